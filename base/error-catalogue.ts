@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: Apache-2.0
+// The one list of error codes: docs/4-reference/errors.md is generated from it. Exit codes: 2 configuration or usage,
+// 3 device, file or sensor, 4 engine, 5 broker, 70 a bug.
+
+interface CatalogueEntry {
+  exitCode: 2 | 3 | 4 | 5 | 70;
+  retryable: boolean;
+  /** What leads to it, one sentence. */
+  meaning: string;
+  /** What to do, one sentence. */
+  cure: string;
+}
+
+const entry = (
+  exitCode: CatalogueEntry["exitCode"],
+  retryable: boolean,
+  meaning: string,
+  cure: string,
+): CatalogueEntry => ({ exitCode, retryable, meaning, cure });
+
+export const ERROR_CATALOGUE = {
+  CONFIG_INVALID: entry(
+    2,
+    false,
+    "A setting is missing, of the wrong type or out of its range.",
+    "Run 'depthwatt config --print' to see every value and where it came from.",
+  ),
+  CONFIG_UNKNOWN_KEY: entry(
+    2,
+    false,
+    "A key is not one of depthwatt's settings.",
+    "Check the spelling; docs/4-reference/config.md lists every key.",
+  ),
+  CONFIG_UNREADABLE: entry(
+    2,
+    false,
+    "The configuration file cannot be read or parsed.",
+    "Check the path and the YAML or JSON syntax at the line named.",
+  ),
+  USAGE: entry(2, false, "The command line is not understood.", "Run the command with --help."),
+  CALIBRATION_UNREADABLE: entry(
+    2,
+    false,
+    "A calibration file cannot be read, or is in none of the known formats.",
+    "Give OpenCV FileStorage YAML, a ROS camera_info pair, a Kalibr camchain or depthwatt's own JSON.",
+  ),
+  CALIBRATION_INVALID: entry(
+    2,
+    false,
+    "A calibration file holds values that no stereo pair can have.",
+    "Calibrate again, or mend the key that the message names.",
+  ),
+  CALIBRATION_SIZE_MISMATCH: entry(
+    2,
+    false,
+    "The calibration was made for another image size.",
+    "Capture at the calibrated size, or calibrate at the size you capture.",
+  ),
+  SOURCE_UNREADABLE: entry(
+    3,
+    false,
+    "An image, folder or recording cannot be read.",
+    "Check the path, the permissions and the file format.",
+  ),
+  SOURCE_EMPTY: entry(3, false, "A source holds no stereo pair.", "Check both folders and their file names."),
+  DATASET_INVALID: entry(
+    2,
+    false,
+    "A folder to evaluate on has no dataset.json, or one that does not describe stereo scenes.",
+    "Give a folder whose dataset.json lists scenes with left, right, groundTruth and numDisparities.",
+  ),
+  IMAGE_UNSUPPORTED: entry(
+    3,
+    false,
+    "An image is of a kind that depthwatt does not read.",
+    "Give PNG (8 or 16 bit), JPEG, PGM or PFM.",
+  ),
+  IMAGE_SIZE_MISMATCH: entry(
+    3,
+    false,
+    "Two images that belong together differ in size.",
+    "Give left and right images of one size.",
+  ),
+  OUTPUT_UNWRITABLE: entry(
+    3,
+    true,
+    "A file cannot be written.",
+    "Check the folder, its permissions and the free space.",
+  ),
+  DEVICE_UNAVAILABLE: entry(
+    3,
+    true,
+    "A camera is not there, went away or does not answer.",
+    "Check the cable, and run 'depthwatt list-devices' for the cameras that are there.",
+  ),
+  DEVICE_PERMISSION: entry(
+    3,
+    false,
+    "The user may not open the camera.",
+    "Add the user to the group 'video' (sudo usermod -aG video USER) and log in again.",
+  ),
+  DEVICE_BUSY: entry(
+    3,
+    true,
+    "Another process uses the camera.",
+    "End the other process; 'fuser -v /dev/videoN' names it.",
+  ),
+  DEVICE_UNSUITABLE: entry(
+    3,
+    false,
+    "A device cannot do what is asked of it: no camera, no such format, size or control.",
+    "Run 'depthwatt list-devices' for what each camera offers.",
+  ),
+  SENSOR_UNAVAILABLE: entry(3, true, "A power sensor cannot be read.", "Run 'depthwatt doctor'."),
+  ADDON_MISSING: entry(
+    4,
+    false,
+    "The native addon is not built or does not load on this machine.",
+    "Run 'npm run build'; it needs g++ and make.",
+  ),
+  ENGINE_PARAMETER: entry(
+    4,
+    false,
+    "The engine was given a parameter outside its range.",
+    "Use a value inside the range that the message names.",
+  ),
+  ENGINE_FAILED: entry(4, true, "The engine could not compute a frame.", "Run 'depthwatt doctor'."),
+  BACKEND_UNAVAILABLE: entry(
+    4,
+    false,
+    "The backend or instruction set that was asked for is not there.",
+    "Use '--backend auto', or run 'depthwatt doctor' for what is missing.",
+  ),
+  BROKER_UNREACHABLE: entry(
+    5,
+    true,
+    "The MQTT broker does not answer.",
+    "Check the URL, or use '--broker embedded'.",
+  ),
+  BROKER_REFUSED: entry(
+    5,
+    false,
+    "The MQTT broker refused the connection.",
+    "Check user name, password, certificate and client id.",
+  ),
+  STREAM_SILENT: entry(
+    5,
+    true,
+    "The broker is there, but no frame came in the time allowed.",
+    "Check base topic, device and stream, and that a 'depthwatt run' publishes to this broker.",
+  ),
+  PAYLOAD_INVALID: entry(
+    5,
+    false,
+    "A message on a depthwatt topic does not follow the frame format.",
+    "Check that publisher and consumer are of the same version and that nothing else publishes on the topic.",
+  ),
+  SERVICE_FAILED: entry(
+    3,
+    false,
+    "The systemd unit could not be installed.",
+    "Run 'depthwatt install-service --dry-run' to see each step.",
+  ),
+  INTERNAL: entry(
+    70,
+    false,
+    "depthwatt broke a promise of its own: a bug.",
+    "Please report it with the output of 'depthwatt doctor --json'.",
+  ),
+} as const satisfies Record<string, CatalogueEntry>;
+
+export type ErrorCode = keyof typeof ERROR_CATALOGUE;

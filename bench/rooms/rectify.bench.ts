@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+// Rectification of one eye, one thread, VGA, through the map of a barrel lens: every form on this machine.
+import { bench, describe } from "vitest";
+import { native, Random, variants } from "../../test/doubles/rooms.js";
+
+const [width, height] = [640, 480];
+const image = new Random(1).fill(new Uint8Array(2 * width * height), 0, 255);
+const grey = new Uint8Array(width * height);
+const room = native.rooms.rectify as unknown as (call: object) => string;
+
+/** What a lens and a turn of one degree do: neighbours stay neighbours, rows become arcs. */
+const map = new Int32Array(2 * width * height);
+for (let y = 0; y < height; ++y) {
+  for (let x = 0; x < width; ++x) {
+    const [dx, dy] = [x - width / 2, y - height / 2];
+    const bend = 1 - 4e-7 * (dx * dx + dy * dy);
+    map[2 * (y * width + x)] = Math.round(32 * (width / 2 + dx * bend - 0.0175 * dy));
+    map[2 * (y * width + x) + 1] = Math.round(32 * (height / 2 + dy * bend + 0.0175 * dx));
+  }
+}
+
+const cases = [
+  { title: "GREY", format: "GREY", bytes: 1, map },
+  { title: "YUYV", format: "YUYV", bytes: 2, map },
+  { title: "BAYER_RGGB8", format: "BAYER_RGGB8", bytes: 1, map },
+  { title: "YUYV, conversion only", format: "YUYV", bytes: 2 },
+  { title: "BAYER_RGGB8, conversion only", format: "BAYER_RGGB8", bytes: 1 },
+];
+
+for (const { title, bytes, ...parameters } of cases) {
+  const call = {
+    ...parameters,
+    inputWidth: width,
+    inputHeight: height,
+    strideBytes: bytes * width,
+    image,
+    width,
+    height,
+    grey,
+  };
+  describe(`rectify 640x480 ${title}, one thread`, () => {
+    for (const variant of ["reference", ...variants]) {
+      bench(variant, () => void room({ ...call, variant }), { time: 300, warmupTime: 100 });
+    }
+  });
+}

@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a calibrated stereo pair is: one type, whatever file it came from. float64, metres, pixels.
+import { createHash } from "node:crypto";
+import type { Matrix3, Vector3 } from "./matrix.js";
+
+/** Row-major 3x4. */
+export type Matrix34 = readonly number[];
+
+export interface ImageSize {
+  width: number;
+  height: number;
+}
+
+/**
+ * Lens model and its coefficients, in OpenCV's order:
+ * - `none`: no coefficients
+ * - `plumb_bob`: k1 k2 p1 p2 k3 (Kalibr's radtan is k1 k2 p1 p2 with k3 = 0)
+ * - `rational_polynomial`: k1 k2 p1 p2 k3 k4 k5 k6
+ * - `thin_prism`: the rational eight, then s1 s2 s3 s4
+ * - `equidistant`: k1 k2 k3 k4 of theta (Kannala and Brandt; OpenCV's fisheye)
+ */
+export type DistortionModel = "none" | "plumb_bob" | "rational_polynomial" | "thin_prism" | "equidistant";
+
+export interface Distortion {
+  readonly model: DistortionModel;
+  readonly coefficients: readonly number[];
+}
+
+export interface CameraCalibration {
+  /** The name that the file gives the camera, or "left" / "right". */
+  readonly name: string;
+  /** Camera matrix, pixels: [fx, 0, cx, 0, fy, cy, 0, 0, 1]. Pixel centres lie at whole numbers. */
+  readonly K: Matrix3;
+  readonly distortion: Distortion;
+}
+
+/** A rectification that the file brought along: x_rectified ~ P R x_camera. */
+export interface GivenRectification {
+  readonly R1: Matrix3;
+  readonly R2: Matrix3;
+  readonly P1: Matrix34;
+  readonly P2: Matrix34;
+}
+
+export interface StereoCalibration {
+  readonly imageSize: ImageSize;
+  readonly left: CameraCalibration;
+  readonly right: CameraCalibration;
+  /** x_right = R x_left + T, a rotation (orthonormal to machine precision). */
+  readonly R: Matrix3;
+  /** Metres. T[0] < 0: the right camera stands to the right of the left one. */
+  readonly T: Vector3;
+  readonly given?: GivenRectification;
+  /** Where it was read from; empty for a calibration made in memory. */
+  readonly files: readonly string[];
+  /** sha256, hexadecimal, over every number above (not over names and files): equal hash = equal geometry. */
+  readonly hash: string;
+}
+
+/** Coefficients that each model carries, after missing trailing ones were filled with 0. */
+export const COEFFICIENT_COUNT: Record<DistortionModel, number> = {
+  none: 0,
+  plumb_bob: 5,
+  rational_polynomial: 8,
+  thin_prism: 12,
+  equidistant: 4,
+};
+
+/** Canonical text of the geometry: fixed key order, shortest decimal of each float64, -0 written as 0. */
+function canonicalContent(calibration: Omit<StereoCalibration, "hash">): string {
+  const numbers = (values: readonly number[]): number[] => values.map((value) => (value === 0 ? 0 : value));
+  const camera = ({ K, distortion }: CameraCalibration): unknown => [
+    numbers(K),
+    distortion.model,
+    numbers(distortion.coefficients),
+  ];
+  const { imageSize, left, right, R, T, given } = calibration;
+  return JSON.stringify([
+    [imageSize.width, imageSize.height],
+    camera(left),
+    camera(right),
+    numbers(R),
+    numbers(T),
+    given ? [given.R1, given.R2, given.P1, given.P2].map(numbers) : null,
+  ]);
+}
+
+/** Adds the hash. Checks nothing: readers go through validate.ts. */
+export function withHash(calibration: Omit<StereoCalibration, "hash">): StereoCalibration {
+  return { ...calibration, hash: createHash("sha256").update(canonicalContent(calibration)).digest("hex") };
+}
+
+/** The distance between the two cameras, metres. */
+export function baselineMetres(calibration: Pick<StereoCalibration, "T">): number {
+  return Math.hypot(...calibration.T);
+}

@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0
+// Calibration files in, rectification and maps out.
+export {
+  baselineMetres,
+  type CameraCalibration,
+  type Distortion,
+  type DistortionModel,
+  type ImageSize,
+  type StereoCalibration,
+  withHash,
+} from "./calibration.js";
+export type { Rectangle } from "./framing.js";
+export { type LoadCalibrationOptions, type LoadedCalibration, loadStereoCalibration } from "./load.js";
+export { buildMap, buildMaps, MAP_STEPS_PER_PIXEL, type RectificationMaps } from "./maps.js";
+export { stringifyCalibration } from "./read-json.js";
+export { type Rectification, type RectifyOptions, rectify } from "./rectification.js";

@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+// depthwatt's own calibration file: versioned JSON, metres, every number of a StereoCalibration.
+import { z } from "zod";
+import { DepthwattError } from "../../base/index.js";
+import type { CameraCalibration, StereoCalibration } from "./calibration.js";
+import type { CalibrationDraft, CameraDraft, Located, ParsedFile } from "./draft.js";
+
+export const CALIBRATION_FORMAT = "depthwatt-calibration";
+export const CALIBRATION_VERSION = 1;
+
+const numbers = (count: number) => z.array(z.number()).length(count);
+const camera = z.strictObject({
+  name: z.string(),
+  cameraMatrix: numbers(9),
+  distortion: z.strictObject({
+    model: z.enum(["none", "plumb_bob", "rational_polynomial", "thin_prism", "equidistant"]),
+    coefficients: z.array(z.number()),
+  }),
+});
+const schema = z.strictObject({
+  format: z.literal(CALIBRATION_FORMAT),
+  version: z.literal(CALIBRATION_VERSION),
+  imageSize: z.strictObject({ width: z.int().positive(), height: z.int().positive() }),
+  left: camera,
+  right: camera,
+  /** x_right = rotation x_left + translationMetres. */
+  rotation: numbers(9),
+  translationMetres: numbers(3),
+  rectification: z
+    .strictObject({ R1: numbers(9), R2: numbers(9), P1: numbers(12), P2: numbers(12) })
+    .optional(),
+});
+
+export function isOwnJson({ root }: ParsedFile): boolean {
+  return root.format === CALIBRATION_FORMAT;
+}
+
+export function readOwnJson({ file, root }: ParsedFile): CalibrationDraft {
+  const result = schema.safeParse(root);
+  if (!result.success) {
+    const problems = result.error.issues.map(
+      ({ path, message }) => `${path.join(".") || "(top)"}: ${message}`,
+    );
+    throw new DepthwattError("CALIBRATION_INVALID", `${file}: ${problems.join("; ")}`, {
+      context: { file, problems },
+    });
+  }
+  const content = result.data;
+  const at = <T>(key: string, value: T): Located<T> => ({ file, key, value });
+  const eye = (side: "left" | "right"): CameraDraft => ({
+    name: content[side].name,
+    file,
+    K: at(`${side}.cameraMatrix`, content[side].cameraMatrix),
+    model: at(`${side}.distortion.model`, content[side].distortion.model),
+    coefficients: at(`${side}.distortion.coefficients`, content[side].distortion.coefficients),
+    size: at("imageSize", [content.imageSize.width, content.imageSize.height]),
+  });
+  const given = content.rectification;
+  return {
+    format: "depthwatt JSON",
+    left: eye("left"),
+    right: eye("right"),
+    R: at("rotation", content.rotation),
+    T: at("translationMetres", content.translationMetres),
+    given: given && {
+      R1: at("rectification.R1", given.R1),
+      R2: at("rectification.R2", given.R2),
+      P1: at("rectification.P1", given.P1),
+      P2: at("rectification.P2", given.P2),
+    },
+    swapCure: "Exchange 'left' and 'right', and invert rotation and translationMetres.",
+  };
+}
+
+/** The text of depthwatt's own calibration file; loadStereoCalibration reads back the same hash. */
+export function stringifyCalibration(calibration: StereoCalibration): string {
+  const eye = ({ name, K, distortion }: CameraCalibration) => ({ name, cameraMatrix: K, distortion });
+  const { imageSize, left, right, R, T, given } = calibration;
+  const content = {
+    format: CALIBRATION_FORMAT,
+    version: CALIBRATION_VERSION,
+    imageSize,
+    left: eye(left),
+    right: eye(right),
+    rotation: R,
+    translationMetres: T,
+    ...(given ? { rectification: given } : {}),
+  };
+  return `${JSON.stringify(content, undefined, 2)}\n`;
+}

@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a source delivers. A frame cannot be made without its time and its sequence number.
+
+/**
+ * How the bytes of an image are laid out. Y10, Y12, Y16 and BAYER_*10, 12, 16: little-endian 16-bit words, value in the
+ * low bits. Raw words that a board fills from the top (Tegra) are Y16 and BAYER_*16: see pixel-formats.ts.
+ */
+export type PixelFormat =
+  | "GREY"
+  | "Y10"
+  | "Y12"
+  | "Y16"
+  | "YUYV"
+  | "UYVY"
+  | "NV12"
+  | "BAYER_RGGB8"
+  | "BAYER_GRBG8"
+  | "BAYER_GBRG8"
+  | "BAYER_BGGR8"
+  | "BAYER_RGGB10"
+  | "BAYER_GRBG10"
+  | "BAYER_GBRG10"
+  | "BAYER_BGGR10"
+  | "BAYER_RGGB12"
+  | "BAYER_GRBG12"
+  | "BAYER_GBRG12"
+  | "BAYER_BGGR12"
+  | "BAYER_RGGB16"
+  | "BAYER_GRBG16"
+  | "BAYER_GBRG16"
+  | "BAYER_BGGR16";
+
+/** Which clock a capture time was read from. `file`: from a recording's names, unrelated to this machine's clocks. */
+export type ClockName = "monotonic" | "realtime" | "file";
+
+/** Which moment a capture time stands for; the driver says so with each image. */
+export type TimestampPoint = "startOfExposure" | "endOfFrame";
+
+/** One eye's image. `data` is owned by the source until release(). */
+export interface RawImage {
+  data: Uint8Array;
+  width: number;
+  height: number;
+  strideBytes: number;
+  format: PixelFormat;
+  /** Start of exposure where the source knows it, nanoseconds on `FramePair.clock`. */
+  timestampNs: bigint;
+  /** Counts every image the device made, also those that were lost: a gap is a loss. */
+  sequence: number;
+}
+
+export interface FramePair {
+  left: RawImage;
+  right: RawImage;
+  clock: ClockName;
+  /** Absent where the source does not know. */
+  timestampPoint?: TimestampPoint | undefined;
+  /** Hands the buffers back to the source. Must be called exactly once. */
+  release(): void;
+}
+
+/** What a source knows before its first frame. */
+export interface SourceDescription {
+  /** One line for the user, such as "synthetic 640x480 at 30 Hz". */
+  title: string;
+  kind: "synthetic" | "replay" | "v4l2";
+  width: number;
+  height: number;
+  leftFormat: PixelFormat;
+  rightFormat: PixelFormat;
+  leftStrideBytes: number;
+  rightStrideBytes: number;
+  /** Nominal rate, Hz; undefined = as fast as the consumer takes them. */
+  rateHz: number | undefined;
+  clock: ClockName;
+}
+
+/** Counts since open. Every image that did not become a pair is counted under a cause. */
+export interface SourceCounters {
+  /** Pairs delivered. */
+  pairs: number;
+  /** Images lost before pairing, by cause, such as {left: {unmatched: 2}, right: {driver: 1}}. */
+  dropsLeft: Record<string, number>;
+  dropsRight: Record<string, number>;
+  /** Mean and 99th percentile of |left - right| capture time, milliseconds; undefined before the first pair. */
+  skewMsMean: number | undefined;
+  skewMsP99: number | undefined;
+  /** Drift between the two eyes' clocks, parts per million; undefined where it cannot be known. */
+  driftPpm: number | undefined;
+}
+
+export interface SourceEvents {
+  onPair(pair: FramePair): void;
+  /** The source went bad (`reason` says how) or recovered (undefined). */
+  onDegraded(reason: string | undefined): void;
+  /** Something that the user can cure while the source goes on, such as a skew that stays high. */
+  onWarning?(message: string): void;
+  /** No more pairs will come: end of a recording, or the frame limit. */
+  onEnd(): void;
+  /** The source cannot go on. */
+  onError(error: Error): void;
+}
+
+/** A source of stereo pairs. `start` may be called once; `stop` is safe at any time and resolves when all is released. */
+export interface PairSource {
+  readonly description: SourceDescription;
+  start(events: SourceEvents): void;
+  stop(): Promise<void>;
+  counters(): SourceCounters;
+}

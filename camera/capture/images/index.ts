@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+// Pictures and disparity maps on disk.
+export { colourDisparity, DISPARITY_COLOURS } from "./colour-map.js";
+export {
+  decodeGreyImage,
+  readGreyImage,
+  readPfm,
+  readRgbImage,
+  readStereoSideBySide,
+  splitSideBySide,
+} from "./decode.js";
+export {
+  disparityFromQ4,
+  disparityToPng16,
+  readDisparity,
+  writeDisparity,
+  writeImage,
+} from "./disparity-files.js";
+export type { FloatImage, GreyImage, RgbImage } from "./image.js";
+export { cropColumns, greyFromSamples } from "./image.js";
+export { decodePfm, decodePgm, encodePfm, encodePgm } from "./netpbm.js";
+export { encodePng } from "./png.js";

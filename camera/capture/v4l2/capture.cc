@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: Apache-2.0
+// A camera's life seen from outside its thread: open, start, release, stop.
+#include "capture.h"
+
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include <cerrno>
+
+namespace depthwatt::v4l2 {
+namespace {
+
+/// The images that a compressed format announces: enough for pairing, the engine's slots and its mailbox.
+constexpr uint32_t kDecodedImages = 10;
+
+}  // namespace
+
+Status Capture::open(const VideoSystem& system, const CaptureOptions& options) {
+  if (Status status = device_.open(system, options.path); !status.ok()) return status;
+  if (!device_.identity().captures() || !device_.identity().streams()) {
+    return Status::error(Code::kDeviceUnsuitable, "%s: expected a camera that streams, got %s, which does not.",
+                         options.path.c_str(), device_.identity().card.c_str());
+  }
+  if (Status status = agreeOnFormat(device_, options.format, &format_); !status.ok()) return status;
+  const bool compressed = format_.fourcc == V4L2_PIX_FMT_MJPEG || format_.fourcc == V4L2_PIX_FMT_JPEG;
+  if (compressed) {
+    decoder_ = std::make_unique<JpegDecoder>();
+    if (Status status = decoder_->open(); !status.ok()) return status;
+    const size_t bytes = static_cast<size_t>(format_.width) * format_.height;
+    decodedMemory_.resize(bytes * kDecodedImages);
+    for (uint32_t i = 0; i < kDecodedImages; ++i) {
+      decoded_.push_back({decodedMemory_.data() + i * bytes, bytes, -1, false});
+    }
+  }
+  Status status = options.userBuffers.empty()
+                      ? queue_.requestMapped(device_, options.bufferCount, options.exportBuffers)
+                      : queue_.requestUser(device_, options.userBuffers, format_.imageBytes);
+  if (!status.ok()) return status;
+  wakeDescriptor_ = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
+  if (wakeDescriptor_ < 0) return device_.failure("making an eventfd", -errno);
+  return {};
+}
+
+Status Capture::start(void (*wake)(void*), void* context) {
+  if (threadRuns_ || stopped_) {
+    return Status::error(Code::kParameter, "%s: expected one start of an open camera, got another.",
+                         device_.path().c_str());
+  }
+  wake_ = wake;
+  wakeContext_ = context;
+  if (const int error = pthread_create(&thread_, nullptr, threadEntry, this); error != 0) {
+    return device_.failure("starting the camera's thread", -error);
+  }
+  threadRuns_ = true;
+  pthread_setname_np(thread_, "dw-camera");
+  return {};
+}
+
+bool Capture::release(uint32_t index) {
+  std::lock_guard<std::mutex> lock(mutex_);
+  if (decoder_) {
+    if (index >= decoded_.size() || !decodedHeld_[index]) return false;
+    decodedHeld_[index] = false;
+    return true;
+  }
+  if (index >= queue_.buffers().size() || states_[index] != State::kHeld) return false;
+  states_[index] = State::kIdle;
+  if (stopped_) {
+    queue_.unmap(device_.system(), index);
+  } else {
+    giveBack(index);
+  }
+  return true;
+}
+
+bool Capture::isHeld(uint32_t index) {
+  std::lock_guard<std::mutex> lock(mutex_);
+  return decoder_ ? decodedHeld_[index] : states_[index] == State::kHeld;
+}
+
+void Capture::restartAt(int64_t monotonicNs) {
+  restartNs_.store(monotonicNs);
+  eventfd_write(wakeDescriptor_, 1);
+}
+
+void Capture::stop() {
+  if (threadRuns_) {
+    stopAsked_.store(true);
+    eventfd_write(wakeDescriptor_, 1);
+    pthread_join(thread_, nullptr);
+    threadRuns_ = false;
+  }
+  std::lock_guard<std::mutex> lock(mutex_);
+  if (stopped_ || !device_.isOpen()) return;
+  stopped_ = true;
+  for (uint32_t i = 0; i < queue_.buffers().size(); ++i) {
+    if (states_[i] != State::kHeld) queue_.unmap(device_.system(), i);
+  }
+  queue_.free(device_);
+  device_.close();
+  if (wakeDescriptor_ >= 0) ::close(wakeDescriptor_);
+  wakeDescriptor_ = -1;
+}
+
+void Capture::releaseAll() {
+  for (uint32_t i = 0; i < queue_.buffers().size(); ++i) queue_.unmap(device_.system(), i);
+}
+
+int64_t Capture::threadNs() const {
+  clockid_t clock{};
+  timespec time{};
+  if (!threadRuns_ || pthread_getcpuclockid(thread_, &clock) != 0 || clock_gettime(clock, &time) != 0) return 0;
+  return int64_t{time.tv_sec} * 1000000000 + time.tv_nsec;
+}
+
+}  // namespace depthwatt::v4l2

@@ -1,0 +1,315 @@
+// SPDX-License-Identifier: Apache-2.0
+// Vector form of the rectification; compiled once per instruction set by cuda/cpu/isa_*.cc. No include guard on purpose.
+//
+// A lane is one output pixel. Two fetches of 32 bits bring its four source pixels; each is brought to (left | right << 16), so
+// that one multiply-add of 16-bit pairs interpolates along x, and a second one, on (top | bottom << 16), along y. Bayer takes
+// four fetches of 32 bits, the 4 x 4 raw pixels around the four, and computes their grey in the lane.
+// Neighbouring pixels come from neighbouring places: where a group's lie on two rows and within one vector's bytes, a fetch is
+// two loads and a byte permutation; where they do not, it is a gather.
+
+#include "rectify_pixel.inl.h"
+
+namespace {
+
+/// Whole and fractional part of kLanesI32 places along one axis, 0 <= whole <= last - 1, 0 <= fraction <= 32.
+struct AxisPlace {
+  I32 whole;
+  I32 weights;  ///< (32 - fraction) | fraction << 16
+
+  AxisPlace(I32 place, int32_t last) {
+    place = minI32(maxI32(place, splatI32(0)), splatI32(32 * last));
+    whole = minI32(shiftRightI32<5>(place), splatI32(last - 1));
+    const I32 fraction = subI32(place, shiftLeftI32<5>(whole));
+    weights = addI32(subI32(shiftLeftI32<16>(fraction), fraction), splatI32(32));
+  }
+};
+
+inline I32 joinHalves(I32 low, I32 high) { return orI32(low, shiftLeftI32<16>(high)); }
+
+/// top and bottom: (left | right << 16), grey.
+inline I32 interpolate(I32 top, I32 bottom, const AxisPlace& x, const AxisPlace& y) {
+  const I32 column = joinHalves(pairSumI32(top, x.weights), pairSumI32(bottom, x.weights));
+  return shiftRightI32<10>(addI32(pairSumI32(column, y.weights), splatI32(512)));
+}
+
+/// One byte per pixel: the low two bytes, spread.
+struct ByteSamples {
+  static constexpr int32_t kBytesLog2 = 0;
+  static I32 pairOf(I32 bits) {
+    const I32 low = andI32(bits, splatI32(0xff));
+    return orI32(low, shiftLeftI32<8>(andI32(bits, splatI32(0xff00))));
+  }
+};
+
+/// Two bytes per pixel: eight bits from kShift on.
+template <int kShift>
+struct WordSamples {
+  static constexpr int32_t kBytesLog2 = 1;
+  static I32 pairOf(I32 bits) { return andI32(shiftRightI32<kShift>(bits), splatI32(0x00ff00ff)); }
+};
+
+/// The bytes that kLanesI32 pixels need of the source, as a permutation of what lies in a few rows from one column on.
+/// kReach: bytes from a lane's first to behind its last. ahead: rows and columns needed before a pixel's whole place.
+template <int kBytesLog2, int kReach>
+class SourceWindow {
+ public:
+  /// Whether a group can fit at all with this instruction set.
+  static constexpr bool kPossible = (kLanesI32 << kBytesLog2) + kReach - 1 <= kWindowBytes;
+
+  SourceWindow(const RectifySource& source, const int32_t* from, const AxisPlace& x, const AxisPlace& y, int32_t ahead)
+      : source_(source) {
+    const int32_t* last = from + 2 * (kLanesI32 - 1);
+    // The columns' bytes must not reach beyond the row: it may be the image's last one.
+    const int32_t rightmost = source.width - (kWindowBytes >> kBytesLog2);
+    column_ = lesser(lesser(wholeOf(from[0], source.width), wholeOf(last[0], source.width)) - ahead, rightmost);
+    row_ = lesser(wholeOf(from[1], source.height), wholeOf(last[1], source.height)) - ahead;
+    offset_ = shiftLeftI32<kBytesLog2>(subI32(x.whole, splatI32(column_ + ahead)));
+    second_ = subI32(y.whole, splatI32(row_ + ahead));
+    fits_ = column_ >= 0 && row_ >= 0 && !anyAboveUnsignedI32(offset_, splatI32(kWindowBytes - kReach)) &&
+            !anyAboveUnsignedI32(second_, splatI32(1));
+  }
+
+  bool fits() const { return fits_; }
+
+  /// The 32 bits of each lane's row j, from byte `at` of its reach on.
+  I32 fetch(int32_t j, int32_t at = 0) const {
+    return pickI32(rowFrom(row_ + j), rowFrom(row_ + j + 1), addI32(offset_, splatI32(at)), second_);
+  }
+
+ private:
+  static int32_t wholeOf(int32_t place, int32_t size) { return lesser(clampTo(place, 0, 32 * (size - 1)) >> 5, size - 2); }
+
+  const uint8_t* rowFrom(int32_t y) const {
+    // A row below the image is asked for only where no lane takes it.
+    const size_t inside = static_cast<size_t>(lesser(y, source_.height - 1));
+    return source_.data + inside * source_.strideBytes + (static_cast<size_t>(column_) << kBytesLog2);
+  }
+
+  const RectifySource& source_;
+  int32_t column_ = 0;
+  int32_t row_ = 0;
+  I32 offset_;
+  I32 second_;
+  bool fits_ = false;
+};
+
+/// kLanesI32 output pixels; false, and nothing written, where a load would leave the source's memory.
+template <class Samples>
+inline bool remapGroup(const RectifySource& source, const int32_t* from, uint8_t* out, int32_t lastOffset) {
+  I32 px, py;
+  loadPairsI32(from, px, py);
+  const AxisPlace x(px, source.width - 1), y(py, source.height - 1);
+  using Window = SourceWindow<Samples::kBytesLog2, 4>;
+  if constexpr (Window::kPossible) {
+    const Window window(source, from, x, y, 0);
+    if (window.fits()) {
+      storeBytesI32(out, interpolate(Samples::pairOf(window.fetch(0)), Samples::pairOf(window.fetch(1)), x, y));
+      return true;
+    }
+  }
+  const I32 offset = addI32(mulI32(y.whole, splatI32(static_cast<int32_t>(source.strideBytes))),
+                            shiftLeftI32<Samples::kBytesLog2>(x.whole));
+  // Two bytes per pixel: the 32 bits are the two pixels themselves, and never reach beyond the row.
+  if (Samples::kBytesLog2 == 0 && anyAboveI32(offset, splatI32(lastOffset))) return false;
+  const I32 top = Samples::pairOf(gatherI32(source.data, offset));
+  const I32 bottom = Samples::pairOf(gatherI32(source.data + source.strideBytes, offset));
+  storeBytesI32(out, interpolate(top, bottom, x, y));
+  return true;
+}
+
+/// Of four neighbouring raw pixels a b c d: the middle two, and the sums beside each of them, in halves.
+struct MosaicRow {
+  I32 own;     ///< b | c << 16
+  I32 beside;  ///< a + c | (b + d) << 16
+
+  /// even: a | c << 16; odd: b | d << 16.
+  MosaicRow(I32 even, I32 odd) {
+    const I32 low = splatI32(0xffff), high = splatI32(-65536);
+    own = orI32(andI32(odd, low), andI32(even, high));
+    beside = orI32(andI32(addI32(even, shiftRightI32<16>(even)), low),
+                     andI32(addI32(odd, shiftLeftI32<16>(odd)), high));
+  }
+};
+
+/// fetch(at) gives the 32 bits from byte `at` of the four pixels on.
+template <class Samples, class Fetch>
+inline MosaicRow mosaicRow(const Fetch& fetch) {
+  if constexpr (Samples::kBytesLog2 == 0) {
+    const I32 bits = fetch(0), bytes = splatI32(0x00ff00ff);
+    return {andI32(bits, bytes), andI32(shiftRightI32<8>(bits), bytes)};
+  } else {
+    const I32 ab = Samples::pairOf(fetch(0)), cd = Samples::pairOf(fetch(4));
+    return {joinHalves(andI32(ab, splatI32(0xffff)), cd), orI32(shiftRightI32<16>(ab), andI32(cd, splatI32(-65536)))};
+  }
+}
+
+/// Grey of the middle two pixels of `row`, in halves. site: of the left one.
+inline I32 mosaicGrey(const MosaicRow& up, const MosaicRow& row, const MosaicRow& down, I32 site) {
+  const I32 low = splatI32(0xffff), high = splatI32(-65536);
+  const I32 above = addI32(up.own, down.own), corners = addI32(up.beside, down.beside);
+  const auto pixel = [&](I32 ownBeside, I32 aboveCorners, I32 at) {
+    const I32 near = pairSumI32(ownBeside, joinHalves(lookup4I32(kSiteOwn, at), lookup4I32(kSiteBeside, at)));
+    const I32 far = pairSumI32(aboveCorners, joinHalves(lookup4I32(kSiteAbove, at), lookup4I32(kSiteCorners, at)));
+    return shiftRightI32<10>(addI32(addI32(near, far), splatI32(512)));
+  };
+  const I32 left = pixel(joinHalves(andI32(row.own, low), row.beside), joinHalves(andI32(above, low), corners), site);
+  const I32 right = pixel(orI32(shiftRightI32<16>(row.own), andI32(row.beside, high)),
+                          orI32(shiftRightI32<16>(above), andI32(corners, high)), xorI32(site, splatI32(1)));
+  return joinHalves(left, right);
+}
+
+/// The site (0 red, 1 green beside red, 2 green beside blue, 3 blue) of the pixels (x, y).
+inline I32 siteOf(I32 x, I32 y) {
+  const I32 one = splatI32(1);
+  return orI32(andI32(x, one), shiftLeftI32<1>(andI32(y, one)));
+}
+
+/// kLanesI32 output pixels; false, and nothing written, where a window leaves the image.
+template <class Samples>
+inline bool remapBayerGroup(const RectifySource& source, const int32_t* from, uint8_t* out) {
+  I32 px, py;
+  loadPairsI32(from, px, py);
+  const AxisPlace x(px, source.width - 1), y(py, source.height - 1);
+  const I32 one = splatI32(1);
+  if (anyAboveI32(one, x.whole) || anyAboveI32(one, y.whole) || anyAboveI32(x.whole, splatI32(source.width - 3)) ||
+      anyAboveI32(y.whole, splatI32(source.height - 3))) {
+    return false;
+  }
+  const I32 site = siteOf(addI32(x.whole, splatI32(redX(source.format))), addI32(y.whole, splatI32(redY(source.format))));
+  const auto compute = [&](const auto& fetch) {
+    const auto row = [&](int32_t j) { return mosaicRow<Samples>([&](int32_t at) { return fetch(j, at); }); };
+    const MosaicRow row0 = row(0), row1 = row(1), row2 = row(2), row3 = row(3);
+    const I32 top = mosaicGrey(row0, row1, row2, site);
+    const I32 bottom = mosaicGrey(row1, row2, row3, xorI32(site, splatI32(2)));
+    storeBytesI32(out, interpolate(top, bottom, x, y));
+  };
+  using Window = SourceWindow<Samples::kBytesLog2, 4 << Samples::kBytesLog2>;
+  if constexpr (Window::kPossible) {
+    const Window window(source, from, x, y, 1);
+    if (window.fits()) {
+      compute([&](int32_t j, int32_t at) { return window.fetch(j, at); });
+      return true;
+    }
+  }
+  const size_t stride = source.strideBytes;
+  const I32 offset = addI32(mulI32(subI32(y.whole, one), splatI32(static_cast<int32_t>(stride))),
+                            shiftLeftI32<Samples::kBytesLog2>(subI32(x.whole, one)));
+  compute([&](int32_t j, int32_t at) { return gatherI32(source.data + static_cast<size_t>(j) * stride + at, offset); });
+  return true;
+}
+
+/// Rows of the remap, a group at a time; the last group of a row overlaps the one before.
+template <class Group>
+void remapRows(const RectifySource& source, const int32_t* map, ImageView<uint8_t> out, int32_t firstRow,
+               int32_t endRow, const Group& group) {
+  const bool vectors = out.width >= kLanesI32 && source.width >= 2 && source.height >= 2;
+  for (int32_t y = firstRow; y < endRow; ++y) {
+    const int32_t* from = map + 2 * static_cast<size_t>(y) * static_cast<size_t>(out.width);
+    uint8_t* row = out.row(y);
+    for (int32_t x = 0; x < out.width;) {
+      const int32_t start = vectors ? lesser(x, out.width - kLanesI32) : x;
+      const int32_t end = vectors ? start + kLanesI32 : x + 1;
+      if (!vectors || !group(from + 2 * start, row + start)) {
+        for (int32_t i = start; i < end; ++i) row[i] = remapPixel(source, from + 2 * i);
+      }
+      x = end;
+    }
+  }
+}
+
+/// Conversion alone of the formats with two bytes per pixel.
+template <int kShift>
+void convertWordRow(const uint8_t* from, uint8_t* out, int32_t width) {
+  int32_t x = 0;
+  for (; x + 2 * kLanesI32 <= width; x += 2 * kLanesI32) {
+    const I32 pair = WordSamples<kShift>::pairOf(loadI32(from + 2 * x));
+    storeHalvesI32(out + x, orI32(pair, shiftRightI32<8>(pair)));
+  }
+  for (; x < width; ++x) out[x] = static_cast<uint8_t>((from[2 * x] | from[2 * x + 1] << 8) >> kShift);
+}
+
+/// Conversion alone of a Bayer row: each lane computes two pixels.
+template <class Samples>
+void convertBayerRow(const RectifySource& source, int32_t y, uint8_t* out) {
+  const int32_t width = source.width;
+  int32_t x = 0;
+  if (y >= 1 && y + 1 < source.height && width >= 2 * kLanesI32 + 2) {
+    const I32 lane = laneI32();
+    const I32 site = siteOf(splatI32(1 + redX(source.format)), splatI32(y + redY(source.format)));
+    const uint8_t* row = source.data + static_cast<size_t>(y) * source.strideBytes;
+    out[0] = static_cast<uint8_t>(greyOfPixel(source, 0, y));
+    for (x = 1; x + 2 * kLanesI32 + 1 <= width; x += 2 * kLanesI32) {
+      const I32 offset = shiftLeftI32<Samples::kBytesLog2>(addI32(shiftLeftI32<1>(lane), splatI32(x - 1)));
+      const auto line = [&](const uint8_t* first) {
+        return mosaicRow<Samples>([&](int32_t at) { return gatherI32(first + at, offset); });
+      };
+      const I32 pair = mosaicGrey(line(row - source.strideBytes), line(row), line(row + source.strideBytes), site);
+      storeHalvesI32(out + x, orI32(pair, shiftRightI32<8>(pair)));
+    }
+  }
+  for (; x < width; ++x) out[x] = static_cast<uint8_t>(greyOfPixel(source, x, y));
+}
+
+void convertRows(const RectifySource& source, ImageView<uint8_t> out, int32_t firstRow, int32_t endRow) {
+  const SampleLayout layout = sampleLayoutOf(source.format);
+  for (int32_t y = firstRow; y < endRow; ++y) {
+    const uint8_t* from = source.data + static_cast<size_t>(y) * source.strideBytes;
+    uint8_t* row = out.row(y);
+    if (isBayer(source.format)) {
+      switch (bayerDepth(source.format)) {
+        case 0: convertBayerRow<ByteSamples>(source, y, row); break;
+        case 1: convertBayerRow<WordSamples<2>>(source, y, row); break;
+        case 2: convertBayerRow<WordSamples<4>>(source, y, row); break;
+        default: convertBayerRow<WordSamples<8>>(source, y, row);
+      }
+    } else if (layout.bytesPerPixel == 1) {
+      std::memcpy(row, from, static_cast<size_t>(out.width));
+    } else {
+      switch (layout.shift) {
+        case 0: convertWordRow<0>(from, row, out.width); break;
+        case 2: convertWordRow<2>(from, row, out.width); break;
+        case 4: convertWordRow<4>(from, row, out.width); break;
+        default: convertWordRow<8>(from, row, out.width);
+      }
+    }
+  }
+}
+
+template <class Samples>
+void remapGreyRows(const RectifySource& source, const int32_t* map, ImageView<uint8_t> out, int32_t firstRow,
+                   int32_t endRow) {
+  // The bottom row of a window is read one stride further on, four bytes at once.
+  const int64_t bytes = int64_t{source.height - 1} * static_cast<int64_t>(source.strideBytes) + source.width;
+  const int32_t lastOffset = static_cast<int32_t>(bytes - 4 - static_cast<int64_t>(source.strideBytes));
+  remapRows(source, map, out, firstRow, endRow, [&](const int32_t* from, uint8_t* to) {
+    return remapGroup<Samples>(source, from, to, lastOffset);
+  });
+}
+
+template <class Samples>
+void remapBayerRows(const RectifySource& source, const int32_t* map, ImageView<uint8_t> out, int32_t firstRow,
+                    int32_t endRow) {
+  remapRows(source, map, out, firstRow, endRow,
+            [&](const int32_t* from, uint8_t* to) { return remapBayerGroup<Samples>(source, from, to); });
+}
+
+void rectifyRows(const RectifySource& source, const int32_t* map, ImageView<uint8_t> out, int32_t firstRow,
+                 int32_t endRow) {
+  if (map == nullptr) return convertRows(source, out, firstRow, endRow);
+  const SampleLayout layout = sampleLayoutOf(source.format);
+  const bool bayer = isBayer(source.format);
+  const auto run = [&](auto samples) {
+    using Samples = decltype(samples);
+    if (bayer) remapBayerRows<Samples>(source, map, out, firstRow, endRow);
+    else remapGreyRows<Samples>(source, map, out, firstRow, endRow);
+  };
+  if (layout.bytesPerPixel == 1) return run(ByteSamples{});
+  switch (layout.shift) {
+    case 0: return remapGreyRows<WordSamples<0>>(source, map, out, firstRow, endRow);
+    case 2: return run(WordSamples<2>{});
+    case 4: return run(WordSamples<4>{});
+    default: return run(WordSamples<8>{});
+  }
+}
+
+}  // namespace

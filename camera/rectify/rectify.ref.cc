@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: Apache-2.0
+// The definition of rectification and of each format's grey; see rectify.h and README.md.
+#include "rectify.h"
+
+namespace depthwatt {
+namespace {
+
+/// The place nearest to i within an image side of n pixels.
+int32_t replicated(int32_t i, int32_t n) { return i < 0 ? 0 : i >= n ? n - 1 : i; }
+
+/// Mirrored about the first and the last pixel, so that the colours of the mosaic keep alternating.
+int32_t mirrored(int32_t i, int32_t n) {
+  if (n == 1) return 0;
+  if (i < 0) return -i;
+  return i >= n ? 2 * (n - 1) - i : i;
+}
+
+struct Raw {
+  const RectifySource& source;
+  const uint8_t* row(int32_t y) const { return source.data + static_cast<size_t>(y) * source.strideBytes; }
+  int32_t byte(int32_t x, int32_t y) const { return row(y)[x]; }
+  int32_t word(int32_t x, int32_t y) const { return row(y)[2 * x] + 256 * row(y)[2 * x + 1]; }
+  int32_t mosaic(int32_t x, int32_t y) const {
+    const int32_t column = mirrored(x, source.width), row = mirrored(y, source.height);
+    if (source.format < PixelFormat::kBayerRggb10) return byte(column, row);
+    if (source.format < PixelFormat::kBayerRggb12) return word(column, row) % 1024 / 4;
+    if (source.format < PixelFormat::kBayerRggb16) return word(column, row) % 4096 / 16;
+    return word(column, row) / 256;
+  }
+};
+
+enum class Colour { kRed, kGreen, kBlue };
+
+Colour colourAt(PixelFormat format, int32_t x, int32_t y) {
+  // Each name spells the four colours of a 2 x 2 tile, row by row.
+  const Colour red = Colour::kRed, green = Colour::kGreen, blue = Colour::kBlue;
+  const Colour tiles[4][4] = {
+      {red, green, green, blue}, {green, red, blue, green}, {green, blue, red, green}, {blue, green, green, red}};
+  const int32_t which = static_cast<int32_t>(format) - static_cast<int32_t>(PixelFormat::kBayerRggb8);
+  return tiles[which % 4][2 * (y & 1) + (x & 1)];
+}
+
+/// Bilinear demosaicing, each colour times four, then BT.601 luma: one rounding for both.
+int32_t bayerGrey(const Raw& raw, int32_t x, int32_t y) {
+  const PixelFormat format = raw.source.format;
+  const int32_t own = 4 * raw.mosaic(x, y);
+  const int32_t beside = raw.mosaic(x - 1, y) + raw.mosaic(x + 1, y);
+  const int32_t above = raw.mosaic(x, y - 1) + raw.mosaic(x, y + 1);
+  const int32_t corners = raw.mosaic(x - 1, y - 1) + raw.mosaic(x + 1, y - 1) + raw.mosaic(x - 1, y + 1) +
+                          raw.mosaic(x + 1, y + 1);
+  int32_t red, green, blue;
+  switch (colourAt(format, x, y)) {
+    case Colour::kRed: red = own, green = beside + above, blue = corners; break;
+    case Colour::kBlue: blue = own, green = beside + above, red = corners; break;
+    default:
+      green = own;
+      const bool redBeside = colourAt(format, x + 1, y) == Colour::kRed;
+      red = 2 * (redBeside ? beside : above);
+      blue = 2 * (redBeside ? above : beside);
+  }
+  return (77 * red + 150 * green + 29 * blue + 512) / 1024;
+}
+
+int32_t greyAt(const RectifySource& source, int32_t x, int32_t y) {
+  const Raw raw{source};
+  switch (source.format) {
+    case PixelFormat::kGrey:
+    case PixelFormat::kNv12: return raw.byte(x, y);
+    case PixelFormat::kYuyv: return raw.byte(2 * x, y);
+    case PixelFormat::kUyvy: return raw.byte(2 * x + 1, y);
+    case PixelFormat::kY10: return raw.word(x, y) % 1024 / 4;
+    case PixelFormat::kY12: return raw.word(x, y) % 4096 / 16;
+    case PixelFormat::kY16: return raw.word(x, y) / 256;
+    default: return bayerGrey(raw, x, y);
+  }
+}
+
+/// floor(i / 32), also below 0.
+int32_t wholePixels(int32_t i) { return i >= 0 ? i / 32 : -((-i + 31) / 32); }
+
+}  // namespace
+
+void rectifyReference(const RectifySource& source, const int32_t* map, ImageView<uint8_t> out) {
+  for (int32_t y = 0; y < out.height; ++y) {
+    for (int32_t x = 0; x < out.width; ++x) {
+      if (map == nullptr) {
+        out.row(y)[x] = static_cast<uint8_t>(greyAt(source, x, y));
+        continue;
+      }
+      const int32_t* from = map + 2 * (static_cast<size_t>(y) * static_cast<size_t>(out.width) + static_cast<size_t>(x));
+      const int32_t x0 = wholePixels(from[0]), y0 = wholePixels(from[1]);
+      const int32_t fx = from[0] - 32 * x0, fy = from[1] - 32 * y0;
+      int32_t sum = 0;
+      for (int32_t j = 0; j <= 1; ++j) {
+        for (int32_t i = 0; i <= 1; ++i) {
+          const int32_t weight = (i == 0 ? 32 - fx : fx) * (j == 0 ? 32 - fy : fy);
+          sum += weight * greyAt(source, replicated(x0 + i, source.width), replicated(y0 + j, source.height));
+        }
+      }
+      out.row(y)[x] = static_cast<uint8_t>((sum + 512) / 1024);
+    }
+  }
+}
+
+}  // namespace depthwatt

@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+// One pixel at a time: how each format stands in memory, and the pixels that the vectors of rectify.inl.h leave over.
+// Compiled once per instruction set, like it; no include guard on purpose.
+
+namespace {
+
+/// How a pixel's eight bits stand in memory: grey, or the mosaic's sample.
+struct SampleLayout {
+  int32_t bytesPerPixel;
+  int32_t shift;  ///< the low byte of (16 bits >> shift); unused for one byte per pixel
+};
+
+inline bool isBayer(PixelFormat format) { return format >= PixelFormat::kBayerRggb8; }
+/// 0 RGGB, 1 GRBG, 2 GBRG, 3 BGGR.
+inline int32_t bayerOrder(PixelFormat format) {
+  return (static_cast<int32_t>(format) - static_cast<int32_t>(PixelFormat::kBayerRggb8)) & 3;
+}
+/// 0, 1, 2, 3: 8, 10, 12, 16 bits.
+inline int32_t bayerDepth(PixelFormat format) {
+  return (static_cast<int32_t>(format) - static_cast<int32_t>(PixelFormat::kBayerRggb8)) >> 2;
+}
+/// Added to x and y so that a red pixel has both even.
+inline int32_t redX(PixelFormat format) { return bayerOrder(format) & 1; }
+inline int32_t redY(PixelFormat format) { return bayerOrder(format) >> 1; }
+
+inline SampleLayout sampleLayoutOf(PixelFormat format) {
+  constexpr SampleLayout kBayerDepths[4] = {{1, 0}, {2, 2}, {2, 4}, {2, 8}};
+  if (isBayer(format)) return kBayerDepths[bayerDepth(format)];
+  switch (format) {
+    case PixelFormat::kYuyv: return {2, 0};
+    case PixelFormat::kY10: return {2, 2};
+    case PixelFormat::kY12: return {2, 4};
+    case PixelFormat::kUyvy:
+    case PixelFormat::kY16: return {2, 8};
+    default: return {1, 0};
+  }
+}
+
+inline int32_t sampleOf(const uint8_t* row, int32_t x, SampleLayout layout) {
+  if (layout.bytesPerPixel == 1) return row[x];
+  return ((row[2 * x] | row[2 * x + 1] << 8) >> layout.shift) & 0xff;
+}
+
+// Weights times 1024 of a pixel itself and of the sums beside, above and below, and at the corners of it, for the four
+// sites: red, green beside red, green beside blue, blue. 77, 150, 29 are BT.601's weights of red, green, blue times 256.
+constexpr int32_t kSiteOwn[4] = {4 * 77, 4 * 150, 4 * 150, 4 * 29};
+constexpr int32_t kSiteBeside[4] = {150, 2 * 77, 2 * 29, 150};
+constexpr int32_t kSiteAbove[4] = {150, 2 * 29, 2 * 77, 150};
+constexpr int32_t kSiteCorners[4] = {29, 0, 0, 77};
+
+inline int32_t clampTo(int32_t value, int32_t low, int32_t high) { return lesser(greater(value, low), high); }
+
+inline int32_t mirrorInto(int32_t i, int32_t n) {
+  if (n == 1) return 0;
+  return i < 0 ? -i : i >= n ? 2 * (n - 1) - i : i;
+}
+
+/// One pixel's grey: borders and remainders.
+int32_t greyOfPixel(const RectifySource& source, int32_t x, int32_t y) {
+  const size_t stride = source.strideBytes;
+  const uint8_t* row = source.data + static_cast<size_t>(y) * stride;
+  const SampleLayout layout = sampleLayoutOf(source.format);
+  if (!isBayer(source.format)) return sampleOf(row, x, layout);
+  const uint8_t* up = source.data + static_cast<size_t>(mirrorInto(y - 1, source.height)) * stride;
+  const uint8_t* down = source.data + static_cast<size_t>(mirrorInto(y + 1, source.height)) * stride;
+  const int32_t left = mirrorInto(x - 1, source.width), right = mirrorInto(x + 1, source.width);
+  const int32_t site = ((x + redX(source.format)) & 1) | ((y + redY(source.format)) & 1) << 1;
+  const auto at = [&](const uint8_t* line, int32_t column) { return sampleOf(line, column, layout); };
+  return (kSiteOwn[site] * at(row, x) + kSiteBeside[site] * (at(row, left) + at(row, right)) +
+          kSiteAbove[site] * (at(up, x) + at(down, x)) +
+          kSiteCorners[site] * (at(up, left) + at(up, right) + at(down, left) + at(down, right)) + 512) >> 10;
+}
+
+/// One output pixel. Clamping the place first is the same as replicating the border.
+uint8_t remapPixel(const RectifySource& source, const int32_t* from) {
+  const int32_t px = clampTo(from[0], 0, 32 * (source.width - 1));
+  const int32_t py = clampTo(from[1], 0, 32 * (source.height - 1));
+  const int32_t x0 = px >> 5, y0 = py >> 5, fx = px & 31, fy = py & 31;
+  const int32_t x1 = lesser(x0 + 1, source.width - 1), y1 = lesser(y0 + 1, source.height - 1);
+  const int32_t top = (32 - fx) * greyOfPixel(source, x0, y0) + fx * greyOfPixel(source, x1, y0);
+  const int32_t bottom = (32 - fx) * greyOfPixel(source, x0, y1) + fx * greyOfPixel(source, x1, y1);
+  return static_cast<uint8_t>(((32 - fy) * top + fy * bottom + 512) >> 10);
+}
+
+}  // namespace

@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: Apache-2.0
+// createEngine: a NativeEngine from the addon's Session, its slots' memory and the bookkeeping of who waits for which slot.
+import { DepthwattError, type ErrorCode } from "../../base/index.js";
+import { loadNative } from "./load.js";
+import {
+  ENCODED_HEADROOM_BYTES,
+  type EngineInfo,
+  type EngineOptions,
+  type EngineSlot,
+  type FrameResult,
+  type NativeEngine,
+  STAGE_NAMES,
+} from "./native.js";
+import type { NativeSession, SlotMemory } from "./native-addon.js";
+
+const OUTCOME_NUMBERS = 3 + STAGE_NAMES.length;
+
+/** Native errors carry the catalogue's code; here they get its cure. */
+function coded(error: unknown): Error {
+  if (error instanceof DepthwattError || !(error instanceof Error)) return error as Error;
+  const code = (error as { code?: string }).code;
+  return code === undefined ? error : new DepthwattError(code as ErrorCode, error.message, { cause: error });
+}
+
+function allocateSlot(options: EngineOptions, encodedBytes: (encoding: "rvl" | "raw") => number): SlotMemory {
+  const pixels = options.width * options.height;
+  const memory = (bytes: number) => new ArrayBuffer(ENCODED_HEADROOM_BYTES + bytes);
+  return {
+    left: memory(pixels),
+    disparityQ4: memory(2 * pixels),
+    confidence: memory(pixels),
+    depthMillimetres: memory(options.geometry === undefined ? 0 : 2 * pixels),
+    encodedDepth: memory(options.encodeDepth === undefined ? 0 : encodedBytes(options.encodeDepth)),
+    encodedDisparity: memory(
+      options.encodeDisparity === undefined ? 0 : encodedBytes(options.encodeDisparity),
+    ),
+  };
+}
+
+function viewsOf(memory: SlotMemory): EngineSlot {
+  const at = ENCODED_HEADROOM_BYTES;
+  return {
+    left: new Uint8Array(memory.left, at),
+    disparityQ4: new Int16Array(memory.disparityQ4, at),
+    confidence: new Uint8Array(memory.confidence, at),
+    depthMillimetres: new Uint16Array(memory.depthMillimetres, at),
+    encodedDepth: new Uint8Array(memory.encodedDepth, at),
+    encodedDisparity: new Uint8Array(memory.encodedDisparity, at),
+  };
+}
+
+interface Waiting {
+  onDone: (error: Error | null, result: FrameResult) => void;
+  /** The images, so that they live until the frame is done. */
+  left: Uint8Array;
+  right: Uint8Array;
+}
+
+class SessionEngine implements NativeEngine {
+  readonly slots: readonly EngineSlot[];
+  readonly stageMilliseconds = new Float64Array(STAGE_NAMES.length).fill(Number.NaN);
+  private readonly session: NativeSession;
+  private readonly outcomes: Float64Array;
+  private readonly waiting: (Waiting | undefined)[];
+  private readonly results: FrameResult[];
+  /** What ran, kept for the reports that are made after close(). */
+  private lastInfo: EngineInfo | undefined;
+
+  constructor(options: EngineOptions) {
+    const native = loadNative();
+    const memory = Array.from({ length: options.slots }, () =>
+      allocateSlot(options, (encoding) => native.encodedBound(encoding, options.width, options.height)),
+    );
+    this.slots = memory.map(viewsOf);
+    this.waiting = memory.map(() => undefined);
+    this.results = memory.map((_, slot) => ({
+      slot,
+      encodedDepthBytes: 0,
+      encodedDisparityBytes: 0,
+      validPixels: 0,
+    }));
+    try {
+      this.session = new native.Session(options, memory, (slot, error) => this.finish(slot, error));
+    } catch (error) {
+      throw coded(error);
+    }
+    this.outcomes = this.session.outcomes;
+  }
+
+  get info(): EngineInfo {
+    return this.lastInfo ?? this.session.info;
+  }
+
+  submit(slot: number, left: Uint8Array, right: Uint8Array, onDone: Waiting["onDone"]): void {
+    try {
+      this.session.submit(slot, left, right);
+    } catch (error) {
+      throw coded(error);
+    }
+    this.waiting[slot] = { onDone, left, right };
+  }
+
+  close(): void {
+    this.lastInfo ??= this.session.info;
+    this.session.close();
+  }
+
+  private finish(slot: number, error: Error | null): void {
+    const waiting = this.waiting[slot] as Waiting;
+    this.waiting[slot] = undefined;
+    const result = this.results[slot] as FrameResult;
+    const at = slot * OUTCOME_NUMBERS;
+    result.encodedDepthBytes = this.outcomes[at] as number;
+    result.encodedDisparityBytes = this.outcomes[at + 1] as number;
+    result.validPixels = this.outcomes[at + 2] as number;
+    this.stageMilliseconds.set(this.outcomes.subarray(at + 3, at + OUTCOME_NUMBERS));
+    waiting.onDone(error === null ? null : coded(error), result);
+  }
+}
+
+/**
+ * Opens an engine: allocates every buffer, starts its threads.
+ * @throws DepthwattError ENGINE_PARAMETER (names the parameter, its range and what came), BACKEND_UNAVAILABLE (an explicit
+ * backend or instruction set that is not there), ENGINE_FAILED (no memory), ADDON_MISSING
+ */
+export function createEngine(options: EngineOptions): NativeEngine {
+  return new SessionEngine(options);
+}

@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: Apache-2.0
+// The engine as TypeScript sees it: parameters, slots and results with their units. engine.ts opens one.
+import type { PixelFormat } from "../../camera/index.js";
+
+/** sgm: semi-global matching. cbca: cross-based aggregation, a whole matcher with a refinement of its own (paper 001). */
+export type Algorithm = "sgm" | "cbca";
+/** What is compared: 9 x 7 census, or a 5 x 5 census beside the horizontal gradient (cuda/match/gradient_census). */
+export type MatchingCost = "census" | "gradientCensus";
+/** How holes are filled: cuda/refine/fill. */
+export type FillMethod = "off" | "bilateral" | "background";
+export type BackendName = "cpu" | "cuda";
+export type InstructionSet = "scalar" | "avx2" | "avx512" | "neon";
+
+/** Matching parameters; ranges and tie rules stand in the rooms' READMEs (cuda/match). */
+export interface MatchParameters {
+  algorithm: Algorithm;
+  /** sgm only. */
+  cost: MatchingCost;
+  /** cbca only: matches images of half the width and height and doubles the result. */
+  halfResolution: boolean;
+  /** Smallest disparity searched, pixels; 0 or more. */
+  minDisparity: number;
+  /** Whole number from 8 to 512; the search is [minDisparity, minDisparity + numDisparities). */
+  numDisparities: number;
+  /** Aggregation paths: 2, 4 or 8. */
+  paths: 2 | 4 | 8;
+  /** Penalty of a disparity step of one, 1 to p2. */
+  p1: number;
+  /** Penalty of a larger step, p1 to 1023. */
+  p2: number;
+  /** alpha of P2(p, q) = max(p1, p2 - (alpha |I(p) - I(q)|) >> 4); 0 switches it off. 0 to 255. */
+  adaptiveP2: number;
+  /** Percent by which every rival must be worse; 0 switches the test off. 0 to 99. */
+  uniqueness: number;
+  subpixel: boolean;
+}
+
+export interface RefineParameters {
+  /** Largest |left - right| in whole pixels is 1; false switches the check off. */
+  leftRight: boolean;
+  /** Regions smaller than this many pixels become invalid; 0 switches it off. */
+  speckleSize: number;
+  /** Largest step between neighbours of one region, 1/16 px. */
+  speckleRangeQ4: number;
+  /** Filled pixels keep a confidence of 0; "off" leaves holes. */
+  fill: FillMethod;
+  /** Largest difference of a hole's two sides that is bridged by a straight line, 1/16 px. */
+  fillThresholdQ4: number;
+  /** Moves disparity edges onto grey edges. */
+  boundary: boolean;
+  /** 3x3 median, the last step. */
+  median: boolean;
+}
+
+/** Depth Z = focalPixels * baselineMetres / (disparity + disparityOffsetPixels), metres. */
+export interface DepthGeometry {
+  focalPixels: number;
+  baselineMetres: number;
+  disparityOffsetPixels: number;
+}
+
+/** Body encoding of a published image: see docs/4-reference/mqtt.md. */
+export type NativeEncoding = "rvl" | "raw";
+
+export interface EngineOptions {
+  /** Size of the captured images, pixels. */
+  inputWidth: number;
+  inputHeight: number;
+  /** Size of the rectified images and of every result. Equal to the input size where no maps are given. */
+  width: number;
+  height: number;
+  leftFormat: PixelFormat;
+  rightFormat: PixelFormat;
+  /** Bytes from one row to the next of the captured images. */
+  leftStrideBytes: number;
+  rightStrideBytes: number;
+  /**
+   * Rectification maps: for each output pixel, row-major, the source x then y in 1/32 px (int32, two per pixel).
+   * Absent: the images are rectified already and only converted to grey.
+   */
+  leftMap?: Int32Array;
+  rightMap?: Int32Array;
+  match: MatchParameters;
+  refine: RefineParameters;
+  /** Absent: no depth can be computed (depthMillimetres stays empty). */
+  geometry?: DepthGeometry;
+  /** What to encode natively per frame; absent means not computed. */
+  encodeDepth?: "rvl";
+  encodeDisparity?: NativeEncoding;
+  backend: "auto" | BackendName;
+  /** Forces an instruction set on the CPU backend; refused with BACKEND_UNAVAILABLE where the processor lacks it. */
+  instructionSet?: InstructionSet;
+  /** Worker threads; 0 = one per online core. */
+  threads: number;
+  /** Result slots: frames that may be in flight or held by a publisher at once, 2 to 8. */
+  slots: number;
+}
+
+/** Bytes kept free in front of every array of a slot, so that a frame header can be written there without a copy. */
+export const ENCODED_HEADROOM_BYTES = 128;
+
+/** Names and order of the stage times, the same for every backend. */
+export const STAGE_NAMES = [
+  "rectify",
+  "census",
+  "match",
+  "leftRight",
+  "speckle",
+  "fill",
+  "boundary",
+  "median",
+  "depth",
+  "encode",
+] as const;
+export type StageName = (typeof STAGE_NAMES)[number];
+
+/**
+ * One result slot. All arrays are views of memory made once at open, each after ENCODED_HEADROOM_BYTES free bytes of its own
+ * ArrayBuffer. What they hold is valid until the slot is submitted again.
+ */
+export interface EngineSlot {
+  /** Rectified left image, grey u8, [height][width]. */
+  readonly left: Uint8Array;
+  /** Absolute disparity, 1/16 px, [height][width]; -32768 = invalid. */
+  readonly disparityQ4: Int16Array;
+  /** 0 (no rival test passed) to 255, [height][width]; 0 where the disparity is invalid. */
+  readonly confidence: Uint8Array;
+  /** Depth in millimetres, [height][width]; 0 = invalid or beyond 65.535 m. Empty without a geometry. */
+  readonly depthMillimetres: Uint16Array;
+  /** The encoded body, FrameResult says how long; empty unless asked for. */
+  readonly encodedDepth: Uint8Array;
+  readonly encodedDisparity: Uint8Array;
+}
+
+/** What came of one submitted frame. */
+export interface FrameResult {
+  slot: number;
+  /** Bytes of the body in encodedDepth; 0 when not asked for. */
+  encodedDepthBytes: number;
+  encodedDisparityBytes: number;
+  /** Pixels with a valid disparity. */
+  validPixels: number;
+}
+
+export interface EngineInfo {
+  backend: BackendName;
+  /** Why this backend runs, one sentence. */
+  backendReason: string;
+  instructionSet: InstructionSet | "cuda";
+  threads: number;
+  workspaceBytes: number;
+}
+
+export interface NativeEngine {
+  readonly info: EngineInfo;
+  readonly slots: readonly EngineSlot[];
+  /** Milliseconds of each stage of the newest completed frame, in the order of STAGE_NAMES; NaN = stage off. */
+  readonly stageMilliseconds: Float64Array;
+  /**
+   * Starts one frame; the caller keeps `left` and `right` alive and unchanged until onDone. At most `slots` frames are
+   * queued, computed in order on native threads. onDone is called on the JavaScript thread.
+   * @throws DepthwattError ENGINE_PARAMETER (slot in use, buffer too small), ENGINE_FAILED after close()
+   */
+  submit(
+    slot: number,
+    left: Uint8Array,
+    right: Uint8Array,
+    onDone: (error: Error | null, result: FrameResult) => void,
+  ): void;
+  /** Waits for the frame in flight, drops those queued behind it (onDone says so), stops the threads, frees the workspace. */
+  close(): void;
+}

@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+// native.rooms.select({variant: "reference", width, height, minDisparity, numDisparities, uniqueness?, subpixel,
+//   sums: Uint16Array, disparityQ4, disparity: Int16Array, rightDisparity?: Int16Array, confidence?: Uint8Array})
+// The selection alone has no fast form: native.rooms.sgm fuses it into the last aggregation.
+#include "../../match/select/select.h"
+
+#include "../arguments.h"
+#include "../errors.h"
+#include "rooms.h"
+
+namespace depthwatt {
+namespace {
+
+Napi::Value select(const Napi::CallbackInfo& info) {
+  const auto call = info[0].As<Napi::Object>();
+  if (kernelsOf(call) != nullptr) {
+    throw errorOf(info.Env(), Status::error(Code::kBackendUnavailable,
+                                            "Expected the variant reference for select, whose fast form is part of sgm."));
+  }
+  const SgmParameters parameters = sgmParametersOf(call);
+  throwUnlessOk(info.Env(), checkSgmParameters(parameters));
+  const int32_t width = integerOf(call, "width", 1, 32768), height = integerOf(call, "height", 1, 32768);
+  const int32_t perRow = width * parameters.numDisparities;
+  const auto sums = imageOf<const uint16_t>(call, "sums", perRow, height, static_cast<size_t>(perRow) * sizeof(uint16_t));
+  selectReference(parameters, sums.data, sgmResultOf(call, width, height));
+  return Napi::String::New(info.Env(), "reference");
+}
+
+}  // namespace
+
+void addSelect(Napi::Env env, Napi::Object rooms) { rooms.Set("select", Napi::Function::New(env, select, "select")); }
+
+}  // namespace depthwatt

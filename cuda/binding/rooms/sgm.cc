@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: Apache-2.0
+// native.rooms.sgm({variant, width, height, censusStrideBytes?, greyStrideBytes?, threads?, minDisparity, numDisparities,
+//   paths, p1, p2, adaptiveP2?, uniqueness?, subpixel, censusLeft, censusRight: Uint32Array, greyLeft: Uint8Array,
+//   disparityQ4, disparity: Int16Array, rightDisparity?: Int16Array, confidence?: Uint8Array,
+//   sums?: Uint16Array (reference only), timesNs?: Float64Array (as many runs as it is long, each one's time)})
+// Aggregation and selection, which the fast forms fuse. It answers with the name of what ran.
+#include "../../match/sgm/sgm.h"
+
+#include <ctime>
+#include <memory>
+#include <vector>
+
+#include "../../cpu/kernels.h"
+#include "../../match/select/select.h"
+#include "../arguments.h"
+#include "../errors.h"
+#include "rooms.h"
+
+namespace depthwatt {
+namespace {
+
+double nowNs() {
+  timespec now{};
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return static_cast<double>(now.tv_sec) * 1e9 + static_cast<double>(now.tv_nsec);
+}
+
+SgmImages imagesOf(const Napi::Object& call, int32_t width, int32_t height) {
+  const int32_t censusPacked = width * 4;
+  const auto censusStride = static_cast<size_t>(integerOf(call, "censusStrideBytes", censusPacked, 1 << 24, censusPacked));
+  const auto greyStride = static_cast<size_t>(integerOf(call, "greyStrideBytes", width, 1 << 24, width));
+  return {imageOf<const uint32_t>(call, "censusLeft", width, height, censusStride),
+          imageOf<const uint32_t>(call, "censusRight", width, height, censusStride),
+          imageOf<const uint8_t>(call, "greyLeft", width, height, greyStride)};
+}
+
+void computeReference(const Napi::Object& call, const SgmParameters& parameters, const SgmImages& images,
+                      const SgmResult& result) {
+  throwUnlessOk(call.Env(), checkSgmParameters(parameters));
+  const size_t cells = static_cast<size_t>(images.censusLeft.width) * images.censusLeft.height * parameters.numDisparities;
+  std::vector<uint16_t> own;
+  uint16_t* sums = nullptr;
+  if (call.Get("sums").IsUndefined()) {
+    own.resize(cells);
+    sums = own.data();
+  } else {
+    sums = imageOf<uint16_t>(call, "sums", static_cast<int32_t>(cells), 1, cells * sizeof(uint16_t)).data;
+  }
+  sgmSumsReference(parameters, images, sums);
+  selectReference(parameters, sums, result);
+}
+
+void computeFast(const Napi::Object& call, const Kernels& kernels, const SgmParameters& parameters,
+                 const SgmImages& images, const SgmResult& result) {
+  Workers workers(integerOf(call, "threads", 1, 256, 1));
+  Sgm* opened = nullptr;
+  throwUnlessOk(call.Env(), Sgm::open(parameters, images.censusLeft.width, images.censusLeft.height, kernels, workers,
+                                      &opened));
+  const std::unique_ptr<Sgm> sgm(opened);
+  if (call.Get("timesNs").IsUndefined()) {
+    sgm->compute(images, result);
+    return;
+  }
+  auto times = call.Get("timesNs").As<Napi::Float64Array>();
+  for (size_t i = 0; i < times.ElementLength(); ++i) {
+    const double before = nowNs();
+    sgm->compute(images, result);
+    times[i] = nowNs() - before;
+  }
+}
+
+Napi::Value sgm(const Napi::CallbackInfo& info) {
+  const auto call = info[0].As<Napi::Object>();
+  const Kernels* kernels = kernelsOf(call);
+  const SgmParameters parameters = sgmParametersOf(call);
+  const int32_t width = integerOf(call, "width", 1, 32768), height = integerOf(call, "height", 1, 32768);
+  const SgmImages images = imagesOf(call, width, height);
+  const SgmResult result = sgmResultOf(call, width, height);
+  if (kernels == nullptr) computeReference(call, parameters, images, result);
+  else computeFast(call, *kernels, parameters, images, result);
+  return Napi::String::New(info.Env(), kernels == nullptr ? "reference" : nameOf(kernels->instructionSet));
+}
+
+}  // namespace
+
+SgmParameters sgmParametersOf(const Napi::Object& call) {
+  constexpr int32_t kAny = 1 << 20;  // the room itself checks the ranges
+  SgmParameters parameters;
+  parameters.minDisparity = integerOf(call, "minDisparity", -kAny, kAny, parameters.minDisparity);
+  parameters.numDisparities = integerOf(call, "numDisparities", -kAny, kAny);
+  parameters.paths = integerOf(call, "paths", -kAny, kAny, parameters.paths);
+  parameters.p1 = integerOf(call, "p1", -kAny, kAny, parameters.p1);
+  parameters.p2 = integerOf(call, "p2", -kAny, kAny, parameters.p2);
+  parameters.adaptiveP2 = integerOf(call, "adaptiveP2", -kAny, kAny, parameters.adaptiveP2);
+  parameters.uniqueness = integerOf(call, "uniqueness", -kAny, kAny, parameters.uniqueness);
+  if (!call.Get("subpixel").IsUndefined()) parameters.subpixel = booleanOf(call, "subpixel");
+  return parameters;
+}
+
+SgmResult sgmResultOf(const Napi::Object& call, int32_t width, int32_t height) {
+  const auto row16 = static_cast<size_t>(width) * sizeof(int16_t);
+  SgmResult result;
+  result.disparityQ4 = imageOf<int16_t>(call, "disparityQ4", width, height, row16);
+  result.disparity = imageOf<int16_t>(call, "disparity", width, height, row16);
+  if (!call.Get("rightDisparity").IsUndefined()) {
+    result.rightDisparity = imageOf<int16_t>(call, "rightDisparity", width, height, row16);
+  }
+  if (!call.Get("confidence").IsUndefined()) {
+    result.confidence = imageOf<uint8_t>(call, "confidence", width, height, static_cast<size_t>(width));
+  }
+  return result;
+}
+
+void addSgm(Napi::Env env, Napi::Object rooms) { rooms.Set("sgm", Napi::Function::New(env, sgm, "sgm")); }
+
+}  // namespace depthwatt

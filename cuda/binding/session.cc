@@ -1,0 +1,291 @@
+// SPDX-License-Identifier: Apache-2.0
+// One engine, one thread ("dw-engine"), a ring of slots. Per frame it takes a lock, wakes the thread and, when the frame is
+// done, wakes the JavaScript loop through uv_async, which neither allocates nor queues: what is done is read from the ring.
+#include "session.h"
+
+#include <pthread.h>
+#include <uv.h>
+
+#include <condition_variable>
+#include <mutex>
+#include <thread>
+
+#include "../engine.h"
+#include "arguments.h"
+#include "errors.h"
+#include "session_options.h"
+
+namespace depthwatt {
+namespace {
+
+constexpr size_t kHeadroomBytes = 128;  // ENCODED_HEADROOM_BYTES of native.ts
+constexpr int kMaxSlots = 8;
+constexpr int kOutcomeNumbers = 3 + kStageCount;
+
+/// A first-in first-out list of slots; each slot stands in it at most once.
+class SlotQueue {
+ public:
+  void push(int slot) { slots_[(head_ + count_++) % kMaxSlots] = slot; }
+  int pop() {
+    const int slot = slots_[head_];
+    head_ = (head_ + 1) % kMaxSlots;
+    --count_;
+    return slot;
+  }
+  bool empty() const { return count_ == 0; }
+
+ private:
+  int slots_[kMaxSlots] = {};
+  int head_ = 0;
+  int count_ = 0;
+};
+
+struct SlotState {
+  enum { kFree, kQueued, kRunning, kDone } stage = kFree;
+  FrameInput input;
+  FrameOutput output;
+  Status status;
+};
+
+class Session : public Napi::ObjectWrap<Session> {
+ public:
+  explicit Session(const Napi::CallbackInfo& info);
+  ~Session() override { shutDown(); }
+  static Napi::Function define(Napi::Env env);
+
+ private:
+  void submit(const Napi::CallbackInfo& info);
+  void close(const Napi::CallbackInfo&) {
+    shutDown();
+    deliver();
+  }
+  Napi::Value info(const Napi::CallbackInfo& info);
+  Napi::Value outcomes(const Napi::CallbackInfo&) { return outcomes_.Value(); }
+
+  void bindSlot(int slot, const Napi::Object& memory);
+  void serve();
+  void deliver();
+  void shutDown();
+  void keepLoopAlive();
+
+  std::unique_ptr<Engine> engine_;
+  int slotCount_ = 0;
+  SlotState slots_[kMaxSlots];
+  size_t leftBytes_ = 0, rightBytes_ = 0;
+
+  std::mutex mutex_;
+  std::condition_variable wake_;
+  SlotQueue queued_, done_;
+  bool stop_ = false;
+  bool closed_ = false;
+  int outstanding_ = 0;  // submitted and not yet told to JavaScript; JavaScript thread only
+  std::thread thread_;
+
+  uv_async_t* async_ = nullptr;
+  Napi::FunctionReference onDone_;
+  Napi::Reference<Napi::Float64Array> outcomes_;
+  Napi::Reference<Napi::Array> memory_;
+  std::unique_ptr<Napi::AsyncContext> context_;
+};
+
+Session::Session(const Napi::CallbackInfo& info) : Napi::ObjectWrap<Session>(info) {
+  const Napi::Env env = info.Env();
+  const auto options = info[0].As<Napi::Object>();
+  const auto memory = info[1].As<Napi::Array>();
+  const EngineParameters parameters = engineParametersOf(options);
+  slotCount_ = integerOf(options, "slots", 2, kMaxSlots);
+  if (memory.Length() != static_cast<uint32_t>(slotCount_)) {
+    throw errorOf(env, Status::error(Code::kParameter, "Expected the memory of %d slots, got %u.", slotCount_,
+                                     memory.Length()));
+  }
+  throwUnlessOk(env, Engine::open(parameters, &engine_));
+  leftBytes_ = sourceBytes(parameters.inputWidth, parameters.inputHeight, parameters.leftStrideBytes, parameters.leftFormat);
+  rightBytes_ = sourceBytes(parameters.inputWidth, parameters.inputHeight, parameters.rightStrideBytes, parameters.rightFormat);
+  for (int slot = 0; slot < slotCount_; ++slot) bindSlot(slot, memory.Get(static_cast<uint32_t>(slot)).As<Napi::Object>());
+
+  outcomes_ = Napi::Persistent(Napi::Float64Array::New(env, static_cast<size_t>(slotCount_ * kOutcomeNumbers)));
+  memory_ = Napi::Persistent(memory);
+  onDone_ = Napi::Persistent(info[2].As<Napi::Function>());
+  context_ = std::make_unique<Napi::AsyncContext>(env, "depthwatt.Session");
+
+  uv_loop_t* loop = nullptr;
+  napi_get_uv_event_loop(env, &loop);
+  async_ = new uv_async_t;
+  async_->data = this;
+  uv_async_init(loop, async_, [](uv_async_t* handle) {
+    if (handle->data != nullptr) static_cast<Session*>(handle->data)->deliver();
+  });
+  uv_unref(reinterpret_cast<uv_handle_t*>(async_));  // an idle engine does not keep the process alive
+  thread_ = std::thread([this] { serve(); });
+  pthread_setname_np(thread_.native_handle(), "dw-engine");
+}
+
+void Session::bindSlot(int slot, const Napi::Object& memory) {
+  const EngineParameters& p = engine_->parameters();
+  const size_t pixels = static_cast<size_t>(p.width) * static_cast<size_t>(p.height);
+  const auto take = [&](const char* name, size_t bytes) -> uint8_t* {
+    if (bytes == 0) return nullptr;
+    auto buffer = memory.Get(name).As<Napi::ArrayBuffer>();
+    if (buffer.ByteLength() < kHeadroomBytes + bytes) {
+      throw errorOf(memory.Env(), Status::error(Code::kParameter, "Expected %zu bytes for %s of slot %d, got %zu.",
+                                                kHeadroomBytes + bytes, name, slot, buffer.ByteLength()));
+    }
+    return static_cast<uint8_t*>(buffer.Data()) + kHeadroomBytes;
+  };
+  FrameOutput& output = slots_[slot].output;
+  output.left = take("left", pixels);
+  output.disparityQ4 = reinterpret_cast<int16_t*>(take("disparityQ4", pixels * sizeof(int16_t)));
+  output.confidence = take("confidence", pixels);
+  output.depthMillimetres =
+      reinterpret_cast<uint16_t*>(take("depthMillimetres", p.hasGeometry ? pixels * sizeof(uint16_t) : 0));
+  output.encodedDepth = take("encodedDepth", encodedBound(p.encodeDepth, p.width, p.height));
+  output.encodedDisparity = take("encodedDisparity", encodedBound(p.encodeDisparity, p.width, p.height));
+  engine_->attach(output);
+}
+
+void Session::submit(const Napi::CallbackInfo& info) {
+  const Napi::Env env = info.Env();
+  if (closed_) throw errorOf(env, Status::error(Code::kFailed, "Expected an open engine, this one is closed."));
+  const int slot = info[0].IsNumber() ? info[0].As<Napi::Number>().Int32Value() : -1;
+  if (slot < 0 || slot >= slotCount_) {
+    throw errorOf(env, Status::error(Code::kParameter, "Expected a slot from 0 to %d, got %d.", slotCount_ - 1, slot));
+  }
+  if (!info[1].IsTypedArray() || !info[2].IsTypedArray()) {
+    throw errorOf(env, Status::error(Code::kParameter, "Expected a Uint8Array for each of left and right."));
+  }
+  auto left = info[1].As<Napi::Uint8Array>();
+  auto right = info[2].As<Napi::Uint8Array>();
+  if (left.ByteLength() < leftBytes_ || right.ByteLength() < rightBytes_) {
+    throw errorOf(env, Status::error(Code::kParameter, "Expected at least %zu and %zu bytes of left and right image, got %zu and %zu.",
+                                     leftBytes_, rightBytes_, left.ByteLength(), right.ByteLength()));
+  }
+  {
+    std::lock_guard<std::mutex> lock(mutex_);
+    SlotState& state = slots_[slot];
+    if (state.stage != SlotState::kFree) {
+      throw errorOf(env, Status::error(Code::kParameter, "Expected a free slot, slot %d is still in use.", slot));
+    }
+    state.input = {left.Data(), right.Data()};
+    state.stage = SlotState::kQueued;
+    queued_.push(slot);
+  }
+  ++outstanding_;
+  keepLoopAlive();
+  wake_.notify_one();
+}
+
+void Session::serve() {
+  std::unique_lock<std::mutex> lock(mutex_);
+  for (;;) {
+    wake_.wait(lock, [&] { return stop_ || !queued_.empty(); });
+    if (stop_) return;
+    const int slot = queued_.pop();
+    SlotState& state = slots_[slot];
+    state.stage = SlotState::kRunning;
+    lock.unlock();
+    state.status = engine_->run(state.input, state.output);
+    lock.lock();
+    state.stage = SlotState::kDone;
+    done_.push(slot);
+    uv_async_send(async_);
+  }
+}
+
+/// Tells JavaScript of every frame that is done. Runs on the JavaScript thread.
+void Session::deliver() {
+  const Napi::Env env = Env();
+  Napi::HandleScope scope(env);
+  for (;;) {
+    int slot = -1;
+    Status status;
+    {
+      std::lock_guard<std::mutex> lock(mutex_);
+      if (done_.empty()) break;
+      slot = done_.pop();
+      SlotState& state = slots_[slot];
+      state.stage = SlotState::kFree;
+      status = state.status;
+      double* outcome = outcomes_.Value().Data() + slot * kOutcomeNumbers;
+      outcome[0] = static_cast<double>(state.output.encodedDepthBytes);
+      outcome[1] = static_cast<double>(state.output.encodedDisparityBytes);
+      outcome[2] = state.output.validPixels;
+      for (int i = 0; i < kStageCount; ++i) outcome[3 + i] = state.output.stageMilliseconds[i];
+    }
+    --outstanding_;
+    keepLoopAlive();
+    const Napi::Value error = status.ok() ? env.Null() : errorOf(env, status).Value();
+    try {
+      onDone_.MakeCallback(env.Global(), {Napi::Number::New(env, slot), error}, *context_);
+    } catch (const Napi::Error& thrown) {
+      // There is no JavaScript below us to catch it: an uncaught exception, as from any other callback.
+      napi_fatal_exception(env, thrown.Value());
+    }
+  }
+}
+
+void Session::keepLoopAlive() {
+  if (async_ == nullptr) return;
+  auto* handle = reinterpret_cast<uv_handle_t*>(async_);
+  if (outstanding_ > 0) uv_ref(handle);
+  else uv_unref(handle);
+}
+
+void Session::shutDown() {
+  if (closed_) return;
+  closed_ = true;
+  {
+    std::lock_guard<std::mutex> lock(mutex_);
+    stop_ = true;
+  }
+  wake_.notify_one();
+  if (thread_.joinable()) thread_.join();
+  if (engine_ != nullptr) engine_->detach();
+  // Its threads and memory now, not when the garbage collector, which knows nothing of their size, gets to it.
+  engine_.reset();
+  while (!queued_.empty()) {
+    const int slot = queued_.pop();
+    slots_[slot].status = Status::error(Code::kFailed, "The engine was closed before this frame was computed.");
+    slots_[slot].stage = SlotState::kDone;
+    done_.push(slot);
+  }
+  if (async_ != nullptr) {
+    async_->data = nullptr;
+    uv_close(reinterpret_cast<uv_handle_t*>(async_), [](uv_handle_t* handle) { delete reinterpret_cast<uv_async_t*>(handle); });
+    async_ = nullptr;
+  }
+}
+
+Napi::Value Session::info(const Napi::CallbackInfo& info) {
+  if (engine_ == nullptr) throw errorOf(info.Env(), Status::error(Code::kFailed, "Expected an open engine, this one is closed."));
+  auto result = Napi::Object::New(info.Env());
+  result.Set("backend", engine_->backendName());
+  result.Set("backendReason", engine_->backendReason());
+  result.Set("instructionSet", engine_->backend().instructionSet());
+  result.Set("threads", engine_->backend().threads());
+  result.Set("workspaceBytes", static_cast<double>(engine_->backend().workspaceBytes()));
+  return result;
+}
+
+Napi::Function Session::define(Napi::Env env) {
+  return DefineClass(env, "Session",
+                     {InstanceMethod("submit", &Session::submit), InstanceMethod("close", &Session::close),
+                      InstanceAccessor("info", &Session::info, nullptr),
+                      InstanceAccessor("outcomes", &Session::outcomes, nullptr)});
+}
+
+Napi::Value bound(const Napi::CallbackInfo& info) {
+  auto call = Napi::Object::New(info.Env());
+  call.Set("encoding", info[0]);
+  const int32_t width = info[1].As<Napi::Number>().Int32Value();
+  const int32_t height = info[2].As<Napi::Number>().Int32Value();
+  return Napi::Number::New(info.Env(), static_cast<double>(encodedBound(encodingOf(call, "encoding"), width, height)));
+}
+
+}  // namespace
+
+void addSession(Napi::Env env, Napi::Object exports) {
+  exports.Set("Session", Session::define(env));
+  exports.Set("encodedBound", Napi::Function::New(env, bound, "encodedBound"));
+}
+
+}  // namespace depthwatt

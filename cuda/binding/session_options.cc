@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: Apache-2.0
+// Reads EngineOptions field by field; see session_options.h.
+#include "session_options.h"
+
+#include "arguments.h"
+#include "errors.h"
+
+namespace depthwatt {
+namespace {
+
+constexpr int32_t kAnyInt = 1 << 30;
+
+Napi::Object objectOf(const Napi::Object& object, const char* name) {
+  const Napi::Value value = object.Get(name);
+  if (!value.IsObject()) {
+    throw errorOf(object.Env(), Status::error(Code::kParameter, "Expected an object for %s.", name));
+  }
+  return value.As<Napi::Object>();
+}
+
+PixelFormat formatOf(const Napi::Object& object, const char* name) {
+  PixelFormat format = PixelFormat::kGrey;
+  const std::string text = stringOf(object, name);
+  if (!pixelFormatOf(text.c_str(), &format)) {
+    throw errorOf(object.Env(), Status::error(Code::kParameter, "Expected a pixel format for %s, got '%.40s'.", name,
+                                              text.c_str()));
+  }
+  return format;
+}
+
+std::vector<int32_t> mapOf(const Napi::Object& object, const char* name) {
+  const Napi::Value value = object.Get(name);
+  if (value.IsUndefined()) return {};
+  if (!value.IsTypedArray() || value.As<Napi::TypedArray>().TypedArrayType() != napi_int32_array) {
+    throw errorOf(object.Env(), Status::error(Code::kParameter, "Expected an Int32Array for %s.", name));
+  }
+  auto array = value.As<Napi::Int32Array>();
+  return {array.Data(), array.Data() + array.ElementLength()};
+}
+
+SgmParameters matchOf(const Napi::Object& object) {
+  const std::string algorithm = stringOf(object, "algorithm");
+  if (algorithm != "sgm" && algorithm != "cbca") {
+    throw errorOf(object.Env(),
+                  Status::error(Code::kParameter, "Expected sgm or cbca for match.algorithm, got '%.40s'.", algorithm.c_str()));
+  }
+  SgmParameters match;
+  match.minDisparity = integerOf(object, "minDisparity", -kAnyInt, kAnyInt);
+  match.numDisparities = integerOf(object, "numDisparities", -kAnyInt, kAnyInt);
+  match.paths = integerOf(object, "paths", -kAnyInt, kAnyInt);
+  match.p1 = integerOf(object, "p1", -kAnyInt, kAnyInt);
+  match.p2 = integerOf(object, "p2", -kAnyInt, kAnyInt);
+  match.adaptiveP2 = integerOf(object, "adaptiveP2", -kAnyInt, kAnyInt);
+  match.uniqueness = integerOf(object, "uniqueness", -kAnyInt, kAnyInt);
+  match.subpixel = booleanOf(object, "subpixel");
+  return match;
+}
+
+}  // namespace
+
+Encoding encodingOf(const Napi::Object& object, const char* name) {
+  const std::string encoding = optionalStringOf(object, name);
+  if (encoding.empty()) return Encoding::kNone;
+  if (encoding == "rvl") return Encoding::kRvl;
+  if (encoding == "raw") return Encoding::kRaw;
+  throw errorOf(object.Env(),
+                Status::error(Code::kParameter, "Expected rvl or raw for %s, got '%.40s'.", name, encoding.c_str()));
+}
+
+EngineParameters engineParametersOf(const Napi::Object& options) {
+  EngineParameters p;
+  p.inputWidth = integerOf(options, "inputWidth", -kAnyInt, kAnyInt);
+  p.inputHeight = integerOf(options, "inputHeight", -kAnyInt, kAnyInt);
+  p.width = integerOf(options, "width", -kAnyInt, kAnyInt);
+  p.height = integerOf(options, "height", -kAnyInt, kAnyInt);
+  p.leftFormat = formatOf(options, "leftFormat");
+  p.rightFormat = formatOf(options, "rightFormat");
+  p.leftStrideBytes = static_cast<size_t>(integerOf(options, "leftStrideBytes", 1, kAnyInt));
+  p.rightStrideBytes = static_cast<size_t>(integerOf(options, "rightStrideBytes", 1, kAnyInt));
+  p.leftMap = mapOf(options, "leftMap");
+  p.rightMap = mapOf(options, "rightMap");
+  const Napi::Object match = objectOf(options, "match");
+  p.match = matchOf(match);
+  const std::string cost = stringOf(match, "cost");
+  if (cost != "census" && cost != "gradientCensus") {
+    throw errorOf(options.Env(), Status::error(Code::kParameter, "Expected census or gradientCensus for match.cost, got '%.40s'.",
+                                               cost.c_str()));
+  }
+  p.algorithm = stringOf(match, "algorithm") == "cbca" ? Algorithm::kCbca : Algorithm::kSgm;
+  p.halfResolution = booleanOf(match, "halfResolution");
+  p.cost = cost == "census" ? MatchingCost::kCensus : MatchingCost::kGradientCensus;
+
+  const Napi::Object refine = objectOf(options, "refine");
+  p.leftRight = booleanOf(refine, "leftRight");
+  const std::string fill = stringOf(refine, "fill");
+  if (!fillMethodOf(fill.c_str(), &p.fill.method)) {
+    throw errorOf(options.Env(), Status::error(Code::kParameter,
+                                               "Expected off, bilateral or background for refine.fill, got '%.40s'.",
+                                               fill.c_str()));
+  }
+  p.fill.thresholdQ4 = integerOf(refine, "fillThresholdQ4", -kAnyInt, kAnyInt);
+  p.boundary = booleanOf(refine, "boundary");
+  p.median = booleanOf(refine, "median");
+  p.speckle.minPixels = integerOf(refine, "speckleSize", -kAnyInt, kAnyInt);
+  p.speckle.rangeQ4 = integerOf(refine, "speckleRangeQ4", -kAnyInt, kAnyInt);
+
+  p.hasGeometry = !options.Get("geometry").IsUndefined();
+  if (p.hasGeometry) {
+    const Napi::Object geometry = objectOf(options, "geometry");
+    p.geometry.focalPixels = numberOf(geometry, "focalPixels");
+    p.geometry.baselineMetres = numberOf(geometry, "baselineMetres");
+    p.geometry.disparityOffsetPixels = numberOf(geometry, "disparityOffsetPixels");
+  }
+  p.encodeDepth = encodingOf(options, "encodeDepth");
+  p.encodeDisparity = encodingOf(options, "encodeDisparity");
+  p.backend = stringOf(options, "backend");
+  if (p.backend != "auto" && p.backend != "cpu" && p.backend != "cuda") {
+    throw errorOf(options.Env(), Status::error(Code::kParameter, "Expected auto, cpu or cuda for backend, got '%.40s'.",
+                                               p.backend.c_str()));
+  }
+  p.instructionSet = optionalStringOf(options, "instructionSet");
+  p.threads = integerOf(options, "threads", 0, 256);
+  return p;
+}
+
+}  // namespace depthwatt

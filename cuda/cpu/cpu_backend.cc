@@ -1,0 +1,187 @@
+// SPDX-License-Identifier: Apache-2.0
+// Every buffer of the CPU backend, made at open, and the stages that work on them; see cpu_backend.h.
+#include "cpu_backend.h"
+
+#include <new>
+#include <thread>
+
+#include "../encode/bodies.h"
+#include "../refine/left_right/left_right.h"
+#include "../refine/median/median.h"
+#include "cbca.h"
+#include "kernels.h"
+
+namespace depthwatt {
+namespace {
+
+class CpuBackend final : public Backend {
+ public:
+  CpuBackend(const EngineParameters& parameters, const Kernels& kernels, int threads)
+      : p_(parameters), kernels_(kernels), workers_(threads), pixels_(static_cast<size_t>(p_.width) * p_.height) {}
+
+  Status open() {
+    greyRight_.resize(pixels_);
+    // Boundary and median need their input apart from their result.
+    if (p_.boundary || p_.median) matched_.resize(pixels_);
+    if (p_.boundary && p_.median) beforeMedian_.resize(pixels_);
+    if (p_.speckle.minPixels > 0) speckleScratch_.resize(speckleScratchWords(p_.width, p_.height));
+    if (p_.algorithm == Algorithm::kCbca) {
+      const CbcaParameters cbca{p_.match.minDisparity, p_.match.numDisparities, p_.halfResolution};
+      return Cbca::open(cbca, p_.width, p_.height, kernels_, workers_, &cbca_);
+    }
+    censusLeft_.resize(pixels_);
+    censusRight_.resize(pixels_);
+    disparity_.resize(pixels_);
+    if (p_.leftRight) rightDisparity_.resize(pixels_);
+    Sgm* sgm = nullptr;
+    const Status status = Sgm::open(p_.match, p_.width, p_.height, kernels_, workers_, &sgm);
+    sgm_.reset(sgm);
+    return status;
+  }
+
+  Status begin(const FrameInput& input, FrameOutput& output) override {
+    input_ = input;
+    output_ = &output;
+    return {};
+  }
+
+  Status rectify() override {
+    const RectifySource left{input_.left, p_.inputWidth, p_.inputHeight, p_.leftStrideBytes, p_.leftFormat};
+    const RectifySource right{input_.right, p_.inputWidth, p_.inputHeight, p_.rightStrideBytes, p_.rightFormat};
+    const int32_t* leftMap = p_.leftMap.empty() ? nullptr : p_.leftMap.data();
+    const int32_t* rightMap = p_.rightMap.empty() ? nullptr : p_.rightMap.data();
+    workers_.rows(p_.height, [&](int32_t first, int32_t end) {
+      kernels_.rectify(left, leftMap, view(output_->left), first, end);
+      kernels_.rectify(right, rightMap, view(greyRight_.data()), first, end);
+    });
+    return {};
+  }
+
+  Status census() override {
+    workers_.rows(p_.height, [&](int32_t first, int32_t end) {
+      const auto census = p_.cost == MatchingCost::kCensus ? kernels_.census8 : kernels_.gradientCensus;
+      census(view(output_->left).asConst(), view(censusLeft_.data()), first, end);
+      census(view(greyRight_.data()).asConst(), view(censusRight_.data()), first, end);
+    });
+    return {};
+  }
+
+  Status match() override {
+    if (cbca_) {
+      cbca_->compute(view(output_->left).asConst(), view(greyRight_.data()).asConst(), view(matched()),
+                     view(output_->confidence));
+      return {};
+    }
+    const SgmImages images{view(censusLeft_.data()).asConst(), view(censusRight_.data()).asConst(),
+                           view(output_->left).asConst()};
+    const SgmResult result{view(matched()), view(disparity_.data()),
+                           view(p_.leftRight ? rightDisparity_.data() : nullptr), view(output_->confidence)};
+    sgm_->compute(images, result);
+    return {};
+  }
+
+  Status leftRight() override {
+    const LeftRightImages images{view(disparity_.data()).asConst(), view(rightDisparity_.data()).asConst(),
+                                 view(matched()), view(output_->confidence)};
+    workers_.rows(p_.height, [&](int32_t first, int32_t end) { kernels_.leftRight(images, first, end); });
+    return {};
+  }
+
+  Status speckle() override {
+    speckleFilter(p_.speckle, view(matched()), view(output_->confidence), speckleScratch_.data(), workers_);
+    return {};
+  }
+
+  Status fill() override {
+    fillHoles(p_.fill, view(output_->left).asConst(), view(matched()), view(output_->confidence), workers_);
+    return {};
+  }
+
+  Status boundary() override {
+    int16_t* result = p_.median ? beforeMedian_.data() : output_->disparityQ4;
+    workers_.rows(p_.height, [&](int32_t first, int32_t end) {
+      kernels_.boundary(view(output_->left).asConst(), view(matched()).asConst(), view(result), first, end);
+    });
+    return {};
+  }
+
+  Status median() override {
+    const int16_t* input = p_.boundary ? beforeMedian_.data() : matched();
+    workers_.rows(p_.height, [&](int32_t first, int32_t end) {
+      kernels_.median(view(input), view(output_->disparityQ4), first, end);
+    });
+    return {};
+  }
+
+  Status depth() override {
+    workers_.rows(p_.height, [&](int32_t first, int32_t end) {
+      kernels_.depthMillimetres(p_.geometry, view(output_->disparityQ4).asConst(), view(output_->depthMillimetres), first,
+                                end);
+    });
+    return {};
+  }
+
+  Status encode() override {
+    // Two independent bodies: each is one thread's work.
+    workers_.each([&](int worker) {
+      if (worker == 0 && p_.encodeDepth != Encoding::kNone) encodeDepthBody(p_, *output_);
+      if (worker == (workers_.count() > 1 ? 1 : 0) && p_.encodeDisparity != Encoding::kNone) encodeDisparityBody(p_, *output_);
+    });
+    return {};
+  }
+
+  size_t workspaceBytes() const override {
+    return greyRight_.size() + (censusLeft_.size() + censusRight_.size()) * sizeof(uint32_t) +
+           (disparity_.size() + rightDisparity_.size() + matched_.size() + beforeMedian_.size()) * sizeof(int16_t) +
+           speckleScratch_.size() * sizeof(int32_t) + (p_.leftMap.size() + p_.rightMap.size()) * sizeof(int32_t) +
+           (cbca_ ? cbca_->workspaceBytes() : sgm_->workspaceBytes());
+  }
+  const char* instructionSet() const override { return nameOf(kernels_.instructionSet); }
+  int threads() const override { return workers_.count(); }
+
+ private:
+  template <class T>
+  ImageView<T> view(T* data) const {
+    return packedView(data, p_.width, p_.height);
+  }
+
+  /// Where the matcher writes, and the stages up to the boundary work in place.
+  int16_t* matched() { return matched_.empty() ? output_->disparityQ4 : matched_.data(); }
+
+  const EngineParameters p_;
+  const Kernels& kernels_;
+  Workers workers_;
+  const size_t pixels_;
+  std::vector<uint8_t> greyRight_;
+  std::vector<uint32_t> censusLeft_, censusRight_;
+  std::vector<int16_t> disparity_, rightDisparity_, matched_, beforeMedian_;
+  std::vector<int32_t> speckleScratch_;
+  std::unique_ptr<Sgm> sgm_;  ///< one of the two
+  std::unique_ptr<Cbca> cbca_;
+  FrameInput input_;
+  FrameOutput* output_ = nullptr;
+};
+
+int threadsFor(int32_t asked) {
+  const int online = static_cast<int>(std::thread::hardware_concurrency());
+  return asked > 0 ? asked : (online > 0 ? online : 1);
+}
+
+}  // namespace
+
+Status openCpuBackend(const EngineParameters& parameters, std::unique_ptr<Backend>* backend) {
+  const Kernels* kernels = nullptr;
+  Status status = chooseKernels(parameters.instructionSet.c_str(), &kernels);
+  if (!status.ok()) return status;
+  try {
+    auto opened = std::make_unique<CpuBackend>(parameters, *kernels, threadsFor(parameters.threads));
+    status = opened->open();
+    if (status.ok()) *backend = std::move(opened);
+    return status;
+  } catch (const std::bad_alloc&) {
+    return Status::error(Code::kFailed, "Expected enough memory for %dx%d with %d disparities, the allocation failed.",
+                         parameters.width, parameters.height, parameters.match.numDisparities);
+  }
+}
+
+}  // namespace depthwatt

@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: Apache-2.0
+// The stages on the processor's own cores.
+#pragma once
+
+#include <memory>
+
+#include "../engine.h"
+
+namespace depthwatt {
+
+Status openCpuBackend(const EngineParameters& parameters, std::unique_ptr<Backend>* backend);
+
+}  // namespace depthwatt

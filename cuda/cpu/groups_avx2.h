@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: Apache-2.0
+// Groups of 16 bytes with AVX2: two per register. groups_scalar.h says what each name means.
+
+namespace {
+
+constexpr int32_t kGroups = 2;
+using Bytes = __m256i;
+using Halves = __m256i;
+
+inline Bytes loadBytes(const void* p) { return _mm256_loadu_si256(static_cast<const __m256i*>(p)); }
+inline void storeBytes(void* p, Bytes v) { _mm256_storeu_si256(static_cast<__m256i*>(p), v); }
+inline void storePast(void* p, Bytes v) { _mm256_stream_si256(static_cast<__m256i*>(p), v); }
+inline void fetchAhead(const void* p) { _mm_prefetch(static_cast<const char*>(p), _MM_HINT_T0); }
+inline Bytes splatBytes(uint8_t v) { return _mm256_set1_epi8(static_cast<char>(v)); }
+inline Bytes addBytes(Bytes a, Bytes b) { return _mm256_add_epi8(a, b); }
+inline Bytes subBytes(Bytes a, Bytes b) { return _mm256_sub_epi8(a, b); }
+inline Bytes addSaturatedBytes(Bytes a, Bytes b) { return _mm256_adds_epu8(a, b); }
+inline Bytes minBytes(Bytes a, Bytes b) { return _mm256_min_epu8(a, b); }
+inline Bytes maxBytes(Bytes a, Bytes b) { return _mm256_max_epu8(a, b); }
+inline Bytes orBytes(Bytes a, Bytes b) { return _mm256_or_si256(a, b); }
+inline Bytes xorBytes(Bytes a, Bytes b) { return _mm256_xor_si256(a, b); }
+inline Bytes popcountBytes(Bytes v) {
+  const __m256i counts = _mm256_setr_epi8(0, 1, 1, 2, 1, 2, 2, 3, 1, 2, 2, 3, 2, 3, 3, 4, 0, 1, 1, 2, 1, 2, 2, 3, 1, 2, 2, 3,
+                                          2, 3, 3, 4);
+  const __m256i nibble = _mm256_set1_epi8(15);
+  return _mm256_add_epi8(_mm256_shuffle_epi8(counts, _mm256_and_si256(v, nibble)),
+                         _mm256_shuffle_epi8(counts, _mm256_and_si256(_mm256_srli_epi16(v, 4), nibble)));
+}
+inline Bytes chooseBytes(Bytes mask, Bytes yes, Bytes no) { return _mm256_blendv_epi8(no, yes, mask); }
+inline Bytes shiftUpBytes(Bytes v, Bytes filler) { return _mm256_alignr_epi8(v, filler, 15); }
+inline Bytes shiftDownBytes(Bytes v, Bytes filler) { return _mm256_alignr_epi8(filler, v, 1); }
+
+inline Bytes lowestInGroupBytes(Bytes v) {
+  v = _mm256_min_epu8(v, _mm256_alignr_epi8(v, v, 8));
+  v = _mm256_min_epu8(v, _mm256_alignr_epi8(v, v, 4));
+  v = _mm256_min_epu8(v, _mm256_alignr_epi8(v, v, 2));
+  return _mm256_min_epu8(v, _mm256_alignr_epi8(v, v, 1));
+}
+
+inline void spreadWords(const uint32_t* words, Bytes* planes) {
+  int64_t packed;
+  std::memcpy(&packed, words, sizeof packed);
+  const __m256i all = _mm256_set1_epi64x(packed);
+  const __m256i firstByte = _mm256_set_epi64x(0x0404040404040404, 0x0404040404040404, 0, 0);
+  planes[0] = _mm256_shuffle_epi8(all, firstByte);
+  planes[1] = _mm256_shuffle_epi8(all, _mm256_add_epi8(firstByte, _mm256_set1_epi8(1)));
+  planes[2] = _mm256_shuffle_epi8(all, _mm256_add_epi8(firstByte, _mm256_set1_epi8(2)));
+  planes[3] = _mm256_shuffle_epi8(all, _mm256_add_epi8(firstByte, _mm256_set1_epi8(3)));
+}
+
+inline Bytes joinGroups(const uint8_t* first, ptrdiff_t stride) {
+  return _mm256_loadu2_m128i(reinterpret_cast<const __m128i*>(first + stride), reinterpret_cast<const __m128i*>(first));
+}
+
+inline Bytes spreadBytes(uint32_t packed) {
+  const __m256i pick = _mm256_set_epi64x(0x0101010101010101, 0x0101010101010101, 0, 0);
+  return _mm256_shuffle_epi8(_mm256_set1_epi32(static_cast<int>(packed)), pick);
+}
+
+inline void splitWords(const uint32_t* words, uint8_t* const* planes) {
+  const __m128i order = _mm_setr_epi8(0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15);
+  const auto* from = reinterpret_cast<const __m128i*>(words);
+  const __m128i a = _mm_shuffle_epi8(_mm_loadu_si128(from), order), b = _mm_shuffle_epi8(_mm_loadu_si128(from + 1), order);
+  const __m128i c = _mm_shuffle_epi8(_mm_loadu_si128(from + 2), order), d = _mm_shuffle_epi8(_mm_loadu_si128(from + 3), order);
+  const __m128i ab01 = _mm_unpacklo_epi32(a, b), ab23 = _mm_unpackhi_epi32(a, b);
+  const __m128i cd01 = _mm_unpacklo_epi32(c, d), cd23 = _mm_unpackhi_epi32(c, d);
+  _mm_storeu_si128(reinterpret_cast<__m128i*>(planes[0]), _mm_unpacklo_epi64(ab01, cd01));
+  _mm_storeu_si128(reinterpret_cast<__m128i*>(planes[1]), _mm_unpackhi_epi64(ab01, cd01));
+  _mm_storeu_si128(reinterpret_cast<__m128i*>(planes[2]), _mm_unpacklo_epi64(ab23, cd23));
+  _mm_storeu_si128(reinterpret_cast<__m128i*>(planes[3]), _mm_unpackhi_epi64(ab23, cd23));
+}
+
+inline void copyGroup(void* to, const void* from) {
+  _mm_storeu_si128(static_cast<__m128i*>(to), _mm_loadu_si128(static_cast<const __m128i*>(from)));
+}
+
+inline Halves loadHalves(const void* p) { return loadBytes(p); }
+inline void storeHalves(void* p, Halves v) { storeBytes(p, v); }
+inline Halves splatHalves(uint16_t v) { return _mm256_set1_epi16(static_cast<int16_t>(v)); }
+inline Halves addHalves(Halves a, Halves b) { return _mm256_add_epi16(a, b); }
+inline Halves subHalves(Halves a, Halves b) { return _mm256_sub_epi16(a, b); }
+inline Halves addSaturatedHalves(Halves a, Halves b) { return _mm256_adds_epu16(a, b); }
+inline Halves minHalves(Halves a, Halves b) { return _mm256_min_epu16(a, b); }
+inline Halves maxHalves(Halves a, Halves b) { return _mm256_max_epu16(a, b); }
+inline Halves andHalves(Halves a, Halves b) { return _mm256_and_si256(a, b); }
+inline Halves orHalves(Halves a, Halves b) { return _mm256_or_si256(a, b); }
+inline Halves shiftLeftHalves(Halves v, int32_t bits) { return _mm256_sll_epi16(v, _mm_cvtsi32_si128(bits)); }
+inline Halves shiftRightHalves(Halves v, int32_t bits) { return _mm256_srl_epi16(v, _mm_cvtsi32_si128(bits)); }
+inline Halves chooseLessHalves(Halves a, Halves b, Halves yes, Halves no) {
+  return _mm256_blendv_epi8(no, yes, _mm256_cmpgt_epi16(b, a));
+}
+inline Halves chooseHalves(Halves mask, Halves yes, Halves no) { return _mm256_blendv_epi8(no, yes, mask); }
+inline Halves shiftUpHalves(Halves v, Halves filler) { return _mm256_alignr_epi8(v, filler, 14); }
+inline Halves shiftDownHalves(Halves v, Halves filler) { return _mm256_alignr_epi8(filler, v, 2); }
+inline Halves lowestInGroupHalves(Halves v) {
+  v = _mm256_min_epu16(v, _mm256_alignr_epi8(v, v, 8));
+  v = _mm256_min_epu16(v, _mm256_alignr_epi8(v, v, 4));
+  return _mm256_min_epu16(v, _mm256_alignr_epi8(v, v, 2));
+}
+inline Halves widenLow(Bytes v) { return _mm256_unpacklo_epi8(v, _mm256_setzero_si256()); }
+inline Halves widenHigh(Bytes v) { return _mm256_unpackhi_epi8(v, _mm256_setzero_si256()); }
+inline Halves maskLow(Bytes v) { return _mm256_unpacklo_epi8(v, v); }
+inline Halves maskHigh(Bytes v) { return _mm256_unpackhi_epi8(v, v); }
+inline Halves spreadHalves(const uint16_t* values) {
+  const __m256i pick = _mm256_set_epi64x(0x0302030203020302, 0x0302030203020302, 0x0100010001000100, 0x0100010001000100);
+  int32_t packed;
+  std::memcpy(&packed, values, sizeof packed);
+  return _mm256_shuffle_epi8(_mm256_set1_epi32(packed), pick);
+}
+
+using Weights = __m256i;
+inline Weights weightsOf(int32_t first, int32_t second) { return splatHalves(static_cast<uint16_t>(first | second << 8)); }
+inline Halves weighLow(Bytes a, Bytes b, Weights w) { return _mm256_maddubs_epi16(_mm256_unpacklo_epi8(a, b), w); }
+inline Halves weighHigh(Bytes a, Bytes b, Weights w) { return _mm256_maddubs_epi16(_mm256_unpackhi_epi8(a, b), w); }
+
+}  // namespace

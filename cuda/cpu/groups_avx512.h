@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: Apache-2.0
+// Groups of 16 bytes with AVX-512: four per register. groups_scalar.h says what each name means.
+
+namespace {
+
+constexpr int32_t kGroups = 4;
+using Bytes = __m512i;
+using Halves = __m512i;
+
+inline Bytes loadBytes(const void* p) { return _mm512_loadu_si512(p); }
+inline void storeBytes(void* p, Bytes v) { _mm512_storeu_si512(p, v); }
+inline void storePast(void* p, Bytes v) { _mm512_stream_si512(static_cast<__m512i*>(p), v); }
+inline void fetchAhead(const void* p) { _mm_prefetch(static_cast<const char*>(p), _MM_HINT_T0); }
+inline Bytes splatBytes(uint8_t v) { return _mm512_set1_epi8(static_cast<char>(v)); }
+inline Bytes addBytes(Bytes a, Bytes b) { return _mm512_add_epi8(a, b); }
+inline Bytes subBytes(Bytes a, Bytes b) { return _mm512_sub_epi8(a, b); }
+inline Bytes addSaturatedBytes(Bytes a, Bytes b) { return _mm512_adds_epu8(a, b); }
+inline Bytes minBytes(Bytes a, Bytes b) { return _mm512_min_epu8(a, b); }
+inline Bytes maxBytes(Bytes a, Bytes b) { return _mm512_max_epu8(a, b); }
+inline Bytes orBytes(Bytes a, Bytes b) { return _mm512_or_si512(a, b); }
+inline Bytes xorBytes(Bytes a, Bytes b) { return _mm512_xor_si512(a, b); }
+inline Bytes popcountBytes(Bytes v) { return _mm512_popcnt_epi8(v); }
+inline Bytes chooseBytes(Bytes mask, Bytes yes, Bytes no) { return _mm512_ternarylogic_epi64(mask, yes, no, 0xca); }
+inline Bytes shiftUpBytes(Bytes v, Bytes filler) { return _mm512_alignr_epi8(v, filler, 15); }
+inline Bytes shiftDownBytes(Bytes v, Bytes filler) { return _mm512_alignr_epi8(filler, v, 1); }
+
+inline Bytes lowestInGroupBytes(Bytes v) {
+  v = _mm512_min_epu8(v, _mm512_alignr_epi8(v, v, 8));
+  v = _mm512_min_epu8(v, _mm512_alignr_epi8(v, v, 4));
+  v = _mm512_min_epu8(v, _mm512_alignr_epi8(v, v, 2));
+  return _mm512_min_epu8(v, _mm512_alignr_epi8(v, v, 1));
+}
+
+inline __m512i everyGroup(__m128i group) { return _mm512_broadcast_i32x4(group); }
+
+inline void spreadWords(const uint32_t* words, Bytes* planes) {
+  const __m512i all = everyGroup(_mm_loadu_si128(reinterpret_cast<const __m128i*>(words)));
+  const __m512i firstByte = _mm512_set_epi64(0x0c0c0c0c0c0c0c0c, 0x0c0c0c0c0c0c0c0c, 0x0808080808080808, 0x0808080808080808,
+                                             0x0404040404040404, 0x0404040404040404, 0, 0);
+  planes[0] = _mm512_shuffle_epi8(all, firstByte);
+  planes[1] = _mm512_shuffle_epi8(all, _mm512_add_epi8(firstByte, _mm512_set1_epi8(1)));
+  planes[2] = _mm512_shuffle_epi8(all, _mm512_add_epi8(firstByte, _mm512_set1_epi8(2)));
+  planes[3] = _mm512_shuffle_epi8(all, _mm512_add_epi8(firstByte, _mm512_set1_epi8(3)));
+}
+
+inline Bytes joinGroups(const uint8_t* first, ptrdiff_t stride) {
+  const auto group = [&](ptrdiff_t i) { return _mm_loadu_si128(reinterpret_cast<const __m128i*>(first + i * stride)); };
+  __m512i v = _mm512_castsi128_si512(group(0));
+  v = _mm512_inserti32x4(v, group(1), 1);
+  v = _mm512_inserti32x4(v, group(2), 2);
+  return _mm512_inserti32x4(v, group(3), 3);
+}
+
+inline Bytes spreadBytes(uint32_t packed) {
+  const __m512i pick = _mm512_set_epi64(0x0303030303030303, 0x0303030303030303, 0x0202020202020202, 0x0202020202020202,
+                                        0x0101010101010101, 0x0101010101010101, 0, 0);
+  return _mm512_shuffle_epi8(_mm512_set1_epi32(static_cast<int>(packed)), pick);
+}
+
+inline void splitWords(const uint32_t* words, uint8_t* const* planes) {
+  const __m512i order = _mm512_set_epi32(0x3f3b3733, 0x2f2b2723, 0x1f1b1713, 0x0f0b0703, 0x3e3a3632, 0x2e2a2622, 0x1e1a1612,
+                                         0x0e0a0602, 0x3d393531, 0x2d292521, 0x1d191511, 0x0d090501, 0x3c383430, 0x2c282420,
+                                         0x1c181410, 0x0c080400);
+  const __m512i split = _mm512_permutexvar_epi8(order, _mm512_loadu_si512(words));
+  _mm_storeu_si128(reinterpret_cast<__m128i*>(planes[0]), _mm512_castsi512_si128(split));
+  _mm_storeu_si128(reinterpret_cast<__m128i*>(planes[1]), _mm512_extracti32x4_epi32(split, 1));
+  _mm_storeu_si128(reinterpret_cast<__m128i*>(planes[2]), _mm512_extracti32x4_epi32(split, 2));
+  _mm_storeu_si128(reinterpret_cast<__m128i*>(planes[3]), _mm512_extracti32x4_epi32(split, 3));
+}
+
+inline void copyGroup(void* to, const void* from) {
+  _mm_storeu_si128(static_cast<__m128i*>(to), _mm_loadu_si128(static_cast<const __m128i*>(from)));
+}
+
+inline Halves loadHalves(const void* p) { return _mm512_loadu_si512(p); }
+inline void storeHalves(void* p, Halves v) { _mm512_storeu_si512(p, v); }
+inline Halves splatHalves(uint16_t v) { return _mm512_set1_epi16(static_cast<int16_t>(v)); }
+inline Halves addHalves(Halves a, Halves b) { return _mm512_add_epi16(a, b); }
+inline Halves subHalves(Halves a, Halves b) { return _mm512_sub_epi16(a, b); }
+inline Halves addSaturatedHalves(Halves a, Halves b) { return _mm512_adds_epu16(a, b); }
+inline Halves minHalves(Halves a, Halves b) { return _mm512_min_epu16(a, b); }
+inline Halves maxHalves(Halves a, Halves b) { return _mm512_max_epu16(a, b); }
+inline Halves andHalves(Halves a, Halves b) { return _mm512_and_si512(a, b); }
+inline Halves orHalves(Halves a, Halves b) { return _mm512_or_si512(a, b); }
+inline Halves shiftLeftHalves(Halves v, int32_t bits) { return _mm512_sll_epi16(v, _mm_cvtsi32_si128(bits)); }
+inline Halves shiftRightHalves(Halves v, int32_t bits) { return _mm512_srl_epi16(v, _mm_cvtsi32_si128(bits)); }
+inline Halves chooseLessHalves(Halves a, Halves b, Halves yes, Halves no) {
+  return _mm512_mask_blend_epi16(_mm512_cmplt_epi16_mask(a, b), no, yes);
+}
+inline Halves chooseHalves(Halves mask, Halves yes, Halves no) { return _mm512_ternarylogic_epi64(mask, yes, no, 0xca); }
+inline Halves shiftUpHalves(Halves v, Halves filler) { return _mm512_alignr_epi8(v, filler, 14); }
+inline Halves shiftDownHalves(Halves v, Halves filler) { return _mm512_alignr_epi8(filler, v, 2); }
+inline Halves lowestInGroupHalves(Halves v) {
+  v = _mm512_min_epu16(v, _mm512_alignr_epi8(v, v, 8));
+  v = _mm512_min_epu16(v, _mm512_alignr_epi8(v, v, 4));
+  return _mm512_min_epu16(v, _mm512_alignr_epi8(v, v, 2));
+}
+inline Halves widenLow(Bytes v) { return _mm512_unpacklo_epi8(v, _mm512_setzero_si512()); }
+inline Halves widenHigh(Bytes v) { return _mm512_unpackhi_epi8(v, _mm512_setzero_si512()); }
+inline Halves maskLow(Bytes v) { return _mm512_unpacklo_epi8(v, v); }
+inline Halves maskHigh(Bytes v) { return _mm512_unpackhi_epi8(v, v); }
+inline Halves spreadHalves(const uint16_t* values) {
+  const __m512i pick = _mm512_set_epi64(0x0706070607060706, 0x0706070607060706, 0x0504050405040504, 0x0504050405040504,
+                                        0x0302030203020302, 0x0302030203020302, 0x0100010001000100, 0x0100010001000100);
+  int64_t packed;
+  std::memcpy(&packed, values, sizeof packed);
+  return _mm512_shuffle_epi8(_mm512_set1_epi64(packed), pick);
+}
+
+using Weights = __m512i;
+inline Weights weightsOf(int32_t first, int32_t second) { return splatHalves(static_cast<uint16_t>(first | second << 8)); }
+inline Halves weighLow(Bytes a, Bytes b, Weights w) { return _mm512_maddubs_epi16(_mm512_unpacklo_epi8(a, b), w); }
+inline Halves weighHigh(Bytes a, Bytes b, Weights w) { return _mm512_maddubs_epi16(_mm512_unpackhi_epi8(a, b), w); }
+
+}  // namespace

@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+// Groups of 16 bytes with NEON: one per register. groups_scalar.h says what each name means.
+
+namespace {
+
+constexpr int32_t kGroups = 1;
+using Bytes = uint8x16_t;
+using Halves = uint16x8_t;
+
+inline Bytes loadBytes(const void* p) { return vld1q_u8(static_cast<const uint8_t*>(p)); }
+inline void storeBytes(void* p, Bytes v) { vst1q_u8(static_cast<uint8_t*>(p), v); }
+inline void storePast(void* p, Bytes v) { storeBytes(p, v); }
+inline void fetchAhead(const void* p) { __builtin_prefetch(p); }
+inline Bytes splatBytes(uint8_t v) { return vdupq_n_u8(v); }
+inline Bytes addBytes(Bytes a, Bytes b) { return vaddq_u8(a, b); }
+inline Bytes subBytes(Bytes a, Bytes b) { return vsubq_u8(a, b); }
+inline Bytes addSaturatedBytes(Bytes a, Bytes b) { return vqaddq_u8(a, b); }
+inline Bytes minBytes(Bytes a, Bytes b) { return vminq_u8(a, b); }
+inline Bytes maxBytes(Bytes a, Bytes b) { return vmaxq_u8(a, b); }
+inline Bytes orBytes(Bytes a, Bytes b) { return vorrq_u8(a, b); }
+inline Bytes xorBytes(Bytes a, Bytes b) { return veorq_u8(a, b); }
+inline Bytes popcountBytes(Bytes v) { return vcntq_u8(v); }
+inline Bytes chooseBytes(Bytes mask, Bytes yes, Bytes no) { return vbslq_u8(mask, yes, no); }
+inline Bytes shiftUpBytes(Bytes v, Bytes filler) { return vextq_u8(filler, v, 15); }
+inline Bytes shiftDownBytes(Bytes v, Bytes filler) { return vextq_u8(v, filler, 1); }
+inline Bytes lowestInGroupBytes(Bytes v) { return vdupq_n_u8(vminvq_u8(v)); }
+
+inline void spreadWords(const uint32_t* words, Bytes* planes) {
+  for (int32_t i = 0; i < 4; ++i) planes[i] = vdupq_n_u8(static_cast<uint8_t>(*words >> (8 * i)));
+}
+inline Bytes joinGroups(const uint8_t* first, ptrdiff_t) { return vld1q_u8(first); }
+inline Bytes spreadBytes(uint32_t packed) { return vdupq_n_u8(static_cast<uint8_t>(packed)); }
+
+inline void splitWords(const uint32_t* words, uint8_t* const* planes) {
+  const uint8x16x4_t split = vld4q_u8(reinterpret_cast<const uint8_t*>(words));
+  for (int32_t i = 0; i < 4; ++i) vst1q_u8(planes[i], split.val[i]);
+}
+
+inline void copyGroup(void* to, const void* from) { storeBytes(to, loadBytes(from)); }
+
+inline Halves loadHalves(const void* p) { return vld1q_u16(static_cast<const uint16_t*>(p)); }
+inline void storeHalves(void* p, Halves v) { vst1q_u16(static_cast<uint16_t*>(p), v); }
+inline Halves splatHalves(uint16_t v) { return vdupq_n_u16(v); }
+inline Halves addHalves(Halves a, Halves b) { return vaddq_u16(a, b); }
+inline Halves subHalves(Halves a, Halves b) { return vsubq_u16(a, b); }
+inline Halves addSaturatedHalves(Halves a, Halves b) { return vqaddq_u16(a, b); }
+inline Halves minHalves(Halves a, Halves b) { return vminq_u16(a, b); }
+inline Halves maxHalves(Halves a, Halves b) { return vmaxq_u16(a, b); }
+inline Halves andHalves(Halves a, Halves b) { return vandq_u16(a, b); }
+inline Halves orHalves(Halves a, Halves b) { return vorrq_u16(a, b); }
+inline Halves shiftLeftHalves(Halves v, int32_t bits) { return vshlq_u16(v, vdupq_n_s16(static_cast<int16_t>(bits))); }
+inline Halves shiftRightHalves(Halves v, int32_t bits) { return vshlq_u16(v, vdupq_n_s16(static_cast<int16_t>(-bits))); }
+inline Halves chooseLessHalves(Halves a, Halves b, Halves yes, Halves no) { return vbslq_u16(vcltq_u16(a, b), yes, no); }
+inline Halves chooseHalves(Halves mask, Halves yes, Halves no) { return vbslq_u16(mask, yes, no); }
+inline Halves shiftUpHalves(Halves v, Halves filler) { return vextq_u16(filler, v, 7); }
+inline Halves shiftDownHalves(Halves v, Halves filler) { return vextq_u16(v, filler, 1); }
+inline Halves lowestInGroupHalves(Halves v) { return vdupq_n_u16(vminvq_u16(v)); }
+inline Halves widenLow(Bytes v) { return vmovl_u8(vget_low_u8(v)); }
+inline Halves widenHigh(Bytes v) { return vmovl_u8(vget_high_u8(v)); }
+inline Halves maskLow(Bytes v) { return vreinterpretq_u16_u8(vzip1q_u8(v, v)); }
+inline Halves maskHigh(Bytes v) { return vreinterpretq_u16_u8(vzip2q_u8(v, v)); }
+inline Halves spreadHalves(const uint16_t* values) { return vdupq_n_u16(*values); }
+
+struct Weights {
+  uint8x8_t first, second;
+};
+inline Weights weightsOf(int32_t first, int32_t second) {
+  return {vdup_n_u8(static_cast<uint8_t>(first)), vdup_n_u8(static_cast<uint8_t>(second))};
+}
+inline Halves weighLow(Bytes a, Bytes b, Weights w) {
+  return vmlal_u8(vmull_u8(vget_low_u8(a), w.first), vget_low_u8(b), w.second);
+}
+inline Halves weighHigh(Bytes a, Bytes b, Weights w) {
+  return vmlal_u8(vmull_u8(vget_high_u8(a), w.first), vget_high_u8(b), w.second);
+}
+
+}  // namespace

@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: Apache-2.0
+// Groups of 16 bytes, the shape of the sgm and select rooms: a register holds kGroups of them, and nothing crosses from one
+// group to another. Here one group, as plain loops; every groups_*.h defines the same names.
+
+namespace {
+
+constexpr int32_t kGroups = 1;
+
+struct Bytes {
+  uint8_t of[16];
+};
+/// The same register as eight unsigned 16-bit values per group.
+struct Halves {
+  uint16_t of[8];
+};
+
+template <class Operation>
+inline Bytes eachByte(Operation operation) {
+  Bytes result;
+  for (int32_t i = 0; i < 16; ++i) result.of[i] = static_cast<uint8_t>(operation(i));
+  return result;
+}
+template <class Operation>
+inline Halves eachHalf(Operation operation) {
+  Halves result;
+  for (int32_t i = 0; i < 8; ++i) result.of[i] = static_cast<uint16_t>(operation(i));
+  return result;
+}
+
+inline Bytes loadBytes(const void* p) {
+  Bytes v;
+  std::memcpy(&v, p, sizeof v);
+  return v;
+}
+inline void storeBytes(void* p, Bytes v) { std::memcpy(p, &v, sizeof v); }
+/// To an aligned place that is not read again soon: past the caches where the processor can.
+inline void storePast(void* p, Bytes v) { storeBytes(p, v); }
+/// Asks for the cache line at p.
+inline void fetchAhead(const void* p) { __builtin_prefetch(p); }
+inline Bytes splatBytes(uint8_t v) { return eachByte([&](int32_t) { return v; }); }
+inline Bytes addBytes(Bytes a, Bytes b) { return eachByte([&](int32_t i) { return a.of[i] + b.of[i]; }); }
+inline Bytes subBytes(Bytes a, Bytes b) { return eachByte([&](int32_t i) { return a.of[i] - b.of[i]; }); }
+inline Bytes addSaturatedBytes(Bytes a, Bytes b) {
+  return eachByte([&](int32_t i) { return lesser(a.of[i] + b.of[i], 255); });
+}
+inline Bytes minBytes(Bytes a, Bytes b) { return eachByte([&](int32_t i) { return lesser(a.of[i], b.of[i]); }); }
+inline Bytes maxBytes(Bytes a, Bytes b) { return eachByte([&](int32_t i) { return greater(a.of[i], b.of[i]); }); }
+inline Bytes orBytes(Bytes a, Bytes b) { return eachByte([&](int32_t i) { return a.of[i] | b.of[i]; }); }
+inline Bytes xorBytes(Bytes a, Bytes b) { return eachByte([&](int32_t i) { return a.of[i] ^ b.of[i]; }); }
+inline Bytes popcountBytes(Bytes v) {
+  return eachByte([&](int32_t i) {
+    int32_t x = v.of[i];
+    x -= x >> 1 & 0x55;
+    x = (x & 0x33) + (x >> 2 & 0x33);
+    return (x + (x >> 4)) & 0x0f;
+  });
+}
+/// `yes` where the mask is 0xff, `no` where it is 0.
+inline Bytes chooseBytes(Bytes mask, Bytes yes, Bytes no) {
+  return eachByte([&](int32_t i) { return mask.of[i] != 0 ? yes.of[i] : no.of[i]; });
+}
+/// Byte i takes byte i - 1; byte 0 takes the filler's last.
+inline Bytes shiftUpBytes(Bytes v, Bytes filler) {
+  return eachByte([&](int32_t i) { return i > 0 ? v.of[i - 1] : filler.of[15]; });
+}
+/// Byte i takes byte i + 1; byte 15 takes the filler's first.
+inline Bytes shiftDownBytes(Bytes v, Bytes filler) {
+  return eachByte([&](int32_t i) { return i < 15 ? v.of[i + 1] : filler.of[0]; });
+}
+/// The smallest byte of each group, in all of its bytes.
+inline Bytes lowestInGroupBytes(Bytes v) {
+  uint8_t lowest = v.of[0];
+  for (int32_t i = 1; i < 16; ++i) lowest = lesser(lowest, v.of[i]);
+  return splatBytes(lowest);
+}
+
+/// words: kGroups (rounded up to fill 8 bytes at least). Byte b of word g fills group g of planes[b].
+inline void spreadWords(const uint32_t* words, Bytes* planes) {
+  for (int32_t i = 0; i < 4; ++i) planes[i] = splatBytes(static_cast<uint8_t>(*words >> (8 * i)));
+}
+/// kGroups groups, `stride` bytes apart.
+inline Bytes joinGroups(const uint8_t* first, ptrdiff_t) { return loadBytes(first); }
+/// Byte g of `packed`, lowest first, fills group g.
+inline Bytes spreadBytes(uint32_t packed) { return splatBytes(static_cast<uint8_t>(packed)); }
+/// 16 words into four times 16 bytes: byte b of each goes to planes[b].
+inline void splitWords(const uint32_t* words, uint8_t* const* planes) {
+  for (int32_t b = 0; b < 4; ++b) {
+    for (int32_t i = 0; i < 16; ++i) planes[b][i] = static_cast<uint8_t>(words[i] >> (8 * b));
+  }
+}
+inline void copyGroup(void* to, const void* from) { std::memcpy(to, from, 16); }
+
+inline Halves loadHalves(const void* p) {
+  Halves v;
+  std::memcpy(&v, p, sizeof v);
+  return v;
+}
+inline void storeHalves(void* p, Halves v) { std::memcpy(p, &v, sizeof v); }
+inline Halves splatHalves(uint16_t v) { return eachHalf([&](int32_t) { return v; }); }
+inline Halves addHalves(Halves a, Halves b) { return eachHalf([&](int32_t i) { return a.of[i] + b.of[i]; }); }
+inline Halves subHalves(Halves a, Halves b) { return eachHalf([&](int32_t i) { return a.of[i] - b.of[i]; }); }
+inline Halves addSaturatedHalves(Halves a, Halves b) {
+  return eachHalf([&](int32_t i) { return lesser(a.of[i] + b.of[i], 65535); });
+}
+inline Halves minHalves(Halves a, Halves b) { return eachHalf([&](int32_t i) { return lesser(a.of[i], b.of[i]); }); }
+inline Halves maxHalves(Halves a, Halves b) { return eachHalf([&](int32_t i) { return greater(a.of[i], b.of[i]); }); }
+inline Halves andHalves(Halves a, Halves b) { return eachHalf([&](int32_t i) { return a.of[i] & b.of[i]; }); }
+inline Halves orHalves(Halves a, Halves b) { return eachHalf([&](int32_t i) { return a.of[i] | b.of[i]; }); }
+inline Halves shiftLeftHalves(Halves v, int32_t bits) { return eachHalf([&](int32_t i) { return v.of[i] << bits; }); }
+inline Halves shiftRightHalves(Halves v, int32_t bits) { return eachHalf([&](int32_t i) { return v.of[i] >> bits; }); }
+/// `yes` where a < b, both below 32768; else `no`.
+inline Halves chooseLessHalves(Halves a, Halves b, Halves yes, Halves no) {
+  return eachHalf([&](int32_t i) { return a.of[i] < b.of[i] ? yes.of[i] : no.of[i]; });
+}
+inline Halves chooseHalves(Halves mask, Halves yes, Halves no) {
+  return eachHalf([&](int32_t i) { return mask.of[i] != 0 ? yes.of[i] : no.of[i]; });
+}
+inline Halves shiftUpHalves(Halves v, Halves filler) {
+  return eachHalf([&](int32_t i) { return i > 0 ? v.of[i - 1] : filler.of[7]; });
+}
+inline Halves shiftDownHalves(Halves v, Halves filler) {
+  return eachHalf([&](int32_t i) { return i < 7 ? v.of[i + 1] : filler.of[0]; });
+}
+inline Halves lowestInGroupHalves(Halves v) {
+  uint16_t lowest = v.of[0];
+  for (int32_t i = 1; i < 8; ++i) lowest = lesser(lowest, v.of[i]);
+  return splatHalves(lowest);
+}
+/// Bytes 0 to 7 (high: 8 to 15) of each group as halves.
+inline Halves widenLow(Bytes v) { return eachHalf([&](int32_t i) { return v.of[i]; }); }
+inline Halves widenHigh(Bytes v) { return eachHalf([&](int32_t i) { return v.of[i + 8]; }); }
+/// 0xffff where the byte is 0xff, 0 where it is 0.
+inline Halves maskLow(Bytes v) { return eachHalf([&](int32_t i) { return v.of[i] * 257; }); }
+inline Halves maskHigh(Bytes v) { return eachHalf([&](int32_t i) { return v.of[i + 8] * 257; }); }
+/// values: kGroups of them; value g fills group g.
+inline Halves spreadHalves(const uint16_t* values) { return splatHalves(*values); }
+
+/// Two factors of 0 to 127 for weighLow and weighHigh: a first + b second, widened; the result stays below 32768.
+struct Weights {
+  int32_t first, second;
+};
+inline Weights weightsOf(int32_t first, int32_t second) { return {first, second}; }
+inline Halves weighLow(Bytes a, Bytes b, Weights w) {
+  return eachHalf([&](int32_t i) { return a.of[i] * w.first + b.of[i] * w.second; });
+}
+inline Halves weighHigh(Bytes a, Bytes b, Weights w) {
+  return eachHalf([&](int32_t i) { return a.of[i + 8] * w.first + b.of[i + 8] * w.second; });
+}
+
+}  // namespace

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+// Every room's vector code, compiled for avx2.
+#if defined(__x86_64__)
+#include <immintrin.h>
+
+#include <cstdint>
+#include <cstring>
+
+#include "../match/cross/exponential_tables.h"
+#include "kernels.h"
+
+// System headers stand above this line: an inline function of theirs compiled below it could be the copy the linker keeps,
+// and would then run on processors without these instructions. Everything below has internal linkage but the table.
+#pragma GCC target("avx2,bmi,bmi2,lzcnt,popcnt")
+
+namespace depthwatt {
+namespace avx2 {
+#include "scalar_ops.inl.h"
+#include "vec_avx2.h"
+#include "groups_avx2.h"
+#include "rooms.inl.h"
+}  // namespace avx2
+
+extern const Kernels kAvx2Kernels;
+constexpr Kernels kAvx2Kernels = avx2::kernelsOf(InstructionSet::kAvx2);
+
+}  // namespace depthwatt
+#endif

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+// Every room's vector code, compiled for avx512.
+#if defined(__x86_64__)
+#include <immintrin.h>
+
+#include <cstdint>
+#include <cstring>
+
+#include "../match/cross/exponential_tables.h"
+#include "kernels.h"
+
+// System headers stand above this line: an inline function of theirs compiled below it could be the copy the linker keeps,
+// and would then run on processors without these instructions. Everything below has internal linkage but the table.
+#pragma GCC target("avx2,bmi,bmi2,lzcnt,popcnt,avx512f,avx512bw,avx512dq,avx512vl,avx512vbmi,avx512bitalg,avx512vpopcntdq,prefer-vector-width=512")
+
+// GCC 12 takes the deliberately undefined pass-through operand inside its own intrinsics for a mistake.
+#pragma GCC diagnostic ignored "-Wuninitialized"
+#pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
+
+namespace depthwatt {
+namespace avx512 {
+#include "scalar_ops.inl.h"
+#include "vec_avx512.h"
+#include "groups_avx512.h"
+#include "rooms.inl.h"
+}  // namespace avx512
+
+extern const Kernels kAvx512Kernels;
+constexpr Kernels kAvx512Kernels = avx512::kernelsOf(InstructionSet::kAvx512);
+
+}  // namespace depthwatt
+#endif

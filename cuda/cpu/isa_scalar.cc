@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+// Every room's vector code, compiled for scalar.
+
+#include <cstdint>
+#include <cstring>
+
+#include "../match/cross/exponential_tables.h"
+#include "kernels.h"
+
+namespace depthwatt {
+namespace scalar {
+#include "scalar_ops.inl.h"
+#include "vec_scalar.h"
+#include "groups_scalar.h"
+#include "rooms.inl.h"
+}  // namespace scalar
+
+extern const Kernels kScalarKernels;
+constexpr Kernels kScalarKernels = scalar::kernelsOf(InstructionSet::kScalar);
+
+}  // namespace depthwatt

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+// One table of fast functions per instruction set, and the choice between them.
+#pragma once
+
+#include "../../camera/rectify/rectify.h"
+#include "../depth/depth.h"
+#include "../match/census/census.h"
+#include "../match/sgm/sgm_plan.h"
+#include "../match/cross/cross.h"
+#include "../match/gradient_census/gradient_census.h"
+#include "../match/half/half.h"
+#include "../refine/boundary/boundary.h"
+#include "../refine/left_right/left_right.h"
+#include "../refine/median/median.h"
+#include "../refine/upscale/upscale.h"
+#include "../status.h"
+
+namespace depthwatt {
+
+enum class InstructionSet { kScalar, kAvx2, kAvx512, kNeon };
+
+/// "scalar", "avx2", "avx512" or "neon".
+const char* nameOf(InstructionSet instructionSet);
+
+struct Kernels {
+  InstructionSet instructionSet;
+  RectifyRows rectify;
+  CensusRows<uint8_t> census8;
+  CensusRows<uint16_t> census16;
+  SgmKernels sgm;
+  GradientCensusRows gradientCensus;
+  HalfRows half;
+  CrossSliceKernel crossSlice;
+  UpscaleRows upscale;
+  BoundaryRows boundary;
+  LeftRightRows leftRight;
+  MedianRows median;
+  DepthMillimetresRows depthMillimetres;
+  DepthMetresRows depthMetres;
+};
+
+/// Tables that this build has and this processor can run, best first; ends with the scalar one. count: how many.
+const Kernels* const* availableKernels(int* count);
+
+/// The best table, or the one that `forced` names (null or "" = none forced).
+/// kBackendUnavailable where the name is unknown or the processor cannot run it: never another table instead.
+Status chooseKernels(const char* forced, const Kernels** chosen);
+
+}  // namespace depthwatt

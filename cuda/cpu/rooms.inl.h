@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+// The rooms' vector code and the table of it, once per instruction set. A new room adds one include and one line.
+
+#include "../../camera/rectify/rectify.inl.h"
+#include "../depth/depth.inl.h"
+#include "../match/census/census.inl.h"
+#include "../match/select/select.inl.h"
+#include "../match/select/finish.inl.h"
+#include "../match/sgm/cells.inl.h"
+#include "../match/sgm/sgm.inl.h"
+#include "../match/sgm/rows.inl.h"
+#include "../match/sgm/wide.inl.h"
+#include "../match/sgm/sweep.inl.h"
+#include "../match/cross/cross.inl.h"
+#include "../match/half/half.inl.h"
+#include "../match/gradient_census/gradient_census.inl.h"
+#include "../refine/boundary/boundary.inl.h"
+#include "../refine/upscale/upscale.inl.h"
+#include "../refine/left_right/left_right.inl.h"
+#include "../refine/median/median.inl.h"
+
+namespace {
+
+constexpr Kernels kernelsOf(InstructionSet instructionSet) {
+  Kernels kernels{};
+  kernels.instructionSet = instructionSet;
+  kernels.rectify = rectifyRows;
+  kernels.census8 = censusRows<uint8_t>;
+  kernels.census16 = censusRows<uint16_t>;
+  kernels.sgm = {kGroups, sgmSweepOf};
+  kernels.gradientCensus = gradientCensusRows;
+  kernels.half = halfRows;
+  kernels.crossSlice = crossSlice;
+  kernels.upscale = upscaleRows;
+  kernels.boundary = boundaryRows;
+  kernels.leftRight = leftRightRows;
+  kernels.median = medianRows;
+  kernels.depthMillimetres = depthRows<uint16_t>;
+  kernels.depthMetres = depthRows<float>;
+  return kernels;
+}
+
+}  // namespace

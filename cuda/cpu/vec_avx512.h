@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: Apache-2.0
+// The vector vocabulary with 64 lanes of AVX-512 (F, BW, VL, VBMI, BITALG); vec_scalar.h says what each name means.
+
+namespace {
+
+constexpr int32_t kLanes = 64;
+using U8 = __m512i;
+
+inline __m512i loadu(const void* p) { return _mm512_loadu_si512(p); }
+inline void storeu(void* p, __m512i v) { _mm512_storeu_si512(p, v); }
+
+inline U8 zeroU8() { return _mm512_setzero_si512(); }
+inline U8 add(U8 a, U8 b) { return _mm512_add_epi8(a, b); }
+inline U8 sub(U8 a, U8 b) { return _mm512_sub_epi8(a, b); }
+
+inline U8 maskGreaterEqual(const uint8_t* a, const uint8_t* b) {
+  return _mm512_movm_epi8(_mm512_cmpge_epu8_mask(loadu(a), loadu(b)));
+}
+
+inline U8 maskGreaterEqual(const uint16_t* a, const uint16_t* b) {
+  const uint64_t low = _mm512_cmpge_epu16_mask(loadu(a), loadu(b));
+  const uint64_t high = _mm512_cmpge_epu16_mask(loadu(a + 32), loadu(b + 32));
+  return _mm512_movm_epi8(low | high << 32);
+}
+
+inline void storeInterleaved(uint32_t* out, U8 b0, U8 b1, U8 b2, U8 b3) {
+  const __m512i low01 = _mm512_unpacklo_epi8(b0, b1), high01 = _mm512_unpackhi_epi8(b0, b1);
+  const __m512i low23 = _mm512_unpacklo_epi8(b2, b3), high23 = _mm512_unpackhi_epi8(b2, b3);
+  const __m512i w0 = _mm512_unpacklo_epi16(low01, low23), w1 = _mm512_unpackhi_epi16(low01, low23);
+  const __m512i w2 = _mm512_unpacklo_epi16(high01, high23), w3 = _mm512_unpackhi_epi16(high01, high23);
+  // Quarter q of w0..w3 holds pixels 16 q to 16 q + 15: a 4 x 4 transpose of quarters.
+  const __m512i a = _mm512_shuffle_i64x2(w0, w1, 0x44), b = _mm512_shuffle_i64x2(w2, w3, 0x44);
+  const __m512i c = _mm512_shuffle_i64x2(w0, w1, 0xee), d = _mm512_shuffle_i64x2(w2, w3, 0xee);
+  storeu(out, _mm512_shuffle_i64x2(a, b, 0x88));
+  storeu(out + 16, _mm512_shuffle_i64x2(a, b, 0xdd));
+  storeu(out + 32, _mm512_shuffle_i64x2(c, d, 0x88));
+  storeu(out + 48, _mm512_shuffle_i64x2(c, d, 0xdd));
+}
+
+inline U8 loadU8(const uint8_t* p) { return loadu(p); }
+inline U8 splatU8(uint8_t v) { return _mm512_set1_epi8(static_cast<char>(v)); }
+inline U8 subSaturatedU8(U8 a, U8 b) { return _mm512_subs_epu8(a, b); }
+inline U8 maskGreaterEqualU8(U8 a, U8 b) { return _mm512_movm_epi8(_mm512_cmpge_epu8_mask(a, b)); }
+
+// ---- Refinement and depth.
+
+constexpr int32_t kLanesI16 = 32;
+using I16 = __m512i;
+
+inline I16 loadI16(const int16_t* p) { return loadu(p); }
+inline void storeI16(int16_t* p, I16 v) { storeu(p, v); }
+inline I16 splatI16(int16_t v) { return _mm512_set1_epi16(v); }
+inline I16 subI16(I16 a, I16 b) { return _mm512_sub_epi16(a, b); }
+inline I16 minI16(I16 a, I16 b) { return _mm512_min_epi16(a, b); }
+inline I16 maxI16(I16 a, I16 b) { return _mm512_max_epi16(a, b); }
+inline I16 equalI16(I16 a, I16 b) { return _mm512_movm_epi16(_mm512_cmpeq_epi16_mask(a, b)); }
+inline I16 lessI16(I16 a, I16 b) { return _mm512_movm_epi16(_mm512_cmplt_epi16_mask(a, b)); }
+inline I16 andI16(I16 a, I16 b) { return _mm512_and_si512(a, b); }
+inline I16 andNotI16(I16 a, I16 b) { return _mm512_andnot_si512(a, b); }
+inline I16 selectI16(I16 mask, I16 yes, I16 no) { return _mm512_ternarylogic_epi32(mask, yes, no, 0xca); }
+inline void keepBytes(uint8_t* p, I16 mask) {
+  __m256i* out = reinterpret_cast<__m256i*>(p);
+  _mm256_storeu_si256(out, _mm256_and_si256(_mm256_loadu_si256(out), _mm512_cvtepi16_epi8(mask)));
+}
+
+inline I16 addI16(I16 a, I16 b) { return _mm512_add_epi16(a, b); }
+inline I16 subSaturatedI16(I16 a, I16 b) { return _mm512_subs_epi16(a, b); }
+inline I16 averageFloorI16(I16 a, I16 b) {
+  return _mm512_add_epi16(_mm512_and_si512(a, b), _mm512_srai_epi16(_mm512_xor_si512(a, b), 1));
+}
+inline I16 loadBytesAsI16(const uint8_t* p) {
+  return _mm512_cvtepu8_epi16(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(p)));
+}
+inline bool anyI16(I16 mask) { return _mm512_test_epi16_mask(mask, mask) != 0; }
+
+constexpr int32_t kLanesF32 = 16;
+using F32 = __m512;
+using MaskF32 = __mmask16;
+
+inline F32 loadI16AsF32(const int16_t* p) {
+  return _mm512_cvtepi32_ps(_mm512_cvtepi16_epi32(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(p))));
+}
+inline void storeF32(float* p, F32 v) { _mm512_storeu_ps(p, v); }
+inline F32 splatF32(float v) { return _mm512_set1_ps(v); }
+inline F32 addF32(F32 a, F32 b) { return _mm512_add_ps(a, b); }
+inline F32 divF32(F32 a, F32 b) { return _mm512_div_ps(a, b); }
+inline MaskF32 lessF32(F32 a, F32 b) { return _mm512_cmp_ps_mask(a, b, _CMP_LT_OQ); }
+inline MaskF32 notEqualF32(F32 a, F32 b) { return _mm512_cmp_ps_mask(a, b, _CMP_NEQ_UQ); }
+inline MaskF32 bothF32(MaskF32 a, MaskF32 b) { return a & b; }
+inline F32 selectF32(MaskF32 mask, F32 yes, F32 no) { return _mm512_mask_blend_ps(mask, no, yes); }
+inline void storeTruncatedU16(uint16_t* p, F32 v) {
+  _mm256_storeu_si256(reinterpret_cast<__m256i*>(p), _mm512_cvtepi32_epi16(_mm512_cvttps_epi32(v)));
+}
+
+constexpr int32_t kLanesI32 = 16;
+using I32 = __m512i;
+
+inline I32 loadI32(const void* p) { return loadu(p); }
+inline I32 splatI32(int32_t v) { return _mm512_set1_epi32(v); }
+inline I32 laneI32() { return _mm512_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15); }
+inline I32 addI32(I32 a, I32 b) { return _mm512_add_epi32(a, b); }
+inline I32 subI32(I32 a, I32 b) { return _mm512_sub_epi32(a, b); }
+inline I32 mulI32(I32 a, I32 b) { return _mm512_mullo_epi32(a, b); }
+inline I32 minI32(I32 a, I32 b) { return _mm512_min_epi32(a, b); }
+inline I32 maxI32(I32 a, I32 b) { return _mm512_max_epi32(a, b); }
+inline I32 andI32(I32 a, I32 b) { return _mm512_and_si512(a, b); }
+inline I32 orI32(I32 a, I32 b) { return _mm512_or_si512(a, b); }
+inline I32 xorI32(I32 a, I32 b) { return _mm512_xor_si512(a, b); }
+template <int kBits>
+inline I32 shiftRightI32(I32 v) {
+  return _mm512_srli_epi32(v, kBits);
+}
+template <int kBits>
+inline I32 shiftLeftI32(I32 v) {
+  return _mm512_slli_epi32(v, kBits);
+}
+inline bool anyAboveI32(I32 a, I32 b) { return _mm512_cmpgt_epi32_mask(a, b) != 0; }
+inline I32 pairSumI32(I32 a, I32 b) { return _mm512_madd_epi16(a, b); }
+inline I32 gatherI32(const uint8_t* base, I32 offset) { return _mm512_i32gather_epi32(offset, base, 1); }
+inline I32 lookup4I32(const int32_t* table, I32 index) {
+  const __m512i all = _mm512_broadcast_i32x4(_mm_loadu_si128(reinterpret_cast<const __m128i*>(table)));
+  return _mm512_permutexvar_epi32(index, all);
+}
+inline bool anyAboveUnsignedI32(I32 a, I32 b) { return _mm512_cmpgt_epu32_mask(a, b) != 0; }
+constexpr int32_t kWindowBytes = 64;
+inline I32 pickI32(const uint8_t* a, const uint8_t* b, I32 offset, I32 second) {
+  const __m512i low = _mm512_broadcast_i32x4(_mm_setr_epi8(0, 0, 0, 0, 4, 4, 4, 4, 8, 8, 8, 8, 12, 12, 12, 12));
+  // Bit 6 of a place says which row.
+  const __m512i first = _mm512_shuffle_epi8(_mm512_add_epi32(offset, _mm512_slli_epi32(second, 6)), low);
+  const __m512i places = _mm512_add_epi8(first, _mm512_set1_epi32(0x03020100));
+  return _mm512_permutex2var_epi8(loadu(a), places, loadu(b));
+}
+inline void loadPairsI32(const int32_t* p, I32& even, I32& odd) {
+  const __m512i a = loadu(p), b = loadu(p + 16);
+  const __m512i evenPlaces = _mm512_setr_epi32(0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30);
+  even = _mm512_permutex2var_epi32(a, evenPlaces, b);
+  odd = _mm512_permutex2var_epi32(a, _mm512_add_epi32(evenPlaces, _mm512_set1_epi32(1)), b);
+}
+inline void storeBytesI32(uint8_t* p, I32 v) {
+  _mm_storeu_si128(reinterpret_cast<__m128i*>(p), _mm512_cvtepi32_epi8(v));
+}
+inline void storeHalvesI32(void* p, I32 v) {
+  _mm256_storeu_si256(static_cast<__m256i*>(p), _mm512_cvtepi32_epi16(v));
+}
+
+inline void storeI32(int32_t* p, I32 v) { storeu(p, v); }
+inline int32_t lowestI32(I32 v) { return _mm512_reduce_min_epi32(v); }
+
+}  // namespace

@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: Apache-2.0
+// The vector vocabulary of the rooms' .inl.h files with one lane: what runs where there is no other set, and the form in
+// which the others can be debugged. Every vec_*.h defines the same names.
+
+namespace {
+
+constexpr int32_t kLanes = 1;
+using U8 = uint8_t;
+
+inline U8 zeroU8() { return 0; }
+inline U8 add(U8 a, U8 b) { return static_cast<U8>(a + b); }
+inline U8 sub(U8 a, U8 b) { return static_cast<U8>(a - b); }
+
+/// 0xff in each lane where a[lane] >= b[lane], else 0.
+template <class Pixel>
+inline U8 maskGreaterEqual(const Pixel* a, const Pixel* b) {
+  return *a >= *b ? 0xff : 0;
+}
+
+/// Writes kLanes words whose bytes, lowest first, are b0, b1, b2, b3.
+inline void storeInterleaved(uint32_t* out, U8 b0, U8 b1, U8 b2, U8 b3) {
+  *out = b0 | uint32_t{b1} << 8 | uint32_t{b2} << 16 | uint32_t{b3} << 24;
+}
+
+inline U8 loadU8(const uint8_t* p) { return *p; }
+inline U8 splatU8(uint8_t v) { return v; }
+inline U8 subSaturatedU8(U8 a, U8 b) { return static_cast<U8>(a < b ? 0 : a - b); }
+inline U8 maskGreaterEqualU8(U8 a, U8 b) { return a >= b ? 0xff : 0; }
+
+// ---- Refinement and depth: 16-bit lanes (disparities) and 32-bit floats.
+
+constexpr int32_t kLanesI16 = 1;
+using I16 = int16_t;
+
+inline I16 loadI16(const int16_t* p) { return *p; }
+inline void storeI16(int16_t* p, I16 v) { *p = v; }
+inline I16 splatI16(int16_t v) { return v; }
+inline I16 subI16(I16 a, I16 b) { return static_cast<I16>(a - b); }  ///< wraps
+inline I16 minI16(I16 a, I16 b) { return b < a ? b : a; }
+inline I16 maxI16(I16 a, I16 b) { return a < b ? b : a; }
+/// -1 in each lane where the relation holds, else 0.
+inline I16 equalI16(I16 a, I16 b) { return a == b ? -1 : 0; }
+inline I16 lessI16(I16 a, I16 b) { return a < b ? -1 : 0; }
+inline I16 andI16(I16 a, I16 b) { return a & b; }
+/// b without the bits of a.
+inline I16 andNotI16(I16 a, I16 b) { return static_cast<I16>(~a & b); }
+/// `yes` where the mask is -1, `no` where it is 0.
+inline I16 selectI16(I16 mask, I16 yes, I16 no) { return mask != 0 ? yes : no; }
+/// Clears each of kLanesI16 bytes whose mask lane is 0.
+inline void keepBytes(uint8_t* p, I16 mask) { *p &= static_cast<uint8_t>(mask); }
+
+inline I16 addI16(I16 a, I16 b) { return static_cast<I16>(a + b); }  ///< wraps
+inline I16 subSaturatedI16(I16 a, I16 b) {
+  const int32_t difference = a - b;
+  return static_cast<I16>(difference > 32767 ? 32767 : (difference < -32768 ? -32768 : difference));
+}
+/// floor((a + b) / 2) without overflow.
+inline I16 averageFloorI16(I16 a, I16 b) { return static_cast<I16>((a + b) >> 1); }
+inline I16 loadBytesAsI16(const uint8_t* p) { return *p; }
+inline bool anyI16(I16 mask) { return mask != 0; }  ///< of lanes that are -1 or 0
+
+constexpr int32_t kLanesF32 = 1;
+using F32 = float;
+using MaskF32 = bool;
+
+inline F32 loadI16AsF32(const int16_t* p) { return static_cast<float>(*p); }
+inline void storeF32(float* p, F32 v) { *p = v; }
+inline F32 splatF32(float v) { return v; }
+inline F32 addF32(F32 a, F32 b) { return a + b; }
+inline F32 divF32(F32 a, F32 b) { return a / b; }  ///< one IEEE division per lane
+inline MaskF32 lessF32(F32 a, F32 b) { return a < b; }
+inline MaskF32 notEqualF32(F32 a, F32 b) { return a != b; }
+inline MaskF32 bothF32(MaskF32 a, MaskF32 b) { return a && b; }
+inline F32 selectF32(MaskF32 mask, F32 yes, F32 no) { return mask ? yes : no; }
+/// Lanes within [0, 65536), truncated.
+inline void storeTruncatedU16(uint16_t* p, F32 v) { *p = static_cast<uint16_t>(v); }
+
+constexpr int32_t kLanesI32 = 1;
+using I32 = int32_t;
+
+/// From any address.
+inline I32 loadI32(const void* p) {
+  I32 v;
+  std::memcpy(&v, p, sizeof v);
+  return v;
+}
+inline I32 splatI32(int32_t v) { return v; }
+inline I32 laneI32() { return 0; }  ///< 0, 1, 2, ...
+inline I32 addI32(I32 a, I32 b) { return a + b; }
+inline I32 subI32(I32 a, I32 b) { return a - b; }
+inline I32 mulI32(I32 a, I32 b) { return a * b; }  ///< low 32 bits
+inline I32 minI32(I32 a, I32 b) { return b < a ? b : a; }
+inline I32 maxI32(I32 a, I32 b) { return a < b ? b : a; }
+inline I32 andI32(I32 a, I32 b) { return a & b; }
+inline I32 orI32(I32 a, I32 b) { return a | b; }
+inline I32 xorI32(I32 a, I32 b) { return a ^ b; }
+template <int kBits>
+inline I32 shiftRightI32(I32 v) {  ///< zeros come in
+  return static_cast<I32>(static_cast<uint32_t>(v) >> kBits);
+}
+template <int kBits>
+inline I32 shiftLeftI32(I32 v) {
+  return static_cast<I32>(static_cast<uint32_t>(v) << kBits);
+}
+inline bool anyAboveI32(I32 a, I32 b) { return a > b; }
+/// Per lane: low half of a times low half of b plus high half times high half, the halves as int16.
+inline I32 pairSumI32(I32 a, I32 b) {
+  return static_cast<int16_t>(a) * static_cast<int16_t>(b) + (a >> 16) * (b >> 16);
+}
+/// Per lane: the 32 bits at base + offset, any address. Reads not a byte beside them.
+inline I32 gatherI32(const uint8_t* base, I32 offset) { return loadI32(base + offset); }
+/// Per lane: table[index], index 0 to 3.
+inline I32 lookup4I32(const int32_t* table, I32 index) { return table[index]; }
+inline bool anyAboveUnsignedI32(I32 a, I32 b) { return static_cast<uint32_t>(a) > static_cast<uint32_t>(b); }
+/// Bytes that pickI32 reads of each row; 0 where there is none.
+constexpr int32_t kWindowBytes = 0;
+/// Per lane: the 32 bits at row + offset, offset 0 to kWindowBytes - 4, the row being b where `second` is 1, a where it is 0.
+inline I32 pickI32(const uint8_t* a, const uint8_t* b, I32 offset, I32 second) {
+  return loadI32((second != 0 ? b : a) + offset);
+}
+/// Splits 2 kLanesI32 words into those at even and at odd places.
+inline void loadPairsI32(const int32_t* p, I32& even, I32& odd) {
+  even = p[0];
+  odd = p[1];
+}
+inline void storeBytesI32(uint8_t* p, I32 v) { *p = static_cast<uint8_t>(v); }  ///< the low byte of each lane
+inline void storeHalvesI32(void* p, I32 v) {                                    ///< the low 16 bits of each lane
+  const uint16_t half = static_cast<uint16_t>(v);
+  std::memcpy(p, &half, sizeof half);
+}
+
+inline void storeI32(int32_t* p, I32 v) { *p = v; }
+inline int32_t lowestI32(I32 v) { return v; }  ///< smallest lane
+
+}  // namespace

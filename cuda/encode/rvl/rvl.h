@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+// RVL: lossless run-length and variable-length code for 16-bit depth   [Wilson 2017, Fast Lossless Depth Image Compression]
+//   repeat: count of zeros, count of non-zeros, then for each non-zero the zigzag difference to the last non-zero value.
+//   Every number is written in groups of three bits, lowest first, each with a continue bit above it, packed into 32-bit
+//   little-endian words from the highest nibble down; the last word is padded with zeros.
+// in   pixels uint16, 0 = invalid; a disparity image travels as uint16(disparityQ4 + 1) with 0 = invalid
+// out  bytes, a multiple of four.   same bytes on every backend and in TypeScript (edge/publish/rvl.ts).
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace depthwatt {
+
+/// Bytes that encoding `pixels` values can need at most: six nibbles each (a difference of 17 bits) and two counts; a zero
+/// between values saves more nibbles than the counts around it cost. And eight bytes behind them, which the fast forms store
+/// into without counting them.
+size_t rvlBound(size_t pixels);
+
+/// The definition; returns the bytes written. `out` holds rvlBound(pixels).
+size_t rvlReference(const uint16_t* in, size_t pixels, uint8_t* out);
+
+/// The fast forms. disparityQ4: kInvalidDisparity and values below 0 or above 32766 travel as 0.
+size_t rvlEncodeDepth(const uint16_t* millimetres, size_t pixels, uint8_t* out);
+size_t rvlEncodeDisparity(const int16_t* disparityQ4, size_t pixels, uint8_t* out);
+
+/// Decodes exactly `pixels` values and trusts nothing: false where the bytes end early or late, a run overflows or is empty,
+/// a number has more than 10 nibbles, or a value leaves 1 to 65535. What was read before stays in out; nothing beside is
+/// touched.
+bool rvlDecode(const uint8_t* in, size_t bytes, uint16_t* out, size_t pixels);
+
+}  // namespace depthwatt

@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: Apache-2.0
+// The engine: from two raw camera images to disparity, depth and an encoded body, through one list of stages that is the
+// same for every backend. Everything is made at open; run() allocates nothing.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "../camera/rectify/rectify.h"
+#include "depth/depth.h"
+#include "match/sgm/sgm.h"
+#include "refine/fill/fill.h"
+#include "refine/speckle/speckle.h"
+#include "status.h"
+
+namespace depthwatt {
+
+/// In the order of STAGE_NAMES in binding/native.ts.
+enum Stage {
+  kRectify,
+  kCensus,
+  kMatch,
+  kLeftRight,
+  kSpeckle,
+  kFill,
+  kBoundary,
+  kMedian,
+  kDepth,
+  kEncode,
+  kStageCount,
+};
+
+/// sgm: match/sgm. cbca: cross-based aggregation, a whole matcher with a refinement of its own (cpu/cbca.h).
+enum class Algorithm { kSgm, kCbca };
+
+/// What sgm compares: 9 x 7 census (census.h), or a small census and the gradient (gradient_census.h).
+enum class MatchingCost { kCensus, kGradientCensus };
+
+/// How a stage's image is encoded for the wire.
+enum class Encoding { kNone, kRvl, kRaw };
+
+struct EngineParameters {
+  int32_t inputWidth = 0, inputHeight = 0;  ///< captured images
+  int32_t width = 0, height = 0;            ///< rectified images and every result
+  PixelFormat leftFormat = PixelFormat::kGrey, rightFormat = PixelFormat::kGrey;
+  size_t leftStrideBytes = 0, rightStrideBytes = 0;
+  std::vector<int32_t> leftMap, rightMap;  ///< rectify.h; both empty = rectified already
+  Algorithm algorithm = Algorithm::kSgm;
+  bool halfResolution = true;  ///< cbca only
+  MatchingCost cost = MatchingCost::kGradientCensus;
+  SgmParameters match;
+  bool leftRight = true;
+  SpeckleParameters speckle;
+  FillParameters fill;  ///< lowestQ4 and highestQ4 follow from match
+  bool boundary = true;
+  bool median = true;
+  bool hasGeometry = false;
+  DepthGeometry geometry;
+  Encoding encodeDepth = Encoding::kNone;  ///< kNone or kRvl: raw depth is depthMillimetres itself
+  Encoding encodeDisparity = Encoding::kNone;
+  std::string backend = "auto";  ///< auto, cpu or cuda
+  std::string instructionSet;    ///< "" = the best one
+  int32_t threads = 0;           ///< 0 = one per online core
+};
+
+struct FrameInput {
+  const uint8_t* left = nullptr;
+  const uint8_t* right = nullptr;
+};
+
+/// Memory of the caller, sized by EngineParameters; encoded buffers hold encodedBound() bytes.
+struct FrameOutput {
+  uint8_t* left = nullptr;              ///< rectified grey
+  int16_t* disparityQ4 = nullptr;
+  uint8_t* confidence = nullptr;
+  uint16_t* depthMillimetres = nullptr;  ///< null without a geometry
+  uint8_t* encodedDepth = nullptr;       ///< null where not asked for
+  uint8_t* encodedDisparity = nullptr;
+  size_t encodedDepthBytes = 0;
+  size_t encodedDisparityBytes = 0;
+  int32_t validPixels = 0;
+  double stageMilliseconds[kStageCount] = {};  ///< NaN = switched off, or done within the stage before it
+};
+
+/// Bytes that a body of this encoding can need at most.
+size_t encodedBound(Encoding encoding, int32_t width, int32_t height);
+
+/// What computes the stages: the CPU here, or CUDA behind plugin_abi.h. One frame at a time, in the order of Stage.
+class Backend {
+ public:
+  virtual ~Backend() = default;
+  virtual Status begin(const FrameInput& input, FrameOutput& output) = 0;
+  virtual Status rectify() = 0;
+  virtual Status census() = 0;
+  virtual Status match() = 0;
+  virtual Status leftRight() = 0;
+  virtual Status speckle() = 0;
+  virtual Status fill() = 0;
+  virtual Status boundary() = 0;
+  virtual Status median() = 0;
+  virtual Status depth() = 0;
+  /// Every stage so far is done and its results stand in the output's memory. A backend that measures its own stages
+  /// corrects their times.
+  virtual Status finish() { return {}; }
+  virtual Status encode() = 0;
+  /// Memory that frames will be written to until detach(): a device may want to make it known to itself.
+  virtual void attach(const FrameOutput&) {}
+  virtual void detach() {}
+  virtual size_t workspaceBytes() const = 0;
+  virtual const char* instructionSet() const = 0;
+  virtual int threads() const = 0;
+};
+
+class Engine {
+ public:
+  /// kParameter names what is out of range; kBackendUnavailable says why an explicit choice cannot be met.
+  static Status open(const EngineParameters& parameters, std::unique_ptr<Engine>* opened);
+
+  Status run(const FrameInput& input, FrameOutput& output);
+
+  /// Optional: names memory that run() will be given, before the first frame; detach() before it is freed.
+  void attach(const FrameOutput& output) { backend_->attach(output); }
+  void detach() { backend_->detach(); }
+
+  const EngineParameters& parameters() const { return parameters_; }
+  const Backend& backend() const { return *backend_; }
+  const char* backendName() const { return backendName_; }
+  const std::string& backendReason() const { return backendReason_; }
+
+ private:
+  EngineParameters parameters_;
+  std::unique_ptr<Backend> backend_;
+  const char* backendName_ = "cpu";
+  std::string backendReason_;
+};
+
+}  // namespace depthwatt

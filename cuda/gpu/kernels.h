@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+// The launchers of the rooms' kernels: the rooms' own signatures with device pointers (packed rows) and a stream.
+#pragma once
+
+#include <cuda_runtime.h>
+
+#include "../../camera/rectify/rectify.h"
+#include "../depth/depth.h"
+#include "../match/census/census.h"
+#include "../match/sgm/sgm.h"
+#include "../refine/fill/fill.h"
+#include "../refine/speckle/speckle.h"
+#include "check.h"
+
+namespace depthwatt {
+namespace gpu {
+
+Status rectify(const RectifySource& source, const int32_t* map, uint8_t* out, int32_t width, int32_t height,
+               cudaStream_t stream);
+
+/// Both images of a pair in one launch.
+Status census(const uint8_t* left, const uint8_t* right, uint32_t* leftOut, uint32_t* rightOut, int32_t width,
+              int32_t height, cudaStream_t stream);
+
+Status gradientCensus(const uint8_t* image, uint32_t* out, int32_t width, int32_t height, cudaStream_t stream);
+
+struct SgmDevice;
+
+/// A matter of speed alone: results are the same.
+struct SgmTuning {
+  int rowLanes = 0;         ///< lanes that walk a line, 8, 16 or 32; 0 = chosen by size
+  int columnLanes = 0;      ///< the same for columns and diagonals
+  int multiprocessors = 0;  ///< that the work will run on; 0 = the device's
+};
+
+/// All device memory that matching needs; made at open.
+class SgmWorkspace {
+ public:
+  SgmWorkspace();
+  ~SgmWorkspace();
+  Status open(const SgmParameters& parameters, int32_t width, int32_t height, const SgmTuning& tuning = SgmTuning());
+  size_t bytes() const;
+  /// Aggregates and selects. leftRight: the check of refine/left_right is done where both rows lie on the chip.
+  /// disparityQ4, disparity (whole pixels), confidence: device images; rightDisparity may be null.
+  Status compute(const uint32_t* censusLeft, const uint32_t* censusRight, const uint8_t* greyLeft, bool leftRight,
+                 int16_t* disparityQ4, int16_t* disparity, int16_t* rightDisparity, uint8_t* confidence,
+                 cudaStream_t stream);
+
+ private:
+  SgmWorkspace(const SgmWorkspace&) = delete;
+  SgmWorkspace& operator=(const SgmWorkspace&) = delete;
+  SgmDevice* device_;
+};
+
+Status median(const int16_t* in, int16_t* out, int32_t width, int32_t height, cudaStream_t stream);
+
+/// scratch: 2 width height words.
+Status speckle(const SpeckleParameters& parameters, int16_t* disparityQ4, uint8_t* confidence, int32_t* scratch,
+               int32_t width, int32_t height, cudaStream_t stream);
+
+/// method must not be off. out: another image than in; scratch: height words.
+Status fill(const FillParameters& parameters, const uint8_t* grey, const int16_t* in, int16_t* out, uint8_t* confidence,
+            int32_t* scratch, int32_t width, int32_t height, cudaStream_t stream);
+
+Status boundary(const uint8_t* grey, const int16_t* disparityQ4, int16_t* result, int32_t width, int32_t height,
+                cudaStream_t stream);
+
+Status depthMillimetres(const DepthGeometry& geometry, const int16_t* disparityQ4, uint16_t* millimetres,
+                        int32_t width, int32_t height, cudaStream_t stream);
+
+}  // namespace gpu
+}  // namespace depthwatt

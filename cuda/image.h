@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+// A view of an image that somebody else owns: x to the right, y down, rows strideBytes apart.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <type_traits>
+
+namespace depthwatt {
+
+template <class T>
+struct ImageView {
+  T* data = nullptr;
+  int32_t width = 0;        ///< pixels
+  int32_t height = 0;       ///< pixels
+  size_t strideBytes = 0;   ///< at least width * sizeof(T)
+
+  // Always inlined: a copy compiled for one instruction set must not become the one that all callers share.
+  [[gnu::always_inline]] T* row(int32_t y) const {
+    using Byte = std::conditional_t<std::is_const<T>::value, const uint8_t, uint8_t>;
+    return reinterpret_cast<T*>(reinterpret_cast<Byte*>(data) + static_cast<size_t>(y) * strideBytes);
+  }
+  ImageView<const T> asConst() const { return {data, width, height, strideBytes}; }
+};
+
+/// A view of rows that touch each other.
+template <class T>
+ImageView<T> packedView(T* data, int32_t width, int32_t height) {
+  return {data, width, height, static_cast<size_t>(width) * sizeof(T)};
+}
+
+/// The only value of a disparity image that means "none", in disparityQ4 and in whole pixels alike.
+constexpr int16_t kInvalidDisparity = -32768;
+
+}  // namespace depthwatt

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the rooms of match/ share beside the cost: the parameters of a search and the images it fills.
+#pragma once
+
+#include "../image.h"
+
+namespace depthwatt {
+
+constexpr int32_t kMaxP2 = 1023;
+constexpr int32_t kMinNumDisparities = 8;
+constexpr int32_t kMaxNumDisparities = 512;
+/// minDisparity + numDisparities may not exceed it: the largest disparity fits disparityQ4.
+constexpr int32_t kMaxDisparity = 2047;
+
+struct SgmParameters {
+  int32_t minDisparity = 0;     ///< 0 or more
+  int32_t numDisparities = 128; ///< 8 to 512
+  int32_t paths = 4;            ///< 2, 4 or 8
+  int32_t p1 = 10;              ///< 1 to p2
+  int32_t p2 = 60;              ///< p1 to kMaxP2
+  int32_t adaptiveP2 = 0;       ///< alpha, 0 to 255; 0 = P2 is constant
+  int32_t uniqueness = 0;       ///< percent, 0 to 99; 0 = no test
+  bool subpixel = true;
+};
+
+/// All of the images' size. rightDisparity and confidence may be empty (data = nullptr): then they are not computed.
+struct SgmResult {
+  ImageView<int16_t> disparityQ4;     ///< 1/16 px, absolute; kInvalidDisparity = none or not unique
+  ImageView<int16_t> disparity;       ///< whole pixels: the left winner d0 before sub-pixel, for the left-right check
+  ImageView<int16_t> rightDisparity;  ///< whole pixels, seen from the right image; kInvalidDisparity = no candidate
+  ImageView<uint8_t> confidence;      ///< select.h
+};
+
+}  // namespace depthwatt

@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: Apache-2.0
+// What happens once per block, before and after its steps: rows brought into the order of the sweep, the wait for the thread
+// ahead, results finished. Compiled once per instruction set.
+
+namespace {
+
+/// Skews the left rows and turns the right rows round, so that every step finds its bytes side by side.
+template <bool kUp>
+[[gnu::noinline]] void prepareRows(const SgmPlan& plan, const SgmImages& images, const SgmScratch& scratch,
+                                   int32_t firstRow) {
+  const int32_t width = plan.width, planeBytes = plan.planeBytes, stripes = plan.stripes;
+  const int32_t perPhase = planeBytes / stripes;
+  uint32_t* words = scratch.rightWords;
+  for (int32_t g = 0; g < kGroups && firstRow + g < plan.height; ++g) {
+    const int32_t lag = 2 * (kUp ? kGroups - 1 - g : g);
+    const uint32_t* left = images.censusLeft.row(firstRow + g);
+    const uint32_t* right = images.censusRight.row(firstRow + g);
+    uint32_t* skewed = scratch.leftWords + lag * kGroups + g;
+    if (kUp) {
+      for (int32_t x = width - 1; x >= 0; --x, skewed += kGroups) *skewed = left[x];
+    } else {
+      for (int32_t x = 0; x < width; ++x, skewed += kGroups) *skewed = left[x];
+    }
+    // Pixel x is number origin - x; those of equal number modulo stripes lie together.
+    const int32_t origin = plan.rightOrigin + (kUp ? lag : -lag);
+    for (int32_t phase = 0; phase < stripes; ++phase) {
+      int32_t i = (origin - (width - 1) - phase + stripes - 1) / stripes;
+      uint32_t* to = words + phase * perPhase + i;
+      for (int32_t x = origin - (i * stripes + phase); x >= 0; x -= stripes) *to++ = right[x];
+    }
+    uint8_t* planes = scratch.rightPlanes + g * planeBytes;
+    for (int32_t i = 0; i < planeBytes; i += 16) {
+      uint8_t* to[4];
+      for (int32_t b = 0; b < 4; ++b) to[b] = planes + b * kGroups * planeBytes + i;
+      splitWords(words + i, to);
+    }
+  }
+}
+
+/// ceiling + max(p1, p2 - (alpha |here - there|) >> 4) for kFinished pixels; every term fits 16 bits.
+[[gnu::always_inline]] inline Unsigned16 penaltiesOf(const uint8_t* here, const uint8_t* there, const SgmParameters& p,
+                                                     int32_t ceiling) {
+  Unsigned8 a, b;
+  std::memcpy(&a, here, sizeof a);
+  std::memcpy(&b, there, sizeof b);
+  const Unsigned16 u = __builtin_convertvector(a, Unsigned16), v = __builtin_convertvector(b, Unsigned16);
+  const auto above = static_cast<Unsigned16>(u > v);
+  const Unsigned16 difference = (above & (u - v)) | (~above & (v - u));
+  const Unsigned16 lowered = (difference * static_cast<uint16_t>(p.adaptiveP2)) >> 4;
+  const auto most = static_cast<uint16_t>(p.p2 - p.p1);
+  const auto within = static_cast<Unsigned16>(lowered < most);
+  return static_cast<uint16_t>(ceiling + p.p2) - ((within & lowered) | (~within & most));
+}
+
+/// ceiling + P2 by pixel for each direction: 0 vertical, 1 behind, 2 ahead, 3 along the row.
+template <bool kUp>
+[[gnu::noinline]] void preparePenalties(const SgmPlan& plan, const SgmImages& images, const SgmScratch& scratch,
+                                        int32_t firstRow) {
+  const SgmParameters parameters = plan.parameters;
+  const int32_t width = plan.width, ceiling = plan.ceiling;
+  const int32_t back = kUp ? 1 : -1;  // a predecessor's row, and its column on the way
+  const int32_t steps[4][2] = {{0, back}, {back, back}, {-back, back}, {back, 0}};
+  for (int32_t g = 0; g < kGroups && firstRow + g < plan.height; ++g) {
+    const uint8_t* here = images.greyLeft.row(firstRow + g);
+    for (int32_t direction = 0; direction < 4; ++direction) {
+      if (parameters.paths < 8 && (direction == kBehind || direction == kAhead)) continue;
+      const int32_t y = lesser(greater(firstRow + g + steps[direction][1], 0), plan.height - 1);
+      const uint8_t* there = images.greyLeft.row(y);
+      const int32_t aside = steps[direction][0];
+      uint16_t* to = scratch.penalties + (direction * kGroups + g) * width;
+      const int32_t first = aside < 0 ? 1 : 0, end = aside > 0 ? width - 1 : width;
+      int32_t x = first;
+      for (; x + kFinished <= end; x += kFinished) {
+        const Unsigned16 penalties = penaltiesOf(here + x, there + x + aside, parameters, ceiling);
+        std::memcpy(to + x, &penalties, sizeof penalties);
+      }
+      for (; x < end; ++x) {
+        const int32_t difference = here[x] < there[x + aside] ? there[x + aside] - here[x] : here[x] - there[x + aside];
+        const int32_t lowered = parameters.p2 - ((parameters.adaptiveP2 * difference) >> 4);
+        to[x] = static_cast<uint16_t>(ceiling + greater(lowered, parameters.p1));
+      }
+      // A path begins at the pixel without a predecessor: its penalty is not looked at.
+      if (first > 0) to[0] = static_cast<uint16_t>(ceiling);
+      if (end < width) to[width - 1] = static_cast<uint16_t>(ceiling);
+    }
+  }
+}
+
+/// The order between a block and the one before it on the same side, which may be another thread's.
+class Wavefront {
+ public:
+  Wavefront(const SgmSide& side, int32_t block, int32_t before, int32_t blocks, int32_t steps)
+      : own_(&side.progress[block]), before_(before >= 0 && before < blocks ? &side.progress[before] : nullptr),
+        steps_(steps) {}
+
+  [[gnu::always_inline]] void report(int32_t done) const { own_->store(done, std::memory_order_release); }
+  /// Until the block before has done `needed` steps, or all of them.
+  [[gnu::always_inline]] void wait(int32_t needed) const {
+    if (before_ == nullptr) return;
+    const int32_t enough = lesser(needed, steps_);
+    for (int32_t spins = 0; before_->load(std::memory_order_acquire) < enough; ++spins) {
+      if (spins > 2000) sgmYield();
+    }
+  }
+
+ private:
+  std::atomic<int32_t>* own_;
+  const std::atomic<int32_t>* before_;
+  int32_t steps_;
+};
+
+inline void finishRows(const SgmPlan& plan, const SgmFrame& frame, const SgmScratch& scratch, int32_t firstRow) {
+  const SgmResult& result = frame.result;
+  for (int32_t g = 0; g < kGroups && firstRow + g < plan.height; ++g) {
+    const int32_t y = firstRow + g, stride = plan.width + kWinnerMargin;
+    uint8_t* confidence = result.confidence.data == nullptr ? nullptr : result.confidence.row(y);
+    finishRow(plan.parameters, plan.invalidSum, scratch.winners + g * stride, scratch.seconds + g * stride, plan.width,
+              result.disparityQ4.row(y), result.disparity.row(y), confidence);
+  }
+}
+
+}  // namespace

@@ -1,0 +1,289 @@
+// SPDX-License-Identifier: Apache-2.0
+// Opens the matcher: checks the parameters, lays the memory out, and shares blocks out among the threads.
+#include "sgm.h"
+
+#include <sched.h>
+#include <sys/mman.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+#include <memory>
+#include <new>
+
+#include "../../cpu/kernels.h"
+#include "../hamming.h"
+#include "sgm_plan.h"
+
+namespace depthwatt {
+namespace {
+
+constexpr size_t kAlignment = 64;
+constexpr size_t kHugePage = size_t{2} << 20;
+
+Status outside(const char* name, int32_t low, int32_t high, int32_t got) {
+  return Status::error(Code::kParameter, "Expected a whole number from %d to %d for %s, got %d.", low, high, name, got);
+}
+
+/// Hands out aligned pieces of one block; without a block it only counts.
+class Carver {
+ public:
+  explicit Carver(uint8_t* base) : base_(base) {}
+  template <class T>
+  void take(T*& pointer, size_t count) {
+    pointer = base_ == nullptr ? nullptr : reinterpret_cast<T*>(base_ + used_);
+    used_ += (count * sizeof(T) + kAlignment - 1) / kAlignment * kAlignment;
+  }
+  size_t used() const { return used_; }
+
+ private:
+  uint8_t* base_;
+  size_t used_ = 0;
+};
+
+SgmPlan planOf(const SgmParameters& parameters, int32_t width, int32_t height, int32_t groups) {
+  SgmPlan plan;
+  plan.parameters = parameters;
+  plan.width = width;
+  plan.height = height;
+  plan.groups = groups;
+  plan.stripes = (parameters.numDisparities + 15) / 16;
+  while (1 << plan.stripeBits < plan.stripes) ++plan.stripeBits;
+  const bool narrow = parameters.p2 <= kMaxNarrowP2;
+  plan.halves = narrow ? 1 : 2;
+  // A side adds four excesses (8 paths) or two.
+  plan.partials = narrow && parameters.paths == 8 && 4 * parameters.p2 > 255 ? 2 : 1;
+  plan.ceiling = (narrow ? 255 : 65535) - parameters.p2;
+  plan.steps = width + 2 * (groups - 1);
+  plan.blocks = (height + groups - 1) / groups;
+  plan.invalidSum = narrow ? (65535 >> plan.stripeBits < 4095 ? 65535 >> plan.stripeBits : 4095) : 65535;
+  const int32_t slack = plan.stripes + 2 * groups + 2;
+  plan.rightOrigin = width - 1 + slack;
+  const int32_t perPhase = (plan.rightOrigin + parameters.minDisparity + slack) / plan.stripes + 1 + 16;
+  plan.planeBytes = (perPhase * plan.stripes + 15) / 16 * 16;
+  return plan;
+}
+
+/// What the plan's tables point to.
+struct Tables {
+  int32_t* rightPlace = nullptr;
+  uint8_t* outside = nullptr;
+  uint8_t* padding = nullptr;
+  int32_t* cellOffset = nullptr;
+};
+
+void carveTables(const SgmPlan& plan, Carver& carver, Tables& tables) {
+  carver.take(tables.rightPlace, static_cast<size_t>(plan.planeBytes));
+  carver.take(tables.outside, 2 * static_cast<size_t>(plan.groups) * plan.planeBytes + 16);
+  carver.take(tables.padding, plan.vectorBytes() * plan.stripes * plan.halves);
+  carver.take(tables.cellOffset, static_cast<size_t>(plan.parameters.numDisparities) + 2);
+}
+
+void fillTables(SgmPlan& plan, const Tables& tables) {
+  const int32_t perPhase = plan.planeBytes / plan.stripes;
+  for (int32_t q = 0; q < perPhase * plan.stripes; ++q) {
+    const int32_t place = q % plan.stripes * perPhase + q / plan.stripes;
+    tables.rightPlace[q] = place;
+    for (int32_t up = 0; up < 2; ++up) {
+      for (int32_t g = 0; g < plan.groups; ++g) {
+        const int32_t lag = 2 * (up != 0 ? plan.groups - 1 - g : g);
+        const int32_t x = plan.rightOrigin + (up != 0 ? lag : -lag) - q;
+        tables.outside[(up * plan.groups + g) * plan.planeBytes + place] = x < 0 || x >= plan.width ? 0xff : 0;
+      }
+    }
+  }
+  const auto vector = static_cast<int32_t>(plan.vectorBytes());
+  const int32_t num = plan.parameters.numDisparities;
+  const int32_t cellBytes = plan.halves;
+  for (int32_t v = 0; v < plan.stripes; ++v) {
+    for (int32_t i = 0; i < vector * plan.halves; ++i) {
+      const int32_t cell = i / cellBytes;
+      const int32_t inGroup = plan.halves == 1 ? cell % 16 : cell % 8 + 8 * (i / vector);
+      tables.padding[v * vector * plan.halves + i] = v + plan.stripes * inGroup >= num ? 0xff : 0;
+    }
+  }
+  const int32_t invalid = 2 * plan.stripes * vector;
+  for (int32_t d = -1; d <= num; ++d) {
+    const int32_t j = d / plan.stripes, v = d % plan.stripes;
+    tables.cellOffset[d + 1] = d < 0 || d >= num ? invalid : (2 * v + (j >> 3)) * vector + (j & 7) * 2;
+  }
+  plan.rightPlace = tables.rightPlace;
+  plan.outside = tables.outside;
+  plan.padding = tables.padding;
+  plan.cellOffset = tables.cellOffset;
+}
+
+void carveScratch(const SgmPlan& plan, Carver& carver, SgmScratch& scratch) {
+  const size_t vector = plan.vectorBytes(), stripes = plan.stripes, groups = plan.groups, width = plan.width;
+  carver.take(scratch.leftWords, plan.steps * groups + 2);
+  carver.take(scratch.rightWords, static_cast<size_t>(plan.planeBytes));
+  carver.take(scratch.rightPlanes, groups * 4 * plan.planeBytes + 16);
+  carver.take(scratch.penalties, 4 * groups * width);
+  carver.take(scratch.ring, (stripes + kRunSteps) * 5 * vector);
+  carver.take(scratch.horizontal, (stripes + 1) * plan.halves * vector);
+  for (int32_t d = 0; d < 3; ++d) carver.take(scratch.slots[d], ((stripes + 1) * plan.halves * 2 * vector) << kSlotBits[d]);
+  carver.take(scratch.keys, 4 * (2 * stripes + 1) * vector);
+  carver.take(scratch.columns, 4 * 3 * vector);
+  carver.take(scratch.rightKeys, 2 * (stripes + kRunSteps) * vector);
+  carver.take(scratch.rightSums, 2 * stripes * vector);
+  carver.take(scratch.rightBest, 2 * stripes * vector);
+  carver.take(scratch.winners, groups * (width + kWinnerMargin));
+  carver.take(scratch.seconds, groups * (width + kWinnerMargin));
+  if (plan.halves == 2) carver.take(scratch.rightRow, 2 * groups * width);
+}
+
+void carveSide(const SgmPlan& plan, Carver& carver, SgmSide& side) {
+  const size_t entries = static_cast<size_t>(plan.steps) + 2 * kRowMargin;
+  for (uint8_t*& row : side.rows) {
+    carver.take(row, entries * plan.entryBytes());
+    if (row != nullptr) row += kRowMargin * plan.entryBytes();
+  }
+  carver.take(side.progress, static_cast<size_t>(plan.blocks));
+}
+
+struct Free {
+  void operator()(uint8_t* memory) const { std::free(memory); }
+};
+
+class LaneSgm : public Sgm {
+ public:
+  LaneSgm(const SgmPlan& plan, const SgmKernels& kernels, Workers& workers) : plan_(plan), workers_(workers) {
+    for (int32_t up = 0; up < 2; ++up) {
+      for (int32_t selects = 0; selects < 2; ++selects) sweeps_[up][selects] = kernels.sweepOf(plan, up != 0, selects != 0);
+    }
+  }
+
+  /// False where there is not enough memory.
+  bool allocate() {
+    scratch_ = std::make_unique<SgmScratch[]>(static_cast<size_t>(workers_.count()));
+    Carver counter(nullptr);
+    Tables tables;
+    carve(counter, tables);
+    bytes_ = (counter.used() + kHugePage - 1) / kHugePage * kHugePage;
+    memory_.reset(static_cast<uint8_t*>(std::aligned_alloc(kHugePage, bytes_)));
+    if (memory_ == nullptr) return false;
+    madvise(memory_.get(), bytes_, MADV_HUGEPAGE);  // fewer misses in the address translation; no harm where refused
+    std::memset(memory_.get(), 0, bytes_);          // touched now, not in the first frame
+    Carver carver(memory_.get());
+    carve(carver, tables);
+    fillTables(plan_, tables);
+    for (SgmSide& side : frame_.sides) {
+      for (int32_t i = 0; i < plan_.blocks; ++i) new (&side.progress[i]) std::atomic<int32_t>(0);
+    }
+    return true;
+  }
+
+  void compute(const SgmImages& images, const SgmResult& result) override {
+    frame_.images = images;
+    frame_.result = result;
+    if (plan_.parameters.paths == 2) {
+      reset(0);
+      runHalf(0, plan_.blocks, plan_.blocks, plan_.blocks, true);
+      return;
+    }
+    // Each side first stores its half's sums, then goes on into the other's half and selects there.
+    const int32_t middle = plan_.blocks / 2;
+    for (int32_t up = 0; up < 2; ++up) reset(up);
+    runHalf(0, middle, middle, plan_.blocks, false);
+    runHalf(middle, plan_.blocks, 0, middle, true);
+  }
+
+  size_t workspaceBytes() const override { return bytes_; }
+
+ private:
+  void carve(Carver& carver, Tables& tables) {
+    carveTables(plan_, carver, tables);
+    for (SgmSide& side : frame_.sides) carveSide(plan_, carver, side);
+    for (int32_t i = 0; i < workers_.count(); ++i) carveScratch(plan_, carver, scratch_[static_cast<size_t>(i)]);
+    if (plan_.parameters.paths > 2) {
+      carver.take(frame_.sums, static_cast<size_t>(plan_.blocks) * plan_.steps * plan_.stepBytes());
+    }
+  }
+
+  /// No path comes from outside the image.
+  void reset(int32_t up) {
+    const SgmSide& side = frame_.sides[up];
+    const size_t margin = kRowMargin * plan_.entryBytes();
+    const size_t bytes = plan_.steps * plan_.entryBytes() + 2 * margin;
+    const int32_t rows = plan_.parameters.paths == 8 ? 3 : 1;
+    for (int32_t i = 0; i < rows; ++i) {
+      uint8_t* from = side.rows[i] - margin;
+      std::memset(from, 0, bytes);
+      const size_t entry = plan_.entryBytes(), cells = static_cast<size_t>(plan_.stripes) * plan_.halves * 16;
+      for (size_t at = cells; at < bytes; at += entry) {
+        if (plan_.halves == 1) std::memset(from + at, plan_.ceiling, 16);
+        else std::fill_n(reinterpret_cast<uint16_t*>(from + at), 16, static_cast<uint16_t>(plan_.ceiling));
+      }
+    }
+    for (int32_t i = 0; i < plan_.blocks; ++i) side.progress[i].store(0, std::memory_order_relaxed);
+  }
+
+  /// Down sweeps blocks [downFirst, downEnd) from above, up sweeps [upFirst, upEnd) from below. A thread takes the next
+  /// block of its own side, and of the other side when its own has none left.
+  void runHalf(int32_t downFirst, int32_t downEnd, int32_t upFirst, int32_t upEnd, bool selects) {
+    const int32_t counts[2] = {downEnd - downFirst, upEnd - upFirst};
+    std::atomic<int32_t> next[2] = {{0}, {0}};
+    workers_.each([&](int worker) {
+      const SgmScratch& scratch = scratch_[static_cast<size_t>(worker)];
+      for (int32_t turn = 0; turn < 2; ++turn) {
+        const int32_t up = (worker + turn) & 1;
+        for (;;) {
+          const int32_t i = next[up].fetch_add(1, std::memory_order_relaxed);
+          if (i >= counts[up]) break;
+          sweeps_[up][selects ? 1 : 0](plan_, frame_, up != 0 ? upEnd - 1 - i : downFirst + i, scratch);
+        }
+      }
+    });
+  }
+
+  SgmPlan plan_;
+  Workers& workers_;
+  SgmSweep sweeps_[2][2];
+  std::unique_ptr<uint8_t, Free> memory_;
+  std::unique_ptr<SgmScratch[]> scratch_;
+  SgmFrame frame_;
+  size_t bytes_ = 0;
+};
+
+}  // namespace
+
+void sgmYield() { sched_yield(); }
+
+Status checkSgmParameters(const SgmParameters& p) {
+  const struct {
+    const char* name;
+    int32_t value, low, high;
+  } ranges[] = {
+      {"numDisparities", p.numDisparities, kMinNumDisparities, kMaxNumDisparities},
+      {"minDisparity", p.minDisparity, 0, kMaxDisparity - p.numDisparities},
+      {"p2", p.p2, 1, kMaxP2},
+      {"p1", p.p1, 1, p.p2},
+      {"adaptiveP2", p.adaptiveP2, 0, 255},
+      {"uniqueness", p.uniqueness, 0, 99},
+  };
+  for (const auto& range : ranges) {
+    if (range.value < range.low || range.value > range.high) {
+      return outside(range.name, range.low, range.high, range.value);
+    }
+  }
+  if (p.paths != 2 && p.paths != 4 && p.paths != 8) {
+    return Status::error(Code::kParameter, "Expected 2, 4 or 8 for paths, got %d.", p.paths);
+  }
+  return {};
+}
+
+Status Sgm::open(const SgmParameters& parameters, int32_t width, int32_t height, const Kernels& kernels, Workers& workers,
+                 Sgm** opened) {
+  if (const Status status = checkSgmParameters(parameters); !status.ok()) return status;
+  if (width < 1 || width > 32768) return outside("width", 1, 32768, width);
+  if (height < 1 || height > 32768) return outside("height", 1, 32768, height);
+  auto sgm = std::make_unique<LaneSgm>(planOf(parameters, width, height, kernels.sgm.groups), kernels.sgm, workers);
+  if (!sgm->allocate()) {
+    return Status::error(Code::kFailed, "Expected %zu MiB of memory for matching %d x %d x %d, got none.",
+                         sgm->workspaceBytes() >> 20, width, height, parameters.numDisparities);
+  }
+  *opened = sgm.release();
+  return {};
+}
+
+}  // namespace depthwatt

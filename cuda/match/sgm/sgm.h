@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+// Semi-global matching: aggregates matching costs along 2, 4 or 8 paths and selects the winners.
+//   L_r(p, d) = C(p, d) + min(L_r(q, d), L_r(q, d-1) + P1, L_r(q, d+1) + P1, m + P2) - m,   q = p - r,  m = min_k L_r(q, k)
+//   S(p, d) = sum over r of L_r(p, d)                                   [papers/004, eq. 3 and 4]
+// in   censusLeft, censusRight [height][width] uint32; greyLeft [height][width] uint8 (only where adaptiveP2 > 0)
+// out  SgmResult (match/matching.h)
+// range  d in [minDisparity, minDisparity + numDisparities); neighbours d-1, d+1 outside it do not take part.
+// edge   first pixel of a path: L = C. A right pixel outside the image costs kMaxMatchingCost, and that candidate is never a
+//        winner, a rival or a sub-pixel neighbour.
+// paths  2: (1,0) (0,1). 4: and (-1,0) (0,-1). 8: and the four diagonals.
+// P2     with adaptiveP2 = alpha > 0: max(p1, p2 - (alpha |I(p) - I(q)|) >> 4), I = greyLeft.
+// bound  L - C lies in 0..p2, so S <= 8 (kMaxMatchingCost + p2) fits uint16 for every allowed p2.
+// ties   selection takes the lowest d.   same bits on every backend: integer only.
+#pragma once
+
+#include "../../image.h"
+#include "../../status.h"
+#include "../../workers.h"
+#include "../matching.h"
+
+namespace depthwatt {
+
+struct Kernels;
+
+/// kParameter with the name, the expected range and what came, or ok.
+Status checkSgmParameters(const SgmParameters& parameters);
+
+struct SgmImages {
+  ImageView<const uint32_t> censusLeft, censusRight;
+  ImageView<const uint8_t> greyLeft;
+};
+
+/// The definition: sums [height][width][numDisparities] uint16, all paths added. Memory is the caller's.
+void sgmSumsReference(const SgmParameters& parameters, const SgmImages& images, uint16_t* sums);
+
+/// The fast form: aggregation fused with selection; its twin is sgmSumsReference followed by selectReference.
+/// The workspace is made once, at open, for one size, one set of parameters and one team.
+class Sgm {
+ public:
+  static Status open(const SgmParameters& parameters, int32_t width, int32_t height, const Kernels& kernels,
+                     Workers& workers, Sgm** opened);
+  virtual ~Sgm() = default;
+  virtual void compute(const SgmImages& images, const SgmResult& result) = 0;
+  virtual size_t workspaceBytes() const = 0;
+};
+
+}  // namespace depthwatt

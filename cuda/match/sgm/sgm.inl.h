@@ -1,0 +1,249 @@
+// SPDX-License-Identifier: Apache-2.0
+// One step of a sweep: costs, and the directions of one side. sgm_plan.h says how cells lie; compiled once per instruction
+// set. No include guard on purpose.
+//
+// Everything a step touches is copied into the Sweep: a vector store may alias any field behind a reference, and would make
+// the compiler read it again. For the same reason what is rare takes a copy of the Sweep and never its address.
+
+namespace {
+
+/// What is known while compiling. Stripes and directions (2: along the row and across, 4: and the two diagonals) are known
+/// for usual cases and 0 otherwise.
+template <class CellsOf, int32_t kStripesOf, int32_t kDirectionsOf, int32_t kPartialsOf, bool kUpOf, bool kSelectsOf>
+struct Form {
+  using Cells = CellsOf;
+  static constexpr int32_t kStripes = kStripesOf, kDirections = kDirectionsOf, kPartials = kPartialsOf;
+  static constexpr bool kUp = kUpOf, kSelects = kSelectsOf;
+};
+
+template <class F>
+struct Sweep {
+  using Cells = typename F::Cells;
+  using Vec = typename Cells::Vec;
+  static constexpr int32_t kStripes = F::kStripes, kHalves = Cells::kHalves, kPartials = F::kPartials;
+  static constexpr bool kUp = F::kUp;
+  static constexpr int32_t kMaxStripes = kStripes != 0 ? kStripes : 32;
+  static constexpr int32_t kVector = kGroups * 16;
+  /// A vector and, before it (down) or after it (up), the group that the neighbouring block contributes.
+  static constexpr int32_t kPair = 2 * kVector;
+  static constexpr int32_t kRead = kUp ? 16 : kVector - 16, kWrite = kUp ? 0 : kVector;
+  static constexpr int32_t kPassedOn = kUp ? 0 : kVector + 16 * (kGroups - 1);
+  static constexpr int32_t kJoined = kUp ? kVector : kVector - 16;
+  static constexpr int32_t kPlanes = 5;
+  static constexpr int32_t kEntries = kStripes == 0 ? 0 : (kStripes + 1) * kHalves;
+  /// Whether sums are of path costs, or of excesses because path costs would not fit.
+  static constexpr bool kSumsPaths = kHalves == 2;
+
+  int32_t stripes, width, height, firstRow, planeBytes;
+  bool adaptive, diagonals;
+  const int32_t* place;       ///< in the right planes at step 0; down goes back from it, up forth
+  const uint8_t* rightPlanes;
+  const uint8_t* outside;  ///< skewed planes of this side
+  const uint8_t* padding;
+  const uint16_t* penalties;
+  const uint32_t* leftWords;
+  uint8_t* ring;
+  uint8_t* horizontal;
+  uint8_t* slots[3];
+  uint8_t* rows[3];
+  Vec infinite, ceiling, p1;
+  Vec noExcess;
+
+  /// One step's cells: costs minus the ceiling, and sums of excesses.
+  struct Step {
+    Vec cost[kMaxStripes];
+    Vec sums[kPartials][kMaxStripes];
+  };
+
+  [[gnu::always_inline]] Sweep(const SgmPlan& plan, const SgmFrame& frame, const SgmScratch& scratch, int32_t block)
+      : stripes(kStripes != 0 ? kStripes : plan.stripes), width(plan.width), height(plan.height),
+        firstRow(block * kGroups), planeBytes(plan.planeBytes),
+        adaptive(plan.parameters.adaptiveP2 > 0),
+        diagonals(F::kDirections == 0 ? plan.parameters.paths == 8 : F::kDirections == 4), rightPlanes(scratch.rightPlanes), outside(plan.outside + (kUp ? kGroups * plan.planeBytes : 0)),
+        padding(plan.padding), penalties(scratch.penalties), leftWords(scratch.leftWords), ring(scratch.ring),
+        horizontal(scratch.horizontal), infinite(Cells::splat(-1)), ceiling(Cells::splat(plan.ceiling)),
+        p1(Cells::splat(plan.parameters.p1)) {
+    const int32_t x = kUp ? width - stripes : 0;
+    place = plan.rightPlace + (plan.rightOrigin + plan.parameters.minDisparity - x);
+    for (int32_t d = 0; d < 3; ++d) {
+      slots[d] = scratch.slots[d];
+      rows[d] = frame.sides[kUp ? 1 : 0].rows[d];
+    }
+    noExcess = Cells::splat(-((diagonals ? 4 : 2) / (diagonals ? kPartials : 1)) * plan.ceiling);
+  }
+
+  static constexpr int32_t rank(int32_t group) { return kUp ? kGroups - 1 - group : group; }
+  [[gnu::always_inline]] uint8_t* slot(int32_t direction, int32_t step) const {
+    const int32_t number = step & ((1 << kSlotBits[direction]) - 1);
+    return slots[direction] + number * (stripes + 1) * kHalves * kPair;
+  }
+
+  /// Fetches the right census of step t's first stripe (down) or last (up); the other stripes have come this way before.
+  /// The planes are skewed like the rows of the block: one place serves all groups.
+  [[gnu::always_inline]] void fetchRight(int32_t t, int32_t turn, bool withOutside) const {
+    const ptrdiff_t at = place[kUp ? t : -t];
+    const ptrdiff_t stride = planeBytes;
+    uint8_t* to = ring + (turn + stripes) * (kPlanes * kVector);
+    const uint8_t* plane = rightPlanes + at;
+    forEach<4>(4, [&](int32_t b) __attribute__((always_inline)) {
+      storeBytes(to + b * kVector, joinGroups(plane, stride));
+      plane += kGroups * stride;
+    });
+    if (withOutside) storeBytes(to + 4 * kVector, joinGroups(outside + at, stride));
+  }
+
+  /// Where stripe v's right census of step `turn` of this run lies in the ring.
+  [[gnu::always_inline]] const uint8_t* ringAt(int32_t turn, int32_t v) const {
+    const int32_t age = kUp ? stripes - 1 - v : v;
+    return ring + turn * (kPlanes * kVector) + (stripes - age) * (kPlanes * kVector);
+  }
+
+  [[gnu::always_inline]] void computeCost(Step& step, int32_t t, int32_t turn, bool border) const {
+    Bytes left[4];
+    spreadWords(leftWords + t * kGroups, left);
+    forEach<kStripes>(stripes, [&](int32_t v) __attribute__((always_inline)) {
+      const uint8_t* right = ringAt(turn, v);
+      Bytes c = popcountBytes(xorBytes(left[0], loadBytes(right)));
+      c = addBytes(c, popcountBytes(xorBytes(left[1], loadBytes(right + kVector))));
+      c = addBytes(c, popcountBytes(xorBytes(left[2], loadBytes(right + 2 * kVector))));
+      c = addBytes(c, popcountBytes(xorBytes(left[3], loadBytes(right + 3 * kVector))));
+      if (border) c = minBytes(maxBytes(c, loadBytes(right + 4 * kVector)), splatBytes(kMaxMatchingCost));
+      step.cost[v] = Cells::sub(Cells::fromCost(c), ceiling);
+    });
+  }
+
+  /// One step of one direction: path costs from `from` to `to` (stride bytes apart). After the last stripe lies what lifts a
+  /// path cost to ceiling + (cost - m), where m is the smallest of its pixel.
+  template <class Emit>
+  [[gnu::always_inline]] void follow(Step& step, const uint8_t* from, uint8_t* to, int32_t stride, int32_t partial,
+                                     bool first, Vec cap, Emit&& emit) const {
+    const auto load = [&](int32_t v) __attribute__((always_inline)) {
+      return Cells::load(from + v * kHalves * stride, stride);
+    };
+    Vec here = load(0);
+    Vec before = Cells::up(load(stripes - 1), infinite);
+    const Vec afterLast = Cells::down(here, infinite);
+    const Vec raise = load(stripes);
+    Vec lowest = infinite;
+    forEach<kStripes>(stripes, [&](int32_t v) __attribute__((always_inline)) {
+      const Vec after = v + 1 < stripes ? load(v + 1) : afterLast;
+      const Vec reached = Cells::min(here, Cells::addSaturated(Cells::min(before, after), p1));
+      const Vec excess = Cells::min(Cells::addSaturated(reached, raise), cap);
+      Vec path = Cells::add(excess, step.cost[v]);
+      if constexpr (kSumsPaths) step.sums[partial][v] = first ? path : Cells::add(step.sums[partial][v], path);
+      else step.sums[partial][v] = Cells::add(first ? noExcess : step.sums[partial][v], excess);
+      if constexpr (kStripes == 0) path = Cells::orBits(path, Cells::load(paddingOf(v), kVector));
+      Cells::store(to + v * kHalves * stride, stride, path);
+      lowest = Cells::min(lowest, path);
+      before = here;
+      here = after;
+      emit(v);
+    });
+    Cells::store(to + stripes * kHalves * stride, stride, Cells::sub(ceiling, Cells::lowestInGroup(lowest)));
+  }
+
+  [[gnu::always_inline]] const uint8_t* paddingOf(int32_t v) const { return padding + v * kHalves * kVector; }
+
+  [[gnu::always_inline]] Vec capOf(int32_t direction, int32_t t) const {
+    if (!adaptive) return infinite;
+    uint16_t caps[kGroups];
+    forEach<kGroups>(kGroups, [&](int32_t g) __attribute__((always_inline)) {
+      const int32_t position = lesser(greater(t - 2 * rank(g), 0), width - 1);
+      const int32_t x = kUp ? width - 1 - position : position;
+      caps[g] = penalties[(direction * kGroups + g) * width + x];
+    });
+    return Cells::fromRows(caps);
+  }
+
+  /// All directions of step t. The last one calls emit(v) as soon as stripe v's sums are complete: storing them or selecting
+  /// from them then fills the gaps of the arithmetic.
+  template <class Emit>
+  [[gnu::always_inline]] void followAll(Step& step, int32_t t, Emit&& emit) const {
+    const auto later = [](int32_t) __attribute__((always_inline)) {};
+    const uint8_t* above = slot(kVertical, t - 2) + kRead;
+    uint8_t* here = slot(kVertical, t) + kWrite;
+    follow(step, horizontal, horizontal, kVector, 0, true, capOf(3, t), later);
+    if (!diagonals) {
+      follow(step, above, here, kPair, 0, false, capOf(kVertical, t), emit);
+      return;
+    }
+    follow(step, above, here, kPair, 0, false, capOf(kVertical, t), later);
+    follow(step, slot(kBehind, t - 3) + kRead, slot(kBehind, t) + kWrite, kPair, kPartials - 1, kPartials == 2,
+           capOf(kBehind, t), later);
+    follow(step, slot(kAhead, t - 1) + kRead, slot(kAhead, t) + kWrite, kPair, kPartials - 1, false, capOf(kAhead, t),
+           emit);
+  }
+
+  /// Brings what the neighbouring block's row contributes to step t's predecessors.
+  [[gnu::always_inline]] void joinNeighbour(int32_t t) const {
+    join(slot(kVertical, t - 2), rows[kVertical], t);
+    if (diagonals) {
+      join(slot(kBehind, t - 3), rows[kBehind], t - 1);
+      join(slot(kAhead, t - 1), rows[kAhead], t + 1);
+    }
+  }
+  [[gnu::always_inline]] void join(uint8_t* to, const uint8_t* row, int32_t position) const {
+    const uint8_t* from = row + position * static_cast<ptrdiff_t>((stripes + 1) * kHalves * 16);
+    forEach<kEntries>((stripes + 1) * kHalves, [&](int32_t n) __attribute__((always_inline)) {
+      copyGroup(to + n * kPair + kJoined, from + n * 16);
+    });
+  }
+
+  /// Leaves the last row's path costs of step t for the next block.
+  [[gnu::always_inline]] void passOn(int32_t t) const {
+    const int32_t position = t - 2 * (kGroups - 1);
+    if (position < 0 || position >= width) return;
+    forEach<3>(3, [&](int32_t direction) __attribute__((always_inline)) {
+      if (direction > 0 && !diagonals) return;
+      const uint8_t* from = slot(direction, t) + kPassedOn;
+      uint8_t* to = rows[direction] + position * static_cast<ptrdiff_t>((stripes + 1) * kHalves * 16);
+      forEach<kEntries>((stripes + 1) * kHalves, [&](int32_t n) __attribute__((always_inline)) {
+        copyGroup(to + n * 16, from + n * kPair);
+      });
+    });
+  }
+
+  /// 0xff in the groups whose pixel of step t is in the image.
+  [[gnu::always_inline]] Bytes insideAt(int32_t t) const {
+    alignas(64) uint8_t inside[kVector];
+    for (int32_t g = 0; g < kGroups; ++g) {
+      const int32_t position = t - 2 * rank(g);
+      const bool is = position >= 0 && position < width && firstRow + g < height;
+      std::memset(inside + 16 * g, is ? 0xff : 0, 16);
+    }
+    return loadBytes(inside);
+  }
+};
+
+/// A path starts anew behind every pixel that is not in the image: all its costs are equal there.
+template <class F>
+[[gnu::noinline]] void forget(const Sweep<F> sweep, int32_t t) {
+  using Cells = typename F::Cells;
+  const Bytes inside = sweep.insideAt(t);
+  const auto clear = [&](uint8_t* at, int32_t stride) {
+    for (int32_t v = 0; v <= sweep.stripes; ++v) {
+      uint8_t* p = at + v * Cells::kHalves * stride;
+      const auto start = v < sweep.stripes ? Cells::splat(0) : sweep.ceiling;
+      Cells::store(p, stride, Cells::choose(inside, Cells::load(p, stride), start));
+    }
+  };
+  clear(sweep.horizontal, Sweep<F>::kVector);
+  for (int32_t d = 0; d < (sweep.diagonals ? 3 : 1); ++d) clear(sweep.slot(d, t) + Sweep<F>::kWrite, Sweep<F>::kPair);
+}
+
+template <class F>
+[[gnu::noinline]] void forgetAll(const Sweep<F> sweep) {
+  using Cells = typename F::Cells;
+  constexpr int32_t kVector = Sweep<F>::kVector, kCell = Cells::kHalves * kVector;
+  const auto clear = [&](uint8_t* at, int32_t width) {
+    for (int32_t i = 0; i < width * (sweep.stripes + 1); ++i) {
+      Cells::store(at + i * kCell, kVector, i < width * sweep.stripes ? Cells::splat(0) : sweep.ceiling);
+    }
+  };
+  clear(sweep.horizontal, 1);
+  for (int32_t d = 0; d < (sweep.diagonals ? 3 : 1); ++d) {
+    for (int32_t i = 0; i < 1 << kSlotBits[d]; ++i) clear(sweep.slot(d, i), 2);
+  }
+}
+
+}  // namespace

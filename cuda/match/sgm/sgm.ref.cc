@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+// The definition of semi-global matching's sums; see sgm.h.
+#include <cstdlib>
+#include <vector>
+
+#include "../hamming.h"
+#include "sgm.h"
+
+namespace depthwatt {
+namespace {
+
+struct Direction {
+  int32_t x, y;
+};
+
+// The first `paths` of these are the path set.
+constexpr Direction kTwo[] = {{1, 0}, {0, 1}};
+constexpr Direction kFour[] = {{1, 0}, {0, 1}, {-1, 0}, {0, -1}};
+constexpr Direction kEight[] = {{1, 0}, {0, 1}, {-1, 0}, {0, -1}, {1, 1}, {-1, 1}, {1, -1}, {-1, -1}};
+
+const Direction* directionsOf(int32_t paths) {
+  if (paths == 2) return kTwo;
+  return paths == 4 ? kFour : kEight;
+}
+
+int32_t matchingCost(const SgmImages& images, int32_t x, int32_t y, int32_t disparity) {
+  const int32_t rightX = x - disparity;
+  if (rightX < 0 || rightX >= images.censusRight.width) return kMaxMatchingCost;
+  return hammingDistance(images.censusLeft.row(y)[x], images.censusRight.row(y)[rightX]);
+}
+
+int32_t penalty2(const SgmParameters& parameters, const SgmImages& images, int32_t px, int32_t py, int32_t qx,
+                 int32_t qy) {
+  if (parameters.adaptiveP2 == 0) return parameters.p2;
+  const int32_t step = std::abs(int32_t{images.greyLeft.row(py)[px]} - int32_t{images.greyLeft.row(qy)[qx]});
+  const int32_t lowered = parameters.p2 - ((parameters.adaptiveP2 * step) >> 4);
+  return lowered > parameters.p1 ? lowered : parameters.p1;
+}
+
+/// Follows one path from its first pixel to the border and adds L to the sums.
+void addPath(const SgmParameters& parameters, const SgmImages& images, Direction r, int32_t x, int32_t y,
+             uint16_t* sums) {
+  const int32_t width = images.censusLeft.width, height = images.censusLeft.height;
+  const int32_t num = parameters.numDisparities;
+  std::vector<int32_t> before(static_cast<size_t>(num)), now(static_cast<size_t>(num));
+  bool first = true;
+  for (; x >= 0 && x < width && y >= 0 && y < height; x += r.x, y += r.y) {
+    int32_t m = 0;
+    if (!first) {
+      m = before[0];
+      for (int32_t k = 1; k < num; ++k) {
+        if (before[k] < m) m = before[k];
+      }
+    }
+    for (int32_t k = 0; k < num; ++k) {
+      const int32_t cost = matchingCost(images, x, y, parameters.minDisparity + k);
+      if (first) {
+        now[k] = cost;
+      } else {
+        int32_t best = m + penalty2(parameters, images, x, y, x - r.x, y - r.y);
+        if (before[k] < best) best = before[k];
+        if (k > 0 && before[k - 1] + parameters.p1 < best) best = before[k - 1] + parameters.p1;
+        if (k + 1 < num && before[k + 1] + parameters.p1 < best) best = before[k + 1] + parameters.p1;
+        now[k] = cost + best - m;
+      }
+      uint16_t& sum = sums[(static_cast<size_t>(y) * width + x) * num + k];
+      sum = static_cast<uint16_t>(sum + now[k]);
+    }
+    before.swap(now);
+    first = false;
+  }
+}
+
+}  // namespace
+
+void sgmSumsReference(const SgmParameters& parameters, const SgmImages& images, uint16_t* sums) {
+  const int32_t width = images.censusLeft.width, height = images.censusLeft.height;
+  const size_t cells = static_cast<size_t>(width) * height * parameters.numDisparities;
+  for (size_t i = 0; i < cells; ++i) sums[i] = 0;
+  const Direction* directions = directionsOf(parameters.paths);
+  for (int32_t i = 0; i < parameters.paths; ++i) {
+    const Direction r = directions[i];
+    for (int32_t y = 0; y < height; ++y) {
+      for (int32_t x = 0; x < width; ++x) {
+        const int32_t qx = x - r.x, qy = y - r.y;
+        const bool startsHere = qx < 0 || qx >= width || qy < 0 || qy >= height;
+        if (startsHere) addPath(parameters, images, r, x, y, sums);
+      }
+    }
+  }
+}
+
+}  // namespace depthwatt

@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the matcher decides once, at open: how cells are laid out in vectors, blocks and memory. README.md draws the layout.
+//   stripes   disparity d = v + stripes * j sits in vector v (0..stripes-1), byte j (0..15): d +- 1 is the vector before or
+//             after, and the smallest over d is a minimum of vectors before it is one of bytes.
+//   groups    a vector is `groups` 16-byte groups, one per row of a block of that many rows. Row i of a block runs two pixels
+//             behind its leader, so that in one sweep its predecessors above it, diagonal ones too, are already there.
+//   sides     the down side sweeps blocks from the top, left to right; the up side from the bottom, right to left. Each holds
+//             half of the directions: they meet in the middle, and in the other's half each adds its sums and selects.
+#pragma once
+
+#include <atomic>
+
+#include "../hamming.h"
+#include "sgm.h"
+
+namespace depthwatt {
+
+/// Path costs are stored as they are; with them `ceiling` - m, so that one saturating addition takes m off and clamps at p2.
+struct SgmPlan {
+  SgmParameters parameters;
+  int32_t width = 0, height = 0;
+  int32_t groups = 0;      ///< rows of a block
+  int32_t stripes = 0;     ///< vectors per pixel
+  int32_t stripeBits = 0;  ///< bits that hold a stripe's number
+  int32_t halves = 1;      ///< 1: cells of 8 bits, p2 <= kMaxNarrowP2; 2: cells of 16 bits in twice as many vectors
+  int32_t partials = 1;    ///< bytes that share a side's sum of excesses
+  int32_t ceiling = 0;     ///< 255 - p2 or 65535 - p2
+  int32_t steps = 0;       ///< of one sweep: width and the last row's lag
+  int32_t blocks = 0;
+  int32_t invalidSum = 0;  ///< larger than every sum
+  int32_t rightOrigin = 0; ///< right pixel x is number rightOrigin - x of the reversed row
+  int32_t planeBytes = 0;  ///< of one reversed row, one byte per pixel, pixels of equal number modulo stripes together
+  const int32_t* rightPlace = nullptr;   ///< where pixel number q lies in a plane
+  const uint8_t* outside = nullptr;      ///< [2][groups] planes: 0xff where the right pixel does not exist
+  const uint8_t* padding = nullptr;      ///< [stripes][halves] vectors: 0xff where d >= numDisparities
+  const int32_t* cellOffset = nullptr;   ///< [d + 1] for d = -1..numDisparities: where a key lies; the ends lead to an invalid one
+  bool padded() const { return parameters.numDisparities != 16 * stripes; }
+  size_t vectorBytes() const { return static_cast<size_t>(groups) * 16; }
+  /// One pixel's path costs of one direction and what lifts them.
+  size_t entryBytes() const { return static_cast<size_t>(stripes + 1) * halves * 16; }
+  size_t stepBytes() const { return vectorBytes() * stripes * halves * partials; }
+};
+
+constexpr int32_t kMaxNarrowP2 = 127;
+constexpr int32_t kVertical = 0, kBehind = 1, kAhead = 2;
+/// Entries kept free before and after a row of path costs: what lies outside the image.
+constexpr int32_t kRowMargin = 16;
+/// Steps that go by between two reports to the thread that follows, and before what recent steps left is moved to the front
+/// of its memory. At least the most stripes.
+constexpr int32_t kRunSteps = 32;
+
+/// Path costs of the row above (down side) or below (up side) the next block, [position][stripe][half] groups.
+struct SgmSide {
+  uint8_t* rows[3] = {nullptr, nullptr, nullptr};  ///< each at position 0 of the sweep
+  std::atomic<int32_t>* progress = nullptr;        ///< [blocks] steps done
+};
+
+/// One thread's memory for one block; all sizes follow from the plan.
+struct SgmScratch {
+  uint32_t* leftWords = nullptr;    ///< [steps][groups]: each row's census, skewed
+  uint32_t* rightWords = nullptr;   ///< one reversed row
+  uint8_t* rightPlanes = nullptr;   ///< [4][groups][planeBytes]
+  uint16_t* penalties = nullptr;    ///< [4][groups][width] ceiling + P2, adaptive only
+  uint8_t* ring = nullptr;          ///< [stripes + kRunSteps][5] vectors: right census planes and outside, by step
+  uint8_t* horizontal = nullptr;    ///< [stripes + 1][halves] vectors
+  uint8_t* slots[3] = {nullptr, nullptr, nullptr};  ///< [1 << kSlotBits][stripes + 1][halves] pairs of vectors
+  uint8_t* keys = nullptr;          ///< [4][stripes * 2 + 1] vectors, by step
+  uint8_t* columns = nullptr;       ///< [4][3] vectors, by step
+  uint8_t* rightKeys = nullptr;     ///< [stripes + kRunSteps][2] vectors, by step
+  uint8_t* rightSums = nullptr;     ///< [stripes][2] vectors
+  uint8_t* rightBest = nullptr;     ///< [stripes][2] vectors
+  uint64_t* winners = nullptr;      ///< [groups][width + kWinnerMargin]: d0, S-, S0, S+ from the lowest 16 bits up, by pixel
+  uint16_t* seconds = nullptr;      ///< the same: S2
+  uint16_t* rightRow = nullptr;     ///< [2][groups][width]: wide cells only
+};
+
+constexpr int32_t kSlotBits[3] = {1, 2, 1};
+constexpr int32_t kWinnerMargin = 64;
+
+struct SgmFrame {
+  SgmImages images;
+  SgmResult result;
+  uint8_t* sums = nullptr;  ///< [blocks][steps] in the reading side's steps: what the first half of each side's work left
+  SgmSide sides[2];
+};
+
+using SgmSweep = void (*)(const SgmPlan& plan, const SgmFrame& frame, int32_t block, const SgmScratch& scratch);
+
+/// Gives the processor to whoever needs it.
+void sgmYield();
+
+/// One instruction set's sweeps.
+struct SgmKernels {
+  int32_t groups = 0;
+  /// up: the side. selects: adds the other side's sums (or none, for two paths) and writes the result; else stores its own.
+  SgmSweep (*sweepOf)(const SgmPlan& plan, bool up, bool selects) = nullptr;
+};
+
+}  // namespace depthwatt

@@ -1,0 +1,210 @@
+// SPDX-License-Identifier: Apache-2.0
+// The sweep's loop: prepares a block's rows, steps through it, hands each step to storage or selection, and keeps its distance
+// from the thread on the block before. Compiled once per instruction set, after the files it puts together.
+
+namespace {
+
+/// Steps by which the other side's sums are asked for in advance.
+constexpr int32_t kAheadSteps = 16;
+
+/// Sums of step t: the other side's to be read, or this side's to be written. They lie in the order in which they will be
+/// read, which is the opposite of the writer's: a processor fetches ahead best upwards.
+template <class F>
+[[gnu::always_inline]] inline uint8_t* sumsAt(uint8_t* blockSums, int32_t steps, int32_t stepBytes, int32_t t) {
+  return blockSums + static_cast<ptrdiff_t>(F::kSelects ? t : steps - 1 - t) * stepBytes;
+}
+
+template <class F>
+[[gnu::always_inline]] inline void storeSums(const Sweep<F>& sweep, const typename Sweep<F>::Step& step, uint8_t* to,
+                                             int32_t v) {
+  using Cells = typename F::Cells;
+  forEach<F::kPartials>(F::kPartials, [&](int32_t partial) __attribute__((always_inline)) {
+    const int32_t at = (partial * sweep.stripes + v) * Cells::kHalves * Sweep<F>::kVector;
+    Cells::storePastCache(to + at, Sweep<F>::kVector, step.sums[partial][v]);
+  });
+}
+
+/// Selection from narrow cells, one step: keys, the right view's candidates, the smallest key of each column.
+template <class F>
+struct KeyStep {
+  static constexpr int32_t kVector = Sweep<F>::kVector;
+  static constexpr bool kFolded = F::kStripes != 0;  // a power of two: the weights then hold the shift by its bits too
+
+  const Sweep<F>& sweep;
+  const Selector<F::kUp, F::kStripes>& selector;
+  const uint8_t* others;
+  uint8_t* keys;
+  const int32_t turn, paths;
+  const bool border, edge;
+  const Weights equal, costs;
+  const Halves invalid;
+  const Bytes none;
+  Bytes beside;  ///< groups outside the image
+  Halves lowest[2];
+
+  [[gnu::always_inline]] KeyStep(const Sweep<F>& s, const Selector<F::kUp, F::kStripes>& to, const uint8_t* sums,
+                                 int32_t t, int32_t turnOf, int32_t pathsOf, bool borderOf, bool edgeOf)
+      : sweep(s), selector(to), others(sums), keys(to.keysOf(t)), turn(turnOf), paths(pathsOf), border(borderOf),
+        edge(edgeOf), equal(kFolded ? weightsOf(F::kStripes, F::kStripes) : weightsOf(1, 1)),
+        costs(kFolded ? weightsOf(F::kStripes * 2 * F::kDirections, 1) : weightsOf(pathsOf, 1)),
+        invalid(splatHalves(to.invalidKey)), none(splatBytes(0)), beside(none), lowest{invalid, invalid} {
+    if (edge) beside = xorBytes(sweep.insideAt(t), splatBytes(0xff));
+  }
+
+  [[gnu::always_inline]] void take(const typename Sweep<F>::Step& step, int32_t v) {
+    Halves key[2];
+    const auto add = [&](int32_t partial) __attribute__((always_inline)) {
+      const Bytes own = step.sums[partial][v];
+      const Bytes other = kFolded || paths > 2 ? loadBytes(others + (partial * sweep.stripes + v) * kVector) : none;
+      const Halves low = weighLow(own, other, equal), high = weighHigh(own, other, equal);
+      key[0] = partial == 0 ? low : addHalves(key[0], low);
+      key[1] = partial == 0 ? high : addHalves(key[1], high);
+    };
+    add(0);
+    if (F::kPartials == 2) add(F::kPartials - 1);
+    const Bytes number = splatBytes(static_cast<uint8_t>(v));
+    const Bytes cost = addBytes(step.cost[v], sweep.ceiling);
+    key[0] = addHalves(key[0], weighLow(cost, kFolded ? number : none, costs));
+    key[1] = addHalves(key[1], weighHigh(cost, kFolded ? number : none, costs));
+    if constexpr (!kFolded) {
+      const Halves stripe = splatHalves(static_cast<uint16_t>(v));
+      key[0] = addHalves(shiftLeftHalves(key[0], selector.bits), stripe);
+      key[1] = addHalves(shiftLeftHalves(key[1], selector.bits), stripe);
+    }
+    if (F::kStripes == 0 || border || edge) {
+      Bytes mask = beside;
+      if (border) mask = orBytes(mask, loadBytes(sweep.ringAt(turn, v) + 4 * kVector));
+      if constexpr (F::kStripes == 0) mask = orBytes(mask, loadBytes(sweep.paddingOf(v)));
+      key[0] = chooseHalves(maskLow(mask), invalid, key[0]);
+      key[1] = chooseHalves(maskHigh(mask), invalid, key[1]);
+    }
+    const int32_t age = F::kUp ? sweep.stripes - 1 - v : v;
+    uint8_t* rightKeys = selector.rightKeysAt(turn, age);
+    forEach<2>(2, [&](int32_t half) __attribute__((always_inline)) {
+      storeHalves(keys + (2 * v + half) * kVector, key[half]);
+      lowest[half] = minHalves(lowest[half], key[half]);
+      uint8_t* right = rightKeys + half * kVector;
+      if (selector.wantsRight) storeHalves(right, age == 0 ? key[half] : minHalves(key[half], loadHalves(right)));
+    });
+  }
+};
+
+/// The winners of the last step and the second best of the last two.
+template <bool kUp, int32_t kStripes>
+[[gnu::noinline]] void finishSteps(const Selector<kUp, kStripes> selector, int32_t steps) {
+  selector.pickWinners(steps - 1, true);
+  if (!selector.wantsSecond) return;
+  if (steps > 1) selector.pickSeconds(steps - 2, true);
+  selector.pickSeconds(steps - 1, true);
+}
+
+/// What the last `stripes` steps left moves to the front of its memory.
+template <class F>
+[[gnu::noinline]] void startRun(const Sweep<F> sweep, const Selector<F::kUp, F::kStripes> selector) {
+  const size_t ringStep = Sweep<F>::kPlanes * Sweep<F>::kVector, keyStep = 2 * Sweep<F>::kVector;
+  const auto stripes = static_cast<size_t>(sweep.stripes);
+  std::memcpy(sweep.ring, sweep.ring + kRunSteps * ringStep, stripes * ringStep);
+  if (F::kSelects) std::memcpy(selector.rightKeys, selector.rightKeys + kRunSteps * keyStep, stripes * keyStep);
+}
+
+template <class F>
+void sweepBlock(const SgmPlan& plan, const SgmFrame& frame, int32_t block, const SgmScratch& scratch) {
+  constexpr bool kUp = F::kUp, kWide = F::Cells::kHalves == 2;
+  constexpr int32_t kLag = 2 * (kGroups - 1);
+  const Sweep<F> sweep(plan, frame, scratch, block);
+  const Selector<kUp, F::kStripes> selector(plan, frame, scratch, block * kGroups);
+  const int32_t stripes = sweep.stripes, steps = plan.steps, width = plan.width, paths = plan.parameters.paths;
+  prepareRows<kUp>(plan, frame.images, scratch, block * kGroups);
+  if (sweep.adaptive) preparePenalties<kUp>(plan, frame.images, scratch, block * kGroups);
+  forgetAll(sweep);
+  if constexpr (F::kSelects && kWide) startWide(plan, scratch, frame, block * kGroups);
+  if constexpr (F::kSelects && !kWide) startSelection(selector);
+
+  const auto stepBytes = static_cast<int32_t>(plan.stepBytes());
+  uint8_t* blockSums = frame.sums + static_cast<size_t>(block) * steps * plan.stepBytes();
+  // Steps at which some right pixel lies outside; down has them at its start, up at its end.
+  const int32_t reach = plan.parameters.minDisparity + plan.parameters.numDisparities - 1;
+  const int32_t borderStart = kUp ? width - reach : 0, borderEnd = kUp ? steps : reach + kLag;
+  const bool cutOff = block * kGroups + kGroups > plan.height;
+  const Wavefront wavefront(frame.sides[kUp ? 1 : 0], block, kUp ? block + 1 : block - 1, plan.blocks, steps);
+
+  for (int32_t t = 1 - stripes; t < 0; ++t) sweep.fetchRight(t, t, true);
+  wavefront.wait(kLag + 4);
+  sweep.joinNeighbour(0);
+  int32_t turn = 0, index = 0;  // step of this run; slot whose right candidates start over
+  for (int32_t t = 0; t < steps; ++t, ++turn) {
+    if (t % kRunSteps == 0) {
+      if (t > 0) startRun(sweep, selector);
+      turn = 0;
+      wavefront.report(t);
+      wavefront.wait(t + kRunSteps + kLag + 4);
+    }
+    const bool border = t >= borderStart && t < borderEnd;
+    const bool edge = t < kLag || t >= width || cutOff;
+    sweep.fetchRight(t, turn, t + stripes >= borderStart && t < borderEnd);
+    typename Sweep<F>::Step step;
+    sweep.computeCost(step, t, turn, border);
+    uint8_t* sums = sumsAt<F>(blockSums, steps, stepBytes, t);
+    if constexpr (!F::kSelects) {
+      sweep.followAll(step, t, [&](int32_t v) __attribute__((always_inline)) { storeSums(sweep, step, sums, v); });
+    } else if constexpr (kWide) {
+      sweep.followAll(step, t, [](int32_t) {});
+      selectWide(sweep, plan, scratch, frame, step, sums, t);
+    } else {
+      if (paths > 2) {
+        const uint8_t* ahead = sums + kAheadSteps * stepBytes;
+        constexpr int32_t kLines = F::kStripes * kGroups / 4;
+        forEach<kLines>(stepBytes / 64, [&](int32_t i) __attribute__((always_inline)) { fetchAhead(ahead + i * 64); });
+      }
+      if (selector.wantsRight) selector.turnRight(t, turn, index);
+      KeyStep<F> keys(sweep, selector, sums, t, turn, paths, border, edge);
+      sweep.followAll(step, t, [&](int32_t v) __attribute__((always_inline)) { keys.take(step, v); });
+      selector.noteColumns(t, keys.lowest[0], keys.lowest[1]);
+      const bool guarded = edge || t < kLag + 2;
+      if (t > 0) selector.pickWinners(t - 1, guarded);
+      if (t > 1 && selector.wantsSecond) selector.pickSeconds(t - 2, guarded);
+    }
+    if (edge) forget(sweep, t);
+    sweep.joinNeighbour(t + 1);
+    sweep.passOn(t);
+    if (++index == stripes) index = 0;
+  }
+  wavefront.report(steps);
+  if constexpr (F::kSelects) {
+    if constexpr (kWide) {
+      finishWide(plan, scratch, frame, block * kGroups);
+    } else {
+      if (selector.wantsRight) flushRight(selector, steps, turn - 1, index == 0 ? stripes - 1 : index - 1);
+      finishSteps(selector, steps);
+    }
+    finishRows(plan, frame, scratch, block * kGroups);
+  }
+}
+
+template <class Cells, int32_t kStripes, int32_t kDirections, int32_t kPartials>
+SgmSweep sweepOfForm(bool up, bool selects) {
+  if (selects) {
+    return up ? sweepBlock<Form<Cells, kStripes, kDirections, kPartials, true, true>>
+              : sweepBlock<Form<Cells, kStripes, kDirections, kPartials, false, true>>;
+  }
+  return up ? sweepBlock<Form<Cells, kStripes, kDirections, kPartials, true, false>>
+            : sweepBlock<Form<Cells, kStripes, kDirections, kPartials, false, false>>;
+}
+
+/// 64 and 128 disparities have forms of their own where registers are wide; everything else shares one that loops.
+SgmSweep sgmSweepOf(const SgmPlan& plan, bool up, bool selects) {
+  const int32_t num = plan.parameters.numDisparities, paths = plan.parameters.paths;
+  if (plan.halves == 2) return sweepOfForm<WideCells, 0, 0, 1>(up, selects);
+  if constexpr (kGroups > 1) {
+    if (num == 128 && paths == 4) return sweepOfForm<NarrowCells, 8, 2, 1>(up, selects);
+    if (num == 128 && paths == 8) {
+      return plan.partials == 1 ? sweepOfForm<NarrowCells, 8, 4, 1>(up, selects)
+                                : sweepOfForm<NarrowCells, 8, 4, 2>(up, selects);
+    }
+    if (num == 64 && paths == 4) return sweepOfForm<NarrowCells, 4, 2, 1>(up, selects);
+  }
+  return plan.partials == 2 ? sweepOfForm<NarrowCells, 0, 0, 2>(up, selects)
+                            : sweepOfForm<NarrowCells, 0, 0, 1>(up, selects);
+}
+
+}  // namespace

@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+// Selection for wide cells, whose sums leave no room for a key: p2 above kMaxNarrowP2 is rare, so one pixel at a time.
+// Compiled once per instruction set.
+
+namespace {
+
+inline void startWide(const SgmPlan& plan, const SgmScratch& scratch, const SgmFrame& frame, int32_t firstRow) {
+  for (int32_t i = 0; i < kGroups * plan.width; ++i) scratch.rightRow[i] = static_cast<uint16_t>(plan.invalidSum);
+}
+
+/// sums: the pixel's cells, where plan.cellOffset says.
+template <bool kUp>
+void selectWidePixel(const SgmPlan& plan, const SgmScratch& scratch, const uint8_t* sums, int32_t group, int32_t x) {
+  const int32_t num = plan.parameters.numDisparities;
+  const int32_t rightFirst = x - plan.parameters.minDisparity;
+  const auto sumOf = [&](int32_t d) -> int32_t {
+    if (d < 0 || d >= num || rightFirst - d < 0) return plan.invalidSum;
+    uint16_t sum;
+    std::memcpy(&sum, sums + plan.cellOffset[d + 1], sizeof sum);
+    return sum;
+  };
+  int32_t d0 = -1, best = plan.invalidSum, second = plan.invalidSum;
+  uint16_t* rightSum = scratch.rightRow + group * plan.width;
+  uint16_t* rightBest = rightSum + kGroups * plan.width;
+  for (int32_t d = 0; d < num && d <= rightFirst; ++d) {
+    const int32_t sum = sumOf(d);
+    if (sum < best) {
+      best = sum;
+      d0 = d;
+    }
+    // Down meets the disparities of a right pixel in rising order, up in falling order.
+    const int32_t r = rightFirst - d;
+    if (kUp ? sum <= rightSum[r] : sum < rightSum[r]) {
+      rightSum[r] = static_cast<uint16_t>(sum);
+      rightBest[r] = static_cast<uint16_t>(d);
+    }
+  }
+  for (int32_t d = 0; d < num; ++d) {
+    if (d < d0 - 1 || d > d0 + 1) second = lesser(second, sumOf(d));
+  }
+  const int32_t at = group * (plan.width + kWinnerMargin) + x;
+  const auto field = [](int32_t value) { return static_cast<uint64_t>(static_cast<uint16_t>(value)); };
+  scratch.winners[at] = field(d0) | field(sumOf(d0 - 1)) << 16 | field(best) << 32 | field(sumOf(d0 + 1)) << 48;
+  scratch.seconds[at] = static_cast<uint16_t>(second);
+}
+
+template <class F>
+[[gnu::always_inline]] inline void selectWide(const Sweep<F>& sweep, const SgmPlan& plan, const SgmScratch& scratch,
+                                              const SgmFrame& frame, const typename Sweep<F>::Step& step,
+                                              const uint8_t* others, int32_t t) {
+  using Cells = typename F::Cells;
+  constexpr int32_t kVector = Sweep<F>::kVector;
+  static_assert(Sweep<F>::kSumsPaths, "the sums hold the costs already");
+  for (int32_t v = 0; v < sweep.stripes; ++v) {
+    auto sum = step.sums[0][v];
+    if (plan.parameters.paths > 2) sum = Cells::add(sum, Cells::load(others + 2 * v * kVector, kVector));
+    Cells::store(scratch.keys + 2 * v * kVector, kVector, sum);
+  }
+  for (int32_t g = 0; g < kGroups; ++g) {
+    const int32_t position = t - 2 * sweep.rank(g);
+    const bool inside = position >= 0 && position < sweep.width && sweep.firstRow + g < sweep.height;
+    const int32_t x = F::kUp ? sweep.width - 1 - position : position;
+    if (inside) selectWidePixel<F::kUp>(plan, scratch, scratch.keys + 16 * g, g, x);
+  }
+}
+
+inline void finishWide(const SgmPlan& plan, const SgmScratch& scratch, const SgmFrame& frame, int32_t firstRow) {
+  if (frame.result.rightDisparity.data == nullptr) return;
+  for (int32_t g = 0; g < kGroups && firstRow + g < plan.height; ++g) {
+    const uint16_t* sums = scratch.rightRow + g * plan.width;
+    const uint16_t* best = sums + kGroups * plan.width;
+    int16_t* right = frame.result.rightDisparity.row(firstRow + g);
+    for (int32_t x = 0; x < plan.width; ++x) {
+      right[x] = sums[x] < plan.invalidSum ? static_cast<int16_t>(best[x] + plan.parameters.minDisparity) : kInvalidDisparity;
+    }
+  }
+}
+
+}  // namespace

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+// Finds, opens and questions the CUDA plugin; see plugin.h.
+#include "plugin.h"
+
+#include <dlfcn.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <string>
+
+#include "plugin_abi.h"
+
+namespace depthwatt {
+namespace {
+
+constexpr const char* kLibrary = "libdepthwatt_cuda.so";
+
+/// The plugin lies beside the addon unless DEPTHWATT_CUDA_PLUGIN names another file.
+std::string pluginPath() {
+  const char* named = std::getenv("DEPTHWATT_CUDA_PLUGIN");
+  if (named != nullptr && *named != '\0') return named;
+  Dl_info self{};
+  if (dladdr(reinterpret_cast<const void*>(&probeCudaPlugin), &self) == 0 || self.dli_fname == nullptr) return kLibrary;
+  const std::string addon = self.dli_fname;
+  return addon.substr(0, addon.rfind('/') + 1) + kLibrary;
+}
+
+Status load(const PluginTable** table) {
+  const std::string path = pluginPath();
+  if (access(path.c_str(), F_OK) != 0) {
+    return Status::error(Code::kBackendUnavailable,
+                         "CUDA unavailable: the plugin %s is not built ('npm run build:cuda' builds it with nvcc).",
+                         path.substr(path.rfind('/') + 1).c_str());
+  }
+  void* library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
+  if (library == nullptr) {
+    const char* reason = dlerror();
+    return Status::error(Code::kBackendUnavailable, "CUDA unavailable: the plugin does not load (%.180s).",
+                         reason == nullptr ? path.c_str() : reason);
+  }
+  const auto entry = reinterpret_cast<PluginEntry>(dlsym(library, kPluginSymbol));
+  if (entry == nullptr) {
+    dlclose(library);
+    return Status::error(Code::kBackendUnavailable, "CUDA unavailable: %.160s is not a depthwatt plugin.", path.c_str());
+  }
+  const PluginTable* found = entry();
+  if (found->abiVersion != kPluginAbiVersion) {
+    const uint32_t version = found->abiVersion;
+    dlclose(library);
+    return Status::error(Code::kBackendUnavailable,
+                         "CUDA unavailable: the plugin speaks ABI version %u, this addon %u; build both from one tree.",
+                         version, kPluginAbiVersion);
+  }
+  *table = found;  // stays open for the life of the process
+  return {};
+}
+
+}  // namespace
+
+Status probeCudaPlugin() {
+  const PluginTable* table = nullptr;
+  Status status = load(&table);
+  return status.ok() ? table->probe() : status;
+}
+
+Status openCudaBackend(const EngineParameters& parameters, std::unique_ptr<Backend>* backend) {
+  const PluginTable* table = nullptr;
+  Status status = load(&table);
+  if (status.ok()) status = table->probe();
+  return status.ok() ? table->open(parameters, backend) : status;
+}
+
+}  // namespace depthwatt

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+// Fills holes along rows, so that every pixel has a disparity. A hole is a run of k invalid pixels b..e-1 of a row;
+// l = D(b-1) and r = D(e) are the values beside it, i = x - (b-1) and j = e - x the distances to them.
+//   interpolated(x) = l + floor((2 i (r - l) + (i + j)) / (2 (i + j)))
+//   similar(x)      = l where |I(b-1) - I(x)| <= |I(e) - I(x)|, else r
+//   bilateral   |l - r| <= thresholdQ4: interpolated; else similar                  [papers/001, section III.E, eq. 11 mended]
+//   background  |l - r| <= thresholdQ4 and 4 k > |l - r| (a hole over four times as wide as its step): interpolated;
+//               else min(l, r), since what only one eye sees is background
+//               Before that the first min(lowestQ4 / 16 + 8, width / 8) columns become holes with confidence 0: their search
+//               was cut down to eight candidates or fewer, so whatever won there had hardly a rival.
+//   one neighbour only: bilateral copies it. background copies the left one; from the right one (the strip that only the left
+//   eye sees) it goes on with the slope of up to 32 pixels beside the hole, see slope below.
+//   a row without any valid pixel: the nearest filled row above, else below; an image without any: unchanged.
+// slope  n = the longest even count <= 32 of pixels from e on, all valid, each within one pixel of the one before; n < 16: 0.
+//        h = n / 2, A = sum of the first h, B = sum of the other h, c = clamp(B - A, -2 h^2, 2 h^2)
+//        D(x) = r - floor((2 j c + h^2) / (2 h^2)), clamped to [lowestQ4, highestQ4]
+// in   grey [height][width] uint8       io disparityQ4 [height][width] int16; confidence uint8 (may be empty): stays 0 where filled.
+// border none: rows are independent but for empty ones.   ties: as written.   same bits on every backend: integer only.
+#pragma once
+
+#include "../../image.h"
+#include "../../workers.h"
+
+namespace depthwatt {
+
+enum class FillMethod { kOff, kBilateral, kBackground };
+
+/// "off", "bilateral" or "background"; false where the name is none of them.
+bool fillMethodOf(const char* name, FillMethod* method);
+
+struct FillParameters {
+  FillMethod method = FillMethod::kOff;
+  int32_t thresholdQ4 = 192;    ///< largest difference that is bridged by interpolation, 0 to 32767
+  int32_t lowestQ4 = 0;         ///< what extrapolation may reach: the search range
+  int32_t highestQ4 = 32752;
+};
+
+constexpr int32_t kFewestCandidates = 8;
+
+void fillReference(const FillParameters& parameters, ImageView<const uint8_t> grey, ImageView<int16_t> disparityQ4,
+                   ImageView<uint8_t> confidence);
+
+/// The fast form, the same for every instruction set: holes are few, and followed one by one.
+void fillHoles(const FillParameters& parameters, ImageView<const uint8_t> grey, ImageView<int16_t> disparityQ4,
+               ImageView<uint8_t> confidence, Workers& workers);
+
+}  // namespace depthwatt

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+// Doubles a disparity map: bilateral along x, linear along y.                      [papers/001, sections III.E and IV.H]
+//   F(2x, y)     = 2 D(x, y)                                      D: the half map, F: its rows at full width, full pixels
+//   F(2x + 1, y) = l + r where |l - r| <= thresholdQ4, l = D(x, y), r = D(x + 1, y): twice their mean; else
+//                  2 l where |I(2x, 2y) - I(2x + 1, 2y)| <= |I(2x + 2, 2y) - I(2x + 1, 2y)|, else 2 r
+//   out(x, 2y)     = F(x, y)
+//   out(x, 2y + 1) = floor((F(x, y) + F(x, y + 1) + 1) / 2)
+//   where one of two values is invalid or lies outside the half map, the other is taken.
+// in   grey [height][width] uint8; half [ceil(height / 2)][ceil(width / 2)] int16 disparityQ4 of half pixels, 0 to 16383
+// out  result [height][width] int16 disparityQ4       ties: as written.       same bits on every backend: integer only.
+#pragma once
+
+#include "../../image.h"
+
+namespace depthwatt {
+
+void upscaleReference(int32_t thresholdQ4, ImageView<const uint8_t> grey, ImageView<const int16_t> half,
+                      ImageView<int16_t> result);
+
+/// Rows [firstRow, endRow) of the result.
+using UpscaleRows = void (*)(int32_t thresholdQ4, ImageView<const uint8_t> grey, ImageView<const int16_t> half,
+                             ImageView<int16_t> result, int32_t firstRow, int32_t endRow);
+
+}  // namespace depthwatt

@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+// The pool of worker threads; see workers.h.
+#include "workers.h"
+
+#include <pthread.h>
+
+#if defined(__x86_64__)
+#include <immintrin.h>
+#endif
+
+namespace depthwatt {
+namespace {
+
+// Stages follow each other within microseconds; a sleeping thread takes tens of them to wake. So a worker watches for new
+// work for a while before it sleeps. Long enough to bridge two stages, short enough not to cost power between frames.
+constexpr int kSpins = 4000;
+
+inline void relax() {
+#if defined(__x86_64__)
+  _mm_pause();
+#elif defined(__aarch64__)
+  asm volatile("yield");
+#endif
+}
+
+}  // namespace
+
+Workers::Workers(int threads) {
+  threads_.reserve(static_cast<size_t>(threads > 1 ? threads - 1 : 0));
+  for (int worker = 1; worker < threads; ++worker) {
+    threads_.emplace_back([this, worker] { serve(worker); });
+    pthread_setname_np(threads_.back().native_handle(), "dw-worker");
+  }
+}
+
+Workers::~Workers() {
+  {
+    std::lock_guard<std::mutex> lock(mutex_);
+    stop_ = true;
+    round_.fetch_add(1, std::memory_order_release);
+  }
+  wake_.notify_all();
+  for (std::thread& thread : threads_) thread.join();
+}
+
+void Workers::run(Call call, void* context) {
+  if (threads_.empty()) {
+    call(context, 0);
+    return;
+  }
+  {
+    std::lock_guard<std::mutex> lock(mutex_);
+    call_ = call;
+    context_ = context;
+    running_.store(static_cast<int>(threads_.size()), std::memory_order_relaxed);
+    round_.fetch_add(1, std::memory_order_release);
+  }
+  wake_.notify_all();
+  call(context, 0);
+  // The pieces are of equal size: the others are nearly done. Yielding after a while keeps an oversubscribed machine alive.
+  for (int spins = 0; running_.load(std::memory_order_acquire) != 0; ++spins) {
+    if (spins < kSpins) relax();
+    else std::this_thread::yield();
+  }
+}
+
+void Workers::serve(int worker) {
+  uint64_t seen = 0;
+  for (;;) {
+    for (int spins = 0; spins < kSpins && round_.load(std::memory_order_acquire) == seen; ++spins) relax();
+    Call call;
+    void* context;
+    {
+      std::unique_lock<std::mutex> lock(mutex_);
+      wake_.wait(lock, [&] { return round_.load(std::memory_order_relaxed) != seen; });
+      if (stop_) return;
+      seen = round_.load(std::memory_order_relaxed);
+      call = call_;
+      context = context_;
+    }
+    call(context, worker);
+    running_.fetch_sub(1, std::memory_order_release);
+  }
+}
+
+}  // namespace depthwatt

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+// A fixed team of threads made at open. Giving it work neither allocates nor creates anything.
+#pragma once
+
+#include <atomic>
+#include <condition_variable>
+#include <cstdint>
+#include <mutex>
+#include <thread>
+#include <type_traits>
+#include <vector>
+
+namespace depthwatt {
+
+class Workers {
+ public:
+  /// threads: 1 or more; the calling thread is one of them, so threads - 1 are started. They are named "dw-worker".
+  explicit Workers(int threads);
+  ~Workers();
+  Workers(const Workers&) = delete;
+  Workers& operator=(const Workers&) = delete;
+
+  int count() const { return static_cast<int>(threads_.size()) + 1; }
+
+  /// Calls body(worker) once on each thread, worker = 0 (the caller) to count() - 1, and returns when all have returned.
+  /// Not reentrant: body must not use the same team.
+  template <class Body>
+  void each(Body&& body) {
+    using Plain = std::remove_reference_t<Body>;
+    run([](void* context, int worker) { (*static_cast<Plain*>(context))(worker); },
+        const_cast<void*>(static_cast<const void*>(&body)));
+  }
+
+  /// Calls body(firstRow, endRow) so that [0, rows) is covered once, in one contiguous piece per thread.
+  template <class Body>
+  void rows(int32_t rows, Body&& body) {
+    each([&](int worker) {
+      const int32_t first = static_cast<int32_t>(int64_t{rows} * worker / count());
+      const int32_t end = static_cast<int32_t>(int64_t{rows} * (worker + 1) / count());
+      if (first < end) body(first, end);
+    });
+  }
+
+ private:
+  using Call = void (*)(void* context, int worker);
+  void run(Call call, void* context);
+  void serve(int worker);
+
+  std::vector<std::thread> threads_;
+  std::mutex mutex_;
+  std::condition_variable wake_;
+  Call call_ = nullptr;
+  void* context_ = nullptr;
+  std::atomic<uint64_t> round_{0};
+  std::atomic<int> running_{0};
+  bool stop_ = false;
+};
+
+}  // namespace depthwatt

@@ -1,0 +1,3 @@
+// SPDX-License-Identifier: Apache-2.0
+// The front door of edge/bench: what `depthwatt bench` runs.
+export { type BenchFigures, type BenchOptions, timeMatcher } from "./time-matcher.js";

@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: Apache-2.0
+// Times a matcher on one pair of the synthetic scene that stays in memory: the engine's own work, no camera, no publishing.
+import { SceneRenderer } from "../../camera/index.js";
+import {
+  createEngine,
+  loadNative,
+  type NativeEngine,
+  STAGE_NAMES,
+  type StageName,
+} from "../../cuda/index.js";
+import type { Unavailable } from "../../power/index.js";
+import type { Config } from "../config/index.js";
+import { forcedInstructionSet, matchParameters, refineParameters } from "../pipeline/parameters.js";
+import { openMeter } from "../power/open-meter.js";
+
+/** First frames, which fill caches and wake the threads. */
+const WARM_UP_FRAMES = 3;
+/** A frame of the scene in which the moving object is near. */
+const SCENE_FRAME = 40;
+
+export interface BenchOptions {
+  config: Config;
+  width: number;
+  height: number;
+  frames: number;
+}
+
+export interface BenchFigures {
+  width: number;
+  height: number;
+  numDisparities: number;
+  paths: number;
+  algorithm: string;
+  frames: number;
+  /** Milliseconds from submission to result. */
+  medianMs: number;
+  p95Ms: number;
+  minMs: number;
+  /** Of the median. */
+  fps: number;
+  /** width x height x disparities / 1e6 per second, of the median. */
+  megaDisparitiesPerSecond: number;
+  backend: string;
+  instructionSet: string;
+  threads: number;
+  /** Of the whole process, Node included. */
+  peakResidentMb: number;
+  watts: number | Unavailable;
+  fpsPerWatt: number | Unavailable;
+  /** Median milliseconds of each stage that ran. */
+  stages: Partial<Record<StageName, number>>;
+}
+
+/** The value below which `share` of the sorted values lie. */
+function quantile(sorted: readonly number[], share: number): number {
+  return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] as number;
+}
+
+const ascending = (values: Iterable<number>) => [...values].sort((a, b) => a - b);
+
+function submit(engine: NativeEngine, left: Uint8Array, right: Uint8Array): Promise<void> {
+  return new Promise((resolve, reject) => {
+    engine.submit(0, left, right, (error) => (error ? reject(error) : resolve()));
+  });
+}
+
+function openEngine({ config, width, height }: BenchOptions): NativeEngine {
+  return createEngine({
+    ...{ inputWidth: width, inputHeight: height, width, height },
+    ...{ leftFormat: "GREY", rightFormat: "GREY", leftStrideBytes: width, rightStrideBytes: width },
+    match: matchParameters(config.match),
+    refine: refineParameters(config.refine),
+    ...forcedInstructionSet(),
+    ...config.engine,
+    slots: 2,
+  });
+}
+
+async function scenePair(width: number, height: number) {
+  const scene = new SceneRenderer(loadNative(), { width, height, view: "rectified" });
+  try {
+    const { left, right } = await scene.frame(SCENE_FRAME);
+    return { left: left.data as Uint8Array, right: right.data as Uint8Array };
+  } finally {
+    scene.close();
+  }
+}
+
+/**
+ * @throws DepthwattError ENGINE_PARAMETER for a size or parameter outside its range, BACKEND_UNAVAILABLE for a backend or a
+ *   forced instruction set that is not there
+ */
+export async function timeMatcher(options: BenchOptions): Promise<BenchFigures> {
+  const { config, width, height, frames } = options;
+  const { algorithm, numDisparities, paths } = config.match;
+  const { left, right } = await scenePair(width, height);
+  const engine = openEngine(options);
+  const meter = openMeter({ ...config.power, native: loadNative() });
+  try {
+    const stageTimes = STAGE_NAMES.map((): number[] => []);
+    for (let frame = 0; frame < WARM_UP_FRAMES; ++frame) await submit(engine, left, right);
+    meter.start();
+    const times: number[] = [];
+    for (let frame = 0; frame < frames; ++frame) {
+      const capturedNs = process.hrtime.bigint();
+      const started = performance.now();
+      await submit(engine, left, right);
+      times.push(performance.now() - started);
+      meter.frame(capturedNs);
+      for (const [stage, list] of stageTimes.entries()) list.push(engine.stageMilliseconds[stage] as number);
+    }
+    const power = meter.sinceStart((width * height * numDisparities) / 1e6);
+    const sorted = ascending(times);
+    const medianMs = quantile(sorted, 0.5);
+    const { backend, instructionSet, threads } = engine.info;
+    const stageMedians = STAGE_NAMES.map(
+      (name, stage) => [name, quantile(ascending(stageTimes[stage]!), 0.5)] as const,
+    );
+    return {
+      ...{ width, height, numDisparities, paths, algorithm, frames, medianMs },
+      p95Ms: quantile(sorted, 0.95),
+      minMs: sorted[0] as number,
+      fps: 1000 / medianMs,
+      megaDisparitiesPerSecond: (width * height * numDisparities) / 1e3 / medianMs,
+      ...{ backend, instructionSet, threads },
+      peakResidentMb: process.resourceUsage().maxRSS / 1024,
+      watts: power.available ? power.watts : { available: false, reason: power.reason },
+      fpsPerWatt: power.available ? power.fpsPerWatt : { available: false, reason: power.reason },
+      stages: Object.fromEntries(stageMedians.filter(([, milliseconds]) => !Number.isNaN(milliseconds))),
+    };
+  } finally {
+    meter.close();
+    engine.close();
+  }
+}

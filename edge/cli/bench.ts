@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+// depthwatt bench: how long a matcher takes on this machine.
+import type { Command } from "commander";
+import { DepthwattError } from "../../base/index.js";
+import { type BenchFigures, timeMatcher } from "../bench/index.js";
+import { type ConfigOptions, configOf, withConfig, withExamples, withJson } from "./options.js";
+import { printJson, printLine } from "./output.js";
+
+interface BenchFlags extends ConfigOptions {
+  width: string;
+  height: string;
+  numDisparities?: string;
+  paths?: string;
+  algorithm?: string;
+  threads?: string;
+  frames: string;
+  backend?: string;
+  json?: boolean;
+}
+
+function whole(flag: string, text: string, smallest: number, largest: number): number {
+  const value = /^\d+$/.test(text) ? Number(text) : Number.NaN;
+  if (value >= smallest && value <= largest) return value;
+  throw new DepthwattError(
+    "USAGE",
+    `expected ${flag} to be a whole number from ${smallest} to ${largest}, got "${text}"`,
+  );
+}
+
+function lines(figures: BenchFigures): string[] {
+  const { medianMs, p95Ms, minMs, fps, megaDisparitiesPerSecond, watts, fpsPerWatt } = figures;
+  const stages = Object.entries(figures.stages).map(([name, ms]) => `${name} ${ms.toFixed(2)}`);
+  const power =
+    typeof watts === "number"
+      ? `${watts.toFixed(2)} W${typeof fpsPerWatt === "number" ? `, ${fpsPerWatt.toFixed(2)} fps/W` : ""}`
+      : `watts not measured: ${watts.reason}`;
+  return [
+    `${figures.algorithm} ${figures.width}x${figures.height}, ${figures.numDisparities} disparities, ${figures.paths} paths`,
+    `${figures.backend} ${figures.instructionSet}, ${figures.threads} ${figures.threads === 1 ? "thread" : "threads"}, ${figures.frames} frames`,
+    `median ${medianMs.toFixed(2)} ms, p95 ${p95Ms.toFixed(2)} ms, minimum ${minMs.toFixed(2)} ms: ${fps.toFixed(1)} fps, ${megaDisparitiesPerSecond.toFixed(0)} million disparities/s`,
+    `stages, median ms: ${stages.join(", ")}`,
+    `peak memory ${figures.peakResidentMb.toFixed(0)} MB, ${power}`,
+  ];
+}
+
+async function run(flags: BenchFlags): Promise<void> {
+  const { config } = configOf(flags, {
+    "match.algorithm": { flag: "--algorithm", value: flags.algorithm },
+    "match.numDisparities": { flag: "--num-disparities", value: flags.numDisparities },
+    "match.paths": { flag: "--paths", value: flags.paths },
+    "engine.threads": { flag: "--threads", value: flags.threads },
+    "engine.backend": { flag: "--backend", value: flags.backend },
+  });
+  const figures = await timeMatcher({
+    config,
+    width: whole("--width", flags.width, 16, 16_384),
+    height: whole("--height", flags.height, 16, 16_384),
+    frames: whole("--frames", flags.frames, 1, 1_000_000),
+  });
+  if (flags.json) printJson(figures);
+  else for (const line of lines(figures)) printLine(line);
+}
+
+export function registerBench(program: Command): void {
+  const bench = program
+    .command("bench")
+    .description("time a matcher on a synthetic pair in memory")
+    .option("--width <pixels>", "image width", "640")
+    .option("--height <pixels>", "image height", "480")
+    .option("--num-disparities <n>", "width of the search (match.numDisparities)")
+    .option("--paths <n>", "2, 4 or 8 (match.paths)")
+    .option("--algorithm <name>", "matcher (match.algorithm)")
+    .option("--threads <n>", "0 = one per core (engine.threads)")
+    .option("--frames <n>", "timed frames", "100")
+    .option("--backend <name>", "auto, cpu or cuda (engine.backend)");
+  withJson(withConfig(bench), "print one line of JSON");
+  withExamples(
+    bench,
+    "depthwatt bench --num-disparities 128 --paths 8 --json",
+    "DEPTHWATT_ISA=avx2 depthwatt bench --width 1280 --height 720 --threads 1",
+  );
+  bench.action(run);
+}

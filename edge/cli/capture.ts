@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0
+// depthwatt capture: still pairs from the cameras as files that `depthwatt run` and a calibration can read.
+import { mkdirSync } from "node:fs";
+import { writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import type { Command } from "commander";
+import { DepthwattError } from "../../base/index.js";
+import { encodePng, type FramePair, greyOf, type PairSource, type RawImage } from "../../camera/index.js";
+import { openSource } from "../pipeline/open-source.js";
+import { type ConfigOptions, configOf, withConfig, withExamples, withJson } from "./options.js";
+import { note, printJson, printLine } from "./output.js";
+import { frameCount } from "./run.js";
+
+interface CaptureOptions extends ConfigOptions {
+  left?: string;
+  right?: string;
+  sideBySide?: string;
+  frames: number;
+  save: string;
+  skip: number;
+  raw?: boolean;
+  json?: boolean;
+}
+
+/** Writes one pair; the images are copied out of the cameras' buffers at once, so that these go round. */
+function save(folder: string, pair: FramePair, raw: boolean): Promise<void> {
+  const write = async (eye: "left" | "right", image: RawImage) => {
+    const name = join(folder, eye, String(image.timestampNs));
+    // Both copy before they wait: afterwards the buffer is the camera's again.
+    if (raw) await writeFile(`${name}.raw`, Buffer.from(image.data));
+    else await writeFile(`${name}.png`, await encodePng(greyOf(image)));
+  };
+  const written = [write("left", pair.left), write("right", pair.right)];
+  pair.release();
+  return Promise.all(written).then(() => {});
+}
+
+function take(source: PairSource, options: CaptureOptions): Promise<void> {
+  const writing: Promise<void>[] = [];
+  let seen = 0;
+  return new Promise((resolve, reject) => {
+    source.start({
+      onPair: (pair) => {
+        const wanted = seen >= options.skip && seen < options.skip + options.frames;
+        seen++;
+        if (wanted) writing.push(save(options.save, pair, options.raw === true));
+        else pair.release();
+        if (seen === options.skip + options.frames) Promise.all(writing).then(() => resolve(), reject);
+      },
+      onDegraded: (reason) => reason !== undefined && note(`note: ${reason}`),
+      onWarning: (message) => note(`note: ${message}`),
+      onEnd: resolve,
+      onError: reject,
+    });
+  });
+}
+
+async function run(options: CaptureOptions): Promise<void> {
+  const { config } = configOf(options, {
+    "source.kind": { flag: "--left", value: "v4l2" },
+    "source.left": { flag: "--left", value: options.left },
+    "source.right": { flag: "--right", value: options.right },
+    "source.sideBySide": { flag: "--side-by-side", value: options.sideBySide },
+  });
+  const { source, warnings } = await openSource(config);
+  for (const warning of warnings) note(`note: ${warning}`);
+  try {
+    for (const eye of ["left", "right"]) mkdirSync(join(options.save, eye), { recursive: true });
+    if (!options.json) printLine(`source    ${source.description.title}`);
+    await take(source, options);
+  } catch (cause) {
+    if ((cause as NodeJS.ErrnoException).syscall === undefined) throw cause;
+    throw new DepthwattError(
+      "OUTPUT_UNWRITABLE",
+      `Expected to write below ${options.save}: ${(cause as Error).message}`,
+      {
+        cause,
+      },
+    );
+  } finally {
+    await source.stop();
+  }
+  const { pairs, ...counters } = source.counters();
+  if (options.json) printJson({ saved: options.frames, folder: options.save, pairs, ...counters });
+  else
+    printLine(`${options.frames} pairs in ${join(options.save, "left")} and ${join(options.save, "right")}`);
+}
+
+export function registerCapture(program: Command): void {
+  const command = program
+    .command("capture")
+    .description("save still pairs from the cameras, as captured")
+    .option("--left <device>", "left camera")
+    .option("--right <device>", "right camera")
+    .option("--side-by-side <device>", "one camera with both eyes in its image")
+    .requiredOption("--frames <n>", "pairs to save", frameCount)
+    .requiredOption("--save <folder>", "where: left/ and right/ below it, files named by capture time in ns")
+    .option("--skip <n>", "pairs to let pass first, while exposure settles", (text) => Number(text), 15)
+    .option("--raw", "the camera's own bytes instead of grey PNG");
+  withExamples(
+    withJson(withConfig(command), "print counts as JSON"),
+    "depthwatt capture --left /dev/video0 --right /dev/video2 --frames 10 --save stills",
+  ).action(run);
+}

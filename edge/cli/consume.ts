@@ -1,0 +1,201 @@
+// SPDX-License-Identifier: Apache-2.0
+// depthwatt consume: subscribes to a stream, checks every frame, reports rate, latency and losses, saves frames.
+import { type Command, InvalidArgumentError, Option } from "commander";
+import { DepthwattError } from "../../base/index.js";
+import { connectConsumer, type Consumer, type ReceivedFrame } from "../consumer/consumer.js";
+import { FrameSaver, SAVE_FORMATS, type SaveFormat } from "../consumer/save.js";
+import type { BrokerStatus } from "../publish/publisher-types.js";
+import { type ConsumerSummary, StreamStatistics } from "../consumer/statistics.js";
+import { checkBrokerUrl, readCredentials } from "../publish/credentials.js";
+import { STREAM_CODES, type StreamName } from "../publish/frame-format.js";
+import { withExamples, withJson } from "./options.js";
+import { note, printJson, printLine } from "./output.js";
+
+interface ConsumeOptions {
+  base: string;
+  device?: string;
+  stream: StreamName;
+  save?: string;
+  format: SaveFormat;
+  frames?: number;
+  timeout?: number;
+  username?: string;
+  passwordFile?: string;
+  caFile?: string;
+  certFile?: string;
+  keyFile?: string;
+  json?: boolean;
+}
+
+const LIVE_LINE_MS = 500;
+/** Other devices named at most. */
+const MAX_OTHERS = 20;
+// Timers hold milliseconds in 31 bits, and end at once beyond that.
+const MAX_TIMEOUT_SECONDS = 2_147_483;
+const FLAGS = {
+  username: "--username",
+  passwordFile: "--password-file",
+  caFile: "--ca-file",
+  certFile: "--cert-file",
+  keyFile: "--key-file",
+} as const;
+
+function positive(text: string): number {
+  const value = Number(text);
+  if (!(value > 0)) throw new InvalidArgumentError("Expected a number above 0.");
+  return value;
+}
+
+function seconds(text: string): number {
+  const value = positive(text);
+  if (value > MAX_TIMEOUT_SECONDS)
+    throw new InvalidArgumentError(`Expected at most ${MAX_TIMEOUT_SECONDS} seconds.`);
+  return value;
+}
+
+function wholePositive(text: string): number {
+  const value = positive(text);
+  if (!Number.isInteger(value)) throw new InvalidArgumentError("Expected a whole number.");
+  return value;
+}
+
+function liveLine(summary: ConsumerSummary): string {
+  const fps = typeof summary.fps === "number" ? `${summary.fps.toFixed(1)} fps` : "- fps";
+  const { latencyMs } = summary;
+  const latency =
+    "p50" in latencyMs ? `${latencyMs.p50.toFixed(1)} ms (p95 ${latencyMs.p95.toFixed(1)})` : "-";
+  const { frames, gaps, crcErrors } = summary;
+  return `${frames} frames  ${fps}  latency ${latency}  lost ${gaps}  crc errors ${crcErrors}`;
+}
+
+function report(summary: ConsumerSummary): void {
+  const { frames, seconds, bytes, latencyMs } = summary;
+  printLine(liveLine(summary));
+  printLine(`${seconds} s, ${bytes} bytes, ${frames > 0 ? Math.round(bytes / frames) : 0} bytes a frame`);
+  if (!("p50" in latencyMs)) printLine(`latency unknown: ${latencyMs.reason}`);
+}
+
+/** Resolves when enough frames came or Ctrl-C was pressed; rejects when none came for `timeout` seconds. */
+async function watch(
+  consumer: Consumer,
+  options: ConsumeOptions,
+  onFrame: (frame: ReceivedFrame) => boolean,
+): Promise<void> {
+  let status: BrokerStatus = { connected: false, reason: "connecting" };
+  let timer: NodeJS.Timeout | undefined;
+  let stopListening = () => {};
+  let stopNotes = () => {};
+  let interrupt = () => {};
+  try {
+    await new Promise<void>((resolve, reject) => {
+      const silent = () => {
+        const topic = `${options.base}/${options.device ?? "+"}/${options.stream}`;
+        const text = `no frame on ${topic} for ${options.timeout} s (${status.reason})`;
+        reject(status.error ?? new DepthwattError("STREAM_SILENT", text, { context: { topic } }));
+      };
+      const restartTimer = () => {
+        clearTimeout(timer);
+        if (options.timeout !== undefined) timer = setTimeout(silent, options.timeout * 1000);
+      };
+      restartTimer();
+      interrupt = resolve;
+      process.once("SIGINT", interrupt).once("SIGTERM", interrupt);
+      stopNotes = consumer.on("status", (news) => {
+        // Each attempt that fails like the one before need not be told again.
+        if (news.reason !== status.reason && !(options.json && news.connected)) note(news.reason);
+        status = news;
+        // Trying again does not mend a refused password or certificate.
+        if (status.error !== undefined && !status.error.retryable) reject(status.error);
+      });
+      stopListening = consumer.on("frame", (frame) => {
+        restartTimer();
+        if (!onFrame(frame)) return;
+        stopListening();
+        resolve();
+      });
+    });
+  } finally {
+    clearTimeout(timer);
+    stopListening();
+    stopNotes();
+    process.removeListener("SIGINT", interrupt).removeListener("SIGTERM", interrupt);
+  }
+}
+
+async function consume(url: string, options: ConsumeOptions): Promise<void> {
+  checkBrokerUrl(url, "URL");
+  const { base, device, stream } = options;
+  const credentials = readCredentials(options, (field) => FLAGS[field]);
+  const saver = options.save === undefined ? undefined : await FrameSaver.open(options.save, options.format);
+  const statistics = new StreamStatistics();
+  const consumer = connectConsumer(url, {
+    base,
+    streams: [stream],
+    ...(device === undefined ? {} : { device }),
+    ...credentials,
+  });
+  const others = new Set<string>();
+  let chosen = device;
+  // One line for each kind of damage, however many messages have it and whatever they hold.
+  const damages = new Set<unknown>();
+  consumer.on("invalid", (invalid) => {
+    if (invalid.crc) statistics.crcErrors++;
+    const { field } = invalid.error.context;
+    if (!damages.has(field)) note(`${invalid.device}/${stream}: ${invalid.error.message}`);
+    damages.add(field);
+  });
+  const live = process.stderr.isTTY
+    ? setInterval(() => process.stderr.write(`\r\u001b[K${liveLine(statistics.summary())}`), LIVE_LINE_MS)
+    : undefined;
+  try {
+    await watch(consumer, options, (frame) => {
+      chosen ??= frame.device;
+      if (frame.device !== chosen) {
+        if (others.size < MAX_OTHERS && !others.has(frame.device)) {
+          note(`also there, not shown: ${base}/${frame.device} (use --device)`);
+          others.add(frame.device);
+        }
+        return false;
+      }
+      statistics.add(frame);
+      saver?.save(frame);
+      return statistics.frames === options.frames || saver?.failed === true;
+    });
+    await saver?.finish();
+  } finally {
+    clearInterval(live);
+    if (live !== undefined) process.stderr.write("\r\u001b[K");
+    await consumer.close();
+    if (saver !== undefined) note(`saved ${saver.saved} frames to ${options.save}, skipped ${saver.skipped}`);
+    if (options.json) printJson(statistics.summary());
+    else report(statistics.summary());
+  }
+}
+
+export function registerConsume(program: Command): void {
+  const command = program
+    .command("consume")
+    .description("subscribe to a stream: check every frame, report rate, latency and losses")
+    .argument("<url>", "the broker: mqtt://, mqtts://, ws:// or wss://")
+    .option("--base <topic>", "what the topics begin with", "depthwatt")
+    .option("--device <name>", "the device; without it the first one that sends")
+    .addOption(
+      new Option("--stream <name>", "which stream").choices(Object.keys(STREAM_CODES)).default("depth"),
+    )
+    .option("--frames <n>", "end after so many frames", wholePositive)
+    .option("--timeout <seconds>", "give up when no frame comes for so long", seconds)
+    .option("--save <folder>", "write every frame there, with its header as JSON beside it")
+    .addOption(new Option("--format <format>", "of saved frames").choices([...SAVE_FORMATS]).default("auto"))
+    .option("--username <name>", "user name at the broker")
+    .option("--password-file <file>", "file whose first line is the password")
+    .option("--ca-file <file>", "PEM file of the authority that signed the broker's certificate")
+    .option("--cert-file <file>", "PEM file of this client's certificate")
+    .option("--key-file <file>", "PEM file of its private key")
+    .action(consume);
+  withJson(command, "print the summary as one line of JSON");
+  withExamples(
+    command,
+    "depthwatt consume mqtt://127.0.0.1:1883",
+    "depthwatt consume mqtt://127.0.0.1:1883 --stream disparity --frames 10 --save out --json",
+  );
+}

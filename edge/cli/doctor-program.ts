@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the doctor says of the program itself: Node, the addon, instruction sets, the CUDA plugin, settings, the board.
+import { hasCode, isDepthwattError } from "../../base/index.js";
+import { loadNative, type NativeAddon } from "../../cuda/index.js";
+import type { LoadedConfig } from "../config/index.js";
+import type { Finding } from "./doctor-finding.js";
+import { type ConfigOptions, configOf } from "./options.js";
+
+/** The first Node with the Node-API and the JavaScript that we use; package.json's "engines" says the same. */
+const OLDEST_NODE = [20, 17] as const;
+
+export function lookAtNode(version = process.versions.node): Finding {
+  const [major = 0, minor = 0] = version.split(".").map(Number);
+  const enough = major > OLDEST_NODE[0] || (major === OLDEST_NODE[0] && minor >= OLDEST_NODE[1]);
+  const facts = { version, platform: process.platform, architecture: process.arch };
+  const text = `${version} on ${process.platform} ${process.arch}`;
+  if (enough) return { name: "node", state: "ok", text, facts };
+  const cure = `Install Node ${OLDEST_NODE.join(".")} or newer; JetPack 4 needs a container for it (its glibc is too old).`;
+  return { name: "node", state: "bad", text, cure, facts, exitCode: 4 };
+}
+
+export function lookAtSettings(options: ConfigOptions): {
+  finding: Finding;
+  loaded: LoadedConfig | undefined;
+} {
+  try {
+    const loaded = configOf(options);
+    const given = [...loaded.origins.values()].filter((origin) => origin.kind !== "default");
+    const places = [...new Set(given.map((origin) => origin.name))];
+    const text = places.length === 0 ? "all defaults" : `${given.length} given, by ${places.join(", ")}`;
+    return {
+      finding: { name: "settings", state: "ok", text, facts: { given: given.length, places } },
+      loaded,
+    };
+  } catch (error) {
+    if (!isDepthwattError(error)) throw error;
+    const finding: Finding = {
+      name: "settings",
+      state: "bad",
+      text: error.message,
+      cure: error.hint,
+      facts: { code: error.code },
+      exitCode: error.exitCode,
+    };
+    return { finding, loaded: undefined };
+  }
+}
+
+export function lookAtBoard({ board }: LoadedConfig): Finding {
+  const { name, title, reason, file } = board;
+  return {
+    name: "board",
+    state: "ok",
+    text: `${title} (${reason})`,
+    facts: { board: name ?? null, reason, file: file ?? null },
+  };
+}
+
+export function lookAtAddon(): { finding: Finding; native: NativeAddon | undefined } {
+  try {
+    const native = loadNative();
+    return { finding: { name: "addon", state: "ok", text: "built and loads" }, native };
+  } catch (error) {
+    if (!isDepthwattError(error) && !hasCode(error, "ADDON_MISSING")) throw error;
+    const { message, hint } = error as { message: string; hint?: string };
+    const cure = hint ?? "Run 'npm run build'; it needs g++ and make.";
+    return { finding: { name: "addon", state: "bad", text: message, cure, exitCode: 4 }, native: undefined };
+  }
+}
+
+export function lookAtProcessor(native: NativeAddon): Finding {
+  const { available, best } = native.cpuFeatures();
+  return {
+    name: "processor",
+    state: "ok",
+    text: `${best} is used; there are ${available.join(", ")}`,
+    facts: { best, available },
+  };
+}
+
+export function lookAtCuda(native: NativeAddon, wanted: string): Finding {
+  const reason = native.cudaUnavailable();
+  if (reason === "") {
+    const text = "the plugin loads and finds a GPU";
+    return { name: "cuda", state: "ok", text, facts: { available: true } };
+  }
+  const facts = { available: false, reason };
+  if (wanted === "cuda") {
+    const cure = "Mend that, or use '--backend auto': the CPU computes the same bits.";
+    return { name: "cuda", state: "bad", text: reason, cure, facts, exitCode: 4 };
+  }
+  const cure = "Without an NVIDIA GPU, none: the CPU computes the same bits.";
+  return { name: "cuda", state: "absent", text: reason, cure, facts };
+}

@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+// depthwatt doctor: what this machine has, what it lacks, and the cure for what it lacks.
+import { hostname } from "node:os";
+import type { Command } from "commander";
+import { VERSION } from "../version.js";
+import { lookAtBroker, lookAtCameras, lookAtPower } from "./doctor-devices.js";
+import type { Finding } from "./doctor-finding.js";
+import {
+  lookAtAddon,
+  lookAtBoard,
+  lookAtCuda,
+  lookAtNode,
+  lookAtProcessor,
+  lookAtSettings,
+} from "./doctor-program.js";
+import { type ConfigOptions, withConfig, withExamples, withJson } from "./options.js";
+import { paint, printJson, printLine, terminalWidth, wrap } from "./output.js";
+
+const MARKS = { ok: ["ok", "green"], absent: ["--", "yellow"], bad: ["BAD", "red"] } as const;
+const INDENT = 18;
+
+async function examine(options: ConfigOptions): Promise<Finding[]> {
+  const { finding: settings, loaded } = lookAtSettings(options);
+  const { finding: addon, native } = lookAtAddon();
+  const findings = [lookAtNode(), addon];
+  if (native)
+    findings.push(lookAtProcessor(native), lookAtCuda(native, loaded?.config.engine.backend ?? "auto"));
+  findings.push(settings);
+  if (loaded) findings.push(lookAtBoard(loaded), lookAtCameras(loaded.config));
+  findings.push(lookAtPower(native, loaded?.board.totalRule));
+  if (loaded) findings.push(await lookAtBroker(loaded.config));
+  return findings;
+}
+
+/** A finding as lines of at most `width` columns. */
+export function findingLines({ name, state, text, cure, details = [] }: Finding, width: number): string[] {
+  const room = width - INDENT;
+  const [mark, colour] = MARKS[state];
+  const head = ` ${paint(colour, mark.padEnd(4))} ${name.padEnd(INDENT - 6)}`;
+  const lines = text.split("\n").flatMap((line) => wrap(line, room));
+  const more = details.flatMap((detail) =>
+    wrap(detail, room - 2).map((line, index) => (index === 0 ? line : `  ${line}`)),
+  );
+  const cures = cure === undefined ? [] : wrap(`cure: ${cure}`, room);
+  const rest = [
+    ...lines.slice(1),
+    ...more.map((line) => paint("dim", line)),
+    ...cures.map((line) => paint("bold", line)),
+  ];
+  return [head + lines[0], ...rest.map((line) => " ".repeat(INDENT) + line)];
+}
+
+async function doctor(options: ConfigOptions & { json?: boolean }): Promise<void> {
+  const findings = await examine(options);
+  const bad = findings.filter((finding) => finding.state === "bad");
+  if (bad.length > 0) process.exitCode = bad[0]!.exitCode ?? 3;
+  if (options.json) {
+    printJson({ version: VERSION, host: hostname(), healthy: bad.length === 0, findings });
+    return;
+  }
+  printLine(paint("bold", `depthwatt ${VERSION} on ${hostname()}`));
+  for (const finding of findings) for (const line of findingLines(finding, terminalWidth())) printLine(line);
+  const names = bad.map((finding) => finding.name).join(", ");
+  printLine(bad.length === 0 ? "Ready: 'depthwatt run' will work." : `Not ready: ${names}.`);
+}
+
+export function registerDoctor(program: Command): void {
+  const command = program.command("doctor").description("what this machine has, what it lacks, and the cure");
+  withJson(withConfig(command), "print as JSON, with all facts").action(doctor);
+  withExamples(
+    command,
+    "depthwatt doctor",
+    "depthwatt doctor --set publish.broker=mqtt://broker.local --json",
+  );
+}

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+// The live line of `depthwatt run`: one line, renewed in a terminal, appended elsewhere.
+import type { RunFigures } from "../pipeline/figures.js";
+import { terminalWidth } from "./output.js";
+
+/** "30.0 fps | match 7.9 (8.4) rectify 0.6 (0.7) ... ms p50 (p95) | 12.1 W 2.47 fps/W | drops 3" */
+export function figuresLine(figures: RunFigures): string {
+  const stages = Object.entries(figures.stages)
+    .sort(([, one], [, other]) => other.p50Ms - one.p50Ms)
+    .map(([name, times]) => `${name} ${times.p50Ms.toFixed(2)} (${times.p95Ms.toFixed(2)})`);
+  const drops = Object.values(figures.drops).reduce((sum, count) => sum + count, 0);
+  return [
+    `${figures.fps.toFixed(1)} fps`,
+    powerWords(figures),
+    `drops ${drops}`,
+    `ms p50 (p95): ${stages.join(", ") || "none yet"}`,
+  ].join(" | ");
+}
+
+function powerWords({ power }: RunFigures): string {
+  if (!power.available) return "watts unavailable";
+  const perWatt = typeof power.fpsPerWatt === "number" ? `, ${power.fpsPerWatt.toFixed(2)} fps/W` : "";
+  return `${power.watts.toFixed(2)} W${perWatt}`;
+}
+
+/** Writes lines over each other where `stream` is a terminal. */
+export class LiveLine {
+  readonly #stream: NodeJS.WriteStream;
+  #drawn = false;
+  #last = "";
+
+  constructor(stream: NodeJS.WriteStream = process.stderr) {
+    this.#stream = stream;
+  }
+
+  show(line: string): void {
+    if (!this.#stream.isTTY) {
+      // In a log, a line that says the same again says nothing.
+      if (line !== this.#last) this.#stream.write(`${line}\n`);
+      this.#last = line;
+      return;
+    }
+    const width = terminalWidth(this.#stream) - 1;
+    const cut = line.length > width ? `${line.slice(0, width - 1)}…` : line;
+    this.#stream.write(`\r\u001b[K${cut}`);
+    this.#drawn = true;
+  }
+
+  /** Leaves the newest line where it is and goes to the next one: before anything else is written. */
+  finish(): void {
+    if (this.#drawn) this.#stream.write("\n");
+    this.#drawn = false;
+  }
+}

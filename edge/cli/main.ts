@@ -1,0 +1,11 @@
+#!/usr/bin/env node
+// SPDX-License-Identifier: Apache-2.0
+// The executable: hands the command line over and leaves with its exit code.
+import { watchOutputs } from "./output.js";
+import { runCommandLine } from "./program.js";
+import { reportError } from "./report-error.js";
+
+watchOutputs((error) => process.exit(reportError(error, "depthwatt")));
+const exitCode = await runCommandLine(process.argv.slice(2));
+// A command that failed may have left sockets or cameras open, which would keep the process alive.
+if (exitCode !== 0) process.exit(exitCode);

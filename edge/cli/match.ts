@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: Apache-2.0
+// depthwatt match: one pair of pictures in, one disparity map out.
+import type { Command } from "commander";
+import {
+  colourDisparity,
+  disparityFromQ4,
+  type GreyImage,
+  readGreyImage,
+  writeDisparity,
+  writeImage,
+} from "../../camera/index.js";
+import { DepthwattError } from "../../base/index.js";
+import { createEngine, type EngineInfo } from "../../cuda/index.js";
+import type { Config, FlagValue } from "../config/index.js";
+import { configuredCalibration } from "../pipeline/calibration.js";
+import { geometryOf, type PipelineGeometry, uncalibrated } from "../pipeline/geometry.js";
+import { forcedInstructionSet, matchParameters, refineParameters } from "../pipeline/parameters.js";
+import { type ConfigOptions, configOf, withConfig, withExamples, withJson } from "./options.js";
+import { note, printJson, printLine } from "./output.js";
+
+interface MatchOptions extends ConfigOptions {
+  calibration?: string;
+  algorithm?: string;
+  numDisparities?: string;
+  minDisparity?: string;
+  paths?: string;
+  backend?: string;
+  output?: string;
+  color?: string;
+  json?: boolean;
+}
+
+interface Matched {
+  width: number;
+  height: number;
+  disparityQ4: Int16Array;
+  milliseconds: number;
+  validPercent: number;
+  info: EngineInfo;
+}
+
+const flagsOf = (options: MatchOptions): Record<string, FlagValue> => ({
+  "calibration.file": { flag: "--calibration", value: options.calibration },
+  "match.algorithm": { flag: "--algorithm", value: options.algorithm },
+  "match.numDisparities": { flag: "--num-disparities", value: options.numDisparities },
+  "match.minDisparity": { flag: "--min-disparity", value: options.minDisparity },
+  "match.paths": { flag: "--paths", value: options.paths },
+  "engine.backend": { flag: "--backend", value: options.backend },
+});
+
+function geometryFor(config: Config, width: number, height: number): PipelineGeometry {
+  const loaded = configuredCalibration(config, { width, height });
+  if (loaded === undefined) return uncalibrated(width, height);
+  for (const warning of loaded.warnings) note(`warning: ${warning}`);
+  return geometryOf(loaded.calibration, config.calibration.crop);
+}
+
+/** Rectifies where a calibration is given, matches, refines. */
+async function matchPair(config: Config, left: GreyImage, right: GreyImage): Promise<Matched> {
+  const { width: inputWidth, height: inputHeight } = left;
+  const geometry = geometryFor(config, inputWidth, inputHeight);
+  const { width, height } = geometry;
+  const wide = left.data instanceof Uint16Array;
+  const engine = createEngine({
+    ...{ inputWidth, inputHeight, width, height, ...geometry.maps },
+    leftFormat: wide ? "Y16" : "GREY",
+    rightFormat: wide ? "Y16" : "GREY",
+    leftStrideBytes: left.data.BYTES_PER_ELEMENT * inputWidth,
+    rightStrideBytes: right.data.BYTES_PER_ELEMENT * inputWidth,
+    match: matchParameters(config.match),
+    refine: refineParameters(config.refine),
+    ...forcedInstructionSet(),
+    ...config.engine,
+  });
+  const bytes = ({ data }: GreyImage) => new Uint8Array(data.buffer, data.byteOffset, data.byteLength);
+  try {
+    const validPixels = await new Promise<number>((resolve, reject) => {
+      engine.submit(0, bytes(left), bytes(right), (error, result) =>
+        error === null ? resolve(result.validPixels) : reject(error),
+      );
+    });
+    const milliseconds = engine.stageMilliseconds.reduce((sum, ms) => (Number.isNaN(ms) ? sum : sum + ms), 0);
+    const disparityQ4 = engine.slots[0]?.disparityQ4.slice() as Int16Array;
+    return {
+      ...{ width, height, disparityQ4, milliseconds },
+      validPercent: (100 * validPixels) / (width * height),
+      info: engine.info,
+    };
+  } finally {
+    engine.close();
+  }
+}
+
+async function readPair(leftFile: string, rightFile: string): Promise<[GreyImage, GreyImage]> {
+  const left = await readGreyImage(leftFile);
+  const right = await readGreyImage(rightFile);
+  if (left.width !== right.width || left.height !== right.height) {
+    throw new DepthwattError(
+      "IMAGE_SIZE_MISMATCH",
+      `Expected two images of one size, got ${left.width}x${left.height} in ${leftFile} and ` +
+        `${right.width}x${right.height} in ${rightFile}.`,
+    );
+  }
+  if (left.data.BYTES_PER_ELEMENT !== right.data.BYTES_PER_ELEMENT) {
+    throw new DepthwattError(
+      "IMAGE_UNSUPPORTED",
+      `Expected two images of one depth, got ${8 * left.data.BYTES_PER_ELEMENT} bit in ${leftFile} and ` +
+        `${8 * right.data.BYTES_PER_ELEMENT} bit in ${rightFile}.`,
+    );
+  }
+  return [left, right];
+}
+
+async function match(leftFile: string, rightFile: string, options: MatchOptions): Promise<void> {
+  const { config } = configOf(options, flagsOf(options));
+  const [left, right] = await readPair(leftFile, rightFile);
+  const { width, height, disparityQ4, milliseconds, validPercent, info } = await matchPair(
+    config,
+    left,
+    right,
+  );
+  const disparity = disparityFromQ4(disparityQ4, width, height);
+  if (options.output !== undefined) await writeDisparity(options.output, disparity);
+  if (options.color !== undefined) {
+    const { minDisparity, numDisparities } = config.match;
+    const colours = colourDisparity(disparity, { min: minDisparity, max: minDisparity + numDisparities });
+    await writeImage(options.color, colours);
+  }
+  const { algorithm, minDisparity, numDisparities, ...parameters } = config.match;
+  if (options.json) {
+    printJson({
+      ...{ width, height, algorithm, backend: info.backend, instructionSet: info.instructionSet },
+      milliseconds: Math.round(milliseconds * 1000) / 1000,
+      validPercent: Math.round(validPercent * 1000) / 1000,
+      ...{ minDisparity, numDisparities, parameters: { ...parameters, refine: config.refine } },
+    });
+    return;
+  }
+  printLine(
+    `${width}x${height}, ${algorithm}, disparities ${minDisparity} to ${minDisparity + numDisparities - 1}, ` +
+      `${info.backend} (${info.instructionSet}): ${milliseconds.toFixed(2)} ms, ${validPercent.toFixed(1)} % valid`,
+  );
+  if (options.output === undefined && options.color === undefined) {
+    printLine("nothing was written: give -o OUT.pfm or --color OUT.png");
+  }
+}
+
+export function registerMatch(program: Command): void {
+  const command = program
+    .command("match")
+    .description("match one pair of pictures and write the disparity map")
+    .argument("<left>", "left picture: PNG, JPEG or PGM")
+    .argument("<right>", "right picture of the same size")
+    .option("--calibration <file>", "rectify with this calibration (default: the pictures are rectified)")
+    .option("--algorithm <name>", "matcher: sgm")
+    .option("--num-disparities <n>", "disparities searched, 8 to 512")
+    .option("--min-disparity <n>", "smallest disparity searched")
+    .option("--paths <p>", "aggregation paths: 2, 4 or 8")
+    .option("--backend <name>", "auto, cpu or cuda")
+    .option(
+      "-o, --output <file>",
+      "disparity map: .pfm (float, inf = none) or .png (16 bit, x 256, 0 = none)",
+    )
+    .option("--color <file>", "disparity map in colours, .png");
+  withExamples(
+    withJson(withConfig(command), "print one JSON object"),
+    "depthwatt match left.png right.png --num-disparities 64 -o disparity.pfm --color disparity.png",
+  ).action((left: string, right: string, options: MatchOptions) => match(left, right, options));
+}

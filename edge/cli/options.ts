@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+// Options that several commands share, and how a command gets its configuration from them.
+import type { Command } from "commander";
+import { type FlagValue, type LoadedConfig, loadConfig } from "../config/index.js";
+
+export interface ConfigOptions {
+  config?: string;
+  set?: string[];
+}
+
+const collect = (value: string, before: string[] = []) => [...before, value];
+
+/** Adds --config and --set. */
+export function withConfig(command: Command): Command {
+  return command
+    .option("--config <file>", "configuration file, YAML or JSON")
+    .option(
+      "--set <key=value>",
+      "any setting; may be repeated (depthwatt config --print lists them)",
+      collect,
+    );
+}
+
+/** Adds --json. */
+export function withJson(command: Command, what: string): Command {
+  return command.option("--json", what);
+}
+
+/** Ends a command's --help with examples; every command has at least one. */
+export function withExamples(command: Command, ...examples: [string, ...string[]]): Command {
+  const lines = examples.map((example) => `  $ ${example}`).join("\n");
+  return command.addHelpText("after", `\nExample${examples.length > 1 ? "s" : ""}:\n${lines}`);
+}
+
+/**
+ * The configuration of a command: --config and --set of `options`, and `flags`, the command's other flags by the setting
+ * each stands for, such as {"match.algorithm": {flag: "--algorithm", value: options.algorithm}}.
+ * @throws DepthwattError CONFIG_*, USAGE
+ */
+export function configOf(
+  options: ConfigOptions,
+  flags: Readonly<Record<string, FlagValue>> = {},
+): LoadedConfig {
+  return loadConfig({ file: options.config, set: options.set, flags });
+}

@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a command says, and where: results on stdout, everything else on stderr; colour only where a person looks.
+import { DepthwattError } from "../../base/index.js";
+
+type Colour = "red" | "green" | "yellow" | "dim" | "bold";
+const CODES: Record<Colour, [number, number]> = {
+  red: [31, 39],
+  green: [32, 39],
+  yellow: [33, 39],
+  dim: [2, 22],
+  bold: [1, 22],
+};
+
+/** Colours `text` for a terminal; unchanged where the stream is none, or NO_COLOR is set (no-color.org). */
+export function paint(colour: Colour, text: string, stream: NodeJS.WriteStream = process.stdout): string {
+  if (!stream.isTTY || process.env.NO_COLOR) return text;
+  const [on, off] = CODES[colour];
+  return `\u001b[${on}m${text}\u001b[${off}m`;
+}
+
+/** One line of result on stdout. */
+export function printLine(text = ""): void {
+  process.stdout.write(`${text}\n`);
+}
+
+/** A result for scripts: one line of JSON on stdout; 64-bit integers become decimal text, NaN and infinities null. */
+export function printJson(value: unknown): void {
+  printLine(JSON.stringify(value, (_, item) => (typeof item === "bigint" ? item.toString() : item)));
+}
+
+/** Something to know, no result: one line on stderr. */
+export function note(text: string): void {
+  process.stderr.write(`${text}\n`);
+}
+
+/** Rows as columns, left-aligned, two spaces between; no space at the ends of lines. */
+export function columns(rows: readonly (readonly string[])[]): string[] {
+  const widths: number[] = [];
+  for (const row of rows) {
+    for (const [index, cell] of row.entries()) widths[index] = Math.max(widths[index] ?? 0, cell.length);
+  }
+  return rows.map((row) =>
+    row
+      .map((cell, index) => cell.padEnd(widths[index]!))
+      .join("  ")
+      .trimEnd(),
+  );
+}
+
+/** Breaks `text` between words so that no line is longer than `width`, a longer word alone excepted. */
+export function wrap(text: string, width: number): string[] {
+  const lines: string[] = [];
+  let line = "";
+  for (const word of text.split(" ")) {
+    if (line !== "" && line.length + 1 + word.length > width) {
+      lines.push(line);
+      line = word;
+    } else line = line === "" ? word : `${line} ${word}`;
+  }
+  return [...lines, line];
+}
+
+/** How wide a person's terminal is; 80 where it cannot be known. */
+export function terminalWidth(stream: NodeJS.WriteStream = process.stdout): number {
+  return stream.columns && stream.columns >= 40 ? stream.columns : 80;
+}
+
+/**
+ * `depthwatt run | head` closes our stdout: that is the end of the job, not an error. A full disk behind stdout is one,
+ * told by `onLostResult`; behind stderr nobody is left to tell.
+ */
+export function watchOutputs(onLostResult: (error: DepthwattError) => never): void {
+  process.stdout.on("error", (cause: NodeJS.ErrnoException) => {
+    if (cause.code === "EPIPE") process.exit(0);
+    onLostResult(
+      new DepthwattError("OUTPUT_UNWRITABLE", `cannot write to stdout: ${cause.message}`, { cause }),
+    );
+  });
+  process.stderr.on("error", (error: NodeJS.ErrnoException) => {
+    if (error.code === "EPIPE") process.exit(0);
+  });
+}

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a user sees of an error: one line and a cure for what we know, the stack for what we do not.
+import { CommanderError } from "commander";
+import { DepthwattError, ERROR_CATALOGUE, type ErrorCode } from "../../base/index.js";
+import { note, paint } from "./output.js";
+
+const EXIT_USAGE = 2;
+const EXIT_BUG = 70;
+
+function say(message: string, hint: string): void {
+  note(`${paint("red", "error:", process.stderr)} ${message}`);
+  note(`${paint("bold", "hint:", process.stderr)} ${hint}`);
+}
+
+/** Errors that the addon makes carry a code of the catalogue without being of our class. */
+function catalogued(error: unknown): DepthwattError | undefined {
+  if (error instanceof DepthwattError) return error;
+  if (!(error instanceof Error)) return undefined;
+  const { code } = error as { code?: unknown };
+  if (typeof code !== "string" || !Object.hasOwn(ERROR_CATALOGUE, code)) return undefined;
+  return new DepthwattError(code as ErrorCode, error.message, { cause: error });
+}
+
+/** Commander's message is "error: what\n(Did you mean x?)". */
+function reportUsage(error: CommanderError, commandLine: string): number {
+  if (error.exitCode === 0) return 0;
+  // Called without a command: the help it printed says it all.
+  if (error.code === "commander.help") return EXIT_USAGE;
+  const [first = "", ...rest] = error.message.split("\n");
+  const guess = rest
+    .join(" ")
+    .trim()
+    .replace(/^\(|\)$/g, "");
+  const see = `Run '${commandLine} --help'.`;
+  say(first.replace(/^error: /, ""), guess === "" ? see : `${guess} ${see}`);
+  return EXIT_USAGE;
+}
+
+/**
+ * Prints `error` on stderr.
+ * @param commandLine such as "depthwatt run", for the hint of a usage error
+ * @returns the exit code
+ */
+export function reportError(error: unknown, commandLine: string): number {
+  if (error instanceof CommanderError) return reportUsage(error, commandLine);
+  const known = catalogued(error);
+  if (known && known.code !== "INTERNAL") {
+    say(known.message, known.hint);
+    return known.exitCode;
+  }
+  note(
+    error instanceof Error
+      ? (error.stack ?? error.message)
+      : `a value that is no error was thrown: ${String(error)}`,
+  );
+  say("this is a bug in depthwatt", ERROR_CATALOGUE.INTERNAL.cure);
+  return EXIT_BUG;
+}

@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: Apache-2.0
+// depthwatt run: the main job. Pairs in, depth out over MQTT, figures on a live line or as one JSON object at the end.
+import { type Command, InvalidArgumentError, Option } from "commander";
+import { DepthwattError } from "../../base/index.js";
+import { loadNative } from "../../cuda/index.js";
+import type { FlagValue } from "../config/index.js";
+import { openStation } from "../main.js";
+import { createLog } from "../log.js";
+import type { Station } from "../pipeline/station.js";
+import { createNotifier, type ServiceNotifier } from "../service/notify.js";
+import { figuresLine, LiveLine } from "./live-line.js";
+import { type ConfigOptions, configOf, withConfig, withExamples, withJson } from "./options.js";
+import { printJson, printLine } from "./output.js";
+
+interface RunOptions extends ConfigOptions {
+  source?: string;
+  left?: string;
+  right?: string;
+  sideBySide?: string;
+  calibration?: string;
+  algorithm?: string;
+  backend?: string;
+  broker?: string;
+  base?: string;
+  device?: string;
+  rate?: string;
+  frames?: number;
+  json?: boolean;
+}
+
+export function frameCount(text: string): number {
+  const frames = Number(text);
+  if (!Number.isSafeInteger(frames) || frames < 1)
+    throw new InvalidArgumentError("expected a whole number of 1 or more");
+  return frames;
+}
+
+/** Cameras are devices, recordings are folders: what --left names says which source is meant. */
+function sourceOf(options: RunOptions): string | undefined {
+  if (options.source !== undefined) return options.source;
+  const path = options.left ?? options.right ?? options.sideBySide;
+  if (path === undefined) return undefined;
+  return path.startsWith("/dev/") ? "v4l2" : "replay";
+}
+
+function flagsOf(options: RunOptions): Record<string, FlagValue> {
+  return {
+    "source.kind": { flag: "--source", value: sourceOf(options) },
+    "source.left": { flag: "--left", value: options.left },
+    "source.right": { flag: "--right", value: options.right },
+    "source.sideBySide": { flag: "--side-by-side", value: options.sideBySide },
+    "source.rateHz": { flag: "--rate", value: options.rate },
+    "calibration.file": { flag: "--calibration", value: options.calibration },
+    "match.algorithm": { flag: "--algorithm", value: options.algorithm },
+    "engine.backend": { flag: "--backend", value: options.backend },
+    "publish.broker": { flag: "--broker", value: options.broker },
+    base: { flag: "--base", value: options.base },
+    device: { flag: "--device", value: options.device },
+  };
+}
+
+/** Where to look, for a person who has just started it. */
+function greet(station: Station): void {
+  const { config, source, engine, meter, publishing } = station.parts;
+  const { backend, backendReason, instructionSet, threads } = engine.info;
+  const { match } = config;
+  printLine(`source    ${source.description.title}`);
+  printLine(
+    `engine    ${match.algorithm}, ${match.paths} paths, ${match.numDisparities} disparities ` +
+      `on ${backend} (${instructionSet}, ${threads} threads)`,
+  );
+  printLine(`          ${backendReason.replace(/\.$/, "")}`);
+  const { sensor } = meter;
+  if ("rails" in sensor)
+    printLine(`power     ${sensor.name}: ${sensor.rails.map((rail) => rail.label).join(", ")}`);
+  else printLine("power     unavailable ('depthwatt doctor' says why)");
+  if (publishing.brokerUrl === undefined) {
+    printLine("broker    none: nothing is published");
+    return;
+  }
+  const prefix = `${config.base}/${config.device}`;
+  printLine(
+    `broker    ${publishing.brokerUrl}${publishing.broker ? " (embedded, for trying out: loopback only, MQTT 3.1.1)" : ""}`,
+  );
+  printLine(
+    `topics    ${prefix}/{${[...publishing.streams, "metrics", "state", "info", "camera_info"].join(",")}}`,
+  );
+  printLine(`consume   npx depthwatt consume ${publishing.brokerUrl} --device ${config.device}`);
+}
+
+/** The first signal ends the run in order; a second one ends the process. */
+function stopOnSignals(station: Station, notifier: ServiceNotifier): { received: boolean; forget(): void } {
+  const stop = (signal: NodeJS.Signals) => {
+    process.once(signal, () => process.exit(130));
+    signals.received = true;
+    notifier.stopping();
+    station.stop();
+  };
+  const signals = {
+    received: false,
+    forget() {
+      process.removeAllListeners("SIGINT");
+      process.removeAllListeners("SIGTERM");
+    },
+  };
+  process.once("SIGINT", stop);
+  process.once("SIGTERM", stop);
+  return signals;
+}
+
+async function run(options: RunOptions): Promise<void> {
+  const { config } = configOf(options, flagsOf(options));
+  const live = new LiveLine();
+  const log = createLog(config.log.level);
+  const quiet = options.json === true;
+  const notifier = createNotifier({
+    send: (address, message) => loadNative().sdNotify(address, message),
+    onFailure: (reason) => log.warn(reason),
+  });
+  const station = await openStation(config, options.frames, {
+    onNotice: (notice) => {
+      live.finish();
+      log.warn(notice);
+    },
+    onFrame: () => {
+      notifier.ready();
+      notifier.frameCompleted();
+    },
+    onFigures: (figures) => {
+      const line = figuresLine(figures);
+      notifier.status(line);
+      // Under a service manager the status line above is the place; the journal would get one line a second.
+      if (!quiet && !notifier.active) live.show(line);
+    },
+  });
+  if (!quiet) greet(station);
+  const signals = stopOnSignals(station, notifier);
+  try {
+    const figures = await station.run();
+    live.finish();
+    if (figures.frames === 0 && !signals.received)
+      throw new DepthwattError("SOURCE_EMPTY", "Expected at least one frame, none was computed.");
+    if (quiet) printJson(figures);
+    else printLine(`${figures.frames} frames in ${figures.seconds.toFixed(1)} s | ${figuresLine(figures)}`);
+  } finally {
+    live.finish();
+    signals.forget();
+  }
+}
+
+export function registerRun(program: Command): void {
+  const command = program
+    .command("run")
+    .description("capture, match and publish depth until stopped, with live figures")
+    .addOption(new Option("--source <kind>", "synthetic, replay or v4l2 (default: what --left names)"))
+    .option("--left <path>", "left images or camera device")
+    .option("--right <path>", "right images or camera device")
+    .option("--side-by-side <path>", "images or one device with both eyes side by side")
+    .option("--calibration <file>", "calibration file, or two joined by a comma")
+    .option("--algorithm <name>", "matcher: sgm")
+    .option("--backend <name>", "auto, cpu or cuda")
+    .option("--broker <url>", "embedded, none, or mqtt://, mqtts://, ws://, wss:// URL")
+    .option("--base <topic>", "what every topic begins with")
+    .option("--device <name>", "name of this device in its topics")
+    .option("--rate <hz>", "pairs per second, or max")
+    .option("--frames <n>", "end after this many frames", frameCount);
+  withExamples(
+    withJson(withConfig(command), "print one JSON object at the end instead of live lines"),
+    "depthwatt run",
+    "depthwatt run --left recording/left --right recording/right --calibration camchain.yaml --broker mqtt://broker:1883",
+    "depthwatt run --frames 60 --json",
+  ).action((options: RunOptions) => run(options));
+}

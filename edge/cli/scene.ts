@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+// depthwatt scene: the built-in scene as files, with the exact answer beside them.
+import { type Command, Option } from "commander";
+import { DepthwattError } from "../../base/index.js";
+import { writeScene } from "../../camera/index.js";
+import { loadNative } from "../../cuda/index.js";
+import { withExamples, withJson } from "./options.js";
+import { note, printJson } from "./output.js";
+
+interface SceneFlags {
+  frames: string;
+  out: string;
+  raw?: boolean;
+  ideal?: boolean;
+  width: string;
+  height: string;
+  seed: string;
+  first: string;
+  truth: "both" | "left" | "none";
+  json?: boolean;
+}
+
+function whole(flag: string, text: string, smallest: number, largest: number): number {
+  const value = /^\d+$/.test(text) ? Number(text) : Number.NaN;
+  if (value >= smallest && value <= largest) return value;
+  throw new DepthwattError(
+    "USAGE",
+    `expected ${flag} to be a whole number from ${smallest} to ${largest}, got "${text}"`,
+  );
+}
+
+async function run(flags: SceneFlags): Promise<void> {
+  if (flags.raw && flags.ideal) throw new DepthwattError("USAGE", "expected --raw or --ideal, got both");
+  const frames = whole("--frames", flags.frames, 1, 1_000_000);
+  const begin = performance.now();
+  const view = flags.raw ? "raw" : flags.ideal ? "ideal" : "rectified";
+  const options = {
+    folder: flags.out,
+    frames,
+    firstFrame: whole("--first", flags.first, 0, 1_000_000_000),
+    width: whole("--width", flags.width, 16, 16_384),
+    height: whole("--height", flags.height, 16, 16_384),
+    seed: whole("--seed", flags.seed, 0, 1_000_000),
+    truth: flags.truth,
+    view,
+  } as const;
+  await writeScene(loadNative(), options);
+  const { folder, width, height, seed } = options;
+  const seconds = (performance.now() - begin) / 1000;
+  if (flags.json) printJson({ folder, frames, width, height, seed, view, seconds });
+  else
+    note(
+      `${frames} ${frames === 1 ? "frame" : "frames"} ${width}x${height} (${view}) in ${folder}, ${seconds.toFixed(1)} s`,
+    );
+}
+
+export function registerScene(program: Command): void {
+  const scene = program
+    .command("scene")
+    .description("write the built-in scene: pictures, exact disparity, occlusion masks, calibration")
+    .requiredOption("--frames <n>", "how many frames; 30 of them are one second of the scene")
+    .requiredOption("--out <dir>", "folder to write to")
+    .option("--raw", "as the cameras see it: bent by lenses, turned eyes; also one headerless file per eye")
+    .option("--ideal", "without noise and with equal eyes")
+    .option("--width <pixels>", "width of the pictures", "640")
+    .option("--height <pixels>", "height of the pictures", "480")
+    .option("--seed <n>", "other textures and other noise in the same room", "1")
+    .option("--first <n>", "number of the first frame", "0")
+    .addOption(
+      new Option("--truth <which>", "which exact answers to write")
+        .choices(["both", "left", "none"])
+        .default("both"),
+    )
+    .action(run);
+  withJson(scene, "print what was written as JSON");
+  withExamples(
+    scene,
+    "depthwatt scene --frames 10 --out scene",
+    "depthwatt eval scene",
+    "depthwatt scene --frames 100 --raw --truth left --out vm-scene",
+  );
+}

@@ -1,0 +1,208 @@
+// SPDX-License-Identifier: Apache-2.0
+// Where values come from: each source of settings read into the same flat form, with the origin of every value.
+import { readFileSync } from "node:fs";
+import { dirname, resolve } from "node:path";
+import { parse, parseDocument } from "yaml";
+import { z } from "zod";
+import { DepthwattError } from "../../base/index.js";
+import { configSchema, SETTING_BY_KEY, SETTINGS } from "./schema.js";
+import type { Setting, SettingValue } from "./setting.js";
+import { expectedWords, foundWords, nearestName } from "./words.js";
+
+export type OriginKind = "default" | "board" | "file" | "environment" | "flag";
+
+export interface Origin {
+  kind: OriginKind;
+  /** The file, variable or flag; empty for a default. */
+  name: string;
+}
+
+export interface Problem {
+  key: string;
+  origin: Origin;
+  /** True where no setting has this name. */
+  unknown: boolean;
+  /** One clause: what was expected and what came. */
+  text: string;
+}
+
+/** Values of one source, by dotted key, and what was wrong with its names. */
+export interface Layer {
+  entries: Map<string, { value: unknown; origin: Origin }>;
+  problems: Problem[];
+}
+
+/** Variables that begin with DEPTHWATT_ and are no settings. */
+export const OTHER_VARIABLES: Record<string, string> = {
+  DEPTHWATT_CONFIG: "Configuration file, where --config is not given.",
+  DEPTHWATT_ISA: "Forces an instruction set of the CPU backend: scalar, avx2, avx512 or neon. For tests.",
+  DEPTHWATT_SEED: "Seed of the random images in tests, to repeat a failure.",
+  DEPTHWATT_WRITE_GOLDEN: "Lets a test write its golden file anew instead of comparing with it.",
+  DEPTHWATT_TEST_ALLOCATIONS: "File through which a test counts the allocations of a child process.",
+  DEPTHWATT_DATA: "Folder of the research data that some tests read.",
+  DEPTHWATT_CUDA_ARCHS: "Architectures that build:cuda compiles for, such as 87.",
+  DEPTHWATT_CUDA_PLUGIN: "The CUDA plugin to load instead of searching for one.",
+};
+
+/** match.numDisparities -> DEPTHWATT_MATCH_NUM_DISPARITIES */
+export function variableOf(key: string): string {
+  return `DEPTHWATT_${key
+    .replace(/([a-z0-9])([A-Z])/g, "$1_$2")
+    .replaceAll(".", "_")
+    .toUpperCase()}`;
+}
+
+function unknownKey(key: string, origin: Origin, known: Iterable<string>): Problem {
+  const near = nearestName(key, known);
+  const text =
+    near === undefined ? "no setting has this name" : `no setting has this name; did you mean "${near}"?`;
+  return { key, origin, unknown: true, text };
+}
+
+/** A nested object, as files hold it. `folder`: what relative paths are relative to. */
+export function layerFromObject(value: unknown, origin: Origin, folder: string): Layer {
+  const layer: Layer = { entries: new Map(), problems: [] };
+  const visit = (node: unknown, schema: z.ZodObject, prefix: string) => {
+    if (node === undefined || node === null) return;
+    if (typeof node !== "object" || Array.isArray(node)) {
+      const text = `expected a group of settings, got ${foundWords(node)}`;
+      layer.problems.push({ key: prefix || "(whole file)", origin, unknown: false, text });
+      return;
+    }
+    for (const [name, child] of Object.entries(node)) {
+      const key = prefix === "" ? name : `${prefix}.${name}`;
+      // Names such as "constructor" exist on every object.
+      const childSchema = Object.hasOwn(schema.shape, name) ? schema.shape[name] : undefined;
+      if (childSchema === undefined) layer.problems.push(unknownKey(key, origin, SETTING_BY_KEY.keys()));
+      else if (childSchema instanceof z.ZodObject) visit(child, childSchema, key);
+      else {
+        const isPath = SETTING_BY_KEY.get(key)!.facts.isPath === true && typeof child === "string";
+        layer.entries.set(key, { value: isPath ? resolvePaths(child, folder) : child, origin });
+      }
+    }
+  };
+  visit(value, configSchema, "");
+  return layer;
+}
+
+function resolvePaths(paths: string, folder: string): string {
+  return paths
+    .split(",")
+    .map((path) => resolve(folder, path.trim()))
+    .join(",");
+}
+
+/** @throws DepthwattError CONFIG_UNREADABLE with file, line and column */
+export function readSettingsFile(path: string): unknown {
+  let text: string;
+  try {
+    text = readFileSync(path, "utf8");
+  } catch (cause) {
+    throw new DepthwattError("CONFIG_UNREADABLE", `cannot read ${path}: ${(cause as Error).message}`, {
+      cause,
+      context: { file: path },
+    });
+  }
+  const document = parseDocument(text, { prettyErrors: true });
+  const [error] = document.errors;
+  if (error) {
+    const [first] = error.linePos ?? [];
+    const where = first === undefined ? path : `${path}:${first.line}:${first.col}`;
+    const message = error.message.split(" at line")[0]!;
+    throw new DepthwattError("CONFIG_UNREADABLE", `${where}: expected YAML or JSON: ${message}`, {
+      cause: error,
+      context: { file: path, line: first?.line, column: first?.col },
+    });
+  }
+  try {
+    return document.toJS();
+  } catch (cause) {
+    // Aliases that multiply without end.
+    throw new DepthwattError(
+      "CONFIG_UNREADABLE",
+      `${path}: expected YAML or JSON: ${(cause as Error).message}`,
+      {
+        cause,
+        context: { file: path },
+      },
+    );
+  }
+}
+
+export function layerFromFile(path: string): Layer {
+  const origin: Origin = { kind: "file", name: path };
+  return layerFromObject(readSettingsFile(path), origin, dirname(resolve(path)));
+}
+
+/** Text to a value: as it stands where the setting takes text, else read as YAML does; empty unsets an optional one. */
+export function valueOfText({ schema }: Setting, text: string): SettingValue | undefined {
+  if (text === "" && schema.safeParse(undefined).success) return undefined;
+  if (schema.safeParse(text).success) return text;
+  try {
+    // "#x" is a comment to YAML, and nothing would be left of what was typed.
+    return (parse(text) as SettingValue | null) ?? text;
+  } catch {
+    return text;
+  }
+}
+
+export function layerFromEnvironment(environment: NodeJS.ProcessEnv): Layer {
+  const layer: Layer = { entries: new Map(), problems: [] };
+  const byVariable = new Map(SETTINGS.map((setting) => [variableOf(setting.key), setting]));
+  for (const [name, text] of Object.entries(environment)) {
+    if (!name.startsWith("DEPTHWATT_") || name in OTHER_VARIABLES || text === undefined) continue;
+    const setting = byVariable.get(name);
+    const origin: Origin = { kind: "environment", name };
+    if (setting) layer.entries.set(setting.key, { value: valueOfText(setting, text), origin });
+    else
+      layer.problems.push(unknownKey(name, origin, [...byVariable.keys(), ...Object.keys(OTHER_VARIABLES)]));
+  }
+  return layer;
+}
+
+/** `--set key=value`, in the order given: the last one wins. */
+export function layerFromAssignments(assignments: readonly string[]): Layer {
+  const layer: Layer = { entries: new Map(), problems: [] };
+  for (const assignment of assignments) {
+    const equals = assignment.indexOf("=");
+    if (equals < 1) {
+      throw new DepthwattError("USAGE", `--set: expected key=value, got ${JSON.stringify(assignment)}`, {
+        hint: "For example: --set match.paths=8",
+      });
+    }
+    const key = assignment.slice(0, equals).trim();
+    const setting = SETTING_BY_KEY.get(key);
+    const origin: Origin = { kind: "flag", name: "--set" };
+    if (setting)
+      layer.entries.set(key, { value: valueOfText(setting, assignment.slice(equals + 1).trim()), origin });
+    else layer.problems.push(unknownKey(key, origin, SETTING_BY_KEY.keys()));
+  }
+  return layer;
+}
+
+/** What a flag of a command says about a setting. */
+export interface FlagValue {
+  /** As the user typed it, such as "--algorithm". */
+  flag: string;
+  value: string | number | boolean | undefined;
+}
+
+/** Flags by the setting they stand for; those not given (undefined) are left out. */
+export function layerFromFlags(flags: Readonly<Record<string, FlagValue>>): Layer {
+  const layer: Layer = { entries: new Map(), problems: [] };
+  for (const [key, { flag, value }] of Object.entries(flags)) {
+    if (value === undefined) continue;
+    const setting = SETTING_BY_KEY.get(key);
+    if (!setting) throw new DepthwattError("INTERNAL", `${flag} names a setting that does not exist: ${key}`);
+    const typed = typeof value === "string" ? valueOfText(setting, value) : value;
+    layer.entries.set(key, { value: typed, origin: { kind: "flag", name: flag } });
+  }
+  return layer;
+}
+
+/** A value against its setting's type and range. */
+export function checkValue(setting: Setting, value: unknown, origin: Origin): Problem | undefined {
+  if (setting.schema.safeParse(value).success) return undefined;
+  const text = `expected ${expectedWords(setting)}, got ${foundWords(value)}`;
+  return { key: setting.key, origin, unknown: false, text };
+}

@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: Apache-2.0
+// Defaults < board config < file < environment < flags: one configuration, and where each of its values came from.
+import { DepthwattError } from "../../base/index.js";
+import { type BoardChoice, type BoardPlaces, chooseBoard } from "./board.js";
+import {
+  checkValue,
+  type FlagValue,
+  type Layer,
+  layerFromAssignments,
+  layerFromEnvironment,
+  layerFromFile,
+  layerFromFlags,
+  type Origin,
+  type Problem,
+} from "./layers.js";
+import { brokenRules } from "./rules.js";
+import { type Config, SETTING_BY_KEY, SETTINGS } from "./schema.js";
+
+export interface ConfigRequest {
+  /** Configuration file; else the variable DEPTHWATT_CONFIG, else none. */
+  file?: string | undefined;
+  /** `--set key=value`, in order. */
+  set?: readonly string[] | undefined;
+  /** Other flags of a command, by the setting they stand for; undefined values count as not given. */
+  flags?: Readonly<Record<string, FlagValue>> | undefined;
+  /** Default: process.env. */
+  environment?: NodeJS.ProcessEnv | undefined;
+  /** For tests: where board configs and the device tree lie. */
+  boards?: BoardPlaces | undefined;
+}
+
+export interface LoadedConfig {
+  config: Config;
+  /** By dotted key, for every setting. */
+  origins: ReadonlyMap<string, Origin>;
+  board: BoardChoice;
+}
+
+const DEFAULT_ORIGIN: Origin = { kind: "default", name: "" };
+
+function defaults(): Layer {
+  const layer: Layer = { entries: new Map(), problems: [] };
+  for (const { key, facts } of SETTINGS) {
+    const value = typeof facts.default === "function" ? facts.default() : facts.default;
+    layer.entries.set(key, { value, origin: DEFAULT_ORIGIN });
+  }
+  return layer;
+}
+
+/** Where a value came from, as a person says it: "from --set", "from depthwatt.yaml", "default". */
+export function originWords({ kind, name }: Origin): string {
+  return kind === "default" ? "default" : `from ${name}`;
+}
+
+function nest(values: ReadonlyMap<string, unknown>): Config {
+  const config: Record<string, unknown> = {};
+  for (const [key, value] of values) {
+    const parts = key.split(".");
+    const last = parts.pop()!;
+    let group = config;
+    for (const part of parts) {
+      group[part] ??= {};
+      group = group[part] as Record<string, unknown>;
+    }
+    if (value !== undefined) group[last] = value;
+  }
+  return config as Config;
+}
+
+function raise(problems: readonly Problem[]): never {
+  const lines = problems.map(({ key, origin, text }) => {
+    const where = key === origin.name ? key : `${key} (${originWords(origin)})`;
+    return `${where}: ${text}`;
+  });
+  const message =
+    lines.length === 1 ? lines[0]! : `${lines.length} settings are wrong:\n  ${lines.join("\n  ")}`;
+  const code = problems.every((problem) => problem.unknown) ? "CONFIG_UNKNOWN_KEY" : "CONFIG_INVALID";
+  const explainable = problems.find(({ key, unknown }) => !unknown && SETTING_BY_KEY.has(key));
+  const hint = explainable && {
+    hint: `Run 'depthwatt config explain ${explainable.key}' for what it accepts.`,
+  };
+  throw new DepthwattError(code, message, { ...hint, context: { problems } });
+}
+
+/**
+ * Reads, merges and checks every source of settings.
+ * @throws DepthwattError CONFIG_UNREADABLE (a file), USAGE (a malformed --set), CONFIG_UNKNOWN_KEY or CONFIG_INVALID with
+ *   every problem at once, in `context.problems` too
+ */
+export function loadConfig(request: ConfigRequest = {}): LoadedConfig {
+  const environment = request.environment ?? process.env;
+  const file = request.file ?? (environment.DEPTHWATT_CONFIG || undefined);
+  const above = [
+    ...(file === undefined ? [] : [layerFromFile(file)]),
+    layerFromEnvironment(environment),
+    layerFromFlags(request.flags ?? {}),
+    layerFromAssignments(request.set ?? []),
+  ];
+  const base = defaults();
+  const boardSetting = [base, ...above]
+    .map((layer) => layer.entries.get("board")?.value)
+    .findLast((value) => value);
+  const board = chooseBoard(String(boardSetting), request.boards);
+  const layers = [base, board.layer, ...above];
+
+  const problems = layers.flatMap((layer) => layer.problems);
+  const values = new Map<string, unknown>();
+  const origins = new Map<string, Origin>();
+  for (const layer of layers) {
+    for (const [key, { value, origin }] of layer.entries) {
+      const problem = checkValue(SETTING_BY_KEY.get(key)!, value, origin);
+      if (problem) problems.push(problem);
+      values.set(key, value);
+      origins.set(key, origin);
+    }
+  }
+  if (problems.length > 0) raise(problems);
+  const config = nest(values);
+  for (const { keys, text } of brokenRules(config)) {
+    // The last one given is the one to blame, so a default is never named as the culprit beside a flag.
+    problems.push({ key: keys[0], origin: blame(keys, origins), unknown: false, text });
+  }
+  if (problems.length > 0) raise(problems);
+  return { config, origins, board };
+}
+
+const RANK = ["default", "board", "file", "environment", "flag"];
+
+function blame(keys: readonly string[], origins: ReadonlyMap<string, Origin>): Origin {
+  const involved = keys.map((key) => origins.get(key)!);
+  return involved.reduce((worst, origin) =>
+    RANK.indexOf(origin.kind) > RANK.indexOf(worst.kind) ? origin : worst,
+  );
+}

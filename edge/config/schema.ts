@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+// The one definition of every setting: types, defaults, ranges, JSON Schema and the reference page all come from here.
+import { hostname } from "node:os";
+import { z } from "zod";
+import { engineSection, matchSection, refineSection } from "./schema-engine.js";
+import { calibrationSection, sourceSection } from "./schema-input.js";
+import {
+  PATTERN_WORDS as OUTPUT_PATTERNS,
+  logSection,
+  powerSection,
+  publishSection,
+} from "./schema-output.js";
+import { listSettings, section, setting } from "./setting.js";
+
+// Control characters would reach the terminals of those who list devices; MQTT forbids or discourages them.
+const TOPIC_LEVEL = /^[^+#/\s\p{Cc}$][^+#/\s\p{Cc}]*$/u;
+const TOPIC_PREFIX = /^[^+#/\s\p{Cc}$][^+#/\s\p{Cc}]*(\/[^+#/\s\p{Cc}]+)*$/u;
+
+export const PATTERN_WORDS: Record<string, string> = {
+  ...OUTPUT_PATTERNS,
+  [TOPIC_LEVEL.source]: "one MQTT topic level (no +, #, / or blank, and no $ in front)",
+  [TOPIC_PREFIX.source]: "MQTT topic levels joined by / (no +, # or blank, and no $ in front)",
+};
+
+/** The default of `device`: the host name, with what a topic level cannot hold replaced by a hyphen. */
+function defaultDevice(): string {
+  return hostname().replace(/[+#/\s\p{Cc}$]/gu, "-") || "device";
+}
+
+export const configSchema = section("All settings of depthwatt.", {
+  device: setting(z.string().max(128).regex(TOPIC_LEVEL), {
+    default: defaultDevice,
+    description: "Name of this device in its topics; by default the host name.",
+  }),
+  base: setting(z.string().max(256).regex(TOPIC_PREFIX), {
+    default: "depthwatt",
+    description: "What every topic begins with: BASE/DEVICE/depth.",
+  }),
+  board: setting(z.string().min(1), {
+    default: "auto",
+    description:
+      "Board config whose settings apply below yours: a name in board-configs/, a file, auto or none.",
+  }),
+  source: sourceSection,
+  calibration: calibrationSection,
+  match: matchSection,
+  refine: refineSection,
+  engine: engineSection,
+  publish: publishSection,
+  power: powerSection,
+  log: logSection,
+});
+
+/** zod says `key?: T | undefined`; a loaded configuration leaves out what has no value. */
+type Exact<T> = { [Key in keyof T]: T[Key] extends object ? Exact<T[Key]> : Exclude<T[Key], undefined> };
+
+export type Config = Exact<z.infer<typeof configSchema>>;
+
+export const SETTINGS = listSettings(configSchema);
+export const SETTING_BY_KEY = new Map(SETTINGS.map((item) => [item.key, item]));
+
+/** The schema for editors and for others' checks (JSON Schema 2020-12); nothing is required, since all has a default. */
+export function jsonSchema(): Record<string, unknown> {
+  const schema = z.toJSONSchema(configSchema, {
+    override: ({ jsonSchema }) => {
+      delete jsonSchema.required;
+      delete jsonSchema.isPath;
+      if (typeof jsonSchema.default === "function") delete jsonSchema.default;
+    },
+  });
+  return { ...schema, title: "depthwatt configuration" };
+}

@@ -1,0 +1,187 @@
+// SPDX-License-Identifier: Apache-2.0
+// Subscribes to depthwatt's topics and hands out checked frames. For Node and browsers.
+import type { MqttClient } from "mqtt";
+import { DepthwattError, isDepthwattError } from "../../base/index.js";
+import { BrokerConnection, uniqueClientId } from "../publish/connection.js";
+import { STREAM_CODES, type StreamName } from "../publish/frame-format.js";
+import { type FrameHeader, parseFrame } from "../publish/payload.js";
+import type { BrokerStatus } from "../publish/publisher-types.js";
+import { checkBaseTopic, checkDeviceName, splitTopic } from "../publish/topics.js";
+import { Continuity } from "./continuity.js";
+import { type Counts, decodeBody, toValues } from "./decode.js";
+import { Emitter } from "./emitter.js";
+import { latencyMsOf } from "./latency.js";
+
+export interface ConsumerOptions {
+  /** Default "depthwatt". */
+  base?: string;
+  /** Default: every device below the base topic. */
+  device?: string;
+  /** Default ["depth"]. */
+  streams?: readonly StreamName[];
+  username?: string;
+  password?: string;
+  /** PEM texts; Node only, browsers bring their own authorities. */
+  ca?: Uint8Array;
+  cert?: Uint8Array;
+  key?: Uint8Array;
+  protocolVersion?: "auto" | 4 | 5;
+}
+
+/** One frame whose header and CRC were found right; its body is unpacked when asked for. */
+export interface ReceivedFrame {
+  device: string;
+  stream: StreamName;
+  header: FrameHeader;
+  /** Packed body, a view of the message. */
+  body: Uint8Array;
+  messageBytes: number;
+  /** From capture to now; undefined where the clocks cannot be compared. */
+  latencyMs: number | undefined;
+  /** Frames of this stream lost just before this one. */
+  missingBefore: number;
+  /** Counts as they travel. @throws DepthwattError PAYLOAD_INVALID */
+  counts(): Counts;
+  /** Metres or pixels, NaN = no value. @throws DepthwattError PAYLOAD_INVALID */
+  values(): Float32Array;
+}
+
+export interface ConsumerEvents {
+  frame: ReceivedFrame;
+  /** A message on a stream's topic that is no frame; `crc` where it was damaged on its way. */
+  invalid: { device: string; stream: StreamName; crc: boolean; error: DepthwattError };
+  state: { device: string; state: string; reason: string };
+  info: { device: string; info: unknown };
+  cameraInfo: { device: string; cameraInfo: unknown };
+  metrics: { device: string; metrics: unknown };
+  status: BrokerStatus;
+}
+
+/** Leaves of JSON messages, and the event each becomes. */
+const DOCUMENTS = { state: "state", info: "info", camera_info: "cameraInfo", metrics: "metrics" } as const;
+
+export class Consumer extends Emitter<ConsumerEvents> {
+  /** Outcome of the first attempt to connect; never rejects. Later attempts go on by themselves. */
+  readonly firstAttempt: Promise<BrokerStatus>;
+  private readonly base: string;
+  private readonly filters: string[];
+  private readonly continuity = new Map<string, Continuity>();
+  private readonly connection: BrokerConnection | undefined;
+  private readonly given: MqttClient | undefined;
+  private readonly receive = (topic: string, payload: Uint8Array) => this.take(topic, payload);
+  private readonly resubscribe = () => void this.given?.subscribe(this.filters);
+
+  /** @throws DepthwattError CONFIG_INVALID for a base or device that is no topic */
+  constructor(broker: string | MqttClient, options: ConsumerOptions = {}) {
+    super();
+    const {
+      base = "depthwatt",
+      device,
+      streams = ["depth"],
+      protocolVersion = "auto",
+      ...credentials
+    } = options;
+    checkBaseTopic(base);
+    if (device !== undefined) checkDeviceName(device);
+    this.base = base;
+    const leaves = [...streams, ...Object.keys(DOCUMENTS)];
+    this.filters = leaves.map((leaf) => `${base}/${device ?? "+"}/${leaf}`);
+    if (typeof broker === "string") {
+      const clientId = uniqueClientId("depthwatt-consumer");
+      this.connection = new BrokerConnection(
+        { url: broker, protocolVersion, clientId, ...credentials },
+        {
+          onUp: (client) => {
+            client.on("message", this.receive);
+            client.subscribe(this.filters);
+          },
+          onDown: () => {},
+          onStatus: (status) => this.emit("status", status),
+        },
+      );
+      this.firstAttempt = this.connection.firstAttempt;
+    } else {
+      this.given = broker;
+      broker.on("message", this.receive);
+      broker.on("connect", this.resubscribe);
+      if (broker.connected) this.resubscribe();
+      this.firstAttempt = Promise.resolve({ connected: broker.connected, reason: "a client that was given" });
+    }
+  }
+
+  private take(topic: string, payload: Uint8Array): void {
+    const place = splitTopic(this.base, topic);
+    if (place === undefined) return;
+    const { device, leaf } = place;
+    if (Object.hasOwn(STREAM_CODES, leaf)) this.takeFrame(device, leaf as StreamName, payload);
+    else if (Object.hasOwn(DOCUMENTS, leaf))
+      this.takeDocument(device, leaf as keyof typeof DOCUMENTS, payload);
+  }
+
+  private takeFrame(device: string, stream: StreamName, payload: Uint8Array): void {
+    try {
+      const { header, body } = parseFrame(payload);
+      const place = `${device}/${stream}`;
+      const continuity = this.continuity.get(place) ?? new Continuity();
+      this.continuity.set(place, continuity);
+      const counts = () => decodeBody(header, body);
+      this.emit("frame", {
+        device,
+        stream,
+        header,
+        body,
+        messageBytes: payload.length,
+        latencyMs: latencyMsOf(header),
+        missingBefore: continuity.missingBefore(header),
+        counts,
+        values: () => toValues(header, counts()),
+      });
+    } catch (error) {
+      if (!isDepthwattError(error) || error.code !== "PAYLOAD_INVALID") throw error;
+      this.emit("invalid", { device, stream, crc: error.context.field === "crc32", error });
+    }
+  }
+
+  private takeDocument(device: string, leaf: keyof typeof DOCUMENTS, payload: Uint8Array): void {
+    let document: unknown;
+    try {
+      document = JSON.parse(new TextDecoder().decode(payload));
+    } catch {
+      // Not ours, or an empty message that clears a retained one.
+      return;
+    }
+    if (leaf === "state") {
+      const { state, reason } = Object(document) as { state?: unknown; reason?: unknown };
+      this.emit("state", { device, state: String(state), reason: String(reason ?? "") });
+    } else if (leaf === "info") this.emit("info", { device, info: document });
+    else if (leaf === "camera_info") this.emit("cameraInfo", { device, cameraInfo: document });
+    else this.emit("metrics", { device, metrics: document });
+  }
+
+  /** Ends the subscription; a client that was given stays connected. */
+  async close(): Promise<void> {
+    if (this.given !== undefined) {
+      this.given.removeListener("message", this.receive);
+      this.given.removeListener("connect", this.resubscribe);
+      if (this.given.connected) await this.given.unsubscribeAsync(this.filters);
+    }
+    await this.connection?.end(500);
+  }
+}
+
+/**
+ * Connects and subscribes.
+ * @param broker a URL (mqtt, mqtts, ws, wss; browsers: ws, wss), or a connected client of the mqtt package
+ */
+export function connectConsumer(broker: string | MqttClient, options: ConsumerOptions = {}): Consumer {
+  if (typeof broker === "string" && !/^(mqtts?|wss?):\/\//.test(broker)) {
+    throw new DepthwattError(
+      "CONFIG_INVALID",
+      `expected a mqtt, mqtts, ws or wss URL, got ${JSON.stringify(broker)}`,
+      {
+        hint: "Write a URL such as mqtt://broker.local:1883.",
+      },
+    );
+  }
+  return new Consumer(broker, options);
+}

@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+// From a packed body to counts, and from counts to metres or pixels.
+import { decode as decodePng } from "fast-png";
+import { DepthwattError } from "../../base/index.js";
+import { COMPRESSED_DEPTH_HEADER_BYTES, ELEMENT_BYTES } from "../publish/frame-format.js";
+import type { FrameHeader } from "../publish/payload.js";
+import { decodeRvl } from "../publish/rvl.js";
+
+/** Counts as they travel, [height][width]: u8, u16 or f32 as the header's `element` says. */
+export type Counts = Uint8Array | Uint16Array | Float32Array;
+
+function refuse(expected: string, found: string, cause?: unknown): never {
+  throw new DepthwattError("PAYLOAD_INVALID", `frame body: expected ${expected}, found ${found}`, {
+    cause,
+    context: { field: "body", expected, found },
+  });
+}
+
+function makeCounts({ element, width, height }: FrameHeader): Counts {
+  if (element === "u8") return new Uint8Array(width * height);
+  return element === "u16" ? new Uint16Array(width * height) : new Float32Array(width * height);
+}
+
+// Before anything is unpacked: a few bytes of PNG can claim gigabytes. Signature, chunk length and name, then the size.
+function checkPngSize({ width, height }: FrameHeader, body: Uint8Array, expected: string): void {
+  if (body.length < 24) refuse(expected, `${body.length} bytes`);
+  const view = new DataView(body.buffer, body.byteOffset, body.byteLength);
+  const [columns, rows] = [view.getUint32(16), view.getUint32(20)];
+  if (columns !== width || rows !== height) refuse(expected, `${columns} x ${rows}`);
+}
+
+function fromPng(header: FrameHeader, body: Uint8Array): Counts {
+  const { width, height, element } = header;
+  const depth = 8 * ELEMENT_BYTES[element];
+  const expected = `a grey PNG of ${width} x ${height}, ${depth} bit`;
+  checkPngSize(header, body, expected);
+  let png: ReturnType<typeof decodePng>;
+  try {
+    png = decodePng(body);
+  } catch (cause) {
+    return refuse("a PNG file", cause instanceof Error ? cause.message : String(cause), cause);
+  }
+  if (png.width !== width || png.height !== height || png.depth !== depth || png.channels !== 1) {
+    refuse(expected, `${png.width} x ${png.height}, ${png.depth} bit, ${png.channels} channels`);
+  }
+  return png.data instanceof Uint8ClampedArray ? new Uint8Array(png.data) : png.data;
+}
+
+function checkCompressedDepth({ width, height }: FrameHeader, body: Uint8Array): void {
+  if (body.length < COMPRESSED_DEPTH_HEADER_BYTES) {
+    refuse(`${COMPRESSED_DEPTH_HEADER_BYTES} bytes of compressedDepth header`, `${body.length} bytes`);
+  }
+  const view = new DataView(body.buffer, body.byteOffset, body.byteLength);
+  const [columns, rows] = [view.getUint32(12, true), view.getUint32(16, true)];
+  if (columns !== width || rows !== height)
+    refuse(`${width} x ${height} as in the header`, `${columns} x ${rows}`);
+}
+
+/**
+ * Unpacks a body; always a new array, aligned whatever the message's address.
+ * @throws DepthwattError PAYLOAD_INVALID; a `jpeg` body is refused: it is a whole JPEG file, for any image library
+ */
+export function decodeBody(header: FrameHeader, body: Uint8Array): Counts {
+  if (header.encoding === "jpeg")
+    refuse("raw, rvl, png or compressedDepth", "jpeg: use the body as an image file");
+  if (header.encoding === "png") return fromPng(header, body);
+  const counts = makeCounts(header);
+  if (header.encoding === "raw") {
+    // parseFrame has checked the length. Little-endian, as every host that Node or a browser runs on.
+    new Uint8Array(counts.buffer).set(body);
+    return counts;
+  }
+  if (!(counts instanceof Uint16Array)) return refuse("16-bit counts", header.element);
+  if (header.encoding === "compressedDepth") {
+    checkCompressedDepth(header, body);
+    decodeRvl(body.subarray(COMPRESSED_DEPTH_HEADER_BYTES), counts);
+  } else decodeRvl(body, counts);
+  return counts;
+}
+
+/** Metres, pixels or plain values as the header's quantity says; NaN where there is no value. */
+export function toValues(header: FrameHeader, counts: Counts): Float32Array {
+  const { unitScale, valueOffset, invalidRule } = header;
+  const values = new Float32Array(counts.length);
+  for (let i = 0; i < counts.length; i++) {
+    const count = counts[i]!;
+    values[i] = invalidRule === "zero" && count === 0 ? Number.NaN : count * unitScale + valueOffset;
+  }
+  return values;
+}

@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0
+// depthwatt/consumer: subscribe to a depth stream in Node or in a browser.
+//
+//   import { connectConsumer } from "depthwatt/consumer";
+//   const consumer = connectConsumer("mqtt://127.0.0.1:1883");
+//   consumer.on("frame", (frame) => console.log(frame.header.frameNumber, frame.values()));
+export { DepthwattError, type ErrorCode } from "../../base/index.js";
+export * from "../publish/frame-format.js";
+export { type FrameHeader, type ParsedFrame, parseFrame } from "../publish/payload.js";
+export type { BrokerStatus } from "../publish/publisher-types.js";
+export { decodeRvl } from "../publish/rvl.js";
+export {
+  Consumer,
+  type ConsumerEvents,
+  type ConsumerOptions,
+  connectConsumer,
+  type ReceivedFrame,
+} from "./consumer.js";
+export { type Counts, decodeBody, toValues } from "./decode.js";
+export { type ConsumerSummary, StreamStatistics, type Unknown } from "./statistics.js";

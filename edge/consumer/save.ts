@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: Apache-2.0
+// Writes received frames to a folder: a picture and, beside it, everything the header said, as JSON. Node only.
+import { mkdir, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { DepthwattError } from "../../base/index.js";
+import { encodePfm, encodePng } from "../../camera/index.js";
+import { ELEMENT_BYTES } from "../publish/frame-format.js";
+import type { ReceivedFrame } from "./consumer.js";
+
+/** auto: PNG for whole millimetres and 8-bit images, PFM (+inf = no value) for disparities and floats. */
+export const SAVE_FORMATS = ["auto", "png", "pfm", "raw"] as const;
+export type SaveFormat = (typeof SAVE_FORMATS)[number];
+
+/** Unpacked bytes being written at once; more would pile up in memory where the disk is slower than the stream. */
+const MAX_WRITING_BYTES = 64 << 20;
+
+interface Picture {
+  ending: string;
+  bytes: Uint8Array;
+  /** What one count or sample of the file means. */
+  meaning: string;
+}
+
+async function pictureOf(frame: ReceivedFrame, format: SaveFormat): Promise<Picture> {
+  const { header, body } = frame;
+  const { width, height, element, stream } = header;
+  const scaled = `${header.quantity} = count * ${header.unitScale} + ${header.valueOffset}`;
+  if (header.encoding === "jpeg") return { ending: "jpg", bytes: body, meaning: "grey values" };
+  const whole = stream !== "disparity" && element !== "f32";
+  const chosen = format === "auto" ? (whole ? "png" : "pfm") : format;
+  if (chosen === "pfm") {
+    const data = frame.values().map((value) => (Number.isNaN(value) ? Number.POSITIVE_INFINITY : value));
+    return {
+      ending: "pfm",
+      bytes: encodePfm({ data, width, height }),
+      meaning: `${header.quantity}, +inf = none`,
+    };
+  }
+  const counts = frame.counts();
+  if (chosen === "png" && !(counts instanceof Float32Array)) {
+    return { ending: "png", bytes: await encodePng({ data: counts, width, height }), meaning: scaled };
+  }
+  if (chosen === "png") {
+    throw new DepthwattError(
+      "IMAGE_UNSUPPORTED",
+      `expected 8 or 16 bit counts for a PNG, ${stream} is ${element}`,
+      {
+        hint: "Use '--format pfm' or '--format raw'.",
+      },
+    );
+  }
+  const bytes = new Uint8Array(counts.buffer, counts.byteOffset, counts.byteLength);
+  return { ending: "raw", bytes, meaning: `${element} little-endian, [height][width], ${scaled}` };
+}
+
+export class FrameSaver {
+  saved = 0;
+  /** Frames that came while too much was being written. */
+  skipped = 0;
+  private writing = 0;
+  private failure: unknown;
+  private idle: () => void = () => {};
+
+  private constructor(
+    private readonly folder: string,
+    private readonly format: SaveFormat,
+  ) {}
+
+  /** @throws DepthwattError OUTPUT_UNWRITABLE */
+  static async open(folder: string, format: SaveFormat): Promise<FrameSaver> {
+    try {
+      await mkdir(folder, { recursive: true });
+    } catch (cause) {
+      throw unwritable(folder, cause);
+    }
+    return new FrameSaver(folder, format);
+  }
+
+  /** Starts writing; a failure shows in finish(). */
+  save(frame: ReceivedFrame): void {
+    if (this.failure !== undefined) return;
+    const { width, height, element } = frame.header;
+    const bytes = width * height * ELEMENT_BYTES[element];
+    // A frame larger than the bound is written alone.
+    if (this.writing > 0 && this.writing + bytes > MAX_WRITING_BYTES) {
+      this.skipped++;
+      return;
+    }
+    this.writing += bytes;
+    this.write(frame)
+      .then(() => {
+        this.saved++;
+      })
+      .catch((error: unknown) => {
+        this.failure ??= error;
+      })
+      .finally(() => {
+        this.writing -= bytes;
+        if (this.writing === 0) this.idle();
+      });
+  }
+
+  private async write(frame: ReceivedFrame): Promise<void> {
+    const number = String(frame.header.frameNumber).padStart(6, "0");
+    const name = join(this.folder, `${frame.device}-${frame.stream}-${number}`);
+    const { ending, bytes, meaning } = await pictureOf(frame, this.format);
+    const metadata = { file: `${name}.${ending}`, meaning, device: frame.device, ...frame.header };
+    const text = JSON.stringify(
+      metadata,
+      (_, item) => (typeof item === "bigint" ? item.toString() : item),
+      2,
+    );
+    try {
+      await writeFile(`${name}.${ending}`, bytes);
+      await writeFile(`${name}.json`, `${text}\n`);
+    } catch (cause) {
+      throw unwritable(name, cause);
+    }
+  }
+
+  get failed(): boolean {
+    return this.failure !== undefined;
+  }
+
+  /** Waits for what is being written. @throws DepthwattError OUTPUT_UNWRITABLE, IMAGE_UNSUPPORTED, PAYLOAD_INVALID */
+  async finish(): Promise<void> {
+    if (this.writing > 0) {
+      await new Promise<void>((resolve) => {
+        this.idle = resolve;
+      });
+    }
+    if (this.failure !== undefined) throw this.failure;
+  }
+}
+
+function unwritable(path: string, cause: unknown): DepthwattError {
+  return new DepthwattError("OUTPUT_UNWRITABLE", `cannot write ${path}: ${(cause as Error).message}`, {
+    cause,
+    context: { file: path },
+  });
+}

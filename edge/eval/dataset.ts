@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: Apache-2.0
+// A data set on disk: DIR/dataset.json, and the pictures, ground truth and masks of its scenes.
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { z } from "zod";
+import { DepthwattError } from "../../base/index.js";
+import { type FloatImage, type GreyImage, readDisparity, readGreyImage } from "../../camera/index.js";
+
+const sceneSchema = z.looseObject({
+  name: z.string().min(1),
+  left: z.string().min(1),
+  right: z.string().min(1),
+  groundTruth: z.looseObject({
+    path: z.string().min(1),
+    /** disparity = stored value / scale. */
+    scale: z.number().positive(),
+    /** The stored value that means none; "inf": whatever is not finite. */
+    invalid: z.union([z.number(), z.literal("inf")]),
+  }),
+  masks: z.record(z.string(), z.string()).optional(),
+  numDisparities: z.int().min(1).max(512),
+  badThresholdPx: z.number().positive().optional(),
+});
+const datasetSchema = z.looseObject({ name: z.string().optional(), scenes: z.array(sceneSchema).min(1) });
+
+/** One scene as dataset.json lists it, with its folder. */
+export type SceneEntry = z.infer<typeof sceneSchema> & { folder: string };
+
+export interface Scene {
+  name: string;
+  /** Grey u8, [height][width]. */
+  left: Uint8Array;
+  right: Uint8Array;
+  width: number;
+  height: number;
+  /** Left disparities in pixels, [height][width]; +Infinity where there is none. */
+  truth: Float32Array;
+  /** By name, [height][width]: pixels to evaluate. */
+  masks: ReadonlyMap<string, Uint8Array>;
+  numDisparities: number;
+  badThresholdPx: number;
+}
+
+/** The value of a mask's pixel that is evaluated; others mean near, outside or occluded, depending on the set. */
+const EVALUATED = 255;
+const DEFAULT_THRESHOLD_PX = 1;
+
+/**
+ * Reads folder/dataset.json.
+ * @throws DepthwattError DATASET_INVALID naming the file, and the key where there is one
+ */
+export async function readDataset(folder: string): Promise<SceneEntry[]> {
+  const file = join(folder, "dataset.json");
+  let content: unknown;
+  try {
+    content = JSON.parse(await readFile(file, "utf8"));
+  } catch (cause) {
+    const found = cause instanceof SyntaxError ? `no JSON: ${cause.message}` : (cause as Error).message;
+    throw new DepthwattError("DATASET_INVALID", `expected a data set at ${file}, found ${found}`, {
+      cause,
+      context: { file },
+    });
+  }
+  const parsed = datasetSchema.safeParse(content);
+  if (!parsed.success) {
+    const issue = parsed.error.issues[0]!;
+    const key = issue.path.join(".") || "the whole file";
+    throw new DepthwattError("DATASET_INVALID", `${file}: ${key}: ${issue.message}`, {
+      context: { file, key },
+    });
+  }
+  return parsed.data.scenes.map((scene) => ({ ...scene, folder }));
+}
+
+/** 16-bit pictures keep their upper byte: the engine's test input is 8 bit. */
+function toEightBit({ data }: GreyImage): Uint8Array {
+  return data instanceof Uint8Array ? data : Uint8Array.from(data, (value) => value >> 8);
+}
+
+function sameSize(file: string, image: GreyImage | FloatImage, expected: GreyImage): void {
+  if (image.width === expected.width && image.height === expected.height) return;
+  throw new DepthwattError(
+    "IMAGE_SIZE_MISMATCH",
+    `${file}: expected ${expected.width} x ${expected.height} as its scene's left image, found ${image.width} x ${image.height}`,
+    { context: { file } },
+  );
+}
+
+/** Reads the files of one scene. @throws DepthwattError SOURCE_UNREADABLE, IMAGE_UNSUPPORTED, IMAGE_SIZE_MISMATCH */
+export async function readScene(entry: SceneEntry): Promise<Scene> {
+  const path = (name: string) => join(entry.folder, name);
+  const left = await readGreyImage(path(entry.left));
+  const right = await readGreyImage(path(entry.right));
+  sameSize(path(entry.right), right, left);
+  const { path: truthPath, scale, invalid } = entry.groundTruth;
+  const truth = await readDisparity(path(truthPath), { scale, invalid });
+  sameSize(path(truthPath), truth, left);
+  const masks = new Map<string, Uint8Array>();
+  for (const [name, file] of Object.entries(entry.masks ?? {})) {
+    const mask = await readGreyImage(path(file));
+    sameSize(path(file), mask, left);
+    masks.set(
+      name,
+      Uint8Array.from(mask.data, (value) => (value === EVALUATED ? 1 : 0)),
+    );
+  }
+  return {
+    name: entry.name,
+    left: toEightBit(left),
+    right: toEightBit(right),
+    width: left.width,
+    height: left.height,
+    truth: truth.data,
+    masks,
+    numDisparities: entry.numDisparities,
+    badThresholdPx: entry.badThresholdPx ?? DEFAULT_THRESHOLD_PX,
+  };
+}

@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+// Matches one scene at a time with the engine, configured as `depthwatt run` would configure it.
+import type { EngineOptions, NativeEngine } from "../../cuda/index.js";
+import type { Config } from "../config/index.js";
+import { forcedInstructionSet, matchParameters, refineParameters } from "../pipeline/parameters.js";
+import type { Scene } from "./dataset.js";
+import type { Matched, MatchScene } from "./evaluate.js";
+
+const SMALLEST_SEARCH = 8;
+
+export interface EngineMatcherOptions {
+  config: Config;
+  /** False: each scene's own number of disparities replaces match.numDisparities. */
+  fixedNumDisparities: boolean;
+  /** Timed frames per scene; the time is their median. One more runs first and is not timed. */
+  frames: number;
+  createEngine: (options: EngineOptions) => NativeEngine;
+}
+
+/** The engine's options for one pair of rectified grey images of this size. */
+export function engineOptionsFor(
+  config: Config,
+  width: number,
+  height: number,
+  numDisparities: number,
+): EngineOptions {
+  const { match, refine, engine } = config;
+  return {
+    inputWidth: width,
+    inputHeight: height,
+    width,
+    height,
+    leftFormat: "GREY",
+    rightFormat: "GREY",
+    leftStrideBytes: width,
+    rightStrideBytes: width,
+    match: { ...matchParameters(match), numDisparities },
+    refine: refineParameters(refine),
+    backend: engine.backend,
+    threads: engine.threads,
+    slots: 2,
+    ...forcedInstructionSet(),
+  };
+}
+
+function submit(engine: NativeEngine, scene: Scene): Promise<void> {
+  return new Promise((resolve, reject) => {
+    engine.submit(0, scene.left, scene.right, (error) => (error ? reject(error) : resolve()));
+  });
+}
+
+const median = (values: number[]) => values.sort((a, b) => a - b)[values.length >> 1]!;
+
+/** A matcher that opens an engine per scene, so that each has its own size, and closes it again. */
+export function engineMatcher(options: EngineMatcherOptions): MatchScene {
+  return async (scene): Promise<Matched> => {
+    const { config, fixedNumDisparities, frames } = options;
+    const numDisparities = fixedNumDisparities
+      ? config.match.numDisparities
+      : Math.max(SMALLEST_SEARCH, scene.numDisparities);
+    const engine = options.createEngine(engineOptionsFor(config, scene.width, scene.height, numDisparities));
+    try {
+      const times: number[] = [];
+      for (let frame = 0; frame <= frames; ++frame) {
+        const started = performance.now();
+        await submit(engine, scene);
+        if (frame > 0) times.push(performance.now() - started);
+      }
+      const disparityQ4 = engine.slots[0]!.disparityQ4.slice();
+      return { disparityQ4, milliseconds: median(times), numDisparities };
+    } finally {
+      engine.close();
+    }
+  };
+}

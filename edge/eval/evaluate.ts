@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+// Evaluates one configuration on scenes: match each, score it mask by mask, average.
+import type { Scene } from "./dataset.js";
+import { meanScores, middleburyV2Mean, type Score, scoreScene } from "./score.js";
+
+export interface SceneResult {
+  name: string;
+  /** "valid" (every pixel with a ground truth), then the scene's own masks. */
+  masks: Record<string, Score>;
+  /** Median time of one frame from submission to result, milliseconds. */
+  milliseconds: number;
+  thresholdPx: number;
+  width: number;
+  height: number;
+  numDisparities: number;
+}
+
+export interface Evaluation {
+  scenes: SceneResult[];
+  mean: {
+    masks: Record<string, Score>;
+    milliseconds: number;
+    /** Mean of nonocc, all and disc over the scenes that have all three; null where none has. */
+    middleburyV2BadPercent: number | null;
+  };
+}
+
+/** What a matcher gives back for one scene. */
+export interface Matched {
+  /** 1/16 px, -32768 = none, [height][width]. */
+  disparityQ4: Int16Array;
+  milliseconds: number;
+  numDisparities: number;
+}
+
+export type MatchScene = (scene: Scene) => Promise<Matched>;
+
+/** @param thresholdPx instead of each scene's own */
+export async function evaluate(
+  scenes: readonly Scene[],
+  match: MatchScene,
+  thresholdPx?: number,
+): Promise<Evaluation> {
+  const results: SceneResult[] = [];
+  for (const scene of scenes) {
+    const { disparityQ4, milliseconds, numDisparities } = await match(scene);
+    const threshold = thresholdPx ?? scene.badThresholdPx;
+    const { name, width, height } = scene;
+    const masks = scoreScene(scene, disparityQ4, threshold);
+    results.push({ name, masks, milliseconds, thresholdPx: threshold, width, height, numDisparities });
+  }
+  const scores = results.map(({ masks }) => masks);
+  const milliseconds = results.reduce((sum, result) => sum + result.milliseconds, 0) / results.length;
+  return {
+    scenes: results,
+    mean: { masks: meanScores(scores), milliseconds, middleburyV2BadPercent: middleburyV2Mean(scores) },
+  };
+}
+
+const number = (value: number | null, digits: number) => (value === null ? "-" : value.toFixed(digits));
+
+function scoreCells({ badPercent, badPercentValidOnly, density, averageErrorPx }: Score): string[] {
+  return [
+    number(badPercent, 2),
+    number(badPercentValidOnly, 2),
+    number(density, 1),
+    number(averageErrorPx, 2),
+  ];
+}
+
+/** Rows for a person, headings first: a row per scene and mask, then the means. */
+export function evaluationTable({ scenes, mean }: Evaluation): string[][] {
+  const rows = [
+    ["scene", "mask", "threshold px", "% bad", "% bad (valid only)", "density %", "mean error px", "ms"],
+  ];
+  for (const { name, masks, milliseconds, thresholdPx } of scenes) {
+    for (const [mask, scores] of Object.entries(masks)) {
+      rows.push([name, mask, String(thresholdPx), ...scoreCells(scores), number(milliseconds, 1)]);
+    }
+  }
+  const thresholds = [...new Set(scenes.map(({ thresholdPx }) => String(thresholdPx)))].join(", ");
+  for (const [mask, scores] of Object.entries(mean.masks)) {
+    rows.push(["mean", mask, thresholds, ...scoreCells(scores), number(mean.milliseconds, 1)]);
+  }
+  return rows;
+}

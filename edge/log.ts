@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+// The log: lines on stderr, for people on a terminal, JSON elsewhere; passwords never get into it.
+import { type DestinationStream, type Logger, pino } from "pino";
+
+export type Log = Logger;
+
+const HIDDEN = "(hidden)";
+
+/** Hides the password inside a URL: mqtt://anna:secret@host becomes mqtt://anna:(hidden)@host. */
+export function redactUrl(text: string): string {
+  return text.replace(/(\b[a-z]+:\/\/[^\s/:@]*):[^\s/@]*@/gi, `$1:${HIDDEN}@`);
+}
+
+const NAMES: Record<number, string> = {
+  10: "trace",
+  20: "debug",
+  30: "info",
+  40: "warn",
+  50: "error",
+  60: "fatal",
+};
+
+/** One JSON line of pino as a person reads it: time, level, message, then the facts as key=value. */
+export function humanLine(line: string): string {
+  const { level, time, msg, err, pid: _pid, hostname: _host, ...facts } = JSON.parse(line);
+  const clock = new Date(time).toISOString().slice(11, 23);
+  const pairs = Object.entries(facts).map(
+    ([key, value]) => ` ${key}=${typeof value === "string" ? value : JSON.stringify(value)}`,
+  );
+  const cause = err === undefined ? "" : `\n  ${err.stack ?? err.message}`;
+  return `${clock} ${NAMES[level] ?? level} ${msg ?? ""}${pairs.join("")}${cause}\n`;
+}
+
+export interface LogPlace extends DestinationStream {
+  isTTY?: boolean;
+}
+
+/**
+ * @param level the least severe level written: fatal, error, warn, info, debug or trace
+ * @param place where lines go; default stderr
+ */
+export function createLog(level: string, place: LogPlace = process.stderr): Log {
+  const redacting: DestinationStream = {
+    write: (line) => {
+      const safe = redactUrl(line);
+      place.write(place.isTTY ? humanLine(safe) : safe);
+    },
+  };
+  const paths = ["password", "*.password", "*.*.password"];
+  return pino({ level, redact: { paths, censor: HIDDEN } }, redacting);
+}

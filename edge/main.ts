@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0
+// The composition root: what depthwatt is made of, in the order in which a frame passes.
+//   capture -> pair -> rectify -> match -> refine -> depth -> encode -> publish, and power beside it
+import { createEngine, loadNative } from "../cuda/index.js";
+import { chooseBoard, type Config } from "./config/index.js";
+import { AdjustableEngine, isGoverned, openGovernor, RateGate } from "./governor/index.js";
+import { geometryOf, uncalibrated } from "./pipeline/geometry.js";
+import { openSource } from "./pipeline/open-source.js";
+import { forcedInstructionSet, matchParameters, refineParameters } from "./pipeline/parameters.js";
+import { Pipeline } from "./pipeline/pipeline.js";
+import { Reporter } from "./pipeline/reporter.js";
+import { publishingOf } from "./pipeline/publishing.js";
+import { Station, type StationEvents } from "./pipeline/station.js";
+import { openMeter } from "./power/open-meter.js";
+
+/**
+ * Opens everything the configuration asks for; `run()` of the result starts it.
+ * @param frames ends the run after this many frames
+ * @throws DepthwattError of whatever cannot be opened; what was opened before is closed again
+ */
+export async function openStation(
+  config: Config,
+  frames: number | undefined,
+  events: StationEvents,
+): Promise<Station> {
+  const station = new Station(events);
+  try {
+    // capture, pair
+    const { source: opened, calibration, warnings } = await openSource(config);
+    const gate = new RateGate(opened, () => station.frameDropped("governor"));
+    const governed = isGoverned(config.power);
+    const source = governed ? gate : opened;
+    station.owns(() => source.stop());
+    const { width: inputWidth, height: inputHeight, ...formats } = source.description;
+    const geometry = calibration
+      ? geometryOf(calibration, config.calibration.crop)
+      : uncalibrated(inputWidth, inputHeight);
+    const { width, height } = geometry;
+
+    // publish
+    const publishing = await publishingOf(config, geometry, station);
+
+    // rectify, match, refine, depth, encode
+    const match = matchParameters(config.match);
+    const engineOptions = {
+      ...{ inputWidth, inputHeight, width, height, match, ...geometry.maps },
+      leftFormat: formats.leftFormat,
+      rightFormat: formats.rightFormat,
+      leftStrideBytes: formats.leftStrideBytes,
+      rightStrideBytes: formats.rightStrideBytes,
+      refine: refineParameters(config.refine),
+      ...(geometry.depth && { geometry: geometry.depth }),
+      ...publishing.encodings,
+      ...forcedInstructionSet(),
+      ...config.engine,
+    };
+    const adjustable = governed
+      ? new AdjustableEngine(engineOptions, (problem) => station.notice(problem.message))
+      : undefined;
+    const engine = adjustable ?? createEngine(engineOptions);
+    station.owns(() => engine.close());
+
+    // power
+    const { totalRule } = chooseBoard(config.board);
+    const meter = openMeter({ ...config.power, native: loadNative(), ...(totalRule && { totalRule }) });
+    station.owns(() => meter.close());
+
+    const pipeline = new Pipeline({
+      ...{
+        source,
+        engine,
+        width,
+        height,
+        sinks: publishing.sinks,
+        onDegraded: (reason) => station.degraded(reason),
+        onWarning: (message) => station.notice(message),
+      },
+      ...(frames !== undefined && { frames }),
+      onFrame: (frame) => station.frameDone(frame),
+    });
+    const governor =
+      adjustable &&
+      openGovernor({
+        ...{ config, source, engine: adjustable, gate, meter },
+        frames: () => pipeline.frames,
+        onChange: (reason) => station.notice(`governor: ${reason}`),
+      });
+    const { publisher } = publishing;
+    const reporter = new Reporter({
+      pipeline,
+      source,
+      publisher,
+      meter,
+      engineInfo: engine.info,
+      governor,
+      match,
+      width,
+      height,
+    });
+    station.assemble({
+      ...{ config, source, geometry, engine, meter, governor, pipeline, publishing, reporter, warnings },
+    });
+    return station;
+  } catch (error) {
+    await station.close();
+    throw error;
+  }
+}

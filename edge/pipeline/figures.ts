@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+// The one shape of `run --json` and of the metrics topic. What cannot be known is {available: false, reason}.
+import type { Algorithm, EngineInfo, StageName } from "../../cuda/index.js";
+import type { GovernorFigures } from "../governor/index.js";
+import type { PowerFigures, Unavailable } from "../../power/index.js";
+
+export interface StageFigures {
+  p50Ms: number;
+  p95Ms: number;
+  p99Ms: number;
+}
+
+export interface PairingFigures {
+  skewMsMean: number | Unavailable;
+  skewMsP99: number | Unavailable;
+  driftPpm: number | Unavailable;
+  unmatchedLeft: number;
+  unmatchedRight: number;
+}
+
+export interface RunFigures {
+  /** Frames computed since the start. */
+  frames: number;
+  seconds: number;
+  /** Over the whole run in a summary, over the newest two seconds in metrics. */
+  fps: number;
+  backend: EngineInfo["backend"];
+  backendReason: string;
+  instructionSet: EngineInfo["instructionSet"];
+  algorithm: Algorithm;
+  width: number;
+  height: number;
+  validPercent: number | Unavailable;
+  stages: Partial<Record<StageName, StageFigures>>;
+  /** From capture to the moment the socket took the frame (to the end of the computation where nothing is published). */
+  latencyMs: { p50: number; p95: number; p99: number } | Unavailable;
+  /** Images and pairs that did not become a published frame, by cause. */
+  drops: Record<string, number>;
+  pairing: PairingFigures;
+  power: PowerFigures;
+  governor: GovernorFigures;
+  publish: { connected: boolean; reason: string; messages: number; bytes: number } | Unavailable;
+}
+
+/** `value`, or Unavailable with `reason` where it is undefined. */
+export function known<T>(value: T | undefined, reason: string): T | Unavailable {
+  return value === undefined ? { available: false, reason } : value;
+}

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+// From a calibration to what the engine and the consumers need: maps, depth geometry, camera_info.
+import { buildMaps, type RectificationMaps, rectify, type StereoCalibration } from "../../camera/index.js";
+import type { DepthGeometry } from "../../cuda/index.js";
+
+export interface PipelineGeometry {
+  /** Size of the rectified images. */
+  width: number;
+  height: number;
+  /** Absent where the images are taken as rectified. */
+  maps: RectificationMaps | undefined;
+  /** Absent where no calibration is known: disparity can be published, depth cannot. */
+  depth: DepthGeometry | undefined;
+  /** The retained camera_info topic; undefined without a calibration. */
+  cameraInfo: object | undefined;
+}
+
+/** Images that are rectified already and of which nothing else is known. */
+export function uncalibrated(width: number, height: number): PipelineGeometry {
+  return { width, height, maps: undefined, depth: undefined, cameraInfo: undefined };
+}
+
+/**
+ * @param crop 0 keeps only what both cameras see, 1 every captured pixel; given: the rectification of the file
+ * @throws DepthwattError CALIBRATION_INVALID
+ */
+export function geometryOf(calibration: StereoCalibration, crop: number | "given"): PipelineGeometry {
+  const rectification = rectify(calibration, { crop });
+  const { width, height, focalPixels, baselineMetres, disparityOffsetPixels, cx, cy } = rectification;
+  return {
+    width,
+    height,
+    maps: buildMaps(calibration, rectification),
+    depth: { focalPixels, baselineMetres, disparityOffsetPixels },
+    cameraInfo: {
+      width,
+      height,
+      K: [focalPixels, 0, cx, 0, rectification.P1[5], cy, 0, 0, 1],
+      P: rectification.P1,
+      rightP: rectification.P2,
+      Q: rectification.qMatrix,
+      baselineMetres,
+      focalPixels,
+      disparityOffsetPixels,
+      calibrationHash: calibration.hash,
+    },
+  };
+}

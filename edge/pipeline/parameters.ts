@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+// The configuration's matching and refinement settings as the engine's parameters.
+import { DepthwattError } from "../../base/index.js";
+import {
+  type InstructionSet,
+  loadNative,
+  type MatchParameters,
+  type RefineParameters,
+} from "../../cuda/index.js";
+import type { Config } from "../config/index.js";
+
+export function matchParameters(config: Config["match"]): MatchParameters {
+  return { ...config };
+}
+
+export function refineParameters(config: Config["refine"]): RefineParameters {
+  const { speckleRange, fillThreshold, ...same } = config;
+  return {
+    ...same,
+    speckleRangeQ4: Math.round(speckleRange * 16),
+    fillThresholdQ4: Math.round(fillThreshold * 16),
+  };
+}
+
+/**
+ * DEPTHWATT_ISA forces an instruction set: for tests, and to compare them.
+ * @throws DepthwattError CONFIG_INVALID where this processor has none of that name
+ */
+export function forcedInstructionSet(): { instructionSet?: InstructionSet } {
+  const forced = process.env.DEPTHWATT_ISA;
+  if (!forced) return {};
+  const { available } = loadNative().cpuFeatures();
+  const instructionSet = available.find((name) => name === forced);
+  if (instructionSet !== undefined) return { instructionSet };
+  throw new DepthwattError(
+    "CONFIG_INVALID",
+    `DEPTHWATT_ISA: expected an instruction set of this processor (${available.join(", ")}), got ${JSON.stringify(forced)}`,
+    { hint: "Unset DEPTHWATT_ISA: the best one is then chosen.", context: { available, forced } },
+  );
+}

@@ -1,0 +1,228 @@
+// SPDX-License-Identifier: Apache-2.0
+// From pairs to published frames: the newest pair wins while the engine is busy, results go to every stream that is on, and
+// every pair that goes no further is counted by cause. No pixel is touched here.
+import type { FramePair, PairSource } from "../../camera/index.js";
+import { type EngineSlot, type FrameResult, type NativeEngine, STAGE_NAMES } from "../../cuda/index.js";
+import { SlotPool } from "./slots.js";
+import { CountsByCause, Rate, RecentValues } from "./statistics.js";
+
+/** A computed frame; its slot stays as it is until `release`. */
+export interface ComputedFrame {
+  slot: EngineSlot;
+  result: FrameResult;
+  width: number;
+  height: number;
+  clock: FramePair["clock"];
+  timestampPoint: FramePair["timestampPoint"];
+  leftTimestampNs: bigint;
+  rightTimestampNs: bigint;
+  leftSequence: number;
+  rightSequence: number;
+  /** CLOCK_MONOTONIC when the pair reached the pipeline, nanoseconds. */
+  arrivedNs: bigint;
+}
+
+/** Takes computed frames, such as one published stream. `release` must be called exactly once, now or later. */
+export type FrameSink = (frame: ComputedFrame, release: () => void) => void;
+
+export interface PipelineOptions {
+  source: PairSource;
+  engine: NativeEngine;
+  width: number;
+  height: number;
+  sinks: readonly FrameSink[];
+  /** Ends the run after this many computed frames. */
+  frames?: number;
+  onFrame?: (frame: ComputedFrame) => void;
+  onDegraded?: (reason: string | undefined) => void;
+  onWarning?: (message: string) => void;
+}
+
+/** How long the end waits for frames that a sink still holds, such as one for a broker that does not read. */
+const DRAIN_MS = 2000;
+
+export class Pipeline {
+  readonly stageTimes = STAGE_NAMES.map(() => new RecentValues());
+  readonly latency = new RecentValues();
+  readonly drops = new CountsByCause();
+  readonly rate = new Rate();
+  frames = 0;
+  validPixels = 0;
+  readonly #options: PipelineOptions;
+  readonly #slots: SlotPool;
+  #newest: FramePair | undefined;
+  #newestArrivedNs = 0n;
+  #computing = false;
+  #ending = false;
+  #drainTimer: NodeJS.Timeout | undefined;
+  #drained = false;
+  #settle: { resolve: () => void; reject: (error: Error) => void } | undefined;
+
+  constructor(options: PipelineOptions) {
+    this.#options = options;
+    this.#slots = new SlotPool(options.engine.slots.length, () => this.#advance());
+  }
+
+  /** Runs until the source ends, the frame limit is reached or stop() is called; rejects when source or engine fail. */
+  run(): Promise<void> {
+    if (this.#ending) {
+      // Stopped while others were still being opened: the source is never started.
+      clearTimeout(this.#drainTimer);
+      return Promise.resolve();
+    }
+    return new Promise<void>((resolve, reject) => {
+      this.#settle = { resolve, reject };
+      this.#options.source.start({
+        onPair: (pair) => this.#take(pair),
+        onDegraded: (reason) => this.#options.onDegraded?.(reason),
+        onWarning: (message) => this.#options.onWarning?.(message),
+        onEnd: () => this.#end(),
+        onError: (error) => this.#fail(error),
+      });
+    });
+  }
+
+  /** Lets what is being computed and sent come to its end; run() resolves then. */
+  stop(): void {
+    this.#end();
+  }
+
+  #take(pair: FramePair): void {
+    if (this.#ending) {
+      pair.release();
+      return;
+    }
+    if (this.#newest !== undefined) {
+      this.drops.add("engineBusy");
+      this.#newest.release();
+    }
+    this.#newest = pair;
+    this.#newestArrivedNs = process.hrtime.bigint();
+    this.#advance();
+  }
+
+  /** Submits the newest pair as soon as the engine and a slot are free; notices the end. */
+  #advance(): void {
+    const pair = this.#newest;
+    if (pair !== undefined && !this.#computing) {
+      const index = this.#slots.acquire();
+      if (index < 0) return;
+      this.#newest = undefined;
+      this.#computing = true;
+      this.#submit(index, pair, this.#newestArrivedNs);
+    }
+    if (this.#ending && !this.#computing && this.#newest === undefined) {
+      if (this.#drained || this.#slots.allFree) this.#finish();
+    }
+  }
+
+  #submit(index: number, pair: FramePair, arrivedNs: bigint): void {
+    const { engine } = this.#options;
+    try {
+      engine.submit(index, pair.left.data, pair.right.data, (error, result) =>
+        this.#computed(index, pair, arrivedNs, error, result),
+      );
+    } catch (error) {
+      this.#computing = false;
+      pair.release();
+      this.#fail(error as Error);
+    }
+  }
+
+  #computed(
+    index: number,
+    pair: FramePair,
+    arrivedNs: bigint,
+    error: Error | null,
+    result: FrameResult,
+  ): void {
+    this.#computing = false;
+    pair.release();
+    if (error !== null) {
+      this.drops.add("engineFailed");
+      this.#fail(error);
+      this.#slots.release(index);
+      return;
+    }
+    const { engine, width, height, sinks } = this.#options;
+    const times = engine.stageMilliseconds;
+    for (let i = 0; i < this.stageTimes.length; ++i) {
+      const milliseconds = times[i] as number;
+      if (!Number.isNaN(milliseconds)) this.stageTimes[i]?.add(milliseconds);
+    }
+    this.frames += 1;
+    this.validPixels += result.validPixels;
+    this.rate.add(performance.now());
+    const frame: ComputedFrame = {
+      slot: engine.slots[index] as EngineSlot,
+      result,
+      width,
+      height,
+      clock: pair.clock,
+      timestampPoint: pair.timestampPoint,
+      leftTimestampNs: pair.left.timestampNs,
+      rightTimestampNs: pair.right.timestampNs,
+      leftSequence: pair.left.sequence,
+      rightSequence: pair.right.sequence,
+      arrivedNs,
+    };
+    this.#options.onFrame?.(frame);
+    for (const sink of sinks) {
+      this.#slots.hold(index);
+      sink(frame, () => this.#slots.release(index));
+    }
+    if (sinks.length === 0) this.noteLatency(frame);
+    if (this.#options.frames !== undefined && this.frames >= this.#options.frames) this.#end();
+    this.#slots.release(index);
+    this.#advance();
+  }
+
+  /** Notes that `frame` has left this process: from capture where the clock is ours, from arrival for recordings. */
+  noteLatency(frame: ComputedFrame): void {
+    const since = frame.clock === "monotonic" ? frame.leftTimestampNs : frame.arrivedNs;
+    this.latency.add(Number(process.hrtime.bigint() - since) / 1e6);
+  }
+
+  #end(): void {
+    if (this.#ending) return;
+    this.#ending = true;
+    if (this.#options.frames !== undefined && this.frames >= this.#options.frames) {
+      this.#newest?.release();
+      this.#newest = undefined;
+    }
+    this.#drainTimer = setTimeout(() => this.#giveUpWaiting(), DRAIN_MS);
+    this.#advance();
+  }
+
+  /** What is not computed by now has no slot to go to: a sink holds them all. */
+  #giveUpWaiting(): void {
+    if (this.#newest !== undefined && !this.#computing) {
+      this.drops.add("notSent");
+      this.#newest.release();
+      this.#newest = undefined;
+    }
+    this.#drained = true;
+    this.#advance();
+  }
+
+  #finish(): void {
+    clearTimeout(this.#drainTimer);
+    const settle = this.#settle;
+    this.#settle = undefined;
+    if (settle === undefined) return;
+    this.#options.source.stop().then(settle.resolve, settle.reject);
+  }
+
+  #fail(error: Error): void {
+    this.#ending = true;
+    clearTimeout(this.#drainTimer);
+    this.#newest?.release();
+    this.#newest = undefined;
+    const settle = this.#settle;
+    this.#settle = undefined;
+    this.#options.source.stop().then(
+      () => settle?.reject(error),
+      () => settle?.reject(error),
+    );
+  }
+}

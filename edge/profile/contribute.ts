@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0
+// The file that a board owner sends in: only measured rows, without host names or anything else about the owner.
+import { z } from "zod";
+import { DepthwattError } from "../../base/index.js";
+import type { Profile } from "./types.js";
+
+const positive = z.number().positive();
+
+export const contributionSchema = z.strictObject({
+  format: z.literal("depthwatt-contribution/1"),
+  date: z.iso.datetime(),
+  version: z.string().min(1),
+  board: z.string().min(1),
+  l4t: z.string().nullable(),
+  processor: z.string().min(1),
+  gpu: z.string().nullable(),
+  sensor: z.strictObject({
+    name: z.string().min(1),
+    /** What the watts are the watts of. */
+    total: z.string().min(1),
+    rails: z.array(z.string().min(1)).min(1),
+  }),
+  secondsPerPoint: z.number().min(10),
+  idleWatts: z.number().nonnegative().nullable(),
+  rows: z
+    .array(
+      z.strictObject({
+        kind: z.literal("measured"),
+        id: z.string().min(1),
+        powerMode: z.string().nullable(),
+        algorithm: z.string().min(1),
+        width: z.int().positive(),
+        height: z.int().positive(),
+        numDisparities: z.int().positive(),
+        paths: z.literal([2, 4, 8]),
+        rateHz: z.union([positive, z.literal("max")]),
+        backend: z.enum(["cpu", "cuda"]),
+        fps: positive,
+        watts: positive,
+        wattsUncertainty: z.number().nonnegative(),
+        joulesPerFrame: positive,
+        /** Clocks, mode or throttle counters moved during the run. */
+        conditionsChanged: z.boolean(),
+        hottestCelsius: z.number().nullable(),
+      }),
+    )
+    .min(1),
+});
+
+export type Contribution = z.infer<typeof contributionSchema>;
+
+/**
+ * @throws DepthwattError SENSOR_UNAVAILABLE when nothing was measured, CONFIG_INVALID when the runs are too short to be
+ * compared with others
+ */
+export function contributionOf(profile: Profile): Contribution {
+  const { provenance } = profile;
+  const { sensor } = provenance;
+  if ("available" in sensor) {
+    throw new DepthwattError("SENSOR_UNAVAILABLE", `This profile holds no watts: ${sensor.reason}`);
+  }
+  const rows = profile.results.flatMap((result): Contribution["rows"] => {
+    const { point, power, temperature } = result;
+    if (!power.available || typeof power.joulesPerFrame !== "number" || point.without !== undefined)
+      return [];
+    const { context } = power;
+    const mode = "powerMode" in context && typeof context.powerMode === "string" ? context.powerMode : null;
+    return [
+      {
+        kind: "measured",
+        id: result.id,
+        powerMode: mode,
+        algorithm: point.algorithm,
+        width: point.width,
+        height: point.height,
+        numDisparities: point.numDisparities,
+        paths: point.paths,
+        rateHz: point.rateHz,
+        backend: result.backend,
+        fps: result.fps,
+        watts: power.watts,
+        wattsUncertainty: power.wattsUncertainty,
+        joulesPerFrame: power.joulesPerFrame,
+        conditionsChanged: power.changed.length > 0,
+        hottestCelsius: typeof temperature.endCelsius === "number" ? temperature.endCelsius : null,
+      },
+    ];
+  });
+  const parsed = contributionSchema.safeParse({
+    format: "depthwatt-contribution/1",
+    date: profile.date,
+    version: provenance.version,
+    board: provenance.board.name ?? provenance.board.title,
+    l4t: provenance.l4t,
+    processor: provenance.processor,
+    gpu: provenance.gpu,
+    sensor: { name: sensor.name, total: sensor.total, rails: sensor.rails.map((rail) => rail.label) },
+    secondsPerPoint: profile.seconds,
+    idleWatts: typeof profile.idleBefore === "number" ? profile.idleBefore : null,
+    rows,
+  });
+  if (parsed.success) return parsed.data;
+  const [issue] = parsed.error.issues;
+  throw new DepthwattError(
+    "CONFIG_INVALID",
+    `This profile cannot be sent in: ${issue!.path.join(".")}: ${issue!.message}`,
+    {
+      hint: "Measure at least 10 s per point, with a sensor that gives a total.",
+    },
+  );
+}

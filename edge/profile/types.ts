@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a profile is made of: points that are measured one after the other, their results, and where they come from.
+import type { Algorithm, BackendName, StageName } from "../../cuda/index.js";
+import type { Figure, PowerFigures } from "../../power/index.js";
+import type { StageFigures } from "../pipeline/figures.js";
+
+/** One operating point. */
+export interface ProfilePoint {
+  /** nvpmodel's mode; undefined = the mode the machine is in. */
+  mode: string | undefined;
+  algorithm: Algorithm;
+  width: number;
+  height: number;
+  numDisparities: number;
+  paths: 2 | 4 | 8;
+  /** Frames per second asked for, or as many as can be computed. */
+  rateHz: number | "max";
+  /** A stage that is left out, to find what it costs. */
+  without?: OptionalStage;
+}
+
+/** Stages that a frame can do without. */
+export const OPTIONAL_STAGES = ["leftRight", "median", "speckle", "depth", "encode"] as const;
+export type OptionalStage = (typeof OPTIONAL_STAGES)[number];
+
+/** Hottest zone in degrees Celsius. */
+export interface TemperatureFigures {
+  startCelsius: Figure;
+  endCelsius: Figure;
+  /** True when the hottest zone moved by less than a degree in the second half of the warm-up. */
+  steady: boolean | { available: false; reason: string };
+}
+
+export interface PointResult {
+  id: string;
+  point: ProfilePoint;
+  /** When the measurement began, ISO 8601. */
+  date: string;
+  backend: BackendName;
+  instructionSet: string;
+  threads: number;
+  frames: number;
+  seconds: number;
+  fps: number;
+  validPercent: number;
+  stages: Partial<Record<StageName, StageFigures>>;
+  power: PowerFigures;
+  temperature: TemperatureFigures;
+  /** The first seconds of the measurement: watts per bin, and when frames were taken in (seconds). */
+  timeline: { binSeconds: number; watts: (number | null)[]; frames: number[] };
+}
+
+export interface ProfileProvenance {
+  version: string;
+  machine: string;
+  board: { name: string | null; title: string; reason: string; level: string };
+  processor: string;
+  cores: number;
+  kernel: string;
+  node: string;
+  l4t: string | null;
+  gpu: string | null;
+  sensor:
+    | { name: string; total: string; totalRails: string[]; rails: RailProvenance[] }
+    | { available: false; reason: string };
+  backend: string;
+  backendReason: string;
+}
+
+export interface RailProvenance {
+  label: string;
+  kind: "power" | "energy";
+  updateIntervalMs: number | null;
+  step: number | null;
+}
+
+export const PROFILE_FORMAT = "depthwatt-profile/1";
+
+export interface Profile {
+  format: typeof PROFILE_FORMAT;
+  date: string;
+  provenance: ProfileProvenance;
+  /** Seconds measured per point, after the warm-up. */
+  seconds: number;
+  warmUpSeconds: number;
+  idleBefore: Figure;
+  idleAfter: Figure;
+  results: PointResult[];
+}
+
+/** Names a point: the same for the same point in every run, so that two runs can be compared. */
+export function pointId(point: ProfilePoint): string {
+  const rate = point.rateHz === "max" ? "max" : `${point.rateHz}hz`;
+  const parts = [
+    point.algorithm,
+    `${point.width}x${point.height}`,
+    `d${point.numDisparities}`,
+    `p${point.paths}`,
+    rate,
+    ...(point.mode === undefined ? [] : [point.mode]),
+    ...(point.without === undefined ? [] : [`no-${point.without}`]),
+  ];
+  return parts.join("-");
+}
+
+/** Millions of disparity evaluations per frame. */
+export const megaDisparities = (point: ProfilePoint): number =>
+  (point.width * point.height * point.numDisparities) / 1e6;
+
+/** Frame times kept per point: more cannot be told apart in a picture, and would outgrow the rest of the file. */
+export const TIMELINE_FRAMES = 2000;

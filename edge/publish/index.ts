@@ -1,0 +1,9 @@
+// SPDX-License-Identifier: Apache-2.0
+// Publishing: frames as bytes, topics, the publisher, the trial broker.
+export * from "./frame-format.js";
+export { type FrameDescription, type FrameHeader, parseFrame, writeFrame } from "./payload.js";
+export { startTrialBroker, type TrialBroker, type TrialBrokerOptions } from "./broker.js";
+export { createPublisher, FRAME_CONTENT_TYPE } from "./publisher.js";
+export type * from "./publisher-types.js";
+export { encodeRvl, rvlMaxBytes } from "./rvl.js";
+export { checkBaseTopic, checkDeviceName, makeTopics, type Topics } from "./topics.js";

@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: Apache-2.0
+// The steps that make depthwatt a service of this machine, as data: printed by --dry-run, done by perform().
+import { spawnSync } from "node:child_process";
+import { chmodSync, existsSync, mkdirSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { DepthwattError } from "../../base/index.js";
+
+export type Step =
+  | { kind: "run"; title: string; words: [string, ...string[]] }
+  | { kind: "folder"; title: string; path: string; mode: number }
+  | { kind: "write"; title: string; path: string; mode: number; text: string; keepExisting: boolean };
+
+export interface Machine {
+  /** Absolute path of the Node that will run the service. */
+  node: string;
+  /** Absolute path of edge/cli/main.js as installed. */
+  mainScript: string;
+  /** Text of depthwatt.service and of the udev rule for power rails. */
+  unit: string;
+  udevRule: string;
+  hasUser: (name: string) => boolean;
+}
+
+const USER = "depthwatt";
+export const CONFIG_FILE = "/etc/depthwatt/config.yaml";
+export const PASSWORD_FILE = "/etc/depthwatt/mqtt-password";
+export const UNIT_FILE = "/etc/systemd/system/depthwatt.service";
+const UDEV_FILE = "/etc/udev/rules.d/60-depthwatt-power.rules";
+
+const FIRST_CONFIG = `# Settings of the depthwatt service; 'depthwatt config --print' lists all of them.
+# 'depthwatt config --config ${CONFIG_FILE}' checks this file. After a change: systemctl restart depthwatt
+source:
+  kind: synthetic          # v4l2 for cameras, with left and right: /dev/video0 and /dev/video2
+publish:
+  broker: mqtt://localhost:1883
+  # username: depthwatt
+  # passwordFile: /run/credentials/depthwatt.service/mqtt-password    (put the password into ${PASSWORD_FILE})
+`;
+
+/** The unit cannot see what ProtectHome and PrivateTmp hide from it. */
+const HIDDEN_FOLDERS = ["/home/", "/root/", "/run/user/", "/tmp/", "/var/tmp/"];
+
+/** @throws DepthwattError SERVICE_FAILED where the unit could not read the program */
+function checkVisible(machine: Machine): void {
+  for (const path of [machine.node, machine.mainScript]) {
+    const hidden = HIDDEN_FOLDERS.find((folder) => path.startsWith(folder));
+    if (hidden === undefined) continue;
+    throw new DepthwattError(
+      "SERVICE_FAILED",
+      `${path} lies in ${hidden}, which the hardened service cannot see`,
+      {
+        hint: "Install Node and depthwatt for the whole system, in /usr or /opt, and run this command from there.",
+        context: { path },
+      },
+    );
+  }
+}
+
+/** The shipped unit with this machine's paths. systemd splits ExecStart at blanks, and reads % and $ in its own way. */
+export function unitFor({ unit, node, mainScript }: Pick<Machine, "unit" | "node" | "mainScript">): string {
+  const quote = (path: string) =>
+    `"${path.replace(/["\\]/g, "\\$&").replaceAll("%", "%%").replaceAll("$", "$$$$")}"`;
+  const plain = (path: string) => (/^[\w./@+-]+$/.test(path) ? path : quote(path));
+  const line = `ExecStart=${plain(node)} ${plain(mainScript)} run --config ${CONFIG_FILE}`;
+  return unit.replace(/^ExecStart=.*$/m, () => line);
+}
+
+/** @throws DepthwattError SERVICE_FAILED */
+export function planInstallation(machine: Machine): Step[] {
+  checkVisible(machine);
+  const groups = ["video", "render", USER].map(
+    (name): Step => ({
+      kind: "run",
+      title: `group ${name}`,
+      words: ["groupadd", "--system", "--force", name],
+    }),
+  );
+  const home = ["--no-create-home", "--home-dir", "/nonexistent", "--shell", "/usr/sbin/nologin"];
+  const addUser: Step[] = machine.hasUser(USER)
+    ? []
+    : [{ kind: "run", title: `user ${USER}`, words: ["useradd", "--system", "--gid", USER, ...home, USER] }];
+  return [
+    ...groups,
+    ...addUser,
+    { kind: "folder", title: "folder of the settings", path: dirname(CONFIG_FILE), mode: 0o755 },
+    {
+      kind: "write",
+      title: "first settings",
+      path: CONFIG_FILE,
+      mode: 0o644,
+      text: FIRST_CONFIG,
+      keepExisting: true,
+    },
+    {
+      kind: "write",
+      title: "broker password",
+      path: PASSWORD_FILE,
+      mode: 0o600,
+      text: "",
+      keepExisting: true,
+    },
+    {
+      kind: "write",
+      title: "power rails",
+      path: UDEV_FILE,
+      mode: 0o644,
+      text: machine.udevRule,
+      keepExisting: false,
+    },
+    { kind: "run", title: "udev reads its rules", words: ["udevadm", "control", "--reload"] },
+    { kind: "run", title: "udev applies them", words: ["udevadm", "trigger"] },
+    {
+      kind: "write",
+      title: "unit",
+      path: UNIT_FILE,
+      mode: 0o644,
+      text: unitFor(machine),
+      keepExisting: false,
+    },
+    { kind: "run", title: "systemd reads its units", words: ["systemctl", "daemon-reload"] },
+    { kind: "run", title: "start at boot", words: ["systemctl", "enable", "depthwatt.service"] },
+  ];
+}
+
+/** What a step does, in the words of --dry-run. */
+export function describeStep(step: Step): string {
+  if (step.kind === "run") return `run ${step.words.join(" ")}`;
+  const mode = step.mode.toString(8).padStart(4, "0");
+  if (step.kind === "folder") return `make ${step.path} (mode ${mode})`;
+  const kept = step.keepExisting ? ", unless it is there" : "";
+  return `write ${step.path} (mode ${mode}, ${Buffer.byteLength(step.text)} bytes${kept})`;
+}
+
+/**
+ * Does one step.
+ * @param root what "/" means; another folder in tests
+ * @throws DepthwattError SERVICE_FAILED naming the step
+ */
+export function perform(step: Step, root = "/"): void {
+  try {
+    if (step.kind === "run") {
+      const [program, ...words] = step.words;
+      const { status, stderr, error } = spawnSync(program, words, { encoding: "utf8" });
+      if (error) throw error;
+      if (status !== 0) throw new Error(stderr.trim() || `it ended with status ${status}`);
+      return;
+    }
+    const path = join(root, step.path);
+    if (step.kind === "folder") mkdirSync(path, { recursive: true, mode: step.mode });
+    else if (!(step.keepExisting && existsSync(path))) {
+      mkdirSync(dirname(path), { recursive: true });
+      writeFileSync(path, step.text, { mode: step.mode });
+      // The mode above is cut by the umask, and does not apply to a file that was there.
+      chmodSync(path, step.mode);
+    }
+  } catch (cause) {
+    throw new DepthwattError(
+      "SERVICE_FAILED",
+      `${step.title}: ${describeStep(step)}: ${(cause as Error).message}`,
+      {
+        hint: "Run it as root; 'depthwatt install-service --dry-run' prints each step.",
+        cause,
+      },
+    );
+  }
+}

@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+// What systemd is told: ready, status, stopping, and a watchdog that only a completed frame feeds.
+// A timer alone would keep petting the watchdog while the cameras hang; here a tick without a new frame sends nothing.
+
+/** Sends one datagram; "" or the reason why not. The addon's sdNotify. */
+export type SendDatagram = (socketAddress: string, message: string) => string;
+
+export interface ServiceNotifier {
+  /** True where a service manager listens. */
+  readonly active: boolean;
+  /** Time after which systemd kills us without a frame, milliseconds; undefined = no watchdog asked for. */
+  readonly watchdogMs: number | undefined;
+  /** The first frame came out: the service is up. Later calls do nothing. */
+  ready(): void;
+  /** One line for `systemctl status`. */
+  status(text: string): void;
+  /** Call for every completed frame; costs an increment. */
+  frameCompleted(): void;
+  /** Begins the orderly end; the watchdog is no longer fed. */
+  stopping(): void;
+}
+
+export interface NotifierOptions {
+  send: SendDatagram;
+  /** Default: process.env. NOTIFY_SOCKET, WATCHDOG_USEC and WATCHDOG_PID are read. */
+  environment?: NodeJS.ProcessEnv;
+  /** Told once, when the first datagram cannot be sent. */
+  onFailure?: (reason: string) => void;
+  processId?: number;
+}
+
+const SILENT: ServiceNotifier = {
+  active: false,
+  watchdogMs: undefined,
+  ready: () => {},
+  status: () => {},
+  frameCompleted: () => {},
+  stopping: () => {},
+};
+
+/** The time systemd gave this very process, not a parent of it. */
+function watchdogTime(environment: NodeJS.ProcessEnv, processId: number): number | undefined {
+  const microseconds = Number(environment.WATCHDOG_USEC);
+  if (!Number.isFinite(microseconds) || microseconds <= 0) return undefined;
+  const meant = environment.WATCHDOG_PID;
+  return meant === undefined || Number(meant) === processId ? microseconds / 1000 : undefined;
+}
+
+/** Without NOTIFY_SOCKET (a terminal, a container without systemd) every call does nothing. */
+export function createNotifier(options: NotifierOptions): ServiceNotifier {
+  const { send, environment = process.env, onFailure, processId = process.pid } = options;
+  const address = environment.NOTIFY_SOCKET;
+  if (!address) return SILENT;
+
+  let failed = false;
+  const tell = (message: string) => {
+    const reason = send(address, message);
+    if (reason === "" || failed) return;
+    failed = true;
+    onFailure?.(`the service manager cannot be told (${address}: ${reason})`);
+  };
+
+  let isReady = false;
+  let frames = 0;
+  let framesFed = 0;
+  const watchdogMs = watchdogTime(environment, processId);
+  // A quarter, so that a frame period of up to three quarters of the watchdog's time still feeds it in time.
+  const feeder =
+    watchdogMs === undefined
+      ? undefined
+      : setInterval(
+          () => {
+            if (frames === framesFed) return;
+            framesFed = frames;
+            tell("WATCHDOG=1");
+          },
+          Math.max(watchdogMs / 4, 10),
+        );
+  feeder?.unref();
+
+  return {
+    active: true,
+    watchdogMs,
+    ready: () => {
+      if (!isReady) tell("READY=1");
+      isReady = true;
+    },
+    // A newline would begin the next assignment.
+    status: (text) => tell(`STATUS=${text.replace(/\s+/g, " ").trim()}`),
+    frameCompleted: () => {
+      frames++;
+    },
+    stopping: () => {
+      clearInterval(feeder);
+      tell("STOPPING=1");
+    },
+  };
+}

@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: Apache-2.0
+// A bench supply or smart plug whose readings somebody else brings: edge subscribes to its MQTT topic and hands every
+// message over. The sensor knows how to find the number in the JSON and when the last one is too old.
+import type { PowerSensor, RailDescription, RailReading, TotalRule } from "./sensor.js";
+
+export interface ExternalSensorOptions {
+  /** Where the readings come from, for people: the MQTT topic. */
+  source: string;
+  /** Path of the number inside the JSON, such as "ENERGY.Power" or "apower"; empty: the message is the number. */
+  path: string;
+  unit: "milliwatts" | "watts" | "wattHours" | "kilowattHours";
+  /** How often a reading comes, milliseconds. */
+  intervalMs: number;
+  /** A reading older than this is not shown any more, milliseconds. */
+  staleAfterMs: number;
+  label?: string;
+  clock?: () => bigint;
+}
+
+/** Follows a path of names and array indices ("a.b[0].c") into parsed JSON; undefined where it leads nowhere. */
+export function valueAtPath(value: unknown, path: string): unknown {
+  const keys = path.split(/[.[\]]/).filter((key) => key !== "");
+  let here: unknown = value;
+  for (const key of keys) {
+    if (typeof here !== "object" || here === null || !Object.hasOwn(here, key)) return undefined;
+    here = (here as Record<string, unknown>)[key];
+  }
+  return here;
+}
+
+const MILLIWATTS = { milliwatts: 1, watts: 1000 } as const;
+const MICROJOULES = { wattHours: 3.6e9, kilowattHours: 3.6e12 } as const;
+
+export class ExternalSensor implements PowerSensor {
+  readonly name = "mqtt";
+  readonly rails: readonly RailDescription[];
+  readonly total: TotalRule;
+  readonly #options: ExternalSensorOptions;
+  readonly #clock: () => bigint;
+  #latest: RailReading;
+  #receivedNs: bigint | undefined;
+  #lastCount: number | undefined;
+  #energyMicrojoules = 0n;
+
+  constructor(options: ExternalSensorOptions) {
+    this.#options = options;
+    this.#clock = options.clock ?? process.hrtime.bigint;
+    const label = options.label ?? "supply";
+    const kind = options.unit in MILLIWATTS ? "power" : "energy";
+    this.rails = [
+      { label, sourcePath: options.source, kind, updateIntervalMs: options.intervalMs, step: undefined },
+    ];
+    this.total = {
+      rails: [label],
+      reason: `${options.source} measures everything behind the supply, its losses included`,
+    };
+    this.#latest = { available: false, reason: `no message on ${options.source} yet` };
+  }
+
+  /**
+   * Takes one message as it came.
+   * @param receivedNs CLOCK_MONOTONIC when it arrived: plugs send no usable time of their own
+   */
+  accept(message: string, receivedNs: bigint = this.#clock()): void {
+    const { source, path, unit } = this.#options;
+    let parsed: unknown;
+    try {
+      parsed = JSON.parse(message);
+    } catch {
+      this.#latest = {
+        available: false,
+        reason: `${source}: the message is not JSON: ${message.slice(0, 40)}`,
+      };
+      return;
+    }
+    const found = valueAtPath(parsed, path);
+    const number = typeof found === "string" && found.trim() !== "" ? Number(found) : found;
+    if (typeof number !== "number" || !Number.isFinite(number)) {
+      const reason = `${source}: expected a number at "${path}", got ${JSON.stringify(found) ?? "nothing"}`;
+      this.#latest = { available: false, reason };
+      return;
+    }
+    this.#receivedNs = receivedNs;
+    if (unit === "milliwatts" || unit === "watts") {
+      this.#latest = { available: true, timestampNs: receivedNs, powerMilliwatts: number * MILLIWATTS[unit] };
+      return;
+    }
+    // A plug that was reset starts again at zero: what it counted since then is all that is known.
+    const step =
+      this.#lastCount === undefined ? 0 : number >= this.#lastCount ? number - this.#lastCount : number;
+    this.#lastCount = number;
+    this.#energyMicrojoules += BigInt(Math.round(step * MICROJOULES[unit]));
+    this.#latest = { available: true, timestampNs: receivedNs, energyMicrojoules: this.#energyMicrojoules };
+  }
+
+  /** Whoever brings the readings cannot any more; the next one that comes ends that. */
+  lose(reason: string): void {
+    this.#latest = { available: false, reason };
+  }
+
+  read(): RailReading[] {
+    const { source, staleAfterMs } = this.#options;
+    if (this.#latest.available && this.#receivedNs !== undefined) {
+      const ageMs = Number(this.#clock() - this.#receivedNs) / 1e6;
+      if (ageMs > staleAfterMs) {
+        const reason = `the last message on ${source} is ${(ageMs / 1000).toFixed(1)} s old (limit ${staleAfterMs / 1000} s)`;
+        return [{ available: false, reason }];
+      }
+    }
+    return [this.#latest];
+  }
+
+  close(): void {}
+}

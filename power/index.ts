@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0
+// The front door of power/: edge imports from here and from nowhere deeper.
+export { type ContextOptions, type ContextSnapshot, modeName, modeNames, readContext } from "./context.js";
+export { contextChanges } from "./context-history.js";
+export { ExternalSensor, type ExternalSensorOptions } from "./external.js";
+export { withGpu } from "./gpu-context.js";
+export { Meter, type MeterOptions, SHORTEST_WINDOW_SECONDS } from "./meter.js";
+export type { NvmlBinding, NvmlDevice, NvmlSample, PowerNative, SamplerCost } from "./native.js";
+export {
+  type OpenSensorOptions,
+  openBestSensor,
+  openCandidates,
+  SENSOR_CHOICES,
+  type SensorCandidate,
+  type SensorChoice,
+} from "./open.js";
+export type { Figure, PowerFigures, PowerReport, RailFigure, SamplingFigures } from "./report.js";
+export type * from "./sensor.js";
+export type { RailEnergy } from "./series.js";
+export { UDEV_RULE } from "./sysfs.js";

@@ -1,0 +1,12 @@
+// SPDX-License-Identifier: Apache-2.0
+// Registers power's native functions on the addon's exports.
+#pragma once
+
+#include <napi.h>
+
+namespace depthwatt {
+
+/// exports.power = {nvmlOpen, nvmlRead, nvmlErrorText, createSampler}; their types stand in power/native.ts.
+void addPower(Napi::Env env, Napi::Object exports);
+
+}  // namespace depthwatt

@@ -1,0 +1,204 @@
+// SPDX-License-Identifier: Apache-2.0
+// The few functions of NVML's stable C interface that a meter needs, by name; types as in NVML's API reference.
+#include "nvml.h"
+
+#include <dlfcn.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <mutex>
+
+namespace depthwatt {
+namespace {
+
+constexpr int kSuccess = 0;
+constexpr int kFunctionNotFound = 13;
+constexpr unsigned kClockSm = 1;
+constexpr unsigned kClockMemory = 2;
+constexpr unsigned kTemperatureGpu = 0;
+constexpr unsigned kFieldPowerInstant = 186;
+constexpr int kValueUnsignedInt = 1;
+
+/// nvmlFieldValue_t.
+struct FieldValue {
+  unsigned fieldId;
+  unsigned scopeId;
+  long long timestampUs;
+  long long latencyUs;
+  int valueType;
+  int status;
+  union {
+    double d;
+    unsigned u;
+    unsigned long long ull;
+    long long sll;
+  } value;
+};
+static_assert(sizeof(FieldValue) == 40, "nvmlFieldValue_t is 40 bytes in NVML's ABI");
+
+using Device = void*;
+
+/// Every function that is called; one that this driver lacks stays null.
+struct Functions {
+  int (*init)() = nullptr;
+  const char* (*errorString)(int) = nullptr;
+  int (*driverVersion)(char*, unsigned) = nullptr;
+  int (*count)(unsigned*) = nullptr;
+  int (*handle)(unsigned, Device*) = nullptr;
+  int (*name)(Device, char*, unsigned) = nullptr;
+  int (*uuid)(Device, char*, unsigned) = nullptr;
+  int (*power)(Device, unsigned*) = nullptr;
+  int (*energy)(Device, unsigned long long*) = nullptr;
+  int (*clock)(Device, unsigned, unsigned*) = nullptr;
+  int (*temperature)(Device, unsigned, unsigned*) = nullptr;
+  int (*throttle)(Device, unsigned long long*) = nullptr;
+  int (*fields)(Device, int, FieldValue*) = nullptr;
+};
+Functions f;
+bool instantPower[16] = {};
+
+template <class Function>
+void find(void* library, const char* name, Function& function) {
+  function = reinterpret_cast<Function>(dlsym(library, name));
+}
+
+void findAll(void* library) {
+  find(library, "nvmlInit_v2", f.init);
+  find(library, "nvmlErrorString", f.errorString);
+  find(library, "nvmlSystemGetDriverVersion", f.driverVersion);
+  find(library, "nvmlDeviceGetCount_v2", f.count);
+  find(library, "nvmlDeviceGetHandleByIndex_v2", f.handle);
+  find(library, "nvmlDeviceGetName", f.name);
+  find(library, "nvmlDeviceGetUUID", f.uuid);
+  find(library, "nvmlDeviceGetPowerUsage", f.power);
+  find(library, "nvmlDeviceGetTotalEnergyConsumption", f.energy);
+  find(library, "nvmlDeviceGetClockInfo", f.clock);
+  find(library, "nvmlDeviceGetTemperature", f.temperature);
+  find(library, "nvmlDeviceGetCurrentClocksThrottleReasons", f.throttle);
+  find(library, "nvmlDeviceGetFieldValues", f.fields);
+}
+
+int instant(Device device, double* value) {
+  FieldValue field{};
+  field.fieldId = kFieldPowerInstant;
+  const int status = f.fields(device, 1, &field);
+  if (status != kSuccess) return status;
+  if (field.status != kSuccess) return field.status;
+  *value = field.valueType == kValueUnsignedInt ? static_cast<double>(field.value.u)
+                                                : static_cast<double>(field.value.ull);
+  return kSuccess;
+}
+
+}  // namespace
+
+Nvml& Nvml::instance() {
+  static Nvml nvml;
+  return nvml;
+}
+
+const char* Nvml::open() {
+  static std::mutex mutex;
+  const std::lock_guard<std::mutex> lock(mutex);
+  if (count_ > 0) return nullptr;
+  if (library_ == nullptr) library_ = dlopen("libnvidia-ml.so.1", RTLD_NOW | RTLD_LOCAL);
+  if (library_ == nullptr) {
+    const char* why = dlerror();
+    std::snprintf(problem_, sizeof problem_, "no NVIDIA driver: %s", why == nullptr ? "libnvidia-ml.so.1" : why);
+    return problem_;
+  }
+  findAll(library_);
+  if (f.init == nullptr || f.errorString == nullptr || f.count == nullptr || f.handle == nullptr ||
+      f.power == nullptr || f.name == nullptr || f.uuid == nullptr) {
+    std::snprintf(problem_, sizeof problem_, "libnvidia-ml.so.1 lacks the functions of NVML 5 and later");
+    return problem_;
+  }
+  int status = f.init();
+  unsigned count = 0;
+  if (status == kSuccess) status = f.count(&count);
+  if (status != kSuccess) {
+    std::snprintf(problem_, sizeof problem_, "NVML does not start: %s", f.errorString(status));
+    return problem_;
+  }
+  const unsigned wanted = std::min<unsigned>(count, kMaxDevices);
+  for (unsigned i = 0; i < wanted && status == kSuccess; ++i) {
+    status = f.handle(i, &devices_[i]);
+    double milliwatts = 0;
+    if (status == kSuccess && f.fields != nullptr) instantPower[i] = instant(devices_[i], &milliwatts) == kSuccess;
+  }
+  if (status != kSuccess) {
+    std::snprintf(problem_, sizeof problem_, "NVML shows no handle for a GPU: %s", f.errorString(status));
+    return problem_;
+  }
+  if (wanted == 0) {
+    std::snprintf(problem_, sizeof problem_, "NVML is there but shows no GPU");
+    return problem_;
+  }
+  if (f.driverVersion != nullptr) f.driverVersion(driver_, sizeof driver_);
+  count_ = wanted;
+  return nullptr;
+}
+
+int Nvml::deviceName(uint32_t device, char* text, uint32_t bytes) const {
+  return f.name(devices_[device], text, bytes);
+}
+
+int Nvml::deviceUuid(uint32_t device, char* text, uint32_t bytes) const {
+  return f.uuid(devices_[device], text, bytes);
+}
+
+int Nvml::powerMilliwatts(uint32_t device, double* value) const {
+  return instantPower[device] ? instant(devices_[device], value) : powerUsageMilliwatts(device, value);
+}
+
+int Nvml::powerUsageMilliwatts(uint32_t device, double* value) const {
+  unsigned milliwatts = 0;
+  const int status = f.power(devices_[device], &milliwatts);
+  *value = milliwatts;
+  return status;
+}
+
+int Nvml::energyMillijoules(uint32_t device, double* value) const {
+  if (f.energy == nullptr) return kFunctionNotFound;
+  unsigned long long millijoules = 0;
+  const int status = f.energy(devices_[device], &millijoules);
+  *value = static_cast<double>(millijoules);
+  return status;
+}
+
+int Nvml::smClockMegahertz(uint32_t device, double* value) const {
+  if (f.clock == nullptr) return kFunctionNotFound;
+  unsigned megahertz = 0;
+  const int status = f.clock(devices_[device], kClockSm, &megahertz);
+  *value = megahertz;
+  return status;
+}
+
+int Nvml::memoryClockMegahertz(uint32_t device, double* value) const {
+  if (f.clock == nullptr) return kFunctionNotFound;
+  unsigned megahertz = 0;
+  const int status = f.clock(devices_[device], kClockMemory, &megahertz);
+  *value = megahertz;
+  return status;
+}
+
+int Nvml::temperatureCelsius(uint32_t device, double* value) const {
+  if (f.temperature == nullptr) return kFunctionNotFound;
+  unsigned celsius = 0;
+  const int status = f.temperature(devices_[device], kTemperatureGpu, &celsius);
+  *value = celsius;
+  return status;
+}
+
+int Nvml::throttleReasons(uint32_t device, double* value) const {
+  if (f.throttle == nullptr) return kFunctionNotFound;
+  unsigned long long reasons = 0;
+  const int status = f.throttle(devices_[device], &reasons);
+  *value = static_cast<double>(reasons);
+  return status;
+}
+
+const char* Nvml::errorText(int status) const {
+  return f.errorString == nullptr ? "NVML is not open" : f.errorString(status);
+}
+
+}  // namespace depthwatt

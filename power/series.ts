@@ -1,0 +1,234 @@
+// SPDX-License-Identifier: Apache-2.0
+// One rail over time: running integrals at every sample, so that the energy between any two moments is two look-ups.
+import type { RailDescription, RailReading, Unavailable } from "./sensor.js";
+
+/** Energy of one rail in one window. */
+export interface RailEnergy {
+  available: true;
+  joules: number;
+  /** Mean power over the window. */
+  watts: number;
+  /** Standard uncertainty (one sigma) of `watts`: step size and sampling; the sensor's own gain error is not in it. */
+  wattsStandardUncertainty: number;
+  samples: number;
+}
+
+/** Columns of a sample; times are nanoseconds after the origin, all others running sums since the first sample. */
+const TIME = 0;
+const MILLIWATTS = 1;
+const MICROJOULES = 2;
+const SQUARED_STEPS = 3;
+const GAP_NS = 4;
+const COUNT = 5;
+const COLUMNS = 6;
+
+export class RailSeries {
+  readonly #rail: RailDescription;
+  readonly #originNs: bigint;
+  readonly #gapLimitNs: number;
+  readonly #rows: Float64Array;
+  readonly #capacity: number;
+  /** Samples ever taken; the newest lies at (taken - 1) % capacity. */
+  #taken = 0;
+  #firstNs = Number.NaN;
+  /** Counters may begin anywhere; the sums of power rails begin at zero. */
+  #firstMicrojoules = 0;
+  #lastFailure: { atNs: number; reason: string } | undefined;
+
+  /**
+   * @param gapLimitNs the longest pause between two readings that is still called sampling
+   * @param capacity samples kept; older ones are forgotten, but the sums since the first one stay
+   */
+  constructor(rail: RailDescription, originNs: bigint, gapLimitNs: number, capacity: number) {
+    this.#rail = rail;
+    this.#originNs = originNs;
+    this.#gapLimitNs = gapLimitNs;
+    this.#capacity = capacity;
+    this.#rows = new Float64Array(capacity * COLUMNS);
+  }
+
+  get taken(): number {
+    return this.#taken;
+  }
+
+  /** Nanoseconds after the origin; NaN before the first sample. */
+  get firstNs(): number {
+    return this.#firstNs;
+  }
+
+  get lastNs(): number {
+    return this.#taken === 0 ? Number.NaN : this.#at(this.#taken - 1, TIME);
+  }
+
+  #at(sample: number, column: number): number {
+    return this.#rows[(sample % this.#capacity) * COLUMNS + column]!;
+  }
+
+  /** Takes one reading; readings that are not newer than the last one carry nothing new and are left out. */
+  add(reading: RailReading, nowNs: bigint): void {
+    if (!reading.available) {
+      this.#lastFailure = { atNs: Number(nowNs - this.#originNs), reason: reading.reason };
+      return;
+    }
+    const time = Number(reading.timestampNs - this.#originNs);
+    const last = this.#taken - 1;
+    if (last >= 0 && time <= this.#at(last, TIME)) return;
+    const counted = this.#rail.kind === "energy";
+    const value = counted ? Number(reading.energyMicrojoules ?? 0n) : (reading.powerMilliwatts ?? Number.NaN);
+    if (!Number.isFinite(value)) return;
+    const row = (this.#taken % this.#capacity) * COLUMNS;
+    const rows = this.#rows;
+    if (last < 0) {
+      this.#firstNs = time;
+      this.#firstMicrojoules = counted ? value : 0;
+      rows.fill(0, row, row + COLUMNS);
+      rows[row + MILLIWATTS] = counted ? 0 : value;
+      rows[row + MICROJOULES] = counted ? value : 0;
+    } else {
+      const gap = time - this.#at(last, TIME);
+      const before = this.#at(last, MILLIWATTS);
+      // mW x ns = 1e-12 J = 1e-6 uJ
+      const energy = counted ? value : this.#at(last, MICROJOULES) + (gap * (before + value) * 0.5) / 1e6;
+      const power = counted ? ((energy - this.#at(last, MICROJOULES)) * 1e6) / gap : value;
+      const step = last === 0 && counted ? 0 : power - before;
+      // A counter goes on counting through a pause in reading it; samples of power do not.
+      const lost = !counted && gap > this.#gapLimitNs ? gap : 0;
+      const squared = this.#at(last, SQUARED_STEPS) + step * step;
+      const gaps = this.#at(last, GAP_NS) + lost;
+      const count = this.#at(last, COUNT) + 1;
+      rows[row + MILLIWATTS] = power;
+      rows[row + MICROJOULES] = energy;
+      rows[row + SQUARED_STEPS] = squared;
+      rows[row + GAP_NS] = gaps;
+      rows[row + COUNT] = count;
+    }
+    rows[row + TIME] = time;
+    this.#taken++;
+  }
+
+  /** Index of the last sample at or before `time`; the caller has made sure that there is one. */
+  #find(time: number): number {
+    let low = Math.max(0, this.#taken - this.#capacity);
+    let high = this.#taken - 1;
+    while (low < high) {
+      const middle = Math.ceil((low + high) / 2);
+      if (this.#at(middle, TIME) <= time) low = middle;
+      else high = middle - 1;
+    }
+    return low;
+  }
+
+  /** Energy counted up to `time`, microjoules: the integral of a straight line between two samples. */
+  #energyAt(time: number, sample: number): number {
+    const energy = this.#at(sample, MICROJOULES);
+    const passed = time - this.#at(sample, TIME);
+    if (passed <= 0 || sample + 1 >= this.#taken) return energy;
+    const gap = this.#at(sample + 1, TIME) - this.#at(sample, TIME);
+    if (this.#rail.kind === "energy")
+      return energy + ((this.#at(sample + 1, MICROJOULES) - energy) * passed) / gap;
+    const power = this.#at(sample, MILLIWATTS);
+    const slope = (this.#at(sample + 1, MILLIWATTS) - power) / gap;
+    return energy + (passed * (power + 0.5 * slope * passed)) / 1e6;
+  }
+
+  /**
+   * Energy between two moments, nanoseconds after the origin.
+   * Standard uncertainty of the mean power, in quadrature:
+   * - power rails: step / sqrt(12), not reduced by averaging because a steady load stays at one place inside the step,
+   *   and sqrt(sum of squared differences of neighbours / 2 / n) / sqrt(n), von Neumann's estimate, for what happens
+   *   between samples;
+   * - counters: a step and an update interval of time at either end, each evenly spread: x / sqrt(6).
+   */
+  between(fromNs: number, toNs: number): RailEnergy | Unavailable {
+    const label = this.#rail.label;
+    const latest = this.#lastFailure;
+    if (this.#taken === 0) return { available: false, reason: latest?.reason ?? `${label}: no reading yet` };
+    // Between the newest sample and `to` the rail is not known; up to the gap limit that is called the sampling's edge.
+    if (toNs > this.lastNs + this.#gapLimitNs) {
+      const since = ((toNs - this.lastNs) / 1e9).toFixed(1);
+      const why = latest !== undefined && latest.atNs > this.lastNs ? `: ${latest.reason}` : "";
+      return { available: false, reason: `${label}: no reading for the last ${since} s of the window${why}` };
+    }
+    const oldest = Math.max(0, this.#taken - this.#capacity);
+    if (fromNs < this.#at(oldest, TIME) - this.#gapLimitNs && !(fromNs <= this.#firstNs && oldest === 0)) {
+      return {
+        available: false,
+        reason: `${label}: the window begins before the samples that are still kept`,
+      };
+    }
+    const from = Math.max(fromNs, this.#at(oldest, TIME));
+    const to = Math.min(toNs, this.lastNs);
+    return this.#window(from, to);
+  }
+
+  /** From the first sample ever to `toNs`, even when the samples in between are forgotten. */
+  sinceStart(toNs: number): RailEnergy | Unavailable {
+    if (this.#taken === 0) return this.between(0, toNs);
+    const oldest = Math.max(0, this.#taken - this.#capacity);
+    if (oldest === 0) return this.between(this.#firstNs, toNs);
+    const tail = this.between(this.#at(oldest, TIME), toNs);
+    if (!tail.available) return tail;
+    return this.#window(this.#firstNs, Math.min(toNs, this.lastNs));
+  }
+
+  #window(from: number, to: number): RailEnergy | Unavailable {
+    const label = this.#rail.label;
+    const duration = to - from;
+    if (!(duration > 0))
+      return { available: false, reason: `${label}: fewer than two readings in the window` };
+    const last = this.#find(to);
+    const fromStart = from === this.#firstNs;
+    const first = fromStart ? -1 : this.#find(from);
+    const startCount = fromStart ? 0 : this.#at(first, COUNT);
+    const start = fromStart ? this.#firstMicrojoules : this.#energyAt(from, first);
+    const end = Math.min(last + 1, this.#taken - 1);
+    const samples = this.#at(last, COUNT) - startCount;
+    const gapNs = this.#at(end, GAP_NS) - (fromStart ? 0 : this.#at(first, GAP_NS));
+    if (gapNs > duration * 0.01) {
+      const lost = (gapNs / 1e9).toFixed(1);
+      return {
+        available: false,
+        reason: `${label}: ${lost} s of ${(duration / 1e9).toFixed(1)} s were not sampled`,
+      };
+    }
+    const microjoules = this.#energyAt(to, last) - start;
+    const watts = (microjoules / duration) * 1e3;
+    const n = Math.max(1, samples);
+    const squared = this.#at(end, SQUARED_STEPS) - (fromStart ? 0 : this.#at(first, SQUARED_STEPS));
+    const step = this.#rail.step ?? 0;
+    let variance: number;
+    if (this.#rail.kind === "energy") {
+      const edge = ((this.#rail.updateIntervalMs ?? 0) * 1e6 * watts) / duration;
+      const quantum = (step / duration) * 1e3;
+      variance = (edge * edge + quantum * quantum) / 6;
+    } else {
+      variance = (step * step) / 12e6 + squared / 1e6 / (2 * n * n);
+    }
+    return {
+      available: true,
+      joules: microjoules / 1e6,
+      watts,
+      wattsStandardUncertainty: Math.sqrt(variance),
+      samples,
+    };
+  }
+}
+
+/** Rails of a total do not overlap; their uncertainties are independent, so they add in quadrature. */
+export function sumOfRails(
+  parts: readonly (RailEnergy | Unavailable | undefined)[],
+): RailEnergy | Unavailable {
+  let joules = 0;
+  let watts = 0;
+  let variance = 0;
+  let samples = Infinity;
+  for (const part of parts) {
+    if (part === undefined) return { available: false, reason: "a rail of the total does not exist" };
+    if (!part.available) return part;
+    joules += part.joules;
+    watts += part.watts;
+    variance += part.wattsStandardUncertainty ** 2;
+    samples = Math.min(samples, part.samples);
+  }
+  return { available: true, joules, watts, wattsStandardUncertainty: Math.sqrt(variance), samples };
+}

@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+// Accuracy side by side with OpenCV's StereoSGBM on the research data, part of `npm run bench`; by itself `npm run
+// bench:accuracy -- [--machine NAME] [--set key=value]...`. Writes bench/results/MACHINE/DATE-COMMIT-accuracy.json.
+import { execFileSync, spawnSync } from "node:child_process";
+import { existsSync, mkdirSync, readdirSync, writeFileSync } from "node:fs";
+import { cpus } from "node:os";
+import { dirname, join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { parseArgs } from "node:util";
+
+const root = dirname(dirname(fileURLToPath(import.meta.url)));
+const PYTHON = "/usr/bin/python3";
+const { values } = parseArgs({
+  strict: false,
+  options: { machine: { type: "string" }, set: { type: "string", multiple: true, default: [] } },
+});
+
+const data = process.env.DEPTHWATT_DATA;
+const folders =
+  data && existsSync(data)
+    ? readdirSync(data)
+        .map((name) => join(data, name))
+        .filter((folder) => existsSync(join(folder, "dataset.json")))
+    : [];
+if (folders.length === 0) {
+  console.log("accuracy: skipped, needs research data (set DEPTHWATT_DATA to a folder of data sets)");
+  process.exit(0);
+}
+
+function json(program, words) {
+  const result = spawnSync(program, words, { encoding: "utf8", maxBuffer: 1 << 26 });
+  if (result.status !== 0) throw new Error(`${program}: ${result.stderr || result.error}`);
+  return JSON.parse(result.stdout.trim().split("\n").at(-1));
+}
+
+const set = values.set.flatMap((item) => ["--set", item]);
+const main = join(root, "dist/edge/cli/main.js");
+const ours = json(process.execPath, [main, "eval", ...folders, "--frames", "1", "--json", ...set]);
+const hasOpenCv = spawnSync(PYTHON, ["-c", "import cv2"]).status === 0;
+if (!hasOpenCv) console.log("OpenCV: skipped, needs python3-opencv (sudo apt-get install python3-opencv)");
+const peer = hasOpenCv
+  ? json(PYTHON, [join(root, "scripts/bench/opencv_accuracy.py"), ...folders])
+  : { scenes: [] };
+
+const rows = ours.scenes.map(({ name, masks, thresholdPx }) => {
+  const other = peer.scenes.find((scene) => scene.name === name);
+  const { badPercent, badPercentValidOnly, density } = masks.valid;
+  return {
+    kind: "measured",
+    what: "accuracy over all valid ground truth, holes as wrong",
+    scene: name,
+    thresholdPx,
+    depthwatt: { badPercent, badPercentValidOnly, density },
+    ...(other && {
+      openCvSgbmHH: {
+        badPercent: other.badPercent,
+        badPercentValidOnly: other.badPercentValidOnly,
+        density: other.density,
+      },
+    }),
+  };
+});
+const shown = (score) =>
+  score ? `${score.badPercent.toFixed(2).padStart(7)} / ${score.density.toFixed(1).padStart(5)}` : "      -";
+console.log("scene         px  depthwatt % bad / density   OpenCV SGBM HH % bad / density");
+for (const row of rows) {
+  const where = `${row.scene.padEnd(12)} ${String(row.thresholdPx).padStart(3)}`;
+  console.log(`${where}  ${shown(row.depthwatt).padStart(25)}   ${shown(row.openCvSgbmHH).padStart(30)}`);
+}
+const twelve = ours.mean.middleburyV2BadPercent;
+if (twelve !== null) console.log(`Middlebury v2, mean of nonocc, all and disc: ${twelve.toFixed(3)} %`);
+const worse = rows.filter(
+  (row) => row.openCvSgbmHH && row.depthwatt.badPercent >= row.openCvSgbmHH.badPercent,
+);
+if (hasOpenCv) console.log(`better than OpenCV on ${rows.length - worse.length} of ${rows.length} scenes`);
+
+const git = (...words) => execFileSync("git", words, { cwd: root, encoding: "utf8" }).trim();
+const processor = cpus()[0]?.model.trim() ?? "unknown processor";
+const machine =
+  values.machine ?? `${processor} ${cpus().length} cores`.toLowerCase().replace(/[^a-z0-9]+/g, "-");
+const commit = git("rev-parse", "--short", "HEAD");
+const date = new Date().toISOString().slice(0, 10);
+const folder = join(root, "bench/results", machine);
+mkdirSync(folder, { recursive: true });
+const file = join(folder, `${date}-${commit}-accuracy.json`);
+const report = {
+  machine,
+  commit,
+  date,
+  toolchain: { openCv: peer.opencv ?? null, node: process.version },
+  parameters: { depthwatt: ours.parameters, openCv: peer.parameters ?? null },
+  middleburyV2BadPercent: twelve,
+  rows,
+};
+writeFileSync(file, `${JSON.stringify(report, null, 1)}\n`);
+console.log(file);

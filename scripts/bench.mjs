@@ -1,0 +1,227 @@
+// SPDX-License-Identifier: Apache-2.0
+// `npm run bench`: the matcher side by side with OpenCV, its growth over five sizes, and the share of this machine's limit.
+//   npm run bench -- [--rounds N] [--frames N] [--machine NAME] [--set key=value]...
+// Writes bench/results/MACHINE/DATE-COMMIT-speed.json and the plot beside it.
+import { execFileSync, spawnSync } from "node:child_process";
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { cpus, loadavg, release, tmpdir, totalmem } from "node:os";
+import { dirname, join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { parseArgs } from "node:util";
+import { growthPlot } from "./bench/growth-plot.mjs";
+
+const root = dirname(dirname(fileURLToPath(import.meta.url)));
+const { values } = parseArgs({
+  options: {
+    rounds: { type: "string", default: "3" },
+    frames: { type: "string", default: "40" },
+    machine: { type: "string" },
+    set: { type: "string", multiple: true, default: [] },
+  },
+});
+const rounds = Number(values.rounds);
+const PYTHON = "/usr/bin/python3";
+const SIZES = [
+  [320, 240, 64],
+  [480, 360, 96],
+  [640, 480, 128],
+  [960, 540, 128],
+  [1280, 720, 128],
+];
+const PEERS = [
+  { mode: "HH4", paths: 4 },
+  { mode: "3WAY", paths: 4 },
+  { mode: "HH", paths: 8 },
+];
+/** What the peer does too: census to disparity, uniqueness, sub-pixel, left-right check, median, and nothing more. */
+const LIKE_FOR_LIKE = [
+  ...["match.cost=census", "match.adaptiveP2=0", "match.p1=10", "match.p2=60", "match.uniqueness=10"],
+  ...["refine.speckleSize=0", "refine.fill=off", "refine.boundary=false"],
+];
+/** Vector operations for 64 cells with 512-bit registers, counted in cuda/match/sgm/README.md. */
+const OPERATIONS = { 4: 83, 8: 121 };
+
+function spawnJson(program, words, environment = {}) {
+  const result = spawnSync(program, words, {
+    encoding: "utf8",
+    maxBuffer: 1 << 26,
+    env: { ...process.env, ...environment },
+  });
+  if (result.status !== 0) throw new Error(`${program} ${words.join(" ")}: ${result.stderr || result.error}`);
+  return JSON.parse(result.stdout.trim().split("\n").at(-1));
+}
+
+function bench({ width, height, numDisparities, paths, threads, isa }) {
+  const set = [...LIKE_FOR_LIKE, ...values.set];
+  const words = [
+    ...[
+      join(root, "dist/edge/cli/main.js"),
+      "bench",
+      "--backend",
+      "cpu",
+      "--json",
+      "--frames",
+      values.frames,
+    ],
+    ...["--width", width, "--height", height, "--num-disparities", numDisparities],
+    ...["--paths", paths, "--threads", threads],
+    ...set.flatMap((item) => ["--set", item]),
+  ];
+  return spawnJson(process.execPath, words.map(String), isa ? { DEPTHWATT_ISA: isa } : {});
+}
+
+const median = (list) => [...list].sort((a, b) => a - b)[list.length >> 1];
+
+/** Of several runs: the median of medians, the smallest minimum, the largest memory. */
+function merged(runs) {
+  const { p95Ms, stages, ...last } = runs.at(-1);
+  const medianMs = median(runs.map((run) => run.medianMs));
+  return {
+    ...last,
+    medianMs,
+    minMs: Math.min(...runs.map((run) => run.minMs)),
+    ...(last.fps && {
+      fps: 1000 / medianMs,
+      megaDisparitiesPerSecond: (last.width * last.height * last.numDisparities) / 1e3 / medianMs,
+      peakResidentMb: Math.max(...runs.map((run) => run.peakResidentMb)),
+    }),
+    rounds: runs.length,
+  };
+}
+
+/** GB/s of a copy that no cache holds, one way: as many bytes are read as written. */
+function copyBandwidth() {
+  const bytes = 128 << 20;
+  const [from, to] = [Buffer.alloc(bytes, 1), Buffer.alloc(bytes, 2)];
+  let best = Number.POSITIVE_INFINITY;
+  for (let i = 0; i < 8; ++i) {
+    const before = performance.now();
+    from.copy(to);
+    best = Math.min(best, performance.now() - before);
+  }
+  return bytes / 1e6 / best;
+}
+
+function scenePictures(folder) {
+  const words = ["scene", "--frames", "1", "--first", "40", "--out", folder];
+  execFileSync(process.execPath, [
+    join(root, "dist/edge/cli/main.js"),
+    ...words,
+    "--truth",
+    "none",
+    "--json",
+  ]);
+  const listed = (eye) =>
+    execFileSync("find", [folder, "-path", `*${eye}*`, "-name", "*.png"], { encoding: "utf8" });
+  return ["left", "right"].map((eye) => listed(eye).trim().split("\n")[0]);
+}
+
+function hasOpencv() {
+  return spawnSync(PYTHON, ["-c", "import cv2"]).status === 0;
+}
+
+/** Ours and the peers in turn, so that a disturbance meets both. */
+function sideBySide(folder) {
+  const threadCounts = cpus().length > 1 ? [1, 2] : [1];
+  const peers = hasOpencv() ? PEERS : [];
+  if (peers.length === 0) {
+    console.error("skipped  OpenCV beside us: python3-opencv is not there; apt-get install python3-opencv");
+  }
+  const pictures = peers.length > 0 ? scenePictures(folder) : [];
+  const ours = new Map();
+  const theirs = new Map();
+  const note = (map, key, run) => map.set(key, [...(map.get(key) ?? []), run]);
+  for (let round = 0; round < rounds; ++round) {
+    for (const threads of threadCounts) {
+      for (const paths of [4, 8]) {
+        const size = { width: 640, height: 480, numDisparities: 128 };
+        note(ours, `${paths} ${threads}`, bench({ ...size, paths, threads }));
+      }
+      for (const { mode } of peers) {
+        const script = join(root, "scripts/bench/opencv_sgbm.py");
+        const words = [script, ...pictures, "128", mode, String(threads), "5"];
+        note(theirs, `${mode} ${threads}`, spawnJson(PYTHON, words));
+      }
+    }
+  }
+  const rows = [...ours.values()].map((runs) => ({ kind: "measured", what: "depthwatt", ...merged(runs) }));
+  for (const runs of theirs.values())
+    rows.push({ kind: "measured", what: "OpenCV StereoSGBM", ...merged(runs) });
+  for (const { mode, paths } of peers) {
+    for (const threads of threadCounts) {
+      const our = merged(ours.get(`${paths} ${threads}`));
+      const their = merged(theirs.get(`${mode} ${threads}`));
+      const byMedian = their.medianMs / our.medianMs;
+      rows.push({ what: "times OpenCV", paths, mode, threads, byMedian, byMinimum: their.minMs / our.minMs });
+    }
+  }
+  return rows;
+}
+
+function growth() {
+  return SIZES.map(([width, height, numDisparities]) => {
+    const runs = Array.from({ length: rounds }, () =>
+      bench({ width, height, numDisparities, paths: 4, threads: 0 }),
+    );
+    return { kind: "measured", what: "growth", ...merged(runs) };
+  });
+}
+
+/** What the counts of the room's README say about a measured row. */
+function shareOfLimit(row, copyGBs) {
+  const cells = row.width * row.height * row.numDisparities;
+  const seconds = row.minMs / 1e3;
+  return {
+    what: "share of the limit",
+    ...{ paths: row.paths, threads: row.threads, minMs: row.minMs },
+    cellUpdatesPerSecond: (cells * row.paths) / seconds,
+    bytesMoved: 2 * cells,
+    copyGBs,
+    shareOfCopyBandwidth: cells / 1e9 / seconds / copyGBs,
+    vectorOperationsPer64Cells: OPERATIONS[row.paths],
+    vectorOperationsPerSecond: ((cells / 64) * OPERATIONS[row.paths]) / seconds,
+  };
+}
+
+const git = (...words) => execFileSync("git", words, { cwd: root, encoding: "utf8" }).trim();
+const processor = cpus()[0]?.model.trim() ?? "unknown processor";
+const machine =
+  values.machine ?? `${processor} ${cpus().length} cores`.toLowerCase().replace(/[^a-z0-9]+/g, "-");
+const before = loadavg()[0];
+const folder = mkdtempSync(join(tmpdir(), "depthwatt-bench-"));
+try {
+  const compared = sideBySide(folder);
+  const grown = growth();
+  const copyGBs = copyBandwidth();
+  const shares = compared.filter((row) => row.what === "depthwatt").map((row) => shareOfLimit(row, copyGBs));
+  const commit = git("rev-parse", "--short", "HEAD");
+  const date = new Date().toISOString().slice(0, 10);
+  const result = {
+    what: "depthwatt bench and OpenCV StereoSGBM in turn, 640x480, 128 disparities, census to checked and smoothed disparity",
+    machine: { name: machine, processor, cores: cpus().length, memoryBytes: totalmem(), kernel: release() },
+    ...{ commit, date },
+    toolchain: {
+      node: process.version,
+      compiler: execFileSync("g++", ["--version"], { encoding: "utf8" }).split("\n")[0],
+    },
+    powerMode: null,
+    clocks: readFileSync("/proc/cpuinfo", "utf8").match(/MHz\s*:\s*([\d.]+)/)?.[1] ?? null,
+    load: { before, after: loadavg()[0] },
+    rows: [...compared, ...grown, ...shares],
+  };
+  const path = join(root, "bench/results", machine);
+  mkdirSync(path, { recursive: true });
+  const file = join(path, `${date}-${commit}-speed`);
+  writeFileSync(`${file}.json`, `${JSON.stringify(result, null, 2)}\n`);
+  writeFileSync(`${file}.svg`, growthPlot(grown));
+  const shown = (row) =>
+    Object.fromEntries(
+      Object.entries(row).filter(([key]) => !["kind", "stages", "watts", "fpsPerWatt"].includes(key)),
+    );
+  for (const what of ["depthwatt", "OpenCV StereoSGBM", "times OpenCV", "growth", "share of the limit"]) {
+    console.table(result.rows.filter((row) => row.what === what).map(shown));
+  }
+  console.log(`${file}.json`);
+} finally {
+  rmSync(folder, { recursive: true, force: true });
+}

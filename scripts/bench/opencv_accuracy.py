@@ -1,0 +1,79 @@
+# SPDX-License-Identifier: Apache-2.0
+# OpenCV's StereoSGBM on the scenes of data sets: mode HH (8 paths), block 5, its refinements on; one line of JSON.
+#   opencv_accuracy.py FOLDER...      each with a dataset.json; % bad over all valid ground truth, holes as wrong
+import json
+import os
+import sys
+import time
+
+import cv2
+import numpy as np
+
+BLOCK = 5
+# Penalties as OpenCV's documentation advises for grey images; the rest as its samples set it.
+PARAMETERS = {
+    "minDisparity": 0,
+    "blockSize": BLOCK,
+    "P1": 8 * BLOCK * BLOCK,
+    "P2": 32 * BLOCK * BLOCK,
+    "disp12MaxDiff": 1,
+    "uniquenessRatio": 10,
+    "speckleWindowSize": 100,
+    "speckleRange": 2,
+    "preFilterCap": 31,
+    "mode": cv2.StereoSGBM_MODE_HH,
+}
+
+
+def grey(path):
+    """As depthwatt makes grey: (77 R + 150 G + 29 B + 128) >> 8."""
+    blue, green, red = (channel.astype(np.int32) for channel in cv2.split(cv2.imread(path, cv2.IMREAD_COLOR)))
+    return ((77 * red + 150 * green + 29 * blue + 128) >> 8).astype(np.uint8)
+
+
+def pfm(path):
+    """OpenCV's own reader multiplies by the header's scale, which Middlebury uses for the byte order alone."""
+    with open(path, "rb") as file:
+        file.readline()
+        width, height = (int(word) for word in file.readline().split())
+        order = "<f4" if float(file.readline()) < 0 else ">f4"
+        return np.frombuffer(file.read(), order).reshape(height, width)[::-1].astype(np.float64)
+
+
+def truth_of(path, scale, invalid):
+    stored = pfm(path) if path.endswith(".pfm") else cv2.imread(path, cv2.IMREAD_UNCHANGED).astype(np.float64)
+    if stored.ndim == 3:
+        stored = stored[:, :, 0]
+    missing = ~np.isfinite(stored) if invalid == "inf" else stored == invalid
+    return np.where(missing, np.inf, stored / scale)
+
+
+def evaluate(folder, scene):
+    left, right = (grey(os.path.join(folder, scene[eye])) for eye in ("left", "right"))
+    given = scene["groundTruth"]
+    truth = truth_of(os.path.join(folder, given["path"]), given["scale"], given["invalid"])
+    matcher = cv2.StereoSGBM_create(numDisparities=-(-scene["numDisparities"] // 16) * 16, **PARAMETERS)
+    started = time.perf_counter()
+    disparity = matcher.compute(left, right).astype(np.float64) / 16
+    milliseconds = 1000 * (time.perf_counter() - started)
+    evaluated = np.isfinite(truth)
+    estimated = evaluated & (disparity >= 0)
+    threshold = scene.get("badThresholdPx", 1)
+    off = estimated & (np.abs(disparity - np.where(evaluated, truth, 0)) > threshold)
+    count = int(evaluated.sum())
+    return {
+        "name": scene["name"],
+        "thresholdPx": threshold,
+        "badPercent": 100 * (count - int(estimated.sum()) + int(off.sum())) / count,
+        "badPercentValidOnly": 100 * int(off.sum()) / max(1, int(estimated.sum())),
+        "density": 100 * int(estimated.sum()) / count,
+        "milliseconds": milliseconds,
+    }
+
+
+scenes = []
+for folder in sys.argv[1:]:
+    with open(os.path.join(folder, "dataset.json"), encoding="utf-8") as file:
+        scenes += [evaluate(folder, scene) for scene in json.load(file)["scenes"]]
+parameters = {**PARAMETERS, "mode": "HH"}
+print(json.dumps({"opencv": cv2.__version__, "parameters": parameters, "scenes": scenes}))

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+// `npm run check`: everything that can be said of the tree without running it, one line per check.
+import { dirname } from "node:path";
+import { fileURLToPath } from "node:url";
+import fileBudget from "./checks/file-budget.mjs";
+import generatedDocs from "./checks/generated-docs.mjs";
+import headers from "./checks/headers.mjs";
+import imports from "./checks/imports.mjs";
+import links from "./checks/links.mjs";
+import lockfile from "./checks/lockfile.mjs";
+import rooms from "./checks/rooms.mjs";
+import { lint, types } from "./checks/tools.mjs";
+import variables from "./checks/variables.mjs";
+import words from "./checks/words.mjs";
+
+const root = dirname(dirname(fileURLToPath(import.meta.url)));
+const checks = [
+  types,
+  lint,
+  imports,
+  rooms,
+  fileBudget,
+  headers,
+  words,
+  variables,
+  generatedDocs,
+  links,
+  lockfile,
+];
+
+let failures = 0;
+for (const check of checks) {
+  const { found, problems } = await check.run(root);
+  const good = problems.length === 0;
+  console.log(
+    `${good ? "ok  " : "BAD "} ${check.name.padEnd(22)} ${good ? found : `${problems.length} problems`}`,
+  );
+  for (const problem of problems) console.log(`       ${problem}`);
+  if (!good) failures++;
+}
+if (failures > 0) {
+  console.error(`${failures} of ${checks.length} checks failed`);
+  process.exit(1);
+}

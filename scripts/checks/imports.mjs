@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+// Who may import whom: base nobody; power nobody; camera and cuda each other's index, types only; edge everybody's index.
+import { posix } from "node:path";
+import { filesIn, readText, SOURCE_FOLDERS, withoutComments } from "./tree.mjs";
+
+/** Folder -> folders it may import, and whether only types. */
+const MAY_IMPORT = {
+  base: {},
+  power: {},
+  camera: { base: "values", cuda: "types" },
+  cuda: { base: "values", camera: "types" },
+  edge: { base: "values", camera: "values", cuda: "values", power: "values" },
+};
+
+const IMPORT =
+  /\b(import|export)\s+(type\s+)?(?:([^"';]*?)\s+from\s+)?"([^"]+)"|\bimport\(\s*"([^"]+)"\s*\)/g;
+
+function* importsOf(text) {
+  for (const match of withoutComments(text).matchAll(IMPORT)) {
+    const [, , type, names = "", from, dynamic] = match;
+    const inner =
+      names
+        .match(/^\{([^}]*)\}$/)?.[1]
+        ?.split(",")
+        .map((name) => name.trim()) ?? [];
+    const allTypes =
+      inner.filter(Boolean).length > 0 && inner.filter(Boolean).every((name) => name.startsWith("type "));
+    yield { from: from ?? dynamic, typesOnly: Boolean(type) || allTypes };
+  }
+}
+
+export default {
+  name: "import direction",
+  run(root) {
+    const problems = [];
+    let count = 0;
+    for (const path of filesIn(root, SOURCE_FOLDERS, [".ts", ".mts"])) {
+      const folder = path.split("/")[0];
+      for (const { from, typesOnly } of importsOf(readText(root, path))) {
+        if (!from.startsWith(".")) {
+          if (from.startsWith("depthwatt") || from.startsWith("@depthwatt")) {
+            problems.push(`${path}: imports ${from}; inside the project imports are relative`);
+          }
+          continue;
+        }
+        count++;
+        if (!/\.(js|json|mjs)$/.test(from)) problems.push(`${path}: ${from} does not end in .js`);
+        const target = posix.join(posix.dirname(path), from);
+        const targetFolder = target.split("/")[0];
+        if (targetFolder === folder) continue;
+        const allowed = MAY_IMPORT[folder][targetFolder];
+        if (allowed === undefined)
+          problems.push(`${path}: ${folder} must not import ${targetFolder} (${from})`);
+        else if (target !== `${targetFolder}/index.js`) {
+          problems.push(`${path}: ${from}: ${targetFolder} is entered by its index.js only`);
+        } else if (allowed === "types" && !typesOnly) {
+          problems.push(`${path}: ${from}: ${folder} may import only types from ${targetFolder}`);
+        }
+      }
+    }
+    return { found: `${count} imports`, problems };
+  },
+};

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+// Every room has the same files as every other, and includes no other room.
+import { posix } from "node:path";
+import { filesBelow, filesIn, NATIVE_ENDINGS, readText, withoutComments } from "./tree.mjs";
+
+const README_SECTIONS = ["## By hand", "## Cost", "## Files"];
+
+const ROOM_FOLDERS = ["camera/rectify", "cuda/depth", "cuda/encode", "cuda/match", "cuda/refine"];
+
+/** A room is a folder that holds its own contract: census/census.h. */
+export function findRooms(root) {
+  return filesIn(root, ROOM_FOLDERS, [".h"]).flatMap((path) => {
+    const folder = posix.dirname(path);
+    return posix.basename(folder) === posix.basename(path, ".h") ? [folder] : [];
+  });
+}
+
+function missingFiles(root, room) {
+  const name = posix.basename(room);
+  const file = name.replaceAll("_", "-");
+  const here = new Set(filesBelow(root, room));
+  const everywhere = (path) => filesBelow(root, posix.dirname(path)).includes(path);
+  const needed = [
+    [`${room}/README.md`, here.has(`${room}/README.md`)],
+    [`${room}/${name}.ref.cc`, here.has(`${room}/${name}.ref.cc`)],
+    [
+      `${room}/${name}.inl.h or ${name}.cc`,
+      here.has(`${room}/${name}.inl.h`) || here.has(`${room}/${name}.cc`),
+    ],
+    [`cuda/binding/rooms/${name}.cc`, everywhere(`cuda/binding/rooms/${name}.cc`)],
+    [`test/rooms/${file}.test.ts`, everywhere(`test/rooms/${file}.test.ts`)],
+    [`bench/rooms/${file}.bench.ts`, everywhere(`bench/rooms/${file}.bench.ts`)],
+  ];
+  return needed.filter(([, there]) => !there).map(([path]) => `${room}: ${path} is missing`);
+}
+
+function readmeProblems(root, room) {
+  const path = `${room}/README.md`;
+  if (!filesBelow(root, room).includes(path)) return [];
+  const text = readText(root, path);
+  const name = posix.basename(room);
+  const problems = README_SECTIONS.filter((heading) => !text.includes(`\n${heading}\n`)).map(
+    (heading) => `${path}: the section "${heading}" is missing`,
+  );
+  if (!text.startsWith(`# ${name}: `)) problems.push(`${path}: expected it to begin with "# ${name}: "`);
+  return problems;
+}
+
+function includeProblems(root, room, rooms) {
+  return filesIn(root, [room], NATIVE_ENDINGS).flatMap((path) => {
+    const includes = [...withoutComments(readText(root, path)).matchAll(/^\s*#include\s+"([^"]+)"/gm)];
+    return includes.flatMap(([, included]) => {
+      const target = posix.join(posix.dirname(path), included);
+      const other = rooms.find((candidate) => candidate !== room && target.startsWith(`${candidate}/`));
+      return other ? [`${path}: a room includes no other room, but this one includes ${target}`] : [];
+    });
+  });
+}
+
+export default {
+  name: "room shape",
+  run(root) {
+    const rooms = findRooms(root);
+    const problems = rooms.flatMap((room) => [
+      ...missingFiles(root, room),
+      ...readmeProblems(root, room),
+      ...includeProblems(root, room, rooms),
+    ]);
+    return { found: `${rooms.length} rooms`, problems };
+  },
+};

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+// Words that do not belong where they stand: a library that ends or prints, unfinished marks, tests singled out.
+import {
+  filesBelow,
+  filesIn,
+  lineAt,
+  NATIVE_ENDINGS,
+  readText,
+  SOURCE_FOLDERS,
+  withoutComments,
+} from "./tree.mjs";
+
+const isProgram = (path) => path.endsWith("_main.cc") || path.startsWith("cuda/gpu/");
+const isText = (path) => /\.(ts|mts|mjs|h|cc|cu|cuh|md|json|gyp|service|rules|sh|py|yaml|yml)$/.test(path);
+
+// Written in pieces, so that this file does not forbid itself.
+const UNFINISHED = new RegExp(`\\b(${["TO" + "DO", "FIX" + "ME", "X" + "XX"].join("|")})\\b`, "g");
+
+const RULES = [
+  {
+    why: "a library returns a Status; it never ends the process",
+    paths: (root) =>
+      filesIn(root, ["cuda", "camera", "power"], NATIVE_ENDINGS).filter((path) => !isProgram(path)),
+    pattern: /(?<![\w.>])(std::)?(exit|_exit|quick_exit|abort|terminate|assert)\s*\(/g,
+  },
+  {
+    why: "a library prints nothing",
+    paths: (root) =>
+      filesIn(root, ["cuda", "camera", "power"], NATIVE_ENDINGS).filter((path) => !isProgram(path)),
+    pattern: /(?<![\w.>])(std::)?(printf|fprintf|puts|fputs|perror)\s*\(|std::(cout|cerr|clog)\b/g,
+  },
+  {
+    why: "only the command line ends the process or writes to the terminal",
+    paths: (root) => filesIn(root, SOURCE_FOLDERS, [".ts"]).filter((path) => !path.startsWith("edge/cli/")),
+    pattern: /\bprocess\.exit\s*\(|\bconsole\.(log|error|warn|info)\s*\(|\bprocess\.stdout\.write\s*\(/g,
+  },
+  {
+    why: "a test singled out or skipped for good (test/doubles/needs.ts gates what a machine lacks)",
+    paths: (root) => filesIn(root, ["test"], [".ts"]),
+    pattern: /\b(it|test|describe)\.(only|skip|todo)\(/g,
+  },
+  {
+    why: "an unfinished mark",
+    paths: (root) => filesBelow(root).filter((path) => isText(path) && path !== "package-lock.json"),
+    pattern: UNFINISHED,
+    withComments: true,
+  },
+];
+
+export default {
+  name: "forbidden words",
+  run(root) {
+    const problems = RULES.flatMap(({ why, paths, pattern, withComments }) =>
+      paths(root).flatMap((path) => {
+        const text = readText(root, path);
+        const searched = withComments ? text : withoutComments(text);
+        return [...searched.matchAll(pattern)].map(
+          (match) => `${path}:${lineAt(searched, match.index)}: "${match[0]}": ${why}`,
+        );
+      }),
+    );
+    return { found: `${RULES.length} rules`, problems };
+  },
+};

@@ -1,0 +1,191 @@
+// SPDX-License-Identifier: Apache-2.0
+// `npm run docs`: writes the reference pages that are made from the code; `npm run check` says when one is stale.
+import { mkdirSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { fileURLToPath, pathToFileURL } from "node:url";
+import { filesBelow, readText } from "./checks/tree.mjs";
+
+const NOTICE = "<!-- Made from the code by `npm run docs`; edits here are lost. -->";
+
+const code = (text) => `\`${text}\``;
+const cell = (text) => String(text).replaceAll("|", "\\|");
+const row = (cells) => `| ${cells.map(cell).join(" | ")} |`;
+const table = (heads, rows) => [row(heads), row(heads.map(() => "---")), ...rows.map(row)].join("\n");
+
+function defaultOf(key, facts) {
+  if (typeof facts.default === "function")
+    return key === "device" ? "the host name" : "depends on the machine";
+  return facts.default === undefined ? "none" : code(facts.default);
+}
+
+function configPage({ SETTINGS, OTHER_VARIABLES, configSchema, expectedWords, variableOf }) {
+  const groups = new Map();
+  for (const setting of SETTINGS) {
+    const group = setting.key.includes(".") ? setting.key.slice(0, setting.key.lastIndexOf(".")) : "";
+    groups.set(group, [...(groups.get(group) ?? []), setting]);
+  }
+  const sections = [...groups].map(([group, settings]) => {
+    const schema = group
+      .split(".")
+      .reduce((node, part) => (part === "" ? node : node.shape[part]), configSchema);
+    const rows = settings.map((setting) => [
+      code(setting.key),
+      expectedWords(setting),
+      defaultOf(setting.key, setting.facts),
+      setting.facts.description,
+    ]);
+    const title = group === "" ? "Device, topics and board" : group;
+    return `## ${title}\n\n${group === "" ? "" : `${schema.meta().description}\n\n`}${table(["key", "accepts", "default", "meaning"], rows)}\n`;
+  });
+  const variables = Object.entries(OTHER_VARIABLES).map(([name, meaning]) => [code(name), meaning]);
+  const live = SETTINGS.filter(({ facts }) => facts.live).map(({ key }) => code(key));
+  return `${NOTICE}
+# Settings
+
+Each setting can be given in five places; a later one overrides an earlier one:
+
+1. the default below,
+2. the board config (${code("board-configs/")}), chosen by the setting ${code("board")},
+3. a configuration file, YAML or JSON: ${code("--config FILE")} or the variable ${code("DEPTHWATT_CONFIG")},
+4. a variable of the environment: ${code("match.numDisparities")} is ${code(variableOf("match.numDisparities"))},
+5. a flag: a command's own, such as ${code("--algorithm")}, or ${code("--set match.numDisparities=128")} for any setting.
+
+A key that is not in these tables is refused, with the nearest one that is; so is a value outside its range, and all
+problems are told at once. Paths in a file are relative to that file. An empty value (${code("--set publish.username=")})
+unsets a setting that has no default. ${code("depthwatt config --print")} shows every value and where it came from.
+
+A file holds groups as the keys say:
+
+    match: { numDisparities: 128, paths: 8 }
+    publish:
+      broker: mqtts://broker.example:8883
+      depth: { encoding: png }
+
+${live.length === 0 ? "Every setting takes effect at the next start." : `These take effect in a running pipeline, all others at the next start: ${live.join(", ")}.`}
+
+${sections.join("\n")}
+## Variables that are no settings
+
+${table(["variable", "meaning"], variables)}
+`;
+}
+
+function errorsPage({ ERROR_CATALOGUE }) {
+  const rows = Object.entries(ERROR_CATALOGUE).map(([name, { exitCode, retryable, meaning, cure }]) => [
+    code(name),
+    exitCode,
+    retryable ? "yes" : "no",
+    meaning,
+    cure,
+  ]);
+  return `${NOTICE}
+# Errors
+
+Every error that depthwatt raises on purpose is a ${code("DepthwattError")} with one of these codes. Programs decide by the
+code, never by the message. The command line prints ${code("error:")} with what was expected and what came, ${code("hint:")} with
+the cure, and exits with the number below. A command line that is not understood exits with 2 as well. An error that is
+not in this table is a bug: it prints its stack and exits with 70.
+
+${table(["code", "exit", "trying again can help", "what led to it", "cure"], rows)}
+`;
+}
+
+function helpOf(command) {
+  let text = "";
+  command.configureOutput({
+    writeOut: (piece) => (text += piece),
+    getOutHelpWidth: () => 100,
+    getOutHasColors: () => false,
+  });
+  command.outputHelp();
+  return text.trimEnd();
+}
+
+function commandsPage({ buildProgram }) {
+  const sections = [];
+  const visit = (command, prefix) => {
+    const name = `${prefix}${command.name()}`;
+    const indented = helpOf(command).replace(/^(?=.)/gm, "    ");
+    sections.push(`${prefix === "" ? "" : `## ${name}\n\n`}${indented}\n`);
+    for (const child of command.commands) visit(child, `${name} `);
+  };
+  visit(buildProgram(), "");
+  return `${NOTICE}
+# Commands
+
+Results go to stdout, everything else to stderr. With ${code("--json")} the last line of stdout is one JSON object.
+In a clone, ${code("npm start")} is ${code("depthwatt run")} (${code("npm start -- --frames 60")} passes flags on), and every other
+command is ${code("npx depthwatt COMMAND")}.
+
+${sections.join("\n")}`;
+}
+
+/** The newest result file of each machine. */
+function newestResults(root) {
+  const newest = new Map();
+  for (const path of filesBelow(root, "bench/results").filter((file) => file.endsWith("-pipeline.json"))) {
+    const result = JSON.parse(readText(root, path));
+    const before = newest.get(result.machine.name);
+    if (!before || before.result.date <= result.date) newest.set(result.machine.name, { path, result });
+  }
+  return [...newest.values()];
+}
+
+function speedTable(root) {
+  const rows = newestResults(root).flatMap(({ path, result }) =>
+    result.rows.map((row) => [
+      `${result.machine.processor}, ${result.machine.cores} cores, ${row.instructionSet}`,
+      `${row.width} x ${row.height}, ${row.numDisparities}`,
+      row.paths,
+      row.engineMs.toFixed(1),
+      Math.round(row.megaDisparitiesPerSecond),
+      row.fps.toFixed(1),
+      row.power.available ? (row.fps / row.power.watts).toFixed(2) : "not measurable there",
+      result.load.before.toFixed(1),
+      `${result.date}, [${result.commit}](${path})`,
+    ]),
+  );
+  const heads = [
+    "machine",
+    "size, disparities",
+    "paths",
+    "engine, ms",
+    "MDE/s",
+    "fps",
+    "fps/W",
+    "load before",
+    "date, commit, result file",
+  ];
+  return table(heads, rows);
+}
+
+/** Puts what is made from result files between its two marks; the rest of the page is written by hand. */
+function readmePage(root) {
+  const marks = /(<!-- speeds -->\n)[\s\S]*?(\n<!-- \/speeds -->)/;
+  return readText(root, "README.md").replace(marks, (_, open, close) => open + speedTable(root) + close);
+}
+
+/** The pages by their path. They are made from dist, which must be built. */
+export async function generatePages(root) {
+  const load = (path) => import(pathToFileURL(join(root, "dist", path)).href);
+  const [config, base, program] = await Promise.all([
+    load("edge/config/index.js"),
+    load("base/index.js"),
+    load("edge/cli/program.js"),
+  ]);
+  return {
+    "README.md": readmePage(root),
+    "docs/4-reference/config.md": configPage(config),
+    "docs/4-reference/errors.md": errorsPage(base),
+    "docs/4-reference/commands.md": commandsPage(program),
+  };
+}
+
+if (process.argv[1] === fileURLToPath(import.meta.url)) {
+  const root = dirname(dirname(fileURLToPath(import.meta.url)));
+  for (const [path, text] of Object.entries(await generatePages(root))) {
+    mkdirSync(dirname(join(root, path)), { recursive: true });
+    writeFileSync(join(root, path), text);
+    console.log(path);
+  }
+}

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+// `npm run test:setup`: installs the Debian packages that the tests use, from the list in test-packages.json.
+import { execFileSync, spawnSync } from "node:child_process";
+import { readFileSync } from "node:fs";
+
+const needs = JSON.parse(readFileSync(new URL("./test-packages.json", import.meta.url), "utf8"));
+const wanted = [...new Set(Object.values(needs).flatMap((need) => need.apt))];
+
+function installed(name) {
+  const query = spawnSync("dpkg", ["--status", name], { encoding: "utf8" });
+  return query.status === 0 && query.stdout.includes("\nStatus: install ok installed\n");
+}
+
+if (spawnSync("dpkg", ["--version"]).status !== 0) {
+  console.error(
+    `error: test:setup knows Debian and Ubuntu only\nhint: install the like of: ${wanted.join(" ")}`,
+  );
+  process.exit(1);
+}
+const missing = wanted.filter((name) => !installed(name));
+if (missing.length === 0) {
+  console.log(`test:setup: all ${wanted.length} packages are installed`);
+  process.exit(0);
+}
+const install = ["apt-get", "install", "-y", "-q", "--no-install-recommends", ...missing];
+if (process.getuid() !== 0) {
+  console.error(`error: ${missing.length} packages are missing, and installing them needs root`);
+  console.error(`hint: sudo ${install.join(" ")}`);
+  process.exit(1);
+}
+const options = { stdio: "inherit", env: { ...process.env, DEBIAN_FRONTEND: "noninteractive" } };
+try {
+  execFileSync("apt-get", ["update", "-q"], options);
+  execFileSync(install[0], install.slice(1), options);
+} catch {
+  console.error(`error: apt-get could not install: ${missing.join(" ")}\nhint: its own message stands above`);
+  process.exit(1);
+}
+const stillMissing = missing.filter((name) => !installed(name));
+if (stillMissing.length > 0) {
+  console.error(`error: apt-get said it was done, but these are missing: ${stillMissing.join(" ")}`);
+  process.exit(1);
+}

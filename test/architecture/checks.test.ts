@@ -1,0 +1,284 @@
+// SPDX-License-Identifier: Apache-2.0
+// Each check is itself checked: green on a small sound tree, red on the same tree with one violation in it.
+import { cpSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { dirname, join, resolve } from "node:path";
+import { pathToFileURL } from "node:url";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+
+const repository = resolve(import.meta.dirname, "../..");
+
+interface Check {
+  name: string;
+  run(root: string): { problems: string[]; found: string } | Promise<{ problems: string[]; found: string }>;
+}
+const load = async (file: string) =>
+  import(/* @vite-ignore */ pathToFileURL(join(repository, "scripts/checks", file)).href);
+
+const HEADER = "// SPDX-License-Identifier: Apache-2.0\n// A file of this test.\n";
+const README = "# tiny: a room\n\ntext\n\n## By hand\n\n## Cost\n\n## Files\n";
+
+const SOUND: Record<string, string> = {
+  "base/index.ts": `${HEADER}export const base = 1;\n`,
+  "power/index.ts": `${HEADER}export const power = 1;\n`,
+  "cuda/index.ts": `${HEADER}export const cuda = 1;\nexport type Cuda = number;\n`,
+  "camera/index.ts": `${HEADER}export const camera = 1;\nexport type Camera = number;\n`,
+  "camera/source.ts": `${HEADER}import { base } from "../base/index.js";\nimport type { Cuda } from "../cuda/index.js";\nexport const source: Cuda = base;\n`,
+  "edge/config/layers.ts": `${HEADER}export const OTHER_VARIABLES: Record<string, string> = {\n  DEPTHWATT_KNOWN: "x",\n};\n`,
+  "edge/main.ts": `${HEADER}import { camera } from "../camera/index.js";\nimport { power } from "../power/index.js";\nexport const all = camera + power;\n`,
+  "cuda/match/tiny/README.md": README,
+  "cuda/match/tiny/tiny.h": `${HEADER}#include "../../image.h"\n`,
+  "cuda/match/tiny/tiny.ref.cc": `${HEADER}#include "tiny.h"\nint stops() { return 1; }  // exit(1) only in a comment\n`,
+  "cuda/match/tiny/tiny.inl.h": `${HEADER}\n`,
+  "cuda/match/other/other.h": `${HEADER}\n`,
+  "cuda/match/other/README.md": README.replace("tiny", "other"),
+  "cuda/match/other/other.ref.cc": `${HEADER}\n`,
+  "cuda/match/other/other.inl.h": `${HEADER}\n`,
+  "cuda/binding/rooms/tiny.cc": `${HEADER}\n`,
+  "cuda/binding/rooms/other.cc": `${HEADER}\n`,
+  "test/rooms/tiny.test.ts": `${HEADER}test("x", () => {});\n`,
+  "test/rooms/other.test.ts": `${HEADER}test("x", () => {});\n`,
+  "bench/rooms/tiny.bench.ts": `${HEADER}\n`,
+  "bench/rooms/other.bench.ts": `${HEADER}\n`,
+  "README.md": "# Title\n\n[down](docs/page.md#a-part), [here](#title), [out](https://example.org)\n",
+  "docs/page.md": "# Page\n\n## A part\n",
+  "package.json": '{"dependencies": {"some": "1.0.0"}}\n',
+  "package-lock.json":
+    '{"packages": {"": {}, "node_modules/some": {"version": "1.0.0", "integrity": "sha512-x"}, "camera": {}, "node_modules/@x/camera": {"resolved": "camera", "link": true}}}\n',
+};
+
+let root: string;
+beforeEach(() => {
+  root = mkdtempSync(join(tmpdir(), "depthwatt-check-"));
+  for (const [path, text] of Object.entries(SOUND)) put(path, text);
+});
+afterEach(() => rmSync(root, { recursive: true }));
+
+function put(path: string, text: string): void {
+  mkdirSync(dirname(join(root, path)), { recursive: true });
+  writeFileSync(join(root, path), text);
+}
+
+/** [file of the check, what is wrong, how to make it so, what the check must say] */
+const VIOLATIONS: [string, string, () => void, RegExp][] = [
+  [
+    "imports.mjs",
+    "camera imports edge",
+    () => put("camera/source.ts", 'import "../edge/main.js";\n'),
+    /camera must not import edge/,
+  ],
+  [
+    "imports.mjs",
+    "power imports base",
+    () => put("power/index.ts", 'import { base } from "../base/index.js";\n'),
+    /power must not import base/,
+  ],
+  [
+    "imports.mjs",
+    "edge goes past an index",
+    () => put("edge/main.ts", 'import { source } from "../camera/source.js";\n'),
+    /index\.js only/,
+  ],
+  [
+    "imports.mjs",
+    "cuda imports values of camera",
+    () => put("cuda/index.ts", 'import { type Camera, camera } from "../camera/index.js";\n'),
+    /only types/,
+  ],
+  [
+    "imports.mjs",
+    "a re-export counts",
+    () => put("cuda/index.ts", 'export * from "../camera/index.js";\n'),
+    /only types/,
+  ],
+  [
+    "imports.mjs",
+    "a dynamic import counts",
+    () => put("base/index.ts", 'await import("../edge/main.js");\n'),
+    /base must not import edge/,
+  ],
+  [
+    "imports.mjs",
+    "an ending is missing",
+    () => put("edge/main.ts", 'import "./config/layers";\n'),
+    /does not end in \.js/,
+  ],
+  [
+    "imports.mjs",
+    "the package imports itself by name",
+    () => put("edge/main.ts", 'import "@depthwatt/camera";\n'),
+    /are relative/,
+  ],
+  [
+    "rooms.mjs",
+    "a room without its reference",
+    () => rmSync(join(root, "cuda/match/tiny/tiny.ref.cc")),
+    /tiny\.ref\.cc is missing/,
+  ],
+  [
+    "rooms.mjs",
+    "a room without its test",
+    () => rmSync(join(root, "test/rooms/tiny.test.ts")),
+    /tiny\.test\.ts is missing/,
+  ],
+  [
+    "rooms.mjs",
+    "a README without its cost",
+    () => put("cuda/match/tiny/README.md", README.replace("## Cost", "")),
+    /"## Cost" is missing/,
+  ],
+  [
+    "rooms.mjs",
+    "a room includes a room",
+    () => put("cuda/match/tiny/tiny.inl.h", '#include "../other/other.h"\n'),
+    /includes no other room/,
+  ],
+  [
+    "file-budget.mjs",
+    "a TypeScript file of 251 lines",
+    () => put("edge/main.ts", "\n".repeat(251)),
+    /251 lines, at most 250/,
+  ],
+  [
+    "file-budget.mjs",
+    "a C++ file of 351 lines",
+    () => put("cuda/x.cc", "\n".repeat(351)),
+    /351 lines, at most 350/,
+  ],
+  ["file-budget.mjs", "a large file", () => put("docs/big.bin", "x".repeat((1 << 20) + 1)), /1048577 bytes/],
+  ["headers.mjs", "no licence", () => put("edge/main.ts", "// x\n// y\n"), /first line/],
+  [
+    "headers.mjs",
+    "no word of what it is",
+    () => put("cuda/x.cc", '// SPDX-License-Identifier: Apache-2.0\n#include "x.h"\n'),
+    /line 2/,
+  ],
+  [
+    "words.mjs",
+    "native code exits",
+    () => put("cuda/x.cc", "void f() { std::exit(1); }\n"),
+    /cuda\/x\.cc:1: "std::exit\("/,
+  ],
+  [
+    "words.mjs",
+    "native code asserts",
+    () => put("camera/x.cc", "\nvoid f() { assert(false); }\n"),
+    /camera\/x\.cc:2/,
+  ],
+  [
+    "words.mjs",
+    "native code prints",
+    () => put("power/x.cc", 'void f() { std::cerr << "x"; }\n'),
+    /prints nothing/,
+  ],
+  [
+    "words.mjs",
+    "the library ends the process",
+    () => put("edge/main.ts", "process.exit(1);\n"),
+    /only the command line/,
+  ],
+  [
+    "words.mjs",
+    "the library prints",
+    () => put("camera/source.ts", 'console.log("x");\n'),
+    /only the command line/,
+  ],
+  ["words.mjs", "an unfinished mark", () => put("docs/page.md", `${"TO"}${"DO"}: write\n`), /unfinished/],
+  [
+    "words.mjs",
+    "a test singled out",
+    () => put("test/rooms/tiny.test.ts", `test.${"only"}("x", () => {});\n`),
+    /singled out/,
+  ],
+  [
+    "lockfile.mjs",
+    "a download host",
+    () =>
+      put(
+        "package-lock.json",
+        SOUND["package-lock.json"]!.replace('"integrity"', '"resolved": "https://host/x.tgz", "integrity"'),
+      ),
+    /names the host/,
+  ],
+  [
+    "lockfile.mjs",
+    "a package without its hash",
+    () => put("package-lock.json", SOUND["package-lock.json"]!.replace(', "integrity": "sha512-x"', "")),
+    /no integrity/,
+  ],
+  [
+    "lockfile.mjs",
+    "a dependency that is not locked",
+    () => put("package.json", '{"dependencies": {"some": "1", "new": "1"}}'),
+    /new: in package\.json/,
+  ],
+  ["links.mjs", "a page that is not there", () => put("README.md", "[x](docs/none.md)\n"), /leads nowhere/],
+  [
+    "links.mjs",
+    "code that names a page that is not there",
+    () => put("edge/main.ts", "// See docs/none.md.\n"),
+    /edge\/main\.ts: names docs\/none\.md/,
+  ],
+  [
+    "links.mjs",
+    "a heading that is not there",
+    () => put("README.md", "[x](docs/page.md#nothing)\n"),
+    /no such heading/,
+  ],
+  [
+    "variables.mjs",
+    "a variable nobody listed",
+    () => put("edge/main.ts", "process.env.DEPTHWATT_" + "SECRET;\n"),
+    /DEPTHWATT_SECRET/,
+  ],
+];
+
+describe("checks", () => {
+  test.each([...new Set(VIOLATIONS.map(([file]) => file))])("%s is green on a sound tree", async (file) => {
+    const check: Check = (await load(file)).default;
+    expect((await check.run(root)).problems).toEqual([]);
+  });
+
+  test.each(VIOLATIONS)("%s is red: %s", async (file, _, violate, message) => {
+    violate();
+    const check: Check = (await load(file)).default;
+    const { problems } = await check.run(root);
+    expect(problems.join("\n")).toMatch(message);
+    expect(problems).toHaveLength(1);
+  });
+
+  test("types and lint run the real tools", async () => {
+    const { types, lint } = (await load("tools.mjs")) as { types: Check; lint: Check };
+    symlinkSync(join(repository, "node_modules"), join(root, "node_modules"));
+    for (const file of ["biome.json", "tsconfig.json", "tsconfig.check.json"])
+      cpSync(join(repository, file), join(root, file));
+    for (const folder of ["edge", "camera", "cuda", "power", "test", "bench"])
+      rmSync(join(root, folder), { recursive: true });
+    put("package.json", '{"type": "module"}\n');
+    put("base/index.ts", `${HEADER}export const base: number = 1;\n`);
+    expect((await types.run(root)).problems).toEqual([]);
+    expect((await lint.run(root)).problems).toEqual([]);
+    put("base/index.ts", `${HEADER}export const base: string = 1;\n`);
+    expect((await types.run(root)).problems.join("\n")).toMatch(/base\/index\.ts.*error TS2322/);
+    put("base/index.ts", `${HEADER}export const base : any = 1\n`);
+    expect((await lint.run(root)).problems.join("\n")).toMatch(/noExplicitAny/);
+  });
+
+  test("generated pages: a stale page and a missing one are told apart", async () => {
+    const check: Check = (await load("generated-docs.mjs")).default;
+    cpSync(join(repository, "scripts"), join(root, "scripts"), { recursive: true });
+    symlinkSync(join(repository, "dist"), join(root, "dist"));
+    symlinkSync(join(repository, "node_modules"), join(root, "node_modules"));
+    const { generatePages } = await import(
+      /* @vite-ignore */ pathToFileURL(join(root, "scripts/docs.mjs")).href
+    );
+    for (const [path, text] of Object.entries(await generatePages(root))) put(path, text as string);
+    expect((await check.run(root)).problems).toEqual([]);
+    put("docs/4-reference/errors.md", "old\n");
+    rmSync(join(root, "docs/4-reference/config.md"));
+    expect((await check.run(root)).problems).toEqual([
+      "docs/4-reference/config.md is missing: run 'npm run docs'",
+      "docs/4-reference/errors.md is stale: run 'npm run docs'",
+    ]);
+  });
+});

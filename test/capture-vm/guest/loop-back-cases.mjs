@@ -1,0 +1,275 @@
+// SPDX-License-Identifier: Apache-2.0
+// The synthetic scene through the kernel: its raw images are written to output nodes, which loop them back into capture
+// nodes; depthwatt captures, rectifies, matches and publishes; a consumer in this process holds the answer against the truth.
+import { execFileSync, spawn } from "node:child_process";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import {
+  assert,
+  built,
+  checkPairs,
+  clocks,
+  findDevice,
+  openV4l2Source,
+  rest,
+  root,
+  until,
+  video,
+} from "./tools.mjs";
+
+const SCENE = process.env.SCENE;
+const [WIDTH, HEIGHT] = [320, 240];
+const BYTES = WIDTH * HEIGHT;
+/** The slowest signal that the driver knows is 720p at 24 Hz; a corner of it is enough for an emulated processor. */
+const SIGNAL = "--set-dv-bt-timings=index=3";
+const RATE_HZ = 24;
+const WINDOW_MS = 1000 / RATE_HZ / 2 + 0.1;
+const FORMAT = `width=${WIDTH},height=${HEIGHT},pixelformat=GREY`;
+const OUTPUT_BUFFERS = 3;
+
+const control = (...words) => execFileSync("v4l2-ctl", words, { stdio: "pipe", encoding: "utf8" });
+
+/** One eye: a capture node that shows what is written to its output node. */
+async function loop(bus) {
+  const capture = await findDevice(bus);
+  const output = await findDevice(bus, false);
+  // Without scalers a smaller format is a window on the signal, and both nodes take its upper left corner.
+  control(
+    "-d",
+    capture,
+    "-c",
+    "enable_capture_scaler=0,enable_capture_composing=0,loop_video=1,osd_text_mode=2",
+  );
+  control("-d", output, "-c", "enable_output_scaler=0,enable_output_cropping=0");
+  for (const node of [capture, output]) control("-d", node, SIGNAL);
+  control("-d", capture, `--set-fmt-video=${FORMAT}`);
+  control("-d", output, `--set-fmt-video-out=${FORMAT}`);
+  return { capture, output };
+}
+
+/** Writes the same frame number to both eyes at the same moment, the next one every so often. */
+async function feed(eyes, holdMs) {
+  const files = ["left", "right"].map((eye) => readFileSync(join(SCENE, `${eye}.raw`)));
+  const frames = files[0].length / BYTES;
+  const writers = eyes.map(({ output }) =>
+    spawn("v4l2-ctl", ["-d", output, `--stream-out-mmap=${OUTPUT_BUFFERS}`, "--stream-from=-"], {
+      stdio: ["pipe", "ignore", "ignore"],
+    }),
+  );
+  let number = 0;
+  const show = () => {
+    const at = (number++ % frames) * BYTES;
+    for (const [i, writer] of writers.entries()) writer.stdin.write(files[i].subarray(at, at + BYTES));
+  };
+  for (const writer of writers) writer.stdin.on("error", () => {});
+  // The buffers that are filled before the stream starts all show the first frame.
+  for (let i = 0; i < OUTPUT_BUFFERS; i++) {
+    number = 0;
+    show();
+  }
+  const timer = setInterval(show, holdMs);
+  return async () => {
+    clearInterval(timer);
+    const ends = writers.map((writer) => new Promise((resolve) => writer.on("close", resolve)));
+    for (const writer of writers) writer.kill("SIGKILL");
+    await Promise.all(ends);
+  };
+}
+
+async function withScene(holdMs, use) {
+  const eyes = [await loop("platform:vivid-002"), await loop("platform:vivid-003")];
+  const stopFeeding = await feed(eyes, holdMs);
+  try {
+    await rest(500);
+    return await use(...eyes.map(({ capture }) => capture));
+  } finally {
+    await stopFeeding();
+  }
+}
+
+/** The scene's exact disparity and the pixels that both eyes see, by frame number. */
+async function truths() {
+  const { readPfm, readGreyImage } = await built("camera/index.js");
+  const { scenes } = JSON.parse(readFileSync(join(SCENE, "scene.json"), "utf8"));
+  return Promise.all(
+    scenes.map(async (scene) => ({
+      disparity: (await readPfm(join(SCENE, scene.groundTruth.path))).data,
+      visible: (await readGreyImage(join(SCENE, scene.masks.nonocc))).data,
+    })),
+  );
+}
+
+/** Percent of the visible pixels whose depth is that of a disparity within one pixel of the truth. */
+function percentRight(depth, truth, focalTimesBaseline) {
+  let visible = 0;
+  let right = 0;
+  for (let i = 0; i < depth.length; i++) {
+    if (truth.visible[i] === 0 || !Number.isFinite(truth.disparity[i])) continue;
+    visible++;
+    if (Math.abs(focalTimesBaseline / depth[i] - truth.disparity[i]) <= 1) right++;
+  }
+  return (100 * right) / visible;
+}
+
+export const loopBackCases = {
+  "what is written is what is captured, and the two eyes of a pair show one moment": () =>
+    withScene(600, async (left, right) => {
+      const { readFrameIndex } = await built("camera/capture/scene/frame-index.js");
+      const files = ["left", "right"].map((eye) => readFileSync(join(SCENE, `${eye}.raw`)));
+      const source = await openV4l2Source(
+        { left, right, width: WIDTH, height: HEIGHT, format: "GREY" },
+        { video, clocks },
+      );
+      const pairs = [];
+      let same = 0;
+      let identical = 0;
+      source.start({
+        onPair(pair) {
+          const numbers = [pair.left, pair.right].map(({ data, strideBytes }) =>
+            readFrameIndex({ data, strideBytes, width: WIDTH, height: HEIGHT }),
+          );
+          pairs.push({ leftNs: pair.left.timestampNs, rightNs: pair.right.timestampNs, numbers });
+          if (numbers[0] === numbers[1]) same++;
+          const whole = (eye, i) =>
+            numbers[i] !== undefined &&
+            files[i]
+              .subarray(numbers[i] * BYTES, (numbers[i] + 1) * BYTES)
+              .equals(eye.data.subarray(0, BYTES));
+          if (whole(pair.left, 0) && whole(pair.right, 1)) identical++;
+          pair.release();
+        },
+        onDegraded: () => {},
+        onEnd: () => {},
+        onError: () => {},
+      });
+      try {
+        await until(() => pairs.length >= 60, "60 pairs", 40_000);
+      } finally {
+        await source.stop();
+      }
+      checkPairs({ pairs, source }, WINDOW_MS);
+      assert.equal(identical, pairs.length, "every image is byte for byte one that was written");
+      // Two output nodes show a new frame at their own next refresh: between them the eyes may differ by one.
+      const frames = files[0].length / BYTES;
+      for (const { numbers } of pairs) {
+        const apart = (((numbers[1] - numbers[0]) % frames) + frames) % frames;
+        assert([0, 1, frames - 1].includes(apart), `left shows ${numbers[0]}, right ${numbers[1]}`);
+      }
+      assert(same > 0.6 * pairs.length, `${same} of ${pairs.length} pairs show one frame`);
+      return { pairs: pairs.length, same, counters: source.counters() };
+    }),
+
+  "end to end: captured, rectified, matched, published to Mosquitto; depth agrees with the truth": () =>
+    withScene(4000, async (left, right) => {
+      const broker = spawn("mosquitto", ["-p", "1885"], { stdio: "ignore" });
+      const words = ["run", "--source", "v4l2", "--left", left, "--right", right];
+      const settings = [
+        `source.width=${WIDTH}`,
+        `source.height=${HEIGHT}`,
+        "source.format=GREY",
+        "match.numDisparities=32",
+        "publish.left.enabled=true",
+      ].flatMap((setting) => ["--set", setting]);
+      const more = [
+        "--calibration",
+        join(SCENE, "calibration.json"),
+        "--broker",
+        "mqtt://127.0.0.1:1885",
+        "--json",
+      ];
+      let text = "";
+      let depthwatt;
+      let consumer;
+      try {
+        const truth = await truths();
+        const { connectConsumer } = await built("edge/consumer/index.js");
+        const { readFrameIndex } = await built("camera/capture/scene/frame-index.js");
+        const lefts = new Map();
+        const depths = [];
+        let cameraInfo;
+        consumer = connectConsumer("mqtt://127.0.0.1:1885", { streams: ["depth", "left"] });
+        consumer.on("cameraInfo", (message) => {
+          cameraInfo = message.cameraInfo;
+        });
+        consumer.on("frame", (frame) => {
+          if (frame.stream === "left") {
+            const { width, height } = frame.header;
+            const data = Uint8Array.from(frame.counts());
+            lefts.set(frame.header.leftSequence, readFrameIndex({ data, width, height }));
+          } else depths.push(frame);
+        });
+        depthwatt = spawn(process.execPath, [
+          join(root, "dist/edge/cli/main.js"),
+          ...words,
+          ...settings,
+          ...more,
+        ]);
+        for (const stream of [depthwatt.stdout, depthwatt.stderr]) {
+          stream.on("data", (chunk) => {
+            text += chunk;
+          });
+        }
+        const ended = new Promise((resolve) => depthwatt.on("close", resolve));
+        await until(() => depths.length >= 102 || depthwatt.exitCode !== null, "100 depth frames", 200_000);
+        depthwatt.kill("SIGINT");
+        await ended;
+        assert(depths.length >= 100, `only ${depths.length} frames; depthwatt said: ${text}`);
+        const facts = checkFrames(depths, lefts, truth, cameraInfo, percentRight);
+        const figures = JSON.parse(
+          text
+            .trim()
+            .split("\n")
+            .findLast((line) => line.startsWith("{")),
+        );
+        return { ...facts, drops: figures.drops, pairing: figures.pairing, latencyMs: figures.latencyMs };
+      } catch (error) {
+        error.stack += `\ndepthwatt said: ${text.slice(-1500)}`;
+        throw error;
+      } finally {
+        depthwatt?.kill("SIGKILL");
+        await consumer?.close?.();
+        broker.kill("SIGKILL");
+      }
+    }),
+};
+
+/** Order, time stamps and sequence numbers of every frame; depth of those between two changes of the picture. */
+function checkFrames(depths, lefts, truth, cameraInfo, percentOf) {
+  const percents = [];
+  const stepsMs = [];
+  for (const [i, { header, missingBefore }] of depths.entries()) {
+    const skewMs = Math.abs(Number(header.rightTimestampNs - header.leftTimestampNs)) / 1e6;
+    assert(skewMs <= WINDOW_MS, `frame ${i} is made of images ${skewMs} ms apart`);
+    assert.equal(header.clock, "monotonic");
+    assert.equal(header.timestampPoint, "endOfFrame");
+    assert.equal(missingBefore, 0);
+    if (i === 0) continue;
+    const before = depths[i - 1].header;
+    assert(header.leftTimestampNs > before.leftTimestampNs, `frame ${i} is not younger`);
+    const stepMs = Number(header.leftTimestampNs - before.leftTimestampNs) / 1e6;
+    stepsMs.push(stepMs / (header.leftSequence - before.leftSequence));
+    const numbers = [i - 1, i, i + 1].map((at) => lefts.get(depths[at]?.header.leftSequence));
+    if (numbers[0] === undefined || numbers.some((number) => number !== numbers[0])) continue;
+    const { focalPixels, baselineMetres } = geometryOf(cameraInfo);
+    percents.push(percentOf(depths[i].values(), truth[numbers[1]], focalPixels * baselineMetres));
+  }
+  // The median: an emulated machine that waits for its host makes single images late.
+  const perImage = stepsMs.sort((one, other) => one - other)[stepsMs.length >> 1];
+  assert(Math.abs(perImage * RATE_HZ - 1000) < 100, `${perImage} ms per image of the left camera`);
+  percents.sort((one, other) => one - other);
+  assert(percents.length >= 30, `${percents.length} frames between changes of the picture`);
+  assert(percents[0] >= 90, `worst frame: ${percents[0]} % of the visible pixels are right`);
+  return {
+    frames: depths.length,
+    compared: percents.length,
+    worstPercent: percents[0],
+    medianPercent: percents[percents.length >> 1],
+  };
+}
+
+function geometryOf(cameraInfo) {
+  return {
+    focalPixels: cameraInfo.K?.[0] ?? cameraInfo.focalPixels,
+    baselineMetres: cameraInfo.baselineMetres,
+  };
+}

@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: Apache-2.0
+// A small virtual machine with real V4L2 devices: Debian's kernel, the vivid driver, the host's files read-only. It runs
+// one program to its end; what the program reports travels as marked lines on the console.
+import { spawn } from "node:child_process";
+import { createWriteStream, existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { basename, dirname, join } from "node:path";
+import { type Architecture, CACHE, type GuestKernel, guestKernel, loadOrder } from "./kernel.js";
+import { type RamFile, ramDisk } from "./ram-disk.js";
+
+/** What a line of the guest's report begins with; the console also carries the kernel's words. */
+const MARK = "@@report ";
+
+export interface MachineOptions {
+  /** Names the log and the ram disk in .vm/. */
+  name: string;
+  architecture?: Architecture;
+  /** Module parameters of vivid. */
+  vivid: string;
+  /** The program and its words, as paths of the host. */
+  program: readonly string[];
+  limitSeconds: number;
+  /** Called with each report as it comes. */
+  onReport(report: Record<string, unknown>): void;
+}
+
+export interface MachineEnd {
+  /** The program's exit code; undefined where the machine died before it ended. */
+  exitCode: number | undefined;
+  seconds: number;
+  /** The console's last lines, for a person. */
+  tail: string;
+}
+
+const EMULATORS = {
+  amd64: { command: "qemu-system-x86_64", words: ["-cpu", "max"], console: "ttyS0" },
+  arm64: { command: "qemu-system-aarch64", words: ["-M", "virt", "-cpu", "cortex-a57"], console: "ttyAMA0" },
+};
+
+const quoted = (word: string) => `'${word.replaceAll("'", "'\\''")}'`;
+
+/** Where below /tmp this project lies, if it does: the guest's own empty /tmp would hide it. */
+const underTmp = dirname(CACHE).match(/^\/tmp\/(.+)$/)?.[1];
+
+/** Runs as process 1: loads modules, takes the host's root as its own, runs the program, switches off. */
+const initScript = (
+  modules: readonly string[],
+  vivid: string,
+  program: readonly string[],
+) => `#!/bin/busybox sh
+/bin/busybox --install -s /bin
+export PATH=/bin
+mount -t proc proc /proc
+mount -t sysfs sysfs /sys
+mount -t devtmpfs dev /dev
+${modules.map((name) => `insmod /modules/${name}${name === "vivid.ko" ? ` ${vivid}` : ""}`).join("\n")}
+mount -t 9p -o trans=virtio,version=9p2000.L,msize=524288,cache=loose,ro host /host
+for folder in dev proc sys; do mount -o bind /$folder /host/$folder; done
+mkdir -p /dev/shm /dev/pts
+mkdir /below
+mount -o bind /host/tmp /below
+mount -t tmpfs tmpfs /host/tmp
+mount -t tmpfs tmpfs /host/run
+${underTmp === undefined ? "" : `mkdir -p ${quoted(`/host/tmp/${underTmp}`)}\nmount -o bind ${quoted(`/below/${underTmp}`)} ${quoted(`/host/tmp/${underTmp}`)}`}
+ifconfig lo 127.0.0.1 up
+cd /
+env -i PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin HOME=/tmp LANG=C.UTF-8 chroot /host ${program.map(quoted).join(" ")}
+echo "${MARK}{\\"exitCode\\": $?}"
+poweroff -f
+`;
+
+function makeRamDisk(
+  kernel: GuestKernel,
+  { architecture = "amd64", vivid, program }: MachineOptions,
+): Buffer {
+  const modules = loadOrder(kernel, ["virtio_pci", "9p", "9pnet_virtio", "vivid"]);
+  const folders = ["bin", "dev", "proc", "sys", "host", "modules"].map((path): RamFile => ({ path }));
+  const script = initScript(
+    modules.map((path) => basename(path)),
+    vivid,
+    program,
+  );
+  return ramDisk([
+    ...folders,
+    { path: "bin/busybox", content: readFileSync(busybox(architecture)) },
+    ...modules.map((path) => ({ path: `modules/${basename(path)}`, content: readFileSync(path) })),
+    { path: "init", content: Buffer.from(script) },
+  ]);
+}
+
+/** The machine's own static busybox, or one put beside the other architecture's kernel. */
+function busybox(architecture: Architecture): string {
+  const foreign = join(CACHE, architecture, "busybox");
+  return existsSync(foreign) ? foreign : "/bin/busybox";
+}
+
+/** Boots, runs the program, and resolves when the machine is off; it is killed after limitSeconds. */
+export async function runMachine(options: MachineOptions): Promise<MachineEnd> {
+  const { name, architecture = "amd64", limitSeconds } = options;
+  mkdirSync(CACHE, { recursive: true });
+  const initrd = join(CACHE, `${name}.cpio`);
+  const kernel = await guestKernel(architecture);
+  writeFileSync(initrd, makeRamDisk(kernel, options));
+  const emulator = EMULATORS[architecture];
+  const started = performance.now();
+  const child = spawn(
+    emulator.command,
+    [
+      ...emulator.words,
+      ...["-accel", "tcg,thread=multi", "-smp", "2", "-m", "1536"],
+      ...["-display", "none", "-monitor", "none", "-no-reboot", "-nic", "none", "-serial", "stdio"],
+      ...["-kernel", kernel.image, "-initrd", initrd],
+      ...["-append", `console=${emulator.console} quiet loglevel=1 panic=-1`],
+      ...["-virtfs", "local,path=/,mount_tag=host,security_model=none,readonly=on,multidevs=remap"],
+    ],
+    { stdio: ["ignore", "pipe", "pipe"] },
+  );
+  return new Promise((resolve, reject) => {
+    const log = createWriteStream(join(CACHE, `${name}.log`));
+    const lines: string[] = [];
+    let rest = "";
+    let exitCode: number | undefined;
+    const timer = setTimeout(() => child.kill("SIGKILL"), limitSeconds * 1000);
+    const take = (line: string) => {
+      log.write(`${((performance.now() - started) / 1000).toFixed(1)} ${line}\n`);
+      const at = line.indexOf(MARK);
+      if (at < 0) {
+        lines.push(line);
+        if (lines.length > 60) lines.shift();
+        return;
+      }
+      const report = JSON.parse(line.slice(at + MARK.length)) as Record<string, unknown>;
+      if (typeof report.exitCode === "number") exitCode = report.exitCode;
+      else options.onReport(report);
+    };
+    child.stdout.setEncoding("utf8").on("data", (chunk: string) => {
+      const parts = (rest + chunk).split("\n");
+      rest = parts.pop()!;
+      for (const part of parts) take(part.replace(/\r$/, ""));
+    });
+    child.stderr.setEncoding("utf8").on("data", (chunk: string) => take(`qemu: ${chunk.trim()}`));
+    child.on("error", reject);
+    child.on("close", () => {
+      clearTimeout(timer);
+      if (rest !== "") take(rest);
+      log.end();
+      resolve({ exitCode, seconds: (performance.now() - started) / 1000, tail: lines.join("\n") });
+    });
+  });
+}

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+// Throw-away certificates for TLS tests, made by openssl: an authority, brokers for localhost and for another host, a client.
+import { execFileSync } from "node:child_process";
+import { chmodSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+
+export interface Pair {
+  certFile: string;
+  keyFile: string;
+}
+
+export interface Certificates {
+  folder: string;
+  caFile: string;
+  otherCaFile: string;
+  broker: Pair;
+  brokerElsewhere: Pair;
+  client: Pair;
+  remove(): void;
+}
+
+export function makeCertificates(): Certificates {
+  const folder = mkdtempSync(join(tmpdir(), "depthwatt-tls-"));
+  // mosquitto started by root drops to its own user, who must be able to read these.
+  chmodSync(folder, 0o755);
+  const at = (name: string) => join(folder, name);
+  const openssl = (...words: string[]) => execFileSync("openssl", words, { cwd: folder, stdio: "pipe" });
+  const newKey = ["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes"];
+
+  const authority = (name: string) => {
+    const files = ["-keyout", `${name}.key`, "-out", `${name}.pem`];
+    openssl("req", "-x509", ...newKey, "-days", "2", "-subj", `/CN=${name}`, ...files);
+    return at(`${name}.pem`);
+  };
+  const signed = (name: string, host: string): Pair => {
+    writeFileSync(at(`${name}.ext`), `subjectAltName=DNS:${host}\n`);
+    openssl("req", ...newKey, "-subj", `/CN=${name}`, "-keyout", `${name}.key`, "-out", `${name}.csr`);
+    const by = [
+      "-CA",
+      "authority.pem",
+      "-CAkey",
+      "authority.key",
+      "-CAcreateserial",
+      "-extfile",
+      `${name}.ext`,
+    ];
+    openssl("x509", "-req", "-in", `${name}.csr`, "-days", "2", ...by, "-out", `${name}.pem`);
+    chmodSync(at(`${name}.key`), 0o644);
+    return { certFile: at(`${name}.pem`), keyFile: at(`${name}.key`) };
+  };
+
+  const caFile = authority("authority");
+  return {
+    folder,
+    caFile,
+    otherCaFile: authority("stranger"),
+    broker: signed("broker", "localhost"),
+    brokerElsewhere: signed("elsewhere", "broker.example"),
+    client: signed("client", "client"),
+    remove: () => rmSync(folder, { recursive: true, force: true }),
+  };
+}

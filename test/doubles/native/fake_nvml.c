@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+// A libnvidia-ml.so.1 of one GPU whose power is 200 W + 100 W sin(2 pi t / 3 s), renewed every 20 ms, and whose energy
+// counter is the exact integral: for machines without a GPU. FAKE_NVML_BROKEN makes the readings fail as a lost GPU does.
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+typedef struct {
+  unsigned fieldId, scopeId;
+  long long timestampUs, latencyUs;
+  int valueType, status;
+  union {
+    double d;
+    unsigned u;
+    unsigned long long ull;
+  } value;
+} FieldValue;
+
+static const double kMean = 200, kSwing = 100, kPeriod = 3, kRenewal = 0.02;
+static const int kGpuIsLost = 15;
+
+static double seconds(void) {
+  static double begin = 0;
+  struct timespec t;
+  clock_gettime(CLOCK_MONOTONIC, &t);
+  const double now = (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+  if (begin == 0) begin = now;
+  return now - begin;
+}
+
+static int broken(void) { return getenv("FAKE_NVML_BROKEN") != NULL; }
+
+int nvmlInit_v2(void) { return 0; }
+const char* nvmlErrorString(int status) { return status == kGpuIsLost ? "GPU is lost" : "Unknown Error"; }
+int nvmlSystemGetDriverVersion(char* text, unsigned bytes) {
+  strncpy(text, "000.00 (fake)", bytes);
+  return 0;
+}
+int nvmlDeviceGetCount_v2(unsigned* count) {
+  *count = 1;
+  return 0;
+}
+int nvmlDeviceGetHandleByIndex_v2(unsigned index, void** device) {
+  *device = (void*)(size_t)(index + 1);
+  return 0;
+}
+int nvmlDeviceGetName(void* device, char* text, unsigned bytes) {
+  strncpy(text, "Fake GPU", bytes);
+  return 0;
+}
+int nvmlDeviceGetUUID(void* device, char* text, unsigned bytes) {
+  strncpy(text, "GPU-fake", bytes);
+  return 0;
+}
+int nvmlDeviceGetPowerUsage(void* device, unsigned* milliwatts) {
+  const double t = floor(seconds() / kRenewal) * kRenewal;
+  *milliwatts = (unsigned)(1000 * (kMean + kSwing * sin(2 * M_PI * t / kPeriod)));
+  return broken() ? kGpuIsLost : 0;
+}
+int nvmlDeviceGetTotalEnergyConsumption(void* device, unsigned long long* millijoules) {
+  const double t = seconds();
+  const double joules = kMean * t + kSwing * kPeriod / (2 * M_PI) * (1 - cos(2 * M_PI * t / kPeriod));
+  *millijoules = 5000000ULL + (unsigned long long)(1000 * joules);
+  return broken() ? kGpuIsLost : 0;
+}
+int nvmlDeviceGetClockInfo(void* device, unsigned clock, unsigned* megahertz) {
+  *megahertz = clock == 2 ? 3201 : 1980;
+  return 0;
+}
+int nvmlDeviceGetTemperature(void* device, unsigned sensor, unsigned* celsius) {
+  *celsius = 41;
+  return 0;
+}
+int nvmlDeviceGetCurrentClocksThrottleReasons(void* device, unsigned long long* reasons) {
+  *reasons = 4;
+  return 0;
+}
+int nvmlDeviceGetFieldValues(void* device, int count, FieldValue* fields) {
+  for (int i = 0; i < count; ++i) {
+    unsigned milliwatts = 0;
+    fields[i].status = nvmlDeviceGetPowerUsage(device, &milliwatts);
+    fields[i].valueType = 1;
+    fields[i].value.u = milliwatts;
+  }
+  return 0;
+}

@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: Apache-2.0
+// A plugin for tests: its ABI version and what its probe answers are given by the compiler's command line.
+#include "../../../cuda/plugin_abi.h"
+
+namespace {
+
+depthwatt::Status probe() {
+  return depthwatt::Status::error(depthwatt::Code::kBackendUnavailable, "CUDA unavailable: a stand-in says so.");
+}
+
+const depthwatt::PluginTable kTable = {depthwatt::kPluginAbiVersion + ABI_OFFSET, probe, nullptr};
+
+}  // namespace
+
+extern "C" __attribute__((visibility("default"))) const depthwatt::PluginTable* depthwatt_plugin() { return &kTable; }

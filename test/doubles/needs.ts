@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: Apache-2.0
+// Suites that need more than Node and g++: run where it is there, else a skip that names what to install. With CI=true a
+// missing package is a failure; missing research data never is.
+//
+//   needs("mosquitto").suite("publisher against Mosquitto", () => { test(...) });
+//   needsData("midd_v2/teddy").suite("teddy", (folder) => { test(...) });
+import { spawnSync } from "node:child_process";
+import { existsSync, readFileSync } from "node:fs";
+import { resolve } from "node:path";
+import { describe, expect, test } from "vitest";
+
+interface Need {
+  apt: string[];
+  for: string;
+  commands?: string[];
+  python?: string[];
+  libraries?: string[];
+}
+
+const packages = JSON.parse(
+  readFileSync(new URL("../../scripts/test-packages.json", import.meta.url), "utf8"),
+) as Record<string, Need>;
+
+export type NeedName =
+  | "toolchain"
+  | "mosquitto"
+  | "opencv"
+  | "paho"
+  | "aarch64"
+  | "vm"
+  | "armVm"
+  | "v4l"
+  | "turbojpeg"
+  | "systemd"
+  | "chromium";
+
+export interface Gate<Argument> {
+  /** True where everything is there. */
+  readonly met: boolean;
+  /** What is missing and how to get it; empty where met. */
+  readonly reason: string;
+  /** Like vitest's describe; where the need is not met, one named skip (or, for a package under CI, one failure). */
+  suite(title: string, body: (argument: Argument) => void): void;
+}
+
+/** The interpreter that Debian's python3-* packages belong to. */
+export const PYTHON = "/usr/bin/python3";
+
+const searchPath = `${process.env.PATH ?? ""}:/usr/sbin:/sbin:/usr/local/sbin`;
+
+function hasCommand(name: string): boolean {
+  return searchPath.split(":").some((folder) => folder !== "" && existsSync(resolve(folder, name)));
+}
+
+function hasLibrary(name: string): boolean {
+  const cache = spawnSync("/sbin/ldconfig", ["-p"], { encoding: "utf8" });
+  return cache.status === 0 && cache.stdout.includes(`${name} `);
+}
+
+function hasPython(module: string): boolean {
+  const code = "import importlib, sys; importlib.import_module(sys.argv[1])";
+  return spawnSync(PYTHON, ["-c", code, module], { stdio: "ignore" }).status === 0;
+}
+
+const known = new Map<string, boolean>();
+function satisfied(name: NeedName): boolean {
+  let answer = known.get(name);
+  if (answer === undefined) {
+    const need = packages[name]!;
+    answer =
+      (need.commands ?? []).every(hasCommand) &&
+      (need.libraries ?? []).every(hasLibrary) &&
+      (need.python ?? []).every(hasPython);
+    known.set(name, answer);
+  }
+  return answer;
+}
+
+function gate<Argument>(argument: Argument, reason: string, fails: boolean): Gate<Argument> {
+  return {
+    met: reason === "",
+    reason,
+    suite(title, body) {
+      if (reason === "") return void describe(title, () => body(argument));
+      test(`${title}: ${reason}`, (context) => {
+        if (fails) expect.fail(`with CI=true this suite must run, but it ${reason}`);
+        context.skip(reason);
+      });
+    },
+  };
+}
+
+/** Debian packages by the names of scripts/test-packages.json; `npm run test:setup` installs them all. */
+export function needs(...names: NeedName[]): Gate<undefined> {
+  const missing = names.filter((name) => !satisfied(name));
+  if (missing.length === 0) return gate(undefined, "", false);
+  const apt = [...new Set(missing.flatMap((name) => packages[name]!.apt))].join(" ");
+  return gate(
+    undefined,
+    `needs ${missing.join(", ")} (sudo apt-get install ${apt})`,
+    process.env.CI === "true",
+  );
+}
+
+/** A file or folder of the research data, below DEPTHWATT_DATA. The suite gets its absolute path. */
+export function needsData(relativePath: string): Gate<string> {
+  const root = process.env.DEPTHWATT_DATA;
+  if (!root)
+    return gate(
+      "",
+      `needs research data (set DEPTHWATT_DATA to the folder that holds ${relativePath})`,
+      false,
+    );
+  const path = resolve(root, relativePath);
+  return gate(path, existsSync(path) ? "" : `needs research data that is not there: ${relativePath}`, false);
+}

@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: Apache-2.0
+// A source that a test plays by hand and an engine that finishes frames when the test says so.
+import type { FramePair, PairSource, SourceCounters, SourceEvents } from "../../camera/index.js";
+import { type EngineSlot, type FrameResult, type NativeEngine, STAGE_NAMES } from "../../cuda/index.js";
+
+export class HandSource implements PairSource {
+  readonly description = {
+    title: "by hand",
+    kind: "synthetic",
+    width: 4,
+    height: 2,
+    leftFormat: "GREY",
+    rightFormat: "GREY",
+    leftStrideBytes: 4,
+    rightStrideBytes: 4,
+    rateHz: undefined,
+    clock: "monotonic",
+  } as const;
+  events: SourceEvents | undefined;
+  /** Sequence numbers of the pairs that came back, in order. */
+  readonly released: number[] = [];
+  stopped = false;
+  #sequence = 0;
+
+  start(events: SourceEvents): void {
+    this.events = events;
+  }
+
+  async stop(): Promise<void> {
+    this.stopped = true;
+  }
+
+  counters(): SourceCounters {
+    return {
+      pairs: this.#sequence,
+      dropsLeft: {},
+      dropsRight: {},
+      skewMsMean: undefined,
+      skewMsP99: undefined,
+      driftPpm: undefined,
+    };
+  }
+
+  /** Delivers the next pair and returns its sequence number. */
+  deliver(): number {
+    const sequence = this.#sequence++;
+    const eye = {
+      data: new Uint8Array(8),
+      width: 4,
+      height: 2,
+      strideBytes: 4,
+      format: "GREY",
+      timestampNs: process.hrtime.bigint(),
+      sequence,
+    } as const;
+    let releases = 0;
+    const pair: FramePair = {
+      left: eye,
+      right: { ...eye },
+      clock: "monotonic",
+      release: () => {
+        if (++releases > 1) throw new Error(`pair ${sequence} was released twice`);
+        this.released.push(sequence);
+      },
+    };
+    this.events?.onPair(pair);
+    return sequence;
+  }
+}
+
+export class HandEngine implements NativeEngine {
+  readonly info = {
+    backend: "cpu",
+    backendReason: "a test",
+    instructionSet: "scalar",
+    threads: 1,
+    workspaceBytes: 0,
+  } as const;
+  readonly slots: readonly EngineSlot[];
+  readonly stageMilliseconds = new Float64Array(STAGE_NAMES.length).fill(1);
+  /** Slots submitted and not finished, oldest first. */
+  readonly pending: { slot: number; onDone: (error: Error | null, result: FrameResult) => void }[] = [];
+  submitted = 0;
+
+  constructor(slots: number) {
+    this.slots = Array.from({ length: slots }, () => ({
+      left: new Uint8Array(8),
+      disparityQ4: new Int16Array(8),
+      confidence: new Uint8Array(8),
+      depthMillimetres: new Uint16Array(8),
+      encodedDepth: new Uint8Array(8),
+      encodedDisparity: new Uint8Array(8),
+    }));
+  }
+
+  submit(
+    slot: number,
+    _left: Uint8Array,
+    _right: Uint8Array,
+    onDone: (error: Error | null, result: FrameResult) => void,
+  ): void {
+    if (this.pending.some((job) => job.slot === slot)) throw new Error(`slot ${slot} was submitted twice`);
+    this.submitted += 1;
+    this.pending.push({ slot, onDone });
+  }
+
+  /** Finishes the oldest frame. */
+  finish(error: Error | null = null): void {
+    const job = this.pending.shift();
+    if (job === undefined) throw new Error("no frame is being computed");
+    job.onDone(error, { slot: job.slot, encodedDepthBytes: 0, encodedDisparityBytes: 0, validPixels: 8 });
+  }
+
+  close(): void {}
+}

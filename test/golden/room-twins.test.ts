@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+// The rooms after matching and the cross-based matcher in NEON, under emulation: equal to their references bit for bit.
+import { spawnSync } from "node:child_process";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { needs } from "../doubles/needs.js";
+
+const root = new URL("../../", import.meta.url).pathname;
+const REFERENCES = [
+  "depth/depth",
+  "match/cross/cross",
+  "match/gradient_census/gradient_census",
+  "match/half/half",
+  "refine/boundary/boundary",
+  "refine/fill/fill",
+  "refine/left_right/left_right",
+  "refine/median/median",
+  "refine/speckle/speckle",
+  "refine/upscale/upscale",
+].map((room) => `cuda/${room}.ref.cc`);
+const SOURCES = [
+  "test/native/room_twins_main.cc",
+  "cuda/workers.cc",
+  "cuda/cpu/dispatch.cc",
+  "cuda/cpu/isa_neon.cc",
+  "cuda/cpu/isa_scalar.cc",
+  "cuda/match/cross/cross.cc",
+  "cuda/match/sgm/sgm.cc",
+  "cuda/refine/fill/fill.cc",
+  "cuda/refine/speckle/speckle.cc",
+  ...REFERENCES,
+];
+const FLAGS = ["-std=c++17", "-O2", "-ffp-contract=off", "-Wall", "-Wextra", "-Wno-unused-parameter", "-I."];
+
+needs("aarch64").suite("room twins, NEON under emulation", () => {
+  const folder = mkdtempSync(join(tmpdir(), "depthwatt-twins-"));
+  const program = join(folder, "twins");
+  afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+  beforeAll(() => {
+    const words = [...FLAGS, ...SOURCES, "-pthread", "-static", "-o", program];
+    const built = spawnSync("aarch64-linux-gnu-g++", words, { cwd: root, encoding: "utf8" });
+    expect(built.stderr + (built.error?.message ?? "")).toBe("");
+  }, 300_000);
+
+  test.each(["neon", "scalar"])(
+    "%s",
+    (isa) => {
+      const seed = process.env.DEPTHWATT_SEED ?? String(Date.now() % 1_000_000_007);
+      const ran = spawnSync("qemu-aarch64-static", [program, isa, seed], {
+        encoding: "utf8",
+        timeout: 280_000,
+      });
+      expect(ran.stdout, `seed ${seed}`).toMatch(new RegExp(`^isa ${isa}: \\d+ sizes equal bit for bit`));
+      expect(ran.status).toBe(0);
+    },
+    300_000,
+  );
+});

@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: Apache-2.0
+// From grey pair to checked disparity, the same hashes on every instruction set: the addon's here, NEON's under emulation.
+// The cases stand in test/native/golden_main.cc too, which says what each is for by its name.
+import { spawnSync } from "node:child_process";
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { needs } from "../doubles/needs.js";
+import { native, Random, variants } from "../doubles/rooms.js";
+import { emptyAnswer, sgm } from "../doubles/sgm-call.js";
+
+const root = new URL("../../", import.meta.url).pathname;
+const expected = JSON.parse(readFileSync(join(root, "test/golden/sgm.json"), "utf8")) as Record<
+  string,
+  string
+>;
+
+/** name: width, height, numDisparities, minDisparity, paths, p1, p2, adaptiveP2, uniqueness, threads */
+const cases: Record<string, number[]> = {
+  "usual-4": [173, 61, 128, 0, 4, 10, 60, 0, 10, 1],
+  "usual-8": [173, 61, 128, 0, 8, 10, 60, 0, 10, 2],
+  "adaptive-4": [160, 45, 128, 3, 4, 7, 90, 16, 5, 2],
+  "adaptive-8": [160, 45, 128, 0, 8, 5, 63, 40, 0, 1],
+  "two-bytes": [150, 38, 128, 0, 8, 9, 120, 0, 15, 3],
+  "sixteen-bits": [97, 33, 96, 5, 8, 30, 700, 8, 10, 2],
+  "two-paths": [131, 29, 64, 0, 2, 10, 60, 0, 10, 1],
+  uneven: [211, 27, 75, 1, 8, 11, 50, 0, 20, 2],
+  many: [300, 14, 512, 0, 4, 10, 60, 0, 10, 1],
+  "narrow-image": [19, 50, 256, 0, 8, 10, 60, 0, 0, 2],
+  "ends-of-range": [140, 40, 16, 0, 8, 3, 60, 0, 10, 2],
+};
+
+function pairOf(width: number, height: number, min: number, num: number) {
+  const random = new Random(7);
+  const right = random.fill(new Uint8Array(width * height), 0, 255);
+  const left = new Uint8ClampedArray(width * height);
+  for (let y = 0; y < height; ++y) {
+    for (let x = 0; x < width; ++x) {
+      const d = min + (((x >> 5) * 7 + (y >> 4) * 13) % num);
+      const noise = random.whole(0, 15) - 8;
+      left[y * width + x] = (x >= d ? (right[y * width + x - d] as number) : 128) + noise;
+    }
+  }
+  return { left: new Uint8Array(left.buffer), right };
+}
+
+function hash(images: (Int16Array | Uint8Array)[]): string {
+  let h = 2166136261;
+  for (const image of images) {
+    const bytes = new Uint8Array(image.buffer, image.byteOffset, image.byteLength);
+    for (const byte of bytes) h = Math.imul(h ^ byte, 16777619);
+  }
+  return (h >>> 0).toString(16).padStart(8, "0");
+}
+
+type Room = (call: object) => string;
+
+function run(variant: string, numbers: number[]): string {
+  const [width, height, numDisparities, minDisparity, paths, p1, p2, adaptiveP2, uniqueness, threads] =
+    numbers as [number, number, number, number, number, number, number, number, number, number];
+  const { left, right } = pairOf(width, height, minDisparity, numDisparities);
+  const size = { variant, width, height };
+  const census = (image: Uint8Array) => {
+    const words = new Uint32Array(width * height);
+    (native.rooms.census as unknown as Room)({ ...size, image, census: words });
+    return words;
+  };
+  const parameters = { numDisparities, minDisparity, paths, p1, p2, adaptiveP2, uniqueness, threads };
+  const answer = emptyAnswer(width * height);
+  sgm(
+    variant,
+    {
+      ...size,
+      ...parameters,
+      subpixel: true,
+      censusLeft: census(left),
+      censusRight: census(right),
+      greyLeft: left,
+    },
+    answer,
+  );
+  (native.rooms.leftRight as unknown as Room)({ ...size, ...answer });
+  const smooth = new Int16Array(width * height);
+  (native.rooms.median as unknown as Room)({ ...size, disparityQ4: answer.disparityQ4, result: smooth });
+  return hash([answer.disparity, answer.rightDisparity, answer.disparityQ4, smooth, answer.confidence]);
+}
+
+test("every case has its hash and every hash its case", () => {
+  expect(Object.keys(cases)).toEqual(Object.keys(expected));
+  expect(new Set(Object.values(expected)).size).toBe(Object.keys(expected).length);
+});
+
+describe.each(["reference", ...variants])("golden hashes, %s", (variant) => {
+  test.each(Object.entries(cases))("%s", (name, numbers) => {
+    expect(run(variant, numbers)).toBe(expected[name]);
+  });
+});
+
+needs("aarch64").suite("golden hashes, NEON under emulation", () => {
+  const folder = mkdtempSync(join(tmpdir(), "depthwatt-golden-"));
+  const program = join(folder, "golden");
+  afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+  beforeAll(() => {
+    const sources = [
+      "test/native/golden_main.cc",
+      "cuda/match/sgm/sgm.cc",
+      "cuda/workers.cc",
+      "cuda/cpu/dispatch.cc",
+      "cuda/cpu/isa_neon.cc",
+      "cuda/cpu/isa_scalar.cc",
+    ];
+    const flags = [
+      "-std=c++17",
+      "-O2",
+      "-Wall",
+      "-Wextra",
+      "-Wno-unused-parameter",
+      "-ffp-contract=off",
+      "-I.",
+    ];
+    const built = spawnSync(
+      "aarch64-linux-gnu-g++",
+      [...flags, ...sources, "-pthread", "-static", "-o", program],
+      {
+        cwd: root,
+        encoding: "utf8",
+      },
+    );
+    expect(built.stderr + (built.error?.message ?? "")).toBe("");
+  }, 300_000);
+
+  test.each(["neon", "scalar"])(
+    "%s answers, with the same hashes",
+    (isa) => {
+      const ran = spawnSync("qemu-aarch64-static", [program, isa], { encoding: "utf8", timeout: 280_000 });
+      const [answered, ...lines] = ran.stdout.trim().split("\n");
+      expect(answered).toBe(`isa ${isa}`);
+      expect(Object.fromEntries(lines.map((line) => line.split(" ")))).toEqual(expected);
+    },
+    300_000,
+  );
+
+  test("an instruction set of another processor is refused", () => {
+    const ran = spawnSync("qemu-aarch64-static", [program, "avx2"], { encoding: "utf8", timeout: 60_000 });
+    expect(ran.status).toBe(1);
+    expect(ran.stderr).toContain("got 'avx2'");
+  });
+});

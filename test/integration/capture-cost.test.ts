@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+// What capture costs by itself, with two VGA cameras in memory: processor time per image, heap allocations, copies.
+import { execFileSync } from "node:child_process";
+import { mkdtempSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { fakeVideoModule } from "../doubles/fake-video/fake-video.js";
+import { needs } from "../doubles/needs.js";
+
+const FRAMES = 300;
+const RATE_HZ = 100;
+
+interface Cost {
+  pairs: number;
+  allocations: number;
+  threadMicroseconds: number;
+  javascriptMicroseconds: number;
+  idleMicroseconds: number;
+}
+
+/** Runs in a process of its own, where an allocation counter is preloaded and nothing else happens. */
+const script = (fake: string, root: string) => `
+  import { createRequire } from "node:module";
+  import { readFileSync } from "node:fs";
+  import { loadNative } from ${JSON.stringify(join(root, "dist/cuda/index.js"))};
+  import { openV4l2Source } from ${JSON.stringify(join(root, "dist/camera/capture/v4l2/open-source.js"))};
+  const native = loadNative();
+  const fake = createRequire("/")(${JSON.stringify(fake)}).create();
+  const formats = [{ fourcc: "GREY", width: 640, height: 480, ratesHz: [${RATE_HZ}] }];
+  for (const path of ["/l", "/r"]) fake.add({ path, card: "c", bus: path, driver: "d", formats, controls: [] });
+  const clocks = () => native.clocks();
+  const system = fake.system;
+  const source = await openV4l2Source({ left: "/l", right: "/r", width: 640, height: 480 }, { video: native.video, clocks, system });
+  let pairs = 0;
+  source.start({ onPair(pair) { pairs++; pair.release(); }, onDegraded() {}, onEnd() {}, onError(error) { throw error; } });
+  const allocations = () => Number(readFileSync(process.env.ALLOCATION_COUNT_FILE).readBigUInt64LE(0));
+  // Time on a processor of the thread that runs JavaScript: the first field, ns.
+  const javascriptNs = () => Number(readFileSync("/proc/self/task/" + process.pid + "/schedstat", "utf8").split(" ")[0]);
+  const threadNs = () => source.threadNs();
+  const rest = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
+  const until = async (count) => { while (pairs < count) await rest(20); };
+  while (!fake.state("/l").streaming || !fake.state("/r").streaming) await rest(5);
+  for (const path of ["/l", "/r"]) fake.run(path, ${RATE_HZ}, ${FRAMES + 60});
+  await until(40);
+  const before = { pairs, allocations: allocations(), javascript: javascriptNs(), thread: threadNs(), at: performance.now() };
+  await until(${FRAMES});
+  const after = { pairs, allocations: allocations(), javascript: javascriptNs(), thread: threadNs(), at: performance.now() };
+  await rest(1500);
+  // The same loop of timers without images is not the cost of capture.
+  const idle = { javascript: javascriptNs(), at: performance.now() };
+  await rest(1000);
+  const idlePerMs = (javascriptNs() - idle.javascript) / (performance.now() - idle.at);
+  await source.stop();
+  const images = 2 * (after.pairs - before.pairs);
+  console.log(JSON.stringify({
+    pairs: after.pairs - before.pairs,
+    allocations: after.allocations - before.allocations,
+    threadMicroseconds: (after.thread - before.thread) / images / 1e3,
+    javascriptMicroseconds: (after.javascript - before.javascript) / images / 1e3,
+    idleMicroseconds: (idlePerMs * (after.at - before.at)) / images / 1e3,
+  }));
+`;
+
+needs("toolchain").suite("cost of capture", () => {
+  test(`${FRAMES} pairs of VGA: no heap allocation on the cameras' threads, under 0.3 ms of processor per image`, () => {
+    const folder = mkdtempSync(join(tmpdir(), "depthwatt-capture-"));
+    const library = join(folder, "count_allocations.so");
+    execFileSync("gcc", [
+      "-O1",
+      "-shared",
+      "-fPIC",
+      "-o",
+      library,
+      "test/native/count_allocations.c",
+      "-ldl",
+    ]);
+    const env = { ...process.env, LD_PRELOAD: library, ALLOCATION_COUNT_FILE: join(folder, "count") };
+    const words = ["--input-type=module", "-e", script(fakeVideoModule(), process.cwd())];
+    const output = execFileSync(process.execPath, words, { env, encoding: "utf8", timeout: 50_000 });
+    const cost = JSON.parse(output.trim().split("\n").at(-1)!) as Cost;
+    console.log(`capture cost per VGA image: ${JSON.stringify(cost)}`);
+    expect(cost.allocations).toBe(0);
+    expect(cost.threadMicroseconds).toBeGreaterThan(0);
+    expect(cost.threadMicroseconds + cost.javascriptMicroseconds).toBeLessThan(300);
+  });
+});

@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: Apache-2.0
+// Every way in which CUDA can be missing has its own sentence, and none of them needs a GPU to be seen. `auto` then runs on
+// the CPU and repeats the sentence; an explicit `cuda` fails with it.
+import { execFileSync, spawnSync } from "node:child_process";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { chooseArchitectures, readResources } from "../../scripts/build-cuda.mjs";
+import { needs } from "../doubles/needs.js";
+
+const folder = mkdtempSync(join(tmpdir(), "depthwatt-plugin-"));
+afterAll(() => rmSync(folder, { recursive: true }));
+
+const hasNvcc = spawnSync("nvcc", ["--version"]).status === 0;
+const hasDriver = spawnSync("nvidia-smi", ["-L"]).status === 0;
+
+/** What the addon says with this file as its plugin. The addon keeps what it has opened, so each answer is a new process. */
+function reasonWith(plugin: string): string {
+  const program = 'import("./dist/cuda/index.js").then((m) => console.log(m.loadNative().cudaUnavailable()))';
+  return execFileSync(process.execPath, ["-e", program], {
+    encoding: "utf8",
+    env: { ...process.env, DEPTHWATT_CUDA_PLUGIN: plugin },
+  }).trim();
+}
+
+function compiled(name: string, source: string, ...options: string[]): string {
+  const path = join(folder, name);
+  execFileSync("g++", ["-std=c++17", "-o", path, ...options, join("test/doubles/native", source)]);
+  return path;
+}
+
+const stub = (name: string, offset: number) =>
+  compiled(name, "plugin_stub.cc", "-shared", "-fPIC", `-DABI_OFFSET=${offset}`);
+
+needs("toolchain").suite("a plugin that cannot be used", () => {
+  test("is not there", () => {
+    expect(reasonWith(join(folder, "absent.so"))).toBe(
+      "CUDA unavailable: the plugin absent.so is not built ('npm run build:cuda' builds it with nvcc).",
+    );
+  });
+
+  test("is no library", () => {
+    const path = join(folder, "text.so");
+    writeFileSync(path, "not ELF");
+    expect(reasonWith(path)).toMatch(/^CUDA unavailable: the plugin does not load \(.*text\.so.*\)\.$/);
+  });
+
+  test("is the library of something else", () => {
+    const path = compiled("other.so", "slow_pread.c", "-x", "c", "-shared", "-fPIC");
+    expect(reasonWith(path)).toMatch(/other\.so is not a depthwatt plugin\.$/);
+  });
+
+  test("is of another ABI version: nothing else of it is called", () => {
+    expect(reasonWith(stub("newer.so", 1))).toMatch(
+      /the plugin speaks ABI version \d+, this addon \d+; build both from one tree\.$/,
+    );
+  });
+
+  test("is right but its probe refuses: the probe's own sentence", () => {
+    expect(reasonWith(stub("same.so", 0))).toBe("CUDA unavailable: a stand-in says so.");
+  });
+
+  test("run --backend cuda fails with that sentence", () => {
+    const run = spawnSync(
+      process.execPath,
+      [
+        "dist/edge/cli/main.js",
+        "run",
+        "--source",
+        "synthetic",
+        "--backend",
+        "cuda",
+        "--broker",
+        "none",
+        "--frames",
+        "1",
+      ],
+      { encoding: "utf8", env: { ...process.env, DEPTHWATT_CUDA_PLUGIN: stub("forced.so", 0) } },
+    );
+    expect(run.status).not.toBe(0);
+    expect(run.stderr).toContain("a stand-in says so");
+  });
+});
+
+needs("toolchain").suite("what the probe says", () => {
+  let program: string;
+  beforeAll(() => {
+    program = compiled("probe", "probe_sentences_main.cc");
+  });
+  const says = (...findings: (number | string)[]) =>
+    execFileSync(program, findings.map(String), { encoding: "utf8" }).trim();
+
+  test.each([
+    ["no driver", [0, 13000, 0, 0, 0], "there is no NVIDIA driver on this machine."],
+    ["an old driver", [11040, 13000, 0, 0, 0], "serves CUDA 11.4, this build needs 13.0; update the driver."],
+    ["no device", [13000, 13000, 1, 0, 0], "is there, but it sees no GPU."],
+    [
+      "another architecture",
+      [13000, 13000, 1, 1, 0],
+      "Orin is of architecture 87, this build has code for 90",
+    ],
+    [
+      "a driver that refuses",
+      [13000, 13000, 1, 0, 0, "out of memory"],
+      "the driver refuses (out of memory).",
+    ],
+  ])("%s", (_, findings, sentence) => {
+    expect(says(...findings)).toContain(sentence);
+    expect(says(...findings)).toMatch(/^CUDA unavailable: /);
+  });
+
+  test("nothing where everything is there", () => expect(says(13000, 13000, 1, 1, 1)).toBe("ok"));
+});
+
+describe("build:cuda", () => {
+  const toolkit = ["75", "87", "90", "110"];
+  test("takes the architectures asked for, else the board's, else the GPU's, else all it knows", () => {
+    const everything = { asked: "53 62", board: ["87"], gpu: "90", toolkit };
+    expect(chooseArchitectures(everything)).toEqual(["53", "62"]);
+    expect(chooseArchitectures({ ...everything, asked: undefined })).toEqual(["87"]);
+    expect(chooseArchitectures({ ...everything, asked: "", board: undefined })).toEqual(["90"]);
+    expect(chooseArchitectures({ asked: undefined, board: undefined, gpu: undefined, toolkit })).toEqual([
+      "87",
+      "90",
+      "110",
+    ]);
+  });
+
+  test("reads registers and spills out of what the assembler says", () => {
+    const log = [
+      "ptxas info    : Compiling entry function '_Z1kv' for 'sm_87'",
+      "    8 bytes stack frame, 4 bytes spill stores, 12 bytes spill loads",
+      "ptxas info    : Used 40 registers, used 1 barriers, 574 bytes smem",
+    ].join("\n");
+    expect(readResources(log)).toEqual([
+      { kernel: "_Z1kv", architecture: 87, stackBytes: 8, spillBytes: 16, registers: 40, sharedBytes: 574 },
+    ]);
+  });
+
+  test("without nvcc it says so and that is no error", () => {
+    const run = spawnSync(process.execPath, ["scripts/build-cuda.mjs"], {
+      encoding: "utf8",
+      env: { ...process.env, NVCC: "/nonexistent/nvcc" },
+    });
+    expect(run.status).toBe(0);
+    expect(run.stderr).toContain("nvcc is not there");
+  });
+
+  test.skipIf(!hasNvcc || hasDriver)(
+    "the real plugin (needs nvcc, and a machine without a driver)",
+    { timeout: 300_000 },
+    () => {
+      const library = join(folder, "libdepthwatt_cuda.so");
+      const report = join(folder, "report.json");
+      const run = spawnSync(
+        process.execPath,
+        ["scripts/build-cuda.mjs", "--out", library, "--report", report],
+        { encoding: "utf8", env: { ...process.env, DEPTHWATT_CUDA_ARCHS: "90" } },
+      );
+      expect(run.stderr).toMatch(/built with nvcc .* 0 with spills/);
+      expect(reasonWith(library)).toBe("CUDA unavailable: there is no NVIDIA driver on this machine.");
+    },
+  );
+});

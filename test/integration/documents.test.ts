@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+// The JSON documents of docs/4-reference/mqtt.md against those of a real run: the same keys, each of the same type.
+import { spawn } from "node:child_process";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import mqtt from "mqtt";
+import { expect, test } from "vitest";
+import { packageRoot } from "../../cuda/index.js";
+import { startMosquitto } from "../doubles/mosquitto.js";
+import { needs } from "../doubles/needs.js";
+
+const NAMES = ["state", "info", "camera_info", "metrics"] as const;
+
+function documented(name: string): Record<string, unknown> {
+  const page = readFileSync(join(packageRoot(), "docs/4-reference/mqtt.md"), "utf8");
+  const text = new RegExp(`\`\`\`json ${name}\\n([\\s\\S]*?)\`\`\``).exec(page)?.[1];
+  expect(text, `an example of ${name}`).toBeDefined();
+  return JSON.parse(text ?? "");
+}
+
+const typesOf = (document: Record<string, unknown>) =>
+  Object.fromEntries(
+    Object.entries(document).map(([key, value]) => [key, Array.isArray(value) ? value.length : typeof value]),
+  );
+
+needs("mosquitto").suite("documents of a run", () => {
+  test("have the keys that the page shows", async () => {
+    const mosquitto = await startMosquitto();
+    const client = await mqtt.connectAsync(mosquitto.url);
+    const seen: Record<string, Record<string, unknown>[]> = {};
+    client.on("message", (topic, payload) => {
+      const name = topic.split("/").at(-1) ?? "";
+      seen[name] = [...(seen[name] ?? []), JSON.parse(payload.toString())];
+    });
+    await client.subscribeAsync(NAMES.map((name) => `depthwatt/test/${name}`));
+    const size = ["source.width=160", "source.height=120", "match.numDisparities=16"].flatMap((set) => [
+      "--set",
+      set,
+    ]);
+    const main = join(packageRoot(), "dist/edge/cli/main.js");
+    const where = ["--broker", mosquitto.url, "--device", "test", "--frames", "8", "--json"];
+    const child = spawn(process.execPath, [
+      main,
+      "run",
+      ...where,
+      ...size,
+      "--set",
+      "publish.metricsIntervalMs=100",
+    ]);
+    let errors = "";
+    child.stderr.on("data", (chunk) => {
+      errors += chunk;
+    });
+    try {
+      expect(await new Promise((resolve) => child.once("close", resolve)), errors).toBe(0);
+      for (const name of NAMES) {
+        const newest = seen[name]?.at(-1) ?? {};
+        const expected = typesOf(documented(name));
+        // These are figures on one machine and reasons on another.
+        for (const key of ["validPercent", "latencyMs", "power"]) delete expected[key];
+        expect(Object.keys(newest), name).toEqual(Object.keys(documented(name)));
+        expect(typesOf(newest), name).toMatchObject(expected);
+      }
+      expect(seen.state?.map(({ state }) => state)).toEqual(["online", "stopped"]);
+    } finally {
+      child.kill();
+      await client.endAsync(true);
+      await mosquitto.stop();
+    }
+  });
+});

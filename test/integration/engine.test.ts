@@ -1,0 +1,251 @@
+// SPDX-License-Identifier: Apache-2.0
+// The engine as JavaScript uses it: what it refuses, what it promises about threads and slots, and that every instruction
+// set computes the same bits from raw images to encoded bodies.
+import { createHash } from "node:crypto";
+import { readdirSync } from "node:fs";
+import { describe, expect, test } from "vitest";
+import { createEngine, type EngineOptions, loadNative, type NativeEngine } from "../../cuda/index.js";
+import { variants } from "../doubles/rooms.js";
+import { layeredPair } from "../doubles/stereo-pair.js";
+
+const pair = layeredPair(203, 77);
+
+function options(changes: Partial<EngineOptions> = {}): EngineOptions {
+  return {
+    inputWidth: pair.width,
+    inputHeight: pair.height,
+    width: pair.width,
+    height: pair.height,
+    leftFormat: "GREY",
+    rightFormat: "GREY",
+    leftStrideBytes: pair.width,
+    rightStrideBytes: pair.width,
+    match: {
+      algorithm: "sgm",
+      cost: "gradientCensus",
+      halfResolution: true,
+      minDisparity: 0,
+      numDisparities: 48,
+      paths: 8,
+      p1: 10,
+      p2: 60,
+      adaptiveP2: 0,
+      uniqueness: 5,
+      subpixel: true,
+    },
+    refine: {
+      leftRight: true,
+      speckleSize: 30,
+      speckleRangeQ4: 16,
+      fill: "background",
+      fillThresholdQ4: 128,
+      boundary: true,
+      median: true,
+    },
+    geometry: { focalPixels: 400, baselineMetres: 0.12, disparityOffsetPixels: 0 },
+    encodeDepth: "rvl",
+    encodeDisparity: "raw",
+    backend: "cpu",
+    threads: 2,
+    slots: 3,
+    ...changes,
+  };
+}
+
+function withEngine<T>(changes: Partial<EngineOptions>, use: (engine: NativeEngine) => T): T {
+  const engine = createEngine(options(changes));
+  const done = () => engine.close();
+  const result = use(engine);
+  if (result instanceof Promise) return result.finally(done) as T;
+  done();
+  return result;
+}
+
+const frame = (engine: NativeEngine, slot = 0) =>
+  new Promise<import("../../cuda/index.js").FrameResult>((resolve, reject) =>
+    engine.submit(slot, pair.left, pair.right, (error, result) =>
+      error === null ? resolve({ ...result }) : reject(error),
+    ),
+  );
+
+describe("backends", () => {
+  test("cuda without a plugin or device is refused with the reason", () => {
+    expect(() => createEngine(options({ backend: "cuda" }))).toThrow(
+      expect.objectContaining({
+        code: "BACKEND_UNAVAILABLE",
+        message: expect.stringContaining("CUDA unavailable"),
+      }),
+    );
+  });
+
+  test("auto runs on the CPU and says why not on CUDA", () =>
+    withEngine({ backend: "auto" }, ({ info }) => {
+      expect(info).toMatchObject({ backend: "cpu", backendReason: loadNative().cudaUnavailable() });
+      expect(info.backendReason).toMatch(/^CUDA unavailable: .+\.$/);
+    }));
+
+  test.each(variants)("%s, when forced, is what answers", (instructionSet) =>
+    withEngine({ instructionSet }, ({ info }) => expect(info.instructionSet).toBe(instructionSet)),
+  );
+
+  test("an instruction set of another processor is refused, never replaced", () => {
+    const other = variants.includes("neon") ? "avx2" : "neon";
+    expect(() => createEngine(options({ instructionSet: other }))).toThrow(
+      expect.objectContaining({ code: "BACKEND_UNAVAILABLE" }),
+    );
+  });
+});
+
+describe("parameters", () => {
+  const match = options().match;
+  test.each<[string, Partial<EngineOptions>, string]>([
+    ["a width of 0", { width: 0, inputWidth: 0 }, "1 to 16384"],
+    ["too few disparities", { match: { ...match, numDisparities: 7 } }, "8 to 512"],
+    ["p1 above p2", { match: { ...match, p1: 61 } }, "p1"],
+    ["a stride below the width", { leftStrideBytes: pair.width - 1 }, "left image"],
+    ["one map without the other", { leftMap: new Int32Array(2 * pair.width * pair.height) }, "both images"],
+    ["a map of the wrong size", { leftMap: new Int32Array(4), rightMap: new Int32Array(4) }, "map"],
+    [
+      "a baseline of 0",
+      { geometry: { focalPixels: 1, baselineMetres: 0, disparityOffsetPixels: 0 } },
+      "baseline",
+    ],
+    ["another size without maps", { width: 100 }, "without maps"],
+    ["one slot", { slots: 1 }, "2 to 8"],
+  ])("%s is refused with what was expected", (_, changes, expected) => {
+    expect(() => createEngine(options(changes))).toThrow(
+      expect.objectContaining({ code: "ENGINE_PARAMETER", message: expect.stringContaining(expected) }),
+    );
+  });
+
+  test("an image that is too small is refused before it is read", () =>
+    withEngine({}, (engine) => {
+      expect(() => engine.submit(0, pair.left.subarray(1), pair.right, () => {})).toThrow(
+        expect.objectContaining({ code: "ENGINE_PARAMETER" }),
+      );
+    }));
+});
+
+describe("slots and threads", () => {
+  test("the JavaScript thread goes on while frames are computed", () =>
+    withEngine({ instructionSet: "scalar" }, async (engine) => {
+      let turns = 0;
+      let running = true;
+      const turn = () => {
+        turns += 1;
+        if (running) setImmediate(turn);
+      };
+      turn();
+      const before = turns;
+      for (let i = 0; i < 10; ++i) await frame(engine);
+      running = false;
+      // Were frames computed on this thread, there would be about one turn per frame.
+      expect(turns - before).toBeGreaterThan(100);
+    }));
+
+  test("a slot in use is refused; the frame in it is not disturbed", () =>
+    withEngine({}, async (engine) => {
+      const first = frame(engine, 1);
+      expect(() => engine.submit(1, pair.left, pair.right, () => {})).toThrow(
+        expect.objectContaining({ code: "ENGINE_PARAMETER", message: expect.stringContaining("slot 1") }),
+      );
+      expect((await first).slot).toBe(1);
+    }));
+
+  test("frames are computed in the order in which they came", () =>
+    withEngine({}, async (engine) => {
+      const order: number[] = [];
+      await Promise.all(
+        [2, 0, 1].map((slot) => frame(engine, slot).then((result) => order.push(result.slot))),
+      );
+      expect(order).toEqual([2, 0, 1]);
+    }));
+
+  test("close tells every frame that was not computed, and a closed engine says so", async () => {
+    const engine = createEngine(options());
+    const outcomes = [0, 1, 2].map((slot) =>
+      frame(engine, slot).then(
+        () => "done",
+        (error) => error.code,
+      ),
+    );
+    engine.close();
+    engine.close();
+    const settled = await Promise.all(outcomes);
+    expect(settled.at(-1)).toBe("ENGINE_FAILED");
+    expect(() => engine.submit(0, pair.left, pair.right, () => {})).toThrow(
+      expect.objectContaining({ code: "ENGINE_FAILED" }),
+    );
+    expect(engine.info.backend).toBe("cpu");
+  });
+
+  test("close ends the engine's threads, not the garbage collector", () => {
+    const threads = () => readdirSync("/proc/self/task").length;
+    const before = threads();
+    const engine = createEngine(options({ threads: 3 }));
+    expect(threads()).toBe(before + 3);
+    engine.close();
+    expect(threads()).toBe(before);
+  });
+});
+
+describe("results", () => {
+  /** Everything that a frame leaves behind, as one hash. */
+  async function fingerprint(changes: Partial<EngineOptions>): Promise<string> {
+    return withEngine(changes, async (engine) => {
+      const result = await frame(engine);
+      const slot = engine.slots[0]!;
+      const hash = createHash("sha256");
+      for (const image of [slot.left, slot.disparityQ4, slot.confidence, slot.depthMillimetres])
+        hash.update(new Uint8Array(image.buffer, image.byteOffset, image.byteLength));
+      hash.update(slot.encodedDepth.subarray(0, result.encodedDepthBytes));
+      hash.update(slot.encodedDisparity.subarray(0, result.encodedDisparityBytes));
+      hash.update(String(result.validPixels));
+      return hash.digest("hex");
+    });
+  }
+
+  test.each(variants)(
+    "%s computes what the scalar form computes, with any number of threads",
+    async (set) => {
+      for (const paths of [2, 4, 8] as const) {
+        const match = { ...options().match, paths, adaptiveP2: paths === 4 ? 20 : 0 };
+        const expected = await fingerprint({ match, instructionSet: "scalar", threads: 1 });
+        for (const threads of [1, 2, 3]) {
+          expect(
+            await fingerprint({ match, instructionSet: set, threads }),
+            `${paths} paths, ${threads} threads`,
+          ).toBe(expected);
+        }
+      }
+    },
+  );
+
+  test("the layers come out where they are", () =>
+    withEngine({}, async (engine) => {
+      await frame(engine);
+      const { disparityQ4 } = engine.slots[0]!;
+      let right = 0;
+      let valid = 0;
+      for (let i = 0; i < disparityQ4.length; ++i) {
+        const value = disparityQ4[i] as number;
+        if (value === -32768) continue;
+        valid += 1;
+        if (Math.abs(value / 16 - (pair.disparity[i] as number)) <= 1) right += 1;
+      }
+      expect(valid / disparityQ4.length).toBeGreaterThan(0.7);
+      expect(right / valid).toBeGreaterThan(0.97);
+    }));
+
+  test("depth is focal length times baseline over disparity, in millimetres", () =>
+    withEngine({}, async (engine) => {
+      await frame(engine);
+      const { disparityQ4, depthMillimetres } = engine.slots[0]!;
+      for (let i = 0; i < disparityQ4.length; ++i) {
+        const q4 = disparityQ4[i] as number;
+        const millimetres = q4 > 0 ? (400 * 0.12 * 1000) / (q4 / 16) : 0;
+        const expected = millimetres < 65535.5 ? millimetres : 0;
+        expect(Math.abs((depthMillimetres[i] as number) - expected)).toBeLessThanOrEqual(0.51);
+      }
+    }));
+});

@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: Apache-2.0
+// The pipeline keeps its rate and its memory whatever becomes of the broker: fine, stalled, dead, back again. Real publisher,
+// real Mosquitto behind a link that can go bad; only the engine is a clock that finishes a frame every few milliseconds.
+import { afterEach, expect, test } from "vitest";
+import { type EngineSlot, type FrameResult, type NativeEngine, STAGE_NAMES } from "../../cuda/index.js";
+import { Pipeline } from "../../edge/pipeline/pipeline.js";
+import { FRAME_HEADROOM_BYTES } from "../../edge/publish/frame-format.js";
+import { createPublisher } from "../../edge/publish/publisher.js";
+import { makeFrame, sleep, until } from "../doubles/frames.js";
+import { startMosquitto } from "../doubles/mosquitto.js";
+import { needs } from "../doubles/needs.js";
+import { HandSource } from "../doubles/pipeline.js";
+import { startTcpProxy } from "../doubles/tcp-proxy.js";
+
+const [WIDTH, HEIGHT] = [1280, 720];
+const COMPUTE_MS = 4;
+const PERIOD_MS = 10;
+
+const cleanups: (() => unknown)[] = [];
+afterEach(async () => {
+  for (const cleanup of cleanups.splice(0).reverse()) await cleanup();
+});
+
+/** Three slots, the fewest that the publisher leaves one of; a raw HD depth picture in each. */
+function makeEngine(): NativeEngine {
+  const slots: EngineSlot[] = [1, 2, 3].map((seed) => ({
+    left: new Uint8Array(0),
+    disparityQ4: new Int16Array(0),
+    confidence: new Uint8Array(0),
+    depthMillimetres: new Uint16Array(0),
+    encodedDepth: makeFrame(seed, { encoding: "raw" }, [WIDTH, HEIGHT]).buffer,
+    encodedDisparity: new Uint8Array(0),
+  }));
+  return {
+    info: {
+      backend: "cpu",
+      backendReason: "a test",
+      instructionSet: "scalar",
+      threads: 1,
+      workspaceBytes: 0,
+    },
+    slots,
+    stageMilliseconds: new Float64Array(STAGE_NAMES.length).fill(1),
+    submit(slot, _left, _right, onDone: (error: Error | null, result: FrameResult) => void) {
+      const result = {
+        slot,
+        encodedDepthBytes: 2 * WIDTH * HEIGHT,
+        encodedDisparityBytes: 0,
+        validPixels: 1,
+      };
+      setTimeout(() => onDone(null, result), COMPUTE_MS);
+    },
+    close() {},
+  };
+}
+
+needs("mosquitto").suite("the pipeline's rate", () => {
+  test("stays the same with a good, a stalled and a dead broker; memory stays flat", async () => {
+    const mosquitto = await startMosquitto();
+    cleanups.push(() => mosquitto.stop());
+    const proxy = await startTcpProxy(mosquitto.port);
+    cleanups.push(() => proxy.close());
+    const publisher = createPublisher({ broker: `mqtt://127.0.0.1:${proxy.port}`, base: "b", device: "d" });
+    cleanups.push(() => publisher.close());
+    await publisher.firstAttempt;
+    const source = new HandSource();
+    const pipeline = new Pipeline({
+      ...{ source, engine: makeEngine(), width: WIDTH, height: HEIGHT },
+      sinks: [
+        (frame, release) => {
+          const { slot, result, clock, leftTimestampNs, rightTimestampNs, leftSequence, rightSequence } =
+            frame;
+          const times = { clock, leftTimestampNs, rightTimestampNs, realtimeOffsetNs: undefined };
+          const shape = {
+            stream: "depth",
+            encoding: "raw",
+            element: "u16",
+            width: WIDTH,
+            height: HEIGHT,
+          } as const;
+          const description = { ...shape, ...times, leftSequence, rightSequence };
+          publisher.publish(
+            slot.encodedDepth,
+            FRAME_HEADROOM_BYTES,
+            result.encodedDepthBytes,
+            description,
+            release,
+          );
+        },
+      ],
+    });
+    const ended = pipeline.run();
+
+    /** Frames computed out of pairs delivered in a second. */
+    const share = async () => {
+      const before = pipeline.frames;
+      let delivered = 0;
+      const end = performance.now() + 1000;
+      while (performance.now() < end) {
+        source.deliver();
+        delivered++;
+        await sleep(PERIOD_MS);
+      }
+      return (pipeline.frames - before) / delivered;
+    };
+    await share();
+    const rssBefore = process.memoryUsage().rss;
+    const good = await share();
+    proxy.stall(true);
+    const stalled = await share();
+    expect(publisher.counters().drops.backpressure).toBeGreaterThan(20);
+    proxy.cut();
+    await mosquitto.stop("SIGKILL");
+    const dead = await share();
+    expect(publisher.counters().drops.offline).toBeGreaterThan(20);
+    for (const [what, measured] of Object.entries({ stalled, dead })) {
+      expect(measured, `${what}, against ${good} with a good broker`).toBeGreaterThan(0.9 * good);
+    }
+    // Three seconds of frames would be some 300 x 1.8 MB.
+    expect((process.memoryUsage().rss - rssBefore) / 2 ** 20).toBeLessThan(64);
+
+    const back = await startMosquitto({ port: mosquitto.port });
+    cleanups.push(() => back.stop());
+    proxy.stall(false);
+    await until("the publisher is back", () => publisher.counters().connected, 15_000);
+    const before = publisher.counters().published;
+    await share();
+    expect(publisher.counters().published).toBeGreaterThan(before + 10);
+    pipeline.stop();
+    await ended;
+  });
+});

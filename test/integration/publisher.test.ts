@@ -1,0 +1,266 @@
+// SPDX-License-Identifier: Apache-2.0
+// The publisher against Mosquitto: what arrives, what is retained, and what becomes of frames when the link goes bad.
+import mqtt, { type IPublishPacket, type MqttClient } from "mqtt";
+import { afterEach, expect, test } from "vitest";
+import { FRAME_CONTENT_TYPE, FRAME_HEADROOM_BYTES, type PublisherOptions } from "../../edge/publish/index.js";
+import { parseFrame } from "../../edge/publish/payload.js";
+import { createPublisher } from "../../edge/publish/publisher.js";
+import { decodeRvl } from "../../edge/publish/rvl.js";
+import { makeFrame, sleep, type TestFrame, until } from "../doubles/frames.js";
+import { type Mosquitto, type MosquittoOptions, startMosquitto } from "../doubles/mosquitto.js";
+import { needs } from "../doubles/needs.js";
+import { startTcpProxy } from "../doubles/tcp-proxy.js";
+
+const cleanups: (() => Promise<unknown>)[] = [];
+afterEach(async () => {
+  for (const cleanup of cleanups.splice(0).reverse()) await cleanup();
+});
+
+async function broker(options?: MosquittoOptions): Promise<Mosquitto> {
+  const mosquitto = await startMosquitto(options);
+  cleanups.push(() => mosquitto.stop());
+  return mosquitto;
+}
+
+function publisher(url: string, options: Partial<PublisherOptions> = {}) {
+  const made = createPublisher({ broker: url, base: "depthwatt", device: "test", ...options });
+  cleanups.push(() => made.close());
+  return made;
+}
+
+interface Message {
+  topic: string;
+  payload: Buffer;
+  packet: IPublishPacket;
+}
+
+async function subscriber(url: string, filter = "depthwatt/#"): Promise<Message[] & { client: MqttClient }> {
+  const client = await mqtt.connectAsync(url, { protocolVersion: 5 });
+  cleanups.push(() => client.endAsync(true));
+  const messages: Message[] & { client?: MqttClient } = [];
+  client.on("message", (topic, payload, packet) => messages.push({ topic, payload, packet }));
+  await client.subscribeAsync(filter);
+  return Object.assign(messages, { client });
+}
+
+function hand(
+  to: ReturnType<typeof createPublisher>,
+  { buffer, bodyBytes, frame }: TestFrame,
+): { released: number } {
+  const count = { released: 0 };
+  to.publish(buffer, FRAME_HEADROOM_BYTES, bodyBytes, frame, () => {
+    count.released++;
+  });
+  return count;
+}
+
+const json = (messages: Message[], leaf: string) =>
+  messages
+    .filter(({ topic }) => topic === `depthwatt/test/${leaf}`)
+    .map(({ payload }) => JSON.parse(payload.toString()) as { state: string });
+
+needs("mosquitto").suite("publisher against Mosquitto", () => {
+  test("a frame arrives whole, over MQTT 5 and 3.1.1, and its buffer comes back once", async () => {
+    const { url } = await broker();
+    const messages = await subscriber(url, "depthwatt/test/depth");
+    for (const protocolVersion of [5, 4] as const) {
+      messages.length = 0;
+      const made = publisher(url, { protocolVersion, framePeriodMs: 700 });
+      expect(await made.firstAttempt).toMatchObject({ connected: true });
+      for (let seed = 0; seed < 3; seed++) {
+        const sent = makeFrame(seed);
+        const count = hand(made, sent);
+        await until("the frame arrives", () => messages.length === seed + 1 && count.released === 1);
+        const { header, body } = parseFrame(messages[seed]!.payload);
+        expect(header).toMatchObject({ ...sent.frame, frameNumber: seed, unitScale: 0.001 });
+        const pixels = new Uint16Array(header.width * header.height);
+        decodeRvl(body, pixels);
+        expect(pixels).toEqual(sent.pixels);
+        const { properties, retain, qos } = messages[seed]!.packet;
+        expect({ retain, qos }).toEqual({ retain: false, qos: 0 });
+        if (protocolVersion === 4) expect(properties?.contentType).toBeUndefined();
+        else {
+          expect(properties).toMatchObject({ contentType: FRAME_CONTENT_TYPE, messageExpiryInterval: 3 });
+          expect(properties?.userProperties).toMatchObject({
+            encoding: "rvl",
+            width: "64",
+            frameNumber: `${seed}`,
+          });
+        }
+      }
+      const published = { published: 3, drops: {}, connected: true, connections: 1, pendingBytes: 0 };
+      expect(made.counters()).toMatchObject(published);
+      expect(made.counters().reason).toContain(protocolVersion === 5 ? "MQTT 5" : "MQTT 3.1.1");
+    }
+  });
+
+  test("works over websockets", async () => {
+    const { url, webSocketUrl } = await broker({ websockets: true });
+    const messages = await subscriber(url, "depthwatt/test/depth");
+    const made = publisher(webSocketUrl ?? "");
+    expect(await made.firstAttempt).toMatchObject({ connected: true });
+    const sent = makeFrame(1, { encoding: "raw" }, [320, 240]);
+    const before = sent.buffer.slice(FRAME_HEADROOM_BYTES);
+    const count = hand(made, sent);
+    await until("the frame arrives", () => messages.length === 1 && count.released === 1);
+    expect(parseFrame(messages[0]!.payload).body.length).toBe(320 * 240 * 2);
+    // WebSocket clients mask what they send: it must not be our pixels in place.
+    expect(sent.buffer.slice(FRAME_HEADROOM_BYTES)).toEqual(before);
+  });
+
+  test("state, info and camera_info are retained, and come back when the broker lost them", async () => {
+    const first = await broker();
+    const made = publisher(first.url);
+    made.state("online", "starting");
+    made.state("online", "running");
+    made.info({ version: "0" });
+    made.cameraInfo({ width: 640 });
+    await made.firstAttempt;
+    await sleep(100);
+    const before = await subscriber(first.url);
+    await until("three retained messages arrive", () => before.length === 3);
+    expect(before.every(({ packet }) => packet.retain)).toBe(true);
+    expect(json(before, "state")).toEqual([{ state: "online", reason: "running" }]);
+
+    await before.client.endAsync(true);
+    await first.stop("SIGKILL");
+    await until("the loss is noticed", () => !made.counters().connected);
+    expect(made.counters().reason).toMatch(/closed the connection|does not answer/);
+    const lost = hand(made, makeFrame(1));
+    expect(lost.released).toBe(1);
+    made.state("degraded", "changed while away");
+    await broker({ port: first.port });
+    await until("it is back", () => made.counters().connected);
+    const after = await subscriber(first.url);
+    await until("three retained messages arrive", () => after.length >= 3);
+    expect(json(after, "state").at(-1)).toEqual({ state: "degraded", reason: "changed while away" });
+    expect(json(after, "info")).toHaveLength(1);
+    expect(made.counters()).toMatchObject({ connections: 2, drops: { offline: 1 } });
+  });
+
+  test("the will says offline when the link breaks; close says stopped", async () => {
+    const mosquitto = await broker();
+    const proxy = await startTcpProxy(mosquitto.port);
+    cleanups.push(() => proxy.close());
+    const messages = await subscriber(mosquitto.url, "depthwatt/test/state");
+    const made = publisher(`mqtt://127.0.0.1:${proxy.port}`);
+    made.state("online", "running");
+    await until("online", () => json(messages, "state").at(-1)?.state === "online");
+    proxy.cut();
+    await until("the will arrives", () => json(messages, "state").at(-1)?.state === "offline");
+    await until("online again", () => json(messages, "state").at(-1)?.state === "online");
+    await made.close();
+    await until("stopped", () => json(messages, "state").at(-1)?.state === "stopped");
+    const late = hand(made, makeFrame(1));
+    expect(late.released).toBe(1);
+    expect(made.counters()).toMatchObject({ connected: false, drops: { closed: 1 } });
+    await sleep(100);
+    expect(json(messages, "state").at(-1)?.state).toBe("stopped");
+  });
+
+  test("a link that takes nothing: calls stay short, two buffers are held, the rest is counted", async () => {
+    const mosquitto = await broker();
+    const proxy = await startTcpProxy(mosquitto.port);
+    cleanups.push(() => proxy.close());
+    const messages = await subscriber(mosquitto.url, "depthwatt/test/depth");
+    // A bound of bytes that never binds: one frame at the socket per stream is what holds.
+    const made = publisher(`mqtt://127.0.0.1:${proxy.port}`, { maxPendingBytes: 2 ** 30 });
+    await made.firstAttempt;
+    proxy.stall(true);
+    const frames = Array.from({ length: 4 }, (_, seed) => makeFrame(seed, { encoding: "raw" }, [1280, 960]));
+    const held: { released: number }[] = [];
+    const rssBefore = process.memoryUsage().rss;
+    let longestMs = 0;
+    const rounds = 300;
+    for (let round = 0; round < rounds; round++) {
+      const before = performance.now();
+      held.push(hand(made, frames[round % frames.length]!));
+      longestMs = Math.max(longestMs, performance.now() - before);
+      await sleep(2);
+    }
+    const waiting = held.filter(({ released }) => released === 0).length;
+    const { drops, published } = made.counters();
+    expect(waiting).toBe(2);
+    expect(held.every(({ released }) => released <= 1)).toBe(true);
+    expect((drops.backpressure ?? 0) + published + waiting).toBe(rounds);
+    expect(drops.backpressure).toBeGreaterThan(rounds / 2);
+    // 300 frames of 2.4 MB would be 737 MB.
+    expect((process.memoryUsage().rss - rssBefore) / 2 ** 20).toBeLessThan(64);
+    // A CRC over 2.4 MB is the longest thing a call does.
+    expect(longestMs).toBeLessThan(50);
+    proxy.stall(false);
+    await until("the link drains", () => held.every(({ released }) => released === 1));
+    await until("the newest frame arrives", () => {
+      const last = messages.at(-1);
+      return last !== undefined && parseFrame(last.payload).header.frameNumber === rounds - 1;
+    });
+  });
+
+  test("a broker that stalls and then dies gives every buffer back as lost", async () => {
+    const mosquitto = await broker();
+    const proxy = await startTcpProxy(mosquitto.port);
+    cleanups.push(() => proxy.close());
+    const made = publisher(`mqtt://127.0.0.1:${proxy.port}`);
+    await made.firstAttempt;
+    proxy.stall(true);
+    const held = [1, 2, 3, 4, 5, 6].map((seed) =>
+      hand(made, makeFrame(seed, { encoding: "raw" }, [1920, 1080])),
+    );
+    await sleep(50);
+    expect(held.filter(({ released }) => released === 0)).toHaveLength(2);
+    proxy.cut();
+    await until("all are back", () => held.every(({ released }) => released === 1));
+    expect(made.counters().drops).toMatchObject({ lost: 1, offline: 1 });
+  });
+
+  test("close cuts a stalled link within its grace and gives every buffer back", async () => {
+    const mosquitto = await broker();
+    const proxy = await startTcpProxy(mosquitto.port);
+    cleanups.push(() => proxy.close());
+    const made = publisher(`mqtt://127.0.0.1:${proxy.port}`);
+    await made.firstAttempt;
+    proxy.stall(true);
+    const held = [1, 2, 3].map((seed) => hand(made, makeFrame(seed, { encoding: "raw" }, [1920, 1080])));
+    const before = performance.now();
+    await made.close();
+    expect(performance.now() - before).toBeLessThan(3000);
+    expect(held.map(({ released }) => released)).toEqual([1, 1, 1]);
+  });
+
+  test("frames beyond the limit are dropped as oversize with one notice, by our limit and by the broker's", async () => {
+    const { url } = await broker({ settings: ["allow_anonymous true", "max_packet_size 100000"] });
+    const notices: string[] = [];
+    const onNotice = (notice: string) => notices.push(notice);
+    const made = publisher(url, { onNotice });
+    const small = publisher(url, { onNotice, maxPayloadBytes: 1500, clientId: "small" });
+    await Promise.all([made.firstAttempt, small.firstAttempt]);
+    hand(small, makeFrame(1));
+    for (let round = 0; round < 3; round++) hand(made, makeFrame(1, { encoding: "raw" }, [320, 240]));
+    expect(made.counters().drops).toEqual({ oversize: 3 });
+    expect(small.counters().drops).toEqual({ oversize: 1 });
+    expect(notices).toHaveLength(2);
+    expect(notices[1]).toMatch(
+      /depth frames of 153696 bytes \(320 x 240, raw\) exceed the limit of 98976 bytes/,
+    );
+    expect(notices[1]).toContain("publish.maxPayloadBytes");
+    expect(made.counters().connected).toBe(true);
+  });
+
+  test("several streams share one socket, each with its own newest frame", async () => {
+    const { url } = await broker();
+    const messages = await subscriber(url);
+    const made = publisher(url, { maxPendingBytes: 65536 });
+    await made.firstAttempt;
+    const held = (["depth", "disparity"] as const).flatMap((stream) =>
+      [1, 2, 3].map((seed) => hand(made, makeFrame(seed, { stream, encoding: "raw" }, [640, 480]))),
+    );
+    await until("all are back", () => held.every(({ released }) => released === 1));
+    await until("both arrive", () => new Set(messages.map(({ topic }) => topic)).size === 2);
+    const { streams, published, drops } = made.counters();
+    expect(Object.keys(streams)).toEqual(["depth", "disparity"]);
+    expect(published + (drops.backpressure ?? 0)).toBe(6);
+    const last = () => messages.filter(({ topic }) => topic.endsWith("disparity")).at(-1)!;
+    await until("the newest disparity arrives", () => parseFrame(last().payload).header.frameNumber === 2);
+    expect(parseFrame(last().payload).header).toMatchObject({ quantity: "disparityPixels" });
+  });
+});

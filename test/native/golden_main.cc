@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: Apache-2.0
+// Census to checked disparity without Node: prints one hash per case, so that a foreign processor's form can be run alone.
+//   golden ISA            one line per case: name, hash; test/golden/sgm.json holds what they must be
+//   golden ISA time W H NUM PATHS THREADS FRAMES     times one matcher: minimum and median milliseconds
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <ctime>
+#include <memory>
+#include <vector>
+
+#include "cuda/cpu/kernels.h"
+#include "cuda/match/sgm/sgm.h"
+
+using namespace depthwatt;
+
+namespace {
+
+/// The generator of test/doubles/rooms.ts.
+struct Random {
+  uint32_t state;
+  explicit Random(uint32_t seed) : state((seed ^ 0x9e3779b9u) != 0 ? seed ^ 0x9e3779b9u : 1) {}
+  uint32_t whole(uint32_t low, uint32_t high) {
+    state ^= state << 13;
+    state ^= state >> 17;
+    state ^= state << 5;
+    return low + state % (high - low + 1);
+  }
+};
+
+struct Case {
+  const char* name;
+  int32_t width, height, num, min, paths, p1, p2, adaptive, uniqueness, threads;
+};
+
+// The same list stands in test/golden/sgm.test.ts.
+constexpr Case kCases[] = {
+    {"usual-4", 173, 61, 128, 0, 4, 10, 60, 0, 10, 1},   {"usual-8", 173, 61, 128, 0, 8, 10, 60, 0, 10, 2},
+    {"adaptive-4", 160, 45, 128, 3, 4, 7, 90, 16, 5, 2}, {"adaptive-8", 160, 45, 128, 0, 8, 5, 63, 40, 0, 1},
+    {"two-bytes", 150, 38, 128, 0, 8, 9, 120, 0, 15, 3}, {"sixteen-bits", 97, 33, 96, 5, 8, 30, 700, 8, 10, 2},
+    {"two-paths", 131, 29, 64, 0, 2, 10, 60, 0, 10, 1},  {"uneven", 211, 27, 75, 1, 8, 11, 50, 0, 20, 2},
+    {"many", 300, 14, 512, 0, 4, 10, 60, 0, 10, 1},      {"narrow-image", 19, 50, 256, 0, 8, 10, 60, 0, 0, 2},
+    {"ends-of-range", 140, 40, 16, 0, 8, 3, 60, 0, 10, 2},
+};
+
+struct Pair {
+  std::vector<uint8_t> left, right;
+};
+
+/// A noisy right image, and a left one that sees it in tiles of different disparity.
+Pair pairOf(int32_t width, int32_t height, int32_t min, int32_t num, uint32_t seed) {
+  Random random(seed);
+  const auto pixels = static_cast<size_t>(width) * static_cast<size_t>(height);
+  Pair pair{std::vector<uint8_t>(pixels), std::vector<uint8_t>(pixels)};
+  for (uint8_t& pixel : pair.right) pixel = static_cast<uint8_t>(random.whole(0, 255));
+  for (int32_t y = 0; y < height; ++y) {
+    for (int32_t x = 0; x < width; ++x) {
+      const int32_t d = min + ((x >> 5) * 7 + (y >> 4) * 13) % num;
+      const auto noise = static_cast<int32_t>(random.whole(0, 15)) - 8;
+      const int32_t seen = x >= d ? pair.right[static_cast<size_t>(y * width + x - d)] : 128;
+      pair.left[static_cast<size_t>(y * width + x)] = static_cast<uint8_t>(std::clamp(seen + noise, 0, 255));
+    }
+  }
+  return pair;
+}
+
+uint32_t hashOf(uint32_t hash, const void* data, size_t bytes) {
+  const auto* p = static_cast<const uint8_t*>(data);
+  for (size_t i = 0; i < bytes; ++i) hash = (hash ^ p[i]) * 16777619u;
+  return hash;
+}
+
+struct Matcher {
+  int32_t width, height;
+  std::vector<uint32_t> censusLeft, censusRight;
+  std::vector<int16_t> q4, whole, right, smooth;
+  std::vector<uint8_t> confidence;
+  Pair pair;
+  Workers workers;
+  std::unique_ptr<Sgm> sgm;
+
+  Matcher(const Case& c, const Kernels& kernels)
+      : width(c.width), height(c.height), pair(pairOf(c.width, c.height, c.min, c.num, 7)), workers(c.threads) {
+    const size_t pixels = pair.left.size();
+    for (auto* census : {&censusLeft, &censusRight}) census->resize(pixels);
+    for (auto* disparity : {&q4, &whole, &right, &smooth}) disparity->resize(pixels);
+    confidence.resize(pixels);
+    SgmParameters p;
+    p.minDisparity = c.min;
+    p.numDisparities = c.num;
+    p.paths = c.paths;
+    p.p1 = c.p1;
+    p.p2 = c.p2;
+    p.adaptiveP2 = c.adaptive;
+    p.uniqueness = c.uniqueness;
+    Sgm* opened = nullptr;
+    const Status status = Sgm::open(p, width, height, kernels, workers, &opened);
+    if (!status.ok()) std::fprintf(stderr, "%s\n", status.message);
+    sgm.reset(opened);
+  }
+
+  void run(const Kernels& kernels) {
+    const auto view = [&](auto* data) { return packedView(data, width, height); };
+    const auto left = view(static_cast<const uint8_t*>(pair.left.data()));
+    const auto other = view(static_cast<const uint8_t*>(pair.right.data()));
+    workers.rows(height, [&](int32_t first, int32_t end) {
+      kernels.census8(left, view(censusLeft.data()), first, end);
+      kernels.census8(other, view(censusRight.data()), first, end);
+    });
+    sgm->compute({view(static_cast<const uint32_t*>(censusLeft.data())), view(static_cast<const uint32_t*>(censusRight.data())), left},
+                 {view(q4.data()), view(whole.data()), view(right.data()), view(confidence.data())});
+    const auto asConst = [&](std::vector<int16_t>& v) { return view(static_cast<const int16_t*>(v.data())); };
+    workers.rows(height, [&](int32_t first, int32_t end) {
+      kernels.leftRight({asConst(whole), asConst(right), view(q4.data()), view(confidence.data())}, first, end);
+    });
+    workers.rows(height, [&](int32_t first, int32_t end) {
+      kernels.median(asConst(q4), view(smooth.data()), first, end);
+    });
+  }
+
+  uint32_t hash() const {
+    uint32_t h = 2166136261u;
+    for (const auto* image : {&whole, &right, &q4, &smooth}) h = hashOf(h, image->data(), image->size() * 2);
+    return hashOf(h, confidence.data(), confidence.size());
+  }
+};
+
+double milliseconds() {
+  timespec now{};
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return static_cast<double>(now.tv_sec) * 1e3 + static_cast<double>(now.tv_nsec) * 1e-6;
+}
+
+}  // namespace
+
+int main(int count, char** arguments) {
+  const Kernels* kernels = nullptr;
+  const Status status = chooseKernels(count > 1 ? arguments[1] : "", &kernels);
+  if (!status.ok()) {
+    std::fprintf(stderr, "%s\n", status.message);
+    return 1;
+  }
+  std::printf("isa %s\n", nameOf(kernels->instructionSet));
+  if (count < 9) {
+    for (const Case& c : kCases) {
+      Matcher matcher(c, *kernels);
+      if (matcher.sgm == nullptr) return 1;
+      matcher.run(*kernels);
+      std::printf("%s %08x\n", c.name, matcher.hash());
+    }
+    return 0;
+  }
+  const auto number = [&](int i) { return static_cast<int32_t>(std::atoi(arguments[i])); };
+  Matcher matcher({"time", number(3), number(4), number(5), 0, number(6), 10, 60, 0, 10, number(7)}, *kernels);
+  if (matcher.sgm == nullptr) return 1;
+  std::vector<double> times;
+  for (int32_t i = 0; i < number(8); ++i) {
+    const double before = milliseconds();
+    matcher.run(*kernels);
+    times.push_back(milliseconds() - before);
+  }
+  std::sort(times.begin(), times.end());
+  std::printf("minimum %.3f ms, median %.3f ms, hash %08x\n", times.front(), times[times.size() / 2], matcher.hash());
+  return 0;
+}

@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: Apache-2.0
+// The rooms of refinement and of the cross-based matcher against their references, without Node, so that a foreign
+// processor's form can be run alone: room_twins ISA SEED. Prints one line per room; leaves with 1 at the first mismatch.
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <memory>
+#include <vector>
+
+#include "cuda/cpu/kernels.h"
+#include "cuda/refine/fill/fill.h"
+#include "cuda/refine/speckle/speckle.h"
+
+using namespace depthwatt;
+
+namespace {
+
+struct Random {
+  uint32_t state;
+  int32_t whole(int32_t low, int32_t high) {
+    state ^= state << 13;
+    state ^= state >> 17;
+    state ^= state << 5;
+    return low + static_cast<int32_t>(state % static_cast<uint32_t>(high - low + 1));
+  }
+};
+
+template <class T>
+struct Image {
+  int32_t width, height;
+  std::vector<T> data;
+  Image(int32_t w, int32_t h) : width(w), height(h), data(static_cast<size_t>(w) * h) {}
+  ImageView<T> view() { return packedView(data.data(), width, height); }
+  ImageView<const T> in() { return view().asConst(); }
+};
+
+template <class T>
+void expectSame(const char* room, const Image<T>& expected, const Image<T>& got) {
+  for (size_t i = 0; i < expected.data.size(); ++i) {
+    if (std::memcmp(&expected.data[i], &got.data[i], sizeof(T)) == 0) continue;
+    std::printf("%s: first mismatch at x %zu, y %zu of %dx%d\n", room, i % expected.width, i / expected.width, expected.width,
+                expected.height);
+    std::exit(1);
+  }
+}
+
+Image<uint8_t> grey(Random& random, int32_t width, int32_t height) {
+  Image<uint8_t> image(width, height);
+  const int32_t low = random.whole(0, 200);
+  for (uint8_t& value : image.data) value = static_cast<uint8_t>(random.whole(low, low + random.whole(0, 1) * 50 + 5));
+  return image;
+}
+
+Image<int16_t> disparities(Random& random, int32_t width, int32_t height) {
+  Image<int16_t> image(width, height);
+  for (size_t i = 0; i < image.data.size(); ++i) {
+    const int32_t kind = random.whole(0, 9);
+    image.data[i] = static_cast<int16_t>(kind == 0 || i == 0 ? random.whole(0, 2000)
+                                         : kind == 1         ? static_cast<int32_t>(kInvalidDisparity)
+                                                             : image.data[i - 1]);
+  }
+  return image;
+}
+
+void rooms(const Kernels& kernels, Random& random, int32_t width, int32_t height) {
+  Workers workers(random.whole(1, 3));
+  Image<uint8_t> left = grey(random, width, height), right = grey(random, width, height);
+  Image<int16_t> q4 = disparities(random, width, height), expected(width, height), got(width, height);
+
+  medianReference(q4.in(), expected.view());
+  kernels.median(q4.in(), got.view(), 0, height);
+  expectSame("median", expected, got);
+
+  boundaryReference(left.in(), q4.in(), expected.view());
+  kernels.boundary(left.in(), q4.in(), got.view(), 0, height);
+  expectSame("boundary", expected, got);
+
+  Image<uint32_t> words(width, height), fastWords(width, height);
+  gradientCensusReference(left.in(), words.view());
+  kernels.gradientCensus(left.in(), fastWords.view(), 0, height);
+  expectSame("gradient_census", words, fastWords);
+
+  Image<int16_t> whole(width, height), rightWhole(width, height);
+  for (int16_t& value : whole.data) value = static_cast<int16_t>(random.whole(0, 7));
+  for (int16_t& value : rightWhole.data) value = static_cast<int16_t>(random.whole(0, 7));
+  expected = q4;
+  got = q4;
+  Image<uint8_t> confidence = left, fastConfidence = left;
+  leftRightReference({whole.in(), rightWhole.in(), expected.view(), confidence.view()});
+  kernels.leftRight({whole.in(), rightWhole.in(), got.view(), fastConfidence.view()}, 0, height);
+  expectSame("left_right", expected, got);
+  expectSame("left_right confidence", confidence, fastConfidence);
+
+  const SpeckleParameters speckle{random.whole(2, 30), random.whole(0, 40)};
+  std::vector<int32_t> scratch(speckleScratchWords(width, height));
+  speckleReference(speckle, expected.view(), confidence.view());
+  speckleFilter(speckle, got.view(), fastConfidence.view(), scratch.data(), workers);
+  expectSame("speckle", expected, got);
+
+  FillParameters fill;
+  fill.method = random.whole(0, 1) == 0 ? FillMethod::kBilateral : FillMethod::kBackground;
+  fillReference(fill, left.in(), expected.view(), confidence.view());
+  fillHoles(fill, left.in(), got.view(), fastConfidence.view(), workers);
+  expectSame("fill", expected, got);
+  expectSame("fill confidence", confidence, fastConfidence);
+
+  Image<uint8_t> half(halfOf(width), halfOf(height)), fastHalf(halfOf(width), halfOf(height));
+  halfReference(left.in(), half.view());
+  kernels.half(left.in(), fastHalf.view(), 0, half.height);
+  expectSame("half", half, fastHalf);
+
+  Image<int16_t> small = disparities(random, half.width, half.height);
+  upscaleReference(48, left.in(), small.in(), expected.view());
+  kernels.upscale(48, left.in(), small.in(), got.view(), 0, height);
+  expectSame("upscale", expected, got);
+
+  const DepthGeometry geometry{random.whole(100, 3000) / 3.0, random.whole(1, 500) / 1000.0, random.whole(-40, 40) / 7.0};
+  Image<uint16_t> millimetres(width, height), fastMillimetres(width, height);
+  Image<float> metres(width, height), fastMetres(width, height);
+  depthMillimetresReference(geometry, q4.in(), millimetres.view());
+  kernels.depthMillimetres(geometry, q4.in(), fastMillimetres.view(), 0, height);
+  expectSame("depth millimetres", millimetres, fastMillimetres);
+  depthMetresReference(geometry, q4.in(), metres.view());
+  kernels.depthMetres(geometry, q4.in(), fastMetres.view(), 0, height);
+  expectSame("depth metres", metres, fastMetres);
+
+  const CrossParameters cross{random.whole(0, 3), random.whole(1, 40), random.whole(0, 9), random.whole(0, 9),
+                              random.whole(1, 40)};
+  Cross* opened = nullptr;
+  if (!Cross::open(cross, width, height, kernels, workers, &opened).ok()) std::exit(1);
+  const std::unique_ptr<Cross> fast(opened);
+  Image<int16_t> other(width, height), fastOther(width, height);
+  crossReference(cross, {left.in(), right.in(), expected.view(), other.view()});
+  fast->compute({left.in(), right.in(), got.view(), fastOther.view()});
+  expectSame("cross left", expected, got);
+  expectSame("cross right", other, fastOther);
+}
+
+}  // namespace
+
+int main(int count, char** arguments) {
+  const Kernels* kernels = nullptr;
+  const Status status = chooseKernels(count > 1 ? arguments[1] : "", &kernels);
+  if (!status.ok()) {
+    std::fprintf(stderr, "%s\n", status.message);
+    return 1;
+  }
+  Random random{count > 2 ? static_cast<uint32_t>(std::strtoul(arguments[2], nullptr, 10)) | 1u : 1u};
+  constexpr int32_t kWidths[] = {1, 2, 7, 8, 9, 15, 16, 17, 31, 33, 40, 64, 65, 97};
+  for (const int32_t width : kWidths) rooms(*kernels, random, width, random.whole(1, 14));
+  std::printf("isa %s: %zu sizes equal bit for bit\n", nameOf(kernels->instructionSet), sizeof kWidths / sizeof *kWidths);
+  return 0;
+}

@@ -1,0 +1,261 @@
+// SPDX-License-Identifier: Apache-2.0
+// Every board config, and every board's constructed tree: found out, its rails read, its total made by its own rule.
+import { readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, test } from "vitest";
+import {
+  detectBoard,
+  listBoards,
+  loadBoardFile,
+  loadBoards,
+  readL4t,
+  SHIPPED_BOARDS,
+  totalRuleOf,
+} from "../../../edge/boards/index.js";
+import { openBestSensor, readContext } from "../../../power/index.js";
+import { buildBoardTree, CONSTRUCTED_BOARDS } from "../../doubles/board-trees.js";
+import { SysfsTree } from "../../doubles/sysfs-tree.js";
+
+const boards = loadBoards();
+const NAMES = [
+  ...["agx-orin-32gb", "agx-orin-64gb", "agx-thor-t4000", "agx-thor-t5000", "agx-xavier", "generic-nvml"],
+  ...["generic-x86", "nano", "orin-nano-4gb", "orin-nano-8gb", "orin-nano-super", "orin-nx-16gb"],
+  ...["orin-nx-8gb", "tx1", "tx2", "xavier-nx"],
+];
+
+/** Every object below `node`, with its dotted key. */
+function* objectsIn(node: unknown, key = ""): Generator<[string, Record<string, unknown>]> {
+  if (typeof node !== "object" || node === null) return;
+  if (!Array.isArray(node)) yield [key, node as Record<string, unknown>];
+  for (const [name, child] of Object.entries(node))
+    yield* objectsIn(child, key === "" ? name : `${key}.${name}`);
+}
+
+describe("board configs", () => {
+  test("one file for each board of the list", () => {
+    expect(listBoards()).toEqual(NAMES);
+  });
+
+  test.each(NAMES)("%s is valid, its facts have sources, its unknown values say why", (name) => {
+    const board = loadBoardFile(join(SHIPPED_BOARDS, `${name}.json`));
+    expect(board.name).toBe(name);
+    let facts = 0;
+    for (const [key, item] of objectsIn(board)) {
+      if ("unknown" in item) expect(String(item.unknown).length, key).toBeGreaterThan(10);
+      if (!("verified" in item) || key === "identity") continue;
+      facts++;
+      expect(String(item.source), key).toMatch(/^https:\/\/[a-z]/);
+      if (item.evidence === "memory") expect(item.verified, key).toBe(false);
+    }
+    if (!name.startsWith("generic")) expect(facts).toBeGreaterThan(6);
+  });
+
+  test("no two boards claim the same identity string, and every total is made of the board's own rails", () => {
+    const strings = boards.flatMap((board) => board.compatible);
+    expect(new Set(strings).size).toBe(strings.length);
+    const parts = boards.flatMap((board) => board.identity.modules);
+    expect(new Set(parts).size).toBe(parts.length);
+    for (const { name, power } of boards) {
+      if (!("value" in power.total) || !("value" in power.rails)) continue;
+      const labels = power.rails.value.map((rail) => rail.label);
+      expect(labels, name).toEqual(expect.arrayContaining(power.total.value.rails));
+    }
+  });
+
+  test("a recommendation is labelled by its kind, and names a mode the board has", () => {
+    for (const { name, modes, recommended } of boards) {
+      if (!Array.isArray(recommended)) continue;
+      for (const item of recommended) {
+        expect(item.source.startsWith(item.kind), `${name}: ${item.source}`).toBe(true);
+        if ("value" in modes)
+          expect(
+            modes.value.map((mode) => mode.name),
+            name,
+          ).toContain(item.mode);
+      }
+    }
+  });
+});
+
+describe("a board config of one's own", () => {
+  test("extends a shipped one and replaces facts whole, never a value without its source", () => {
+    using tree = new SysfsTree();
+    const total = {
+      value: { rails: ["VIN_SYS_5V0"], reason: "my carrier feeds everything through it" },
+      source: "https://example.org/carrier",
+      evidence: "read",
+      verified: true,
+    };
+    tree.write({
+      "mine.json": JSON.stringify({
+        extends: "agx-orin-64gb",
+        name: "mine",
+        title: "Mine",
+        power: { total },
+      }),
+    });
+    const mine = loadBoardFile(tree.path("mine.json"));
+    expect(mine.power.total).toEqual(total);
+    expect(mine.gpu).toEqual(boards.find((board) => board.name === "agx-orin-64gb")!.gpu);
+  });
+
+  test("is refused with file and key: wrong type, unknown key, circle, verified without having been read", () => {
+    using tree = new SysfsTree();
+    const file = tree.path("bad.json");
+    const refused = (text: object): string => {
+      writeFileSync(file, JSON.stringify(text));
+      try {
+        loadBoardFile(file);
+        return "";
+      } catch (error) {
+        return (error as Error).message;
+      }
+    };
+    expect(refused({ extends: "nano", title: 7 })).toMatch(/bad\.json: title/);
+    expect(refused({ extends: "nano", colour: "green" })).toMatch(/colour/);
+    expect(refused({ extends: "bad.json" })).toMatch(/circle/);
+    const claimed = { value: 1, source: "https://example.org", evidence: "memory", verified: true };
+    expect(refused({ extends: "nano", gpu: { multiprocessors: claimed } })).toMatch(/gpu\.multiprocessors/);
+    expect(refused({ extends: "nowhere" })).toMatch(/cannot be read/);
+  });
+});
+
+describe("detection on constructed trees", () => {
+  test.each(Object.entries(CONSTRUCTED_BOARDS))("%s: identity, rails and total", (name, constructed) => {
+    using tree = buildBoardTree(constructed);
+    const detection = detectBoard(boards, { root: tree.root });
+    expect(detection.board?.name).toBe(name);
+    expect(detection.level).toBe("board");
+    expect(detection.evidence.model).toBe(constructed.model);
+    expect(detection.evidence.l4t?.note).toBe("");
+    const totalRule = totalRuleOf(detection)!;
+    const sensor = openBestSensor({ root: tree.root, totalRule });
+    if (!("rails" in sensor)) throw new Error(sensor.reason);
+    const readings = sensor.read();
+    const seen = Object.fromEntries(
+      sensor.rails.map(({ label }, i) => [
+        label,
+        (readings[i] as { powerMilliwatts: number }).powerMilliwatts,
+      ]),
+    );
+    expect(seen).toEqual(constructed.rails);
+    if (!("rails" in sensor.total)) throw new Error(sensor.total.reason);
+    const total = sensor.total.rails.reduce((sum, label) => sum + seen[label]!, 0);
+    expect(total).toBeCloseTo(constructed.totalMilliwatts, 6);
+    if (constructed.modes.length > 0) {
+      expect(readContext({ root: tree.root }).powerMode).toBe(constructed.modes[0]);
+    }
+  });
+
+  test.each(Object.entries(CONSTRUCTED_BOARDS))(
+    "%s: without one rail of the total there is no total",
+    (name, constructed) => {
+      using tree = buildBoardTree(constructed);
+      const { board } = detectBoard(boards, { root: tree.root });
+      const rule = board!.power.total;
+      if (!("value" in rule)) throw new Error(`${name} has no total`);
+      const lost = rule.value.rails.at(-1)!;
+      for (const [file, text] of Object.entries(constructed.files)) {
+        if (text === `${lost}\n`) tree.write({ [file]: "NC\n" });
+      }
+      if (lost === "VIN") tree.remove("sys/bus/i2c/devices/2-0044");
+      const sensor = openBestSensor({ root: tree.root, choice: "ina3221", totalRule: rule.value });
+      if (!("rails" in sensor)) throw new Error(sensor.reason);
+      expect(sensor.total).toMatchObject({
+        available: false,
+        reason: expect.stringContaining(`${lost} was not found`),
+      });
+    },
+  );
+
+  test("every Jetson board has a constructed tree", () => {
+    expect(Object.keys(CONSTRUCTED_BOARDS).sort()).toEqual(
+      NAMES.filter((name) => !name.startsWith("generic")),
+    );
+  });
+
+  const tree = (files: Record<string, string>) => new SysfsTree().write(files);
+  const deviceTree = (compatible: string[], model = "Some Carrier") => ({
+    "proc/device-tree/compatible": `${compatible.join("\0")}\0`,
+    "proc/device-tree/model": `${model}\0`,
+  });
+
+  test("a vendor's carrier board is known by its module", () => {
+    using carrier = tree(deviceTree(["acme,rugged-box", "acme,carrier+p3767-0000", "nvidia,tegra234"]));
+    expect(detectBoard(boards, { root: carrier.root })).toMatchObject({
+      level: "module",
+      board: { name: "orin-nx-16gb" },
+    });
+    using family = tree(deviceTree(["acme,thing+p3668-0099", "nvidia,tegra194"]));
+    expect(detectBoard(boards, { root: family.root })).toMatchObject({
+      level: "module",
+      board: { name: "xavier-nx" },
+    });
+  });
+
+  test("super modes on a carrier are seen by the mode list", () => {
+    using carrier = tree({
+      ...deviceTree(["acme,box+p3767-0003", "nvidia,tegra234"]),
+      "etc/nvpmodel.conf": "< POWER_MODEL ID=2 NAME=MAXN_SUPER >\n",
+    });
+    expect(detectBoard(boards, { root: carrier.root }).board?.name).toBe("orin-nano-super");
+  });
+
+  test("only the chip: the model's name helps, the smallest board is taken, and no total is claimed", () => {
+    using named = tree(deviceTree(["acme,x", "nvidia,tegra234"], "Acme with Jetson Orin NX inside"));
+    const byName = detectBoard(boards, { root: named.root });
+    expect(byName).toMatchObject({ level: "guess", board: { name: expect.stringMatching(/^orin-nx/) } });
+    expect(byName.reason).toContain("would fit too");
+    expect(totalRuleOf(byName)).toBeUndefined();
+    using nameless = tree(deviceTree(["acme,x", "nvidia,tegra234"]));
+    expect(detectBoard(boards, { root: nameless.root }).board?.name).toBe("orin-nano-4gb");
+  });
+
+  test("a PC is generic, with or without an NVIDIA driver; anything else is nothing, with the reason", () => {
+    using pc = tree({ "etc/hostname": "pc" });
+    expect(detectBoard(boards, { root: pc.root, architecture: "x64" }).board?.name).toBe("generic-x86");
+    expect(detectBoard(boards, { root: pc.root, architecture: "arm64" })).toMatchObject({
+      level: "none",
+      board: undefined,
+    });
+    using gpu = tree({ "proc/driver/nvidia/version": "NVRM version: 570" });
+    expect(detectBoard(boards, { root: gpu.root, architecture: "x64" }).board?.name).toBe("generic-nvml");
+    using pi = tree(deviceTree(["raspberrypi,5-model-b", "brcm,bcm2712"]));
+    expect(detectBoard(boards, { root: pi.root, architecture: "arm64" }).reason).toContain(
+      "raspberrypi,5-model-b",
+    );
+  });
+});
+
+describe("L4T", () => {
+  const release = (major: number, revision: string) =>
+    readL4t(`# R${major} (release), REVISION: ${revision}, GCID: 1`)!;
+
+  test("known lines", () => {
+    expect(release(32, "7.4")).toMatchObject({ version: "32.7.4", cuda: "10.2", note: "" });
+    expect(release(35, "4.1")).toMatchObject({ jetpack: "5.0.2 to 5.1.6", cuda: "11.4", note: "" });
+    expect(release(36, "4.3")).toMatchObject({ jetpack: "6.1 to 6.2.1", cuda: "12.6", note: "" });
+    expect(release(39, "2.1")).toMatchObject({ jetpack: "7.2", cuda: "13.2", note: "" });
+  });
+
+  test("an unknown release degrades within its major version and never jumps", () => {
+    expect(release(36, "9.1")).toMatchObject({
+      jetpack: "6.2.2 to 6.2.3",
+      note: expect.stringContaining("36.5"),
+    });
+    expect(release(35, "0.1")).toMatchObject({ cuda: "11.4", note: expect.stringContaining("35.1") });
+    expect(release(40, "1.0")).toMatchObject({
+      jetpack: undefined,
+      cuda: undefined,
+      note: expect.stringContaining("40"),
+    });
+    expect(readL4t("something else")).toBeUndefined();
+  });
+});
+
+test("the files are formatted as this project's JSON is", () => {
+  for (const name of NAMES) {
+    const text = readFileSync(join(SHIPPED_BOARDS, `${name}.json`), "utf8");
+    expect(text).toBe(`${JSON.stringify(JSON.parse(text), null, 2)}\n`);
+  }
+});

@@ -1,0 +1,281 @@
+// SPDX-License-Identifier: Apache-2.0
+// Every format, written from one rig, reads back as that rig; and so do the real files of the research data.
+import { readFileSync } from "node:fs";
+import { dirname } from "node:path";
+import { describe, expect, test } from "vitest";
+import {
+  loadStereoCalibration,
+  rectify,
+  type StereoCalibration,
+  stringifyCalibration,
+} from "../../../../camera/calibration/index.js";
+import { needsData } from "../../../doubles/needs.js";
+import {
+  barrel,
+  fisheye,
+  kalibrCamchain,
+  openCvExtrinsics,
+  openCvIntrinsics,
+  openCvXml,
+  plumbBob,
+  rational,
+  rosCameraInfo,
+  rigs,
+  temporaryFiles,
+  thinPrism,
+} from "./fixtures.js";
+
+const write = temporaryFiles();
+
+function expectSameRig(got: StereoCalibration, expected: StereoCalibration, digits = 12): void {
+  expect(got.imageSize).toEqual(expected.imageSize);
+  for (const eye of ["left", "right"] as const) {
+    expect(got[eye].distortion.model).toBe(expected[eye].distortion.model);
+    for (const [i, value] of expected[eye].K.entries()) expect(got[eye].K[i]).toBeCloseTo(value, digits);
+    for (const [i, value] of expected[eye].distortion.coefficients.entries()) {
+      expect(got[eye].distortion.coefficients[i]).toBeCloseTo(value, digits);
+    }
+  }
+  for (const [i, value] of expected.R.entries()) expect(got.R[i]).toBeCloseTo(value, digits);
+  for (const [i, value] of expected.T.entries()) expect(got.T[i]).toBeCloseTo(value, digits);
+}
+
+describe("OpenCV FileStorage", () => {
+  test.each([
+    ["barrel", barrel],
+    ["rational", rational],
+    ["thinPrism", thinPrism],
+  ])("YAML in one file and in two, %s", (name, expected) => {
+    const intrinsics = openCvIntrinsics(expected);
+    const extrinsics = openCvExtrinsics(expected);
+    const one = write(`${name}-stereo.yml`, intrinsics + extrinsics.replace(/^.*\n.*\n/, ""));
+    const two = [write(`${name}-intr.yml`, intrinsics), write(`${name}-extr.yml`, extrinsics)];
+    for (const source of [one, two, two.join(",")]) {
+      const { calibration, warnings, format } = loadStereoCalibration(source);
+      expect(format).toBe("OpenCV FileStorage");
+      expect(warnings).toEqual([]);
+      expectSameRig(calibration, expected);
+      expect(calibration.files).toEqual([source].flat().flatMap((path) => path.split(",")));
+    }
+  });
+
+  test("nothing is said on stderr about OpenCV's dialect of YAML", () => {
+    const said: unknown[] = [];
+    const listen = (warning: Error): void => void said.push(warning.message);
+    process.on("warning", listen);
+    loadStereoCalibration([
+      write("quiet-i.yml", openCvIntrinsics(barrel)),
+      write("quiet-e.yml", openCvExtrinsics(barrel)),
+    ]);
+    return new Promise<void>((resolve) => {
+      setImmediate(() => {
+        process.off("warning", listen);
+        expect(said).toEqual([]);
+        resolve();
+      });
+    });
+  });
+
+  test("XML", () => {
+    expectSameRig(loadStereoCalibration(write("stereo.xml", openCvXml(barrel))).calibration, barrel);
+  });
+
+  test("a file without the document mark, and the other key names", () => {
+    const text = (openCvIntrinsics(barrel) + openCvExtrinsics(barrel).replace(/^.*\n.*\n/, ""))
+      .replace("---\n", "")
+      .replace("M1:", "camera_matrix_left:")
+      .replace("D1:", "distCoeffsLeft:")
+      .replace("M2:", "right_camera_matrix:")
+      .replace("D2:", "D_r:");
+    expectSameRig(loadStereoCalibration(write("names.yml", text)).calibration, barrel);
+  });
+
+  test("one intrinsics file per camera beside the extrinsics", () => {
+    const single = (eye: "left" | "right"): string => {
+      const [, k, d] = eye === "left" ? [0, "M1", "D1"] : [0, "M2", "D2"];
+      const head = "%YAML:1.0\n---\nimage_width: 640\nimage_height: 480\n";
+      const part = (key: string): string =>
+        new RegExp(`${key}:[^\\]]*\\]\\n`).exec(openCvIntrinsics(barrel))![0];
+      return (
+        head +
+        part(k as string).replace(/^M\d/, "camera_matrix") +
+        part(d as string).replace(/^D\d/, "distortion_coefficients")
+      );
+    };
+    const files = [
+      write("cam-left.yml", single("left")),
+      write("cam-right.yml", single("right")),
+      write("cam-extrinsics.yml", openCvExtrinsics(barrel)),
+    ];
+    expectSameRig(loadStereoCalibration(files).calibration, barrel);
+  });
+
+  test("without a size in the file, the size comes from the caller", () => {
+    const path = write(
+      "nosize.yml",
+      openCvIntrinsics(barrel, false) + openCvExtrinsics(barrel).replace(/^.*\n.*\n/, ""),
+    );
+    expectSameRig(loadStereoCalibration(path, { imageSize: barrel.imageSize }).calibration, barrel);
+    expect(() => loadStereoCalibration(path)).toThrow(/image_width: expected an image size/);
+  });
+});
+
+describe("ROS camera_info", () => {
+  test.each([
+    ["barrel", barrel],
+    ["rational", rational],
+    ["fisheye", fisheye],
+  ])("R and T come back out of R1, R2 and P2, %s", (name, expected) => {
+    const { R1, R2, P1, P2, baselineMetres } = rectify(expected);
+    const left = write(`${name}-left.yaml`, rosCameraInfo(expected, "left", { R: R1, P: P1 }));
+    const right = write(`${name}-right.yaml`, rosCameraInfo(expected, "right", { R: R2, P: P2 }));
+    const { calibration, format, warnings } = loadStereoCalibration([left, right]);
+    expect(format).toBe("ROS camera_info");
+    expect(warnings).toEqual([]);
+    expectSameRig(calibration, expected, 10);
+    expect(calibration.left.name).toBe("stereo/left");
+    const given = rectify(calibration, { crop: "given" });
+    expect(given.P2).toEqual(P2);
+    expect(given.baselineMetres).toBeCloseTo(baselineMetres, 12);
+  });
+});
+
+describe("Kalibr camchain", () => {
+  const expected = {
+    ...barrel,
+    left: { ...barrel.left, distortion: plumbBob(-0.31, 0.12, 0.0008, -0.0005, 0) },
+  };
+  const radtan: StereoCalibration = {
+    ...expected,
+    right: { ...barrel.right, distortion: plumbBob(-0.3, 0.11, -0.0004, 0.0007, 0) },
+  };
+
+  test.each([
+    ["nested lists", kalibrCamchain(radtan, "nested")],
+    ["one flow list", kalibrCamchain(radtan, "flow")],
+    ["a %YAML line", kalibrCamchain(radtan, "flow", "%YAML:1.0\n---\n")],
+  ])("radtan, %s", (name, text) => {
+    const { calibration, format } = loadStereoCalibration(write(`${name.replaceAll(/\W/g, "-")}.yaml`, text));
+    expect(format).toBe("Kalibr camchain");
+    expectSameRig(calibration, radtan);
+    expect(calibration.left.name).toBe("cam0");
+  });
+
+  test("equidistant", () => {
+    expectSameRig(loadStereoCalibration(write("equi.yaml", kalibrCamchain(fisheye))).calibration, fisheye);
+  });
+
+  test("a chain whose first camera is the right one, with leftName", () => {
+    const forward = loadStereoCalibration(write("forward.yaml", kalibrCamchain(radtan))).calibration;
+    // The same rig with the roles exchanged: cam0 is the right eye, and the transform is inverted.
+    const turned = [0, 3, 6, 1, 4, 7, 2, 5, 8].map((i) => radtan.R[i]!) as unknown as typeof radtan.R;
+    const back = [0, 1, 2].map(
+      (row) =>
+        -(
+          turned[3 * row]! * radtan.T[0] +
+          turned[3 * row + 1]! * radtan.T[1] +
+          turned[3 * row + 2]! * radtan.T[2]
+        ),
+    ) as unknown as typeof radtan.T;
+    const path = write(
+      "backward.yaml",
+      kalibrCamchain({ ...radtan, left: radtan.right, right: radtan.left, R: turned, T: back }),
+    );
+    expect(() => loadStereoCalibration(path)).toThrow(/left and right are swapped/);
+    expectSameRig(loadStereoCalibration(path, { leftName: "cam1" }).calibration, forward);
+  });
+});
+
+describe("depthwatt's own JSON", () => {
+  test.each(Object.entries(rigs))("%s keeps every bit, and the hash", (name, expected) => {
+    const path = write(`${name}.json`, stringifyCalibration(expected));
+    const { calibration } = loadStereoCalibration(path);
+    expect(calibration.left).toEqual(expected.left);
+    expect(calibration.T).toEqual(expected.T);
+    const again = loadStereoCalibration(
+      write(`${name}-2.json`, stringifyCalibration(calibration)),
+    ).calibration;
+    expect(again.hash).toBe(calibration.hash);
+  });
+
+  test("the example in the documentation is read", () => {
+    const page = readFileSync(
+      new URL("../../../../docs/4-reference/calibration.md", import.meta.url),
+      "utf8",
+    );
+    const example = /```json\n([\s\S]*?)```/.exec(page)![1]!;
+    const { calibration, format } = loadStereoCalibration(write("example.json", example));
+    expect(format).toBe("depthwatt JSON");
+    expect(calibration.left.K).toEqual(barrel.left.K);
+    expect(rectify(calibration).baselineMetres).toBeCloseTo(0.06, 12);
+  });
+
+  test("another version and an unknown key are refused by name", () => {
+    const content = JSON.parse(stringifyCalibration(barrel));
+    const refused = (change: object): unknown => {
+      try {
+        return loadStereoCalibration(write("bad.json", JSON.stringify({ ...content, ...change })));
+      } catch (error) {
+        return error;
+      }
+    };
+    expect(refused({ version: 2 })).toMatchObject({
+      code: "CALIBRATION_INVALID",
+      message: expect.stringContaining("version"),
+    });
+    expect(refused({ baseline: 1 })).toMatchObject({ message: expect.stringContaining("baseline") });
+  });
+
+  test("the hash answers to every number and to nothing else", () => {
+    const hash = (change: Partial<StereoCalibration>): string => {
+      const text = stringifyCalibration({ ...barrel, ...change });
+      return loadStereoCalibration(write("hash.json", text)).calibration.hash;
+    };
+    const same = hash({});
+    expect(hash({ left: { ...barrel.left, name: "another" } })).toBe(same);
+    expect(hash({ T: [barrel.T[0] - 1e-12, barrel.T[1], barrel.T[2]] })).not.toBe(same);
+    expect(
+      hash({ left: { ...barrel.left, distortion: plumbBob(-0.31, 0.12, 0.0008, -0.0005, -0.021) } }),
+    ).not.toBe(same);
+  });
+});
+
+needsData("calib/kalibr/camchain-imucam-euroc.yaml").suite("real files: Kalibr", (path) => {
+  test("EuRoC: radtan, a 110 mm baseline", () => {
+    const { calibration, warnings } = loadStereoCalibration(path);
+    expect(warnings).toEqual([]);
+    expect(calibration.left.K).toEqual([458.654, 0, 367.215, 0, 457.296, 248.375, 0, 0, 1]);
+    expect(calibration.right.distortion).toEqual(
+      plumbBob(-0.28368365, 0.07451284, -0.00010473, -3.555907e-5, 0),
+    );
+    const { focalPixels, baselineMetres } = rectify(calibration);
+    expect(focalPixels).toBeCloseTo(436.2346, 3);
+    expect(baselineMetres).toBeCloseTo(0.1100778, 6);
+  });
+
+  test("FLA: equidistant, a 200 mm baseline", () => {
+    const { calibration } = loadStereoCalibration(path.replace("euroc", "fla"));
+    expect(calibration.left.distortion.model).toBe("equidistant");
+    expect(calibration.imageSize).toEqual({ width: 960, height: 800 });
+    expect(rectify(calibration).baselineMetres).toBeCloseTo(0.200062, 6);
+  });
+});
+
+needsData("calib/ros_camera_info/chusei").suite("real files: ROS", (folder) => {
+  test.each(["chusei", "zed_cpu_ros"])(
+    "%s as a folder: our rectification agrees with the one in the file",
+    (name) => {
+      const { calibration, warnings } = loadStereoCalibration(`${dirname(folder)}/${name}`);
+      expect(warnings).toEqual([]);
+      const own = rectify(calibration);
+      for (const [matrix, given] of [
+        [own.R1, calibration.given!.R1],
+        [own.R2, calibration.given!.R2],
+      ] as const) {
+        // Six digits in the file, and its turn about the baseline is a free choice of the calibrator's version.
+        for (const [i, value] of given.entries()) expect(matrix[i]).toBeCloseTo(value, 3);
+      }
+      expect(own.baselineMetres).toBeCloseTo(-calibration.given!.P2[3]! / calibration.given!.P2[0]!, 6);
+    },
+  );
+});

@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: Apache-2.0
+// The table of formats, the choice among them, stills, and control wishes.
+import { describe, expect, test } from "vitest";
+import type { PixelFormat, RawImage } from "../../../../camera/capture/frame.js";
+import { CAPTURE_FORMATS, delivered, FORMAT_TRAITS } from "../../../../camera/capture/pixel-formats.js";
+import { greyOf } from "../../../../camera/capture/still.js";
+import { controlName, parseControls } from "../../../../camera/capture/controls.js";
+import { chooseFormat } from "../../../../camera/capture/v4l2/choose.js";
+import type { NativeDescription } from "../../../../camera/capture/v4l2/native.js";
+
+const camera = (path: string, formats: [string, number, number][]): NativeDescription => ({
+  path,
+  driver: "uvcvideo",
+  card: "Camera",
+  bus: "usb-1",
+  captures: true,
+  streams: true,
+  multiPlanar: false,
+  controls: [],
+  formats: formats.map(([fourcc, width, height]) => ({
+    fourcc,
+    description: "",
+    compressed: false,
+    emulated: false,
+    sizes: [
+      {
+        minWidth: width,
+        maxWidth: width,
+        stepWidth: 1,
+        minHeight: height,
+        maxHeight: height,
+        stepHeight: 1,
+        ratesHz: [30],
+        rateRange: false,
+      },
+    ],
+  })),
+});
+
+describe("format table", () => {
+  test("every name and every fourcc once, four letters each", () => {
+    expect(new Set(CAPTURE_FORMATS).size).toBe(FORMAT_TRAITS.length);
+    expect(new Set(FORMAT_TRAITS.map(({ fourcc }) => fourcc)).size).toBe(FORMAT_TRAITS.length);
+    for (const { fourcc } of FORMAT_TRAITS) expect(fourcc).toHaveLength(4);
+  });
+
+  test("words filled from the top are 16-bit samples; JPEG is delivered as grey", () => {
+    expect(delivered("Y10", "high")).toBe("Y16");
+    expect(delivered("BAYER_GBRG12", "high")).toBe("BAYER_GBRG16");
+    expect(delivered("BAYER_GBRG12", "low")).toBe("BAYER_GBRG12");
+    expect(delivered("BAYER_RGGB8", "high")).toBe("BAYER_RGGB8");
+    expect(delivered("YUYV", "high")).toBe("YUYV");
+    expect(delivered("MJPEG", "low")).toBe("GREY");
+  });
+});
+
+describe("choice of the format", () => {
+  const wish = { width: 640, height: 480, format: "auto" } as const;
+
+  test("the cheapest that both offer at the size", () => {
+    const left = camera("/dev/video0", [
+      ["MJPG", 640, 480],
+      ["YUYV", 640, 480],
+      ["GREY", 320, 240],
+    ]);
+    const right = camera("/dev/video2", [
+      ["GREY", 640, 480],
+      ["YUYV", 640, 480],
+      ["MJPG", 640, 480],
+    ]);
+    expect(chooseFormat([left, right], wish).format).toBe("YUYV");
+    expect(chooseFormat([right], wish).format).toBe("GREY");
+    expect(chooseFormat([left, right], { ...wish, format: "MJPEG" }).format).toBe("MJPEG");
+  });
+
+  test("a camera that lists no sizes is taken at its word", () => {
+    const plain = camera("/dev/video0", [["GREY", 1, 1]]);
+    plain.formats[0]!.sizes = [];
+    expect(chooseFormat([plain], wish).format).toBe("GREY");
+  });
+
+  test("names the camera that lacks it and what it has", () => {
+    const left = camera("/dev/video0", [["YUYV", 640, 480]]);
+    const right = camera("/dev/video2", [
+      ["YUYV", 320, 240],
+      ["H264", 640, 480],
+    ]);
+    expect(() => chooseFormat([left, right], wish)).toThrow(
+      "/dev/video2 (Camera): expected a format that depthwatt reads at 640x480, the camera offers YUYV 320x240, H264 640x480.",
+    );
+  });
+});
+
+describe("stills", () => {
+  const raw = (
+    format: PixelFormat,
+    data: number[],
+    strideBytes: number,
+    width: number,
+    height: number,
+  ): RawImage => ({
+    ...{ data: Uint8Array.from(data), width, height, strideBytes, format },
+    timestampNs: 0n,
+    sequence: 0,
+  });
+
+  test("grey of each layout, without the padding", () => {
+    expect([...greyOf(raw("GREY", [1, 2, 9, 3, 4, 9], 3, 2, 2)).data]).toEqual([1, 2, 3, 4]);
+    expect([...greyOf(raw("NV12", [1, 2, 3, 4, 8, 8], 2, 2, 2)).data]).toEqual([1, 2, 3, 4]);
+    expect([...greyOf(raw("YUYV", [1, 9, 2, 9], 4, 2, 1)).data]).toEqual([1, 2]);
+    expect([...greyOf(raw("UYVY", [9, 1, 9, 2], 4, 2, 1)).data]).toEqual([1, 2]);
+    expect([...greyOf(raw("Y10", [0xff, 0x03], 2, 1, 1)).data]).toEqual([0xffc0]);
+    expect([...greyOf(raw("Y16", [0x34, 0x12], 2, 1, 1)).data]).toEqual([0x1234]);
+  });
+
+  test("a mosaic of one colour is flat: (R + 2 G + B) / 4 at every site, border included", () => {
+    const [red, green, blue] = [40, 100, 200];
+    const mosaic = Array.from({ length: 36 }, (_, i) => {
+      const [x, y] = [i % 6, Math.floor(i / 6)];
+      return y % 2 === 0 ? (x % 2 === 0 ? red : green) : x % 2 === 0 ? green : blue;
+    });
+    expect(new Set(greyOf(raw("BAYER_RGGB8", mosaic, 6, 6, 6)).data)).toEqual(new Set([110]));
+  });
+});
+
+describe("control names and wishes", () => {
+  test("names as v4l2-ctl writes them", () => {
+    expect(controlName("Exposure Time, Absolute")).toBe("exposure_time_absolute");
+    expect(controlName("White Balance, Auto & Preset")).toBe("white_balance_auto_preset");
+  });
+
+  test("wishes for both eyes, for one, and badly written ones", () => {
+    expect(parseControls("Gain=5, left.auto_exposure = manual")).toEqual([
+      { eye: undefined, name: "gain", value: "5" },
+      { eye: "left", name: "auto_exposure", value: "manual" },
+    ]);
+    expect(parseControls("")).toEqual([]);
+    expect(() => parseControls("gain")).toThrow(/NAME=VALUE/);
+  });
+});

@@ -1,0 +1,211 @@
+// SPDX-License-Identifier: Apache-2.0
+// The consumer's parts: gaps, latency, statistics, every encoding unpacked, damaged bodies refused.
+import { describe, expect, test } from "vitest";
+import { encodePng } from "../../../camera/index.js";
+import { Continuity } from "../../../edge/consumer/continuity.js";
+import { decodeBody, toValues } from "../../../edge/consumer/decode.js";
+import { latencyMsOf } from "../../../edge/consumer/latency.js";
+import { StreamStatistics } from "../../../edge/consumer/statistics.js";
+import { localClockDomain } from "../../../edge/publish/clock-domain.js";
+import { FRAME_HEADROOM_BYTES } from "../../../edge/publish/frame-format.js";
+import {
+  type FrameDescription,
+  type FrameHeader,
+  parseFrame,
+  writeFrame,
+} from "../../../edge/publish/payload.js";
+import { makeFrame } from "../../doubles/frames.js";
+
+const identity = { frameNumber: 1, runId: 2, clockDomain: 3 };
+
+function message(changes: Partial<FrameDescription>, body: Uint8Array, size: [number, number]) {
+  const { frame } = makeFrame(1, changes, size);
+  const buffer = new Uint8Array(FRAME_HEADROOM_BYTES + body.length);
+  buffer.set(body, FRAME_HEADROOM_BYTES);
+  // One byte further on: a message that arrives at an odd address must be read all the same.
+  const whole = writeFrame(buffer, FRAME_HEADROOM_BYTES, body.length, frame, identity);
+  const odd = new Uint8Array(whole.length + 1);
+  odd.set(whole, 1);
+  return parseFrame(odd.subarray(1));
+}
+
+describe("unpacking", () => {
+  test("raw, rvl, compressedDepth and png all give the same counts", async () => {
+    const { pixels, buffer, bodyBytes } = makeFrame(4);
+    const rvl = buffer.slice(FRAME_HEADROOM_BYTES, FRAME_HEADROOM_BYTES + bodyBytes);
+    const raw = new Uint8Array(pixels.buffer);
+    const png = await encodePng({ data: pixels, width: 64, height: 48 });
+    for (const [encoding, body] of Object.entries({ raw, rvl, png })) {
+      const parsed = message({ encoding: encoding as "raw" }, body, [64, 48]);
+      expect(decodeBody(parsed.header, parsed.body), encoding).toEqual(pixels);
+    }
+    const compressed = makeFrame(4, { encoding: "compressedDepth" });
+    const whole = writeFrame(compressed.buffer, FRAME_HEADROOM_BYTES, bodyBytes, compressed.frame, identity);
+    const parsed = parseFrame(whole);
+    expect(decodeBody(parsed.header, parsed.body)).toEqual(pixels);
+  });
+
+  test("8-bit and float pictures", async () => {
+    const grey = Uint8Array.from({ length: 12 }, (_, i) => i * 20);
+    const png = await encodePng({ data: grey, width: 4, height: 3 });
+    for (const [encoding, body] of Object.entries({ raw: grey, png })) {
+      const parsed = message({ encoding: encoding as "raw", stream: "left", element: "u8" }, body, [4, 3]);
+      expect(decodeBody(parsed.header, parsed.body)).toEqual(grey);
+    }
+    const metres = Float32Array.of(1.5, Number.NaN, 0.25, 7);
+    const parsed = message({ encoding: "raw", element: "f32" }, new Uint8Array(metres.buffer), [2, 2]);
+    expect(decodeBody(parsed.header, parsed.body)).toEqual(metres);
+    expect(toValues(parsed.header, metres)).toEqual(metres);
+  });
+
+  test("counts become metres and pixels, NaN where there is no value", () => {
+    const depth = message({ encoding: "raw" }, new Uint8Array(Uint16Array.of(0, 1234).buffer), [2, 1]);
+    expect([...toValues(depth.header, decodeBody(depth.header, depth.body))]).toEqual([
+      Number.NaN,
+      Math.fround(1.234),
+    ]);
+    const body = new Uint8Array(Uint16Array.of(0, 1, 17).buffer);
+    const disparity = message({ encoding: "raw", stream: "disparity" }, body, [3, 1]);
+    expect([...toValues(disparity.header, decodeBody(disparity.header, disparity.body))]).toEqual([
+      Number.NaN,
+      0,
+      1,
+    ]);
+  });
+
+  test("bodies that contradict the header are refused", async () => {
+    const png = await encodePng({ data: new Uint16Array(12), width: 4, height: 3 });
+    const claimsGigabytes = new Uint8Array(png);
+    new DataView(claimsGigabytes.buffer).setUint32(16, 60_000);
+    new DataView(claimsGigabytes.buffer).setUint32(20, 60_000);
+    const cases: [Partial<FrameDescription>, Uint8Array, [number, number], RegExp][] = [
+      [{ encoding: "png" }, png, [3, 4], /PNG of 3 x 4, 16 bit, found 4 x 3/],
+      [{ encoding: "png", element: "u8", stream: "left" }, png, [4, 3], /8 bit, found 4 x 3, 16 bit/],
+      [{ encoding: "png" }, new Uint8Array(20), [4, 3], /PNG of 4 x 3, 16 bit, found 20 bytes/],
+      [{ encoding: "png" }, claimsGigabytes, [4, 3], /PNG of 4 x 3, 16 bit, found 60000 x 60000/],
+      [{ encoding: "png" }, png.slice(0, 50), [4, 3], /expected a PNG file/],
+      [
+        { encoding: "jpeg", element: "u8", stream: "left" },
+        new Uint8Array(9),
+        [4, 3],
+        /use the body as an image/,
+      ],
+    ];
+    for (const [changes, body, size, expected] of cases) {
+      const parsed = message(changes, body, size);
+      expect(() => decodeBody(parsed.header, parsed.body)).toThrow(
+        expect.objectContaining({ code: "PAYLOAD_INVALID", message: expect.stringMatching(expected) }),
+      );
+    }
+    const short = { ...message({ encoding: "raw" }, new Uint8Array(24), [4, 3]).header };
+    const compressed: FrameHeader = { ...short, encoding: "compressedDepth" };
+    expect(() => decodeBody(compressed, new Uint8Array(19))).toThrow(
+      /20 bytes of compressedDepth header, found 19/,
+    );
+    expect(() => decodeBody(compressed, new Uint8Array(24))).toThrow(/4 x 3 as in the header, found 0 x 0/);
+  });
+});
+
+describe("continuity", () => {
+  const run = (numbers: [number, number][]) => {
+    const continuity = new Continuity();
+    return numbers.map(([runId, frameNumber]) =>
+      continuity.missingBefore({ runId, frameNumber } as unknown as FrameHeader),
+    );
+  };
+
+  test("counts what is missing within a run, over the wrap of the counter too", () => {
+    expect(
+      run([
+        [1, 5],
+        [1, 6],
+        [1, 9],
+        [1, 10],
+      ]),
+    ).toEqual([0, 0, 2, 0]);
+    expect(
+      run([
+        [1, 2 ** 32 - 2],
+        [1, 1],
+      ]),
+    ).toEqual([0, 2]);
+  });
+
+  test("a new run is a restart; a frame twice or late is no loss and moves nothing", () => {
+    expect(
+      run([
+        [1, 50],
+        [2, 3],
+        [2, 4],
+      ]),
+    ).toEqual([0, 0, 0]);
+    expect(
+      run([
+        [1, 5],
+        [1, 5],
+        [1, 4],
+        [1, 6],
+      ]),
+    ).toEqual([0, 0, 0, 0]);
+  });
+});
+
+describe("latency", () => {
+  const header = (changes: Partial<FrameHeader>) => changes as FrameHeader;
+
+  test("is exact on the monotonic clock of the same boot", () => {
+    const leftTimestampNs = process.hrtime.bigint() - 25_000_000n;
+    const clockDomain = localClockDomain();
+    expect(clockDomain).not.toBe(0);
+    // An offset that is wrong by a year shows that it is not used.
+    const latency = latencyMsOf(
+      header({ clock: "monotonic", leftTimestampNs, clockDomain, realtimeOffsetNs: 0n }),
+    );
+    expect(latency).toBeGreaterThanOrEqual(25);
+    expect(latency).toBeLessThan(125);
+  });
+
+  test("goes by UNIX time between hosts, and is unknown for recordings", () => {
+    const realtimeOffsetNs = BigInt(Date.now()) * 1_000_000n - 5_000_000_000n;
+    const other = { clock: "monotonic", leftTimestampNs: 4_960_000_000n, clockDomain: 1 } as const;
+    const latency = latencyMsOf(header({ ...other, realtimeOffsetNs }));
+    expect(latency).toBeGreaterThan(35);
+    expect(latency).toBeLessThan(140);
+    expect(latencyMsOf(header({ ...other, realtimeOffsetNs: undefined }))).toBeUndefined();
+    expect(latencyMsOf(header({ ...other, clock: "file", realtimeOffsetNs }))).toBeUndefined();
+  });
+});
+
+describe("statistics", () => {
+  const frame = (latencyMs: number | undefined, missingBefore = 0) =>
+    ({ latencyMs, missingBefore, messageBytes: 100 }) as never;
+
+  test("rate from the first frame to the last, percentiles, losses", () => {
+    const statistics = new StreamStatistics();
+    for (let i = 0; i <= 100; i++) statistics.add(frame(i, i === 7 ? 3 : 0), 1000 + i * 20);
+    expect(statistics.summary()).toEqual({
+      frames: 101,
+      seconds: 2,
+      fps: 50,
+      latencyMs: { p50: 50, p95: 95, p99: 99 },
+      gaps: 3,
+      crcErrors: 0,
+      bytes: 10100,
+    });
+  });
+
+  test("says why a figure is not known", () => {
+    const statistics = new StreamStatistics();
+    expect(statistics.summary().latencyMs).toMatchObject({ available: false, reason: "no frame came" });
+    statistics.add(frame(undefined));
+    expect(statistics.summary()).toMatchObject({
+      fps: { available: false, reason: "a rate needs two frames" },
+      latencyMs: { available: false, reason: expect.stringContaining("capture clock") },
+    });
+    statistics.add(frame(-250));
+    expect(statistics.summary().latencyMs).toMatchObject({
+      available: false,
+      reason: "this machine's clock is at least 250 ms behind the publisher's",
+    });
+  });
+});

@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: Apache-2.0
+// The doctor: each finding in both of its states, lines that fit a terminal, facts for scripts, exit codes.
+import { spawnSync } from "node:child_process";
+import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { createServer, type Socket } from "node:net";
+import { tmpdir } from "node:os";
+import { join, resolve } from "node:path";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { findingLines } from "../../../../edge/cli/doctor.js";
+import { lookAtBroker, lookAtCameras, lookAtPower } from "../../../../edge/cli/doctor-devices.js";
+import { lookAtNode, lookAtSettings } from "../../../../edge/cli/doctor-program.js";
+import { loadConfig } from "../../../../edge/config/index.js";
+
+const root = mkdtempSync(join(tmpdir(), "depthwatt-doctor-"));
+afterAll(() => rmSync(root, { recursive: true }));
+const config = (...set: string[]) => loadConfig({ environment: {}, set }).config;
+const CAMERAS = ["source.kind=v4l2", "source.left=/dev/video0", "source.right=/dev/video2"];
+
+describe("node", () => {
+  test("old ones are bad and say which is needed", () => {
+    expect(lookAtNode("20.17.0").state).toBe("ok");
+    expect(lookAtNode("24.1.0").state).toBe("ok");
+    expect(lookAtNode("20.16.9")).toMatchObject({ state: "bad", exitCode: 4 });
+    expect(lookAtNode("18.20.1").cure).toContain("20.17");
+  });
+});
+
+describe("cameras", () => {
+  beforeAll(() => {
+    mkdirSync(join(root, "none/dev"), { recursive: true });
+    mkdirSync(join(root, "some/dev"), { recursive: true });
+    for (const [number, name] of [
+      [0, "left eye"],
+      [2, "right eye"],
+      [10, "third"],
+    ] as const) {
+      writeFileSync(join(root, `some/dev/video${number}`), "");
+      mkdirSync(join(root, `some/sys/class/video4linux/video${number}`), { recursive: true });
+      writeFileSync(join(root, `some/sys/class/video4linux/video${number}/name`), `${name}\n`);
+    }
+  });
+
+  test("none: fine for the synthetic scene, bad where cameras were asked for", () => {
+    const none = join(root, "none");
+    expect(lookAtCameras(config(), none)).toMatchObject({ state: "absent" });
+    expect(lookAtCameras(config(...CAMERAS), none)).toMatchObject({ state: "bad", exitCode: 3 });
+  });
+
+  test("are listed by number with the name their driver gives", () => {
+    const finding = lookAtCameras(config(), join(root, "some"));
+    expect(finding.state).toBe("ok");
+    expect(finding.details).toEqual([
+      "/dev/video0  left eye",
+      "/dev/video2  right eye",
+      "/dev/video10  third",
+    ]);
+  });
+
+  test("one that cannot be opened names the group to join", () => {
+    // Root may open everything, so the device is one that leads nowhere.
+    rmSync(join(root, "some/dev/video2"));
+    symlinkSync("/no/such/device", join(root, "some/dev/video2"));
+    expect(lookAtCameras(config(...CAMERAS), join(root, "some"))).toMatchObject({
+      state: "bad",
+      cure: expect.stringContaining("video"),
+    });
+  });
+});
+
+describe("power", () => {
+  test("says for every kind of sensor what it measures or why not", () => {
+    const finding = lookAtPower(undefined);
+    expect(finding.details!.map((line) => line.split(":")[0])).toEqual(["ina", "rapl", "nvml", "battery"]);
+    for (const line of finding.details!) expect(line.length).toBeGreaterThan(8);
+  });
+});
+
+describe("broker", () => {
+  test("embedded and none need nothing", async () => {
+    expect(await lookAtBroker(config())).toMatchObject({ state: "ok" });
+    expect(await lookAtBroker(config("publish.broker=none"))).toMatchObject({ state: "absent" });
+  });
+
+  test("where nothing listens, it is bad, and no password is shown", async () => {
+    const finding = await lookAtBroker(config("publish.broker=mqtt://anna:secret@127.0.0.1:1"));
+    expect(finding).toMatchObject({ state: "bad", exitCode: 5, facts: { reachable: false } });
+    expect(JSON.stringify(finding)).not.toContain("secret");
+  });
+
+  test("one that accepts and stays silent is given up in time", async () => {
+    const sockets: Socket[] = [];
+    const server = createServer((socket) => void sockets.push(socket));
+    await new Promise<void>((done) => server.listen(0, "127.0.0.1", done));
+    const { port } = server.address() as { port: number };
+    const before = performance.now();
+    const finding = await lookAtBroker(config(`publish.broker=mqtt://127.0.0.1:${port}`), 300);
+    expect(performance.now() - before).toBeLessThan(3000);
+    expect(finding).toMatchObject({ state: "bad", facts: { code: "BROKER_UNREACHABLE" } });
+    for (const socket of sockets) socket.destroy();
+    server.close();
+  });
+});
+
+test("wrong settings are a finding, not the end", () => {
+  const { finding, loaded } = lookAtSettings({ set: ["match.p1=0"] });
+  expect(loaded).toBeUndefined();
+  expect(finding).toMatchObject({ state: "bad", exitCode: 2, facts: { code: "CONFIG_INVALID" } });
+});
+
+test("lines fit the terminal", () => {
+  const finding = {
+    name: "power",
+    state: "absent" as const,
+    text: "word ".repeat(40).trim(),
+    details: ["detail ".repeat(30).trim()],
+    cure: "cure ".repeat(30).trim(),
+  };
+  const lines = findingLines(finding, 80);
+  expect(Math.max(...lines.map((line) => line.length))).toBeLessThanOrEqual(80);
+  expect(lines[0]).toMatch(/^ -- {3}power {7}word/);
+  expect(lines.slice(1).every((line) => line.startsWith(" ".repeat(18)))).toBe(true);
+});
+
+describe("the command", () => {
+  const main = resolve(import.meta.dirname, "../../../../dist/edge/cli/main.js");
+  const run = (...words: string[]) =>
+    spawnSync(process.execPath, [main, "doctor", ...words], { encoding: "utf8" });
+
+  test("--json is one object with a finding for everything", () => {
+    const { stdout, status } = run("--json");
+    const { findings, healthy } = JSON.parse(stdout);
+    const names = findings.map((finding: { name: string }) => finding.name);
+    expect(names).toEqual([
+      "node",
+      "addon",
+      "processor",
+      "cuda",
+      "settings",
+      "board",
+      "cameras",
+      "power",
+      "broker",
+    ]);
+    expect(healthy).toBe(true);
+    expect(status).toBe(0);
+  });
+
+  test("exits with the code of what is bad", () => {
+    expect(run("--set", "publish.broker=mqtt://127.0.0.1:1").status).toBe(5);
+    expect(run("--set", "match.p1=0").status).toBe(2);
+  });
+});

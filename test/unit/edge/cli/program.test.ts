@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: Apache-2.0
+// The command line as a user meets it: help with examples, one-line errors with a cure, exit codes, clean stdout.
+import { spawnSync } from "node:child_process";
+import { resolve } from "node:path";
+import type { Command } from "commander";
+import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+import { DepthwattError } from "../../../../base/index.js";
+import { buildProgram, runCommandLine } from "../../../../edge/cli/program.js";
+import { reportError } from "../../../../edge/cli/report-error.js";
+
+let out = "";
+let err = "";
+beforeEach(() => {
+  out = "";
+  err = "";
+  vi.spyOn(process.stdout, "write").mockImplementation((text) => {
+    out += text;
+    return true;
+  });
+  vi.spyOn(process.stderr, "write").mockImplementation((text) => {
+    err += text;
+    return true;
+  });
+});
+afterEach(() => void vi.restoreAllMocks());
+
+function everyCommand(command: Command): Command[] {
+  return [command, ...command.commands.flatMap(everyCommand)];
+}
+
+describe("help", () => {
+  const commands = buildProgram().commands.flatMap(everyCommand);
+
+  test.each(commands.map((command) => command.name()))("%s --help ends with an example", (name) => {
+    const command = commands.find((candidate) => candidate.name() === name)!;
+    command.outputHelp();
+    const lines = out.trimEnd().split("\n");
+    expect(lines.at(-1)).toMatch(/^ {2}\$ ([A-Z_]+=\S+ )?(depthwatt|npm) /);
+    expect(command.description()).not.toBe("");
+  });
+
+  test("the example lines are understood by the program itself", () => {
+    for (const command of commands) {
+      out = "";
+      command.outputHelp();
+      const examples = out.match(/^ {2}\$ depthwatt .*$/gm) ?? [];
+      for (const example of examples) {
+        const words = example.trim().slice("$ depthwatt ".length).split(" ");
+        const known = buildProgram().commands.find((candidate) => candidate.name() === words[0]);
+        expect(known, example).toBeDefined();
+        const long = words.filter((word) => word.startsWith("--")).map((word) => word.split("=")[0]);
+        const options = everyCommand(known!).flatMap((item) => item.options.map((option) => option.long));
+        for (const option of long) expect(options, example).toContain(option);
+      }
+    }
+  });
+
+  test("nothing given prints help and is a usage error", async () => {
+    expect(await runCommandLine([])).toBe(2);
+    expect(err).toContain("Usage: depthwatt");
+  });
+
+  test("--version prints package.json's version alone", async () => {
+    expect(await runCommandLine(["--version"])).toBe(0);
+    expect(out).toMatch(/^\d+\.\d+\.\d+\n$/);
+  });
+});
+
+describe("errors", () => {
+  test.each([
+    [["confg"], "error: unknown command 'confg'\nhint: Did you mean config? Run 'depthwatt --help'.\n"],
+    [
+      ["config", "--prnt"],
+      "error: unknown option '--prnt'\nhint: Did you mean --print? Run 'depthwatt config --help'.\n",
+    ],
+    [["config", "explain"], "error: missing required argument 'key'\nhint: Run 'depthwatt config --help'.\n"],
+    [
+      ["config", "explain", "match.p3"],
+      'error: no setting is called "match.p3"\nhint: Did you mean "match.p1"?\n',
+    ],
+  ])("%j", async (words, expected) => {
+    expect(await runCommandLine(words)).toBe(2);
+    expect(err).toBe(expected);
+    expect(out).toBe("");
+  });
+
+  test("an error of the catalogue is one line, its cure and its exit code", () => {
+    expect(
+      reportError(new DepthwattError("BROKER_UNREACHABLE", "no answer from mqtt://h"), "depthwatt run"),
+    ).toBe(5);
+    expect(err).toBe("error: no answer from mqtt://h\nhint: Check the URL, or use '--broker embedded'.\n");
+  });
+
+  test("an error of the addon is told by its code", () => {
+    const native = Object.assign(new Error("paths: expected 2, 4 or 8, got 3"), { code: "ENGINE_PARAMETER" });
+    expect(reportError(native, "depthwatt run")).toBe(4);
+    expect(err).toMatch(/^error: paths: expected 2, 4 or 8, got 3\nhint: /);
+  });
+
+  test("what we do not know shows its stack and exits 70", () => {
+    expect(reportError(new TypeError("x is undefined"), "depthwatt run")).toBe(70);
+    expect(err).toContain("TypeError: x is undefined\n    at ");
+    expect(err).toContain("error: this is a bug in depthwatt");
+    expect(reportError("a string", "depthwatt run")).toBe(70);
+  });
+});
+
+describe("config", () => {
+  test("--json holds every value with its origin, and no password", async () => {
+    await runCommandLine(["config", "--json", "--set", "publish.broker=mqtt://anna:secret@host"]);
+    const { settings } = JSON.parse(out);
+    expect(settings["match.paths"]).toEqual({ value: 4, origin: "default", from: null });
+    expect(settings["publish.broker"]).toEqual({
+      value: "mqtt://anna:(hidden)@host",
+      origin: "flag",
+      from: "--set",
+    });
+    expect(settings["source.left"].value).toBeNull();
+  });
+
+  test("--print is one line per setting with its origin", async () => {
+    await runCommandLine(["config", "--print", "--set", "match.paths=8"]);
+    expect(out).toMatch(/^match\.paths +8 +from --set$/m);
+    expect(out).toMatch(/^match\.p1 +\d+ +default$/m);
+  });
+
+  test("--schema is JSON Schema with ranges, units and defaults", async () => {
+    await runCommandLine(["config", "--schema"]);
+    const schema = JSON.parse(out);
+    expect(schema.properties.match.properties.p1).toMatchObject({ minimum: 1, maximum: 1023, unit: "cost" });
+    expect(schema.additionalProperties).toBe(false);
+    expect(schema.required).toBeUndefined();
+    expect(schema.properties.match.required).toBeUndefined();
+  });
+
+  test("explain says how to set a value in every way", async () => {
+    await runCommandLine(["config", "explain", "match.numDisparities"]);
+    expect(out).toContain("DEPTHWATT_MATCH_NUM_DISPARITIES");
+    expect(out).toContain("--set match.numDisparities=VALUE");
+    expect(out).toContain("match: { numDisparities: VALUE }");
+  });
+});
+
+const main = resolve(import.meta.dirname, "../../../../dist/edge/cli/main.js");
+
+test("a closed pipe ends the program quietly", () => {
+  const pipeline = `set -o pipefail; ${process.execPath} ${main} config --schema | true`;
+  const result = spawnSync("bash", ["-c", pipeline], { encoding: "utf8" });
+  expect(result.stderr).toBe("");
+  expect(result.status).toBe(0);
+});
+
+test("a full disk behind stdout is an error of one line", () => {
+  const command = `${process.execPath} ${main} config --schema > /dev/full`;
+  const { status, stderr } = spawnSync("bash", ["-c", command], { encoding: "utf8" });
+  expect(stderr).toMatch(/^error: cannot write to stdout: ENOSPC.*\nhint: .*\n$/);
+  expect(status).toBe(3);
+});
+
+test("an instruction set that is none is refused with those that are there", () => {
+  const DEPTHWATT_ISA = "mmx";
+  const environment = { ...process.env, DEPTHWATT_ISA };
+  const { status, stderr } = spawnSync(process.execPath, [main, "run", "--broker", "none", "--frames", "1"], {
+    encoding: "utf8",
+    env: environment,
+  });
+  expect(stderr).toMatch(/^error: DEPTHWATT_ISA: expected an .*scalar.*, got "mmx"\nhint: Unset /m);
+  expect(stderr).not.toContain("    at ");
+  expect(status).toBe(2);
+});

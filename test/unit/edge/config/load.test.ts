@@ -1,0 +1,283 @@
+// SPDX-License-Identifier: Apache-2.0
+// Precedence, origins, refusals: what a configuration is made of and what it never lets pass.
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { DepthwattError } from "../../../../base/index.js";
+import { type ConfigRequest, loadConfig, type Problem } from "../../../../edge/config/index.js";
+
+let folder: string;
+let boards: { folder: string; root: string };
+beforeAll(() => {
+  folder = mkdtempSync(join(tmpdir(), "depthwatt-config-"));
+  boards = { folder: join(folder, "boards"), root: join(folder, "tree") };
+  mkdirSync(boards.folder);
+  mkdirSync(join(boards.root, "proc/device-tree"), { recursive: true });
+  const board = {
+    extends: "generic-x86",
+    name: "test-board",
+    title: "A board of this test",
+    compatible: ["vendor,carrier", "vendor,module"],
+    settings: { match: { paths: 2, p1: 5 }, engine: { threads: 3 } },
+  };
+  writeFileSync(join(boards.folder, "test-board.json"), JSON.stringify(board));
+  writeFileSync(
+    join(boards.root, "proc/device-tree/compatible"),
+    "other,carrier\0vendor,module\0vendor,soc\0",
+  );
+});
+afterAll(() => rmSync(folder, { recursive: true }));
+
+function file(name: string, text: string): string {
+  writeFileSync(join(folder, name), text);
+  return join(folder, name);
+}
+
+const load = (request: ConfigRequest = {}) =>
+  loadConfig({ environment: {}, boards: { ...boards, root: "/nowhere" }, ...request });
+
+function refusal(request: ConfigRequest): DepthwattError {
+  try {
+    load(request);
+  } catch (error) {
+    if (error instanceof DepthwattError) return error;
+    throw error;
+  }
+  throw new Error("expected a refusal");
+}
+const problems = (error: DepthwattError) => error.context.problems as Problem[];
+
+describe("precedence", () => {
+  test("with nothing given, every value is a default", () => {
+    const { config, origins } = load();
+    expect(config.match.paths).toBe(4);
+    expect(config.publish.broker).toBe("embedded");
+    expect(config.source.left).toBeUndefined();
+    expect(new Set([...origins.values()].map((origin) => origin.kind))).toEqual(new Set(["default"]));
+  });
+
+  test("each source overrides those below it, and the origin says so", () => {
+    const path = file("all.yaml", "match: {p1: 6, p2: 60, uniqueness: 1, adaptiveP2: 1}\nbase: from-file\n");
+    const { config, origins } = load({
+      boards,
+      file: path,
+      environment: { DEPTHWATT_MATCH_P2: "70", DEPTHWATT_MATCH_UNIQUENESS: "2" },
+      flags: { "match.uniqueness": { flag: "--uniqueness", value: "3" } },
+      set: ["match.adaptiveP2=4"],
+    });
+    expect(config.match).toMatchObject({
+      paths: 2,
+      p1: 6,
+      p2: 70,
+      uniqueness: 3,
+      adaptiveP2: 4,
+      subpixel: true,
+    });
+    const boardFile = join(boards.folder, "test-board.json");
+    expect(origins.get("match.subpixel")).toEqual({ kind: "default", name: "" });
+    expect(origins.get("match.paths")).toEqual({ kind: "board", name: boardFile });
+    expect(origins.get("match.p1")).toEqual({ kind: "file", name: path });
+    expect(origins.get("match.p2")).toEqual({ kind: "environment", name: "DEPTHWATT_MATCH_P2" });
+    expect(origins.get("match.uniqueness")).toEqual({ kind: "flag", name: "--uniqueness" });
+    expect(origins.get("match.adaptiveP2")).toEqual({ kind: "flag", name: "--set" });
+  });
+
+  test("the last --set wins", () => {
+    expect(load({ set: ["match.paths=2", "match.paths=8"] }).config.match.paths).toBe(8);
+  });
+
+  test("DEPTHWATT_CONFIG names the file where no flag does", () => {
+    const path = file("env.json", '{"base": "by-variable"}');
+    expect(load({ environment: { DEPTHWATT_CONFIG: path } }).config.base).toBe("by-variable");
+  });
+});
+
+describe("text becomes the setting's type", () => {
+  test("numbers, switches, unions and names that look like numbers", () => {
+    const { config } = load({
+      set: [
+        "source.rateHz=max",
+        "refine.median=false",
+        "match.numDisparities=128",
+        "device=007",
+        "source.kind=replay",
+      ],
+      flags: {
+        "source.left": { flag: "--left", value: "l" },
+        "source.right": { flag: "--right", value: "r" },
+      },
+    });
+    expect(config.source.rateHz).toBe("max");
+    expect(config.refine.median).toBe(false);
+    expect(config.match.numDisparities).toBe(128);
+    expect(config.device).toBe("007");
+    expect(load({ set: ["source.rateHz=12.5"] }).config.source.rateHz).toBe(12.5);
+  });
+
+  test("an empty text unsets an optional setting", () => {
+    const path = file("user.yaml", "publish: {username: anna}\n");
+    expect(load({ file: path }).config.publish.username).toBe("anna");
+    expect(load({ file: path, set: ["publish.username="] }).config.publish.username).toBeUndefined();
+  });
+
+  test("paths in a file are relative to that file", () => {
+    const path = file("paths.yaml", "calibration: {file: 'left.yaml, ../right.yaml'}\n");
+    expect(load({ file: path }).config.calibration.file).toBe(
+      `${folder}/left.yaml,${join(folder, "../right.yaml")}`,
+    );
+  });
+});
+
+describe("refusals", () => {
+  test("an unknown key names the nearest one", () => {
+    const error = refusal({ set: ["match.numDisparity=64"] });
+    expect(error.code).toBe("CONFIG_UNKNOWN_KEY");
+    expect(error.message).toBe(
+      'match.numDisparity (from --set): no setting has this name; did you mean "match.numDisparities"?',
+    );
+    expect(refusal({ environment: { DEPTHWATT_MATCH_PATH: "4" } }).message).toContain(
+      "DEPTHWATT_MATCH_PATHS",
+    );
+    expect(refusal({ file: file("top.yaml", "numDisparities: 4\n") }).message).toContain(
+      "match.numDisparities",
+    );
+  });
+
+  test("a name that is like nothing gets no guess", () => {
+    expect(refusal({ set: ["zebra=1"] }).message).toBe("zebra (from --set): no setting has this name");
+  });
+
+  test("a wrong value says what was expected, what came and where it stood", () => {
+    const path = file("wrong.yaml", "match:\n  paths: 5\n");
+    const error = refusal({ file: path });
+    expect(error.code).toBe("CONFIG_INVALID");
+    expect(error.exitCode).toBe(2);
+    expect(error.message).toBe(`match.paths (from ${path}): expected 2, 4 or 8, got 5`);
+  });
+
+  test("all problems come at once", () => {
+    const error = refusal({
+      file: file("many.yaml", "match: {p1: 0, wrong: 1}\nrefine: 7\n"),
+      environment: { DEPTHWATT_ENGINE_BACKEND: "gpu" },
+      set: ["source.rateHz=-1"],
+    });
+    const keys = problems(error).map((problem) => problem.key);
+    expect(keys.sort()).toEqual(["engine.backend", "match.p1", "match.wrong", "refine", "source.rateHz"]);
+    expect(error.message.split("\n")).toHaveLength(6);
+  });
+
+  test("a value hidden by a higher source is still checked", () => {
+    expect(
+      refusal({ environment: { DEPTHWATT_MATCH_PATHS: "3" }, set: ["match.paths=4"] }).message,
+    ).toContain("3");
+  });
+
+  test("a file that is not there, or not YAML, is named with its line", () => {
+    expect(refusal({ file: "/no/such.yaml" }).code).toBe("CONFIG_UNREADABLE");
+    const error = refusal({ file: file("bad.yaml", "match:\n  paths: [1\nx: {\n") });
+    expect(error.code).toBe("CONFIG_UNREADABLE");
+    expect(error.message).toMatch(/bad\.yaml:\d+:\d+: expected YAML or JSON/);
+  });
+
+  test("aliases that multiply without end are refused", () => {
+    const level = (name: string, of: string) => `${name}: &${name} [${Array(9).fill(`*${of}`).join(", ")}]\n`;
+    const names = ["b", "c", "d", "e", "f", "g"];
+    const text = `a: &a [x]\n${names.map((name, i) => level(name, i === 0 ? "a" : names[i - 1]!)).join("")}`;
+    expect(refusal({ file: file("bomb.yaml", text) }).code).toBe("CONFIG_UNREADABLE");
+  });
+
+  test("names that every object has are unknown like others", () => {
+    const path = file("proto.json", '{"constructor": {"x": 1}, "toString": 2, "__proto__": {"y": 3}}');
+    const keys = problems(refusal({ file: path })).map((problem) => problem.key);
+    expect(keys.sort()).toEqual(["__proto__", "constructor", "toString"]);
+  });
+
+  test.each([
+    ["match.p1=.nan", "got NaN"],
+    ["match.p1=1e999", "got Infinity"],
+    ["device=#", 'got "#"'],
+    ["device=a\u001bb", 'got "a\\u001bb"'],
+    ["base=site/\u0007", 'got "site/\\u0007"'],
+  ])("%j is told as it was typed", (assignment, found) => {
+    expect(refusal({ set: [assignment] }).message).toContain(found);
+  });
+
+  test("a wrong variable is named", () => {
+    expect(refusal({ environment: { DEPTHWATT_MATCH_PATHS: "3" } }).message).toMatch(
+      /^match\.paths \(from DEPTHWATT_MATCH_PATHS\): /,
+    );
+  });
+
+  test("--set without a value is a usage error", () => {
+    expect(refusal({ set: ["match.paths"] }).code).toBe("USAGE");
+  });
+});
+
+describe("rules between settings", () => {
+  test.each([
+    [["match.p1=30", "match.p2=20"], "match.p1"],
+    [["match.minDisparity=1600", "match.numDisparities=512"], "match.numDisparities"],
+    [["source.kind=replay"], "source.kind"],
+    [["source.kind=replay", "source.left=a"], "source.kind"],
+    [["source.kind=v4l2", "source.left=a", "source.right=b", "source.sideBySide=c"], "source.kind"],
+    [["source.left=a"], "source.kind"],
+    [["publish.broker=mqtts://h", "publish.certFile=a"], "publish.certFile"],
+    [["publish.broker=mqtt://h", "publish.caFile=a"], "publish.caFile"],
+    [["publish.protocolVersion=5"], "publish.protocolVersion"],
+  ])("%j is refused under %s", (set, key) => {
+    const error = refusal({ set });
+    expect(error.code).toBe("CONFIG_INVALID");
+    expect(problems(error).map((problem) => problem.key)).toEqual([key]);
+  });
+
+  test("the bounds themselves are allowed", () => {
+    expect(load({ set: ["match.p1=20", "match.p2=20"] }).config.match.p1).toBe(20);
+    expect(
+      load({ set: ["match.minDisparity=1535", "match.numDisparities=512"] }).config.match.minDisparity,
+    ).toBe(1535);
+    expect(load({ set: ["publish.broker=mqtts://h:8883", "publish.caFile=a"] }).config.publish.caFile).toBe(
+      "a",
+    );
+  });
+
+  test("the source that broke the rule is named, not the default", () => {
+    expect(refusal({ set: ["match.p2=5"] }).message).toContain("(from --set)");
+  });
+});
+
+describe("boards", () => {
+  test("the device tree chooses, its most particular entry first", () => {
+    const { board } = load({ boards });
+    expect(board.name).toBe("test-board");
+    expect(board.reason).toBe("the device tree says vendor,module");
+  });
+
+  test("none, a name and a file choose; an unknown name is refused with the nearest", () => {
+    expect(load({ boards, set: ["board=none"] }).config.match.paths).toBe(4);
+    expect(load({ set: ["board=test-board"] }).config.match.paths).toBe(2);
+    expect(load({ set: [`board=${join(boards.folder, "test-board.json")}`] }).board.reason).toBe(
+      "its file was given",
+    );
+    const error = refusal({ set: ["board=test-bord"] });
+    expect(error.hint).toBe('Did you mean "test-board"?');
+  });
+
+  test("an unknown board runs on defaults and says what it saw", () => {
+    const root = join(folder, "alien");
+    mkdirSync(join(root, "proc/device-tree"), { recursive: true });
+    writeFileSync(join(root, "proc/device-tree/compatible"), "acme,thing\0");
+    const { board, config } = load({ boards: { ...boards, root } });
+    expect(board.name).toBeUndefined();
+    expect(board.reason).toContain("acme,thing");
+    expect(config.match.paths).toBe(4);
+  });
+
+  test("a wrong setting in a board config is refused like any other", () => {
+    const path = file(
+      "bad-board.json",
+      '{"extends":"generic-x86","name":"b","title":"B","settings":{"match":{"paths":3}}}',
+    );
+    expect(refusal({ set: [`board=${path}`] }).message).toContain("match.paths");
+  });
+});

@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: Apache-2.0
+// The service manager's messages: a watchdog fed by frames alone, one READY, and real datagrams through the addon.
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+import { loadNative } from "../../../../cuda/index.js";
+import { createNotifier } from "../../../../edge/service/notify.js";
+import { PYTHON } from "../../../doubles/needs.js";
+
+let sent: string[];
+const send = (_: string, message: string) => {
+  sent.push(message);
+  return "";
+};
+beforeEach(() => {
+  sent = [];
+  vi.useFakeTimers();
+});
+afterEach(() => void vi.useRealTimers());
+
+const SYSTEMD = { NOTIFY_SOCKET: "/run/systemd/notify", WATCHDOG_USEC: "8000000", WATCHDOG_PID: "42" };
+const make = (environment: NodeJS.ProcessEnv = SYSTEMD) =>
+  createNotifier({ send, environment, processId: 42 });
+
+describe("the watchdog", () => {
+  test("is fed after a frame, within half its time", () => {
+    const notifier = make();
+    expect(notifier.watchdogMs).toBe(8000);
+    notifier.frameCompleted();
+    vi.advanceTimersByTime(4000);
+    expect(sent).toContain("WATCHDOG=1");
+  });
+
+  test("is not fed while no frame completes", () => {
+    const notifier = make();
+    notifier.frameCompleted();
+    vi.advanceTimersByTime(4000);
+    sent = [];
+    vi.advanceTimersByTime(60_000);
+    expect(sent).toEqual([]);
+    notifier.frameCompleted();
+    vi.advanceTimersByTime(2000);
+    expect(sent).toEqual(["WATCHDOG=1"]);
+  });
+
+  test("one frame feeds once, many frames feed once per tick", () => {
+    const notifier = make();
+    for (let frame = 0; frame < 100; frame++) notifier.frameCompleted();
+    vi.advanceTimersByTime(8000);
+    expect(sent).toEqual(["WATCHDOG=1"]);
+  });
+
+  test("a frame period of three quarters of its time keeps every gap below it", () => {
+    const notifier = make();
+    const times: number[] = [];
+    for (let millisecond = 0; millisecond < 60_000; millisecond += 50) {
+      if (millisecond % 6000 === 0) notifier.frameCompleted();
+      vi.advanceTimersByTime(50);
+      while (sent.length > times.length) times.push(millisecond);
+    }
+    const gaps = times.slice(1).map((time, index) => time - times[index]!);
+    expect(times.length).toBeGreaterThan(8);
+    expect(Math.max(...gaps)).toBeLessThan(8000);
+  });
+
+  test("meant for another process, or absent, is left alone", () => {
+    expect(make({ ...SYSTEMD, WATCHDOG_PID: "41" }).watchdogMs).toBeUndefined();
+    const notifier = make({ NOTIFY_SOCKET: "@x" });
+    expect(notifier.watchdogMs).toBeUndefined();
+    notifier.frameCompleted();
+    vi.advanceTimersByTime(60_000);
+    expect(sent).toEqual([]);
+  });
+
+  test("is no longer fed once stopping", () => {
+    const notifier = make();
+    notifier.frameCompleted();
+    notifier.stopping();
+    vi.advanceTimersByTime(60_000);
+    expect(sent).toEqual(["STOPPING=1"]);
+  });
+});
+
+describe("messages", () => {
+  test("READY is sent once; a status is one line", () => {
+    const notifier = make();
+    notifier.ready();
+    notifier.ready();
+    notifier.status("30 fps\nREADY=0");
+    expect(sent).toEqual(["READY=1", "STATUS=30 fps READY=0"]);
+  });
+
+  test("without a service manager nothing is sent", () => {
+    const notifier = make({});
+    notifier.ready();
+    notifier.status("x");
+    notifier.stopping();
+    expect(notifier.active).toBe(false);
+    expect(sent).toEqual([]);
+  });
+
+  test("a socket that fails is told of once", () => {
+    const reasons: string[] = [];
+    const notifier = createNotifier({
+      send: () => "No such file or directory",
+      environment: SYSTEMD,
+      onFailure: (reason) => reasons.push(reason),
+    });
+    notifier.ready();
+    notifier.status("x");
+    expect(reasons).toEqual([
+      "the service manager cannot be told (/run/systemd/notify: No such file or directory)",
+    ]);
+  });
+});
+
+describe("the addon's datagram", () => {
+  const folder = mkdtempSync(join(tmpdir(), "depthwatt-notify-"));
+  afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+  test.each([
+    ["the abstract namespace", `@depthwatt-test-${process.pid}`],
+    ["a path", join(folder, "socket")],
+  ])("arrives whole at %s", async (_, address) => {
+    vi.useRealTimers();
+    const script = `import socket, sys
+s = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+a = sys.argv[1]
+s.bind("\\0" + a[1:] if a[0] == "@" else a)
+s.settimeout(10)
+print("bound", flush=True)
+print(s.recv(4096).decode())`;
+    const receiver = spawn(PYTHON, ["-c", script, address], { stdio: ["ignore", "pipe", "inherit"] });
+    let output = "";
+    receiver.stdout.on("data", (chunk) => {
+      output += chunk;
+    });
+    await once(receiver.stdout, "data");
+    expect(loadNative().sdNotify(address, "READY=1\nSTATUS=Grüße, 30 fps")).toBe("");
+    await once(receiver, "close");
+    expect(output).toBe("bound\nREADY=1\nSTATUS=Grüße, 30 fps\n");
+  });
+
+  test("what cannot be sent says why", () => {
+    const { sdNotify } = loadNative();
+    expect(sdNotify("/no/such/socket", "x")).toBe("No such file or directory");
+    expect(sdNotify("", "x")).not.toBe("");
+    expect(sdNotify("/".repeat(200), "x")).toBe("File name too long");
+  });
+});

@@ -1,0 +1,242 @@
+// SPDX-License-Identifier: Apache-2.0
+// The evaluation's arithmetic by hand, its files, and its sweeps; the matcher is a table of answers here.
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { encodePfm, encodePng } from "../../../camera/index.js";
+import { ticks } from "../../../edge/eval/plot.js";
+import { meanScores } from "../../../edge/eval/score.js";
+import {
+  type Evaluation,
+  evaluate,
+  evaluationTable,
+  middleburyV2Mean,
+  parseSweep,
+  readDataset,
+  readScene,
+  type Scene,
+  score,
+  sweepCsv,
+  sweepPlot,
+} from "../../../edge/eval/index.js";
+import { needsData } from "../../doubles/needs.js";
+
+const NONE = -32768;
+const INFINITE = Number.POSITIVE_INFINITY;
+
+describe("score", () => {
+  // truth      10   10     10    10    none   20
+  // estimate   10   11     11.06 none  10     none   so of five evaluated: right, right (exactly 1 px), off, hole, hole
+  const truth = Float32Array.of(10, 10, 10, 10, INFINITE, 20);
+  const estimate = Int16Array.of(160, 176, 177, NONE, 160, NONE);
+
+  test("holes count as wrong beside valid-only, density and the mean error of what was estimated", () => {
+    const result = score(estimate, truth, undefined, 1);
+    expect(result.badPercent).toBeCloseTo(60, 10);
+    expect(result.badPercentValidOnly).toBeCloseTo(100 / 3, 10);
+    expect(result.density).toBeCloseTo(60, 10);
+    expect(result.averageErrorPx).toBeCloseTo((0 + 1 + 17 / 16) / 3, 10);
+  });
+
+  test("a mask leaves out what it does not cover; an empty one says nothing instead of 0", () => {
+    const result = score(estimate, truth, Uint8Array.of(1, 0, 1, 0, 1, 0), 1);
+    expect([result.badPercent, result.density]).toEqual([50, 100]);
+    expect(score(estimate, truth, new Uint8Array(6), 1)).toEqual({
+      badPercent: null,
+      badPercentValidOnly: null,
+      density: null,
+      averageErrorPx: null,
+    });
+    const onlyHoles = score(new Int16Array(6).fill(NONE), truth, undefined, 1);
+    expect(onlyHoles).toEqual({
+      badPercent: 100,
+      badPercentValidOnly: null,
+      density: 0,
+      averageErrorPx: null,
+    });
+  });
+
+  test("the threshold decides, and the error itself does not", () => {
+    expect(score(estimate, truth, undefined, 2).badPercent).toBeCloseTo(40, 10);
+    expect(score(estimate, truth, undefined, 0.5).badPercent).toBeCloseTo(80, 10);
+  });
+
+  test("means are mask by mask over the scenes that have the mask; Middlebury's takes complete scenes only", () => {
+    const of = (badPercent: number) => ({
+      badPercent,
+      badPercentValidOnly: null,
+      density: 100,
+      averageErrorPx: 1,
+    });
+    const scenes = [
+      { valid: of(10), nonocc: of(1), all: of(2), disc: of(3) },
+      { valid: of(20), nonocc: of(7), all: of(8), disc: of(9) },
+      { valid: of(60), nonocc: of(50) },
+    ];
+    const mean = meanScores(scenes);
+    expect(mean.valid!.badPercent).toBe(30);
+    expect(mean.nonocc!.badPercent).toBeCloseTo(58 / 3, 10);
+    expect(mean.all!.badPercent).toBe(5);
+    expect(mean.valid!.badPercentValidOnly).toBeNull();
+    expect(middleburyV2Mean(scenes)).toBe(5);
+    expect(middleburyV2Mean([scenes[2]!])).toBeNull();
+  });
+});
+
+describe("a data set on disk", () => {
+  let folder = "";
+  const entry = {
+    name: "tiny",
+    left: "left.png",
+    right: "right.png",
+    groundTruth: { path: "truth.png", scale: 4, invalid: 0 },
+    masks: { nonocc: "mask.png" },
+    numDisparities: 16,
+    badThresholdPx: 1,
+    note: "unknown keys are let through",
+  };
+  const grey = (...data: number[]) => encodePng({ data: Uint8Array.from(data), width: 2, height: 2 });
+  const write = (scenes: unknown) => writeFileSync(join(folder, "dataset.json"), JSON.stringify({ scenes }));
+
+  beforeAll(async () => {
+    folder = mkdtempSync(join(tmpdir(), "depthwatt-eval-"));
+    writeFileSync(join(folder, "left.png"), await grey(1, 2, 3, 4));
+    writeFileSync(join(folder, "right.png"), await grey(5, 6, 7, 8));
+    writeFileSync(join(folder, "truth.png"), await grey(0, 4, 10, 255));
+    writeFileSync(join(folder, "mask.png"), await grey(255, 128, 0, 255));
+    const truth = { data: Float32Array.of(1.5, INFINITE, 0, 2), width: 2, height: 2 };
+    writeFileSync(join(folder, "truth.pfm"), encodePfm(truth));
+  });
+  afterAll(() => rmSync(folder, { recursive: true }));
+
+  test("pictures, scaled truth, masks of exactly 255", async () => {
+    write([entry, { ...entry, name: "float", groundTruth: { path: "truth.pfm", scale: 1, invalid: "inf" } }]);
+    const [tiny, float] = await Promise.all((await readDataset(folder)).map(readScene));
+    expect([...tiny!.left, ...tiny!.right]).toEqual([1, 2, 3, 4, 5, 6, 7, 8]);
+    expect([...tiny!.truth]).toEqual([INFINITE, 1, 2.5, 63.75]);
+    expect([...tiny!.masks.get("nonocc")!]).toEqual([1, 0, 0, 1]);
+    expect([...float!.truth]).toEqual([1.5, INFINITE, 0, 2]);
+  });
+
+  test("what is missing or malformed is named with its file and key", async () => {
+    await expect(readDataset(join(folder, "nowhere"))).rejects.toMatchObject({
+      code: "DATASET_INVALID",
+      message: expect.stringContaining("nowhere/dataset.json"),
+    });
+    write([{ ...entry, numDisparities: "many" }]);
+    await expect(readDataset(folder)).rejects.toMatchObject({
+      code: "DATASET_INVALID",
+      message: expect.stringContaining("scenes.0.numDisparities"),
+    });
+    write([{ ...entry, right: "gone.png" }]);
+    const [gone] = await readDataset(folder);
+    await expect(readScene(gone!)).rejects.toMatchObject({ code: "SOURCE_UNREADABLE" });
+  });
+
+  test("a picture of another size is refused", async () => {
+    const wide = await encodePng({ data: new Uint8Array(6), width: 3, height: 2 });
+    writeFileSync(join(folder, "wide.png"), wide);
+    write([{ ...entry, masks: { all: "wide.png" } }]);
+    const [scene] = await readDataset(folder);
+    await expect(readScene(scene!)).rejects.toMatchObject({
+      code: "IMAGE_SIZE_MISMATCH",
+      message: expect.stringContaining("wide.png"),
+    });
+  });
+});
+
+describe("sweeps", () => {
+  test("first, last and step; decimal steps stay decimal; a bare name finds its group", () => {
+    expect(parseSweep("match.p2=40:120:40")).toEqual({ key: "match.p2", values: [40, 80, 120] });
+    expect(parseSweep("p1=5:10:2")).toEqual({ key: "match.p1", values: [5, 7, 9] });
+    expect(parseSweep("speckleRange=0:0.3:0.1").values).toEqual([0, 0.1, 0.2, 0.3]);
+  });
+
+  test.each(["p1", "p1=1:2", "p1=1:2:0", "p1=3:2:1", "p1=a:2:1", "p1=::", "p1=0:1e9:1"])(
+    "refuses %s",
+    (text) => {
+      expect(() => parseSweep(text)).toThrow(expect.objectContaining({ code: "USAGE" }));
+    },
+  );
+
+  test("an unknown setting is named", () => {
+    expect(() => parseSweep("match.pq=1:2:1")).toThrow(
+      expect.objectContaining({ code: "CONFIG_UNKNOWN_KEY" }),
+    );
+  });
+
+  const scene: Scene = {
+    name: "one, two",
+    left: new Uint8Array(4),
+    right: new Uint8Array(4),
+    width: 2,
+    height: 2,
+    truth: Float32Array.of(1, 1, 1, 1),
+    masks: new Map([["nonocc", Uint8Array.of(1, 1, 0, 0)]]),
+    numDisparities: 16,
+    badThresholdPx: 1,
+  };
+  const answer = (...disparityQ4: number[]): Promise<Evaluation> =>
+    evaluate([scene], async () => ({
+      disparityQ4: Int16Array.from(disparityQ4),
+      milliseconds: 2,
+      numDisparities: 16,
+    }));
+
+  test("CSV quotes names and has a column for every scene, mask and mean", async () => {
+    const rows = [
+      { value: 1, evaluation: await answer(16, 16, 16, 160) },
+      { value: 2, evaluation: await answer(16, NONE, 16, 160) },
+    ];
+    expect(sweepCsv("match.p1", rows).split("\n")).toEqual([
+      'match.p1,"one, two valid","one, two nonocc",mean valid,mean nonocc,milliseconds',
+      "1,25.0000,0.0000,25.0000,0.0000,2.0000",
+      "2,50.0000,50.0000,50.0000,50.0000,2.0000",
+    ]);
+    const svg = sweepPlot("a < b", "match.p1", rows);
+    expect(svg).toContain("a &lt; b");
+    expect(svg.match(/<circle /g)).toHaveLength(4);
+    expect(svg).not.toMatch(/NaN|Infinity|undefined/);
+  });
+
+  test("one value still makes a plot, and ticks are round", async () => {
+    const svg = sweepPlot("t", "k", [{ value: 3, evaluation: await answer(16, 16, 16, 16) }]);
+    expect(svg).not.toMatch(/NaN|Infinity|undefined/);
+    expect(ticks(0.3, 9.7, 8)).toEqual([2, 4, 6, 8]);
+    expect(ticks(5, 5, 8).every(Number.isFinite)).toBe(true);
+  });
+
+  test("a threshold given replaces the scene's, and the table says which", async () => {
+    const match = async () => ({
+      disparityQ4: Int16Array.of(40, 16, 16, 16),
+      milliseconds: 1,
+      numDisparities: 16,
+    });
+    expect((await evaluate([scene], match)).scenes[0]!.masks.valid!.badPercent).toBe(25);
+    const loose = await evaluate([scene], match, 2);
+    expect(loose.scenes[0]!.masks.valid!.badPercent).toBe(0);
+    expect(evaluationTable(loose)[1]).toEqual([
+      "one, two",
+      "valid",
+      "2",
+      "0.00",
+      "0.00",
+      "100.0",
+      "0.38",
+      "1.0",
+    ]);
+  });
+});
+
+needsData("midd_v2/dataset.json").suite("Middlebury v2 as it lies on disk", () => {
+  test("tsukuba's palette is expanded: truth is whole pixels up to 14, masks nest", async () => {
+    const [entry] = await readDataset(join(process.env.DEPTHWATT_DATA!, "midd_v2"));
+    const { truth, masks } = await readScene(entry!);
+    const values = new Set([...truth].filter(Number.isFinite));
+    expect([...values].sort((a, b) => a - b)).toEqual([5, 6, 7, 8, 10, 11, 14]);
+    const count = (name: string) => masks.get(name)!.reduce((sum, value) => sum + value, 0);
+    expect(count("disc")).toBeLessThan(count("nonocc"));
+    expect(count("nonocc")).toBeLessThan(count("all"));
+  });
+});

@@ -1,0 +1,212 @@
+// SPDX-License-Identifier: Apache-2.0
+// The governor against modelled boards (constructed, fitted to none): the bounds that docs/2-concepts/governor.md states.
+import { join } from "node:path";
+import { describe, expect, test } from "vitest";
+import { Governor } from "../../../edge/governor/governor.js";
+import { qualityLadder, relativeWork } from "../../../edge/governor/ladder.js";
+import type { Observation } from "../../../edge/governor/limits.js";
+import type { BoardModelOptions } from "../../doubles/board-model.js";
+import { seeded } from "../../doubles/constructed-profile.js";
+import { drawRun, LEVELS, profileOf, type Run, simulate } from "../../doubles/governor-run.js";
+
+const changes = (run: Run, from: number, to: number): number =>
+  run.seconds.slice(from, to).filter((second) => second.changed).length;
+
+/** Seconds in [from, to) whose true watts are more than `share` over the budget. */
+const over = (run: Run, budget: number, from: number, to: number, share = 0): number =>
+  run.seconds.slice(from, to).filter((second) => second.watts > budget * (1 + share)).length;
+
+/** Sixty boards that differ in everything the governor cannot know. */
+const BOARDS = Array.from({ length: 60 }, (_, i): BoardModelOptions => {
+  const random = seeded(1000 + 17 * i);
+  for (let k = 0; k < 5; k++) random();
+  return {
+    seed: i + 1,
+    idleWatts: 2 + 8 * random(),
+    joulesPerWork: (2 + 5 * random()) * 1e-4,
+    workPerSecond: 15_000 + 60_000 * random(),
+    sourceHz: random() < 0.5 ? 30 : 60,
+    noiseWatts: 0.05 + 0.2 * random(),
+    stepWatts: random() < 0.5 ? 0.04 : 0.152,
+    wattsPerDegree: 0.04 * random(),
+    thermalSeconds: 20 + 100 * random(),
+  };
+});
+
+/** A budget that the board can keep, somewhere inside its ladder. */
+function budgetOf(model: BoardModelOptions, share: number): number {
+  const watts = profileOf(model).map((figures) => figures.watts!);
+  const [most, least] = [Math.max(...watts), Math.min(...watts)];
+  return Number((least + share * (most - least) + 0.5).toFixed(1));
+}
+
+describe("ladder", () => {
+  test("every level costs less than the one before, named for people", () => {
+    const work = LEVELS.map((level) => relativeWork(level) * (level.rateHz ?? 30));
+    for (let i = 1; i < work.length; i++) expect(work[i]!).toBeLessThan(work[i - 1]!);
+    expect(LEVELS.map((level) => level.name)).toEqual([
+      "8 paths, 128 disparities",
+      "4 paths, 128 disparities",
+      "2 paths, 128 disparities",
+      "2 paths, 64 disparities, half resolution",
+      "2 paths, 32 disparities, half resolution",
+      "2 paths, 16 disparities, half resolution",
+      "2 paths, 16 disparities, half resolution, at most 15 fps",
+      "2 paths, 16 disparities, half resolution, at most 7.5 fps",
+      "2 paths, 16 disparities, half resolution, at most 3.75 fps",
+      "2 paths, 16 disparities, half resolution, at most 1.88 fps",
+    ]);
+  });
+
+  test("a least frame rate cuts the levels that give frames up, no half resolution where there is none", () => {
+    const levels = qualityLadder({ paths: 4, numDisparities: 64, sourceHz: 30, half: false, minFps: 10 });
+    expect(levels.map((level) => level.rateHz)).toEqual([undefined, undefined, undefined, 15]);
+    expect(levels.every((level) => level.scale === 1)).toBe(true);
+  });
+});
+
+describe("a watt budget", () => {
+  test.each(BOARDS.map((model, i) => [i, model] as const))(
+    "board %i, learning: settles and stays, whatever the board",
+    (_, model) => {
+      for (const share of [0.25, 0.6]) {
+        const budget = budgetOf(model, share);
+        const run = simulate(model, { budgetWatts: budget }, 1800);
+        // Learning may walk the ladder one level at a time, five seconds each.
+        const settled = 5 * LEVELS.length;
+        expect(over(run, budget, settled, 1800), "seconds over the budget").toBeLessThanOrEqual(
+          0.015 * (1800 - settled),
+        );
+        expect(over(run, budget, settled, 1800, 0.15), "seconds far over").toBeLessThanOrEqual(6);
+        expect(changes(run, settled, 1800), "changes").toBeLessThanOrEqual(10);
+        expect(changes(run, 1200, 1800), "changes in the last ten minutes").toBeLessThanOrEqual(4);
+      }
+    },
+  );
+
+  test.each(BOARDS.slice(0, 20).map((model, i) => [i, model] as const))(
+    "board %i, with a profile: right at once, best level that fits",
+    (_, model) => {
+      const budget = budgetOf(model, 0.5);
+      const table = profileOf(model);
+      const run = simulate(model, { budgetWatts: budget }, 900, table);
+      const best = table.findIndex((figures) => figures.watts! <= 0.97 * budget);
+      expect(run.seconds[0]!.level).toBe(best);
+      expect(over(run, budget, 0, 900)).toBeLessThanOrEqual(9);
+      expect(run.seconds.at(-1)!.level).toBeLessThanOrEqual(best + 1);
+    },
+  );
+
+  test.each(BOARDS.slice(0, 20).map((model, i) => [i, model] as const))(
+    "board %i: somebody else's load comes and goes",
+    (_, model) => {
+      const budget = budgetOf(model, 0.8);
+      const load = 0.3 * (budget - (model.idleWatts ?? 4));
+      const otherWatts = (t: number): number => (t >= 300 && t < 600 ? load : 0);
+      const run = simulate({ ...model, otherWatts }, { budgetWatts: budget }, 1200, profileOf(model));
+      // With a profile the fall is one step: three readings to confirm and one that the step takes.
+      expect(over(run, budget, 306, 600)).toBeLessThanOrEqual(6);
+      // When the load has gone, quality comes back by itself.
+      expect(run.seconds[1199]!.level).toBeLessThanOrEqual(run.seconds[299]!.level + 1);
+      expect(changes(run, 0, 1200)).toBeLessThanOrEqual(12);
+    },
+  );
+
+  test("a budget below the lowest level is said, not hidden", () => {
+    const run = simulate({}, { budgetWatts: 3 }, 120);
+    expect(run.seconds.at(-1)).toMatchObject({ level: LEVELS.length - 1 });
+    expect(run.seconds.at(-1)!.reason).toContain("there is no lower level");
+  });
+});
+
+describe("a least frame rate", () => {
+  test.each(BOARDS.slice(0, 20).map((model, i) => [i, model] as const))(
+    "board %i: the best level that is fast enough",
+    (_, model) => {
+      const source = { ...model, sourceHz: 60 };
+      const run = simulate(source, { minFps: 25 }, 600);
+      const capacity = LEVELS.map((level) =>
+        level.rateHz === undefined ? (model.workPerSecond ?? 0) / relativeWork(level) : 0,
+      );
+      const best = capacity.findIndex((fps) => fps >= 25);
+      const last = run.seconds.at(-1)!;
+      expect(last.fps).toBeGreaterThan(24);
+      expect(last.level - best).toBeLessThanOrEqual(1);
+      expect(changes(run, 30, 600)).toBeLessThanOrEqual(6);
+    },
+  );
+
+  test("a source that is too slow is not the engine's fault", () => {
+    const run = simulate({ sourceHz: 15 }, { minFps: 25 }, 60);
+    expect(run.seconds.at(-1)).toMatchObject({ level: 0, changed: false });
+    expect(run.seconds.at(-1)!.reason).toContain("the source, not the engine");
+  });
+
+  test("with both goals the budget comes first", () => {
+    const run = simulate({}, { budgetWatts: 5.2, minFps: 25 }, 300);
+    expect(over(run, 5.2, 60, 300)).toBeLessThanOrEqual(3);
+  });
+});
+
+describe("trouble", () => {
+  test("sensor lost: nothing is risked, and nothing changes where the level was within the budget", () => {
+    const sensorWorks = (t: number): boolean => t < 200 || t >= 400;
+    const run = simulate({ sensorWorks }, { budgetWatts: 12 }, 600);
+    expect(changes(run, 200, 400)).toBe(0);
+    expect(run.seconds[300]!.reason).toBe("holding: watts are unavailable (VDD_IN: the device was removed)");
+    expect(over(run, 12, 60, 600)).toBeLessThanOrEqual(6);
+  });
+
+  test("sensor never there: down to the last level within seconds, with the reason", () => {
+    const run = simulate({ sensorWorks: () => false }, { budgetWatts: 12 }, 60);
+    expect(run.seconds.findIndex((second) => second.level === LEVELS.length - 1)).toBeLessThanOrEqual(8);
+    expect(run.governor.reason).toContain("unavailable");
+  });
+
+  test("throttling: down at once, and tries come further and further apart", () => {
+    const run = simulate({ throttleCelsius: 62, thermalSeconds: 60 }, { budgetWatts: 14 }, 7200);
+    const at = run.seconds.flatMap((second, t) =>
+      second.reason.includes("throttled itself") && second.changed ? [t] : [],
+    );
+    expect(at.length).toBeGreaterThan(2);
+    expect(at.length).toBeLessThanOrEqual(8);
+    expect(at.at(-1)! - at.at(-2)!).toBeGreaterThan(4 * (at[1]! - at[0]!));
+    const gaps = at.slice(1).map((t, i) => t - at[i]!);
+    for (let i = 1; i < gaps.length; i++) expect(gaps[i]!).toBeGreaterThanOrEqual(gaps[i - 1]!);
+  });
+
+  test("one wild reading below 15 % over changes nothing", () => {
+    const governor = new Governor(LEVELS, { budgetWatts: 10 });
+    const see = (t: number, watts: number): Observation => ({
+      nowMs: 1000 * t,
+      watts,
+      fps: 30,
+      capacityFps: 60,
+      throttled: false,
+    });
+    for (let t = 0; t < 20; t++) expect(governor.observe(see(t, t === 10 ? 11.4 : 9.6)).changed).toBe(false);
+  });
+});
+
+describe("plots for the documentation", () => {
+  const docs = (name: string): string => join(import.meta.dirname, "../../../docs/2-concepts", name);
+
+  test("a load that comes and goes, learning", async () => {
+    const goal = { budgetWatts: 9 };
+    const run = simulate({ otherWatts: (t) => (t >= 240 && t < 480 ? 2.5 : 0) }, goal, 720);
+    const title = "Modelled board, no profile: another load of 2.5 W from 240 s to 480 s";
+    await expect(drawRun(run, goal, title)).toMatchFileSnapshot(docs("governor-load.svg"));
+  });
+
+  test("throttling and a lost sensor", async () => {
+    const goal = { budgetWatts: 14 };
+    const model = {
+      throttleCelsius: 62,
+      thermalSeconds: 60,
+      sensorWorks: (t: number) => t < 900 || t >= 1100,
+    };
+    const run = simulate(model, goal, 1800);
+    const title = "Modelled board that throttles at 62 C; its sensor is lost from 900 s to 1100 s";
+    await expect(drawRun(run, goal, title)).toMatchFileSnapshot(docs("governor-trouble.svg"));
+  });
+});

@@ -1,0 +1,216 @@
+// SPDX-License-Identifier: Apache-2.0
+// The governor at work: engines that change between frames, a gate that counts, a run that really holds its frame rate.
+import { spawnSync } from "node:child_process";
+import { join } from "node:path";
+import { describe, expect, test } from "vitest";
+import type { EngineOptions, FrameResult, NativeEngine } from "../../../cuda/index.js";
+import { AdjustableEngine } from "../../../edge/governor/adjustable-engine.js";
+import { Governor } from "../../../edge/governor/governor.js";
+import { qualityLadder } from "../../../edge/governor/ladder.js";
+import { GovernorLoop } from "../../../edge/governor/loop.js";
+import { RateGate } from "../../../edge/governor/rate-gate.js";
+import { tableOf } from "../../../edge/governor/table.js";
+import { Meter, type PowerSensor } from "../../../power/index.js";
+import { constructedProfile, MODEL } from "../../doubles/constructed-profile.js";
+import { HandSource } from "../../doubles/pipeline.js";
+
+const MATCH = {
+  algorithm: "sgm",
+  minDisparity: 0,
+  numDisparities: 64,
+  paths: 8,
+  p1: 10,
+  p2: 120,
+  adaptiveP2: 0,
+  uniqueness: 5,
+  subpixel: true,
+} as const;
+
+/** Engines that finish a frame when told to; remembers in which order they were opened and closed. */
+class Workshop {
+  readonly log: string[] = [];
+  finish: (() => void) | undefined;
+  refuse = false;
+  readonly open = (options: EngineOptions): NativeEngine => {
+    if (this.refuse) throw new Error("no memory");
+    const name = `p${options.match.paths}d${options.match.numDisparities}`;
+    this.log.push(`open ${name}`);
+    return {
+      info: { backend: "cpu", backendReason: "", instructionSet: "scalar", threads: 1, workspaceBytes: 0 },
+      slots: [],
+      stageMilliseconds: new Float64Array([Number.NaN, 10, 15]),
+      submit: (slot, _left, _right, onDone) => {
+        this.log.push(`frame ${name}`);
+        this.finish = () => onDone(null, { slot } as FrameResult);
+      },
+      close: () => this.log.push(`close ${name}`),
+    };
+  };
+}
+
+const options = { match: MATCH } as unknown as EngineOptions;
+const none = new Uint8Array(0);
+
+describe("an engine whose parameters change", () => {
+  test("changes between two frames, never under one that is being computed", () => {
+    const shop = new Workshop();
+    const engine = new AdjustableEngine(options, () => {}, shop.open);
+    const submit = () => engine.submit(0, none, none, () => {});
+    submit();
+    engine.adjust({ paths: 4 });
+    engine.submit(1, none, none, () => {});
+    shop.finish!();
+    expect(shop.log).toEqual(["open p8d64", "frame p8d64", "frame p8d64"]);
+    expect(engine.match.paths).toBe(8);
+  });
+
+  test("opens the new one before it closes the old one, and not again for the same parameters", () => {
+    const shop = new Workshop();
+    const engine = new AdjustableEngine(options, () => {}, shop.open);
+    engine.adjust({ paths: 4, numDisparities: 32 });
+    const run = () => {
+      engine.submit(0, none, none, () => {});
+      shop.finish!();
+    };
+    run();
+    engine.adjust({ paths: 4, numDisparities: 32 });
+    run();
+    engine.adjust({});
+    run();
+    expect(shop.log.filter((entry) => !entry.startsWith("frame"))).toEqual([
+      ...["open p8d64", "open p4d32", "close p8d64", "open p8d64", "close p4d32"],
+    ]);
+  });
+
+  test("goes on with the old one where the new one cannot be opened", () => {
+    const shop = new Workshop();
+    const problems: string[] = [];
+    const engine = new AdjustableEngine(options, (problem) => problems.push(problem.message), shop.open);
+    shop.refuse = true;
+    engine.adjust({ paths: 2 });
+    engine.submit(0, none, none, () => {});
+    expect(problems).toEqual(["no memory"]);
+    expect(shop.log).toEqual(["open p8d64", "frame p8d64"]);
+    expect(engine.match.paths).toBe(8);
+  });
+});
+
+describe("the rate gate", () => {
+  test("hands back at once what is too much, and counts it", async () => {
+    const source = new HandSource();
+    let dropped = 0;
+    const gate = new RateGate(source, () => dropped++);
+    const passed: number[] = [];
+    const ignore = () => {};
+    gate.start({
+      onPair: (pair) => {
+        passed.push(pair.left.sequence);
+        pair.release();
+      },
+      onDegraded: ignore,
+      onEnd: ignore,
+      onError: ignore,
+    });
+    source.deliver();
+    source.deliver();
+    expect(passed).toEqual([0, 1]);
+    gate.limit(20);
+    source.deliver();
+    expect(dropped).toBe(1);
+    await new Promise((resolve) => setTimeout(resolve, 60));
+    source.deliver();
+    source.deliver();
+    expect(passed).toEqual([0, 1, 3]);
+    expect(source.released).toEqual([0, 1, 2, 3, 4]);
+    expect(dropped).toBe(2);
+  });
+});
+
+describe("the loop", () => {
+  test("looks at the meter, applies what was decided, and says so", async () => {
+    let watts = 9;
+    const sensor: PowerSensor = {
+      name: "bench",
+      rails: [
+        { label: "in", sourcePath: "bench", kind: "power", updateIntervalMs: undefined, step: undefined },
+      ],
+      total: { rails: ["in"], reason: "all" },
+      read: () => [{ available: true, timestampNs: process.hrtime.bigint(), powerMilliwatts: watts * 1000 }],
+      close: () => {},
+    };
+    const shop = new Workshop();
+    const engine = new AdjustableEngine(options, () => {}, shop.open);
+    const gate = new RateGate(new HandSource(), () => {});
+    const meter = new Meter({ sensor, rateHz: 50 });
+    const levels = qualityLadder({ paths: 8, numDisparities: 64, sourceHz: 30, half: false });
+    const said: string[] = [];
+    const governor = new Governor(levels, { budgetWatts: 10 });
+    const loop = new GovernorLoop({
+      governor,
+      engine,
+      gate,
+      meter,
+      frames: () => 0,
+      onChange: (reason) => said.push(reason),
+    });
+    meter.start();
+    await new Promise((resolve) => setTimeout(resolve, 1150));
+    loop.look();
+    expect(loop.figures).toMatchObject({
+      available: true,
+      level: 0,
+      changes: 0,
+      budgetWatts: 10,
+      minFps: null,
+    });
+    watts = 14;
+    await new Promise((resolve) => setTimeout(resolve, 1150));
+    loop.look();
+    expect(loop.figures).toMatchObject({ level: 1, changes: 1, name: "4 paths, 64 disparities" });
+    expect(said).toHaveLength(1);
+    expect(said[0]).toMatch(/^down to 4 paths, 64 disparities: 1[34]\.\d+ W is over the budget of 10 W$/);
+    engine.submit(0, none, none, () => {});
+    expect(engine.match.paths).toBe(4);
+    meter.close();
+  });
+});
+
+describe("what a profile tells the governor", () => {
+  test("watts at the camera's rate, from idle power and net energy; unknown levels stay unknown", () => {
+    const profile = constructedProfile();
+    const levels = qualityLadder({ paths: 8, numDisparities: 128, sourceHz: 15, half: false });
+    const table = tableOf(profile, levels, { width: 640, height: 480, rateHz: 15 });
+    const measured = profile.results.find((r) => r.id === "sgm-640x480-d128-p8-15hz")!;
+    if (!measured.power.available) throw new Error("constructed without watts");
+    // The profile's own run at 15 Hz is a second witness of what is computed from the run at full speed.
+    expect(table[0]!.watts! / measured.power.watts).toBeCloseTo(1, 1);
+    expect(table[0]!.watts!).toBeGreaterThan(MODEL.idleWatts);
+    expect(table.slice(0, 4).every((figures) => figures.watts !== undefined)).toBe(true);
+    expect(table.at(-1)).toEqual({});
+  });
+});
+
+test("a run without a sensor gives up quality for safety, says why, and keeps publishing", {
+  timeout: 120_000,
+}, () => {
+  const main = join(import.meta.dirname, "../../../dist/edge/cli/main.js");
+  const flags = ["--json", "--broker", "none", "--rate", "20", "--frames", "160", "--backend", "cpu"];
+  const set = [
+    "source.width=160",
+    "source.height=120",
+    "match.numDisparities=64",
+    "match.paths=8",
+    "power.budgetWatts=5",
+    "power.minFps=8",
+    "power.sensor=none",
+  ];
+  const words = ["run", "--source", "synthetic", ...flags, ...set.flatMap((item) => ["--set", item])];
+  const result = spawnSync(process.execPath, [main, ...words], { encoding: "utf8", timeout: 90_000 });
+  expect(result.status, result.stderr).toBe(0);
+  const figures = JSON.parse(result.stdout.trim().split("\n").at(-1)!);
+  expect(figures.governor).toMatchObject({ available: true, changes: 1, level: figures.governor.levels - 1 });
+  expect(figures.governor.reason).toContain("watts are unavailable");
+  expect(figures.drops.governor).toBeGreaterThan(10);
+  expect(figures.frames).toBe(160);
+  expect(result.stderr).toContain("governor: down to");
+});

@@ -1,0 +1,332 @@
+// SPDX-License-Identifier: Apache-2.0
+// Picture files: every codec against hand-made bytes, against a second decoder (fast-png) and against OpenCV.
+import { spawnSync } from "node:child_process";
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { convertIndexedToRgb, decode, encode } from "fast-png";
+import sharp from "sharp";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import {
+  colourDisparity,
+  DISPARITY_COLOURS,
+  decodeGreyImage,
+  decodePfm,
+  decodePgm,
+  disparityFromQ4,
+  disparityToPng16,
+  encodePgm,
+  encodePng,
+  greyFromSamples,
+  readDisparity,
+  readGreyImage,
+  readRgbImage,
+  readStereoSideBySide,
+  writeDisparity,
+  writeImage,
+} from "../../camera/capture/images/index.js";
+import { needs, needsData, PYTHON } from "../doubles/needs.js";
+
+let folder = "";
+beforeAll(() => {
+  folder = mkdtempSync(join(tmpdir(), "depthwatt-images-"));
+});
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+/** Numbers that visit the whole range, the same on every run. */
+function samples(count: number, deep: boolean): Uint8Array | Uint16Array {
+  const data = deep ? new Uint16Array(count) : new Uint8Array(count);
+  let state = 12_345;
+  for (let i = 0; i < count; i++) {
+    state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0;
+    data[i] = state >>> (deep ? 16 : 24);
+  }
+  return data;
+}
+
+const code = (error: string) => expect.objectContaining({ code: error });
+
+describe("grey from colour", () => {
+  test("weights add up to one and round to nearest", () => {
+    const rgb = new Uint8Array([
+      255, 255, 255, 0, 0, 0, 255, 0, 0, 0, 255, 0, 0, 0, 255, 1, 1, 1, 10, 20, 30,
+    ]);
+    // 77 * 255 = 19635 + 128 = 19763 >> 8 = 77; 150 * 255 -> 149; 29 * 255 -> 29; (770 + 3000 + 870 + 128) >> 8 = 18
+    expect([...greyFromSamples(rgb, 7, 1, 3).data]).toEqual([255, 0, 77, 149, 29, 1, 18]);
+  });
+
+  test("alpha is dropped, 16 bit stays 16 bit", () => {
+    expect([...greyFromSamples(new Uint8Array([9, 0, 7, 255]), 2, 1, 2).data]).toEqual([9, 7]);
+    expect([...greyFromSamples(new Uint16Array([65535, 65535, 65535, 3]), 1, 1, 4).data]).toEqual([65535]);
+  });
+});
+
+describe("PNG", () => {
+  for (const deep of [false, true]) {
+    for (const [width, height] of [
+      [1, 1],
+      [3, 5],
+      [67, 31],
+    ] as const) {
+      test(`own writer, ${deep ? 16 : 8} bit ${width}x${height}: both decoders give the same numbers back`, async () => {
+        const image = { data: samples(width * height, deep), width, height };
+        const bytes = await encodePng(image);
+        expect(await decodeGreyImage(bytes, "x.png")).toEqual(image);
+        const second = decode(bytes, { checkCrc: true });
+        expect([second.depth, second.channels]).toEqual([deep ? 16 : 8, 1]);
+        expect([...second.data]).toEqual([...image.data]);
+      });
+    }
+  }
+
+  test("own writer, colour", async () => {
+    const image = { data: samples(7 * 4 * 3, false) as Uint8Array, width: 7, height: 4 };
+    await writeImage(join(folder, "colour.png"), image);
+    expect(await readRgbImage(join(folder, "colour.png"))).toEqual(image);
+  });
+
+  test.each([
+    [8, 1],
+    [8, 2],
+    [8, 3],
+    [8, 4],
+    [16, 1],
+    [16, 2],
+    [16, 3],
+    [16, 4],
+  ] as const)("%i bit with %i channels reads as grey by the written rule", async (depth, channels) => {
+    const data = samples(9 * 5 * channels, depth === 16);
+    const bytes = encode({ width: 9, height: 5, data, depth, channels });
+    expect(await decodeGreyImage(bytes, "x.png")).toEqual(greyFromSamples(data, 9, 5, channels));
+  });
+
+  test("a damaged file is refused by name, also when only one bit of the body is wrong", async () => {
+    const whole = Buffer.from(await encodePng({ data: samples(64 * 64, false), width: 64, height: 64 }));
+    const flipped = Buffer.from(whole);
+    flipped[2000]! ^= 0x10;
+    for (const bytes of [whole.subarray(0, 900), flipped]) {
+      await expect(decodeGreyImage(bytes, "left/0007.png")).rejects.toThrow(
+        /^left\/0007\.png: expected a whole PNG/,
+      );
+      await expect(decodeGreyImage(bytes, "left/0007.png")).rejects.toEqual(code("SOURCE_UNREADABLE"));
+    }
+  });
+});
+
+describe("PGM", () => {
+  const text = (value: string) => Buffer.from(value, "latin1");
+
+  test("plain and binary, comments, 8 and 16 bit", () => {
+    expect(decodePgm(text("P2\n# made by hand\n3 2 # size\n9\n0 1 2\n3 4 9"), "a.pgm")).toEqual({
+      data: new Uint8Array([0, 1, 2, 3, 4, 9]),
+      width: 3,
+      height: 2,
+    });
+    expect(decodePgm(text("P2 2 1 1000 7 1000"), "a.pgm").data).toEqual(new Uint16Array([7, 1000]));
+    const deep = Buffer.concat([text("P5 2 1 65535\n"), Buffer.from([0x01, 0x02, 0xff, 0xfe])]);
+    expect(decodePgm(deep, "a.pgm").data).toEqual(new Uint16Array([0x0102, 0xfffe]));
+    // The first pixel is 0x0a, which is also white space: exactly one byte ends the header.
+    const newline = Buffer.concat([text("P5\n2 1\n255\n"), Buffer.from([0x0a, 0x20])]);
+    expect(decodePgm(newline, "a.pgm").data).toEqual(new Uint8Array([10, 32]));
+  });
+
+  test.each([false, true])("round trip, 16 bit: %s", (deep) => {
+    const image = { data: samples(35, deep), width: 5, height: 7 };
+    expect(decodePgm(encodePgm(image), "a.pgm")).toEqual(image);
+  });
+
+  test.each([
+    ["P5\n4 4\n255\nabc", /a\.pgm: expected at least 16 bytes for 4x4 pixels, found 3/],
+    ["P5\n0 4\n255\n", /expected a width, a whole number from 1 to 65535, found "0"/],
+    ["P5\n4 -4\n255\n", /expected a height.*found "-4"/],
+    ["P5\n4 4\n70000\n", /expected a largest value.*found "70000"/],
+    ["P2\n2 1\n5\n3 6", /expected value 2 of 2, a whole number from 0 to 5, found "6"/],
+    ["P5", /expected a width.*found ""/],
+  ])("refuses %j", (bytes, message) => {
+    expect(() => decodePgm(text(bytes), "a.pgm")).toThrow(message);
+  });
+});
+
+describe("PFM", () => {
+  test("rows run bottom-up, either byte order, the scale's size is no factor", () => {
+    for (const [scale, little] of [
+      ["-1", true],
+      ["1.0", false],
+      ["-0.003922", true],
+    ] as const) {
+      const body = Buffer.alloc(16);
+      [1.5, Number.POSITIVE_INFINITY, 3, -4].forEach((v, i) => {
+        if (little) body.writeFloatLE(v, 4 * i);
+        else body.writeFloatBE(v, 4 * i);
+      });
+      const image = decodePfm(Buffer.concat([Buffer.from(`Pf\n2 2\n${scale}\n`), body]), "a.pfm");
+      expect([...image.data]).toEqual([3, -4, 1.5, Number.POSITIVE_INFINITY]);
+    }
+  });
+
+  test("refusals", () => {
+    expect(() => decodePfm(Buffer.from("PF\n1 1\n-1\n123412341234"), "a.pfm")).toThrow(/colour \(PF\)/);
+    expect(() => decodePfm(Buffer.from("Pf\n1 1\n0\n1234"), "a.pfm")).toThrow(
+      /a scale that is a number other than 0/,
+    );
+    expect(() => decodePfm(Buffer.from("Pf\n2 1\n-1\n1234"), "a.pfm")).toThrow(/expected 8 bytes.*found 4/);
+  });
+});
+
+describe("disparity files", () => {
+  const infinity = Number.POSITIVE_INFINITY;
+
+  test("16-bit PNG: x 256, 0 means none, a true 0 is written as 1", () => {
+    const stored = disparityToPng16(
+      { data: new Float32Array([0, infinity, 1, 12.5, 255.99, 0.001]), width: 6, height: 1 },
+      "a.png",
+    );
+    expect([...stored.data]).toEqual([1, 0, 256, 3200, 65533, 1]);
+  });
+
+  test("16-bit PNG refuses 256 px and points to PFM", () => {
+    const refuse = (value: number) => () =>
+      disparityToPng16({ data: new Float32Array([1, value]), width: 1, height: 2 }, "a.png");
+    expect(refuse(256)).toThrow(/expected disparities from 0 to below 256 px.*found 256 at x 0, y 1/);
+    expect(refuse(255.999)).toThrow(code("IMAGE_UNSUPPORTED"));
+    expect(refuse(-1)).toThrow(/found -1/);
+    try {
+      refuse(300)();
+    } catch (error) {
+      expect((error as { hint: string }).hint).toMatch(/\.pfm/);
+    }
+  });
+
+  test("Q4 to file and back, by both formats", async () => {
+    const disparity = disparityFromQ4(new Int16Array([16, -32768, 0, 17, 4095, 1]), 3, 2);
+    expect([...disparity.data]).toEqual([1, infinity, 0, 1.0625, 255.9375, 0.0625]);
+    await writeDisparity(join(folder, "d.pfm"), disparity);
+    expect(await readDisparity(join(folder, "d.pfm"))).toEqual(disparity);
+    await writeDisparity(join(folder, "d.png"), disparity);
+    const fromPng = await readDisparity(join(folder, "d.png"));
+    expect([...fromPng.data]).toEqual([1, infinity, 1 / 256, 1.0625, 255.9375, 0.0625]);
+  });
+
+  test("stored units and the invalid value are the caller's", async () => {
+    await writeImage(join(folder, "raw.pgm"), { data: new Uint8Array([0, 8, 255]), width: 3, height: 1 });
+    const truth = await readDisparity(join(folder, "raw.pgm"), { scale: 4, invalid: 255 });
+    expect([...truth.data]).toEqual([0, 2, infinity]);
+  });
+
+  test("endings and folders that cannot be written", async () => {
+    const one = { data: new Float32Array([1]), width: 1, height: 1 };
+    await expect(writeDisparity(join(folder, "d.tif"), one)).rejects.toThrow(/ending in .pfm or .png/);
+    await expect(writeDisparity(join(folder, "no", "d.pfm"), one)).rejects.toEqual(code("OUTPUT_UNWRITABLE"));
+    const colour = { data: new Uint8Array(3), width: 1, height: 1 };
+    await expect(writeImage(join(folder, "c.pgm"), colour)).rejects.toThrow(/\.png for a colour picture/);
+  });
+
+  test("colours: ends of the range, none is black, lightness rises for three quarters of the table", () => {
+    const picture = colourDisparity({ data: new Float32Array([2, infinity, 10, 6]), width: 4, height: 1 });
+    expect([...picture.data.subarray(0, 6)]).toEqual([...DISPARITY_COLOURS.subarray(0, 3), 0, 0, 0]);
+    expect([...picture.data.subarray(6, 9)]).toEqual([...DISPARITY_COLOURS.subarray(765, 768)]);
+    const luma = (i: number) => {
+      const [r, g, b] = [...DISPARITY_COLOURS.subarray(3 * i, 3 * i + 3)].map((v) => (v / 255) ** 2.2);
+      return 0.2126 * r! + 0.7152 * g! + 0.0722 * b!;
+    };
+    for (let i = 8; i < 192; i += 8) expect(luma(i)).toBeGreaterThan(luma(i - 8));
+  });
+});
+
+describe("files", () => {
+  test("the first bytes decide, not the name", async () => {
+    const image = { data: samples(12, false), width: 4, height: 3 };
+    writeFileSync(join(folder, "really.jpg"), await encodePng(image));
+    expect(await readGreyImage(join(folder, "really.jpg"))).toEqual(image);
+  });
+
+  test("JPEG", async () => {
+    const ramp = Uint8Array.from({ length: 64 * 48 }, (_, i) => 40 + (i % 64) * 2 + Math.floor(i / 64));
+    const bytes = await sharp(ramp, { raw: { width: 64, height: 48, channels: 1 } })
+      .jpeg({ quality: 95 })
+      .toBuffer();
+    const image = await decodeGreyImage(bytes, "a.jpg");
+    expect([image.width, image.height]).toEqual([64, 48]);
+    const error = Math.max(...ramp.map((value, i) => Math.abs(value - image.data[i]!)));
+    expect(error).toBeLessThanOrEqual(4);
+  });
+
+  test("what is not there, not a picture, or empty", async () => {
+    const missing = join(folder, "nothing.png");
+    await expect(readGreyImage(missing)).rejects.toThrow(
+      `expected a readable image at ${missing}, found: no such file`,
+    );
+    writeFileSync(join(folder, "notes.png"), "hello");
+    await expect(readGreyImage(join(folder, "notes.png"))).rejects.toThrow(/begins with 0x68656c6c/);
+    writeFileSync(join(folder, "empty.png"), "");
+    await expect(readGreyImage(join(folder, "empty.png"))).rejects.toThrow(/found an empty file/);
+    await expect(readGreyImage(folder)).rejects.toEqual(code("SOURCE_UNREADABLE"));
+  });
+
+  test("side by side", async () => {
+    const file = join(folder, "sbs.pgm");
+    await writeImage(file, { data: new Uint8Array([1, 2, 3, 4, 5, 6, 7, 8]), width: 4, height: 2 });
+    const { left, right } = await readStereoSideBySide(file);
+    expect([...left.data, ...right.data]).toEqual([1, 2, 5, 6, 3, 4, 7, 8]);
+    await writeImage(file, { data: new Uint8Array(3), width: 3, height: 1 });
+    await expect(readStereoSideBySide(file)).rejects.toThrow(/expected an even width for two eyes.*found 3/);
+  });
+});
+
+needs("opencv").suite("OpenCV reads what is written here, and the other way round", () => {
+  const python = (script: string) => {
+    const run = spawnSync(PYTHON, ["-c", `import cv2, numpy as np\n${script}`], {
+      cwd: folder,
+      encoding: "utf8",
+    });
+    expect(run.stderr).toBe("");
+    return JSON.parse(run.stdout) as number[];
+  };
+
+  test("PNG 8 and 16, PGM 8 and 16, PFM", async () => {
+    for (const deep of [false, true]) {
+      const image = { data: samples(11 * 6, deep), width: 11, height: 6 };
+      for (const ending of ["png", "pgm"]) {
+        await writeImage(join(folder, `ours.${ending}`), image);
+        const seen = python(`print(cv2.imread("ours.${ending}", -1).flatten().tolist())`);
+        expect(seen, `${ending}, 16 bit: ${deep}`).toEqual([...image.data]);
+        python(`cv2.imwrite("theirs.${ending}", cv2.imread("ours.${ending}", -1)); print([])`);
+        expect(await readGreyImage(join(folder, `theirs.${ending}`))).toEqual(image);
+      }
+    }
+    const disparity = { data: new Float32Array([0.25, 1, 2.5, 100, 7, 8]), width: 3, height: 2 };
+    await writeDisparity(join(folder, "ours.pfm"), disparity);
+    expect(python(`print(cv2.imread("ours.pfm", -1).flatten().tolist())`)).toEqual([...disparity.data]);
+    python(`cv2.imwrite("theirs.pfm", cv2.imread("ours.pfm", -1)); print([])`);
+    expect(await readDisparity(join(folder, "theirs.pfm"))).toEqual(disparity);
+  });
+});
+
+needsData("midd_v2").suite("research pictures: libvips and fast-png agree on every PNG", (root) => {
+  const files = readdirSync(root, { recursive: true, encoding: "utf8" }).filter((name) =>
+    name.endsWith(".png"),
+  );
+
+  test(`${files.length} files, palettes among them`, async () => {
+    let palettes = 0;
+    for (const name of files) {
+      const bytes = readFileSync(join(root, name));
+      const second = decode(bytes);
+      if (second.palette) palettes++;
+      else if (second.depth < 8) continue;
+      const values = second.palette ? convertIndexedToRgb(second) : (second.data as Uint8Array);
+      const channels = values.length / (second.width * second.height);
+      const expected = greyFromSamples(new Uint8Array(values), second.width, second.height, channels);
+      expect(
+        Buffer.compare(Buffer.from((await readGreyImage(join(root, name))).data), Buffer.from(expected.data)),
+        name,
+      ).toBe(0);
+    }
+    expect(palettes).toBeGreaterThan(3);
+  });
+
+  test("tsukuba's palette map is the plain grey map beside it", async () => {
+    const palette = await readGreyImage(join(root, "tsukuba/disp.png"));
+    expect(palette).toEqual(await readGreyImage(join(root, "tsukuba/disp_gray.pgm")));
+  });
+});

@@ -1,0 +1,340 @@
+// SPDX-License-Identifier: Apache-2.0
+// The meter on a clock and a sensor of the test's own: integrals with known answers, and windows it must refuse.
+import { describe, expect, test } from "vitest";
+import type {
+  ContextSnapshot,
+  PowerReport,
+  PowerSensor,
+  RailDescription,
+  RailReading,
+} from "../../../power/index.js";
+import { Meter } from "../../../power/index.js";
+import { FrameTimes } from "../../../power/frame-times.js";
+
+const SECOND = 1_000_000_000n;
+
+/** A sensor whose power is a function of time in seconds, on a clock that only the test moves. */
+class Bench implements PowerSensor {
+  readonly name = "bench";
+  readonly total: PowerSensor["total"];
+  readonly rails: RailDescription[];
+  nowNs = 1_000_000n * SECOND;
+  readonly startNs = this.nowNs;
+  failing = new Map<string, string>();
+  closed = false;
+
+  constructor(
+    private readonly watts: Record<string, (seconds: number) => number>,
+    options: {
+      total?: PowerSensor["total"];
+      step?: number;
+      updateIntervalMs?: number;
+      kind?: "power" | "energy";
+    } = {},
+  ) {
+    this.rails = Object.keys(watts).map((label) => ({
+      label,
+      sourcePath: label,
+      kind: options.kind ?? "power",
+      updateIntervalMs: options.updateIntervalMs,
+      step: options.step,
+    }));
+    this.total = options.total ?? { rails: [this.rails[0]!.label], reason: "the first rail" };
+  }
+
+  get seconds(): number {
+    return Number(this.nowNs - this.startNs) / 1e9;
+  }
+
+  read(): RailReading[] {
+    return this.rails.map(({ label, kind }): RailReading => {
+      const reason = this.failing.get(label);
+      if (reason !== undefined) return { available: false, reason };
+      const watts = this.watts[label]!(this.seconds);
+      // For counters the function gives joules since the start.
+      if (kind === "energy") {
+        return {
+          available: true,
+          timestampNs: this.nowNs,
+          energyMicrojoules: BigInt(Math.round(watts * 1e6)),
+        };
+      }
+      return { available: true, timestampNs: this.nowNs, powerMilliwatts: watts * 1000 };
+    });
+  }
+
+  close(): void {
+    this.closed = true;
+  }
+
+  /** Samples `meter` every `periodMs` for `seconds`. */
+  run(meter: Meter, seconds: number, periodMs = 10, each: () => void = () => {}): void {
+    const end = this.nowNs + BigInt(Math.round(seconds * 1e9));
+    meter.sample();
+    while (this.nowNs < end) {
+      this.nowNs += BigInt(Math.round(periodMs * 1e6));
+      meter.sample();
+      each();
+    }
+  }
+
+  at(seconds: number): bigint {
+    return this.startNs + BigInt(Math.round(seconds * 1e9));
+  }
+}
+
+function meterOf(
+  bench: Bench,
+  options: { capacity?: number; readContext?: () => ContextSnapshot } = {},
+): Meter {
+  return new Meter({ sensor: bench, clock: () => bench.nowNs, rateHz: 100, ...options });
+}
+
+function available(report: ReturnType<Meter["report"]>): PowerReport {
+  if (!report.available) throw new Error(`expected figures: ${report.reason}`);
+  return report;
+}
+
+describe("energy", () => {
+  test("the trapezoid is exact for a ramp, at the samples and between them", () => {
+    const bench = new Bench({ main: (t) => 5 + 2 * t });
+    const meter = meterOf(bench);
+    bench.run(meter, 4, 100);
+    // integral of 5 + 2t from 1.234 to 3.071
+    const joules = 5 * (3.071 - 1.234) + (3.071 ** 2 - 1.234 ** 2);
+    expect(meter.railEnergy("main", bench.at(1.234), bench.at(3.071))).toMatchObject({
+      joules: expect.closeTo(joules, 9),
+    });
+  });
+
+  test("a counter is differenced and interpolated, and a pause in reading it loses nothing", () => {
+    const bench = new Bench({ pkg: (t) => 12 * t }, { kind: "energy", step: 61, updateIntervalMs: 1 });
+    const meter = meterOf(bench);
+    bench.run(meter, 2, 100);
+    bench.nowNs += 8n * SECOND;
+    bench.run(meter, 2, 100);
+    const figures = available(meter.report({ fromNs: bench.at(0.55), toNs: bench.at(11.55) }));
+    expect(figures.watts).toBeCloseTo(12, 6);
+    expect(figures.joules).toBeCloseTo(132, 5);
+    // One interval of 1 ms at 12 W and one step of 61 uJ at both ends of 11 s, k = 2.
+    expect(figures.wattsUncertainty).toBeCloseTo((2 * Math.sqrt((0.012 ** 2 + 61e-6 ** 2) / 6)) / 11, 9);
+  });
+
+  test("uncertainty: the step alone for a steady load, more where the load moves between samples", () => {
+    const steady = new Bench({ main: () => 5 }, { step: 152 });
+    const meter = meterOf(steady);
+    steady.run(meter, 2);
+    const figures = available(meter.report({}));
+    expect(figures.watts).toBeCloseTo(5, 9);
+    expect(figures.wattsUncertainty).toBeCloseTo((2 * 0.152) / Math.sqrt(12), 6);
+    let seed = 7;
+    const noise = () => {
+      seed = (seed * 1103515245 + 12345) % 2147483648;
+      return seed / 2147483648 - 0.5;
+    };
+    // White noise of +-1 W: one sigma of the mean of n samples is 2 / sqrt(12 n).
+    const moving = new Bench({ main: () => 5 + 2 * noise() });
+    const other = meterOf(moving);
+    moving.run(other, 20);
+    const wide = available(other.report({}));
+    expect(wide.wattsUncertainty).toBeGreaterThan(0.9 * 2 * (2 / Math.sqrt(12 * 2000)));
+    expect(wide.wattsUncertainty).toBeLessThan(1.1 * 2 * (2 / Math.sqrt(12 * 2000)));
+    expect(Math.abs(wide.watts - 5)).toBeLessThan(2 * wide.wattsUncertainty);
+  });
+
+  test("the total is the rule's sum and nothing else", () => {
+    const total = { rails: ["gpu", "cpu"], reason: "two of three" };
+    const bench = new Bench({ gpu: () => 3, cpu: () => 2, nested: () => 1 }, { total });
+    const meter = meterOf(bench);
+    bench.run(meter, 2);
+    const figures = available(meter.report({}));
+    expect(figures.watts).toBeCloseTo(5, 9);
+    expect(figures.rails.nested).toMatchObject({ watts: expect.closeTo(1, 9) });
+    expect(figures.reason).toBe("two of three");
+  });
+});
+
+describe("windows that are refused", () => {
+  test("shorter than a second", () => {
+    const bench = new Bench({ main: () => 5 });
+    const meter = meterOf(bench);
+    bench.run(meter, 0.9);
+    expect(meter.report({})).toMatchObject({
+      available: false,
+      reason: expect.stringContaining("at least 1 s"),
+    });
+    bench.run(meter, 0.2);
+    expect(meter.report({}).available).toBe(true);
+  });
+
+  test("a rail of the total that is lost midway, with its reason, and its way back", () => {
+    const bench = new Bench({ main: () => 5, other: () => 1 });
+    const meter = meterOf(bench);
+    bench.run(meter, 2);
+    bench.failing.set("main", "main: the device was removed");
+    bench.run(meter, 3);
+    const lost = meter.recent(2);
+    expect(lost).toMatchObject({
+      available: false,
+      reason: expect.stringContaining("the device was removed"),
+    });
+    expect("rails" in lost && lost.rails!.other).toMatchObject({ available: true });
+    bench.failing.clear();
+    bench.run(meter, 2);
+    expect(available(meter.recent(1.5)).watts).toBeCloseTo(5, 9);
+    // The whole run holds three seconds that nobody sampled: no honest mean.
+    expect(meter.sinceStart()).toMatchObject({
+      available: false,
+      reason: expect.stringContaining("were not sampled"),
+    });
+  });
+
+  test("no total: the rule's own sentence, with the rails that can be read", () => {
+    const total = { available: false, reason: "SOC was not found" } as const;
+    const bench = new Bench({ gpu: () => 3 }, { total });
+    const meter = meterOf(bench);
+    bench.run(meter, 2);
+    expect(meter.report({})).toMatchObject({
+      available: false,
+      reason: "SOC was not found",
+      rails: { gpu: { watts: 3 } },
+    });
+  });
+
+  test("no sensor: its reason, through every door", () => {
+    const meter = new Meter({ sensor: { available: false, reason: "no power sensor" } });
+    meter.start();
+    meter.frame(1n);
+    for (const result of [meter.recent(), meter.sinceStart(), meter.railEnergy("x", 0n, 1n)])
+      expect(result).toEqual({ available: false, reason: "no power sensor" });
+    meter.close();
+  });
+
+  test("a window that begins before what is kept; the sums since the start stay whole", () => {
+    const bench = new Bench({ main: (t) => 5 + t });
+    const meter = meterOf(bench, { capacity: 100 });
+    bench.run(meter, 10);
+    const from = bench.at(2);
+    expect(meter.report({ fromNs: from })).toMatchObject({
+      available: false,
+      reason: expect.stringContaining("kept"),
+    });
+    expect(available(meter.sinceStart()).joules).toBeCloseTo(5 * 10 + 50, 6);
+  });
+});
+
+describe("frames", () => {
+  test("gross and net joules per frame, fps per watt, disparities per joule, joined by capture time", async () => {
+    // Idle 4 W for 5 s, then 10 W with 30 frames a second.
+    const bench = new Bench({ main: (t) => (t < 5 ? 4 : 10) });
+    const meter = meterOf(bench);
+    bench.run(meter, 5);
+    expect(meter.setIdleBaseline(bench.at(0.5), bench.at(4.5))).toBeCloseTo(4, 9);
+    for (let i = 0; i < 300; i++) meter.frame(bench.at(6 + i / 30));
+    bench.run(meter, 11);
+    const figures = available(
+      meter.report({ fromNs: bench.at(6), toNs: bench.at(16), megaDisparitiesPerFrame: 39.3216 }),
+    );
+    expect(figures.frames).toBe(300);
+    expect(figures.watts).toBeCloseTo(10, 9);
+    expect(figures.idleWatts).toBeCloseTo(4, 9);
+    expect(figures.joulesPerFrame).toBeCloseTo(10 / 30, 9);
+    expect(figures.joulesPerFrameNet).toBeCloseTo(6 / 30, 9);
+    expect(figures.fpsPerWatt).toBeCloseTo(3, 9);
+    expect(figures.mdePerJoule).toBeCloseTo((39.3216 * 30) / 10, 6);
+  });
+
+  test("a restart leaves the idle time out of the run and keeps the baseline", () => {
+    const bench = new Bench({ main: (t) => (t < 5 ? 4 : 10) });
+    const meter = meterOf(bench);
+    bench.run(meter, 4.9);
+    meter.frame(bench.nowNs);
+    meter.setIdleBaseline(bench.at(0.5), bench.at(4.5));
+    bench.nowNs = bench.at(5);
+    meter.restart();
+    bench.run(meter, 2);
+    expect(available(meter.sinceStart())).toMatchObject({
+      watts: expect.closeTo(10, 9),
+      idleWatts: expect.closeTo(4, 9),
+      frames: 0,
+      windowSeconds: expect.closeTo(2, 6),
+    });
+  });
+
+  test("what cannot be known says why and is never zero", () => {
+    const bench = new Bench({ main: () => 5 });
+    const meter = meterOf(bench);
+    bench.run(meter, 2);
+    const none = { available: false, reason: "no frame was captured in the window" };
+    expect(available(meter.report({}))).toMatchObject({
+      joulesPerFrame: none,
+      fpsPerWatt: none,
+      idleWatts: { available: false, reason: "no idle baseline was measured" },
+    });
+  });
+
+  test("frames are counted by time, also after the ring went round", () => {
+    const frames = new FrameTimes(8);
+    for (const time of [1, 2, 3, 3, 4, 5, 6, 7, 8, 9]) frames.add(time);
+    expect(frames.between(4, 9)).toBe(5);
+    expect(frames.between(9, 100)).toBe(1);
+    expect(frames.total).toBe(10);
+  });
+});
+
+describe("conditions", () => {
+  const steady: ContextSnapshot = {
+    powerMode: "15W",
+    onlineCores: 6,
+    cpuKilohertz: { policy0: 1_510_400 },
+    gpuMegahertz: 624,
+    emcMegahertz: { available: false, reason: "not shown" },
+    temperaturesCelsius: { cpu: 50 },
+    fans: {},
+    throttle: { "ina3221/oc3_event_cnt": 0 },
+  };
+
+  test("a window in which mode, clocks or throttle counters changed is marked, a steady one is not", () => {
+    const bench = new Bench({ main: () => 5 });
+    let now = steady;
+    const meter = meterOf(bench, { readContext: () => now });
+    bench.run(meter, 3);
+    expect(available(meter.recent(2)).changed).toEqual([]);
+    now = { ...steady, powerMode: "7W", gpuMegahertz: 408, throttle: { "ina3221/oc3_event_cnt": 2 } };
+    bench.run(meter, 3);
+    expect(available(meter.report({ fromNs: bench.at(0) })).changed).toEqual([
+      "powerMode: 15W -> 7W",
+      "gpuMegahertz: 624 -> 408",
+      "throttle ina3221/oc3_event_cnt: 0 -> 2",
+    ]);
+    expect(available(meter.recent(1.5))).toMatchObject({ changed: [], context: { powerMode: "7W" } });
+  });
+});
+
+describe("sampling", () => {
+  test("the sensor's own interval bounds the rate", () => {
+    const sensor = new Bench({ main: () => 5 }, { updateIntervalMs: 140 });
+    expect(new Meter({ sensor, rateHz: 100 }).rateHz).toBeCloseTo(1000 / 140, 9);
+    expect(new Meter({ sensor: new Bench({ main: () => 5 }), rateHz: 100 }).rateHz).toBe(100);
+  });
+
+  test("readings that are not newer are left out", () => {
+    const bench = new Bench({ main: (t) => t });
+    const meter = meterOf(bench);
+    bench.run(meter, 2, 500);
+    for (let i = 0; i < 10; i++) meter.sample();
+    expect(meter.railEnergy("main", bench.at(0), bench.at(2))).toMatchObject({
+      joules: expect.closeTo(2, 9),
+    });
+  });
+
+  test("on the real clock: a timer reads, and closing closes the sensor", async () => {
+    const sensor = new Bench({ main: () => 5 });
+    sensor.read = () => [{ available: true, timestampNs: process.hrtime.bigint(), powerMilliwatts: 5000 }];
+    const meter = new Meter({ sensor, rateHz: 100 });
+    const idle = await meter.measureIdle(1.2);
+    expect(idle).toBeCloseTo(5, 6);
+    meter.close();
+    expect(sensor.closed).toBe(true);
+  });
+});

@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: Apache-2.0
+// Fall-back and back-off against a broker made by hand, which answers each CONNECT as the test says.
+import { type AddressInfo, createServer, type Socket } from "node:net";
+import { generate, type IConnectPacket, parser } from "mqtt-packet";
+import { afterEach, expect, test } from "vitest";
+import { BrokerConnection, type ConnectionOptions } from "../../../edge/publish/connection.js";
+import type { BrokerStatus } from "../../../edge/publish/publisher-types.js";
+import { until } from "../../doubles/frames.js";
+
+const cleanups: (() => unknown)[] = [];
+afterEach(async () => {
+  for (const cleanup of cleanups.splice(0).reverse()) await cleanup();
+});
+
+const refuse = (socket: Socket, returnCode: number) => {
+  socket.end(generate({ cmd: "connack", returnCode, sessionPresent: false } as never));
+};
+
+async function setUp(
+  answer: (socket: Socket, version: number, attempt: number) => void,
+  options: Partial<ConnectionOptions> = {},
+) {
+  const attempts: { version: number; atMs: number }[] = [];
+  const sockets = new Set<Socket>();
+  const server = createServer((socket) => {
+    sockets.add(socket);
+    socket.on("error", () => {});
+    const reader = parser({ protocolVersion: 5 });
+    socket.on("data", (chunk) => reader.parse(chunk));
+    reader.on("packet", (packet) => {
+      if (packet.cmd !== "connect") return;
+      const version = (packet as IConnectPacket).protocolVersion ?? 0;
+      attempts.push({ version, atMs: performance.now() });
+      answer(socket, version, attempts.length);
+    });
+  }).listen(0, "127.0.0.1");
+  await new Promise((resolve) => server.once("listening", resolve));
+  const statuses: BrokerStatus[] = [];
+  const connection = new BrokerConnection(
+    {
+      url: `mqtt://127.0.0.1:${(server.address() as AddressInfo).port}`,
+      protocolVersion: "auto",
+      clientId: "test",
+      firstPauseMs: 40,
+      longestPauseMs: 320,
+      ...options,
+    },
+    { onUp: () => {}, onDown: () => {}, onStatus: (status) => statuses.push(status) },
+  );
+  cleanups.push(async () => {
+    await connection.end(100);
+    for (const socket of sockets) socket.destroy();
+    server.close();
+  });
+  return { attempts, statuses, connection, sockets };
+}
+
+const accept = (socket: Socket) => {
+  socket.write(generate({ cmd: "connack", returnCode: 0, sessionPresent: false }));
+};
+
+test.each([
+  ["refuses MQTT 5 by code", (socket: Socket) => refuse(socket, 1)],
+  ["hangs up on MQTT 5", (socket: Socket) => void socket.end()],
+])("a broker that %s gets 3.1.1 within the first attempt, and again after a loss", async (_, reject) => {
+  const { attempts, connection, sockets } = await setUp((socket, version) => {
+    if (version === 5) reject(socket);
+    else accept(socket);
+  });
+  expect(await connection.firstAttempt).toMatchObject({ connected: true });
+  expect(attempts.map(({ version }) => version)).toEqual([5, 4]);
+  for (const socket of sockets) socket.destroy();
+  await until("it is back", () => attempts.length === 3);
+  expect(attempts.at(-1)?.version).toBe(4);
+});
+
+test("an explicit version is never changed", async () => {
+  const { attempts, statuses } = await setUp((socket) => refuse(socket, 1), { protocolVersion: 5 });
+  await until("three attempts", () => attempts.length >= 3);
+  expect(new Set(attempts.map(({ version }) => version))).toEqual(new Set([5]));
+  expect(statuses.at(-1)?.error).toMatchObject({ code: "BROKER_REFUSED" });
+});
+
+test("pauses grow from attempt to attempt up to the longest, and begin anew after a connection", async () => {
+  const { attempts, statuses, sockets } = await setUp(
+    (socket, _version, attempt) => (attempt === 6 ? accept(socket) : refuse(socket, 3)),
+    { protocolVersion: 4 },
+  );
+  await until("the sixth attempt succeeds", () => statuses.at(-1)?.connected === true);
+  const pauses = attempts.slice(1).map(({ atMs }, index) => atMs - attempts[index]!.atMs);
+  // 40, 80, 160, 320, 320 ms, each a tenth more or less; a busy machine only makes them longer.
+  for (const [index, expected] of [40, 80, 160, 320, 320].entries()) {
+    expect(pauses[index]).toBeGreaterThan(0.88 * expected);
+  }
+  expect(statuses[0]?.error?.message).toMatch(/is not ready to take connections/);
+  for (const socket of sockets) socket.destroy();
+  const lostAt = performance.now();
+  await until("the next attempt", () => attempts.length === 7);
+  expect((attempts[6]?.atMs ?? 0) - lostAt).toBeLessThan(280);
+});
+
+test("nothing is tried after the end, and the end is announced", async () => {
+  const { attempts, statuses, connection } = await setUp((socket) => refuse(socket, 3), {
+    protocolVersion: 4,
+  });
+  await until("an attempt", () => attempts.length >= 1);
+  await connection.end(100);
+  const count = attempts.length;
+  await new Promise((resolve) => setTimeout(resolve, 400));
+  expect(attempts.length).toBe(count);
+  expect(statuses.at(-1)).toEqual({ connected: false, reason: "closed" });
+});

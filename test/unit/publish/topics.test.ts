@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+// Topic names: what users may choose, and what is refused with the key's name.
+import { describe, expect, test } from "vitest";
+import { makeTopics, splitTopic } from "../../../edge/publish/topics.js";
+
+describe("topics", () => {
+  test("are <base>/<device>/<leaf>", () => {
+    const topics = makeTopics("site/hall-2", "Röbot 1");
+    expect(topics.state).toBe("site/hall-2/Röbot 1/state");
+    expect(topics.cameraInfo).toBe("site/hall-2/Röbot 1/camera_info");
+    expect(topics.stream("disparity")).toBe("site/hall-2/Röbot 1/disparity");
+  });
+
+  test.each([
+    ["", /at least one character/],
+    ["a+b", /no wildcard.*"\+"/],
+    ["#", /no wildcard.*"#"/],
+    ["a\u0000b", /"\\u0000"/],
+    ["a\nb", /control character/],
+    ["$SYS", /no leading '\$'/],
+    ["a/b", /single topic level/],
+    ["\ud800", /well-formed/],
+    ["x".repeat(201), /at most 200 bytes/],
+  ])("device %j is refused", (device, message) => {
+    expect(() => makeTopics("depthwatt", device)).toThrow(message);
+    expect(() => makeTopics("depthwatt", device)).toThrow(
+      expect.objectContaining({ code: "CONFIG_INVALID", context: { key: "device", value: device } }),
+    );
+  });
+
+  test.each(["/a", "a/", "a//b", "a/#"])("base %j is refused", (base) => {
+    expect(() => makeTopics(base, "d")).toThrow(expect.objectContaining({ code: "CONFIG_INVALID" }));
+  });
+
+  test("are taken apart again", () => {
+    expect(splitTopic("a/b", "a/b/dev/depth")).toEqual({ device: "dev", leaf: "depth" });
+    expect(splitTopic("a", "a/b/dev/depth")).toBeUndefined();
+    expect(splitTopic("a", "ab/dev/depth")).toBeUndefined();
+    expect(splitTopic("a", "a/dev")).toBeUndefined();
+  });
+
+  test("what no publisher may be called is nobody's topic", () => {
+    expect(splitTopic("a", "a/\u001b[2J/depth")).toBeUndefined();
+    expect(splitTopic("a", `a/${"x".repeat(201)}/depth`)).toBeUndefined();
+    expect(splitTopic("a", "a//depth")).toBeUndefined();
+  });
+});

@@ -1,0 +1,448 @@
+// SPDX-License-Identifier: Apache-2.0
+// Recordings: what is listed, what is paired, what is counted, what rises, and what a bad file does.
+import { mkdirSync, mkdtempSync, rmSync, unlinkSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { basename, join } from "node:path";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import {
+  type FramePair,
+  openReplaySource,
+  type ReplayOptions,
+  type ReplaySource,
+  writeImage,
+} from "../../camera/index.js";
+import { listImages, type ReplayEntry, settleTimes } from "../../camera/capture/replay-listing.js";
+import { medianPeriodNs, planSteps } from "../../camera/capture/replay-plan.js";
+import { SkewStatistics } from "../../camera/capture/skew.js";
+import { needsData } from "../doubles/needs.js";
+
+let root = "";
+beforeEach(() => {
+  root = mkdtempSync(join(tmpdir(), "depthwatt-replay-"));
+});
+afterEach(() => rmSync(root, { recursive: true, force: true }));
+
+/** 4x2 PGM images; the first pixel tells them apart. */
+async function eye(folder: string, images: Record<string, number>, width = 4): Promise<string> {
+  const path = join(root, folder);
+  mkdirSync(path, { recursive: true });
+  for (const [name, value] of Object.entries(images)) {
+    await writeImage(join(path, name), { data: new Uint8Array(width * 2).fill(value), width, height: 2 });
+  }
+  return path;
+}
+
+interface Played {
+  source: ReplaySource;
+  /** "left value/right value" of each pair. */
+  pairs: string[];
+  stampsNs: bigint[];
+  sequences: number[];
+  degraded: (string | undefined)[];
+  error: Error | undefined;
+}
+
+/** Plays to the end (or to an error); every pair is released at once unless `hold` says otherwise. */
+async function play(
+  options: ReplayOptions,
+  onPair?: (pair: FramePair, count: number) => void,
+): Promise<Played> {
+  const source = await openReplaySource(options);
+  const played: Played = { source, pairs: [], stampsNs: [], sequences: [], degraded: [], error: undefined };
+  await new Promise<void>((resolve) => {
+    source.start({
+      onPair(pair) {
+        played.pairs.push(`${pair.left.data[0]}/${pair.right.data[0]}`);
+        played.stampsNs.push(pair.left.timestampNs);
+        played.sequences.push(pair.left.sequence);
+        if (onPair) onPair(pair, played.pairs.length);
+        else pair.release();
+      },
+      onDegraded: (reason) => played.degraded.push(reason),
+      onEnd: resolve,
+      onError(error) {
+        played.error = error;
+        resolve();
+      },
+    });
+  });
+  await source.stop();
+  return played;
+}
+
+const entries = (...stampsNs: number[]): ReplayEntry[] =>
+  stampsNs.map((stamp, sequence) => ({ file: `${stamp}`, timestampNs: BigInt(stamp), sequence }));
+
+describe("pairs by time", () => {
+  const plan = (left: number[], right: number[], windowNs: number) =>
+    planSteps(entries(...left), entries(...right), BigInt(windowNs)).map(
+      (step) => `${step.left?.file ?? "-"}|${step.right?.file ?? "-"}`,
+    );
+
+  test("nearest within the window, in order of time", () => {
+    expect(plan([0, 100, 200], [10, 90, 205], 50)).toEqual(["0|10", "100|90", "200|205"]);
+  });
+
+  test("the window's edge belongs to it", () => {
+    expect(plan([0], [50], 50)).toEqual(["0|50"]);
+    expect(plan([0], [51], 50)).toEqual(["0|-", "-|51"]);
+  });
+
+  test("a lost image leaves its partner single and shifts nobody", () => {
+    expect(plan([0, 100, 200, 300], [0, 200, 300], 50)).toEqual(["0|0", "100|-", "200|200", "300|300"]);
+    expect(plan([100, 200], [0, 100, 200, 300], 50)).toEqual(["-|0", "100|100", "200|200", "-|300"]);
+  });
+
+  test("one image never serves two pairs: it goes to the nearer one", () => {
+    expect(plan([0, 40], [35], 50)).toEqual(["0|-", "40|35"]);
+    expect(plan([20], [0, 30], 50)).toEqual(["-|0", "20|30"]);
+  });
+
+  test("of two equally near images the earlier one is taken", () => {
+    expect(plan([50], [0, 100], 50)).toEqual(["50|0", "-|100"]);
+  });
+
+  test("period is the median gap, so one hole does not widen the window", () => {
+    expect(medianPeriodNs(entries(0, 100, 200, 900, 1000))).toBe(100n);
+    expect(medianPeriodNs(entries(5))).toBeUndefined();
+  });
+
+  test("random recordings: no image twice, none lost, order kept, every pair inside the window", () => {
+    let state = 99;
+    const random = () => {
+      state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0;
+      return state / 2 ** 32;
+    };
+    for (let round = 0; round < 200; round++) {
+      const eyeOf = () =>
+        [
+          ...new Set(
+            Array.from({ length: 1 + Math.floor(random() * 30) }, () => Math.floor(random() * 2000)),
+          ),
+        ].sort((a, b) => a - b);
+      const [left, right] = [entries(...eyeOf()), entries(...eyeOf())];
+      const steps = planSteps(left, right, 40n);
+      expect(steps.flatMap((step) => step.left ?? [])).toEqual(left);
+      expect(new Set(steps.flatMap((step) => step.right ?? []))).toEqual(new Set(right));
+      expect(steps.filter((step) => step.right).length).toBe(right.length);
+      for (const { left: a, right: b } of steps) {
+        if (a && b) expect(Math.abs(Number(a.timestampNs - b.timestampNs))).toBeLessThanOrEqual(40);
+      }
+    }
+  });
+});
+
+describe("listing", () => {
+  test("names that are times, whatever their number of digits; other files are passed over", async () => {
+    const path = await eye("a", { "9999999999999.png": 0, "10000000000000.pgm": 1 });
+    writeFileSync(join(path, "sensor.yaml"), "x");
+    const listing = await listImages(path);
+    expect(listing.files.map((file) => basename(file))).toEqual(["9999999999999.png", "10000000000000.pgm"]);
+    expect(listing.stampsNs).toEqual([9999999999999n, 10000000000000n]);
+  });
+
+  test("frame numbers sort as numbers and are no times", async () => {
+    const listing = await listImages(await eye("a", { "f10.pgm": 0, "f9.pgm": 0, "f2.pgm": 0 }));
+    expect(listing.files.map((file) => basename(file))).toEqual(["f2.pgm", "f9.pgm", "f10.pgm"]);
+    expect(listing.stampsNs).toBeUndefined();
+    expect(listing.numbers).toEqual([2, 9, 10]);
+  });
+
+  test("a star picks one eye out of a common folder", async () => {
+    const path = await eye("both", { "left01.pgm": 1, "right01.pgm": 2, "left02.pgm": 3, "right02.pgm": 4 });
+    const listing = await listImages(join(path, "left*.pgm"));
+    expect(listing.files.map((file) => basename(file))).toEqual(["left01.pgm", "left02.pgm"]);
+  });
+
+  test("list files: comments, times, EuRoC's data folder", async () => {
+    const path = await eye("mav/cam0/data", { "b.pgm": 0, "a.pgm": 1 });
+    const list = join(path, "..", "data.csv");
+    writeFileSync(list, "#timestamp [ns],filename\r\n20000000000000,a.pgm\r\n10000000000000,b.pgm\r\n\r\n");
+    const listing = await listImages(list);
+    expect(listing.files).toEqual([join(path, "b.pgm"), join(path, "a.pgm")]);
+    expect(listing.stampsNs).toEqual([10000000000000n, 20000000000000n]);
+    writeFileSync(list, "data/b.pgm # first\ndata/a.pgm\n");
+    expect((await listImages(list)).files).toEqual([join(path, "b.pgm"), join(path, "a.pgm")]);
+  });
+
+  test("refusals name the path", async () => {
+    await expect(listImages(join(root, "none"))).rejects.toThrow(`expected images at ${join(root, "none")}`);
+    await expect(listImages(root)).rejects.toMatchObject({ code: "SOURCE_EMPTY" });
+    const list = join(root, "list.txt");
+    writeFileSync(list, "10000000000000,a.png\n10000000000000,b.png\n");
+    await expect(listImages(list)).rejects.toThrow(
+      /own time, found 10000000000000 ns for both .*a\.png and .*b\.png/,
+    );
+    const plain = await listImages(await eye("a", { "1.pgm": 0 }));
+    expect(() => settleTimes([plain], "names", 1n)).toThrow(/file names that are times in ns.*found 1\.pgm/);
+  });
+
+  test("a number missing from one eye's names stays missing", async () => {
+    const left = await listImages(await eye("l", { "3.pgm": 0, "4.pgm": 0, "6.pgm": 0 }));
+    const right = await listImages(await eye("r", { "4.pgm": 0, "5.pgm": 0, "6.pgm": 0 }));
+    const [a, b] = settleTimes([left, right], "auto", 10n);
+    expect(a!.map((entry) => entry.sequence)).toEqual([0, 1, 3]);
+    expect(planSteps(a!, b!, 5n).map((step) => [step.left?.sequence, step.right?.sequence])).toEqual([
+      [0, undefined],
+      [1, 1],
+      [undefined, 2],
+      [3, 3],
+    ]);
+  });
+});
+
+describe("playing", () => {
+  const stamped = (count: number, offset = 0, first = 0) =>
+    Object.fromEntries(
+      Array.from({ length: count }, (_, i) => [`${10 ** 15 + i * 50_000_000 + offset}.pgm`, i + 1 + first]),
+    );
+
+  test("left and right folders, times from names, clock file", async () => {
+    const left = await eye("l", stamped(3));
+    const right = await eye("r", stamped(3, 2_000_000, 100));
+    const played = await play({ left, right, rateHz: "max" });
+    expect(played.pairs).toEqual(["1/101", "2/102", "3/103"]);
+    expect(played.stampsNs).toEqual([10n ** 15n, 10n ** 15n + 50_000_000n, 10n ** 15n + 100_000_000n]);
+    expect(played.source.pairsPerLap).toBe(3);
+    expect(played.source.description).toMatchObject({
+      kind: "replay",
+      width: 4,
+      height: 2,
+      leftFormat: "GREY",
+      leftStrideBytes: 4,
+      rateHz: undefined,
+      clock: "file",
+    });
+    expect(played.source.counters()).toMatchObject({ pairs: 3, dropsLeft: {}, skewMsMean: 2, skewMsP99: 2 });
+    expect(played.error).toBeUndefined();
+  });
+
+  test("singles are counted per eye", async () => {
+    const left = await eye("l", stamped(5));
+    const right = await eye("r", stamped(4));
+    unlinkSync(join(right, `${10 ** 15 + 50_000_000}.pgm`));
+    const played = await play({ left, right, rateHz: "max" });
+    expect(played.pairs).toEqual(["1/1", "3/3", "4/4"]);
+    expect(played.sequences).toEqual([0, 2, 3]);
+    expect(played.source.counters()).toMatchObject({ dropsLeft: { unmatched: 2 }, dropsRight: {} });
+  });
+
+  test("looped: time stamps and sequence numbers go on rising by one period", async () => {
+    const left = await eye("l", stamped(3));
+    const right = await eye("r", stamped(3));
+    const played = await play({ left, right, rateHz: "max", loop: true, frames: 8 });
+    expect(played.pairs.map((pair) => pair[0]).join("")).toBe("12312312");
+    const gaps = played.stampsNs.slice(1).map((stamp, i) => stamp - played.stampsNs[i]!);
+    expect(gaps).toEqual(Array.from({ length: 7 }, () => 50_000_000n));
+    expect(played.sequences).toEqual([0, 1, 2, 3, 4, 5, 6, 7]);
+  });
+
+  test("side by side, time stamps from the rate", async () => {
+    const path = join(root, "sbs");
+    mkdirSync(path);
+    const data = new Uint8Array([1, 1, 2, 2, 1, 1, 2, 2]);
+    await writeImage(join(path, "a.png"), { data, width: 4, height: 2 });
+    await writeImage(join(path, "b.png"), { data: data.map((value) => value + 5), width: 4, height: 2 });
+    const played = await play({ sideBySide: path, rateHz: 100 });
+    expect(played.pairs).toEqual(["1/2", "6/7"]);
+    expect(played.stampsNs).toEqual([0n, 10_000_000n]);
+    expect(played.source.description).toMatchObject({ width: 2, height: 2, rateHz: 100 });
+  });
+
+  test("16-bit images are Y16, little-endian", async () => {
+    for (const side of ["l", "r"]) {
+      mkdirSync(join(root, side));
+      const image = { data: new Uint16Array([0x1234, 5]), width: 2, height: 1 };
+      await writeImage(join(root, side, "0.png"), image);
+    }
+    let bytes: number[] = [];
+    const played = await play({ left: join(root, "l"), right: join(root, "r"), rateHz: "max" }, (pair) => {
+      bytes = [...pair.left.data];
+      pair.release();
+    });
+    expect(bytes).toEqual([0x34, 0x12, 5, 0]);
+    expect(played.source.description).toMatchObject({ leftFormat: "Y16", leftStrideBytes: 4 });
+  });
+
+  test("paced: never earlier than the rate allows", async () => {
+    const folder = await eye("l", stamped(6));
+    const begin = performance.now();
+    await play({ left: folder, right: folder, rateHz: 50 });
+    expect(performance.now() - begin).toBeGreaterThanOrEqual(5 * 20);
+  });
+
+  test("as fast as they are taken: at most two pairs are out, and nothing is dropped", async () => {
+    const folder = await eye("l", stamped(12));
+    const held: FramePair[] = [];
+    let most = 0;
+    const played = await play({ left: folder, right: folder, rateHz: "max" }, (pair) => {
+      held.push(pair);
+      most = Math.max(most, held.length);
+      const giveBack = () => {
+        for (const one of held.splice(0)) one.release();
+      };
+      if (held.length === 1) setTimeout(giveBack, 5);
+    });
+    expect(most).toBe(2);
+    expect(played.pairs.length).toBe(12);
+    expect(played.source.counters().dropsLeft).toEqual({});
+  });
+
+  test("at a rate, pairs that find the consumer's hands full are dropped and counted", async () => {
+    const folder = await eye("l", stamped(8));
+    const held: FramePair[] = [];
+    const options = { left: folder, right: folder, rateHz: 500, maxHeldPairs: 3 };
+    const source = await openReplaySource(options);
+    await new Promise<void>((resolve, reject) => {
+      source.start({ onPair: (pair) => held.push(pair), onDegraded() {}, onEnd: resolve, onError: reject });
+    });
+    expect(held.length).toBe(3);
+    expect(source.counters()).toMatchObject({
+      pairs: 3,
+      dropsLeft: { noFreeBuffer: 5 },
+      dropsRight: { noFreeBuffer: 5 },
+    });
+    const stopped = source.stop();
+    let done = false;
+    void stopped.then(() => {
+      done = true;
+    });
+    await new Promise((resolve) => setTimeout(resolve, 20));
+    expect(done).toBe(false);
+    for (const pair of held) pair.release();
+    await stopped;
+    expect(() => held[0]!.release()).toThrow(/released twice/);
+  });
+
+  test("stop in the middle: no pair and no end after it", async () => {
+    const folder = await eye("l", stamped(5));
+    const source = await openReplaySource({ left: folder, right: folder, rateHz: 200, loop: true });
+    let count = 0;
+    let ended = false;
+    await new Promise<void>((resolve) => {
+      source.start({
+        onPair(pair) {
+          pair.release();
+          if (++count === 7) resolve();
+        },
+        onDegraded() {},
+        onEnd: () => {
+          ended = true;
+        },
+        onError() {},
+      });
+    });
+    await source.stop();
+    const before = count;
+    await new Promise((resolve) => setTimeout(resolve, 30));
+    expect([count, ended]).toEqual([before, false]);
+  });
+});
+
+describe("bad files", () => {
+  const numbered = (count: number) =>
+    Object.fromEntries(Array.from({ length: count }, (_, i) => [`${i}.pgm`, i + 1]));
+
+  test("a damaged, a wrongly sized and a vanished file in the middle: named, counted, skipped", async () => {
+    const left = await eye("l", numbered(6));
+    const right = await eye("r", numbered(6));
+    writeFileSync(join(left, "2.pgm"), "P5\n4 2\n255\nabc");
+    await writeImage(join(right, "3.pgm"), { data: new Uint8Array(6), width: 3, height: 2 });
+    unlinkSync(join(left, "4.pgm"));
+    const played = await play({ left, right, rateHz: "max" });
+    expect(played.pairs).toEqual(["1/1", "2/2", "6/6"]);
+    expect(played.source.counters()).toMatchObject({
+      dropsLeft: { unreadable: 1, partnerLost: 1 },
+      dropsRight: { partnerLost: 1, wrongSize: 1, unmatched: 1 },
+    });
+    expect(played.degraded).toEqual([
+      expect.stringMatching(/l\/2\.pgm: expected at least 8 bytes for 4x2 pixels, found 3/),
+      expect.stringMatching(/r\/3\.pgm: expected 4x2 with 8 bits like the first pair, found 3x2 with 8 bits/),
+      undefined,
+    ]);
+  });
+
+  test("a file that vanishes after the recording was opened", async () => {
+    const left = await eye("l", numbered(8));
+    const source = await openReplaySource({ left, right: left, rateHz: "max", prefetchPairs: 1 });
+    unlinkSync(join(left, "5.pgm"));
+    const values: number[] = [];
+    await new Promise<void>((resolve, reject) => {
+      source.start({
+        onPair(pair) {
+          values.push(pair.left.data[0]!);
+          pair.release();
+        },
+        onDegraded() {},
+        onEnd: resolve,
+        onError: reject,
+      });
+    });
+    expect(values).toEqual([1, 2, 3, 4, 5, 7, 8]);
+    expect(source.counters().dropsLeft).toEqual({ unreadable: 1 });
+  });
+
+  test("stop mode ends with the file's error", async () => {
+    const left = await eye("l", numbered(4));
+    const right = await eye("r", numbered(4));
+    writeFileSync(join(right, "1.pgm"), "garbage");
+    const played = await play({ left, right, rateHz: "max", onBadFile: "stop" });
+    expect(played.pairs).toEqual(["1/1"]);
+    expect(played.error).toMatchObject({ code: "IMAGE_UNSUPPORTED" });
+    expect(played.error!.message).toContain(join(right, "1.pgm"));
+  });
+
+  test("a loop in which nothing can be read any more ends with an error instead of spinning", async () => {
+    const left = await eye("l", numbered(2));
+    const source = await openReplaySource({ left, right: left, rateHz: "max", loop: true, rememberBytes: 0 });
+    for (const name of ["0.pgm", "1.pgm"]) unlinkSync(join(left, name));
+    const error = await new Promise<Error>((resolve) => {
+      source.start({ onPair: (pair) => pair.release(), onDegraded() {}, onEnd() {}, onError: resolve });
+    });
+    expect(error).toMatchObject({ code: "SOURCE_EMPTY" });
+  });
+
+  test("refused at open: eyes of different size, nothing in common, wrong options", async () => {
+    const left = await eye("l", { "0.pgm": 1 });
+    const right = await eye("r", { "0.pgm": 1 }, 6);
+    await expect(openReplaySource({ left, right, rateHz: "max" })).rejects.toThrow(
+      /of one size, found 4x2 and 6x2/,
+    );
+    const early = await eye("early", { "10000000000000.pgm": 1, "10000050000000.pgm": 1 });
+    const late = await eye("late", { "20000000000000.pgm": 1 });
+    await expect(openReplaySource({ left: early, right: late, rateHz: "max" })).rejects.toThrow(
+      /within 25 ms of each other/,
+    );
+    await expect(openReplaySource({ left, rateHz: "max" })).rejects.toMatchObject({ code: "CONFIG_INVALID" });
+    await expect(openReplaySource({ left, right, rateHz: 0 })).rejects.toThrow(/rateHz above 0/);
+  });
+});
+
+test("skew: mean over all, 99th percentile over the last 1024", () => {
+  const skew = new SkewStatistics();
+  expect([skew.meanMs, skew.p99Ms]).toEqual([undefined, undefined]);
+  for (let i = 1; i <= 100; i++) skew.add(BigInt(i * 1_000_000), 0n);
+  expect([skew.meanMs, skew.p99Ms]).toEqual([50.5, 99]);
+  for (let i = 0; i < 1024; i++) skew.add(0n, 3_000_000n);
+  expect(skew.p99Ms).toBe(3);
+});
+
+needsData("seq/euroc_raw").suite("EuRoC, 20 raw pairs", (folder) => {
+  test("all pair up, 50 ms apart, and the JavaScript thread stays free", async () => {
+    const idle = performance.eventLoopUtilization();
+    const played = await play({ left: join(folder, "cam0"), right: join(folder, "cam1"), rateHz: "max" });
+    expect(played.pairs.length).toBe(20);
+    expect(played.source.description).toMatchObject({ width: 752, height: 480, leftFormat: "GREY" });
+    expect(Number(played.stampsNs[19]! - played.stampsNs[0]!) / 1e6).toBeCloseTo(950, 0);
+    expect(played.source.counters()).toMatchObject({ skewMsMean: 0, dropsLeft: {}, dropsRight: {} });
+    expect(performance.eventLoopUtilization(idle).utilization).toBeLessThan(0.6);
+  });
+});
+
+needsData("seq/kitti_odom_seq1").suite("KITTI odometry", (folder) => {
+  test("30 pairs by frame number", async () => {
+    const played = await play({ left: join(folder, "left"), right: join(folder, "right"), rateHz: "max" });
+    expect(played.pairs.length).toBe(30);
+    expect(played.source.counters().dropsLeft).toEqual({});
+  });
+});

@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+// depthwatt scene: what it writes is what the other commands read.
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { Command } from "commander";
+import { afterEach, beforeEach, expect, test } from "vitest";
+import {
+  loadStereoCalibration,
+  openReplaySource,
+  readDisparity,
+  readFrameIndex,
+  readGreyImage,
+  sceneCalibration,
+  writeScene,
+} from "../../camera/index.js";
+import { loadNative } from "../../cuda/index.js";
+import { registerScene } from "../../edge/cli/scene.js";
+import { readDataset, readScene } from "../../edge/eval/dataset.js";
+
+const SIZE = { width: 320, height: 240 };
+let folder = "";
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), "depthwatt-scene-"));
+});
+afterEach(() => rmSync(folder, { recursive: true, force: true }));
+
+test("a rectified scene is a data set for eval: truth, masks, sizes and numbers fit together", async () => {
+  await writeScene(loadNative(), { ...SIZE, folder, frames: 2, firstFrame: 40, view: "rectified" });
+  const entries = await readDataset(folder);
+  expect(entries.map((entry) => entry.name)).toEqual(["000040", "000041"]);
+  const scene = await readScene(entries[1]!);
+  expect([scene.width, scene.height, scene.numDisparities]).toEqual([320, 240, 32]);
+  expect(readFrameIndex({ data: scene.left, ...SIZE })).toBe(41);
+  expect(readFrameIndex({ data: scene.right, ...SIZE })).toBe(41);
+  expect(Math.max(...scene.truth)).toBeLessThan(scene.numDisparities);
+  const seen = scene.masks.get("nonocc")!.reduce((sum, value) => sum + value, 0) / scene.truth.length;
+  expect(seen).toBeGreaterThan(0.9);
+  expect(seen).toBeLessThan(0.99);
+  const right = await readDisparity(join(folder, "disparity-right/000041.pfm"));
+  expect(right.data.every((value) => value > 1 && value < 32)).toBe(true);
+});
+
+test("a raw scene: one file per eye with the frames back to back, PNG beside, a calibration that loads, replayable", async () => {
+  await writeScene(loadNative(), { ...SIZE, folder, frames: 3, view: "raw", truth: "left" });
+  const stream = readFileSync(join(folder, "right.raw"));
+  expect(stream.length).toBe(3 * 320 * 240);
+  for (const n of [0, 1, 2]) {
+    const frame = stream.subarray(n * 320 * 240, (n + 1) * 320 * 240);
+    expect(readFrameIndex({ data: frame, ...SIZE })).toBe(n);
+    const { data } = await readGreyImage(join(folder, `right/00000${n}.png`));
+    expect(Buffer.compare(new Uint8Array(data.buffer, data.byteOffset, data.byteLength), frame)).toBe(0);
+  }
+  const { calibration } = await loadStereoCalibration(join(folder, "calibration.json"));
+  expect(calibration.hash).toBe(sceneCalibration(SIZE).hash);
+  const description = JSON.parse(readFileSync(join(folder, "scene.json"), "utf8"));
+  expect(description).toMatchObject({
+    images: "raw",
+    truthView: { ...SIZE, baselineMetres: expect.closeTo(0.12, 9) },
+  });
+  // Unrectified pictures under the name of a data set would be scored as if they were rectified.
+  await expect(readDataset(folder)).rejects.toMatchObject({ code: "DATASET_INVALID" });
+  const replay = await openReplaySource({
+    left: join(folder, "left"),
+    right: join(folder, "right"),
+    rateHz: "max",
+  });
+  expect(replay.pairsPerLap).toBe(3);
+});
+
+test("a folder that cannot be made is named", async () => {
+  writeFileSync(join(folder, "file"), "");
+  const error = await writeScene(loadNative(), { ...SIZE, folder: join(folder, "file"), frames: 1 }).catch(
+    (e) => e,
+  );
+  expect(error).toMatchObject({ code: "OUTPUT_UNWRITABLE" });
+  expect(error.message).toContain(join(folder, "file"));
+});
+
+test("the command's flags: both views at once and numbers that are none are usage errors", async () => {
+  const run = (...words: string[]) => {
+    const program = new Command().exitOverride();
+    registerScene(program);
+    return program.parseAsync(["scene", "--out", folder, ...words], { from: "user" });
+  };
+  await expect(run("--frames", "1", "--raw", "--ideal")).rejects.toMatchObject({ code: "USAGE" });
+  await expect(run("--frames", "0")).rejects.toThrow(/--frames to be a whole number from 1.*got "0"/);
+  await expect(run("--frames", "1", "--width", "12x")).rejects.toThrow(
+    /--width.*from 16 to 16384, got "12x"/,
+  );
+  await run("--frames", "1", "--ideal", "--truth", "none", "--width", "64", "--height", "48");
+  expect((await readGreyImage(join(folder, "left/000000.png"))).width).toBe(64);
+});

@@ -1,0 +1,351 @@
+// SPDX-License-Identifier: Apache-2.0
+// The synthetic scene: its truth against geometry worked out here, against its pictures and against itself; its sensors
+// against their description; its frame numbers through everything that happens to a picture on its way.
+import sharp from "sharp";
+import { afterAll, describe, expect, test } from "vitest";
+import {
+  buildMap,
+  decodeGreyImage,
+  type GreyImage,
+  readFrameIndex,
+  rectify,
+  type SceneOptions,
+  SceneRenderer,
+  type SceneView,
+  sceneCalibration,
+  sceneView,
+  truthView,
+} from "../../camera/index.js";
+import { boardCrc } from "../../camera/capture/scene/frame-index.js";
+import { loadNative } from "../../cuda/index.js";
+
+const renderers: SceneRenderer[] = [];
+function renderer(options: SceneOptions): SceneRenderer {
+  const made = new SceneRenderer(loadNative(), options);
+  renderers.push(made);
+  return made;
+}
+afterAll(() => {
+  for (const one of renderers) one.close();
+});
+
+const bytes = (image: GreyImage) => image.data as Uint8Array;
+const board = (image: GreyImage) => ({ data: bytes(image), width: image.width, height: image.height });
+
+/** Bilinear grey at (x, y); NaN outside. */
+function greyAt(image: GreyImage, x: number, y: number): number {
+  const x0 = Math.floor(x);
+  const y0 = Math.floor(y);
+  if (x0 < 0 || y0 < 0 || x0 + 1 >= image.width || y0 + 1 > image.height - 1 + (y === y0 ? 1 : 0))
+    return Number.NaN;
+  const at = (column: number, row: number) =>
+    image.data[Math.min(row, image.height - 1) * image.width + column]!;
+  const top = at(x0, y0) + (at(x0 + 1, y0) - at(x0, y0)) * (x - x0);
+  const bottom = at(x0, y0 + 1) + (at(x0 + 1, y0 + 1) - at(x0, y0 + 1)) * (x - x0);
+  return top + (bottom - top) * (y - y0);
+}
+
+/** Median |left - right at x - disparity| over visible pixels, with the right eye brought to the left eye's gain. */
+function warpError(
+  left: GreyImage,
+  right: GreyImage,
+  disparity: Float32Array,
+  visible: GreyImage,
+  shift = 0,
+  gain = 1,
+  offset = 0,
+): { median: number; p90: number } {
+  const errors: number[] = [];
+  for (let y = 0; y < left.height; y++) {
+    for (let x = 0; x < left.width; x++) {
+      const i = y * left.width + x;
+      if (visible.data[i] === 0) continue;
+      const other = greyAt(right, x - disparity[i]! + shift, y);
+      if (!Number.isNaN(other)) errors.push(Math.abs(left.data[i]! - (other - offset) / gain));
+    }
+  }
+  errors.sort((a, b) => a - b);
+  return { median: errors[errors.length >> 1]!, p90: errors[Math.floor(errors.length * 0.9)]! };
+}
+
+/** A picture through a rectification map of 1/32 px. */
+function remap(image: GreyImage, map: Int32Array, width: number, height: number): GreyImage {
+  const data = new Uint8Array(width * height);
+  for (let i = 0; i < data.length; i++) {
+    const grey = greyAt(image, map[2 * i]! / 32, map[2 * i + 1]! / 32);
+    data[i] = Number.isNaN(grey) ? 0 : Math.round(grey);
+  }
+  return { data, width, height };
+}
+
+describe("truth", () => {
+  const size = { width: 320, height: 240 };
+  const view = sceneView(size.width, size.height);
+  const ideal = renderer({ ...size, view: "ideal" });
+
+  test("disparity is focal length times baseline over depth, on surfaces whose depth is worked out here", () => {
+    const { disparity, visible } = ideal.truth(0, "left", view);
+    // The eyes look down by atan(1/5); the floor lies 1.3 m below them, the back wall 5.7 m in front.
+    const sin = 1 / Math.sqrt(26);
+    const cos = 5 / Math.sqrt(26);
+    const expected = (y: number, depthOf: (v: number) => number) =>
+      (view.focalPixels * 0.12) / depthOf((y - view.cy) / view.focalPixels);
+    const at = (x: number, y: number) => disparity.data[y * size.width + x]!;
+    const floor = (v: number) => 1.3 / (cos * v + sin);
+    const wall = (v: number) => 5.7 / (cos - sin * v);
+    for (const [x, y] of [
+      [12, 239],
+      [160, 239],
+      [300, 239],
+      [40, 225],
+    ] as const) {
+      expect(at(x, y) / expected(y, floor)).toBeCloseTo(1, 6);
+    }
+    for (const [x, y] of [
+      [100, 8],
+      [135, 60],
+      [180, 20],
+    ] as const) {
+      expect(at(x, y) / expected(y, wall)).toBeCloseTo(1, 6);
+    }
+    // The board hangs 5 m away.
+    expect(at(30, 16)).toBe(Math.fround((view.focalPixels * 0.12) / 5));
+    expect(visible.data[16 * size.width + 30]).toBe(255);
+    // What the right eye has left of its picture's edge, it cannot see.
+    expect(visible.data[120 * size.width]).toBe(0);
+  });
+
+  test.each([0, 63, 200])(
+    "frame %i: the right picture, moved by the disparity, is the left one where both see",
+    async (n) => {
+      const { left, right } = await ideal.frame(n);
+      const { disparity, visible } = ideal.truth(n, "left", view);
+      const good = warpError(left, right, disparity.data, visible);
+      expect(good.median).toBeLessThanOrEqual(1);
+      expect(good.p90).toBeLessThan(6);
+      // The test can fail: half a pixel off is seen.
+      for (const shift of [-0.5, 0.5]) {
+        expect(warpError(left, right, disparity.data, visible, shift).median).toBeGreaterThan(
+          1.5 * good.median,
+        );
+      }
+    },
+  );
+
+  test("visibility is the z test: each eye's map, looked up from the other eye, tells the same", () => {
+    for (const [own, other, sign] of [
+      ["left", "right", -1],
+      ["right", "left", 1],
+    ] as const) {
+      const mine = ideal.truth(63, own, view);
+      const theirs = ideal.truth(63, other, view);
+      let checked = 0;
+      let wrong = 0;
+      let hidden = 0;
+      for (let y = 0; y < size.height; y++) {
+        for (let x = 0; x < size.width; x++) {
+          const d = mine.disparity.data[y * size.width + x]!;
+          const seenAt = x + sign * d;
+          const inside = seenAt >= 0 && seenAt <= size.width - 1;
+          const x0 = Math.floor(seenAt);
+          // The other eye's map at both neighbours of the place; where these are two surfaces, the pixel cannot judge.
+          const a = theirs.disparity.data[y * size.width + x0];
+          const b = theirs.disparity.data[y * size.width + Math.min(x0 + 1, size.width - 1)];
+          if (inside && Math.abs(a! - b!) > 0.3) continue;
+          const nearest = inside ? a! + (b! - a!) * (seenAt - x0) : Number.NaN;
+          const visible = inside && nearest <= d + 0.3;
+          checked++;
+          if (!visible) hidden++;
+          if (visible !== (mine.visible.data[y * size.width + x] === 255)) wrong++;
+        }
+      }
+      expect(checked).toBeGreaterThan(0.93 * size.width * size.height);
+      expect(hidden).toBeGreaterThan(0.02 * checked);
+      expect(wrong / checked).toBeLessThan(0.002);
+    }
+  });
+
+  test("nothing comes nearer than a tenth of the width, in any phase of any motion", () => {
+    const small = sceneView(64, 48);
+    let most = 0;
+    for (let n = 0; n < 960; n += 5) {
+      for (const value of ideal.truth(n, "left", small).disparity.data) most = Math.max(most, value);
+    }
+    expect(most).toBeLessThan(6.4);
+    expect(most).toBeGreaterThan(4);
+  });
+
+  test("things move: two frames differ in truth and in picture", async () => {
+    const [a, b] = [ideal.truth(0, "left", view), ideal.truth(7, "left", view)];
+    const moved = a.disparity.data.filter((value, i) => value !== b.disparity.data[i]).length;
+    expect(moved).toBeGreaterThan(0.005 * a.disparity.data.length);
+    expect(moved).toBeLessThan(0.2 * a.disparity.data.length);
+  });
+});
+
+describe("cameras", () => {
+  const size = { width: 480, height: 360 };
+  const raw = renderer({ ...size, view: "raw" });
+
+  test("calibration and pictures agree: rectified by it, the pair fits the truth told for that view", async () => {
+    const calibration = sceneCalibration({ ...size, view: "raw" });
+    const rectification = rectify(calibration);
+    const view = truthView({ ...size, view: "raw" });
+    expect(view).toEqual({
+      ...size,
+      focalPixels: rectification.focalPixels,
+      cx: rectification.cx,
+      cy: rectification.cy,
+    } satisfies SceneView);
+    const { left, right } = await raw.frame(63);
+    const maps = {
+      left: buildMap(calibration.left, rectification.R1, rectification.P1, size, size),
+      right: buildMap(calibration.right, rectification.R2, rectification.P2, size, size),
+    };
+    const a = remap(left, maps.left, size.width, size.height);
+    const b = remap(right, maps.right, size.width, size.height);
+    const { disparity, visible } = raw.truth(63, "left", view);
+    const good = warpError(a, b, disparity.data, visible, 0, 0.93, 3);
+    expect(good.median).toBeLessThan(2.5);
+    for (const shift of [-0.75, 0.75]) {
+      expect(warpError(a, b, disparity.data, visible, shift, 0.93, 3).median).toBeGreaterThan(
+        1.15 * good.median,
+      );
+    }
+    // Unrectified, the same truth does not fit: the lenses and the turned eyes are really there.
+    expect(warpError(left, right, disparity.data, visible, 0, 0.93, 3).median).toBeGreaterThan(
+      2 * good.median,
+    );
+    // And rectification has brought them into the scene's own axes.
+    expect(rectification.baselineMetres).toBeCloseTo(0.12, 9);
+  });
+
+  test("noise, gain and offset are what the setup says", async () => {
+    const clean = renderer({ ...size, view: "rectified", noiseGrey: 0 });
+    const noisy = renderer({ ...size, view: "rectified", noiseGrey: 2 });
+    const ideal = renderer({ ...size, view: "ideal" });
+    const [a, b, c] = [await clean.frame(5), await noisy.frame(5), await ideal.frame(5)];
+    const deviation = (low: number, high: number) => {
+      let sum = 0;
+      let count = 0;
+      for (let i = 0; i < a.left.data.length; i++) {
+        if (a.left.data[i]! < low || a.left.data[i]! > high) continue;
+        sum += (b.left.data[i]! - a.left.data[i]!) ** 2;
+        count++;
+      }
+      expect(count).toBeGreaterThan(500);
+      return Math.sqrt(sum / count);
+    };
+    // 2 grey levels in the dark, 1.8 times that at 255; rounding adds 1/12 + 1/12.
+    const expected = (grey: number) => Math.hypot(2 * (1 + (0.8 * grey) / 255), Math.sqrt(1 / 6));
+    expect(deviation(15, 45) / expected(30)).toBeCloseTo(1, 1);
+    expect(deviation(185, 215) / expected(200)).toBeCloseTo(1, 1);
+    // At the picture's middle there is no vignetting.
+    const at = (size.height >> 1) * size.width + (size.width >> 1);
+    for (let i = at - 20; i < at + 20; i++) {
+      expect(Math.abs(a.right.data[i]! - (0.93 * c.right.data[i]! + 3))).toBeLessThanOrEqual(1.5);
+      expect(Math.abs(a.left.data[i]! - c.left.data[i]!)).toBeLessThanOrEqual(1);
+    }
+    const next = await noisy.frame(6);
+    expect(next.left.data.filter((value, i) => value !== b.left.data[i]).length).toBeGreaterThan(0.5 * at);
+  });
+
+  test("a frame is the same however often and in whatever order it is drawn; another seed is another picture", async () => {
+    const first = await raw.frame(11);
+    await raw.frame(400);
+    expect(Buffer.compare(bytes(first.left), bytes((await raw.frame(11)).left))).toBe(0);
+    const other = await renderer({ ...size, view: "raw", seed: 2 }).frame(11);
+    expect(Buffer.compare(bytes(first.left), bytes(other.left))).not.toBe(0);
+  });
+
+  test("any size: odd, tiny, wider than a noise row's step", async () => {
+    for (const [width, height] of [
+      [16, 16],
+      [17, 33],
+      [643, 35],
+    ] as const) {
+      const { left, right } = await renderer({ width, height }).frame(1);
+      expect([left.data.length, right.data.length]).toEqual([width * height, width * height]);
+      expect(new Set(left.data).size).toBeGreaterThan(10);
+    }
+  });
+
+  test("refusals name the value", () => {
+    const make = (options: SceneOptions) => () => new SceneRenderer(loadNative(), options);
+    expect(make({ width: 8 })).toThrow(/from 16 to 16384 for width, got 8/);
+    expect(make({ noiseGrey: 9 })).toThrow(/noiseGrey from 0 to 8.*9/);
+    expect(make({ noiseGrey: Number.NaN })).toThrow(/noiseGrey/);
+    expect(make({ seed: -1 })).toThrow(expect.objectContaining({ code: "ENGINE_PARAMETER" }));
+  });
+});
+
+describe("the frame number in the pixels", () => {
+  test("crc by hand: 0 gives 0, 1 gives the polynomial, 2 twice that", () => {
+    expect([boardCrc(0), boardCrc(1), boardCrc(2), boardCrc(3)]).toEqual([0, 7, 14, 9]);
+  });
+
+  test("1000 frames of raw 320x240 pictures, both eyes", async () => {
+    const raw = renderer({ width: 320, height: 240 });
+    const wrong: number[] = [];
+    for (let n = 0; n < 1000; n++) {
+      const { left, right } = await raw.frame(n);
+      if (readFrameIndex(board(left)) !== n || readFrameIndex(board(right)) !== n) wrong.push(n);
+    }
+    expect(wrong).toEqual([]);
+  });
+
+  test("strong noise, JPEG, rectification, numbers up to 2^24, sizes from 160x120 to 1280x720", async () => {
+    for (const [width, height] of [
+      [160, 120],
+      [640, 480],
+      [752, 480],
+      [1280, 720],
+    ] as const) {
+      const raw = renderer({ width, height, noiseGrey: 6 });
+      const calibration = sceneCalibration({ width, height });
+      const { R1, R2, P1, P2 } = rectify(calibration);
+      const maps = [
+        buildMap(calibration.left, R1, P1, { width, height }, { width, height }),
+        buildMap(calibration.right, R2, P2, { width, height }, { width, height }),
+      ];
+      for (const n of [0, 1, 255, 65_535, 11_184_810, 16_777_215]) {
+        const { left, right } = await raw.frame(n);
+        for (const [eye, image] of [left, right].entries()) {
+          const name = `${width}x${height} frame ${n} eye ${eye}`;
+          expect(readFrameIndex(board(image)), name).toBe(n);
+          expect(readFrameIndex(board(remap(image, maps[eye]!, width, height))), `${name} rectified`).toBe(n);
+          if (width < 640) continue;
+          const jpeg = await sharp(bytes(image), { raw: { width, height, channels: 1 } })
+            .jpeg({ quality: 70 })
+            .toBuffer();
+          expect(readFrameIndex(board(await decodeGreyImage(jpeg, "x"))), `${name} JPEG`).toBe(n);
+        }
+      }
+    }
+  });
+
+  test("rows longer than the picture", async () => {
+    const { left } = await renderer({ width: 320, height: 240 }).frame(77);
+    const data = new Uint8Array(352 * 240).fill(99);
+    for (let y = 0; y < 240; y++) data.set(bytes(left).subarray(y * 320, (y + 1) * 320), y * 352);
+    expect(readFrameIndex({ data, width: 320, height: 240, strideBytes: 352 })).toBe(77);
+  });
+
+  test("pictures without a board have no number", async () => {
+    const noise = { data: new Uint8Array(320 * 240), width: 320, height: 240 };
+    let state = 7;
+    for (let round = 0; round < 20; round++) {
+      for (let i = 0; i < noise.data.length; i++) {
+        state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0;
+        noise.data[i] = state >>> 24;
+      }
+      expect(readFrameIndex(noise)).toBeUndefined();
+    }
+    const { left } = await renderer({ width: 320, height: 240 }).frame(3);
+    const turned = { ...board(left), data: bytes(left).slice().reverse() };
+    expect(readFrameIndex(turned)).toBeUndefined();
+    const painted = board(left);
+    painted.data.fill(30, 0, 320 * 60);
+    expect(readFrameIndex(painted)).toBeUndefined();
+  });
+});

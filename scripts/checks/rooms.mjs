@@ -57,6 +57,31 @@ function includeProblems(root, room, rooms) {
   });
 }
 
+/** What the definition and the fast form may both read: the one matching cost, and tables that are committed numbers. */
+const SHARED_DEFINITIONS = new Set(["cuda/match/hamming.h", "cuda/match/cross/exponential_tables.h"]);
+
+/** A twin that calls or includes the other proves nothing: the definition stands alone, and fast code never asks it. */
+function referenceProblems(root, room) {
+  const contract = `${room}/${posix.basename(room)}.h`;
+  return filesIn(root, [room], NATIVE_ENDINGS).flatMap((path) => {
+    const text = withoutComments(readText(root, path));
+    if (path.endsWith(".ref.cc")) {
+      const included = [...text.matchAll(/^\s*#include\s+"([^"]+)"/gm)].map(([, name]) =>
+        posix.join(posix.dirname(path), name),
+      );
+      return included
+        .filter((target) => target !== contract && !SHARED_DEFINITIONS.has(target))
+        .map(
+          (target) =>
+            `${path}: a reference shares no arithmetic with the fast code, but it includes ${target}`,
+        );
+    }
+    if (path === contract) return [];
+    const called = /\b\w+Reference\s*\(/.exec(text);
+    return called ? [`${path}: fast code never calls a reference, but it has ${called[0]}`] : [];
+  });
+}
+
 export default {
   name: "room shape",
   run(root) {
@@ -65,6 +90,7 @@ export default {
       ...missingFiles(root, room),
       ...readmeProblems(root, room),
       ...includeProblems(root, room, rooms),
+      ...referenceProblems(root, room),
     ]);
     return { found: `${rooms.length} rooms`, problems };
   },

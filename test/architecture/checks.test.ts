@@ -134,6 +134,18 @@ const VIOLATIONS: [string, string, () => void, RegExp][] = [
     /includes no other room/,
   ],
   [
+    "rooms.mjs",
+    "a reference that reads the fast form",
+    () => put("cuda/match/tiny/tiny.ref.cc", `${HEADER}#include "tiny.inl.h"\n`),
+    /tiny\.ref\.cc: a reference shares no arithmetic .* includes cuda\/match\/tiny\/tiny\.inl\.h/,
+  ],
+  [
+    "rooms.mjs",
+    "fast code that calls the reference",
+    () => put("cuda/match/tiny/tiny.inl.h", `${HEADER}void fast() { tinyReference(1); }\n`),
+    /fast code never calls a reference/,
+  ],
+  [
     "file-budget.mjs",
     "a TypeScript file of 251 lines",
     () => put("edge/main.ts", "\n".repeat(251)),

@@ -78,6 +78,16 @@ void findAll(void* library) {
   find(library, "nvmlDeviceGetFieldValues", f.fields);
 }
 
+/// What a getter of one unsigned number says; kFunctionNotFound where this driver lacks it.
+template <class Number, class Getter, class... Arguments>
+int readNumber(Getter getter, double* value, Arguments... arguments) {
+  if (getter == nullptr) return kFunctionNotFound;
+  Number number = 0;
+  const int status = getter(arguments..., &number);
+  *value = static_cast<double>(number);
+  return status;
+}
+
 int instant(Device device, double* value) {
   FieldValue field{};
   field.fieldId = kFieldPowerInstant;
@@ -151,50 +161,27 @@ int Nvml::powerMilliwatts(uint32_t device, double* value) const {
 }
 
 int Nvml::powerUsageMilliwatts(uint32_t device, double* value) const {
-  unsigned milliwatts = 0;
-  const int status = f.power(devices_[device], &milliwatts);
-  *value = milliwatts;
-  return status;
+  return readNumber<unsigned>(f.power, value, devices_[device]);
 }
 
 int Nvml::energyMillijoules(uint32_t device, double* value) const {
-  if (f.energy == nullptr) return kFunctionNotFound;
-  unsigned long long millijoules = 0;
-  const int status = f.energy(devices_[device], &millijoules);
-  *value = static_cast<double>(millijoules);
-  return status;
+  return readNumber<unsigned long long>(f.energy, value, devices_[device]);
 }
 
 int Nvml::smClockMegahertz(uint32_t device, double* value) const {
-  if (f.clock == nullptr) return kFunctionNotFound;
-  unsigned megahertz = 0;
-  const int status = f.clock(devices_[device], kClockSm, &megahertz);
-  *value = megahertz;
-  return status;
+  return readNumber<unsigned>(f.clock, value, devices_[device], kClockSm);
 }
 
 int Nvml::memoryClockMegahertz(uint32_t device, double* value) const {
-  if (f.clock == nullptr) return kFunctionNotFound;
-  unsigned megahertz = 0;
-  const int status = f.clock(devices_[device], kClockMemory, &megahertz);
-  *value = megahertz;
-  return status;
+  return readNumber<unsigned>(f.clock, value, devices_[device], kClockMemory);
 }
 
 int Nvml::temperatureCelsius(uint32_t device, double* value) const {
-  if (f.temperature == nullptr) return kFunctionNotFound;
-  unsigned celsius = 0;
-  const int status = f.temperature(devices_[device], kTemperatureGpu, &celsius);
-  *value = celsius;
-  return status;
+  return readNumber<unsigned>(f.temperature, value, devices_[device], kTemperatureGpu);
 }
 
 int Nvml::throttleReasons(uint32_t device, double* value) const {
-  if (f.throttle == nullptr) return kFunctionNotFound;
-  unsigned long long reasons = 0;
-  const int status = f.throttle(devices_[device], &reasons);
-  *value = static_cast<double>(reasons);
-  return status;
+  return readNumber<unsigned long long>(f.throttle, value, devices_[device]);
 }
 
 const char* Nvml::errorText(int status) const {

@@ -1,11 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 // depthwatt capture: still pairs from the cameras as files that `depthwatt run` and a calibration can read.
-import { mkdirSync } from "node:fs";
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { Command } from "commander";
 import { DepthwattError } from "../../base/index.js";
-import { encodePng, type FramePair, greyOf, type PairSource, type RawImage } from "../../camera/index.js";
+import {
+  encodePng,
+  type FramePair,
+  greyOf,
+  makeFolder,
+  type PairSource,
+  type RawImage,
+} from "../../camera/index.js";
 import { openSource } from "../pipeline/open-source.js";
 import { type ConfigOptions, configOf, withConfig, withExamples, withJson } from "./options.js";
 import { note, printJson, printLine } from "./output.js";
@@ -65,7 +71,7 @@ async function run(options: CaptureOptions): Promise<void> {
   const { source, warnings } = await openSource(config);
   for (const warning of warnings) note(`note: ${warning}`);
   try {
-    for (const eye of ["left", "right"]) mkdirSync(join(options.save, eye), { recursive: true });
+    for (const eye of ["left", "right"]) makeFolder(join(options.save, eye));
     if (!options.json) printLine(`source    ${source.description.title}`);
     await take(source, options);
   } catch (cause) {

@@ -102,7 +102,9 @@ async function watch(
       process.once("SIGINT", interrupt).once("SIGTERM", interrupt);
       stopNotes = consumer.on("status", (news) => {
         // Each attempt that fails like the one before need not be told again.
-        if (news.reason !== status.reason && !(options.json && news.connected)) note(news.reason);
+        if (news.reason !== status.reason && !(options.json && news.connected)) {
+          note(news.error === undefined ? news.reason : `${news.reason}\nhint: ${news.error.hint}`);
+        }
         status = news;
         // Trying again does not mend a refused password or certificate.
         if (status.error !== undefined && !status.error.retryable) reject(status.error);
@@ -125,8 +127,19 @@ async function watch(
 async function consume(url: string, options: ConsumeOptions): Promise<void> {
   checkBrokerUrl(url, "URL");
   const { base, device, stream } = options;
+  let chosen = device;
   const credentials = readCredentials(options, (field) => FLAGS[field]);
-  const saver = options.save === undefined ? undefined : await FrameSaver.open(options.save, options.format);
+  // One line for each kind of damage, however many messages have it and whatever they hold.
+  const damages = new Set<unknown>();
+  const noteDamage = (sender: string, error: DepthwattError) => {
+    const { field } = error.context;
+    if (!damages.has(field)) note(`${sender}/${stream}: ${error.message}`);
+    damages.add(field);
+  };
+  const saver =
+    options.save === undefined
+      ? undefined
+      : new FrameSaver(options.save, options.format, (error) => noteDamage(chosen ?? "?", error));
   const statistics = new StreamStatistics();
   const consumer = connectConsumer(url, {
     base,
@@ -135,14 +148,9 @@ async function consume(url: string, options: ConsumeOptions): Promise<void> {
     ...credentials,
   });
   const others = new Set<string>();
-  let chosen = device;
-  // One line for each kind of damage, however many messages have it and whatever they hold.
-  const damages = new Set<unknown>();
   consumer.on("invalid", (invalid) => {
     if (invalid.crc) statistics.crcErrors++;
-    const { field } = invalid.error.context;
-    if (!damages.has(field)) note(`${invalid.device}/${stream}: ${invalid.error.message}`);
-    damages.add(field);
+    noteDamage(invalid.device, invalid.error);
   });
   const live = process.stderr.isTTY
     ? setInterval(() => process.stderr.write(`\r\u001b[K${liveLine(statistics.summary())}`), LIVE_LINE_MS)
@@ -166,7 +174,10 @@ async function consume(url: string, options: ConsumeOptions): Promise<void> {
     clearInterval(live);
     if (live !== undefined) process.stderr.write("\r\u001b[K");
     await consumer.close();
-    if (saver !== undefined) note(`saved ${saver.saved} frames to ${options.save}, skipped ${saver.skipped}`);
+    if (saver !== undefined) {
+      const left = `skipped ${saver.skipped} (the disk was busy), ${saver.undecodable} not decodable`;
+      note(`saved ${saver.saved} frames to ${options.save}, ${left}`);
+    }
     if (options.json) printJson(statistics.summary());
     else report(statistics.summary());
   }

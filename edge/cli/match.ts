@@ -2,6 +2,8 @@
 // depthwatt match: one pair of pictures in, one disparity map out.
 import type { Command } from "commander";
 import {
+  checkColourName,
+  checkDisparityName,
   colourDisparity,
   disparityFromQ4,
   type GreyImage,
@@ -112,6 +114,8 @@ async function readPair(leftFile: string, rightFile: string): Promise<[GreyImage
 }
 
 async function match(leftFile: string, rightFile: string, options: MatchOptions): Promise<void> {
+  if (options.output !== undefined) checkDisparityName(options.output);
+  if (options.color !== undefined) checkColourName(options.color);
   const { config } = configOf(options, flagsOf(options));
   const [left, right] = await readPair(leftFile, rightFile);
   const { width, height, disparityQ4, milliseconds, validPercent, info } = await matchPair(

@@ -7,7 +7,7 @@ import { STREAM_CODES, type StreamName } from "../publish/frame-format.js";
 import { type FrameHeader, parseFrame } from "../publish/payload.js";
 import type { BrokerStatus } from "../publish/publisher-types.js";
 import { checkBaseTopic, checkDeviceName, splitTopic } from "../publish/topics.js";
-import { Continuity } from "./continuity.js";
+import { ContinuityByStream } from "./continuity.js";
 import { type Counts, decodeBody, toValues } from "./decode.js";
 import { Emitter } from "./emitter.js";
 import { latencyMsOf } from "./latency.js";
@@ -65,7 +65,7 @@ export class Consumer extends Emitter<ConsumerEvents> {
   readonly firstAttempt: Promise<BrokerStatus>;
   private readonly base: string;
   private readonly filters: string[];
-  private readonly continuity = new Map<string, Continuity>();
+  private readonly continuity = new ContinuityByStream();
   private readonly connection: BrokerConnection | undefined;
   private readonly given: MqttClient | undefined;
   private readonly receive = (topic: string, payload: Uint8Array) => this.take(topic, payload);
@@ -121,9 +121,6 @@ export class Consumer extends Emitter<ConsumerEvents> {
   private takeFrame(device: string, stream: StreamName, payload: Uint8Array): void {
     try {
       const { header, body } = parseFrame(payload);
-      const place = `${device}/${stream}`;
-      const continuity = this.continuity.get(place) ?? new Continuity();
-      this.continuity.set(place, continuity);
       const counts = () => decodeBody(header, body);
       this.emit("frame", {
         device,
@@ -132,7 +129,7 @@ export class Consumer extends Emitter<ConsumerEvents> {
         body,
         messageBytes: payload.length,
         latencyMs: latencyMsOf(header),
-        missingBefore: continuity.missingBefore(header),
+        missingBefore: this.continuity.of(`${device}/${stream}`).missingBefore(header),
         counts,
         values: () => toValues(header, counts()),
       });

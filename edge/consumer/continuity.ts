@@ -24,3 +24,24 @@ export class Continuity {
     return 0;
   }
 }
+
+/** Streams remembered; anybody may publish under new names for ever, and a name costs about 200 bytes. */
+const MOST_STREAMS = 4096;
+
+/** One Continuity per stream; where there are too many, the one that was silent longest is forgotten and begins anew. */
+export class ContinuityByStream {
+  private readonly known = new Map<string, Continuity>();
+
+  get size(): number {
+    return this.known.size;
+  }
+
+  of(stream: string): Continuity {
+    const continuity = this.known.get(stream) ?? new Continuity();
+    // A map keeps the order in which its keys were set: taken out and set again, this one is the youngest.
+    this.known.delete(stream);
+    this.known.set(stream, continuity);
+    if (this.known.size > MOST_STREAMS) this.known.delete(this.known.keys().next().value as string);
+    return continuity;
+  }
+}

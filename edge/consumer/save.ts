@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Writes received frames to a folder: a picture and, beside it, everything the header said, as JSON. Node only.
-import { mkdir, writeFile } from "node:fs/promises";
+import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { DepthwattError } from "../../base/index.js";
-import { encodePfm, encodePng } from "../../camera/index.js";
+import { DepthwattError, isDepthwattError } from "../../base/index.js";
+import { encodePfm, encodePng, makeFolder } from "../../camera/index.js";
 import { ELEMENT_BYTES } from "../publish/frame-format.js";
 import type { ReceivedFrame } from "./consumer.js";
 
@@ -57,23 +57,26 @@ export class FrameSaver {
   saved = 0;
   /** Frames that came while too much was being written. */
   skipped = 0;
+  /** Frames whose body is not what the header says. */
+  undecodable = 0;
   private writing = 0;
   private failure: unknown;
   private idle: () => void = () => {};
 
-  private constructor(
+  /**
+   * @param onUndecodable hears of each frame that is left out, and why
+   * @throws DepthwattError OUTPUT_UNWRITABLE
+   */
+  constructor(
     private readonly folder: string,
     private readonly format: SaveFormat,
-  ) {}
-
-  /** @throws DepthwattError OUTPUT_UNWRITABLE */
-  static async open(folder: string, format: SaveFormat): Promise<FrameSaver> {
+    private readonly onUndecodable: (error: DepthwattError) => void = () => {},
+  ) {
     try {
-      await mkdir(folder, { recursive: true });
+      makeFolder(folder);
     } catch (cause) {
       throw unwritable(folder, cause);
     }
-    return new FrameSaver(folder, format);
   }
 
   /** Starts writing; a failure shows in finish(). */
@@ -92,7 +95,11 @@ export class FrameSaver {
         this.saved++;
       })
       .catch((error: unknown) => {
-        this.failure ??= error;
+        // One damaged frame says nothing about the next; a full disk or an impossible format does.
+        if (isDepthwattError(error) && error.code === "PAYLOAD_INVALID") {
+          this.undecodable++;
+          this.onUndecodable(error);
+        } else this.failure ??= error;
       })
       .finally(() => {
         this.writing -= bytes;
@@ -122,7 +129,7 @@ export class FrameSaver {
     return this.failure !== undefined;
   }
 
-  /** Waits for what is being written. @throws DepthwattError OUTPUT_UNWRITABLE, IMAGE_UNSUPPORTED, PAYLOAD_INVALID */
+  /** Waits for what is being written. @throws DepthwattError OUTPUT_UNWRITABLE, IMAGE_UNSUPPORTED */
   async finish(): Promise<void> {
     if (this.writing > 0) {
       await new Promise<void>((resolve) => {

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Keeps a profile on disk after every point, whole or not at all, so that an interrupted one goes on where it was.
-import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
+import { existsSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { DepthwattError } from "../../base/index.js";
+import { makeFolder } from "../../camera/index.js";
 import { PROFILE_FORMAT, type PointResult, type Profile } from "./types.js";
 
 export const PROFILE_FILE = "profile.json";
@@ -51,9 +52,11 @@ function conditions(profile: Profile): string {
  */
 export function resumeProfile(folder: string, fresh: Profile): Profile {
   try {
-    mkdirSync(folder, { recursive: true });
+    makeFolder(folder);
   } catch (cause) {
-    throw new DepthwattError("OUTPUT_UNWRITABLE", `${folder} cannot be made.`, { cause });
+    throw new DepthwattError("OUTPUT_UNWRITABLE", `${folder} cannot be made: ${(cause as Error).message}`, {
+      cause,
+    });
   }
   if (!existsSync(join(folder, PROFILE_FILE))) return fresh;
   const found = readProfile(folder);

@@ -69,6 +69,9 @@ const NO_HANDSHAKE = unreachable(
   "Use mqtt:// (or ws://) where the port does not speak TLS; else look into the broker's log.",
 );
 
+/** Our own code: the connection is open and no CONNACK came. */
+export const NO_CONNACK = "NO_CONNACK";
+
 /** Node's error codes, from net, dns and tls. */
 const BY_NODE_CODE: Readonly<Record<string, Translation>> = {
   ECONNREFUSED: unreachable(
@@ -80,6 +83,10 @@ const BY_NODE_CODE: Readonly<Record<string, Translation>> = {
   ETIMEDOUT: NO_ROUTE,
   EHOSTUNREACH: NO_ROUTE,
   ENETUNREACH: NO_ROUTE,
+  [NO_CONNACK]: unreachable(
+    "takes connections and does not answer",
+    "Check that the port speaks MQTT, with TLS where the URL says mqtts:// or wss://; else the broker hangs: restart it.",
+  ),
   ECONNRESET: BROKEN,
   EPIPE: BROKEN,
   EPROTO: NO_TLS,

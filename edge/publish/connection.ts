@@ -2,7 +2,7 @@
 // One lasting connection to a broker: MQTT 5 with fall-back to 3.1.1, growing pauses between attempts, every failure as a
 // sentence. Shared by the publisher and the consumer; runs in Node and in a browser.
 import mqtt, { type IClientOptions, type IConnackPacket, type MqttClient } from "mqtt";
-import { brokerName, refusedProtocol, translateBrokerError } from "./broker-errors.js";
+import { brokerName, NO_CONNACK, refusedProtocol, translateBrokerError } from "./broker-errors.js";
 import type { BrokerStatus } from "./publisher-types.js";
 
 export interface ConnectionOptions {
@@ -18,6 +18,8 @@ export interface ConnectionOptions {
   /** Pause before the second attempt, doubled up to `longestPauseMs`; each with a random tenth more or less. */
   firstPauseMs?: number;
   longestPauseMs?: number;
+  /** How long a broker may take to answer an attempt; default 10 s. */
+  answerMs?: number;
 }
 
 export interface ConnectionEvents {
@@ -29,7 +31,7 @@ export interface ConnectionEvents {
 }
 
 const KEEPALIVE_SECONDS = 15;
-const CONNECT_TIMEOUT_MS = 10_000;
+const ANSWER_MS = 10_000;
 
 export class BrokerConnection {
   /** Outcome of the first attempt, counting a fall-back as the same one. */
@@ -63,6 +65,7 @@ export class BrokerConnection {
     let error: unknown;
     client.on("connect", (connack) => {
       up = true;
+      clearTimeout(silence);
       this.pauseMs = this.options.firstPauseMs ?? 1000;
       this.announce({
         connected: true,
@@ -73,12 +76,19 @@ export class BrokerConnection {
     const note = (cause: unknown) => {
       error ??= cause;
     };
+    // The package's own time limit ends in an error without a code.
+    const silence = setTimeout(() => {
+      const { connecting } = client.stream as { connecting?: boolean };
+      note({ code: connecting === true ? "ETIMEDOUT" : NO_CONNACK });
+      client.stream.destroy();
+    }, this.options.answerMs ?? ANSWER_MS);
     client.on("error", note);
     // mqtt passes on only those socket errors that carry a code.
     client.stream?.on("error", note);
     client.on("close", () => {
       if (closed) return;
       closed = true;
+      clearTimeout(silence);
       this.client = undefined;
       if (up) this.events.onDown();
       if (this.ended) this.afterClose?.();
@@ -93,7 +103,7 @@ export class BrokerConnection {
       clientId,
       clean: true,
       keepalive: KEEPALIVE_SECONDS,
-      connectTimeout: CONNECT_TIMEOUT_MS,
+      connectTimeout: 2 * (this.options.answerMs ?? ANSWER_MS),
       // The package's own reconnect keeps the protocol version and the pause; this class changes both.
       reconnectPeriod: 0,
       queueQoSZero: false,

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // The steps that make depthwatt a service of this machine, as data: printed by --dry-run, done by perform().
 import { spawnSync } from "node:child_process";
-import { chmodSync, existsSync, mkdirSync, writeFileSync } from "node:fs";
+import { chmodSync, existsSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { DepthwattError } from "../../base/index.js";
+import { makeFolder } from "../../camera/index.js";
 
 export type Step =
   | { kind: "run"; title: string; words: [string, ...string[]] }
@@ -146,9 +147,9 @@ export function perform(step: Step, root = "/"): void {
       return;
     }
     const path = join(root, step.path);
-    if (step.kind === "folder") mkdirSync(path, { recursive: true, mode: step.mode });
+    if (step.kind === "folder") makeFolder(path, step.mode);
     else if (!(step.keepExisting && existsSync(path))) {
-      mkdirSync(dirname(path), { recursive: true });
+      makeFolder(dirname(path));
       writeFileSync(path, step.text, { mode: step.mode });
       // The mode above is cut by the umask, and does not apply to a file that was there.
       chmodSync(path, step.mode);

@@ -228,6 +228,42 @@ needs("mosquitto").suite("consumer against Mosquitto", () => {
     }
   });
 
+  test("a frame that cannot be unpacked costs that frame and not the recording", async () => {
+    const mosquitto = await setUp();
+    const out = folder();
+    const writer = await mqtt.connectAsync(mosquitto.url);
+    cleanups.push(() => writer.endAsync(true));
+    const messageOf = (frameNumber: number, damage: boolean) => {
+      const { buffer, bodyBytes, frame } = makeFrame(frameNumber);
+      // A header and CRC that are right around RVL words that are none.
+      if (damage) buffer.fill(0xff, FRAME_HEADROOM_BYTES, FRAME_HEADROOM_BYTES + bodyBytes);
+      const identity = { frameNumber, runId: 1, clockDomain: 0 };
+      return Buffer.from(writeFrame(buffer, FRAME_HEADROOM_BYTES, bodyBytes, frame, identity));
+    };
+    let ended = false;
+    const words = ["--frames", "8", "--save", out, "--timeout", "20", "--json"];
+    const running = depthwatt("consume", mosquitto.url, ...words).finally(() => {
+      ended = true;
+    });
+    for (let i = 0; !ended; i++) {
+      await writer.publishAsync("depthwatt/d/depth", messageOf(i, i % 2 === 1));
+      await sleep(20);
+    }
+    const run = await running;
+    expect(run).toMatchObject({ code: 0 });
+    expect(JSON.parse(run.stdout)).toMatchObject({ frames: 8, crcErrors: 0 });
+    expect(run.stderr).toMatch(/saved 4 frames to .*, 4 not decodable/);
+    expect(run.stderr.match(/^d\/depth: /gm)).toHaveLength(1);
+    expect(readdirSync(out).filter((name) => name.endsWith(".png"))).toHaveLength(4);
+  });
+
+  test("a folder that cannot be made ends it at once, with a code", async () => {
+    const run = await depthwatt("consume", "mqtt://127.0.0.1:9", "--save", "/proc/depthwatt");
+    expect(run).toMatchObject({ code: 3 });
+    expect(run.stderr).toMatch(/^error: cannot write \/proc\/depthwatt: ENOENT/m);
+    expect(run.stderr).toMatch(/^hint: /m);
+  });
+
   test("says what is wrong: nobody publishes, nobody listens, no such option", async () => {
     const mosquitto = await setUp();
     const silent = await depthwatt(

@@ -8,6 +8,8 @@ import { convertIndexedToRgb, decode, encode } from "fast-png";
 import sharp from "sharp";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import {
+  checkColourName,
+  checkDisparityName,
   colourDisparity,
   DISPARITY_COLOURS,
   decodeGreyImage,
@@ -216,6 +218,9 @@ describe("disparity files", () => {
   test("endings and folders that cannot be written", async () => {
     const one = { data: new Float32Array([1]), width: 1, height: 1 };
     await expect(writeDisparity(join(folder, "d.tif"), one)).rejects.toThrow(/ending in .pfm or .png/);
+    expect(() => checkDisparityName("d.tif")).toThrow(code("USAGE"));
+    expect(() => checkColourName("d.pfm")).toThrow(code("USAGE"));
+    for (const name of ["d.pfm", "d.PNG"]) checkDisparityName(name);
     await expect(writeDisparity(join(folder, "no", "d.pfm"), one)).rejects.toEqual(code("OUTPUT_UNWRITABLE"));
     const colour = { data: new Uint8Array(3), width: 1, height: 1 };
     await expect(writeImage(join(folder, "c.pgm"), colour)).rejects.toThrow(/\.png for a colour picture/);

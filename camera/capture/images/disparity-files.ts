@@ -56,19 +56,27 @@ async function write(file: string, bytes: Uint8Array): Promise<void> {
 }
 
 function refuseExtension(file: string, expected: string): never {
-  throw new DepthwattError(
-    "IMAGE_UNSUPPORTED",
-    `expected an output name ending in ${expected}, found "${file}"`,
-    { hint: `Give the file one of these endings: ${expected}.`, context: { file } },
-  );
+  throw new DepthwattError("USAGE", `expected an output name ending in ${expected}, found "${file}"`, {
+    hint: `Give the file one of these endings: ${expected}.`,
+    context: { file },
+  });
 }
 
-/** Writes a disparity map as PFM or 16-bit PNG, by the file's ending. @throws DepthwattError OUTPUT_UNWRITABLE, IMAGE_UNSUPPORTED */
+/** Refuses a name that writeDisparity() would refuse, before there is anything to write. @throws DepthwattError USAGE */
+export function checkDisparityName(file: string): void {
+  if (![".pfm", ".png"].includes(extname(file).toLowerCase())) refuseExtension(file, ".pfm or .png");
+}
+
+/** The same for a colour picture and writeImage(). @throws DepthwattError USAGE */
+export function checkColourName(file: string): void {
+  if (extname(file).toLowerCase() !== ".png") refuseExtension(file, ".png for a colour picture");
+}
+
+/** Writes a disparity map as PFM or 16-bit PNG, by the file's ending. @throws DepthwattError OUTPUT_UNWRITABLE, IMAGE_UNSUPPORTED, USAGE */
 export async function writeDisparity(file: string, disparity: FloatImage): Promise<void> {
-  const ending = extname(file).toLowerCase();
-  if (ending === ".pfm") return write(file, encodePfm(disparity));
-  if (ending === ".png") return write(file, await encodePng(disparityToPng16(disparity, file)));
-  return refuseExtension(file, ".pfm or .png");
+  checkDisparityName(file);
+  if (extname(file).toLowerCase() === ".pfm") return write(file, encodePfm(disparity));
+  return write(file, await encodePng(disparityToPng16(disparity, file)));
 }
 
 /** Writes a picture: grey (u8, u16) as PNG or PGM, colour as PNG, by the file's ending. @throws as writeDisparity */

@@ -10,12 +10,15 @@ export {
   splitSideBySide,
 } from "./decode.js";
 export {
+  checkColourName,
+  checkDisparityName,
   disparityFromQ4,
   disparityToPng16,
   readDisparity,
   writeDisparity,
   writeImage,
 } from "./disparity-files.js";
+export { makeFolder } from "./folder.js";
 export type { FloatImage, GreyImage, RgbImage } from "./image.js";
 export { cropColumns, greyFromSamples } from "./image.js";
 export { decodePfm, decodePgm, encodePfm, encodePgm } from "./netpbm.js";

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // The scene as a data set on disk: pictures, truth, calibration, and the lists that say what belongs together.
 import { createWriteStream, type WriteStream } from "node:fs";
-import { mkdir, writeFile } from "node:fs/promises";
+import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { DepthwattError } from "../../../base/index.js";
 import type { NativeAddon } from "../../../cuda/index.js";
 import { baselineMetres, rectify, stringifyCalibration } from "../../calibration/index.js";
-import { writeDisparity, writeImage } from "../images/index.js";
+import { makeFolder, writeDisparity, writeImage } from "../images/index.js";
 import { type SceneOptions, type SceneView, sceneCalibration, sceneView } from "./scene-cameras.js";
 import { SceneRenderer } from "./scene-renderer.js";
 
@@ -57,7 +57,7 @@ export async function writeScene(
   const renderer = new SceneRenderer(native, options);
   try {
     const folders = [...EYES, ...truthEyes.flatMap((eye) => [`disparity-${eye}`, `visible-${eye}`])];
-    for (const name of folders) await mkdir(join(folder, name), { recursive: true });
+    for (const name of folders) makeFolder(join(folder, name));
     const streams = raw ? EYES.map((eye) => createWriteStream(join(folder, `${eye}.raw`))) : [];
     const rows = [];
     for (let i = 0; i < frames; i++) {

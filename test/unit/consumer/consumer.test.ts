@@ -2,7 +2,7 @@
 // The consumer's parts: gaps, latency, statistics, every encoding unpacked, damaged bodies refused.
 import { describe, expect, test } from "vitest";
 import { encodePng } from "../../../camera/index.js";
-import { Continuity } from "../../../edge/consumer/continuity.js";
+import { Continuity, ContinuityByStream } from "../../../edge/consumer/continuity.js";
 import { decodeBody, toValues } from "../../../edge/consumer/decode.js";
 import { latencyMsOf } from "../../../edge/consumer/latency.js";
 import { StreamStatistics } from "../../../edge/consumer/statistics.js";
@@ -147,6 +147,25 @@ describe("continuity", () => {
         [1, 6],
       ]),
     ).toEqual([0, 0, 0, 0]);
+  });
+});
+
+describe("continuity of many streams", () => {
+  const frame = (frameNumber: number) => ({ runId: 1, frameNumber }) as unknown as FrameHeader;
+
+  test("each stream has its own, and names without end cost no memory without end", () => {
+    const streams = new ContinuityByStream();
+    streams.of("kept/depth").missingBefore(frame(1));
+    streams.of("silent/depth").missingBefore(frame(1));
+    expect(streams.of("kept/left").missingBefore(frame(9))).toBe(0);
+    for (let i = 0; i < 20_000; i++) {
+      streams.of(`hostile-${i}/depth`).missingBefore(frame(1));
+      if (i % 1000 === 0)
+        expect(streams.of("kept/depth").missingBefore(frame(3 + i / 1000))).toBe(i === 0 ? 1 : 0);
+    }
+    expect(streams.size).toBe(4096);
+    // Forgotten: it begins anew instead of telling a loss that nobody can know.
+    expect(streams.of("silent/depth").missingBefore(frame(50))).toBe(0);
   });
 });
 

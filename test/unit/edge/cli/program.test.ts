@@ -105,6 +105,22 @@ describe("errors", () => {
   });
 });
 
+describe("match", () => {
+  test.each([
+    ["-o", "out.tif", ".pfm or .png"],
+    ["-o", "out", ".pfm or .png"],
+    ["--color", "out.pfm", ".png for a colour picture"],
+  ])(
+    "an output name that means no format is refused before anything is read: %s %s",
+    async (flag, name, endings) => {
+      expect(await runCommandLine(["match", "no-left.png", "no-right.png", flag, name])).toBe(2);
+      expect(err).toBe(
+        `error: expected an output name ending in ${endings}, found "${name}"\nhint: Give the file one of these endings: ${endings}.\n`,
+      );
+    },
+  );
+});
+
 describe("config", () => {
   test("--json holds every value with its origin, and no password", async () => {
     await runCommandLine(["config", "--json", "--set", "publish.broker=mqtt://anna:secret@host"]);

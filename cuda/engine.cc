@@ -66,6 +66,10 @@ Status check(const EngineParameters& p) {
   if (p.fill.thresholdQ4 < 0 || p.fill.thresholdQ4 > 32767) {
     return Status::error(Code::kParameter, "Expected fillThresholdQ4 of 0 to 32767, got %d.", p.fill.thresholdQ4);
   }
+  if (p.halfResolution && p.algorithm == Algorithm::kSgm && p.match.numDisparities < 2 * kMinNumDisparities) {
+    return Status::error(Code::kParameter, "Expected numDisparities of %d to %d at half resolution, got %d.",
+                         2 * kMinNumDisparities, kMaxNumDisparities, p.match.numDisparities);
+  }
   return checkSgmParameters(p.match);
 }
 
@@ -127,6 +131,8 @@ Status Engine::run(const FrameInput& input, FrameOutput& output) {
   };
 
   stage(kRectify, true, &Backend::rectify);
+  // From here to the upscaling everything happens at half size where that is asked for (decision 0804).
+  stage(kHalf, p.halfResolution, &Backend::half);
   // cbca computes its own census and checks its winners itself: its ground control points.
   const bool sgm = p.algorithm == Algorithm::kSgm;
   stage(kCensus, sgm, &Backend::census);
@@ -136,6 +142,7 @@ Status Engine::run(const FrameInput& input, FrameOutput& output) {
   stage(kFill, p.fill.method != FillMethod::kOff, &Backend::fill);
   stage(kBoundary, p.boundary, &Backend::boundary);
   stage(kMedian, p.median, &Backend::median);
+  stage(kUpscale, p.halfResolution, &Backend::upscale);
   stage(kDepth, p.hasGeometry, &Backend::depth);
   if (status.ok()) status = backend_->finish();
   stage(kEncode, p.encodeDepth != Encoding::kNone || p.encodeDisparity != Encoding::kNone, &Backend::encode);

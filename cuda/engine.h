@@ -19,6 +19,7 @@ namespace depthwatt {
 /// In the order of STAGE_NAMES in binding/native.ts.
 enum Stage {
   kRectify,
+  kHalf,
   kCensus,
   kMatch,
   kLeftRight,
@@ -26,6 +27,7 @@ enum Stage {
   kFill,
   kBoundary,
   kMedian,
+  kUpscale,
   kDepth,
   kEncode,
   kStageCount,
@@ -47,7 +49,7 @@ struct EngineParameters {
   size_t leftStrideBytes = 0, rightStrideBytes = 0;
   std::vector<int32_t> leftMap, rightMap;  ///< rectify.h; both empty = rectified already
   Algorithm algorithm = Algorithm::kSgm;
-  bool halfResolution = true;  ///< cbca only
+  bool halfResolution = false;  ///< matches and refines at half the width and height, then doubles: match_scope.h
   MatchingCost cost = MatchingCost::kGradientCensus;
   SgmParameters match;
   bool leftRight = true;
@@ -92,6 +94,7 @@ class Backend {
   virtual ~Backend() = default;
   virtual Status begin(const FrameInput& input, FrameOutput& output) = 0;
   virtual Status rectify() = 0;
+  virtual Status half() = 0;
   virtual Status census() = 0;
   virtual Status match() = 0;
   virtual Status leftRight() = 0;
@@ -99,6 +102,7 @@ class Backend {
   virtual Status fill() = 0;
   virtual Status boundary() = 0;
   virtual Status median() = 0;
+  virtual Status upscale() = 0;
   virtual Status depth() = 0;
   /// Every stage so far is done and its results stand in the output's memory. A backend that measures its own stages
   /// corrects their times.

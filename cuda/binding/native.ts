@@ -16,7 +16,7 @@ export interface MatchParameters {
   algorithm: Algorithm;
   /** sgm only. */
   cost: MatchingCost;
-  /** cbca only: matches images of half the width and height and doubles the result. */
+  /** Matches and refines images of half the width and height, with half the disparities, and doubles the result. */
   halfResolution: boolean;
   /** Smallest disparity searched, pixels; 0 or more. */
   minDisparity: number;
@@ -102,6 +102,7 @@ export const ENCODED_HEADROOM_BYTES = 128;
 /** Names and order of the stage times, the same for every backend. */
 export const STAGE_NAMES = [
   "rectify",
+  "half",
   "census",
   "match",
   "leftRight",
@@ -109,6 +110,7 @@ export const STAGE_NAMES = [
   "fill",
   "boundary",
   "median",
+  "upscale",
   "depth",
   "encode",
 ] as const;

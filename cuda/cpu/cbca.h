@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The cross-based matcher as a whole [papers/001]: half, cross, ground control points, median, bilateral estimation, upscale.
+// The cross-based matcher as a whole [papers/001]: cross, ground control points, median, bilateral
+// estimation. Halving before it and upscaling after it are the engine's stages.
 #pragma once
 
 #include <memory>
@@ -12,14 +13,14 @@
 namespace depthwatt {
 
 struct CbcaParameters {
-  int32_t minDisparity = 0, numDisparities = 64;  ///< of the full image
-  bool halfResolution = true;
+  int32_t minDisparity = 0, numDisparities = 64;
+  bool halfResolution = true;  ///< the images are of half resolution
   /// Window and threshold of the paper: 21 and 31 at half resolution, 41 and 61 at full (section V).
   int32_t armX() const { return halfResolution ? 21 : 41; }
   int32_t armY() const { return halfResolution ? 31 : 61; }
 };
 
-/// Largest difference that bilateral estimation bridges, T = 3 pixels of the map it works on.
+/// Largest difference that bilateral estimation bridges, T = 3 pixels.
 constexpr int32_t kCbcaThresholdQ4 = 48;
 
 class Cbca {
@@ -33,18 +34,16 @@ class Cbca {
   size_t workspaceBytes() const;
 
  private:
-  Cbca(const CbcaParameters& parameters, int32_t width, int32_t height, const Kernels& kernels, Workers& workers);
+  Cbca(int32_t width, int32_t height, const Kernels& kernels, Workers& workers);
   template <class T>
   ImageView<T> view(std::vector<T>& image) const {
     return packedView(image.data(), width_, height_);
   }
 
-  const CbcaParameters p_;
   const Kernels& kernels_;
   Workers& workers_;
-  int32_t width_, height_;  ///< of the maps that are matched
-  std::vector<uint8_t> left_, right_, confidence_;
-  std::vector<int16_t> disparity_, rightDisparity_, points_, filled_;
+  const int32_t width_, height_;
+  std::vector<int16_t> disparity_, rightDisparity_, points_;
   std::unique_ptr<Cross> cross_;
 };
 

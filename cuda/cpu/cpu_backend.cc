@@ -7,7 +7,9 @@
 
 #include "../encode/bodies.h"
 #include "../refine/left_right/left_right.h"
+#include "../match_scope.h"
 #include "../refine/median/median.h"
+#include "../refine/upscale/upscale.h"
 #include "cbca.h"
 #include "kernels.h"
 
@@ -17,24 +19,29 @@ namespace {
 class CpuBackend final : public Backend {
  public:
   CpuBackend(const EngineParameters& parameters, const Kernels& kernels, int threads)
-      : p_(parameters), kernels_(kernels), workers_(threads), pixels_(static_cast<size_t>(p_.width) * p_.height) {}
+      : p_(parameters), scope_(matchScopeOf(parameters)), kernels_(kernels), workers_(threads) {}
 
   Status open() {
-    greyRight_.resize(pixels_);
-    // Boundary and median need their input apart from their result.
-    if (p_.boundary || p_.median) matched_.resize(pixels_);
-    if (p_.boundary && p_.median) beforeMedian_.resize(pixels_);
-    if (p_.speckle.minPixels > 0) speckleScratch_.resize(speckleScratchWords(p_.width, p_.height));
-    if (p_.algorithm == Algorithm::kCbca) {
-      const CbcaParameters cbca{p_.match.minDisparity, p_.match.numDisparities, p_.halfResolution};
-      return Cbca::open(cbca, p_.width, p_.height, kernels_, workers_, &cbca_);
+    greyRight_.resize(static_cast<size_t>(p_.width) * p_.height);
+    const size_t pixels = static_cast<size_t>(scope_.width) * scope_.height;
+    if (p_.halfResolution) {
+      for (std::vector<uint8_t>* image : {&halfLeft_, &halfRight_, &halfConfidence_}) image->resize(pixels);
+      halfRefined_.resize(pixels);
     }
-    censusLeft_.resize(pixels_);
-    censusRight_.resize(pixels_);
-    disparity_.resize(pixels_);
-    if (p_.leftRight) rightDisparity_.resize(pixels_);
+    // Boundary and median need their input apart from their result.
+    if (p_.boundary || p_.median) matched_.resize(pixels);
+    if (p_.boundary && p_.median) beforeMedian_.resize(pixels);
+    if (p_.speckle.minPixels > 0) speckleScratch_.resize(speckleScratchWords(scope_.width, scope_.height));
+    if (p_.algorithm == Algorithm::kCbca) {
+      const CbcaParameters cbca{scope_.match.minDisparity, scope_.match.numDisparities, p_.halfResolution};
+      return Cbca::open(cbca, scope_.width, scope_.height, kernels_, workers_, &cbca_);
+    }
+    censusLeft_.resize(pixels);
+    censusRight_.resize(pixels);
+    disparity_.resize(pixels);
+    if (p_.leftRight) rightDisparity_.resize(pixels);
     Sgm* sgm = nullptr;
-    const Status status = Sgm::open(p_.match, p_.width, p_.height, kernels_, workers_, &sgm);
+    const Status status = Sgm::open(scope_.match, scope_.width, scope_.height, kernels_, workers_, &sgm);
     sgm_.reset(sgm);
     return status;
   }
@@ -51,72 +58,87 @@ class CpuBackend final : public Backend {
     const int32_t* leftMap = p_.leftMap.empty() ? nullptr : p_.leftMap.data();
     const int32_t* rightMap = p_.rightMap.empty() ? nullptr : p_.rightMap.data();
     workers_.rows(p_.height, [&](int32_t first, int32_t end) {
-      kernels_.rectify(left, leftMap, view(output_->left), first, end);
-      kernels_.rectify(right, rightMap, view(greyRight_.data()), first, end);
+      kernels_.rectify(left, leftMap, whole(output_->left), first, end);
+      kernels_.rectify(right, rightMap, whole(greyRight_.data()), first, end);
+    });
+    return {};
+  }
+
+  Status half() override {
+    workers_.rows(scope_.height, [&](int32_t first, int32_t end) {
+      kernels_.half(whole(output_->left).asConst(), view(halfLeft_.data()), first, end);
+      kernels_.half(whole(greyRight_.data()).asConst(), view(halfRight_.data()), first, end);
     });
     return {};
   }
 
   Status census() override {
-    workers_.rows(p_.height, [&](int32_t first, int32_t end) {
+    workers_.rows(scope_.height, [&](int32_t first, int32_t end) {
       const auto census = p_.cost == MatchingCost::kCensus ? kernels_.census8 : kernels_.gradientCensus;
-      census(view(output_->left).asConst(), view(censusLeft_.data()), first, end);
-      census(view(greyRight_.data()).asConst(), view(censusRight_.data()), first, end);
+      census(left(), view(censusLeft_.data()), first, end);
+      census(right(), view(censusRight_.data()), first, end);
     });
     return {};
   }
 
   Status match() override {
     if (cbca_) {
-      cbca_->compute(view(output_->left).asConst(), view(greyRight_.data()).asConst(), view(matched()),
-                     view(output_->confidence));
+      cbca_->compute(left(), right(), view(matched()), confidence());
       return {};
     }
-    const SgmImages images{view(censusLeft_.data()).asConst(), view(censusRight_.data()).asConst(),
-                           view(output_->left).asConst()};
+    const SgmImages images{view(censusLeft_.data()).asConst(), view(censusRight_.data()).asConst(), left()};
     const SgmResult result{view(matched()), view(disparity_.data()),
-                           view(p_.leftRight ? rightDisparity_.data() : nullptr), view(output_->confidence)};
+                           view(p_.leftRight ? rightDisparity_.data() : nullptr), confidence()};
     sgm_->compute(images, result);
     return {};
   }
 
   Status leftRight() override {
     const LeftRightImages images{view(disparity_.data()).asConst(), view(rightDisparity_.data()).asConst(),
-                                 view(matched()), view(output_->confidence)};
-    workers_.rows(p_.height, [&](int32_t first, int32_t end) { kernels_.leftRight(images, first, end); });
+                                 view(matched()), confidence()};
+    workers_.rows(scope_.height, [&](int32_t first, int32_t end) { kernels_.leftRight(images, first, end); });
     return {};
   }
 
   Status speckle() override {
-    speckleFilter(p_.speckle, view(matched()), view(output_->confidence), speckleScratch_.data(), workers_);
+    speckleFilter(scope_.speckle, view(matched()), confidence(), speckleScratch_.data(), workers_);
     return {};
   }
 
   Status fill() override {
-    fillHoles(p_.fill, view(output_->left).asConst(), view(matched()), view(output_->confidence), workers_);
+    fillHoles(scope_.fill, left(), view(matched()), confidence(), workers_);
     return {};
   }
 
   Status boundary() override {
-    int16_t* result = p_.median ? beforeMedian_.data() : output_->disparityQ4;
-    workers_.rows(p_.height, [&](int32_t first, int32_t end) {
-      kernels_.boundary(view(output_->left).asConst(), view(matched()).asConst(), view(result), first, end);
+    int16_t* result = p_.median ? beforeMedian_.data() : refined();
+    workers_.rows(scope_.height, [&](int32_t first, int32_t end) {
+      kernels_.boundary(left(), view(matched()).asConst(), view(result), first, end);
     });
     return {};
   }
 
   Status median() override {
     const int16_t* input = p_.boundary ? beforeMedian_.data() : matched();
+    workers_.rows(scope_.height, [&](int32_t first, int32_t end) {
+      kernels_.median(view(input), view(refined()), first, end);
+    });
+    return {};
+  }
+
+  Status upscale() override {
     workers_.rows(p_.height, [&](int32_t first, int32_t end) {
-      kernels_.median(view(input), view(output_->disparityQ4), first, end);
+      kernels_.upscale(kUpscaleThresholdQ4, whole(output_->left).asConst(), view(halfRefined_.data()).asConst(),
+                       whole(output_->disparityQ4), first, end);
+      upscaleConfidence(view(halfConfidence_.data()).asConst(), whole(output_->confidence), first, end);
     });
     return {};
   }
 
   Status depth() override {
     workers_.rows(p_.height, [&](int32_t first, int32_t end) {
-      kernels_.depthMillimetres(p_.geometry, view(output_->disparityQ4).asConst(), view(output_->depthMillimetres), first,
-                                end);
+      kernels_.depthMillimetres(p_.geometry, whole(output_->disparityQ4).asConst(), whole(output_->depthMillimetres),
+                                first, end);
     });
     return {};
   }
@@ -131,8 +153,9 @@ class CpuBackend final : public Backend {
   }
 
   size_t workspaceBytes() const override {
-    return greyRight_.size() + (censusLeft_.size() + censusRight_.size()) * sizeof(uint32_t) +
-           (disparity_.size() + rightDisparity_.size() + matched_.size() + beforeMedian_.size()) * sizeof(int16_t) +
+    return greyRight_.size() + halfLeft_.size() + halfRight_.size() + halfConfidence_.size() + (censusLeft_.size() + censusRight_.size()) * sizeof(uint32_t) +
+           (disparity_.size() + rightDisparity_.size() + matched_.size() + beforeMedian_.size() + halfRefined_.size()) *
+               sizeof(int16_t) +
            speckleScratch_.size() * sizeof(int32_t) + (p_.leftMap.size() + p_.rightMap.size()) * sizeof(int32_t) +
            (cbca_ ? cbca_->workspaceBytes() : sgm_->workspaceBytes());
   }
@@ -140,21 +163,32 @@ class CpuBackend final : public Backend {
   int threads() const override { return workers_.count(); }
 
  private:
+  /// Of the rectified images.
   template <class T>
-  ImageView<T> view(T* data) const {
+  ImageView<T> whole(T* data) const {
     return packedView(data, p_.width, p_.height);
   }
+  /// Of the images that are matched and refined: the same, or half of them.
+  template <class T>
+  ImageView<T> view(T* data) const {
+    return packedView(data, scope_.width, scope_.height);
+  }
+  ImageView<const uint8_t> left() { return view(p_.halfResolution ? halfLeft_.data() : output_->left).asConst(); }
+  ImageView<const uint8_t> right() { return view((p_.halfResolution ? halfRight_ : greyRight_).data()).asConst(); }
+  ImageView<uint8_t> confidence() { return view(p_.halfResolution ? halfConfidence_.data() : output_->confidence); }
 
+  /// Where the last stage before upscaling writes.
+  int16_t* refined() { return p_.halfResolution ? halfRefined_.data() : output_->disparityQ4; }
   /// Where the matcher writes, and the stages up to the boundary work in place.
-  int16_t* matched() { return matched_.empty() ? output_->disparityQ4 : matched_.data(); }
+  int16_t* matched() { return matched_.empty() ? refined() : matched_.data(); }
 
   const EngineParameters p_;
+  const MatchScope scope_;
   const Kernels& kernels_;
   Workers workers_;
-  const size_t pixels_;
-  std::vector<uint8_t> greyRight_;
+  std::vector<uint8_t> greyRight_, halfLeft_, halfRight_, halfConfidence_;
   std::vector<uint32_t> censusLeft_, censusRight_;
-  std::vector<int16_t> disparity_, rightDisparity_, matched_, beforeMedian_;
+  std::vector<int16_t> disparity_, rightDisparity_, matched_, beforeMedian_, halfRefined_;
   std::vector<int32_t> speckleScratch_;
   std::unique_ptr<Sgm> sgm_;  ///< one of the two
   std::unique_ptr<Cbca> cbca_;

@@ -91,6 +91,10 @@ class GpuBackend final : public Backend {
     return ended(kRectify);
   }
 
+  /// Refused when opened.
+  Status half() override { return {}; }
+  Status upscale() override { return {}; }
+
   Status census() override {
     if (p_.cost == MatchingCost::kCensus) {
       DEPTHWATT_TRY(gpu::census(grey_[0].get(), grey_[1].get(), census_[0].get(), census_[1].get(), p_.width, p_.height,
@@ -221,6 +225,10 @@ Status openGpuBackend(const EngineParameters& parameters, std::unique_ptr<Backen
   }
   if (parameters.algorithm != Algorithm::kSgm) {
     return Status::error(Code::kBackendUnavailable, "CUDA unavailable: it computes sgm, and cbca was asked for.");
+  }
+  if (parameters.halfResolution) {
+    return Status::error(Code::kBackendUnavailable,
+                         "CUDA unavailable: it matches at full resolution, and match.halfResolution was asked for.");
   }
   std::unique_ptr<GpuBackend> opened(new (std::nothrow) GpuBackend(parameters));
   if (opened == nullptr) return Status::error(Code::kFailed, "Expected memory for the CUDA backend, there is none.");

@@ -100,7 +100,7 @@ function engineInfo(backend: "auto" | "cpu" | "cuda") {
     match: {
       algorithm: "sgm",
       cost: "gradientCensus",
-      halfResolution: true,
+      halfResolution: false,
       minDisparity: 0,
       numDisparities: 16,
       paths: 4,

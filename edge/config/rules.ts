@@ -26,6 +26,15 @@ const searchFits: Rule = ({ match: { minDisparity, numDisparities } }) =>
         text: `expected match.minDisparity + match.numDisparities to be at most 2047, got ${minDisparity + numDisparities}`,
       };
 
+// Half the search must still be one: 8 disparities of the half images.
+const halfSearchIsWhole: Rule = ({ match: { algorithm, halfResolution, numDisparities } }) =>
+  algorithm !== "sgm" || halfResolution !== true || numDisparities >= 16
+    ? undefined
+    : {
+        keys: ["match.numDisparities", "match.halfResolution"],
+        text: `expected 16 to 512 beside match.halfResolution, got ${numDisparities}`,
+      };
+
 const sourceIsWhole: Rule = ({ source: { kind, left, right, sideBySide } }) => {
   const given = [left && "source.left", right && "source.right", sideBySide && "source.sideBySide"].filter(
     Boolean,
@@ -75,6 +84,7 @@ const embeddedSpeaksThree: Rule = ({ publish: { broker, protocolVersion } }) =>
 const RULES: readonly Rule[] = [
   penaltiesInOrder,
   searchFits,
+  halfSearchIsWhole,
   sourceIsWhole,
   clientCertificateIsWhole,
   certificatesNeedTls,

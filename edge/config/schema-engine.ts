@@ -8,18 +8,17 @@ export const matchSection = section(
   {
     algorithm: setting(z.enum(["sgm", "cbca"]), {
       default: "sgm",
-      description:
-        "The matcher: sgm is semi-global matching, cbca aggregates over crosses of similar grey at half resolution.",
+      description: "The matcher: sgm is semi-global matching, cbca aggregates over crosses of similar grey.",
     }),
     cost: setting(z.enum(["gradientCensus", "census"]), {
       default: "gradientCensus",
       description:
         "What is compared: a 5 x 5 census beside the horizontal gradient, or the 9 x 7 census of the paper alone.",
     }),
-    halfResolution: setting(z.boolean(), {
-      default: true,
+    halfResolution: setting(z.union([z.literal("auto"), z.boolean()]), {
+      default: "auto",
       description:
-        "cbca only: matches at half the width and height and doubles the result; false matches every pixel.",
+        "Matches at half the width and height, with half the disparities, and doubles the result; auto does so for cbca only.",
     }),
     minDisparity: setting(z.int().min(0).max(2039), {
       default: 0,

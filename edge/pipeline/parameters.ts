@@ -10,7 +10,9 @@ import {
 import type { Config } from "../config/index.js";
 
 export function matchParameters(config: Config["match"]): MatchParameters {
-  return { ...config };
+  const { algorithm, halfResolution } = config;
+  // Paper 001 matches at half resolution, those of sgm at full.
+  return { ...config, halfResolution: halfResolution === "auto" ? algorithm === "cbca" : halfResolution };
 }
 
 export function refineParameters(config: Config["refine"]): RefineParameters {

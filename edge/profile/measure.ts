@@ -52,7 +52,7 @@ function openEngine(
       numDisparities: point.numDisparities,
       paths: point.paths,
       cost: "gradientCensus",
-      halfResolution: true,
+      halfResolution: false,
       p1: 12,
       p2: 40,
       adaptiveP2: 8,

@@ -29,7 +29,11 @@ const cases: Record<string, number[]> = {
   many: [300, 14, 512, 0, 4, 10, 60, 0, 10, 1],
   "narrow-image": [19, 50, 256, 0, 8, 10, 60, 0, 0, 2],
   "ends-of-range": [140, 40, 16, 0, 8, 3, 60, 0, 10, 2],
+  "half-4": [173, 61, 128, 0, 4, 12, 40, 4, 8, 2],
+  "half-8-odd": [160, 46, 75, 3, 8, 12, 40, 0, 8, 1],
 };
+const isHalf = (name: string) => name.startsWith("half");
+const halfOf = (side: number) => (side + 1) >> 1;
 
 function pairOf(width: number, height: number, min: number, num: number) {
   const random = new Random(7);
@@ -56,14 +60,28 @@ function hash(images: (Int16Array | Uint8Array)[]): string {
 
 type Room = (call: object) => string;
 
-function run(variant: string, numbers: number[]): string {
-  const [width, height, numDisparities, minDisparity, paths, p1, p2, adaptiveP2, uniqueness, threads] =
-    numbers as [number, number, number, number, number, number, number, number, number, number];
-  const { left, right } = pairOf(width, height, minDisparity, numDisparities);
+function run(variant: string, name: string): string {
+  const [fullWidth, fullHeight, fullNum, fullMin, paths, p1, p2, adaptiveP2, uniqueness, threads] = cases[
+    name
+  ] as [number, number, number, number, number, number, number, number, number, number];
+  const half = isHalf(name);
+  const pair = pairOf(fullWidth, fullHeight, fullMin, fullNum);
+  const [width, height] = half ? [halfOf(fullWidth), halfOf(fullHeight)] : [fullWidth, fullHeight];
+  const minDisparity = half ? halfOf(fullMin) : fullMin;
+  const numDisparities = half ? halfOf(fullMin + fullNum) - minDisparity : fullNum;
+  const full = { variant, width: fullWidth, height: fullHeight };
   const size = { variant, width, height };
+  const matched = (image: Uint8Array) => {
+    const result = new Uint8Array(width * height);
+    if (half) (native.rooms.half as unknown as Room)({ ...full, image, result });
+    return half ? result : image;
+  };
+  const left = matched(pair.left);
+  const right = matched(pair.right);
   const census = (image: Uint8Array) => {
     const words = new Uint32Array(width * height);
-    (native.rooms.census as unknown as Room)({ ...size, image, census: words });
+    const room = half ? native.rooms.gradientCensus : native.rooms.census;
+    (room as unknown as Room)({ ...size, image, census: words });
     return words;
   };
   const parameters = { numDisparities, minDisparity, paths, p1, p2, adaptiveP2, uniqueness, threads };
@@ -83,7 +101,13 @@ function run(variant: string, numbers: number[]): string {
   (native.rooms.leftRight as unknown as Room)({ ...size, ...answer });
   const smooth = new Int16Array(width * height);
   (native.rooms.median as unknown as Room)({ ...size, disparityQ4: answer.disparityQ4, result: smooth });
-  return hash([answer.disparity, answer.rightDisparity, answer.disparityQ4, smooth, answer.confidence]);
+  const upscaled = new Int16Array(half ? fullWidth * fullHeight : 0);
+  if (half) {
+    const call = { ...full, thresholdQ4: 48, grey: pair.left, half: smooth, result: upscaled };
+    (native.rooms.upscale as unknown as Room)(call);
+  }
+  const images = [answer.disparity, answer.rightDisparity, answer.disparityQ4, smooth, upscaled];
+  return hash([...images, answer.confidence]);
 }
 
 test("every case has its hash and every hash its case", () => {
@@ -92,8 +116,8 @@ test("every case has its hash and every hash its case", () => {
 });
 
 describe.each(["reference", ...variants])("golden hashes, %s", (variant) => {
-  test.each(Object.entries(cases))("%s", (name, numbers) => {
-    expect(run(variant, numbers)).toBe(expected[name]);
+  test.each(Object.keys(cases))("%s", (name) => {
+    expect(run(variant, name)).toBe(expected[name]);
   });
 });
 

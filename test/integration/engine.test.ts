@@ -23,7 +23,7 @@ function options(changes: Partial<EngineOptions> = {}): EngineOptions {
     match: {
       algorithm: "sgm",
       cost: "gradientCensus",
-      halfResolution: true,
+      halfResolution: false,
       minDisparity: 0,
       numDisparities: 48,
       paths: 8,

@@ -32,6 +32,7 @@ struct Random {
 struct Case {
   const char* name;
   int32_t width, height, num, min, paths, p1, p2, adaptive, uniqueness, threads;
+  bool half = false;  ///< gradient census, matched at half resolution and upscaled
 };
 
 // The same list stands in test/golden/sgm.test.ts.
@@ -42,6 +43,7 @@ constexpr Case kCases[] = {
     {"two-paths", 131, 29, 64, 0, 2, 10, 60, 0, 10, 1},  {"uneven", 211, 27, 75, 1, 8, 11, 50, 0, 20, 2},
     {"many", 300, 14, 512, 0, 4, 10, 60, 0, 10, 1},      {"narrow-image", 19, 50, 256, 0, 8, 10, 60, 0, 0, 2},
     {"ends-of-range", 140, 40, 16, 0, 8, 3, 60, 0, 10, 2},
+    {"half-4", 173, 61, 128, 0, 4, 12, 40, 4, 8, 2, true}, {"half-8-odd", 160, 46, 75, 3, 8, 12, 40, 0, 8, 1, true},
 };
 
 struct Pair {
@@ -72,23 +74,34 @@ uint32_t hashOf(uint32_t hash, const void* data, size_t bytes) {
 }
 
 struct Matcher {
-  int32_t width, height;
+  const bool half;
+  const int32_t fullWidth, fullHeight;
+  const int32_t width, height;  ///< of the images that are matched
+  std::vector<uint8_t> halves[2];
   std::vector<uint32_t> censusLeft, censusRight;
-  std::vector<int16_t> q4, whole, right, smooth;
+  std::vector<int16_t> q4, whole, right, smooth, upscaled;
   std::vector<uint8_t> confidence;
   Pair pair;
   Workers workers;
   std::unique_ptr<Sgm> sgm;
 
   Matcher(const Case& c, const Kernels& kernels)
-      : width(c.width), height(c.height), pair(pairOf(c.width, c.height, c.min, c.num, 7)), workers(c.threads) {
-    const size_t pixels = pair.left.size();
+      : half(c.half),
+        fullWidth(c.width),
+        fullHeight(c.height),
+        width(c.half ? halfOf(c.width) : c.width),
+        height(c.half ? halfOf(c.height) : c.height),
+        pair(pairOf(c.width, c.height, c.min, c.num, 7)),
+        workers(c.threads) {
+    const auto pixels = static_cast<size_t>(width) * static_cast<size_t>(height);
+    for (auto& image : halves) image.resize(half ? pixels : 0);
+    upscaled.resize(half ? pair.left.size() : 0);
     for (auto* census : {&censusLeft, &censusRight}) census->resize(pixels);
     for (auto* disparity : {&q4, &whole, &right, &smooth}) disparity->resize(pixels);
     confidence.resize(pixels);
     SgmParameters p;
-    p.minDisparity = c.min;
-    p.numDisparities = c.num;
+    p.minDisparity = half ? halfOf(c.min) : c.min;
+    p.numDisparities = half ? halfOf(c.min + c.num) - halfOf(c.min) : c.num;
     p.paths = c.paths;
     p.p1 = c.p1;
     p.p2 = c.p2;
@@ -102,11 +115,21 @@ struct Matcher {
 
   void run(const Kernels& kernels) {
     const auto view = [&](auto* data) { return packedView(data, width, height); };
-    const auto left = view(static_cast<const uint8_t*>(pair.left.data()));
-    const auto other = view(static_cast<const uint8_t*>(pair.right.data()));
+    const auto full = [&](auto* data) { return packedView(data, fullWidth, fullHeight); };
+    const auto fullLeft = full(static_cast<const uint8_t*>(pair.left.data()));
+    const auto fullRight = full(static_cast<const uint8_t*>(pair.right.data()));
+    if (half) {
+      workers.rows(height, [&](int32_t first, int32_t end) {
+        kernels.half(fullLeft, view(halves[0].data()), first, end);
+        kernels.half(fullRight, view(halves[1].data()), first, end);
+      });
+    }
+    const auto left = half ? view(static_cast<const uint8_t*>(halves[0].data())) : fullLeft;
+    const auto other = half ? view(static_cast<const uint8_t*>(halves[1].data())) : fullRight;
     workers.rows(height, [&](int32_t first, int32_t end) {
-      kernels.census8(left, view(censusLeft.data()), first, end);
-      kernels.census8(other, view(censusRight.data()), first, end);
+      const auto census = half ? kernels.gradientCensus : kernels.census8;
+      census(left, view(censusLeft.data()), first, end);
+      census(other, view(censusRight.data()), first, end);
     });
     sgm->compute({view(static_cast<const uint32_t*>(censusLeft.data())), view(static_cast<const uint32_t*>(censusRight.data())), left},
                  {view(q4.data()), view(whole.data()), view(right.data()), view(confidence.data())});
@@ -117,11 +140,15 @@ struct Matcher {
     workers.rows(height, [&](int32_t first, int32_t end) {
       kernels.median(asConst(q4), view(smooth.data()), first, end);
     });
+    if (!half) return;
+    workers.rows(fullHeight, [&](int32_t first, int32_t end) {
+      kernels.upscale(kUpscaleThresholdQ4, fullLeft, asConst(smooth), full(upscaled.data()), first, end);
+    });
   }
 
   uint32_t hash() const {
     uint32_t h = 2166136261u;
-    for (const auto* image : {&whole, &right, &q4, &smooth}) h = hashOf(h, image->data(), image->size() * 2);
+    for (const auto* image : {&whole, &right, &q4, &smooth, &upscaled}) h = hashOf(h, image->data(), image->size() * 2);
     return hashOf(h, confidence.data(), confidence.size());
   }
 };
@@ -152,7 +179,7 @@ int main(int count, char** arguments) {
     return 0;
   }
   const auto number = [&](int i) { return static_cast<int32_t>(std::atoi(arguments[i])); };
-  Matcher matcher({"time", number(3), number(4), number(5), 0, number(6), 10, 60, 0, 10, number(7)}, *kernels);
+  Matcher matcher({"time", number(3), number(4), number(5), 0, number(6), 10, 60, 0, 10, number(7), false}, *kernels);
   if (matcher.sgm == nullptr) return 1;
   std::vector<double> times;
   for (int32_t i = 0; i < number(8); ++i) {

@@ -14,11 +14,23 @@
 
 namespace depthwatt {
 
+/// Largest step that is interpolated across: the paper's T = 3 pixels of the half map.
+constexpr int32_t kUpscaleThresholdQ4 = 48;
+
 void upscaleReference(int32_t thresholdQ4, ImageView<const uint8_t> grey, ImageView<const int16_t> half,
                       ImageView<int16_t> result);
 
 /// Rows [firstRow, endRow) of the result.
 using UpscaleRows = void (*)(int32_t thresholdQ4, ImageView<const uint8_t> grey, ImageView<const int16_t> half,
                              ImageView<int16_t> result, int32_t firstRow, int32_t endRow);
+
+/// Rows [firstRow, endRow) of the full map's confidence: a half pixel's own, for each of its four.
+inline void upscaleConfidence(ImageView<const uint8_t> half, ImageView<uint8_t> result, int32_t firstRow, int32_t endRow) {
+  for (int32_t y = firstRow; y < endRow; ++y) {
+    const uint8_t* from = half.row(y / 2);
+    uint8_t* to = result.row(y);
+    for (int32_t x = 0; x < result.width; ++x) to[x] = from[x / 2];
+  }
+}
 
 }  // namespace depthwatt

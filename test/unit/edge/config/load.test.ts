@@ -218,6 +218,7 @@ describe("rules between settings", () => {
   test.each([
     [["match.p1=30", "match.p2=20"], "match.p1"],
     [["match.minDisparity=1600", "match.numDisparities=512"], "match.numDisparities"],
+    [["match.halfResolution=true", "match.numDisparities=15"], "match.numDisparities"],
     [["source.kind=replay"], "source.kind"],
     [["source.kind=replay", "source.left=a"], "source.kind"],
     [["source.kind=v4l2", "source.left=a", "source.right=b", "source.sideBySide=c"], "source.kind"],
@@ -236,6 +237,9 @@ describe("rules between settings", () => {
     expect(
       load({ set: ["match.minDisparity=1535", "match.numDisparities=512"] }).config.match.minDisparity,
     ).toBe(1535);
+    expect(load({ set: ["match.numDisparities=15"] }).config.match.halfResolution).toBe("auto");
+    const half = ["match.halfResolution=true", "match.numDisparities=16"];
+    expect(load({ set: half }).config.match).toMatchObject({ halfResolution: true, numDisparities: 16 });
     expect(load({ set: ["publish.broker=mqtts://h:8883", "publish.caFile=a"] }).config.publish.caFile).toBe(
       "a",
     );

@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: Apache-2.0
+// The engine's results, put together from the rooms' references one by one: the second witness of the order of the stages and
+// of what half resolution does to sizes and settings. It shares no code with cuda/engine.cc and cuda/cpu.
+import type { EngineOptions } from "../../cuda/index.js";
+import { native } from "./rooms.js";
+
+const halfOf = (value: number) => Math.ceil(value / 2);
+const WITHIN_ONE_SURFACE_Q4 = 48;
+
+type Room = (call: object) => string;
+const room = (name: string) => native.rooms[name] as unknown as Room;
+
+interface Images {
+  width: number;
+  height: number;
+  left: Uint8Array;
+  right: Uint8Array;
+}
+
+interface Matched {
+  disparityQ4: Int16Array;
+  confidence: Uint8Array;
+}
+
+function halved({ width, height, left, right }: Images): Images {
+  const half = (image: Uint8Array): Uint8Array => {
+    const result = new Uint8Array(halfOf(width) * halfOf(height));
+    room("half")({ variant: "reference", width, height, image, result });
+    return result;
+  };
+  return { width: halfOf(width), height: halfOf(height), left: half(left), right: half(right) };
+}
+
+function semiGlobal(images: Images, { match, refine }: EngineOptions): Matched {
+  const size = { variant: "reference", width: images.width, height: images.height };
+  const pixels = images.width * images.height;
+  const census = (image: Uint8Array): Uint32Array => {
+    const words = new Uint32Array(pixels);
+    room(match.cost)({ ...size, image, census: words });
+    return words;
+  };
+  const maps = {
+    disparityQ4: new Int16Array(pixels),
+    disparity: new Int16Array(pixels),
+    rightDisparity: new Int16Array(pixels),
+    confidence: new Uint8Array(pixels),
+  };
+  const costs = { censusLeft: census(images.left), censusRight: census(images.right), greyLeft: images.left };
+  const { algorithm: _a, cost: _c, halfResolution: _h, ...parameters } = match;
+  room("sgm")({ ...size, ...parameters, ...costs, ...maps });
+  if (refine.leftRight) room("leftRight")({ ...size, ...maps });
+  return maps;
+}
+
+function crossBased(images: Images, { match }: EngineOptions): Matched {
+  const size = { variant: "reference", width: images.width, height: images.height };
+  const pixels = images.width * images.height;
+  const { minDisparity, numDisparities, halfResolution } = match;
+  const maps = { disparity: new Int16Array(pixels), rightDisparity: new Int16Array(pixels) };
+  const arms = halfResolution ? { armX: 21, armY: 31 } : { armX: 41, armY: 61 };
+  const { left, right } = images;
+  room("cross")({ ...size, left, right, minDisparity, numDisparities, ...arms, similarity: 13, ...maps });
+  const points = maps.disparity.map((d) => (d === -32768 ? d : 16 * d));
+  const confidence = new Uint8Array(pixels).fill(255);
+  room("leftRight")({ ...size, ...maps, disparityQ4: points, confidence, tolerance: 0 });
+  const disparityQ4 = new Int16Array(pixels);
+  room("median")({ ...size, disparityQ4: points, result: disparityQ4 });
+  const fill = { method: "bilateral", thresholdQ4: 48, lowestQ4: 0, highestQ4: 32752 };
+  room("fill")({ ...size, ...fill, grey: left, disparityQ4 });
+  return { disparityQ4, confidence };
+}
+
+function refined(images: Images, matched: Matched, { match, refine }: EngineOptions): Matched {
+  const size = { variant: "reference", width: images.width, height: images.height };
+  const { confidence } = matched;
+  let { disparityQ4 } = matched;
+  if (refine.speckleSize > 0) {
+    const regions = { minPixels: refine.speckleSize, rangeQ4: refine.speckleRangeQ4 };
+    room("speckle")({ ...size, ...regions, disparityQ4, confidence });
+  }
+  if (refine.fill !== "off") {
+    const [lowestQ4, steps] = [16 * match.minDisparity, match.numDisparities - 1];
+    const range = { thresholdQ4: refine.fillThresholdQ4, lowestQ4, highestQ4: lowestQ4 + 16 * steps };
+    room("fill")({ ...size, method: refine.fill, ...range, grey: images.left, disparityQ4, confidence });
+  }
+  for (const name of ["boundary", "median"] as const) {
+    if (!refine[name]) continue;
+    const result = new Int16Array(disparityQ4.length);
+    room(name)({ ...size, grey: images.left, disparityQ4, result });
+    disparityQ4 = result;
+  }
+  return { disparityQ4, confidence };
+}
+
+/** Settings in half pixels: nothing that the doubled result can be lies outside the search that was asked for. */
+function halvedOptions(options: EngineOptions): EngineOptions {
+  const { match, refine } = options;
+  const first = halfOf(match.minDisparity);
+  const last = Math.floor((match.minDisparity + match.numDisparities - 1) / 2);
+  return {
+    ...options,
+    match: { ...match, minDisparity: first, numDisparities: last - first + 1 },
+    refine: {
+      ...refine,
+      speckleSize: Math.ceil(refine.speckleSize / 4),
+      speckleRangeQ4: halfOf(refine.speckleRangeQ4),
+      fillThresholdQ4: halfOf(refine.fillThresholdQ4),
+    },
+  };
+}
+
+/** What the engine must answer for rectified grey images. */
+export function composed(images: Images, options: EngineOptions): Matched {
+  const { algorithm, halfResolution } = options.match;
+  const used = halfResolution ? halved(images) : images;
+  const settings = halfResolution ? halvedOptions(options) : options;
+  const matched = algorithm === "sgm" ? semiGlobal(used, settings) : crossBased(used, settings);
+  const small = refined(used, matched, settings);
+  if (!halfResolution) return small;
+  const { width, height, left } = images;
+  const disparityQ4 = new Int16Array(width * height);
+  const size = { variant: "reference", width, height, thresholdQ4: WITHIN_ONE_SURFACE_Q4 };
+  room("upscale")({ ...size, grey: left, half: small.disparityQ4, result: disparityQ4 });
+  const confidence = new Uint8Array(width * height);
+  for (let y = 0; y < height; ++y) {
+    for (let x = 0; x < width; ++x)
+      confidence[y * width + x] = small.confidence[(y >> 1) * used.width + (x >> 1)]!;
+  }
+  return { disparityQ4, confidence };
+}

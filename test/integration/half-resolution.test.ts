@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: Apache-2.0
+// Half resolution of both matchers: the engine against the composition of the rooms' references, on every instruction set,
+// at odd sizes and searches; what it refuses; and that the whole range stays inside what was asked for.
+import { describe, expect, test } from "vitest";
+import type { EngineOptions } from "../../cuda/index.js";
+import { composed } from "../doubles/composed-engine.js";
+import { computeFrame, engineOptions } from "../doubles/engine-call.js";
+import { expectSameImage, variants } from "../doubles/rooms.js";
+import { layeredPair } from "../doubles/stereo-pair.js";
+
+const INVALID = -32768;
+
+interface Case {
+  name: string;
+  width: number;
+  height: number;
+  match: Partial<EngineOptions["match"]>;
+  refine?: Partial<EngineOptions["refine"]>;
+}
+
+const CASES: Case[] = [
+  { name: "even", width: 130, height: 46, match: {} },
+  { name: "odd sides", width: 131, height: 47, match: { paths: 8 } },
+  {
+    name: "odd search",
+    width: 129,
+    height: 38,
+    match: { minDisparity: 3, numDisparities: 41, cost: "census", adaptiveP2: 0 },
+  },
+  {
+    name: "odd first, even last",
+    width: 90,
+    height: 31,
+    match: { minDisparity: 5, numDisparities: 16, paths: 2 },
+  },
+  {
+    name: "nothing but the matcher",
+    width: 101,
+    height: 33,
+    match: { uniqueness: 20 },
+    refine: { leftRight: false, speckleSize: 0, fill: "off", boundary: false, median: false },
+  },
+  {
+    name: "median alone, holes stay",
+    width: 64,
+    height: 25,
+    match: {},
+    refine: { speckleSize: 33, speckleRangeQ4: 7, fill: "off", boundary: false },
+  },
+  {
+    name: "boundary without median, bilateral fill",
+    width: 77,
+    height: 40,
+    match: {},
+    refine: { fill: "bilateral", fillThresholdQ4: 31, median: false },
+  },
+  { name: "narrower than the search", width: 23, height: 18, match: { numDisparities: 64 } },
+  { name: "one pixel", width: 1, height: 1, match: { numDisparities: 16 } },
+];
+
+const optionsOf = (
+  pair: ReturnType<typeof layeredPair>,
+  changes: Case,
+  more: Partial<EngineOptions> = {},
+) => {
+  const base = engineOptions(pair);
+  return {
+    ...base,
+    match: { ...base.match, halfResolution: true, ...changes.match },
+    refine: { ...base.refine, ...changes.refine },
+    ...more,
+  };
+};
+
+describe.each(["sgm", "cbca"] as const)(
+  "%s at half resolution is the composition of its rooms",
+  (algorithm) => {
+    test.each(CASES)("$name", async (changes) => {
+      const { width, height } = changes;
+      const pair = layeredPair(Math.max(width, 64), Math.max(height, 16), 5);
+      // Cut from a larger pair, so that tiny images have texture too.
+      const cut = (image: Uint8Array) =>
+        Uint8Array.from(
+          { length: width * height },
+          (_, i) => image[Math.floor(i / width) * pair.width + (i % width)]!,
+        );
+      const images = { ...pair, width, height, left: cut(pair.left), right: cut(pair.right) };
+      const options = optionsOf(images, { ...changes, match: { ...changes.match, algorithm } });
+      const expected = composed(images, options);
+      for (const instructionSet of variants) {
+        for (const threads of [1, 3]) {
+          const got = await computeFrame(images, { ...options, instructionSet, threads });
+          const what = `${instructionSet}, ${threads} threads`;
+          expectSameImage(got.disparityQ4, expected.disparityQ4, width, `${what}, disparity`);
+          expectSameImage(got.confidence, expected.confidence, width, `${what}, confidence`);
+          expect(got.info.instructionSet).toBe(instructionSet);
+        }
+      }
+    });
+  },
+);
+
+describe("half resolution", () => {
+  test("halves first and upscales after everything else", async () => {
+    const pair = layeredPair(120, 40);
+    const { stages } = await computeFrame(pair, optionsOf(pair, CASES[0]!));
+    const refinement = ["leftRight", "speckle", "fill", "boundary", "median"];
+    expect(stages).toEqual(["rectify", "half", "census", "match", ...refinement, "upscale"]);
+    const { stages: whole } = await computeFrame(pair, engineOptions(pair));
+    expect(whole).toEqual(["rectify", "census", "match", ...refinement]);
+  });
+
+  test("finds the layers where they are, and never leaves the search that was asked for", async () => {
+    const pair = layeredPair(240, 96);
+    for (const [minDisparity, numDisparities] of [
+      [0, 40],
+      [5, 25],
+      [4, 26],
+      [3, 28],
+    ] as const) {
+      const options = optionsOf(pair, { ...CASES[0]!, match: { minDisparity, numDisparities } });
+      const { disparityQ4, confidence } = await computeFrame(pair, options);
+      let near = 0;
+      for (const [i, value] of disparityQ4.entries()) {
+        if (value === INVALID) {
+          expect(confidence[i]).toBe(0);
+          continue;
+        }
+        expect(value).toBeGreaterThanOrEqual(16 * minDisparity);
+        expect(value).toBeLessThanOrEqual(16 * (minDisparity + numDisparities - 1));
+        if (Math.abs(value / 16 - pair.disparity[i]!) <= 1.5) near += 1;
+      }
+      expect(near / disparityQ4.length, `${minDisparity}, ${numDisparities}`).toBeGreaterThan(0.85);
+    }
+  });
+
+  test("too few disparities to halve are refused by name", async () => {
+    const pair = layeredPair(64, 16);
+    const options = optionsOf(pair, { ...CASES[0]!, match: { numDisparities: 15 } });
+    await expect(computeFrame(pair, options)).rejects.toMatchObject({
+      code: "ENGINE_PARAMETER",
+      message: expect.stringContaining("16 to 512 at half resolution, got 15"),
+    });
+  });
+});

@@ -4,6 +4,7 @@
 
 #include <dlfcn.h>
 
+#include <cstring>
 #include <type_traits>
 
 namespace depthwatt::v4l2 {
@@ -12,22 +13,74 @@ namespace {
 // TurboJPEG's documented interface, declared here so that no header is needed to build.
 constexpr int kTurboGrey = 6;         // TJPF_GRAY
 constexpr int kTurboWarning = 0;      // TJERR_WARNING
-constexpr size_t kMostPadding = 4096;  // Zeros that cameras leave behind the image.
 
-/// True where the end-of-image marker closes the data; padding zeros may follow it.
-bool isComplete(const uint8_t* jpeg, size_t bytes) {
-  size_t end = bytes;
-  while (end > 2 && bytes - end < kMostPadding && jpeg[end - 1] == 0) --end;
-  return end >= 2 && jpeg[end - 2] == 0xff && jpeg[end - 1] == 0xd9;
+// Markers of ITU T.81, table B.1, without their 0xff.
+constexpr uint8_t kBaselineFrame = 0xc0, kExtendedFrame = 0xc1;
+constexpr uint8_t kRestart0 = 0xd0, kRestart7 = 0xd7;
+constexpr uint8_t kStartOfImage = 0xd8, kEndOfImage = 0xd9, kStartOfScan = 0xda;
+
+/// The marker at or after `at` that is neither stuffing nor a restart; `bytes` where there is none.
+size_t nextMarker(const uint8_t* jpeg, size_t bytes, size_t at) {
+  while (at + 1 < bytes) {
+    const auto* found = static_cast<const uint8_t*>(std::memchr(jpeg + at, 0xff, bytes - at - 1));
+    if (found == nullptr) break;
+    const uint8_t code = found[1];
+    at = static_cast<size_t>(found - jpeg);
+    if (code != 0 && code != 0xff && (code < kRestart0 || code > kRestart7)) return at;
+    ++at;
+  }
+  return bytes;
+}
+
+/// What the segments before the pixels say.
+struct Layout {
+  int32_t width = 0;
+  int32_t height = 0;
+  /// An end-of-image marker closes the pixels; what follows it is padding.
+  bool closed = false;
+};
+
+/// Walks the segments up to the scan. False: no baseline JPEG that could be decoded.
+bool readLayout(const uint8_t* jpeg, size_t bytes, Layout* layout) {
+  if (bytes < 4 || jpeg[0] != 0xff || jpeg[1] != kStartOfImage) return false;
+  size_t at = 2;
+  while (at + 4 <= bytes && jpeg[at] == 0xff) {
+    const uint8_t marker = jpeg[at + 1];
+    if (marker == 0xff) {  // Any number of fill bytes may stand before a marker.
+      ++at;
+      continue;
+    }
+    const size_t length = static_cast<size_t>(jpeg[at + 2]) << 8 | jpeg[at + 3];
+    const size_t end = at + 2 + length;
+    if (length < 2 || end > bytes) return false;
+    if (marker == kBaselineFrame || marker == kExtendedFrame) {
+      if (length < 8) return false;
+      layout->height = jpeg[at + 5] << 8 | jpeg[at + 6];
+      layout->width = jpeg[at + 7] << 8 | jpeg[at + 8];
+    } else if (marker == kStartOfScan) {
+      const size_t close = nextMarker(jpeg, bytes, end);
+      layout->closed = close < bytes && jpeg[close + 1] == kEndOfImage;
+      return layout->width > 0;
+    }
+    at = end;
+  }
+  return false;
+}
+
+/// Whether a warning of libjpeg means lost pixels. TurboJPEG hands out a warning's words and no number; they have been the
+/// same since libjpeg 6. Stray bytes before a marker are common with webcams and cost nothing.
+bool meansLoss(const char* warning) {
+  if (std::strstr(warning, "extraneous bytes") != nullptr) return false;
+  return std::strstr(warning, "Corrupt JPEG data") != nullptr || std::strstr(warning, "Premature end") != nullptr;
 }
 
 }  // namespace
 
 struct JpegDecoder::Functions {
   void* (*initialise)();
-  int (*header)(void*, const unsigned char*, unsigned long, int*, int*, int*, int*);
   int (*decompress)(void*, const unsigned char*, unsigned long, unsigned char*, int, int, int, int, int);
   int (*errorCode)(void*);
+  char* (*errorText)(void*);
   int (*destroy)(void*);
 };
 
@@ -45,9 +98,9 @@ Status JpegDecoder::open() {
     return *function != nullptr;
   };
   const bool complete = find(&functions->initialise, "tjInitDecompress") &&
-                        find(&functions->header, "tjDecompressHeader3") &&
                         find(&functions->decompress, "tjDecompress2") &&
-                        find(&functions->errorCode, "tjGetErrorCode") && find(&functions->destroy, "tjDestroy");
+                        find(&functions->errorCode, "tjGetErrorCode") &&
+                        find(&functions->errorText, "tjGetErrorStr2") && find(&functions->destroy, "tjDestroy");
   if (complete) handle_ = functions->initialise();
   if (handle_ != nullptr) return {};
   return Status::error(Code::kDeviceUnsuitable,
@@ -62,18 +115,16 @@ JpegDecoder::~JpegDecoder() {
 
 JpegDecoder::Result JpegDecoder::decodeGrey(const uint8_t* jpeg, size_t bytes, int32_t width, int32_t height,
                                             uint8_t* grey) {
-  int jpegWidth = 0, jpegHeight = 0, subsampling = 0, colourSpace = 0;
-  if (functions_->header(handle_, jpeg, bytes, &jpegWidth, &jpegHeight, &subsampling, &colourSpace) < 0 &&
-      functions_->errorCode(handle_) != kTurboWarning) {
-    return Result::kBroken;
-  }
-  if (jpegWidth != width || jpegHeight != height) return Result::kBroken;
+  // Read here and not by tjDecompressHeader3, which refuses chroma layouts that the decoder itself can read.
+  Layout layout;
+  if (!readLayout(jpeg, bytes, &layout) || layout.width != width || layout.height != height) return Result::kBroken;
+  // A camera that was interrupted leaves the lower part undefined, which libjpeg fills with grey: an image must be closed.
+  if (!layout.closed) return Result::kBroken;
   if (functions_->decompress(handle_, jpeg, bytes, grey, width, width, height, kTurboGrey, 0) == 0) {
     return Result::kGood;
   }
-  // A warning leaves a picture whose lower part may be grey filling: only a closed file is taken.
   const bool warned = functions_->errorCode(handle_) == kTurboWarning;
-  return warned && isComplete(jpeg, bytes) ? Result::kRepaired : Result::kBroken;
+  return warned && !meansLoss(functions_->errorText(handle_)) ? Result::kRepaired : Result::kBroken;
 }
 
 }  // namespace depthwatt::v4l2

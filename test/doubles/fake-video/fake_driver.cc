@@ -182,6 +182,7 @@ int Driver::dequeue(Camera& camera, int descriptor, v4l2_buffer& buffer) {
 
 bool Driver::deliver(Camera& camera, const Image& image) {
   if (!camera.streaming || camera.queued.empty() || camera.gone) return false;
+  if (image.bytes.size() > imageBytes(camera)) return false;
   const uint32_t index = camera.queued.front();
   camera.queued.pop_front();
   Slot& slot = camera.slots[index];

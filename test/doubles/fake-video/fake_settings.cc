@@ -48,7 +48,10 @@ void setFormat(Camera& camera, v4l2_format& format) {
   const Size& size = planar ? nearest(camera, many.pixelformat, many.width, many.height)
                             : nearest(camera, one.pixelformat, one.width, one.height);
   const uint32_t stride = size.width * bytesPerPixel(size.fourcc) + camera.strideExtra;
-  const uint32_t bytes = stride * size.height * (size.fourcc == V4L2_PIX_FMT_NV12 ? 3 : 2) / 2;
+  // A compressed image has any size: drivers give its buffers more than the pixels would need.
+  const uint32_t bytes = size.fourcc == V4L2_PIX_FMT_MJPEG
+                             ? 65536
+                             : stride * size.height * (size.fourcc == V4L2_PIX_FMT_NV12 ? 3 : 2) / 2;
   if (planar) {
     many.width = size.width;
     many.height = size.height;

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Motion JPEG: the bytes that cameras send, whole, without tables, padded, cut short; decoded once into grey.
+// Motion JPEG: constructed frames in the layouts that cameras send, whole, padded and damaged; decoded once into grey.
 import sharp from "sharp";
 import { beforeEach, expect, test } from "vitest";
 import { type CameraFrame, V4l2Camera } from "../../../../camera/capture/v4l2/camera.js";
 import { openV4l2Source } from "../../../../camera/index.js";
 import { clocks, now, recording, rest, until, video } from "../../../doubles/fake-video/cameras.js";
 import { type FakeVideo, fakeVideo } from "../../../doubles/fake-video/fake-video.js";
+import { type MotionJpeg, motionJpeg } from "../../../doubles/motion-jpeg.js";
 import { needs } from "../../../doubles/needs.js";
 
 const [WIDTH, HEIGHT] = [64, 48];
@@ -14,24 +15,31 @@ let fake: FakeVideo;
 
 const greyAt = (x: number, y: number) => 40 + 2 * x + y;
 
-/** A ramp as colour JPEG with 4:2:2 chroma, as webcams send it; the tables are the standard ones. */
-async function jpeg(width = WIDTH, height = HEIGHT): Promise<Uint8Array> {
-  const pixels = Buffer.alloc(width * height * 3);
-  for (let i = 0; i < width * height; i++)
-    pixels.fill(greyAt(i % width, Math.floor(i / width)), 3 * i, 3 * i + 3);
-  const image = sharp(pixels, { raw: { width, height, channels: 3 } });
-  return image.jpeg({ quality: 95, optimiseCoding: false, chromaSubsampling: "4:2:0" }).toBuffer();
+/** A ramp with colours, as a webcam sends it unless `changes` say otherwise. */
+const frame = (changes: Partial<MotionJpeg> = {}): Promise<Buffer> =>
+  motionJpeg({
+    width: WIDTH,
+    height: HEIGHT,
+    pixel: (x, y) => [greyAt(x, y), 110 + x / 4, 140 - y / 4],
+    ...changes,
+  });
+
+/** Bytes of the entropy-coded part: where it begins, and the markers inside it. */
+function scanOf(bytes: Buffer): { start: number; markers: number[] } {
+  let start = 2;
+  for (let scan = false; !scan; start += 2 + bytes.readUInt16BE(start + 2)) scan = bytes[start + 1] === 0xda;
+  const markers = [];
+  for (let at = start; at + 1 < bytes.length; at++)
+    if (bytes[at] === 0xff && bytes[at + 1] !== 0) markers.push(at);
+  return { start, markers };
 }
 
-/** Leaves out the Huffman tables (marker ff c4), as many cameras do. */
-function withoutTables(bytes: Uint8Array): Uint8Array {
-  const parts: Uint8Array[] = [bytes.subarray(0, 2)];
-  for (let at = 2; ; ) {
-    const length = 2 + (bytes[at + 2]! << 8) + bytes[at + 3]!;
-    if (bytes[at + 1] === 0xda) return Buffer.concat([...parts, bytes.subarray(at)]);
-    if (bytes[at + 1] !== 0xc4) parts.push(bytes.subarray(at, at + length));
-    at += length;
+function expectRamp(data: Uint8Array): void {
+  let worst = 0;
+  for (let y = 0; y < HEIGHT; y++) {
+    for (let x = 0; x < WIDTH; x++) worst = Math.max(worst, Math.abs(data[y * WIDTH + x]! - greyAt(x, y)));
   }
+  expect(worst).toBeLessThan(5);
 }
 
 const formats = [{ fourcc: "MJPG", width: WIDTH, height: HEIGHT, ratesHz: [30] }];
@@ -44,7 +52,8 @@ async function openCamera() {
   camera.start({ onFrame: (frame) => frames.push(frame), onFault: () => {} });
   await until(() => fake.state(PATH).streaming, "stream");
   let sequence = 0;
-  const deliver = (bytes: Uint8Array) => fake.deliver(PATH, { timestampNs: 1n, sequence: sequence++, bytes });
+  const deliver = (bytes: Uint8Array) =>
+    expect(fake.deliver(PATH, { timestampNs: 1n, sequence: sequence++, bytes })).toBe(true);
   return { camera, frames, deliver };
 }
 
@@ -53,45 +62,118 @@ needs("toolchain", "turbojpeg").suite("Motion JPEG", () => {
     fake = fakeVideo();
   });
 
-  test("whole images, images without tables and padded ones become grey; the JPEG's buffer goes back at once", async () => {
+  test("the constructed frames are JPEG to another decoder, where they bring their tables", async () => {
+    const bytes = await frame({ withoutTables: false, restartInterval: 5 });
+    const { data, info } = await sharp(bytes).raw().toBuffer({ resolveWithObject: true });
+    expect(info).toMatchObject({ width: WIDTH, height: HEIGHT, channels: 3 });
+    const luma = (i: number) => 0.299 * data[3 * i]! + 0.587 * data[3 * i + 1]! + 0.114 * data[3 * i + 2]!;
+    expectRamp(Uint8Array.from({ length: WIDTH * HEIGHT }, (_, i) => luma(i)));
+  });
+
+  test.each<[string, Partial<MotionJpeg>]>([
+    ["4:2:2 without tables, AVI1 segment: a Logitech C270's layout", {}],
+    ["4:2:2 with restart markers", { restartInterval: 4 }],
+    ["a restart marker after each unit, numbers going round", { restartInterval: 1 }],
+    ["4:2:0", { chroma: { across: 2, down: 2 } }],
+    ["4:4:4", { chroma: { across: 1, down: 1 } }],
+    ["4:4:0, chroma halved downwards", { chroma: { across: 1, down: 2 } }],
+    ["tables in the file", { withoutTables: false, firstSegment: "JFIF" }],
+    ["neither tables nor a first segment", { firstSegment: "none" }],
+  ])("becomes the grey that was encoded: %s", async (_, changes) => {
     const { camera, frames, deliver } = await openCamera();
-    const whole = await jpeg();
-    expect(withoutTables(whole).length).toBeLessThan(whole.length - 300);
-    for (const bytes of [whole, withoutTables(whole), Buffer.concat([whole, Buffer.alloc(700)])])
-      deliver(bytes);
-    await until(() => frames.length === 3, "three images");
-    for (const { data, bytesUsed } of frames) {
-      expect(bytesUsed).toBe(WIDTH * HEIGHT);
-      for (let y = 0; y < HEIGHT; y += 5) {
-        for (let x = 0; x < WIDTH; x += 5)
-          expect(Math.abs(data[y * WIDTH + x]! - greyAt(x, y))).toBeLessThan(4);
-      }
-    }
+    deliver(await frame(changes));
+    await until(() => frames.length === 1 || camera.native.statistics().decodeFailed > 0, "an image");
+    expect(camera.native.statistics()).toMatchObject({ decodeFailed: 0, decodeRepaired: 0 });
+    expect(frames[0]!.bytesUsed).toBe(WIDTH * HEIGHT);
+    expectRamp(frames[0]!.data);
+    // The JPEG's own buffer went back at once.
     expect(fake.state(PATH).queued).toBe(8);
-    for (const frame of frames) camera.release(frame);
+    camera.release(frames[0]!);
     await camera.close();
   });
 
-  test("what is no JPEG, cut short or of another size is dropped and counted", async () => {
+  test("padding behind the image is no part of it, zeros or what was in the buffer before", async () => {
     const { camera, frames, deliver } = await openCamera();
-    const whole = await jpeg();
-    deliver(Buffer.from("this is no picture at all"));
-    deliver(whole.subarray(0, whole.length / 2));
-    deliver(await jpeg(32, 24));
-    deliver(new Uint8Array([0xff, 0xd8]));
-    deliver(whole);
+    const whole = await frame({ restartInterval: 4 });
+    const stale = Buffer.alloc(5000, 0xa7);
+    for (const padding of [
+      Buffer.alloc(3),
+      Buffer.alloc(700),
+      Buffer.alloc(20_000),
+      stale,
+      Buffer.from([0xff]),
+    ])
+      deliver(Buffer.concat([whole, padding]));
+    await until(() => frames.length === 5, "five images");
+    for (const { data } of frames) expectRamp(data);
+    expect(camera.native.statistics()).toMatchObject({ decodeFailed: 0 });
+    for (const image of frames) camera.release(image);
+    await camera.close();
+  });
+
+  test("stray bytes before a marker, which webcams send, cost a warning and no image", async () => {
+    const { camera, frames, deliver } = await openCamera();
+    const whole = await frame({ restartInterval: 4 });
+    const { markers } = scanOf(whole);
+    for (const at of [markers[2]!, markers.at(-1)!])
+      deliver(
+        Buffer.concat([whole.subarray(0, at), Buffer.from([1, 2, 3]), whole.subarray(at), Buffer.alloc(64)]),
+      );
+    await until(() => frames.length === 2, "two images");
+    for (const { data } of frames) expectRamp(data);
+    expect(camera.native.statistics()).toMatchObject({ decodeFailed: 0, decodeRepaired: 2 });
+    for (const image of frames) camera.release(image);
+    await camera.close();
+  });
+
+  test("an image that lacks a part is dropped and counted, however its end looks", async () => {
+    const { camera, frames, deliver } = await openCamera();
+    const plain = await frame();
+    const restarts = await frame({ restartInterval: 4 });
+    const { start, markers } = scanOf(restarts);
+    const middle = Math.floor((start + restarts.length) / 2);
+    const end = Buffer.from([0xff, 0xd9]);
+    const lacking: [string, Uint8Array][] = [
+      ["cut in the scan", plain.subarray(0, Math.floor(plain.length * 0.7))],
+      [
+        "cut, then zeros up to the buffer's size",
+        Buffer.concat([plain.subarray(0, plain.length / 2), Buffer.alloc(4000)]),
+      ],
+      ["only the closing marker is missing", plain.subarray(0, plain.length - 2)],
+      ["cut, and closed by the camera", Buffer.concat([plain.subarray(0, plain.length / 2), end])],
+      ["cut between restart markers, and closed", Buffer.concat([restarts.subarray(0, middle), end])],
+      [
+        "one restart interval is missing",
+        Buffer.concat([restarts.subarray(0, markers[1]), restarts.subarray(markers[2])]),
+      ],
+      ["cut in the tables", plain.subarray(0, 60)],
+      ["only a beginning", plain.subarray(0, 2)],
+      ["no JPEG", Buffer.from("this is no picture at all")],
+      ["another size", await frame({ width: 32, height: 24 })],
+      ["a frame header that is cut off", plain.subarray(0, scanOf(plain).start - 25)],
+      [
+        "a scan without a frame header",
+        Buffer.concat([plain.subarray(0, 2), plain.subarray(scanOf(plain).start - 14)]),
+      ],
+    ];
+    for (const [what, bytes] of lacking) {
+      const { decodeFailed } = camera.native.statistics();
+      deliver(bytes);
+      await until(() => camera.native.statistics().decodeFailed > decodeFailed || frames.length > 0, what);
+      expect(frames, what).toHaveLength(0);
+    }
+    deliver(plain);
     await until(() => frames.length === 1, "the good one");
-    expect(frames[0]!.sequence).toBe(4);
-    expect(camera.native.statistics()).toMatchObject({ decodeFailed: 4, frames: 1 });
-    await rest(20);
-    expect(fake.state(PATH).queued).toBe(8);
+    expect(frames[0]!.sequence).toBe(lacking.length);
+    expect(camera.native.statistics()).toMatchObject({ decodeFailed: lacking.length, frames: 1 });
+    await until(() => fake.state(PATH).queued === 8, "every buffer is back");
     camera.release(frames[0]!);
     await camera.close();
   });
 
   test("a reader that keeps every image costs images, counted, and not the stream", async () => {
     const { camera, frames, deliver } = await openCamera();
-    const whole = await jpeg();
+    const whole = await frame();
     for (let i = 0; i < 14; i++) {
       deliver(whole);
       await rest(5);
@@ -107,7 +189,7 @@ needs("toolchain", "turbojpeg").suite("Motion JPEG", () => {
 
   test("random damage never ends the process", async () => {
     const { camera, frames, deliver } = await openCamera();
-    const whole = await jpeg();
+    const whole = await frame();
     for (let i = 0; i < 200; i++) {
       const damaged = Uint8Array.from(whole);
       for (let n = 0; n < 1 + (i % 8); n++)
@@ -137,7 +219,7 @@ needs("toolchain", "turbojpeg").suite("Motion JPEG", () => {
     const { held, events } = recording(true);
     source.start(events);
     await until(() => fake.state(PATH).streaming, "stream");
-    fake.deliver(PATH, { timestampNs: now(), sequence: 0, bytes: await jpeg() });
+    fake.deliver(PATH, { timestampNs: now(), sequence: 0, bytes: await frame() });
     await until(() => held.length === 1, "a pair");
     expect(Math.abs(held[0]!.left.data[10]! - greyAt(10, 0))).toBeLessThan(4);
     expect(Math.abs(held[0]!.right.data[10]! - greyAt(WIDTH / 2 + 10, 0))).toBeLessThan(4);

@@ -70,6 +70,8 @@ interface FakeApi {
     opens: number;
     mappings: number;
     streamOns: number;
+    /** CLOCK_MONOTONIC when the stream was last switched on. */
+    streamOnNs: number;
   };
 }
 

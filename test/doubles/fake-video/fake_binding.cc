@@ -158,6 +158,7 @@ Napi::Value create(const Napi::CallbackInfo& info) {
     state.Set("opens", camera.opens);
     state.Set("mappings", camera.mappings);
     state.Set("streamOns", camera.streamOns);
+    state.Set("streamOnNs", static_cast<double>(camera.streamOnNs));
     return state;
   });
   return api;

@@ -270,11 +270,15 @@ int Driver::answerBuffers(Camera& camera, int descriptor, unsigned long request,
     }
     case VIDIOC_QBUF: return queue(camera, *static_cast<v4l2_buffer*>(argument));
     case VIDIOC_DQBUF: return dequeue(camera, descriptor, *static_cast<v4l2_buffer*>(argument));
-    case VIDIOC_STREAMON:
+    case VIDIOC_STREAMON: {
       if (camera.owner != descriptor) return -EINVAL;
       camera.streaming = true;
       ++camera.streamOns;
+      timespec on;
+      clock_gettime(CLOCK_MONOTONIC, &on);
+      camera.streamOnNs = int64_t{on.tv_sec} * 1000000000 + on.tv_nsec;
       return 0;
+    }
     case VIDIOC_STREAMOFF:
       camera.streaming = false;
       camera.queued.clear();

@@ -67,6 +67,16 @@ export const publishSection = section("The MQTT stream.", {
   disparity: stream("disparity", ["rvl", "raw", "png"], false),
   confidence: stream("confidence", ["raw", "png"], false),
   left: stream("left", ["raw", "png"], false),
+  preview: section("The preview topic.", {
+    enabled: setting(z.boolean(), {
+      default: false,
+      description: "Publishes a small colour picture of the disparity, at most twice a second.",
+    }),
+    encoding: setting(z.enum(["jpeg", "png"]), {
+      default: "jpeg",
+      description: "What kind of file the picture is; a message is the file and nothing else.",
+    }),
+  }),
 });
 
 const supplySection = section("A bench supply or smart plug that reports on MQTT, for power.sensor mqtt.", {

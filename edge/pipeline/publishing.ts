@@ -12,6 +12,7 @@ import {
 import type { PipelineGeometry } from "./geometry.js";
 import type { ComputedFrame, FrameSink } from "./pipeline.js";
 import type { Station } from "./station.js";
+import { previewSink } from "./preview.js";
 import { RealtimeOffset, streamSinks } from "./streams.js";
 
 export interface Publishing {
@@ -20,7 +21,7 @@ export interface Publishing {
   /** Where to look, for people. */
   brokerUrl: string | undefined;
   broker: TrialBroker | undefined;
-  streams: StreamName[];
+  streams: (StreamName | "preview")[];
   sinks: FrameSink[];
   /** What the engine must encode for these streams. */
   encodings: Pick<EngineOptions, "encodeDepth" | "encodeDisparity">;
@@ -90,7 +91,13 @@ export async function publishingOf(
     onSent: (frame: ComputedFrame) => station.frameSent(frame),
     onDropped: (cause) => station.frameDropped(cause),
   });
-  const names: StreamName[] = ["depth", "disparity", "confidence", "left"];
+  if (streams.preview.enabled) {
+    const { minDisparity, numDisparities } = config.match;
+    const range = { min: minDisparity, max: minDisparity + numDisparities };
+    const onDropped = (cause: string) => station.frameDropped(cause);
+    sinks.push(previewSink({ publisher, encoding: streams.preview.encoding, range, onDropped }));
+  }
+  const names: Publishing["streams"] = ["depth", "disparity", "confidence", "left", "preview"];
   return {
     publisher,
     brokerUrl,

@@ -3,7 +3,8 @@
 export * from "./frame-format.js";
 export { type FrameDescription, type FrameHeader, parseFrame, writeFrame } from "./payload.js";
 export { startTrialBroker, type TrialBroker, type TrialBrokerOptions } from "./broker.js";
-export { createPublisher, FRAME_CONTENT_TYPE } from "./publisher.js";
+export { FRAME_CONTENT_TYPE } from "./frame-properties.js";
+export { createPublisher } from "./publisher.js";
 export type * from "./publisher-types.js";
 export { encodeRvl, rvlMaxBytes } from "./rvl.js";
 export { checkBaseTopic, checkDeviceName, makeTopics, type Topics } from "./topics.js";

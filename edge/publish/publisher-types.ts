@@ -92,6 +92,11 @@ export interface Publisher {
   cameraInfo(cameraInfo: object): void;
   /** Not retained; skipped while offline or while the socket is behind. */
   metrics(metrics: object): void;
+  /**
+   * A whole picture file, not retained. Skipped while offline, too large, or while the socket is behind.
+   * @returns why it was skipped; undefined where it was handed to the socket
+   */
+  preview(file: Uint8Array, contentType: string): PublishDropCause | undefined;
   counters(): PublisherCounters;
   /** The outcome of the first attempt to connect; never rejects. Later attempts go on by themselves, with back-off. */
   readonly firstAttempt: Promise<BrokerStatus>;

@@ -7,19 +7,20 @@ import { localClockDomain } from "./clock-domain.js";
 import { BrokerConnection, uniqueClientId } from "./connection.js";
 import { checkBrokerUrl, readCredentials } from "./credentials.js";
 import { makeLanes, messageBytes, type PendingFrame, type Lane, sumLanes } from "./lane.js";
+import { expirySeconds, frameProperties } from "./frame-properties.js";
 import { type FrameDescription, writeFrame } from "./payload.js";
-import { MAX_REMAINING_LENGTH, type PublishProperties, publishPacketHead } from "./publish-packet.js";
+import { MAX_REMAINING_LENGTH, publishPacketHead } from "./publish-packet.js";
 import type {
   BrokerStatus,
   DeviceState,
   Publisher,
+  PublishDropCause,
   PublisherCounters,
   PublisherOptions,
 } from "./publisher-types.js";
 import { RetainedTopics } from "./retained.js";
 import { makeTopics, type Topics } from "./topics.js";
 
-export const FRAME_CONTENT_TYPE = "application/vnd.depthwatt.frame";
 const DEFAULT_MAX_PENDING_BYTES = 4 << 20;
 const DEFAULT_MAX_PAYLOAD_BYTES = 64 << 20;
 /** Topic and properties beside the payload; far above what makeTopics allows. */
@@ -40,6 +41,7 @@ class MqttPublisher implements Publisher {
   private readonly runId = randomInt(1, 2 ** 32);
   private readonly clockDomain = localClockDomain();
   private readonly maxPendingBytes: number;
+  private readonly periodMs: number;
   private maxMessageBytes: number;
   private client: MqttClient | undefined;
   private version: 4 | 5 = 5;
@@ -52,6 +54,7 @@ class MqttPublisher implements Publisher {
     checkBrokerUrl(options.broker);
     this.topics = makeTopics(options.base, options.device);
     this.maxPendingBytes = options.maxPendingBytes ?? DEFAULT_MAX_PENDING_BYTES;
+    this.periodMs = options.framePeriodMs ?? 1000 / 30;
     this.maxMessageBytes = options.maxPayloadBytes ?? DEFAULT_MAX_PAYLOAD_BYTES;
     const will = JSON.stringify({ state: "offline", reason: "the connection to the device was lost" });
     const connection = {
@@ -132,7 +135,7 @@ class MqttPublisher implements Publisher {
       return;
     }
     const topic = this.topics.stream(frame.stream);
-    const properties = this.version === 5 ? this.properties(frame, frameNumber) : undefined;
+    const properties = this.version === 5 ? frameProperties(frame, frameNumber, this.periodMs) : undefined;
     const head = publishPacketHead(topic, message.length, properties);
     lane.sending = pending;
     const { stream } = client;
@@ -146,22 +149,6 @@ class MqttPublisher implements Publisher {
       this.flush();
     });
     stream.uncork();
-  }
-
-  private properties(frame: FrameDescription, frameNumber: number): PublishProperties {
-    const periodMs = this.options.framePeriodMs ?? 1000 / 30;
-    return {
-      contentType: FRAME_CONTENT_TYPE,
-      expirySeconds: Math.max(1, Math.ceil((3 * periodMs) / 1000)),
-      user: [
-        ["encoding", frame.encoding],
-        ["width", String(frame.width)],
-        ["height", String(frame.height)],
-        ["frameNumber", String(frameNumber)],
-        ["leftTimestampNs", String(frame.leftTimestampNs)],
-        ["clock", frame.clock],
-      ],
-    };
   }
 
   private noticeOversize(pending: PendingFrame): void {
@@ -212,6 +199,18 @@ class MqttPublisher implements Publisher {
   metrics(metrics: object): void {
     if (this.client === undefined || this.pendingBytes() > this.maxPendingBytes) return;
     this.client.publish(this.topics.metrics, JSON.stringify(metrics), { qos: 0 });
+  }
+
+  preview(file: Uint8Array, contentType: string): PublishDropCause | undefined {
+    const { client } = this;
+    if (this.closing !== undefined) return "closed";
+    if (client === undefined) return "offline";
+    if (file.length > this.maxMessageBytes) return "oversize";
+    if (this.pendingBytes() + file.length > this.maxPendingBytes) return "backpressure";
+    const properties = { contentType, messageExpiryInterval: expirySeconds(1000) };
+    const payload = Buffer.from(file.buffer, file.byteOffset, file.length);
+    client.publish(this.topics.preview, payload, { qos: 0, ...(this.version === 5 && { properties }) });
+    return undefined;
   }
 
   counters(): PublisherCounters {

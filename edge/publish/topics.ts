@@ -10,6 +10,8 @@ export interface Topics {
   cameraInfo: string;
   /** JSON, once a second, not retained. */
   metrics: string;
+  /** A small picture, a whole JPEG or PNG file, not retained. */
+  preview: string;
   stream(name: StreamName): string;
 }
 
@@ -61,6 +63,7 @@ export function makeTopics(base: string, device: string): Topics {
     info: `${prefix}/info`,
     cameraInfo: `${prefix}/camera_info`,
     metrics: `${prefix}/metrics`,
+    preview: `${prefix}/preview`,
     stream: (name) => `${prefix}/${name}`,
   };
 }

@@ -22,4 +22,5 @@ export { makeFolder } from "./folder.js";
 export type { FloatImage, GreyImage, RgbImage } from "./image.js";
 export { cropColumns, greyFromSamples } from "./image.js";
 export { decodePfm, decodePgm, encodePfm, encodePgm } from "./netpbm.js";
+export { encodeJpeg } from "./jpeg.js";
 export { encodePng } from "./png.js";

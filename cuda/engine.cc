@@ -66,6 +66,14 @@ Status check(const EngineParameters& p) {
   if (p.fill.thresholdQ4 < 0 || p.fill.thresholdQ4 > 32767) {
     return Status::error(Code::kParameter, "Expected fillThresholdQ4 of 0 to 32767, got %d.", p.fill.thresholdQ4);
   }
+  const Region& r = p.region;
+  const bool inside = r.x >= 0 && r.y >= 0 && r.width >= 1 && r.height >= 1 && r.x < p.width && r.y < p.height &&
+                      r.width <= p.width - r.x && r.height <= p.height - r.y;
+  if (!inside && (r.x != 0 || r.y != 0 || r.width != 0 || r.height != 0)) {
+    return Status::error(Code::kParameter,
+                         "Expected a region inside the rectified images of %dx%d, got %dx%d from (%d, %d) on.", p.width,
+                         p.height, r.width, r.height, r.x, r.y);
+  }
   if (p.halfResolution && p.algorithm == Algorithm::kSgm && p.match.numDisparities < 2 * kMinNumDisparities) {
     return Status::error(Code::kParameter, "Expected numDisparities of %d to %d at half resolution, got %d.",
                          2 * kMinNumDisparities, kMaxNumDisparities, p.match.numDisparities);
@@ -143,6 +151,7 @@ Status Engine::run(const FrameInput& input, FrameOutput& output) {
   stage(kBoundary, p.boundary, &Backend::boundary);
   stage(kMedian, p.median, &Backend::median);
   stage(kUpscale, p.halfResolution, &Backend::upscale);
+  stage(kRegion, p.region.width > 0, &Backend::region);
   stage(kDepth, p.hasGeometry, &Backend::depth);
   if (status.ok()) status = backend_->finish();
   stage(kEncode, p.encodeDepth != Encoding::kNone || p.encodeDisparity != Encoding::kNone, &Backend::encode);

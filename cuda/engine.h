@@ -28,6 +28,7 @@ enum Stage {
   kBoundary,
   kMedian,
   kUpscale,
+  kRegion,
   kDepth,
   kEncode,
   kStageCount,
@@ -38,6 +39,11 @@ enum class Algorithm { kSgm, kCbca };
 
 /// What sgm compares: 9 x 7 census (census.h), or a small census and the gradient (gradient_census.h).
 enum class MatchingCost { kCensus, kGradientCensus };
+
+/// A rectangle of the rectified images, pixels; a width of 0 is none.
+struct Region {
+  int32_t x = 0, y = 0, width = 0, height = 0;
+};
 
 /// How a stage's image is encoded for the wire.
 enum class Encoding { kNone, kRvl, kRaw };
@@ -50,6 +56,8 @@ struct EngineParameters {
   std::vector<int32_t> leftMap, rightMap;  ///< rectify.h; both empty = rectified already
   Algorithm algorithm = Algorithm::kSgm;
   bool halfResolution = false;  ///< matches and refines at half the width and height, then doubles: match_scope.h
+  /// The only pixels that get results: all others are invalid, and what only they need is not computed (match_scope.h).
+  Region region;
   MatchingCost cost = MatchingCost::kGradientCensus;
   SgmParameters match;
   bool leftRight = true;
@@ -103,6 +111,7 @@ class Backend {
   virtual Status boundary() = 0;
   virtual Status median() = 0;
   virtual Status upscale() = 0;
+  virtual Status region() = 0;
   virtual Status depth() = 0;
   /// Every stage so far is done and its results stand in the output's memory. A backend that measures its own stages
   /// corrects their times.

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is matched and refined: the size of those images, and the settings in their own pixels.
-//   full resolution   the rectified images, and the settings as they are
+// What is matched and refined: which part of the rectified images, at which size, and the settings in those pixels.
+//   window            the whole images; with a region of interest its rows, and its columns with as many more to the left as the
+//                     largest disparity (where the image has them), so that its left edge finds its partners in the right image;
+//                     at half resolution from an even column and row on, so that its half pixels are those of the whole images
+//   full resolution   the window, and the settings as they are
 //   half resolution   ceil(width / 2) x ceil(height / 2), and with h(v) = ceil(v / 2):
 //                     the search [h(min), h(min + num)), so that no doubled disparity lies outside [min, min + num);
 //                     disparity steps h(threshold), areas ceil(pixels / 4). Penalties and percentages stay as they are.
@@ -12,7 +15,8 @@
 namespace depthwatt {
 
 struct MatchScope {
-  int32_t width = 0, height = 0;
+  Region window;                  ///< of the rectified images
+  int32_t width = 0, height = 0;  ///< of the images that are matched: the window's, or half of it
   SgmParameters match;
   SpeckleParameters speckle;
   FillParameters fill;  ///< with lowestQ4 and highestQ4 of the search
@@ -21,15 +25,29 @@ struct MatchScope {
 /// Of parameters that Engine::open has accepted.
 inline MatchScope matchScopeOf(const EngineParameters& parameters) {
   MatchScope scope;
-  scope.width = parameters.width;
-  scope.height = parameters.height;
+  scope.window = {0, 0, parameters.width, parameters.height};
+  if (parameters.region.width > 0) {
+    const int32_t largest = parameters.match.minDisparity + parameters.match.numDisparities - 1;
+    const int32_t end = parameters.region.x + parameters.region.width;
+    scope.window = parameters.region;
+    scope.window.x = parameters.region.x > largest ? parameters.region.x - largest : 0;
+    scope.window.width = end - scope.window.x;
+    if (parameters.halfResolution) {
+      scope.window.width += scope.window.x % 2;
+      scope.window.height += scope.window.y % 2;
+      scope.window.x -= scope.window.x % 2;
+      scope.window.y -= scope.window.y % 2;
+    }
+  }
+  scope.width = scope.window.width;
+  scope.height = scope.window.height;
   scope.match = parameters.match;
   scope.speckle = parameters.speckle;
   scope.fill = parameters.fill;
   if (parameters.halfResolution) {
     const int32_t end = parameters.match.minDisparity + parameters.match.numDisparities;
-    scope.width = halfOf(parameters.width);
-    scope.height = halfOf(parameters.height);
+    scope.width = halfOf(scope.window.width);
+    scope.height = halfOf(scope.window.height);
     scope.match.minDisparity = halfOf(parameters.match.minDisparity);
     scope.match.numDisparities = halfOf(end) - scope.match.minDisparity;
     scope.speckle.minPixels = halfOf(halfOf(parameters.speckle.minPixels));

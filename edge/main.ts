@@ -6,7 +6,12 @@ import { chooseBoard, type Config } from "./config/index.js";
 import { AdjustableEngine, isGoverned, openGovernor, RateGate } from "./governor/index.js";
 import { geometryOf, uncalibrated } from "./pipeline/geometry.js";
 import { openSource } from "./pipeline/open-source.js";
-import { forcedInstructionSet, matchParameters, refineParameters } from "./pipeline/parameters.js";
+import {
+  forcedInstructionSet,
+  matchParameters,
+  refineParameters,
+  regionParameters,
+} from "./pipeline/parameters.js";
 import { Pipeline } from "./pipeline/pipeline.js";
 import { Reporter } from "./pipeline/reporter.js";
 import { publishingOf } from "./pipeline/publishing.js";
@@ -42,6 +47,7 @@ export async function openStation(
 
     // rectify, match, refine, depth, encode
     const match = matchParameters(config.match);
+    const region = regionParameters(config.region, geometry);
     const engineOptions = {
       ...{ inputWidth, inputHeight, width, height, match, ...geometry.maps },
       leftFormat: formats.leftFormat,
@@ -49,6 +55,7 @@ export async function openStation(
       leftStrideBytes: formats.leftStrideBytes,
       rightStrideBytes: formats.rightStrideBytes,
       refine: refineParameters(config.refine),
+      ...region,
       ...(geometry.depth && { geometry: geometry.depth }),
       ...publishing.encodings,
       ...forcedInstructionSet(),
@@ -91,9 +98,10 @@ export async function openStation(
       source,
       publisher,
       meter,
-      engineInfo: engine.info,
+      engine,
       governor,
       match,
+      ...region,
       width,
       height,
     });

@@ -62,6 +62,13 @@ export interface DepthGeometry {
 /** Body encoding of a published image: see docs/4-reference/mqtt.md. */
 export type NativeEncoding = "rvl" | "raw";
 
+export interface Region {
+  x: number;
+  y: number;
+  width: number;
+  height: number;
+}
+
 export interface EngineOptions {
   /** Size of the captured images, pixels. */
   inputWidth: number;
@@ -80,6 +87,13 @@ export interface EngineOptions {
    */
   leftMap?: Int32Array;
   rightMap?: Int32Array;
+  /**
+   * Region of interest, pixels of the rectified images; absent: all of them. Results keep the whole size: outside the region
+   * they are invalid, inside they are those of the images cropped to the region's rows and to its columns with
+   * minDisparity + numDisparities - 1 more to the left, as far as the image goes (at half resolution from an even column and
+   * row on).
+   */
+  region?: Region;
   match: MatchParameters;
   refine: RefineParameters;
   /** Absent: no depth can be computed (depthMillimetres stays empty). */
@@ -111,6 +125,7 @@ export const STAGE_NAMES = [
   "boundary",
   "median",
   "upscale",
+  "region",
   "depth",
   "encode",
 ] as const;

@@ -77,6 +77,11 @@ EngineParameters engineParametersOf(const Napi::Object& options) {
   p.rightFormat = formatOf(options, "rightFormat");
   p.leftStrideBytes = static_cast<size_t>(integerOf(options, "leftStrideBytes", 1, kAnyInt));
   p.rightStrideBytes = static_cast<size_t>(integerOf(options, "rightStrideBytes", 1, kAnyInt));
+  if (!options.Get("region").IsUndefined()) {
+    const Napi::Object region = objectOf(options, "region");
+    p.region = {integerOf(region, "x", -kAnyInt, kAnyInt), integerOf(region, "y", -kAnyInt, kAnyInt),
+                integerOf(region, "width", -kAnyInt, kAnyInt), integerOf(region, "height", -kAnyInt, kAnyInt)};
+  }
   p.leftMap = mapOf(options, "leftMap");
   p.rightMap = mapOf(options, "rightMap");
   const Napi::Object match = objectOf(options, "match");

@@ -2,8 +2,10 @@
 // Every buffer of the CPU backend, made at open, and the stages that work on them; see cpu_backend.h.
 #include "cpu_backend.h"
 
+#include <algorithm>
 #include <new>
 #include <thread>
+#include <utility>
 
 #include "../encode/bodies.h"
 #include "../refine/left_right/left_right.h"
@@ -59,15 +61,18 @@ class CpuBackend final : public Backend {
     const int32_t* rightMap = p_.rightMap.empty() ? nullptr : p_.rightMap.data();
     workers_.rows(p_.height, [&](int32_t first, int32_t end) {
       kernels_.rectify(left, leftMap, whole(output_->left), first, end);
-      kernels_.rectify(right, rightMap, whole(greyRight_.data()), first, end);
+      // Of the right image nothing but the window's rows is looked at.
+      const int32_t from = first > scope_.window.y ? first : scope_.window.y;
+      const int32_t to = end < scope_.window.y + scope_.window.height ? end : scope_.window.y + scope_.window.height;
+      if (from < to) kernels_.rectify(right, rightMap, whole(greyRight_.data()), from, to);
     });
     return {};
   }
 
   Status half() override {
     workers_.rows(scope_.height, [&](int32_t first, int32_t end) {
-      kernels_.half(whole(output_->left).asConst(), view(halfLeft_.data()), first, end);
-      kernels_.half(whole(greyRight_.data()).asConst(), view(halfRight_.data()), first, end);
+      kernels_.half(windowOf(output_->left).asConst(), view(halfLeft_.data()), first, end);
+      kernels_.half(windowOf(greyRight_.data()).asConst(), view(halfRight_.data()), first, end);
     });
     return {};
   }
@@ -83,11 +88,11 @@ class CpuBackend final : public Backend {
 
   Status match() override {
     if (cbca_) {
-      cbca_->compute(left(), right(), view(matched()), confidence());
+      cbca_->compute(left(), right(), matched(), confidence());
       return {};
     }
     const SgmImages images{view(censusLeft_.data()).asConst(), view(censusRight_.data()).asConst(), left()};
-    const SgmResult result{view(matched()), view(disparity_.data()),
+    const SgmResult result{matched(), view(disparity_.data()),
                            view(p_.leftRight ? rightDisparity_.data() : nullptr), confidence()};
     sgm_->compute(images, result);
     return {};
@@ -95,42 +100,56 @@ class CpuBackend final : public Backend {
 
   Status leftRight() override {
     const LeftRightImages images{view(disparity_.data()).asConst(), view(rightDisparity_.data()).asConst(),
-                                 view(matched()), confidence()};
+                                 matched(), confidence()};
     workers_.rows(scope_.height, [&](int32_t first, int32_t end) { kernels_.leftRight(images, first, end); });
     return {};
   }
 
   Status speckle() override {
-    speckleFilter(scope_.speckle, view(matched()), confidence(), speckleScratch_.data(), workers_);
+    speckleFilter(scope_.speckle, matched(), confidence(), speckleScratch_.data(), workers_);
     return {};
   }
 
   Status fill() override {
-    fillHoles(scope_.fill, left(), view(matched()), confidence(), workers_);
+    fillHoles(scope_.fill, left(), matched(), confidence(), workers_);
     return {};
   }
 
   Status boundary() override {
-    int16_t* result = p_.median ? beforeMedian_.data() : refined();
+    const ImageView<int16_t> result = p_.median ? view(beforeMedian_.data()) : refined();
     workers_.rows(scope_.height, [&](int32_t first, int32_t end) {
-      kernels_.boundary(left(), view(matched()).asConst(), view(result), first, end);
+      kernels_.boundary(left(), matched().asConst(), result, first, end);
     });
     return {};
   }
 
   Status median() override {
-    const int16_t* input = p_.boundary ? beforeMedian_.data() : matched();
+    const ImageView<const int16_t> input = (p_.boundary ? view(beforeMedian_.data()) : matched()).asConst();
     workers_.rows(scope_.height, [&](int32_t first, int32_t end) {
-      kernels_.median(view(input), view(refined()), first, end);
+      kernels_.median(input, refined(), first, end);
     });
     return {};
   }
 
   Status upscale() override {
+    workers_.rows(scope_.window.height, [&](int32_t first, int32_t end) {
+      kernels_.upscale(kUpscaleThresholdQ4, windowOf(output_->left).asConst(), view(halfRefined_.data()).asConst(),
+                       windowOf(output_->disparityQ4), first, end);
+      upscaleConfidence(view(halfConfidence_.data()).asConst(), windowOf(output_->confidence), first, end);
+    });
+    return {};
+  }
+
+  Status region() override {
     workers_.rows(p_.height, [&](int32_t first, int32_t end) {
-      kernels_.upscale(kUpscaleThresholdQ4, whole(output_->left).asConst(), view(halfRefined_.data()).asConst(),
-                       whole(output_->disparityQ4), first, end);
-      upscaleConfidence(view(halfConfidence_.data()).asConst(), whole(output_->confidence), first, end);
+      for (int32_t y = first; y < end; ++y) {
+        const bool within = y >= p_.region.y && y < p_.region.y + p_.region.height;
+        const int32_t from = within ? p_.region.x : p_.width, to = within ? p_.region.x + p_.region.width : p_.width;
+        for (const auto& [begin, stop] : {std::pair{0, from}, std::pair{to, p_.width}}) {
+          std::fill(whole(output_->disparityQ4).row(y) + begin, whole(output_->disparityQ4).row(y) + stop, kInvalidDisparity);
+          std::fill(whole(output_->confidence).row(y) + begin, whole(output_->confidence).row(y) + stop, uint8_t{0});
+        }
+      }
     });
     return {};
   }
@@ -168,19 +187,33 @@ class CpuBackend final : public Backend {
   ImageView<T> whole(T* data) const {
     return packedView(data, p_.width, p_.height);
   }
-  /// Of the images that are matched and refined: the same, or half of them.
+  /// The part of them that is matched.
+  template <class T>
+  ImageView<T> windowOf(T* data) const {
+    const ImageView<T> all = whole(data);
+    return {all.row(scope_.window.y) + scope_.window.x, scope_.window.width, scope_.window.height, all.strideBytes};
+  }
+  /// Of a buffer for the images that are matched and refined: the window, or half of it.
   template <class T>
   ImageView<T> view(T* data) const {
     return packedView(data, scope_.width, scope_.height);
   }
-  ImageView<const uint8_t> left() { return view(p_.halfResolution ? halfLeft_.data() : output_->left).asConst(); }
-  ImageView<const uint8_t> right() { return view((p_.halfResolution ? halfRight_ : greyRight_).data()).asConst(); }
-  ImageView<uint8_t> confidence() { return view(p_.halfResolution ? halfConfidence_.data() : output_->confidence); }
+  ImageView<const uint8_t> left() {
+    return (p_.halfResolution ? view(halfLeft_.data()) : windowOf(output_->left)).asConst();
+  }
+  ImageView<const uint8_t> right() {
+    return (p_.halfResolution ? view(halfRight_.data()) : windowOf(greyRight_.data())).asConst();
+  }
+  ImageView<uint8_t> confidence() {
+    return p_.halfResolution ? view(halfConfidence_.data()) : windowOf(output_->confidence);
+  }
 
   /// Where the last stage before upscaling writes.
-  int16_t* refined() { return p_.halfResolution ? halfRefined_.data() : output_->disparityQ4; }
+  ImageView<int16_t> refined() {
+    return p_.halfResolution ? view(halfRefined_.data()) : windowOf(output_->disparityQ4);
+  }
   /// Where the matcher writes, and the stages up to the boundary work in place.
-  int16_t* matched() { return matched_.empty() ? refined() : matched_.data(); }
+  ImageView<int16_t> matched() { return matched_.empty() ? refined() : view(matched_.data()); }
 
   const EngineParameters p_;
   const MatchScope scope_;

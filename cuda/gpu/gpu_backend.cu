@@ -94,6 +94,7 @@ class GpuBackend final : public Backend {
   /// Refused when opened.
   Status half() override { return {}; }
   Status upscale() override { return {}; }
+  Status region() override { return {}; }
 
   Status census() override {
     if (p_.cost == MatchingCost::kCensus) {
@@ -229,6 +230,9 @@ Status openGpuBackend(const EngineParameters& parameters, std::unique_ptr<Backen
   if (parameters.halfResolution) {
     return Status::error(Code::kBackendUnavailable,
                          "CUDA unavailable: it matches at full resolution, and match.halfResolution was asked for.");
+  }
+  if (parameters.region.width > 0) {
+    return Status::error(Code::kBackendUnavailable, "CUDA unavailable: it matches whole images, and a region was asked for.");
   }
   std::unique_ptr<GpuBackend> opened(new (std::nothrow) GpuBackend(parameters));
   if (opened == nullptr) return Status::error(Code::kFailed, "Expected memory for the CUDA backend, there is none.");

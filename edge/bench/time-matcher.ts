@@ -10,7 +10,13 @@ import {
 } from "../../cuda/index.js";
 import type { Unavailable } from "../../power/index.js";
 import type { Config } from "../config/index.js";
-import { forcedInstructionSet, matchParameters, refineParameters } from "../pipeline/parameters.js";
+import {
+  forcedInstructionSet,
+  matchParameters,
+  megaDisparities,
+  refineParameters,
+  regionParameters,
+} from "../pipeline/parameters.js";
 import { openMeter } from "../power/open-meter.js";
 
 /** First frames, which fill caches and wake the threads. */
@@ -31,6 +37,7 @@ export interface BenchFigures {
   numDisparities: number;
   paths: number;
   algorithm: string;
+  halfResolution: boolean;
   frames: number;
   /** Milliseconds from submission to result. */
   medianMs: number;
@@ -38,7 +45,7 @@ export interface BenchFigures {
   minMs: number;
   /** Of the median. */
   fps: number;
-  /** width x height x disparities / 1e6 per second, of the median. */
+  /** Evaluated disparities / 1e6 per second, of the median: width x height x disparities, at half resolution half of each. */
   megaDisparitiesPerSecond: number;
   backend: string;
   instructionSet: string;
@@ -70,6 +77,7 @@ function openEngine({ config, width, height }: BenchOptions): NativeEngine {
     ...{ leftFormat: "GREY", rightFormat: "GREY", leftStrideBytes: width, rightStrideBytes: width },
     match: matchParameters(config.match),
     refine: refineParameters(config.refine),
+    ...regionParameters(config.region, { width, height }),
     ...forcedInstructionSet(),
     ...config.engine,
     slots: 2,
@@ -109,7 +117,9 @@ export async function timeMatcher(options: BenchOptions): Promise<BenchFigures> 
       meter.frame(capturedNs);
       for (const [stage, list] of stageTimes.entries()) list.push(engine.stageMilliseconds[stage] as number);
     }
-    const power = meter.sinceStart((width * height * numDisparities) / 1e6);
+    const { region } = regionParameters(config.region, { width, height });
+    const perFrame = megaDisparities(matchParameters(config.match), region ?? { width, height });
+    const power = meter.sinceStart(perFrame);
     const sorted = ascending(times);
     const medianMs = quantile(sorted, 0.5);
     const { backend, instructionSet, threads } = engine.info;
@@ -118,10 +128,11 @@ export async function timeMatcher(options: BenchOptions): Promise<BenchFigures> 
     );
     return {
       ...{ width, height, numDisparities, paths, algorithm, frames, medianMs },
+      halfResolution: matchParameters(config.match).halfResolution,
       p95Ms: quantile(sorted, 0.95),
       minMs: sorted[0] as number,
       fps: 1000 / medianMs,
-      megaDisparitiesPerSecond: (width * height * numDisparities) / 1e3 / medianMs,
+      megaDisparitiesPerSecond: (1000 * perFrame) / medianMs,
       ...{ backend, instructionSet, threads },
       peakResidentMb: process.resourceUsage().maxRSS / 1024,
       watts: power.available ? power.watts : { available: false, reason: power.reason },

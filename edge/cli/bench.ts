@@ -35,7 +35,7 @@ function lines(figures: BenchFigures): string[] {
       ? `${watts.toFixed(2)} W${typeof fpsPerWatt === "number" ? `, ${fpsPerWatt.toFixed(2)} fps/W` : ""}`
       : `watts not measured: ${watts.reason}`;
   return [
-    `${figures.algorithm} ${figures.width}x${figures.height}, ${figures.numDisparities} disparities, ${figures.paths} paths`,
+    `${figures.algorithm} ${figures.width}x${figures.height}, ${figures.numDisparities} disparities, ${figures.paths} paths${figures.halfResolution ? ", half resolution" : ""}`,
     `${figures.backend} ${figures.instructionSet}, ${figures.threads} ${figures.threads === 1 ? "thread" : "threads"}, ${figures.frames} frames`,
     `median ${medianMs.toFixed(2)} ms, p95 ${p95Ms.toFixed(2)} ms, minimum ${minMs.toFixed(2)} ms: ${fps.toFixed(1)} fps, ${megaDisparitiesPerSecond.toFixed(0)} million disparities/s`,
     `stages, median ms: ${stages.join(", ")}`,

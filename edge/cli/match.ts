@@ -16,7 +16,12 @@ import { createEngine, type EngineInfo } from "../../cuda/index.js";
 import type { Config, FlagValue } from "../config/index.js";
 import { configuredCalibration } from "../pipeline/calibration.js";
 import { geometryOf, type PipelineGeometry, uncalibrated } from "../pipeline/geometry.js";
-import { forcedInstructionSet, matchParameters, refineParameters } from "../pipeline/parameters.js";
+import {
+  forcedInstructionSet,
+  matchParameters,
+  refineParameters,
+  regionParameters,
+} from "../pipeline/parameters.js";
 import { type ConfigOptions, configOf, withConfig, withExamples, withJson } from "./options.js";
 import { note, printJson, printLine } from "./output.js";
 
@@ -71,6 +76,7 @@ async function matchPair(config: Config, left: GreyImage, right: GreyImage): Pro
     rightStrideBytes: right.data.BYTES_PER_ELEMENT * inputWidth,
     match: matchParameters(config.match),
     refine: refineParameters(config.refine),
+    ...regionParameters(config.region, geometry),
     ...forcedInstructionSet(),
     ...config.engine,
   });

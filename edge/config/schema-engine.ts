@@ -63,6 +63,24 @@ export const matchSection = section(
   },
 );
 
+export const regionSection = section(
+  "Region of interest in the rectified images: only it is matched, everything else is published as invalid.",
+  {
+    x: setting(z.int().min(0).max(16_383), { default: 0, unit: "px", description: "Its first column." }),
+    y: setting(z.int().min(0).max(16_383), { default: 0, unit: "px", description: "Its first row." }),
+    width: setting(z.int().min(0).max(16_384), {
+      default: 0,
+      unit: "px",
+      description: "Its columns; 0 is all from x on.",
+    }),
+    height: setting(z.int().min(0).max(16_384), {
+      default: 0,
+      unit: "px",
+      description: "Its rows; 0 is all from y on.",
+    }),
+  },
+);
+
 export const refineSection = section("What is done to the disparities after matching.", {
   leftRight: setting(z.boolean(), {
     default: true,

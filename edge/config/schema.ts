@@ -2,7 +2,7 @@
 // The one definition of every setting: types, defaults, ranges, JSON Schema and the reference page all come from here.
 import { hostname } from "node:os";
 import { z } from "zod";
-import { engineSection, matchSection, refineSection } from "./schema-engine.js";
+import { engineSection, matchSection, refineSection, regionSection } from "./schema-engine.js";
 import { calibrationSection, sourceSection } from "./schema-input.js";
 import {
   PATTERN_WORDS as OUTPUT_PATTERNS,
@@ -44,6 +44,7 @@ export const configSchema = section("All settings of depthwatt.", {
   source: sourceSection,
   calibration: calibrationSection,
   match: matchSection,
+  region: regionSection,
   refine: refineSection,
   engine: engineSection,
   publish: publishSection,

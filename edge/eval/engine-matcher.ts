@@ -2,7 +2,12 @@
 // Matches one scene at a time with the engine, configured as `depthwatt run` would configure it.
 import type { EngineOptions, NativeEngine } from "../../cuda/index.js";
 import type { Config } from "../config/index.js";
-import { forcedInstructionSet, matchParameters, refineParameters } from "../pipeline/parameters.js";
+import {
+  forcedInstructionSet,
+  matchParameters,
+  refineParameters,
+  regionParameters,
+} from "../pipeline/parameters.js";
 import type { Scene } from "./dataset.js";
 import type { Matched, MatchScene } from "./evaluate.js";
 
@@ -36,6 +41,7 @@ export function engineOptionsFor(
     rightStrideBytes: width,
     match: { ...matchParameters(match), numDisparities },
     refine: refineParameters(refine),
+    ...regionParameters(config.region, { width, height }),
     backend: engine.backend,
     threads: engine.threads,
     slots: 2,

@@ -6,6 +6,7 @@ import {
   loadNative,
   type MatchParameters,
   type RefineParameters,
+  type Region,
 } from "../../cuda/index.js";
 import type { Config } from "../config/index.js";
 
@@ -13,6 +14,27 @@ export function matchParameters(config: Config["match"]): MatchParameters {
   const { algorithm, halfResolution } = config;
   // Paper 001 matches at half resolution, those of sgm at full.
   return { ...config, halfResolution: halfResolution === "auto" ? algorithm === "cbca" : halfResolution };
+}
+
+/** Absent where the whole images are asked for; whether it lies inside them is for the engine to say. */
+export function regionParameters(
+  { x, y, width, height }: Config["region"],
+  image: { width: number; height: number },
+): { region?: Region } {
+  if (x === 0 && y === 0 && width === 0 && height === 0) return {};
+  return { region: { x, y, width: width || image.width - x, height: height || image.height - y } };
+}
+
+/**
+ * Millions of disparities that are evaluated for one frame: at half resolution an eighth of those of the whole search.
+ * @param image what is matched: the rectified images, or the region of interest
+ */
+export function megaDisparities(
+  { halfResolution, numDisparities }: Pick<MatchParameters, "halfResolution" | "numDisparities">,
+  image: { width: number; height: number },
+): number {
+  const share = (value: number) => (halfResolution ? Math.ceil(value / 2) : value);
+  return (share(image.width) * share(image.height) * share(numDisparities)) / 1e6;
 }
 
 export function refineParameters(config: Config["refine"]): RefineParameters {

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Collects the figures of a run from everything that counts: the pipeline, the source, the publisher, the meter.
 import type { PairSource, SourceCounters } from "../../camera/index.js";
-import { type EngineInfo, type MatchParameters, STAGE_NAMES } from "../../cuda/index.js";
+import { type MatchParameters, type NativeEngine, type Region, STAGE_NAMES } from "../../cuda/index.js";
 import type { Meter, PowerFigures } from "../../power/index.js";
 import type { GovernorLoop } from "../governor/index.js";
 import type { Publisher } from "../publish/index.js";
+import { megaDisparities } from "./parameters.js";
 import { known, type PairingFigures, type RunFigures, type StageFigures } from "./figures.js";
 import type { Pipeline } from "./pipeline.js";
 
@@ -14,8 +15,10 @@ export interface ReporterOptions {
   publisher: Publisher | undefined;
   meter: Meter;
   governor: GovernorLoop | undefined;
-  engineInfo: EngineInfo;
+  engine: NativeEngine;
   match: MatchParameters;
+  /** What is matched, where that is not the whole image. */
+  region?: Region;
   width: number;
   height: number;
 }
@@ -57,7 +60,9 @@ export class Reporter {
 
   /** @param window "run": rates and energy since the start; "recent": of the last seconds. */
   figures(window: "run" | "recent"): RunFigures {
-    const { pipeline, source, publisher, engineInfo, governor, match, width, height } = this.#options;
+    const { pipeline, source, publisher, engine, governor, match, width, height } = this.#options;
+    const engineInfo = engine.info;
+    const matched = this.#options.region ?? { width, height };
     const now = performance.now();
     const seconds = (now - this.#startedMs) / 1000;
     const stages: RunFigures["stages"] = {};
@@ -81,7 +86,7 @@ export class Reporter {
       height,
       validPercent: known(
         pipeline.frames > 0
-          ? round((100 * pipeline.validPixels) / (pipeline.frames * width * height))
+          ? round((100 * pipeline.validPixels) / (pipeline.frames * matched.width * matched.height))
           : undefined,
         "no frame has been computed yet",
       ),
@@ -106,11 +111,11 @@ export class Reporter {
   }
 
   #power(window: "run" | "recent"): PowerFigures {
-    const { meter, governor, width, height, match } = this.#options;
+    const { meter, governor, width, height, match, region } = this.#options;
     // Once the governor has changed the number of disparities, one number no longer stands for the window.
     const changed = governor?.figures.available && governor.figures.changes > 0;
-    const megaDisparities = changed ? undefined : (width * height * match.numDisparities) / 1e6;
-    return window === "run" ? meter.sinceStart(megaDisparities) : meter.recent(5, megaDisparities);
+    const perFrame = changed ? undefined : megaDisparities(match, region ?? { width, height });
+    return window === "run" ? meter.sinceStart(perFrame) : meter.recent(5, perFrame);
   }
 }
 

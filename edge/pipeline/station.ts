@@ -9,6 +9,7 @@ import type { BrokerStatus, DeviceState } from "../publish/index.js";
 import { VERSION } from "../version.js";
 import type { RunFigures } from "./figures.js";
 import type { PipelineGeometry } from "./geometry.js";
+import { regionParameters } from "./parameters.js";
 import type { ComputedFrame, Pipeline } from "./pipeline.js";
 import type { Publishing } from "./publishing.js";
 import type { Reporter } from "./reporter.js";
@@ -152,6 +153,7 @@ export class Station {
       threads: info.threads,
       algorithm: config.match.algorithm,
       parameters: { match: config.match, refine: config.refine },
+      region: regionParameters(config.region, geometry).region ?? null,
       width: geometry.width,
       height: geometry.height,
       streams: publishing.streams,

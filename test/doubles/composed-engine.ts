@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The engine's results, put together from the rooms' references one by one: the second witness of the order of the stages and
-// of what half resolution does to sizes and settings. It shares no code with cuda/engine.cc and cuda/cpu.
-import type { EngineOptions } from "../../cuda/index.js";
+// of what half resolution and a region of interest do to sizes and settings. It shares no code with cuda/engine.cc and cuda/cpu.
+import type { EngineOptions, Region } from "../../cuda/index.js";
 import { native } from "./rooms.js";
 
 const halfOf = (value: number) => Math.ceil(value / 2);
@@ -111,6 +111,41 @@ function halvedOptions(options: EngineOptions): EngineOptions {
 
 /** What the engine must answer for rectified grey images. */
 export function composed(images: Images, options: EngineOptions): Matched {
+  const { region, match } = options;
+  if (region === undefined) return composedWhole(images, options);
+  // The images cropped to the region's rows, and to its columns with the largest disparity's to the left.
+  // At half resolution they begin at an even column and row.
+  const even = (value: number) => (match.halfResolution ? value - (value % 2) : value);
+  const x = even(Math.max(0, region.x - (match.minDisparity + match.numDisparities - 1)));
+  const y = even(region.y);
+  const window = { x, y, width: region.x + region.width - x, height: region.y + region.height - y };
+  const inWindow = composedWhole(
+    { ...window, left: cropped(images, images.left, window), right: cropped(images, images.right, window) },
+    options,
+  );
+  const disparityQ4 = new Int16Array(images.width * images.height).fill(-32768);
+  const confidence = new Uint8Array(images.width * images.height);
+  for (let row = 0; row < region.height; ++row) {
+    for (let column = 0; column < region.width; ++column) {
+      const from = (region.y - y + row) * window.width + region.x - x + column;
+      const to = (region.y + row) * images.width + region.x + column;
+      disparityQ4[to] = inWindow.disparityQ4[from]!;
+      confidence[to] = inWindow.confidence[from]!;
+    }
+  }
+  return { disparityQ4, confidence };
+}
+
+function cropped(images: Images, image: Uint8Array, { x, y, width, height }: Region): Uint8Array {
+  const part = new Uint8Array(width * height);
+  for (let row = 0; row < height; ++row) {
+    const from = (y + row) * images.width + x;
+    part.set(image.subarray(from, from + width), row * width);
+  }
+  return part;
+}
+
+function composedWhole(images: Images, options: EngineOptions): Matched {
   const { algorithm, halfResolution } = options.match;
   const used = halfResolution ? halved(images) : images;
   const settings = halfResolution ? halvedOptions(options) : options;

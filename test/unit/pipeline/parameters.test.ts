@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+// From settings to the engine's parameters: which matcher halves, where a region ends, and how many disparities that makes.
+import { spawnSync } from "node:child_process";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { loadConfig } from "../../../edge/config/index.js";
+import { matchParameters, megaDisparities, regionParameters } from "../../../edge/pipeline/parameters.js";
+
+const configOf = (...set: string[]) => loadConfig({ set: ["board=none", ...set], environment: {} }).config;
+
+test.each([
+  [[], false],
+  [["match.algorithm=cbca"], true],
+  [["match.halfResolution=true"], true],
+  [["match.algorithm=cbca", "match.halfResolution=false"], false],
+] as const)("%j: half resolution %s", (set, expected) => {
+  expect(matchParameters(configOf(...set).match).halfResolution).toBe(expected);
+});
+
+test("a region without a size goes to the edges; without anything there is none", () => {
+  const image = { width: 640, height: 480 };
+  expect(regionParameters(configOf().region, image)).toEqual({});
+  expect(regionParameters(configOf("region.x=100").region, image)).toEqual({
+    region: { x: 100, y: 0, width: 540, height: 480 },
+  });
+  expect(
+    regionParameters(configOf("region.y=10", "region.width=64", "region.height=32").region, image),
+  ).toEqual({
+    region: { x: 0, y: 10, width: 64, height: 32 },
+  });
+});
+
+test("half resolution evaluates an eighth of the disparities", () => {
+  const image = { width: 640, height: 480 };
+  expect(megaDisparities({ halfResolution: false, numDisparities: 64 }, image)).toBeCloseTo(19.6608, 6);
+  expect(megaDisparities({ halfResolution: true, numDisparities: 64 }, image)).toBeCloseTo(19.6608 / 8, 6);
+  expect(megaDisparities({ halfResolution: true, numDisparities: 65 }, { width: 3, height: 3 })).toBe(132e-6);
+});
+
+test("a region that is not in the pictures is refused by the command with its code", () => {
+  const depthwatt = (...words: string[]) =>
+    spawnSync(process.execPath, [join(import.meta.dirname, "../../../dist/edge/cli/main.js"), ...words], {
+      encoding: "utf8",
+    });
+  const bench = ["bench", "--width", "64", "--height", "48", "--num-disparities", "16", "--frames", "2"];
+  const set = (x: number) => ["--set", `region.x=${x}`, "--set", "region.width=40", "--backend", "cpu"];
+  const bad = depthwatt(...bench, ...set(30));
+  expect(bad.status).not.toBe(0);
+  expect(bad.stderr).toContain("inside the rectified images of 64x48, got 40x48 from (30, 0) on");
+  const good = depthwatt(...bench, ...set(24), "--json");
+  expect(good.status, good.stderr).toBe(0);
+  expect(JSON.parse(good.stdout).stages.region).toBeGreaterThanOrEqual(0);
+});

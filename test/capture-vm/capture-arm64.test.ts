@@ -5,7 +5,7 @@ import { needs } from "../doubles/needs.js";
 import { arm64Program } from "./arm64.js";
 import { runMachine } from "./machine.js";
 
-const LIMIT_SECONDS = 150;
+const LIMIT_SECONDS = 400;
 
 needs("armVm", "vm").suite("cameras of a real arm64 kernel, in a virtual machine", () => {
   test(

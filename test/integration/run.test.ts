@@ -26,7 +26,8 @@ describe("run --json", () => {
     });
     expect(figures.backendReason).toMatch(/^CUDA unavailable: /);
     expect(figures.fps).toBeGreaterThan(0);
-    expect(figures.fps).toBeCloseTo(12 / figures.seconds, 0);
+    // Both are rounded to three decimals: of a run of 70 ms that is up to 1 %.
+    expect((figures.fps * figures.seconds) / 12).toBeCloseTo(1, 1);
     for (const [name, times] of Object.entries(figures.stages)) {
       expect(STAGE_NAMES).toContain(name);
       expect(times.p50Ms).toBeGreaterThan(0);

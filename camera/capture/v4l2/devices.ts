@@ -10,6 +10,8 @@ export interface DeviceFolders {
   sysfs?: string;
   /** Default /dev. */
   dev?: string;
+  /** What board this is: default /proc/device-tree/compatible. */
+  compatible?: string;
 }
 
 export interface ListedDevice {

@@ -194,7 +194,10 @@ function assemble(
       height: settings.height,
       // A decoded JPEG has rows that touch.
       strideBytes: trait.format === "MJPEG" ? format.width : format.strideBytes,
-      format: delivered(trait.format, alignment === "auto" ? alignmentOf(identity.driver) : alignment),
+      format: delivered(
+        trait.format,
+        alignment === "auto" ? alignmentOf(identity.driver, around.folders?.compatible) : alignment,
+      ),
       offsetBytes: offsetPixels * (trait.format === "MJPEG" ? 1 : traitOf(trait.format).bytesPerPixel),
     };
   };
@@ -238,10 +241,10 @@ function assemble(
 /** NVIDIA's boards that fill raw words from the top: Xavier and later. Earlier ones keep V4L2's rule. */
 const HIGH_ALIGNED_BOARDS = /nvidia,tegra(194|234|264)/;
 
-function alignmentOf(driver: string): RawAlignment {
+function alignmentOf(driver: string, compatible = "/proc/device-tree/compatible"): RawAlignment {
   if (!/tegra/.test(driver)) return "low";
   try {
-    return HIGH_ALIGNED_BOARDS.test(readFileSync("/proc/device-tree/compatible", "utf8")) ? "high" : "low";
+    return HIGH_ALIGNED_BOARDS.test(readFileSync(compatible, "utf8")) ? "high" : "low";
   } catch {
     return "low";
   }

@@ -113,7 +113,7 @@ function percentRight(depth, truth, focalTimesBaseline) {
 
 export const loopBackCases = {
   "what is written is what is captured, and the two eyes of a pair show one moment": () =>
-    withScene(600, async (left, right) => {
+    withScene(1000, async (left, right) => {
       const { readFrameIndex } = await built("camera/capture/scene/frame-index.js");
       const files = ["left", "right"].map((eye) => readFileSync(join(SCENE, `${eye}.raw`)));
       const source = await openV4l2Source(
@@ -143,7 +143,7 @@ export const loopBackCases = {
         onError: () => {},
       });
       try {
-        await until(() => pairs.length >= 60, "60 pairs", 40_000);
+        await until(() => pairs.length >= 60, "60 pairs", 120_000);
       } finally {
         await source.stop();
       }
@@ -160,7 +160,7 @@ export const loopBackCases = {
     }),
 
   "end to end: captured, rectified, matched, published to Mosquitto; depth agrees with the truth": () =>
-    withScene(4000, async (left, right) => {
+    withScene(8000, async (left, right) => {
       const broker = spawn("mosquitto", ["-p", "1885"], { stdio: "ignore" });
       const words = ["run", "--source", "v4l2", "--left", left, "--right", right];
       const settings = [
@@ -210,7 +210,7 @@ export const loopBackCases = {
           });
         }
         const ended = new Promise((resolve) => depthwatt.on("close", resolve));
-        await until(() => depths.length >= 102 || depthwatt.exitCode !== null, "100 depth frames", 200_000);
+        await until(() => depths.length >= 102 || depthwatt.exitCode !== null, "100 depth frames", 430_000);
         depthwatt.kill("SIGINT");
         await ended;
         assert(depths.length >= 100, `only ${depths.length} frames; depthwatt said: ${text}`);

@@ -10,7 +10,7 @@ export const clocks = () => native.clocks();
 
 export const now = () => native.clocks().monotonicNs;
 
-export async function until(condition: () => boolean, what: string, limitMs = 4000): Promise<void> {
+export async function until(condition: () => boolean, what: string, limitMs = 20_000): Promise<void> {
   const end = performance.now() + limitMs;
   while (!condition()) {
     if (performance.now() > end) throw new Error(`not within ${limitMs} ms: ${what}`);

@@ -34,6 +34,8 @@ export interface FakeCamera {
   mostBuffers?: number;
   /** Padding at the end of each row, bytes. */
   strideExtra?: number;
+  /** S_FMT answers with this width whatever is asked, though the lists say otherwise. */
+  stubbornWidth?: number;
 }
 
 export interface FakeImage {

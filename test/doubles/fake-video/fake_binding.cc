@@ -30,6 +30,7 @@ std::shared_ptr<Camera> cameraOf(const Napi::Object& options) {
   camera->capabilities = (metadata ? V4L2_CAP_META_CAPTURE : capture) | V4L2_CAP_STREAMING;
   camera->fewestGiven = number(options, "mostBuffers");
   camera->strideExtra = number(options, "strideExtra");
+  camera->stubbornWidth = number(options, "stubbornWidth");
   const auto formats = options.Get("formats").As<Napi::Array>();
   for (uint32_t i = 0; i < formats.Length(); ++i) {
     const auto format = formats.Get(i).As<Napi::Object>();

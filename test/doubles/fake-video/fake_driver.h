@@ -50,6 +50,7 @@ struct Camera {
   std::map<uint32_t, Control> controls;
   uint32_t fewestGiven = 0;  ///< REQBUFS never gives more than this; 0 = what is asked
   uint32_t strideExtra = 0;
+  uint32_t stubbornWidth = 0;  ///< what S_FMT answers; 0 = what was asked
   bool gone = false, fatal = false, streaming = false;
   int openError = 0;
   /// Per ioctl number: errno and how many times more it fails.

@@ -68,6 +68,7 @@ void setFormat(Camera& camera, v4l2_format& format) {
     one.bytesperline = stride;
     one.sizeimage = bytes;
   }
+  if (camera.stubbornWidth > 0) (planar ? many.width : one.width) = camera.stubbornWidth;
   camera.format = format;
 }
 

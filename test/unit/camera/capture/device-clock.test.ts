@@ -76,6 +76,30 @@ describe("time stamps of drivers", () => {
   });
 });
 
+describe("jumps", () => {
+  test("back on the machine's clock, the stamp is taken as it is and not as its arrival would have it", () => {
+    const clock = new DeviceClock(clocks);
+    const at = (ms: bigint) => 500n * SECOND + ms * MS;
+    clock.toMonotonic(at(0n), at(5n), true);
+    clock.toMonotonic(at(40n) + 3_000_000n * SECOND, at(45n), true);
+    // Arrived 17 ms late this time, on a busy machine.
+    expect(clock.toMonotonic(at(80n), at(97n), true)).toBe(at(80n));
+    expect(clock.toMonotonic(at(120n), at(125n), true)).toBe(at(120n));
+  });
+
+  test("one of a few seconds is bridged; one within a second is the camera's pause", () => {
+    const clock = new DeviceClock(clocks);
+    const at = (ms: bigint) => 500n * SECOND + ms * MS;
+    const device = (ms: bigint) => 77n * SECOND + ms * MS;
+    clock.toMonotonic(device(0n), at(0n), false);
+    expect(clock.toMonotonic(device(40n), at(40n), false)).toBe(at(40n));
+    expect(clock.toMonotonic(device(80n) + 5n * SECOND, at(80n), false)).toBe(at(80n));
+    expect(clock.jumps).toBe(1);
+    expect(clock.toMonotonic(device(120n) + 5n * SECOND, at(420n), false)).toBe(at(120n));
+    expect(clock.jumps).toBe(1);
+  });
+});
+
 describe("sequence numbers", () => {
   test.each([
     [0, 1, 0],

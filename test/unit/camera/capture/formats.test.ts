@@ -54,7 +54,37 @@ describe("format table", () => {
   });
 });
 
+describe("what raw alignment leaves alone", () => {
+  test("every format but the 10 and 12 bit ones of raw sensors", () => {
+    const raw = CAPTURE_FORMATS.filter((format) => delivered(format, "high") !== delivered(format, "low"));
+    const expected = ["Y", "BAYER_RGGB", "BAYER_GRBG", "BAYER_GBRG", "BAYER_BGGR"];
+    expect([...raw].sort()).toEqual(expected.flatMap((name) => [`${name}10`, `${name}12`]).sort());
+    for (const format of raw) expect(delivered(format, "high")).toBe(format.replace(/1[02]$/, "16"));
+    expect(delivered("NV12", "high")).toBe("NV12");
+  });
+});
+
 describe("choice of the format", () => {
+  test("auto takes grey before colour, few bytes before many, Motion JPEG last", () => {
+    const all = FORMAT_TRAITS.map(({ fourcc }): [string, number, number] => [fourcc, 640, 480]);
+    const order: string[] = [];
+    for (let left = all; left.length > 0; ) {
+      const { format, fourcc } = chooseFormat([camera("/dev/video0", left)], {
+        width: 640,
+        height: 480,
+        format: "auto",
+      });
+      order.push(format);
+      left = left.filter(([other]) => other !== fourcc);
+    }
+    expect(order.filter((format) => !format.startsWith("BAYER"))).toEqual([
+      ...["GREY", "NV12", "YUYV", "UYVY", "Y10", "Y12", "Y16", "MJPEG"],
+    ]);
+    expect(order.findIndex((format) => format.endsWith("8"))).toBeGreaterThan(order.indexOf("UYVY"));
+    expect(order.findIndex((format) => format.startsWith("BAYER"))).toBeLessThan(order.indexOf("Y10"));
+    expect(order.at(-1)).toBe("MJPEG");
+  });
+
   const wish = { width: 640, height: 480, format: "auto" } as const;
 
   test("the cheapest that both offer at the size", () => {

@@ -38,6 +38,32 @@ needs("toolchain").suite("native capture", () => {
     fake = fakeVideo();
   });
 
+  test("closed from within its first image: what was announced behind it goes back unread", async () => {
+    fake.plugIn({ path: PATH });
+    const camera = await V4l2Camera.open(video, options());
+    const frames: CameraFrame[] = [];
+    let closed: Promise<void> | undefined;
+    camera.start({
+      onFrame: (frame) => {
+        frames.push(frame);
+        closed = camera.close();
+      },
+      onFault: () => {},
+    });
+    await until(() => fake.state(PATH).streaming, "stream on");
+    for (let i = 0; i < 4; i++) fake.deliver(PATH, { timestampNs: 1n, sequence: i, bytes: counted(i) });
+    // The camera's thread announces all four while this thread looks at nothing.
+    const end = performance.now() + 20_000;
+    while (camera.native.statistics().frames < 4 && performance.now() < end);
+    await until(() => closed !== undefined, "closing");
+    await closed;
+    expect(frames).toHaveLength(1);
+    expect(fake.state(PATH)).toMatchObject({ opens: 0, mappings: 1 });
+    expect(camera.native.images.filter(({ length }) => length > 0)).toHaveLength(1);
+    camera.release(frames[0]!);
+    expect(fake.state(PATH).mappings).toBe(0);
+  });
+
   test("describes formats, sizes, rates and controls", async () => {
     fake.plugIn({
       path: PATH,

@@ -185,6 +185,31 @@ needs("toolchain").suite("camera source", () => {
     expect(source.counters().dropsRight).toEqual({ driver: 3 });
   });
 
+  test("stopped while a pair is held: the pair stays whole, and the end waits for it", async () => {
+    twoCameras();
+    const source = await open();
+    const { held, events } = recording(true);
+    source.start(events);
+    await until(() => fake.state(LEFT).streaming && fake.state(RIGHT).streaming, "both stream");
+    const at = now();
+    for (const path of [LEFT, RIGHT])
+      fake.deliver(path, { timestampNs: at, sequence: 9, flags: 0x12000, bytes: counted(9) });
+    await until(() => held.length === 1, "a pair");
+    // The driver's word on what its stamp means (V4L2_BUF_FLAG_TSTAMP_SRC_SOE) travels with the pair.
+    expect(held[0]!.timestampPoint).toBe("startOfExposure");
+    let ended = false;
+    const stopping = source.stop().then(() => {
+      ended = true;
+    });
+    await until(() => fake.state(LEFT).opens + fake.state(RIGHT).opens === 0, "both closed");
+    await rest(50);
+    expect(ended).toBe(false);
+    expect([held[0]!.left, held[0]!.right].map(({ data }) => data[0])).toEqual([9, 9]);
+    held[0]!.release();
+    await stopping;
+    for (const path of [LEFT, RIGHT]) expect(fake.state(path).mappings).toBe(0);
+  });
+
   test("one eye back is not both: degraded until pairs come again", async () => {
     twoCameras();
     const source = await open();

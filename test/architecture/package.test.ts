@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+// What npm would publish is enough to build and run: every source of the addon with what it includes, every script that the
+// install runs, every entry point. (That it installs was tried by hand: `npm pack`, then `npm install` in an empty folder.)
+import { execFileSync } from "node:child_process";
+import { existsSync, readFileSync } from "node:fs";
+import { posix } from "node:path";
+import { beforeAll, expect, test } from "vitest";
+
+const manifest = JSON.parse(readFileSync("package.json", "utf8"));
+let packed: Set<string>;
+let bytes = 0;
+
+beforeAll(() => {
+  const words = ["pack", "--dry-run", "--ignore-scripts", "--json"];
+  const [listing] = JSON.parse(
+    execFileSync("npm", words, { encoding: "utf8", stdio: ["ignore", "pipe", "ignore"] }),
+  );
+  packed = new Set(listing.files.map(({ path }: { path: string }) => path));
+  bytes = listing.size;
+});
+
+/** Files that a C++ file of the project includes by a relative path or by one from the root. */
+function includesOf(file: string): string[] {
+  const names = [...readFileSync(file, "utf8").matchAll(/^\s*#include "([^"]+)"/gm)].map(([, name]) => name!);
+  return names
+    .map((name) =>
+      [posix.join(posix.dirname(file), name), posix.normalize(name)].find((path) => existsSync(path)),
+    )
+    .filter((path) => path !== undefined);
+}
+
+test("every C++ source of the addon and every header it leads to", () => {
+  const sources = execFileSync(process.execPath, ["scripts/native-sources.mjs"], { encoding: "utf8" });
+  const waiting = sources.trim().split("\n");
+  expect(waiting.length).toBeGreaterThan(50);
+  const seen = new Set<string>();
+  for (let file = waiting.pop(); file !== undefined; file = waiting.pop()) {
+    if (seen.has(file)) continue;
+    seen.add(file);
+    expect(packed, file).toContain(file);
+    waiting.push(...includesOf(file));
+  }
+  expect(seen.size).toBeGreaterThan(100);
+});
+
+test("the scripts that an install runs, and what they import", () => {
+  const waiting = ["binding.gyp", ...readFileSync("binding.gyp", "utf8").match(/scripts\/[\w-]+\.mjs/g)!];
+  waiting.push(/node (\S+)/.exec(manifest.scripts.install)![1]!, "scripts/build-cuda.mjs");
+  for (let file = waiting.pop(); file !== undefined; file = waiting.pop()) {
+    expect(packed, file).toContain(file);
+    for (const [, name] of readFileSync(file, "utf8").matchAll(/from "(\.[^"]+)"/g))
+      waiting.push(posix.join(posix.dirname(file), name!));
+  }
+});
+
+test("the entry points, the board files, the licence; nothing of tests or results", () => {
+  const entries = Object.values(manifest.exports).flatMap((entry) =>
+    typeof entry === "string" ? [entry] : Object.values(entry as object),
+  );
+  for (const entry of [manifest.bin.depthwatt, ...entries]) expect(packed).toContain(posix.normalize(entry));
+  for (const file of [
+    "LICENSE",
+    "README.md",
+    "dist/edge/service/depthwatt.service",
+    "dist/board-configs/README.md",
+  ])
+    expect(packed).toContain(file);
+  expect([...packed].filter((path) => /^(test|bench|docs|\.vm|build)\//.test(path))).toEqual([]);
+  expect(bytes).toBeLessThan(4 << 20);
+});
+
+test("every package that the published code imports is a dependency", () => {
+  const missing = new Set<string>();
+  for (const path of packed) {
+    if (!path.startsWith("dist/") || !path.endsWith(".js")) continue;
+    for (const [, name] of readFileSync(path, "utf8").matchAll(/(?:from|import\()\s*"([^."][^"]*)"/g)) {
+      const [scope, rest] = name!.split("/");
+      const dependency = scope!.startsWith("@") ? `${scope}/${rest}` : scope!;
+      const known = dependency.startsWith("node:") || dependency in manifest.dependencies;
+      // Its own name stands in the examples of comments.
+      if (!known && dependency !== manifest.name) missing.add(dependency);
+    }
+  }
+  expect([...missing]).toEqual([]);
+});

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // From device paths to a source: asks the cameras what they can, chooses, opens, sets controls and reads them back.
-import { readFileSync } from "node:fs";
 import { DepthwattError } from "../../../base/index.js";
 import { CameraControls, type ControlWish, lockRightToLeft, parseControls } from "../controls.js";
 import type { ClockReader } from "../device-clock.js";
@@ -18,6 +17,7 @@ import { type DeviceFolders, isSameDevice } from "./devices.js";
 import { cameraError } from "./errors.js";
 import type { EyeLayout } from "./eye-image.js";
 import type { NativeDescription, NativeVideo } from "./native.js";
+import { alignmentOf } from "./raw-alignment.js";
 import { V4l2Source } from "./source.js";
 import { SupervisedCamera, type SupervisorOptions } from "./supervised-camera.js";
 
@@ -236,16 +236,4 @@ function assemble(
     },
     monotonicNs: () => around.clocks().monotonicNs,
   });
-}
-
-/** NVIDIA's boards that fill raw words from the top: Xavier and later. Earlier ones keep V4L2's rule. */
-const HIGH_ALIGNED_BOARDS = /nvidia,tegra(194|234|264)/;
-
-function alignmentOf(driver: string, compatible = "/proc/device-tree/compatible"): RawAlignment {
-  if (!/tegra/.test(driver)) return "low";
-  try {
-    return HIGH_ALIGNED_BOARDS.test(readFileSync(compatible, "utf8")) ? "high" : "low";
-  } catch {
-    return "low";
-  }
 }

@@ -7,6 +7,7 @@ import { cpus } from "node:os";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
+import { errorRegions } from "./bench/error-regions.mjs";
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
 const PYTHON = "/usr/bin/python3";
@@ -42,6 +43,7 @@ const peer = hasOpenCv
   ? json(PYTHON, [join(root, "scripts/bench/opencv_accuracy.py"), ...folders])
   : { scenes: [] };
 
+const regions = await errorRegions(folders, values.set);
 const rows = ours.scenes.map(({ name, masks, thresholdPx }) => {
   const other = peer.scenes.find((scene) => scene.name === name);
   const { badPercent, badPercentValidOnly, density } = masks.valid;
@@ -50,7 +52,7 @@ const rows = ours.scenes.map(({ name, masks, thresholdPx }) => {
     what: "accuracy over all valid ground truth, holes as wrong",
     scene: name,
     thresholdPx,
-    depthwatt: { badPercent, badPercentValidOnly, density },
+    depthwatt: { badPercent, badPercentValidOnly, density, regions: regions[name] },
     ...(other && {
       openCvSgbmHH: {
         badPercent: other.badPercent,
@@ -66,6 +68,15 @@ console.log("scene         px  depthwatt % bad / density   OpenCV SGBM HH % bad 
 for (const row of rows) {
   const where = `${row.scene.padEnd(12)} ${String(row.thresholdPx).padStart(3)}`;
   console.log(`${where}  ${shown(row.depthwatt).padStart(25)}   ${shown(row.openCvSgbmHH).padStart(30)}`);
+}
+console.log("\nscene         % bad: strip  holes   kept   in the winners too (area %: strip, holes)");
+for (const { scene, depthwatt } of rows) {
+  const { areaPercent, badPercent, badWithWinnersToo } = depthwatt.regions;
+  const cells = [badPercent.strip, badPercent.holes, badPercent.kept, badWithWinnersToo]
+    .map((value) => value.toFixed(2).padStart(6))
+    .join(" ");
+  const areas = `${areaPercent.strip.toFixed(1)}, ${areaPercent.holes.toFixed(1)}`;
+  console.log(`${scene.padEnd(18)} ${cells} (${areas})`);
 }
 const twelve = ours.mean.middleburyV2BadPercent;
 if (twelve !== null) console.log(`Middlebury v2, mean of nonocc, all and disc: ${twelve.toFixed(3)} %`);

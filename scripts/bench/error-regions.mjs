@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+// Where a refined disparity map is wrong: at pixels that were matched and kept, in holes that were filled, or left of the
+// first kept pixel of its row, in the strip that only the left eye sees. What the matcher said before anything was taken
+// out is scored beside it, and the best that a perfect choice between the two could reach.
+import { createEngine } from "../../dist/cuda/index.js";
+import { loadConfig } from "../../dist/edge/config/index.js";
+import { engineMatcher, readDataset, readScene } from "../../dist/edge/eval/index.js";
+
+const INVALID = -32_768;
+/** Filling takes the first columns of the search back: hardly a candidate has a rival there (decision 0802). */
+const COLUMNS_TAKEN_BACK = 8;
+const UNFILLED = ["refine.fill=off", "refine.boundary=false", "refine.median=false"];
+const UNCHECKED = [...UNFILLED, "refine.leftRight=false", "refine.speckleSize=0", "match.uniqueness=0"];
+
+function matcherOf(set) {
+  const { config } = loadConfig({ set });
+  return engineMatcher({ config, fixedNumDisparities: false, frames: 1, createEngine });
+}
+
+function regionsOf({ truth, width, badThresholdPx }, refined, kept, winners) {
+  const wrong = (map, i) => map[i] === INVALID || Math.abs(map[i] / 16 - truth[i]) > badThresholdPx;
+  const bad = { strip: 0, holes: 0, kept: 0 };
+  const area = { strip: 0, holes: 0, kept: 0 };
+  let evaluated = 0;
+  let neither = 0;
+  for (let row = 0; row < truth.length; row += width) {
+    let seen = false;
+    for (let i = row; i < row + width; ++i) {
+      const hole = kept[i] === INVALID || i - row < COLUMNS_TAKEN_BACK;
+      seen ||= !hole;
+      if (!Number.isFinite(truth[i])) continue;
+      const region = !seen ? "strip" : hole ? "holes" : "kept";
+      ++evaluated;
+      ++area[region];
+      if (!wrong(refined, i)) continue;
+      ++bad[region];
+      if (wrong(winners, i)) ++neither;
+    }
+  }
+  const percent = (part) => (100 * part) / evaluated;
+  const ofAll = (counts) =>
+    Object.fromEntries(Object.entries(counts).map(([name, part]) => [name, percent(part)]));
+  return { areaPercent: ofAll(area), badPercent: ofAll(bad), badWithWinnersToo: percent(neither) };
+}
+
+/**
+ * By scene, percent of the pixels with a ground truth: what each region covers, how much of it is wrong, and what is wrong in
+ * the refined map and in the matcher's own winners too.
+ * @param set settings as `--set` takes them
+ */
+export async function errorRegions(folders, set) {
+  const refined = matcherOf(set);
+  const kept = matcherOf([...set, ...UNFILLED]);
+  const winners = matcherOf([...set, ...UNCHECKED]);
+  const regions = {};
+  for (const folder of folders) {
+    for (const entry of await readDataset(folder)) {
+      const scene = await readScene(entry);
+      const maps = [];
+      for (const matcher of [refined, kept, winners]) maps.push((await matcher(scene)).disparityQ4);
+      regions[scene.name] = regionsOf(scene, ...maps);
+    }
+  }
+  return regions;
+}

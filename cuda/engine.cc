@@ -66,6 +66,9 @@ Status check(const EngineParameters& p) {
   if (p.fill.thresholdQ4 < 0 || p.fill.thresholdQ4 > 32767) {
     return Status::error(Code::kParameter, "Expected fillThresholdQ4 of 0 to 32767, got %d.", p.fill.thresholdQ4);
   }
+  if (p.repetitions < 1 || p.repetitions > 10000) {
+    return Status::error(Code::kParameter, "Expected 1 to 10000 runs of a repeated stage, got %d.", p.repetitions);
+  }
   const Region& r = p.region;
   const bool inside = r.x >= 0 && r.y >= 0 && r.width >= 1 && r.height >= 1 && r.x < p.width && r.y < p.height &&
                       r.width <= p.width - r.x && r.height <= p.height - r.y;
@@ -134,7 +137,12 @@ Status Engine::run(const FrameInput& input, FrameOutput& output) {
   const auto stage = [&](Stage which, bool on, Status (Backend::*step)()) {
     if (!status.ok() || !on) return;
     const Clock::time_point start = Clock::now();
-    status = (backend_.get()->*step)();
+    const int32_t runs = which == p.repeatedStage ? p.repetitions : 1;
+    if (runs > 1) backend_->keepInput();
+    for (int32_t run = 0; run < runs && status.ok(); ++run) {
+      if (run > 0) backend_->restoreInput();
+      status = (backend_.get()->*step)();
+    }
     output.stageMilliseconds[which] = std::chrono::duration<double, std::milli>(Clock::now() - start).count();
   };
 

@@ -71,6 +71,9 @@ struct EngineParameters {
   Encoding encodeDisparity = Encoding::kNone;
   std::string backend = "auto";  ///< auto, cpu or cuda
   std::string instructionSet;    ///< "" = the best one
+  /// For measuring one stage: it runs this many times in every frame, with the same result, and its time is that of all runs.
+  Stage repeatedStage = kStageCount;
+  int32_t repetitions = 1;  ///< 1 to 10000
   int32_t threads = 0;           ///< 0 = one per online core
 };
 
@@ -113,6 +116,10 @@ class Backend {
   virtual Status upscale() = 0;
   virtual Status region() = 0;
   virtual Status depth() = 0;
+  /// For a repeated stage: keeps what stages change in place (disparities, confidence), and puts it back before the next run.
+  /// Copying is part of what is measured. Nothing to do where no stage works in place.
+  virtual void keepInput() {}
+  virtual void restoreInput() {}
   /// Every stage so far is done and its results stand in the output's memory. A backend that measures its own stages
   /// corrects their times.
   virtual Status finish() { return {}; }

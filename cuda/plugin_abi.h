@@ -10,7 +10,7 @@
 namespace depthwatt {
 
 /// Raised with every change of this header, engine.h or a header they include.
-constexpr uint32_t kPluginAbiVersion = 5;
+constexpr uint32_t kPluginAbiVersion = 6;
 
 struct PluginTable {
   uint32_t abiVersion;

@@ -11,7 +11,7 @@ import {
   type NativeEngine,
   STAGE_NAMES,
 } from "./native.js";
-import type { NativeSession, SlotMemory } from "./native-addon.js";
+import type { NativeOptions, NativeSession, SlotMemory } from "./native-addon.js";
 
 const OUTCOME_NUMBERS = 3 + STAGE_NAMES.length;
 
@@ -49,6 +49,12 @@ function viewsOf(memory: SlotMemory): EngineSlot {
   };
 }
 
+/** The stage by its place, which is how the engine names it. */
+function toNative({ repeatStage, ...options }: EngineOptions): NativeOptions {
+  if (repeatStage === undefined) return options;
+  return { ...options, repeatStage: { ...repeatStage, stage: STAGE_NAMES.indexOf(repeatStage.stage) } };
+}
+
 interface Waiting {
   onDone: (error: Error | null, result: FrameResult) => void;
   /** The images, so that they live until the frame is done. */
@@ -80,7 +86,7 @@ class SessionEngine implements NativeEngine {
       validPixels: 0,
     }));
     try {
-      this.session = new native.Session(options, memory, (slot, error) => this.finish(slot, error));
+      this.session = new native.Session(toNative(options), memory, (slot, error) => this.finish(slot, error));
     } catch (error) {
       throw coded(error);
     }

@@ -13,6 +13,11 @@ export interface CpuFeatures {
 /** Rooms one by one, for tests and benchmarks; unstable. Each file of cuda/binding/rooms adds its own. */
 export type NativeRooms = Record<string, (...parameters: never[]) => unknown>;
 
+/** EngineOptions with the repeated stage as its place in STAGE_NAMES. */
+export type NativeOptions = Omit<EngineOptions, "repeatStage"> & {
+  repeatStage?: { stage: number; times: number };
+};
+
 /** The addon's own engine class; engine.ts makes a NativeEngine of it. */
 export interface NativeSession {
   readonly info: EngineInfo;
@@ -31,7 +36,7 @@ export type SlotMemory = Record<keyof EngineSlot, ArrayBuffer>;
 export interface NativeAddon {
   /** `onDone(slot, error)` is called on the JavaScript thread for every submitted frame. */
   Session: new (
-    options: EngineOptions,
+    options: NativeOptions,
     memory: readonly SlotMemory[],
     onDone: (slot: number, error: Error | null) => void,
   ) => NativeSession;

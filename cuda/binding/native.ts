@@ -104,6 +104,8 @@ export interface EngineOptions {
   backend: "auto" | BackendName;
   /** Forces an instruction set on the CPU backend; refused with BACKEND_UNAVAILABLE where the processor lacks it. */
   instructionSet?: InstructionSet;
+  /** For measuring: runs one stage so many times in every frame, 1 to 10000, with the same result; its time is that of all. */
+  repeatStage?: { stage: StageName; times: number };
   /** Worker threads; 0 = one per online core. */
   threads: number;
   /** Result slots: frames that may be in flight or held by a publisher at once, 2 to 8. */

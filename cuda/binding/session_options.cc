@@ -124,6 +124,12 @@ EngineParameters engineParametersOf(const Napi::Object& options) {
                                                p.backend.c_str()));
   }
   p.instructionSet = optionalStringOf(options, "instructionSet");
+  if (!options.Get("repeatStage").IsUndefined()) {
+    const Napi::Object repeat = objectOf(options, "repeatStage");
+    // Places in STAGE_NAMES, which is the order of Stage.
+    p.repeatedStage = static_cast<Stage>(integerOf(repeat, "stage", 0, kStageCount - 1));
+    p.repetitions = integerOf(repeat, "times", -kAnyInt, kAnyInt);
+  }
   p.threads = integerOf(options, "threads", 0, 256);
   return p;
 }

@@ -30,6 +30,10 @@ class CpuBackend final : public Backend {
       for (std::vector<uint8_t>* image : {&halfLeft_, &halfRight_, &halfConfidence_}) image->resize(pixels);
       halfRefined_.resize(pixels);
     }
+    if (p_.repetitions > 1) {
+      keptDisparity_.resize(pixels);
+      keptConfidence_.resize(pixels);
+    }
     // Boundary and median need their input apart from their result.
     if (p_.boundary || p_.median) matched_.resize(pixels);
     if (p_.boundary && p_.median) beforeMedian_.resize(pixels);
@@ -154,6 +158,11 @@ class CpuBackend final : public Backend {
     return {};
   }
 
+  void keepInput() override { copyInPlace(matched(), confidence(), view(keptDisparity_.data()), view(keptConfidence_.data())); }
+  void restoreInput() override {
+    copyInPlace(view(keptDisparity_.data()), view(keptConfidence_.data()), matched(), confidence());
+  }
+
   Status depth() override {
     workers_.rows(p_.height, [&](int32_t first, int32_t end) {
       kernels_.depthMillimetres(p_.geometry, whole(output_->disparityQ4).asConst(), whole(output_->depthMillimetres),
@@ -182,6 +191,16 @@ class CpuBackend final : public Backend {
   int threads() const override { return workers_.count(); }
 
  private:
+  void copyInPlace(ImageView<int16_t> fromDisparity, ImageView<uint8_t> fromConfidence, ImageView<int16_t> disparity,
+                   ImageView<uint8_t> confidence) {
+    workers_.rows(scope_.height, [&](int32_t first, int32_t end) {
+      for (int32_t y = first; y < end; ++y) {
+        std::copy_n(fromDisparity.row(y), scope_.width, disparity.row(y));
+        std::copy_n(fromConfidence.row(y), scope_.width, confidence.row(y));
+      }
+    });
+  }
+
   /// Of the rectified images.
   template <class T>
   ImageView<T> whole(T* data) const {
@@ -219,9 +238,9 @@ class CpuBackend final : public Backend {
   const MatchScope scope_;
   const Kernels& kernels_;
   Workers workers_;
-  std::vector<uint8_t> greyRight_, halfLeft_, halfRight_, halfConfidence_;
+  std::vector<uint8_t> greyRight_, halfLeft_, halfRight_, halfConfidence_, keptConfidence_;
   std::vector<uint32_t> censusLeft_, censusRight_;
-  std::vector<int16_t> disparity_, rightDisparity_, matched_, beforeMedian_, halfRefined_;
+  std::vector<int16_t> disparity_, rightDisparity_, matched_, beforeMedian_, halfRefined_, keptDisparity_;
   std::vector<int32_t> speckleScratch_;
   std::unique_ptr<Sgm> sgm_;  ///< one of the two
   std::unique_ptr<Cbca> cbca_;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Times a matcher on one pair of the synthetic scene that stays in memory: the engine's own work, no camera, no publishing.
+import { DepthwattError } from "../../base/index.js";
 import { SceneRenderer } from "../../camera/index.js";
 import {
   createEngine,
@@ -29,6 +30,8 @@ export interface BenchOptions {
   width: number;
   height: number;
   frames: number;
+  /** Runs more than once in every frame, to find what it costs. */
+  repeatStage?: { stage: StageName; times: number };
 }
 
 export interface BenchFigures {
@@ -54,7 +57,9 @@ export interface BenchFigures {
   peakResidentMb: number;
   watts: number | Unavailable;
   fpsPerWatt: number | Unavailable;
-  /** Median milliseconds of each stage that ran. */
+  /** Null: none. */
+  repeatedStage: { stage: StageName; times: number } | null;
+  /** Median milliseconds of each stage that ran; of a repeated stage, of all its runs in a frame together. */
   stages: Partial<Record<StageName, number>>;
 }
 
@@ -71,7 +76,7 @@ function submit(engine: NativeEngine, left: Uint8Array, right: Uint8Array): Prom
   });
 }
 
-function openEngine({ config, width, height }: BenchOptions): NativeEngine {
+function openEngine({ config, width, height, repeatStage }: BenchOptions): NativeEngine {
   return createEngine({
     ...{ inputWidth: width, inputHeight: height, width, height },
     ...{ leftFormat: "GREY", rightFormat: "GREY", leftStrideBytes: width, rightStrideBytes: width },
@@ -80,6 +85,7 @@ function openEngine({ config, width, height }: BenchOptions): NativeEngine {
     ...regionParameters(config.region, { width, height }),
     ...forcedInstructionSet(),
     ...config.engine,
+    ...(repeatStage && { repeatStage }),
     slots: 2,
   });
 }
@@ -94,8 +100,18 @@ async function scenePair(width: number, height: number) {
   }
 }
 
+/** A stage that does not run with these settings cannot run more often: that is said, not measured as nothing. */
+function expectToRun(engine: NativeEngine, repeat: BenchOptions["repeatStage"]): void {
+  const ran = STAGE_NAMES.filter((_, stage) => !Number.isNaN(engine.stageMilliseconds[stage]));
+  if (repeat === undefined || ran.includes(repeat.stage)) return;
+  throw new DepthwattError(
+    "USAGE",
+    `--repeat-stage: ${repeat.stage} does not run with these settings; these do: ${ran.join(", ")}`,
+  );
+}
+
 /**
- * @throws DepthwattError ENGINE_PARAMETER for a size or parameter outside its range, BACKEND_UNAVAILABLE for a backend or a
+ * @throws DepthwattError USAGE for a repeated stage that does not run, ENGINE_PARAMETER for a size or parameter outside its range, BACKEND_UNAVAILABLE for a backend or a
  *   forced instruction set that is not there
  */
 export async function timeMatcher(options: BenchOptions): Promise<BenchFigures> {
@@ -107,6 +123,7 @@ export async function timeMatcher(options: BenchOptions): Promise<BenchFigures> 
   try {
     const stageTimes = STAGE_NAMES.map((): number[] => []);
     for (let frame = 0; frame < WARM_UP_FRAMES; ++frame) await submit(engine, left, right);
+    expectToRun(engine, options.repeatStage);
     meter.start();
     const times: number[] = [];
     for (let frame = 0; frame < frames; ++frame) {
@@ -137,6 +154,7 @@ export async function timeMatcher(options: BenchOptions): Promise<BenchFigures> 
       peakResidentMb: process.resourceUsage().maxRSS / 1024,
       watts: power.available ? power.watts : { available: false, reason: power.reason },
       fpsPerWatt: power.available ? power.fpsPerWatt : { available: false, reason: power.reason },
+      repeatedStage: options.repeatStage ?? null,
       stages: Object.fromEntries(stageMedians.filter(([, milliseconds]) => !Number.isNaN(milliseconds))),
     };
   } finally {

@@ -3,6 +3,7 @@
 import type { Command } from "commander";
 import { DepthwattError } from "../../base/index.js";
 import { type BenchFigures, timeMatcher } from "../bench/index.js";
+import { parseRepeatedStage } from "../profile/plan.js";
 import { type ConfigOptions, configOf, withConfig, withExamples, withJson } from "./options.js";
 import { printJson, printLine } from "./output.js";
 
@@ -15,6 +16,7 @@ interface BenchFlags extends ConfigOptions {
   threads?: string;
   frames: string;
   backend?: string;
+  repeatStage?: string;
   json?: boolean;
 }
 
@@ -34,11 +36,14 @@ function lines(figures: BenchFigures): string[] {
     typeof watts === "number"
       ? `${watts.toFixed(2)} W${typeof fpsPerWatt === "number" ? `, ${fpsPerWatt.toFixed(2)} fps/W` : ""}`
       : `watts not measured: ${watts.reason}`;
+  const { repeatedStage } = figures;
+  const repeated =
+    repeatedStage === null ? "" : ` (${repeatedStage.stage} ${repeatedStage.times} times a frame)`;
   return [
     `${figures.algorithm} ${figures.width}x${figures.height}, ${figures.numDisparities} disparities, ${figures.paths} paths${figures.halfResolution ? ", half resolution" : ""}`,
     `${figures.backend} ${figures.instructionSet}, ${figures.threads} ${figures.threads === 1 ? "thread" : "threads"}, ${figures.frames} frames`,
     `median ${medianMs.toFixed(2)} ms, p95 ${p95Ms.toFixed(2)} ms, minimum ${minMs.toFixed(2)} ms: ${fps.toFixed(1)} fps, ${megaDisparitiesPerSecond.toFixed(0)} million disparities/s`,
-    `stages, median ms: ${stages.join(", ")}`,
+    `stages, median ms: ${stages.join(", ")}${repeated}`,
     `peak memory ${figures.peakResidentMb.toFixed(0)} MB, ${power}`,
   ];
 }
@@ -56,6 +61,9 @@ async function run(flags: BenchFlags): Promise<void> {
     width: whole("--width", flags.width, 16, 16_384),
     height: whole("--height", flags.height, 16, 16_384),
     frames: whole("--frames", flags.frames, 1, 1_000_000),
+    ...(flags.repeatStage !== undefined && {
+      repeatStage: parseRepeatedStage("--repeat-stage", flags.repeatStage),
+    }),
   });
   if (flags.json) printJson(figures);
   else for (const line of lines(figures)) printLine(line);
@@ -72,11 +80,13 @@ export function registerBench(program: Command): void {
     .option("--algorithm <name>", "matcher (match.algorithm)")
     .option("--threads <n>", "0 = one per core (engine.threads)")
     .option("--frames <n>", "timed frames", "100")
-    .option("--backend <name>", "auto, cpu or cuda (engine.backend)");
+    .option("--backend <name>", "auto, cpu or cuda (engine.backend)")
+    .option("--repeat-stage <name=n>", "run one stage n times in every frame, to find what it costs");
   withJson(withConfig(bench), "print one line of JSON");
   withExamples(
     bench,
     "depthwatt bench --num-disparities 128 --paths 8 --json",
+    "depthwatt bench --repeat-stage census=50",
     "DEPTHWATT_ISA=avx2 depthwatt bench --width 1280 --height 720 --threads 1",
   );
   bench.action(run);

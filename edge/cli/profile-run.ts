@@ -6,12 +6,16 @@ import { DepthwattError } from "../../base/index.js";
 import { createEngine, loadNative } from "../../cuda/index.js";
 import { type Meter, SENSOR_CHOICES, type SensorChoice } from "../../power/index.js";
 import { type Detection, detectBoard, loadBoards, totalRuleOf } from "../boards/index.js";
+import { loadConfig } from "../config/index.js";
+import { matchParameters, refineParameters } from "../pipeline/parameters.js";
 import { contextReader, openMeter, powerNative } from "../power/open-meter.js";
 import {
   parseAlgorithms,
   parseDisparities,
   parsePaths,
   parseRates,
+  parseRepeatedStages,
+  parseResolutions,
   parseSizes,
   planPoints,
 } from "../profile/plan.js";
@@ -34,10 +38,12 @@ export interface ProfileOptions {
   disparities: string;
   paths: string;
   rates: string;
+  resolutions: string;
   seconds: string;
   warmUp: string;
   idle: string;
   stageRounds: string;
+  repeatStages: string;
   backend: string;
   sensor: string;
   yes?: boolean;
@@ -89,6 +95,7 @@ async function mayChangeModes(
 /** What the engine says of itself, from the smallest engine there is. */
 function engineInfo(backend: "auto" | "cpu" | "cuda") {
   const image = { width: 64, height: 48 };
+  const { config } = loadConfig({ environment: {}, set: ["board=none"] });
   const engine = createEngine({
     ...image,
     inputWidth: image.width,
@@ -97,28 +104,8 @@ function engineInfo(backend: "auto" | "cpu" | "cuda") {
     rightFormat: "GREY",
     leftStrideBytes: image.width,
     rightStrideBytes: image.width,
-    match: {
-      algorithm: "sgm",
-      cost: "gradientCensus",
-      halfResolution: false,
-      minDisparity: 0,
-      numDisparities: 16,
-      paths: 4,
-      p1: 10,
-      p2: 120,
-      adaptiveP2: 0,
-      uniqueness: 5,
-      subpixel: true,
-    },
-    refine: {
-      leftRight: true,
-      speckleSize: 0,
-      speckleRangeQ4: 16,
-      fill: "background",
-      fillThresholdQ4: 128,
-      boundary: true,
-      median: true,
-    },
+    match: { ...matchParameters(config.match), numDisparities: 16 },
+    refine: refineParameters(config.refine),
     backend,
     threads: 0,
     slots: 2,
@@ -166,7 +153,9 @@ function planOf(options: ProfileOptions, modes: readonly (string | undefined)[])
     disparities: parseDisparities(options.disparities),
     paths: parsePaths(options.paths),
     rates: parseRates(options.rates),
+    resolutions: parseResolutions(options.resolutions),
     stageRounds: numberOption("--stage-rounds", options.stageRounds, 0, 20),
+    repeated: parseRepeatedStages(options.repeatStages),
   });
 }
 

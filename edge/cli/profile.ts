@@ -86,15 +86,17 @@ export function registerProfile(program: Command): void {
   command
     .option("-o, --output <dir>", "folder of the results; an interrupted profile in it goes on", "profile")
     .option("--modes <names>", "nvpmodel modes by name, all, or current (the default)", "current")
-    .option("--algorithms <names>", "matchers", "sgm")
+    .option("--algorithms <names>", "matchers: sgm, cbca", "sgm")
     .option("--sizes <list>", "image sizes", "640x480")
     .option("--disparities <list>", "numbers of disparities", "64,128")
     .option("--paths <list>", "numbers of paths", "2,4,8")
     .option("--rates <list>", "frames per second, max for as many as can be", "max")
+    .option("--resolutions <list>", "full, half", "full")
     .option("--seconds <n>", "measured per point, at least 2", "20")
     .option("--warm-up <n>", "seconds before that which do not count", "4")
     .option("--idle <n>", "seconds of idle power before and after, at least 2", "10")
-    .option("--stage-rounds <n>", "rounds of runs with stages left out, to find what each costs", "0")
+    .option("--stage-rounds <n>", "rounds of runs with stages left out or repeated: what each costs", "0")
+    .option("--repeat-stages <list>", "stages that those rounds repeat, such as match=3,census=40", "")
     .option("--backend <name>", "auto, cpu or cuda", "auto")
     .option("--sensor <name>", "power sensor", "auto")
     .option("--yes", "change power modes without asking")
@@ -104,6 +106,7 @@ export function registerProfile(program: Command): void {
   withExamples(
     command,
     "depthwatt profile --sizes 640x480,1280x720 --paths 4,8 -o out/desk",
+    "depthwatt profile --disparities 64 --paths 4 --stage-rounds 4 --repeat-stages match=3,census=40",
     "sudo depthwatt profile --modes all --contribute -o out/orin",
     "depthwatt profile compare out/before out/after",
   );

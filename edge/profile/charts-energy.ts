@@ -94,7 +94,7 @@ export function railChart(points: readonly MeasuredPoint[], rails: readonly stri
   return picture(WIDTH, frame.bottom + 46, "Joules per frame by rail", body);
 }
 
-/** Joules per frame of each optional stage with its 95 % interval; what crosses zero is not distinguishable from it. */
+/** Joules per frame of each stage that was left out or repeated, with its 95 % interval; what crosses zero is not distinguishable from it. */
 export function stageEnergyChart(energies: StageEnergies): string {
   const rowHeight = 30;
   const frame: Frame = {

@@ -12,14 +12,14 @@ import {
   text,
   verticalAxis,
 } from "./svg.js";
-import { type PointResult, TIMELINE_FRAMES } from "./types.js";
+import { isWhole, type PointResult, TIMELINE_FRAMES } from "./types.js";
 
 export type MeasuredPoint = PointResult & { power: PowerReport };
 
 /** Every point once, the first time it was run: rounds of stage runs repeat one point. */
 export function distinctPoints(results: readonly PointResult[]): PointResult[] {
   return results.filter(({ id, point }, index) => {
-    return point.without === undefined && results.findIndex((other) => other.id === id) === index;
+    return isWhole(point) && results.findIndex((other) => other.id === id) === index;
   });
 }
 
@@ -42,7 +42,9 @@ export function paretoFront(points: readonly MeasuredPoint[]): MeasuredPoint[] {
 export function shortName({ point }: PointResult): string {
   const rate = point.rateHz === "max" ? "" : ` @${point.rateHz}`;
   const mode = point.mode === undefined ? "" : ` ${point.mode}`;
-  return `${point.width}x${point.height} d${point.numDisparities} p${point.paths}${rate}${mode}`;
+  const how = point.algorithm === "cbca" ? "cbca" : `p${point.paths}`;
+  const half = point.halfResolution ? " half" : "";
+  return `${point.width}x${point.height} d${point.numDisparities} ${how}${half}${rate}${mode}`;
 }
 
 const figures = (point: MeasuredPoint): string =>

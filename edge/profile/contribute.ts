@@ -2,7 +2,7 @@
 // The file that a board owner sends in: only measured rows, without host names or anything else about the owner.
 import { z } from "zod";
 import { DepthwattError } from "../../base/index.js";
-import type { Profile } from "./types.js";
+import { isWhole, type Profile } from "./types.js";
 
 const positive = z.number().positive();
 
@@ -61,8 +61,7 @@ export function contributionOf(profile: Profile): Contribution {
   }
   const rows = profile.results.flatMap((result): Contribution["rows"] => {
     const { point, power, temperature } = result;
-    if (!power.available || typeof power.joulesPerFrame !== "number" || point.without !== undefined)
-      return [];
+    if (!power.available || typeof power.joulesPerFrame !== "number" || !isWhole(point)) return [];
     const { context } = power;
     const mode = "powerMode" in context && typeof context.powerMode === "string" ? context.powerMode : null;
     return [

@@ -3,12 +3,14 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { createEngine, type NativeEngine, STAGE_NAMES } from "../../cuda/index.js";
 import type { ContextSnapshot, Figure, Meter } from "../../power/index.js";
+import { loadConfig } from "../config/index.js";
 import { geometryOf } from "../pipeline/geometry.js";
+import { matchParameters, refineParameters } from "../pipeline/parameters.js";
 import { RecentValues } from "../pipeline/statistics.js";
 import type { SceneCache } from "./frames.js";
 import { runFrames } from "./run-frames.js";
 import {
-  megaDisparities,
+  megaDisparitiesOf,
   type PointResult,
   type ProfilePoint,
   TIMELINE_FRAMES,
@@ -25,6 +27,10 @@ export interface MeasureOptions {
   warmUpSeconds: number;
   readContext: () => ContextSnapshot;
 }
+
+/** A profile measures what the default settings compute. */
+const { config } = loadConfig({ environment: {}, set: ["board=none"] });
+const DEFAULTS = { match: matchParameters(config.match), refine: refineParameters(config.refine) };
 
 const TIMELINE_SECONDS = 10;
 const BIN_SECONDS = 0.1;
@@ -47,27 +53,19 @@ function openEngine(
     leftStrideBytes: width,
     rightStrideBytes: width,
     match: {
+      ...DEFAULTS.match,
       algorithm: point.algorithm,
-      minDisparity: 0,
       numDisparities: point.numDisparities,
       paths: point.paths,
-      cost: "gradientCensus",
-      halfResolution: false,
-      p1: 12,
-      p2: 40,
-      adaptiveP2: 8,
-      uniqueness: 8,
-      subpixel: true,
+      halfResolution: point.halfResolution ?? false,
     },
     refine: {
+      ...DEFAULTS.refine,
       leftRight: without !== "leftRight",
-      speckleSize: without === "speckle" ? 0 : 60,
-      speckleRangeQ4: 12,
-      fill: "background",
-      fillThresholdQ4: 128,
-      boundary: true,
       median: without !== "median",
+      ...(without === "speckle" && { speckleSize: 0 }),
     },
+    ...(point.repeat !== undefined && { repeatStage: point.repeat }),
     ...(without !== "depth" && depth !== undefined && { geometry: depth }),
     ...(without !== "depth" && without !== "encode" && { encodeDepth: "rvl" as const }),
     backend: options.backend,
@@ -136,7 +134,7 @@ export async function measurePoint(point: ProfilePoint, options: MeasureOptions)
       fps: count / measuredSeconds,
       validPercent: count === 0 ? 0 : (100 * validPixels) / (count * point.width * point.height),
       stages: stageFigures(stages),
-      power: meter.report({ fromNs, toNs, megaDisparitiesPerFrame: megaDisparities(point) }),
+      power: meter.report({ fromNs, toNs, megaDisparitiesPerFrame: megaDisparitiesOf(point) }),
       temperature: temperatureOf(halfway, start, end),
       timeline: {
         binSeconds: BIN_SECONDS,

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Which points a profile visits and in which order: modes outermost, because changing one takes longest.
 import { DepthwattError } from "../../base/index.js";
-import type { Algorithm } from "../../cuda/index.js";
-import { OPTIONAL_STAGES, type ProfilePoint } from "./types.js";
+import { type Algorithm, STAGE_NAMES } from "../../cuda/index.js";
+import { OPTIONAL_STAGES, type ProfilePoint, type RepeatedStage } from "./types.js";
 
 export interface PlanOptions {
   /** Undefined = the mode the machine is in. */
@@ -12,8 +12,11 @@ export interface PlanOptions {
   disparities: readonly number[];
   paths: readonly (2 | 4 | 8)[];
   rates: readonly (number | "max")[];
-  /** Adds runs with each optional stage left out, this many rounds of them; 0 = none. */
+  /** Whether each is at half resolution. */
+  resolutions: readonly boolean[];
+  /** Adds runs with each optional stage left out and each of `repeated` repeated, this many rounds of them; 0 = none. */
   stageRounds: number;
+  repeated: readonly RepeatedStage[];
 }
 
 function refuse(option: string, found: string, expected: string): never {
@@ -57,8 +60,28 @@ export function parseRates(text: string): (number | "max")[] {
 }
 
 export function parseAlgorithms(text: string): Algorithm[] {
-  return parts(text).map((part) => (part === "sgm" ? part : refuse("--algorithms", part, "sgm")));
+  return parts(text).map((part) =>
+    part === "sgm" || part === "cbca" ? part : refuse("--algorithms", part, "sgm or cbca"),
+  );
 }
+
+/** @returns whether each is at half resolution */
+export function parseResolutions(text: string): boolean[] {
+  return parts(text).map((part) =>
+    part === "full" || part === "half" ? part === "half" : refuse("--resolutions", part, "full or half"),
+  );
+}
+
+export function parseRepeatedStage(option: string, text: string): RepeatedStage {
+  const [name, count, ...more] = text.split("=");
+  const stage = STAGE_NAMES.find((known) => known === name);
+  const times = /^\d+$/.test(count ?? "") ? Number(count) : 0;
+  if (stage !== undefined && times >= 2 && times <= 10_000 && more.length === 0) return { stage, times };
+  return refuse(option, text, `STAGE=TIMES, a stage of ${STAGE_NAMES.join(", ")} and 2 to 10000`);
+}
+
+export const parseRepeatedStages = (text: string): RepeatedStage[] =>
+  parts(text).map((part) => parseRepeatedStage("--repeat-stages", part));
 
 /** Every point once; rounds of left-out stages are interleaved so that a drift in temperature meets all alike. */
 export function planPoints(options: PlanOptions): ProfilePoint[] {
@@ -68,8 +91,14 @@ export function planPoints(options: PlanOptions): ProfilePoint[] {
       for (const size of options.sizes) {
         for (const numDisparities of options.disparities) {
           for (const paths of options.paths) {
-            for (const rateHz of options.rates)
-              points.push({ mode, algorithm, ...size, numDisparities, paths, rateHz });
+            // cbca has no paths: once is enough.
+            if (algorithm === "cbca" && paths !== options.paths[0]) continue;
+            for (const half of options.resolutions) {
+              for (const rateHz of options.rates) {
+                const resolution = half ? { halfResolution: true as const } : {};
+                points.push({ mode, algorithm, ...size, numDisparities, paths, rateHz, ...resolution });
+              }
+            }
           }
         }
       }
@@ -79,6 +108,7 @@ export function planPoints(options: PlanOptions): ProfilePoint[] {
   if (base === undefined) throw new DepthwattError("USAGE", "There is nothing to profile: a list is empty.");
   for (let round = 0; round < options.stageRounds; round++) {
     for (const without of OPTIONAL_STAGES) points.push({ ...base, without });
+    for (const repeat of options.repeated) points.push({ ...base, repeat });
     points.push({ ...base });
   }
   return points;

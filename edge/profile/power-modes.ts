@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // nvpmodel by name: numbers differ between modules, and whoever changes the mode puts it back, also when interrupted.
-import { spawnSync } from "node:child_process";
+import { spawn, spawnSync } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { DepthwattError } from "../../base/index.js";
 import { modeNames } from "../../power/index.js";
@@ -10,13 +10,28 @@ export interface PowerModesOptions {
   program?: string;
   /** Default: /etc/nvpmodel.conf. */
   confFile?: string;
+  /** False where somebody else ends the process in order and calls restore(); the end of the process restores all the same. */
+  onSignals?: boolean;
 }
+
+const QUERY = ["-q"];
+
+function modeIn(answer: string): string {
+  const name = /NV Power Mode:\s*(\S+)/.exec(answer)?.[1];
+  if (name !== undefined) return name;
+  throw new DepthwattError("DEVICE_UNAVAILABLE", "nvpmodel -q did not name the power mode.");
+}
+
+/** Some confs say MODE_15W where nvpmodel answers 15W. */
+const isMode = (found: string, wanted: string): boolean => found === wanted || found === `MODE_${wanted}`;
 
 export class PowerModes {
   readonly names: readonly string[];
   readonly #program: string;
+  readonly #signals: readonly NodeJS.Signals[];
   readonly #ids: ReadonlyMap<string, string>;
   #original: string | undefined;
+  #last: Promise<void> = Promise.resolve();
   readonly #onSignal = (signal: NodeJS.Signals): void => {
     this.#onExit();
     process.kill(process.pid, signal);
@@ -28,8 +43,9 @@ export class PowerModes {
     } catch {}
   };
 
-  private constructor(program: string, conf: string) {
+  private constructor(program: string, conf: string, onSignals: boolean) {
     this.#program = program;
+    this.#signals = onSignals ? ["SIGINT", "SIGTERM", "SIGHUP"] : [];
     this.names = modeNames(conf);
     const lines = conf.matchAll(/^\s*<\s*POWER_MODEL\s+ID=(\d+)\s+NAME=(\S+)\s*>/gm);
     this.#ids = new Map([...lines].map(([, id, name]) => [name!, id!]));
@@ -39,7 +55,7 @@ export class PowerModes {
   static open(options: PowerModesOptions = {}): PowerModes | undefined {
     try {
       const conf = readFileSync(options.confFile ?? "/etc/nvpmodel.conf", "utf8");
-      const modes = new PowerModes(options.program ?? "nvpmodel", conf);
+      const modes = new PowerModes(options.program ?? "nvpmodel", conf, options.onSignals ?? true);
       return modes.names.length > 0 ? modes : undefined;
     } catch {
       return undefined;
@@ -51,9 +67,26 @@ export class PowerModes {
    * @throws DepthwattError DEVICE_UNAVAILABLE when nvpmodel does not answer
    */
   current(): string {
-    const name = /NV Power Mode:\s*(\S+)/.exec(this.#run(["-q"]))?.[1];
-    if (name !== undefined) return name;
-    throw new DepthwattError("DEVICE_UNAVAILABLE", "nvpmodel -q did not name the power mode.");
+    return modeIn(this.#run(QUERY));
+  }
+
+  /** @throws DepthwattError CONFIG_INVALID where the machine has no mode of this name */
+  check(name: string): void {
+    this.#idOf(name);
+  }
+
+  #idOf(name: string): string {
+    const id = this.#ids.get(name) ?? this.#ids.get(`MODE_${name}`);
+    if (id !== undefined) return id;
+    const hint = `There are: ${this.names.join(", ")}.`;
+    throw new DepthwattError("CONFIG_INVALID", `This machine has no power mode "${name}".`, { hint });
+  }
+
+  #remember(before: string): void {
+    if (this.#original !== undefined) return;
+    this.#original = before;
+    for (const signal of this.#signals) process.once(signal, this.#onSignal);
+    process.once("exit", this.#onExit);
   }
 
   /**
@@ -62,21 +95,40 @@ export class PowerModes {
    * @throws DepthwattError CONFIG_INVALID (unknown name), DEVICE_UNAVAILABLE (refused; mostly: not root)
    */
   set(name: string): void {
-    const id = this.#ids.get(name) ?? this.#ids.get(`MODE_${name}`);
-    if (id === undefined) {
-      const hint = `There are: ${this.names.join(", ")}.`;
-      throw new DepthwattError("CONFIG_INVALID", `This machine has no power mode "${name}".`, { hint });
-    }
+    const id = this.#idOf(name);
     const before = this.current();
-    if (this.#original === undefined) {
-      this.#original = before;
-      for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.once(signal, this.#onSignal);
-      process.once("exit", this.#onExit);
-    }
-    if (before === name) return;
+    this.#remember(before);
+    if (isMode(before, name)) return;
     this.#run(["-m", id]);
-    const now = this.current();
-    if (now === name || now === `MODE_${name}`) return;
+    this.#expect(name, this.current());
+  }
+
+  /**
+   * The same without holding up the program's other work; one change after the other.
+   * @param name undefined: the mode that was on before the first change
+   */
+  change(name: string | undefined): Promise<void> {
+    const changed = this.#last.then(async () => {
+      const wanted = name ?? this.#original;
+      if (wanted === undefined) return;
+      const id = this.#idOf(wanted);
+      const before = modeIn(await this.#runBeside(QUERY));
+      this.#remember(before);
+      if (isMode(before, wanted)) return;
+      await this.#runBeside(["-m", id]);
+      this.#expect(wanted, modeIn(await this.#runBeside(QUERY)));
+    });
+    this.#last = changed.catch(() => {});
+    return changed;
+  }
+
+  /** The changes so far have been made, or have failed. */
+  settled(): Promise<void> {
+    return this.#last;
+  }
+
+  #expect(name: string, now: string): void {
+    if (isMode(now, name)) return;
     throw new DepthwattError(
       "DEVICE_UNAVAILABLE",
       `nvpmodel was asked for ${name}, but the mode is ${now}.`,
@@ -91,7 +143,7 @@ export class PowerModes {
     const original = this.#original;
     if (original === undefined) return;
     this.#original = undefined;
-    for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.off(signal, this.#onSignal);
+    for (const signal of this.#signals) process.off(signal, this.#onSignal);
     process.off("exit", this.#onExit);
     const id = this.#ids.get(original);
     if (id !== undefined) this.#run(["-m", id]);
@@ -106,9 +158,29 @@ export class PowerModes {
       timeout: 30_000,
     });
     if (status === 0) return stdout;
-    throw new DepthwattError("DEVICE_UNAVAILABLE", `${this.#program} ${words.join(" ")} failed.`, {
-      hint: "Changing the power mode needs root: run it with sudo, or leave --modes out.",
-      cause: error,
+    throw this.#failed(words, error);
+  }
+
+  #runBeside(words: string[]): Promise<string> {
+    return new Promise((resolve, reject) => {
+      const child = spawn(this.#program, words, { stdio: ["pipe", "pipe", "ignore"], timeout: 30_000 });
+      let answer = "";
+      child.stdout.setEncoding("utf8").on("data", (text: string) => {
+        answer += text;
+      });
+      child.on("error", (error) => reject(this.#failed(words, error)));
+      child.on("close", (status) =>
+        status === 0 ? resolve(answer) : reject(this.#failed(words, undefined)),
+      );
+      child.stdin.on("error", () => {});
+      child.stdin.end("no\n");
+    });
+  }
+
+  #failed(words: string[], cause: Error | undefined): DepthwattError {
+    return new DepthwattError("DEVICE_UNAVAILABLE", `${this.#program} ${words.join(" ")} failed.`, {
+      hint: "Changing the power mode needs root: run it with sudo, or leave --modes (power.modes) out.",
+      cause,
     });
   }
 }

@@ -74,7 +74,10 @@ function table(profile: Profile): string {
   ];
   const rows = profile.results.map((result) => {
     const { power, stages, temperature } = result;
-    const without = result.point.without === undefined ? "" : ` without ${result.point.without}`;
+    const { without: left, repeat } = result.point;
+    const without =
+      (left === undefined ? "" : ` without ${left}`) +
+      (repeat === undefined ? "" : `, ${repeat.stage} ${repeat.times} times`);
     const watts = power.available
       ? [
           power.watts,
@@ -170,7 +173,7 @@ function stageCharts(profile: Profile, energies: StageEnergies | undefined): str
       ? ""
       : `<h2>Energy of a stage</h2>${figure(
           stageEnergyChart(energies),
-          `Least squares over ${energies.runs} runs with stages left out (${energies.degreesOfFreedom} degrees of freedom); whiskers are 95 % intervals. ` +
+          `Least squares over ${energies.runs} runs with stages left out or repeated (${energies.degreesOfFreedom} degrees of freedom); whiskers are 95 % intervals. ` +
             `Everything else, the matcher included: ${shortNumber(energies.remainder.joulesPerFrame)} J +- ${shortNumber(energies.remainder.halfWidth)} J per frame.`,
         )}`;
   return `<h2>Time of a stage</h2>${time}${energy}`;

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a stage costs in joules, by ordinary least squares over runs with and without it: a stage of a millisecond is far
-// too short for any rail, a run of twenty seconds is not.
-import { OPTIONAL_STAGES, type OptionalStage, type PointResult } from "./types.js";
+// What a stage costs in joules, by ordinary least squares over runs in which it is left out, done once or repeated: a stage
+// of a millisecond is far too short for any rail, a run of twenty seconds is not.
+import { STAGE_NAMES, type StageName } from "../../cuda/index.js";
+import { isWhole, type PointResult, type ProfilePoint } from "./types.js";
 
 export interface StageEnergy {
-  stage: OptionalStage;
+  stage: StageName;
   joulesPerFrame: number;
   /** Half the width of the 95 % confidence interval, Student's t with the residuals' degrees of freedom. */
   halfWidth: number;
@@ -12,7 +13,7 @@ export interface StageEnergy {
 
 export interface StageEnergies {
   stages: StageEnergy[];
-  /** What remains with every optional stage left out: rectification, census, matching and the machine itself. */
+  /** What remains without the stages above: those that were neither left out nor repeated, and the machine itself. */
   remainder: { joulesPerFrame: number; halfWidth: number };
   runs: number;
   degreesOfFreedom: number;
@@ -49,21 +50,29 @@ function invert(matrix: readonly (readonly number[])[]): number[][] | undefined 
   return rows.map((row) => row.slice(n));
 }
 
+/** One run: its joules per frame, and the stage that was left out or repeated in it. */
+export interface StageRun extends Pick<ProfilePoint, "without" | "repeat"> {
+  joulesPerFrame: number;
+}
+
+/** How often a stage ran in every frame. depth carries encode with it: without depth there is nothing to encode. */
+function timesOf(stage: StageName, { without, repeat }: StageRun): number {
+  if (stage === without || (stage === "encode" && without === "depth")) return 0;
+  return stage === repeat?.stage ? repeat.times : 1;
+}
+
 /**
- * @param observations joules per frame of runs, each with the stage it was run without
- * @returns undefined with too few runs: every stage needs one without it, and at least two runs more than unknowns
+ * @returns undefined with too few runs: every stage needs one in which it is left out or repeated, and at least two runs more
+ *   than there are unknowns
  */
-export function regress(
-  observations: readonly { without: OptionalStage | undefined; joulesPerFrame: number }[],
-): StageEnergies | undefined {
-  const stages = OPTIONAL_STAGES.filter((stage) => observations.some((item) => item.without === stage));
+export function regress(observations: readonly StageRun[]): StageEnergies | undefined {
+  const stages = STAGE_NAMES.filter((stage) =>
+    observations.some(({ without, repeat }) => without === stage || repeat?.stage === stage),
+  );
   const unknowns = stages.length + 1;
   const degreesOfFreedom = observations.length - unknowns;
   if (stages.length === 0 || degreesOfFreedom < 2) return undefined;
-  // depth carries encode with it: without depth there is nothing to encode.
-  const present = (stage: OptionalStage, without: OptionalStage | undefined): number =>
-    stage === without || (stage === "encode" && without === "depth") ? 0 : 1;
-  const rows = observations.map(({ without }) => [1, ...stages.map((stage) => present(stage, without))]);
+  const rows = observations.map((run) => [1, ...stages.map((stage) => timesOf(stage, run))]);
   const normal = Array.from({ length: unknowns }, (_, i) =>
     Array.from({ length: unknowns }, (_, j) => rows.reduce((sum, row) => sum + row[i]! * row[j]!, 0)),
   );
@@ -90,17 +99,19 @@ export function regress(
   };
 }
 
-/** Stage energies of a profile: of the runs that differ from its first point only in the stage left out. */
+const wholeKey = ({ without: _left, repeat: _repeated, ...same }: ProfilePoint): string =>
+  JSON.stringify(same);
+
+/** Stage energies of a profile: of the runs that differ only in the stage left out or repeated. */
 export function stageEnergies(results: readonly PointResult[]): StageEnergies | undefined {
-  const base = results.find((result) => result.point.without !== undefined)?.point;
+  const base = results.find(({ point }) => !isWhole(point))?.point;
   if (base === undefined) return undefined;
-  const { without: _left, ...same } = base;
-  const key = JSON.stringify(same);
-  const observations = results.flatMap(({ point, power }) => {
-    const { without, ...rest } = point;
-    if (JSON.stringify(rest) !== key || !power.available || typeof power.joulesPerFrame !== "number")
-      return [];
-    return [{ without, joulesPerFrame: power.joulesPerFrame }];
+  const key = wholeKey(base);
+  const observations = results.flatMap(({ point, power }): StageRun[] => {
+    if (wholeKey(point) !== key || !power.available || typeof power.joulesPerFrame !== "number") return [];
+    const { without, repeat } = point;
+    const { joulesPerFrame } = power;
+    return [{ joulesPerFrame, ...(without && { without }), ...(repeat && { repeat }) }];
   });
   return regress(observations);
 }

@@ -3,6 +3,7 @@
 import type { Algorithm, BackendName, StageName } from "../../cuda/index.js";
 import type { Figure, PowerFigures } from "../../power/index.js";
 import type { StageFigures } from "../pipeline/figures.js";
+import { megaDisparities } from "../pipeline/parameters.js";
 
 /** One operating point. */
 export interface ProfilePoint {
@@ -15,8 +16,18 @@ export interface ProfilePoint {
   paths: 2 | 4 | 8;
   /** Frames per second asked for, or as many as can be computed. */
   rateHz: number | "max";
+  /** Matched at half the width and height; absent: at full resolution. */
+  halfResolution?: true;
   /** A stage that is left out, to find what it costs. */
   without?: OptionalStage;
+  /** A stage that runs more than once in every frame, to find what it costs. */
+  repeat?: RepeatedStage;
+}
+
+export interface RepeatedStage {
+  stage: StageName;
+  /** 2 or more. */
+  times: number;
 }
 
 /** Stages that a frame can do without. */
@@ -88,6 +99,10 @@ export interface Profile {
   results: PointResult[];
 }
 
+/** A frame as it is computed in earnest: no stage left out, none repeated. */
+export const isWhole = ({ without, repeat }: ProfilePoint): boolean =>
+  without === undefined && repeat === undefined;
+
 /** Names a point: the same for the same point in every run, so that two runs can be compared. */
 export function pointId(point: ProfilePoint): string {
   const rate = point.rateHz === "max" ? "max" : `${point.rateHz}hz`;
@@ -98,14 +113,16 @@ export function pointId(point: ProfilePoint): string {
     `p${point.paths}`,
     rate,
     ...(point.mode === undefined ? [] : [point.mode]),
+    ...(point.halfResolution ? ["half"] : []),
     ...(point.without === undefined ? [] : [`no-${point.without}`]),
+    ...(point.repeat === undefined ? [] : [`${point.repeat.stage}-x${point.repeat.times}`]),
   ];
   return parts.join("-");
 }
 
 /** Millions of disparity evaluations per frame. */
-export const megaDisparities = (point: ProfilePoint): number =>
-  (point.width * point.height * point.numDisparities) / 1e6;
+export const megaDisparitiesOf = (point: ProfilePoint): number =>
+  megaDisparities({ ...point, halfResolution: point.halfResolution ?? false }, point);
 
 /** Frame times kept per point: more cannot be told apart in a picture, and would outgrow the rest of the file. */
 export const TIMELINE_FRAMES = 2000;

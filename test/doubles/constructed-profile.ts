@@ -2,7 +2,7 @@
 // A profile whose every figure is constructed: it shows and tests the report, and says nothing about any machine.
 import type { PowerReport } from "../../power/index.js";
 import {
-  megaDisparities,
+  megaDisparitiesOf,
   type PointResult,
   type Profile,
   type ProfilePoint,
@@ -34,7 +34,7 @@ export function constructedResult(
   random: () => number,
   model: ModelMachine = MODEL,
 ): PointResult {
-  const cells = megaDisparities(point);
+  const cells = megaDisparitiesOf(point);
   const most = model.speed / (cells * point.paths) / 1.15;
   const fps = (point.rateHz === "max" ? most : Math.min(point.rateHz, most)) * (1 + 0.01 * (random() - 0.5));
   const stageSaving = point.without === undefined ? 1 : 0.97;

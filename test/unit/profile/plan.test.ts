@@ -7,7 +7,15 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { isDepthwattError } from "../../../base/index.js";
-import { parsePaths, parseRates, parseSizes, planPoints } from "../../../edge/profile/plan.js";
+import {
+  parseAlgorithms,
+  parsePaths,
+  parseRates,
+  parseRepeatedStages,
+  parseResolutions,
+  parseSizes,
+  planPoints,
+} from "../../../edge/profile/plan.js";
 import { PowerModes } from "../../../edge/profile/power-modes.js";
 import { readProfile, resumeProfile, saveProfile } from "../../../edge/profile/store.js";
 import { missingPoints } from "../../../edge/profile/sweep.js";
@@ -38,7 +46,9 @@ describe("plan", () => {
     disparities: [64],
     paths: parsePaths("4,8"),
     rates: parseRates("max,30"),
+    resolutions: [false],
     stageRounds: 0,
+    repeated: [],
   };
 
   test("every combination once, the mode outermost", () => {
@@ -52,6 +62,42 @@ describe("plan", () => {
     const points = planPoints({ ...options, stageRounds: 2 }).slice(16);
     const round = ["leftRight", "median", "speckle", "depth", "encode", undefined];
     expect(points.map((point) => point.without)).toEqual([...round, ...round]);
+  });
+
+  test("the rounds repeat the stages that are named, at the first point", () => {
+    const repeated = parseRepeatedStages("match=3,census=40");
+    const points = planPoints({ ...options, stageRounds: 1, repeated }).slice(16);
+    expect(points.map((point) => point.repeat?.stage)).toEqual([
+      ...Array.from({ length: 5 }, () => undefined),
+      "match",
+      "census",
+      undefined,
+    ]);
+    expect(points.map(pointId).slice(5)).toEqual([
+      "sgm-640x480-d64-p4-max-7W-match-x3",
+      "sgm-640x480-d64-p4-max-7W-census-x40",
+      "sgm-640x480-d64-p4-max-7W",
+    ]);
+    for (const bad of ["match", "match=1", "match=2.5", "match=2=3", "matching=2", "match=10001"])
+      expect(refusal(() => parseRepeatedStages(bad)).message).toContain(`got "${bad}"`);
+  });
+
+  test("half resolution beside full, and cbca once for all paths", () => {
+    const points = planPoints({
+      ...{ ...options, modes: [undefined], sizes: parseSizes("640x480"), rates: ["max"] },
+      algorithms: parseAlgorithms("sgm,cbca"),
+      resolutions: parseResolutions("full,half"),
+    });
+    expect(points.map(pointId)).toEqual([
+      "sgm-640x480-d64-p4-max",
+      "sgm-640x480-d64-p4-max-half",
+      "sgm-640x480-d64-p8-max",
+      "sgm-640x480-d64-p8-max-half",
+      "cbca-640x480-d64-p4-max",
+      "cbca-640x480-d64-p4-max-half",
+    ]);
+    expect(refusal(() => parseResolutions("quarter")).message).toContain("full or half");
+    expect(refusal(() => parseAlgorithms("bm")).message).toContain("sgm or cbca");
   });
 
   test("says what it expected", () => {

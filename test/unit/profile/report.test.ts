@@ -63,14 +63,67 @@ describe("stage energy by regression", () => {
           const off = stage === without || (stage === "encode" && without === "depth");
           if (!off) joules += truth[stage];
         }
-        return { without, joulesPerFrame: joules + noise * gauss() };
+        return { ...(without && { without }), joulesPerFrame: joules + noise * gauss() };
       });
   };
+
+  /** Runs with stages repeated, some of which no frame can do without. */
+  const repeated = [
+    { stage: "census", times: 40 },
+    { stage: "match", times: 3 },
+    { stage: "median", times: 20 },
+  ] as const;
+  const dear = { census: 0.0005, match: 0.02, median: 0.002 } as const;
+  const observeRepeated = (rounds: number, noise: number, seed: number) => {
+    const random = seeded(seed);
+    const gauss = () => Math.sqrt(-2 * Math.log(random() + 1e-12)) * Math.cos(2 * Math.PI * random());
+    return Array.from({ length: rounds }, () => [undefined, ...repeated])
+      .flat()
+      .map((repeat) => {
+        let joules = 0.04;
+        for (const [stage, cost] of Object.entries(dear))
+          joules += cost * (repeat?.stage === stage ? repeat.times : 1);
+        return { ...(repeat && { repeat }), joulesPerFrame: joules + noise * gauss() };
+      });
+  };
+
+  test("repeated stages: what no frame can do without has a figure too, and a short one a small interval", () => {
+    const exact = regress(observeRepeated(3, 0, 1))!;
+    expect(exact.stages.map(({ stage }) => stage)).toEqual(["census", "match", "median"]);
+    for (const { stage, joulesPerFrame } of exact.stages)
+      expect(joulesPerFrame).toBeCloseTo(dear[stage as keyof typeof dear], 9);
+    expect(exact.remainder.joulesPerFrame).toBeCloseTo(0.04, 9);
+    const [census, match] = regress(observeRepeated(3, 0.002, 5))!.stages;
+    expect(census!.halfWidth).toBeLessThan(match!.halfWidth / 10);
+  });
+
+  test("repeated stages: the 95 % intervals hold the truth about 95 times in a hundred", () => {
+    let held = 0;
+    const trials = 500;
+    for (let seed = 1; seed <= trials; seed++) {
+      for (const { stage, joulesPerFrame, halfWidth } of regress(observeRepeated(3, 0.002, seed * 7919))!
+        .stages) {
+        if (Math.abs(joulesPerFrame - dear[stage as keyof typeof dear]) <= halfWidth) held++;
+      }
+    }
+    const share = held / (trials * repeated.length);
+    expect(share).toBeGreaterThan(0.93);
+    expect(share).toBeLessThan(0.97);
+  });
+
+  test("left out in one run and repeated in another is one stage", () => {
+    const runs = [
+      ...observe(2, 0, 1),
+      { repeat: { stage: "median" as const, times: 11 }, joulesPerFrame: 0.066 + 0.02 },
+    ];
+    const median = regress(runs)!.stages.find(({ stage }) => stage === "median")!;
+    expect(median.joulesPerFrame).toBeCloseTo(truth.median, 9);
+  });
 
   test("finds the truth exactly without noise; depth takes encode with it", () => {
     const energies = regress(observe(3, 0, 1))!;
     for (const { stage, joulesPerFrame, halfWidth } of energies.stages) {
-      expect(joulesPerFrame).toBeCloseTo(truth[stage], 9);
+      expect(joulesPerFrame).toBeCloseTo(truth[stage as keyof typeof truth], 9);
       expect(halfWidth).toBeLessThan(1e-9);
     }
     expect(energies.remainder.joulesPerFrame).toBeCloseTo(0.05, 9);
@@ -82,7 +135,7 @@ describe("stage energy by regression", () => {
     const trials = 400;
     for (let seed = 1; seed <= trials; seed++) {
       for (const { stage, joulesPerFrame, halfWidth } of regress(observe(4, 0.002, seed * 7919))!.stages) {
-        if (Math.abs(joulesPerFrame - truth[stage]) <= halfWidth) held++;
+        if (Math.abs(joulesPerFrame - truth[stage as keyof typeof truth]) <= halfWidth) held++;
       }
     }
     const share = held / (trials * OPTIONAL_STAGES.length);

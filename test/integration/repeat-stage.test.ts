@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+// A stage that runs several times in every frame, to find what it costs: the result stays what it was, and the stage really
+// runs so often.
+import { spawnSync } from "node:child_process";
+import { join } from "node:path";
+import { describe, expect, test } from "vitest";
+import type { EngineOptions, StageName } from "../../cuda/index.js";
+import { computeFrame, engineOptions } from "../doubles/engine-call.js";
+import { expectSameImage } from "../doubles/rooms.js";
+import { layeredPair } from "../doubles/stereo-pair.js";
+
+const pair = layeredPair(160, 90, 3);
+const geometry = { focalPixels: 400, baselineMetres: 0.12, disparityOffsetPixels: 0 };
+
+const optionsOf = (halfResolution: boolean, more: Partial<EngineOptions> = {}): EngineOptions => {
+  const base = engineOptions(pair);
+  const region = { x: 30, y: 11, width: 100, height: 60 };
+  return {
+    ...{ ...base, geometry, region, encodeDepth: "rvl" },
+    match: { ...base.match, halfResolution },
+    ...more,
+  };
+};
+
+const STAGES: StageName[] = [
+  ...["rectify", "half", "census", "match", "leftRight", "speckle", "fill", "boundary", "median"],
+  ...["upscale", "region", "depth", "encode"],
+] as StageName[];
+
+describe.each(STAGES)("%s, repeated", (stage) => {
+  test("changes nothing in any result", async () => {
+    for (const halfResolution of stage === "half" || stage === "upscale" ? [true] : [true, false]) {
+      const once = await computeFrame(pair, optionsOf(halfResolution));
+      const often = await computeFrame(pair, optionsOf(halfResolution, { repeatStage: { stage, times: 4 } }));
+      for (const image of ["disparityQ4", "confidence", "depthMillimetres", "left"] as const)
+        expectSameImage(often[image], once[image], pair.width, `half ${halfResolution}, ${image}`);
+      expect(often.result).toEqual(once.result);
+      expect(often.stages).toEqual(once.stages);
+    }
+  });
+});
+
+test.each([0, -1, 10_001])("%i runs are refused", async (times) => {
+  const options = optionsOf(false, { repeatStage: { stage: "census", times } });
+  await expect(computeFrame(pair, options)).rejects.toMatchObject({
+    code: "ENGINE_PARAMETER",
+    message: `Expected 1 to 10000 runs of a repeated stage, got ${times}.`,
+  });
+});
+
+describe("depthwatt bench --repeat-stage", () => {
+  const bench = (...words: string[]) => {
+    const main = join(import.meta.dirname, "../../dist/edge/cli/main.js");
+    const size = ["--width", "320", "--height", "240", "--num-disparities", "32", "--frames", "15"];
+    const flags = ["--threads", "1", "--backend", "cpu", "--json"];
+    return spawnSync(process.execPath, [main, "bench", ...size, ...flags, ...words], { encoding: "utf8" });
+  };
+
+  test("the stage's time is that of all its runs, and the figures say which stage it was", () => {
+    const once = JSON.parse(bench().stdout);
+    const often = JSON.parse(bench("--repeat-stage", "census=200").stdout);
+    expect(once.repeatedStage).toBeNull();
+    expect(often.repeatedStage).toEqual({ stage: "census", times: 200 });
+    // Two hundred runs against one; a busy machine may take most of that, not a twentieth part.
+    expect(often.stages.census).toBeGreaterThan(10 * once.stages.census);
+    expect(often.medianMs).toBeGreaterThanOrEqual(often.stages.census);
+  });
+
+  test("a stage that does not exist or does not run is refused by name", () => {
+    const unknown = bench("--repeat-stage", "cencus=3");
+    expect(unknown.status).not.toBe(0);
+    expect(unknown.stderr).toContain('got "cencus=3"');
+    const off = bench("--repeat-stage", "upscale=3");
+    expect(off.status).not.toBe(0);
+    expect(off.stderr).toContain(
+      "upscale does not run with these settings; these do: rectify, census, match",
+    );
+  });
+});

@@ -62,7 +62,10 @@ export async function openStation(
       ...config.engine,
     };
     const adjustable = governed
-      ? new AdjustableEngine(engineOptions, (problem) => station.notice(problem.message))
+      ? new AdjustableEngine(engineOptions, {
+          onProblem: (problem) => station.notice(problem.message),
+          onChange: () => station.matchChanged(),
+        })
       : undefined;
     const engine = adjustable ?? createEngine(engineOptions);
     station.owns(() => engine.close());
@@ -91,6 +94,7 @@ export async function openStation(
         ...{ config, source, engine: adjustable, gate, meter },
         frames: () => pipeline.frames,
         onChange: (reason) => station.notice(`governor: ${reason}`),
+        onProblem: (problem) => station.notice(`governor: ${problem.message}`),
       });
     const { publisher } = publishing;
     const reporter = new Reporter({
@@ -107,6 +111,7 @@ export async function openStation(
     });
     station.assemble({
       ...{ config, source, geometry, engine, meter, governor, pipeline, publishing, reporter, warnings },
+      match: () => adjustable?.match ?? match,
     });
     return station;
   } catch (error) {

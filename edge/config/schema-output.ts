@@ -4,10 +4,12 @@ import { z } from "zod";
 import { SENSOR_CHOICES } from "../../power/index.js";
 import { section, setting } from "./setting.js";
 
+const MODE_NAMES = /^[^,\s]+(,[^,\s]+)*$/;
 const BROKER = /^(embedded|none|(mqtts?|wss?):\/\/[^\s/]+(\/\S*)?)$/;
 
 /** The part of JSON Schema's pattern that a person reads; keyed by the pattern's source. */
 export const PATTERN_WORDS: Record<string, string> = {
+  [MODE_NAMES.source]: "names joined by commas, such as 15W,10W",
   [BROKER.source]: '"embedded", "none" or a URL that begins with mqtt://, mqtts://, ws:// or wss://',
 };
 
@@ -123,6 +125,10 @@ export const powerSection = section("Power and energy figures.", {
   minFps: setting(z.number().min(0.1).max(1000).optional(), {
     unit: "Hz",
     description: "The governor keeps at least this frame rate by giving up quality; a budget comes first.",
+  }),
+  modes: setting(z.string().regex(MODE_NAMES).optional(), {
+    description:
+      "Power modes by nvpmodel's names, best first, that the governor may step down to last of all; unset: it leaves the mode alone.",
   }),
   profile: setting(z.string().min(1).optional(), {
     isPath: true,

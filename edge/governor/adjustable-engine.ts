@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // An engine whose matching parameters may change while it runs: the next frame goes to a new engine, because every buffer
-// of an engine is made for its parameters when it is opened.
+// of an engine is made for its parameters when it is opened. Results keep their size, also at half resolution.
 import {
   createEngine,
   type EngineOptions,
@@ -8,25 +8,30 @@ import {
   type NativeEngine,
 } from "../../cuda/index.js";
 
+export interface AdjustableEngineEvents {
+  /** A new engine cannot be opened; the old one goes on. */
+  onProblem: (problem: Error) => void;
+  /** From the next frame on these parameters are what is computed. */
+  onChange?: (match: MatchParameters) => void;
+}
+
 export class AdjustableEngine implements NativeEngine {
   readonly #options: EngineOptions;
   readonly #open: (options: EngineOptions) => NativeEngine;
-  readonly #onProblem: (problem: Error) => void;
+  readonly #events: AdjustableEngineEvents;
   #engine: NativeEngine;
   #match: MatchParameters;
   #wanted: MatchParameters | undefined;
   #flying = 0;
 
-  /**
-   * @param onProblem told when a new engine cannot be opened; the old one goes on
-   * @param open another engine in tests
-   */
-  constructor(options: EngineOptions, onProblem: (problem: Error) => void, open = createEngine) {
-    this.#options = options;
-    this.#onProblem = onProblem;
+  /** @param open another engine in tests */
+  constructor(options: EngineOptions, events: AdjustableEngineEvents, open = createEngine) {
     this.#open = open;
+    this.#events = events;
     this.#match = options.match;
     this.#engine = open(options);
+    // What "auto" found once stays: a level that CUDA does not compute must not move the run to the processor.
+    this.#options = { ...options, backend: this.#engine.info.backend };
   }
 
   get info() {
@@ -44,6 +49,16 @@ export class AdjustableEngine implements NativeEngine {
   /** The parameters of the engine that is open now. */
   get match(): MatchParameters {
     return this.#match;
+  }
+
+  /** Whether the backend computes this; tried, because only it knows. */
+  supports(change: Partial<MatchParameters>): boolean {
+    try {
+      this.#open({ ...this.#options, match: { ...this.#options.match, ...change } }).close();
+      return true;
+    } catch {
+      return false;
+    }
   }
 
   /** Takes effect with the next frame that is submitted while none is being computed. */
@@ -74,8 +89,9 @@ export class AdjustableEngine implements NativeEngine {
       this.#engine.close();
       this.#engine = next;
       this.#match = match;
+      this.#events.onChange?.(match);
     } catch (error) {
-      this.#onProblem(error as Error);
+      this.#events.onProblem(error as Error);
     }
   }
 

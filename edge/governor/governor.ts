@@ -137,11 +137,14 @@ export class Governor {
     const capacity = now.capacityFps ?? fps;
     if (capacity > minFps * 1.1) return this.#stay(`${why}, but the source, not the engine, is the limit`);
     for (let target = this.#level + 1; target < this.levels.length; target++) {
-      if (this.levels[target]!.rateHz !== undefined) break;
+      const { rateHz, mode } = this.levels[target]!;
+      if (rateHz !== undefined || mode !== undefined) break;
       if (this.#knowledge.predictCapacity(this.#level, target, capacity) >= minFps)
         return this.#go(target, now, why);
     }
-    const lowest = this.levels.findLastIndex((level) => level.rateHz === undefined);
+    const lowest = this.levels.findLastIndex(
+      ({ rateHz, mode }) => rateHz === undefined && mode === undefined,
+    );
     return this.#level < lowest
       ? this.#go(lowest, now, why)
       : this.#stay(`${why}, and there is no faster level`);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The governor at work in a run: looks once a second, applies what was decided, and says so in the metrics.
 import type { Meter, Unavailable } from "../../power/index.js";
+import type { PowerModes } from "../profile/power-modes.js";
 import type { AdjustableEngine } from "./adjustable-engine.js";
 import type { Governor } from "./governor.js";
 import type { RateGate } from "./rate-gate.js";
@@ -26,9 +27,13 @@ export interface GovernorLoopOptions {
   engine: AdjustableEngine;
   gate: RateGate;
   meter: Meter;
+  /** Undefined where no level names a power mode. */
+  modes?: PowerModes | undefined;
   /** Frames computed since the start. */
   frames: () => number;
   onChange: (reason: string) => void;
+  /** A power mode that cannot be changed: the governor goes on without it. */
+  onProblem?: (problem: Error) => void;
 }
 
 const INTERVAL_MS = 1000;
@@ -40,9 +45,11 @@ export class GovernorLoop {
   #timer: NodeJS.Timeout | undefined;
   #frames = 0;
   #atMs = 0;
+  #modes: PowerModes | undefined;
 
   constructor(options: GovernorLoopOptions) {
     this.#options = options;
+    this.#modes = options.modes;
   }
 
   start(): void {
@@ -53,8 +60,15 @@ export class GovernorLoop {
     this.#timer.unref();
   }
 
-  stop(): void {
+  /** Ends the looking; the power mode that was on at the start comes back. */
+  async stop(): Promise<void> {
     clearInterval(this.#timer);
+    await this.#modes?.settled();
+    try {
+      this.#options.modes?.restore();
+    } catch (problem) {
+      this.#options.onProblem?.(problem as Error);
+    }
   }
 
   /** One observation and its consequence. */
@@ -81,9 +95,14 @@ export class GovernorLoop {
 
   #apply(): void {
     const { governor, engine, gate } = this.#options;
-    const { paths, numDisparities, rateHz } = governor.levels[governor.level]!;
-    engine.adjust({ paths, numDisparities });
+    const { paths, numDisparities, halfResolution, rateHz, mode } = governor.levels[governor.level]!;
+    engine.adjust({ paths, numDisparities, halfResolution });
     gate.limit(rateHz);
+    this.#modes?.change(mode).catch((problem: Error) => {
+      // Once is enough: what refused this mode, mostly a missing right, refuses the next one too.
+      if (this.#modes !== undefined) this.#options.onProblem?.(problem);
+      this.#modes = undefined;
+    });
   }
 
   get figures(): GovernorFigures {

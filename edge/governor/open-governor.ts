@@ -3,6 +3,8 @@
 import type { PairSource } from "../../camera/index.js";
 import type { Meter } from "../../power/index.js";
 import type { Config } from "../config/index.js";
+import { DepthwattError } from "../../base/index.js";
+import { PowerModes } from "../profile/power-modes.js";
 import { readProfile } from "../profile/store.js";
 import type { AdjustableEngine } from "./adjustable-engine.js";
 import { Governor } from "./governor.js";
@@ -23,20 +25,45 @@ export interface OpenGovernorOptions {
   meter: Meter;
   frames: () => number;
   onChange: (reason: string) => void;
+  onProblem: (problem: Error) => void;
 }
 
-/** @throws DepthwattError SOURCE_UNREADABLE when power.profile names no profile */
+/** The power modes that may be stepped down to, and the program that changes them. */
+function powerModes(names: string | undefined): { names: readonly string[]; modes: PowerModes | undefined } {
+  if (names === undefined) return { names: [], modes: undefined };
+  const modes = PowerModes.open({ onSignals: false });
+  if (modes === undefined) {
+    throw new DepthwattError(
+      "DEVICE_UNAVAILABLE",
+      "power.modes is set, but this machine has no /etc/nvpmodel.conf, so it has no power modes.",
+      { hint: "Leave power.modes out on this machine." },
+    );
+  }
+  const list = names.split(",");
+  for (const name of list) modes.check(name);
+  return { names: list, modes };
+}
+
+/**
+ * @throws DepthwattError SOURCE_UNREADABLE when power.profile names no profile; DEVICE_UNAVAILABLE or CONFIG_INVALID when
+ *   power.modes names modes that this machine does not have
+ */
 export function openGovernor({ config, source, ...parts }: OpenGovernorOptions): GovernorLoop {
   const { budgetWatts, minFps, profile } = config.power;
   const { width, height, rateHz } = source.description;
+  const { match } = parts.engine;
+  const { names, modes } = powerModes(config.power.modes);
   const levels = qualityLadder({
-    paths: config.match.paths,
-    numDisparities: config.match.numDisparities,
+    match,
     sourceHz: rateHz,
-    // The engine's image size is that of everything published; it does not change in a run.
-    half: false,
+    half: parts.engine.supports({ halfResolution: true }),
     ...(minFps !== undefined && { minFps }),
+    modes: names,
   });
   const table = profile === undefined ? [] : tableOf(readProfile(profile), levels, { width, height, rateHz });
-  return new GovernorLoop({ governor: new Governor(levels, { budgetWatts, minFps }, table), ...parts });
+  return new GovernorLoop({
+    governor: new Governor(levels, { budgetWatts, minFps }, table),
+    modes,
+    ...parts,
+  });
 }

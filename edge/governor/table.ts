@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // From a profile to what the governor wants to know of each level: watts at the source's rate, and speed.
-import type { Profile } from "../profile/types.js";
+import { isWhole, type Profile } from "../profile/types.js";
 import type { LevelFigures } from "./knowledge.js";
 import type { QualityLevel } from "./ladder.js";
 
@@ -14,12 +14,13 @@ export function tableOf(
   camera: { width: number; height: number; rateHz: number | undefined },
 ): LevelFigures[] {
   return levels.map((level) => {
-    const width = Math.round(camera.width * level.scale);
-    const height = Math.round(camera.height * level.scale);
     const found = profile.results.find(({ point }) => {
-      const same = point.width === width && point.height === height && point.paths === level.paths;
-      const whole = point.rateHz === "max" && point.without === undefined && point.mode === undefined;
-      return same && whole && point.numDisparities === level.numDisparities;
+      const sameImage = point.width === camera.width && point.height === camera.height;
+      const sameHalf = (point.halfResolution ?? false) === level.halfResolution;
+      const sameSearch = point.paths === level.paths && point.numDisparities === level.numDisparities;
+      const sameMode = point.mode === level.mode;
+      const whole = point.rateHz === "max" && isWhole(point);
+      return sameImage && sameHalf && sameSearch && sameMode && whole;
     });
     if (found === undefined) return {};
     const { power, fps: capacityFps } = found;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // One running depthwatt: what it owns, what it tells the broker about itself, and how it ends. Opened by main.ts.
 import type { PairSource } from "../../camera/index.js";
-import type { NativeEngine } from "../../cuda/index.js";
+import type { MatchParameters, NativeEngine } from "../../cuda/index.js";
 import type { Meter } from "../../power/index.js";
 import type { Config } from "../config/index.js";
 import type { GovernorLoop } from "../governor/index.js";
@@ -29,6 +29,8 @@ export interface StationParts {
   source: PairSource;
   geometry: PipelineGeometry;
   engine: NativeEngine;
+  /** What is computed now: the configuration's, or what the governor made of it. */
+  match: () => MatchParameters;
   meter: Meter;
   /** Undefined where neither a budget nor a frame rate is asked for. */
   governor: GovernorLoop | undefined;
@@ -84,6 +86,11 @@ export class Station {
     if (!status.connected && !this.#closing) this.notice(`broker: ${status.reason}`);
   }
 
+  /** What is computed has changed: what is retained about it changes with it. */
+  matchChanged(): void {
+    this.parts.publishing.publisher?.info(this.#info());
+  }
+
   /** The source went bad, or recovered (undefined). */
   degraded(reason: string | undefined): void {
     this.#setState(reason === undefined ? "online" : "degraded", reason ?? "the source delivers again");
@@ -117,7 +124,7 @@ export class Station {
       await pipeline.run();
     } finally {
       clearInterval(timer);
-      governor?.stop();
+      await governor?.stop();
       figures = reporter.figures("run");
       publisher?.metrics(figures);
       await this.close();
@@ -141,7 +148,7 @@ export class Station {
   }
 
   #info(): object {
-    const { config, engine, publishing, source, geometry } = this.parts;
+    const { config, engine, publishing, source, geometry, match } = this.parts;
     const { info } = engine;
     return {
       version: VERSION,
@@ -152,7 +159,7 @@ export class Station {
       instructionSet: info.instructionSet,
       threads: info.threads,
       algorithm: config.match.algorithm,
-      parameters: { match: config.match, refine: config.refine },
+      parameters: { match: match(), refine: config.refine },
       region: regionParameters(config.region, geometry).region ?? null,
       width: geometry.width,
       height: geometry.height,

@@ -2,8 +2,8 @@
 // Runs a governor against a modelled board and draws what happened.
 import { Governor } from "../../edge/governor/governor.js";
 import type { LevelFigures } from "../../edge/governor/knowledge.js";
-import { qualityLadder } from "../../edge/governor/ladder.js";
-import type { GovernorGoal } from "../../edge/governor/limits.js";
+import { type QualityLevel, qualityLadder } from "../../edge/governor/ladder.js";
+import type { GovernorGoal, Observation } from "../../edge/governor/limits.js";
 import {
   type Frame,
   horizontalAxis,
@@ -15,7 +15,15 @@ import {
 } from "../../edge/profile/svg.js";
 import { BoardModel, type BoardModelOptions } from "./board-model.js";
 
-export const LEVELS = qualityLadder({ paths: 8, numDisparities: 128, sourceHz: 30, half: true });
+export const SGM = { algorithm: "sgm", paths: 8, numDisparities: 128, halfResolution: false } as const;
+export const LEVELS = qualityLadder({ match: SGM, sourceHz: 30, half: true });
+
+/** Anything that can be governed second by second. */
+export interface Board {
+  readonly trueWatts: number;
+  readonly fps: number;
+  second(level: QualityLevel): Observation;
+}
 
 export interface Second {
   watts: number;
@@ -52,12 +60,21 @@ export function simulate(
   seconds: number,
   table: LevelFigures[] = [],
 ): Run {
-  const board = new BoardModel(model);
-  const governor = new Governor(LEVELS, goal, table);
+  return govern(new BoardModel(model), LEVELS, goal, seconds, table);
+}
+
+export function govern(
+  board: Board,
+  levels: readonly QualityLevel[],
+  goal: GovernorGoal,
+  seconds: number,
+  table: LevelFigures[] = [],
+): Run {
+  const governor = new Governor(levels, goal, table);
   const history: Second[] = [];
   let level = governor.level;
   for (let t = 0; t < seconds; t++) {
-    const observation = board.second(LEVELS[level]!);
+    const observation = board.second(levels[level]!);
     const used = level;
     const decision = governor.observe(observation);
     level = decision.level;
@@ -84,15 +101,16 @@ text { fill: #5c6662; font: 13px system-ui, "Segoe UI", Helvetica, Arial, sans-s
 
 /** Budget, watts and quality over time, two panels above one another. */
 export function drawRun(run: Run, goal: GovernorGoal, title: string): string {
+  const { levels } = run.governor;
   const upper: Frame = { left: 52, right: 880, top: 60, bottom: 260 };
-  const lower: Frame = { left: 52, right: 880, top: 310, bottom: 450 };
+  const lower: Frame = { left: 52, right: 880, top: 310, bottom: 510 };
   const x = linearScale(0, run.seconds.length, upper.left, upper.right, 8);
   const most = Math.max(...run.seconds.map((second) => second.watts), goal.budgetWatts ?? 0);
   const watts = linearScale(0, most, upper.bottom, upper.top, 5);
-  const quality = linearScale(LEVELS.length - 1, 0, lower.bottom, lower.top, 4);
-  const level = {
+  const quality = linearScale(levels.length - 1, 0, lower.bottom, lower.top, 4);
+  const axis = {
     ...quality,
-    at: (value: number) => lower.top + (value / (LEVELS.length - 1)) * (lower.bottom - lower.top),
+    at: (value: number) => lower.top + (value / (levels.length - 1)) * (lower.bottom - lower.top),
   };
   const points = (value: (second: Second) => number): string =>
     run.seconds.map((second, t) => `${x.at(t).toFixed(1)},${value(second).toFixed(1)}`).join(" ");
@@ -100,16 +118,17 @@ export function drawRun(run: Run, goal: GovernorGoal, title: string): string {
   for (const [t, second] of run.seconds.entries()) {
     const before = run.seconds[t - 1];
     if (before !== undefined && before.level !== second.level)
-      steps.push(`${x.at(t).toFixed(1)},${level.at(before.level).toFixed(1)}`);
-    steps.push(`${x.at(t).toFixed(1)},${level.at(second.level).toFixed(1)}`);
+      steps.push(`${x.at(t).toFixed(1)},${axis.at(before.level).toFixed(1)}`);
+    steps.push(`${x.at(t).toFixed(1)},${axis.at(second.level).toFixed(1)}`);
   }
   const budget = goal.budgetWatts;
-  const names = LEVELS.map((_, i) => i)
-    .filter((i) => i % 2 === 0)
+  const names = levels
+    .map((_, i) => i)
     .map(
       (i) =>
-        line(lower.left, level.at(i), lower.right, level.at(i), "grid") +
-        text(lower.left - 8, level.at(i) + 4, String(i), { anchor: "end" }),
+        line(lower.left, axis.at(i), lower.right, axis.at(i), "grid") +
+        text(lower.left - 8, axis.at(i) + 4, String(i), { anchor: "end" }) +
+        text(lower.right + 10, axis.at(i) + 4, levels[i]!.name),
     );
   const body =
     STYLE +
@@ -126,5 +145,5 @@ export function drawRun(run: Run, goal: GovernorGoal, title: string): string {
     text(lower.left - 8, lower.top - 12, "level: 0 is the best of the ladder", { kind: "axis" }) +
     `<polyline points="${steps.join(" ")}" class="quality"/>` +
     horizontalAxis(x, { ...lower, top: lower.bottom }, "seconds");
-  return `${picture(910, 500, title, body)}\n`;
+  return `${picture(1240, 560, title, body)}\n`;
 }

@@ -16,6 +16,8 @@ import { HandSource } from "../../doubles/pipeline.js";
 
 const MATCH = {
   algorithm: "sgm",
+  cost: "gradientCensus",
+  halfResolution: false,
   minDisparity: 0,
   numDisparities: 64,
   paths: 8,
@@ -31,9 +33,14 @@ class Workshop {
   readonly log: string[] = [];
   finish: (() => void) | undefined;
   refuse = false;
+  halves = true;
+  readonly backends: string[] = [];
   readonly open = (options: EngineOptions): NativeEngine => {
     if (this.refuse) throw new Error("no memory");
-    const name = `p${options.match.paths}d${options.match.numDisparities}`;
+    const { paths, numDisparities, halfResolution } = options.match;
+    if (halfResolution && !this.halves) throw new Error("full resolution only");
+    const name = `p${paths}d${numDisparities}${halfResolution ? "h" : ""}`;
+    this.backends.push(options.backend);
     this.log.push(`open ${name}`);
     return {
       info: { backend: "cpu", backendReason: "", instructionSet: "scalar", threads: 1, workspaceBytes: 0 },
@@ -48,13 +55,13 @@ class Workshop {
   };
 }
 
-const options = { match: MATCH } as unknown as EngineOptions;
+const options = { match: MATCH, backend: "auto" } as unknown as EngineOptions;
 const none = new Uint8Array(0);
 
 describe("an engine whose parameters change", () => {
   test("changes between two frames, never under one that is being computed", () => {
     const shop = new Workshop();
-    const engine = new AdjustableEngine(options, () => {}, shop.open);
+    const engine = new AdjustableEngine(options, { onProblem: () => {} }, shop.open);
     const submit = () => engine.submit(0, none, none, () => {});
     submit();
     engine.adjust({ paths: 4 });
@@ -66,7 +73,7 @@ describe("an engine whose parameters change", () => {
 
   test("opens the new one before it closes the old one, and not again for the same parameters", () => {
     const shop = new Workshop();
-    const engine = new AdjustableEngine(options, () => {}, shop.open);
+    const engine = new AdjustableEngine(options, { onProblem: () => {} }, shop.open);
     engine.adjust({ paths: 4, numDisparities: 32 });
     const run = () => {
       engine.submit(0, none, none, () => {});
@@ -85,13 +92,40 @@ describe("an engine whose parameters change", () => {
   test("goes on with the old one where the new one cannot be opened", () => {
     const shop = new Workshop();
     const problems: string[] = [];
-    const engine = new AdjustableEngine(options, (problem) => problems.push(problem.message), shop.open);
+    const engine = new AdjustableEngine(
+      options,
+      { onProblem: (problem) => problems.push(problem.message) },
+      shop.open,
+    );
     shop.refuse = true;
     engine.adjust({ paths: 2 });
     engine.submit(0, none, none, () => {});
     expect(problems).toEqual(["no memory"]);
     expect(shop.log).toEqual(["open p8d64", "frame p8d64"]);
     expect(engine.match.paths).toBe(8);
+  });
+
+  test("says what is computed once it is, and stays on the backend that auto has found", () => {
+    const shop = new Workshop();
+    const told: object[] = [];
+    const events = { onProblem: () => {}, onChange: (match: object) => told.push(match) };
+    const engine = new AdjustableEngine(options, events, shop.open);
+    engine.adjust({ halfResolution: true });
+    expect(told).toEqual([]);
+    engine.submit(0, none, none, () => {});
+    expect(told).toEqual([{ ...MATCH, halfResolution: true }]);
+    expect(engine.match.halfResolution).toBe(true);
+    expect(shop.backends).toEqual(["auto", "cpu"]);
+  });
+
+  test("whether a change can be computed is tried on an engine of its own", () => {
+    const shop = new Workshop();
+    const engine = new AdjustableEngine(options, { onProblem: () => {} }, shop.open);
+    expect(engine.supports({ halfResolution: true })).toBe(true);
+    expect(shop.log).toEqual(["open p8d64", "open p8d64h", "close p8d64h"]);
+    shop.halves = false;
+    expect(engine.supports({ halfResolution: true })).toBe(false);
+    expect(engine.match.halfResolution).toBe(false);
   });
 });
 
@@ -139,10 +173,10 @@ describe("the loop", () => {
       close: () => {},
     };
     const shop = new Workshop();
-    const engine = new AdjustableEngine(options, () => {}, shop.open);
+    const engine = new AdjustableEngine(options, { onProblem: () => {} }, shop.open);
     const gate = new RateGate(new HandSource(), () => {});
     const meter = new Meter({ sensor, rateHz: 50 });
-    const levels = qualityLadder({ paths: 8, numDisparities: 64, sourceHz: 30, half: false });
+    const levels = qualityLadder({ match: MATCH, sourceHz: 30, half: false });
     const said: string[] = [];
     const governor = new Governor(levels, { budgetWatts: 10 });
     const loop = new GovernorLoop({
@@ -178,7 +212,7 @@ describe("the loop", () => {
 describe("what a profile tells the governor", () => {
   test("watts at the camera's rate, from idle power and net energy; unknown levels stay unknown", () => {
     const profile = constructedProfile();
-    const levels = qualityLadder({ paths: 8, numDisparities: 128, sourceHz: 15, half: false });
+    const levels = qualityLadder({ match: { ...MATCH, numDisparities: 128 }, sourceHz: 15, half: false });
     const table = tableOf(profile, levels, { width: 640, height: 480, rateHz: 15 });
     const measured = profile.results.find((r) => r.id === "sgm-640x480-d128-p8-15hz")!;
     if (!measured.power.available) throw new Error("constructed without watts");

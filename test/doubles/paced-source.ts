@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+// A source that delivers one pair of pictures again and again, faster than the engine computes, and counts what comes back.
+import type {
+  PairSource,
+  RawImage,
+  SourceCounters,
+  SourceDescription,
+  SourceEvents,
+} from "../../camera/index.js";
+
+interface Pictures {
+  width: number;
+  height: number;
+  left: Uint8Array;
+  right: Uint8Array;
+}
+
+export class PacedSource implements PairSource {
+  readonly description: SourceDescription;
+  delivered = 0;
+  released = 0;
+  ended = false;
+  readonly #pictures: Pictures;
+  readonly #pairs: number;
+  #timer: NodeJS.Timeout | undefined;
+
+  constructor(pictures: Pictures, pairs: number) {
+    const { width, height } = pictures;
+    this.#pictures = pictures;
+    this.#pairs = pairs;
+    this.description = {
+      title: "paced",
+      kind: "synthetic",
+      ...{ width, height, leftStrideBytes: width, rightStrideBytes: width },
+      leftFormat: "GREY",
+      rightFormat: "GREY",
+      rateHz: undefined,
+      clock: "monotonic",
+    };
+  }
+
+  start(events: SourceEvents): void {
+    this.#timer = setInterval(() => {
+      if (this.delivered === this.#pairs) {
+        clearInterval(this.#timer);
+        this.ended = true;
+        events.onEnd();
+        return;
+      }
+      const { width, height, left, right } = this.#pictures;
+      const eye: Omit<RawImage, "data"> = {
+        ...{ width, height, strideBytes: width, sequence: this.delivered++ },
+        format: "GREY",
+        timestampNs: process.hrtime.bigint(),
+      };
+      events.onPair({
+        left: { ...eye, data: left },
+        right: { ...eye, data: right },
+        clock: "monotonic",
+        release: () => {
+          this.released++;
+        },
+      });
+    }, 3);
+  }
+
+  async stop(): Promise<void> {
+    clearInterval(this.#timer);
+  }
+
+  counters(): SourceCounters {
+    return {
+      ...{ pairs: this.delivered, dropsLeft: {}, dropsRight: {} },
+      ...{ skewMsMean: undefined, skewMsP99: undefined, driftPpm: undefined },
+    };
+  }
+}

@@ -145,5 +145,5 @@ export function drawRun(run: Run, goal: GovernorGoal, title: string): string {
     text(lower.left - 8, lower.top - 12, "level: 0 is the best of the ladder", { kind: "axis" }) +
     `<polyline points="${steps.join(" ")}" class="quality"/>` +
     horizontalAxis(x, { ...lower, top: lower.bottom }, "seconds");
-  return `${picture(1240, 560, title, body)}\n`;
+  return `${picture(1300, 560, title, body)}\n`;
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Every board config, and every board's constructed tree: found out, its rails read, its total made by its own rule.
-import { readFileSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
+import { mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
 import { describe, expect, test } from "vitest";
 import {
   detectBoard,
@@ -164,6 +164,44 @@ describe("detection on constructed trees", () => {
       expect(sensor.total).toMatchObject({
         available: false,
         reason: expect.stringContaining(`${lost} was not found`),
+      });
+    },
+  );
+
+  test.each(Object.entries(CONSTRUCTED_BOARDS))(
+    "%s: text that is no number, a read that fails midway and a removed monitor cost one rail, and come back",
+    (_name, constructed) => {
+      using tree = buildBoardTree(constructed);
+      const totalRule = totalRuleOf(detectBoard(boards, { root: tree.root }))!;
+      const sensor = openBestSensor({ root: tree.root, totalRule });
+      if (!("rails" in sensor)) throw new Error(sensor.reason);
+      const at = sensor.rails.findIndex(({ label }) => label === totalRule.rails.at(-1));
+      const file = sensor.rails[at]!.sourcePath;
+      const good = readFileSync(file, "utf8");
+      const reasons = (): (string | undefined)[] =>
+        sensor.read().map((reading) => (reading.available ? undefined : reading.reason));
+      const others = () =>
+        reasons().filter((_, i) => i !== at && !sensor.rails[i]!.sourcePath.includes(lost));
+      const lost = dirname(file);
+
+      writeFileSync(file, "NaN\n");
+      expect(reasons()[at]).toContain('expected a whole number, got "NaN"');
+      expect(sensor.read().filter((reading) => !reading.available)).toHaveLength(1);
+      // A file that opens and cannot be read, as a bus that does not answer.
+      rmSync(file);
+      mkdirSync(file);
+      expect(reasons()[at]).toContain(file);
+      expect(sensor.read().filter((reading) => !reading.available)).toHaveLength(1);
+      // The monitor is gone: its rails say so, those of other monitors go on.
+      rmSync(file, { recursive: true });
+      renameSync(lost, `${lost}.gone`);
+      expect(reasons()[at]).toContain("does not exist");
+      expect(others().every((reason) => reason === undefined)).toBe(true);
+      renameSync(`${lost}.gone`, lost);
+      writeFileSync(file, good);
+      expect(sensor.read()[at]).toMatchObject({
+        available: true,
+        powerMilliwatts: constructed.rails[totalRule.rails.at(-1)!],
       });
     },
   );

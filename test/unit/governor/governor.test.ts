@@ -309,7 +309,7 @@ describe("plots for the documentation", () => {
   const docs = (name: string): string => join(import.meta.dirname, "../../../docs/2-concepts", name);
 
   test("a load that comes and goes, learning", async () => {
-    const goal = { budgetWatts: 9 };
+    const goal = { budgetWatts: 12 };
     const run = simulate({ otherWatts: (t) => (t >= 240 && t < 480 ? 2.5 : 0) }, goal, 720);
     const title = "Modelled board, no profile: another load of 2.5 W from 240 s to 480 s";
     await expect(drawRun(run, goal, title)).toMatchFileSnapshot(docs("governor-load.svg"));

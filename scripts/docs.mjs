@@ -159,6 +159,37 @@ function speedTable(root) {
   return table(heads, rows);
 }
 
+function boardsPage({ loadBoards }) {
+  const boards = loadBoards();
+  const rows = boards.flatMap(({ title, recommended }) =>
+    (Array.isArray(recommended) ? recommended : []).map((item) => [
+      title,
+      `${item.mode}${typeof item.budgetWatts === "number" ? `, ${item.budgetWatts} W by its name` : ""}`,
+      `${item.algorithm}, ${item.paths} paths`,
+      `${item.width} x ${item.height}, ${item.numDisparities}`,
+      item.framesPerSecond,
+      `**${item.kind}**`,
+    ]),
+  );
+  const without = boards
+    .filter(({ recommended }) => !Array.isArray(recommended))
+    .map(({ title, recommended }) => `- ${title}: ${recommended.unknown}`);
+  return `${NOTICE}
+# What to ask of which board
+
+From ${code("board-configs/")}, one row per power mode. A row is **measured** (depthwatt ran there), **published** (somebody
+else's program ran there) or **predicted** (nobody has; [how](../../board-configs/README.md#how-predictions-are-made)). A mode's
+watts are its name, not a measurement: no joules are claimed for a row that is not measured. To make a row measured,
+[send in figures](contribute.md).
+
+${table(["board", "power mode", "matcher", "size, disparities", "frames per second", "kind"], rows)}
+
+Without a recommendation:
+
+${without.join("\n")}
+`;
+}
+
 /** Puts what is made from result files between its two marks; the rest of the page is written by hand. */
 function readmePage(root) {
   const marks = /(<!-- speeds -->\n)[\s\S]*?(\n<!-- \/speeds -->)/;
@@ -168,16 +199,18 @@ function readmePage(root) {
 /** The pages by their path. They are made from dist, which must be built. */
 export async function generatePages(root) {
   const load = (path) => import(pathToFileURL(join(root, "dist", path)).href);
-  const [config, base, program] = await Promise.all([
+  const [config, base, program, boards] = await Promise.all([
     load("edge/config/index.js"),
     load("base/index.js"),
     load("edge/cli/program.js"),
+    load("edge/boards/index.js"),
   ]);
   return {
     "README.md": readmePage(root),
     "docs/4-reference/config.md": configPage(config),
     "docs/4-reference/errors.md": errorsPage(base),
     "docs/4-reference/commands.md": commandsPage(program),
+    "docs/3-boards/boards.md": boardsPage(boards),
   };
 }
 

@@ -65,6 +65,38 @@ describe("what raw alignment leaves alone", () => {
 });
 
 describe("choice of the format", () => {
+  test("what a library makes up is not what the camera offers", () => {
+    const offers = camera("/dev/video0", [
+      ["GREY", 640, 480],
+      ["YUYV", 640, 480],
+    ]);
+    offers.formats[0]!.emulated = true;
+    expect(chooseFormat([offers], { width: 640, height: 480, format: "auto" }).format).toBe("YUYV");
+  });
+
+  test("a range of sizes has steps: between them nothing is offered", () => {
+    const offers = camera("/dev/video0", [["GREY", 640, 480]]);
+    const range = {
+      minWidth: 32,
+      maxWidth: 640,
+      stepWidth: 16,
+      minHeight: 24,
+      maxHeight: 480,
+      stepHeight: 8,
+    };
+    offers.formats[0]!.sizes = [{ ...range, ratesHz: [30], rateRange: true }];
+    const choose = (width: number, height: number) =>
+      chooseFormat([offers], { width, height, format: "auto" });
+    expect(choose(48, 32).format).toBe("GREY");
+    for (const [width, height] of [
+      [40, 32],
+      [48, 30],
+      [656, 480],
+      [16, 24],
+    ] as const)
+      expect(() => choose(width, height)).toThrow(/offers GREY 32x24 to 640x480/);
+  });
+
   test("auto takes grey before colour, few bytes before many, Motion JPEG last", () => {
     const all = FORMAT_TRAITS.map(({ fourcc }): [string, number, number] => [fourcc, 640, 480]);
     const order: string[] = [];

@@ -4,6 +4,7 @@ import { describe, expect, test } from "vitest";
 import { driftPpm, FramePeriod } from "../../../../camera/capture/frame-period.js";
 import { type Eye, Pairer, pairWindowNs, type UnpairedCause } from "../../../../camera/capture/pair.js";
 import { Rephaser, wrapPhase } from "../../../../camera/capture/rephase.js";
+import { SkewStatistics } from "../../../../camera/capture/skew.js";
 import { SkewWatch } from "../../../../camera/capture/skew-watch.js";
 import { Random } from "../../../doubles/random.js";
 
@@ -235,6 +236,20 @@ describe("restart into phase", () => {
     const outcomes = Array.from({ length: 20 }, (_, seed) => simulate(87e6, 20_000_000, seed + 100));
     expect(outcomes.every(({ restarts }) => restarts <= 4)).toBe(true);
     expect(outcomes.some(({ decision }) => decision?.kind === "givenUp")).toBe(true);
+  });
+});
+
+describe("skew figures", () => {
+  test("the mean of the distances whichever eye is first, and the 99th percentile of the newest", () => {
+    const skew = new SkewStatistics();
+    expect([skew.meanMs, skew.p99Ms]).toEqual([undefined, undefined]);
+    for (let ms = 1; ms <= 100; ms++)
+      skew.add(10n ** 12n, 10n ** 12n + BigInt(ms % 2 ? ms : -ms) * 1_000_000n);
+    expect(skew.meanMs).toBeCloseTo(50.5, 9);
+    expect(skew.p99Ms).toBe(99);
+    for (let i = 0; i < 1024; i++) skew.add(0n, 2_000_000n);
+    expect(skew.p99Ms).toBe(2);
+    expect(skew.meanMs).toBeCloseTo((5050 + 2048) / 1124, 9);
   });
 });
 

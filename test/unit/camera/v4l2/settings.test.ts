@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // What a camera source settles before its first image: controls, layouts, what the driver makes of a wish, who is let go.
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { constants, tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { CameraControls } from "../../../../camera/capture/controls.js";
 import { ExposureLoop } from "../../../../camera/capture/exposure-loop.js";
 import { V4l2Camera } from "../../../../camera/capture/v4l2/camera.js";
-import { findCamera } from "../../../../camera/capture/v4l2/devices.js";
+import { findCamera, isSameDevice } from "../../../../camera/capture/v4l2/devices.js";
+import { userOf } from "../../../../camera/capture/v4l2/errors.js";
 import { openV4l2Source, type V4l2Settings } from "../../../../camera/index.js";
 import { clocks, now, recording, until, video } from "../../../doubles/fake-video/cameras.js";
 import { type FakeCamera, type FakeVideo, fakeVideo } from "../../../doubles/fake-video/fake-video.js";
@@ -153,6 +154,33 @@ needs("toolchain").suite("before the first image", () => {
     plugBoth({ driver, formats: [{ fourcc: "Y10 ", width: 64, height: 48, ratesHz: [30] }] });
     const source = await open({}, { compatible: join(folder, "compatible") });
     expect(source.description).toMatchObject({ leftFormat: expected, rightFormat: expected });
+  });
+
+  test("one device under two names is one device", () => {
+    const folder = mkdtempSync(join(tmpdir(), "depthwatt-link-"));
+    cleanups.push(() => rmSync(folder, { recursive: true }));
+    const [file, link, other] = ["file", "link", "other"].map((name) => join(folder, name));
+    for (const path of [file!, other!]) writeFileSync(path, "");
+    symlinkSync(file!, link!);
+    expect(isSameDevice(file!, link!)).toBe(true);
+    expect(isSameDevice(file!, other!)).toBe(false);
+  });
+
+  test("who has a busy camera: another process, by name, and never this one", () => {
+    const folder = mkdtempSync(join(tmpdir(), "depthwatt-proc-"));
+    cleanups.push(() => rmSync(folder, { recursive: true }));
+    const device = join(folder, "video0");
+    writeFileSync(device, "");
+    const holds = (pid: number, path: string) => {
+      mkdirSync(join(folder, "proc", String(pid), "fd"), { recursive: true });
+      writeFileSync(join(folder, "proc", String(pid), "comm"), "viewer\n");
+      symlinkSync(path, join(folder, "proc", String(pid), "fd", "7"));
+    };
+    holds(process.pid, device);
+    holds(41, "/dev/null");
+    expect(userOf(device, join(folder, "proc"))).toBeUndefined();
+    holds(42, device);
+    expect(userOf(device, join(folder, "proc"))).toEqual({ pid: 42, name: "viewer" });
   });
 
   test("a camera of the same kind in another place is another camera", async () => {

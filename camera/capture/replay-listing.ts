@@ -3,6 +3,7 @@
 import { readdir, readFile, stat } from "node:fs/promises";
 import { basename, dirname, extname, isAbsolute, join } from "node:path";
 import { DepthwattError } from "../../base/index.js";
+import { checkHasEnd, MOST_TEXT_BYTES } from "./images/index.js";
 
 /** auto: from names where every name is a time in ns, else counted from the rate. */
 export type TimestampSource = "auto" | "names" | "rate";
@@ -58,6 +59,15 @@ async function filesOfFolder(folder: string, accepts: (name: string) => boolean)
 async function filesOfList(list: string): Promise<{ files: string[]; stamps: (bigint | undefined)[] }> {
   const files: string[] = [];
   const stamps: (bigint | undefined)[] = [];
+  try {
+    checkHasEnd(list, MOST_TEXT_BYTES);
+  } catch (cause) {
+    throw new DepthwattError(
+      "SOURCE_UNREADABLE",
+      `expected images or a list of them at ${list}, found ${(cause as Error).message}`,
+      { cause, context: { file: list } },
+    );
+  }
   for (const line of (await readFile(list, "utf8")).split(/\r?\n/)) {
     const text = line.replace(/#.*$/, "").trim();
     if (text === "") continue;

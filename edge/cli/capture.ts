@@ -2,7 +2,7 @@
 // depthwatt capture: still pairs from the cameras as files that `depthwatt run` and a calibration can read.
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import type { Command } from "commander";
+import { type Command, InvalidArgumentError } from "commander";
 import { DepthwattError } from "../../base/index.js";
 import {
   encodePng,
@@ -26,6 +26,12 @@ interface CaptureOptions extends ConfigOptions {
   skip: number;
   raw?: boolean;
   json?: boolean;
+}
+
+function pairsToSkip(text: string): number {
+  const pairs = Number(text);
+  if (Number.isSafeInteger(pairs) && pairs >= 0) return pairs;
+  throw new InvalidArgumentError("expected a whole number of 0 or more");
 }
 
 /** Writes one pair; the images are copied out of the cameras' buffers at once, so that these go round. */
@@ -101,7 +107,7 @@ export function registerCapture(program: Command): void {
     .option("--side-by-side <device>", "one camera with both eyes in its image")
     .requiredOption("--frames <n>", "pairs to save", frameCount)
     .requiredOption("--save <folder>", "where: left/ and right/ below it, files named by capture time in ns")
-    .option("--skip <n>", "pairs to let pass first, while exposure settles", (text) => Number(text), 15)
+    .option("--skip <n>", "pairs to let pass first, while exposure settles", pairsToSkip, 15)
     .option("--raw", "the camera's own bytes instead of grey PNG");
   withExamples(
     withJson(withConfig(command), "print counts as JSON"),

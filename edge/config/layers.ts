@@ -5,6 +5,7 @@ import { dirname, resolve } from "node:path";
 import { parse, parseDocument } from "yaml";
 import { z } from "zod";
 import { DepthwattError } from "../../base/index.js";
+import { checkHasEnd, MOST_TEXT_BYTES } from "../../camera/index.js";
 import { configSchema, SETTING_BY_KEY, SETTINGS } from "./schema.js";
 import type { Setting, SettingValue } from "./setting.js";
 import { expectedWords, foundWords, nearestName } from "./words.js";
@@ -96,6 +97,7 @@ function resolvePaths(paths: string, folder: string): string {
 export function readSettingsFile(path: string): unknown {
   let text: string;
   try {
+    checkHasEnd(path, MOST_TEXT_BYTES);
     text = readFileSync(path, "utf8");
   } catch (cause) {
     throw new DepthwattError("CONFIG_UNREADABLE", `cannot read ${path}: ${(cause as Error).message}`, {

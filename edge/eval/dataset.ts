@@ -4,7 +4,14 @@ import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { z } from "zod";
 import { DepthwattError } from "../../base/index.js";
-import { type FloatImage, type GreyImage, readDisparity, readGreyImage } from "../../camera/index.js";
+import {
+  checkHasEnd,
+  type FloatImage,
+  type GreyImage,
+  MOST_TEXT_BYTES,
+  readDisparity,
+  readGreyImage,
+} from "../../camera/index.js";
 
 const sceneSchema = z.looseObject({
   name: z.string().min(1),
@@ -53,6 +60,7 @@ export async function readDataset(folder: string): Promise<SceneEntry[]> {
   const file = join(folder, "dataset.json");
   let content: unknown;
   try {
+    checkHasEnd(file, MOST_TEXT_BYTES);
     content = JSON.parse(await readFile(file, "utf8"));
   } catch (cause) {
     const found = cause instanceof SyntaxError ? `no JSON: ${cause.message}` : (cause as Error).message;

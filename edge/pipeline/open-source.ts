@@ -24,7 +24,9 @@ export async function openSource(config: Config): Promise<OpenedSource> {
   if (kind === "v4l2") return openCameras(config);
   if (kind === "synthetic") {
     const source = new SyntheticSource(loadNative(), { width, height, rateHz });
-    return { source, calibration: source.calibration, warnings: [] };
+    const unused = `calibration.file (${config.calibration.file}) is not used: the synthetic scene brings its own`;
+    const warnings = config.calibration.file === undefined ? [] : [unused];
+    return { source, calibration: source.calibration, warnings };
   }
   const source = await openReplaySource({
     ...(left === undefined ? {} : { left }),

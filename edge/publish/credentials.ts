@@ -54,6 +54,8 @@ export function checkBrokerUrl(url: string, key = "publish.broker"): URL {
 
 function readKeyed(key: string, path: string): Buffer {
   try {
+    // /dev/zero and its like have no end.
+    if (statSync(path).isCharacterDevice()) throw Object.assign(new Error("a device"), { code: "ENODEV" });
     return readFileSync(path);
   } catch (cause) {
     const { code } = cause as NodeJS.ErrnoException;

@@ -3,11 +3,13 @@
 // JavaScript thread only turns colour into grey.
 import { readFile } from "node:fs/promises";
 import { DepthwattError, hasCode } from "../../../base/index.js";
+import { checkHasEnd } from "./ending-file.js";
 import { cropColumns, type FloatImage, type GreyImage, greyFromSamples, type RgbImage } from "./image.js";
 import { decodePfm, decodePgm } from "./netpbm.js";
 
 /** Largest picture read: 64 megapixels. A damaged header must not ask for all memory. */
 const LIMIT_PIXELS = 1 << 26;
+const LARGEST_FILE_BYTES = 1 << 30;
 
 type FileKind = "png" | "jpeg" | "pgm" | "pfm";
 
@@ -24,6 +26,7 @@ export function sniffImage(bytes: Uint8Array): FileKind | undefined {
 /** @throws DepthwattError SOURCE_UNREADABLE, with Node's error as its cause */
 export async function readImageBytes(file: string): Promise<Uint8Array> {
   try {
+    checkHasEnd(file, LARGEST_FILE_BYTES);
     return await readFile(file);
   } catch (cause) {
     const found = hasCode(cause, "ENOENT")

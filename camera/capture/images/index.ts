@@ -18,6 +18,7 @@ export {
   writeDisparity,
   writeImage,
 } from "./disparity-files.js";
+export { checkHasEnd, MOST_TEXT_BYTES } from "./ending-file.js";
 export { makeFolder } from "./folder.js";
 export type { FloatImage, GreyImage, RgbImage } from "./image.js";
 export { cropColumns, greyFromSamples } from "./image.js";

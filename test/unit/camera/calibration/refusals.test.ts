@@ -280,6 +280,15 @@ describe("files that are none", () => {
     );
   });
 
+  test("a device, which has no end, is not read", () => {
+    expect(() => loadStereoCalibration("/dev/zero")).toThrow(
+      expect.objectContaining({
+        code: "CALIBRATION_UNREADABLE",
+        message: expect.stringMatching(/\/dev\/zero.*a device, where a file was expected/),
+      }),
+    );
+  });
+
   test("a path that is not there", () => {
     expect(() => loadStereoCalibration("/no/such/calibration.yaml")).toThrow(
       expect.objectContaining({

@@ -105,6 +105,31 @@ describe("errors", () => {
   });
 });
 
+describe("files without an end", () => {
+  const device = "/dev/zero";
+  test.each<[string[], number]>([
+    [["match", device, device], 3],
+    [["run", "--config", device], 2],
+    [["run", "--broker", "none", "--left", device, "--right", device, "--source", "replay"], 3],
+    [["consume", "mqtt://127.0.0.1:9", "--username", "u", "--password-file", device], 2],
+  ])("are refused before they are read: %j", async (words, code) => {
+    expect(await runCommandLine(words)).toBe(code);
+    expect(err).toMatch(/\/dev\/zero.*(a device, where a file was expected|ENODEV|read by its owner)/s);
+    expect(err).toMatch(/^hint: /m);
+  });
+});
+
+describe("capture", () => {
+  test.each(["-1", "many", "1.5"])(
+    "a number of pairs to skip that is none is a usage error: %s",
+    async (skip) => {
+      const words = ["capture", "--left", "/dev/l", "--right", "/dev/r", "--frames", "1", "--save", "x"];
+      expect(await runCommandLine([...words, "--skip", skip])).toBe(2);
+      expect(err).toMatch(/--skip.*expected a whole number of 0 or more/);
+    },
+  );
+});
+
 describe("match", () => {
   test.each([
     ["-o", "out.tif", ".pfm or .png"],

@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0
+// What opening a source says beside the source.
+import { expect, test } from "vitest";
+import { loadConfig } from "../../../edge/config/index.js";
+import { openSource } from "../../../edge/pipeline/open-source.js";
+
+test("a calibration beside the synthetic scene, which brings its own, is told as not used", async () => {
+  const { config } = loadConfig({});
+  const plain = await openSource(config);
+  await plain.source.stop();
+  expect(plain.warnings).toEqual([]);
+  const given = { ...config, calibration: { ...config.calibration, file: "/rig/camchain.yaml" } };
+  const { source, calibration, warnings } = await openSource(given);
+  await source.stop();
+  expect(calibration).toEqual(plain.calibration);
+  expect(warnings).toEqual([
+    "calibration.file (/rig/camchain.yaml) is not used: the synthetic scene brings its own",
+  ]);
+});

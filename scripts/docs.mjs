@@ -3,14 +3,11 @@
 import { mkdirSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
-import { filesBelow, readText } from "./checks/tree.mjs";
+import { table, withResultTables } from "./result-tables.mjs";
 
 const NOTICE = "<!-- Made from the code by `npm run docs`; edits here are lost. -->";
 
 const code = (text) => `\`${text}\``;
-const cell = (text) => String(text).replaceAll("|", "\\|");
-const row = (cells) => `| ${cells.map(cell).join(" | ")} |`;
-const table = (heads, rows) => [row(heads), row(heads.map(() => "---")), ...rows.map(row)].join("\n");
 
 function defaultOf(key, facts) {
   if (typeof facts.default === "function")
@@ -120,45 +117,6 @@ command is ${code("npx depthwatt COMMAND")}.
 ${sections.join("\n")}`;
 }
 
-/** The newest result file of each machine. */
-function newestResults(root) {
-  const newest = new Map();
-  for (const path of filesBelow(root, "bench/results").filter((file) => file.endsWith("-pipeline.json"))) {
-    const result = JSON.parse(readText(root, path));
-    const before = newest.get(result.machine.name);
-    if (!before || before.result.date <= result.date) newest.set(result.machine.name, { path, result });
-  }
-  return [...newest.values()];
-}
-
-function speedTable(root) {
-  const rows = newestResults(root).flatMap(({ path, result }) =>
-    result.rows.map((row) => [
-      `${result.machine.processor}, ${result.machine.cores} cores, ${row.instructionSet}`,
-      `${row.width} x ${row.height}, ${row.numDisparities}`,
-      row.paths,
-      row.engineMs.toFixed(1),
-      Math.round(row.megaDisparitiesPerSecond),
-      row.fps.toFixed(1),
-      row.power.available ? (row.fps / row.power.watts).toFixed(2) : "not measurable there",
-      result.load.before.toFixed(1),
-      `${result.date}, [${result.commit}](${path})`,
-    ]),
-  );
-  const heads = [
-    "machine",
-    "size, disparities",
-    "paths",
-    "engine, ms",
-    "MDE/s",
-    "fps",
-    "fps/W",
-    "load before",
-    "date, commit, result file",
-  ];
-  return table(heads, rows);
-}
-
 function boardsPage({ loadBoards }) {
   const boards = loadBoards();
   const rows = boards.flatMap(({ title, recommended }) =>
@@ -190,12 +148,6 @@ ${without.join("\n")}
 `;
 }
 
-/** Puts what is made from result files between its two marks; the rest of the page is written by hand. */
-function readmePage(root) {
-  const marks = /(<!-- speeds -->\n)[\s\S]*?(\n<!-- \/speeds -->)/;
-  return readText(root, "README.md").replace(marks, (_, open, close) => open + speedTable(root) + close);
-}
-
 /** The pages by their path. They are made from dist, which must be built. */
 export async function generatePages(root) {
   const load = (path) => import(pathToFileURL(join(root, "dist", path)).href);
@@ -206,7 +158,8 @@ export async function generatePages(root) {
     load("edge/boards/index.js"),
   ]);
   return {
-    "README.md": readmePage(root),
+    "README.md": withResultTables(root, "README.md"),
+    "docs/2-concepts/accuracy.md": withResultTables(root, "docs/2-concepts/accuracy.md"),
     "docs/4-reference/config.md": configPage(config),
     "docs/4-reference/errors.md": errorsPage(base),
     "docs/4-reference/commands.md": commandsPage(program),

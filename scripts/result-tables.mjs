@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+// Tables that pages show of the newest result files in bench/results/; each stands between two marks of its page, and the rest of
+// the page is written by hand.
+import { filesBelow, readText } from "./checks/tree.mjs";
+
+const cell = (text) => String(text).replaceAll("|", "\\|");
+const row = (cells) => `| ${cells.map(cell).join(" | ")} |`;
+export const table = (heads, rows) => [row(heads), row(heads.map(() => "---")), ...rows.map(row)].join("\n");
+
+/** The newest result of each machine among the files of this kind, such as "pipeline". */
+function newestResults(root, kind) {
+  const newest = new Map();
+  for (const path of filesBelow(root, "bench/results").filter((file) => file.endsWith(`-${kind}.json`))) {
+    const result = JSON.parse(readText(root, path));
+    const machine = path.split("/").at(-2);
+    const before = newest.get(machine);
+    if (!before || before.result.date <= result.date) newest.set(machine, { path, result });
+  }
+  return [...newest.values()];
+}
+
+function speeds(root) {
+  const rows = newestResults(root, "pipeline").flatMap(({ path, result }) =>
+    result.rows.map((row) => [
+      `${result.machine.processor}, ${result.machine.cores} cores, ${row.instructionSet}`,
+      `${row.width} x ${row.height}, ${row.numDisparities}`,
+      row.paths,
+      row.engineMs.toFixed(1),
+      Math.round(row.megaDisparitiesPerSecond),
+      row.fps.toFixed(1),
+      row.power.available ? (row.fps / row.power.watts).toFixed(2) : "not measurable there",
+      result.load.before.toFixed(1),
+      `${result.date}, [${result.commit}](${path})`,
+    ]),
+  );
+  const heads = [
+    "machine",
+    "size, disparities",
+    "paths",
+    "engine, ms",
+    "MDE/s",
+    "fps",
+    "fps/W",
+    "load before",
+    "date, commit, result file",
+  ];
+  return table(heads, rows);
+}
+
+/** Accuracy is the same bits on every machine: the newest file of all speaks for it. */
+function newestAccuracy(root) {
+  const results = newestResults(root, "accuracy");
+  return results.sort((a, b) => (a.result.date < b.result.date ? 1 : -1))[0];
+}
+
+const percent = (value) => (value === undefined ? "-" : value.toFixed(2));
+
+function accuracy(root) {
+  const { path, result } = newestAccuracy(root);
+  const rows = result.rows.map(({ scene, thresholdPx, depthwatt, openCvSgbmHH }) => [
+    scene,
+    thresholdPx,
+    percent(depthwatt.badPercent),
+    depthwatt.density.toFixed(1),
+    percent(openCvSgbmHH?.badPercent),
+    percent(openCvSgbmHH?.density),
+  ]);
+  const heads = [
+    "scene",
+    "px",
+    "depthwatt, % bad",
+    "density %",
+    "OpenCV StereoSGBM HH, % bad",
+    "its density %",
+  ];
+  return `Measured ${result.date} at [${result.commit}](../../${path}):\n\n${table(heads, rows)}`;
+}
+
+function regions(root) {
+  const rows = newestAccuracy(root).result.rows.map(({ scene, depthwatt: { badPercent, regions } }) => [
+    scene,
+    percent(badPercent),
+    ...["kept", "holes", "strip"].map(
+      (name) => `${percent(regions.badPercent[name])} of ${regions.areaPercent[name].toFixed(1)}`,
+    ),
+    percent(regions.badWithWinnersToo),
+  ]);
+  return table(
+    ["scene", "% bad", "kept: % bad of % area", "holes", "strip", "wrong in the winners too"],
+    rows,
+  );
+}
+
+const TABLES = { speeds, accuracy, regions };
+
+/** The page with each of its marked tables made anew. */
+export function withResultTables(root, page) {
+  return readText(root, page).replace(
+    /(<!-- (\w+) -->\n)[\s\S]*?(<!-- \/\2 -->)/g,
+    (_, open, name, close) => `${open}${TABLES[name](root)}\n${close}`,
+  );
+}

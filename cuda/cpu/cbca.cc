@@ -20,8 +20,8 @@ Status Cbca::open(const CbcaParameters& parameters, int32_t width, int32_t heigh
   CrossParameters cross;
   cross.minDisparity = parameters.minDisparity;
   cross.numDisparities = parameters.numDisparities;
-  cross.armX = parameters.armX();
-  cross.armY = parameters.armY();
+  cross.armX = cross.armY = parameters.arm();
+  cross.similarity = parameters.similarity();
   try {
     std::unique_ptr<Cbca> cbca(new Cbca(width, height, kernels, workers));
     Cross* made = nullptr;

@@ -15,9 +15,10 @@ namespace depthwatt {
 struct CbcaParameters {
   int32_t minDisparity = 0, numDisparities = 64;
   bool halfResolution = true;  ///< the images are of half resolution
-  /// Window and threshold of the paper: 21 and 31 at half resolution, 41 and 61 at full (section V).
-  int32_t armX() const { return halfResolution ? 21 : 41; }
-  int32_t armY() const { return halfResolution ? 31 : 61; }
+  /// Longest arm and grey difference of one region, by the scenes for tuning (decision 0803). The paper has arms of 21 x 31 at
+  /// half and 41 x 61 at full resolution (section V), and 13 for both.
+  int32_t arm() const { return halfResolution ? 3 : 9; }
+  int32_t similarity() const { return halfResolution ? 30 : 13; }
 };
 
 /// Largest difference that bilateral estimation bridges, T = 3 pixels.

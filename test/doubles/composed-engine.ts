@@ -57,9 +57,9 @@ function crossBased(images: Images, { match }: EngineOptions): Matched {
   const pixels = images.width * images.height;
   const { minDisparity, numDisparities, halfResolution } = match;
   const maps = { disparity: new Int16Array(pixels), rightDisparity: new Int16Array(pixels) };
-  const arms = halfResolution ? { armX: 21, armY: 31 } : { armX: 41, armY: 61 };
+  const arms = halfResolution ? { armX: 3, armY: 3, similarity: 30 } : { armX: 9, armY: 9, similarity: 13 };
   const { left, right } = images;
-  room("cross")({ ...size, left, right, minDisparity, numDisparities, ...arms, similarity: 13, ...maps });
+  room("cross")({ ...size, left, right, minDisparity, numDisparities, ...arms, ...maps });
   const points = maps.disparity.map((d) => (d === -32768 ? d : 16 * d));
   const confidence = new Uint8Array(pixels).fill(255);
   room("leftRight")({ ...size, ...maps, disparityQ4: points, confidence, tolerance: 0 });

@@ -114,7 +114,8 @@ needs("mosquitto").suite("the pipeline's rate", () => {
     const dead = await share();
     expect(publisher.counters().drops.offline).toBeGreaterThan(20);
     for (const [what, measured] of Object.entries({ stalled, dead })) {
-      expect(measured, `${what}, against ${good} with a good broker`).toBeGreaterThan(0.9 * good);
+      // A broker that was waited for would leave nothing; the rest is room for what else the machine does meanwhile.
+      expect(measured, `${what}, against ${good} with a good broker`).toBeGreaterThan(0.6 * good);
     }
     // Three seconds of frames would be some 300 x 1.8 MB.
     expect((process.memoryUsage().rss - rssBefore) / 2 ** 20).toBeLessThan(64);

@@ -45,7 +45,7 @@ describe("as fast as pairs come back", () => {
     // CLOCK_MONOTONIC, now.
     const age = Number(loadNative().clocks().monotonicNs - stamps[39]!) / 1e9;
     expect(age).toBeGreaterThan(0);
-    expect(age).toBeLessThan(5);
+    expect(age).toBeLessThan(120);
     expect(source.counters()).toMatchObject({ pairs: 40, dropsLeft: {}, dropsRight: {}, skewMsMean: 0 });
     await source.stop();
   });

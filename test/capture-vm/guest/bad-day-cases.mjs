@@ -4,6 +4,7 @@ import { spawn } from "node:child_process";
 import { chmodSync, symlinkSync, writeFileSync } from "node:fs";
 import {
   assert,
+  built,
   checkPairs,
   depthwatt,
   descriptors,
@@ -144,6 +145,47 @@ export const badDayCases = {
       checkPairs(record);
       return { backMs: Math.round(backMs) };
     }),
+
+  "the state topic says degraded and why while the cameras are away, then online again": async () => {
+    const url = "mqtt://127.0.0.1:1886";
+    const broker = spawn("mosquitto", ["-p", "1886"], { stdio: "ignore" });
+    const states = [];
+    let frames = 0;
+    let consumer;
+    try {
+      const { connectConsumer } = await built("edge/consumer/index.js");
+      consumer = connectConsumer(url, { device: "rig", streams: ["disparity"] });
+      consumer.on("state", ({ state, reason }) => states.push({ state, reason }));
+      consumer.on("frame", () => frames++);
+      const settings = [
+        "source.width=320",
+        "source.height=180",
+        "source.rateHz=15",
+        "match.numDisparities=16",
+        "match.paths=2",
+        "refine.fill=off",
+        "refine.boundary=false",
+        "refine.speckleSize=0",
+      ];
+      const words = ["run", "--left", LEFT, "--right", RIGHT, "--broker", url, "--device", "rig", "--json"];
+      const ended = depthwatt([...words, ...settings.flatMap((setting) => ["--set", setting])]);
+      await until(() => states.at(-1)?.state === "online" && frames > 0, "online, with frames", 120_000);
+      unplugAll();
+      await until(() => states.at(-1).state === "degraded", "degraded");
+      assert.match(states.at(-1).reason, /video\d+: the camera was unplugged \(ENODEV\)/);
+      const before = frames;
+      plugAll();
+      await until(() => states.at(-1).state === "online" && frames > before, "online again, with frames");
+      process.emit("SIGINT", "SIGINT");
+      const { code, err } = await ended;
+      assert.equal(code, 0, err);
+      await until(() => states.at(-1).state === "stopped", "stopped");
+      return { states: states.map(({ state }) => state) };
+    } finally {
+      await consumer?.close();
+      broker.kill("SIGKILL");
+    }
+  },
 
   "20 unplug cycles: always back, no descriptor and no mapping left": () =>
     withPair({}, async (record) => {

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // Times a matcher on one pair of the synthetic scene that stays in memory: the engine's own work, no camera, no publishing.
-import { DepthwattError } from "../../base/index.js";
 import { SceneRenderer } from "../../camera/index.js";
 import {
   createEngine,
@@ -19,6 +18,7 @@ import {
   regionParameters,
 } from "../pipeline/parameters.js";
 import { openMeter } from "../power/open-meter.js";
+import { expectToRun } from "../profile/repeated-stage.js";
 
 /** First frames, which fill caches and wake the threads. */
 const WARM_UP_FRAMES = 3;
@@ -100,16 +100,6 @@ async function scenePair(width: number, height: number) {
   }
 }
 
-/** A stage that does not run with these settings cannot run more often: that is said, not measured as nothing. */
-function expectToRun(engine: NativeEngine, repeat: BenchOptions["repeatStage"]): void {
-  const ran = STAGE_NAMES.filter((_, stage) => !Number.isNaN(engine.stageMilliseconds[stage]));
-  if (repeat === undefined || ran.includes(repeat.stage)) return;
-  throw new DepthwattError(
-    "USAGE",
-    `--repeat-stage: ${repeat.stage} does not run with these settings; these do: ${ran.join(", ")}`,
-  );
-}
-
 /**
  * @throws DepthwattError USAGE for a repeated stage that does not run, ENGINE_PARAMETER for a size or parameter outside its range, BACKEND_UNAVAILABLE for a backend or a
  *   forced instruction set that is not there
@@ -123,7 +113,7 @@ export async function timeMatcher(options: BenchOptions): Promise<BenchFigures> 
   try {
     const stageTimes = STAGE_NAMES.map((): number[] => []);
     for (let frame = 0; frame < WARM_UP_FRAMES; ++frame) await submit(engine, left, right);
-    expectToRun(engine, options.repeatStage);
+    expectToRun(engine, options.repeatStage, "--repeat-stage");
     meter.start();
     const times: number[] = [];
     for (let frame = 0; frame < frames; ++frame) {

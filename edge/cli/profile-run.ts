@@ -22,6 +22,7 @@ import {
 import { SceneCache } from "../profile/frames.js";
 import { PowerModes } from "../profile/power-modes.js";
 import { provenanceOf } from "../profile/provenance.js";
+import { tryRepeatedStages } from "../profile/measure.js";
 import { resumeProfile } from "../profile/store.js";
 import { missingPoints, type Progress, sweep } from "../profile/sweep.js";
 import { PROFILE_FORMAT, type Profile, type ProfilePoint } from "../profile/types.js";
@@ -194,6 +195,7 @@ export async function runProfile(folder: string, options: ProfileOptions): Promi
       warmUpSeconds,
       idleSeconds,
     };
+    await tryRepeatedStages(points, run);
     await sweep({
       ...run,
       readContext: conditions,

@@ -8,6 +8,7 @@ import { geometryOf } from "../pipeline/geometry.js";
 import { matchParameters, refineParameters } from "../pipeline/parameters.js";
 import { RecentValues } from "../pipeline/statistics.js";
 import type { SceneCache } from "./frames.js";
+import { expectToRun } from "./repeated-stage.js";
 import { runFrames } from "./run-frames.js";
 import {
   megaDisparitiesOf,
@@ -38,7 +39,7 @@ const STEADY_DEGREES = 1;
 
 function openEngine(
   point: ProfilePoint,
-  options: MeasureOptions,
+  options: Pick<MeasureOptions, "backend" | "threads">,
   calibration: Parameters<typeof geometryOf>[0],
 ): NativeEngine {
   const { width, height, without } = point;
@@ -86,6 +87,32 @@ function temperatureOf(halfway: Figure, start: Figure, end: Figure): Temperature
       ? Math.abs(start - halfway) < STEADY_DEGREES
       : { available: false as const, reason: "no thermal zone can be read" };
   return { startCelsius: start, endCelsius: end, steady };
+}
+
+/**
+ * Tries the points that repeat a stage, one frame each, before anything is measured.
+ * @throws DepthwattError USAGE for a stage that does not run
+ */
+export async function tryRepeatedStages(
+  points: readonly ProfilePoint[],
+  options: Pick<MeasureOptions, "scenes" | "backend" | "threads">,
+): Promise<void> {
+  const tried = new Set<string>();
+  for (const point of points) {
+    if (point.repeat === undefined || tried.has(pointId(point))) continue;
+    tried.add(pointId(point));
+    const { pairs, calibration } = await options.scenes.get(point);
+    const engine = openEngine(point, options, calibration);
+    try {
+      const { left, right } = pairs[0]!;
+      await new Promise<void>((resolve, reject) => {
+        engine.submit(0, left, right, (error) => (error ? reject(error) : resolve()));
+      });
+      expectToRun(engine, point.repeat, "--repeat-stages");
+    } finally {
+      engine.close();
+    }
+  }
 }
 
 export async function measurePoint(point: ProfilePoint, options: MeasureOptions): Promise<PointResult> {

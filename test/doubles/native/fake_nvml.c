@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // A libnvidia-ml.so.1 of one GPU whose power is 200 W + 100 W sin(2 pi t / 3 s), renewed every 20 ms, and whose energy
 // counter is the exact integral: for machines without a GPU. FAKE_NVML_BROKEN makes the readings fail as a lost GPU does.
+// With FAKE_NVML_JOULES_PER_CPU_SECOND it draws 5 W and so many joules for every second of processor time of this process
+// instead: work costs energy then, as it does on a board.
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -29,6 +31,17 @@ static double seconds(void) {
   return now - begin;
 }
 
+static double processorSeconds(void) {
+  struct timespec t;
+  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
+  return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+static double joulesPerProcessorSecond(void) {
+  const char* text = getenv("FAKE_NVML_JOULES_PER_CPU_SECOND");
+  return text == NULL ? 0 : atof(text);
+}
+
 static int broken(void) { return getenv("FAKE_NVML_BROKEN") != NULL; }
 
 int nvmlInit_v2(void) { return 0; }
@@ -54,12 +67,28 @@ int nvmlDeviceGetUUID(void* device, char* text, unsigned bytes) {
   return 0;
 }
 int nvmlDeviceGetPowerUsage(void* device, unsigned* milliwatts) {
-  const double t = floor(seconds() / kRenewal) * kRenewal;
+  static double lastSeconds = 0, lastProcessor = 0, lastWatts = 5;
+  const double perSecond = joulesPerProcessorSecond(), now = seconds();
+  if (perSecond > 0) {
+    if (now - lastSeconds > 0.05) {
+      const double used = processorSeconds();
+      lastWatts = 5 + perSecond * (used - lastProcessor) / (now - lastSeconds);
+      lastSeconds = now;
+      lastProcessor = used;
+    }
+    *milliwatts = (unsigned)(1000 * lastWatts);
+    return 0;
+  }
+  const double t = floor(now / kRenewal) * kRenewal;
   *milliwatts = (unsigned)(1000 * (kMean + kSwing * sin(2 * M_PI * t / kPeriod)));
   return broken() ? kGpuIsLost : 0;
 }
 int nvmlDeviceGetTotalEnergyConsumption(void* device, unsigned long long* millijoules) {
-  const double t = seconds();
+  const double t = seconds(), perSecond = joulesPerProcessorSecond();
+  if (perSecond > 0) {
+    *millijoules = (unsigned long long)(1000 * (5 * t + perSecond * processorSeconds()));
+    return 0;
+  }
   const double joules = kMean * t + kSwing * kPeriod / (2 * M_PI) * (1 - cos(2 * M_PI * t / kPeriod));
   *millijoules = 5000000ULL + (unsigned long long)(1000 * joules);
   return broken() ? kGpuIsLost : 0;

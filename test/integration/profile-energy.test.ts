@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+// The joules of single stages from end to end: `depthwatt profile` with repeated stages, on a sensor of the test's own that
+// charges for processor time, down to the figures and the page.
+import { execFileSync } from "node:child_process";
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { stageEnergies } from "../../edge/profile/stage-energy.js";
+import { readProfile } from "../../edge/profile/store.js";
+import { needs } from "../doubles/needs.js";
+import { startProgram } from "../doubles/program.js";
+
+needs("toolchain").suite("stage energy of a profile", () => {
+  test("what a stage costs is found by repeating it, with an interval, and is shown", {
+    timeout: 180_000,
+  }, async () => {
+    const folder = mkdtempSync(join(tmpdir(), "depthwatt-energy-"));
+    try {
+      const library = join(folder, "libnvidia-ml.so.1");
+      execFileSync("gcc", [
+        "-shared",
+        "-fPIC",
+        "-O2",
+        "-o",
+        library,
+        "test/doubles/native/fake_nvml.c",
+        "-lm",
+      ]);
+      const out = join(folder, "out");
+      const size = ["--sizes", "160x120", "--disparities", "64", "--paths", "8", "--rates", "max"];
+      const rounds = ["--stage-rounds", "2", "--repeat-stages", "match=4,half=2,census=80"];
+      const bad = await startProgram(["profile", "-o", out, ...size, ...rounds, "--sensor", "none"]).ended;
+      expect(bad.code, "a stage that does not run is refused, not measured as nothing").not.toBe(0);
+      expect(bad.stderr).toContain("half does not run");
+
+      const stages = ["--stage-rounds", "2", "--repeat-stages", "match=4,census=80"];
+      const times = ["--seconds", "2", "--warm-up", "0.5", "--idle", "2", "--backend", "cpu"];
+      const ran = await startProgram(
+        ["profile", "-o", out, ...size, ...stages, ...times, "--sensor", "nvml"],
+        {
+          LD_LIBRARY_PATH: folder,
+          FAKE_NVML_JOULES_PER_CPU_SECOND: "10",
+        },
+      ).ended;
+      expect(ran.code, ran.stderr).toBe(0);
+      const energies = stageEnergies(readProfile(out).results)!;
+      expect(energies.runs).toBe(17);
+      const of = (name: string) => energies.stages.find(({ stage }) => stage === name)!;
+      // Both are far from nothing, and aggregation is the dearer by far.
+      expect(of("match").joulesPerFrame).toBeGreaterThan(of("match").halfWidth);
+      expect(of("census").joulesPerFrame).toBeGreaterThan(of("census").halfWidth);
+      expect(of("match").joulesPerFrame).toBeGreaterThan(3 * of("census").joulesPerFrame);
+      // No stage can cost more than the whole frame.
+      const whole = energies.stages.reduce(
+        (sum, stage) => sum + stage.joulesPerFrame,
+        energies.remainder.joulesPerFrame,
+      );
+      expect(of("match").joulesPerFrame).toBeLessThan(whole);
+      const page = readFileSync(join(out, "report.html"), "utf8");
+      expect(page).toContain("stages left out or repeated");
+      expect(page).toContain(">census</text>");
+      const csv = readFileSync(join(out, "profile.csv"), "utf8");
+      expect(csv).toContain(",match=4,");
+    } finally {
+      rmSync(folder, { recursive: true, force: true });
+    }
+  });
+});

@@ -36,6 +36,10 @@ export interface FakeCamera {
   strideExtra?: number;
   /** S_FMT answers with this width whatever is asked, though the lists say otherwise. */
   stubbornWidth?: number;
+  /** S_FMT answers with this enum v4l2_field; default progressive. */
+  field?: number;
+  /** S_FMT answers with so many memory planes (multi-planar devices). */
+  memoryPlanes?: number;
 }
 
 export interface FakeImage {
@@ -45,6 +49,8 @@ export interface FakeImage {
   flags?: number;
   bytesUsed?: number;
   bytes?: Uint8Array;
+  /** The buffer's number as the driver tells it, where that is a lie. */
+  claimedIndex?: number;
 }
 
 export type FakeRequest = "QBUF" | "DQBUF" | "STREAMON" | "REQBUFS" | "S_FMT" | "QUERYCAP";

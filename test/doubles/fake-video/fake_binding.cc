@@ -30,6 +30,8 @@ std::shared_ptr<Camera> cameraOf(const Napi::Object& options) {
   camera->capabilities = (metadata ? V4L2_CAP_META_CAPTURE : capture) | V4L2_CAP_STREAMING;
   camera->fewestGiven = number(options, "mostBuffers");
   camera->strideExtra = number(options, "strideExtra");
+  camera->field = number(options, "field", V4L2_FIELD_NONE);
+  camera->memoryPlanes = number(options, "memoryPlanes", 1);
   camera->stubbornWidth = number(options, "stubbornWidth");
   const auto formats = options.Get("formats").As<Napi::Array>();
   for (uint32_t i = 0; i < formats.Length(); ++i) {
@@ -68,6 +70,7 @@ Image imageOf(const Napi::Object& options) {
   image.sequence = number(options, "sequence");
   image.flags = number(options, "flags", V4L2_BUF_FLAG_TIMESTAMP_MONOTONIC);
   image.bytesUsed = number(options, "bytesUsed");
+  image.claimedIndex = number(options, "claimedIndex", UINT32_MAX);
   if (options.Get("bytes").IsTypedArray()) {
     const auto bytes = options.Get("bytes").As<Napi::Uint8Array>();
     image.bytes.assign(bytes.Data(), bytes.Data() + bytes.ByteLength());

@@ -164,7 +164,7 @@ int Driver::dequeue(Camera& camera, int descriptor, v4l2_buffer& buffer) {
   const uint32_t index = camera.done.front();
   camera.done.pop_front();
   const Image& image = camera.slots[index].image;
-  buffer.index = index;
+  buffer.index = image.claimedIndex == UINT32_MAX ? index : image.claimedIndex;
   buffer.sequence = image.sequence;
   buffer.flags = image.flags;
   // As the kernel does it: seconds rounded down, microseconds never negative.
@@ -191,6 +191,7 @@ bool Driver::deliver(Camera& camera, const Image& image) {
   slot.image.sequence = image.sequence;
   slot.image.flags = image.flags;
   slot.image.bytesUsed = image.bytesUsed;
+  slot.image.claimedIndex = image.claimedIndex;
   void* memory = slot.memory != nullptr ? slot.memory : mapped_[{&camera, slot.offset}];
   if (memory != nullptr && !image.bytes.empty()) std::memcpy(memory, image.bytes.data(), image.bytes.size());
   camera.newest = static_cast<uint8_t*>(memory);

@@ -33,6 +33,7 @@ struct Image {
   uint32_t sequence = 0;
   uint32_t flags = 0;
   uint32_t bytesUsed = 0;
+  uint32_t claimedIndex = UINT32_MAX;  ///< what DQBUF tells; UINT32_MAX = the truth
   std::vector<uint8_t> bytes;
 };
 
@@ -50,6 +51,8 @@ struct Camera {
   std::map<uint32_t, Control> controls;
   uint32_t fewestGiven = 0;  ///< REQBUFS never gives more than this; 0 = what is asked
   uint32_t strideExtra = 0;
+  uint32_t field = V4L2_FIELD_NONE;
+  uint32_t memoryPlanes = 1;
   uint32_t stubbornWidth = 0;  ///< what S_FMT answers; 0 = what was asked
   bool gone = false, fatal = false, streaming = false;
   int openError = 0;

@@ -56,15 +56,15 @@ void setFormat(Camera& camera, v4l2_format& format) {
     many.width = size.width;
     many.height = size.height;
     many.pixelformat = size.fourcc;
-    many.field = V4L2_FIELD_NONE;
-    many.num_planes = 1;
+    many.field = camera.field;
+    many.num_planes = static_cast<__u8>(camera.memoryPlanes);
     many.plane_fmt[0].bytesperline = stride;
     many.plane_fmt[0].sizeimage = bytes;
   } else {
     one.width = size.width;
     one.height = size.height;
     one.pixelformat = size.fourcc;
-    one.field = V4L2_FIELD_NONE;
+    one.field = camera.field;
     one.bytesperline = stride;
     one.sizeimage = bytes;
   }

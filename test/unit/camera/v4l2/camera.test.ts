@@ -295,6 +295,17 @@ needs("toolchain").suite("native capture", () => {
     expect(fake.state(PATH)).toMatchObject({ opens: 0, mappings: 0 });
   });
 
+  test("a driver that names a buffer it never gave ends the stream instead of writing nowhere", async () => {
+    fake.plugIn({ path: PATH });
+    const { camera, frames, faults } = await openAndStart();
+    fake.deliver(PATH, { timestampNs: 1n, sequence: 0, bytes: counted(1), claimedIndex: 31 });
+    await until(() => faults.length === 1, "a fault");
+    expect(faults[0]).toBe(`${PATH}: taking an image (VIDIOC_DQBUF) failed (EIO).`);
+    expect(frames).toEqual([]);
+    await camera.close();
+    expect(fake.state(PATH)).toMatchObject({ opens: 0, mappings: 0 });
+  });
+
   test("user memory: images arrive in the caller's arrays", async () => {
     fake.plugIn({ path: PATH });
     const userBuffers = Array.from({ length: 4 }, () => new Uint8Array(64 * 48 * 1.5));

@@ -130,6 +130,23 @@ needs("toolchain").suite("before the first image", () => {
     expect(fake.state(LEFT)).toMatchObject({ opens: 0, mappings: 0 });
   });
 
+  // V4L2_FIELD_INTERLACED: both half pictures, taken at two moments, in one image.
+  test.each([false, true])("interlaced video is refused, multi-planar %s", async (multiPlanar) => {
+    plugBoth({ field: 4, multiPlanar });
+    await expect(open()).rejects.toMatchObject({
+      code: "DEVICE_UNSUITABLE",
+      message: `${LEFT}: expected progressive video, the input gives interlaced fields.`,
+    });
+  });
+
+  test("an image in several memory planes is refused with their number", async () => {
+    plugBoth({ multiPlanar: true, memoryPlanes: 2 });
+    await expect(open()).rejects.toMatchObject({
+      code: "DEVICE_UNSUITABLE",
+      message: `${LEFT}: expected GREY in one memory plane, the driver gives 2 separate planes.`,
+    });
+  });
+
   test("the left camera is let go when the right one fails", async () => {
     plugBoth({}, { stubbornWidth: 48 });
     await expect(open()).rejects.toThrow(RIGHT);

@@ -48,26 +48,16 @@ inline void spreadWords(const uint32_t* words, Bytes* planes) {
   planes[3] = _mm256_shuffle_epi8(all, _mm256_add_epi8(firstByte, _mm256_set1_epi8(3)));
 }
 
-inline Bytes joinGroups(const uint8_t* first, ptrdiff_t stride) {
-  return _mm256_loadu2_m128i(reinterpret_cast<const __m128i*>(first + stride), reinterpret_cast<const __m128i*>(first));
-}
-
 inline Bytes spreadBytes(uint32_t packed) {
   const __m256i pick = _mm256_set_epi64x(0x0101010101010101, 0x0101010101010101, 0, 0);
   return _mm256_shuffle_epi8(_mm256_set1_epi32(static_cast<int>(packed)), pick);
 }
 
-inline void splitWords(const uint32_t* words, uint8_t* const* planes) {
-  const __m128i order = _mm_setr_epi8(0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15);
-  const auto* from = reinterpret_cast<const __m128i*>(words);
-  const __m128i a = _mm_shuffle_epi8(_mm_loadu_si128(from), order), b = _mm_shuffle_epi8(_mm_loadu_si128(from + 1), order);
-  const __m128i c = _mm_shuffle_epi8(_mm_loadu_si128(from + 2), order), d = _mm_shuffle_epi8(_mm_loadu_si128(from + 3), order);
-  const __m128i ab01 = _mm_unpacklo_epi32(a, b), ab23 = _mm_unpackhi_epi32(a, b);
-  const __m128i cd01 = _mm_unpacklo_epi32(c, d), cd23 = _mm_unpackhi_epi32(c, d);
-  _mm_storeu_si128(reinterpret_cast<__m128i*>(planes[0]), _mm_unpacklo_epi64(ab01, cd01));
-  _mm_storeu_si128(reinterpret_cast<__m128i*>(planes[1]), _mm_unpackhi_epi64(ab01, cd01));
-  _mm_storeu_si128(reinterpret_cast<__m128i*>(planes[2]), _mm_unpacklo_epi64(ab23, cd23));
-  _mm_storeu_si128(reinterpret_cast<__m128i*>(planes[3]), _mm_unpackhi_epi64(ab23, cd23));
+inline void interleaveWords(const uint32_t* const* rows, ptrdiff_t at, uint32_t* to) {
+  const __m128i a = _mm_loadu_si128(reinterpret_cast<const __m128i*>(rows[0] + at));
+  const __m128i b = _mm_loadu_si128(reinterpret_cast<const __m128i*>(rows[1] + at - 2));
+  _mm_storeu_si128(reinterpret_cast<__m128i*>(to), _mm_unpacklo_epi32(a, b));
+  _mm_storeu_si128(reinterpret_cast<__m128i*>(to + 4), _mm_unpackhi_epi32(a, b));
 }
 
 inline void copyGroup(void* to, const void* from) {

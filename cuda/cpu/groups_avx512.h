@@ -43,29 +43,23 @@ inline void spreadWords(const uint32_t* words, Bytes* planes) {
   planes[3] = _mm512_shuffle_epi8(all, _mm512_add_epi8(firstByte, _mm512_set1_epi8(3)));
 }
 
-inline Bytes joinGroups(const uint8_t* first, ptrdiff_t stride) {
-  const auto group = [&](ptrdiff_t i) { return _mm_loadu_si128(reinterpret_cast<const __m128i*>(first + i * stride)); };
-  __m512i v = _mm512_castsi128_si512(group(0));
-  v = _mm512_inserti32x4(v, group(1), 1);
-  v = _mm512_inserti32x4(v, group(2), 2);
-  return _mm512_inserti32x4(v, group(3), 3);
-}
-
 inline Bytes spreadBytes(uint32_t packed) {
   const __m512i pick = _mm512_set_epi64(0x0303030303030303, 0x0303030303030303, 0x0202020202020202, 0x0202020202020202,
                                         0x0101010101010101, 0x0101010101010101, 0, 0);
   return _mm512_shuffle_epi8(_mm512_set1_epi32(static_cast<int>(packed)), pick);
 }
 
-inline void splitWords(const uint32_t* words, uint8_t* const* planes) {
-  const __m512i order = _mm512_set_epi32(0x3f3b3733, 0x2f2b2723, 0x1f1b1713, 0x0f0b0703, 0x3e3a3632, 0x2e2a2622, 0x1e1a1612,
-                                         0x0e0a0602, 0x3d393531, 0x2d292521, 0x1d191511, 0x0d090501, 0x3c383430, 0x2c282420,
-                                         0x1c181410, 0x0c080400);
-  const __m512i split = _mm512_permutexvar_epi8(order, _mm512_loadu_si512(words));
-  _mm_storeu_si128(reinterpret_cast<__m128i*>(planes[0]), _mm512_castsi512_si128(split));
-  _mm_storeu_si128(reinterpret_cast<__m128i*>(planes[1]), _mm512_extracti32x4_epi32(split, 1));
-  _mm_storeu_si128(reinterpret_cast<__m128i*>(planes[2]), _mm512_extracti32x4_epi32(split, 2));
-  _mm_storeu_si128(reinterpret_cast<__m128i*>(planes[3]), _mm512_extracti32x4_epi32(split, 3));
+inline void interleaveWords(const uint32_t* const* rows, ptrdiff_t at, uint32_t* to) {
+  const auto row = [&](int32_t g) {
+    return _mm_loadu_si128(reinterpret_cast<const __m128i*>(rows[g] + at - 2 * g));
+  };
+  const __m128i low01 = _mm_unpacklo_epi32(row(0), row(1)), high01 = _mm_unpackhi_epi32(row(0), row(1));
+  const __m128i low23 = _mm_unpacklo_epi32(row(2), row(3)), high23 = _mm_unpackhi_epi32(row(2), row(3));
+  auto* out = reinterpret_cast<__m128i*>(to);
+  _mm_storeu_si128(out, _mm_unpacklo_epi64(low01, low23));
+  _mm_storeu_si128(out + 1, _mm_unpackhi_epi64(low01, low23));
+  _mm_storeu_si128(out + 2, _mm_unpacklo_epi64(high01, high23));
+  _mm_storeu_si128(out + 3, _mm_unpackhi_epi64(high01, high23));
 }
 
 inline void copyGroup(void* to, const void* from) {

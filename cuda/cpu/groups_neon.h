@@ -28,12 +28,10 @@ inline Bytes lowestInGroupBytes(Bytes v) { return vdupq_n_u8(vminvq_u8(v)); }
 inline void spreadWords(const uint32_t* words, Bytes* planes) {
   for (int32_t i = 0; i < 4; ++i) planes[i] = vdupq_n_u8(static_cast<uint8_t>(*words >> (8 * i)));
 }
-inline Bytes joinGroups(const uint8_t* first, ptrdiff_t) { return vld1q_u8(first); }
 inline Bytes spreadBytes(uint32_t packed) { return vdupq_n_u8(static_cast<uint8_t>(packed)); }
 
-inline void splitWords(const uint32_t* words, uint8_t* const* planes) {
-  const uint8x16x4_t split = vld4q_u8(reinterpret_cast<const uint8_t*>(words));
-  for (int32_t i = 0; i < 4; ++i) vst1q_u8(planes[i], split.val[i]);
+inline void interleaveWords(const uint32_t* const* rows, ptrdiff_t at, uint32_t* to) {
+  vst1q_u32(to, vld1q_u32(rows[0] + at));
 }
 
 inline void copyGroup(void* to, const void* from) { storeBytes(to, loadBytes(from)); }

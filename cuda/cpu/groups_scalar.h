@@ -78,15 +78,11 @@ inline Bytes lowestInGroupBytes(Bytes v) {
 inline void spreadWords(const uint32_t* words, Bytes* planes) {
   for (int32_t i = 0; i < 4; ++i) planes[i] = splatBytes(static_cast<uint8_t>(*words >> (8 * i)));
 }
-/// kGroups groups, `stride` bytes apart.
-inline Bytes joinGroups(const uint8_t* first, ptrdiff_t) { return loadBytes(first); }
 /// Byte g of `packed`, lowest first, fills group g.
 inline Bytes spreadBytes(uint32_t packed) { return splatBytes(static_cast<uint8_t>(packed)); }
-/// 16 words into four times 16 bytes: byte b of each goes to planes[b].
-inline void splitWords(const uint32_t* words, uint8_t* const* planes) {
-  for (int32_t b = 0; b < 4; ++b) {
-    for (int32_t i = 0; i < 16; ++i) planes[b][i] = static_cast<uint8_t>(words[i] >> (8 * b));
-  }
+/// Four columns of kGroups rows, row g two pixels behind the row before: to[4][kGroups] = rows[g][at + i - 2 g].
+inline void interleaveWords(const uint32_t* const* rows, ptrdiff_t at, uint32_t* to) {
+  std::memcpy(to, rows[0] + at, 4 * sizeof *to);
 }
 inline void copyGroup(void* to, const void* from) { std::memcpy(to, from, 16); }
 

@@ -4,37 +4,24 @@
 
 namespace {
 
-/// Skews the left rows and turns the right rows round, so that every step finds its bytes side by side.
-template <bool kUp>
-[[gnu::noinline]] void prepareRows(const SgmPlan& plan, const SgmImages& images, const SgmScratch& scratch,
-                                   int32_t firstRow) {
-  const int32_t width = plan.width, planeBytes = plan.planeBytes, stripes = plan.stripes;
-  const int32_t perPhase = planeBytes / stripes;
-  uint32_t* words = scratch.rightWords;
-  for (int32_t g = 0; g < kGroups && firstRow + g < plan.height; ++g) {
-    const int32_t lag = 2 * (kUp ? kGroups - 1 - g : g);
-    const uint32_t* left = images.censusLeft.row(firstRow + g);
-    const uint32_t* right = images.censusRight.row(firstRow + g);
-    uint32_t* skewed = scratch.leftWords + lag * kGroups + g;
-    if (kUp) {
-      for (int32_t x = width - 1; x >= 0; --x, skewed += kGroups) *skewed = left[x];
-    } else {
-      for (int32_t x = 0; x < width; ++x, skewed += kGroups) *skewed = left[x];
+/// Puts a block's rows side by side, each two pixels behind the one above: pixel x of row g goes to place x + 2 g. Sweeps
+/// downwards read the places in rising order, sweeps upwards in falling order.
+[[gnu::noinline]] void skewRows(const SgmPlan& plan, const ImageView<const uint32_t>& image, int32_t firstRow, uint32_t* places) {
+  constexpr int32_t kLag = 2 * (kGroups - 1);
+  const int32_t width = plan.width;
+  const uint32_t* rows[kGroups];
+  // Rows below the image are never looked at; the last one stands in for them.
+  for (int32_t g = 0; g < kGroups; ++g) rows[g] = image.row(lesser(firstRow + g, plan.height - 1));
+  const auto skewOne = [&](int32_t place) {
+    for (int32_t g = 0; g < kGroups; ++g) {
+      const int32_t x = place - 2 * g;
+      if (x >= 0 && x < width) places[place * kGroups + g] = rows[g][x];
     }
-    // Pixel x is number origin - x; those of equal number modulo stripes lie together.
-    const int32_t origin = plan.rightOrigin + (kUp ? lag : -lag);
-    for (int32_t phase = 0; phase < stripes; ++phase) {
-      int32_t i = (origin - (width - 1) - phase + stripes - 1) / stripes;
-      uint32_t* to = words + phase * perPhase + i;
-      for (int32_t x = origin - (i * stripes + phase); x >= 0; x -= stripes) *to++ = right[x];
-    }
-    uint8_t* planes = scratch.rightPlanes + g * planeBytes;
-    for (int32_t i = 0; i < planeBytes; i += 16) {
-      uint8_t* to[4];
-      for (int32_t b = 0; b < 4; ++b) to[b] = planes + b * kGroups * planeBytes + i;
-      splitWords(words + i, to);
-    }
-  }
+  };
+  int32_t place = 0;
+  for (; place < kLag && place < plan.steps; ++place) skewOne(place);
+  for (; place + 4 <= width; place += 4) interleaveWords(rows, place, places + place * kGroups);
+  for (; place < plan.steps; ++place) skewOne(place);
 }
 
 /// ceiling + max(p1, p2 - (alpha |here - there|) >> 4) for kFinished pixels; every term fits 16 bits.

@@ -57,39 +57,27 @@ SgmPlan planOf(const SgmParameters& parameters, int32_t width, int32_t height, i
   plan.steps = width + 2 * (groups - 1);
   plan.blocks = (height + groups - 1) / groups;
   plan.invalidSum = narrow ? (65535 >> plan.stripeBits < 4095 ? 65535 >> plan.stripeBits : 4095) : 65535;
-  const int32_t slack = plan.stripes + 2 * groups + 2;
-  plan.rightOrigin = width - 1 + slack;
-  const int32_t perPhase = (plan.rightOrigin + parameters.minDisparity + slack) / plan.stripes + 1 + 16;
-  plan.planeBytes = (perPhase * plan.stripes + 15) / 16 * 16;
   return plan;
 }
 
 /// What the plan's tables point to.
 struct Tables {
-  int32_t* rightPlace = nullptr;
-  uint8_t* outside = nullptr;
+  uint32_t* outside = nullptr;
   uint8_t* padding = nullptr;
   int32_t* cellOffset = nullptr;
 };
 
 void carveTables(const SgmPlan& plan, Carver& carver, Tables& tables) {
-  carver.take(tables.rightPlace, static_cast<size_t>(plan.planeBytes));
-  carver.take(tables.outside, 2 * static_cast<size_t>(plan.groups) * plan.planeBytes + 16);
+  carver.take(tables.outside, static_cast<size_t>(plan.steps) + 1);
   carver.take(tables.padding, plan.vectorBytes() * plan.stripes * plan.halves);
   carver.take(tables.cellOffset, static_cast<size_t>(plan.parameters.numDisparities) + 2);
 }
 
 void fillTables(SgmPlan& plan, const Tables& tables) {
-  const int32_t perPhase = plan.planeBytes / plan.stripes;
-  for (int32_t q = 0; q < perPhase * plan.stripes; ++q) {
-    const int32_t place = q % plan.stripes * perPhase + q / plan.stripes;
-    tables.rightPlace[q] = place;
-    for (int32_t up = 0; up < 2; ++up) {
-      for (int32_t g = 0; g < plan.groups; ++g) {
-        const int32_t lag = 2 * (up != 0 ? plan.groups - 1 - g : g);
-        const int32_t x = plan.rightOrigin + (up != 0 ? lag : -lag) - q;
-        tables.outside[(up * plan.groups + g) * plan.planeBytes + place] = x < 0 || x >= plan.width ? 0xff : 0;
-      }
+  for (int32_t place = -1; place < plan.steps; ++place) {
+    for (int32_t g = 0; g < plan.groups; ++g) {
+      const int32_t x = place - 2 * g;
+      if (x < 0 || x >= plan.width) tables.outside[place + 1] |= uint32_t{0xff} << (8 * g);
     }
   }
   const auto vector = static_cast<int32_t>(plan.vectorBytes());
@@ -107,8 +95,7 @@ void fillTables(SgmPlan& plan, const Tables& tables) {
     const int32_t j = d / plan.stripes, v = d % plan.stripes;
     tables.cellOffset[d + 1] = d < 0 || d >= num ? invalid : (2 * v + (j >> 3)) * vector + (j & 7) * 2;
   }
-  plan.rightPlace = tables.rightPlace;
-  plan.outside = tables.outside;
+  plan.outside = tables.outside + 1;
   plan.padding = tables.padding;
   plan.cellOffset = tables.cellOffset;
 }
@@ -116,8 +103,8 @@ void fillTables(SgmPlan& plan, const Tables& tables) {
 void carveScratch(const SgmPlan& plan, Carver& carver, SgmScratch& scratch) {
   const size_t vector = plan.vectorBytes(), stripes = plan.stripes, groups = plan.groups, width = plan.width;
   carver.take(scratch.leftWords, plan.steps * groups + 2);
-  carver.take(scratch.rightWords, static_cast<size_t>(plan.planeBytes));
-  carver.take(scratch.rightPlanes, groups * 4 * plan.planeBytes + 16);
+  carver.take(scratch.rightWords, (plan.steps + 1) * groups + 2);
+  if (scratch.rightWords != nullptr) scratch.rightWords += groups;
   carver.take(scratch.penalties, 4 * groups * width);
   carver.take(scratch.ring, (stripes + kRunSteps) * 5 * vector);
   carver.take(scratch.horizontal, (stripes + 1) * plan.halves * vector);

@@ -34,11 +34,11 @@ struct Sweep {
   /// Whether sums are of path costs, or of excesses because path costs would not fit.
   static constexpr bool kSumsPaths = kHalves == 2;
 
-  int32_t stripes, width, height, firstRow, planeBytes;
+  int32_t stripes, width, height, steps, firstRow;
   bool adaptive, diagonals;
-  const int32_t* place;       ///< in the right planes at step 0; down goes back from it, up forth
-  const uint8_t* rightPlanes;
-  const uint8_t* outside;  ///< skewed planes of this side
+  int32_t rightPlace;      ///< of the right pixel that step 0 takes in; down goes forth from it, up back
+  const uint32_t* rightWords;
+  const uint32_t* outside;
   const uint8_t* padding;
   const uint16_t* penalties;
   const uint32_t* leftWords;
@@ -56,15 +56,15 @@ struct Sweep {
   };
 
   [[gnu::always_inline]] Sweep(const SgmPlan& plan, const SgmFrame& frame, const SgmScratch& scratch, int32_t block)
-      : stripes(kStripes != 0 ? kStripes : plan.stripes), width(plan.width), height(plan.height),
-        firstRow(block * kGroups), planeBytes(plan.planeBytes),
+      : stripes(kStripes != 0 ? kStripes : plan.stripes), width(plan.width), height(plan.height), steps(plan.steps),
+        firstRow(block * kGroups),
         adaptive(plan.parameters.adaptiveP2 > 0),
-        diagonals(F::kDirections == 0 ? plan.parameters.paths == 8 : F::kDirections == 4), rightPlanes(scratch.rightPlanes), outside(plan.outside + (kUp ? kGroups * plan.planeBytes : 0)),
+        diagonals(F::kDirections == 0 ? plan.parameters.paths == 8 : F::kDirections == 4),
+        rightPlace(kUp ? plan.steps - plan.parameters.minDisparity - 16 * stripes : -plan.parameters.minDisparity),
+        rightWords(scratch.rightWords), outside(plan.outside),
         padding(plan.padding), penalties(scratch.penalties), leftWords(scratch.leftWords), ring(scratch.ring),
         horizontal(scratch.horizontal), infinite(Cells::splat(-1)), ceiling(Cells::splat(plan.ceiling)),
         p1(Cells::splat(plan.parameters.p1)) {
-    const int32_t x = kUp ? width - stripes : 0;
-    place = plan.rightPlace + (plan.rightOrigin + plan.parameters.minDisparity - x);
     for (int32_t d = 0; d < 3; ++d) {
       slots[d] = scratch.slots[d];
       rows[d] = frame.sides[kUp ? 1 : 0].rows[d];
@@ -78,18 +78,19 @@ struct Sweep {
     return slots[direction] + number * (stripes + 1) * kHalves * kPair;
   }
 
-  /// Fetches the right census of step t's first stripe (down) or last (up); the other stripes have come this way before.
-  /// The planes are skewed like the rows of the block: one place serves all groups.
-  [[gnu::always_inline]] void fetchRight(int32_t t, int32_t turn, bool withOutside) const {
-    const ptrdiff_t at = place[kUp ? t : -t];
-    const ptrdiff_t stride = planeBytes;
-    uint8_t* to = ring + (turn + stripes) * (kPlanes * kVector);
-    const uint8_t* plane = rightPlanes + at;
+  /// Takes a pixel of each row's right census into the ring: step t's first stripe (down) or last (up) is what it was `stripes`
+  /// steps ago, a byte further on. The other stripes have come this way before.
+  [[gnu::always_inline]] void pushRight(const uint8_t* from, uint8_t* to, int32_t t, bool withOutside) const {
+    const int32_t place = greater(kUp ? rightPlace - t : rightPlace + t, -1);
+    Bytes fresh[4];
+    spreadWords(rightWords + place * kGroups, fresh);
     forEach<4>(4, [&](int32_t b) __attribute__((always_inline)) {
-      storeBytes(to + b * kVector, joinGroups(plane, stride));
-      plane += kGroups * stride;
+      const Bytes old = loadBytes(from + b * kVector);
+      storeBytes(to + b * kVector, kUp ? shiftDownBytes(old, fresh[b]) : shiftUpBytes(old, fresh[b]));
     });
-    if (withOutside) storeBytes(to + 4 * kVector, joinGroups(outside + at, stride));
+    if (!withOutside) return;
+    const Bytes old = loadBytes(from + 4 * kVector), beyond = spreadBytes(outside[place]);
+    storeBytes(to + 4 * kVector, kUp ? shiftDownBytes(old, beyond) : shiftUpBytes(old, beyond));
   }
 
   /// Where stripe v's right census of step `turn` of this run lies in the ring.
@@ -100,7 +101,7 @@ struct Sweep {
 
   [[gnu::always_inline]] void computeCost(Step& step, int32_t t, int32_t turn, bool border) const {
     Bytes left[4];
-    spreadWords(leftWords + t * kGroups, left);
+    spreadWords(leftWords + (kUp ? steps - 1 - t : t) * kGroups, left);
     forEach<kStripes>(stripes, [&](int32_t v) __attribute__((always_inline)) {
       const uint8_t* right = ringAt(turn, v);
       Bytes c = popcountBytes(xorBytes(left[0], loadBytes(right)));
@@ -214,6 +215,21 @@ struct Sweep {
     return loadBytes(inside);
   }
 };
+
+/// What the ring holds before step 0: nothing but pixels outside the image (down), or the last `numDisparities` columns (up).
+template <class F>
+[[gnu::noinline]] void startRing(const Sweep<F> sweep) {
+  constexpr int32_t kEntry = Sweep<F>::kPlanes * Sweep<F>::kVector, kOutside = 4 * Sweep<F>::kVector;
+  const int32_t stripes = sweep.stripes;
+  for (int32_t i = 0; i < stripes + kRunSteps; ++i) {
+    storeBytes(sweep.ring + i * kEntry + kOutside, splatBytes(F::kUp ? 0 : 0xff));
+  }
+  if (!F::kUp) return;
+  for (int32_t t = 1 - 16 * stripes; t < 0; ++t) {
+    uint8_t* entry = sweep.ring + (t + 16 * stripes) % stripes * kEntry;
+    sweep.pushRight(entry, entry, t, true);
+  }
+}
 
 /// A path starts anew behind every pixel that is not in the image: all its costs are equal there.
 template <class F>

@@ -28,10 +28,7 @@ struct SgmPlan {
   int32_t steps = 0;       ///< of one sweep: width and the last row's lag
   int32_t blocks = 0;
   int32_t invalidSum = 0;  ///< larger than every sum
-  int32_t rightOrigin = 0; ///< right pixel x is number rightOrigin - x of the reversed row
-  int32_t planeBytes = 0;  ///< of one reversed row, one byte per pixel, pixels of equal number modulo stripes together
-  const int32_t* rightPlace = nullptr;   ///< where pixel number q lies in a plane
-  const uint8_t* outside = nullptr;      ///< [2][groups] planes: 0xff where the right pixel does not exist
+  const uint32_t* outside = nullptr;     ///< [-1..steps) by place: byte g is 0xff where row g has no such pixel
   const uint8_t* padding = nullptr;      ///< [stripes][halves] vectors: 0xff where d >= numDisparities
   const int32_t* cellOffset = nullptr;   ///< [d + 1] for d = -1..numDisparities: where a key lies; the ends lead to an invalid one
   bool padded() const { return parameters.numDisparities != 16 * stripes; }
@@ -57,9 +54,8 @@ struct SgmSide {
 
 /// One thread's memory for one block; all sizes follow from the plan.
 struct SgmScratch {
-  uint32_t* leftWords = nullptr;    ///< [steps][groups]: each row's census, skewed
-  uint32_t* rightWords = nullptr;   ///< one reversed row
-  uint8_t* rightPlanes = nullptr;   ///< [4][groups][planeBytes]
+  uint32_t* leftWords = nullptr;    ///< [steps][groups] by place: pixel x of row g is at place x + 2 g
+  uint32_t* rightWords = nullptr;   ///< the same, from place -1 on
   uint16_t* penalties = nullptr;    ///< [4][groups][width] ceiling + P2, adaptive only
   uint8_t* ring = nullptr;          ///< [stripes + kRunSteps][5] vectors: right census planes and outside, by step
   uint8_t* horizontal = nullptr;    ///< [stripes + 1][halves] vectors

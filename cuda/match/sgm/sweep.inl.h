@@ -114,7 +114,8 @@ void sweepBlock(const SgmPlan& plan, const SgmFrame& frame, int32_t block, const
   const Sweep<F> sweep(plan, frame, scratch, block);
   const Selector<kUp, F::kStripes> selector(plan, frame, scratch, block * kGroups);
   const int32_t stripes = sweep.stripes, steps = plan.steps, width = plan.width, paths = plan.parameters.paths;
-  prepareRows<kUp>(plan, frame.images, scratch, block * kGroups);
+  skewRows(plan, frame.images.censusLeft, block * kGroups, scratch.leftWords);
+  skewRows(plan, frame.images.censusRight, block * kGroups, scratch.rightWords);
   if (sweep.adaptive) preparePenalties<kUp>(plan, frame.images, scratch, block * kGroups);
   forgetAll(sweep);
   if constexpr (F::kSelects && kWide) startWide(plan, scratch, frame, block * kGroups);
@@ -124,11 +125,12 @@ void sweepBlock(const SgmPlan& plan, const SgmFrame& frame, int32_t block, const
   uint8_t* blockSums = frame.sums + static_cast<size_t>(block) * steps * plan.stepBytes();
   // Steps at which some right pixel lies outside; down has them at its start, up at its end.
   const int32_t reach = plan.parameters.minDisparity + plan.parameters.numDisparities - 1;
+  const int32_t outsideStart = kUp ? width - plan.parameters.minDisparity - 16 * stripes : 0;
   const int32_t borderStart = kUp ? width - reach : 0, borderEnd = kUp ? steps : reach + kLag;
   const bool cutOff = block * kGroups + kGroups > plan.height;
   const Wavefront wavefront(frame.sides[kUp ? 1 : 0], block, kUp ? block + 1 : block - 1, plan.blocks, steps);
 
-  for (int32_t t = 1 - stripes; t < 0; ++t) sweep.fetchRight(t, t, true);
+  startRing(sweep);
   wavefront.wait(kLag + 4);
   sweep.joinNeighbour(0);
   int32_t turn = 0, index = 0;  // step of this run; slot whose right candidates start over
@@ -141,7 +143,8 @@ void sweepBlock(const SgmPlan& plan, const SgmFrame& frame, int32_t block, const
     }
     const bool border = t >= borderStart && t < borderEnd;
     const bool edge = t < kLag || t >= width || cutOff;
-    sweep.fetchRight(t, turn, t + stripes >= borderStart && t < borderEnd);
+    uint8_t* oldest = sweep.ring + turn * (Sweep<F>::kPlanes * Sweep<F>::kVector);
+    sweep.pushRight(oldest, oldest + stripes * (Sweep<F>::kPlanes * Sweep<F>::kVector), t, t >= outsideStart && t < borderEnd);
     typename Sweep<F>::Step step;
     sweep.computeCost(step, t, turn, border);
     uint8_t* sums = sumsAt<F>(blockSums, steps, stepBytes, t);

@@ -14,6 +14,7 @@ struct Selector {
 
   int32_t width, height, firstRow, stripes, bits, minDisparity, invalidSum;
   uint16_t invalidKey;
+  int32_t costExcess;  ///< what a key is too large by: paths (p2 + 1), above the stripe's number
   bool wantsSecond, wantsRight;
   int32_t winnerStride;
   uint8_t* keys;
@@ -34,6 +35,7 @@ struct Selector {
         bits(kStripes == 8 ? 3 : kStripes == 4 ? 2 : plan.stripeBits), minDisparity(plan.parameters.minDisparity),
         invalidSum(plan.invalidSum),
         invalidKey(static_cast<uint16_t>(plan.invalidSum << plan.stripeBits | ((1 << plan.stripeBits) - 1))),
+        costExcess((plan.parameters.paths * (plan.parameters.p2 + 1)) << bits),
         wantsSecond(frame.result.confidence.data != nullptr || plan.parameters.uniqueness > 0),
         wantsRight(frame.result.rightDisparity.data != nullptr), winnerStride(plan.width + kWinnerMargin),
         keys(scratch.keys), columns(scratch.columns), rightKeys(scratch.rightKeys), rightSums(scratch.rightSums), rightBest(scratch.rightBest),

@@ -107,7 +107,6 @@ void carveScratch(const SgmPlan& plan, Carver& carver, SgmScratch& scratch) {
   if (scratch.rightWords != nullptr) scratch.rightWords += groups;
   carver.take(scratch.penalties, 4 * groups * width);
   carver.take(scratch.ring, (stripes + kRunSteps) * 5 * vector);
-  carver.take(scratch.horizontal, (stripes + 1) * plan.halves * vector);
   for (int32_t d = 0; d < 3; ++d) carver.take(scratch.slots[d], ((stripes + 1) * plan.halves * 2 * vector) << kSlotBits[d]);
   carver.take(scratch.keys, 4 * (2 * stripes + 1) * vector);
   carver.take(scratch.columns, 4 * 3 * vector);

@@ -9,10 +9,15 @@ namespace {
 
 /// What is known while compiling. Stripes and directions (2: along the row and across, 4: and the two diagonals) are known
 /// for usual cases and 0 otherwise.
-template <class CellsOf, int32_t kStripesOf, int32_t kDirectionsOf, int32_t kPartialsOf, bool kUpOf, bool kSelectsOf>
-struct Form {
+template <class CellsOf, int32_t kStripesOf, int32_t kDirectionsOf, int32_t kPartialsOf, bool kAdaptiveOf, bool kOneByteOf>
+struct Shape {
   using Cells = CellsOf;
   static constexpr int32_t kStripes = kStripesOf, kDirections = kDirectionsOf, kPartials = kPartialsOf;
+  /// kAdaptive: P2 may adapt. kOneByte: the excesses of all directions of both sides add up to less than 256.
+  static constexpr bool kAdaptive = kAdaptiveOf, kOneByte = kOneByteOf;
+};
+template <class ShapeOf, bool kUpOf, bool kSelectsOf>
+struct Form : ShapeOf {
   static constexpr bool kUp = kUpOf, kSelects = kSelectsOf;
 };
 
@@ -43,16 +48,19 @@ struct Sweep {
   const uint16_t* penalties;
   const uint32_t* leftWords;
   uint8_t* ring;
-  uint8_t* horizontal;
   uint8_t* slots[3];
   uint8_t* rows[3];
   Vec infinite, ceiling, p1;
-  Vec noExcess;
+  Vec noExcess;  ///< takes the ceilings off a side's sum of excesses
 
-  /// One step's cells: costs minus the ceiling, and sums of excesses.
-  struct Step {
-    Vec cost[kMaxStripes];
-    Vec sums[kPartials][kMaxStripes];
+  /// Path costs along the row, and after the last stripe what lifts them: registers where the stripes are known.
+  struct Along {
+    Vec path[kMaxStripes];
+    Vec raise;
+  };
+  /// A step's sums of one stripe: of path costs where kSumsPaths, else of excesses, each with a ceiling.
+  struct Sums {
+    Vec partial[kPartials];
   };
 
   [[gnu::always_inline]] Sweep(const SgmPlan& plan, const SgmFrame& frame, const SgmScratch& scratch, int32_t block)
@@ -63,7 +71,7 @@ struct Sweep {
         rightPlace(kUp ? plan.steps - plan.parameters.minDisparity - 16 * stripes : -plan.parameters.minDisparity),
         rightWords(scratch.rightWords), outside(plan.outside),
         padding(plan.padding), penalties(scratch.penalties), leftWords(scratch.leftWords), ring(scratch.ring),
-        horizontal(scratch.horizontal), infinite(Cells::splat(-1)), ceiling(Cells::splat(plan.ceiling)),
+        infinite(Cells::splat(-1)), ceiling(Cells::splat(plan.ceiling)),
         p1(Cells::splat(plan.parameters.p1)) {
     for (int32_t d = 0; d < 3; ++d) {
       slots[d] = scratch.slots[d];
@@ -99,54 +107,100 @@ struct Sweep {
     return ring + turn * (kPlanes * kVector) + (stripes - age) * (kPlanes * kVector);
   }
 
-  [[gnu::always_inline]] void computeCost(Step& step, int32_t t, int32_t turn, bool border) const {
-    Bytes left[4];
+  [[gnu::always_inline]] void spreadLeft(int32_t t, Bytes* left) const {
     spreadWords(leftWords + (kUp ? steps - 1 - t : t) * kGroups, left);
-    forEach<kStripes>(stripes, [&](int32_t v) __attribute__((always_inline)) {
-      const uint8_t* right = ringAt(turn, v);
-      Bytes c = popcountBytes(xorBytes(left[0], loadBytes(right)));
-      c = addBytes(c, popcountBytes(xorBytes(left[1], loadBytes(right + kVector))));
-      c = addBytes(c, popcountBytes(xorBytes(left[2], loadBytes(right + 2 * kVector))));
-      c = addBytes(c, popcountBytes(xorBytes(left[3], loadBytes(right + 3 * kVector))));
-      if (border) c = minBytes(maxBytes(c, loadBytes(right + 4 * kVector)), splatBytes(kMaxMatchingCost));
-      step.cost[v] = Cells::sub(Cells::fromCost(c), ceiling);
-    });
   }
 
-  /// One step of one direction: path costs from `from` to `to` (stride bytes apart). After the last stripe lies what lifts a
-  /// path cost to ceiling + (cost - m), where m is the smallest of its pixel.
+  /// Stripe v's costs less the ceiling.
+  [[gnu::always_inline]] Vec costOf(const Bytes* left, int32_t turn, int32_t v, bool border) const {
+    const uint8_t* right = ringAt(turn, v);
+    Bytes c = popcountBytes(xorBytes(left[0], loadBytes(right)));
+    c = addBytes(c, popcountBytes(xorBytes(left[1], loadBytes(right + kVector))));
+    c = addBytes(c, popcountBytes(xorBytes(left[2], loadBytes(right + 2 * kVector))));
+    c = addBytes(c, popcountBytes(xorBytes(left[3], loadBytes(right + 3 * kVector))));
+    if (border) c = minBytes(maxBytes(c, loadBytes(right + 4 * kVector)), splatBytes(kMaxMatchingCost));
+    return Cells::sub(Cells::fromCost(c), ceiling);
+  }
+
+  /// One direction on its way through the stripes of a pixel: the old path costs around the present stripe.
+  struct Walk {
+    Vec before, here, afterLast, raise, cap, lowest;
+  };
+  [[gnu::always_inline]] Walk startWalk(Vec first, Vec last, Vec raise, Vec cap) const {
+    return {Cells::up(last, infinite), first, Cells::down(first, infinite), raise, cap, infinite};
+  }
+  /// The new path costs of the present stripe. `after`: the old ones of the next.
+  [[gnu::always_inline]] Vec walk(Walk& w, Vec after, Vec cost, int32_t v, Vec& excess) const {
+    const Vec reached = Cells::min(w.here, Cells::addSaturated(Cells::min(w.before, after), p1));
+    excess = Cells::addSaturated(reached, w.raise);
+    if constexpr (F::kAdaptive) excess = Cells::min(excess, w.cap);
+    Vec path = Cells::add(excess, cost);
+    if constexpr (kSumsPaths) excess = path;
+    if constexpr (kStripes == 0) path = Cells::orBits(path, Cells::load(paddingOf(v), kVector));
+    w.lowest = Cells::min(w.lowest, path);
+    w.before = w.here;
+    w.here = after;
+    return path;
+  }
+  /// What lifts a path cost to ceiling + (cost - m), where m is the smallest of its pixel.
+  [[gnu::always_inline]] Vec raiseOf(const Walk& w) const { return Cells::sub(ceiling, Cells::lowestInGroup(w.lowest)); }
+
+  /// One step of one diagonal; emit(v, sums) where a stripe's sums have all of them.
   template <class Emit>
-  [[gnu::always_inline]] void follow(Step& step, const uint8_t* from, uint8_t* to, int32_t stride, int32_t partial,
-                                     bool first, Vec cap, Emit&& emit) const {
-    const auto load = [&](int32_t v) __attribute__((always_inline)) {
-      return Cells::load(from + v * kHalves * stride, stride);
-    };
-    Vec here = load(0);
-    Vec before = Cells::up(load(stripes - 1), infinite);
-    const Vec afterLast = Cells::down(here, infinite);
-    const Vec raise = load(stripes);
-    Vec lowest = infinite;
+  [[gnu::always_inline]] void followDiagonal(const Vec* cost, Sums* sums, const uint8_t* from, uint8_t* to, int32_t partial,
+                                             bool first, Vec cap, Emit&& emit) const {
+    const auto load = [&](int32_t v) __attribute__((always_inline)) { return Cells::load(from + v * kHalves * kPair, kPair); };
+    Walk w = startWalk(load(0), load(stripes - 1), load(stripes), cap);
     forEach<kStripes>(stripes, [&](int32_t v) __attribute__((always_inline)) {
-      const Vec after = v + 1 < stripes ? load(v + 1) : afterLast;
-      const Vec reached = Cells::min(here, Cells::addSaturated(Cells::min(before, after), p1));
-      const Vec excess = Cells::min(Cells::addSaturated(reached, raise), cap);
-      Vec path = Cells::add(excess, step.cost[v]);
-      if constexpr (kSumsPaths) step.sums[partial][v] = first ? path : Cells::add(step.sums[partial][v], path);
-      else step.sums[partial][v] = Cells::add(first ? noExcess : step.sums[partial][v], excess);
-      if constexpr (kStripes == 0) path = Cells::orBits(path, Cells::load(paddingOf(v), kVector));
-      Cells::store(to + v * kHalves * stride, stride, path);
-      lowest = Cells::min(lowest, path);
-      before = here;
-      here = after;
-      emit(v);
+      Vec excess;
+      Cells::store(to + v * kHalves * kPair, kPair, walk(w, v + 1 < stripes ? load(v + 1) : w.afterLast, cost[v], v, excess));
+      sums[v].partial[partial] = first ? excess : Cells::add(sums[v].partial[partial], excess);
+      emit(v, cost[v], sums[v]);
     });
-    Cells::store(to + stripes * kHalves * stride, stride, Cells::sub(ceiling, Cells::lowestInGroup(lowest)));
+    Cells::store(to + stripes * kHalves * kPair, kPair, raiseOf(w));
+  }
+
+  /// All directions of step t. emit(v, cost, sums) comes as soon as a stripe's sums are complete: storing them or selecting
+  /// from them then fills the gaps of the arithmetic, and so do the costs.
+  template <class Emit>
+  [[gnu::always_inline]] void advance(Along& along, int32_t t, int32_t turn, bool border, Emit&& emit) const {
+    Bytes left[4];
+    spreadLeft(t, left);
+    Vec cost[F::kDirections == 2 ? 1 : kMaxStripes];
+    Sums sums[F::kDirections == 2 ? 1 : kMaxStripes];
+    const uint8_t* above = slot(kVertical, t - 2) + kRead;
+    uint8_t* below = slot(kVertical, t) + kWrite;
+    const auto load = [&](int32_t v) __attribute__((always_inline)) {
+      return Cells::load(above + v * kHalves * kPair, kPair);
+    };
+    Walk across = startWalk(along.path[0], along.path[stripes - 1], along.raise, capOf(3, t));
+    Walk down = startWalk(load(0), load(stripes - 1), load(stripes), capOf(kVertical, t));
+    forEach<kStripes>(stripes, [&](int32_t v) __attribute__((always_inline)) {
+      const int32_t at = F::kDirections == 2 ? 0 : v;
+      cost[at] = costOf(left, turn, v, border);
+      Vec excess, more;
+      along.path[v] = walk(across, v + 1 < stripes ? along.path[v + 1] : across.afterLast, cost[at], v, excess);
+      Cells::store(below + v * kHalves * kPair, kPair,
+                   walk(down, v + 1 < stripes ? load(v + 1) : down.afterLast, cost[at], v, more));
+      sums[at].partial[0] = Cells::add(excess, more);
+      if (!diagonals) emit(v, cost[at], sums[at]);
+    });
+    along.raise = raiseOf(across);
+    Cells::store(below + stripes * kHalves * kPair, kPair, raiseOf(down));
+    if constexpr (F::kDirections != 2) {
+      if (!diagonals) return;
+      const auto later = [](int32_t, Vec, const Sums&) __attribute__((always_inline)) {};
+      followDiagonal(cost, sums, slot(kBehind, t - 3) + kRead, slot(kBehind, t) + kWrite, kPartials - 1, kPartials == 2,
+                     capOf(kBehind, t), later);
+      followDiagonal(cost, sums, slot(kAhead, t - 1) + kRead, slot(kAhead, t) + kWrite, kPartials - 1, false,
+                     capOf(kAhead, t), emit);
+    }
   }
 
   [[gnu::always_inline]] const uint8_t* paddingOf(int32_t v) const { return padding + v * kHalves * kVector; }
 
   [[gnu::always_inline]] Vec capOf(int32_t direction, int32_t t) const {
-    if (!adaptive) return infinite;
+    if (!F::kAdaptive || !adaptive) return infinite;
     uint16_t caps[kGroups];
     forEach<kGroups>(kGroups, [&](int32_t g) __attribute__((always_inline)) {
       const int32_t position = lesser(greater(t - 2 * rank(g), 0), width - 1);
@@ -154,25 +208,6 @@ struct Sweep {
       caps[g] = penalties[(direction * kGroups + g) * width + x];
     });
     return Cells::fromRows(caps);
-  }
-
-  /// All directions of step t. The last one calls emit(v) as soon as stripe v's sums are complete: storing them or selecting
-  /// from them then fills the gaps of the arithmetic.
-  template <class Emit>
-  [[gnu::always_inline]] void followAll(Step& step, int32_t t, Emit&& emit) const {
-    const auto later = [](int32_t) __attribute__((always_inline)) {};
-    const uint8_t* above = slot(kVertical, t - 2) + kRead;
-    uint8_t* here = slot(kVertical, t) + kWrite;
-    follow(step, horizontal, horizontal, kVector, 0, true, capOf(3, t), later);
-    if (!diagonals) {
-      follow(step, above, here, kPair, 0, false, capOf(kVertical, t), emit);
-      return;
-    }
-    follow(step, above, here, kPair, 0, false, capOf(kVertical, t), later);
-    follow(step, slot(kBehind, t - 3) + kRead, slot(kBehind, t) + kWrite, kPair, kPartials - 1, kPartials == 2,
-           capOf(kBehind, t), later);
-    follow(step, slot(kAhead, t - 1) + kRead, slot(kAhead, t) + kWrite, kPair, kPartials - 1, false, capOf(kAhead, t),
-           emit);
   }
 
   /// Brings what the neighbouring block's row contributes to step t's predecessors.
@@ -204,6 +239,14 @@ struct Sweep {
     });
   }
 
+  /// The path along the row starts anew behind every pixel that is not in the image: all its costs are equal there.
+  [[gnu::always_inline]] void forgetAlong(Along& along, Bytes inside) const {
+    forEach<kStripes>(stripes, [&](int32_t v) __attribute__((always_inline)) {
+      along.path[v] = Cells::choose(inside, along.path[v], Cells::splat(0));
+    });
+    along.raise = Cells::choose(inside, along.raise, ceiling);
+  }
+
   /// 0xff in the groups whose pixel of step t is in the image.
   [[gnu::always_inline]] Bytes insideAt(int32_t t) const {
     alignas(64) uint8_t inside[kVector];
@@ -231,7 +274,7 @@ template <class F>
   }
 }
 
-/// A path starts anew behind every pixel that is not in the image: all its costs are equal there.
+/// The same for the paths across rows.
 template <class F>
 [[gnu::noinline]] void forget(const Sweep<F> sweep, int32_t t) {
   using Cells = typename F::Cells;
@@ -243,7 +286,6 @@ template <class F>
       Cells::store(p, stride, Cells::choose(inside, Cells::load(p, stride), start));
     }
   };
-  clear(sweep.horizontal, Sweep<F>::kVector);
   for (int32_t d = 0; d < (sweep.diagonals ? 3 : 1); ++d) clear(sweep.slot(d, t) + Sweep<F>::kWrite, Sweep<F>::kPair);
 }
 
@@ -256,7 +298,6 @@ template <class F>
       Cells::store(at + i * kCell, kVector, i < width * sweep.stripes ? Cells::splat(0) : sweep.ceiling);
     }
   };
-  clear(sweep.horizontal, 1);
   for (int32_t d = 0; d < (sweep.diagonals ? 3 : 1); ++d) {
     for (int32_t i = 0; i < 1 << kSlotBits[d]; ++i) clear(sweep.slot(d, i), 2);
   }

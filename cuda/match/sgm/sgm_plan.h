@@ -58,7 +58,6 @@ struct SgmScratch {
   uint32_t* rightWords = nullptr;   ///< the same, from place -1 on
   uint16_t* penalties = nullptr;    ///< [4][groups][width] ceiling + P2, adaptive only
   uint8_t* ring = nullptr;          ///< [stripes + kRunSteps][5] vectors: right census planes and outside, by step
-  uint8_t* horizontal = nullptr;    ///< [stripes + 1][halves] vectors
   uint8_t* slots[3] = {nullptr, nullptr, nullptr};  ///< [1 << kSlotBits][stripes + 1][halves] pairs of vectors
   uint8_t* keys = nullptr;          ///< [4][stripes * 2 + 1] vectors, by step
   uint8_t* columns = nullptr;       ///< [4][3] vectors, by step

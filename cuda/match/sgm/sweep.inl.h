@@ -14,13 +14,15 @@ template <class F>
   return blockSums + static_cast<ptrdiff_t>(F::kSelects ? t : steps - 1 - t) * stepBytes;
 }
 
+/// Stored for the other side, which adds its own: less this side's ceilings, or already less both sides' (kOneByte).
 template <class F>
-[[gnu::always_inline]] inline void storeSums(const Sweep<F>& sweep, const typename Sweep<F>::Step& step, uint8_t* to,
-                                             int32_t v) {
+[[gnu::always_inline]] inline void storeSums(const Sweep<F>& sweep, typename Sweep<F>::Sums sums, typename Sweep<F>::Vec bias,
+                                             uint8_t* to, int32_t v) {
   using Cells = typename F::Cells;
   forEach<F::kPartials>(F::kPartials, [&](int32_t partial) __attribute__((always_inline)) {
     const int32_t at = (partial * sweep.stripes + v) * Cells::kHalves * Sweep<F>::kVector;
-    Cells::storePastCache(to + at, Sweep<F>::kVector, step.sums[partial][v]);
+    if constexpr (!Sweep<F>::kSumsPaths) sums.partial[partial] = Cells::add(sums.partial[partial], bias);
+    Cells::storePastCache(to + at, Sweep<F>::kVector, sums.partial[partial]);
   });
 }
 
@@ -36,7 +38,7 @@ struct KeyStep {
   uint8_t* keys;
   const int32_t turn, paths;
   const bool border, edge;
-  const Weights equal, costs;
+  const Weights weights, equal;
   const Halves invalid;
   const Bytes none;
   Bytes beside;  ///< groups outside the image
@@ -45,32 +47,44 @@ struct KeyStep {
   [[gnu::always_inline]] KeyStep(const Sweep<F>& s, const Selector<F::kUp, F::kStripes>& to, const uint8_t* sums,
                                  int32_t t, int32_t turnOf, int32_t pathsOf, bool borderOf, bool edgeOf)
       : sweep(s), selector(to), others(sums), keys(to.keysOf(t)), turn(turnOf), paths(pathsOf), border(borderOf),
-        edge(edgeOf), equal(kFolded ? weightsOf(F::kStripes, F::kStripes) : weightsOf(1, 1)),
-        costs(kFolded ? weightsOf(F::kStripes * 2 * F::kDirections, 1) : weightsOf(pathsOf, 1)),
-        invalid(splatHalves(to.invalidKey)), none(splatBytes(0)), beside(none), lowest{invalid, invalid} {
+        edge(edgeOf), weights(kFolded ? weightsOf(F::kStripes, F::kStripes * 2 * F::kDirections) : weightsOf(1, pathsOf)),
+        equal(kFolded ? weightsOf(F::kStripes, F::kStripes) : weightsOf(1, 1)), invalid(splatHalves(to.invalidKey)),
+        none(splatBytes(0)), beside(none), lowest{invalid, invalid} {
     if (edge) beside = xorBytes(sweep.insideAt(t), splatBytes(0xff));
   }
 
-  [[gnu::always_inline]] void take(const typename Sweep<F>::Step& step, int32_t v) {
+  /// cost: less the ceiling, which is p2 + 1 too much as a byte; the stripe's number makes up for it.
+  [[gnu::always_inline]] void take(int32_t v, Bytes cost, const typename Sweep<F>::Sums& sums) {
     Halves key[2];
-    const auto add = [&](int32_t partial) __attribute__((always_inline)) {
-      const Bytes own = step.sums[partial][v];
-      const Bytes other = kFolded || paths > 2 ? loadBytes(others + (partial * sweep.stripes + v) * kVector) : none;
-      const Halves low = weighLow(own, other, equal), high = weighHigh(own, other, equal);
-      key[0] = partial == 0 ? low : addHalves(key[0], low);
-      key[1] = partial == 0 ? high : addHalves(key[1], high);
-    };
-    add(0);
-    if (F::kPartials == 2) add(F::kPartials - 1);
-    const Bytes number = splatBytes(static_cast<uint8_t>(v));
-    const Bytes cost = addBytes(step.cost[v], sweep.ceiling);
-    key[0] = addHalves(key[0], weighLow(cost, kFolded ? number : none, costs));
-    key[1] = addHalves(key[1], weighHigh(cost, kFolded ? number : none, costs));
-    if constexpr (!kFolded) {
-      const Halves stripe = splatHalves(static_cast<uint16_t>(v));
-      key[0] = addHalves(shiftLeftHalves(key[0], selector.bits), stripe);
-      key[1] = addHalves(shiftLeftHalves(key[1], selector.bits), stripe);
+    const Bytes other = kFolded || paths > 2 ? loadBytes(others + v * kVector) : none;
+    if constexpr (F::kOneByte) {
+      const Bytes sum = addBytes(sums.partial[0], other);
+      key[0] = weighLow(sum, cost, weights);
+      key[1] = weighHigh(sum, cost, weights);
+    } else {
+      Bytes own = addBytes(sums.partial[0], sweep.noExcess);
+      key[0] = weighLow(own, cost, weights);
+      key[1] = weighHigh(own, cost, weights);
+      const auto add = [&](Bytes a, Bytes b) __attribute__((always_inline)) {
+        key[0] = addHalves(key[0], weighLow(a, b, equal));
+        key[1] = addHalves(key[1], weighHigh(a, b, equal));
+      };
+      if constexpr (F::kPartials == 2) {
+        own = addBytes(sums.partial[1], sweep.noExcess);
+        const Bytes second = loadBytes(others + (sweep.stripes + v) * kVector);
+        add(other, second);
+        add(own, none);
+      } else {
+        add(other, none);
+      }
     }
+    if constexpr (!kFolded) {
+      key[0] = shiftLeftHalves(key[0], selector.bits);
+      key[1] = shiftLeftHalves(key[1], selector.bits);
+    }
+    const Halves number = splatHalves(static_cast<uint16_t>(v - selector.costExcess));
+    key[0] = addHalves(key[0], number);
+    key[1] = addHalves(key[1], number);
     if (F::kStripes == 0 || border || edge) {
       Bytes mask = beside;
       if (border) mask = orBytes(mask, loadBytes(sweep.ringAt(turn, v) + 4 * kVector));
@@ -118,6 +132,9 @@ void sweepBlock(const SgmPlan& plan, const SgmFrame& frame, int32_t block, const
   skewRows(plan, frame.images.censusRight, block * kGroups, scratch.rightWords);
   if (sweep.adaptive) preparePenalties<kUp>(plan, frame.images, scratch, block * kGroups);
   forgetAll(sweep);
+  typename Sweep<F>::Along along;
+  forEach<F::kStripes>(stripes, [&](int32_t v) __attribute__((always_inline)) { along.path[v] = F::Cells::splat(0); });
+  along.raise = sweep.ceiling;
   if constexpr (F::kSelects && kWide) startWide(plan, scratch, frame, block * kGroups);
   if constexpr (F::kSelects && !kWide) startSelection(selector);
 
@@ -134,6 +151,7 @@ void sweepBlock(const SgmPlan& plan, const SgmFrame& frame, int32_t block, const
   wavefront.wait(kLag + 4);
   sweep.joinNeighbour(0);
   int32_t turn = 0, index = 0;  // step of this run; slot whose right candidates start over
+  const auto storedBias = F::kOneByte ? F::Cells::add(sweep.noExcess, sweep.noExcess) : sweep.noExcess;
   for (int32_t t = 0; t < steps; ++t, ++turn) {
     if (t % kRunSteps == 0) {
       if (t > 0) startRun(sweep, selector);
@@ -145,14 +163,18 @@ void sweepBlock(const SgmPlan& plan, const SgmFrame& frame, int32_t block, const
     const bool edge = t < kLag || t >= width || cutOff;
     uint8_t* oldest = sweep.ring + turn * (Sweep<F>::kPlanes * Sweep<F>::kVector);
     sweep.pushRight(oldest, oldest + stripes * (Sweep<F>::kPlanes * Sweep<F>::kVector), t, t >= outsideStart && t < borderEnd);
-    typename Sweep<F>::Step step;
-    sweep.computeCost(step, t, turn, border);
     uint8_t* sums = sumsAt<F>(blockSums, steps, stepBytes, t);
+    using Vec = typename Sweep<F>::Vec;
+    using Sums = typename Sweep<F>::Sums;
     if constexpr (!F::kSelects) {
-      sweep.followAll(step, t, [&](int32_t v) __attribute__((always_inline)) { storeSums(sweep, step, sums, v); });
+      sweep.advance(along, t, turn, border, [&](int32_t v, Vec, const Sums& own) __attribute__((always_inline)) {
+        storeSums(sweep, own, storedBias, sums, v);
+      });
     } else if constexpr (kWide) {
-      sweep.followAll(step, t, [](int32_t) {});
-      selectWide(sweep, plan, scratch, frame, step, sums, t);
+      sweep.advance(along, t, turn, border, [&](int32_t v, Vec, const Sums& own) __attribute__((always_inline)) {
+        noteWide(sweep, plan, scratch, own, sums, v);
+      });
+      selectWide(sweep, plan, scratch, t);
     } else {
       if (paths > 2) {
         const uint8_t* ahead = sums + kAheadSteps * stepBytes;
@@ -161,13 +183,18 @@ void sweepBlock(const SgmPlan& plan, const SgmFrame& frame, int32_t block, const
       }
       if (selector.wantsRight) selector.turnRight(t, turn, index);
       KeyStep<F> keys(sweep, selector, sums, t, turn, paths, border, edge);
-      sweep.followAll(step, t, [&](int32_t v) __attribute__((always_inline)) { keys.take(step, v); });
+      sweep.advance(along, t, turn, border, [&](int32_t v, Vec cost, const Sums& own) __attribute__((always_inline)) {
+        keys.take(v, cost, own);
+      });
       selector.noteColumns(t, keys.lowest[0], keys.lowest[1]);
       const bool guarded = edge || t < kLag + 2;
       if (t > 0) selector.pickWinners(t - 1, guarded);
       if (t > 1 && selector.wantsSecond) selector.pickSeconds(t - 2, guarded);
     }
-    if (edge) forget(sweep, t);
+    if (edge) {
+      sweep.forgetAlong(along, sweep.insideAt(t));
+      forget(sweep, t);
+    }
     sweep.joinNeighbour(t + 1);
     sweep.passOn(t);
     if (++index == stripes) index = 0;
@@ -184,30 +211,32 @@ void sweepBlock(const SgmPlan& plan, const SgmFrame& frame, int32_t block, const
   }
 }
 
-template <class Cells, int32_t kStripes, int32_t kDirections, int32_t kPartials>
-SgmSweep sweepOfForm(bool up, bool selects) {
-  if (selects) {
-    return up ? sweepBlock<Form<Cells, kStripes, kDirections, kPartials, true, true>>
-              : sweepBlock<Form<Cells, kStripes, kDirections, kPartials, false, true>>;
-  }
-  return up ? sweepBlock<Form<Cells, kStripes, kDirections, kPartials, true, false>>
-            : sweepBlock<Form<Cells, kStripes, kDirections, kPartials, false, false>>;
+template <class Shape>
+SgmSweep sweepOfShape(bool up, bool selects) {
+  if (selects) return up ? sweepBlock<Form<Shape, true, true>> : sweepBlock<Form<Shape, false, true>>;
+  return up ? sweepBlock<Form<Shape, true, false>> : sweepBlock<Form<Shape, false, false>>;
 }
 
-/// 64 and 128 disparities have forms of their own where registers are wide; everything else shares one that loops.
+/// 64 and 128 disparities have shapes of their own where registers are wide; everything else shares those that loop.
 SgmSweep sgmSweepOf(const SgmPlan& plan, bool up, bool selects) {
   const int32_t num = plan.parameters.numDisparities, paths = plan.parameters.paths;
-  if (plan.halves == 2) return sweepOfForm<WideCells, 0, 0, 1>(up, selects);
+  const bool adaptive = plan.parameters.adaptiveP2 > 0, oneByte = paths * plan.parameters.p2 <= 255;
+  if (plan.halves == 2) return sweepOfShape<Shape<WideCells, 0, 0, 1, true, false>>(up, selects);
   if constexpr (kGroups > 1) {
-    if (num == 128 && paths == 4) return sweepOfForm<NarrowCells, 8, 2, 1>(up, selects);
-    if (num == 128 && paths == 8) {
-      return plan.partials == 1 ? sweepOfForm<NarrowCells, 8, 4, 1>(up, selects)
-                                : sweepOfForm<NarrowCells, 8, 4, 2>(up, selects);
+    if (num == 128 && paths == 4 && oneByte) {
+      return adaptive ? sweepOfShape<Shape<NarrowCells, 8, 2, 1, true, true>>(up, selects)
+                      : sweepOfShape<Shape<NarrowCells, 8, 2, 1, false, true>>(up, selects);
     }
-    if (num == 64 && paths == 4) return sweepOfForm<NarrowCells, 4, 2, 1>(up, selects);
+    if (num == 128 && paths == 4) return sweepOfShape<Shape<NarrowCells, 8, 2, 1, true, false>>(up, selects);
+    if (num == 128 && paths == 8 && plan.partials == 1) {
+      return adaptive ? sweepOfShape<Shape<NarrowCells, 8, 4, 1, true, false>>(up, selects)
+                      : sweepOfShape<Shape<NarrowCells, 8, 4, 1, false, false>>(up, selects);
+    }
+    if (num == 128 && paths == 8) return sweepOfShape<Shape<NarrowCells, 8, 4, 2, true, false>>(up, selects);
+    if (num == 64 && paths == 4 && oneByte) return sweepOfShape<Shape<NarrowCells, 4, 2, 1, true, true>>(up, selects);
   }
-  return plan.partials == 2 ? sweepOfForm<NarrowCells, 0, 0, 2>(up, selects)
-                            : sweepOfForm<NarrowCells, 0, 0, 1>(up, selects);
+  return plan.partials == 2 ? sweepOfShape<Shape<NarrowCells, 0, 0, 2, true, false>>(up, selects)
+                            : sweepOfShape<Shape<NarrowCells, 0, 0, 1, true, false>>(up, selects);
 }
 
 }  // namespace

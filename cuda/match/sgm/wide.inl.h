@@ -45,17 +45,19 @@ void selectWidePixel(const SgmPlan& plan, const SgmScratch& scratch, const uint8
 }
 
 template <class F>
-[[gnu::always_inline]] inline void selectWide(const Sweep<F>& sweep, const SgmPlan& plan, const SgmScratch& scratch,
-                                              const SgmFrame& frame, const typename Sweep<F>::Step& step,
-                                              const uint8_t* others, int32_t t) {
+[[gnu::always_inline]] inline void noteWide(const Sweep<F>& sweep, const SgmPlan& plan, const SgmScratch& scratch,
+                                            const typename Sweep<F>::Sums& own, const uint8_t* others, int32_t v) {
   using Cells = typename F::Cells;
   constexpr int32_t kVector = Sweep<F>::kVector;
   static_assert(Sweep<F>::kSumsPaths, "the sums hold the costs already");
-  for (int32_t v = 0; v < sweep.stripes; ++v) {
-    auto sum = step.sums[0][v];
-    if (plan.parameters.paths > 2) sum = Cells::add(sum, Cells::load(others + 2 * v * kVector, kVector));
-    Cells::store(scratch.keys + 2 * v * kVector, kVector, sum);
-  }
+  auto sum = own.partial[0];
+  if (plan.parameters.paths > 2) sum = Cells::add(sum, Cells::load(others + 2 * v * kVector, kVector));
+  Cells::store(scratch.keys + 2 * v * kVector, kVector, sum);
+}
+
+template <class F>
+[[gnu::always_inline]] inline void selectWide(const Sweep<F>& sweep, const SgmPlan& plan, const SgmScratch& scratch,
+                                              int32_t t) {
   for (int32_t g = 0; g < kGroups; ++g) {
     const int32_t position = t - 2 * sweep.rank(g);
     const bool inside = position >= 0 && position < sweep.width && sweep.firstRow + g < sweep.height;

@@ -21,6 +21,13 @@ template <class T>
   asm volatile("" : "+m"(stored));
 }
 
+/// An address worked out once: the compiler then adds constants to it instead of working each one out anew.
+template <class T>
+[[gnu::always_inline]] inline T* settled(T* address) {
+  asm("" : "+r"(address));
+  return address;
+}
+
 template <int32_t kFrom, int32_t kEnd, class Body>
 [[gnu::always_inline]] inline void unrolled(Body& body) {
   if constexpr (kFrom < kEnd) {

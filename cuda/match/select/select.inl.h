@@ -14,7 +14,6 @@ struct Selector {
 
   int32_t width, height, firstRow, stripes, bits, minDisparity, invalidSum;
   uint16_t invalidKey;
-  int32_t costExcess;  ///< what a key is too large by: paths (p2 + 1), above the stripe's number
   bool wantsSecond, wantsRight;
   int32_t winnerStride;
   uint8_t* keys;
@@ -25,6 +24,7 @@ struct Selector {
   uint64_t* winnersOf;  ///< [groups][winnerStride]
   uint16_t* secondsOf;
   const int32_t* cellOffset;
+  const uint8_t* numbers;
   ImageView<int16_t> rightDisparity;
   Halves columnNumbers[2];   ///< j
   Halves firstOfColumns[2];  ///< stripes * j
@@ -35,11 +35,10 @@ struct Selector {
         bits(kStripes == 8 ? 3 : kStripes == 4 ? 2 : plan.stripeBits), minDisparity(plan.parameters.minDisparity),
         invalidSum(plan.invalidSum),
         invalidKey(static_cast<uint16_t>(plan.invalidSum << plan.stripeBits | ((1 << plan.stripeBits) - 1))),
-        costExcess((plan.parameters.paths * (plan.parameters.p2 + 1)) << bits),
         wantsSecond(frame.result.confidence.data != nullptr || plan.parameters.uniqueness > 0),
         wantsRight(frame.result.rightDisparity.data != nullptr), winnerStride(plan.width + kWinnerMargin),
         keys(scratch.keys), columns(scratch.columns), rightKeys(scratch.rightKeys), rightSums(scratch.rightSums), rightBest(scratch.rightBest),
-        winnersOf(scratch.winners), secondsOf(scratch.seconds), cellOffset(plan.cellOffset), rightDisparity(frame.result.rightDisparity),
+        winnersOf(scratch.winners), secondsOf(scratch.seconds), cellOffset(plan.cellOffset), numbers(plan.numbers), rightDisparity(frame.result.rightDisparity),
         stripeMask(splatHalves(static_cast<uint16_t>((1 << plan.stripeBits) - 1))),
         noSum(splatHalves(static_cast<uint16_t>(plan.invalidSum))) {
     for (int32_t half = 0; half < 2; ++half) {
@@ -65,7 +64,7 @@ struct Selector {
 
   /// Keys that began `age` steps before step `turn` of this run.
   [[gnu::always_inline]] uint8_t* rightKeysAt(int32_t turn, int32_t age) const {
-    return rightKeys + turn * (2 * kVector) + (stripes - age) * (2 * kVector);
+    return rightKeys + static_cast<ptrdiff_t>(turn + stripes - age) * (2 * kVector);
   }
 
   /// Takes keys that have seen all stripes into the best so far of slot `index`; ties to the lowest disparity.

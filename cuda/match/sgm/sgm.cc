@@ -64,12 +64,14 @@ SgmPlan planOf(const SgmParameters& parameters, int32_t width, int32_t height, i
 struct Tables {
   uint32_t* outside = nullptr;
   uint8_t* padding = nullptr;
+  uint16_t* numbers = nullptr;
   int32_t* cellOffset = nullptr;
 };
 
 void carveTables(const SgmPlan& plan, Carver& carver, Tables& tables) {
   carver.take(tables.outside, static_cast<size_t>(plan.steps) + 1);
   carver.take(tables.padding, plan.vectorBytes() * plan.stripes * plan.halves);
+  carver.take(tables.numbers, plan.vectorBytes() / 2 * plan.stripes);
   carver.take(tables.cellOffset, static_cast<size_t>(plan.parameters.numDisparities) + 2);
 }
 
@@ -90,6 +92,10 @@ void fillTables(SgmPlan& plan, const Tables& tables) {
       tables.padding[v * vector * plan.halves + i] = v + plan.stripes * inGroup >= num ? 0xff : 0;
     }
   }
+  const int32_t excess = (plan.parameters.paths * (plan.parameters.p2 + 1)) << plan.stripeBits;
+  for (int32_t i = 0; i < plan.stripes * vector / 2; ++i) {
+    tables.numbers[i] = static_cast<uint16_t>(i / (vector / 2) - excess);
+  }
   const int32_t invalid = 2 * plan.stripes * vector;
   for (int32_t d = -1; d <= num; ++d) {
     const int32_t j = d / plan.stripes, v = d % plan.stripes;
@@ -97,6 +103,7 @@ void fillTables(SgmPlan& plan, const Tables& tables) {
   }
   plan.outside = tables.outside + 1;
   plan.padding = tables.padding;
+  plan.numbers = reinterpret_cast<const uint8_t*>(tables.numbers);
   plan.cellOffset = tables.cellOffset;
 }
 

@@ -83,7 +83,7 @@ struct Sweep {
   static constexpr int32_t rank(int32_t group) { return kUp ? kGroups - 1 - group : group; }
   [[gnu::always_inline]] uint8_t* slot(int32_t direction, int32_t step) const {
     const int32_t number = step & ((1 << kSlotBits[direction]) - 1);
-    return slots[direction] + number * (stripes + 1) * kHalves * kPair;
+    return settled(slots[direction] + static_cast<ptrdiff_t>(number * ((stripes + 1) * kHalves * kPair)));
   }
 
   /// Takes a pixel of each row's right census into the ring: step t's first stripe (down) or last (up) is what it was `stripes`
@@ -101,10 +101,10 @@ struct Sweep {
     storeBytes(to + 4 * kVector, kUp ? shiftDownBytes(old, beyond) : shiftUpBytes(old, beyond));
   }
 
-  /// Where stripe v's right census of step `turn` of this run lies in the ring.
-  [[gnu::always_inline]] const uint8_t* ringAt(int32_t turn, int32_t v) const {
+  /// Where stripe v's right census lies in the ring; `oldest`: what this step pushed out.
+  [[gnu::always_inline]] const uint8_t* ringAt(const uint8_t* oldest, int32_t v) const {
     const int32_t age = kUp ? stripes - 1 - v : v;
-    return ring + turn * (kPlanes * kVector) + (stripes - age) * (kPlanes * kVector);
+    return oldest + (stripes - age) * (kPlanes * kVector);
   }
 
   [[gnu::always_inline]] void spreadLeft(int32_t t, Bytes* left) const {
@@ -112,8 +112,8 @@ struct Sweep {
   }
 
   /// Stripe v's costs less the ceiling.
-  [[gnu::always_inline]] Vec costOf(const Bytes* left, int32_t turn, int32_t v, bool border) const {
-    const uint8_t* right = ringAt(turn, v);
+  [[gnu::always_inline]] Vec costOf(const Bytes* left, const uint8_t* oldest, int32_t v, bool border) const {
+    const uint8_t* right = ringAt(oldest, v);
     Bytes c = popcountBytes(xorBytes(left[0], loadBytes(right)));
     c = addBytes(c, popcountBytes(xorBytes(left[1], loadBytes(right + kVector))));
     c = addBytes(c, popcountBytes(xorBytes(left[2], loadBytes(right + 2 * kVector))));
@@ -163,7 +163,7 @@ struct Sweep {
   /// All directions of step t. emit(v, cost, sums) comes as soon as a stripe's sums are complete: storing them or selecting
   /// from them then fills the gaps of the arithmetic, and so do the costs.
   template <class Emit>
-  [[gnu::always_inline]] void advance(Along& along, int32_t t, int32_t turn, bool border, Emit&& emit) const {
+  [[gnu::always_inline]] void advance(Along& along, int32_t t, const uint8_t* oldest, bool border, Emit&& emit) const {
     Bytes left[4];
     spreadLeft(t, left);
     Vec cost[F::kDirections == 2 ? 1 : kMaxStripes];
@@ -177,7 +177,7 @@ struct Sweep {
     Walk down = startWalk(load(0), load(stripes - 1), load(stripes), capOf(kVertical, t));
     forEach<kStripes>(stripes, [&](int32_t v) __attribute__((always_inline)) {
       const int32_t at = F::kDirections == 2 ? 0 : v;
-      cost[at] = costOf(left, turn, v, border);
+      cost[at] = costOf(left, oldest, v, border);
       Vec excess, more;
       along.path[v] = walk(across, v + 1 < stripes ? along.path[v + 1] : across.afterLast, cost[at], v, excess);
       Cells::store(below + v * kHalves * kPair, kPair,

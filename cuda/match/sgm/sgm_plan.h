@@ -30,6 +30,9 @@ struct SgmPlan {
   int32_t invalidSum = 0;  ///< larger than every sum
   const uint32_t* outside = nullptr;     ///< [-1..steps) by place: byte g is 0xff where row g has no such pixel
   const uint8_t* padding = nullptr;      ///< [stripes][halves] vectors: 0xff where d >= numDisparities
+  /// [stripes] vectors of 16-bit values: a key's stripe, less paths (p2 + 1) in the sum above it, by which a cost whose
+  /// ceiling is off is too large as a byte.
+  const uint8_t* numbers = nullptr;
   const int32_t* cellOffset = nullptr;   ///< [d + 1] for d = -1..numDisparities: where a key lies; the ends lead to an invalid one
   bool padded() const { return parameters.numDisparities != 16 * stripes; }
   size_t vectorBytes() const { return static_cast<size_t>(groups) * 16; }

@@ -11,7 +11,7 @@ constexpr int32_t kAheadSteps = 16;
 /// read, which is the opposite of the writer's: a processor fetches ahead best upwards.
 template <class F>
 [[gnu::always_inline]] inline uint8_t* sumsAt(uint8_t* blockSums, int32_t steps, int32_t stepBytes, int32_t t) {
-  return blockSums + static_cast<ptrdiff_t>(F::kSelects ? t : steps - 1 - t) * stepBytes;
+  return settled(blockSums + static_cast<ptrdiff_t>(F::kSelects ? t : steps - 1 - t) * stepBytes);
 }
 
 /// Stored for the other side, which adds its own: less this side's ceilings, or already less both sides' (kOneByte).
@@ -34,9 +34,12 @@ struct KeyStep {
 
   const Sweep<F>& sweep;
   const Selector<F::kUp, F::kStripes>& selector;
-  const uint8_t* others;
-  uint8_t* keys;
-  const int32_t turn, paths;
+  const uint8_t* const others;
+  const uint8_t* const oldest;
+  const uint8_t* const numbers;
+  uint8_t* const keys;
+  uint8_t* const rightKeys;
+  const int32_t paths;
   const bool border, edge;
   const Weights weights, equal;
   const Halves invalid;
@@ -45,8 +48,9 @@ struct KeyStep {
   Halves lowest[2];
 
   [[gnu::always_inline]] KeyStep(const Sweep<F>& s, const Selector<F::kUp, F::kStripes>& to, const uint8_t* sums,
-                                 int32_t t, int32_t turnOf, int32_t pathsOf, bool borderOf, bool edgeOf)
-      : sweep(s), selector(to), others(sums), keys(to.keysOf(t)), turn(turnOf), paths(pathsOf), border(borderOf),
+                                 int32_t t, const uint8_t* ringOldest, int32_t turn, int32_t pathsOf, bool borderOf, bool edgeOf)
+      : sweep(s), selector(to), others(settled(sums)), oldest(ringOldest), numbers(settled(to.numbers)),
+        keys(settled(to.keysOf(t))), rightKeys(settled(to.rightKeysAt(turn, 0))), paths(pathsOf), border(borderOf),
         edge(edgeOf), weights(kFolded ? weightsOf(F::kStripes, F::kStripes * 2 * F::kDirections) : weightsOf(1, pathsOf)),
         equal(kFolded ? weightsOf(F::kStripes, F::kStripes) : weightsOf(1, 1)), invalid(splatHalves(to.invalidKey)),
         none(splatBytes(0)), beside(none), lowest{invalid, invalid} {
@@ -82,22 +86,22 @@ struct KeyStep {
       key[0] = shiftLeftHalves(key[0], selector.bits);
       key[1] = shiftLeftHalves(key[1], selector.bits);
     }
-    const Halves number = splatHalves(static_cast<uint16_t>(v - selector.costExcess));
+    const Halves number = loadHalves(numbers + v * kVector);
     key[0] = addHalves(key[0], number);
     key[1] = addHalves(key[1], number);
     if (F::kStripes == 0 || border || edge) {
       Bytes mask = beside;
-      if (border) mask = orBytes(mask, loadBytes(sweep.ringAt(turn, v) + 4 * kVector));
+      if (border) mask = orBytes(mask, loadBytes(sweep.ringAt(oldest, v) + 4 * kVector));
       if constexpr (F::kStripes == 0) mask = orBytes(mask, loadBytes(sweep.paddingOf(v)));
       key[0] = chooseHalves(maskLow(mask), invalid, key[0]);
       key[1] = chooseHalves(maskHigh(mask), invalid, key[1]);
     }
     const int32_t age = F::kUp ? sweep.stripes - 1 - v : v;
-    uint8_t* rightKeys = selector.rightKeysAt(turn, age);
+    uint8_t* begun = rightKeys - age * (2 * kVector);
     forEach<2>(2, [&](int32_t half) __attribute__((always_inline)) {
       storeHalves(keys + (2 * v + half) * kVector, key[half]);
       lowest[half] = minHalves(lowest[half], key[half]);
-      uint8_t* right = rightKeys + half * kVector;
+      uint8_t* right = begun + half * kVector;
       if (selector.wantsRight) storeHalves(right, age == 0 ? key[half] : minHalves(key[half], loadHalves(right)));
     });
   }
@@ -161,17 +165,17 @@ void sweepBlock(const SgmPlan& plan, const SgmFrame& frame, int32_t block, const
     }
     const bool border = t >= borderStart && t < borderEnd;
     const bool edge = t < kLag || t >= width || cutOff;
-    uint8_t* oldest = sweep.ring + turn * (Sweep<F>::kPlanes * Sweep<F>::kVector);
+    uint8_t* oldest = settled(sweep.ring + static_cast<ptrdiff_t>(turn) * (Sweep<F>::kPlanes * Sweep<F>::kVector));
     sweep.pushRight(oldest, oldest + stripes * (Sweep<F>::kPlanes * Sweep<F>::kVector), t, t >= outsideStart && t < borderEnd);
     uint8_t* sums = sumsAt<F>(blockSums, steps, stepBytes, t);
     using Vec = typename Sweep<F>::Vec;
     using Sums = typename Sweep<F>::Sums;
     if constexpr (!F::kSelects) {
-      sweep.advance(along, t, turn, border, [&](int32_t v, Vec, const Sums& own) __attribute__((always_inline)) {
+      sweep.advance(along, t, oldest, border, [&](int32_t v, Vec, const Sums& own) __attribute__((always_inline)) {
         storeSums(sweep, own, storedBias, sums, v);
       });
     } else if constexpr (kWide) {
-      sweep.advance(along, t, turn, border, [&](int32_t v, Vec, const Sums& own) __attribute__((always_inline)) {
+      sweep.advance(along, t, oldest, border, [&](int32_t v, Vec, const Sums& own) __attribute__((always_inline)) {
         noteWide(sweep, plan, scratch, own, sums, v);
       });
       selectWide(sweep, plan, scratch, t);
@@ -182,8 +186,8 @@ void sweepBlock(const SgmPlan& plan, const SgmFrame& frame, int32_t block, const
         forEach<kLines>(stepBytes / 64, [&](int32_t i) __attribute__((always_inline)) { fetchAhead(ahead + i * 64); });
       }
       if (selector.wantsRight) selector.turnRight(t, turn, index);
-      KeyStep<F> keys(sweep, selector, sums, t, turn, paths, border, edge);
-      sweep.advance(along, t, turn, border, [&](int32_t v, Vec cost, const Sums& own) __attribute__((always_inline)) {
+      KeyStep<F> keys(sweep, selector, sums, t, oldest, turn, paths, border, edge);
+      sweep.advance(along, t, oldest, border, [&](int32_t v, Vec cost, const Sums& own) __attribute__((always_inline)) {
         keys.take(v, cost, own);
       });
       selector.noteColumns(t, keys.lowest[0], keys.lowest[1]);

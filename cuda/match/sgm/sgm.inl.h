@@ -210,12 +210,13 @@ struct Sweep {
     return Cells::fromRows(caps);
   }
 
-  /// Brings what the neighbouring block's row contributes to step t's predecessors.
+  /// Brings what the neighbouring block's row contributes to the predecessors of step t + 2; of step t + 1 for the diagonal
+  /// whose predecessor is one step away. Any later, the load of a vector would have to wait for these stores.
   [[gnu::always_inline]] void joinNeighbour(int32_t t) const {
-    join(slot(kVertical, t - 2), rows[kVertical], t);
+    join(slot(kVertical, t), rows[kVertical], t + 2);
     if (diagonals) {
-      join(slot(kBehind, t - 3), rows[kBehind], t - 1);
-      join(slot(kAhead, t - 1), rows[kAhead], t + 1);
+      join(slot(kBehind, t - 1), rows[kBehind], t + 1);
+      join(slot(kAhead, t), rows[kAhead], t + 2);
     }
   }
   [[gnu::always_inline]] void join(uint8_t* to, const uint8_t* row, int32_t position) const {

@@ -153,7 +153,8 @@ void sweepBlock(const SgmPlan& plan, const SgmFrame& frame, int32_t block, const
 
   startRing(sweep);
   wavefront.wait(kLag + 4);
-  sweep.joinNeighbour(0);
+  sweep.joinNeighbour(-2);
+  sweep.joinNeighbour(-1);
   int32_t turn = 0, index = 0;  // step of this run; slot whose right candidates start over
   const auto storedBias = F::kOneByte ? F::Cells::add(sweep.noExcess, sweep.noExcess) : sweep.noExcess;
   for (int32_t t = 0; t < steps; ++t, ++turn) {
@@ -199,7 +200,7 @@ void sweepBlock(const SgmPlan& plan, const SgmFrame& frame, int32_t block, const
       sweep.forgetAlong(along, sweep.insideAt(t));
       forget(sweep, t);
     }
-    sweep.joinNeighbour(t + 1);
+    sweep.joinNeighbour(t);
     sweep.passOn(t);
     if (++index == stripes) index = 0;
   }

@@ -10,7 +10,7 @@ using Halves = __m256i;
 inline Bytes loadBytes(const void* p) { return _mm256_loadu_si256(static_cast<const __m256i*>(p)); }
 inline void storeBytes(void* p, Bytes v) { _mm256_storeu_si256(static_cast<__m256i*>(p), v); }
 inline void storePast(void* p, Bytes v) { _mm256_stream_si256(static_cast<__m256i*>(p), v); }
-inline void fetchAhead(const void* p) { _mm_prefetch(static_cast<const char*>(p), _MM_HINT_T0); }
+inline void fetchAhead(const void* p) { _mm_prefetch(static_cast<const char*>(p), _MM_HINT_T1); }
 inline Bytes splatBytes(uint8_t v) { return _mm256_set1_epi8(static_cast<char>(v)); }
 inline Bytes addBytes(Bytes a, Bytes b) { return _mm256_add_epi8(a, b); }
 inline Bytes subBytes(Bytes a, Bytes b) { return _mm256_sub_epi8(a, b); }
@@ -66,6 +66,12 @@ inline void copyGroup(void* to, const void* from) {
 
 inline Halves loadHalves(const void* p) { return loadBytes(p); }
 inline void storeHalves(void* p, Halves v) { storeBytes(p, v); }
+template <int32_t kLane>
+inline void storeOneOfEach(uint16_t* p, Halves v) {
+  const __m256i first = _mm256_srli_si256(v, 2 * kLane);
+  p[0] = static_cast<uint16_t>(_mm256_extract_epi16(first, 0));
+  p[1] = static_cast<uint16_t>(_mm256_extract_epi16(first, 8));
+}
 inline Halves splatHalves(uint16_t v) { return _mm256_set1_epi16(static_cast<int16_t>(v)); }
 inline Halves addHalves(Halves a, Halves b) { return _mm256_add_epi16(a, b); }
 inline Halves subHalves(Halves a, Halves b) { return _mm256_sub_epi16(a, b); }
@@ -77,7 +83,7 @@ inline Halves orHalves(Halves a, Halves b) { return _mm256_or_si256(a, b); }
 inline Halves shiftLeftHalves(Halves v, int32_t bits) { return _mm256_sll_epi16(v, _mm_cvtsi32_si128(bits)); }
 inline Halves shiftRightHalves(Halves v, int32_t bits) { return _mm256_srl_epi16(v, _mm_cvtsi32_si128(bits)); }
 inline Halves chooseLessHalves(Halves a, Halves b, Halves yes, Halves no) {
-  return _mm256_blendv_epi8(no, yes, _mm256_cmpgt_epi16(b, a));
+  return _mm256_blendv_epi8(yes, no, _mm256_cmpeq_epi16(_mm256_max_epu16(a, b), a));
 }
 inline Halves chooseHalves(Halves mask, Halves yes, Halves no) { return _mm256_blendv_epi8(no, yes, mask); }
 inline Halves shiftUpHalves(Halves v, Halves filler) { return _mm256_alignr_epi8(v, filler, 14); }

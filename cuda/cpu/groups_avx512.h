@@ -10,7 +10,7 @@ using Halves = __m512i;
 inline Bytes loadBytes(const void* p) { return _mm512_loadu_si512(p); }
 inline void storeBytes(void* p, Bytes v) { _mm512_storeu_si512(p, v); }
 inline void storePast(void* p, Bytes v) { _mm512_stream_si512(static_cast<__m512i*>(p), v); }
-inline void fetchAhead(const void* p) { _mm_prefetch(static_cast<const char*>(p), _MM_HINT_T0); }
+inline void fetchAhead(const void* p) { _mm_prefetch(static_cast<const char*>(p), _MM_HINT_T1); }
 inline Bytes splatBytes(uint8_t v) { return _mm512_set1_epi8(static_cast<char>(v)); }
 inline Bytes addBytes(Bytes a, Bytes b) { return _mm512_add_epi8(a, b); }
 inline Bytes subBytes(Bytes a, Bytes b) { return _mm512_sub_epi8(a, b); }
@@ -68,6 +68,13 @@ inline void copyGroup(void* to, const void* from) {
 
 inline Halves loadHalves(const void* p) { return _mm512_loadu_si512(p); }
 inline void storeHalves(void* p, Halves v) { _mm512_storeu_si512(p, v); }
+template <int32_t kLane>
+inline void storeOneOfEach(uint16_t* p, Halves v) {
+  const __m128i lanes = _mm_add_epi8(_mm_setr_epi8(0, 1, 16, 17, 32, 33, 48, 49, 0, 1, 16, 17, 32, 33, 48, 49),
+                                     _mm_set1_epi8(2 * kLane));
+  const __m512i picked = _mm512_permutexvar_epi8(_mm512_castsi128_si512(lanes), v);
+  _mm_storel_epi64(reinterpret_cast<__m128i*>(p), _mm512_castsi512_si128(picked));
+}
 inline Halves splatHalves(uint16_t v) { return _mm512_set1_epi16(static_cast<int16_t>(v)); }
 inline Halves addHalves(Halves a, Halves b) { return _mm512_add_epi16(a, b); }
 inline Halves subHalves(Halves a, Halves b) { return _mm512_sub_epi16(a, b); }
@@ -79,7 +86,7 @@ inline Halves orHalves(Halves a, Halves b) { return _mm512_or_si512(a, b); }
 inline Halves shiftLeftHalves(Halves v, int32_t bits) { return _mm512_sll_epi16(v, _mm_cvtsi32_si128(bits)); }
 inline Halves shiftRightHalves(Halves v, int32_t bits) { return _mm512_srl_epi16(v, _mm_cvtsi32_si128(bits)); }
 inline Halves chooseLessHalves(Halves a, Halves b, Halves yes, Halves no) {
-  return _mm512_mask_blend_epi16(_mm512_cmplt_epi16_mask(a, b), no, yes);
+  return _mm512_mask_blend_epi16(_mm512_cmplt_epu16_mask(a, b), no, yes);
 }
 inline Halves chooseHalves(Halves mask, Halves yes, Halves no) { return _mm512_ternarylogic_epi64(mask, yes, no, 0xca); }
 inline Halves shiftUpHalves(Halves v, Halves filler) { return _mm512_alignr_epi8(v, filler, 14); }

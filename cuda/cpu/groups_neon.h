@@ -38,6 +38,10 @@ inline void copyGroup(void* to, const void* from) { storeBytes(to, loadBytes(fro
 
 inline Halves loadHalves(const void* p) { return vld1q_u16(static_cast<const uint16_t*>(p)); }
 inline void storeHalves(void* p, Halves v) { vst1q_u16(static_cast<uint16_t*>(p), v); }
+template <int32_t kLane>
+inline void storeOneOfEach(uint16_t* p, Halves v) {
+  vst1q_lane_u16(p, v, kLane);
+}
 inline Halves splatHalves(uint16_t v) { return vdupq_n_u16(v); }
 inline Halves addHalves(Halves a, Halves b) { return vaddq_u16(a, b); }
 inline Halves subHalves(Halves a, Halves b) { return vsubq_u16(a, b); }

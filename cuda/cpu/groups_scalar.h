@@ -92,6 +92,11 @@ inline Halves loadHalves(const void* p) {
   return v;
 }
 inline void storeHalves(void* p, Halves v) { std::memcpy(p, &v, sizeof v); }
+/// Value kLane of each group, side by side.
+template <int32_t kLane>
+inline void storeOneOfEach(uint16_t* p, Halves v) {
+  *p = v.of[kLane];
+}
 inline Halves splatHalves(uint16_t v) { return eachHalf([&](int32_t) { return v; }); }
 inline Halves addHalves(Halves a, Halves b) { return eachHalf([&](int32_t i) { return a.of[i] + b.of[i]; }); }
 inline Halves subHalves(Halves a, Halves b) { return eachHalf([&](int32_t i) { return a.of[i] - b.of[i]; }); }
@@ -104,7 +109,7 @@ inline Halves andHalves(Halves a, Halves b) { return eachHalf([&](int32_t i) { r
 inline Halves orHalves(Halves a, Halves b) { return eachHalf([&](int32_t i) { return a.of[i] | b.of[i]; }); }
 inline Halves shiftLeftHalves(Halves v, int32_t bits) { return eachHalf([&](int32_t i) { return v.of[i] << bits; }); }
 inline Halves shiftRightHalves(Halves v, int32_t bits) { return eachHalf([&](int32_t i) { return v.of[i] >> bits; }); }
-/// `yes` where a < b, both below 32768; else `no`.
+/// `yes` where a < b, else `no`.
 inline Halves chooseLessHalves(Halves a, Halves b, Halves yes, Halves no) {
   return eachHalf([&](int32_t i) { return a.of[i] < b.of[i] ? yes.of[i] : no.of[i]; });
 }

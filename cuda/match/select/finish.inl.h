@@ -39,9 +39,9 @@ template <int32_t kField>
   return __builtin_convertvector((records >> (16 * kField)) & 0xffff, Words32);
 }
 
-/// winners: d0, S-, S0, S+ from the lowest 16 bits up, seconds: S2; both readable for kWinnerMargin pixels past the row.
-[[gnu::noinline]] void finishRow(const SgmParameters parameters, int32_t invalidSum, const uint64_t* winners,
-                                 const uint16_t* seconds, int32_t width, int16_t* disparityQ4, int16_t* disparity,
+/// winners: d0, S-, S0, S+ from the lowest 16 bits up, seconds: S2 above stripeBits bits of no interest; both readable for kWinnerMargin pixels past the row.
+[[gnu::noinline]] void finishRow(const SgmParameters parameters, int32_t invalidSum, int32_t stripeBits,
+                                 const uint64_t* winners, const uint16_t* seconds, int32_t width, int16_t* disparityQ4, int16_t* disparity,
                                  uint8_t* confidence) {
   const Words32 zero = {}, one = zero + 1, invalid = zero + kInvalidDisparity;
   const bool wantsSecond = confidence != nullptr || parameters.uniqueness > 0;
@@ -61,7 +61,7 @@ template <int32_t kField>
     }
     Words32 accepted = exists, certainty = zero;
     if (wantsSecond) {
-      const Words32 second = widened(seconds + x);
+      const Words32 second = widened(seconds + x) >> stripeBits;
       const Words32 rivalled = exists & (second < invalidSum);
       if (parameters.uniqueness > 0) {
         accepted &= ~(rivalled & (second * (100 - parameters.uniqueness) < 100 * best));

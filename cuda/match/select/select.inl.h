@@ -7,6 +7,22 @@
 
 namespace {
 
+/// An unsigned number of so many bytes.
+template <int32_t kBytes>
+struct WordOf;
+template <>
+struct WordOf<2> {
+  using Type = uint16_t;
+};
+template <>
+struct WordOf<4> {
+  using Type = uint32_t;
+};
+template <>
+struct WordOf<8> {
+  using Type = uint64_t;
+};
+
 /// One sweep's selection state. Positions run along the sweep: position s is pixel s (down) or width - 1 - s (up).
 template <bool kUp, int32_t kStripes>
 struct Selector {
@@ -19,16 +35,18 @@ struct Selector {
   uint8_t* keys;
   uint8_t* columns;
   uint8_t* rightKeys;
-  uint8_t* rightSums;
   uint8_t* rightBest;
+  uint8_t* rightFirst;
   uint64_t* winnersOf;  ///< [groups][winnerStride]
-  uint16_t* secondsOf;
+  uint16_t* secondsOf;  ///< [steps][groups]
+  uint16_t* leavingBest;  ///< [steps][groups]
+  uint16_t* leavingFirst;
   const int32_t* cellOffset;
   const uint8_t* numbers;
   ImageView<int16_t> rightDisparity;
   Halves columnNumbers[2];   ///< j
   Halves firstOfColumns[2];  ///< stripes * j
-  Halves stripeMask, noSum;
+  Halves stripeMask, noKey;
 
   [[gnu::always_inline]] Selector(const SgmPlan& plan, const SgmFrame& frame, const SgmScratch& scratch, int32_t row)
       : width(plan.width), height(plan.height), firstRow(row), stripes(kStripes != 0 ? kStripes : plan.stripes),
@@ -37,10 +55,11 @@ struct Selector {
         invalidKey(static_cast<uint16_t>(plan.invalidSum << plan.stripeBits | ((1 << plan.stripeBits) - 1))),
         wantsSecond(frame.result.confidence.data != nullptr || plan.parameters.uniqueness > 0),
         wantsRight(frame.result.rightDisparity.data != nullptr), winnerStride(plan.width + kWinnerMargin),
-        keys(scratch.keys), columns(scratch.columns), rightKeys(scratch.rightKeys), rightSums(scratch.rightSums), rightBest(scratch.rightBest),
-        winnersOf(scratch.winners), secondsOf(scratch.seconds), cellOffset(plan.cellOffset), numbers(plan.numbers), rightDisparity(frame.result.rightDisparity),
+        keys(scratch.keys), columns(scratch.columns), rightKeys(scratch.rightKeys), rightBest(scratch.rightBest),
+        rightFirst(scratch.rightFirst), winnersOf(scratch.winners), secondsOf(scratch.seconds), leavingBest(scratch.leavingBest),
+        leavingFirst(scratch.leavingFirst), cellOffset(plan.cellOffset), numbers(plan.numbers), rightDisparity(frame.result.rightDisparity),
         stripeMask(splatHalves(static_cast<uint16_t>((1 << plan.stripeBits) - 1))),
-        noSum(splatHalves(static_cast<uint16_t>(plan.invalidSum))) {
+        noKey(splatHalves(invalidKey)) {
     for (int32_t half = 0; half < 2; ++half) {
       alignas(64) uint16_t numbers[kVector / 2], firsts[kVector / 2];
       for (int32_t i = 0; i < kVector / 2; ++i) {
@@ -60,50 +79,52 @@ struct Selector {
   }
 
   // ---- Right view. A right pixel's candidates move one stripe on with each step, and after the last stripe one column on:
-  // keys gather over a turn of all stripes, best sums and disparities over the columns.
+  // keys gather over a turn of all stripes, the best key and its column's first disparity over the columns.
 
   /// Keys that began `age` steps before step `turn` of this run.
   [[gnu::always_inline]] uint8_t* rightKeysAt(int32_t turn, int32_t age) const {
     return rightKeys + static_cast<ptrdiff_t>(turn + stripes - age) * (2 * kVector);
   }
 
-  /// Takes keys that have seen all stripes into the best so far of slot `index`; ties to the lowest disparity.
-  [[gnu::always_inline]] void mergeRight(const uint8_t* finished, int32_t index, Halves* sums, Halves* best) const {
+  /// Takes keys that have seen all stripes into the best so far of slot `index`; of equal sums the lowest disparity stays.
+  [[gnu::always_inline]] void mergeRight(const uint8_t* finished, int32_t index, Halves* best, Halves* first) const {
     forEach<2>(2, [&](int32_t half) __attribute__((always_inline)) {
       const int32_t at = (2 * index + half) * kVector;
-      const Halves key = loadHalves(finished + half * kVector);
-      const Halves sum = shiftRightHalves(key, bits);
-      const Halves d = addHalves(andHalves(key, stripeMask), firstOfColumns[half]);
-      const Halves sumSoFar = loadHalves(rightSums + at), bestSoFar = loadHalves(rightBest + at);
-      // Down meets the disparities of a right pixel in rising order, up in falling order.
-      best[half] = kUp ? chooseLessHalves(sumSoFar, sum, bestSoFar, d) : chooseLessHalves(sum, sumSoFar, d, bestSoFar);
-      sums[half] = minHalves(sum, sumSoFar);
+      const Halves key = loadHalves(finished + half * kVector), mine = firstOfColumns[half];
+      const Halves bestSoFar = loadHalves(rightBest + at), firstSoFar = loadHalves(rightFirst + at);
+      // Down meets the disparities of a right pixel in rising order, up in falling order: there an equal sum takes over.
+      const Halves bound = orHalves(key, stripeMask);
+      if constexpr (kUp) {
+        const Halves least = subHalves(bound, stripeMask);
+        best[half] = chooseLessHalves(bestSoFar, least, bestSoFar, key);
+        first[half] = chooseLessHalves(bestSoFar, least, firstSoFar, mine);
+      } else {
+        best[half] = chooseLessHalves(bound, bestSoFar, key, bestSoFar);
+        first[half] = chooseLessHalves(bound, bestSoFar, mine, firstSoFar);
+      }
     });
   }
 
-  [[gnu::always_inline]] void writeRight(int32_t group, int32_t x, uint16_t sum, uint16_t best) const {
-    if (x < 0 || x >= width || firstRow + group >= height || sum >= invalidSum) return;
-    rightDisparity.row(firstRow + group)[x] = static_cast<int16_t>(best + minDisparity);
-  }
-
-  /// Before step t, number `turn` of its run: the slot whose candidates leave the last stripe goes on in the next column.
+  /// Before step t, number `turn` of its run: the slot whose candidates leave the last stripe goes on in the next column, and
+  /// what leaves the last column is noted.
   [[gnu::always_inline]] void turnRight(int32_t t, int32_t turn, int32_t index) const {
-    Halves sums[2], best[2];
-    mergeRight(rightKeysAt(turn, stripes), index, sums, best);
-    alignas(64) uint16_t leavingSums[kVector / 2], leavingBest[kVector / 2];
-    storeHalves(leavingSums, sums[kUp ? 0 : 1]);
-    storeHalves(leavingBest, best[kUp ? 0 : 1]);
-    readFromMemory(leavingSums);
-    readFromMemory(leavingBest);
-    const int32_t at = 2 * index * kVector;
-    storeHalves(rightSums + at, kUp ? shiftDownHalves(sums[0], sums[1]) : shiftUpHalves(sums[0], noSum));
-    storeHalves(rightSums + at + kVector, kUp ? shiftDownHalves(sums[1], noSum) : shiftUpHalves(sums[1], sums[0]));
-    storeHalves(rightBest + at, kUp ? shiftDownHalves(best[0], best[1]) : shiftUpHalves(best[0], noSum));
-    storeHalves(rightBest + at + kVector, kUp ? shiftDownHalves(best[1], noSum) : shiftUpHalves(best[1], best[0]));
-    forEach<kGroups>(kGroups, [&](int32_t g) __attribute__((always_inline)) {
-      const int32_t x = pixel(t - 2 * rank(g)) - minDisparity + (kUp ? 1 : -16 * stripes);
-      writeRight(g, x, leavingSums[8 * g + (kUp ? 0 : 7)], leavingBest[8 * g + (kUp ? 0 : 7)]);
-    });
+    Halves best[2], first[2];
+    mergeRight(rightKeysAt(turn, stripes), index, best, first);
+    storeOneOfEach<kUp ? 0 : 7>(leavingBest + t * kGroups, best[kUp ? 0 : 1]);
+    storeOneOfEach<kUp ? 0 : 7>(leavingFirst + t * kGroups, first[kUp ? 0 : 1]);
+    uint8_t* bestTo = rightBest + static_cast<ptrdiff_t>(index) * (2 * kVector);
+    uint8_t* firstTo = rightFirst + static_cast<ptrdiff_t>(index) * (2 * kVector);
+    storeHalves(bestTo, kUp ? shiftDownHalves(best[0], best[1]) : shiftUpHalves(best[0], noKey));
+    storeHalves(bestTo + kVector, kUp ? shiftDownHalves(best[1], noKey) : shiftUpHalves(best[1], best[0]));
+    storeHalves(firstTo, kUp ? shiftDownHalves(first[0], first[1]) : shiftUpHalves(first[0], noKey));
+    storeHalves(firstTo + kVector, kUp ? shiftDownHalves(first[1], noKey) : shiftUpHalves(first[1], first[0]));
+  }
+
+  /// Disparities of best keys and their columns.
+  [[gnu::always_inline]] Halves rightOf(Halves best, Halves first) const {
+    const Halves d = addHalves(addHalves(andHalves(best, stripeMask), first), splatHalves(static_cast<uint16_t>(minDisparity)));
+    return chooseLessHalves(best, splatHalves(static_cast<uint16_t>(invalidSum << bits)), d,
+                            splatHalves(static_cast<uint16_t>(kInvalidDisparity)));
   }
 
   // ---- Left view.
@@ -148,21 +169,15 @@ struct Selector {
     });
   }
 
-  /// The smallest sum of step t outside the winner and its neighbours, whose keys are gone by now.
-  [[gnu::always_inline]] void pickSeconds(int32_t t, bool edge) const {
+  /// The smallest key of step t outside the winner and its neighbours, whose keys are gone by now.
+  [[gnu::always_inline]] void pickSeconds(int32_t t) const {
     const uint8_t* stepKeys = keysOf(t);
     Halves low = loadHalves(stepKeys), high = loadHalves(stepKeys + kVector);
     forEach<kStripes>(stripes, [&](int32_t v) __attribute__((always_inline)) {
       low = minHalves(low, loadHalves(stepKeys + 2 * v * kVector));
       high = minHalves(high, loadHalves(stepKeys + (2 * v + 1) * kVector));
     });
-    alignas(64) uint16_t sums[kVector / 2];
-    storeHalves(sums, shiftRightHalves(lowestInGroupHalves(minHalves(low, high)), bits));
-    readFromMemory(sums);
-    forEach<kGroups>(kGroups, [&](int32_t g) __attribute__((always_inline)) {
-      const int32_t position = t - 2 * rank(g);
-      if (!edge || isInside(g, position)) secondsOf[g * winnerStride + pixel(position)] = sums[8 * g];
-    });
+    storeOneOfEach<0>(secondsOf + t * kGroups, lowestInGroupHalves(minHalves(low, high)));
   }
 };
 
@@ -170,38 +185,69 @@ struct Selector {
 template <bool kUp, int32_t kStripes>
 [[gnu::noinline]] void startSelection(const Selector<kUp, kStripes> selector) {
   constexpr int32_t kVector = kGroups * 16;
-  const Halves invalid = splatHalves(selector.invalidKey);
   for (int32_t i = 0; i < 2 * selector.stripes; ++i) {
-    storeHalves(selector.rightKeys + i * kVector, invalid);
-    storeHalves(selector.rightSums + i * kVector, selector.noSum);
-    storeHalves(selector.rightBest + i * kVector, selector.noSum);
+    storeHalves(selector.rightKeys + i * kVector, selector.noKey);
+    storeHalves(selector.rightBest + i * kVector, selector.noKey);
+    storeHalves(selector.rightFirst + i * kVector, selector.noKey);
   }
-  for (int32_t i = 0; i < 4; ++i) storeHalves(selector.keysOf(i) + 2 * selector.stripes * kVector, invalid);
-  if (!selector.wantsRight) return;
-  for (int32_t g = 0; g < kGroups && selector.firstRow + g < selector.height; ++g) {
-    int16_t* right = selector.rightDisparity.row(selector.firstRow + g);
-    for (int32_t x = 0; x < selector.width; ++x) right[x] = kInvalidDisparity;
-  }
+  for (int32_t i = 0; i < 4; ++i) storeHalves(selector.keysOf(i) + 2 * selector.stripes * kVector, selector.noKey);
 }
 
-/// After the last step, number `turn` of its run: what is still on its way to the right view. newest: its slot.
+/// Row g out of `count` steps of kGroups rows side by side; turned round for sweeps upwards.
+template <bool kUp>
+[[gnu::always_inline]] inline void takeRow(const uint16_t* steps, int32_t g, int32_t count, uint16_t* row) {
+  constexpr int32_t kTaken = 16;
+  using Step = typename WordOf<kGroups * 2>::Type;
+  using Steps [[gnu::vector_size(kTaken * sizeof(Step))]] = Step;
+  using Row [[gnu::vector_size(kTaken * 2)]] = uint16_t;
+  int32_t i = 0;
+  for (; i + kTaken <= count; i += kTaken) {
+    Steps several;
+    std::memcpy(&several, steps + i * kGroups, sizeof several);
+    Row taken = __builtin_convertvector(several >> (16 * g), Row);
+    if (kUp) taken = __builtin_shuffle(taken, Row{15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0});
+    std::memcpy(kUp ? row + count - i - kTaken : row + i, &taken, sizeof taken);
+  }
+  for (; i < count; ++i) row[kUp ? count - 1 - i : i] = steps[i * kGroups + g];
+}
+
+/// After the last step, number `turn` of its run: the right view's rows, of what has left the last column and of what is
+/// still on its way. newest: its slot.
 template <bool kUp, int32_t kStripes>
-[[gnu::noinline]] void flushRight(const Selector<kUp, kStripes> selector, int32_t steps, int32_t turn, int32_t newest) {
+[[gnu::noinline]] void finishRight(const Selector<kUp, kStripes> selector, int32_t steps, int32_t turn, int32_t newest) {
   constexpr int32_t kVector = kGroups * 16;
-  for (int32_t v = 0; v < selector.stripes; ++v) {
-    const int32_t age = kUp ? selector.stripes - 1 - v : v;
-    const int32_t index = newest - age + (newest < age ? selector.stripes : 0);
-    Halves sums[2], best[2];
-    selector.mergeRight(selector.rightKeysAt(turn, age), index, sums, best);
-    alignas(64) uint16_t sumOf[2][kVector / 2], bestOf[2][kVector / 2];
-    for (int32_t half = 0; half < 2; ++half) {
-      storeHalves(sumOf[half], sums[half]);
-      storeHalves(bestOf[half], best[half]);
-    }
-    for (int32_t g = 0; g < kGroups; ++g) {
+  const int32_t width = selector.width, stripes = selector.stripes;
+  // May go beyond the last step: the memory is there.
+  for (int32_t i = 0; i < steps * kGroups; i += kVector / 2) {
+    const Halves best = loadHalves(selector.leavingBest + i), first = loadHalves(selector.leavingFirst + i);
+    storeHalves(selector.leavingBest + i, selector.rightOf(best, first));
+  }
+  for (int32_t g = 0; g < kGroups && selector.firstRow + g < selector.height; ++g) {
+    int16_t* right = selector.rightDisparity.row(selector.firstRow + g);
+    // What left at step t belongs to pixel origin + t (down) or origin - t (up).
+    const int32_t lag = 2 * selector.rank(g);
+    const int32_t origin = kUp ? width - selector.minDisparity + lag : -lag - selector.minDisparity - 16 * stripes;
+    const int32_t firstStep = greater(kUp ? origin - (width - 1) : -origin, 0);
+    const int32_t endStep = lesser(kUp ? origin + 1 : width - origin, steps);
+    const int32_t count = greater(endStep - firstStep, 0);
+    const int32_t firstPixel = count == 0 ? 0 : (kUp ? origin - endStep + 1 : origin + firstStep);
+    takeRow<kUp>(selector.leavingBest + firstStep * kGroups, g, count, reinterpret_cast<uint16_t*>(right) + firstPixel);
+    for (int32_t x = 0; x < firstPixel; ++x) right[x] = kInvalidDisparity;
+    for (int32_t x = firstPixel + count; x < width; ++x) right[x] = kInvalidDisparity;
+  }
+  for (int32_t v = 0; v < stripes; ++v) {
+    const int32_t age = kUp ? stripes - 1 - v : v;
+    const int32_t index = newest - age + (newest < age ? stripes : 0);
+    Halves best[2], first[2];
+    selector.mergeRight(selector.rightKeysAt(turn, age), index, best, first);
+    alignas(64) uint16_t disparities[2][kVector / 2];
+    for (int32_t half = 0; half < 2; ++half) storeHalves(disparities[half], selector.rightOf(best[half], first[half]));
+    for (int32_t g = 0; g < kGroups && selector.firstRow + g < selector.height; ++g) {
+      int16_t* right = selector.rightDisparity.row(selector.firstRow + g);
       const int32_t x = selector.pixel(steps - 1 - 2 * selector.rank(g)) - selector.minDisparity - v;
       for (int32_t j = 0; j < 16; ++j) {
-        selector.writeRight(g, x - selector.stripes * j, sumOf[j / 8][8 * g + j % 8], bestOf[j / 8][8 * g + j % 8]);
+        const int32_t at = x - stripes * j;
+        if (at >= 0 && at < width) right[at] = static_cast<int16_t>(disparities[j / 8][8 * g + j % 8]);
       }
     }
   }

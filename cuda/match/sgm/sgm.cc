@@ -118,10 +118,13 @@ void carveScratch(const SgmPlan& plan, Carver& carver, SgmScratch& scratch) {
   carver.take(scratch.keys, 4 * (2 * stripes + 1) * vector);
   carver.take(scratch.columns, 4 * 3 * vector);
   carver.take(scratch.rightKeys, 2 * (stripes + kRunSteps) * vector);
-  carver.take(scratch.rightSums, 2 * stripes * vector);
   carver.take(scratch.rightBest, 2 * stripes * vector);
+  carver.take(scratch.rightFirst, 2 * stripes * vector);
+  carver.take(scratch.leavingBest, plan.steps * groups + vector / 2);
+  carver.take(scratch.leavingFirst, plan.steps * groups + vector / 2);
   carver.take(scratch.winners, groups * (width + kWinnerMargin));
-  carver.take(scratch.seconds, groups * (width + kWinnerMargin));
+  carver.take(scratch.seconds, plan.steps * groups);
+  carver.take(scratch.secondRows, groups * (width + kWinnerMargin));
   if (plan.halves == 2) carver.take(scratch.rightRow, 2 * groups * width);
 }
 

@@ -65,10 +65,13 @@ struct SgmScratch {
   uint8_t* keys = nullptr;          ///< [4][stripes * 2 + 1] vectors, by step
   uint8_t* columns = nullptr;       ///< [4][3] vectors, by step
   uint8_t* rightKeys = nullptr;     ///< [stripes + kRunSteps][2] vectors, by step
-  uint8_t* rightSums = nullptr;     ///< [stripes][2] vectors
-  uint8_t* rightBest = nullptr;     ///< [stripes][2] vectors
+  uint8_t* rightBest = nullptr;     ///< [stripes][2] vectors: keys
+  uint8_t* rightFirst = nullptr;    ///< [stripes][2] vectors: the first disparity of those keys' columns
+  uint16_t* leavingBest = nullptr;  ///< [steps][groups]: keys of the right pixels that are complete
+  uint16_t* leavingFirst = nullptr; ///< [steps][groups]
   uint64_t* winners = nullptr;      ///< [groups][width + kWinnerMargin]: d0, S-, S0, S+ from the lowest 16 bits up, by pixel
-  uint16_t* seconds = nullptr;      ///< the same: S2
+  uint16_t* seconds = nullptr;      ///< [steps][groups]: keys of S2
+  uint16_t* secondRows = nullptr;   ///< [groups][width + kWinnerMargin]: S2 by pixel
   uint16_t* rightRow = nullptr;     ///< [2][groups][width]: wide cells only
 };
 

@@ -5,7 +5,7 @@
 namespace {
 
 /// Steps by which the other side's sums are asked for in advance.
-constexpr int32_t kAheadSteps = 16;
+constexpr int32_t kAheadSteps = 64;
 
 /// Sums of step t: the other side's to be read, or this side's to be written. They lie in the order in which they will be
 /// read, which is the opposite of the writer's: a processor fetches ahead best upwards.
@@ -112,8 +112,8 @@ template <bool kUp, int32_t kStripes>
 [[gnu::noinline]] void finishSteps(const Selector<kUp, kStripes> selector, int32_t steps) {
   selector.pickWinners(steps - 1, true);
   if (!selector.wantsSecond) return;
-  if (steps > 1) selector.pickSeconds(steps - 2, true);
-  selector.pickSeconds(steps - 1, true);
+  if (steps > 1) selector.pickSeconds(steps - 2);
+  selector.pickSeconds(steps - 1);
 }
 
 /// What the last `stripes` steps left moves to the front of its memory.
@@ -194,7 +194,7 @@ void sweepBlock(const SgmPlan& plan, const SgmFrame& frame, int32_t block, const
       selector.noteColumns(t, keys.lowest[0], keys.lowest[1]);
       const bool guarded = edge || t < kLag + 2;
       if (t > 0) selector.pickWinners(t - 1, guarded);
-      if (t > 1 && selector.wantsSecond) selector.pickSeconds(t - 2, guarded);
+      if (t > 1 && selector.wantsSecond) selector.pickSeconds(t - 2);
     }
     if (edge) {
       sweep.forgetAlong(along, sweep.insideAt(t));
@@ -209,10 +209,10 @@ void sweepBlock(const SgmPlan& plan, const SgmFrame& frame, int32_t block, const
     if constexpr (kWide) {
       finishWide(plan, scratch, frame, block * kGroups);
     } else {
-      if (selector.wantsRight) flushRight(selector, steps, turn - 1, index == 0 ? stripes - 1 : index - 1);
+      if (selector.wantsRight) finishRight(selector, steps, turn - 1, index == 0 ? stripes - 1 : index - 1);
       finishSteps(selector, steps);
     }
-    finishRows(plan, frame, scratch, block * kGroups);
+    finishRows<kUp, kWide>(plan, frame, scratch, block * kGroups);
   }
 }
 

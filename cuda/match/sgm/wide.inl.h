@@ -41,7 +41,7 @@ void selectWidePixel(const SgmPlan& plan, const SgmScratch& scratch, const uint8
   const int32_t at = group * (plan.width + kWinnerMargin) + x;
   const auto field = [](int32_t value) { return static_cast<uint64_t>(static_cast<uint16_t>(value)); };
   scratch.winners[at] = field(d0) | field(sumOf(d0 - 1)) << 16 | field(best) << 32 | field(sumOf(d0 + 1)) << 48;
-  scratch.seconds[at] = static_cast<uint16_t>(second);
+  scratch.secondRows[at] = static_cast<uint16_t>(second);
 }
 
 template <class F>

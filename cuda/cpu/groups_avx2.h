@@ -72,6 +72,13 @@ inline void storeOneOfEach(uint16_t* p, Halves v) {
   p[0] = static_cast<uint16_t>(_mm256_extract_epi16(first, 0));
   p[1] = static_cast<uint16_t>(_mm256_extract_epi16(first, 8));
 }
+inline void storeRowOf(uint16_t* row, const uint16_t* steps, int32_t g) {
+  const __m256i low = _mm256_set1_epi32(0xffff);
+  const __m128i shift = _mm_cvtsi32_si128(16 * g);
+  const __m256i a = _mm256_and_si256(_mm256_srl_epi32(loadBytes(steps), shift), low);
+  const __m256i b = _mm256_and_si256(_mm256_srl_epi32(loadBytes(steps + 16), shift), low);
+  storeBytes(row, _mm256_permute4x64_epi64(_mm256_packus_epi32(a, b), 0xd8));
+}
 inline Halves splatHalves(uint16_t v) { return _mm256_set1_epi16(static_cast<int16_t>(v)); }
 inline Halves addHalves(Halves a, Halves b) { return _mm256_add_epi16(a, b); }
 inline Halves subHalves(Halves a, Halves b) { return _mm256_sub_epi16(a, b); }

@@ -75,6 +75,14 @@ inline void storeOneOfEach(uint16_t* p, Halves v) {
   const __m512i picked = _mm512_permutexvar_epi8(_mm512_castsi128_si512(lanes), v);
   _mm_storel_epi64(reinterpret_cast<__m128i*>(p), _mm512_castsi512_si128(picked));
 }
+inline void storeRowOf(uint16_t* row, const uint16_t* steps, int32_t g) {
+  const __m512i lanes = _mm512_set_epi16(60, 56, 52, 48, 44, 40, 36, 32, 28, 24, 20, 16, 12, 8, 4, 0, 60, 56, 52, 48, 44, 40, 36,
+                                         32, 28, 24, 20, 16, 12, 8, 4, 0);
+  const __m512i picked = _mm512_permutex2var_epi16(
+      _mm512_loadu_si512(steps), _mm512_add_epi16(lanes, _mm512_set1_epi16(static_cast<int16_t>(g))),
+      _mm512_loadu_si512(steps + 32));
+  _mm256_storeu_si256(reinterpret_cast<__m256i*>(row), _mm512_castsi512_si256(picked));
+}
 inline Halves splatHalves(uint16_t v) { return _mm512_set1_epi16(static_cast<int16_t>(v)); }
 inline Halves addHalves(Halves a, Halves b) { return _mm512_add_epi16(a, b); }
 inline Halves subHalves(Halves a, Halves b) { return _mm512_sub_epi16(a, b); }

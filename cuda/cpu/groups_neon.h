@@ -42,6 +42,7 @@ template <int32_t kLane>
 inline void storeOneOfEach(uint16_t* p, Halves v) {
   vst1q_lane_u16(p, v, kLane);
 }
+inline void storeRowOf(uint16_t* row, const uint16_t* steps, int32_t) { std::memcpy(row, steps, 16 * sizeof *row); }
 inline Halves splatHalves(uint16_t v) { return vdupq_n_u16(v); }
 inline Halves addHalves(Halves a, Halves b) { return vaddq_u16(a, b); }
 inline Halves subHalves(Halves a, Halves b) { return vsubq_u16(a, b); }

@@ -97,6 +97,8 @@ template <int32_t kLane>
 inline void storeOneOfEach(uint16_t* p, Halves v) {
   *p = v.of[kLane];
 }
+/// Row g of 16 steps of kGroups values each.
+inline void storeRowOf(uint16_t* row, const uint16_t* steps, int32_t) { std::memcpy(row, steps, 16 * sizeof *row); }
 inline Halves splatHalves(uint16_t v) { return eachHalf([&](int32_t) { return v; }); }
 inline Halves addHalves(Halves a, Halves b) { return eachHalf([&](int32_t i) { return a.of[i] + b.of[i]; }); }
 inline Halves subHalves(Halves a, Halves b) { return eachHalf([&](int32_t i) { return a.of[i] - b.of[i]; }); }

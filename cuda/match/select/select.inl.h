@@ -7,21 +7,40 @@
 
 namespace {
 
-/// An unsigned number of so many bytes.
-template <int32_t kBytes>
-struct WordOf;
-template <>
-struct WordOf<2> {
-  using Type = uint16_t;
-};
-template <>
-struct WordOf<4> {
-  using Type = uint32_t;
-};
-template <>
-struct WordOf<8> {
-  using Type = uint64_t;
-};
+constexpr int32_t kFinished = kGroups * 4;  // pixels at once: four steps
+using Words32 [[gnu::vector_size(kFinished * 4)]] = int32_t;
+using Floats32 [[gnu::vector_size(kFinished * 4)]] = float;
+using Unsigned16 [[gnu::vector_size(kFinished * 2)]] = uint16_t;
+using Unsigned8 [[gnu::vector_size(kFinished)]] = uint8_t;
+
+[[gnu::always_inline]] inline Words32 widened(const uint16_t* from) {
+  Unsigned16 v;
+  std::memcpy(&v, from, sizeof v);
+  return __builtin_convertvector(v, Words32);
+}
+
+[[gnu::always_inline]] inline void storeNarrowed(uint16_t* to, Words32 v) {
+  const Unsigned16 narrow = __builtin_convertvector(v, Unsigned16);
+  std::memcpy(to, &narrow, sizeof narrow);
+}
+
+/// The 32 bits at each offset.
+[[gnu::always_inline]] inline Words32 gathered(const void* base, Words32 offsets) {
+  Words32 result;
+  if constexpr (kLanesI32 == kFinished) {
+    I32 at;
+    std::memcpy(&at, &offsets, sizeof at);
+    const I32 found = gatherI32(static_cast<const uint8_t*>(base), at);
+    std::memcpy(&result, &found, sizeof result);
+  } else {
+    for (int32_t i = 0; i < kFinished; ++i) {
+      int32_t word;
+      std::memcpy(&word, static_cast<const uint8_t*>(base) + offsets[i], sizeof word);
+      result[i] = word;
+    }
+  }
+  return result;
+}
 
 /// One sweep's selection state. Positions run along the sweep: position s is pixel s (down) or width - 1 - s (up).
 template <bool kUp, int32_t kStripes>
@@ -31,22 +50,22 @@ struct Selector {
   int32_t width, height, firstRow, stripes, bits, minDisparity, invalidSum;
   uint16_t invalidKey;
   bool wantsSecond, wantsRight;
-  int32_t winnerStride;
   uint8_t* keys;
   uint8_t* columns;
   uint8_t* rightKeys;
   uint8_t* rightBest;
   uint8_t* rightFirst;
-  uint64_t* winnersOf;  ///< [groups][winnerStride]
+  Picked picked;
   uint16_t* secondsOf;  ///< [steps][groups]
   uint16_t* leavingBest;  ///< [steps][groups]
   uint16_t* leavingFirst;
   const int32_t* cellOffset;
   const uint8_t* numbers;
   ImageView<int16_t> rightDisparity;
+  Words32 columnLanes, keyLanes;  ///< where a pixel's group lies among the columns and among the keys of four steps
   Halves columnNumbers[2];   ///< j
   Halves firstOfColumns[2];  ///< stripes * j
-  Halves stripeMask, noKey;
+  Halves stripeMask, sumMask, noKey;
 
   [[gnu::always_inline]] Selector(const SgmPlan& plan, const SgmFrame& frame, const SgmScratch& scratch, int32_t row)
       : width(plan.width), height(plan.height), firstRow(row), stripes(kStripes != 0 ? kStripes : plan.stripes),
@@ -54,12 +73,19 @@ struct Selector {
         invalidSum(plan.invalidSum),
         invalidKey(static_cast<uint16_t>(plan.invalidSum << plan.stripeBits | ((1 << plan.stripeBits) - 1))),
         wantsSecond(frame.result.confidence.data != nullptr || plan.parameters.uniqueness > 0),
-        wantsRight(frame.result.rightDisparity.data != nullptr), winnerStride(plan.width + kWinnerMargin),
+        wantsRight(frame.result.rightDisparity.data != nullptr),
         keys(scratch.keys), columns(scratch.columns), rightKeys(scratch.rightKeys), rightBest(scratch.rightBest),
-        rightFirst(scratch.rightFirst), winnersOf(scratch.winners), secondsOf(scratch.seconds), leavingBest(scratch.leavingBest),
+        rightFirst(scratch.rightFirst), picked(scratch.picked), secondsOf(scratch.seconds), leavingBest(scratch.leavingBest),
         leavingFirst(scratch.leavingFirst), cellOffset(plan.cellOffset), numbers(plan.numbers), rightDisparity(frame.result.rightDisparity),
         stripeMask(splatHalves(static_cast<uint16_t>((1 << plan.stripeBits) - 1))),
-        noKey(splatHalves(invalidKey)) {
+        sumMask(splatHalves(static_cast<uint16_t>(~((1u << plan.stripeBits) - 1)))), noKey(splatHalves(invalidKey)) {
+    alignas(64) int32_t lanes[2][kFinished];
+    for (int32_t i = 0; i < kFinished; ++i) {
+      lanes[0][i] = i / kGroups * (2 * kVector) + i % kGroups * 16;
+      lanes[1][i] = i / kGroups * ((2 * stripes + 1) * kVector) + i % kGroups * 16;
+    }
+    std::memcpy(&columnLanes, lanes[0], sizeof columnLanes);
+    std::memcpy(&keyLanes, lanes[1], sizeof keyLanes);
     for (int32_t half = 0; half < 2; ++half) {
       alignas(64) uint16_t numbers[kVector / 2], firsts[kVector / 2];
       for (int32_t i = 0; i < kVector / 2; ++i) {
@@ -73,7 +99,7 @@ struct Selector {
 
   static constexpr int32_t rank(int32_t group) { return kUp ? kGroups - 1 - group : group; }
   [[gnu::always_inline]] int32_t pixel(int32_t position) const { return kUp ? width - 1 - position : position; }
-  [[gnu::always_inline]] uint8_t* keysOf(int32_t step) const { return keys + (step & 3) * (2 * stripes + 1) * kVector; }
+  [[gnu::always_inline]] uint8_t* keysOf(int32_t step) const { return keys + (step & (kKeptSteps - 1)) * (2 * stripes + 1) * kVector; }
   [[gnu::always_inline]] bool isInside(int32_t group, int32_t position) const {
     return position >= 0 && position < width && firstRow + group < height;
   }
@@ -129,44 +155,50 @@ struct Selector {
 
   // ---- Left view.
 
-  // Reading single values back from a vector just stored takes long: a step's keys are stored, one step later its winners
-  // are read from them, and another step later its second best.
+  // Reading values back from a vector just stored takes long: keys and columns are stored, the winners of four steps found
+  // together in the step after them, and their second best a step later still, one step's at a time.
 
-  /// low, high: the smallest key of each column over all stripes, of step t.
+  /// low, high: the smallest key of each column over all stripes, of step t. Noted with the lowest sum and its column.
   [[gnu::always_inline]] void noteColumns(int32_t t, Halves low, Halves high) const {
-    uint8_t* to = columns + (t & 3) * (3 * kVector);
+    uint8_t* to = columns + (t & (kKeptSteps - 1)) * (2 * kVector);
     storeHalves(to, low);
     storeHalves(to + kVector, high);
-    const Halves lowSum = addHalves(shiftLeftHalves(shiftRightHalves(low, bits), 4), columnNumbers[0]);
-    const Halves highSum = addHalves(shiftLeftHalves(shiftRightHalves(high, bits), 4), columnNumbers[1]);
-    storeHalves(to + 2 * kVector, lowestInGroupHalves(minHalves(lowSum, highSum)));
+    const auto withColumn = [&](Halves key, Halves number) __attribute__((always_inline)) {
+      if constexpr (kStripes != 8) return addHalves(shiftLeftHalves(shiftRightHalves(key, bits), 4), number);
+      const Halves sum = andHalves(key, sumMask);  // times 8: twice that makes room for a column's number
+      return addHalves(sum, addHalves(sum, number));
+    };
+    storeOneOfEach<0>(picked.best + t * kGroups, lowestInGroupHalves(minHalves(withColumn(low, columnNumbers[0]),
+                                                                              withColumn(high, columnNumbers[1]))));
   }
 
-  [[gnu::always_inline]] void pickWinners(int32_t t, bool edge) const {
-    const auto* noted = reinterpret_cast<const uint16_t*>(columns + (t & 3) * (3 * kVector));
-    const uint16_t* lowest = noted + kVector;
-    uint8_t* stepKeys = keysOf(t);
-    forEach<kGroups>(kGroups, [&](int32_t g) __attribute__((always_inline)) {
-      const int32_t position = t - 2 * rank(g);
-      if (edge && !isInside(g, position)) return;
-      const uint32_t found = lowest[8 * g];
-      const uint32_t j = found & 15;
-      const uint32_t stripe = noted[(j >> 3) * (kVector / 2) + 8 * g + (j & 7)] & ((1u << bits) - 1);
-      const uint32_t d = stripe + static_cast<uint32_t>(stripes) * j;
-      uint8_t* at = stepKeys + 16 * g;
-      // Where there is no candidate the keys are invalid ones, and finishRow sees that from S0.
-      const int32_t* offset = cellOffset + d;  // of d - 1; d and d + 1 follow
-      uint16_t below, above;
-      std::memcpy(&below, at + offset[0], sizeof below);
-      std::memcpy(&above, at + offset[2], sizeof above);
-      const uint64_t record = d | static_cast<uint64_t>(below >> bits) << 16 | static_cast<uint64_t>(found >> 4) << 32 |
-                              static_cast<uint64_t>(above >> bits) << 48;
-      winnersOf[g * winnerStride + pixel(position)] = record;
-      if (!wantsSecond) return;
-      std::memcpy(at + offset[0], &invalidKey, sizeof invalidKey);
-      std::memcpy(at + offset[1], &invalidKey, sizeof invalidKey);
-      std::memcpy(at + offset[2], &invalidKey, sizeof invalidKey);
-    });
+  /// The winners of four steps from `first` on, a multiple of 4. Lanes are pixels: kGroups rows of each step.
+  [[gnu::always_inline]] void pickWinners(int32_t first) const {
+    const int32_t at = first * kGroups;
+    const Words32 found = widened(picked.best + at), j = found & 15;
+    const Words32 column = (j >> 3) * kVector + (j & 7) * 2;
+    const Words32 key = gathered(columns + (first & (kKeptSteps - 1)) * (2 * kVector), column + columnLanes);
+    const Words32 stripe = key & ((1 << bits) - 1);
+    const Words32 d = j * stripes + stripe;
+    // Of d - 1, d and d + 1. Where there is no candidate the keys are invalid ones, and finishPixels sees that from S0.
+    uint8_t* stepKeys = keysOf(first);
+    const Words32 below = gathered(cellOffset, d * 4) + keyLanes, above = gathered(cellOffset + 2, d * 4) + keyLanes;
+    storeNarrowed(picked.winner + at, d);
+    storeNarrowed(picked.below + at, (gathered(stepKeys, below) & 0xffff) >> bits);
+    storeNarrowed(picked.best + at, found >> 4);
+    storeNarrowed(picked.above + at, (gathered(stepKeys, above) & 0xffff) >> bits);
+    if (!wantsSecond) return;
+    const Words32 here = kStripes != 0 ? column + stripe * (2 * kVector) + keyLanes : gathered(cellOffset + 1, d * 4) + keyLanes;
+    alignas(64) int32_t offsets[3][kFinished];
+    std::memcpy(offsets[0], &below, sizeof below);
+    std::memcpy(offsets[1], &here, sizeof here);
+    std::memcpy(offsets[2], &above, sizeof above);
+    readFromMemory(offsets);
+    for (const auto& neighbours : offsets) {
+      forEach<kFinished>(kFinished, [&](int32_t i) __attribute__((always_inline)) {
+        std::memcpy(stepKeys + neighbours[i], &invalidKey, sizeof invalidKey);
+      });
+    }
   }
 
   /// The smallest key of step t outside the winner and its neighbours, whose keys are gone by now.
@@ -190,25 +222,24 @@ template <bool kUp, int32_t kStripes>
     storeHalves(selector.rightBest + i * kVector, selector.noKey);
     storeHalves(selector.rightFirst + i * kVector, selector.noKey);
   }
-  for (int32_t i = 0; i < 4; ++i) storeHalves(selector.keysOf(i) + 2 * selector.stripes * kVector, selector.noKey);
+  for (int32_t i = 0; i < kKeptSteps; ++i) storeHalves(selector.keysOf(i) + 2 * selector.stripes * kVector, selector.noKey);
 }
 
 /// Row g out of `count` steps of kGroups rows side by side; turned round for sweeps upwards.
-template <bool kUp>
-[[gnu::always_inline]] inline void takeRow(const uint16_t* steps, int32_t g, int32_t count, uint16_t* row) {
+template <bool kUp, class Pixel>
+[[gnu::always_inline]] inline void takeRow(const uint16_t* steps, int32_t g, int32_t count, Pixel* row) {
   constexpr int32_t kTaken = 16;
-  using Step = typename WordOf<kGroups * 2>::Type;
-  using Steps [[gnu::vector_size(kTaken * sizeof(Step))]] = Step;
   using Row [[gnu::vector_size(kTaken * 2)]] = uint16_t;
+  using Pixels [[gnu::vector_size(kTaken * sizeof(Pixel))]] = Pixel;
   int32_t i = 0;
   for (; i + kTaken <= count; i += kTaken) {
-    Steps several;
-    std::memcpy(&several, steps + i * kGroups, sizeof several);
-    Row taken = __builtin_convertvector(several >> (16 * g), Row);
+    Row taken;
+    storeRowOf(reinterpret_cast<uint16_t*>(&taken), steps + i * kGroups, g);
     if (kUp) taken = __builtin_shuffle(taken, Row{15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0});
-    std::memcpy(kUp ? row + count - i - kTaken : row + i, &taken, sizeof taken);
+    const Pixels pixels = __builtin_convertvector(taken, Pixels);
+    std::memcpy(kUp ? row + count - i - kTaken : row + i, &pixels, sizeof pixels);
   }
-  for (; i < count; ++i) row[kUp ? count - 1 - i : i] = steps[i * kGroups + g];
+  for (; i < count; ++i) row[kUp ? count - 1 - i : i] = static_cast<Pixel>(steps[i * kGroups + g]);
 }
 
 /// After the last step, number `turn` of its run: the right view's rows, of what has left the last column and of what is
@@ -231,7 +262,7 @@ template <bool kUp, int32_t kStripes>
     const int32_t endStep = lesser(kUp ? origin + 1 : width - origin, steps);
     const int32_t count = greater(endStep - firstStep, 0);
     const int32_t firstPixel = count == 0 ? 0 : (kUp ? origin - endStep + 1 : origin + firstStep);
-    takeRow<kUp>(selector.leavingBest + firstStep * kGroups, g, count, reinterpret_cast<uint16_t*>(right) + firstPixel);
+    takeRow<kUp>(selector.leavingBest + firstStep * kGroups, g, count, right + firstPixel);
     for (int32_t x = 0; x < firstPixel; ++x) right[x] = kInvalidDisparity;
     for (int32_t x = firstPixel + count; x < width; ++x) right[x] = kInvalidDisparity;
   }

@@ -96,21 +96,18 @@ class Wavefront {
   int32_t steps_;
 };
 
-/// Sub-pixel, uniqueness and confidence of a block's rows. Seconds come by step, as keys (narrow cells), or by pixel as sums.
+/// Sub-pixel, uniqueness and confidence of a block's rows.
 template <bool kUp, bool kWide>
-void finishRows(const SgmPlan& plan, const SgmFrame& frame, const SgmScratch& scratch, int32_t firstRow) {
+[[gnu::noinline]] void finishRows(const SgmPlan& plan, const SgmFrame& frame, const SgmScratch& scratch, int32_t firstRow) {
   const SgmResult& result = frame.result;
-  const int32_t width = plan.width, stride = width + kWinnerMargin;
-  const bool wantsSecond = result.confidence.data != nullptr || plan.parameters.uniqueness > 0;
+  const bool wantsConfidence = result.confidence.data != nullptr;
+  finishPixels(plan.parameters, plan.invalidSum, kWide ? 0 : plan.stripeBits, scratch.picked, scratch.seconds,
+               wantsConfidence || plan.parameters.uniqueness > 0, plan.steps * kGroups);
   for (int32_t g = 0; g < kGroups && firstRow + g < plan.height; ++g) {
-    const int32_t y = firstRow + g;
-    uint16_t* seconds = scratch.secondRows + g * stride;
-    if (!kWide && wantsSecond) {
-      takeRow<kUp>(scratch.seconds + 2 * (kUp ? kGroups - 1 - g : g) * kGroups, g, width, seconds);
-    }
-    uint8_t* confidence = result.confidence.data == nullptr ? nullptr : result.confidence.row(y);
-    finishRow(plan.parameters, plan.invalidSum, kWide ? 0 : plan.stripeBits, scratch.winners + g * stride, seconds, width, result.disparityQ4.row(y),
-              result.disparity.row(y), confidence);
+    const int32_t y = firstRow + g, first = 2 * (kUp ? kGroups - 1 - g : g) * kGroups;
+    takeRow<kUp>(scratch.picked.below + first, g, plan.width, result.disparityQ4.row(y));
+    takeRow<kUp>(scratch.picked.winner + first, g, plan.width, result.disparity.row(y));
+    if (wantsConfidence) takeRow<kUp>(scratch.seconds + first, g, plan.width, result.confidence.row(y));
   }
 }
 

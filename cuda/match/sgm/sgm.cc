@@ -115,16 +115,20 @@ void carveScratch(const SgmPlan& plan, Carver& carver, SgmScratch& scratch) {
   carver.take(scratch.penalties, 4 * groups * width);
   carver.take(scratch.ring, (stripes + kRunSteps) * 5 * vector);
   for (int32_t d = 0; d < 3; ++d) carver.take(scratch.slots[d], ((stripes + 1) * plan.halves * 2 * vector) << kSlotBits[d]);
-  carver.take(scratch.keys, 4 * (2 * stripes + 1) * vector);
-  carver.take(scratch.columns, 4 * 3 * vector);
+  carver.take(scratch.keys, kKeptSteps * (2 * stripes + 1) * vector);
+  carver.take(scratch.columns, kKeptSteps * 2 * vector);
   carver.take(scratch.rightKeys, 2 * (stripes + kRunSteps) * vector);
   carver.take(scratch.rightBest, 2 * stripes * vector);
   carver.take(scratch.rightFirst, 2 * stripes * vector);
   carver.take(scratch.leavingBest, plan.steps * groups + vector / 2);
   carver.take(scratch.leavingFirst, plan.steps * groups + vector / 2);
-  carver.take(scratch.winners, groups * (width + kWinnerMargin));
-  carver.take(scratch.seconds, plan.steps * groups);
-  carver.take(scratch.secondRows, groups * (width + kWinnerMargin));
+  // Four steps at once go up to three beyond the last.
+  const size_t picked = (plan.steps + 4) * groups;
+  carver.take(scratch.picked.winner, picked);
+  carver.take(scratch.picked.below, picked);
+  carver.take(scratch.picked.best, picked);
+  carver.take(scratch.picked.above, picked);
+  carver.take(scratch.seconds, picked);
   if (plan.halves == 2) carver.take(scratch.rightRow, 2 * groups * width);
 }
 

@@ -55,6 +55,11 @@ struct SgmSide {
   std::atomic<int32_t>* progress = nullptr;        ///< [blocks] steps done
 };
 
+/// [steps][groups]: each winner, its sum, and the sums beside it.
+struct Picked {
+  uint16_t *winner = nullptr, *below = nullptr, *best = nullptr, *above = nullptr;
+};
+
 /// One thread's memory for one block; all sizes follow from the plan.
 struct SgmScratch {
   uint32_t* leftWords = nullptr;    ///< [steps][groups] by place: pixel x of row g is at place x + 2 g
@@ -62,21 +67,21 @@ struct SgmScratch {
   uint16_t* penalties = nullptr;    ///< [4][groups][width] ceiling + P2, adaptive only
   uint8_t* ring = nullptr;          ///< [stripes + kRunSteps][5] vectors: right census planes and outside, by step
   uint8_t* slots[3] = {nullptr, nullptr, nullptr};  ///< [1 << kSlotBits][stripes + 1][halves] pairs of vectors
-  uint8_t* keys = nullptr;          ///< [4][stripes * 2 + 1] vectors, by step
-  uint8_t* columns = nullptr;       ///< [4][3] vectors, by step
+  uint8_t* keys = nullptr;          ///< [kKeptSteps][stripes * 2 + 1] vectors, by step
+  uint8_t* columns = nullptr;       ///< [kKeptSteps][2] vectors, by step
   uint8_t* rightKeys = nullptr;     ///< [stripes + kRunSteps][2] vectors, by step
   uint8_t* rightBest = nullptr;     ///< [stripes][2] vectors: keys
   uint8_t* rightFirst = nullptr;    ///< [stripes][2] vectors: the first disparity of those keys' columns
   uint16_t* leavingBest = nullptr;  ///< [steps][groups]: keys of the right pixels that are complete
   uint16_t* leavingFirst = nullptr; ///< [steps][groups]
-  uint64_t* winners = nullptr;      ///< [groups][width + kWinnerMargin]: d0, S-, S0, S+ from the lowest 16 bits up, by pixel
-  uint16_t* seconds = nullptr;      ///< [steps][groups]: keys of S2
-  uint16_t* secondRows = nullptr;   ///< [groups][width + kWinnerMargin]: S2 by pixel
+  Picked picked;
+  uint16_t* seconds = nullptr;      ///< [steps][groups]: keys of S2 (wide cells: S2)
   uint16_t* rightRow = nullptr;     ///< [2][groups][width]: wide cells only
 };
 
 constexpr int32_t kSlotBits[3] = {1, 2, 1};
-constexpr int32_t kWinnerMargin = 64;
+/// Steps whose keys are kept: four are picked together while the next four come in.
+constexpr int32_t kKeptSteps = 8;
 
 struct SgmFrame {
   SgmImages images;

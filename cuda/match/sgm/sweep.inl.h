@@ -107,13 +107,12 @@ struct KeyStep {
   }
 };
 
-/// The winners of the last step and the second best of the last two.
+/// The winners of the last steps, and the second best that have not come yet.
 template <bool kUp, int32_t kStripes>
 [[gnu::noinline]] void finishSteps(const Selector<kUp, kStripes> selector, int32_t steps) {
-  selector.pickWinners(steps - 1, true);
+  selector.pickWinners((steps - 1) & ~3);
   if (!selector.wantsSecond) return;
-  if (steps > 1) selector.pickSeconds(steps - 2);
-  selector.pickSeconds(steps - 1);
+  for (int32_t t = greater(steps - 5, 0); t < steps; ++t) selector.pickSeconds(t);
 }
 
 /// What the last `stripes` steps left moves to the front of its memory.
@@ -192,9 +191,8 @@ void sweepBlock(const SgmPlan& plan, const SgmFrame& frame, int32_t block, const
         keys.take(v, cost, own);
       });
       selector.noteColumns(t, keys.lowest[0], keys.lowest[1]);
-      const bool guarded = edge || t < kLag + 2;
-      if (t > 0) selector.pickWinners(t - 1, guarded);
-      if (t > 1 && selector.wantsSecond) selector.pickSeconds(t - 2);
+      if (t % 4 == 0 && t > 0) selector.pickWinners(t - 4);
+      if (t > 4 && selector.wantsSecond) selector.pickSeconds(t - 5);
     }
     if (edge) {
       sweep.forgetAlong(along, sweep.insideAt(t));

@@ -10,7 +10,7 @@ inline void startWide(const SgmPlan& plan, const SgmScratch& scratch, const SgmF
 
 /// sums: the pixel's cells, where plan.cellOffset says.
 template <bool kUp>
-void selectWidePixel(const SgmPlan& plan, const SgmScratch& scratch, const uint8_t* sums, int32_t group, int32_t x) {
+void selectWidePixel(const SgmPlan& plan, const SgmScratch& scratch, const uint8_t* sums, int32_t group, int32_t x, int32_t at) {
   const int32_t num = plan.parameters.numDisparities;
   const int32_t rightFirst = x - plan.parameters.minDisparity;
   const auto sumOf = [&](int32_t d) -> int32_t {
@@ -38,10 +38,11 @@ void selectWidePixel(const SgmPlan& plan, const SgmScratch& scratch, const uint8
   for (int32_t d = 0; d < num; ++d) {
     if (d < d0 - 1 || d > d0 + 1) second = lesser(second, sumOf(d));
   }
-  const int32_t at = group * (plan.width + kWinnerMargin) + x;
-  const auto field = [](int32_t value) { return static_cast<uint64_t>(static_cast<uint16_t>(value)); };
-  scratch.winners[at] = field(d0) | field(sumOf(d0 - 1)) << 16 | field(best) << 32 | field(sumOf(d0 + 1)) << 48;
-  scratch.secondRows[at] = static_cast<uint16_t>(second);
+  scratch.picked.winner[at] = static_cast<uint16_t>(d0);
+  scratch.picked.below[at] = static_cast<uint16_t>(sumOf(d0 - 1));
+  scratch.picked.best[at] = static_cast<uint16_t>(best);
+  scratch.picked.above[at] = static_cast<uint16_t>(sumOf(d0 + 1));
+  scratch.seconds[at] = static_cast<uint16_t>(second);
 }
 
 template <class F>
@@ -62,7 +63,7 @@ template <class F>
     const int32_t position = t - 2 * sweep.rank(g);
     const bool inside = position >= 0 && position < sweep.width && sweep.firstRow + g < sweep.height;
     const int32_t x = F::kUp ? sweep.width - 1 - position : position;
-    if (inside) selectWidePixel<F::kUp>(plan, scratch, scratch.keys + 16 * g, g, x);
+    if (inside) selectWidePixel<F::kUp>(plan, scratch, scratch.keys + 16 * g, g, x, t * kGroups + g);
   }
 }
 

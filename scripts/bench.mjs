@@ -39,7 +39,7 @@ const LIKE_FOR_LIKE = [
   ...["refine.speckleSize=0", "refine.fill=off", "refine.boundary=false"],
 ];
 /** Vector operations for 64 cells with 512-bit registers, counted in cuda/match/sgm/README.md. */
-const OPERATIONS = { 4: 83, 8: 121 };
+const OPERATIONS = { 4: 79, 8: 118 };
 
 function spawnJson(program, words, environment = {}) {
   const result = spawnSync(program, words, {
@@ -51,8 +51,16 @@ function spawnJson(program, words, environment = {}) {
   return JSON.parse(result.stdout.trim().split("\n").at(-1));
 }
 
-function bench({ width, height, numDisparities, paths, threads, isa }) {
-  const set = [...LIKE_FOR_LIKE, ...values.set];
+function bench({
+  width,
+  height,
+  numDisparities,
+  paths,
+  threads,
+  isa,
+  set = LIKE_FOR_LIKE,
+  algorithm = "sgm",
+}) {
   const words = [
     ...[
       join(root, "dist/edge/cli/main.js"),
@@ -64,8 +72,8 @@ function bench({ width, height, numDisparities, paths, threads, isa }) {
       values.frames,
     ],
     ...["--width", width, "--height", height, "--num-disparities", numDisparities],
-    ...["--paths", paths, "--threads", threads],
-    ...set.flatMap((item) => ["--set", item]),
+    ...["--paths", paths, "--threads", threads, "--algorithm", algorithm],
+    ...[...set, ...values.set].flatMap((item) => ["--set", item]),
   ];
   return spawnJson(process.execPath, words.map(String), isa ? { DEPTHWATT_ISA: isa } : {});
 }
@@ -89,17 +97,12 @@ function merged(runs) {
   };
 }
 
-/** GB/s of a copy that no cache holds, one way: as many bytes are read as written. */
-function copyBandwidth() {
-  const bytes = 128 << 20;
-  const [from, to] = [Buffer.alloc(bytes, 1), Buffer.alloc(bytes, 2)];
-  let best = Number.POSITIVE_INFINITY;
-  for (let i = 0; i < 8; ++i) {
-    const before = performance.now();
-    from.copy(to);
-    best = Math.min(best, performance.now() - before);
-  }
-  return bytes / 1e6 / best;
+/** Clock, vector operations and copied bytes per second, one thread: what limits.cc measures on this machine. */
+function measuredLimits(folder) {
+  const program = join(folder, "limits");
+  const source = join(root, "scripts/bench/limits.cc");
+  execFileSync("g++", ["-O2", "-march=native", "-std=c++17", "-o", program, source]);
+  return spawnJson(program, []);
 }
 
 function scenePictures(folder) {
@@ -167,19 +170,52 @@ function growth() {
   });
 }
 
-/** What the counts of the room's README say about a measured row. */
-function shareOfLimit(row, copyGBs) {
+/** The second core: how many times as fast two threads are as one. */
+function secondCore(rows) {
+  const minOf = (paths, threads) =>
+    rows.find((row) => row.what === "depthwatt" && row.paths === paths && row.threads === threads);
+  return [4, 8].flatMap((paths) => {
+    const [one, two] = [minOf(paths, 1), minOf(paths, 2)];
+    if (!one || !two) return [];
+    return [
+      { what: "two threads", paths, byMedian: one.medianMs / two.medianMs, byMinimum: one.minMs / two.minMs },
+    ];
+  });
+}
+
+/** The narrower registers, and the cross-based matcher at half resolution with its own defaults. */
+function others() {
+  const size = { width: 640, height: 480, numDisparities: 128, paths: 4 };
+  const several = (options) => merged(Array.from({ length: rounds }, () => bench(options)));
+  const rows = [];
+  if (process.arch === "x64") {
+    for (const threads of [1, 2])
+      rows.push({ what: "forced avx2", ...several({ ...size, threads, isa: "avx2" }) });
+  }
+  rows.push({ what: "defaults", ...several({ ...size, threads: 0, set: [] }) });
+  rows.push({
+    what: "cbca, half resolution",
+    ...several({ ...size, threads: 0, algorithm: "cbca", set: ["match.halfResolution=true"] }),
+  });
+  return rows.map((row) => ({ kind: "measured", ...row }));
+}
+
+/** What the counts of the room's README say about a measured row. Several threads share the memory, not the processor. */
+function shareOfLimit(row, limits) {
   const cells = row.width * row.height * row.numDisparities;
-  const seconds = row.minMs / 1e3;
+  const operations = (cells / 64) * OPERATIONS[row.paths];
+  const perNs = (limits.vectorOperationsPerNs * limits.vectorBytes) / 64;
+  const issueMs = operations / perNs / row.threads / 1e6;
+  const bytesMs = cells / limits.copyGBs / 1e6;
   return {
     what: "share of the limit",
     ...{ paths: row.paths, threads: row.threads, minMs: row.minMs },
-    cellUpdatesPerSecond: (cells * row.paths) / seconds,
-    bytesMoved: 2 * cells,
-    copyGBs,
-    shareOfCopyBandwidth: cells / 1e9 / seconds / copyGBs,
+    megaCellUpdatesPerSecond: (cells * row.paths) / row.minMs / 1e3,
     vectorOperationsPer64Cells: OPERATIONS[row.paths],
-    vectorOperationsPerSecond: ((cells / 64) * OPERATIONS[row.paths]) / seconds,
+    issueMs,
+    copiedBytes: cells,
+    bytesMs,
+    shareOfLimit: Math.max(issueMs, bytesMs) / row.minMs,
   };
 }
 
@@ -192,8 +228,9 @@ const folder = mkdtempSync(join(tmpdir(), "depthwatt-bench-"));
 try {
   const compared = sideBySide(folder);
   const grown = growth();
-  const copyGBs = copyBandwidth();
-  const shares = compared.filter((row) => row.what === "depthwatt").map((row) => shareOfLimit(row, copyGBs));
+  const rest = others();
+  const limits = measuredLimits(folder);
+  const shares = compared.filter((row) => row.what === "depthwatt").map((row) => shareOfLimit(row, limits));
   const commit = git("rev-parse", "--short", "HEAD");
   const date = new Date().toISOString().slice(0, 10);
   const result = {
@@ -207,7 +244,8 @@ try {
     powerMode: null,
     clocks: readFileSync("/proc/cpuinfo", "utf8").match(/MHz\s*:\s*([\d.]+)/)?.[1] ?? null,
     load: { before, after: loadavg()[0] },
-    rows: [...compared, ...grown, ...shares],
+    limits: { kind: "measured", ...limits },
+    rows: [...compared, ...secondCore(compared), ...grown, ...rest, ...shares],
   };
   const path = join(root, "bench/results", machine);
   mkdirSync(path, { recursive: true });
@@ -218,7 +256,7 @@ try {
     Object.fromEntries(
       Object.entries(row).filter(([key]) => !["kind", "stages", "watts", "fpsPerWatt"].includes(key)),
     );
-  for (const what of ["depthwatt", "OpenCV StereoSGBM", "times OpenCV", "growth", "share of the limit"]) {
+  for (const what of new Set(result.rows.map((row) => row.what))) {
     console.table(result.rows.filter((row) => row.what === what).map(shown));
   }
   console.log(`${file}.json`);

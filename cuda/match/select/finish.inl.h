@@ -11,8 +11,6 @@ namespace {
   return __builtin_convertvector(__builtin_convertvector(a, Floats32) / __builtin_convertvector(b, Floats32), Words32);
 }
 
-[[gnu::always_inline]] inline Words32 chosen(Words32 mask, Words32 yes, Words32 no) { return (mask & yes) | (~mask & no); }
-
 /// In the order of the steps. seconds: S2 above stripeBits bits of no interest. disparityQ4 takes the place of S-, the winner's
 /// whole disparity that of d0, the confidence that of S2. Works on up to kFinished pixels more than `pixels`.
 [[gnu::noinline]] void finishPixels(const SgmParameters parameters, int32_t invalidSum, int32_t stripeBits, const Picked picked,

@@ -24,6 +24,8 @@ using Unsigned8 [[gnu::vector_size(kFinished)]] = uint8_t;
   std::memcpy(to, &narrow, sizeof narrow);
 }
 
+[[gnu::always_inline]] inline Words32 chosen(Words32 mask, Words32 yes, Words32 no) { return (mask & yes) | (~mask & no); }
+
 /// The 32 bits at each offset.
 [[gnu::always_inline]] inline Words32 gathered(const void* base, Words32 offsets) {
   Words32 result;
@@ -182,13 +184,24 @@ struct Selector {
     const Words32 d = j * stripes + stripe;
     // Of d - 1, d and d + 1. Where there is no candidate the keys are invalid ones, and finishPixels sees that from S0.
     uint8_t* stepKeys = keysOf(first);
-    const Words32 below = gathered(cellOffset, d * 4) + keyLanes, above = gathered(cellOffset + 2, d * 4) + keyLanes;
+    Words32 below, here, above;
+    if constexpr (kStripes == 0) {
+      below = gathered(cellOffset, d * 4) + keyLanes;
+      here = gathered(cellOffset + 1, d * 4) + keyLanes;
+      above = gathered(cellOffset + 2, d * 4) + keyLanes;
+    } else {  // what the table says, without reading it
+      constexpr int32_t kStripe = 2 * kVector, kInvalid = kStripes * kStripe;
+      const auto placeOf = [](Words32 c) __attribute__((always_inline)) { return (c >> 3) * kVector + (c & 7) * 2; };
+      here = column + stripe * kStripe + keyLanes;
+      below = chosen(stripe == 0, chosen(j == 0, Words32{} + kInvalid, placeOf(j - 1) + (kInvalid - kStripe)) + keyLanes,
+                     here - kStripe);
+      above = chosen(stripe == kStripes - 1, chosen(j == 15, Words32{} + kInvalid, placeOf(j + 1)) + keyLanes, here + kStripe);
+    }
     storeNarrowed(picked.winner + at, d);
     storeNarrowed(picked.below + at, (gathered(stepKeys, below) & 0xffff) >> bits);
     storeNarrowed(picked.best + at, found >> 4);
     storeNarrowed(picked.above + at, (gathered(stepKeys, above) & 0xffff) >> bits);
     if (!wantsSecond) return;
-    const Words32 here = kStripes != 0 ? column + stripe * (2 * kVector) + keyLanes : gathered(cellOffset + 1, d * 4) + keyLanes;
     alignas(64) int32_t offsets[3][kFinished];
     std::memcpy(offsets[0], &below, sizeof below);
     std::memcpy(offsets[1], &here, sizeof here);

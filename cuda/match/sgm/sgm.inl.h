@@ -40,7 +40,7 @@ struct Sweep {
   static constexpr bool kSumsPaths = kHalves == 2;
 
   int32_t stripes, width, height, steps, firstRow;
-  bool adaptive, diagonals;
+  bool adaptive, eightPaths;
   int32_t rightPlace;      ///< of the right pixel that step 0 takes in; down goes forth from it, up back
   const uint32_t* rightWords;
   const uint32_t* outside;
@@ -67,7 +67,7 @@ struct Sweep {
       : stripes(kStripes != 0 ? kStripes : plan.stripes), width(plan.width), height(plan.height), steps(plan.steps),
         firstRow(block * kGroups),
         adaptive(plan.parameters.adaptiveP2 > 0),
-        diagonals(F::kDirections == 0 ? plan.parameters.paths == 8 : F::kDirections == 4),
+        eightPaths(plan.parameters.paths == 8),
         rightPlace(kUp ? plan.steps - plan.parameters.minDisparity - 16 * stripes : -plan.parameters.minDisparity),
         rightWords(scratch.rightWords), outside(plan.outside),
         padding(plan.padding), penalties(scratch.penalties), leftWords(scratch.leftWords), ring(scratch.ring),
@@ -77,7 +77,7 @@ struct Sweep {
       slots[d] = scratch.slots[d];
       rows[d] = frame.sides[kUp ? 1 : 0].rows[d];
     }
-    noExcess = Cells::splat(-((diagonals ? 4 : 2) / (diagonals ? kPartials : 1)) * plan.ceiling);
+    noExcess = Cells::splat(-((diagonals() ? 4 : 2) / kPartials) * plan.ceiling);
   }
 
   static constexpr int32_t rank(int32_t group) { return kUp ? kGroups - 1 - group : group; }
@@ -145,6 +145,13 @@ struct Sweep {
   /// What lifts a path cost to ceiling + (cost - m), where m is the smallest of its pixel.
   [[gnu::always_inline]] Vec raiseOf(const Walk& w) const { return Cells::sub(ceiling, Cells::lowestInGroup(w.lowest)); }
 
+  /// Known while compiling where the shape tells: two partial sums only come with eight paths.
+  [[gnu::always_inline]] bool diagonals() const {
+    if constexpr (F::kDirections == 2) return false;
+    if constexpr (F::kDirections == 4 || kPartials == 2) return true;
+    return eightPaths;
+  }
+
   /// One step of one diagonal; emit(v, sums) where a stripe's sums have all of them.
   template <class Emit>
   [[gnu::always_inline]] void followDiagonal(const Vec* cost, Sums* sums, const uint8_t* from, uint8_t* to, int32_t partial,
@@ -183,12 +190,12 @@ struct Sweep {
       Cells::store(below + v * kHalves * kPair, kPair,
                    walk(down, v + 1 < stripes ? load(v + 1) : down.afterLast, cost[at], v, more));
       sums[at].partial[0] = Cells::add(excess, more);
-      if (!diagonals) emit(v, cost[at], sums[at]);
+      if (!diagonals()) emit(v, cost[at], sums[at]);
     });
     along.raise = raiseOf(across);
     Cells::store(below + stripes * kHalves * kPair, kPair, raiseOf(down));
     if constexpr (F::kDirections != 2) {
-      if (!diagonals) return;
+      if (!diagonals()) return;
       const auto later = [](int32_t, Vec, const Sums&) __attribute__((always_inline)) {};
       followDiagonal(cost, sums, slot(kBehind, t - 3) + kRead, slot(kBehind, t) + kWrite, kPartials - 1, kPartials == 2,
                      capOf(kBehind, t), later);
@@ -214,7 +221,7 @@ struct Sweep {
   /// whose predecessor is one step away. Any later, the load of a vector would have to wait for these stores.
   [[gnu::always_inline]] void joinNeighbour(int32_t t) const {
     join(slot(kVertical, t), rows[kVertical], t + 2);
-    if (diagonals) {
+    if (diagonals()) {
       join(slot(kBehind, t - 1), rows[kBehind], t + 1);
       join(slot(kAhead, t), rows[kAhead], t + 2);
     }
@@ -231,7 +238,7 @@ struct Sweep {
     const int32_t position = t - 2 * (kGroups - 1);
     if (position < 0 || position >= width) return;
     forEach<3>(3, [&](int32_t direction) __attribute__((always_inline)) {
-      if (direction > 0 && !diagonals) return;
+      if (direction > 0 && !diagonals()) return;
       const uint8_t* from = slot(direction, t) + kPassedOn;
       uint8_t* to = rows[direction] + position * static_cast<ptrdiff_t>((stripes + 1) * kHalves * 16);
       forEach<kEntries>((stripes + 1) * kHalves, [&](int32_t n) __attribute__((always_inline)) {
@@ -287,7 +294,7 @@ template <class F>
       Cells::store(p, stride, Cells::choose(inside, Cells::load(p, stride), start));
     }
   };
-  for (int32_t d = 0; d < (sweep.diagonals ? 3 : 1); ++d) clear(sweep.slot(d, t) + Sweep<F>::kWrite, Sweep<F>::kPair);
+  for (int32_t d = 0; d < (sweep.diagonals() ? 3 : 1); ++d) clear(sweep.slot(d, t) + Sweep<F>::kWrite, Sweep<F>::kPair);
 }
 
 template <class F>
@@ -299,7 +306,7 @@ template <class F>
       Cells::store(at + i * kCell, kVector, i < width * sweep.stripes ? Cells::splat(0) : sweep.ceiling);
     }
   };
-  for (int32_t d = 0; d < (sweep.diagonals ? 3 : 1); ++d) {
+  for (int32_t d = 0; d < (sweep.diagonals() ? 3 : 1); ++d) {
     for (int32_t i = 0; i < 1 << kSlotBits[d]; ++i) clear(sweep.slot(d, i), 2);
   }
 }

@@ -26,6 +26,9 @@ using Unsigned8 [[gnu::vector_size(kFinished)]] = uint8_t;
 
 [[gnu::always_inline]] inline Words32 chosen(Words32 mask, Words32 yes, Words32 no) { return (mask & yes) | (~mask & no); }
 
+/// Where a column's value lies in a pair of vectors, within its group.
+[[gnu::always_inline]] inline Words32 placeOfColumn(Words32 j) { return (j >> 3) * (kGroups * 16) + (j & 7) * 2; }
+
 /// The 32 bits at each offset.
 [[gnu::always_inline]] inline Words32 gathered(const void* base, Words32 offsets) {
   Words32 result;
@@ -178,7 +181,7 @@ struct Selector {
   [[gnu::always_inline]] void pickWinners(int32_t first) const {
     const int32_t at = first * kGroups;
     const Words32 found = widened(picked.best + at), j = found & 15;
-    const Words32 column = (j >> 3) * kVector + (j & 7) * 2;
+    const Words32 column = placeOfColumn(j);
     const Words32 key = gathered(columns + (first & (kKeptSteps - 1)) * (2 * kVector), column + columnLanes);
     const Words32 stripe = key & ((1 << bits) - 1);
     const Words32 d = j * stripes + stripe;
@@ -191,11 +194,10 @@ struct Selector {
       above = gathered(cellOffset + 2, d * 4) + keyLanes;
     } else {  // what the table says, without reading it
       constexpr int32_t kStripe = 2 * kVector, kInvalid = kStripes * kStripe;
-      const auto placeOf = [](Words32 c) __attribute__((always_inline)) { return (c >> 3) * kVector + (c & 7) * 2; };
       here = column + stripe * kStripe + keyLanes;
-      below = chosen(stripe == 0, chosen(j == 0, Words32{} + kInvalid, placeOf(j - 1) + (kInvalid - kStripe)) + keyLanes,
+      below = chosen(stripe == 0, chosen(j == 0, Words32{} + kInvalid, placeOfColumn(j - 1) + (kInvalid - kStripe)) + keyLanes,
                      here - kStripe);
-      above = chosen(stripe == kStripes - 1, chosen(j == 15, Words32{} + kInvalid, placeOf(j + 1)) + keyLanes, here + kStripe);
+      above = chosen(stripe == kStripes - 1, chosen(j == 15, Words32{} + kInvalid, placeOfColumn(j + 1)) + keyLanes, here + kStripe);
     }
     storeNarrowed(picked.winner + at, d);
     storeNarrowed(picked.below + at, (gathered(stepKeys, below) & 0xffff) >> bits);

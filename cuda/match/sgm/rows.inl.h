@@ -24,6 +24,17 @@ namespace {
   for (; place < plan.steps; ++place) skewOne(place);
 }
 
+/// Asks for what the next block's rows will need first, a run of steps at a time: its census words.
+[[gnu::always_inline]] inline void fetchRows(const SgmPlan& plan, const SgmImages& images, int32_t firstRow, int32_t step) {
+  if (firstRow < 0 || step >= plan.width) return;
+  for (int32_t g = 0; g < kGroups && firstRow + g < plan.height; ++g) {
+    for (int32_t x = step; x < step + kRunSteps; x += 16) {  // a cache line
+      fetchAhead(images.censusLeft.row(firstRow + g) + x);
+      fetchAhead(images.censusRight.row(firstRow + g) + x);
+    }
+  }
+}
+
 /// ceiling + max(p1, p2 - (alpha |here - there|) >> 4) for kFinished pixels; every term fits 16 bits.
 [[gnu::always_inline]] inline Unsigned16 penaltiesOf(const uint8_t* here, const uint8_t* there, const SgmParameters& p,
                                                      int32_t ceiling) {

@@ -160,6 +160,7 @@ void sweepBlock(const SgmPlan& plan, const SgmFrame& frame, int32_t block, const
     if (t % kRunSteps == 0) {
       if (t > 0) startRun(sweep, selector);
       turn = 0;
+      fetchRows(plan, frame.images, (kUp ? block - 1 : block + 1) * kGroups, t);
       wavefront.report(t);
       wavefront.wait(t + kRunSteps + kLag + 4);
     }

@@ -8,6 +8,7 @@ import { cpus, loadavg, release, tmpdir, totalmem } from "node:os";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
+import { secondCore, shareOfLimit } from "./bench/derived-rows.mjs";
 import { growthPlot } from "./bench/growth-plot.mjs";
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
@@ -38,8 +39,6 @@ const LIKE_FOR_LIKE = [
   ...["match.cost=census", "match.adaptiveP2=0", "match.p1=10", "match.p2=60", "match.uniqueness=10"],
   ...["refine.speckleSize=0", "refine.fill=off", "refine.boundary=false"],
 ];
-/** Vector operations for 64 cells with 512-bit registers, counted in cuda/match/sgm/README.md. */
-const OPERATIONS = { 4: 79, 8: 118 };
 
 function spawnJson(program, words, environment = {}) {
   const result = spawnSync(program, words, {
@@ -170,19 +169,6 @@ function growth() {
   });
 }
 
-/** The second core: how many times as fast two threads are as one. */
-function secondCore(rows) {
-  const minOf = (paths, threads) =>
-    rows.find((row) => row.what === "depthwatt" && row.paths === paths && row.threads === threads);
-  return [4, 8].flatMap((paths) => {
-    const [one, two] = [minOf(paths, 1), minOf(paths, 2)];
-    if (!one || !two) return [];
-    return [
-      { what: "two threads", paths, byMedian: one.medianMs / two.medianMs, byMinimum: one.minMs / two.minMs },
-    ];
-  });
-}
-
 /** The narrower registers, and the cross-based matcher at half resolution with its own defaults. */
 function others() {
   const size = { width: 640, height: 480, numDisparities: 128, paths: 4 };
@@ -198,25 +184,6 @@ function others() {
     ...several({ ...size, threads: 0, algorithm: "cbca", set: ["match.halfResolution=true"] }),
   });
   return rows.map((row) => ({ kind: "measured", ...row }));
-}
-
-/** What the counts of the room's README say about a measured row. Several threads share the memory, not the processor. */
-function shareOfLimit(row, limits) {
-  const cells = row.width * row.height * row.numDisparities;
-  const operations = (cells / 64) * OPERATIONS[row.paths];
-  const perNs = (limits.vectorOperationsPerNs * limits.vectorBytes) / 64;
-  const issueMs = operations / perNs / row.threads / 1e6;
-  const bytesMs = cells / limits.copyGBs / 1e6;
-  return {
-    what: "share of the limit",
-    ...{ paths: row.paths, threads: row.threads, minMs: row.minMs },
-    megaCellUpdatesPerSecond: (cells * row.paths) / row.minMs / 1e3,
-    vectorOperationsPer64Cells: OPERATIONS[row.paths],
-    issueMs,
-    copiedBytes: cells,
-    bytesMs,
-    shareOfLimit: Math.max(issueMs, bytesMs) / row.minMs,
-  };
 }
 
 const git = (...words) => execFileSync("git", words, { cwd: root, encoding: "utf8" }).trim();

@@ -11,10 +11,10 @@ namespace {
   return __builtin_convertvector(__builtin_convertvector(a, Floats32) / __builtin_convertvector(b, Floats32), Words32);
 }
 
-/// In the order of the steps. seconds: S2 above stripeBits bits of no interest. disparityQ4 takes the place of S-, the winner's
-/// whole disparity that of d0, the confidence that of S2. Works on up to kFinished pixels more than `pixels`.
-[[gnu::noinline]] void finishPixels(const SgmParameters parameters, int32_t invalidSum, int32_t stripeBits, const Picked picked,
-                                    uint16_t* seconds, bool wantsSecond, int32_t pixels) {
+/// In the order of the steps. seconds: S2 above stripeBits bits of no interest. disparityQ4 takes the place of S-, the
+/// winner's whole disparity that of d0, the confidence that of S2. Works on up to kFinished pixels more than `pixels`.
+[[gnu::noinline]] void finishPixels(const SgmParameters parameters, int32_t invalidSum, int32_t stripeBits,
+                                    const Picked picked, uint16_t* seconds, bool wantsSecond, int32_t pixels) {
   const Words32 zero = {}, one = zero + 1, invalid = zero + kInvalidDisparity;
   for (int32_t i = 0; i < pixels; i += kFinished) {
     const Words32 d0 = widened(picked.winner + i) + parameters.minDisparity;

@@ -3,7 +3,8 @@
 //
 // A cell's key is its sum and, below it, the number of its stripe: the minimum over stripes then names the lowest stripe
 // that has it. The winner among the 16 bytes of a group is found the same way. What is per pixel (neighbours of the winner,
-// second best) is read from the keys in memory; the divisions wait for the end of the row.
+// second best) is read from the keys in memory, four steps at once. Results lie by step, kGroups rows side by side, until
+// the block's end makes rows of them.
 
 namespace {
 
@@ -78,10 +79,10 @@ struct Selector {
         invalidSum(plan.invalidSum),
         invalidKey(static_cast<uint16_t>(plan.invalidSum << plan.stripeBits | ((1 << plan.stripeBits) - 1))),
         wantsSecond(frame.result.confidence.data != nullptr || plan.parameters.uniqueness > 0),
-        wantsRight(frame.result.rightDisparity.data != nullptr),
-        keys(scratch.keys), columns(scratch.columns), rightKeys(scratch.rightKeys), rightBest(scratch.rightBest),
-        rightFirst(scratch.rightFirst), picked(scratch.picked), secondsOf(scratch.seconds), leavingBest(scratch.leavingBest),
-        leavingFirst(scratch.leavingFirst), cellOffset(plan.cellOffset), numbers(plan.numbers), rightDisparity(frame.result.rightDisparity),
+        wantsRight(frame.result.rightDisparity.data != nullptr), keys(scratch.keys), columns(scratch.columns),
+        rightKeys(scratch.rightKeys), rightBest(scratch.rightBest), rightFirst(scratch.rightFirst), picked(scratch.picked),
+        secondsOf(scratch.seconds), leavingBest(scratch.leavingBest), leavingFirst(scratch.leavingFirst),
+        cellOffset(plan.cellOffset), numbers(plan.numbers), rightDisparity(frame.result.rightDisparity),
         stripeMask(splatHalves(static_cast<uint16_t>((1 << plan.stripeBits) - 1))),
         sumMask(splatHalves(static_cast<uint16_t>(~((1u << plan.stripeBits) - 1)))), noKey(splatHalves(invalidKey)) {
     alignas(64) int32_t lanes[2][kFinished];
@@ -105,9 +106,6 @@ struct Selector {
   static constexpr int32_t rank(int32_t group) { return kUp ? kGroups - 1 - group : group; }
   [[gnu::always_inline]] int32_t pixel(int32_t position) const { return kUp ? width - 1 - position : position; }
   [[gnu::always_inline]] uint8_t* keysOf(int32_t step) const { return keys + (step & (kKeptSteps - 1)) * (2 * stripes + 1) * kVector; }
-  [[gnu::always_inline]] bool isInside(int32_t group, int32_t position) const {
-    return position >= 0 && position < width && firstRow + group < height;
-  }
 
   // ---- Right view. A right pixel's candidates move one stripe on with each step, and after the last stripe one column on:
   // keys gather over a turn of all stripes, the best key and its column's first disparity over the columns.
@@ -153,7 +151,8 @@ struct Selector {
 
   /// Disparities of best keys and their columns.
   [[gnu::always_inline]] Halves rightOf(Halves best, Halves first) const {
-    const Halves d = addHalves(addHalves(andHalves(best, stripeMask), first), splatHalves(static_cast<uint16_t>(minDisparity)));
+    const Halves from = splatHalves(static_cast<uint16_t>(minDisparity));
+    const Halves d = addHalves(addHalves(andHalves(best, stripeMask), first), from);
     return chooseLessHalves(best, splatHalves(static_cast<uint16_t>(invalidSum << bits)), d,
                             splatHalves(static_cast<uint16_t>(kInvalidDisparity)));
   }
@@ -195,9 +194,11 @@ struct Selector {
     } else {  // what the table says, without reading it
       constexpr int32_t kStripe = 2 * kVector, kInvalid = kStripes * kStripe;
       here = column + stripe * kStripe + keyLanes;
-      below = chosen(stripe == 0, chosen(j == 0, Words32{} + kInvalid, placeOfColumn(j - 1) + (kInvalid - kStripe)) + keyLanes,
-                     here - kStripe);
-      above = chosen(stripe == kStripes - 1, chosen(j == 15, Words32{} + kInvalid, placeOfColumn(j + 1)) + keyLanes, here + kStripe);
+      const Words32 none = Words32{} + kInvalid;
+      const Words32 lastOfBefore = chosen(j == 0, none, placeOfColumn(j - 1) + (kInvalid - kStripe)) + keyLanes;
+      const Words32 firstOfAfter = chosen(j == 15, none, placeOfColumn(j + 1)) + keyLanes;
+      below = chosen(stripe == 0, lastOfBefore, here - kStripe);
+      above = chosen(stripe == kStripes - 1, firstOfAfter, here + kStripe);
     }
     storeNarrowed(picked.winner + at, d);
     storeNarrowed(picked.below + at, (gathered(stepKeys, below) & 0xffff) >> bits);

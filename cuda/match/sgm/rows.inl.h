@@ -6,7 +6,8 @@ namespace {
 
 /// Puts a block's rows side by side, each two pixels behind the one above: pixel x of row g goes to place x + 2 g. Sweeps
 /// downwards read the places in rising order, sweeps upwards in falling order.
-[[gnu::noinline]] void skewRows(const SgmPlan& plan, const ImageView<const uint32_t>& image, int32_t firstRow, uint32_t* places) {
+[[gnu::noinline]] void skewRows(const SgmPlan& plan, const ImageView<const uint32_t>& image, int32_t firstRow,
+                                uint32_t* places) {
   constexpr int32_t kLag = 2 * (kGroups - 1);
   const int32_t width = plan.width;
   const uint32_t* rows[kGroups];

@@ -10,7 +10,8 @@ inline void startWide(const SgmPlan& plan, const SgmScratch& scratch, const SgmF
 
 /// sums: the pixel's cells, where plan.cellOffset says.
 template <bool kUp>
-void selectWidePixel(const SgmPlan& plan, const SgmScratch& scratch, const uint8_t* sums, int32_t group, int32_t x, int32_t at) {
+void selectWidePixel(const SgmPlan& plan, const SgmScratch& scratch, const uint8_t* sums, int32_t group, int32_t x,
+                     int32_t at) {
   const int32_t num = plan.parameters.numDisparities;
   const int32_t rightFirst = x - plan.parameters.minDisparity;
   const auto sumOf = [&](int32_t d) -> int32_t {

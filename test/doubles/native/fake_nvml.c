@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // A libnvidia-ml.so.1 of one GPU whose power is 200 W + 100 W sin(2 pi t / 3 s), renewed every 20 ms, and whose energy
 // counter is the exact integral: for machines without a GPU. FAKE_NVML_BROKEN makes the readings fail as a lost GPU does.
-// With FAKE_NVML_JOULES_PER_CPU_SECOND it draws 5 W and so many joules for every second of processor time of this process
-// instead: work costs energy then, as it does on a board.
+// With FAKE_NVML_JOULES_PER_CPU_SECOND it draws so many joules for every second of processor time of this process and
+// nothing else: work costs energy then, as it does on a board, and waiting for other programs costs none.
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -67,12 +67,12 @@ int nvmlDeviceGetUUID(void* device, char* text, unsigned bytes) {
   return 0;
 }
 int nvmlDeviceGetPowerUsage(void* device, unsigned* milliwatts) {
-  static double lastSeconds = 0, lastProcessor = 0, lastWatts = 5;
+  static double lastSeconds = 0, lastProcessor = 0, lastWatts = 0;
   const double perSecond = joulesPerProcessorSecond(), now = seconds();
   if (perSecond > 0) {
     if (now - lastSeconds > 0.05) {
       const double used = processorSeconds();
-      lastWatts = 5 + perSecond * (used - lastProcessor) / (now - lastSeconds);
+      lastWatts = perSecond * (used - lastProcessor) / (now - lastSeconds);
       lastSeconds = now;
       lastProcessor = used;
     }
@@ -86,7 +86,7 @@ int nvmlDeviceGetPowerUsage(void* device, unsigned* milliwatts) {
 int nvmlDeviceGetTotalEnergyConsumption(void* device, unsigned long long* millijoules) {
   const double t = seconds(), perSecond = joulesPerProcessorSecond();
   if (perSecond > 0) {
-    *millijoules = (unsigned long long)(1000 * (5 * t + perSecond * processorSeconds()));
+    *millijoules = (unsigned long long)(1000 * perSecond * processorSeconds());
     return 0;
   }
   const double joules = kMean * t + kSwing * kPeriod / (2 * M_PI) * (1 - cos(2 * M_PI * t / kPeriod));

@@ -295,6 +295,18 @@ needs("toolchain").suite("native capture", () => {
     expect(fake.state(PATH)).toMatchObject({ opens: 0, mappings: 0 });
   });
 
+  test("a QBUF that says the device is broken ends the stream instead of being tried for ever", async () => {
+    fake.plugIn({ path: PATH });
+    const { camera, frames, faults } = await openAndStart();
+    fake.deliver(PATH, { timestampNs: 1n, sequence: 0, bytes: counted(1) });
+    await until(() => frames.length === 1, "an image");
+    fake.fail(PATH, "QBUF", EIO, 1_000_000);
+    camera.release(frames[0]!);
+    await until(() => faults.length === 1, "a fault");
+    expect(faults[0]).toBe(`${PATH}: queueing a buffer (VIDIOC_QBUF) failed (EIO).`);
+    await camera.close();
+  });
+
   test("a driver that names a buffer it never gave ends the stream instead of writing nowhere", async () => {
     fake.plugIn({ path: PATH });
     const { camera, frames, faults } = await openAndStart();

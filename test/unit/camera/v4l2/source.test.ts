@@ -235,7 +235,7 @@ needs("toolchain").suite("camera source", () => {
     await until(() => fake.state(LEFT).streaming, "the left one streams");
     const count = seen.length;
     await rest(300);
-    expect(degraded).toHaveLength(2);
+    expect(degraded).not.toContain(undefined);
     expect(seen).toHaveLength(count);
     fake.plug(RIGHT);
     await until(() => degraded.at(-1) === undefined, "healed");

@@ -52,8 +52,11 @@ async function openCamera() {
   camera.start({ onFrame: (frame) => frames.push(frame), onFault: () => {} });
   await until(() => fake.state(PATH).streaming, "stream");
   let sequence = 0;
-  const deliver = (bytes: Uint8Array) =>
+  const deliver = async (bytes: Uint8Array) => {
+    // On a busy machine the camera's thread may still hold every buffer.
+    await until(() => fake.state(PATH).queued > 0, "a free buffer");
     expect(fake.deliver(PATH, { timestampNs: 1n, sequence: sequence++, bytes })).toBe(true);
+  };
   return { camera, frames, deliver };
 }
 
@@ -81,7 +84,7 @@ needs("toolchain", "turbojpeg").suite("Motion JPEG", () => {
     ["neither tables nor a first segment", { firstSegment: "none" }],
   ])("becomes the grey that was encoded: %s", async (_, changes) => {
     const { camera, frames, deliver } = await openCamera();
-    deliver(await frame(changes));
+    await deliver(await frame(changes));
     await until(() => frames.length === 1 || camera.native.statistics().decodeFailed > 0, "an image");
     expect(camera.native.statistics()).toMatchObject({ decodeFailed: 0, decodeRepaired: 0 });
     expect(frames[0]!.bytesUsed).toBe(WIDTH * HEIGHT);
@@ -103,7 +106,7 @@ needs("toolchain", "turbojpeg").suite("Motion JPEG", () => {
       stale,
       Buffer.from([0xff]),
     ])
-      deliver(Buffer.concat([whole, padding]));
+      await deliver(Buffer.concat([whole, padding]));
     await until(() => frames.length === 5, "five images");
     for (const { data } of frames) expectRamp(data);
     expect(camera.native.statistics()).toMatchObject({ decodeFailed: 0 });
@@ -116,7 +119,7 @@ needs("toolchain", "turbojpeg").suite("Motion JPEG", () => {
     const whole = await frame({ restartInterval: 4 });
     const { markers } = scanOf(whole);
     for (const at of [markers[2]!, markers.at(-1)!])
-      deliver(
+      await deliver(
         Buffer.concat([whole.subarray(0, at), Buffer.from([1, 2, 3]), whole.subarray(at), Buffer.alloc(64)]),
       );
     await until(() => frames.length === 2, "two images");
@@ -158,11 +161,11 @@ needs("toolchain", "turbojpeg").suite("Motion JPEG", () => {
     ];
     for (const [what, bytes] of lacking) {
       const { decodeFailed } = camera.native.statistics();
-      deliver(bytes);
+      await deliver(bytes);
       await until(() => camera.native.statistics().decodeFailed > decodeFailed || frames.length > 0, what);
       expect(frames, what).toHaveLength(0);
     }
-    deliver(plain);
+    await deliver(plain);
     await until(() => frames.length === 1, "the good one");
     expect(frames[0]!.sequence).toBe(lacking.length);
     expect(camera.native.statistics()).toMatchObject({ decodeFailed: lacking.length, frames: 1 });
@@ -175,13 +178,13 @@ needs("toolchain", "turbojpeg").suite("Motion JPEG", () => {
     const { camera, frames, deliver } = await openCamera();
     const whole = await frame();
     for (let i = 0; i < 14; i++) {
-      deliver(whole);
+      await deliver(whole);
       await rest(5);
     }
     await until(() => camera.native.statistics().noFreeBuffer === 4, "four dropped");
     expect(frames).toHaveLength(10);
     for (const frame of frames.splice(0)) camera.release(frame);
-    deliver(whole);
+    await deliver(whole);
     await until(() => frames.length === 1, "goes on");
     camera.release(frames[0]!);
     await camera.close();
@@ -194,7 +197,7 @@ needs("toolchain", "turbojpeg").suite("Motion JPEG", () => {
       const damaged = Uint8Array.from(whole);
       for (let n = 0; n < 1 + (i % 8); n++)
         damaged[(i * 7919 + n * 104729) % damaged.length] = (i * 31 + n * 17) & 0xff;
-      deliver(damaged);
+      await deliver(damaged);
       await rest(0);
       for (const frame of frames.splice(0)) camera.release(frame);
     }

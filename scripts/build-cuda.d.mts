@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The types of what tests use of build-cuda.mjs.
+/** The plugin's CUDA sources. */
+export const KERNELS: string[];
+
 export function chooseArchitectures(found: {
   asked: string | undefined;
   board: string[] | undefined;

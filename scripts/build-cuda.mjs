@@ -13,7 +13,7 @@ const root = dirname(dirname(fileURLToPath(import.meta.url)));
 /** Every architecture that a supported board or card has. */
 const KNOWN_ARCHITECTURES = ["53", "62", "72", "87", "90", "110"];
 
-const KERNELS = [
+export const KERNELS = [
   "camera/rectify/rectify.cu",
   "cuda/match/census/census.cu",
   "cuda/match/sgm/sgm.cu",
@@ -23,6 +23,8 @@ const KERNELS = [
   "cuda/match/gradient_census/gradient_census.cu",
   "cuda/refine/fill/fill.cu",
   "cuda/refine/boundary/boundary.cu",
+  "cuda/refine/upscale/upscale.cu",
+  "cuda/match/half/half.cu",
   "cuda/gpu/gpu_backend.cu",
   "cuda/gpu/plugin.cu",
 ];
@@ -110,7 +112,7 @@ async function main() {
 
   const started = performance.now();
   const library = resolve(values.out ?? join(root, "build/Release/libdepthwatt_cuda.so"));
-  const folder = join(root, "build/cuda", architectures.join("-"));
+  const folder = join(root, "build/cuda", `${version}-${architectures.join("-")}`);
   mkdirSync(folder, { recursive: true });
   mkdirSync(dirname(library), { recursive: true });
   const newest = architectures.at(-1);
@@ -118,7 +120,8 @@ async function main() {
   const flags = ["-std=c++14", "-O3", "--fmad=false", "-Xptxas=-v", "-Xcompiler=-fPIC,-fvisibility=hidden"];
   flags.push(`-DDEPTHWATT_CUDA_ARCHS="${architectures.join(", ")}"`, ...targets);
   flags.push("-gencode", `arch=compute_${newest},code=compute_${newest}`);
-  flags.push(...(process.env.NVCCFLAGS ?? "").split(" ").filter((flag) => flag !== ""));
+  const more = (process.env.NVCCFLAGS ?? "").split(" ").filter((flag) => flag !== "");
+  flags.push(...more);
 
   const run = promisify(execFile);
   const objects = [];
@@ -139,7 +142,7 @@ async function main() {
   };
   try {
     await Promise.all(Array.from({ length: availableParallelism() }, worker));
-    await run(nvcc, ["-shared", ...targets, "-o", library, ...objects]);
+    await run(nvcc, ["-shared", ...more, ...targets, "-o", library, ...objects]);
   } catch (error) {
     process.stderr.write(`${error.stdout ?? ""}${error.stderr ?? error}\n`);
     fail("the CUDA plugin did not build", "the compiler's first error above names the file");

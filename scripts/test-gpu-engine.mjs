@@ -42,6 +42,7 @@ const map = bentMap();
 const match = {
   algorithm: "sgm",
   cost: "census",
+  halfResolution: false,
   minDisparity: 0,
   numDisparities: 128,
   paths: 4,
@@ -85,6 +86,10 @@ const cases = {
   "gradient census, filled": {
     match: { ...match, cost: "gradientCensus" },
     refine: { ...refine, fill: "bilateral", boundary: true },
+  },
+  "half resolution": {
+    match: { ...match, cost: "gradientCensus", halfResolution: true, minDisparity: 3 },
+    refine: { ...refine, speckleSize: 30, fill: "background", boundary: true },
   },
   "nothing refined": { refine: { ...refine, leftRight: false, median: false } },
 };

@@ -29,12 +29,12 @@ flags="-std=c++14 -O3 --fmad=false -lineinfo"
 for arch in ${archs//,/ }; do flags+=" -gencode=arch=compute_$arch,code=sm_$arch"; done
 kernels="camera/rectify/rectify.cu cuda/match/census/census.cu cuda/match/sgm/sgm.cu cuda/refine/median/median.cu
          cuda/refine/speckle/speckle.cu cuda/depth/depth.cu cuda/match/gradient_census/gradient_census.cu
-         cuda/refine/fill/fill.cu cuda/refine/boundary/boundary.cu"
+         cuda/refine/fill/fill.cu cuda/refine/boundary/boundary.cu cuda/refine/upscale/upscale.cu cuda/match/half/half.cu"
 references="camera/rectify/rectify.ref.cc cuda/match/census/census.ref.cc cuda/match/sgm/sgm.ref.cc
             cuda/match/select/select.ref.cc cuda/refine/left_right/left_right.ref.cc cuda/refine/median/median.ref.cc
             cuda/refine/speckle/speckle.ref.cc cuda/depth/depth.ref.cc
             cuda/match/gradient_census/gradient_census.ref.cc cuda/refine/fill/fill.ref.cc
-            cuda/refine/boundary/boundary.ref.cc"
+            cuda/refine/boundary/boundary.ref.cc cuda/refine/upscale/upscale.ref.cc cuda/match/half/half.ref.cc"
 
 objects() { # objects NAME DEFINES: compiles everything in parallel, prints the objects
   local folder=build/gpu/$1; mkdir -p "$folder"
@@ -67,10 +67,15 @@ for run in "${twins[@]}"; do wait "$run" || failed=1; done
 for cell in u16 half2; do echo "== twins, cells in $cell"; cat build/gpu/$cell/twins.log; done
 [ $failed = 0 ]
 if [ $sanitize = 1 ]; then
+  sanitizers=()
   for tool in memcheck racecheck initcheck synccheck; do
-    echo "== compute-sanitizer $tool"
-    timeout 240 compute-sanitizer --tool $tool --error-exitcode 9 build/gpu/u16/twins_main 12 "$seed" --small 2>&1 | tail -5
+    timeout 240 compute-sanitizer --tool $tool --error-exitcode 9 build/gpu/u16/twins_main 12 "$seed" --small \
+      >build/gpu/$tool.log 2>&1 &
+    sanitizers+=($!)
   done
+  for run in "${sanitizers[@]}"; do wait "$run" || failed=1; done
+  for tool in memcheck racecheck initcheck synccheck; do echo "== compute-sanitizer $tool"; tail -5 build/gpu/$tool.log; done
+  [ $failed = 0 ]
 fi
 if [ $bench = 1 ]; then
   for cell in u16 half2; do

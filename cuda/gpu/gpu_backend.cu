@@ -9,6 +9,8 @@
 #include <new>
 
 #include "../encode/bodies.h"
+#include "../match_scope.h"
+#include "../refine/upscale/upscale.h"
 #include "device_buffer.h"
 #include "kernels.h"
 
@@ -19,7 +21,10 @@ namespace {
 class GpuBackend final : public Backend {
  public:
   explicit GpuBackend(const EngineParameters& parameters)
-      : p_(parameters), pixels_(static_cast<size_t>(p_.width) * p_.height) {}
+      : p_(parameters),
+        scope_(matchScopeOf(parameters)),
+        pixels_(static_cast<size_t>(p_.width) * p_.height),
+        matchedPixels_(static_cast<size_t>(scope_.width) * scope_.height) {}
 
   ~GpuBackend() override {
     detach();
@@ -40,21 +45,26 @@ class GpuBackend final : public Backend {
     for (int eye = 0; eye < 2; ++eye) {
       DEPTHWATT_TRY(raw_[eye].allocate(inputBytes_[eye]));
       DEPTHWATT_TRY(grey_[eye].allocate(pixels_));
-      DEPTHWATT_TRY(census_[eye].allocate(pixels_));
+      if (p_.halfResolution) DEPTHWATT_TRY(half_[eye].allocate(matchedPixels_));
+      DEPTHWATT_TRY(census_[eye].allocate(matchedPixels_));
       if (maps[eye]->empty()) continue;
       DEPTHWATT_TRY(map_[eye].allocate(maps[eye]->size()));
       DEPTHWATT_CUDA(cudaMemcpy(map_[eye].get(), maps[eye]->data(), map_[eye].bytes(), cudaMemcpyHostToDevice));
     }
-    DEPTHWATT_TRY(matched_.allocate(pixels_));
-    DEPTHWATT_TRY(whole_.allocate(pixels_));
-    DEPTHWATT_TRY(confidence_.allocate(pixels_));
-    if (fills()) DEPTHWATT_TRY(filled_.allocate(pixels_));
-    if (p_.boundary) DEPTHWATT_TRY(edged_.allocate(pixels_));
-    if (p_.median) DEPTHWATT_TRY(filtered_.allocate(pixels_));
-    if (p_.speckle.minPixels > 0) DEPTHWATT_TRY(speckleScratch_.allocate(2 * pixels_));
-    if (fills()) DEPTHWATT_TRY(fillScratch_.allocate(static_cast<size_t>(p_.height)));
+    DEPTHWATT_TRY(matched_.allocate(matchedPixels_));
+    DEPTHWATT_TRY(whole_.allocate(matchedPixels_));
+    DEPTHWATT_TRY(confidence_.allocate(matchedPixels_));
+    if (fills()) DEPTHWATT_TRY(filled_.allocate(matchedPixels_));
+    if (p_.boundary) DEPTHWATT_TRY(edged_.allocate(matchedPixels_));
+    if (p_.median) DEPTHWATT_TRY(filtered_.allocate(matchedPixels_));
+    if (p_.halfResolution) {
+      DEPTHWATT_TRY(doubled_.allocate(pixels_));
+      DEPTHWATT_TRY(doubledConfidence_.allocate(pixels_));
+    }
+    if (p_.speckle.minPixels > 0) DEPTHWATT_TRY(speckleScratch_.allocate(2 * matchedPixels_));
+    if (fills()) DEPTHWATT_TRY(fillScratch_.allocate(static_cast<size_t>(scope_.height)));
     if (p_.hasGeometry) DEPTHWATT_TRY(depth_.allocate(pixels_));
-    return sgm_.open(p_.match, p_.width, p_.height);
+    return sgm_.open(scope_.match, scope_.width, scope_.height);
   }
 
   void attach(const FrameOutput& output) override {
@@ -91,25 +101,29 @@ class GpuBackend final : public Backend {
     return ended(kRectify);
   }
 
+  Status half() override {
+    for (int eye = 0; eye < 2; ++eye) {
+      DEPTHWATT_TRY(gpu::half(grey_[eye].get(), half_[eye].get(), p_.width, p_.height, stream_));
+    }
+    return ended(kHalf);
+  }
+
   /// Refused when opened.
-  Status half() override { return {}; }
-  Status upscale() override { return {}; }
   Status region() override { return {}; }
 
   Status census() override {
     if (p_.cost == MatchingCost::kCensus) {
-      DEPTHWATT_TRY(gpu::census(grey_[0].get(), grey_[1].get(), census_[0].get(), census_[1].get(), p_.width, p_.height,
-                                stream_));
+      DEPTHWATT_TRY(gpu::census(grey(0), grey(1), census_[0].get(), census_[1].get(), scope_.width, scope_.height, stream_));
     } else {
       for (int eye = 0; eye < 2; ++eye) {
-        DEPTHWATT_TRY(gpu::gradientCensus(grey_[eye].get(), census_[eye].get(), p_.width, p_.height, stream_));
+        DEPTHWATT_TRY(gpu::gradientCensus(grey(eye), census_[eye].get(), scope_.width, scope_.height, stream_));
       }
     }
     return ended(kCensus);
   }
 
   Status match() override {
-    DEPTHWATT_TRY(sgm_.compute(census_[0].get(), census_[1].get(), grey_[0].get(), p_.leftRight, matched_.get(),
+    DEPTHWATT_TRY(sgm_.compute(census_[0].get(), census_[1].get(), grey(0), p_.leftRight, matched_.get(),
                                whole_.get(), nullptr, confidence_.get(), stream_));
     return ended(kMatch);
   }
@@ -118,25 +132,31 @@ class GpuBackend final : public Backend {
   Status leftRight() override { return {}; }
 
   Status speckle() override {
-    DEPTHWATT_TRY(gpu::speckle(p_.speckle, matched_.get(), confidence_.get(), speckleScratch_.get(), p_.width, p_.height,
-                               stream_));
+    DEPTHWATT_TRY(gpu::speckle(scope_.speckle, matched_.get(), confidence_.get(), speckleScratch_.get(), scope_.width,
+                               scope_.height, stream_));
     return ended(kSpeckle);
   }
 
   Status fill() override {
-    DEPTHWATT_TRY(gpu::fill(p_.fill, grey_[0].get(), matched_.get(), filled_.get(), confidence_.get(),
-                            fillScratch_.get(), p_.width, p_.height, stream_));
+    DEPTHWATT_TRY(gpu::fill(scope_.fill, grey(0), matched_.get(), filled_.get(), confidence_.get(), fillScratch_.get(),
+                            scope_.width, scope_.height, stream_));
     return ended(kFill);
   }
 
   Status boundary() override {
-    DEPTHWATT_TRY(gpu::boundary(grey_[0].get(), beforeBoundary().get(), edged_.get(), p_.width, p_.height, stream_));
+    DEPTHWATT_TRY(gpu::boundary(grey(0), beforeBoundary().get(), edged_.get(), scope_.width, scope_.height, stream_));
     return ended(kBoundary);
   }
 
   Status median() override {
-    DEPTHWATT_TRY(gpu::median(beforeMedian().get(), filtered_.get(), p_.width, p_.height, stream_));
+    DEPTHWATT_TRY(gpu::median(beforeMedian().get(), filtered_.get(), scope_.width, scope_.height, stream_));
     return ended(kMedian);
+  }
+
+  Status upscale() override {
+    DEPTHWATT_TRY(gpu::upscale(kUpscaleThresholdQ4, grey_[0].get(), refined().get(), confidence_.get(), doubled_.get(),
+                               doubledConfidence_.get(), p_.width, p_.height, stream_));
+    return ended(kUpscale);
   }
 
   Status depth() override {
@@ -147,7 +167,7 @@ class GpuBackend final : public Backend {
   Status finish() override {
     if (locked_.empty()) DEPTHWATT_TRY(fetch(output_->left, grey_[0], stream_));
     DEPTHWATT_TRY(fetch(output_->disparityQ4, disparity(), stream_));
-    DEPTHWATT_TRY(fetch(output_->confidence, confidence_, stream_));
+    DEPTHWATT_TRY(fetch(output_->confidence, p_.halfResolution ? doubledConfidence_ : confidence_, stream_));
     if (p_.hasGeometry) DEPTHWATT_TRY(fetch(output_->depthMillimetres, depth_, stream_));
     DEPTHWATT_CUDA(cudaStreamSynchronize(copies_));
     DEPTHWATT_CUDA(cudaStreamSynchronize(stream_));
@@ -172,10 +192,10 @@ class GpuBackend final : public Backend {
 
   size_t workspaceBytes() const override {
     size_t bytes = sgm_.bytes() + matched_.bytes() + filled_.bytes() + edged_.bytes() + filtered_.bytes() +
-                   whole_.bytes() + confidence_.bytes() +
+                   whole_.bytes() + confidence_.bytes() + doubled_.bytes() + doubledConfidence_.bytes() +
                    speckleScratch_.bytes() + fillScratch_.bytes() + depth_.bytes();
     for (int eye = 0; eye < 2; ++eye) {
-      bytes += raw_[eye].bytes() + grey_[eye].bytes() + census_[eye].bytes() + map_[eye].bytes();
+      bytes += raw_[eye].bytes() + grey_[eye].bytes() + half_[eye].bytes() + census_[eye].bytes() + map_[eye].bytes();
     }
     return bytes;
   }
@@ -186,7 +206,10 @@ class GpuBackend final : public Backend {
   bool fills() const { return p_.fill.method != FillMethod::kOff; }
   DeviceBuffer<int16_t>& beforeBoundary() { return fills() ? filled_ : matched_; }
   DeviceBuffer<int16_t>& beforeMedian() { return p_.boundary ? edged_ : beforeBoundary(); }
-  DeviceBuffer<int16_t>& disparity() { return p_.median ? filtered_ : beforeMedian(); }
+  DeviceBuffer<int16_t>& refined() { return p_.median ? filtered_ : beforeMedian(); }
+  DeviceBuffer<int16_t>& disparity() { return p_.halfResolution ? doubled_ : refined(); }
+  /// The image that is matched and refined.
+  const uint8_t* grey(int eye) const { return p_.halfResolution ? half_[eye].get() : grey_[eye].get(); }
   Status ended(Stage stage) { return cudaStatus(cudaEventRecord(stageEnd_[stage], stream_), "event"); }
 
   template <class T>
@@ -202,12 +225,13 @@ class GpuBackend final : public Backend {
   }
 
   const EngineParameters p_;
-  const size_t pixels_;
+  const MatchScope scope_;
+  const size_t pixels_, matchedPixels_;  ///< of a result; of the images that are matched and refined
   size_t inputBytes_[2] = {};
-  DeviceBuffer<uint8_t> raw_[2], grey_[2], confidence_;
+  DeviceBuffer<uint8_t> raw_[2], grey_[2], half_[2], confidence_, doubledConfidence_;
   DeviceBuffer<uint32_t> census_[2];
   DeviceBuffer<int32_t> map_[2], speckleScratch_, fillScratch_;
-  DeviceBuffer<int16_t> matched_, filled_, edged_, filtered_, whole_;
+  DeviceBuffer<int16_t> matched_, filled_, edged_, filtered_, whole_, doubled_;
   DeviceBuffer<uint16_t> depth_;
   SgmWorkspace sgm_;
   cudaStream_t stream_ = nullptr, copies_ = nullptr;
@@ -226,10 +250,6 @@ Status openGpuBackend(const EngineParameters& parameters, std::unique_ptr<Backen
   }
   if (parameters.algorithm != Algorithm::kSgm) {
     return Status::error(Code::kBackendUnavailable, "CUDA unavailable: it computes sgm, and cbca was asked for.");
-  }
-  if (parameters.halfResolution) {
-    return Status::error(Code::kBackendUnavailable,
-                         "CUDA unavailable: it matches at full resolution, and match.halfResolution was asked for.");
   }
   if (parameters.region.width > 0) {
     return Status::error(Code::kBackendUnavailable, "CUDA unavailable: it matches whole images, and a region was asked for.");

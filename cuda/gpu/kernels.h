@@ -24,13 +24,17 @@ Status census(const uint8_t* left, const uint8_t* right, uint32_t* leftOut, uint
 
 Status gradientCensus(const uint8_t* image, uint32_t* out, int32_t width, int32_t height, cudaStream_t stream);
 
+/// out: half the size, rounded up.
+Status half(const uint8_t* in, uint8_t* out, int32_t inWidth, int32_t inHeight, cudaStream_t stream);
+
 struct SgmDevice;
 
 /// A matter of speed alone: results are the same.
 struct SgmTuning {
-  int rowLanes = 0;         ///< lanes that walk a line, 8, 16 or 32; 0 = chosen by size
+  int rowLanes = 0;         ///< lanes that walk a line, 8 or 32; 0 = chosen by size
   int columnLanes = 0;      ///< the same for columns and diagonals
   int multiprocessors = 0;  ///< that the work will run on; 0 = the device's
+  bool separateSelection = false;  ///< rows do not select, a kernel of its own does
 };
 
 /// All device memory that matching needs; made at open.
@@ -64,6 +68,10 @@ Status fill(const FillParameters& parameters, const uint8_t* grey, const int16_t
 
 Status boundary(const uint8_t* grey, const int16_t* disparityQ4, int16_t* result, int32_t width, int32_t height,
                 cudaStream_t stream);
+
+/// grey, result and confidence: of full size; half and halfConfidence: of half the size, rounded up.
+Status upscale(int32_t thresholdQ4, const uint8_t* grey, const int16_t* half, const uint8_t* halfConfidence, int16_t* result,
+               uint8_t* confidence, int32_t width, int32_t height, cudaStream_t stream);
 
 Status depthMillimetres(const DepthGeometry& geometry, const int16_t* disparityQ4, uint16_t* millimetres,
                         int32_t width, int32_t height, cudaStream_t stream);

@@ -31,6 +31,10 @@ struct CellU16 {
     return __byte_perm(low, high, 0x6420);
   }
   static __device__ __forceinline__ uint32_t toWords(uint32_t pair) { return pair; }
+  /// Two whole numbers as two values, and back with an offset that sums may keep until their end.
+  static __device__ __forceinline__ uint32_t fromPlain(uint32_t pair) { return pair; }
+  static __device__ __forceinline__ uint32_t plain(uint32_t pair) { return pair; }
+  static constexpr uint32_t kPlainOffset = 0;
 };
 
 /// Two half-precision numbers in a word: whole numbers up to 2048 are exact. HADD2 and HMNMX2 are native from sm_80 on.
@@ -61,6 +65,9 @@ struct CellHalf2 {
   static __device__ __forceinline__ uint32_t toWords(uint32_t pair) {
     return add(pair, 0x64006400u) & 0x03ff03ffu;
   }
+  static __device__ __forceinline__ uint32_t fromPlain(uint32_t pair) { return sub(pair + 0x64006400u, 0x64006400u); }
+  static __device__ __forceinline__ uint32_t plain(uint32_t pair) { return add(pair, 0x64006400u); }
+  static constexpr uint32_t kPlainOffset = 0x64006400u;
 };
 
 // Orin (8.x) has half-precision minima and no packed integer ones; an H200 measured uint16 faster by 1 to 6 %.
@@ -74,6 +81,13 @@ using Cell = CellU16;
 constexpr bool kHasWarpMin = true;
 #else
 constexpr bool kHasWarpMin = false;
+#endif
+
+/// Blocks that a walk's registers leave room for on a multiprocessor. Below 9.0 the compiler spills at three.
+#if __CUDA_ARCH__ >= 900
+constexpr int kWalkBlocks = 3;
+#else
+constexpr int kWalkBlocks = 2;
 #endif
 
 /// Smallest of a word over the warp, on every lane.

@@ -11,9 +11,11 @@
 
 #include "../match/select/select.h"
 #include "../match/gradient_census/gradient_census.h"
+#include "../match/half/half.h"
 #include "../refine/boundary/boundary.h"
 #include "../refine/left_right/left_right.h"
 #include "../refine/median/median.h"
+#include "../refine/upscale/upscale.h"
 #include "device_buffer.h"
 #include "kernels.h"
 
@@ -136,6 +138,40 @@ void checkFillAndBoundary(Random& random, const Case& c, const std::vector<uint8
   expectSame(confidence, fetched(dConfidence), c.width, "fill confidence " + c.name);
 }
 
+/// Halving, and doubling of a map with invalid pixels, steps across the threshold and every border.
+void checkHalfAndUpscale(Random& random, const Case& c, const std::vector<uint8_t>& grey) {
+  const int width = halfOf(c.width), height = halfOf(c.height);
+  const size_t pixels = static_cast<size_t>(width) * height;
+  std::vector<uint8_t> expected(pixels), confidence(pixels), doubledConfidence(grey.size());
+  std::vector<int16_t> map(pixels), doubled(grey.size());
+  random.fill(confidence, 0, 255);
+  for (int16_t& value : map) {
+    value = random.whole(0, 4) == 0 ? kInvalidDisparity : static_cast<int16_t>(random.whole(0, 1) == 0 ? random.whole(0, 120) : random.whole(0, 16383));
+  }
+  DeviceBuffer<uint8_t> dGrey, dHalf, dConfidence, dDoubledConfidence;
+  DeviceBuffer<int16_t> dMap, dDoubled;
+  upload(dGrey, grey);
+  upload(dConfidence, confidence);
+  upload(dMap, map);
+  require(dHalf.allocate(pixels), "half");
+  require(dDoubled.allocate(grey.size()), "upscale");
+  require(dDoubledConfidence.allocate(grey.size()), "upscale");
+  halfReference(packedView(grey.data(), c.width, c.height), packedView(expected.data(), width, height));
+  require(gpu::half(dGrey.get(), dHalf.get(), c.width, c.height, nullptr), "half");
+  expectSame(expected, fetched(dHalf), width, "half " + c.name);
+
+  const int threshold = random.whole(0, 100);
+  upscaleReference(threshold, packedView(grey.data(), c.width, c.height), packedView<const int16_t>(map.data(), width, height),
+                   packedView(doubled.data(), c.width, c.height));
+  upscaleConfidence(packedView<const uint8_t>(confidence.data(), width, height),
+                    packedView(doubledConfidence.data(), c.width, c.height), 0, c.height);
+  require(gpu::upscale(threshold, dGrey.get(), dMap.get(), dConfidence.get(), dDoubled.get(), dDoubledConfidence.get(), c.width,
+                       c.height, nullptr),
+          "upscale");
+  expectSame(doubled, fetched(dDoubled), c.width, "upscale " + c.name);
+  expectSame(doubledConfidence, fetched(dDoubledConfidence), c.width, "upscale confidence " + c.name);
+}
+
 SgmParameters randomParameters(Random& random, bool small) {
   SgmParameters p;
   p.minDisparity = random.whole(0, 3) == 0 ? random.whole(1, 40) : 0;
@@ -193,8 +229,9 @@ void checkMatching(Random& random, const Case& c, const std::vector<uint8_t>& le
   gpu::SgmWorkspace sgm;
   const std::string what = c.name + " " + describe(p);
   gpu::SgmTuning tuning;
-  tuning.rowLanes = 8 << random.whole(0, 2);
-  tuning.columnLanes = 8 << random.whole(0, 2);
+  tuning.rowLanes = 8 << 2 * random.whole(0, 1);
+  tuning.columnLanes = 8 << 2 * random.whole(0, 1);
+  tuning.separateSelection = random.whole(0, 4) == 0;
   require(sgm.open(p, width, height, tuning), "open " + what);
   require(sgm.compute(dCensusLeft.get(), dCensusRight.get(), dGrey.get(), leftRight, dQ4.get(), dWhole.get(), dRight.get(),
                       dConfidence.get(), nullptr),
@@ -282,7 +319,8 @@ int main(int argc, char** argv) {
     Case c;
     c.width = random.whole(0, 9) == 0 && !small ? random.whole(68, 700) : random.whole(1, 67);
     c.height = random.whole(1, small ? 12 : 40);
-    if (!small && i == cases - 1) c.width = 1242, c.height = 37;
+    const bool large = !small && i >= cases - 2;
+    if (large) c.width = i == cases - 2 ? 1242 : 1920, c.height = i == cases - 2 ? 375 : 1080;
     c.name = std::to_string(c.width) + "x" + std::to_string(c.height) + " case " + std::to_string(i);
     std::vector<uint8_t> left(static_cast<size_t>(c.width) * c.height), right(left.size());
     const int kind = random.whole(0, 3);  // noise, two levels, saturated, shifted
@@ -296,7 +334,10 @@ int main(int argc, char** argv) {
     }
     checkCensus(c, left, right);
     checkFillAndBoundary(random, c, left);
-    checkMatching(random, c, left, right, randomParameters(random, small));
+    checkHalfAndUpscale(random, c, left);
+    SgmParameters parameters = randomParameters(random, small);
+    if (large) parameters.numDisparities = std::min(parameters.numDisparities, 70);
+    checkMatching(random, c, left, right, parameters);
     if (i % 8 == 0) checkRectify(random, c);
   }
   std::printf("twins: %d cases equal bit for bit\n", cases);

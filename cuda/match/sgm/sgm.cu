@@ -1,98 +1,105 @@
 // SPDX-License-Identifier: Apache-2.0
 // Semi-global matching on CUDA: chooses the kernels for a set of parameters, owns the volumes, orders the launches.
+//   rowsBeginKernel   costs, and the first half of both walks along the rows        -> costs, sums
+//   linesKernel       columns (and on streams of their own each pair of diagonals)  -> sums
+//   rowsSelectKernel  second half of the rows, selection, left-right check          -> disparities
+// Where a sum and its index do not fit 16 bits together, linesKernel ends the rows and selectKernel selects.
 #include <new>
 
 #include "../../gpu/device_buffer.h"
 #include "../../gpu/kernels.h"
-#include "sgm_cost.cuh"
+#include "sgm_begin.cuh"
+#include "sgm_lines.cuh"
+#include "sgm_rows.cuh"
 #include "sgm_select.cuh"
-#include "sgm_select_narrow.cuh"
 
 namespace depthwatt {
 namespace gpu {
 namespace {
 
-constexpr int kMaxVolumes = 4;
+constexpr int kMaxPaddedSelecting = 256;  ///< above it an index leaves no room for a sum
+constexpr int kMaxVolumes = 3;  ///< rows and columns, each pair of diagonals
 
+using BeginKernel = void (*)(LineArguments);
 using LinesKernel = void (*)(LineArguments, int);
+using RowsKernel = void (*)(LineArguments, SelectArguments);
 using SelectKernel = void (*)(SelectArguments);
-using CostKernel = void (*)(CostArguments);
 
-struct Choice {
-  CostKernel cost;
-  SelectKernel select;
-  int selectThreads;
-  int overrun;  ///< pixels that are read behind the last one
+/// The kernels of one number of lanes a line.
+struct Walks {
+  BeginKernel begin;
+  LinesKernel lines;
+  RowsKernel select[2];  ///< 2 and 4 paths, 8 paths; null where keys cannot fit 16 bits
+  int lanes;
 };
 
-struct Lines {
-  LinesKernel kernel;
-  int lanes;  ///< of a line
+template <int kLanes, int kPairs, bool kWide, bool kAdaptive, bool kSelects>
+struct WalksOf {
+  static Walks get() {
+    return {rowsBeginKernel<kLanes, kPairs, kWide, kAdaptive>,
+            linesKernel<kLanes, kPairs, kWide, kAdaptive>,
+            {rowsSelectKernel<kLanes, kPairs, kAdaptive, 1>, rowsSelectKernel<kLanes, kPairs, kAdaptive, 3>},
+            kLanes};
+  }
 };
 
-template <int kLanes, int kPerLane, bool kWide>
-LinesKernel linesFor(const SgmParameters& p) {
-  const bool both = p.paths != 2;
-  if (p.adaptiveP2 > 0) {
-    return both ? linesKernel<kLanes, kPerLane, kWide, true, true> : linesKernel<kLanes, kPerLane, kWide, true, false>;
+template <int kLanes, int kPairs, bool kWide, bool kAdaptive>
+struct WalksOf<kLanes, kPairs, kWide, kAdaptive, false> {
+  static Walks get() {
+    return {rowsBeginKernel<kLanes, kPairs, kWide, kAdaptive>, linesKernel<kLanes, kPairs, kWide, kAdaptive>, {}, kLanes};
   }
-  return both ? linesKernel<kLanes, kPerLane, kWide, false, true> : linesKernel<kLanes, kPerLane, kWide, false, false>;
-}
+};
 
-/// lanes: 8, 16 or 32; more where 16 cells a lane would not hold the line, and always 32 where excesses are wide.
-template <int kPadded>
-Lines linesFor(const SgmParameters& p, bool wide, int lanes) {
-  constexpr int kEight = kPadded / 16 > 8 ? kPadded / 16 : 8, kSixteen = kPadded / 16 > 16 ? kPadded / 16 : 16;
-  if (wide) return {linesFor<32, kPadded / 32, true>(p), 32};
-  if (lanes <= 8) return {linesFor<kEight, kPadded / kEight, false>(p), kEight};
-  if (lanes <= 16) return {linesFor<kSixteen, kPadded / kSixteen, false>(p), kSixteen};
-  return {linesFor<32, kPadded / 32, false>(p), 32};
-}
-
-Lines linesFor(const SgmParameters& p, int padded, bool wide, int lanes) {
-  switch (padded) {
-    case 64: return linesFor<64>(p, wide, lanes);
-    case 128: return linesFor<128>(p, wide, lanes);
-    case 256: return linesFor<256>(p, wide, lanes);
-    default: return linesFor<512>(p, wide, lanes);
-  }
+/// lanes: 8 or 32; 16 where 8 pairs a lane would not hold the line, and always 32 where excesses are wide.
+template <int kPadded, bool kAdaptive>
+Walks walksFor(bool wide, int lanes) {
+  constexpr int kHalf = kPadded / 2, kFew = kHalf / 8 > 8 ? kHalf / 8 : 8;
+  constexpr bool kSelects = kPadded <= kMaxPaddedSelecting;
+  if (wide) return WalksOf<32, kHalf / 32, true, kAdaptive, false>::get();
+  if (lanes < 32) return WalksOf<kFew, kHalf / kFew, false, kAdaptive, kSelects>::get();
+  return WalksOf<32, kHalf / 32, false, kAdaptive, kSelects>::get();
 }
 
 template <int kPadded>
-Choice choiceFor(const SgmParameters& p, bool wide) {
-  const bool four = p.paths == 8;
-  if (wide) {
-    return {costKernel<kPadded>, four ? selectKernel<kPadded / 32, true, 4> : selectKernel<kPadded / 32, true, 2>,
-            32 * kSelectWarps, 0};
-  }
-  const SelectKernel bytes = four ? selectNarrowKernel<kPadded, 4, true> : selectNarrowKernel<kPadded, 2, true>;
-  const SelectKernel pairs = four ? selectNarrowKernel<kPadded, 4, false> : selectNarrowKernel<kPadded, 2, false>;
-  return {costKernel<kPadded>, p.p2 <= 63 ? bytes : pairs, 32 * kNarrowWarps, narrowOverrun<kPadded>()};
+Walks walksFor(bool wide, bool adaptive, int lanes) {
+  return adaptive ? walksFor<kPadded, true>(wide, lanes) : walksFor<kPadded, false>(wide, lanes);
 }
 
-Choice choiceFor(const SgmParameters& p, int padded, bool wide) {
+Walks walksFor(int padded, bool wide, bool adaptive, int lanes) {
   switch (padded) {
-    case 64: return choiceFor<64>(p, wide);
-    case 128: return choiceFor<128>(p, wide);
-    case 256: return choiceFor<256>(p, wide);
-    default: return choiceFor<512>(p, wide);
+    case 64: return walksFor<64>(wide, adaptive, lanes);
+    case 128: return walksFor<128>(wide, adaptive, lanes);
+    case 256: return walksFor<256>(wide, adaptive, lanes);
+    default: return walksFor<512>(wide, adaptive, lanes);
   }
 }
 
-/// What is read behind the last pixel is never used, but it is there and has a value.
-Status allocateCells(DeviceBuffer<uint8_t>& volume, size_t cells, size_t overrun) {
-  DEPTHWATT_TRY(volume.allocate(cells + overrun));
-  return cudaStatus(cudaMemset(volume.get() + cells, 0, overrun), "device memory");
+template <int kPadded>
+SelectKernel selectFor(bool wide, bool eight) {
+  if (wide) return eight ? selectKernel<kPadded / 64, true, 3> : selectKernel<kPadded / 64, true, 1>;
+  return eight ? selectKernel<kPadded / 64, false, 3> : selectKernel<kPadded / 64, false, 1>;
 }
 
-/// Lanes that walk a line of a set, as measured best on an H200, whole and in partitions (README.md): where every line could
-/// have a pair of warps and a scheduler still had fewer than two, the chain of dependent steps binds and 32 lanes are best;
-/// with more, the instructions bind and few lanes are.
-int lanesFor(int set, const SgmParameters& p, int width, int height, int multiprocessors) {
+SelectKernel selectFor(int padded, bool wide, bool eight) {
+  switch (padded) {
+    case 64: return selectFor<64>(wide, eight);
+    case 128: return selectFor<128>(wide, eight);
+    case 256: return selectFor<256>(wide, eight);
+    default: return selectFor<512>(wide, eight);
+  }
+}
+
+/// Lanes that walk a line of a set, as measured best on an H200, whole and in partitions (docs/2-concepts/cuda.md): where a
+/// scheduler has few walks the chain of dependent steps binds and 32 lanes are best; with many, the instructions bind.
+int lanesFor(int set, int padded, int width, int height, int multiprocessors) {
   const double warps = 2.0 * lineCount(set, width, height) / (4.0 * multiprocessors);
-  if (set != kRows) return warps > 2 ? 8 : 16;
-  const bool longest = p.paths != 8 || width > 2 * height;  // rows end last
-  return warps > 4 ? 8 : warps > 2 || !longest ? 16 : 32;
+  const double many = set == kRows ? 20 : padded <= 128 ? 6 : 12;
+  return warps > many ? 8 : 32;
+}
+
+Status shareMemory(const void* kernel, size_t bytes) {
+  return cudaStatus(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(bytes)),
+                    "shared memory of a row");
 }
 
 }  // namespace
@@ -101,25 +108,28 @@ struct SgmDevice {
   SgmParameters parameters;
   int width = 0, height = 0;
   int padded = 128;
-  bool wide = false;
-  int volumes = 2;
-  Choice choice = {};
-  Lines lines[kMaxVolumes] = {};
-  size_t selectSharedBytes = 0;
-  DeviceBuffer<uint8_t> cost;
-  DeviceBuffer<uint8_t> excess[kMaxVolumes];
-  // One stream per pair of directions: they share the costs and nothing else.
-  cudaStream_t streams[kMaxVolumes] = {};
+  int sets = 2;           ///< of lines: rows, columns and with 8 paths the diagonals
+  bool rowsSelect = true;
+  Walks walks[kLineSets] = {};
+  SelectKernel select = nullptr;
+  size_t sharedBytes = 0;  ///< of the kernel that selects
+  DeviceBuffer<uint8_t> cost, sums[kMaxVolumes];
+  DeviceBuffer<uint32_t> state, rightKeys;
+  // Each pair of diagonals runs beside the columns: they share the costs and nothing else.
+  cudaStream_t streams[kLineSets] = {};
   cudaEvent_t costReady = nullptr;
-  cudaEvent_t done[kMaxVolumes] = {};
+  cudaEvent_t done[kLineSets] = {};
 
   ~SgmDevice() {
-    for (int v = 0; v < kMaxVolumes; ++v) {
-      if (streams[v] != nullptr) cudaStreamDestroy(streams[v]);
-      if (done[v] != nullptr) cudaEventDestroy(done[v]);
+    for (int set = 0; set < kLineSets; ++set) {
+      if (streams[set] != nullptr) cudaStreamDestroy(streams[set]);
+      if (done[set] != nullptr) cudaEventDestroy(done[set]);
     }
     if (costReady != nullptr) cudaEventDestroy(costReady);
   }
+
+  /// Volumes: rows and columns share the first.
+  int volumeOf(int set) const { return set < kDiagonals ? 0 : set - kColumns; }
 };
 
 SgmWorkspace::SgmWorkspace() : device_(nullptr) {}
@@ -132,39 +142,48 @@ Status SgmWorkspace::open(const SgmParameters& parameters, int32_t width, int32_
   SgmDevice& d = *device_;
   d.parameters = parameters;
   d.width = width, d.height = height;
-  const int num = parameters.numDisparities;
+  const int num = parameters.numDisparities, p2 = parameters.p2, paths = parameters.paths;
   d.padded = num <= 64 ? 64 : num <= 128 ? 128 : num <= 256 ? 256 : 512;
-  d.wide = parameters.p2 > 127;
-  d.volumes = parameters.paths == 8 ? 4 : 2;
-  d.choice = choiceFor(parameters, d.padded, d.wide);
-  int multiprocessors = tuning.multiprocessors;
+  d.sets = paths == 8 ? kLineSets : kDiagonals;
+  const bool eight = paths == 8;
+  int multiprocessors = tuning.multiprocessors, sharedLimit = 0;
   if (multiprocessors == 0) {
     DEPTHWATT_CUDA(cudaDeviceGetAttribute(&multiprocessors, cudaDevAttrMultiProcessorCount, 0));
   }
-  for (int v = 0; v < d.volumes; ++v) {
-    const int asked = v == kRows ? tuning.rowLanes : tuning.columnLanes;
-    d.lines[v] = linesFor(parameters, d.padded, d.wide,
-                          asked > 0 ? asked : lanesFor(v, parameters, width, height, multiprocessors));
+  DEPTHWATT_CUDA(cudaDeviceGetAttribute(&sharedLimit, cudaDevAttrMaxSharedMemoryPerBlockOptin, 0));
+  // A byte holds the three excesses that stand there when rows select, and with 8 paths the four of the diagonals; else four.
+  const size_t tileBytes = sizeof(uint32_t) * kWarpsPerBlock * 32 * (d.padded / 2);
+  const int largestKey = (paths * (kMaxMatchingCost + p2) + 1) * (d.padded / 2);
+  d.rowsSelect = !tuning.separateSelection && d.padded <= kMaxPaddedSelecting && largestKey <= 0xffff &&
+                 (eight ? 4 : 3) * p2 <= 255 && tileBytes <= static_cast<size_t>(sharedLimit);
+  const bool wide = !d.rowsSelect && 4 * p2 > 255;
+  for (int set = 0; set < d.sets; ++set) {
+    const int asked = set == kRows ? tuning.rowLanes : tuning.columnLanes;
+    d.walks[set] = walksFor(d.padded, wide, parameters.adaptiveP2 > 0,
+                            asked > 0 ? asked : lanesFor(set, d.padded, width, height, multiprocessors));
   }
   const size_t cells = static_cast<size_t>(width) * height * d.padded;
-  const size_t overrun = static_cast<size_t>(d.choice.overrun) * d.padded;
-  DEPTHWATT_TRY(allocateCells(d.cost, cells, overrun));
-  for (int v = 0; v < d.volumes; ++v) {
-    DEPTHWATT_TRY(allocateCells(d.excess[v], cells * (d.wide ? 2 : 1), overrun));
-    DEPTHWATT_CUDA(cudaStreamCreateWithFlags(&d.streams[v], cudaStreamNonBlocking));
-    DEPTHWATT_CUDA(cudaEventCreateWithFlags(&d.done[v], cudaEventDisableTiming));
+  DEPTHWATT_TRY(d.cost.allocate(cells));
+  for (int v = 0; v < (eight ? kMaxVolumes : 1); ++v) DEPTHWATT_TRY(d.sums[v].allocate(cells * (wide ? 2 : 1)));
+  DEPTHWATT_TRY(d.state.allocate(static_cast<size_t>(height) * d.padded));
+  for (int set = kDiagonals; set < d.sets; ++set) {
+    DEPTHWATT_CUDA(cudaStreamCreateWithFlags(&d.streams[set], cudaStreamNonBlocking));
+    DEPTHWATT_CUDA(cudaEventCreateWithFlags(&d.done[set], cudaEventDisableTiming));
   }
   DEPTHWATT_CUDA(cudaEventCreateWithFlags(&d.costReady, cudaEventDisableTiming));
-  d.selectSharedBytes = static_cast<size_t>(width) * Row::kBytesPerPixel;
-  return cudaStatus(cudaFuncSetAttribute(reinterpret_cast<const void*>(d.choice.select),
-                                         cudaFuncAttributeMaxDynamicSharedMemorySize,
-                                         static_cast<int>(d.selectSharedBytes)),
-                    "shared memory of a row");
+  if (d.rowsSelect) {
+    DEPTHWATT_TRY(d.rightKeys.allocate(static_cast<size_t>(height) * (width + d.padded / 2)));
+    d.sharedBytes = tileBytes;
+    return shareMemory(reinterpret_cast<const void*>(d.walks[kRows].select[eight]), d.sharedBytes);
+  }
+  d.select = selectFor(d.padded, wide, eight);
+  d.sharedBytes = static_cast<size_t>(width) * kSelectBytesPerPixel;
+  return shareMemory(reinterpret_cast<const void*>(d.select), d.sharedBytes);
 }
 
 size_t SgmWorkspace::bytes() const {
-  size_t bytes = device_->cost.bytes();
-  for (const DeviceBuffer<uint8_t>& volume : device_->excess) bytes += volume.bytes();
+  size_t bytes = device_->cost.bytes() + device_->state.bytes() + device_->rightKeys.bytes();
+  for (const DeviceBuffer<uint8_t>& volume : device_->sums) bytes += volume.bytes();
   return bytes;
 }
 
@@ -173,33 +192,52 @@ Status SgmWorkspace::compute(const uint32_t* censusLeft, const uint32_t* censusR
                              uint8_t* confidence, cudaStream_t stream) {
   SgmDevice& d = *device_;
   const SgmParameters& p = d.parameters;
-  const CostArguments costs = {censusLeft, censusRight, d.cost.get(), d.width, d.height, p.minDisparity, p.numDisparities};
-  d.choice.cost<<<dim3((d.width + kCostPixels - 1) / kCostPixels, d.height), 256, 0, stream>>>(costs);
-  DEPTHWATT_TRY(launched("costKernel"));
-  DEPTHWATT_CUDA(cudaEventRecord(d.costReady, stream));
+  const auto blocks = [&](int set) {
+    const int perBlock = kWarpsPerBlock / 2 * (32 / d.walks[set].lanes);
+    return (lineCount(set, d.width, d.height) + perBlock - 1) / perBlock;
+  };
+  constexpr int kThreads = 32 * kWarpsPerBlock;
+  LineArguments lines = {};
+  lines.censusLeft = censusLeft, lines.censusRight = censusRight, lines.grey = greyLeft;
+  lines.cost = d.cost.get(), lines.sums = d.sums[0].get(), lines.state = d.state.get();
+  lines.width = d.width, lines.height = d.height;
+  lines.minDisparity = p.minDisparity, lines.numDisparities = p.numDisparities;
+  lines.p1 = p.p1, lines.p2 = p.p2, lines.adaptiveP2 = p.adaptiveP2;
+  lines.both = p.paths != 2;
 
-  for (int v = 0; v < d.volumes; ++v) {
-    DEPTHWATT_CUDA(cudaStreamWaitEvent(d.streams[v], d.costReady, 0));
-    const LineArguments lines = {d.cost.get(), greyLeft, d.excess[v].get(), d.width, d.height,
-                                 p.numDisparities, p.p1, p.p2, p.adaptiveP2};
-    const int perBlock = (p.paths == 2 ? kWarpsPerBlock : kWarpsPerBlock / 2) * (32 / d.lines[v].lanes);
-    const int blocks = (lineCount(v, d.width, d.height) + perBlock - 1) / perBlock;
-    d.lines[v].kernel<<<blocks, 32 * kWarpsPerBlock, 0, d.streams[v]>>>(lines, v);
+  const Walks& rows = d.walks[kRows];
+  rows.begin<<<blocks(kRows), kThreads, 0, stream>>>(lines);
+  DEPTHWATT_TRY(launched("rowsBeginKernel"));
+  if (d.sets > kDiagonals) DEPTHWATT_CUDA(cudaEventRecord(d.costReady, stream));
+  for (int set = kColumns; set < d.sets; ++set) {
+    lines.sums = d.sums[d.volumeOf(set)].get();
+    lines.addFirst = set == kColumns;
+    const cudaStream_t on = set == kColumns ? stream : d.streams[set];
+    if (set != kColumns) DEPTHWATT_CUDA(cudaStreamWaitEvent(on, d.costReady, 0));
+    d.walks[set].lines<<<blocks(set), kThreads, 0, on>>>(lines, set);
     DEPTHWATT_TRY(launched("linesKernel"));
-    DEPTHWATT_CUDA(cudaEventRecord(d.done[v], d.streams[v]));
-    DEPTHWATT_CUDA(cudaStreamWaitEvent(stream, d.done[v], 0));
+    if (set != kColumns) DEPTHWATT_CUDA(cudaEventRecord(d.done[set], on));
   }
+  for (int set = kDiagonals; set < d.sets; ++set) DEPTHWATT_CUDA(cudaStreamWaitEvent(stream, d.done[set], 0));
+  lines.sums = d.sums[0].get();
 
   SelectArguments select = {};
   select.cost = d.cost.get();
-  for (int v = 0; v < d.volumes; ++v) select.excess[v] = d.excess[v].get();
+  for (int v = 0; v < kMaxVolumes; ++v) select.sums[v] = d.sums[v].get();
   select.disparityQ4 = disparityQ4, select.disparity = disparity;
   select.rightDisparity = rightDisparity, select.confidence = confidence;
+  select.rightKeys = d.rightKeys.get();
   select.width = d.width, select.height = d.height;
   select.minDisparity = p.minDisparity, select.numDisparities = p.numDisparities;
   select.paths = p.paths, select.uniqueness = p.uniqueness;
   select.subpixel = p.subpixel, select.leftRight = leftRight;
-  d.choice.select<<<d.height, d.choice.selectThreads, d.selectSharedBytes, stream>>>(select);
+  if (d.rowsSelect) {
+    rows.select[p.paths == 8]<<<blocks(kRows), kThreads, d.sharedBytes, stream>>>(lines, select);
+    return launched("rowsSelectKernel");
+  }
+  rows.lines<<<blocks(kRows), kThreads, 0, stream>>>(lines, kRows);
+  DEPTHWATT_TRY(launched("linesKernel"));
+  d.select<<<d.height, 32 * kSelectWarps, d.sharedBytes, stream>>>(select);
   return launched("selectKernel");
 }
 

@@ -1,36 +1,48 @@
 // SPDX-License-Identifier: Apache-2.0
-// Selection on CUDA for sums of any size; see select.h for what is selected, sgm_select_narrow.cuh for the fast form.
+// Selection on CUDA for sums of any size; see select.h for what is selected, sgm_rows.cuh for the form that needs no volume
+// of its own.
 //
-// A block serves one row; each of its warps walks a segment of it, kPerLane disparities a lane. The left winner is a warp
-// minimum of (S << 16 | d). For the right winner each cell carries the best key of its right pixel along the diagonal:
-// d at x and d + 1 at x + 1 are the same right pixel, so one step moves the keys up by one cell, and what leaves the last
-// cell is done. The rare arithmetic (sub-pixel, uniqueness, confidence) waits until 32 pixels are there, one to a lane.
+// A block serves one row; each of its warps walks a segment of it, kPairs pairs of cells a lane. Keys are sum << 16 | d: the
+// smallest is the winner, ties go to the lowest d. For the right winner each cell carries the best key of its right pixel
+// along the diagonal: d at x and d + 1 at x + 1 are the same right pixel, so one step moves the keys up by one cell, and what
+// leaves the last cell of a half is done. The arithmetic that is done once a pixel waits until 32 pixels are there.
 #pragma once
 
-#include "sgm_lines.cuh"
-#include "sgm_row.cuh"
+#include "sgm_cells.cuh"
+#include "sgm_winner.cuh"
 
 namespace depthwatt {
 namespace gpu {
 
 constexpr int kSelectWarps = 8;
+constexpr uint32_t kNoKey = 0xffffffffu;
 
-template <int kPerLane, bool kWide, int kVolumes>
+/// Bytes of shared memory for each pixel of a row: its right key, its results.
+constexpr int kSelectBytesPerPixel = sizeof(uint32_t) + 2 * sizeof(int16_t) + 1;
+
+template <int kPairs, bool kWide, int kVolumes>
 __global__ void __launch_bounds__(32 * kSelectWarps) selectKernel(SelectArguments a) {
-  using Volume = Stored<kPerLane, kWide>;
-  constexpr int kPadded = 32 * kPerLane, kPairs = kPerLane / 2;
-  extern __shared__ uint32_t rowMemory[];
-  const Row row(rowMemory, a.width);
+  using Costs = Stored<kPairs, false>;
+  using Sums = Stored<kPairs, kWide>;
+  constexpr int kHalf = 32 * kPairs;
+  extern __shared__ __align__(16) uint32_t rowKeys[];
+  int16_t* const rowQ4 = reinterpret_cast<int16_t*>(rowKeys + a.width);
+  int16_t* const rowWhole = rowQ4 + a.width;
+  uint8_t* const rowConfidence = reinterpret_cast<uint8_t*>(rowWhole + a.width);
   const int lane = threadIdx.x & 31, warp = threadIdx.x >> 5, y = blockIdx.x;
-  row.clear(32 * kSelectWarps);
+  for (int x = threadIdx.x; x < a.width; x += 32 * kSelectWarps) rowKeys[x] = kNoKey;
+  __syncthreads();
+  const auto deliver = [&](uint32_t key, int rightX) {
+    if (key != kNoKey && rightX >= 0) atomicMin(&rowKeys[rightX], key);
+  };
 
   // Segments are whole batches of 32 pixels.
   const int batches = (a.width + 31) / 32;
   const int firstBatch = batches * warp / kSelectWarps, endBatch = batches * (warp + 1) / kSelectWarps;
   const size_t rowPixel = static_cast<size_t>(y) * a.width;
-  uint32_t carried[kPerLane];  // best key of the right pixel on each cell's diagonal
+  uint32_t carried[2][kPairs];  // best key of the right pixel on each cell's diagonal, in each half
 #pragma unroll
-  for (int k = 0; k < kPerLane; ++k) carried[k] = kNoKey;
+  for (int j = 0; j < kPairs; ++j) carried[0][j] = carried[1][j] = kNoKey;
 
   for (int batch = firstBatch; batch < endBatch; ++batch) {
     uint32_t batchBest = kNoKey;
@@ -41,53 +53,51 @@ __global__ void __launch_bounds__(32 * kSelectWarps) selectKernel(SelectArgument
       const int x = 32 * batch + p;
       const size_t cell = (rowPixel + x) * 32 + lane;
       uint32_t sums[kPairs];
-      using Costs = Stored<kPerLane, false>;
-      const typename Costs::Value cost = Costs::load(a.cost + cell * kPerLane);
+      const typename Costs::Value cost = Costs::load(a.cost + cell * Costs::kBytes);
 #pragma unroll
       for (int j = 0; j < kPairs; ++j) sums[j] = a.paths * Costs::pair(cost, j);
 #pragma unroll
       for (int v = 0; v < kVolumes; ++v) {
-        const typename Volume::Value excess = Volume::load(a.excess[v] + cell * Volume::kBytes);
+        const typename Sums::Value values = Sums::load(a.sums[v] + cell * Sums::kBytes);
 #pragma unroll
-        for (int j = 0; j < kPairs; ++j) sums[j] += Volume::pair(excess, j);
+        for (int j = 0; j < kPairs; ++j) sums[j] += Sums::pair(values, j);
       }
       const int candidates = min(a.numDisparities, x - a.minDisparity + 1);
-      uint32_t key[kPerLane];
+      uint32_t key[2][kPairs], own = kNoKey;
 #pragma unroll
-      for (int k = 0; k < kPerLane; ++k) {
-        const uint32_t d = lane * kPerLane + k;
-        const uint32_t sum = k % 2 != 0 ? sums[k / 2] & 0xffff0000u : sums[k / 2] << 16;
-        key[k] = static_cast<int>(d) < candidates ? sum | d : kNoKey;
+      for (int half = 0; half < 2; ++half) {
+#pragma unroll
+        for (int j = 0; j < kPairs; ++j) {
+          const int d = lane * kPairs + j + half * kHalf;
+          const uint32_t sum = half != 0 ? sums[j] & 0xffff0000u : sums[j] << 16;
+          key[half][j] = d < candidates ? sum | d : kNoKey;
+          own = min(own, key[half][j]);
+        }
+        // Right winner: the diagonal moves up by one cell per pixel.
+        const uint32_t entering = __shfl_up_sync(kFullWarp, carried[half][kPairs - 1], 1);
+        if (lane == 31) deliver(carried[half][kPairs - 1], x - 1 - a.minDisparity - (half + 1) * kHalf + 1);
+#pragma unroll
+        for (int j = kPairs - 1; j > 0; --j) carried[half][j] = min(carried[half][j - 1], key[half][j]);
+        carried[half][0] = min(lane == 0 ? kNoKey : entering, key[half][0]);
       }
-      // Right winner: the diagonal moves up by one cell per pixel.
-      const uint32_t entering = __shfl_up_sync(kFullWarp, carried[kPerLane - 1], 1);
-      if (lane == 31) row.deliver(carried[kPerLane - 1], x - 1 - a.minDisparity - (kPadded - 1));
-#pragma unroll
-      for (int k = kPerLane - 1; k > 0; --k) carried[k] = min(carried[k - 1], key[k]);
-      carried[0] = min(lane == 0 ? kNoKey : entering, key[0]);
-
-      uint32_t own = key[0];
-#pragma unroll
-      for (int k = 1; k < kPerLane; ++k) own = min(own, key[k]);
       const uint32_t best = warpMin(own);
       const int d0 = best & 0xffff;
       // Sums beside the winner, and the smallest further away.
-      uint32_t second = kNoKey;
+      uint32_t second = kNoKey, atBelow = 0xffffu, atAbove = 0xffffu;
 #pragma unroll
-      for (int k = 0; k < kPerLane; ++k) {
-        const int distance = lane * kPerLane + k - d0;
-        second = (distance < -1 || distance > 1) ? min(second, key[k]) : second;
+      for (int half = 0; half < 2; ++half) {
+#pragma unroll
+        for (int j = 0; j < kPairs; ++j) {
+          const int distance = lane * kPairs + j + half * kHalf - d0;
+          second = (distance < -1 || distance > 1) ? min(second, key[half][j]) : second;
+          if (distance == -1) atBelow = key[half][j] >> 16;
+          if (distance == 1) atAbove = key[half][j] >> 16;
+        }
       }
       second = warpMin(second);
-      uint32_t atBelow = 0xffffu, atAbove = 0xffffu;
-      const int cellBelow = (d0 - 1) & (kPerLane - 1), cellAbove = (d0 + 1) & (kPerLane - 1);
-#pragma unroll
-      for (int k = 0; k < kPerLane; ++k) {
-        if (k == cellBelow) atBelow = key[k] >> 16;
-        if (k == cellAbove) atAbove = key[k] >> 16;
-      }
-      const uint32_t below = d0 > 0 ? __shfl_sync(kFullWarp, atBelow, ((d0 - 1) / kPerLane) & 31) : 0xffffu;
-      const uint32_t above = d0 + 1 < candidates ? __shfl_sync(kFullWarp, atAbove, ((d0 + 1) / kPerLane) & 31) : 0xffffu;
+      const auto laneOf = [](int d) { return (d & (kHalf - 1)) / kPairs; };
+      const uint32_t below = d0 > 0 ? __shfl_sync(kFullWarp, atBelow, laneOf(d0 - 1)) : 0xffffu;
+      const uint32_t above = d0 + 1 < candidates ? __shfl_sync(kFullWarp, atAbove, laneOf(d0 + 1)) : 0xffffu;
       if (lane == p) {
         batchBest = best;
         batchSecond = second >> 16;
@@ -98,16 +108,26 @@ __global__ void __launch_bounds__(32 * kSelectWarps) selectKernel(SelectArgument
       const Winner winner = {batchBest == kNoKey ? -1 : static_cast<int>(batchBest & 0xffff), static_cast<int>(batchBest >> 16),
                              static_cast<int>(batchSecond), static_cast<int>(batchSides & 0xffff),
                              static_cast<int>(batchSides >> 16)};
-      row.put(32 * batch + lane, finished(a, winner));
+      const Selected s = finished(a, winner);
+      const int x = 32 * batch + lane;
+      rowQ4[x] = s.q4, rowWhole[x] = s.whole, rowConfidence[x] = s.confidence;
     }
   }
   if (endBatch > firstBatch) {
     const int xLast = min(32 * endBatch, a.width) - 1;
 #pragma unroll
-    for (int k = 0; k < kPerLane; ++k) row.deliver(carried[k], xLast - a.minDisparity - (lane * kPerLane + k));
+    for (int half = 0; half < 2; ++half) {
+#pragma unroll
+      for (int j = 0; j < kPairs; ++j) {
+        deliver(carried[half][j], xLast - a.minDisparity - (lane * kPairs + j + half * kHalf));
+      }
+    }
   }
   __syncthreads();
-  row.write(a, y, 32 * kSelectWarps);
+  const auto rightWinner = [&](int xr) { return rowKeys[xr] == kNoKey ? -1 : static_cast<int>(rowKeys[xr] & 0xffff); };
+  for (int x = threadIdx.x; x < a.width; x += 32 * kSelectWarps) {
+    writeChecked(a, y, x, {rowQ4[x], rowWhole[x], rowConfidence[x]}, rightWinner);
+  }
 }
 
 }  // namespace gpu

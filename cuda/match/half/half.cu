@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+// Halving of an image on CUDA; see half.h. One thread, one pixel of the result.
+#include "half.h"
+
+#include "../../gpu/kernels.h"
+
+namespace depthwatt {
+namespace gpu {
+namespace {
+
+__global__ void __launch_bounds__(256) halfKernel(const uint8_t* in, uint8_t* out, int width, int height, int inWidth, int inHeight) {
+  const int x = blockIdx.x * 32 + threadIdx.x, y = blockIdx.y * 8 + threadIdx.y;
+  if (x >= width || y >= height) return;
+  int sum = 4;
+#pragma unroll
+  for (int j = -1; j <= 1; ++j) {
+    const uint8_t* row = in + static_cast<size_t>(min(max(2 * y + j, 0), inHeight - 1)) * inWidth;
+#pragma unroll
+    for (int i = -1; i <= 1; ++i) sum += row[min(max(2 * x + i, 0), inWidth - 1)];
+  }
+  out[static_cast<size_t>(y) * width + x] = static_cast<uint8_t>(sum / 9);
+}
+
+}  // namespace
+
+Status half(const uint8_t* in, uint8_t* out, int32_t inWidth, int32_t inHeight, cudaStream_t stream) {
+  const int width = halfOf(inWidth), height = halfOf(inHeight);
+  const dim3 grid((width + 31) / 32, (height + 7) / 8);
+  halfKernel<<<grid, dim3(32, 8), 0, stream>>>(in, out, width, height, inWidth, inHeight);
+  return launched("halfKernel");
+}
+
+}  // namespace gpu
+}  // namespace depthwatt

@@ -1,0 +1,231 @@
+// SPDX-License-Identifier: Apache-2.0
+// How a lane holds and stores its cells on CUDA, and the step from one pixel of a line to the next.
+//
+// Volumes are [y][x][kPadded] in an order of their own: disparities i and i + kPadded / 2 lie side by side and share a
+// register, so that the neighbours i - 1 and i + 1 of a pair are whole registers too. kLanes lanes walk a line and hold
+// kPairs such pairs each, in order; 32 lanes make the shortest chain of dependent instructions, 8 lanes the fewest
+// instructions a pixel. Stored bytes do not depend on the number of lanes.
+#pragma once
+
+#include "../../gpu/traits.h"
+#include "../hamming.h"
+#include "sgm.h"
+
+namespace depthwatt {
+namespace gpu {
+
+/// Words of a lane in memory, in one load or a few.
+template <int kCount>
+struct LaneWords {
+  uint32_t word[kCount];
+};
+
+/// What a lane stores per pixel: two bytes a pair where sums of excesses fit bytes, else a word.
+template <int kPairs, bool kWide>
+struct Stored {
+  static constexpr int kBytes = kWide ? 4 * kPairs : 2 * kPairs;
+  static constexpr int kWords = kBytes < 4 ? 1 : kBytes / 4;
+  using Value = LaneWords<kWords>;
+
+  static __device__ __forceinline__ Value load(const uint8_t* at) {
+    Value v;
+    if (kBytes == 2) v.word[0] = *reinterpret_cast<const uint16_t*>(at);
+    if (kBytes == 4) v.word[0] = *reinterpret_cast<const uint32_t*>(at);
+    if (kBytes == 8) {
+      const uint2 two = *reinterpret_cast<const uint2*>(at);
+      v.word[0] = two.x, v.word[1 % kWords] = two.y;
+    }
+#pragma unroll
+    for (int i = 0; i < kWords / 4; ++i) {
+      const uint4 four = reinterpret_cast<const uint4*>(at)[i];
+      v.word[(4 * i) % kWords] = four.x, v.word[(4 * i + 1) % kWords] = four.y;
+      v.word[(4 * i + 2) % kWords] = four.z, v.word[(4 * i + 3) % kWords] = four.w;
+    }
+    return v;
+  }
+  static __device__ __forceinline__ void store(uint8_t* at, const Value& v) {
+    if (kBytes == 2) *reinterpret_cast<uint16_t*>(at) = static_cast<uint16_t>(v.word[0]);
+    if (kBytes == 4) *reinterpret_cast<uint32_t*>(at) = v.word[0];
+    if (kBytes == 8) *reinterpret_cast<uint2*>(at) = make_uint2(v.word[0], v.word[1 % kWords]);
+#pragma unroll
+    for (int i = 0; i < kWords / 4; ++i) {
+      reinterpret_cast<uint4*>(at)[i] = make_uint4(v.word[(4 * i) % kWords], v.word[(4 * i + 1) % kWords],
+                                                   v.word[(4 * i + 2) % kWords], v.word[(4 * i + 3) % kWords]);
+    }
+  }
+  static __device__ __forceinline__ Value pack(const uint32_t (&cells)[kPairs]) {
+    Value v;
+#pragma unroll
+    for (int w = 0; w < kWords; ++w) {
+      v.word[w] = kWide ? Cell::toWords(cells[w % kPairs])
+                        : Cell::toBytes(cells[(2 * w) % kPairs], kPairs > 1 ? cells[(2 * w + 1) % kPairs] : 0u);
+    }
+    return v;
+  }
+  /// Nothing overflows: the sums fit by the choice of kWide.
+  static __device__ __forceinline__ void add(Value& v, const Value& other) {
+#pragma unroll
+    for (int w = 0; w < kWords; ++w) v.word[w] += other.word[w];
+  }
+  static __device__ __forceinline__ void mask(Value& v, uint32_t bits) {
+#pragma unroll
+    for (int w = 0; w < kWords; ++w) v.word[w] &= bits;
+  }
+  static __device__ __forceinline__ Value zero() {
+    Value v = {};
+    return v;
+  }
+  /// Pair j as two uint16.
+  static __device__ __forceinline__ uint32_t pair(const Value& v, int j) {
+    return kWide ? v.word[j % kWords] : __byte_perm(v.word[j / 2 % kWords], 0, j % 2 != 0 ? 0x4342 : 0x4140);
+  }
+};
+
+/// What the kernels share. Volumes: [height][width][kPadded] of one byte (costs, narrow sums) or two.
+struct LineArguments {
+  const uint32_t *censusLeft, *censusRight;
+  const uint8_t* grey;  ///< only for adaptive P2
+  uint8_t* cost;
+  uint8_t* sums;    ///< excesses of the directions so far
+  uint32_t* state;  ///< [height][2][kPadded / 2]: where the two walks along a row stand at the meeting
+  int width, height;
+  int minDisparity, numDisparities, p1, p2, adaptiveP2;
+  bool both;      ///< false: forward directions alone (two-path mode); backward excesses count as 0
+  bool addFirst;  ///< the first visit finds sums of earlier directions and adds to them
+};
+
+/// The recurrence of a lane's cells. With m the smallest path cost of the pixel before, the next pixel's excess is
+///     E(p, d) = min(L(q, d), L(q, d-1) + P1, L(q, d+1) + P1, m + P2) - m,   L(p, d) = C(p, d) + E(p, d)
+/// E lies in 0..P2 and is all that is stored. m is found while the neighbours cross the lanes: nothing on the way of the
+/// shuffles waits for it. A padding cell costs 255 and is never the minimum nor a help to a neighbour while P2 <= 127; above
+/// that (kWide) it is made infinite.
+template <int kLanes, int kPairs, bool kWide>
+class Path {
+ public:
+  __device__ __forceinline__ Path(const LineArguments& a, int lane)
+      : p1_(Cell::pair(a.p1)), lane_(lane) {
+    // At the seam the low half of the last pair neighbours the high half of the first.
+    fromBelow_ = lane == 0 ? 0x1054 : 0x3210;
+    fromAbove_ = lane == kLanes - 1 ? 0x5432 : 0x3210;
+    reset();
+    if (!kWide) return;
+#pragma unroll
+    for (int j = 0; j < kPairs; ++j) {
+      const int d = lane * kPairs + j;
+      padding_[j] = (d < a.numDisparities ? 0 : Cell::kInfinity & 0xffffu) |
+                    (d + kLanes * kPairs < a.numDisparities ? 0 : Cell::kInfinity & 0xffff0000u);
+    }
+  }
+
+  /// As before the first pixel of a line: all equal, so that its excess comes out as 0.
+  __device__ __forceinline__ void reset() {
+    smallest_ = 0;
+#pragma unroll
+    for (int j = 0; j < kPairs; ++j) now_[j] = 0;
+  }
+  __device__ __forceinline__ void save(uint32_t* state) const {
+#pragma unroll
+    for (int j = 0; j < kPairs; ++j) state[lane_ * kPairs + j] = Cell::sub(now_[j], smallest_);
+  }
+  __device__ __forceinline__ void restore(const uint32_t* state) {
+    smallest_ = 0;
+#pragma unroll
+    for (int j = 0; j < kPairs; ++j) now_[j] = state[lane_ * kPairs + j];
+  }
+
+  /// Takes the costs of the next pixel and gives its excesses.
+  __device__ __forceinline__ void step(const uint32_t (&cost)[kPairs], uint32_t p2, uint32_t (&excess)[kPairs]) {
+    uint32_t below = __shfl_sync(kFullWarp, now_[kPairs - 1], lane_ + kLanes - 1, kLanes);
+    uint32_t above = __shfl_sync(kFullWarp, now_[0], lane_ + 1, kLanes);
+    below = __byte_perm(below, Cell::kInfinity, fromBelow_);
+    above = __byte_perm(above, Cell::kInfinity, fromAbove_);
+    const uint32_t limit = Cell::add(smallest_, p2);
+    uint32_t next[kPairs], smallest = 0;
+#pragma unroll
+    for (int j = 0; j < kPairs; ++j) {
+      const uint32_t low = j == 0 ? below : now_[(j + kPairs - 1) % kPairs];
+      const uint32_t high = j == kPairs - 1 ? above : now_[(j + 1) % kPairs];
+      const uint32_t neighbour = Cell::add(Cell::min(low, high), p1_);
+      excess[j] = Cell::sub(Cell::min(Cell::min(now_[j], neighbour), limit), smallest_);
+      next[j] = Cell::add(excess[j], cost[j]);
+      if (kWide) next[j] = Cell::max(next[j], padding_[j]);
+      smallest = j == 0 ? next[j] : Cell::min(smallest, next[j]);
+    }
+#pragma unroll
+    for (int j = 0; j < kPairs; ++j) now_[j] = next[j];
+    smallest_ = lineMin(smallest);
+    // Infinity stays above every sum of the next step: 0x7fff and 1023 more fit 16 bits, and half's infinity stays infinite.
+  }
+
+ private:
+  /// Smallest of both halves over the lanes of the line, in both halves.
+  static __device__ __forceinline__ uint32_t lineMin(uint32_t pair) {
+    if (kLanes == 32 && kHasWarpMin) return warpMin(Cell::min(pair, __byte_perm(pair, 0, 0x1032)));
+#pragma unroll
+    for (int offset = kLanes / 2; offset > 0; offset /= 2) {
+      pair = Cell::min(pair, __shfl_xor_sync(kFullWarp, pair, offset));
+    }
+    return Cell::min(pair, __byte_perm(pair, 0, 0x1032));
+  }
+
+  uint32_t p1_, fromBelow_, fromAbove_, smallest_;
+  int lane_;
+  uint32_t now_[kPairs];
+  uint32_t padding_[kPairs];
+};
+
+constexpr int kWarpsPerBlock = 4;  ///< two lines' (or groups of lines') forward and backward warps
+
+/// P2 of a step from one grey value to the next.
+__device__ __forceinline__ uint32_t adaptedP2(const LineArguments& a, int grey, int greyBefore) {
+  return Cell::pair(max(a.p1, a.p2 - ((a.adaptiveP2 * abs(grey - greyBefore)) >> 4)));
+}
+
+/// The warp that a thread belongs to, in a form that the compiler knows to be the same for all of its lanes.
+__device__ __forceinline__ int warpOfBlock() { return __shfl_sync(kFullWarp, static_cast<int>(threadIdx.x >> 5), 0); }
+
+struct Plain {
+  static constexpr bool value = false;
+};
+struct Careful {
+  static constexpr bool value = true;
+};
+
+/// The steps of the two walks that meet on a line of `longest` pixels (the longest that a warp holds). Both take the same
+/// number of steps before and behind the meeting, in whole units, so that the loops need no test in each step: the forward
+/// walk runs out of the line at its end, and the backward walk begins outside of it.
+struct Steps {
+  static constexpr int kUnit = 16;
+  int meeting;  ///< forward: pixels below it come before the meeting
+  int behind;   ///< steps from there to the end
+  bool backward;
+
+  __device__ __forceinline__ Steps(int longest, bool backwards) : backward(backwards) {
+    meeting = ((longest + 1) / 2 + kUnit - 1) / kUnit * kUnit;
+    behind = (max(longest - meeting, 0) + kUnit - 1) / kUnit * kUnit;
+  }
+  __device__ __forceinline__ int total() const { return meeting + behind; }
+  __device__ __forceinline__ int own() const { return backward ? behind : meeting; }  ///< steps before the meeting
+  __device__ __forceinline__ int firstPixel() const { return backward ? meeting + behind - 1 : 0; }
+  /// Steps that lie within a line of this length: first <= s < end.
+  __device__ __forceinline__ int first(int length) const { return backward ? total() - length : 0; }
+  __device__ __forceinline__ int end(int length) const { return backward ? total() : length; }
+};
+
+/// A walk along a row. One warp: 32 / kLanes rows.
+template <int kLanes>
+struct RowWalk {
+  Steps steps;
+  int lane, row;
+  bool valid;
+
+  __device__ __forceinline__ RowWalk(int width, int height, int warp) : steps(width, (warp & 1) != 0) {
+    lane = threadIdx.x & (kLanes - 1);
+    row = (blockIdx.x * (kWarpsPerBlock / 2) + warp / 2) * (32 / kLanes) + (threadIdx.x & 31) / kLanes;
+    valid = row < height;
+    row = valid ? row : height - 1;
+  }
+};
+
+}  // namespace gpu
+}  // namespace depthwatt

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+// Builds the GPU check's twins for the processor: the kernels' own sources over the stand-in for CUDA in native/warp/.
+import { execFile } from "node:child_process";
+import { cpSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { basename, dirname, join } from "node:path";
+import { promisify } from "node:util";
+import { KERNELS } from "../../scripts/build-cuda.mjs";
+
+const root = new URL("../../", import.meta.url).pathname;
+const STAND_IN = join(root, "test/doubles/native/warp");
+const PROGRAM = "cuda/gpu/twins_main.cu";
+const ROOMS = KERNELS.filter((path) => !path.startsWith("cuda/gpu/"));
+/** Rooms whose kernels are part of others: their definitions are compared all the same. */
+const REFERENCES = [
+  ...ROOMS.map((path) => path.replace(/\.cu$/, ".ref.cc")),
+  "cuda/match/select/select.ref.cc",
+  "cuda/refine/left_right/left_right.ref.cc",
+];
+
+/** What C++ does not know: a launch, and shared memory whose size is given at the launch. */
+export function withoutCudaSyntax(text: string): string {
+  return text
+    .replace(/^(\s*)([^\n;{}/]+?)<<<(.+?)>>>\(/gm, "$1::warp::launcher($3, $2)(")
+    .replace(
+      /extern __shared__ (?:__align__\(16\) )?(\w+) (\w+)\[\];/g,
+      "$1* const $2 = reinterpret_cast<$1*>(::warp::dynamicShared());",
+    );
+}
+
+function copySources(folder: string): void {
+  for (const top of ["cuda", "camera/rectify"]) {
+    for (const name of readdirSync(join(root, top), { recursive: true }) as string[]) {
+      if (!/\.(cuh?|h|cc)$/.test(name)) continue;
+      const to = join(folder, top, name);
+      mkdirSync(dirname(to), { recursive: true });
+      if (/\.cuh?$/.test(name))
+        writeFileSync(to, withoutCudaSyntax(readFileSync(join(root, top, name), "utf8")));
+      else cpSync(join(root, top, name), to);
+    }
+  }
+}
+
+/** `cell`: U16 or HALF2; `architecture`: what __CUDA_ARCH__ says. Gives the path of the program. */
+export async function buildEmulatedTwins(
+  folder: string,
+  cell: string,
+  architecture: number,
+): Promise<string> {
+  copySources(folder);
+  const run = promisify(execFile);
+  const flags = ["-std=c++17", "-O1", "-w", "-ffp-contract=off", `-I${STAND_IN}`];
+  flags.push(`-D__CUDA_ARCH__=${architecture}`, `-DDEPTHWATT_CELL_${cell}`);
+  const sources = [...ROOMS, PROGRAM, ...REFERENCES].map((path) => join(folder, path));
+  sources.push(join(STAND_IN, "warp.cc"));
+  const objects = sources.map((path) => join(folder, `${basename(path)}.o`));
+  const jobs = sources.map((path, i) => async () => {
+    await run("g++", [...flags, "-x", "c++", "-c", path, "-o", objects[i]!], { cwd: folder });
+  });
+  const worker = async () => {
+    for (let job = jobs.shift(); job !== undefined; job = jobs.shift()) await job();
+  };
+  await Promise.all([worker(), worker()]);
+  const program = join(folder, "twins");
+  await run("g++", ["-o", program, ...objects]);
+  return program;
+}

@@ -1,0 +1,224 @@
+// SPDX-License-Identifier: Apache-2.0
+// Stands in for CUDA's header where there is no GPU: kernels run on the processor, one block after the other, every thread a
+// fiber, so that they can be compared with their references in any test run. It knows what the kernels of this project use.
+//
+// Threads switch at the functions that join a warp or a block. A warp whose lanes do not all arrive at the same one is an
+// error, and so is a read or write outside an allocation: device memory ends (and begins) at a page that is not there.
+// What it cannot show: races of plain memory between warps, and time.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <cstring>
+#include <functional>
+
+#define __global__
+#define __device__
+#define __host__
+#define __forceinline__ inline
+#define __shared__ static
+#define __align__(n) __attribute__((aligned(n)))
+#define __launch_bounds__(...)
+
+struct uint2 {
+  uint32_t x, y;
+};
+struct int2 {
+  int32_t x, y;
+};
+struct __attribute__((aligned(16))) uint4 {
+  uint32_t x, y, z, w;
+};
+inline uint2 make_uint2(uint32_t x, uint32_t y) { return {x, y}; }
+inline uint4 make_uint4(uint32_t x, uint32_t y, uint32_t z, uint32_t w) { return {x, y, z, w}; }
+struct dim3 {
+  unsigned x, y, z;
+  dim3(unsigned x_ = 1, unsigned y_ = 1, unsigned z_ = 1) : x(x_), y(y_), z(z_) {}
+};
+
+extern dim3 threadIdx, blockIdx, blockDim, gridDim;
+
+template <class T>
+T min(T a, T b) {
+  return b < a ? b : a;
+}
+template <class T>
+T max(T a, T b) {
+  return a < b ? b : a;
+}
+
+enum cudaError_t {
+  cudaSuccess = 0,
+  cudaErrorInvalidValue = 1,
+  cudaErrorMemoryAllocation = 2,
+  cudaErrorInsufficientDriver = 35,
+  cudaErrorInvalidDeviceFunction = 98,
+  cudaErrorNoDevice = 100,
+  cudaErrorNoKernelImageForDevice = 209,
+  cudaErrorIllegalAddress = 700,
+};
+struct EmulatedStream;
+struct EmulatedEvent;
+using cudaStream_t = EmulatedStream*;
+using cudaEvent_t = EmulatedEvent*;
+struct cudaDeviceProp {
+  char name[256];
+  int major, minor, multiProcessorCount;
+};
+enum cudaMemcpyKind { cudaMemcpyHostToDevice = 1, cudaMemcpyDeviceToHost = 2, cudaMemcpyDeviceToDevice = 3 };
+enum { cudaStreamNonBlocking = 1, cudaEventDisableTiming = 2, cudaHostRegisterDefault = 0 };
+enum cudaDeviceAttr { cudaDevAttrMultiProcessorCount = 16, cudaDevAttrMaxSharedMemoryPerBlockOptin = 97 };
+enum cudaFuncAttribute { cudaFuncAttributeMaxDynamicSharedMemorySize = 8 };
+
+namespace warp {
+
+/// Runs the body of a kernel for every thread of every block; ends the program where a kernel breaks a rule.
+void run(dim3 grid, dim3 block, size_t sharedBytes, const std::function<void()>& body);
+void* dynamicShared();
+uint32_t exchange(uint32_t own, const std::function<uint32_t(const uint32_t* lanes, int lane)>& pick);
+void joinBlock();
+cudaError_t lastError();
+
+template <class Kernel>
+struct Launcher {
+  dim3 grid, block;
+  size_t sharedBytes;
+  Kernel* kernel;
+  template <class... Arguments>
+  void operator()(Arguments... arguments) const {
+    run(grid, block, sharedBytes, [&] { kernel(arguments...); });
+  }
+};
+template <class Kernel>
+Launcher<Kernel> launcher(dim3 grid, dim3 block, size_t sharedBytes, cudaStream_t, Kernel* kernel) {
+  return {grid, block, sharedBytes, kernel};
+}
+
+}  // namespace warp
+
+inline void __syncthreads() { warp::joinBlock(); }
+inline void __syncwarp(unsigned = 0xffffffffu) {
+  warp::exchange(0, [](const uint32_t*, int) { return 0u; });
+}
+template <class T>
+T __shfl_sync(unsigned, T value, int from, int width = 32) {
+  static_assert(sizeof(T) == 4, "a word");
+  return static_cast<T>(warp::exchange(static_cast<uint32_t>(value), [=](const uint32_t* lanes, int lane) {
+    return lanes[(lane & ~(width - 1)) + (from & (width - 1))];
+  }));
+}
+template <class T>
+T __shfl_xor_sync(unsigned, T value, int bits, int width = 32) {
+  return static_cast<T>(warp::exchange(static_cast<uint32_t>(value), [=](const uint32_t* lanes, int lane) {
+    const int from = lane ^ bits;
+    return (from & ~(width - 1)) == (lane & ~(width - 1)) ? lanes[from] : lanes[lane];
+  }));
+}
+template <class T>
+T __shfl_up_sync(unsigned, T value, int by, int width = 32) {
+  return static_cast<T>(warp::exchange(static_cast<uint32_t>(value), [=](const uint32_t* lanes, int lane) {
+    return (lane & (width - 1)) >= by ? lanes[lane - by] : lanes[lane];
+  }));
+}
+template <class T>
+T __shfl_down_sync(unsigned, T value, int by, int width = 32) {
+  return static_cast<T>(warp::exchange(static_cast<uint32_t>(value), [=](const uint32_t* lanes, int lane) {
+    return (lane & (width - 1)) + by < width ? lanes[lane + by] : lanes[lane];
+  }));
+}
+inline uint32_t __reduce_min_sync(unsigned, uint32_t value) {
+  return warp::exchange(value, [](const uint32_t* lanes, int) { return *std::min_element(lanes, lanes + 32); });
+}
+inline uint32_t __reduce_add_sync(unsigned, uint32_t value) {
+  return warp::exchange(value, [](const uint32_t* lanes, int) {
+    uint32_t sum = 0;
+    for (int i = 0; i < 32; ++i) sum += lanes[i];
+    return sum;
+  });
+}
+inline uint32_t __ballot_sync(unsigned, int predicate) {
+  return warp::exchange(predicate != 0, [](const uint32_t* lanes, int) {
+    uint32_t bits = 0;
+    for (int i = 0; i < 32; ++i) bits |= lanes[i] << i;
+    return bits;
+  });
+}
+
+inline uint32_t __byte_perm(uint32_t a, uint32_t b, uint32_t selector) {
+  const uint64_t both = a | static_cast<uint64_t>(b) << 32;
+  uint32_t result = 0;
+  for (int i = 0; i < 4; ++i) {
+    result |= static_cast<uint32_t>(both >> (8 * (selector >> (4 * i) & 7)) & 0xff) << (8 * i);
+  }
+  return result;
+}
+inline uint32_t __vminu2(uint32_t a, uint32_t b) {
+  return min(a & 0xffffu, b & 0xffffu) | min(a >> 16, b >> 16) << 16;
+}
+inline uint32_t __vmaxu2(uint32_t a, uint32_t b) {
+  return max(a & 0xffffu, b & 0xffffu) | max(a >> 16, b >> 16) << 16;
+}
+inline int __popc(uint32_t value) { return __builtin_popcount(value); }
+inline int __ffs(uint32_t value) { return __builtin_ffs(static_cast<int>(value)); }
+inline int __clz(uint32_t value) { return value == 0 ? 32 : __builtin_clz(value); }
+inline float __fadd_rn(float a, float b) { return a + b; }
+inline float __fdiv_rn(float a, float b) { return a / b; }
+// One thread runs at a time: these are whole by themselves.
+template <class T>
+T atomicMin(T* at, T value) {
+  const T before = *at;
+  *at = min(before, value);
+  return before;
+}
+template <class T>
+T atomicAdd(T* at, T value) {
+  const T before = *at;
+  *at += value;
+  return before;
+}
+template <class T>
+T atomicCAS(T* at, T expected, T value) {
+  const T before = *at;
+  if (before == expected) *at = value;
+  return before;
+}
+
+cudaError_t cudaMalloc(void** memory, size_t bytes);
+cudaError_t cudaFree(void* memory);
+inline cudaError_t cudaMemcpy(void* to, const void* from, size_t bytes, cudaMemcpyKind) {
+  std::memcpy(to, from, bytes);
+  return cudaSuccess;
+}
+inline cudaError_t cudaMemcpyAsync(void* to, const void* from, size_t bytes, cudaMemcpyKind kind, cudaStream_t) {
+  return cudaMemcpy(to, from, bytes, kind);
+}
+inline cudaError_t cudaMemset(void* at, int value, size_t bytes) {
+  std::memset(at, value, bytes);
+  return cudaSuccess;
+}
+inline cudaError_t cudaMemsetAsync(void* at, int value, size_t bytes, cudaStream_t) { return cudaMemset(at, value, bytes); }
+inline cudaError_t cudaGetLastError() { return warp::lastError(); }
+inline const char* cudaGetErrorString(cudaError_t) { return "emulated"; }
+inline const char* cudaGetErrorName(cudaError_t) { return "emulated"; }
+inline cudaError_t cudaDeviceSynchronize() { return cudaSuccess; }
+inline cudaError_t cudaStreamSynchronize(cudaStream_t) { return cudaSuccess; }
+inline cudaError_t cudaStreamCreateWithFlags(cudaStream_t* stream, unsigned) {
+  *stream = nullptr;
+  return cudaSuccess;
+}
+inline cudaError_t cudaStreamDestroy(cudaStream_t) { return cudaSuccess; }
+inline cudaError_t cudaStreamWaitEvent(cudaStream_t, cudaEvent_t, unsigned) { return cudaSuccess; }
+inline cudaError_t cudaEventCreateWithFlags(cudaEvent_t* event, unsigned) {
+  *event = nullptr;
+  return cudaSuccess;
+}
+inline cudaError_t cudaEventDestroy(cudaEvent_t) { return cudaSuccess; }
+inline cudaError_t cudaEventRecord(cudaEvent_t, cudaStream_t) { return cudaSuccess; }
+inline cudaError_t cudaDeviceGetAttribute(int* value, cudaDeviceAttr attribute, int) {
+  *value = attribute == cudaDevAttrMultiProcessorCount ? 8 : 98304;
+  return cudaSuccess;
+}
+inline cudaError_t cudaFuncSetAttribute(const void*, cudaFuncAttribute, int) { return cudaSuccess; }

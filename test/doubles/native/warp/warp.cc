@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: Apache-2.0
+// Fibers, joins and memory of the stand-in for CUDA; see cuda_runtime.h beside this.
+#include <setjmp.h>
+#include <sys/mman.h>
+#include <ucontext.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <map>
+#include <vector>
+
+#include "cuda_runtime.h"
+
+dim3 threadIdx, blockIdx, blockDim, gridDim;
+
+namespace warp {
+namespace {
+
+enum class State { kReady, kAtWarp, kAtBlock, kDone };
+
+struct Fiber {
+  ucontext_t start;
+  jmp_buf place;
+  std::vector<char> stack;
+  bool begun = false;
+  State state = State::kReady;
+  uint32_t deposits = 0;  ///< joins of its warp so far
+};
+
+constexpr size_t kStackBytes = 64 << 10;
+constexpr size_t kSharedLimit = 232448;  // of a block on the largest device
+
+std::vector<Fiber> fibers;
+uint32_t slots[64][2][32];
+int current = 0;
+jmp_buf scheduler;
+const std::function<void()>* body = nullptr;
+alignas(16) char shared[kSharedLimit];
+cudaError_t error = cudaSuccess;
+
+[[noreturn]] void broken(const char* what) {
+  std::printf("FAILED: block %u %u %u, thread %d: %s\n", blockIdx.x, blockIdx.y, blockIdx.z, current, what);
+  std::exit(1);
+}
+
+void entered() {
+  (*body)();
+  fibers[current].state = State::kDone;
+  _longjmp(scheduler, 1);
+}
+
+void yield(State state) {
+  Fiber& own = fibers[current];
+  own.state = state;
+  if (_setjmp(own.place) == 0) _longjmp(scheduler, 1);
+}
+
+void resume(int index) {
+  current = index;
+  const unsigned i = static_cast<unsigned>(index);
+  threadIdx = dim3(i % blockDim.x, i / blockDim.x % blockDim.y, i / blockDim.x / blockDim.y);
+  Fiber& own = fibers[index];
+  if (_setjmp(scheduler) != 0) return;
+  if (own.begun) _longjmp(own.place, 1);
+  own.begun = true;
+  setcontext(&own.start);
+}
+
+void runBlock(int threads) {
+  for (int i = 0; i < threads; ++i) {
+    Fiber& own = fibers[i];
+    own.begun = false, own.state = State::kReady, own.deposits = 0;
+    getcontext(&own.start);
+    own.start.uc_stack.ss_sp = own.stack.data();
+    own.start.uc_stack.ss_size = own.stack.size();
+    own.start.uc_link = nullptr;
+    makecontext(&own.start, entered, 0);
+  }
+  for (;;) {
+    bool moved = false;
+    for (int first = 0; first < threads; first += 32) {
+      const int end = std::min(first + 32, threads);
+      for (int i = first; i < end; ++i) {
+        if (fibers[i].state == State::kReady) resume(i), moved = true;
+      }
+      int atWarp = 0, elsewhere = 0;
+      for (int i = first; i < end; ++i) {
+        (fibers[i].state == State::kAtWarp ? atWarp : elsewhere) += 1;
+      }
+      if (atWarp == 0) continue;
+      if (elsewhere > 0) broken("the lanes of a warp do not meet: some joined it and others ended or joined their block");
+      for (int i = first; i < end; ++i) {
+        if (fibers[i].deposits != fibers[first].deposits) broken("the lanes of a warp do not meet at the same place");
+        fibers[i].state = State::kReady;
+      }
+      moved = true;
+    }
+    if (moved) continue;
+    int waiting = 0, done = 0;
+    for (int i = 0; i < threads; ++i) {
+      waiting += fibers[i].state == State::kAtBlock, done += fibers[i].state == State::kDone;
+    }
+    if (done == threads) return;
+    if (done > 0) broken("some threads wait for their block and others have ended");
+    for (int i = 0; i < threads; ++i) fibers[i].state = State::kReady;
+  }
+}
+
+std::map<void*, std::pair<void*, size_t>>& allocations() {
+  static std::map<void*, std::pair<void*, size_t>> all;
+  return all;
+}
+
+}  // namespace
+
+void run(dim3 grid, dim3 block, size_t sharedBytes, const std::function<void()>& kernel) {
+  const int threads = static_cast<int>(block.x * block.y * block.z);
+  if (threads < 1 || threads > 1024 || sharedBytes > kSharedLimit || grid.x == 0 || grid.y == 0 || grid.z == 0) {
+    error = cudaErrorInvalidValue;
+    return;
+  }
+  while (fibers.size() < static_cast<size_t>(threads)) {
+    fibers.emplace_back();
+    fibers.back().stack.resize(kStackBytes);
+  }
+  body = &kernel;
+  blockDim = block, gridDim = grid;
+  for (unsigned z = 0; z < grid.z; ++z) {
+    for (unsigned y = 0; y < grid.y; ++y) {
+      for (unsigned x = 0; x < grid.x; ++x) {
+        blockIdx = dim3(x, y, z);
+        std::memset(shared, 0xa5, sharedBytes);  // nothing may count on what stands there
+        runBlock(threads);
+      }
+    }
+  }
+}
+
+void* dynamicShared() { return shared; }
+
+uint32_t exchange(uint32_t own, const std::function<uint32_t(const uint32_t*, int)>& pick) {
+  const int warp = current / 32, lane = current % 32;
+  const uint32_t parity = fibers[current].deposits++ & 1;
+  slots[warp][parity][lane] = own;
+  yield(State::kAtWarp);
+  return pick(slots[warp][parity], lane);
+}
+
+void joinBlock() { yield(State::kAtBlock); }
+
+cudaError_t lastError() {
+  const cudaError_t was = error;
+  error = cudaSuccess;
+  return was;
+}
+
+}  // namespace warp
+
+cudaError_t cudaMalloc(void** memory, size_t bytes) {
+  const size_t page = static_cast<size_t>(sysconf(_SC_PAGESIZE));
+  const size_t held = (bytes + page - 1) / page * page;
+  void* whole = mmap(nullptr, held + 2 * page, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (whole == MAP_FAILED || mprotect(static_cast<char*>(whole) + page, held, PROT_READ | PROT_WRITE) != 0) {
+    return cudaErrorMemoryAllocation;
+  }
+  std::memset(static_cast<char*>(whole) + page, 0xa5, held);
+  *memory = static_cast<char*>(whole) + page + (held - bytes) / 16 * 16;
+  warp::allocations()[*memory] = {whole, held + 2 * page};
+  return cudaSuccess;
+}
+
+cudaError_t cudaFree(void* memory) {
+  const auto found = warp::allocations().find(memory);
+  if (found == warp::allocations().end()) return memory == nullptr ? cudaSuccess : cudaErrorInvalidValue;
+  munmap(found->second.first, found->second.second);
+  warp::allocations().erase(found);
+  return cudaSuccess;
+}

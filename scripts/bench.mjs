@@ -96,7 +96,7 @@ function merged(runs) {
   };
 }
 
-/** Clock, vector operations and copied bytes per second, one thread: what limits.cc measures on this machine. */
+/** Vector operations and copied bytes per second, one thread: what limits.cc measures on this machine. */
 function measuredLimits(folder) {
   const program = join(folder, "limits");
   const source = join(root, "scripts/bench/limits.cc");

@@ -42,6 +42,7 @@ const SOUND: Record<string, string> = {
   "bench/rooms/other.bench.ts": `${HEADER}\n`,
   "README.md": "# Title\n\n[down](docs/page.md#a-part), [here](#title), [out](https://example.org)\n",
   "docs/page.md": "# Page\n\n## A part\n",
+  "docs/2-concepts/accuracy.md": "# Accuracy\n",
   "package.json": '{"dependencies": {"some": "1.0.0"}}\n',
   "package-lock.json":
     '{"packages": {"": {}, "node_modules/some": {"version": "1.0.0", "integrity": "sha512-x"}, "camera": {}, "node_modules/@x/camera": {"resolved": "camera", "link": true}}}\n',

@@ -26,6 +26,8 @@ export const KERNELS = [
   "cuda/refine/upscale/upscale.cu",
   "cuda/match/half/half.cu",
   "cuda/gpu/gpu_backend.cu",
+  "cuda/gpu/matcher.cu",
+  "cuda/gpu/sgm_matcher.cu",
   "cuda/gpu/plugin.cu",
 ];
 const HOST_SOURCES = ["cuda/encode/bodies.cc", "cuda/encode/rvl/rvl.cc", "camera/rectify/rectify.cc"];

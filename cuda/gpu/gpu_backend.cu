@@ -13,6 +13,7 @@
 #include "../refine/upscale/upscale.h"
 #include "device_buffer.h"
 #include "kernels.h"
+#include "matcher.h"
 
 namespace depthwatt {
 namespace gpu {
@@ -46,13 +47,11 @@ class GpuBackend final : public Backend {
       DEPTHWATT_TRY(raw_[eye].allocate(inputBytes_[eye]));
       DEPTHWATT_TRY(grey_[eye].allocate(pixels_));
       if (p_.halfResolution) DEPTHWATT_TRY(half_[eye].allocate(matchedPixels_));
-      DEPTHWATT_TRY(census_[eye].allocate(matchedPixels_));
       if (maps[eye]->empty()) continue;
       DEPTHWATT_TRY(map_[eye].allocate(maps[eye]->size()));
       DEPTHWATT_CUDA(cudaMemcpy(map_[eye].get(), maps[eye]->data(), map_[eye].bytes(), cudaMemcpyHostToDevice));
     }
     DEPTHWATT_TRY(matched_.allocate(matchedPixels_));
-    DEPTHWATT_TRY(whole_.allocate(matchedPixels_));
     DEPTHWATT_TRY(confidence_.allocate(matchedPixels_));
     if (fills()) DEPTHWATT_TRY(filled_.allocate(matchedPixels_));
     if (p_.boundary) DEPTHWATT_TRY(edged_.allocate(matchedPixels_));
@@ -64,7 +63,7 @@ class GpuBackend final : public Backend {
     if (p_.speckle.minPixels > 0) DEPTHWATT_TRY(speckleScratch_.allocate(2 * matchedPixels_));
     if (fills()) DEPTHWATT_TRY(fillScratch_.allocate(static_cast<size_t>(scope_.height)));
     if (p_.hasGeometry) DEPTHWATT_TRY(depth_.allocate(pixels_));
-    return sgm_.open(scope_.match, scope_.width, scope_.height);
+    return openMatcher(p_, scope_, &matcher_);
   }
 
   void attach(const FrameOutput& output) override {
@@ -112,19 +111,12 @@ class GpuBackend final : public Backend {
   Status region() override { return {}; }
 
   Status census() override {
-    if (p_.cost == MatchingCost::kCensus) {
-      DEPTHWATT_TRY(gpu::census(grey(0), grey(1), census_[0].get(), census_[1].get(), scope_.width, scope_.height, stream_));
-    } else {
-      for (int eye = 0; eye < 2; ++eye) {
-        DEPTHWATT_TRY(gpu::gradientCensus(grey(eye), census_[eye].get(), scope_.width, scope_.height, stream_));
-      }
-    }
+    DEPTHWATT_TRY(matcher_->census({grey(0), grey(1)}, stream_));
     return ended(kCensus);
   }
 
   Status match() override {
-    DEPTHWATT_TRY(sgm_.compute(census_[0].get(), census_[1].get(), grey(0), p_.leftRight, matched_.get(),
-                               whole_.get(), nullptr, confidence_.get(), stream_));
+    DEPTHWATT_TRY(matcher_->match({grey(0), grey(1)}, {matched_.get(), confidence_.get()}, stream_));
     return ended(kMatch);
   }
 
@@ -191,11 +183,11 @@ class GpuBackend final : public Backend {
   }
 
   size_t workspaceBytes() const override {
-    size_t bytes = sgm_.bytes() + matched_.bytes() + filled_.bytes() + edged_.bytes() + filtered_.bytes() +
-                   whole_.bytes() + confidence_.bytes() + doubled_.bytes() + doubledConfidence_.bytes() +
+    size_t bytes = matcher_->bytes() + matched_.bytes() + filled_.bytes() + edged_.bytes() + filtered_.bytes() +
+                   confidence_.bytes() + doubled_.bytes() + doubledConfidence_.bytes() +
                    speckleScratch_.bytes() + fillScratch_.bytes() + depth_.bytes();
     for (int eye = 0; eye < 2; ++eye) {
-      bytes += raw_[eye].bytes() + grey_[eye].bytes() + half_[eye].bytes() + census_[eye].bytes() + map_[eye].bytes();
+      bytes += raw_[eye].bytes() + grey_[eye].bytes() + half_[eye].bytes() + map_[eye].bytes();
     }
     return bytes;
   }
@@ -229,11 +221,10 @@ class GpuBackend final : public Backend {
   const size_t pixels_, matchedPixels_;  ///< of a result; of the images that are matched and refined
   size_t inputBytes_[2] = {};
   DeviceBuffer<uint8_t> raw_[2], grey_[2], half_[2], confidence_, doubledConfidence_;
-  DeviceBuffer<uint32_t> census_[2];
   DeviceBuffer<int32_t> map_[2], speckleScratch_, fillScratch_;
-  DeviceBuffer<int16_t> matched_, filled_, edged_, filtered_, whole_, doubled_;
+  DeviceBuffer<int16_t> matched_, filled_, edged_, filtered_, doubled_;
   DeviceBuffer<uint16_t> depth_;
-  SgmWorkspace sgm_;
+  std::unique_ptr<Matcher> matcher_;
   cudaStream_t stream_ = nullptr, copies_ = nullptr;
   cudaEvent_t started_ = nullptr, leftReady_ = nullptr, stageEnd_[kStageCount] = {};
   std::vector<void*> locked_;
@@ -247,9 +238,6 @@ Status openGpuBackend(const EngineParameters& parameters, std::unique_ptr<Backen
     return Status::error(Code::kBackendUnavailable,
                          "CUDA unavailable: the instruction set %.20s was asked for, which is the processor's.",
                          parameters.instructionSet.c_str());
-  }
-  if (parameters.algorithm != Algorithm::kSgm) {
-    return Status::error(Code::kBackendUnavailable, "CUDA unavailable: it computes sgm, and cbca was asked for.");
   }
   if (parameters.region.width > 0) {
     return Status::error(Code::kBackendUnavailable, "CUDA unavailable: it matches whole images, and a region was asked for.");

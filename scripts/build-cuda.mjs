@@ -25,9 +25,12 @@ export const KERNELS = [
   "cuda/refine/boundary/boundary.cu",
   "cuda/refine/upscale/upscale.cu",
   "cuda/match/half/half.cu",
+  "cuda/match/cross/cross.cu",
+  "cuda/refine/left_right/left_right.cu",
   "cuda/gpu/gpu_backend.cu",
   "cuda/gpu/matcher.cu",
   "cuda/gpu/sgm_matcher.cu",
+  "cuda/gpu/cbca_matcher.cu",
   "cuda/gpu/plugin.cu",
 ];
 const HOST_SOURCES = ["cuda/encode/bodies.cc", "cuda/encode/rvl/rvl.cc", "camera/rectify/rectify.cc"];

@@ -91,6 +91,17 @@ const cases = {
     match: { ...match, cost: "gradientCensus", halfResolution: true, minDisparity: 3 },
     refine: { ...refine, speckleSize: 30, fill: "background", boundary: true },
   },
+  "cbca, half resolution": {
+    match: { ...match, algorithm: "cbca", halfResolution: true, numDisparities: 145 },
+    refine: { ...refine, speckleSize: 30, fill: "background", boundary: true },
+  },
+  "cbca, full resolution, 97 disparities from 7": {
+    match: { ...match, algorithm: "cbca", minDisparity: 7, numDisparities: 97 },
+  },
+  "cbca, nothing refined": {
+    match: { ...match, algorithm: "cbca" },
+    refine: { ...refine, leftRight: false, median: false },
+  },
   "nothing refined": { refine: { ...refine, leftRight: false, median: false } },
 };
 const results = ["left", "disparityQ4", "confidence", "depthMillimetres", "encodedDepth", "encodedDisparity"];

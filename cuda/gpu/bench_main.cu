@@ -3,8 +3,6 @@
 // of lanes a line). Matching: grey pair in device memory in, disparity in device memory out, census to median, as one graph. A
 // first replay is compared with the reference before anything is timed, inside each partition too. Part of check.sh.
 // bench_main --once W H D PATHS [ROWLANES COLUMNLANES] runs one frame without a graph, for a profiler.
-#include <cuda.h>
-
 #include <cstdio>
 #include <cstdlib>
 #include <ctime>
@@ -13,18 +11,11 @@
 #include <vector>
 
 #include "bench_frame.h"
+#include "bench_partition.h"
 
 using namespace depthwatt;
 
 namespace {
-
-void require(CUresult result, const char* what) {
-  if (result != CUDA_SUCCESS) {
-    const char* text = "";
-    cuGetErrorString(result, &text);
-    fail(std::string(what) + ": " + text);
-  }
-}
 
 Timing timeMatching(const Size& size, int paths, const std::vector<uint8_t>& left, const std::vector<uint8_t>& right,
                     const std::vector<int16_t>* expected, const gpu::SgmTuning& tuning) {
@@ -89,32 +80,6 @@ std::vector<Extra> timeAround(const Size& size, const std::vector<uint8_t>& left
   cudaFreeHost(images);
   cudaFreeHost(results);
   return rows;
-}
-
-/// Makes the calling thread work on `sms` multiprocessors alone; what is opened from now on belongs to that partition.
-void enterPartition(int sms) {
-  CUdevice device;
-  CUdevResource all, part, rest;
-  CUdevResourceDesc description;
-  CUgreenCtx green;
-  CUcontext context;
-  unsigned groups = 1;
-  require(cuDeviceGet(&device, 0), "device");
-  require(cuDeviceGetDevResource(device, &all, CU_DEV_RESOURCE_TYPE_SM), "multiprocessors");
-  require(cuDevSmResourceSplitByCount(&part, &groups, &all, &rest, 0, static_cast<unsigned>(sms)), "split");
-  require(cuDevResourceGenerateDesc(&description, &part, 1), "partition");
-  require(cuGreenCtxCreate(&green, description, device, CU_GREEN_CTX_DEFAULT_STREAM), "green context");
-  require(cuCtxFromGreenCtx(&context, green), "green context");
-  require(cuCtxSetCurrent(context), "green context");
-}
-
-/// Back to the whole card.
-void enterWhole() {
-  CUdevice device;
-  CUcontext context;
-  require(cuDeviceGet(&device, 0), "device");
-  require(cuDevicePrimaryCtxRetain(&context, device), "context");
-  require(cuCtxSetCurrent(context), "context");
 }
 
 }  // namespace

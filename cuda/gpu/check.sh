@@ -29,16 +29,18 @@ flags="-std=c++14 -O3 --fmad=false -lineinfo"
 for arch in ${archs//,/ }; do flags+=" -gencode=arch=compute_$arch,code=sm_$arch"; done
 kernels="camera/rectify/rectify.cu cuda/match/census/census.cu cuda/match/sgm/sgm.cu cuda/refine/median/median.cu
          cuda/refine/speckle/speckle.cu cuda/depth/depth.cu cuda/match/gradient_census/gradient_census.cu
-         cuda/refine/fill/fill.cu cuda/refine/boundary/boundary.cu cuda/refine/upscale/upscale.cu cuda/match/half/half.cu"
+         cuda/refine/fill/fill.cu cuda/refine/boundary/boundary.cu cuda/refine/upscale/upscale.cu cuda/match/half/half.cu
+         cuda/match/cross/cross.cu cuda/refine/left_right/left_right.cu"
 references="camera/rectify/rectify.ref.cc cuda/match/census/census.ref.cc cuda/match/sgm/sgm.ref.cc
             cuda/match/select/select.ref.cc cuda/refine/left_right/left_right.ref.cc cuda/refine/median/median.ref.cc
             cuda/refine/speckle/speckle.ref.cc cuda/depth/depth.ref.cc
             cuda/match/gradient_census/gradient_census.ref.cc cuda/refine/fill/fill.ref.cc
-            cuda/refine/boundary/boundary.ref.cc cuda/refine/upscale/upscale.ref.cc cuda/match/half/half.ref.cc"
+            cuda/refine/boundary/boundary.ref.cc cuda/refine/upscale/upscale.ref.cc cuda/match/half/half.ref.cc
+            cuda/match/cross/cross.ref.cc"
 
 objects() { # objects NAME DEFINES: compiles everything in parallel, prints the objects
   local folder=build/gpu/$1; mkdir -p "$folder"
-  for source in $kernels cuda/gpu/twins_main.cu cuda/gpu/bench_main.cu; do
+  for source in $kernels cuda/gpu/twins_main.cu cuda/gpu/bench_main.cu cuda/gpu/bench_cbca.cu; do
     nvcc $flags $2 -c "$source" -o "$folder/$(basename "$source" .cu).o" &
   done
   for source in $references; do g++ -std=c++17 -O2 -ffp-contract=off -c "$source" -o "$folder/$(basename "$source" .cc).ref.o" & done
@@ -53,7 +55,7 @@ link() { # link NAME PROGRAM
 
 for cell in u16 half2; do
   define="-DDEPTHWATT_CELL_U16"; [ $cell = half2 ] && define="-DDEPTHWATT_CELL_HALF2"
-  (objects $cell "$define"; link $cell twins_main; link $cell bench_main) &
+  (objects $cell "$define"; link $cell twins_main; link $cell bench_main; link $cell bench_cbca) &
   builds+=($!)
 done
 for build in "${builds[@]}"; do wait "$build"; done
@@ -82,5 +84,7 @@ if [ $bench = 1 ]; then
     echo "== timings, cells in $cell"
     build/gpu/$cell/bench_main "$out/$cell.json" "$commit" $sms
   done
+  echo "== timings, cbca"
+  build/gpu/u16/bench_cbca "$out/cbca.json" "$commit" $sms
 fi
 echo "GPU check passed"

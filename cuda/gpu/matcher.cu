@@ -8,9 +8,9 @@ namespace gpu {
 Status openMatcher(const EngineParameters& parameters, const MatchScope& scope, std::unique_ptr<Matcher>* matcher) {
   switch (parameters.algorithm) {
     case Algorithm::kSgm: return openSgmMatcher(parameters, scope, matcher);
-    case Algorithm::kCbca: break;
+    case Algorithm::kCbca: return openCbcaMatcher(parameters, scope, matcher);
   }
-  return Status::error(Code::kBackendUnavailable, "CUDA unavailable: it computes sgm, and cbca was asked for.");
+  return Status::error(Code::kBackendUnavailable, "CUDA unavailable: it computes sgm and cbca, and another algorithm was asked for.");
 }
 
 }  // namespace gpu

@@ -46,6 +46,7 @@ class Matcher {
 Status openMatcher(const EngineParameters& parameters, const MatchScope& scope, std::unique_ptr<Matcher>* matcher);
 
 Status openSgmMatcher(const EngineParameters& parameters, const MatchScope& scope, std::unique_ptr<Matcher>* matcher);
+Status openCbcaMatcher(const EngineParameters& parameters, const MatchScope& scope, std::unique_ptr<Matcher>* matcher);
 
 }  // namespace gpu
 }  // namespace depthwatt

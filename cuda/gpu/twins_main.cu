@@ -2,12 +2,7 @@
 // Every kernel room against its reference, bit for bit, on random cases: twins_main [cases] [seed] [--small].
 // Prints the first mismatch with its place and leaves with 1. Part of check.sh.
 #include <algorithm>
-#include <cstdio>
-#include <cstdlib>
 #include <cstring>
-#include <random>
-#include <string>
-#include <vector>
 
 #include "../match/select/select.h"
 #include "../match/gradient_census/gradient_census.h"
@@ -16,58 +11,12 @@
 #include "../refine/left_right/left_right.h"
 #include "../refine/median/median.h"
 #include "../refine/upscale/upscale.h"
-#include "device_buffer.h"
 #include "kernels.h"
+#include "twins_cbca.h"
 
 using namespace depthwatt;
 
 namespace {
-
-struct Random {
-  std::mt19937 engine;
-  int whole(int low, int high) { return std::uniform_int_distribution<int>(low, high)(engine); }
-  template <class T>
-  void fill(std::vector<T>& values, int low, int high) {
-    for (T& value : values) value = static_cast<T>(whole(low, high));
-  }
-};
-
-[[noreturn]] void fail(const std::string& what) {
-  std::printf("FAILED: %s\n", what.c_str());
-  std::exit(1);
-}
-
-void require(const Status& status, const std::string& what) {
-  if (!status.ok()) fail(what + ": " + status.message);
-}
-
-template <class T>
-std::vector<T> fetched(const DeviceBuffer<T>& buffer) {
-  std::vector<T> values(buffer.bytes() / sizeof(T));
-  require(cudaStatus(cudaMemcpy(values.data(), buffer.get(), buffer.bytes(), cudaMemcpyDeviceToHost), "copy back"), "copy");
-  return values;
-}
-
-template <class T>
-void upload(DeviceBuffer<T>& buffer, const std::vector<T>& values) {
-  require(buffer.allocate(values.size()), "allocate");
-  require(cudaStatus(cudaMemcpy(buffer.get(), values.data(), buffer.bytes(), cudaMemcpyHostToDevice), "copy"), "copy");
-}
-
-template <class T>
-void expectSame(const std::vector<T>& reference, const std::vector<T>& got, int width, const std::string& what) {
-  for (size_t i = 0; i < reference.size(); ++i) {
-    if (reference[i] != got[i]) {
-      fail(what + ": first mismatch at x " + std::to_string(i % width) + ", y " + std::to_string(i / width) +
-           ": reference " + std::to_string(reference[i]) + ", got " + std::to_string(got[i]));
-    }
-  }
-}
-
-struct Case {
-  int width, height;
-  std::string name;
-};
 
 void checkCensus(const Case& c, const std::vector<uint8_t>& left, const std::vector<uint8_t>& right) {
   const std::vector<uint8_t>* images[2] = {&left, &right};
@@ -338,6 +287,10 @@ int main(int argc, char** argv) {
     SgmParameters parameters = randomParameters(random, small);
     if (large) parameters.numDisparities = std::min(parameters.numDisparities, 70);
     checkMatching(random, c, left, right, parameters);
+    if (!large) {  // their references add every sum up by itself
+      checkCross(random, c, left, right, small);
+      checkCbca(random, c, left, right);
+    }
     if (i % 8 == 0) checkRectify(random, c);
   }
   std::printf("twins: %d cases equal bit for bit\n", cases);

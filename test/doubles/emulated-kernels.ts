@@ -14,7 +14,6 @@ const ROOMS = KERNELS.filter((path) => !path.startsWith("cuda/gpu/"));
 const REFERENCES = [
   ...ROOMS.map((path) => path.replace(/\.cu$/, ".ref.cc")),
   "cuda/match/select/select.ref.cc",
-  "cuda/refine/left_right/left_right.ref.cc",
 ];
 
 /** What C++ does not know: a launch, and shared memory whose size is given at the launch. */

@@ -161,6 +161,14 @@ inline uint32_t __vminu2(uint32_t a, uint32_t b) {
 inline uint32_t __vmaxu2(uint32_t a, uint32_t b) {
   return max(a & 0xffffu, b & 0xffffu) | max(a >> 16, b >> 16) << 16;
 }
+inline uint32_t __vabsdiffu4(uint32_t a, uint32_t b) {
+  uint32_t result = 0;
+  for (int shift = 0; shift < 32; shift += 8) {
+    const uint32_t x = a >> shift & 255, y = b >> shift & 255;
+    result |= (x < y ? y - x : x - y) << shift;
+  }
+  return result;
+}
 inline int __popc(uint32_t value) { return __builtin_popcount(value); }
 inline int __ffs(uint32_t value) { return __builtin_ffs(static_cast<int>(value)); }
 inline int __clz(uint32_t value) { return value == 0 ? 32 : __builtin_clz(value); }
@@ -217,6 +225,10 @@ inline cudaError_t cudaEventCreateWithFlags(cudaEvent_t* event, unsigned) {
 }
 inline cudaError_t cudaEventDestroy(cudaEvent_t) { return cudaSuccess; }
 inline cudaError_t cudaEventRecord(cudaEvent_t, cudaStream_t) { return cudaSuccess; }
+inline cudaError_t cudaGetDevice(int* device) {
+  *device = 0;
+  return cudaSuccess;
+}
 inline cudaError_t cudaDeviceGetAttribute(int* value, cudaDeviceAttr attribute, int) {
   *value = attribute == cudaDevAttrMultiProcessorCount ? 8 : 98304;
   return cudaSuccess;

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+// The cross-based matcher as a whole on a device [papers/001]: cross, ground control points, median, bilateral estimation, as
+// cpu/cbca.h. Halving before it and upscaling after it are the engine's stages.
+#pragma once
+
+#include "../match/cross/cbca_parameters.h"
+#include "cross_workspace.h"
+#include "device_buffer.h"
+#include "kernels.h"
+
+namespace depthwatt {
+namespace gpu {
+
+class CbcaWorkspace {
+ public:
+  Status open(const CbcaParameters& parameters, int32_t width, int32_t height, const CrossTuning& tuning = CrossTuning()) {
+    CrossParameters cross;
+    cross.minDisparity = parameters.minDisparity;
+    cross.numDisparities = parameters.numDisparities;
+    cross.armX = cross.armY = parameters.arm();
+    cross.similarity = parameters.similarity();
+    return open(cross, width, height, tuning);
+  }
+
+  /// With arms and a similarity of one's own.
+  Status open(const CrossParameters& cross, int32_t width, int32_t height, const CrossTuning& tuning = CrossTuning()) {
+    width_ = width, height_ = height;
+    const size_t pixels = static_cast<size_t>(width) * height;
+    for (DeviceBuffer<int16_t>* image : {&disparity_, &rightDisparity_, &points_, &filtered_}) {
+      DEPTHWATT_TRY(image->allocate(pixels));
+    }
+    DEPTHWATT_TRY(rows_.allocate(static_cast<size_t>(height)));
+    return cross_.open(cross, width, height, tuning);
+  }
+
+  /// disparityQ4: every pixel has one where any has. confidence: 255 at ground control points, 0 elsewhere.
+  Status compute(const uint8_t* left, const uint8_t* right, int16_t* disparityQ4, uint8_t* confidence, cudaStream_t stream) {
+    DEPTHWATT_TRY(cross_.compute(left, right, disparity_.get(), rightDisparity_.get(), stream));
+    DEPTHWATT_TRY(groundControlPoints(disparity_.get(), rightDisparity_.get(), points_.get(), confidence, width_, height_, stream));
+    DEPTHWATT_TRY(median(points_.get(), filtered_.get(), width_, height_, stream));
+    FillParameters parameters;
+    parameters.method = FillMethod::kBilateral;
+    parameters.thresholdQ4 = kCbcaThresholdQ4;
+    return fill(parameters, left, filtered_.get(), disparityQ4, nullptr, rows_.get(), width_, height_, stream);
+  }
+
+  size_t bytes() const {
+    return cross_.bytes() + disparity_.bytes() + rightDisparity_.bytes() + points_.bytes() + filtered_.bytes() + rows_.bytes();
+  }
+
+ private:
+  int32_t width_ = 0, height_ = 0;
+  DeviceBuffer<int16_t> disparity_, rightDisparity_, points_, filtered_;
+  DeviceBuffer<int32_t> rows_;
+  CrossWorkspace cross_;
+};
+
+}  // namespace gpu
+}  // namespace depthwatt

@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: Apache-2.0
+// Matching costs and their sums along the rows on a device; see cross_plan.h for lanes and segments.
+//
+// A thread walks along its piece of a row. Its eight partners lie beside each other and move by one byte a step, so four
+// steps need one new word of grey and one of mini-census, and every step picks its bytes out of three words. Costs stay
+// bytes until the running sum, which is two uint16 a word modulo 2^32: a word is one whole number, low + 65536 high, so a
+// difference of two running sums is exact as long as both sums of the region fit 16 bits (at most 254 * 123).
+#pragma once
+
+#include <cuda_runtime.h>
+
+#include "cross_plan.h"
+#include "exponential_tables.h"
+
+namespace depthwatt {
+namespace gpu {
+
+/// One eye's problem: find each pixel of `own` in `partner`, whose pixel x - d belongs to x and d. The right eye's problem is
+/// the same one with both images mirrored.
+struct CrossEye {
+  const uint2* own;       ///< [height][words]: four greys, four mini-censuses
+  const uint2* partner;
+  const uint16_t* armsX;  ///< [height][width] steps back from the end of the longest arm to the region's: right end, left end
+  const uint16_t* armsY;  ///< the same down the column: lower end, upper end
+  uint4* sums;            ///< [height][width][groups] sums along x of one chunk
+};
+
+struct CrossArguments {
+  CrossEye eyes[2];
+  const uint8_t* differenceCosts;  ///< [256]
+  uint32_t* keys;                  ///< [2][height][width] smallest so far; null with one chunk
+  int16_t* disparity[2];           ///< whole pixels
+  int32_t width, height, words, groups, armX, armY;
+  int32_t firstDisparity;  ///< of the chunk, absolute
+  int32_t firstIndex;      ///< of the chunk, from the smallest disparity of the search
+  int32_t minDisparity, numDisparities;
+  int32_t segment;  ///< pixels or rows
+  int32_t columnsPerWarp, slots;
+  bool firstChunk, lastChunk;
+};
+
+namespace {
+
+constexpr uint32_t kMiniCensusLow = kMiniCensusCosts[0] | kMiniCensusCosts[1] << 8 | kMiniCensusCosts[2] << 16 |
+                                    static_cast<uint32_t>(kMiniCensusCosts[3]) << 24;
+constexpr uint32_t kMiniCensusHigh = kMiniCensusCosts[4] | kMiniCensusCosts[5] << 8 | kMiniCensusCosts[6] << 16;
+constexpr uint32_t kOutside = kMaxCrossCost * 0x01010101u;
+
+/// How many of a nibble's three bits are set, for eight nibbles; then their sum in the low nibble of each byte.
+__device__ __forceinline__ uint32_t crossDistances(uint32_t differing) {
+  const uint32_t counts = differing - (differing >> 1 & 0x33333333u) - (differing >> 2 & 0x11111111u);
+  return counts + (counts >> 4);
+}
+
+/// Costs of eight disparities as bytes. first: d..d+3 (bytes 0..3), second: d+4..d+7.
+/// low: d, d+4, d+1, d+5; high: d+2, d+6, d+3, d+7.
+__device__ __forceinline__ void crossCosts(const uint8_t* table, uint32_t differencesFirst, uint32_t differencesSecond,
+                                           uint32_t differingFirst, uint32_t differingSecond, uint32_t& low, uint32_t& high) {
+  // Distances as selectors of bytes: what looks a table of seven up is one instruction for four of them.
+  const uint32_t selectors = (crossDistances(differingFirst) & 0x07070707u) | (crossDistances(differingSecond) << 4 & 0x70707070u);
+  low = __byte_perm(kMiniCensusLow, kMiniCensusHigh, selectors);
+  high = __byte_perm(kMiniCensusLow, kMiniCensusHigh, selectors >> 16);
+  // No byte overflows: 122 + 118.
+  low += table[differencesFirst & 255] + (static_cast<uint32_t>(table[differencesSecond & 255]) << 8) +
+         (static_cast<uint32_t>(table[differencesFirst >> 8 & 255]) << 16) +
+         (static_cast<uint32_t>(table[differencesSecond >> 8 & 255]) << 24);
+  high += table[differencesFirst >> 16 & 255] + (static_cast<uint32_t>(table[differencesSecond >> 16 & 255]) << 8) +
+          (static_cast<uint32_t>(table[differencesFirst >> 24]) << 16) + (static_cast<uint32_t>(table[differencesSecond >> 24]) << 24);
+}
+
+/// Ones in the first n bytes, n of any sign and size.
+__device__ __forceinline__ uint32_t crossFirstBytes(int n) {
+  return n >= 4 ? ~0u : (n <= 0 ? 0u : ~0u >> (32 - 8 * n));
+}
+
+__global__ void __launch_bounds__(128, 4) crossRowsKernel(CrossArguments a) {
+  extern __shared__ __align__(16) uint4 ring[];  // [entry][thread] running sums
+  __shared__ uint8_t table[256];
+  const int threads = blockDim.x;
+  for (int i = threadIdx.x; i < 256; i += threads) table[i] = a.differenceCosts[i];
+  __syncthreads();
+  const CrossEye& eye = a.eyes[blockIdx.z];
+  const int item = blockIdx.x * threads + threadIdx.x, y = item / a.groups, group = item % a.groups;
+  if (y >= a.height) return;
+  const int first = blockIdx.y * a.segment, end = min(first + a.segment, a.width);
+  const int start = max(first - a.armX, 0) & ~3;
+
+  const uint2* own = eye.own + static_cast<size_t>(y) * a.words;
+  const uint2* partner = eye.partner + static_cast<size_t>(y) * a.words;
+  const int disparity = a.firstDisparity + kCrossLaneDisparities * group;
+  // Partner of x4 and the first disparity: `shift` bytes before the word x4 / 4 - disparity / 4.
+  const uint32_t shifted = 0x7654u - 0x1111u * (disparity & 3);
+  int word = start / 4 - disparity / 4;
+  const auto load = [&](int at) { return partner[min(max(at, 0), a.words - 1)]; };
+  const auto joined = [&](uint2 before, uint2 after) {
+    return make_uint2(__byte_perm(before.x, after.x, shifted), __byte_perm(before.y, after.y, shifted));
+  };
+  uint2 last = load(word - 1), before = load(word - 2);
+  uint2 u0, u1 = joined(load(word - 3), before), u2 = joined(before, last);
+
+  uint4 sum = make_uint4(0, 0, 0, 0);
+  const int ringEnd = (2 * a.armX + 2) * threads;
+  int at = 0;
+  uint4* mine = ring + threadIdx.x;
+  mine[0] = sum;
+  const uint16_t* arms = eye.armsX + static_cast<size_t>(y) * a.width;
+  uint4* out = eye.sums + (static_cast<size_t>(y) * a.width + first) * a.groups + group;
+
+  // What four steps need is loaded four steps before.
+  uint2 midAhead = own[start / 4], nextAhead = load(word);
+  uint32_t backAhead[4];
+  const auto loadArms = [&](int x4) {
+#pragma unroll
+    for (int s = 0; s < 4; ++s) backAhead[s] = arms[min(max(x4 + s - a.armX, 0), a.width - 1)];
+  };
+  loadArms(start);
+  for (int x4 = start; x4 < end + a.armX; x4 += 4) {
+    const uint2 mid = midAhead, next = nextAhead;
+    uint32_t back[4];
+#pragma unroll
+    for (int s = 0; s < 4; ++s) back[s] = backAhead[s];
+    midAhead = own[min(x4 / 4 + 1, a.words - 1)];
+    nextAhead = load(++word);
+    loadArms(x4 + 4);
+
+    u0 = u1, u1 = u2, u2 = joined(last, next);
+    last = next;
+    const bool border = x4 - disparity < kCrossLaneDisparities - 1;
+#pragma unroll
+    for (int s = 0; s < 4; ++s) {
+      // Disparities rise, places fall.
+      const uint32_t backwards = 0x1234u + 0x1111u * s;
+      const uint32_t grey = __byte_perm(mid.x, 0, 0x1111u * s), census = __byte_perm(mid.y, 0, 0x1111u * s);
+      uint32_t low, high;
+      crossCosts(table, __vabsdiffu4(__byte_perm(u1.x, u2.x, backwards), grey),
+                 __vabsdiffu4(__byte_perm(u0.x, u1.x, backwards), grey), __byte_perm(u1.y, u2.y, backwards) ^ census,
+                 __byte_perm(u0.y, u1.y, backwards) ^ census, low, high);
+      if (border) {
+        const int inside = x4 + s - disparity + 1;
+        const uint32_t one = crossFirstBytes(inside), two = crossFirstBytes(inside - 4);
+        const uint32_t keepLow = __byte_perm(one, two, 0x5140), keepHigh = __byte_perm(one, two, 0x7362);
+        low = (low & keepLow) | (kOutside & ~keepLow);
+        high = (high & keepHigh) | (kOutside & ~keepHigh);
+      }
+      sum.x += __byte_perm(low, 0, 0x4140);
+      sum.y += __byte_perm(low, 0, 0x4342);
+      sum.z += __byte_perm(high, 0, 0x4140);
+      sum.w += __byte_perm(high, 0, 0x4342);
+      at += threads;
+      if (at >= ringEnd) at = 0;
+      mine[at] = sum;
+      const int x = x4 + s - a.armX;
+      if (x >= first && x < end) {
+        int to = at - static_cast<int>(back[s] & 255) * threads, from = at - static_cast<int>(back[s] >> 8) * threads;
+        if (to < 0) to += ringEnd;
+        if (from < 0) from += ringEnd;
+        const uint4 upper = mine[to], lower = mine[from];
+        *out = make_uint4(upper.x - lower.x, upper.y - lower.y, upper.z - lower.z, upper.w - lower.w);
+        out += a.groups;
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace gpu
+}  // namespace depthwatt

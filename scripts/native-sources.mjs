@@ -9,12 +9,15 @@ const NATIVE_FOLDERS = ["cuda", "camera", "power"];
 const isElsewhere = (path) => path.startsWith(join("cuda", "gpu")) || path.endsWith("_main.cc");
 
 export function nativeSources(root = ".") {
-  return NATIVE_FOLDERS.flatMap((folder) =>
+  const found = NATIVE_FOLDERS.flatMap((folder) =>
     readdirSync(join(root, folder), { recursive: true })
       .map((name) => join(folder, name))
       .filter((path) => path.endsWith(".cc") && !path.includes("node_modules") && !isElsewhere(path))
       .sort(),
   );
+  // What takes longest comes first, so that no processor idles beside it at the end.
+  const isLong = (path) => path.includes("isa_");
+  return [...found.filter(isLong), ...found.filter((path) => !isLong(path))];
 }
 
 if (import.meta.url === `file://${process.argv[1]}`) console.log(nativeSources().join("\n"));

@@ -9,10 +9,9 @@
 #include "../cpu/kernels.h"
 #include "notify.h"
 #include "../plugin.h"
-#include "rooms/rooms.h"
+#include "rooms.h"
 #include "scene.h"
 #include "session.h"
-
 
 namespace depthwatt {
 namespace {
@@ -56,23 +55,7 @@ Napi::Object initialise(Napi::Env env, Napi::Object exports) {
   exports.Set("cudaUnavailable", Napi::Function::New(env, cudaUnavailable, "cudaUnavailable"));
   addSession(env, exports);
   addPower(env, exports);
-  auto rooms = Napi::Object::New(env);
-  addCensus(env, rooms);
-  addRectify(env, rooms);
-  addRvl(env, rooms);
-  addSelect(env, rooms);
-  addSgm(env, rooms);
-  addBoundary(env, rooms);
-  addCross(env, rooms);
-  addDepth(env, rooms);
-  addFill(env, rooms);
-  addGradientCensus(env, rooms);
-  addHalf(env, rooms);
-  addLeftRight(env, rooms);
-  addUpscale(env, rooms);
-  addMedian(env, rooms);
-  addSpeckle(env, rooms);
-  exports.Set("rooms", rooms);
+  addRooms(env, exports);
   addVideo(env, exports);
   return exports;
 }

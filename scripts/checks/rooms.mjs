@@ -27,7 +27,7 @@ function missingFiles(root, room) {
       `${room}/${name}.inl.h or ${name}.cc`,
       here.has(`${room}/${name}.inl.h`) || here.has(`${room}/${name}.cc`),
     ],
-    [`cuda/binding/rooms/${name}.cc`, everywhere(`cuda/binding/rooms/${name}.cc`)],
+    [`cuda/binding/rooms/${name}.inl.h`, everywhere(`cuda/binding/rooms/${name}.inl.h`)],
     [`test/rooms/${file}.test.ts`, everywhere(`test/rooms/${file}.test.ts`)],
     [`bench/rooms/${file}.bench.ts`, everywhere(`bench/rooms/${file}.bench.ts`)],
   ];

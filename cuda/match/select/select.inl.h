@@ -177,7 +177,7 @@ struct Selector {
   }
 
   /// The winners of four steps from `first` on, a multiple of 4. Lanes are pixels: kGroups rows of each step.
-  [[gnu::always_inline]] void pickWinners(int32_t first) const {
+  [[gnu::noinline]] void pickWinners(int32_t first) const {
     const int32_t at = first * kGroups;
     const Words32 found = widened(picked.best + at), j = found & 15;
     const Words32 column = placeOfColumn(j);

@@ -221,22 +221,23 @@ SgmSweep sweepOfShape(bool up, bool selects) {
   return up ? sweepBlock<Form<Shape, true, false>> : sweepBlock<Form<Shape, false, false>>;
 }
 
-/// 64 and 128 disparities have shapes of their own where registers are wide; everything else shares those that loop.
+/// 64 and 128 disparities with usual penalties have shapes of their own where registers are wide; everything else shares those
+/// that loop. A shape is four functions that take a second to compile on each instruction set.
 SgmSweep sgmSweepOf(const SgmPlan& plan, bool up, bool selects) {
   const int32_t num = plan.parameters.numDisparities, paths = plan.parameters.paths;
-  const bool adaptive = plan.parameters.adaptiveP2 > 0, oneByte = paths * plan.parameters.p2 <= 255;
+  const bool oneByte = paths * plan.parameters.p2 <= 255;
   if (plan.halves == 2) return sweepOfShape<Shape<WideCells, 0, 0, 1, true, false>>(up, selects);
+  if constexpr (kGroups > 2) {
+    if (num == 128 && plan.parameters.adaptiveP2 == 0) {
+      if (paths == 4 && oneByte) return sweepOfShape<Shape<NarrowCells, 8, 2, 1, false, true>>(up, selects);
+      if (paths == 8 && plan.partials == 1) return sweepOfShape<Shape<NarrowCells, 8, 4, 1, false, false>>(up, selects);
+    }
+  }
   if constexpr (kGroups > 1) {
-    if (num == 128 && paths == 4 && oneByte) {
-      return adaptive ? sweepOfShape<Shape<NarrowCells, 8, 2, 1, true, true>>(up, selects)
-                      : sweepOfShape<Shape<NarrowCells, 8, 2, 1, false, true>>(up, selects);
-    }
-    if (num == 128 && paths == 4) return sweepOfShape<Shape<NarrowCells, 8, 2, 1, true, false>>(up, selects);
+    if (num == 128 && paths == 4 && oneByte) return sweepOfShape<Shape<NarrowCells, 8, 2, 1, true, true>>(up, selects);
     if (num == 128 && paths == 8 && plan.partials == 1) {
-      return adaptive ? sweepOfShape<Shape<NarrowCells, 8, 4, 1, true, false>>(up, selects)
-                      : sweepOfShape<Shape<NarrowCells, 8, 4, 1, false, false>>(up, selects);
+      return sweepOfShape<Shape<NarrowCells, 8, 4, 1, true, false>>(up, selects);
     }
-    if (num == 128 && paths == 8) return sweepOfShape<Shape<NarrowCells, 8, 4, 2, true, false>>(up, selects);
     if (num == 64 && paths == 4 && oneByte) return sweepOfShape<Shape<NarrowCells, 4, 2, 1, true, true>>(up, selects);
   }
   return plan.partials == 2 ? sweepOfShape<Shape<NarrowCells, 0, 0, 2, true, false>>(up, selects)

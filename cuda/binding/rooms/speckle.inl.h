@@ -8,8 +8,6 @@
 #include <vector>
 
 #include "../../cpu/kernels.h"
-#include "../arguments.h"
-#include "rooms.h"
 
 namespace depthwatt {
 namespace {

@@ -10,9 +10,7 @@
 #include <cstring>
 
 #include "../../cpu/kernels.h"
-#include "../arguments.h"
 #include "../errors.h"
-#include "rooms.h"
 
 namespace depthwatt {
 namespace {

@@ -3,8 +3,6 @@
 #include "../../refine/median/median.h"
 
 #include "../../cpu/kernels.h"
-#include "../arguments.h"
-#include "rooms.h"
 
 namespace depthwatt {
 namespace {

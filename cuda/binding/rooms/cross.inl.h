@@ -6,9 +6,7 @@
 #include <memory>
 
 #include "../../cpu/kernels.h"
-#include "../arguments.h"
 #include "../errors.h"
-#include "rooms.h"
 
 namespace depthwatt {
 namespace {

@@ -3,8 +3,6 @@
 #include "../../match/half/half.h"
 
 #include "../../cpu/kernels.h"
-#include "../arguments.h"
-#include "rooms.h"
 
 namespace depthwatt {
 namespace {

@@ -4,8 +4,6 @@
 #include "../../depth/depth.h"
 
 #include "../../cpu/kernels.h"
-#include "../arguments.h"
-#include "rooms.h"
 
 namespace depthwatt {
 namespace {

@@ -3,8 +3,6 @@
 #include "../../refine/boundary/boundary.h"
 
 #include "../../cpu/kernels.h"
-#include "../arguments.h"
-#include "rooms.h"
 
 namespace depthwatt {
 namespace {

@@ -7,9 +7,7 @@
 #include <memory>
 
 #include "../../cpu/kernels.h"
-#include "../arguments.h"
 #include "../errors.h"
-#include "rooms.h"
 
 namespace depthwatt {
 namespace {

@@ -3,8 +3,6 @@
 #include "../../match/gradient_census/gradient_census.h"
 
 #include "../../cpu/kernels.h"
-#include "../arguments.h"
-#include "rooms.h"
 
 namespace depthwatt {
 namespace {

@@ -4,8 +4,6 @@
 
 #include "../../cpu/kernels.h"
 #include "../../match/half/half.h"
-#include "../arguments.h"
-#include "rooms.h"
 
 namespace depthwatt {
 namespace {

@@ -4,9 +4,8 @@
 // The selection alone has no fast form: native.rooms.sgm fuses it into the last aggregation.
 #include "../../match/select/select.h"
 
-#include "../arguments.h"
 #include "../errors.h"
-#include "rooms.h"
+#include "sgm_arguments.h"
 
 namespace depthwatt {
 namespace {

@@ -4,8 +4,6 @@
 #include "../../refine/left_right/left_right.h"
 
 #include "../../cpu/kernels.h"
-#include "../arguments.h"
-#include "rooms.h"
 
 namespace depthwatt {
 namespace {

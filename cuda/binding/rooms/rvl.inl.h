@@ -3,9 +3,7 @@
 // native.rooms.rvlDecode({body: Uint8Array, pixels: Uint16Array}) -> whole or not
 #include "../../encode/rvl/rvl.h"
 
-#include "../arguments.h"
 #include "../errors.h"
-#include "rooms.h"
 
 namespace depthwatt {
 namespace {

@@ -125,6 +125,12 @@ export const ERROR_CATALOGUE = {
     "Use a value inside the range that the message names.",
   ),
   ENGINE_FAILED: entry(4, true, "The engine could not compute a frame.", "Run 'depthwatt doctor'."),
+  FRAME_LOST: entry(
+    4,
+    true,
+    "The engine lost one frame to an error of its device and goes on, with the device or with the processor.",
+    "Nothing: the warning says what computes now; look at the device ('dmesg', 'nvidia-smi') where it comes again.",
+  ),
   BACKEND_UNAVAILABLE: entry(
     4,
     false,

@@ -1,9 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The order of the stages: it stands here, once, and reads like the paper.
+// Checks the parameters, chooses the backend, and exchanges it when it fails; see engine.h.
 #include "engine.h"
-
-#include <chrono>
-#include <cmath>
 
 #include "cpu/cpu_backend.h"
 #include "encode/rvl/rvl.h"
@@ -12,9 +9,10 @@
 namespace depthwatt {
 namespace {
 
-using Clock = std::chrono::steady_clock;
-
 constexpr int32_t kMaxSide = 16384;
+
+/// A backend that has computed so many frames since it was opened again has earned another try.
+constexpr uint32_t kTrustedAfterFrames = 1000;
 
 Status checkSides(const char* what, int32_t width, int32_t height) {
   if (width >= 1 && height >= 1 && width <= kMaxSide && height <= kMaxSide) return {};
@@ -109,62 +107,101 @@ Status Engine::open(const EngineParameters& parameters, std::unique_ptr<Engine>*
   engine->parameters_ = parameters;
   engine->parameters_.fill.lowestQ4 = 16 * parameters.match.minDisparity;
   engine->parameters_.fill.highestQ4 = 16 * (parameters.match.minDisparity + parameters.match.numDisparities - 1);
+  status = engine->openBackend();
+  if (status.ok()) *opened = std::move(engine);
+  return status;
+}
 
-  std::string whyNotCuda = "the CPU was asked for";
-  if (parameters.backend != "cpu") {
-    status = openCudaBackend(engine->parameters_, &engine->backend_);
-    if (status.ok()) {
-      engine->backendName_ = "cuda";
-      engine->backendReason_ = parameters.backend == "cuda" ? "CUDA was asked for" : "a CUDA device is there";
-      *opened = std::move(engine);
-      return {};
-    }
-    if (parameters.backend == "cuda") return status;
-    whyNotCuda = status.message;
+Status Engine::openBackend() {
+  if (parameters_.backend == "cpu") return openCpu("the CPU was asked for");
+  const Status status = openCudaBackend(parameters_, &backend_);
+  if (status.ok()) {
+    onDevice_ = true;
+    adopt("cuda", parameters_.backend == "cuda" ? "CUDA was asked for" : "a CUDA device is there");
+    return {};
   }
-  status = openCpuBackend(engine->parameters_, &engine->backend_);
-  if (!status.ok()) return status;
-  engine->backendReason_ = whyNotCuda;
-  *opened = std::move(engine);
+  return parameters_.backend == "cuda" ? status : openCpu(status.message);
+}
+
+Status Engine::openCpu(const std::string& why) {
+  const Status status = openCpuBackend(parameters_, &backend_);
+  if (status.ok()) adopt("cpu", why);
+  return status;
+}
+
+void Engine::adopt(const char* backend, const std::string& reason) {
+  for (const FrameOutput& output : outputs_) backend_->attach(output);
+  for (const InputMemory& input : inputs_) backend_->attach(input);
+  framesOfBackend_ = 0;
+  const std::lock_guard<std::mutex> lock(stateMutex_);
+  state_ = {backend, reason, backend_->instructionSet(), backend_->threads(), backend_->workspaceBytes(), backend_->lanes()};
+}
+
+EngineState Engine::state() const {
+  const std::lock_guard<std::mutex> lock(stateMutex_);
+  return state_;
+}
+
+void Engine::attach(const FrameOutput& output) {
+  outputs_.push_back(output);
+  if (backend_) backend_->attach(output);
+}
+
+void Engine::attach(const InputMemory& input) {
+  inputs_.push_back(input);
+  if (backend_) backend_->attach(input);
+}
+
+void Engine::detach() {
+  if (backend_) backend_->detach();
+  outputs_.clear();
+  inputs_.clear();
+}
+
+Status Engine::run(int lane, const FrameInput& input, FrameOutput& output) {
+  Status status;
+  uint32_t generation = 0;
+  bool recoverable = false;
+  {
+    const std::shared_lock<std::shared_mutex> shared(backendMutex_);
+    if (!final_.ok()) return final_;
+    const int ownLane = lane < backend_->lanes() ? lane : 0;
+    const std::lock_guard<std::mutex> alone(laneMutex_[ownLane]);
+    generation = generation_;
+    recoverable = onDevice_;
+    status = backend_->run(ownLane, input, output);
+    if (status.ok()) ++framesOfBackend_;
+  }
+  if (!status.ok()) return recoverable ? recover(generation, status) : status;
+  output.validPixels = countValid(output.disparityQ4, parameters_.width * parameters_.height);
   return {};
 }
 
-Status Engine::run(const FrameInput& input, FrameOutput& output) {
-  const EngineParameters& p = parameters_;
-  for (double& milliseconds : output.stageMilliseconds) milliseconds = std::nan("");
-
-  Status status = backend_->begin(input, output);
-  const auto stage = [&](Stage which, bool on, Status (Backend::*step)()) {
-    if (!status.ok() || !on) return;
-    const Clock::time_point start = Clock::now();
-    const int32_t runs = which == p.repeatedStage ? p.repetitions : 1;
-    if (runs > 1) backend_->keepInput();
-    for (int32_t run = 0; run < runs && status.ok(); ++run) {
-      if (run > 0) backend_->restoreInput();
-      status = (backend_.get()->*step)();
+Status Engine::recover(uint32_t generation, const Status& failure) {
+  const std::unique_lock<std::shared_mutex> alone(backendMutex_);
+  if (!final_.ok()) return final_;
+  // The frame beside this one has failed for the same reason, and what could be done is done.
+  if (generation != generation_) return Status::error(Code::kFrameLost, "%s", state().reason.c_str());
+  ++generation_;
+  if (framesOfBackend_ >= kTrustedAfterFrames) reopened_ = false;
+  std::string reason = failure.message;
+  // Before anything is opened: the broken one holds memory that the next one needs.
+  backend_.reset();
+  onDevice_ = false;
+  if (!reopened_) {
+    reopened_ = true;
+    const Status again = openCudaBackend(parameters_, &backend_);
+    if (again.ok()) {
+      onDevice_ = true;
+      adopt("cuda", "CUDA was opened again after an error: " + reason);
+      return Status::error(Code::kFrameLost, "%s", state().reason.c_str());
     }
-    output.stageMilliseconds[which] = std::chrono::duration<double, std::milli>(Clock::now() - start).count();
-  };
-
-  stage(kRectify, true, &Backend::rectify);
-  // From here to the upscaling everything happens at half size where that is asked for (decision 0804).
-  stage(kHalf, p.halfResolution, &Backend::half);
-  // cbca computes its own census and checks its winners itself: its ground control points.
-  const bool sgm = p.algorithm == Algorithm::kSgm;
-  stage(kCensus, sgm, &Backend::census);
-  stage(kMatch, true, &Backend::match);
-  stage(kLeftRight, sgm && p.leftRight, &Backend::leftRight);
-  stage(kSpeckle, p.speckle.minPixels > 0, &Backend::speckle);
-  stage(kFill, p.fill.method != FillMethod::kOff, &Backend::fill);
-  stage(kBoundary, p.boundary, &Backend::boundary);
-  stage(kMedian, p.median, &Backend::median);
-  stage(kUpscale, p.halfResolution, &Backend::upscale);
-  stage(kRegion, p.region.width > 0, &Backend::region);
-  stage(kDepth, p.hasGeometry, &Backend::depth);
-  if (status.ok()) status = backend_->finish();
-  stage(kEncode, p.encodeDepth != Encoding::kNone || p.encodeDisparity != Encoding::kNone, &Backend::encode);
-  if (status.ok()) output.validPixels = countValid(output.disparityQ4, p.width * p.height);
-  return status;
+    reason += std::string(" Opening it again: ") + again.message;
+  }
+  const Status cpu = parameters_.backend == "auto" ? openCpu("CUDA failed: " + reason) : failure;
+  if (cpu.ok()) return Status::error(Code::kFrameLost, "%s", state().reason.c_str());
+  final_ = Status::error(Code::kFailed, "%s", reason.c_str());
+  return final_;
 }
 
 }  // namespace depthwatt

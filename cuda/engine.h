@@ -1,135 +1,30 @@
 // SPDX-License-Identifier: Apache-2.0
-// The engine: from two raw camera images to disparity, depth and an encoded body, through one list of stages that is the
-// same for every backend. Everything is made at open; run() allocates nothing.
+// The engine: from two raw camera images to disparity, depth and an encoded body, whatever computes them. It chooses the
+// backend, and outlives its failure: CUDA is opened again once, then the CPU goes on where it may (decision 0005).
 #pragma once
 
+#include <atomic>
 #include <memory>
+#include <mutex>
+#include <shared_mutex>
 #include <string>
 #include <vector>
 
-#include "../camera/rectify/rectify.h"
-#include "depth/depth.h"
-#include "match/sgm/sgm.h"
-#include "refine/fill/fill.h"
-#include "refine/speckle/speckle.h"
-#include "status.h"
+#include "backend.h"
 
 namespace depthwatt {
 
-/// In the order of STAGE_NAMES in binding/native.ts.
-enum Stage {
-  kRectify,
-  kHalf,
-  kCensus,
-  kMatch,
-  kLeftRight,
-  kSpeckle,
-  kFill,
-  kBoundary,
-  kMedian,
-  kUpscale,
-  kRegion,
-  kDepth,
-  kEncode,
-  kStageCount,
-};
+/// Frames that any backend takes at once.
+constexpr int kMostLanes = 2;
 
-/// sgm: match/sgm. cbca: cross-based aggregation, a whole matcher with a refinement of its own (cpu/cbca.h).
-enum class Algorithm { kSgm, kCbca };
-
-/// What sgm compares: 9 x 7 census (census.h), or a small census and the gradient (gradient_census.h).
-enum class MatchingCost { kCensus, kGradientCensus };
-
-/// A rectangle of the rectified images, pixels; a width of 0 is none.
-struct Region {
-  int32_t x = 0, y = 0, width = 0, height = 0;
-};
-
-/// How a stage's image is encoded for the wire.
-enum class Encoding { kNone, kRvl, kRaw };
-
-struct EngineParameters {
-  int32_t inputWidth = 0, inputHeight = 0;  ///< captured images
-  int32_t width = 0, height = 0;            ///< rectified images and every result
-  PixelFormat leftFormat = PixelFormat::kGrey, rightFormat = PixelFormat::kGrey;
-  size_t leftStrideBytes = 0, rightStrideBytes = 0;
-  std::vector<int32_t> leftMap, rightMap;  ///< rectify.h; both empty = rectified already
-  Algorithm algorithm = Algorithm::kSgm;
-  bool halfResolution = false;  ///< matches and refines at half the width and height, then doubles: match_scope.h
-  /// The only pixels that get results: all others are invalid, and what only they need is not computed (match_scope.h).
-  Region region;
-  MatchingCost cost = MatchingCost::kGradientCensus;
-  SgmParameters match;
-  bool leftRight = true;
-  SpeckleParameters speckle;
-  FillParameters fill;  ///< lowestQ4 and highestQ4 follow from match
-  bool boundary = true;
-  bool median = true;
-  bool hasGeometry = false;
-  DepthGeometry geometry;
-  Encoding encodeDepth = Encoding::kNone;  ///< kNone or kRvl: raw depth is depthMillimetres itself
-  Encoding encodeDisparity = Encoding::kNone;
-  std::string backend = "auto";  ///< auto, cpu or cuda
-  std::string instructionSet;    ///< "" = the best one
-  /// For measuring one stage: it runs this many times in every frame, with the same result, and its time is that of all runs.
-  Stage repeatedStage = kStageCount;
-  int32_t repetitions = 1;  ///< 1 to 10000
-  int32_t threads = 0;           ///< 0 = one per online core
-};
-
-struct FrameInput {
-  const uint8_t* left = nullptr;
-  const uint8_t* right = nullptr;
-};
-
-/// Memory of the caller, sized by EngineParameters; encoded buffers hold encodedBound() bytes.
-struct FrameOutput {
-  uint8_t* left = nullptr;              ///< rectified grey
-  int16_t* disparityQ4 = nullptr;
-  uint8_t* confidence = nullptr;
-  uint16_t* depthMillimetres = nullptr;  ///< null without a geometry
-  uint8_t* encodedDepth = nullptr;       ///< null where not asked for
-  uint8_t* encodedDisparity = nullptr;
-  size_t encodedDepthBytes = 0;
-  size_t encodedDisparityBytes = 0;
-  int32_t validPixels = 0;
-  double stageMilliseconds[kStageCount] = {};  ///< NaN = switched off, or done within the stage before it
-};
-
-/// Bytes that a body of this encoding can need at most.
-size_t encodedBound(Encoding encoding, int32_t width, int32_t height);
-
-/// What computes the stages: the CPU here, or CUDA behind plugin_abi.h. One frame at a time, in the order of Stage.
-class Backend {
- public:
-  virtual ~Backend() = default;
-  virtual Status begin(const FrameInput& input, FrameOutput& output) = 0;
-  virtual Status rectify() = 0;
-  virtual Status half() = 0;
-  virtual Status census() = 0;
-  virtual Status match() = 0;
-  virtual Status leftRight() = 0;
-  virtual Status speckle() = 0;
-  virtual Status fill() = 0;
-  virtual Status boundary() = 0;
-  virtual Status median() = 0;
-  virtual Status upscale() = 0;
-  virtual Status region() = 0;
-  virtual Status depth() = 0;
-  /// For a repeated stage: keeps what stages change in place (disparities, confidence), and puts it back before the next run.
-  /// Copying is part of what is measured. Nothing to do where no stage works in place.
-  virtual void keepInput() {}
-  virtual void restoreInput() {}
-  /// Every stage so far is done and its results stand in the output's memory. A backend that measures its own stages
-  /// corrects their times.
-  virtual Status finish() { return {}; }
-  virtual Status encode() = 0;
-  /// Memory that frames will be written to until detach(): a device may want to make it known to itself.
-  virtual void attach(const FrameOutput&) {}
-  virtual void detach() {}
-  virtual size_t workspaceBytes() const = 0;
-  virtual const char* instructionSet() const = 0;
-  virtual int threads() const = 0;
+/// What computes, and why; changes only when a backend has failed.
+struct EngineState {
+  const char* backend = "cpu";
+  std::string reason;
+  const char* instructionSet = "";
+  int threads = 0;
+  size_t workspaceBytes = 0;
+  int lanes = 1;
 };
 
 class Engine {
@@ -137,22 +32,38 @@ class Engine {
   /// kParameter names what is out of range; kBackendUnavailable says why an explicit choice cannot be met.
   static Status open(const EngineParameters& parameters, std::unique_ptr<Engine>* opened);
 
-  Status run(const FrameInput& input, FrameOutput& output);
+  /// May be called by kMostLanes threads at once, each with a lane of its own; where the backend has fewer lanes they wait.
+  /// kFrameLost: this frame came to nothing, the engine goes on, and state() says with what. Any other error is final.
+  Status run(int lane, const FrameInput& input, FrameOutput& output);
 
-  /// Optional: names memory that run() will be given, before the first frame; detach() before it is freed.
-  void attach(const FrameOutput& output) { backend_->attach(output); }
-  void detach() { backend_->detach(); }
+  /// Optional: names memory that run() will be given, before the first frame; detach() before it is freed, after the last.
+  void attach(const FrameOutput& output);
+  void attach(const InputMemory& input);
+  void detach();
 
   const EngineParameters& parameters() const { return parameters_; }
-  const Backend& backend() const { return *backend_; }
-  const char* backendName() const { return backendName_; }
-  const std::string& backendReason() const { return backendReason_; }
+  EngineState state() const;
 
  private:
+  Status openBackend();
+  Status openCpu(const std::string& why);
+  Status recover(uint32_t generation, const Status& failure);
+  void adopt(const char* backend, const std::string& reason);
+
   EngineParameters parameters_;
+  mutable std::mutex stateMutex_;
+  EngineState state_;
+
+  std::shared_mutex backendMutex_;  ///< shared by frames in work, alone while the backend is exchanged
+  std::mutex laneMutex_[kMostLanes];
   std::unique_ptr<Backend> backend_;
-  const char* backendName_ = "cpu";
-  std::string backendReason_;
+  bool onDevice_ = false;    ///< what a processor's backend refuses is final
+  Status final_;             ///< not ok: no backend is left
+  uint32_t generation_ = 0;  ///< backends so far
+  std::atomic<uint32_t> framesOfBackend_{0};
+  bool reopened_ = false;
+  std::vector<FrameOutput> outputs_;
+  std::vector<InputMemory> inputs_;
 };
 
 }  // namespace depthwatt

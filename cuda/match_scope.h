@@ -9,7 +9,7 @@
 //                     disparity steps h(threshold), areas ceil(pixels / 4). Penalties and percentages stay as they are.
 #pragma once
 
-#include "engine.h"
+#include "backend.h"
 #include "match/half/half.h"
 
 namespace depthwatt {

@@ -5,12 +5,12 @@
 
 #include <memory>
 
-#include "engine.h"
+#include "backend.h"
 
 namespace depthwatt {
 
-/// Raised with every change of this header, engine.h or a header they include.
-constexpr uint32_t kPluginAbiVersion = 6;
+/// Raised with every change of this header, backend.h or a header they include.
+constexpr uint32_t kPluginAbiVersion = 7;
 
 struct PluginTable {
   uint32_t abiVersion;

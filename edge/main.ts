@@ -59,6 +59,7 @@ export async function openStation(
       ...(geometry.depth && { geometry: geometry.depth }),
       ...publishing.encodings,
       ...forcedInstructionSet(),
+      ...(source.inputMemory && { inputMemory: source.inputMemory }),
       ...config.engine,
     };
     const adjustable = governed
@@ -83,6 +84,7 @@ export async function openStation(
         height,
         sinks: publishing.sinks,
         onDegraded: (reason) => station.degraded(reason),
+        onBackendLost: (reason) => station.backendLost(reason),
         onWarning: (message) => station.notice(message),
       },
       ...(frames !== undefined && { frames }),

@@ -2,6 +2,7 @@
 // The types of what tests use of build-cuda.mjs.
 /** The plugin's CUDA sources. */
 export const KERNELS: string[];
+export const HOST_SOURCES: string[];
 
 export function chooseArchitectures(found: {
   asked: string | undefined;

@@ -28,12 +28,14 @@ export const KERNELS = [
   "cuda/match/cross/cross.cu",
   "cuda/refine/left_right/left_right.cu",
   "cuda/gpu/gpu_backend.cu",
+  "cuda/gpu/frame_stages.cu",
+  "cuda/gpu/region.cu",
   "cuda/gpu/matcher.cu",
   "cuda/gpu/sgm_matcher.cu",
   "cuda/gpu/cbca_matcher.cu",
   "cuda/gpu/plugin.cu",
 ];
-const HOST_SOURCES = ["cuda/encode/bodies.cc", "cuda/encode/rvl/rvl.cc", "camera/rectify/rectify.cc"];
+export const HOST_SOURCES = ["cuda/encode/bodies.cc", "cuda/encode/rvl/rvl.cc", "camera/rectify/rectify.cc"];
 
 function fail(message, hint) {
   console.error(`error: ${message}\nhint: ${hint}`);

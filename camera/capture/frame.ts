@@ -104,6 +104,8 @@ export interface SourceEvents {
 /** A source of stereo pairs. `start` may be called once; `stop` is safe at any time and resolves when all is released. */
 export interface PairSource {
   readonly description: SourceDescription;
+  /** Memory that every image of the source's will lie in, where that is known and stays the same until stop() resolves. */
+  readonly inputMemory?: readonly Uint8Array[] | undefined;
   start(events: SourceEvents): void;
   stop(): Promise<void>;
   counters(): SourceCounters;

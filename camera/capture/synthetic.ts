@@ -22,6 +22,7 @@ const EARLY_MS = 0.5;
 export class SyntheticSource implements PairSource {
   readonly description: SourceDescription;
   readonly calibration: StereoCalibration;
+  readonly inputMemory: readonly Uint8Array[];
   readonly #scene: NativeScene;
   readonly #rateHz: number | undefined;
   readonly #frames: number;
@@ -59,6 +60,7 @@ export class SyntheticSource implements PairSource {
     this.#scene = native.createScene({ ...setup, buffers }, (error, buffer) => this.#drawn(error, buffer));
     this.#free = Array.from({ length: buffers }, (_, i) => i);
     this.#sequenceOf = new Array<number>(buffers).fill(0);
+    this.inputMemory = this.#scene.buffers.flatMap(({ left, right }) => [left, right]);
     this.calibration = sceneCalibration(options);
     const { width, height } = setup;
     const pace = rateHz === "max" ? "as fast as it is taken" : `at ${rateHz} Hz`;

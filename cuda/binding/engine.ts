@@ -69,6 +69,7 @@ class SessionEngine implements NativeEngine {
   private readonly outcomes: Float64Array;
   private readonly waiting: (Waiting | undefined)[];
   private readonly results: FrameResult[];
+  framesInFlight: number;
   /** What ran, kept for the reports that are made after close(). */
   private lastInfo: EngineInfo | undefined;
 
@@ -91,6 +92,7 @@ class SessionEngine implements NativeEngine {
       throw coded(error);
     }
     this.outcomes = this.session.outcomes;
+    this.framesInFlight = this.session.info.framesInFlight;
   }
 
   get info(): EngineInfo {
@@ -120,6 +122,7 @@ class SessionEngine implements NativeEngine {
     result.encodedDisparityBytes = this.outcomes[at + 1] as number;
     result.validPixels = this.outcomes[at + 2] as number;
     this.stageMilliseconds.set(this.outcomes.subarray(at + 3, at + OUTCOME_NUMBERS));
+    if (error !== null) this.framesInFlight = this.info.framesInFlight;
     waiting.onDone(error === null ? null : coded(error), result);
   }
 }

@@ -108,6 +108,11 @@ export interface EngineOptions {
   repeatStage?: { stage: StageName; times: number };
   /** Worker threads; 0 = one per online core. */
   threads: number;
+  /**
+   * Memory that images will be submitted from, such as a camera's buffers; kept until close(). A device page-locks it, so
+   * that its copies run beside computation, and a board's GPU reads it in place.
+   */
+  inputMemory?: readonly Uint8Array[];
   /** Result slots: frames that may be in flight or held by a publisher at once, 2 to 8. */
   slots: number;
 }
@@ -168,16 +173,24 @@ export interface EngineInfo {
   instructionSet: InstructionSet | "cuda";
   threads: number;
   workspaceBytes: number;
+  /** Frames that are computed at once: submitting more of them only makes them wait. */
+  framesInFlight: number;
 }
 
 export interface NativeEngine {
   readonly info: EngineInfo;
   readonly slots: readonly EngineSlot[];
-  /** Milliseconds of each stage of the newest completed frame, in the order of STAGE_NAMES; NaN = stage off. */
+  /** As in info, and changes as it does: when a frame was lost. */
+  readonly framesInFlight: number;
+  /**
+   * Milliseconds of each stage of the newest completed frame, in the order of STAGE_NAMES; NaN = stage off, or this frame's
+   * stages were not timed.
+   */
   readonly stageMilliseconds: Float64Array;
   /**
    * Starts one frame; the caller keeps `left` and `right` alive and unchanged until onDone. At most `slots` frames are
-   * queued, computed in order on native threads. onDone is called on the JavaScript thread.
+   * queued, computed in order on native threads. onDone is called on the JavaScript thread, in the order of submission. With
+   * the error FRAME_LOST this frame came to nothing and the engine goes on: info says with what. Any other error is final.
    * @throws DepthwattError ENGINE_PARAMETER (slot in use, buffer too small), ENGINE_FAILED after close()
    */
   submit(

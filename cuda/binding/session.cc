@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// One engine, one thread ("dw-engine"), a ring of slots. Per frame it takes a lock, wakes the thread and, when the frame is
-// done, wakes the JavaScript loop through uv_async, which neither allocates nor queues: what is done is read from the ring.
+// One engine, a thread for each frame that it takes at once ("dw-engine"), a ring of slots. Per frame it takes a lock, wakes a
+// thread and, when the frame is done, wakes the JavaScript loop through uv_async, which neither allocates nor queues: what is
+// done is read from the ring, in the order of submission.
 #include "session.h"
 
 #include <pthread.h>
@@ -63,7 +64,8 @@ class Session : public Napi::ObjectWrap<Session> {
   Napi::Value outcomes(const Napi::CallbackInfo&) { return outcomes_.Value(); }
 
   void bindSlot(int slot, const Napi::Object& memory);
-  void serve();
+  void bindInput(const Napi::Value& list);
+  void serve(int lane);
   void deliver();
   void shutDown();
   void keepLoopAlive();
@@ -75,16 +77,20 @@ class Session : public Napi::ObjectWrap<Session> {
 
   std::mutex mutex_;
   std::condition_variable wake_;
+  std::condition_variable turn_;
   SlotQueue queued_, done_;
+  uint64_t taken_ = 0;     // frames that a thread has begun
+  uint64_t finished_ = 0;  // frames that are done, or have failed: they end in the order in which they began
   bool stop_ = false;
   bool closed_ = false;
   int outstanding_ = 0;  // submitted and not yet told to JavaScript; JavaScript thread only
-  std::thread thread_;
+  std::thread threads_[kMostLanes];
 
   uv_async_t* async_ = nullptr;
   Napi::FunctionReference onDone_;
   Napi::Reference<Napi::Float64Array> outcomes_;
   Napi::Reference<Napi::Array> memory_;
+  Napi::Reference<Napi::Array> inputMemory_;
   std::unique_ptr<Napi::AsyncContext> context_;
 };
 
@@ -102,6 +108,7 @@ Session::Session(const Napi::CallbackInfo& info) : Napi::ObjectWrap<Session>(inf
   leftBytes_ = sourceBytes(parameters.inputWidth, parameters.inputHeight, parameters.leftStrideBytes, parameters.leftFormat);
   rightBytes_ = sourceBytes(parameters.inputWidth, parameters.inputHeight, parameters.rightStrideBytes, parameters.rightFormat);
   for (int slot = 0; slot < slotCount_; ++slot) bindSlot(slot, memory.Get(static_cast<uint32_t>(slot)).As<Napi::Object>());
+  bindInput(options.Get("inputMemory"));
 
   outcomes_ = Napi::Persistent(Napi::Float64Array::New(env, static_cast<size_t>(slotCount_ * kOutcomeNumbers)));
   memory_ = Napi::Persistent(memory);
@@ -116,8 +123,27 @@ Session::Session(const Napi::CallbackInfo& info) : Napi::ObjectWrap<Session>(inf
     if (handle->data != nullptr) static_cast<Session*>(handle->data)->deliver();
   });
   uv_unref(reinterpret_cast<uv_handle_t*>(async_));  // an idle engine does not keep the process alive
-  thread_ = std::thread([this] { serve(); });
-  pthread_setname_np(thread_.native_handle(), "dw-engine");
+  for (int lane = 0; lane < engine_->state().lanes; ++lane) {
+    threads_[lane] = std::thread([this, lane] { serve(lane); });
+    pthread_setname_np(threads_[lane].native_handle(), "dw-engine");
+  }
+}
+
+/// Kept until close(): the device must not know memory that is gone.
+void Session::bindInput(const Napi::Value& list) {
+  if (list.IsUndefined()) return;
+  const auto refuse = [&] {
+    throw errorOf(list.Env(), Status::error(Code::kParameter, "Expected a list of Uint8Array for inputMemory."));
+  };
+  if (!list.IsArray()) refuse();
+  const auto arrays = list.As<Napi::Array>();
+  for (uint32_t i = 0; i < arrays.Length(); ++i) {
+    const Napi::Value one = arrays.Get(i);
+    if (!one.IsTypedArray() || one.As<Napi::TypedArray>().TypedArrayType() != napi_uint8_array) refuse();
+    auto bytes = one.As<Napi::Uint8Array>();
+    engine_->attach(InputMemory{bytes.Data(), bytes.ByteLength()});
+  }
+  inputMemory_ = Napi::Persistent(arrays);
 }
 
 void Session::bindSlot(int slot, const Napi::Object& memory) {
@@ -174,20 +200,24 @@ void Session::submit(const Napi::CallbackInfo& info) {
   wake_.notify_one();
 }
 
-void Session::serve() {
+void Session::serve(int lane) {
   std::unique_lock<std::mutex> lock(mutex_);
   for (;;) {
     wake_.wait(lock, [&] { return stop_ || !queued_.empty(); });
     if (stop_) return;
     const int slot = queued_.pop();
+    const uint64_t place = taken_++;
     SlotState& state = slots_[slot];
     state.stage = SlotState::kRunning;
     lock.unlock();
-    state.status = engine_->run(state.input, state.output);
+    state.status = engine_->run(lane, state.input, state.output);
     lock.lock();
+    turn_.wait(lock, [&] { return finished_ == place; });
+    ++finished_;
     state.stage = SlotState::kDone;
     done_.push(slot);
     uv_async_send(async_);
+    turn_.notify_all();
   }
 }
 
@@ -237,9 +267,12 @@ void Session::shutDown() {
     std::lock_guard<std::mutex> lock(mutex_);
     stop_ = true;
   }
-  wake_.notify_one();
-  if (thread_.joinable()) thread_.join();
+  wake_.notify_all();
+  for (std::thread& thread : threads_) {
+    if (thread.joinable()) thread.join();
+  }
   if (engine_ != nullptr) engine_->detach();
+  inputMemory_.Reset();
   // Its threads and memory now, not when the garbage collector, which knows nothing of their size, gets to it.
   engine_.reset();
   while (!queued_.empty()) {
@@ -258,11 +291,13 @@ void Session::shutDown() {
 Napi::Value Session::info(const Napi::CallbackInfo& info) {
   if (engine_ == nullptr) throw errorOf(info.Env(), Status::error(Code::kFailed, "Expected an open engine, this one is closed."));
   auto result = Napi::Object::New(info.Env());
-  result.Set("backend", engine_->backendName());
-  result.Set("backendReason", engine_->backendReason());
-  result.Set("instructionSet", engine_->backend().instructionSet());
-  result.Set("threads", engine_->backend().threads());
-  result.Set("workspaceBytes", static_cast<double>(engine_->backend().workspaceBytes()));
+  const EngineState state = engine_->state();
+  result.Set("backend", state.backend);
+  result.Set("backendReason", state.reason);
+  result.Set("instructionSet", state.instructionSet);
+  result.Set("threads", state.threads);
+  result.Set("workspaceBytes", static_cast<double>(state.workspaceBytes));
+  result.Set("framesInFlight", state.lanes);
   return result;
 }
 

@@ -3,6 +3,8 @@
 #include "cpu_backend.h"
 
 #include <algorithm>
+#include <chrono>
+#include <cmath>
 #include <new>
 #include <thread>
 #include <utility>
@@ -12,13 +14,16 @@
 #include "../match_scope.h"
 #include "../refine/median/median.h"
 #include "../refine/upscale/upscale.h"
+#include "../stages.h"
 #include "cbca.h"
 #include "kernels.h"
 
 namespace depthwatt {
 namespace {
 
-class CpuBackend final : public Backend {
+using Clock = std::chrono::steady_clock;
+
+class CpuBackend final : public Backend, private Stages {
  public:
   CpuBackend(const EngineParameters& parameters, const Kernels& kernels, int threads)
       : p_(parameters), scope_(matchScopeOf(parameters)), kernels_(kernels), workers_(threads) {}
@@ -52,12 +57,37 @@ class CpuBackend final : public Backend {
     return status;
   }
 
-  Status begin(const FrameInput& input, FrameOutput& output) override {
+  Status run(int, const FrameInput& input, FrameOutput& output) override {
     input_ = input;
     output_ = &output;
-    return {};
+    for (double& milliseconds : output.stageMilliseconds) milliseconds = std::nan("");
+    const auto timed = [&](Stage which, auto&& run) {
+      const Clock::time_point start = Clock::now();
+      const Status status = run();
+      output.stageMilliseconds[which] = std::chrono::duration<double, std::milli>(Clock::now() - start).count();
+      return status;
+    };
+    const Status status = forEachStage(p_, [&](Stage which, Status (Stages::*step)()) {
+      return timed(which, [&] { return runStage(p_, *this, which, step); });
+    });
+    if (!status.ok() || !encodes(p_)) return status;
+    return timed(kEncode, [&] {
+      for (int32_t i = p_.repeatedStage == kEncode ? p_.repetitions : 1; i > 0; --i) encode();
+      return Status();
+    });
   }
 
+  size_t workspaceBytes() const override {
+    return greyRight_.size() + halfLeft_.size() + halfRight_.size() + halfConfidence_.size() + (censusLeft_.size() + censusRight_.size()) * sizeof(uint32_t) +
+           (disparity_.size() + rightDisparity_.size() + matched_.size() + beforeMedian_.size() + halfRefined_.size()) *
+               sizeof(int16_t) +
+           speckleScratch_.size() * sizeof(int32_t) + (p_.leftMap.size() + p_.rightMap.size()) * sizeof(int32_t) +
+           (cbca_ ? cbca_->workspaceBytes() : sgm_->workspaceBytes());
+  }
+  const char* instructionSet() const override { return nameOf(kernels_.instructionSet); }
+  int threads() const override { return workers_.count(); }
+
+ private:
   Status rectify() override {
     const RectifySource left{input_.left, p_.inputWidth, p_.inputHeight, p_.leftStrideBytes, p_.leftFormat};
     const RectifySource right{input_.right, p_.inputWidth, p_.inputHeight, p_.rightStrideBytes, p_.rightFormat};
@@ -158,9 +188,11 @@ class CpuBackend final : public Backend {
     return {};
   }
 
-  void keepInput() override { copyInPlace(matched(), confidence(), view(keptDisparity_.data()), view(keptConfidence_.data())); }
-  void restoreInput() override {
-    copyInPlace(view(keptDisparity_.data()), view(keptConfidence_.data()), matched(), confidence());
+  Status keepInput() override {
+    return copyInPlace(matched(), confidence(), view(keptDisparity_.data()), view(keptConfidence_.data()));
+  }
+  Status restoreInput() override {
+    return copyInPlace(view(keptDisparity_.data()), view(keptConfidence_.data()), matched(), confidence());
   }
 
   Status depth() override {
@@ -171,34 +203,23 @@ class CpuBackend final : public Backend {
     return {};
   }
 
-  Status encode() override {
+  void encode() {
     // Two independent bodies: each is one thread's work.
     workers_.each([&](int worker) {
       if (worker == 0 && p_.encodeDepth != Encoding::kNone) encodeDepthBody(p_, *output_);
       if (worker == (workers_.count() > 1 ? 1 : 0) && p_.encodeDisparity != Encoding::kNone) encodeDisparityBody(p_, *output_);
     });
-    return {};
   }
 
-  size_t workspaceBytes() const override {
-    return greyRight_.size() + halfLeft_.size() + halfRight_.size() + halfConfidence_.size() + (censusLeft_.size() + censusRight_.size()) * sizeof(uint32_t) +
-           (disparity_.size() + rightDisparity_.size() + matched_.size() + beforeMedian_.size() + halfRefined_.size()) *
-               sizeof(int16_t) +
-           speckleScratch_.size() * sizeof(int32_t) + (p_.leftMap.size() + p_.rightMap.size()) * sizeof(int32_t) +
-           (cbca_ ? cbca_->workspaceBytes() : sgm_->workspaceBytes());
-  }
-  const char* instructionSet() const override { return nameOf(kernels_.instructionSet); }
-  int threads() const override { return workers_.count(); }
-
- private:
-  void copyInPlace(ImageView<int16_t> fromDisparity, ImageView<uint8_t> fromConfidence, ImageView<int16_t> disparity,
-                   ImageView<uint8_t> confidence) {
+  Status copyInPlace(ImageView<int16_t> fromDisparity, ImageView<uint8_t> fromConfidence, ImageView<int16_t> disparity,
+                     ImageView<uint8_t> confidence) {
     workers_.rows(scope_.height, [&](int32_t first, int32_t end) {
       for (int32_t y = first; y < end; ++y) {
         std::copy_n(fromDisparity.row(y), scope_.width, disparity.row(y));
         std::copy_n(fromConfidence.row(y), scope_.width, confidence.row(y));
       }
     });
+    return {};
   }
 
   /// Of the rectified images.

@@ -4,7 +4,7 @@
 
 #include <memory>
 
-#include "../engine.h"
+#include "../backend.h"
 
 namespace depthwatt {
 

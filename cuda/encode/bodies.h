@@ -2,7 +2,7 @@
 // The encoded bodies of a frame, from its images in the processor's memory: the same for every backend.
 #pragma once
 
-#include "../engine.h"
+#include "../backend.h"
 
 namespace depthwatt {
 

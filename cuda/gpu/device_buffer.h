@@ -12,7 +12,9 @@ template <class T>
 class DeviceBuffer {
  public:
   DeviceBuffer() = default;
-  ~DeviceBuffer() { cudaFree(data_); }
+  ~DeviceBuffer() {
+    if (data_ != nullptr) cudaFree(data_);
+  }
   DeviceBuffer(const DeviceBuffer&) = delete;
   DeviceBuffer& operator=(const DeviceBuffer&) = delete;
 

@@ -1,234 +1,220 @@
 // SPDX-License-Identifier: Apache-2.0
-// Every device buffer, stream and event, made at open, and the stages that are queued on them; see gpu_backend.h.
-//
-// A stage only queues work; finish() waits once per frame. Two streams: one computes, the other carries the left image home
-// meanwhile. The caller's memory is page-locked where the system allows it (attach), else the driver copies through its own.
+// Two frames in work on one device (decision 0005); see gpu_backend.h. Everything is made at open.
+//   upload    copies of captured images, where kernels do not read them where they are
+//   compute   the kernels of all frames, one frame after the other: a graph that was captured at open
+//   download  results to the caller's memory, while the next frame computes
+// run() queues a frame on the three, each joined to the one before it by an event, waits, and encodes on its own thread.
 #include "gpu_backend.h"
 
+#include <chrono>
 #include <cmath>
+#include <mutex>
 #include <new>
 
 #include "../encode/bodies.h"
-#include "../match_scope.h"
-#include "../refine/upscale/upscale.h"
-#include "device_buffer.h"
-#include "kernels.h"
-#include "matcher.h"
+#include "../stages.h"
+#include "frame_graph.h"
+#include "frame_stages.h"
+#include "host_memory.h"
+
+/// Every so many frames of a lane the stages are timed, which costs an event between any two of them; 0: never.
+#ifndef DEPTHWATT_TIMED_EVERY
+#define DEPTHWATT_TIMED_EVERY 1
+#endif
 
 namespace depthwatt {
 namespace gpu {
 namespace {
 
+constexpr int kLanes = 2;
+constexpr uint32_t kTimedEvery = DEPTHWATT_TIMED_EVERY;
+
+/// An error in a kernel ends the process's context for good; only this makes room for another. Other engines of the process
+/// had the same context and find out by themselves.
+struct LeavesNoBrokenContext {
+  ~LeavesNoBrokenContext() {
+    cudaGetLastError();
+    if (cudaFree(nullptr) == cudaSuccess) return;
+    cudaDeviceReset();
+    cudaGetLastError();
+  }
+};
+
+/// What a frame in work has for itself.
+struct Lane {
+  Lane() = default;
+  Lane(const Lane&) = delete;
+  Lane& operator=(const Lane&) = delete;
+  ~Lane() {
+    for (cudaEvent_t event : {uploaded, computed, downloaded}) {
+      if (event != nullptr) cudaEventDestroy(event);
+    }
+  }
+  FrameImages images;
+  StageEvents stages;
+  FrameGraph timed, untimed;
+  cudaEvent_t uploaded = nullptr, computed = nullptr, downloaded = nullptr;
+  uint32_t frames = 0;
+};
+
 class GpuBackend final : public Backend {
  public:
-  explicit GpuBackend(const EngineParameters& parameters)
-      : p_(parameters),
-        scope_(matchScopeOf(parameters)),
-        pixels_(static_cast<size_t>(p_.width) * p_.height),
-        matchedPixels_(static_cast<size_t>(scope_.width) * scope_.height) {}
+  explicit GpuBackend(const EngineParameters& parameters) : p_(parameters), stages_(parameters) {}
 
   ~GpuBackend() override {
+    const cudaStream_t streams[] = {upload_, compute_, download_};
+    // A frame that failed half way may have left copies behind.
+    for (cudaStream_t stream : streams) {
+      if (stream != nullptr) cudaStreamSynchronize(stream);
+    }
     detach();
-    for (cudaEvent_t event : stageEnd_) cudaEventDestroy(event);
-    for (cudaEvent_t event : {started_, leftReady_}) cudaEventDestroy(event);
-    for (cudaStream_t stream : {stream_, copies_}) cudaStreamDestroy(stream);
+    for (cudaStream_t stream : streams) {
+      if (stream != nullptr) cudaStreamDestroy(stream);
+    }
   }
 
   Status open() {
-    DEPTHWATT_CUDA(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking));
-    DEPTHWATT_CUDA(cudaStreamCreateWithFlags(&copies_, cudaStreamNonBlocking));
-    DEPTHWATT_CUDA(cudaEventCreateWithFlags(&leftReady_, cudaEventDisableTiming));
-    DEPTHWATT_CUDA(cudaEventCreate(&started_));
-    for (cudaEvent_t& event : stageEnd_) DEPTHWATT_CUDA(cudaEventCreate(&event));
-    inputBytes_[0] = sourceBytes(p_.inputWidth, p_.inputHeight, p_.leftStrideBytes, p_.leftFormat);
-    inputBytes_[1] = sourceBytes(p_.inputWidth, p_.inputHeight, p_.rightStrideBytes, p_.rightFormat);
-    const std::vector<int32_t>* maps[2] = {&p_.leftMap, &p_.rightMap};
-    for (int eye = 0; eye < 2; ++eye) {
-      DEPTHWATT_TRY(raw_[eye].allocate(inputBytes_[eye]));
-      DEPTHWATT_TRY(grey_[eye].allocate(pixels_));
-      if (p_.halfResolution) DEPTHWATT_TRY(half_[eye].allocate(matchedPixels_));
-      if (maps[eye]->empty()) continue;
-      DEPTHWATT_TRY(map_[eye].allocate(maps[eye]->size()));
-      DEPTHWATT_CUDA(cudaMemcpy(map_[eye].get(), maps[eye]->data(), map_[eye].bytes(), cudaMemcpyHostToDevice));
+    DeviceFacts facts;
+    DEPTHWATT_TRY(readDeviceFacts(&facts));
+    memory_.setPath(chooseInputPath(facts));
+    for (cudaStream_t* stream : {&upload_, &compute_, &download_}) {
+      DEPTHWATT_CUDA(cudaStreamCreateWithFlags(stream, cudaStreamNonBlocking));
     }
-    DEPTHWATT_TRY(matched_.allocate(matchedPixels_));
-    DEPTHWATT_TRY(confidence_.allocate(matchedPixels_));
-    if (fills()) DEPTHWATT_TRY(filled_.allocate(matchedPixels_));
-    if (p_.boundary) DEPTHWATT_TRY(edged_.allocate(matchedPixels_));
-    if (p_.median) DEPTHWATT_TRY(filtered_.allocate(matchedPixels_));
-    if (p_.halfResolution) {
-      DEPTHWATT_TRY(doubled_.allocate(pixels_));
-      DEPTHWATT_TRY(doubledConfidence_.allocate(pixels_));
+    // A board has few processor cores and counts joules: there the waiting thread sleeps.
+    const unsigned how = cudaEventDisableTiming | (facts.integrated ? cudaEventBlockingSync : 0u);
+    DEPTHWATT_TRY(stages_.open());
+    for (Lane& lane : lanes_) {
+      DEPTHWATT_TRY(lane.images.open(p_));
+      DEPTHWATT_TRY(lane.stages.open());
+      for (cudaEvent_t* event : {&lane.uploaded, &lane.computed, &lane.downloaded}) {
+        DEPTHWATT_CUDA(cudaEventCreateWithFlags(event, how));
+      }
+      if (!replays()) continue;
+      DEPTHWATT_TRY(capture(lane, lane.timed, true));
+      DEPTHWATT_TRY(capture(lane, lane.untimed, false));
     }
-    if (p_.speckle.minPixels > 0) DEPTHWATT_TRY(speckleScratch_.allocate(2 * matchedPixels_));
-    if (fills()) DEPTHWATT_TRY(fillScratch_.allocate(static_cast<size_t>(scope_.height)));
-    if (p_.hasGeometry) DEPTHWATT_TRY(depth_.allocate(pixels_));
-    return openMatcher(p_, scope_, &matcher_);
+    return cudaStatus(cudaStreamSynchronize(compute_), "cudaStreamSynchronize");
+  }
+
+  int lanes() const override { return kLanes; }
+
+  Status run(int index, const FrameInput& input, FrameOutput& output) override {
+    Lane& lane = lanes_[index];
+    for (double& milliseconds : output.stageMilliseconds) milliseconds = std::nan("");
+    const uint8_t* sources[2] = {};
+    DEPTHWATT_TRY(upload(lane, input, sources));
+    const bool timed = p_.repetitions > 1 || (kTimedEvery > 0 && lane.frames++ % kTimedEvery == 0);
+    DEPTHWATT_TRY(queueKernels(lane, sources, timed));
+    DEPTHWATT_TRY(download(lane, output));
+    DEPTHWATT_TRY(cudaStatus(cudaEventSynchronize(lane.downloaded), "a frame's kernels and copies (cudaEventSynchronize)"));
+    if (timed) DEPTHWATT_TRY(lane.stages.read(output.stageMilliseconds));
+    if (encodes(p_)) encode(output);
+    return {};
   }
 
   void attach(const FrameOutput& output) override {
-    lock(output.left, pixels_);
-    lock(output.disparityQ4, pixels_ * sizeof(int16_t));
-    lock(output.confidence, pixels_);
-    lock(output.depthMillimetres, pixels_ * sizeof(uint16_t));
+    const size_t pixels = static_cast<size_t>(p_.width) * p_.height;
+    memory_.add(output.left, pixels);
+    memory_.add(output.disparityQ4, pixels * sizeof(int16_t));
+    memory_.add(output.confidence, pixels);
+    memory_.add(output.depthMillimetres, pixels * sizeof(uint16_t));
   }
-
-  void detach() override {
-    for (void* memory : locked_) cudaHostUnregister(memory);
-    locked_.clear();
-  }
-
-  Status begin(const FrameInput& input, FrameOutput& output) override {
-    output_ = &output;
-    const uint8_t* eyes[2] = {input.left, input.right};
-    for (int eye = 0; eye < 2; ++eye) {
-      DEPTHWATT_CUDA(cudaMemcpyAsync(raw_[eye].get(), eyes[eye], inputBytes_[eye], cudaMemcpyHostToDevice, stream_));
-    }
-    return cudaStatus(cudaEventRecord(started_, stream_), "event");
-  }
-
-  Status rectify() override {
-    const RectifySource sources[2] = {{raw_[0].get(), p_.inputWidth, p_.inputHeight, p_.leftStrideBytes, p_.leftFormat},
-                                      {raw_[1].get(), p_.inputWidth, p_.inputHeight, p_.rightStrideBytes, p_.rightFormat}};
-    for (int eye = 0; eye < 2; ++eye) {
-      const int32_t* map = map_[eye].bytes() > 0 ? map_[eye].get() : nullptr;
-      DEPTHWATT_TRY(gpu::rectify(sources[eye], map, grey_[eye].get(), p_.width, p_.height, stream_));
-    }
-    DEPTHWATT_CUDA(cudaEventRecord(leftReady_, stream_));
-    DEPTHWATT_CUDA(cudaStreamWaitEvent(copies_, leftReady_, 0));
-    if (!locked_.empty()) DEPTHWATT_TRY(fetch(output_->left, grey_[0], copies_));
-    return ended(kRectify);
-  }
-
-  Status half() override {
-    for (int eye = 0; eye < 2; ++eye) {
-      DEPTHWATT_TRY(gpu::half(grey_[eye].get(), half_[eye].get(), p_.width, p_.height, stream_));
-    }
-    return ended(kHalf);
-  }
-
-  /// Refused when opened.
-  Status region() override { return {}; }
-
-  Status census() override {
-    DEPTHWATT_TRY(matcher_->census({grey(0), grey(1)}, stream_));
-    return ended(kCensus);
-  }
-
-  Status match() override {
-    DEPTHWATT_TRY(matcher_->match({grey(0), grey(1)}, {matched_.get(), confidence_.get()}, stream_));
-    return ended(kMatch);
-  }
-
-  /// Done where the matcher has both rows on the chip.
-  Status leftRight() override { return {}; }
-
-  Status speckle() override {
-    DEPTHWATT_TRY(gpu::speckle(scope_.speckle, matched_.get(), confidence_.get(), speckleScratch_.get(), scope_.width,
-                               scope_.height, stream_));
-    return ended(kSpeckle);
-  }
-
-  Status fill() override {
-    DEPTHWATT_TRY(gpu::fill(scope_.fill, grey(0), matched_.get(), filled_.get(), confidence_.get(), fillScratch_.get(),
-                            scope_.width, scope_.height, stream_));
-    return ended(kFill);
-  }
-
-  Status boundary() override {
-    DEPTHWATT_TRY(gpu::boundary(grey(0), beforeBoundary().get(), edged_.get(), scope_.width, scope_.height, stream_));
-    return ended(kBoundary);
-  }
-
-  Status median() override {
-    DEPTHWATT_TRY(gpu::median(beforeMedian().get(), filtered_.get(), scope_.width, scope_.height, stream_));
-    return ended(kMedian);
-  }
-
-  Status upscale() override {
-    DEPTHWATT_TRY(gpu::upscale(kUpscaleThresholdQ4, grey_[0].get(), refined().get(), confidence_.get(), doubled_.get(),
-                               doubledConfidence_.get(), p_.width, p_.height, stream_));
-    return ended(kUpscale);
-  }
-
-  Status depth() override {
-    DEPTHWATT_TRY(gpu::depthMillimetres(p_.geometry, disparity().get(), depth_.get(), p_.width, p_.height, stream_));
-    return ended(kDepth);
-  }
-
-  Status finish() override {
-    if (locked_.empty()) DEPTHWATT_TRY(fetch(output_->left, grey_[0], stream_));
-    DEPTHWATT_TRY(fetch(output_->disparityQ4, disparity(), stream_));
-    DEPTHWATT_TRY(fetch(output_->confidence, p_.halfResolution ? doubledConfidence_ : confidence_, stream_));
-    if (p_.hasGeometry) DEPTHWATT_TRY(fetch(output_->depthMillimetres, depth_, stream_));
-    DEPTHWATT_CUDA(cudaStreamSynchronize(copies_));
-    DEPTHWATT_CUDA(cudaStreamSynchronize(stream_));
-    cudaEvent_t before = started_;
-    for (int stage = kRectify; stage <= kDepth; ++stage) {
-      double& milliseconds = output_->stageMilliseconds[stage];
-      if (stage == kLeftRight) milliseconds = std::nan("");
-      if (std::isnan(milliseconds)) continue;
-      float between = 0;
-      DEPTHWATT_CUDA(cudaEventElapsedTime(&between, before, stageEnd_[stage]));
-      milliseconds = between;
-      before = stageEnd_[stage];
-    }
-    return {};
-  }
-
-  Status encode() override {
-    if (p_.encodeDepth != Encoding::kNone) encodeDepthBody(p_, *output_);
-    if (p_.encodeDisparity != Encoding::kNone) encodeDisparityBody(p_, *output_);
-    return {};
-  }
+  void attach(const InputMemory& input) override { memory_.add(input.data, input.bytes); }
+  void detach() override { memory_.clear(); }
 
   size_t workspaceBytes() const override {
-    size_t bytes = matcher_->bytes() + matched_.bytes() + filled_.bytes() + edged_.bytes() + filtered_.bytes() +
-                   confidence_.bytes() + doubled_.bytes() + doubledConfidence_.bytes() +
-                   speckleScratch_.bytes() + fillScratch_.bytes() + depth_.bytes();
-    for (int eye = 0; eye < 2; ++eye) {
-      bytes += raw_[eye].bytes() + grey_[eye].bytes() + half_[eye].bytes() + map_[eye].bytes();
-    }
+    size_t bytes = stages_.bytes();
+    for (const Lane& lane : lanes_) bytes += lane.images.bytes();
     return bytes;
   }
   const char* instructionSet() const override { return "cuda"; }
-  int threads() const override { return 1; }
+  int threads() const override { return kLanes; }
 
  private:
-  bool fills() const { return p_.fill.method != FillMethod::kOff; }
-  DeviceBuffer<int16_t>& beforeBoundary() { return fills() ? filled_ : matched_; }
-  DeviceBuffer<int16_t>& beforeMedian() { return p_.boundary ? edged_ : beforeBoundary(); }
-  DeviceBuffer<int16_t>& refined() { return p_.median ? filtered_ : beforeMedian(); }
-  DeviceBuffer<int16_t>& disparity() { return p_.halfResolution ? doubled_ : refined(); }
-  /// The image that is matched and refined.
-  const uint8_t* grey(int eye) const { return p_.halfResolution ? half_[eye].get() : grey_[eye].get(); }
-  Status ended(Stage stage) { return cudaStatus(cudaEventRecord(stageEnd_[stage], stream_), "event"); }
+  /// A repeated stage is queued kernel by kernel: a graph of 10000 runs would be one to build, not to measure.
+  bool replays() const { return kHasGraphs && p_.repetitions == 1; }
+  /// Where kernels read captured images at an address that changes from frame to frame, the graph begins behind them.
+  bool rectifiesInGraph() const { return memory_.path() != InputPath::kMapped; }
+
+  Status queueStage(Lane& lane, Stage which, Status (Stages::*step)(), bool timed, bool captured) {
+    DEPTHWATT_TRY(runStage(p_, stages_, which, step));
+    // The matcher has done it.
+    const bool own = which != kLeftRight;
+    return timed && own ? lane.stages.end(which, compute_, captured) : Status();
+  }
+
+  Status capture(Lane& lane, FrameGraph& graph, bool timed) {
+    stages_.select(lane.images, lane.images.raw[0].get(), lane.images.raw[1].get(), compute_);
+    return graph.capture(compute_, [&] {
+      if (timed && rectifiesInGraph()) DEPTHWATT_TRY(lane.stages.begin(compute_, true));
+      return forEachStage(p_, [&](Stage which, Status (Stages::*step)()) {
+        if (which == kRectify && !rectifiesInGraph()) return Status();
+        return queueStage(lane, which, step, timed, true);
+      });
+    });
+  }
+
+  Status upload(Lane& lane, const FrameInput& input, const uint8_t** sources) {
+    const uint8_t* eyes[2] = {input.left, input.right};
+    for (int eye = 0; eye < 2; ++eye) {
+      const DeviceBuffer<uint8_t>& raw = lane.images.raw[eye];
+      sources[eye] = rectifiesInGraph() ? nullptr : memory_.onDevice(eyes[eye], raw.bytes());
+      if (sources[eye] != nullptr) continue;
+      sources[eye] = raw.get();
+      DEPTHWATT_TRY(cudaStatus(cudaMemcpyAsync(raw.get(), eyes[eye], raw.bytes(), cudaMemcpyHostToDevice, upload_),
+                               "copy of a captured image"));
+    }
+    return cudaStatus(cudaEventRecord(lane.uploaded, upload_), "cudaEventRecord");
+  }
+
+  Status queueKernels(Lane& lane, const uint8_t* const* sources, bool timed) {
+    const std::lock_guard<std::mutex> alone(computeMutex_);
+    DEPTHWATT_CUDA(cudaStreamWaitEvent(compute_, lane.uploaded, 0));
+    FrameGraph& graph = timed ? lane.timed : lane.untimed;
+    if (timed && !(graph.captured() && rectifiesInGraph())) DEPTHWATT_TRY(lane.stages.begin(compute_, false));
+    stages_.select(lane.images, sources[0], sources[1], compute_);
+    if (!graph.captured()) {
+      DEPTHWATT_TRY(forEachStage(p_, [&](Stage which, Status (Stages::*step)()) {
+        return queueStage(lane, which, step, timed, false);
+      }));
+    } else {
+      if (!rectifiesInGraph()) DEPTHWATT_TRY(queueStage(lane, kRectify, &Stages::rectify, timed, false));
+      DEPTHWATT_TRY(graph.launch(compute_));
+    }
+    return cudaStatus(cudaEventRecord(lane.computed, compute_), "cudaEventRecord");
+  }
+
+  Status download(Lane& lane, FrameOutput& output) {
+    DEPTHWATT_CUDA(cudaStreamWaitEvent(download_, lane.computed, 0));
+    DEPTHWATT_TRY(fetch(output.disparityQ4, lane.images.disparity));
+    if (p_.hasGeometry) DEPTHWATT_TRY(fetch(output.depthMillimetres, lane.images.depth));
+    DEPTHWATT_TRY(fetch(output.confidence, lane.images.confidence));
+    DEPTHWATT_TRY(fetch(output.left, lane.images.left));
+    return cudaStatus(cudaEventRecord(lane.downloaded, download_), "cudaEventRecord");
+  }
 
   template <class T>
-  Status fetch(T* to, const DeviceBuffer<T>& from, cudaStream_t stream) {
-    return cudaStatus(cudaMemcpyAsync(to, from.get(), from.bytes(), cudaMemcpyDeviceToHost, stream), "copy of a result");
+  Status fetch(T* to, const DeviceBuffer<T>& from) {
+    return cudaStatus(cudaMemcpyAsync(to, from.get(), from.bytes(), cudaMemcpyDeviceToHost, download_), "copy of a result");
   }
 
-  /// Where the system does not page-lock the memory of others, copies are slower and nothing else changes.
-  void lock(void* memory, size_t bytes) {
-    if (memory == nullptr) return;
-    if (cudaHostRegister(memory, bytes, cudaHostRegisterDefault) == cudaSuccess) locked_.push_back(memory);
-    cudaGetLastError();
+  void encode(FrameOutput& output) {
+    const std::chrono::steady_clock::time_point start = std::chrono::steady_clock::now();
+    for (int32_t i = p_.repeatedStage == kEncode ? p_.repetitions : 1; i > 0; --i) {
+      if (p_.encodeDepth != Encoding::kNone) encodeDepthBody(p_, output);
+      if (p_.encodeDisparity != Encoding::kNone) encodeDisparityBody(p_, output);
+    }
+    const std::chrono::duration<double, std::milli> taken = std::chrono::steady_clock::now() - start;
+    output.stageMilliseconds[kEncode] = taken.count();
   }
 
+  const LeavesNoBrokenContext last_{};  ///< the first member, so that it goes when everything else has gone
   const EngineParameters p_;
-  const MatchScope scope_;
-  const size_t pixels_, matchedPixels_;  ///< of a result; of the images that are matched and refined
-  size_t inputBytes_[2] = {};
-  DeviceBuffer<uint8_t> raw_[2], grey_[2], half_[2], confidence_, doubledConfidence_;
-  DeviceBuffer<int32_t> map_[2], speckleScratch_, fillScratch_;
-  DeviceBuffer<int16_t> matched_, filled_, edged_, filtered_, doubled_;
-  DeviceBuffer<uint16_t> depth_;
-  std::unique_ptr<Matcher> matcher_;
-  cudaStream_t stream_ = nullptr, copies_ = nullptr;
-  cudaEvent_t started_ = nullptr, leftReady_ = nullptr, stageEnd_[kStageCount] = {};
-  std::vector<void*> locked_;
-  FrameOutput* output_ = nullptr;
+  HostMemory memory_;
+  cudaStream_t upload_ = nullptr, compute_ = nullptr, download_ = nullptr;
+  FrameStages stages_;
+  Lane lanes_[kLanes];
+  std::mutex computeMutex_;  ///< a frame's kernels stand together
 };
 
 }  // namespace
@@ -239,9 +225,7 @@ Status openGpuBackend(const EngineParameters& parameters, std::unique_ptr<Backen
                          "CUDA unavailable: the instruction set %.20s was asked for, which is the processor's.",
                          parameters.instructionSet.c_str());
   }
-  if (parameters.region.width > 0) {
-    return Status::error(Code::kBackendUnavailable, "CUDA unavailable: it matches whole images, and a region was asked for.");
-  }
+  cudaGetLastError();  // what an engine that is gone left behind
   std::unique_ptr<GpuBackend> opened(new (std::nothrow) GpuBackend(parameters));
   if (opened == nullptr) return Status::error(Code::kFailed, "Expected memory for the CUDA backend, there is none.");
   const Status status = opened->open();

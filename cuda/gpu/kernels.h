@@ -5,6 +5,7 @@
 #include <cuda_runtime.h>
 
 #include "../../camera/rectify/rectify.h"
+#include "../backend.h"
 #include "../depth/depth.h"
 #include "../match/census/census.h"
 #include "../match/sgm/sgm.h"
@@ -80,6 +81,15 @@ Status upscale(int32_t thresholdQ4, const uint8_t* grey, const int16_t* half, co
 
 Status depthMillimetres(const DepthGeometry& geometry, const int16_t* disparityQ4, uint16_t* millimetres,
                         int32_t width, int32_t height, cudaStream_t stream);
+
+/// window: the part of both images, of width `width`, that is matched; results: packed, of the window's size.
+Status cropPair(const uint8_t* left, const uint8_t* right, int32_t width, const Region& window, uint8_t* leftOut,
+                uint8_t* rightOut, cudaStream_t stream);
+
+/// Results of the window set into whole images: the region's pixels as they are, all others invalid.
+Status placeRegion(const int16_t* windowDisparityQ4, const uint8_t* windowConfidence, const Region& window,
+                   const Region& region, int16_t* disparityQ4, uint8_t* confidence, int32_t width, int32_t height,
+                   cudaStream_t stream);
 
 }  // namespace gpu
 }  // namespace depthwatt

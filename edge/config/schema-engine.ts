@@ -127,9 +127,9 @@ export const engineSection = section("The engine that computes frames.", {
     description: "Worker threads of the CPU backend; 0 is one per online core.",
   }),
   slots: setting(z.int().min(3).max(8), {
-    default: 4,
+    default: 5,
     unit: "frames",
     description:
-      "Frames in memory at once: one is computed, and a slow broker may hold two of them (one being sent, the newest).",
+      "Frames in memory at once: one is computed (with CUDA two), and a slow broker may hold two of them (one being sent, the newest).",
   }),
 });

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // An engine whose matching parameters may change while it runs: the next frame goes to a new engine, because every buffer
 // of an engine is made for its parameters when it is opened. Results keep their size, also at half resolution.
+import { DepthwattError } from "../../base/index.js";
 import {
   createEngine,
   type EngineOptions,
@@ -30,8 +31,17 @@ export class AdjustableEngine implements NativeEngine {
     this.#events = events;
     this.#match = options.match;
     this.#engine = open(options);
-    // What "auto" found once stays: a level that CUDA does not compute must not move the run to the processor.
-    this.#options = { ...options, backend: this.#engine.info.backend };
+    this.#options = options;
+  }
+
+  /** What "auto" found once stays: a level that CUDA does not compute must not move the run to the processor. */
+  #openLike(match: MatchParameters): NativeEngine {
+    const onProcessor = this.#engine.info.backend === "cpu";
+    const engine = this.#open({ ...this.#options, match, ...(onProcessor && { backend: "cpu" }) });
+    const { backend, backendReason } = engine.info;
+    if (onProcessor || backend !== "cpu") return engine;
+    engine.close();
+    throw new DepthwattError("BACKEND_UNAVAILABLE", backendReason);
   }
 
   get info() {
@@ -40,6 +50,11 @@ export class AdjustableEngine implements NativeEngine {
 
   get slots() {
     return this.#engine.slots;
+  }
+
+  /** While a change waits for its turn, only as many as are computed already. */
+  get framesInFlight(): number {
+    return this.#wanted === undefined ? this.#engine.framesInFlight : 1;
   }
 
   get stageMilliseconds() {
@@ -54,7 +69,7 @@ export class AdjustableEngine implements NativeEngine {
   /** Whether the backend computes this; tried, because only it knows. */
   supports(change: Partial<MatchParameters>): boolean {
     try {
-      this.#open({ ...this.#options, match: { ...this.#options.match, ...change } }).close();
+      this.#openLike({ ...this.#options.match, ...change }).close();
       return true;
     } catch {
       return false;
@@ -85,7 +100,7 @@ export class AdjustableEngine implements NativeEngine {
   #change(match: MatchParameters): void {
     this.#wanted = undefined;
     try {
-      const next = this.#open({ ...this.#options, match });
+      const next = this.#openLike(match);
       this.#engine.close();
       this.#engine = next;
       this.#match = match;

@@ -26,6 +26,10 @@ export class RateGate implements PairSource {
     return this.#source.description;
   }
 
+  get inputMemory(): PairSource["inputMemory"] {
+    return this.#source.inputMemory;
+  }
+
   /** @param rateHz pairs per second at most; undefined = every pair */
   limit(rateHz: number | undefined): void {
     this.#intervalMs = rateHz === undefined ? 0 : 1000 / rateHz;

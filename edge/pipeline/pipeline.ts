@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // From pairs to published frames: the newest pair wins while the engine is busy, results go to every stream that is on, and
 // every pair that goes no further is counted by cause. No pixel is touched here.
+import { DepthwattError } from "../../base/index.js";
 import type { FramePair, PairSource } from "../../camera/index.js";
 import { type EngineSlot, type FrameResult, type NativeEngine, STAGE_NAMES } from "../../cuda/index.js";
 import { SlotPool } from "./slots.js";
@@ -35,6 +36,8 @@ export interface PipelineOptions {
   frames?: number;
   onFrame?: (frame: ComputedFrame) => void;
   onDegraded?: (reason: string | undefined) => void;
+  /** A frame was lost with its backend; the engine's info says what computes now. */
+  onBackendLost?: (reason: string) => void;
   onWarning?: (message: string) => void;
 }
 
@@ -52,7 +55,8 @@ export class Pipeline {
   readonly #slots: SlotPool;
   #newest: FramePair | undefined;
   #newestArrivedNs = 0n;
-  #computing = false;
+  /** Frames that the engine has. */
+  #computing = 0;
   #ending = false;
   #drainTimer: NodeJS.Timeout | undefined;
   #drained = false;
@@ -101,19 +105,26 @@ export class Pipeline {
     this.#advance();
   }
 
-  /** Submits the newest pair as soon as the engine and a slot are free; notices the end. */
+  /** Submits the newest pair as soon as the engine and a slot have room; notices the end. */
   #advance(): void {
     const pair = this.#newest;
-    if (pair !== undefined && !this.#computing) {
+    if (pair !== undefined && this.#hasRoom()) {
       const index = this.#slots.acquire();
       if (index < 0) return;
       this.#newest = undefined;
-      this.#computing = true;
+      this.#computing += 1;
       this.#submit(index, pair, this.#newestArrivedNs);
     }
-    if (this.#ending && !this.#computing && this.#newest === undefined) {
+    if (this.#ending && this.#computing === 0 && this.#newest === undefined) {
       if (this.#drained || this.#slots.allFree) this.#finish();
     }
+  }
+
+  /** Whether the engine takes another frame now, and the run has use for one. */
+  #hasRoom(): boolean {
+    const { engine, frames } = this.#options;
+    if (this.#computing >= engine.framesInFlight) return false;
+    return frames === undefined || this.frames + this.#computing < frames;
   }
 
   #submit(index: number, pair: FramePair, arrivedNs: bigint): void {
@@ -123,7 +134,7 @@ export class Pipeline {
         this.#computed(index, pair, arrivedNs, error, result),
       );
     } catch (error) {
-      this.#computing = false;
+      this.#computing -= 1;
       pair.release();
       this.#fail(error as Error);
     }
@@ -136,8 +147,15 @@ export class Pipeline {
     error: Error | null,
     result: FrameResult,
   ): void {
-    this.#computing = false;
+    this.#computing -= 1;
     pair.release();
+    if (error instanceof DepthwattError && error.code === "FRAME_LOST") {
+      this.drops.add("backendLost");
+      this.#options.onBackendLost?.(error.message);
+      this.#slots.release(index);
+      this.#advance();
+      return;
+    }
     if (error !== null) {
       this.drops.add("engineFailed");
       this.#fail(error);
@@ -196,7 +214,7 @@ export class Pipeline {
 
   /** What is not computed by now has no slot to go to: a sink holds them all. */
   #giveUpWaiting(): void {
-    if (this.#newest !== undefined && !this.#computing) {
+    if (this.#newest !== undefined && this.#computing === 0) {
       this.drops.add("notSent");
       this.#newest.release();
       this.#newest = undefined;

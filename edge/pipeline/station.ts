@@ -45,6 +45,8 @@ export class Station {
   readonly #closers: (() => void | Promise<void> | undefined)[] = [];
   #parts: StationParts | undefined;
   #closing = false;
+  #sourceProblem: string | undefined;
+  #backendLoss: string | undefined;
 
   constructor(events: StationEvents) {
     this.#events = events;
@@ -93,8 +95,25 @@ export class Station {
 
   /** The source went bad, or recovered (undefined). */
   degraded(reason: string | undefined): void {
-    this.#setState(reason === undefined ? "online" : "degraded", reason ?? "the source delivers again");
+    this.#sourceProblem = reason;
+    this.#showState("the source delivers again");
     if (reason !== undefined) this.notice(reason);
+  }
+
+  /** A frame was lost with its backend: what computes now may be another. */
+  backendLost(reason: string): void {
+    if (reason === this.#backendLoss) return; // the other frame that was in work
+    this.#backendLoss = reason;
+    this.notice(reason);
+    this.parts.publishing.publisher?.info(this.#info());
+    this.#showState(reason);
+  }
+
+  #showState(cure: string): void {
+    // Only "auto" comes from CUDA to the processor.
+    const slower = this.#backendLoss !== undefined && this.parts.engine.info.backend === "cpu";
+    const problem = this.#sourceProblem ?? (slower ? this.#backendLoss : undefined);
+    this.#setState(problem === undefined ? "online" : "degraded", problem ?? cure);
   }
 
   /** Runs to the end of the source, the frame limit or stop(), closes everything and returns the figures of the whole run. */

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Builds the GPU check's twins for the processor: the kernels' own sources over the stand-in for CUDA in native/warp/.
+// Builds the GPU check's twins, and the plugin itself, for the processor: their own sources over the stand-in for CUDA in
+// native/warp/.
 import { execFile } from "node:child_process";
 import { cpSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { promisify } from "node:util";
-import { KERNELS } from "../../scripts/build-cuda.mjs";
+import { HOST_SOURCES, KERNELS } from "../../scripts/build-cuda.mjs";
 
 const root = new URL("../../", import.meta.url).pathname;
 const STAND_IN = join(root, "test/doubles/native/warp");
@@ -39,18 +40,13 @@ function copySources(folder: string): void {
   }
 }
 
-/** `cell`: U16 or HALF2; `architecture`: what __CUDA_ARCH__ says. Gives the path of the program. */
-export async function buildEmulatedTwins(
+/** Every source compiled, two at a time. Gives the objects. */
+async function compiled(
   folder: string,
-  cell: string,
-  architecture: number,
-): Promise<string> {
-  copySources(folder);
+  sources: readonly string[],
+  flags: readonly string[],
+): Promise<string[]> {
   const run = promisify(execFile);
-  const flags = ["-std=c++17", "-O1", "-w", "-ffp-contract=off", `-I${STAND_IN}`];
-  flags.push(`-D__CUDA_ARCH__=${architecture}`, `-DDEPTHWATT_CELL_${cell}`);
-  const sources = [...ROOMS, PROGRAM, ...REFERENCES].map((path) => join(folder, path));
-  sources.push(join(STAND_IN, "warp.cc"));
   const objects = sources.map((path) => join(folder, `${basename(path)}.o`));
   const jobs = sources.map((path, i) => async () => {
     await run("g++", [...flags, "-x", "c++", "-c", path, "-o", objects[i]!], { cwd: folder });
@@ -59,7 +55,47 @@ export async function buildEmulatedTwins(
     for (let job = jobs.shift(); job !== undefined; job = jobs.shift()) await job();
   };
   await Promise.all([worker(), worker()]);
+  return objects;
+}
+
+const FLAGS = ["-std=c++17", "-O1", "-w", "-ffp-contract=off", `-I${STAND_IN}`];
+const STAND_IN_SOURCES = ["warp.cc", "host_api.cc"].map((name) => join(STAND_IN, name));
+
+/** `cell`: U16 or HALF2; `architecture`: what __CUDA_ARCH__ says. Gives the path of the program. */
+export async function buildEmulatedTwins(
+  folder: string,
+  cell: string,
+  architecture: number,
+): Promise<string> {
+  copySources(folder);
+  const flags = [...FLAGS, `-D__CUDA_ARCH__=${architecture}`, `-DDEPTHWATT_CELL_${cell}`];
+  const sources = [...ROOMS, PROGRAM, ...REFERENCES].map((path) => join(folder, path));
+  const objects = await compiled(folder, [...sources, ...STAND_IN_SOURCES], flags);
   const program = join(folder, "twins");
-  await run("g++", ["-o", program, ...objects]);
+  await promisify(execFile)("g++", ["-o", program, ...objects]);
   return program;
+}
+
+/** The whole plugin for the processor: the addon opens it in place of libdepthwatt_cuda.so. Gives the library's path. */
+export async function buildEmulatedPlugin(folder: string): Promise<string> {
+  copySources(folder);
+  const flags = [
+    ...FLAGS,
+    "-fPIC",
+    "-fvisibility=hidden",
+    "-D__CUDA_ARCH__=900",
+    '-DDEPTHWATT_CUDA_ARCHS="the stand-in"',
+  ];
+  const sources = [...KERNELS, ...HOST_SOURCES].map((path) => join(folder, path));
+  const objects = await compiled(folder, [...sources, ...STAND_IN_SOURCES], flags);
+  const library = join(folder, "libdepthwatt_emulated.so");
+  await promisify(execFile)("g++", [
+    "-shared",
+    "-Wl,-Bsymbolic",
+    "-Wl,--no-undefined",
+    "-o",
+    library,
+    ...objects,
+  ]);
+  return library;
 }

@@ -75,8 +75,10 @@ export class HandEngine implements NativeEngine {
     instructionSet: "scalar",
     threads: 1,
     workspaceBytes: 0,
+    framesInFlight: 1,
   } as const;
   readonly slots: readonly EngineSlot[];
+  framesInFlight = 1;
   readonly stageMilliseconds = new Float64Array(STAGE_NAMES.length).fill(1);
   /** Slots submitted and not finished, oldest first. */
   readonly pending: { slot: number; onDone: (error: Error | null, result: FrameResult) => void }[] = [];

@@ -35,6 +35,7 @@ class Workshop {
   refuse = false;
   halves = true;
   readonly backends: string[] = [];
+  backend: "cpu" | "cuda" = "cpu";
   readonly open = (options: EngineOptions): NativeEngine => {
     if (this.refuse) throw new Error("no memory");
     const { paths, numDisparities, halfResolution } = options.match;
@@ -43,7 +44,11 @@ class Workshop {
     this.backends.push(options.backend);
     this.log.push(`open ${name}`);
     return {
-      info: { backend: "cpu", backendReason: "", instructionSet: "scalar", threads: 1, workspaceBytes: 0 },
+      info: {
+        ...{ backend: this.backend, backendReason: "as this shop has it", instructionSet: "scalar" },
+        ...{ threads: 1, workspaceBytes: 0, framesInFlight: 2 },
+      },
+      framesInFlight: 2,
       slots: [],
       stageMilliseconds: new Float64Array([Number.NaN, 10, 15]),
       submit: (slot, _left, _right, onDone) => {
@@ -116,6 +121,34 @@ describe("an engine whose parameters change", () => {
     expect(told).toEqual([{ ...MATCH, halfResolution: true }]);
     expect(engine.match.halfResolution).toBe(true);
     expect(shop.backends).toEqual(["auto", "cpu"]);
+  });
+
+  test("a change that auto would move to the processor is refused, and auto stays what is asked for", () => {
+    const shop = new Workshop();
+    shop.backend = "cuda";
+    const problems: string[] = [];
+    const onProblem = (problem: Error) => problems.push(problem.message);
+    const engine = new AdjustableEngine(options, { onProblem }, shop.open);
+    shop.backend = "cpu";
+    expect(engine.supports({ halfResolution: true })).toBe(false);
+    engine.adjust({ paths: 2 });
+    engine.submit(0, none, none, () => {});
+    expect(problems).toEqual(["as this shop has it"]);
+    expect(engine.info.backend).toBe("cuda");
+    expect(shop.backends).toEqual(["auto", "auto", "auto"]);
+  });
+
+  test("while a change waits, no second frame is asked for: the engine must come to rest", () => {
+    const shop = new Workshop();
+    const engine = new AdjustableEngine(options, { onProblem: () => {} }, shop.open);
+    engine.submit(0, none, none, () => {});
+    expect(engine.framesInFlight).toBe(2);
+    engine.adjust({ paths: 4 });
+    expect(engine.framesInFlight).toBe(1);
+    shop.finish!();
+    engine.submit(0, none, none, () => {});
+    expect(shop.log.slice(-1)).toEqual(["frame p4d64"]);
+    expect(engine.framesInFlight).toBe(2);
   });
 
   test("whether a change can be computed is tried on an engine of its own", () => {

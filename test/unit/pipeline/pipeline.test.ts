@@ -160,3 +160,61 @@ test("a failing source ends the run with its error", async () => {
   await expect(ended).rejects.toMatchObject({ code: "SOURCE_UNREADABLE" });
   expect(source.stopped).toBe(true);
 });
+
+test("an engine that takes two frames gets the second when one is there, and the newest waits behind both", () => {
+  const { source, engine, computed, pipeline } = start({ slots: 4 });
+  engine.framesInFlight = 2;
+  source.deliver();
+  expect(engine.pending).toHaveLength(1);
+  for (let i = 0; i < 4; ++i) source.deliver();
+  expect(engine.pending).toHaveLength(2);
+  expect(source.released).toEqual([2, 3]);
+  for (let i = 0; i < 3; ++i) engine.finish();
+  expect(computed).toEqual([0, 1, 4]);
+  expect(pipeline.drops.snapshot()).toEqual({ engineBusy: 2 });
+});
+
+test("two frames in work do not pass the frame limit", async () => {
+  const { source, engine, computed, ended } = start({ slots: 4, frames: 3 });
+  engine.framesInFlight = 2;
+  for (let i = 0; i < 3; ++i) source.deliver();
+  engine.finish();
+  expect(engine.pending).toHaveLength(2);
+  source.deliver();
+  expect(engine.pending).toHaveLength(2);
+  engine.finish();
+  engine.finish();
+  await ended;
+  expect(computed).toEqual([0, 1, 2]);
+  expect([...source.released].sort()).toEqual([0, 1, 2, 3]);
+});
+
+test("a frame that is lost with its backend is counted and replaced, and the run goes on with what is left", async () => {
+  const reasons: string[] = [];
+  const source = new HandSource();
+  const engine = new HandEngine(4);
+  engine.framesInFlight = 2;
+  const computed: number[] = [];
+  const pipeline = new Pipeline({
+    ...{ source, engine, width: 4, height: 2, sinks: [], frames: 3 },
+    onFrame: (frame) => computed.push(frame.leftSequence),
+    onBackendLost: (reason) => reasons.push(reason),
+  });
+  const ended = pipeline.run();
+  for (let i = 0; i < 3; ++i) source.deliver();
+  engine.framesInFlight = 1; // the processor, from now on
+  engine.finish(new DepthwattError("FRAME_LOST", "CUDA failed: a test"));
+  expect(engine.pending).toHaveLength(1);
+  engine.finish(new DepthwattError("FRAME_LOST", "CUDA failed: a test"));
+  expect(engine.pending).toHaveLength(1);
+  engine.finish();
+  for (let i = 0; i < 2; ++i) {
+    source.deliver();
+    engine.finish();
+  }
+  await ended;
+  expect(computed).toEqual([2, 3, 4]);
+  expect(reasons).toEqual(["CUDA failed: a test", "CUDA failed: a test"]);
+  expect(pipeline.drops.snapshot()).toEqual({ backendLost: 2 });
+  expect([...source.released].sort()).toEqual([0, 1, 2, 3, 4]);
+});

@@ -15,6 +15,8 @@
 #include <cstring>
 #include <functional>
 
+#include "host_api.h"
+
 #define __global__
 #define __device__
 #define __host__
@@ -50,29 +52,6 @@ T max(T a, T b) {
   return a < b ? b : a;
 }
 
-enum cudaError_t {
-  cudaSuccess = 0,
-  cudaErrorInvalidValue = 1,
-  cudaErrorMemoryAllocation = 2,
-  cudaErrorInsufficientDriver = 35,
-  cudaErrorInvalidDeviceFunction = 98,
-  cudaErrorNoDevice = 100,
-  cudaErrorNoKernelImageForDevice = 209,
-  cudaErrorIllegalAddress = 700,
-};
-struct EmulatedStream;
-struct EmulatedEvent;
-using cudaStream_t = EmulatedStream*;
-using cudaEvent_t = EmulatedEvent*;
-struct cudaDeviceProp {
-  char name[256];
-  int major, minor, multiProcessorCount;
-};
-enum cudaMemcpyKind { cudaMemcpyHostToDevice = 1, cudaMemcpyDeviceToHost = 2, cudaMemcpyDeviceToDevice = 3 };
-enum { cudaStreamNonBlocking = 1, cudaEventDisableTiming = 2, cudaHostRegisterDefault = 0 };
-enum cudaDeviceAttr { cudaDevAttrMultiProcessorCount = 16, cudaDevAttrMaxSharedMemoryPerBlockOptin = 97 };
-enum cudaFuncAttribute { cudaFuncAttributeMaxDynamicSharedMemorySize = 8 };
-
 namespace warp {
 
 /// Runs the body of a kernel for every thread of every block; ends the program where a kernel breaks a rule.
@@ -80,21 +59,22 @@ void run(dim3 grid, dim3 block, size_t sharedBytes, const std::function<void()>&
 void* dynamicShared();
 uint32_t exchange(uint32_t own, const std::function<uint32_t(const uint32_t* lanes, int lane)>& pick);
 void joinBlock();
-cudaError_t lastError();
 
 template <class Kernel>
 struct Launcher {
   dim3 grid, block;
   size_t sharedBytes;
+  cudaStream_t stream;
   Kernel* kernel;
   template <class... Arguments>
   void operator()(Arguments... arguments) const {
-    run(grid, block, sharedBytes, [&] { kernel(arguments...); });
+    const Launcher own = *this;
+    launch(stream, [=] { run(own.grid, own.block, own.sharedBytes, [&] { own.kernel(arguments...); }); });
   }
 };
 template <class Kernel>
-Launcher<Kernel> launcher(dim3 grid, dim3 block, size_t sharedBytes, cudaStream_t, Kernel* kernel) {
-  return {grid, block, sharedBytes, kernel};
+Launcher<Kernel> launcher(dim3 grid, dim3 block, size_t sharedBytes, cudaStream_t stream, Kernel* kernel) {
+  return {grid, block, sharedBytes, stream, kernel};
 }
 
 }  // namespace warp
@@ -193,44 +173,3 @@ T atomicCAS(T* at, T expected, T value) {
   if (before == expected) *at = value;
   return before;
 }
-
-cudaError_t cudaMalloc(void** memory, size_t bytes);
-cudaError_t cudaFree(void* memory);
-inline cudaError_t cudaMemcpy(void* to, const void* from, size_t bytes, cudaMemcpyKind) {
-  std::memcpy(to, from, bytes);
-  return cudaSuccess;
-}
-inline cudaError_t cudaMemcpyAsync(void* to, const void* from, size_t bytes, cudaMemcpyKind kind, cudaStream_t) {
-  return cudaMemcpy(to, from, bytes, kind);
-}
-inline cudaError_t cudaMemset(void* at, int value, size_t bytes) {
-  std::memset(at, value, bytes);
-  return cudaSuccess;
-}
-inline cudaError_t cudaMemsetAsync(void* at, int value, size_t bytes, cudaStream_t) { return cudaMemset(at, value, bytes); }
-inline cudaError_t cudaGetLastError() { return warp::lastError(); }
-inline const char* cudaGetErrorString(cudaError_t) { return "emulated"; }
-inline const char* cudaGetErrorName(cudaError_t) { return "emulated"; }
-inline cudaError_t cudaDeviceSynchronize() { return cudaSuccess; }
-inline cudaError_t cudaStreamSynchronize(cudaStream_t) { return cudaSuccess; }
-inline cudaError_t cudaStreamCreateWithFlags(cudaStream_t* stream, unsigned) {
-  *stream = nullptr;
-  return cudaSuccess;
-}
-inline cudaError_t cudaStreamDestroy(cudaStream_t) { return cudaSuccess; }
-inline cudaError_t cudaStreamWaitEvent(cudaStream_t, cudaEvent_t, unsigned) { return cudaSuccess; }
-inline cudaError_t cudaEventCreateWithFlags(cudaEvent_t* event, unsigned) {
-  *event = nullptr;
-  return cudaSuccess;
-}
-inline cudaError_t cudaEventDestroy(cudaEvent_t) { return cudaSuccess; }
-inline cudaError_t cudaEventRecord(cudaEvent_t, cudaStream_t) { return cudaSuccess; }
-inline cudaError_t cudaGetDevice(int* device) {
-  *device = 0;
-  return cudaSuccess;
-}
-inline cudaError_t cudaDeviceGetAttribute(int* value, cudaDeviceAttr attribute, int) {
-  *value = attribute == cudaDevAttrMultiProcessorCount ? 8 : 98304;
-  return cudaSuccess;
-}
-inline cudaError_t cudaFuncSetAttribute(const void*, cudaFuncAttribute, int) { return cudaSuccess; }

@@ -1,12 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Fibers, joins and memory of the stand-in for CUDA; see cuda_runtime.h beside this.
+// Fibers and joins of the stand-in for CUDA; see cuda_runtime.h beside this.
 #include <setjmp.h>
-#include <sys/mman.h>
 #include <ucontext.h>
-#include <unistd.h>
 
 #include <cstdio>
-#include <map>
 #include <vector>
 
 #include "cuda_runtime.h"
@@ -36,7 +33,6 @@ int current = 0;
 jmp_buf scheduler;
 const std::function<void()>* body = nullptr;
 alignas(16) char shared[kSharedLimit];
-cudaError_t error = cudaSuccess;
 
 [[noreturn]] void broken(const char* what) {
   std::printf("FAILED: block %u %u %u, thread %d: %s\n", blockIdx.x, blockIdx.y, blockIdx.z, current, what);
@@ -106,17 +102,12 @@ void runBlock(int threads) {
   }
 }
 
-std::map<void*, std::pair<void*, size_t>>& allocations() {
-  static std::map<void*, std::pair<void*, size_t>> all;
-  return all;
-}
-
 }  // namespace
 
 void run(dim3 grid, dim3 block, size_t sharedBytes, const std::function<void()>& kernel) {
   const int threads = static_cast<int>(block.x * block.y * block.z);
   if (threads < 1 || threads > 1024 || sharedBytes > kSharedLimit || grid.x == 0 || grid.y == 0 || grid.z == 0) {
-    error = cudaErrorInvalidValue;
+    setError(cudaErrorInvalidValue);
     return;
   }
   while (fibers.size() < static_cast<size_t>(threads)) {
@@ -148,31 +139,4 @@ uint32_t exchange(uint32_t own, const std::function<uint32_t(const uint32_t*, in
 
 void joinBlock() { yield(State::kAtBlock); }
 
-cudaError_t lastError() {
-  const cudaError_t was = error;
-  error = cudaSuccess;
-  return was;
-}
-
 }  // namespace warp
-
-cudaError_t cudaMalloc(void** memory, size_t bytes) {
-  const size_t page = static_cast<size_t>(sysconf(_SC_PAGESIZE));
-  const size_t held = (bytes + page - 1) / page * page;
-  void* whole = mmap(nullptr, held + 2 * page, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  if (whole == MAP_FAILED || mprotect(static_cast<char*>(whole) + page, held, PROT_READ | PROT_WRITE) != 0) {
-    return cudaErrorMemoryAllocation;
-  }
-  std::memset(static_cast<char*>(whole) + page, 0xa5, held);
-  *memory = static_cast<char*>(whole) + page + (held - bytes) / 16 * 16;
-  warp::allocations()[*memory] = {whole, held + 2 * page};
-  return cudaSuccess;
-}
-
-cudaError_t cudaFree(void* memory) {
-  const auto found = warp::allocations().find(memory);
-  if (found == warp::allocations().end()) return memory == nullptr ? cudaSuccess : cudaErrorInvalidValue;
-  munmap(found->second.first, found->second.second);
-  warp::allocations().erase(found);
-  return cudaSuccess;
-}

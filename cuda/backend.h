@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the engine asks of whatever computes: parameters, the stages in their order, frames in and out. Everything is made when
+// a backend is opened; run() allocates nothing. Plain C++14: the plugin's sources include it too.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "../camera/rectify/rectify.h"
+#include "depth/depth.h"
+#include "match/sgm/sgm.h"
+#include "refine/fill/fill.h"
+#include "refine/speckle/speckle.h"
+#include "status.h"
+
+namespace depthwatt {
+
+/// In the order of STAGE_NAMES in binding/native.ts.
+enum Stage {
+  kRectify,
+  kHalf,
+  kCensus,
+  kMatch,
+  kLeftRight,
+  kSpeckle,
+  kFill,
+  kBoundary,
+  kMedian,
+  kUpscale,
+  kRegion,
+  kDepth,
+  kEncode,
+  kStageCount,
+};
+
+/// sgm: match/sgm. cbca: cross-based aggregation, a whole matcher with a refinement of its own (cpu/cbca.h).
+enum class Algorithm { kSgm, kCbca };
+
+/// What sgm compares: 9 x 7 census (census.h), or a small census and the gradient (gradient_census.h).
+enum class MatchingCost { kCensus, kGradientCensus };
+
+/// A rectangle of the rectified images, pixels; a width of 0 is none.
+struct Region {
+  int32_t x = 0, y = 0, width = 0, height = 0;
+};
+
+/// How a stage's image is encoded for the wire.
+enum class Encoding { kNone, kRvl, kRaw };
+
+struct EngineParameters {
+  int32_t inputWidth = 0, inputHeight = 0;  ///< captured images
+  int32_t width = 0, height = 0;            ///< rectified images and every result
+  PixelFormat leftFormat = PixelFormat::kGrey, rightFormat = PixelFormat::kGrey;
+  size_t leftStrideBytes = 0, rightStrideBytes = 0;
+  std::vector<int32_t> leftMap, rightMap;  ///< rectify.h; both empty = rectified already
+  Algorithm algorithm = Algorithm::kSgm;
+  bool halfResolution = false;  ///< matches and refines at half the width and height, then doubles: match_scope.h
+  /// The only pixels that get results: all others are invalid, and what only they need is not computed (match_scope.h).
+  Region region;
+  MatchingCost cost = MatchingCost::kGradientCensus;
+  SgmParameters match;
+  bool leftRight = true;
+  SpeckleParameters speckle;
+  FillParameters fill;  ///< lowestQ4 and highestQ4 follow from match
+  bool boundary = true;
+  bool median = true;
+  bool hasGeometry = false;
+  DepthGeometry geometry;
+  Encoding encodeDepth = Encoding::kNone;  ///< kNone or kRvl: raw depth is depthMillimetres itself
+  Encoding encodeDisparity = Encoding::kNone;
+  std::string backend = "auto";  ///< auto, cpu or cuda
+  std::string instructionSet;    ///< "" = the best one
+  /// For measuring one stage: it runs this many times in every frame, with the same result, and its time is that of all runs.
+  Stage repeatedStage = kStageCount;
+  int32_t repetitions = 1;  ///< 1 to 10000
+  int32_t threads = 0;           ///< 0 = one per online core
+};
+
+struct FrameInput {
+  const uint8_t* left = nullptr;
+  const uint8_t* right = nullptr;
+};
+
+/// Memory in which frames will stand when they are given to run(), such as a camera's buffers.
+struct InputMemory {
+  const uint8_t* data = nullptr;
+  size_t bytes = 0;
+};
+
+/// Memory of the caller, sized by EngineParameters; encoded buffers hold encodedBound() bytes.
+struct FrameOutput {
+  uint8_t* left = nullptr;              ///< rectified grey
+  int16_t* disparityQ4 = nullptr;
+  uint8_t* confidence = nullptr;
+  uint16_t* depthMillimetres = nullptr;  ///< null without a geometry
+  uint8_t* encodedDepth = nullptr;       ///< null where not asked for
+  uint8_t* encodedDisparity = nullptr;
+  size_t encodedDepthBytes = 0;
+  size_t encodedDisparityBytes = 0;
+  int32_t validPixels = 0;
+  double stageMilliseconds[kStageCount] = {};  ///< NaN = switched off, or done within the stage before it
+};
+
+/// Bytes that a body of this encoding can need at most.
+size_t encodedBound(Encoding encoding, int32_t width, int32_t height);
+
+/// The steps of a frame, in the order of Stage. stages.h walks through those that are on.
+class Stages {
+ public:
+  virtual Status rectify() = 0;
+  virtual Status half() = 0;
+  virtual Status census() = 0;
+  virtual Status match() = 0;
+  virtual Status leftRight() = 0;
+  virtual Status speckle() = 0;
+  virtual Status fill() = 0;
+  virtual Status boundary() = 0;
+  virtual Status median() = 0;
+  virtual Status upscale() = 0;
+  virtual Status region() = 0;
+  virtual Status depth() = 0;
+  /// For a repeated stage: keeps what stages change in place (disparities, confidence), and puts it back before the next run.
+  /// Copying is part of what is measured.
+  virtual Status keepInput() = 0;
+  virtual Status restoreInput() = 0;
+
+ protected:
+  ~Stages() = default;
+};
+
+/// What computes frames: the CPU here, or CUDA behind plugin_abi.h.
+class Backend {
+ public:
+  virtual ~Backend() = default;
+  /// Frames that may be in work at once: run() may be called for so many lanes (0 and up) at the same time, by a thread each.
+  virtual int lanes() const { return 1; }
+  /// One frame from raw images to encoded bodies. Sets stageMilliseconds and everything else of the output but validPixels.
+  virtual Status run(int lane, const FrameInput& input, FrameOutput& output) = 0;
+  /// Memory that frames will be written to, or read from, until detach(): a device may want to make it known to itself.
+  /// Between frames only.
+  virtual void attach(const FrameOutput&) {}
+  virtual void attach(const InputMemory&) {}
+  virtual void detach() {}
+  virtual size_t workspaceBytes() const = 0;
+  virtual const char* instructionSet() const = 0;
+  virtual int threads() const = 0;
+};
+
+}  // namespace depthwatt

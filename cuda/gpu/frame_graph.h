@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0
+// The kernels of a frame as one graph, captured once, and the events between its stages.
+#pragma once
+
+#include <cmath>
+
+#include "../backend.h"
+#include "check.h"
+
+namespace depthwatt {
+namespace gpu {
+
+// Events inside a graph have times from CUDA 11.1 on; before it frames are queued kernel by kernel.
+#if CUDART_VERSION >= 11010
+constexpr bool kHasGraphs = true;
+#else
+constexpr bool kHasGraphs = false;
+#endif
+
+class FrameGraph {
+ public:
+  FrameGraph() = default;
+  ~FrameGraph() {
+    if (frame_ != nullptr) cudaGraphExecDestroy(frame_);
+  }
+  FrameGraph(const FrameGraph&) = delete;
+  FrameGraph& operator=(const FrameGraph&) = delete;
+
+  /// `queue` queues work on `stream`, which is not done but remembered.
+  template <class Queue>
+  Status capture(cudaStream_t stream, Queue&& queue) {
+    cudaGraph_t graph = nullptr;
+    // Of this thread alone: other engines of the process go on meanwhile.
+    DEPTHWATT_CUDA(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal));
+    Status status = queue();
+    const Status ended = cudaStatus(cudaStreamEndCapture(stream, &graph), "cudaStreamEndCapture");
+    if (status.ok()) status = ended;
+#if CUDART_VERSION >= 12000
+    if (status.ok()) status = cudaStatus(cudaGraphInstantiate(&frame_, graph, 0), "cudaGraphInstantiate");
+#else
+    if (status.ok()) status = cudaStatus(cudaGraphInstantiate(&frame_, graph, nullptr, nullptr, 0), "cudaGraphInstantiate");
+#endif
+    if (graph != nullptr) cudaGraphDestroy(graph);
+    return status;
+  }
+
+  bool captured() const { return frame_ != nullptr; }
+  Status launch(cudaStream_t stream) { return cudaStatus(cudaGraphLaunch(frame_, stream), "cudaGraphLaunch"); }
+
+ private:
+  cudaGraphExec_t frame_ = nullptr;
+};
+
+/// When each stage of one frame ended.
+class StageEvents {
+ public:
+  StageEvents() = default;
+  ~StageEvents() {
+    for (cudaEvent_t event : ends_) {
+      if (event != nullptr) cudaEventDestroy(event);
+    }
+    if (begun_ != nullptr) cudaEventDestroy(begun_);
+  }
+  StageEvents(const StageEvents&) = delete;
+  StageEvents& operator=(const StageEvents&) = delete;
+
+  Status open() {
+    DEPTHWATT_CUDA(cudaEventCreate(&begun_));
+    for (cudaEvent_t& event : ends_) DEPTHWATT_CUDA(cudaEventCreate(&event));
+    return {};
+  }
+
+  /// captured: within a graph that is being captured, where an event would else be a mere dependence.
+  Status begin(cudaStream_t stream, bool captured) { return record(begun_, stream, captured); }
+  Status end(Stage stage, cudaStream_t stream, bool captured) {
+    marked_[stage] = true;
+    return record(ends_[stage], stream, captured);
+  }
+
+  /// Of the frame that is done.
+  Status read(double* stageMilliseconds) const {
+    cudaEvent_t before = begun_;
+    for (int stage = 0; stage < kStageCount; ++stage) {
+      if (!marked_[stage]) continue;
+      float between = 0;
+      DEPTHWATT_CUDA(cudaEventElapsedTime(&between, before, ends_[stage]));
+      stageMilliseconds[stage] = between;
+      before = ends_[stage];
+    }
+    return {};
+  }
+
+ private:
+  static Status record(cudaEvent_t event, cudaStream_t stream, bool captured) {
+#if CUDART_VERSION >= 11010
+    if (captured) return cudaStatus(cudaEventRecordWithFlags(event, stream, cudaEventRecordExternal), "cudaEventRecordWithFlags");
+#endif
+    (void)captured;
+    return cudaStatus(cudaEventRecord(event, stream), "cudaEventRecord");
+  }
+
+  cudaEvent_t begun_ = nullptr, ends_[kStageCount] = {};
+  bool marked_[kStageCount] = {};
+};
+
+}  // namespace gpu
+}  // namespace depthwatt

@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: Apache-2.0
+// Every buffer of the stages, made at open, and the launches; see frame_stages.h.
+#include "frame_stages.h"
+
+#include "../refine/upscale/upscale.h"
+#include "kernels.h"
+
+namespace depthwatt {
+namespace gpu {
+
+Status FrameImages::open(const EngineParameters& p) {
+  const size_t pixels = static_cast<size_t>(p.width) * p.height;
+  DEPTHWATT_TRY(raw[0].allocate(sourceBytes(p.inputWidth, p.inputHeight, p.leftStrideBytes, p.leftFormat)));
+  DEPTHWATT_TRY(raw[1].allocate(sourceBytes(p.inputWidth, p.inputHeight, p.rightStrideBytes, p.rightFormat)));
+  DEPTHWATT_TRY(left.allocate(pixels));
+  DEPTHWATT_TRY(confidence.allocate(pixels));
+  DEPTHWATT_TRY(disparity.allocate(pixels));
+  return p.hasGeometry ? depth.allocate(pixels) : Status();
+}
+
+Status FrameStages::open() {
+  const std::vector<int32_t>* maps[2] = {&p_.leftMap, &p_.rightMap};
+  for (int eye = 0; eye < 2; ++eye) {
+    if (windowed()) DEPTHWATT_TRY(window_[eye].allocate(windowPixels_));
+    if (p_.halfResolution) DEPTHWATT_TRY(half_[eye].allocate(matchedPixels_));
+    if (maps[eye]->empty()) continue;
+    DEPTHWATT_TRY(map_[eye].allocate(maps[eye]->size()));
+    DEPTHWATT_CUDA(cudaMemcpy(map_[eye].get(), maps[eye]->data(), map_[eye].bytes(), cudaMemcpyHostToDevice));
+  }
+  DEPTHWATT_TRY(right_.allocate(static_cast<size_t>(p_.width) * p_.height));
+  if (fills() || p_.boundary || p_.median) DEPTHWATT_TRY(matched_.allocate(matchedPixels_));
+  if (fills() && (p_.boundary || p_.median)) DEPTHWATT_TRY(filled_.allocate(matchedPixels_));
+  if (p_.boundary && p_.median) DEPTHWATT_TRY(edged_.allocate(matchedPixels_));
+  if (apart()) {
+    DEPTHWATT_TRY(refined_.allocate(matchedPixels_));
+    DEPTHWATT_TRY(confidence_.allocate(matchedPixels_));
+  }
+  if (p_.halfResolution && windowed()) {
+    DEPTHWATT_TRY(doubled_.allocate(windowPixels_));
+    DEPTHWATT_TRY(doubledConfidence_.allocate(windowPixels_));
+  }
+  if (p_.speckle.minPixels > 0) DEPTHWATT_TRY(speckleScratch_.allocate(2 * matchedPixels_));
+  if (fills()) DEPTHWATT_TRY(fillScratch_.allocate(static_cast<size_t>(scope_.height)));
+  if (p_.repetitions > 1) {
+    DEPTHWATT_TRY(keptDisparity_.allocate(matchedPixels_));
+    DEPTHWATT_TRY(keptConfidence_.allocate(matchedPixels_));
+  }
+  return openMatcher(p_, scope_, &matcher_);
+}
+
+void FrameStages::select(FrameImages& frame, const uint8_t* leftSource, const uint8_t* rightSource, cudaStream_t stream) {
+  frame_ = &frame;
+  sources_[0] = leftSource;
+  sources_[1] = rightSource;
+  stream_ = stream;
+}
+
+Status FrameStages::rectify() {
+  const RectifySource left = {sources_[0], p_.inputWidth, p_.inputHeight, p_.leftStrideBytes, p_.leftFormat};
+  const RectifySource right = {sources_[1], p_.inputWidth, p_.inputHeight, p_.rightStrideBytes, p_.rightFormat};
+  const int32_t* leftMap = map_[0].bytes() > 0 ? map_[0].get() : nullptr;
+  const int32_t* rightMap = map_[1].bytes() > 0 ? map_[1].get() : nullptr;
+  DEPTHWATT_TRY(gpu::rectify(left, leftMap, frame_->left.get(), p_.width, p_.height, stream_));
+  DEPTHWATT_TRY(gpu::rectify(right, rightMap, right_.get(), p_.width, p_.height, stream_));
+  if (!windowed()) return {};
+  return cropPair(frame_->left.get(), right_.get(), p_.width, scope_.window, window_[0].get(), window_[1].get(), stream_);
+}
+
+Status FrameStages::half() {
+  for (int eye = 0; eye < 2; ++eye) {
+    DEPTHWATT_TRY(gpu::half(windowOf(eye), half_[eye].get(), scope_.window.width, scope_.window.height, stream_));
+  }
+  return {};
+}
+
+Status FrameStages::census() { return matcher_->census({grey(0), grey(1)}, stream_); }
+
+Status FrameStages::match() { return matcher_->match({grey(0), grey(1)}, {matched(), confidence()}, stream_); }
+
+Status FrameStages::speckle() {
+  return gpu::speckle(scope_.speckle, matched(), confidence(), speckleScratch_.get(), scope_.width, scope_.height, stream_);
+}
+
+Status FrameStages::fill() {
+  return gpu::fill(scope_.fill, grey(0), matched(), filled(), confidence(), fillScratch_.get(), scope_.width, scope_.height,
+                   stream_);
+}
+
+Status FrameStages::boundary() {
+  return gpu::boundary(grey(0), beforeBoundary(), edged(), scope_.width, scope_.height, stream_);
+}
+
+Status FrameStages::median() {
+  return gpu::median(beforeMedian(), refined(), scope_.width, scope_.height, stream_);
+}
+
+Status FrameStages::upscale() {
+  return gpu::upscale(kUpscaleThresholdQ4, windowOf(0), refined(), confidence(), doubled(), doubledConfidence(),
+                      scope_.window.width, scope_.window.height, stream_);
+}
+
+Status FrameStages::region() {
+  const int16_t* disparity = p_.halfResolution ? doubled() : refined();
+  const uint8_t* confidences = p_.halfResolution ? doubledConfidence() : confidence();
+  return placeRegion(disparity, confidences, scope_.window, p_.region, frame_->disparity.get(), frame_->confidence.get(),
+                     p_.width, p_.height, stream_);
+}
+
+Status FrameStages::depth() {
+  return gpu::depthMillimetres(p_.geometry, frame_->disparity.get(), frame_->depth.get(), p_.width, p_.height, stream_);
+}
+
+Status FrameStages::keepInput() {
+  DEPTHWATT_CUDA(cudaMemcpyAsync(keptDisparity_.get(), matched(), keptDisparity_.bytes(), cudaMemcpyDeviceToDevice, stream_));
+  return cudaStatus(
+      cudaMemcpyAsync(keptConfidence_.get(), confidence(), keptConfidence_.bytes(), cudaMemcpyDeviceToDevice, stream_),
+      "copy of the confidence");
+}
+
+Status FrameStages::restoreInput() {
+  DEPTHWATT_CUDA(cudaMemcpyAsync(matched(), keptDisparity_.get(), keptDisparity_.bytes(), cudaMemcpyDeviceToDevice, stream_));
+  return cudaStatus(
+      cudaMemcpyAsync(confidence(), keptConfidence_.get(), keptConfidence_.bytes(), cudaMemcpyDeviceToDevice, stream_),
+      "copy of the confidence");
+}
+
+size_t FrameStages::bytes() const {
+  size_t bytes = matcher_->bytes() + speckleScratch_.bytes() + fillScratch_.bytes() + right_.bytes() + confidence_.bytes() +
+                 doubledConfidence_.bytes() + keptConfidence_.bytes() + matched_.bytes() + filled_.bytes() + edged_.bytes() +
+                 refined_.bytes() + doubled_.bytes() + keptDisparity_.bytes();
+  for (int eye = 0; eye < 2; ++eye) bytes += map_[eye].bytes() + window_[eye].bytes() + half_[eye].bytes();
+  return bytes;
+}
+
+}  // namespace gpu
+}  // namespace depthwatt

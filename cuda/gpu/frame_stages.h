@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+// The stages of a frame as work queued on a stream, and the device memory they share. Frames run one after the other, so that
+// one workspace serves all; what is copied while another frame runs belongs to the frame (FrameImages).
+#pragma once
+
+#include "../match_scope.h"
+#include "device_buffer.h"
+#include "matcher.h"
+
+namespace depthwatt {
+namespace gpu {
+
+/// What one frame brings and what it leaves, on the device.
+struct FrameImages {
+  DeviceBuffer<uint8_t> raw[2];  ///< a copy of each captured image, where kernels do not read the captured one
+  DeviceBuffer<uint8_t> left, confidence;
+  DeviceBuffer<int16_t> disparity;
+  DeviceBuffer<uint16_t> depth;  ///< empty without a geometry
+
+  Status open(const EngineParameters& parameters);
+  size_t bytes() const {
+    return raw[0].bytes() + raw[1].bytes() + left.bytes() + confidence.bytes() + disparity.bytes() + depth.bytes();
+  }
+};
+
+class FrameStages final : public Stages {
+ public:
+  explicit FrameStages(const EngineParameters& parameters)
+      : p_(parameters),
+        scope_(matchScopeOf(parameters)),
+        matchedPixels_(static_cast<size_t>(scope_.width) * scope_.height),
+        windowPixels_(static_cast<size_t>(scope_.window.width) * scope_.window.height) {}
+
+  Status open();
+  /// The frame that the next stages belong to, and where they are queued. sources: the captured images as kernels see them.
+  void select(FrameImages& frame, const uint8_t* leftSource, const uint8_t* rightSource, cudaStream_t stream);
+  size_t bytes() const;
+
+  Status rectify() override;
+  Status half() override;
+  Status census() override;
+  Status match() override;
+  /// Done where the matcher has both rows on the chip.
+  Status leftRight() override { return {}; }
+  Status speckle() override;
+  Status fill() override;
+  Status boundary() override;
+  Status median() override;
+  Status upscale() override;
+  Status region() override;
+  Status depth() override;
+  Status keepInput() override;
+  Status restoreInput() override;
+
+ private:
+  bool fills() const { return p_.fill.method != FillMethod::kOff; }
+  bool windowed() const { return p_.region.width > 0; }
+  /// Results of the matched size need another step before they are the frame's.
+  bool apart() const { return p_.halfResolution || windowed(); }
+
+  // Where each stage finds and leaves the disparity: the last one of the matched size writes to refined().
+  int16_t* refined() const { return apart() ? refined_.get() : frame_->disparity.get(); }
+  int16_t* matched() const { return fills() || p_.boundary || p_.median ? matched_.get() : refined(); }
+  int16_t* filled() const { return p_.boundary || p_.median ? filled_.get() : refined(); }
+  int16_t* beforeBoundary() const { return fills() ? filled() : matched(); }
+  int16_t* edged() const { return p_.median ? edged_.get() : refined(); }
+  int16_t* beforeMedian() const { return p_.boundary ? edged() : beforeBoundary(); }
+  uint8_t* confidence() const { return apart() ? confidence_.get() : frame_->confidence.get(); }
+  int16_t* doubled() const { return windowed() ? doubled_.get() : frame_->disparity.get(); }
+  uint8_t* doubledConfidence() const { return windowed() ? doubledConfidence_.get() : frame_->confidence.get(); }
+  /// The window of the rectified images.
+  const uint8_t* windowOf(int eye) const {
+    return windowed() ? window_[eye].get() : (eye == 0 ? frame_->left.get() : right_.get());
+  }
+  /// The image that is matched and refined.
+  const uint8_t* grey(int eye) const { return p_.halfResolution ? half_[eye].get() : windowOf(eye); }
+
+  const EngineParameters p_;
+  const MatchScope scope_;
+  const size_t matchedPixels_, windowPixels_;
+  DeviceBuffer<int32_t> map_[2], speckleScratch_, fillScratch_;
+  DeviceBuffer<uint8_t> right_, window_[2], half_[2], confidence_, doubledConfidence_, keptConfidence_;
+  DeviceBuffer<int16_t> matched_, filled_, edged_, refined_, doubled_, keptDisparity_;
+  std::unique_ptr<Matcher> matcher_;
+  FrameImages* frame_ = nullptr;
+  const uint8_t* sources_[2] = {};
+  cudaStream_t stream_ = nullptr;
+};
+
+}  // namespace gpu
+}  // namespace depthwatt

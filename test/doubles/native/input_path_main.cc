@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+// Prints how images get to a device of the command line: integrated (0 or 1), major, minor, registers, maps (0 or 1).
+#include <cstdio>
+#include <cstdlib>
+
+#include "../../../cuda/gpu/input_path.h"
+
+int main(int argc, char** argv) {
+  using namespace depthwatt::gpu;
+  if (argc < 6) return 2;
+  DeviceFacts facts;
+  facts.integrated = std::atoi(argv[1]) != 0;
+  facts.major = std::atoi(argv[2]), facts.minor = std::atoi(argv[3]);
+  facts.registersHostMemory = std::atoi(argv[4]) != 0;
+  facts.mapsHostMemory = std::atoi(argv[5]) != 0;
+  switch (chooseInputPath(facts)) {
+    case InputPath::kMapped: return std::puts("mapped"), 0;
+    case InputPath::kPinnedCopy: return std::puts("pinned copy"), 0;
+    case InputPath::kPlainCopy: return std::puts("plain copy"), 0;
+  }
+  return 1;
+}

@@ -1,0 +1,285 @@
+// SPDX-License-Identifier: Apache-2.0
+// The CUDA backend without a GPU: the plugin's own sources, kernels and frame code alike, compiled for the processor
+// (test/doubles/native/warp) and opened by the addon in place of the real library. What it computes, how it gets at images,
+// and what becomes of an engine whose device fails.
+import { execFileSync, spawnSync } from "node:child_process";
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { createEngine, type EngineInfo, type EngineOptions } from "../../cuda/index.js";
+import type { RunFigures } from "../../edge/pipeline/figures.js";
+import { buildEmulatedPlugin } from "../doubles/emulated-kernels.js";
+import { computeFrame, engineOptions } from "../doubles/engine-call.js";
+import { needs } from "../doubles/needs.js";
+import { lastJson, runProgram } from "../doubles/program.js";
+import { expectSameImage } from "../doubles/rooms.js";
+import { layeredPair } from "../doubles/stereo-pair.js";
+
+const folder = mkdtempSync(join(tmpdir(), "depthwatt-emulated-"));
+let plugin = "";
+
+needs("toolchain").suite("the CUDA backend on a processor", () => {
+  beforeAll(async () => {
+    plugin = await buildEmulatedPlugin(folder);
+    process.env.DEPTHWATT_CUDA_PLUGIN = plugin;
+  }, 300_000);
+  afterAll(() => {
+    delete process.env.DEPTHWATT_CUDA_PLUGIN;
+    rmSync(folder, { recursive: true, force: true });
+  });
+
+  describe("gives the processor's bits", () => {
+    const pair = layeredPair(83, 37, 5);
+    const geometry = { focalPixels: 400, baselineMetres: 0.12, disparityOffsetPixels: 0 };
+    const base = engineOptions(pair, { geometry, encodeDepth: "rvl", encodeDisparity: "raw", threads: 1 });
+    const withMatch = (match: Partial<EngineOptions["match"]>, more: Partial<EngineOptions> = {}) => ({
+      ...base,
+      ...more,
+      match: { ...base.match, numDisparities: 32, ...match },
+    });
+    const plain = { leftRight: false, speckleSize: 0, fill: "off", boundary: false, median: false } as const;
+    const region = { x: 41, y: 7, width: 31, height: 22 };
+    const cases: Record<string, EngineOptions> = {
+      "4 paths, everything refined": withMatch({}),
+      "2 paths": withMatch({ paths: 2 }),
+      "8 paths": withMatch({ paths: 8, p2: 30 }),
+      "sums that do not fit a byte": withMatch({ p2: 700, minDisparity: 3 }),
+      "census, nothing refined": withMatch({ cost: "census" }, { refine: { ...base.refine, ...plain } }),
+      "filled, no median": withMatch({}, { refine: { ...base.refine, boundary: false, median: false } }),
+      "no filling, an edge": withMatch({}, { refine: { ...base.refine, fill: "off", median: false } }),
+      "half resolution": withMatch({ halfResolution: true, minDisparity: 1 }),
+      "a region": withMatch({}, { region }),
+      "a region at the left border": withMatch({}, { region: { x: 0, y: 0, width: 20, height: 37 } }),
+      "a region at half resolution": withMatch({ halfResolution: true }, { region }),
+      cbca: withMatch({ algorithm: "cbca" }),
+      "cbca at half resolution": withMatch({ algorithm: "cbca", halfResolution: true }),
+      "cbca in a region": withMatch({ algorithm: "cbca", halfResolution: true }, { region }),
+      "a region, nothing refined": withMatch({}, { region, refine: { ...base.refine, ...plain } }),
+    };
+
+    test.each(Object.entries(cases))("%s", async (_, options) => {
+      const expected = await computeFrame(pair, options);
+      const got = await computeFrame(pair, { ...options, backend: "cuda" });
+      expect(got.info).toMatchObject({ backend: "cuda", instructionSet: "cuda", framesInFlight: 2 });
+      for (const image of ["left", "disparityQ4", "confidence", "depthMillimetres"] as const)
+        expectSameImage(got[image], expected[image], pair.width, image);
+      expect(got.result).toEqual(expected.result);
+      // The matcher checks left against right itself.
+      expect(got.stages).toEqual(expected.stages.filter((stage) => stage !== "leftRight"));
+    });
+
+    test.each(["speckle", "fill", "match", "rectify"] as const)("with %s run 3 times", async (stage) => {
+      const options = withMatch({}, { repeatStage: { stage, times: 3 } });
+      const expected = await computeFrame(pair, options);
+      const got = await computeFrame(pair, { ...options, backend: "cuda" });
+      expectSameImage(got.disparityQ4, expected.disparityQ4, pair.width, "disparity");
+      expectSameImage(got.confidence, expected.confidence, pair.width, "confidence");
+      expect(got.stages).toContain(stage);
+    });
+
+    test("in each of two frames that are in work at once, in the order of submission", async () => {
+      const other = layeredPair(83, 37, 6);
+      const options = withMatch({});
+      const expected = [await computeFrame(pair, options), await computeFrame(other, options)];
+      const engine = createEngine({ ...options, backend: "cuda", slots: 4 });
+      const order: number[] = [];
+      await Promise.all(
+        [0, 1, 2, 3].map(
+          (slot) =>
+            new Promise<void>((resolve, reject) => {
+              const { left, right } = slot % 2 === 0 ? pair : other;
+              engine.submit(slot, left, right, (error) => {
+                order.push(slot);
+                if (error) reject(error);
+                else resolve();
+              });
+            }),
+        ),
+      );
+      for (const slot of [0, 1, 2, 3]) {
+        const got = engine.slots[slot]!;
+        expectSameImage(got.disparityQ4, expected[slot % 2]!.disparityQ4, pair.width, `slot ${slot}`);
+        expectSameImage(got.left, expected[slot % 2]!.left, pair.width, `left of slot ${slot}`);
+      }
+      expect(order).toEqual([0, 1, 2, 3]);
+      engine.close();
+    });
+  });
+
+  interface Line {
+    frame?: number;
+    hash?: string;
+    stages?: number;
+    code?: string;
+    message?: string;
+    info?: EngineInfo;
+  }
+
+  /** What cuda-frames.mjs says, a line for each frame between the engine's info before and after. */
+  function frames(backend: string, count: number, environment: Record<string, string> = {}) {
+    const ran = spawnSync(process.execPath, ["test/doubles/cuda-frames.mjs", backend, String(count)], {
+      encoding: "utf8",
+      env: { ...process.env, DEPTHWATT_CUDA_PLUGIN: plugin, ...environment },
+    });
+    expect(ran.status, ran.stderr).toBe(0);
+    const lines = ran.stdout
+      .trim()
+      .split("\n")
+      .map((line) => JSON.parse(line) as Line);
+    return { before: lines[0]!.info!, after: lines.at(-1)!.info!, frames: lines.slice(1, -1) };
+  }
+
+  describe("a device that fails", () => {
+    const healthy = () => frames("cpu", 12);
+    const ILLEGAL = /CUDA: [^:]+: an illegal memory access was encountered \(cudaErrorIllegalAddress\)/;
+
+    /** Every frame that was not lost has the processor's bits. */
+    function expectBits(got: Line[], lost: number) {
+      const reference = healthy().frames;
+      expect(got.map(({ frame }) => frame)).toEqual(reference.map(({ frame }) => frame));
+      const kept = got.filter(({ code }) => code === undefined);
+      expect(kept).toHaveLength(reference.length - lost);
+      for (const { frame, hash } of kept) expect(hash, `frame ${frame}`).toBe(reference[frame!]!.hash);
+      for (const { code } of got.filter((line) => line.code !== undefined)) expect(code).toBe("FRAME_LOST");
+    }
+
+    test("once is opened again, and CUDA goes on", () => {
+      const got = frames("auto", 12, { WARP_FAIL_SYNC: "4" });
+      const lost = got.frames.filter(({ code }) => code !== undefined);
+      // The frame beside it was in the same context.
+      expect([1, 2]).toContain(lost.length);
+      expectBits(got.frames, lost.length);
+      expect(lost[0]!.message).toMatch(/^CUDA was opened again after an error: /);
+      expect(lost[0]!.message).toMatch(ILLEGAL);
+      expect(got.after).toMatchObject({ backend: "cuda", framesInFlight: 2 });
+      expect(got.after.backendReason).toBe(lost[0]!.message);
+    });
+
+    test("twice: the processor goes on, with the same bits", () => {
+      const got = frames("auto", 12, { WARP_FAIL_SYNC: "4,7" });
+      const lost = got.frames.filter(({ code }) => code !== undefined);
+      expect(lost.length).toBeGreaterThanOrEqual(2);
+      expectBits(got.frames, lost.length);
+      expect(got.after).toMatchObject({ backend: "cpu", framesInFlight: 1 });
+      expect(got.after.backendReason).toMatch(/^CUDA failed: /);
+      expect(got.after.backendReason).toMatch(ILLEGAL);
+    });
+
+    test("and cannot be opened again: the processor goes on, and the reason says both", () => {
+      const got = frames("auto", 12, { WARP_FAIL_SYNC: "3", WARP_FAIL_RESET: "1" });
+      const lost = got.frames.filter(({ code }) => code !== undefined);
+      expectBits(got.frames, lost.length);
+      expect(got.after.backend).toBe("cpu");
+      expect(got.after.backendReason).toMatch(ILLEGAL);
+      expect(got.after.backendReason).toMatch(/Opening it again: CUDA unavailable: the driver refuses/);
+    });
+
+    test("where CUDA was asked for: the coded error, and no processor", () => {
+      const got = frames("cuda", 12, { WARP_FAIL_SYNC: "3", WARP_FAIL_RESET: "1" });
+      const last = got.frames.at(-1)!;
+      expect(last.code).toBe("ENGINE_FAILED");
+      expect(last.message).toMatch(ILLEGAL);
+      expect(got.after.backend).toBe("cuda");
+    });
+
+    test("when it is opened: a launch that fails has the kernel's name", () => {
+      const ran = spawnSync(process.execPath, ["test/doubles/cuda-frames.mjs", "cuda", "1"], {
+        encoding: "utf8",
+        env: { ...process.env, DEPTHWATT_CUDA_PLUGIN: plugin, WARP_FAIL_LAUNCH: "3" },
+      });
+      expect(ran.status).not.toBe(0);
+      expect(ran.stderr).toMatch(/ENGINE_FAILED/);
+      expect(ran.stderr).toMatch(/CUDA: censusKernel: too many resources requested for launch/);
+    });
+
+    const SMALL = [
+      "--set",
+      "source.width=64",
+      "--set",
+      "source.height=48",
+      "--set",
+      "match.numDisparities=16",
+    ];
+    const RUN = ["run", ...SMALL, "--rate", "max", "--frames", "8", "--broker", "none", "--json"];
+    const failing = () => ({
+      DEPTHWATT_CUDA_PLUGIN: plugin,
+      WARP_FAIL_SYNC: "4",
+      WARP_FAIL_RESET: "1",
+    });
+
+    test("in `run --backend auto`: all frames, the lost ones counted, the reason in the figures, a warning", async () => {
+      const ran = await runProgram(RUN, failing());
+      expect(ran.code, ran.stderr).toBe(0);
+      const figures = lastJson<RunFigures>(ran);
+      expect(figures).toMatchObject({ frames: 8, backend: "cpu" });
+      expect(figures.backendReason).toMatch(/^CUDA failed: .*cudaErrorIllegalAddress/);
+      expect(figures.drops.backendLost).toBeGreaterThanOrEqual(1);
+      expect(ran.stderr).toMatch(/CUDA failed: .*cudaErrorIllegalAddress/);
+    }, 60_000);
+
+    test("in `run --backend cuda`: the run ends with that error", async () => {
+      const ran = await runProgram([...RUN, "--backend", "cuda"], failing());
+      expect(ran.code).toBe(4);
+      expect(ran.stderr).toMatch(/^error: CUDA: .*cudaErrorIllegalAddress/m);
+    }, 60_000);
+  });
+
+  describe("captured images", () => {
+    let program = "";
+    beforeAll(() => {
+      program = join(folder, "input-path");
+      execFileSync("g++", ["-std=c++14", "-o", program, "test/doubles/native/input_path_main.cc"]);
+    });
+
+    test.each([
+      ["a card", [0, 9, 0, 1, 1], "pinned copy"],
+      ["a card whose system registers no memory", [0, 9, 0, 0, 1], "plain copy"],
+      ["Nano and TX1", [1, 5, 3, 0, 1], "plain copy"],
+      ["TX2, should it ever register", [1, 6, 2, 1, 1], "plain copy"],
+      ["Xavier", [1, 7, 2, 1, 1], "mapped"],
+      ["Orin", [1, 8, 7, 1, 1], "mapped"],
+      ["Thor", [1, 11, 0, 1, 1], "mapped"],
+      ["a board that maps nothing", [1, 8, 7, 1, 0], "pinned copy"],
+    ])("get to %s by a rule", (_, facts, path) => {
+      expect(execFileSync(program, facts.map(String), { encoding: "utf8" }).trim()).toBe(path);
+    });
+
+    /** The stand-in's log of a run of `count` frames: [what, address, bytes]. */
+    function logOf(device: string, count: number) {
+      const file = join(folder, `log-${device}`);
+      const got = frames("cuda", count, { WARP_DEVICE: device, WARP_LOG: file });
+      const reference = frames("cpu", count);
+      expect(got.frames.map(({ hash }) => hash)).toEqual(reference.frames.map(({ hash }) => hash));
+      const log = readFileSync(file, "utf8").trim().split("\n");
+      return log
+        .map((line) => line.split(" "))
+        .map(([what, at, bytes]) => ({ what, at, bytes: Number(bytes) }));
+    }
+    const isInput = ({ bytes }: { bytes: number }) => bytes === 48 * 24;
+
+    test("are copied from registered memory on a card; every registration ends before the memory does", () => {
+      const log = logOf("90,register,map", 6);
+      const of = (what: string) => log.filter((line) => line.what === what);
+      const registered = of("register").map(({ at }) => at);
+      expect(of("upload")).toHaveLength(12);
+      for (const { at } of of("upload")) expect(registered).toContain(at);
+      expect(of("unregister").map(({ at }) => at)).toEqual(registered);
+      // 4 slots of left, disparity and confidence (there is no depth), and 8 inputs.
+      expect(registered).toHaveLength(12 + 8);
+      expect(of("graph")).toHaveLength(6);
+    });
+
+    test("are read where they lie on a coherent board: nothing is copied", () => {
+      const log = logOf("integrated,87,register,map", 6);
+      expect(log.filter(({ what }) => what === "upload")).toEqual([]);
+      expect(log.filter(({ what }) => what === "graph")).toHaveLength(6);
+    });
+
+    test("are copied on an older board, which registers nothing", () => {
+      const log = logOf("integrated,53", 4);
+      expect(log.filter(({ what }) => what === "upload").filter(isInput)).toHaveLength(8);
+      expect(log.filter(({ what }) => what === "register")).toEqual([]);
+    });
+  });
+});

@@ -100,6 +100,8 @@ class GpuBackend final : public Backend {
 
   Status run(int index, const FrameInput& input, FrameOutput& output) override {
     Lane& lane = lanes_[index];
+    // What a backend before this one left to this thread: a launch would find it and take it for its own.
+    cudaGetLastError();
     for (double& milliseconds : output.stageMilliseconds) milliseconds = std::nan("");
     const uint8_t* sources[2] = {};
     DEPTHWATT_TRY(upload(lane, input, sources));

@@ -144,17 +144,20 @@ needs("toolchain").suite("the CUDA backend on a processor", () => {
       for (const { code } of got.filter((line) => line.code !== undefined)) expect(code).toBe("FRAME_LOST");
     }
 
-    test("once is opened again, and CUDA goes on", () => {
-      const got = frames("auto", 12, { WARP_FAIL_SYNC: "4" });
-      const lost = got.frames.filter(({ code }) => code !== undefined);
-      // The frame beside it was in the same context.
-      expect([1, 2]).toContain(lost.length);
-      expectBits(got.frames, lost.length);
-      expect(lost[0]!.message).toMatch(/^CUDA was opened again after an error: /);
-      expect(lost[0]!.message).toMatch(ILLEGAL);
-      expect(got.after).toMatchObject({ backend: "cuda", framesInFlight: 2 });
-      expect(got.after.backendReason).toBe(lost[0]!.message);
-    });
+    test.each(["90,register,map", "integrated,87,register,map"])(
+      "once (%s) is opened again, and CUDA goes on",
+      (device) => {
+        const got = frames("auto", 12, { WARP_FAIL_SYNC: "4", WARP_DEVICE: device });
+        const lost = got.frames.filter(({ code }) => code !== undefined);
+        // The frame beside it was in the same context.
+        expect([1, 2]).toContain(lost.length);
+        expectBits(got.frames, lost.length);
+        expect(lost[0]!.message).toMatch(/^CUDA was opened again after an error: /);
+        expect(lost[0]!.message).toMatch(ILLEGAL);
+        expect(got.after).toMatchObject({ backend: "cuda", framesInFlight: 2 });
+        expect(got.after.backendReason).toBe(lost[0]!.message);
+      },
+    );
 
     test("twice: the processor goes on, with the same bits", () => {
       const got = frames("auto", 12, { WARP_FAIL_SYNC: "4,7" });

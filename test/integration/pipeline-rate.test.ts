@@ -38,8 +38,10 @@ function makeEngine(): NativeEngine {
       instructionSet: "scalar",
       threads: 1,
       workspaceBytes: 0,
+      framesInFlight: 1,
     },
     slots,
+    framesInFlight: 1,
     stageMilliseconds: new Float64Array(STAGE_NAMES.length).fill(1),
     submit(slot, _left, _right, onDone: (error: Error | null, result: FrameResult) => void) {
       const result = {

@@ -100,8 +100,13 @@ cudaError_t queue(cudaStream_t stream, std::function<void()> work) {
     return cudaSuccess;
   }
   if (capturing != nullptr) return answer(cudaErrorStreamCaptureIsolation);
+  // Only what this work does wrong: an older error stays for cudaGetLastError to find.
+  const cudaError_t before = lastError;
+  lastError = cudaSuccess;
   work();
-  return answer(lastError);
+  const cudaError_t own = lastError;
+  if (own == cudaSuccess) lastError = before;
+  return own;
 }
 
 cudaError_t notWhileCapturing() { return answer(capturing != nullptr ? cudaErrorStreamCaptureUnsupported : cudaSuccess); }

@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: Apache-2.0
+// Registers and resident warps of every kernel on every architecture, as docs/4-reference/cuda-kernels.md holds them.
+//   node scripts/cuda-table.mjs [REPORT...]     renews the page from what build-cuda.mjs --report wrote; without one, it builds
+//                                               with nvcc 11.8, and with 13 where it is there
+import { execFileSync } from "node:child_process";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { FLAGS_11_8, fetchNvcc118 } from "./nvcc-11.8.mjs";
+
+const PAGE = new URL("../docs/4-reference/cuda-kernels.md", import.meta.url);
+
+/** Of a multiprocessor: registers, warps, blocks, bytes of shared memory (CUDA C++ Programming Guide, compute capabilities). */
+const LIMITS = {
+  53: { registers: 65536, warps: 64, blocks: 32, shared: 65536 },
+  62: { registers: 65536, warps: 64, blocks: 32, shared: 65536 },
+  72: { registers: 65536, warps: 64, blocks: 32, shared: 98304 },
+  87: { registers: 65536, warps: 48, blocks: 16, shared: 167936 },
+  90: { registers: 65536, warps: 64, blocks: 32, shared: 233472 },
+};
+const RESERVED_SHARED = { 87: 1024, 90: 1024 };
+
+/** Threads of a block and the shared memory that a launch adds; see the rooms' launchers. */
+function launchOf(name) {
+  const walk = name.match(/^(rowsSelect|rowsBegin|lines)Kernel<(\d+), (\d+)/);
+  if (walk !== null) {
+    return { threads: 128, dynamic: walk[1] === "rowsSelect" ? 4 * 32 * 4 * walk[2] * walk[3] : 0 };
+  }
+  if (name.startsWith("selectKernel")) return { threads: 256, dynamic: 9 * 640 };
+  if (name.startsWith("speckleRunsKernel")) return { threads: 128, dynamic: 0 };
+  return { threads: name.startsWith("probeKernel") ? 1 : 256, dynamic: 0 };
+}
+
+/** Warps that a multiprocessor can hold: registers are given in eights a thread and 256 a warp. */
+export function residentWarps(architecture, { registers, sharedBytes, threads, dynamic }) {
+  const limit = LIMITS[architecture];
+  if (limit === undefined) return undefined;
+  const warps = Math.ceil(threads / 32);
+  const perWarp = Math.ceil(registers / 8) * 256;
+  const shared = sharedBytes + dynamic + (RESERVED_SHARED[architecture] ?? 0);
+  const blocks = Math.min(
+    limit.blocks,
+    Math.floor(limit.warps / warps),
+    Math.floor(Math.floor(limit.registers / perWarp) / warps),
+    shared > 0 ? Math.floor(limit.shared / shared) : limit.blocks,
+  );
+  return blocks * warps;
+}
+
+function readableNames(mangled) {
+  const names = execFileSync("c++filt", [], { encoding: "utf8", input: `${mangled.join("\n")}\n` });
+  return names
+    .trim()
+    .split("\n")
+    .map((name) =>
+      name
+        .replace(/^void /, "")
+        .replaceAll("depthwatt::gpu::", "")
+        .replaceAll("(anonymous namespace)::", "")
+        .replace(/\([A-Za-z_:]+\)(?=[-\d])/g, "")
+        .replace(/\(.*$/, ""),
+    );
+}
+
+/** Kernel by kernel: what each architecture needs. */
+export function kernelTable({ nvcc, kernels }) {
+  const names = readableNames(kernels.map((row) => row.kernel));
+  const rows = new Map();
+  kernels.forEach((row, i) => {
+    const found = rows.get(names[i]) ?? {};
+    const warps = residentWarps(row.architecture, { ...row, ...launchOf(names[i]) });
+    found[row.architecture] = { registers: row.registers, spillBytes: row.spillBytes, warps };
+    rows.set(names[i], found);
+  });
+  const architectures = [...new Set(kernels.map((row) => row.architecture))].sort((a, b) => a - b);
+  return { nvcc, architectures, rows: [...rows].sort(([a], [b]) => (a < b ? -1 : 1)) };
+}
+
+export function tableText({ nvcc, architectures, rows }) {
+  const cell = (one) =>
+    one === undefined ? "" : `${one.registers}${one.warps === undefined ? "" : ` / ${one.warps}`}`;
+  const lines = [
+    `| nvcc ${nvcc} | ${architectures.map((one) => `sm_${one}`).join(" | ")} |`,
+    `|---|${architectures.map(() => "---|").join("")}`,
+    ...rows.map(
+      ([name, row]) => `| \`${name}\` | ${architectures.map((one) => cell(row[one])).join(" | ")} |`,
+    ),
+  ];
+  return lines.join("\n");
+}
+
+function built(nvcc, architectures, flags) {
+  const folder = mkdtempSync(join(tmpdir(), "depthwatt-table-"));
+  const report = join(folder, "report.json");
+  const env = { ...process.env, NVCC: nvcc, NVCCFLAGS: flags.join(" "), DEPTHWATT_CUDA_ARCHS: architectures };
+  try {
+    execFileSync(
+      process.execPath,
+      [
+        fileURLToPath(new URL("build-cuda.mjs", import.meta.url)),
+        "--out",
+        join(folder, "plugin.so"),
+        "--report",
+        report,
+      ],
+      { env, stdio: ["ignore", "inherit", "inherit"] },
+    );
+    return tableText(kernelTable(JSON.parse(readFileSync(report, "utf8"))));
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
+}
+
+function allBuilt() {
+  const tables = [built(fetchNvcc118(), "53,62,72,87", FLAGS_11_8)];
+  const version = execFileSync("nvcc", ["--version"], { encoding: "utf8" });
+  if (version.includes("release 13.")) tables.push(built("nvcc", "87,90,110", []));
+  return tables;
+}
+
+function main(reports) {
+  const tables =
+    reports.length > 0
+      ? reports.map((file) => tableText(kernelTable(JSON.parse(readFileSync(file, "utf8")))))
+      : allBuilt();
+  writeFileSync(
+    PAGE,
+    `# The kernels' registers
+
+Registers a thread / warps that a multiprocessor can hold, as the assembler says and as registers, shared memory and blocks
+allow (\`selectKernel\`: rows of 640 pixels). Template arguments of the walks: lanes a line, pairs of disparities a lane, wide
+sums, then those of the kernel. No kernel spills a register: a build that does fails. \`node scripts/cuda-table.mjs\` renews this
+page; \`test/integration/cuda-compilers.test.ts\` compiles all of it with nvcc 11.8 and finds every kernel here. How many warps
+the sm_110 of a Thor can hold we have not read anywhere.
+
+${tables.join("\n\n")}
+`,
+  );
+}
+
+if (process.argv[1] === fileURLToPath(import.meta.url)) main(process.argv.slice(2));

@@ -1,11 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// The CUDA backend against the CPU through the addon, every result bit for bit, and the time from submit to done. Needs a GPU
-// and the plugin: node scripts/test-gpu-engine.mjs [--json]
-import { createEngine } from "../dist/cuda/index.js";
+// The CUDA backend through the addon: the golden hashes of whole engines, then larger cases against the CPU, every result bit for
+// bit, with the time of a frame alone and the rate of two in work. Needs a GPU and the plugin.
+//   node scripts/test-gpu-engine.mjs [--json]     one line of JSON for each case instead of words
+import { readFileSync } from "node:fs";
+import { createEngine, STAGE_NAMES } from "../dist/cuda/index.js";
+import { computeHash, engineCases } from "../test/golden/engine-cases.mjs";
 
 const width = 640;
 const height = 480;
 const framesTimed = 200;
+const asJson = process.argv.includes("--json");
 
 /** Noise that moves by a disparity of its own in each band of rows, as YUYV. */
 function noisyPair() {
@@ -76,10 +80,20 @@ const common = {
   encodeDepth: "rvl",
   encodeDisparity: "raw",
   threads: 0,
-  slots: 3,
+  slots: 4,
+  // The camera's buffers, as far as the device is concerned.
+  inputMemory: [left, right],
 };
+const region = { x: 200, y: 100, width: 320, height: 240 };
+const everything = { ...refine, speckleSize: 30, fill: "background", boundary: true };
 const cases = {
   "no maps, 4 paths": {},
+  "2 paths": { match: { ...match, paths: 2 } },
+  "8 paths": { match: { ...match, paths: 8 } },
+  "8 paths, everything refined": { match: { ...match, paths: 8 }, refine: everything },
+  "a region, everything refined": { refine: everything, region },
+  "a region at half resolution": { match: { ...match, halfResolution: true }, refine: everything, region },
+  "a region by cbca": { match: { ...match, algorithm: "cbca", halfResolution: true }, region },
   "maps, speckle": { leftMap: map, rightMap: map, refine: { ...refine, speckleSize: 30 } },
   "8 paths, adaptive P2": { match: { ...match, paths: 8, p2: 100, adaptiveP2: 20 } },
   "wide sums, 97 disparities from 7": { match: { ...match, p2: 700, minDisparity: 7, numDisparities: 97 } },
@@ -111,28 +125,76 @@ const computed = (engine, slot) =>
     engine.submit(slot, left, right, (error) => (error === null ? resolve() : reject(error))),
   );
 
+const expected = JSON.parse(readFileSync(new URL("../test/golden/engine.json", import.meta.url), "utf8"));
 let failures = 0;
+const say = (row, words) => console.log(asJson ? JSON.stringify(row) : words);
+
+for (const [name, engineCase] of Object.entries(engineCases)) {
+  const hash = await computeHash(createEngine, engineCase, { backend: "cuda" });
+  const equal = hash === expected[name];
+  if (!equal) ++failures;
+  say({ golden: name, hash, equal }, `golden hash, ${name}: ${equal ? "equal" : `DIFFERENT: ${hash}`}`);
+}
+
+const median = (values) => values.toSorted((a, b) => a - b)[values.length >> 1];
+
+/** Milliseconds from submit to done, one frame at a time, and what the stages take of them. */
+async function alone(engine) {
+  const times = [];
+  const stages = STAGE_NAMES.map(() => []);
+  for (let i = 0; i < framesTimed; ++i) {
+    const begun = performance.now();
+    await computed(engine, i % common.slots);
+    times.push(performance.now() - begun);
+    for (const [at, value] of engine.stageMilliseconds.entries())
+      if (!Number.isNaN(value)) stages[at].push(value);
+  }
+  const named = STAGE_NAMES.map((stage, at) => [stage, median(stages[at])]);
+  return {
+    submitToDoneMs: median(times),
+    stages: Object.fromEntries(named.filter(([, ms]) => ms !== undefined)),
+  };
+}
+
+/** Milliseconds a frame with as many in work as the engine takes. */
+async function together(engine) {
+  const begun = performance.now();
+  let next = 0;
+  const lane = async (first) => {
+    for (let slot = first; next++ < framesTimed; slot = (slot + 2) % common.slots)
+      await computed(engine, slot);
+  };
+  await Promise.all(Array.from({ length: engine.framesInFlight }, (_, first) => lane(first)));
+  return (performance.now() - begun) / framesTimed;
+}
+
 for (const [name, changes] of Object.entries(cases)) {
   const cpu = createEngine({ ...common, ...changes, backend: "cpu" });
   const cuda = createEngine({ ...common, ...changes, backend: "cuda" });
   await computed(cpu, 0);
-  for (let slot = 0; slot < common.slots; ++slot) await computed(cuda, slot);
-  const different = results.filter(
-    (one) => Buffer.compare(Buffer.from(cpu.slots[0][one]), Buffer.from(cuda.slots[0][one])) !== 0,
+  await Promise.all([0, 1].map((slot) => computed(cuda, slot)));
+  await Promise.all([2, 3].map((slot) => computed(cuda, slot)));
+  const different = results.filter((one) =>
+    cuda.slots.some(
+      (slot) => Buffer.compare(Buffer.from(cpu.slots[0][one].buffer), Buffer.from(slot[one].buffer)) !== 0,
+    ),
   );
   failures += different.length;
-  const times = [];
-  for (let i = 0; i < framesTimed; ++i) {
-    const begun = performance.now();
-    await computed(cuda, i % common.slots);
-    times.push(performance.now() - begun);
-  }
-  times.sort((a, b) => a - b);
-  const stages = [...cuda.stageMilliseconds].map((value) => (Number.isNaN(value) ? "-" : value.toFixed(3)));
+  const { submitToDoneMs, stages } = await alone(cuda);
+  const togetherMs = await together(cuda);
+  const { encode, ...kernels } = stages;
+  const kernelsMs = Object.values(kernels).reduce((sum, ms) => sum + ms, 0);
+  const row = {
+    ...{ case: name, equal: different.length === 0, different, submitToDoneMs, kernelsMs, encodeMs: encode },
+    ...{ overheadMs: submitToDoneMs - kernelsMs - encode, twoInWorkMs: togetherMs, stages },
+    workspaceMegabytes: cuda.info.workspaceBytes / 1e6,
+  };
   const verdict = different.length === 0 ? "equal" : `DIFFERENT: ${different.join(", ")}`;
-  console.log(
-    `${name}: ${verdict}; submit to done ${times[framesTimed / 2].toFixed(3)} ms, stages ${stages.join(" ")} ms, ` +
-      `${(cuda.info.workspaceBytes / 1e6).toFixed(1)} MB on the device`,
+  say(
+    row,
+    `${name}: ${verdict}; submit to done ${submitToDoneMs.toFixed(3)} ms (kernels ${kernelsMs.toFixed(3)}, encoding ` +
+      `${encode.toFixed(3)}, the rest ${row.overheadMs.toFixed(3)}), two in work ${togetherMs.toFixed(3)} ms a frame, ` +
+      `${row.workspaceMegabytes.toFixed(1)} MB on the device`,
   );
   cpu.close();
   cuda.close();

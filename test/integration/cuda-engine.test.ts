@@ -15,6 +15,7 @@ import { needs } from "../doubles/needs.js";
 import { lastJson, runProgram } from "../doubles/program.js";
 import { expectSameImage } from "../doubles/rooms.js";
 import { layeredPair } from "../doubles/stereo-pair.js";
+import { computeHash, engineCases } from "../golden/engine-cases.mjs";
 
 const folder = mkdtempSync(join(tmpdir(), "depthwatt-emulated-"));
 let plugin = "";
@@ -27,6 +28,11 @@ needs("toolchain").suite("the CUDA backend on a processor", () => {
   afterAll(() => {
     delete process.env.DEPTHWATT_CUDA_PLUGIN;
     rmSync(folder, { recursive: true, force: true });
+  });
+
+  const golden = JSON.parse(readFileSync("test/golden/engine.json", "utf8")) as Record<string, string>;
+  test.each(Object.entries(engineCases))("golden hash: %s", async (name, engineCase) => {
+    expect(await computeHash(createEngine, engineCase, { backend: "cuda" })).toBe(golden[name]);
   });
 
   describe("gives the processor's bits", () => {

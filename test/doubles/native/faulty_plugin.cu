@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+// The plugin with a kernel that writes where nothing is, before the frames that DEPTHWATT_FAULT_FRAMES counts ("9" or "9,15"):
+// what a broken context does on a real device. scripts/test-gpu-faults.mjs builds it from the plugin's objects.
+#include <atomic>
+#include <cstdlib>
+#include <string>
+
+#define depthwatt_plugin depthwatt_sound_plugin
+#include "../../../cuda/gpu/plugin.cu"
+#undef depthwatt_plugin
+
+namespace depthwatt {
+namespace {
+
+__global__ void breakKernel() { *reinterpret_cast<volatile int*>(16) = 1; }
+
+std::atomic<int> frames{0};
+
+class FaultyBackend final : public Backend {
+ public:
+  explicit FaultyBackend(std::unique_ptr<Backend> sound) : sound_(std::move(sound)) {}
+  int lanes() const override { return sound_->lanes(); }
+  Status run(int lane, const FrameInput& input, FrameOutput& output) override {
+    const char* given = std::getenv("DEPTHWATT_FAULT_FRAMES");
+    const std::string list = "," + std::string(given == nullptr ? "" : given) + ",";
+    if (list.find("," + std::to_string(++frames) + ",") != std::string::npos) breakKernel<<<1, 1>>>();
+    return sound_->run(lane, input, output);
+  }
+  void attach(const FrameOutput& output) override { sound_->attach(output); }
+  void attach(const InputMemory& input) override { sound_->attach(input); }
+  void detach() override { sound_->detach(); }
+  size_t workspaceBytes() const override { return sound_->workspaceBytes(); }
+  const char* instructionSet() const override { return sound_->instructionSet(); }
+  int threads() const override { return sound_->threads(); }
+
+ private:
+  std::unique_ptr<Backend> sound_;
+};
+
+Status open(const EngineParameters& parameters, std::unique_ptr<Backend>* backend) {
+  std::unique_ptr<Backend> sound;
+  const Status status = depthwatt_sound_plugin()->open(parameters, &sound);
+  if (status.ok()) backend->reset(new FaultyBackend(std::move(sound)));
+  return status;
+}
+
+Status probe() { return depthwatt_sound_plugin()->probe(); }
+
+const PluginTable kTable = {kPluginAbiVersion, probe, open};
+
+}  // namespace
+}  // namespace depthwatt
+
+extern "C" __attribute__((visibility("default"))) const depthwatt::PluginTable* depthwatt_plugin() { return &depthwatt::kTable; }

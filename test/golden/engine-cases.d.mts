@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0
+// The types of engine-cases.mjs.
+import type { createEngine, EngineOptions } from "../../cuda/index.js";
+
+export interface EngineCase {
+  options: Omit<EngineOptions, "backend">;
+  pair: { left: Uint8Array; right: Uint8Array };
+}
+
+export const engineCases: Record<string, EngineCase>;
+
+export function computeHash(
+  open: typeof createEngine,
+  engineCase: EngineCase,
+  changes: Partial<EngineOptions> & Pick<EngineOptions, "backend">,
+): Promise<string>;

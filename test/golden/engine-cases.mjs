@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: Apache-2.0
+// Whole engines whose results are pinned in engine.json: plain JavaScript, so that the check on a GPU machine reads it too.
+
+/** A linear congruential generator: the same numbers on every machine. */
+function numbers(seed) {
+  let state = seed;
+  return () => {
+    state = (Math.imul(state, 1103515245) + 12345) & 0x7fffffff;
+    return state >>> 8;
+  };
+}
+
+/** Blocks of constant disparity over noise, a little noise of its own in each eye; `bytes` a pixel. */
+function pairOf(width, height, min, num, bytes) {
+  const next = numbers(7);
+  const row = width * bytes;
+  const right = new Uint8Array(row * height).map(() => next() & 255);
+  const left = new Uint8Array(right.length);
+  for (let y = 0; y < height; ++y) {
+    for (let i = 0; i < row; ++i) {
+      const x = Math.floor(i / bytes);
+      const d = min + (((x >> 4) * 7 + (y >> 3) * 5) % num);
+      const value = x >= d ? right[y * row + i - d * bytes] : 128;
+      left[y * row + i] = Math.min(255, Math.max(0, value + (next() % 9) - 4));
+    }
+  }
+  return { left, right };
+}
+
+/** Moves pixels by fractions, and some of them out of the image. */
+function bentMap(width, height) {
+  const map = new Int32Array(2 * width * height);
+  for (let y = 0; y < height; ++y) {
+    for (let x = 0; x < width; ++x) {
+      map[2 * (y * width + x)] = 32 * x + ((x * y) % 23) - 11;
+      map[2 * (y * width + x) + 1] = 32 * y + (x % 7);
+    }
+  }
+  return map;
+}
+
+const MATCH = {
+  ...{ algorithm: "sgm", cost: "gradientCensus", halfResolution: false, minDisparity: 0, numDisparities: 48 },
+  ...{ paths: 4, p1: 12, p2: 40, adaptiveP2: 4, uniqueness: 8, subpixel: true },
+};
+const REFINE = {
+  ...{ leftRight: true, speckleSize: 30, speckleRangeQ4: 12, fill: "background", fillThresholdQ4: 192 },
+  ...{ boundary: true, median: true },
+};
+const PLAIN = { ...REFINE, leftRight: false, speckleSize: 0, fill: "off", boundary: false, median: false };
+
+function engineCase(width, height, match = {}, refine = {}, more = {}) {
+  const bytes = more.leftFormat === "YUYV" ? 2 : 1;
+  const used = { ...MATCH, ...match };
+  const map = more.maps ? { leftMap: bentMap(width, height), rightMap: bentMap(width, height) } : {};
+  const { maps: _, ...rest } = more;
+  return {
+    options: {
+      ...{ inputWidth: width, inputHeight: height, width, height, leftFormat: "GREY", rightFormat: "GREY" },
+      ...{ leftStrideBytes: bytes * width, rightStrideBytes: bytes * width, threads: 2, slots: 2 },
+      ...{ match: used, refine: { ...REFINE, ...refine }, ...map },
+      geometry: { focalPixels: 400, baselineMetres: 0.12, disparityOffsetPixels: 0.5 },
+      ...{ encodeDepth: "rvl", encodeDisparity: "raw" },
+      ...rest,
+    },
+    pair: pairOf(width, height, used.minDisparity, Math.min(used.numDisparities, 40), bytes),
+  };
+}
+
+const YUYV = { leftFormat: "YUYV", rightFormat: "YUYV" };
+const REGION = { region: { x: 41, y: 7, width: 37, height: 20 } };
+
+/** Each with the options of an engine, and the pair it computes. */
+export const engineCases = {
+  usual: engineCase(97, 41),
+  "two paths": engineCase(97, 41, { paths: 2 }),
+  "eight paths": engineCase(97, 41, { paths: 8, p2: 30 }),
+  "wide sums": engineCase(97, 33, { paths: 8, p2: 700, minDisparity: 3 }),
+  "from YUYV, rectified": engineCase(90, 38, { cost: "census" }, {}, { ...YUYV, maps: true }),
+  "nothing refined": engineCase(83, 37, { subpixel: false, uniqueness: 0 }, PLAIN),
+  "bilateral filling": engineCase(83, 37, {}, { fill: "bilateral", boundary: false }),
+  "half resolution": engineCase(121, 51, { halfResolution: true, minDisparity: 1, numDisparities: 75 }),
+  "a region": engineCase(97, 41, {}, {}, REGION),
+  "a region at half resolution": engineCase(97, 41, { halfResolution: true }, {}, REGION),
+  cbca: engineCase(83, 37, { algorithm: "cbca" }),
+  "cbca at half resolution": engineCase(121, 51, { algorithm: "cbca", halfResolution: true }),
+  "cbca in a region": engineCase(97, 41, { algorithm: "cbca", halfResolution: true }, {}, REGION),
+};
+
+/** FNV-1a over everything a slot holds of a frame. */
+export function hashOf(slot, result) {
+  let h = 2166136261;
+  const depthBody = slot.encodedDepth.subarray(0, result.encodedDepthBytes);
+  for (const image of [slot.left, slot.disparityQ4, slot.confidence, slot.depthMillimetres, depthBody]) {
+    const bytes = new Uint8Array(image.buffer, image.byteOffset, image.byteLength);
+    for (const byte of bytes) h = Math.imul(h ^ byte, 16777619);
+  }
+  return (h >>> 0).toString(16).padStart(8, "0");
+}
+
+/** The hash of the second frame of an engine: the first leaves something in every buffer. */
+export async function computeHash(createEngine, { options, pair }, changes) {
+  const engine = createEngine({ ...options, ...changes });
+  try {
+    let hash = "";
+    for (let frame = 0; frame < 2; ++frame) {
+      hash = await new Promise((resolve, reject) =>
+        engine.submit(1, pair.left, pair.right, (error, result) =>
+          error ? reject(error) : resolve(hashOf(engine.slots[1], result)),
+        ),
+      );
+    }
+    return hash;
+  } finally {
+    engine.close();
+  }
+}

@@ -10,8 +10,9 @@
 namespace depthwatt {
 namespace gpu {
 
-// Events inside a graph have times from CUDA 11.1 on; before it frames are queued kernel by kernel.
-#if CUDART_VERSION >= 11010
+// Events inside a graph have times from CUDA 11.1 on; before it frames are queued kernel by kernel, as for a comparison with
+// DEPTHWATT_NO_GRAPH.
+#if CUDART_VERSION >= 11010 && !defined(DEPTHWATT_NO_GRAPH)
 constexpr bool kHasGraphs = true;
 #else
 constexpr bool kHasGraphs = false;

@@ -73,6 +73,11 @@ export const sourceSection = section("Where image pairs come from.", {
     description:
       "Where a raw sensor's 10 or 12 bits stand in 16: low is V4L2's rule, high is NVIDIA's from Xavier on; auto knows the board.",
   }),
+  memory: setting(z.enum(["mmap", "userptr"]), {
+    default: "mmap",
+    description:
+      "Where cameras write their images: mmap is the driver's memory; userptr is this process's, which CUDA reads in place or copies from at full speed.",
+  }),
   buffers: setting(z.int().min(4).max(32), {
     default: 8,
     description: "Frame buffers asked of each camera; what is held by the engine is not free for the camera.",

@@ -59,6 +59,7 @@ async function openCameras(config: Config): Promise<OpenedSource> {
       autoExposure: settings.autoExposure,
       rawAlignment: settings.rawAlignment,
       buffers: settings.buffers,
+      memory: settings.memory,
     },
     { video: native.video, clocks: () => native.clocks(), onNote: (note) => notes.push(note) },
   );

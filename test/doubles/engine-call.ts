@@ -72,18 +72,21 @@ export async function computeFrame(pair: Pair, options: EngineOptions): Promise<
   try {
     // The second frame finds what the first one left in every buffer.
     let result: FrameResult | undefined;
+    let stages: string[] = [];
     for (let frame = 0; frame < 2; ++frame) {
       result = await new Promise<FrameResult>((resolve, reject) => {
         engine.submit(0, pair.left, pair.right, (error, done) =>
           error ? reject(error) : resolve({ ...done }),
         );
       });
+      // A backend may time the stages of some frames only, but of the first.
+      if (frame === 0) stages = STAGE_NAMES.filter((_, at) => !Number.isNaN(engine.stageMilliseconds[at]));
     }
     const slot = engine.slots[0]!;
     return {
       result: result!,
       info: engine.info,
-      stages: STAGE_NAMES.filter((_, stage) => !Number.isNaN(engine.stageMilliseconds[stage])),
+      stages,
       disparityQ4: slot.disparityQ4.slice(),
       confidence: slot.confidence.slice(),
       depthMillimetres: slot.depthMillimetres.slice(),

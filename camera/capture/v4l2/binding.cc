@@ -39,6 +39,7 @@ CaptureOptions optionsOf(const Napi::Object& object) {
   options.format.height = static_cast<uint32_t>(integerOf(object, "height", 1, 32768));
   options.format.rateHz = object.Get("rateHz").IsUndefined() ? 0 : numberOf(object, "rateHz");
   options.bufferCount = integerOf(object, "buffers", kFewestBuffers, kMostBuffers, 8);
+  options.ownMemory = object.Get("ownMemory").ToBoolean().Value();
   options.exportBuffers = object.Get("exportBuffers").ToBoolean().Value();
   if (!object.Get("userBuffers").IsArray()) return options;
   const auto list = object.Get("userBuffers").As<Napi::Array>();

@@ -28,12 +28,23 @@ struct PlanedBuffer {
 
 }  // namespace
 
+Status tooSmall(const Device& device, size_t imageBytes, size_t bytes) {
+  return Status::error(Code::kParameter, "%s: expected user buffers of at least %zu bytes, got %zu.", device.path().c_str(),
+                       imageBytes, bytes);
+}
+
 Status BufferQueue::request(const Device& device, uint32_t* count) {
   v4l2_requestbuffers request{};
   request.count = *count;
   request.type = device.bufferType();
   request.memory = memory_;
   if (const int result = device.control(VIDIOC_REQBUFS, &request); result < 0) {
+    if (result == -EINVAL && memory_ == V4L2_MEMORY_USERPTR) {
+      return Status::error(Code::kDeviceUnsuitable,
+                           "%s: expected a driver that writes into the caller's memory (V4L2_MEMORY_USERPTR), this one does "
+                           "not; use source.memory=mmap.",
+                           device.path().c_str());
+    }
     return device.failure("asking for frame buffers (VIDIOC_REQBUFS)", result);
   }
   if (request.count < kFewestBuffers) {
@@ -79,10 +90,7 @@ Status BufferQueue::requestMapped(const Device& device, int count, bool exportTh
 Status BufferQueue::requestUser(const Device& device, const std::vector<Buffer>& user, size_t imageBytes) {
   memory_ = V4L2_MEMORY_USERPTR;
   for (const Buffer& buffer : user) {
-    if (buffer.bytes < imageBytes) {
-      return Status::error(Code::kParameter, "%s: expected user buffers of at least %zu bytes, got %zu.",
-                           device.path().c_str(), imageBytes, buffer.bytes);
-    }
+    if (buffer.bytes < imageBytes) return tooSmall(device, imageBytes, buffer.bytes);
   }
   uint32_t given = static_cast<uint32_t>(user.size());
   if (Status status = request(device, &given); !status.ok()) return status;

@@ -31,6 +31,9 @@ struct FilledBuffer {
   int64_t timestampNs = 0;
 };
 
+/// kParameter: memory of the caller's that an image does not fit into.
+Status tooSmall(const Device& device, size_t imageBytes, size_t bytes);
+
 class BufferQueue {
  public:
   /// `count` buffers of driver memory (VIDIOC_REQBUFS, QUERYBUF, mmap); with `exportThem` each as a DMA buffer too

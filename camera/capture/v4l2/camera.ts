@@ -49,6 +49,8 @@ export class V4l2Camera {
   readonly native: NativeCamera;
   /** Images that the driver counted and that were not announced. */
   sequenceGaps = 0;
+  /** Images that were handed out and are not back. */
+  held = 0;
   readonly #frames: CameraFrame[];
   readonly #times: BigInt64Array;
   readonly #words: Uint32Array;
@@ -93,6 +95,7 @@ export class V4l2Camera {
 
   release(frame: CameraFrame): void {
     this.native.release(frame.image);
+    this.held -= 1;
   }
 
   close(): Promise<void> {
@@ -105,6 +108,7 @@ export class V4l2Camera {
     while (this.#read !== produced && this.#events) {
       const frame = this.#take(this.#read % RING_ENTRIES);
       this.#read = (this.#read + 1) >>> 0;
+      this.held += 1;
       this.#events.onFrame(frame);
     }
     // Closed from within onFrame: what was announced and not read goes back unread.

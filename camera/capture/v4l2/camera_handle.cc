@@ -57,8 +57,22 @@ Napi::ArrayBuffer CameraHandle::view(Napi::Env env, void* data, size_t bytes) {
       env, data, bytes, [](Napi::Env, void*, std::shared_ptr<CameraHandle>* held) { delete held; }, owner);
 }
 
+/// Views that need no camera: the memory is the next camera's too, and is gone when the last of them is.
+Napi::Array CameraHandle::viewsOf(Napi::Env env, const std::shared_ptr<UserMemory>& memory) {
+  auto views = Napi::Array::New(env);
+  for (uint32_t i = 0; i < memory->count(); ++i) {
+    auto* owner = new std::shared_ptr<UserMemory>(memory);
+    auto buffer = Napi::ArrayBuffer::New(
+        env, memory->buffer(i), memory->bytes(),
+        [](Napi::Env, void*, std::shared_ptr<UserMemory>* held) { delete held; }, owner);
+    views.Set(i, Napi::Uint8Array::New(env, memory->bytes(), buffer, 0));
+  }
+  return views;
+}
+
 void CameraHandle::addViews(Napi::Env env, Napi::Object camera) {
   camera.Set("ring", view(env, capture_->ring(), sizeof(FrameEvent) * kRingEntries));
+  if (capture_->userMemory() != nullptr) userBuffers_ = Napi::Persistent(viewsOf(env, capture_->userMemory()));
   auto images = Napi::Array::New(env);
   auto exported = Napi::Array::New(env);
   uint32_t index = 0;

@@ -27,6 +27,7 @@ class CameraHandle : public std::enable_shared_from_this<CameraHandle> {
   void release(Napi::Env env, uint32_t index);
   Napi::Value statistics(Napi::Env env) const;
   void requireOpen(Napi::Env env) const;
+  static Napi::Array viewsOf(Napi::Env env, const std::shared_ptr<UserMemory>& memory);
   void addViews(Napi::Env env, Napi::Object camera);
   void addFunctions(Napi::Env env, Napi::Object camera);
   Napi::ArrayBuffer view(Napi::Env env, void* data, size_t bytes);

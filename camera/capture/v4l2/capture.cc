@@ -22,19 +22,36 @@ Status Capture::open(const VideoSystem& system, const CaptureOptions& options) {
                          options.path.c_str(), device_.identity().card.c_str());
   }
   if (Status status = agreeOnFormat(device_, options.format, &format_); !status.ok()) return status;
+  std::vector<Buffer> user = options.userBuffers;
   const bool compressed = format_.fourcc == V4L2_PIX_FMT_MJPEG || format_.fourcc == V4L2_PIX_FMT_JPEG;
   if (compressed) {
     decoder_ = std::make_unique<JpegDecoder>();
     if (Status status = decoder_->open(); !status.ok()) return status;
-    const size_t bytes = static_cast<size_t>(format_.width) * format_.height;
+  }
+  const size_t decodedBytes = static_cast<size_t>(format_.width) * format_.height;
+  if (options.ownMemory) {
+    const size_t bytes = compressed ? decodedBytes : format_.imageBytes;
+    userMemory_ = UserMemory::make(static_cast<size_t>(options.bufferCount), bytes);
+    if (userMemory_ == nullptr) return device_.failure("allocating image memory", -ENOMEM);
+    for (size_t i = 0; i < userMemory_->count(); ++i) {
+      user.push_back({userMemory_->buffer(i), userMemory_->bytes(), -1, false});
+    }
+  }
+  if (compressed && !user.empty()) {
+    for (const Buffer& buffer : user) {
+      if (buffer.bytes < decodedBytes) return tooSmall(device_, decodedBytes, buffer.bytes);
+    }
+    decoded_ = std::move(user);
+    user.clear();
+  } else if (compressed) {
+    const size_t bytes = decodedBytes;
     decodedMemory_.resize(bytes * kDecodedImages);
     for (uint32_t i = 0; i < kDecodedImages; ++i) {
       decoded_.push_back({decodedMemory_.data() + i * bytes, bytes, -1, false});
     }
   }
-  Status status = options.userBuffers.empty()
-                      ? queue_.requestMapped(device_, options.bufferCount, options.exportBuffers)
-                      : queue_.requestUser(device_, options.userBuffers, format_.imageBytes);
+  Status status = user.empty() ? queue_.requestMapped(device_, options.bufferCount, options.exportBuffers)
+                               : queue_.requestUser(device_, user, format_.imageBytes);
   if (!status.ok()) return status;
   wakeDescriptor_ = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
   if (wakeDescriptor_ < 0) return device_.failure("making an eventfd", -errno);

@@ -13,6 +13,7 @@
 #include "buffers.h"
 #include "formats.h"
 #include "jpeg.h"
+#include "user_memory.h"
 
 namespace depthwatt::v4l2 {
 
@@ -20,8 +21,10 @@ struct CaptureOptions {
   std::string path;
   FormatRequest format;
   int bufferCount = 8;
-  /// USERPTR where not empty.
+  /// Where images arrive, if not empty: USERPTR, or what a JPEG is decoded into.
   std::vector<Buffer> userBuffers;
+  /// The same in memory that open() makes: bufferCount buffers, kept by userMemory().
+  bool ownMemory = false;
   bool exportBuffers = false;
 };
 
@@ -86,6 +89,8 @@ class Capture {
   const AgreedFormat& format() const { return format_; }
   /// What is announced: the driver's buffers, or the decoded images of a JPEG camera.
   const std::vector<Buffer>& images() const { return decoder_ ? decoded_ : queue_.buffers(); }
+  /// Null unless asked for. It outlives the capture for as long as somebody holds it.
+  const std::shared_ptr<UserMemory>& userMemory() const { return userMemory_; }
   FrameEvent* ring() { return ring_; }
   const CaptureCounters& counters() const { return counters_; }
   /// Processor time of the camera's thread, nanoseconds; 0 where it does not run.
@@ -114,6 +119,7 @@ class Capture {
   std::unique_ptr<JpegDecoder> decoder_;
   std::vector<Buffer> decoded_;
   std::vector<uint8_t> decodedMemory_;
+  std::shared_ptr<UserMemory> userMemory_;
 
   std::mutex mutex_;  ///< guards the states and orders QBUF against STREAMOFF
   State states_[kMostBuffers] = {};         ///< of the driver's buffers

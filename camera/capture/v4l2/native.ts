@@ -126,8 +126,13 @@ export interface NativeOpenOptions {
   buffers?: number;
   /** Also export every buffer as a DMA buffer. */
   exportBuffers?: boolean;
-  /** The camera writes into these (V4L2 USERPTR), each of at least imageBytes. */
-  userBuffers?: Uint8Array[];
+  /** The camera writes into these (V4L2 USERPTR), each of at least imageBytes; a JPEG is decoded into them. */
+  userBuffers?: readonly Uint8Array[];
+  /**
+   * The same with whole pages of memory that open() makes. It is not the camera's: `images` stay as they are after close(),
+   * and may be the `userBuffers` of a camera opened later.
+   */
+  ownMemory?: boolean;
   /** A driver in memory, for tests. */
   system?: unknown;
 }

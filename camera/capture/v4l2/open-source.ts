@@ -41,6 +41,8 @@ export interface V4l2Settings {
   rawAlignment?: RawAlignment | "auto";
   /** 4 to 32, default 8. */
   buffers?: number;
+  /** Default mmap: the driver's memory. userptr: the process's own, which a GPU can read. */
+  memory?: "mmap" | "userptr";
 }
 
 export interface V4l2Surroundings {
@@ -123,6 +125,7 @@ async function openEye(
       ...wish,
       ...(settings.rateHz !== undefined && { rateHz: settings.rateHz }),
       ...(settings.buffers !== undefined && { buffers: settings.buffers }),
+      ...(settings.memory === "userptr" && { ownMemory: true }),
       ...(around.system !== undefined && { system: around.system }),
     },
     prepare: (camera) => {

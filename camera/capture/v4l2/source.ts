@@ -57,6 +57,11 @@ export class V4l2Source implements PairSource {
     });
   }
 
+  get inputMemory(): readonly Uint8Array[] | undefined {
+    const { left, right } = this.#parts.cameras;
+    return left.inputMemory && [...left.inputMemory, ...(right?.inputMemory ?? [])];
+  }
+
   /** Largest time between the two images of a pair, ns. */
   get windowNs(): number {
     return this.#pairer.windowNs;

@@ -41,6 +41,7 @@ export class SupervisedCamera {
   /** Losses by cause of cameras that were closed since; add those of the open one. */
   #pastDrops: Record<string, number> = {};
   #camera: V4l2Camera | undefined;
+  #previous: V4l2Camera | undefined;
   #clock: DeviceClock;
   readonly #options: SupervisorOptions;
   #path: string;
@@ -70,6 +71,11 @@ export class SupervisedCamera {
   static async open(options: SupervisorOptions): Promise<SupervisedCamera> {
     const camera = await V4l2Camera.open(options.video, options.open);
     return new SupervisedCamera(camera, options);
+  }
+
+  /** Where this eye's images lie, of whichever camera; undefined where each camera has memory of its own. */
+  get inputMemory(): readonly Uint8Array[] | undefined {
+    return this.#options.open.ownMemory ? this.#first.images : undefined;
   }
 
   /** The open camera; undefined while it is lost. */
@@ -162,6 +168,7 @@ export class SupervisedCamera {
     const camera = this.#camera;
     if (camera === undefined || this.#stopped) return;
     this.#camera = undefined;
+    this.#previous = camera;
     this.#keepDrops(camera);
     // Before the close: the consumer may hold images whose memory keeps the kernel from forgetting the device.
     if (!this.#lost) this.#events?.onLost(reason);
@@ -172,12 +179,19 @@ export class SupervisedCamera {
   }
 
   async #reopen(): Promise<void> {
-    const { video, open, folders, prepare } = this.#options;
+    const { video, folders, prepare } = this.#options;
+    const { ownMemory, ...open } = this.#options.open;
+    // The next camera writes into the same memory: not under a reader of the last one's images.
+    if (ownMemory && (this.#previous?.held ?? 0) > 0) return;
     const path = await findCamera(video, this.#path, this.#first.identity, folders, open.system);
     if (path === undefined || this.#stopped) return;
     let camera: V4l2Camera;
     try {
-      camera = await V4l2Camera.open(video, { ...open, path });
+      camera = await V4l2Camera.open(video, {
+        ...open,
+        path,
+        ...(ownMemory && { userBuffers: this.#first.images }),
+      });
     } catch {
       // Not ready yet, or its permissions are not set yet: the next look tries again.
       return;

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// The plugin with a kernel that writes where nothing is, before the frames that DEPTHWATT_FAULT_FRAMES counts ("9" or "9,15"):
-// what a broken context does on a real device. scripts/test-gpu-faults.mjs builds it from the plugin's objects.
+// The plugin with a kernel that goes wrong before the frames that FAULT_FRAMES counts ("9" or "9,15"): it writes where
+// nothing is, which ends the process's context, or ("L9") asks for more threads than there are and is not launched. scripts/test-gpu-faults.mjs builds it from the plugin's objects.
 #include <atomic>
 #include <cstdlib>
 #include <string>
 
 #define depthwatt_plugin depthwatt_sound_plugin
+#include "../../../cuda/gpu/check.h"
 #include "../../../cuda/gpu/plugin.cu"
 #undef depthwatt_plugin
 
@@ -21,9 +22,14 @@ class FaultyBackend final : public Backend {
   explicit FaultyBackend(std::unique_ptr<Backend> sound) : sound_(std::move(sound)) {}
   int lanes() const override { return sound_->lanes(); }
   Status run(int lane, const FrameInput& input, FrameOutput& output) override {
-    const char* given = std::getenv("DEPTHWATT_FAULT_FRAMES");
+    const char* given = std::getenv("FAULT_FRAMES");
     const std::string list = "," + std::string(given == nullptr ? "" : given) + ",";
-    if (list.find("," + std::to_string(++frames) + ",") != std::string::npos) breakKernel<<<1, 1>>>();
+    const std::string frame = std::to_string(++frames);
+    if (list.find("," + frame + ",") != std::string::npos) breakKernel<<<1, 1>>>();
+    if (list.find(",L" + frame + ",") != std::string::npos) {
+      breakKernel<<<1, 4096>>>();
+      return launched("breakKernel");
+    }
     return sound_->run(lane, input, output);
   }
   void attach(const FrameOutput& output) override { sound_->attach(output); }

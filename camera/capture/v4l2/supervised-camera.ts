@@ -5,6 +5,7 @@ import { type ClockReader, DeviceClock } from "../device-clock.js";
 import { FramePeriod } from "../frame-period.js";
 import { type CameraFrame, V4l2Camera } from "./camera.js";
 import { type DeviceFolders, findCamera } from "./devices.js";
+import { addDrops } from "./drops.js";
 import type { NativeCamera, NativeOpenOptions, NativeVideo } from "./native.js";
 
 /** How often a lost camera is looked for, and a silent one noticed. */
@@ -231,24 +232,5 @@ export class SupervisedCamera {
 
   #keepDrops(camera: V4l2Camera): void {
     addDrops(this.#pastDrops, camera);
-  }
-}
-
-/**
- * Adds what one camera lost, under the names that metrics use. Images dropped here have sequence numbers too: what is
- * left of the gaps is what the driver never handed over.
- */
-function addDrops(drops: Record<string, number>, camera: V4l2Camera): void {
-  const counts = camera.native.statistics();
-  const ownDrops = counts.errorFlagged + counts.empty + counts.decodeFailed + counts.noFreeBuffer;
-  const lost = {
-    driver: Math.max(0, camera.sequenceGaps - ownDrops),
-    errorFlag: counts.errorFlagged,
-    incomplete: counts.empty,
-    decode: counts.decodeFailed,
-    noBuffer: counts.noFreeBuffer,
-  };
-  for (const [cause, count] of Object.entries(lost)) {
-    if (count > 0) drops[cause] = (drops[cause] ?? 0) + count;
   }
 }

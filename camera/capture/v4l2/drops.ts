@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a camera lost, by cause.
+import type { V4l2Camera } from "./camera.js";
+
+/**
+ * Adds what one camera lost, under the names that metrics use. Images dropped here have sequence numbers too: what is
+ * left of the gaps is what the driver never handed over.
+ */
+export function addDrops(drops: Record<string, number>, camera: V4l2Camera): void {
+  const counts = camera.native.statistics();
+  const ownDrops = counts.errorFlagged + counts.empty + counts.decodeFailed + counts.noFreeBuffer;
+  const lost = {
+    driver: Math.max(0, camera.sequenceGaps - ownDrops),
+    errorFlag: counts.errorFlagged,
+    incomplete: counts.empty,
+    decode: counts.decodeFailed,
+    noBuffer: counts.noFreeBuffer,
+  };
+  for (const [cause, count] of Object.entries(lost)) {
+    if (count > 0) drops[cause] = (drops[cause] ?? 0) + count;
+  }
+}

@@ -6,61 +6,11 @@
 #include "../../gpu/cross_workspace.h"
 #include "../../gpu/device_buffer.h"
 #include "cross_columns.cuh"
+#include "cross_prepare.cuh"
 
 namespace depthwatt {
 namespace gpu {
 namespace {
-
-struct CrossPreparation {
-  const uint8_t* images[2];
-  uint8_t* features[4];  ///< bytes of uint2: left, right, left mirrored, right mirrored
-  uint16_t *armsX[2], *armsY[2];
-  int32_t width, height, words, armX, armY, similarity;
-};
-
-/// Pixels in a direction, at most `most`, that look like the one at `from`.
-__device__ __forceinline__ int crossReach(const uint8_t* from, int step, int most, int similarity) {
-  const int own = *from;
-  int length = 0;
-  while (length < most && abs(*(from += step) - own) < similarity) ++length;
-  return length;
-}
-
-/// One thread, one pixel of one image.
-__global__ void __launch_bounds__(256) crossPrepareKernel(CrossPreparation p) {
-  const int x = blockIdx.x * 32 + threadIdx.x, y = blockIdx.y * 8 + threadIdx.y, which = blockIdx.z;
-  if (x >= p.width || y >= p.height) return;
-  const size_t width = static_cast<size_t>(p.width);
-  const uint8_t* image = p.images[which];
-  const uint8_t* row = image + y * width;
-  const int own = row[x];
-  uint32_t census = 0;
-#pragma unroll
-  for (int i = -1; i <= 1; i += 2) {
-    const int nx = min(max(x + i, 0), p.width - 1);
-#pragma unroll
-    for (int j = -1; j <= 1; ++j) {
-      census = census << 1 | (image[min(max(y + j, 0), p.height - 1) * width + nx] >= own ? 1u : 0u);
-    }
-  }
-  census += census & 0x38u;  // three bits to a nibble
-
-  const int left = crossReach(row + x, -1, min(p.armX, x), p.similarity);
-  const int right = crossReach(row + x, 1, min(p.armX, p.width - 1 - x), p.similarity);
-  const int up = crossReach(row + x, -p.width, min(p.armY, y), p.similarity);
-  const int down = crossReach(row + x, p.width, min(p.armY, p.height - 1 - y), p.similarity);
-
-  const int mirrored = p.width - 1 - x;
-  const size_t at = y * width + (which == 0 ? x : mirrored);
-  const int ahead = which == 0 ? right : left, behind = which == 0 ? left : right;
-  p.armsX[which][at] = static_cast<uint16_t>(p.armX - ahead | (p.armX + 1 + behind) << 8);
-  p.armsY[which][at] = static_cast<uint16_t>(p.armY - down | (p.armY + 1 + up) << 8);
-  const size_t featureRow = static_cast<size_t>(y) * p.words;
-  uint8_t* plain = p.features[which] + (featureRow + x / 4) * sizeof(uint2) + x % 4;
-  uint8_t* turned = p.features[2 + which] + (featureRow + mirrored / 4) * sizeof(uint2) + mirrored % 4;
-  plain[0] = turned[0] = static_cast<uint8_t>(own);
-  plain[4] = turned[4] = static_cast<uint8_t>(census);
-}
 
 using ColumnsKernel = void (*)(CrossArguments);
 
@@ -82,18 +32,34 @@ struct CrossDevice {
   DeviceBuffer<uint2> features[4];
   DeviceBuffer<uint16_t> armsX[2], armsY[2];
   DeviceBuffer<uint32_t> sums[2], keys;
+  cudaStream_t second = nullptr;
+  cudaEvent_t prepared = nullptr, joined = nullptr;
+
+  ~CrossDevice() {
+    if (second == nullptr) return;
+    cudaEventDestroy(prepared);
+    cudaEventDestroy(joined);
+    cudaStreamDestroy(second);
+  }
 
   Status open() {
+    if (plan.streams == 2) {
+      DEPTHWATT_CUDA(cudaStreamCreateWithFlags(&second, cudaStreamNonBlocking));
+      for (cudaEvent_t* event : {&prepared, &joined}) DEPTHWATT_CUDA(cudaEventCreateWithFlags(event, cudaEventDisableTiming));
+    }
     const size_t pixels = static_cast<size_t>(plan.width) * plan.height, words = static_cast<size_t>(plan.words) * plan.height;
     DEPTHWATT_TRY(table.allocate(sizeof kDifferenceCosts));
     DEPTHWATT_CUDA(cudaMemcpy(table.get(), kDifferenceCosts, sizeof kDifferenceCosts, cudaMemcpyHostToDevice));
+    // What lies beside and below the image is read (and not used) for ever, and written here only.
     for (DeviceBuffer<uint2>& one : features) {
       DEPTHWATT_TRY(one.allocate(words));
-      DEPTHWATT_CUDA(cudaMemset(one.get(), 0, one.bytes()));  // the last word of a row may hold fewer than four pixels
+      DEPTHWATT_CUDA(cudaMemset(one.get(), 0, one.bytes()));
     }
     for (int eye = 0; eye < 2; ++eye) {
-      DEPTHWATT_TRY(armsX[eye].allocate(pixels));
-      DEPTHWATT_TRY(armsY[eye].allocate(pixels));
+      DEPTHWATT_TRY(armsX[eye].allocate(4 * words));
+      DEPTHWATT_TRY(armsY[eye].allocate(static_cast<size_t>(plan.width) * plan.armRows));
+      DEPTHWATT_CUDA(cudaMemset(armsX[eye].get(), 0, armsX[eye].bytes()));
+      DEPTHWATT_CUDA(cudaMemset(armsY[eye].get(), 0, armsY[eye].bytes()));
       DEPTHWATT_TRY(sums[eye].allocate(plan.sumWords()));
     }
     if (plan.chunks > 1) DEPTHWATT_TRY(keys.allocate(2 * pixels));
@@ -104,12 +70,13 @@ struct CrossDevice {
   Status prepare(const uint8_t* left, const uint8_t* right, cudaStream_t stream) {
     CrossPreparation p = {};
     p.images[0] = left, p.images[1] = right;
-    for (int i = 0; i < 4; ++i) p.features[i] = reinterpret_cast<uint8_t*>(features[i].get());
+    for (int i = 0; i < 4; ++i) p.features[i] = features[i].get();
     for (int eye = 0; eye < 2; ++eye) p.armsX[eye] = armsX[eye].get(), p.armsY[eye] = armsY[eye].get();
     p.width = plan.width, p.height = plan.height, p.words = plan.words;
     p.armX = plan.parameters.armX, p.armY = plan.parameters.armY, p.similarity = plan.parameters.similarity;
-    const dim3 grid((plan.width + 31) / 32, (plan.height + 7) / 8, 2);
-    crossPrepareKernel<<<grid, dim3(32, 8), 0, stream>>>(p);
+    p.margin = crossTileMargin(p.armX);
+    const dim3 grid((plan.width + 127) / 128, (plan.height + kCrossTileRows - 1) / kCrossTileRows, 2);
+    crossPrepareKernel<<<grid, dim3(32, kCrossTileRows), plan.prepareSharedBytes, stream>>>(p);
     return launched("crossPrepareKernel");
   }
 
@@ -119,7 +86,7 @@ struct CrossDevice {
       const int own = eye == 0 ? 0 : 3, partner = eye == 0 ? 1 : 2;  // the right eye's problem: mirrored images
       a.eyes[eye].own = features[own].get();
       a.eyes[eye].partner = features[partner].get();
-      a.eyes[eye].armsX = armsX[eye].get();
+      a.eyes[eye].armsX = reinterpret_cast<const uint2*>(armsX[eye].get());
       a.eyes[eye].armsY = armsY[eye].get();
       a.eyes[eye].sums = reinterpret_cast<uint4*>(sums[eye].get());
     }
@@ -133,20 +100,30 @@ struct CrossDevice {
     a.firstIndex = chunk * plan.groups * kCrossLaneDisparities;
     a.firstDisparity = a.minDisparity + a.firstIndex;
     a.firstChunk = chunk == 0, a.lastChunk = chunk == plan.chunks - 1;
-    a.columnsPerWarp = plan.columnsPerWarp, a.slots = plan.columnSlots;
+    a.columnsPerWarp = plan.columnsPerWarp;
     return a;
   }
 
-  Status aggregate(CrossArguments a, cudaStream_t stream) {
+  /// All chunks of `eyes` eyes from `first` on.
+  Status aggregate(int32_t first, int32_t eyes, int16_t* disparity, int16_t* rightDisparity, cudaStream_t stream) {
+    for (int32_t chunk = 0; chunk < plan.chunks; ++chunk) {
+      CrossArguments a = arguments(chunk, disparity, rightDisparity);
+      a.firstEye = first;
+      DEPTHWATT_TRY(aggregate(a, eyes, stream));
+    }
+    return {};
+  }
+
+  Status aggregate(CrossArguments a, int32_t eyes, cudaStream_t stream) {
     a.segment = plan.rowSegmentPixels;
     const int32_t threads = plan.rowThreads, rowItems = plan.height * plan.groups;
-    const dim3 rowGrid((rowItems + threads - 1) / threads, plan.rowSegments, 2);
+    const dim3 rowGrid((rowItems + threads - 1) / threads, plan.rowSegments, eyes);
     crossRowsKernel<<<rowGrid, threads, plan.rowsSharedBytes, stream>>>(a);
     DEPTHWATT_TRY(launched("crossRowsKernel"));
 
     a.segment = plan.columnSegmentRows;
     const int32_t columns = plan.columnThreads / 32 * plan.columnsPerWarp;
-    const dim3 columnGrid((plan.width + columns - 1) / columns, plan.columnSegments, 2);
+    const dim3 columnGrid((plan.width + columns - 1) / columns, plan.columnSegments, eyes);
     const ColumnsKernel columnsKernel = columnsKernelOf(plan.sums);
     columnsKernel<<<columnGrid, plan.columnThreads, plan.columnsSharedBytes, stream>>>(a);
     return launched("crossColumnsKernel");
@@ -167,6 +144,10 @@ Status CrossWorkspace::open(const CrossParameters& parameters, int32_t width, in
   const size_t tableBytes = sizeof kDifferenceCosts;
   device_->plan = crossPlanOf(parameters, width, height, multiprocessors, static_cast<size_t>(shared) - tableBytes,
                               kCrossVolumeBytes, tuning);
+  if (device_->plan.groups == 0) {
+    return Status::error(Code::kParameter, "Expected arms whose sums fit %d bytes of shared memory, got armX %d and armY %d.",
+                         shared, parameters.armX, parameters.armY);
+  }
   return device_->open();
 }
 
@@ -180,11 +161,16 @@ size_t CrossWorkspace::bytes() const {
 
 Status CrossWorkspace::compute(const uint8_t* left, const uint8_t* right, int16_t* disparity, int16_t* rightDisparity,
                                cudaStream_t stream) {
-  DEPTHWATT_TRY(device_->prepare(left, right, stream));
-  for (int32_t chunk = 0; chunk < device_->plan.chunks; ++chunk) {
-    DEPTHWATT_TRY(device_->aggregate(device_->arguments(chunk, disparity, rightDisparity), stream));
-  }
-  return {};
+  CrossDevice& d = *device_;
+  DEPTHWATT_TRY(d.prepare(left, right, stream));
+  if (d.plan.streams == 1) return d.aggregate(0, 2, disparity, rightDisparity, stream);
+  // One eye's columns fill the multiprocessors that the other's rows leave at their end.
+  DEPTHWATT_CUDA(cudaEventRecord(d.prepared, stream));
+  DEPTHWATT_CUDA(cudaStreamWaitEvent(d.second, d.prepared, 0));
+  DEPTHWATT_TRY(d.aggregate(0, 1, disparity, rightDisparity, stream));
+  DEPTHWATT_TRY(d.aggregate(1, 1, disparity, rightDisparity, d.second));
+  DEPTHWATT_CUDA(cudaEventRecord(d.joined, d.second));
+  return cudaStatus(cudaStreamWaitEvent(stream, d.joined, 0), "join of both eyes");
 }
 
 }  // namespace gpu

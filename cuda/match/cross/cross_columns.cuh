@@ -12,6 +12,11 @@ namespace depthwatt {
 namespace gpu {
 namespace {
 
+#ifndef X_COLUMN
+#define X_COLUMN 4
+#endif
+constexpr int kCrossColumnBlocks = X_COLUMN;
+
 /// Set in the key of a candidate that may not win; sums leave it free.
 constexpr uint32_t kNoCandidate = 0x80000000u;
 constexpr int kColumnsAhead = 4;
@@ -26,16 +31,17 @@ template <CrossSums kSums>
 struct CrossColumn {
   static constexpr int kVectors = kSums == CrossSums::kWide ? 2 : 1;
   uint4* ring;
-  int slots, end, at;  // ring: entries are `slots * kVectors` apart
-  uint4 low, high;     // wide: d..d+3 and d+4..d+7; else low alone, two to a word
+  uint32_t stride, size, at;  // of entries in vectors; `at`: the newest
+  uint4 low, high;            // wide: d..d+3 and d+4..d+7; else low alone, two to a word
 
-  __device__ __forceinline__ CrossColumn(uint4* ring_, int slots_, int entries)
-      : ring(ring_), slots(slots_ * kVectors), end(entries * slots_ * kVectors), at(0) {
+  __device__ __forceinline__ CrossColumn(uint4* ring_, int threads, int entries)
+      : ring(ring_), stride(threads * kVectors), size(entries * threads * kVectors), at(0) {
     low = high = make_uint4(0, 0, 0, 0);
+    store();
   }
   __device__ __forceinline__ void store() {
     ring[at] = low;
-    if (kVectors == 2) ring[at + slots / 2] = high;
+    if (kVectors == 2) ring[at + stride / 2] = high;
   }
   __device__ __forceinline__ void add(uint4 along) {
     if (kSums == CrossSums::kWide) {
@@ -44,17 +50,13 @@ struct CrossColumn {
     } else {
       low = low + along;
     }
-    at += slots;
-    if (at >= end) at = 0;
+    at = crossWrapped(at + stride - size, size);
     store();
   }
-  __device__ __forceinline__ int back(int entries) const {
-    const int place = at - entries * slots;
-    return place < 0 ? place + end : place;
-  }
+  __device__ __forceinline__ uint32_t back(uint32_t entries) const { return crossWrapped(at - entries * stride, size); }
   /// Smallest key of a region; ids: of the eight disparities.
-  __device__ __forceinline__ uint32_t key(uint32_t arms, int armY, const uint32_t (&ids)[8]) const {
-    const int lower = back(arms & 255), upper = back(arms >> 8);
+  __device__ __forceinline__ uint32_t key(uint32_t arms, uint32_t armY, const uint32_t (&ids)[8]) const {
+    const uint32_t lower = back(arms & 255), upper = back(arms >> 8);
     if (kSums == CrossSums::kShort) {
       const uint4 sums = ring[lower] - ring[upper];
       const uint32_t words[4] = {sums.x, sums.y, sums.z, sums.w};
@@ -71,7 +73,7 @@ struct CrossColumn {
       second = crossHigh(below) + crossHigh(above);
     } else {
       first = ring[lower] - ring[upper];
-      second = ring[lower + slots / 2] - ring[upper + slots / 2];
+      second = ring[lower + stride / 2] - ring[upper + stride / 2];
     }
     const uint32_t sums[8] = {first.x, first.y, first.z, first.w, second.x, second.y, second.z, second.w};
     uint32_t best = ~0u;
@@ -83,15 +85,17 @@ struct CrossColumn {
 
 /// Winners of up to kCrossKeyRows rows from `row` on, of a warp's columns.
 __device__ __forceinline__ void crossWinners(const CrossArguments& a, const uint32_t* keys, int firstColumn, int row, int rows) {
+  const int eye = a.firstEye + blockIdx.z;
   __syncwarp();
   for (int item = threadIdx.x % 32; item < kCrossKeyRows * a.columnsPerWarp; item += 32) {
     const int r = item % kCrossKeyRows, column = item / kCrossKeyRows, x = firstColumn + column, y = row + r;
     if (r >= rows || x >= a.width) continue;
     const uint32_t* mine = keys + r * kCrossKeyPitch + column * a.groups;
     uint32_t best = mine[0];
+#pragma unroll 4
     for (int group = 1; group < a.groups; ++group) best = min(best, mine[group]);
     const size_t index = static_cast<size_t>(y) * a.width + x;
-    uint32_t* before = a.keys + blockIdx.z * (static_cast<size_t>(a.height) * a.width) + index;
+    uint32_t* before = a.keys + eye * (static_cast<size_t>(a.height) * a.width) + index;
     if (!a.firstChunk) best = min(best, *before);
     if (!a.lastChunk) {
       *before = best;
@@ -99,21 +103,21 @@ __device__ __forceinline__ void crossWinners(const CrossArguments& a, const uint
     }
     const int disparity = best >= kNoCandidate ? kInvalidDisparity : a.minDisparity + static_cast<int>(best & 511);
     // The second problem is a mirrored one.
-    a.disparity[blockIdx.z][blockIdx.z == 0 ? index : index - x + (a.width - 1 - x)] = static_cast<int16_t>(disparity);
+    a.disparity[eye][eye == 0 ? index : index - x + (a.width - 1 - x)] = static_cast<int16_t>(disparity);
   }
   __syncwarp();
 }
 
 template <CrossSums kSums>
-__global__ void __launch_bounds__(128, 4) crossColumnsKernel(CrossArguments a) {
+__global__ void __launch_bounds__(128, kCrossColumnBlocks) crossColumnsKernel(CrossArguments a) {
   extern __shared__ __align__(16) uint4 ring[];
-  const CrossEye& eye = a.eyes[blockIdx.z];
+  const CrossEye& eye = a.eyes[a.firstEye + blockIdx.z];
   const int entries = 2 * a.armY + 2, warps = blockDim.x / 32, warp = threadIdx.x / 32, lane = threadIdx.x % 32;
-  uint32_t* keys = reinterpret_cast<uint32_t*>(ring + static_cast<size_t>(entries) * a.slots * CrossColumn<kSums>::kVectors) +
+  uint32_t* keys = reinterpret_cast<uint32_t*>(ring + static_cast<size_t>(entries) * blockDim.x * CrossColumn<kSums>::kVectors) +
                    warp * (kCrossKeyRows * kCrossKeyPitch);
-  const int firstColumn = (blockIdx.x * warps + warp) * a.columnsPerWarp;
-  const int column = lane / a.groups, group = lane % a.groups, x = firstColumn + column;
-  const bool active = column < a.columnsPerWarp && x < a.width;
+  const int firstColumn = (blockIdx.x * warps + warp) * a.columnsPerWarp, group = lane % a.groups;
+  // Lanes that are left over and columns beyond the image work on the last one's sums; nobody looks at their keys.
+  const int x = min(firstColumn + lane / a.groups, a.width - 1);
   const int first = blockIdx.y * a.segment, end = min(first + a.segment, a.height), start = max(first - a.armY, 0);
 
   uint32_t ids[8];
@@ -123,23 +127,22 @@ __global__ void __launch_bounds__(128, 4) crossColumnsKernel(CrossArguments a) {
     const bool candidate = a.firstIndex + index < a.numDisparities && a.firstDisparity + index <= x;
     ids[i] = static_cast<uint32_t>(a.firstIndex + index) | (candidate ? 0u : kNoCandidate);
   }
-  const int lastRow = min(end + a.armY, a.height) - 1;
-  const size_t pitch = static_cast<size_t>(a.width) * a.groups;
-  const uint4* sums = eye.sums + (active ? static_cast<size_t>(x) * a.groups + group : 0);
-  const uint16_t* arms = eye.armsY + (active ? x : 0);
-  CrossColumn<kSums> sum(ring + threadIdx.x, a.slots, entries);
-  if (active) sum.store();
+  const uint32_t lastRow = min(end + a.armY, a.height) - 1, pitch = a.width * a.groups;
+  const uint4* sums = eye.sums + (static_cast<size_t>(x) * a.groups + group);
+  const uint16_t* arms = eye.armsY + x;
+  CrossColumn<kSums> sum(ring + threadIdx.x, blockDim.x, entries);
 
   uint4 ahead[kColumnsAhead];
   uint32_t armsAhead[kColumnsAhead];
-  const auto load = [&](int y4) {
+  const auto load = [&](uint32_t y4) {
 #pragma unroll
     for (int i = 0; i < kColumnsAhead; ++i) {
       ahead[i] = sums[min(y4 + i, lastRow) * pitch];
-      armsAhead[i] = arms[static_cast<size_t>(min(max(y4 + i - a.armY, 0), a.height - 1)) * a.width];
+      armsAhead[i] = arms[(y4 + i) * static_cast<uint32_t>(a.width)];
     }
   };
   load(start);
+  int kept = 0;  // rows whose keys wait
   for (int y4 = start; y4 < end + a.armY; y4 += kColumnsAhead) {
     uint4 along[kColumnsAhead];
     uint32_t reach[kColumnsAhead];
@@ -148,12 +151,15 @@ __global__ void __launch_bounds__(128, 4) crossColumnsKernel(CrossArguments a) {
     load(y4 + kColumnsAhead);
 #pragma unroll
     for (int i = 0; i < kColumnsAhead; ++i) {
-      const int y = y4 + i - a.armY, row = (y - first) % kCrossKeyRows;
-      if (active) sum.add(along[i]);
+      sum.add(along[i]);
+      const int y = y4 + i - a.armY;
       if (y < first || y >= end) continue;
-      if (active) keys[row * kCrossKeyPitch + lane] = sum.key(reach[i], a.armY, ids);
-      if (row == kCrossKeyRows - 1 || y == end - 1) crossWinners(a, keys, firstColumn, y - row, row + 1);
+      keys[kept * kCrossKeyPitch + lane] = sum.key(reach[i], a.armY, ids);
+      ++kept;
     }
+    if (kept <= kCrossKeyRows - kColumnsAhead && y4 + kColumnsAhead < end + a.armY) continue;
+    crossWinners(a, keys, firstColumn, min(y4 + kColumnsAhead - a.armY, end) - kept, kept);
+    kept = 0;
   }
 }
 

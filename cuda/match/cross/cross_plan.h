@@ -18,6 +18,12 @@ constexpr int32_t kCrossLaneDisparities = 8;
 constexpr int32_t kCrossKeyRows = 16;
 constexpr int32_t kCrossKeyPitch = 33;
 
+/// The tile of pixels that a block of the preparing kernel makes features and arms for: 32 words of four pixels by 8 rows.
+constexpr int32_t kCrossTileRows = 8;
+/// Words in a row of it, with the longest arm (and the mini-census) to both sides and one more to join words over.
+constexpr int32_t crossTileMargin(int32_t armX) { return ((armX > 1 ? armX : 1) + 3) / 4 + 1; }
+constexpr int32_t crossTileWords(int32_t armX) { return 32 + 2 * crossTileMargin(armX); }
+
 /// How sums down a column are kept. All give the same result; the narrower, the faster.
 enum class CrossSums {
   kShort,  ///< two uint16 a word: every sum is below 2^15
@@ -32,19 +38,22 @@ struct CrossTuning {
   int32_t rowSegments = 0, columnSegments = 0;
   int32_t rowThreads = 0, columnThreads = 0;      ///< of a block, multiples of 32
   int32_t sums = -1;                              ///< a CrossSums that holds the sums, or -1
+  int32_t streams = 0;                            ///< 1: both eyes in one launch; 2: each on a stream of its own
 };
 
 struct CrossPlan {
   CrossParameters parameters;
   int32_t width = 0, height = 0;
-  int32_t words = 0;        ///< of four pixels, in a row of features
-  int32_t groups = 0, chunks = 0;
+  int32_t words = 0;        ///< of four pixels, in a row of features or arms: the image, the longest arm, and what is read ahead
+  int32_t armRows = 0;      ///< of arms down the columns: the same
+  int32_t groups = 0, chunks = 0;  ///< groups 0: the arms are too long for the device's shared memory
   int32_t ringRows = 0, ringColumns = 0;  ///< entries of the running sum along a row and down a column: 2 arm + 2
   int32_t rowSegments = 0, rowSegmentPixels = 0, rowThreads = 0;
   int32_t columnSegments = 0, columnSegmentRows = 0, columnThreads = 0;
-  int32_t columnsPerWarp = 0, columnSlots = 0;  ///< columnSlots: threads of a block that have a ring
+  int32_t columnsPerWarp = 0;
   CrossSums sums = CrossSums::kWide;
-  size_t rowsSharedBytes = 0, columnsSharedBytes = 0;
+  size_t prepareSharedBytes = 0, rowsSharedBytes = 0, columnsSharedBytes = 0;
+  int32_t streams = 1;
   size_t sumWords() const { return static_cast<size_t>(width) * height * groups * 4; }  ///< of one eye
 };
 
@@ -60,15 +69,15 @@ inline bool holds(CrossSums sums, const CrossParameters& p) {
   return true;
 }
 
-/// Lanes a pixel: a warp of the columns kernel holds whole pixels, so 32 / lanes of them; the fewest idle lanes win, and of
-/// equals the most lanes.
+/// Lanes a pixel: a warp of the columns kernel holds whole pixels, so 32 / lanes of them. Each chunk is two launches with an end
+/// of their own, so the fewest chunks that leave no more than a quarter of the lanes idle.
 inline int32_t chooseGroups(int32_t needed, int32_t most) {
   int32_t best = 1, bestUsed = 0;
-  for (int32_t groups = 1; groups <= most; ++groups) {
-    const int32_t chunks = divided(needed, groups);
-    // Of all lanes that run, in 1/1000: those with disparities of the search.
-    const int32_t used = 1000 * needed / (chunks * groups) * (32 / groups * groups) / 32;
-    if (used >= bestUsed) best = groups, bestUsed = used;
+  for (int32_t chunks = divided(needed, most); chunks <= needed; ++chunks) {
+    const int32_t groups = divided(needed, chunks);
+    const int32_t used = 100 * needed * (32 / groups * groups) / (chunks * groups * 32);  // % of lanes with disparities to search
+    if (used > bestUsed) best = groups, bestUsed = used;
+    if (used >= 75) break;
   }
   return best;
 }
@@ -83,7 +92,10 @@ inline CrossPlan crossPlanOf(const CrossParameters& p, int32_t width, int32_t he
   plan.parameters = p;
   plan.width = width;
   plan.height = height;
-  plan.words = divided(width, 4);
+  plan.words = divided(width + p.armX, 4) + 2;
+  plan.armRows = height + 2 * p.armY + 8;
+  plan.prepareSharedBytes = static_cast<size_t>(crossTileWords(p.armX)) * 4 * (kCrossTileRows + 2 * (p.armY > 1 ? p.armY : 1));
+  plan.streams = tuning.streams > 0 ? tuning.streams : 2;
   plan.ringRows = 2 * p.armX + 2;
   plan.ringColumns = 2 * p.armY + 2;
 
@@ -95,15 +107,15 @@ inline CrossPlan crossPlanOf(const CrossParameters& p, int32_t width, int32_t he
   const size_t columnBytes = static_cast<size_t>(plan.ringColumns) * (plan.sums == CrossSums::kWide ? 32 : 16);
   const size_t keyBytes = kCrossKeyRows * kCrossKeyPitch * sizeof(uint32_t);
 
-  // Lanes a pixel, as many as memory and one warp's rings allow.
+  const size_t rowBytes = static_cast<size_t>(plan.ringRows) * 16;
+  if (32 * columnBytes + keyBytes > sharedLimit || 8 * rowBytes > sharedLimit) return plan;
+
   const size_t pixelBytes = static_cast<size_t>(width) * height * 2 * 16;
   const int32_t needed = divided(p.numDisparities, kCrossLaneDisparities);
-  int32_t most = within(static_cast<int32_t>(volumeLimit / pixelBytes), 1, 32);
-  most = within(static_cast<int32_t>((sharedLimit - keyBytes) / columnBytes), 1, most);
+  const int32_t most = within(static_cast<int32_t>(volumeLimit / pixelBytes), 1, 32);
   plan.groups = within(tuning.groups > 0 ? tuning.groups : chooseGroups(needed, most), 1, within(needed, 1, most));
   plan.chunks = divided(needed, plan.groups);
 
-  const size_t rowBytes = static_cast<size_t>(plan.ringRows) * 16;
   plan.rowThreads = tuning.rowThreads > 0 ? tuning.rowThreads : 128;
   while (plan.rowThreads > 8 && plan.rowThreads * rowBytes > sharedLimit) plan.rowThreads /= 2;
   plan.rowsSharedBytes = plan.rowThreads * rowBytes;
@@ -113,13 +125,7 @@ inline CrossPlan crossPlanOf(const CrossParameters& p, int32_t width, int32_t he
     plan.columnThreads = plan.columnThreads / 64 * 32;
   }
   plan.columnsPerWarp = 32 / plan.groups;
-  plan.columnSlots = plan.columnThreads;
-  if (plan.columnThreads == 32) {  // one warp: lanes without a ring fit where all 32 would not
-    const int32_t fit = within(static_cast<int32_t>((sharedLimit - keyBytes) / columnBytes), plan.groups, 32);
-    plan.columnsPerWarp = fit / plan.groups;
-    plan.columnSlots = fit;
-  }
-  plan.columnsSharedBytes = plan.columnSlots * columnBytes + plan.columnThreads / 32 * keyBytes;
+  plan.columnsSharedBytes = plan.columnThreads * columnBytes + plan.columnThreads / 32 * keyBytes;
 
   // Segments: enough threads for every multiprocessor, but none so short that its way in is most of it.
   const auto segments = [&](int32_t asked, int32_t length, int32_t lines, int32_t arm) {

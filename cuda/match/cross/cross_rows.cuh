@@ -18,10 +18,13 @@ namespace gpu {
 /// One eye's problem: find each pixel of `own` in `partner`, whose pixel x - d belongs to x and d. The right eye's problem is
 /// the same one with both images mirrored.
 struct CrossEye {
-  const uint2* own;       ///< [height][words]: four greys, four mini-censuses
+  const uint2* own;       ///< [height][words] four greys, four mini-censuses
   const uint2* partner;
-  const uint16_t* armsX;  ///< [height][width] steps back from the end of the longest arm to the region's: right end, left end
-  const uint16_t* armsY;  ///< the same down the column: lower end, upper end
+  /// Two bytes a pixel: steps back from the end of the longest arm to the region's ends. armsX: [height][words], right and
+  /// left, of four pixels; column x stands at x + armX, where the walk is when it needs them. armsY: [rows][width], lower and
+  /// upper; row y stands at y + armY.
+  const uint2* armsX;
+  const uint16_t* armsY;
   uint4* sums;            ///< [height][width][groups] sums along x of one chunk
 };
 
@@ -35,11 +38,17 @@ struct CrossArguments {
   int32_t firstIndex;      ///< of the chunk, from the smallest disparity of the search
   int32_t minDisparity, numDisparities;
   int32_t segment;  ///< pixels or rows
-  int32_t columnsPerWarp, slots;
+  int32_t columnsPerWarp;
+  int32_t firstEye;  ///< of the launch
   bool firstChunk, lastChunk;
 };
 
 namespace {
+
+#ifndef X_ROW
+#define X_ROW 4
+#endif
+constexpr int kCrossRowBlocks = X_ROW;
 
 constexpr uint32_t kMiniCensusLow = kMiniCensusCosts[0] | kMiniCensusCosts[1] << 8 | kMiniCensusCosts[2] << 16 |
                                     static_cast<uint32_t>(kMiniCensusCosts[3]) << 24;
@@ -61,11 +70,11 @@ __device__ __forceinline__ void crossCosts(const uint8_t* table, uint32_t differ
   low = __byte_perm(kMiniCensusLow, kMiniCensusHigh, selectors);
   high = __byte_perm(kMiniCensusLow, kMiniCensusHigh, selectors >> 16);
   // No byte overflows: 122 + 118.
-  low += table[differencesFirst & 255] + (static_cast<uint32_t>(table[differencesSecond & 255]) << 8) +
-         (static_cast<uint32_t>(table[differencesFirst >> 8 & 255]) << 16) +
-         (static_cast<uint32_t>(table[differencesSecond >> 8 & 255]) << 24);
-  high += table[differencesFirst >> 16 & 255] + (static_cast<uint32_t>(table[differencesSecond >> 16 & 255]) << 8) +
-          (static_cast<uint32_t>(table[differencesFirst >> 24]) << 16) + (static_cast<uint32_t>(table[differencesSecond >> 24]) << 24);
+  const auto cost = [&](uint32_t differences, int byte) -> uint32_t { return table[__byte_perm(differences, 0, 0x4440u + byte)]; };
+  low += cost(differencesFirst, 0) + (cost(differencesSecond, 0) << 8) + (cost(differencesFirst, 1) << 16) +
+         (cost(differencesSecond, 1) << 24);
+  high += cost(differencesFirst, 2) + (cost(differencesSecond, 2) << 8) + (cost(differencesFirst, 3) << 16) +
+          (cost(differencesSecond, 3) << 24);
 }
 
 /// Ones in the first n bytes, n of any sign and size.
@@ -73,25 +82,30 @@ __device__ __forceinline__ uint32_t crossFirstBytes(int n) {
   return n >= 4 ? ~0u : (n <= 0 ? 0u : ~0u >> (32 - 8 * n));
 }
 
-__global__ void __launch_bounds__(128, 4) crossRowsKernel(CrossArguments a) {
+/// A place in a ring of `size` that may lie one turn before its begin, or behind its end with size taken off already.
+__device__ __forceinline__ uint32_t crossWrapped(uint32_t place, uint32_t size) { return min(place, place + size); }
+
+__global__ void __launch_bounds__(128, kCrossRowBlocks) crossRowsKernel(CrossArguments a) {
   extern __shared__ __align__(16) uint4 ring[];  // [entry][thread] running sums
   __shared__ uint8_t table[256];
   const int threads = blockDim.x;
   for (int i = threadIdx.x; i < 256; i += threads) table[i] = a.differenceCosts[i];
   __syncthreads();
-  const CrossEye& eye = a.eyes[blockIdx.z];
+  const CrossEye& eye = a.eyes[a.firstEye + blockIdx.z];
   const int item = blockIdx.x * threads + threadIdx.x, y = item / a.groups, group = item % a.groups;
   if (y >= a.height) return;
   const int first = blockIdx.y * a.segment, end = min(first + a.segment, a.width);
   const int start = max(first - a.armX, 0) & ~3;
 
-  const uint2* own = eye.own + static_cast<size_t>(y) * a.words;
-  const uint2* partner = eye.partner + static_cast<size_t>(y) * a.words;
+  const size_t rowWords = static_cast<size_t>(y) * a.words;
+  const uint2* own = eye.own + rowWords + start / 4;
+  const uint2* arms = eye.armsX + rowWords + start / 4;
+  const uint2* partner = eye.partner + rowWords;
   const int disparity = a.firstDisparity + kCrossLaneDisparities * group;
-  // Partner of x4 and the first disparity: `shift` bytes before the word x4 / 4 - disparity / 4.
+  // Partner of x4 and the first disparity: `disparity % 4` bytes before the word x4 / 4 - disparity / 4.
   const uint32_t shifted = 0x7654u - 0x1111u * (disparity & 3);
   int word = start / 4 - disparity / 4;
-  const auto load = [&](int at) { return partner[min(max(at, 0), a.words - 1)]; };
+  const auto load = [&](int at) { return partner[max(at, 0)]; };
   const auto joined = [&](uint2 before, uint2 after) {
     return make_uint2(__byte_perm(before.x, after.x, shifted), __byte_perm(before.y, after.y, shifted));
   };
@@ -99,29 +113,19 @@ __global__ void __launch_bounds__(128, 4) crossRowsKernel(CrossArguments a) {
   uint2 u0, u1 = joined(load(word - 3), before), u2 = joined(before, last);
 
   uint4 sum = make_uint4(0, 0, 0, 0);
-  const int ringEnd = (2 * a.armX + 2) * threads;
-  int at = 0;
+  const uint32_t stride = threads, ringSize = (2 * a.armX + 2) * stride;
+  uint32_t at = 0;
   uint4* mine = ring + threadIdx.x;
   mine[0] = sum;
-  const uint16_t* arms = eye.armsX + static_cast<size_t>(y) * a.width;
   uint4* out = eye.sums + (static_cast<size_t>(y) * a.width + first) * a.groups + group;
 
   // What four steps need is loaded four steps before.
-  uint2 midAhead = own[start / 4], nextAhead = load(word);
-  uint32_t backAhead[4];
-  const auto loadArms = [&](int x4) {
-#pragma unroll
-    for (int s = 0; s < 4; ++s) backAhead[s] = arms[min(max(x4 + s - a.armX, 0), a.width - 1)];
-  };
-  loadArms(start);
+  uint2 ownAhead = *own, armsAhead = *arms, partnerAhead = load(word);
   for (int x4 = start; x4 < end + a.armX; x4 += 4) {
-    const uint2 mid = midAhead, next = nextAhead;
-    uint32_t back[4];
-#pragma unroll
-    for (int s = 0; s < 4; ++s) back[s] = backAhead[s];
-    midAhead = own[min(x4 / 4 + 1, a.words - 1)];
-    nextAhead = load(++word);
-    loadArms(x4 + 4);
+    const uint2 mid = ownAhead, back = armsAhead, next = partnerAhead;
+    ownAhead = *++own;
+    armsAhead = *++arms;
+    partnerAhead = load(++word);
 
     u0 = u1, u1 = u2, u2 = joined(last, next);
     last = next;
@@ -146,15 +150,14 @@ __global__ void __launch_bounds__(128, 4) crossRowsKernel(CrossArguments a) {
       sum.y += __byte_perm(low, 0, 0x4342);
       sum.z += __byte_perm(high, 0, 0x4140);
       sum.w += __byte_perm(high, 0, 0x4342);
-      at += threads;
-      if (at >= ringEnd) at = 0;
+      at = crossWrapped(at + stride - ringSize, ringSize);
       mine[at] = sum;
-      const int x = x4 + s - a.armX;
-      if (x >= first && x < end) {
-        int to = at - static_cast<int>(back[s] & 255) * threads, from = at - static_cast<int>(back[s] >> 8) * threads;
-        if (to < 0) to += ringEnd;
-        if (from < 0) from += ringEnd;
-        const uint4 upper = mine[to], lower = mine[from];
+      if (static_cast<uint32_t>(x4 + s - a.armX - first) < static_cast<uint32_t>(end - first)) {
+        const uint32_t pair = s < 2 ? back.x : back.y;
+        const uint32_t toRight = __byte_perm(pair, 0, s % 2 == 0 ? 0x4440 : 0x4442);
+        const uint32_t toLeft = __byte_perm(pair, 0, s % 2 == 0 ? 0x4441 : 0x4443);
+        const uint4 upper = mine[crossWrapped(at - toRight * stride, ringSize)];
+        const uint4 lower = mine[crossWrapped(at - toLeft * stride, ringSize)];
         *out = make_uint4(upper.x - lower.x, upper.y - lower.y, upper.z - lower.z, upper.w - lower.w);
         out += a.groups;
       }

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Hole filling on CUDA; see fill.h.
-// One thread fills one pixel: a hole's pixels walk to its two ends, which are few steps away and in the first-level cache.
-// Out of place, so that nobody reads what another thread filled; empty rows are found and copied by kernels of their own.
+// A block fills a row. Its threads first put a bit for each valid pixel into shared memory, so that the two ends of a hole are a
+// count of leading and of trailing zeros away, a word for 32 pixels. Out of place, so that nobody reads what another thread
+// filled; empty rows are copied by a kernel of its own.
 #include "fill.h"
 
 #include "../../gpu/kernels.h"
@@ -11,6 +12,7 @@ namespace gpu {
 namespace {
 
 constexpr int kInvalid = kInvalidDisparity;
+constexpr int kFillThreads = 256;
 constexpr int kSlopePixels = 32, kFewestSlopePixels = 16, kSteepestQ4 = 2, kStepQ4 = 16;
 
 __device__ __forceinline__ int floorDivided(int numerator, int denominator) {
@@ -36,45 +38,63 @@ __device__ int extrapolated(const FillParameters& p, const int16_t* row, int wid
   return min(max(value, p.lowestQ4), p.highestQ4);
 }
 
-__global__ void __launch_bounds__(256) fillKernel(FillParameters p, const uint8_t* grey, const int16_t* in, int16_t* out,
-                                                  uint8_t* confidence, int width, int strip) {
-  const int x = blockIdx.x * 256 + threadIdx.x;
-  if (x >= width) return;
-  const size_t first = static_cast<size_t>(blockIdx.y) * width;
-  const int16_t* row = in + first;
-  if (x < strip) confidence[first + x] = 0;
-  else if (row[x] != kInvalid) {
-    out[first + x] = row[x];
-    return;
-  }
-  int left = x, right = x < strip ? strip : x;
-  while (left >= strip && row[left] == kInvalid) --left;
-  while (right < width && row[right] == kInvalid) ++right;
-  const bool hasLeft = left >= strip, hasRight = right < width, background = p.method == FillMethod::kBackground;
-  int value = kInvalid;
-  if (hasLeft && hasRight) {
-    const int l = row[left], r = row[right], i = x - left, j = right - x;
-    const int step = abs(l - r);
-    if (step <= p.thresholdQ4 && (!background || 4 * (right - left - 1) > step)) {
-      value = l + floorDivided(2 * i * (r - l) + i + j, 2 * (i + j));
-    } else if (background) {
-      value = min(l, r);
-    } else {
-      const int own = grey[first + x];
-      value = abs(grey[first + left] - own) <= abs(grey[first + right] - own) ? l : r;
-    }
-  } else if (hasLeft) {
-    value = row[left];
-  } else if (hasRight) {
-    value = background ? extrapolated(p, row, width, right, x) : row[right];
-  }
-  out[first + x] = static_cast<int16_t>(value);
+/// Place of the last valid pixel up to x, or -1.
+__device__ __forceinline__ int validBefore(const uint32_t* valid, int x) {
+  int word = x / 32;
+  uint32_t bits = valid[word] & (~0u >> (31 - x % 32));
+  while (bits == 0 && word > 0) bits = valid[--word];
+  return bits == 0 ? -1 : 32 * word + 31 - __clz(bits);
 }
 
-/// A row is full or wholly empty by now: its first pixel tells.
-__global__ void __launch_bounds__(256) fillEmptyRowsKernel(const int16_t* out, int32_t* empty, int width, int height) {
-  const int y = blockIdx.x * 256 + threadIdx.x;
-  if (y < height) empty[y] = out[static_cast<size_t>(y) * width] == kInvalid;
+/// Place of the first valid pixel from x on, or `width` and more.
+__device__ __forceinline__ int validFrom(const uint32_t* valid, int x, int words, int width) {
+  int word = x / 32;
+  uint32_t bits = valid[word] & (~0u << x % 32);
+  while (bits == 0 && ++word < words) bits = valid[word];
+  return bits == 0 ? width : 32 * word + __ffs(bits) - 1;
+}
+
+__global__ void __launch_bounds__(kFillThreads) fillKernel(FillParameters p, const uint8_t* grey, const int16_t* in, int16_t* out,
+                                                           uint8_t* confidence, int32_t* empty, int width, int strip) {
+  extern __shared__ __align__(16) uint32_t valid[];
+  const size_t first = static_cast<size_t>(blockIdx.x) * width;
+  const int16_t* row = in + first;
+  const int words = (width + 31) / 32;
+  for (int base = 0; base < width; base += kFillThreads) {
+    const int x = base + threadIdx.x;
+    const uint32_t bits = __ballot_sync(~0u, x >= strip && x < width && row[min(x, width - 1)] != kInvalid);
+    if (x % 32 == 0 && x < width) valid[x / 32] = bits;
+  }
+  __syncthreads();
+  if (threadIdx.x == 0) empty[blockIdx.x] = validFrom(valid, 0, words, width) == width;
+  const bool background = p.method == FillMethod::kBackground;
+  for (int x = threadIdx.x; x < width; x += kFillThreads) {
+    if (x < strip) confidence[first + x] = 0;
+    if (valid[x / 32] >> x % 32 & 1) {
+      out[first + x] = row[x];
+      continue;
+    }
+    const int left = validBefore(valid, x), right = validFrom(valid, x, words, width);
+    const bool hasLeft = left >= 0, hasRight = right < width;
+    int value = kInvalid;
+    if (hasLeft && hasRight) {
+      const int l = row[left], r = row[right], i = x - left, j = right - x;
+      const int step = abs(l - r);
+      if (step <= p.thresholdQ4 && (!background || 4 * (right - left - 1) > step)) {
+        value = l + floorDivided(2 * i * (r - l) + i + j, 2 * (i + j));
+      } else if (background) {
+        value = min(l, r);
+      } else {
+        const int own = grey[first + x];
+        value = abs(grey[first + left] - own) <= abs(grey[first + right] - own) ? l : r;
+      }
+    } else if (hasLeft) {
+      value = row[left];
+    } else if (hasRight) {
+      value = background ? extrapolated(p, row, width, right, x) : row[right];
+    }
+    out[first + x] = static_cast<int16_t>(value);
+  }
 }
 
 __global__ void __launch_bounds__(256) fillCopyRowsKernel(int16_t* out, const int32_t* empty, int width, int height) {
@@ -98,10 +118,9 @@ Status fill(const FillParameters& parameters, const uint8_t* grey, const int16_t
     strip = parameters.lowestQ4 / 16 + kFewestCandidates;
     if (strip > width / 8) strip = width / 8;
   }
-  const dim3 grid((width + 255) / 256, height);
-  fillKernel<<<grid, 256, 0, stream>>>(parameters, grey, in, out, confidence, width, strip);
-  fillEmptyRowsKernel<<<(height + 255) / 256, 256, 0, stream>>>(out, scratch, width, height);
-  fillCopyRowsKernel<<<grid, 256, 0, stream>>>(out, scratch, width, height);
+  const size_t shared = static_cast<size_t>((width + 31) / 32) * sizeof(uint32_t);
+  fillKernel<<<height, kFillThreads, shared, stream>>>(parameters, grey, in, out, confidence, scratch, width, strip);
+  fillCopyRowsKernel<<<dim3((width + 255) / 256, height), 256, 0, stream>>>(out, scratch, width, height);
   return launched("fill kernels");
 }
 

@@ -242,8 +242,9 @@ cudaError_t cudaStreamSynchronize(cudaStream_t) { return notWhileCapturing(); }
 
 cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned) {
   const Lock lock(device);
-  if (stream == nullptr || stream->capture != event->capture) {
-    const bool forks = stream != nullptr && stream->capture == nullptr && event->capture == (capturing ? capturing->capture : nullptr);
+  if (stream == nullptr) return answer(event->capture == nullptr ? cudaSuccess : cudaErrorStreamCaptureIsolation);
+  if (stream->capture != event->capture) {
+    const bool forks = stream->capture == nullptr && event->capture == (capturing ? capturing->capture : nullptr);
     if (!forks) return answer(cudaErrorStreamCaptureIsolation);
     stream->capture = event->capture;
   }

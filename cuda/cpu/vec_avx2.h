@@ -26,6 +26,12 @@ inline U8 maskGreaterEqual(const uint16_t* a, const uint16_t* b) {
   return _mm256_permute4x64_epi64(_mm256_packs_epi16(m0, m1), 0xd8);
 }
 
+inline U8 maskGreaterEqual(const int16_t* a, const int16_t* b) {
+  const __m256i less0 = _mm256_cmpgt_epi16(loadu(b), loadu(a)), less1 = _mm256_cmpgt_epi16(loadu(b + 16), loadu(a + 16));
+  const __m256i less = _mm256_permute4x64_epi64(_mm256_packs_epi16(less0, less1), 0xd8);
+  return _mm256_xor_si256(less, _mm256_set1_epi8(-1));
+}
+
 inline void storeInterleaved(uint32_t* out, U8 b0, U8 b1, U8 b2, U8 b3) {
   const __m256i low01 = _mm256_unpacklo_epi8(b0, b1), high01 = _mm256_unpackhi_epi8(b0, b1);
   const __m256i low23 = _mm256_unpacklo_epi8(b2, b3), high23 = _mm256_unpackhi_epi8(b2, b3);
@@ -39,6 +45,7 @@ inline void storeInterleaved(uint32_t* out, U8 b0, U8 b1, U8 b2, U8 b3) {
 }
 
 inline U8 loadU8(const uint8_t* p) { return loadu(p); }
+inline void storeU8(uint8_t* p, U8 v) { storeu(p, v); }
 inline U8 splatU8(uint8_t v) { return _mm256_set1_epi8(static_cast<char>(v)); }
 inline U8 subSaturatedU8(U8 a, U8 b) { return _mm256_subs_epu8(a, b); }
 inline U8 maskGreaterEqualU8(U8 a, U8 b) { return _mm256_cmpeq_epi8(_mm256_max_epu8(a, b), a); }

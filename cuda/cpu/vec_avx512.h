@@ -23,6 +23,12 @@ inline U8 maskGreaterEqual(const uint16_t* a, const uint16_t* b) {
   return _mm512_movm_epi8(low | high << 32);
 }
 
+inline U8 maskGreaterEqual(const int16_t* a, const int16_t* b) {
+  const uint64_t low = _mm512_cmpge_epi16_mask(loadu(a), loadu(b));
+  const uint64_t high = _mm512_cmpge_epi16_mask(loadu(a + 32), loadu(b + 32));
+  return _mm512_movm_epi8(low | high << 32);
+}
+
 inline void storeInterleaved(uint32_t* out, U8 b0, U8 b1, U8 b2, U8 b3) {
   const __m512i low01 = _mm512_unpacklo_epi8(b0, b1), high01 = _mm512_unpackhi_epi8(b0, b1);
   const __m512i low23 = _mm512_unpacklo_epi8(b2, b3), high23 = _mm512_unpackhi_epi8(b2, b3);
@@ -38,6 +44,7 @@ inline void storeInterleaved(uint32_t* out, U8 b0, U8 b1, U8 b2, U8 b3) {
 }
 
 inline U8 loadU8(const uint8_t* p) { return loadu(p); }
+inline void storeU8(uint8_t* p, U8 v) { storeu(p, v); }
 inline U8 splatU8(uint8_t v) { return _mm512_set1_epi8(static_cast<char>(v)); }
 inline U8 subSaturatedU8(U8 a, U8 b) { return _mm512_subs_epu8(a, b); }
 inline U8 maskGreaterEqualU8(U8 a, U8 b) { return _mm512_movm_epi8(_mm512_cmpge_epu8_mask(a, b)); }

@@ -18,12 +18,18 @@ inline U8 maskGreaterEqual(const uint16_t* a, const uint16_t* b) {
   return vcombine_u8(vmovn_u16(m0), vmovn_u16(m1));
 }
 
+inline U8 maskGreaterEqual(const int16_t* a, const int16_t* b) {
+  const uint16x8_t m0 = vcgeq_s16(vld1q_s16(a), vld1q_s16(b)), m1 = vcgeq_s16(vld1q_s16(a + 8), vld1q_s16(b + 8));
+  return vcombine_u8(vmovn_u16(m0), vmovn_u16(m1));
+}
+
 inline void storeInterleaved(uint32_t* out, U8 b0, U8 b1, U8 b2, U8 b3) {
   const uint8x16x4_t bytes = {{b0, b1, b2, b3}};
   vst4q_u8(reinterpret_cast<uint8_t*>(out), bytes);
 }
 
 inline U8 loadU8(const uint8_t* p) { return vld1q_u8(p); }
+inline void storeU8(uint8_t* p, U8 v) { vst1q_u8(p, v); }
 inline U8 splatU8(uint8_t v) { return vdupq_n_u8(v); }
 inline U8 subSaturatedU8(U8 a, U8 b) { return vqsubq_u8(a, b); }
 inline U8 maskGreaterEqualU8(U8 a, U8 b) { return vcgeq_u8(a, b); }

@@ -23,6 +23,7 @@ inline void storeInterleaved(uint32_t* out, U8 b0, U8 b1, U8 b2, U8 b3) {
 }
 
 inline U8 loadU8(const uint8_t* p) { return *p; }
+inline void storeU8(uint8_t* p, U8 v) { *p = v; }
 inline U8 splatU8(uint8_t v) { return v; }
 inline U8 subSaturatedU8(U8 a, U8 b) { return static_cast<U8>(a < b ? 0 : a - b); }
 inline U8 maskGreaterEqualU8(U8 a, U8 b) { return a >= b ? 0xff : 0; }

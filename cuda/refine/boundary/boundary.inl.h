@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // Vector form of the boundary vote; compiled once per instruction set by cuda/cpu/isa_*.cc. No include guard on purpose.
 //
-// Smallest and largest disparity come down the columns first, then along the row: most vectors have no step and end there.
-// The vote runs over whole vectors; the pixels that change sides, one or two in a hundred, look for a value one by one.
+// Smallest and largest disparity come down the columns first, then along the row. The vote runs over whole vectors, a window's
+// row at a time in bytes: nine weights of at most kBoundaryGrey fit. The pixels that change sides, one or two in a hundred, look
+// for a value one by one.
 
 namespace {
 
 constexpr int32_t kBoundarySide = 2 * kBoundaryRadius + 1;
 constexpr int32_t kBoundaryWidest = 32768;
+static_assert(kBoundarySide * kBoundaryGrey < 256, "a row of the window votes in bytes");
 
 /// The window's places but the centre, by distance, then row, then column.
 struct BoundaryPlaces {
@@ -32,11 +34,39 @@ struct BoundaryPlaces {
 };
 constexpr BoundaryPlaces kBoundaryPlaces;
 
-struct BoundaryRow {
-  ImageView<const int16_t> disparityQ4;
-  int32_t y, width;
+constexpr int32_t kBoundaryHalves = kLanes / kLanesI16;
+
+/// The rows that a row of pixels looks at, those outside the image replicated.
+struct BoundaryWindow {
   const uint8_t* grey[kBoundarySide];
   const int16_t* disparity[kBoundarySide];
+};
+
+/// A window whose columns beside the image are there too, of kLanes pixels.
+struct BoundaryMargin {
+  static constexpr int32_t kColumns = kLanes + 2 * kBoundaryRadius;
+  uint8_t grey[kBoundarySide][kColumns];
+  int16_t disparity[kBoundarySide][kColumns];
+
+  /// Pixel x lies at kBoundaryRadius.
+  BoundaryWindow around(const BoundaryWindow& window, int32_t x, int32_t width) {
+    BoundaryWindow result;
+    for (int32_t j = 0; j < kBoundarySide; ++j) {
+      for (int32_t i = 0; i < kColumns; ++i) {
+        const int32_t qx = lesser(greater(x + i - kBoundaryRadius, 0), width - 1);
+        grey[j][i] = window.grey[j][qx];
+        disparity[j][i] = window.disparity[j][qx];
+      }
+      result.grey[j] = grey[j];
+      result.disparity[j] = disparity[j];
+    }
+    return result;
+  }
+};
+
+struct BoundaryRow : BoundaryWindow {
+  ImageView<const int16_t> disparityQ4;
+  int32_t y, width;
 
   BoundaryRow(ImageView<const uint8_t> greyImage, ImageView<const int16_t> disparities, int32_t row)
       : disparityQ4(disparities), y(row), width(disparities.width) {
@@ -47,15 +77,18 @@ struct BoundaryRow {
     }
   }
 
-  /// low and high, kBoundaryRadius replicated columns on either side; low of nothing valid is 32767.
-  void extremes(int16_t* low, int16_t* high) const {
+  /// low and high, kBoundaryRadius replicated columns on either side; low of nothing valid is 32767. Whether any is invalid.
+  bool extremes(int16_t* low, int16_t* high) const {
     const I16 invalid = splatI16(kInvalidDisparity), most = splatI16(32767);
+    I16 holes = splatI16(0);
     const auto column = [&](int32_t x) {
       I16 lo = most, hi = invalid;
       for (int32_t j = 0; j < kBoundarySide; ++j) {
         const I16 d = loadI16(disparity[j] + x);
+        const I16 hole = equalI16(d, invalid);
+        holes = minI16(holes, hole);
         hi = maxI16(hi, d);
-        lo = minI16(lo, selectI16(equalI16(d, invalid), most, d));
+        lo = minI16(lo, selectI16(hole, most, d));
       }
       storeI16(low + kBoundaryRadius + x, lo);
       storeI16(high + kBoundaryRadius + x, hi);
@@ -68,26 +101,35 @@ struct BoundaryRow {
       low[kBoundaryRadius + width + i] = low[kBoundaryRadius + width - 1];
       high[kBoundaryRadius + width + i] = high[kBoundaryRadius + width - 1];
     }
+    return anyI16(holes);
   }
 
-  /// Votes of kLanesI16 pixels from x on, whose windows lie inside the row.
-  I16 votes(int32_t x, I16 mid) const {
-    const I16 zero = splatI16(0), invalid = splatI16(kInvalidDisparity), most = splatI16(kBoundaryGrey);
-    const I16 own = loadBytesAsI16(grey[kBoundaryRadius] + x);
-    I16 sum = zero;
+  /// Votes of kLanes pixels from x on. mid: theirs. lowest: kLanes times the invalid disparity.
+  template <bool kHoles>
+  static void votes(const BoundaryWindow& window, int32_t x, const int16_t* mid, const int16_t* lowest, I16* sum) {
+    const U8 own = loadU8(window.grey[kBoundaryRadius] + x), most = splatU8(kBoundaryGrey);
+    for (int32_t half = 0; half < kBoundaryHalves; ++half) sum[half] = splatI16(0);
     for (int32_t j = 0; j < kBoundarySide; ++j) {
+      U8 all = zeroU8(), near = zeroU8();
       for (int32_t i = -kBoundaryRadius; i <= kBoundaryRadius; ++i) {
-        const I16 value = loadBytesAsI16(grey[j] + x + i);
-        const I16 d = loadI16(disparity[j] + x + i);
-        const I16 difference = subI16(maxI16(value, own), minI16(value, own));
-        const I16 weight = andNotI16(equalI16(d, invalid), maxI16(subI16(most, difference), zero));
-        sum = addI16(sum, selectI16(lessI16(mid, d), weight, subI16(zero, weight)));
+        const U8 value = loadU8(window.grey[j] + x + i);
+        const int16_t* disparity = window.disparity[j] + x + i;
+        U8 weight = subSaturatedU8(most, add(subSaturatedU8(value, own), subSaturatedU8(own, value)));
+        if (kHoles) weight = subSaturatedU8(weight, maskGreaterEqual(lowest, disparity));
+        all = add(all, weight);
+        near = add(near, subSaturatedU8(weight, maskGreaterEqual(mid, disparity)));
+      }
+      alignas(64) uint8_t alls[kLanes], nears[kLanes];
+      storeU8(alls, all);
+      storeU8(nears, near);
+      for (int32_t half = 0; half < kBoundaryHalves; ++half) {
+        const I16 twice = loadBytesAsI16(nears + half * kLanesI16);
+        sum[half] = addI16(sum[half], subI16(addI16(twice, twice), loadBytesAsI16(alls + half * kLanesI16)));
       }
     }
-    return sum;
   }
 
-  /// The same for one pixel anywhere.
+  /// The vote of one pixel anywhere.
   int32_t vote(int32_t x, int32_t mid) const {
     int32_t sum = 0;
     for (int32_t j = 0; j < kBoundarySide; ++j) {
@@ -122,37 +164,49 @@ struct BoundaryRow {
     return closest(x, mid, sum > 0);
   }
 
-  void vector(int32_t x, const int16_t* low, const int16_t* high, int16_t* out) const {
-    I16 lo = loadI16(low + x), hi = loadI16(high + x);
-    for (int32_t i = 1; i < kBoundarySide; ++i) {
-      lo = minI16(lo, loadI16(low + x + i));
-      hi = maxI16(hi, loadI16(high + x + i));
-    }
-    const I16 centre = loadI16(disparity[kBoundaryRadius] + x), zero = splatI16(0);
-    const I16 step = lessI16(splatI16(kBoundaryStepQ4), subSaturatedI16(hi, lo));
-    const I16 active = andNotI16(equalI16(centre, splatI16(kInvalidDisparity)), step);
-    storeI16(out + x, centre);
-    if (!anyI16(active)) return;
-
-    int16_t changes[kLanesI16], mids[kLanesI16], lows[kLanesI16], highs[kLanesI16];
-    if (x < kBoundaryRadius || x + kLanesI16 + kBoundaryRadius > width) {
-      storeI16(changes, active);
-      storeI16(lows, lo);
-      storeI16(highs, hi);
-      for (int32_t lane = 0; lane < kLanesI16; ++lane) {
-        if (changes[lane] != 0) out[x + lane] = pixel(x + lane, lows[lane], highs[lane]);
+  /// kLanes pixels from x on.
+  void vector(int32_t x, const int16_t* low, const int16_t* high, bool holes, int16_t* out) const {
+    const I16 zero = splatI16(0), invalid = splatI16(kInvalidDisparity);
+    alignas(64) int16_t mids[kLanes];
+    I16 active[kBoundaryHalves], any = zero;
+    for (int32_t half = 0; half < kBoundaryHalves; ++half) {
+      const int32_t at = x + half * kLanesI16;
+      I16 lo = loadI16(low + at), hi = loadI16(high + at);
+      for (int32_t i = 1; i < kBoundarySide; ++i) {
+        lo = minI16(lo, loadI16(low + at + i));
+        hi = maxI16(hi, loadI16(high + at + i));
       }
-      return;
+      const I16 centre = loadI16(disparity[kBoundaryRadius] + at);
+      const I16 step = lessI16(splatI16(kBoundaryStepQ4), subSaturatedI16(hi, lo));
+      active[half] = andNotI16(equalI16(centre, invalid), step);
+      any = minI16(any, active[half]);
+      storeI16(mids + half * kLanesI16, averageFloorI16(lo, hi));
+      storeI16(out + at, centre);
     }
-    const I16 mid = averageFloorI16(lo, hi), sum = votes(x, mid);
-    const I16 near = lessI16(mid, centre);
-    const I16 change = andI16(active, selectI16(near, lessI16(sum, zero), lessI16(zero, sum)));
-    if (!anyI16(change)) return;
-    storeI16(changes, change);
-    storeI16(mids, mid);
-    for (int32_t lane = 0; lane < kLanesI16; ++lane) {
-      if (changes[lane] == 0) continue;
-      out[x + lane] = closest(x + lane, mids[lane], disparity[kBoundaryRadius][x + lane] <= mids[lane]);
+    if (!anyI16(any)) return;
+
+    alignas(64) int16_t lowest[kLanes];
+    for (int32_t half = 0; half < kBoundaryHalves; ++half) storeI16(lowest + half * kLanesI16, invalid);
+    I16 sums[kBoundaryHalves];
+    if (x >= kBoundaryRadius && x + kLanes + kBoundaryRadius <= width) {
+      holes ? votes<true>(*this, x, mids, lowest, sums) : votes<false>(*this, x, mids, lowest, sums);
+    } else {
+      BoundaryMargin margin;
+      votes<true>(margin.around(*this, x, width), kBoundaryRadius, mids, lowest, sums);
+    }
+    for (int32_t half = 0; half < kBoundaryHalves; ++half) {
+      const int32_t at = x + half * kLanesI16;
+      const I16 near = lessI16(loadI16(mids + half * kLanesI16), loadI16(disparity[kBoundaryRadius] + at));
+      const I16 lost = selectI16(near, lessI16(sums[half], zero), lessI16(zero, sums[half]));
+      const I16 change = andI16(active[half], lost);
+      if (!anyI16(change)) continue;
+      int16_t changes[kLanesI16];
+      storeI16(changes, change);
+      for (int32_t lane = 0; lane < kLanesI16; ++lane) {
+        if (changes[lane] == 0) continue;
+        const int32_t mid = mids[half * kLanesI16 + lane];
+        out[at + lane] = closest(at + lane, mid, disparity[kBoundaryRadius][at + lane] <= mid);
+      }
     }
   }
 
@@ -180,13 +234,13 @@ inline void boundaryRows(ImageView<const uint8_t> grey, ImageView<const int16_t>
   for (int32_t y = firstRow; y < endRow; ++y) {
     const BoundaryRow row(grey, disparityQ4, y);
     int16_t* out = result.row(y);
-    if (width < kLanesI16) {
+    if (width < kLanes) {
       row.narrow(out);
       continue;
     }
-    row.extremes(low, high);
-    for (int32_t x = 0; x + kLanesI16 <= width; x += kLanesI16) row.vector(x, low, high, out);
-    row.vector(width - kLanesI16, low, high, out);
+    const bool holes = row.extremes(low, high);
+    for (int32_t x = 0; x + kLanes <= width; x += kLanes) row.vector(x, low, high, holes, out);
+    if (width % kLanes != 0) row.vector(width - kLanes, low, high, holes, out);
   }
 }
 

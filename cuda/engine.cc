@@ -2,6 +2,8 @@
 // Checks the parameters, chooses the backend, and exchanges it when it fails; see engine.h.
 #include "engine.h"
 
+#include <cstring>
+
 #include "cpu/cpu_backend.h"
 #include "encode/rvl/rvl.h"
 #include "plugin.h"
@@ -82,9 +84,21 @@ Status check(const EngineParameters& p) {
   return checkSgmParameters(p.match);
 }
 
+/// Eight pixels a step: one at a time they take 0.15 ms at 640x480, much of what CUDA needs for the whole frame.
 int32_t countValid(const int16_t* disparityQ4, int32_t pixels) {
-  int32_t valid = 0;
-  for (int32_t i = 0; i < pixels; ++i) valid += disparityQ4[i] != kInvalidDisparity;
+  typedef int16_t Pixels __attribute__((vector_size(16)));
+  constexpr int32_t kPixels = 8, kMostSteps = 32767;  // of which a lane can count
+  int32_t valid = 0, i = 0;
+  while (i + kPixels <= pixels) {
+    Pixels counts = {};
+    for (int32_t step = 0; step < kMostSteps && i + kPixels <= pixels; ++step, i += kPixels) {
+      Pixels some;
+      std::memcpy(&some, disparityQ4 + i, sizeof some);
+      counts -= some != kInvalidDisparity;  // a comparison that holds is -1
+    }
+    for (int32_t lane = 0; lane < kPixels; ++lane) valid += counts[lane];
+  }
+  for (; i < pixels; ++i) valid += disparityQ4[i] != kInvalidDisparity;
   return valid;
 }
 

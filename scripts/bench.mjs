@@ -8,8 +8,9 @@ import { cpus, loadavg, release, tmpdir, totalmem } from "node:os";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
-import { secondCore, shareOfLimit } from "./bench/derived-rows.mjs";
+import { shareOfLimit } from "./bench/derived-rows.mjs";
 import { growthPlot } from "./bench/growth-plot.mjs";
+import { secondCore } from "./bench/second-core.mjs";
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
 const { values } = parseArgs({
@@ -180,6 +181,10 @@ function others() {
   }
   rows.push({ what: "defaults", ...several({ ...size, threads: 0, set: [] }) });
   rows.push({
+    what: "sgm, half resolution, defaults",
+    ...several({ ...size, threads: 0, set: ["match.halfResolution=true"] }),
+  });
+  rows.push({
     what: "cbca, half resolution",
     ...several({ ...size, threads: 0, algorithm: "cbca", set: ["match.halfResolution=true"] }),
   });
@@ -196,6 +201,7 @@ try {
   const compared = sideBySide(folder);
   const grown = growth();
   const rest = others();
+  const second = cpus().length > 1 ? await secondCore(rounds) : [];
   const limits = measuredLimits(folder);
   const shares = compared.filter((row) => row.what === "depthwatt").map((row) => shareOfLimit(row, limits));
   const commit = git("rev-parse", "--short", "HEAD");
@@ -212,7 +218,7 @@ try {
     clocks: readFileSync("/proc/cpuinfo", "utf8").match(/MHz\s*:\s*([\d.]+)/)?.[1] ?? null,
     load: { before, after: loadavg()[0] },
     limits: { kind: "measured", ...limits },
-    rows: [...compared, ...secondCore(compared), ...grown, ...rest, ...shares],
+    rows: [...compared, ...second, ...grown, ...rest, ...shares],
   };
   const path = join(root, "bench/results", machine);
   mkdirSync(path, { recursive: true });

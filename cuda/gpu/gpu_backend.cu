@@ -18,8 +18,8 @@
 #include "frame_stages.h"
 #include "host_memory.h"
 
-/// The stages of every so many frames are timed, from the first on; 0: never. An H200 needs 0.08 ms more for a frame alone whose
-/// eight stages are timed (0.72 against 0.63 ms from submit to done); with two frames in work it makes no difference.
+/// The stages of every so many frames are timed, from the first on; 0: never. On an H200 a frame whose eight stages are timed
+/// takes 0.41 instead of 0.39 ms from submit to done, and with two frames in work 0.27 instead of 0.25 ms a frame.
 #ifndef DEPTHWATT_TIMED_EVERY
 #define DEPTHWATT_TIMED_EVERY 16
 #endif

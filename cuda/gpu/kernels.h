@@ -35,6 +35,8 @@ struct SgmTuning {
   int rowLanes = 0;         ///< lanes that walk a line, 8 or 32; 0 = chosen by size
   int columnLanes = 0;      ///< the same for columns and diagonals
   int multiprocessors = 0;  ///< that the work will run on; 0 = the device's
+  int beside = 0;           ///< all sets of lines at once: 1 yes, -1 one after the other, 0 = chosen by size
+  int stages = 3;           ///< for timing: 1 costs alone (with what is fused with them), 2 and all walks before the selection
   bool separateSelection = false;  ///< rows do not select, a kernel of its own does
 };
 

@@ -90,6 +90,58 @@ constexpr int kWalkBlocks = 3;
 constexpr int kWalkBlocks = 2;
 #endif
 
+/// How a walk's loads get ahead of it. From 8.0 on copies go to shared memory on their own and are waited for in the order in
+/// which they were asked for, so many may be under way; before, they wait in registers, one batch of them.
+#if __CUDA_ARCH__ >= 800
+constexpr bool kCopiesRunAlone = true;
+constexpr int kCopiesAhead = 2;
+#else
+constexpr bool kCopiesRunAlone = false;
+constexpr int kCopiesAhead = 1;
+#endif
+
+/// Begins to copy 16 bytes, both places multiples of 16. Done after waitForCopies; other lanes see them after __syncwarp.
+__device__ __forceinline__ void copyAlone(void* shared, const void* global) {
+#if defined(__CUDACC__) && __CUDA_ARCH__ >= 800
+  asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(static_cast<uint32_t>(__cvta_generic_to_shared(shared))),
+               "l"(global)
+               : "memory");
+#else
+  *reinterpret_cast<uint4*>(shared) = *reinterpret_cast<const uint4*>(global);
+#endif
+}
+/// What was copied since the last call becomes one group.
+__device__ __forceinline__ void groupCopies() {
+#if defined(__CUDACC__) && __CUDA_ARCH__ >= 800
+  asm volatile("cp.async.commit_group;" ::: "memory");
+#endif
+}
+/// Until all groups but the kLater newest are there.
+template <int kLater>
+__device__ __forceinline__ void waitForCopies() {
+#if defined(__CUDACC__) && __CUDA_ARCH__ >= 800
+  asm volatile("cp.async.wait_group %0;" ::"n"(kLater) : "memory");
+#endif
+}
+
+/// The same place; the compiler does not work it out anew each time that it is needed, which would cost more than a register.
+__device__ __forceinline__ uint8_t* keptShared(uint8_t* shared) {
+#if defined(__CUDACC__) && defined(__CUDA_ARCH__)
+  uint32_t at = static_cast<uint32_t>(__cvta_generic_to_shared(shared));
+  asm volatile("" : "+r"(at));
+  return static_cast<uint8_t*>(__cvta_shared_to_generic(at));
+#else
+  return shared;
+#endif
+}
+template <class T>
+__device__ __forceinline__ T* kept(T* at) {
+#if defined(__CUDACC__) && defined(__CUDA_ARCH__)
+  asm volatile("" : "+l"(at));
+#endif
+  return at;
+}
+
 /// Smallest of a word over the warp, on every lane.
 __device__ __forceinline__ uint32_t warpMin(uint32_t value) {
 #if __CUDA_ARCH__ >= 800

@@ -1,14 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 // Semi-global matching on CUDA: chooses the kernels for a set of parameters, owns the volumes, orders the launches.
-//   rowsBeginKernel   costs, and the first half of both walks along the rows        -> costs, sums
-//   linesKernel       columns (and on streams of their own each pair of diagonals)  -> sums
+//   costsKernel       matching costs                                                -> costs
+//   linesKernel       the first half of both walks along the rows, columns, diagonals -> sums
 //   rowsSelectKernel  second half of the rows, selection, left-right check          -> disparities
+// Columns add to what rows left, one volume for both; or, where that leaves schedulers idle, rows and columns are walked beside
+// each other into a volume each. Each pair of diagonals has its own volume and stream.
 // Where a sum and its index do not fit 16 bits together, linesKernel ends the rows and selectKernel selects.
 #include <new>
 
 #include "../../gpu/device_buffer.h"
 #include "../../gpu/kernels.h"
-#include "sgm_begin.cuh"
+#include "sgm_costs.cuh"
 #include "sgm_lines.cuh"
 #include "sgm_rows.cuh"
 #include "sgm_select.cuh"
@@ -18,59 +20,71 @@ namespace gpu {
 namespace {
 
 constexpr int kMaxPaddedSelecting = 256;  ///< above it an index leaves no room for a sum
-constexpr int kMaxVolumes = 3;  ///< rows and columns, each pair of diagonals
+constexpr int kMaxVolumes = 4;  ///< rows, columns (or both in the first), each pair of diagonals
 
-using BeginKernel = void (*)(LineArguments);
-using LinesKernel = void (*)(LineArguments, int);
+using CostsKernel = void (*)(LineArguments);
+using LinesKernel = void (*)(LineArguments, int, int);
 using RowsKernel = void (*)(LineArguments, SelectArguments);
 using SelectKernel = void (*)(SelectArguments);
 
-/// The kernels of one number of lanes a line.
-struct Walks {
-  BeginKernel begin;
-  LinesKernel lines;
-  RowsKernel select[2];  ///< 2 and 4 paths, 8 paths; null where keys cannot fit 16 bits
-  int lanes;
+/// A kernel, and the dynamic shared memory that a block of it needs: once, and for each slot of its ring.
+template <class Kernel>
+struct Walk {
+  Kernel kernel = nullptr;
+  int bytes = 0, slotBytes = 0, lanes = 32;
+  size_t sharedBytes(int slots) const { return static_cast<size_t>(bytes) + static_cast<size_t>(slotBytes) * slots; }
 };
 
-template <int kLanes, int kPairs, bool kWide, bool kAdaptive, bool kSelects>
-struct WalksOf {
-  static Walks get() {
-    return {rowsBeginKernel<kLanes, kPairs, kWide, kAdaptive>,
-            linesKernel<kLanes, kPairs, kWide, kAdaptive>,
-            {rowsSelectKernel<kLanes, kPairs, kAdaptive, 1>, rowsSelectKernel<kLanes, kPairs, kAdaptive, 3>},
-            kLanes};
-  }
-};
-
-template <int kLanes, int kPairs, bool kWide, bool kAdaptive>
-struct WalksOf<kLanes, kPairs, kWide, kAdaptive, false> {
-  static Walks get() {
-    return {rowsBeginKernel<kLanes, kPairs, kWide, kAdaptive>, linesKernel<kLanes, kPairs, kWide, kAdaptive>, {}, kLanes};
-  }
-};
+template <int kLanes, int kPairs, bool kWide>
+Walk<LinesKernel> linesOf(bool adaptive) {
+  Walk<LinesKernel> w;
+  w.kernel = adaptive ? linesKernel<kLanes, kPairs, kWide, true> : linesKernel<kLanes, kPairs, kWide, false>;
+  w.slotBytes = LinesRing<kLanes, kPairs, kWide>::kBlockBytes, w.lanes = kLanes;
+  return w;
+}
 
 /// lanes: 8 or 32; 16 where 8 pairs a lane would not hold the line, and always 32 where excesses are wide.
-template <int kPadded, bool kAdaptive>
-Walks walksFor(bool wide, int lanes) {
-  constexpr int kHalf = kPadded / 2, kFew = kHalf / 8 > 8 ? kHalf / 8 : 8;
-  constexpr bool kSelects = kPadded <= kMaxPaddedSelecting;
-  if (wide) return WalksOf<32, kHalf / 32, true, kAdaptive, false>::get();
-  if (lanes < 32) return WalksOf<kFew, kHalf / kFew, false, kAdaptive, kSelects>::get();
-  return WalksOf<32, kHalf / 32, false, kAdaptive, kSelects>::get();
-}
-
 template <int kPadded>
-Walks walksFor(bool wide, bool adaptive, int lanes) {
-  return adaptive ? walksFor<kPadded, true>(wide, lanes) : walksFor<kPadded, false>(wide, lanes);
+Walk<LinesKernel> linesFor(bool wide, bool adaptive, int lanes) {
+  constexpr int kHalf = kPadded / 2, kFew = kHalf / 8 > 8 ? kHalf / 8 : 8;
+  if (wide) return linesOf<32, kHalf / 32, true>(adaptive);
+  return lanes < 32 ? linesOf<kFew, kHalf / kFew, false>(adaptive) : linesOf<32, kHalf / 32, false>(adaptive);
 }
 
-Walks walksFor(int padded, bool wide, bool adaptive, int lanes) {
+Walk<LinesKernel> linesFor(int padded, bool wide, bool adaptive, int lanes) {
   switch (padded) {
-    case 64: return walksFor<64>(wide, adaptive, lanes);
-    case 128: return walksFor<128>(wide, adaptive, lanes);
-    case 256: return walksFor<256>(wide, adaptive, lanes);
-    default: return walksFor<512>(wide, adaptive, lanes);
+    case 64: return linesFor<64>(wide, adaptive, lanes);
+    case 128: return linesFor<128>(wide, adaptive, lanes);
+    case 256: return linesFor<256>(wide, adaptive, lanes);
+    default: return linesFor<512>(wide, adaptive, lanes);
+  }
+}
+
+template <int kPairs, int kVolumes>
+Walk<RowsKernel> rowsOf(bool adaptive) {
+  using Ring = RowsRing<32, kPairs, kVolumes>;
+  Walk<RowsKernel> w;
+  w.kernel = adaptive ? rowsSelectKernel<32, kPairs, true, kVolumes> : rowsSelectKernel<32, kPairs, false, kVolumes>;
+  w.bytes = Ring::kTileBytes, w.slotBytes = Ring::kBlockBytes;
+  return w;
+}
+
+template <int kPairs>
+Walk<RowsKernel> rowsFor(bool adaptive, int volumes) {
+  switch (volumes) {
+    case 1: return rowsOf<kPairs, 1>(adaptive);
+    case 2: return rowsOf<kPairs, 2>(adaptive);
+    case 3: return rowsOf<kPairs, 3>(adaptive);
+    default: return rowsOf<kPairs, 4>(adaptive);
+  }
+}
+
+/// padded: up to kMaxPaddedSelecting.
+Walk<RowsKernel> rowsFor(int padded, bool adaptive, int volumes) {
+  switch (padded) {
+    case 64: return rowsFor<1>(adaptive, volumes);
+    case 128: return rowsFor<2>(adaptive, volumes);
+    default: return rowsFor<4>(adaptive, volumes);
   }
 }
 
@@ -89,12 +103,31 @@ SelectKernel selectFor(int padded, bool wide, bool eight) {
   }
 }
 
+CostsKernel costsFor(int padded) {
+  switch (padded) {
+    case 64: return costsKernel<64>;
+    case 128: return costsKernel<128>;
+    case 256: return costsKernel<256>;
+    default: return costsKernel<512>;
+  }
+}
+
+/// Pixels of a row that a block of costsKernel serves.
+int costPixels(int padded) { return CostShape<64>::kPixels * 64 / padded; }
+
+/// Warps for each scheduler where two of them walk each line of a set.
+double warpsPerScheduler(int lines, int multiprocessors) { return 2.0 * lines / (4.0 * multiprocessors); }
+
 /// Lanes that walk a line of a set, as measured best on an H200, whole and in partitions (docs/2-concepts/cuda.md): where a
 /// scheduler has few walks the chain of dependent steps binds and 32 lanes are best; with many, the instructions bind.
 int lanesFor(int set, int padded, int width, int height, int multiprocessors) {
-  const double warps = 2.0 * lineCount(set, width, height) / (4.0 * multiprocessors);
-  const double many = set == kRows ? 20 : padded <= 128 ? 6 : 12;
-  return warps > many ? 8 : 32;
+  const double many = set == kRows || padded > 128 ? 12 : 4;
+  return warpsPerScheduler(lineCount(set, width, height), multiprocessors) > many ? 8 : 32;
+}
+
+/// Whether rows and columns are walked beside each other, by the same measurements: it takes a volume more.
+bool besideFor(int paths, int width, int height, int multiprocessors) {
+  return paths > 2 && warpsPerScheduler(width + height, multiprocessors) <= (paths == 8 ? 9 : 12);
 }
 
 Status shareMemory(const void* kernel, size_t bytes) {
@@ -108,11 +141,16 @@ struct SgmDevice {
   SgmParameters parameters;
   int width = 0, height = 0;
   int padded = 128;
+  int stages = 3;
   int sets = 2;           ///< of lines: rows, columns and with 8 paths the diagonals
   bool rowsSelect = true;
-  Walks walks[kLineSets] = {};
+  Walk<LinesKernel> walks[kLineSets];
+  Walk<RowsKernel> rows;
+  bool beside = false;    ///< all sets at once, each with a volume of its own
   SelectKernel select = nullptr;
+  CostsKernel costs = nullptr;
   size_t sharedBytes = 0;  ///< of the kernel that selects
+  int slots = 3;           ///< of the kernels' rings on this device
   DeviceBuffer<uint8_t> cost, sums[kMaxVolumes];
   DeviceBuffer<uint32_t> state, rightKeys;
   // Each pair of diagonals runs beside the columns: they share the costs and nothing else.
@@ -128,8 +166,9 @@ struct SgmDevice {
     if (costReady != nullptr) cudaEventDestroy(costReady);
   }
 
-  /// Volumes: rows and columns share the first.
-  int volumeOf(int set) const { return set < kDiagonals ? 0 : set - kColumns; }
+  /// Rows and columns share a volume where one follows the other.
+  int volumeOf(int set) const { return beside ? set : set < kDiagonals ? 0 : set - kColumns; }
+  int volumes() const { return beside ? sets : sets - 1; }
 };
 
 SgmWorkspace::SgmWorkspace() : device_(nullptr) {}
@@ -141,40 +180,46 @@ Status SgmWorkspace::open(const SgmParameters& parameters, int32_t width, int32_
   if (device_ == nullptr) return Status::error(Code::kFailed, "Expected memory for the matcher, there is none.");
   SgmDevice& d = *device_;
   d.parameters = parameters;
-  d.width = width, d.height = height;
+  d.width = width, d.height = height, d.stages = tuning.stages;
   const int num = parameters.numDisparities, p2 = parameters.p2, paths = parameters.paths;
   d.padded = num <= 64 ? 64 : num <= 128 ? 128 : num <= 256 ? 256 : 512;
   d.sets = paths == 8 ? kLineSets : kDiagonals;
   const bool eight = paths == 8;
-  int multiprocessors = tuning.multiprocessors, sharedLimit = 0;
+  int multiprocessors = tuning.multiprocessors, sharedLimit = 0, major = 0;
   if (multiprocessors == 0) {
     DEPTHWATT_CUDA(cudaDeviceGetAttribute(&multiprocessors, cudaDevAttrMultiProcessorCount, 0));
   }
   DEPTHWATT_CUDA(cudaDeviceGetAttribute(&sharedLimit, cudaDevAttrMaxSharedMemoryPerBlockOptin, 0));
+  DEPTHWATT_CUDA(cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, 0));
+  d.slots = ringSlots(major >= 8);
   // A byte holds the three excesses that stand there when rows select, and with 8 paths the four of the diagonals; else four.
-  const size_t tileBytes = sizeof(uint32_t) * kWarpsPerBlock * 32 * (d.padded / 2);
   const int largestKey = (paths * (kMaxMatchingCost + p2) + 1) * (d.padded / 2);
   d.rowsSelect = !tuning.separateSelection && d.padded <= kMaxPaddedSelecting && largestKey <= 0xffff &&
-                 (eight ? 4 : 3) * p2 <= 255 && tileBytes <= static_cast<size_t>(sharedLimit);
+                 (eight ? 4 : 3) * p2 <= 255;
   const bool wide = !d.rowsSelect && 4 * p2 > 255;
+  d.beside = d.rowsSelect && paths > 2 &&
+             (tuning.beside != 0 ? tuning.beside > 0 : besideFor(paths, width, height, multiprocessors));
   for (int set = 0; set < d.sets; ++set) {
     const int asked = set == kRows ? tuning.rowLanes : tuning.columnLanes;
-    d.walks[set] = walksFor(d.padded, wide, parameters.adaptiveP2 > 0,
+    d.walks[set] = linesFor(d.padded, wide, parameters.adaptiveP2 > 0,
                             asked > 0 ? asked : lanesFor(set, d.padded, width, height, multiprocessors));
+    DEPTHWATT_TRY(shareMemory(reinterpret_cast<const void*>(d.walks[set].kernel), d.walks[set].sharedBytes(d.slots)));
   }
   const size_t cells = static_cast<size_t>(width) * height * d.padded;
   DEPTHWATT_TRY(d.cost.allocate(cells));
-  for (int v = 0; v < (eight ? kMaxVolumes : 1); ++v) DEPTHWATT_TRY(d.sums[v].allocate(cells * (wide ? 2 : 1)));
+  for (int v = 0; v < d.volumes(); ++v) DEPTHWATT_TRY(d.sums[v].allocate(cells * (wide ? 2 : 1)));
   DEPTHWATT_TRY(d.state.allocate(static_cast<size_t>(height) * d.padded));
-  for (int set = kDiagonals; set < d.sets; ++set) {
+  d.costs = costsFor(d.padded);
+  for (int set = kColumns; set < d.sets; ++set) {
     DEPTHWATT_CUDA(cudaStreamCreateWithFlags(&d.streams[set], cudaStreamNonBlocking));
     DEPTHWATT_CUDA(cudaEventCreateWithFlags(&d.done[set], cudaEventDisableTiming));
   }
   DEPTHWATT_CUDA(cudaEventCreateWithFlags(&d.costReady, cudaEventDisableTiming));
   if (d.rowsSelect) {
     DEPTHWATT_TRY(d.rightKeys.allocate(static_cast<size_t>(height) * (width + d.padded / 2)));
-    d.sharedBytes = tileBytes;
-    return shareMemory(reinterpret_cast<const void*>(d.walks[kRows].select[eight]), d.sharedBytes);
+    d.rows = rowsFor(d.padded, parameters.adaptiveP2 > 0, d.volumes());
+    d.sharedBytes = d.rows.sharedBytes(d.slots);
+    return shareMemory(reinterpret_cast<const void*>(d.rows.kernel), d.sharedBytes);
   }
   d.select = selectFor(d.padded, wide, eight);
   d.sharedBytes = static_cast<size_t>(width) * kSelectBytesPerPixel;
@@ -192,9 +237,9 @@ Status SgmWorkspace::compute(const uint32_t* censusLeft, const uint32_t* censusR
                              uint8_t* confidence, cudaStream_t stream) {
   SgmDevice& d = *device_;
   const SgmParameters& p = d.parameters;
-  const auto blocks = [&](int set) {
-    const int perBlock = kWarpsPerBlock / 2 * (32 / d.walks[set].lanes);
-    return (lineCount(set, d.width, d.height) + perBlock - 1) / perBlock;
+  const auto blocks = [&](int lines, int lanes) {
+    const int perBlock = kWarpsPerBlock / 2 * (32 / lanes);
+    return (lines + perBlock - 1) / perBlock;
   };
   constexpr int kThreads = 32 * kWarpsPerBlock;
   LineArguments lines = {};
@@ -205,20 +250,28 @@ Status SgmWorkspace::compute(const uint32_t* censusLeft, const uint32_t* censusR
   lines.p1 = p.p1, lines.p2 = p.p2, lines.adaptiveP2 = p.adaptiveP2;
   lines.both = p.paths != 2;
 
-  const Walks& rows = d.walks[kRows];
-  rows.begin<<<blocks(kRows), kThreads, 0, stream>>>(lines);
-  DEPTHWATT_TRY(launched("rowsBeginKernel"));
-  if (d.sets > kDiagonals) DEPTHWATT_CUDA(cudaEventRecord(d.costReady, stream));
-  for (int set = kColumns; set < d.sets; ++set) {
+  const auto walk = [&](int set, int parts, cudaStream_t on) {
+    const Walk<LinesKernel>& w = d.walks[set];
     lines.sums = d.sums[d.volumeOf(set)].get();
-    lines.addFirst = set == kColumns;
-    const cudaStream_t on = set == kColumns ? stream : d.streams[set];
-    if (set != kColumns) DEPTHWATT_CUDA(cudaStreamWaitEvent(on, d.costReady, 0));
-    d.walks[set].lines<<<blocks(set), kThreads, 0, on>>>(lines, set);
-    DEPTHWATT_TRY(launched("linesKernel"));
-    if (set != kColumns) DEPTHWATT_CUDA(cudaEventRecord(d.done[set], on));
+    lines.addFirst = !d.beside && (set == kColumns || parts == kSecondPart);
+    w.kernel<<<blocks(lineCount(set, d.width, d.height), w.lanes), kThreads, w.sharedBytes(d.slots), on>>>(lines, set, parts);
+    return launched("linesKernel");
+  };
+  const int pixels = costPixels(d.padded);
+  d.costs<<<dim3((d.width + pixels - 1) / pixels, d.height), CostShape<64>::kThreads, 0, stream>>>(lines);
+  DEPTHWATT_TRY(launched("costsKernel"));
+  if (d.stages < 2) return {};
+  const int firstApart = d.beside ? kColumns : kDiagonals;  // sets with a stream of their own
+  if (d.sets > firstApart) DEPTHWATT_CUDA(cudaEventRecord(d.costReady, stream));
+  for (int set = firstApart; set < d.sets; ++set) {
+    DEPTHWATT_CUDA(cudaStreamWaitEvent(d.streams[set], d.costReady, 0));
+    DEPTHWATT_TRY(walk(set, kBothParts, d.streams[set]));
+    DEPTHWATT_CUDA(cudaEventRecord(d.done[set], d.streams[set]));
   }
-  for (int set = kDiagonals; set < d.sets; ++set) DEPTHWATT_CUDA(cudaStreamWaitEvent(stream, d.done[set], 0));
+  DEPTHWATT_TRY(walk(kRows, kFirstPart, stream));
+  if (!d.beside) DEPTHWATT_TRY(walk(kColumns, kBothParts, stream));
+  for (int set = firstApart; set < d.sets; ++set) DEPTHWATT_CUDA(cudaStreamWaitEvent(stream, d.done[set], 0));
+  if (d.stages < 3) return {};
   lines.sums = d.sums[0].get();
 
   SelectArguments select = {};
@@ -232,11 +285,10 @@ Status SgmWorkspace::compute(const uint32_t* censusLeft, const uint32_t* censusR
   select.paths = p.paths, select.uniqueness = p.uniqueness;
   select.subpixel = p.subpixel, select.leftRight = leftRight;
   if (d.rowsSelect) {
-    rows.select[p.paths == 8]<<<blocks(kRows), kThreads, d.sharedBytes, stream>>>(lines, select);
+    d.rows.kernel<<<blocks(d.height, 32), kThreads, d.sharedBytes, stream>>>(lines, select);
     return launched("rowsSelectKernel");
   }
-  rows.lines<<<blocks(kRows), kThreads, 0, stream>>>(lines, kRows);
-  DEPTHWATT_TRY(launched("linesKernel"));
+  DEPTHWATT_TRY(walk(kRows, kSecondPart, stream));
   d.select<<<d.height, 32 * kSelectWarps, d.sharedBytes, stream>>>(select);
   return launched("selectKernel");
 }

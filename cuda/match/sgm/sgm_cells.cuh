@@ -139,14 +139,14 @@ class Path {
     uint32_t above = __shfl_sync(kFullWarp, now_[0], lane_ + 1, kLanes);
     below = __byte_perm(below, Cell::kInfinity, fromBelow_);
     above = __byte_perm(above, Cell::kInfinity, fromAbove_);
-    const uint32_t limit = Cell::add(smallest_, p2);
     uint32_t next[kPairs], smallest = 0;
 #pragma unroll
     for (int j = 0; j < kPairs; ++j) {
       const uint32_t low = j == 0 ? below : now_[(j + kPairs - 1) % kPairs];
       const uint32_t high = j == kPairs - 1 ? above : now_[(j + 1) % kPairs];
       const uint32_t neighbour = Cell::add(Cell::min(low, high), p1_);
-      excess[j] = Cell::sub(Cell::min(Cell::min(now_[j], neighbour), limit), smallest_);
+      // The smallest comes last: all before it is done while it is on its way.
+      excess[j] = Cell::min(Cell::sub(Cell::min(now_[j], neighbour), smallest_), p2);
       next[j] = Cell::add(excess[j], cost[j]);
       if (kWide) next[j] = Cell::max(next[j], padding_[j]);
       smallest = j == 0 ? next[j] : Cell::min(smallest, next[j]);
@@ -174,7 +174,7 @@ class Path {
   uint32_t padding_[kPairs];
 };
 
-constexpr int kWarpsPerBlock = 4;  ///< two lines' (or groups of lines') forward and backward warps
+constexpr int kWarpsPerBlock = 2;  ///< the forward and the backward warp of a line (or a group of lines)
 
 /// P2 of a step from one grey value to the next.
 __device__ __forceinline__ uint32_t adaptedP2(const LineArguments& a, int grey, int greyBefore) {
@@ -210,21 +210,6 @@ struct Steps {
   /// Steps that lie within a line of this length: first <= s < end.
   __device__ __forceinline__ int first(int length) const { return backward ? total() - length : 0; }
   __device__ __forceinline__ int end(int length) const { return backward ? total() : length; }
-};
-
-/// A walk along a row. One warp: 32 / kLanes rows.
-template <int kLanes>
-struct RowWalk {
-  Steps steps;
-  int lane, row;
-  bool valid;
-
-  __device__ __forceinline__ RowWalk(int width, int height, int warp) : steps(width, (warp & 1) != 0) {
-    lane = threadIdx.x & (kLanes - 1);
-    row = (blockIdx.x * (kWarpsPerBlock / 2) + warp / 2) * (32 / kLanes) + (threadIdx.x & 31) / kLanes;
-    valid = row < height;
-    row = valid ? row : height - 1;
-  }
 };
 
 }  // namespace gpu

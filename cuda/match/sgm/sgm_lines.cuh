@@ -4,11 +4,10 @@
 // Two warps meet on a line in the middle. The forward warp visits the first part of the line and the backward warp the second;
 // after one barrier each goes on into the part of the other. What a visit finds in the volume it adds to: the other
 // direction's excesses, and those of directions before (addFirst). The recurrence itself has no barrier.
-// Costs and sums are loaded kBatch pixels ahead, all at once: a load that waits alone would hold up every shuffle that
-// shares its scoreboard.
+// Costs and sums come through a ring in shared memory, batches ahead.
 #pragma once
 
-#include "sgm_cells.cuh"
+#include "sgm_ring.cuh"
 
 namespace depthwatt {
 namespace gpu {
@@ -44,14 +43,28 @@ __device__ inline Line lineOf(int set, int index, int width, int height) {
   return line;
 }
 
-/// Pixels of a line are counted by the step s at which a warp meets them. On rows the first part has been walked
-/// (sgm_begin.cuh).
+/// What linesKernel keeps in shared memory.
+template <int kLanes, int kPairs, bool kWide>
+struct LinesRing {
+  static constexpr int kPadded = 2 * kLanes * kPairs, kSumBytes = kPadded * (kWide ? 2 : 1);
+  static constexpr int kBatch = ringBatch(32 / kLanes * (kPadded + kSumBytes), ringStepsAtOnce(kLanes, kPadded));
+  using Costs = RingPlane<kLanes, kPadded, kBatch>;
+  using Sums = RingPlane<kLanes, kSumBytes, kBatch>;
+  static constexpr int kSlotBytes = Costs::kBytes + Sums::kBytes;
+  static constexpr int kBlockBytes = kWarpsPerBlock * kSlotBytes;  ///< of a block, for each slot
+};
+
+enum LineParts { kFirstPart = 1, kSecondPart = 2, kBothParts = 3 };
+
+/// Pixels of a line are counted by the step s at which a warp meets them. parts: those of a line that are walked; between
+/// kernels that walk one part each, state holds where the walks along rows stand. Dynamic shared memory: LinesRing.
 template <int kLanes, int kPairs, bool kWide, bool kAdaptive>
-__global__ void __launch_bounds__(32 * kWarpsPerBlock, kWalkBlocks) linesKernel(LineArguments a, int set) {
+__global__ void __launch_bounds__(32 * kWarpsPerBlock, kWalkBlocks) linesKernel(LineArguments a, int set, int parts) {
   using CostValues = Stored<kPairs, false>;
   using SumValues = Stored<kPairs, kWide>;
-  constexpr int kPadded = 2 * kLanes * kPairs, kLinesPerWarp = 32 / kLanes;
-  constexpr int kBatch = kPairs >= 8 && (kAdaptive || kWide) ? 2 : kPairs <= 2 && !kAdaptive && !kWide ? 8 : 4;
+  using Ring = LinesRing<kLanes, kPairs, kWide>;
+  constexpr int kPadded = Ring::kPadded, kLinesPerWarp = 32 / kLanes, kBatch = Ring::kBatch;
+  extern __shared__ __align__(16) uint8_t ring[];
   const int lane = threadIdx.x & (kLanes - 1), group = (threadIdx.x & 31) / kLanes, warp = warpOfBlock();
   const int asked = (blockIdx.x * (kWarpsPerBlock / 2) + warp / 2) * kLinesPerWarp + group;
   const int index = min(asked, lineCount(set, a.width, a.height) - 1);
@@ -71,90 +84,94 @@ __global__ void __launch_bounds__(32 * kWarpsPerBlock, kWalkBlocks) linesKernel(
   const ptrdiff_t forwardStep = static_cast<ptrdiff_t>(line.dy) * a.width + line.dx;
   const ptrdiff_t pixelStep = steps.backward ? -forwardStep : forwardStep;
   const ptrdiff_t pixel0 = static_cast<ptrdiff_t>(line.y) * a.width + line.x + steps.firstPixel() * forwardStep;
-  const uint8_t* cost = a.cost + pixel0 * kPadded + lane * CostValues::kBytes;
-  uint8_t* sumsAt = a.sums + (pixel0 * kLanes + lane) * SumValues::kBytes;
-  const ptrdiff_t costStep = pixelStep * kPadded, sumsStep = pixelStep * kLanes * SumValues::kBytes;
-  const auto plain = [&](int s0) { return s0 >= allFirst && s0 + kBatch <= allEnd; };
+  const ptrdiff_t startPixel = pixel0 + (parts == kSecondPart ? steps.own() * pixelStep : 0);
+  uint8_t* here = a.sums + startPixel * Ring::kSumBytes + lane * SumValues::kBytes;
+  const ptrdiff_t sumsStep = pixelStep * Ring::kSumBytes;
+  uint8_t* const ownRing = ring + warp * Ring::kSlotBytes * kRingSlots;
+  typename Ring::Costs costs(ownRing, a.cost + startPixel * kPadded, pixelStep * kPadded, lane, group);
+  typename Ring::Sums sums(ownRing + Ring::Costs::kBytes, a.sums + startPixel * Ring::kSumBytes, sumsStep, lane, group);
+  const uint8_t* const ownCosts = keptShared(ownRing + group * kPadded + lane * CostValues::kBytes);
+  const uint8_t* const ownSums =
+      keptShared(ownRing + Ring::Costs::kBytes + group * Ring::kSumBytes + lane * SumValues::kBytes);
 
-  struct Batch {
-    typename CostValues::Value cost[kBatch];
-    typename SumValues::Value sums[kBatch];
-    uint32_t p2[kAdaptive ? kBatch : 1];
+  const auto p2At = [&](int s) {
+    // The first pixel of a line has no step before it; its P2 is of no effect.
+    if (s < firstStep || s >= endStep) return 0u;
+    const uint8_t* const grey = a.grey + pixel0 + s * pixelStep;
+    return adaptedP2(a, grey[0], grey[s > firstStep ? -pixelStep : 0]);
   };
-  const auto fetchAs = [&](auto careful, Batch& batch, int s0, bool joining) {
-    constexpr bool kCareful = decltype(careful)::value;
-    const auto wanted = [&](int k) { return !kCareful || (s0 + k >= firstStep && s0 + k < endStep); };
-    const uint8_t* costHere = cost + s0 * costStep;
-    const uint8_t* sumsHere = sumsAt + s0 * sumsStep;
+  uint32_t p2[kAdaptive ? kBatch : 1], nextP2[kAdaptive ? kBatch : 1];
+  const auto fetchP2 = [&](int s0) {
+    if (!kAdaptive) return;
 #pragma unroll
-    for (int k = 0; k < kBatch; ++k, costHere += costStep) {
-      if (wanted(k)) batch.cost[k] = CostValues::load(costHere);
-    }
-    if (joining) {
-#pragma unroll
-      for (int k = 0; k < kBatch; ++k, sumsHere += sumsStep) {
-        if (wanted(k)) batch.sums[k] = SumValues::load(sumsHere);
-      }
-    } else {
-#pragma unroll
-      for (int k = 0; k < kBatch; ++k) batch.sums[k] = SumValues::zero();
-    }
-    if (kAdaptive) {
-      const uint8_t* grey = a.grey + pixel0 + s0 * pixelStep;
-#pragma unroll
-      for (int k = 0; k < kBatch; ++k, grey += pixelStep) {
-        // The first pixel of a line has no step before it; its P2 is of no effect.
-        if (wanted(k)) batch.p2[kAdaptive ? k : 0] = adaptedP2(a, grey[0], grey[s0 + k > firstStep ? -pixelStep : 0]);
-      }
-    }
-  };
-  const auto fetch = [&](Batch& batch, int s0, bool joining) {
-    if (plain(s0)) fetchAs(Plain(), batch, s0, joining);
-    else fetchAs(Careful(), batch, s0, joining);
+    for (int k = 0; k < kBatch; ++k) nextP2[kAdaptive ? k : 0] = p2At(s0 + k);
   };
 
   Path<kLanes, kPairs, kWide> path(a, lane);
   const uint32_t constantP2 = Cell::pair(a.p2);
-  const auto advanceAs = [&](auto careful, const Batch& batch, int s0) {
+  const auto advanceAs = [&](auto careful, int slot, int s0, bool joining) {
     constexpr bool kCareful = decltype(careful)::value;
-    uint8_t* here = sumsAt + s0 * sumsStep;
+    typename CostValues::Value cost[kBatch];
+    typename SumValues::Value found[kBatch];
 #pragma unroll
-    for (int k = 0; k < kBatch; ++k, here += sumsStep) {
+    for (int k = 0; k < kBatch; ++k) {
+      cost[k] = CostValues::load(ownCosts + slot + k * Ring::Costs::kStepBytes);
+      found[k] = SumValues::zero();
+    }
+    if (joining) {
+#pragma unroll
+      for (int k = 0; k < kBatch; ++k) found[k] = SumValues::load(ownSums + slot + k * Ring::Sums::kStepBytes);
+    }
+#pragma unroll
+    for (int k = 0; k < kBatch; ++k, here = kept(here + sumsStep)) {
       uint32_t cells[kPairs], excess[kPairs];
 #pragma unroll
-      for (int j = 0; j < kPairs; ++j) {
-        cells[j] = Cell::fromBytes(batch.cost[k].word[j / 2 % CostValues::kWords], j % 2);
-      }
-      path.step(cells, kAdaptive ? batch.p2[kAdaptive ? k : 0] : constantP2, excess);
+      for (int j = 0; j < kPairs; ++j) cells[j] = Cell::fromBytes(cost[k].word[j / 2 % CostValues::kWords], j % 2);
+      path.step(cells, kAdaptive ? p2[kAdaptive ? k : 0] : constantP2, excess);
       typename SumValues::Value value = SumValues::pack(excess);
-      SumValues::add(value, batch.sums[k]);
+      SumValues::add(value, found[k]);
       if (valid && (!kCareful || (s0 + k >= firstStep && s0 + k < endStep))) SumValues::store(here, value);
       if (kCareful && s0 + k < firstStep) path.reset();
     }
   };
-  const auto advance = [&](const Batch& batch, int s0) {
-    if (plain(s0)) advanceAs(Plain(), batch, s0);
-    else advanceAs(Careful(), batch, s0);
-  };
 
-  if (set == kRows) path.restore(a.state + (static_cast<size_t>(index) * 2 + steps.backward) * (kPadded / 2));
+  uint32_t* const state = a.state + (static_cast<size_t>(index) * 2 + steps.backward) * (kPadded / 2);
+  if (parts == kSecondPart) path.restore(state);
   const bool walks = a.both || !steps.backward;
-  Batch even = {}, odd = {};
+  if (!walks && parts == kFirstPart) {  // others add to what stands on the backward half of a row
+    for (int s = 0; s < steps.own(); ++s, here += sumsStep) {
+      if (valid && s >= firstStep) SumValues::store(here, SumValues::zero());
+    }
+  }
 #pragma unroll 1
-  for (int part = set == kRows ? 1 : 0; part < 2; ++part) {
+  for (int part = parts == kSecondPart ? 1 : 0; part < (parts == kFirstPart ? 1 : 2); ++part) {
     const int begin = part == 0 ? 0 : steps.own(), end = !walks ? begin : part == 0 ? steps.own() : steps.total();
     // Behind the meeting of two walks stands what the other one has written.
     const bool joining = a.addFirst || (part != 0 && a.both);
     if (part != 0) __syncthreads();
-    if (begin < end) fetch(even, begin, joining);
-#pragma unroll 1
-    for (int s = begin; s < end; s += 2 * kBatch) {
-      fetch(odd, s + kBatch, joining);
-      advance(even, s);
-      if (s + 2 * kBatch < end) fetch(even, s + 2 * kBatch, joining);
-      advance(odd, s + kBatch);
-    }
+    const int lastStep = max(min(endStep, end), firstStep);
+    if (begin < end) fetchP2(begin);
+    walkRing<kBatch, Ring::kSlotBytes>(
+        begin, end,
+        [&](int slot, int s) {
+          costs.ask(slot, s, firstStep, lastStep);
+          sums.ask(slot, s, firstStep, joining ? lastStep : firstStep);
+        },
+        [&](int slot) {
+          costs.arrive(slot);
+          sums.arrive(slot);
+        },
+        [&](int slot, int s) {
+          if (kAdaptive) {
+#pragma unroll
+            for (int k = 0; k < kBatch; ++k) p2[kAdaptive ? k : 0] = nextP2[kAdaptive ? k : 0];
+            if (s + kBatch < end) fetchP2(s + kBatch);
+          }
+          if (s >= allFirst && s + kBatch <= allEnd) advanceAs(Plain(), slot, s, joining);
+          else advanceAs(Careful(), slot, s, joining);
+        });
   }
+  if (parts == kFirstPart && valid) path.save(state);
 }
 
 }  // namespace gpu

@@ -9,11 +9,26 @@
 // arithmetic that is needed once a pixel is done for 32 pixels at once.
 #pragma once
 
-#include "sgm_cells.cuh"
+#include "sgm_ring.cuh"
 #include "sgm_winner.cuh"
 
 namespace depthwatt {
 namespace gpu {
+
+/// A walk along a row. One warp: 32 / kLanes rows.
+template <int kLanes>
+struct RowWalk {
+  Steps steps;
+  int lane, row;
+  bool valid;
+
+  __device__ __forceinline__ RowWalk(int width, int height, int warp) : steps(width, (warp & 1) != 0) {
+    lane = threadIdx.x & (kLanes - 1);
+    row = (blockIdx.x * (kWarpsPerBlock / 2) + warp / 2) * (32 / kLanes) + (threadIdx.x & 31) / kLanes;
+    valid = row < height;
+    row = valid ? row : height - 1;
+  }
+};
 
 constexpr uint32_t kNoKey16 = 0xffffu, kNoKeys = 0xffffffffu;
 
@@ -68,12 +83,25 @@ __device__ __forceinline__ Winner winnerOf(uint32_t* tile, int candidates) {
   return w;
 }
 
+/// What rowsSelectKernel keeps in shared memory for each warp: its ring, and a tile of 32 pixels.
+template <int kLanes, int kPairs, int kVolumes>
+struct RowsRing {
+  static constexpr int kHalf = kLanes * kPairs, kPadded = 2 * kHalf, kPlanes = 1 + kVolumes;
+  static constexpr int kBatch = ringBatch(32 / kLanes * kPlanes * kPadded, ringStepsAtOnce(kLanes, kPadded));
+  using Plane = RingPlane<kLanes, kPadded, kBatch>;
+  static constexpr int kSlotBytes = kPlanes * Plane::kBytes;
+  static constexpr int kBlockBytes = kWarpsPerBlock * kSlotBytes;  ///< of a block, for each slot
+  static constexpr int kTileBytes = kWarpsPerBlock * 32 * kHalf * static_cast<int>(sizeof(uint32_t));
+};
+
+/// kVolumes: 1 or 3, the first of them rows and columns together; 2 or 4, rows and columns apart; then the diagonals'.
 template <int kLanes, int kPairs, bool kAdaptive, int kVolumes, bool kBackward>
 __device__ __forceinline__ void selectRows(const LineArguments& a, const SelectArguments& s, const RowWalk<kLanes>& walk,
-                                           uint32_t* tile) {
-  constexpr int kHalf = kLanes * kPairs, kPadded = 2 * kHalf, kIndexBits = Bits<kHalf>::value;
-  constexpr int kBatch = kPairs > 4 ? (kVolumes > 1 || kAdaptive ? 2 : 4) : kPairs > 2 || kVolumes > 1 || kLanes < 16 ? 4 : 8;
-  constexpr int kStep = kBackward ? -1 : 1;
+                                           uint32_t* tile, uint8_t* ring) {
+  using Ring = RowsRing<kLanes, kPairs, kVolumes>;
+  using Plane = typename Ring::Plane;
+  constexpr int kHalf = Ring::kHalf, kPadded = Ring::kPadded, kIndexBits = Bits<kHalf>::value, kBatch = Ring::kBatch;
+  constexpr int kStep = kBackward ? -1 : 1, kFirstDiagonal = 2 - kVolumes % 2;
   using Bytes = Stored<kPairs, false>;
   const size_t row = static_cast<size_t>(walk.row) * a.width;
   // Step 0 is the first one behind the meeting.
@@ -81,33 +109,28 @@ __device__ __forceinline__ void selectRows(const LineArguments& a, const SelectA
   const int steps = kBackward ? walk.steps.meeting : walk.steps.behind;
   const int firstStep = kBackward ? max(walk.steps.meeting - a.width, 0) : 0;
   const int endStep = kBackward ? steps : max(a.width - walk.steps.meeting, 0);
-  const auto plain = [&](int s0) { return s0 >= firstStep && s0 + kBatch <= endStep; };
-  const uint8_t* const costRow = a.cost + row * kPadded + walk.lane * Bytes::kBytes;
-  const ptrdiff_t sumsOffset = static_cast<ptrdiff_t>(row) * kPadded + walk.lane * Bytes::kBytes;
-  const int firstPair = walk.lane * kPairs;
-
-  struct Batch {
-    typename Bytes::Value cost[kBatch];
-    typename Bytes::Value sums[kVolumes][kBatch];
-    uint32_t p2[kAdaptive ? kBatch : 1];
+  // All steps lie in the row and every cell is a candidate.
+  const auto plain = [&](int s0) {
+    const int lowestX = firstX + kStep * s0 - (kBackward ? kBatch - 1 : 0);
+    return s0 >= firstStep && s0 + kBatch <= endStep && a.numDisparities == kPadded && lowestX - a.minDisparity >= kPadded - 1;
   };
-  const auto fetchAs = [&](auto careful, Batch& batch, int s0) {
+  const ptrdiff_t offset0 = (static_cast<ptrdiff_t>(row) + firstX) * kPadded;
+  const int firstPair = walk.lane * kPairs, group = (threadIdx.x & 31) / kLanes;
+  const uint8_t* const own = keptShared(ring + group * kPadded + walk.lane * Bytes::kBytes);
+  Plane cost(ring, a.cost + offset0, kStep * kPadded, walk.lane, group);
+  Plane sums[kVolumes];
+#pragma unroll
+  for (int v = 0; v < kVolumes; ++v) sums[v] = Plane(ring + (1 + v) * Plane::kBytes, s.sums[v] + offset0, kStep * kPadded, walk.lane, group);
+
+  uint32_t p2[kAdaptive ? kBatch : 1], nextP2[kAdaptive ? kBatch : 1];
+  const auto fetchP2 = [&](int s0) {
+    if (!kAdaptive) return;
+    const uint8_t* const grey = a.grey + row;
 #pragma unroll
     for (int k = 0; k < kBatch; ++k) {
-      if (decltype(careful)::value && (s0 + k < firstStep || s0 + k >= endStep)) continue;
-      const int x = firstX + kStep * (s0 + k);
-      batch.cost[k] = Bytes::load(costRow + x * kPadded);
-#pragma unroll
-      for (int v = 0; v < kVolumes; ++v) batch.sums[v][k] = Bytes::load(s.sums[v] + sumsOffset + x * kPadded);
-      if (kAdaptive) {
-        const uint8_t* grey = a.grey + row;
-        batch.p2[kAdaptive ? k : 0] = adaptedP2(a, grey[x], grey[min(max(x - kStep, 0), a.width - 1)]);
-      }
+      const int x = min(max(firstX + kStep * (s0 + k), 0), a.width - 1);
+      nextP2[kAdaptive ? k : 0] = adaptedP2(a, grey[x], grey[min(max(x - kStep, 0), a.width - 1)]);
     }
-  };
-  const auto fetch = [&](Batch& batch, int s0) {
-    if (plain(s0)) fetchAs(Plain(), batch, s0);
-    else fetchAs(Careful(), batch, s0);
   };
 
   Path<kLanes, kPairs, false> path(a, walk.lane);
@@ -124,27 +147,35 @@ __device__ __forceinline__ void selectRows(const LineArguments& a, const SelectA
   uint32_t* const leaving = s.rightKeys + static_cast<size_t>(walk.row) * (a.width + kHalf);
   const bool delivers = walk.valid && walk.lane == (kBackward ? 0 : kLanes - 1);
 
-  const auto advanceAs = [&](auto careful, const Batch& batch, int s0) {
+  const auto advanceAs = [&](auto careful, int slot, int s0) {
+    constexpr bool kCareful = decltype(careful)::value;
+    typename Bytes::Value costs[kBatch], straight[kBatch], diagonal[kBatch];
 #pragma unroll
     for (int k = 0; k < kBatch; ++k) {
-      if (decltype(careful)::value && (s0 + k < firstStep || s0 + k >= endStep)) continue;
+      const auto load = [&](int plane) { return Bytes::load(own + slot + plane * Plane::kBytes + k * Plane::kStepBytes); };
+      costs[k] = load(0), straight[k] = load(1), diagonal[k] = Bytes::zero();
+      // Sums of rows and columns fit bytes together, and so do those of the diagonals.
+      if (kFirstDiagonal == 2) Bytes::add(straight[k], load(2));
+#pragma unroll
+      for (int v = kFirstDiagonal; v < kVolumes; ++v) Bytes::add(diagonal[k], load(1 + v));
+    }
+#pragma unroll
+    for (int k = 0; k < kBatch; ++k) {
+      if (kCareful && (s0 + k < firstStep || s0 + k >= endStep)) continue;
       const int x = firstX + kStep * (s0 + k);
       uint32_t cells[kPairs], excess[kPairs], key[kPairs];
 #pragma unroll
-      for (int j = 0; j < kPairs; ++j) cells[j] = Cell::fromBytes(batch.cost[k].word[j / 2 % Bytes::kWords], j % 2);
-      path.step(cells, kAdaptive ? batch.p2[kAdaptive ? k : 0] : constantP2, excess);
-      // Sums of the diagonals fit bytes together, and so do the others.
-      typename Bytes::Value diagonal = batch.sums[kVolumes - 1][k];
-      if (kVolumes > 2) Bytes::add(diagonal, batch.sums[kVolumes > 2 ? 1 : 0][k]);
+      for (int j = 0; j < kPairs; ++j) cells[j] = Cell::fromBytes(costs[k].word[j / 2 % Bytes::kWords], j % 2);
+      path.step(cells, kAdaptive ? p2[kAdaptive ? k : 0] : constantP2, excess);
 #pragma unroll
       for (int j = 0; j < kPairs; ++j) {
-        uint32_t sum = Bytes::pair(batch.sums[0][k], j) + counted * Cell::plain(excess[j]);
-        if (kVolumes > 1) sum += Bytes::pair(diagonal, j);
-        sum += scale * Bytes::pair(batch.cost[k], j);
+        uint32_t sum = Bytes::pair(straight[k], j) + counted * Cell::plain(excess[j]);
+        if (kVolumes > 2) sum += Bytes::pair(diagonal[k], j);
+        sum += scale * Bytes::pair(costs[k], j);
         key[j] = (sum << kIndexBits) + keyBase[j];
       }
-      const int candidates = min(a.numDisparities, x - a.minDisparity + 1);
-      if (candidates < kPadded) {
+      const int candidates = kCareful ? min(a.numDisparities, x - a.minDisparity + 1) : kPadded;
+      if (kCareful && candidates < kPadded) {
         const int limit = candidates - firstPair;
 #pragma unroll
         for (int j = 0; j < kPairs; ++j) {
@@ -152,7 +183,7 @@ __device__ __forceinline__ void selectRows(const LineArguments& a, const SelectA
           if (j + kHalf >= limit) key[j] |= 0xffff0000u;
         }
       }
-      uint32_t* const at = tile + (threadIdx.x & 31) / kLanes * kLanes * kHalf + ((s0 + k) & (kLanes - 1)) * kHalf + firstPair;
+      uint32_t* const at = tile + group * kLanes * kHalf + ((s0 + k) & (kLanes - 1)) * kHalf + firstPair;
       if (kPairs == 1) at[0] = key[0];
       if (kPairs == 2) *reinterpret_cast<uint2*>(at) = make_uint2(key[0], key[1 % kPairs]);
 #pragma unroll
@@ -179,11 +210,6 @@ __device__ __forceinline__ void selectRows(const LineArguments& a, const SelectA
       }
     }
   };
-  const auto advance = [&](const Batch& batch, int s0) {
-    if (plain(s0)) advanceAs(Plain(), batch, s0);
-    else advanceAs(Careful(), batch, s0);
-  };
-
   // The pixel of the batch that this lane selects for.
   const int slot = threadIdx.x & (kLanes - 1);
   const auto select = [&](int s0) {
@@ -199,26 +225,37 @@ __device__ __forceinline__ void selectRows(const LineArguments& a, const SelectA
     __syncwarp();
   };
 
-  Batch even = {}, odd = {};
-  if (steps > 0) fetch(even, 0);
-#pragma unroll 1
-  for (int s0 = 0; s0 < steps; s0 += kLanes) {
-#pragma unroll 1
-    for (int b = s0; b < min(s0 + kLanes, steps); b += 2 * kBatch) {
-      fetch(odd, b + kBatch);
-      advance(even, b);
-      fetch(even, b + 2 * kBatch);
-      advance(odd, b + kBatch);
-    }
-    select(s0);
-  }
+  if (steps > 0) fetchP2(0);
+  walkRing<kBatch, Ring::kSlotBytes>(
+      0, steps,
+      [&](int slot, int s0) {
+        cost.ask(slot, s0, firstStep, endStep);
+#pragma unroll
+        for (int v = 0; v < kVolumes; ++v) sums[v].ask(slot, s0, firstStep, endStep);
+      },
+      [&](int slot) {
+        cost.arrive(slot);
+#pragma unroll
+        for (int v = 0; v < kVolumes; ++v) sums[v].arrive(slot);
+      },
+      [&](int slot, int s0) {
+        if (kAdaptive) {
+#pragma unroll
+          for (int k = 0; k < kBatch; ++k) p2[kAdaptive ? k : 0] = nextP2[kAdaptive ? k : 0];
+          fetchP2(s0 + kBatch);
+        }
+        if (plain(s0)) advanceAs(Plain(), slot, s0);
+        else advanceAs(Careful(), slot, s0);
+        const int next = s0 + kBatch;
+        if ((next & (kLanes - 1)) == 0 || next == steps) select((next - 1) & ~(kLanes - 1));
+      });
   if (!kBackward && walk.valid) {
 #pragma unroll
     for (int j = 0; j < kPairs; ++j) leaving[a.width + firstPair + j] = carried[j];
   }
 }
 
-/// Dynamic shared memory: a tile of 32 pixels for each warp.
+/// Dynamic shared memory: a tile of 32 pixels for each warp, then RowsRing.
 template <int kLanes, int kPairs, bool kAdaptive, int kVolumes>
 __global__ void __launch_bounds__(32 * kWarpsPerBlock, kWalkBlocks) rowsSelectKernel(LineArguments a, SelectArguments s) {
   constexpr int kHalf = kLanes * kPairs, kIndexBits = Bits<kHalf>::value, kRows = kWarpsPerBlock / 2 * (32 / kLanes);
@@ -226,10 +263,12 @@ __global__ void __launch_bounds__(32 * kWarpsPerBlock, kWalkBlocks) rowsSelectKe
   const int warp = warpOfBlock(), meeting = min(Steps(a.width, false).meeting, a.width);
   const RowWalk<kLanes> walk(a.width, a.height, warp);
   uint32_t* const tile = tiles + warp * 32 * kHalf;
+  using Ring = RowsRing<kLanes, kPairs, kVolumes>;
+  uint8_t* const ring = reinterpret_cast<uint8_t*>(tiles) + Ring::kTileBytes + warp * Ring::kSlotBytes * kRingSlots;
   if (walk.steps.backward) {
-    selectRows<kLanes, kPairs, kAdaptive, kVolumes, true>(a, s, walk, tile);
+    selectRows<kLanes, kPairs, kAdaptive, kVolumes, true>(a, s, walk, tile, ring);
   } else {
-    selectRows<kLanes, kPairs, kAdaptive, kVolumes, false>(a, s, walk, tile);
+    selectRows<kLanes, kPairs, kAdaptive, kVolumes, false>(a, s, walk, tile, ring);
   }
   __syncthreads();
   const int firstRow = blockIdx.x * kRows, rows = min(kRows, a.height - firstRow);

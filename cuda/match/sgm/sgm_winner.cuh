@@ -11,7 +11,7 @@ namespace gpu {
 
 struct SelectArguments {
   const uint8_t* cost;
-  const uint8_t* sums[3];  ///< of the directions along rows and columns, of each pair of diagonals
+  const uint8_t* sums[4];  ///< of the directions along rows and columns (or of each of these), of each pair of diagonals
   int16_t* disparityQ4;
   int16_t* disparity;
   int16_t* rightDisparity;  ///< may be null

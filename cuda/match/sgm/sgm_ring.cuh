@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a walk loads, on its way through shared memory: a ring of batches of kBatch steps for each warp.
+//
+// Loads to registers share scoreboards, so that the first use of old ones waits for the youngest too; copies to shared memory
+// are waited for in order. A copy takes 16 bytes, so that one of them serves several steps of a line.
+#pragma once
+
+#include "sgm_cells.cuh"
+
+namespace depthwatt {
+namespace gpu {
+
+/// Batches that a ring has room for.
+constexpr int ringSlots(bool copiesRunAlone) { return copiesRunAlone ? 3 : 2; }
+constexpr int kRingSlots = ringSlots(kCopiesRunAlone);
+static_assert(kCopiesAhead < kRingSlots, "a batch is not overwritten while it is read");
+
+/// Steps of a batch: a power of two that keeps a warp's ring at 3 KB a slot, and no less than one copy serves.
+constexpr int ringBatch(int bytesPerStep, int least) {
+  return least > 4 || 8 * bytesPerStep <= 3072   ? 8
+         : least > 2 || 4 * bytesPerStep <= 3072 ? 4
+         : least > 1 || 2 * bytesPerStep <= 3072 ? 2
+                                                 : 1;
+}
+
+/// Steps of a line that one copy by each of its lanes serves.
+constexpr int ringStepsAtOnce(int lanes, int lineBytes) { return 16 * lanes > lineBytes ? 16 * lanes / lineBytes : 1; }
+
+/// One volume's part of the ring. kLineBytes: of one step of a line. A batch lies as [step][line of the warp][kLineBytes].
+template <int kLanes, int kLineBytes, int kBatch>
+class RingPlane {
+ public:
+  static constexpr int kLines = 32 / kLanes, kStepBytes = kLines * kLineBytes, kBytes = kBatch * kStepBytes;
+
+  RingPlane() = default;
+  /// volume: where the line's step `begin` lies, the first that is asked for; stride: bytes from one step to the next.
+  /// ring: where this plane's part of the first slot lies.
+  __device__ __forceinline__ RingPlane(uint8_t* ring, const uint8_t* volume, ptrdiff_t stride, int lane, int group)
+      : toNextBatch_(kBatch * stride), toNextRound_(kStepsAtOnce * stride) {
+    step_ = kChunks < kLanes ? lane / kChunks : 0;
+    const int byte = 16 * (kChunks < kLanes ? lane % kChunks : lane);
+    from_ = volume + step_ * stride + byte;
+    to_ = keptShared(ring + step_ * kStepBytes + group * kLineBytes + byte);
+  }
+  /// Asks for the next batch, steps s0.., of which those in first <= s < end are of use; for the batch at `slot`.
+  __device__ __forceinline__ void ask(int slot, int s0, int first, int end) {
+    const uint8_t* from = from_;
+#pragma unroll
+    for (int r = 0; r < kRounds; ++r, from += toNextRound_) {
+      const unsigned s = static_cast<unsigned>(s0 + r * kStepsAtOnce + step_ - first);
+      if (s >= static_cast<unsigned>(end - first)) continue;
+#pragma unroll
+      for (int c = 0; c < kCopies; ++c) {
+        if (kCopiesRunAlone) copyAlone(to_ + slot + r * kStepsAtOnce * kStepBytes + c * 16 * kLanes, from + c * 16 * kLanes);
+        else waiting_[r * kCopies + c] = *reinterpret_cast<const uint4*>(from + c * 16 * kLanes);
+      }
+    }
+    from_ = kept(from_ + toNextBatch_);
+  }
+  /// Where copies do not run alone: what was asked for last goes to its batch.
+  __device__ __forceinline__ void arrive(int slot) {
+    if (kCopiesRunAlone) return;
+#pragma unroll
+    for (int r = 0; r < kRounds; ++r) {
+#pragma unroll
+      for (int c = 0; c < kCopies; ++c) {
+        *reinterpret_cast<uint4*>(to_ + slot + r * kStepsAtOnce * kStepBytes + c * 16 * kLanes) = waiting_[r * kCopies + c];
+      }
+    }
+  }
+
+ private:
+  static constexpr int kChunks = kLineBytes / 16, kStepsAtOnce = ringStepsAtOnce(kLanes, kLineBytes);
+  static constexpr int kRounds = kBatch / kStepsAtOnce, kCopies = kChunks < kLanes ? 1 : kChunks / kLanes;
+  static_assert(kBatch % kStepsAtOnce == 0, "a batch is whole copies");
+
+  const uint8_t* from_;
+  ptrdiff_t toNextBatch_, toNextRound_;
+  uint8_t* to_;
+  int step_;
+  uint4 waiting_[kCopiesRunAlone ? 1 : kRounds * kCopies] = {};
+};
+
+/// Walks [begin, end) in batches: ask(slot, s) queues the copies of a batch, arrive(slot) ends them where they do not run
+/// alone, advance(slot, s) uses them; a slot is bytes from the start of the ring.
+template <int kBatch, int kSlotBytes, class Ask, class Arrive, class Advance>
+__device__ __forceinline__ void walkRing(int begin, int end, Ask ask, Arrive arrive, Advance advance) {
+  if (begin >= end) return;
+#pragma unroll
+  for (int ahead = 0; ahead < kCopiesAhead; ++ahead) {
+    if (begin + ahead * kBatch < end) ask(ahead * kSlotBytes, begin + ahead * kBatch);
+    groupCopies();
+  }
+  const auto following = [](int slot, int by) {
+    slot += by * kSlotBytes;
+    return slot >= kRingSlots * kSlotBytes ? slot - kRingSlots * kSlotBytes : slot;
+  };
+  int slot = 0;
+#pragma unroll 1
+  for (int s = begin; s < end; s += kBatch) {
+    waitForCopies<kCopiesAhead - 1>();
+    arrive(slot);
+    __syncwarp();  // all lanes' copies are there, and all lanes are done with the batch before, which is overwritten now
+    if (s + kCopiesAhead * kBatch < end) ask(following(slot, kCopiesAhead), s + kCopiesAhead * kBatch);
+    groupCopies();
+    advance(slot, s);
+    slot = following(slot, 1);
+  }
+  __syncwarp();
+}
+
+}  // namespace gpu
+}  // namespace depthwatt

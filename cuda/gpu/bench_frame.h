@@ -14,17 +14,13 @@
 #include "../refine/median/median.h"
 #include "device_buffer.h"
 #include "kernels.h"
+#include "program.h"
 
 namespace depthwatt {
 
 struct Size {
   int width, height, num;
 };
-
-[[noreturn]] inline void fail(const std::string& what) {
-  std::printf("FAILED: %s\n", what.c_str());
-  std::exit(1);
-}
 
 inline void require(const Status& status) {
   if (!status.ok()) fail(status.message);
@@ -76,9 +72,9 @@ struct Timing {
   bool checked;
 };
 
-/// Captures what enqueue() queues, replays it once, lets check() look at the results, then times 200 replays after 20.
+/// Captures what enqueue() queues, replays it once, lets check() look at the results, then times so many replays after a tenth as many.
 template <class Enqueue, class Check>
-Timing timeGraph(cudaStream_t stream, Enqueue enqueue, Check check) {
+Timing timeGraph(cudaStream_t stream, Enqueue enqueue, Check check, int replays = 200) {
   cudaGraph_t graph;
   cudaGraphExec_t executable;
   require(cudaStatus(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal), "capture"));
@@ -92,14 +88,14 @@ Timing timeGraph(cudaStream_t stream, Enqueue enqueue, Check check) {
   require(cudaStatus(cudaEventCreate(&begin), "event"));
   require(cudaStatus(cudaEventCreate(&end), "event"));
   std::vector<double> times;
-  for (int i = 0; i < 220; ++i) {
+  for (int i = -replays / 10; i < replays; ++i) {
     require(cudaStatus(cudaEventRecord(begin, stream), "event"));
     require(cudaStatus(cudaGraphLaunch(executable, stream), "replay"));
     require(cudaStatus(cudaEventRecord(end, stream), "event"));
     require(cudaStatus(cudaEventSynchronize(end), "replay"));
     float milliseconds = 0;
     require(cudaStatus(cudaEventElapsedTime(&milliseconds, begin, end), "event"));
-    if (i >= 20) times.push_back(milliseconds);
+    if (i >= 0) times.push_back(milliseconds);
   }
   std::sort(times.begin(), times.end());
   cudaEventDestroy(begin);
@@ -158,10 +154,14 @@ struct Frame {
     }
   }
   void match() {
+    matchOnly();
+    require(gpu::median(q4.get(), filtered.get(), size.width, size.height, stream));
+  }
+  /// Without the median.
+  void matchOnly() {
     require(gpu::census(grey[0].get(), grey[1].get(), census[0].get(), census[1].get(), size.width, size.height, stream));
     require(sgm.compute(census[0].get(), census[1].get(), grey[0].get(), true, q4.get(), whole.get(), nullptr,
                         confidence.get(), stream));
-    require(gpu::median(q4.get(), filtered.get(), size.width, size.height, stream));
   }
   void depth() {
     DepthGeometry geometry;

@@ -7,11 +7,12 @@
 #include <cstdlib>
 #include <ctime>
 #include <map>
+#include <memory>
 #include <string>
 #include <vector>
 
 #include "bench_frame.h"
-#include "bench_partition.h"
+#include "bench_model.h"
 
 using namespace depthwatt;
 
@@ -159,6 +160,39 @@ int main(int argc, char** argv) {
           }
         }
         std::printf("\n");
+      }
+    }
+  }
+  // What the model of other boards is fitted on: each kernel, in each partition, alone and beside a stream.
+  const Size modelSizes[] = {{320, 240, 64}, {640, 480, 128}, {1242, 375, 128}, {1280, 720, 128}, {1920, 1080, 128}};
+  static const char* const kKernels[] = {"census", "costs", "rows", "columns", "selection", "median"};
+  for (const int sms : partitions) {
+    for (const bool streaming : {false, true}) {
+      if (streaming && sms == 0) continue;
+      CUcontext others = nullptr;
+      if (sms != 0) enterPartition(sms, &others);
+      else if (partitions.size() > 1) enterWhole();
+      for (const Size& size : modelSizes) {
+        std::vector<uint8_t> left, right;
+        texturedPair(size, left, right);
+        for (const int lanes : {32, 8}) {
+          std::unique_ptr<DramStream> stream;
+          if (streaming) stream.reset(new DramStream(others, properties.multiProcessorCount - sms));
+          const KernelTimes times = timeKernels(size, lanes, sms, left, right);
+          const double streamed = streaming ? stream->end() : 0;
+          std::printf("%4dx%-4dx%-3d lanes %2d SMs %3d stream %5.0f GB/s:", size.width, size.height, size.num, lanes,
+                      sms == 0 ? properties.multiProcessorCount : sms, streamed);
+          for (int k = 0; k < 6; ++k) {
+            std::printf(" %s %.4f", kKernels[k], times.ms[k]);
+            std::fprintf(out,
+                         ",\n  {\"kind\": \"measured\", \"what\": \"kernel %s\", \"width\": %d, \"height\": %d, "
+                         "\"numDisparities\": %d, \"paths\": 4, \"lanes\": %d, \"multiprocessors\": %d, "
+                         "\"streamGigabytesPerSecond\": %.0f, \"medianMs\": %.4f}",
+                         kKernels[k], size.width, size.height, size.num, lanes,
+                         sms == 0 ? properties.multiProcessorCount : sms, streamed, times.ms[k]);
+          }
+          std::printf("\n");
+        }
       }
     }
   }

@@ -4,7 +4,7 @@
 
 #include <cuda.h>
 
-#include "bench_frame.h"
+#include "program.h"
 
 namespace depthwatt {
 
@@ -16,21 +16,29 @@ inline void require(CUresult result, const char* what) {
   }
 }
 
-/// Makes the calling thread work on `sms` multiprocessors alone; what is opened from now on belongs to that partition.
-inline void enterPartition(int sms) {
-  CUdevice device;
-  CUdevResource all, part, rest;
+inline CUcontext greenContext(CUdevice device, CUdevResource* multiprocessors) {
   CUdevResourceDesc description;
   CUgreenCtx green;
   CUcontext context;
-  unsigned groups = 1;
-  require(cuDeviceGet(&device, 0), "device");
-  require(cuDeviceGetDevResource(device, &all, CU_DEV_RESOURCE_TYPE_SM), "multiprocessors");
-  require(cuDevSmResourceSplitByCount(&part, &groups, &all, &rest, 0, static_cast<unsigned>(sms)), "split");
-  require(cuDevResourceGenerateDesc(&description, &part, 1), "partition");
+  require(cuDevResourceGenerateDesc(&description, multiprocessors, 1), "partition");
   require(cuGreenCtxCreate(&green, description, device, CU_GREEN_CTX_DEFAULT_STREAM), "green context");
   require(cuCtxFromGreenCtx(&context, green), "green context");
-  require(cuCtxSetCurrent(context), "green context");
+  return context;
+}
+
+/// Makes the calling thread work on `sms` multiprocessors alone; what is opened from now on belongs to that partition.
+/// rest: where given, a context of all other multiprocessors.
+inline void enterPartition(int sms, CUcontext* rest = nullptr) {
+  CUdevice device;
+  CUdevResource all, part, others;
+  unsigned groups = 1;
+  require(cuInit(0), "driver");
+  require(cuDeviceGet(&device, 0), "device");
+  require(cuDeviceGetDevResource(device, &all, CU_DEV_RESOURCE_TYPE_SM), "multiprocessors");
+  require(cuDevSmResourceSplitByCount(&part, &groups, &all, &others, 0, static_cast<unsigned>(sms)), "split");
+  const CUcontext own = greenContext(device, &part);
+  if (rest != nullptr) *rest = greenContext(device, &others);
+  require(cuCtxSetCurrent(own), "green context");
 }
 
 /// Back to the whole card.

@@ -40,8 +40,10 @@ references="camera/rectify/rectify.ref.cc cuda/match/census/census.ref.cc cuda/m
 
 objects() { # objects NAME DEFINES: compiles everything in parallel, prints the objects
   local folder=build/gpu/$1; mkdir -p "$folder"
+  # The optimiser works on a file's kernels at once where nvcc can: matching alone would take a minute.
+  local split=""; nvcc --help | grep -q -- --split-compile && split="-split-compile=0"
   for source in $kernels cuda/gpu/twins_main.cu cuda/gpu/bench_main.cu cuda/gpu/bench_cbca.cu; do
-    nvcc $flags $2 -c "$source" -o "$folder/$(basename "$source" .cu).o" &
+    nvcc $flags $split $2 -c "$source" -o "$folder/$(basename "$source" .cu).o" &
   done
   for source in $references; do g++ -std=c++17 -O2 -ffp-contract=off -c "$source" -o "$folder/$(basename "$source" .cc).ref.o" & done
   local failed=0
@@ -60,23 +62,35 @@ for cell in u16 half2; do
 done
 for build in "${builds[@]}"; do wait "$build"; done
 echo "== built in $SECONDS s"
+# The whole card and each partition beside each other: the references on the processors take the time.
 for cell in u16 half2; do
-  build/gpu/$cell/twins_main "$cases" "$seed" >build/gpu/$cell/twins.log 2>&1 &
-  twins+=($!)
+  for part in 0 $sms; do
+    # In each part other cases, a quarter as many.
+    build/gpu/$cell/twins_main $((part == 0 ? cases : (cases + 3) / 4)) $((seed + part)) --sms "$part" >build/gpu/$cell/twins-$part.log 2>&1 &
+    twins+=($!)
+  done
 done
 failed=0
 for run in "${twins[@]}"; do wait "$run" || failed=1; done
-for cell in u16 half2; do echo "== twins, cells in $cell"; cat build/gpu/$cell/twins.log; done
+for cell in u16 half2; do
+  for part in 0 $sms; do echo "== twins, cells in $cell"; cat build/gpu/$cell/twins-$part.log; done
+done
 [ $failed = 0 ]
 if [ $sanitize = 1 ]; then
   sanitizers=()
-  for tool in memcheck racecheck initcheck synccheck; do
-    timeout 240 compute-sanitizer --tool $tool --error-exitcode 9 build/gpu/u16/twins_main 12 "$seed" --small \
-      >build/gpu/$tool.log 2>&1 &
-    sanitizers+=($!)
+  for cell in u16 half2; do
+    for tool in memcheck racecheck initcheck synccheck; do
+      timeout 240 compute-sanitizer --tool $tool --error-exitcode 9 build/gpu/$cell/twins_main 12 "$seed" --small \
+        >build/gpu/$cell/$tool.log 2>&1 &
+      sanitizers+=($!)
+    done
   done
   for run in "${sanitizers[@]}"; do wait "$run" || failed=1; done
-  for tool in memcheck racecheck initcheck synccheck; do echo "== compute-sanitizer $tool"; tail -5 build/gpu/$tool.log; done
+  for cell in u16 half2; do
+    for tool in memcheck racecheck initcheck synccheck; do
+      echo "== compute-sanitizer $tool, cells in $cell"; tail -5 build/gpu/$cell/$tool.log
+    done
+  done
   [ $failed = 0 ]
 fi
 if [ $bench = 1 ]; then

@@ -30,21 +30,16 @@ struct CellU16 {
   static __device__ __forceinline__ uint32_t toBytes(uint32_t low, uint32_t high) {
     return __byte_perm(low, high, 0x6420);
   }
-  static __device__ __forceinline__ uint32_t toWords(uint32_t pair) { return pair; }
-  /// Two whole numbers as two values, and back with an offset that sums may keep until their end.
-  static __device__ __forceinline__ uint32_t fromPlain(uint32_t pair) { return pair; }
-  static __device__ __forceinline__ uint32_t plain(uint32_t pair) { return pair; }
-  static constexpr uint32_t kPlainOffset = 0;
 };
 
-/// Two half-precision numbers in a word: whole numbers up to 2048 are exact. HADD2 and HMNMX2 are native from sm_80 on.
+/// The same two whole numbers, and their bits read as half-precision numbers: n is n 2^-24 exactly, below 1024 a subnormal one,
+/// which costs nothing here, and in order and exact up to 2048. So nothing is converted, and HADD2 and HMNMX2 are native from
+/// sm_80 on. What exceeds 2048 loses bits, but no order, and only in sums that a minimum drops: path costs stay below 1087.
 struct CellHalf2 {
-  static constexpr uint32_t kInfinity = 0x7c007c00u;
+  static constexpr uint32_t kInfinity = 0x78007800u;  ///< 32768: no sum reaches it, and it swallows what is added
   static __device__ __forceinline__ __half2 as(uint32_t bits) { return *reinterpret_cast<__half2*>(&bits); }
   static __device__ __forceinline__ uint32_t bits(__half2 value) { return *reinterpret_cast<uint32_t*>(&value); }
-  static __device__ __forceinline__ uint32_t pair(uint32_t value) {
-    return bits(__half2half2(__uint2half_rn(value)));
-  }
+  static __device__ __forceinline__ uint32_t pair(uint32_t value) { return value * 0x00010001u; }
 #if __CUDA_ARCH__ >= 800
   static __device__ __forceinline__ uint32_t min(uint32_t a, uint32_t b) { return bits(__hmin2(as(a), as(b))); }
   static __device__ __forceinline__ uint32_t max(uint32_t a, uint32_t b) { return bits(__hmax2(as(a), as(b))); }
@@ -55,19 +50,8 @@ struct CellHalf2 {
 #endif
   static __device__ __forceinline__ uint32_t add(uint32_t a, uint32_t b) { return bits(__hadd2(as(a), as(b))); }
   static __device__ __forceinline__ uint32_t sub(uint32_t a, uint32_t b) { return bits(__hsub2(as(a), as(b))); }
-  // 0x6400 is 1024, whose ten mantissa bits count ones: 0x6400 | n is 1024 + n.
-  static __device__ __forceinline__ uint32_t fromBytes(uint32_t word, int high) {
-    return sub(__byte_perm(word, 0x64646464u, high ? 0x4342 : 0x4140), 0x64006400u);
-  }
-  static __device__ __forceinline__ uint32_t toBytes(uint32_t low, uint32_t high) {
-    return __byte_perm(add(low, 0x64006400u), add(high, 0x64006400u), 0x6420);
-  }
-  static __device__ __forceinline__ uint32_t toWords(uint32_t pair) {
-    return add(pair, 0x64006400u) & 0x03ff03ffu;
-  }
-  static __device__ __forceinline__ uint32_t fromPlain(uint32_t pair) { return sub(pair + 0x64006400u, 0x64006400u); }
-  static __device__ __forceinline__ uint32_t plain(uint32_t pair) { return add(pair, 0x64006400u); }
-  static constexpr uint32_t kPlainOffset = 0x64006400u;
+  static __device__ __forceinline__ uint32_t fromBytes(uint32_t word, int high) { return CellU16::fromBytes(word, high); }
+  static __device__ __forceinline__ uint32_t toBytes(uint32_t low, uint32_t high) { return CellU16::toBytes(low, high); }
 };
 
 // Orin (8.x) has half-precision minima and no packed integer ones; an H200 measured uint16 faster by 1 to 6 %.
@@ -135,11 +119,14 @@ __device__ __forceinline__ uint8_t* keptShared(uint8_t* shared) {
 #endif
 }
 template <class T>
-__device__ __forceinline__ T* kept(T* at) {
+__device__ __forceinline__ T* keptGlobal(T* global) {
 #if defined(__CUDACC__) && defined(__CUDA_ARCH__)
-  asm volatile("" : "+l"(at));
+  asm volatile("" : "+l"(global));
+#if __CUDACC_VER_MAJOR__ >= 11
+  __builtin_assume(__isGlobal(global));
 #endif
-  return at;
+#endif
+  return global;
 }
 
 /// Smallest of a word over the warp, on every lane.

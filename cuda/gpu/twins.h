@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "device_buffer.h"
+#include "program.h"
 
 namespace depthwatt {
 
@@ -20,11 +21,6 @@ struct Random {
     for (T& value : values) value = static_cast<T>(whole(low, high));
   }
 };
-
-[[noreturn]] inline void fail(const std::string& what) {
-  std::printf("FAILED: %s\n", what.c_str());
-  std::exit(1);
-}
 
 inline void require(const Status& status, const std::string& what) {
   if (!status.ok()) fail(what + ": " + status.message);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Every kernel room against its reference, bit for bit, on random cases: twins_main [cases] [seed] [--small].
+// Every kernel room against its reference, bit for bit, on random cases: twins_main [cases] [seed] [--small] [--sms N], the
+// last on so many multiprocessors alone.
 // Prints the first mismatch with its place and leaves with 1. Part of check.sh.
 #include <algorithm>
 #include <cstring>
@@ -13,6 +14,9 @@
 #include "../refine/upscale/upscale.h"
 #include "kernels.h"
 #include "twins_cbca.h"
+#ifdef __CUDACC__
+#include "bench_partition.h"
+#endif
 
 using namespace depthwatt;
 
@@ -261,16 +265,24 @@ void checkRectify(Random& random, const Case& c) {
 int main(int argc, char** argv) {
   const int cases = argc > 1 ? std::atoi(argv[1]) : 1000;
   const unsigned seed = argc > 2 ? static_cast<unsigned>(std::strtoul(argv[2], nullptr, 10)) : std::random_device{}();
-  const bool small = argc > 3 && std::strcmp(argv[3], "--small") == 0;
-  std::printf("twins: %d cases, seed %u\n", cases, seed);
+  bool small = false;
+  int sms = 0;
+  for (int i = 3; i < argc; ++i) {
+    if (std::strcmp(argv[i], "--small") == 0) small = true;
+    if (std::strcmp(argv[i], "--sms") == 0 && i + 1 < argc) sms = std::atoi(argv[++i]);
+  }
+#ifdef __CUDACC__
+  if (sms > 0) enterPartition(sms);
+#endif
+  std::printf("twins: %d cases, seed %u, multiprocessors %d (0 = all)\n", cases, seed, sms);
   Random random;
   random.engine.seed(seed);
   for (int i = 0; i < cases; ++i) {
     Case c;
     c.width = random.whole(0, 9) == 0 && !small ? random.whole(68, 700) : random.whole(1, 67);
     c.height = random.whole(1, small ? 12 : 40);
-    const bool large = !small && i >= cases - 2;
-    if (large) c.width = i == cases - 2 ? 1242 : 1920, c.height = i == cases - 2 ? 375 : 1080;
+    const bool large = !small && i >= cases - 4;  // two of each
+    if (large) c.width = i % 2 == 0 ? 1242 : 1920, c.height = i % 2 == 0 ? 375 : 1080;
     c.name = std::to_string(c.width) + "x" + std::to_string(c.height) + " case " + std::to_string(i);
     std::vector<uint8_t> left(static_cast<size_t>(c.width) * c.height), right(left.size());
     const int kind = random.whole(0, 3);  // noise, two levels, saturated, shifted

@@ -141,7 +141,7 @@ struct SgmDevice {
   SgmParameters parameters;
   int width = 0, height = 0;
   int padded = 128;
-  int stages = 3;
+  int stages = 4;
   int sets = 2;           ///< of lines: rows, columns and with 8 paths the diagonals
   bool rowsSelect = true;
   Walk<LinesKernel> walks[kLineSets];
@@ -257,6 +257,7 @@ Status SgmWorkspace::compute(const uint32_t* censusLeft, const uint32_t* censusR
     w.kernel<<<blocks(lineCount(set, d.width, d.height), w.lanes), kThreads, w.sharedBytes(d.slots), on>>>(lines, set, parts);
     return launched("linesKernel");
   };
+  if (d.stages < 1) return {};
   const int pixels = costPixels(d.padded);
   d.costs<<<dim3((d.width + pixels - 1) / pixels, d.height), CostShape<64>::kThreads, 0, stream>>>(lines);
   DEPTHWATT_TRY(launched("costsKernel"));
@@ -269,9 +270,9 @@ Status SgmWorkspace::compute(const uint32_t* censusLeft, const uint32_t* censusR
     DEPTHWATT_CUDA(cudaEventRecord(d.done[set], d.streams[set]));
   }
   DEPTHWATT_TRY(walk(kRows, kFirstPart, stream));
-  if (!d.beside) DEPTHWATT_TRY(walk(kColumns, kBothParts, stream));
+  if (!d.beside && d.stages > 2) DEPTHWATT_TRY(walk(kColumns, kBothParts, stream));
   for (int set = firstApart; set < d.sets; ++set) DEPTHWATT_CUDA(cudaStreamWaitEvent(stream, d.done[set], 0));
-  if (d.stages < 3) return {};
+  if (d.stages < 4) return {};
   lines.sums = d.sums[0].get();
 
   SelectArguments select = {};

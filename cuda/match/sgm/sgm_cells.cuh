@@ -57,7 +57,7 @@ struct Stored {
     Value v;
 #pragma unroll
     for (int w = 0; w < kWords; ++w) {
-      v.word[w] = kWide ? Cell::toWords(cells[w % kPairs])
+      v.word[w] = kWide ? cells[w % kPairs]
                         : Cell::toBytes(cells[(2 * w) % kPairs], kPairs > 1 ? cells[(2 * w + 1) % kPairs] : 0u);
     }
     return v;
@@ -154,7 +154,7 @@ class Path {
 #pragma unroll
     for (int j = 0; j < kPairs; ++j) now_[j] = next[j];
     smallest_ = lineMin(smallest);
-    // Infinity stays above every sum of the next step: 0x7fff and 1023 more fit 16 bits, and half's infinity stays infinite.
+    // Infinity stays above every sum of the next step.
   }
 
  private:

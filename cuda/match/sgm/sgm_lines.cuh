@@ -123,7 +123,7 @@ __global__ void __launch_bounds__(32 * kWarpsPerBlock, kWalkBlocks) linesKernel(
       for (int k = 0; k < kBatch; ++k) found[k] = SumValues::load(ownSums + slot + k * Ring::Sums::kStepBytes);
     }
 #pragma unroll
-    for (int k = 0; k < kBatch; ++k, here = kept(here + sumsStep)) {
+    for (int k = 0; k < kBatch; ++k, here = keptGlobal(here + sumsStep)) {
       uint32_t cells[kPairs], excess[kPairs];
 #pragma unroll
       for (int j = 0; j < kPairs; ++j) cells[j] = Cell::fromBytes(cost[k].word[j / 2 % CostValues::kWords], j % 2);

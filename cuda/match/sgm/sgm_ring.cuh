@@ -55,7 +55,7 @@ class RingPlane {
         else waiting_[r * kCopies + c] = *reinterpret_cast<const uint4*>(from + c * 16 * kLanes);
       }
     }
-    from_ = kept(from_ + toNextBatch_);
+    from_ = keptGlobal(from_ + toNextBatch_);
   }
   /// Where copies do not run alone: what was asked for last goes to its batch.
   __device__ __forceinline__ void arrive(int slot) {

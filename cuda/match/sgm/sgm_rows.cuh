@@ -141,7 +141,7 @@ __device__ __forceinline__ void selectRows(const LineArguments& a, const SelectA
   uint32_t keyBase[kPairs], carried[kPairs];
 #pragma unroll
   for (int j = 0; j < kPairs; ++j) {
-    keyBase[j] = (firstPair + j) * 0x00010001u - (counted * Cell::kPlainOffset << kIndexBits);
+    keyBase[j] = (firstPair + j) * 0x00010001u;
     carried[j] = kNoKeys;
   }
   uint32_t* const leaving = s.rightKeys + static_cast<size_t>(walk.row) * (a.width + kHalf);
@@ -169,7 +169,7 @@ __device__ __forceinline__ void selectRows(const LineArguments& a, const SelectA
       path.step(cells, kAdaptive ? p2[kAdaptive ? k : 0] : constantP2, excess);
 #pragma unroll
       for (int j = 0; j < kPairs; ++j) {
-        uint32_t sum = Bytes::pair(straight[k], j) + counted * Cell::plain(excess[j]);
+        uint32_t sum = Bytes::pair(straight[k], j) + counted * excess[j];
         if (kVolumes > 2) sum += Bytes::pair(diagonal[k], j);
         sum += scale * Bytes::pair(costs[k], j);
         key[j] = (sum << kIndexBits) + keyBase[j];

@@ -21,12 +21,27 @@ const LIMITS = {
 };
 const RESERVED_SHARED = { 87: 1024, 90: 1024 };
 
+/** Bytes of a warp's ring in shared memory: see cuda/match/sgm/sgm_ring.cuh. lineBytes: of a step of a line in each volume. */
+function ringBytes(architecture, lanes, lineBytes) {
+  const step = (32 / lanes) * lineBytes.reduce((sum, one) => sum + one, 0);
+  const least = Math.max(1, (16 * lanes) / lineBytes[0]);
+  const batch = [8, 4, 2].find((one) => least > one / 2 || one * step <= 3072) ?? 1;
+  return (architecture >= 80 ? 3 : 2) * batch * step;
+}
+
 /** Threads of a block and the shared memory that a launch adds; see the rooms' launchers. */
-function launchOf(name) {
-  const walk = name.match(/^(rowsSelect|rowsBegin|lines)Kernel<(\d+), (\d+)/);
+export function launchOf(name, architecture) {
+  const walk = name.match(/^(rowsSelect|lines)Kernel<(\d+), (\d+), (\w+), (\w+)/);
   if (walk !== null) {
-    return { threads: 128, dynamic: walk[1] === "rowsSelect" ? 4 * 32 * 4 * walk[2] * walk[3] : 0 };
+    const [lanes, pairs] = [Number(walk[2]), Number(walk[3])];
+    const padded = 2 * lanes * pairs;
+    const perWarp =
+      walk[1] === "lines"
+        ? ringBytes(architecture, lanes, [padded, walk[4] === "true" ? 2 * padded : padded])
+        : ringBytes(architecture, lanes, new Array(1 + Number(walk[5])).fill(padded)) + 128 * lanes * pairs;
+    return { threads: 64, dynamic: 2 * perWarp };
   }
+  if (name.startsWith("costsKernel")) return { threads: 128, dynamic: 0 };
   if (name.startsWith("selectKernel")) return { threads: 256, dynamic: 9 * 640 };
   if (name.startsWith("speckleRunsKernel")) return { threads: 128, dynamic: 0 };
   return { threads: name.startsWith("probeKernel") ? 1 : 256, dynamic: 0 };
@@ -69,7 +84,7 @@ export function kernelTable({ nvcc, kernels }) {
   const rows = new Map();
   kernels.forEach((row, i) => {
     const found = rows.get(names[i]) ?? {};
-    const warps = residentWarps(row.architecture, { ...row, ...launchOf(names[i]) });
+    const warps = residentWarps(row.architecture, { ...row, ...launchOf(names[i], row.architecture) });
     found[row.architecture] = { registers: row.registers, spillBytes: row.spillBytes, warps };
     rows.set(names[i], found);
   });

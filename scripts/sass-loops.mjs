@@ -7,14 +7,62 @@
  * for it. A half2 instruction gives two results, so its lanes are half of what the table says of 16-bit numbers.
  */
 export const LANES = {
-  53: { integer: 128, logic: 128, half: 128, minimum: 64, shift: 64, permute: 64, multiply: 32, count: 32, load: 32 },
-  62: { integer: 128, logic: 128, half: 128, minimum: 64, shift: 64, permute: 64, multiply: 32, count: 32, load: 16 },
-  72: { integer: 64, logic: 64, half: 64, minimum: 64, shift: 64, permute: 64, multiply: 64, count: 16, load: 32 },
-  87: { integer: 64, logic: 64, half: 64, minimum: 64, shift: 64, permute: 64, multiply: 64, count: 16, load: 32 },
-  90: { integer: 64, logic: 64, half: 128, minimum: 64, shift: 64, permute: 64, multiply: 64, count: 16, load: 32 },
+  53: {
+    integer: 128,
+    logic: 128,
+    half: 128,
+    minimum: 64,
+    shift: 64,
+    permute: 64,
+    multiply: 32,
+    count: 32,
+    load: 32,
+  },
+  62: {
+    integer: 128,
+    logic: 128,
+    half: 128,
+    minimum: 64,
+    shift: 64,
+    permute: 64,
+    multiply: 32,
+    count: 16,
+    load: 32,
+  },
+  72: {
+    integer: 64,
+    logic: 64,
+    half: 64,
+    minimum: 64,
+    shift: 64,
+    permute: 64,
+    multiply: 64,
+    count: 16,
+    load: 32,
+  },
+  87: {
+    integer: 64,
+    logic: 64,
+    half: 64,
+    minimum: 64,
+    shift: 64,
+    permute: 64,
+    multiply: 64,
+    count: 16,
+    load: 32,
+  },
+  90: {
+    integer: 64,
+    logic: 64,
+    half: 128,
+    minimum: 64,
+    shift: 64,
+    permute: 64,
+    multiply: 64,
+    count: 16,
+    load: 32,
+  },
 };
-LANES[62].load = 32;
-LANES[62].count = 16;
 /** A warp's instruction takes one of a multiprocessor's four schedulers a clock: 128 lanes. */
 const ISSUE = 128;
 
@@ -30,7 +78,10 @@ const PIPES = [
   [/^(LD|ST|ATOM|RED\b)/, "load"],
   [/^SHFL/, "shuffle"],
   [/^REDUX/, "reduce"],
-  [/^(BRA|BSSY|BSYNC|SSY|SYNC|NOP|DEPBAR|LDGDEPBAR|WARPSYNC|BAR|EXIT|PBK|BRK|CAL|RET|YIELD|DEPBAR)/, "control"],
+  [
+    /^(BRA|BSSY|BSYNC|SSY|SYNC|NOP|DEPBAR|LDGDEPBAR|WARPSYNC|BAR|EXIT|PBK|BRK|CAL|RET|YIELD|DEPBAR)/,
+    "control",
+  ],
 ];
 
 /** Words a thread that a load or store moves. */
@@ -109,7 +160,8 @@ export function turnOf(code, [first, last], most, cost) {
     }
   }
   const counts = {};
-  for (let i = last; i !== undefined; i = best.get(i)?.previous) counts[code[i].name] = (counts[code[i].name] ?? 0) + 1;
+  for (let i = last; i !== undefined; i = best.get(i)?.previous)
+    counts[code[i].name] = (counts[code[i].name] ?? 0) + 1;
   return counts;
 }
 

@@ -92,9 +92,7 @@ struct CbcaFrame {
 
   void match() {
     if (job.half) {
-      for (int eye = 0; eye < 2; ++eye) {
-        require(gpu::half(grey[eye].get(), half[eye].get(), job.size.width, job.size.height, stream));
-      }
+      require(gpu::half(grey[0].get(), grey[1].get(), half[0].get(), half[1].get(), job.size.width, job.size.height, stream));
     }
     const uint8_t* images[2] = {job.half ? half[0].get() : grey[0].get(), job.half ? half[1].get() : grey[1].get()};
     require(cbca.compute(images[0], images[1], matched.get(), confidence.get(), stream));
@@ -183,9 +181,11 @@ void sweep(const Job& job, const std::vector<uint8_t>& left, const std::vector<u
   tuning = chosen;
   for (tuning.rowThreads = 32; tuning.rowThreads <= 128; tuning.rowThreads *= 2) print("threads", tuning);
   tuning = chosen;
-  for (tuning.columnThreads = 32; tuning.columnThreads <= 128; tuning.columnThreads *= 2) print("threads", tuning);
+  for (tuning.columnThreads = 32; tuning.columnThreads <= 128; tuning.columnThreads += 32) print("threads", tuning);
   tuning = chosen;
   for (tuning.sums = 0; tuning.sums <= 2; ++tuning.sums) print("sums", tuning);
+  tuning = chosen;
+  for (tuning.streams = 1; tuning.streams <= 2; ++tuning.streams) print(tuning.streams == 1 ? "one stream" : "two streams", tuning);
 }
 
 }  // namespace

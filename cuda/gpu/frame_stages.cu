@@ -67,10 +67,7 @@ Status FrameStages::rectify() {
 }
 
 Status FrameStages::half() {
-  for (int eye = 0; eye < 2; ++eye) {
-    DEPTHWATT_TRY(gpu::half(windowOf(eye), half_[eye].get(), scope_.window.width, scope_.window.height, stream_));
-  }
-  return {};
+  return gpu::half(windowOf(0), windowOf(1), half_[0].get(), half_[1].get(), scope_.window.width, scope_.window.height, stream_);
 }
 
 Status FrameStages::census() { return matcher_->census({grey(0), grey(1)}, stream_); }

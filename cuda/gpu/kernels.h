@@ -25,8 +25,9 @@ Status census(const uint8_t* left, const uint8_t* right, uint32_t* leftOut, uint
 
 Status gradientCensus(const uint8_t* image, uint32_t* out, int32_t width, int32_t height, cudaStream_t stream);
 
-/// out: half the size, rounded up.
-Status half(const uint8_t* in, uint8_t* out, int32_t inWidth, int32_t inHeight, cudaStream_t stream);
+/// Both images of a pair in one launch; out: half the size, rounded up.
+Status half(const uint8_t* left, const uint8_t* right, uint8_t* leftOut, uint8_t* rightOut, int32_t inWidth, int32_t inHeight,
+            cudaStream_t stream);
 
 struct SgmDevice;
 

@@ -101,17 +101,22 @@ void checkHalfAndUpscale(Random& random, const Case& c, const std::vector<uint8_
   for (int16_t& value : map) {
     value = random.whole(0, 4) == 0 ? kInvalidDisparity : static_cast<int16_t>(random.whole(0, 1) == 0 ? random.whole(0, 120) : random.whole(0, 16383));
   }
-  DeviceBuffer<uint8_t> dGrey, dHalf, dConfidence, dDoubledConfidence;
+  const std::vector<uint8_t> other(grey.rbegin(), grey.rend());
+  DeviceBuffer<uint8_t> dGrey, dOther, dHalf, dOtherHalf, dConfidence, dDoubledConfidence;
   DeviceBuffer<int16_t> dMap, dDoubled;
   upload(dGrey, grey);
   upload(dConfidence, confidence);
   upload(dMap, map);
+  upload(dOther, other);
   require(dHalf.allocate(pixels), "half");
+  require(dOtherHalf.allocate(pixels), "half");
   require(dDoubled.allocate(grey.size()), "upscale");
   require(dDoubledConfidence.allocate(grey.size()), "upscale");
   halfReference(packedView(grey.data(), c.width, c.height), packedView(expected.data(), width, height));
-  require(gpu::half(dGrey.get(), dHalf.get(), c.width, c.height, nullptr), "half");
+  require(gpu::half(dGrey.get(), dOther.get(), dHalf.get(), dOtherHalf.get(), c.width, c.height, nullptr), "half");
   expectSame(expected, fetched(dHalf), width, "half " + c.name);
+  halfReference(packedView(other.data(), c.width, c.height), packedView(expected.data(), width, height));
+  expectSame(expected, fetched(dOtherHalf), width, "half, right image, " + c.name);
 
   const int threshold = random.whole(0, 100);
   upscaleReference(threshold, packedView(grey.data(), c.width, c.height), packedView<const int16_t>(map.data(), width, height),

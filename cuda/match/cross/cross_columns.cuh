@@ -12,11 +12,6 @@ namespace depthwatt {
 namespace gpu {
 namespace {
 
-#ifndef X_COLUMN
-#define X_COLUMN 4
-#endif
-constexpr int kCrossColumnBlocks = X_COLUMN;
-
 /// Set in the key of a candidate that may not win; sums leave it free.
 constexpr uint32_t kNoCandidate = 0x80000000u;
 constexpr int kColumnsAhead = 4;
@@ -109,7 +104,7 @@ __device__ __forceinline__ void crossWinners(const CrossArguments& a, const uint
 }
 
 template <CrossSums kSums>
-__global__ void __launch_bounds__(128, kCrossColumnBlocks) crossColumnsKernel(CrossArguments a) {
+__global__ void __launch_bounds__(128, crossColumnBlocks(kSums)) crossColumnsKernel(CrossArguments a) {
   extern __shared__ __align__(16) uint4 ring[];
   const CrossEye& eye = a.eyes[a.firstEye + blockIdx.z];
   const int entries = 2 * a.armY + 2, warps = blockDim.x / 32, warp = threadIdx.x / 32, lane = threadIdx.x % 32;

@@ -31,6 +31,10 @@ enum class CrossSums {
   kWide,   ///< one uint32 a disparity
 };
 
+/// Blocks of 128 threads that a multiprocessor's registers hold, and that the kernels are compiled for.
+constexpr int32_t kCrossRowBlocks = 8;
+constexpr int32_t crossColumnBlocks(CrossSums sums) { return sums == CrossSums::kShort ? 5 : 4; }
+
 /// A matter of speed alone: results are the same. 0 = chosen.
 struct CrossTuning {
   int32_t multiprocessors = 0;                    ///< that the work will run on; 0 = the device's
@@ -127,17 +131,28 @@ inline CrossPlan crossPlanOf(const CrossParameters& p, int32_t width, int32_t he
   plan.columnsPerWarp = 32 / plan.groups;
   plan.columnsSharedBytes = plan.columnThreads * columnBytes + plan.columnThreads / 32 * keyBytes;
 
-  // Segments: enough threads for every multiprocessor, but none so short that its way in is most of it.
-  const auto segments = [&](int32_t asked, int32_t length, int32_t lines, int32_t arm) {
-    const int32_t threadsWanted = 512 * multiprocessors;
-    const int32_t shortest = 4 * arm > 32 ? 4 * arm : 32;
-    const int32_t chosen = asked > 0 ? asked : within(divided(threadsWanted, lines), 1, divided(length, shortest));
-    return within(chosen, 1, length);
+  // Segments: all blocks in as few turns as possible, each as short as possible, its way in included.
+  const auto segments = [&](int32_t asked, int32_t length, int32_t blocks, int32_t resident, int32_t arm) {
+    const int32_t most = divided(length, 4 * arm > 32 ? 4 * arm : 32);
+    int64_t least = -1;
+    int32_t best = 1;
+    for (int32_t count = 1; count <= most; ++count) {
+      const int64_t steps = int64_t{divided(blocks * count, resident)} * (divided(length, count) + 2 * arm);
+      if (least < 0 || steps < least) best = count, least = steps;
+    }
+    return within(asked > 0 ? asked : best, 1, length);
   };
-  plan.rowSegments = segments(tuning.rowSegments, width, 2 * height * plan.groups, p.armX);
+  const auto resident = [&](int32_t byRegisters, int32_t threads, size_t sharedBytes) {
+    const auto byShared = static_cast<int32_t>((sharedLimit + 1024) / (sharedBytes + 1024));
+    return multiprocessors * within(byRegisters * 128 / threads, 1, within(byShared, 1, 32));
+  };
+  plan.rowSegments = segments(tuning.rowSegments, width, 2 * divided(height * plan.groups, plan.rowThreads),
+                              resident(kCrossRowBlocks, plan.rowThreads, plan.rowsSharedBytes), p.armX);
   plan.rowSegmentPixels = divided(divided(width, plan.rowSegments), 4) * 4;
   plan.rowSegments = divided(width, plan.rowSegmentPixels);
-  plan.columnSegments = segments(tuning.columnSegments, height, 2 * width * plan.groups, p.armY);
+  plan.columnSegments = segments(tuning.columnSegments, height,
+                                 2 * divided(width, plan.columnThreads / 32 * plan.columnsPerWarp),
+                                 resident(crossColumnBlocks(plan.sums), plan.columnThreads, plan.columnsSharedBytes), p.armY);
   plan.columnSegmentRows = divided(height, plan.columnSegments);
   plan.columnSegments = divided(height, plan.columnSegmentRows);
   return plan;

@@ -41,16 +41,18 @@ struct CrossArmsOfFour {
   }
 };
 
-__global__ void __launch_bounds__(256) crossPrepareKernel(CrossPreparation p) {
+__global__ void __launch_bounds__(256, 4) crossPrepareKernel(CrossPreparation p) {
   extern __shared__ __align__(16) uint32_t tile[];
   const int margin = p.margin, pitch = 32 + 2 * margin, marginRows = max(p.armY, 1);
   const int which = blockIdx.z, firstX = blockIdx.x * 128 - 4 * margin, firstY = blockIdx.y * kCrossTileRows - marginRows;
   const uint8_t* image = which == 0 ? p.images[0] : p.images[1];
   uint8_t* bytes = reinterpret_cast<uint8_t*>(tile);
-  for (int row = threadIdx.y; row < kCrossTileRows + 2 * marginRows; row += kCrossTileRows) {
-    const uint8_t* from = image + static_cast<size_t>(min(max(firstY + row, 0), p.height - 1)) * p.width;
-    for (int column = threadIdx.x; column < 4 * pitch; column += 32) {
-      bytes[row * 4 * pitch + column] = from[min(max(firstX + column, 0), p.width - 1)];
+  for (int column = threadIdx.x; column < 4 * pitch; column += 32) {
+    const uint8_t* from = image + min(max(firstX + column, 0), p.width - 1);
+    uint8_t* to = bytes + column;
+#pragma unroll 4
+    for (int row = threadIdx.y; row < kCrossTileRows + 2 * marginRows; row += kCrossTileRows) {
+      to[row * 4 * pitch] = from[static_cast<uint32_t>(min(max(firstY + row, 0), p.height - 1)) * p.width];
     }
   }
   __syncthreads();
@@ -71,22 +73,20 @@ __global__ void __launch_bounds__(256) crossPrepareKernel(CrossPreparation p) {
     }
   }
 
-  // Four steps a turn: bytes of two words, so that the first turn's are `own` and the word beside it.
+  // Four steps a turn, so that each turn needs one new word; what is too long for armX is cut off below.
   CrossArmsOfFour left(own, p.similarity), right(own, p.similarity), up(own, p.similarity), down(own, p.similarity);
   uint32_t near = own;
-  for (int i = 1, word = 1; i <= p.armX; ++word) {
+  for (int word = 1, more = 1; more != 0 && 4 * word < p.armX + 4; ++word) {
     const uint32_t far = here[word];
-    bool more = true;
-    for (int s = 1; s <= 4 && i <= p.armX; ++s, ++i) more = right.step(__byte_perm(near, far, 0x3210u + 0x1111u * s));
-    if (!more) break;
+#pragma unroll
+    for (int s = 1; s <= 4; ++s) more = right.step(__byte_perm(near, far, 0x3210u + 0x1111u * s));
     near = far;
   }
   near = own;
-  for (int i = 1, word = 1; i <= p.armX; ++word) {
+  for (int word = 1, more = 1; more != 0 && 4 * word < p.armX + 4; ++word) {
     const uint32_t far = here[-word];
-    bool more = true;
-    for (int s = 1; s <= 4 && i <= p.armX; ++s, ++i) more = left.step(__byte_perm(far, near, 0x7654u - 0x1111u * s));
-    if (!more) break;
+#pragma unroll
+    for (int s = 1; s <= 4; ++s) more = left.step(__byte_perm(far, near, 0x7654u - 0x1111u * s));
     near = far;
   }
   for (int i = 1; i <= p.armY && up.step(here[-i * pitch]); ++i) {}
@@ -102,7 +102,7 @@ __global__ void __launch_bounds__(256) crossPrepareKernel(CrossPreparation p) {
     if (x + i >= p.width) break;
     const auto length = [&](const CrossArmsOfFour& arm, int room) { return min(static_cast<int>(arm.lengths >> 8 * i & 255), room); };
     const int mirrored = p.width - 1 - x - i, column = which == 0 ? x + i : mirrored;
-    const int toLeft = length(left, x + i), toRight = length(right, mirrored);
+    const int toLeft = length(left, min(x + i, p.armX)), toRight = length(right, min(mirrored, p.armX));
     const int ahead = which == 0 ? toRight : toLeft, behind = which == 0 ? toLeft : toRight;
     armsX[column] = static_cast<uint16_t>((p.armX - ahead) | (p.armX + 1 + behind) << 8);
     armsY[column] = static_cast<uint16_t>((p.armY - length(down, p.height - 1 - y)) | (p.armY + 1 + length(up, y)) << 8);

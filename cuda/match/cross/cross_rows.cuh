@@ -45,11 +45,6 @@ struct CrossArguments {
 
 namespace {
 
-#ifndef X_ROW
-#define X_ROW 4
-#endif
-constexpr int kCrossRowBlocks = X_ROW;
-
 constexpr uint32_t kMiniCensusLow = kMiniCensusCosts[0] | kMiniCensusCosts[1] << 8 | kMiniCensusCosts[2] << 16 |
                                     static_cast<uint32_t>(kMiniCensusCosts[3]) << 24;
 constexpr uint32_t kMiniCensusHigh = kMiniCensusCosts[4] | kMiniCensusCosts[5] << 8 | kMiniCensusCosts[6] << 16;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Halving of an image on CUDA; see half.h. One thread, one pixel of the result.
+// Halving of an image on CUDA; see half.h. One thread, one pixel of one result.
 #include "half.h"
 
 #include "../../gpu/kernels.h"
@@ -8,7 +8,10 @@ namespace depthwatt {
 namespace gpu {
 namespace {
 
-__global__ void __launch_bounds__(256) halfKernel(const uint8_t* in, uint8_t* out, int width, int height, int inWidth, int inHeight) {
+__global__ void __launch_bounds__(256) halfKernel(const uint8_t* left, const uint8_t* right, uint8_t* leftOut,
+                                                  uint8_t* rightOut, int width, int height, int inWidth, int inHeight) {
+  const uint8_t* in = blockIdx.z == 0 ? left : right;
+  uint8_t* out = blockIdx.z == 0 ? leftOut : rightOut;
   const int x = blockIdx.x * 32 + threadIdx.x, y = blockIdx.y * 8 + threadIdx.y;
   if (x >= width || y >= height) return;
   int sum = 4;
@@ -23,10 +26,11 @@ __global__ void __launch_bounds__(256) halfKernel(const uint8_t* in, uint8_t* ou
 
 }  // namespace
 
-Status half(const uint8_t* in, uint8_t* out, int32_t inWidth, int32_t inHeight, cudaStream_t stream) {
+Status half(const uint8_t* left, const uint8_t* right, uint8_t* leftOut, uint8_t* rightOut, int32_t inWidth, int32_t inHeight,
+            cudaStream_t stream) {
   const int width = halfOf(inWidth), height = halfOf(inHeight);
-  const dim3 grid((width + 31) / 32, (height + 7) / 8);
-  halfKernel<<<grid, dim3(32, 8), 0, stream>>>(in, out, width, height, inWidth, inHeight);
+  const dim3 grid((width + 31) / 32, (height + 7) / 8, 2);
+  halfKernel<<<grid, dim3(32, 8), 0, stream>>>(left, right, leftOut, rightOut, width, height, inWidth, inHeight);
   return launched("halfKernel");
 }
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Formats and controls of the driver in memory.
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 
@@ -50,7 +51,7 @@ void setFormat(Camera& camera, v4l2_format& format) {
   const uint32_t stride = size.width * bytesPerPixel(size.fourcc) + camera.strideExtra;
   // A compressed image has any size: drivers give its buffers more than the pixels would need.
   const uint32_t bytes = size.fourcc == V4L2_PIX_FMT_MJPEG
-                             ? 65536
+                             ? std::max(65536u, size.width * size.height)
                              : stride * size.height * (size.fourcc == V4L2_PIX_FMT_NV12 ? 3 : 2) / 2;
   if (planar) {
     many.width = size.width;

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Motion JPEG: constructed frames in the layouts that cameras send, whole, padded and damaged; decoded once into grey.
+// Motion JPEG: constructed frames in the layouts that cameras send, whole, padded and damaged, and recorded photographs of two
+// stereo cameras; decoded once into grey.
+import { readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
 import sharp from "sharp";
 import { beforeEach, expect, test } from "vitest";
 import { type CameraFrame, V4l2Camera } from "../../../../camera/capture/v4l2/camera.js";
@@ -7,7 +10,7 @@ import { openV4l2Source } from "../../../../camera/index.js";
 import { clocks, now, recording, rest, until, video } from "../../../doubles/fake-video/cameras.js";
 import { type FakeVideo, fakeVideo } from "../../../doubles/fake-video/fake-video.js";
 import { type MotionJpeg, motionJpeg } from "../../../doubles/motion-jpeg.js";
-import { needs } from "../../../doubles/needs.js";
+import { needs, needsData } from "../../../doubles/needs.js";
 
 const [WIDTH, HEIGHT] = [64, 48];
 const PATH = "/dev/fake0";
@@ -42,11 +45,11 @@ function expectRamp(data: Uint8Array): void {
   expect(worst).toBeLessThan(5);
 }
 
-const formats = [{ fourcc: "MJPG", width: WIDTH, height: HEIGHT, ratesHz: [30] }];
+const formatsOf = (width: number, height: number) => [{ fourcc: "MJPG", width, height, ratesHz: [30] }];
 
-async function openCamera() {
-  fake.plugIn({ path: PATH, formats });
-  const options = { path: PATH, fourcc: "MJPG", width: WIDTH, height: HEIGHT, system: fake.system };
+async function openCamera(width = WIDTH, height = HEIGHT) {
+  fake.plugIn({ path: PATH, formats: formatsOf(width, height) });
+  const options = { path: PATH, fourcc: "MJPG", width, height, system: fake.system };
   const camera = await V4l2Camera.open(video, options);
   const frames: CameraFrame[] = [];
   camera.start({ onFrame: (frame) => frames.push(frame), onFault: () => {} });
@@ -209,7 +212,7 @@ needs("toolchain", "turbojpeg").suite("Motion JPEG", () => {
   });
 
   test("a side-by-side JPEG camera gives both eyes as grey", async () => {
-    fake.plugIn({ path: PATH, formats });
+    fake.plugIn({ path: PATH, formats: formatsOf(WIDTH, HEIGHT) });
     const source = await openV4l2Source(
       { sideBySide: PATH, width: WIDTH / 2, height: HEIGHT },
       { video, clocks, system: fake.system },
@@ -229,4 +232,74 @@ needs("toolchain", "turbojpeg").suite("Motion JPEG", () => {
     held[0]!.release();
     await source.stop();
   });
+});
+
+/** What another decoder makes of it. */
+async function greyOf(bytes: Buffer): Promise<{ data: Buffer; width: number; height: number }> {
+  const { data, info } = await sharp(bytes).grayscale().raw().toBuffer({ resolveWithObject: true });
+  expect(info.channels).toBe(1);
+  return { data, width: info.width, height: info.height };
+}
+
+needs("toolchain", "turbojpeg").suite("Motion JPEG, recorded", () => {
+  beforeEach(() => {
+    fake = fakeVideo();
+  });
+
+  needsData("calib/opencv_chessboard").suite("grey, of a pair of cameras", (folder) => {
+    const names = readdirSync(folder).filter((name) => /^(left|right)\d+\.jpg$/.test(name));
+
+    test("every photograph becomes the grey of another decoder, to the bit", async () => {
+      expect(names.length).toBeGreaterThan(20);
+      const { camera, frames, deliver } = await openCamera(640, 480);
+      for (const name of names) {
+        const bytes = readFileSync(join(folder, name));
+        await deliver(bytes);
+        await until(() => frames.length === 1 || camera.native.statistics().decodeFailed > 0, name);
+        const image = frames.pop()!;
+        expect(Buffer.compare(Buffer.from(image.data), (await greyOf(bytes)).data), name).toBe(0);
+        camera.release(image);
+      }
+      expect(camera.native.statistics()).toMatchObject({ decodeFailed: 0, decodeRepaired: 0 });
+      await camera.close();
+    });
+
+    test("one cut anywhere in its pixels is dropped and counted", async () => {
+      const { camera, frames, deliver } = await openCamera(640, 480);
+      const bytes = readFileSync(join(folder, names[0]!));
+      const { start } = scanOf(bytes);
+      const cuts = [0.05, 0.3, 0.6, 0.9].map((part) => Math.floor(start + part * (bytes.length - start)));
+      for (const cut of cuts) await deliver(bytes.subarray(0, cut));
+      await until(() => camera.native.statistics().decodeFailed === cuts.length, "every cut counted");
+      expect(frames).toEqual([]);
+      await camera.close();
+    });
+  });
+
+  needsData("midd_2006_aloe/Aloe/left.jpg").suite(
+    "in colour, with Exif and sizes that are no multiple of 16",
+    (file) => {
+      test("becomes the luma that another decoder's colours have, within rounding", async () => {
+        const bytes = readFileSync(file);
+        const { data: colours, info } = await sharp(bytes).raw().toBuffer({ resolveWithObject: true });
+        const { camera, frames, deliver } = await openCamera(info.width, info.height);
+        await deliver(bytes);
+        await until(() => frames.length === 1 || camera.native.statistics().decodeFailed > 0, "an image");
+        const { data } = frames[0]!;
+        expect(data.length).toBe(info.width * info.height);
+        let worst = 0;
+        let sum = 0;
+        for (let i = 0; i < data.length; i++) {
+          const luma = 0.299 * colours[3 * i]! + 0.587 * colours[3 * i + 1]! + 0.114 * colours[3 * i + 2]!;
+          sum += Math.abs(data[i]! - luma);
+          worst = Math.max(worst, Math.abs(data[i]! - luma));
+        }
+        // Colours are cut off at 0 and 255, the luma is not: single pixels differ by more than rounding.
+        expect(sum / data.length).toBeLessThan(0.6);
+        expect(worst).toBeLessThan(40);
+        camera.release(frames[0]!);
+        await camera.close();
+      });
+    },
+  );
 });

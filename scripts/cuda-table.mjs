@@ -41,6 +41,13 @@ export function launchOf(name, architecture) {
         : ringBytes(architecture, lanes, new Array(1 + Number(walk[5])).fill(padded)) + 128 * lanes * pairs;
     return { threads: 64, dynamic: 2 * perWarp };
   }
+  // cross_plan.h: arms of 9 along rows; of 3, 9 and 9 down columns, where 48 KiB a block are too few for 128 threads of 9.
+  const columns = name.match(/^crossColumnsKernel<(\d)/);
+  if (columns !== null) {
+    const threads = architecture < 70 && columns[1] !== "0" ? 64 : 128;
+    return { threads, dynamic: [128, 320, 640][columns[1]] * threads + 66 * threads };
+  }
+  if (name.startsWith("crossRowsKernel")) return { threads: 128, dynamic: 20 * 16 * 128 };
   if (name.startsWith("costsKernel")) return { threads: 128, dynamic: 0 };
   if (name.startsWith("selectKernel")) return { threads: 256, dynamic: 9 * 640 };
   if (name.startsWith("speckleRunsKernel")) return { threads: 128, dynamic: 0 };

@@ -13,6 +13,7 @@ const root = dirname(dirname(fileURLToPath(import.meta.url)));
 /** Every architecture that a supported board or card has. */
 const KNOWN_ARCHITECTURES = ["53", "62", "72", "87", "90", "110"];
 
+const PLUGIN = "cuda/gpu/plugin.cu";
 export const KERNELS = [
   "camera/rectify/rectify.cu",
   "cuda/match/census/census.cu",
@@ -33,7 +34,7 @@ export const KERNELS = [
   "cuda/gpu/matcher.cu",
   "cuda/gpu/sgm_matcher.cu",
   "cuda/gpu/cbca_matcher.cu",
-  "cuda/gpu/plugin.cu",
+  PLUGIN,
 ];
 export const HOST_SOURCES = ["cuda/encode/bodies.cc", "cuda/encode/rvl/rvl.cc", "camera/rectify/rectify.cc"];
 
@@ -93,7 +94,11 @@ export function readResources(log) {
 
 async function main() {
   const { values } = parseArgs({
-    options: { board: { type: "string" }, out: { type: "string" }, report: { type: "string" } },
+    options: {
+      ...{ board: { type: "string" }, out: { type: "string" }, report: { type: "string" } },
+      // Another file in place of plugin.cu: the plugin that fails, for scripts/test-gpu-faults.mjs.
+      plugin: { type: "string", default: PLUGIN },
+    },
   });
   const nvcc = process.env.NVCC ?? "nvcc";
   const version = output(nvcc, ["--version"])?.match(/release (\S+),/)?.[1];
@@ -133,7 +138,8 @@ async function main() {
   const run = promisify(execFile);
   const objects = [];
   let log = "";
-  const jobs = [...KERNELS, ...HOST_SOURCES].map((source) => async () => {
+  const sources = KERNELS.map((source) => (source === PLUGIN ? values.plugin : source));
+  const jobs = [...sources, ...HOST_SOURCES].map((source) => async () => {
     const object = join(folder, `${basename(source)}.o`);
     objects.push(object);
     const command = source.endsWith(".cu")

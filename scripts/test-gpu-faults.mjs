@@ -1,15 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
 // An illegal access on a real device: the engine opens CUDA again, or goes on with the processor, and every frame that it does not
-// report as lost has the processor's bits.   node scripts/test-gpu-faults.mjs FAULTY_PLUGIN
-// The plugin comes from test/doubles/native/faulty_plugin.cu, linked in place of cuda/gpu/plugin.cu.
+// report as lost has the processor's bits.   node scripts/test-gpu-faults.mjs [FAULTY_PLUGIN]
+// Without the file it is built first, from test/doubles/native/faulty_plugin.cu in place of cuda/gpu/plugin.cu.
 import { execFileSync } from "node:child_process";
 import { fileURLToPath } from "node:url";
 
 const program = fileURLToPath(new URL("../test/doubles/cuda-frames.mjs", import.meta.url));
 const FRAMES = 40;
 
+function build() {
+  const builder = fileURLToPath(new URL("build-cuda.mjs", import.meta.url));
+  const library = fileURLToPath(new URL("../build/Release/libdepthwatt_cuda_faulty.so", import.meta.url));
+  const words = ["--plugin", "test/doubles/native/faulty_plugin.cu", "--out", library];
+  execFileSync(process.execPath, [builder, ...words], { stdio: "inherit" });
+  return library;
+}
+const plugin = process.argv[2] ?? build();
+
 function frames(backend, faults) {
-  const env = { ...process.env, DEPTHWATT_CUDA_PLUGIN: process.argv[2], FAULT_FRAMES: faults };
+  const env = { ...process.env, DEPTHWATT_CUDA_PLUGIN: plugin, FAULT_FRAMES: faults };
   const lines = execFileSync(process.execPath, [program, backend, String(FRAMES)], { encoding: "utf8", env });
   const parsed = lines
     .trim()

@@ -6,11 +6,14 @@ import { execFileSync, spawnSync } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { connectAsync } from "mqtt";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { createEngine, type EngineInfo, type EngineOptions } from "../../cuda/index.js";
 import type { RunFigures } from "../../edge/pipeline/figures.js";
 import { buildEmulatedPlugin } from "../doubles/emulated-kernels.js";
 import { computeFrame, engineOptions } from "../doubles/engine-call.js";
+import { until } from "../doubles/frames.js";
+import { startMosquitto } from "../doubles/mosquitto.js";
 import { needs } from "../doubles/needs.js";
 import { lastJson, runProgram } from "../doubles/program.js";
 import { expectSameImage } from "../doubles/rooms.js";
@@ -226,6 +229,38 @@ needs("toolchain").suite("the CUDA backend on a processor", () => {
       expect(figures.drops.backendLost).toBeGreaterThanOrEqual(1);
       expect(ran.stderr).toMatch(/CUDA failed: .*cudaErrorIllegalAddress/);
     }, 60_000);
+
+    needs("mosquitto").suite("on the broker", () => {
+      test("state, info and metrics say what computes now and why", async () => {
+        const broker = await startMosquitto();
+        const client = await connectAsync(broker.url);
+        const messages: Record<string, { [key: string]: unknown }[]> = {};
+        client.on("message", (topic, payload) => {
+          const name = topic.split("/").at(-1)!;
+          messages[name] = [...(messages[name] ?? []), JSON.parse(payload.toString())];
+        });
+        await client.subscribeAsync(["state", "info", "metrics"].map((name) => `depthwatt/broken/${name}`));
+        try {
+          const words = ["run", ...SMALL, "--rate", "max", "--frames", "8", "--json", "--device", "broken"];
+          const ran = await runProgram([...words, "--broker", broker.url], failing());
+          expect(ran.code, ran.stderr).toBe(0);
+          await until("the end", () => messages.state?.at(-1)?.state === "stopped", 20_000);
+          const lost = { reason: expect.stringMatching(/^CUDA failed: /) };
+          expect(messages.state).toContainEqual({ state: "degraded", ...lost });
+          const backends = messages.info!.map(({ backend }) => backend);
+          expect([backends[0], backends.at(-1)]).toEqual(["cuda", "cpu"]);
+          expect(messages.info!.at(-1)!.backendReason).toMatch(/^CUDA failed: /);
+          expect(messages.metrics!.at(-1)).toMatchObject({
+            backend: "cpu",
+            backendReason: expect.stringMatching(/^CUDA failed: /),
+            drops: { backendLost: expect.any(Number) },
+          });
+        } finally {
+          await client.endAsync(true);
+          await broker.stop();
+        }
+      }, 60_000);
+    });
 
     test("in `run --backend cuda`: the run ends with that error", async () => {
       const ran = await runProgram([...RUN, "--backend", "cuda"], failing());

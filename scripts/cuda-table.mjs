@@ -151,7 +151,7 @@ function main(reports) {
     `# The kernels' registers
 
 Registers a thread / warps that a multiprocessor can hold, as the assembler says and as registers, shared memory and blocks
-allow (\`selectKernel\`: rows of 640 pixels). Template arguments of the walks: lanes a line, pairs of disparities a lane, wide
+allow (\`selectKernel\`: rows of 640 pixels; \`cross\`: arms of 9, the first of its columns of 3). Template arguments of the walks: lanes a line, pairs of disparities a lane, wide
 sums, then those of the kernel. No kernel spills a register: a build that does fails. \`node scripts/cuda-table.mjs\` renews this
 page; \`test/integration/cuda-compilers.test.ts\` compiles all of it with nvcc 11.8 and finds every kernel here. How many warps
 the sm_110 of a Thor can hold we have not read anywhere.

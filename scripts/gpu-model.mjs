@@ -4,10 +4,10 @@
 
 /** Of one kernel, by what it does to a cell or a line; bytes are those through the second-level cache and to memory. */
 const KERNELS = {
-  costs: { bytes: 1, visits: 1, steps: () => 0 },
-  rows: { bytes: 2, visits: 1, lines: (one) => one.height, steps: (one) => one.width / 2 },
-  columns: { bytes: 6, visits: 2, lines: (one) => one.width, steps: (one) => one.height },
-  selection: { bytes: 2, visits: 1, lines: (one) => one.height, steps: (one) => one.width / 2 },
+  costs: { bytes: 1, volumes: 1, visits: 1, steps: () => 0 },
+  rows: { bytes: 2, volumes: 2, visits: 1, lines: (one) => one.height, steps: (one) => one.width / 2 },
+  columns: { bytes: 6, volumes: 2, visits: 2, lines: (one) => one.width, steps: (one) => one.height },
+  selection: { bytes: 2, volumes: 2, visits: 1, lines: (one) => one.height, steps: (one) => one.width / 2 },
 };
 export const MODELLED = Object.keys(KERNELS);
 
@@ -28,24 +28,23 @@ export function needsOf(job, slots) {
   return {
     shape,
     bytes: cells * kernel.bytes,
+    volumeBytes: cells * kernel.volumes,
     laneSlots: cells * kernel.visits * slots[shape],
     steps: kernel.steps(job),
   };
 }
 
 /**
- * Milliseconds. machine: {multiprocessors, megahertz, dramGigabytesPerSecond}; parameters: see PARAMETERS. Work that overlaps
+ * Milliseconds. machine: {multiprocessors, megahertz, dramGigabytesPerSecond, cacheBytes}; parameters: see PARAMETERS. Work that overlaps
  * well costs what the longest of the three takes, and badly their sum: the exponent lies between.
  */
 export function millisecondsOf(job, slots, machine, parameters) {
   const needs = needsOf(job, slots);
   const clocks = machine.megahertz * 1e3; // a millisecond
   const issue = needs.laneSlots / (128 * machine.multiprocessors * clocks * parameters.issue);
-  const perMs = Math.min(
-    machine.multiprocessors * clocks * parameters.bytesPerClock,
-    machine.dramGigabytesPerSecond * 1e6 * parameters.dram,
-  );
-  const bytes = needs.bytes / perMs;
+  // What the second-level cache still holds of the volumes need not come from memory.
+  const held = Math.min(1, (machine.cacheBytes * parameters.cache) / needs.volumeBytes);
+  const bytes = ((1 - held) * needs.bytes) / (machine.dramGigabytesPerSecond * 1e6 * parameters.dram);
   const chain = (needs.steps * (parameters[`chain_${needs.shape}`] ?? 0)) / clocks;
   const p = parameters.exponent;
   return {
@@ -56,18 +55,20 @@ export function millisecondsOf(job, slots, machine, parameters) {
   };
 }
 
-/** Where the search begins, and what each is: shares of a limit, bytes a clock and multiprocessor, clocks a step, milliseconds. */
+/**
+ * Where the search begins, and what each is: shares of a limit (issue: of the slots added up over pipes that work beside each
+ * other, so it may exceed 1), clocks a step, milliseconds.
+ */
 export const PARAMETERS = {
   issue: 0.6,
-  bytesPerClock: 20,
   dram: 0.9,
+  cache: 0.5,
   chain_walk32: 150,
   chain_walk8: 250,
   chain_selection32: 200,
   exponent: 2,
   launch: 0.002,
 };
-const FIXED = new Set(["exponent"]);
 
 /** A row of bench_main as a job, or undefined where the model does not speak of it. */
 export function jobOf(row) {
@@ -83,6 +84,7 @@ export function machineOf(row, card) {
   return {
     multiprocessors: row.multiprocessors,
     megahertz: card.megahertz,
+    cacheBytes: card.cacheBytes,
     dramGigabytesPerSecond: card.dramGigabytesPerSecond - row.streamGigabytesPerSecond,
   };
 }
@@ -110,10 +112,10 @@ export function fit(rows, slots, card) {
   for (let factor = 1.5; factor > 1.001; factor = 1 + (factor - 1) * 0.8) {
     for (let round = 0; round < 12; round++) {
       let improved = false;
-      for (const key of Object.keys(parameters).filter((one) => !FIXED.has(one))) {
+      for (const key of Object.keys(parameters)) {
         for (const by of [factor, 1 / factor]) {
           const tried = { ...parameters, [key]: parameters[key] * by };
-          if (tried.issue > 1 || tried.dram > 1) continue;
+          if (tried.dram > 1 || tried.cache > 1 || tried.exponent < 1) continue;
           const e = errorOf(used, slots, card, tried);
           if (e < error) [parameters, error, improved] = [tried, e, true];
         }

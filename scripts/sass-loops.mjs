@@ -71,7 +71,7 @@ const PIPES = [
   [/^(HADD2|HMUL2|HFMA2)/, "half"],
   [/^(HMNMX2|IMNMX|VMNMX|VIMNMX|FMNMX|HSETP2|HSET2)/, "minimum"],
   [/^(LOP3|LOP|PLOP3)/, "logic"],
-  [/^(SHF|SHL|SHR|BFE|BFI)/, "shift"],
+  [/^(SHF(?!L)|SHL|SHR|BFE|BFI)/, "shift"],
   [/^(PRMT|SEL|SGXT)/, "permute"],
   [/^(IMAD|XMAD|IMUL|IDP)/, "multiply"],
   [/^(POPC|FLO|I2F|F2I|MUFU)/, "count"],

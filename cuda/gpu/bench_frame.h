@@ -72,37 +72,60 @@ struct Timing {
   bool checked;
 };
 
-/// Captures what enqueue() queues, replays it once, lets check() look at the results, then times so many replays after a tenth as many.
-template <class Enqueue, class Check>
-Timing timeGraph(cudaStream_t stream, Enqueue enqueue, Check check, int replays = 200) {
-  cudaGraph_t graph;
-  cudaGraphExec_t executable;
-  require(cudaStatus(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal), "capture"));
-  enqueue();
-  require(cudaStatus(cudaStreamEndCapture(stream, &graph), "capture"));
-  require(cudaStatus(cudaGraphInstantiate(&executable, graph, nullptr, nullptr, 0), "graph"));
-  require(cudaStatus(cudaGraphLaunch(executable, stream), "replay"));
-  require(cudaStatus(cudaStreamSynchronize(stream), "replay"));
-  check();
-  cudaEvent_t begin, end;
-  require(cudaStatus(cudaEventCreate(&begin), "event"));
-  require(cudaStatus(cudaEventCreate(&end), "event"));
-  std::vector<double> times;
-  for (int i = -replays / 10; i < replays; ++i) {
-    require(cudaStatus(cudaEventRecord(begin, stream), "event"));
-    require(cudaStatus(cudaGraphLaunch(executable, stream), "replay"));
-    require(cudaStatus(cudaEventRecord(end, stream), "event"));
-    require(cudaStatus(cudaEventSynchronize(end), "replay"));
-    float milliseconds = 0;
-    require(cudaStatus(cudaEventElapsedTime(&milliseconds, begin, end), "event"));
-    if (i >= 0) times.push_back(milliseconds);
+/// What enqueue() queues, captured as a graph, and its replays.
+class Replays {
+ public:
+  template <class Enqueue>
+  Replays(cudaStream_t stream, Enqueue enqueue) : stream_(stream) {
+    require(cudaStatus(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal), "capture"));
+    enqueue();
+    require(cudaStatus(cudaStreamEndCapture(stream, &graph_), "capture"));
+    require(cudaStatus(cudaGraphInstantiate(&executable_, graph_, nullptr, nullptr, 0), "graph"));
+    require(cudaStatus(cudaEventCreate(&begin_), "event"));
+    require(cudaStatus(cudaEventCreate(&end_), "event"));
   }
-  std::sort(times.begin(), times.end());
-  cudaEventDestroy(begin);
-  cudaEventDestroy(end);
-  cudaGraphExecDestroy(executable);
-  cudaGraphDestroy(graph);
-  return {times[times.size() / 2], times.front(), false};
+  ~Replays() {
+    cudaEventDestroy(begin_);
+    cudaEventDestroy(end_);
+    cudaGraphExecDestroy(executable_);
+    cudaGraphDestroy(graph_);
+  }
+  void once() {
+    require(cudaStatus(cudaGraphLaunch(executable_, stream_), "replay"));
+    require(cudaStatus(cudaStreamSynchronize(stream_), "replay"));
+  }
+  /// So many replays after a tenth as many.
+  Timing time(int replays) {
+    std::vector<double> times;
+    for (int i = -replays / 10; i < replays; ++i) {
+      require(cudaStatus(cudaEventRecord(begin_, stream_), "event"));
+      require(cudaStatus(cudaGraphLaunch(executable_, stream_), "replay"));
+      require(cudaStatus(cudaEventRecord(end_, stream_), "event"));
+      require(cudaStatus(cudaEventSynchronize(end_), "replay"));
+      float milliseconds = 0;
+      require(cudaStatus(cudaEventElapsedTime(&milliseconds, begin_, end_), "event"));
+      if (i >= 0) times.push_back(milliseconds);
+    }
+    std::sort(times.begin(), times.end());
+    return {times[times.size() / 2], times.front(), false};
+  }
+
+ private:
+  Replays(const Replays&) = delete;
+  Replays& operator=(const Replays&) = delete;
+  cudaStream_t stream_;
+  cudaGraph_t graph_ = nullptr;
+  cudaGraphExec_t executable_ = nullptr;
+  cudaEvent_t begin_ = nullptr, end_ = nullptr;
+};
+
+/// Captures what enqueue() queues, replays it once, lets check() look at the results, then times 200 replays after 20.
+template <class Enqueue, class Check>
+Timing timeGraph(cudaStream_t stream, Enqueue enqueue, Check check) {
+  Replays replays(stream, enqueue);
+  replays.once();
+  check();
+  return replays.time(200);
 }
 
 inline SgmParameters parametersOf(const Size& size, int paths) {

@@ -21,7 +21,7 @@ constexpr uint32_t kNoKey = 0xffffffffu;
 constexpr int kSelectBytesPerPixel = sizeof(uint32_t) + 2 * sizeof(int16_t) + 1;
 
 template <int kPairs, bool kWide, int kVolumes>
-__global__ void __launch_bounds__(32 * kSelectWarps) selectKernel(SelectArguments a) {
+__global__ void __launch_bounds__(32 * kSelectWarps, 2) selectKernel(SelectArguments a) {
   using Costs = Stored<kPairs, false>;
   using Sums = Stored<kPairs, kWide>;
   constexpr int kHalf = 32 * kPairs;

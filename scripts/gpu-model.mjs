@@ -105,7 +105,7 @@ const errorOf = (rows, slots, card, parameters) => {
 };
 
 /** Least squares of the logarithms, by a search along one parameter after the other. */
-export function fit(rows, slots, card) {
+export function fitModel(rows, slots, card) {
   const used = rows.filter((row) => jobOf(row) !== undefined && isFitted(row) && row.medianMs > 0.002);
   let parameters = { ...PARAMETERS };
   let error = errorOf(used, slots, card, parameters);

@@ -3,7 +3,7 @@
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { fit, judge, millisecondsOf } from "./gpu-model.mjs";
+import { fitModel, judge, millisecondsOf } from "./gpu-model.mjs";
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
 const TIMES = "bench/results/h200/2026-11-22-80b690b-sgm-half2.json";
@@ -52,7 +52,7 @@ const slotsFor = (sass, architecture) =>
 /** The model fitted and tested: parameters, and the share of rows it had not seen that it says within the limit. */
 export function tested(times = read(TIMES), sass = read(SASS)) {
   const slots = slotsFor(sass, 90);
-  const { parameters, rows } = fit(times.rows, slots, CARD);
+  const { parameters, rows } = fitModel(times.rows, slots, CARD);
   const all = judge(times.rows, slots, CARD, parameters);
   const unseen = all.filter((one) => !one.fitted);
   return {

@@ -12,10 +12,10 @@
 
 namespace depthwatt {
 
-/// Copies one buffer to another until it is told to stop, or for so many nanoseconds; counts its bytes, read and written. While
-/// it runs nobody may allocate or free: the driver would wait for it.
-__global__ void __launch_bounds__(256) streamKernel(uint4* from, uint4* to, size_t count, const volatile int* stop,
-                                                    unsigned long long atMost, unsigned long long* bytes) {
+/// Copies one buffer to another for so many nanoseconds; counts its bytes, read and written. While it runs nobody may allocate
+/// or free: the driver would wait for it. (A flag of the host that all threads asked for took the whole card's time.)
+__global__ void __launch_bounds__(256) streamKernel(uint4* from, uint4* to, size_t count, unsigned long long atMost,
+                                                    unsigned long long* bytes) {
   const auto now = [] {
     unsigned long long nanoseconds;
     asm volatile("mov.u64 %0, %globaltimer;" : "=l"(nanoseconds));
@@ -39,7 +39,6 @@ class DramStream {
  public:
   DramStream(CUcontext context, int multiprocessors) : context_(context), blocks_(8 * multiprocessors) {
     within([&] {
-      require(cudaStatus(cudaHostAlloc(reinterpret_cast<void**>(&stop_), sizeof(int), cudaHostAllocMapped), "flag"));
       require(from_.allocate(kCount));
       require(to_.allocate(kCount));
       require(counted_.allocate(1));
@@ -49,18 +48,16 @@ class DramStream {
     });
   }
   void begin() {
-    *stop_ = 0;
     within([&] {
       require(cudaStatus(cudaMemset(counted_.get(), 0, counted_.bytes()), "stream"));
       require(cudaStatus(cudaDeviceSynchronize(), "stream"));
       begun_ = std::chrono::steady_clock::now();
-      streamKernel<<<blocks_, 256, 0, stream_>>>(from_.get(), to_.get(), kCount, stop_, 1500000000ull, counted_.get());
+      streamKernel<<<blocks_, 256, 0, stream_>>>(from_.get(), to_.get(), kCount, 1500000000ull, counted_.get());
       require(cudaStatus(cudaGetLastError(), "streamKernel"));
     });
   }
-  /// Gigabytes a second, read and written, since begin().
+  /// Waits for its end. Gigabytes a second, read and written.
   double end() {
-    *stop_ = 1;
     unsigned long long bytes = 0;
     double seconds = 0;
     within([&] {
@@ -84,7 +81,6 @@ class DramStream {
   static constexpr size_t kCount = size_t{1} << 25;
   CUcontext context_;
   int blocks_;
-  int* stop_ = nullptr;
   DeviceBuffer<uint4> from_, to_;
   DeviceBuffer<unsigned long long> counted_;
   cudaStream_t stream_ = nullptr;

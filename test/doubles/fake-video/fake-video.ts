@@ -36,6 +36,8 @@ export interface FakeCamera {
   strideExtra?: number;
   /** S_FMT answers with this width whatever is asked, though the lists say otherwise. */
   stubbornWidth?: number;
+  /** S_PARM answers with the rate that was asked for, whatever is set; G_PARM tells the truth. */
+  echoesRate?: boolean;
   /** S_FMT answers with this enum v4l2_field; default progressive. */
   field?: number;
   /** S_FMT answers with so many memory planes (multi-planar devices). */

@@ -33,6 +33,7 @@ std::shared_ptr<Camera> cameraOf(const Napi::Object& options) {
   camera->field = number(options, "field", V4L2_FIELD_NONE);
   camera->memoryPlanes = number(options, "memoryPlanes", 1);
   camera->stubbornWidth = number(options, "stubbornWidth");
+  camera->echoesRate = options.Get("echoesRate").ToBoolean().Value();
   const auto formats = options.Get("formats").As<Napi::Array>();
   for (uint32_t i = 0; i < formats.Length(); ++i) {
     const auto format = formats.Get(i).As<Napi::Object>();

@@ -53,6 +53,7 @@ struct Camera {
   uint32_t strideExtra = 0;
   uint32_t field = V4L2_FIELD_NONE;
   uint32_t memoryPlanes = 1;
+  bool echoesRate = false;     ///< S_PARM answers with what was asked, whatever is set
   uint32_t stubbornWidth = 0;  ///< what S_FMT answers; 0 = what was asked
   bool gone = false, fatal = false, streaming = false;
   int openError = 0;

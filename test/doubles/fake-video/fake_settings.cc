@@ -146,6 +146,7 @@ int Driver::answerFormats(Camera& camera, unsigned long request, void* argument)
         }
       }
       capture.capability = V4L2_CAP_TIMEPERFRAME;
+      if (request == VIDIOC_S_PARM && camera.echoesRate) return 0;
       capture.timeperframe = {1, camera.rateHz};
       return 0;
     }

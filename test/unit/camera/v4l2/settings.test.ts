@@ -130,6 +130,28 @@ needs("toolchain").suite("before the first image", () => {
     expect(fake.state(LEFT)).toMatchObject({ opens: 0, mappings: 0 });
   });
 
+  test("the rate is the one the driver keeps, also where it answers with what was asked", async () => {
+    const formats = [{ fourcc: "GREY", width: 64, height: 48, ratesHz: [30, 15] }];
+    plugBoth({ formats, echoesRate: true });
+    const notes: string[] = [];
+    const wish = {
+      left: LEFT,
+      right: RIGHT,
+      width: 64,
+      height: 48,
+      autoExposure: "off",
+      rateHz: 60,
+    } as const;
+    const source = await openV4l2Source(wish, {
+      ...{ video, clocks, system: fake.system, folders: { sysfs: "/nowhere" } },
+      onNote: (note) => notes.push(note),
+    });
+    cleanups.push(() => source.stop());
+    expect(source.description.rateHz).toBe(30);
+    for (const path of [LEFT, RIGHT])
+      expect(notes).toContain(`${path}: asked for 60 Hz, the camera delivers 30 Hz.`);
+  });
+
   // V4L2_FIELD_INTERLACED: both half pictures, taken at two moments, in one image.
   test.each([false, true])("interlaced video is refused, multi-planar %s", async (multiPlanar) => {
     plugBoth({ field: 4, multiPlanar });

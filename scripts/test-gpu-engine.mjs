@@ -4,7 +4,7 @@
 //   node scripts/test-gpu-engine.mjs [--json]     one line of JSON for each case instead of words
 import { readFileSync } from "node:fs";
 import { createEngine, STAGE_NAMES } from "../dist/cuda/index.js";
-import { computeHash, engineCases } from "../test/golden/engine-cases.mjs";
+import { bentMap, computeHash, engineCases } from "../test/golden/engine-cases.mjs";
 
 const width = 640;
 const height = 480;
@@ -30,19 +30,8 @@ function noisyPair() {
   return { left, right };
 }
 
-function bentMap() {
-  const map = new Int32Array(2 * width * height);
-  for (let y = 0; y < height; ++y) {
-    for (let x = 0; x < width; ++x) {
-      map[2 * (y * width + x)] = 32 * x + ((x * y) % 23) - 11;
-      map[2 * (y * width + x) + 1] = 32 * y + (x % 7);
-    }
-  }
-  return map;
-}
-
 const { left, right } = noisyPair();
-const map = bentMap();
+const map = bentMap(width, height);
 const match = {
   algorithm: "sgm",
   cost: "census",

@@ -9,6 +9,9 @@ export interface EngineCase {
 
 export const engineCases: Record<string, EngineCase>;
 
+/** Maps of rectify.h that move pixels by fractions, and some of them out of the image. */
+export function bentMap(width: number, height: number): Int32Array;
+
 export function computeHash(
   open: typeof createEngine,
   engineCase: EngineCase,

@@ -28,7 +28,7 @@ function pairOf(width, height, min, num, bytes) {
 }
 
 /** Moves pixels by fractions, and some of them out of the image. */
-function bentMap(width, height) {
+export function bentMap(width, height) {
   const map = new Int32Array(2 * width * height);
   for (let y = 0; y < height; ++y) {
     for (let x = 0; x < width; ++x) {

@@ -7,7 +7,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { kernelTable, residentWarps } from "../../scripts/cuda-table.mjs";
-import { archives, cachedNvcc118, FLAGS_11_8 } from "../../scripts/nvcc-11.8.mjs";
+import { cachedNvcc118, FLAGS_11_8 } from "../../scripts/nvcc-11.8.mjs";
 
 const folder = mkdtempSync(join(tmpdir(), "depthwatt-compilers-"));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
@@ -82,23 +82,6 @@ const newest = spawnSync("nvcc", ["--version"], { encoding: "utf8" }).stdout ?? 
 describe.skipIf(!newest.includes("release 13."))("nvcc 13 (not here: it is no Debian package)", () => {
   test("takes every kernel for sm_87, sm_90 and sm_110 without a spill", { timeout: PATIENCE_MS }, () => {
     expect(report("nvcc", "87,90,110", []).kernels.filter((row) => row.spillBytes > 0)).toEqual([]);
-  });
-});
-
-describe("where nvcc 11.8 comes from", () => {
-  test("both forms of apt's sources, without what is switched off, is source code, or is not Debian's", () => {
-    const text = [
-      "Types: deb deb-src\nURIs: http://a.example/debian\nSuites: bookworm bookworm-updates\nComponents: main\n",
-      "Types: deb\nEnabled: no\nURIs: http://a.example/debian-off\nSuites: x\nComponents: main\n",
-    ].join("\n");
-    const list =
-      "# deb http://a.example/debian-no a main\ndeb [arch=amd64] http://a.example/debian bookworm main\n" +
-      "deb-src http://a.example/debian-src b main\ndeb http://b.example/other c main\n";
-    expect(archives([{ name: "a.sources", text }])).toEqual([
-      "http://a.example/debian bookworm",
-      "http://a.example/debian bookworm-updates",
-    ]);
-    expect(archives([{ name: "b.list", text: list }])).toEqual(["http://a.example/debian bookworm"]);
   });
 });
 

@@ -3,18 +3,11 @@
 //   node scripts/build-native.mjs [--verbose] [any node-gyp option, such as --arch=arm64]
 import { execFileSync, spawn } from "node:child_process";
 import { createHash } from "node:crypto";
-import {
-  existsSync,
-  mkdirSync,
-  readdirSync,
-  readFileSync,
-  realpathSync,
-  rmSync,
-  writeFileSync,
-} from "node:fs";
+import { existsSync, mkdirSync, readFileSync, realpathSync, rmSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { nativeSources } from "./native-sources.mjs";
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
 const stampFile = join(root, "build/configured-for");
@@ -59,13 +52,7 @@ function configurationKey() {
   const hash = createHash("sha256");
   hash.update([process.version, process.arch, process.execPath, ...gypOptions].join("\n"));
   hash.update(readFileSync(join(root, "binding.gyp")));
-  for (const folder of ["cuda", "camera", "power", "base", "edge"]) {
-    if (!existsSync(join(root, folder))) continue;
-    const sources = readdirSync(join(root, folder), { recursive: true }).filter((path) =>
-      path.endsWith(".cc"),
-    );
-    hash.update(`${folder}\n${sources.sort().join("\n")}\n`);
-  }
+  hash.update(nativeSources(root).join("\n"));
   return hash.digest("hex");
 }
 

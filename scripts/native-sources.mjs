@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Prints the addon's C++ sources for binding.gyp: every .cc below the native folders, so that a new room needs no list.
-import { readdirSync } from "node:fs";
+import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 
 const NATIVE_FOLDERS = ["cuda", "camera", "power"];
@@ -8,15 +8,27 @@ const NATIVE_FOLDERS = ["cuda", "camera", "power"];
 /** Everything that belongs to another program: the CUDA plugin and stand-alone test programs. */
 const isElsewhere = (path) => path.startsWith(join("cuda", "gpu")) || path.endsWith("_main.cc");
 
+const TOGETHER = join("cuda", "binding", "together.cc");
+
+/** The sources that another one includes. */
+function includedBy(root, path) {
+  const text = readFileSync(join(root, path), "utf8");
+  return [...text.matchAll(/^#include "(.+\.cc)"$/gm)].map((match) => join(path, "..", match[1]));
+}
+
 export function nativeSources(root = ".") {
+  const included = new Set(includedBy(root, TOGETHER));
   const found = NATIVE_FOLDERS.flatMap((folder) =>
     readdirSync(join(root, folder), { recursive: true })
       .map((name) => join(folder, name))
-      .filter((path) => path.endsWith(".cc") && !path.includes("node_modules") && !isElsewhere(path))
+      .filter(
+        (path) =>
+          path.endsWith(".cc") && !path.includes("node_modules") && !isElsewhere(path) && !included.has(path),
+      )
       .sort(),
   );
   // What takes longest comes first, so that no processor idles beside it at the end.
-  const isLong = (path) => path.includes("isa_");
+  const isLong = (path) => path.includes("isa_avx") || path === TOGETHER;
   return [...found.filter(isLong), ...found.filter((path) => !isLong(path))];
 }
 

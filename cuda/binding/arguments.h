@@ -11,6 +11,9 @@
 
 namespace depthwatt {
 
+/// A bound for whole numbers that are judged elsewhere.
+constexpr int32_t kAnyInt = 1 << 30;
+
 /// A whole number property of `object` within [low, high].
 int32_t integerOf(const Napi::Object& object, const char* name, int32_t low, int32_t high);
 /// The same, or `fallback` where the property is undefined.

@@ -8,8 +8,6 @@
 namespace depthwatt {
 namespace {
 
-constexpr int32_t kAnyInt = 1 << 30;
-
 Napi::Object objectOf(const Napi::Object& object, const char* name) {
   const Napi::Value value = object.Get(name);
   if (!value.IsObject()) {

@@ -4,6 +4,7 @@
 namespace {
 
 constexpr int32_t kGroups = 2;
+constexpr bool kHasByteCells = true;
 using Bytes = __m256i;
 using Halves = __m256i;
 

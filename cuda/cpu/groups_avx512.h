@@ -4,6 +4,7 @@
 namespace {
 
 constexpr int32_t kGroups = 4;
+constexpr bool kHasByteCells = true;
 using Bytes = __m512i;
 using Halves = __m512i;
 

@@ -4,6 +4,7 @@
 namespace {
 
 constexpr int32_t kGroups = 1;
+constexpr bool kHasByteCells = true;
 using Bytes = uint8x16_t;
 using Halves = uint16x8_t;
 

@@ -5,6 +5,8 @@
 namespace {
 
 constexpr int32_t kGroups = 1;
+/// Byte cells save nothing where a loop handles them one by one, and would double what there is to compile.
+constexpr bool kHasByteCells = false;
 
 struct Bytes {
   uint8_t of[16];

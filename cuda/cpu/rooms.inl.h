@@ -27,7 +27,7 @@ constexpr Kernels kernelsOf(InstructionSet instructionSet) {
   kernels.rectify = rectifyRows;
   kernels.census8 = censusRows<uint8_t>;
   kernels.census16 = censusRows<uint16_t>;
-  kernels.sgm = {kGroups, sgmSweepOf};
+  kernels.sgm = {kGroups, kHasByteCells, sgmSweepOf};
   kernels.gradientCensus = gradientCensusRows;
   kernels.half = halfRows;
   kernels.crossSlice = crossSlice;

@@ -74,7 +74,7 @@ Napi::Value nvmlErrorText(const Napi::CallbackInfo& info) {
   return Napi::String::New(info.Env(), Nvml::instance().errorText(info[0].ToNumber().Int32Value()));
 }
 
-SampleSource sourceOf(const Napi::Object& object) {
+SampleSource sampleSourceOf(const Napi::Object& object) {
   SampleSource source;
   if (object.Has("file")) {
     source.path = object.Get("file").ToString().Utf8Value();
@@ -107,7 +107,7 @@ Napi::Value createSampler(const Napi::CallbackInfo& info) {
   const auto options = info[0].As<Napi::Object>();
   const auto list = options.Get("sources").As<Napi::Array>();
   std::vector<SampleSource> sources;
-  for (uint32_t i = 0; i < list.Length(); ++i) sources.push_back(sourceOf(list.Get(i).As<Napi::Object>()));
+  for (uint32_t i = 0; i < list.Length(); ++i) sources.push_back(sampleSourceOf(list.Get(i).As<Napi::Object>()));
   const bool usesNvml = std::any_of(sources.begin(), sources.end(),
                                     [](const SampleSource& s) { return s.kind != SampleSource::Kind::kFile; });
   if (usesNvml) {

@@ -11,8 +11,6 @@
 namespace depthwatt {
 namespace {
 
-constexpr int32_t kAnyInt = 1 << 30;
-
 Napi::Value cross(const Napi::CallbackInfo& info) {
   const auto call = info[0].As<Napi::Object>();
   const Kernels* kernels = kernelsOf(call);

@@ -41,15 +41,16 @@ class Carver {
   size_t used_ = 0;
 };
 
-SgmPlan planOf(const SgmParameters& parameters, int32_t width, int32_t height, int32_t groups) {
+SgmPlan planOf(const SgmParameters& parameters, int32_t width, int32_t height, const SgmKernels& kernels) {
   SgmPlan plan;
   plan.parameters = parameters;
   plan.width = width;
   plan.height = height;
+  const int32_t groups = kernels.groups;
   plan.groups = groups;
   plan.stripes = (parameters.numDisparities + 15) / 16;
   while (1 << plan.stripeBits < plan.stripes) ++plan.stripeBits;
-  const bool narrow = parameters.p2 <= kMaxNarrowP2;
+  const bool narrow = kernels.byteCells && parameters.p2 <= kMaxNarrowP2;
   plan.halves = narrow ? 1 : 2;
   // A side adds four excesses (8 paths) or two.
   plan.partials = narrow && parameters.paths == 8 && 4 * parameters.p2 > 255 ? 2 : 1;
@@ -277,7 +278,7 @@ Status Sgm::open(const SgmParameters& parameters, int32_t width, int32_t height,
   if (const Status status = checkSgmParameters(parameters); !status.ok()) return status;
   if (width < 1 || width > 32768) return outside("width", 1, 32768, width);
   if (height < 1 || height > 32768) return outside("height", 1, 32768, height);
-  auto sgm = std::make_unique<LaneSgm>(planOf(parameters, width, height, kernels.sgm.groups), kernels.sgm, workers);
+  auto sgm = std::make_unique<LaneSgm>(planOf(parameters, width, height, kernels.sgm), kernels.sgm, workers);
   if (!sgm->allocate()) {
     return Status::error(Code::kFailed, "Expected %zu MiB of memory for matching %d x %d x %d, got none.",
                          sgm->workspaceBytes() >> 20, width, height, parameters.numDisparities);

@@ -22,7 +22,7 @@ struct SgmPlan {
   int32_t groups = 0;      ///< rows of a block
   int32_t stripes = 0;     ///< vectors per pixel
   int32_t stripeBits = 0;  ///< bits that hold a stripe's number
-  int32_t halves = 1;      ///< 1: cells of 8 bits, p2 <= kMaxNarrowP2; 2: cells of 16 bits in twice as many vectors
+  int32_t halves = 1;      ///< 1: cells of 8 bits, p2 <= kMaxNarrowP2 and the set has them; 2: cells of 16 bits in twice as many vectors
   int32_t partials = 1;    ///< bytes that share a side's sum of excesses
   int32_t ceiling = 0;     ///< 255 - p2 or 65535 - p2
   int32_t steps = 0;       ///< of one sweep: width and the last row's lag
@@ -98,6 +98,7 @@ void sgmYield();
 /// One instruction set's sweeps.
 struct SgmKernels {
   int32_t groups = 0;
+  bool byteCells = true;  ///< false: all cells have 16 bits
   /// up: the side. selects: adds the other side's sums (or none, for two paths) and writes the result; else stores its own.
   SgmSweep (*sweepOf)(const SgmPlan& plan, bool up, bool selects) = nullptr;
 };

@@ -138,7 +138,7 @@ void sweepBlock(const SgmPlan& plan, const SgmFrame& frame, int32_t block, const
   typename Sweep<F>::Along along;
   forEach<F::kStripes>(stripes, [&](int32_t v) __attribute__((always_inline)) { along.path[v] = F::Cells::splat(0); });
   along.raise = sweep.ceiling;
-  if constexpr (F::kSelects && kWide) startWide(plan, scratch, frame, block * kGroups);
+  if constexpr (F::kSelects && kWide) startWide(plan, scratch);
   if constexpr (F::kSelects && !kWide) startSelection(selector);
 
   const auto stepBytes = static_cast<int32_t>(plan.stepBytes());
@@ -223,10 +223,9 @@ SgmSweep sweepOfShape(bool up, bool selects) {
 
 /// 64 and 128 disparities with usual penalties have shapes of their own where registers are wide; everything else shares those
 /// that loop. A shape is four functions that take a second to compile on each instruction set.
-SgmSweep sgmSweepOf(const SgmPlan& plan, bool up, bool selects) {
+SgmSweep byteSweepOf(const SgmPlan& plan, bool up, bool selects) {
   const int32_t num = plan.parameters.numDisparities, paths = plan.parameters.paths;
   const bool oneByte = paths * plan.parameters.p2 <= 255;
-  if (plan.halves == 2) return sweepOfShape<Shape<WideCells, 0, 0, 1, true, false>>(up, selects);
   if constexpr (kGroups > 2) {
     if (num == 128 && plan.parameters.adaptiveP2 == 0) {
       if (paths == 4 && oneByte) return sweepOfShape<Shape<NarrowCells, 8, 2, 1, false, true>>(up, selects);
@@ -242,6 +241,12 @@ SgmSweep sgmSweepOf(const SgmPlan& plan, bool up, bool selects) {
   }
   return plan.partials == 2 ? sweepOfShape<Shape<NarrowCells, 0, 0, 2, true, false>>(up, selects)
                             : sweepOfShape<Shape<NarrowCells, 0, 0, 1, true, false>>(up, selects);
+}
+
+SgmSweep sgmSweepOf(const SgmPlan& plan, bool up, bool selects) {
+  if (plan.halves == 2) return sweepOfShape<Shape<WideCells, 0, 0, 1, true, false>>(up, selects);
+  if constexpr (kHasByteCells) return byteSweepOf(plan, up, selects);
+  return nullptr;
 }
 
 }  // namespace

@@ -4,7 +4,7 @@
 
 namespace {
 
-inline void startWide(const SgmPlan& plan, const SgmScratch& scratch, const SgmFrame& frame, int32_t firstRow) {
+inline void startWide(const SgmPlan& plan, const SgmScratch& scratch) {
   for (int32_t i = 0; i < kGroups * plan.width; ++i) scratch.rightRow[i] = static_cast<uint16_t>(plan.invalidSum);
 }
 

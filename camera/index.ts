@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The front door of camera/: edge imports from here and from nowhere deeper.
 export type * from "./capture/frame.js";
+export { greyPairLayout } from "./capture/grey-pair.js";
 export * from "./capture/images/index.js";
 export { type ReplayOptions, ReplaySource } from "./capture/replay.js";
 export type { TimestampSource } from "./capture/replay-listing.js";

@@ -5,6 +5,7 @@ import { DepthwattError } from "../../base/index.js";
 import type { NativeAddon, NativeScene } from "../../cuda/index.js";
 import type { StereoCalibration } from "../calibration/calibration.js";
 import type { PairSource, RawImage, SourceCounters, SourceDescription, SourceEvents } from "./frame.js";
+import { greyPairLayout } from "./grey-pair.js";
 import { type SceneOptions, sceneCalibration, sceneSetup } from "./scene/scene-cameras.js";
 
 export interface SyntheticOptions extends SceneOptions {
@@ -67,12 +68,7 @@ export class SyntheticSource implements PairSource {
     this.description = {
       title: `synthetic scene ${width}x${height} ${pace}`,
       kind: "synthetic",
-      width,
-      height,
-      leftFormat: "GREY",
-      rightFormat: "GREY",
-      leftStrideBytes: width,
-      rightStrideBytes: width,
+      ...greyPairLayout(width, height),
       rateHz: this.#rateHz,
       clock: "monotonic",
     };

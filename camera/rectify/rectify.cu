@@ -6,6 +6,7 @@
 
 namespace depthwatt {
 namespace gpu {
+#include "sample_layout.inl.h"
 namespace {
 
 struct Source {
@@ -85,35 +86,15 @@ __global__ void __launch_bounds__(256)
 
 using RectifyKernel = void (*)(Source, const int32_t*, uint8_t*, int, int);
 
-/// Bytes per sample and shift of each format; see README.md.
-struct Layout {
-  int bytes, shift;
-};
-
-Layout layoutOf(PixelFormat format) {
-  const Layout depths[4] = {{1, 0}, {2, 2}, {2, 4}, {2, 8}};
-  if (format >= PixelFormat::kBayerRggb8) {
-    return depths[(static_cast<int>(format) - static_cast<int>(PixelFormat::kBayerRggb8)) >> 2];
-  }
-  switch (format) {
-    case PixelFormat::kYuyv: return {2, 0};
-    case PixelFormat::kY10: return {2, 2};
-    case PixelFormat::kY12: return {2, 4};
-    case PixelFormat::kUyvy:
-    case PixelFormat::kY16: return {2, 8};
-    default: return {1, 0};
-  }
-}
-
 }  // namespace
 
 Status rectify(const RectifySource& source, const int32_t* map, uint8_t* out, int32_t width, int32_t height,
                cudaStream_t stream) {
-  const bool bayer = source.format >= PixelFormat::kBayerRggb8;
-  const int order = bayer ? (static_cast<int>(source.format) - static_cast<int>(PixelFormat::kBayerRggb8)) & 3 : 0;
-  const Layout layout = layoutOf(source.format);
-  const Source view = {source.data, source.width, source.height, source.strideBytes, layout.shift, order & 1, order >> 1};
-  const RectifyKernel kernel = layout.bytes == 1 ? (bayer ? rectifyKernel<1, true> : rectifyKernel<1, false>)
+  const bool bayer = isBayer(source.format);
+  const SampleLayout layout = sampleLayoutOf(source.format);
+  const Source view = {source.data, source.width, source.height, source.strideBytes,
+                       layout.shift, redX(source.format), redY(source.format)};
+  const RectifyKernel kernel = layout.bytesPerPixel == 1 ? (bayer ? rectifyKernel<1, true> : rectifyKernel<1, false>)
                                                  : (bayer ? rectifyKernel<2, true> : rectifyKernel<2, false>);
   const dim3 grid((width + 31) / 32, (height + 7) / 8);
   kernel<<<grid, dim3(32, 8), 0, stream>>>(view, map, out, width, height);

@@ -1,40 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// One pixel at a time: how each format stands in memory, and the pixels that the vectors of rectify.inl.h leave over.
+// One pixel at a time: the pixels that the vectors of rectify.inl.h leave over.
 // Compiled once per instruction set, like it; no include guard on purpose.
 
+#include "sample_layout.inl.h"
+
 namespace {
-
-/// How a pixel's eight bits stand in memory: grey, or the mosaic's sample.
-struct SampleLayout {
-  int32_t bytesPerPixel;
-  int32_t shift;  ///< the low byte of (16 bits >> shift); unused for one byte per pixel
-};
-
-inline bool isBayer(PixelFormat format) { return format >= PixelFormat::kBayerRggb8; }
-/// 0 RGGB, 1 GRBG, 2 GBRG, 3 BGGR.
-inline int32_t bayerOrder(PixelFormat format) {
-  return (static_cast<int32_t>(format) - static_cast<int32_t>(PixelFormat::kBayerRggb8)) & 3;
-}
-/// 0, 1, 2, 3: 8, 10, 12, 16 bits.
-inline int32_t bayerDepth(PixelFormat format) {
-  return (static_cast<int32_t>(format) - static_cast<int32_t>(PixelFormat::kBayerRggb8)) >> 2;
-}
-/// Added to x and y so that a red pixel has both even.
-inline int32_t redX(PixelFormat format) { return bayerOrder(format) & 1; }
-inline int32_t redY(PixelFormat format) { return bayerOrder(format) >> 1; }
-
-inline SampleLayout sampleLayoutOf(PixelFormat format) {
-  constexpr SampleLayout kBayerDepths[4] = {{1, 0}, {2, 2}, {2, 4}, {2, 8}};
-  if (isBayer(format)) return kBayerDepths[bayerDepth(format)];
-  switch (format) {
-    case PixelFormat::kYuyv: return {2, 0};
-    case PixelFormat::kY10: return {2, 2};
-    case PixelFormat::kY12: return {2, 4};
-    case PixelFormat::kUyvy:
-    case PixelFormat::kY16: return {2, 8};
-    default: return {1, 0};
-  }
-}
 
 inline int32_t sampleOf(const uint8_t* row, int32_t x, SampleLayout layout) {
   if (layout.bytesPerPixel == 1) return row[x];

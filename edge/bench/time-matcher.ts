@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Times a matcher on one pair of the synthetic scene that stays in memory: the engine's own work, no camera, no publishing.
-import { SceneRenderer } from "../../camera/index.js";
+import { greyPairLayout, SceneRenderer } from "../../camera/index.js";
 import {
   createEngine,
   loadNative,
@@ -78,8 +78,9 @@ function submit(engine: NativeEngine, left: Uint8Array, right: Uint8Array): Prom
 
 function openEngine({ config, width, height, repeatStage }: BenchOptions): NativeEngine {
   return createEngine({
-    ...{ inputWidth: width, inputHeight: height, width, height },
-    ...{ leftFormat: "GREY", rightFormat: "GREY", leftStrideBytes: width, rightStrideBytes: width },
+    inputWidth: width,
+    inputHeight: height,
+    ...greyPairLayout(width, height),
     match: matchParameters(config.match),
     refine: refineParameters(config.refine),
     ...regionParameters(config.region, { width, height }),

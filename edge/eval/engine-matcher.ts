@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Matches one scene at a time with the engine, configured as `depthwatt run` would configure it.
+import { greyPairLayout } from "../../camera/index.js";
 import type { EngineOptions, NativeEngine } from "../../cuda/index.js";
 import type { Config } from "../config/index.js";
 import {
@@ -33,12 +34,7 @@ export function engineOptionsFor(
   return {
     inputWidth: width,
     inputHeight: height,
-    width,
-    height,
-    leftFormat: "GREY",
-    rightFormat: "GREY",
-    leftStrideBytes: width,
-    rightStrideBytes: width,
+    ...greyPairLayout(width, height),
     match: { ...matchParameters(match), numDisparities },
     refine: refineParameters(refine),
     ...regionParameters(config.region, { width, height }),

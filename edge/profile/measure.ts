@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // One point: the engine on pictures in memory, at a rate or as fast as it can, with the meter running beside it.
 import { setTimeout as sleep } from "node:timers/promises";
+import { greyPairLayout } from "../../camera/index.js";
 import { createEngine, type NativeEngine, STAGE_NAMES } from "../../cuda/index.js";
 import type { ContextSnapshot, Figure, Meter } from "../../power/index.js";
 import { loadConfig } from "../config/index.js";
@@ -47,12 +48,7 @@ function openEngine(
   return createEngine({
     inputWidth: width,
     inputHeight: height,
-    width,
-    height,
-    leftFormat: "GREY",
-    rightFormat: "GREY",
-    leftStrideBytes: width,
-    rightStrideBytes: width,
+    ...greyPairLayout(width, height),
     match: {
       ...DEFAULTS.match,
       algorithm: point.algorithm,

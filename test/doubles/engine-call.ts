@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Opens an engine for rectified grey images, computes one frame and copies what came of it.
+import { greyPairLayout } from "../../camera/index.js";
 import {
   createEngine,
   type EngineInfo,
@@ -20,12 +21,7 @@ export function engineOptions(pair: Pair, changes: Partial<EngineOptions> = {}):
   return {
     inputWidth: width,
     inputHeight: height,
-    width,
-    height,
-    leftFormat: "GREY",
-    rightFormat: "GREY",
-    leftStrideBytes: width,
-    rightStrideBytes: width,
+    ...greyPairLayout(width, height),
     match: {
       algorithm: "sgm",
       cost: "gradientCensus",

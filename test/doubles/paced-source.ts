@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // A source that delivers one pair of pictures again and again, faster than the engine computes, and counts what comes back.
-import type {
-  PairSource,
-  RawImage,
-  SourceCounters,
-  SourceDescription,
-  SourceEvents,
+import {
+  greyPairLayout,
+  type PairSource,
+  type RawImage,
+  type SourceCounters,
+  type SourceDescription,
+  type SourceEvents,
 } from "../../camera/index.js";
 
 interface Pictures {
@@ -31,9 +32,7 @@ export class PacedSource implements PairSource {
     this.description = {
       title: "paced",
       kind: "synthetic",
-      ...{ width, height, leftStrideBytes: width, rightStrideBytes: width },
-      leftFormat: "GREY",
-      rightFormat: "GREY",
+      ...greyPairLayout(width, height),
       rateHz: undefined,
       clock: "monotonic",
     };

@@ -5,7 +5,6 @@
 // What a graph computes is compared with the references, inside each partition too. Part of check.sh.
 // bench_cbca --once half|full [groups] runs one frame without a graph, for a profiler.
 #include <cstring>
-#include <ctime>
 #include <future>
 #include <memory>
 
@@ -13,6 +12,7 @@
 #include "../refine/upscale/upscale.h"
 #include "bench_frame.h"
 #include "bench_partition.h"
+#include "bench_report.h"
 #include "cbca_reference.h"
 #include "cbca_workspace.h"
 
@@ -203,11 +203,6 @@ int main(int argc, char** argv) {
     return 0;
   }
   if (argc < 3) fail("usage: bench_cbca OUT.json COMMIT [--sweep] [--unchecked] [sms...]");
-  cudaDeviceProp properties;
-  require(cudaStatus(cudaGetDeviceProperties(&properties, 0), "device"));
-  int runtime = 0, driver = 0;
-  cudaRuntimeGetVersion(&runtime);
-  cudaDriverGetVersion(&driver);
   std::vector<int> partitions = {0};
   bool sweeps = false, checked = true;
   for (int i = 3; i < argc; ++i) {
@@ -215,22 +210,13 @@ int main(int argc, char** argv) {
     else if (std::string(argv[i]) == "--unchecked") checked = false;
     else partitions.push_back(std::atoi(argv[i]));
   }
-  std::FILE* out = std::fopen(argv[1], "w");
-  if (out == nullptr) fail(std::string("cannot write ") + argv[1]);
-  char date[32];
-  const std::time_t now = std::time(nullptr);
-  std::strftime(date, sizeof date, "%Y-%m-%dT%H:%M:%SZ", std::gmtime(&now));
-  std::fprintf(out,
-               "{\"machine\": \"%s\", \"commit\": \"%s\", \"date\": \"%s\", \"toolchain\": \"CUDA runtime %d, driver %d\", "
-               "\"powerMode\": \"default\", \"clocks\": \"not locked\", \"load\": \"nothing else on the card\",\n \"rows\": [\n",
-               properties.name, argv[2], date, runtime, driver);
+  Report report(argv[1], argv[2]);
   std::printf("%-24s %-16s %5s %6s %10s %10s %9s %7s\n", "cbca", "size", "image", "SMs", "median ms", "least ms", "GDE/s", "MB");
   // The definition is slow: it works while the device is timed.
   std::vector<std::unique_ptr<Run>> runs;
   for (const Job& job : kJobs) {
     for (const char* image : {"regions", "noise"}) runs.emplace_back(new Run(job, image, checked));
   }
-  bool first = true;
   for (const std::unique_ptr<Run>& run : runs) {
     const Job& job = run->job;
     for (const int sms : partitions) {
@@ -240,21 +226,19 @@ int main(int argc, char** argv) {
       run->results.emplace_back();
       size_t bytes = 0;
       const Timing t = timeJob(job, run->left, run->right, tuning, &run->results.back(), &bytes);
-      const int multiprocessors = sms == 0 ? properties.multiProcessorCount : sms;
+      const int multiprocessors = report.multiprocessors(sms);
       const double giga = 1e-6 * job.size.width * job.size.height * job.size.num / t.median;
       char size[32];
       std::snprintf(size, sizeof size, "%dx%dx%d", job.size.width, job.size.height, job.size.num);
       std::printf("%-24s %-16s %7s %4d %10.4f %10.4f %9.1f %7.1f\n", job.name, size, run->image, multiprocessors, t.median,
                   t.least, giga, 1e-6 * bytes);
       std::fflush(stdout);
-      std::fprintf(out,
-                   "%s  {\"kind\": \"measured\", \"what\": \"cbca %s, graph replay\", \"image\": \"%s\", \"width\": %d, "
-                   "\"height\": %d, \"numDisparities\": %d, \"armX\": %d, \"armY\": %d, \"similarity\": %d, "
-                   "\"multiprocessors\": %d, \"medianMs\": %.4f, \"minMs\": %.4f, \"gigaDisparitiesPerSecond\": %.1f, "
-                   "\"workspaceBytes\": %zu, \"checkedAgainstReference\": %s}",
-                   first ? "" : ",\n", job.name, run->image, job.size.width, job.size.height, job.size.num, job.armX, job.armY,
-                   job.similarity, multiprocessors, t.median, t.least, giga, bytes, checked ? "true" : "false");
-      first = false;
+      report.row("\"what\": \"cbca %s, graph replay\", \"image\": \"%s\", \"width\": %d, \"height\": %d, "
+                 "\"numDisparities\": %d, \"armX\": %d, \"armY\": %d, \"similarity\": %d, \"multiprocessors\": %d, "
+                 "\"medianMs\": %.4f, \"minMs\": %.4f, \"gigaDisparitiesPerSecond\": %.1f, \"workspaceBytes\": %zu, "
+                 "\"checkedAgainstReference\": %s",
+                 job.name, run->image, job.size.width, job.size.height, job.size.num, job.armX, job.armY, job.similarity,
+                 multiprocessors, t.median, t.least, giga, bytes, checked ? "true" : "false");
       if (sweeps && job.armX <= 9 && run->image[0] == 'r' && (sms == 0 || sms == 16)) sweep(job, run->left, run->right, sms);
     }
     if (partitions.size() > 1) enterWhole();
@@ -262,7 +246,5 @@ int main(int argc, char** argv) {
   for (const std::unique_ptr<Run>& run : runs) {
     if (checked) run->check();
   }
-  std::fprintf(out, "\n ]}\n");
-  std::fclose(out);
   return 0;
 }

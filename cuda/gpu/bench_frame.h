@@ -69,7 +69,6 @@ inline std::vector<int16_t> expectedDisparity(const Size& size, const SgmParamet
 /// Milliseconds: median and smallest of the replays.
 struct Timing {
   double median, least;
-  bool checked;
 };
 
 /// What enqueue() queues, captured as a graph, and its replays.
@@ -107,7 +106,7 @@ class Replays {
       if (i >= 0) times.push_back(milliseconds);
     }
     std::sort(times.begin(), times.end());
-    return {times[times.size() / 2], times.front(), false};
+    return {times[times.size() / 2], times.front()};
   }
 
  private:

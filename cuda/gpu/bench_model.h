@@ -1,118 +1,203 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the prediction of boards is fitted on and tested by (scripts/gpu-model.mjs): each kernel's own time, on the whole card
-// and in partitions, with volumes that fit the second-level cache and such that do not, and beside a kernel that streams
-// through device memory on all other multiprocessors, because a partition alone has the whole card's memory.
+// What the prediction of boards is fitted on and tested by (scripts/gpu-model.mjs): each kernel's own time and whole frames, on the
+// whole card and in partitions, with volumes that fit the second-level cache and such that do not, and beside a stream.
 #pragma once
 
-#include <chrono>
+#include <functional>
 #include <memory>
+#include <string>
+#include <vector>
 
-#include "bench_frame.h"
-#include "bench_partition.h"
+#include "../match/half/half.h"
+#include "../refine/upscale/upscale.h"
+#include "bench_report.h"
+#include "bench_stream.h"
 
 namespace depthwatt {
 
-/// Copies one buffer to another for so many nanoseconds; counts its bytes, read and written. While it runs nobody may allocate
-/// or free: the driver would wait for it. (A flag of the host that all threads asked for took the whole card's time.)
-__global__ void __launch_bounds__(256) streamKernel(uint4* from, uint4* to, size_t count, unsigned long long atMost,
-                                                    unsigned long long* bytes) {
-  const auto now = [] {
-    unsigned long long nanoseconds;
-    asm volatile("mov.u64 %0, %globaltimer;" : "=l"(nanoseconds));
-    return nanoseconds;
-  };
-  const unsigned long long begun = now();
-  unsigned long long own = 0;
-  const size_t step = static_cast<size_t>(gridDim.x) * blockDim.x;
-  while (now() - begun < atMost) {
-    for (size_t i = static_cast<size_t>(blockIdx.x) * blockDim.x + threadIdx.x, n = 0; i < count; i += step, ++n) {
-      to[i] = from[i];
-      own += 2 * sizeof(uint4);
-      if (n % 64 == 63 && now() - begun >= atMost) break;
-    }
-  }
-  atomicAdd(bytes, own);
-}
+#ifdef DEPTHWATT_CELL_HALF2
+constexpr const char* kCellName = "half2";
+#else
+constexpr const char* kCellName = "uint16";
+#endif
 
-/// A stream through 1 GB in a context of its own, as often as it is asked for.
-class DramStream {
+constexpr Size kModelSizes[] = {{320, 240, 64}, {640, 480, 128}, {1242, 375, 128}, {1280, 720, 128}, {1920, 1080, 128}};
+constexpr int kRepeated = 9;  ///< launches of a small kernel in a row
+
+/// The part of the card that rows are timed on, and what streams beside them.
+struct Ground {
+  int sms;
+  DramStream* beside;
+};
+
+/// Graphs that are made first and then timed together, because nothing may be allocated beside a stream.
+class TimedGraphs {
  public:
-  DramStream(CUcontext context, int multiprocessors) : context_(context), blocks_(8 * multiprocessors) {
-    within([&] {
-      require(from_.allocate(kCount));
-      require(to_.allocate(kCount));
-      require(counted_.allocate(1));
-      require(cudaStatus(cudaMemset(from_.get(), 1, from_.bytes()), "stream"));
-      require(cudaStatus(cudaDeviceSynchronize(), "stream"));
-      require(cudaStatus(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking), "stream"));
-    });
+  void add(cudaStream_t stream, const std::function<void()>& enqueue) {
+    replays_.emplace_back(new Replays(stream, enqueue));
+    replays_.back()->once();
+    stream_ = stream;
   }
-  void begin() {
-    within([&] {
-      require(cudaStatus(cudaMemset(counted_.get(), 0, counted_.bytes()), "stream"));
-      require(cudaStatus(cudaDeviceSynchronize(), "stream"));
-      begun_ = std::chrono::steady_clock::now();
-      streamKernel<<<blocks_, 256, 0, stream_>>>(from_.get(), to_.get(), kCount, 1500000000ull, counted_.get());
-      require(cudaStatus(cudaGetLastError(), "streamKernel"));
-    });
+  /// Medians of all of them; then streamed() is the rate of what ran beside.
+  std::vector<double> time(const Ground& ground) {
+    // Loaded before a stream runs: loading waits for it.
+    DeviceBuffer<unsigned long long> clock;
+    DeviceBuffer<StreamControl> unused;
+    require(clock.allocate(2));
+    require(unused.allocate(1));
+    clockKernel<<<1, 1, 0, stream_>>>(1000, clock.get());
+    stopKernel<<<1, 1, 0, stream_>>>(unused.get());
+    require(cudaStatus(cudaStreamSynchronize(stream_), "clockKernel"));
+    if (ground.beside != nullptr) ground.beside->begin();
+    std::vector<double> medians;
+    for (const std::unique_ptr<Replays>& one : replays_) {
+      const double once = one->time(5).median;
+      medians.push_back(one->time(std::max(20, std::min(150, static_cast<int>(60 / once)))).median);
+    }
+    clockKernel<<<1, 1, 0, stream_>>>(200000, clock.get());
+    require(cudaStatus(cudaStreamSynchronize(stream_), "clockKernel"));
+    streamed_ = ground.beside != nullptr ? ground.beside->end(stream_) : 0;
+    unsigned long long clocks[2];
+    require(cudaStatus(cudaMemcpy(clocks, clock.get(), sizeof clocks, cudaMemcpyDeviceToHost), "clockKernel"));
+    megahertz_ = 1e3 * static_cast<double>(clocks[0]) / static_cast<double>(clocks[1]);
+    return medians;
   }
-  /// Waits for its end. Gigabytes a second, read and written.
-  double end() {
-    unsigned long long bytes = 0;
-    double seconds = 0;
-    within([&] {
-      require(cudaStatus(cudaStreamSynchronize(stream_), "stream"));
-      seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begun_).count();
-      require(cudaStatus(cudaMemcpy(&bytes, counted_.get(), sizeof bytes, cudaMemcpyDeviceToHost), "stream"));
-    });
-    return 1e-9 * static_cast<double>(bytes) / seconds;
-  }
+  double streamed() const { return streamed_; }
+  double megahertz() const { return megahertz_; }
 
  private:
-  template <class Work>
-  void within(Work work) {
-    CUcontext before;
-    require(cuCtxGetCurrent(&before), "context");
-    require(cuCtxSetCurrent(context_), "context");
-    work();
-    require(cuCtxSetCurrent(before), "context");
-  }
-
-  static constexpr size_t kCount = size_t{1} << 25;
-  CUcontext context_;
-  int blocks_;
-  DeviceBuffer<uint4> from_, to_;
-  DeviceBuffer<unsigned long long> counted_;
+  std::vector<std::unique_ptr<Replays>> replays_;
   cudaStream_t stream_ = nullptr;
-  std::chrono::steady_clock::time_point begun_;
+  double streamed_ = 0, megahertz_ = 0;
 };
 
-/// The kernels one after the other, 4 paths, 32 lanes and 8 lanes: graphs that end behind each, and their differences.
-struct KernelTimes {
-  double ms[6];  ///< census; costs; first half of the rows; columns; selection; median
-};
+/// One row, with what was the same for all graphs of a set.
+inline void modelRow(Report& report, const char* what, const Size& size, int lanes, const Ground& ground,
+                     const TimedGraphs& graphs, double ms) {
+  report.row("\"what\": \"%s\", \"cells\": \"%s\", \"width\": %d, \"height\": %d, \"numDisparities\": %d, \"paths\": 4, "
+             "\"lanes\": %d, \"multiprocessors\": %d, \"streamGigabytesPerSecond\": %.0f, \"megahertz\": %.0f, \"medianMs\": %.4f",
+             what, kCellName, size.width, size.height, size.num, lanes, report.multiprocessors(ground.sms), graphs.streamed(),
+             graphs.megahertz(), ms);
+  std::printf(" %s %.4f", what, ms);
+}
 
-/// beside: what streams meanwhile, or null; streamed: its rate.
-inline KernelTimes timeKernels(const Size& size, int lanes, int multiprocessors, const std::vector<uint8_t>& left,
-                               const std::vector<uint8_t>& right, DramStream* beside, double* streamed) {
-  std::unique_ptr<Frame> frames[5];  // until census; costs, rows, columns, selection; without the median
-  std::vector<std::unique_ptr<Replays>> replays;
+/// Matching's kernels one after the other, 4 paths: graphs that end behind each, and their differences.
+inline void timeKernels(Report& report, const Size& size, int lanes, const Ground& ground, const std::vector<uint8_t>& left,
+                        const std::vector<uint8_t>& right) {
+  static const char* const kKernels[] = {"kernel costs", "kernel rows", "kernel columns", "kernel selection"};
+  std::unique_ptr<Frame> frames[5];
+  TimedGraphs graphs;
   for (int stage = 0; stage <= 4; ++stage) {
     gpu::SgmTuning tuning;
-    tuning.rowLanes = tuning.columnLanes = lanes, tuning.beside = -1, tuning.multiprocessors = multiprocessors;
+    tuning.rowLanes = tuning.columnLanes = lanes, tuning.beside = -1, tuning.multiprocessors = ground.sms;
     tuning.stages = stage;
     frames[stage].reset(new Frame(size, 4, left, right, tuning));
     Frame& frame = *frames[stage];
-    replays.emplace_back(new Replays(frame.stream, [&] { frame.matchOnly(); }));
+    graphs.add(frame.stream, [&] { frame.matchOnly(); });
   }
-  Frame& whole = *frames[4];
-  replays.emplace_back(new Replays(whole.stream, [&] { whole.match(); }));
-  for (auto& one : replays) one->once();
-  if (beside != nullptr) beside->begin();
-  double until[6];
-  for (int i = 0; i < 6; ++i) until[i] = replays[i]->time(20).median;
-  *streamed = beside != nullptr ? beside->end() : 0;
-  return {{until[0], until[1] - until[0], until[2] - until[1], until[3] - until[2], until[4] - until[3], until[5] - until[4]}};
+  const std::vector<double> until = graphs.time(ground);
+  for (int k = 0; k < 4; ++k) modelRow(report, kKernels[k], size, lanes, ground, graphs, until[k + 1] - until[k]);
+}
+
+/// What is done once a pixel, many times in a row for a steady time, and whole frames, full size and half of it.
+inline void timeFrames(Report& report, const Size& size, const Ground& ground, const std::vector<uint8_t>& left,
+                       const std::vector<uint8_t>& right) {
+  gpu::SgmTuning tuning;
+  tuning.multiprocessors = ground.sms;
+  Frame frame(size, 4, left, right, tuning);
+  const Size halfSize = {halfOf(size.width), halfOf(size.height), halfOf(size.num)};
+  std::vector<uint8_t> halfLeft, halfRight;
+  texturedPair(halfSize, halfLeft, halfRight);
+  Frame half(halfSize, 4, halfLeft, halfRight, tuning);
+  const auto halve = [&] {
+    require(gpu::half(frame.grey[0].get(), frame.grey[1].get(), half.grey[0].get(), half.grey[1].get(), size.width, size.height,
+                      frame.stream));
+  };
+  const auto upscale = [&] {
+    require(gpu::upscale(kUpscaleThresholdQ4, frame.grey[0].get(), half.filtered.get(), half.confidence.get(),
+                         frame.filtered.get(), frame.confidence.get(), size.width, size.height, frame.stream));
+  };
+  const std::pair<const char*, std::function<void()>> once[] = {
+      {"kernel census",
+       [&] {
+         require(gpu::census(frame.grey[0].get(), frame.grey[1].get(), frame.census[0].get(), frame.census[1].get(), size.width,
+                             size.height, frame.stream));
+       }},
+      {"kernel half", halve},
+      {"kernel upscale", upscale},
+      {"kernel median", [&] { require(gpu::median(frame.q4.get(), frame.filtered.get(), size.width, size.height, frame.stream)); }}};
+  TimedGraphs graphs;
+  for (const auto& one : once) {
+    for (const int times : {1, kRepeated}) {
+      graphs.add(frame.stream, [&] {
+        for (int i = 0; i < times; ++i) one.second();
+      });
+    }
+  }
+  graphs.add(frame.stream, [&] { frame.match(); });
+  const cudaStream_t halfStream = half.stream;
+  half.stream = frame.stream;
+  graphs.add(frame.stream, [&] {
+    halve();
+    half.match();
+    upscale();
+  });
+  half.stream = halfStream;
+  const std::vector<double> medians = graphs.time(ground);
+  for (int k = 0; k < 4; ++k) {
+    const double ms = (medians[2 * k + 1] - medians[2 * k]) / (kRepeated - 1);
+    modelRow(report, once[k].first, size, 0, ground, graphs, ms);
+    if (k == 0) modelRow(report, "graph of one kernel, beyond it", size, 0, ground, graphs, medians[0] - ms);
+  }
+  modelRow(report, "frame", size, 0, ground, graphs, medians[8]);
+  modelRow(report, "frame at half resolution", size, 0, ground, graphs, medians[9]);
+}
+
+/// What a large copy moves there, read and written.
+inline void timeCopy(Report& report, const Ground& ground) {
+  CopyBuffers buffers;
+  buffers.open(report.multiprocessors(ground.sms));
+  cudaStream_t stream;
+  require(cudaStatus(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking), "stream"));
+  TimedGraphs graphs;
+  graphs.add(stream, [&] { buffers.copyOnce(stream); });
+  const double ms = graphs.time(ground)[0], rate = 2e-6 * static_cast<double>(buffers.from.bytes()) / ms;
+  report.row("\"what\": \"copy\", \"multiprocessors\": %d, \"streamGigabytesPerSecond\": %.0f, \"megahertz\": %.0f, "
+             "\"bytes\": %zu, \"medianMs\": %.4f, \"gigabytesPerSecond\": %.0f",
+             report.multiprocessors(ground.sms), graphs.streamed(), graphs.megahertz(), 2 * buffers.from.bytes(), ms, rate);
+  std::printf("copy on %d multiprocessors beside %.0f GB/s: %.0f GB/s at %.0f MHz\n", report.multiprocessors(ground.sms),
+              graphs.streamed(), rate, graphs.megahertz());
+  cudaStreamDestroy(stream);
+}
+
+/// partitions: numbers of multiprocessors, 0 = all. Beside a stream come last: whatever goes wrong there, the others are written.
+inline void modelRows(Report& report, const std::vector<int>& partitions) {
+  for (const bool streaming : {false, true}) {
+    for (const int sms : partitions) {
+      if (streaming && sms == 0) continue;
+      CUcontext others = nullptr;
+      if (sms != 0) enterPartition(sms, &others);
+      else if (partitions.size() > 1) enterWhole();
+      std::unique_ptr<DramStream> stream;
+      if (streaming) stream.reset(new DramStream(others, report.multiprocessors(0) - sms));
+      const Ground ground = {sms, stream.get()};
+      timeCopy(report, ground);
+      for (const Size& size : kModelSizes) {
+        std::vector<uint8_t> left, right;
+        texturedPair(size, left, right);
+        std::printf("%4dx%-4dx%-3d SMs %3d%s:", size.width, size.height, size.num, report.multiprocessors(sms),
+                    streaming ? ", stream" : "");
+        for (const int lanes : {32, 8}) {
+          std::printf(" lanes %d:", lanes);
+          timeKernels(report, size, lanes, ground, left, right);
+        }
+        timeFrames(report, size, ground, left, right);
+        std::printf("\n");
+        std::fflush(stdout);
+      }
+    }
+  }
+  if (partitions.size() > 1) enterWhole();
 }
 
 }  // namespace depthwatt

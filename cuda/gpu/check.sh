@@ -1,14 +1,17 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 # The GPU check: builds with nvcc and g++, runs every kernel against its reference, then the timings. Needs no Node.
-#   bash cuda/gpu/check.sh [--bench] [--sms 8,16] [--sanitize] [--cases N] [--seed N] [--out DIR] [--commit HASH]
+#   bash cuda/gpu/check.sh [--bench | --model] [--sms 8,16] [--sanitize] [--cases N] [--seed N] [--out DIR] [--commit HASH]
+# --model: nothing but what the prediction of boards needs, times (OUT/model-u16.json, -half2.json) and disassemblies
+# (OUT/sass/*.sass.gz, for architectures that only a new nvcc knows).
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 builds=() twins=()
-bench=0 sanitize=0 sms="" cases=1000 seed="" out=build/gpu commit=$(git rev-parse --short HEAD 2>/dev/null || echo unknown)
+bench=0 model=0 sanitize=0 sms="" cases=1000 seed="" out=build/gpu commit=$(git rev-parse --short HEAD 2>/dev/null || echo unknown)
 while [ $# -gt 0 ]; do
   case $1 in
     --bench) bench=1 ;;
+    --model) model=1 ;;
     --sanitize) sanitize=1 ;;
     --sms) sms=${2//,/ }; shift ;;
     --cases) cases=$2; shift ;;
@@ -21,9 +24,12 @@ while [ $# -gt 0 ]; do
 done
 command -v nvcc >/dev/null || { echo "nvcc is not on the PATH: install the CUDA toolkit" >&2; exit 3; }
 seed=${seed:-$(date +%s)}
-archs=${DEPTHWATT_CUDA_ARCHS:-$(nvidia-smi --query-gpu=compute_cap --format=csv,noheader 2>/dev/null | head -1 | tr -d .)}
+archs=${DEPTHWATT_CUDA_ARCHS:-$(nvidia-smi --query-gpu=compute_cap --format=csv,noheader 2>/dev/null | head -1 | tr -d . || true)}
 archs=${archs:-90}
 mkdir -p "$out" build/gpu
+programs="twins_main bench_main bench_cbca"
+[ $model = 1 ] && programs=bench_main
+say() { echo "== $* ($SECONDS s)"; }
 
 flags="-std=c++14 -O3 --fmad=false -lineinfo"
 for arch in ${archs//,/ }; do flags+=" -gencode=arch=compute_$arch,code=sm_$arch"; done
@@ -42,7 +48,7 @@ objects() { # objects NAME DEFINES: compiles everything in parallel, prints the 
   local folder=build/gpu/$1; mkdir -p "$folder"
   # The optimiser works on a file's kernels at once where nvcc can: matching alone would take a minute.
   local split=""; nvcc --help | grep -q -- --split-compile && split="-split-compile=0"
-  for source in $kernels cuda/gpu/twins_main.cu cuda/gpu/bench_main.cu cuda/gpu/bench_cbca.cu; do
+  for source in $kernels $(printf "cuda/gpu/%s.cu " $programs); do
     nvcc $flags $split $2 -c "$source" -o "$folder/$(basename "$source" .cu).o" &
   done
   for source in $references; do g++ -std=c++17 -O2 -ffp-contract=off -c "$source" -o "$folder/$(basename "$source" .cc).ref.o" & done
@@ -57,23 +63,48 @@ link() { # link NAME PROGRAM
 
 for cell in u16 half2; do
   define="-DDEPTHWATT_CELL_U16"; [ $cell = half2 ] && define="-DDEPTHWATT_CELL_HALF2"
-  (objects $cell "$define"; link $cell twins_main; link $cell bench_main; link $cell bench_cbca) &
+  (
+    objects $cell "$define"
+    links=()
+    for program in $programs; do link $cell $program & links+=($!); done
+    for one in "${links[@]}"; do wait "$one"; done
+  ) &
   builds+=($!)
 done
 for build in "${builds[@]}"; do wait "$build"; done
-echo "== built in $SECONDS s"
-# The whole card and each partition beside each other: the references on the processors take the time.
+say built
+# A compiler without a disassembler is no failure: the older architectures are counted elsewhere.
+disassemble() {
+  command -v cuobjdump >/dev/null || { echo "no cuobjdump: nothing disassembled"; return 0; }
+  local targets="90:uint16 90:half2"; nvcc --list-gpu-code | grep -q sm_110 && targets+=" 110"
+  bash cuda/gpu/sass.sh "$out/sass" $targets && gzip -9f "$out"/sass/*.sass && say "disassembled $targets"
+}
+timeModel() { # timeModel CELL
+  say "timings for the model of boards, cells in $1"
+  build/gpu/$1/bench_main "$out/model-$1.json" "$commit" --model $sms
+}
+if [ $model = 1 ]; then
+  disassemble
+  failed=0
+  for cell in half2 u16; do timeModel $cell || failed=1; done
+  say "model rows done"
+  exit $failed
+fi
+# The whole card in four parts of other cases, and each partition with a quarter as many, beside each other: the references on
+# the processors take the time.
+runs=()  # seed:sms
+for quarter in 0 1 2 3; do runs+=($((seed + 1000 * quarter)):0); done
+for part in $sms; do runs+=($((seed + part)):$part); done
 for cell in u16 half2; do
-  for part in 0 $sms; do
-    # In each part other cases, a quarter as many.
-    build/gpu/$cell/twins_main $((part == 0 ? cases : (cases + 3) / 4)) $((seed + part)) --sms "$part" >build/gpu/$cell/twins-$part.log 2>&1 &
+  for run in "${runs[@]}"; do
+    build/gpu/$cell/twins_main $(((cases + 3) / 4)) "${run%:*}" --sms "${run#*:}" >"build/gpu/$cell/twins-$run.log" 2>&1 &
     twins+=($!)
   done
 done
 failed=0
 for run in "${twins[@]}"; do wait "$run" || failed=1; done
 for cell in u16 half2; do
-  for part in 0 $sms; do echo "== twins, cells in $cell"; cat build/gpu/$cell/twins-$part.log; done
+  for run in "${runs[@]}"; do say "twins, cells in $cell"; cat "build/gpu/$cell/twins-$run.log"; done
 done
 [ $failed = 0 ]
 if [ $sanitize = 1 ]; then
@@ -88,17 +119,17 @@ if [ $sanitize = 1 ]; then
   for run in "${sanitizers[@]}"; do wait "$run" || failed=1; done
   for cell in u16 half2; do
     for tool in memcheck racecheck initcheck synccheck; do
-      echo "== compute-sanitizer $tool, cells in $cell"; tail -5 build/gpu/$cell/$tool.log
+      say "compute-sanitizer $tool, cells in $cell"; tail -5 build/gpu/$cell/$tool.log
     done
   done
   [ $failed = 0 ]
 fi
 if [ $bench = 1 ]; then
-  for cell in u16 half2; do
-    echo "== timings, cells in $cell"
-    build/gpu/$cell/bench_main "$out/$cell.json" "$commit" $sms
-  done
-  echo "== timings, cbca"
+  disassemble
+  say "timings, cells in u16"
+  build/gpu/u16/bench_main "$out/u16.json" "$commit" $sms
+  timeModel half2
+  say "timings, cbca"
   build/gpu/u16/bench_cbca "$out/cbca.json" "$commit" $sms
 fi
-echo "GPU check passed"
+say "GPU check passed"

@@ -70,7 +70,7 @@ export function residentWarps(architecture, { registers, sharedBytes, threads, d
   return blocks * warps;
 }
 
-function readableNames(mangled) {
+export function readableNames(mangled) {
   const names = execFileSync("c++filt", [], { encoding: "utf8", input: `${mangled.join("\n")}\n` });
   return names
     .trim()

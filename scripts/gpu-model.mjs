@@ -1,146 +1,183 @@
 // SPDX-License-Identifier: Apache-2.0
-// A small model of SGM's kernels: what a kernel costs follows from the instructions it issues, the bytes it moves, and the steps
-// that depend on each other. Fitted on some rows of a GPU check, tested on all others. predictions.mjs applies it to boards.
-
-/** Of one kernel, by what it does to a cell or a line; bytes are those through the second-level cache and to memory. */
-const KERNELS = {
-  costs: { bytes: 1, volumes: 1, visits: 1, steps: () => 0 },
-  rows: { bytes: 2, volumes: 2, visits: 1, lines: (one) => one.height, steps: (one) => one.width / 2 },
-  columns: { bytes: 6, volumes: 2, visits: 2, lines: (one) => one.width, steps: (one) => one.height },
-  selection: { bytes: 2, volumes: 2, visits: 1, lines: (one) => one.height, steps: (one) => one.width / 2 },
-};
-export const MODELLED = Object.keys(KERNELS);
-
-const padded = (num) => (num <= 64 ? 64 : num <= 128 ? 128 : num <= 256 ? 256 : 512);
-
-/** The kernel that `slots` names: selection always takes 32 lanes. */
-const shapeOf = (kernel, lanes) =>
-  kernel === "costs" ? "costs" : `${kernel === "selection" ? "selection32" : `walk${lanes}`}`;
+// A small model of SGM's kernels on CUDA: what one costs follows from the instructions it issues (read off its disassembly,
+// sass-cells.mjs), the bytes it moves, and the steps that wait for each other. gpu-fit.mjs fits its few parameters on some rows of a
+// GPU check and tests them on all others; predictions.mjs applies it to boards. What a change of the kernels changes here is the
+// two tables below.
 
 /**
- * What a kernel needs of a machine. slots: scheduler clocks by shape and cell visited (sass-cells.mjs).
+ * The kernels that walk or fill volumes. Of a cell: bytes that it reads and writes, bytes of the volumes that it works on, visits.
+ * planes: volumes that come through its ring; lanes: those that can walk a line, more than `many` warps a scheduler taking the
+ * fewer (lanesFor in sgm.cu); steps: that wait for each other; across: neighbouring steps do not lie side by side in memory.
+ */
+export const WALKS = {
+  costs: { bytes: 1, volumes: 1, visits: 1, planes: 0, lanes: [32], steps: () => 0, lines: () => 0 },
+  rows: {
+    bytes: 2,
+    volumes: 2,
+    visits: 1,
+    planes: 2,
+    lanes: [32, 8],
+    many: 12,
+    lines: (job) => job.height,
+    steps: (job) => job.width / 2,
+  },
+  columns: {
+    bytes: 6,
+    volumes: 2,
+    visits: 2,
+    planes: 2,
+    lanes: [32, 8],
+    many: 6,
+    across: true,
+    lines: (job) => job.width,
+    steps: (job) => job.height,
+  },
+  selection: {
+    bytes: 2,
+    volumes: 2,
+    visits: 1,
+    planes: 2,
+    lanes: [32],
+    lines: (job) => job.height,
+    steps: (job) => job.width / 2,
+  },
+};
+
+/** What is done once a pixel of the full image: bytes, and what a thread does of it. */
+export const PIXELWISE = {
+  census: { bytes: 10, threads: 2 },
+  half: { bytes: 2.5, threads: 0.5 },
+  upscale: { bytes: 4.75, threads: 1 },
+  median: { bytes: 4, threads: 1 },
+};
+
+const COPY_BYTES_IN_FLIGHT = 4 * 256 * 64; // of a multiprocessor: bench_stream.h
+const LINE_BYTES = 128;
+const THREADS = 2048;
+const WARPS_PER_BLOCK = 2;
+const COST_PIXELS = (padded) => ((128 * 16) / padded) * 8; // of a block: sgm_costs.cuh
+const COST_WARPS = 4;
+
+const paddedOf = (num) => (num <= 64 ? 64 : num <= 128 ? 128 : num <= 256 ? 256 : 512);
+
+/** The name that a kernel's count has. */
+const shapeOf = (kernel, lanes) =>
+  kernel === "costs" ? "costs" : kernel === "selection" ? "selection32" : `walk${lanes}`;
+
+/** Steps of a line that are asked for before they are used: two batches of sgm_ring.cuh. */
+function stepsAhead(padded, lanes, planes) {
+  const bytes = (32 / lanes) * planes * padded;
+  const least = Math.max(1, (16 * lanes) / padded);
+  return 2 * ([8, 4, 2].find((one) => least > one / 2 || one * bytes <= 3072) ?? 1);
+}
+
+/** Lanes that sgm.cu lets walk a line on so many multiprocessors. */
+export function lanesFor(kernel, job, multiprocessors) {
+  const { lanes, many, lines } = WALKS[kernel];
+  return lanes.length > 1 && (2 * lines(job)) / (4 * multiprocessors) > many ? lanes[1] : lanes[0];
+}
+
+/**
+ * What a machine has, the part of a card that rows were timed on or a board. copyGigabytesPerSecond: what a large copy reaches
+ * there, with what runs beside it; memoryGigabytesPerSecond: what memory gives that part when all of it asks. startMs: what a
+ * graph of one kernel takes beyond the kernel. counts(shape, padded): a row of sass-cells.mjs.
+ */
+const timeOf = (machine) => ({
+  clocks: machine.megahertz * 1e3, // a millisecond
+  roundTrip: (COPY_BYTES_IN_FLIGHT * machine.multiprocessors) / (machine.copyGigabytesPerSecond * 1e6 * 0.5),
+  memory: machine.memoryGigabytesPerSecond * 1e6,
+});
+
+/**
+ * Milliseconds of a walk. p: see PARAMETERS. Instructions and waiting add up; bytes pass beside both, so that the longer of the two
+ * counts, rounded off by an exponent.
  * @param job {kernel, width, height, numDisparities, lanes}
  */
-export function needsOf(job, slots) {
-  const kernel = KERNELS[job.kernel];
-  const cells = job.width * job.height * padded(job.numDisparities);
-  const shape = shapeOf(job.kernel, job.lanes);
+export function walkMs(job, machine, p) {
+  const kernel = WALKS[job.kernel];
+  const lanes = kernel.lanes.length > 1 ? job.lanes : kernel.lanes[0];
+  const padded = paddedOf(job.numDisparities);
+  const cells = job.width * job.height * padded;
+  const shape = shapeOf(job.kernel, lanes);
+  const count = machine.counts(shape, padded);
+  const { clocks, roundTrip, memory } = timeOf(machine);
+  const issue =
+    (cells * kernel.visits * count.boundSlotsPerCell) / (128 * machine.multiprocessors * clocks * p.issue);
+  // What the second-level cache still holds of the volumes need not come from memory; a stream leaves nothing there, nor the
+  // other half of a line.
+  const held = machine.beside ? 0 : Math.min(1, (machine.cacheBytes * p.cache) / (cells * kernel.volumes));
+  const fetched = machine.beside && kernel.across ? Math.max(1, LINE_BYTES / ((padded * 32) / lanes)) : 1;
+  const bytes = ((1 - held) * kernel.bytes * cells * fetched) / (memory * p.memory);
+  const latency = roundTrip * p.latency;
+  let waiting;
+  if (job.kernel === "costs") {
+    const blocks = Math.ceil(job.width / COST_PIXELS(padded)) * job.height;
+    waiting = Math.ceil(blocks / ((count.residentWarps / COST_WARPS) * machine.multiprocessors)) * latency;
+  } else {
+    const warps = (kernel.lines(job) * WARPS_PER_BLOCK * lanes) / 32;
+    const rounds = Math.ceil(warps / (count.residentWarps * machine.multiprocessors));
+    const own = ((p[`chain_${shape}`] ?? p.chain) * count.instructionsPerCell * padded) / lanes / clocks;
+    waiting = kernel.steps(job) * rounds * (own + latency / stepsAhead(padded, lanes, kernel.planes));
+  }
+  const q = p.exponent;
   return {
-    shape,
-    bytes: cells * kernel.bytes,
-    volumeBytes: cells * kernel.volumes,
-    laneSlots: cells * kernel.visits * slots[shape],
-    steps: kernel.steps(job),
-  };
-}
-
-/**
- * Milliseconds. machine: {multiprocessors, megahertz, dramGigabytesPerSecond, cacheBytes}; parameters: see PARAMETERS. Work that overlaps
- * well costs what the longest of the three takes, and badly their sum: the exponent lies between.
- */
-export function millisecondsOf(job, slots, machine, parameters) {
-  const needs = needsOf(job, slots);
-  const clocks = machine.megahertz * 1e3; // a millisecond
-  const issue = needs.laneSlots / (128 * machine.multiprocessors * clocks * parameters.issue);
-  // What the second-level cache still holds of the volumes need not come from memory.
-  const held = Math.min(1, (machine.cacheBytes * parameters.cache) / needs.volumeBytes);
-  const bytes = ((1 - held) * needs.bytes) / (machine.dramGigabytesPerSecond * 1e6 * parameters.dram);
-  const chain = (needs.steps * (parameters[`chain_${needs.shape}`] ?? 0)) / clocks;
-  const p = parameters.exponent;
-  return {
-    total: parameters.launch + (issue ** p + bytes ** p + chain ** p) ** (1 / p),
+    total: p.start * machine.startMs + ((issue + waiting) ** q + bytes ** q) ** (1 / q),
     issue,
     bytes,
-    chain,
+    waiting,
   };
 }
 
-/**
- * Where the search begins, and what each is: shares of a limit (issue: of the slots added up over pipes that work beside each
- * other, so it may exceed 1), clocks a step, milliseconds.
- */
+/** Milliseconds of a kernel that does something once a pixel, in a row of kernels. job: of the full image. */
+export function pixelMs(job, machine, p) {
+  const kernel = PIXELWISE[job.kernel];
+  const { clocks, roundTrip, memory } = timeOf(machine);
+  const pixels = job.width * job.height;
+  const issue = (pixels * p[`clocks_${job.kernel}`]) / (machine.multiprocessors * clocks);
+  const held = machine.beside ? 0 : Math.min(1, machine.cacheBytes / (pixels * kernel.bytes));
+  const bytes = ((1 - held) * kernel.bytes * pixels) / memory;
+  const rounds = Math.ceil((pixels * kernel.threads) / (THREADS * machine.multiprocessors));
+  const waiting = (1 - held) * rounds * roundTrip * p[`waits_${job.kernel}`];
+  return { total: p.start * machine.startMs + issue + waiting + bytes, issue, bytes, waiting };
+}
+
+/** Where the search for each begins: shares of a limit, clocks an instruction, shares of a copy's round trip, times startMs. */
 export const PARAMETERS = {
-  issue: 0.6,
-  dram: 0.9,
-  cache: 0.5,
-  chain_walk32: 150,
-  chain_walk8: 250,
-  chain_selection32: 200,
-  exponent: 2,
-  launch: 0.002,
+  walks: {
+    issue: 0.8,
+    memory: 0.95,
+    cache: 0.7,
+    chain: 1,
+    chain_selection32: 4,
+    exponent: 3,
+    start: 1.2,
+    latency: 0.2,
+  },
+  pixels: {
+    clocks_census: 3,
+    clocks_half: 0.5,
+    clocks_upscale: 1,
+    clocks_median: 2,
+    waits_census: 0.4,
+    waits_half: 0.4,
+    waits_upscale: 0.4,
+    waits_median: 0.2,
+    start: 0.5,
+  },
 };
 
-/** A row of bench_main as a job, or undefined where the model does not speak of it. */
-export function jobOf(row) {
-  const kernel = row.what?.match(/^kernel (\w+)$/)?.[1];
-  if (kernel === undefined || !MODELLED.includes(kernel)) return undefined;
-  if ((kernel === "selection" || kernel === "costs") && row.lanes !== 32) return undefined; // the same kernel again
-  const { width, height, numDisparities, lanes } = row;
-  return { kernel, width, height, numDisparities, lanes };
-}
-
-/** The part of the card that a row ran on. What streams beside it takes its share of the memory. */
-export function machineOf(row, card) {
-  return {
-    multiprocessors: row.multiprocessors,
-    megahertz: card.megahertz,
-    cacheBytes: card.cacheBytes,
-    dramGigabytesPerSecond: card.dramGigabytesPerSecond - row.streamGigabytesPerSecond,
-  };
-}
-
-/** Fitted on these; what is predicted are other sizes, another partition, and all that runs beside a stream. */
-export const isFitted = (row) =>
-  row.streamGigabytesPerSecond === 0 &&
-  row.multiprocessors !== 16 &&
-  (row.width === 640 || row.width === 1920 || row.width === 320);
-
-const errorOf = (rows, slots, card, parameters) => {
-  let sum = 0;
-  for (const row of rows) {
-    const ms = millisecondsOf(jobOf(row), slots, machineOf(row, card), parameters).total;
-    sum += Math.log(ms / row.medianMs) ** 2;
+/** Milliseconds of a frame with 4 paths, census to median; with half resolution from halving to upscaling. */
+export function frameMs({ width, height, numDisparities, half }, machine, parameters) {
+  const full = { width, height };
+  const matched = half
+    ? { width: (width + 1) >> 1, height: (height + 1) >> 1, numDisparities: (numDisparities + 1) >> 1 }
+    : { ...full, numDisparities };
+  const pixel = (kernel, job) => pixelMs({ ...job, kernel }, machine, parameters.pixels).total;
+  let ms = pixel("census", matched) + pixel("median", matched);
+  if (half) ms += pixel("half", full) + pixel("upscale", full);
+  for (const kernel of Object.keys(WALKS)) {
+    const lanes = lanesFor(kernel, matched, machine.multiprocessors);
+    ms += walkMs({ ...matched, kernel, lanes }, machine, parameters.walks).total;
   }
-  return sum / rows.length;
-};
-
-/** Least squares of the logarithms, by a search along one parameter after the other. */
-export function fitModel(rows, slots, card) {
-  const used = rows.filter((row) => jobOf(row) !== undefined && isFitted(row) && row.medianMs > 0.002);
-  let parameters = { ...PARAMETERS };
-  let error = errorOf(used, slots, card, parameters);
-  for (let factor = 1.5; factor > 1.001; factor = 1 + (factor - 1) * 0.8) {
-    for (let round = 0; round < 12; round++) {
-      let improved = false;
-      for (const key of Object.keys(parameters)) {
-        for (const by of [factor, 1 / factor]) {
-          const tried = { ...parameters, [key]: parameters[key] * by };
-          if (tried.dram > 1 || tried.cache > 1 || tried.exponent < 1) continue;
-          const e = errorOf(used, slots, card, tried);
-          if (e < error) [parameters, error, improved] = [tried, e, true];
-        }
-      }
-      if (!improved) break;
-    }
-  }
-  return { parameters, rows: used.length, rootMeanSquare: Math.exp(Math.sqrt(error)) - 1 };
-}
-
-/** Every modelled row with what the model says of it: relative error > 0 where it is too slow. */
-export function judge(rows, slots, card, parameters) {
-  return rows.flatMap((row) => {
-    const job = jobOf(row);
-    if (job === undefined || !(row.medianMs > 0.002)) return [];
-    const said = millisecondsOf(job, slots, machineOf(row, card), parameters);
-    return [
-      {
-        row,
-        job,
-        fitted: isFitted(row),
-        predictedMs: said.total,
-        said,
-        error: said.total / row.medianMs - 1,
-      },
-    ];
-  });
+  return ms;
 }

@@ -1,34 +1,73 @@
 // SPDX-License-Identifier: Apache-2.0
-// Writes docs/3-boards/predictions.md out of result files: node scripts/predictions.mjs. See gpu-model.mjs for the model.
+// Writes docs/3-boards/predictions.md: node scripts/predictions.mjs [RESULT...]. Results: the files of bench_main (kernels, frames,
+// copies, alone and beside a stream) and the one of sass-cells.mjs; without any, those that the page names. See gpu-model.mjs.
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
-import { dirname, join } from "node:path";
+import { dirname, join, relative, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
-import { fitModel, judge, millisecondsOf } from "./gpu-model.mjs";
+import { countsOf, fitModel, isFitted, judge, LIMIT, measurements } from "./gpu-fit.mjs";
+import { frameMs, lanesFor, walkMs, WALKS } from "./gpu-model.mjs";
+import { pageOf } from "./predictions-page.mjs";
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
-const TIMES = "bench/results/h200/2026-11-22-80b690b-sgm-half2.json";
-const SASS = "bench/results/disassembly/2026-11-22-80b690b-sm87-half2.json";
 const PAGE = "docs/3-boards/predictions.md";
-/** The card: its clock while it worked, what a large copy moved (read and written), its second-level cache. */
-const CARD = { megahertz: 1980, dramGigabytesPerSecond: 3940, cacheBytes: 50e6 };
-/** A large copy on that card moved 82 % of the 4800 GB/s that its memory is sold for; boards are taken to do the same. */
-const COPY_SHARE = 3940 / 4800;
-const LIMIT = 0.25;
-const SIZES = [
-  [640, 480, 128],
-  [1280, 720, 128],
-  [320, 240, 64],
-  [960, 540, 64],
+/** What the card's memory is sold for; boards' are taken to reach the same share of it. */
+const CARD_GIGABYTES_PER_SECOND = 4800;
+
+const BOARDS = [
+  "agx-thor-t5000",
+  "agx-thor-t4000",
+  "agx-orin-64gb",
+  "agx-orin-32gb",
+  "orin-nx-16gb",
+  "orin-nx-8gb",
+  "orin-nano-super",
+  "orin-nano-8gb",
+  "orin-nano-4gb",
+  "agx-xavier",
+  "xavier-nx",
+  "tx2",
+  "tx1",
+  "nano",
 ];
-/** Published at 960x540x64 by NVIDIA's Isaac ROS benchmark (VPI on the GPU), the best of its releases; not measured here. */
-const PUBLISHED = {
-  "agx-orin-64gb": 168.2,
-  "orin-nx-16gb": 78.1,
-  "orin-nano-8gb": 52.4,
-  "orin-nano-super": 83.8,
-};
+const VGA = { width: 640, height: 480, numDisparities: 128 };
+const HD = { width: 1280, height: 720, numDisparities: 128 };
+const FRAMES = [VGA, HD, { ...VGA, half: true }, { ...HD, half: true }];
+const QUARTER_HD = { width: 960, height: 540, numDisparities: 64 };
+const WIDE = { width: 1024, height: 440, numDisparities: 128 };
+const ISAAC = "VPI on the GPU, in NVIDIA's Isaac ROS benchmark";
+const LIBSGM = "libSGM, 4 paths, sub-pixel";
+/** Frames a second that others published for these boards, the best of their releases; nothing of it was measured here. */
+const PUBLISHED = [
+  ["agx-thor-t5000", QUARTER_HD, 217.3, ISAAC],
+  ["agx-orin-64gb", QUARTER_HD, 168.2, ISAAC],
+  ["orin-nx-16gb", QUARTER_HD, 78.1, ISAAC],
+  ["orin-nano-super", QUARTER_HD, 83.8, ISAAC],
+  ["orin-nano-8gb", QUARTER_HD, 52.4, ISAAC],
+  ["agx-xavier", QUARTER_HD, 88.6, ISAAC],
+  ["agx-xavier", WIDE, 110.7, LIBSGM],
+  ["tx2", WIDE, 35.1, LIBSGM],
+  ["tx1", VGA, 42, "dhernandez0/sgm, 4 paths, without sub-pixel and left-right check"],
+];
 
 const read = (path) => JSON.parse(readFileSync(join(root, path), "utf8"));
+
+/** The result files that the page names. */
+function named() {
+  const text = readFileSync(join(root, PAGE), "utf8");
+  return [
+    ...new Set(
+      [...text.matchAll(/\]\(\.\.\/\.\.\/(bench\/results\/[^)]+\.json)\)/g)].map(([, path]) => path),
+    ),
+  ];
+}
+
+export function load(paths = named()) {
+  const files = paths.map((path) => ({ path, ...read(path) }));
+  const sass = files.find((file) => file.machine === "disassembly");
+  if (sass === undefined)
+    throw new Error("none of these files counts instructions: name what sass-cells.mjs wrote");
+  return { times: files.filter((file) => file !== sass), sass };
+}
 
 /** A board's file with what it extends: a name beside it, or in the folder of boards. */
 function board(name, folder = join(root, "board-configs")) {
@@ -44,131 +83,114 @@ function board(name, folder = join(root, "board-configs")) {
   return { ...base, ...own, gpu: { ...base.gpu, ...own.gpu }, memory: { ...base.memory, ...own.memory } };
 }
 
-const slotsFor = (sass, architecture) =>
-  Object.fromEntries(
-    sass.rows.filter((row) => row.architecture === architecture).map((row) => [row.shape, row.slotsPerCell]),
-  );
-
-/** The model fitted and tested: parameters, and the share of rows it had not seen that it says within the limit. */
-export function tested(times = read(TIMES), sass = read(SASS)) {
-  const slots = slotsFor(sass, 90);
-  const { parameters, rows } = fitModel(times.rows, slots, CARD);
-  const all = judge(times.rows, slots, CARD, parameters);
-  const unseen = all.filter((one) => !one.fitted);
+/** The model fitted and tested. fitted: which rows it may look at; all others test it. */
+export function tested({ times, sass } = load(), fitted = isFitted) {
+  const measured = measurements(times, sass);
+  const { parameters, rows } = fitModel(measured, fitted);
+  const unseen = judge(measured, parameters, fitted).filter((one) => !one.fitted);
+  const missed = unseen.filter((one) => !(Math.abs(one.error) <= LIMIT));
+  const places = new Map();
+  for (const one of unseen) {
+    const beside = one.row.streamGigabytesPerSecond > 0;
+    const key = `${one.row.multiprocessors}${beside ? " beside a stream" : ""}`;
+    const place = places.get(key) ?? { key, kernels: [], frames: [], machine: one.machine, streams: [] };
+    (one.job.family === "frames" ? place.frames : place.kernels).push(one);
+    if (beside) place.streams.push(one.row.streamGigabytesPerSecond);
+    places.set(key, place);
+  }
+  const volume = ({ width, height, numDisparities, half }) =>
+    half ? 0 : 2 * width * height * (numDisparities ?? 0);
+  const larger = (place) =>
+    [...place.kernels, ...place.frames].some((one) => volume(one.job) > one.machine.cacheBytes);
+  const asked = ["132", "16", "8", "16 beside a stream", "8 beside a stream"];
   return {
     parameters,
     fittedRows: rows,
     unseen,
-    within: unseen.filter((one) => Math.abs(one.error) <= LIMIT).length,
-    worst: Math.max(...unseen.map((one) => Math.abs(one.error))),
+    missed,
+    places: asked.flatMap((key) => places.get(key) ?? []),
     besideStream: unseen.filter((one) => one.row.streamGigabytesPerSecond > 0).length,
+    largestVolume: Math.max(...unseen.map((one) => volume(one.job))),
+    // Every place that the test asks for is there, with volumes beyond the cache, and no row misses.
+    passed: missed.length === 0 && asked.every((key) => places.has(key) && larger(places.get(key))),
   };
 }
 
-/** Clocks of a multiprocessor for each pixel of census and median, from the smallest partition, where nothing but them binds. */
-function pixelClocks(times) {
-  const of = (kernel) =>
-    times.rows.find(
-      (row) => row.what === `kernel ${kernel}` && row.multiprocessors === 8 && row.width === 640,
-    ).medianMs;
-  return ((of("census") + of("median")) * CARD.megahertz * 1e3 * 8) / (640 * 480);
+/** What a board is to the model, or the sentence why nothing is predicted for it. share: of its memory's rate that a copy reaches. */
+function machineOf(name, sass, share, startMs) {
+  const { gpu, memory } = board(name);
+  const architecture = gpu.nvccArchitectures.value[0];
+  const needed = [gpu.multiprocessors, gpu.maxMegahertz, gpu.l2Kilobytes, memory.gigabytesPerSecond];
+  const unknown = needed.find((one) => one.value === undefined);
+  if (unknown !== undefined) return { why: unknown.unknown };
+  const rate = memory.gigabytesPerSecond.value * share;
+  return {
+    architecture,
+    multiprocessors: gpu.multiprocessors.value,
+    megahertz: gpu.maxMegahertz.value,
+    nominalGigabytesPerSecond: memory.gigabytesPerSecond.value,
+    copyGigabytesPerSecond: rate,
+    memoryGigabytesPerSecond: rate,
+    cacheBytes: gpu.l2Kilobytes.value * 1024,
+    beside: false,
+    startMs,
+    counts: countsOf(sass, architecture, architecture === 87 || architecture === 110 ? "half2" : "uint16"),
+  };
 }
 
-/** Frames a second of matching with 4 paths, census to median, with the better number of lanes for each set of lines. */
-export function framesPerSecond(machine, slots, parameters, [width, height, numDisparities], clocksOfPixel) {
-  const ms = (kernel, lanes) =>
-    millisecondsOf({ kernel, width, height, numDisparities, lanes }, slots, machine, parameters).total;
-  const best = (kernel) => Math.min(ms(kernel, 8), ms(kernel, 32));
-  const pixels = (width * height * clocksOfPixel) / (machine.multiprocessors * machine.megahertz * 1e3);
-  return 1000 / (pixels + ms("costs", 32) + best("rows") + best("columns") + ms("selection", 32));
+/** Which of instructions, memory and waiting takes most, as shares of what the walks of a frame would take one after the other. */
+function sharesOf(frame, machine, parameters) {
+  const sums = { issue: 0, bytes: 0, waiting: 0 };
+  for (const kernel of Object.keys(WALKS)) {
+    const lanes = lanesFor(kernel, frame, machine.multiprocessors);
+    const said = walkMs({ ...frame, kernel, lanes }, machine, parameters.walks);
+    for (const key of Object.keys(sums)) sums[key] += said[key];
+  }
+  return sums;
 }
 
-const ORINS = [
-  "agx-orin-64gb",
-  "agx-orin-32gb",
-  "orin-nx-16gb",
-  "orin-nx-8gb",
-  "orin-nano-super",
-  "orin-nano-8gb",
-  "orin-nano-4gb",
-];
-const OTHERS = ["agx-thor-t5000", "agx-thor-t4000", "agx-xavier", "xavier-nx", "tx2", "tx1", "nano"];
-
-export function page() {
-  const [times, sass] = [read(TIMES), read(SASS)];
-  const test = tested(times, sass);
-  const slots = slotsFor(sass, 87);
-  const clocks = pixelClocks(times);
-  const rows = ORINS.map((name) => {
-    const { title, gpu, memory } = board(name);
-    const machine = {
-      multiprocessors: gpu.multiprocessors.value,
-      megahertz: gpu.maxMegahertz.value,
-      dramGigabytesPerSecond: memory.gigabytesPerSecond.value * COPY_SHARE,
-      cacheBytes: name.startsWith("agx") ? 4e6 : 2e6,
-    };
-    const said = SIZES.map((size) =>
-      framesPerSecond(machine, slots, test.parameters, size, clocks).toFixed(0),
-    );
-    const from = `${machine.multiprocessors} x ${machine.megahertz} MHz, ${memory.gigabytesPerSecond.value} GB/s`;
-    return `| ${title.replace("NVIDIA Jetson ", "")} | ${from} | ${said.join(" | ")} | ${PUBLISHED[name] ?? ""} |`;
-  });
-  const counted = sass.rows.map(
-    (row) =>
-      `| sm_${row.architecture} | ${row.shape} | ${row.instructionsPerCell.toFixed(1)} | ${row.slotsPerCell.toFixed(1)} |`,
+export function predictions(loaded = load(), test = tested(loaded)) {
+  const copies = loaded.times.flatMap((file) => file.rows.filter((row) => row.what === "copy"));
+  const card = Math.max(
+    ...copies.filter((row) => row.streamGigabytesPerSecond === 0).map((row) => row.gigabytesPerSecond),
   );
-  const p = Object.entries(test.parameters).map(([key, value]) => `${key} ${value.toPrecision(3)}`);
-  const verdict =
-    test.within === test.unseen.length && test.besideStream > 0
-      ? "It has passed the whole test that was set for it."
-      : `${
-          test.besideStream > 0
-            ? ""
-            : `Rows beside a kernel that streams through memory are missing: the first form of that kernel asked the host so often whether to
-stop that it slowed everything down, and the card's time was over when that was mended. `
-        }So the test that was set for it is not
-passed, and **what follows for boards is not to be relied on**: memory binds an Orin far earlier than this card, and just that
-could not be tested.`;
-  return `# What the model predicts for boards
-
-No Jetson has run any of this. Everything in the last table is **predicted**, by a model of three terms for each kernel:
-instructions (read off the disassembly), bytes beyond the second-level cache, and steps that depend on each other. Made by
-\`node scripts/predictions.mjs\` out of [times](../../${TIMES}) and [counts](../../${SASS}).
-
-## How well it predicts what can be measured
-
-Fitted on ${test.fittedRows} kernel times of an H200 (three sizes, all 132 and 8 of its multiprocessors), it says ${test.within} of ${test.unseen.length} others within
-${100 * LIMIT} % (other sizes, a partition of 16, volumes of 160 to 530 MB beside 50 MB of cache); the worst is off by ${(100 * test.worst).toFixed(0)} %.
-${verdict}
-
-Parameters: ${p.slice(0, 4).join(", ")},
-${p.slice(4).join(", ")}. Pipes work beside each other, so more slots are done than their sum says
-and issue exceeds 1.
-
-## Instructions for each cell update
-
-Cells in half precision, one turn of the loop on inner pixels with all it holds: costs, conversion, reduction, loads, stores, addresses.
-Slots: the sum over its instructions of 128 / that pipe's lanes a clock; the target for sm_87 was 6, and it is missed by a factor of
-three. Of ${sass.rows[2].slotsPerCell.toFixed(1)} slots a cell (8 lanes) 4.4 are minima, 3.0 additions, 1.9 unpacking and packing, 1.3 shuffles, 5.0 loads, copies and
-stores, 3.3 addresses and moves. A walk visits a cell twice for two directions; costs and selection visit it once.
-
-| | kernel | instructions a cell | slots a cell |
-|---|---|---|---|
-${counted.join("\n")}
-
-## Boards
-
-Frames a second of SGM with 4 paths, census to median, at the highest clock of the board's file; a copy is taken to reach ${(100 * COPY_SHARE).toFixed(0)} % of
-the memory's rate, as on the H200. 320x240x64 is what half resolution leaves to match at VGA, without halving and upscaling. Published:
-NVIDIA's Isaac ROS benchmark of VPI's matcher at 960x540x64, other settings and not ours.
-
-| predicted | from | 640x480x128 | 1280x720x128 | 320x240x64 | 960x540x64 | published, 960x540x64 |
-|---|---|---|---|---|---|---|
-${rows.join("\n")}
-
-Not predicted: ${OTHERS.map((name) => board(name).title.replace("NVIDIA Jetson ", "")).join(", ")}. sm_53 to sm_72 have other instructions, which
-the counting does not read yet, and no disassembler for sm_110 was there.
-`;
+  const share = card / CARD_GIGABYTES_PER_SECOND;
+  const startMs = test.unseen.find((one) => one.row.multiprocessors === 132).machine.startMs;
+  const machines = new Map(BOARDS.map((name) => [name, machineOf(name, loaded.sass, share, startMs)]));
+  const titleOf = (name) => board(name).title.replace("NVIDIA Jetson ", "");
+  const fps = (frame, machine) => 1000 / frameMs(frame, machine, test.parameters);
+  return {
+    share,
+    startMs,
+    boards: BOARDS.map((name) => {
+      const machine = machines.get(name);
+      if (machine.why !== undefined) return { title: titleOf(name), why: machine.why };
+      return {
+        title: titleOf(name),
+        machine,
+        framesPerSecond: FRAMES.map((frame) => fps(frame, machine)),
+        shares: sharesOf(VGA, machine, test.parameters),
+      };
+    }),
+    published: PUBLISHED.map(([name, frame, published, whose]) => ({
+      title: titleOf(name),
+      frame,
+      published,
+      whose,
+      predicted: fps(frame, machines.get(name)),
+    })),
+  };
 }
 
-if (process.argv[1] === fileURLToPath(import.meta.url)) writeFileSync(join(root, PAGE), page());
+export function page(loaded = load()) {
+  const test = tested(loaded);
+  const blind = tested(loaded, (row) => isFitted(row) && !(row.streamGigabytesPerSecond > 0));
+  return pageOf(loaded, test, blind, predictions(loaded, test), FRAMES);
+}
+
+function main(files) {
+  const paths = files.map((file) => relative(root, resolve(file)));
+  writeFileSync(join(root, PAGE), page(load(paths.length > 0 ? paths : undefined)));
+}
+
+if (process.argv[1] === fileURLToPath(import.meta.url)) main(process.argv.slice(2));

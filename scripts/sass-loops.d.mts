@@ -18,4 +18,4 @@ export function turnOf(
 export function costOf(
   counts: Record<string, number>,
   architecture: number,
-): { instructions: number; slots: number };
+): { instructions: number; slots: number; clocks: number; binds: string };

@@ -3,99 +3,90 @@
 
 /**
  * Results a clock and multiprocessor of a pipe, for one 32-bit register a thread (CUDA C++ Programming Guide, throughput of native
- * arithmetic instructions; population count, shuffle and reduction as measured on an H200). 8.7 stands in no table: 8.6 is taken
- * for it. A half2 instruction gives two results, so its lanes are half of what the table says of 16-bit numbers.
+ * arithmetic instructions; population count, shuffle and reduction as measured on an H200). Neither 8.7 nor 11.0 stands in a
+ * table that we found. 8.6 is taken for 8.7: the guide's section on 8.x gives both the same cores (128 of FP32, 64 of INT32), and
+ * not those of 8.0. 9.0 is taken for 11.0. A half2 instruction gives two results, so its lanes are half of what the table says of
+ * 16-bit numbers.
  */
+const VOLTA = {
+  integer: 64,
+  logic: 64,
+  half: 64,
+  minimum: 64,
+  shift: 64,
+  permute: 64,
+  multiply: 64,
+  count: 16,
+  load: 32,
+};
+const MAXWELL = {
+  integer: 128,
+  logic: 128,
+  half: 128,
+  minimum: 64,
+  shift: 64,
+  permute: 64,
+  multiply: 128,
+  count: 32,
+  load: 32,
+};
 export const LANES = {
-  53: {
-    integer: 128,
-    logic: 128,
-    half: 128,
-    minimum: 64,
-    shift: 64,
-    permute: 64,
-    multiply: 32,
-    count: 32,
-    load: 32,
-  },
-  62: {
-    integer: 128,
-    logic: 128,
-    half: 128,
-    minimum: 64,
-    shift: 64,
-    permute: 64,
-    multiply: 32,
-    count: 16,
-    load: 32,
-  },
-  72: {
-    integer: 64,
-    logic: 64,
-    half: 64,
-    minimum: 64,
-    shift: 64,
-    permute: 64,
-    multiply: 64,
-    count: 16,
-    load: 32,
-  },
-  87: {
-    integer: 64,
-    logic: 64,
-    half: 64,
-    minimum: 64,
-    shift: 64,
-    permute: 64,
-    multiply: 64,
-    count: 16,
-    load: 32,
-  },
-  90: {
-    integer: 64,
-    logic: 64,
-    half: 128,
-    minimum: 64,
-    shift: 64,
-    permute: 64,
-    multiply: 64,
-    count: 16,
-    load: 32,
-  },
+  53: MAXWELL,
+  62: { ...MAXWELL, count: 16 },
+  72: VOLTA,
+  87: VOLTA,
+  90: { ...VOLTA, half: 128 },
+  110: { ...VOLTA, half: 128 },
 };
 /** A warp's instruction takes one of a multiprocessor's four schedulers a clock: 128 lanes. */
 const ISSUE = 128;
 
-/** Pipe by mnemonic; what is not named here is an integer operation. */
-const PIPES = [
+/** Class by mnemonic; what is not named here is an integer operation. */
+const CLASSES = [
   [/^(HADD2|HMUL2|HFMA2)/, "half"],
-  [/^(HMNMX2|IMNMX|VMNMX|VIMNMX|FMNMX|HSETP2|HSET2)/, "minimum"],
-  [/^(LOP3|LOP|PLOP3)/, "logic"],
+  [/^(HMNMX2|IMNMX|VMNMX|VIMNMX|VHMNMX|FMNMX|HSETP2|HSET2)/, "minimum"],
+  [/^(LOP|LOP3|LOP32I|PLOP3)\b/, "logic"],
   [/^(SHF(?!L)|SHL|SHR|BFE|BFI)/, "shift"],
   [/^(PRMT|SEL|SGXT)/, "permute"],
   [/^(IMAD|XMAD|IMUL|IDP)/, "multiply"],
   [/^(POPC|FLO|I2F|F2I|MUFU)/, "count"],
-  [/^(LD|ST|ATOM|RED\b)/, "load"],
   [/^SHFL/, "shuffle"],
   [/^REDUX/, "reduce"],
+  [/^(LDC|ULDC|LDCU|U[A-Z]|S2|R2|CS2R|VOTE|LEPC)/, "control"], // once for a warp, or beside all pipes
   [
-    /^(BRA|BSSY|BSYNC|SSY|SYNC|NOP|DEPBAR|LDGDEPBAR|WARPSYNC|BAR|EXIT|PBK|BRK|CAL|RET|YIELD|DEPBAR)/,
+    /^(BRA|BSSY|BSYNC|SSY|SYNC|NOP|DEPBAR|LDGDEPBAR|WARPSYNC|BAR|EXIT|PBK|BRK|CAL|RET|YIELD|MEMBAR|CALL)/,
     "control",
   ],
+  [/^(LD|ST|ATOM|RED\b)/, "load"],
 ];
+/** The pipe that a class runs on, beside the others; up to 6.x one for all arithmetic. */
+const PIPES = {
+  integer: "arithmetic",
+  logic: "arithmetic",
+  minimum: "arithmetic",
+  shift: "arithmetic",
+  permute: "arithmetic",
+  multiply: "multiply-add",
+  half: "multiply-add",
+  count: "population count",
+  shuffle: "load and store",
+  load: "load and store",
+  reduce: "reduction",
+};
 
 /** Words a thread that a load or store moves. */
 const words = (name) => (/\.128/.test(name) ? 4 : /\.64/.test(name) ? 2 : 1);
+const classOf = (name) => CLASSES.find(([pattern]) => pattern.test(name))?.[1] ?? "integer";
 
 /** Issue slots of a scheduler's clock that an instruction takes: 1 where its pipe keeps up with all four schedulers. */
 export function slotsOf(name, architecture) {
   const lanes = LANES[architecture];
-  const pipe = PIPES.find(([pattern]) => pattern.test(name))?.[1] ?? "integer";
-  if (pipe === "control") return 1;
-  if (pipe === "shuffle") return ISSUE / 32;
-  if (pipe === "reduce") return ISSUE / 16;
-  if (pipe === "load") return (ISSUE / lanes.load) * words(name);
-  return ISSUE / lanes[pipe];
+  const kind = classOf(name);
+  if (kind === "control") return 1;
+  if (kind === "shuffle") return ISSUE / 32;
+  if (kind === "reduce") return ISSUE / 16;
+  if (kind === "load") return (ISSUE / lanes.load) * words(name);
+  return ISSUE / lanes[kind];
 }
 
 /** The instructions of each function of `cuobjdump -sass`: address, mnemonic, and where it branches to. */
@@ -108,15 +99,31 @@ export function parseSass(text) {
       current = [];
       functions.set(begin[1], current);
     }
-    const found = line.match(/^\s*\/\*([0-9a-f]{4,5})\*\/\s+(?:@(!?U?P\w+)\s+)?([A-Z][\w.]*)\s*([^;]*);/);
+    // Two that Maxwell and Pascal issue together stand in braces.
+    const found = line.match(
+      /^\s*\/\*([0-9a-f]{4,5})\*\/\s+\{?\s*(?:@(!?U?P\w+)\s+)?([A-Z][\w.]*)\s*([^;}]*)[;}]/,
+    );
     if (found === null || current === undefined) continue;
     const [, address, predicate, name, rest] = found;
-    const target = /^(BRA|BRX|JMP|BRK|SYNC)/.test(name) ? rest.match(/0x([0-9a-f]+)\s*$/)?.[1] : undefined;
+    const target = /^(BRA|JMP|SSY|PBK)/.test(name) ? rest.trim().match(/0x([0-9a-f]+)$/)?.[1] : undefined;
     current.push({
       address: Number.parseInt(address, 16),
       name,
-      conditional: predicate !== undefined || /P\d/.test(rest.split(",")[0] ?? ""),
+      conditional: predicate !== undefined || /P\d|^CC\./.test(rest.split(",")[0] ?? ""),
       target: target === undefined ? undefined : Number.parseInt(target, 16),
+    });
+  }
+  for (const code of functions.values()) {
+    const places = new Set(code.map((one) => one.address));
+    code.forEach((one, i) => {
+      // Maxwell's and Pascal's branches lead to the word of scheduling hints before an instruction,
+      if (one.target !== undefined && !places.has(one.target)) one.target += 8;
+      // and these to where the last announcement that is still ahead said.
+      const announced = { SYNC: "SSY", BRK: "PBK" }[one.name];
+      if (announced !== undefined) {
+        const ahead = (other) => other.name === announced && other.target > one.address;
+        one.target = code.slice(0, i).findLast(ahead)?.target;
+      }
     });
   }
   return functions;
@@ -165,13 +172,33 @@ export function turnOf(code, [first, last], most, cost) {
   return counts;
 }
 
-/** Instructions and issue slots of counts by mnemonic. */
+/** Slots of counts by mnemonic, added up by class. */
+export function slotsByClass(counts, architecture) {
+  const sums = {};
+  for (const [name, n] of Object.entries(counts)) {
+    const kind = classOf(name);
+    sums[kind] = (sums[kind] ?? 0) + n * slotsOf(name, architecture);
+  }
+  return sums;
+}
+
+/**
+ * Of counts by mnemonic: instructions; slots, the sum of what each takes of its pipe; and what binds, since pipes work beside each
+ * other: the fullest of them, or the schedulers.
+ */
 export function costOf(counts, architecture) {
   let instructions = 0;
   let slots = 0;
+  const pipes = {};
   for (const [name, n] of Object.entries(counts)) {
+    const taken = n * slotsOf(name, architecture);
     instructions += n;
-    slots += n * slotsOf(name, architecture);
+    slots += taken;
+    const own = PIPES[classOf(name)];
+    const pipe = architecture < 70 && own === "multiply-add" ? "arithmetic" : own;
+    if (pipe !== undefined) pipes[pipe] = (pipes[pipe] ?? 0) + taken;
   }
-  return { instructions, slots };
+  pipes.schedulers = instructions;
+  const [binds, clocks] = Object.entries(pipes).sort((a, b) => b[1] - a[1])[0];
+  return { instructions, slots, clocks, binds };
 }

@@ -141,7 +141,7 @@ export const ERROR_CATALOGUE = {
     5,
     true,
     "The MQTT broker does not answer.",
-    "Check the URL, or use '--broker embedded'.",
+    "Check the URL; 'depthwatt run --broker embedded' brings a broker of its own.",
   ),
   BROKER_REFUSED: entry(
     5,

@@ -1,15 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // The log: lines on stderr, for people on a terminal, JSON elsewhere; passwords never get into it.
 import { type DestinationStream, type Logger, pino } from "pino";
+import { printable, redactUrl } from "./redact.js";
 
 export type Log = Logger;
 
 const HIDDEN = "(hidden)";
-
-/** Hides the password inside a URL: mqtt://anna:secret@host becomes mqtt://anna:(hidden)@host. */
-export function redactUrl(text: string): string {
-  return text.replace(/(\b[a-z]+:\/\/[^\s/:@]*):[^\s/@]*@/gi, `$1:${HIDDEN}@`);
-}
 
 const NAMES: Record<number, string> = {
   10: "trace",
@@ -28,7 +24,7 @@ export function humanLine(line: string): string {
     ([key, value]) => ` ${key}=${typeof value === "string" ? value : JSON.stringify(value)}`,
   );
   const cause = err === undefined ? "" : `\n  ${err.stack ?? err.message}`;
-  return `${clock} ${NAMES[level] ?? level} ${msg ?? ""}${pairs.join("")}${cause}\n`;
+  return `${clock} ${NAMES[level] ?? level} ${printable(`${msg ?? ""}${pairs.join("")}`)}${cause}\n`;
 }
 
 export interface LogPlace extends DestinationStream {

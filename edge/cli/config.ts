@@ -12,7 +12,7 @@ import {
   SETTINGS,
   variableOf,
 } from "../config/index.js";
-import { redactUrl } from "../log.js";
+import { redactUrl } from "../redact.js";
 import { type ConfigOptions, configOf, withConfig, withExamples } from "./options.js";
 import { columns, paint, printJson, printLine } from "./output.js";
 

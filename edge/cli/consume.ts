@@ -8,6 +8,8 @@ import type { BrokerStatus } from "../publish/publisher-types.js";
 import { type ConsumerSummary, StreamStatistics } from "../consumer/statistics.js";
 import { checkBrokerUrl, readCredentials } from "../publish/credentials.js";
 import { STREAM_CODES, type StreamName } from "../publish/frame-format.js";
+import { printable } from "../redact.js";
+import { cutToTerminal } from "./live-line.js";
 import { withExamples, withJson } from "./options.js";
 import { note, printJson, printLine } from "./output.js";
 
@@ -39,6 +41,16 @@ const FLAGS = {
   certFile: "--cert-file",
   keyFile: "--key-file",
 } as const;
+
+/** Hints speak of settings, which this command has as flags. */
+function inFlags(error: DepthwattError): DepthwattError {
+  const { code, message, context, cause } = error;
+  const hint = error.hint.replace(
+    /publish\.(username|passwordFile|caFile|certFile|keyFile)/g,
+    (_, setting: keyof typeof FLAGS) => FLAGS[setting],
+  );
+  return new DepthwattError(code, message, { hint, context, cause });
+}
 
 function positive(text: string): number {
   const value = Number(text);
@@ -91,7 +103,11 @@ async function watch(
       const silent = () => {
         const topic = `${options.base}/${options.device ?? "+"}/${options.stream}`;
         const text = `no frame on ${topic} for ${options.timeout} s (${status.reason})`;
-        reject(status.error ?? new DepthwattError("STREAM_SILENT", text, { context: { topic } }));
+        reject(
+          status.error
+            ? inFlags(status.error)
+            : new DepthwattError("STREAM_SILENT", text, { context: { topic } }),
+        );
       };
       const restartTimer = () => {
         clearTimeout(timer);
@@ -103,11 +119,11 @@ async function watch(
       stopNotes = consumer.on("status", (news) => {
         // Each attempt that fails like the one before need not be told again.
         if (news.reason !== status.reason && !(options.json && news.connected)) {
-          note(news.error === undefined ? news.reason : `${news.reason}\nhint: ${news.error.hint}`);
+          note(news.error === undefined ? news.reason : `${news.reason}\nhint: ${inFlags(news.error).hint}`);
         }
         status = news;
         // Trying again does not mend a refused password or certificate.
-        if (status.error !== undefined && !status.error.retryable) reject(status.error);
+        if (status.error !== undefined && !status.error.retryable) reject(inFlags(status.error));
       });
       stopListening = consumer.on("frame", (frame) => {
         restartTimer();
@@ -133,7 +149,7 @@ async function consume(url: string, options: ConsumeOptions): Promise<void> {
   const damages = new Set<unknown>();
   const noteDamage = (sender: string, error: DepthwattError) => {
     const { field } = error.context;
-    if (!damages.has(field)) note(`${sender}/${stream}: ${error.message}`);
+    if (!damages.has(field)) note(printable(`${sender}/${stream}: ${error.message}`));
     damages.add(field);
   };
   const saver =
@@ -153,14 +169,18 @@ async function consume(url: string, options: ConsumeOptions): Promise<void> {
     noteDamage(invalid.device, invalid.error);
   });
   const live = process.stderr.isTTY
-    ? setInterval(() => process.stderr.write(`\r\u001b[K${liveLine(statistics.summary())}`), LIVE_LINE_MS)
+    ? setInterval(
+        () =>
+          process.stderr.write(`\r\u001b[K${cutToTerminal(liveLine(statistics.summary()), process.stderr)}`),
+        LIVE_LINE_MS,
+      )
     : undefined;
   try {
     await watch(consumer, options, (frame) => {
       chosen ??= frame.device;
       if (frame.device !== chosen) {
         if (others.size < MAX_OTHERS && !others.has(frame.device)) {
-          note(`also there, not shown: ${base}/${frame.device} (use --device)`);
+          note(printable(`also there, not shown: ${base}/${frame.device} (use --device)`));
           others.add(frame.device);
         }
         return false;

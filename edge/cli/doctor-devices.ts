@@ -6,7 +6,7 @@ import { DepthwattError, isDepthwattError } from "../../base/index.js";
 import type { NativeAddon } from "../../cuda/index.js";
 import { openCandidates, type PowerSensor, type TotalRule } from "../../power/index.js";
 import type { Config } from "../config/index.js";
-import { redactUrl } from "../log.js";
+import { redactUrl } from "../redact.js";
 import { powerNative } from "../power/open-meter.js";
 import { BrokerConnection, uniqueClientId } from "../publish/connection.js";
 import { checkBrokerUrl, readCredentials } from "../publish/credentials.js";

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The live line of `depthwatt run`: one line, renewed in a terminal, appended elsewhere.
 import type { RunFigures } from "../pipeline/figures.js";
-import { terminalWidth } from "./output.js";
 
 /** "30.0 fps | match 7.9 (8.4) rectify 0.6 (0.7) ... ms p50 (p95) | 12.1 W 2.47 fps/W | drops 3" */
 export function figuresLine(figures: RunFigures): string {
@@ -23,6 +22,12 @@ function powerWords({ power }: RunFigures): string {
   return `${power.watts.toFixed(2)} W${perWatt}`;
 }
 
+/** One line as it fits into a terminal of any width: a longer one would break and could not be written over. */
+export function cutToTerminal(line: string, stream: Pick<NodeJS.WriteStream, "columns">): string {
+  const width = Math.max((stream.columns || 80) - 1, 1);
+  return line.length > width ? `${line.slice(0, width - 1)}…` : line;
+}
+
 /** Writes lines over each other where `stream` is a terminal. */
 export class LiveLine {
   readonly #stream: NodeJS.WriteStream;
@@ -40,9 +45,7 @@ export class LiveLine {
       this.#last = line;
       return;
     }
-    const width = terminalWidth(this.#stream) - 1;
-    const cut = line.length > width ? `${line.slice(0, width - 1)}…` : line;
-    this.#stream.write(`\r\u001b[K${cut}`);
+    this.#stream.write(`\r\u001b[K${cutToTerminal(line, this.#stream)}`);
     this.#drawn = true;
   }
 

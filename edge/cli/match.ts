@@ -162,7 +162,7 @@ export function registerMatch(program: Command): void {
     .argument("<left>", "left picture: PNG, JPEG or PGM")
     .argument("<right>", "right picture of the same size")
     .option("--calibration <file>", "rectify with this calibration (default: the pictures are rectified)")
-    .option("--algorithm <name>", "matcher: sgm")
+    .option("--algorithm <name>", "matcher: sgm or cbca")
     .option("--num-disparities <n>", "disparities searched, 8 to 512")
     .option("--min-disparity <n>", "smallest disparity searched")
     .option("--paths <p>", "aggregation paths: 2, 4 or 8")

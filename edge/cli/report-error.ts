@@ -2,14 +2,15 @@
 // What a user sees of an error: one line and a cure for what we know, the stack for what we do not.
 import { CommanderError } from "commander";
 import { DepthwattError, ERROR_CATALOGUE, type ErrorCode } from "../../base/index.js";
+import { printable, redactUrl } from "../redact.js";
 import { note, paint } from "./output.js";
 
 const EXIT_USAGE = 2;
 const EXIT_BUG = 70;
 
 function say(message: string, hint: string): void {
-  note(`${paint("red", "error:", process.stderr)} ${message}`);
-  note(`${paint("bold", "hint:", process.stderr)} ${hint}`);
+  note(`${paint("red", "error:", process.stderr)} ${printable(redactUrl(message))}`);
+  note(`${paint("bold", "hint:", process.stderr)} ${printable(redactUrl(hint))}`);
 }
 
 /** Errors that the addon makes carry a code of the catalogue without being of our class. */
@@ -50,7 +51,7 @@ export function reportError(error: unknown, commandLine: string): number {
   }
   note(
     error instanceof Error
-      ? (error.stack ?? error.message)
+      ? redactUrl(error.stack ?? error.message)
       : `a value that is no error was thrown: ${String(error)}`,
   );
   say("this is a bug in depthwatt", ERROR_CATALOGUE.INTERNAL.cure);

@@ -8,6 +8,7 @@ import { openStation } from "../main.js";
 import { createLog } from "../log.js";
 import type { Station } from "../pipeline/station.js";
 import { createNotifier, type ServiceNotifier } from "../service/notify.js";
+import { greet } from "./greeting.js";
 import { figuresLine, LiveLine } from "./live-line.js";
 import { type ConfigOptions, configOf, withConfig, withExamples, withJson } from "./options.js";
 import { printJson, printLine } from "./output.js";
@@ -57,35 +58,6 @@ function flagsOf(options: RunOptions): Record<string, FlagValue> {
     base: { flag: "--base", value: options.base },
     device: { flag: "--device", value: options.device },
   };
-}
-
-/** Where to look, for a person who has just started it. */
-function greet(station: Station): void {
-  const { config, source, engine, meter, publishing } = station.parts;
-  const { backend, backendReason, instructionSet, threads } = engine.info;
-  const { match } = config;
-  printLine(`source    ${source.description.title}`);
-  printLine(
-    `engine    ${match.algorithm}, ${match.paths} paths, ${match.numDisparities} disparities ` +
-      `on ${backend} (${instructionSet}, ${threads} threads)`,
-  );
-  printLine(`          ${backendReason.replace(/\.$/, "")}`);
-  const { sensor } = meter;
-  if ("rails" in sensor)
-    printLine(`power     ${sensor.name}: ${sensor.rails.map((rail) => rail.label).join(", ")}`);
-  else printLine("power     unavailable ('depthwatt doctor' says why)");
-  if (publishing.brokerUrl === undefined) {
-    printLine("broker    none: nothing is published");
-    return;
-  }
-  const prefix = `${config.base}/${config.device}`;
-  printLine(
-    `broker    ${publishing.brokerUrl}${publishing.broker ? " (embedded, for trying out: loopback only, MQTT 3.1.1)" : ""}`,
-  );
-  printLine(
-    `topics    ${prefix}/{${[...publishing.streams, "metrics", "state", "info", "camera_info"].join(",")}}`,
-  );
-  printLine(`consume   npx depthwatt consume ${publishing.brokerUrl} --device ${config.device}`);
 }
 
 /** The first signal ends the run in order; a second one ends the process. */
@@ -157,7 +129,7 @@ export function registerRun(program: Command): void {
     .option("--right <path>", "right images or camera device")
     .option("--side-by-side <path>", "images or one device with both eyes side by side")
     .option("--calibration <file>", "calibration file, or two joined by a comma")
-    .option("--algorithm <name>", "matcher: sgm")
+    .option("--algorithm <name>", "matcher: sgm or cbca")
     .option("--backend <name>", "auto, cpu or cuda")
     .option("--broker <url>", "embedded, none, or mqtt://, mqtts://, ws://, wss:// URL")
     .option("--base <topic>", "what every topic begins with")

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Settings in words: what a value must be, what came instead, and which name was probably meant.
 import { z } from "zod";
+import { redactBrokenUrl } from "../redact.js";
 import { PATTERN_WORDS } from "./schema.js";
 import type { Setting } from "./setting.js";
 
@@ -34,12 +35,12 @@ export function expectedWords({ schema, facts }: Setting): string {
   return facts.unit === undefined ? words : `${words} (${facts.unit})`;
 }
 
-/** A value as it came, short enough for one line. */
+/** A value as it came, short enough for one line, without the password of what was to be a URL. */
 export function foundWords(value: unknown): string {
   if (value === undefined || value === null) return "nothing";
   if (Array.isArray(value)) return "a list";
   if (typeof value === "object") return "a group of settings";
-  const text = typeof value === "string" ? JSON.stringify(value) : String(value);
+  const text = typeof value === "string" ? JSON.stringify(redactBrokenUrl(value)) : String(value);
   return text.length > 80 ? `${text.slice(0, 77)}...` : text;
 }
 

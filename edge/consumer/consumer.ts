@@ -7,6 +7,7 @@ import { STREAM_CODES, type StreamName } from "../publish/frame-format.js";
 import { type FrameHeader, parseFrame } from "../publish/payload.js";
 import type { BrokerStatus } from "../publish/publisher-types.js";
 import { checkBaseTopic, checkDeviceName, splitTopic } from "../publish/topics.js";
+import { redactBrokenUrl } from "../redact.js";
 import { ContinuityByStream } from "./continuity.js";
 import { type Counts, decodeBody, toValues } from "./decode.js";
 import { Emitter } from "./emitter.js";
@@ -174,7 +175,7 @@ export function connectConsumer(broker: string | MqttClient, options: ConsumerOp
   if (typeof broker === "string" && !/^(mqtts?|wss?):\/\//.test(broker)) {
     throw new DepthwattError(
       "CONFIG_INVALID",
-      `expected a mqtt, mqtts, ws or wss URL, got ${JSON.stringify(broker)}`,
+      `expected a mqtt, mqtts, ws or wss URL, got ${JSON.stringify(redactBrokenUrl(broker))}`,
       {
         hint: "Write a URL such as mqtt://broker.local:1883.",
       },

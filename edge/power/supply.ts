@@ -2,7 +2,7 @@
 // A bench supply or smart plug on MQTT as a power sensor: this is the connection, power/external.ts is the sensor.
 import { ExternalSensor, type PowerSensor, type Unavailable } from "../../power/index.js";
 import type { Config } from "../config/index.js";
-import { redactUrl } from "../log.js";
+import { redactUrl } from "../redact.js";
 import { BrokerConnection, uniqueClientId } from "../publish/connection.js";
 import { checkBrokerUrl } from "../publish/credentials.js";
 

@@ -76,7 +76,7 @@ export const NO_CONNACK = "NO_CONNACK";
 const BY_NODE_CODE: Readonly<Record<string, Translation>> = {
   ECONNREFUSED: unreachable(
     "does not answer: nothing listens there",
-    "Start the broker, check host and port, or use '--broker embedded'.",
+    "Start the broker, or check host and port; 'depthwatt run --broker embedded' brings one of its own.",
   ),
   ENOTFOUND: NAME_UNKNOWN,
   EAI_AGAIN: NAME_UNKNOWN,

@@ -3,6 +3,7 @@
 // a connection that never comes up.
 import { readFileSync, statSync } from "node:fs";
 import { DepthwattError } from "../../base/index.js";
+import { redactBrokenUrl } from "../redact.js";
 
 /** What a message calls each of them: by default its setting's key. */
 export type CredentialName = (field: keyof CredentialFiles) => string;
@@ -26,19 +27,34 @@ export interface Credentials {
 
 const PROTOCOLS = ["mqtt:", "mqtts:", "ws:", "wss:"];
 
+/** The mqtt package decodes user and password, and throws where that cannot be done. */
+function checkUserInfo({ username, password }: URL, key: string): void {
+  try {
+    decodeURIComponent(username + password);
+  } catch {
+    throw new DepthwattError(
+      "CONFIG_INVALID",
+      `${key}: expected two hexadecimal digits after each % in user and password, found others`,
+      { hint: "Write a % itself as %25, or put the password into publish.passwordFile.", context: { key } },
+    );
+  }
+}
+
 /** @throws DepthwattError CONFIG_INVALID */
 export function checkBrokerUrl(url: string, key = "publish.broker"): URL {
   const expected = "expected mqtt://, mqtts://, ws:// or wss:// with a host name";
   let parsed: URL;
   try {
     parsed = new URL(url);
-  } catch (cause) {
-    throw new DepthwattError("CONFIG_INVALID", `${key}: ${expected}, got ${JSON.stringify(url)}`, {
-      hint: "Write a URL such as mqtt://broker.local:1883.",
-      cause,
-      context: { key },
-    });
+  } catch {
+    // Node's error holds the URL, and so its password: it is no cause to hand on.
+    throw new DepthwattError(
+      "CONFIG_INVALID",
+      `${key}: ${expected}, got ${JSON.stringify(redactBrokenUrl(url))}`,
+      { hint: "Write a URL such as mqtt://broker.local:1883.", context: { key } },
+    );
   }
+  checkUserInfo(parsed, key);
   if (!PROTOCOLS.includes(parsed.protocol) || parsed.hostname === "") {
     throw new DepthwattError(
       "CONFIG_INVALID",

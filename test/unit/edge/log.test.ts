@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The log: levels, both forms, and no password in either.
 import { describe, expect, test } from "vitest";
-import { createLog, redactUrl } from "../../../edge/log.js";
+import { createLog } from "../../../edge/log.js";
+import { printable, redactBrokenUrl, redactUrl } from "../../../edge/redact.js";
 
 function capture(level: string, isTTY: boolean) {
   const lines: string[] = [];
@@ -49,4 +50,21 @@ describe("the log", () => {
 test("redactUrl leaves ordinary URLs alone", () => {
   expect(redactUrl("mqtt://host:1883/a@b")).toBe("mqtt://host:1883/a@b");
   expect(redactUrl("ws://u:p@h and ws://x:y@z")).toBe("ws://u:(hidden)@h and ws://x:(hidden)@z");
+});
+
+test.each([
+  ["mqtt://anna:secret@host:1883:x", "mqtt://anna:(hidden)@host:1883:x"],
+  ["mqtt:/anna:secret@host", "mqtt:(hidden)@host"],
+  ["anna:secret@host", "anna:(hidden)@host"],
+  ["mqtt://anna:se cret/se@cret#@host", "mqtt://anna:(hidden)@host"],
+  ["mqtt://host:1883/x", "mqtt://host:1883/x"],
+])("redactBrokenUrl of %s", (url, expected) => {
+  expect(redactBrokenUrl(url)).toBe(expected);
+});
+
+test("printable leaves no character that commands a terminal", () => {
+  expect(printable("a\u001b[31mb\r\u0007\u009bc\nd é")).toBe("a\\u001b[31mb\\u000d\\u0007\\u009bc\nd é");
+  const { log, lines } = capture("info", true);
+  log.info({ name: "x\u001b[2J" }, "seen \u001b[31m");
+  expect(lines[0]).not.toContain("\u001b");
 });

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The command line as a user meets it: help with examples, one-line errors with a cure, exit codes, clean stdout.
 import { spawnSync } from "node:child_process";
+import { type AddressInfo, createServer, type Socket } from "node:net";
 import { resolve } from "node:path";
 import type { Command } from "commander";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
@@ -88,7 +89,10 @@ describe("errors", () => {
     expect(
       reportError(new DepthwattError("BROKER_UNREACHABLE", "no answer from mqtt://h"), "depthwatt run"),
     ).toBe(5);
-    expect(err).toBe("error: no answer from mqtt://h\nhint: Check the URL, or use '--broker embedded'.\n");
+    expect(err).toBe(
+      "error: no answer from mqtt://h\n" +
+        "hint: Check the URL; 'depthwatt run --broker embedded' brings a broker of its own.\n",
+    );
   });
 
   test("an error of the addon is told by its code", () => {
@@ -103,6 +107,57 @@ describe("errors", () => {
     expect(err).toContain("error: this is a bug in depthwatt");
     expect(reportError("a string", "depthwatt run")).toBe(70);
   });
+});
+
+describe("a password in a broker's URL", () => {
+  const url = "mqtt://anna:s3cret@127.0.0.1:1";
+  test.each<string[]>([
+    ["run", "--broker", `${url}:x`],
+    ["run", "--broker", "amqp://anna:s3cret@h"],
+    ["run", "--broker", "mqtt:/anna:s3cret@h"],
+    ["run", "--broker", "mqtt://anna:s3cret%zz@h"],
+    [
+      "run",
+      "--broker",
+      "none",
+      "--set",
+      "power.sensor=mqtt",
+      "--set",
+      "power.supply.broker=mqtt://anna:s3cret@",
+    ],
+    ["consume", "mqtt://anna:s3cret@ho st"],
+    ["consume", "mqtt://anna:s3cret%zz@127.0.0.1:1"],
+    ["consume", "anna:s3cret@h:1883"],
+  ])("is not printed where the URL is refused: %s %s %s", async (...words) => {
+    const small = words[0] === "run" ? ["--frames", "1", "--set", "source.width=32"] : [];
+    const supply = words.includes("power.sensor=mqtt") ? ["--set", "power.supply.topic=t"] : [];
+    expect(await runCommandLine([...words, ...small, ...supply])).toBe(2);
+    expect(err).toMatch(/^error: .*\nhint: .*\n$/);
+    expect(out + err).not.toContain("s3cret");
+  });
+
+  test("is not printed where no broker answers, and hints speak of consume's flags", async () => {
+    expect(await runCommandLine(["consume", url, "--timeout", "0.2"])).toBe(5);
+    expect(out + err).not.toContain("s3cret");
+    expect(err).toContain("mqtt://127.0.0.1:1 does not answer");
+  });
+});
+
+test("where a broker refuses the password, consume's hint speaks of its own flags", async () => {
+  const refuse = (socket: Socket) =>
+    socket.on("data", () => socket.write(Buffer.from([0x20, 3, 0, 0x86, 0])));
+  const server = createServer((socket) => void refuse(socket).on("error", () => {}));
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const { port } = server.address() as AddressInfo;
+  expect(await runCommandLine(["consume", `mqtt://anna:s3cret@127.0.0.1:${port}`])).toBe(5);
+  server.close();
+  expect(err).toContain("hint: Check --username and the first line of --password-file.\n");
+  expect(err).not.toContain("publish.");
+});
+
+test("a name from a file cannot command the terminal", () => {
+  reportError(new DepthwattError("CONFIG_INVALID", "a\u001b[2J\rb: no setting"), "depthwatt");
+  expect(err).toContain("error: a\\u001b[2J\\u000db: no setting\n");
 });
 
 describe("files without an end", () => {

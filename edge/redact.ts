@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+// What may not be shown as it came: passwords in URLs, and characters that command a terminal. Runs in a browser too.
+
+const HIDDEN = "(hidden)";
+
+/** Hides the password inside URLs: mqtt://anna:secret@host becomes mqtt://anna:(hidden)@host. */
+export function redactUrl(text: string): string {
+  return text.replace(/(\b[a-z]+:\/\/[^\s/:@]*):[^\s/@]*@/gi, `$1:${HIDDEN}@`);
+}
+
+/**
+ * The same for one text that was to be a URL and is none: its password may hold blanks, slashes and @, or stand behind no
+ * scheme at all.
+ */
+export function redactBrokenUrl(text: string): string {
+  return text.replace(/:(?!\/\/).*@/s, `:${HIDDEN}@`);
+}
+
+/** Control characters as \uXXXX, so that a name from a file or the network cannot move the cursor; line ends stay. */
+export function printable(text: string): string {
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: these are the ones meant
+  return text.replace(/[\u0000-\u0009\u000b-\u001f\u007f-\u009f]/g, (character) => {
+    return `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`;
+  });
+}

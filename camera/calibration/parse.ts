@@ -11,6 +11,9 @@ function unreadable(file: string, expected: string, found: string, cause?: unkno
   });
 }
 
+const yamlWords = (message: string) =>
+  message.startsWith("Maximum call stack") ? "nesting without end" : message.split(/ at line|\n/)[0]!;
+
 function parseYaml(file: string, text: string): unknown {
   // "%YAML:1.0" is not a directive of any YAML; some files carry it without the "---" that must follow one.
   const body = text.replace(/^\uFEFF?%YAML[^\n]*\n/, "\n");
@@ -18,7 +21,7 @@ function parseYaml(file: string, text: string): unknown {
   const [error] = document.errors;
   if (error) {
     const line = error.linePos?.[0]?.line;
-    throw unreadable(file, "YAML", `${error.message.split("\n")[0]}${line ? ` (line ${line})` : ""}`, error);
+    throw unreadable(file, "YAML", `${yamlWords(error.message)}${line ? ` (line ${line})` : ""}`, error);
   }
   try {
     return document.toJS({ maxAliasCount: 10 });
@@ -91,6 +94,9 @@ export function parseCalibrationText(file: string, text: string): ParsedFile {
     } catch (cause) {
       throw unreadable(file, "JSON", (cause as Error).message, cause);
     }
+    // JSON's own parser takes the last of two values and says nothing.
+    const twice = parseDocument(start).errors.find(({ code }) => code === "DUPLICATE_KEY");
+    if (twice) throw unreadable(file, "each key once", `one twice (line ${twice.linePos?.[0]?.line})`, twice);
   } else {
     root = parseYaml(file, text);
   }

@@ -1,9 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // depthwatt's own calibration file: versioned JSON, metres, every number of a StereoCalibration.
 import { z } from "zod";
-import { DepthwattError } from "../../base/index.js";
 import type { CameraCalibration, StereoCalibration } from "./calibration.js";
-import type { CalibrationDraft, CameraDraft, Located, ParsedFile } from "./draft.js";
+import {
+  type CalibrationDraft,
+  type CameraDraft,
+  describe,
+  type Located,
+  type ParsedFile,
+  refusal,
+} from "./draft.js";
 
 export const CALIBRATION_FORMAT = "depthwatt-calibration";
 export const CALIBRATION_VERSION = 1;
@@ -35,16 +41,43 @@ export function isOwnJson({ root }: ParsedFile): boolean {
   return root.format === CALIBRATION_FORMAT;
 }
 
+/** What zod found first, in the words of every other refusal. */
+function firstProblem(error: z.ZodError, root: unknown): { key: string; expected: string; found: string } {
+  const issue = error.issues[0]!;
+  const value = issue.path.reduce<unknown>((node, part) => Object(node)[part], root);
+  const key = issue.path.join(".") || "(top)";
+  if (issue.code === "unrecognized_keys")
+    return {
+      key,
+      expected: "only keys of this format",
+      found: issue.keys.map((name) => `"${name}"`).join(", "),
+    };
+  const expected =
+    issue.code === "too_small" && Array.isArray(value)
+      ? `${issue.minimum} numbers`
+      : issue.code === "too_big" && Array.isArray(value)
+        ? `${issue.maximum} numbers`
+        : issue.code === "too_small"
+          ? `a whole number above ${issue.minimum}`
+          : issue.code === "invalid_value"
+            ? issue.values.map((one) => JSON.stringify(one)).join(" or ")
+            : issue.code === "invalid_type"
+              ? (TYPE_WORDS[issue.expected] ?? issue.expected)
+              : issue.message;
+  return { key, expected, found: describe(value) };
+}
+
+const TYPE_WORDS: Record<string, string> = {
+  array: "a list of numbers",
+  number: "a number",
+  int: "a whole number",
+  string: "text",
+  object: "a mapping",
+};
+
 export function readOwnJson({ file, root }: ParsedFile): CalibrationDraft {
   const result = schema.safeParse(root);
-  if (!result.success) {
-    const problems = result.error.issues.map(
-      ({ path, message }) => `${path.join(".") || "(top)"}: ${message}`,
-    );
-    throw new DepthwattError("CALIBRATION_INVALID", `${file}: ${problems.join("; ")}`, {
-      context: { file, problems },
-    });
-  }
+  if (!result.success) throw refusal({ file, ...firstProblem(result.error, root) });
   const content = result.data;
   const at = <T>(key: string, value: T): Located<T> => ({ file, key, value });
   const eye = (side: "left" | "right"): CameraDraft => ({

@@ -23,6 +23,12 @@ const MODEL_NAMES: Record<string, DistortionModel> = {
   kannala_brandt: "equidistant",
 };
 
+/** Of all models, and 14 of OpenCV's with a sensor tilt (refused unless that is 0). */
+const COEFFICIENT_COUNTS = new Set([0, 4, 5, 8, 12, 14]);
+
+/** Longer lenses than a thousand image widths, or shorter ones than a pixel, are a damaged file. */
+const LONGEST_FOCAL_PIXELS = 1e7;
+
 function distortionOf({ model, coefficients }: CameraDraft): Distortion {
   const values = coefficients?.value ?? [];
   let name: DistortionModel | undefined;
@@ -33,6 +39,10 @@ function distortionOf({ model, coefficients }: CameraDraft): Distortion {
       const expected = "plumb_bob, radtan, rational_polynomial, thin_prism or equidistant";
       throw refusal({ ...model, expected, found: `'${model.value}'` });
     }
+  }
+  if (coefficients && !COEFFICIENT_COUNTS.has(values.length)) {
+    const expected = "0, 4, 5, 8, 12 or 14 coefficients";
+    throw refusal({ ...coefficients, expected, found: `${values.length}` });
   }
   const tilt = values.slice(12).find((value) => value !== 0);
   if (coefficients && tilt !== undefined) {
@@ -72,6 +82,11 @@ function checkCameraMatrix(K: Located<number[]>): Matrix3 {
     });
   if (!(K.value[0]! > 0)) throw at(0, "fx above 0 pixels");
   if (!(K.value[4]! > 0)) throw at(4, "fy above 0 pixels");
+  for (const index of [0, 4]) {
+    const focal = K.value[index]!;
+    if (focal < 1 || focal > LONGEST_FOCAL_PIXELS)
+      throw at(index, `a focal length of 1 to ${LONGEST_FOCAL_PIXELS} pixels`);
+  }
   for (const index of [1, 3, 6, 7]) if (K.value[index] !== 0) throw at(index, "0 (no skew)");
   if (K.value[8] !== 1) throw at(8, "1");
   return K.value as unknown as Matrix3;

@@ -18,6 +18,9 @@ import { scaleCamera, validateCamera } from "./validate-camera.js";
 /** Files round to six digits and more; a matrix further than this from a rotation is not a rounded one. */
 const ROTATION_TOLERANCE = 1e-3;
 
+/** In no unit of length is a rig longer: 1 m is 1e6 micrometres. Beyond it every depth is out of range. */
+const LONGEST_BASELINE = 1e7;
+
 export interface ValidationOptions {
   imageSize?: ImageSize;
   allowScaling?: boolean;
@@ -43,6 +46,10 @@ function checkBaseline(draft: CalibrationDraft, R: Matrix3, T: Vector3): void {
       expected: "a baseline longer than 0",
       found: "T = 0: both cameras in one place",
     });
+  }
+  if (length(T) > LONGEST_BASELINE) {
+    const found = `${length(T).toPrecision(4)} m`;
+    throw refusal({ ...place, expected: `a baseline of at most ${LONGEST_BASELINE} m`, found });
   }
   const centre = scale(apply(transpose(R), T), -1);
   const where = `(${centre.map((value) => value.toPrecision(4)).join(", ")})`;

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Which images a recording holds and when each was taken: a folder, a name with `*`, a list file or one image per eye.
+import { existsSync } from "node:fs";
 import { readdir, readFile, stat } from "node:fs/promises";
 import { basename, dirname, extname, isAbsolute, join } from "node:path";
-import { DepthwattError } from "../../base/index.js";
+import { DepthwattError, isDepthwattError } from "../../base/index.js";
 import { checkHasEnd, MOST_TEXT_BYTES } from "./images/index.js";
 
 /** auto: from names where every name is a time in ns, else counted from the rate. */
@@ -42,11 +43,23 @@ async function kindOf(path: string): Promise<"folder" | "file" | undefined> {
   }
 }
 
+/** Node puts U+FFFD where a name is not UTF-8, and then nothing of that name can be opened. */
+function checkName(folder: string, name: string): void {
+  if (!name.includes("\ufffd")) return;
+  throw new DepthwattError(
+    "SOURCE_UNREADABLE",
+    `${folder}: expected file names in UTF-8, found ${JSON.stringify(name)}`,
+    { hint: "Rename the file, with convmv for instance.", context: { file: folder } },
+  );
+}
+
 async function filesOfFolder(folder: string, accepts: (name: string) => boolean): Promise<string[]> {
   try {
-    const names = await readdir(folder);
-    return names.filter((name) => isImageName(name) && accepts(name)).map((name) => join(folder, name));
+    const names = (await readdir(folder)).filter((name) => isImageName(name) && accepts(name));
+    for (const name of names) checkName(folder, name);
+    return names.map((name) => join(folder, name));
   } catch (cause) {
+    if (isDepthwattError(cause)) throw cause;
     throw new DepthwattError(
       "SOURCE_UNREADABLE",
       `expected a readable folder of images at ${folder}, found: ${(cause as Error).message}`,
@@ -75,9 +88,7 @@ async function filesOfList(list: string): Promise<{ files: string[]; stamps: (bi
     const folder = isAbsolute(name!) ? "" : dirname(list);
     const beside = join(folder, name!);
     const below = join(folder, "data", name!);
-    files.push(
-      folder !== "" && (await kindOf(beside)) === undefined && (await kindOf(below)) ? below : beside,
-    );
+    files.push(folder !== "" && !existsSync(beside) && existsSync(below) ? below : beside);
     stamps.push(stamp === undefined ? undefined : BigInt(stamp));
   }
   return { files, stamps };

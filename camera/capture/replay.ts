@@ -20,7 +20,10 @@ export interface ReplayOptions {
   timestamps?: TimestampSource;
   /** Starts again at the end; time stamps and sequence numbers go on rising. Default false. */
   loop?: boolean;
-  /** What a missing, damaged or wrongly sized file does. Default skip: it is counted, and onDegraded names it. */
+  /**
+   * What a missing, damaged or wrongly sized file does. Default skip: each is counted, and onDegraded names it once, of
+   * those that follow each other the first ten.
+   */
   onBadFile?: "skip" | "stop";
   /** Ends after this many pairs. */
   frames?: number;
@@ -30,6 +33,20 @@ export interface ReplayOptions {
   prefetchPairs?: number;
   /** Decoded pictures kept for the next lap of a loop, bytes; default 256 MiB. */
   rememberBytes?: number;
+}
+
+/** A folder that went away would else fill the log with each of its files. */
+const MOST_NAMED_IN_A_ROW = 10;
+
+/** No spread into Math.max: a recording of an hour has more images than a call may have arguments. */
+function rangeOf<T extends bigint | number>(values: readonly T[]): [least: T, most: T] {
+  let least = values[0]!;
+  let most = least;
+  for (const value of values) {
+    if (value < least) least = value;
+    if (value > most) most = value;
+  }
+  return [least, most];
 }
 
 export class ReplaySource implements PairSource {
@@ -49,6 +66,9 @@ export class ReplaySource implements PairSource {
   #stopped = false;
   #started = false;
   #degraded = false;
+  /** Steps whose damage has been seen. */
+  readonly #told = new Set<number>();
+  #badInARow = 0;
   /** Wakes the player early: a pair came back, or stop. */
   #wakePlayer = () => {};
   #stopWaiters: (() => void)[] = [];
@@ -64,10 +84,10 @@ export class ReplaySource implements PairSource {
     const entries = decoder.steps.flatMap((step) =>
       [step.left, step.right].filter((one) => one !== undefined),
     );
-    const byTime = [...entries].sort((one, other) => (one.timestampNs < other.timestampNs ? -1 : 1));
-    this.#lapNs = byTime.at(-1)!.timestampNs - byTime[0]!.timestampNs + periodNs;
-    const sequences = entries.map((entry) => entry.sequence);
-    this.#lapSequence = Math.max(...sequences) - Math.min(...sequences) + 1;
+    const [firstNs, lastNs] = rangeOf(entries.map((entry) => entry.timestampNs));
+    this.#lapNs = lastNs - firstNs + periodNs;
+    const [firstSequence, lastSequence] = rangeOf(entries.map((entry) => entry.sequence));
+    this.#lapSequence = lastSequence - firstSequence + 1;
     const bytes = (format: string) => shape.width * (format === "Y16" ? 2 : 1);
     this.description = {
       title: `${title}, ${this.pairsPerLap} pairs ${shape.width}x${shape.height}, ${rateHz === "max" ? "as fast as they are taken" : `${rateHz} Hz`}${options.loop ? ", looped" : ""}`,
@@ -128,10 +148,11 @@ export class ReplaySource implements PairSource {
       if (!("left" in decoded)) {
         this.#drop(decoded.dropLeft, decoded.dropRight);
         if (decoded.error && onBadFile === "stop") throw decoded.error;
-        if (decoded.error) this.#setDegraded(events, decoded.error.message);
+        if (decoded.error) this.#tell(events, at % steps.length, decoded.error);
         continue;
       }
       readable++;
+      this.#badInARow = 0;
       if (rateHz === "max") {
         // One turn of the event loop per pair: a consumer that gives pairs back at once must not starve the others.
         await new Promise((resolve) => setImmediate(resolve));
@@ -193,6 +214,16 @@ export class ReplaySource implements PairSource {
     if (reason === undefined && !this.#degraded) return;
     this.#degraded = reason !== undefined;
     events.onDegraded(reason);
+  }
+
+  /** Names each bad file once, however often it is looped, and of a folder that went away the first few. */
+  #tell(events: SourceEvents, step: number, error: Error): void {
+    if (this.#told.has(step)) return;
+    this.#told.add(step);
+    this.#badInARow++;
+    if (this.#badInARow > MOST_NAMED_IN_A_ROW) return;
+    const last = this.#badInARow === MOST_NAMED_IN_A_ROW;
+    this.#setDegraded(events, `${error.message}${last ? "; more of them in a row are only counted" : ""}`);
   }
 
   #nothingReadable(): Error {

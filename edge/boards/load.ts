@@ -33,18 +33,27 @@ function readTree(file: string): Tree {
   try {
     text = readFileSync(file, "utf8");
   } catch (cause) {
-    throw new DepthwattError("CONFIG_UNREADABLE", `The board config ${file} cannot be read.`, { cause });
+    const found = (cause as Error).message;
+    throw new DepthwattError("CONFIG_UNREADABLE", `the board config ${file} cannot be read: ${found}`, {
+      cause,
+    });
   }
   try {
     // JSON is YAML; a user's own board config may be either.
     const tree: unknown = parse(text);
     if (isTree(tree)) return tree;
   } catch (cause) {
-    throw new DepthwattError("CONFIG_UNREADABLE", `The board config ${file} cannot be parsed.`, { cause });
+    const [found] = (cause as Error).message.split("\n");
+    throw new DepthwattError(
+      "CONFIG_UNREADABLE",
+      `${file}: expected a board config in JSON or YAML, found: ${found}`,
+      { cause },
+    );
   }
   throw new DepthwattError(
     "CONFIG_INVALID",
-    `${file}: expected a board config (an object), got something else.`,
+    `${file}: expected a board config (keys and values), found a list, a text or nothing`,
+    { hint: "board-configs/README.md says what a board config holds." },
   );
 }
 

@@ -60,6 +60,20 @@ function unknownKey(key: string, origin: Origin, known: Iterable<string>): Probl
   return { key, origin, unknown: true, text };
 }
 
+/** Files nest groups; "match.paths: 8" would else be told that "match.paths" is what was probably meant. */
+function unknownInFile(name: string, key: string, origin: Origin): Problem {
+  if (!name.includes(".") || !SETTING_BY_KEY.has(key)) return unknownKey(key, origin, SETTING_BY_KEY.keys());
+  const nested = key
+    .split(".")
+    .reduceRight((inner, part) => `${part}: ${inner === "" ? "..." : `{ ${inner} }`}`, "");
+  return {
+    key,
+    origin,
+    unknown: true,
+    text: `expected groups inside each other, ${nested}, got dots in a name`,
+  };
+}
+
 /** A nested object, as files hold it. `folder`: what relative paths are relative to. */
 export function layerFromObject(value: unknown, origin: Origin, folder: string): Layer {
   const layer: Layer = { entries: new Map(), problems: [] };
@@ -74,7 +88,7 @@ export function layerFromObject(value: unknown, origin: Origin, folder: string):
       const key = prefix === "" ? name : `${prefix}.${name}`;
       // Names such as "constructor" exist on every object.
       const childSchema = Object.hasOwn(schema.shape, name) ? schema.shape[name] : undefined;
-      if (childSchema === undefined) layer.problems.push(unknownKey(key, origin, SETTING_BY_KEY.keys()));
+      if (childSchema === undefined) layer.problems.push(unknownInFile(name, key, origin));
       else if (childSchema instanceof z.ZodObject) visit(child, childSchema, key);
       else {
         const isPath = SETTING_BY_KEY.get(key)!.facts.isPath === true && typeof child === "string";
@@ -93,24 +107,43 @@ function resolvePaths(paths: string, folder: string): string {
     .join(",");
 }
 
-/** @throws DepthwattError CONFIG_UNREADABLE with file, line and column */
-export function readSettingsFile(path: string): unknown {
-  let text: string;
+function readText(path: string): string {
+  let bytes: Buffer;
   try {
     checkHasEnd(path, MOST_TEXT_BYTES);
-    text = readFileSync(path, "utf8");
+    bytes = readFileSync(path);
   } catch (cause) {
     throw new DepthwattError("CONFIG_UNREADABLE", `cannot read ${path}: ${(cause as Error).message}`, {
       cause,
       context: { file: path },
     });
   }
+  try {
+    return new TextDecoder("utf-8", { fatal: true }).decode(bytes);
+  } catch (cause) {
+    throw new DepthwattError("CONFIG_UNREADABLE", `${path}: expected text in UTF-8, found other bytes`, {
+      hint: "Save the file as UTF-8.",
+      cause,
+      context: { file: path },
+    });
+  }
+}
+
+/** What the parser says, without what only its callers understand. */
+function yamlWords(message: string): string {
+  if (message.startsWith("Maximum call stack")) return "it is nested too deeply";
+  return message.split(/ at line|; please use/)[0]!;
+}
+
+/** @throws DepthwattError CONFIG_UNREADABLE with file, line and column */
+export function readSettingsFile(path: string): unknown {
+  const text = readText(path);
   const document = parseDocument(text, { prettyErrors: true });
   const [error] = document.errors;
   if (error) {
     const [first] = error.linePos ?? [];
     const where = first === undefined ? path : `${path}:${first.line}:${first.col}`;
-    const message = error.message.split(" at line")[0]!;
+    const message = yamlWords(error.message);
     throw new DepthwattError("CONFIG_UNREADABLE", `${where}: expected YAML or JSON: ${message}`, {
       cause: error,
       context: { file: path, line: first?.line, column: first?.col },

@@ -16,12 +16,25 @@ export function matchParameters(config: Config["match"]): MatchParameters {
   return { ...config, halfResolution: halfResolution === "auto" ? algorithm === "cbca" : halfResolution };
 }
 
-/** Absent where the whole images are asked for; whether it lies inside them is for the engine to say. */
+/**
+ * Absent where the whole images are asked for; whether its far corner lies inside them is for the engine to say.
+ * @throws DepthwattError CONFIG_INVALID where it begins outside
+ */
 export function regionParameters(
   { x, y, width, height }: Config["region"],
   image: { width: number; height: number },
 ): { region?: Region } {
   if (x === 0 && y === 0 && width === 0 && height === 0) return {};
+  const check = (key: string, what: string, found: number, size: number) => {
+    if (found < size) return;
+    throw new DepthwattError(
+      "CONFIG_INVALID",
+      `${key}: expected a ${what} of the rectified images, 0 to ${size - 1}, got ${found}`,
+      { context: { key, found } },
+    );
+  };
+  check("region.x", "column", x, image.width);
+  check("region.y", "row", y, image.height);
   return { region: { x, y, width: width || image.width - x, height: height || image.height - y } };
 }
 

@@ -143,6 +143,9 @@ describe("PGM", () => {
     ["P5\n4 -4\n255\n", /expected a height.*found "-4"/],
     ["P5\n4 4\n70000\n", /expected a largest value.*found "70000"/],
     ["P2\n2 1\n5\n3 6", /expected value 2 of 2, a whole number from 0 to 5, found "6"/],
+    ["P5 2 1 5\n\x03\x06", /expected values up to 5, its largest one, found 6 at pixel 2/],
+    ["P5 2 1 300\n\x01\x2c\x01\x2d", /expected values up to 300, its largest one, found 301 at pixel 2/],
+    [`P5\n${"9".repeat(1000)}`, /found "9{20}\.\.\."$/],
     ["P5", /expected a width.*found ""/],
   ])("refuses %j", (bytes, message) => {
     expect(() => decodePgm(text(bytes), "a.pgm")).toThrow(message);

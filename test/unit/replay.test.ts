@@ -361,6 +361,43 @@ describe("bad files", () => {
     ]);
   });
 
+  test("a folder that goes away fills no log: ten files are named, each once, and all are counted", async () => {
+    const left = await eye("l", numbered(40));
+    const right = await eye("r", numbered(40));
+    const gone = (name: string) => Number(name.split(".")[0]) >= 15;
+    const options = { left, right, rateHz: "max", loop: true, rememberBytes: 0, frames: 45 } as const;
+    const played = await play(options, (pair, count) => {
+      if (count === 1)
+        for (const name of Object.keys(numbered(40)).filter(gone)) unlinkSync(join(left, name));
+      pair.release();
+    });
+    expect(played.pairs.slice(15, 30)).toEqual(played.pairs.slice(0, 15));
+    const named = played.degraded.filter((reason) => reason !== undefined);
+    expect(named).toHaveLength(10);
+    expect(named[0]).toMatch(/l\/15\.pgm, found: no such file$/);
+    expect(named[9]).toMatch(/l\/24\.pgm, found: no such file; more of them in a row are only counted$/);
+    expect(played.source.counters().dropsLeft.unreadable).toBeGreaterThanOrEqual(2 * 25);
+  });
+
+  test("a file name that is not UTF-8 is refused as that", async () => {
+    const left = await eye("l", { "0.pgm": 1 });
+    const name = Buffer.concat([Buffer.from(`${left}/caf`), Buffer.from([0xe9]), Buffer.from(".pgm")]);
+    writeFileSync(name, "P5 1 1 255 x");
+    await expect(openReplaySource({ left, right: left, rateHz: "max" })).rejects.toMatchObject({
+      code: "SOURCE_UNREADABLE",
+      message: expect.stringMatching(/l: expected file names in UTF-8, found "caf\ufffd\.pgm"$/),
+    });
+  });
+
+  test("a recording of hours has more images than a call may have arguments", async () => {
+    const left = await eye("l", { "0.pgm": 1 });
+    const lines = Array.from({ length: 140_000 }, (_, i) => `${10n ** 18n + BigInt(i) * 33_333_333n},0.pgm`);
+    writeFileSync(join(left, "times.csv"), lines.join("\n"));
+    const path = join(left, "times.csv");
+    const source = await openReplaySource({ left: path, right: path, rateHz: "max" });
+    expect(source.pairsPerLap).toBe(140_000);
+  });
+
   test("a file that vanishes after the recording was opened", async () => {
     const left = await eye("l", numbered(8));
     const source = await openReplaySource({ left, right: left, rateHz: "max", prefetchPairs: 1 });

@@ -35,7 +35,7 @@ class HeaderReader {
     if (value >= smallest && value <= largest) return value;
     throw unreadable(
       this.name,
-      `expected ${what}, a whole number from ${smallest} to ${largest}, found "${text}"`,
+      `expected ${what}, a whole number from ${smallest} to ${largest}, found "${text.length > 20 ? `${text.slice(0, 20)}...` : text}"`,
     );
   }
 }
@@ -65,8 +65,13 @@ export function decodePgm(bytes: Uint8Array, name: string): GreyImage {
       `expected at least ${leastBytes} bytes for ${width}x${height} pixels, found ${Math.max(0, bytes.length - start)}`,
     );
   }
+  const refuse = (value: number, at: number) =>
+    unreadable(name, `expected values up to ${maximum}, its largest one, found ${value} at pixel ${at + 1}`);
   if (!plain && sampleBytes === 1) {
-    return { data: new Uint8Array(bytes.subarray(start, start + pixels)), width, height };
+    const data = new Uint8Array(bytes.subarray(start, start + pixels));
+    const above = maximum === 255 ? -1 : data.findIndex((value) => value > maximum);
+    if (above >= 0) throw refuse(data[above]!, above);
+    return { data, width, height };
   }
   const data = sampleBytes === 1 ? new Uint8Array(pixels) : new Uint16Array(pixels);
   for (let i = 0; i < pixels; i++) {
@@ -74,6 +79,7 @@ export function decodePgm(bytes: Uint8Array, name: string): GreyImage {
     data[i] = plain
       ? header.whole(`value ${i + 1} of ${pixels}`, 0, maximum)
       : (bytes[start + 2 * i]! << 8) | bytes[start + 2 * i + 1]!;
+    if (data[i]! > maximum) throw refuse(data[i]!, i);
   }
   return { data, width, height };
 }

@@ -30,6 +30,16 @@ test("a region without a size goes to the edges; without anything there is none"
   });
 });
 
+test.each(["x", "y"])("a region that begins outside names the key: %s", (axis) => {
+  const image = { width: 300, height: 300 };
+  expect(() => regionParameters(configOf(`region.${axis}=300`).region, image)).toThrow(
+    expect.objectContaining({
+      code: "CONFIG_INVALID",
+      message: expect.stringMatching(new RegExp(`^region\\.${axis}: expected .* 0 to 299, got 300$`)),
+    }),
+  );
+});
+
 test("half resolution evaluates an eighth of the disparities", () => {
   const image = { width: 640, height: 480 };
   expect(megaDisparities({ halfResolution: false, numDisparities: 64 }, image)).toBeCloseTo(19.6608, 6);

@@ -47,6 +47,62 @@ function expectRefusal(
   expect(error.hint.length).toBeGreaterThan(10);
 }
 
+describe("depthwatt's own file, damaged by hand", () => {
+  /** The file with one value exchanged; undefined takes the key out. */
+  const own = (path: string, value: unknown) => {
+    const tree: unknown = JSON.parse(stringifyCalibration(barrel));
+    const parts = path.split(".");
+    const last = parts.pop()!;
+    const node = parts.reduce<unknown>((group, part) => (group as Record<string, unknown>)[part], tree);
+    (node as Record<string, unknown>)[last] = value;
+    return write("own.json", JSON.stringify(tree));
+  };
+  test.each<[string, unknown, string, RegExp, RegExp]>([
+    ["version", undefined, "version", /^1$/, /^nothing$/],
+    ["left.cameraMatrix", null, "left.cameraMatrix", /^a list of numbers$/, /^nothing$/],
+    ["left.cameraMatrix", Array(8).fill(1), "left.cameraMatrix", /^9 numbers$/, /^a list of 8$/],
+    ["rotation", Array(10).fill(1), "rotation", /^9 numbers$/, /^a list of 10$/],
+    ["rotation", Array(9).fill("1"), "rotation.0", /^a number$/, /^'1'$/],
+    ["imageSize.width", 0, "imageSize.width", /^a whole number above 0$/, /^0$/],
+    ["imageSize.width", 1.5, "imageSize.width", /^a whole number$/, /^1\.5$/],
+    ["left.foo", 1, "left", /^only keys of this format$/, /^"foo"$/],
+    ["left.distortion.model", "x", "left.distortion.model", /"plumb_bob" or/, /^'x'$/],
+    [
+      "left.distortion.coefficients",
+      Array(7).fill(0.1),
+      "left.distortion.coefficients",
+      /^0, 4, 5, 8, 12 or 14 coefficients$/,
+      /^7$/,
+    ],
+    ["left.cameraMatrix.0", 1e300, "left.cameraMatrix[0]", /1 to 10000000/, /^1e\+300$/],
+    ["right.cameraMatrix.4", 1e-9, "right.cameraMatrix[4]", /1 to 10000000/, /^1e-9$/],
+    ["translationMetres", [-1e200, 0, 0], "translationMetres", /at most 10000000 m/, /m$/],
+  ])("%s: %j", (path, value, key, expected, found) => {
+    expectRefusal(own(path, value), { key, expected, found });
+  });
+
+  test("a key that stands twice, of which JSON takes the last", () => {
+    const text = stringifyCalibration(barrel).replace('"version": 1', '"version": 2, "version": 1');
+    const path = write("twice.json", text);
+    expect(() => loadStereoCalibration(path)).toThrow(
+      expect.objectContaining({
+        code: "CALIBRATION_UNREADABLE",
+        message: `${path}: expected each key once, found one twice (line 3).`,
+      }),
+    );
+  });
+
+  test.each(["[", "a: [", "{"])("nesting without end is not the stack's problem: %s...", (opening) => {
+    const path = write("deep.yaml", opening.repeat(50_000));
+    expect(() => loadStereoCalibration(path)).toThrow(
+      expect.objectContaining({
+        code: "CALIBRATION_UNREADABLE",
+        message: expect.not.stringMatching(/call stack/),
+      }),
+    );
+  });
+});
+
 describe("wrong sizes", () => {
   test("another image size than the camera's", () => {
     const path = write("size.yml", stereoYaml(barrel));

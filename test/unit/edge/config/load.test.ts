@@ -187,6 +187,45 @@ describe("refusals", () => {
     expect(refusal({ file: file("bomb.yaml", text) }).code).toBe("CONFIG_UNREADABLE");
   });
 
+  test.each([
+    ["deep.yaml", "[".repeat(100_000), /deep\.yaml:1:\d+: expected YAML or JSON: it is nested too deeply$/],
+    ["two.yaml", "match: {}\n---\nmatch: {}\n", /two\.yaml:2:1: .*multiple documents$/],
+    ["twice.yaml", "match: {paths: 4}\nmatch: {paths: 8}\n", /twice\.yaml:2:1: .*keys must be unique$/],
+  ])("%s is refused in words a user knows", (name, text, message) => {
+    const error = refusal({ file: file(name, text) });
+    expect(error.code).toBe("CONFIG_UNREADABLE");
+    expect(error.message).toMatch(message);
+  });
+
+  test("a file that is not UTF-8 is refused, not read with other letters", () => {
+    const path = join(folder, "latin.yaml");
+    writeFileSync(path, Buffer.from("device: caf\xe9\n", "latin1"));
+    const error = refusal({ file: path });
+    expect([error.code, error.message]).toEqual([
+      "CONFIG_UNREADABLE",
+      `${path}: expected text in UTF-8, found other bytes`,
+    ]);
+    writeFileSync(path, Buffer.from("\ufeffdevice: café\n"));
+    expect(load({ file: path }).config.device).toBe("café");
+  });
+
+  test("a dotted name in a file is told how files nest", () => {
+    const error = refusal({ file: file("dotted.yaml", "publish.depth.enabled: false\n") });
+    expect(error.code).toBe("CONFIG_UNKNOWN_KEY");
+    expect(error.message).toMatch(
+      /inside each other, publish: \{ depth: \{ enabled: \.\.\. \} \}, got dots in a name$/,
+    );
+    expect(error.message).not.toContain("did you mean");
+  });
+
+  test("a board config that is not there says why it cannot be read", () => {
+    const error = refusal({ set: ["board=./no-such-board.json"] });
+    expect(error.code).toBe("CONFIG_UNREADABLE");
+    expect(error.message).toMatch(/\.\/no-such-board\.json: ENOENT/);
+    const list = file("list.json", "[1]");
+    expect(refusal({ set: [`board=${list}`] }).message).toContain(`${list}: expected a board config`);
+  });
+
   test("names that every object has are unknown like others", () => {
     const path = file("proto.json", '{"constructor": {"x": 1}, "toString": 2, "__proto__": {"y": 3}}');
     const keys = problems(refusal({ file: path })).map((problem) => problem.key);

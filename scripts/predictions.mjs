@@ -134,7 +134,7 @@ function machineOf(name, sass, share, startMs) {
     cacheBytes: gpu.l2Kilobytes.value * 1024,
     beside: false,
     startMs,
-    counts: countsOf(sass, architecture, architecture === 87 || architecture === 110 ? "half2" : "uint16"),
+    counts: countsOf(sass, architecture, "half2"),
   };
 }
 

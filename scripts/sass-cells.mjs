@@ -126,10 +126,10 @@ export function cellsOf(text, architecture, cells) {
   );
 }
 
-/** Half precision where it is native (cuda/gpu/traits.h), unless a target names its cells. */
+/** What cuda/gpu/traits.h chooses, unless a target names its cells. */
 const cellsFor = (target) => {
   const [architecture, named] = target.split(/[:-]/);
-  return named ?? (["87", "110"].includes(architecture) ? "half2" : "uint16");
+  return named ?? (architecture === "90" ? "uint16" : "half2");
 };
 
 function disassembled(folder) {

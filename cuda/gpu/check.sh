@@ -61,10 +61,14 @@ link() { # link NAME PROGRAM
     build/gpu/$1/*.ref.o -lcuda
 }
 
-for cell in u16 half2; do
-  define="-DDEPTHWATT_CELL_U16"; [ $cell = half2 ] && define="-DDEPTHWATT_CELL_HALF2"
+# Cells as every architecture computes them: those before 8.0 find minima of half-precision numbers by saturating differences.
+cells="u16 half2 saturating"
+[ $model = 1 ] && cells="u16 half2"
+everything=$programs
+for cell in $cells; do
+  programs=$everything; [ $cell = saturating ] && programs=twins_main
   (
-    objects $cell "$define"
+    objects $cell "-DDEPTHWATT_CELL_${cell^^}"
     links=()
     for program in $programs; do link $cell $program & links+=($!); done
     for one in "${links[@]}"; do wait "$one"; done
@@ -95,7 +99,7 @@ fi
 runs=()  # seed:sms
 for quarter in 0 1 2 3; do runs+=($((seed + 1000 * quarter)):0); done
 for part in $sms; do runs+=($((seed + part)):$part); done
-for cell in u16 half2; do
+for cell in $cells; do
   for run in "${runs[@]}"; do
     build/gpu/$cell/twins_main $(((cases + 3) / 4)) "${run%:*}" --sms "${run#*:}" >"build/gpu/$cell/twins-$run.log" 2>&1 &
     twins+=($!)
@@ -103,13 +107,13 @@ for cell in u16 half2; do
 done
 failed=0
 for run in "${twins[@]}"; do wait "$run" || failed=1; done
-for cell in u16 half2; do
+for cell in $cells; do
   for run in "${runs[@]}"; do say "twins, cells in $cell"; cat "build/gpu/$cell/twins-$run.log"; done
 done
 [ $failed = 0 ]
 if [ $sanitize = 1 ]; then
   sanitizers=()
-  for cell in u16 half2; do
+  for cell in $cells; do
     for tool in memcheck racecheck initcheck synccheck; do
       timeout 240 compute-sanitizer --tool $tool --error-exitcode 9 build/gpu/$cell/twins_main 12 "$seed" --small \
         >build/gpu/$cell/$tool.log 2>&1 &
@@ -117,7 +121,7 @@ if [ $sanitize = 1 ]; then
     done
   done
   for run in "${sanitizers[@]}"; do wait "$run" || failed=1; done
-  for cell in u16 half2; do
+  for cell in $cells; do
     for tool in memcheck racecheck initcheck synccheck; do
       say "compute-sanitizer $tool, cells in $cell"; tail -5 build/gpu/$cell/$tool.log
     done

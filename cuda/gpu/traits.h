@@ -33,20 +33,23 @@ struct CellU16 {
 };
 
 /// The same two whole numbers, and their bits read as half-precision numbers: n is n 2^-24 exactly, below 1024 a subnormal one,
-/// which costs nothing here, and in order and exact up to 2048. So nothing is converted, and HADD2 and HMNMX2 are native from
-/// sm_80 on. What exceeds 2048 loses bits, but no order, and only in sums that a minimum drops: path costs stay below 1087.
+/// which costs nothing here, and in order and exact up to 2048. So nothing is converted; HADD2 is native from sm_53 on, HMNMX2
+/// from sm_80 on. What exceeds 2048 loses bits, but no order, and only in sums that a minimum drops: path costs stay below 1087.
 struct CellHalf2 {
-  static constexpr uint32_t kInfinity = 0x78007800u;  ///< 32768: no sum reaches it, and it swallows what is added
   static __device__ __forceinline__ __half2 as(uint32_t bits) { return *reinterpret_cast<__half2*>(&bits); }
   static __device__ __forceinline__ uint32_t bits(__half2 value) { return *reinterpret_cast<uint32_t*>(&value); }
   static __device__ __forceinline__ uint32_t pair(uint32_t value) { return value * 0x00010001u; }
-#if __CUDA_ARCH__ >= 800
+#if __CUDA_ARCH__ >= 800 && !defined(DEPTHWATT_CELL_SATURATING)
+  static constexpr uint32_t kInfinity = 0x78007800u;  ///< 32768: no sum reaches it, and it swallows what is added
   static __device__ __forceinline__ uint32_t min(uint32_t a, uint32_t b) { return bits(__hmin2(as(a), as(b))); }
   static __device__ __forceinline__ uint32_t max(uint32_t a, uint32_t b) { return bits(__hmax2(as(a), as(b))); }
 #else
-  // Halves that are not negative are ordered as their bits are.
-  static __device__ __forceinline__ uint32_t min(uint32_t a, uint32_t b) { return __vminu2(a, b); }
-  static __device__ __forceinline__ uint32_t max(uint32_t a, uint32_t b) { return __vmaxu2(a, b); }
+  // A difference saturates at 0 and 1, and 1 is far above: what is left is by how much a exceeds b. Exact where that is at most
+  // 2048, so infinity is small: above every path cost of a candidate, and within reach of every other number.
+  static constexpr uint32_t kInfinity = 0x07ff07ffu;
+  static __device__ __forceinline__ __half2 excess(uint32_t a, uint32_t b) { return __hsub2_sat(as(a), as(b)); }
+  static __device__ __forceinline__ uint32_t min(uint32_t a, uint32_t b) { return bits(__hsub2(as(a), excess(a, b))); }
+  static __device__ __forceinline__ uint32_t max(uint32_t a, uint32_t b) { return bits(__hadd2(as(b), excess(a, b))); }
 #endif
   static __device__ __forceinline__ uint32_t add(uint32_t a, uint32_t b) { return bits(__hadd2(as(a), as(b))); }
   static __device__ __forceinline__ uint32_t sub(uint32_t a, uint32_t b) { return bits(__hsub2(as(a), as(b))); }
@@ -54,10 +57,12 @@ struct CellHalf2 {
   static __device__ __forceinline__ uint32_t toBytes(uint32_t low, uint32_t high) { return CellU16::toBytes(low, high); }
 };
 
-// Orin (8.x) has half-precision minima and no packed integer ones, and so has Thor (11.x), says its disassembly: five instructions
-// for each minimum of two uint16. An H200 measured uint16 faster by 1 to 6 %.
-#if defined(DEPTHWATT_CELL_HALF2) || \
-    (!defined(DEPTHWATT_CELL_U16) && (__CUDA_ARCH__ / 100 == 8 || __CUDA_ARCH__ / 100 == 11))
+// Chosen by count (docs/3-boards/predictions.md): Orin (8.x) and Thor (11.x) have half-precision minima and emulate packed integer
+// ones in five instructions; before 8.0 there are neither, and a saturating and a plain difference are two. An H200 measured
+// uint16 faster by 1 to 6 %. Below 5.3 nothing computes in half precision.
+#if defined(DEPTHWATT_CELL_HALF2) || defined(DEPTHWATT_CELL_SATURATING) || \
+    (!defined(DEPTHWATT_CELL_U16) && \
+     ((__CUDA_ARCH__ >= 530 && __CUDA_ARCH__ < 900) || __CUDA_ARCH__ / 100 == 11))
 using Cell = CellHalf2;
 #else
 using Cell = CellU16;

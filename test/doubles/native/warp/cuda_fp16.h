@@ -47,6 +47,9 @@ inline __half2 __hadd2(__half2 a, __half2 b) {
 inline __half2 __hsub2(__half2 a, __half2 b) {
   return warp::each(a, b, [](float x, float y) { return x - y; });
 }
+inline __half2 __hsub2_sat(__half2 a, __half2 b) {
+  return warp::each(a, b, [](float x, float y) { return std::fmin(std::fmax(x - y, 0.0f), 1.0f); });
+}
 inline __half2 __hmin2(__half2 a, __half2 b) {
   return warp::each(a, b, [](float x, float y) { return std::fmin(x, y); });
 }

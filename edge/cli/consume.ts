@@ -11,7 +11,7 @@ import { STREAM_CODES, type StreamName } from "../publish/frame-format.js";
 import { printable } from "../redact.js";
 import { cutToTerminal } from "./live-line.js";
 import { withExamples, withJson } from "./options.js";
-import { note, printJson, printLine } from "./output.js";
+import { END_SIGNALS, note, printJson, printLine } from "./output.js";
 
 interface ConsumeOptions {
   base: string;
@@ -115,7 +115,7 @@ async function watch(
       };
       restartTimer();
       interrupt = resolve;
-      process.once("SIGINT", interrupt).once("SIGTERM", interrupt);
+      for (const name of END_SIGNALS) process.once(name, interrupt);
       stopNotes = consumer.on("status", (news) => {
         // Each attempt that fails like the one before need not be told again.
         if (news.reason !== status.reason && !(options.json && news.connected)) {
@@ -136,7 +136,7 @@ async function watch(
     clearTimeout(timer);
     stopListening();
     stopNotes();
-    process.removeListener("SIGINT", interrupt).removeListener("SIGTERM", interrupt);
+    for (const name of END_SIGNALS) process.off(name, interrupt);
   }
 }
 

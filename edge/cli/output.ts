@@ -18,6 +18,9 @@ export function paint(colour: Colour, text: string, stream: NodeJS.WriteStream =
   return `\u001b[${on}m${text}\u001b[${off}m`;
 }
 
+/** What ends a command in order: Ctrl-C, a service manager, and the terminal that is closed. */
+export const END_SIGNALS = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
+
 /** One line of result on stdout. */
 export function printLine(text = ""): void {
   process.stdout.write(`${text}\n`);

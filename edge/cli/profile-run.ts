@@ -26,6 +26,7 @@ import { tryRepeatedStages } from "../profile/measure.js";
 import { resumeProfile } from "../profile/store.js";
 import { missingPoints, type Progress, sweep } from "../profile/sweep.js";
 import { PROFILE_FORMAT, type Profile, type ProfilePoint } from "../profile/types.js";
+import { cutToTerminal } from "./live-line.js";
 import { note } from "./output.js";
 
 /** Pairs that a profile's runs go round: enough that no cache holds them all at VGA. */
@@ -123,7 +124,7 @@ function showProgress({ done, total, remainingSeconds, words }: Progress): void 
   const filled = Math.round((20 * done) / total);
   const bar = `[${"=".repeat(filled)}${" ".repeat(20 - filled)}] ${done}/${total}`;
   const line = `${bar}  ${clock(remainingSeconds)} left  ${words}`;
-  if (process.stderr.isTTY) process.stderr.write(`\r\u001b[K${line}`);
+  if (process.stderr.isTTY) process.stderr.write(`\r\u001b[K${cutToTerminal(line, process.stderr)}`);
   else note(line);
 }
 

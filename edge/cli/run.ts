@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // depthwatt run: the main job. Pairs in, depth out over MQTT, figures on a live line or as one JSON object at the end.
+import { constants } from "node:os";
 import { type Command, InvalidArgumentError, Option } from "commander";
 import { DepthwattError } from "../../base/index.js";
 import { loadNative } from "../../cuda/index.js";
@@ -11,7 +12,7 @@ import { createNotifier, type ServiceNotifier } from "../service/notify.js";
 import { greet } from "./greeting.js";
 import { figuresLine, LiveLine } from "./live-line.js";
 import { type ConfigOptions, configOf, withConfig, withExamples, withJson } from "./options.js";
-import { printJson, printLine } from "./output.js";
+import { END_SIGNALS, printJson, printLine } from "./output.js";
 
 interface RunOptions extends ConfigOptions {
   source?: string;
@@ -60,10 +61,10 @@ function flagsOf(options: RunOptions): Record<string, FlagValue> {
   };
 }
 
-/** The first signal ends the run in order; a second one ends the process. */
+/** The first signal ends the run in order; a second one, of whatever kind, ends the process. */
 function stopOnSignals(station: Station, notifier: ServiceNotifier): { received: boolean; forget(): void } {
   const stop = (signal: NodeJS.Signals) => {
-    process.once(signal, () => process.exit(130));
+    if (signals.received) process.exit(128 + constants.signals[signal]);
     signals.received = true;
     notifier.stopping();
     station.stop();
@@ -71,12 +72,10 @@ function stopOnSignals(station: Station, notifier: ServiceNotifier): { received:
   const signals = {
     received: false,
     forget() {
-      process.removeAllListeners("SIGINT");
-      process.removeAllListeners("SIGTERM");
+      for (const name of END_SIGNALS) process.off(name, stop);
     },
   };
-  process.once("SIGINT", stop);
-  process.once("SIGTERM", stop);
+  for (const name of END_SIGNALS) process.on(name, stop);
   return signals;
 }
 

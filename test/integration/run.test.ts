@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // `depthwatt run` as a stranger runs it: the shape of its JSON, what it publishes, how it ends, what it refuses.
-import { mkdtempSync, readdirSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { mkdtempSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { constants, tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { STAGE_NAMES } from "../../cuda/index.js";
@@ -12,6 +12,12 @@ import { needs } from "../doubles/needs.js";
 import { lastJson, runProgram, startProgram } from "../doubles/program.js";
 
 const SMALL = ["--set", "source.width=192", "--set", "source.height=128", "--set", "match.numDisparities=32"];
+
+/** True once the process has a handler of its own for SIGHUP; of SIGTERM, Node has one from the start. */
+function catchesHangup(pid: number): boolean {
+  const caught = /^SigCgt:\s*(\w+)$/m.exec(readFileSync(`/proc/${pid}/status`, "utf8"))![1]!;
+  return (BigInt(`0x${caught}`) & (1n << BigInt(constants.signals.SIGHUP - 1))) !== 0n;
+}
 
 describe("run --json", () => {
   test("ends by itself with one JSON object of the promised shape, exit 0", async () => {
@@ -53,6 +59,16 @@ describe("run --json", () => {
 });
 
 describe("run in a terminal", () => {
+  // SIGHUP: the terminal is closed. Ended by it, a run would leave the governor's power mode and no word in `state`.
+  test.each(["SIGTERM", "SIGHUP"] as const)("%s ends it in order", async (signal) => {
+    const running = startProgram(["run", ...SMALL, "--broker", "none", "--json"]);
+    await until("started", () => catchesHangup(running.child.pid!));
+    running.child.kill(signal);
+    const ran = await running.ended;
+    expect(ran.code, ran.stderr).toBe(0);
+    expect(lastJson<RunFigures>(ran)).toMatchObject({ backend: "cpu" });
+  });
+
   test("says where to look, shows live figures, and one signal ends it in order", async () => {
     const running = startProgram([
       "run",

@@ -76,7 +76,10 @@ export class ExternalSensor implements PowerSensor {
     const found = valueAtPath(parsed, path);
     const number = typeof found === "string" && found.trim() !== "" ? Number(found) : found;
     if (typeof number !== "number" || !Number.isFinite(number)) {
-      const reason = `${source}: expected a number at "${path}", got ${JSON.stringify(found) ?? "nothing"}`;
+      // Nothing of any depth or length that a sender chooses may come into a reason.
+      const isGroup = typeof found === "object" && found !== null;
+      const words = isGroup ? "a group or a list" : (JSON.stringify(found)?.slice(0, 40) ?? "nothing");
+      const reason = `${source}: expected a number at "${path}", got ${words}`;
       this.#latest = { available: false, reason };
       return;
     }

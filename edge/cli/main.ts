@@ -6,6 +6,8 @@ import { runCommandLine } from "./program.js";
 import { reportError } from "./report-error.js";
 
 watchOutputs((error) => process.exit(reportError(error, "depthwatt")));
+// Whatever is thrown outside of a command's own steps is told like every other bug, with its exit code.
+process.on("uncaughtException", (error) => process.exit(reportError(error, "depthwatt")));
 const exitCode = await runCommandLine(process.argv.slice(2));
 // A command that failed may have left sockets or cameras open, which would keep the process alive.
 if (exitCode !== 0) process.exit(exitCode);

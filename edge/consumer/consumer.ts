@@ -150,7 +150,9 @@ export class Consumer extends Emitter<ConsumerEvents> {
     }
     if (leaf === "state") {
       const { state, reason } = Object(document) as { state?: unknown; reason?: unknown };
-      this.emit("state", { device, state: String(state), reason: String(reason ?? "") });
+      // String() would call a toString that the sender chose.
+      if (typeof state !== "string") return;
+      this.emit("state", { device, state, reason: typeof reason === "string" ? reason : "" });
     } else if (leaf === "info") this.emit("info", { device, info: document });
     else if (leaf === "camera_info") this.emit("cameraInfo", { device, cameraInfo: document });
     else this.emit("metrics", { device, metrics: document });

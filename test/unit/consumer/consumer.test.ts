@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // The consumer's parts: gaps, latency, statistics, every encoding unpacked, damaged bodies refused.
+import { EventEmitter } from "node:events";
+import type { MqttClient } from "mqtt";
 import { describe, expect, test } from "vitest";
 import { encodePng } from "../../../camera/index.js";
+import { connectConsumer } from "../../../edge/consumer/consumer.js";
 import { Continuity, ContinuityByStream } from "../../../edge/consumer/continuity.js";
 import { decodeBody, toValues } from "../../../edge/consumer/decode.js";
 import { latencyMsOf } from "../../../edge/consumer/latency.js";
@@ -227,4 +230,17 @@ describe("statistics", () => {
       reason: "this machine's clock is at least 250 ms behind the publisher's",
     });
   });
+});
+
+test("documents that a hostile sender wrote are ignored or read, and never end the process", () => {
+  const client = Object.assign(new EventEmitter(), { connected: false });
+  const consumer = connectConsumer(client as unknown as MqttClient, { device: "porch" });
+  const seen: unknown[] = [];
+  consumer.on("state", (state) => seen.push(state));
+  const texts = ["", "null", "5", "[", "[".repeat(100_000), '{"__proto__":1}', '{"state":{"toString":1}}'];
+  texts.push('{"state":"online","reason":{"toString":1}}');
+  for (const leaf of ["state", "info", "camera_info", "metrics"]) {
+    for (const text of texts) client.emit("message", `depthwatt/porch/${leaf}`, Buffer.from(text));
+  }
+  expect(seen).toEqual([{ device: "porch", state: "online", reason: "" }]);
 });

@@ -250,6 +250,12 @@ describe("bench supply or smart plug", () => {
     const sensor = new ExternalSensor(options);
     sensor.accept('{"ENERGY":{"Power":"off"}}');
     expect(refusal(sensor.read()[0]!)).toContain('expected a number at "ENERGY.Power", got "off"');
+    sensor.accept("[".repeat(100_000) + "]".repeat(100_000));
+    expect(refusal(sensor.read()[0]!)).toContain('expected a number at "ENERGY.Power", got nothing');
+    sensor.accept(JSON.stringify({ ENERGY: { Power: { x: "y".repeat(1000) } } }));
+    expect(refusal(sensor.read()[0]!)).toMatch(/got a group or a list$/);
+    sensor.accept(JSON.stringify({ ENERGY: { Power: "y".repeat(1000) } }));
+    expect(refusal(sensor.read()[0]!).length).toBeLessThan(100);
     sensor.accept("hello");
     expect(refusal(sensor.read()[0]!)).toContain("not JSON");
     expect(valueAtPath({ a: [{ b: 3 }] }, "a[0].b")).toBe(3);

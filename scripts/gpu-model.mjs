@@ -54,15 +54,22 @@ export const PIXELWISE = {
 const COPY_BYTES_IN_FLIGHT = 4 * 256 * 64; // of a multiprocessor: bench_stream.h
 const LINE_BYTES = 128;
 const THREADS = 2048;
-const WARPS_PER_BLOCK = 2;
 const COST_PIXELS = (padded) => ((128 * 16) / padded) * 8; // of a block: sgm_costs.cuh
 const COST_WARPS = 4;
 
 const paddedOf = (num) => (num <= 64 ? 64 : num <= 128 ? 128 : num <= 256 ? 256 : 512);
 
-/** The name that a kernel's count has. */
-const shapeOf = (kernel, lanes) =>
-  kernel === "costs" ? "costs" : kernel === "selection" ? "selection32" : `walk${lanes}`;
+/** The name that a kernel's count has. Costs and the rows' first half may be one kernel, with 32 lanes. */
+const shapeOf = (kernel, lanes, together) =>
+  kernel === "costs"
+    ? "costs"
+    : kernel === "selection"
+      ? "selection32"
+      : kernel === "rows" && together
+        ? "first"
+        : `walk${lanes}`;
+export const together = (machine, numDisparities) =>
+  machine.counts("first", paddedOf(numDisparities)) !== undefined;
 
 /** Steps of a line that are asked for before they are used: two batches of sgm_ring.cuh. */
 function stepsAhead(padded, lanes, planes) {
@@ -95,11 +102,13 @@ const timeOf = (machine) => ({
  */
 export function walkMs(job, machine, p) {
   const kernel = WALKS[job.kernel];
-  const lanes = kernel.lanes.length > 1 ? job.lanes : kernel.lanes[0];
+  const one = kernel.lanes.length === 1 || (job.kernel === "rows" && together(machine, job.numDisparities));
+  const lanes = one ? kernel.lanes[0] : job.lanes;
   const padded = paddedOf(job.numDisparities);
   const cells = job.width * job.height * padded;
-  const shape = shapeOf(job.kernel, lanes);
+  const shape = shapeOf(job.kernel, lanes, together(machine, job.numDisparities));
   const count = machine.counts(shape, padded);
+  if (count === undefined) throw new Error(`nothing counts ${shape} of ${padded} disparities`);
   const { clocks, roundTrip, memory } = timeOf(machine);
   const issue =
     (cells * kernel.visits * count.boundSlotsPerCell) / (128 * machine.multiprocessors * clocks * p.issue);
@@ -114,7 +123,7 @@ export function walkMs(job, machine, p) {
     const blocks = Math.ceil(job.width / COST_PIXELS(padded)) * job.height;
     waiting = Math.ceil(blocks / ((count.residentWarps / COST_WARPS) * machine.multiprocessors)) * latency;
   } else {
-    const warps = (kernel.lines(job) * WARPS_PER_BLOCK * lanes) / 32;
+    const warps = (kernel.lines(job) * (count.warpsOfALine ?? 2) * lanes) / 32;
     const rounds = Math.ceil(warps / (count.residentWarps * machine.multiprocessors));
     const own = ((p[`chain_${shape}`] ?? p.chain) * count.instructionsPerCell * padded) / lanes / clocks;
     waiting = kernel.steps(job) * rounds * (own + latency / stepsAhead(padded, lanes, kernel.planes));
@@ -176,6 +185,7 @@ export function frameMs({ width, height, numDisparities, half }, machine, parame
   let ms = pixel("census", matched) + pixel("median", matched);
   if (half) ms += pixel("half", full) + pixel("upscale", full);
   for (const kernel of Object.keys(WALKS)) {
+    if (kernel === "costs" && together(machine, matched.numDisparities)) continue;
     const lanes = lanesFor(kernel, matched, machine.multiprocessors);
     ms += walkMs({ ...matched, kernel, lanes }, machine, parameters.walks).total;
   }

@@ -5,7 +5,7 @@ import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join, relative, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import { countsOf, fitModel, isFitted, judge, LIMIT, measurements } from "./gpu-fit.mjs";
-import { frameMs, lanesFor, walkMs, WALKS } from "./gpu-model.mjs";
+import { frameMs, together, lanesFor, walkMs, WALKS } from "./gpu-model.mjs";
 import { pageOf } from "./predictions-page.mjs";
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
@@ -142,6 +142,7 @@ function machineOf(name, sass, share, startMs) {
 function sharesOf(frame, machine, parameters) {
   const sums = { issue: 0, bytes: 0, waiting: 0 };
   for (const kernel of Object.keys(WALKS)) {
+    if (kernel === "costs" && together(machine, frame.numDisparities)) continue;
     const lanes = lanesFor(kernel, frame, machine.multiprocessors);
     const said = walkMs({ ...frame, kernel, lanes }, machine, parameters.walks);
     for (const key of Object.keys(sums)) sums[key] += said[key];

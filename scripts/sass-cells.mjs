@@ -13,66 +13,57 @@ import { parseArgs } from "node:util";
 import { gunzipSync } from "node:zlib";
 import { launchOf, readableNames, residentWarps } from "./cuda-table.mjs";
 import { FLAGS_11_8, fetchNvcc118 } from "./nvcc-11.8.mjs";
-import { costOf, loopsOf, parseSass, slotsOf, turnOf } from "./sass-loops.mjs";
+import { costOf, parseSass, slotsOf } from "./sass-loops.mjs";
+import { costsTurn, firstTurn, lineTurn, selectingTurn, tileTurn } from "./sass-turns.mjs";
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
 const OWN_TARGETS = ["53", "62", "72", "87"];
 const PADDED = [64, 128];
-/** Kernels by their names without arguments; padded: what the numbers of disparities are rounded up to. */
-const SHAPES = {
-  costs: { name: (padded) => `costsKernel<${padded}>` },
-  walk32: { name: (padded) => `linesKernel<32, ${padded / 64}, false, false>`, lanes: 32 },
-  walk8: { name: (padded) => `linesKernel<8, ${padded / 16}, false, false>`, lanes: 8 },
-  selection32: {
-    name: (padded) => `rowsSelectKernel<32, ${padded / 64}, false, 1>`,
+/**
+ * Kernels by their names without arguments, and how they are counted; padded: what the numbers of disparities are rounded up to.
+ * warps: that work on a line. Of names for one shape the first that the disassembly holds; `optional` where it may hold none.
+ */
+const SHAPES = [
+  { shape: "costs", name: (padded) => `costsKernel<${padded}>`, count: costsTurn },
+  {
+    shape: "walk32",
+    name: (padded) => `linesKernel<32, ${padded / 64}, false, false>`,
+    count: lineTurn,
     lanes: 32,
-    selects: true,
+    warps: 2,
   },
-};
-/** Pixels that are selected for at once, and a scan's cells in a turn of its loop. */
-const SELECTED = 32;
-const SCANNED = 32;
-
-/** Counts by mnemonic, added with a weight. */
-function added(counts, others, weight) {
-  const sum = { ...counts };
-  for (const [name, n] of Object.entries(others)) sum[name] = (sum[name] ?? 0) + weight * n;
-  return sum;
-}
-
-const has = (code, [a, b], pattern) => code.slice(a, b + 1).some((one) => pattern.test(one.name));
-const counted = (counts, pattern) =>
-  Object.entries(counts).reduce((sum, [name, n]) => sum + (pattern.test(name) ? n : 0), 0);
-
-/** One turn's instructions of a shape, and the cells that a thread updates in it. */
-function turnFor(shape, padded, code, architecture) {
-  const cost = (name) => slotsOf(name, architecture);
-  if (shape.lanes === undefined) {
-    const end = code.findLastIndex((one) => /^EXIT/.test(one.name));
-    const counts = turnOf(code, [0, end], [/^POPC/], cost);
-    return { counts, cells: counted(counts, /^POPC/) };
-  }
-  const loops = loopsOf(code);
-  const walk = loops
-    .filter((loop) => has(code, loop, /^SHFL/) && has(code, loop, /^STG|^ST\./))
-    .sort((a, b) => a[1] - a[0] - (b[1] - b[0]))[0];
-  if (walk === undefined) throw new Error("no loop walks a line in this disassembly");
-  // A step asks the lane before and the lane behind for one register each.
-  const stepsOf = (counts) => counted(counts, /^SHFL\.IDX/) / 2;
-  const cellsOf = (counts) => (stepsOf(counts) * padded) / shape.lanes;
-  if (!shape.selects) {
-    const counts = turnOf(code, walk, [/^SHFL/, /^LDGSTS/, /^LDS/], cost);
-    return { counts, cells: cellsOf(counts) };
-  }
-  // The tile is selected from when it is full, in two scans.
-  const without = turnOf(code, walk, [/^SHFL/, /^LDGSTS/], cost);
-  let selecting = added(turnOf(code, walk, [/^SHFL/, /^LDGSTS/, /^LDS/], cost), without, -1);
-  for (const scan of loops.filter(([a, b]) => a > walk[0] && b < walk[1] && has(code, [a, b], /^LDS/))) {
-    selecting = added(selecting, turnOf(code, scan, [/^LDS/], cost), padded / SCANNED - 1);
-  }
-  return { counts: added(without, selecting, stepsOf(without) / SELECTED), cells: cellsOf(without) };
-}
-
+  {
+    shape: "walk8",
+    name: (padded) => `linesKernel<8, ${padded / 16}, false, false>`,
+    count: lineTurn,
+    lanes: 8,
+    warps: 2,
+  },
+  {
+    shape: "first",
+    name: (padded) => `firstRowsKernel<${padded / 64}>`,
+    count: firstTurn,
+    lanes: 32,
+    warps: 4,
+    optional: true,
+  },
+  {
+    shape: "selection32",
+    name: (padded) => `rowsSelectKernel<${padded / 64}, false, 1>`,
+    count: tileTurn,
+    lanes: 32,
+    warps: 4,
+    optional: true,
+  },
+  {
+    shape: "selection32",
+    name: (padded) => `rowsSelectKernel<32, ${padded / 64}, false, 1>`,
+    count: selectingTurn,
+    lanes: 32,
+    warps: 2,
+    optional: true,
+  },
+];
 /** Registers and static shared memory by mangled name, as the assembler said them behind the disassembly. */
 function resourcesOf(text) {
   const found = new Map();
@@ -96,24 +87,27 @@ export function cellsOf(text, architecture, cells) {
   const mangled = [...functions.keys()];
   const names = readableNames(mangled);
   const round = (value) => Math.round(value * 1000) / 1000;
-  return Object.entries(SHAPES).flatMap(([name, shape]) =>
-    PADDED.map((padded) => {
-      const readable = shape.name(padded);
+  const cost = (name) => slotsOf(name, architecture);
+  return SHAPES.flatMap(({ shape, name, count, lanes, warps, optional }) =>
+    PADDED.flatMap((padded) => {
+      const readable = name(padded);
       const at = names.indexOf(readable);
+      if (at < 0 && optional) return [];
       if (at < 0) throw new Error(`the disassembly holds no ${readable}`);
-      const turn = turnFor(shape, padded, functions.get(mangled[at]), architecture);
+      const turn = count(functions.get(mangled[at]), padded, cost, lanes);
       const { instructions, slots, clocks, binds } = costOf(turn.counts, architecture);
       const launch = launchOf(readable, architecture);
       return {
         kind: "measured",
         architecture,
         cells,
-        shape: name,
+        shape,
         numDisparities: padded,
         instructionsPerCell: round(instructions / turn.cells),
         slotsPerCell: round(slots / turn.cells),
         boundSlotsPerCell: round(clocks / turn.cells),
         binds,
+        warpsOfALine: warps,
         // Thor's numbers of blocks and warps we have not read; registers and shared memory bind before a Hopper's do.
         residentWarps: residentWarps(Math.min(architecture, 90), {
           ...resources.get(mangled[at]),

@@ -7,6 +7,7 @@ import { isFitted, jobOf } from "../../scripts/gpu-fit.mjs";
 import { WALKS, frameMs, walkMs } from "../../scripts/gpu-model.mjs";
 import { load, page, predictions, tested } from "../../scripts/predictions.mjs";
 import { costOf, loopsOf, parseSass, slotsOf, turnOf } from "../../scripts/sass-loops.mjs";
+import { firstTurn, lineTurn, tileTurn } from "../../scripts/sass-turns.mjs";
 
 const results = () => structuredClone(load());
 /** The same results, and what one partition took in the rows that `where` picks, times a factor. */
@@ -81,6 +82,23 @@ describe("predictions of boards", () => {
     const job = { kernel: "columns", width: 1000, height: 100, numDisparities: 128, lanes: 8 };
     expect(walkMs(job, machine, p).total).toBeCloseTo((1000 * 100 * 128 * 6) / 100e6, 6);
   });
+  test("rows that compute their own costs leave no time to a kernel of costs", () => {
+    const count = { boundSlotsPerCell: 10, instructionsPerCell: 10, residentWarps: 24 };
+    const loaded = load();
+    const { parameters } = tested(loaded);
+    const machine = predictions(loaded).boards.find((one) => one.machine?.architecture === 87)!.machine!;
+    const without = { ...machine, counts: (shape: string) => (shape === "first" ? undefined : count) };
+    const frame = { width: 640, height: 160, numDisparities: 128 }; // so few rows that 32 lanes walk each
+    const costs = walkMs(
+      { ...frame, kernel: "costs", lanes: 32 },
+      without as typeof machine,
+      parameters.walks,
+    ).total;
+    expect(
+      frameMs(frame, without as typeof machine, parameters) -
+        frameMs(frame, { ...machine, counts: () => count }, parameters),
+    ).toBeCloseTo(costs, 6);
+  });
   test("the lanes that the model gives a line are those that sgm.cu chooses", () => {
     const source = readFileSync("cuda/match/sgm/sgm.cu", "utf8");
     const rule = /set == kRows \|\| padded > 128 \? (\d+) : beside \? [\d.]+ : (\d+)/.exec(source);
@@ -136,6 +154,54 @@ describe("instructions of a loop", () => {
       binds: "arithmetic",
     });
     expect(costOf({ HADD2: 12, IADD3: 2 }, 90)).toMatchObject({ clocks: 14, binds: "schedulers" });
+  });
+  test("two warps to a walk: a tile of 32 pixels is walked and, in two halves, selected from", () => {
+    const line = (address: number, text: string) =>
+      `        /*${address.toString(16).padStart(4, "0")}*/                   ${text} ;\n`;
+    const text = [
+      "SHFL.BFLY PT, R1, R1, 0x1, 0x1f", // 0: the warp that selects
+      ...Array.from({ length: 16 }, () => "SHFL.UP PT, R1, R1, 0x1, RZ"),
+      "@P0 BRA 0x130", // 17: only one half of a tile is followed by a store
+      "STG.E [R2], R1",
+      "@P1 BRA 0x0", // 19
+      "LDGSTS.E.128 [R3], [R4]", // 20: the warp that walks
+      "SHFL.IDX PT, R1, R1, 0x1, 0x1f", // 21: one step a turn
+      "SHFL.IDX PT, R1, R1, 0x1, 0x1f",
+      "STS [R5], R1",
+      "@P2 BRA 0x150",
+      "@P3 BRA 0x140", // 25
+      "EXIT",
+    ];
+    const select = parseSass(
+      `\t\tFunction : select\n${text.map((one, i) => line(16 * i, one)).join("")}`,
+    ).get("select")!;
+    const { counts, cells } = tileTurn(select, 128, (name) => slotsOf(name, 87), 32);
+    expect(cells).toBe(32 * 4);
+    expect(counts).toMatchObject({
+      "SHFL.IDX": 64,
+      STS: 32,
+      "SHFL.UP": 32,
+      "SHFL.BFLY": 2,
+      "STG.E": 1,
+      "LDGSTS.E.128": 1,
+    });
+  });
+  test("a warp that computes costs beside one that walks: as many cells of each", () => {
+    const both = parseSass(`
+		Function : first
+        /*0000*/                   POPC R1, R2 ;
+        /*0010*/                   POPC R1, R3 ;
+        /*0020*/               @P0 BRA 0x0 ;
+        /*0030*/                   SHFL.IDX PT, R2, R1, 0x1, 0x1f ;
+        /*0040*/                   SHFL.IDX PT, R2, R1, 0x1, 0x1f ;
+        /*0050*/                   STG.E [R4], R8 ;
+        /*0060*/               @P1 BRA 0x30 ;
+`).get("first")!;
+    const cost = (name: string) => slotsOf(name, 87);
+    expect(lineTurn(both, 128, cost, 32).cells).toBe(4);
+    const { counts, cells } = firstTurn(both, 128, cost, 32);
+    expect(cells).toBe(2);
+    expect(counts).toEqual({ POPC: 2, BRA: 1.5, "SHFL.IDX": 1, "STG.E": 0.5 });
   });
   test("Maxwell's pairs, hints between instructions, and branches to what was announced", () => {
     const maxwell = parseSass(`

@@ -62,10 +62,19 @@ interface Waiting {
   right: Uint8Array;
 }
 
+/**
+ * From the addon's callback to the engine. The addon holds its callback while the session lives, and the session lives while
+ * the engine does: a circle that no garbage collector sees through, with the memory of all slots in it. close() cuts it.
+ */
+interface Link {
+  engine: SessionEngine | undefined;
+}
+
 class SessionEngine implements NativeEngine {
   readonly slots: readonly EngineSlot[];
   readonly stageMilliseconds = new Float64Array(STAGE_NAMES.length).fill(Number.NaN);
   private readonly session: NativeSession;
+  private readonly link: Link = { engine: this };
   private readonly outcomes: Float64Array;
   private readonly waiting: (Waiting | undefined)[];
   private readonly results: FrameResult[];
@@ -87,7 +96,7 @@ class SessionEngine implements NativeEngine {
       validPixels: 0,
     }));
     try {
-      this.session = new native.Session(toNative(options), memory, (slot, error) => this.finish(slot, error));
+      this.session = new native.Session(toNative(options), memory, SessionEngine.finisherOf(this.link));
     } catch (error) {
       throw coded(error);
     }
@@ -110,7 +119,14 @@ class SessionEngine implements NativeEngine {
 
   close(): void {
     this.lastInfo ??= this.session.info;
+    // Every frame that still waits is told in here.
     this.session.close();
+    this.link.engine = undefined;
+  }
+
+  /** Beside the constructor, whose variables a function made in it would keep. */
+  private static finisherOf(link: Link): (slot: number, error: Error | null) => void {
+    return (slot, error) => link.engine?.finish(slot, error);
   }
 
   private finish(slot: number, error: Error | null): void {

@@ -3,8 +3,11 @@
 // set computes the same bits from raw images to encoded bodies.
 import { createHash } from "node:crypto";
 import { readdirSync } from "node:fs";
+import { setFlagsFromString } from "node:v8";
+import { runInNewContext } from "node:vm";
 import { describe, expect, test } from "vitest";
 import { createEngine, type EngineOptions, loadNative, type NativeEngine } from "../../cuda/index.js";
+import { until } from "../doubles/frames.js";
 import { variants } from "../doubles/rooms.js";
 import { layeredPair } from "../doubles/stereo-pair.js";
 
@@ -248,4 +251,22 @@ describe("results", () => {
         expect(Math.abs((depthMillimetres[i] as number) - expected)).toBeLessThanOrEqual(0.51);
       }
     }));
+});
+
+test("closed engines leave nothing behind: the memory of their slots is given back", async () => {
+  setFlagsFromString("--expose-gc");
+  const collect = runInNewContext("gc") as () => void;
+  const closed: WeakRef<NativeEngine>[] = [];
+  for (let i = 0; i < 20; i++) {
+    const engine = createEngine(options());
+    await frame(engine);
+    engine.close();
+    closed.push(new WeakRef(engine));
+  }
+  // The newest may still stand in a register or on the stack.
+  const kept = () => closed.filter((reference) => reference.deref() !== undefined).length;
+  await until("the engines are collected", () => {
+    collect();
+    return kept() <= 1;
+  });
 });

@@ -31,15 +31,22 @@ function ringBytes(architecture, lanes, lineBytes) {
 
 /** Threads of a block and the shared memory that a launch adds; see the rooms' launchers. */
 export function launchOf(name, architecture) {
-  const walk = name.match(/^(rowsSelect|lines)Kernel<(\d+), (\d+), (\w+), (\w+)/);
-  if (walk !== null) {
-    const [lanes, pairs] = [Number(walk[2]), Number(walk[3])];
+  const lines = name.match(/^linesKernel<(\d+), (\d+), (\w+)/);
+  if (lines !== null) {
+    const [lanes, pairs] = [Number(lines[1]), Number(lines[2])];
     const padded = 2 * lanes * pairs;
-    const perWarp =
-      walk[1] === "lines"
-        ? ringBytes(architecture, lanes, [padded, walk[4] === "true" ? 2 * padded : padded])
-        : ringBytes(architecture, lanes, new Array(1 + Number(walk[5])).fill(padded)) + 128 * lanes * pairs;
-    return { threads: 64, dynamic: 2 * perWarp };
+    return {
+      threads: 64,
+      dynamic: 2 * ringBytes(architecture, lanes, [padded, lines[3] === "true" ? 2 * padded : padded]),
+    };
+  }
+  // sgm_tile.cuh: a tile has 32 pixels of 32 words a pair, and four words more; sgm_rows.cuh: a slot has up to 6 KB.
+  const rows = name.match(/^rowsSelectKernel<(\d), \w+, (\d)/);
+  if (rows !== null) {
+    const pairs = Number(rows[1]);
+    const step = (1 + Number(rows[2])) * 64 * pairs;
+    const slot = ([16, 8].find((batch) => batch * step <= 6144) ?? 4) * step;
+    return { threads: 128, dynamic: 2 * 32 * 4 * (32 * pairs + 4) + 4 * slot };
   }
   // cross_plan.h: arms of 9 along rows; of 3, 9 and 9 down columns, where 48 KiB a block are too few for 128 threads of 9.
   const columns = name.match(/^crossColumnsKernel<(\d)/);

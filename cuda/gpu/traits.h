@@ -81,6 +81,13 @@ constexpr int kWalkBlocks = 3;
 constexpr int kWalkBlocks = 2;
 #endif
 
+/// Blocks of the kernel that ends the rows and selects: 80 registers a thread, or 128. One less where P2 adapts.
+#if __CUDA_ARCH__ >= 900
+constexpr int kSelectBlocks = 6;
+#else
+constexpr int kSelectBlocks = 4;
+#endif
+
 /// How a walk's loads get ahead of it. From 8.0 on copies go to shared memory on their own and are waited for in the order in
 /// which they were asked for, so many may be under way; before, they wait in registers, one batch of them.
 #if __CUDA_ARCH__ >= 800
@@ -112,6 +119,44 @@ template <int kLater>
 __device__ __forceinline__ void waitForCopies() {
 #if defined(__CUDACC__) && __CUDA_ARCH__ >= 800
   asm volatile("cp.async.wait_group %0;" ::"n"(kLater) : "memory");
+#endif
+}
+
+/// A barrier of some warps of a block, 1 to 15 (0 is __syncthreads'): opens when kThreads have arrived or joined, whole warps.
+/// What one has written before it arrives, those who join see after it opens. Numbers are constants: where they are not, a block
+/// takes all 16, and no more than four blocks fit on a multiprocessor.
+template <int kBarrier, int kThreads>
+__device__ __forceinline__ void arriveAt() {
+#if defined(__CUDACC__) && defined(__CUDA_ARCH__)
+  asm volatile("bar.arrive %0, %1;" ::"n"(kBarrier), "n"(kThreads) : "memory");
+#elif !defined(__CUDACC__)
+  warp::arriveAt(kBarrier, kThreads);
+#endif
+}
+template <int kBarrier, int kThreads>
+__device__ __forceinline__ void joinAt() {
+#if defined(__CUDACC__) && defined(__CUDA_ARCH__)
+  asm volatile("bar.sync %0, %1;" ::"n"(kBarrier), "n"(kThreads) : "memory");
+#elif !defined(__CUDACC__)
+  warp::joinAt(kBarrier, kThreads);
+#endif
+}
+
+/// Ones where a half's highest bit is set, in all of the half.
+__device__ __forceinline__ uint32_t signsOf(uint32_t halves) {
+#if defined(__CUDACC__) && defined(__CUDA_ARCH__)
+  uint32_t signs;
+  asm("prmt.b32 %0, %1, 0, 0xBB99;" : "=r"(signs) : "r"(halves));
+  return signs;
+#else
+  return (halves >> 15 & 0x00010001u) * 0xffffu;
+#endif
+}
+
+/// Until the kernel before this one on its stream is done and what it wrote is seen, where launches overlap (launch.cuh).
+__device__ __forceinline__ void untilKernelBefore() {
+#if defined(__CUDACC__) && __CUDA_ARCH__ >= 900
+  asm volatile("griddepcontrol.wait;" ::: "memory");
 #endif
 }
 

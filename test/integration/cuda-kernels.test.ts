@@ -2,7 +2,7 @@
 // What can be known of the kernels without a GPU: that every one gives its reference's bits, on the processor, every thread a
 // fiber (test/doubles/native/warp).
 import { spawnSync } from "node:child_process";
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, describe, expect, test } from "vitest";
@@ -22,6 +22,48 @@ describe("kernels as C++", () => {
     );
     expect(withoutCudaSyntax("a << 3 >> (b)")).toBe("a << 3 >> (b)");
   });
+});
+
+/** One warp fills memory of the block, another reads it behind a named barrier; 1: the first never arrives; 2: nobody waits. */
+const NAMED_BARRIER = `#include <cstdio>
+#include "cuda_runtime.h"
+int main(int argc, char** argv) {
+  const int wrong = std::atoi(argv[1]);
+  int kept[32] = {}, seen[32] = {};
+  warp::run(dim3(3), dim3(64), 0, [&] {
+    const int lane = threadIdx.x % 32;
+    if (threadIdx.x < 32) {
+      if (wrong != 2) warp::joinAt(1, 64);
+      seen[lane] += kept[31 - lane];
+    } else {
+      kept[lane] = 100 * blockIdx.x + lane;
+      __syncwarp();
+      if (wrong != 1) warp::arriveAt(1, 64);
+    }
+    __syncthreads();
+  });
+  for (int lane = 0; lane < 32; ++lane) {
+    if (seen[lane] != 300 + 3 * (31 - lane)) return std::printf("lane %d has %d\\n", lane, seen[lane]), 2;
+  }
+  std::printf("all seen\\n");
+}
+`;
+
+needs("toolchain").suite("named barriers of the stand-in", () => {
+  const program = join(folder, "named-barrier");
+  test("who joins waits for all; one who does not come, or comes for nobody, is an error", () => {
+    writeFileSync(`${program}.cc`, NAMED_BARRIER);
+    const here = "test/doubles/native/warp";
+    const sources = [`${program}.cc`, `${here}/warp.cc`, `${here}/host_api.cc`];
+    const built = spawnSync("g++", ["-std=c++17", "-O1", "-w", `-I${here}`, "-o", program, ...sources], {
+      encoding: "utf8",
+    });
+    expect(built.stderr).toBe("");
+    const said = ["0", "1", "2"].map((mode) => spawnSync(program, [mode], { encoding: "utf8" }).stdout);
+    expect(said[0]).toBe("all seen\n");
+    expect(said[1]).toContain("some threads wait at a named barrier where too few arrive");
+    expect(said[2]).toContain("threads have arrived at a named barrier where nobody waits for them");
+  }, 120_000);
 });
 
 needs("toolchain").suite("every kernel against its reference, on the processor", () => {

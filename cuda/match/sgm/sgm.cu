@@ -10,6 +10,7 @@
 
 #include "../../gpu/device_buffer.h"
 #include "../../gpu/kernels.h"
+#include "../../gpu/launch.cuh"
 #include "sgm_costs.cuh"
 #include "sgm_lines.cuh"
 #include "sgm_rows.cuh"
@@ -62,10 +63,9 @@ Walk<LinesKernel> linesFor(int padded, bool wide, bool adaptive, int lanes) {
 
 template <int kPairs, int kVolumes>
 Walk<RowsKernel> rowsOf(bool adaptive) {
-  using Ring = RowsRing<32, kPairs, kVolumes>;
   Walk<RowsKernel> w;
-  w.kernel = adaptive ? rowsSelectKernel<32, kPairs, true, kVolumes> : rowsSelectKernel<32, kPairs, false, kVolumes>;
-  w.bytes = Ring::kTileBytes, w.slotBytes = Ring::kBlockBytes;
+  w.kernel = adaptive ? rowsSelectKernel<kPairs, true, kVolumes> : rowsSelectKernel<kPairs, false, kVolumes>;
+  w.bytes = rowsBlockBytes<kPairs, kVolumes>();
   return w;
 }
 
@@ -131,7 +131,12 @@ bool besideFor(int paths, int width, int height, int multiprocessors) {
   return paths == 8 && warpsPerScheduler(width + height, multiprocessors) <= 9;
 }
 
-Status shareMemory(const void* kernel, size_t bytes) {
+/// Lets a block have so much. A walk asks for all that there is for its blocks together: left to itself, the driver gives them
+/// about half, and the rest to a cache that copies go past.
+Status shareMemory(const void* kernel, size_t bytes, bool walks = true) {
+  if (walks) {
+    DEPTHWATT_CUDA(cudaFuncSetAttribute(kernel, cudaFuncAttributePreferredSharedMemoryCarveout, cudaSharedmemCarveoutMaxShared));
+  }
   return cudaStatus(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(bytes)),
                     "shared memory of a row");
 }
@@ -152,6 +157,7 @@ struct SgmDevice {
   CostsKernel costs = nullptr;
   size_t sharedBytes = 0;  ///< of the kernel that selects
   int slots = 3;           ///< of the kernels' rings on this device
+  bool overlaps = false;   ///< launches, with the end of the kernel before
   DeviceBuffer<uint8_t> cost, sums[kMaxVolumes];
   DeviceBuffer<uint32_t> state, rightKeys;
   // Each pair of diagonals runs beside the columns: they share the costs and nothing else.
@@ -211,6 +217,7 @@ Status SgmWorkspace::open(const SgmParameters& parameters, int32_t width, int32_
   for (int v = 0; v < d.volumes(); ++v) DEPTHWATT_TRY(d.sums[v].allocate(cells * (wide ? 2 : 1)));
   DEPTHWATT_TRY(d.state.allocate(static_cast<size_t>(height) * d.padded));
   d.costs = costsFor(d.padded);
+  d.overlaps = waitsForKernelBefore(reinterpret_cast<const void*>(d.costs));
   for (int set = kColumns; set < d.sets; ++set) {
     DEPTHWATT_CUDA(cudaStreamCreateWithFlags(&d.streams[set], cudaStreamNonBlocking));
     DEPTHWATT_CUDA(cudaEventCreateWithFlags(&d.done[set], cudaEventDisableTiming));
@@ -224,7 +231,7 @@ Status SgmWorkspace::open(const SgmParameters& parameters, int32_t width, int32_
   }
   d.select = selectFor(d.padded, wide, eight);
   d.sharedBytes = static_cast<size_t>(width) * kSelectBytesPerPixel;
-  return shareMemory(reinterpret_cast<const void*>(d.select), d.sharedBytes);
+  return shareMemory(reinterpret_cast<const void*>(d.select), d.sharedBytes, false);
 }
 
 size_t SgmWorkspace::bytes() const {
@@ -255,13 +262,14 @@ Status SgmWorkspace::compute(const uint32_t* censusLeft, const uint32_t* censusR
     const Walk<LinesKernel>& w = d.walks[set];
     lines.sums = d.sums[d.volumeOf(set)].get();
     lines.addFirst = !d.beside && (set == kColumns || parts == kSecondPart);
-    w.kernel<<<blocks(lineCount(set, d.width, d.height), w.lanes), kThreads, w.sharedBytes(d.slots), on>>>(lines, set, parts);
-    return launched("linesKernel");
+    const LaunchShape shape = {blocks(lineCount(set, d.width, d.height), w.lanes), kThreads, w.sharedBytes(d.slots), on,
+                               d.overlaps};
+    return launch("linesKernel", w.kernel, shape, lines, set, parts);
   };
   if (d.stages < 1) return {};
   const int pixels = costPixels(d.padded);
-  d.costs<<<dim3((d.width + pixels - 1) / pixels, d.height), CostShape<64>::kThreads, 0, stream>>>(lines);
-  DEPTHWATT_TRY(launched("costsKernel"));
+  const LaunchShape costs = {dim3((d.width + pixels - 1) / pixels, d.height), CostShape<64>::kThreads, 0, stream, d.overlaps};
+  DEPTHWATT_TRY(launch("costsKernel", d.costs, costs, lines));
   if (d.stages < 2) return {};
   const int firstApart = d.beside ? kColumns : kDiagonals;  // sets with a stream of their own
   if (d.sets > firstApart) DEPTHWATT_CUDA(cudaEventRecord(d.costReady, stream));
@@ -287,12 +295,12 @@ Status SgmWorkspace::compute(const uint32_t* censusLeft, const uint32_t* censusR
   select.paths = p.paths, select.uniqueness = p.uniqueness;
   select.subpixel = p.subpixel, select.leftRight = leftRight;
   if (d.rowsSelect) {
-    d.rows.kernel<<<blocks(d.height, 32), kThreads, d.sharedBytes, stream>>>(lines, select);
-    return launched("rowsSelectKernel");
+    const LaunchShape rows = {d.height, kRowThreads, d.sharedBytes, stream, d.overlaps};
+    return launch("rowsSelectKernel", d.rows.kernel, rows, lines, select);
   }
   DEPTHWATT_TRY(walk(kRows, kSecondPart, stream));
-  d.select<<<d.height, 32 * kSelectWarps, d.sharedBytes, stream>>>(select);
-  return launched("selectKernel");
+  const LaunchShape separate = {d.height, 32 * kSelectWarps, d.sharedBytes, stream, d.overlaps};
+  return launch("selectKernel", d.select, separate, select);
 }
 
 }  // namespace gpu

@@ -119,9 +119,9 @@ class Path {
 
   /// As before the first pixel of a line: all equal, so that its excess comes out as 0.
   __device__ __forceinline__ void reset() {
-    smallest_ = 0;
+    smallest_ = 0, below_ = above_ = p1_;
 #pragma unroll
-    for (int j = 0; j < kPairs; ++j) now_[j] = 0;
+    for (int j = 0; j < kPairs; ++j) now_[j] = 0, stepped_[j] = p1_;
   }
   __device__ __forceinline__ void save(uint32_t* state) const {
 #pragma unroll
@@ -131,33 +131,40 @@ class Path {
     smallest_ = 0;
 #pragma unroll
     for (int j = 0; j < kPairs; ++j) now_[j] = state[lane_ * kPairs + j];
+    exchange();
   }
 
   /// Takes the costs of the next pixel and gives its excesses.
   __device__ __forceinline__ void step(const uint32_t (&cost)[kPairs], uint32_t p2, uint32_t (&excess)[kPairs]) {
-    uint32_t below = __shfl_sync(kFullWarp, now_[kPairs - 1], lane_ + kLanes - 1, kLanes);
-    uint32_t above = __shfl_sync(kFullWarp, now_[0], lane_ + 1, kLanes);
-    below = __byte_perm(below, Cell::kInfinity, fromBelow_);
-    above = __byte_perm(above, Cell::kInfinity, fromAbove_);
+    const uint32_t below = __byte_perm(below_, Cell::kInfinity, fromBelow_);
+    const uint32_t above = __byte_perm(above_, Cell::kInfinity, fromAbove_);
     uint32_t next[kPairs], smallest = 0;
 #pragma unroll
     for (int j = 0; j < kPairs; ++j) {
-      const uint32_t low = j == 0 ? below : now_[(j + kPairs - 1) % kPairs];
-      const uint32_t high = j == kPairs - 1 ? above : now_[(j + 1) % kPairs];
-      const uint32_t neighbour = Cell::add(Cell::min(low, high), p1_);
+      const uint32_t low = j == 0 ? below : stepped_[(j + kPairs - 1) % kPairs];
+      const uint32_t high = j == kPairs - 1 ? above : stepped_[(j + 1) % kPairs];
       // The smallest comes last: all before it is done while it is on its way.
-      excess[j] = Cell::min(Cell::sub(Cell::min(now_[j], neighbour), smallest_), p2);
+      excess[j] = Cell::min(Cell::sub(Cell::min(now_[j], Cell::min(low, high)), smallest_), p2);
       next[j] = Cell::add(excess[j], cost[j]);
       if (kWide) next[j] = Cell::max(next[j], padding_[j]);
       smallest = j == 0 ? next[j] : Cell::min(smallest, next[j]);
     }
 #pragma unroll
     for (int j = 0; j < kPairs; ++j) now_[j] = next[j];
+    exchange();
     smallest_ = lineMin(smallest);
     // Infinity stays above every sum of the next step.
   }
 
  private:
+  /// What the neighbours will need, on its way to them. A neighbour's P1 is added before it crosses to another lane: one minimum
+  /// of three is left behind the shuffles.
+  __device__ __forceinline__ void exchange() {
+#pragma unroll
+    for (int j = 0; j < kPairs; ++j) stepped_[j] = Cell::add(now_[j], p1_);
+    below_ = __shfl_sync(kFullWarp, stepped_[kPairs - 1], lane_ + kLanes - 1, kLanes);
+    above_ = __shfl_sync(kFullWarp, stepped_[0], lane_ + 1, kLanes);
+  }
   /// Smallest of both halves over the lanes of the line, in both halves.
   static __device__ __forceinline__ uint32_t lineMin(uint32_t pair) {
     if (kLanes == 32 && kHasWarpMin) return warpMin(Cell::min(pair, __byte_perm(pair, 0, 0x1032)));
@@ -170,7 +177,8 @@ class Path {
 
   uint32_t p1_, fromBelow_, fromAbove_, smallest_;
   int lane_;
-  uint32_t now_[kPairs];
+  uint32_t now_[kPairs], stepped_[kPairs];
+  uint32_t below_, above_;  ///< the neighbours' ends, as they were sent
   uint32_t padding_[kPairs];
 };
 

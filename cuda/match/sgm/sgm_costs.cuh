@@ -26,6 +26,7 @@ __global__ void __launch_bounds__(CostShape<kPadded>::kThreads) costsKernel(Line
   __shared__ uint32_t leftWords[Shape::kPixels], rightWords[Shape::kPixels + kPadded];
   const int x0 = blockIdx.x * Shape::kPixels, y = blockIdx.y, firstRight = x0 - a.minDisparity - kPadded + 1;
   const size_t row = static_cast<size_t>(y) * a.width;
+  untilKernelBefore();
   for (int i = threadIdx.x; i < Shape::kPixels + kPadded; i += Shape::kThreads) {
     rightWords[i] = a.censusRight[row + min(max(firstRight + i, 0), a.width - 1)];
     if (i < Shape::kPixels) leftWords[i] = a.censusLeft[row + min(x0 + i, a.width - 1)];

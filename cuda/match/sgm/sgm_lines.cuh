@@ -135,6 +135,7 @@ __global__ void __launch_bounds__(32 * kWarpsPerBlock, kWalkBlocks) linesKernel(
     }
   };
 
+  untilKernelBefore();
   uint32_t* const state = a.state + (static_cast<size_t>(index) * 2 + steps.backward) * (kPadded / 2);
   if (parts == kSecondPart) path.restore(state);
   const bool walks = a.both || !steps.backward;

@@ -2,302 +2,300 @@
 // The last kernel of matching on CUDA: the second half of both walks along every row, and the selection where the last sum is
 // formed, so that it is never written. See select.h for what is selected; sgm_select.cuh is the form for sums of any size.
 //
-// A cell's key is sum << kIndexBits | i in 16 bits (i: its disparity within its half), two to a register.
-// Right view: d at x and d + 1 at x + 1 are the same right pixel, so one step of the walk moves the best keys of the right
-// pixels by one cell; what leaves the last cell is final for this walk and this half, and the check puts the parts together.
-// Left view: keys of 32 pixels go to the warp's tile in shared memory, and then each lane selects for one pixel, so that the
-// arithmetic that is needed once a pixel is done for 32 pixels at once.
+// Two warps to a walk: one has the recurrence, whose steps depend on each other, and forms the keys of a pixel's cells; the
+// other selects from them (sgm_tile.cuh), in the time in which the first one waits. Then the block checks left against right.
 #pragma once
 
-#include "sgm_ring.cuh"
-#include "sgm_winner.cuh"
+#include "sgm_tile.cuh"
 
 namespace depthwatt {
 namespace gpu {
 
-/// A walk along a row. One warp: 32 / kLanes rows.
-template <int kLanes>
-struct RowWalk {
-  Steps steps;
-  int lane, row;
-  bool valid;
+/// A block: two walks of a row, two warps that select from them.
+constexpr int kRowThreads = 128;
 
-  __device__ __forceinline__ RowWalk(int width, int height, int warp) : steps(width, (warp & 1) != 0) {
-    lane = threadIdx.x & (kLanes - 1);
-    row = (blockIdx.x * (kWarpsPerBlock / 2) + warp / 2) * (32 / kLanes) + (threadIdx.x & 31) / kLanes;
-    valid = row < height;
-    row = valid ? row : height - 1;
+/// Steps of a batch that a walk loads: a tile's, or so many that a slot of the ring has no more than 6 KB.
+constexpr int rowsBatch(int bytesPerStep) { return 16 * bytesPerStep <= 6144 ? 16 : 8 * bytesPerStep <= 6144 ? 8 : 4; }
+
+/// What a walk loads, on its way through shared memory as sgm_ring.cuh has it, but of one line, whose pixels lie side by side. So
+/// a batch is one piece of memory, copied in the order of memory; a backward walk's is turned round on its way. Two slots: one
+/// batch is on its way while the other is walked. kVolumes: see walkRow.
+template <int kPairs, int kVolumes>
+class RowsRing {
+ public:
+  static constexpr int kPadded = 64 * kPairs, kPlanes = 1 + kVolumes, kBatch = rowsBatch(kPlanes * kPadded);
+  static constexpr int kPlaneBytes = kBatch * kPadded, kSlotBytes = kPlanes * kPlaneBytes;
+
+  /// volumes: costs first.
+  __device__ __forceinline__ RowsRing(const uint8_t* const (&volumes)[kPlanes], const RowWalk& walk, int width, uint8_t* ring)
+      : length_(walk.length) {
+    const int lane = threadIdx.x & 31, line = lane / kChunks;
+    const int nearest = walk.backward() ? walk.firstX - (kBatch - 1) : walk.firstX;
+    const ptrdiff_t first = (static_cast<ptrdiff_t>(walk.row) * width + nearest) * kPadded + 16 * lane;
+#pragma unroll
+    for (int p = 0; p < kPlanes; ++p) from_[p] = volumes[p] + first;
+    toNextBatch_ = walk.direction * kPlaneBytes;
+    step_ = walk.backward() ? kBatch - 1 - line : line;
+    toNextRound_ = walk.direction * kLinesAtOnce;
+#pragma unroll
+    for (int r = 0; r < kRounds; ++r) {
+      to_[r] = keptShared(ring + (step_ + r * toNextRound_) * kPadded + 16 * (lane % kChunks));
+    }
   }
+  /// Asks for the next batch, steps s0.., as far as they lie in the row; for the batch at `slot`.
+  __device__ __forceinline__ void ask(int slot, int s0) {
+    if (s0 + kBatch <= length_) {
+      copy(slot, [](int) { return true; });
+    } else {
+      copy(slot, [&](int r) { return s0 + step_ + r * toNextRound_ < length_; });
+    }
+#pragma unroll
+    for (int p = 0; p < kPlanes; ++p) from_[p] = keptGlobal(from_[p] + toNextBatch_);
+  }
+  /// Where copies do not run alone: what was asked for last goes to its batch.
+  __device__ __forceinline__ void arrive(int slot) {
+    if (kCopiesRunAlone) return;
+#pragma unroll
+    for (int p = 0; p < kPlanes; ++p) {
+#pragma unroll
+      for (int r = 0; r < kRounds; ++r) *reinterpret_cast<uint4*>(to_[r] + slot + p * kPlaneBytes) = waiting_[p * kRounds + r];
+    }
+  }
+
+ private:
+  static constexpr int kChunks = kPadded / 16, kLinesAtOnce = 32 / kChunks, kRounds = kBatch / kLinesAtOnce;
+
+  template <class Wanted>
+  __device__ __forceinline__ void copy(int slot, Wanted wanted) {
+#pragma unroll
+    for (int r = 0; r < kRounds; ++r) {
+      if (!wanted(r)) continue;
+#pragma unroll
+      for (int p = 0; p < kPlanes; ++p) {
+        const uint8_t* const from = from_[p] + r * 512;
+        if (kCopiesRunAlone) copyAlone(to_[r] + slot + p * kPlaneBytes, from);
+        else waiting_[p * kRounds + r] = *reinterpret_cast<const uint4*>(from);
+      }
+    }
+  }
+
+  const uint8_t* from_[kPlanes];
+  uint8_t* to_[kRounds];
+  int length_, toNextBatch_, toNextRound_, step_;
+  uint4 waiting_[kCopiesRunAlone ? 1 : kPlanes * kRounds] = {};
 };
 
-constexpr uint32_t kNoKey16 = 0xffffu, kNoKeys = 0xffffffffu;
+/// Bytes of shared memory of a block: two tiles, two rings of two slots.
+template <int kPairs, int kVolumes>
+constexpr int rowsBlockBytes() {
+  return 2 * RowTile<kPairs>::kBytes + 4 * RowsRing<kPairs, kVolumes>::kSlotBytes;
+}
 
-template <int kCount>
-struct Bits {
-  static constexpr int value = 1 + Bits<kCount / 2>::value;
-};
-template <>
-struct Bits<1> {
+struct First {
   static constexpr int value = 0;
 };
-
-/// The winner of 32 pixels, one to a lane, out of the warp's tile; the tile is spoilt. candidates: of this lane's pixel.
-template <int kHalf>
-__device__ __forceinline__ Winner winnerOf(uint32_t* tile, int candidates) {
-  constexpr int kIndexBits = Bits<kHalf>::value, kChunks = kHalf / 4;
-  const int pixel = threadIdx.x & 31;
-  uint32_t* const own = tile + pixel * kHalf;
-  uint16_t* const cells = reinterpret_cast<uint16_t*>(own);
-  // Lanes begin at different chunks: their words lie a multiple of the banks apart.
-  const auto smallest = [&]() {
-    uint32_t least = kNoKeys;
-#pragma unroll 4
-    for (int c = 0; c < kChunks; ++c) {
-      const uint4 four = reinterpret_cast<const uint4*>(own)[(c + pixel) & (kChunks - 1)];
-      least = __vminu2(least, __vminu2(__vminu2(four.x, four.y), __vminu2(four.z, four.w)));
-    }
-    return least;
-  };
-  const uint32_t best = smallest();
-  const uint32_t low = best & 0xffffu, high = best >> 16;
-  Winner w = {-1, 0, kNoSum, kNoSum, kNoSum};
-  if (best == kNoKeys) return w;
-  const bool inHigh = (high >> kIndexBits) < (low >> kIndexBits);
-  const uint32_t key = inHigh ? high : low;
-  w.d0 = static_cast<int>(key & (kHalf - 1)) + (inHigh ? kHalf : 0);
-  w.sum = static_cast<int>(key >> kIndexBits);
-  const auto place = [](int d) { return 2 * (d & (kHalf - 1)) + d / kHalf; };
-  if (w.d0 > 0) {
-    w.below = cells[place(w.d0 - 1)] >> kIndexBits;
-    cells[place(w.d0 - 1)] = kNoKey16;
-  }
-  if (w.d0 + 1 < candidates) {
-    w.above = cells[place(w.d0 + 1)] >> kIndexBits;
-    cells[place(w.d0 + 1)] = kNoKey16;
-  }
-  cells[place(w.d0)] = kNoKey16;
-  const uint32_t others = smallest();
-  const uint32_t second = min(others & 0xffffu, others >> 16);
-  const uint32_t secondSum = min((others & 0xffffu) >> kIndexBits, others >> (16 + kIndexBits));
-  if (second != kNoKey16) w.second = static_cast<int>(secondSum);
-  return w;
-}
-
-/// What rowsSelectKernel keeps in shared memory for each warp: its ring, and a tile of 32 pixels.
-template <int kLanes, int kPairs, int kVolumes>
-struct RowsRing {
-  static constexpr int kHalf = kLanes * kPairs, kPadded = 2 * kHalf, kPlanes = 1 + kVolumes;
-  static constexpr int kBatch = ringBatch(32 / kLanes * kPlanes * kPadded, ringStepsAtOnce(kLanes, kPadded));
-  using Plane = RingPlane<kLanes, kPadded, kBatch>;
-  static constexpr int kSlotBytes = kPlanes * Plane::kBytes;
-  static constexpr int kBlockBytes = kWarpsPerBlock * kSlotBytes;  ///< of a block, for each slot
-  static constexpr int kTileBytes = kWarpsPerBlock * 32 * kHalf * static_cast<int>(sizeof(uint32_t));
+struct Second {
+  static constexpr int value = 1;
 };
 
-/// kVolumes: 1 or 3, the first of them rows and columns together; 2 or 4, rows and columns apart; then the diagonals'.
-template <int kLanes, int kPairs, bool kAdaptive, int kVolumes, bool kBackward>
-__device__ __forceinline__ void selectRows(const LineArguments& a, const SelectArguments& s, const RowWalk<kLanes>& walk,
-                                           uint32_t* tile, uint8_t* ring) {
-  using Ring = RowsRing<kLanes, kPairs, kVolumes>;
-  using Plane = typename Ring::Plane;
-  constexpr int kHalf = Ring::kHalf, kPadded = Ring::kPadded, kIndexBits = Bits<kHalf>::value, kBatch = Ring::kBatch;
-  constexpr int kStep = kBackward ? -1 : 1, kFirstDiagonal = 2 - kVolumes % 2;
+/// Walks and forms keys. kVolumes: 1 or 3, the first of them rows and columns together; 2 or 4, rows and columns apart; then
+/// the diagonals'.
+template <int kPairs, bool kAdaptive, int kVolumes>
+__device__ __forceinline__ void walkRow(const LineArguments& a, const SelectArguments& s, const RowWalk& walk,
+                                        uint32_t* tile, uint8_t* ringBytes) {
+  using Ring = RowsRing<kPairs, kVolumes>;
+  using Tile = RowTile<kPairs>;
   using Bytes = Stored<kPairs, false>;
-  const size_t row = static_cast<size_t>(walk.row) * a.width;
-  // Step 0 is the first one behind the meeting.
-  const int firstX = kBackward ? walk.steps.meeting - 1 : walk.steps.meeting;
-  const int steps = kBackward ? walk.steps.meeting : walk.steps.behind;
-  const int firstStep = kBackward ? max(walk.steps.meeting - a.width, 0) : 0;
-  const int endStep = kBackward ? steps : max(a.width - walk.steps.meeting, 0);
-  // All steps lie in the row and every cell is a candidate.
-  const auto plain = [&](int s0) {
-    const int lowestX = firstX + kStep * s0 - (kBackward ? kBatch - 1 : 0);
-    return s0 >= firstStep && s0 + kBatch <= endStep && a.numDisparities == kPadded && lowestX - a.minDisparity >= kPadded - 1;
-  };
-  const ptrdiff_t offset0 = (static_cast<ptrdiff_t>(row) + firstX) * kPadded;
-  const int firstPair = walk.lane * kPairs, group = (threadIdx.x & 31) / kLanes;
-  const uint8_t* const own = keptShared(ring + group * kPadded + walk.lane * Bytes::kBytes);
-  Plane cost(ring, a.cost + offset0, kStep * kPadded, walk.lane, group);
-  Plane sums[kVolumes];
+  using Keys = Stored<kPairs, true>;
+  constexpr int kHalf = Tile::kHalf, kPadded = Ring::kPadded, kBatch = Ring::kBatch, kFirstDiagonal = 2 - kVolumes % 2;
+  static_assert(Tile::kPixels % kBatch == 0, "a tile is whole batches");
+  const TileTurns turns(walk.backward());
+  const int lane = threadIdx.x & 31, firstPair = lane * kPairs;
+  const uint8_t* volumes[Ring::kPlanes];
+  volumes[0] = a.cost;
 #pragma unroll
-  for (int v = 0; v < kVolumes; ++v) sums[v] = Plane(ring + (1 + v) * Plane::kBytes, s.sums[v] + offset0, kStep * kPadded, walk.lane, group);
+  for (int v = 0; v < kVolumes; ++v) volumes[1 + v] = s.sums[v];
+  Ring ring(volumes, walk, a.width, ringBytes);
+  const uint8_t* const own = keptShared(ringBytes + lane * Bytes::kBytes);
 
-  uint32_t p2[kAdaptive ? kBatch : 1], nextP2[kAdaptive ? kBatch : 1];
+  // Steps that are one piece of code. In a longer one the compiler leaves the keys to its end.
+  constexpr int kTogether = 4;
+  uint32_t p2[kTogether] = {}, nextP2[kTogether] = {};
   const auto fetchP2 = [&](int s0) {
     if (!kAdaptive) return;
-    const uint8_t* const grey = a.grey + row;
+    const uint8_t* const grey = a.grey + static_cast<size_t>(walk.row) * a.width;
 #pragma unroll
-    for (int k = 0; k < kBatch; ++k) {
-      const int x = min(max(firstX + kStep * (s0 + k), 0), a.width - 1);
-      nextP2[kAdaptive ? k : 0] = adaptedP2(a, grey[x], grey[min(max(x - kStep, 0), a.width - 1)]);
+    for (int k = 0; k < kTogether; ++k) {
+      const int x = min(max(walk.x(s0 + k), 0), a.width - 1);
+      nextP2[k] = adaptedP2(a, grey[x], grey[min(max(x - walk.direction, 0), a.width - 1)]);
     }
   };
 
-  Path<kLanes, kPairs, false> path(a, walk.lane);
-  path.restore(a.state + (static_cast<size_t>(walk.row) * 2 + kBackward) * kHalf);
+  Path<32, kPairs, false> path(a, lane);
+  path.restore(a.state + (static_cast<size_t>(walk.row) * 2 + walk.backward()) * kHalf);
   const uint32_t constantP2 = Cell::pair(a.p2);
-  const uint32_t counted = kBackward && !a.both ? 0 : 1;
-  const uint32_t scale = static_cast<uint32_t>(s.paths);
-  uint32_t keyBase[kPairs], carried[kPairs];
+  // A key is a sum of products: nothing on the way from one step to the next waits for it.
+  const uint32_t one = 1u << Tile::kIndexBits, counted = walk.backward() && !a.both ? 0 : one, scale = s.paths * one;
+  // A cell is no candidate where its disparity exceeds the pixel's last one: there this, less the last one, has its highest bit
+  // set.
+  uint32_t beyondNone[kPairs];
 #pragma unroll
   for (int j = 0; j < kPairs; ++j) {
-    keyBase[j] = (firstPair + j) * 0x00010001u;
-    carried[j] = kNoKeys;
+    const uint32_t d = firstPair + j;
+    beyondNone[j] = 0x7fff7fffu + d * 0x00010001u + (static_cast<uint32_t>(kHalf) << 16);
   }
-  uint32_t* const leaving = s.rightKeys + static_cast<size_t>(walk.row) * (a.width + kHalf);
-  const bool delivers = walk.valid && walk.lane == (kBackward ? 0 : kLanes - 1);
+  // Every cell is a candidate from plainFirst or before plainEnd on.
+  const int stepOfLeast = (a.minDisparity + kPadded - 1 - walk.firstX) * walk.direction;
+  const int plainFirst = a.numDisparities < kPadded ? walk.steps : walk.backward() ? 0 : stepOfLeast;
+  const int plainEnd = walk.backward() ? stepOfLeast + 1 : walk.steps;
 
-  const auto advanceAs = [&](auto careful, int slot, int s0) {
+  const auto stepAs = [&](auto careful, const uint8_t* from, int step, uint32_t p2OfStep, uint32_t* keys) {
     constexpr bool kCareful = decltype(careful)::value;
-    typename Bytes::Value costs[kBatch], straight[kBatch], diagonal[kBatch];
+    const auto load = [&](int plane) { return Bytes::load(from + plane * Ring::kPlaneBytes); };
+    const typename Bytes::Value costs = load(0);
+    typename Bytes::Value straight = load(1), diagonal = Bytes::zero();
+    // Sums of rows and columns fit bytes together, and so do those of the diagonals.
+    if (kFirstDiagonal == 2) Bytes::add(straight, load(2));
 #pragma unroll
-    for (int k = 0; k < kBatch; ++k) {
-      const auto load = [&](int plane) { return Bytes::load(own + slot + plane * Plane::kBytes + k * Plane::kStepBytes); };
-      costs[k] = load(0), straight[k] = load(1), diagonal[k] = Bytes::zero();
-      // Sums of rows and columns fit bytes together, and so do those of the diagonals.
-      if (kFirstDiagonal == 2) Bytes::add(straight[k], load(2));
+    for (int v = kFirstDiagonal; v < kVolumes; ++v) Bytes::add(diagonal, load(1 + v));
+    uint32_t cells[kPairs], excess[kPairs];
+    typename Keys::Value key;
 #pragma unroll
-      for (int v = kFirstDiagonal; v < kVolumes; ++v) Bytes::add(diagonal[k], load(1 + v));
+    for (int j = 0; j < kPairs; ++j) cells[j] = Cell::fromBytes(costs.word[j / 2 % Bytes::kWords], j % 2);
+    path.step(cells, p2OfStep, excess);
+    // Below it no candidate is left: -1.
+    const uint32_t last = max(min(a.numDisparities - 1, walk.x(step) - a.minDisparity), -1);
+#pragma unroll
+    for (int j = 0; j < kPairs; ++j) {
+      uint32_t sum = scale * Bytes::pair(costs, j) + (firstPair + j) * 0x00010001u;
+      sum += one * Bytes::pair(straight, j);
+      if (kVolumes > 2) sum += one * Bytes::pair(diagonal, j);
+      key.word[j] = counted * excess[j] + sum;
+      if (kCareful) key.word[j] |= signsOf(beyondNone[j] - last * 0x00010001u);
     }
+    Keys::store(reinterpret_cast<uint8_t*>(keys), key);
+  };
+  const auto advanceAs = [&](auto careful, const uint8_t* from, int s0, uint32_t* keys) {
+#pragma unroll 1
+    for (int k0 = 0; k0 < kBatch; k0 += kTogether, from += kTogether * kPadded, keys += kTogether * Tile::kStride) {
+      if (kAdaptive) {
 #pragma unroll
-    for (int k = 0; k < kBatch; ++k) {
-      if (kCareful && (s0 + k < firstStep || s0 + k >= endStep)) continue;
-      const int x = firstX + kStep * (s0 + k);
-      uint32_t cells[kPairs], excess[kPairs], key[kPairs];
-#pragma unroll
-      for (int j = 0; j < kPairs; ++j) cells[j] = Cell::fromBytes(costs[k].word[j / 2 % Bytes::kWords], j % 2);
-      path.step(cells, kAdaptive ? p2[kAdaptive ? k : 0] : constantP2, excess);
-#pragma unroll
-      for (int j = 0; j < kPairs; ++j) {
-        uint32_t sum = Bytes::pair(straight[k], j) + counted * excess[j];
-        if (kVolumes > 2) sum += Bytes::pair(diagonal[k], j);
-        sum += scale * Bytes::pair(costs[k], j);
-        key[j] = (sum << kIndexBits) + keyBase[j];
+        for (int k = 0; k < kTogether; ++k) p2[k] = nextP2[k];
+        fetchP2(s0 + k0 + kTogether);
       }
-      const int candidates = kCareful ? min(a.numDisparities, x - a.minDisparity + 1) : kPadded;
-      if (kCareful && candidates < kPadded) {
-        const int limit = candidates - firstPair;
 #pragma unroll
-        for (int j = 0; j < kPairs; ++j) {
-          if (j >= limit) key[j] |= 0xffffu;
-          if (j + kHalf >= limit) key[j] |= 0xffff0000u;
-        }
-      }
-      uint32_t* const at = tile + group * kLanes * kHalf + ((s0 + k) & (kLanes - 1)) * kHalf + firstPair;
-      if (kPairs == 1) at[0] = key[0];
-      if (kPairs == 2) *reinterpret_cast<uint2*>(at) = make_uint2(key[0], key[1 % kPairs]);
-#pragma unroll
-      for (int q = 0; q < kPairs / 4; ++q) {
-        reinterpret_cast<uint4*>(at)[q] = make_uint4(key[4 * q % kPairs], key[(4 * q + 1) % kPairs],
-                                                     key[(4 * q + 2) % kPairs], key[(4 * q + 3) % kPairs]);
-      }
-      if (kBackward) {
-        uint32_t entering = __shfl_down_sync(kFullWarp, carried[0], 1, kLanes);
-        if (walk.lane == kLanes - 1) entering = kNoKeys;
-#pragma unroll
-        for (int j = 0; j < kPairs; ++j) {
-          carried[j] = __vminu2(j == kPairs - 1 ? entering : carried[(j + 1) % kPairs], key[j]);
-        }
-        if (delivers) leaving[x] = carried[0];
-      } else {
-        uint32_t entering = __shfl_up_sync(kFullWarp, carried[kPairs - 1], 1, kLanes);
-        if (walk.lane == 0) entering = kNoKeys;
-#pragma unroll
-        for (int j = kPairs - 1; j >= 0; --j) {
-          carried[j] = __vminu2(j == 0 ? entering : carried[(j + kPairs - 1) % kPairs], key[j]);
-        }
-        if (delivers) leaving[x] = carried[kPairs - 1];
+      for (int k = 0; k < kTogether; ++k) {
+        stepAs(careful, from + k * kPadded, s0 + k0 + k, kAdaptive ? p2[k] : constantP2, keys + k * Tile::kStride);
       }
     }
   };
-  // The pixel of the batch that this lane selects for.
-  const int slot = threadIdx.x & (kLanes - 1);
-  const auto select = [&](int s0) {
-    const int x = firstX + kStep * (s0 + slot);
-    __syncwarp();
-    const Winner winner = winnerOf<kHalf>(tile, min(a.numDisparities, x - a.minDisparity + 1));
-    if (walk.valid && s0 + slot >= firstStep && s0 + slot < endStep) {
-      const Selected selected = finished(s, winner);
-      s.disparityQ4[row + x] = selected.q4;
-      s.disparity[row + x] = selected.whole;
-      s.confidence[row + x] = selected.confidence;
+  // Half a tile. Its number is a constant, and with it, where a batch is as long, the slot of the ring.
+  const auto walkTile = [&](auto number, int s0) {
+    constexpr int kNumber = decltype(number)::value, kBatches = Tile::kPixels / kBatch;
+#pragma unroll 1
+    for (int b = 0; b < kBatches; ++b) {
+      const int s = s0 + b * kBatch, slot = (kBatches == 1 ? kNumber : b % 2) * Ring::kSlotBytes;
+      waitForCopies<0>();
+      ring.arrive(slot);
+      __syncwarp();  // all lanes' copies are there, and all lanes are done with the batch before, which is overwritten now
+      if (s + kBatch < walk.steps) ring.ask(Ring::kSlotBytes - slot, s + kBatch);
+      groupCopies();
+      if (b == 0 && s >= 2 * Tile::kPixels) turns.untilEmptied(kNumber);
+      uint32_t* const keys = tile + (kNumber * Tile::kPixels + b * kBatch) * Tile::kStride + firstPair;
+      if (s >= plainFirst && s + kBatch <= plainEnd) advanceAs(Plain(), own + slot, s, keys);
+      else advanceAs(Careful(), own + slot, s, keys);
     }
-    __syncwarp();
+    turns.filled(kNumber);
   };
 
-  if (steps > 0) fetchP2(0);
-  walkRing<kBatch, Ring::kSlotBytes>(
-      0, steps,
-      [&](int slot, int s0) {
-        cost.ask(slot, s0, firstStep, endStep);
-#pragma unroll
-        for (int v = 0; v < kVolumes; ++v) sums[v].ask(slot, s0, firstStep, endStep);
-      },
-      [&](int slot) {
-        cost.arrive(slot);
-#pragma unroll
-        for (int v = 0; v < kVolumes; ++v) sums[v].arrive(slot);
-      },
-      [&](int slot, int s0) {
-        if (kAdaptive) {
-#pragma unroll
-          for (int k = 0; k < kBatch; ++k) p2[kAdaptive ? k : 0] = nextP2[kAdaptive ? k : 0];
-          fetchP2(s0 + kBatch);
-        }
-        if (plain(s0)) advanceAs(Plain(), slot, s0);
-        else advanceAs(Careful(), slot, s0);
-        const int next = s0 + kBatch;
-        if ((next & (kLanes - 1)) == 0 || next == steps) select((next - 1) & ~(kLanes - 1));
-      });
-  if (!kBackward && walk.valid) {
-#pragma unroll
-    for (int j = 0; j < kPairs; ++j) leaving[a.width + firstPair + j] = carried[j];
+  if (walk.steps == 0) return;
+  fetchP2(0);
+  ring.ask(0, 0);
+  groupCopies();
+#pragma unroll 1
+  for (int s0 = 0; s0 < walk.steps; s0 += 2 * Tile::kPixels) {
+    walkTile(First(), s0);
+    if (s0 + Tile::kPixels < walk.steps) walkTile(Second(), s0 + Tile::kPixels);
   }
 }
 
-/// Dynamic shared memory: a tile of 32 pixels for each warp, then RowsRing.
-template <int kLanes, int kPairs, bool kAdaptive, int kVolumes>
-__global__ void __launch_bounds__(32 * kWarpsPerBlock, kWalkBlocks) rowsSelectKernel(LineArguments a, SelectArguments s) {
-  constexpr int kHalf = kLanes * kPairs, kIndexBits = Bits<kHalf>::value, kRows = kWarpsPerBlock / 2 * (32 / kLanes);
+/// The left-right check of a row whose winners are written and whose right keys have left the walks.
+template <int kHalf>
+__device__ __forceinline__ void checkRow(const SelectArguments& s, int y) {
+  constexpr int kIndexBits = Bits<kHalf>::value, kTogether = 5;
+  const int meeting = min(Steps(s.width, false).meeting, s.width);
+  const uint32_t* const leaving = s.rightKeys + static_cast<size_t>(y) * (s.width + kHalf);
+  const size_t row = static_cast<size_t>(y) * s.width;
+  // Keys of a right pixel: for each half of the disparities what left the backward walk, and what left the forward walk or
+  // stayed in it. Loaded wherever they lie, used where they are.
+  struct RightKeys {
+    uint32_t behind[2], ahead[2];
+  };
+  const auto load = [&](int xr) {
+    RightKeys keys;
+#pragma unroll
+    for (int half = 0; half < 2; ++half) {
+      const int nearest = min(xr + s.minDisparity + half * kHalf, s.width - 1), furthest = nearest + kHalf - 1;
+      keys.behind[half] = leaving[nearest];
+      keys.ahead[half] = leaving[furthest < s.width ? furthest : 2 * s.width - 1 - nearest];
+    }
+    return keys;
+  };
+  const auto winnerAt = [&](int xr, const RightKeys& keys) {
+    uint32_t best[2];
+#pragma unroll
+    for (int half = 0; half < 2; ++half) {
+      const int nearest = xr + s.minDisparity + half * kHalf;
+      best[half] = kNoKey16;
+      if (nearest < meeting) best[half] = keys.behind[half] >> 16 * half & 0xffffu;
+      if (nearest < s.width && nearest + kHalf > meeting) best[half] = min(best[half], keys.ahead[half] >> 16 * half & 0xffffu);
+    }
+    if (best[0] == kNoKey16 && best[1] == kNoKey16) return -1;
+    const bool inHigh = (best[1] >> kIndexBits) < (best[0] >> kIndexBits);
+    return static_cast<int>((inHigh ? best[1] : best[0]) & (kHalf - 1)) + (inHigh ? kHalf : 0);
+  };
+  // Several pixels at once: each waits twice for the second-level cache.
+  for (int x0 = threadIdx.x; x0 < s.width && s.leftRight; x0 += kTogether * kRowThreads) {
+    int whole[kTogether];
+    RightKeys keys[kTogether];
+#pragma unroll
+    for (int i = 0; i < kTogether; ++i) whole[i] = s.disparity[row + min(x0 + i * kRowThreads, s.width - 1)];
+#pragma unroll
+    for (int i = 0; i < kTogether; ++i) keys[i] = load(min(max(x0 + i * kRowThreads - whole[i], 0), s.width - 1));
+#pragma unroll
+    for (int i = 0; i < kTogether; ++i) {
+      const int x = x0 + i * kRowThreads, xr = x - whole[i], winner = winnerAt(xr, keys[i]);
+      const bool keep = whole[i] != kInvalidDisparity && xr >= 0 && xr < s.width && winner >= 0 &&
+                        abs(whole[i] - (s.minDisparity + winner)) <= 1;
+      if (keep || x >= s.width) continue;
+      s.disparityQ4[row + x] = kInvalidDisparity;
+      s.confidence[row + x] = 0;
+    }
+  }
+  for (int x = threadIdx.x; x < s.width && s.rightDisparity != nullptr; x += kRowThreads) {
+    const int winner = winnerAt(x, load(x));
+    s.rightDisparity[row + x] = winner < 0 ? kInvalidDisparity : static_cast<int16_t>(s.minDisparity + winner);
+  }
+}
+
+/// A block to each row. Dynamic shared memory: rowsBlockBytes.
+template <int kPairs, bool kAdaptive, int kVolumes>
+__global__ void __launch_bounds__(kRowThreads, kAdaptive ? kSelectBlocks - 1 : kSelectBlocks)
+    rowsSelectKernel(LineArguments a, SelectArguments s) {
+  using Tile = RowTile<kPairs>;
   extern __shared__ __align__(16) uint32_t tiles[];
-  const int warp = warpOfBlock(), meeting = min(Steps(a.width, false).meeting, a.width);
-  const RowWalk<kLanes> walk(a.width, a.height, warp);
-  uint32_t* const tile = tiles + warp * 32 * kHalf;
-  using Ring = RowsRing<kLanes, kPairs, kVolumes>;
-  uint8_t* const ring = reinterpret_cast<uint8_t*>(tiles) + Ring::kTileBytes + warp * Ring::kSlotBytes * kRingSlots;
-  if (walk.steps.backward) {
-    selectRows<kLanes, kPairs, kAdaptive, kVolumes, true>(a, s, walk, tile, ring);
+  const int warp = warpOfBlock();
+  const RowWalk walk = RowWalk::of<Tile::kPixels>(a.width, static_cast<int>(blockIdx.x), warp % 2 != 0);
+  uint32_t* const tile = tiles + warp % 2 * (Tile::kBytes / 4);
+  untilKernelBefore();
+  if (warp < 2) {
+    uint8_t* const rings = reinterpret_cast<uint8_t*>(tiles) + 2 * Tile::kBytes;
+    walkRow<kPairs, kAdaptive, kVolumes>(a, s, walk, tile, rings + warp % 2 * 2 * RowsRing<kPairs, kVolumes>::kSlotBytes);
   } else {
-    selectRows<kLanes, kPairs, kAdaptive, kVolumes, false>(a, s, walk, tile, ring);
+    selectTiles<kPairs>(s, walk, tile);
   }
   __syncthreads();
-  const int firstRow = blockIdx.x * kRows, rows = min(kRows, a.height - firstRow);
-  for (int i = threadIdx.x; i < rows * a.width; i += 32 * kWarpsPerBlock) {
-    const int y = firstRow + i / a.width, x = i % a.width;
-    const uint32_t* const leaving = s.rightKeys + static_cast<size_t>(y) * (a.width + kHalf);
-    // Best key of a right pixel among the disparities of one half: what left the forward walk (or stayed in it) and what left
-    // the backward walk.
-    const auto bestOf = [&](int xr, int half) {
-      const int nearest = xr + a.minDisparity + half * kHalf, furthest = nearest + kHalf - 1, shift = 16 * half;
-      uint32_t best = kNoKey16;
-      if (nearest < meeting) best = leaving[nearest] >> shift & 0xffffu;
-      if (furthest < a.width) {
-        if (furthest >= meeting) best = min(best, leaving[furthest] >> shift & 0xffffu);
-      } else if (nearest < a.width) {
-        best = min(best, leaving[a.width + (a.width - 1 - nearest)] >> shift & 0xffffu);
-      }
-      return best;
-    };
-    const auto rightWinner = [&](int xr) {
-      const uint32_t low = bestOf(xr, 0), high = bestOf(xr, 1);
-      if (low == kNoKey16 && high == kNoKey16) return -1;
-      const bool inHigh = (high >> kIndexBits) < (low >> kIndexBits);
-      return static_cast<int>((inHigh ? high : low) & (kHalf - 1)) + (inHigh ? kHalf : 0);
-    };
-    const size_t at = static_cast<size_t>(y) * a.width + x;
-    const Selected selected = {s.disparityQ4[at], s.disparity[at], s.confidence[at]};
-    writeChecked(s, y, x, selected, rightWinner);
-  }
+  checkRow<Tile::kHalf>(s, static_cast<int>(blockIdx.x));
 }
 
 }  // namespace gpu

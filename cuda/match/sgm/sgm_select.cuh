@@ -30,6 +30,7 @@ __global__ void __launch_bounds__(32 * kSelectWarps, 2) selectKernel(SelectArgum
   int16_t* const rowWhole = rowQ4 + a.width;
   uint8_t* const rowConfidence = reinterpret_cast<uint8_t*>(rowWhole + a.width);
   const int lane = threadIdx.x & 31, warp = threadIdx.x >> 5, y = blockIdx.x;
+  untilKernelBefore();
   for (int x = threadIdx.x; x < a.width; x += 32 * kSelectWarps) rowKeys[x] = kNoKey;
   __syncthreads();
   const auto deliver = [&](uint32_t key, int rightX) {

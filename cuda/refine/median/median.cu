@@ -3,6 +3,8 @@
 // One thread computes one pixel; the nine values come through the first-level cache. The median of nine is the median of
 // (largest of the columns' smallest, median of their medians, smallest of their largest).
 #include "../../gpu/kernels.h"
+#include "../../gpu/launch.cuh"
+#include "../../gpu/traits.h"
 
 namespace depthwatt {
 namespace gpu {
@@ -20,6 +22,7 @@ __device__ __forceinline__ int medianOfThree(int a, int b, int c) { return max(m
 
 __global__ void __launch_bounds__(256) medianKernel(const int16_t* in, int16_t* out, int width, int height) {
   const int x = blockIdx.x * 32 + threadIdx.x, y = blockIdx.y * 8 + threadIdx.y;
+  untilKernelBefore();
   if (x >= width || y >= height) return;
   const size_t index = static_cast<size_t>(y) * width + x;
   const int centre = in[index];
@@ -53,8 +56,8 @@ __global__ void __launch_bounds__(256) medianKernel(const int16_t* in, int16_t* 
 
 Status median(const int16_t* in, int16_t* out, int32_t width, int32_t height, cudaStream_t stream) {
   const dim3 grid((width + 31) / 32, (height + 7) / 8);
-  medianKernel<<<grid, dim3(32, 8), 0, stream>>>(in, out, width, height);
-  return launched("medianKernel");
+  static const bool overlaps = waitsForKernelBefore(reinterpret_cast<const void*>(medianKernel));
+  return launch("medianKernel", medianKernel, LaunchShape{grid, dim3(32, 8), 0, stream, overlaps}, in, out, width, height);
 }
 
 }  // namespace gpu

@@ -4,7 +4,7 @@
 //
 // Threads switch at the functions that join a warp or a block. A warp whose lanes do not all arrive at the same one is an
 // error, and so is a read or write outside an allocation: device memory ends (and begins) at a page that is not there.
-// What it cannot show: races of plain memory between warps, and time.
+// What it cannot show: races of plain memory between warps, and time; __fdividef divides exactly here.
 #pragma once
 
 #include <algorithm>
@@ -59,6 +59,9 @@ void run(dim3 grid, dim3 block, size_t sharedBytes, const std::function<void()>&
 void* dynamicShared();
 uint32_t exchange(uint32_t own, const std::function<uint32_t(const uint32_t* lanes, int lane)>& pick);
 void joinBlock();
+/// Named barriers of a block, 1 to 15: as PTX's bar.arrive and bar.sync.
+void arriveAt(int barrier, int threads);
+void joinAt(int barrier, int threads);
 
 template <class Kernel>
 struct Launcher {
@@ -153,6 +156,7 @@ inline int __popc(uint32_t value) { return __builtin_popcount(value); }
 inline int __ffs(uint32_t value) { return __builtin_ffs(static_cast<int>(value)); }
 inline int __clz(uint32_t value) { return value == 0 ? 32 : __builtin_clz(value); }
 inline float __fadd_rn(float a, float b) { return a + b; }
+inline float __fdividef(float a, float b) { return a / b; }
 inline float __fdiv_rn(float a, float b) { return a / b; }
 // One thread runs at a time: these are whole by themselves.
 template <class T>

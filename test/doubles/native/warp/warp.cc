@@ -13,7 +13,7 @@ dim3 threadIdx, blockIdx, blockDim, gridDim;
 namespace warp {
 namespace {
 
-enum class State { kReady, kAtWarp, kAtBlock, kDone };
+enum class State { kReady, kAtWarp, kAtBlock, kAtNamed, kDone };
 
 struct Fiber {
   ucontext_t start;
@@ -22,12 +22,19 @@ struct Fiber {
   bool begun = false;
   State state = State::kReady;
   uint32_t deposits = 0;  ///< joins of its warp so far
+  int barrier = 0;        ///< that it waits at
 };
 
 constexpr size_t kStackBytes = 64 << 10;
 constexpr size_t kSharedLimit = 232448;  // of a block on the largest device
 
+/// A barrier of some warps: who is there, of how many.
+struct Named {
+  int arrived = 0, threads = 0;
+};
+
 std::vector<Fiber> fibers;
+Named named[16];
 uint32_t slots[64][2][32];
 int current = 0;
 jmp_buf scheduler;
@@ -62,7 +69,22 @@ void resume(int index) {
   setcontext(&own.start);
 }
 
+/// Counts this thread in; true where it was the last, and those who wait go on.
+bool arrived(int barrier, int threads) {
+  if (barrier < 1 || barrier > 15 || threads < 32 || threads % 32 != 0) broken("a named barrier that there is not");
+  Named& own = named[barrier];
+  if (own.arrived > 0 && own.threads != threads) broken("two counts of threads at one named barrier");
+  own.threads = threads;
+  if (++own.arrived < threads) return false;
+  own.arrived = 0;
+  for (Fiber& other : fibers) {
+    if (other.state == State::kAtNamed && other.barrier == barrier) other.state = State::kReady;
+  }
+  return true;
+}
+
 void runBlock(int threads) {
+  for (Named& one : named) one.arrived = 0;
   for (int i = 0; i < threads; ++i) {
     Fiber& own = fibers[i];
     own.begun = false, own.state = State::kReady, own.deposits = 0;
@@ -94,7 +116,11 @@ void runBlock(int threads) {
     if (moved) continue;
     int waiting = 0, done = 0;
     for (int i = 0; i < threads; ++i) {
-      waiting += fibers[i].state == State::kAtBlock, done += fibers[i].state == State::kDone;
+      waiting += fibers[i].state == State::kAtNamed, done += fibers[i].state == State::kDone;
+    }
+    if (waiting > 0) broken("some threads wait at a named barrier where too few arrive");
+    for (const Named& one : named) {
+      if (one.arrived > 0) broken("threads have arrived at a named barrier where nobody waits for them");
     }
     if (done == threads) return;
     if (done > 0) broken("some threads wait for their block and others have ended");
@@ -138,5 +164,12 @@ uint32_t exchange(uint32_t own, const std::function<uint32_t(const uint32_t*, in
 }
 
 void joinBlock() { yield(State::kAtBlock); }
+
+void arriveAt(int barrier, int threads) { arrived(barrier, threads); }
+
+void joinAt(int barrier, int threads) {
+  fibers[current].barrier = barrier;
+  yield(arrived(barrier, threads) ? State::kReady : State::kAtNamed);
+}
 
 }  // namespace warp

@@ -1,0 +1,209 @@
+// SPDX-License-Identifier: Apache-2.0
+// The warp that selects behind a warp that walks along a row: keys of cells come to it through a tile in shared memory.
+//
+// A cell's key is sum << kIndexBits | i in 16 bits (i: its disparity within its half), two to a register.
+// Right view: d at x and d + 1 at x + 1 are the same right pixel, so one step of the walk moves the best keys of the right
+// pixels by one cell; what leaves the last cell is final for this walk and this half, and the check puts the parts together.
+// Left view: two lanes to a pixel find its winner among 16 pixels of the tile; what is done once a pixel waits for 32 pixels.
+#pragma once
+
+#include "sgm_cells.cuh"
+#include "sgm_winner.cuh"
+
+namespace depthwatt {
+namespace gpu {
+
+constexpr uint32_t kNoKey16 = 0xffffu, kNoKeys = 0xffffffffu;
+
+template <int kCount>
+struct Bits {
+  static constexpr int value = 1 + Bits<kCount / 2>::value;
+};
+template <>
+struct Bits<1> {
+  static constexpr int value = 0;
+};
+
+/// Two halves of kPixels pixels: one is filled while the other is selected from.
+template <int kPairs>
+struct RowTile {
+  static constexpr int kHalf = 32 * kPairs, kIndexBits = Bits<kHalf>::value, kPixels = 16;
+  /// Words of a pixel: 16 bytes more than its keys, so that the same chunk of eight pixels lies in different banks.
+  static constexpr int kStride = kHalf + 4;
+  static constexpr int kBytes = 2 * kPixels * kStride * static_cast<int>(sizeof(uint32_t));
+};
+
+/// Half a row behind the meeting of its two walks: its step s is the pixel x(s), for 0 <= s < length. Steps are whole tiles;
+/// those behind the end of the row are walked too, on whatever lies there, and nothing comes of them.
+struct RowWalk {
+  int row, firstX, direction, length, steps;
+
+  template <int kPixels>
+  static __device__ __forceinline__ RowWalk of(int width, int row, bool backward) {
+    const int meeting = min(Steps(width, false).meeting, width);
+    RowWalk w;
+    w.row = row, w.direction = backward ? -1 : 1;
+    w.firstX = backward ? meeting - 1 : meeting;
+    w.length = backward ? meeting : width - meeting;
+    w.steps = (w.length + kPixels - 1) / kPixels * kPixels;
+    return w;
+  }
+  __device__ __forceinline__ bool backward() const { return direction < 0; }
+  __device__ __forceinline__ int x(int s) const { return firstX + direction * s; }
+};
+
+struct Forward {
+  static constexpr bool value = false;
+};
+struct Backward {
+  static constexpr bool value = true;
+};
+
+/// The two warps of a walk hand the halves of its tile, 0 and 1, to each other.
+class TileTurns {
+ public:
+  __device__ __forceinline__ explicit TileTurns(bool backward) : backward_(backward) {}
+  __device__ __forceinline__ void filled(int half) const {
+    if (half == 0) arrive<1>();
+    else arrive<2>();
+  }
+  __device__ __forceinline__ void untilFilled(int half) const {
+    if (half == 0) join<1>();
+    else join<2>();
+  }
+  __device__ __forceinline__ void emptied(int half) const {
+    if (half == 0) arrive<3>();
+    else arrive<4>();
+  }
+  __device__ __forceinline__ void untilEmptied(int half) const {
+    if (half == 0) join<3>();
+    else join<4>();
+  }
+
+ private:
+  template <int kBarrier>
+  __device__ __forceinline__ void arrive() const {
+    if (backward_) arriveAt<kBarrier + 4, 64>();
+    else arriveAt<kBarrier, 64>();
+  }
+  template <int kBarrier>
+  __device__ __forceinline__ void join() const {
+    if (backward_) joinAt<kBarrier + 4, 64>();
+    else joinAt<kBarrier, 64>();
+  }
+  bool backward_;
+};
+
+/// The winner of 16 pixels, two lanes to each, out of half a tile, which is spoilt. candidates: of this lane's pixel.
+template <int kPairs>
+__device__ __forceinline__ Winner winnerOf(uint32_t* half, int candidates) {
+  using Tile = RowTile<kPairs>;
+  constexpr int kHalf = Tile::kHalf, kIndexBits = Tile::kIndexBits;
+  const int pixel = threadIdx.x & (Tile::kPixels - 1), part = threadIdx.x / Tile::kPixels & 1;
+  uint32_t* const own = half + pixel * Tile::kStride;
+  uint16_t* const cells = reinterpret_cast<uint16_t*>(own);
+  const auto smallest = [&]() {
+    const uint4* const chunks = reinterpret_cast<const uint4*>(own + part * (kHalf / 2));
+    uint32_t least = kNoKeys;
+#pragma unroll
+    for (int c = 0; c < kHalf / 8; ++c) {
+      const uint4 four = chunks[c];
+      least = __vminu2(least, __vminu2(__vminu2(four.x, four.y), __vminu2(four.z, four.w)));
+    }
+    return __vminu2(least, __shfl_xor_sync(kFullWarp, least, Tile::kPixels));
+  };
+  const auto place = [](int d) { return 2 * (d & (kHalf - 1)) + d / kHalf; };
+  const uint32_t best = smallest();
+  const uint32_t low = best & 0xffffu, high = best >> 16;
+  const bool inHigh = (high >> kIndexBits) < (low >> kIndexBits);
+  const uint32_t key = inHigh ? high : low;
+  const int d0 = static_cast<int>(key & (kHalf - 1)) + (inHigh ? kHalf : 0);
+  // One lane looks at the neighbour below, the other at the one above; then their cells and the winner's are blotted out.
+  const int side = part == 0 ? d0 - 1 : d0 + 1;
+  uint32_t beside = kNoSum;
+  __syncwarp();
+  if (best != kNoKeys) {
+    if (side >= 0 && side < candidates) {
+      beside = cells[place(side)] >> kIndexBits;
+      cells[place(side)] = kNoKey16;
+    }
+    if (part == 0) cells[place(d0)] = kNoKey16;
+  }
+  __syncwarp();
+  const uint32_t others = smallest();
+  const uint32_t otherSide = __shfl_xor_sync(kFullWarp, beside, Tile::kPixels);
+  const uint32_t second = min((others & 0xffffu) >> kIndexBits, others >> (16 + kIndexBits));
+  Winner w;
+  w.d0 = best == kNoKeys ? -1 : d0;
+  w.sum = static_cast<int>(key >> kIndexBits);
+  w.second = others == kNoKeys ? kNoSum : static_cast<int>(second);
+  w.below = static_cast<int>(part == 0 ? beside : otherSide);
+  w.above = static_cast<int>(part == 0 ? otherSide : beside);
+  return w;
+}
+
+/// Selects the pixels of a walk as they come, and leaves the right view's keys.
+template <int kPairs>
+__device__ __forceinline__ void selectTiles(const SelectArguments& s, const RowWalk& walk, uint32_t* tile) {
+  using Tile = RowTile<kPairs>;
+  constexpr int kHalf = Tile::kHalf, kPixels = Tile::kPixels;
+  const TileTurns turns(walk.backward());
+  const int lane = threadIdx.x & 31, pixel = lane & (kPixels - 1), part = lane / kPixels;
+  uint32_t* const leaving = s.rightKeys + static_cast<size_t>(walk.row) * (s.width + kHalf);
+  uint32_t carried[kPairs];
+#pragma unroll
+  for (int j = 0; j < kPairs; ++j) carried[j] = kNoKeys;
+
+  const auto carryAs = [&](auto backward, const uint32_t* half, int s0) {
+    constexpr bool kBackward = decltype(backward)::value;
+    const bool delivers = lane == (kBackward ? 0 : 31);
+    uint32_t* const at = leaving + walk.x(s0);
+    const auto carry = [&](int k) {
+      const LaneWords<kPairs> key =
+          Stored<kPairs, true>::load(reinterpret_cast<const uint8_t*>(half + k * Tile::kStride + lane * kPairs));
+      uint32_t entering = kBackward ? __shfl_down_sync(kFullWarp, carried[0], 1)
+                                    : __shfl_up_sync(kFullWarp, carried[kPairs - 1], 1);
+      if (lane == (kBackward ? 31 : 0)) entering = kNoKeys;
+#pragma unroll
+      for (int i = 0; i < kPairs; ++i) {
+        const int j = kBackward ? i : kPairs - 1 - i, before = kBackward ? j + 1 : j - 1;
+        carried[j] = __vminu2(i == kPairs - 1 ? entering : carried[(before + kPairs) % kPairs], key.word[j]);
+      }
+      if (delivers) at[kBackward ? -k : k] = carried[kBackward ? 0 : kPairs - 1];
+    };
+    if (s0 + kPixels <= walk.length) {
+#pragma unroll
+      for (int k = 0; k < kPixels; ++k) carry(k);
+    } else {
+#pragma unroll 1
+      for (int k = 0; k < walk.length - s0; ++k) carry(k);
+    }
+  };
+  Winner kept = {-1, 0, kNoSum, kNoSum, kNoSum};
+  for (int s0 = 0; s0 < walk.steps; s0 += kPixels) {
+    const int number = s0 / kPixels & 1;
+    uint32_t* const half = tile + number * (kPixels * Tile::kStride);
+    turns.untilFilled(number);
+    if (walk.backward()) carryAs(Backward(), half, s0);
+    else carryAs(Forward(), half, s0);
+    const Winner winner = winnerOf<kPairs>(half, min(s.numDisparities, walk.x(s0 + pixel) - s.minDisparity + 1));
+    if (s0 + 2 * kPixels < walk.steps) turns.emptied(number);
+    if (number == part) kept = winner;
+    if (number == 0 && s0 + kPixels < walk.steps) continue;
+    const int step = (s0 & ~kPixels) + lane;
+    if (step < walk.length) {
+      const Selected selected = finished(s, kept);
+      const size_t at = static_cast<size_t>(walk.row) * s.width + walk.x(step);
+      s.disparityQ4[at] = selected.q4;
+      s.disparity[at] = selected.whole;
+      s.confidence[at] = selected.confidence;
+    }
+  }
+  if (!walk.backward()) {
+#pragma unroll
+    for (int j = 0; j < kPairs; ++j) leaving[s.width + lane * kPairs + j] = carried[j];
+  }
+}
+
+}  // namespace gpu
+}  // namespace depthwatt

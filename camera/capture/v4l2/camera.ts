@@ -58,6 +58,8 @@ export class V4l2Camera {
   #lastSequence: number | undefined;
   #events: CameraEvents | undefined;
   #closed: Promise<void> | undefined;
+  /** The addon holds its callback for good: what leads from there to this camera is cut when it is closed. */
+  readonly #link: { camera: V4l2Camera | undefined } = { camera: this };
 
   private constructor(native: NativeCamera) {
     this.native = native;
@@ -90,7 +92,15 @@ export class V4l2Camera {
 
   start(events: CameraEvents): void {
     this.#events = events;
-    this.native.start((produced, fault, action) => this.#wake(produced, fault, action));
+    this.native.start(V4l2Camera.#wakerOf(this.#link));
+  }
+
+  /** Beside start(), whose variables a function made in it would keep. */
+  static #wakerOf(link: { camera: V4l2Camera | undefined }) {
+    return (produced: number, fault: number, action: string | undefined) => {
+      const { camera } = link;
+      if (camera !== undefined) camera.#wake(produced, fault, action);
+    };
   }
 
   release(frame: CameraFrame): void {
@@ -100,7 +110,9 @@ export class V4l2Camera {
 
   close(): Promise<void> {
     this.#events = undefined;
-    this.#closed ??= this.native.close();
+    this.#closed ??= this.native.close().finally(() => {
+      this.#link.camera = undefined;
+    });
     return this.#closed;
   }
 

@@ -2,6 +2,8 @@
 // The native capture against the driver in memory: what is agreed, delivered, counted and given back.
 import { readdirSync } from "node:fs";
 import { constants } from "node:os";
+import { setFlagsFromString } from "node:v8";
+import { runInNewContext } from "node:vm";
 import { beforeEach, describe, expect, test } from "vitest";
 import { type CameraFrame, V4l2Camera } from "../../../../camera/capture/v4l2/camera.js";
 import type { NativeOpenOptions } from "../../../../camera/capture/v4l2/native.js";
@@ -36,6 +38,23 @@ const descriptors = () => readdirSync("/proc/self/fd").length;
 needs("toolchain").suite("native capture", () => {
   beforeEach(() => {
     fake = fakeVideo();
+  });
+
+  test("closed cameras leave nothing behind", async () => {
+    setFlagsFromString("--expose-gc");
+    const collect = runInNewContext("gc") as () => void;
+    const closed: WeakRef<V4l2Camera>[] = [];
+    fake.plugIn({ path: PATH });
+    for (let i = 0; i < 10; i++) {
+      const { camera } = await openAndStart();
+      await camera.close();
+      closed.push(new WeakRef(camera));
+    }
+    // The newest may still stand in a register or on the stack.
+    await until(() => {
+      collect();
+      return closed.filter((reference) => reference.deref() !== undefined).length <= 1;
+    }, "the cameras are collected");
   });
 
   test("closed from within its first image: what was announced behind it goes back unread", async () => {

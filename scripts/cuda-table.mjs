@@ -55,7 +55,7 @@ export function launchOf(name, architecture) {
     return { threads, dynamic: [128, 320, 640][columns[1]] * threads + 66 * threads };
   }
   if (name.startsWith("crossRowsKernel")) return { threads: 128, dynamic: 20 * 16 * 128 };
-  if (name.startsWith("costsKernel")) return { threads: 128, dynamic: 0 };
+  if (/^(costs|firstRows)Kernel/.test(name)) return { threads: 128, dynamic: 0 };
   if (name.startsWith("selectKernel")) return { threads: 256, dynamic: 9 * 640 };
   if (name.startsWith("speckleRunsKernel")) return { threads: 128, dynamic: 0 };
   return { threads: name.startsWith("probeKernel") ? 1 : 256, dynamic: 0 };

@@ -90,7 +90,7 @@ inline void timeKernels(Report& report, const Size& size, int lanes, const Groun
   for (int stage = 0; stage <= 4; ++stage) {
     gpu::SgmTuning tuning;
     tuning.rowLanes = tuning.columnLanes = lanes, tuning.beside = -1, tuning.multiprocessors = ground.sms;
-    tuning.stages = stage;
+    tuning.stages = stage, tuning.costsApart = true;
     frames[stage].reset(new Frame(size, 4, left, right, tuning));
     Frame& frame = *frames[stage];
     graphs.add(frame.stream, [&] { frame.matchOnly(); });

@@ -181,6 +181,30 @@ __device__ __forceinline__ T* keptGlobal(T* global) {
   return global;
 }
 
+/// low | high << 16 in one instruction. Compilers that know how small both are take two.
+__device__ __forceinline__ uint32_t pairOf(uint32_t low, uint32_t high) {
+#if defined(__CUDACC__) && defined(__CUDA_ARCH__)
+  uint32_t pair;
+  asm("mad.lo.u32 %0, %1, 65536, %2;" : "=r"(pair) : "r"(high), "r"(low));
+  return pair;
+#else
+  return low | high << 16;
+#endif
+}
+
+/// Four values below 256 as the bytes of a word, in three instructions. Compilers that know how small they are take six.
+__device__ __forceinline__ uint32_t bytesOf(uint32_t a, uint32_t b, uint32_t c, uint32_t d) {
+#if defined(__CUDACC__) && defined(__CUDA_ARCH__)
+  uint32_t low, high, word;
+  asm("mad.lo.u32 %0, %1, 256, %2;" : "=r"(low) : "r"(b), "r"(a));
+  asm("mad.lo.u32 %0, %1, 256, %2;" : "=r"(high) : "r"(d), "r"(c));
+  asm("mad.lo.u32 %0, %1, 65536, %2;" : "=r"(word) : "r"(high), "r"(low));
+  return word;
+#else
+  return a | b << 8 | c << 16 | d << 24;
+#endif
+}
+
 /// Smallest of a word over the warp, on every lane.
 __device__ __forceinline__ uint32_t warpMin(uint32_t value) {
 #if __CUDA_ARCH__ >= 800

@@ -191,6 +191,7 @@ void checkMatching(Random& random, const Case& c, const std::vector<uint8_t>& le
   tuning.columnLanes = 8 << 2 * random.whole(0, 1);
   tuning.separateSelection = random.whole(0, 4) == 0;
   tuning.beside = random.whole(-1, 1);
+  tuning.costsApart = random.whole(0, 3) == 0;
   require(sgm.open(p, width, height, tuning), "open " + what);
   require(sgm.compute(dCensusLeft.get(), dCensusRight.get(), dGrey.get(), leftRight, dQ4.get(), dWhole.get(), dRight.get(),
                       dConfidence.get(), nullptr),

@@ -66,7 +66,7 @@ __global__ void __launch_bounds__(CostShape<kPadded>::kThreads) costsKernel(Line
     uint32_t word[4];
 #pragma unroll
     for (int w = 0; w < 4; ++w) {
-      word[w] = cost[4 * w] + cost[4 * w + 1] * 0x100u + cost[4 * w + 2] * 0x10000u + cost[4 * w + 3] * 0x1000000u;
+      word[w] = bytesOf(cost[4 * w], cost[4 * w + 1], cost[4 * w + 2], cost[4 * w + 3]);
     }
     if (x0 + first + k < a.width) *reinterpret_cast<uint4*>(at) = make_uint4(word[0], word[1], word[2], word[3]);
   }

@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: Apache-2.0
+// Matching costs and the first half of the rows in one kernel on CUDA: two warps walk a row to its middle, and beside each of them
+// another computes the costs that it needs next.
+//
+// Costs go to the volume for the walks of other kernels, and through a tile in shared memory to the walk of this one, which
+// reads no other memory and finds its cells as it needs them. One barrier for each tile of steps.
+// The roles of the warps are the same in every block: the hardware deals a block's warps to the schedulers in turn.
+#pragma once
+
+#include "sgm_cells.cuh"
+
+namespace depthwatt {
+namespace gpu {
+
+template <int kPairs>
+struct FirstShape {
+  static constexpr int kThreads = 128;  ///< two warps that walk, two that compute
+  static constexpr int kHalf = 32 * kPairs, kPadded = 2 * kHalf;
+  static constexpr int kTile = 16;                    ///< steps
+  static constexpr int kTileWords = kTile * kHalf;  ///< a word for each pair of cells
+  /// Eight pairs of a pixel to a lane: so many lanes serve a pixel, and each group of them a run of pixels.
+  static constexpr int kServing = kHalf / 8, kRun = kTile * kServing / 32;
+  static_assert(Steps::kUnit % kTile == 0 && kRun >= 1, "walks are whole tiles, tiles whole runs");
+};
+
+/// The costs of one tile of steps after the other: a lane's run of pixels, eight pairs of each.
+template <int kPairs>
+class TileCosts {
+ public:
+  using Shape = FirstShape<kPairs>;
+
+  __device__ __forceinline__ TileCosts(const LineArguments& a, int row, const Steps& steps) : backward_(steps.backward) {
+    const int thread = threadIdx.x & 31;
+    firstStep_ = thread / Shape::kServing * kRun, firstPair_ = thread % Shape::kServing * 8;
+    row_ = row * a.width;
+    x_ = backward_ ? steps.firstPixel() - firstStep_ - (kRun - 1) : firstStep_;  // the run's leftmost pixel
+    load(a);
+  }
+  /// Writes the tile and the volume, and asks for the words of the next tile. No tile after the last is read.
+  __device__ __forceinline__ void compute(const LineArguments& a, uint32_t* tile) {
+    const bool plain = a.numDisparities == kPadded && x_ - a.minDisparity >= kPadded - 1;
+    uint8_t* const volume = a.cost + (static_cast<ptrdiff_t>(row_) + x_) * kPadded + 2 * firstPair_;
+#pragma unroll
+    for (int p = 0; p < kRun; ++p) {
+      uint32_t cost[16];  // in the order of their bytes
+#pragma unroll
+      for (int j = 0; j < 8; ++j) {
+#pragma unroll
+        for (int half = 0; half < 2; ++half) {
+          cost[2 * j + half] = static_cast<uint32_t>(__popc(left_[p] ^ right_[half][p - j + 7]));
+        }
+      }
+      if (!plain) {
+#pragma unroll
+        for (int i = 0; i < 16; ++i) {
+          const int d = firstPair_ + i / 2 + i % 2 * kHalf, rightX = x_ + p - a.minDisparity - d;
+          cost[i] = d >= a.numDisparities ? 255u : rightX < 0 ? static_cast<uint32_t>(kMaxMatchingCost) : cost[i];
+        }
+      }
+      uint32_t pair[8], word[4];
+#pragma unroll
+      for (int j = 0; j < 8; ++j) pair[j] = pairOf(cost[2 * j], cost[2 * j + 1]);
+#pragma unroll
+      for (int w = 0; w < 4; ++w) word[w] = Cell::toBytes(pair[2 * w], pair[2 * w + 1]);
+      const int step = firstStep_ + (backward_ ? kRun - 1 - p : p);
+      uint4* const to = reinterpret_cast<uint4*>(tile + step * kHalf + firstPair_);
+      to[0] = make_uint4(pair[0], pair[1], pair[2], pair[3]);
+      to[1] = make_uint4(pair[4], pair[5], pair[6], pair[7]);
+      if (x_ + p >= 0 && x_ + p < a.width) {
+        *reinterpret_cast<uint4*>(volume + p * kPadded) = make_uint4(word[0], word[1], word[2], word[3]);
+      }
+    }
+    x_ += backward_ ? -kTile : kTile;
+    load(a);
+  }
+
+ private:
+  static constexpr int kRun = Shape::kRun, kHalf = Shape::kHalf, kPadded = Shape::kPadded, kTile = Shape::kTile;
+
+  __device__ __forceinline__ void load(const LineArguments& a) {
+    // Near the first and the last pixel of the image, words outside of it are not read; elsewhere another row's are, unused.
+    const int linear = row_ + x_, right = linear - a.minDisparity - firstPair_ - 7;
+    if (linear >= 0 && right - kHalf >= 0 && linear + kRun <= a.width * a.height) {
+      loadFrom([&](const uint32_t* image, int first, int i) { return image[first + i]; }, a, linear, right);
+    } else {
+      const int last = a.width * a.height - 1;
+      loadFrom([&](const uint32_t* image, int first, int i) { return image[min(max(first + i, 0), last)]; }, a, linear, right);
+    }
+  }
+  template <class Get>
+  __device__ __forceinline__ void loadFrom(Get get, const LineArguments& a, int linear, int right) {
+#pragma unroll
+    for (int p = 0; p < kRun; ++p) left_[p] = get(a.censusLeft, linear, p);
+#pragma unroll
+    for (int half = 0; half < 2; ++half) {
+#pragma unroll
+      for (int i = 0; i < kRun + 7; ++i) right_[half][i] = get(a.censusRight, right - half * kHalf, i);
+    }
+  }
+
+  bool backward_;
+  int firstStep_, firstPair_, row_, x_;
+  uint32_t left_[kRun], right_[2][kRun + 7];
+};
+
+/// A block: a row, its forward and its backward walk to their meeting; state holds where they stand there. Fixed P2, and both
+/// directions.
+template <int kPairs>
+__global__ void __launch_bounds__(FirstShape<kPairs>::kThreads) firstRowsKernel(LineArguments a) {
+  using Shape = FirstShape<kPairs>;
+  using Bytes = Stored<kPairs, false>;
+  using Words = Stored<kPairs, true>;
+  constexpr int kHalf = Shape::kHalf, kPadded = Shape::kPadded, kTile = Shape::kTile, kUnroll = 8;
+  __shared__ __align__(16) uint32_t tiles[2][2][Shape::kTileWords];
+  untilKernelBefore();
+  const int warp = warpOfBlock(), lane = threadIdx.x & 31, row = blockIdx.x;
+  const bool backward = (warp & 1) != 0;
+  const Steps steps(a.width, backward), other(a.width, !backward);
+  // Tiles of the walk with more of them; a tile is computed while the one before it is walked.
+  const int count = max(steps.own(), other.own()) / kTile, ownCount = steps.own() / kTile;
+  if (warp >= 2) {
+    TileCosts<kPairs> costs(a, row, steps);
+#pragma unroll 1
+    for (int t = 0; t < count; ++t) {
+      if (t < ownCount) costs.compute(a, tiles[warp & 1][t & 1]);
+      __syncthreads();
+    }
+    return;
+  }
+  const int firstStep = steps.first(a.width), endStep = steps.end(a.width);
+  const ptrdiff_t toNext = backward ? -kPadded : kPadded;
+  uint8_t* here = a.sums + (static_cast<ptrdiff_t>(row) * a.width + steps.firstPixel()) * kPadded + lane * Bytes::kBytes;
+  Path<32, kPairs, false> path(a, lane);
+  const uint32_t p2 = Cell::pair(a.p2);
+  const auto advanceAs = [&](auto careful, const uint8_t* from, int s0) {
+    constexpr bool kCareful = decltype(careful)::value;
+#pragma unroll
+    for (int k = 0; k < kUnroll; ++k, here = keptGlobal(here + toNext)) {
+      const typename Words::Value cost = Words::load(from + 4 * k * kHalf);
+      uint32_t excess[kPairs];
+      path.step(cost.word, p2, excess);
+      if (!kCareful || (s0 + k >= firstStep && s0 + k < endStep)) Bytes::store(here, Bytes::pack(excess));
+      if (kCareful && s0 + k < firstStep) path.reset();
+    }
+  };
+#pragma unroll 1
+  for (int t = 0; t < count; ++t) {
+    __syncthreads();
+    const uint8_t* const from = keptShared(reinterpret_cast<uint8_t*>(tiles[warp & 1][t & 1] + lane * kPairs));
+#pragma unroll 1
+    for (int s = t * kTile; s < min((t + 1) * kTile, steps.own()); s += kUnroll) {
+      const uint8_t* const at = from + 4 * (s - t * kTile) * kHalf;
+      if (s >= firstStep && s + kUnroll <= endStep) advanceAs(Plain(), at, s);
+      else advanceAs(Careful(), at, s);
+    }
+  }
+  path.save(a.state + (static_cast<size_t>(row) * 2 + backward) * kHalf);
+}
+
+}  // namespace gpu
+}  // namespace depthwatt

@@ -25,15 +25,27 @@ inline void relax() {
 
 }  // namespace
 
+Status noThread(const std::system_error& error) {
+  return Status::error(Code::kFailed, "Expected the system to give another thread, it did not (%s): see 'ulimit -u', 'ulimit -v' and a "
+                                      "service's TasksMax.", error.code().message().c_str());
+}
+
 Workers::Workers(int threads) {
   threads_.reserve(static_cast<size_t>(threads > 1 ? threads - 1 : 0));
   for (int worker = 1; worker < threads; ++worker) {
-    threads_.emplace_back([this, worker] { serve(worker); });
+    try {
+      threads_.emplace_back([this, worker] { serve(worker); });
+    } catch (const std::system_error&) {
+      stop();
+      throw;
+    }
     pthread_setname_np(threads_.back().native_handle(), "dw-worker");
   }
 }
 
-Workers::~Workers() {
+Workers::~Workers() { stop(); }
+
+void Workers::stop() {
   {
     std::lock_guard<std::mutex> lock(mutex_);
     stop_ = true;

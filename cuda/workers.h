@@ -6,15 +6,22 @@
 #include <condition_variable>
 #include <cstdint>
 #include <mutex>
+#include <system_error>
 #include <thread>
 #include <type_traits>
 #include <vector>
 
+#include "status.h"
+
 namespace depthwatt {
+
+/// What is said where the system gives no thread.
+Status noThread(const std::system_error& error);
 
 class Workers {
  public:
   /// threads: 1 or more; the calling thread is one of them, so threads - 1 are started. They are named "dw-worker".
+  /// Throws std::system_error where the system gives no more threads.
   explicit Workers(int threads);
   ~Workers();
   Workers(const Workers&) = delete;
@@ -45,6 +52,7 @@ class Workers {
   using Call = void (*)(void* context, int worker);
   void run(Call call, void* context);
   void serve(int worker);
+  void stop();
 
   std::vector<std::thread> threads_;
   std::mutex mutex_;

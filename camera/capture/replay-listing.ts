@@ -55,7 +55,12 @@ function checkName(folder: string, name: string): void {
 
 async function filesOfFolder(folder: string, accepts: (name: string) => boolean): Promise<string[]> {
   try {
-    const names = (await readdir(folder)).filter((name) => isImageName(name) && accepts(name));
+    // Reading a pipe would wait for its writer; a link is followed when it is opened.
+    const entries = await readdir(folder, { withFileTypes: true });
+    const names = entries
+      .filter((entry) => entry.isFile() || entry.isSymbolicLink())
+      .map(({ name }) => name)
+      .filter((name) => isImageName(name) && accepts(name));
     for (const name of names) checkName(folder, name);
     return names.map((name) => join(folder, name));
   } catch (cause) {

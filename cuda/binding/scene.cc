@@ -7,10 +7,12 @@
 #include <memory>
 #include <mutex>
 #include <new>
+#include <system_error>
 #include <thread>
 #include <vector>
 
 #include "../../camera/capture/scene/scene.h"
+#include "../workers.h"
 #include "arguments.h"
 #include "errors.h"
 
@@ -112,7 +114,12 @@ class SceneObject : public Napi::ObjectWrap<SceneObject> {
     rendered_ = Rendered::New(info.Env(), info[1].As<Napi::Function>(), "depthwatt scene", 0, 1, this);
     rendered_.Unref(info.Env());
     options_ = wanted;
-    thread_ = std::thread([this] { work(); });
+    try {
+      thread_ = std::thread([this] { work(); });
+    } catch (const std::system_error& error) {
+      rendered_.Release();
+      throw errorOf(info.Env(), noThread(error));
+    }
   }
 
   ~SceneObject() override { stop(); }

@@ -9,9 +9,11 @@
 
 #include <condition_variable>
 #include <mutex>
+#include <system_error>
 #include <thread>
 
 #include "../engine.h"
+#include "../workers.h"
 #include "arguments.h"
 #include "errors.h"
 #include "session_options.h"
@@ -124,7 +126,12 @@ Session::Session(const Napi::CallbackInfo& info) : Napi::ObjectWrap<Session>(inf
   });
   uv_unref(reinterpret_cast<uv_handle_t*>(async_));  // an idle engine does not keep the process alive
   for (int lane = 0; lane < engine_->state().lanes; ++lane) {
-    threads_[lane] = std::thread([this, lane] { serve(lane); });
+    try {
+      threads_[lane] = std::thread([this, lane] { serve(lane); });
+    } catch (const std::system_error& error) {
+      shutDown();
+      throw errorOf(env, noThread(error));
+    }
     pthread_setname_np(threads_[lane].native_handle(), "dw-engine");
   }
 }

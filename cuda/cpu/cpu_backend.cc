@@ -6,6 +6,7 @@
 #include <chrono>
 #include <cmath>
 #include <new>
+#include <system_error>
 #include <thread>
 #include <utility>
 
@@ -288,6 +289,8 @@ Status openCpuBackend(const EngineParameters& parameters, std::unique_ptr<Backen
   } catch (const std::bad_alloc&) {
     return Status::error(Code::kFailed, "Expected enough memory for %dx%d with %d disparities, the allocation failed.",
                          parameters.width, parameters.height, parameters.match.numDisparities);
+  } catch (const std::system_error& error) {
+    return noThread(error);
   }
 }
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Recordings: what is listed, what is paired, what is counted, what rises, and what a bad file does.
+import { execFileSync } from "node:child_process";
 import { mkdirSync, mkdtempSync, rmSync, unlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { basename, join } from "node:path";
@@ -377,6 +378,14 @@ describe("bad files", () => {
     expect(named[0]).toMatch(/l\/15\.pgm, found: no such file$/);
     expect(named[9]).toMatch(/l\/24\.pgm, found: no such file; more of them in a row are only counted$/);
     expect(played.source.counters().dropsLeft.unreadable).toBeGreaterThanOrEqual(2 * 25);
+  });
+
+  test("a pipe or a folder that is named like an image is none", async () => {
+    const left = await eye("l", { "0.pgm": 1, "1.pgm": 2 });
+    execFileSync("mkfifo", [join(left, "2.pgm")]);
+    mkdirSync(join(left, "3.pgm"));
+    const source = await openReplaySource({ left, right: left, rateHz: "max" });
+    expect(source.pairsPerLap).toBe(2);
   });
 
   test("a file name that is not UTF-8 is refused as that", async () => {

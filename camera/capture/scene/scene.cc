@@ -4,8 +4,8 @@
 
 #include <cfloat>
 #include <cmath>
-#include <thread>
 
+#include "both.h"
 #include "sensor.h"
 
 static_assert(FLT_EVAL_METHOD == 0, "intermediate results must be rounded to double");
@@ -62,16 +62,13 @@ Status Scene::open(const SceneOptions& options) {
   textures_ = texturesOf(options.seed);
   furnish(&room_);
   noise_ = noiseTable(options.seed, options.width);
-  const auto prepare = [this](int eye) {
+  both([this](int eye) {
     castCorners(eye);
     bake(eye);
     layTiles(eye);
     layBoard(eye);
     eyes_[eye].band.resize(static_cast<size_t>(options_.width) * kTile);
-  };
-  std::thread right(prepare, 1);
-  prepare(0);
-  right.join();
+  });
   if (cancelled_) return Status::error(Code::kFailed, "The scene was closed while it was being made.");
   return {};
 }

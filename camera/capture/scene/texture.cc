@@ -5,7 +5,8 @@
 #include <atomic>
 #include <cmath>
 #include <mutex>
-#include <thread>
+
+#include "both.h"
 
 namespace depthwatt::scene {
 namespace {
@@ -194,14 +195,11 @@ uint32_t hash(uint32_t x, uint32_t y, uint32_t seed) {
 
 Textures::Textures(uint32_t seed) {
   std::atomic<int> next{0};
-  const auto work = [&] {
+  both([&](int) {
     for (int paint = next++; paint < kPaintCount; paint = next++) {
       levels_[paint] = paintTile(static_cast<Paint>(paint), seed * 1000u + 50u * static_cast<uint32_t>(paint));
     }
-  };
-  std::thread second(work);
-  work();
-  second.join();
+  });
 }
 
 std::shared_ptr<const Textures> texturesOf(uint32_t seed) {

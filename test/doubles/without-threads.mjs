@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+// Opens an engine and a scene where the system gives a few more threads or none, and prints what came of it, a process of its own:
+// the address space is held at what is in use and room for so many thread stacks. node test/doubles/without-threads.mjs STACKS
+import { execFileSync } from "node:child_process";
+import { readFileSync } from "node:fs";
+import { createEngine, loadNative } from "../../dist/cuda/index.js";
+import { SceneRenderer } from "../../dist/camera/index.js";
+
+const STACK_BYTES = 8 << 20;
+const room = Math.floor((Number(process.argv[2]) + 0.5) * STACK_BYTES);
+const [width, height] = [64, 48];
+const options = {
+  ...{ inputWidth: width, inputHeight: height, width, height, leftFormat: "GREY", rightFormat: "GREY" },
+  ...{ leftStrideBytes: width, rightStrideBytes: width, backend: "cpu", threads: 4, slots: 2 },
+  match: {
+    ...{ algorithm: "sgm", cost: "census", halfResolution: false, minDisparity: 0, numDisparities: 16 },
+    ...{ paths: 4, p1: 10, p2: 60, adaptiveP2: 0, uniqueness: 5, subpixel: true },
+  },
+  refine: {
+    ...{ leftRight: true, median: true, speckleSize: 0, speckleRangeQ4: 16 },
+    ...{ fill: "off", fillThresholdQ4: 16, boundary: false },
+  },
+};
+
+const native = loadNative();
+const inUse = () => 1024 * Number(/VmSize:\s+(\d+)/.exec(readFileSync("/proc/self/status", "utf8"))[1]);
+const holdAt = (limit) => execFileSync("prlimit", ["--pid", String(process.pid), `--as=${limit}:`]);
+
+/** The code of what is thrown, or "ok". */
+async function outcomeOf(open) {
+  try {
+    const opened = await open();
+    opened.close();
+    return "ok";
+  } catch (error) {
+    return `${error.code}: ${error.message}`;
+  }
+}
+const openEngine = () => createEngine(options);
+async function openScene() {
+  const scene = new SceneRenderer(native, { width, height, view: "rectified" });
+  await scene.frame(0);
+  return scene;
+}
+
+holdAt(inUse() + room);
+const held = { engine: await outcomeOf(openEngine), scene: await outcomeOf(openScene) };
+holdAt("unlimited");
+const free = { engine: await outcomeOf(openEngine), scene: await outcomeOf(openScene) };
+console.log(JSON.stringify({ held, free }));

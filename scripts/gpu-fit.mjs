@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Fits the model of gpu-model.mjs on some rows of a GPU check (bench_model.h) and tests it on all others.
-import { PARAMETERS, PIXELWISE, WALKS, frameMs, pixelMs, together, walkMs } from "./gpu-model.mjs";
+import { PARAMETERS, PIXELWISE, WALKS, frameMs, pixelMs, walkMs } from "./gpu-model.mjs";
 
 /** Shorter times are differences of two that are no steadier than this. */
 const LEAST_MS = 0.002;
@@ -66,9 +66,6 @@ export function measurements(files, sass) {
         startMs: starts.get(place(row)),
         counts: countsOf(sass, 90, row.cells),
       };
-      // Where one kernel computes costs and walks, no time is the costs', and other lanes are the same kernel once more.
-      const once = job.family === "walks" && together(machine, job.numDisparities);
-      if (once && (job.kernel === "costs" || (job.kernel === "rows" && job.lanes !== 32))) return [];
       return [{ row, job, machine }];
     });
   });

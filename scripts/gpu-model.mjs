@@ -11,6 +11,16 @@
  */
 export const WALKS = {
   costs: { bytes: 1, volumes: 1, visits: 1, planes: 0, lanes: [32], steps: () => 0, lines: () => 0 },
+  // Costs and the first half of the rows in one kernel, where 4 paths allow it; the model's rows time them apart.
+  first: {
+    bytes: 2,
+    volumes: 2,
+    visits: 1,
+    planes: 0,
+    lanes: [32],
+    lines: (job) => job.height,
+    steps: (job) => job.width / 2,
+  },
   rows: {
     bytes: 2,
     volumes: 2,
@@ -38,6 +48,7 @@ export const WALKS = {
     visits: 1,
     planes: 2,
     lanes: [32],
+    checks: 640,
     lines: (job) => job.height,
     steps: (job) => job.width / 2,
   },
@@ -59,17 +70,18 @@ const COST_WARPS = 4;
 
 const paddedOf = (num) => (num <= 64 ? 64 : num <= 128 ? 128 : num <= 256 ? 256 : 512);
 
-/** The name that a kernel's count has. Costs and the rows' first half may be one kernel, with 32 lanes. */
-const shapeOf = (kernel, lanes, together) =>
-  kernel === "costs"
-    ? "costs"
+/** The name that a kernel's count has. */
+const shapeOf = (kernel, lanes) =>
+  kernel === "rows" || kernel === "columns"
+    ? `walk${lanes}`
     : kernel === "selection"
       ? "selection32"
-      : kernel === "rows" && together
-        ? "first"
-        : `walk${lanes}`;
-export const together = (machine, numDisparities) =>
-  machine.counts("first", paddedOf(numDisparities)) !== undefined;
+      : kernel;
+/** The kernels that a frame with 4 paths takes. */
+export const frameWalks = (machine, numDisparities) =>
+  machine.counts("first", paddedOf(numDisparities)) === undefined
+    ? ["costs", "rows", "columns", "selection"]
+    : ["first", "columns", "selection"];
 
 /** Steps of a line that are asked for before they are used: two batches of sgm_ring.cuh. */
 function stepsAhead(padded, lanes, planes) {
@@ -102,11 +114,10 @@ const timeOf = (machine) => ({
  */
 export function walkMs(job, machine, p) {
   const kernel = WALKS[job.kernel];
-  const one = kernel.lanes.length === 1 || (job.kernel === "rows" && together(machine, job.numDisparities));
-  const lanes = one ? kernel.lanes[0] : job.lanes;
+  const lanes = kernel.lanes.length === 1 ? kernel.lanes[0] : job.lanes;
   const padded = paddedOf(job.numDisparities);
   const cells = job.width * job.height * padded;
-  const shape = shapeOf(job.kernel, lanes, together(machine, job.numDisparities));
+  const shape = shapeOf(job.kernel, lanes);
   const count = machine.counts(shape, padded);
   if (count === undefined) throw new Error(`nothing counts ${shape} of ${padded} disparities`);
   const { clocks, roundTrip, memory } = timeOf(machine);
@@ -126,7 +137,11 @@ export function walkMs(job, machine, p) {
     const warps = (kernel.lines(job) * (count.warpsOfALine ?? 2) * lanes) / 32;
     const rounds = Math.ceil(warps / (count.residentWarps * machine.multiprocessors));
     const own = ((p[`chain_${shape}`] ?? p.chain) * count.instructionsPerCell * padded) / lanes / clocks;
-    waiting = kernel.steps(job) * rounds * (own + latency / stepsAhead(padded, lanes, kernel.planes));
+    const waits = kernel.planes > 0 ? latency / stepsAhead(padded, lanes, kernel.planes) : 0;
+    waiting = kernel.steps(job) * rounds * (own + waits);
+    // Two loads that wait for each other, for each so many pixels of the row.
+    if (kernel.checks)
+      waiting += 2 * rounds * Math.ceil(job.width / kernel.checks) * roundTrip * p.latency_check;
   }
   const q = p.exponent;
   return {
@@ -157,10 +172,10 @@ export const PARAMETERS = {
     memory: 0.95,
     cache: 0.7,
     chain: 1,
-    chain_selection32: 4,
     exponent: 3,
     start: 1.2,
     latency: 0.2,
+    latency_check: 0.2,
   },
   pixels: {
     clocks_census: 3,
@@ -184,8 +199,7 @@ export function frameMs({ width, height, numDisparities, half }, machine, parame
   const pixel = (kernel, job) => pixelMs({ ...job, kernel }, machine, parameters.pixels).total;
   let ms = pixel("census", matched) + pixel("median", matched);
   if (half) ms += pixel("half", full) + pixel("upscale", full);
-  for (const kernel of Object.keys(WALKS)) {
-    if (kernel === "costs" && together(machine, matched.numDisparities)) continue;
+  for (const kernel of frameWalks(machine, matched.numDisparities)) {
     const lanes = lanesFor(kernel, matched, machine.multiprocessors);
     ms += walkMs({ ...matched, kernel, lanes }, machine, parameters.walks).total;
   }

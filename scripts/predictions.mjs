@@ -5,7 +5,7 @@ import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join, relative, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import { countsOf, fitModel, isFitted, judge, LIMIT, measurements } from "./gpu-fit.mjs";
-import { frameMs, together, lanesFor, walkMs, WALKS } from "./gpu-model.mjs";
+import { frameMs, frameWalks, lanesFor, walkMs } from "./gpu-model.mjs";
 import { pageOf } from "./predictions-page.mjs";
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
@@ -141,8 +141,7 @@ function machineOf(name, sass, share, startMs) {
 /** Which of instructions, memory and waiting takes most, as shares of what the walks of a frame would take one after the other. */
 function sharesOf(frame, machine, parameters) {
   const sums = { issue: 0, bytes: 0, waiting: 0 };
-  for (const kernel of Object.keys(WALKS)) {
-    if (kernel === "costs" && together(machine, frame.numDisparities)) continue;
+  for (const kernel of frameWalks(machine, frame.numDisparities)) {
     const lanes = lanesFor(kernel, frame, machine.multiprocessors);
     const said = walkMs({ ...frame, kernel, lanes }, machine, parameters.walks);
     for (const key of Object.keys(sums)) sums[key] += said[key];

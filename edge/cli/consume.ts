@@ -9,6 +9,7 @@ import { type ConsumerSummary, StreamStatistics } from "../consumer/statistics.j
 import { checkBrokerUrl, readCredentials } from "../publish/credentials.js";
 import { STREAM_CODES, type StreamName } from "../publish/frame-format.js";
 import { printable } from "../redact.js";
+import { CONSUME_FLAGS } from "./consume-flags.js";
 import { cutToTerminal } from "./live-line.js";
 import { withExamples, withJson } from "./options.js";
 import { END_SIGNALS, note, printJson, printLine } from "./output.js";
@@ -34,20 +35,13 @@ const LIVE_LINE_MS = 500;
 const MAX_OTHERS = 20;
 // Timers hold milliseconds in 31 bits, and end at once beyond that.
 const MAX_TIMEOUT_SECONDS = 2_147_483;
-const FLAGS = {
-  username: "--username",
-  passwordFile: "--password-file",
-  caFile: "--ca-file",
-  certFile: "--cert-file",
-  keyFile: "--key-file",
-} as const;
 
 /** Hints speak of settings, which this command has as flags. */
 function inFlags(error: DepthwattError): DepthwattError {
   const { code, message, context, cause } = error;
   const hint = error.hint.replace(
     /publish\.(username|passwordFile|caFile|certFile|keyFile)/g,
-    (_, setting: keyof typeof FLAGS) => FLAGS[setting],
+    (_, setting: keyof typeof CONSUME_FLAGS) => CONSUME_FLAGS[setting],
   );
   return new DepthwattError(code, message, { hint, context, cause });
 }
@@ -144,7 +138,7 @@ async function consume(url: string, options: ConsumeOptions): Promise<void> {
   checkBrokerUrl(url, "URL");
   const { base, device, stream } = options;
   let chosen = device;
-  const credentials = readCredentials(options, (field) => FLAGS[field]);
+  const credentials = readCredentials(options, (field) => CONSUME_FLAGS[field]);
   // One line for each kind of damage, however many messages have it and whatever they hold.
   const damages = new Set<unknown>();
   const noteDamage = (sender: string, error: DepthwattError) => {

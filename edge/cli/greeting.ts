@@ -5,20 +5,12 @@ import type { Publishing } from "../pipeline/publishing.js";
 import type { Station } from "../pipeline/station.js";
 import { brokerName } from "../publish/broker-errors.js";
 import { STREAM_CODES } from "../publish/frame-format.js";
+import { CONSUME_FLAGS } from "./consume-flags.js";
 import { printLine } from "./output.js";
 
 /** As a shell takes it for one word. */
 const quoted = (word: string) =>
   /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`;
-
-/** The settings that a reader of the same broker needs too, by the flag of consume. */
-const FLAGS = {
-  username: "--username",
-  passwordFile: "--password-file",
-  caFile: "--ca-file",
-  certFile: "--cert-file",
-  keyFile: "--key-file",
-} as const;
 
 /**
  * The command that reads this stream from the same account: base, device, stream and credentials where they are not
@@ -36,8 +28,8 @@ export function consumeCommand(
   if (broker === undefined) {
     const { username } = new URL(brokerUrl);
     const given = { ...(username !== "" && { username: decodeURIComponent(username) }), ...config.publish };
-    for (const [setting, flag] of Object.entries(FLAGS)) {
-      const value = given[setting as keyof typeof FLAGS];
+    for (const [setting, flag] of Object.entries(CONSUME_FLAGS)) {
+      const value = given[setting as keyof typeof CONSUME_FLAGS];
       if (value !== undefined) words.push(flag, value);
       // A password of the URL is not shown; consume takes it from a file.
       else if (flag === "--password-file" && new URL(brokerUrl).password !== "") words.push(flag, "FILE");

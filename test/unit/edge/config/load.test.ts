@@ -221,7 +221,7 @@ describe("refusals", () => {
   test("a board config that is not there says why it cannot be read", () => {
     const error = refusal({ set: ["board=./no-such-board.json"] });
     expect(error.code).toBe("CONFIG_UNREADABLE");
-    expect(error.message).toMatch(/\.\/no-such-board\.json: ENOENT/);
+    expect(error.message).toMatch(/\.\/no-such-board\.json cannot be read: ENOENT/);
     const list = file("list.json", "[1]");
     expect(refusal({ set: [`board=${list}`] }).message).toContain(`${list}: expected a board config`);
   });

@@ -189,9 +189,14 @@ needs("toolchain").suite("the CUDA backend on a processor", () => {
 
     test("where CUDA was asked for: the coded error, and no processor", () => {
       const got = frames("cuda", 12, { WARP_FAIL_SYNC: "3", WARP_FAIL_RESET: "1" });
-      const last = got.frames.at(-1)!;
-      expect(last.code).toBe("ENGINE_FAILED");
-      expect(last.message).toMatch(ILLEGAL);
+      const failed = got.frames.filter((frame) => frame.code !== undefined);
+      expect(failed.length).toBeGreaterThan(0);
+      for (const { code, message } of failed) {
+        expect(code).toBe("ENGINE_FAILED");
+        expect(message).toMatch(ILLEGAL);
+      }
+      // Nothing is computed any more; the frame beside it may have been ready before.
+      expect(got.frames.length - got.frames.indexOf(failed[0]!)).toBeLessThanOrEqual(2);
       expect(got.after.backend).toBe("cuda");
     });
 

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 // The front door of camera/: edge imports from here and from nowhere deeper.
-export type * from "./capture/frame.js";
-export { greyPairLayout } from "./capture/grey-pair.js";
-export * from "./capture/images/index.js";
-export { type ReplayOptions, ReplaySource } from "./capture/replay.js";
-export type { TimestampSource } from "./capture/replay-listing.js";
-export { openReplaySource } from "./capture/replay-open.js";
+export type * from "./frame.js";
+export { greyPairLayout } from "./grey-pair.js";
+export * from "./recordings/images/index.js";
+export { type ReplayOptions, ReplaySource } from "./recordings/replay.js";
+export type { TimestampSource } from "./recordings/replay-listing.js";
+export { openReplaySource } from "./recordings/replay-open.js";
 export * from "./calibration/index.js";
-export { controlName } from "./capture/controls.js";
-export { CAPTURE_FORMATS, type CaptureFormat, captureFormatOf } from "./capture/pixel-formats.js";
-export { greyOf } from "./capture/still.js";
-export { type BoardPicture, readFrameIndex } from "./capture/scene/frame-index.js";
+export { controlName } from "./v4l2/controls.js";
+export { CAPTURE_FORMATS, type CaptureFormat, captureFormatOf } from "./v4l2/pixel-formats.js";
+export { greyOf } from "./recordings/still.js";
+export { type BoardPicture, readFrameIndex } from "./scene/frame-index.js";
 export {
   SCENE_BASELINE_METRES,
   type SceneOptions,
@@ -18,10 +18,11 @@ export {
   sceneCalibration,
   sceneSetup,
   sceneView,
-} from "./capture/scene/scene-cameras.js";
-export { SceneRenderer, type SceneTruth } from "./capture/scene/scene-renderer.js";
-export { truthView, type WriteSceneOptions, writeScene } from "./capture/scene/write-scene.js";
-export { type SyntheticOptions, SyntheticSource } from "./capture/synthetic.js";
-export { listDevices, type ListedDevice } from "./capture/v4l2/devices.js";
-export type { NativeControl, NativeDescription, NativeVideo } from "./capture/v4l2/native.js";
-export { openV4l2Source, type V4l2Settings, type V4l2Surroundings } from "./capture/v4l2/open-source.js";
+} from "./scene/scene-cameras.js";
+export type { SceneExports } from "./scene/native.js";
+export { SceneRenderer, type SceneTruth } from "./scene/scene-renderer.js";
+export { truthView, type WriteSceneOptions, writeScene } from "./scene/write-scene.js";
+export { type SyntheticOptions, SyntheticSource } from "./scene/synthetic.js";
+export { listDevices, type ListedDevice } from "./v4l2/devices.js";
+export type { NativeControl, NativeDescription, NativeVideo, VideoExports } from "./v4l2/native.js";
+export { openV4l2Source, type V4l2Settings, type V4l2Surroundings } from "./v4l2/open-source.js";

@@ -7,12 +7,12 @@
 #include <string>
 #include <vector>
 
-#include "../camera/rectify/rectify.h"
+#include "rectify/rectify.h"
 #include "depth/depth.h"
 #include "match/sgm/sgm.h"
 #include "refine/fill/fill.h"
 #include "refine/speckle/speckle.h"
-#include "status.h"
+#include "../core/status.h"
 
 namespace depthwatt {
 

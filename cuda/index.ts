@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // The front door of cuda/: edge imports from here and from nowhere deeper.
+export { engineAddon, type EngineExports, type CpuFeatures, type NativeRooms } from "./binding/addon.js";
 export { createEngine } from "./binding/engine.js";
-export { loadNative, packageRoot } from "./binding/load.js";
 export * from "./binding/native.js";
-export type * from "./binding/native-addon.js";
-export type * from "./binding/native-scene.js";

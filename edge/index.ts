@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // depthwatt as a library: settings, a station that runs them, coded errors. The other end is depthwatt/consumer.
-export { DepthwattError, type ErrorCode, isDepthwattError } from "../base/index.js";
+export { DepthwattError, type ErrorCode, isDepthwattError } from "../core/index.js";
 export { type Config, type ConfigRequest, type LoadedConfig, loadConfig } from "./config/index.js";
 export { openStation } from "./main.js";
 export type { RunFigures } from "./pipeline/figures.js";

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The composition root: what depthwatt is made of, in the order in which a frame passes.
 //   capture -> pair -> rectify -> match -> refine -> depth -> encode -> publish, and power beside it
-import { createEngine, loadNative } from "../cuda/index.js";
+import { createEngine } from "../cuda/index.js";
+import { loadNative } from "./native.js";
 import { chooseBoard, type Config } from "./config/index.js";
 import { AdjustableEngine, isGoverned, openGovernor, RateGate } from "./governor/index.js";
 import { geometryOf, uncalibrated } from "./pipeline/geometry.js";
@@ -14,7 +15,7 @@ import {
 } from "./pipeline/parameters.js";
 import { Pipeline } from "./pipeline/pipeline.js";
 import { Reporter } from "./pipeline/reporter.js";
-import { publishingOf } from "./pipeline/publishing.js";
+import { publishingOf } from "./outputs/mqtt/publishing.js";
 import { Station, type StationEvents } from "./pipeline/station.js";
 import { openMeter } from "./power/open-meter.js";
 

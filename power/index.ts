@@ -5,7 +5,14 @@ export { contextChanges } from "./context-history.js";
 export { ExternalSensor, type ExternalSensorOptions } from "./external.js";
 export { withGpu } from "./gpu-context.js";
 export { Meter, type MeterOptions, SHORTEST_WINDOW_SECONDS } from "./meter.js";
-export type { NvmlBinding, NvmlDevice, NvmlSample, PowerNative, SamplerCost } from "./native.js";
+export type {
+  NvmlBinding,
+  NvmlDevice,
+  NvmlSample,
+  PowerExports,
+  PowerNative,
+  SamplerCost,
+} from "./native.js";
 export {
   type OpenSensorOptions,
   openBestSensor,

@@ -77,3 +77,8 @@ export interface SamplerBinding {
 }
 
 export type PowerNative = NvmlBinding & SamplerBinding;
+
+/** What power/ registers on the native addon. */
+export interface PowerExports {
+  readonly power: PowerNative;
+}

@@ -3,7 +3,7 @@
 //   node scripts/build-cuda.mjs [--board NAME] [--out FILE] [--report FILE]
 // Architectures: DEPTHWATT_CUDA_ARCHS ("87" or "87,90"), else the board's, else this machine's GPU, else all of the toolkit.
 import { execFile, execFileSync } from "node:child_process";
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { availableParallelism } from "node:os";
 import { basename, dirname, join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -14,29 +14,13 @@ const root = dirname(dirname(fileURLToPath(import.meta.url)));
 const KNOWN_ARCHITECTURES = ["53", "62", "72", "87", "90", "110"];
 
 const PLUGIN = "cuda/gpu/plugin.cu";
-export const KERNELS = [
-  "camera/rectify/rectify.cu",
-  "cuda/match/census/census.cu",
-  "cuda/match/sgm/sgm.cu",
-  "cuda/refine/median/median.cu",
-  "cuda/refine/speckle/speckle.cu",
-  "cuda/depth/depth.cu",
-  "cuda/match/gradient_census/gradient_census.cu",
-  "cuda/refine/fill/fill.cu",
-  "cuda/refine/boundary/boundary.cu",
-  "cuda/refine/upscale/upscale.cu",
-  "cuda/match/half/half.cu",
-  "cuda/match/cross/cross.cu",
-  "cuda/refine/left_right/left_right.cu",
-  "cuda/gpu/gpu_backend.cu",
-  "cuda/gpu/frame_stages.cu",
-  "cuda/gpu/region.cu",
-  "cuda/gpu/matcher.cu",
-  "cuda/gpu/sgm_matcher.cu",
-  "cuda/gpu/cbca_matcher.cu",
-  PLUGIN,
-];
-export const HOST_SOURCES = ["cuda/encode/bodies.cc", "cuda/encode/rvl/rvl.cc", "camera/rectify/rectify.cc"];
+
+/** Every .cu of the engine: the rooms' kernels and the backend. What cuda/check builds for itself is not part of it. */
+export const KERNELS = readdirSync(join(root, "cuda"), { recursive: true })
+  .map((name) => `cuda/${name}`)
+  .filter((path) => path.endsWith(".cu") && !path.startsWith("cuda/check/"))
+  .sort();
+export const HOST_SOURCES = ["cuda/encode/bodies.cc", "cuda/encode/rvl/rvl.cc", "core/pixel_format.cc"];
 
 function fail(message, hint) {
   console.error(`error: ${message}\nhint: ${hint}`);

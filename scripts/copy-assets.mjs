@@ -11,7 +11,7 @@ const dist = join(root, "dist");
 /** Folders copied whole, and the endings copied out of the source folders. */
 const folders = ["board-configs", "edge/viewer/static"];
 const endings = [".service", ".rules", ".json", ".html", ".css", ".svg"];
-const sourceFolders = ["base", "edge", "camera", "cuda", "power"];
+const sourceFolders = ["core", "edge", "camera", "cuda", "power"];
 
 for (const folder of folders) {
   if (existsSync(join(root, folder))) cpSync(join(root, folder), join(dist, folder), { recursive: true });

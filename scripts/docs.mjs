@@ -153,7 +153,7 @@ export async function generatePages(root) {
   const load = (path) => import(pathToFileURL(join(root, "dist", path)).href);
   const [config, base, program, boards] = await Promise.all([
     load("edge/config/index.js"),
-    load("base/index.js"),
+    load("core/index.js"),
     load("edge/cli/program.js"),
     load("edge/boards/index.js"),
   ]);

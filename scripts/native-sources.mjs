@@ -3,12 +3,14 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 
-const NATIVE_FOLDERS = ["cuda", "camera", "power"];
+const NATIVE_FOLDERS = ["core", "cuda", "camera", "power"];
 
 /** Everything that belongs to another program: the CUDA plugin and stand-alone test programs. */
-const isElsewhere = (path) => path.startsWith(join("cuda", "gpu")) || path.endsWith("_main.cc");
+const isElsewhere = (path) =>
+  path.startsWith(join("cuda", "gpu")) || path.startsWith(join("cuda", "check")) || path.endsWith("_main.cc");
 
-const TOGETHER = join("cuda", "binding", "together.cc");
+/** What reads napi.h, in one file. */
+const TOGETHER = "addon.cc";
 
 /** The sources that another one includes. */
 function includedBy(root, path) {
@@ -29,7 +31,8 @@ export function nativeSources(root = ".") {
   );
   // What takes longest comes first, so that no processor idles beside it at the end.
   const isLong = (path) => path.includes("isa_avx") || path === TOGETHER;
-  return [...found.filter(isLong), ...found.filter((path) => !isLong(path))];
+  const all = [TOGETHER, ...found];
+  return [...all.filter(isLong), ...all.filter((path) => !isLong(path))];
 }
 
 if (import.meta.url === `file://${process.argv[1]}`) console.log(nativeSources().join("\n"));

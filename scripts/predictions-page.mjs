@@ -104,7 +104,7 @@ export function pageOf({ times, sass }, test, blind, said, frames) {
 No Jetson has run any of this. Everything in the tables of boards is **predicted**, by a model of three terms for each kernel: instructions (read
 off the disassembly), bytes beyond the second-level cache, and steps that wait for each other. Generated, with all figures and the verdict:
 
-    bash cuda/gpu/check.sh --bench --sms 8,16 --out OUT                          # on a GPU machine; --model: only what is needed here
+    bash cuda/check/check.sh --bench --sms 8,16 --out OUT                          # on a GPU machine; --model: only what is needed here
     node scripts/sass-cells.mjs --out COUNTS OUT/sass/sm_90-half2.sass.gz OUT/sass/sm_90-uint16.sass.gz OUT/sass/sm_110.sass.gz
     node scripts/predictions.mjs OUT/u16.json OUT/model-half2.json COUNTS        # copies of them in bench/results
 

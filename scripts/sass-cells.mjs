@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // How many instructions and clocks SGM's kernels take for a cell on each architecture, read off their disassembly:
 //   node scripts/sass-cells.mjs [--commit HASH] [--out FILE] [SASS...]
-// SASS: what cuda/gpu/sass.sh left elsewhere (sm_110.sass, gzip or not), for architectures that nvcc 11.8 does not know and for
+// SASS: what cuda/check/sass.sh left elsewhere (sm_110.sass, gzip or not), for architectures that nvcc 11.8 does not know and for
 // times that another nvcc's kernels took; all others it disassembles itself with nvcc 11.8. Of each walk it takes one turn of the
 // loop, the way of inner pixels.
 import { execFileSync } from "node:child_process";
@@ -134,7 +134,7 @@ function disassembled(folder) {
     NVCC_FLAGS: FLAGS_11_8.join(" "),
     CUOBJDUMP: join(dirname(nvcc), "../../../bin/cuobjdump"),
   };
-  execFileSync("bash", [join(root, "cuda/gpu/sass.sh"), folder, ...OWN_TARGETS], { env, stdio: "inherit" });
+  execFileSync("bash", [join(root, "cuda/check/sass.sh"), folder, ...OWN_TARGETS], { env, stdio: "inherit" });
   return OWN_TARGETS.map((target) => join(folder, `sm_${target}.sass`));
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // RVL on a VGA depth picture (a slope with noise of a few millimetres and a tenth of holes), one thread: native and TypeScript.
 import { bench, describe } from "vitest";
-import { decodeRvl, encodeRvl, rvlMaxBytes } from "../../edge/publish/rvl.js";
+import { decodeRvl, encodeRvl, rvlMaxBytes } from "../../edge/frame/rvl.js";
 import { native } from "../../test/doubles/rooms.js";
 import { seededRandom } from "../../test/doubles/rvl-pictures.js";
 

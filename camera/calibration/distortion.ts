@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Lens models in normalised camera coordinates: distort (used by the maps) and its inverse (used to frame the new image).
-import { DepthwattError } from "../../base/index.js";
+import { DepthwattError } from "../../core/index.js";
 import type { Distortion } from "./calibration.js";
 
 /** Writes the distorted point (x, y in normalised coordinates) of the undistorted (x, y) into `out`. */

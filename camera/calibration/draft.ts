@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What a reader hands over before anything is believed: numbers, each with the file and the key it stood under.
-import { DepthwattError, type ErrorCode } from "../../base/index.js";
+import { DepthwattError, type ErrorCode } from "../../core/index.js";
 
 /** Where a value stands. */
 export interface Place {

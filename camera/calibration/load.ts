@@ -2,8 +2,8 @@
 // Reads a stereo calibration from whatever files a user has; the format is told by the content, never by the name.
 import { readdirSync, readFileSync, statSync } from "node:fs";
 import { basename, join } from "node:path";
-import { DepthwattError, hasCode } from "../../base/index.js";
-import { checkHasEnd, MOST_TEXT_BYTES } from "../capture/images/index.js";
+import { DepthwattError, hasCode } from "../../core/index.js";
+import { checkHasEnd, MOST_TEXT_BYTES } from "../recordings/images/index.js";
 import type { StereoCalibration } from "./calibration.js";
 import { type CalibrationDraft, type FormatName, type ParsedFile, refusal } from "./draft.js";
 import { parseCalibrationText } from "./parse.js";

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Text to plain objects: YAML (with OpenCV's dialect of it), JSON, and the small XML that FileStorage writes.
 import { parseDocument } from "yaml";
-import { DepthwattError } from "../../base/index.js";
+import { DepthwattError } from "../../core/index.js";
 import { isRecord, type ParsedFile } from "./draft.js";
 
 function unreadable(file: string, expected: string, found: string, cause?: unknown): DepthwattError {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Turns both cameras half-way towards each other and gives them one common new camera matrix.
-import { DepthwattError } from "../../base/index.js";
+import { DepthwattError } from "../../core/index.js";
 import type { ImageSize, Matrix34, StereoCalibration } from "./calibration.js";
 import { frameEquidistant, framePinhole, innerRectangle, type Rectangle, type Views } from "./framing.js";
 import {

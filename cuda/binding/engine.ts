@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // createEngine: a NativeEngine from the addon's Session, its slots' memory and the bookkeeping of who waits for which slot.
-import { DepthwattError, type ErrorCode } from "../../base/index.js";
-import { loadNative } from "./load.js";
+import { DepthwattError, type ErrorCode } from "../../core/index.js";
 import {
   ENCODED_HEADROOM_BYTES,
   type EngineInfo,
@@ -11,7 +10,7 @@ import {
   type NativeEngine,
   STAGE_NAMES,
 } from "./native.js";
-import type { NativeOptions, NativeSession, SlotMemory } from "./native-addon.js";
+import { engineAddon, type NativeOptions, type NativeSession, type SlotMemory } from "./addon.js";
 
 const OUTCOME_NUMBERS = 3 + STAGE_NAMES.length;
 
@@ -83,7 +82,7 @@ class SessionEngine implements NativeEngine {
   private lastInfo: EngineInfo | undefined;
 
   constructor(options: EngineOptions) {
-    const native = loadNative();
+    const native = engineAddon();
     const memory = Array.from({ length: options.slots }, () =>
       allocateSlot(options, (encoding) => native.encodedBound(encoding, options.width, options.height)),
     );

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // The engine as TypeScript sees it: parameters, slots and results with their units. engine.ts opens one.
-import type { PixelFormat } from "../../camera/index.js";
+import type { PixelFormat } from "../../core/index.js";
 
 /** sgm: semi-global matching. cbca: cross-based aggregation, a whole matcher with a refinement of its own (paper 001). */
 export type Algorithm = "sgm" | "cbca";
-/** What is compared: 9 x 7 census, or a 5 x 5 census beside the horizontal gradient (cuda/match/gradient_census). */
+/** What is compared: 9 x 7 census, or a 5 x 5 census beside the horizontal gradient (cuda/match/cost/gradient_census). */
 export type MatchingCost = "census" | "gradientCensus";
 /** How holes are filled: cuda/refine/fill. */
 export type FillMethod = "off" | "bilateral" | "background";

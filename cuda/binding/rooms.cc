@@ -3,7 +3,7 @@
 // A new room adds one include and one line.
 #include "rooms.h"
 
-#include "arguments.h"
+#include "rooms/variant.h"
 #include "rooms/boundary.inl.h"
 #include "rooms/census.inl.h"
 #include "rooms/cross.inl.h"

@@ -13,9 +13,9 @@
 #include <thread>
 
 #include "../engine.h"
-#include "../workers.h"
-#include "arguments.h"
-#include "errors.h"
+#include "../../core/workers.h"
+#include "../../core/napi/arguments.h"
+#include "../../core/napi/errors.h"
 #include "session_options.h"
 
 namespace depthwatt {

@@ -2,8 +2,8 @@
 // Reads EngineOptions field by field; see session_options.h.
 #include "session_options.h"
 
-#include "arguments.h"
-#include "errors.h"
+#include "../../core/napi/arguments.h"
+#include "../../core/napi/errors.h"
 
 namespace depthwatt {
 namespace {

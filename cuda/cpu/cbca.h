@@ -6,8 +6,8 @@
 #include <memory>
 #include <vector>
 
-#include "../match/cross/cbca_parameters.h"
-#include "../match/cross/cross.h"
+#include "../match/cbca/cbca_parameters.h"
+#include "../match/cbca/cross.h"
 #include "../match/matching.h"
 #include "kernels.h"
 

@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <cstring>
 
-#include "../match/cross/exponential_tables.h"
+#include "../match/cbca/exponential_tables.h"
 #include "kernels.h"
 
 namespace depthwatt {

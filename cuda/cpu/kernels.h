@@ -2,18 +2,18 @@
 // One table of fast functions per instruction set, and the choice between them.
 #pragma once
 
-#include "../../camera/rectify/rectify.h"
+#include "../rectify/rectify.h"
 #include "../depth/depth.h"
-#include "../match/census/census.h"
+#include "../match/cost/census/census.h"
 #include "../match/sgm/sgm_plan.h"
-#include "../match/cross/cross.h"
-#include "../match/gradient_census/gradient_census.h"
+#include "../match/cbca/cross.h"
+#include "../match/cost/gradient_census/gradient_census.h"
 #include "../match/half/half.h"
 #include "../refine/boundary/boundary.h"
 #include "../refine/left_right/left_right.h"
 #include "../refine/median/median.h"
 #include "../refine/upscale/upscale.h"
-#include "../status.h"
+#include "../../core/status.h"
 
 namespace depthwatt {
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // The rooms' vector code and the table of it, once per instruction set. A new room adds one include and one line.
 
-#include "../../camera/rectify/rectify.inl.h"
+#include "../rectify/rectify.inl.h"
 #include "../depth/depth.inl.h"
-#include "../match/census/census.inl.h"
+#include "../match/cost/census/census.inl.h"
 #include "../match/select/select.inl.h"
 #include "../match/select/finish.inl.h"
 #include "../match/sgm/cells.inl.h"
@@ -11,9 +11,9 @@
 #include "../match/sgm/rows.inl.h"
 #include "../match/sgm/wide.inl.h"
 #include "../match/sgm/sweep.inl.h"
-#include "../match/cross/cross.inl.h"
+#include "../match/cbca/cross.inl.h"
 #include "../match/half/half.inl.h"
-#include "../match/gradient_census/gradient_census.inl.h"
+#include "../match/cost/gradient_census/gradient_census.inl.h"
 #include "../refine/boundary/boundary.inl.h"
 #include "../refine/upscale/upscale.inl.h"
 #include "../refine/left_right/left_right.inl.h"

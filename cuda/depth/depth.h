@@ -8,7 +8,7 @@
 // Relies on: -ffp-contract=off and --fmad=false; no fast-math.   same bits on every backend: one written order of roundings.
 #pragma once
 
-#include "../image.h"
+#include "../../core/image.h"
 
 namespace depthwatt {
 

@@ -3,7 +3,7 @@
 // cpu/cbca.h. Halving before it and upscaling after it are the engine's stages.
 #pragma once
 
-#include "../match/cross/cbca_parameters.h"
+#include "../match/cbca/cbca_parameters.h"
 #include "cross_workspace.h"
 #include "device_buffer.h"
 #include "kernels.h"

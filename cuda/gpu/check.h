@@ -4,7 +4,7 @@
 
 #include <cuda_runtime.h>
 
-#include "../status.h"
+#include "../../core/status.h"
 
 namespace depthwatt {
 

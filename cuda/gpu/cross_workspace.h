@@ -4,7 +4,7 @@
 
 #include <cuda_runtime.h>
 
-#include "../match/cross/cross_plan.h"
+#include "../match/cbca/cross_plan.h"
 #include "check.h"
 
 namespace depthwatt {

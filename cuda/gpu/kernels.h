@@ -4,10 +4,10 @@
 
 #include <cuda_runtime.h>
 
-#include "../../camera/rectify/rectify.h"
+#include "../rectify/rectify.h"
 #include "../backend.h"
 #include "../depth/depth.h"
-#include "../match/census/census.h"
+#include "../match/cost/census/census.h"
 #include "../match/sgm/sgm.h"
 #include "../refine/fill/fill.h"
 #include "../refine/speckle/speckle.h"

@@ -2,7 +2,7 @@
 // Why CUDA cannot be used here, one sentence for each reason. Free of CUDA, so that every sentence has a test without a GPU.
 #pragma once
 
-#include "../status.h"
+#include "../../core/status.h"
 
 namespace depthwatt {
 namespace gpu {

@@ -2,7 +2,7 @@
 // What the rooms of match/ share beside the cost: the parameters of a search and the images it fills.
 #pragma once
 
-#include "../image.h"
+#include "../../core/image.h"
 
 namespace depthwatt {
 

@@ -1,13 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Times a matcher on one pair of the synthetic scene that stays in memory: the engine's own work, no camera, no publishing.
 import { greyPairLayout, SceneRenderer } from "../../camera/index.js";
-import {
-  createEngine,
-  loadNative,
-  type NativeEngine,
-  STAGE_NAMES,
-  type StageName,
-} from "../../cuda/index.js";
+import { createEngine, type NativeEngine, STAGE_NAMES, type StageName } from "../../cuda/index.js";
+import { loadNative } from "../native.js";
 import type { Unavailable } from "../../power/index.js";
 import type { Config } from "../config/index.js";
 import {

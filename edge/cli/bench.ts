@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // depthwatt bench: how long a matcher takes on this machine.
 import type { Command } from "commander";
-import { DepthwattError } from "../../base/index.js";
+import { DepthwattError } from "../../core/index.js";
 import { type BenchFigures, timeMatcher } from "../bench/index.js";
 import { parseRepeatedStage } from "../profile/plan.js";
 import { type ConfigOptions, configOf, withConfig, withExamples, withJson } from "./options.js";

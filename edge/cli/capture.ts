@@ -3,7 +3,7 @@
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { type Command, InvalidArgumentError } from "commander";
-import { DepthwattError } from "../../base/index.js";
+import { DepthwattError } from "../../core/index.js";
 import {
   encodePng,
   type FramePair,

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // depthwatt config: every value and where it came from, one setting explained, or the schema for editors.
 import type { Command } from "commander";
-import { DepthwattError } from "../../base/index.js";
+import { DepthwattError } from "../../core/index.js";
 import {
   type Config,
   expectedWords,

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // depthwatt consume: subscribes to a stream, checks every frame, reports rate, latency and losses, saves frames.
 import { type Command, InvalidArgumentError, Option } from "commander";
-import { DepthwattError } from "../../base/index.js";
+import { DepthwattError } from "../../core/index.js";
 import { connectConsumer, type Consumer, type ReceivedFrame } from "../consumer/consumer.js";
 import { FrameSaver, SAVE_FORMATS, type SaveFormat } from "../consumer/save.js";
-import type { BrokerStatus } from "../publish/publisher-types.js";
+import type { BrokerStatus } from "../outputs/mqtt/publisher-types.js";
 import { type ConsumerSummary, StreamStatistics } from "../consumer/statistics.js";
-import { checkBrokerUrl, readCredentials } from "../publish/credentials.js";
-import { STREAM_CODES, type StreamName } from "../publish/frame-format.js";
+import { checkBrokerUrl, readCredentials } from "../mqtt/credentials.js";
+import { STREAM_CODES, type StreamName } from "../frame/frame-format.js";
 import { printable } from "../redact.js";
 import { CONSUME_FLAGS } from "./consume-flags.js";
 import { cutToTerminal } from "./live-line.js";

@@ -2,14 +2,14 @@
 // What the doctor says of what is plugged in or reached: cameras, power rails, the broker.
 import { accessSync, constants, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { DepthwattError, isDepthwattError } from "../../base/index.js";
-import type { NativeAddon } from "../../cuda/index.js";
+import { DepthwattError, isDepthwattError } from "../../core/index.js";
+import type { NativeAddon } from "../native.js";
 import { openCandidates, type PowerSensor, type TotalRule } from "../../power/index.js";
 import type { Config } from "../config/index.js";
 import { redactUrl } from "../redact.js";
 import { powerNative } from "../power/open-meter.js";
-import { BrokerConnection, uniqueClientId } from "../publish/connection.js";
-import { checkBrokerUrl, readCredentials } from "../publish/credentials.js";
+import { BrokerConnection, uniqueClientId } from "../mqtt/connection.js";
+import { checkBrokerUrl, readCredentials } from "../mqtt/credentials.js";
 import type { Finding } from "./doctor-finding.js";
 
 interface Camera {

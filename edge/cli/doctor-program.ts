@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the doctor says of the program itself: Node, the addon, instruction sets, the CUDA plugin, settings, the board.
-import { hasCode, isDepthwattError } from "../../base/index.js";
-import { loadNative, type NativeAddon } from "../../cuda/index.js";
+import { hasCode, isDepthwattError } from "../../core/index.js";
+import { loadNative, type NativeAddon } from "../native.js";
 import type { LoadedConfig } from "../config/index.js";
 import type { Finding } from "./doctor-finding.js";
 import { type ConfigOptions, configOf } from "./options.js";

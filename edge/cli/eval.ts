@@ -3,7 +3,7 @@
 import { writeFile } from "node:fs/promises";
 import { basename, resolve } from "node:path";
 import type { Command } from "commander";
-import { DepthwattError } from "../../base/index.js";
+import { DepthwattError } from "../../core/index.js";
 import { createEngine } from "../../cuda/index.js";
 import type { LoadedConfig } from "../config/index.js";
 import {

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // What run prints first: what computes, where the stream is, and the command that reads it.
 import type { Config } from "../config/index.js";
-import type { Publishing } from "../pipeline/publishing.js";
+import type { Publishing } from "../outputs/mqtt/publishing.js";
 import type { Station } from "../pipeline/station.js";
-import { brokerName } from "../publish/broker-errors.js";
-import { STREAM_CODES } from "../publish/frame-format.js";
+import { brokerName } from "../mqtt/broker-errors.js";
+import { STREAM_CODES } from "../frame/frame-format.js";
 import { CONSUME_FLAGS } from "./consume-flags.js";
 import { printLine } from "./output.js";
 

@@ -4,8 +4,8 @@ import { readFileSync, realpathSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import type { Command } from "commander";
-import { DepthwattError } from "../../base/index.js";
-import { packageRoot } from "../../cuda/index.js";
+import { DepthwattError } from "../../core/index.js";
+import { packageRoot } from "../../core/index.js";
 import { UDEV_RULE } from "../../power/index.js";
 import {
   CONFIG_FILE,

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // depthwatt list-devices: every camera with its formats, sizes, rates and controls, as it says of itself.
 import type { Command } from "commander";
-import { isDepthwattError } from "../../base/index.js";
+import { isDepthwattError } from "../../core/index.js";
 import {
   CAPTURE_FORMATS,
   captureFormatOf,
@@ -11,7 +11,7 @@ import {
   type NativeControl,
   type NativeDescription,
 } from "../../camera/index.js";
-import { loadNative } from "../../cuda/index.js";
+import { loadNative } from "../native.js";
 import { withExamples, withJson } from "./options.js";
 import { columns, note, paint, printJson, printLine } from "./output.js";
 

@@ -11,7 +11,7 @@ import {
   writeDisparity,
   writeImage,
 } from "../../camera/index.js";
-import { DepthwattError } from "../../base/index.js";
+import { DepthwattError } from "../../core/index.js";
 import { createEngine, type EngineInfo } from "../../cuda/index.js";
 import type { Config, FlagValue } from "../config/index.js";
 import { configuredCalibration } from "../pipeline/calibration.js";

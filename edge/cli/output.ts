@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What a command says, and where: results on stdout, everything else on stderr; colour only where a person looks.
-import { DepthwattError } from "../../base/index.js";
+import { DepthwattError } from "../../core/index.js";
 
 type Colour = "red" | "green" | "yellow" | "dim" | "bold";
 const CODES: Record<Colour, [number, number]> = {

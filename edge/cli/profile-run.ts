@@ -2,8 +2,9 @@
 // Runs a profile from the command line's options: asks before it changes a power mode, shows how long it will take, stops
 // after the current point when interrupted.
 import { createInterface } from "node:readline/promises";
-import { DepthwattError } from "../../base/index.js";
-import { createEngine, loadNative } from "../../cuda/index.js";
+import { DepthwattError } from "../../core/index.js";
+import { createEngine } from "../../cuda/index.js";
+import { loadNative } from "../native.js";
 import { type Meter, SENSOR_CHOICES, type SensorChoice } from "../../power/index.js";
 import { type Detection, detectBoard, loadBoards, totalRuleOf } from "../boards/index.js";
 import { loadConfig } from "../config/index.js";

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What a user sees of an error: one line and a cure for what we know, the stack for what we do not.
 import { CommanderError } from "commander";
-import { DepthwattError, ERROR_CATALOGUE, type ErrorCode } from "../../base/index.js";
+import { DepthwattError, ERROR_CATALOGUE, type ErrorCode } from "../../core/index.js";
 import { printable, redactUrl } from "../redact.js";
 import { note, paint } from "./output.js";
 

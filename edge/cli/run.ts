@@ -2,8 +2,8 @@
 // depthwatt run: the main job. Pairs in, depth out over MQTT, figures on a live line or as one JSON object at the end.
 import { constants } from "node:os";
 import { type Command, InvalidArgumentError, Option } from "commander";
-import { DepthwattError } from "../../base/index.js";
-import { loadNative } from "../../cuda/index.js";
+import { DepthwattError } from "../../core/index.js";
+import { loadNative } from "../native.js";
 import type { FlagValue } from "../config/index.js";
 import { openStation } from "../main.js";
 import { createLog } from "../log.js";

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // depthwatt scene: the built-in scene as files, with the exact answer beside them.
 import { type Command, Option } from "commander";
-import { DepthwattError } from "../../base/index.js";
+import { DepthwattError } from "../../core/index.js";
 import { writeScene } from "../../camera/index.js";
-import { loadNative } from "../../cuda/index.js";
+import { loadNative } from "../native.js";
 import { withExamples, withJson } from "./options.js";
 import { note, printJson } from "./output.js";
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Which board config applies, and its settings as one layer below the user's own.
 import { dirname, join, resolve } from "node:path";
-import { DepthwattError } from "../../base/index.js";
+import { DepthwattError } from "../../core/index.js";
 import type { TotalRule } from "../../power/index.js";
 import {
   type BoardFile,

@@ -4,7 +4,7 @@ import { readFileSync } from "node:fs";
 import { dirname, resolve } from "node:path";
 import { parse, parseDocument } from "yaml";
 import { z } from "zod";
-import { DepthwattError } from "../../base/index.js";
+import { DepthwattError } from "../../core/index.js";
 import { checkHasEnd, MOST_TEXT_BYTES } from "../../camera/index.js";
 import { configSchema, SETTING_BY_KEY, SETTINGS } from "./schema.js";
 import type { Setting, SettingValue } from "./setting.js";

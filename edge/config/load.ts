@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Defaults < board config < file < environment < flags: one configuration, and where each of its values came from.
-import { DepthwattError } from "../../base/index.js";
+import { DepthwattError } from "../../core/index.js";
 import { type BoardChoice, type BoardPlaces, chooseBoard } from "./board.js";
 import {
   checkValue,

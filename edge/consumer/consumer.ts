@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // Subscribes to depthwatt's topics and hands out checked frames. For Node and browsers.
 import type { MqttClient } from "mqtt";
-import { DepthwattError, isDepthwattError } from "../../base/index.js";
-import { BrokerConnection, uniqueClientId } from "../publish/connection.js";
-import { STREAM_CODES, type StreamName } from "../publish/frame-format.js";
-import { type FrameHeader, parseFrame } from "../publish/payload.js";
-import type { BrokerStatus } from "../publish/publisher-types.js";
-import { checkBaseTopic, checkDeviceName, splitTopic } from "../publish/topics.js";
+import { DepthwattError, isDepthwattError } from "../../core/index.js";
+import { BrokerConnection, uniqueClientId } from "../mqtt/connection.js";
+import { STREAM_CODES, type StreamName } from "../frame/frame-format.js";
+import { type FrameHeader, parseFrame } from "../frame/payload.js";
+import type { BrokerStatus } from "../outputs/mqtt/publisher-types.js";
+import { checkBaseTopic, checkDeviceName, splitTopic } from "../frame/topics.js";
 import { redactBrokenUrl } from "../redact.js";
 import { ContinuityByStream } from "./continuity.js";
 import { type Counts, decodeBody, toValues } from "./decode.js";

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Finds lost frames: frame numbers that are missing, per device and stream, and restarts that only look like losses.
-import type { FrameHeader } from "../publish/payload.js";
+import type { FrameHeader } from "../frame/payload.js";
 
 export interface Gap {
   /** Frames that the publisher numbered and that did not come. */

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // From a packed body to counts, and from counts to metres or pixels.
 import { decode as decodePng } from "fast-png";
-import { DepthwattError } from "../../base/index.js";
-import { COMPRESSED_DEPTH_HEADER_BYTES, ELEMENT_BYTES } from "../publish/frame-format.js";
-import type { FrameHeader } from "../publish/payload.js";
-import { decodeRvl } from "../publish/rvl.js";
+import { DepthwattError } from "../../core/index.js";
+import { COMPRESSED_DEPTH_HEADER_BYTES, ELEMENT_BYTES } from "../frame/frame-format.js";
+import type { FrameHeader } from "../frame/payload.js";
+import { decodeRvl } from "../frame/rvl.js";
 
 /** Counts as they travel, [height][width]: u8, u16 or f32 as the header's `element` says. */
 export type Counts = Uint8Array | Uint16Array | Float32Array;

@@ -4,11 +4,11 @@
 //   import { connectConsumer } from "depthwatt/consumer";
 //   const consumer = connectConsumer("mqtt://127.0.0.1:1883");
 //   consumer.on("frame", (frame) => console.log(frame.header.frameNumber, frame.values()));
-export { DepthwattError, type ErrorCode } from "../../base/index.js";
-export * from "../publish/frame-format.js";
-export { type FrameHeader, type ParsedFrame, parseFrame } from "../publish/payload.js";
-export type { BrokerStatus } from "../publish/publisher-types.js";
-export { decodeRvl } from "../publish/rvl.js";
+export { DepthwattError, type ErrorCode } from "../../core/index.js";
+export * from "../frame/frame-format.js";
+export { type FrameHeader, type ParsedFrame, parseFrame } from "../frame/payload.js";
+export type { BrokerStatus } from "../outputs/mqtt/publisher-types.js";
+export { decodeRvl } from "../frame/rvl.js";
 export {
   Consumer,
   type ConsumerEvents,

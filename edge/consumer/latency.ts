@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // How old a frame is: on one host by the monotonic clock, between hosts by UNIX time as far as their clocks agree.
-import { localClockDomain } from "../publish/clock-domain.js";
-import { monotonicNowNs } from "../publish/node-builtin.js";
-import type { FrameHeader } from "../publish/payload.js";
+import { localClockDomain } from "../frame/clock-domain.js";
+import { monotonicNowNs } from "../frame/node-builtin.js";
+import type { FrameHeader } from "../frame/payload.js";
 
 const domain = localClockDomain();
 

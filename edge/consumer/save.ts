@@ -2,9 +2,9 @@
 // Writes received frames to a folder: a picture and, beside it, everything the header said, as JSON. Node only.
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { DepthwattError, isDepthwattError } from "../../base/index.js";
+import { DepthwattError, isDepthwattError } from "../../core/index.js";
 import { encodePfm, encodePng, makeFolder } from "../../camera/index.js";
-import { ELEMENT_BYTES } from "../publish/frame-format.js";
+import { ELEMENT_BYTES } from "../frame/frame-format.js";
 import type { ReceivedFrame } from "./consumer.js";
 
 /** auto: PNG for whole millimetres and 8-bit images, PFM (+inf = no value) for disparities and floats. */

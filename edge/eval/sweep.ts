@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // One parameter over a range: how the command line says it, and the table that comes of it.
-import { DepthwattError } from "../../base/index.js";
+import { DepthwattError } from "../../core/index.js";
 import { nearestName, SETTING_BY_KEY } from "../config/index.js";
 import type { Evaluation } from "./evaluate.js";
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // An engine whose matching parameters may change while it runs: the next frame goes to a new engine, because every buffer
 // of an engine is made for its parameters when it is opened. Results keep their size, also at half resolution.
-import { DepthwattError } from "../../base/index.js";
+import { DepthwattError } from "../../core/index.js";
 import {
   createEngine,
   type EngineOptions,

@@ -3,7 +3,7 @@
 import type { PairSource } from "../../camera/index.js";
 import type { Meter } from "../../power/index.js";
 import type { Config } from "../config/index.js";
-import { DepthwattError } from "../../base/index.js";
+import { DepthwattError } from "../../core/index.js";
 import { PowerModes } from "../profile/power-modes.js";
 import { readProfile } from "../profile/store.js";
 import type { AdjustableEngine } from "./adjustable-engine.js";

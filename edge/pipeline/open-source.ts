@@ -7,7 +7,7 @@ import {
   type StereoCalibration,
   SyntheticSource,
 } from "../../camera/index.js";
-import { loadNative } from "../../cuda/index.js";
+import { loadNative } from "../native.js";
 import type { Config } from "../config/index.js";
 import { configuredCalibration } from "./calibration.js";
 

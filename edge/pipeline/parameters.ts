@@ -1,13 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The configuration's matching and refinement settings as the engine's parameters.
-import { DepthwattError } from "../../base/index.js";
-import {
-  type InstructionSet,
-  loadNative,
-  type MatchParameters,
-  type RefineParameters,
-  type Region,
-} from "../../cuda/index.js";
+import { DepthwattError } from "../../core/index.js";
+import type { InstructionSet, MatchParameters, RefineParameters, Region } from "../../cuda/index.js";
+import { loadNative } from "../native.js";
 import type { Config } from "../config/index.js";
 
 export function matchParameters(config: Config["match"]): MatchParameters {

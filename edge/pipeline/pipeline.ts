@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // From pairs to published frames: the newest pair wins while the engine is busy, results go to every stream that is on, and
 // every pair that goes no further is counted by cause. No pixel is touched here.
-import { DepthwattError } from "../../base/index.js";
+import { DepthwattError } from "../../core/index.js";
 import type { FramePair, PairSource } from "../../camera/index.js";
 import { type EngineSlot, type FrameResult, type NativeEngine, STAGE_NAMES } from "../../cuda/index.js";
 import { SlotPool } from "./slots.js";

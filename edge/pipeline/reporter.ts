@@ -4,7 +4,7 @@ import type { PairSource, SourceCounters } from "../../camera/index.js";
 import { type MatchParameters, type NativeEngine, type Region, STAGE_NAMES } from "../../cuda/index.js";
 import type { Meter, PowerFigures } from "../../power/index.js";
 import type { GovernorLoop } from "../governor/index.js";
-import type { Publisher } from "../publish/index.js";
+import type { Publisher } from "../outputs/mqtt/index.js";
 import { megaDisparities } from "./parameters.js";
 import { known, type PairingFigures, type RunFigures, type StageFigures } from "./figures.js";
 import type { Pipeline } from "./pipeline.js";

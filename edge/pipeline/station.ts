@@ -5,13 +5,13 @@ import type { MatchParameters, NativeEngine } from "../../cuda/index.js";
 import type { Meter } from "../../power/index.js";
 import type { Config } from "../config/index.js";
 import type { GovernorLoop } from "../governor/index.js";
-import type { BrokerStatus, DeviceState } from "../publish/index.js";
+import type { BrokerStatus, DeviceState } from "../outputs/mqtt/index.js";
 import { VERSION } from "../version.js";
 import type { RunFigures } from "./figures.js";
 import type { PipelineGeometry } from "./geometry.js";
 import { regionParameters } from "./parameters.js";
 import type { ComputedFrame, Pipeline } from "./pipeline.js";
-import type { Publishing } from "./publishing.js";
+import type { Publishing } from "../outputs/mqtt/publishing.js";
 import type { Reporter } from "./reporter.js";
 
 export interface StationEvents {

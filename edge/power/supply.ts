@@ -3,8 +3,8 @@
 import { ExternalSensor, type PowerSensor, type Unavailable } from "../../power/index.js";
 import type { Config } from "../config/index.js";
 import { redactUrl } from "../redact.js";
-import { BrokerConnection, uniqueClientId } from "../publish/connection.js";
-import { checkBrokerUrl } from "../publish/credentials.js";
+import { BrokerConnection, uniqueClientId } from "../mqtt/connection.js";
+import { checkBrokerUrl } from "../mqtt/credentials.js";
 
 /** Readings older than this many intervals are not shown any more. */
 const STALE_INTERVALS = 3;

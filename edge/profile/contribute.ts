@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The file that a board owner sends in: only measured rows, without host names or anything else about the owner.
 import { z } from "zod";
-import { DepthwattError } from "../../base/index.js";
+import { DepthwattError } from "../../core/index.js";
 import { isWhole, type Profile } from "./types.js";
 
 const positive = z.number().positive();

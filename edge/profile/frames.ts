@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Pictures to compute on, drawn once before anything is measured: a profile must not pay for its own scene.
 import { type StereoCalibration, SyntheticSource } from "../../camera/index.js";
-import type { NativeAddon } from "../../cuda/index.js";
+import type { NativeAddon } from "../native.js";
 
 export interface DrawnPair {
   left: Uint8Array;

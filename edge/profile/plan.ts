@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Which points a profile visits and in which order: modes outermost, because changing one takes longest.
-import { DepthwattError } from "../../base/index.js";
+import { DepthwattError } from "../../core/index.js";
 import { type Algorithm, STAGE_NAMES } from "../../cuda/index.js";
 import { OPTIONAL_STAGES, type ProfilePoint, type RepeatedStage } from "./types.js";
 

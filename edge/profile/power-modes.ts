@@ -2,7 +2,7 @@
 // nvpmodel by name: numbers differ between modules, and whoever changes the mode puts it back, also when interrupted.
 import { spawn, spawnSync } from "node:child_process";
 import { readFileSync } from "node:fs";
-import { DepthwattError } from "../../base/index.js";
+import { DepthwattError } from "../../core/index.js";
 import { modeNames } from "../../power/index.js";
 
 export interface PowerModesOptions {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A stage that does not run cannot run more often: that is said, not measured as nothing.
-import { DepthwattError } from "../../base/index.js";
+import { DepthwattError } from "../../core/index.js";
 import { type NativeEngine, STAGE_NAMES } from "../../cuda/index.js";
 import type { RepeatedStage } from "./types.js";
 

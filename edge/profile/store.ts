@@ -2,7 +2,7 @@
 // Keeps a profile on disk after every point, whole or not at all, so that an interrupted one goes on where it was.
 import { existsSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { DepthwattError } from "../../base/index.js";
+import { DepthwattError } from "../../core/index.js";
 import { checkHasEnd, makeFolder, MOST_TEXT_BYTES } from "../../camera/index.js";
 import { PROFILE_FORMAT, type PointResult, type Profile } from "./types.js";
 

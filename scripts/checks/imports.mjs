@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// Who may import whom: base nobody; power nobody; camera and cuda each other's index, types only; edge everybody's index.
+// Who may import whom: core nobody; power, camera and cuda core's index; edge everybody's index.
 import { posix } from "node:path";
 import { filesIn, readText, SOURCE_FOLDERS, withoutComments } from "./tree.mjs";
 
 /** Folder -> folders it may import, and whether only types. */
 const MAY_IMPORT = {
-  base: {},
-  power: {},
-  camera: { base: "values", cuda: "types" },
-  cuda: { base: "values", camera: "types" },
-  edge: { base: "values", camera: "values", cuda: "values", power: "values" },
+  core: {},
+  power: { core: "values" },
+  camera: { core: "values" },
+  cuda: { core: "values" },
+  edge: { core: "values", camera: "values", cuda: "values", power: "values" },
 };
 
 const IMPORT =

@@ -5,7 +5,7 @@ import { filesBelow, filesIn, NATIVE_ENDINGS, readText, withoutComments } from "
 
 const README_SECTIONS = ["## By hand", "## Cost", "## Files"];
 
-const ROOM_FOLDERS = ["camera/rectify", "cuda/depth", "cuda/encode", "cuda/match", "cuda/refine"];
+const ROOM_FOLDERS = ["cuda/rectify", "cuda/depth", "cuda/encode", "cuda/match", "cuda/refine"];
 
 /** A room is a folder that holds its own contract: census/census.h. */
 export function findRooms(root) {
@@ -58,7 +58,7 @@ function includeProblems(root, room, rooms) {
 }
 
 /** What the definition and the fast form may both read: the one matching cost, and tables that are committed numbers. */
-const SHARED_DEFINITIONS = new Set(["cuda/match/hamming.h", "cuda/match/cross/exponential_tables.h"]);
+const SHARED_DEFINITIONS = new Set(["cuda/match/cost/hamming.h", "cuda/match/cbca/exponential_tables.h"]);
 
 /** A twin that calls or includes the other proves nothing: the definition stands alone, and fast code never asks it. */
 function referenceProblems(root, room) {

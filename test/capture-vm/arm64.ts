@@ -42,16 +42,16 @@ const node = () =>
   });
 
 /**
- * Every source of camera/capture/v4l2 and what it leans on, the same files as in the whole addon; the engine's vector code
+ * Every source of camera/v4l2 and what it leans on, the same files as in the whole addon; the engine's vector code
  * would take minutes to compile and captures nothing.
  */
 async function addon(): Promise<string> {
-  const v4l2 = join(PROJECT, "camera/capture/v4l2");
+  const v4l2 = join(PROJECT, "camera/v4l2");
   const headers = readdirSync(v4l2).filter((name) => name.endsWith(".h"));
   const sources = readdirSync(v4l2)
     .filter((name) => name.endsWith(".cc"))
     .map((name) => join(v4l2, name));
-  sources.push(...["arguments.cc", "errors.cc"].map((name) => join(PROJECT, "cuda/binding", name)));
+  sources.push(...["arguments.cc", "errors.cc"].map((name) => join(PROJECT, "core/napi", name)));
   sources.push(join(PROJECT, "test/capture-vm/capture_addon.cc"));
   const hash = createHash("sha256").update(process.version);
   for (const path of [...sources, ...headers.map((name) => join(v4l2, name))])

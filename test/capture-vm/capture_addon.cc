@@ -4,7 +4,7 @@
 
 #include <ctime>
 
-#include "camera/capture/v4l2/binding.h"
+#include "camera/v4l2/binding.h"
 
 namespace depthwatt {
 namespace {

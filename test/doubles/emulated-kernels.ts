@@ -9,13 +9,11 @@ import { HOST_SOURCES, KERNELS } from "../../scripts/build-cuda.mjs";
 
 const root = new URL("../../", import.meta.url).pathname;
 const STAND_IN = join(root, "test/doubles/native/warp");
-const PROGRAM = "cuda/gpu/twins_main.cu";
+const PROGRAM = "cuda/check/twins_main.cu";
 const ROOMS = KERNELS.filter((path) => !path.startsWith("cuda/gpu/"));
-/** Rooms whose kernels are part of others: their definitions are compared all the same. */
-const REFERENCES = [
-  ...ROOMS.map((path) => path.replace(/\.cu$/, ".ref.cc")),
-  "cuda/match/select/select.ref.cc",
-];
+const REFERENCES = (readdirSync(join(root, "cuda"), { recursive: true }) as string[])
+  .filter((name) => name.endsWith(".ref.cc") && !name.startsWith("encode/"))
+  .map((name) => `cuda/${name}`);
 
 /** What C++ does not know: a launch, and shared memory whose size is given at the launch. */
 export function withoutCudaSyntax(text: string): string {
@@ -28,7 +26,7 @@ export function withoutCudaSyntax(text: string): string {
 }
 
 function copySources(folder: string): void {
-  for (const top of ["cuda", "camera/rectify"]) {
+  for (const top of ["core", "cuda"]) {
     for (const name of readdirSync(join(root, top), { recursive: true }) as string[]) {
       if (!/\.(cuh?|h|cc)$/.test(name)) continue;
       const to = join(folder, top, name);

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // What every room's test needs: a seeded generator, images of awkward shapes, and a comparison that says where it differs.
 import { expect } from "vitest";
-import { type InstructionSet, loadNative } from "../../cuda/index.js";
+import type { InstructionSet } from "../../cuda/index.js";
+import { loadNative } from "../../edge/native.js";
 
 export const native = loadNative();
 

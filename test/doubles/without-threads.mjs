@@ -3,7 +3,8 @@
 // the address space is held at what is in use and room for so many thread stacks. node test/doubles/without-threads.mjs STACKS
 import { execFileSync } from "node:child_process";
 import { readFileSync } from "node:fs";
-import { createEngine, loadNative } from "../../dist/cuda/index.js";
+import { createEngine } from "../../dist/cuda/index.js";
+import { loadNative } from "../../dist/edge/native.js";
 import { SceneRenderer } from "../../dist/camera/index.js";
 
 const STACK_BYTES = 8 << 20;

@@ -10,8 +10,8 @@ import { needs } from "../doubles/needs.js";
 const root = new URL("../../", import.meta.url).pathname;
 const REFERENCES = [
   "depth/depth",
-  "match/cross/cross",
-  "match/gradient_census/gradient_census",
+  "match/cbca/cross",
+  "match/cost/gradient_census/gradient_census",
   "match/half/half",
   "refine/boundary/boundary",
   "refine/fill/fill",
@@ -22,11 +22,11 @@ const REFERENCES = [
 ].map((room) => `cuda/${room}.ref.cc`);
 const SOURCES = [
   "test/native/room_twins_main.cc",
-  "cuda/workers.cc",
+  "core/workers.cc",
   "cuda/cpu/dispatch.cc",
   "cuda/cpu/isa_neon.cc",
   "cuda/cpu/isa_scalar.cc",
-  "cuda/match/cross/cross.cc",
+  "cuda/match/cbca/cross.cc",
   "cuda/match/sgm/sgm.cc",
   "cuda/refine/fill/fill.cc",
   "cuda/refine/speckle/speckle.cc",

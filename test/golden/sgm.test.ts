@@ -130,7 +130,7 @@ needs("aarch64").suite("golden hashes, NEON under emulation", () => {
     const sources = [
       "test/native/golden_main.cc",
       "cuda/match/sgm/sgm.cc",
-      "cuda/workers.cc",
+      "core/workers.cc",
       "cuda/cpu/dispatch.cc",
       "cuda/cpu/isa_neon.cc",
       "cuda/cpu/isa_scalar.cc",

@@ -10,10 +10,10 @@ import { join } from "node:path";
 // vite comes with vitest.
 import { build } from "vite";
 import { afterEach, expect, test } from "vitest";
-import { packageRoot } from "../../cuda/index.js";
-import { startTrialBroker } from "../../edge/publish/broker.js";
-import { FRAME_HEADROOM_BYTES } from "../../edge/publish/frame-format.js";
-import { createPublisher } from "../../edge/publish/publisher.js";
+import { packageRoot } from "../../core/index.js";
+import { startTrialBroker } from "../../edge/outputs/mqtt/broker.js";
+import { FRAME_HEADROOM_BYTES } from "../../edge/frame/frame-format.js";
+import { createPublisher } from "../../edge/outputs/mqtt/publisher.js";
 import { makeFrame, sleep, until } from "../doubles/frames.js";
 import { needs } from "../doubles/needs.js";
 

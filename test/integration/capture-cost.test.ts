@@ -23,8 +23,8 @@ interface Cost {
 const script = (fake: string, root: string) => `
   import { createRequire } from "node:module";
   import { readFileSync } from "node:fs";
-  import { loadNative } from ${JSON.stringify(join(root, "dist/cuda/index.js"))};
-  import { openV4l2Source } from ${JSON.stringify(join(root, "dist/camera/capture/v4l2/open-source.js"))};
+  import { loadNative } from ${JSON.stringify(join(root, "dist/edge/native.js"))};
+  import { openV4l2Source } from ${JSON.stringify(join(root, "dist/camera/v4l2/open-source.js"))};
   const native = loadNative();
   const fake = createRequire("/")(${JSON.stringify(fake)}).create();
   const formats = [{ fourcc: "GREY", width: 640, height: 480, ratesHz: [${RATE_HZ}] }];

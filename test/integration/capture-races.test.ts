@@ -8,7 +8,7 @@ import { promisify } from "node:util";
 import { afterAll, expect, test } from "vitest";
 import { needs } from "../doubles/needs.js";
 
-const CAPTURE = "camera/capture/v4l2";
+const CAPTURE = "camera/v4l2";
 const FAKE = "test/doubles/fake-video";
 /** What needs Node-API is left out. */
 const withNode = new Set(["binding.cc", "camera_handle.cc", "convert.cc", "fake_binding.cc"]);

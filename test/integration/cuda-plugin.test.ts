@@ -17,7 +17,8 @@ const hasDriver = spawnSync("nvidia-smi", ["-L"]).status === 0;
 
 /** What the addon says with this file as its plugin. The addon keeps what it has opened, so each answer is a new process. */
 function reasonWith(plugin: string): string {
-  const program = 'import("./dist/cuda/index.js").then((m) => console.log(m.loadNative().cudaUnavailable()))';
+  const program =
+    'import("./dist/cuda/index.js").then((m) => console.log(m.engineAddon().cudaUnavailable()))';
   return execFileSync(process.execPath, ["-e", program], {
     encoding: "utf8",
     env: { ...process.env, DEPTHWATT_CUDA_PLUGIN: plugin },

@@ -5,7 +5,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import mqtt from "mqtt";
 import { expect, test } from "vitest";
-import { packageRoot } from "../../cuda/index.js";
+import { packageRoot } from "../../core/index.js";
 import { startMosquitto } from "../doubles/mosquitto.js";
 import { needs } from "../doubles/needs.js";
 

@@ -4,8 +4,8 @@
 import { afterEach, expect, test } from "vitest";
 import { type EngineSlot, type FrameResult, type NativeEngine, STAGE_NAMES } from "../../cuda/index.js";
 import { Pipeline } from "../../edge/pipeline/pipeline.js";
-import { FRAME_HEADROOM_BYTES } from "../../edge/publish/frame-format.js";
-import { createPublisher } from "../../edge/publish/publisher.js";
+import { FRAME_HEADROOM_BYTES } from "../../edge/frame/frame-format.js";
+import { createPublisher } from "../../edge/outputs/mqtt/publisher.js";
 import { makeFrame, sleep, until } from "../doubles/frames.js";
 import { startMosquitto } from "../doubles/mosquitto.js";
 import { needs } from "../doubles/needs.js";

@@ -5,9 +5,9 @@ import { createServer } from "node:net";
 import mqtt from "mqtt";
 import { afterEach, describe, expect, test } from "vitest";
 import { WebSocket } from "ws";
-import { startTrialBroker, type TrialBrokerOptions } from "../../edge/publish/broker.js";
-import { FRAME_HEADER_BYTES, FRAME_HEADROOM_BYTES } from "../../edge/publish/frame-format.js";
-import { createPublisher } from "../../edge/publish/publisher.js";
+import { startTrialBroker, type TrialBrokerOptions } from "../../edge/outputs/mqtt/broker.js";
+import { FRAME_HEADER_BYTES, FRAME_HEADROOM_BYTES } from "../../edge/frame/frame-format.js";
+import { createPublisher } from "../../edge/outputs/mqtt/publisher.js";
 import { makeFrame, sleep, until } from "../doubles/frames.js";
 import { connectStalledSubscriber } from "../doubles/stalled-subscriber.js";
 

@@ -6,7 +6,7 @@
 #include <ctime>
 #include <thread>
 
-#include "../../camera/capture/v4l2/capture.h"
+#include "../../camera/v4l2/capture.h"
 #include "../doubles/fake-video/fake_driver.h"
 
 using namespace depthwatt;

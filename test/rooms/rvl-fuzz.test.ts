@@ -5,7 +5,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { packageRoot } from "../../cuda/index.js";
+import { packageRoot } from "../../core/index.js";
 import { needs } from "../doubles/needs.js";
 
 needs("toolchain").suite("rvl under sanitizers", () => {

@@ -26,7 +26,7 @@ import {
   readStereoSideBySide,
   writeDisparity,
   writeImage,
-} from "../../camera/capture/images/index.js";
+} from "../../camera/recordings/images/index.js";
 import { needs, needsData, PYTHON } from "../doubles/needs.js";
 
 let folder = "";

@@ -12,8 +12,8 @@ import {
   type ReplaySource,
   writeImage,
 } from "../../camera/index.js";
-import { listImages, type ReplayEntry, settleTimes } from "../../camera/capture/replay-listing.js";
-import { medianPeriodNs, planSteps } from "../../camera/capture/replay-plan.js";
+import { listImages, type ReplayEntry, settleTimes } from "../../camera/recordings/replay-listing.js";
+import { medianPeriodNs, planSteps } from "../../camera/recordings/replay-plan.js";
 import { needsData } from "../doubles/needs.js";
 
 let root = "";

@@ -7,12 +7,12 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { SceneRenderer, sceneSetup, sceneView } from "../../camera/index.js";
-import { loadNative } from "../../cuda/index.js";
+import { loadNative } from "../../edge/native.js";
 import { needs } from "../doubles/needs.js";
 
-const SOURCES = "camera/capture/scene";
+const SOURCES = "camera/scene";
 const sources = readdirSync(SOURCES)
-  .filter((name) => name.endsWith(".cc"))
+  .filter((name) => name.endsWith(".cc") && name !== "binding.cc")
   .map((name) => join(SOURCES, name));
 
 async function bytesOfAddon(width: number, height: number, frames: number[]): Promise<Buffer> {

@@ -14,7 +14,7 @@ import {
   sceneCalibration,
   writeScene,
 } from "../../camera/index.js";
-import { loadNative } from "../../cuda/index.js";
+import { loadNative } from "../../edge/native.js";
 import { registerScene } from "../../edge/cli/scene.js";
 import { readDataset, readScene } from "../../edge/eval/dataset.js";
 

@@ -16,8 +16,8 @@ import {
   sceneView,
   truthView,
 } from "../../camera/index.js";
-import { boardCrc } from "../../camera/capture/scene/frame-index.js";
-import { loadNative } from "../../cuda/index.js";
+import { boardCrc } from "../../camera/scene/frame-index.js";
+import { loadNative } from "../../edge/native.js";
 
 const renderers: SceneRenderer[] = [];
 function renderer(options: SceneOptions): SceneRenderer {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // native.rooms.census({variant, width, height, strideBytes?, image: Uint8Array | Uint16Array, census: Uint32Array})
-#include "../../match/census/census.h"
+#include "../../match/cost/census/census.h"
 
 #include "../../cpu/kernels.h"
 

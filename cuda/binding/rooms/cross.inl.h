@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // native.rooms.cross({variant, threads?, width, height, minDisparity, numDisparities, armX, armY, similarity,
 //                     left, right: Uint8Array, disparity, rightDisparity: Int16Array})
-#include "../../match/cross/cross.h"
+#include "../../match/cbca/cross.h"
 
 #include <memory>
 
 #include "../../cpu/kernels.h"
-#include "../errors.h"
+#include "../../../core/napi/errors.h"
 
 namespace depthwatt {
 namespace {

@@ -7,7 +7,7 @@
 #include <memory>
 
 #include "../../cpu/kernels.h"
-#include "../errors.h"
+#include "../../../core/napi/errors.h"
 
 namespace depthwatt {
 namespace {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // native.rooms.gradientCensus({variant, width, height, strideBytes?, image: Uint8Array, census: Uint32Array})
-#include "../../match/gradient_census/gradient_census.h"
+#include "../../match/cost/gradient_census/gradient_census.h"
 
 #include "../../cpu/kernels.h"
 

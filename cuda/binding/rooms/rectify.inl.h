@@ -2,7 +2,7 @@
 // native.rooms.rectify({variant, format, inputWidth, inputHeight, strideBytes, image: Uint8Array, width, height,
 //   map?: Int32Array, grey: Uint8Array, edge?: "start" | "end"}): width and height are those of `grey`. With `edge`, the image
 //   is copied to the start or the end of pages that have no neighbour: a load beside it ends the process.
-#include "../../../camera/rectify/rectify.h"
+#include "../../rectify/rectify.h"
 
 #include <sys/mman.h>
 #include <unistd.h>
@@ -10,7 +10,7 @@
 #include <cstring>
 
 #include "../../cpu/kernels.h"
-#include "../errors.h"
+#include "../../../core/napi/errors.h"
 
 namespace depthwatt {
 namespace {

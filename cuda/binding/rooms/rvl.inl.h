@@ -3,7 +3,7 @@
 // native.rooms.rvlDecode({body: Uint8Array, pixels: Uint16Array}) -> whole or not
 #include "../../encode/rvl/rvl.h"
 
-#include "../errors.h"
+#include "../../../core/napi/errors.h"
 
 namespace depthwatt {
 namespace {

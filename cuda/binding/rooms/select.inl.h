@@ -4,7 +4,7 @@
 // The selection alone has no fast form: native.rooms.sgm fuses it into the last aggregation.
 #include "../../match/select/select.h"
 
-#include "../errors.h"
+#include "../../../core/napi/errors.h"
 #include "sgm_arguments.h"
 
 namespace depthwatt {

@@ -12,7 +12,7 @@
 
 #include "../../cpu/kernels.h"
 #include "../../match/select/select.h"
-#include "../errors.h"
+#include "../../../core/napi/errors.h"
 #include "sgm_arguments.h"
 
 namespace depthwatt {

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "../../match/sgm/sgm.h"
-#include "../arguments.h"
+#include "variant.h"
 
 namespace depthwatt {
 

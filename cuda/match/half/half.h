@@ -6,7 +6,7 @@
 // edge border pixels are replicated.       ties: none (nine is odd).       same bits on every backend: integer only.
 #pragma once
 
-#include "../../image.h"
+#include "../../../core/image.h"
 
 namespace depthwatt {
 

@@ -12,7 +12,7 @@
 #include <new>
 
 #include "../../cpu/kernels.h"
-#include "../hamming.h"
+#include "../cost/hamming.h"
 #include "sgm_plan.h"
 
 namespace depthwatt {

@@ -13,9 +13,9 @@
 // ties   selection takes the lowest d.   same bits on every backend: integer only.
 #pragma once
 
-#include "../../image.h"
-#include "../../status.h"
-#include "../../workers.h"
+#include "../../../core/image.h"
+#include "../../../core/status.h"
+#include "../../../core/workers.h"
 #include "../matching.h"
 
 namespace depthwatt {

@@ -3,7 +3,7 @@
 #include <cstdlib>
 #include <vector>
 
-#include "../hamming.h"
+#include "../cost/hamming.h"
 #include "sgm.h"
 
 namespace depthwatt {

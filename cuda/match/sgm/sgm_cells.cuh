@@ -8,7 +8,7 @@
 #pragma once
 
 #include "../../gpu/traits.h"
-#include "../hamming.h"
+#include "../cost/hamming.h"
 #include "sgm.h"
 
 namespace depthwatt {

@@ -10,7 +10,7 @@
 
 #include <atomic>
 
-#include "../hamming.h"
+#include "../cost/hamming.h"
 #include "sgm.h"
 
 namespace depthwatt {

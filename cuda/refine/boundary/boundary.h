@@ -11,7 +11,7 @@
 // same bits on every backend: integer only.
 #pragma once
 
-#include "../../image.h"
+#include "../../../core/image.h"
 
 namespace depthwatt {
 

@@ -18,8 +18,8 @@
 // border none: rows are independent but for empty ones.   ties: as written.   same bits on every backend: integer only.
 #pragma once
 
-#include "../../image.h"
-#include "../../workers.h"
+#include "../../../core/image.h"
+#include "../../../core/workers.h"
 
 namespace depthwatt {
 

@@ -6,7 +6,7 @@
 // edge x - dl outside the image: rejected.   ties: none.   idempotent.
 #pragma once
 
-#include "../../image.h"
+#include "../../../core/image.h"
 
 namespace depthwatt {
 

@@ -6,7 +6,7 @@
 // edge    border pixels replicated.   ties: none (a value, not a place).   same bits on every backend.
 #pragma once
 
-#include "../../image.h"
+#include "../../../core/image.h"
 
 namespace depthwatt {
 

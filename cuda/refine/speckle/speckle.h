@@ -5,8 +5,8 @@
 // order of scanning cannot matter: regions are an equivalence.   same bits on every backend.
 #pragma once
 
-#include "../../image.h"
-#include "../../workers.h"
+#include "../../../core/image.h"
+#include "../../../core/workers.h"
 
 namespace depthwatt {
 

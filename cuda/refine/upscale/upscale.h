@@ -10,7 +10,7 @@
 // out  result [height][width] int16 disparityQ4       ties: as written.       same bits on every backend: integer only.
 #pragma once
 
-#include "../../image.h"
+#include "../../../core/image.h"
 
 namespace depthwatt {
 

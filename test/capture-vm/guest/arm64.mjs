@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { createRequire } from "node:module";
 import { arch } from "node:process";
-import { openV4l2Source } from "../../../dist/camera/capture/v4l2/open-source.js";
+import { openV4l2Source } from "../../../dist/camera/v4l2/open-source.js";
 
 const report = (facts) => process.stdout.write(`@@report ${JSON.stringify(facts)}\n`);
 const { video, clocks } = createRequire(import.meta.url)(process.argv[2]);

@@ -117,7 +117,7 @@ const inMemory = ({ inputMemory }, { left, right }) =>
 /** Images byte for byte, and both eyes of one moment. */
 const capturesTheScene = (memory) => () =>
   withScene(1000, async (left, right) => {
-    const { readFrameIndex } = await built("camera/capture/scene/frame-index.js");
+    const { readFrameIndex } = await built("camera/scene/frame-index.js");
     const files = ["left", "right"].map((eye) => readFileSync(join(SCENE, `${eye}.raw`)));
     const source = await openV4l2Source(
       { left, right, width: WIDTH, height: HEIGHT, format: "GREY", memory },
@@ -192,7 +192,7 @@ export const loopBackCases = {
       try {
         const truth = await truths();
         const { connectConsumer } = await built("edge/consumer/index.js");
-        const { readFrameIndex } = await built("camera/capture/scene/frame-index.js");
+        const { readFrameIndex } = await built("camera/scene/frame-index.js");
         const lefts = new Map();
         const depths = [];
         let cameraInfo;

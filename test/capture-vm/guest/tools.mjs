@@ -10,17 +10,17 @@ export { assert };
 export const root = join(dirname(fileURLToPath(import.meta.url)), "../../..");
 export const built = (path) => import(join(root, "dist", path));
 
-const { loadNative } = await built("cuda/binding/load.js");
-export const native = loadNative();
+const { loadAddon } = await built("core/addon.js");
+export const native = loadAddon();
 export const { video } = native;
 export const clocks = () => native.clocks();
-export const { openV4l2Source } = await built("camera/capture/v4l2/open-source.js");
-export const { V4l2Camera } = await built("camera/capture/v4l2/camera.js");
-export const { CameraControls } = await built("camera/capture/controls.js");
-export const { FORMAT_TRAITS } = await built("camera/capture/pixel-formats.js");
-export const { greyOf } = await built("camera/capture/still.js");
+export const { openV4l2Source } = await built("camera/v4l2/open-source.js");
+export const { V4l2Camera } = await built("camera/v4l2/camera.js");
+export const { CameraControls } = await built("camera/v4l2/controls.js");
+export const { FORMAT_TRAITS } = await built("camera/v4l2/pixel-formats.js");
+export const { greyOf } = await built("camera/recordings/still.js");
 
-export const { videoNodes } = await built("camera/capture/v4l2/devices.js");
+export const { videoNodes } = await built("camera/v4l2/devices.js");
 
 /** The two webcams; the right one is multi-planar. */
 export let LEFT = "/dev/video0";

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What tests of capture share: images with a counter in them, a source that records what it delivers, waiting.
-import { loadNative } from "../../../cuda/index.js";
+import { loadNative } from "../../../edge/native.js";
 import type { FramePair, SourceEvents } from "../../../camera/index.js";
 import type { FakeVideo } from "./fake-video.js";
 

@@ -96,7 +96,7 @@ export function fakeVideoModule(): string {
   const sources = readdirSync(folder).filter((name) => name.endsWith(".cc") || name.endsWith(".h"));
   const hash = createHash("sha256").update(process.version);
   for (const name of sources) hash.update(readFileSync(join(folder, name)));
-  hash.update(readFileSync(join(root, "camera/capture/v4l2/system.h")));
+  hash.update(readFileSync(join(root, "camera/v4l2/system.h")));
   const out = join(root, "build/test-doubles");
   const target = join(out, `fake_video-${hash.digest("hex").slice(0, 12)}.node`);
   if (existsSync(target)) return target;

@@ -13,7 +13,7 @@
 #include <thread>
 #include <vector>
 
-#include "../../../camera/capture/v4l2/system.h"
+#include "../../../camera/v4l2/system.h"
 
 namespace depthwatt::fake {
 

@@ -9,14 +9,14 @@ import { Continuity, ContinuityByStream } from "../../../edge/consumer/continuit
 import { decodeBody, toValues } from "../../../edge/consumer/decode.js";
 import { latencyMsOf } from "../../../edge/consumer/latency.js";
 import { StreamStatistics } from "../../../edge/consumer/statistics.js";
-import { localClockDomain } from "../../../edge/publish/clock-domain.js";
-import { FRAME_HEADROOM_BYTES } from "../../../edge/publish/frame-format.js";
+import { localClockDomain } from "../../../edge/frame/clock-domain.js";
+import { FRAME_HEADROOM_BYTES } from "../../../edge/frame/frame-format.js";
 import {
   type FrameDescription,
   type FrameHeader,
   parseFrame,
   writeFrame,
-} from "../../../edge/publish/payload.js";
+} from "../../../edge/frame/payload.js";
 import { makeFrame } from "../../doubles/frames.js";
 
 const identity = { frameNumber: 1, runId: 2, clockDomain: 3 };

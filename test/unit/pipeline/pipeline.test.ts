@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The order and the back-pressure of the pipeline, with a source and an engine that the test plays by hand.
 import { expect, test, vi } from "vitest";
-import { DepthwattError } from "../../../base/index.js";
+import { DepthwattError } from "../../../core/index.js";
 import { type ComputedFrame, type FrameSink, Pipeline } from "../../../edge/pipeline/pipeline.js";
 import { HandEngine, HandSource } from "../../doubles/pipeline.js";
 

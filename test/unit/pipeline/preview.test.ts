@@ -4,8 +4,8 @@ import sharp from "sharp";
 import { expect, test } from "vitest";
 import { DISPARITY_COLOURS } from "../../../camera/index.js";
 import type { ComputedFrame } from "../../../edge/pipeline/pipeline.js";
-import { previewSink } from "../../../edge/pipeline/preview.js";
-import type { PublishDropCause } from "../../../edge/publish/index.js";
+import { previewSink } from "../../../edge/outputs/mqtt/preview.js";
+import type { PublishDropCause } from "../../../edge/outputs/mqtt/index.js";
 import { until } from "../../doubles/frames.js";
 
 function frameOf(

@@ -6,7 +6,7 @@ import { chmodSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "nod
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { isDepthwattError } from "../../../base/index.js";
+import { isDepthwattError } from "../../../core/index.js";
 import {
   parseAlgorithms,
   parsePaths,

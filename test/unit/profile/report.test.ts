@@ -2,7 +2,7 @@
 // What a profile says of its figures: fronts, stage energy with a known truth, comparison, CSV, contribution and the page.
 import { readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
-import { isDepthwattError } from "../../../base/index.js";
+import { isDepthwattError } from "../../../core/index.js";
 import { STAGE_NAMES } from "../../../cuda/index.js";
 import { measuredPoints, paretoFront } from "../../../edge/profile/charts.js";
 import { shownRails } from "../../../edge/profile/charts-energy.js";

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // One stream's two places: who is released when, exactly once, and under which cause it is counted.
 import { expect, test } from "vitest";
-import { Lane, makeLanes, type PendingFrame, sumLanes } from "../../../edge/publish/lane.js";
+import { Lane, makeLanes, type PendingFrame, sumLanes } from "../../../edge/outputs/mqtt/lane.js";
 import { makeFrame } from "../../doubles/frames.js";
 
 function pendingFrame(frameNumber: number) {

@@ -4,7 +4,7 @@ import { readFileSync } from "node:fs";
 import { crc32 as zlibCrc32 } from "node:zlib";
 import { describe, expect, test } from "vitest";
 import { ENCODED_HEADROOM_BYTES } from "../../../cuda/index.js";
-import { crc32, crc32ByTable } from "../../../edge/publish/crc32.js";
+import { crc32, crc32ByTable } from "../../../edge/frame/crc32.js";
 import {
   CLOCK_CODES,
   ELEMENT_CODES,
@@ -15,8 +15,8 @@ import {
   INVALID_CODES,
   QUANTITY_CODES,
   STREAM_CODES,
-} from "../../../edge/publish/frame-format.js";
-import { parseFrame, writeFrame } from "../../../edge/publish/payload.js";
+} from "../../../edge/frame/frame-format.js";
+import { parseFrame, writeFrame } from "../../../edge/frame/payload.js";
 import { makeFrame } from "../../doubles/frames.js";
 
 const identity = { frameNumber: 7, runId: 0xdeadbeef, clockDomain: 0x01020304 };

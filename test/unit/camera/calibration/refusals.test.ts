@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What no stereo pair can have is refused in a sentence that names file, key, expected and found; odd units are a warning.
 import { describe, expect, test } from "vitest";
-import { isDepthwattError } from "../../../../base/index.js";
+import { isDepthwattError } from "../../../../core/index.js";
 import {
   type LoadCalibrationOptions,
   loadStereoCalibration,

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Time stamps of drivers brought to one clock, wraps and jumps included; sequence numbers.
 import { describe, expect, test } from "vitest";
-import { DeviceClock } from "../../../../camera/capture/device-clock.js";
-import { lostBetween } from "../../../../camera/capture/v4l2/camera.js";
+import { DeviceClock } from "../../../../camera/pair/device-clock.js";
+import { lostBetween } from "../../../../camera/v4l2/camera.js";
 
 const MS = 1_000_000n;
 const SECOND = 1_000_000_000n;

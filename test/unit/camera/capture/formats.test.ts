@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // The table of formats, the choice among them, stills, and control wishes.
 import { describe, expect, test } from "vitest";
-import type { PixelFormat, RawImage } from "../../../../camera/capture/frame.js";
-import { CAPTURE_FORMATS, delivered, FORMAT_TRAITS } from "../../../../camera/capture/pixel-formats.js";
-import { greyOf } from "../../../../camera/capture/still.js";
-import { controlName, parseControls } from "../../../../camera/capture/controls.js";
-import { chooseFormat } from "../../../../camera/capture/v4l2/choose.js";
-import type { NativeDescription } from "../../../../camera/capture/v4l2/native.js";
+import type { PixelFormat, RawImage } from "../../../../camera/frame.js";
+import { CAPTURE_FORMATS, delivered, FORMAT_TRAITS } from "../../../../camera/v4l2/pixel-formats.js";
+import { greyOf } from "../../../../camera/recordings/still.js";
+import { controlName, parseControls } from "../../../../camera/v4l2/controls.js";
+import { chooseFormat } from "../../../../camera/v4l2/choose.js";
+import type { NativeDescription } from "../../../../camera/v4l2/native.js";
 
 const camera = (path: string, formats: [string, number, number][]): NativeDescription => ({
   path,

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Pairing, frame period, drift, restart into phase and the skew warning, on made-up times.
 import { describe, expect, test } from "vitest";
-import { driftPpm, FramePeriod } from "../../../../camera/capture/frame-period.js";
-import { type Eye, Pairer, pairWindowNs, type UnpairedCause } from "../../../../camera/capture/pair.js";
-import { Rephaser, wrapPhase } from "../../../../camera/capture/rephase.js";
-import { SkewStatistics } from "../../../../camera/capture/skew.js";
-import { SkewWatch } from "../../../../camera/capture/skew-watch.js";
+import { driftPpm, FramePeriod } from "../../../../camera/pair/frame-period.js";
+import { type Eye, Pairer, pairWindowNs, type UnpairedCause } from "../../../../camera/pair/pair.js";
+import { Rephaser, wrapPhase } from "../../../../camera/pair/rephase.js";
+import { SkewStatistics } from "../../../../camera/pair/skew.js";
+import { SkewWatch } from "../../../../camera/pair/skew-watch.js";
 import { Random } from "../../../doubles/random.js";
 
 interface Item {

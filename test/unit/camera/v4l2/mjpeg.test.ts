@@ -5,7 +5,7 @@ import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import sharp from "sharp";
 import { beforeEach, expect, test } from "vitest";
-import { type CameraFrame, V4l2Camera } from "../../../../camera/capture/v4l2/camera.js";
+import { type CameraFrame, V4l2Camera } from "../../../../camera/v4l2/camera.js";
 import { openV4l2Source } from "../../../../camera/index.js";
 import { clocks, now, recording, rest, until, video } from "../../../doubles/fake-video/cameras.js";
 import { type FakeVideo, fakeVideo } from "../../../doubles/fake-video/fake-video.js";

@@ -2,8 +2,8 @@
 // Free-running cameras brought into phase, strictly: the driver in memory stamps each image by the moment at which its
 // stream really began, so that what a busy machine adds is known to the nanosecond and can be taken off.
 import { afterEach, beforeEach, expect, test } from "vitest";
-import type { NativeOpenOptions } from "../../../../camera/capture/v4l2/native.js";
-import { wrapPhase } from "../../../../camera/capture/rephase.js";
+import type { NativeOpenOptions } from "../../../../camera/v4l2/native.js";
+import { wrapPhase } from "../../../../camera/pair/rephase.js";
 import { openV4l2Source } from "../../../../camera/index.js";
 import { clocks, counted, now, recording, until, video } from "../../../doubles/fake-video/cameras.js";
 import { type FakeVideo, fakeVideo } from "../../../doubles/fake-video/fake-video.js";

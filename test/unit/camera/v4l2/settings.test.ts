@@ -4,11 +4,11 @@ import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node
 import { constants, tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { CameraControls } from "../../../../camera/capture/controls.js";
-import { ExposureLoop } from "../../../../camera/capture/exposure-loop.js";
-import { V4l2Camera } from "../../../../camera/capture/v4l2/camera.js";
-import { findCamera, isSameDevice } from "../../../../camera/capture/v4l2/devices.js";
-import { userOf } from "../../../../camera/capture/v4l2/errors.js";
+import { CameraControls } from "../../../../camera/v4l2/controls.js";
+import { ExposureLoop } from "../../../../camera/v4l2/exposure-loop.js";
+import { V4l2Camera } from "../../../../camera/v4l2/camera.js";
+import { findCamera, isSameDevice } from "../../../../camera/v4l2/devices.js";
+import { userOf } from "../../../../camera/v4l2/errors.js";
 import { openV4l2Source, type V4l2Settings } from "../../../../camera/index.js";
 import { clocks, now, recording, until, video } from "../../../doubles/fake-video/cameras.js";
 import { type FakeCamera, type FakeVideo, fakeVideo } from "../../../doubles/fake-video/fake-video.js";

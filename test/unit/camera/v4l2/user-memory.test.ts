@@ -3,7 +3,7 @@
 // that images arrive in, from the first to the last camera, and nobody writes under a reader.
 import { constants } from "node:os";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { V4l2Camera } from "../../../../camera/capture/v4l2/camera.js";
+import { V4l2Camera } from "../../../../camera/v4l2/camera.js";
 import { openV4l2Source, type PairSource, type V4l2Settings } from "../../../../camera/index.js";
 import {
   clocks,

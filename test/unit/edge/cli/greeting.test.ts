@@ -4,7 +4,7 @@ import { describe, expect, test } from "vitest";
 import { consumeCommand } from "../../../../edge/cli/greeting.js";
 import { cutToTerminal } from "../../../../edge/cli/live-line.js";
 import { loadConfig } from "../../../../edge/config/index.js";
-import type { Publishing } from "../../../../edge/pipeline/publishing.js";
+import type { Publishing } from "../../../../edge/outputs/mqtt/publishing.js";
 
 const BROKER = {} as Publishing["broker"];
 

@@ -5,7 +5,7 @@ import { type AddressInfo, createServer, type Socket } from "node:net";
 import { resolve } from "node:path";
 import type { Command } from "commander";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
-import { DepthwattError } from "../../../../base/index.js";
+import { DepthwattError } from "../../../../core/index.js";
 import { buildProgram, runCommandLine } from "../../../../edge/cli/program.js";
 import { reportError } from "../../../../edge/cli/report-error.js";
 

@@ -4,7 +4,7 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { DepthwattError } from "../../../../base/index.js";
+import { DepthwattError } from "../../../../core/index.js";
 import { type ConfigRequest, loadConfig, type Problem } from "../../../../edge/config/index.js";
 
 let folder: string;

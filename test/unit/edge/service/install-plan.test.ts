@@ -4,7 +4,7 @@ import { existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync 
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { afterAll, describe, expect, test } from "vitest";
-import { DepthwattError } from "../../../../base/index.js";
+import { DepthwattError } from "../../../../core/index.js";
 import {
   describeStep,
   type Machine,

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+// The Node-API addon's entry: collects what each folder registers, and nothing else.
+// All that reads napi.h is included here and compiled together: reading it takes a second, which a dozen files would each
+// spend in every installation. native-sources.mjs leaves out what is included here; a file that is not compiles on its own.
+#include "camera/scene/binding.cc"
+#include "camera/v4l2/binding.cc"
+#include "camera/v4l2/camera_handle.cc"
+#include "camera/v4l2/convert.cc"
+#include "core/napi/arguments.cc"
+#include "core/napi/errors.cc"
+#include "core/napi/notify.cc"
+#include "core/napi/system.cc"
+#include "cuda/binding/binding.cc"
+#include "cuda/binding/rooms.cc"
+#include "cuda/binding/session.cc"
+#include "cuda/binding/session_options.cc"
+#include "power/native/binding.cc"
+
+namespace depthwatt {
+namespace {
+
+Napi::Object initialise(Napi::Env env, Napi::Object exports) {
+  addSystem(env, exports);
+  addEngine(env, exports);
+  addScene(env, exports);
+  addVideo(env, exports);
+  addPower(env, exports);
+  return exports;
+}
+
+}  // namespace
+
+NODE_API_MODULE(depthwatt, initialise)
+
+}  // namespace depthwatt

@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a source delivers. A frame cannot be made without its time and its sequence number.
+
+import type { PixelFormat } from "../core/index.js";
+
+export type { PixelFormat };
+
+/** Which clock a capture time was read from. `file`: from a recording's names, unrelated to this machine's clocks. */
+export type ClockName = "monotonic" | "realtime" | "file";
+
+/** Which moment a capture time stands for; the driver says so with each image. */
+export type TimestampPoint = "startOfExposure" | "endOfFrame";
+
+/** One eye's image. `data` is owned by the source until release(). */
+export interface RawImage {
+  data: Uint8Array;
+  width: number;
+  height: number;
+  strideBytes: number;
+  format: PixelFormat;
+  /** Start of exposure where the source knows it, nanoseconds on `FramePair.clock`. */
+  timestampNs: bigint;
+  /** Counts every image the device made, also those that were lost: a gap is a loss. */
+  sequence: number;
+}
+
+export interface FramePair {
+  left: RawImage;
+  right: RawImage;
+  clock: ClockName;
+  /** Absent where the source does not know. */
+  timestampPoint?: TimestampPoint | undefined;
+  /** Hands the buffers back to the source. Must be called exactly once. */
+  release(): void;
+}
+
+/** What a source knows before its first frame. */
+export interface SourceDescription {
+  /** One line for the user, such as "synthetic 640x480 at 30 Hz". */
+  title: string;
+  kind: "synthetic" | "replay" | "v4l2";
+  width: number;
+  height: number;
+  leftFormat: PixelFormat;
+  rightFormat: PixelFormat;
+  leftStrideBytes: number;
+  rightStrideBytes: number;
+  /** Nominal rate, Hz; undefined = as fast as the consumer takes them. */
+  rateHz: number | undefined;
+  clock: ClockName;
+}
+
+/** Counts since open. Every image that did not become a pair is counted under a cause. */
+export interface SourceCounters {
+  /** Pairs delivered. */
+  pairs: number;
+  /** Images lost before pairing, by cause, such as {left: {unmatched: 2}, right: {driver: 1}}. */
+  dropsLeft: Record<string, number>;
+  dropsRight: Record<string, number>;
+  /** Mean and 99th percentile of |left - right| capture time, milliseconds; undefined before the first pair. */
+  skewMsMean: number | undefined;
+  skewMsP99: number | undefined;
+  /** Drift between the two eyes' clocks, parts per million; undefined where it cannot be known. */
+  driftPpm: number | undefined;
+}
+
+export interface SourceEvents {
+  onPair(pair: FramePair): void;
+  /** The source went bad (`reason` says how) or recovered (undefined). */
+  onDegraded(reason: string | undefined): void;
+  /** Something that the user can cure while the source goes on, such as a skew that stays high. */
+  onWarning?(message: string): void;
+  /** No more pairs will come: end of a recording, or the frame limit. */
+  onEnd(): void;
+  /** The source cannot go on. */
+  onError(error: Error): void;
+}
+
+/** A source of stereo pairs. `start` may be called once; `stop` is safe at any time and resolves when all is released. */
+export interface PairSource {
+  readonly description: SourceDescription;
+  /** Memory that every image of the source's will lie in, where that is known and stays the same until stop() resolves. */
+  readonly inputMemory?: readonly Uint8Array[] | undefined;
+  start(events: SourceEvents): void;
+  stop(): Promise<void>;
+  counters(): SourceCounters;
+}

@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: Apache-2.0
+// Reads a picture by its first bytes, never by its name. PNG and JPEG are decoded by libvips on its own threads: the
+// JavaScript thread only turns colour into grey.
+import { readFile } from "node:fs/promises";
+import { DepthwattError, hasCode } from "../../../core/index.js";
+import { checkHasEnd } from "./ending-file.js";
+import { cropColumns, type FloatImage, type GreyImage, greyFromSamples, type RgbImage } from "./image.js";
+import { decodePfm, decodePgm } from "./netpbm.js";
+
+/** Largest picture read: 64 megapixels. A damaged header must not ask for all memory. */
+const LIMIT_PIXELS = 1 << 26;
+const LARGEST_FILE_BYTES = 1 << 30;
+
+type FileKind = "png" | "jpeg" | "pgm" | "pfm";
+
+/** What the first bytes say, or undefined. */
+export function sniffImage(bytes: Uint8Array): FileKind | undefined {
+  const [a, b, c, d] = bytes;
+  if (a === 0x89 && b === 0x50 && c === 0x4e && d === 0x47) return "png";
+  if (a === 0xff && b === 0xd8 && c === 0xff) return "jpeg";
+  if (a === 0x50 && (b === 0x32 || b === 0x35)) return "pgm";
+  if (a === 0x50 && (b === 0x66 || b === 0x46)) return "pfm";
+  return undefined;
+}
+
+/** @throws DepthwattError SOURCE_UNREADABLE, with Node's error as its cause */
+export async function readImageBytes(file: string): Promise<Uint8Array> {
+  try {
+    checkHasEnd(file, LARGEST_FILE_BYTES);
+    return await readFile(file);
+  } catch (cause) {
+    const found = hasCode(cause, "ENOENT")
+      ? "no such file"
+      : hasCode(cause, "EACCES")
+        ? "permission denied"
+        : hasCode(cause, "EISDIR")
+          ? "a folder"
+          : String((cause as Error).message);
+    throw new DepthwattError("SOURCE_UNREADABLE", `expected a readable image at ${file}, found: ${found}`, {
+      cause,
+      context: { file },
+    });
+  }
+}
+
+function unsupported(bytes: Uint8Array, name: string, expected: string): DepthwattError {
+  const start = Buffer.from(bytes.subarray(0, 4)).toString("hex");
+  const found =
+    bytes.length === 0 ? "an empty file" : (sniffImage(bytes) ?? `a file that begins with 0x${start}`);
+  return new DepthwattError("IMAGE_UNSUPPORTED", `${name}: expected ${expected}, found ${found}`, {
+    context: { file: name },
+  });
+}
+
+/** Samples as the file holds them: palettes expanded, colour profiles ignored, 16 bit kept. */
+async function decodeSamples(bytes: Uint8Array, kind: "png" | "jpeg", name: string) {
+  // PNG header: bit depth at byte 24, colour type at 25 (0 and 4 are grey). JPEG is 8 bit.
+  const deep = kind === "png" && bytes[24] === 16;
+  const grey = kind === "png" && (bytes[25] === 0 || bytes[25] === 4);
+  const space = grey ? (deep ? "grey16" : "b-w") : deep ? "rgb16" : "srgb";
+  try {
+    // Loaded on first use: its libraries are 20 MB, and most runs read no picture.
+    const { default: sharp } = await import("sharp");
+    const { data, info } = await sharp(bytes, { ignoreIcc: true, limitInputPixels: LIMIT_PIXELS })
+      .toColourspace(space)
+      .raw(deep ? { depth: "ushort" } : {})
+      .toBuffer({ resolveWithObject: true });
+    const samples = deep
+      ? new Uint16Array(data.buffer, data.byteOffset, data.length / 2)
+      : new Uint8Array(data.buffer, data.byteOffset, data.length);
+    return { samples, width: info.width, height: info.height, channels: info.channels };
+  } catch (cause) {
+    const reason = String((cause as Error).message).replaceAll(/\s*\n\s*/g, " ");
+    throw new DepthwattError(
+      "SOURCE_UNREADABLE",
+      `${name}: expected a whole ${kind.toUpperCase()} of at most ${LIMIT_PIXELS / 1e6} megapixels, found damage: ${reason}`,
+      { cause, context: { file: name } },
+    );
+  }
+}
+
+/**
+ * Grey picture from PNG (any kind), JPEG or PGM bytes.
+ * @param name what errors call it: the file's path
+ * @returns u16 for 16-bit PNG and for PGM whose maximum is above 255, else u8; values as stored
+ * @throws DepthwattError IMAGE_UNSUPPORTED (another format), SOURCE_UNREADABLE (damaged)
+ */
+export async function decodeGreyImage(bytes: Uint8Array, name: string): Promise<GreyImage> {
+  const kind = sniffImage(bytes);
+  if (kind === "pgm") return decodePgm(bytes, name);
+  if (kind !== "png" && kind !== "jpeg") throw unsupported(bytes, name, "PNG, JPEG or PGM");
+  const { samples, width, height, channels } = await decodeSamples(bytes, kind, name);
+  return greyFromSamples(samples, width, height, channels);
+}
+
+/** Reads one grey picture. @throws DepthwattError as decodeGreyImage; SOURCE_UNREADABLE when there is no such file */
+export async function readGreyImage(file: string): Promise<GreyImage> {
+  return decodeGreyImage(await readImageBytes(file), file);
+}
+
+/** Reads PNG or JPEG as 8-bit colour; grey files give R = G = B. @throws as readGreyImage */
+export async function readRgbImage(file: string): Promise<RgbImage> {
+  const bytes = await readImageBytes(file);
+  const kind = sniffImage(bytes);
+  if ((kind !== "png" && kind !== "jpeg") || (kind === "png" && bytes[24] === 16)) {
+    throw unsupported(bytes, file, "PNG or JPEG with 8 bits per channel");
+  }
+  const { samples, width, height, channels } = await decodeSamples(bytes, kind, file);
+  if (channels === 3) return { data: samples as Uint8Array, width, height };
+  const data = new Uint8Array(width * height * 3);
+  for (let i = 0; i < width * height; i++) {
+    for (let c = 0; c < 3; c++) data[3 * i + c] = samples[i * channels + (channels < 3 ? 0 : c)]!;
+  }
+  return { data, width, height };
+}
+
+/** Reads a PFM of one channel, values as stored. @throws DepthwattError IMAGE_UNSUPPORTED, SOURCE_UNREADABLE */
+export async function readPfm(file: string): Promise<FloatImage> {
+  const bytes = await readImageBytes(file);
+  if (sniffImage(bytes) !== "pfm") throw unsupported(bytes, file, "PFM");
+  return decodePfm(bytes, file);
+}
+
+/**
+ * Splits a picture that holds both eyes beside each other, left eye in the left half.
+ * @throws DepthwattError IMAGE_SIZE_MISMATCH when the width is odd
+ */
+export function splitSideBySide(image: GreyImage, name: string): { left: GreyImage; right: GreyImage } {
+  if (image.width % 2 !== 0) {
+    throw new DepthwattError(
+      "IMAGE_SIZE_MISMATCH",
+      `${name}: expected an even width for two eyes side by side, found ${image.width}`,
+      { context: { file: name, width: image.width } },
+    );
+  }
+  const width = image.width / 2;
+  return { left: cropColumns(image, 0, width), right: cropColumns(image, width, width) };
+}
+
+/** Reads one side-by-side picture. @throws as readGreyImage and splitSideBySide */
+export async function readStereoSideBySide(file: string): Promise<{ left: GreyImage; right: GreyImage }> {
+  return splitSideBySide(await readGreyImage(file), file);
+}

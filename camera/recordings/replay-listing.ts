@@ -1,0 +1,197 @@
+// SPDX-License-Identifier: Apache-2.0
+// Which images a recording holds and when each was taken: a folder, a name with `*`, a list file or one image per eye.
+import { existsSync } from "node:fs";
+import { readdir, readFile, stat } from "node:fs/promises";
+import { basename, dirname, extname, isAbsolute, join } from "node:path";
+import { DepthwattError, isDepthwattError } from "../../core/index.js";
+import { checkHasEnd, MOST_TEXT_BYTES } from "./images/index.js";
+
+/** auto: from names where every name is a time in ns, else counted from the rate. */
+export type TimestampSource = "auto" | "names" | "rate";
+
+/** One image of one eye. */
+export interface ReplayEntry {
+  file: string;
+  timestampNs: bigint;
+  /** Place in the recording; a number missing from the file names leaves a gap. */
+  sequence: number;
+}
+
+/** One eye's images in order of time, before their times are settled. */
+export interface Listing {
+  /** What the user named: for messages. */
+  path: string;
+  files: string[];
+  /** From names or list lines, ns; undefined when at least one image has none. */
+  stampsNs: bigint[] | undefined;
+  /** Last number in each name (`left07.png` -> 7); undefined unless every image has its own. */
+  numbers: number[] | undefined;
+}
+
+const IMAGE_ENDINGS = new Set([".png", ".jpg", ".jpeg", ".pgm"]);
+/** A name of fewer digits is a frame number: 13 digits of nanoseconds are 16 minutes after boot. */
+const LEAST_STAMP_DIGITS = 13;
+
+const isImageName = (name: string) => IMAGE_ENDINGS.has(extname(name).toLowerCase());
+const stem = (file: string) => basename(file, extname(file));
+
+async function kindOf(path: string): Promise<"folder" | "file" | undefined> {
+  try {
+    return (await stat(path)).isDirectory() ? "folder" : "file";
+  } catch {
+    return undefined;
+  }
+}
+
+/** Node puts U+FFFD where a name is not UTF-8, and then nothing of that name can be opened. */
+function checkName(folder: string, name: string): void {
+  if (!name.includes("\ufffd")) return;
+  throw new DepthwattError(
+    "SOURCE_UNREADABLE",
+    `${folder}: expected file names in UTF-8, found ${JSON.stringify(name)}`,
+    { hint: "Rename the file, with convmv for instance.", context: { file: folder } },
+  );
+}
+
+async function filesOfFolder(folder: string, accepts: (name: string) => boolean): Promise<string[]> {
+  try {
+    // Reading a pipe would wait for its writer; a link is followed when it is opened.
+    const entries = await readdir(folder, { withFileTypes: true });
+    const names = entries
+      .filter((entry) => entry.isFile() || entry.isSymbolicLink())
+      .map(({ name }) => name)
+      .filter((name) => isImageName(name) && accepts(name));
+    for (const name of names) checkName(folder, name);
+    return names.map((name) => join(folder, name));
+  } catch (cause) {
+    if (isDepthwattError(cause)) throw cause;
+    throw new DepthwattError(
+      "SOURCE_UNREADABLE",
+      `expected a readable folder of images at ${folder}, found: ${(cause as Error).message}`,
+      { cause, context: { file: folder } },
+    );
+  }
+}
+
+/** Lines of `path`, or `ns path`, or `ns,path`; `#` begins a comment; paths are relative to the list or to data/ beside it. */
+async function filesOfList(list: string): Promise<{ files: string[]; stamps: (bigint | undefined)[] }> {
+  const files: string[] = [];
+  const stamps: (bigint | undefined)[] = [];
+  try {
+    checkHasEnd(list, MOST_TEXT_BYTES);
+  } catch (cause) {
+    throw new DepthwattError(
+      "SOURCE_UNREADABLE",
+      `expected images or a list of them at ${list}, found ${(cause as Error).message}`,
+      { cause, context: { file: list } },
+    );
+  }
+  for (const line of (await readFile(list, "utf8")).split(/\r?\n/)) {
+    const text = line.replace(/#.*$/, "").trim();
+    if (text === "") continue;
+    const [, stamp, name] = /^(?:(\d+)\s*[,\s]\s*)?(.+)$/.exec(text)!;
+    const folder = isAbsolute(name!) ? "" : dirname(list);
+    const beside = join(folder, name!);
+    const below = join(folder, "data", name!);
+    files.push(folder !== "" && !existsSync(beside) && existsSync(below) ? below : beside);
+    stamps.push(stamp === undefined ? undefined : BigInt(stamp));
+  }
+  return { files, stamps };
+}
+
+/**
+ * Finds one eye's images.
+ * @throws DepthwattError SOURCE_UNREADABLE (no such path), SOURCE_EMPTY (no image there)
+ */
+export async function listImages(path: string): Promise<Listing> {
+  const kind = await kindOf(path);
+  let files: string[];
+  let stamps: (bigint | undefined)[] = [];
+  if (kind === "folder") {
+    files = await filesOfFolder(path, () => true);
+  } else if (kind === "file") {
+    if (isImageName(path)) files = [path];
+    else ({ files, stamps } = await filesOfList(path));
+  } else if (basename(path).includes("*")) {
+    const pattern = basename(path)
+      .split("*")
+      .map((part) => part.replaceAll(/[.*+?^${}()|[\]\\]/g, "\\$&"))
+      .join(".*");
+    const expression = new RegExp(`^${pattern}$`);
+    files = await filesOfFolder(dirname(path), (name) => expression.test(name));
+  } else {
+    throw new DepthwattError("SOURCE_UNREADABLE", `expected images at ${path}, found nothing of that name`, {
+      context: { file: path },
+    });
+  }
+  if (files.length === 0) {
+    throw new DepthwattError("SOURCE_EMPTY", `expected PNG, JPEG or PGM images in ${path}, found none`, {
+      context: { file: path },
+    });
+  }
+  return arrange(path, files, stamps);
+}
+
+function arrange(path: string, files: string[], stamps: (bigint | undefined)[]): Listing {
+  const rows = files.map((file, i) => ({
+    file,
+    stamp: stamps[i] ?? (/^\d+$/.test(stem(file)) ? BigInt(stem(file)) : undefined),
+    isTime: stamps[i] !== undefined || stem(file).length >= LEAST_STAMP_DIGITS,
+    number: Number(/(\d+)\D*$/.exec(stem(file))?.[1] ?? Number.NaN),
+  }));
+  const stamped = rows.every((row) => row.stamp !== undefined && row.isTime);
+  const numbered =
+    rows.every((row) => Number.isSafeInteger(row.number)) &&
+    new Set(rows.map((row) => row.number)).size === rows.length;
+  // A list without times keeps the order of its lines.
+  if (stamped) rows.sort((a, b) => (a.stamp! < b.stamp! ? -1 : a.stamp! > b.stamp! ? 1 : 0));
+  else if (stamps.length === 0 && numbered) rows.sort((a, b) => a.number - b.number);
+  else if (stamps.length === 0) rows.sort((a, b) => (a.file < b.file ? -1 : 1));
+  const twin = stamped ? rows.findIndex((row, i) => i > 0 && row.stamp === rows[i - 1]!.stamp) : -1;
+  if (twin > 0) {
+    throw new DepthwattError(
+      "SOURCE_UNREADABLE",
+      `${path}: expected every image to have its own time, found ${rows[twin]!.stamp} ns for both ${rows[twin - 1]!.file} and ${rows[twin]!.file}`,
+      { context: { file: path } },
+    );
+  }
+  return {
+    path,
+    files: rows.map((row) => row.file),
+    stampsNs: stamped ? rows.map((row) => row.stamp!) : undefined,
+    numbers: numbered && stamps.length === 0 ? rows.map((row) => row.number) : undefined,
+  };
+}
+
+/**
+ * Gives every image of both eyes its time and its place. Times come from the names of both eyes or of neither.
+ * @param periodNs between two images where the names do not tell
+ * @throws DepthwattError SOURCE_UNREADABLE when "names" is asked for and a name is no time
+ */
+export function settleTimes(listings: Listing[], source: TimestampSource, periodNs: bigint): ReplayEntry[][] {
+  const stamped = listings.every((listing) => listing.stampsNs !== undefined);
+  if (source === "names" && !stamped) {
+    const listing = listings.find((one) => one.stampsNs === undefined)!;
+    throw new DepthwattError(
+      "SOURCE_UNREADABLE",
+      `${listing.path}: expected file names that are times in ns, such as 1403636579763555584.png, found ${basename(listing.files[0]!)}`,
+      {
+        hint: "Use source.timestamps: rate, or a list file whose lines are 'ns,path'.",
+        context: { file: listing.path },
+      },
+    );
+  }
+  if (stamped && source !== "rate") {
+    return listings.map((listing) =>
+      listing.files.map((file, i) => ({ file, timestampNs: listing.stampsNs![i]!, sequence: i })),
+    );
+  }
+  const numbered = listings.every((listing) => listing.numbers !== undefined) && !stamped;
+  const first = numbered ? Math.min(...listings.map((listing) => listing.numbers![0]!)) : 0;
+  return listings.map((listing) =>
+    listing.files.map((file, i) => {
+      const sequence = numbered ? listing.numbers![i]! - first : i;
+      return { file, timestampNs: BigInt(sequence) * periodNs, sequence };
+    }),
+  );
+}

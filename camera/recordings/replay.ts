@@ -1,0 +1,244 @@
+// SPDX-License-Identifier: Apache-2.0
+// Plays a recording: images on disk become pairs, at a rate or as fast as the consumer gives pairs back. Files are
+// decoded a few pairs ahead on libvips' threads.
+import { DepthwattError } from "../../core/index.js";
+import type { PairSource, SourceCounters, SourceDescription, SourceEvents } from "../frame.js";
+import type { GreyImage } from "./images/index.js";
+import { type DecodedStep, formatOf, type StepDecoder } from "./replay-decode.js";
+import type { ReplayEntry, TimestampSource } from "./replay-listing.js";
+import type { ReplayStep } from "./replay-plan.js";
+import { SkewStatistics } from "../pair/skew.js";
+
+export interface ReplayOptions {
+  /** Folder, name with `*`, list file or image of each eye; or `sideBySide` alone, left eye in the left half. */
+  left?: string;
+  right?: string;
+  sideBySide?: string;
+  /** Pairs per second, or "max": the next pair comes as soon as fewer than `maxHeldPairs` are held. */
+  rateHz: number | "max";
+  /** Default auto. Counted time stamps are 1/rateHz apart, 1/30 s at "max". */
+  timestamps?: TimestampSource;
+  /** Starts again at the end; time stamps and sequence numbers go on rising. Default false. */
+  loop?: boolean;
+  /**
+   * What a missing, damaged or wrongly sized file does. Default skip: each is counted, and onDegraded names it once, of
+   * those that follow each other the first ten.
+   */
+  onBadFile?: "skip" | "stop";
+  /** Ends after this many pairs. */
+  frames?: number;
+  /** Pairs the consumer may hold at once, 1 and more; default 2 at "max", 4 at a rate. */
+  maxHeldPairs?: number;
+  /** Pairs decoded ahead, default 3. */
+  prefetchPairs?: number;
+  /** Decoded pictures kept for the next lap of a loop, bytes; default 256 MiB. */
+  rememberBytes?: number;
+}
+
+/** A folder that went away would else fill the log with each of its files. */
+const MOST_NAMED_IN_A_ROW = 10;
+
+/** No spread into Math.max: a recording of an hour has more images than a call may have arguments. */
+function rangeOf<T extends bigint | number>(values: readonly T[]): [least: T, most: T] {
+  let least = values[0]!;
+  let most = least;
+  for (const value of values) {
+    if (value < least) least = value;
+    if (value > most) most = value;
+  }
+  return [least, most];
+}
+
+export class ReplaySource implements PairSource {
+  readonly description: SourceDescription;
+  /** Pairs in one pass over the recording. */
+  readonly pairsPerLap: number;
+  readonly #options: ReplayOptions;
+  readonly #decoder: StepDecoder;
+  readonly #maxHeldPairs: number;
+  readonly #lapNs: bigint;
+  readonly #lapSequence: number;
+  readonly #skew = new SkewStatistics();
+  readonly #dropsLeft: Record<string, number> = {};
+  readonly #dropsRight: Record<string, number> = {};
+  #pairs = 0;
+  #heldPairs = 0;
+  #stopped = false;
+  #started = false;
+  #degraded = false;
+  /** Steps whose damage has been seen. */
+  readonly #told = new Set<number>();
+  #badInARow = 0;
+  /** Wakes the player early: a pair came back, or stop. */
+  #wakePlayer = () => {};
+  #stopWaiters: (() => void)[] = [];
+
+  /** Use openReplaySource (replay-open.ts). */
+  constructor(options: ReplayOptions, decoder: StepDecoder, title: string, periodNs: bigint) {
+    const shape = decoder.shape!;
+    const { rateHz } = options;
+    this.#options = options;
+    this.#decoder = decoder;
+    this.#maxHeldPairs = options.maxHeldPairs ?? (rateHz === "max" ? 2 : 4);
+    this.pairsPerLap = decoder.steps.filter((step) => step.left && step.right).length;
+    const entries = decoder.steps.flatMap((step) =>
+      [step.left, step.right].filter((one) => one !== undefined),
+    );
+    const [firstNs, lastNs] = rangeOf(entries.map((entry) => entry.timestampNs));
+    this.#lapNs = lastNs - firstNs + periodNs;
+    const [firstSequence, lastSequence] = rangeOf(entries.map((entry) => entry.sequence));
+    this.#lapSequence = lastSequence - firstSequence + 1;
+    const bytes = (format: string) => shape.width * (format === "Y16" ? 2 : 1);
+    this.description = {
+      title: `${title}, ${this.pairsPerLap} pairs ${shape.width}x${shape.height}, ${rateHz === "max" ? "as fast as they are taken" : `${rateHz} Hz`}${options.loop ? ", looped" : ""}`,
+      kind: "replay",
+      ...shape,
+      leftStrideBytes: bytes(shape.leftFormat),
+      rightStrideBytes: bytes(shape.rightFormat),
+      rateHz: rateHz === "max" ? undefined : rateHz,
+      clock: "file",
+    };
+  }
+
+  counters(): SourceCounters {
+    return {
+      pairs: this.#pairs,
+      dropsLeft: { ...this.#dropsLeft },
+      dropsRight: { ...this.#dropsRight },
+      skewMsMean: this.#skew.meanMs,
+      skewMsP99: this.#skew.p99Ms,
+      driftPpm: undefined,
+    };
+  }
+
+  start(events: SourceEvents): void {
+    if (this.#started) throw new DepthwattError("INTERNAL", "a replay source was started twice");
+    this.#started = true;
+    this.#play(events).then(
+      () => !this.#stopped && events.onEnd(),
+      (error: Error) => events.onError(error),
+    );
+  }
+
+  async stop(): Promise<void> {
+    this.#stopped = true;
+    this.#wakePlayer();
+    if (this.#heldPairs > 0) await new Promise<void>((resolve) => this.#stopWaiters.push(resolve));
+  }
+
+  async #play(events: SourceEvents): Promise<void> {
+    const { steps } = this.#decoder;
+    const { loop, rateHz, onBadFile } = this.#options;
+    const limit = this.#options.frames ?? Number.POSITIVE_INFINITY;
+    const ahead: Promise<DecodedStep>[] = [];
+    let asked = 0;
+    let readable = 0;
+    let dueMs = performance.now();
+    for (let at = 0; !this.#stopped && this.#pairs < limit; at++) {
+      if (at > 0 && at % steps.length === 0) {
+        if (!loop) break;
+        if (readable === 0) throw this.#nothingReadable();
+        readable = 0;
+      }
+      const end = loop ? Number.POSITIVE_INFINITY : steps.length;
+      while (asked < end && asked <= at + (this.#options.prefetchPairs ?? 3)) {
+        ahead.push(this.#decoder.decode(asked++ % steps.length));
+      }
+      const decoded = await ahead.shift()!;
+      if (!("left" in decoded)) {
+        this.#drop(decoded.dropLeft, decoded.dropRight);
+        if (decoded.error && onBadFile === "stop") throw decoded.error;
+        if (decoded.error) this.#tell(events, at % steps.length, decoded.error);
+        continue;
+      }
+      readable++;
+      this.#badInARow = 0;
+      if (rateHz === "max") {
+        // One turn of the event loop per pair: a consumer that gives pairs back at once must not starve the others.
+        await new Promise((resolve) => setImmediate(resolve));
+        while (this.#heldPairs >= this.#maxHeldPairs && !this.#stopped) await this.#rest(undefined);
+      } else {
+        while (performance.now() < dueMs && !this.#stopped) await this.#rest(dueMs - performance.now());
+        dueMs = Math.max(dueMs + 1000 / rateHz, performance.now() - 1000 / rateHz);
+        if (this.#heldPairs >= this.#maxHeldPairs) {
+          this.#drop("noFreeBuffer", "noFreeBuffer");
+          continue;
+        }
+      }
+      if (this.#stopped) break;
+      this.#setDegraded(events, undefined);
+      this.#deliver(
+        events,
+        decoded.left,
+        decoded.right,
+        steps[at % steps.length]!,
+        Math.floor(at / steps.length),
+      );
+    }
+  }
+
+  #deliver(events: SourceEvents, left: GreyImage, right: GreyImage, step: ReplayStep, lap: number): void {
+    const image = (grey: GreyImage, entry: ReplayEntry) => ({
+      data: new Uint8Array(grey.data.buffer, grey.data.byteOffset, grey.data.byteLength),
+      width: grey.width,
+      height: grey.height,
+      strideBytes: grey.width * grey.data.BYTES_PER_ELEMENT,
+      format: formatOf(grey),
+      timestampNs: entry.timestampNs + BigInt(lap) * this.#lapNs,
+      sequence: entry.sequence + lap * this.#lapSequence,
+    });
+    this.#skew.add(step.left!.timestampNs, step.right!.timestampNs);
+    this.#pairs++;
+    this.#heldPairs++;
+    let released = false;
+    events.onPair({
+      left: image(left, step.left!),
+      right: image(right, step.right!),
+      clock: "file",
+      release: () => {
+        if (released) throw new DepthwattError("INTERNAL", "a replayed pair was released twice");
+        released = true;
+        this.#heldPairs--;
+        if (this.#heldPairs === 0 && this.#stopped) for (const resolve of this.#stopWaiters) resolve();
+        else this.#wakePlayer();
+      },
+    });
+  }
+
+  #drop(left: string | undefined, right: string | undefined): void {
+    if (left) this.#dropsLeft[left] = (this.#dropsLeft[left] ?? 0) + 1;
+    if (right) this.#dropsRight[right] = (this.#dropsRight[right] ?? 0) + 1;
+  }
+
+  #setDegraded(events: SourceEvents, reason: string | undefined): void {
+    if (reason === undefined && !this.#degraded) return;
+    this.#degraded = reason !== undefined;
+    events.onDegraded(reason);
+  }
+
+  /** Names each bad file once, however often it is looped, and of a folder that went away the first few. */
+  #tell(events: SourceEvents, step: number, error: Error): void {
+    if (this.#told.has(step)) return;
+    this.#told.add(step);
+    this.#badInARow++;
+    if (this.#badInARow > MOST_NAMED_IN_A_ROW) return;
+    const last = this.#badInARow === MOST_NAMED_IN_A_ROW;
+    this.#setDegraded(events, `${error.message}${last ? "; more of them in a row are only counted" : ""}`);
+  }
+
+  #nothingReadable(): Error {
+    const { title } = this.description;
+    return new DepthwattError("SOURCE_EMPTY", `${title}: expected readable pairs, found none in a whole lap`);
+  }
+
+  /** Rests until a pair comes back, until stop, or for at most `ms`. */
+  #rest(ms: number | undefined): Promise<void> {
+    return new Promise((resolve) => {
+      const timer = ms === undefined ? undefined : setTimeout(resolve, ms);
+      this.#wakePlayer = () => {
+        clearTimeout(timer);
+        resolve();
+      };
+    });
+  }
+}

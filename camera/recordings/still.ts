@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+// A captured image as a grey picture for files: its own copy, in full depth, rows touching. For stills, not for the stream.
+import type { PixelFormat, RawImage } from "../frame.js";
+import type { GreyImage } from "./images/index.js";
+
+/**
+ * Grey of an image, u8 where the camera gives 8 bits, else u16 with the samples moved to the top bits, so that a recording
+ * is as bright as the camera was. Bayer mosaics become (R + 2 G + B) / 4 by the 3x3 binomial filter, mirrored at the border.
+ */
+export function greyOf(image: RawImage): GreyImage {
+  const { width, height, format } = image;
+  if (/^BAYER/.test(format)) return mosaicGrey(samplesOf(image), width, height);
+  return { data: samplesOf(image), width, height };
+}
+
+/** Bits of a sample. */
+const depthOf = (format: PixelFormat): number =>
+  Number(/(10|12|16)$/.exec(format === "NV12" ? "" : format)?.[1] ?? 8);
+
+function samplesOf({ data, width, height, strideBytes, format }: RawImage): Uint8Array | Uint16Array {
+  const depth = depthOf(format);
+  const samples = depth === 8 ? new Uint8Array(width * height) : new Uint16Array(width * height);
+  const step = depth > 8 || format === "YUYV" || format === "UYVY" ? 2 : 1;
+  const offset = format === "UYVY" ? 1 : 0;
+  for (let y = 0; y < height; y++) {
+    let at = y * strideBytes + offset;
+    for (let x = 0; x < width; x++, at += step) {
+      samples[y * width + x] = depth === 8 ? data[at]! : (data[at]! | (data[at + 1]! << 8)) << (16 - depth);
+    }
+  }
+  return samples;
+}
+
+/** Every 3x3 window of a mosaic holds R, G and B in the same proportion of binomial weights: 4, 8 and 4 of 16. */
+function mosaicGrey(samples: Uint8Array | Uint16Array, width: number, height: number): GreyImage {
+  const data =
+    samples instanceof Uint16Array ? new Uint16Array(samples.length) : new Uint8Array(samples.length);
+  // A mirror keeps the parity of rows and columns, and with it the colour; repeating the border would not.
+  const mirror = (at: number, size: number) => (at < 0 ? 1 : at === size ? size - 2 : at);
+  for (let y = 0; y < height; y++) {
+    const rows = [mirror(y - 1, height) * width, y * width, mirror(y + 1, height) * width] as const;
+    for (let x = 0; x < width; x++) {
+      const left = mirror(x - 1, width);
+      const right = mirror(x + 1, width);
+      const across = (row: number) => samples[row + left]! + 2 * samples[row + x]! + samples[row + right]!;
+      data[y * width + x] = (across(rows[0]) + 2 * across(rows[1]) + across(rows[2]) + 8) >> 4;
+    }
+  }
+  return { data, width, height };
+}

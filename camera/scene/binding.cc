@@ -1,0 +1,273 @@
+// SPDX-License-Identifier: Apache-2.0
+// The synthetic scene on a thread of its own: JavaScript hands in buffer and frame numbers and is called back when the
+// pictures lie in the buffer. All memory is made at open.
+#include "binding.h"
+
+#include <condition_variable>
+#include <memory>
+#include <mutex>
+#include <new>
+#include <system_error>
+#include <thread>
+#include <vector>
+
+#include "scene.h"
+#include "../../core/workers.h"
+#include "../../core/napi/arguments.h"
+#include "../../core/napi/errors.h"
+
+namespace depthwatt {
+namespace {
+
+constexpr int32_t kMostBuffers = 16;
+constexpr int32_t kLargestSide = 16384;
+
+struct Job {
+  int32_t buffer = 0;
+  uint32_t frame = 0;
+};
+
+/// A fixed ring: there are never more jobs than buffers.
+class JobRing {
+ public:
+  bool empty() const { return count_ == 0; }
+  void push(Job job) { jobs_[(first_ + count_++) % kMostBuffers] = job; }
+  Job pop() {
+    const Job job = jobs_[first_];
+    first_ = (first_ + 1) % kMostBuffers;
+    --count_;
+    return job;
+  }
+
+ private:
+  Job jobs_[kMostBuffers];
+  int first_ = 0, count_ = 0;
+};
+
+scene::Eye eyeOf(const Napi::Object& options, const char* name) {
+  if (!options.Get(name).IsObject()) {
+    throwUnlessOk(options.Env(), Status::error(Code::kParameter, "createScene: expected an object %s", name));
+  }
+  const auto object = options.Get(name).As<Napi::Object>();
+  scene::Eye eye;
+  eye.fx = numberOf(object, "fx");
+  eye.fy = numberOf(object, "fy");
+  eye.cx = numberOf(object, "cx");
+  eye.cy = numberOf(object, "cy");
+  eye.offsetMetres = numberOf(object, "offsetMetres");
+  eye.gain = numberOf(object, "gain");
+  eye.offsetGrey = numberOf(object, "offsetGrey");
+  eye.vignetting = numberOf(object, "vignetting");
+  const auto list = [&](const char* key, double* out, uint32_t count) {
+    const Napi::Value value = object.Get(key);
+    if (!value.IsArray() || value.As<Napi::Array>().Length() != count) {
+      throwUnlessOk(options.Env(),
+                    Status::error(Code::kParameter, "createScene: expected %u numbers in %s.%s", count, name, key));
+    }
+    for (uint32_t i = 0; i < count; ++i) out[i] = value.As<Napi::Array>().Get(i).ToNumber().DoubleValue();
+  };
+  list("distortion", eye.distortion, 5);
+  list("rotation", eye.rotation, 9);
+  return eye;
+}
+
+class SceneObject;
+void deliver(Napi::Env env, Napi::Function callback, SceneObject* owner, void* buffer);
+using Rendered = Napi::TypedThreadSafeFunction<SceneObject, void, deliver>;
+
+class SceneObject : public Napi::ObjectWrap<SceneObject> {
+ public:
+  static Napi::Function define(Napi::Env env) {
+    return DefineClass(env, "Scene",
+                       {InstanceMethod<&SceneObject::render>("render"),
+                        InstanceMethod<&SceneObject::truth>("truth"),
+                        InstanceMethod<&SceneObject::close>("close"),
+                        InstanceAccessor<&SceneObject::buffers>("buffers")});
+  }
+
+  explicit SceneObject(const Napi::CallbackInfo& info) : Napi::ObjectWrap<SceneObject>(info) {
+    const auto options = info[0].As<Napi::Object>();
+    scene::SceneOptions wanted;
+    wanted.width = integerOf(options, "width", 16, kLargestSide);
+    wanted.height = integerOf(options, "height", 16, kLargestSide);
+    wanted.seed = static_cast<uint32_t>(integerOf(options, "seed", 0, 1000000));
+    wanted.noiseGrey = numberOf(options, "noiseGrey");
+    wanted.cellPixels = integerOf(options, "cellPixels", 1, 256);
+    wanted.focalPixels = numberOf(options, "focalPixels");
+    wanted.baselineMetres = numberOf(options, "baselineMetres");
+    wanted.eyes[0] = eyeOf(options, "left");
+    wanted.eyes[1] = eyeOf(options, "right");
+    throwUnlessOk(info.Env(), scene::Scene::check(wanted));
+    const int32_t count = integerOf(options, "buffers", 1, kMostBuffers);
+    auto list = Napi::Array::New(info.Env(), static_cast<size_t>(count));
+    const auto bytes = static_cast<size_t>(wanted.width) * static_cast<size_t>(wanted.height);
+    for (int32_t i = 0; i < count; ++i) {
+      auto left = Napi::Uint8Array::New(info.Env(), bytes), right = Napi::Uint8Array::New(info.Env(), bytes);
+      auto pair = Napi::Object::New(info.Env());
+      pair.Set("left", left);
+      pair.Set("right", right);
+      list.Set(static_cast<uint32_t>(i), pair);
+      images_.push_back({left.Data(), right.Data()});
+    }
+    buffers_ = Napi::Persistent(list.As<Napi::Object>());
+    busy_.resize(static_cast<size_t>(count));
+    rendered_ = Rendered::New(info.Env(), info[1].As<Napi::Function>(), "depthwatt scene", 0, 1, this);
+    rendered_.Unref(info.Env());
+    options_ = wanted;
+    try {
+      thread_ = std::thread([this] { work(); });
+    } catch (const std::system_error& error) {
+      rendered_.Release();
+      throw errorOf(info.Env(), noThread(error));
+    }
+  }
+
+  ~SceneObject() override { stop(); }
+
+  /// On the JavaScript thread: a buffer holds its pictures.
+  void finish(Napi::Env env, Napi::Function callback, int32_t buffer) {
+    busy_[static_cast<size_t>(buffer)] = false;
+    if (--pending_ == 0 && !stop_) rendered_.Unref(env);
+    const Napi::Value error = status_.ok() ? env.Null() : errorOf(env, status_).Value();
+    callback.Call({error, Napi::Number::New(env, buffer)});
+    Unref();
+  }
+
+ private:
+  void work() {
+    Status status;
+    try {
+      status = scene_->open(options_);
+    } catch (const std::exception& error) {
+      status = Status::error(Code::kFailed, "The synthetic scene could not be made: %s", error.what());
+    }
+    std::unique_lock<std::mutex> lock(mutex_);
+    status_ = status;
+    opened_ = true;
+    wake_.notify_all();
+    for (;;) {
+      wake_.wait(lock, [this] { return stop_ || !jobs_.empty(); });
+      if (stop_) return;
+      const Job job = jobs_.pop();
+      lock.unlock();
+      if (status.ok()) {
+        scene_->render(job.frame, 0, images_[job.buffer].left);
+        scene_->render(job.frame, 1, images_[job.buffer].right);
+      }
+      // The buffer's number (and 1, so that it is no null) travels as the pointer: nothing is allocated for the call.
+      rendered_.NonBlockingCall(reinterpret_cast<void*>(static_cast<intptr_t>(job.buffer) + 1));
+      lock.lock();
+    }
+  }
+
+  Napi::Value buffers(const Napi::CallbackInfo& info) { return buffers_.Value(); }
+
+  Napi::Value render(const Napi::CallbackInfo& info) {
+    const Napi::Env env = info.Env();
+    if (stop_) throwUnlessOk(env, Status::error(Code::kFailed, "The synthetic scene is closed."));
+    const int64_t buffer = info[0].IsNumber() ? info[0].As<Napi::Number>().Int64Value() : -1;
+    if (buffer < 0 || buffer >= static_cast<int64_t>(busy_.size()) || !info[1].IsNumber()) {
+      throwUnlessOk(env, Status::error(Code::kParameter, "render: expected a buffer from 0 to %d and a frame number.",
+                                       static_cast<int>(busy_.size()) - 1));
+    }
+    if (busy_[static_cast<size_t>(buffer)]) {
+      throwUnlessOk(env, Status::error(Code::kParameter, "render: buffer %d is being drawn.",
+                                       static_cast<int>(buffer)));
+    }
+    busy_[static_cast<size_t>(buffer)] = true;
+    if (pending_++ == 0) rendered_.Ref(env);
+    Ref();
+    {
+      const std::lock_guard<std::mutex> lock(mutex_);
+      jobs_.push({static_cast<int32_t>(buffer), info[1].As<Napi::Number>().Uint32Value()});
+    }
+    wake_.notify_all();
+    return env.Undefined();
+  }
+
+  Napi::Value truth(const Napi::CallbackInfo& info) {
+    const auto call = info[0].As<Napi::Object>();
+    const int32_t width = integerOf(call, "width", 1, kLargestSide);
+    const int32_t height = integerOf(call, "height", 1, kLargestSide);
+    const scene::IdealView view{width, height, numberOf(call, "focalPixels"), numberOf(call, "cx"),
+                                numberOf(call, "cy")};
+    const int32_t eye = integerOf(call, "eye", 0, 1);
+    const auto frame = static_cast<uint32_t>(integerOf(call, "frame", 0, 0x7fffffff));
+    const auto disparity = imageOf<float>(call, "disparity", width, height, static_cast<size_t>(width) * sizeof(float));
+    const auto visible = imageOf<uint8_t>(call, "visible", width, height, static_cast<size_t>(width));
+    if (!(view.focalPixels > 0)) {
+      throwUnlessOk(info.Env(), Status::error(Code::kParameter, "truth: expected focalPixels above 0."));
+    }
+    if (stop_) throwUnlessOk(info.Env(), Status::error(Code::kFailed, "The synthetic scene is closed."));
+    {
+      std::unique_lock<std::mutex> lock(mutex_);
+      wake_.wait(lock, [this] { return opened_; });
+    }
+    throwUnlessOk(info.Env(), status_);
+    scene_->truth(frame, eye, view, disparity.data, visible.data);
+    return info.Env().Undefined();
+  }
+
+  Napi::Value close(const Napi::CallbackInfo& info) {
+    stop();
+    return info.Env().Undefined();
+  }
+
+  void stop() {
+    if (!thread_.joinable()) return;
+    {
+      const std::lock_guard<std::mutex> lock(mutex_);
+      stop_ = true;
+    }
+    wake_.notify_all();
+    scene_->cancel();
+    thread_.join();
+    scene_.reset();
+    rendered_.Release();
+    // Frames that nobody draws any more: their callbacks will not come.
+    for (; !jobs_.empty(); jobs_.pop()) {
+      --pending_;
+      Unref();
+    }
+  }
+
+  struct Pair {
+    uint8_t* left;
+    uint8_t* right;
+  };
+
+  scene::SceneOptions options_;
+  std::unique_ptr<scene::Scene> scene_ = std::make_unique<scene::Scene>();  ///< until close
+  std::vector<Pair> images_;
+  std::vector<bool> busy_;  ///< JavaScript thread only
+  int pending_ = 0;         ///< JavaScript thread only
+  Napi::ObjectReference buffers_;
+  Rendered rendered_;
+  std::thread thread_;
+  std::mutex mutex_;
+  std::condition_variable wake_;
+  JobRing jobs_;
+  Status status_;
+  bool opened_ = false, stop_ = false;
+};
+
+void deliver(Napi::Env env, Napi::Function callback, SceneObject* owner, void* buffer) {
+  // Without an environment the process is going down: there is nobody to call.
+  if (env == nullptr || callback.IsEmpty()) return;
+  owner->finish(env, callback, static_cast<int32_t>(reinterpret_cast<intptr_t>(buffer) - 1));
+}
+
+Napi::Value createScene(const Napi::CallbackInfo& info) {
+  if (info.Length() != 2 || !info[0].IsObject() || !info[1].IsFunction()) {
+    throwUnlessOk(info.Env(), Status::error(Code::kParameter, "createScene: expected options and a callback"));
+  }
+  return SceneObject::define(info.Env()).New({info[0], info[1]});
+}
+
+}  // namespace
+
+void addScene(Napi::Env env, Napi::Object exports) {
+  exports.Set("createScene", Napi::Function::New(env, createScene, "createScene"));
+}
+
+}  // namespace depthwatt

@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+// The built-in scene as the addon offers it.
+
+/** One eye of the synthetic scene: x_camera = rotation x_scene, lens after OpenCV's plumb_bob. */
+export interface NativeSceneEye {
+  /** Pixels; the centre of the first pixel lies at 0. */
+  fx: number;
+  fy: number;
+  cx: number;
+  cy: number;
+  /** k1 k2 p1 p2 k3. */
+  distortion: readonly number[];
+  /** Row-major 3x3. */
+  rotation: readonly number[];
+  /** To the right of the scene's origin. */
+  offsetMetres: number;
+  gain: number;
+  offsetGrey: number;
+  /** Loss of light per squared normalised radius. */
+  vignetting: number;
+}
+
+export interface NativeSceneOptions {
+  /** 16 to 16384 pixels. */
+  width: number;
+  height: number;
+  /** 0 to 1000000. */
+  seed: number;
+  /** Standard deviation of the sensor's noise in the dark, grey levels, 0 to 8. */
+  noiseGrey: number;
+  /** Side of a block of the frame number's board in the ideal view, 1 to 256 pixels. */
+  cellPixels: number;
+  /** Of the ideal view. */
+  focalPixels: number;
+  baselineMetres: number;
+  /** Image pairs that can be drawn or held at once, 1 to 16. */
+  buffers: number;
+  left: NativeSceneEye;
+  right: NativeSceneEye;
+}
+
+/** The exact answer for one frame, in a pinhole view without rotation whose eyes have one principal point. */
+export interface NativeSceneTruth {
+  /** 0 to 2^31 - 1. */
+  frame: number;
+  /** 0 left, 1 right. */
+  eye: 0 | 1;
+  width: number;
+  height: number;
+  focalPixels: number;
+  cx: number;
+  cy: number;
+  /** Filled: focalPixels * baselineMetres / Z, pixels, [height][width]. */
+  disparity: Float32Array;
+  /** Filled: 255 where the other eye sees the same point inside its image, else 0. */
+  visible: Uint8Array;
+}
+
+/** The built-in scene on a native thread of its own. */
+export interface NativeScene {
+  /** Grey u8, [height][width]; memory made once. */
+  readonly buffers: readonly { readonly left: Uint8Array; readonly right: Uint8Array }[];
+  /** Starts drawing a frame (modulo 2^32) into a buffer; the callback given to createScene tells when it is there. */
+  render(buffer: number, frame: number): void;
+  /** Computes truth on the calling thread, waiting for the scene to be made if it must. */
+  truth(call: NativeSceneTruth): void;
+  /** Stops the thread; frames not yet begun are dropped without a call back. */
+  close(): void;
+}
+
+/** What camera/scene registers on the native addon. */
+export interface SceneExports {
+  /**
+   * Makes the scene on its own thread; returns at once.
+   * @throws DepthwattError ENGINE_PARAMETER for a value outside its range
+   */
+  createScene(
+    options: NativeSceneOptions,
+    onRendered: (error: Error | null, buffer: number) => void,
+  ): NativeScene;
+}

@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: Apache-2.0
+// The two cameras that look at the synthetic scene, as a calibration would describe them: one description feeds the
+// renderer and the calibration file, so that they cannot disagree.
+import type { NativeSceneEye, NativeSceneOptions } from "./native.js";
+import { type StereoCalibration, withHash } from "../calibration/calibration.js";
+import { apply, IDENTITY3, type Matrix3, multiply, transpose } from "../calibration/matrix.js";
+
+export interface SceneOptions {
+  /** 16 to 16384 pixels; default 640x480. */
+  width?: number;
+  height?: number;
+  /** Changes textures and noise, not the room; 0 to 1000000, default 1. */
+  seed?: number;
+  /**
+   * raw (default): lenses that bend, cameras turned against each other, noise, a right eye that is darker.
+   * rectified: the same sensors behind pinholes without rotation: what a perfect rectification would give.
+   * ideal: pinholes, no noise, equal eyes.
+   */
+  view?: "raw" | "rectified" | "ideal";
+  /** Standard deviation of the noise in the dark, grey levels, 0 to 8; default 1.2, ideal 0. */
+  noiseGrey?: number;
+}
+
+/** The pinhole view in which the scene's truth is told: both eyes share focal length and principal point. */
+export interface SceneView {
+  width: number;
+  height: number;
+  focalPixels: number;
+  cx: number;
+  cy: number;
+}
+
+export const SCENE_BASELINE_METRES = 0.12;
+/** Horizontal field of view of 63 degrees. */
+const FOCAL_PER_WIDTH = 0.8125;
+
+/** A rotation from tan(half the angle) about each axis (a quaternion that is not yet of length 1): no sine needed. */
+function rotationOf(x: number, y: number, z: number): Matrix3 {
+  const n = 1 + x * x + y * y + z * z;
+  return [
+    (1 + x * x - y * y - z * z) / n,
+    (2 * (x * y - z)) / n,
+    (2 * (x * z + y)) / n,
+    (2 * (x * y + z)) / n,
+    (1 - x * x + y * y - z * z) / n,
+    (2 * (y * z - x)) / n,
+    (2 * (x * z - y)) / n,
+    (2 * (y * z + x)) / n,
+    (1 - x * x - y * y + z * z) / n,
+  ];
+}
+
+/** The ideal view of a size: what rectification without cropping or zoom would give. */
+export function sceneView(width: number, height: number): SceneView {
+  return {
+    width,
+    height,
+    focalPixels: FOCAL_PER_WIDTH * width,
+    cx: (width - 1) / 2,
+    cy: (height - 1) / 2,
+  };
+}
+
+/** Side of a block of the frame number's board in the ideal view, pixels. */
+export function boardCellPixels(width: number): number {
+  return Math.max(4, Math.round(width / 80));
+}
+
+/**
+ * Everything the renderer needs but its buffers. The eyes are turned by equal and opposite amounts, so that turning both
+ * half-way (what rectification does) ends exactly in the ideal view's axes.
+ */
+export function sceneSetup(options: SceneOptions = {}): Omit<NativeSceneOptions, "buffers"> {
+  const { width = 640, height = 480, seed = 1, view = "raw" } = options;
+  const ideal = sceneView(width, height);
+  const pinhole = (offsetMetres: number): NativeSceneEye => ({
+    fx: ideal.focalPixels,
+    fy: ideal.focalPixels,
+    cx: ideal.cx,
+    cy: ideal.cy,
+    distortion: [0, 0, 0, 0, 0],
+    rotation: IDENTITY3,
+    offsetMetres,
+    gain: 1,
+    offsetGrey: 0,
+    vignetting: 0,
+  });
+  let left = pinhole(0);
+  let right = pinhole(SCENE_BASELINE_METRES);
+  if (view !== "ideal") {
+    left = { ...left, vignetting: 0.16 };
+    right = { ...right, vignetting: 0.18, gain: 0.93, offsetGrey: 3 };
+  }
+  if (view === "raw") {
+    const f = ideal.focalPixels;
+    const half = rotationOf(0.0016, -0.0024, 0.0012);
+    left = {
+      ...left,
+      fx: f * 1.004,
+      fy: f * 1.003,
+      cx: ideal.cx + 0.006 * width,
+      cy: ideal.cy - 0.004 * width,
+      distortion: [-0.105, 0.028, 0.0004, -0.0003, 0],
+      rotation: half,
+    };
+    right = {
+      ...right,
+      fx: f * 0.997,
+      fy: f * 0.998,
+      cx: ideal.cx - 0.005 * width,
+      cy: ideal.cy + 0.005 * width,
+      distortion: [-0.098, 0.022, -0.0003, 0.0005, 0],
+      rotation: transpose(half),
+    };
+  }
+  return {
+    width,
+    height,
+    seed,
+    noiseGrey: options.noiseGrey ?? (view === "ideal" ? 0 : 1.2),
+    cellPixels: boardCellPixels(width),
+    focalPixels: ideal.focalPixels,
+    baselineMetres: SCENE_BASELINE_METRES,
+    left,
+    right,
+  };
+}
+
+/** The calibration of the cameras that sceneSetup(options) describes. */
+export function sceneCalibration(options: SceneOptions = {}): StereoCalibration {
+  const { width, height, left, right } = sceneSetup(options);
+  const camera = (name: string, eye: NativeSceneEye) => ({
+    name,
+    K: [eye.fx, 0, eye.cx, 0, eye.fy, eye.cy, 0, 0, 1] as Matrix3,
+    distortion:
+      (options.view ?? "raw") === "raw"
+        ? { model: "plumb_bob" as const, coefficients: eye.distortion }
+        : { model: "none" as const, coefficients: [] },
+  });
+  // x_left = Rl X, x_right = Rr (X - C): x_right = Rr Rl' x_left - Rr C.
+  const rotationRight = right.rotation as Matrix3;
+  const T = apply(rotationRight, [-right.offsetMetres, 0, 0]);
+  return withHash({
+    imageSize: { width, height },
+    left: camera("left", left),
+    right: camera("right", right),
+    R: multiply(rotationRight, transpose(left.rotation as Matrix3)),
+    T,
+    files: [],
+  });
+}

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+// Single frames of the scene on request, with their truth: for files and tests. SyntheticSource is for streams.
+import type { SceneExports, NativeScene } from "./native.js";
+import type { FloatImage, GreyImage } from "../recordings/images/index.js";
+import { type SceneOptions, type SceneView, sceneSetup } from "./scene-cameras.js";
+
+/** What one eye of the ideal view really sees. */
+export interface SceneTruth {
+  /** Pixels: focalPixels * baseline / Z; every pixel has one. */
+  disparity: FloatImage;
+  /** 255 where the other eye sees the same point inside its image, else 0. */
+  visible: GreyImage;
+}
+
+export class SceneRenderer {
+  readonly #scene: NativeScene;
+  readonly #size: { width: number; height: number };
+  #settle: { resolve: () => void; reject: (error: Error) => void } | undefined;
+  #last: Promise<unknown> = Promise.resolve();
+
+  /** @throws DepthwattError ENGINE_PARAMETER for a size, seed or noise outside its range */
+  constructor(native: SceneExports, options: SceneOptions = {}) {
+    const setup = sceneSetup(options);
+    this.#size = { width: setup.width, height: setup.height };
+    this.#scene = native.createScene({ ...setup, buffers: 1 }, (error) => {
+      if (error) this.#settle!.reject(error);
+      else this.#settle!.resolve();
+    });
+  }
+
+  /** Both eyes of a frame, as pictures of their own. */
+  frame(number: number): Promise<{ left: GreyImage; right: GreyImage }> {
+    const next = this.#last.then(async () => {
+      await new Promise<void>((resolve, reject) => {
+        this.#settle = { resolve, reject };
+        this.#scene.render(0, number);
+      });
+      const { left, right } = this.#scene.buffers[0]!;
+      return { left: { data: left.slice(), ...this.#size }, right: { data: right.slice(), ...this.#size } };
+    });
+    this.#last = next.catch(() => {});
+    return next;
+  }
+
+  /** The truth of a frame; about 0.1 s of this thread at 640x480. */
+  truth(number: number, eye: "left" | "right", view: SceneView): SceneTruth {
+    const { width, height } = view;
+    const disparity = new Float32Array(width * height);
+    const visible = new Uint8Array(width * height);
+    this.#scene.truth({ ...view, frame: number, eye: eye === "left" ? 0 : 1, disparity, visible });
+    return { disparity: { data: disparity, width, height }, visible: { data: visible, width, height } };
+  }
+
+  close(): void {
+    this.#scene.close();
+  }
+}

@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0
+// A pair of cameras in a room that moves: pictures as two real sensors would see them, and the exact disparity beside.
+// The same frame number gives the same bytes on every machine: IEEE double with + - * / and sqrt in a fixed order
+// (-ffp-contract=off, no libm), integers from the first grey value on.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "../../core/status.h"
+#include "board.h"
+#include "world.h"
+
+namespace depthwatt::scene {
+
+/// One eye. x_camera = rotation x_scene; lens after OpenCV's plumb_bob (k1 k2 p1 p2 k3).
+struct Eye {
+  double fx = 0, fy = 0, cx = 0, cy = 0;     ///< pixels, centre of the first pixel = 0
+  double distortion[5] = {0, 0, 0, 0, 0};
+  double rotation[9] = {1, 0, 0, 0, 1, 0, 0, 0, 1};  ///< row-major
+  double offsetMetres = 0;                   ///< to the right of the scene's origin
+  double gain = 1;
+  double offsetGrey = 0;
+  double vignetting = 0;                     ///< loss of light per squared normalised radius
+};
+
+struct SceneOptions {
+  int32_t width = 640, height = 480;  ///< 16 to 16384 pixels
+  uint32_t seed = 1;
+  double noiseGrey = 1.2;             ///< standard deviation in the dark, grey levels, 0 to 8; 1.8 times that in white
+  int32_t cellPixels = 8;             ///< side of a block of the frame number's board, pixels of the ideal view
+  double focalPixels = 520;           ///< of the ideal view that the board is laid out in
+  double baselineMetres = 0.12;
+  Eye eyes[2];
+};
+
+/// The ideal view that truth is asked for: a pinhole pair, unrotated, principal points equal.
+struct IdealView {
+  int32_t width = 0, height = 0;
+  double focalPixels = 0, cx = 0, cy = 0;
+};
+
+class Scene {
+ public:
+  /// What open() would refuse, without its work.
+  static Status check(const SceneOptions& options);
+
+  /// Paints the textures and all that stands still: about a second of processor time at 640x480, on two threads.
+  Status open(const SceneOptions& options);
+
+  /// Lets an open() that is under way on another thread end soon, with a failure.
+  void cancel() { cancelled_ = true; }
+
+  /// Draws one eye of a frame, grey u8 [height][width]. Not reentrant for one eye; two eyes may run side by side.
+  void render(uint32_t frame, int eye, uint8_t* out);
+
+  /// Disparity in pixels, [height][width], of the ideal view of `eye` (0 left, 1 right): focalPixels * baseline / Z.
+  /// visible: 255 where the other eye sees the same point inside its image, else 0. Reentrant.
+  void truth(uint32_t frame, int eye, const IdealView& view, float* disparity, uint8_t* visible) const;
+
+  int32_t width() const { return options_.width; }
+  int32_t height() const { return options_.height; }
+
+ private:
+  struct Direction {
+    float u, v;
+  };
+  struct Tile {
+    Vec axis;           ///< unit direction of its middle
+    double spread = 0;  ///< largest distance of a corner's unit direction from it
+    Vec middle;         ///< of the static points seen in it
+    double reach = 0;   ///< radius of the sphere around them
+  };
+  struct BoardPixel {
+    uint32_t index;
+    uint8_t cells[4];   ///< block under each of its four sub-samples; kBoardCells = the frame around the blocks
+    uint16_t light[3];  ///< stored grey of black, of white, and of what is seen beside the board
+  };
+  struct EyeState {
+    std::vector<Direction> corners;   ///< [height + 1][width + 1] rays through pixel corners
+    std::vector<uint16_t> still;      ///< grey x 64, of all that stands still
+    std::vector<float> depth;         ///< Z of the same, at pixel centres
+    std::vector<Tile> tiles;
+    std::vector<BoardPixel> board;
+    std::vector<uint16_t> band;       ///< kTile rows being drawn
+  };
+
+  void castCorners(int eye);
+  void bake(int eye);
+  void layTiles(int eye);
+  void layBoard(int eye);
+  void writeBoard(uint32_t frame, int eye);
+  void drawShadows(const EyeState& state, const Vec& origin, const ObjectList& movers, uint32_t mask, int32_t x0,
+                   int32_t y0, uint16_t* band) const;
+  void drawMovers(int eye, const ObjectList& movers, uint32_t mask, int32_t x0, int32_t y0, uint16_t* band) const;
+  uint16_t stored(int eye, double grey, double u, double v) const;
+  Vec originOf(int eye) const { return {options_.eyes[eye].offsetMetres, 0, 0}; }
+
+  Board board() const;
+
+  SceneOptions options_;
+  std::atomic<bool> cancelled_{false};
+  std::shared_ptr<const Textures> textures_;
+  ObjectList room_;
+  EyeState eyes_[2];
+  std::vector<int8_t> noise_;
+};
+
+}  // namespace depthwatt::scene

@@ -1,0 +1,217 @@
+// SPDX-License-Identifier: Apache-2.0
+// The built-in scene as a source of pairs: at a rate, like a camera that waits for nobody, or as fast as pairs come back.
+// A native thread draws one frame ahead, so that a pair is there when its moment comes.
+import { DepthwattError } from "../../core/index.js";
+import type { SceneExports, NativeScene } from "./native.js";
+import type { StereoCalibration } from "../calibration/calibration.js";
+import type { PairSource, RawImage, SourceCounters, SourceDescription, SourceEvents } from "../frame.js";
+import { greyPairLayout } from "../grey-pair.js";
+import { type SceneOptions, sceneCalibration, sceneSetup } from "./scene-cameras.js";
+
+export interface SyntheticOptions extends SceneOptions {
+  /** Pairs per second, or "max": the next pair comes as soon as fewer than `maxHeldPairs` are held. */
+  rateHz: number | "max";
+  /** Ends after this many pairs. */
+  frames?: number;
+  /** Pairs the consumer may hold at once, 1 to 15; default 2 at "max", 3 at a rate. */
+  maxHeldPairs?: number;
+}
+
+/** A late timer is not waited for again: this early is on time, milliseconds. */
+const EARLY_MS = 0.5;
+
+export class SyntheticSource implements PairSource {
+  readonly description: SourceDescription;
+  readonly calibration: StereoCalibration;
+  readonly inputMemory: readonly Uint8Array[];
+  readonly #scene: NativeScene;
+  readonly #rateHz: number | undefined;
+  readonly #frames: number;
+  readonly #free: number[];
+  readonly #sequenceOf: number[];
+  #maxHeldPairs: number;
+  #heldPairs = 0;
+  #drawing = false;
+  #readyBuffer: number | undefined;
+  /** Number of the next frame to draw; the picture shows it, the pair carries it as its sequence. */
+  #nextFrame = 0;
+  #beginMs = 0;
+  #timer: NodeJS.Timeout | undefined;
+  #events: SourceEvents | undefined;
+  #pairs = 0;
+  #drops: Record<string, number> = {};
+  #stopped = false;
+  #ended = false;
+  #closed: (() => void)[] = [];
+
+  /**
+   * @param native the loaded addon
+   * @throws DepthwattError CONFIG_INVALID for a rate, ENGINE_PARAMETER for a size, seed or noise outside its range
+   */
+  constructor(native: SceneExports, options: SyntheticOptions) {
+    const { rateHz } = options;
+    if (rateHz !== "max" && !(rateHz > 0)) {
+      throw new DepthwattError("CONFIG_INVALID", `expected source.rateHz above 0 or "max", found ${rateHz}`);
+    }
+    this.#rateHz = rateHz === "max" ? undefined : rateHz;
+    this.#frames = options.frames ?? Number.POSITIVE_INFINITY;
+    this.#maxHeldPairs = options.maxHeldPairs ?? (rateHz === "max" ? 2 : 3);
+    const setup = sceneSetup(options);
+    const buffers = this.#maxHeldPairs + 1;
+    this.#scene = native.createScene({ ...setup, buffers }, (error, buffer) => this.#drawn(error, buffer));
+    this.#free = Array.from({ length: buffers }, (_, i) => i);
+    this.#sequenceOf = new Array<number>(buffers).fill(0);
+    this.inputMemory = this.#scene.buffers.flatMap(({ left, right }) => [left, right]);
+    this.calibration = sceneCalibration(options);
+    const { width, height } = setup;
+    const pace = rateHz === "max" ? "as fast as it is taken" : `at ${rateHz} Hz`;
+    this.description = {
+      title: `synthetic scene ${width}x${height} ${pace}`,
+      kind: "synthetic",
+      ...greyPairLayout(width, height),
+      rateHz: this.#rateHz,
+      clock: "monotonic",
+    };
+  }
+
+  counters(): SourceCounters {
+    return {
+      pairs: this.#pairs,
+      dropsLeft: { ...this.#drops },
+      dropsRight: { ...this.#drops },
+      skewMsMean: this.#pairs > 0 ? 0 : undefined,
+      skewMsP99: this.#pairs > 0 ? 0 : undefined,
+      driftPpm: this.#pairs > 0 ? 0 : undefined,
+    };
+  }
+
+  start(events: SourceEvents): void {
+    if (this.#events) throw new DepthwattError("INTERNAL", "a synthetic source was started twice");
+    this.#events = events;
+    this.#draw();
+  }
+
+  async stop(): Promise<void> {
+    this.#stopped = true;
+    clearTimeout(this.#timer);
+    if (this.#drawing || this.#heldPairs > 0) {
+      await new Promise<void>((resolve) => this.#closed.push(resolve));
+    }
+    this.#scene.close();
+  }
+
+  /** Draws ahead into a free buffer, if there is one and nothing is ahead yet. */
+  #draw(): void {
+    if (this.#stopped || this.#drawing || this.#readyBuffer !== undefined) return;
+    if (this.#pairs >= this.#frames) return;
+    const buffer = this.#free.pop();
+    if (buffer === undefined) return;
+    this.#skipMissedFrames();
+    this.#drawing = true;
+    this.#sequenceOf[buffer] = this.#nextFrame;
+    this.#scene.render(buffer, this.#nextFrame++);
+  }
+
+  #drawn(error: Error | null, buffer: number): void {
+    this.#drawing = false;
+    if (this.#stopped) {
+      this.#closeWhenIdle();
+      return;
+    }
+    if (error) {
+      this.#stopped = true;
+      this.#events!.onError(error);
+      return;
+    }
+    this.#readyBuffer = buffer;
+    // The clock starts with the first picture: making the scene takes a second.
+    if (this.#pairs === 0 && this.#beginMs === 0) this.#beginMs = performance.now();
+    if (this.#rateHz === undefined) this.#deliverIfWanted();
+    else this.#sleep();
+  }
+
+  /** Rests until the ready picture's moment. */
+  #sleep(): void {
+    if (this.#readyBuffer === undefined || this.#stopped) return;
+    const dueMs = this.#beginMs + (this.#sequenceOf[this.#readyBuffer]! * 1000) / this.#rateHz!;
+    const waitMs = dueMs - performance.now();
+    if (waitMs > EARLY_MS) this.#timer = setTimeout(() => this.#sleep(), waitMs);
+    else this.#deliverIfWanted();
+  }
+
+  #deliverIfWanted(): void {
+    const buffer = this.#readyBuffer;
+    if (buffer === undefined || this.#stopped || this.#ended) return;
+    if (this.#heldPairs >= this.#maxHeldPairs) {
+      if (this.#rateHz === undefined) return;
+      // Nobody has a hand free: this picture's moment passes.
+      this.#drop("noFreeBuffer", 1);
+      this.#readyBuffer = undefined;
+      this.#free.push(buffer);
+    } else {
+      this.#readyBuffer = undefined;
+      this.#deliver(buffer);
+      if (this.#pairs >= this.#frames) {
+        this.#ended = true;
+        this.#events!.onEnd();
+        return;
+      }
+    }
+    this.#draw();
+  }
+
+  /** Frames whose moment has passed while another was drawn are never drawn. */
+  #skipMissedFrames(): void {
+    if (this.#rateHz === undefined || this.#beginMs === 0) return;
+    const elapsed = ((performance.now() - this.#beginMs) * this.#rateHz) / 1000;
+    const missed = Math.floor(elapsed) - this.#nextFrame;
+    if (missed <= 0) return;
+    this.#drop("late", missed);
+    this.#nextFrame += missed;
+  }
+
+  #drop(cause: string, count: number): void {
+    this.#drops[cause] = (this.#drops[cause] ?? 0) + count;
+  }
+
+  #deliver(buffer: number): void {
+    const { left, right } = this.#scene.buffers[buffer]!;
+    const { width, height } = this.description;
+    const timestampNs = process.hrtime.bigint();
+    const image = (data: Uint8Array): RawImage => ({
+      data,
+      width,
+      height,
+      strideBytes: width,
+      format: "GREY",
+      timestampNs,
+      sequence: this.#sequenceOf[buffer]!,
+    });
+    this.#pairs++;
+    this.#heldPairs++;
+    let released = false;
+    this.#events!.onPair({
+      left: image(left),
+      right: image(right),
+      clock: "monotonic",
+      release: () => {
+        if (released) throw new DepthwattError("INTERNAL", "a synthetic pair was released twice");
+        released = true;
+        this.#heldPairs--;
+        this.#free.push(buffer);
+        if (this.#stopped) this.#closeWhenIdle();
+        if (this.#stopped || this.#ended) return;
+        this.#draw();
+        // Never from inside release(): the consumer is in the middle of something.
+        if (this.#rateHz === undefined && this.#readyBuffer !== undefined) {
+          setImmediate(() => this.#deliverIfWanted());
+        }
+      },
+    });
+  }
+
+  #closeWhenIdle(): void {
+    if (this.#drawing || this.#heldPairs > 0) return;
+    for (const resolve of this.#closed.splice(0)) resolve();
+  }
+}

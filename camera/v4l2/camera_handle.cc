@@ -1,0 +1,242 @@
+// SPDX-License-Identifier: Apache-2.0
+// The JavaScript side of a camera's life: views made once, a wake-up without allocation, views emptied before memory goes.
+#include "camera_handle.h"
+
+#include "../../core/napi/arguments.h"
+#include "../../core/napi/errors.h"
+#include "convert.h"
+
+namespace depthwatt::v4l2 {
+
+/// Stops a camera off the JavaScript thread: a driver may take its time over STREAMOFF.
+class CloseWorker : public Napi::AsyncWorker {
+ public:
+  CloseWorker(Napi::Env env, std::shared_ptr<CameraHandle> camera)
+      : Napi::AsyncWorker(env), done_(Napi::Promise::Deferred::New(env)), camera_(std::move(camera)) {}
+  Napi::Promise promise() const { return done_.Promise(); }
+  void Execute() override { camera_->capture_->stop(); }
+  void OnOK() override {
+    camera_->afterStop();
+    done_.Resolve(Env().Undefined());
+  }
+
+ private:
+  Napi::Promise::Deferred done_;
+  std::shared_ptr<CameraHandle> camera_;
+};
+
+CameraHandle::CameraHandle(Napi::Env env, std::unique_ptr<Capture> capture, Napi::Array userBuffers)
+    : env_(env), capture_(std::move(capture)) {
+  if (!userBuffers.IsEmpty()) userBuffers_ = Napi::Persistent(userBuffers);
+}
+
+CameraHandle::~CameraHandle() {
+  capture_->stop();
+  closeWake();
+}
+
+void CameraHandle::requireOpen(Napi::Env env) const {
+  if (!closing_) return;
+  throwUnlessOk(env, Status::error(Code::kDeviceUnavailable, "%s: the camera is closed.",
+                                   capture_->device().path().c_str()));
+}
+
+Napi::Object CameraHandle::exportTo(Napi::Env env) {
+  auto camera = Napi::Object::New(env);
+  camera.Set("identity", toJs(env, capture_->device().identity(), capture_->device().path()));
+  camera.Set("format", toJs(env, capture_->format()));
+  addViews(env, camera);
+  addFunctions(env, camera);
+  return camera;
+}
+
+Napi::ArrayBuffer CameraHandle::view(Napi::Env env, void* data, size_t bytes) {
+  // Each view keeps the memory's owner alive, whatever JavaScript forgets first.
+  auto* owner = new std::shared_ptr<CameraHandle>(shared_from_this());
+  return Napi::ArrayBuffer::New(
+      env, data, bytes, [](Napi::Env, void*, std::shared_ptr<CameraHandle>* held) { delete held; }, owner);
+}
+
+/// Views that need no camera: the memory is the next camera's too, and is gone when the last of them is.
+Napi::Array CameraHandle::viewsOf(Napi::Env env, const std::shared_ptr<UserMemory>& memory) {
+  auto views = Napi::Array::New(env);
+  for (uint32_t i = 0; i < memory->count(); ++i) {
+    auto* owner = new std::shared_ptr<UserMemory>(memory);
+    auto buffer = Napi::ArrayBuffer::New(
+        env, memory->buffer(i), memory->bytes(),
+        [](Napi::Env, void*, std::shared_ptr<UserMemory>* held) { delete held; }, owner);
+    views.Set(i, Napi::Uint8Array::New(env, memory->bytes(), buffer, 0));
+  }
+  return views;
+}
+
+void CameraHandle::addViews(Napi::Env env, Napi::Object camera) {
+  camera.Set("ring", view(env, capture_->ring(), sizeof(FrameEvent) * kRingEntries));
+  if (capture_->userMemory() != nullptr) userBuffers_ = Napi::Persistent(viewsOf(env, capture_->userMemory()));
+  auto images = Napi::Array::New(env);
+  auto exported = Napi::Array::New(env);
+  uint32_t index = 0;
+  for (const Buffer& image : capture_->images()) {
+    if (userBuffers_.IsEmpty()) {
+      Napi::ArrayBuffer buffer = view(env, image.data, image.bytes);
+      views_.push_back(Napi::Persistent(buffer));
+      images.Set(index, Napi::Uint8Array::New(env, image.bytes, buffer, 0));
+    } else {
+      images.Set(index, userBuffers_.Value().Get(index));
+    }
+    if (image.exported >= 0) exported.Set(exported.Length(), image.exported);
+    ++index;
+  }
+  camera.Set("images", images);
+  camera.Set("exportedDescriptors", exported);
+}
+
+void CameraHandle::addFunctions(Napi::Env env, Napi::Object camera) {
+  const auto self = shared_from_this();
+  const auto add = [&](const char* name, auto function) { camera.Set(name, Napi::Function::New(env, function, name)); };
+  add("start", [self](const Napi::CallbackInfo& info) { self->start(info); });
+  add("release", [self](const Napi::CallbackInfo& info) {
+    self->release(info.Env(), info[0].As<Napi::Number>().Uint32Value());
+  });
+  add("restartAt", [self](const Napi::CallbackInfo& info) {
+    self->requireOpen(info.Env());
+    self->capture_->restartAt(static_cast<int64_t>(info[0].As<Napi::Number>().DoubleValue()));
+  });
+  add("controls", [self](const Napi::CallbackInfo& info) -> Napi::Value {
+    self->requireOpen(info.Env());
+    return toJs(info.Env(), enumerateControls(self->capture_->device()));
+  });
+  add("readControl", [self](const Napi::CallbackInfo& info) -> Napi::Value {
+    self->requireOpen(info.Env());
+    int64_t value = 0;
+    throwUnlessOk(info.Env(), readControl(self->capture_->device(), info[0].As<Napi::Number>().Uint32Value(),
+                                          info[1].As<Napi::Boolean>().Value(), &value));
+    return Napi::Number::New(info.Env(), static_cast<double>(value));
+  });
+  add("writeControl", [self](const Napi::CallbackInfo& info) {
+    self->requireOpen(info.Env());
+    throwUnlessOk(info.Env(), writeControl(self->capture_->device(), info[0].As<Napi::Number>().Uint32Value(),
+                                           info[1].As<Napi::Boolean>().Value(),
+                                           static_cast<int64_t>(info[2].As<Napi::Number>().DoubleValue())));
+  });
+  add("statistics", [self](const Napi::CallbackInfo& info) { return self->statistics(info.Env()); });
+  add("close", [self](const Napi::CallbackInfo& info) { return self->close(info.Env()); });
+}
+
+void CameraHandle::start(const Napi::CallbackInfo& info) {
+  Napi::Env env = info.Env();
+  requireOpen(env);
+  if (!info[0].IsFunction()) {
+    throwUnlessOk(env, Status::error(Code::kParameter, "Expected a function for start."));
+  }
+  if (wake_ != nullptr) throwUnlessOk(env, capture_->start(nullptr, nullptr));
+  onWake_ = Napi::Persistent(info[0].As<Napi::Function>());
+  context_ = std::make_unique<Napi::AsyncContext>(env, "depthwatt.camera");
+  uv_loop_t* loop = nullptr;
+  napi_get_uv_event_loop(env, &loop);
+  wake_ = new Wake;
+  wake_->owner = this;
+  wake_->async.data = wake_;
+  uv_async_init(loop, &wake_->async, onAsync);
+  napi_add_async_cleanup_hook(env, onCleanup, wake_, &wake_->hook);
+  throwUnlessOk(env, capture_->start(wakeFromThread, wake_));
+}
+
+void CameraHandle::onAsync(uv_async_t* async) {
+  CameraHandle* owner = static_cast<Wake*>(async->data)->owner;
+  if (owner != nullptr) owner->deliver();
+}
+
+void CameraHandle::deliver() {
+  if (closing_ || onWake_.IsEmpty()) return;
+  Napi::HandleScope scope(env_);
+  const uint32_t produced = capture_->produced();
+  const int fault = capture_->fault();
+  delivered_ = produced;
+  try {
+    const Napi::Value action =
+        fault == 0 ? env_.Undefined() : Napi::String::New(env_, capture_->faultAction()).As<Napi::Value>();
+    onWake_.MakeCallback(env_.Global(),
+                         {Napi::Number::New(env_, produced), Napi::Number::New(env_, fault), action}, *context_);
+  } catch (const Napi::Error& error) {
+    napi_fatal_exception(env_, error.Value());
+  }
+}
+
+void CameraHandle::release(Napi::Env env, uint32_t index) {
+  if (closing_) detach(index);
+  if (!capture_->release(index)) {
+    throwUnlessOk(env, Status::error(Code::kParameter, "%s: image buffer %u was released and nobody held it.",
+                                     capture_->device().path().c_str(), index));
+  }
+}
+
+/// A view must be empty before its memory goes: reading it then gives nothing instead of a crash.
+void CameraHandle::detach(uint32_t index) {
+  if (index >= views_.size() || views_[index].IsEmpty()) return;
+  Napi::ArrayBuffer buffer = views_[index].Value();
+  if (!buffer.IsDetached()) buffer.Detach();
+}
+
+Napi::Value CameraHandle::close(Napi::Env env) {
+  if (!closing_) {
+    closing_ = true;
+    for (uint32_t i = 0; i < views_.size(); ++i) {
+      if (!capture_->isHeld(i)) detach(i);
+    }
+    // What was announced after the last delivery is held natively and known to nobody in JavaScript.
+  }
+  auto* worker = new CloseWorker(env, shared_from_this());
+  worker->Queue();
+  return worker->promise();
+}
+
+void CameraHandle::afterStop() {
+  const uint32_t produced = capture_->produced();
+  for (; delivered_ != produced; ++delivered_) {
+    const uint32_t index = capture_->ring()[delivered_ % kRingEntries].buffer;
+    detach(index);
+    capture_->release(index);
+  }
+  closeWake();
+}
+
+void CameraHandle::closeWake() {
+  if (wake_ == nullptr) return;
+  Wake* wake = wake_;
+  wake_ = nullptr;
+  wake->owner = nullptr;
+  if (uv_is_closing(reinterpret_cast<uv_handle_t*>(&wake->async)) != 0) return;
+  uv_close(reinterpret_cast<uv_handle_t*>(&wake->async), [](uv_handle_t* handle) {
+    Wake* closed = static_cast<Wake*>(handle->data);
+    if (closed->hook != nullptr) napi_remove_async_cleanup_hook(closed->hook);
+    delete closed;
+  });
+}
+
+/// The environment goes (a worker thread ends, or the process) with the camera still open.
+void CameraHandle::onCleanup(napi_async_cleanup_hook_handle, void* data) {
+  Wake* wake = static_cast<Wake*>(data);
+  if (wake->owner == nullptr) return;
+  CameraHandle* owner = wake->owner;
+  owner->closing_ = true;
+  owner->capture_->stop();
+  owner->closeWake();
+}
+
+Napi::Value CameraHandle::statistics(Napi::Env env) const {
+  const CaptureCounters& counters = capture_->counters();
+  auto statistics = Napi::Object::New(env);
+  statistics.Set("frames", counters.frames.load());
+  statistics.Set("errorFlagged", counters.errorFlagged.load());
+  statistics.Set("empty", counters.empty.load());
+  statistics.Set("decodeFailed", counters.decodeFailed.load());
+  statistics.Set("decodeRepaired", counters.decodeRepaired.load());
+  statistics.Set("noFreeBuffer", counters.noFreeBuffer.load());
+  statistics.Set("queueFailed", counters.queueFailed.load());
+  statistics.Set("streamOnNs", static_cast<double>(counters.streamOnNs.load()));
+  statistics.Set("threadNs", closing_ ? 0.0 : static_cast<double>(capture_->threadNs()));
+  return statistics;
+}
+
+}  // namespace depthwatt::v4l2

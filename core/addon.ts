@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+// Finds and loads the native addon, once. What is on it, each folder types for itself.
+import { existsSync } from "node:fs";
+import { createRequire } from "node:module";
+import { dirname, join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { DepthwattError } from "./errors.js";
+
+const require = createRequire(import.meta.url);
+let loaded: object | undefined;
+
+/** The package's root folder: the nearest one above this file with binding.gyp, from source and from dist alike. */
+export function packageRoot(): string {
+  let folder = dirname(fileURLToPath(import.meta.url));
+  while (!existsSync(join(folder, "binding.gyp"))) {
+    const parent = dirname(folder);
+    if (parent === folder)
+      throw new DepthwattError("INTERNAL", "The package has no binding.gyp above its code.");
+    folder = parent;
+  }
+  return folder;
+}
+
+/**
+ * The native addon, loaded on first use, as the part that the caller's folder registers.
+ * @throws DepthwattError ADDON_MISSING when it is not built or does not load on this machine
+ */
+export function loadAddon<Exports extends object>(): Exports {
+  if (loaded !== undefined) return loaded as Exports;
+  const path = join(packageRoot(), "build", "Release", "depthwatt.node");
+  if (!existsSync(path)) {
+    throw new DepthwattError("ADDON_MISSING", `Expected the native addon at ${path}, found no such file.`);
+  }
+  try {
+    loaded = require(path) as object;
+  } catch (cause) {
+    const reason = cause instanceof Error ? cause.message : String(cause);
+    throw new DepthwattError("ADDON_MISSING", `The native addon ${path} does not load: ${reason}`, { cause });
+  }
+  return loaded as Exports;
+}

@@ -1,0 +1,7 @@
+// SPDX-License-Identifier: Apache-2.0
+// What every folder may import: coded errors, the addon's loader, the names of pixel formats. core/ imports nothing of depthwatt.
+export { loadAddon, packageRoot } from "./addon.js";
+export { ERROR_CATALOGUE } from "./error-catalogue.js";
+export { DepthwattError, type ErrorCode, type ErrorDetails, hasCode, isDepthwattError } from "./errors.js";
+export { type SystemExports, systemAddon } from "./native.js";
+export type { PixelFormat } from "./pixel-format.js";

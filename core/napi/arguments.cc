@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: Apache-2.0
+// Reads JavaScript arguments; see arguments.h.
+#include "arguments.h"
+
+#include <cmath>
+
+#include "errors.h"
+
+namespace depthwatt {
+namespace {
+
+template <class T>
+constexpr napi_typedarray_type kArrayType = napi_uint8_array;
+template <>
+constexpr napi_typedarray_type kArrayType<int16_t> = napi_int16_array;
+template <>
+constexpr napi_typedarray_type kArrayType<uint16_t> = napi_uint16_array;
+template <>
+constexpr napi_typedarray_type kArrayType<int32_t> = napi_int32_array;
+template <>
+constexpr napi_typedarray_type kArrayType<uint32_t> = napi_uint32_array;
+template <>
+constexpr napi_typedarray_type kArrayType<float> = napi_float32_array;
+template <>
+constexpr napi_typedarray_type kArrayType<double> = napi_float64_array;
+
+Napi::Error parameterError(Napi::Env env, const char* name, const char* expected) {
+  return errorOf(env, Status::error(Code::kParameter, "Expected %s for %s.", expected, name));
+}
+
+}  // namespace
+
+int32_t integerOf(const Napi::Object& object, const char* name, int32_t low, int32_t high) {
+  const Napi::Value value = object.Get(name);
+  const double number = value.IsNumber() ? value.As<Napi::Number>().DoubleValue() : NAN;
+  if (!(number >= low && number <= high) || number != std::floor(number)) {
+    throw errorOf(object.Env(), Status::error(Code::kParameter, "Expected a whole number from %d to %d for %s, got %s.",
+                                              low, high, name, value.ToString().Utf8Value().substr(0, 40).c_str()));
+  }
+  return static_cast<int32_t>(number);
+}
+
+int32_t integerOf(const Napi::Object& object, const char* name, int32_t low, int32_t high, int32_t fallback) {
+  return object.Get(name).IsUndefined() ? fallback : integerOf(object, name, low, high);
+}
+
+double numberOf(const Napi::Object& object, const char* name) {
+  const Napi::Value value = object.Get(name);
+  if (!value.IsNumber() || !std::isfinite(value.As<Napi::Number>().DoubleValue())) {
+    throw parameterError(object.Env(), name, "a finite number");
+  }
+  return value.As<Napi::Number>().DoubleValue();
+}
+
+bool booleanOf(const Napi::Object& object, const char* name) {
+  const Napi::Value value = object.Get(name);
+  if (!value.IsBoolean()) throw parameterError(object.Env(), name, "true or false");
+  return value.As<Napi::Boolean>().Value();
+}
+
+std::string stringOf(const Napi::Object& object, const char* name) {
+  const Napi::Value value = object.Get(name);
+  if (!value.IsString()) throw parameterError(object.Env(), name, "a string");
+  return value.As<Napi::String>().Utf8Value();
+}
+
+std::string optionalStringOf(const Napi::Object& object, const char* name) {
+  return object.Get(name).IsUndefined() ? std::string() : stringOf(object, name);
+}
+
+template <class T>
+ImageView<T> imageOf(const Napi::Object& object, const char* name) {
+  const int32_t width = integerOf(object, "width", 1, 32768);
+  const int32_t height = integerOf(object, "height", 1, 32768);
+  const int32_t packed = width * static_cast<int32_t>(sizeof(T));
+  const int32_t strideBytes = integerOf(object, "strideBytes", packed, 1 << 24, packed);
+  return imageOf<T>(object, name, width, height, static_cast<size_t>(strideBytes));
+}
+
+template <class T>
+ImageView<T> imageOf(const Napi::Object& object, const char* name, int32_t width, int32_t height,
+                     size_t strideBytes) {
+  const Napi::Value value = object.Get(name);
+  using Element = std::remove_const_t<T>;
+  const auto arrayType = value.IsTypedArray() ? value.As<Napi::TypedArray>().TypedArrayType() : napi_int8_array;
+  if (arrayType != kArrayType<Element>) {
+    throw parameterError(object.Env(), name, "a typed array of the element type that native.ts names");
+  }
+  auto array = value.As<Napi::TypedArrayOf<Element>>();
+  const size_t needed = static_cast<size_t>(height - 1) * strideBytes + static_cast<size_t>(width) * sizeof(T);
+  if (array.ByteLength() < needed) {
+    throw errorOf(object.Env(), Status::error(Code::kParameter, "Expected at least %zu bytes for %s, got %zu.", needed,
+                                              name, array.ByteLength()));
+  }
+  return {array.Data(), width, height, strideBytes};
+}
+
+#define DEPTHWATT_IMAGE_OF(T)                                              \
+  template ImageView<T> imageOf<T>(const Napi::Object&, const char*);      \
+  template ImageView<T> imageOf<T>(const Napi::Object&, const char*, int32_t, int32_t, size_t);
+DEPTHWATT_IMAGE_OF(uint8_t)
+DEPTHWATT_IMAGE_OF(const uint8_t)
+DEPTHWATT_IMAGE_OF(int16_t)
+DEPTHWATT_IMAGE_OF(const int16_t)
+DEPTHWATT_IMAGE_OF(uint16_t)
+DEPTHWATT_IMAGE_OF(const uint16_t)
+DEPTHWATT_IMAGE_OF(int32_t)
+DEPTHWATT_IMAGE_OF(const int32_t)
+DEPTHWATT_IMAGE_OF(uint32_t)
+DEPTHWATT_IMAGE_OF(const uint32_t)
+DEPTHWATT_IMAGE_OF(float)
+DEPTHWATT_IMAGE_OF(const float)
+#undef DEPTHWATT_IMAGE_OF
+
+}  // namespace depthwatt

@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0
+// What core/ registers on the native addon: what no other folder owns.
+import { loadAddon } from "./addon.js";
+
+export interface SystemExports {
+  /** CLOCK_MONOTONIC and CLOCK_REALTIME read back to back, nanoseconds. */
+  clocks(): { monotonicNs: bigint; realtimeNs: bigint };
+  /**
+   * One datagram to a Unix socket ("@" in front: abstract namespace), as sd_notify(3) sends it. Never blocks.
+   * @returns "" when sent, else the system's words for why not
+   */
+  sdNotify(socketAddress: string, message: string): string;
+}
+
+/** @throws DepthwattError ADDON_MISSING */
+export const systemAddon = (): SystemExports => loadAddon<SystemExports>();

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+// The layouts of a camera image that the engine reads; pixel_format.h has the same list.
+
+/**
+ * How the bytes of an image are laid out. Y10, Y12, Y16 and BAYER_*10, 12, 16: little-endian 16-bit words, value in the
+ * low bits. Raw words that a board fills from the top (Tegra) are Y16 and BAYER_*16: see camera/v4l2/pixel-formats.ts.
+ */
+export type PixelFormat =
+  | "GREY"
+  | "Y10"
+  | "Y12"
+  | "Y16"
+  | "YUYV"
+  | "UYVY"
+  | "NV12"
+  | "BAYER_RGGB8"
+  | "BAYER_GRBG8"
+  | "BAYER_GBRG8"
+  | "BAYER_BGGR8"
+  | "BAYER_RGGB10"
+  | "BAYER_GRBG10"
+  | "BAYER_GBRG10"
+  | "BAYER_BGGR10"
+  | "BAYER_RGGB12"
+  | "BAYER_GRBG12"
+  | "BAYER_GBRG12"
+  | "BAYER_BGGR12"
+  | "BAYER_RGGB16"
+  | "BAYER_GRBG16"
+  | "BAYER_GBRG16"
+  | "BAYER_BGGR16";

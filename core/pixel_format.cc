@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a pixel format is called and how many bytes it takes; see pixel_format.h.
+#include "pixel_format.h"
+
+#include <cstring>
+
+namespace depthwatt {
+namespace {
+
+constexpr const char* kNames[] = {
+    "GREY",         "Y10",          "Y12",          "Y16",          "YUYV",         "UYVY",         "NV12",
+    "BAYER_RGGB8",  "BAYER_GRBG8",  "BAYER_GBRG8",  "BAYER_BGGR8",  "BAYER_RGGB10", "BAYER_GRBG10", "BAYER_GBRG10",
+    "BAYER_BGGR10", "BAYER_RGGB12", "BAYER_GRBG12", "BAYER_GBRG12", "BAYER_BGGR12", "BAYER_RGGB16", "BAYER_GRBG16",
+    "BAYER_GBRG16", "BAYER_BGGR16"};
+
+size_t bytesPerPixel(PixelFormat format) {
+  switch (format) {
+    case PixelFormat::kY10:
+    case PixelFormat::kY12:
+    case PixelFormat::kY16:
+    case PixelFormat::kYuyv:
+    case PixelFormat::kUyvy: return 2;
+    default: return format >= PixelFormat::kBayerRggb10 ? 2 : 1;
+  }
+}
+
+}  // namespace
+
+size_t sourceBytes(int32_t width, int32_t height, size_t strideBytes, PixelFormat format) {
+  if (width < 1 || height < 1) return 0;
+  const size_t row = static_cast<size_t>(width) * bytesPerPixel(format);
+  if (strideBytes < row) return 0;
+  const size_t rowsBefore = static_cast<size_t>(height - 1);
+  // The vector code addresses a byte with a signed 32-bit offset.
+  if (strideBytes > kMaxSourceBytes || rowsBefore * strideBytes + row > kMaxSourceBytes) return 0;
+  return rowsBefore * strideBytes + row;
+}
+
+bool pixelFormatOf(const char* name, PixelFormat* format) {
+  for (size_t i = 0; i < sizeof kNames / sizeof *kNames; ++i) {
+    if (std::strcmp(kNames[i], name) != 0) continue;
+    *format = static_cast<PixelFormat>(i);
+    return true;
+  }
+  return false;
+}
+
+}  // namespace depthwatt

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+// How native code says that something went wrong: a code and a sentence. It never prints, exits, aborts or throws.
+#pragma once
+
+#include <cstdarg>
+#include <cstdio>
+
+namespace depthwatt {
+
+/// Each value is one code of core/error-catalogue.ts; binding/errors.cc holds the pairing.
+enum class Code {
+  kOk,
+  kParameter,           ///< ENGINE_PARAMETER: a value outside its range
+  kBackendUnavailable,  ///< BACKEND_UNAVAILABLE: the backend or instruction set is not there
+  kFailed,              ///< ENGINE_FAILED: the computation could not be done
+  kFrameLost,           ///< FRAME_LOST: this frame came to nothing, and the engine goes on
+  kDeviceUnavailable,   ///< DEVICE_UNAVAILABLE: the camera is not there, or went away
+  kDevicePermission,    ///< DEVICE_PERMISSION: the user may not open the camera
+  kDeviceBusy,          ///< DEVICE_BUSY: another process streams from the camera
+  kDeviceUnsuitable,    ///< DEVICE_UNSUITABLE: the device cannot do what is asked
+};
+
+struct Status {
+  Code code = Code::kOk;
+  char message[240] = "";
+
+  bool ok() const { return code == Code::kOk; }
+
+  [[gnu::format(printf, 2, 3)]] static Status error(Code code, const char* format, ...) {
+    Status status;
+    status.code = code;
+    va_list arguments;
+    va_start(arguments, format);
+    std::vsnprintf(status.message, sizeof status.message, format, arguments);
+    va_end(arguments);
+    return status;
+  }
+};
+
+}  // namespace depthwatt

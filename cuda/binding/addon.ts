@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+// What cuda/ registers on the native addon; engine.ts makes usable things of it.
+import { loadAddon } from "../../core/index.js";
+import type { EngineInfo, EngineOptions, EngineSlot, InstructionSet, NativeEncoding } from "./native.js";
+
+export interface CpuFeatures {
+  /** Instruction sets this build and this processor both have, best first. */
+  available: InstructionSet[];
+  best: InstructionSet;
+}
+
+/** Rooms one by one, for tests and benchmarks; unstable. Each file of cuda/binding/rooms adds its own. */
+export type NativeRooms = Record<string, (...parameters: never[]) => unknown>;
+
+/** EngineOptions with the repeated stage as its place in STAGE_NAMES. */
+export type NativeOptions = Omit<EngineOptions, "repeatStage"> & {
+  repeatStage?: { stage: number; times: number };
+};
+
+/** The addon's own engine class; engine.ts makes a NativeEngine of it. */
+export interface NativeSession {
+  readonly info: EngineInfo;
+  /**
+   * Outcome of each slot's newest frame, 3 + STAGE_NAMES.length numbers a slot: encodedDepthBytes, encodedDisparityBytes,
+   * validPixels, then milliseconds of each stage (NaN = off).
+   */
+  readonly outcomes: Float64Array;
+  submit(slot: number, left: Uint8Array, right: Uint8Array): void;
+  close(): void;
+}
+
+/** A slot's memory, headroom included; native code computes into it. */
+export type SlotMemory = Record<keyof EngineSlot, ArrayBuffer>;
+
+export interface EngineExports {
+  /** `onDone(slot, error)` is called on the JavaScript thread for every submitted frame. */
+  Session: new (
+    options: NativeOptions,
+    memory: readonly SlotMemory[],
+    onDone: (slot: number, error: Error | null) => void,
+  ) => NativeSession;
+  /** Bytes that encodedDepth or encodedDisparity must hold. */
+  encodedBound(encoding: NativeEncoding, width: number, height: number): number;
+  /** Why CUDA cannot be used, one sentence; "" where it can. */
+  cudaUnavailable(): string;
+  cpuFeatures(): CpuFeatures;
+  readonly rooms: NativeRooms;
+}
+
+/** @throws DepthwattError ADDON_MISSING */
+export const engineAddon = (): EngineExports => loadAddon<EngineExports>();

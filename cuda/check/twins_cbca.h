@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0
+// Twins of the cross-based matcher: aggregation with parameters at their extremes and every way of cutting it into threads,
+// then the matcher as a whole with the parameters of both resolutions.
+#pragma once
+
+#include "cbca_reference.h"
+#include "../gpu/cbca_workspace.h"
+#include "twins.h"
+
+namespace depthwatt {
+
+inline CrossParameters randomCross(Random& random, const Case& c, bool small) {
+  CrossParameters p;
+  const int longest = small ? 24 : kMaxArm;
+  p.minDisparity = random.whole(0, 2) == 0 ? random.whole(1, random.whole(0, 9) == 0 ? 1500 : 20) : 0;
+  p.numDisparities = random.whole(0, 7) == 0 ? random.whole(1, small ? 100 : 512) : random.whole(1, 40);
+  if (c.width > 67) p.numDisparities = random.whole(1, 12);  // the reference adds every sum up by itself
+  const int arms[] = {0, 3, 9, longest, random.whole(0, longest)};
+  p.armX = arms[random.whole(0, 4)];
+  p.armY = arms[random.whole(0, 4)];
+  p.similarity = random.whole(0, 4) == 0 ? 256 : random.whole(1, 60);
+  return p;
+}
+
+inline CrossTuning randomTuning(Random& random) {
+  CrossTuning tuning;
+  if (random.whole(0, 3) == 0) return tuning;
+  tuning.multiprocessors = random.whole(1, 200);
+  tuning.groups = random.whole(0, 1) == 0 ? 0 : random.whole(1, 32);
+  tuning.rowSegments = random.whole(0, 1) == 0 ? 0 : random.whole(1, 9);
+  tuning.columnSegments = random.whole(0, 1) == 0 ? 0 : random.whole(1, 9);
+  tuning.rowThreads = 32 * random.whole(0, 4);
+  tuning.columnThreads = 32 * random.whole(0, 4);
+  tuning.sums = random.whole(-1, 2);
+  return tuning;
+}
+
+inline std::string describe(const CrossParameters& p) {
+  char text[200];
+  std::snprintf(text, sizeof text, "min %d num %d armX %d armY %d similarity %d", p.minDisparity, p.numDisparities, p.armX,
+                p.armY, p.similarity);
+  return text;
+}
+
+inline void checkCross(Random& random, const Case& c, const std::vector<uint8_t>& left, const std::vector<uint8_t>& right,
+                       bool small) {
+  const CrossParameters p = randomCross(random, c, small);
+  const size_t pixels = left.size();
+  std::vector<int16_t> whole[2] = {std::vector<int16_t>(pixels), std::vector<int16_t>(pixels)};
+  const auto view = [&](std::vector<int16_t>& image) { return packedView(image.data(), c.width, c.height); };
+  crossReference(p, {packedView(left.data(), c.width, c.height), packedView(right.data(), c.width, c.height), view(whole[0]),
+                     view(whole[1])});
+  DeviceBuffer<uint8_t> grey[2], dConfidence;
+  DeviceBuffer<int16_t> dWhole[2], dQ4;
+  upload(grey[0], left);
+  upload(grey[1], right);
+  for (DeviceBuffer<int16_t>* one : {&dWhole[0], &dWhole[1], &dQ4}) require(one->allocate(pixels), "cross");
+  require(dConfidence.allocate(pixels), "cross");
+  const std::string what = c.name + " " + describe(p);
+  gpu::CrossWorkspace cross;
+  require(cross.open(p, c.width, c.height, randomTuning(random)), "open " + what);
+  for (int turn = 0; turn < 2; ++turn) {  // the second frame finds the first one's memory
+    require(cross.compute(grey[0].get(), grey[1].get(), dWhole[0].get(), dWhole[1].get(), nullptr), "cross " + what);
+    require(cudaStatus(cudaDeviceSynchronize(), "cross"), what);
+    expectSame(whole[0], fetched(dWhole[0]), c.width, "cross left, " + what);
+    expectSame(whole[1], fetched(dWhole[1]), c.width, "cross right, " + what);
+  }
+
+  std::vector<int16_t> q4(pixels);
+  std::vector<uint8_t> confidence(pixels);
+  groundControlPointsReference(view(whole[0]).asConst(), view(whole[1]).asConst(), view(q4),
+                               packedView(confidence.data(), c.width, c.height));
+  require(gpu::groundControlPoints(dWhole[0].get(), dWhole[1].get(), dQ4.get(), dConfidence.get(), c.width, c.height, nullptr),
+          "points");
+  expectSame(q4, fetched(dQ4), c.width, "ground control points, " + what);
+  expectSame(confidence, fetched(dConfidence), c.width, "ground control points' confidence, " + what);
+}
+
+/// The matcher's own refinement behind it, with the parameters that the engine gives it.
+inline void checkCbca(Random& random, const Case& c, const std::vector<uint8_t>& left, const std::vector<uint8_t>& right) {
+  CbcaParameters p;
+  p.minDisparity = random.whole(0, 3) == 0 ? random.whole(1, 9) : 0;
+  p.numDisparities = c.width > 67 ? random.whole(1, 12) : random.whole(8, 40);
+  p.halfResolution = random.whole(0, 1) == 0;
+  CrossParameters cross;
+  cross.minDisparity = p.minDisparity, cross.numDisparities = p.numDisparities;
+  cross.armX = cross.armY = p.arm();
+  cross.similarity = p.similarity();
+  const size_t pixels = left.size();
+  std::vector<int16_t> expected(pixels);
+  std::vector<uint8_t> confidence(pixels);
+  cbcaReference(cross, packedView(left.data(), c.width, c.height), packedView(right.data(), c.width, c.height),
+                packedView(expected.data(), c.width, c.height), packedView(confidence.data(), c.width, c.height));
+  DeviceBuffer<uint8_t> dGrey[2], dConfidence;
+  DeviceBuffer<int16_t> dQ4;
+  upload(dGrey[0], left);
+  upload(dGrey[1], right);
+  require(dQ4.allocate(pixels), "cbca");
+  require(dConfidence.allocate(pixels), "cbca");
+  gpu::CbcaWorkspace cbca;
+  const std::string what = c.name + (p.halfResolution ? " half " : " full ") + describe(cross);
+  require(cbca.open(p, c.width, c.height), "open " + what);
+  require(cbca.compute(dGrey[0].get(), dGrey[1].get(), dQ4.get(), dConfidence.get(), nullptr), "cbca " + what);
+  expectSame(expected, fetched(dQ4), c.width, "cbca, " + what);
+  expectSame(confidence, fetched(dConfidence), c.width, "cbca confidence, " + what);
+}
+
+}  // namespace depthwatt

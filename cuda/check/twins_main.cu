@@ -1,0 +1,317 @@
+// SPDX-License-Identifier: Apache-2.0
+// Every kernel room against its reference, bit for bit, on random cases: twins_main [cases] [seed] [--small] [--sms N], the
+// last on so many multiprocessors alone.
+// Prints the first mismatch with its place and leaves with 1. Part of check.sh.
+#include <algorithm>
+#include <cstring>
+
+#include "../match/select/select.h"
+#include "../match/cost/gradient_census/gradient_census.h"
+#include "../match/half/half.h"
+#include "../refine/boundary/boundary.h"
+#include "../refine/left_right/left_right.h"
+#include "../refine/median/median.h"
+#include "../refine/upscale/upscale.h"
+#include "../gpu/kernels.h"
+#include "twins_cbca.h"
+#ifdef __CUDACC__
+#include "bench_partition.h"
+#endif
+
+using namespace depthwatt;
+
+namespace {
+
+void checkCensus(const Case& c, const std::vector<uint8_t>& left, const std::vector<uint8_t>& right) {
+  const std::vector<uint8_t>* images[2] = {&left, &right};
+  DeviceBuffer<uint8_t> in[2];
+  DeviceBuffer<uint32_t> out[2];
+  for (int eye = 0; eye < 2; ++eye) {
+    upload(in[eye], *images[eye]);
+    require(out[eye].allocate(left.size()), "census");
+  }
+  require(gpu::census(in[0].get(), in[1].get(), out[0].get(), out[1].get(), c.width, c.height, nullptr), "census");
+  for (int eye = 0; eye < 2; ++eye) {
+    std::vector<uint32_t> expected(left.size());
+    censusReference<uint8_t>(packedView(images[eye]->data(), c.width, c.height),
+                             packedView(expected.data(), c.width, c.height));
+    expectSame(expected, fetched(out[eye]), c.width, "census " + c.name);
+
+    gradientCensusReference(packedView(images[eye]->data(), c.width, c.height),
+                            packedView(expected.data(), c.width, c.height));
+    require(gpu::gradientCensus(in[eye].get(), out[eye].get(), c.width, c.height, nullptr), "gradient census");
+    expectSame(expected, fetched(out[eye]), c.width, "gradient census " + c.name);
+  }
+}
+
+/// Patches with holes of all lengths, and some rows without anything.
+void checkFillAndBoundary(Random& random, const Case& c, const std::vector<uint8_t>& grey) {
+  std::vector<int16_t> disparities(grey.size());
+  std::vector<uint8_t> confidence(grey.size());
+  random.fill(confidence, 1, 255);
+  const int oneHoleIn = random.whole(2, 30);
+  for (size_t i = 0; i < disparities.size(); ++i) {
+    const int kind = random.whole(0, 9);
+    if (kind == 0 || i == 0) disparities[i] = static_cast<int16_t>(random.whole(0, 2000));
+    else if (kind < 5) disparities[i] = disparities[i - 1];
+    else disparities[i] = static_cast<int16_t>(disparities[i - 1] == kInvalidDisparity ? kInvalidDisparity
+                                               : std::max(0, disparities[i - 1] + random.whole(-9, 9)));
+    if (random.whole(1, oneHoleIn) == 1) disparities[i] = kInvalidDisparity;
+  }
+  for (int y = 0; y < c.height; ++y) {
+    if (random.whole(0, 4) > 0) continue;
+    for (int x = 0; x < c.width; ++x) disparities[static_cast<size_t>(y) * c.width + x] = kInvalidDisparity;
+  }
+  FillParameters p;
+  p.method = random.whole(0, 1) == 0 ? FillMethod::kBilateral : FillMethod::kBackground;
+  p.thresholdQ4 = random.whole(0, 300);
+  p.lowestQ4 = 16 * random.whole(0, 3) * random.whole(0, 20);
+  p.highestQ4 = p.lowestQ4 + random.whole(0, 2000);
+
+  std::vector<int16_t> edged(grey.size());
+  DeviceBuffer<uint8_t> dGrey, dConfidence;
+  DeviceBuffer<int16_t> dIn, dOut;
+  DeviceBuffer<int32_t> scratch;
+  upload(dGrey, grey);
+  upload(dConfidence, confidence);
+  upload(dIn, disparities);
+  require(dOut.allocate(grey.size()), "fill");
+  require(scratch.allocate(static_cast<size_t>(c.height)), "fill");
+  const auto view = [&](std::vector<int16_t>& image) { return packedView(image.data(), c.width, c.height); };
+  const auto greyView = packedView(grey.data(), c.width, c.height);
+
+  boundaryReference(greyView, view(disparities).asConst(), view(edged));
+  require(gpu::boundary(dGrey.get(), dIn.get(), dOut.get(), c.width, c.height, nullptr), "boundary");
+  expectSame(edged, fetched(dOut), c.width, "boundary " + c.name);
+
+  fillReference(p, greyView, view(disparities), packedView(confidence.data(), c.width, c.height));
+  require(gpu::fill(p, dGrey.get(), dIn.get(), dOut.get(), dConfidence.get(), scratch.get(), c.width, c.height, nullptr),
+          "fill");
+  expectSame(disparities, fetched(dOut), c.width, "fill " + c.name);
+  expectSame(confidence, fetched(dConfidence), c.width, "fill confidence " + c.name);
+}
+
+/// Halving, and doubling of a map with invalid pixels, steps across the threshold and every border.
+void checkHalfAndUpscale(Random& random, const Case& c, const std::vector<uint8_t>& grey) {
+  const int width = halfOf(c.width), height = halfOf(c.height);
+  const size_t pixels = static_cast<size_t>(width) * height;
+  std::vector<uint8_t> expected(pixels), confidence(pixels), doubledConfidence(grey.size());
+  std::vector<int16_t> map(pixels), doubled(grey.size());
+  random.fill(confidence, 0, 255);
+  for (int16_t& value : map) {
+    value = random.whole(0, 4) == 0 ? kInvalidDisparity : static_cast<int16_t>(random.whole(0, 1) == 0 ? random.whole(0, 120) : random.whole(0, 16383));
+  }
+  const std::vector<uint8_t> other(grey.rbegin(), grey.rend());
+  DeviceBuffer<uint8_t> dGrey, dOther, dHalf, dOtherHalf, dConfidence, dDoubledConfidence;
+  DeviceBuffer<int16_t> dMap, dDoubled;
+  upload(dGrey, grey);
+  upload(dConfidence, confidence);
+  upload(dMap, map);
+  upload(dOther, other);
+  require(dHalf.allocate(pixels), "half");
+  require(dOtherHalf.allocate(pixels), "half");
+  require(dDoubled.allocate(grey.size()), "upscale");
+  require(dDoubledConfidence.allocate(grey.size()), "upscale");
+  halfReference(packedView(grey.data(), c.width, c.height), packedView(expected.data(), width, height));
+  require(gpu::half(dGrey.get(), dOther.get(), dHalf.get(), dOtherHalf.get(), c.width, c.height, nullptr), "half");
+  expectSame(expected, fetched(dHalf), width, "half " + c.name);
+  halfReference(packedView(other.data(), c.width, c.height), packedView(expected.data(), width, height));
+  expectSame(expected, fetched(dOtherHalf), width, "half, right image, " + c.name);
+
+  const int threshold = random.whole(0, 100);
+  upscaleReference(threshold, packedView(grey.data(), c.width, c.height), packedView<const int16_t>(map.data(), width, height),
+                   packedView(doubled.data(), c.width, c.height));
+  upscaleConfidence(packedView<const uint8_t>(confidence.data(), width, height),
+                    packedView(doubledConfidence.data(), c.width, c.height), 0, c.height);
+  require(gpu::upscale(threshold, dGrey.get(), dMap.get(), dConfidence.get(), dDoubled.get(), dDoubledConfidence.get(), c.width,
+                       c.height, nullptr),
+          "upscale");
+  expectSame(doubled, fetched(dDoubled), c.width, "upscale " + c.name);
+  expectSame(doubledConfidence, fetched(dDoubledConfidence), c.width, "upscale confidence " + c.name);
+}
+
+SgmParameters randomParameters(Random& random, bool small) {
+  SgmParameters p;
+  p.minDisparity = random.whole(0, 3) == 0 ? random.whole(1, 40) : 0;
+  p.numDisparities = random.whole(0, 3) == 0 ? random.whole(8, small ? 80 : 512) : random.whole(8, 130);
+  const int paths[] = {2, 4, 8};
+  p.paths = paths[random.whole(0, 2)];
+  p.p2 = random.whole(0, 2) == 0 ? random.whole(1, kMaxP2) : random.whole(1, 127);
+  p.p1 = random.whole(1, p.p2);
+  p.adaptiveP2 = random.whole(0, 2) == 0 ? random.whole(1, 255) : 0;
+  p.uniqueness = random.whole(0, 1) == 0 ? random.whole(1, 99) : 0;
+  p.subpixel = random.whole(0, 3) != 0;
+  return p;
+}
+
+std::string describe(const SgmParameters& p) {
+  char text[200];
+  std::snprintf(text, sizeof text, "min %d num %d paths %d p1 %d p2 %d adaptiveP2 %d uniqueness %d subpixel %d",
+                p.minDisparity, p.numDisparities, p.paths, p.p1, p.p2, p.adaptiveP2, p.uniqueness, p.subpixel);
+  return text;
+}
+
+void checkMatching(Random& random, const Case& c, const std::vector<uint8_t>& left, const std::vector<uint8_t>& right,
+                   const SgmParameters& p) {
+  const int width = c.width, height = c.height;
+  const size_t pixels = left.size();
+  std::vector<uint32_t> censusLeft(pixels), censusRight(pixels);
+  censusReference<uint8_t>(packedView(left.data(), width, height), packedView(censusLeft.data(), width, height));
+  censusReference<uint8_t>(packedView(right.data(), width, height), packedView(censusRight.data(), width, height));
+  std::vector<uint16_t> sums(pixels * p.numDisparities);
+  std::vector<int16_t> q4(pixels), whole(pixels), rightWinner(pixels);
+  std::vector<uint8_t> confidence(pixels);
+  SgmImages images;
+  images.censusLeft = packedView<const uint32_t>(censusLeft.data(), width, height);
+  images.censusRight = packedView<const uint32_t>(censusRight.data(), width, height);
+  images.greyLeft = packedView(left.data(), width, height);
+  const SgmResult result = {packedView(q4.data(), width, height), packedView(whole.data(), width, height),
+                            packedView(rightWinner.data(), width, height), packedView(confidence.data(), width, height)};
+  sgmSumsReference(p, images, sums.data());
+  selectReference(p, sums.data(), result);
+  const bool leftRight = random.whole(0, 1) != 0;
+  if (leftRight) {
+    leftRightReference({packedView<const int16_t>(whole.data(), width, height),
+                        packedView<const int16_t>(rightWinner.data(), width, height),
+                        packedView(q4.data(), width, height), packedView(confidence.data(), width, height)});
+  }
+
+  DeviceBuffer<uint32_t> dCensusLeft, dCensusRight;
+  DeviceBuffer<uint8_t> dGrey, dConfidence;
+  DeviceBuffer<int16_t> dQ4, dWhole, dRight, dMedian;
+  upload(dCensusLeft, censusLeft);
+  upload(dCensusRight, censusRight);
+  upload(dGrey, left);
+  for (DeviceBuffer<int16_t>* buffer : {&dQ4, &dWhole, &dRight, &dMedian}) require(buffer->allocate(pixels), "results");
+  require(dConfidence.allocate(pixels), "results");
+  gpu::SgmWorkspace sgm;
+  const std::string what = c.name + " " + describe(p);
+  gpu::SgmTuning tuning;
+  tuning.rowLanes = 8 << 2 * random.whole(0, 1);
+  tuning.columnLanes = 8 << 2 * random.whole(0, 1);
+  tuning.separateSelection = random.whole(0, 4) == 0;
+  tuning.beside = random.whole(-1, 1);
+  tuning.costsApart = random.whole(0, 3) == 0;
+  require(sgm.open(p, width, height, tuning), "open " + what);
+  require(sgm.compute(dCensusLeft.get(), dCensusRight.get(), dGrey.get(), leftRight, dQ4.get(), dWhole.get(), dRight.get(),
+                      dConfidence.get(), nullptr),
+          "compute " + what);
+  require(cudaStatus(cudaDeviceSynchronize(), "matching"), what);
+  expectSame(whole, fetched(dWhole), width, "sgm winner, " + what);
+  expectSame(q4, fetched(dQ4), width, "sgm disparityQ4, " + what);
+  expectSame(rightWinner, fetched(dRight), width, "sgm right winner, " + what);
+  expectSame(confidence, fetched(dConfidence), width, "sgm confidence, " + what);
+
+  std::vector<int16_t> filtered(pixels);
+  medianReference(packedView<const int16_t>(q4.data(), width, height), packedView(filtered.data(), width, height));
+  require(gpu::median(dQ4.get(), dMedian.get(), width, height, nullptr), "median");
+  expectSame(filtered, fetched(dMedian), width, "median " + what);
+
+  const SpeckleParameters speckle = {random.whole(0, 40), random.whole(0, 40)};
+  speckleReference(speckle, packedView(filtered.data(), width, height), packedView(confidence.data(), width, height));
+  DeviceBuffer<int32_t> scratch;
+  require(scratch.allocate(2 * pixels), "speckle");
+  require(gpu::speckle(speckle, dMedian.get(), dConfidence.get(), scratch.get(), width, height, nullptr), "speckle");
+  expectSame(filtered, fetched(dMedian), width, "speckle " + what);
+  expectSame(confidence, fetched(dConfidence), width, "speckle confidence " + what);
+
+  DepthGeometry geometry;
+  geometry.focalPixels = random.whole(100, 4000) / 3.0;
+  geometry.baselineMetres = random.whole(10, 900) / 1000.0;
+  geometry.disparityOffsetPixels = random.whole(-20, 40) / 7.0;
+  std::vector<uint16_t> millimetres(pixels);
+  depthMillimetresReference(geometry, packedView<const int16_t>(filtered.data(), width, height),
+                            packedView(millimetres.data(), width, height));
+  DeviceBuffer<uint16_t> dMillimetres;
+  require(dMillimetres.allocate(pixels), "depth");
+  require(gpu::depthMillimetres(geometry, dMedian.get(), dMillimetres.get(), width, height, nullptr), "depth");
+  expectSame(millimetres, fetched(dMillimetres), width, "depth " + what);
+}
+
+void checkRectify(Random& random, const Case& c) {
+  for (int number = 0; number <= static_cast<int>(PixelFormat::kBayerBggr16); ++number) {
+    const auto format = static_cast<PixelFormat>(number);
+    RectifySource source;
+    source.width = 2 * random.whole(1, 40);
+    source.height = 2 * random.whole(1, 30);
+    source.strideBytes = static_cast<size_t>(2 * source.width + 2 * random.whole(0, 9));
+    source.format = format;
+    std::vector<uint8_t> bytes(source.strideBytes * source.height * 2);
+    random.fill(bytes, 0, 255);
+    std::vector<int32_t> map(static_cast<size_t>(2) * c.width * c.height);
+    for (size_t i = 0; i < map.size(); i += 2) {
+      map[i] = random.whole(-64, 32 * source.width + 64);
+      map[i + 1] = random.whole(-64, 32 * source.height + 64);
+    }
+    std::vector<uint8_t> expected(static_cast<size_t>(c.width) * c.height);
+    source.data = bytes.data();
+    rectifyReference(source, map.data(), packedView(expected.data(), c.width, c.height));
+    DeviceBuffer<uint8_t> in, out;
+    DeviceBuffer<int32_t> places;
+    upload(in, bytes);
+    upload(places, map);
+    require(out.allocate(expected.size()), "rectify");
+    source.data = in.get();
+    require(gpu::rectify(source, places.get(), out.get(), c.width, c.height, nullptr), "rectify");
+    expectSame(expected, fetched(out), c.width, "rectify format " + std::to_string(static_cast<int>(format)) + " " + c.name);
+
+    std::vector<uint8_t> converted(static_cast<size_t>(source.width) * source.height);
+    source.data = bytes.data();
+    rectifyReference(source, nullptr, packedView(converted.data(), source.width, source.height));
+    DeviceBuffer<uint8_t> plain;
+    require(plain.allocate(converted.size()), "convert");
+    source.data = in.get();
+    require(gpu::rectify(source, nullptr, plain.get(), source.width, source.height, nullptr), "convert");
+    expectSame(converted, fetched(plain), source.width, "convert format " + std::to_string(static_cast<int>(format)));
+  }
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  const int cases = argc > 1 ? std::atoi(argv[1]) : 1000;
+  const unsigned seed = argc > 2 ? static_cast<unsigned>(std::strtoul(argv[2], nullptr, 10)) : std::random_device{}();
+  bool small = false;
+  int sms = 0;
+  for (int i = 3; i < argc; ++i) {
+    if (std::strcmp(argv[i], "--small") == 0) small = true;
+    if (std::strcmp(argv[i], "--sms") == 0 && i + 1 < argc) sms = std::atoi(argv[++i]);
+  }
+#ifdef __CUDACC__
+  if (sms > 0) enterPartition(sms);
+#endif
+  std::printf("twins: %d cases, seed %u, multiprocessors %d (0 = all)\n", cases, seed, sms);
+  Random random;
+  random.engine.seed(seed);
+  for (int i = 0; i < cases; ++i) {
+    Case c;
+    c.width = random.whole(0, 9) == 0 && !small ? random.whole(68, 700) : random.whole(1, 67);
+    c.height = random.whole(1, small ? 12 : 40);
+    const bool large = !small && i >= cases - 4;  // two of each
+    if (large) c.width = i % 2 == 0 ? 1242 : 1920, c.height = i % 2 == 0 ? 375 : 1080;
+    c.name = std::to_string(c.width) + "x" + std::to_string(c.height) + " case " + std::to_string(i);
+    std::vector<uint8_t> left(static_cast<size_t>(c.width) * c.height), right(left.size());
+    const int kind = random.whole(0, 3);  // noise, two levels, saturated, shifted
+    random.fill(left, kind == 2 ? 255 : 0, kind == 1 ? 1 : 255);
+    random.fill(right, kind == 2 ? 255 : 0, kind == 1 ? 1 : 255);
+    if (kind == 3) {
+      const int shift = random.whole(0, 30);
+      for (int y = 0; y < c.height; ++y) {
+        for (int x = 0; x + shift < c.width; ++x) right[y * c.width + x] = left[y * c.width + x + shift];
+      }
+    }
+    checkCensus(c, left, right);
+    checkFillAndBoundary(random, c, left);
+    checkHalfAndUpscale(random, c, left);
+    SgmParameters parameters = randomParameters(random, small);
+    if (large) parameters.numDisparities = std::min(parameters.numDisparities, 70);
+    checkMatching(random, c, left, right, parameters);
+    if (!large) {  // their references add every sum up by itself
+      checkCross(random, c, left, right, small);
+      checkCbca(random, c, left, right);
+    }
+    if (i % 8 == 0) checkRectify(random, c);
+  }
+  std::printf("twins: %d cases equal bit for bit\n", cases);
+  return 0;
+}

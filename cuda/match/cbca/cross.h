@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+// Cross-based aggregation: matching costs summed over regions of similar grey, winners of both eyes from one definition of cost.
+//   cost   C(x, y, d) = A[|L(x, y) - R(x - d, y)|] + M[hamming(m_L(x, y), m_R(x - d, y))]         [papers/001, eq. 3 to 5]
+//          A, M: exponential_tables.h. m: six bits s(I(x + i, y + j), I(x, y)), i = -1, 1 and j = -1, 0, 1, s(u, v) = u >= v.
+//          R(x - d, y) outside the image: kMaxCrossCost. The right eye's cost is the same: C_R(x, y, d) = C(x + d, y, d) (eq. 6).
+//   arms   left, right, up, down: how many pixels in a row from (x, y) on have |I - I(x, y)| < similarity; at most armX, armY,
+//          never beyond the image.
+//   sums   CAx(x, y, d) = sum of C over x - left..x + right (eq. 7); CA = sum of CAx over y - up..y + down (eq. 8), each pixel
+//          with its own arms, the left eye with the left image's, the right eye with the right image's.
+//   winner the lowest d of the smallest CA over d in [min, min + num) whose partner lies in the image (eq. 9 meaning argmin)
+// in   left, right [height][width] uint8
+// out  disparity, rightDisparity [height][width] int16, whole pixels; kInvalidDisparity = no candidate
+// edge replicated pixels in the mini-census.       ties: the lowest d.       same bits on every backend: integer only.
+#pragma once
+
+#include "../../../core/image.h"
+#include "../../../core/status.h"
+#include "../../../core/workers.h"
+
+namespace depthwatt {
+
+struct Kernels;
+
+constexpr int32_t kMaxCrossCost = 254;
+constexpr int32_t kMaxArm = 61;
+/// Disparities that the fast form aggregates together.
+constexpr int32_t kCrossLanes = 16;
+
+struct CrossParameters {
+  int32_t minDisparity = 0;     ///< 0 or more
+  int32_t numDisparities = 64;  ///< 1 to 512
+  int32_t armX = 21, armY = 31; ///< 0 to kMaxArm
+  int32_t similarity = 13;      ///< 1 to 256
+};
+
+struct CrossImages {
+  ImageView<const uint8_t> left, right;
+  ImageView<int16_t> disparity, rightDisparity;
+};
+
+Status checkCrossParameters(const CrossParameters& parameters);
+
+/// The definition: every sum is added up by itself. Slow: for small images.
+void crossReference(const CrossParameters& parameters, const CrossImages& images);
+
+/// Lengths of a pixel's arms.
+struct CrossArms {
+  uint8_t left, right, up, down;
+};
+
+/// kCrossLanes disparities of one eye: what an instruction set's kernel works on.
+struct CrossSlice {
+  ImageView<const uint8_t> own, other;              ///< grey
+  ImageView<const uint8_t> ownCensus, otherCensus;  ///< mini-census
+  const CrossArms* arms;                            ///< [height][width]
+  int32_t direction;                                ///< -1: the partner of x is x - d; 1: x + d
+  int32_t firstDisparity;                           ///< of lane 0, absolute
+  int32_t firstIndex;                               ///< of lane 0, from the smallest disparity of the search
+  int32_t count;                                    ///< lanes in use
+  int32_t armY;
+  int32_t* prefix;   ///< (width + 1) * kCrossLanes
+  int32_t* columns;  ///< (2 armY + 2) * width * kCrossLanes
+  int32_t* best;     ///< [height][width]: smallest CA << 9 | index so far
+};
+using CrossSliceKernel = void (*)(const CrossSlice& slice);
+
+/// The fast form. The workspace is made once, at open, for one size, one set of parameters and one team.
+class Cross {
+ public:
+  static Status open(const CrossParameters& parameters, int32_t width, int32_t height, const Kernels& kernels,
+                     Workers& workers, Cross** opened);
+  virtual ~Cross() = default;
+  virtual void compute(const CrossImages& images) = 0;
+  virtual size_t workspaceBytes() const = 0;
+};
+
+}  // namespace depthwatt

@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: Apache-2.0
+// Rectification fused with conversion to grey on CUDA; see rectify.h and README.md.
+// One thread computes one output pixel from the four source pixels around its place; neighbours' places lie beside each
+// other, so the loads of a warp fall into a few cache lines.
+#include "../gpu/kernels.h"
+
+namespace depthwatt {
+namespace gpu {
+#include "sample_layout.inl.h"
+namespace {
+
+struct Source {
+  const uint8_t* data;
+  int width, height;
+  size_t strideBytes;
+  int shift;       ///< of 16-bit samples
+  int redX, redY;  ///< the parity of red's place in the 2 x 2 tile
+};
+
+/// The eight bits of a pixel or of the mosaic's sample: a byte, or the low byte of (16 bits >> shift).
+template <int kBytes>
+__device__ __forceinline__ int sampleAt(const Source& s, int x, int y) {
+  const uint8_t* row = s.data + static_cast<size_t>(y) * s.strideBytes;
+  if (kBytes == 1) return row[x];
+  return ((row[2 * x] | row[2 * x + 1] << 8) >> s.shift) & 0xff;
+}
+
+__device__ __forceinline__ int mirrored(int i, int n) {
+  if (n == 1) return 0;
+  if (i < 0) return -i;
+  return i >= n ? 2 * (n - 1) - i : i;
+}
+
+template <int kBytes>
+__device__ __forceinline__ int mosaicAt(const Source& s, int x, int y) {
+  return sampleAt<kBytes>(s, mirrored(x, s.width), mirrored(y, s.height));
+}
+
+template <int kBytes>
+__device__ int bayerGrey(const Source& s, int x, int y) {
+  const int own = 4 * mosaicAt<kBytes>(s, x, y);
+  const int beside = mosaicAt<kBytes>(s, x - 1, y) + mosaicAt<kBytes>(s, x + 1, y);
+  const int above = mosaicAt<kBytes>(s, x, y - 1) + mosaicAt<kBytes>(s, x, y + 1);
+  const bool redColumn = ((x ^ s.redX) & 1) == 0, redRow = ((y ^ s.redY) & 1) == 0;
+  int red, green, blue;
+  if (redColumn == redRow) {
+    const int corners = mosaicAt<kBytes>(s, x - 1, y - 1) + mosaicAt<kBytes>(s, x + 1, y - 1) +
+                        mosaicAt<kBytes>(s, x - 1, y + 1) + mosaicAt<kBytes>(s, x + 1, y + 1);
+    green = beside + above;
+    red = redRow ? own : corners;
+    blue = redRow ? corners : own;
+  } else {
+    green = own;
+    red = 2 * (redRow ? beside : above);
+    blue = 2 * (redRow ? above : beside);
+  }
+  return (77 * red + 150 * green + 29 * blue + 512) >> 10;
+}
+
+template <int kBytes, bool kBayer>
+__device__ __forceinline__ int greyAt(const Source& s, int x, int y) {
+  return kBayer ? bayerGrey<kBytes>(s, x, y) : sampleAt<kBytes>(s, x, y);
+}
+
+template <int kBytes, bool kBayer>
+__global__ void __launch_bounds__(256)
+    rectifyKernel(Source source, const int32_t* map, uint8_t* out, int width, int height) {
+  const int x = blockIdx.x * 32 + threadIdx.x, y = blockIdx.y * 8 + threadIdx.y;
+  if (x >= width || y >= height) return;
+  const size_t index = static_cast<size_t>(y) * width + x;
+  if (map == nullptr) {
+    out[index] = static_cast<uint8_t>(greyAt<kBytes, kBayer>(source, x, y));
+    return;
+  }
+  const int2 from = reinterpret_cast<const int2*>(map)[index];
+  const int x0 = from.x >> 5, y0 = from.y >> 5;  // floor, also below 0
+  const int fx = from.x & 31, fy = from.y & 31;
+  const int left = min(max(x0, 0), source.width - 1), right = min(max(x0 + 1, 0), source.width - 1);
+  const int top = min(max(y0, 0), source.height - 1), bottom = min(max(y0 + 1, 0), source.height - 1);
+  const int sum = (32 - fx) * (32 - fy) * greyAt<kBytes, kBayer>(source, left, top) +
+                  fx * (32 - fy) * greyAt<kBytes, kBayer>(source, right, top) +
+                  (32 - fx) * fy * greyAt<kBytes, kBayer>(source, left, bottom) +
+                  fx * fy * greyAt<kBytes, kBayer>(source, right, bottom);
+  out[index] = static_cast<uint8_t>((sum + 512) >> 10);
+}
+
+using RectifyKernel = void (*)(Source, const int32_t*, uint8_t*, int, int);
+
+}  // namespace
+
+Status rectify(const RectifySource& source, const int32_t* map, uint8_t* out, int32_t width, int32_t height,
+               cudaStream_t stream) {
+  const bool bayer = isBayer(source.format);
+  const SampleLayout layout = sampleLayoutOf(source.format);
+  const Source view = {source.data, source.width, source.height, source.strideBytes,
+                       layout.shift, redX(source.format), redY(source.format)};
+  const RectifyKernel kernel = layout.bytesPerPixel == 1 ? (bayer ? rectifyKernel<1, true> : rectifyKernel<1, false>)
+                                                 : (bayer ? rectifyKernel<2, true> : rectifyKernel<2, false>);
+  const dim3 grid((width + 31) / 32, (height + 7) / 8);
+  kernel<<<grid, dim3(32, 8), 0, stream>>>(view, map, out, width, height);
+  return launched("rectifyKernel");
+}
+
+}  // namespace gpu
+}  // namespace depthwatt

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+// Rectification fused with conversion to grey: reads the camera's bytes once and writes the rectified grey image.
+//   out(x, y) = floor((sum_{i,j in 0..1} w_i(fx) w_j(fy) grey(x0 + i, y0 + j) + 512) / 1024),  w_0(f) = 32 - f, w_1(f) = f,
+//   (32 x0 + fx, 32 y0 + fy) = map(x, y), 0 <= fx, fy < 32;      no map: out(x, y) = grey(x, y)
+// in   source: one camera image of any PixelFormat; map [height][width][2] int32, source x then y, 1/32 px, -2^30 to 2^30
+// out  [height][width] uint8
+// edge border pixels are replicated (of the grey image; the mosaic under it is mirrored).
+// same bits on every backend: integer only; README.md has each format's grey.
+#pragma once
+
+#include "../../core/image.h"
+#include "../../core/pixel_format.h"
+
+namespace depthwatt {
+
+struct RectifySource {
+  const uint8_t* data = nullptr;
+  int32_t width = 0;   ///< pixels
+  int32_t height = 0;  ///< pixels
+  size_t strideBytes = 0;
+  PixelFormat format = PixelFormat::kGrey;
+};
+
+/// The definition. map = nullptr: convert only, out must have the source's size.
+void rectifyReference(const RectifySource& source, const int32_t* map, ImageView<uint8_t> out);
+
+/// The fast form: rows [firstRow, endRow) of out. The source must hold sourceBytes(); not a byte more is read.
+using RectifyRows = void (*)(const RectifySource& source, const int32_t* map, ImageView<uint8_t> out,
+                             int32_t firstRow, int32_t endRow);
+
+}  // namespace depthwatt

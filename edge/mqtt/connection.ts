@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: Apache-2.0
+// One lasting connection to a broker: MQTT 5 with fall-back to 3.1.1, growing pauses between attempts, every failure as a
+// sentence. Shared by the publisher and the consumer; runs in Node and in a browser.
+import mqtt, { type IClientOptions, type IConnackPacket, type MqttClient } from "mqtt";
+import { brokerName, NO_CONNACK, refusedProtocol, translateBrokerError } from "./broker-errors.js";
+import type { BrokerStatus } from "../outputs/mqtt/publisher-types.js";
+
+export interface ConnectionOptions {
+  url: string;
+  protocolVersion: "auto" | 4 | 5;
+  clientId: string;
+  username?: string;
+  password?: string;
+  ca?: Uint8Array;
+  cert?: Uint8Array;
+  key?: Uint8Array;
+  will?: { topic: string; payload: string };
+  /** Pause before the second attempt, doubled up to `longestPauseMs`; each with a random tenth more or less. */
+  firstPauseMs?: number;
+  longestPauseMs?: number;
+  /** How long a broker may take to answer an attempt; default 10 s. */
+  answerMs?: number;
+}
+
+export interface ConnectionEvents {
+  /** `client.stream` is open and the broker said yes. Called again after every reconnect, with a new client. */
+  onUp(client: MqttClient, version: 4 | 5, connack: IConnackPacket): void;
+  /** The connection of the last onUp is gone and its socket closed. */
+  onDown(): void;
+  onStatus(status: BrokerStatus): void;
+}
+
+const KEEPALIVE_SECONDS = 15;
+const ANSWER_MS = 10_000;
+
+export class BrokerConnection {
+  /** Outcome of the first attempt, counting a fall-back as the same one. */
+  readonly firstAttempt: Promise<BrokerStatus>;
+  private resolveFirst: (status: BrokerStatus) => void = () => {};
+  private client: MqttClient | undefined;
+  private timer: ReturnType<typeof setTimeout> | undefined;
+  private pauseMs: number;
+  private version: 4 | 5;
+  private ended = false;
+  private afterClose: (() => void) | undefined;
+
+  constructor(
+    private readonly options: ConnectionOptions,
+    private readonly events: ConnectionEvents,
+  ) {
+    this.version = options.protocolVersion === 4 ? 4 : 5;
+    this.pauseMs = options.firstPauseMs ?? 1000;
+    this.firstAttempt = new Promise((resolve) => {
+      this.resolveFirst = resolve;
+    });
+    this.attempt();
+  }
+
+  private attempt(): void {
+    const { version } = this;
+    const client = mqtt.connect(this.options.url, this.clientOptions(version));
+    this.client = client;
+    let up = false;
+    let closed = false;
+    let error: unknown;
+    client.on("connect", (connack) => {
+      up = true;
+      clearTimeout(silence);
+      this.pauseMs = this.options.firstPauseMs ?? 1000;
+      this.announce({
+        connected: true,
+        reason: `connected to ${brokerName(this.options.url)}, MQTT ${version === 5 ? "5" : "3.1.1"}`,
+      });
+      this.events.onUp(client, version, connack);
+    });
+    const note = (cause: unknown) => {
+      error ??= cause;
+    };
+    // The package's own time limit ends in an error without a code.
+    const silence = setTimeout(() => {
+      const { connecting } = client.stream as { connecting?: boolean };
+      note({ code: connecting === true ? "ETIMEDOUT" : NO_CONNACK });
+      client.stream.destroy();
+    }, this.options.answerMs ?? ANSWER_MS);
+    client.on("error", note);
+    // mqtt passes on only those socket errors that carry a code.
+    client.stream?.on("error", note);
+    client.on("close", () => {
+      if (closed) return;
+      closed = true;
+      clearTimeout(silence);
+      this.client = undefined;
+      if (up) this.events.onDown();
+      if (this.ended) this.afterClose?.();
+      else this.recover(up, version, error);
+    });
+  }
+
+  private clientOptions(version: 4 | 5): IClientOptions {
+    const { username, password, ca, cert, key, will, clientId } = this.options;
+    const options: IClientOptions = {
+      protocolVersion: version,
+      clientId,
+      clean: true,
+      keepalive: KEEPALIVE_SECONDS,
+      connectTimeout: 2 * (this.options.answerMs ?? ANSWER_MS),
+      // The package's own reconnect keeps the protocol version and the pause; this class changes both.
+      reconnectPeriod: 0,
+      queueQoSZero: false,
+      resubscribe: false,
+      // Depth is compressed already; deflate would only cost time and copies.
+      wsOptions: { perMessageDeflate: false },
+    };
+    if (will !== undefined) options.will = { ...will, payload: will.payload, qos: 1, retain: true } as never;
+    return Object.assign(options, definedOnly({ username, password, ca, cert, key }));
+  }
+
+  private recover(wasUp: boolean, version: 4 | 5, cause: unknown): void {
+    const error = translateBrokerError(cause, this.options.url, wasUp);
+    if (!wasUp && this.options.protocolVersion === "auto") {
+      // Some brokers hang up on a version that they do not know instead of saying so.
+      if (version === 5 && (refusedProtocol(cause) || cause === undefined)) {
+        this.version = 4;
+        this.attempt();
+        return;
+      }
+      // It was not the version: begin with the newer one again.
+      this.version = 5;
+    }
+    this.announce({ connected: false, reason: error.message, error });
+    const jitter = 0.9 + 0.2 * Math.random();
+    this.timer = setTimeout(() => this.attempt(), this.pauseMs * jitter);
+    this.pauseMs = Math.min(this.pauseMs * 2, this.options.longestPauseMs ?? 30_000);
+  }
+
+  private announce(status: BrokerStatus): void {
+    this.resolveFirst(status);
+    this.events.onStatus(status);
+  }
+
+  /** Says goodbye (DISCONNECT, so that no will is sent) and closes; after `graceMs` the socket is cut. */
+  end(graceMs: number): Promise<void> {
+    this.ended = true;
+    clearTimeout(this.timer);
+    const { client } = this;
+    const status: BrokerStatus = { connected: false, reason: "closed" };
+    if (client === undefined) {
+      this.announce(status);
+      return Promise.resolve();
+    }
+    return new Promise((resolve) => {
+      const cut = setTimeout(() => client.stream.destroy(), graceMs);
+      this.afterClose = () => {
+        clearTimeout(cut);
+        this.announce(status);
+        resolve();
+      };
+      client.end(!client.connected);
+    });
+  }
+}
+
+function definedOnly<Value extends object>(value: Value): Partial<Value> {
+  return Object.fromEntries(
+    Object.entries(value).filter(([, entry]) => entry !== undefined),
+  ) as Partial<Value>;
+}
+
+/** Twenty-odd characters that no other client has. */
+export function uniqueClientId(prefix: string): string {
+  return `${prefix}-${Math.random().toString(36).slice(2, 10)}`;
+}

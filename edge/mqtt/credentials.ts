@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: Apache-2.0
+// Broker URL, TLS files and password, checked and read once at start, so that a wrong path is a configuration error and not
+// a connection that never comes up.
+import { readFileSync, statSync } from "node:fs";
+import { DepthwattError } from "../../core/index.js";
+import { redactBrokenUrl } from "../redact.js";
+
+/** What a message calls each of them: by default its setting's key. */
+export type CredentialName = (field: keyof CredentialFiles) => string;
+
+export interface CredentialFiles {
+  username?: string;
+  passwordFile?: string;
+  caFile?: string;
+  certFile?: string;
+  keyFile?: string;
+}
+
+/** In the names that the mqtt package wants. */
+export interface Credentials {
+  username?: string;
+  password?: string;
+  ca?: Buffer;
+  cert?: Buffer;
+  key?: Buffer;
+}
+
+const PROTOCOLS = ["mqtt:", "mqtts:", "ws:", "wss:"];
+
+/** The mqtt package decodes user and password, and throws where that cannot be done. */
+function checkUserInfo({ username, password }: URL, key: string): void {
+  try {
+    decodeURIComponent(username + password);
+  } catch {
+    throw new DepthwattError(
+      "CONFIG_INVALID",
+      `${key}: expected two hexadecimal digits after each % in user and password, found others`,
+      { hint: "Write a % itself as %25, or put the password into publish.passwordFile.", context: { key } },
+    );
+  }
+}
+
+/** @throws DepthwattError CONFIG_INVALID */
+export function checkBrokerUrl(url: string, key = "publish.broker"): URL {
+  const expected = "expected mqtt://, mqtts://, ws:// or wss:// with a host name";
+  let parsed: URL;
+  try {
+    parsed = new URL(url);
+  } catch {
+    // Node's error holds the URL, and so its password: it is no cause to hand on.
+    throw new DepthwattError(
+      "CONFIG_INVALID",
+      `${key}: ${expected}, got ${JSON.stringify(redactBrokenUrl(url))}`,
+      { hint: "Write a URL such as mqtt://broker.local:1883.", context: { key } },
+    );
+  }
+  checkUserInfo(parsed, key);
+  if (!PROTOCOLS.includes(parsed.protocol) || parsed.hostname === "") {
+    throw new DepthwattError(
+      "CONFIG_INVALID",
+      `${key}: ${expected}, got ${parsed.protocol}//${parsed.host}`,
+      {
+        hint: "Write a URL such as mqtt://broker.local:1883.",
+        context: { key },
+      },
+    );
+  }
+  return parsed;
+}
+
+function readKeyed(key: string, path: string): Buffer {
+  try {
+    // /dev/zero and its like have no end.
+    if (statSync(path).isCharacterDevice()) throw Object.assign(new Error("a device"), { code: "ENODEV" });
+    return readFileSync(path);
+  } catch (cause) {
+    const { code } = cause as NodeJS.ErrnoException;
+    const why =
+      code === "ENOENT"
+        ? "the file does not exist"
+        : code === "EACCES"
+          ? "this user may not read it"
+          : `reading failed (${code})`;
+    throw new DepthwattError("CONFIG_UNREADABLE", `${key}: expected a readable file, ${path}: ${why}`, {
+      hint: "Check the path and who may read it.",
+      cause,
+      context: { key, file: path },
+    });
+  }
+}
+
+function readPassword(key: string, path: string): string {
+  const password = readKeyed(key, path).toString("utf8").split(/\r?\n/, 1)[0] ?? "";
+  const mode = statSync(path).mode & 0o777;
+  if ((mode & 0o007) !== 0) {
+    throw new DepthwattError(
+      "CONFIG_INVALID",
+      `${key}: expected a file that others cannot read, ${path} has mode ${mode.toString(8)}`,
+      { hint: `Run 'chmod 600 ${path}'.`, context: { key, file: path } },
+    );
+  }
+  return password;
+}
+
+/** @throws DepthwattError CONFIG_UNREADABLE, CONFIG_INVALID naming the key */
+export function readCredentials(
+  files: CredentialFiles,
+  name: CredentialName = (field) => `publish.${field}`,
+): Credentials {
+  if ((files.certFile === undefined) !== (files.keyFile === undefined)) {
+    throw new DepthwattError(
+      "CONFIG_INVALID",
+      `${name("certFile")} and ${name("keyFile")}: expected both or none, got one`,
+      { hint: "A client certificate needs its private key.", context: { key: name("certFile") } },
+    );
+  }
+  const credentials: Credentials = {};
+  if (files.username !== undefined) credentials.username = files.username;
+  if (files.passwordFile !== undefined)
+    credentials.password = readPassword(name("passwordFile"), files.passwordFile);
+  if (files.caFile !== undefined) credentials.ca = readKeyed(name("caFile"), files.caFile);
+  if (files.certFile !== undefined) credentials.cert = readKeyed(name("certFile"), files.certFile);
+  if (files.keyFile !== undefined) credentials.key = readKeyed(name("keyFile"), files.keyFile);
+  return credentials;
+}

@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0
+// One stream's way to the socket: at most one frame being sent and the newest one waiting. Counts what became of each.
+import {
+  COMPRESSED_DEPTH_HEADER_BYTES,
+  FRAME_HEADER_BYTES,
+  STREAM_CODES,
+  type StreamName,
+} from "../../frame/frame-format.js";
+import type { FrameDescription } from "../../frame/payload.js";
+import type { PublishDropCause, PublisherCounters, StreamCounters } from "./publisher-types.js";
+
+export interface PendingFrame {
+  buffer: Uint8Array;
+  bodyOffset: number;
+  bodyBytes: number;
+  frame: FrameDescription;
+  frameNumber: number;
+  release: (sent: boolean) => void;
+}
+
+export class Lane {
+  readonly counters: StreamCounters = { published: 0, bytes: 0, drops: {} };
+  /** False until the first frame: a stream that is switched off does not appear in the counters. */
+  used = false;
+  sending: PendingFrame | undefined;
+  waiting: PendingFrame | undefined;
+  private offered = 0;
+
+  nextFrameNumber(): number {
+    this.used = true;
+    const number = this.offered;
+    this.offered = (this.offered + 1) >>> 0;
+    return number;
+  }
+
+  drop(pending: PendingFrame, cause: PublishDropCause): void {
+    this.counters.drops[cause] = (this.counters.drops[cause] ?? 0) + 1;
+    pending.release(false);
+  }
+
+  /** The newest frame wins: what waited before is dropped. */
+  replaceWaiting(pending: PendingFrame): void {
+    const older = this.waiting;
+    this.waiting = pending;
+    if (older !== undefined) this.drop(older, "backpressure");
+  }
+
+  dropWaiting(cause: PublishDropCause): void {
+    const pending = this.waiting;
+    this.waiting = undefined;
+    if (pending !== undefined) this.drop(pending, cause);
+  }
+
+  /** Settles the frame being sent, once: `pending` tells a late callback of an older socket from the present one. */
+  settle(pending: PendingFrame, sentBytes: number | undefined): void {
+    if (this.sending !== pending) return;
+    this.sending = undefined;
+    if (sentBytes === undefined) {
+      this.drop(pending, "lost");
+      return;
+    }
+    this.counters.published++;
+    this.counters.bytes += sentBytes;
+    pending.release(true);
+  }
+}
+
+/** Size of the message, header and body. */
+export function messageBytes(pending: PendingFrame): number {
+  const prefix = pending.frame.encoding === "compressedDepth" ? COMPRESSED_DEPTH_HEADER_BYTES : 0;
+  return FRAME_HEADER_BYTES + prefix + pending.bodyBytes;
+}
+
+export type Lanes = Readonly<Record<StreamName, Lane>>;
+
+export function makeLanes(): Lanes {
+  return Object.fromEntries(Object.keys(STREAM_CODES).map((stream) => [stream, new Lane()])) as Lanes;
+}
+
+/** A snapshot: the sums, and each stream that has had a frame. */
+export function sumLanes(lanes: Lanes): StreamCounters & Pick<PublisherCounters, "streams"> {
+  const total = { published: 0, bytes: 0, drops: {} as StreamCounters["drops"] };
+  const streams: PublisherCounters["streams"] = {};
+  for (const [stream, { counters, used }] of Object.entries(lanes) as [StreamName, Lane][]) {
+    if (!used) continue;
+    const { published, bytes, drops } = counters;
+    streams[stream] = { published, bytes, drops: { ...drops } };
+    total.published += published;
+    total.bytes += bytes;
+    for (const [cause, count] of Object.entries(drops) as [PublishDropCause, number][]) {
+      total.drops[cause] = (total.drops[cause] ?? 0) + count;
+    }
+  }
+  return { ...total, streams };
+}

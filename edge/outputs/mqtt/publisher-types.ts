@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: Apache-2.0
+// The publisher as the pipeline sees it: hand over a slot's buffer and forget it; the release callback says when it is free.
+import type { DepthwattError } from "../../../core/index.js";
+import type { StreamName } from "../../frame/frame-format.js";
+import type { FrameDescription } from "../../frame/payload.js";
+
+export interface PublisherOptions {
+  /** mqtt://, mqtts://, ws:// or wss:// with host and, where not standard, port. */
+  broker: string;
+  base: string;
+  device: string;
+  username?: string;
+  /** File whose first line is the password; refused where others may read it. */
+  passwordFile?: string;
+  /** PEM files: authority, and this client's certificate and key. */
+  caFile?: string;
+  certFile?: string;
+  keyFile?: string;
+  /** "auto" tries MQTT 5, then 3.1.1; a number is used as it stands. */
+  protocolVersion?: "auto" | 4 | 5;
+  /** Default depthwatt-<device>-<random>. */
+  clientId?: string;
+  /** Bytes that may wait in this process for the socket before frames are dropped. */
+  maxPendingBytes?: number;
+  /** Frames whose message is larger are dropped as `oversize`. */
+  maxPayloadBytes?: number;
+  /** Nominal time between frames; MQTT 5 brokers forget a frame after three of them. */
+  framePeriodMs?: number;
+  /** Connected, or why not; called on every change. */
+  onStatus?: (status: BrokerStatus) => void;
+  /** Something a person should read once: an oversize frame, a broker that speaks only 3.1.1. */
+  onNotice?: (notice: string) => void;
+}
+
+export interface BrokerStatus {
+  connected: boolean;
+  /** Where to, in which protocol, or why not: one sentence. */
+  reason: string;
+  /** The newest failure while not connected. */
+  error?: DepthwattError;
+}
+
+/**
+ * offline: no connection. backpressure: the socket was still busy when a newer frame came, or too much was pending.
+ * oversize: larger than maxPayloadBytes or than the broker allows. lost: handed to a socket that broke. invalid: the header
+ * could not be written (a bug, told through onNotice). closed: handed in after close().
+ */
+export type PublishDropCause = "offline" | "backpressure" | "oversize" | "lost" | "invalid" | "closed";
+
+export interface StreamCounters {
+  /** Messages that the socket took. */
+  published: number;
+  /** Their bytes, header and body. */
+  bytes: number;
+  drops: Partial<Record<PublishDropCause, number>>;
+}
+
+/** A snapshot for metrics. */
+export interface PublisherCounters extends StreamCounters {
+  connected: boolean;
+  reason: string;
+  /** Connections made since start; 1 = never lost. */
+  connections: number;
+  /** Bytes now waiting for the socket. */
+  pendingBytes: number;
+  streams: Partial<Record<StreamName, StreamCounters>>;
+}
+
+export type DeviceState = "online" | "degraded" | "stopped";
+
+/**
+ * Never blocks, never throws, never copies a frame. Per stream it holds at most two buffers: one at the socket and the
+ * newest one waiting behind it. A pipeline therefore needs two slots more than it computes at once.
+ */
+export interface Publisher {
+  /**
+   * Takes one frame: the body lies at [bodyOffset, bodyOffset + bodyBytes) of `buffer`, with FRAME_HEADROOM_BYTES free
+   * before it (they are overwritten). `release` is called exactly once, now or later: when the socket has taken the bytes,
+   * when a newer frame replaced this one, or when it was dropped; `sent` is true in the first case alone. Until then buffer
+   * must not change.
+   */
+  publish(
+    buffer: Uint8Array,
+    bodyOffset: number,
+    bodyBytes: number,
+    frame: FrameDescription,
+    release: (sent: boolean) => void,
+  ): void;
+  /** Retained; published again on every connect. The will says "offline". */
+  state(state: DeviceState, reason: string): void;
+  info(info: object): void;
+  cameraInfo(cameraInfo: object): void;
+  /** Not retained; skipped while offline or while the socket is behind. */
+  metrics(metrics: object): void;
+  /**
+   * A whole picture file, not retained. Skipped while offline, too large, or while the socket is behind.
+   * @returns why it was skipped; undefined where it was handed to the socket
+   */
+  preview(file: Uint8Array, contentType: string): PublishDropCause | undefined;
+  counters(): PublisherCounters;
+  /** The outcome of the first attempt to connect; never rejects. Later attempts go on by themselves, with back-off. */
+  readonly firstAttempt: Promise<BrokerStatus>;
+  /** Publishes `stopped`, then disconnects; at most two seconds. Every buffer is released when it resolves. */
+  close(): Promise<void>;
+}

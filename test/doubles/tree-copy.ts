@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+// A copy of the project with something added, built and run for itself: how a matcher, a source or an output of one's own gets
+// in. Objects are taken over, so that only what was added is compiled.
+import { execFile, spawnSync } from "node:child_process";
+import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import { promisify } from "node:util";
+
+const project = new URL("../../", import.meta.url).pathname;
+
+export class TreeCopy {
+  readonly root = mkdtempSync(join(tmpdir(), "depthwatt-tree-"));
+  /** Files of the project that were changed, in order: what an addition costs outside its own folder. */
+  readonly changed: string[] = [];
+
+  constructor() {
+    const listed = spawnSync("git", ["ls-files", "-z", "--cached", "--others", "--exclude-standard"], {
+      cwd: project,
+      encoding: "utf8",
+    });
+    // Where there is no git, as in an unpacked archive, everything but what was built and downloaded.
+    const files = listed.status === 0 ? listed.stdout.split("\0").filter(Boolean) : ["."];
+    for (const path of files) {
+      if (path.startsWith("bench/results/") || path.startsWith("docs/")) continue;
+      const to = join(this.root, path);
+      mkdirSync(dirname(to), { recursive: true });
+      cpSync(join(project, path), to, { recursive: true, preserveTimestamps: true, force: true });
+    }
+    symlinkSync(join(project, "node_modules"), join(this.root, "node_modules"));
+    for (const made of ["build", "dist"])
+      cpSync(join(project, made), join(this.root, made), { recursive: true, preserveTimestamps: true });
+  }
+
+  /** A new file of the addition. */
+  put(path: string, text: string): void {
+    mkdirSync(dirname(join(this.root, path)), { recursive: true });
+    writeFileSync(join(this.root, path), text);
+  }
+
+  /** Changes a file that is there already; `from` must stand in it exactly once. */
+  replace(path: string, from: string, to: string): void {
+    const text = readFileSync(join(this.root, path), "utf8");
+    const parts = text.split(from);
+    if (parts.length !== 2)
+      throw new Error(`${path}: expected ${JSON.stringify(from)} once, found it ${parts.length - 1} times`);
+    writeFileSync(join(this.root, path), parts.join(to));
+    if (!this.changed.includes(path)) this.changed.push(path);
+  }
+
+  /** @param what "build" for addon and TypeScript, "build:ts" where nothing native was added */
+  async build(what: "build" | "build:ts"): Promise<void> {
+    await promisify(execFile)("npm", ["run", "--silent", what], { cwd: this.root, timeout: 280_000 });
+  }
+
+  /** Runs the copy's command line to its end. */
+  run(...words: string[]): { stdout: string; stderr: string; status: number | null } {
+    const command = join(this.root, "dist/edge/cli/main.js");
+    const { stdout, stderr, status } = spawnSync(process.execPath, [command, ...words], {
+      cwd: this.root,
+      encoding: "utf8",
+      timeout: 60_000,
+    });
+    return { stdout, stderr, status };
+  }
+
+  remove(): void {
+    rmSync(this.root, { recursive: true, force: true });
+  }
+}

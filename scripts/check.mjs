@@ -2,7 +2,8 @@
 // `npm run check`: everything that can be said of the tree without running it, one line per check.
 import { dirname } from "node:path";
 import { fileURLToPath } from "node:url";
-import fileBudget from "./checks/file-budget.mjs";
+import citations from "./checks/citations.mjs";
+import fileSize from "./checks/file-size.mjs";
 import generatedDocs from "./checks/generated-docs.mjs";
 import headers from "./checks/headers.mjs";
 import imports from "./checks/imports.mjs";
@@ -19,12 +20,13 @@ const checks = [
   lint,
   imports,
   rooms,
-  fileBudget,
+  fileSize,
   headers,
   words,
   variables,
   generatedDocs,
   links,
+  citations,
   lockfile,
 ];
 

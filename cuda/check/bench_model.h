@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the prediction of boards is fitted on and tested by (scripts/gpu-model.mjs): each kernel's own time and whole frames, on the
+// What the prediction of boards is fitted on and tested by (bench/model/gpu-model.mjs): each kernel's own time and whole frames, on the
 // whole card and in partitions, with volumes that fit the second-level cache and such that do not, and beside a stream.
 #pragma once
 

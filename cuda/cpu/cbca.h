@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The cross-based matcher as a whole [papers/001]: cross, ground control points, median, bilateral
+// The cross-based matcher as a whole (Chang and Maruyama): cross, ground control points, median, bilateral
 // estimation. Halving before it and upscaling after it are the engine's stages.
 #pragma once
 

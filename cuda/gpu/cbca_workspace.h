@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The cross-based matcher as a whole on a device [papers/001]: cross, ground control points, median, bilateral estimation, as
+// The cross-based matcher as a whole on a device (Chang and Maruyama): cross, ground control points, median, bilateral estimation, as
 // cpu/cbca.h. Halving before it and upscaling after it are the engine's stages.
 #pragma once
 

@@ -61,7 +61,7 @@ class SgmWorkspace {
   SgmDevice* device_;
 };
 
-/// disparity, rightDisparity: whole pixels. Where both eyes agree exactly [papers/001, eq. 10]: 16 disparity and 255; elsewhere
+/// disparity, rightDisparity: whole pixels. Where both eyes agree exactly (Chang and Maruyama, eq. 10): 16 disparity and 255; elsewhere
 /// kInvalidDisparity and 0.
 Status groundControlPoints(const int16_t* disparity, const int16_t* rightDisparity, int16_t* disparityQ4, uint8_t* confidence,
                            int32_t width, int32_t height, cudaStream_t stream);

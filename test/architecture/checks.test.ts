@@ -43,6 +43,8 @@ const SOUND: Record<string, string> = {
   "README.md": "# Title\n\n[down](docs/page.md#a-part), [here](#title), [out](https://example.org)\n",
   "docs/page.md": "# Page\n\n## A part\n",
   "docs/2-concepts/accuracy.md": "# Accuracy\n",
+  "docs/papers.md":
+    "# Papers\n\n| cited as | paper |\n| --- | --- |\n| Known et al. 2001 | K. Known: a paper |\n\nSee (Known et al. 2001, eq. 1).\n",
   "package.json": '{"dependencies": {"some": "1.0.0"}}\n',
   "package-lock.json":
     '{"packages": {"": {}, "node_modules/some": {"version": "1.0.0", "integrity": "sha512-x"}, "camera": {}, "node_modules/@x/camera": {"resolved": "camera", "link": true}}}\n',
@@ -146,19 +148,19 @@ const VIOLATIONS: [string, string, () => void, RegExp][] = [
     () => put("cuda/match/tiny/tiny.inl.h", `${HEADER}void fast() { tinyReference(1); }\n`),
     /fast code never calls a reference/,
   ],
+  ["file-size.mjs", "a large file", () => put("docs/big.bin", "x".repeat((1 << 20) + 1)), /1048577 bytes/],
   [
-    "file-budget.mjs",
-    "a TypeScript file of 251 lines",
-    () => put("edge/main.ts", "\n".repeat(251)),
-    /251 lines, at most 250/,
+    "citations.mjs",
+    "a paper that is not listed",
+    () => put("cuda/x.cc", "// As they do (Nobody et al. 1999, eq. 3).\n"),
+    /"\(Nobody et al\. 1999, eq\. 3\)" is not in docs\/papers\.md/,
   ],
   [
-    "file-budget.mjs",
-    "a C++ file of 351 lines",
-    () => put("cuda/x.cc", "\n".repeat(351)),
-    /351 lines, at most 350/,
+    "citations.mjs",
+    "a paper named by the number of a file",
+    () => put("docs/page.md", "# Page\n\n## A part\n\nAs in [papers/004].\n"),
+    /"\[papers\/004" is not in/,
   ],
-  ["file-budget.mjs", "a large file", () => put("docs/big.bin", "x".repeat((1 << 20) + 1)), /1048577 bytes/],
   ["headers.mjs", "no licence", () => put("edge/main.ts", "// x\n// y\n"), /first line/],
   [
     "headers.mjs",

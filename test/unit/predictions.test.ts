@@ -3,11 +3,12 @@
 // was not fitted on, and instructions are counted along the way that a loop takes.
 import { readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
-import { isFitted, jobOf } from "../../scripts/gpu-fit.mjs";
-import { WALKS, frameMs, walkMs } from "../../scripts/gpu-model.mjs";
-import { load, page, predictions, tested } from "../../scripts/predictions.mjs";
-import { costOf, loopsOf, parseSass, slotsOf, turnOf } from "../../scripts/sass-loops.mjs";
-import { firstTurn, lineTurn, tileTurn } from "../../scripts/sass-turns.mjs";
+import { residentWarps } from "../../bench/model/cuda-table.mjs";
+import { isFitted, jobOf } from "../../bench/model/gpu-fit.mjs";
+import { WALKS, frameMs, walkMs } from "../../bench/model/gpu-model.mjs";
+import { load, page, predictions, tested } from "../../bench/model/predictions.mjs";
+import { costOf, loopsOf, parseSass, slotsOf, turnOf } from "../../bench/model/sass-loops.mjs";
+import { firstTurn, lineTurn, tileTurn } from "../../bench/model/sass-turns.mjs";
 
 const results = () => structuredClone(load());
 /** The same results, and what one partition took in the rows that `where` picks, times a factor. */
@@ -21,7 +22,7 @@ describe("predictions of boards", () => {
   test("the page is what the result files give that it names", () => {
     expect(
       readFileSync("docs/3-boards/predictions.md", "utf8"),
-      "renew it by: node scripts/predictions.mjs",
+      "renew it by: node bench/model/predictions.mjs",
     ).toBe(page());
   });
   test("nothing that tests the model was seen by the fit", () => {
@@ -221,5 +222,14 @@ describe("instructions of a loop", () => {
       "STG.E": 1,
       BRA: 1,
     });
+  });
+});
+
+describe("resident warps", () => {
+  test("registers, shared memory and blocks each can be what limits", () => {
+    expect(residentWarps(87, { registers: 128, sharedBytes: 0, threads: 128, dynamic: 0 })).toBe(16);
+    expect(residentWarps(87, { registers: 32, sharedBytes: 0, threads: 128, dynamic: 32768 })).toBe(16);
+    expect(residentWarps(53, { registers: 16, sharedBytes: 0, threads: 32, dynamic: 0 })).toBe(32);
+    expect(residentWarps(110, { registers: 16, sharedBytes: 0, threads: 32, dynamic: 0 })).toBeUndefined();
   });
 });

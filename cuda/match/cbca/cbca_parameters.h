@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the cross-based matcher as a whole is told, on every backend: [papers/001] with what decision 0803 fixes.
+// What the cross-based matcher as a whole is told, on every backend: (Chang and Maruyama) with what decision 0803 fixes.
 #pragma once
 
 #include <cstdint>

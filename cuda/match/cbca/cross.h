@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Cross-based aggregation: matching costs summed over regions of similar grey, winners of both eyes from one definition of cost.
-//   cost   C(x, y, d) = A[|L(x, y) - R(x - d, y)|] + M[hamming(m_L(x, y), m_R(x - d, y))]         [papers/001, eq. 3 to 5]
+//   cost   C(x, y, d) = A[|L(x, y) - R(x - d, y)|] + M[hamming(m_L(x, y), m_R(x - d, y))]         (Chang and Maruyama, eq. 3 to 5)
 //          A, M: exponential_tables.h. m: six bits s(I(x + i, y + j), I(x, y)), i = -1, 1 and j = -1, 0, 1, s(u, v) = u >= v.
 //          R(x - d, y) outside the image: kMaxCrossCost. The right eye's cost is the same: C_R(x, y, d) = C(x + d, y, d) (eq. 6).
 //   arms   left, right, up, down: how many pixels in a row from (x, y) on have |I - I(x, y)| < similarity; at most armX, armY,

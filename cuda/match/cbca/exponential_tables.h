@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The exponential costs of cross.h as integers: round(127 (1 - exp(-v / lambda))). Committed, not computed: exp differs in its
-// last bit from one C library to the next.    [papers/001, eq. 4 and 5: lambda_AD = 0.3 of full scale, lambda_MC = 2.3]
+// last bit from one C library to the next.    (Chang and Maruyama, eq. 4 and 5: lambda_AD = 0.3 of full scale, lambda_MC = 2.3)
 #pragma once
 
 #include <cstdint>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the census transforms share on CUDA: a block's tile of grey values with its border in shared memory, and the bits of
-// the comparisons that lie opposite each other across the centre [papers/004, eq. 1].
+// the comparisons that lie opposite each other across the centre (Hernandez-Juarez et al. 2016, eq. 1).
 // One thread computes one pixel; every value that it compares comes from the tile.
 #pragma once
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The one definition of the matching cost: how many census bits differ.   [papers/004, section 3.1, alg. 2]
+// The one definition of the matching cost: how many census bits differ.   (Hernandez-Juarez et al. 2016, section 3.1, alg. 2)
 // A candidate whose right pixel lies outside the image costs kMaxMatchingCost and is never a winner.
 #pragma once
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Halves an image: the mean of 3 x 3 pixels around every even pixel.
-//   out(x, y) = floor((sum_{i, j = -1..1} in(2x + i, 2y + j) + 4) / 9)                  [papers/001, eq. 2 with m = 1, K = 2]
+//   out(x, y) = floor((sum_{i, j = -1..1} in(2x + i, 2y + j) + 4) / 9)                  (Chang and Maruyama, eq. 2 with m = 1, K = 2)
 // in   [height][width] uint8
 // out  [ceil(height / 2)][ceil(width / 2)] uint8
 // edge border pixels are replicated.       ties: none (nine is odd).       same bits on every backend: integer only.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Selects each pixel's disparity from the sums of path costs: winner, sub-pixel, uniqueness, confidence, right winner.
 //   candidates of (x, y): d in [min, min + num) with 0 <= x - d < width. None: everything invalid, confidence 0.
-//   winner       S0 = smallest S(x, y, d) over the candidates, d0 = the lowest d that has it            [papers/004, eq. 4]
+//   winner       S0 = smallest S(x, y, d) over the candidates, d0 = the lowest d that has it            (Hernandez-Juarez et al. 2016, eq. 4)
 //   sub-pixel    S- = S(d0-1), S+ = S(d0+1): n = 8 (S- - S+), q = S- + S+ - 2 S0, delta = floor((2 n + q) / (2 q)) in 1/16 px;
 //                delta = 0 where a neighbour is no candidate or q <= 0.  disparityQ4 = 16 d0 + delta
 //   uniqueness   u > 0: rejected (invalid) if S(d) (100 - u) < 100 S0 for any candidate |d - d0| > 1

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Semi-global matching: aggregates matching costs along 2, 4 or 8 paths and selects the winners.
 //   L_r(p, d) = C(p, d) + min(L_r(q, d), L_r(q, d-1) + P1, L_r(q, d+1) + P1, m + P2) - m,   q = p - r,  m = min_k L_r(q, k)
-//   S(p, d) = sum over r of L_r(p, d)                                   [papers/004, eq. 3 and 4]
+//   S(p, d) = sum over r of L_r(p, d)                                   (Hernandez-Juarez et al. 2016, eq. 3 and 4)
 // in   censusLeft, censusRight [height][width] uint32; greyLeft [height][width] uint8 (only where adaptiveP2 > 0)
 // out  SgmResult (match/matching.h)
 // range  d in [minDisparity, minDisparity + numDisparities); neighbours d-1, d+1 outside it do not take part.

@@ -3,7 +3,7 @@
 // l = D(b-1) and r = D(e) are the values beside it, i = x - (b-1) and j = e - x the distances to them.
 //   interpolated(x) = l + floor((2 i (r - l) + (i + j)) / (2 (i + j)))
 //   similar(x)      = l where |I(b-1) - I(x)| <= |I(e) - I(x)|, else r
-//   bilateral   |l - r| <= thresholdQ4: interpolated; else similar                  [papers/001, section III.E, eq. 11 mended]
+//   bilateral   |l - r| <= thresholdQ4: interpolated; else similar                  (Chang and Maruyama, section III.E, eq. 11 mended)
 //   background  |l - r| <= thresholdQ4 and 4 k > |l - r| (a hole over four times as wide as its step): interpolated;
 //               else min(l, r), since what only one eye sees is background
 //               Before that the first min(lowestQ4 / 16 + 8, width / 8) columns become holes with confidence 0: their search

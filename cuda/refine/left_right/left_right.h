@@ -14,7 +14,7 @@ struct LeftRightImages {
   ImageView<const int16_t> disparity, rightDisparity;
   ImageView<int16_t> disparityQ4;
   ImageView<uint8_t> confidence;
-  int32_t tolerance = 1;  ///< 0 to 32766; 1, or 0 for ground control points [papers/001, eq. 10]
+  int32_t tolerance = 1;  ///< 0 to 32766; 1, or 0 for ground control points (Chang and Maruyama, eq. 10)
 };
 
 void leftRightReference(const LeftRightImages& images);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Doubles a disparity map: bilateral along x, linear along y.                      [papers/001, sections III.E and IV.H]
+// Doubles a disparity map: bilateral along x, linear along y.                      (Chang and Maruyama, sections III.E and IV.H)
 //   F(2x, y)     = 2 D(x, y)                                      D: the half map, F: its rows at full width, full pixels
 //   F(2x + 1, y) = l + r where |l - r| <= thresholdQ4, l = D(x, y), r = D(x + 1, y): twice their mean; else
 //                  2 l where |I(2x, 2y) - I(2x + 1, 2y)| <= |I(2x + 2, 2y) - I(2x + 1, 2y)|, else 2 r

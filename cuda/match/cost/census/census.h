@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Centre-symmetric census transform, 9 wide and 7 high, 31 bits.
 //   CSCT(x, y) = (x)_{i=1..4} (x)_{j=-3..3} s(I(x+i, y+j), I(x-i, y-j))  (x)  (x)_{j=1..3} s(I(x, y+j), I(x, y-j))
-//   s(u, v) = 1 if u >= v else 0, (x) = concatenation            [papers/004, eq. 1]
+//   s(u, v) = 1 if u >= v else 0, (x) = concatenation            (Hernandez-Juarez et al. 2016, eq. 1)
 // in   image   [height][width] uint8 or uint16, any values
 // out  census  [height][width] uint32, bit 31 = 0; the first comparison of the equation is bit 30, the last is bit 0
 // edge border pixels are replicated.       ties: s(u, u) = 1, so a flat patch gives 0x7fffffff.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // 31 bits per pixel whose Hamming distance is a small census plus a bounded difference of horizontal gradients.
 //   census    12 bits: s(I(x+i, y+j), I(x-i, y-j)) for i = 1..2, j = -2..2, then s(I(x, y+j), I(x, y-j)) for j = 1..2
-//             [papers/004, eq. 1, on 5 x 5 pixels]
+//             (Hernandez-Juarez et al. 2016, eq. 1, on 5 x 5 pixels)
 //   gradient  19 bits: s(g, t_k), g = I(x+1, y) - I(x-1, y), t_k = kGradientThresholds[k], rising
 //   s(u, v) = 1 if u >= v else 0
 // The Hamming distance of the 19 is the number of thresholds between the two gradients: an absolute difference, fine near 0,

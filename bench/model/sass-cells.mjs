@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // How many instructions and clocks SGM's kernels take for a cell on each architecture, read off their disassembly:
-//   node scripts/sass-cells.mjs [--commit HASH] [--out FILE] [SASS...]
-// SASS: what cuda/check/sass.sh left elsewhere (sm_110.sass, gzip or not), for architectures that nvcc 11.8 does not know and for
+//   node bench/model/sass-cells.mjs [--commit HASH] [--out FILE] [SASS...]
+// SASS: what bench/model/disassemble.sh left elsewhere (sm_110.sass, gzip or not), for architectures that nvcc 11.8 does not know and for
 // times that another nvcc's kernels took; all others it disassembles itself with nvcc 11.8. Of each walk it takes one turn of the
 // loop, the way of inner pixels.
 import { execFileSync } from "node:child_process";
@@ -12,11 +12,11 @@ import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
 import { gunzipSync } from "node:zlib";
 import { launchOf, readableNames, residentWarps } from "./cuda-table.mjs";
-import { FLAGS_11_8, fetchNvcc118 } from "./nvcc-11.8.mjs";
+import { FLAGS_11_8, fetchNvcc118 } from "../../scripts/nvcc-11.8.mjs";
 import { costOf, parseSass, slotsOf } from "./sass-loops.mjs";
 import { costsTurn, firstTurn, lineTurn, selectingTurn, tileTurn } from "./sass-turns.mjs";
 
-const root = dirname(dirname(fileURLToPath(import.meta.url)));
+const root = dirname(dirname(dirname(fileURLToPath(import.meta.url))));
 const OWN_TARGETS = ["53", "62", "72", "87"];
 const PADDED = [64, 128];
 /**
@@ -134,7 +134,10 @@ function disassembled(folder) {
     NVCC_FLAGS: FLAGS_11_8.join(" "),
     CUOBJDUMP: join(dirname(nvcc), "../../../bin/cuobjdump"),
   };
-  execFileSync("bash", [join(root, "cuda/check/sass.sh"), folder, ...OWN_TARGETS], { env, stdio: "inherit" });
+  execFileSync("bash", [join(root, "bench/model/disassemble.sh"), folder, ...OWN_TARGETS], {
+    env,
+    stdio: "inherit",
+  });
   return OWN_TARGETS.map((target) => join(folder, `sm_${target}.sass`));
 }
 

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // Registers and resident warps of every kernel on every architecture, as docs/4-reference/cuda-kernels.md holds them.
-//   node scripts/cuda-table.mjs [REPORT...]     renews the page from what build-cuda.mjs --report wrote; without one, it builds
+//   node bench/model/cuda-table.mjs [REPORT...]     renews the page from what build-cuda.mjs --report wrote; without one, it builds
 //                                               with nvcc 11.8, and with 13 where it is there
 import { execFileSync } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { FLAGS_11_8, fetchNvcc118 } from "./nvcc-11.8.mjs";
+import { FLAGS_11_8, fetchNvcc118 } from "../../scripts/nvcc-11.8.mjs";
 
-const PAGE = new URL("../docs/4-reference/cuda-kernels.md", import.meta.url);
+const PAGE = new URL("../../docs/4-reference/cuda-kernels.md", import.meta.url);
 
 /** Of a multiprocessor: registers, warps, blocks, bytes of shared memory (CUDA C++ Programming Guide, compute capabilities). */
 const LIMITS = {
@@ -127,7 +127,7 @@ function built(nvcc, architectures, flags) {
     execFileSync(
       process.execPath,
       [
-        fileURLToPath(new URL("build-cuda.mjs", import.meta.url)),
+        fileURLToPath(new URL("../../scripts/build-cuda.mjs", import.meta.url)),
         "--out",
         join(folder, "plugin.so"),
         "--report",
@@ -153,15 +153,15 @@ function main(reports) {
     reports.length > 0
       ? reports.map((file) => tableText(kernelTable(JSON.parse(readFileSync(file, "utf8")))))
       : allBuilt();
+  const commit = execFileSync("git", ["rev-parse", "--short", "HEAD"], { encoding: "utf8" }).trim();
   writeFileSync(
     PAGE,
     `# The kernels' registers
 
 Registers a thread / warps that a multiprocessor can hold, as the assembler says and as registers, shared memory and blocks
 allow (\`selectKernel\`: rows of 640 pixels; \`cross\`: arms of 9, the first of its columns of 3). Template arguments of the walks: lanes a line, pairs of disparities a lane, wide
-sums, then those of the kernel. No kernel spills a register: a build that does fails. \`node scripts/cuda-table.mjs\` renews this
-page; \`test/integration/cuda-compilers.test.ts\` compiles all of it with nvcc 11.8 and finds every kernel here. How many warps
-the sm_110 of a Thor can hold we have not read anywhere.
+sums, then those of the kernel. No kernel spills a register: a build that does fails. The page describes the kernels of commit
+${commit}; \`node bench/model/cuda-table.mjs\` renews it. How many warps the sm_110 of a Thor can hold is published nowhere that we know of.
 
 ${tables.join("\n\n")}
 `,

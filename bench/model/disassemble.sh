@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# Disassembles the kernels that the model of boards counts: bash cuda/check/sass.sh FOLDER TARGET...
+# Disassembles the kernels that the model of boards counts: bash bench/model/disassemble.sh FOLDER TARGET...
 # A target is an architecture, and - with the other cells than its own - a colon and uint16 or half2: 87, 90:half2. Leaves
-# FOLDER/sm_TARGET.sass of each (90-half2 for 90:half2), the assembler's registers behind it, for scripts/sass-cells.mjs to
+# FOLDER/sm_TARGET.sass of each (90-half2 for 90:half2), the assembler's registers behind it, for bench/model/sass-cells.mjs to
 # count. NVCC, CUOBJDUMP and NVCC_FLAGS say which tools.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
@@ -15,7 +15,7 @@ for target in "$@"; do
   cubin=$folder/$name.cubin
   {
     ${NVCC:-nvcc} ${NVCC_FLAGS:-} -std=c++14 -O3 --fmad=false $cell "-gencode=arch=compute_$arch,code=sm_$arch" -w -Xptxas -v \
-      -cubin -o "$cubin" cuda/check/sass_kernels.cu 2>"$cubin.log" || { cat "$cubin.log" >&2; exit 1; }
+      -cubin -o "$cubin" bench/model/sass_kernels.cu 2>"$cubin.log" || { cat "$cubin.log" >&2; exit 1; }
   } &
   jobs+=($!)
 done

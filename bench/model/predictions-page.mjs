@@ -101,12 +101,14 @@ export function pageOf({ times, sass }, test, blind, said, frames) {
   const unknown = said.boards.filter((one) => one.why !== undefined);
   return `# What the model predicts for boards
 
+This page describes the kernels of commit ${times[0].commit}; a later change of a kernel does not change it until it is made again.
+
 No Jetson has run any of this. Everything in the tables of boards is **predicted**, by a model of three terms for each kernel: instructions (read
 off the disassembly), bytes beyond the second-level cache, and steps that wait for each other. Generated, with all figures and the verdict:
 
     bash cuda/check/check.sh --bench --sms 8,16 --out OUT                          # on a GPU machine; --model: only what is needed here
-    node scripts/sass-cells.mjs --out COUNTS OUT/sass/sm_90-half2.sass.gz OUT/sass/sm_90-uint16.sass.gz OUT/sass/sm_110.sass.gz
-    node scripts/predictions.mjs OUT/u16.json OUT/model-half2.json COUNTS        # copies of them in bench/results
+    node bench/model/sass-cells.mjs --out COUNTS OUT/sass/sm_90-half2.sass.gz OUT/sass/sm_90-uint16.sass.gz OUT/sass/sm_110.sass.gz
+    node bench/model/predictions.mjs OUT/u16.json OUT/model-half2.json COUNTS        # copies of them in bench/results
 
 out of ${[...times, sass].map(link).join(", ")}.
 

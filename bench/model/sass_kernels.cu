@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0
+// Matching's kernels for 64 and 128 disparities as disassemble.sh does them: compiled, never linked.
+#include "../../cuda/match/sgm/sgm_costs.cuh"
+#include "../../cuda/match/sgm/sgm_first.cuh"
+#include "../../cuda/match/sgm/sgm_lines.cuh"
+#include "../../cuda/match/sgm/sgm_rows.cuh"
+
+namespace depthwatt {
+namespace gpu {
+#define DEPTHWATT_WALKS(padded) \
+  template __global__ void costsKernel<padded>(LineArguments); \
+  template __global__ void linesKernel<32, padded / 64, false, false>(LineArguments, int, int); \
+  template __global__ void linesKernel<8, padded / 16, false, false>(LineArguments, int, int); \
+  template __global__ void rowsSelectKernel<padded / 64, false, 1>(LineArguments, SelectArguments);
+DEPTHWATT_WALKS(64)
+DEPTHWATT_WALKS(128)
+template __global__ void firstRowsKernel<1>(LineArguments);
+template __global__ void firstRowsKernel<2>(LineArguments);
+}  // namespace gpu
+}  // namespace depthwatt

@@ -50,7 +50,8 @@ function findNodeGyp() {
 /** What the makefile was made from: when it changes, node-gyp must configure again. */
 function configurationKey() {
   const hash = createHash("sha256");
-  hash.update([process.version, process.arch, process.execPath, ...gypOptions].join("\n"));
+  // The makefile has relative paths: in a checkout that was moved or copied they lead elsewhere.
+  hash.update([root, process.version, process.arch, process.execPath, ...gypOptions].join("\n"));
   hash.update(readFileSync(join(root, "binding.gyp")));
   hash.update(nativeSources(root).join("\n"));
   return hash.digest("hex");

@@ -9,8 +9,16 @@ import { promisify } from "node:util";
 
 const project = new URL("../../", import.meta.url).pathname;
 
+/** As deep below / as the project, so that the compiler is called with the same relative paths and objects are kept. */
+function sameDepthBelow(folder: string): string {
+  const depth = (path: string) => path.split("/").filter(Boolean).length;
+  const missing = Math.max(0, depth(project) - depth(folder));
+  return join(folder, ...Array.from({ length: missing }, (_, level) => `level-${level}`));
+}
+
 export class TreeCopy {
-  readonly root = mkdtempSync(join(tmpdir(), "depthwatt-tree-"));
+  readonly #folder = mkdtempSync(join(tmpdir(), "depthwatt-tree-"));
+  readonly root = sameDepthBelow(this.#folder);
   /** Files of the project that were changed, in order: what an addition costs outside its own folder. */
   readonly changed: string[] = [];
 
@@ -65,6 +73,6 @@ export class TreeCopy {
   }
 
   remove(): void {
-    rmSync(this.root, { recursive: true, force: true });
+    rmSync(this.#folder, { recursive: true, force: true });
   }
 }

@@ -3,6 +3,7 @@
 import { type Command, InvalidArgumentError, Option } from "commander";
 import { DepthwattError } from "../../core/index.js";
 import { connectConsumer, type Consumer, type ReceivedFrame } from "../consumer/consumer.js";
+import { DEFAULT_MAX_PIXELS } from "../consumer/decode.js";
 import { FrameSaver, SAVE_FORMATS, type SaveFormat } from "../consumer/save.js";
 import type { BrokerStatus } from "../outputs/mqtt/publisher-types.js";
 import { type ConsumerSummary, StreamStatistics } from "../consumer/statistics.js";
@@ -27,6 +28,7 @@ interface ConsumeOptions {
   caFile?: string;
   certFile?: string;
   keyFile?: string;
+  maxPixels?: number;
   json?: boolean;
 }
 
@@ -70,8 +72,9 @@ function liveLine(summary: ConsumerSummary): string {
   const { latencyMs } = summary;
   const latency =
     "p50" in latencyMs ? `${latencyMs.p50.toFixed(1)} ms (p95 ${latencyMs.p95.toFixed(1)})` : "-";
-  const { frames, gaps, crcErrors } = summary;
-  return `${frames} frames  ${fps}  latency ${latency}  lost ${gaps}  crc errors ${crcErrors}`;
+  const { frames, gaps, crcErrors, invalid } = summary;
+  const refused = invalid > 0 ? `  refused ${invalid}` : "";
+  return `${frames} frames  ${fps}  latency ${latency}  lost ${gaps}  crc errors ${crcErrors}${refused}`;
 }
 
 function report(summary: ConsumerSummary): void {
@@ -155,12 +158,21 @@ async function consume(url: string, options: ConsumeOptions): Promise<void> {
     base,
     streams: [stream],
     ...(device === undefined ? {} : { device }),
+    ...(options.maxPixels === undefined ? {} : { maxPixels: options.maxPixels }),
     ...credentials,
   });
   const others = new Set<string>();
   consumer.on("invalid", (invalid) => {
     if (invalid.crc) statistics.crcErrors++;
+    else statistics.invalid++;
     noteDamage(invalid.device, invalid.error);
+  });
+  consumer.on("rivals", ({ device: name, runIds }) => {
+    if (name !== (chosen ?? name)) return;
+    statistics.rivals = runIds.length;
+    const runs = runIds.map((runId) => runId.toString(16).padStart(8, "0")).join(" and ");
+    note(printable(`${runIds.length} publishers send as ${base}/${name} at once (runs ${runs})`));
+    note("hint: give each its own device name ('depthwatt run --device NAME')");
   });
   const live = process.stderr.isTTY
     ? setInterval(
@@ -217,6 +229,11 @@ export function registerConsume(program: Command): void {
     .option("--cert-file <file>", "PEM file of this client's certificate")
     .option("--key-file <file>", "PEM file of its private key")
     .action(consume);
+  command.option(
+    "--max-pixels <n>",
+    `refuse frames that claim more pixels (default: ${DEFAULT_MAX_PIXELS})`,
+    wholePositive,
+  );
   withJson(command, "print the summary as one line of JSON");
   withExamples(
     command,

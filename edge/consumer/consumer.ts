@@ -8,8 +8,8 @@ import { type FrameHeader, parseFrame } from "../frame/payload.js";
 import type { BrokerStatus } from "../outputs/mqtt/publisher-types.js";
 import { checkBaseTopic, checkDeviceName, splitTopic } from "../frame/topics.js";
 import { redactBrokenUrl } from "../redact.js";
-import { ContinuityByStream } from "./continuity.js";
-import { type Counts, decodeBody, toValues } from "./decode.js";
+import { type Continuity, ContinuityByStream } from "./continuity.js";
+import { checkPixels, type Counts, DEFAULT_MAX_PIXELS, decodeBody, toValues } from "./decode.js";
 import { Emitter } from "./emitter.js";
 import { latencyMsOf } from "./latency.js";
 
@@ -27,6 +27,8 @@ export interface ConsumerOptions {
   cert?: Uint8Array;
   key?: Uint8Array;
   protocolVersion?: "auto" | 4 | 5;
+  /** Frames that claim more pixels are `invalid` and never unpacked; default 2^24, 4096 x 4096. */
+  maxPixels?: number;
 }
 
 /** One frame whose header and CRC were found right; its body is unpacked when asked for. */
@@ -51,6 +53,8 @@ export interface ConsumerEvents {
   frame: ReceivedFrame;
   /** A message on a stream's topic that is no frame; `crc` where it was damaged on its way. */
   invalid: { device: string; stream: StreamName; crc: boolean; error: DepthwattError };
+  /** Two or more publishers send this stream at once, under one device name; told once for each set of them. */
+  rivals: { device: string; stream: StreamName; runIds: readonly number[] };
   state: { device: string; state: string; reason: string };
   info: { device: string; info: unknown };
   cameraInfo: { device: string; cameraInfo: unknown };
@@ -61,12 +65,24 @@ export interface ConsumerEvents {
 /** Leaves of JSON messages, and the event each becomes. */
 const DOCUMENTS = { state: "state", info: "info", camera_info: "cameraInfo", metrics: "metrics" } as const;
 
+/** A frame of another stream would be taken for depth: its values are read by its header, but nobody looks at `quantity`. */
+function refuseStream(expected: StreamName, found: StreamName): never {
+  throw new DepthwattError(
+    "PAYLOAD_INVALID",
+    `frame header: expected stream ${expected} as in the topic, found ${found}`,
+    { context: { field: "stream", expected, found } },
+  );
+}
+
 export class Consumer extends Emitter<ConsumerEvents> {
   /** Outcome of the first attempt to connect; never rejects. Later attempts go on by themselves. */
   readonly firstAttempt: Promise<BrokerStatus>;
   private readonly base: string;
   private readonly filters: string[];
   private readonly continuity = new ContinuityByStream();
+  /** Runs that were told to be rivals, by stream; as bounded as the streams that are remembered. */
+  private readonly rivals = new WeakMap<Continuity, number>();
+  private readonly maxPixels: number;
   private readonly connection: BrokerConnection | undefined;
   private readonly given: MqttClient | undefined;
   private readonly receive = (topic: string, payload: Uint8Array) => this.take(topic, payload);
@@ -80,11 +96,13 @@ export class Consumer extends Emitter<ConsumerEvents> {
       device,
       streams = ["depth"],
       protocolVersion = "auto",
+      maxPixels = DEFAULT_MAX_PIXELS,
       ...credentials
     } = options;
     checkBaseTopic(base);
     if (device !== undefined) checkDeviceName(device);
     this.base = base;
+    this.maxPixels = maxPixels;
     const leaves = [...streams, ...Object.keys(DOCUMENTS)];
     this.filters = leaves.map((leaf) => `${base}/${device ?? "+"}/${leaf}`);
     if (typeof broker === "string") {
@@ -122,7 +140,13 @@ export class Consumer extends Emitter<ConsumerEvents> {
   private takeFrame(device: string, stream: StreamName, payload: Uint8Array): void {
     try {
       const { header, body } = parseFrame(payload);
-      const counts = () => decodeBody(header, body);
+      if (header.stream !== stream) refuseStream(stream, header.stream);
+      const { maxPixels } = this;
+      checkPixels(header, maxPixels);
+      const counts = () => decodeBody(header, body, { maxPixels });
+      const continuity = this.continuity.of(`${device}/${stream}`);
+      const missingBefore = continuity.missingBefore(header);
+      this.tellRivals(device, stream, continuity);
       this.emit("frame", {
         device,
         stream,
@@ -130,7 +154,7 @@ export class Consumer extends Emitter<ConsumerEvents> {
         body,
         messageBytes: payload.length,
         latencyMs: latencyMsOf(header),
-        missingBefore: this.continuity.of(`${device}/${stream}`).missingBefore(header),
+        missingBefore,
         counts,
         values: () => toValues(header, counts()),
       });
@@ -138,6 +162,13 @@ export class Consumer extends Emitter<ConsumerEvents> {
       if (!isDepthwattError(error) || error.code !== "PAYLOAD_INVALID") throw error;
       this.emit("invalid", { device, stream, crc: error.context.field === "crc32", error });
     }
+  }
+
+  private tellRivals(device: string, stream: StreamName, continuity: Continuity): void {
+    const runIds = continuity.concurrentRuns;
+    if (runIds.length <= (this.rivals.get(continuity) ?? 0)) return;
+    this.rivals.set(continuity, runIds.length);
+    this.emit("rivals", { device, stream, runIds });
   }
 
   private takeDocument(device: string, leaf: keyof typeof DOCUMENTS, payload: Uint8Array): void {

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // From a packed body to counts, and from counts to metres or pixels.
-import { decode as decodePng } from "fast-png";
-import { DepthwattError } from "../../core/index.js";
+import { DepthwattError, hasCode } from "../../core/index.js";
 import { COMPRESSED_DEPTH_HEADER_BYTES, ELEMENT_BYTES } from "../frame/frame-format.js";
 import type { FrameHeader } from "../frame/payload.js";
 import { decodeRvl } from "../frame/rvl.js";
+import { decodeGreyPng } from "./png.js";
 
 /** Counts as they travel, [height][width]: u8, u16 or f32 as the header's `element` says. */
 export type Counts = Uint8Array | Uint16Array | Float32Array;
@@ -21,29 +21,35 @@ function makeCounts({ element, width, height }: FrameHeader): Counts {
   return element === "u16" ? new Uint16Array(width * height) : new Float32Array(width * height);
 }
 
-// Before anything is unpacked: a few bytes of PNG can claim gigabytes. Signature, chunk length and name, then the size.
-function checkPngSize({ width, height }: FrameHeader, body: Uint8Array, expected: string): void {
-  if (body.length < 24) refuse(expected, `${body.length} bytes`);
-  const view = new DataView(body.buffer, body.byteOffset, body.byteLength);
-  const [columns, rows] = [view.getUint32(16), view.getUint32(20)];
-  if (columns !== width || rows !== height) refuse(expected, `${columns} x ${rows}`);
-}
-
-function fromPng(header: FrameHeader, body: Uint8Array): Counts {
-  const { width, height, element } = header;
+function fromPng({ width, height, element }: FrameHeader, body: Uint8Array): Counts {
   const depth = 8 * ELEMENT_BYTES[element];
   const expected = `a grey PNG of ${width} x ${height}, ${depth} bit`;
-  checkPngSize(header, body, expected);
-  let png: ReturnType<typeof decodePng>;
+  if (element === "f32") refuse("8 or 16 bit counts in a PNG", element);
   try {
-    png = decodePng(body);
+    return decodeGreyPng(body, { width, height, depth });
   } catch (cause) {
-    return refuse("a PNG file", cause instanceof Error ? cause.message : String(cause), cause);
+    const found = hasCode(cause, "ERR_BUFFER_TOO_LARGE") ? "more bytes than its rows have" : undefined;
+    return refuse(expected, found ?? (cause instanceof Error ? cause.message : String(cause)), cause);
   }
-  if (png.width !== width || png.height !== height || png.depth !== depth || png.channels !== 1) {
-    refuse(expected, `${png.width} x ${png.height}, ${png.depth} bit, ${png.channels} channels`);
-  }
-  return png.data instanceof Uint8ClampedArray ? new Uint8Array(png.data) : png.data;
+}
+
+/**
+ * Largest picture that is unpacked where nobody asks for another, pixels: 4096 x 4096. A hundred bytes of RVL or PNG can claim
+ * 16384 x 16384, which is seconds of work and gigabytes of memory.
+ */
+export const DEFAULT_MAX_PIXELS = 1 << 24;
+
+/** @throws DepthwattError PAYLOAD_INVALID, field "maxPixels" */
+export function checkPixels({ width, height }: FrameHeader, maxPixels: number): void {
+  if (width * height <= maxPixels) return;
+  throw new DepthwattError(
+    "PAYLOAD_INVALID",
+    `frame header: expected at most ${maxPixels} pixels, found ${width} x ${height}`,
+    {
+      hint: "If the publisher's pictures are that large, raise maxPixels (consume: --max-pixels).",
+      context: { field: "maxPixels", expected: maxPixels, found: width * height },
+    },
+  );
 }
 
 function checkCompressedDepth({ width, height }: FrameHeader, body: Uint8Array): void {
@@ -57,10 +63,17 @@ function checkCompressedDepth({ width, height }: FrameHeader, body: Uint8Array):
 }
 
 /**
- * Unpacks a body; always a new array, aligned whatever the message's address.
+ * Unpacks a body; always a new array, aligned whatever the message's address. Nothing is allocated before the claimed size was
+ * held against `maxPixels`, and no body unpacks to more than its header claims.
+ * @param maxPixels largest width x height, default DEFAULT_MAX_PIXELS
  * @throws DepthwattError PAYLOAD_INVALID; a `jpeg` body is refused: it is a whole JPEG file, for any image library
  */
-export function decodeBody(header: FrameHeader, body: Uint8Array): Counts {
+export function decodeBody(
+  header: FrameHeader,
+  body: Uint8Array,
+  { maxPixels = DEFAULT_MAX_PIXELS }: { maxPixels?: number } = {},
+): Counts {
+  checkPixels(header, maxPixels);
   if (header.encoding === "jpeg")
     refuse("raw, rvl, png or compressedDepth", "jpeg: use the body as an image file");
   if (header.encoding === "png") return fromPng(header, body);

@@ -108,8 +108,11 @@ export class FrameSaver {
   }
 
   private async write(frame: ReceivedFrame): Promise<void> {
-    const number = String(frame.header.frameNumber).padStart(6, "0");
-    const name = join(this.folder, `${frame.device}-${frame.stream}-${number}`);
+    const { runId, frameNumber } = frame.header;
+    // A publisher that restarts counts from 0 again: without its run a frame would take the place of an older one.
+    const run = runId.toString(16).padStart(8, "0");
+    const number = String(frameNumber).padStart(6, "0");
+    const name = join(this.folder, `${frame.device}-${frame.stream}-${run}-${number}`);
     const { ending, bytes, meaning } = await pictureOf(frame, this.format);
     const metadata = { file: `${name}.${ending}`, meaning, device: frame.device, ...frame.header };
     const text = JSON.stringify(

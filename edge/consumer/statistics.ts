@@ -19,6 +19,10 @@ export interface ConsumerSummary {
   /** Frames that were numbered and did not come. */
   gaps: number;
   crcErrors: number;
+  /** Messages on the topic that are no frame of it for another cause: another stream's, too many pixels, a broken header. */
+  invalid: number;
+  /** Publishers that were seen to send at once; more than 1: two share a device name. */
+  publishers: number;
   /** Header and body of the frames counted. */
   bytes: number;
 }
@@ -29,6 +33,9 @@ const round = (value: number) => Math.round(value * 1000) / 1000;
 export class StreamStatistics {
   frames = 0;
   crcErrors = 0;
+  invalid = 0;
+  /** Most publishers that sent at once, where that was more than one. */
+  rivals = 0;
   private gaps = 0;
   private bytes = 0;
   private firstMs = 0;
@@ -49,11 +56,12 @@ export class StreamStatistics {
   }
 
   summary(): ConsumerSummary {
-    const { frames, gaps, crcErrors, bytes } = this;
+    const { frames, gaps, crcErrors, invalid, bytes } = this;
+    const publishers = Math.max(this.rivals, frames > 0 ? 1 : 0);
     const seconds = round((this.lastMs - this.firstMs) / 1000);
     const rate = (frames - 1) / ((this.lastMs - this.firstMs) / 1000);
     const fps = frames > 1 ? round(rate) : unknown("a rate needs two frames");
-    return { frames, seconds, fps, latencyMs: this.latency(), gaps, crcErrors, bytes };
+    return { frames, seconds, fps, latencyMs: this.latency(), gaps, crcErrors, invalid, publishers, bytes };
   }
 
   private latency(): ConsumerSummary["latencyMs"] {

@@ -167,9 +167,11 @@ needs("mosquitto").suite("consumer against Mosquitto", () => {
       "latencyMs",
       "gaps",
       "crcErrors",
+      "invalid",
+      "publishers",
       "bytes",
     ]);
-    expect(summary).toMatchObject({ frames: 5, gaps: 0, crcErrors: 0 });
+    expect(summary).toMatchObject({ frames: 5, gaps: 0, crcErrors: 0, invalid: 0, publishers: 1 });
     expect(summary.fps).toBeGreaterThan(0);
     expect(summary.latencyMs.p50).toBeGreaterThan(0);
     expect(summary.latencyMs.p50).toBeLessThan(60_000);
@@ -185,6 +187,38 @@ needs("mosquitto").suite("consumer against Mosquitto", () => {
     });
     const image = await readGreyImage(metadata.file);
     expect(image.data).toEqual(makeFrame(metadata.leftSequence).pixels);
+  });
+
+  test("frames of a publisher that restarts stand beside the older ones; two at once are told", async () => {
+    const mosquitto = await setUp();
+    const out = folder();
+    const writer = await mqtt.connectAsync(mosquitto.url);
+    cleanups.push(() => writer.endAsync(true));
+    const publish = (runId: number, frameNumber: number) => {
+      const { buffer, bodyBytes, frame } = makeFrame(frameNumber);
+      const identity = { frameNumber, runId, clockDomain: 0 };
+      const message = writeFrame(buffer, FRAME_HEADROOM_BYTES, bodyBytes, frame, identity);
+      return writer.publishAsync("depthwatt/d/depth", Buffer.from(message));
+    };
+    let ended = false;
+    const words = ["--frames", "60", "--save", out, "--format", "raw", "--timeout", "20", "--json"];
+    const running = depthwatt("consume", mosquitto.url, ...words).finally(() => {
+      ended = true;
+    });
+    // Twice the same ten numbers under two runs, one after the other; then both at once.
+    for (let i = 0; !ended; i++) {
+      await publish(i % 20 < 10 ? 0xa : 0xb, i % 10);
+      if (i > 80) await publish(0xc, i);
+      await sleep(5);
+    }
+    const run = await running;
+    const summary = JSON.parse(run.stdout);
+    const names = readdirSync(out).filter((name) => name.endsWith(".raw"));
+    expect(names.every((name) => /^d-depth-0000000[abc]-\d{6}\.raw$/.test(name))).toBe(true);
+    expect(new Set(names.map((name) => name.slice(8, 16))).size).toBeGreaterThan(1);
+    expect(summary.publishers).toBeGreaterThan(1);
+    expect(run.stderr).toMatch(/publishers send as depthwatt\/d at once \(runs [0-9a-f]{8} and/);
+    expect(run.stderr).toMatch(/hint: give each its own device name/);
   });
 
   test("saves disparities as PFM, or raw where asked", async () => {

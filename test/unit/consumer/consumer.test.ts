@@ -84,9 +84,9 @@ describe("unpacking", () => {
     const cases: [Partial<FrameDescription>, Uint8Array, [number, number], RegExp][] = [
       [{ encoding: "png" }, png, [3, 4], /PNG of 3 x 4, 16 bit, found 4 x 3/],
       [{ encoding: "png", element: "u8", stream: "left" }, png, [4, 3], /8 bit, found 4 x 3, 16 bit/],
-      [{ encoding: "png" }, new Uint8Array(20), [4, 3], /PNG of 4 x 3, 16 bit, found 20 bytes/],
+      [{ encoding: "png" }, new Uint8Array(20), [4, 3], /PNG of 4 x 3, 16 bit, found no PNG signature/],
       [{ encoding: "png" }, claimsGigabytes, [4, 3], /PNG of 4 x 3, 16 bit, found 60000 x 60000/],
-      [{ encoding: "png" }, png.slice(0, 50), [4, 3], /expected a PNG file/],
+      [{ encoding: "png" }, png.slice(0, 50), [4, 3], /PNG of 4 x 3, 16 bit, found .*cut off|inside a chunk/],
       [
         { encoding: "jpeg", element: "u8", stream: "left" },
         new Uint8Array(9),
@@ -107,6 +107,24 @@ describe("unpacking", () => {
     );
     expect(() => decodeBody(compressed, new Uint8Array(24))).toThrow(/4 x 3 as in the header, found 0 x 0/);
   });
+});
+
+test("a picture that claims more pixels than are allowed is refused before anything is allocated", () => {
+  const { frame } = makeFrame(1);
+  const buffer = new Uint8Array(FRAME_HEADROOM_BYTES + 8);
+  const huge = { ...frame, width: 16384, height: 16384 };
+  const parsed = parseFrame(writeFrame(buffer, FRAME_HEADROOM_BYTES, 8, huge, identity));
+  const refusal = expect.objectContaining({
+    code: "PAYLOAD_INVALID",
+    message: "frame header: expected at most 16777216 pixels, found 16384 x 16384",
+    hint: expect.stringContaining("--max-pixels"),
+  });
+  expect(() => decodeBody(parsed.header, parsed.body)).toThrow(refusal);
+  const small = makeFrame(4);
+  const whole = writeFrame(small.buffer, FRAME_HEADROOM_BYTES, small.bodyBytes, small.frame, identity);
+  const { header, body } = parseFrame(whole);
+  expect(decodeBody(header, body, { maxPixels: 64 * 48 })).toEqual(small.pixels);
+  expect(() => decodeBody(header, body, { maxPixels: 64 * 48 - 1 })).toThrow(/at most 3071 pixels/);
 });
 
 describe("continuity", () => {
@@ -132,6 +150,21 @@ describe("continuity", () => {
         [1, 1],
       ]),
     ).toEqual([0, 2]);
+  });
+
+  test("counts losses of each run by itself, and tells two publishers from restarts", () => {
+    const continuity = new Continuity();
+    const take = (runId: number, frameNumber: number) => continuity.missingBefore({ runId, frameNumber });
+    for (let i = 0; i < 3; i++) expect([take(1, i), take(2, 100 + i)]).toEqual([0, 0]);
+    expect([...continuity.concurrentRuns].sort()).toEqual([1, 2]);
+    expect([take(1, 9), take(2, 103)]).toEqual([6, 0]);
+    // Twenty restarts, and one message of the run before that was late.
+    const restarted = new Continuity();
+    for (let run = 1; run <= 20; run++) {
+      for (const frameNumber of [0, 1, 2]) restarted.missingBefore({ runId: run, frameNumber });
+      if (run > 1) restarted.missingBefore({ runId: run - 1, frameNumber: 3 });
+    }
+    expect(restarted.concurrentRuns).toEqual([]);
   });
 
   test("a new run is a restart; a frame twice or late is no loss and moves nothing", () => {
@@ -212,6 +245,8 @@ describe("statistics", () => {
       latencyMs: { p50: 50, p95: 95, p99: 99 },
       gaps: 3,
       crcErrors: 0,
+      invalid: 0,
+      publishers: 1,
       bytes: 10100,
     });
   });
@@ -243,4 +278,34 @@ test("documents that a hostile sender wrote are ignored or read, and never end t
     for (const text of texts) client.emit("message", `depthwatt/porch/${leaf}`, Buffer.from(text));
   }
   expect(seen).toEqual([{ device: "porch", state: "online", reason: "" }]);
+});
+
+test("a frame of another stream is no depth, one that is too large is none, rivals are told once", () => {
+  const client = Object.assign(new EventEmitter(), { connected: false });
+  const consumer = connectConsumer(client as unknown as MqttClient, { maxPixels: 64 * 48 });
+  const seen: unknown[] = [];
+  consumer.on("frame", ({ header }) => seen.push([header.stream, header.frameNumber]));
+  consumer.on("invalid", ({ crc, error }) => seen.push([crc, error.context.field]));
+  consumer.on("rivals", (rivals) => seen.push(rivals));
+  const send = (stream: "depth" | "left", runId: number, frameNumber: number, size: [number, number]) => {
+    const { buffer, bodyBytes, frame } = makeFrame(1, stream === "left" ? { stream } : {}, size);
+    const message = writeFrame(buffer, FRAME_HEADROOM_BYTES, bodyBytes, frame, {
+      runId,
+      frameNumber,
+      clockDomain: 0,
+    });
+    client.emit("message", "depthwatt/d/depth", Buffer.from(message));
+  };
+  send("left", 1, 0, [64, 48]);
+  send("depth", 1, 0, [65, 48]);
+  send("depth", 1, 1, [64, 48]);
+  expect(seen).toEqual([
+    [false, "stream"],
+    [false, "maxPixels"],
+    ["depth", 1],
+  ]);
+  for (let i = 2; i < 8; i++) for (const runId of [1, 2]) send("depth", runId, i, [64, 48]);
+  expect(seen.filter((event) => Object.hasOwn(event as object, "runIds"))).toEqual([
+    { device: "d", stream: "depth", runIds: [1, 2] },
+  ]);
 });

@@ -22,7 +22,7 @@ enum class Code {
 
 struct Status {
   Code code = Code::kOk;
-  char message[240] = "";
+  char message[240] = {};  // not = "": g++ 9 and 10 refuse it in a constant expression
 
   bool ok() const { return code == Code::kOk; }
 

@@ -30,8 +30,10 @@ function runs(program) {
   }
 }
 
-/** npm carries its own node-gyp and names it to its scripts; by hand we look where npm itself lies. */
+/** The pinned one where development packages are installed; else npm's own, which it names to its scripts or lies beside it. */
 function findNodeGyp() {
+  const pinned = join(root, "node_modules/node-gyp/bin/node-gyp.js");
+  if (existsSync(pinned)) return pinned;
   const fromNpm = process.env.npm_config_node_gyp;
   if (fromNpm && existsSync(fromNpm)) return fromNpm;
   const prefix = dirname(dirname(realpathSync(process.execPath)));

@@ -7,6 +7,7 @@ import fileSize from "./checks/file-size.mjs";
 import generatedDocs from "./checks/generated-docs.mjs";
 import headers from "./checks/headers.mjs";
 import imports from "./checks/imports.mjs";
+import includes from "./checks/includes.mjs";
 import links from "./checks/links.mjs";
 import lockfile from "./checks/lockfile.mjs";
 import rooms from "./checks/rooms.mjs";
@@ -19,6 +20,7 @@ const checks = [
   types,
   lint,
   imports,
+  includes,
   rooms,
   fileSize,
   headers,

@@ -26,8 +26,16 @@ const SOUND: Record<string, string> = {
   "camera/source.ts": `${HEADER}import { base } from "../core/index.js";\nexport const source = base;\n`,
   "edge/config/layers.ts": `${HEADER}export const OTHER_VARIABLES: Record<string, string> = {\n  DEPTHWATT_KNOWN: "x",\n};\n`,
   "edge/main.ts": `${HEADER}import { camera } from "../camera/index.js";\nimport { power } from "../power/index.js";\nexport const all = camera + power;\n`,
+  "core/image.h": `${HEADER}`,
+  "addon.cc": `${HEADER}#include "cuda/binding/binding.cc"\n#include "camera/v4l2/video.h"\n`,
+  "cuda/binding/binding.cc": `${HEADER}#include "../gpu/one.h"\n`,
+  "cuda/check/twins_main.cu": `${HEADER}#include "twins.h"\n#include "../gpu/one.h"\n`,
+  "cuda/check/twins.h": `${HEADER}`,
+  "cuda/gpu/one.h": `${HEADER}#include "core/image.h"\n`,
+  "cuda/cpu/two.h": `${HEADER}`,
+  "camera/v4l2/video.h": `${HEADER}#include "../../core/image.h"\n`,
   "cuda/match/tiny/README.md": README,
-  "cuda/match/tiny/tiny.h": `${HEADER}#include "../../image.h"\n`,
+  "cuda/match/tiny/tiny.h": `${HEADER}#include "../../../core/image.h"\n`,
   "cuda/match/tiny/tiny.ref.cc": `${HEADER}#include "tiny.h"\nint stops() { return 1; }  // exit(1) only in a comment\n`,
   "cuda/match/tiny/tiny.inl.h": `${HEADER}\n`,
   "cuda/match/other/other.h": `${HEADER}\n`,
@@ -111,6 +119,52 @@ const VIOLATIONS: [string, string, () => void, RegExp][] = [
     "the package imports itself by name",
     () => put("edge/main.ts", 'import "@depthwatt/camera";\n'),
     /are relative/,
+  ],
+  [
+    "includes.mjs",
+    "camera includes cuda",
+    () => put("camera/v4l2/video.h", '#include "../../cuda/cpu/two.h"\n'),
+    /camera must not include cuda/,
+  ],
+  [
+    "includes.mjs",
+    "core includes cuda, by the path from the root",
+    () => put("core/image.h", '#include "cuda/cpu/two.h"\n'),
+    /core must not include cuda/,
+  ],
+  [
+    "includes.mjs",
+    "the engine includes what checks it",
+    () => put("cuda/gpu/one.h", '#include "../check/twins.h"\n'),
+    /nothing else includes cuda\/check/,
+  ],
+  [
+    "includes.mjs",
+    "the engine includes its binding",
+    () => put("cuda/cpu/two.h", '#include "../binding/binding.cc"\n'),
+    /nothing else includes cuda\/binding/,
+  ],
+  [
+    "includes.mjs",
+    "one backend includes the other",
+    () => put("cuda/gpu/one.h", '#include "../cpu/two.h"\n'),
+    /cuda\/gpu must not include cuda\/cpu/,
+  ],
+  [
+    "includes.mjs",
+    "two files include each other by way of a third",
+    () => {
+      put("cuda/cpu/two.h", '#include "three.h"\n');
+      put("cuda/cpu/three.h", '#include "four.h"\n');
+      put("cuda/cpu/four.h", '#include "two.h"\n');
+    },
+    /include circle: cuda\/cpu\/four\.h -> cuda\/cpu\/two\.h -> cuda\/cpu\/three\.h -> cuda\/cpu\/four\.h/,
+  ],
+  [
+    "includes.mjs",
+    "an include that leads nowhere",
+    () => put("cuda/cpu/two.h", '#include "gone.h"\n'),
+    /"gone\.h" leads nowhere/,
   ],
   [
     "rooms.mjs",
@@ -277,6 +331,15 @@ describe("checks", () => {
     expect((await types.run(root)).problems.join("\n")).toMatch(/core\/index\.ts.*error TS2322/);
     put("core/index.ts", `${HEADER}export const base : any = 1\n`);
     expect((await lint.run(root)).problems.join("\n")).toMatch(/noExplicitAny/);
+    put(
+      "core/index.ts",
+      `${HEADER}import { other } from "./other.js";\n\nexport const base = () => other();\n`,
+    );
+    put(
+      "core/other.ts",
+      `${HEADER}import { base } from "./index.js";\n\nexport const other = (): number => base();\n`,
+    );
+    expect((await lint.run(root)).problems.join("\n")).toMatch(/noImportCycles/);
   });
 
   test("generated pages: a stale page and a missing one are told apart", async () => {

@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0
+// Who may include whom in C++ and CUDA, the same way that imports go: core nobody; power, camera and cuda core; addon.cc all.
+// No file includes itself by way of others.
+import { existsSync } from "node:fs";
+import { join, posix } from "node:path";
+import { filesBelow, filesIn, NATIVE_ENDINGS, readText, SOURCE_FOLDERS, withoutComments } from "./tree.mjs";
+
+/** Folder -> folders it may include. addon.cc, tests and scripts may include every one of these. */
+const MAY_INCLUDE = {
+  core: [],
+  power: ["core"],
+  camera: ["core"],
+  cuda: ["core"],
+};
+
+/** Folders that others must stay out of, and who may enter: the longest prefix that matches a file is what counts. */
+const CLOSED = {
+  "cuda/check": ["cuda/check", "test"],
+  "cuda/binding": ["cuda/binding", "addon.cc", "test"],
+};
+
+/** The two backends know nothing of each other. */
+const APART = [
+  ["cuda/cpu", "cuda/gpu"],
+  ["cuda/gpu", "cuda/cpu"],
+];
+
+const within = (path, folder) => path === folder || path.startsWith(`${folder}/`);
+
+/** [included as written, path from the root or undefined] of every include in quotation marks. */
+export function includesOf(root, path) {
+  const text = withoutComments(readText(root, path));
+  return [...text.matchAll(/^\s*#\s*include\s+"([^"]+)"/gm)].map(([, written]) => {
+    const candidates = [posix.join(posix.dirname(path), written), posix.normalize(written)];
+    return [written, candidates.find((candidate) => existsSync(join(root, candidate)))];
+  });
+}
+
+function directionProblem(path, target) {
+  const [from, to] = [path.split("/")[0], target.split("/")[0]];
+  const allowed = MAY_INCLUDE[from];
+  if (allowed !== undefined && to !== from && !allowed.includes(to)) return `${from} must not include ${to}`;
+  for (const [folder, may] of Object.entries(CLOSED)) {
+    if (within(target, folder) && !may.some((one) => within(path, one)))
+      return `nothing else includes ${folder}`;
+  }
+  const apart = APART.find(([one, other]) => within(path, one) && within(target, other));
+  return apart === undefined ? undefined : `${apart[0]} must not include ${apart[1]}`;
+}
+
+/** One line per circle, which begins at its first file in the alphabet. */
+function circles(edges) {
+  const found = [];
+  const done = new Set();
+  const visit = (path, way) => {
+    const at = way.indexOf(path);
+    if (at >= 0) {
+      const circle = way.slice(at);
+      const first = circle.indexOf([...circle].sort()[0]);
+      found.push([...circle.slice(first), ...circle.slice(0, first), circle[first]].join(" -> "));
+      return;
+    }
+    if (done.has(path)) return;
+    for (const target of edges.get(path) ?? []) visit(target, [...way, path]);
+    done.add(path);
+  };
+  for (const path of [...edges.keys()].sort()) visit(path, []);
+  return [...new Set(found)].map((circle) => `include circle: ${circle}`);
+}
+
+export default {
+  name: "include direction",
+  run(root) {
+    const problems = [];
+    const edges = new Map();
+    let count = 0;
+    const top = filesBelow(root).filter((path) => path === "addon.cc");
+    for (const path of [...top, ...filesIn(root, [...SOURCE_FOLDERS, "scripts", "test"], NATIVE_ENDINGS)]) {
+      edges.set(path, []);
+      for (const [written, target] of includesOf(root, path)) {
+        count++;
+        if (target === undefined) {
+          problems.push(
+            `${path}: "${written}" leads nowhere; a header of the system stands in angle brackets`,
+          );
+          continue;
+        }
+        edges.get(path).push(target);
+        const problem = directionProblem(path, target);
+        if (problem !== undefined) problems.push(`${path}: ${problem} (${written})`);
+      }
+    }
+    return { found: `${count} includes`, problems: [...problems, ...circles(edges)] };
+  },
+};

@@ -38,7 +38,6 @@ export interface FramePair {
 export interface SourceDescription {
   /** One line for the user, such as "synthetic 640x480 at 30 Hz". */
   title: string;
-  kind: "synthetic" | "replay" | "v4l2";
   width: number;
   height: number;
   leftFormat: PixelFormat;

@@ -6,7 +6,6 @@ import { loadNative } from "./native.js";
 import { chooseBoard, type Config } from "./config/index.js";
 import { AdjustableEngine, isGoverned, openGovernor, RateGate } from "./governor/index.js";
 import { geometryOf, uncalibrated } from "./pipeline/geometry.js";
-import { openSource } from "./pipeline/open-source.js";
 import {
   forcedInstructionSet,
   matchParameters,
@@ -18,6 +17,7 @@ import { Reporter } from "./pipeline/reporter.js";
 import { publishingOf } from "./outputs/mqtt/publishing.js";
 import { Station, type StationEvents } from "./pipeline/station.js";
 import { openMeter } from "./power/open-meter.js";
+import { openSource } from "./sources/index.js";
 
 /**
  * Opens everything the configuration asks for; `run()` of the result starts it.
@@ -44,7 +44,7 @@ export async function openStation(
     const { width, height } = geometry;
 
     // publish
-    const publishing = await publishingOf(config, geometry, station);
+    const publishing = await publishingOf(config, geometry, station, source.description.rateHz);
 
     // rectify, match, refine, depth, encode
     const match = matchParameters(config.match);

@@ -35,8 +35,8 @@ const optional = (read) => {
 
 function run(point) {
   const settings = {
-    "source.width": point.width,
-    "source.height": point.height,
+    "source.synthetic.width": point.width,
+    "source.synthetic.height": point.height,
     "match.numDisparities": point.numDisparities,
     "match.paths": point.paths,
   };

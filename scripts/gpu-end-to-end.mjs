@@ -45,7 +45,7 @@ const recording = [`--left=${join(folder, "left")}`, `--right=${join(folder, "ri
 recording.push(`--calibration=${join(folder, "calibration.json")}`, "--source=replay");
 
 for (const rate of values.rates.split(",")) {
-  const set = ["source.loop=true", "match.numDisparities=128", ...values.set];
+  const set = ["source.replay.loop=true", "match.numDisparities=128", ...values.set];
   const words = [
     "run",
     ...recording,

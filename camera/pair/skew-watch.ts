@@ -52,7 +52,7 @@ export class SkewWatch {
       const ms = (meanNs / 1e6).toFixed(1);
       const cure = this.#policy.rephase
         ? "connect the cameras' trigger lines"
-        : "connect the cameras' trigger lines, or set source.rephase to true";
+        : "connect the cameras' trigger lines, or set source.v4l2.rephase to true";
       return `The two eyes are ${ms} ms apart on average: what moves gets a wrong depth. To cure it, ${cure}.`;
     }
     const limit =

@@ -176,7 +176,7 @@ export function settleTimes(listings: Listing[], source: TimestampSource, period
       "SOURCE_UNREADABLE",
       `${listing.path}: expected file names that are times in ns, such as 1403636579763555584.png, found ${basename(listing.files[0]!)}`,
       {
-        hint: "Use source.timestamps: rate, or a list file whose lines are 'ns,path'.",
+        hint: "Use source.replay.timestamps: rate, or a list file whose lines are 'ns,path'.",
         context: { file: listing.path },
       },
     );

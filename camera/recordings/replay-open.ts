@@ -21,11 +21,14 @@ export async function openReplaySource(options: ReplayOptions): Promise<ReplaySo
   ) {
     throw new DepthwattError(
       "CONFIG_INVALID",
-      `expected source.left and source.right, or source.sideBySide alone, found ${JSON.stringify({ left, right, sideBySide })}`,
+      `expected source.replay.left and source.replay.right, or source.replay.sideBySide alone, found ${JSON.stringify({ left, right, sideBySide })}`,
     );
   }
   if (rateHz !== "max" && !(rateHz > 0)) {
-    throw new DepthwattError("CONFIG_INVALID", `expected source.rateHz above 0 or "max", found ${rateHz}`);
+    throw new DepthwattError(
+      "CONFIG_INVALID",
+      `expected source.replay.rateHz above 0 or "max", found ${rateHz}`,
+    );
   }
   const countedNs = BigInt(Math.round(1e9 / (rateHz === "max" ? COUNTED_RATE_HZ : rateHz)));
   const paths = sideBySide === undefined ? [left!, right!] : [sideBySide];
@@ -42,7 +45,9 @@ export async function openReplaySource(options: ReplayOptions): Promise<ReplaySo
     throw new DepthwattError(
       "SOURCE_EMPTY",
       `${paths.join(" and ")}: expected images taken within ${Number(periodNs) / 2e6} ms of each other, found no such pair`,
-      { hint: "Check that both folders are of one recording, or count times with source.timestamps: rate." },
+      {
+        hint: "Check that both folders are of one recording, or count times with source.replay.timestamps: rate.",
+      },
     );
   }
   const decoder = new StepDecoder(

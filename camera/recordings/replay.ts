@@ -91,7 +91,6 @@ export class ReplaySource implements PairSource {
     const bytes = (format: string) => shape.width * (format === "Y16" ? 2 : 1);
     this.description = {
       title: `${title}, ${this.pairsPerLap} pairs ${shape.width}x${shape.height}, ${rateHz === "max" ? "as fast as they are taken" : `${rateHz} Hz`}${options.loop ? ", looped" : ""}`,
-      kind: "replay",
       ...shape,
       leftStrideBytes: bytes(shape.leftFormat),
       rightStrideBytes: bytes(shape.rightFormat),

@@ -51,7 +51,10 @@ export class SyntheticSource implements PairSource {
   constructor(native: SceneExports, options: SyntheticOptions) {
     const { rateHz } = options;
     if (rateHz !== "max" && !(rateHz > 0)) {
-      throw new DepthwattError("CONFIG_INVALID", `expected source.rateHz above 0 or "max", found ${rateHz}`);
+      throw new DepthwattError(
+        "CONFIG_INVALID",
+        `expected source.synthetic.rateHz above 0 or "max", found ${rateHz}`,
+      );
     }
     this.#rateHz = rateHz === "max" ? undefined : rateHz;
     this.#frames = options.frames ?? Number.POSITIVE_INFINITY;
@@ -67,7 +70,6 @@ export class SyntheticSource implements PairSource {
     const pace = rateHz === "max" ? "as fast as it is taken" : `at ${rateHz} Hz`;
     this.description = {
       title: `synthetic scene ${width}x${height} ${pace}`,
-      kind: "synthetic",
       ...greyPairLayout(width, height),
       rateHz: this.#rateHz,
       clock: "monotonic",

@@ -50,7 +50,7 @@ export function chooseFormat(cameras: readonly NativeDescription[], wish: Format
     "DEVICE_UNSUITABLE",
     `${lacking.path} (${lacking.card}): expected ${expected}, the camera offers ${offerText(lacking)}.`,
     {
-      hint: "Choose a size and format that it offers (source.width, source.height, source.format).",
+      hint: "Choose a size and format that it offers (source.v4l2.width, source.v4l2.height, source.v4l2.format).",
       context: { device: lacking.path, expected: wish },
     },
   );

@@ -31,7 +31,7 @@ export function parseControls(text: string): ControlWish[] {
       if (!match) {
         throw new DepthwattError(
           "CONFIG_INVALID",
-          `Expected NAME=VALUE pairs separated by commas for source.controls, got "${part}".`,
+          `Expected NAME=VALUE pairs separated by commas for source.v4l2.controls, got "${part}".`,
           { hint: "For example: auto_exposure=1,exposure_time_absolute=100,right.gain=20" },
         );
       }

@@ -80,7 +80,7 @@ function pathsOf({ left, right, sideBySide }: V4l2Settings): string[] {
   if (left === undefined || right === undefined) {
     throw new DepthwattError(
       "CONFIG_INVALID",
-      `Expected two cameras (source.left, source.right) or one with both eyes (source.sideBySide), got ${left ?? right ?? "none"}.`,
+      `Expected two cameras (source.v4l2.left, source.v4l2.right) or one with both eyes (source.v4l2.sideBySide), got ${left ?? right ?? "none"}.`,
       { hint: "Run 'depthwatt list-devices' for the cameras that are there." },
     );
   }
@@ -216,7 +216,6 @@ function assemble(
   return new V4l2Source({
     description: {
       title: `cameras ${names}, ${trait.format} ${settings.width}x${settings.height}${rate}`,
-      kind: "v4l2",
       width: settings.width,
       height: settings.height,
       leftFormat: layouts.left.format,

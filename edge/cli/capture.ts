@@ -12,8 +12,8 @@ import {
   type PairSource,
   type RawImage,
 } from "../../camera/index.js";
-import { openSource } from "../pipeline/open-source.js";
-import { type ConfigOptions, configOf, withConfig, withExamples, withJson } from "./options.js";
+import { openSource } from "../sources/index.js";
+import { type ConfigOptions, configOf, eyeFlags, withConfig, withExamples, withJson } from "./options.js";
 import { note, printJson, printLine } from "./output.js";
 import { frameCount } from "./run.js";
 
@@ -68,12 +68,8 @@ function take(source: PairSource, options: CaptureOptions): Promise<void> {
 }
 
 async function run(options: CaptureOptions): Promise<void> {
-  const { config } = configOf(options, {
-    "source.kind": { flag: "--left", value: "v4l2" },
-    "source.left": { flag: "--left", value: options.left },
-    "source.right": { flag: "--right", value: options.right },
-    "source.sideBySide": { flag: "--side-by-side", value: options.sideBySide },
-  });
+  const kind = { flag: "capture", value: "v4l2" };
+  const { config } = configOf(options, { "source.kind": kind }, eyeFlags(options));
   const { source, warnings } = await openSource(config);
   for (const warning of warnings) note(`note: ${warning}`);
   try {

@@ -21,6 +21,15 @@ export function withConfig(command: Command): Command {
     );
 }
 
+/** The flags of the two eyes by the setting's name in a source's section. */
+export function eyeFlags(options: { left?: string; right?: string; sideBySide?: string }) {
+  return {
+    left: { flag: "--left", value: options.left },
+    right: { flag: "--right", value: options.right },
+    sideBySide: { flag: "--side-by-side", value: options.sideBySide },
+  };
+}
+
 /** Adds --json. */
 export function withJson(command: Command, what: string): Command {
   return command.option("--json", what);
@@ -35,11 +44,13 @@ export function withExamples(command: Command, ...examples: [string, ...string[]
 /**
  * The configuration of a command: --config and --set of `options`, and `flags`, the command's other flags by the setting
  * each stands for, such as {"match.algorithm": {flag: "--algorithm", value: options.algorithm}}.
+ * `sourceFlags` go to the source that is chosen in the end, by the setting's name in its section.
  * @throws DepthwattError CONFIG_*, USAGE
  */
 export function configOf(
   options: ConfigOptions,
   flags: Readonly<Record<string, FlagValue>> = {},
+  sourceFlags: Readonly<Record<string, FlagValue>> = {},
 ): LoadedConfig {
-  return loadConfig({ file: options.config, set: options.set, flags });
+  return loadConfig({ file: options.config, set: options.set, flags, sourceFlags });
 }

@@ -1,17 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 // depthwatt run: the main job. Pairs in, depth out over MQTT, figures on a live line or as one JSON object at the end.
 import { constants } from "node:os";
-import { type Command, InvalidArgumentError, Option } from "commander";
+import { type Command, InvalidArgumentError } from "commander";
 import { DepthwattError } from "../../core/index.js";
 import { loadNative } from "../native.js";
-import type { FlagValue } from "../config/index.js";
+import { either, type FlagValue } from "../config/index.js";
 import { openStation } from "../main.js";
 import { createLog } from "../log.js";
 import type { Station } from "../pipeline/station.js";
 import { createNotifier, type ServiceNotifier } from "../service/notify.js";
+import { kindOfPath, SOURCE_KINDS } from "../sources/section.js";
 import { greet } from "./greeting.js";
 import { figuresLine, LiveLine } from "./live-line.js";
-import { type ConfigOptions, configOf, withConfig, withExamples, withJson } from "./options.js";
+import { type ConfigOptions, configOf, eyeFlags, withConfig, withExamples, withJson } from "./options.js";
 import { END_SIGNALS, printJson, printLine } from "./output.js";
 
 interface RunOptions extends ConfigOptions {
@@ -38,20 +39,16 @@ export function frameCount(text: string): number {
 }
 
 /** Cameras are devices, recordings are folders: what --left names says which source is meant. */
-function sourceOf(options: RunOptions): string | undefined {
-  if (options.source !== undefined) return options.source;
-  const path = options.left ?? options.right ?? options.sideBySide;
-  if (path === undefined) return undefined;
-  return path.startsWith("/dev/") ? "v4l2" : "replay";
+function sourceFlag(options: RunOptions): FlagValue {
+  if (options.source !== undefined) return { flag: "--source", value: options.source };
+  const flag = (["left", "right", "sideBySide"] as const).find((one) => options[one] !== undefined);
+  if (flag === undefined) return { flag: "--source", value: undefined };
+  return { ...eyeFlags(options)[flag]!, value: kindOfPath(options[flag]!) };
 }
 
 function flagsOf(options: RunOptions): Record<string, FlagValue> {
   return {
-    "source.kind": { flag: "--source", value: sourceOf(options) },
-    "source.left": { flag: "--left", value: options.left },
-    "source.right": { flag: "--right", value: options.right },
-    "source.sideBySide": { flag: "--side-by-side", value: options.sideBySide },
-    "source.rateHz": { flag: "--rate", value: options.rate },
+    "source.kind": sourceFlag(options),
     "calibration.file": { flag: "--calibration", value: options.calibration },
     "match.algorithm": { flag: "--algorithm", value: options.algorithm },
     "engine.backend": { flag: "--backend", value: options.backend },
@@ -80,7 +77,8 @@ function stopOnSignals(station: Station, notifier: ServiceNotifier): { received:
 }
 
 async function run(options: RunOptions): Promise<void> {
-  const { config } = configOf(options, flagsOf(options));
+  const rateHz = { flag: "--rate", value: options.rate };
+  const { config } = configOf(options, flagsOf(options), { ...eyeFlags(options), rateHz });
   const live = new LiveLine();
   const log = createLog(config.log.level);
   const quiet = options.json === true;
@@ -123,7 +121,7 @@ export function registerRun(program: Command): void {
   const command = program
     .command("run")
     .description("capture, match and publish depth until stopped, with live figures")
-    .addOption(new Option("--source <kind>", "synthetic, replay or v4l2 (default: what --left names)"))
+    .option("--source <kind>", `${either(SOURCE_KINDS)} (default: what --left names)`)
     .option("--left <path>", "left images or camera device")
     .option("--right <path>", "right images or camera device")
     .option("--side-by-side <path>", "images or one device with both eyes side by side")

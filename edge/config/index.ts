@@ -5,4 +5,4 @@ export { type FlagValue, OTHER_VARIABLES, type Origin, type Problem, variableOf 
 export { type ConfigRequest, type LoadedConfig, loadConfig, originWords } from "./load.js";
 export { type Config, configSchema, jsonSchema, SETTING_BY_KEY, SETTINGS } from "./schema.js";
 export type { Setting, SettingFacts, SettingValue } from "./setting.js";
-export { expectedWords, nearestName } from "./words.js";
+export { either, expectedWords, nearestName } from "./words.js";

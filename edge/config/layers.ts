@@ -8,7 +8,7 @@ import { DepthwattError } from "../../core/index.js";
 import { checkHasEnd, MOST_TEXT_BYTES } from "../../camera/index.js";
 import { configSchema, SETTING_BY_KEY, SETTINGS } from "./schema.js";
 import type { Setting, SettingValue } from "./setting.js";
-import { expectedWords, foundWords, nearestName } from "./words.js";
+import { expectedWords, foundWords, nearestChoice, nearestName } from "./words.js";
 
 export type OriginKind = "default" | "board" | "file" | "environment" | "flag";
 
@@ -238,6 +238,8 @@ export function layerFromFlags(flags: Readonly<Record<string, FlagValue>>): Laye
 /** A value against its setting's type and range. */
 export function checkValue(setting: Setting, value: unknown, origin: Origin): Problem | undefined {
   if (setting.schema.safeParse(value).success) return undefined;
-  const text = `expected ${expectedWords(setting)}, got ${foundWords(value)}`;
+  const near = nearestChoice(setting, value);
+  const guess = near === undefined ? "" : `; did you mean "${near}"?`;
+  const text = `expected ${expectedWords(setting)}, got ${foundWords(value)}${guess}`;
   return { key: setting.key, origin, unknown: false, text };
 }

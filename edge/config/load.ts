@@ -15,6 +15,7 @@ import {
 } from "./layers.js";
 import { brokenRules } from "./rules.js";
 import { type Config, SETTING_BY_KEY, SETTINGS } from "./schema.js";
+import { layerFromSourceFlags } from "./source-flags.js";
 
 export interface ConfigRequest {
   /** Configuration file; else the variable DEPTHWATT_CONFIG, else none. */
@@ -23,6 +24,8 @@ export interface ConfigRequest {
   set?: readonly string[] | undefined;
   /** Other flags of a command, by the setting they stand for; undefined values count as not given. */
   flags?: Readonly<Record<string, FlagValue>> | undefined;
+  /** Flags that go to the chosen source, by the setting's name in its section: `left` is source.replay.left or another's. */
+  sourceFlags?: Readonly<Record<string, FlagValue>> | undefined;
   /** Default: process.env. */
   environment?: NodeJS.ProcessEnv | undefined;
   /** For tests: where board configs and the device tree lie. */
@@ -97,10 +100,12 @@ export function loadConfig(request: ConfigRequest = {}): LoadedConfig {
     layerFromAssignments(request.set ?? []),
   ];
   const base = defaults();
-  const boardSetting = [base, ...above]
-    .map((layer) => layer.entries.get("board")?.value)
-    .findLast((value) => value);
-  const board = chooseBoard(String(boardSetting), request.boards);
+  const chosen = (key: string, among: Layer[]) =>
+    among.map((layer) => layer.entries.get(key)?.value).findLast((value) => value);
+  const board = chooseBoard(String(chosen("board", [base, ...above])), request.boards);
+  // Beside the other flags: a --set of the same setting comes after both.
+  const kind = chosen("source.kind", [base, board.layer, ...above]);
+  above.splice(-1, 0, layerFromSourceFlags(kind, request.sourceFlags ?? {}));
   const layers = [base, board.layer, ...above];
 
   const problems = layers.flatMap((layer) => layer.problems);
@@ -116,7 +121,7 @@ export function loadConfig(request: ConfigRequest = {}): LoadedConfig {
   }
   if (problems.length > 0) raise(problems);
   const config = nest(values);
-  for (const { keys, text } of brokenRules(config)) {
+  for (const { keys, text } of brokenRules(config, origins)) {
     // The last one given is the one to blame, so a default is never named as the culprit beside a flag.
     problems.push({ key: keys[0], origin: blame(keys, origins), unknown: false, text });
   }

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What one setting alone cannot tell: the rules between settings.
+import { brokenSource } from "../sources/section.js";
+import type { Origin } from "./layers.js";
 import type { Config } from "./schema.js";
 
 interface Broken {
@@ -8,7 +10,7 @@ interface Broken {
   text: string;
 }
 
-type Rule = (config: Config) => Broken | undefined;
+type Rule = (config: Config, origins: ReadonlyMap<string, Origin>) => Broken | undefined;
 
 const isTls = (broker: string) => broker.startsWith("mqtts://") || broker.startsWith("wss://");
 
@@ -35,24 +37,26 @@ const halfSearchIsWhole: Rule = ({ match: { algorithm, halfResolution, numDispar
         text: `expected 16 to 512 beside match.halfResolution, got ${numDisparities}`,
       };
 
-const sourceIsWhole: Rule = ({ source: { kind, left, right, sideBySide } }) => {
-  const given = [left && "source.left", right && "source.right", sideBySide && "source.sideBySide"].filter(
-    Boolean,
+// What somebody set of one source would else be passed over for the source that is the default.
+const sourceIsChosen: Rule = ({ source: { kind } }, origins) => {
+  if (origins.get("source.kind")?.kind !== "default") return undefined;
+  const meant = [...origins].find(
+    ([key, origin]) =>
+      /^source\.\w+\./.test(key) &&
+      !key.startsWith(`source.${kind}.`) &&
+      !["default", "board"].includes(origin.kind),
   );
-  if (kind === "synthetic") {
-    if (given.length === 0) return undefined;
-    return {
-      keys: ["source.kind", ...(given as string[])],
-      text: `expected "replay" or "v4l2" beside ${given.join(" and ")}, got "synthetic"`,
-    };
-  }
-  const both = left !== undefined && right !== undefined && sideBySide === undefined;
-  const one = sideBySide !== undefined && left === undefined && right === undefined;
-  if (both || one) return undefined;
-  return {
-    keys: ["source.kind", "source.left", "source.right", "source.sideBySide"],
-    text: `"${kind}" expects source.left and source.right, or source.sideBySide alone, got ${given.join(" and ") || "none of them"}`,
-  };
+  return (
+    meant && {
+      keys: ["source.kind", meant[0]],
+      text: `expected to be set beside ${meant[0]}, got nothing, which is "${kind}"`,
+    }
+  );
+};
+
+const sourceIsWhole: Rule = ({ source }) => {
+  const broken = brokenSource(source);
+  return broken && { keys: ["source.kind", ...broken.keys], text: `"${source.kind}": ${broken.text}` };
 };
 
 const clientCertificateIsWhole: Rule = ({ publish: { certFile, keyFile } }) =>
@@ -85,6 +89,7 @@ const RULES: readonly Rule[] = [
   penaltiesInOrder,
   searchFits,
   halfSearchIsWhole,
+  sourceIsChosen,
   sourceIsWhole,
   clientCertificateIsWhole,
   certificatesNeedTls,
@@ -92,6 +97,6 @@ const RULES: readonly Rule[] = [
 ];
 
 /** Every rule that a configuration of valid values breaks. */
-export function brokenRules(config: Config): Broken[] {
-  return RULES.flatMap((rule) => rule(config) ?? []);
+export function brokenRules(config: Config, origins: ReadonlyMap<string, Origin>): Broken[] {
+  return RULES.flatMap((rule) => rule(config, origins) ?? []);
 }

@@ -2,15 +2,16 @@
 // The one definition of every setting: types, defaults, ranges, JSON Schema and the reference page all come from here.
 import { hostname } from "node:os";
 import { z } from "zod";
+import { sourceSection } from "../sources/section.js";
+import { calibrationSection } from "./schema-calibration.js";
 import { engineSection, matchSection, refineSection, regionSection } from "./schema-engine.js";
-import { calibrationSection, sourceSection } from "./schema-input.js";
 import {
   PATTERN_WORDS as OUTPUT_PATTERNS,
   logSection,
   powerSection,
   publishSection,
 } from "./schema-output.js";
-import { listSettings, section, setting } from "./setting.js";
+import { type Exact, listSettings, section, setting } from "./setting.js";
 
 // Control characters would reach the terminals of those who list devices; MQTT forbids or discourages them.
 const TOPIC_LEVEL = /^[^+#/\s\p{Cc}$][^+#/\s\p{Cc}]*$/u;
@@ -51,9 +52,6 @@ export const configSchema = section("All settings of depthwatt.", {
   power: powerSection,
   log: logSection,
 });
-
-/** zod says `key?: T | undefined`; a loaded configuration leaves out what has no value. */
-type Exact<T> = { [Key in keyof T]: T[Key] extends object ? Exact<T[Key]> : Exclude<T[Key], undefined> };
 
 export type Config = Exact<z.infer<typeof configSchema>>;
 

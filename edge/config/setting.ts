@@ -27,6 +27,11 @@ export function section<Shape extends z.core.$ZodLooseShape>(description: string
   return z.strictObject(shape).meta({ description });
 }
 
+/** zod says `key?: T | undefined`; a loaded configuration leaves out what has no value. */
+export type Exact<T> = {
+  [Key in keyof T]: T[Key] extends object ? Exact<T[Key]> : Exclude<T[Key], undefined>;
+};
+
 export interface Setting {
   /** Dotted, such as "match.p1". */
   key: string;

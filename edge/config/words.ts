@@ -15,7 +15,7 @@ interface JsonSchemaNode {
   pattern?: string;
 }
 
-function either(words: readonly string[]): string {
+export function either(words: readonly string[]): string {
   return words.length < 3 ? words.join(" or ") : `${words.slice(0, -1).join(", ")} or ${words.at(-1)}`;
 }
 
@@ -92,4 +92,10 @@ export function nearestName(wrong: string, known: Iterable<string>): string | un
   }
   const lastLength = wrong.length - wrong.lastIndexOf(".") - 1;
   return bestDistance <= Math.max(1.5, lastLength / 3) ? best : undefined;
+}
+
+/** For a setting that is one of several names: the one that was probably meant. */
+export function nearestChoice({ schema }: Setting, value: unknown): string | undefined {
+  const { enum: choices } = z.toJSONSchema(schema) as JsonSchemaNode;
+  return choices && typeof value === "string" ? nearestName(value, choices.map(String)) : undefined;
 }

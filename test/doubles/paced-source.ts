@@ -31,7 +31,6 @@ export class PacedSource implements PairSource {
     this.#pairs = pairs;
     this.description = {
       title: "paced",
-      kind: "synthetic",
       ...greyPairLayout(width, height),
       rateHz: undefined,
       clock: "monotonic",

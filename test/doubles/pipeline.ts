@@ -6,7 +6,6 @@ import { type EngineSlot, type FrameResult, type NativeEngine, STAGE_NAMES } fro
 export class HandSource implements PairSource {
   readonly description = {
     title: "by hand",
-    kind: "synthetic",
     width: 4,
     height: 2,
     leftFormat: "GREY",

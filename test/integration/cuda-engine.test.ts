@@ -212,9 +212,9 @@ needs("toolchain").suite("the CUDA backend on a processor", () => {
 
     const SMALL = [
       "--set",
-      "source.width=64",
+      "source.synthetic.width=64",
       "--set",
-      "source.height=48",
+      "source.synthetic.height=48",
       "--set",
       "match.numDisparities=16",
     ];

@@ -33,10 +33,11 @@ needs("mosquitto").suite("documents of a run", () => {
       seen[name] = [...(seen[name] ?? []), JSON.parse(payload.toString())];
     });
     await client.subscribeAsync(NAMES.map((name) => `depthwatt/test/${name}`));
-    const size = ["source.width=160", "source.height=120", "match.numDisparities=16"].flatMap((set) => [
-      "--set",
-      set,
-    ]);
+    const size = [
+      "source.synthetic.width=160",
+      "source.synthetic.height=120",
+      "match.numDisparities=16",
+    ].flatMap((set) => ["--set", set]);
     const main = join(packageRoot(), "dist/edge/cli/main.js");
     const where = ["--broker", mosquitto.url, "--device", "test", "--frames", "8", "--json"];
     const child = spawn(process.execPath, [

@@ -25,7 +25,12 @@ needs("mosquitto").suite("a governed run against Mosquitto", () => {
     });
     await client.subscribeAsync("depthwatt/bench/#");
     const set = [
-      ...["source.width=192", "source.height=128", "match.numDisparities=64", "match.paths=8"],
+      ...[
+        "source.synthetic.width=192",
+        "source.synthetic.height=128",
+        "match.numDisparities=64",
+        "match.paths=8",
+      ],
       // Without a sensor the governor goes, after five seconds, to the last level: half resolution is one of its steps.
       ...["power.budgetWatts=5", "power.minFps=6", "power.sensor=none", "publish.metricsIntervalMs=300"],
     ].flatMap((item) => ["--set", item]);

@@ -10,7 +10,12 @@ test("settings, a station and its figures are a library of their own", async () 
     /* @vite-ignore */ PACKAGE
   )) as typeof import("../../edge/index.js");
   expect(VERSION).toMatch(/^\d+\.\d+\.\d+$/);
-  const set = ["source.width=96", "source.height=64", "match.numDisparities=16", "publish.broker=none"];
+  const set = [
+    "source.synthetic.width=96",
+    "source.synthetic.height=64",
+    "match.numDisparities=16",
+    "publish.broker=none",
+  ];
   const { config } = loadConfig({ set, environment: {} });
   const notices: string[] = [];
   const station = await openStation(config, 3, { onNotice: (notice) => notices.push(notice) });

@@ -21,7 +21,11 @@ needs("mosquitto").suite("preview", () => {
         else seen.push({ payload, packet });
       });
       await client.subscribeAsync(["depthwatt/test/preview", "depthwatt/test/metrics"]);
-      const settings = ["source.width=480", "source.height=120", "match.numDisparities=32"];
+      const settings = [
+        "source.synthetic.width=480",
+        "source.synthetic.height=120",
+        "match.numDisparities=32",
+      ];
       const start = (...more: string[]) => {
         const words = ["--broker", mosquitto.url, "--device", "test", "--json"];
         const set = [...settings, ...more].flatMap((setting) => ["--set", setting]);

@@ -11,7 +11,14 @@ import { startMosquitto } from "../doubles/mosquitto.js";
 import { needs } from "../doubles/needs.js";
 import { lastJson, runProgram, startProgram } from "../doubles/program.js";
 
-const SMALL = ["--set", "source.width=192", "--set", "source.height=128", "--set", "match.numDisparities=32"];
+const SMALL = [
+  "--set",
+  "source.synthetic.width=192",
+  "--set",
+  "source.synthetic.height=128",
+  "--set",
+  "match.numDisparities=32",
+];
 
 /** True once the process has a handler of its own for SIGHUP; of SIGTERM, Node has one from the start. */
 function catchesHangup(pid: number): boolean {
@@ -97,8 +104,8 @@ describe("run refuses", () => {
   test.each<[string, string[], number, RegExp]>([
     ["a backend that is not there", ["--backend", "cuda"], 4, /CUDA unavailable/],
     ["a folder that is not there", ["--left", "/nowhere/l", "--right", "/nowhere/r"], 3, /\/nowhere\/l/],
-    ["one eye alone", ["--left", "."], 2, /source\.right/],
-    ["a rate of 0", ["--rate", "0"], 2, /source\.rateHz|--rate/],
+    ["one eye alone", ["--left", "."], 2, /source\.replay\.right/],
+    ["a rate of 0", ["--rate", "0"], 2, /source\.synthetic\.rateHz|--rate/],
     ["an unknown setting", ["--set", "match.p9=1"], 2, /match\.p9/],
     ["an unknown option", ["--brocker", "none"], 2, /--brocker/],
     ["p1 above p2", ["--set", "match.p1=50", "--set", "match.p2=20"], 2, /p1/],

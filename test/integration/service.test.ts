@@ -28,8 +28,8 @@ test("a run tells systemd of its first frame, its progress and its end", async (
   await once(receiver.stdout, "data");
 
   const small = [
-    "source.width=96",
-    "source.height=64",
+    "source.synthetic.width=96",
+    "source.synthetic.height=64",
     "match.numDisparities=16",
     "publish.metricsIntervalMs=200",
   ];

@@ -205,7 +205,6 @@ describe("playing", () => {
     expect(played.stampsNs).toEqual([10n ** 15n, 10n ** 15n + 50_000_000n, 10n ** 15n + 100_000_000n]);
     expect(played.source.pairsPerLap).toBe(3);
     expect(played.source.description).toMatchObject({
-      kind: "replay",
       width: 4,
       height: 2,
       leftFormat: "GREY",

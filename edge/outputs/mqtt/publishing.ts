@@ -50,6 +50,7 @@ export async function publishingOf(
   config: Config,
   geometry: PipelineGeometry,
   station: Station,
+  sourceHz: number | undefined,
 ): Promise<Publishing> {
   const { publish } = config;
   if (publish.broker === "none") {
@@ -70,14 +71,13 @@ export async function publishingOf(
   }
   const brokerUrl = broker?.url ?? publish.broker;
   const { base, device } = config;
-  const { rateHz } = config.source;
   const publisher = createPublisher({
     ...{ broker: brokerUrl, base, device },
     ...given(publish, ["username", "passwordFile", "caFile", "certFile", "keyFile"]),
     protocolVersion: broker === undefined ? publish.protocolVersion : 4,
     maxPendingBytes: publish.maxPendingBytes,
     maxPayloadBytes: publish.maxPayloadBytes,
-    ...(rateHz !== "max" && { framePeriodMs: 1000 / rateHz }),
+    ...(sourceHz !== undefined && { framePeriodMs: 1000 / sourceHz }),
     onStatus: (status) => station.brokerStatus(status),
     onNotice: (notice) => station.notice(notice),
   });

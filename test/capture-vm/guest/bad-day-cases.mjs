@@ -158,9 +158,9 @@ export const badDayCases = {
       consumer.on("state", ({ state, reason }) => states.push({ state, reason }));
       consumer.on("frame", () => frames++);
       const settings = [
-        "source.width=320",
-        "source.height=180",
-        "source.rateHz=15",
+        "source.v4l2.width=320",
+        "source.v4l2.height=180",
+        "source.v4l2.rateHz=15",
         "match.numDisparities=16",
         "match.paths=2",
         "refine.fill=off",
@@ -253,7 +253,7 @@ export const badDayCases = {
       symlinkSync(LEFT, "/tmp/left-eye");
       const expected = [
         [
-          await run("--left", LEFT, "--right", RIGHT, "--set", "source.format=MJPEG"),
+          await run("--left", LEFT, "--right", RIGHT, "--set", "source.v4l2.format=MJPEG"),
           3,
           /expected MJPEG at 640x480, the camera offers/,
         ],
@@ -264,9 +264,9 @@ export const badDayCases = {
             "--right",
             RIGHT,
             "--set",
-            "source.width=640",
+            "source.v4l2.width=640",
             "--set",
-            "source.height=400",
+            "source.v4l2.height=400",
           ),
           3,
           /at 640x400/,

@@ -273,10 +273,9 @@ export const captureCases = {
       "/tmp/stills",
       "--json",
     ];
-    const size = ["source.rateHz=15", "source.width=320", "source.height=180"].flatMap((set) => [
-      "--set",
-      set,
-    ]);
+    const size = ["source.v4l2.rateHz=15", "source.v4l2.width=320", "source.v4l2.height=180"].flatMap(
+      (set) => ["--set", set],
+    );
     const { code, out, err } = await depthwatt(["capture", ...words, ...size]);
     assert.equal(code, 0, err);
     assert.equal(JSON.parse(out.trim().split("\n").at(-1)).saved, 3);

@@ -263,8 +263,8 @@ test("a run without a sensor gives up quality for safety, says why, and keeps pu
   const main = join(import.meta.dirname, "../../../dist/edge/cli/main.js");
   const flags = ["--json", "--broker", "none", "--rate", "20", "--frames", "160", "--backend", "cpu"];
   const set = [
-    "source.width=160",
-    "source.height=120",
+    "source.synthetic.width=160",
+    "source.synthetic.height=120",
     "match.numDisparities=64",
     "match.paths=8",
     "power.budgetWatts=5",

@@ -63,7 +63,6 @@ needs("toolchain").suite("camera source", () => {
     twoCameras();
     const source = await open();
     expect(source.description).toMatchObject({
-      kind: "v4l2",
       width: 64,
       height: 48,
       leftFormat: "GREY",

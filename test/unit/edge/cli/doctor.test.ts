@@ -14,7 +14,7 @@ import { loadConfig } from "../../../../edge/config/index.js";
 const root = mkdtempSync(join(tmpdir(), "depthwatt-doctor-"));
 afterAll(() => rmSync(root, { recursive: true }));
 const config = (...set: string[]) => loadConfig({ environment: {}, set }).config;
-const CAMERAS = ["source.kind=v4l2", "source.left=/dev/video0", "source.right=/dev/video2"];
+const CAMERAS = ["source.kind=v4l2", "source.v4l2.left=/dev/video0", "source.v4l2.right=/dev/video2"];
 
 describe("node", () => {
   test("old ones are bad and say which is needed", () => {

@@ -129,7 +129,7 @@ describe("a password in a broker's URL", () => {
     ["consume", "mqtt://anna:s3cret%zz@127.0.0.1:1"],
     ["consume", "anna:s3cret@h:1883"],
   ])("is not printed where the URL is refused: %s %s %s", async (...words) => {
-    const small = words[0] === "run" ? ["--frames", "1", "--set", "source.width=32"] : [];
+    const small = words[0] === "run" ? ["--frames", "1", "--set", "source.synthetic.width=32"] : [];
     const supply = words.includes("power.sensor=mqtt") ? ["--set", "power.supply.topic=t"] : [];
     expect(await runCommandLine([...words, ...small, ...supply])).toBe(2);
     expect(err).toMatch(/^error: .*\nhint: .*\n$/);
@@ -211,7 +211,7 @@ describe("config", () => {
       origin: "flag",
       from: "--set",
     });
-    expect(settings["source.left"].value).toBeNull();
+    expect(settings["source.replay.left"].value).toBeNull();
   });
 
   test("--print is one line per setting with its origin", async () => {

@@ -53,7 +53,7 @@ describe("precedence", () => {
     const { config, origins } = load();
     expect(config.match.paths).toBe(4);
     expect(config.publish.broker).toBe("embedded");
-    expect(config.source.left).toBeUndefined();
+    expect(config.source.replay.left).toBeUndefined();
     expect(new Set([...origins.values()].map((origin) => origin.kind))).toEqual(new Set(["default"]));
   });
 
@@ -97,22 +97,22 @@ describe("text becomes the setting's type", () => {
   test("numbers, switches, unions and names that look like numbers", () => {
     const { config } = load({
       set: [
-        "source.rateHz=max",
+        "source.replay.rateHz=max",
         "refine.median=false",
         "match.numDisparities=128",
         "device=007",
         "source.kind=replay",
       ],
       flags: {
-        "source.left": { flag: "--left", value: "l" },
-        "source.right": { flag: "--right", value: "r" },
+        "source.replay.left": { flag: "--left", value: "l" },
+        "source.replay.right": { flag: "--right", value: "r" },
       },
     });
-    expect(config.source.rateHz).toBe("max");
+    expect(config.source.replay.rateHz).toBe("max");
     expect(config.refine.median).toBe(false);
     expect(config.match.numDisparities).toBe(128);
     expect(config.device).toBe("007");
-    expect(load({ set: ["source.rateHz=12.5"] }).config.source.rateHz).toBe(12.5);
+    expect(load({ set: ["source.synthetic.rateHz=12.5"] }).config.source.synthetic.rateHz).toBe(12.5);
   });
 
   test("an empty text unsets an optional setting", () => {
@@ -160,10 +160,16 @@ describe("refusals", () => {
     const error = refusal({
       file: file("many.yaml", "match: {p1: 0, wrong: 1}\nrefine: 7\n"),
       environment: { DEPTHWATT_ENGINE_BACKEND: "gpu" },
-      set: ["source.rateHz=-1"],
+      set: ["source.synthetic.rateHz=-1"],
     });
     const keys = problems(error).map((problem) => problem.key);
-    expect(keys.sort()).toEqual(["engine.backend", "match.p1", "match.wrong", "refine", "source.rateHz"]);
+    expect(keys.sort()).toEqual([
+      "engine.backend",
+      "match.p1",
+      "match.wrong",
+      "refine",
+      "source.synthetic.rateHz",
+    ]);
     expect(error.message.split("\n")).toHaveLength(6);
   });
 
@@ -259,9 +265,12 @@ describe("rules between settings", () => {
     [["match.minDisparity=1600", "match.numDisparities=512"], "match.numDisparities"],
     [["match.halfResolution=true", "match.numDisparities=15"], "match.numDisparities"],
     [["source.kind=replay"], "source.kind"],
-    [["source.kind=replay", "source.left=a"], "source.kind"],
-    [["source.kind=v4l2", "source.left=a", "source.right=b", "source.sideBySide=c"], "source.kind"],
-    [["source.left=a"], "source.kind"],
+    [["source.kind=replay", "source.replay.left=a"], "source.kind"],
+    [
+      ["source.kind=v4l2", "source.v4l2.left=a", "source.v4l2.right=b", "source.v4l2.sideBySide=c"],
+      "source.kind",
+    ],
+    [["source.replay.left=a"], "source.kind"],
     [["publish.broker=mqtts://h", "publish.certFile=a"], "publish.certFile"],
     [["publish.broker=mqtt://h", "publish.caFile=a"], "publish.caFile"],
     [["publish.protocolVersion=5"], "publish.protocolVersion"],

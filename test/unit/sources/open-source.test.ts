@@ -2,7 +2,7 @@
 // What opening a source says beside the source.
 import { expect, test } from "vitest";
 import { loadConfig } from "../../../edge/config/index.js";
-import { openSource } from "../../../edge/pipeline/open-source.js";
+import { openSource } from "../../../edge/sources/index.js";
 
 test("a calibration beside the synthetic scene, which brings its own, is told as not used", async () => {
   const { config } = loadConfig({});
@@ -14,6 +14,6 @@ test("a calibration beside the synthetic scene, which brings its own, is told as
   await source.stop();
   expect(calibration).toEqual(plain.calibration);
   expect(warnings).toEqual([
-    "calibration.file (/rig/camchain.yaml) is not used: the synthetic scene brings its own",
+    'calibration.file (/rig/camchain.yaml) is not used: the source "synthetic" brings its own calibration',
   ]);
 });

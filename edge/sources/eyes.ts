@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+// Sources whose two eyes come from two places, or side by side from one.
+import type { BrokenSetting } from "./source.js";
+
+export interface EyePlaces {
+  left?: string;
+  right?: string;
+  sideBySide?: string;
+}
+
+/** Only the places that are given, as the sources' own options want them. */
+export function placesOf({ left, right, sideBySide }: EyePlaces): EyePlaces {
+  return {
+    ...(left !== undefined && { left }),
+    ...(right !== undefined && { right }),
+    ...(sideBySide !== undefined && { sideBySide }),
+  };
+}
+
+/** Expects left and right, or sideBySide alone. */
+export function brokenPlaces(places: EyePlaces, section: string): BrokenSetting | undefined {
+  const keys = Object.keys(placesOf(places)).map((name) => `${section}.${name}`);
+  const { left, right, sideBySide } = places;
+  if (sideBySide === undefined ? left !== undefined && right !== undefined : keys.length === 1)
+    return undefined;
+  const text = `expected ${section}.left and ${section}.right, or ${section}.sideBySide alone, got `;
+  return { keys, text: text + (keys.join(" and ") || "none of them") };
+}

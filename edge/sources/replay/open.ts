@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0
+// The source "replay": images on disk, played at a rate or as fast as they are taken.
+import { openReplaySource } from "../../../camera/index.js";
+import { brokenPlaces, placesOf } from "../eyes.js";
+import { defineSource } from "../source.js";
+import { replaySettings } from "./settings.js";
+
+export const replay = defineSource({
+  summary: "images on disk",
+  settings: replaySettings,
+  broken: brokenPlaces,
+  async open(settings) {
+    const { rateHz, loop, timestamps } = settings;
+    return { source: await openReplaySource({ ...placesOf(settings), rateHz, loop, timestamps }) };
+  },
+});

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+// The section `source` of the settings, made from the list: the kind, and a section of its own for each kind.
+import { z } from "zod";
+import { section, setting } from "../config/setting.js";
+import * as list from "./list.js";
+import type { BrokenSetting, SourceDefinition } from "./source.js";
+
+const SOURCES = { ...list };
+type List = typeof SOURCES;
+export type SourceKind = keyof List;
+
+export const SOURCE_KINDS = Object.keys(SOURCES) as [SourceKind, ...SourceKind[]];
+
+/** The definition of a kind; its settings are known to be of its own type only here. */
+export function definitionOf(kind: SourceKind): SourceDefinition<z.ZodObject> {
+  return SOURCES[kind] as unknown as SourceDefinition<z.ZodObject>;
+}
+
+type Sections = { [Kind in SourceKind]: List[Kind]["settings"] };
+
+export const sourceSection = section("Where image pairs come from; each kind has settings of its own.", {
+  kind: setting(z.enum(SOURCE_KINDS), {
+    default: "synthetic",
+    description: `${SOURCE_KINDS.map((kind) => `${kind}: ${SOURCES[kind].summary}`).join("; ")}.`,
+  }),
+  ...(Object.fromEntries(SOURCE_KINDS.map((kind) => [kind, SOURCES[kind].settings])) as Sections),
+});
+
+/** What --left or --side-by-side without --source means: what a kind claims, else a recording. */
+export function kindOfPath(path: string): SourceKind {
+  return SOURCE_KINDS.find((kind) => definitionOf(kind).takesPath?.(path)) ?? "replay";
+}
+
+/** The settings of the chosen source against its own rule. */
+export function brokenSource(source: z.infer<typeof sourceSection>): BrokenSetting | undefined {
+  const { kind } = source;
+  return definitionOf(kind).broken?.(source[kind], `source.${kind}`);
+}

@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: Apache-2.0
+// The source "synthetic": the built-in scene, drawn while it runs.
+import { SyntheticSource } from "../../../camera/index.js";
+import { loadNative } from "../../native.js";
+import { defineSource } from "../source.js";
+import { syntheticSettings } from "./settings.js";
+
+export const synthetic = defineSource({
+  summary: "the built-in moving scene",
+  settings: syntheticSettings,
+  async open(settings) {
+    const source = new SyntheticSource(loadNative(), settings);
+    return { source, calibration: source.calibration };
+  },
+});

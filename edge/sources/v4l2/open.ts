@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+// The source "v4l2": two cameras, or one with both eyes in its image.
+import { openV4l2Source } from "../../../camera/index.js";
+import { loadNative } from "../../native.js";
+import { brokenPlaces } from "../eyes.js";
+import { defineSource } from "../source.js";
+import { v4l2Settings } from "./settings.js";
+
+export const v4l2 = defineSource({
+  summary: "cameras",
+  settings: v4l2Settings,
+  takesPath: (path) => path.startsWith("/dev/"),
+  broken: brokenPlaces,
+  async open({ rateHz, ...settings }) {
+    const native = loadNative();
+    const warnings: string[] = [];
+    const source = await openV4l2Source(
+      { ...settings, ...(rateHz !== "max" && { rateHz }) },
+      { video: native.video, clocks: () => native.clocks(), onNote: (note) => warnings.push(note) },
+    );
+    return { source, warnings };
+  },
+});

@@ -31,6 +31,18 @@ export const ERROR_CATALOGUE = {
     "A key is not one of depthwatt's settings.",
     "Check the spelling; docs/4-reference/config.md lists every key.",
   ),
+  SETTING_NEEDS_RESTART: entry(
+    2,
+    false,
+    "A setting was to be changed in a running program that takes effect only at the next start.",
+    "Change it in the configuration and start depthwatt again; 'depthwatt config explain KEY' says when a setting takes effect.",
+  ),
+  RUN_ENDED: entry(
+    2,
+    false,
+    "A setting was to be changed in a run that has ended.",
+    "Start depthwatt again with the setting changed.",
+  ),
   CONFIG_UNREADABLE: entry(
     2,
     false,
@@ -86,6 +98,12 @@ export const ERROR_CATALOGUE = {
     true,
     "A file cannot be written.",
     "Check the folder, its permissions and the free space.",
+  ),
+  OUTPUT_FAILED: entry(
+    3,
+    true,
+    "An output cannot be opened.",
+    "See what the message says of it, or switch that output off.",
   ),
   DEVICE_UNAVAILABLE: entry(
     3,

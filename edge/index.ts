@@ -1,8 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// depthwatt as a library: settings, a station that runs them, coded errors. The other end is depthwatt/consumer.
+// depthwatt as a library: settings, a runtime that runs them and takes changes, coded errors. The other end is depthwatt/consumer.
 export { DepthwattError, type ErrorCode, isDepthwattError } from "../core/index.js";
-export { type Config, type ConfigRequest, type LoadedConfig, loadConfig } from "./config/index.js";
-export { openStation } from "./main.js";
+export {
+  type Config,
+  type ConfigRequest,
+  type LoadedConfig,
+  loadConfig,
+  type SettingsChange,
+} from "./config/index.js";
+export { openRuntime } from "./main.js";
 export type { RunFigures } from "./pipeline/figures.js";
-export type { Station, StationEvents } from "./pipeline/station.js";
+export type { Runtime, RuntimeEvents } from "./runtime.js";
 export { VERSION } from "./version.js";

@@ -1,22 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 // The composition root: what depthwatt is made of, in the order in which a frame passes.
 //   capture -> pair -> rectify -> match -> refine -> depth -> encode -> publish, and power beside it
-import { createEngine } from "../cuda/index.js";
-import { loadNative } from "./native.js";
 import { chooseBoard, type Config } from "./config/index.js";
-import { AdjustableEngine, isGoverned, openGovernor, RateGate } from "./governor/index.js";
+import { isGoverned, openGovernor, RateGate } from "./governor/index.js";
+import { loadNative } from "./native.js";
+import { Outputs } from "./outputs/outputs.js";
+import { AdjustableEngine } from "./pipeline/adjustable-engine.js";
+import { engineOptionsOf } from "./pipeline/engine-options.js";
 import { geometryOf, uncalibrated } from "./pipeline/geometry.js";
-import {
-  forcedInstructionSet,
-  matchParameters,
-  refineParameters,
-  regionParameters,
-} from "./pipeline/parameters.js";
 import { Pipeline } from "./pipeline/pipeline.js";
 import { Reporter } from "./pipeline/reporter.js";
-import { publishingOf } from "./outputs/mqtt/publishing.js";
-import { Station, type StationEvents } from "./pipeline/station.js";
 import { openMeter } from "./power/open-meter.js";
+import { Runtime, type RuntimeEvents } from "./runtime.js";
 import { openSource } from "./sources/index.js";
 
 /**
@@ -24,101 +19,82 @@ import { openSource } from "./sources/index.js";
  * @param frames ends the run after this many frames
  * @throws DepthwattError of whatever cannot be opened; what was opened before is closed again
  */
-export async function openStation(
+export async function openRuntime(
   config: Config,
   frames: number | undefined,
-  events: StationEvents,
-): Promise<Station> {
-  const station = new Station(events);
+  events: RuntimeEvents,
+): Promise<Runtime> {
+  const runtime = new Runtime(config, events);
+  const notice = (text: string) => runtime.notice(text);
   try {
     // capture, pair
     const { source: opened, calibration, warnings } = await openSource(config);
-    const gate = new RateGate(opened, () => station.frameDropped("governor"));
-    const governed = isGoverned(config.power);
-    const source = governed ? gate : opened;
-    station.owns(() => source.stop());
-    const { width: inputWidth, height: inputHeight, ...formats } = source.description;
+    runtime.owns(() => opened.stop());
+    const source = new RateGate(opened, () => pipeline.drops.add("governor"));
+    const { width: inputWidth, height: inputHeight, rateHz } = source.description;
     const geometry = calibration
       ? geometryOf(calibration, config.calibration.crop)
       : uncalibrated(inputWidth, inputHeight);
     const { width, height } = geometry;
 
-    // publish
-    const publishing = await publishingOf(config, geometry, station, source.description.rateHz);
-
     // rectify, match, refine, depth, encode
-    const match = matchParameters(config.match);
-    const region = regionParameters(config.region, geometry);
-    const engineOptions = {
-      ...{ inputWidth, inputHeight, width, height, match, ...geometry.maps },
-      leftFormat: formats.leftFormat,
-      rightFormat: formats.rightFormat,
-      leftStrideBytes: formats.leftStrideBytes,
-      rightStrideBytes: formats.rightStrideBytes,
-      refine: refineParameters(config.refine),
-      ...region,
-      ...(geometry.depth && { geometry: geometry.depth }),
-      ...publishing.encodings,
-      ...forcedInstructionSet(),
-      ...(source.inputMemory && { inputMemory: source.inputMemory }),
-      ...config.engine,
-    };
-    const adjustable = governed
-      ? new AdjustableEngine(engineOptions, {
-          onProblem: (problem) => station.notice(problem.message),
-          onChange: () => station.matchChanged(),
-        })
-      : undefined;
-    const engine = adjustable ?? createEngine(engineOptions);
-    station.owns(() => engine.close());
+    const engineOptions = (of: Config) => engineOptionsOf(of, source, geometry);
+    const engine = new AdjustableEngine(engineOptions(config), {
+      onProblem: (problem) => notice(problem.message),
+      onChange: () => runtime.tellInfo(),
+    });
+    runtime.owns(() => engine.close());
+
+    // publish
+    const outputs = new Outputs({
+      onNotice: notice,
+      onProblem: (problem) => runtime.outputProblem(problem),
+    });
+    runtime.owns(() => outputs.close());
+    await outputs.open(config.outputs, {
+      ...{ base: config.base, device: config.device, width, height, rateHz },
+      hasDepth: geometry.depth !== undefined,
+      searched: () => {
+        const { minDisparity, numDisparities } = engine.match;
+        return { min: minDisparity, max: minDisparity + numDisparities };
+      },
+    });
 
     // power
     const { totalRule } = chooseBoard(config.board);
     const meter = openMeter({ ...config.power, native: loadNative(), ...(totalRule && { totalRule }) });
-    station.owns(() => meter.close());
+    runtime.owns(() => meter.close());
 
-    const pipeline = new Pipeline({
-      ...{
-        source,
-        engine,
-        width,
-        height,
-        sinks: publishing.sinks,
-        onDegraded: (reason) => station.degraded(reason),
-        onBackendLost: (reason) => station.backendLost(reason),
-        onWarning: (message) => station.notice(message),
-      },
+    const pipeline: Pipeline = new Pipeline({
+      ...{ source, engine, width, height, sinks: outputs.sinks },
+      computed: () => engine.computed,
+      onDegraded: (reason) => runtime.degraded(reason),
+      onBackendLost: (reason) => runtime.backendLost(reason),
+      onWarning: notice,
       ...(frames !== undefined && { frames }),
-      onFrame: (frame) => station.frameDone(frame),
+      onFrame: (frame) => runtime.frameDone(frame),
     });
-    const governor =
-      adjustable &&
-      openGovernor({
-        ...{ config, source, engine: adjustable, gate, meter },
-        frames: () => pipeline.frames,
-        onChange: (reason) => station.notice(`governor: ${reason}`),
-        onProblem: (problem) => station.notice(`governor: ${problem.message}`),
-      });
-    const { publisher } = publishing;
+    const govern = (of: Config) =>
+      isGoverned(of.power)
+        ? openGovernor({
+            ...{ config: of, source, engine, gate: source, meter },
+            frames: () => pipeline.frames,
+            onChange: (reason) => notice(`governor: ${reason}`),
+            onProblem: (problem) => notice(`governor: ${problem.message}`),
+          })
+        : undefined;
     const reporter = new Reporter({
-      pipeline,
-      source,
-      publisher,
-      meter,
-      engine,
-      governor,
-      match,
-      ...region,
-      width,
-      height,
+      ...{ pipeline, source, outputs, meter, engine },
+      options: () => engine.options,
+      governor: () => runtime.governor,
+      searchChanged: () => runtime.searchChanged,
     });
-    station.assemble({
-      ...{ config, source, geometry, engine, meter, governor, pipeline, publishing, reporter, warnings },
-      match: () => adjustable?.match ?? match,
+    runtime.assemble({
+      ...{ source, geometry, engine, meter, pipeline, outputs, reporter, engineOptions, govern, warnings },
     });
-    return station;
+    return runtime;
   } catch (error) {
-    await station.close();
+    await runtime.close();
     throw error;
   }
 }

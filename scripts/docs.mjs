@@ -29,13 +29,13 @@ function configPage({ SETTINGS, OTHER_VARIABLES, configSchema, expectedWords, va
       code(setting.key),
       expectedWords(setting),
       defaultOf(setting.key, setting.facts),
+      setting.takesEffect,
       setting.facts.description,
     ]);
     const title = group === "" ? "Device, topics and board" : group;
-    return `## ${title}\n\n${group === "" ? "" : `${schema.meta().description}\n\n`}${table(["key", "accepts", "default", "meaning"], rows)}\n`;
+    return `## ${title}\n\n${group === "" ? "" : `${schema.meta().description}\n\n`}${table(["key", "accepts", "default", "takes effect", "meaning"], rows)}\n`;
   });
   const variables = Object.entries(OTHER_VARIABLES).map(([name, meaning]) => [code(name), meaning]);
-  const live = SETTINGS.filter(({ facts }) => facts.live).map(({ key }) => code(key));
   return `${NOTICE}
 # Settings
 
@@ -48,17 +48,20 @@ Each setting can be given in five places; a later one overrides an earlier one:
 5. a flag: a command's own, such as ${code("--algorithm")}, or ${code("--set match.numDisparities=128")} for any setting.
 
 A key that is not in these tables is refused, with the nearest one that is; so is a value outside its range, and all
-problems are told at once. Paths in a file are relative to that file. An empty value (${code("--set publish.username=")})
+problems are told at once. Paths in a file are relative to that file. An empty value (${code("--set outputs.mqtt.username=")})
 unsets a setting that has no default. ${code("depthwatt config --print")} shows every value and where it came from.
 
 A file holds groups as the keys say:
 
     match: { numDisparities: 128, paths: 8 }
-    publish:
-      broker: mqtts://broker.example:8883
-      depth: { encoding: png }
+    outputs:
+      mqtt:
+        broker: mqtts://broker.example:8883
+        depth: { encoding: png }
 
-${live.length === 0 ? "Every setting takes effect at the next start." : `These take effect in a running pipeline, all others at the next start: ${live.join(", ")}.`}
+A setting takes effect either **live**, on the running program and without losing a frame, or at the next start (**restart**): the
+tables say which. ${code("systemctl reload depthwatt")} applies what has changed in the file; where a changed setting needs a restart,
+nothing changes and the log names it.
 
 ${sections.join("\n")}
 ## Variables that are no settings

@@ -113,7 +113,7 @@ export interface EngineOptions {
    * that its copies run beside computation, and a board's GPU reads it in place.
    */
   inputMemory?: readonly Uint8Array[];
-  /** Result slots: frames that may be in flight or held by a publisher at once, 2 to 8. */
+  /** Result slots: frames that may be in flight or held by outputs at once, 2 to 16. */
   slots: number;
 }
 

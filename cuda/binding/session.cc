@@ -22,7 +22,7 @@ namespace depthwatt {
 namespace {
 
 constexpr size_t kHeadroomBytes = 128;  // ENCODED_HEADROOM_BYTES of native.ts
-constexpr int kMaxSlots = 8;
+constexpr int kMaxSlots = 16;
 constexpr int kOutcomeNumbers = 3 + kStageCount;
 
 /// A first-in first-out list of slots; each slot stands in it at most once.

@@ -3,13 +3,13 @@
 import type { Command } from "commander";
 import { DepthwattError } from "../../core/index.js";
 import {
-  type Config,
   expectedWords,
   jsonSchema,
   nearestName,
   originWords,
   SETTING_BY_KEY,
   SETTINGS,
+  valueAt,
   variableOf,
 } from "../config/index.js";
 import { redactUrl } from "../redact.js";
@@ -20,11 +20,6 @@ interface PrintOptions extends ConfigOptions {
   print?: boolean;
   schema?: boolean;
   json?: boolean;
-}
-
-/** The value of a dotted key; undefined for an optional setting without one. */
-function valueAt(config: Config, key: string): unknown {
-  return key.split(".").reduce<unknown>((node, part) => (node as Record<string, unknown>)[part], config);
 }
 
 /** As it may be shown: a password inside a broker's URL is not. */
@@ -68,7 +63,10 @@ function explain(key: string): void {
   const rows = [
     ["  accepts", expectedWords(setting)],
     ["  default", value === undefined ? "none" : String(value)],
-    ["  changes", facts.live ? "in a running pipeline" : "at the next start"],
+    [
+      "  changes",
+      setting.takesEffect === "live" ? "live: in the running program" : "restart: at the next start",
+    ],
     ["  in a file", fileForm(key)],
     ["  variable", variableOf(key)],
     ["  flag", `--set ${key}=VALUE`],

@@ -42,7 +42,7 @@ const MAX_TIMEOUT_SECONDS = 2_147_483;
 function inFlags(error: DepthwattError): DepthwattError {
   const { code, message, context, cause } = error;
   const hint = error.hint.replace(
-    /publish\.(username|passwordFile|caFile|certFile|keyFile)/g,
+    /outputs\.mqtt\.(username|passwordFile|caFile|certFile|keyFile)/g,
     (_, setting: keyof typeof CONSUME_FLAGS) => CONSUME_FLAGS[setting],
   );
   return new DepthwattError(code, message, { hint, context, cause });

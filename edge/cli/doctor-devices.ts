@@ -95,12 +95,12 @@ export function lookAtPower(native: NativeAddon | undefined, totalRule?: TotalRu
 }
 
 /** Connects and leaves again. @returns where to and in which protocol. @throws DepthwattError BROKER_*, CONFIG_* */
-async function visitBroker(publish: Config["publish"], timeoutMs: number): Promise<string> {
-  const { broker, protocolVersion } = publish;
+async function visitBroker(mqtt: Config["outputs"]["mqtt"], timeoutMs: number): Promise<string> {
+  const { broker, protocolVersion } = mqtt;
   checkBrokerUrl(broker);
   const options = { url: broker, protocolVersion, clientId: uniqueClientId("depthwatt-doctor") };
   const events = { onUp: () => {}, onDown: () => {}, onStatus: () => {} };
-  const connection = new BrokerConnection({ ...options, ...readCredentials(publish) }, events);
+  const connection = new BrokerConnection({ ...options, ...readCredentials(mqtt) }, events);
   try {
     const late = new DepthwattError(
       "BROKER_UNREACHABLE",
@@ -115,19 +115,19 @@ async function visitBroker(publish: Config["publish"], timeoutMs: number): Promi
   }
 }
 
-export async function lookAtBroker({ publish }: Config, timeoutMs = 4000): Promise<Finding> {
-  const { broker } = publish;
+export async function lookAtBroker({ outputs: { mqtt } }: Config, timeoutMs = 4000): Promise<Finding> {
+  const { broker } = mqtt;
   if (broker === "embedded") {
     const text = "embedded in 'depthwatt run', on loopback; nothing to reach";
     return { name: "broker", state: "ok", text, facts: { broker, reachable: null } };
   }
   if (broker === "none") {
-    const text = "none: nothing is published";
+    const text = "none: the MQTT output is off";
     return { name: "broker", state: "absent", text, facts: { broker, reachable: null } };
   }
   const shown = redactUrl(broker);
   try {
-    const text = await visitBroker(publish, timeoutMs);
+    const text = await visitBroker(mqtt, timeoutMs);
     return { name: "broker", state: "ok", text, facts: { broker: shown, reachable: true } };
   } catch (error) {
     if (!isDepthwattError(error)) throw error;

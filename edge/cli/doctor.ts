@@ -70,6 +70,6 @@ export function registerDoctor(program: Command): void {
   withExamples(
     command,
     "depthwatt doctor",
-    "depthwatt doctor --set publish.broker=mqtt://broker.local --json",
+    "depthwatt doctor --set outputs.mqtt.broker=mqtt://broker.local --json",
   );
 }

@@ -78,6 +78,7 @@ async function matchPair(config: Config, left: GreyImage, right: GreyImage): Pro
     refine: refineParameters(config.refine),
     ...regionParameters(config.region, geometry),
     ...forcedInstructionSet(),
+    slots: 2,
     ...config.engine,
   });
   const bytes = ({ data }: GreyImage) => new Uint8Array(data.buffer, data.byteOffset, data.byteLength);

@@ -5,9 +5,9 @@ import { type Command, InvalidArgumentError } from "commander";
 import { DepthwattError } from "../../core/index.js";
 import { loadNative } from "../native.js";
 import { either, type FlagValue } from "../config/index.js";
-import { openStation } from "../main.js";
+import { openRuntime } from "../main.js";
+import type { Runtime } from "../runtime.js";
 import { createLog } from "../log.js";
-import type { Station } from "../pipeline/station.js";
 import { createNotifier, type ServiceNotifier } from "../service/notify.js";
 import { kindOfPath, SOURCE_KINDS } from "../sources/section.js";
 import { greet } from "./greeting.js";
@@ -52,19 +52,19 @@ function flagsOf(options: RunOptions): Record<string, FlagValue> {
     "calibration.file": { flag: "--calibration", value: options.calibration },
     "match.algorithm": { flag: "--algorithm", value: options.algorithm },
     "engine.backend": { flag: "--backend", value: options.backend },
-    "publish.broker": { flag: "--broker", value: options.broker },
+    "outputs.mqtt.broker": { flag: "--broker", value: options.broker },
     base: { flag: "--base", value: options.base },
     device: { flag: "--device", value: options.device },
   };
 }
 
 /** The first signal ends the run in order; a second one, of whatever kind, ends the process. */
-function stopOnSignals(station: Station, notifier: ServiceNotifier): { received: boolean; forget(): void } {
+function stopOnSignals(runtime: Runtime, notifier: ServiceNotifier): { received: boolean; forget(): void } {
   const stop = (signal: NodeJS.Signals) => {
     if (signals.received) process.exit(128 + constants.signals[signal]);
     signals.received = true;
     notifier.stopping();
-    station.stop();
+    runtime.stop();
   };
   const signals = {
     received: false,
@@ -86,7 +86,7 @@ async function run(options: RunOptions): Promise<void> {
     send: (address, message) => loadNative().sdNotify(address, message),
     onFailure: (reason) => log.warn(reason),
   });
-  const station = await openStation(config, options.frames, {
+  const runtime = await openRuntime(config, options.frames, {
     onNotice: (notice) => {
       live.finish();
       log.warn(notice);
@@ -102,10 +102,10 @@ async function run(options: RunOptions): Promise<void> {
       if (!quiet && !notifier.active) live.show(line);
     },
   });
-  if (!quiet) greet(station);
-  const signals = stopOnSignals(station, notifier);
+  if (!quiet) greet(runtime);
+  const signals = stopOnSignals(runtime, notifier);
   try {
-    const figures = await station.run();
+    const figures = await runtime.run();
     live.finish();
     if (figures.frames === 0 && !signals.received)
       throw new DepthwattError("SOURCE_EMPTY", "Expected at least one frame, none was computed.");
@@ -128,7 +128,7 @@ export function registerRun(program: Command): void {
     .option("--calibration <file>", "calibration file, or two joined by a comma")
     .option("--algorithm <name>", "matcher: sgm or cbca")
     .option("--backend <name>", "auto, cpu or cuda")
-    .option("--broker <url>", "embedded, none, or mqtt://, mqtts://, ws://, wss:// URL")
+    .option("--broker <url>", "of the MQTT output: embedded, none, or mqtt://, mqtts://, ws://, wss:// URL")
     .option("--base <topic>", "what every topic begins with")
     .option("--device <name>", "name of this device in its topics")
     .option("--rate <hz>", "pairs per second, or max")

@@ -10,7 +10,7 @@ import { configSchema, SETTING_BY_KEY, SETTINGS } from "./schema.js";
 import type { Setting, SettingValue } from "./setting.js";
 import { expectedWords, foundWords, nearestChoice, nearestName } from "./words.js";
 
-export type OriginKind = "default" | "board" | "file" | "environment" | "flag";
+export type OriginKind = "default" | "board" | "file" | "environment" | "flag" | "change";
 
 export interface Origin {
   kind: OriginKind;
@@ -53,7 +53,7 @@ export function variableOf(key: string): string {
     .toUpperCase()}`;
 }
 
-function unknownKey(key: string, origin: Origin, known: Iterable<string>): Problem {
+export function unknownKey(key: string, origin: Origin, known: Iterable<string>): Problem {
   const near = nearestName(key, known);
   const text =
     near === undefined ? "no setting has this name" : `no setting has this name; did you mean "${near}"?`;

@@ -55,7 +55,8 @@ export function originWords({ kind, name }: Origin): string {
   return kind === "default" ? "default" : `from ${name}`;
 }
 
-function nest(values: ReadonlyMap<string, unknown>): Config {
+/** A configuration of values by dotted key. */
+export function nest(values: ReadonlyMap<string, unknown>): Config {
   const config: Record<string, unknown> = {};
   for (const [key, value] of values) {
     const parts = key.split(".");
@@ -70,7 +71,8 @@ function nest(values: ReadonlyMap<string, unknown>): Config {
   return config as Config;
 }
 
-function raise(problems: readonly Problem[]): never {
+/** @throws DepthwattError CONFIG_UNKNOWN_KEY or CONFIG_INVALID */
+export function raise(problems: readonly Problem[]): never {
   const lines = problems.map(({ key, origin, text }) => {
     const where = key === origin.name ? key : `${key} (${originWords(origin)})`;
     return `${where}: ${text}`;

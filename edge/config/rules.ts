@@ -1,18 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // What one setting alone cannot tell: the rules between settings.
+import { brokenOutputs } from "../outputs/section.js";
 import { brokenSource } from "../sources/section.js";
+import type { BrokenSetting } from "./broken-setting.js";
 import type { Origin } from "./layers.js";
 import type { Config } from "./schema.js";
 
-interface Broken {
-  /** The settings involved; the first one is named in front of the text. */
-  keys: [string, ...string[]];
-  text: string;
-}
-
-type Rule = (config: Config, origins: ReadonlyMap<string, Origin>) => Broken | undefined;
-
-const isTls = (broker: string) => broker.startsWith("mqtts://") || broker.startsWith("wss://");
+type Rule = (config: Config, origins: ReadonlyMap<string, Origin>) => BrokenSetting | undefined;
 
 const penaltiesInOrder: Rule = ({ match: { p1, p2 } }) =>
   p1 <= p2
@@ -59,44 +53,15 @@ const sourceIsWhole: Rule = ({ source }) => {
   return broken && { keys: ["source.kind", ...broken.keys], text: `"${source.kind}": ${broken.text}` };
 };
 
-const clientCertificateIsWhole: Rule = ({ publish: { certFile, keyFile } }) =>
-  (certFile === undefined) === (keyFile === undefined)
-    ? undefined
-    : {
-        keys: ["publish.certFile", "publish.keyFile"],
-        text: `expected publish.certFile and publish.keyFile together, got only ${certFile ? "the first" : "the second"}`,
-      };
-
-const certificatesNeedTls: Rule = ({ publish }) => {
-  const file = (["caFile", "certFile", "keyFile"] as const).find((name) => publish[name] !== undefined);
-  if (file === undefined || isTls(publish.broker)) return undefined;
-  const key = `publish.${file}`;
-  return {
-    keys: [key, "publish.broker"],
-    text: `expected a broker URL that begins with mqtts:// or wss:// beside it, got "${publish.broker}"`,
-  };
-};
-
-const embeddedSpeaksThree: Rule = ({ publish: { broker, protocolVersion } }) =>
-  broker === "embedded" && protocolVersion === 5
-    ? {
-        keys: ["publish.protocolVersion", "publish.broker"],
-        text: "expected auto or 4, because the embedded broker speaks MQTT 3.1.1 only, got 5",
-      }
-    : undefined;
-
 const RULES: readonly Rule[] = [
   penaltiesInOrder,
   searchFits,
   halfSearchIsWhole,
   sourceIsChosen,
   sourceIsWhole,
-  clientCertificateIsWhole,
-  certificatesNeedTls,
-  embeddedSpeaksThree,
 ];
 
 /** Every rule that a configuration of valid values breaks. */
-export function brokenRules(config: Config, origins: ReadonlyMap<string, Origin>): Broken[] {
-  return RULES.flatMap((rule) => rule(config, origins) ?? []);
+export function brokenRules(config: Config, origins: ReadonlyMap<string, Origin>): BrokenSetting[] {
+  return [...RULES.flatMap((rule) => rule(config, origins) ?? []), ...brokenOutputs(config.outputs)];
 }

@@ -126,10 +126,4 @@ export const engineSection = section("The engine that computes frames.", {
     default: 0,
     description: "Worker threads of the CPU backend; 0 is one per online core.",
   }),
-  slots: setting(z.int().min(3).max(8), {
-    default: 5,
-    unit: "frames",
-    description:
-      "Frames in memory at once: one is computed (with CUDA two), and a slow broker may hold two of them (one being sent, the newest).",
-  }),
 });

@@ -5,23 +5,13 @@ import { z } from "zod";
 import { sourceSection } from "../sources/section.js";
 import { calibrationSection } from "./schema-calibration.js";
 import { engineSection, matchSection, refineSection, regionSection } from "./schema-engine.js";
-import {
-  PATTERN_WORDS as OUTPUT_PATTERNS,
-  logSection,
-  powerSection,
-  publishSection,
-} from "./schema-output.js";
+import { outputsSection } from "../outputs/section.js";
+import { logSection, powerSection } from "./schema-power.js";
 import { type Exact, listSettings, section, setting } from "./setting.js";
 
 // Control characters would reach the terminals of those who list devices; MQTT forbids or discourages them.
 const TOPIC_LEVEL = /^[^+#/\s\p{Cc}$][^+#/\s\p{Cc}]*$/u;
 const TOPIC_PREFIX = /^[^+#/\s\p{Cc}$][^+#/\s\p{Cc}]*(\/[^+#/\s\p{Cc}]+)*$/u;
-
-export const PATTERN_WORDS: Record<string, string> = {
-  ...OUTPUT_PATTERNS,
-  [TOPIC_LEVEL.source]: "one MQTT topic level (no +, #, / or blank, and no $ in front)",
-  [TOPIC_PREFIX.source]: "MQTT topic levels joined by / (no +, # or blank, and no $ in front)",
-};
 
 /** The default of `device`: the host name, with what a topic level cannot hold replaced by a hyphen. */
 function defaultDevice(): string {
@@ -31,10 +21,12 @@ function defaultDevice(): string {
 export const configSchema = section("All settings of depthwatt.", {
   device: setting(z.string().max(128).regex(TOPIC_LEVEL), {
     default: defaultDevice,
+    expects: "one MQTT topic level (no +, #, / or blank, and no $ in front)",
     description: "Name of this device in its topics; by default the host name.",
   }),
   base: setting(z.string().max(256).regex(TOPIC_PREFIX), {
     default: "depthwatt",
+    expects: "MQTT topic levels joined by / (no +, # or blank, and no $ in front)",
     description: "What every topic begins with: BASE/DEVICE/depth.",
   }),
   board: setting(z.string().min(1), {
@@ -48,7 +40,7 @@ export const configSchema = section("All settings of depthwatt.", {
   region: regionSection,
   refine: refineSection,
   engine: engineSection,
-  publish: publishSection,
+  outputs: outputsSection,
   power: powerSection,
   log: logSection,
 });
@@ -64,6 +56,8 @@ export function jsonSchema(): Record<string, unknown> {
     override: ({ jsonSchema }) => {
       delete jsonSchema.required;
       delete jsonSchema.isPath;
+      delete jsonSchema.expects;
+      delete jsonSchema.takesEffect;
       if (typeof jsonSchema.default === "function") delete jsonSchema.default;
     },
   });

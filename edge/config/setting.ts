@@ -4,6 +4,9 @@ import { z } from "zod";
 
 export type SettingValue = string | number | boolean;
 
+/** live: a change takes effect on the running program. restart: at the next start. */
+export type TakesEffect = "live" | "restart";
+
 export interface SettingFacts {
   /** One sentence: what it does. */
   description: string;
@@ -11,8 +14,10 @@ export interface SettingFacts {
   default?: SettingValue | (() => SettingValue);
   /** Such as "px", "Hz", "bytes"; absent for names and switches. */
   unit?: string;
-  /** True where a change takes effect in a running pipeline; absent means at the next start. */
-  live?: boolean;
+  /** When a change takes effect; absent: as its section says. */
+  takesEffect?: TakesEffect;
+  /** What it accepts, in words, where its type does not say it well: for a pattern. */
+  expects?: string;
   /** True for files and folders: in a configuration file they are relative to that file. */
   isPath?: boolean;
 }
@@ -22,9 +27,16 @@ export function setting<T extends z.ZodType>(schema: T, facts: SettingFacts): T 
   return schema.meta({ ...facts });
 }
 
-/** A group of settings; the description heads its table in the reference. */
-export function section<Shape extends z.core.$ZodLooseShape>(description: string, shape: Shape) {
-  return z.strictObject(shape).meta({ description });
+/**
+ * A group of settings; the description heads its table in the reference.
+ * @param takesEffect for all in it that do not say it themselves; absent: as the section around it
+ */
+export function section<Shape extends z.core.$ZodLooseShape>(
+  description: string,
+  shape: Shape,
+  takesEffect?: TakesEffect,
+) {
+  return z.strictObject(shape).meta({ description, ...(takesEffect && { takesEffect }) });
 }
 
 /** zod says `key?: T | undefined`; a loaded configuration leaves out what has no value. */
@@ -37,14 +49,17 @@ export interface Setting {
   key: string;
   schema: z.ZodType;
   facts: SettingFacts;
+  takesEffect: TakesEffect;
 }
 
-/** Every setting of a schema in the order of its definition. */
-export function listSettings(schema: z.ZodObject, prefix = ""): Setting[] {
+/** Every setting of a schema in the order of its definition. `around`: for sections that do not say when they take effect. */
+export function listSettings(schema: z.ZodObject, prefix = "", around: TakesEffect = "restart"): Setting[] {
+  const inHere = (schema.meta() as { takesEffect?: TakesEffect } | undefined)?.takesEffect ?? around;
   return Object.entries(schema.shape).flatMap(([name, child]) => {
     const key = prefix === "" ? name : `${prefix}.${name}`;
-    if (child instanceof z.ZodObject) return listSettings(child, key);
+    if (child instanceof z.ZodObject) return listSettings(child, key, inHere);
     const type = child as z.ZodType;
-    return [{ key, schema: type, facts: type.meta() as unknown as SettingFacts }];
+    const facts = type.meta() as unknown as SettingFacts;
+    return [{ key, schema: type, facts, takesEffect: facts.takesEffect ?? inHere }];
   });
 }

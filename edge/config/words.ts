@@ -2,7 +2,6 @@
 // Settings in words: what a value must be, what came instead, and which name was probably meant.
 import { z } from "zod";
 import { redactBrokenUrl } from "../redact.js";
-import { PATTERN_WORDS } from "./schema.js";
 import type { Setting } from "./setting.js";
 
 interface JsonSchemaNode {
@@ -12,7 +11,6 @@ interface JsonSchemaNode {
   anyOf?: JsonSchemaNode[];
   minimum?: number;
   maximum?: number;
-  pattern?: string;
 }
 
 export function either(words: readonly string[]): string {
@@ -26,12 +24,12 @@ function inWords(node: JsonSchemaNode): string {
   if (node.type === "boolean") return "true or false";
   if (node.type === "integer") return `a whole number from ${node.minimum} to ${node.maximum}`;
   if (node.type === "number") return `a number from ${node.minimum} to ${node.maximum}`;
-  return (node.pattern && PATTERN_WORDS[node.pattern]) || "text";
+  return "text";
 }
 
 /** What a setting accepts, such as "a whole number from 1 to 1023 (cost)". */
 export function expectedWords({ schema, facts }: Setting): string {
-  const words = inWords(z.toJSONSchema(schema) as JsonSchemaNode);
+  const words = facts.expects ?? inWords(z.toJSONSchema(schema) as JsonSchemaNode);
   return facts.unit === undefined ? words : `${words} (${facts.unit})`;
 }
 

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // The governor: holds a watt budget or a frame rate by giving up quality a little at a time.
-export { AdjustableEngine } from "./adjustable-engine.js";
 export { Governor } from "./governor.js";
 export { type QualityLevel, qualityLadder } from "./ladder.js";
 export { type GovernorFigures, GovernorLoop } from "./loop.js";

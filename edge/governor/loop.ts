@@ -2,7 +2,7 @@
 // The governor at work in a run: looks once a second, applies what was decided, and says so in the metrics.
 import type { Meter, Unavailable } from "../../power/index.js";
 import type { PowerModes } from "../profile/power-modes.js";
-import type { AdjustableEngine } from "./adjustable-engine.js";
+import type { AdjustableEngine } from "../pipeline/adjustable-engine.js";
 import type { Governor } from "./governor.js";
 import type { RateGate } from "./rate-gate.js";
 
@@ -60,9 +60,10 @@ export class GovernorLoop {
     this.#timer.unref();
   }
 
-  /** Ends the looking; the power mode that was on at the start comes back. */
+  /** Ends the looking; every frame is taken in again, and the power mode that was on at the start comes back. */
   async stop(): Promise<void> {
     clearInterval(this.#timer);
+    this.#options.gate.limit(undefined);
     await this.#modes?.settled();
     try {
       this.#options.modes?.restore();

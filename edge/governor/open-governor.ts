@@ -6,7 +6,8 @@ import type { Config } from "../config/index.js";
 import { DepthwattError } from "../../core/index.js";
 import { PowerModes } from "../profile/power-modes.js";
 import { readProfile } from "../profile/store.js";
-import type { AdjustableEngine } from "./adjustable-engine.js";
+import type { AdjustableEngine } from "../pipeline/adjustable-engine.js";
+import { matchParameters } from "../pipeline/parameters.js";
 import { Governor } from "./governor.js";
 import { qualityLadder } from "./ladder.js";
 import { GovernorLoop } from "./loop.js";
@@ -51,12 +52,12 @@ function powerModes(names: string | undefined): { names: readonly string[]; mode
 export function openGovernor({ config, source, ...parts }: OpenGovernorOptions): GovernorLoop {
   const { budgetWatts, minFps, profile } = config.power;
   const { width, height, rateHz } = source.description;
-  const { match } = parts.engine;
+  const match = matchParameters(config.match);
   const { names, modes } = powerModes(config.power.modes);
   const levels = qualityLadder({
     match,
     sourceHz: rateHz,
-    half: parts.engine.supports({ halfResolution: true }),
+    half: parts.engine.supports({ ...match, halfResolution: true }),
     ...(minFps !== undefined && { minFps }),
     modes: names,
   });

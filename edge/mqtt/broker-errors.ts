@@ -17,15 +17,15 @@ const refused = (sentence: string, hint: string): Translation => ({ code: "BROKE
 
 const CREDENTIALS = refused(
   "refused the user name or password",
-  "Check publish.username and the first line of publish.passwordFile.",
+  "Check outputs.mqtt.username and the first line of outputs.mqtt.passwordFile.",
 );
 const NOT_AUTHORISED = refused(
   "does not let this client connect",
-  "Give publish.username and publish.passwordFile, or mend the broker's access list.",
+  "Give outputs.mqtt.username and outputs.mqtt.passwordFile, or mend the broker's access list.",
 );
 const PROTOCOL = refused(
   "does not speak this MQTT version",
-  "Set publish.protocolVersion to auto, or to the version that the broker speaks.",
+  "Set outputs.mqtt.protocolVersion to auto, or to the version that the broker speaks.",
 );
 const CLIENT_ID = refused(
   "refused the client id",
@@ -34,7 +34,7 @@ const CLIENT_ID = refused(
 const BUSY = unreachable("is not ready to take connections", "Wait; depthwatt tries again by itself.");
 const CERTIFICATE_UNKNOWN = refused(
   "has a certificate that no authority known here has signed",
-  "Set publish.caFile to the PEM file of the authority that signed the broker's certificate.",
+  "Set outputs.mqtt.caFile to the PEM file of the authority that signed the broker's certificate.",
 );
 const NAME_UNKNOWN = unreachable(
   "has a host name that cannot be resolved",
@@ -50,11 +50,11 @@ const NO_TLS = refused(
 );
 const NEEDS_CERTIFICATE = refused(
   "wants a certificate from this client",
-  "Set publish.certFile and publish.keyFile.",
+  "Set outputs.mqtt.certFile and outputs.mqtt.keyFile.",
 );
 const CLIENT_CERTIFICATE = refused(
   "does not accept this client's certificate",
-  "Let the authority that the broker trusts sign publish.certFile.",
+  "Let the authority that the broker trusts sign outputs.mqtt.certFile.",
 );
 const BROKEN = unreachable(
   "closed the connection",

@@ -35,13 +35,16 @@ function checkUserInfo({ username, password }: URL, key: string): void {
     throw new DepthwattError(
       "CONFIG_INVALID",
       `${key}: expected two hexadecimal digits after each % in user and password, found others`,
-      { hint: "Write a % itself as %25, or put the password into publish.passwordFile.", context: { key } },
+      {
+        hint: "Write a % itself as %25, or put the password into outputs.mqtt.passwordFile.",
+        context: { key },
+      },
     );
   }
 }
 
 /** @throws DepthwattError CONFIG_INVALID */
-export function checkBrokerUrl(url: string, key = "publish.broker"): URL {
+export function checkBrokerUrl(url: string, key = "outputs.mqtt.broker"): URL {
   const expected = "expected mqtt://, mqtts://, ws:// or wss:// with a host name";
   let parsed: URL;
   try {
@@ -105,7 +108,7 @@ function readPassword(key: string, path: string): string {
 /** @throws DepthwattError CONFIG_UNREADABLE, CONFIG_INVALID naming the key */
 export function readCredentials(
   files: CredentialFiles,
-  name: CredentialName = (field) => `publish.${field}`,
+  name: CredentialName = (field) => `outputs.mqtt.${field}`,
 ): Credentials {
   if ((files.certFile === undefined) !== (files.keyFile === undefined)) {
     throw new DepthwattError(

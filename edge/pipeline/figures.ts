@@ -2,6 +2,7 @@
 // The one shape of `run --json` and of the metrics topic. What cannot be known is {available: false, reason}.
 import type { Algorithm, EngineInfo, StageName } from "../../cuda/index.js";
 import type { GovernorFigures } from "../governor/index.js";
+import type { OutputFigures } from "../outputs/outputs.js";
 import type { PowerFigures, Unavailable } from "../../power/index.js";
 
 export interface StageFigures {
@@ -32,17 +33,13 @@ export interface RunFigures {
   height: number;
   validPercent: number | Unavailable;
   stages: Partial<Record<StageName, StageFigures>>;
-  /** From capture to the moment the socket took the frame (to the end of the computation where nothing is published). */
+  /** Of the first output that takes frames: from capture to the moment it was sent; without one, to the end of the computation. */
   latencyMs: { p50: number; p95: number; p99: number } | Unavailable;
-  /** Images and pairs that did not become a published frame, by cause. */
+  /** Images and pairs that did not become a frame, by cause, and frames that an output did not send, under its name. */
   drops: Record<string, number>;
   pairing: PairingFigures;
   power: PowerFigures;
   governor: GovernorFigures;
-  publish: { connected: boolean; reason: string; messages: number; bytes: number } | Unavailable;
-}
-
-/** `value`, or Unavailable with `reason` where it is undefined. */
-export function known<T>(value: T | undefined, reason: string): T | Unavailable {
-  return value === undefined ? { available: false, reason } : value;
+  /** By kind; those that are switched off say why. */
+  outputs: Record<string, OutputFigures | Unavailable>;
 }

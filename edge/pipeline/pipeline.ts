@@ -1,30 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-// From pairs to published frames: the newest pair wins while the engine is busy, results go to every stream that is on, and
-// every pair that goes no further is counted by cause. No pixel is touched here.
+// From pairs to computed frames: the newest pair wins while the engine is busy, results are offered to every output, and every
+// pair that goes no further is counted by cause. No pixel is touched here.
 import { DepthwattError } from "../../core/index.js";
 import type { FramePair, PairSource } from "../../camera/index.js";
 import { type EngineSlot, type FrameResult, type NativeEngine, STAGE_NAMES } from "../../cuda/index.js";
+import { ageMs, type ComputedFrame, type Encodings, type FrameSink } from "./computed-frame.js";
 import { SlotPool } from "./slots.js";
 import { CountsByCause, Rate, RecentValues } from "./statistics.js";
 
-/** A computed frame; its slot stays as it is until `release`. */
-export interface ComputedFrame {
-  slot: EngineSlot;
-  result: FrameResult;
-  width: number;
-  height: number;
-  clock: FramePair["clock"];
-  timestampPoint: FramePair["timestampPoint"];
-  leftTimestampNs: bigint;
-  rightTimestampNs: bigint;
-  leftSequence: number;
-  rightSequence: number;
-  /** CLOCK_MONOTONIC when the pair reached the pipeline, nanoseconds. */
-  arrivedNs: bigint;
+export interface Computed {
+  encodings: Encodings;
+  /** Pixels of the region that is matched. */
+  matchedPixels: number;
 }
-
-/** Takes computed frames, such as one published stream. `release` must be called exactly once, now or later. */
-export type FrameSink = (frame: ComputedFrame, release: () => void) => void;
 
 export interface PipelineOptions {
   source: PairSource;
@@ -32,6 +20,8 @@ export interface PipelineOptions {
   width: number;
   height: number;
   sinks: readonly FrameSink[];
+  /** What the engine computes now, asked for each frame; absent: it encodes nothing and matches the whole images. */
+  computed?: () => Computed;
   /** Ends the run after this many computed frames. */
   frames?: number;
   onFrame?: (frame: ComputedFrame) => void;
@@ -41,22 +31,26 @@ export interface PipelineOptions {
   onWarning?: (message: string) => void;
 }
 
-/** How long the end waits for frames that a sink still holds, such as one for a broker that does not read. */
+/** How long the end waits for frames that an output still holds, such as one for a broker that does not read. */
 const DRAIN_MS = 2000;
 
 export class Pipeline {
   readonly stageTimes = STAGE_NAMES.map(() => new RecentValues());
+  /** To the end of the computation; what an output adds is its own. */
   readonly latency = new RecentValues();
   readonly drops = new CountsByCause();
   readonly rate = new Rate();
   frames = 0;
   validPixels = 0;
+  matchedPixels = 0;
   readonly #options: PipelineOptions;
   readonly #slots: SlotPool;
   #newest: FramePair | undefined;
   #newestArrivedNs = 0n;
   /** Frames that the engine has. */
   #computing = 0;
+  /** A frame is being offered: nothing is submitted before every output has seen it. */
+  #offering = false;
   #ending = false;
   #drainTimer: NodeJS.Timeout | undefined;
   #drained = false;
@@ -123,7 +117,7 @@ export class Pipeline {
   /** Whether the engine takes another frame now, and the run has use for one. */
   #hasRoom(): boolean {
     const { engine, frames } = this.#options;
-    if (this.#computing >= engine.framesInFlight) return false;
+    if (this.#offering || this.#computing >= engine.framesInFlight) return false;
     return frames === undefined || this.frames + this.#computing < frames;
   }
 
@@ -163,6 +157,10 @@ export class Pipeline {
       return;
     }
     const { engine, width, height, sinks } = this.#options;
+    const { encodings, matchedPixels } = this.#options.computed?.() ?? {
+      encodings: {},
+      matchedPixels: width * height,
+    };
     const times = engine.stageMilliseconds;
     for (let i = 0; i < this.stageTimes.length; ++i) {
       const milliseconds = times[i] as number;
@@ -170,10 +168,12 @@ export class Pipeline {
     }
     this.frames += 1;
     this.validPixels += result.validPixels;
+    this.matchedPixels += matchedPixels;
     this.rate.add(performance.now());
     const frame: ComputedFrame = {
       slot: engine.slots[index] as EngineSlot,
       result,
+      encodings,
       width,
       height,
       clock: pair.clock,
@@ -185,20 +185,16 @@ export class Pipeline {
       arrivedNs,
     };
     this.#options.onFrame?.(frame);
+    this.#offering = true;
     for (const sink of sinks) {
       this.#slots.hold(index);
       sink(frame, () => this.#slots.release(index));
     }
-    if (sinks.length === 0) this.noteLatency(frame);
+    this.#offering = false;
+    this.latency.add(ageMs(frame));
     if (this.#options.frames !== undefined && this.frames >= this.#options.frames) this.#end();
     this.#slots.release(index);
     this.#advance();
-  }
-
-  /** Notes that `frame` has left this process: from capture where the clock is ours, from arrival for recordings. */
-  noteLatency(frame: ComputedFrame): void {
-    const since = frame.clock === "monotonic" ? frame.leftTimestampNs : frame.arrivedNs;
-    this.latency.add(Number(process.hrtime.bigint() - since) / 1e6);
   }
 
   #end(): void {

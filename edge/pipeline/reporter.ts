@@ -1,37 +1,35 @@
 // SPDX-License-Identifier: Apache-2.0
-// Collects the figures of a run from everything that counts: the pipeline, the source, the publisher, the meter.
+// Collects the figures of a run from everything that counts: the pipeline, the source, the outputs, the meter.
 import type { PairSource, SourceCounters } from "../../camera/index.js";
-import { type MatchParameters, type NativeEngine, type Region, STAGE_NAMES } from "../../cuda/index.js";
+import { type EngineOptions, type NativeEngine, STAGE_NAMES } from "../../cuda/index.js";
 import type { Meter, PowerFigures } from "../../power/index.js";
 import type { GovernorLoop } from "../governor/index.js";
-import type { Publisher } from "../outputs/mqtt/index.js";
+import type { Outputs } from "../outputs/outputs.js";
 import { megaDisparities } from "./parameters.js";
-import { known, type PairingFigures, type RunFigures, type StageFigures } from "./figures.js";
+import type { PairingFigures, RunFigures, StageFigures } from "./figures.js";
+import { known } from "./known.js";
 import type { Pipeline } from "./pipeline.js";
 
 export interface ReporterOptions {
   pipeline: Pipeline;
   source: PairSource;
-  publisher: Publisher | undefined;
+  outputs: Outputs;
   meter: Meter;
-  governor: GovernorLoop | undefined;
   engine: NativeEngine;
-  match: MatchParameters;
-  /** What is matched, where that is not the whole image. */
-  region?: Region;
-  width: number;
-  height: number;
+  /** Undefined where neither a budget nor a frame rate is asked for. */
+  governor: () => GovernorLoop | undefined;
+  /** What the engine computes now. */
+  options: () => EngineOptions;
+  /** Whether the search has changed since the start: one number of disparities then no longer stands for the run. */
+  searchChanged: () => boolean;
 }
 
-/** A cause of loss as one name: "source.left.corrupt", "engineBusy", "publish.backpressure". */
-function collectDrops(pipeline: Pipeline, source: SourceCounters, publisher: Publisher | undefined) {
+/** A cause of loss as one name: "left.corrupt", "engineBusy", "mqtt.depth.backpressure". */
+function collectDrops(pipeline: Pipeline, source: SourceCounters, outputs: Record<string, number>) {
   const drops = pipeline.drops.snapshot();
   for (const [cause, count] of Object.entries(source.dropsLeft)) drops[`left.${cause}`] = count;
   for (const [cause, count] of Object.entries(source.dropsRight)) drops[`right.${cause}`] = count;
-  for (const [stream, counters] of Object.entries(publisher?.counters().streams ?? {})) {
-    for (const [cause, count] of Object.entries(counters.drops)) drops[`publish.${stream}.${cause}`] = count;
-  }
-  return drops;
+  return { ...drops, ...outputs };
 }
 
 function pairingFigures(counters: SourceCounters): PairingFigures {
@@ -60,9 +58,9 @@ export class Reporter {
 
   /** @param window "run": rates and energy since the start; "recent": of the last seconds. */
   figures(window: "run" | "recent"): RunFigures {
-    const { pipeline, source, publisher, engine, governor, match, width, height } = this.#options;
+    const { pipeline, source, outputs, engine } = this.#options;
+    const { match, width, height } = this.#options.options();
     const engineInfo = engine.info;
-    const matched = this.#options.region ?? { width, height };
     const now = performance.now();
     const seconds = (now - this.#startedMs) / 1000;
     const stages: RunFigures["stages"] = {};
@@ -72,8 +70,9 @@ export class Reporter {
         stages[name] = rounded({ p50Ms: times.p50, p95Ms: times.p95, p99Ms: times.p99 });
     }
     const counters = source.counters();
-    const published = publisher?.counters();
-    const latency = pipeline.latency.percentiles();
+    const out = outputs.figures();
+    const sent = outputs.latency;
+    const latency = sent === "none" ? pipeline.latency.percentiles() : sent;
     return {
       frames: pipeline.frames,
       seconds: round(seconds),
@@ -85,36 +84,26 @@ export class Reporter {
       width,
       height,
       validPercent: known(
-        pipeline.frames > 0
-          ? round((100 * pipeline.validPixels) / (pipeline.frames * matched.width * matched.height))
-          : undefined,
+        pipeline.frames > 0 ? round((100 * pipeline.validPixels) / pipeline.matchedPixels) : undefined,
         "no frame has been computed yet",
       ),
       stages,
       latencyMs: known(latency && rounded({ ...latency }), "no frame has left yet"),
-      drops: collectDrops(pipeline, counters, publisher),
+      drops: collectDrops(pipeline, counters, out.drops),
       pairing: pairingFigures(counters),
       power: this.#power(window),
-      governor: governor?.figures ?? {
+      governor: this.#options.governor()?.figures ?? {
         available: false,
         reason: "neither power.budgetWatts nor power.minFps is set",
       },
-      publish: published
-        ? {
-            connected: published.connected,
-            reason: published.reason,
-            messages: published.published,
-            bytes: published.bytes,
-          }
-        : { available: false, reason: "publish.broker is none" },
+      outputs: out.outputs,
     };
   }
 
   #power(window: "run" | "recent"): PowerFigures {
-    const { meter, governor, width, height, match, region } = this.#options;
-    // Once the governor has changed the number of disparities, one number no longer stands for the window.
-    const changed = governor?.figures.available && governor.figures.changes > 0;
-    const perFrame = changed ? undefined : megaDisparities(match, region ?? { width, height });
+    const { meter, searchChanged } = this.#options;
+    const { match, region, width, height } = this.#options.options();
+    const perFrame = searchChanged() ? undefined : megaDisparities(match, region ?? { width, height });
     return window === "run" ? meter.sinceStart(perFrame) : meter.recent(5, perFrame);
   }
 }

@@ -32,10 +32,11 @@ const FIRST_CONFIG = `# Settings of the depthwatt service; 'depthwatt config --p
 # 'depthwatt config --config ${CONFIG_FILE}' checks this file. After a change: systemctl restart depthwatt
 source:
   kind: synthetic          # v4l2 for cameras, with left and right: /dev/video0 and /dev/video2
-publish:
-  broker: mqtt://localhost:1883
-  # username: depthwatt
-  # passwordFile: /run/credentials/depthwatt.service/mqtt-password    (put the password into ${PASSWORD_FILE})
+outputs:
+  mqtt:
+    broker: mqtt://localhost:1883
+    # username: depthwatt
+    # passwordFile: /run/credentials/depthwatt.service/mqtt-password    (put the password into ${PASSWORD_FILE})
 `;
 
 /** The unit cannot see what ProtectHome and PrivateTmp hide from it. */

@@ -46,7 +46,7 @@ needs("mosquitto").suite("access to a broker", () => {
       expect(error?.message).toMatch(
         /^the broker mqtts:\/\/localhost:\d+ has a certificate that no authority known/,
       );
-      expect(error?.hint).toContain("publish.caFile");
+      expect(error?.hint).toContain("outputs.mqtt.caFile");
     }
   });
 
@@ -57,7 +57,7 @@ needs("mosquitto").suite("access to a broker", () => {
     expect(await attempt(webSocketUrl, { caFile })).toMatchObject({ connected: true });
     const { error } = await attempt(webSocketUrl);
     expect(error).toMatchObject({ code: "BROKER_REFUSED", retryable: false });
-    expect(error?.hint).toContain("publish.caFile");
+    expect(error?.hint).toContain("outputs.mqtt.caFile");
   });
 
   test("a certificate for another host is refused", async () => {
@@ -73,7 +73,7 @@ needs("mosquitto").suite("access to a broker", () => {
     expect(await attempt(url, { caFile, ...client })).toMatchObject({ connected: true });
     const { error } = await attempt(url, { caFile });
     expect(error?.message).toMatch(/wants a certificate from this client/);
-    expect(error?.hint).toContain("publish.certFile");
+    expect(error?.hint).toContain("outputs.mqtt.certFile");
   });
 
   test("TLS spoken to a plain port, and plain to a TLS port, end in a sentence", async () => {
@@ -124,7 +124,7 @@ needs("mosquitto").suite("access to a broker", () => {
     expect(() => createPublisher({ ...options, caFile: "/nowhere/ca.pem" })).toThrow(
       expect.objectContaining({
         code: "CONFIG_UNREADABLE",
-        message: "publish.caFile: expected a readable file, /nowhere/ca.pem: the file does not exist",
+        message: "outputs.mqtt.caFile: expected a readable file, /nowhere/ca.pem: the file does not exist",
       }),
     );
     expect(() => createPublisher({ ...options, certFile: "a.pem" })).toThrow(

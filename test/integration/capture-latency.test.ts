@@ -7,7 +7,9 @@ import { openV4l2Source } from "../../camera/index.js";
 import { createEngine } from "../../cuda/index.js";
 import { loadConfig } from "../../edge/config/index.js";
 import { matchParameters, refineParameters } from "../../edge/pipeline/parameters.js";
-import { type ComputedFrame, Pipeline } from "../../edge/pipeline/pipeline.js";
+import { ageMs, type ComputedFrame } from "../../edge/pipeline/computed-frame.js";
+import { Pipeline } from "../../edge/pipeline/pipeline.js";
+import { RecentValues } from "../../edge/pipeline/statistics.js";
 import { RealtimeOffset, streamSinks } from "../../edge/outputs/mqtt/streams.js";
 import { createPublisher } from "../../edge/outputs/mqtt/index.js";
 import { clocks, video } from "../doubles/fake-video/cameras.js";
@@ -66,17 +68,25 @@ needs("toolchain", "mosquitto").suite("capture to published", () => {
       },
     });
     const sent: ComputedFrame[] = [];
+    const latency = new RecentValues();
+    const sinks = streamSinks(config.outputs.mqtt, true, {
+      publisher,
+      offset: new RealtimeOffset(),
+      onDropped: () => {},
+    });
+    expect(sinks).toHaveLength(1);
     const pipeline = new Pipeline({
       ...{ source, engine: submitted, width, height, frames: FRAMES },
-      sinks: streamSinks(config.publish, true, {
-        publisher,
-        offset: new RealtimeOffset(),
-        onSent: (frame) => {
-          sent.push(frame);
-          pipeline.noteLatency(frame);
-        },
-        onDropped: () => {},
-      }),
+      sinks: [
+        (frame, release) =>
+          sinks[0]!(frame, (wasSent) => {
+            if (wasSent) {
+              sent.push(frame);
+              latency.add(ageMs(frame));
+            }
+            release();
+          }),
+      ],
     });
     for (const path of ["/l", "/r"]) fake.run(path, RATE_HZ, 3 * FRAMES);
     await pipeline.run();
@@ -86,7 +96,7 @@ needs("toolchain", "mosquitto").suite("capture to published", () => {
     expect(times).toEqual([...times].sort((one, other) => (one < other ? -1 : 1)));
     // Eight buffers a camera, seen again and again: a copy would bring memory of its own with every frame.
     expect(memories.size).toBeLessThanOrEqual(16);
-    const { p50, p99 } = pipeline.latency.percentiles()!;
+    const { p50, p99 } = latency.percentiles()!;
     console.log(
       `capture to published, ${width}x${height}, ${sent.length} frames: p50 ${p50.toFixed(1)} ms, p99 ${p99.toFixed(1)} ms, ` +
         `load ${loadavg()[0]!.toFixed(1)}`,

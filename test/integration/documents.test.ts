@@ -46,7 +46,7 @@ needs("mosquitto").suite("documents of a run", () => {
       ...where,
       ...size,
       "--set",
-      "publish.metricsIntervalMs=100",
+      "outputs.metricsIntervalMs=100",
     ]);
     let errors = "";
     child.stderr.on("data", (chunk) => {

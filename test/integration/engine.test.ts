@@ -115,7 +115,7 @@ describe("parameters", () => {
       "baseline",
     ],
     ["another size without maps", { width: 100 }, "without maps"],
-    ["one slot", { slots: 1 }, "2 to 8"],
+    ["one slot", { slots: 1 }, "2 to 16"],
   ])("%s is refused with what was expected", (_, changes, expected) => {
     expect(() => createEngine(options(changes))).toThrow(
       expect.objectContaining({ code: "ENGINE_PARAMETER", message: expect.stringContaining(expected) }),

@@ -3,7 +3,7 @@
 // was delivered is a frame or a counted drop, every result has its whole size and is what an engine of that level computes.
 import { describe, expect, test } from "vitest";
 import type { MatchParameters } from "../../cuda/index.js";
-import { AdjustableEngine } from "../../edge/governor/adjustable-engine.js";
+import { AdjustableEngine } from "../../edge/pipeline/adjustable-engine.js";
 import { qualityLadder } from "../../edge/governor/ladder.js";
 import { Pipeline } from "../../edge/pipeline/pipeline.js";
 import { computeFrame, engineOptions } from "../doubles/engine-call.js";
@@ -25,7 +25,7 @@ describe("levels change while frames flow", () => {
     const problems: Error[] = [];
     const engine = new AdjustableEngine(options, {
       onProblem: (problem) => problems.push(problem),
-      onChange: (match) => changed.push(match),
+      onChange: ({ match }) => changed.push(match),
     });
     const source = new PacedSource(pair, 240);
     const seen: { match: MatchParameters; disparityQ4: Int16Array; sequence: number }[] = [];

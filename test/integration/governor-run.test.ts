@@ -32,7 +32,7 @@ needs("mosquitto").suite("a governed run against Mosquitto", () => {
         "match.paths=8",
       ],
       // Without a sensor the governor goes, after five seconds, to the last level: half resolution is one of its steps.
-      ...["power.budgetWatts=5", "power.minFps=6", "power.sensor=none", "publish.metricsIntervalMs=300"],
+      ...["power.budgetWatts=5", "power.minFps=6", "power.sensor=none", "outputs.metricsIntervalMs=300"],
     ].flatMap((item) => ["--set", item]);
     const words = [
       "run",

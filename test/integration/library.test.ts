@@ -5,8 +5,8 @@ import { expect, test } from "vitest";
 // A name that the compiler does not resolve: dist need not be there when types are checked.
 const PACKAGE: string = "depthwatt";
 
-test("settings, a station and its figures are a library of their own", async () => {
-  const { loadConfig, openStation, VERSION, DepthwattError } = (await import(
+test("settings, a runtime and its figures are a library of their own", async () => {
+  const { loadConfig, openRuntime, VERSION, DepthwattError } = (await import(
     /* @vite-ignore */ PACKAGE
   )) as typeof import("../../edge/index.js");
   expect(VERSION).toMatch(/^\d+\.\d+\.\d+$/);
@@ -14,12 +14,12 @@ test("settings, a station and its figures are a library of their own", async () 
     "source.synthetic.width=96",
     "source.synthetic.height=64",
     "match.numDisparities=16",
-    "publish.broker=none",
+    "outputs.mqtt.broker=none",
   ];
   const { config } = loadConfig({ set, environment: {} });
   const notices: string[] = [];
-  const station = await openStation(config, 3, { onNotice: (notice) => notices.push(notice) });
-  const figures = await station.run();
+  const runtime = await openRuntime(config, 3, { onNotice: (notice) => notices.push(notice) });
+  const figures = await runtime.run();
   expect(figures).toMatchObject({ frames: 3, width: 96, height: 64, algorithm: "sgm" });
   expect(() => loadConfig({ set: ["match.p1=0"], environment: {} })).toThrow(DepthwattError);
 });

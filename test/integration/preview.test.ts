@@ -37,13 +37,16 @@ needs("mosquitto").suite("preview", () => {
         without.child.kill("SIGINT");
         await without.ended;
         expect(seen).toEqual([]);
-        const running = start("publish.preview.enabled=true", `publish.preview.encoding=${encoding}`);
+        const running = start(
+          "outputs.mqtt.preview.enabled=true",
+          `outputs.mqtt.preview.encoding=${encoding}`,
+        );
         await until("two pictures", () => seen.length >= 2, 40_000);
         running.child.kill("SIGINT");
         const { drops } = lastJson<{ drops: object }>(await running.ended);
         // One that is being packed when the run is stopped comes too late.
         const lost = Object.keys(drops).filter(
-          (cause) => cause.endsWith(".preview") && cause !== "closed.preview",
+          (cause) => cause.startsWith("mqtt.preview.") && cause !== "mqtt.preview.closed",
         );
         expect(lost).toEqual([]);
         const { payload, packet } = seen[0]!;

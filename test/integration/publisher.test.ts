@@ -247,7 +247,7 @@ needs("mosquitto").suite("publisher against Mosquitto", () => {
     expect(notices[1]).toMatch(
       /depth frames of 153696 bytes \(320 x 240, raw\) exceed the limit of 98976 bytes/,
     );
-    expect(notices[1]).toContain("publish.maxPayloadBytes");
+    expect(notices[1]).toContain("outputs.mqtt.maxPayloadBytes");
     expect(made.counters().connected).toBe(true);
   });
 

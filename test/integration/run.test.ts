@@ -52,7 +52,8 @@ describe("run --json", () => {
     );
     expect(figures.latencyMs).toMatchObject({ p50: expect.any(Number) });
     expect(figures.pairing).toMatchObject({ unmatchedLeft: 0, unmatchedRight: 0 });
-    expect(figures.publish).toMatchObject({ connected: true, messages: 12 });
+    expect(figures.outputs.mqtt).toMatchObject({ connected: true, sent: 12, problem: null });
+    expect(figures.outputs.mqtt).toMatchObject({ latencyMs: figures.latencyMs });
     if (!figures.power.available) expect(figures.power.reason).not.toBe("");
     else expect(figures.power.watts).toBeGreaterThan(0);
   });
@@ -61,7 +62,8 @@ describe("run --json", () => {
     const words = ["run", ...SMALL, "--frames", "2", "--broker", "none", "--json"];
     const figures = lastJson(await runProgram(words, { DEPTHWATT_ISA: "scalar" }));
     expect(figures.instructionSet).toBe("scalar");
-    expect(figures.publish).toMatchObject({ available: false, reason: "publish.broker is none" });
+    expect(figures.outputs).toEqual({ mqtt: { available: false, reason: "outputs.mqtt.broker is none" } });
+    expect(figures.latencyMs).toMatchObject({ p50: expect.any(Number) });
   });
 });
 
@@ -83,7 +85,7 @@ describe("run in a terminal", () => {
       "--device",
       "bench",
       "--set",
-      "publish.metricsIntervalMs=200",
+      "outputs.metricsIntervalMs=200",
     ]);
     await until("a live line", () => /fps \|/.test(running.stderr()), 20_000);
     running.child.kill("SIGINT");
@@ -211,7 +213,7 @@ needs("mosquitto").suite("run against Mosquitto", () => {
     const broker = await startMosquitto();
     const running = startProgram([
       ...["run", ...SMALL, "--rate", "20", "--broker", broker.url, "--json"],
-      ...["--set", "publish.metricsIntervalMs=200"],
+      ...["--set", "outputs.metricsIntervalMs=200"],
     ]);
     await until("a frame", () => /PUBLISH.*\/depth/.test(broker.log()), 20_000);
     await broker.stop("SIGKILL");
@@ -224,10 +226,10 @@ needs("mosquitto").suite("run against Mosquitto", () => {
       expect(ran.code, ran.stderr).toBe(0);
       const figures = lastJson<RunFigures>(ran);
       const lost = Object.entries(figures.drops).filter(([cause]) =>
-        /publish\.depth\.(offline|lost)/.test(cause),
+        /mqtt\.depth\.(offline|lost)/.test(cause),
       );
       expect(lost.reduce((sum, [, count]) => sum + count, 0)).toBeGreaterThan(0);
-      expect(figures.publish).toMatchObject({ connected: true });
+      expect(figures.outputs.mqtt).toMatchObject({ connected: true });
       expect(figures.frames).toBeGreaterThan(10);
     } finally {
       await second.stop();

@@ -31,7 +31,7 @@ test("a run tells systemd of its first frame, its progress and its end", async (
     "source.synthetic.width=96",
     "source.synthetic.height=64",
     "match.numDisparities=16",
-    "publish.metricsIntervalMs=200",
+    "outputs.metricsIntervalMs=200",
   ];
   const words = [main, "run", "--broker", "none", ...small.flatMap((value) => ["--set", value])];
   const service = spawn(process.execPath, words, {

@@ -36,7 +36,7 @@ describe("trial broker", () => {
     const refused = await publisher(url, 5).firstAttempt;
     expect(refused.connected).toBe(false);
     expect(refused.error).toMatchObject({ code: "BROKER_REFUSED" });
-    expect(refused.error?.hint).toContain("publish.protocolVersion");
+    expect(refused.error?.hint).toContain("outputs.mqtt.protocolVersion");
   });
 
   test("a subscriber that stops reading: memory stays flat, others get their frames, drops are counted", async () => {

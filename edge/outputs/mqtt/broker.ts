@@ -43,7 +43,7 @@ const MEGABYTE = 1 << 20;
 function workerFile(): string {
   const beside = fileURLToPath(new URL("./broker-worker.js", import.meta.url));
   if (existsSync(beside)) return beside;
-  const compiled = join(packageRoot(), "dist", "edge", "publish", "broker-worker.js");
+  const compiled = join(packageRoot(), "dist", "edge", "outputs", "mqtt", "broker-worker.js");
   if (existsSync(compiled)) return compiled;
   throw new DepthwattError("INTERNAL", `expected the broker's thread at ${compiled}, found no such file`, {
     hint: "Run 'npm run build'.",

@@ -2,9 +2,9 @@
 // The preview topic: now and then a small colour picture of the disparity, as a plain JPEG or PNG file for whatever can show
 // one, such as Home Assistant. The frame's slot is free again before the picture is packed.
 import { colourDisparity, encodeJpeg, encodePng, type FloatImage } from "../../../camera/index.js";
-import type { Config } from "../../config/index.js";
+import type { ComputedFrame, FrameSink } from "../../pipeline/computed-frame.js";
 import type { Publisher } from "./index.js";
-import type { ComputedFrame, FrameSink } from "../../pipeline/pipeline.js";
+import type { MqttSettings } from "./settings.js";
 
 /** At most two pictures a second, at most this wide. */
 const PERIOD_MS = 500;
@@ -13,9 +13,9 @@ const INVALID_DISPARITY_Q4 = -32_768;
 
 export interface PreviewOptions {
   publisher: Pick<Publisher, "preview">;
-  encoding: Config["publish"]["preview"]["encoding"];
+  encoding: MqttSettings["preview"]["encoding"];
   /** Disparities shown as the first and the last colour, pixels. */
-  range: { min: number; max: number };
+  range: () => { min: number; max: number };
   onDropped: (cause: string) => void;
   /** Milliseconds of a clock that never goes back. */
   now?: () => number;
@@ -49,14 +49,14 @@ export function previewSink(options: PreviewOptions): FrameSink {
     }
     busy = true;
     nextMs = now() + PERIOD_MS;
-    const picture = colourDisparity(reduced(frame), range);
+    const picture = colourDisparity(reduced(frame), range());
     release();
     encode(picture)
       .then((file) => {
         const dropped = publisher.preview(file, `image/${encoding}`);
-        if (dropped !== undefined) onDropped(`${dropped}.preview`);
+        if (dropped !== undefined) onDropped(`preview.${dropped}`);
       })
-      .catch(() => onDropped("encoderFailed.preview"))
+      .catch(() => onDropped("preview.encoderFailed"))
       .finally(() => {
         busy = false;
       });

@@ -157,7 +157,7 @@ class MqttPublisher implements Publisher {
     this.notice(
       `oversize ${stream}`,
       `${stream} frames of ${size} exceed the limit of ${this.maxMessageBytes} bytes and are dropped: raise ` +
-        `publish.maxPayloadBytes (and the broker's own limit), choose the encoding rvl, or a smaller picture`,
+        `outputs.mqtt.maxPayloadBytes (and the broker's own limit), choose the encoding rvl, or a smaller picture`,
     );
   }
 

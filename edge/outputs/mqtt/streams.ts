@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // One sink per published stream: says where in a slot its body lies and what it means. Bodies that the engine wrote are
-// handed on as they lie; only PNG is made here, off the JavaScript thread.
+// handed on as they lie; PNG is made here, off the JavaScript thread, and raw disparity where another output has it as RVL.
 import { encodePng } from "../../../camera/index.js";
 import { ENCODED_HEADROOM_BYTES } from "../../../cuda/index.js";
 import { loadNative } from "../../native.js";
-import type { Config } from "../../config/index.js";
+import type { ComputedFrame } from "../../pipeline/computed-frame.js";
 import type { Element, Encoding, FrameDescription, Publisher, StreamName } from "./index.js";
-import type { ComputedFrame, FrameSink } from "../../pipeline/pipeline.js";
+import type { MqttSettings } from "./settings.js";
 
 /** Add to CLOCK_MONOTONIC to get nanoseconds since 1970; renewed once a second, since the realtime clock is steered. */
 export class RealtimeOffset {
@@ -30,35 +30,40 @@ export class RealtimeOffset {
   }
 }
 
+/** Takes one frame of one stream; `done` is called once, with whether it was sent. */
+export type StreamSink = (frame: ComputedFrame, done: (sent: boolean) => void) => void;
+
 export interface StreamOptions {
   publisher: Publisher;
   offset: RealtimeOffset;
-  /** A frame of the first stream has left this process. */
-  onSent: (frame: ComputedFrame) => void;
   onDropped: (cause: string) => void;
 }
 
-/** The sinks of every stream that the configuration switches on, depth first. */
-export function streamSinks(
-  config: Config["publish"],
-  hasDepth: boolean,
-  options: StreamOptions,
-): FrameSink[] {
-  const sinks: FrameSink[] = [];
-  const add = (stream: StreamName, encoding: Encoding, element: Element) => {
-    const first = sinks.length === 0;
-    sinks.push(sinkOf(stream, encoding, element, { ...options, onSent: first ? options.onSent : () => {} }));
+/** The sinks of every stream that the settings switch on, depth first. */
+export function streamSinks(settings: MqttSettings, hasDepth: boolean, options: StreamOptions): StreamSink[] {
+  const sinks: StreamSink[] = [];
+  const add = (stream: StreamName, encoding: string, element: Element) => {
+    const sink =
+      encoding === "png"
+        ? pngSink
+        : encoding === "raw" && stream === "disparity"
+          ? rawDisparitySink
+          : bodySink;
+    const describe = describer(stream, encoding as Encoding, element, options.offset);
+    sinks.push(sink(stream, encoding as Encoding, describe, options));
   };
-  if (config.depth.enabled && hasDepth) add("depth", config.depth.encoding as Encoding, "u16");
-  if (config.disparity.enabled) add("disparity", config.disparity.encoding as Encoding, "u16");
-  if (config.confidence.enabled) add("confidence", config.confidence.encoding as Encoding, "u8");
-  if (config.left.enabled) add("left", config.left.encoding as Encoding, "u8");
+  if (settings.depth.enabled && hasDepth) add("depth", settings.depth.encoding, "u16");
+  if (settings.disparity.enabled) add("disparity", settings.disparity.encoding, "u16");
+  if (settings.confidence.enabled) add("confidence", settings.confidence.encoding, "u8");
+  if (settings.left.enabled) add("left", settings.left.encoding, "u8");
   return sinks;
 }
 
-function sinkOf(stream: StreamName, encoding: Encoding, element: Element, options: StreamOptions): FrameSink {
-  const { publisher, offset, onSent, onDropped } = options;
-  const describe = (frame: ComputedFrame): FrameDescription => ({
+type Describe = (frame: ComputedFrame) => FrameDescription;
+
+const describer =
+  (stream: StreamName, encoding: Encoding, element: Element, offset: RealtimeOffset): Describe =>
+  (frame) => ({
     stream,
     encoding,
     element,
@@ -72,41 +77,65 @@ function sinkOf(stream: StreamName, encoding: Encoding, element: Element, option
     leftSequence: frame.leftSequence,
     rightSequence: frame.rightSequence,
   });
-  const settle = (frame: ComputedFrame, release: () => void) => (sent: boolean) => {
-    if (sent) onSent(frame);
-    release();
+
+type MakeSink = (
+  stream: StreamName,
+  encoding: Encoding,
+  describe: Describe,
+  options: StreamOptions,
+) => StreamSink;
+
+const bodySink: MakeSink =
+  (stream, encoding, describe, { publisher }) =>
+  (frame, done) => {
+    const { buffer, bytes } = bodyOf(stream, encoding, frame);
+    publisher.publish(buffer, ENCODED_HEADROOM_BYTES, bytes, describe(frame), done);
   };
 
-  if (encoding === "png") {
-    let busy = false;
-    return (frame, release) => {
-      if (busy) {
-        onDropped(`encoderBusy.${stream}`); // one picture at a time
-        release();
-        return;
-      }
-      busy = true;
-      const description = describe(frame);
-      encodePng({ data: pixelsOf(stream, frame), width: frame.width, height: frame.height })
-        .then((png) => {
-          const buffer = new Uint8Array(ENCODED_HEADROOM_BYTES + png.length);
-          buffer.set(png, ENCODED_HEADROOM_BYTES);
-          publisher.publish(buffer, ENCODED_HEADROOM_BYTES, png.length, description, settle(frame, release));
-        })
-        .catch(() => {
-          onDropped(`encoderFailed.${stream}`);
-          release();
-        })
-        .finally(() => {
-          busy = false;
-        });
-    };
-  }
-  return (frame, release) => {
-    const { buffer, bytes } = bodyOf(stream, encoding, frame);
-    publisher.publish(buffer, ENCODED_HEADROOM_BYTES, bytes, describe(frame), settle(frame, release));
+const pngSink: MakeSink = (stream, _, describe, { publisher, onDropped }) => {
+  let busy = false;
+  return (frame, done) => {
+    if (busy) {
+      onDropped(`${stream}.encoderBusy`); // one picture at a time
+      done(false);
+      return;
+    }
+    busy = true;
+    const description = describe(frame);
+    encodePng({ data: pixelsOf(stream, frame), width: frame.width, height: frame.height })
+      .then((png) => {
+        const buffer = new Uint8Array(ENCODED_HEADROOM_BYTES + png.length);
+        buffer.set(png, ENCODED_HEADROOM_BYTES);
+        publisher.publish(buffer, ENCODED_HEADROOM_BYTES, png.length, description, done);
+      })
+      .catch(() => {
+        onDropped(`${stream}.encoderFailed`);
+        done(false);
+      })
+      .finally(() => {
+        busy = false;
+      });
   };
-}
+};
+
+/** As the engine wrote it, or, where it wrote RVL for another output, made of the map, in buffers that are used again. */
+const rawDisparitySink: MakeSink = (stream, encoding, describe, options) => {
+  const asTheEngineDid = bodySink(stream, encoding, describe, options);
+  const spare: Uint8Array[] = [];
+  return (frame, done) => {
+    if (frame.encodings.encodeDisparity === "raw") {
+      asTheEngineDid(frame, done);
+      return;
+    }
+    const bytes = 2 * frame.slot.disparityQ4.length;
+    const buffer = spare.pop() ?? new Uint8Array(ENCODED_HEADROOM_BYTES + bytes);
+    writeDisparity(frame.slot.disparityQ4, new Uint16Array(buffer.buffer, ENCODED_HEADROOM_BYTES));
+    options.publisher.publish(buffer, ENCODED_HEADROOM_BYTES, bytes, describe(frame), (sent) => {
+      spare.push(buffer);
+      done(sent);
+    });
+  };
+};
 
 /** A view of the whole ArrayBuffer, headroom included. */
 const whole = (view: Uint8Array | Uint16Array): Uint8Array => new Uint8Array(view.buffer as ArrayBuffer);
@@ -134,5 +163,15 @@ function pixelsOf(stream: StreamName, { slot }: ComputedFrame): Uint8Array | Uin
   if (stream === "depth") return slot.depthMillimetres;
   if (stream === "confidence") return slot.confidence;
   if (stream === "left") return slot.left;
-  return Uint16Array.from(slot.disparityQ4, (value) => (value === -32768 ? 0 : value + 1));
+  const counts = new Uint16Array(slot.disparityQ4.length);
+  writeDisparity(slot.disparityQ4, counts);
+  return counts;
+}
+
+/** As it travels: disparityQ4 + 1, and 0 where it is invalid. */
+function writeDisparity(disparityQ4: Int16Array, counts: Uint16Array): void {
+  for (let i = 0; i < counts.length; i++) {
+    const value = disparityQ4[i]!;
+    counts[i] = value === -32768 ? 0 : value + 1;
+  }
 }

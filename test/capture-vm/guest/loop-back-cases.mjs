@@ -177,7 +177,7 @@ export const loopBackCases = {
         `source.v4l2.height=${HEIGHT}`,
         "source.v4l2.format=GREY",
         "match.numDisparities=32",
-        "publish.left.enabled=true",
+        "outputs.mqtt.left.enabled=true",
       ].flatMap((setting) => ["--set", setting]);
       const more = [
         "--calibration",

@@ -4,7 +4,7 @@ import { spawnSync } from "node:child_process";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import type { EngineOptions, FrameResult, NativeEngine } from "../../../cuda/index.js";
-import { AdjustableEngine } from "../../../edge/governor/adjustable-engine.js";
+import { AdjustableEngine } from "../../../edge/pipeline/adjustable-engine.js";
 import { Governor } from "../../../edge/governor/governor.js";
 import { qualityLadder } from "../../../edge/governor/ladder.js";
 import { GovernorLoop } from "../../../edge/governor/loop.js";
@@ -72,7 +72,7 @@ describe("an engine whose parameters change", () => {
     engine.adjust({ paths: 4 });
     engine.submit(1, none, none, () => {});
     shop.finish!();
-    expect(shop.log).toEqual(["open p8d64", "frame p8d64", "frame p8d64"]);
+    expect(shop.log).toEqual(["open p8d64", "frame p8d64", "open p4d64", "frame p8d64"]);
     expect(engine.match.paths).toBe(8);
   });
 
@@ -113,11 +113,12 @@ describe("an engine whose parameters change", () => {
   test("says what is computed once it is, and stays on the backend that auto has found", () => {
     const shop = new Workshop();
     const told: object[] = [];
-    const events = { onProblem: () => {}, onChange: (match: object) => told.push(match) };
+    const events = { onProblem: () => {}, onChange: ({ match }: EngineOptions) => told.push(match) };
     const engine = new AdjustableEngine(options, events, shop.open);
+    engine.submit(0, none, none, () => {});
     engine.adjust({ halfResolution: true });
     expect(told).toEqual([]);
-    engine.submit(0, none, none, () => {});
+    shop.finish!();
     expect(told).toEqual([{ ...MATCH, halfResolution: true }]);
     expect(engine.match.halfResolution).toBe(true);
     expect(shop.backends).toEqual(["auto", "cpu"]);
@@ -130,7 +131,7 @@ describe("an engine whose parameters change", () => {
     const onProblem = (problem: Error) => problems.push(problem.message);
     const engine = new AdjustableEngine(options, { onProblem }, shop.open);
     shop.backend = "cpu";
-    expect(engine.supports({ halfResolution: true })).toBe(false);
+    expect(engine.supports({ ...MATCH, halfResolution: true })).toBe(false);
     engine.adjust({ paths: 2 });
     engine.submit(0, none, none, () => {});
     expect(problems).toEqual(["as this shop has it"]);
@@ -154,10 +155,10 @@ describe("an engine whose parameters change", () => {
   test("whether a change can be computed is tried on an engine of its own", () => {
     const shop = new Workshop();
     const engine = new AdjustableEngine(options, { onProblem: () => {} }, shop.open);
-    expect(engine.supports({ halfResolution: true })).toBe(true);
+    expect(engine.supports({ ...MATCH, halfResolution: true })).toBe(true);
     expect(shop.log).toEqual(["open p8d64", "open p8d64h", "close p8d64h"]);
     shop.halves = false;
-    expect(engine.supports({ halfResolution: true })).toBe(false);
+    expect(engine.supports({ ...MATCH, halfResolution: true })).toBe(false);
     expect(engine.match.halfResolution).toBe(false);
   });
 });

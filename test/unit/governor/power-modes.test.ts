@@ -6,7 +6,7 @@ import { chmodSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "nod
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import type { AdjustableEngine } from "../../../edge/governor/adjustable-engine.js";
+import type { AdjustableEngine } from "../../../edge/pipeline/adjustable-engine.js";
 import { Governor } from "../../../edge/governor/governor.js";
 import { qualityLadder } from "../../../edge/governor/ladder.js";
 import { GovernorLoop } from "../../../edge/governor/loop.js";

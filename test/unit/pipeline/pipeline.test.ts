@@ -2,7 +2,8 @@
 // The order and the back-pressure of the pipeline, with a source and an engine that the test plays by hand.
 import { expect, test, vi } from "vitest";
 import { DepthwattError } from "../../../core/index.js";
-import { type ComputedFrame, type FrameSink, Pipeline } from "../../../edge/pipeline/pipeline.js";
+import type { ComputedFrame, FrameSink } from "../../../edge/pipeline/computed-frame.js";
+import { Pipeline } from "../../../edge/pipeline/pipeline.js";
 import { HandEngine, HandSource } from "../../doubles/pipeline.js";
 
 function start(options: { slots?: number; frames?: number; sinks?: FrameSink[] } = {}) {

@@ -3,7 +3,7 @@
 import sharp from "sharp";
 import { expect, test } from "vitest";
 import { DISPARITY_COLOURS } from "../../../camera/index.js";
-import type { ComputedFrame } from "../../../edge/pipeline/pipeline.js";
+import type { ComputedFrame } from "../../../edge/pipeline/computed-frame.js";
 import { previewSink } from "../../../edge/outputs/mqtt/preview.js";
 import type { PublishDropCause } from "../../../edge/outputs/mqtt/index.js";
 import { until } from "../../doubles/frames.js";
@@ -32,7 +32,7 @@ function setUp(encoding: "jpeg" | "png", answer?: PublishDropCause) {
       },
     },
     encoding,
-    range: { min: 0, max: 64 },
+    range: () => ({ min: 0, max: 64 }),
     onDropped: (cause) => drops.push(cause),
     now: () => nowMs,
   });
@@ -110,5 +110,5 @@ test("a picture that is not sent is counted under its cause", async () => {
     1000,
   );
   await until("counted", () => drops.length === 1);
-  expect(drops).toEqual(["offline.preview"]);
+  expect(drops).toEqual(["preview.offline"]);
 });

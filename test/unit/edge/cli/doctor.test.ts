@@ -78,11 +78,11 @@ describe("power", () => {
 describe("broker", () => {
   test("embedded and none need nothing", async () => {
     expect(await lookAtBroker(config())).toMatchObject({ state: "ok" });
-    expect(await lookAtBroker(config("publish.broker=none"))).toMatchObject({ state: "absent" });
+    expect(await lookAtBroker(config("outputs.mqtt.broker=none"))).toMatchObject({ state: "absent" });
   });
 
   test("where nothing listens, it is bad, and no password is shown", async () => {
-    const finding = await lookAtBroker(config("publish.broker=mqtt://anna:secret@127.0.0.1:1"));
+    const finding = await lookAtBroker(config("outputs.mqtt.broker=mqtt://anna:secret@127.0.0.1:1"));
     expect(finding).toMatchObject({ state: "bad", exitCode: 5, facts: { reachable: false } });
     expect(JSON.stringify(finding)).not.toContain("secret");
   });
@@ -93,7 +93,7 @@ describe("broker", () => {
     await new Promise<void>((done) => server.listen(0, "127.0.0.1", done));
     const { port } = server.address() as { port: number };
     const before = performance.now();
-    const finding = await lookAtBroker(config(`publish.broker=mqtt://127.0.0.1:${port}`), 300);
+    const finding = await lookAtBroker(config(`outputs.mqtt.broker=mqtt://127.0.0.1:${port}`), 300);
     expect(performance.now() - before).toBeLessThan(20_000);
     expect(finding).toMatchObject({ state: "bad", facts: { code: "BROKER_UNREACHABLE" } });
     for (const socket of sockets) socket.destroy();
@@ -146,7 +146,7 @@ describe("the command", () => {
   });
 
   test("exits with the code of what is bad", () => {
-    expect(run("--set", "publish.broker=mqtt://127.0.0.1:1").status).toBe(5);
+    expect(run("--set", "outputs.mqtt.broker=mqtt://127.0.0.1:1").status).toBe(5);
     expect(run("--set", "match.p1=0").status).toBe(2);
   });
 });

@@ -1,26 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
 // The command that `run` prints for reading its stream: it must reach that stream, and show no password.
 import { describe, expect, test } from "vitest";
-import { consumeCommand } from "../../../../edge/cli/greeting.js";
 import { cutToTerminal } from "../../../../edge/cli/live-line.js";
 import { loadConfig } from "../../../../edge/config/index.js";
-import type { Publishing } from "../../../../edge/outputs/mqtt/publishing.js";
-
-const BROKER = {} as Publishing["broker"];
+import { consumeCommand } from "../../../../edge/outputs/mqtt/consume-command.js";
 
 function commandOf(
   set: string[],
-  streams: Publishing["streams"] = ["depth"],
+  streams: string[] = ["depth"],
   brokerUrl = "mqtt://127.0.0.1:1883",
-  broker?: Publishing["broker"],
+  embedded = false,
 ) {
   const { config } = loadConfig({ set: ["device=porch", "board=none", ...set], environment: {} });
-  return consumeCommand(config, { brokerUrl, broker, streams });
+  const { base, device, outputs } = config;
+  return consumeCommand({ base, device, settings: outputs.mqtt }, { brokerUrl, embedded, streams });
 }
 
 describe("the command that run prints", () => {
   test("is short for the embedded broker", () => {
-    expect(commandOf([], ["depth", "confidence"], "mqtt://127.0.0.1:1883", BROKER)).toBe(
+    expect(commandOf([], ["depth", "confidence"], "mqtt://127.0.0.1:1883", true)).toBe(
       "npx depthwatt consume mqtt://127.0.0.1:1883 --device porch",
     );
   });
@@ -33,10 +31,10 @@ describe("the command that run prints", () => {
 
   test("carries the credentials' files, quoted for a shell", () => {
     const set = [
-      "publish.broker=mqtts://h",
-      "publish.username=o'neil",
-      "publish.passwordFile=/etc/my pass",
-      "publish.caFile=/ca.pem",
+      "outputs.mqtt.broker=mqtts://h",
+      "outputs.mqtt.username=o'neil",
+      "outputs.mqtt.passwordFile=/etc/my pass",
+      "outputs.mqtt.caFile=/ca.pem",
     ];
     expect(commandOf(set)).toBe(
       "npx depthwatt consume mqtt://127.0.0.1:1883 --device porch " +

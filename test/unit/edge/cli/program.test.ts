@@ -152,7 +152,7 @@ test("where a broker refuses the password, consume's hint speaks of its own flag
   expect(await runCommandLine(["consume", `mqtt://anna:s3cret@127.0.0.1:${port}`])).toBe(5);
   server.close();
   expect(err).toContain("hint: Check --username and the first line of --password-file.\n");
-  expect(err).not.toContain("publish.");
+  expect(err).not.toContain("outputs.mqtt.");
 });
 
 test("a name from a file cannot command the terminal", () => {
@@ -203,10 +203,10 @@ describe("match", () => {
 
 describe("config", () => {
   test("--json holds every value with its origin, and no password", async () => {
-    await runCommandLine(["config", "--json", "--set", "publish.broker=mqtt://anna:secret@host"]);
+    await runCommandLine(["config", "--json", "--set", "outputs.mqtt.broker=mqtt://anna:secret@host"]);
     const { settings } = JSON.parse(out);
     expect(settings["match.paths"]).toEqual({ value: 4, origin: "default", from: null });
-    expect(settings["publish.broker"]).toEqual({
+    expect(settings["outputs.mqtt.broker"]).toEqual({
       value: "mqtt://anna:(hidden)@host",
       origin: "flag",
       from: "--set",

@@ -52,7 +52,7 @@ describe("precedence", () => {
   test("with nothing given, every value is a default", () => {
     const { config, origins } = load();
     expect(config.match.paths).toBe(4);
-    expect(config.publish.broker).toBe("embedded");
+    expect(config.outputs.mqtt.broker).toBe("embedded");
     expect(config.source.replay.left).toBeUndefined();
     expect(new Set([...origins.values()].map((origin) => origin.kind))).toEqual(new Set(["default"]));
   });
@@ -116,9 +116,11 @@ describe("text becomes the setting's type", () => {
   });
 
   test("an empty text unsets an optional setting", () => {
-    const path = file("user.yaml", "publish: {username: anna}\n");
-    expect(load({ file: path }).config.publish.username).toBe("anna");
-    expect(load({ file: path, set: ["publish.username="] }).config.publish.username).toBeUndefined();
+    const path = file("user.yaml", "outputs: {mqtt: {username: anna}}\n");
+    expect(load({ file: path }).config.outputs.mqtt.username).toBe("anna");
+    expect(
+      load({ file: path, set: ["outputs.mqtt.username="] }).config.outputs.mqtt.username,
+    ).toBeUndefined();
   });
 
   test("paths in a file are relative to that file", () => {
@@ -216,10 +218,10 @@ describe("refusals", () => {
   });
 
   test("a dotted name in a file is told how files nest", () => {
-    const error = refusal({ file: file("dotted.yaml", "publish.depth.enabled: false\n") });
+    const error = refusal({ file: file("dotted.yaml", "outputs.mqtt.depth.enabled: false\n") });
     expect(error.code).toBe("CONFIG_UNKNOWN_KEY");
     expect(error.message).toMatch(
-      /inside each other, publish: \{ depth: \{ enabled: \.\.\. \} \}, got dots in a name$/,
+      /inside each other, outputs: \{ mqtt: \{ depth: \{ enabled: \.\.\. \} \} \}, got dots in a name$/,
     );
     expect(error.message).not.toContain("did you mean");
   });
@@ -271,9 +273,9 @@ describe("rules between settings", () => {
       "source.kind",
     ],
     [["source.replay.left=a"], "source.kind"],
-    [["publish.broker=mqtts://h", "publish.certFile=a"], "publish.certFile"],
-    [["publish.broker=mqtt://h", "publish.caFile=a"], "publish.caFile"],
-    [["publish.protocolVersion=5"], "publish.protocolVersion"],
+    [["outputs.mqtt.broker=mqtts://h", "outputs.mqtt.certFile=a"], "outputs.mqtt.certFile"],
+    [["outputs.mqtt.broker=mqtt://h", "outputs.mqtt.caFile=a"], "outputs.mqtt.caFile"],
+    [["outputs.mqtt.protocolVersion=5"], "outputs.mqtt.protocolVersion"],
   ])("%j is refused under %s", (set, key) => {
     const error = refusal({ set });
     expect(error.code).toBe("CONFIG_INVALID");
@@ -288,9 +290,10 @@ describe("rules between settings", () => {
     expect(load({ set: ["match.numDisparities=15"] }).config.match.halfResolution).toBe("auto");
     const half = ["match.halfResolution=true", "match.numDisparities=16"];
     expect(load({ set: half }).config.match).toMatchObject({ halfResolution: true, numDisparities: 16 });
-    expect(load({ set: ["publish.broker=mqtts://h:8883", "publish.caFile=a"] }).config.publish.caFile).toBe(
-      "a",
-    );
+    expect(
+      load({ set: ["outputs.mqtt.broker=mqtts://h:8883", "outputs.mqtt.caFile=a"] }).config.outputs.mqtt
+        .caFile,
+    ).toBe("a");
   });
 
   test("the source that broke the rule is named, not the default", () => {

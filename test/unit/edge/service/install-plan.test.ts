@@ -111,7 +111,7 @@ describe("performing", () => {
     const { loadConfig } = await import("../../../../edge/config/index.js");
     const file = join(root, "etc/depthwatt/config.yaml");
     expect(existsSync(file)).toBe(true);
-    expect(loadConfig({ file, environment: {} }).config.publish.broker).toBe("mqtt://localhost:1883");
+    expect(loadConfig({ file, environment: {} }).config.outputs.mqtt.broker).toBe("mqtt://localhost:1883");
   });
 
   test("a step that fails is named with its cause", () => {

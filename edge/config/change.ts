@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+// A change of settings while the program runs: checked like every other source of settings, all or nothing.
+import { DepthwattError } from "../../core/index.js";
+import { checkValue, type Origin, type Problem, unknownKey } from "./layers.js";
+import { nest, raise } from "./load.js";
+import { brokenRules } from "./rules.js";
+import { type Config, SETTING_BY_KEY, SETTINGS } from "./schema.js";
+import type { SettingValue } from "./setting.js";
+
+/** Values by dotted key; undefined or null unsets a setting that may have none. */
+export type SettingsChange = Readonly<Record<string, SettingValue | undefined | null>>;
+
+export interface ChangedConfig {
+  config: Config;
+  /** The keys whose value is another now. */
+  changed: string[];
+}
+
+/** The value of a dotted key; undefined for an optional setting without one. */
+export function valueAt(config: Config, key: string): SettingValue | undefined {
+  return key
+    .split(".")
+    .reduce<unknown>((node, part) => (node as Record<string, unknown>)[part], config) as SettingValue;
+}
+
+/** The keys in which two configurations differ, with the second one's values. */
+export function differences(from: Config, to: Config): SettingsChange {
+  const pairs = SETTINGS.map(({ key }) => [key, valueAt(from, key), valueAt(to, key)] as const);
+  return Object.fromEntries(pairs.filter(([, a, b]) => a !== b).map(([key, , b]) => [key, b]));
+}
+
+/**
+ * @param from who changes it, as messages name it, such as a topic
+ * @throws DepthwattError CONFIG_UNKNOWN_KEY or CONFIG_INVALID with every problem at once; SETTING_NEEDS_RESTART, which names the
+ *   keys, where one of those that would change does not take effect live
+ */
+export function changedConfig(config: Config, change: SettingsChange, from: string): ChangedConfig {
+  const origin: Origin = { kind: "change", name: from };
+  const problems: Problem[] = [];
+  const values = new Map(SETTINGS.map(({ key }) => [key, valueAt(config, key)]));
+  for (const [key, given] of Object.entries(change)) {
+    const setting = SETTING_BY_KEY.get(key);
+    if (setting === undefined) {
+      problems.push(unknownKey(key, origin, SETTING_BY_KEY.keys()));
+      continue;
+    }
+    const value = given ?? undefined;
+    const problem = checkValue(setting, value, origin);
+    if (problem) problems.push(problem);
+    values.set(key, value);
+  }
+  if (problems.length > 0) raise(problems);
+  const next = nest(values);
+  for (const { keys, text } of brokenRules(next, new Map()))
+    problems.push({ key: keys[0], origin, unknown: false, text });
+  if (problems.length > 0) raise(problems);
+  const changed = Object.keys(differences(config, next));
+  const late = changed.filter((key) => SETTING_BY_KEY.get(key)!.takesEffect === "restart");
+  if (late.length > 0) {
+    throw new DepthwattError(
+      "SETTING_NEEDS_RESTART",
+      `${late.join(", ")} (from ${from}): expected settings that take effect live, but ${late.length === 1 ? "this one does" : "these do"} so only at the next start; nothing was changed`,
+      { hint: "Restart depthwatt, or leave them as they are.", context: { keys: late } },
+    );
+  }
+  return { config: next, changed };
+}

@@ -1,0 +1,6 @@
+// SPDX-License-Identifier: Apache-2.0
+// Every kind of output by the name of its section, which also stands before its drops. The order counts: `latencyMs` is that of
+// the first one that takes frames.
+import { mqtt } from "./mqtt/open.js";
+
+export const OUTPUTS = { mqtt };

@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: Apache-2.0
+// An open MQTT output: hands each frame to every stream that is on, and the retained topics and metrics to the publisher.
+import { brokerName } from "../../mqtt/broker-errors.js";
+import type { FrameSink } from "../../pipeline/computed-frame.js";
+import { CountsByCause } from "../../pipeline/statistics.js";
+import type { DeviceState, FrameLease, Output, OutputContext, OutputCounters } from "../output.js";
+import { consumeCommand } from "./consume-command.js";
+import { previewSink } from "./preview.js";
+import type { Publisher } from "./publisher-types.js";
+import type { MqttSettings } from "./settings.js";
+import { RealtimeOffset, type StreamSink, streamSinks } from "./streams.js";
+import { streamsOn, type TopicName, withStreams } from "./streams-on.js";
+
+export interface MqttOutputParts {
+  context: OutputContext<MqttSettings>;
+  publisher: Publisher;
+  brokerUrl: string;
+  /** The broker is the one in this process. */
+  embedded: boolean;
+  close: () => Promise<void>;
+}
+
+export class MqttOutput implements Output {
+  readonly ready: Promise<unknown>;
+  readonly close: () => Promise<void>;
+  readonly #parts: MqttOutputParts;
+  readonly #offset = new RealtimeOffset();
+  readonly #drops = new CountsByCause();
+  #settings: MqttSettings;
+  #streams: TopicName[] = [];
+  #sinks: StreamSink[] = [];
+  #preview: FrameSink | undefined;
+  #previewEncoding: MqttSettings["preview"]["encoding"] | undefined;
+
+  constructor(parts: MqttOutputParts) {
+    this.#parts = parts;
+    this.ready = parts.publisher.firstAttempt;
+    this.close = parts.close;
+    this.#settings = parts.context.settings;
+    this.configure(parts.context.settings);
+  }
+
+  get streams(): readonly TopicName[] {
+    return this.#streams;
+  }
+
+  configure(settings: MqttSettings): void {
+    const { publisher, context } = this.#parts;
+    const { hasDepth } = context;
+    const on = withStreams(settings, hasDepth);
+    const onDropped = (cause: string) => this.#drops.add(cause);
+    this.#settings = settings;
+    this.#streams = streamsOn(settings, hasDepth);
+    this.#sinks = streamSinks(on, hasDepth, { publisher, offset: this.#offset, onDropped });
+    // The one that there is goes on, so that its pace is kept.
+    if (!on.preview.enabled) this.#preview = undefined;
+    else if (this.#preview === undefined || on.preview.encoding !== this.#previewEncoding) {
+      this.#previewEncoding = on.preview.encoding;
+      const range = () => context.searched();
+      this.#preview = previewSink({ publisher, encoding: on.preview.encoding, range, onDropped });
+    }
+  }
+
+  /** The frame is given back when its last stream is done; its latency is that of the first stream. */
+  frame(lease: FrameLease): void {
+    const sinks = this.#sinks;
+    let busy = sinks.length + 1;
+    const done = () => {
+      if (--busy === 0) lease.release();
+    };
+    for (const [index, sink] of sinks.entries()) {
+      sink(lease.frame, (sent) => {
+        if (sent && index === 0) lease.sent();
+        done();
+      });
+    }
+    if (this.#preview) this.#preview(lease.frame, done);
+    else done();
+  }
+
+  state(state: DeviceState, reason: string): void {
+    this.#parts.publisher.state(state, reason);
+  }
+
+  info(info: object): void {
+    const { maxPayloadBytes, maxPendingBytes } = this.#settings;
+    const limits = { maxPayloadBytes, maxPendingBytes };
+    this.#parts.publisher.info({ ...info, streams: this.#streams, limits });
+  }
+
+  cameraInfo(cameraInfo: object): void {
+    this.#parts.publisher.cameraInfo(cameraInfo);
+  }
+
+  metrics(metrics: object): void {
+    this.#parts.publisher.metrics(metrics);
+  }
+
+  counters(): OutputCounters {
+    const { published, bytes, connected, reason, streams } = this.#parts.publisher.counters();
+    const drops = this.#drops.snapshot();
+    for (const [stream, counters] of Object.entries(streams))
+      for (const [cause, count] of Object.entries(counters.drops)) drops[`${stream}.${cause}`] = count;
+    return { sent: published, bytes, drops, details: { connected, reason } };
+  }
+
+  greeting(): [label: string, text: string][] {
+    const { brokerUrl, embedded, context } = this.#parts;
+    const { base, device } = context;
+    const kind = embedded ? " (embedded, for trying out: loopback only, MQTT 3.1.1)" : "";
+    const topics = [...this.#streams, "metrics", "state", "info", "camera_info"].join(",");
+    const command = consumeCommand(
+      { base, device, settings: this.#settings },
+      { brokerUrl, embedded, streams: this.#streams },
+    );
+    return [
+      ["broker", `${brokerName(brokerUrl)}${kind}`],
+      ["topics", `${base}/${device}/{${topics}}`],
+      ...(command === undefined ? [] : [["consume", command] as [string, string]]),
+    ];
+  }
+}

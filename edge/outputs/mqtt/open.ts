@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+// The MQTT output: the broker that the settings name, the publisher, one sink for each stream that is on.
+import type { DepthwattError } from "../../../core/index.js";
+import type { Encodings } from "../../pipeline/computed-frame.js";
+import { defineOutput, type OutputContext } from "../output.js";
+import { startTrialBroker, type TrialBroker } from "./broker.js";
+import { MqttOutput } from "./mqtt-output.js";
+import { createPublisher } from "./publisher.js";
+import { brokenMqtt, type MqttSettings, mqttSettings } from "./settings.js";
+import { withStreams } from "./streams-on.js";
+
+export const mqtt = defineOutput({
+  settings: mqttSettings,
+  broken: brokenMqtt,
+  off: ({ broker }) => (broker === "none" ? "outputs.mqtt.broker is none" : undefined),
+  encodings: mqttEncodings,
+  // Of each stream one is being sent and the newest one waits.
+  framesHeld: 2,
+  open: openMqtt,
+});
+
+function mqttEncodings(settings: MqttSettings, hasDepth: boolean): Encodings {
+  const { depth, disparity } = withStreams(settings, hasDepth);
+  const rvlDepth = depth.encoding === "rvl" || depth.encoding === "compressedDepth";
+  const native =
+    disparity.encoding === "rvl" || disparity.encoding === "raw" ? disparity.encoding : undefined;
+  return {
+    ...(hasDepth && depth.enabled && rvlDepth && { encodeDepth: "rvl" }),
+    ...(disparity.enabled && native && { encodeDisparity: native }),
+  };
+}
+
+async function openMqtt(context: OutputContext<MqttSettings>): Promise<MqttOutput> {
+  const { settings, base, device, rateHz, notice } = context;
+  let broker: TrialBroker | undefined;
+  if (settings.broker === "embedded") {
+    broker = await startTrialBroker({ onFailed: (error: DepthwattError) => notice(error.message) });
+    for (const text of broker.notices) notice(text);
+  }
+  const brokerUrl = broker?.url ?? settings.broker;
+  let closing = false;
+  try {
+    const publisher = createPublisher({
+      ...{ broker: brokerUrl, base, device },
+      ...given(settings, ["username", "passwordFile", "caFile", "certFile", "keyFile"]),
+      protocolVersion: broker === undefined ? settings.protocolVersion : 4,
+      maxPendingBytes: settings.maxPendingBytes,
+      maxPayloadBytes: settings.maxPayloadBytes,
+      ...(rateHz !== undefined && { framePeriodMs: 1000 / rateHz }),
+      onStatus: (status) => {
+        if (!status.connected && !closing) notice(`broker: ${status.reason}`);
+      },
+      onNotice: notice,
+    });
+    const close = async () => {
+      closing = true;
+      await publisher.close();
+      await broker?.close();
+    };
+    return new MqttOutput({ context, publisher, brokerUrl, embedded: broker !== undefined, close });
+  } catch (error) {
+    await broker?.close();
+    throw error;
+  }
+}
+
+/** The named settings that have a value. */
+function given<T extends object, K extends keyof T>(settings: T, keys: readonly K[]) {
+  return Object.fromEntries(
+    keys.filter((key) => settings[key] !== undefined).map((key) => [key, settings[key]]),
+  ) as { [P in K]?: NonNullable<T[P]> };
+}

@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0
+// The settings of the MQTT output: where the broker is, how to get in, which streams go there and how they are encoded.
+import { z } from "zod";
+import type { BrokenSetting } from "../../config/broken-setting.js";
+import { type Exact, section, setting } from "../../config/setting.js";
+import { rateSetting } from "../rate-setting.js";
+
+const BROKER = /^(embedded|none|(mqtts?|wss?):\/\/[^\s/]+(\/\S*)?)$/;
+
+function stream(name: string, encodings: readonly [string, ...string[]], enabled: boolean) {
+  return section(
+    `The ${name} topic.`,
+    {
+      enabled: setting(z.boolean(), { default: enabled, description: `Publishes ${name}.` }),
+      encoding: setting(z.enum(encodings), {
+        default: encodings[0],
+        description: "How the body of a frame is written; docs/4-reference/mqtt.md has the bytes.",
+      }),
+    },
+    "live",
+  );
+}
+
+export const mqttSettings = section("The MQTT output: topics at a broker.", {
+  broker: setting(z.string().regex(BROKER), {
+    default: "embedded",
+    expects: '"embedded", "none" or a URL that begins with mqtt://, mqtts://, ws:// or wss://',
+    description:
+      "embedded is a broker in this process, loopback only, for trying it out; none switches this output off.",
+  }),
+  username: setting(z.string().min(1).optional(), { description: "User name at the broker." }),
+  passwordFile: setting(z.string().min(1).optional(), {
+    isPath: true,
+    description: "File whose first line is the password; it must not be readable by others.",
+  }),
+  caFile: setting(z.string().min(1).optional(), {
+    isPath: true,
+    description: "PEM file of the authorities that may sign the broker's certificate; else the system's.",
+  }),
+  certFile: setting(z.string().min(1).optional(), {
+    isPath: true,
+    description: "PEM file of the client certificate.",
+  }),
+  keyFile: setting(z.string().min(1).optional(), {
+    isPath: true,
+    description: "PEM file of the client certificate's key.",
+  }),
+  protocolVersion: setting(z.union([z.literal("auto"), z.literal([4, 5])]), {
+    default: "auto",
+    description: "MQTT 5, or 4 which is MQTT 3.1.1; auto tries 5 and falls back.",
+  }),
+  maxPendingBytes: setting(z.int().min(65536).max(1_073_741_824), {
+    default: 8_388_608,
+    unit: "bytes",
+    description: "What may wait in front of the socket; beyond it the newest frame replaces the waiting one.",
+  }),
+  maxPayloadBytes: setting(z.int().min(1024).max(268_435_455), {
+    default: 268_435_455,
+    unit: "bytes",
+    description: "Frames larger than this are dropped and counted; set it to the broker's own limit.",
+  }),
+  rateHz: rateSetting(),
+  depth: stream("depth", ["rvl", "raw", "png", "compressedDepth"], true),
+  disparity: stream("disparity", ["rvl", "raw", "png"], false),
+  confidence: stream("confidence", ["raw", "png"], false),
+  left: stream("left", ["raw", "png"], false),
+  preview: section(
+    "The preview topic.",
+    {
+      enabled: setting(z.boolean(), {
+        default: false,
+        description: "Publishes a small colour picture of the disparity, at most twice a second.",
+      }),
+      encoding: setting(z.enum(["jpeg", "png"]), {
+        default: "jpeg",
+        description: "What kind of file the picture is; a message is the file and nothing else.",
+      }),
+    },
+    "live",
+  ),
+});
+
+export type MqttSettings = Exact<z.infer<typeof mqttSettings>>;
+
+const isTls = (broker: string) => broker.startsWith("mqtts://") || broker.startsWith("wss://");
+
+function clientCertificate({ certFile, keyFile }: MqttSettings): BrokenSetting[] {
+  if ((certFile === undefined) === (keyFile === undefined)) return [];
+  const given = certFile ? "the first" : "the second";
+  const text = `expected outputs.mqtt.certFile and outputs.mqtt.keyFile together, got only ${given}`;
+  return [{ keys: ["certFile", "keyFile"], text }];
+}
+
+function certificatesNeedTls(settings: MqttSettings): BrokenSetting[] {
+  const file = (["caFile", "certFile", "keyFile"] as const).find((name) => settings[name] !== undefined);
+  if (file === undefined || isTls(settings.broker)) return [];
+  const text = `expected a broker URL that begins with mqtts:// or wss:// beside it, got "${settings.broker}"`;
+  return [{ keys: [file, "broker"], text }];
+}
+
+function embeddedSpeaksThree({ broker, protocolVersion }: MqttSettings): BrokenSetting[] {
+  if (broker !== "embedded" || protocolVersion !== 5) return [];
+  const text = "expected auto or 4, because the embedded broker speaks MQTT 3.1.1 only, got 5";
+  return [{ keys: ["protocolVersion", "broker"], text }];
+}
+
+export function brokenMqtt(settings: MqttSettings): BrokenSetting[] {
+  return [clientCertificate, certificatesNeedTls, embeddedSpeaksThree].flatMap((rule) => rule(settings));
+}

@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0
+// Which streams are on: without a calibration depth is unknown, and disparity takes its place.
+import type { StreamName } from "../../frame/frame-format.js";
+import type { MqttSettings } from "./settings.js";
+
+export function withStreams(settings: MqttSettings, hasDepth: boolean): MqttSettings {
+  if (hasDepth || !settings.depth.enabled) return settings;
+  return { ...settings, disparity: { ...settings.disparity, enabled: true } };
+}
+
+export type TopicName = StreamName | "preview";
+const NAMES: readonly TopicName[] = ["depth", "disparity", "confidence", "left", "preview"];
+
+export function streamsOn(settings: MqttSettings, hasDepth: boolean): TopicName[] {
+  const streams = withStreams(settings, hasDepth);
+  return NAMES.filter((name) => streams[name].enabled && (name !== "depth" || hasDepth));
+}

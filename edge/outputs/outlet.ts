@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: Apache-2.0
+// One open output as the run sees it: lends it frames, measures its latency, counts what it does not take, and stands between
+// its mistakes and everybody else.
+import type { ComputedFrame, FrameSink } from "../pipeline/computed-frame.js";
+import { ageMs } from "../pipeline/computed-frame.js";
+import { CountsByCause, RecentValues } from "../pipeline/statistics.js";
+import type { FrameLease, Output, OutputCounters } from "./output.js";
+
+/** How long close() of an output is waited for, milliseconds. */
+export const CLOSE_LIMIT_MS = 3000;
+/** A frame that comes this much of an interval early is on time: cameras jitter. */
+const EARLY_SHARE = 0.1;
+
+export interface OutletEvents {
+  /** What is wrong with this output; undefined: nothing any more. */
+  onProblem(problem: string | undefined): void;
+}
+
+export class Outlet {
+  readonly name: string;
+  readonly output: Output;
+  readonly latency = new RecentValues();
+  readonly #framesHeld: number;
+  readonly #events: OutletEvents;
+  readonly #drops = new CountsByCause();
+  #held = 0;
+  #intervalMs = 0;
+  #lastMs = Number.NEGATIVE_INFINITY;
+  /** By method. */
+  readonly #problems = new Map<string, string>();
+  #closed = false;
+  /** What it counted when it was last asked: it is not asked any more once it is closed. */
+  #counted: OutputCounters = { sent: 0, bytes: 0, drops: {} };
+
+  constructor(name: string, output: Output, framesHeld: number, events: OutletEvents) {
+    this.name = name;
+    this.output = output;
+    this.#framesHeld = framesHeld;
+    this.#events = events;
+  }
+
+  /** The first thing that is wrong with this output. */
+  get problem(): string | undefined {
+    return this.#problems.values().next().value;
+  }
+
+  /** Frames a second that are offered at most. */
+  limit(rateHz: number | "max"): void {
+    this.#intervalMs = rateHz === "max" ? 0 : 1000 / rateHz;
+  }
+
+  /** Takes every computed frame; what this output does not get is counted. */
+  readonly sink: FrameSink = (frame, release) => {
+    if (this.#closed || this.output.streams.length === 0) release();
+    else if (this.#tooEarly()) this.#refuse("rateLimit", release);
+    else if (this.#held > this.#framesHeld) {
+      this.#refuse("held", release);
+      this.#setProblem("frame", `it holds ${this.#held} frames and releases none`);
+    } else this.#lend(frame, release);
+  };
+
+  #tooEarly(): boolean {
+    if (this.#intervalMs === 0) return false;
+    const now = performance.now();
+    if (now - this.#lastMs < this.#intervalMs * (1 - EARLY_SHARE)) return true;
+    this.#lastMs = now;
+    return false;
+  }
+
+  #refuse(cause: string, release: () => void): void {
+    this.#drops.add(cause);
+    release();
+  }
+
+  #lend(frame: ComputedFrame, release: () => void): void {
+    this.#held += 1;
+    const lease = new Lease(frame, this.latency, () => {
+      this.#held -= 1;
+      release();
+    });
+    const failed = (error: unknown) => {
+      if (!lease.released) this.#drops.add("failed");
+      lease.release();
+      this.#setProblem("frame", `frame failed: ${messageOf(error)}`);
+    };
+    try {
+      // Whoever writes `async frame()` gets its rejections counted too; unhandled, they would end the process.
+      const returned: unknown = this.output.frame(lease);
+      if (returned instanceof Promise) returned.catch(failed);
+      if (this.#held <= this.#framesHeld) this.#setProblem("frame", undefined);
+    } catch (error) {
+      failed(error);
+    }
+  }
+
+  /** Calls a method of the output other than frame(). */
+  tell(method: string, call: (output: Output) => unknown): void {
+    if (this.#closed) return;
+    const failed = (error: unknown) => this.#setProblem(method, `${method} failed: ${messageOf(error)}`);
+    try {
+      const returned = call(this.output);
+      this.#setProblem(method, undefined);
+      if (returned instanceof Promise) returned.catch(failed);
+    } catch (error) {
+      failed(error);
+    }
+  }
+
+  /** Told when the first problem comes and when the last one goes. */
+  #setProblem(of: string, problem: string | undefined): void {
+    if (this.#closed || problem === this.#problems.get(of)) return;
+    const before = this.problem;
+    if (problem === undefined) this.#problems.delete(of);
+    else this.#problems.set(of, problem);
+    const now = this.problem;
+    if ((before === undefined) !== (now === undefined)) this.#events.onProblem(now);
+  }
+
+  counters(): OutputCounters {
+    this.tell("counters", (output) => {
+      this.#counted = output.counters();
+    });
+    return { ...this.#counted, drops: { ...this.#counted.drops, ...this.#drops.snapshot() } };
+  }
+
+  /** @returns what went wrong, where it did not close in time or not at all */
+  async close(): Promise<string | undefined> {
+    let timer: NodeJS.Timeout | undefined;
+    const late = new Promise<string>((resolve) => {
+      timer = setTimeout(() => resolve(`it did not close within ${CLOSE_LIMIT_MS} ms`), CLOSE_LIMIT_MS);
+    });
+    try {
+      return await Promise.race([this.output.close().then(() => undefined), late]);
+    } catch (error) {
+      return `it did not close: ${messageOf(error)}`;
+    } finally {
+      clearTimeout(timer);
+      this.counters();
+      this.#closed = true;
+    }
+  }
+}
+
+class Lease implements FrameLease {
+  readonly frame: ComputedFrame;
+  readonly #latency: RecentValues;
+  readonly #onRelease: () => void;
+  #sent = false;
+  released = false;
+
+  constructor(frame: ComputedFrame, latency: RecentValues, onRelease: () => void) {
+    this.frame = frame;
+    this.#latency = latency;
+    this.#onRelease = onRelease;
+  }
+
+  sent(): void {
+    if (this.#sent) return;
+    this.#sent = true;
+    this.#latency.add(ageMs(this.frame));
+  }
+
+  release(): void {
+    if (this.released) return;
+    this.released = true;
+    this.#onRelease();
+  }
+}
+
+const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));

@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0
+// The contract of an output: what takes frames, state, info, camera_info and metrics out of this process. A kind of output is a
+// folder beside this file and one line in list.ts.
+import type { z } from "zod";
+import type { BrokenSetting } from "../config/broken-setting.js";
+import type { Exact } from "../config/setting.js";
+import type { ComputedFrame, Encodings } from "../pipeline/computed-frame.js";
+
+export type DeviceState = "online" | "degraded" | "stopped";
+
+/** One frame, lent to one output. */
+export interface FrameLease {
+  /** Its slot's memory does not change until release(). */
+  readonly frame: ComputedFrame;
+  /** The frame has left this process: its latency ends here. Only the first call counts; a dropped frame has none. */
+  sent(): void;
+  /** The output is done with the slot. Only the first call counts. */
+  release(): void;
+}
+
+/** Counts since the output was opened. */
+export interface OutputCounters {
+  /** Messages, files or responses that were taken by whoever they are for. */
+  sent: number;
+  bytes: number;
+  /** Frames that were offered and not sent, by cause, such as "depth.backpressure". */
+  drops: Record<string, number>;
+  /** What else the metrics say of it, such as whether it is connected. */
+  details?: Record<string, unknown>;
+}
+
+/**
+ * An open output. No method may wait, and none may keep the JavaScript thread for more than a millisecond or so. What they
+ * throw is counted and makes the state `degraded`; it never ends the run.
+ */
+export interface Output {
+  /** The streams that it takes now; empty: frames are not offered. */
+  readonly streams: readonly string[];
+  /**
+   * Offers the newest frame. The output may keep it until it has been sent, but no more than its kind's `framesHeld`: of what
+   * waits inside, the newest frame wins and the older one is released and counted. An output that holds more is offered nothing
+   * until it has released some; those frames are counted as its drop `held`.
+   */
+  frame(lease: FrameLease): void;
+  state?(state: DeviceState, reason: string): void;
+  /** The newest value replaces the one before. */
+  info?(info: object): void;
+  cameraInfo?(cameraInfo: object): void;
+  /** RunFigures, every outputs.metricsIntervalMs and at the end. */
+  metrics?(metrics: object): void;
+  counters(): OutputCounters;
+  /** Changed settings, among them only those that take effect live. The frames offered from now on are encoded for them. */
+  configure?(settings: never): void;
+  /** Resolves before the run begins, so that an output that connects does not miss its first frames; never rejects. */
+  readonly ready?: Promise<unknown>;
+  /** Lines for the person who started the run: a label and a text. */
+  greeting?(): [label: string, text: string][];
+  /** Sends what it is sending, releases every frame, and ends; after CLOSE_LIMIT_MS it is not waited for any more. */
+  close(): Promise<void>;
+}
+
+/** What an output knows of the run when it opens. */
+export interface OutputContext<Settings> {
+  settings: Settings;
+  /** Prefix and name of this device, as topics or names of files want them. */
+  base: string;
+  device: string;
+  width: number;
+  height: number;
+  /** False without a calibration: depth is unknown, and disparity takes its place. */
+  hasDepth: boolean;
+  /** Pairs a second of the source; undefined: as fast as the engine takes them. */
+  rateHz: number | undefined;
+  /** The disparities that are searched now, pixels. */
+  searched(): { min: number; max: number };
+  /** One sentence for the log, such as why a connection was lost. */
+  notice(text: string): void;
+}
+
+/** A kind of output: its settings, what it needs of the engine, how it is opened. */
+export interface OutputDefinition<Section extends z.ZodObject> {
+  /** The section `outputs.KIND`. A setting `rateHz` in it limits how many frames a second are offered. */
+  settings: Section;
+  /** What types and ranges cannot tell; the names are those of the section. */
+  broken?(settings: Exact<z.infer<Section>>): BrokenSetting[];
+  /** Why it is switched off, such as "outputs.mqtt.broker is none"; undefined: it is on. */
+  off(settings: Exact<z.infer<Section>>): string | undefined;
+  /**
+   * What the engine should encode. Where another output wishes the same map otherwise, rvl is what the engine makes, and
+   * `frame.encodings` says so: the output then packs the map itself.
+   */
+  encodings(settings: Exact<z.infer<Section>>, hasDepth: boolean): Encodings;
+  /** Frames that it may hold when frame() has returned: slots are allotted for them, and one more for the newest. */
+  framesHeld: number;
+  /** @throws DepthwattError; what was opened before is closed again */
+  open(context: OutputContext<Exact<z.infer<Section>>>): Promise<Output>;
+}
+
+/** Ties the types of a definition together. */
+export function defineOutput<Section extends z.ZodObject>(
+  definition: OutputDefinition<Section>,
+): OutputDefinition<Section> {
+  return definition;
+}

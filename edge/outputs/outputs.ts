@@ -1,0 +1,182 @@
+// SPDX-License-Identifier: Apache-2.0
+// All outputs of a run: opens those that are switched on, tells each of them everything, and closes them.
+import { DepthwattError, isDepthwattError } from "../../core/index.js";
+import type { EngineOptions } from "../../cuda/index.js";
+import type { Encodings, FrameSink } from "../pipeline/computed-frame.js";
+import { known, type Unavailable } from "../pipeline/known.js";
+import type { Percentiles } from "../pipeline/statistics.js";
+import { Outlet } from "./outlet.js";
+import type { DeviceState, OutputContext } from "./output.js";
+import { definitionOf, OUTPUT_KINDS, type OutputKind } from "./section.js";
+
+/** One output in metrics and summaries. */
+export interface OutputFigures {
+  streams: readonly string[];
+  sent: number;
+  bytes: number;
+  /** From capture to the moment when the frame had left this process. */
+  latencyMs: Percentiles | Unavailable;
+  /** What is wrong with it; null: nothing. */
+  problem: string | null;
+  [detail: string]: unknown;
+}
+
+type Settings = Record<OutputKind, object>;
+
+/** What the engine must encode, so that each output that is on finds what it sends, or can make it. */
+export function encodingsOf(outputs: Settings, hasDepth: boolean): Encodings {
+  const wishes = OUTPUT_KINDS.filter(
+    (kind) => definitionOf(kind).off(outputs[kind] as never) === undefined,
+  ).map((kind) => definitionOf(kind).encodings(outputs[kind] as never, hasDepth));
+  const disparity = wishes.map(({ encodeDisparity }) => encodeDisparity);
+  const encodeDisparity = disparity.includes("rvl") ? "rvl" : disparity.find((wish) => wish !== undefined);
+  return {
+    ...(wishes.some(({ encodeDepth }) => encodeDepth !== undefined) && { encodeDepth: "rvl" as const }),
+    ...(encodeDisparity && { encodeDisparity }),
+  };
+}
+
+/** Two that are computed at most, and for each output what it may hold and the newest that it is offered. */
+export function slotsFor(outputs: Settings): EngineOptions["slots"] {
+  const on = OUTPUT_KINDS.filter((kind) => definitionOf(kind).off(outputs[kind] as never) === undefined);
+  return on.reduce((slots, kind) => slots + definitionOf(kind).framesHeld + 1, 2);
+}
+
+export interface OutputsEvents {
+  onNotice(notice: string): void;
+  /** What is wrong with an output, by name; undefined: nothing any more. */
+  onProblem(problem: string | undefined): void;
+}
+
+export class Outputs {
+  readonly #outlets: Outlet[] = [];
+  /** Why the others are off. */
+  readonly #off: Partial<Record<OutputKind, string>> = {};
+  readonly #events: OutputsEvents;
+
+  constructor(events: OutputsEvents) {
+    this.#events = events;
+  }
+
+  /** @throws DepthwattError of the first output that cannot be opened; OUTPUT_FAILED where its error has no code */
+  async open(
+    settings: Settings,
+    context: Omit<OutputContext<unknown>, "settings" | "notice">,
+  ): Promise<void> {
+    for (const kind of OUTPUT_KINDS) {
+      const definition = definitionOf(kind);
+      const own = settings[kind] as never;
+      const off = definition.off(own);
+      if (off !== undefined) {
+        this.#off[kind] = off;
+        continue;
+      }
+      const notice = (text: string) => this.#events.onNotice(text);
+      const output = await definition.open({ ...context, settings: own, notice }).catch((error: unknown) => {
+        throw codedFor(kind, error);
+      });
+      const outlet = new Outlet(kind, output, definition.framesHeld, {
+        onProblem: (problem) => this.#events.onProblem(problem && `output ${kind}: ${problem}`),
+      });
+      outlet.limit(rateOf(own));
+      this.#outlets.push(outlet);
+    }
+  }
+
+  /** Resolves when all that connect have tried to. */
+  async ready(): Promise<void> {
+    await Promise.all(this.#outlets.map(({ output }) => output.ready));
+  }
+
+  get sinks(): FrameSink[] {
+    return this.#outlets.map(({ sink }) => sink);
+  }
+
+  /** What is wrong with the first output that is not well. */
+  get problem(): string | undefined {
+    const bad = this.#outlets.find(({ problem }) => problem !== undefined);
+    return bad && `output ${bad.name}: ${bad.problem}`;
+  }
+
+  /** Changed settings, where the engine's bodies are encoded for them from the next frame on. */
+  configure(settings: Settings): void {
+    for (const outlet of this.#outlets) {
+      const own = settings[outlet.name as OutputKind];
+      outlet.limit(rateOf(own));
+      outlet.tell("configure", (output) => output.configure?.(own as never));
+    }
+  }
+
+  state(state: DeviceState, reason: string): void {
+    for (const outlet of this.#outlets) outlet.tell("state", (output) => output.state?.(state, reason));
+  }
+
+  info(info: object): void {
+    for (const outlet of this.#outlets) outlet.tell("info", (output) => output.info?.(info));
+  }
+
+  cameraInfo(cameraInfo: object): void {
+    for (const outlet of this.#outlets)
+      outlet.tell("cameraInfo", (output) => output.cameraInfo?.(cameraInfo));
+  }
+
+  metrics(metrics: object): void {
+    for (const outlet of this.#outlets) outlet.tell("metrics", (output) => output.metrics?.(metrics));
+  }
+
+  greeting(): [label: string, text: string][] {
+    return this.#outlets.flatMap(({ output }) => output.greeting?.() ?? []);
+  }
+
+  /** Of the first output that takes frames; undefined where none does. */
+  get latency(): (Percentiles | undefined) | "none" {
+    const first = this.#outlets.find(({ output }) => output.streams.length > 0);
+    return first === undefined ? "none" : first.latency.percentiles();
+  }
+
+  /** By name, those that are off with the reason; and the drops of all, "mqtt.depth.backpressure". */
+  figures(): { outputs: Record<string, OutputFigures | Unavailable>; drops: Record<string, number> } {
+    const outputs: Record<string, OutputFigures | Unavailable> = {};
+    const drops: Record<string, number> = {};
+    for (const kind of OUTPUT_KINDS) {
+      const outlet = this.#outlets.find(({ name }) => name === kind);
+      if (outlet === undefined) {
+        outputs[kind] = { available: false, reason: this.#off[kind] ?? "it is not open" };
+        continue;
+      }
+      const { sent, bytes, drops: own, details } = outlet.counters();
+      const latencyMs = known(rounded(outlet.latency.percentiles()), "no frame has left yet");
+      const problem = outlet.problem ?? null;
+      outputs[kind] = { streams: outlet.output.streams, sent, bytes, latencyMs, problem, ...details };
+      for (const [cause, count] of Object.entries(own)) drops[`${kind}.${cause}`] = count;
+    }
+    return { outputs, drops };
+  }
+
+  /** All at once; takes no longer than the slowest is waited for. */
+  async close(): Promise<void> {
+    await Promise.all(
+      this.#outlets.map(async (outlet) => {
+        const problem = await outlet.close();
+        if (problem !== undefined) this.#events.onNotice(`output ${outlet.name}: ${problem}`);
+      }),
+    );
+  }
+}
+
+const rateOf = (settings: object): number | "max" =>
+  (settings as { rateHz?: number | "max" }).rateHz ?? "max";
+
+function codedFor(kind: OutputKind, error: unknown): Error {
+  if (isDepthwattError(error)) return error;
+  const why = error instanceof Error ? error.message : String(error);
+  return new DepthwattError("OUTPUT_FAILED", `the output ${kind} could not be opened: ${why}`, {
+    cause: error,
+  });
+}
+
+const round = (value: number): number => Math.round(value * 1000) / 1000;
+
+function rounded(latency: Percentiles | undefined): Percentiles | undefined {
+  return latency && { p50: round(latency.p50), p95: round(latency.p95), p99: round(latency.p99) };
+}

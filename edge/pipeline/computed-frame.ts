@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+// A computed frame as the pipeline hands it on.
+import type { FramePair } from "../../camera/index.js";
+import type { EngineOptions, EngineSlot, FrameResult } from "../../cuda/index.js";
+
+/** What the engine writes into encodedDepth and encodedDisparity; absent: nothing. */
+export type Encodings = Pick<EngineOptions, "encodeDepth" | "encodeDisparity">;
+
+/** A computed frame; its slot stays as it is until it is released. */
+export interface ComputedFrame {
+  slot: EngineSlot;
+  result: FrameResult;
+  /** What lies in the slot's two bodies. */
+  encodings: Encodings;
+  width: number;
+  height: number;
+  clock: FramePair["clock"];
+  timestampPoint: FramePair["timestampPoint"];
+  leftTimestampNs: bigint;
+  rightTimestampNs: bigint;
+  leftSequence: number;
+  rightSequence: number;
+  /** CLOCK_MONOTONIC when the pair reached the pipeline, nanoseconds. */
+  arrivedNs: bigint;
+}
+
+/** Takes computed frames. `release` must be called exactly once, now or later. */
+export type FrameSink = (frame: ComputedFrame, release: () => void) => void;
+
+/** Milliseconds since `frame` was captured where its clock is ours, since it arrived for recordings. */
+export function ageMs(frame: ComputedFrame): number {
+  const since = frame.clock === "monotonic" ? frame.leftTimestampNs : frame.arrivedNs;
+  return Number(process.hrtime.bigint() - since) / 1e6;
+}

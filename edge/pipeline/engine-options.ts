@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+// The one place where the engine's options are made of the configuration and of what it computes for.
+import type { PairSource } from "../../camera/index.js";
+import type { EngineOptions } from "../../cuda/index.js";
+import type { Config } from "../config/index.js";
+import { encodingsOf, slotsFor } from "../outputs/outputs.js";
+import type { PipelineGeometry } from "./geometry.js";
+import { forcedInstructionSet, matchParameters, refineParameters, regionParameters } from "./parameters.js";
+
+/** @throws DepthwattError CONFIG_INVALID: a region that begins outside, an instruction set that this processor lacks */
+export function engineOptionsOf(
+  config: Config,
+  source: Pick<PairSource, "description" | "inputMemory">,
+  geometry: PipelineGeometry,
+): EngineOptions {
+  const { width: inputWidth, height: inputHeight } = source.description;
+  const { leftFormat, rightFormat, leftStrideBytes, rightStrideBytes } = source.description;
+  const { width, height, depth, maps } = geometry;
+  return {
+    ...{ inputWidth, inputHeight, width, height, ...maps },
+    ...{ leftFormat, rightFormat, leftStrideBytes, rightStrideBytes },
+    match: matchParameters(config.match),
+    refine: refineParameters(config.refine),
+    ...regionParameters(config.region, geometry),
+    ...(depth && { geometry: depth }),
+    ...encodingsOf(config.outputs, depth !== undefined),
+    slots: slotsFor(config.outputs),
+    ...forcedInstructionSet(),
+    ...(source.inputMemory && { inputMemory: source.inputMemory }),
+    ...config.engine,
+  };
+}

@@ -1,0 +1,242 @@
+// SPDX-License-Identifier: Apache-2.0
+// One running depthwatt: what it owns, what it tells its outputs about itself, how its settings change, and how it ends. Opened
+// by main.ts.
+import type { PairSource } from "../camera/index.js";
+import type { EngineOptions } from "../cuda/index.js";
+import type { Meter } from "../power/index.js";
+import { changedConfig, type Config, type SettingsChange, valueAt } from "./config/index.js";
+import type { GovernorLoop } from "./governor/index.js";
+import type { DeviceState } from "./outputs/output.js";
+import type { Outputs } from "./outputs/outputs.js";
+import type { AdjustableEngine } from "./pipeline/adjustable-engine.js";
+import type { ComputedFrame } from "./pipeline/computed-frame.js";
+import type { RunFigures } from "./pipeline/figures.js";
+import type { PipelineGeometry } from "./pipeline/geometry.js";
+import { runtimeInfo } from "./pipeline/info.js";
+import type { Pipeline } from "./pipeline/pipeline.js";
+import type { Reporter } from "./pipeline/reporter.js";
+
+export interface RuntimeEvents {
+  /** Something to know, once: a warning of the calibration, a broker that speaks only 3.1.1. */
+  onNotice(notice: string): void;
+  /** Every outputs.metricsIntervalMs. */
+  onFigures?(figures: RunFigures): void;
+  /** A frame was computed: the proof of progress that a watchdog wants. */
+  onFrame?(): void;
+  onState?(state: DeviceState, reason: string): void;
+  /** Settings have changed; these hold from now on. */
+  onSettings?(config: Config): void;
+}
+
+export interface RuntimeParts {
+  source: PairSource;
+  geometry: PipelineGeometry;
+  engine: AdjustableEngine;
+  meter: Meter;
+  pipeline: Pipeline;
+  outputs: Outputs;
+  reporter: Reporter;
+  /** What the engine would have to compute for a configuration. @throws DepthwattError */
+  engineOptions(config: Config): EngineOptions;
+  /** A governor where the configuration asks for one, not started. @throws DepthwattError */
+  govern(config: Config): GovernorLoop | undefined;
+  warnings: readonly string[];
+}
+
+/** Settings whose change needs another governor: its goal, and the best level of its ladder. */
+const GOVERNED = /^(match\.|power\.(budgetWatts|minFps)$)/;
+
+export class Runtime {
+  readonly #events: RuntimeEvents;
+  readonly #closers: (() => void | Promise<void> | undefined)[] = [];
+  #config: Config;
+  #parts: RuntimeParts | undefined;
+  #governor: GovernorLoop | undefined;
+  #sourceProblem: string | undefined;
+  #backendLoss: string | undefined;
+  #changes: Promise<unknown> = Promise.resolve();
+  #searchChanged = false;
+  #timer: NodeJS.Timeout | undefined;
+  #running = false;
+
+  constructor(config: Config, events: RuntimeEvents) {
+    this.#config = config;
+    this.#events = events;
+  }
+
+  /** The settings that hold now. */
+  get config(): Config {
+    return this.#config;
+  }
+
+  get governor(): GovernorLoop | undefined {
+    return this.#governor;
+  }
+
+  /** Whether what is searched has changed since the start. */
+  get searchChanged(): boolean {
+    const governed = this.#governor?.figures;
+    return this.#searchChanged || (governed?.available === true && governed.changes > 0);
+  }
+
+  /** `close` is called when the runtime closes, the newest owner first. */
+  owns(close: () => void | Promise<void> | undefined): void {
+    this.#closers.push(close);
+  }
+
+  assemble(parts: RuntimeParts): void {
+    this.#parts = parts;
+    this.#governor = parts.govern(this.#config);
+    for (const warning of parts.warnings) this.notice(warning);
+  }
+
+  get parts(): RuntimeParts {
+    return this.#parts as RuntimeParts;
+  }
+
+  notice(notice: string): void {
+    this.#events.onNotice(notice);
+  }
+
+  frameDone(frame: ComputedFrame): void {
+    // Frames are joined to energy by their capture time, where that is on the meter's clock.
+    this.parts.meter.frame(frame.clock === "monotonic" ? frame.leftTimestampNs : frame.arrivedNs);
+    this.#events.onFrame?.();
+  }
+
+  /** What is told about the run has changed. */
+  tellInfo(): void {
+    if (this.#running) this.parts.outputs.info(runtimeInfo(this.#config, this.parts));
+  }
+
+  /** The source went bad, or recovered (undefined). */
+  degraded(reason: string | undefined): void {
+    this.#sourceProblem = reason;
+    this.#showState("the source delivers again");
+    if (reason !== undefined) this.notice(reason);
+  }
+
+  /** An output went bad, or recovered (undefined). */
+  outputProblem(problem: string | undefined): void {
+    if (problem !== undefined) this.notice(problem);
+    if (this.#running) this.#showState("all outputs work again");
+  }
+
+  /** A frame was lost with its backend: what computes now may be another. */
+  backendLost(reason: string): void {
+    if (reason === this.#backendLoss) return; // the other frame that was in work
+    this.#backendLoss = reason;
+    this.notice(reason);
+    this.tellInfo();
+    this.#showState(reason);
+  }
+
+  #showState(cure: string): void {
+    const { engine, outputs } = this.parts;
+    // Only "auto" comes from CUDA to the processor.
+    const slower = this.#backendLoss !== undefined && engine.info.backend === "cpu";
+    const problem = this.#sourceProblem ?? (slower ? this.#backendLoss : undefined) ?? outputs.problem;
+    this.#setState(problem === undefined ? "online" : "degraded", problem ?? cure);
+  }
+
+  #setState(state: DeviceState, reason: string): void {
+    this.parts.outputs.state(state, reason);
+    this.#events.onState?.(state, reason);
+  }
+
+  /**
+   * Changes settings of the running program: all of them or none. Calls at the same time are served one after the other.
+   * @param from who asks, as messages name it
+   * @returns the values that hold now, of every key that was given
+   * @throws DepthwattError CONFIG_UNKNOWN_KEY, CONFIG_INVALID, SETTING_NEEDS_RESTART, ENGINE_PARAMETER, ENGINE_FAILED,
+   *   BACKEND_UNAVAILABLE; nothing has changed then
+   */
+  apply(change: SettingsChange, from = "apply"): Promise<SettingsChange> {
+    const applied = this.#changes.then(() => this.#apply(change, from));
+    this.#changes = applied.catch(() => {});
+    return applied;
+  }
+
+  async #apply(change: SettingsChange, from: string): Promise<SettingsChange> {
+    const { engine, engineOptions, govern } = this.parts;
+    const { config, changed } = changedConfig(this.#config, change, from);
+    if (changed.length > 0) {
+      const regoverned = changed.some((key) => GOVERNED.test(key));
+      const options = engineOptions(config);
+      const governor = regoverned ? govern(config) : this.#governor;
+      const before = this.#governor;
+      // Its levels are those of the old settings.
+      if (regoverned) await before?.stop();
+      try {
+        await engine.change(options, regoverned, () => this.#commit(config, changed, governor));
+      } finally {
+        if (regoverned && this.#running) this.#governor?.start();
+      }
+      this.tellInfo();
+    }
+    return Object.fromEntries(Object.keys(change).map((key) => [key, valueAt(config, key)]));
+  }
+
+  /** Between two frames: from the next one on everything holds. */
+  #commit(config: Config, changed: readonly string[], governor: GovernorLoop | undefined): void {
+    this.#config = config;
+    this.#governor = governor;
+    this.#searchChanged ||= changed.some((key) => /^(match|region)\./.test(key));
+    this.parts.outputs.configure(config.outputs);
+    if (this.#timer !== undefined) this.#startMetrics();
+    this.#events.onSettings?.(config);
+  }
+
+  #startMetrics(): void {
+    const { reporter, outputs } = this.parts;
+    clearInterval(this.#timer);
+    this.#timer = setInterval(() => {
+      const recent = reporter.figures("recent");
+      outputs.metrics(recent);
+      this.#events.onFigures?.(recent);
+    }, this.#config.outputs.metricsIntervalMs);
+  }
+
+  /** Runs to the end of the source, the frame limit or stop(), closes everything and returns the figures of the whole run. */
+  async run(): Promise<RunFigures> {
+    const { meter, pipeline, outputs, reporter, geometry, source } = this.parts;
+    const { idleSeconds } = this.#config.power;
+    let figures: RunFigures;
+    // A run that is over before the broker has answered would have published nothing.
+    await outputs.ready();
+    meter.start();
+    // A window of the meter is a second at least.
+    if (idleSeconds > 0) {
+      await meter.measureIdle(Math.max(1.1, idleSeconds));
+      meter.restart();
+    }
+    this.#running = true;
+    this.#governor?.start();
+    if (geometry.cameraInfo !== undefined) outputs.cameraInfo(geometry.cameraInfo);
+    this.tellInfo();
+    this.#setState("online", source.description.title);
+    this.#startMetrics();
+    try {
+      reporter.begin();
+      await pipeline.run();
+    } finally {
+      this.#running = false;
+      clearInterval(this.#timer);
+      this.#timer = undefined;
+      await this.#governor?.stop();
+      figures = reporter.figures("run");
+      outputs.metrics(figures);
+      await this.close();
+    }
+    return figures;
+  }
+
+  /** Ends run() after the frame that is being computed. */
+  stop(): void {
+    this.parts.pipeline.stop();
+  }
+
+  async close(): Promise<void> {
+    for (let close = this.#closers.pop(); close !== undefined; close = this.#closers.pop()) await close();
+  }
+}

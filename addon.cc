@@ -2,11 +2,19 @@
 // The Node-API addon's entry: collects what each folder registers, and nothing else.
 // All that reads napi.h is included here and compiled together: reading it takes a second, which a dozen files would each
 // spend in every installation. native-sources.mjs leaves out what is included here; a file that is not compiles on its own.
+
+// Before napi.h, for the whole addon. A worker thread that is terminated in the middle of a call can neither run JavaScript nor
+// take an exception: without the first, node-addon-api ends the process over it. With the second, what C++ throws itself, such
+// as std::bad_alloc, is an error in JavaScript and not the end of the process.
+#define NODE_API_SWALLOW_UNTHROWABLE_EXCEPTIONS
+#define NODE_ADDON_API_CPP_EXCEPTIONS_ALL
+
 #include "camera/scene/binding.cc"
 #include "camera/v4l2/binding.cc"
 #include "camera/v4l2/camera_handle.cc"
 #include "camera/v4l2/convert.cc"
 #include "core/napi/arguments.cc"
+#include "core/napi/call.cc"
 #include "core/napi/errors.cc"
 #include "core/napi/notify.cc"
 #include "core/napi/system.cc"

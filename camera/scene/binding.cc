@@ -9,11 +9,13 @@
 #include <new>
 #include <system_error>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "scene.h"
 #include "../../core/workers.h"
 #include "../../core/napi/arguments.h"
+#include "../../core/napi/call.h"
 #include "../../core/napi/errors.h"
 
 namespace depthwatt {
@@ -46,7 +48,7 @@ class JobRing {
 
 scene::Eye eyeOf(const Napi::Object& options, const char* name) {
   if (!options.Get(name).IsObject()) {
-    throwUnlessOk(options.Env(), Status::error(Code::kParameter, "createScene: expected an object %s", name));
+    throwUnlessOk(options.Env(), Status::error(Code::kParameter, "Scene: expected an object %s", name));
   }
   const auto object = options.Get(name).As<Napi::Object>();
   scene::Eye eye;
@@ -62,7 +64,7 @@ scene::Eye eyeOf(const Napi::Object& options, const char* name) {
     const Napi::Value value = object.Get(key);
     if (!value.IsArray() || value.As<Napi::Array>().Length() != count) {
       throwUnlessOk(options.Env(),
-                    Status::error(Code::kParameter, "createScene: expected %u numbers in %s.%s", count, name, key));
+                    Status::error(Code::kParameter, "Scene: expected %u numbers in %s.%s", count, name, key));
     }
     for (uint32_t i = 0; i < count; ++i) out[i] = value.As<Napi::Array>().Get(i).ToNumber().DoubleValue();
   };
@@ -86,6 +88,9 @@ class SceneObject : public Napi::ObjectWrap<SceneObject> {
   }
 
   explicit SceneObject(const Napi::CallbackInfo& info) : Napi::ObjectWrap<SceneObject>(info) {
+    if (info.Length() != 2 || !info[0].IsObject() || !info[1].IsFunction()) {
+      throwUnlessOk(info.Env(), Status::error(Code::kParameter, "Scene: expected options and a callback"));
+    }
     const auto options = info[0].As<Napi::Object>();
     scene::SceneOptions wanted;
     wanted.width = integerOf(options, "width", 16, kLargestSide);
@@ -122,15 +127,20 @@ class SceneObject : public Napi::ObjectWrap<SceneObject> {
     }
   }
 
-  ~SceneObject() override { stop(); }
+  ~SceneObject() override { stop(); }  // must not throw: no Node-API call that can fail
 
-  /// On the JavaScript thread: a buffer holds its pictures.
-  void finish(Napi::Env env, Napi::Function callback, int32_t buffer) {
+  /// On the JavaScript thread: a buffer holds its pictures. Throws nothing, see core/napi/call.h.
+  void finish(napi_env env, napi_value callback, int32_t buffer) {
     busy_[static_cast<size_t>(buffer)] = false;
-    if (--pending_ == 0 && !stop_) rendered_.Unref(env);
-    const Napi::Value error = status_.ok() ? env.Null() : errorOf(env, status_).Value();
-    callback.Call({error, Napi::Number::New(env, buffer)});
-    Unref();
+    if (--pending_ == 0 && !stop_) napi_unref_threadsafe_function(env, rendered_);
+    napi_value arguments[2] = {errorOrNull(env, status_), nullptr}, global = nullptr, result = nullptr;
+    // An exception stays pending: the thread-safe function makes it an uncaught one.
+    if (napi_create_int32(env, buffer, &arguments[1]) == napi_ok && napi_get_global(env, &global) == napi_ok) {
+      napi_call_function(env, global, callback, 2, arguments, &result);
+    }
+    // Each frame in work keeps the object alive; without this one it may go.
+    uint32_t held = 0;
+    napi_reference_unref(env, *this, &held);
   }
 
  private:
@@ -165,11 +175,9 @@ class SceneObject : public Napi::ObjectWrap<SceneObject> {
   Napi::Value render(const Napi::CallbackInfo& info) {
     const Napi::Env env = info.Env();
     if (stop_) throwUnlessOk(env, Status::error(Code::kFailed, "The synthetic scene is closed."));
-    const int64_t buffer = info[0].IsNumber() ? info[0].As<Napi::Number>().Int64Value() : -1;
-    if (buffer < 0 || buffer >= static_cast<int64_t>(busy_.size()) || !info[1].IsNumber()) {
-      throwUnlessOk(env, Status::error(Code::kParameter, "render: expected a buffer from 0 to %d and a frame number.",
-                                       static_cast<int>(busy_.size()) - 1));
-    }
+    const int32_t buffer = placeOf(info[0], "a buffer", static_cast<int32_t>(busy_.size()));
+    if (!info[1].IsNumber()) throwUnlessOk(env, Status::error(Code::kParameter, "render: expected a frame number."));
+    requireImages(buffer);
     if (busy_[static_cast<size_t>(buffer)]) {
       throwUnlessOk(env, Status::error(Code::kParameter, "render: buffer %d is being drawn.",
                                        static_cast<int>(buffer)));
@@ -183,6 +191,18 @@ class SceneObject : public Napi::ObjectWrap<SceneObject> {
     }
     wake_.notify_all();
     return env.Undefined();
+  }
+
+  /// The thread draws into memory that JavaScript may have transferred since.
+  void requireImages(int32_t buffer) {
+    const auto pair = buffers_.Value().As<Napi::Array>().Get(static_cast<uint32_t>(buffer)).As<Napi::Object>();
+    const Pair& bound = images_[static_cast<size_t>(buffer)];
+    for (const auto& [name, data] : {std::pair{"left", bound.left}, std::pair{"right", bound.right}}) {
+      const Napi::Value image = pair.Get(name);
+      if (image.IsTypedArray() && image.As<Napi::Uint8Array>().Data() == data) continue;
+      throwUnlessOk(pair.Env(), Status::error(Code::kParameter, "render: %s of buffer %d was transferred or replaced.",
+                                              name, buffer));
+    }
   }
 
   Napi::Value truth(const Napi::CallbackInfo& info) {
@@ -210,6 +230,11 @@ class SceneObject : public Napi::ObjectWrap<SceneObject> {
 
   Napi::Value close(const Napi::CallbackInfo& info) {
     stop();
+    // Frames that nobody draws any more: their callbacks will not come.
+    for (; !jobs_.empty(); jobs_.pop()) {
+      --pending_;
+      Unref();
+    }
     return info.Env().Undefined();
   }
 
@@ -224,11 +249,6 @@ class SceneObject : public Napi::ObjectWrap<SceneObject> {
     thread_.join();
     scene_.reset();
     rendered_.Release();
-    // Frames that nobody draws any more: their callbacks will not come.
-    for (; !jobs_.empty(); jobs_.pop()) {
-      --pending_;
-      Unref();
-    }
   }
 
   struct Pair {
@@ -257,17 +277,11 @@ void deliver(Napi::Env env, Napi::Function callback, SceneObject* owner, void* b
   owner->finish(env, callback, static_cast<int32_t>(reinterpret_cast<intptr_t>(buffer) - 1));
 }
 
-Napi::Value createScene(const Napi::CallbackInfo& info) {
-  if (info.Length() != 2 || !info[0].IsObject() || !info[1].IsFunction()) {
-    throwUnlessOk(info.Env(), Status::error(Code::kParameter, "createScene: expected options and a callback"));
-  }
-  return SceneObject::define(info.Env()).New({info[0], info[1]});
-}
-
 }  // namespace
 
 void addScene(Napi::Env env, Napi::Object exports) {
-  exports.Set("createScene", Napi::Function::New(env, createScene, "createScene"));
+  // Once: a class that is defined at each call stays until the environment ends.
+  exports.Set("Scene", SceneObject::define(env));
 }
 
 }  // namespace depthwatt

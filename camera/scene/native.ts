@@ -60,7 +60,7 @@ export interface NativeSceneTruth {
 export interface NativeScene {
   /** Grey u8, [height][width]; memory made once. */
   readonly buffers: readonly { readonly left: Uint8Array; readonly right: Uint8Array }[];
-  /** Starts drawing a frame (modulo 2^32) into a buffer; the callback given to createScene tells when it is there. */
+  /** Starts drawing a frame (modulo 2^32) into a buffer; the callback given to Scene tells when it is there. */
   render(buffer: number, frame: number): void;
   /** Computes truth on the calling thread, waiting for the scene to be made if it must. */
   truth(call: NativeSceneTruth): void;
@@ -74,8 +74,8 @@ export interface SceneExports {
    * Makes the scene on its own thread; returns at once.
    * @throws DepthwattError ENGINE_PARAMETER for a value outside its range
    */
-  createScene(
+  readonly Scene: new (
     options: NativeSceneOptions,
     onRendered: (error: Error | null, buffer: number) => void,
-  ): NativeScene;
+  ) => NativeScene;
 }

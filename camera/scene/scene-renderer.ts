@@ -22,7 +22,7 @@ export class SceneRenderer {
   constructor(native: SceneExports, options: SceneOptions = {}) {
     const setup = sceneSetup(options);
     this.#size = { width: setup.width, height: setup.height };
-    this.#scene = native.createScene({ ...setup, buffers: 1 }, (error) => {
+    this.#scene = new native.Scene({ ...setup, buffers: 1 }, (error) => {
       if (error) this.#settle!.reject(error);
       else this.#settle!.resolve();
     });

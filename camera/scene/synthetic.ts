@@ -61,7 +61,7 @@ export class SyntheticSource implements PairSource {
     this.#maxHeldPairs = options.maxHeldPairs ?? (rateHz === "max" ? 2 : 3);
     const setup = sceneSetup(options);
     const buffers = this.#maxHeldPairs + 1;
-    this.#scene = native.createScene({ ...setup, buffers }, (error, buffer) => this.#drawn(error, buffer));
+    this.#scene = new native.Scene({ ...setup, buffers }, (error, buffer) => this.#drawn(error, buffer));
     this.#free = Array.from({ length: buffers }, (_, i) => i);
     this.#sequenceOf = new Array<number>(buffers).fill(0);
     this.inputMemory = this.#scene.buffers.flatMap(({ left, right }) => [left, right]);

@@ -3,6 +3,7 @@
 #include "camera_handle.h"
 
 #include "../../core/napi/arguments.h"
+#include "../../core/napi/call.h"
 #include "../../core/napi/errors.h"
 #include "convert.h"
 
@@ -96,7 +97,8 @@ void CameraHandle::addFunctions(Napi::Env env, Napi::Object camera) {
   const auto add = [&](const char* name, auto function) { camera.Set(name, Napi::Function::New(env, function, name)); };
   add("start", [self](const Napi::CallbackInfo& info) { self->start(info); });
   add("release", [self](const Napi::CallbackInfo& info) {
-    self->release(info.Env(), info[0].As<Napi::Number>().Uint32Value());
+    const auto count = static_cast<int32_t>(self->capture_->images().size());
+    self->release(info.Env(), static_cast<uint32_t>(placeOf(info[0], "an image buffer", count)));
   });
   add("restartAt", [self](const Napi::CallbackInfo& info) {
     self->requireOpen(info.Env());
@@ -149,18 +151,19 @@ void CameraHandle::onAsync(uv_async_t* async) {
 
 void CameraHandle::deliver() {
   if (closing_ || onWake_.IsEmpty()) return;
-  Napi::HandleScope scope(env_);
+  napi_handle_scope scope = nullptr;
+  if (napi_open_handle_scope(env_, &scope) != napi_ok) return;
   const uint32_t produced = capture_->produced();
   const int fault = capture_->fault();
   delivered_ = produced;
-  try {
-    const Napi::Value action =
-        fault == 0 ? env_.Undefined() : Napi::String::New(env_, capture_->faultAction()).As<Napi::Value>();
-    onWake_.MakeCallback(env_.Global(),
-                         {Napi::Number::New(env_, produced), Napi::Number::New(env_, fault), action}, *context_);
-  } catch (const Napi::Error& error) {
-    napi_fatal_exception(env_, error.Value());
-  }
+  napi_value arguments[3] = {};
+  const bool made = napi_create_uint32(env_, produced, &arguments[0]) == napi_ok &&
+                    napi_create_int32(env_, fault, &arguments[1]) == napi_ok &&
+                    (fault == 0 ? napi_get_undefined(env_, &arguments[2])
+                                : napi_create_string_utf8(env_, capture_->faultAction(), NAPI_AUTO_LENGTH,
+                                                          &arguments[2])) == napi_ok;
+  if (made) callBack(env_, onWake_, *context_, 3, arguments);
+  napi_close_handle_scope(env_, scope);
 }
 
 void CameraHandle::release(Napi::Env env, uint32_t index) {

@@ -28,6 +28,22 @@ Napi::Error parameterError(Napi::Env env, const char* name, const char* expected
   return errorOf(env, Status::error(Code::kParameter, "Expected %s for %s.", expected, name));
 }
 
+template <class Element>
+Element* bytesOf(const Napi::Object& object, const char* name, size_t needed) {
+  const Napi::Value value = object.Get(name);
+  const auto arrayType = value.IsTypedArray() ? value.As<Napi::TypedArray>().TypedArrayType() : napi_int8_array;
+  if (arrayType != kArrayType<Element>) {
+    throw parameterError(object.Env(), name, "a typed array of the element type that native.ts names");
+  }
+  auto array = value.As<Napi::TypedArrayOf<Element>>();
+  // 0 where the array's buffer was transferred.
+  if (array.ByteLength() < needed) {
+    throw errorOf(object.Env(), Status::error(Code::kParameter, "Expected at least %zu bytes for %s, got %zu.", needed,
+                                              name, array.ByteLength()));
+  }
+  return array.Data();
+}
+
 }  // namespace
 
 int32_t integerOf(const Napi::Object& object, const char* name, int32_t low, int32_t high) {
@@ -80,19 +96,23 @@ ImageView<T> imageOf(const Napi::Object& object, const char* name) {
 template <class T>
 ImageView<T> imageOf(const Napi::Object& object, const char* name, int32_t width, int32_t height,
                      size_t strideBytes) {
-  const Napi::Value value = object.Get(name);
-  using Element = std::remove_const_t<T>;
-  const auto arrayType = value.IsTypedArray() ? value.As<Napi::TypedArray>().TypedArrayType() : napi_int8_array;
-  if (arrayType != kArrayType<Element>) {
-    throw parameterError(object.Env(), name, "a typed array of the element type that native.ts names");
-  }
-  auto array = value.As<Napi::TypedArrayOf<Element>>();
   const size_t needed = static_cast<size_t>(height - 1) * strideBytes + static_cast<size_t>(width) * sizeof(T);
-  if (array.ByteLength() < needed) {
-    throw errorOf(object.Env(), Status::error(Code::kParameter, "Expected at least %zu bytes for %s, got %zu.", needed,
-                                              name, array.ByteLength()));
+  return {static_cast<T*>(bytesOf<std::remove_const_t<T>>(object, name, needed)), width, height, strideBytes};
+}
+
+template <class T>
+T* elementsOf(const Napi::Object& object, const char* name, size_t count) {
+  return bytesOf<std::remove_const_t<T>>(object, name, count * sizeof(T));
+}
+
+int32_t placeOf(const Napi::Value& value, const char* what, int32_t count) {
+  const double number = value.IsNumber() ? value.As<Napi::Number>().DoubleValue() : NAN;
+  if (!(number >= 0 && number < count) || number != std::floor(number)) {
+    throw errorOf(value.Env(), Status::error(Code::kParameter, "Expected %s from 0 to %d, got %s.", what, count - 1,
+                                             value.IsNumber() ? value.ToString().Utf8Value().substr(0, 40).c_str()
+                                                              : "no number"));
   }
-  return {array.Data(), width, height, strideBytes};
+  return static_cast<int32_t>(number);
 }
 
 #define DEPTHWATT_IMAGE_OF(T)                                              \
@@ -111,5 +131,10 @@ DEPTHWATT_IMAGE_OF(const uint32_t)
 DEPTHWATT_IMAGE_OF(float)
 DEPTHWATT_IMAGE_OF(const float)
 #undef DEPTHWATT_IMAGE_OF
+
+template const uint8_t* elementsOf<const uint8_t>(const Napi::Object&, const char*, size_t);
+template uint16_t* elementsOf<uint16_t>(const Napi::Object&, const char*, size_t);
+template const uint16_t* elementsOf<const uint16_t>(const Napi::Object&, const char*, size_t);
+template double* elementsOf<double>(const Napi::Object&, const char*, size_t);
 
 }  // namespace depthwatt

@@ -33,4 +33,13 @@ template <class T>
 ImageView<T> imageOf(const Napi::Object& object, const char* name, int32_t width, int32_t height,
                      size_t strideBytes);
 
+/// `count` elements of the typed array property `name`; T must be its element type. Sizes are 64 bit: a product of image sides
+/// and disparities does not fit 32.
+template <class T>
+T* elementsOf(const Napi::Object& object, const char* name, size_t count);
+
+/// A place in a list of `count`, which `what` names in the message: whole numbers from 0 to count - 1 alone, so that NaN is
+/// not the first of them.
+int32_t placeOf(const Napi::Value& value, const char* what, int32_t count);
+
 }  // namespace depthwatt

@@ -3,7 +3,6 @@
 #include "errors.h"
 
 namespace depthwatt {
-namespace {
 
 const char* catalogueCode(Code code) {
   switch (code) {
@@ -19,8 +18,6 @@ const char* catalogueCode(Code code) {
   }
   return "INTERNAL";
 }
-
-}  // namespace
 
 Napi::Error errorOf(Napi::Env env, const Status& status) {
   Napi::Error error = Napi::Error::New(env, status.message);

@@ -8,6 +8,9 @@
 
 namespace depthwatt {
 
+/// The name in core/error-catalogue.ts.
+const char* catalogueCode(Code code);
+
 /// An Error whose `code` is one of core/error-catalogue.ts. core/errors.ts turns it into a DepthwattError.
 Napi::Error errorOf(Napi::Env env, const Status& status);
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // createEngine: a NativeEngine from the addon's Session, its slots' memory and the bookkeeping of who waits for which slot.
+import { markAsUntransferable } from "node:worker_threads";
 import { DepthwattError, type ErrorCode } from "../../core/index.js";
 import {
   ENCODED_HEADROOM_BYTES,
@@ -21,9 +22,26 @@ function coded(error: unknown): Error {
   return code === undefined ? error : new DepthwattError(code as ErrorCode, error.message, { cause: error });
 }
 
+/** @throws DepthwattError ENGINE_FAILED where there is no memory */
+function allocated(bytes: number): ArrayBuffer {
+  try {
+    return new ArrayBuffer(bytes);
+  } catch (cause) {
+    throw new DepthwattError("ENGINE_FAILED", `No memory for ${bytes} bytes of a result.`, {
+      hint: "Use smaller images or fewer 'engine.slots', or give the process more memory.",
+      cause,
+    });
+  }
+}
+
 function allocateSlot(options: EngineOptions, encodedBytes: (encoding: "rvl" | "raw") => number): SlotMemory {
   const pixels = options.width * options.height;
-  const memory = (bytes: number) => new ArrayBuffer(ENCODED_HEADROOM_BYTES + bytes);
+  const memory = (bytes: number) => {
+    const buffer = allocated(ENCODED_HEADROOM_BYTES + bytes);
+    // Native threads write into it: sent to a worker, it would be written to, or freed, under somebody else's hands.
+    markAsUntransferable(buffer);
+    return buffer;
+  };
   return {
     left: memory(pixels),
     disparityQ4: memory(2 * pixels),

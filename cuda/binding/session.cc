@@ -15,6 +15,7 @@
 #include "../engine.h"
 #include "../../core/workers.h"
 #include "../../core/napi/arguments.h"
+#include "../../core/napi/call.h"
 #include "../../core/napi/errors.h"
 #include "session_options.h"
 
@@ -53,22 +54,25 @@ struct SlotState {
 class Session : public Napi::ObjectWrap<Session> {
  public:
   explicit Session(const Napi::CallbackInfo& info);
-  ~Session() override { shutDown(); }
+  ~Session() override { shutDown(); }  // must not throw: no Node-API call that can fail
   static Napi::Function define(Napi::Env env);
 
  private:
   void submit(const Napi::CallbackInfo& info);
   void close(const Napi::CallbackInfo&) {
     shutDown();
+    inputMemory_.Reset();
     deliver();
   }
   Napi::Value info(const Napi::CallbackInfo& info);
   Napi::Value outcomes(const Napi::CallbackInfo&) { return outcomes_.Value(); }
 
   void bindSlot(int slot, const Napi::Object& memory);
+  void requireSlotMemory(int slot);
   void bindInput(const Napi::Value& list);
   void serve(int lane);
   void deliver();
+  double* outcomeNumbers(napi_env env) const;
   void shutDown();
   void keepLoopAlive();
 
@@ -99,6 +103,9 @@ class Session : public Napi::ObjectWrap<Session> {
 Session::Session(const Napi::CallbackInfo& info) : Napi::ObjectWrap<Session>(info) {
   const Napi::Env env = info.Env();
   const auto options = info[0].As<Napi::Object>();
+  if (!info[1].IsArray() || !info[2].IsFunction()) {
+    throw errorOf(env, Status::error(Code::kParameter, "Expected options, a list of slots and a function."));
+  }
   const auto memory = info[1].As<Napi::Array>();
   const EngineParameters parameters = engineParametersOf(options);
   slotCount_ = integerOf(options, "slots", 2, kMaxSlots);
@@ -158,6 +165,9 @@ void Session::bindSlot(int slot, const Napi::Object& memory) {
   const size_t pixels = static_cast<size_t>(p.width) * static_cast<size_t>(p.height);
   const auto take = [&](const char* name, size_t bytes) -> uint8_t* {
     if (bytes == 0) return nullptr;
+    if (!memory.Get(name).IsArrayBuffer()) {
+      throw errorOf(memory.Env(), Status::error(Code::kParameter, "Expected an ArrayBuffer for %s of slot %d.", name, slot));
+    }
     auto buffer = memory.Get(name).As<Napi::ArrayBuffer>();
     if (buffer.ByteLength() < kHeadroomBytes + bytes) {
       throw errorOf(memory.Env(), Status::error(Code::kParameter, "Expected %zu bytes for %s of slot %d, got %zu.",
@@ -176,13 +186,32 @@ void Session::bindSlot(int slot, const Napi::Object& memory) {
   engine_->attach(output);
 }
 
+/// A buffer that was transferred to a worker is memory of somebody else, or of nobody.
+void Session::requireSlotMemory(int slot) {
+  const auto memory = memory_.Value().Get(static_cast<uint32_t>(slot)).As<Napi::Object>();
+  const FrameOutput& output = slots_[slot].output;
+  const auto check = [&](const char* name, const void* bound) {
+    if (bound == nullptr) return;
+    const Napi::Value value = memory.Get(name);
+    const bool there = value.IsArrayBuffer() && !value.As<Napi::ArrayBuffer>().IsDetached() &&
+                       static_cast<uint8_t*>(value.As<Napi::ArrayBuffer>().Data()) + kHeadroomBytes == bound;
+    if (there) return;
+    throw errorOf(memory.Env(), Status::error(Code::kParameter, "Expected the memory of slot %d that the engine was opened "
+                                              "with, %s was transferred or replaced.", slot, name));
+  };
+  check("left", output.left);
+  check("disparityQ4", output.disparityQ4);
+  check("confidence", output.confidence);
+  check("depthMillimetres", output.depthMillimetres);
+  check("encodedDepth", output.encodedDepth);
+  check("encodedDisparity", output.encodedDisparity);
+}
+
 void Session::submit(const Napi::CallbackInfo& info) {
   const Napi::Env env = info.Env();
   if (closed_) throw errorOf(env, Status::error(Code::kFailed, "Expected an open engine, this one is closed."));
-  const int slot = info[0].IsNumber() ? info[0].As<Napi::Number>().Int32Value() : -1;
-  if (slot < 0 || slot >= slotCount_) {
-    throw errorOf(env, Status::error(Code::kParameter, "Expected a slot from 0 to %d, got %d.", slotCount_ - 1, slot));
-  }
+  const int slot = placeOf(info[0], "a slot", slotCount_);
+  requireSlotMemory(slot);
   if (!info[1].IsTypedArray() || !info[2].IsTypedArray()) {
     throw errorOf(env, Status::error(Code::kParameter, "Expected a Uint8Array for each of left and right."));
   }
@@ -228,11 +257,24 @@ void Session::serve(int lane) {
   }
 }
 
-/// Tells JavaScript of every frame that is done. Runs on the JavaScript thread.
+/// The array behind `outcomes`; null where its buffer was transferred, or in an environment that ends.
+double* Session::outcomeNumbers(napi_env env) const {
+  napi_value array = nullptr;
+  void* data = nullptr;
+  size_t count = 0;
+  if (napi_get_reference_value(env, outcomes_, &array) != napi_ok || array == nullptr) return nullptr;
+  const bool known = napi_get_typedarray_info(env, array, nullptr, &count, &data, nullptr, nullptr) == napi_ok;
+  return known && count == static_cast<size_t>(slotCount_ * kOutcomeNumbers) ? static_cast<double*>(data) : nullptr;
+}
+
+/// Tells JavaScript of every frame that is done. Runs on the JavaScript thread, below a libuv callback: it must not throw.
 void Session::deliver() {
-  const Napi::Env env = Env();
-  Napi::HandleScope scope(env);
+  napi_env env = Env();
+  napi_handle_scope scope = nullptr;
+  if (napi_open_handle_scope(env, &scope) != napi_ok) return;
   for (;;) {
+    // Asked for each time: what is called back may have transferred it.
+    double* numbers = outcomeNumbers(env);
     int slot = -1;
     Status status;
     {
@@ -242,22 +284,20 @@ void Session::deliver() {
       SlotState& state = slots_[slot];
       state.stage = SlotState::kFree;
       status = state.status;
-      double* outcome = outcomes_.Value().Data() + slot * kOutcomeNumbers;
-      outcome[0] = static_cast<double>(state.output.encodedDepthBytes);
-      outcome[1] = static_cast<double>(state.output.encodedDisparityBytes);
-      outcome[2] = state.output.validPixels;
-      for (int i = 0; i < kStageCount; ++i) outcome[3 + i] = state.output.stageMilliseconds[i];
+      if (double* outcome = numbers == nullptr ? nullptr : numbers + slot * kOutcomeNumbers) {
+        outcome[0] = static_cast<double>(state.output.encodedDepthBytes);
+        outcome[1] = static_cast<double>(state.output.encodedDisparityBytes);
+        outcome[2] = state.output.validPixels;
+        for (int i = 0; i < kStageCount; ++i) outcome[3 + i] = state.output.stageMilliseconds[i];
+      }
     }
     --outstanding_;
     keepLoopAlive();
-    const Napi::Value error = status.ok() ? env.Null() : errorOf(env, status).Value();
-    try {
-      onDone_.MakeCallback(env.Global(), {Napi::Number::New(env, slot), error}, *context_);
-    } catch (const Napi::Error& thrown) {
-      // There is no JavaScript below us to catch it: an uncaught exception, as from any other callback.
-      napi_fatal_exception(env, thrown.Value());
-    }
+    napi_value arguments[2] = {nullptr, errorOrNull(env, status)};
+    if (napi_create_int32(env, slot, &arguments[0]) != napi_ok) continue;
+    callBack(env, onDone_, *context_, 2, arguments);
   }
+  napi_close_handle_scope(env, scope);
 }
 
 void Session::keepLoopAlive() {
@@ -279,7 +319,6 @@ void Session::shutDown() {
     if (thread.joinable()) thread.join();
   }
   if (engine_ != nullptr) engine_->detach();
-  inputMemory_.Reset();
   // Its threads and memory now, not when the garbage collector, which knows nothing of their size, gets to it.
   engine_.reset();
   while (!queued_.empty()) {

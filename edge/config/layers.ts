@@ -38,6 +38,7 @@ export const OTHER_VARIABLES: Record<string, string> = {
   DEPTHWATT_CONFIG: "Configuration file, where --config is not given.",
   DEPTHWATT_ISA: "Forces an instruction set of the CPU backend: scalar, avx2, avx512 or neon. For tests.",
   DEPTHWATT_SEED: "Seed of the random images in tests, to repeat a failure.",
+  DEPTHWATT_HOSTILE_COUNT: "How often the tests of test/hostile try each thing.",
   DEPTHWATT_WRITE_GOLDEN: "Lets a test write its golden file anew instead of comparing with it.",
   DEPTHWATT_TEST_ALLOCATIONS: "File through which a test counts the allocations of a child process.",
   DEPTHWATT_DATA: "Folder of the research data that some tests read.",

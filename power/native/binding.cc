@@ -104,6 +104,9 @@ Napi::Object costOf(Napi::Env env, const SamplerCost& cost) {
 /// {sources: {file} | {nvml, quantity}[], periodNs, capacityRows} -> {originNs, drain, cost, stop} or unavailable.
 Napi::Value createSampler(const Napi::CallbackInfo& info) {
   const Napi::Env env = info.Env();
+  if (!info[0].IsObject() || !info[0].As<Napi::Object>().Get("sources").IsArray()) {
+    return unavailable(env, "a sampler needs a list of sources");
+  }
   const auto options = info[0].As<Napi::Object>();
   const auto list = options.Get("sources").As<Napi::Array>();
   std::vector<SampleSource> sources;
@@ -130,6 +133,10 @@ Napi::Value createSampler(const Napi::CallbackInfo& info) {
   result.Set("available", true);
   result.Set("originNs", Napi::BigInt::New(env, sampler->originNs()));
   result.Set("drain", Napi::Function::New(env, [sampler](const Napi::CallbackInfo& call) {
+               // Sizes of other arrays would be counted as if each of their elements had eight bytes.
+               const bool doubles = call[0].IsTypedArray() &&
+                                    call[0].As<Napi::TypedArray>().TypedArrayType() == napi_float64_array;
+               if (!doubles) throw Napi::TypeError::New(call.Env(), "drain: expected a Float64Array");
                auto out = call[0].As<Napi::Float64Array>();
                const size_t perRow = sampler->sources() * (sizeof(Sample) / sizeof(double));
                const auto rows = static_cast<uint32_t>(out.ElementLength() / perRow);

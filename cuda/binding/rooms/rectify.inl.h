@@ -29,8 +29,7 @@ RectifySource sourceOf(const Napi::Object& call) {
     throw errorOf(call.Env(), Status::error(Code::kParameter, "Expected a row stride that holds %d pixels, got %zu bytes.",
                                             source.width, source.strideBytes));
   }
-  const auto image = imageOf<const uint8_t>(call, "image", static_cast<int32_t>(bytes), 1, bytes);
-  source.data = image.data;
+  source.data = elementsOf<const uint8_t>(call, "image", bytes);
   return source;
 }
 

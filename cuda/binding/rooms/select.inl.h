@@ -19,9 +19,8 @@ Napi::Value select(const Napi::CallbackInfo& info) {
   const SgmParameters parameters = sgmParametersOf(call);
   throwUnlessOk(info.Env(), checkSgmParameters(parameters));
   const int32_t width = integerOf(call, "width", 1, 32768), height = integerOf(call, "height", 1, 32768);
-  const int32_t perRow = width * parameters.numDisparities;
-  const auto sums = imageOf<const uint16_t>(call, "sums", perRow, height, static_cast<size_t>(perRow) * sizeof(uint16_t));
-  selectReference(parameters, sums.data, sgmResultOf(call, width, height));
+  const size_t cells = static_cast<size_t>(width) * static_cast<size_t>(height) * parameters.numDisparities;
+  selectReference(parameters, elementsOf<const uint16_t>(call, "sums", cells), sgmResultOf(call, width, height));
   return Napi::String::New(info.Env(), "reference");
 }
 

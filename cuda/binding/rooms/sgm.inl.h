@@ -43,7 +43,7 @@ void computeReference(const Napi::Object& call, const SgmParameters& parameters,
     own.resize(cells);
     sums = own.data();
   } else {
-    sums = imageOf<uint16_t>(call, "sums", static_cast<int32_t>(cells), 1, cells * sizeof(uint16_t)).data;
+    sums = elementsOf<uint16_t>(call, "sums", cells);
   }
   sgmSumsReference(parameters, images, sums);
   selectReference(parameters, sums, result);
@@ -60,8 +60,9 @@ void computeFast(const Napi::Object& call, const Kernels& kernels, const SgmPara
     sgm->compute(images, result);
     return;
   }
-  auto times = call.Get("timesNs").As<Napi::Float64Array>();
-  for (size_t i = 0; i < times.ElementLength(); ++i) {
+  double* times = elementsOf<double>(call, "timesNs", 0);
+  const size_t runs = call.Get("timesNs").As<Napi::TypedArray>().ElementLength();
+  for (size_t i = 0; i < runs; ++i) {
     const double before = nowNs();
     sgm->compute(images, result);
     times[i] = nowNs() - before;

@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: Apache-2.0
+// What JavaScript may hand to native code and must not get away with: sizes that wrap in 32 bits, arrays of another type, numbers
+// that are none, memory that was transferred. Before the checks each of these wrote or read beside an array.
+import { expect, test } from "vitest";
+import { SyntheticSource } from "../../camera/index.js";
+import { createEngine } from "../../cuda/index.js";
+import { engineOptions } from "../doubles/engine-call.js";
+import { native } from "../doubles/rooms.js";
+import { emptyAnswer, sgm } from "../doubles/sgm-call.js";
+
+const refused = (message: RegExp) =>
+  expect.objectContaining({ code: "ENGINE_PARAMETER", message: expect.stringMatching(message) });
+const room = (name: string) => native.rooms[name] as unknown as (call: object) => unknown;
+
+/** Moves the memory away, as a message to a worker does. */
+const transfer = (buffer: ArrayBuffer) => structuredClone(buffer, { transfer: [buffer] });
+
+test("a volume of 2^32 cells is not taken for one of none", () => {
+  const [width, height] = [4096, 2048];
+  const census = new Uint32Array(width * height);
+  const call = { width, height, numDisparities: 512, censusLeft: census, censusRight: census };
+  const results = emptyAnswer(width * height);
+  expect(() => sgm("reference", { ...call, sums: new Uint16Array(10) }, results)).toThrow(
+    refused(/^Expected at least 8589934592 bytes for sums, got 20\.$/),
+  );
+  const sums = { variant: "reference", width, height, numDisparities: 512, sums: new Uint16Array(10) };
+  expect(() => room("select")({ ...sums, ...results })).toThrow(refused(/8589934592 bytes for sums/));
+});
+
+test("times go into a Float64Array and nowhere else", () => {
+  const census = new Uint32Array(64);
+  const call = { width: 8, height: 8, numDisparities: 8, censusLeft: census, censusRight: census };
+  for (const timesNs of [new Uint8Array(8), new Float32Array(3), {}, 5]) {
+    expect(() => sgm("scalar", { ...call, timesNs: timesNs as never })).toThrow(refused(/for timesNs/));
+  }
+});
+
+const pair = { width: 32, height: 16, left: new Uint8Array(512), right: new Uint8Array(512) };
+
+test("a slot is a whole number in range, and its memory is still its own", async () => {
+  const engine = createEngine(engineOptions(pair));
+  const submit = (slot: unknown) =>
+    new Promise<void>((resolve, reject) => {
+      engine.submit(slot as number, pair.left, pair.right, (error) => (error ? reject(error) : resolve()));
+    });
+  for (const slot of [Number.NaN, -1, 2, 0.5, Number.POSITIVE_INFINITY, "0", undefined, null, {}]) {
+    await expect(submit(slot), String(slot)).rejects.toThrow(refused(/^Expected a slot from 0 to 1, got/));
+  }
+  await submit(0);
+  for (const { buffer, byteLength } of [engine.slots[1]!.left, engine.slots[1]!.encodedDepth]) {
+    // Node 20 copies it, later ones throw.
+    try {
+      transfer(buffer as ArrayBuffer);
+    } catch {}
+    expect(buffer.byteLength).toBe(byteLength + 128);
+  }
+  await submit(1);
+  engine.close();
+});
+
+test("a session refuses a slot whose memory was transferred, and an image that was", () => {
+  const memory = () => new ArrayBuffer(128 + 2 * 512);
+  const slot = () => ({
+    left: memory(),
+    disparityQ4: memory(),
+    confidence: memory(),
+    depthMillimetres: memory(),
+    encodedDepth: memory(),
+    encodedDisparity: memory(),
+  });
+  const slots = [slot(), slot()];
+  // The addon's own form of the options, as createEngine hands it over.
+  let options: unknown;
+  const Session = (
+    native as unknown as {
+      Session: new (...words: unknown[]) => { submit(...words: unknown[]): void; close(): void };
+    }
+  ).Session;
+  (native as { Session: unknown }).Session = class {
+    constructor(given: unknown) {
+      options = given;
+      throw new Error("seen");
+    }
+  };
+  expect(() => createEngine(engineOptions(pair))).toThrow("seen");
+  (native as { Session: unknown }).Session = Session;
+
+  expect(() => new Session(options, slots, "no function")).toThrow(refused(/a list of slots and a function/));
+  expect(() => new Session(options, [{ ...slot(), left: {} }, slot()], () => {})).toThrow(
+    refused(/an ArrayBuffer for left of slot 0/),
+  );
+  const session = new Session(options, slots, () => {});
+  transfer(slots[1]!.confidence);
+  expect(() => session.submit(1, pair.left, pair.right)).toThrow(
+    refused(/confidence was transferred or replaced/),
+  );
+  slots[1]!.confidence = memory();
+  expect(() => session.submit(1, pair.left, pair.right)).toThrow(
+    refused(/confidence was transferred or replaced/),
+  );
+  const left = new Uint8Array(512);
+  transfer(left.buffer);
+  expect(() => session.submit(0, left, pair.right)).toThrow(refused(/at least 512 and 512 bytes/));
+  session.close();
+});
+
+test("the scene draws into no memory that was transferred", () => {
+  const source = new SyntheticSource(native, { width: 64, height: 48, rateHz: "max" });
+  transfer(source.inputMemory[0]!.buffer as ArrayBuffer);
+  const last = source.inputMemory.length - 1;
+  transfer(source.inputMemory[last]!.buffer as ArrayBuffer);
+  expect(() =>
+    source.start({ onPair: () => {}, onEnd: () => {}, onError: () => {}, onDegraded: () => {} }),
+  ).toThrow(refused(/was transferred or replaced/));
+});
+
+test("a sampler writes into doubles only", () => {
+  const sampler = native.power.createSampler({
+    sources: [{ file: "/proc/uptime" }],
+    periodNs: 1e6,
+    capacityRows: 16,
+  }) as unknown as { available: boolean; drain(out: unknown): number; stop(): void };
+  expect(sampler.available).toBe(true);
+  for (const out of [undefined, {}, [], new Uint8Array(64), new Float32Array(64)])
+    expect(() => sampler.drain(out)).toThrow(/Float64Array/);
+  expect(sampler.drain(new Float64Array(64))).toBeGreaterThanOrEqual(0);
+  sampler.stop();
+});

@@ -29,6 +29,12 @@ ImageView<T> packedView(T* data, int32_t width, int32_t height) {
   return {data, width, height, static_cast<size_t>(width) * sizeof(T)};
 }
 
+/// A pixel in colours, as it stands in memory: rows of three bytes a pixel.
+struct Rgb8 {
+  uint8_t red, green, blue;
+};
+static_assert(sizeof(Rgb8) == 3, "three bytes, nothing between them");
+
 /// The only value of a disparity image that means "none", in disparityQ4 and in whole pixels alike.
 constexpr int16_t kInvalidDisparity = -32768;
 

@@ -3,7 +3,7 @@
 
 /**
  * How the bytes of an image are laid out. Y10, Y12, Y16 and BAYER_*10, 12, 16: little-endian 16-bit words, value in the
- * low bits. Raw words that a board fills from the top (Tegra) are Y16 and BAYER_*16: see camera/v4l2/pixel-formats.ts.
+ * low bits. RGB8: three bytes a pixel, red first. Raw words that a board fills from the top (Tegra) are Y16 and BAYER_*16: see camera/v4l2/pixel-formats.ts.
  */
 export type PixelFormat =
   | "GREY"
@@ -13,6 +13,7 @@ export type PixelFormat =
   | "YUYV"
   | "UYVY"
   | "NV12"
+  | "RGB8"
   | "BAYER_RGGB8"
   | "BAYER_GRBG8"
   | "BAYER_GBRG8"

@@ -9,7 +9,7 @@ namespace depthwatt {
 
 /// In the order of PixelFormat in core/pixel-format.ts.
 enum class PixelFormat : int32_t {
-  kGrey, kY10, kY12, kY16, kYuyv, kUyvy, kNv12,
+  kGrey, kY10, kY12, kY16, kYuyv, kUyvy, kNv12, kRgb8,
   // Four orders of the mosaic for each depth, always in this sequence.
   kBayerRggb8, kBayerGrbg8, kBayerGbrg8, kBayerBggr8,
   kBayerRggb10, kBayerGrbg10, kBayerGbrg10, kBayerBggr10,
@@ -22,6 +22,9 @@ constexpr size_t kMaxSourceBytes = (size_t{1} << 31) - 1;
 /// Bytes that are read of an image of this size and format (NV12: its luma plane); 0 where the size or the stride is
 /// impossible, or the image larger than kMaxSourceBytes.
 size_t sourceBytes(int32_t width, int32_t height, size_t strideBytes, PixelFormat format);
+
+/// Whether the engine can read colours from it: else they are its grey three times.
+inline bool hasColours(PixelFormat format) { return format == PixelFormat::kRgb8; }
 
 /// The format that pixel-format.ts names so ("GREY", "YUYV", ...); false where there is none.
 bool pixelFormatOf(const char* name, PixelFormat* format);

@@ -9,7 +9,7 @@
 
 #include "rectify/rectify.h"
 #include "depth/depth.h"
-#include "match/sgm/sgm.h"
+#include "match/matcher.h"
 #include "refine/fill/fill.h"
 #include "refine/speckle/speckle.h"
 #include "../core/status.h"
@@ -20,9 +20,7 @@ namespace depthwatt {
 enum Stage {
   kRectify,
   kHalf,
-  kCensus,
   kMatch,
-  kLeftRight,
   kSpeckle,
   kFill,
   kBoundary,
@@ -33,12 +31,6 @@ enum Stage {
   kEncode,
   kStageCount,
 };
-
-/// sgm: match/sgm. cbca: cross-based aggregation, a whole matcher with a refinement of its own (cpu/cbca.h).
-enum class Algorithm { kSgm, kCbca };
-
-/// What sgm compares: 9 x 7 census (census.h), or a small census and the gradient (gradient_census.h).
-enum class MatchingCost { kCensus, kGradientCensus };
 
 /// A rectangle of the rectified images, pixels; a width of 0 is none.
 struct Region {
@@ -54,15 +46,14 @@ struct EngineParameters {
   PixelFormat leftFormat = PixelFormat::kGrey, rightFormat = PixelFormat::kGrey;
   size_t leftStrideBytes = 0, rightStrideBytes = 0;
   std::vector<int32_t> leftMap, rightMap;  ///< rectify.h; both empty = rectified already
-  Algorithm algorithm = Algorithm::kSgm;
   bool halfResolution = false;  ///< matches and refines at half the width and height, then doubles: match_scope.h
   /// The only pixels that get results: all others are invalid, and what only they need is not computed (match_scope.h).
   Region region;
-  MatchingCost cost = MatchingCost::kGradientCensus;
-  SgmParameters match;
-  bool leftRight = true;
+  MatcherChoice matcher;
+  MatchSearch search;     ///< in pixels of the whole images
+  bool leftRight = true;  ///< the check of refine/left_right, which a matcher calls for
   SpeckleParameters speckle;
-  FillParameters fill;  ///< lowestQ4 and highestQ4 follow from match
+  FillParameters fill;  ///< lowestQ4 and highestQ4 follow from search
   bool boundary = true;
   bool median = true;
   bool hasGeometry = false;
@@ -110,9 +101,7 @@ class Stages {
  public:
   virtual Status rectify() = 0;
   virtual Status half() = 0;
-  virtual Status census() = 0;
   virtual Status match() = 0;
-  virtual Status leftRight() = 0;
   virtual Status speckle() = 0;
   virtual Status fill() = 0;
   virtual Status boundary() = 0;

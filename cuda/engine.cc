@@ -6,6 +6,7 @@
 
 #include "cpu/cpu_backend.h"
 #include "encode/rvl/rvl.h"
+#include "match/registry.h"
 #include "plugin.h"
 
 namespace depthwatt {
@@ -77,11 +78,7 @@ Status check(const EngineParameters& p) {
                          "Expected a region inside the rectified images of %dx%d, got %dx%d from (%d, %d) on.", p.width,
                          p.height, r.width, r.height, r.x, r.y);
   }
-  if (p.halfResolution && p.algorithm == Algorithm::kSgm && p.match.numDisparities < 2 * kMinNumDisparities) {
-    return Status::error(Code::kParameter, "Expected numDisparities of %d to %d at half resolution, got %d.",
-                         2 * kMinNumDisparities, kMaxNumDisparities, p.match.numDisparities);
-  }
-  return checkSgmParameters(p.match);
+  return checkMatcher(p.matcher, p.search, p.halfResolution);
 }
 
 /// Eight pixels a step: one at a time they take 0.15 ms at 640x480, much of what CUDA needs for the whole frame.
@@ -119,8 +116,8 @@ Status Engine::open(const EngineParameters& parameters, std::unique_ptr<Engine>*
   if (!status.ok()) return status;
   std::unique_ptr<Engine> engine(new Engine);
   engine->parameters_ = parameters;
-  engine->parameters_.fill.lowestQ4 = 16 * parameters.match.minDisparity;
-  engine->parameters_.fill.highestQ4 = 16 * (parameters.match.minDisparity + parameters.match.numDisparities - 1);
+  engine->parameters_.fill.lowestQ4 = 16 * parameters.search.minDisparity;
+  engine->parameters_.fill.highestQ4 = 16 * (parameters.search.minDisparity + parameters.search.numDisparities - 1);
   status = engine->openBackend();
   if (status.ok()) *opened = std::move(engine);
   return status;

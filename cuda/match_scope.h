@@ -17,7 +17,7 @@ namespace depthwatt {
 struct MatchScope {
   Region window;                  ///< of the rectified images
   int32_t width = 0, height = 0;  ///< of the images that are matched: the window's, or half of it
-  SgmParameters match;
+  MatchSearch search;             ///< in their pixels
   SpeckleParameters speckle;
   FillParameters fill;  ///< with lowestQ4 and highestQ4 of the search
 };
@@ -27,7 +27,7 @@ inline MatchScope matchScopeOf(const EngineParameters& parameters) {
   MatchScope scope;
   scope.window = {0, 0, parameters.width, parameters.height};
   if (parameters.region.width > 0) {
-    const int32_t largest = parameters.match.minDisparity + parameters.match.numDisparities - 1;
+    const int32_t largest = parameters.search.minDisparity + parameters.search.numDisparities - 1;
     const int32_t end = parameters.region.x + parameters.region.width;
     scope.window = parameters.region;
     scope.window.x = parameters.region.x > largest ? parameters.region.x - largest : 0;
@@ -41,22 +41,36 @@ inline MatchScope matchScopeOf(const EngineParameters& parameters) {
   }
   scope.width = scope.window.width;
   scope.height = scope.window.height;
-  scope.match = parameters.match;
+  scope.search = parameters.search;
   scope.speckle = parameters.speckle;
   scope.fill = parameters.fill;
   if (parameters.halfResolution) {
-    const int32_t end = parameters.match.minDisparity + parameters.match.numDisparities;
+    const int32_t end = parameters.search.minDisparity + parameters.search.numDisparities;
     scope.width = halfOf(scope.window.width);
     scope.height = halfOf(scope.window.height);
-    scope.match.minDisparity = halfOf(parameters.match.minDisparity);
-    scope.match.numDisparities = halfOf(end) - scope.match.minDisparity;
+    scope.search.minDisparity = halfOf(parameters.search.minDisparity);
+    scope.search.numDisparities = halfOf(end) - scope.search.minDisparity;
     scope.speckle.minPixels = halfOf(halfOf(parameters.speckle.minPixels));
     scope.speckle.rangeQ4 = halfOf(parameters.speckle.rangeQ4);
     scope.fill.thresholdQ4 = halfOf(parameters.fill.thresholdQ4);
   }
-  scope.fill.lowestQ4 = 16 * scope.match.minDisparity;
-  scope.fill.highestQ4 = 16 * (scope.match.minDisparity + scope.match.numDisparities - 1);
+  scope.fill.lowestQ4 = 16 * scope.search.minDisparity;
+  scope.fill.highestQ4 = 16 * (scope.search.minDisparity + scope.search.numDisparities - 1);
   return scope;
+}
+
+inline MatchTask matchTaskOf(const EngineParameters& parameters, const MatchScope& scope) {
+  MatchTask task;
+  task.width = scope.width;
+  task.height = scope.height;
+  task.search = scope.search;
+  task.leftRight = parameters.leftRight;
+  task.matcher = parameters.matcher;
+  return task;
+}
+
+inline bool needsRgb(const EngineParameters& parameters) {
+  return parameters.matcher.facts->images == ImagesNeeded::kGreyAndRgb;
 }
 
 }  // namespace depthwatt

@@ -16,11 +16,7 @@ Status forEachStage(const EngineParameters& p, Visit&& visit) {
   stage(kRectify, true, &Stages::rectify);
   // From here to the upscaling everything happens at half size where that is asked for (decision 0804).
   stage(kHalf, p.halfResolution, &Stages::half);
-  // cbca computes its own census and checks its winners itself: its ground control points.
-  const bool sgm = p.algorithm == Algorithm::kSgm;
-  stage(kCensus, sgm, &Stages::census);
   stage(kMatch, true, &Stages::match);
-  stage(kLeftRight, sgm && p.leftRight, &Stages::leftRight);
   stage(kSpeckle, p.speckle.minPixels > 0, &Stages::speckle);
   stage(kFill, p.fill.method != FillMethod::kOff, &Stages::fill);
   stage(kBoundary, p.boundary, &Stages::boundary);

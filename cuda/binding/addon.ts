@@ -12,8 +12,9 @@ export interface CpuFeatures {
 /** Rooms one by one, for tests and benchmarks; unstable. Each file of cuda/binding/rooms adds its own. */
 export type NativeRooms = Record<string, (...parameters: never[]) => unknown>;
 
-/** EngineOptions with the repeated stage as its place in STAGE_NAMES. */
-export type NativeOptions = Omit<EngineOptions, "repeatStage"> & {
+/** EngineOptions with the repeated stage as its place in STAGE_NAMES, and the matcher's parameters by themselves. */
+export type NativeOptions = Omit<EngineOptions, "repeatStage" | "match"> & {
+  match: object;
   repeatStage?: { stage: number; times: number };
 };
 

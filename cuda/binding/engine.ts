@@ -67,7 +67,10 @@ function viewsOf(memory: SlotMemory): EngineSlot {
 }
 
 /** The stage by its place, which is how the engine names it. */
-function toNative({ repeatStage, ...options }: EngineOptions): NativeOptions {
+function toNative({ repeatStage, match, ...rest }: EngineOptions): NativeOptions {
+  const { algorithm, halfResolution, minDisparity, numDisparities, ...parameters } = match;
+  const shared = { algorithm, halfResolution, minDisparity, numDisparities };
+  const options = { ...rest, match: algorithm === "sgm" ? { ...shared, parameters } : shared };
   if (repeatStage === undefined) return options;
   return { ...options, repeatStage: { ...repeatStage, stage: STAGE_NAMES.indexOf(repeatStage.stage) } };
 }

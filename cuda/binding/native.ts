@@ -124,9 +124,7 @@ export const ENCODED_HEADROOM_BYTES = 128;
 export const STAGE_NAMES = [
   "rectify",
   "half",
-  "census",
   "match",
-  "leftRight",
   "speckle",
   "fill",
   "boundary",

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Every room's function for JavaScript, compiled together: to read napi.h takes a second, which fifteen files would each spend.
+// Every room's function for JavaScript, compiled together: to read napi.h takes a second, which sixteen files would each spend.
 // A new room adds one include and one line.
 #include "rooms.h"
 
@@ -12,6 +12,7 @@
 #include "rooms/gradient_census.inl.h"
 #include "rooms/half.inl.h"
 #include "rooms/left_right.inl.h"
+#include "rooms/match.inl.h"
 #include "rooms/median.inl.h"
 #include "rooms/rectify.inl.h"
 #include "rooms/rvl.inl.h"
@@ -32,6 +33,7 @@ void addRooms(Napi::Env env, Napi::Object exports) {
   addGradientCensus(env, rooms);
   addHalf(env, rooms);
   addLeftRight(env, rooms);
+  addMatch(env, rooms);
   addMedian(env, rooms);
   addRectify(env, rooms);
   addRvl(env, rooms);
@@ -40,6 +42,7 @@ void addRooms(Napi::Env env, Napi::Object exports) {
   addSpeckle(env, rooms);
   addUpscale(env, rooms);
   exports.Set("rooms", rooms);
+  exports.Set("matchers", Napi::Function::New(env, matchers, "matchers"));
 }
 
 }  // namespace depthwatt

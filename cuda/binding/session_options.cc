@@ -4,6 +4,7 @@
 
 #include "../../core/napi/arguments.h"
 #include "../../core/napi/errors.h"
+#include "../match/registry.h"
 
 namespace depthwatt {
 namespace {
@@ -36,25 +37,39 @@ std::vector<int32_t> mapOf(const Napi::Object& object, const char* name) {
   return {array.Data(), array.Data() + array.ElementLength()};
 }
 
-SgmParameters matchOf(const Napi::Object& object) {
-  const std::string algorithm = stringOf(object, "algorithm");
-  if (algorithm != "sgm" && algorithm != "cbca") {
-    throw errorOf(object.Env(),
-                  Status::error(Code::kParameter, "Expected sgm or cbca for match.algorithm, got '%.40s'.", algorithm.c_str()));
+GivenValue givenValueOf(const Napi::Object& values, const std::string& name) {
+  const Napi::Value value = values.Get(name);
+  GivenValue given;
+  if (value.IsNumber()) {
+    given.number = value.As<Napi::Number>().DoubleValue();
+  } else if (value.IsString()) {
+    given.kind = GivenValue::kWord;
+    given.word = value.As<Napi::String>().Utf8Value();
+  } else if (value.IsBoolean()) {
+    given.kind = GivenValue::kFlag;
+    given.flag = value.As<Napi::Boolean>().Value();
+  } else {
+    throw errorOf(values.Env(), Status::error(Code::kParameter, "Expected a number, a word or a boolean for %.40s of the matcher.",
+                                              name.c_str()));
   }
-  SgmParameters match;
-  match.minDisparity = integerOf(object, "minDisparity", -kAnyInt, kAnyInt);
-  match.numDisparities = integerOf(object, "numDisparities", -kAnyInt, kAnyInt);
-  match.paths = integerOf(object, "paths", -kAnyInt, kAnyInt);
-  match.p1 = integerOf(object, "p1", -kAnyInt, kAnyInt);
-  match.p2 = integerOf(object, "p2", -kAnyInt, kAnyInt);
-  match.adaptiveP2 = integerOf(object, "adaptiveP2", -kAnyInt, kAnyInt);
-  match.uniqueness = integerOf(object, "uniqueness", -kAnyInt, kAnyInt);
-  match.subpixel = booleanOf(object, "subpixel");
-  return match;
+  return given;
 }
 
 }  // namespace
+
+MatcherChoice matcherChoiceOf(const Napi::Object& match, bool halfResolution) {
+  const MatcherFacts* facts = nullptr;
+  throwUnlessOk(match.Env(), findMatcher(stringOf(match, "algorithm"), &facts));
+  MatcherChoice choice = withDefaults(*facts, halfResolution);
+  if (match.Get("parameters").IsUndefined()) return choice;
+  const Napi::Object values = objectOf(match, "parameters");
+  const Napi::Array keys = values.GetPropertyNames();
+  for (uint32_t i = 0; i < keys.Length(); ++i) {
+    const std::string key = keys.Get(i).As<Napi::String>().Utf8Value();
+    throwUnlessOk(match.Env(), setParameter(&choice, key, givenValueOf(values, key)));
+  }
+  return choice;
+}
 
 Encoding encodingOf(const Napi::Object& object, const char* name) {
   const std::string encoding = optionalStringOf(object, name);
@@ -83,15 +98,9 @@ EngineParameters engineParametersOf(const Napi::Object& options) {
   p.leftMap = mapOf(options, "leftMap");
   p.rightMap = mapOf(options, "rightMap");
   const Napi::Object match = objectOf(options, "match");
-  p.match = matchOf(match);
-  const std::string cost = stringOf(match, "cost");
-  if (cost != "census" && cost != "gradientCensus") {
-    throw errorOf(options.Env(), Status::error(Code::kParameter, "Expected census or gradientCensus for match.cost, got '%.40s'.",
-                                               cost.c_str()));
-  }
-  p.algorithm = stringOf(match, "algorithm") == "cbca" ? Algorithm::kCbca : Algorithm::kSgm;
   p.halfResolution = booleanOf(match, "halfResolution");
-  p.cost = cost == "census" ? MatchingCost::kCensus : MatchingCost::kGradientCensus;
+  p.matcher = matcherChoiceOf(match, p.halfResolution);
+  p.search = {integerOf(match, "minDisparity", -kAnyInt, kAnyInt), integerOf(match, "numDisparities", -kAnyInt, kAnyInt)};
 
   const Napi::Object refine = objectOf(options, "refine");
   p.leftRight = booleanOf(refine, "leftRight");

@@ -11,6 +11,9 @@ namespace depthwatt {
 /// Throws ENGINE_PARAMETER for what is missing or of the wrong type; ranges are checked by Engine::open.
 EngineParameters engineParametersOf(const Napi::Object& options);
 
+/// {algorithm, parameters?}: the matcher with the values that are given, each other one with its default.
+MatcherChoice matcherChoiceOf(const Napi::Object& match, bool halfResolution);
+
 /// "rvl" or "raw"; undefined gives kNone.
 Encoding encodingOf(const Napi::Object& object, const char* name);
 

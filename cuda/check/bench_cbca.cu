@@ -13,8 +13,7 @@
 #include "bench_frame.h"
 #include "bench_partition.h"
 #include "bench_report.h"
-#include "cbca_reference.h"
-#include "../gpu/cbca_workspace.h"
+#include "../match/cbca/cbca_workspace.h"
 
 using namespace depthwatt;
 

@@ -14,6 +14,7 @@
 #include "../refine/median/median.h"
 #include "../gpu/device_buffer.h"
 #include "../gpu/kernels.h"
+#include "../match/sgm/sgm_workspace.h"
 #include "program.h"
 
 namespace depthwatt {

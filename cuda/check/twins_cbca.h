@@ -3,8 +3,7 @@
 // then the matcher as a whole with the parameters of both resolutions.
 #pragma once
 
-#include "cbca_reference.h"
-#include "../gpu/cbca_workspace.h"
+#include "../match/cbca/cbca_workspace.h"
 #include "twins.h"
 
 namespace depthwatt {
@@ -76,16 +75,14 @@ inline void checkCross(Random& random, const Case& c, const std::vector<uint8_t>
   expectSame(confidence, fetched(dConfidence), c.width, "ground control points' confidence, " + what);
 }
 
-/// The matcher's own refinement behind it, with the parameters that the engine gives it.
+/// The matcher's own refinement behind it, with the defaults of both resolutions.
 inline void checkCbca(Random& random, const Case& c, const std::vector<uint8_t>& left, const std::vector<uint8_t>& right) {
-  CbcaParameters p;
-  p.minDisparity = random.whole(0, 3) == 0 ? random.whole(1, 9) : 0;
-  p.numDisparities = c.width > 67 ? random.whole(1, 12) : random.whole(8, 40);
-  p.halfResolution = random.whole(0, 1) == 0;
   CrossParameters cross;
-  cross.minDisparity = p.minDisparity, cross.numDisparities = p.numDisparities;
-  cross.armX = cross.armY = p.arm();
-  cross.similarity = p.similarity();
+  cross.minDisparity = random.whole(0, 3) == 0 ? random.whole(1, 9) : 0;
+  cross.numDisparities = c.width > 67 ? random.whole(1, 12) : random.whole(8, 40);
+  const bool half = random.whole(0, 1) == 0;
+  cross.armX = cross.armY = half ? kCbcaArmAtHalf : kCbcaArm;
+  cross.similarity = half ? kCbcaSimilarityAtHalf : kCbcaSimilarity;
   const size_t pixels = left.size();
   std::vector<int16_t> expected(pixels);
   std::vector<uint8_t> confidence(pixels);
@@ -98,8 +95,8 @@ inline void checkCbca(Random& random, const Case& c, const std::vector<uint8_t>&
   require(dQ4.allocate(pixels), "cbca");
   require(dConfidence.allocate(pixels), "cbca");
   gpu::CbcaWorkspace cbca;
-  const std::string what = c.name + (p.halfResolution ? " half " : " full ") + describe(cross);
-  require(cbca.open(p, c.width, c.height), "open " + what);
+  const std::string what = c.name + (half ? " half " : " full ") + describe(cross);
+  require(cbca.open(cross, c.width, c.height), "open " + what);
   require(cbca.compute(dGrey[0].get(), dGrey[1].get(), dQ4.get(), dConfidence.get(), nullptr), "cbca " + what);
   expectSame(expected, fetched(dQ4), c.width, "cbca, " + what);
   expectSame(confidence, fetched(dConfidence), c.width, "cbca confidence, " + what);

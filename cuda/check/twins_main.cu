@@ -13,6 +13,7 @@
 #include "../refine/median/median.h"
 #include "../refine/upscale/upscale.h"
 #include "../gpu/kernels.h"
+#include "../match/sgm/sgm_workspace.h"
 #include "twins_cbca.h"
 #ifdef __CUDACC__
 #include "bench_partition.h"

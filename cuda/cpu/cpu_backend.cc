@@ -11,12 +11,11 @@
 #include <utility>
 
 #include "../encode/bodies.h"
-#include "../refine/left_right/left_right.h"
+#include "../match/registry.h"
 #include "../match_scope.h"
 #include "../refine/median/median.h"
 #include "../refine/upscale/upscale.h"
 #include "../stages.h"
-#include "cbca.h"
 #include "kernels.h"
 
 namespace depthwatt {
@@ -44,18 +43,11 @@ class CpuBackend final : public Backend, private Stages {
     if (p_.boundary || p_.median) matched_.resize(pixels);
     if (p_.boundary && p_.median) beforeMedian_.resize(pixels);
     if (p_.speckle.minPixels > 0) speckleScratch_.resize(speckleScratchWords(scope_.width, scope_.height));
-    if (p_.algorithm == Algorithm::kCbca) {
-      const CbcaParameters cbca{scope_.match.minDisparity, scope_.match.numDisparities, p_.halfResolution};
-      return Cbca::open(cbca, scope_.width, scope_.height, kernels_, workers_, &cbca_);
+    if (needsRgb(p_)) {
+      for (std::vector<Rgb8>& image : rgb_) image.resize(static_cast<size_t>(p_.width) * p_.height);
+      for (std::vector<Rgb8>& image : halfRgb_) image.resize(p_.halfResolution ? pixels : 0);
     }
-    censusLeft_.resize(pixels);
-    censusRight_.resize(pixels);
-    disparity_.resize(pixels);
-    if (p_.leftRight) rightDisparity_.resize(pixels);
-    Sgm* sgm = nullptr;
-    const Status status = Sgm::open(scope_.match, scope_.width, scope_.height, kernels_, workers_, &sgm);
-    sgm_.reset(sgm);
-    return status;
+    return openCpuMatcher(matchTaskOf(p_, scope_), kernels_, workers_, &matcher_);
   }
 
   Status run(int, const FrameInput& input, FrameOutput& output) override {
@@ -79,11 +71,11 @@ class CpuBackend final : public Backend, private Stages {
   }
 
   size_t workspaceBytes() const override {
-    return greyRight_.size() + halfLeft_.size() + halfRight_.size() + halfConfidence_.size() + (censusLeft_.size() + censusRight_.size()) * sizeof(uint32_t) +
-           (disparity_.size() + rightDisparity_.size() + matched_.size() + beforeMedian_.size() + halfRefined_.size()) *
-               sizeof(int16_t) +
+    return greyRight_.size() + halfLeft_.size() + halfRight_.size() + halfConfidence_.size() +
+           (rgb_[0].size() + rgb_[1].size() + halfRgb_[0].size() + halfRgb_[1].size()) * sizeof(Rgb8) +
+           (matched_.size() + beforeMedian_.size() + halfRefined_.size()) * sizeof(int16_t) +
            speckleScratch_.size() * sizeof(int32_t) + (p_.leftMap.size() + p_.rightMap.size()) * sizeof(int32_t) +
-           (cbca_ ? cbca_->workspaceBytes() : sgm_->workspaceBytes());
+           matcher_->workspaceBytes();
   }
   const char* instructionSet() const override { return nameOf(kernels_.instructionSet); }
   int threads() const override { return workers_.count(); }
@@ -96,10 +88,14 @@ class CpuBackend final : public Backend, private Stages {
     const int32_t* rightMap = p_.rightMap.empty() ? nullptr : p_.rightMap.data();
     workers_.rows(p_.height, [&](int32_t first, int32_t end) {
       kernels_.rectify(left, leftMap, whole(output_->left), first, end);
-      // Of the right image nothing but the window's rows is looked at.
+      // Of the right image, and of colours, nothing but the window's rows is looked at.
       const int32_t from = first > scope_.window.y ? first : scope_.window.y;
       const int32_t to = end < scope_.window.y + scope_.window.height ? end : scope_.window.y + scope_.window.height;
-      if (from < to) kernels_.rectify(right, rightMap, whole(greyRight_.data()), from, to);
+      if (from >= to) return;
+      kernels_.rectify(right, rightMap, whole(greyRight_.data()), from, to);
+      if (!needsRgb(p_)) return;
+      colours(left, leftMap, whole(output_->left).asConst(), whole(rgb_[0].data()), from, to);
+      colours(right, rightMap, whole(greyRight_.data()).asConst(), whole(rgb_[1].data()), from, to);
     });
     return {};
   }
@@ -108,35 +104,15 @@ class CpuBackend final : public Backend, private Stages {
     workers_.rows(scope_.height, [&](int32_t first, int32_t end) {
       kernels_.half(windowOf(output_->left).asConst(), view(halfLeft_.data()), first, end);
       kernels_.half(windowOf(greyRight_.data()).asConst(), view(halfRight_.data()), first, end);
-    });
-    return {};
-  }
-
-  Status census() override {
-    workers_.rows(scope_.height, [&](int32_t first, int32_t end) {
-      const auto census = p_.cost == MatchingCost::kCensus ? kernels_.census8 : kernels_.gradientCensus;
-      census(left(), view(censusLeft_.data()), first, end);
-      census(right(), view(censusRight_.data()), first, end);
+      for (int eye = 0; needsRgb(p_) && eye < 2; ++eye) {
+        kernels_.halfRgb(windowOf(rgb_[eye].data()).asConst(), view(halfRgb_[eye].data()), first, end);
+      }
     });
     return {};
   }
 
   Status match() override {
-    if (cbca_) {
-      cbca_->compute(left(), right(), matched(), confidence());
-      return {};
-    }
-    const SgmImages images{view(censusLeft_.data()).asConst(), view(censusRight_.data()).asConst(), left()};
-    const SgmResult result{matched(), view(disparity_.data()),
-                           view(p_.leftRight ? rightDisparity_.data() : nullptr), confidence()};
-    sgm_->compute(images, result);
-    return {};
-  }
-
-  Status leftRight() override {
-    const LeftRightImages images{view(disparity_.data()).asConst(), view(rightDisparity_.data()).asConst(),
-                                 matched(), confidence()};
-    workers_.rows(scope_.height, [&](int32_t first, int32_t end) { kernels_.leftRight(images, first, end); });
+    matcher_->compute({left(), right(), rgb(0), rgb(1)}, {matched(), confidence()});
     return {};
   }
 
@@ -204,6 +180,15 @@ class CpuBackend final : public Backend, private Stages {
     return {};
   }
 
+  /// Of a camera without colours: its grey three times.
+  void colours(const RectifySource& source, const int32_t* map, ImageView<const uint8_t> grey, ImageView<Rgb8> out, int32_t first,
+               int32_t end) const {
+    if (hasColours(source.format)) return kernels_.rectifyRgb(source, map, out, first, end);
+    for (int32_t y = first; y < end; ++y) {
+      for (int32_t x = 0; x < out.width; ++x) out.row(y)[x] = {grey.row(y)[x], grey.row(y)[x], grey.row(y)[x]};
+    }
+  }
+
   void encode() {
     // Two independent bodies: each is one thread's work.
     workers_.each([&](int worker) {
@@ -245,6 +230,10 @@ class CpuBackend final : public Backend, private Stages {
   ImageView<const uint8_t> right() {
     return (p_.halfResolution ? view(halfRight_.data()) : windowOf(greyRight_.data())).asConst();
   }
+  ImageView<const Rgb8> rgb(int eye) {
+    if (rgb_[eye].empty()) return {};
+    return (p_.halfResolution ? view(halfRgb_[eye].data()) : windowOf(rgb_[eye].data())).asConst();
+  }
   ImageView<uint8_t> confidence() {
     return p_.halfResolution ? view(halfConfidence_.data()) : windowOf(output_->confidence);
   }
@@ -261,11 +250,10 @@ class CpuBackend final : public Backend, private Stages {
   const Kernels& kernels_;
   Workers workers_;
   std::vector<uint8_t> greyRight_, halfLeft_, halfRight_, halfConfidence_, keptConfidence_;
-  std::vector<uint32_t> censusLeft_, censusRight_;
-  std::vector<int16_t> disparity_, rightDisparity_, matched_, beforeMedian_, halfRefined_, keptDisparity_;
+  std::vector<Rgb8> rgb_[2], halfRgb_[2];  ///< only for a matcher that needs them
+  std::vector<int16_t> matched_, beforeMedian_, halfRefined_, keptDisparity_;
   std::vector<int32_t> speckleScratch_;
-  std::unique_ptr<Sgm> sgm_;  ///< one of the two
-  std::unique_ptr<Cbca> cbca_;
+  std::unique_ptr<CpuMatcher> matcher_;
   FrameInput input_;
   FrameOutput* output_ = nullptr;
 };
@@ -288,7 +276,7 @@ Status openCpuBackend(const EngineParameters& parameters, std::unique_ptr<Backen
     return status;
   } catch (const std::bad_alloc&) {
     return Status::error(Code::kFailed, "Expected enough memory for %dx%d with %d disparities, the allocation failed.",
-                         parameters.width, parameters.height, parameters.match.numDisparities);
+                         parameters.width, parameters.height, parameters.search.numDisparities);
   } catch (const std::system_error& error) {
     return noThread(error);
   }

@@ -3,11 +3,7 @@
 #if defined(__x86_64__)
 #include <immintrin.h>
 
-#include <cstdint>
-#include <cstring>
-
-#include "../match/cbca/exponential_tables.h"
-#include "kernels.h"
+#include "rooms.inl.h"
 
 // System headers stand above this line: an inline function of theirs compiled below it could be the copy the linker keeps,
 // and would then run on processors without these instructions. Everything below has internal linkage but the table.

@@ -3,11 +3,7 @@
 #if defined(__aarch64__)
 #include <arm_neon.h>
 
-#include <cstdint>
-#include <cstring>
-
-#include "../match/cbca/exponential_tables.h"
-#include "kernels.h"
+#include "rooms.inl.h"
 
 namespace depthwatt {
 namespace neon {

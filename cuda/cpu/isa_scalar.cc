@@ -1,11 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Every room's vector code, compiled for scalar.
 
-#include <cstdint>
-#include <cstring>
-
-#include "../match/cbca/exponential_tables.h"
-#include "kernels.h"
+#include "rooms.inl.h"
 
 namespace depthwatt {
 namespace scalar {

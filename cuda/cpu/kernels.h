@@ -5,10 +5,9 @@
 #include "../rectify/rectify.h"
 #include "../depth/depth.h"
 #include "../match/cost/census/census.h"
-#include "../match/sgm/sgm_plan.h"
-#include "../match/cbca/cross.h"
 #include "../match/cost/gradient_census/gradient_census.h"
 #include "../match/half/half.h"
+#include "../match/matchers.h"
 #include "../refine/boundary/boundary.h"
 #include "../refine/left_right/left_right.h"
 #include "../refine/median/median.h"
@@ -22,21 +21,29 @@ enum class InstructionSet { kScalar, kAvx2, kAvx512, kNeon };
 /// "scalar", "avx2", "avx512" or "neon".
 const char* nameOf(InstructionSet instructionSet);
 
+/// What a matcher compiles once per instruction set: a struct of its own folder, null where it has none.
+#define DEPTHWATT_DECLARE(name, Name) struct Name##Kernels;
+DEPTHWATT_MATCHERS(DEPTHWATT_DECLARE)
+#undef DEPTHWATT_DECLARE
+
 struct Kernels {
   InstructionSet instructionSet;
   RectifyRows rectify;
+  RectifyRgbRows rectifyRgb;
   CensusRows<uint8_t> census8;
   CensusRows<uint16_t> census16;
-  SgmKernels sgm;
   GradientCensusRows gradientCensus;
   HalfRows half;
-  CrossSliceKernel crossSlice;
+  HalfRgbRows halfRgb;
   UpscaleRows upscale;
   BoundaryRows boundary;
   LeftRightRows leftRight;
   MedianRows median;
   DepthMillimetresRows depthMillimetres;
   DepthMetresRows depthMetres;
+#define DEPTHWATT_MEMBER(name, Name) const Name##Kernels* name;
+  DEPTHWATT_MATCHERS(DEPTHWATT_MEMBER)
+#undef DEPTHWATT_MEMBER
 };
 
 /// Tables that this build has and this processor can run, best first; ends with the scalar one. count: how many.

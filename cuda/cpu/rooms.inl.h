@@ -1,5 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
-// The rooms' vector code and the table of it, once per instruction set. A new room adds one include and one line.
+// The rooms' vector code and the table of it, once per instruction set. A new room adds one include and one line; what its code
+// stands on (tables, structs) is included above, before the instruction set is chosen.
+
+#ifndef DEPTHWATT_ROOM_CODE
+#define DEPTHWATT_ROOM_CODE
+
+#include <cstdint>
+#include <cstring>
+
+#include "kernels.h"
+#include "../match/cbca/cross.h"
+#include "../match/cbca/exponential_tables.h"
+#include "../match/sgm/sgm_plan.h"
+
+#else
 
 #include "../rectify/rectify.inl.h"
 #include "../depth/depth.inl.h"
@@ -21,16 +35,21 @@
 
 namespace {
 
+constexpr SgmKernels kSgmKernels = {kGroups, kHasByteCells, sgmSweepOf};
+constexpr CbcaKernels kCbcaKernels = {crossSlice};
+
 constexpr Kernels kernelsOf(InstructionSet instructionSet) {
   Kernels kernels{};
   kernels.instructionSet = instructionSet;
   kernels.rectify = rectifyRows;
+  kernels.rectifyRgb = rectifyRgbRows;
   kernels.census8 = censusRows<uint8_t>;
   kernels.census16 = censusRows<uint16_t>;
-  kernels.sgm = {kGroups, kHasByteCells, sgmSweepOf};
+  kernels.sgm = &kSgmKernels;
   kernels.gradientCensus = gradientCensusRows;
   kernels.half = halfRows;
-  kernels.crossSlice = crossSlice;
+  kernels.halfRgb = halfRgbRows;
+  kernels.cbca = &kCbcaKernels;
   kernels.upscale = upscaleRows;
   kernels.boundary = boundaryRows;
   kernels.leftRight = leftRightRows;
@@ -41,3 +60,5 @@ constexpr Kernels kernelsOf(InstructionSet instructionSet) {
 }
 
 }  // namespace
+
+#endif

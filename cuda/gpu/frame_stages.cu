@@ -45,7 +45,17 @@ Status FrameStages::open() {
     DEPTHWATT_TRY(keptDisparity_.allocate(matchedPixels_));
     DEPTHWATT_TRY(keptConfidence_.allocate(matchedPixels_));
   }
-  return openMatcher(p_, scope_, &matcher_);
+  if (needsRgb(p_)) DEPTHWATT_TRY(openColours());
+  return openMatcher(matchTaskOf(p_, scope_), &matcher_);
+}
+
+Status FrameStages::openColours() {
+  for (int eye = 0; eye < 2; ++eye) {
+    DEPTHWATT_TRY(rgb_[eye].allocate(static_cast<size_t>(p_.width) * p_.height));
+    if (windowed()) DEPTHWATT_TRY(windowRgb_[eye].allocate(windowPixels_));
+    if (p_.halfResolution) DEPTHWATT_TRY(halfRgb_[eye].allocate(matchedPixels_));
+  }
+  return {};
 }
 
 void FrameStages::select(FrameImages& frame, const uint8_t* leftSource, const uint8_t* rightSource, cudaStream_t stream) {
@@ -62,17 +72,34 @@ Status FrameStages::rectify() {
   const int32_t* rightMap = map_[1].bytes() > 0 ? map_[1].get() : nullptr;
   DEPTHWATT_TRY(gpu::rectify(left, leftMap, frame_->left.get(), p_.width, p_.height, stream_));
   DEPTHWATT_TRY(gpu::rectify(right, rightMap, right_.get(), p_.width, p_.height, stream_));
+  if (needsRgb(p_)) {
+    DEPTHWATT_TRY(rectifyColours(left, leftMap, 0));
+    DEPTHWATT_TRY(rectifyColours(right, rightMap, 1));
+  }
   if (!windowed()) return {};
+  if (needsRgb(p_)) {
+    DEPTHWATT_TRY(cropPair(rgb_[0].get(), rgb_[1].get(), p_.width, scope_.window, windowRgb_[0].get(), windowRgb_[1].get(), stream_));
+  }
   return cropPair(frame_->left.get(), right_.get(), p_.width, scope_.window, window_[0].get(), window_[1].get(), stream_);
 }
 
+/// Of a camera without colours: its grey three times.
+Status FrameStages::rectifyColours(const RectifySource& source, const int32_t* map, int eye) {
+  if (hasColours(source.format)) return gpu::rectifyRgb(source, map, rgb_[eye].get(), p_.width, p_.height, stream_);
+  const uint8_t* const grey = eye == 0 ? frame_->left.get() : right_.get();
+  return gpu::greyAsRgb(grey, rgb_[eye].get(), p_.width, p_.height, stream_);
+}
+
 Status FrameStages::half() {
+  for (int eye = 0; needsRgb(p_) && eye < 2; ++eye) {
+    DEPTHWATT_TRY(gpu::halfRgb(windowRgbOf(eye), halfRgb_[eye].get(), scope_.window.width, scope_.window.height, stream_));
+  }
   return gpu::half(windowOf(0), windowOf(1), half_[0].get(), half_[1].get(), scope_.window.width, scope_.window.height, stream_);
 }
 
-Status FrameStages::census() { return matcher_->census({grey(0), grey(1)}, stream_); }
-
-Status FrameStages::match() { return matcher_->match({grey(0), grey(1)}, {matched(), confidence()}, stream_); }
+Status FrameStages::match() {
+  return matcher_->compute({grey(0), grey(1), rgb(0), rgb(1)}, {matched(), confidence()}, stream_);
+}
 
 Status FrameStages::speckle() {
   return gpu::speckle(scope_.speckle, matched(), confidence(), speckleScratch_.get(), scope_.width, scope_.height, stream_);
@@ -125,7 +152,10 @@ size_t FrameStages::bytes() const {
   size_t bytes = matcher_->bytes() + speckleScratch_.bytes() + fillScratch_.bytes() + right_.bytes() + confidence_.bytes() +
                  doubledConfidence_.bytes() + keptConfidence_.bytes() + matched_.bytes() + filled_.bytes() + edged_.bytes() +
                  refined_.bytes() + doubled_.bytes() + keptDisparity_.bytes();
-  for (int eye = 0; eye < 2; ++eye) bytes += map_[eye].bytes() + window_[eye].bytes() + half_[eye].bytes();
+  for (int eye = 0; eye < 2; ++eye) {
+    bytes += map_[eye].bytes() + window_[eye].bytes() + half_[eye].bytes();
+    bytes += rgb_[eye].bytes() + windowRgb_[eye].bytes() + halfRgb_[eye].bytes();
+  }
   return bytes;
 }
 

@@ -3,9 +3,9 @@
 // one workspace serves all; what is copied while another frame runs belongs to the frame (FrameImages).
 #pragma once
 
+#include "../match/gpu_matcher.h"
 #include "../match_scope.h"
 #include "device_buffer.h"
-#include "matcher.h"
 
 namespace depthwatt {
 namespace gpu {
@@ -38,10 +38,7 @@ class FrameStages final : public Stages {
 
   Status rectify() override;
   Status half() override;
-  Status census() override;
   Status match() override;
-  /// Done where the matcher has both rows on the chip.
-  Status leftRight() override { return {}; }
   Status speckle() override;
   Status fill() override;
   Status boundary() override;
@@ -75,11 +72,18 @@ class FrameStages final : public Stages {
   /// The image that is matched and refined.
   const uint8_t* grey(int eye) const { return p_.halfResolution ? half_[eye].get() : windowOf(eye); }
 
+  /// The same in colours; null where the matcher needs none.
+  const Rgb8* windowRgbOf(int eye) const { return windowed() ? windowRgb_[eye].get() : rgb_[eye].get(); }
+  const Rgb8* rgb(int eye) const { return p_.halfResolution ? halfRgb_[eye].get() : windowRgbOf(eye); }
+  Status openColours();
+  Status rectifyColours(const RectifySource& source, const int32_t* map, int eye);
+
   const EngineParameters p_;
   const MatchScope scope_;
   const size_t matchedPixels_, windowPixels_;
   DeviceBuffer<int32_t> map_[2], speckleScratch_, fillScratch_;
   DeviceBuffer<uint8_t> right_, window_[2], half_[2], confidence_, doubledConfidence_, keptConfidence_;
+  DeviceBuffer<Rgb8> rgb_[2], windowRgb_[2], halfRgb_[2];  ///< only for a matcher that needs them
   DeviceBuffer<int16_t> matched_, filled_, edged_, refined_, doubled_, keptDisparity_;
   std::unique_ptr<Matcher> matcher_;
   FrameImages* frame_ = nullptr;

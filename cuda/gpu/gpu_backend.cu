@@ -141,9 +141,7 @@ class GpuBackend final : public Backend {
 
   Status queueStage(Lane& lane, Stage which, Status (Stages::*step)(), bool timed, bool captured) {
     DEPTHWATT_TRY(runStage(p_, stages_, which, step));
-    // The matcher has done it.
-    const bool own = which != kLeftRight;
-    return timed && own ? lane.stages.end(which, compute_, captured) : Status();
+    return timed ? lane.stages.end(which, compute_, captured) : Status();
   }
 
   Status capture(Lane& lane, FrameGraph& graph, bool timed) {

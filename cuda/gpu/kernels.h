@@ -8,7 +8,6 @@
 #include "../backend.h"
 #include "../depth/depth.h"
 #include "../match/cost/census/census.h"
-#include "../match/sgm/sgm.h"
 #include "../refine/fill/fill.h"
 #include "../refine/speckle/speckle.h"
 #include "check.h"
@@ -18,6 +17,11 @@ namespace gpu {
 
 Status rectify(const RectifySource& source, const int32_t* map, uint8_t* out, int32_t width, int32_t height,
                cudaStream_t stream);
+
+/// In colours, for formats that have them.
+Status rectifyRgb(const RectifySource& source, const int32_t* map, Rgb8* out, int32_t width, int32_t height, cudaStream_t stream);
+/// red = green = blue = grey.
+Status greyAsRgb(const uint8_t* grey, Rgb8* out, int32_t width, int32_t height, cudaStream_t stream);
 
 /// Both images of a pair in one launch.
 Status census(const uint8_t* left, const uint8_t* right, uint32_t* leftOut, uint32_t* rightOut, int32_t width,
@@ -29,37 +33,7 @@ Status gradientCensus(const uint8_t* image, uint32_t* out, int32_t width, int32_
 Status half(const uint8_t* left, const uint8_t* right, uint8_t* leftOut, uint8_t* rightOut, int32_t inWidth, int32_t inHeight,
             cudaStream_t stream);
 
-struct SgmDevice;
-
-/// A matter of speed alone: results are the same.
-struct SgmTuning {
-  int rowLanes = 0;         ///< lanes that walk a line, 8 or 32; 0 = chosen by size
-  int columnLanes = 0;      ///< the same for columns and diagonals
-  int multiprocessors = 0;  ///< that the work will run on; 0 = the device's
-  int beside = 0;           ///< all sets of lines at once: 1 yes, -1 one after the other, 0 = chosen by size
-  int stages = 4;           ///< for timing: 0 nothing, 1 costs, 2 and the first half of the rows, 3 and all other walks, 4 all
-  bool costsApart = false;  ///< costs and rows in kernels of their own where one could do both
-  bool separateSelection = false;  ///< rows do not select, a kernel of its own does
-};
-
-/// All device memory that matching needs; made at open.
-class SgmWorkspace {
- public:
-  SgmWorkspace();
-  ~SgmWorkspace();
-  Status open(const SgmParameters& parameters, int32_t width, int32_t height, const SgmTuning& tuning = SgmTuning());
-  size_t bytes() const;
-  /// Aggregates and selects. leftRight: the check of refine/left_right is done where both rows lie on the chip.
-  /// disparityQ4, disparity (whole pixels), confidence: device images; rightDisparity may be null.
-  Status compute(const uint32_t* censusLeft, const uint32_t* censusRight, const uint8_t* greyLeft, bool leftRight,
-                 int16_t* disparityQ4, int16_t* disparity, int16_t* rightDisparity, uint8_t* confidence,
-                 cudaStream_t stream);
-
- private:
-  SgmWorkspace(const SgmWorkspace&) = delete;
-  SgmWorkspace& operator=(const SgmWorkspace&) = delete;
-  SgmDevice* device_;
-};
+Status halfRgb(const Rgb8* in, Rgb8* out, int32_t inWidth, int32_t inHeight, cudaStream_t stream);
 
 /// disparity, rightDisparity: whole pixels. Where both eyes agree exactly (Chang and Maruyama, eq. 10): 16 disparity and 255; elsewhere
 /// kInvalidDisparity and 0.
@@ -89,6 +63,9 @@ Status depthMillimetres(const DepthGeometry& geometry, const int16_t* disparityQ
 /// window: the part of both images, of width `width`, that is matched; results: packed, of the window's size.
 Status cropPair(const uint8_t* left, const uint8_t* right, int32_t width, const Region& window, uint8_t* leftOut,
                 uint8_t* rightOut, cudaStream_t stream);
+
+Status cropPair(const Rgb8* left, const Rgb8* right, int32_t width, const Region& window, Rgb8* leftOut, Rgb8* rightOut,
+                cudaStream_t stream);
 
 /// Results of the window set into whole images: the region's pixels as they are, all others invalid.
 Status placeRegion(const int16_t* windowDisparityQ4, const uint8_t* windowConfidence, const Region& window,

@@ -6,14 +6,16 @@ namespace depthwatt {
 namespace gpu {
 namespace {
 
+template <class Pixel>
 struct CropArguments {
-  const uint8_t* in[2];
-  uint8_t* out[2];
+  const Pixel* in[2];
+  Pixel* out[2];
   int inWidth, x, y, width, height;
 };
 
 /// One thread, one pixel; z is the eye.
-__global__ void __launch_bounds__(256) cropKernel(CropArguments a) {
+template <class Pixel>
+__global__ void __launch_bounds__(256) cropKernel(CropArguments<Pixel> a) {
   const int x = blockIdx.x * 32 + threadIdx.x, y = blockIdx.y * 8 + threadIdx.y;
   if (x >= a.width || y >= a.height) return;
   const size_t from = static_cast<size_t>(a.y + y) * a.inWidth + a.x + x;
@@ -51,13 +53,25 @@ dim3 tiles(int width, int height, unsigned images) {
   return dim3(static_cast<unsigned>(width + 31) / 32, static_cast<unsigned>(height + 7) / 8, images);
 }
 
+template <class Pixel>
+Status crop(const Pixel* left, const Pixel* right, int32_t width, const Region& window, Pixel* leftOut, Pixel* rightOut,
+            cudaStream_t stream) {
+  const CropArguments<Pixel> arguments = {{left, right}, {leftOut, rightOut}, width, window.x, window.y, window.width,
+                                          window.height};
+  cropKernel<Pixel><<<tiles(window.width, window.height, 2), dim3(32, 8), 0, stream>>>(arguments);
+  return launched("cropKernel");
+}
+
 }  // namespace
 
 Status cropPair(const uint8_t* left, const uint8_t* right, int32_t width, const Region& window, uint8_t* leftOut,
                 uint8_t* rightOut, cudaStream_t stream) {
-  const CropArguments arguments = {{left, right}, {leftOut, rightOut}, width, window.x, window.y, window.width, window.height};
-  cropKernel<<<tiles(window.width, window.height, 2), dim3(32, 8), 0, stream>>>(arguments);
-  return launched("cropKernel");
+  return crop(left, right, width, window, leftOut, rightOut, stream);
+}
+
+Status cropPair(const Rgb8* left, const Rgb8* right, int32_t width, const Region& window, Rgb8* leftOut, Rgb8* rightOut,
+                cudaStream_t stream) {
+  return crop(left, right, width, window, leftOut, rightOut, stream);
 }
 
 Status placeRegion(const int16_t* windowDisparityQ4, const uint8_t* windowConfidence, const Region& window,

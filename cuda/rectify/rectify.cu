@@ -17,11 +17,12 @@ struct Source {
   int redX, redY;  ///< the parity of red's place in the 2 x 2 tile
 };
 
-/// The eight bits of a pixel or of the mosaic's sample: a byte, or the low byte of (16 bits >> shift).
+/// The eight bits of a pixel or of the mosaic's sample: a byte, BT.601 luma of three, or the low byte of (16 bits >> shift).
 template <int kBytes>
 __device__ __forceinline__ int sampleAt(const Source& s, int x, int y) {
   const uint8_t* row = s.data + static_cast<size_t>(y) * s.strideBytes;
   if (kBytes == 1) return row[x];
+  if (kBytes == 3) return (77 * row[3 * x] + 150 * row[3 * x + 1] + 29 * row[3 * x + 2] + 128) >> 8;
   return ((row[2 * x] | row[2 * x + 1] << 8) >> s.shift) & 0xff;
 }
 
@@ -94,8 +95,9 @@ Status rectify(const RectifySource& source, const int32_t* map, uint8_t* out, in
   const SampleLayout layout = sampleLayoutOf(source.format);
   const Source view = {source.data, source.width, source.height, source.strideBytes,
                        layout.shift, redX(source.format), redY(source.format)};
-  const RectifyKernel kernel = layout.bytesPerPixel == 1 ? (bayer ? rectifyKernel<1, true> : rectifyKernel<1, false>)
-                                                 : (bayer ? rectifyKernel<2, true> : rectifyKernel<2, false>);
+  const RectifyKernel kernel = layout.bytesPerPixel == 3   ? rectifyKernel<3, false>
+                               : layout.bytesPerPixel == 1 ? (bayer ? rectifyKernel<1, true> : rectifyKernel<1, false>)
+                                                           : (bayer ? rectifyKernel<2, true> : rectifyKernel<2, false>);
   const dim3 grid((width + 31) / 32, (height + 7) / 8);
   kernel<<<grid, dim3(32, 8), 0, stream>>>(view, map, out, width, height);
   return launched("rectifyKernel");

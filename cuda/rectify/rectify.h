@@ -28,4 +28,9 @@ void rectifyReference(const RectifySource& source, const int32_t* map, ImageView
 using RectifyRows = void (*)(const RectifySource& source, const int32_t* map, ImageView<uint8_t> out,
                              int32_t firstRow, int32_t endRow);
 
+/// The same in colours, for formats that have them (hasColours): each colour by itself, by the same places and weights.
+void rectifyRgbReference(const RectifySource& source, const int32_t* map, ImageView<Rgb8> out);
+using RectifyRgbRows = void (*)(const RectifySource& source, const int32_t* map, ImageView<Rgb8> out, int32_t firstRow,
+                                int32_t endRow);
+
 }  // namespace depthwatt

@@ -293,8 +293,33 @@ void remapBayerRows(const RectifySource& source, const int32_t* map, ImageView<u
             [&](const int32_t* from, uint8_t* to) { return remapBayerGroup<Samples>(source, from, to); });
 }
 
+/// Grey of three-byte pixels, one at a time.
+void rgbToGreyRows(const RectifySource& source, const int32_t* map, ImageView<uint8_t> out, int32_t firstRow, int32_t endRow) {
+  for (int32_t y = firstRow; y < endRow; ++y) {
+    const int32_t* from = map == nullptr ? nullptr : map + 2 * static_cast<size_t>(y) * static_cast<size_t>(out.width);
+    for (int32_t x = 0; x < out.width; ++x) {
+      out.row(y)[x] = from == nullptr ? static_cast<uint8_t>(greyOfPixel(source, x, y)) : remapPixel(source, from + 2 * x);
+    }
+  }
+}
+
+/// Colours, one pixel at a time.
+void rectifyRgbRows(const RectifySource& source, const int32_t* map, ImageView<Rgb8> out, int32_t firstRow, int32_t endRow) {
+  for (int32_t y = firstRow; y < endRow; ++y) {
+    const int32_t* from = map == nullptr ? nullptr : map + 2 * static_cast<size_t>(y) * static_cast<size_t>(out.width);
+    for (int32_t x = 0; x < out.width; ++x) {
+      const auto value = [&](int32_t colour) {
+        if (from == nullptr) return static_cast<uint8_t>(colourOfPixel(source, x, y, colour));
+        return remapValue(source, from + 2 * x, [&](int32_t at, int32_t row) { return colourOfPixel(source, at, row, colour); });
+      };
+      out.row(y)[x] = {value(0), value(1), value(2)};
+    }
+  }
+}
+
 void rectifyRows(const RectifySource& source, const int32_t* map, ImageView<uint8_t> out, int32_t firstRow,
                  int32_t endRow) {
+  if (source.format == PixelFormat::kRgb8) return rgbToGreyRows(source, map, out, firstRow, endRow);
   if (map == nullptr) return convertRows(source, out, firstRow, endRow);
   const SampleLayout layout = sampleLayoutOf(source.format);
   const bool bayer = isBayer(source.format);

@@ -66,6 +66,10 @@ int32_t greyAt(const RectifySource& source, int32_t x, int32_t y) {
   switch (source.format) {
     case PixelFormat::kGrey:
     case PixelFormat::kNv12: return raw.byte(x, y);
+    case PixelFormat::kRgb8: {
+      const int32_t weighted = 77 * raw.byte(3 * x, y) + 150 * raw.byte(3 * x + 1, y) + 29 * raw.byte(3 * x + 2, y);
+      return (weighted + 128) / 256;
+    }
     case PixelFormat::kYuyv: return raw.byte(2 * x, y);
     case PixelFormat::kUyvy: return raw.byte(2 * x + 1, y);
     case PixelFormat::kY10: return raw.word(x, y) % 1024 / 4;
@@ -78,26 +82,46 @@ int32_t greyAt(const RectifySource& source, int32_t x, int32_t y) {
 /// floor(i / 32), also below 0.
 int32_t wholePixels(int32_t i) { return i >= 0 ? i / 32 : -((-i + 31) / 32); }
 
+/// Bilinear between what valueAt(x, y) gives for the four pixels around a place of the map.
+template <class ValueAt>
+uint8_t sampled(const RectifySource& source, const int32_t* from, ValueAt&& valueAt) {
+  const int32_t x0 = wholePixels(from[0]), y0 = wholePixels(from[1]);
+  const int32_t fx = from[0] - 32 * x0, fy = from[1] - 32 * y0;
+  int32_t sum = 0;
+  for (int32_t j = 0; j <= 1; ++j) {
+    for (int32_t i = 0; i <= 1; ++i) {
+      const int32_t weight = (i == 0 ? 32 - fx : fx) * (j == 0 ? 32 - fy : fy);
+      sum += weight * valueAt(replicated(x0 + i, source.width), replicated(y0 + j, source.height));
+    }
+  }
+  return static_cast<uint8_t>((sum + 512) / 1024);
+}
+
+const int32_t* placeOf(const int32_t* map, int32_t width, int32_t x, int32_t y) {
+  return map + 2 * (static_cast<size_t>(y) * static_cast<size_t>(width) + static_cast<size_t>(x));
+}
+
 }  // namespace
 
 void rectifyReference(const RectifySource& source, const int32_t* map, ImageView<uint8_t> out) {
+  const auto grey = [&](int32_t x, int32_t y) { return greyAt(source, x, y); };
   for (int32_t y = 0; y < out.height; ++y) {
     for (int32_t x = 0; x < out.width; ++x) {
-      if (map == nullptr) {
-        out.row(y)[x] = static_cast<uint8_t>(greyAt(source, x, y));
-        continue;
+      out.row(y)[x] = map == nullptr ? static_cast<uint8_t>(grey(x, y)) : sampled(source, placeOf(map, out.width, x, y), grey);
+    }
+  }
+}
+
+void rectifyRgbReference(const RectifySource& source, const int32_t* map, ImageView<Rgb8> out) {
+  const Raw raw{source};
+  for (int32_t y = 0; y < out.height; ++y) {
+    for (int32_t x = 0; x < out.width; ++x) {
+      uint8_t values[3];
+      for (int32_t colour = 0; colour < 3; ++colour) {
+        const auto own = [&](int32_t column, int32_t row) { return raw.byte(3 * column + colour, row); };
+        values[colour] = map == nullptr ? static_cast<uint8_t>(own(x, y)) : sampled(source, placeOf(map, out.width, x, y), own);
       }
-      const int32_t* from = map + 2 * (static_cast<size_t>(y) * static_cast<size_t>(out.width) + static_cast<size_t>(x));
-      const int32_t x0 = wholePixels(from[0]), y0 = wholePixels(from[1]);
-      const int32_t fx = from[0] - 32 * x0, fy = from[1] - 32 * y0;
-      int32_t sum = 0;
-      for (int32_t j = 0; j <= 1; ++j) {
-        for (int32_t i = 0; i <= 1; ++i) {
-          const int32_t weight = (i == 0 ? 32 - fx : fx) * (j == 0 ? 32 - fy : fy);
-          sum += weight * greyAt(source, replicated(x0 + i, source.width), replicated(y0 + j, source.height));
-        }
-      }
-      out.row(y)[x] = static_cast<uint8_t>((sum + 512) / 1024);
+      out.row(y)[x] = {values[0], values[1], values[2]};
     }
   }
 }

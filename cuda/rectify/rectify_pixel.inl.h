@@ -30,6 +30,7 @@ int32_t greyOfPixel(const RectifySource& source, int32_t x, int32_t y) {
   const size_t stride = source.strideBytes;
   const uint8_t* row = source.data + static_cast<size_t>(y) * stride;
   const SampleLayout layout = sampleLayoutOf(source.format);
+  if (source.format == PixelFormat::kRgb8) return (77 * row[3 * x] + 150 * row[3 * x + 1] + 29 * row[3 * x + 2] + 128) >> 8;
   if (!isBayer(source.format)) return sampleOf(row, x, layout);
   const uint8_t* up = source.data + static_cast<size_t>(mirrorInto(y - 1, source.height)) * stride;
   const uint8_t* down = source.data + static_cast<size_t>(mirrorInto(y + 1, source.height)) * stride;
@@ -41,15 +42,25 @@ int32_t greyOfPixel(const RectifySource& source, int32_t x, int32_t y) {
           kSiteCorners[site] * (at(up, left) + at(up, right) + at(down, left) + at(down, right)) + 512) >> 10;
 }
 
-/// One output pixel. Clamping the place first is the same as replicating the border.
-uint8_t remapPixel(const RectifySource& source, const int32_t* from) {
+/// One output value of what valueAt(x, y) gives. Clamping the place first is the same as replicating the border.
+template <class ValueAt>
+uint8_t remapValue(const RectifySource& source, const int32_t* from, ValueAt&& valueAt) {
   const int32_t px = clampTo(from[0], 0, 32 * (source.width - 1));
   const int32_t py = clampTo(from[1], 0, 32 * (source.height - 1));
   const int32_t x0 = px >> 5, y0 = py >> 5, fx = px & 31, fy = py & 31;
   const int32_t x1 = lesser(x0 + 1, source.width - 1), y1 = lesser(y0 + 1, source.height - 1);
-  const int32_t top = (32 - fx) * greyOfPixel(source, x0, y0) + fx * greyOfPixel(source, x1, y0);
-  const int32_t bottom = (32 - fx) * greyOfPixel(source, x0, y1) + fx * greyOfPixel(source, x1, y1);
+  const int32_t top = (32 - fx) * valueAt(x0, y0) + fx * valueAt(x1, y0);
+  const int32_t bottom = (32 - fx) * valueAt(x0, y1) + fx * valueAt(x1, y1);
   return static_cast<uint8_t>(((32 - fy) * top + fy * bottom + 512) >> 10);
+}
+
+uint8_t remapPixel(const RectifySource& source, const int32_t* from) {
+  return remapValue(source, from, [&](int32_t x, int32_t y) { return greyOfPixel(source, x, y); });
+}
+
+/// One colour of a pixel: 0 red, 1 green, 2 blue.
+int32_t colourOfPixel(const RectifySource& source, int32_t x, int32_t y, int32_t colour) {
+  return source.data[static_cast<size_t>(y) * source.strideBytes + 3 * static_cast<size_t>(x) + static_cast<size_t>(colour)];
 }
 
 }  // namespace

@@ -27,6 +27,7 @@ inline SampleLayout sampleLayoutOf(PixelFormat format) {
   constexpr SampleLayout kBayerDepths[4] = {{1, 0}, {2, 2}, {2, 4}, {2, 8}};
   if (isBayer(format)) return kBayerDepths[bayerDepth(format)];
   switch (format) {
+    case PixelFormat::kRgb8: return {3, 0};  // not one sample: its grey is BT.601 luma of the three
     case PixelFormat::kYuyv: return {2, 0};
     case PixelFormat::kY10: return {2, 2};
     case PixelFormat::kY12: return {2, 4};

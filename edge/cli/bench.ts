@@ -86,7 +86,7 @@ export function registerBench(program: Command): void {
   withExamples(
     bench,
     "depthwatt bench --num-disparities 128 --paths 8 --json",
-    "depthwatt bench --repeat-stage census=50",
+    "depthwatt bench --repeat-stage median=50",
     "DEPTHWATT_ISA=avx2 depthwatt bench --width 1280 --height 720 --threads 1",
   );
   bench.action(run);

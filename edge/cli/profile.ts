@@ -96,7 +96,7 @@ export function registerProfile(program: Command): void {
     .option("--warm-up <n>", "seconds before that which do not count", "4")
     .option("--idle <n>", "seconds of idle power before and after, at least 2", "10")
     .option("--stage-rounds <n>", "rounds of runs with stages left out or repeated: what each costs", "0")
-    .option("--repeat-stages <list>", "stages that those rounds repeat, such as match=3,census=40", "")
+    .option("--repeat-stages <list>", "stages that those rounds repeat, such as match=3,median=40", "")
     .option("--backend <name>", "auto, cpu or cuda", "auto")
     .option("--sensor <name>", "power sensor", "auto")
     .option("--yes", "change power modes without asking")
@@ -106,7 +106,7 @@ export function registerProfile(program: Command): void {
   withExamples(
     command,
     "depthwatt profile --sizes 640x480,1280x720 --paths 4,8 -o out/desk",
-    "depthwatt profile --disparities 64 --paths 4 --stage-rounds 4 --repeat-stages match=3,census=40",
+    "depthwatt profile --disparities 64 --paths 4 --stage-rounds 4 --repeat-stages match=3,median=40",
     "sudo depthwatt profile --modes all --contribute -o out/orin",
     "depthwatt profile compare out/before out/after",
   );

@@ -2,10 +2,10 @@
 // What a stage costs in joules, by ordinary least squares over runs in which it is left out, done once or repeated: a stage
 // of a millisecond is far too short for any rail, a run of twenty seconds is not.
 import { STAGE_NAMES, type StageName } from "../../cuda/index.js";
-import { isWhole, type PointResult, type ProfilePoint } from "./types.js";
+import { isWhole, type OptionalStage, type PointResult, type ProfilePoint } from "./types.js";
 
 export interface StageEnergy {
-  stage: StageName;
+  stage: Step;
   joulesPerFrame: number;
   /** Half the width of the 95 % confidence interval, Student's t with the residuals' degrees of freedom. */
   halfWidth: number;
@@ -55,8 +55,14 @@ export interface StageRun extends Pick<ProfilePoint, "without" | "repeat"> {
   joulesPerFrame: number;
 }
 
+/** The check that a matcher calls for can be left out, though its time is part of the matcher's. */
+export type Step = StageName | OptionalStage;
+const STEPS: readonly Step[] = STAGE_NAMES.flatMap((stage) =>
+  stage === "match" ? [stage, "leftRight"] : [stage],
+);
+
 /** How often a stage ran in every frame. depth carries encode with it: without depth there is nothing to encode. */
-function timesOf(stage: StageName, { without, repeat }: StageRun): number {
+function timesOf(stage: Step, { without, repeat }: StageRun): number {
   if (stage === without || (stage === "encode" && without === "depth")) return 0;
   return stage === repeat?.stage ? repeat.times : 1;
 }
@@ -66,7 +72,7 @@ function timesOf(stage: StageName, { without, repeat }: StageRun): number {
  *   than there are unknowns
  */
 export function regress(observations: readonly StageRun[]): StageEnergies | undefined {
-  const stages = STAGE_NAMES.filter((stage) =>
+  const stages = STEPS.filter((stage) =>
     observations.some(({ without, repeat }) => without === stage || repeat?.stage === stage),
   );
   const unknowns = stages.length + 1;

@@ -99,9 +99,7 @@ export function constructedResult(
     validPercent: 83,
     stages: {
       rectify: stage(0.05),
-      census: stage(0.06),
-      match: stage(0.68),
-      leftRight: stage(0.03),
+      match: stage(0.77),
       median: stage(0.05),
       speckle: stage(0.07),
       depth: stage(0.02),

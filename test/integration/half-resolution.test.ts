@@ -104,10 +104,10 @@ describe("half resolution", () => {
   test("halves first and upscales after everything else", async () => {
     const pair = layeredPair(120, 40);
     const { stages } = await computeFrame(pair, optionsOf(pair, CASES[0]!));
-    const refinement = ["leftRight", "speckle", "fill", "boundary", "median"];
-    expect(stages).toEqual(["rectify", "half", "census", "match", ...refinement, "upscale"]);
+    const refinement = ["speckle", "fill", "boundary", "median"];
+    expect(stages).toEqual(["rectify", "half", "match", ...refinement, "upscale"]);
     const { stages: whole } = await computeFrame(pair, engineOptions(pair));
-    expect(whole).toEqual(["rectify", "census", "match", ...refinement]);
+    expect(whole).toEqual(["rectify", "match", ...refinement]);
   });
 
   test("finds the layers where they are, and never leaves the search that was asked for", async () => {

@@ -48,7 +48,7 @@ describe("run --json", () => {
       expect(times.p99Ms).toBeGreaterThanOrEqual(times.p95Ms);
     }
     expect(Object.keys(figures.stages)).toEqual(
-      expect.arrayContaining(["rectify", "census", "match", "leftRight", "median", "depth", "encode"]),
+      expect.arrayContaining(["rectify", "match", "median", "depth", "encode"]),
     );
     expect(figures.latencyMs).toMatchObject({ p50: expect.any(Number) });
     expect(figures.pairing).toMatchObject({ unmatchedLeft: 0, unmatchedRight: 0 });

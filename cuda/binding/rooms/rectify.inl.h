@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // native.rooms.rectify({variant, format, inputWidth, inputHeight, strideBytes, image: Uint8Array, width, height,
-//   map?: Int32Array, grey: Uint8Array, edge?: "start" | "end"}): width and height are those of `grey`. With `edge`, the image
+//   map?: Int32Array, grey: Uint8Array | rgb: Uint8Array, edge?: "start" | "end"}): width and height are those of `grey`. With `edge`, the image
 //   is copied to the start or the end of pages that have no neighbour: a load beside it ends the process.
 #include "../../rectify/rectify.h"
 
@@ -70,13 +70,23 @@ Napi::Value rectify(const Napi::CallbackInfo& info) {
   const Kernels* kernels = kernelsOf(call);
   const RectifySource source = sourceOf(call);
   const int32_t width = integerOf(call, "width", 1, 32768), height = integerOf(call, "height", 1, 32768);
-  const auto grey = imageOf<uint8_t>(call, "grey", width, height, static_cast<size_t>(width));
+  const auto grey = call.Get("grey").IsUndefined() ? ImageView<uint8_t>{}
+                                                   : imageOf<uint8_t>(call, "grey", width, height, static_cast<size_t>(width));
   const int32_t* map = nullptr;
+  const bool colours = !call.Get("rgb").IsUndefined();
   if (!call.Get("map").IsUndefined()) {
     map = imageOf<const int32_t>(call, "map", 2 * width, height, static_cast<size_t>(width) * 2 * sizeof(int32_t)).data;
   } else if (width != source.width || height != source.height) {
     throw errorOf(info.Env(), Status::error(Code::kParameter, "Expected a result of %dx%d without a map, got %dx%d.",
                                             source.width, source.height, width, height));
+  }
+  if (colours) {
+    const auto bytes = imageOf<uint8_t>(call, "rgb", 3 * width, height, 3 * static_cast<size_t>(width));
+    const auto rgb = packedView(reinterpret_cast<Rgb8*>(bytes.data), width, height);
+    if (!hasColours(source.format)) throw errorOf(info.Env(), Status::error(Code::kParameter, "Expected a format with colours."));
+    if (kernels == nullptr) rectifyRgbReference(source, map, rgb);
+    else kernels->rectifyRgb(source, map, rgb, 0, height);
+    return Napi::String::New(info.Env(), kernels == nullptr ? "reference" : nameOf(kernels->instructionSet));
   }
   const std::string edge = optionalStringOf(call, "edge");
   if (edge.empty()) {

@@ -132,7 +132,7 @@ class CrossCpu final : public Cross {
     slice.prefix = thread.prefix.data();
     slice.columns = thread.columns.data();
     slice.best = thread.best[eye].data();
-    kernels_.crossSlice(slice);
+    kernels_.cbca->slice(slice);
   }
 
   void winnersRow(int eye, int32_t y, int16_t* out) const {

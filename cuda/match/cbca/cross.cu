@@ -3,10 +3,10 @@
 // and down the columns of both eyes; see cross_plan.h, README.md has the counts.
 #include <new>
 
-#include "../../gpu/cross_workspace.h"
 #include "../../gpu/device_buffer.h"
 #include "cross_columns.cuh"
 #include "cross_prepare.cuh"
+#include "cross_workspace.h"
 
 namespace depthwatt {
 namespace gpu {

@@ -62,7 +62,10 @@ struct CrossSlice {
   int32_t* columns;  ///< (2 armY + 2) * width * kCrossLanes
   int32_t* best;     ///< [height][width]: smallest CA << 9 | index so far
 };
-using CrossSliceKernel = void (*)(const CrossSlice& slice);
+/// One instruction set's.
+struct CbcaKernels {
+  void (*slice)(const CrossSlice& slice);
+};
 
 /// The fast form. The workspace is made once, at open, for one size, one set of parameters and one team.
 class Cross {

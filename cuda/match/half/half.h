@@ -17,4 +17,8 @@ void halfReference(ImageView<const uint8_t> in, ImageView<uint8_t> out);
 /// Rows [firstRow, endRow) of the result.
 using HalfRows = void (*)(ImageView<const uint8_t> in, ImageView<uint8_t> out, int32_t firstRow, int32_t endRow);
 
+/// The same of each colour by itself.
+void halfRgbReference(ImageView<const Rgb8> in, ImageView<Rgb8> out);
+using HalfRgbRows = void (*)(ImageView<const Rgb8> in, ImageView<Rgb8> out, int32_t firstRow, int32_t endRow);
+
 }  // namespace depthwatt

@@ -23,4 +23,20 @@ void halfReference(ImageView<const uint8_t> in, ImageView<uint8_t> out) {
   }
 }
 
+void halfRgbReference(ImageView<const Rgb8> in, ImageView<Rgb8> out) {
+  for (int32_t y = 0; y < out.height; ++y) {
+    for (int32_t x = 0; x < out.width; ++x) {
+      int32_t red = 0, green = 0, blue = 0;
+      for (int32_t j = -1; j <= 1; ++j) {
+        for (int32_t i = -1; i <= 1; ++i) {
+          const Rgb8 pixel = in.row(clamped(2 * y + j, in.height - 1))[clamped(2 * x + i, in.width - 1)];
+          red += pixel.red, green += pixel.green, blue += pixel.blue;
+        }
+      }
+      out.row(y)[x] = {static_cast<uint8_t>((red + 4) / 9), static_cast<uint8_t>((green + 4) / 9),
+                       static_cast<uint8_t>((blue + 4) / 9)};
+    }
+  }
+}
+
 }  // namespace depthwatt

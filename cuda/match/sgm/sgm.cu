@@ -10,13 +10,13 @@
 #include <new>
 
 #include "../../gpu/device_buffer.h"
-#include "../../gpu/kernels.h"
 #include "../../gpu/launch.cuh"
 #include "sgm_costs.cuh"
 #include "sgm_first.cuh"
 #include "sgm_lines.cuh"
 #include "sgm_rows.cuh"
 #include "sgm_select.cuh"
+#include "sgm_workspace.h"
 
 namespace depthwatt {
 namespace gpu {

@@ -65,17 +65,17 @@ describe("plan", () => {
   });
 
   test("the rounds repeat the stages that are named, at the first point", () => {
-    const repeated = parseRepeatedStages("match=3,census=40");
+    const repeated = parseRepeatedStages("match=3,median=40");
     const points = planPoints({ ...options, stageRounds: 1, repeated }).slice(16);
     expect(points.map((point) => point.repeat?.stage)).toEqual([
       ...Array.from({ length: 5 }, () => undefined),
       "match",
-      "census",
+      "median",
       undefined,
     ]);
     expect(points.map(pointId).slice(5)).toEqual([
       "sgm-640x480-d64-p4-max-7W-match-x3",
-      "sgm-640x480-d64-p4-max-7W-census-x40",
+      "sgm-640x480-d64-p4-max-7W-median-x40",
       "sgm-640x480-d64-p4-max-7W",
     ]);
     for (const bad of ["match", "match=1", "match=2.5", "match=2=3", "matching=2", "match=10001"])

@@ -69,11 +69,11 @@ describe("stage energy by regression", () => {
 
   /** Runs with stages repeated, some of which no frame can do without. */
   const repeated = [
-    { stage: "census", times: 40 },
+    { stage: "rectify", times: 40 },
     { stage: "match", times: 3 },
     { stage: "median", times: 20 },
   ] as const;
-  const dear = { census: 0.0005, match: 0.02, median: 0.002 } as const;
+  const dear = { rectify: 0.0005, match: 0.02, median: 0.002 } as const;
   const observeRepeated = (rounds: number, noise: number, seed: number) => {
     const random = seeded(seed);
     const gauss = () => Math.sqrt(-2 * Math.log(random() + 1e-12)) * Math.cos(2 * Math.PI * random());
@@ -89,12 +89,12 @@ describe("stage energy by regression", () => {
 
   test("repeated stages: what no frame can do without has a figure too, and a short one a small interval", () => {
     const exact = regress(observeRepeated(3, 0, 1))!;
-    expect(exact.stages.map(({ stage }) => stage)).toEqual(["census", "match", "median"]);
+    expect(exact.stages.map(({ stage }) => stage)).toEqual(["rectify", "match", "median"]);
     for (const { stage, joulesPerFrame } of exact.stages)
       expect(joulesPerFrame).toBeCloseTo(dear[stage as keyof typeof dear], 9);
     expect(exact.remainder.joulesPerFrame).toBeCloseTo(0.04, 9);
-    const [census, match] = regress(observeRepeated(3, 0.002, 5))!.stages;
-    expect(census!.halfWidth).toBeLessThan(match!.halfWidth / 10);
+    const [rectify, match] = regress(observeRepeated(3, 0.002, 5))!.stages;
+    expect(rectify!.halfWidth).toBeLessThan(match!.halfWidth / 10);
   });
 
   test("repeated stages: the 95 % intervals hold the truth about 95 times in a hundred", () => {

@@ -1,28 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-// The cross-based matcher as a whole on a device (Chang and Maruyama): cross, ground control points, median, bilateral estimation, as
-// cpu/cbca.h. Halving before it and upscaling after it are the engine's stages.
+// The cross-based matcher as a whole on a device (Chang and Maruyama): cross, ground control points, median, bilateral
+// estimation, as cbca.cpu.cc. Halving before it and upscaling after it are the engine's stages.
 #pragma once
 
-#include "../match/cbca/cbca_parameters.h"
+#include "../../gpu/device_buffer.h"
+#include "../../gpu/kernels.h"
+#include "cbca_task.h"
 #include "cross_workspace.h"
-#include "device_buffer.h"
-#include "kernels.h"
 
 namespace depthwatt {
 namespace gpu {
 
 class CbcaWorkspace {
  public:
-  Status open(const CbcaParameters& parameters, int32_t width, int32_t height, const CrossTuning& tuning = CrossTuning()) {
-    CrossParameters cross;
-    cross.minDisparity = parameters.minDisparity;
-    cross.numDisparities = parameters.numDisparities;
-    cross.armX = cross.armY = parameters.arm();
-    cross.similarity = parameters.similarity();
-    return open(cross, width, height, tuning);
-  }
-
-  /// With arms and a similarity of one's own.
   Status open(const CrossParameters& cross, int32_t width, int32_t height, const CrossTuning& tuning = CrossTuning()) {
     width_ = width, height_ = height;
     const size_t pixels = static_cast<size_t>(width) * height;

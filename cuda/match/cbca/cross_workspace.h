@@ -4,8 +4,8 @@
 
 #include <cuda_runtime.h>
 
-#include "../match/cbca/cross_plan.h"
-#include "check.h"
+#include "../../gpu/check.h"
+#include "cross_plan.h"
 
 namespace depthwatt {
 namespace gpu {

@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+// The cross-based matcher on the CPU (Chang and Maruyama, section III): cross, ground control points, median, bilateral estimation.
+// Halving before it and upscaling after it are the engine's stages.
+#include "../../../core/workers.h"
+#include "../../cpu/kernels.h"
+#include "../../refine/fill/fill.h"
+#include "cbca_task.h"
+
+namespace depthwatt {
+namespace {
+
+constexpr MatcherParameter kParameters[] = {
+    wholeByResolution("armX", 0, kMaxArm, kCbcaArm, kCbcaArmAtHalf, "px", "Longest arm of a pixel's cross to its left and right."),
+    wholeByResolution("armY", 0, kMaxArm, kCbcaArm, kCbcaArmAtHalf, "px", "Longest arm of a pixel's cross above and below it."),
+    wholeByResolution("similarity", 1, 256, kCbcaSimilarity, kCbcaSimilarityAtHalf, "grey",
+                      "An arm ends where the grey value differs by this much."),
+};
+
+constexpr MatcherFacts kFacts = {"cbca", "cross-based aggregation over regions of similar grey", ImagesNeeded::kGrey, true,
+                                 kParameters, sizeof kParameters / sizeof *kParameters, {nullptr, 0, 0, nullptr, 4}, nullptr};
+
+class CbcaOnCpu final : public CpuMatcher {
+ public:
+  CbcaOnCpu(const MatchTask& task, const Kernels& kernels, Workers& workers)
+      : kernels_(kernels), workers_(workers), width_(task.width), height_(task.height) {
+    const size_t pixels = static_cast<size_t>(width_) * height_;
+    for (std::vector<int16_t>* image : {&disparity_, &rightDisparity_, &points_}) image->resize(pixels);
+  }
+
+  Status open(const CrossParameters& parameters) {
+    Cross* made = nullptr;
+    const Status status = Cross::open(parameters, width_, height_, kernels_, workers_, &made);
+    cross_.reset(made);
+    return status;
+  }
+
+  /// disparityQ4: every pixel has one where any has. confidence: 255 at ground control points, 0 elsewhere.
+  void compute(const MatcherImages& images, const MatcherResult& result) override {
+    cross_->compute({images.left, images.right, view(disparity_), view(rightDisparity_)});
+
+    // Ground control points: both eyes agree exactly (eq. 10).
+    workers_.rows(height_, [&](int32_t first, int32_t end) {
+      for (int32_t y = first; y < end; ++y) {
+        const int16_t* whole = view(disparity_).row(y);
+        for (int32_t x = 0; x < width_; ++x) {
+          view(points_).row(y)[x] = static_cast<int16_t>(whole[x] == kInvalidDisparity ? whole[x] : 16 * whole[x]);
+          result.confidence.row(y)[x] = 255;
+        }
+      }
+      LeftRightImages check{view(disparity_).asConst(), view(rightDisparity_).asConst(), view(points_), result.confidence};
+      check.tolerance = 0;
+      kernels_.leftRight(check, first, end);
+    });
+    workers_.rows(height_, [&](int32_t first, int32_t end) {
+      kernels_.median(view(points_).asConst(), result.disparityQ4, first, end);
+    });
+    FillParameters fill;
+    fill.method = FillMethod::kBilateral;
+    fill.thresholdQ4 = kCbcaThresholdQ4;
+    fillHoles(fill, images.left, result.disparityQ4, {}, workers_);
+  }
+
+  size_t workspaceBytes() const override {
+    return (disparity_.size() + rightDisparity_.size() + points_.size()) * sizeof(int16_t) + cross_->workspaceBytes();
+  }
+
+ private:
+  template <class T>
+  ImageView<T> view(std::vector<T>& image) const {
+    return packedView(image.data(), width_, height_);
+  }
+
+  const Kernels& kernels_;
+  Workers& workers_;
+  const int32_t width_, height_;
+  std::vector<int16_t> disparity_, rightDisparity_, points_;
+  std::unique_ptr<Cross> cross_;
+};
+
+}  // namespace
+
+const MatcherFacts& cbcaFacts() { return kFacts; }
+
+Status openCbcaOnCpu(const MatchTask& task, const Kernels& kernels, Workers& workers, std::unique_ptr<CpuMatcher>* opened) {
+  std::unique_ptr<CbcaOnCpu> cbca(new CbcaOnCpu(task, kernels, workers));
+  const Status status = cbca->open(crossParametersOf(task));
+  if (status.ok()) *opened = std::move(cbca);
+  return status;
+}
+
+}  // namespace depthwatt

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+// The cross-based matcher as a matcher on CUDA.
+#include <new>
+
+#include "../gpu_matcher.h"
+#include "cbca_workspace.h"
+
+namespace depthwatt {
+namespace gpu {
+namespace {
+
+class CbcaOnGpu final : public Matcher {
+ public:
+  Status open(const MatchTask& task) { return cbca_.open(crossParametersOf(task), task.width, task.height); }
+
+  Status compute(const MatcherImages& images, const MatcherResult& result, cudaStream_t stream) override {
+    return cbca_.compute(images.left, images.right, result.disparityQ4, result.confidence, stream);
+  }
+
+  size_t bytes() const override { return cbca_.bytes(); }
+
+ private:
+  CbcaWorkspace cbca_;
+};
+
+}  // namespace
+
+Status openCbcaOnGpu(const MatchTask& task, std::unique_ptr<Matcher>* matcher) {
+  std::unique_ptr<CbcaOnGpu> opened(new (std::nothrow) CbcaOnGpu());
+  if (opened == nullptr) return Status::error(Code::kFailed, "Expected memory for a matcher, there is none.");
+  const Status status = opened->open(task);
+  if (status.ok()) *matcher = std::move(opened);
+  return status;
+}
+
+}  // namespace gpu
+}  // namespace depthwatt

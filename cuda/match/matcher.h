@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: Apache-2.0
+// The contract of a whole matcher: from two rectified images to disparity and confidence. A matcher is a folder: its rooms, and
+// adapters (x.cpu.cc, x.gpu.cu) that implement what stands here; matchers.h has one line for each. Plain C++14: nvcc reads it too.
+//
+//   x.cpu.cc          const MatcherFacts& xFacts();
+//                     Status openXOnCpu(const MatchTask&, const Kernels&, Workers&, std::unique_ptr<CpuMatcher>*);
+//   x.gpu.cu          namespace gpu: Status openXOnGpu(const MatchTask&, std::unique_ptr<Matcher>*);  see gpu_matcher.h. Absent: the
+//                     CUDA backend says that it has no kernels for it.
+//   x.matcher.ref.cc  void matchXReference(const MatchTask&, const MatcherImages&, const MatcherResult&);  the definition, composed
+//                     of the rooms' references. May be absent.
+#pragma once
+
+#include <cstdint>
+#include <cstdlib>
+#include <cstring>
+#include <memory>
+#include <vector>
+
+#include "../../core/image.h"
+#include "../../core/status.h"
+#include "matching.h"
+
+namespace depthwatt {
+
+struct Kernels;
+class Workers;
+
+enum class ImagesNeeded { kGrey, kGreyAndRgb };
+
+/// How a parameter's value stands as a number: itself; the word's place among the choices; 0 or 1.
+enum class ParameterKind { kWhole, kOneOf, kWord, kFlag };
+
+/// One setting, match.<matcher>.<key>. matcher.ts beside it says the same; a test holds them equal.
+struct MatcherParameter {
+  const char* key;
+  ParameterKind kind;
+  int32_t low, high;         ///< kWhole
+  const char* choices;       ///< kOneOf: whole numbers, kWord: words; separated by blanks
+  int32_t fallback;          ///< where nothing is given
+  int32_t fallbackAtHalf;    ///< the same at half resolution
+  const char* unit;          ///< "" for none
+  const char* description;   ///< one sentence
+};
+
+constexpr MatcherParameter wholeNumber(const char* key, int32_t low, int32_t high, int32_t fallback, const char* unit,
+                                       const char* description) {
+  return {key, ParameterKind::kWhole, low, high, "", fallback, fallback, unit, description};
+}
+constexpr MatcherParameter wholeByResolution(const char* key, int32_t low, int32_t high, int32_t atFull, int32_t atHalf,
+                                             const char* unit, const char* description) {
+  return {key, ParameterKind::kWhole, low, high, "", atFull, atHalf, unit, description};
+}
+constexpr MatcherParameter oneOf(const char* key, const char* numbers, int32_t fallback, const char* unit, const char* description) {
+  return {key, ParameterKind::kOneOf, 0, 0, numbers, fallback, fallback, unit, description};
+}
+/// The first word is the default.
+constexpr MatcherParameter word(const char* key, const char* words, const char* description) {
+  return {key, ParameterKind::kWord, 0, 0, words, 0, 0, "", description};
+}
+constexpr MatcherParameter flag(const char* key, bool fallback, const char* description) {
+  return {key, ParameterKind::kFlag, 0, 0, "", fallback ? 1 : 0, fallback ? 1 : 0, "", description};
+}
+
+/// One step down of a quality ladder: the parameter is lowered to this value where it is higher.
+struct QualityStep {
+  const char* key;
+  int32_t value;
+};
+
+/// What the governor may give up before it halves resolution or search, best first.
+struct QualityLadder {
+  const QualityStep* steps;
+  int32_t count;
+  int32_t atHalf;         ///< so many steps stay taken where half resolution takes the others' place
+  const char* workKey;    ///< work per cell is in proportion to this parameter; null: to nothing
+  int32_t workPerCell;    ///< where workKey is null; 4 is that of sgm with 4 paths
+};
+
+struct MatchSearch {
+  int32_t minDisparity = 0;      ///< 0 or more
+  int32_t numDisparities = 128;  ///< the search is [minDisparity, minDisparity + numDisparities)
+};
+
+struct MatcherFacts;
+
+/// A matcher and the values of its parameters, in their order.
+struct MatcherChoice {
+  const MatcherFacts* facts = nullptr;
+  std::vector<int32_t> values;
+  /// The value of a parameter that the matcher has. Looked up by name: for open, not for frames.
+  inline int32_t at(const char* key) const;
+};
+
+struct MatcherFacts {
+  const char* name;         ///< its folder, and its word in settings
+  const char* description;  ///< the rest of the sentence "NAME is ..."
+  ImagesNeeded images;
+  bool halfByDefault;       ///< match.halfResolution = auto means at half resolution
+  const MatcherParameter* parameters;
+  int32_t parameterCount;
+  QualityLadder ladder;
+  /// What ranges alone cannot tell: kParameter that names settings (match.x.p1), or ok. search: in pixels of the whole images.
+  Status (*check)(const MatcherChoice& choice, const MatchSearch& search, bool halfResolution);
+};
+
+inline int32_t MatcherChoice::at(const char* key) const {
+  for (int32_t i = 0; i < facts->parameterCount; ++i) {
+    if (std::strcmp(facts->parameters[i].key, key) == 0) return values[static_cast<size_t>(i)];
+  }
+  std::abort();  // a matcher asks for its own parameters
+}
+
+/// What a matcher is opened for.
+struct MatchTask {
+  int32_t width = 0, height = 0;  ///< of the images that it gets
+  MatchSearch search;             ///< in their pixels
+  bool leftRight = false;         ///< the check of refine/left_right is asked for; a matcher with a check of its own ignores it
+  MatcherChoice matcher;
+};
+
+/// Rectified images of the task's size. rgb: data = null unless ImagesNeeded::kGreyAndRgb; where the camera has no colours,
+/// red = green = blue = grey.
+struct MatcherImages {
+  ImageView<const uint8_t> left, right;
+  ImageView<const Rgb8> leftRgb, rightRgb;
+};
+
+/// Of the same size. Every pixel of both is written.
+struct MatcherResult {
+  ImageView<int16_t> disparityQ4;  ///< 1/16 px, absolute; kInvalidDisparity where there is none
+  ImageView<uint8_t> confidence;   ///< 0 where nothing was matched
+};
+
+/// Everything is made when it is opened; compute() allocates nothing.
+class CpuMatcher {
+ public:
+  virtual ~CpuMatcher() = default;
+  virtual void compute(const MatcherImages& images, const MatcherResult& result) = 0;
+  virtual size_t workspaceBytes() const = 0;
+};
+
+}  // namespace depthwatt

@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0
+// Semi-global matching as a matcher on the CPU: the census of both images, match/sgm, then the left-right check.
+#include "../../../core/workers.h"
+#include "../../cpu/kernels.h"
+#include "sgm.h"
+#include "sgm_task.h"
+
+namespace depthwatt {
+namespace {
+
+constexpr MatcherParameter kParameters[] = {
+    word("cost", "gradientCensus census",
+         "What is compared: a 5 x 5 census beside the horizontal gradient, or the 9 x 7 census of the paper alone."),
+    oneOf("paths", "2 4 8", 4, "", "Directions along which costs are aggregated; more are smoother and slower."),
+    wholeNumber("p1", 1, kMaxP2, 12, "cost", "Penalty of a disparity step of one pixel; at most p2."),
+    wholeNumber("p2", 1, kMaxP2, 40, "cost",
+                "Penalty of a larger step; up to 127 a cell of two summed directions fits one byte."),
+    wholeNumber("adaptiveP2", 0, 255, 4, "",
+                "Lowers p2 at edges: max(p1, p2 - (adaptiveP2 x grey difference) / 16); 0 switches it off."),
+    wholeNumber("uniqueness", 0, 99, 8, "%",
+                "How much worse every rival of the winner must be, else the pixel is invalid; 0 switches it off."),
+    flag("subpixel", true, "Interpolates the winner to 1/16 px."),
+};
+
+constexpr QualityStep kSteps[] = {{"paths", 4}, {"paths", 2}};
+
+Status check(const MatcherChoice& choice, const MatchSearch& search, bool halfResolution) {
+  if (choice.at("p1") > choice.at("p2")) {
+    return Status::error(Code::kParameter, "Expected match.sgm.p1 of at most match.sgm.p2, which is %d, got %d.", choice.at("p2"),
+                         choice.at("p1"));
+  }
+  if (halfResolution && search.numDisparities < 2 * kMinNumDisparities) {
+    return Status::error(Code::kParameter, "Expected match.numDisparities of %d to %d at half resolution, got %d.",
+                         2 * kMinNumDisparities, kMaxNumDisparities, search.numDisparities);
+  }
+  return {};
+}
+
+constexpr MatcherFacts kFacts = {
+    "sgm", "semi-global matching", ImagesNeeded::kGrey, false, kParameters, sizeof kParameters / sizeof *kParameters,
+    // Half resolution with 4 paths costs less than the whole with 2, and is the better of the two on KITTI.
+    {kSteps, sizeof kSteps / sizeof *kSteps, 1, "paths", 0}, check};
+
+class SgmOnCpu final : public CpuMatcher {
+ public:
+  SgmOnCpu(const MatchTask& task, const Kernels& kernels, Workers& workers)
+      : task_(task),
+        kernels_(kernels),
+        workers_(workers),
+        census_(comparesGradients(task) ? kernels.gradientCensus : kernels.census8) {
+    const size_t pixels = static_cast<size_t>(task.width) * task.height;
+    censusLeft_.resize(pixels);
+    censusRight_.resize(pixels);
+    disparity_.resize(pixels);
+    if (task.leftRight) rightDisparity_.resize(pixels);
+  }
+
+  Status open() {
+    Sgm* opened = nullptr;
+    const Status status = Sgm::open(sgmParametersOf(task_), task_.width, task_.height, kernels_, workers_, &opened);
+    sgm_.reset(opened);
+    return status;
+  }
+
+  void compute(const MatcherImages& images, const MatcherResult& result) override {
+    workers_.rows(task_.height, [&](int32_t first, int32_t end) {
+      census_(images.left, view(censusLeft_), first, end);
+      census_(images.right, view(censusRight_), first, end);
+    });
+    const SgmImages words{view(censusLeft_).asConst(), view(censusRight_).asConst(), images.left};
+    const ImageView<int16_t> seenFromRight = task_.leftRight ? view(rightDisparity_) : ImageView<int16_t>{};
+    sgm_->compute(words, {result.disparityQ4, view(disparity_), seenFromRight, result.confidence});
+    if (!task_.leftRight) return;
+    const LeftRightImages check{view(disparity_).asConst(), seenFromRight.asConst(), result.disparityQ4, result.confidence};
+    workers_.rows(task_.height, [&](int32_t first, int32_t end) { kernels_.leftRight(check, first, end); });
+  }
+
+  size_t workspaceBytes() const override {
+    return (censusLeft_.size() + censusRight_.size()) * sizeof(uint32_t) +
+           (disparity_.size() + rightDisparity_.size()) * sizeof(int16_t) + sgm_->workspaceBytes();
+  }
+
+ private:
+  template <class T>
+  ImageView<T> view(std::vector<T>& image) const {
+    return packedView(image.data(), task_.width, task_.height);
+  }
+
+  const MatchTask task_;
+  const Kernels& kernels_;
+  Workers& workers_;
+  const CensusRows<uint8_t> census_;
+  std::vector<uint32_t> censusLeft_, censusRight_;
+  std::vector<int16_t> disparity_, rightDisparity_;
+  std::unique_ptr<Sgm> sgm_;
+};
+
+}  // namespace
+
+const MatcherFacts& sgmFacts() { return kFacts; }
+
+Status openSgmOnCpu(const MatchTask& task, const Kernels& kernels, Workers& workers, std::unique_ptr<CpuMatcher>* opened) {
+  std::unique_ptr<SgmOnCpu> sgm(new SgmOnCpu(task, kernels, workers));
+  const Status status = sgm->open();
+  if (status.ok()) *opened = std::move(sgm);
+  return status;
+}
+
+}  // namespace depthwatt

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+// Semi-global matching as a matcher on CUDA: the census of both images, then match/sgm with the left-right check in it.
+#include <new>
+
+#include "../../gpu/device_buffer.h"
+#include "../../gpu/kernels.h"
+#include "../gpu_matcher.h"
+#include "sgm_task.h"
+#include "sgm_workspace.h"
+
+namespace depthwatt {
+namespace gpu {
+namespace {
+
+class SgmOnGpu final : public Matcher {
+ public:
+  explicit SgmOnGpu(const MatchTask& task)
+      : gradients_(comparesGradients(task)), leftRight_(task.leftRight), width_(task.width), height_(task.height) {}
+
+  Status open(const SgmParameters& parameters) {
+    const size_t pixels = static_cast<size_t>(width_) * height_;
+    for (DeviceBuffer<uint32_t>& census : census_) DEPTHWATT_TRY(census.allocate(pixels));
+    DEPTHWATT_TRY(whole_.allocate(pixels));
+    return sgm_.open(parameters, width_, height_);
+  }
+
+  Status compute(const MatcherImages& images, const MatcherResult& result, cudaStream_t stream) override {
+    if (gradients_) {
+      DEPTHWATT_TRY(gpu::gradientCensus(images.left, census_[0].get(), width_, height_, stream));
+      DEPTHWATT_TRY(gpu::gradientCensus(images.right, census_[1].get(), width_, height_, stream));
+    } else {
+      DEPTHWATT_TRY(gpu::census(images.left, images.right, census_[0].get(), census_[1].get(), width_, height_, stream));
+    }
+    return sgm_.compute(census_[0].get(), census_[1].get(), images.left, leftRight_, result.disparityQ4, whole_.get(), nullptr,
+                        result.confidence, stream);
+  }
+
+  size_t bytes() const override { return census_[0].bytes() + census_[1].bytes() + whole_.bytes() + sgm_.bytes(); }
+
+ private:
+  const bool gradients_;
+  const bool leftRight_;
+  const int32_t width_, height_;
+  DeviceBuffer<uint32_t> census_[2];
+  DeviceBuffer<int16_t> whole_;
+  SgmWorkspace sgm_;
+};
+
+}  // namespace
+
+Status openSgmOnGpu(const MatchTask& task, std::unique_ptr<Matcher>* matcher) {
+  std::unique_ptr<SgmOnGpu> opened(new (std::nothrow) SgmOnGpu(task));
+  if (opened == nullptr) return Status::error(Code::kFailed, "Expected memory for a matcher, there is none.");
+  const Status status = opened->open(sgmParametersOf(task));
+  if (status.ok()) *matcher = std::move(opened);
+  return status;
+}
+
+}  // namespace gpu
+}  // namespace depthwatt

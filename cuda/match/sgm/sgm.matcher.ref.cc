@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+// The definition of semi-global matching as a whole: its rooms' references, one after the other.
+#include <vector>
+
+#include "../../refine/left_right/left_right.h"
+#include "../cost/census/census.h"
+#include "../cost/gradient_census/gradient_census.h"
+#include "../select/select.h"
+#include "sgm.h"
+#include "sgm_task.h"
+
+namespace depthwatt {
+
+void matchSgmReference(const MatchTask& task, const MatcherImages& images, const MatcherResult& result) {
+  const size_t pixels = static_cast<size_t>(task.width) * task.height;
+  const SgmParameters parameters = sgmParametersOf(task);
+  std::vector<uint32_t> words[2] = {std::vector<uint32_t>(pixels), std::vector<uint32_t>(pixels)};
+  std::vector<int16_t> whole(pixels), rightWhole(pixels);
+  std::vector<uint16_t> sums(pixels * static_cast<size_t>(parameters.numDisparities));
+  const auto view = [&](auto& image) { return packedView(image.data(), task.width, task.height); };
+  const ImageView<const uint8_t> eyes[2] = {images.left, images.right};
+  for (int eye = 0; eye < 2; ++eye) {
+    if (comparesGradients(task)) gradientCensusReference(eyes[eye], view(words[eye]));
+    else censusReference<uint8_t>(eyes[eye], view(words[eye]));
+  }
+  sgmSumsReference(parameters, {view(words[0]).asConst(), view(words[1]).asConst(), images.left}, sums.data());
+  selectReference(parameters, sums.data(), {result.disparityQ4, view(whole), view(rightWhole), result.confidence});
+  if (!task.leftRight) return;
+  leftRightReference({view(whole).asConst(), view(rightWhole).asConst(), result.disparityQ4, result.confidence});
+}
+
+}  // namespace depthwatt

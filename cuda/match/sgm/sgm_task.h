@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a matcher's task says to semi-global matching, the same for every backend.
+#pragma once
+
+#include "../matcher.h"
+
+namespace depthwatt {
+
+inline SgmParameters sgmParametersOf(const MatchTask& task) {
+  SgmParameters p;
+  p.minDisparity = task.search.minDisparity;
+  p.numDisparities = task.search.numDisparities;
+  p.paths = task.matcher.at("paths");
+  p.p1 = task.matcher.at("p1");
+  p.p2 = task.matcher.at("p2");
+  p.adaptiveP2 = task.matcher.at("adaptiveP2");
+  p.uniqueness = task.matcher.at("uniqueness");
+  p.subpixel = task.matcher.at("subpixel") != 0;
+  return p;
+}
+
+/// Else the 9 x 7 census of the paper alone.
+inline bool comparesGradients(const MatchTask& task) { return task.matcher.at("cost") == 0; }
+
+}  // namespace depthwatt

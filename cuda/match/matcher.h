@@ -11,7 +11,6 @@
 #pragma once
 
 #include <cstdint>
-#include <cstdlib>
 #include <cstring>
 #include <memory>
 #include <vector>
@@ -81,13 +80,16 @@ struct MatchSearch {
   int32_t numDisparities = 128;  ///< the search is [minDisparity, minDisparity + numDisparities)
 };
 
+constexpr int32_t kNoSuchParameter = INT32_MIN;
+
 struct MatcherFacts;
 
 /// A matcher and the values of its parameters, in their order.
 struct MatcherChoice {
   const MatcherFacts* facts = nullptr;
   std::vector<int32_t> values;
-  /// The value of a parameter that the matcher has. Looked up by name: for open, not for frames.
+  /// The value of a parameter that the matcher has, else kNoSuchParameter, which no room accepts. Looked up by name: for open,
+  /// not for frames.
   inline int32_t at(const char* key) const;
 };
 
@@ -107,7 +109,7 @@ inline int32_t MatcherChoice::at(const char* key) const {
   for (int32_t i = 0; i < facts->parameterCount; ++i) {
     if (std::strcmp(facts->parameters[i].key, key) == 0) return values[static_cast<size_t>(i)];
   }
-  std::abort();  // a matcher asks for its own parameters
+  return kNoSuchParameter;
 }
 
 /// What a matcher is opened for.

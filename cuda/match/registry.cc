@@ -3,7 +3,6 @@
 #include "registry.h"
 
 #include <cmath>
-#include <cstdlib>
 #include <cstring>
 #include <new>
 
@@ -30,12 +29,15 @@ struct Entry {
 const Entry kEntries[] = {DEPTHWATT_MATCHERS(DEPTHWATT_ENTRY)};
 #undef DEPTHWATT_ENTRY
 
-const Entry& entryOf(const MatchTask& task) {
+/// Null where the facts come from somewhere else.
+const Entry* entryOf(const MatchTask& task) {
   for (const Entry& entry : kEntries) {
-    if (&entry.facts() == task.matcher.facts) return entry;
+    if (&entry.facts() == task.matcher.facts) return &entry;
   }
-  std::abort();  // facts come from here and from nowhere else
+  return nullptr;
 }
+
+Status unknownMatcher() { return Status::error(Code::kParameter, "Expected a matcher of the registry."); }
 
 std::vector<std::string> choicesOf(const MatcherParameter& parameter) {
   std::vector<std::string> choices;
@@ -157,8 +159,10 @@ Status checkMatcher(const MatcherChoice& choice, const MatchSearch& search, bool
 }
 
 Status openCpuMatcher(const MatchTask& task, const Kernels& kernels, Workers& workers, std::unique_ptr<CpuMatcher>* opened) {
+  const Entry* const entry = entryOf(task);
+  if (entry == nullptr) return unknownMatcher();
   try {
-    return entryOf(task).open(task, kernels, workers, opened);
+    return entry->open(task, kernels, workers, opened);
   } catch (const std::bad_alloc&) {
     return Status::error(Code::kFailed, "Expected memory for %s at %dx%d with %d disparities, the allocation failed.",
                          task.matcher.facts->name, task.width, task.height, task.search.numDisparities);
@@ -166,12 +170,13 @@ Status openCpuMatcher(const MatchTask& task, const Kernels& kernels, Workers& wo
 }
 
 Status matchReference(const MatchTask& task, const MatcherImages& images, const MatcherResult& result) {
-  const Entry& entry = entryOf(task);
-  if (entry.reference == nullptr) {
+  const Entry* const entry = entryOf(task);
+  if (entry == nullptr) return unknownMatcher();
+  if (entry->reference == nullptr) {
     return Status::error(Code::kBackendUnavailable, "Expected a matcher that has a reference, %s has none.",
                          task.matcher.facts->name);
   }
-  entry.reference(task, images, result);
+  entry->reference(task, images, result);
   return {};
 }
 

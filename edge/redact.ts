@@ -13,7 +13,10 @@ export function redactUrl(text: string): string {
  * scheme at all.
  */
 export function redactBrokenUrl(text: string): string {
-  return text.replace(/:(?!\/\/).*@/s, `:${HIDDEN}@`);
+  // Not one expression: for text of colons without an @ that would begin anew at each of them.
+  const end = text.lastIndexOf("@");
+  const begin = text.slice(0, Math.max(end, 0)).search(/:(?!\/\/)/);
+  return begin < 0 ? text : `${text.slice(0, begin)}:${HIDDEN}${text.slice(end)}`;
 }
 
 /** Control characters as \uXXXX, so that a name from a file or the network cannot move the cursor; line ends stay. */

@@ -94,9 +94,56 @@ async function filesOfList(list: string): Promise<{ files: string[]; stamps: (bi
     const beside = join(folder, name!);
     const below = join(folder, "data", name!);
     files.push(folder !== "" && !existsSync(beside) && existsSync(below) ? below : beside);
-    stamps.push(stamp === undefined ? undefined : BigInt(stamp));
+    const time = stamp === undefined ? undefined : stampOf(stamp);
+    if (stamp !== undefined && time === undefined) {
+      const found = stamp.length > 40 ? `a number of ${stamp.length} digits` : stamp;
+      throw new DepthwattError(
+        "SOURCE_UNREADABLE",
+        `${list}: expected times in ns below 2^63, found ${found}`,
+        { context: { file: list } },
+      );
+    }
+    stamps.push(time);
   }
   return { files, stamps };
+}
+
+/**
+ * Whether `*` in the pattern can stand for what the name has there. Each star takes as little as it can, and what follows the
+ * last one must be the end: no backtracking, so that a pattern of many stars takes no longer than its length times the name's.
+ */
+export function matchesPattern(name: string, pattern: string): boolean {
+  const parts = pattern.split("*");
+  const first = parts.shift()!;
+  if (parts.length === 0) return name === first;
+  const last = parts.pop()!;
+  if (!name.startsWith(first) || name.length < first.length + last.length || !name.endsWith(last))
+    return false;
+  const end = name.length - last.length;
+  let at = first.length;
+  for (const part of parts) {
+    at = name.indexOf(part, at);
+    if (at < 0 || at + part.length > end) return false;
+    at += part.length;
+  }
+  return true;
+}
+
+/** The last number in a name: "left07b" has 7; NaN where it has none. By hand: an expression begins anew at each digit. */
+function lastNumber(name: string): number {
+  const isDigit = (at: number) => name.charCodeAt(at) >= 48 && name.charCodeAt(at) <= 57;
+  let end = name.length;
+  while (end > 0 && !isDigit(end - 1)) end--;
+  let begin = end;
+  while (begin > 0 && isDigit(begin - 1)) begin--;
+  return begin === end ? Number.NaN : Number(name.slice(begin, end));
+}
+
+/** A capture time travels in 64 bits, with a sign: a larger number is no time, and modulo 2^64 it would be a wrong one. */
+function stampOf(digits: string): bigint | undefined {
+  if (!/^\d{1,19}$/.test(digits)) return undefined;
+  const stamp = BigInt(digits);
+  return stamp < 2n ** 63n ? stamp : undefined;
 }
 
 /**
@@ -113,12 +160,7 @@ export async function listImages(path: string): Promise<Listing> {
     if (isImageName(path)) files = [path];
     else ({ files, stamps } = await filesOfList(path));
   } else if (basename(path).includes("*")) {
-    const pattern = basename(path)
-      .split("*")
-      .map((part) => part.replaceAll(/[.*+?^${}()|[\]\\]/g, "\\$&"))
-      .join(".*");
-    const expression = new RegExp(`^${pattern}$`);
-    files = await filesOfFolder(dirname(path), (name) => expression.test(name));
+    files = await filesOfFolder(dirname(path), (name) => matchesPattern(name, basename(path)));
   } else {
     throw new DepthwattError("SOURCE_UNREADABLE", `expected images at ${path}, found nothing of that name`, {
       context: { file: path },
@@ -135,9 +177,9 @@ export async function listImages(path: string): Promise<Listing> {
 function arrange(path: string, files: string[], stamps: (bigint | undefined)[]): Listing {
   const rows = files.map((file, i) => ({
     file,
-    stamp: stamps[i] ?? (/^\d+$/.test(stem(file)) ? BigInt(stem(file)) : undefined),
+    stamp: stamps[i] ?? stampOf(stem(file)),
     isTime: stamps[i] !== undefined || stem(file).length >= LEAST_STAMP_DIGITS,
-    number: Number(/(\d+)\D*$/.exec(stem(file))?.[1] ?? Number.NaN),
+    number: lastNumber(stem(file)),
   }));
   const stamped = rows.every((row) => row.stamp !== undefined && row.isTime);
   const numbered =

@@ -1,13 +1,13 @@
 #!/usr/bin/env node
 // SPDX-License-Identifier: Apache-2.0
 // The executable: hands the command line over and leaves with its exit code.
-import { watchOutputs } from "./output.js";
+import { leave, watchOutputs } from "./output.js";
 import { runCommandLine } from "./program.js";
 import { reportError } from "./report-error.js";
 
-watchOutputs((error) => process.exit(reportError(error, "depthwatt")));
+watchOutputs((error) => leave(reportError(error, "depthwatt")));
 // Whatever is thrown outside of a command's own steps is told like every other bug, with its exit code.
-process.on("uncaughtException", (error) => process.exit(reportError(error, "depthwatt")));
+process.on("uncaughtException", (error) => leave(reportError(error, "depthwatt")));
 const exitCode = await runCommandLine(process.argv.slice(2));
 // A command that failed may have left sockets or cameras open, which would keep the process alive.
-if (exitCode !== 0) process.exit(exitCode);
+if (exitCode !== 0) leave(exitCode);

@@ -69,17 +69,46 @@ export function terminalWidth(stream: NodeJS.WriteStream = process.stdout): numb
 }
 
 /**
- * `depthwatt run | head` closes our stdout: that is the end of the job, not an error. A full disk behind stdout is one,
- * told by `onLostResult`; behind stderr nobody is left to tell.
+ * Ends the process when all that was said has left it: into a pipe that is full, process.exit() cuts off what waits, and with
+ * a long error its hint. A reader that reads no more is not waited for.
  */
-export function watchOutputs(onLostResult: (error: DepthwattError) => never): void {
+export function leave(exitCode: number): void {
+  process.exitCode = exitCode;
+  let open = 2;
+  const drained = () => {
+    if (--open === 0) process.exit(exitCode);
+  };
+  setTimeout(() => process.exit(exitCode), LEAVE_MS).unref();
+  for (const stream of [process.stdout, process.stderr]) {
+    if (stream.writableLength === 0 || stream.destroyed) drained();
+    else stream.write("", drained);
+  }
+}
+
+/** How long a slow reader of our output may take at the end. */
+const LEAVE_MS = 5000;
+
+/**
+ * Nobody reads any more, as after `depthwatt run | head`: that is the end of the job, not an error. A command that has an
+ * orderly end comes to it, as by a signal; another has nothing left to do.
+ */
+function endForLackOfReaders(): void {
+  if (nobodyReads) return;
+  nobodyReads = true;
+  if (process.listenerCount("SIGTERM") === 0) process.exit(0);
+  process.emit("SIGTERM", "SIGTERM");
+}
+let nobodyReads = false;
+
+/** A full disk behind stdout is an error, told by `onLostResult`; behind stderr nobody is left to tell. */
+export function watchOutputs(onLostResult: (error: DepthwattError) => void): void {
   process.stdout.on("error", (cause: NodeJS.ErrnoException) => {
-    if (cause.code === "EPIPE") process.exit(0);
+    if (cause.code === "EPIPE") return endForLackOfReaders();
     onLostResult(
       new DepthwattError("OUTPUT_UNWRITABLE", `cannot write to stdout: ${cause.message}`, { cause }),
     );
   });
   process.stderr.on("error", (error: NodeJS.ErrnoException) => {
-    if (error.code === "EPIPE") process.exit(0);
+    if (error.code === "EPIPE") endForLackOfReaders();
   });
 }

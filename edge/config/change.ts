@@ -41,7 +41,7 @@ export function changedConfig(config: Config, change: SettingsChange, from: stri
   for (const [key, given] of Object.entries(change)) {
     const setting = SETTING_BY_KEY.get(key);
     if (setting === undefined) {
-      problems.push(unknownKey(key, origin, SETTING_BY_KEY.keys()));
+      problems.push(unknownKey(problems, key, origin, SETTING_BY_KEY.keys()));
       continue;
     }
     const value = given ?? undefined;

@@ -2,13 +2,13 @@
 // Where values come from: each source of settings read into the same flat form, with the origin of every value.
 import { readFileSync } from "node:fs";
 import { dirname, resolve } from "node:path";
-import { parse, parseDocument } from "yaml";
+import { type Document, isScalar, parse, parseDocument, visit } from "yaml";
 import { z } from "zod";
 import { DepthwattError } from "../../core/index.js";
 import { checkHasEnd, MOST_TEXT_BYTES } from "../../camera/index.js";
 import { configSchema, SETTING_BY_KEY, SETTINGS } from "./schema.js";
 import type { Setting, SettingValue } from "./setting.js";
-import { expectedWords, foundWords, nearestChoice, nearestName } from "./words.js";
+import { expectedWords, foundWords, nearestChoice, nearestName, shortName } from "./words.js";
 
 export type OriginKind = "default" | "board" | "file" | "environment" | "flag" | "change";
 
@@ -54,16 +54,26 @@ export function variableOf(key: string): string {
     .toUpperCase()}`;
 }
 
-export function unknownKey(key: string, origin: Origin, known: Iterable<string>): Problem {
-  const near = nearestName(key, known);
+/** Problems of one layer that are looked at closely; a file of another program has thousands. */
+export const MOST_PROBLEMS = 20;
+
+/** @param before what was found until here */
+export function unknownKey(
+  before: readonly Problem[],
+  key: string,
+  origin: Origin,
+  known: Iterable<string>,
+): Problem {
+  const near = before.length < MOST_PROBLEMS ? nearestName(key, known) : undefined;
   const text =
     near === undefined ? "no setting has this name" : `no setting has this name; did you mean "${near}"?`;
-  return { key, origin, unknown: true, text };
+  return { key: shortName(key), origin, unknown: true, text };
 }
 
 /** Files nest groups; "match.paths: 8" would else be told that "match.paths" is what was probably meant. */
-function unknownInFile(name: string, key: string, origin: Origin): Problem {
-  if (!name.includes(".") || !SETTING_BY_KEY.has(key)) return unknownKey(key, origin, SETTING_BY_KEY.keys());
+function unknownInFile(layer: Layer, name: string, key: string, origin: Origin): Problem {
+  if (!name.includes(".") || !SETTING_BY_KEY.has(key))
+    return unknownKey(layer.problems, key, origin, SETTING_BY_KEY.keys());
   const nested = key
     .split(".")
     .reduceRight((inner, part) => `${part}: ${inner === "" ? "..." : `{ ${inner} }`}`, "");
@@ -78,7 +88,7 @@ function unknownInFile(name: string, key: string, origin: Origin): Problem {
 /** A nested object, as files hold it. `folder`: what relative paths are relative to. */
 export function layerFromObject(value: unknown, origin: Origin, folder: string): Layer {
   const layer: Layer = { entries: new Map(), problems: [] };
-  const visit = (node: unknown, schema: z.ZodObject, prefix: string) => {
+  const walk = (node: unknown, schema: z.ZodObject, prefix: string) => {
     if (node === undefined || node === null) return;
     if (typeof node !== "object" || Array.isArray(node)) {
       const text = `expected a group of settings, got ${foundWords(node)}`;
@@ -89,15 +99,15 @@ export function layerFromObject(value: unknown, origin: Origin, folder: string):
       const key = prefix === "" ? name : `${prefix}.${name}`;
       // Names such as "constructor" exist on every object.
       const childSchema = Object.hasOwn(schema.shape, name) ? schema.shape[name] : undefined;
-      if (childSchema === undefined) layer.problems.push(unknownInFile(name, key, origin));
-      else if (childSchema instanceof z.ZodObject) visit(child, childSchema, key);
+      if (childSchema === undefined) layer.problems.push(unknownInFile(layer, name, key, origin));
+      else if (childSchema instanceof z.ZodObject) walk(child, childSchema, key);
       else {
         const isPath = SETTING_BY_KEY.get(key)!.facts.isPath === true && typeof child === "string";
         layer.entries.set(key, { value: isPath ? resolvePaths(child, folder) : child, origin });
       }
     }
   };
-  visit(value, configSchema, "");
+  walk(value, configSchema, "");
   return layer;
 }
 
@@ -136,12 +146,38 @@ function yamlWords(message: string): string {
   return message.split(/ at line|; please use/)[0]!;
 }
 
+/** @throws DepthwattError CONFIG_UNREADABLE where a map has a key twice */
+function refuseTwins(path: string, text: string, document: Document): void {
+  let at: number | undefined;
+  visit(document, {
+    Map(_, { items }) {
+      const seen = new Set<unknown>();
+      for (const { key } of items) {
+        if (!isScalar(key)) continue;
+        if (seen.has(key.value)) at ??= key.range?.[0] ?? 0;
+        seen.add(key.value);
+      }
+      return at === undefined ? undefined : visit.BREAK;
+    },
+  });
+  if (at === undefined) return;
+  const lines = text.slice(0, at).split("\n");
+  const [line, column] = [lines.length, lines.at(-1)!.length + 1];
+  throw new DepthwattError(
+    "CONFIG_UNREADABLE",
+    `${path}:${line}:${column}: expected YAML or JSON: Map keys must be unique`,
+    { context: { file: path, line, column } },
+  );
+}
+
 /** @throws DepthwattError CONFIG_UNREADABLE with file, line and column */
 export function readSettingsFile(path: string): unknown {
   const text = readText(path);
-  const document = parseDocument(text, { prettyErrors: true });
+  // The parser's own search for keys that stand twice compares each with all before it.
+  const document = parseDocument(text, { prettyErrors: true, uniqueKeys: false });
   const [error] = document.errors;
-  if (error) {
+  if (error === undefined) refuseTwins(path, text, document);
+  else {
     const [first] = error.linePos ?? [];
     const where = first === undefined ? path : `${path}:${first.line}:${first.col}`;
     const message = yamlWords(error.message);
@@ -191,7 +227,9 @@ export function layerFromEnvironment(environment: NodeJS.ProcessEnv): Layer {
     const origin: Origin = { kind: "environment", name };
     if (setting) layer.entries.set(setting.key, { value: valueOfText(setting, text), origin });
     else
-      layer.problems.push(unknownKey(name, origin, [...byVariable.keys(), ...Object.keys(OTHER_VARIABLES)]));
+      layer.problems.push(
+        unknownKey(layer.problems, name, origin, [...byVariable.keys(), ...Object.keys(OTHER_VARIABLES)]),
+      );
   }
   return layer;
 }
@@ -202,16 +240,20 @@ export function layerFromAssignments(assignments: readonly string[]): Layer {
   for (const assignment of assignments) {
     const equals = assignment.indexOf("=");
     if (equals < 1) {
-      throw new DepthwattError("USAGE", `--set: expected key=value, got ${JSON.stringify(assignment)}`, {
-        hint: "For example: --set match.paths=8",
-      });
+      throw new DepthwattError(
+        "USAGE",
+        `--set: expected key=value, got ${JSON.stringify(shortName(assignment))}`,
+        {
+          hint: "For example: --set match.paths=8",
+        },
+      );
     }
     const key = assignment.slice(0, equals).trim();
     const setting = SETTING_BY_KEY.get(key);
     const origin: Origin = { kind: "flag", name: "--set" };
     if (setting)
       layer.entries.set(key, { value: valueOfText(setting, assignment.slice(equals + 1).trim()), origin });
-    else layer.problems.push(unknownKey(key, origin, SETTING_BY_KEY.keys()));
+    else layer.problems.push(unknownKey(layer.problems, key, origin, SETTING_BY_KEY.keys()));
   }
   return layer;
 }

@@ -10,6 +10,7 @@ import {
   layerFromEnvironment,
   layerFromFile,
   layerFromFlags,
+  MOST_PROBLEMS,
   type Origin,
   type Problem,
 } from "./layers.js";
@@ -73,12 +74,13 @@ export function nest(values: ReadonlyMap<string, unknown>): Config {
 
 /** @throws DepthwattError CONFIG_UNKNOWN_KEY or CONFIG_INVALID */
 export function raise(problems: readonly Problem[]): never {
-  const lines = problems.map(({ key, origin, text }) => {
+  const lines = problems.slice(0, MOST_PROBLEMS).map(({ key, origin, text }) => {
     const where = key === origin.name ? key : `${key} (${originWords(origin)})`;
     return `${where}: ${text}`;
   });
+  if (problems.length > lines.length) lines.push(`and ${problems.length - lines.length} more`);
   const message =
-    lines.length === 1 ? lines[0]! : `${lines.length} settings are wrong:\n  ${lines.join("\n  ")}`;
+    lines.length === 1 ? lines[0]! : `${problems.length} settings are wrong:\n  ${lines.join("\n  ")}`;
   const code = problems.every((problem) => problem.unknown) ? "CONFIG_UNKNOWN_KEY" : "CONFIG_INVALID";
   const explainable = problems.find(({ key, unknown }) => !unknown && SETTING_BY_KEY.has(key));
   const hint = explainable && {

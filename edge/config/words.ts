@@ -67,18 +67,19 @@ function sharedBeginning(a: string, b: string): number {
   return length;
 }
 
-/**
- * The known name that was probably meant, or undefined. Letter case does not count, and a dotted name may be given by
- * its last part alone: "numdisparity" finds "match.numDisparities".
- */
-export function nearestName(wrong: string, known: Iterable<string>): string | undefined {
-  const asked = wrong.toLowerCase();
+/** Nobody mistypes a name this long; to compare it would take its length times that of every name that there is. */
+const LONGEST_MISTYPED = 100;
+
+const lastPart = (name: string) => name.slice(name.lastIndexOf(".") + 1);
+const sectionOf = (name: string) => name.slice(0, name.indexOf(".") + 1);
+
+function nearestAmong(asked: string, known: readonly string[]): string | undefined {
+  const lastAsked = lastPart(asked);
   let best: string | undefined;
   let bestDistance = Number.POSITIVE_INFINITY;
   for (const name of known) {
     const whole = name.toLowerCase();
-    const last = whole.slice(whole.lastIndexOf(".") + 1);
-    const lastAsked = asked.slice(asked.lastIndexOf(".") + 1);
+    const last = lastPart(whole);
     // The last part found under another group is a slip too, but a lesser candidate than the same group.
     const letters = Math.min(editDistance(asked, whole), editDistance(lastAsked, last) + 0.5);
     // People misspell endings more than beginnings: of two equally far names, the one that begins alike.
@@ -88,8 +89,26 @@ export function nearestName(wrong: string, known: Iterable<string>): string | un
       bestDistance = distance;
     }
   }
-  const lastLength = wrong.length - wrong.lastIndexOf(".") - 1;
-  return bestDistance <= Math.max(1.5, lastLength / 3) ? best : undefined;
+  return bestDistance <= Math.max(1.5, lastAsked.length / 3) ? best : undefined;
+}
+
+/**
+ * The known name that was probably meant, or undefined. Letter case does not count, and a dotted name may be given by
+ * its last part alone: "numdisparity" finds "match.numDisparities". Where there is a section of that name, its names come
+ * first: "match.path" finds none of another section.
+ */
+export function nearestName(wrong: string, known: Iterable<string>): string | undefined {
+  if (wrong.length > LONGEST_MISTYPED) return undefined;
+  const asked = wrong.toLowerCase();
+  const names = [...known];
+  const section = sectionOf(asked);
+  const inside = section === "" ? [] : names.filter((name) => name.toLowerCase().startsWith(section));
+  return nearestAmong(asked, inside) ?? nearestAmong(asked, names);
+}
+
+/** A name as it came, short enough for one line. */
+export function shortName(name: string): string {
+  return name.length > LONGEST_MISTYPED ? `${name.slice(0, LONGEST_MISTYPED - 3)}...` : name;
 }
 
 /** For a setting that is one of several names: the one that was probably meant. */

@@ -12,7 +12,12 @@ import {
   type ReplaySource,
   writeImage,
 } from "../../camera/index.js";
-import { listImages, type ReplayEntry, settleTimes } from "../../camera/recordings/replay-listing.js";
+import {
+  listImages,
+  matchesPattern,
+  type ReplayEntry,
+  settleTimes,
+} from "../../camera/recordings/replay-listing.js";
 import { medianPeriodNs, planSteps } from "../../camera/recordings/replay-plan.js";
 import { needsData } from "../doubles/needs.js";
 
@@ -146,6 +151,46 @@ describe("listing", () => {
     expect(listing.files.map((file) => basename(file))).toEqual(["f2.pgm", "f9.pgm", "f10.pgm"]);
     expect(listing.stampsNs).toBeUndefined();
     expect(listing.numbers).toEqual([2, 9, 10]);
+  });
+
+  test("stars stand for anything, in time that is linear", () => {
+    const cases: [string, string, boolean][] = [
+      ["left01.pgm", "left*.pgm", true],
+      ["left.pgm", "left*.pgm", true],
+      ["left.pg", "left*.pgm", false],
+      ["lef", "l*ef*f", false],
+      ["aXbXc", "a*b*c", true],
+      ["abab", "*ab", true],
+      ["aba", "ab*ba", false],
+      ["abcbc", "a*bc*bc", true],
+      ["a+b", "a+*", true],
+      ["aab", "a+*", false],
+      ["any", "**", true],
+      ["any", "any", true],
+    ];
+    for (const [name, pattern, expected] of cases)
+      expect(matchesPattern(name, pattern), `${name} as ${pattern}`).toBe(expected);
+    const before = performance.now();
+    expect(matchesPattern(`${"a".repeat(200)}b`, `${"a*".repeat(100)}c`)).toBe(false);
+    expect(matchesPattern("a".repeat(255), `${"*a".repeat(127)}*b*`)).toBe(false);
+    expect(performance.now() - before).toBeLessThan(100);
+  });
+
+  test("a name that no clock can have is a name, in a list an error", async () => {
+    const path = await eye("huge", {
+      "1111111111111111111111111.pgm": 1,
+      "1111111111111111111111112.pgm": 2,
+    });
+    const { stampsNs } = await listImages(path);
+    expect(stampsNs).toBeUndefined();
+    writeFileSync(join(path, "list.txt"), `${2n ** 63n} a.pgm\n`);
+    await expect(listImages(join(path, "list.txt"))).rejects.toThrow(
+      /times in ns below 2\^63, found 9223372036854775808/,
+    );
+    writeFileSync(join(path, "list.txt"), `${"1a".repeat(200_000)}.pgm\n`);
+    const before = performance.now();
+    await listImages(join(path, "list.txt"));
+    expect(performance.now() - before).toBeLessThan(2000);
   });
 
   test("a star picks one eye out of a common folder", async () => {

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // The command line as a user meets it: help with examples, one-line errors with a cure, exit codes, clean stdout.
-import { spawnSync } from "node:child_process";
+import { spawn, spawnSync } from "node:child_process";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { type AddressInfo, createServer, type Socket } from "node:net";
-import { resolve } from "node:path";
+import { tmpdir } from "node:os";
+import { join, resolve } from "node:path";
 import type { Command } from "commander";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { DepthwattError } from "../../../../core/index.js";
@@ -244,6 +246,34 @@ test("a closed pipe ends the program quietly", () => {
   const result = spawnSync("bash", ["-c", pipeline], { encoding: "utf8" });
   expect(result.stderr).toBe("");
   expect(result.status).toBe(0);
+});
+
+test("a long error into a slow pipe keeps its end, the hint", () => {
+  const folder = mkdtempSync(join(tmpdir(), "depthwatt-program-"));
+  const path = join(folder, "long.json");
+  const list = Array.from({ length: 20 }, (_, i) => `"${i}": 1`).join(",");
+  writeFileSync(path, `{${list}}`);
+  // Named in each line: twenty times 4000 letters are more than a pipe holds.
+  const config = `${folder}/${"./".repeat(1990)}long.json`;
+  const child = spawn(process.execPath, [main, "config", "--config", config]);
+  let text = "";
+  return new Promise<void>((done) => {
+    setTimeout(
+      () =>
+        child.stderr.on("data", (chunk) => {
+          text += chunk;
+        }),
+      3000,
+    );
+    child.once("close", (code) => {
+      expect(code).toBe(2);
+      expect(text).toMatch(/^error: 20 settings are wrong/);
+      expect(text.length).toBeGreaterThan(70_000);
+      expect(text.trimEnd().split("\n").at(-1)).toMatch(/^hint: /);
+      rmSync(folder, { recursive: true });
+      done();
+    });
+  });
 });
 
 test("a full disk behind stdout is an error of one line", () => {

@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { DepthwattError } from "../../../../core/index.js";
-import { type ConfigRequest, loadConfig, type Problem } from "../../../../edge/config/index.js";
+import { type ConfigRequest, loadConfig, nearestName, type Problem } from "../../../../edge/config/index.js";
 
 let folder: string;
 let boards: { folder: string; root: string };
@@ -131,7 +131,49 @@ describe("text becomes the setting's type", () => {
   });
 });
 
+describe("a configuration of another program", () => {
+  test("thousands of unknown keys are told by their first ones, at once", () => {
+    const keys = Array.from({ length: 20_000 }, (_, i) => `"numDisparitees${i}": 1`);
+    const path = file("foreign.json", `{${keys.join(",")}}`);
+    const before = performance.now();
+    const error = refusal({ file: path });
+    expect(performance.now() - before).toBeLessThan(10_000);
+    expect(error.code).toBe("CONFIG_UNKNOWN_KEY");
+    expect(error.message.split("\n")).toHaveLength(22);
+    expect(error.message).toMatch(/^20000 settings are wrong:\n {2}numDisparitees0 /);
+    expect(error.message).toMatch(/\n {2}and 19980 more$/);
+  });
+
+  test("a key that stands twice is refused with its place", () => {
+    const path = file("twice.yaml", "match:\n  p1: 3\n  p2: 9\n  p1: 4\n");
+    expect(refusal({ file: path }).message).toBe(
+      `${path}:4:3: expected YAML or JSON: Map keys must be unique`,
+    );
+  });
+
+  test("a key of megabytes is cut, and compared with nothing", () => {
+    for (const length of [101, 100_000, 9_000_000]) {
+      const path = file("long.json", `{"${"k".repeat(length)}": 1}`);
+      const before = performance.now();
+      const { message } = refusal({ file: path });
+      expect(performance.now() - before).toBeLessThan(5000);
+      expect(message).toMatch(/^k{97}\.\.\. \(from .*\): no setting has this name$/);
+    }
+    const before = performance.now();
+    expect(refusal({ set: [`${"m".repeat(1_000_000)}=1`] }).message.length).toBeLessThan(200);
+    expect(refusal({ set: [`publish.broker=${":".repeat(200_000)}`] }).message.length).toBeLessThan(400);
+    expect(performance.now() - before).toBeLessThan(2000);
+  });
+});
+
 describe("refusals", () => {
+  test("the name that was meant is looked for in its own section first", () => {
+    const known = ["source.replay.path", "match.sgm.paths", "path"];
+    expect(nearestName("match.path", known)).toBe("match.sgm.paths");
+    expect(nearestName("MATCH.SGM.PATH", known)).toBe("match.sgm.paths");
+    expect(nearestName("match.zzzzzz", known)).toBeUndefined();
+  });
+
   test("an unknown key names the nearest one", () => {
     const error = refusal({ set: ["match.numDisparity=64"] });
     expect(error.code).toBe("CONFIG_UNKNOWN_KEY");

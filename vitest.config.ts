@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// One configuration for every suite; what a suite needs of the machine is declared in it (test/doubles/needs.ts).
+// One project for each suite of test/suites.ts; what a suite needs of the machine is declared in its files
+// (test/doubles/needs.ts).
 import { defineConfig } from "vitest/config";
+import { SUITES, suiteOf, testFiles } from "./test/suites.js";
+
+const files = testFiles();
 
 export default defineConfig({
   test: {
-    include: ["test/**/*.test.ts"],
     // The engine's own threads fill the cores; parallel test files would only fight them.
     pool: "forks",
     maxWorkers: 2,
@@ -13,5 +16,9 @@ export default defineConfig({
     testTimeout: 60_000,
     hookTimeout: 60_000,
     reporters: ["default", "./test/doubles/run-report.ts"],
+    projects: SUITES.map((suite) => ({
+      extends: true as const,
+      test: { name: suite.name, include: files.filter((path) => suiteOf(path) === suite) },
+    })),
   },
 });

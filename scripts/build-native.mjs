@@ -53,7 +53,9 @@ function findNodeGyp() {
 function configurationKey() {
   const hash = createHash("sha256");
   // The makefile has relative paths: in a checkout that was moved or copied they lead elsewhere.
-  hash.update([root, process.version, process.arch, process.execPath, ...gypOptions].join("\n"));
+  hash.update(
+    [root, process.env.CXX ?? "", process.version, process.arch, process.execPath, ...gypOptions].join("\n"),
+  );
   hash.update(readFileSync(join(root, "binding.gyp")));
   hash.update(nativeSources(root).join("\n"));
   return hash.digest("hex");

@@ -62,7 +62,7 @@ export function archives(files) {
   return [...found].filter((one) => /debian/.test(one));
 }
 
-function aptFiles() {
+export function aptFiles() {
   const parts = "/etc/apt/sources.list.d";
   const paths = existsSync(parts) ? readdirSync(parts).map((name) => join(parts, name)) : [];
   return ["/etc/apt/sources.list", ...paths]

@@ -2,6 +2,7 @@
 // `npm run test:setup`: installs the Debian packages that the tests use, from the list in test-packages.json.
 import { execFileSync, spawnSync } from "node:child_process";
 import { readFileSync } from "node:fs";
+import { DEBIANS, fetchDebian } from "./debian-compilers.mjs";
 import { fetchNvcc118 } from "./nvcc-11.8.mjs";
 
 const needs = JSON.parse(readFileSync(new URL("./test-packages.json", import.meta.url), "utf8"));
@@ -18,20 +19,28 @@ if (spawnSync("dpkg", ["--version"]).status !== 0) {
   );
   process.exit(1);
 }
-/** A compiler for the kernels, which needs no root: its absence is a failure only where every suite must run. */
-function fetchCompiler() {
-  try {
-    console.log(`test:setup: nvcc 11.8 is ${fetchNvcc118()}`);
-  } catch (error) {
-    console.error(`${process.env.CI === "true" ? "error" : "note"}: ${error.message}`);
-    if (process.env.CI === "true") process.exit(1);
+/** Compilers that lie in a cache: their absence is a failure only where every suite must run. */
+function fetchCompilers() {
+  const fetches = [
+    () => `nvcc 11.8 is ${fetchNvcc118()}`,
+    ...Object.keys(DEBIANS).map(
+      (suite) => () => `the compilers of Debian ${suite} are in ${fetchDebian(suite)}`,
+    ),
+  ];
+  for (const fetch of fetches) {
+    try {
+      console.log(`test:setup: ${fetch()}`);
+    } catch (error) {
+      console.error(`${process.env.CI === "true" ? "error" : "note"}: ${error.message}`);
+      if (process.env.CI === "true") process.exit(1);
+    }
   }
 }
 
 const missing = wanted.filter((name) => !installed(name));
 if (missing.length === 0) {
   console.log(`test:setup: all ${wanted.length} packages are installed`);
-  fetchCompiler();
+  fetchCompilers();
   process.exit(0);
 }
 const install = ["apt-get", "install", "-y", "-q", "--no-install-recommends", ...missing];
@@ -53,4 +62,4 @@ if (stillMissing.length > 0) {
   console.error(`error: apt-get said it was done, but these are missing: ${stillMissing.join(" ")}`);
   process.exit(1);
 }
-fetchCompiler();
+fetchCompilers();

@@ -32,6 +32,7 @@ export type NeedName =
   | "v4l"
   | "turbojpeg"
   | "systemd"
+  | "debootstrap"
   | "chromium";
 
 export interface Gate<Argument> {

@@ -1,7 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
-// A vitest reporter that ends the run with one line per skipped test and per test that passed only at the second try, so that
-// neither is ever silent.
+// A vitest reporter that ends the run with one line per skipped test, per test that passed only at the second try, and per
+// suite with its seconds against its budget, so that none is ever silent.
 import type { Reporter, TestModule } from "vitest/node";
+import { SUITES } from "../suites.js";
+
+/** One line per suite that ran. `warn`: one more for each that took longer than it may. */
+export function overBudget(took: ReadonlyMap<string, number>, warn: boolean): string[] {
+  const ran = SUITES.filter(({ name }) => took.has(name)).map((suite) => ({
+    ...suite,
+    seconds: took.get(suite.name)!,
+  }));
+  const lines = ran.map(
+    ({ name, seconds, budgetSeconds }) => `suite    ${name} ${Math.round(seconds)} s of ${budgetSeconds} s`,
+  );
+  const late = warn ? ran.filter(({ seconds, budgetSeconds }) => seconds > budgetSeconds) : [];
+  const warnings = late.map(
+    ({ name, seconds, budgetSeconds }) =>
+      `warning  suite ${name} took ${Math.round(seconds)} s, more than its budget of ${budgetSeconds} s`,
+  );
+  return [...lines, ...warnings];
+}
 
 export default class RunReport implements Reporter {
   onTestRunEnd(modules: readonly TestModule[]): void {
@@ -12,5 +30,12 @@ export default class RunReport implements Reporter {
     if (skipped.length === 0) console.log("skipped  nothing");
     for (const { fullName } of unsteady)
       console.log(`unsteady ${fullName}: failed once, passed the second time`);
+    const took = new Map<string, number>();
+    for (const module of modules) {
+      const { duration, collectDuration, prepareDuration, environmentSetupDuration } = module.diagnostic();
+      const seconds = (duration + collectDuration + prepareDuration + environmentSetupDuration) / 1000;
+      took.set(module.project.name, (took.get(module.project.name) ?? 0) + seconds);
+    }
+    for (const line of overBudget(took, process.env.CI === "true")) console.log(line);
   }
 }

@@ -251,7 +251,11 @@ template <bool kUp, class Pixel>
   for (; i + kTaken <= count; i += kTaken) {
     Row taken;
     storeRowOf(reinterpret_cast<uint16_t*>(&taken), steps + i * kGroups, g);
+#if defined(__clang__)
+    if (kUp) taken = __builtin_shufflevector(taken, taken, 15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0);
+#else  // g++ has the other one from version 12 on
     if (kUp) taken = __builtin_shuffle(taken, Row{15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0});
+#endif
     const Pixels pixels = __builtin_convertvector(taken, Pixels);
     std::memcpy(kUp ? row + count - i - kTaken : row + i, &pixels, sizeof pixels);
   }

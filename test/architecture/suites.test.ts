@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+// Every test file belongs to one suite, and the budgets keep to what `npm test` and `npm run test:all` may take.
+import { readFileSync } from "node:fs";
+import { expect, test } from "vitest";
+import { overBudget } from "../doubles/run-report.js";
+import { SUITES, suiteOf, testFiles } from "../suites.js";
+
+const files = testFiles();
+const isLong = ({ name }: { name: string }) => name.startsWith("long-");
+
+test("every test file belongs to exactly one suite", () => {
+  expect(files.length).toBeGreaterThan(100);
+  expect(files.filter((path) => suiteOf(path) === undefined)).toEqual([]);
+  const starts = SUITES.flatMap((suite) => suite.files);
+  expect(starts.filter((start, index) => starts.indexOf(start) !== index)).toEqual([]);
+  expect(new Set(SUITES.map(({ name }) => name)).size).toBe(SUITES.length);
+});
+
+test("what a suite names is there", () => {
+  const gone = SUITES.flatMap((suite) => suite.files).filter(
+    (start) => !files.some((path) => path.startsWith(start) && suiteOf(path)?.files.includes(start)),
+  );
+  expect(gone).toEqual([]);
+});
+
+test("the longest beginning decides", () => {
+  expect(suiteOf("test/integration/run.test.ts")?.name).toBe("integration");
+  expect(suiteOf("test/integration/cuda-engine.test.ts")?.name).toBe("long-gpu");
+  expect(suiteOf("test/elsewhere/x.test.ts")).toBeUndefined();
+});
+
+test("the budgets fit: two files at a time, a minute for build and checks, npm test in five minutes, both in 45", () => {
+  const wallSeconds = (suites: typeof SUITES) =>
+    60 + suites.reduce((sum, suite) => sum + suite.budgetSeconds, 0) / 2;
+  const short = wallSeconds(SUITES.filter((suite) => !isLong(suite)));
+  const long = wallSeconds(SUITES.filter(isLong));
+  expect(short).toBeLessThanOrEqual(5 * 60);
+  expect(short + long).toBeLessThanOrEqual(45 * 60);
+});
+
+test("the scripts choose by the name, and CI runs both halves once", () => {
+  const { scripts } = JSON.parse(readFileSync("package.json", "utf8"));
+  expect(scripts.test).toMatch(/vitest run '--project=!long-\*'$/);
+  expect(scripts["test:all"]).toMatch(/vitest run '--project=long-\*'$/);
+  const steps = readFileSync(".ci/run", "utf8").match(/^npm .+$/gm);
+  expect(steps).toEqual(["npm run test:setup", "npm ci", "npm test", "npm run test:all"]);
+});
+
+test("a run says what each suite took, and in CI warns of one beyond its budget", () => {
+  const took = new Map([
+    ["rooms", 61.2],
+    ["unit", 17],
+  ]);
+  expect(overBudget(took, false)).toEqual(["suite    unit 17 s of 180 s", "suite    rooms 61 s of 60 s"]);
+  expect(overBudget(took, true)).toContain("warning  suite rooms took 61 s, more than its budget of 60 s");
+  expect(overBudget(took, true)).toHaveLength(3);
+});

@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+// The suites, once: what belongs to each, how long it may take, what it is for. `npm test` runs the short ones, `npm run
+// test:all` the long ones.
+import { readdirSync } from "node:fs";
+
+export interface Suite {
+  /** Its vitest project. The names of long ones begin with "long-", which is how the scripts of package.json choose. */
+  name: string;
+  /** Beginnings of paths. A file belongs to the suite with the longest one that fits. */
+  files: readonly string[];
+  /** Seconds that its files may take together on two idle cores; two files run at a time. */
+  budgetSeconds: number;
+  for: string;
+}
+
+export const SUITES: readonly Suite[] = [
+  {
+    name: "architecture",
+    files: ["test/architecture/"],
+    budgetSeconds: 40,
+    for: "the checks themselves, the suites, what npm would publish",
+  },
+  { name: "unit", files: ["test/unit/"], budgetSeconds: 180, for: "one module at a time" },
+  {
+    name: "rooms",
+    files: ["test/rooms/"],
+    budgetSeconds: 60,
+    for: "every stage: by hand, its properties, its twins on this processor",
+  },
+  { name: "golden", files: ["test/golden/"], budgetSeconds: 40, for: "hashes that never change" },
+  {
+    name: "integration",
+    files: ["test/integration/"],
+    budgetSeconds: 160,
+    for: "the program with real brokers, devices' doubles, browsers",
+  },
+  {
+    name: "long-emulation",
+    files: [
+      "test/golden/room-twins.test.ts",
+      "test/integration/capture-races.test.ts",
+      "test/rooms/rvl-fuzz.test.ts",
+      "test/unit/scene-bits.test.ts",
+    ],
+    budgetSeconds: 300,
+    for: "NEON under emulation, sanitizers",
+  },
+  {
+    name: "long-gpu",
+    files: [
+      "test/integration/cuda-engine.test.ts",
+      "test/integration/cuda-kernels.test.ts",
+      "test/integration/cuda-plugin.test.ts",
+    ],
+    budgetSeconds: 900,
+    for: "kernels and the CUDA backend on the processor, every thread a fiber",
+  },
+  {
+    name: "long-compilers",
+    files: ["test/integration/cuda-compilers.test.ts", "test/compilers/"],
+    budgetSeconds: 1800,
+    for: "the addon with g++ 9 to 14 and clang 14 to 19, the kernels with the oldest nvcc and the newest",
+  },
+  {
+    name: "long-additions",
+    files: ["test/integration/toy-"],
+    budgetSeconds: 600,
+    for: "copies of the tree with a matcher, a source or an output more",
+  },
+  {
+    name: "long-vm",
+    files: ["test/capture-vm/"],
+    budgetSeconds: 900,
+    for: "virtual machines with the kernel's own test cameras",
+  },
+];
+
+/** Every test file of the project: paths from its root. */
+export function testFiles(): string[] {
+  const found = readdirSync(new URL(".", import.meta.url), { recursive: true }) as string[];
+  return found
+    .filter((path) => path.endsWith(".test.ts"))
+    .map((path) => `test/${path}`)
+    .sort();
+}
+
+export function suiteOf(path: string): Suite | undefined {
+  const fitting = SUITES.flatMap((suite) =>
+    suite.files.filter((start) => path.startsWith(start)).map((start) => ({ suite, length: start.length })),
+  );
+  return fitting.sort((a, b) => b.length - a.length)[0]?.suite;
+}

@@ -17,7 +17,7 @@ export const SUITES: readonly Suite[] = [
   {
     name: "architecture",
     files: ["test/architecture/"],
-    budgetSeconds: 40,
+    budgetSeconds: 30,
     for: "the checks themselves, the suites, what npm would publish",
   },
   { name: "unit", files: ["test/unit/"], budgetSeconds: 180, for: "one module at a time" },
@@ -31,8 +31,14 @@ export const SUITES: readonly Suite[] = [
   {
     name: "integration",
     files: ["test/integration/"],
-    budgetSeconds: 160,
+    budgetSeconds: 150,
     for: "the program with real brokers, devices' doubles, browsers",
+  },
+  {
+    name: "hostile",
+    files: ["test/hostile/"],
+    budgetSeconds: 20,
+    for: "input and callers that mean no good",
   },
   {
     name: "long-emulation",

@@ -14,6 +14,7 @@ import { greet } from "./greeting.js";
 import { figuresLine, LiveLine } from "./live-line.js";
 import { type ConfigOptions, configOf, eyeFlags, withConfig, withExamples, withJson } from "./options.js";
 import { END_SIGNALS, printJson, printLine } from "./output.js";
+import { hasTerminal, leaveTerminal, reload, terminalDescriptors } from "./reload.js";
 
 interface RunOptions extends ConfigOptions {
   source?: string;
@@ -58,27 +59,41 @@ function flagsOf(options: RunOptions): Record<string, FlagValue> {
   };
 }
 
-/** The first signal ends the run in order; a second one, of whatever kind, ends the process. */
-function stopOnSignals(runtime: Runtime, notifier: ServiceNotifier): { received: boolean; forget(): void } {
+/**
+ * The first signal ends the run in order; a second one, of whatever kind, ends the process. Where there is no terminal that
+ * could have been closed, SIGHUP calls `onHangup` instead.
+ */
+function stopOnSignals(
+  runtime: Runtime,
+  notifier: ServiceNotifier,
+  onHangup: () => void,
+): { received: boolean; forget(): void } {
+  const reloads = !hasTerminal();
+  const terminals = terminalDescriptors();
+  const ending = END_SIGNALS.filter((name) => name !== "SIGHUP" || !reloads);
   const stop = (signal: NodeJS.Signals) => {
     if (signals.received) process.exit(128 + constants.signals[signal]);
     signals.received = true;
+    if (signal === "SIGHUP") leaveTerminal(terminals);
     notifier.stopping();
     runtime.stop();
   };
   const signals = {
     received: false,
     forget() {
-      for (const name of END_SIGNALS) process.off(name, stop);
+      for (const name of ending) process.off(name, stop);
+      process.off("SIGHUP", onHangup);
     },
   };
-  for (const name of END_SIGNALS) process.on(name, stop);
+  for (const name of ending) process.on(name, stop);
+  if (reloads) process.on("SIGHUP", onHangup);
   return signals;
 }
 
 async function run(options: RunOptions): Promise<void> {
   const rateHz = { flag: "--rate", value: options.rate };
-  const { config } = configOf(options, flagsOf(options), { ...eyeFlags(options), rateHz });
+  const load = () => configOf(options, flagsOf(options), { ...eyeFlags(options), rateHz });
+  const { config } = load();
   const live = new LiveLine();
   const log = createLog(config.log.level);
   const quiet = options.json === true;
@@ -95,6 +110,9 @@ async function run(options: RunOptions): Promise<void> {
       notifier.ready();
       notifier.frameCompleted();
     },
+    onSettings: (settings) => {
+      log.level = settings.log.level;
+    },
     onFigures: (figures) => {
       const line = figuresLine(figures);
       notifier.status(line);
@@ -103,7 +121,7 @@ async function run(options: RunOptions): Promise<void> {
     },
   });
   if (!quiet) greet(runtime);
-  const signals = stopOnSignals(runtime, notifier);
+  const signals = stopOnSignals(runtime, notifier, () => void reload(runtime, load, log));
   try {
     const figures = await runtime.run();
     live.finish();

@@ -61,6 +61,7 @@ export const matchSection = section(
       description: "Interpolates the winner to 1/16 px.",
     }),
   },
+  "live",
 );
 
 export const regionSection = section(
@@ -79,42 +80,47 @@ export const regionSection = section(
       description: "Its rows; 0 is all from y on.",
     }),
   },
+  "live",
 );
 
-export const refineSection = section("What is done to the disparities after matching.", {
-  leftRight: setting(z.boolean(), {
-    default: true,
-    description: "Drops pixels whose disparity seen from the right eye differs by more than 1 px.",
-  }),
-  speckleSize: setting(z.int().min(0).max(1_000_000), {
-    default: 60,
-    unit: "pixels",
-    description: "Connected regions smaller than this become invalid; 0 switches it off.",
-  }),
-  speckleRange: setting(z.number().min(0).max(128), {
-    default: 0.75,
-    unit: "px",
-    description: "Largest disparity step between neighbours of one region, rounded to 1/16 px.",
-  }),
-  fill: setting(z.enum(["background", "bilateral", "off"]), {
-    default: "background",
-    description:
-      "Fills what has no match: background as an occlusion does, bilateral by grey value (paper 001); confidence stays 0.",
-  }),
-  fillThreshold: setting(z.number().min(0).max(2047), {
-    default: 12,
-    unit: "px",
-    description: "Largest difference of a hole's two sides that is bridged by a straight line.",
-  }),
-  boundary: setting(z.boolean(), {
-    default: true,
-    description: "Moves disparity edges onto the grey edges beside them.",
-  }),
-  median: setting(z.boolean(), {
-    default: true,
-    description: "3x3 median of the disparities, the last step.",
-  }),
-});
+export const refineSection = section(
+  "What is done to the disparities after matching.",
+  {
+    leftRight: setting(z.boolean(), {
+      default: true,
+      description: "Drops pixels whose disparity seen from the right eye differs by more than 1 px.",
+    }),
+    speckleSize: setting(z.int().min(0).max(1_000_000), {
+      default: 60,
+      unit: "pixels",
+      description: "Connected regions smaller than this become invalid; 0 switches it off.",
+    }),
+    speckleRange: setting(z.number().min(0).max(128), {
+      default: 0.75,
+      unit: "px",
+      description: "Largest disparity step between neighbours of one region, rounded to 1/16 px.",
+    }),
+    fill: setting(z.enum(["background", "bilateral", "off"]), {
+      default: "background",
+      description:
+        "Fills what has no match: background as an occlusion does, bilateral by grey value (paper 001); confidence stays 0.",
+    }),
+    fillThreshold: setting(z.number().min(0).max(2047), {
+      default: 12,
+      unit: "px",
+      description: "Largest difference of a hole's two sides that is bridged by a straight line.",
+    }),
+    boundary: setting(z.boolean(), {
+      default: true,
+      description: "Moves disparity edges onto the grey edges beside them.",
+    }),
+    median: setting(z.boolean(), {
+      default: true,
+      description: "3x3 median of the disparities, the last step.",
+    }),
+  },
+  "live",
+);
 
 export const engineSection = section("The engine that computes frames.", {
   backend: setting(z.enum(["auto", "cpu", "cuda"]), {

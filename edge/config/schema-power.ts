@@ -43,11 +43,13 @@ export const powerSection = section("Power and energy figures.", {
   }),
   supply: supplySection,
   budgetWatts: setting(z.number().min(0.1).max(10_000).optional(), {
+    takesEffect: "live",
     unit: "W",
     description:
       "The governor keeps the total power at or below this by giving up quality; unset: no budget.",
   }),
   minFps: setting(z.number().min(0.1).max(1000).optional(), {
+    takesEffect: "live",
     unit: "Hz",
     description: "The governor keeps at least this frame rate by giving up quality; a budget comes first.",
   }),
@@ -66,6 +68,7 @@ export const powerSection = section("Power and energy figures.", {
 export const logSection = section("The log on stderr.", {
   level: setting(z.enum(["fatal", "error", "warn", "info", "debug", "trace"]), {
     default: "info",
+    takesEffect: "live",
     description: "The least severe line that is written.",
   }),
 });

@@ -29,7 +29,7 @@ export const UNIT_FILE = "/etc/systemd/system/depthwatt.service";
 const UDEV_FILE = "/etc/udev/rules.d/60-depthwatt-power.rules";
 
 const FIRST_CONFIG = `# Settings of the depthwatt service; 'depthwatt config --print' lists all of them.
-# 'depthwatt config --config ${CONFIG_FILE}' checks this file. After a change: systemctl restart depthwatt
+# 'depthwatt config --config ${CONFIG_FILE}' checks this file. After a change: systemctl reload depthwatt
 source:
   kind: synthetic          # v4l2 for cameras, with left and right: /dev/video0 and /dev/video2
 outputs:

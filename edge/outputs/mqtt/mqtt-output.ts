@@ -99,9 +99,12 @@ export class MqttOutput implements Output {
   counters(): OutputCounters {
     const { published, bytes, connected, reason, streams } = this.#parts.publisher.counters();
     const drops = this.#drops.snapshot();
-    for (const [stream, counters] of Object.entries(streams))
+    const sentByStream: Record<string, number> = {};
+    for (const [stream, counters] of Object.entries(streams)) {
+      sentByStream[stream] = counters.published;
       for (const [cause, count] of Object.entries(counters.drops)) drops[`${stream}.${cause}`] = count;
-    return { sent: published, bytes, drops, details: { connected, reason } };
+    }
+    return { sent: published, bytes, drops, details: { connected, reason, sentByStream } };
   }
 
   greeting(): [label: string, text: string][] {

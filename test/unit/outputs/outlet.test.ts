@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: Apache-2.0
+// What stands between an output's mistakes and the run: each is counted, told once, and costs nobody else a frame.
+import { expect, test, vi } from "vitest";
+import { Outlet } from "../../../edge/outputs/outlet.js";
+import type { FrameLease, Output } from "../../../edge/outputs/output.js";
+import { Pipeline } from "../../../edge/pipeline/pipeline.js";
+import { HandEngine, HandSource } from "../../doubles/pipeline.js";
+
+const counted = () => ({ sent: 0, bytes: 0, drops: {} });
+
+function outputOf(frame: (lease: FrameLease) => void, more: Partial<Output> = {}): Output {
+  return { streams: ["depth"], frame, counters: counted, close: async () => {}, ...more };
+}
+
+/** A pipeline with these outputs, each of which may hold two frames. */
+function start(...outputs: Output[]) {
+  const problems: (string | undefined)[] = [];
+  const outlets = outputs.map(
+    (output, i) => new Outlet(`o${i}`, output, 2, { onProblem: (problem) => problems.push(problem) }),
+  );
+  const source = new HandSource();
+  const engine = new HandEngine(2 + 3 * outputs.length);
+  const sinks = outlets.map(({ sink }) => sink);
+  const pipeline = new Pipeline({ source, engine, width: 4, height: 2, sinks });
+  const ended = pipeline.run();
+  const compute = (frames: number) => {
+    for (let i = 0; i < frames; i++) {
+      source.deliver();
+      engine.finish();
+    }
+  };
+  return { outlets, pipeline, problems, compute, ended };
+}
+
+test("an output that throws is counted and told once; the others get every frame", () => {
+  let good = 0;
+  const bad = outputOf(() => {
+    throw new Error("no room");
+  });
+  const fine = outputOf((lease) => {
+    good++;
+    lease.sent();
+    lease.release();
+  });
+  const { outlets, pipeline, problems, compute } = start(bad, fine);
+  compute(5);
+  expect(pipeline.frames).toBe(5);
+  expect(good).toBe(5);
+  expect(outlets[0]!.counters().drops).toEqual({ failed: 5 });
+  expect(outlets[1]!.counters().drops).toEqual({});
+  expect(outlets[1]!.latency.count).toBe(5);
+  expect(problems).toEqual(["frame failed: no room"]);
+  expect(outlets[0]!.problem).toBe("frame failed: no room");
+});
+
+test("an asynchronous frame() that rejects is counted too, and its frame comes back", async () => {
+  const { outlets, compute, problems, pipeline, ended } = start(
+    outputOf((async () => {
+      throw new Error("later");
+    }) as () => void),
+  );
+  compute(1);
+  await vi.waitFor(() => expect(problems).toEqual(["frame failed: later"]));
+  expect(outlets[0]!.counters().drops).toEqual({ failed: 1 });
+  pipeline.stop();
+  await ended; // at once, since no slot is held
+});
+
+test("an output that never releases loses frames by name, and neither the run nor its neighbour stalls", () => {
+  const kept: FrameLease[] = [];
+  let good = 0;
+  const { outlets, pipeline, problems, compute } = start(
+    outputOf((lease) => kept.push(lease)),
+    outputOf((lease) => {
+      good++;
+      lease.release();
+    }),
+  );
+  compute(20);
+  expect(pipeline.frames).toBe(20);
+  expect(good).toBe(20);
+  expect(pipeline.drops.snapshot()).toEqual({});
+  expect(kept).toHaveLength(3);
+  expect(outlets[0]!.counters().drops).toEqual({ held: 17 });
+  expect(problems).toEqual(["it holds 3 frames and releases none"]);
+  // It comes back as soon as it lets go.
+  for (const lease of kept.splice(0)) lease.release();
+  compute(1);
+  expect(kept).toHaveLength(1);
+  expect(problems).toEqual(["it holds 3 frames and releases none", undefined]);
+});
+
+test("a lease counts once, whatever the output calls twice", () => {
+  const { outlets, pipeline, compute } = start(
+    outputOf((lease) => {
+      lease.sent();
+      lease.sent();
+      lease.release();
+      lease.release();
+    }),
+  );
+  compute(3);
+  expect(pipeline.frames).toBe(3);
+  expect(outlets[0]!.latency.count).toBe(3);
+});
+
+test("two frames at rest and a third while it is offered are what newest-wins takes", () => {
+  const waiting: FrameLease[] = [];
+  const { outlets, compute } = start(
+    outputOf((lease) => {
+      waiting.push(lease);
+      if (waiting.length > 2) waiting.splice(1, 1)[0]!.release();
+    }),
+  );
+  compute(6);
+  expect(outlets[0]!.counters().drops).toEqual({});
+  expect(waiting.map(({ frame }) => frame.leftSequence)).toEqual([0, 5]);
+});
+
+test("a rate limit leaves frames out and counts them; no streams, no frames", () => {
+  let offered = 0;
+  const output = outputOf((lease) => {
+    offered++;
+    lease.release();
+  });
+  const none = outputOf(() => expect.unreachable(), { streams: [] });
+  const { outlets, compute } = start(output, none);
+  outlets[0]!.limit(0.01);
+  compute(4);
+  expect(offered).toBe(1);
+  expect(outlets[0]!.counters().drops).toEqual({ rateLimit: 3 });
+  expect(outlets[1]!.counters().drops).toEqual({});
+  outlets[0]!.limit("max");
+  compute(4);
+  expect(offered).toBe(5);
+});
+
+test("what state() or metrics() throws is told, and forgotten when they work again", () => {
+  let broken = true;
+  const { outlets, problems } = start(
+    outputOf((lease) => lease.release(), {
+      metrics: () => {
+        if (broken) throw new Error("disk full");
+      },
+    }),
+  );
+  outlets[0]!.tell("metrics", (output) => output.metrics?.({}));
+  outlets[0]!.tell("metrics", (output) => output.metrics?.({}));
+  broken = false;
+  outlets[0]!.tell("metrics", (output) => output.metrics?.({}));
+  expect(problems).toEqual(["metrics failed: disk full", undefined]);
+});
+
+test("an output that does not close is not waited for longer than the limit", async () => {
+  vi.useFakeTimers();
+  try {
+    const { outlets } = start(outputOf(() => {}, { close: () => new Promise(() => {}) }));
+    const closed = outlets[0]!.close();
+    await vi.advanceTimersByTimeAsync(3000);
+    expect(await closed).toBe("it did not close within 3000 ms");
+  } finally {
+    vi.useRealTimers();
+  }
+  const { outlets } = start(outputOf(() => {}, { close: () => Promise.reject(new Error("EIO")) }));
+  expect(await outlets[0]!.close()).toBe("it did not close: EIO");
+});

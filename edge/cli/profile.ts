@@ -5,7 +5,7 @@ import type { Command } from "commander";
 import { compareProfiles } from "../profile/compare.js";
 import { contributionOf } from "../profile/contribute.js";
 import { reportHtml } from "../profile/report.js";
-import { shortNumber } from "../profile/svg.js";
+import { shortNumber } from "../plot/index.js";
 import { profileCsv, readProfile, writeWhole } from "../profile/store.js";
 import type { Profile } from "../profile/types.js";
 import { columns, note, paint, printJson, printLine } from "./output.js";

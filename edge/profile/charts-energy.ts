@@ -11,7 +11,7 @@ import {
   rectangle,
   shortNumber,
   text,
-} from "./svg.js";
+} from "../plot/index.js";
 
 /** One bar per point: joules per frame, what the idle machine takes within it set apart where it is known. */
 export function energyChart(points: readonly MeasuredPoint[]): string {

@@ -2,6 +2,7 @@
 // The charts of a profile report. Every mark carries its exact figures as a tooltip; colours mean the same everywhere.
 import type { PowerReport } from "../../power/index.js";
 import {
+  circle,
   type Frame,
   horizontalAxis,
   line,
@@ -11,7 +12,7 @@ import {
   shortNumber,
   text,
   verticalAxis,
-} from "./svg.js";
+} from "../plot/index.js";
 import { isWhole, type PointResult, TIMELINE_FRAMES } from "./types.js";
 
 export type MeasuredPoint = PointResult & { power: PowerReport };
@@ -70,8 +71,7 @@ export function scatterChart(points: readonly MeasuredPoint[]): string {
     const [cx, cy] = [x.at(point.power.watts), y.at(point.fps)];
     const half = point.power.wattsUncertainty;
     const bar = line(x.at(point.power.watts - half), cy, x.at(point.power.watts + half), cy, "whisker");
-    const circle = `<circle cx="${cx.toFixed(1)}" cy="${cy.toFixed(1)}" r="5.5" class="paths${point.point.paths}">`;
-    return `${bar}${circle}<title>${figures(point)}</title></circle>`;
+    return bar + circle(cx, cy, 5.5, `paths${point.point.paths}`, figures(point));
   });
   // Labels only where they do not run into one another: the front, thinned by distance.
   let lastY = Number.POSITIVE_INFINITY;

@@ -16,7 +16,7 @@ import {
 import { energyChart, railChart, shownRails, stageEnergyChart } from "./charts-energy.js";
 import { methodHtml, provenanceHtml } from "./report-words.js";
 import { type StageEnergies, stageEnergies } from "./stage-energy.js";
-import { escapeText, shortNumber } from "./svg.js";
+import { escapeText, shortNumber } from "../plot/index.js";
 import type { PointResult, Profile } from "./types.js";
 
 const STYLE = new URL("./report.css", import.meta.url);

@@ -12,7 +12,7 @@ import {
   picture,
   text,
   verticalAxis,
-} from "../../edge/profile/svg.js";
+} from "../../edge/plot/index.js";
 import { BoardModel, type BoardModelOptions } from "./board-model.js";
 
 export const SGM = { algorithm: "sgm", paths: 8, numDisparities: 128, halfResolution: false } as const;

@@ -5,7 +5,6 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { encodePfm, encodePng } from "../../../camera/index.js";
-import { ticks } from "../../../edge/eval/plot.js";
 import { meanScores } from "../../../edge/eval/score.js";
 import {
   type Evaluation,
@@ -195,16 +194,14 @@ describe("sweeps", () => {
       "2,50.0000,50.0000,50.0000,50.0000,2.0000",
     ]);
     const svg = sweepPlot("a < b", "match.p1", rows);
-    expect(svg).toContain("a &lt; b");
+    expect(svg).toContain("a &#60; b");
     expect(svg.match(/<circle /g)).toHaveLength(4);
     expect(svg).not.toMatch(/NaN|Infinity|undefined/);
   });
 
-  test("one value still makes a plot, and ticks are round", async () => {
+  test("one value still makes a plot", async () => {
     const svg = sweepPlot("t", "k", [{ value: 3, evaluation: await answer(16, 16, 16, 16) }]);
     expect(svg).not.toMatch(/NaN|Infinity|undefined/);
-    expect(ticks(0.3, 9.7, 8)).toEqual([2, 4, 6, 8]);
-    expect(ticks(5, 5, 8).every(Number.isFinite)).toBe(true);
   });
 
   test("a threshold given replaces the scene's, and the table says which", async () => {

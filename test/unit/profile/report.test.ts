@@ -11,7 +11,7 @@ import { contributionOf, contributionSchema } from "../../../edge/profile/contri
 import { reportHtml } from "../../../edge/profile/report.js";
 import { regress, studentQuantile95 } from "../../../edge/profile/stage-energy.js";
 import { profileCsv } from "../../../edge/profile/store.js";
-import { escapeText, linearScale, roundTicks, shortNumber } from "../../../edge/profile/svg.js";
+import { escapeText, linearScale, roundTicks, shortNumber } from "../../../edge/plot/index.js";
 import { OPTIONAL_STAGES, type Profile } from "../../../edge/profile/types.js";
 import { constructedProfile, MODEL, seeded } from "../../doubles/constructed-profile.js";
 

@@ -75,6 +75,12 @@ export function rectangle(
   return `<rect ${box} class="${kind}">${tip}</rect>`;
 }
 
+/** @param title shown where a pointer rests on it */
+export function circle(x: number, y: number, radius: number, kind: string, title: string): string {
+  const where = `cx="${x.toFixed(1)}" cy="${y.toFixed(1)}" r="${radius}"`;
+  return `<circle ${where} class="${kind}"><title>${escapeText(title)}</title></circle>`;
+}
+
 /** Horizontal grid lines with their values, and the axis' name above them. */
 export function verticalAxis(scale: Scale, frame: Frame, name: string): string {
   const lines = scale.ticks.map((tick) => {

@@ -106,7 +106,7 @@ needs("mosquitto").suite("access to a broker", () => {
       const wrong = await attempt(url, { username: "anna", passwordFile: password, protocolVersion });
       expect(wrong.error).toMatchObject({
         code: "BROKER_REFUSED",
-        hint: expect.stringContaining("publish."),
+        hint: expect.stringContaining("outputs.mqtt."),
       });
       expect((await attempt(url, { protocolVersion })).error?.message).toMatch(
         /does not let this client connect/,

@@ -97,6 +97,31 @@ test("every sink gets every frame, and the slot is free when the last has releas
   expect(engine.pending).toHaveLength(1);
 });
 
+test("nothing is submitted before every sink has been offered the frame, even where one frees a slot meanwhile", () => {
+  const held: (() => void)[] = [];
+  const pendingAtSecond: number[] = [];
+  const { source, engine } = start({
+    slots: 2,
+    sinks: [
+      (_, release) => {
+        held.push(release);
+        if (held.length > 1) held.shift()!();
+      },
+      (_, release) => {
+        pendingAtSecond.push(engine.pending.length);
+        release();
+      },
+    ],
+  });
+  source.deliver();
+  engine.finish();
+  source.deliver();
+  source.deliver();
+  engine.finish();
+  expect(pendingAtSecond).toEqual([0, 0]);
+  expect(engine.pending).toHaveLength(1);
+});
+
 test("the frame limit ends the run after exactly that many frames", async () => {
   const { source, engine, computed, ended } = start({ frames: 2 });
   source.deliver();

@@ -5,7 +5,13 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { DepthwattError } from "../../../../core/index.js";
-import { type ConfigRequest, loadConfig, nearestName, type Problem } from "../../../../edge/config/index.js";
+import {
+  type ConfigRequest,
+  loadConfig,
+  nearestName,
+  type Problem,
+  SETTINGS,
+} from "../../../../edge/config/index.js";
 
 let folder: string;
 let boards: { folder: string; root: string };
@@ -47,6 +53,15 @@ function refusal(request: ConfigRequest): DepthwattError {
   throw new Error("expected a refusal");
 }
 const problems = (error: DepthwattError) => error.context.problems as Problem[];
+
+test("each setting says when it takes effect; a section says it for all in it, and its settings may say otherwise", () => {
+  const live = SETTINGS.filter(({ takesEffect }) => takesEffect === "live").map(({ key }) => key);
+  const groups = ["match.algorithm", "region.x", "refine.median", "outputs.mqtt.depth.encoding"];
+  const single = ["outputs.metricsIntervalMs", "outputs.mqtt.rateHz", "power.minFps", "log.level"];
+  expect(live).toEqual(expect.arrayContaining([...groups, ...single]));
+  const late = ["device", "board", "source.kind", "engine.threads", "outputs.mqtt.broker", "power.modes"];
+  for (const key of late) expect(live).not.toContain(key);
+});
 
 describe("precedence", () => {
   test("with nothing given, every value is a default", () => {

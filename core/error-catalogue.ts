@@ -129,6 +129,12 @@ export const ERROR_CATALOGUE = {
     "A device cannot do what is asked of it: no camera, no such format, size or control.",
     "Run 'depthwatt list-devices' for what each camera offers.",
   ),
+  COMMAND_FAILED: entry(
+    3,
+    true,
+    "A command that delivers images could not be started, ended, fell silent or wrote something else.",
+    "Run the command by itself; its own last line stands in the message.",
+  ),
   SENSOR_UNAVAILABLE: entry(3, true, "A power sensor cannot be read.", "Run 'depthwatt doctor'."),
   ADDON_MISSING: entry(
     4,

@@ -56,7 +56,9 @@ export class SkewWatch {
       return `The two eyes are ${ms} ms apart on average: what moves gets a wrong depth. To cure it, ${cure}.`;
     }
     const limit =
-      this.#policy.maxSkewMs === undefined ? "" : ` within source.maxSkewMs (${this.#policy.maxSkewMs} ms)`;
+      this.#policy.maxSkewMs === undefined
+        ? ""
+        : ` within source.v4l2.maxSkewMs (${this.#policy.maxSkewMs} ms)`;
     return `${unmatchedPercent} % of the images find no partner${limit}. Check that both cameras run at one rate and are triggered together.`;
   }
 }

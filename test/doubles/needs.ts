@@ -31,6 +31,8 @@ export type NeedName =
   | "armVm"
   | "v4l"
   | "turbojpeg"
+  | "ffmpeg"
+  | "gstreamer"
   | "systemd"
   | "debootstrap"
   | "chromium";

@@ -105,6 +105,6 @@ test("its settings, its name in help and its refusals came with it", () => {
   expect(wrong.status).toBe(2);
   expect(wrong.stderr).toContain("source.toy.disparity");
   const left = tree.run(...RUN, "--left", "x");
-  expect(left.stderr).toContain('expected "replay" or "v4l2" beside --left, got "toy"');
+  expect(left.stderr).toContain('expected "command", "replay" or "v4l2" beside --left, got "toy"');
   expect(tree.run(...RUN.with(2, "toyy")).stderr).toContain('did you mean "toy"?');
 }, 120_000);

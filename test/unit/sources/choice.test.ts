@@ -51,7 +51,7 @@ describe("shared flags go to the chosen source", () => {
     const error = refusal({ sourceFlags: { left: eyes.left } });
     expect([error.code, error.message]).toEqual([
       "CONFIG_INVALID",
-      'source.kind (from --left): expected "replay" or "v4l2" beside --left, got "synthetic"',
+      'source.kind (from --left): expected "command", "replay" or "v4l2" beside --left, got "synthetic"',
     ]);
   });
 });
@@ -65,7 +65,7 @@ describe("the kind", () => {
     const error = refusal({ flags: { "source.kind": { flag: "--source", value } }, sourceFlags: eyes });
     expect(error.code).toBe("CONFIG_INVALID");
     expect(error.message).toMatch(
-      /^source\.kind \(from --source\): expected "replay", "synthetic" or "v4l2", got /,
+      /^source\.kind \(from --source\): expected "command", "replay", "synthetic" or "v4l2", got /,
     );
     expect(error.message).toContain(`got "${value}"; did you mean "${near}"?`);
   });

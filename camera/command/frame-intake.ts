@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: Apache-2.0
+// One eye's frames over all the times that its command is started: their memory, numbers and times, and what was lost.
+import { DepthwattError } from "../../core/index.js";
+import { FramePeriod } from "../pair/frame-period.js";
+import { type CommandFrame, FramePool } from "./frames.js";
+import { FrameStream } from "./frame-stream.js";
+import type { FrameLayout } from "./layout.js";
+import type { StreamLayout } from "./y4m.js";
+
+/** Where neither the stream nor the settings know the rate of a recording. */
+const COUNTED_RATE_HZ = 30;
+
+export interface IntakeOptions {
+  /** Of raw frames; undefined for YUV4MPEG2. */
+  layout: FrameLayout | undefined;
+  /** Of raw frames, where it is known. */
+  rateHz: number | undefined;
+  sideBySide: boolean;
+  /** A live one has the time of arrival and never waits for memory; a recording has the stream's time and does. */
+  live: boolean;
+  nowNs(): bigint;
+  onFrame(frame: CommandFrame): void;
+}
+
+export class FrameIntake {
+  readonly drops: Record<string, number> = {};
+  readonly #options: IntakeOptions;
+  #layout: StreamLayout | undefined;
+  #period: FramePeriod | undefined;
+  #pool: FramePool | undefined;
+  #stream: FrameStream | undefined;
+  #frame: CommandFrame | undefined;
+  #begun = 0;
+
+  constructor(options: IntakeOptions) {
+    this.#options = options;
+  }
+
+  /** Known once a frame has come. */
+  get layout(): StreamLayout {
+    return this.#layout!;
+  }
+
+  get period(): FramePeriod {
+    return this.#period!;
+  }
+
+  /** The command begins, or begins again. */
+  begin(): void {
+    const { layout, rateHz } = this.#options;
+    if (layout) this.#settle({ ...layout, rateHz });
+    this.#stream = new FrameStream(layout, {
+      onLayout: (found) => this.#settle(found),
+      begin: () => this.#place(),
+      end: () => this.#whole(),
+    });
+  }
+
+  /**
+   * @returns bytes taken: fewer where a recording has to wait
+   * @throws DepthwattError COMMAND_FAILED for what is no frame, DEVICE_UNSUITABLE for frames that cannot be used
+   */
+  push(bytes: Uint8Array): number {
+    try {
+      return this.#stream!.push(bytes);
+    } catch (error) {
+      if ((error as DepthwattError).code === "COMMAND_FAILED") this.drop("garbage");
+      throw error;
+    }
+  }
+
+  /** The command has ended. */
+  end(): void {
+    if (this.#frame === undefined) return;
+    this.drop("cut");
+    this.#frame.giveBack();
+    this.#frame = undefined;
+  }
+
+  drop(cause: string): void {
+    this.drops[cause] = (this.drops[cause] ?? 0) + 1;
+  }
+
+  /** The first header says what every other one must say. */
+  #settle(found: StreamLayout): void {
+    const was = this.#layout;
+    if (was === undefined) {
+      this.#pool = new FramePool(found, this.#options.sideBySide);
+      this.#period = new FramePeriod(found.rateHz === undefined ? undefined : 1e9 / found.rateHz);
+      this.#layout = found;
+    } else if (was.width !== found.width || was.height !== found.height || was.format !== found.format) {
+      const words = ({ format, width, height }: FrameLayout) => `${format} ${width}x${height}`;
+      throw new DepthwattError(
+        "DEVICE_UNSUITABLE",
+        `expected it to come back with ${words(was)}, got ${words(found)}`,
+      );
+    }
+  }
+
+  #place(): Uint8Array | "drop" | "wait" {
+    const { live, nowNs } = this.#options;
+    const frame = this.#pool!.take();
+    if (frame === undefined && !live) return "wait";
+    const number = this.#begun++;
+    this.#frame = frame;
+    if (frame === undefined) {
+      this.drop("noFreeBuffer");
+      return "drop";
+    }
+    const streamNs = () => BigInt(Math.round((number * 1e9) / (this.layout.rateHz ?? COUNTED_RATE_HZ)));
+    frame.stamp(live ? nowNs() : streamNs(), number);
+    return frame.data;
+  }
+
+  #whole(): void {
+    const frame = this.#frame!;
+    this.#frame = undefined;
+    this.period.add(frame.timestampNs);
+    this.#options.onFrame(frame);
+  }
+}

@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+// The memory that a command's frames are read into, and the images and pairs in it: made once and used again.
+import { DepthwattError } from "../../core/index.js";
+import type { ClockName, FramePair, RawImage } from "../frame.js";
+import { eyeWidth, type FrameLayout } from "./layout.js";
+
+/** One is being read, two wait for the other eye, the rest is the consumer's. */
+export const FRAMES = 8;
+
+export class CommandFrame {
+  readonly data: Uint8Array;
+  /** The one eye's image, or the left and the right one of a side by side frame. */
+  readonly images: readonly RawImage[];
+  /** Time of arrival, or of the stream, ns. */
+  timestampNs = 0n;
+  readonly pair: HeldPair;
+  readonly #free: CommandFrame[];
+
+  constructor(layout: FrameLayout, sideBySide: boolean, free: CommandFrame[]) {
+    const { height, strideBytes, format } = layout;
+    const width = eyeWidth(layout, sideBySide);
+    this.data = new Uint8Array(layout.imageBytes);
+    this.#free = free;
+    const image = (offsetBytes: number): RawImage => ({
+      data: this.data.subarray(offsetBytes),
+      ...{ width, height, strideBytes, format, timestampNs: 0n, sequence: 0 },
+    });
+    this.images = sideBySide ? [image(0), image((strideBytes * width) / layout.width)] : [image(0)];
+    this.pair = new HeldPair(this);
+  }
+
+  stamp(timestampNs: bigint, sequence: number): void {
+    this.timestampNs = timestampNs;
+    for (const image of this.images) {
+      image.timestampNs = timestampNs;
+      image.sequence = sequence;
+    }
+  }
+
+  giveBack(): void {
+    this.#free.push(this);
+  }
+}
+
+/** Belongs to its left frame: whoever holds the pair holds that frame. */
+export class HeldPair implements FramePair {
+  left!: RawImage;
+  right!: RawImage;
+  clock: ClockName = "monotonic";
+  readonly #own: CommandFrame;
+  #other: CommandFrame | undefined;
+  #onRelease: (() => void) | undefined;
+
+  constructor(own: CommandFrame) {
+    this.#own = own;
+  }
+
+  /** @param right the same frame where it holds both eyes */
+  hold(right: CommandFrame, clock: ClockName, onRelease: () => void): FramePair {
+    this.left = this.#own.images[0]!;
+    this.right = right === this.#own ? right.images[1]! : right.images[0]!;
+    this.clock = clock;
+    this.#other = right === this.#own ? undefined : right;
+    this.#onRelease = onRelease;
+    return this;
+  }
+
+  release(): void {
+    const onRelease = this.#onRelease;
+    if (onRelease === undefined) throw new DepthwattError("INTERNAL", "a command's pair was released twice");
+    this.#onRelease = undefined;
+    this.#own.giveBack();
+    this.#other?.giveBack();
+    onRelease();
+  }
+}
+
+export class FramePool {
+  readonly #free: CommandFrame[] = [];
+
+  constructor(layout: FrameLayout, sideBySide: boolean) {
+    for (let i = 0; i < FRAMES; i++) this.#free.push(new CommandFrame(layout, sideBySide, this.#free));
+  }
+
+  take(): CommandFrame | undefined {
+    return this.#free.pop();
+  }
+}

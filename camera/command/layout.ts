@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+// How one frame lies in a command's output: the image that the engine reads comes first, chroma planes behind it are passed over.
+import { DepthwattError } from "../../core/index.js";
+import type { PixelFormat } from "../frame.js";
+import { FORMAT_TRAITS } from "../v4l2/pixel-formats.js";
+
+export interface FrameLayout {
+  /** The whole frame, pixels; both eyes where it is side by side. */
+  width: number;
+  height: number;
+  format: PixelFormat;
+  strideBytes: number;
+  /** Bytes that are kept. */
+  imageBytes: number;
+  /** Bytes behind them that are not. */
+  skipBytes: number;
+}
+
+/** Frames without any header. I420 is what GStreamer calls so: a plane of grey and two of colour at half the size. */
+export type RawFormat = PixelFormat | "I420";
+export type StreamFormat = "y4m" | RawFormat;
+
+export const STREAM_FORMATS = [
+  "y4m",
+  "I420",
+  ...FORMAT_TRAITS.map(({ format }) => format).filter((format) => format !== "MJPEG"),
+] as const as [StreamFormat, ...StreamFormat[]];
+
+/** Larger than any camera: a header that asks for more is no header. */
+export const MOST_PIXELS_ACROSS = 32_768;
+
+/** Bytes of two planes of colour with half the columns and rows of the grey one, rounded up. */
+export const halfPlanes = (width: number, height: number): number =>
+  2 * Math.ceil(width / 2) * Math.ceil(height / 2);
+
+/** Rows touch: what ffmpeg writes, and GStreamer where the width is a multiple of 8. */
+export function rawLayout(name: RawFormat, width: number, height: number): FrameLayout {
+  const grey = name === "I420" || name === "NV12";
+  const format: PixelFormat = grey ? "GREY" : name;
+  const bytesPerPixel = FORMAT_TRAITS.find((trait) => trait.format === format)!.bytesPerPixel;
+  const strideBytes = width * bytesPerPixel;
+  const skipBytes = grey ? halfPlanes(width, height) : 0;
+  return { width, height, format, strideBytes, imageBytes: strideBytes * height, skipBytes };
+}
+
+/** The eye's width. @throws DepthwattError DEVICE_UNSUITABLE where the two halves of a frame cannot be equal */
+export function eyeWidth({ width, format }: FrameLayout, sideBySide: boolean): number {
+  if (!sideBySide) return width;
+  // Half a pair of YUYV pixels, or of a Bayer cell, has other colours than the left one's.
+  const step = /^(YUYV|UYVY|BAYER)/.test(format) ? 4 : 2;
+  if (width % step === 0) return width / 2;
+  throw new DepthwattError(
+    "DEVICE_UNSUITABLE",
+    `expected a side by side frame whose width is a multiple of ${step}, got ${width}`,
+  );
+}

@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+// From command lines to a source: starts the commands and waits for a whole frame of each.
+import { basename } from "node:path";
+import { DepthwattError } from "../../core/index.js";
+import { CommandCamera } from "./command-camera.js";
+import { eyeWidth, rawLayout, type StreamFormat } from "./layout.js";
+import { CommandSource } from "./source.js";
+import { splitCommand } from "./words.js";
+
+export interface CommandSettings {
+  /** Command lines: left and right, or sideBySide alone. */
+  left?: string;
+  right?: string;
+  sideBySide?: string;
+  /** Hands each command line to /bin/sh; else it is split into words here. */
+  shell?: boolean;
+  format: StreamFormat;
+  /** Size of one eye's image, pixels; of raw frames only. */
+  width?: number;
+  height?: number;
+  /** Of raw frames, where it is known. */
+  rateHz?: number;
+  live: boolean;
+  timeoutMs: number;
+  maxSkewMs?: number;
+  /** What of a line on stderr may be shown; default all of it. */
+  clean?(line: string): string;
+}
+
+function wordsOf(command: string, shell: boolean): [string, ...string[]] {
+  return shell ? ["/bin/sh", "-c", command] : splitCommand(command);
+}
+
+/** @throws DepthwattError CONFIG_INVALID, COMMAND_FAILED, DEVICE_UNSUITABLE; commands that were started are ended again */
+export async function openCommandSource(settings: CommandSettings): Promise<CommandSource> {
+  const { sideBySide, format, width, height, live, maxSkewMs, shell = false } = settings;
+  const lines = sideBySide === undefined ? [settings.left, settings.right] : [sideBySide];
+  const eyes = sideBySide === undefined ? ["left", "right"] : ["side by side"];
+  const across = width === undefined || sideBySide === undefined ? width : 2 * width;
+  const names: string[] = [];
+  const cameras = lines.map((line, index) => {
+    const words = wordsOf(line ?? "", shell);
+    const program = shell ? "sh" : basename(words[0]);
+    names.push(program);
+    return new CommandCamera({
+      name: `${eyes[index]} command "${program}"`,
+      words,
+      layout: format === "y4m" ? undefined : rawLayout(format, across ?? 0, height ?? 0),
+      sideBySide: sideBySide !== undefined,
+      live,
+      timeoutMs: settings.timeoutMs,
+      rateHz: settings.rateHz,
+      clean: settings.clean ?? ((text) => text),
+      nowNs: () => process.hrtime.bigint(),
+    });
+  });
+  try {
+    await Promise.all(cameras.map((camera) => camera.open()));
+    return assemble(cameras, names, { live, format, maxSkewMs, sideBySide: sideBySide !== undefined });
+  } catch (error) {
+    await Promise.all(cameras.map((camera) => camera.stop()));
+    throw error;
+  }
+}
+
+function assemble(
+  [left, right]: CommandCamera[],
+  names: readonly string[],
+  more: { live: boolean; format: StreamFormat; maxSkewMs: number | undefined; sideBySide: boolean },
+): CommandSource {
+  const layout = left!.intake.layout;
+  const other = (right ?? left!).intake.layout;
+  const { rateHz, height, strideBytes, format } = layout;
+  if (layout.width !== other.width || height !== other.height) {
+    throw new DepthwattError(
+      "IMAGE_SIZE_MISMATCH",
+      `expected both commands to deliver one size, got ${layout.width}x${height} and ${other.width}x${other.height}`,
+    );
+  }
+  const width = eyeWidth(layout, more.sideBySide);
+  const rate = rateHz === undefined ? "" : ` at ${Number(rateHz.toFixed(2))} Hz`;
+  const kind = more.live ? "live" : "recorded";
+  return new CommandSource({
+    description: {
+      title: `commands ${names.join(" and ")}, ${kind}, ${more.format} ${width}x${height}${rate}`,
+      ...{ width, height, leftFormat: format, rightFormat: other.format },
+      ...{ leftStrideBytes: strideBytes, rightStrideBytes: other.strideBytes },
+      rateHz: more.live ? rateHz : undefined,
+      clock: more.live ? "monotonic" : "file",
+    },
+    ...{ left: left!, right, live: more.live, maxSkewMs: more.maxSkewMs },
+  });
+}

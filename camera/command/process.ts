@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: Apache-2.0
+// A command in a process group of its own: its output in pieces, its last line on stderr, and an end that leaves nothing running.
+import { type ChildProcess, spawn } from "node:child_process";
+import type { Readable } from "node:stream";
+
+/** From the polite signal to the one that cannot be ignored, and from a closed output to the polite one. */
+const GRACE_MS = 1000;
+const LONGEST_LAST_LINE = 300;
+
+export interface CommandEnd {
+  /** Exit code; undefined where a signal ended it or it never started. */
+  code: number | undefined;
+  /** What happened, without a full stop: "ended with exit code 1", "cannot be started: ENOENT". */
+  how: string;
+  /** The last line that it wrote on stderr that is not blank. */
+  lastLine: string | undefined;
+}
+
+export interface CommandEvents {
+  onData(bytes: Buffer): void;
+  /** The process is gone and its output is read. Called once, not after stop(). */
+  onEnd(end: CommandEnd): void;
+}
+
+/** Groups of processes that this one started and that may run. */
+const groups = new Set<number>();
+
+function signalGroup(group: number, signal: NodeJS.Signals): void {
+  try {
+    process.kill(-group, signal);
+  } catch {
+    // ESRCH: nobody is left in it.
+  }
+}
+
+/** A process that is made to exit has no time to ask politely. */
+function killAll(): void {
+  for (const group of groups) signalGroup(group, "SIGKILL");
+}
+
+function remember(group: number): void {
+  if (groups.size === 0) process.on("exit", killAll);
+  groups.add(group);
+}
+
+function forget(group: number): void {
+  groups.delete(group);
+  if (groups.size === 0) process.off("exit", killAll);
+}
+
+export class CommandProcess {
+  readonly #child: ChildProcess;
+  readonly #events: CommandEvents;
+  readonly #output: Readable;
+  readonly #lastLine = new LastLine();
+  readonly #closed: Promise<void>;
+  #ended = false;
+  #stopped = false;
+  #asked: NodeJS.Timeout | undefined;
+
+  /** @param words program and arguments, as they are handed to the kernel */
+  constructor(words: readonly [string, ...string[]], events: CommandEvents) {
+    const [program, ...rest] = words;
+    this.#events = events;
+    // A group of its own: what a command starts ends with it. No stdin: ffmpeg would read commands from the terminal.
+    this.#child = spawn(program, rest, { detached: true, stdio: ["ignore", "pipe", "pipe"] });
+    this.#output = this.#child.stdout!;
+    if (this.#child.pid !== undefined) remember(this.#child.pid);
+    this.#output.on("data", (bytes: Buffer) => events.onData(bytes));
+    // One that closes its output and runs on delivers no more.
+    this.#output.once("end", () => this.#later(() => this.end()));
+    this.#child.stderr!.on("data", (bytes: Buffer) => this.#lastLine.add(bytes));
+    this.#child.once("exit", () => this.#signal("SIGTERM"));
+    this.#closed = new Promise((resolve) => {
+      this.#child.once("error", (error: NodeJS.ErrnoException) => {
+        if (this.#child.pid !== undefined) return;
+        this.#finish({ code: undefined, how: `cannot be started: ${startProblem(error)}` });
+        resolve();
+      });
+      this.#child.once("close", (code, signal) => {
+        const how = signal === null ? `ended with exit code ${code}` : `was ended by ${signal}`;
+        this.#finish({ code: code ?? undefined, how });
+        resolve();
+      });
+    });
+  }
+
+  /** Bytes stop coming, and the command stands still once the pipe is full. */
+  pause(): void {
+    this.#output.pause();
+  }
+
+  resume(): void {
+    this.#output.resume();
+  }
+
+  /** Asks the group to end, and then ends it; onEnd tells when. What it had written is not read any more. */
+  end(): void {
+    if (this.#ended) return;
+    this.#output.destroy();
+    this.#signal("SIGTERM");
+    this.#later(() => {
+      this.#signal("SIGKILL");
+      // Who left the group may hold this end open for ever.
+      this.#child.stderr!.destroy();
+    });
+  }
+
+  /** Ends it without onEnd; resolves when it is gone. */
+  async stop(): Promise<void> {
+    this.#stopped = true;
+    this.end();
+    await this.#closed;
+  }
+
+  #later(act: () => void): void {
+    clearTimeout(this.#asked);
+    if (!this.#ended) this.#asked = setTimeout(act, GRACE_MS);
+  }
+
+  #signal(signal: NodeJS.Signals): void {
+    const group = this.#child.pid;
+    if (group !== undefined && groups.has(group)) signalGroup(group, signal);
+  }
+
+  #finish(end: Omit<CommandEnd, "lastLine">): void {
+    if (this.#ended) return;
+    this.#ended = true;
+    clearTimeout(this.#asked);
+    if (this.#child.pid !== undefined) forget(this.#child.pid);
+    if (!this.#stopped) this.#events.onEnd({ ...end, lastLine: this.#lastLine.text });
+  }
+}
+
+function startProblem({ code, message }: NodeJS.ErrnoException): string {
+  if (code === "ENOENT") return "there is no such program";
+  if (code === "EACCES") return "it may not be executed";
+  return code ?? message;
+}
+
+/** Of all that is written on stderr, the last line that says something; a progress line ends with a return. */
+export class LastLine {
+  #whole: string | undefined;
+  #open = "";
+
+  add(bytes: Buffer): void {
+    const lines = (this.#open + bytes.toString("utf8")).split(/[\r\n]+/);
+    this.#open = lines.pop()!.slice(0, LONGEST_LAST_LINE);
+    const last = lines.findLast((line) => line.trim() !== "");
+    if (last !== undefined) this.#whole = last.trim().slice(0, LONGEST_LAST_LINE);
+  }
+
+  get text(): string | undefined {
+    return this.#open.trim() === "" ? this.#whole : this.#open.trim();
+  }
+}

@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+// The header of a YUV4MPEG2 stream (yuv4mpeg(5) of mjpegtools, and the deeper samples that ffmpeg writes) as a layout.
+import { DepthwattError } from "../../core/index.js";
+import type { PixelFormat } from "../frame.js";
+import { type FrameLayout, halfPlanes, MOST_PIXELS_ACROSS } from "./layout.js";
+
+export interface StreamLayout extends FrameLayout {
+  /** Frames per second; undefined where the stream does not know. */
+  rateHz: number | undefined;
+}
+
+export const Y4M_MAGIC = "YUV4MPEG2";
+export const Y4M_FRAME = "FRAME";
+
+/** Bytes behind the plane of grey, in samples. */
+const CHROMA: Record<string, (width: number, height: number) => number> = {
+  mono: () => 0,
+  "420": halfPlanes,
+  "411": (width, height) => 2 * Math.ceil(width / 4) * height,
+  "422": (width, height) => 2 * Math.ceil(width / 2) * height,
+  "444": (width, height) => 2 * width * height,
+  "444alpha": (width, height) => 3 * width * height,
+};
+const DEEP: Record<string, PixelFormat> = { "8": "GREY", "10": "Y10", "12": "Y12", "16": "Y16" };
+
+const unsuitable = (text: string): DepthwattError =>
+  new DepthwattError("DEVICE_UNSUITABLE", `expected YUV4MPEG2 that depthwatt reads, got ${text}`);
+
+/** C420jpeg, C420p10, Cmono16, C444alpha: what lies behind the grey, and how deep a sample is. */
+function colour(tag: string): { chroma: (typeof CHROMA)[string]; format: PixelFormat } {
+  const [, name, bits] =
+    /^(420|411|422|444alpha|444|mono)(?:jpeg|mpeg2|paldv)?(?:p?(9|1[0-6]))?$/.exec(tag) ?? [];
+  const chroma = name === undefined ? undefined : CHROMA[name];
+  const format = DEEP[bits ?? "8"];
+  if (chroma === undefined || format === undefined)
+    throw unsuitable(`the colour space C${tag}; it reads 8, 10, 12 and 16 bits with any chroma`);
+  return { chroma, format };
+}
+
+function across(letter: string, text: string | undefined): number {
+  const pixels = /^\d{1,6}$/.test(text ?? "") ? Number(text) : 0;
+  if (pixels >= 16 && pixels <= MOST_PIXELS_ACROSS) return pixels;
+  throw unsuitable(
+    `the size ${letter}${text ?? " (none)"}, where 16 to ${MOST_PIXELS_ACROSS} pixels are possible`,
+  );
+}
+
+/**
+ * @param line the first line of the stream, without its end
+ * @throws DepthwattError DEVICE_UNSUITABLE for a size, depth or interlacing that is not read
+ */
+export function y4mLayout(line: string): StreamLayout {
+  const tags = new Map(
+    line
+      .split(" ")
+      .slice(1)
+      .filter((word) => word !== "" && !word.startsWith("X"))
+      .map((word) => [word[0]!, word.slice(1)]),
+  );
+  const width = across("W", tags.get("W"));
+  const height = across("H", tags.get("H"));
+  const interlacing = tags.get("I") ?? "p";
+  if (interlacing !== "p" && interlacing !== "?")
+    throw unsuitable(`interlaced frames (I${interlacing}): the two fields show two moments`);
+  const { chroma, format } = colour(tags.get("C") ?? "420");
+  const sampleBytes = format === "GREY" ? 1 : 2;
+  const [numerator = 0, denominator = 0] = (tags.get("F") ?? "").split(":").map(Number);
+  const rateHz = numerator > 0 && denominator > 0 ? numerator / denominator : undefined;
+  return {
+    ...{ width, height, format, rateHz },
+    strideBytes: width * sampleBytes,
+    imageBytes: width * height * sampleBytes,
+    skipBytes: chroma(width, height) * sampleBytes,
+  };
+}

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+// The source "command": any program as a camera.
+import { isDepthwattError } from "../../../core/index.js";
+import { openCommandSource, splitCommand } from "../../../camera/index.js";
+import { printable, redactUrl } from "../../redact.js";
+import { brokenPlaces, placesOf } from "../eyes.js";
+import { type BrokenSetting, defineSource } from "../source.js";
+import { commandSettings } from "./settings.js";
+
+/** What a camera's program says of itself may hold the password of its URL. */
+const clean = (line: string) => redactUrl(printable(line));
+
+export const command = defineSource({
+  summary: "programs such as ffmpeg and GStreamer",
+  settings: commandSettings,
+  broken(settings, section): BrokenSetting | undefined {
+    const { format, width, height, rateHz, shell } = settings;
+    const broken = brokenPlaces(settings, section);
+    if (broken) return broken;
+    const given = Object.entries({ width, height, rateHz }).filter(([, value]) => value !== undefined);
+    const keys = given.map(([name]) => `${section}.${name}`);
+    if (format === "y4m" && keys.length > 0)
+      return { keys, text: `expected no ${keys[0]} beside y4m, which brings its own, got ${given[0]![1]}` };
+    if (format !== "y4m" && (width === undefined || height === undefined)) {
+      const text = `expected ${section}.width and ${section}.height beside ${format}, got ${keys.join(" and ") || "neither"}`;
+      return { keys: [`${section}.format`], text };
+    }
+    for (const [name, line] of Object.entries(placesOf(settings))) {
+      try {
+        if (!shell) splitCommand(line);
+      } catch (error) {
+        if (!isDepthwattError(error)) throw error;
+        return { keys: [`${section}.${name}`], text: `${section}.${name}: ${error.message}` };
+      }
+    }
+    return undefined;
+  },
+  open: async (settings) => ({ source: await openCommandSource({ ...settings, clean }) }),
+});

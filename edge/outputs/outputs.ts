@@ -28,6 +28,11 @@ export function encodingsOf(outputs: Settings, hasDepth: boolean): Encodings {
   const wishes = OUTPUT_KINDS.filter(
     (kind) => definitionOf(kind).off(outputs[kind] as never) === undefined,
   ).map((kind) => definitionOf(kind).encodings(outputs[kind] as never, hasDepth));
+  return unionOf(wishes);
+}
+
+/** RVL where anybody wishes it: whoever wishes the map raw can make that of it, at less cost. */
+export function unionOf(wishes: readonly Encodings[]): Encodings {
   const disparity = wishes.map(({ encodeDisparity }) => encodeDisparity);
   const encodeDisparity = disparity.includes("rvl") ? "rvl" : disparity.find((wish) => wish !== undefined);
   return {

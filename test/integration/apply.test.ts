@@ -87,7 +87,10 @@ needs("mosquitto").suite("fifty changes while frames flow", () => {
       info = JSON.parse(payload.toString());
     });
     await client.subscribeAsync("depthwatt/apply/info");
-    const run = await start(`outputs.mqtt.broker=${mosquitto.url}`, "device=apply");
+    const run = await start(
+      ...[`outputs.mqtt.broker=${mosquitto.url}`, "device=apply"],
+      ...["source.synthetic.rateHz=1000", "match.numDisparities=128"],
+    );
     for (let i = 0; i < 50; i++) {
       const change = CHANGES[i % CHANGES.length]!;
       expect(await run.runtime.apply(change)).toEqual(change);
@@ -104,6 +107,7 @@ needs("mosquitto").suite("fifty changes while frames flow", () => {
     const figures = await run.stop();
     const { drops, frames } = figures;
     expect(frames).toBeGreaterThan(20);
+    expect(drops.engineBusy).toBeGreaterThan(0);
     expect(frames + sum(drops, /^(engineBusy|notSent|backendLost|governor)$/)).toBe(run.captured());
     const { sentByStream } = figures.outputs.mqtt as unknown as { sentByStream: { depth: number } };
     expect(sentByStream.depth + sum(drops, /^mqtt\.(depth\.|held|failed|rateLimit)/)).toBe(frames);

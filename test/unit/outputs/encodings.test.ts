@@ -3,7 +3,7 @@
 import { expect, test } from "vitest";
 import { loadConfig } from "../../../edge/config/index.js";
 import { streamSinks, RealtimeOffset } from "../../../edge/outputs/mqtt/streams.js";
-import { encodingsOf, slotsFor } from "../../../edge/outputs/outputs.js";
+import { encodingsOf, slotsFor, unionOf } from "../../../edge/outputs/outputs.js";
 import type { ComputedFrame } from "../../../edge/pipeline/computed-frame.js";
 import type { Publisher } from "../../../edge/outputs/mqtt/index.js";
 
@@ -28,6 +28,15 @@ test.each<[string[], boolean, object]>([
   [["outputs.mqtt.broker=none"], true, {}],
 ])("%j with depth %s", (set, hasDepth, expected) => {
   expect(encodingsOf(outputs(...set), hasDepth)).toEqual(expected);
+});
+
+test("of outputs that wish different things the engine gives each what it can use", () => {
+  expect(unionOf([{ encodeDisparity: "raw" }, { encodeDepth: "rvl", encodeDisparity: "rvl" }])).toEqual({
+    encodeDepth: "rvl",
+    encodeDisparity: "rvl",
+  });
+  expect(unionOf([{}, { encodeDisparity: "raw" }])).toEqual({ encodeDisparity: "raw" });
+  expect(unionOf([])).toEqual({});
 });
 
 test("two slots are computed into; an output may hold two, and gets one more", () => {

@@ -4,8 +4,8 @@ import type { PixelFormat } from "../../core/index.js";
 
 /** sgm: semi-global matching. cbca: cross-based aggregation, a whole matcher with a refinement of its own (paper 001). */
 export type Algorithm = "sgm" | "cbca";
-/** What is compared: 9 x 7 census, or a 5 x 5 census beside the horizontal gradient (cuda/match/cost/gradient_census). */
-export type MatchingCost = "census" | "gradientCensus";
+/** What is compared: 9 x 7 census, a 5 x 5 census beside the horizontal gradient, or eight signs beside both (cuda/match/cost). */
+export type MatchingCost = "census" | "gradientCensus" | "twoGradientCensus";
 /** How holes are filled: cuda/refine/fill. */
 export type FillMethod = "off" | "bilateral" | "background";
 export type BackendName = "cpu" | "cuda";

@@ -19,6 +19,7 @@
 #include "rooms/select.inl.h"
 #include "rooms/sgm.inl.h"
 #include "rooms/speckle.inl.h"
+#include "rooms/two_gradient_census.inl.h"
 #include "rooms/upscale.inl.h"
 
 namespace depthwatt {
@@ -40,6 +41,7 @@ void addRooms(Napi::Env env, Napi::Object exports) {
   addSelect(env, rooms);
   addSgm(env, rooms);
   addSpeckle(env, rooms);
+  addTwoGradientCensus(env, rooms);
   addUpscale(env, rooms);
   exports.Set("rooms", rooms);
   exports.Set("matchers", Napi::Function::New(env, matchers, "matchers"));

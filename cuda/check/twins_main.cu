@@ -7,6 +7,7 @@
 
 #include "../match/select/select.h"
 #include "../match/cost/gradient_census/gradient_census.h"
+#include "../match/cost/two_gradient_census/two_gradient_census.h"
 #include "../match/half/half.h"
 #include "../refine/boundary/boundary.h"
 #include "../refine/left_right/left_right.h"
@@ -42,6 +43,14 @@ void checkCensus(const Case& c, const std::vector<uint8_t>& left, const std::vec
                             packedView(expected.data(), c.width, c.height));
     require(gpu::gradientCensus(in[eye].get(), out[eye].get(), c.width, c.height, nullptr), "gradient census");
     expectSame(expected, fetched(out[eye]), c.width, "gradient census " + c.name);
+  }
+  require(gpu::twoGradientCensus(in[0].get(), in[1].get(), out[0].get(), out[1].get(), c.width, c.height, nullptr),
+          "two-gradient census");
+  for (int eye = 0; eye < 2; ++eye) {
+    std::vector<uint32_t> expected(left.size());
+    twoGradientCensusReference(packedView(images[eye]->data(), c.width, c.height),
+                               packedView(expected.data(), c.width, c.height));
+    expectSame(expected, fetched(out[eye]), c.width, "two-gradient census " + c.name);
   }
 }
 

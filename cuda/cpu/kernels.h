@@ -6,6 +6,7 @@
 #include "../depth/depth.h"
 #include "../match/cost/census/census.h"
 #include "../match/cost/gradient_census/gradient_census.h"
+#include "../match/cost/two_gradient_census/two_gradient_census.h"
 #include "../match/half/half.h"
 #include "../match/matchers.h"
 #include "../refine/boundary/boundary.h"
@@ -33,6 +34,7 @@ struct Kernels {
   CensusRows<uint8_t> census8;
   CensusRows<uint16_t> census16;
   GradientCensusRows gradientCensus;
+  TwoGradientCensusRows twoGradientCensus;
   HalfRows half;
   HalfRgbRows halfRgb;
   UpscaleRows upscale;

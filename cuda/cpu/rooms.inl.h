@@ -28,6 +28,7 @@
 #include "../match/cbca/cross.inl.h"
 #include "../match/half/half.inl.h"
 #include "../match/cost/gradient_census/gradient_census.inl.h"
+#include "../match/cost/two_gradient_census/two_gradient_census.inl.h"
 #include "../refine/boundary/boundary.inl.h"
 #include "../refine/upscale/upscale.inl.h"
 #include "../refine/left_right/left_right.inl.h"
@@ -47,6 +48,7 @@ constexpr Kernels kernelsOf(InstructionSet instructionSet) {
   kernels.census16 = censusRows<uint16_t>;
   kernels.sgm = &kSgmKernels;
   kernels.gradientCensus = gradientCensusRows;
+  kernels.twoGradientCensus = twoGradientCensusRows;
   kernels.half = halfRows;
   kernels.halfRgb = halfRgbRows;
   kernels.cbca = &kCbcaKernels;

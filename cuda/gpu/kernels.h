@@ -27,6 +27,10 @@ Status greyAsRgb(const uint8_t* grey, Rgb8* out, int32_t width, int32_t height, 
 Status census(const uint8_t* left, const uint8_t* right, uint32_t* leftOut, uint32_t* rightOut, int32_t width,
               int32_t height, cudaStream_t stream);
 
+/// Both images of a pair in one launch.
+Status twoGradientCensus(const uint8_t* left, const uint8_t* right, uint32_t* leftOut, uint32_t* rightOut, int32_t width,
+                         int32_t height, cudaStream_t stream);
+
 Status gradientCensus(const uint8_t* image, uint32_t* out, int32_t width, int32_t height, cudaStream_t stream);
 
 /// Both images of a pair in one launch; out: half the size, rounded up.

@@ -10,10 +10,10 @@ export const matchSection = section(
       default: "sgm",
       description: "The matcher: sgm is semi-global matching, cbca aggregates over crosses of similar grey.",
     }),
-    cost: setting(z.enum(["gradientCensus", "census"]), {
-      default: "gradientCensus",
+    cost: setting(z.enum(["twoGradientCensus", "gradientCensus", "census"]), {
+      default: "twoGradientCensus",
       description:
-        "What is compared: a 5 x 5 census beside the horizontal gradient, or the 9 x 7 census of the paper alone.",
+        "What is compared: eight signs beside both gradients, a 5 x 5 census beside the horizontal gradient, or the 9 x 7 census of the paper alone.",
     }),
     halfResolution: setting(z.union([z.literal("auto"), z.boolean()]), {
       default: "auto",
@@ -36,12 +36,12 @@ export const matchSection = section(
       description: "Directions along which costs are aggregated; more are smoother and slower.",
     }),
     p1: setting(z.int().min(1).max(1023), {
-      default: 12,
+      default: 10,
       unit: "cost",
       description: "Penalty of a disparity step of one pixel; at most p2.",
     }),
     p2: setting(z.int().min(1).max(1023), {
-      default: 40,
+      default: 34,
       unit: "cost",
       description: "Penalty of a larger step; up to 127 a cell of two summed directions fits one byte.",
     }),

@@ -12,6 +12,7 @@ const REFERENCES = [
   "depth/depth",
   "match/cbca/cross",
   "match/cost/gradient_census/gradient_census",
+  "match/cost/two_gradient_census/two_gradient_census",
   "match/half/half",
   "refine/boundary/boundary",
   "refine/fill/fill",

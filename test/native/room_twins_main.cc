@@ -79,6 +79,9 @@ void rooms(const Kernels& kernels, Random& random, int32_t width, int32_t height
   gradientCensusReference(left.in(), words.view());
   kernels.gradientCensus(left.in(), fastWords.view(), 0, height);
   expectSame("gradient_census", words, fastWords);
+  twoGradientCensusReference(left.in(), words.view());
+  kernels.twoGradientCensus(left.in(), fastWords.view(), 0, height);
+  expectSame("two_gradient_census", words, fastWords);
 
   Image<int16_t> whole(width, height), rightWhole(width, height);
   for (int16_t& value : whole.data) value = static_cast<int16_t>(random.whole(0, 7));

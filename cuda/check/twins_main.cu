@@ -86,7 +86,7 @@ void checkFillAndBoundary(Random& random, const Case& c, const std::vector<uint8
   upload(dConfidence, confidence);
   upload(dIn, disparities);
   require(dOut.allocate(grey.size()), "fill");
-  require(scratch.allocate(static_cast<size_t>(c.height)), "fill");
+  require(scratch.allocate(grey.size() + static_cast<size_t>(c.height)), "fill");
   const auto view = [&](std::vector<int16_t>& image) { return packedView(image.data(), c.width, c.height); };
   const auto greyView = packedView(grey.data(), c.width, c.height);
 
@@ -94,10 +94,11 @@ void checkFillAndBoundary(Random& random, const Case& c, const std::vector<uint8
   require(gpu::boundary(dGrey.get(), dIn.get(), dOut.get(), c.width, c.height, nullptr), "boundary");
   expectSame(edged, fetched(dOut), c.width, "boundary " + c.name);
 
-  fillReference(p, greyView, view(disparities), packedView(confidence.data(), c.width, c.height));
+  std::vector<int16_t> filled(grey.size());
+  fillReference(p, greyView, view(disparities).asConst(), view(filled), packedView(confidence.data(), c.width, c.height));
   require(gpu::fill(p, dGrey.get(), dIn.get(), dOut.get(), dConfidence.get(), scratch.get(), c.width, c.height, nullptr),
           "fill");
-  expectSame(disparities, fetched(dOut), c.width, "fill " + c.name);
+  expectSame(filled, fetched(dOut), c.width, "fill " + c.name);
   expectSame(confidence, fetched(dConfidence), c.width, "fill confidence " + c.name);
 }
 
@@ -151,13 +152,14 @@ SgmParameters randomParameters(Random& random, bool small) {
   p.adaptiveP2 = random.whole(0, 2) == 0 ? random.whole(1, 255) : 0;
   p.uniqueness = random.whole(0, 1) == 0 ? random.whole(1, 99) : 0;
   p.subpixel = random.whole(0, 3) != 0;
+  p.outsideCost = random.whole(0, 1) == 0 ? random.whole(0, kNeverOutside - 1) : kNeverOutside;
   return p;
 }
 
 std::string describe(const SgmParameters& p) {
   char text[200];
-  std::snprintf(text, sizeof text, "min %d num %d paths %d p1 %d p2 %d adaptiveP2 %d uniqueness %d subpixel %d",
-                p.minDisparity, p.numDisparities, p.paths, p.p1, p.p2, p.adaptiveP2, p.uniqueness, p.subpixel);
+  std::snprintf(text, sizeof text, "min %d num %d paths %d p1 %d p2 %d adaptiveP2 %d uniqueness %d subpixel %d outside %d",
+                p.minDisparity, p.numDisparities, p.paths, p.p1, p.p2, p.adaptiveP2, p.uniqueness, p.subpixel, p.outsideCost);
   return text;
 }
 

@@ -39,9 +39,10 @@ class CpuBackend final : public Backend, private Stages {
       keptDisparity_.resize(pixels);
       keptConfidence_.resize(pixels);
     }
-    // Boundary and median need their input apart from their result.
-    if (p_.boundary || p_.median) matched_.resize(pixels);
+    // Filling, boundary and median need their input apart from their result.
+    if (fills() || p_.boundary || p_.median) matched_.resize(pixels);
     if (p_.boundary && p_.median) beforeMedian_.resize(pixels);
+    if (fills() && (p_.boundary || p_.median)) filled_.resize(pixels);
     if (p_.speckle.minPixels > 0) speckleScratch_.resize(speckleScratchWords(scope_.width, scope_.height));
     if (needsRgb(p_)) {
       for (std::vector<Rgb8>& image : rgb_) image.resize(static_cast<size_t>(p_.width) * p_.height);
@@ -73,7 +74,7 @@ class CpuBackend final : public Backend, private Stages {
   size_t workspaceBytes() const override {
     return greyRight_.size() + halfLeft_.size() + halfRight_.size() + halfConfidence_.size() +
            (rgb_[0].size() + rgb_[1].size() + halfRgb_[0].size() + halfRgb_[1].size()) * sizeof(Rgb8) +
-           (matched_.size() + beforeMedian_.size() + halfRefined_.size()) * sizeof(int16_t) +
+           (matched_.size() + filled_.size() + beforeMedian_.size() + halfRefined_.size()) * sizeof(int16_t) +
            speckleScratch_.size() * sizeof(int32_t) + (p_.leftMap.size() + p_.rightMap.size()) * sizeof(int32_t) +
            matcher_->workspaceBytes();
   }
@@ -122,20 +123,20 @@ class CpuBackend final : public Backend, private Stages {
   }
 
   Status fill() override {
-    fillHoles(scope_.fill, left(), matched(), confidence(), workers_);
+    fillHoles(scope_.fill, left(), matched().asConst(), filled(), confidence(), workers_);
     return {};
   }
 
   Status boundary() override {
     const ImageView<int16_t> result = p_.median ? view(beforeMedian_.data()) : refined();
     workers_.rows(scope_.height, [&](int32_t first, int32_t end) {
-      kernels_.boundary(left(), matched().asConst(), result, first, end);
+      kernels_.boundary(left(), beforeBoundary().asConst(), result, first, end);
     });
     return {};
   }
 
   Status median() override {
-    const ImageView<const int16_t> input = (p_.boundary ? view(beforeMedian_.data()) : matched()).asConst();
+    const ImageView<const int16_t> input = (p_.boundary ? view(beforeMedian_.data()) : beforeBoundary()).asConst();
     workers_.rows(scope_.height, [&](int32_t first, int32_t end) {
       kernels_.median(input, refined(), first, end);
     });
@@ -242,8 +243,11 @@ class CpuBackend final : public Backend, private Stages {
   ImageView<int16_t> refined() {
     return p_.halfResolution ? view(halfRefined_.data()) : windowOf(output_->disparityQ4);
   }
-  /// Where the matcher writes, and the stages up to the boundary work in place.
+  /// Where the matcher writes, and the stages up to filling work in place.
   ImageView<int16_t> matched() { return matched_.empty() ? refined() : view(matched_.data()); }
+  bool fills() const { return p_.fill.method != FillMethod::kOff; }
+  ImageView<int16_t> filled() { return filled_.empty() ? refined() : view(filled_.data()); }
+  ImageView<int16_t> beforeBoundary() { return fills() ? filled() : matched(); }
 
   const EngineParameters p_;
   const MatchScope scope_;
@@ -251,7 +255,7 @@ class CpuBackend final : public Backend, private Stages {
   Workers workers_;
   std::vector<uint8_t> greyRight_, halfLeft_, halfRight_, halfConfidence_, keptConfidence_;
   std::vector<Rgb8> rgb_[2], halfRgb_[2];  ///< only for a matcher that needs them
-  std::vector<int16_t> matched_, beforeMedian_, halfRefined_, keptDisparity_;
+  std::vector<int16_t> matched_, filled_, beforeMedian_, halfRefined_, keptDisparity_;
   std::vector<int32_t> speckleScratch_;
   std::unique_ptr<CpuMatcher> matcher_;
   FrameInput input_;

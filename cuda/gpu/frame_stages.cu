@@ -40,7 +40,7 @@ Status FrameStages::open() {
     DEPTHWATT_TRY(doubledConfidence_.allocate(windowPixels_));
   }
   if (p_.speckle.minPixels > 0) DEPTHWATT_TRY(speckleScratch_.allocate(2 * matchedPixels_));
-  if (fills()) DEPTHWATT_TRY(fillScratch_.allocate(static_cast<size_t>(scope_.height)));
+  if (fills()) DEPTHWATT_TRY(fillScratch_.allocate(static_cast<size_t>(scope_.width + 1) * scope_.height));
   if (p_.repetitions > 1) {
     DEPTHWATT_TRY(keptDisparity_.allocate(matchedPixels_));
     DEPTHWATT_TRY(keptConfidence_.allocate(matchedPixels_));

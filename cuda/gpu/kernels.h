@@ -50,7 +50,7 @@ Status median(const int16_t* in, int16_t* out, int32_t width, int32_t height, cu
 Status speckle(const SpeckleParameters& parameters, int16_t* disparityQ4, uint8_t* confidence, int32_t* scratch,
                int32_t width, int32_t height, cudaStream_t stream);
 
-/// method must not be off. out: another image than in; scratch: height words.
+/// method must not be off. out: another image than in; scratch: (width + 1) height words.
 Status fill(const FillParameters& parameters, const uint8_t* grey, const int16_t* in, int16_t* out, uint8_t* confidence,
             int32_t* scratch, int32_t width, int32_t height, cudaStream_t stream);
 

@@ -7,6 +7,10 @@
 namespace depthwatt {
 
 constexpr int32_t kMaxP2 = 1023;
+/// With this cost, cMax of cost/hamming.h, a candidate outside the right image is never a winner.
+constexpr int32_t kNeverOutside = 63;
+/// Columns that have no more candidates than this inside the right image become holes where a candidate outside may win.
+constexpr int32_t kFewestCandidates = 8;
 constexpr int32_t kMinNumDisparities = 8;
 constexpr int32_t kMaxNumDisparities = 512;
 /// minDisparity + numDisparities may not exceed it: the largest disparity fits disparityQ4.
@@ -21,6 +25,14 @@ struct SgmParameters {
   int32_t adaptiveP2 = 0;       ///< alpha, 0 to 255; 0 = P2 is constant
   int32_t uniqueness = 0;       ///< percent, 0 to 99; 0 = no test
   bool subpixel = true;
+  int32_t outsideCost = kNeverOutside;  ///< of a candidate outside the right image, 0 to 63; below 63 it may win: select.h
+
+  bool outsideMayWin() const { return outsideCost < kNeverOutside; }
+  /// Columns at the left border that are holes whatever won there.
+  int32_t holeColumns(int32_t width) const {
+    const int32_t few = minDisparity + kFewestCandidates;
+    return !outsideMayWin() ? 0 : few < width / 8 ? few : width / 8;
+  }
 };
 
 /// All of the images' size. rightDisparity and confidence may be empty (data = nullptr): then they are not computed.

@@ -56,6 +56,12 @@ export const matchSection = section(
       description:
         "How much worse every rival of the winner must be, else the pixel is invalid; 0 switches it off.",
     }),
+    outsideCost: setting(z.int().min(0).max(63), {
+      default: 8,
+      unit: "cost",
+      description:
+        "Cost of a candidate outside the right image; where it wins, the pixel is a hole. With 63 it never wins.",
+    }),
     subpixel: setting(z.boolean(), {
       default: true,
       description: "Interpolates the winner to 1/16 px.",
@@ -106,7 +112,7 @@ export const refineSection = section(
         "Fills what has no match: background as an occlusion does, bilateral by grey value (paper 001); confidence stays 0.",
     }),
     fillThreshold: setting(z.number().min(0).max(2047), {
-      default: 12,
+      default: 6,
       unit: "px",
       description: "Largest difference of a hole's two sides that is bridged by a straight line.",
     }),

@@ -14,6 +14,7 @@ export interface SgmCase {
   adaptiveP2?: number;
   uniqueness?: number;
   subpixel?: boolean;
+  outsideCost?: number;
   threads?: number;
   censusLeft: Uint32Array;
   censusRight: Uint32Array;

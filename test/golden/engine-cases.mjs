@@ -40,11 +40,17 @@ export function bentMap(width, height) {
 }
 
 const MATCH = {
-  ...{ algorithm: "sgm", cost: "gradientCensus", halfResolution: false, minDisparity: 0, numDisparities: 48 },
-  ...{ paths: 4, p1: 12, p2: 40, adaptiveP2: 4, uniqueness: 8, subpixel: true },
+  ...{
+    algorithm: "sgm",
+    cost: "twoGradientCensus",
+    halfResolution: false,
+    minDisparity: 0,
+    numDisparities: 48,
+  },
+  ...{ paths: 4, p1: 10, p2: 34, adaptiveP2: 4, uniqueness: 8, subpixel: true, outsideCost: 8 },
 };
 const REFINE = {
-  ...{ leftRight: true, speckleSize: 30, speckleRangeQ4: 12, fill: "background", fillThresholdQ4: 192 },
+  ...{ leftRight: true, speckleSize: 30, speckleRangeQ4: 12, fill: "background", fillThresholdQ4: 96 },
   ...{ boundary: true, median: true },
 };
 const PLAIN = { ...REFINE, leftRight: false, speckleSize: 0, fill: "off", boundary: false, median: false };
@@ -74,6 +80,7 @@ const REGION = { region: { x: 41, y: 7, width: 37, height: 20 } };
 export const engineCases = {
   usual: engineCase(97, 41),
   "two paths": engineCase(97, 41, { paths: 2 }),
+  "never outside, one gradient": engineCase(97, 41, { cost: "gradientCensus", outsideCost: 63 }),
   "eight paths": engineCase(97, 41, { paths: 8, p2: 30 }),
   "wide sums": engineCase(97, 33, { paths: 8, p2: 700, minDisparity: 3 }),
   "from YUYV, rectified": engineCase(90, 38, { cost: "census" }, {}, { ...YUYV, maps: true }),

@@ -27,9 +27,13 @@ function fill(variant: string, disparityQ4: Int16Array, call: Call): Int16Array 
   return filled;
 }
 
+/** Greys of which no two within five pixels are alike: each end of a hole stands for itself. */
+const apart = (pixels: number) => Uint8Array.from({ length: pixels }, (_, i) => i * 37);
+
 /** One row; null is a hole. */
-function row(variant: string, values: (number | null)[], call: Omit<Call, "width" | "height">): number[] {
+function row(variant: string, values: (number | null)[], given: Omit<Call, "width" | "height">): number[] {
   const image = Int16Array.from(values, (value) => value ?? INVALID);
+  const call = { grey: apart(values.length), ...given };
   return [...fill(variant, image, { width: values.length, height: 1, ...call })];
 }
 
@@ -69,6 +73,37 @@ describe.each(forms)("fill, %s: by hand", (variant) => {
       method: "background",
     });
     expect(wideStep.slice(0, 24)).toEqual(new Array(24).fill(0));
+  });
+
+  test("background: an end is the lower median of what is as grey beside it, three values or more", () => {
+    // Right of the hole one 5 among 20s. Alone it is an occlusion's edge: min(20, 5); among {5, 20, 20} it is 20.
+    const values = [20, 20, 20, null, 5, 20, 20];
+    const alike = new Uint8Array(7).fill(50);
+    const own = Uint8Array.of(50, 50, 50, 50, 67, 50, 50);
+    expect(row(variant, values, { method: "background", grey: alike })[3]).toBe(20);
+    expect(row(variant, values, { method: "background", grey: own })[3]).toBe(5);
+    expect(row(variant, values, { method: "background", grey: own.map((v) => (v === 67 ? 66 : v)) })[3]).toBe(
+      20,
+    );
+    // Of {5, 20} there are too few. Of four values the second smallest: {5, 5, 20, 20} gives 5.
+    expect(row(variant, [20, 20, 20, null, 5, 20], { method: "background", grey: alike })[3]).toBe(5);
+    expect(row(variant, [20, null, 5, 20, 5, 20], { method: "background", grey: alike })[1]).toBe(5);
+    // The sixth column is too far: {5, 5, 5, 20, 20}.
+    expect(row(variant, [20, null, 5, 20, 5, 20, 5], { method: "background", grey: alike })[1]).toBe(5);
+    // What is valid stays as it was.
+    expect(row(variant, values, { method: "background", grey: alike })[4]).toBe(5);
+  });
+
+  test("background: rows up to two above and below count as well, further ones do not", () => {
+    const column = (last: number) =>
+      [30, 30, 90, last, last].flatMap((v, y) => [v, y === 2 ? INVALID : 0, 30]);
+    const call = { width: 3, height: 5, method: "background", grey: new Uint8Array(15).fill(9) };
+    // Left end of row 2: {30, 30, 90, 30, 30}, and {30, 30, 90, 90, 90}, against 30 on the right: a step of 60.
+    expect(fill(variant, Int16Array.from(column(30)), call)[7]).toBe(30);
+    expect(fill(variant, Int16Array.from(column(90)), { ...call, thresholdQ4: 600 })[7]).toBe(30);
+    const seven = Int16Array.from([[30, 0, 30], ...Array(6).fill([90, 0, 90])].flat());
+    seven[3 * 3 + 1] = INVALID; // the 30s are three rows away
+    expect(fill(variant, seven, { ...call, height: 7, grey: new Uint8Array(21).fill(9) })[10]).toBe(90);
   });
 
   test("the right border copies; the left one copies, or goes on with the slope beside it", () => {
@@ -159,7 +194,7 @@ describe.each(forms)("fill, %s: properties", (variant) => {
     const random = new Random();
     const image = holey(random, 4000, 3);
     image.fill(800, 0, 9);
-    const filled = fill(variant, image, { width: 4000, height: 1, method: "background" });
+    const filled = fill(variant, image, { width: 4000, height: 1, method: "background", grey: apart(4000) });
     let left = 800;
     for (let x = 8; x < 4000; ++x) {
       if (image[x] !== INVALID) {
@@ -187,13 +222,22 @@ describe.each(variants)("fill, %s: twin of the reference", (variant) => {
           width,
           height,
           method,
-          grey: random.fill(new Uint8Array(width * height), 0, 255),
+          grey: random.fill(new Uint8Array(width * height), 0, random.pick([0, 30, 60, 255])),
           thresholdQ4: random.pick([0, 16, 96, 32767]),
           lowestQ4: random.whole(0, 300),
           highestQ4: random.whole(900, 2000),
         };
-        const expected = fill("reference", image, call);
-        const got = fill(variant, image, { ...call, threads: random.whole(1, 5) });
+        const confidences = [
+          new Uint8Array(width * height).fill(9),
+          new Uint8Array(width * height).fill(9),
+        ] as const;
+        const expected = fill("reference", image, { ...call, confidence: confidences[0] });
+        const got = fill(variant, image, {
+          ...call,
+          confidence: confidences[1],
+          threads: random.whole(1, 5),
+        });
+        expectSameImage(confidences[1], confidences[0], width, `seed ${random.seed}, ${method}, confidence`);
         expectSameImage(got, expected, width, `seed ${random.seed}, ${method}, one hole in ${oneHoleIn}`);
       }
     }

@@ -11,6 +11,7 @@ interface Given {
   numDisparities?: number;
   uniqueness?: number;
   subpixel?: boolean;
+  outsideCost?: number;
 }
 
 function select({ sums, ...given }: Given): SgmAnswer {
@@ -73,6 +74,27 @@ describe("select: by hand", () => {
     expect(answer.disparityQ4[1]).toBe(16);
     expect(answer.confidence[1]).toBe(0);
     expect(Array.from(answer.rightDisparity)).toEqual([1, 0]);
+  });
+
+  test("where the outside may win, a pixel that it wins is a hole, and so are the columns with few candidates", () => {
+    // 17 pixels: width / 8 = 2 columns are holes. At pixel 3 the disparities 4 and more lie outside: 5 has the smallest sum.
+    const sums = Array(17 * 8).fill(50);
+    sums[3 * 8 + 5] = 10;
+    // At pixel 4, 4 wins inside; 5 is outside, and both a rival's neighbour and a sub-pixel neighbour: n = 8 (50 - 20) = 240,
+    // q = 50 + 20 - 20 = 50: floor(530 / 100) = 5. The rival is 50: 255 x 40 / 50 = 204.
+    sums[4 * 8 + 4] = 10;
+    sums[4 * 8 + 5] = 20;
+    const answer = select({ width: 17, sums, outsideCost: 8 });
+    expect(Array.from(answer.disparity).slice(0, 6)).toEqual([INVALID, INVALID, 0, INVALID, 4, 0]);
+    expect(Array.from(answer.disparityQ4).slice(0, 6)).toEqual([INVALID, INVALID, 0, INVALID, 69, 0]);
+    expect(Array.from(answer.confidence).slice(0, 6)).toEqual([0, 0, 0, 0, 204, 0]);
+    // Never outside: pixel 3 falls back to a tie at 0, and the first columns stay.
+    const before = select({ width: 17, sums, outsideCost: 63 });
+    expect(Array.from(before.disparity).slice(0, 6)).toEqual([0, 0, 0, 0, 4, 0]);
+    // The right view knows no outside; with a range of its own the columns begin at minDisparity + 8.
+    expect(answer.rightDisparity).toEqual(before.rightDisparity);
+    const far = select({ width: 400, sums: Array(3200).fill(1), minDisparity: 3, outsideCost: 8 });
+    expect(far.disparity.indexOf(3)).toBe(11);
   });
 
   test("minDisparity moves the candidates: below it nothing is searched", () => {

@@ -229,6 +229,7 @@ describe.each(variants)("sgm, %s: twin of the reference", (variant) => {
       adaptiveP2: random.pick([0, 0, 1, 16, 255]),
       uniqueness: random.pick([0, 0, 5, 15, 99]),
       subpixel: random.pick([true, false]),
+      outsideCost: random.pick([63, 63, 0, 8, 30, 62]),
       threads: random.pick([1, 2, 3]),
       censusLeft,
       censusRight,
@@ -313,6 +314,8 @@ describe("sgm: bad calls", () => {
     ["p2", 1024, "1 to 1023"],
     ["adaptiveP2", 256, "0 to 255"],
     ["uniqueness", 100, "0 to 99"],
+    ["outsideCost", 64, "0 to 63"],
+    ["outsideCost", -1, "0 to 63"],
     ["paths", 3, "2, 4 or 8"],
   ])("%s %i is refused and the sentence names %s", (name, value, range) => {
     for (const variant of forms) {

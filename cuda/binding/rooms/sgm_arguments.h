@@ -17,6 +17,7 @@ inline SgmParameters sgmParametersOf(const Napi::Object& call) {
   parameters.p2 = integerOf(call, "p2", -kAny, kAny, parameters.p2);
   parameters.adaptiveP2 = integerOf(call, "adaptiveP2", -kAny, kAny, parameters.adaptiveP2);
   parameters.uniqueness = integerOf(call, "uniqueness", -kAny, kAny, parameters.uniqueness);
+  parameters.outsideCost = integerOf(call, "outsideCost", -kAny, kAny, parameters.outsideCost);
   if (!call.Get("subpixel").IsUndefined()) parameters.subpixel = booleanOf(call, "subpixel");
   return parameters;
 }

@@ -57,7 +57,7 @@ class CbcaOnCpu final : public CpuMatcher {
     FillParameters fill;
     fill.method = FillMethod::kBilateral;
     fill.thresholdQ4 = kCbcaThresholdQ4;
-    fillHoles(fill, images.left, result.disparityQ4, {}, workers_);
+    fillHoles(fill, images.left, result.disparityQ4.asConst(), result.disparityQ4, {}, workers_);
   }
 
   size_t workspaceBytes() const override {

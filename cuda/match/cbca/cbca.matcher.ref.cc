@@ -34,7 +34,7 @@ void cbcaReference(const CrossParameters& cross, ImageView<const uint8_t> left, 
   FillParameters fill;
   fill.method = FillMethod::kBilateral;
   fill.thresholdQ4 = kCbcaThresholdQ4;
-  fillReference(fill, left, disparityQ4, {});
+  fillReference(fill, left, disparityQ4.asConst(), disparityQ4, {});
 }
 
 void matchCbcaReference(const MatchTask& task, const MatcherImages& images, const MatcherResult& result) {

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Selects each pixel's disparity from the sums of path costs: winner, sub-pixel, uniqueness, confidence, right winner.
 //   candidates of (x, y): d in [min, min + num) with 0 <= x - d < width. None: everything invalid, confidence 0.
+//   with outsideCost < 63 all d in [min, min + num) are candidates of the left view. Where x - d0 < 0 won, and in the first
+//                min(min + kFewestCandidates, width / 8) columns, everything is invalid and the confidence 0.
 //   winner       S0 = smallest S(x, y, d) over the candidates, d0 = the lowest d that has it            (Hernandez-Juarez et al. 2016, eq. 4)
 //   sub-pixel    S- = S(d0-1), S+ = S(d0+1): n = 8 (S- - S+), q = S- + S+ - 2 S0, delta = floor((2 n + q) / (2 q)) in 1/16 px;
 //                delta = 0 where a neighbour is no candidate or q <= 0.  disparityQ4 = 16 d0 + delta

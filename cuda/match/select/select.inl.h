@@ -55,7 +55,7 @@ struct Selector {
 
   int32_t width, height, firstRow, stripes, bits, minDisparity, invalidSum;
   uint16_t invalidKey;
-  bool wantsSecond, wantsRight;
+  bool wantsSecond, wantsRight, outsideMayWin;
   uint8_t* keys;
   uint8_t* columns;
   uint8_t* rightKeys;
@@ -79,7 +79,7 @@ struct Selector {
         invalidSum(plan.invalidSum),
         invalidKey(static_cast<uint16_t>(plan.invalidSum << plan.stripeBits | ((1 << plan.stripeBits) - 1))),
         wantsSecond(frame.result.confidence.data != nullptr || plan.parameters.uniqueness > 0),
-        wantsRight(frame.result.rightDisparity.data != nullptr), keys(scratch.keys), columns(scratch.columns),
+        wantsRight(frame.result.rightDisparity.data != nullptr), outsideMayWin(plan.parameters.outsideMayWin()), keys(scratch.keys), columns(scratch.columns),
         rightKeys(scratch.rightKeys), rightBest(scratch.rightBest), rightFirst(scratch.rightFirst), picked(scratch.picked),
         secondsOf(scratch.seconds), leavingBest(scratch.leavingBest), leavingFirst(scratch.leavingFirst),
         cellOffset(plan.cellOffset), numbers(plan.numbers), rightDisparity(frame.result.rightDisparity),

@@ -13,7 +13,7 @@ struct Row {
 
   bool isCandidate(int32_t x, int32_t d) const {
     return d >= parameters.minDisparity && d < parameters.minDisparity + parameters.numDisparities && x >= 0 &&
-           x < width && x - d >= 0 && x - d < width;
+           x < width && (x - d >= 0 || parameters.outsideCost < 63) && x - d < width;
   }
   int32_t sum(int32_t x, int32_t d) const {
     return sums[static_cast<size_t>(x) * parameters.numDisparities + (d - parameters.minDisparity)];
@@ -40,6 +40,7 @@ struct Selection {
 };
 
 Selection select(const SgmParameters& parameters, const Row& row, int32_t x) {
+  const int32_t width = row.width;
   const int32_t first = parameters.minDisparity, end = first + parameters.numDisparities;
   int32_t d0 = -1;
   for (int32_t d = first; d < end; ++d) {
@@ -47,6 +48,7 @@ Selection select(const SgmParameters& parameters, const Row& row, int32_t x) {
   }
   Selection selection;
   if (d0 < 0) return selection;
+  if (parameters.outsideCost < 63 && (x - d0 < 0 || (x < first + 8 && x < width / 8))) return selection;
   selection.disparity = static_cast<int16_t>(d0);
 
   const int32_t best = row.sum(x, d0);

@@ -108,6 +108,18 @@ class Wavefront {
   int32_t steps_;
 };
 
+/// Where a candidate outside the right image has won, or had hardly a rival inside, there is no disparity.
+inline void cutOutside(const SgmPlan& plan, const SgmResult& result, int32_t y) {
+  const int32_t reach = lesser(plan.parameters.minDisparity + plan.parameters.numDisparities - 1, plan.width);
+  const int32_t holes = plan.parameters.holeColumns(plan.width);
+  int16_t* disparity = result.disparity.row(y);
+  for (int32_t x = 0; x < greater(reach, holes); ++x) {
+    if (x >= holes && disparity[x] <= x) continue;
+    disparity[x] = result.disparityQ4.row(y)[x] = kInvalidDisparity;
+    if (result.confidence.data != nullptr) result.confidence.row(y)[x] = 0;
+  }
+}
+
 /// Sub-pixel, uniqueness and confidence of a block's rows.
 template <bool kUp, bool kWide>
 [[gnu::noinline]] void finishRows(const SgmPlan& plan, const SgmFrame& frame, const SgmScratch& scratch, int32_t firstRow) {
@@ -120,6 +132,7 @@ template <bool kUp, bool kWide>
     takeRow<kUp>(scratch.picked.below + first, g, plan.width, result.disparityQ4.row(y));
     takeRow<kUp>(scratch.picked.winner + first, g, plan.width, result.disparity.row(y));
     if (wantsConfidence) takeRow<kUp>(scratch.seconds + first, g, plan.width, result.confidence.row(y));
+    if (plan.parameters.outsideMayWin()) cutOutside(plan, result, y);
   }
 }
 

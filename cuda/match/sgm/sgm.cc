@@ -261,6 +261,7 @@ Status checkSgmParameters(const SgmParameters& p) {
       {"p1", p.p1, 1, p.p2},
       {"adaptiveP2", p.adaptiveP2, 0, 255},
       {"uniqueness", p.uniqueness, 0, 99},
+      {"outsideCost", p.outsideCost, 0, kNeverOutside},
   };
   for (const auto& range : ranges) {
     if (range.value < range.low || range.value > range.high) {

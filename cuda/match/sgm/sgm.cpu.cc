@@ -9,16 +9,18 @@ namespace depthwatt {
 namespace {
 
 constexpr MatcherParameter kParameters[] = {
-    word("cost", "gradientCensus census",
-         "What is compared: a 5 x 5 census beside the horizontal gradient, or the 9 x 7 census of the paper alone."),
+    word("cost", "twoGradientCensus gradientCensus census",
+         "What is compared: eight signs beside both gradients, a 5 x 5 census beside the horizontal gradient, or the 9 x 7 census of the paper alone."),
     oneOf("paths", "2 4 8", 4, "", "Directions along which costs are aggregated; more are smoother and slower."),
-    wholeNumber("p1", 1, kMaxP2, 12, "cost", "Penalty of a disparity step of one pixel; at most p2."),
-    wholeNumber("p2", 1, kMaxP2, 40, "cost",
+    wholeNumber("p1", 1, kMaxP2, 10, "cost", "Penalty of a disparity step of one pixel; at most p2."),
+    wholeNumber("p2", 1, kMaxP2, 34, "cost",
                 "Penalty of a larger step; up to 127 a cell of two summed directions fits one byte."),
     wholeNumber("adaptiveP2", 0, 255, 4, "",
                 "Lowers p2 at edges: max(p1, p2 - (adaptiveP2 x grey difference) / 16); 0 switches it off."),
     wholeNumber("uniqueness", 0, 99, 8, "%",
                 "How much worse every rival of the winner must be, else the pixel is invalid; 0 switches it off."),
+    wholeNumber("outsideCost", 0, kNeverOutside, 8, "cost",
+                "Cost of a candidate outside the right image; where it wins, the pixel is a hole. With 63 it never wins."),
     flag("subpixel", true, "Interpolates the winner to 1/16 px."),
 };
 
@@ -41,13 +43,22 @@ constexpr MatcherFacts kFacts = {
     // Half resolution with 4 paths costs less than the whole with 2, and is the better of the two on KITTI.
     {kSteps, sizeof kSteps / sizeof *kSteps, 1, "paths", 0}, check};
 
+CensusRows<uint8_t> censusOf(MatchingCost cost, const Kernels& kernels) {
+  switch (cost) {
+    case MatchingCost::kTwoGradientCensus: return kernels.twoGradientCensus;
+    case MatchingCost::kGradientCensus: return kernels.gradientCensus;
+    case MatchingCost::kCensus: break;
+  }
+  return kernels.census8;
+}
+
 class SgmOnCpu final : public CpuMatcher {
  public:
   SgmOnCpu(const MatchTask& task, const Kernels& kernels, Workers& workers)
       : task_(task),
         kernels_(kernels),
         workers_(workers),
-        census_(comparesGradients(task) ? kernels.gradientCensus : kernels.census8) {
+        census_(censusOf(matchingCostOf(task), kernels)) {
     const size_t pixels = static_cast<size_t>(task.width) * task.height;
     censusLeft_.resize(pixels);
     censusRight_.resize(pixels);

@@ -271,7 +271,7 @@ Status SgmWorkspace::compute(const uint32_t* censusLeft, const uint32_t* censusR
   lines.cost = d.cost.get(), lines.sums = d.sums[0].get(), lines.state = d.state.get();
   lines.width = d.width, lines.height = d.height;
   lines.minDisparity = p.minDisparity, lines.numDisparities = p.numDisparities;
-  lines.p1 = p.p1, lines.p2 = p.p2, lines.adaptiveP2 = p.adaptiveP2;
+  lines.p1 = p.p1, lines.p2 = p.p2, lines.adaptiveP2 = p.adaptiveP2, lines.outsideCost = p.outsideCost;
   lines.both = p.paths != 2;
 
   const auto walk = [&](int set, int parts, cudaStream_t on) {
@@ -317,6 +317,7 @@ Status SgmWorkspace::compute(const uint32_t* censusLeft, const uint32_t* censusR
   select.minDisparity = p.minDisparity, select.numDisparities = p.numDisparities;
   select.paths = p.paths, select.uniqueness = p.uniqueness;
   select.subpixel = p.subpixel, select.leftRight = leftRight;
+  select.outsideMayWin = p.outsideMayWin(), select.holeColumns = p.holeColumns(d.width);
   if (d.rowsSelect) {
     const LaunchShape rows = {d.height, kRowThreads, d.sharedBytes, stream, d.overlaps};
     return launch("rowsSelectKernel", d.rows.kernel, rows, lines, select);

@@ -15,7 +15,7 @@ namespace {
 class SgmOnGpu final : public Matcher {
  public:
   explicit SgmOnGpu(const MatchTask& task)
-      : gradients_(comparesGradients(task)), leftRight_(task.leftRight), width_(task.width), height_(task.height) {}
+      : cost_(matchingCostOf(task)), leftRight_(task.leftRight), width_(task.width), height_(task.height) {}
 
   Status open(const SgmParameters& parameters) {
     const size_t pixels = static_cast<size_t>(width_) * height_;
@@ -25,7 +25,9 @@ class SgmOnGpu final : public Matcher {
   }
 
   Status compute(const MatcherImages& images, const MatcherResult& result, cudaStream_t stream) override {
-    if (gradients_) {
+    if (cost_ == MatchingCost::kTwoGradientCensus) {
+      DEPTHWATT_TRY(gpu::twoGradientCensus(images.left, images.right, census_[0].get(), census_[1].get(), width_, height_, stream));
+    } else if (cost_ == MatchingCost::kGradientCensus) {
       DEPTHWATT_TRY(gpu::gradientCensus(images.left, census_[0].get(), width_, height_, stream));
       DEPTHWATT_TRY(gpu::gradientCensus(images.right, census_[1].get(), width_, height_, stream));
     } else {
@@ -38,7 +40,7 @@ class SgmOnGpu final : public Matcher {
   size_t bytes() const override { return census_[0].bytes() + census_[1].bytes() + whole_.bytes() + sgm_.bytes(); }
 
  private:
-  const bool gradients_;
+  const MatchingCost cost_;
   const bool leftRight_;
   const int32_t width_, height_;
   DeviceBuffer<uint32_t> census_[2];

@@ -5,8 +5,8 @@
 // in   censusLeft, censusRight [height][width] uint32; greyLeft [height][width] uint8 (only where adaptiveP2 > 0)
 // out  SgmResult (match/matching.h)
 // range  d in [minDisparity, minDisparity + numDisparities); neighbours d-1, d+1 outside it do not take part.
-// edge   first pixel of a path: L = C. A right pixel outside the image costs kMaxMatchingCost, and that candidate is never a
-//        winner, a rival or a sub-pixel neighbour.
+// edge   first pixel of a path: L = C. A right pixel outside the image costs outsideCost. Where that is 63, the candidate is never
+//        a winner, a rival or a sub-pixel neighbour; below, it is one like any other, and where it wins, the pixel is a hole.
 // paths  2: (1,0) (0,1). 4: and (-1,0) (0,-1). 8: and the four diagonals.
 // P2     with adaptiveP2 = alpha > 0: max(p1, p2 - (alpha |I(p) - I(q)|) >> 4), I = greyLeft.
 // bound  L - C lies in 0..p2, so S <= 8 (kMaxMatchingCost + p2) fits uint16 for every allowed p2.

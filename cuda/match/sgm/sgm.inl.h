@@ -51,6 +51,7 @@ struct Sweep {
   uint8_t* slots[3];
   uint8_t* rows[3];
   Vec infinite, ceiling, p1;
+  Bytes outsideCost;
   Vec noExcess;  ///< takes the ceilings off a side's sum of excesses
 
   /// Path costs along the row, and after the last stripe what lifts them: registers where the stripes are known.
@@ -72,7 +73,8 @@ struct Sweep {
         rightWords(scratch.rightWords), outside(plan.outside),
         padding(plan.padding), penalties(scratch.penalties), leftWords(scratch.leftWords), ring(scratch.ring),
         infinite(Cells::splat(-1)), ceiling(Cells::splat(plan.ceiling)),
-        p1(Cells::splat(plan.parameters.p1)) {
+        p1(Cells::splat(plan.parameters.p1)),
+        outsideCost(splatBytes(static_cast<uint8_t>(plan.parameters.outsideCost))) {
     for (int32_t d = 0; d < 3; ++d) {
       slots[d] = scratch.slots[d];
       rows[d] = frame.sides[kUp ? 1 : 0].rows[d];
@@ -118,7 +120,7 @@ struct Sweep {
     c = addBytes(c, popcountBytes(xorBytes(left[1], loadBytes(right + kVector))));
     c = addBytes(c, popcountBytes(xorBytes(left[2], loadBytes(right + 2 * kVector))));
     c = addBytes(c, popcountBytes(xorBytes(left[3], loadBytes(right + 3 * kVector))));
-    if (border) c = minBytes(maxBytes(c, loadBytes(right + 4 * kVector)), splatBytes(kMaxMatchingCost));
+    if (border) c = chooseBytes(loadBytes(right + 4 * kVector), outsideCost, c);
     return Cells::sub(Cells::fromCost(c), ceiling);
   }
 

@@ -5,6 +5,7 @@
 #include "../../refine/left_right/left_right.h"
 #include "../cost/census/census.h"
 #include "../cost/gradient_census/gradient_census.h"
+#include "../cost/two_gradient_census/two_gradient_census.h"
 #include "../select/select.h"
 #include "sgm.h"
 #include "sgm_task.h"
@@ -20,8 +21,11 @@ void matchSgmReference(const MatchTask& task, const MatcherImages& images, const
   const auto view = [&](auto& image) { return packedView(image.data(), task.width, task.height); };
   const ImageView<const uint8_t> eyes[2] = {images.left, images.right};
   for (int eye = 0; eye < 2; ++eye) {
-    if (comparesGradients(task)) gradientCensusReference(eyes[eye], view(words[eye]));
-    else censusReference<uint8_t>(eyes[eye], view(words[eye]));
+    switch (matchingCostOf(task)) {
+      case MatchingCost::kTwoGradientCensus: twoGradientCensusReference(eyes[eye], view(words[eye])); break;
+      case MatchingCost::kGradientCensus: gradientCensusReference(eyes[eye], view(words[eye])); break;
+      case MatchingCost::kCensus: censusReference<uint8_t>(eyes[eye], view(words[eye])); break;
+    }
   }
   sgmSumsReference(parameters, {view(words[0]).asConst(), view(words[1]).asConst(), images.left}, sums.data());
   selectReference(parameters, sums.data(), {result.disparityQ4, view(whole), view(rightWhole), result.confidence});

@@ -23,9 +23,9 @@ const Direction* directionsOf(int32_t paths) {
   return paths == 4 ? kFour : kEight;
 }
 
-int32_t matchingCost(const SgmImages& images, int32_t x, int32_t y, int32_t disparity) {
+int32_t matchingCost(const SgmParameters& parameters, const SgmImages& images, int32_t x, int32_t y, int32_t disparity) {
   const int32_t rightX = x - disparity;
-  if (rightX < 0 || rightX >= images.censusRight.width) return kMaxMatchingCost;
+  if (rightX < 0 || rightX >= images.censusRight.width) return parameters.outsideCost;
   return hammingDistance(images.censusLeft.row(y)[x], images.censusRight.row(y)[rightX]);
 }
 
@@ -53,7 +53,7 @@ void addPath(const SgmParameters& parameters, const SgmImages& images, Direction
       }
     }
     for (int32_t k = 0; k < num; ++k) {
-      const int32_t cost = matchingCost(images, x, y, parameters.minDisparity + k);
+      const int32_t cost = matchingCost(parameters, images, x, y, parameters.minDisparity + k);
       if (first) {
         now[k] = cost;
       } else {

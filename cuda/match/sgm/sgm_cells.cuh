@@ -89,7 +89,7 @@ struct LineArguments {
   uint8_t* sums;    ///< excesses of the directions so far
   uint32_t* state;  ///< [height][2][kPadded / 2]: where the two walks along a row stand at the meeting
   int width, height;
-  int minDisparity, numDisparities, p1, p2, adaptiveP2;
+  int minDisparity, numDisparities, p1, p2, adaptiveP2, outsideCost;
   bool both;      ///< false: forward directions alone (two-path mode); backward excesses count as 0
   bool addFirst;  ///< the first visit finds sums of earlier directions and adds to them
 };

@@ -60,7 +60,7 @@ __global__ void __launch_bounds__(CostShape<kPadded>::kThreads) costsKernel(Line
 #pragma unroll
       for (int i = 0; i < 2 * kPairs; ++i) {
         const int d = firstPair + i / 2 + i % 2 * kHalf, rightX = x0 + first + k - a.minDisparity - d;
-        cost[i] = d >= a.numDisparities ? 255u : rightX < 0 ? static_cast<uint32_t>(kMaxMatchingCost) : cost[i];
+        cost[i] = d >= a.numDisparities ? 255u : rightX < 0 ? static_cast<uint32_t>(a.outsideCost) : cost[i];
       }
     }
     uint32_t word[4];

@@ -54,7 +54,7 @@ class TileCosts {
 #pragma unroll
         for (int i = 0; i < 16; ++i) {
           const int d = firstPair_ + i / 2 + i % 2 * kHalf, rightX = x_ + p - a.minDisparity - d;
-          cost[i] = d >= a.numDisparities ? 255u : rightX < 0 ? static_cast<uint32_t>(kMaxMatchingCost) : cost[i];
+          cost[i] = d >= a.numDisparities ? 255u : rightX < 0 ? static_cast<uint32_t>(a.outsideCost) : cost[i];
         }
       }
       uint32_t pair[8], word[4];

@@ -164,7 +164,7 @@ __device__ __forceinline__ void walkRow(const LineArguments& a, const SelectArgu
     for (int j = 0; j < kPairs; ++j) cells[j] = Cell::fromBytes(costs.word[j / 2 % Bytes::kWords], j % 2);
     path.step(cells, p2OfStep, excess);
     // Below it no candidate is left: -1.
-    const uint32_t last = max(min(a.numDisparities - 1, walk.x(step) - a.minDisparity), -1);
+    const uint32_t last = max(s.candidates(walk.x(step)) - 1, -1);
 #pragma unroll
     for (int j = 0; j < kPairs; ++j) {
       uint32_t sum = scale * Bytes::pair(costs, j) + (firstPair + j) * 0x00010001u;

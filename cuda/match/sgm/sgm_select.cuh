@@ -63,7 +63,7 @@ __global__ void __launch_bounds__(32 * kSelectWarps, 2) selectKernel(SelectArgum
 #pragma unroll
         for (int j = 0; j < kPairs; ++j) sums[j] += Sums::pair(values, j);
       }
-      const int candidates = min(a.numDisparities, x - a.minDisparity + 1);
+      const int candidates = a.candidates(x);
       uint32_t key[2][kPairs], own = kNoKey;
 #pragma unroll
       for (int half = 0; half < 2; ++half) {
@@ -109,8 +109,8 @@ __global__ void __launch_bounds__(32 * kSelectWarps, 2) selectKernel(SelectArgum
       const Winner winner = {batchBest == kNoKey ? -1 : static_cast<int>(batchBest & 0xffff), static_cast<int>(batchBest >> 16),
                              static_cast<int>(batchSecond), static_cast<int>(batchSides & 0xffff),
                              static_cast<int>(batchSides >> 16)};
-      const Selected s = finished(a, winner);
       const int x = 32 * batch + lane;
+      const Selected s = finished(a, winner, x);
       rowQ4[x] = s.q4, rowWhole[x] = s.whole, rowConfidence[x] = s.confidence;
     }
   }

@@ -16,10 +16,13 @@ inline SgmParameters sgmParametersOf(const MatchTask& task) {
   p.adaptiveP2 = task.matcher.at("adaptiveP2");
   p.uniqueness = task.matcher.at("uniqueness");
   p.subpixel = task.matcher.at("subpixel") != 0;
+  p.outsideCost = task.matcher.at("outsideCost");
   return p;
 }
 
-/// Else the 9 x 7 census of the paper alone.
-inline bool comparesGradients(const MatchTask& task) { return task.matcher.at("cost") == 0; }
+/// What is compared, in the order of the parameter's words.
+enum class MatchingCost { kTwoGradientCensus, kGradientCensus, kCensus };
+
+inline MatchingCost matchingCostOf(const MatchTask& task) { return static_cast<MatchingCost>(task.matcher.at("cost")); }
 
 }  // namespace depthwatt

@@ -186,13 +186,13 @@ __device__ __forceinline__ void selectTiles(const SelectArguments& s, const RowW
     turns.untilFilled(number);
     if (walk.backward()) carryAs(Backward(), half, s0);
     else carryAs(Forward(), half, s0);
-    const Winner winner = winnerOf<kPairs>(half, min(s.numDisparities, walk.x(s0 + pixel) - s.minDisparity + 1));
+    const Winner winner = winnerOf<kPairs>(half, s.candidates(walk.x(s0 + pixel)));
     if (s0 + 2 * kPixels < walk.steps) turns.emptied(number);
     if (number == part) kept = winner;
     if (number == 0 && s0 + kPixels < walk.steps) continue;
     const int step = (s0 & ~kPixels) + lane;
     if (step < walk.length) {
-      const Selected selected = finished(s, kept);
+      const Selected selected = finished(s, kept, walk.x(step));
       const size_t at = static_cast<size_t>(walk.row) * s.width + walk.x(step);
       s.disparityQ4[at] = selected.q4;
       s.disparity[at] = selected.whole;

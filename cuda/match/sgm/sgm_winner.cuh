@@ -19,7 +19,13 @@ struct SelectArguments {
   uint32_t* rightKeys;  ///< rows that select: [height][width + padded / 2], what leaves a walk
   int width, height;
   int minDisparity, numDisparities, paths, uniqueness;
-  bool subpixel, leftRight;
+  int holeColumns;  ///< at the left border: no disparity whatever won there
+  bool subpixel, leftRight, outsideMayWin;
+
+  /// Candidates of the left view's pixel x, from minDisparity on.
+  __device__ __forceinline__ int candidates(int x) const {
+    return outsideMayWin ? numDisparities : min(numDisparities, x - minDisparity + 1);
+  }
 };
 
 constexpr int kNoSum = 0xffff;
@@ -44,9 +50,9 @@ __device__ __forceinline__ int floorDivide(int a, int b) {  // b > 0
   return quotient;
 }
 
-__device__ __forceinline__ Selected finished(const SelectArguments& a, const Winner& w) {
+__device__ __forceinline__ Selected finished(const SelectArguments& a, const Winner& w, int x) {
   Selected s = {kInvalidDisparity, kInvalidDisparity, 0};
-  if (w.d0 < 0) return s;
+  if (w.d0 < 0 || (a.outsideMayWin && (a.minDisparity + w.d0 > x || x < a.holeColumns))) return s;
   s.whole = static_cast<int16_t>(a.minDisparity + w.d0);
   const bool rival = w.second != kNoSum;
   if (a.uniqueness > 0 && rival && w.second * (100 - a.uniqueness) < 100 * w.sum) return s;

@@ -91,7 +91,7 @@ struct KeyStep {
     key[1] = addHalves(key[1], number);
     if (F::kStripes == 0 || border || edge) {
       Bytes mask = beside;
-      if (border) mask = orBytes(mask, loadBytes(sweep.ringAt(oldest, v) + 4 * kVector));
+      if (border && !selector.outsideMayWin) mask = orBytes(mask, loadBytes(sweep.ringAt(oldest, v) + 4 * kVector));
       if constexpr (F::kStripes == 0) mask = orBytes(mask, loadBytes(sweep.paddingOf(v)));
       key[0] = chooseHalves(maskLow(mask), invalid, key[0]);
       key[1] = chooseHalves(maskHigh(mask), invalid, key[1]);

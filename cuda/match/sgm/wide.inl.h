@@ -14,8 +14,9 @@ void selectWidePixel(const SgmPlan& plan, const SgmScratch& scratch, const uint8
                      int32_t at) {
   const int32_t num = plan.parameters.numDisparities;
   const int32_t rightFirst = x - plan.parameters.minDisparity;
+  const bool outsideMayWin = plan.parameters.outsideMayWin();
   const auto sumOf = [&](int32_t d) -> int32_t {
-    if (d < 0 || d >= num || rightFirst - d < 0) return plan.invalidSum;
+    if (d < 0 || d >= num || (rightFirst - d < 0 && !outsideMayWin)) return plan.invalidSum;
     uint16_t sum;
     std::memcpy(&sum, sums + plan.cellOffset[d + 1], sizeof sum);
     return sum;
@@ -23,7 +24,7 @@ void selectWidePixel(const SgmPlan& plan, const SgmScratch& scratch, const uint8
   int32_t d0 = -1, best = plan.invalidSum, second = plan.invalidSum;
   uint16_t* rightSum = scratch.rightRow + group * plan.width;
   uint16_t* rightBest = rightSum + kGroups * plan.width;
-  for (int32_t d = 0; d < num && d <= rightFirst; ++d) {
+  for (int32_t d = 0; d < num && (d <= rightFirst || outsideMayWin); ++d) {
     const int32_t sum = sumOf(d);
     if (sum < best) {
       best = sum;
@@ -31,6 +32,7 @@ void selectWidePixel(const SgmPlan& plan, const SgmScratch& scratch, const uint8
     }
     // Down meets the disparities of a right pixel in rising order, up in falling order.
     const int32_t r = rightFirst - d;
+    if (r < 0) continue;
     if (kUp ? sum <= rightSum[r] : sum < rightSum[r]) {
       rightSum[r] = static_cast<uint16_t>(sum);
       rightBest[r] = static_cast<uint16_t>(d);

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Fast form of hole filling: one walk over each row from hole to hole; what a hole decides is decided once.
 //
-// Interpolated values advance by a whole and a remainder per pixel, so that a hole costs one division.
+// The ends of holes are medians of what stood around them before filling, so the filled image is another one; only the papers'
+// method, which takes the values beside the hole, works in place. Interpolated values advance by a whole and a remainder per pixel, so that a hole costs one division.
 #include <cstring>
 
 #include "fill.h"
@@ -44,8 +45,72 @@ void set(int16_t* row, int32_t begin, int32_t end, int16_t value) {
   for (int32_t x = begin; x < end; ++x) row[x] = value;
 }
 
-/// The strip at the left border, filled from its right end to the image's edge.
-void extrapolate(const FillParameters& p, int16_t* row, int32_t width, int32_t end) {
+/// Up to 25 values in lanes; the rest counts as larger than any.
+constexpr int32_t kEndLanes = 32;
+using EndValues [[gnu::vector_size(kEndLanes * 2)]] = int16_t;
+
+/// How many values are below `value`, and 64 for each that is not above it.
+int32_t countsOf(EndValues all, int16_t value) {
+  using Eight [[gnu::vector_size(16)]] = int16_t;
+  const EndValues counted = (all < value) + 64 * (all <= value);
+  Eight part[4];
+  std::memcpy(part, &counted, sizeof counted);
+  const Eight sum = (part[0] + part[1]) + (part[2] + part[3]);
+  return -(sum[0] + sum[1] + sum[2] + sum[3] + sum[4] + sum[5] + sum[6] + sum[7]);
+}
+
+/// What is read around holes. Without `robust` the value beside a hole stands for itself.
+struct FillSource {
+  ImageView<const uint8_t> grey;
+  ImageView<const int16_t> disparityQ4;
+  int32_t strip;  ///< columns that are holes whatever stands there
+  bool robust;
+
+  /// away: -1 at a left end, 1 at a right end.
+  int32_t end(int32_t e, int32_t y, int32_t away) const {
+    const int32_t own = disparityQ4.row(y)[e];
+    if (!robust) return own;
+    const int32_t first = away > 0 ? e : (e - kEndColumns + 1 > strip ? e - kEndColumns + 1 : strip);
+    const int32_t last = away < 0 ? e : (e + kEndColumns < disparityQ4.width ? e + kEndColumns - 1 : disparityQ4.width - 1);
+    const int32_t top = y > kEndRows ? y - kEndRows : 0;
+    const int32_t bottom = y + kEndRows < disparityQ4.height ? y + kEndRows : disparityQ4.height - 1;
+    const int32_t greyOfEnd = grey.row(y)[e];
+    int16_t values[kEndLanes];
+    int32_t n = 0;
+    for (int32_t j = top; j <= bottom; ++j) {
+      const int16_t* row = disparityQ4.row(j);
+      const uint8_t* greyRow = grey.row(j);
+      for (int32_t i = first; i <= last; ++i) {
+        values[n] = row[i];
+        n += row[i] != kInvalidDisparity && distance(greyRow[i], greyOfEnd) <= kEndGrey ? 1 : 0;
+      }
+    }
+    if (n < kFewestEnd) return own;
+    for (int32_t i = n; i < kEndLanes; ++i) values[i] = INT16_MAX;
+    return lowerMedian(values, n, own);
+  }
+
+ private:
+  /// The value with at most (n - 1) / 2 smaller ones and more than that not above it. A guess is often right; each value that is
+  /// looked at takes those on its far side out, so that few are.
+  static int32_t lowerMedian(const int16_t* values, int32_t n, int32_t guess) {
+    EndValues all;
+    std::memcpy(&all, values, sizeof all);
+    const int32_t rank = (n - 1) / 2;
+    int32_t tooSmall = INT32_MIN, tooLarge = INT32_MAX, value = guess;
+    for (int32_t i = 0;;) {
+      const int32_t counts = countsOf(all, static_cast<int16_t>(value));
+      if (counts % 64 > rank) tooLarge = value;
+      else if (counts / 64 <= rank) tooSmall = value;
+      else return value;
+      while (i < n - 1 && (values[i] <= tooSmall || values[i] >= tooLarge)) ++i;
+      value = values[i++];
+    }
+  }
+};
+
+/// The strip at the left border, filled from its right end to the image's edge. from: the end's value.
+void extrapolate(const FillParameters& p, int16_t* row, int32_t width, int32_t end, int32_t from) {
   int32_t n = 1;
   while (n < kSlopePixels && end + n < width && row[end + n] != kInvalidDisparity &&
          distance(row[end + n], row[end + n - 1]) <= kStepQ4) {
@@ -59,7 +124,6 @@ void extrapolate(const FillParameters& p, int16_t* row, int32_t width, int32_t e
     rise = rise > steepest ? steepest : (rise < -steepest ? -steepest : rise);
   }
   Ramp ramp(rise, half > 0 ? half * half : 1);
-  const int32_t from = row[end];
   for (int32_t x = end - 1; x >= 0; --x) {
     int32_t value = from - ramp.next();
     value = value < p.lowestQ4 ? p.lowestQ4 : (value > p.highestQ4 ? p.highestQ4 : value);
@@ -67,26 +131,27 @@ void extrapolate(const FillParameters& p, int16_t* row, int32_t width, int32_t e
   }
 }
 
-/// A hole [begin, end) with a value on both sides.
-void fillBetween(const FillParameters& p, const uint8_t* grey, int16_t* row, int32_t begin, int32_t end) {
-  const int16_t l = row[begin - 1], r = row[end];
+/// A hole [begin, end) between l and r.
+void fillBetween(const FillParameters& p, const uint8_t* grey, int16_t* row, int32_t begin, int32_t end, int32_t l, int32_t r) {
   const int32_t step = distance(l, r);
   const bool background = p.method == FillMethod::kBackground;
   if (step <= p.thresholdQ4 && (!background || 4 * (end - begin) > step)) {
     Ramp ramp(r - l, end - begin + 1);
     for (int32_t x = begin; x < end; ++x) row[x] = static_cast<int16_t>(l + ramp.next());
   } else if (background) {
-    set(row, begin, end, l < r ? l : r);
+    set(row, begin, end, static_cast<int16_t>(l < r ? l : r));
   } else {
     const int32_t greyLeft = grey[begin - 1], greyRight = grey[end];
     for (int32_t x = begin; x < end; ++x) {
-      row[x] = distance(greyLeft, grey[x]) <= distance(greyRight, grey[x]) ? l : r;
+      row[x] = static_cast<int16_t>(distance(greyLeft, grey[x]) <= distance(greyRight, grey[x]) ? l : r);
     }
   }
 }
 
 /// A row without a valid pixel stays as it is.
-void fillRow(const FillParameters& p, const uint8_t* grey, int16_t* row, int32_t width) {
+void fillRow(const FillParameters& p, const FillSource& source, int16_t* row, int32_t y) {
+  const int32_t width = source.grey.width;
+  const uint8_t* grey = source.grey.row(y);
   int32_t x = 0;
   while (x < width) {
     if (row[x] != kInvalidDisparity) {
@@ -96,9 +161,9 @@ void fillRow(const FillParameters& p, const uint8_t* grey, int16_t* row, int32_t
     const int32_t begin = x;
     while (x < width && row[x] == kInvalidDisparity) ++x;
     if (begin == 0 && x == width) return;
-    if (x == width) set(row, begin, width, row[begin - 1]);
-    else if (begin > 0) fillBetween(p, grey, row, begin, x);
-    else if (p.method == FillMethod::kBackground) extrapolate(p, row, width, x);
+    if (x == width) set(row, begin, width, static_cast<int16_t>(source.end(begin - 1, y, -1)));
+    else if (begin > 0) fillBetween(p, grey, row, begin, x, source.end(begin - 1, y, -1), source.end(x, y, 1));
+    else if (p.method == FillMethod::kBackground) extrapolate(p, row, width, x, source.end(x, y, 1));
     else set(row, 0, x, row[x]);
   }
 }
@@ -120,30 +185,33 @@ bool fillMethodOf(const char* name, FillMethod* method) {
   return false;
 }
 
-void fillHoles(const FillParameters& parameters, ImageView<const uint8_t> grey, ImageView<int16_t> disparityQ4,
-               ImageView<uint8_t> confidence, Workers& workers) {
-  if (parameters.method == FillMethod::kOff) return;
+void fillHoles(const FillParameters& parameters, ImageView<const uint8_t> grey, ImageView<const int16_t> disparityQ4,
+               ImageView<int16_t> filled, ImageView<uint8_t> confidence, Workers& workers) {
   const int32_t width = disparityQ4.width, height = disparityQ4.height;
   int32_t strip = 0;
   if (parameters.method == FillMethod::kBackground) {
-    const int32_t cut = parameters.lowestQ4 / 16 + kFewestCandidates;
+    const int32_t cut = parameters.lowestQ4 / 16 + kFillStripColumns;
     strip = cut < width / 8 ? cut : width / 8;
   }
+  const FillSource source{grey, disparityQ4, strip, parameters.method == FillMethod::kBackground};
+  const bool fills = parameters.method != FillMethod::kOff;
+  const size_t bytes = static_cast<size_t>(width) * sizeof(int16_t);
   workers.rows(height, [&](int32_t first, int32_t end) {
     for (int32_t y = first; y < end; ++y) {
-      int16_t* row = disparityQ4.row(y);
+      int16_t* row = filled.row(y);
+      if (row != disparityQ4.row(y)) std::memcpy(row, disparityQ4.row(y), bytes);
       set(row, 0, strip, kInvalidDisparity);
       if (confidence.data != nullptr && strip > 0) std::memset(confidence.row(y), 0, static_cast<size_t>(strip));
-      fillRow(parameters, grey.row(y), row, width);
+      if (fills) fillRow(parameters, source, row, y);
     }
   });
+  if (!fills) return;
   // A row is either full now or wholly empty. Empty ones take the last full row above; those at the top the first below.
   int32_t full = 0;
-  while (full < height && isEmpty(disparityQ4.row(full))) ++full;
+  while (full < height && isEmpty(filled.row(full))) ++full;
   if (full == height) return;
-  const size_t bytes = static_cast<size_t>(width) * sizeof(int16_t);
   for (int32_t y = 0; y < height; ++y) {
-    if (isEmpty(disparityQ4.row(y))) std::memcpy(disparityQ4.row(y), disparityQ4.row(full), bytes);
+    if (isEmpty(filled.row(y))) std::memcpy(filled.row(y), filled.row(full), bytes);
     else full = y;
   }
 }

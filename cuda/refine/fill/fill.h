@@ -8,14 +8,20 @@
 //               else min(l, r), since what only one eye sees is background
 //               Before that the first min(lowestQ4 / 16 + 8, width / 8) columns become holes with confidence 0: their search
 //               was cut down to eight candidates or fewer, so whatever won there had hardly a rival.
+//               There l and r are not the values beside the hole but robust ones, since a hole often begins where values are
+//               already wrong: see end below.
 //   one neighbour only: bilateral copies it. background copies the left one; from the right one (the strip that only the left
 //   eye sees) it goes on with the slope of up to 32 pixels beside the hole, see slope below.
 //   a row without any valid pixel: the nearest filled row above, else below; an image without any: unchanged.
+// end    of the hole's end at column e (left end: columns e - 4 to e, right end: e to e + 4) in row y: the lower median, the
+//        ((n - 1) / 2)th smallest, of the n valid values in those columns of rows y - 2 to y + 2 whose grey differs from that of
+//        (e, y) by at most 16; n < 3: D(e, y) itself.
 // slope  n = the longest even count <= 32 of pixels from e on, all valid, each within one pixel of the one before; n < 16: 0.
 //        h = n / 2, A = sum of the first h, B = sum of the other h, c = clamp(B - A, -2 h^2, 2 h^2)
-//        D(x) = r - floor((2 j c + h^2) / (2 h^2)), clamped to [lowestQ4, highestQ4]
-// in   grey [height][width] uint8       io disparityQ4 [height][width] int16; confidence uint8 (may be empty): stays 0 where filled.
-// border none: rows are independent but for empty ones.   ties: as written.   same bits on every backend: integer only.
+//        D(x) = end(e) - floor((2 j c + h^2) / (2 h^2)), clamped to [lowestQ4, highestQ4]
+// in   grey [height][width] uint8; in [height][width] int16       out filled [height][width] int16: another image than in, or for
+//      bilateral the same        io confidence uint8 (may be empty): stays 0 where filled.
+// border what lies outside the image is not valid.   ties: as written.   same bits on every backend: integer only.
 #pragma once
 
 #include "../../../core/image.h"
@@ -35,13 +41,14 @@ struct FillParameters {
   int32_t highestQ4 = 32752;
 };
 
-constexpr int32_t kFewestCandidates = 8;
+constexpr int32_t kFillStripColumns = 8;
+constexpr int32_t kEndColumns = 5, kEndRows = 2, kEndGrey = 16, kFewestEnd = 3;
 
-void fillReference(const FillParameters& parameters, ImageView<const uint8_t> grey, ImageView<int16_t> disparityQ4,
-                   ImageView<uint8_t> confidence);
+void fillReference(const FillParameters& parameters, ImageView<const uint8_t> grey, ImageView<const int16_t> disparityQ4,
+                   ImageView<int16_t> filled, ImageView<uint8_t> confidence);
 
 /// The fast form, the same for every instruction set: holes are few, and followed one by one.
-void fillHoles(const FillParameters& parameters, ImageView<const uint8_t> grey, ImageView<int16_t> disparityQ4,
-               ImageView<uint8_t> confidence, Workers& workers);
+void fillHoles(const FillParameters& parameters, ImageView<const uint8_t> grey, ImageView<const int16_t> disparityQ4,
+               ImageView<int16_t> filled, ImageView<uint8_t> confidence, Workers& workers);
 
 }  // namespace depthwatt

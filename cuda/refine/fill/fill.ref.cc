@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The definition of hole filling: each pixel looks for its neighbours by itself; see fill.h.
+#include <algorithm>
 #include <vector>
 
 #include "fill.h"
@@ -15,69 +16,94 @@ int32_t floorDivided(int64_t numerator, int64_t denominator) {
   return static_cast<int32_t>(quotient);
 }
 
-int16_t extrapolated(const FillParameters& p, const std::vector<int16_t>& row, int32_t e, int32_t x) {
-  const auto width = static_cast<int32_t>(row.size());
+/// Disparities before filling, with the first columns taken out.
+struct Unfilled {
+  const FillParameters& parameters;
+  ImageView<const uint8_t> grey;
+  ImageView<const int16_t> disparityQ4;
+
+  bool background() const { return parameters.method == FillMethod::kBackground; }
+  bool takenOut(int32_t x) const { return background() && x < grey.width / 8 && x < parameters.lowestQ4 / 16 + 8; }
+  int32_t at(int32_t x, int32_t y) const {
+    if (x < 0 || x >= grey.width || y < 0 || y >= grey.height) return kInvalidDisparity;
+    if (takenOut(x)) return kInvalidDisparity;
+    return disparityQ4.row(y)[x];
+  }
+  /// The hole's end at (e, y); away: -1 at a left end, 1 at a right end.
+  int32_t end(int32_t e, int32_t y, int32_t away) const {
+    if (!background()) return at(e, y);
+    std::vector<int32_t> values;
+    for (int32_t j = y - 2; j <= y + 2; ++j) {
+      for (int32_t k = 0; k < 5; ++k) {
+        const int32_t i = e + away * k;
+        if (at(i, j) == kInvalidDisparity || absolute(grey.row(j)[i] - grey.row(y)[e]) > 16) continue;
+        values.push_back(at(i, j));
+      }
+    }
+    if (values.size() < 3) return at(e, y);
+    std::sort(values.begin(), values.end());
+    return values[(values.size() - 1) / 2];
+  }
+};
+
+int16_t extrapolated(const Unfilled& image, int32_t e, int32_t x, int32_t y) {
+  const FillParameters& p = image.parameters;
   int32_t n = 1;
-  while (n < 32 && e + n < width && row[e + n] != kInvalidDisparity && absolute(row[e + n] - row[e + n - 1]) <= 16) ++n;
+  while (n < 32 && image.at(e + n, y) != kInvalidDisparity && absolute(image.at(e + n, y) - image.at(e + n - 1, y)) <= 16) ++n;
   n -= n % 2;
-  int32_t value = row[e];
+  int32_t value = image.end(e, y, 1);
   if (n >= 16) {
     const int32_t h = n / 2;
     int32_t a = 0, b = 0;
-    for (int32_t k = 0; k < h; ++k) a += row[e + k];
-    for (int32_t k = h; k < n; ++k) b += row[e + k];
+    for (int32_t k = 0; k < h; ++k) a += image.at(e + k, y);
+    for (int32_t k = h; k < n; ++k) b += image.at(e + k, y);
     int32_t c = b - a;
     if (c > 2 * h * h) c = 2 * h * h;
     if (c < -2 * h * h) c = -2 * h * h;
-    value = row[e] - floorDivided(2 * int64_t{e - x} * c + h * h, 2 * h * h);
+    value -= floorDivided(2 * int64_t{e - x} * c + h * h, 2 * h * h);
   }
   if (value < p.lowestQ4) value = p.lowestQ4;
   if (value > p.highestQ4) value = p.highestQ4;
   return static_cast<int16_t>(value);
 }
 
-int16_t filled(const FillParameters& p, const std::vector<int16_t>& row, const uint8_t* grey, int32_t x) {
-  const auto width = static_cast<int32_t>(row.size());
+int16_t filledAt(const Unfilled& image, int32_t x, int32_t y) {
+  const FillParameters& p = image.parameters;
   int32_t left = x, right = x;
-  while (left >= 0 && row[left] == kInvalidDisparity) --left;
-  while (right < width && row[right] == kInvalidDisparity) ++right;
-  const bool hasLeft = left >= 0, hasRight = right < width;
+  while (left >= 0 && image.at(left, y) == kInvalidDisparity) --left;
+  while (right < image.grey.width && image.at(right, y) == kInvalidDisparity) ++right;
+  const bool hasLeft = left >= 0, hasRight = right < image.grey.width;
   if (!hasLeft && !hasRight) return kInvalidDisparity;
-  if (!hasRight) return row[left];
-  if (!hasLeft) return p.method == FillMethod::kBackground ? extrapolated(p, row, right, x) : row[right];
+  if (!hasRight) return static_cast<int16_t>(image.end(left, y, -1));
+  if (!hasLeft) return image.background() ? extrapolated(image, right, x, y) : static_cast<int16_t>(image.at(right, y));
 
-  const int32_t l = row[left], r = row[right], i = x - left, j = right - x, k = right - left - 1;
+  const int32_t l = image.end(left, y, -1), r = image.end(right, y, 1), i = x - left, j = right - x, k = right - left - 1;
   const int32_t step = absolute(l - r);
-  const bool background = p.method == FillMethod::kBackground;
-  if (step <= p.thresholdQ4 && (!background || 4 * k > step)) {
+  if (step <= p.thresholdQ4 && (!image.background() || 4 * k > step)) {
     return static_cast<int16_t>(l + floorDivided(2 * int64_t{i} * (r - l) + i + j, 2 * (i + j)));
   }
-  if (background) return static_cast<int16_t>(l < r ? l : r);
-  const bool likeLeft = absolute(grey[left] - grey[x]) <= absolute(grey[right] - grey[x]);
-  return static_cast<int16_t>(likeLeft ? l : r);
+  if (image.background()) return static_cast<int16_t>(l < r ? l : r);
+  const uint8_t* grey = image.grey.row(y);
+  return static_cast<int16_t>(absolute(grey[left] - grey[x]) <= absolute(grey[right] - grey[x]) ? l : r);
 }
 
 }  // namespace
 
-void fillReference(const FillParameters& parameters, ImageView<const uint8_t> grey, ImageView<int16_t> disparityQ4,
-                   ImageView<uint8_t> confidence) {
-  if (parameters.method == FillMethod::kOff) return;
+void fillReference(const FillParameters& parameters, ImageView<const uint8_t> grey, ImageView<const int16_t> disparityQ4,
+                   ImageView<int16_t> filled, ImageView<uint8_t> confidence) {
   const int32_t width = disparityQ4.width, height = disparityQ4.height;
-  if (parameters.method == FillMethod::kBackground) {
-    for (int32_t y = 0; y < height; ++y) {
-      for (int32_t x = 0; x < width / 8 && x < parameters.lowestQ4 / 16 + kFewestCandidates; ++x) {
-        disparityQ4.row(y)[x] = kInvalidDisparity;
-        if (confidence.data != nullptr) confidence.row(y)[x] = 0;
-      }
-    }
-  }
+  std::vector<int16_t> copy(static_cast<size_t>(width) * height);
+  const ImageView<int16_t> before = packedView(copy.data(), width, height);
+  for (int32_t y = 0; y < height; ++y) std::copy_n(disparityQ4.row(y), width, before.row(y));
+  const Unfilled image{parameters, grey, before.asConst()};
   std::vector<bool> empty(static_cast<size_t>(height), true);
   for (int32_t y = 0; y < height; ++y) {
-    int16_t* out = disparityQ4.row(y);
-    const std::vector<int16_t> row(out, out + width);
     for (int32_t x = 0; x < width; ++x) {
-      if (row[x] == kInvalidDisparity) out[x] = filled(parameters, row, grey.row(y), x);
-      else empty[y] = false;
+      const int32_t own = image.at(x, y);
+      if (image.takenOut(x) && confidence.data != nullptr) confidence.row(y)[x] = 0;
+      if (own != kInvalidDisparity) empty[y] = false;
+      const bool fills = parameters.method != FillMethod::kOff && own == kInvalidDisparity;
+      filled.row(y)[x] = fills ? filledAt(image, x, y) : static_cast<int16_t>(own);
     }
   }
   for (int32_t y = 0; y < height; ++y) {
@@ -89,7 +115,8 @@ void fillReference(const FillParameters& parameters, ImageView<const uint8_t> gr
       while (source < height && empty[source]) ++source;
     }
     if (source == height) return;
-    for (int32_t x = 0; x < width; ++x) disparityQ4.row(y)[x] = disparityQ4.row(source)[x];
+    if (parameters.method == FillMethod::kOff) continue;
+    for (int32_t x = 0; x < width; ++x) filled.row(y)[x] = filled.row(source)[x];
   }
 }
 

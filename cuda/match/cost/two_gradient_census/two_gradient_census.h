@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // 31 bits per pixel whose Hamming distance is a centre-symmetric census plus bounded differences of both gradients.
-//   census      8 bits: s(I(p + v), I(p - v)) for k = 1..2 and v = (k,-k), (k,0), (k,k), (0,k)     [papers/004, eq. 1, eight pairs]
+//   census      8 bits: s(I(p + v), I(p - v)) for k = 1..2 and v = (k,-k), (k,0), (k,k), (0,k)     (Hernandez-Juarez et al. 2016, eq. 1)
 //   horizontal  12 bits: s(g, t), g = I(x+1, y) - I(x-1, y), t = kHorizontalThresholds[k], rising
 //   vertical    11 bits: s(h, t), h = I(x, y+1) - I(x, y-1), t = kVerticalThresholds[k], rising
 //   s(u, v) = 1 if u >= v else 0

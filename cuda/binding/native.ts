@@ -32,7 +32,7 @@ export interface MatchParameters {
   adaptiveP2: number;
   /** Percent by which every rival must be worse; 0 switches the test off. 0 to 99. */
   uniqueness: number;
-  /** Cost of a candidate outside the right image, 0 to 63; where one wins the pixel is a hole. 63 (if absent): it never wins. */
+  /** Cost of a candidate outside the right image, 0 to 63; where one wins the pixel is a hole. 63: it never wins; 8 if absent. */
   outsideCost?: number;
   subpixel: boolean;
 }

@@ -33,6 +33,7 @@ export function engineOptions(pair: Pair, changes: Partial<EngineOptions> = {}):
       p2: 40,
       adaptiveP2: 4,
       uniqueness: 8,
+      outsideCost: 8,
       subpixel: true,
     },
     refine: {

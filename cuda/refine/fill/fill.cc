@@ -45,19 +45,25 @@ void set(int16_t* row, int32_t begin, int32_t end, int16_t value) {
   for (int32_t x = begin; x < end; ++x) row[x] = value;
 }
 
-/// Up to 25 values in lanes; the rest counts as larger than any.
-constexpr int32_t kEndLanes = 32;
-using EndValues [[gnu::vector_size(kEndLanes * 2)]] = int16_t;
+constexpr int32_t kEndLanes = 8;  ///< at least kEndColumns
+constexpr int32_t kEndSide = 2 * kEndRows + 1;
+using EndRow [[gnu::vector_size(kEndLanes * 2)]] = int16_t;
+using EndGrey [[gnu::vector_size(kEndLanes)]] = uint8_t;
 
-/// How many values are below `value`, and 64 for each that is not above it.
-int32_t countsOf(EndValues all, int16_t value) {
-  using Eight [[gnu::vector_size(16)]] = int16_t;
-  const EndValues counted = (all < value) + 64 * (all <= value);
-  Eight part[4];
-  std::memcpy(part, &counted, sizeof counted);
-  const Eight sum = (part[0] + part[1]) + (part[2] + part[3]);
-  return -(sum[0] + sum[1] + sum[2] + sum[3] + sum[4] + sum[5] + sum[6] + sum[7]);
-}
+/// The values around an end, row by row; what does not count is INT16_MAX, larger than any.
+struct EndValues {
+  EndRow rows[kEndSide];
+  int32_t n = 0;
+
+  int16_t at(int32_t i) const { return rows[i / kEndLanes][i % kEndLanes]; }
+  /// How many are below `value`, and 64 for each that is not above it.
+  int32_t countsOf(int16_t value) const {
+    EndRow counted = {};
+    for (const EndRow& row : rows) counted += (row < value) + 64 * (row <= value);
+    return -sumOf(counted);
+  }
+  static int32_t sumOf(EndRow v) { return v[0] + v[1] + v[2] + v[3] + v[4] + v[5] + v[6] + v[7]; }
+};
 
 /// What is read around holes. Without `robust` the value beside a hole stands for itself.
 struct FillSource {
@@ -72,39 +78,44 @@ struct FillSource {
     if (!robust) return own;
     const int32_t first = away > 0 ? e : (e - kEndColumns + 1 > strip ? e - kEndColumns + 1 : strip);
     const int32_t last = away < 0 ? e : (e + kEndColumns < disparityQ4.width ? e + kEndColumns - 1 : disparityQ4.width - 1);
-    const int32_t top = y > kEndRows ? y - kEndRows : 0;
-    const int32_t bottom = y + kEndRows < disparityQ4.height ? y + kEndRows : disparityQ4.height - 1;
-    const int32_t greyOfEnd = grey.row(y)[e];
-    int16_t values[kEndLanes];
-    int32_t n = 0;
-    for (int32_t j = top; j <= bottom; ++j) {
-      const int16_t* row = disparityQ4.row(j);
-      const uint8_t* greyRow = grey.row(j);
-      for (int32_t i = first; i <= last; ++i) {
-        values[n] = row[i];
-        n += row[i] != kInvalidDisparity && distance(greyRow[i], greyOfEnd) <= kEndGrey ? 1 : 0;
-      }
+    const auto greyOfEnd = static_cast<int16_t>(grey.row(y)[e]);
+    const EndRow lane = {0, 1, 2, 3, 4, 5, 6, 7};
+    const EndRow within = lane <= static_cast<int16_t>(last - first);
+    const EndRow none = EndRow{} + INT16_MAX;
+    EndValues values;
+    EndRow valid = {};
+    for (int32_t k = 0; k < kEndSide; ++k) {
+      const int32_t j = y - kEndRows + k;
+      values.rows[k] = none;
+      if (j < 0 || j >= disparityQ4.height) continue;
+      EndRow value = {};
+      EndGrey bytes = {};
+      // A row's last pixels are fewer than the lanes.
+      const size_t count = first + kEndLanes <= disparityQ4.width ? kEndLanes : static_cast<size_t>(disparityQ4.width - first);
+      std::memcpy(&value, disparityQ4.row(j) + first, count * sizeof(int16_t));
+      std::memcpy(&bytes, grey.row(j) + first, count);
+      const EndRow difference = __builtin_convertvector(bytes, EndRow) - greyOfEnd;
+      const EndRow counts = within & (value != kInvalidDisparity) & (difference <= kEndGrey) & (difference >= -kEndGrey);
+      values.rows[k] = (counts & value) | (~counts & none);
+      valid += counts;
     }
-    if (n < kFewestEnd) return own;
-    for (int32_t i = n; i < kEndLanes; ++i) values[i] = INT16_MAX;
-    return lowerMedian(values, n, own);
+    values.n = -EndValues::sumOf(valid);
+    return values.n < kFewestEnd ? own : lowerMedian(values, own);
   }
 
  private:
   /// The value with at most (n - 1) / 2 smaller ones and more than that not above it. A guess is often right; each value that is
   /// looked at takes those on its far side out, so that few are.
-  static int32_t lowerMedian(const int16_t* values, int32_t n, int32_t guess) {
-    EndValues all;
-    std::memcpy(&all, values, sizeof all);
-    const int32_t rank = (n - 1) / 2;
-    int32_t tooSmall = INT32_MIN, tooLarge = INT32_MAX, value = guess;
+  static int32_t lowerMedian(const EndValues& values, int32_t guess) {
+    const int32_t rank = (values.n - 1) / 2;
+    int32_t tooSmall = INT32_MIN, tooLarge = INT16_MAX, value = guess;
     for (int32_t i = 0;;) {
-      const int32_t counts = countsOf(all, static_cast<int16_t>(value));
+      const int32_t counts = values.countsOf(static_cast<int16_t>(value));
       if (counts % 64 > rank) tooLarge = value;
       else if (counts / 64 <= rank) tooSmall = value;
       else return value;
-      while (i < n - 1 && (values[i] <= tooSmall || values[i] >= tooLarge)) ++i;
-      value = values[i++];
+      while (i < kEndSide * kEndLanes - 1 && (values.at(i) <= tooSmall || values.at(i) >= tooLarge)) ++i;
+      value = values.at(i++);
     }
   }
 };

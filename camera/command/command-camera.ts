@@ -169,7 +169,7 @@ export class CommandCamera {
     const opening = this.#opening;
     this.#opening = undefined;
     if (!opening && this.#options.live && error.code !== "DEVICE_UNSUITABLE") {
-      this.#restart(error);
+      this.#restart(error, end.code === 0);
       return;
     }
     clearInterval(this.#look);
@@ -192,12 +192,13 @@ export class CommandCamera {
     return new DepthwattError(code, message, this.#trouble && { hint: this.#trouble.hint });
   }
 
-  #restart(error: Error): void {
+  #restart(error: Error, good: boolean): void {
     const steady = this.#firstFrameMs !== undefined && this.#lastFrameMs - this.#firstFrameMs >= STEADY_MS;
     if (steady) this.#backOffMs = SHORTEST_BACK_OFF_MS;
     const waitMs = this.#backOffMs;
     this.#backOffMs = Math.min(2 * waitMs, LONGEST_BACK_OFF_MS);
-    this.#lost = `${error.message}. It is started again in ${waitMs / 1000} s.`;
+    const cure = good && this.#trouble === undefined ? " (a recording needs source.command.live: false)" : "";
+    this.#lost = `${error.message}. It is started again in ${waitMs / 1000} s${cure}.`;
     this.#events?.onLost(this.#lost);
     this.#startAgain = setTimeout(() => {
       this.#startAgain = undefined;

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A command in a process group of its own: its output in pieces, its last line on stderr, and an end that leaves nothing running.
 import { type ChildProcess, spawn } from "node:child_process";
-import type { Readable } from "node:stream";
 
 /** From the polite signal to the one that cannot be ignored, and from a closed output to the polite one. */
 const GRACE_MS = 1000;
@@ -49,9 +48,9 @@ function forget(group: number): void {
 }
 
 export class CommandProcess {
-  readonly #child: ChildProcess;
+  /** Undefined where the kernel refused it at once. */
+  readonly #child: ChildProcess | undefined;
   readonly #events: CommandEvents;
-  readonly #output: Readable;
   readonly #lastLine = new LastLine();
   readonly #closed: Promise<void>;
   #ended = false;
@@ -62,22 +61,32 @@ export class CommandProcess {
   constructor(words: readonly [string, ...string[]], events: CommandEvents) {
     const [program, ...rest] = words;
     this.#events = events;
-    // A group of its own: what a command starts ends with it. No stdin: ffmpeg would read commands from the terminal.
-    this.#child = spawn(program, rest, { detached: true, stdio: ["ignore", "pipe", "pipe"] });
-    this.#output = this.#child.stdout!;
-    if (this.#child.pid !== undefined) remember(this.#child.pid);
-    this.#output.on("data", (bytes: Buffer) => events.onData(bytes));
+    const refused = (error: NodeJS.ErrnoException) =>
+      this.#finish({ code: undefined, how: `cannot be started: ${startProblem(error)}` });
+    try {
+      // A group of its own: what a command starts ends with it. No stdin: ffmpeg would read commands from the terminal.
+      this.#child = spawn(program, rest, { detached: true, stdio: ["ignore", "pipe", "pipe"] });
+    } catch (error) {
+      // Node throws some of the kernel's refusals and tells others by an event.
+      this.#closed = Promise.resolve();
+      setImmediate(() => refused(error as NodeJS.ErrnoException));
+      return;
+    }
+    const child = this.#child;
+    if (child.pid !== undefined) remember(child.pid);
+    // Without a process there may be no pipes either.
+    child.stdout?.on("data", (bytes: Buffer) => events.onData(bytes));
     // One that closes its output and runs on delivers no more.
-    this.#output.once("end", () => this.#later(() => this.end()));
-    this.#child.stderr!.on("data", (bytes: Buffer) => this.#lastLine.add(bytes));
-    this.#child.once("exit", () => this.#signal("SIGTERM"));
+    child.stdout?.once("end", () => this.#later(() => this.end()));
+    child.stderr?.on("data", (bytes: Buffer) => this.#lastLine.add(bytes));
+    child.once("exit", () => this.#signal("SIGTERM"));
     this.#closed = new Promise((resolve) => {
-      this.#child.once("error", (error: NodeJS.ErrnoException) => {
-        if (this.#child.pid !== undefined) return;
-        this.#finish({ code: undefined, how: `cannot be started: ${startProblem(error)}` });
+      child.on("error", (error: NodeJS.ErrnoException) => {
+        if (child.pid !== undefined) return;
+        refused(error);
         resolve();
       });
-      this.#child.once("close", (code, signal) => {
+      child.once("close", (code, signal) => {
         const how = signal === null ? `ended with exit code ${code}` : `was ended by ${signal}`;
         this.#finish({ code: code ?? undefined, how });
         resolve();
@@ -87,22 +96,22 @@ export class CommandProcess {
 
   /** Bytes stop coming, and the command stands still once the pipe is full. */
   pause(): void {
-    this.#output.pause();
+    this.#child?.stdout?.pause();
   }
 
   resume(): void {
-    this.#output.resume();
+    this.#child?.stdout?.resume();
   }
 
   /** Asks the group to end, and then ends it; onEnd tells when. What it had written is not read any more. */
   end(): void {
     if (this.#ended) return;
-    this.#output.destroy();
+    this.#child?.stdout?.destroy();
     this.#signal("SIGTERM");
     this.#later(() => {
       this.#signal("SIGKILL");
       // Who left the group may hold this end open for ever.
-      this.#child.stderr!.destroy();
+      this.#child?.stderr?.destroy();
     });
   }
 
@@ -119,7 +128,7 @@ export class CommandProcess {
   }
 
   #signal(signal: NodeJS.Signals): void {
-    const group = this.#child.pid;
+    const group = this.#child?.pid;
     if (group !== undefined && groups.has(group)) signalGroup(group, signal);
   }
 
@@ -127,7 +136,7 @@ export class CommandProcess {
     if (this.#ended) return;
     this.#ended = true;
     clearTimeout(this.#asked);
-    if (this.#child.pid !== undefined) forget(this.#child.pid);
+    if (this.#child?.pid !== undefined) forget(this.#child.pid);
     if (!this.#stopped) this.#events.onEnd({ ...end, lastLine: this.#lastLine.text });
   }
 }
@@ -135,6 +144,7 @@ export class CommandProcess {
 function startProblem({ code, message }: NodeJS.ErrnoException): string {
   if (code === "ENOENT") return "there is no such program";
   if (code === "EACCES") return "it may not be executed";
+  if (code === "ENOTDIR") return "there is no such folder";
   return code ?? message;
 }
 

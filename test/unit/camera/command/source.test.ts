@@ -216,6 +216,15 @@ describe("live commands", () => {
     expect(source.counters().dropsLeft).toEqual({});
   });
 
+  test("say what a recording needs where the command ends well", async () => {
+    const { seen } = await play({ ...LIVE, sideBySide: `cat ${file("well.y4m", y4m(count(2)))}` });
+    await until("the end", () => seen.states.length > 0);
+    expect(seen.states[0]).toBe(
+      'side by side command "cat": ended with exit code 0. It is started again in 0.5 s ' +
+        "(a recording needs source.command.live: false).",
+    );
+  });
+
   test("wait longer before each start that helped nothing", async () => {
     const [stream, mark] = [file("once.y4m", y4m(count(1))), join(folder, "once")];
     const command = `if [ -e ${mark} ]; then exit 7; else touch ${mark}; cat ${stream}; fi`;
@@ -282,6 +291,12 @@ describe("what is refused at once", () => {
       "a file that is no program",
       "/etc/passwd",
       'left command "passwd": cannot be started: it may not be executed',
+    ],
+    ["a file as a folder", "/etc/passwd/x", 'left command "x": cannot be started: there is no such folder'],
+    [
+      "a word that no program can be given",
+      "echo a\0b",
+      'left command "echo": cannot be started: ERR_INVALID_ARG_VALUE',
     ],
     [
       "one that dies",

@@ -6,7 +6,6 @@ import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { DepthwattError } from "./errors.js";
 
-const require = createRequire(import.meta.url);
 let loaded: object | undefined;
 
 /** The package's root folder: the nearest one above this file with binding.gyp, from source and from dist alike. */
@@ -32,7 +31,8 @@ export function loadAddon<Exports extends object>(): Exports {
     throw new DepthwattError("ADDON_MISSING", `Expected the native addon at ${path}, found no such file.`);
   }
   try {
-    loaded = require(path) as object;
+    // Made here: a browser that loads this file with the consumer has no createRequire.
+    loaded = createRequire(import.meta.url)(path) as object;
   } catch (cause) {
     const reason = cause instanceof Error ? cause.message : String(cause);
     throw new DepthwattError("ADDON_MISSING", `The native addon ${path} does not load: ${reason}`, { cause });

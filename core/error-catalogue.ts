@@ -185,6 +185,18 @@ export const ERROR_CATALOGUE = {
     "A message on a depthwatt topic does not follow the frame format.",
     "Check that publisher and consumer are of the same version and that nothing else publishes on the topic.",
   ),
+  HTTP_UNAVAILABLE: entry(
+    3,
+    true,
+    "The HTTP server of the live page cannot listen where it was told to.",
+    "Choose another http.address or http.port, or leave the port at auto.",
+  ),
+  PAGE_MISSING: entry(
+    3,
+    false,
+    "The live page was not built.",
+    "Run 'npm ci' in a checkout, or install the package again.",
+  ),
   SERVICE_FAILED: entry(
     3,
     false,

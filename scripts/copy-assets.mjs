@@ -9,7 +9,7 @@ const root = dirname(dirname(fileURLToPath(import.meta.url)));
 const dist = join(root, "dist");
 
 /** Folders copied whole, and the endings copied out of the source folders. */
-const folders = ["board-configs", "edge/viewer/static"];
+const folders = ["board-configs"];
 const endings = [".service", ".rules", ".json", ".html", ".css", ".svg"];
 const sourceFolders = ["core", "edge", "camera", "cuda", "power"];
 
@@ -19,6 +19,8 @@ for (const folder of folders) {
 for (const folder of sourceFolders) {
   for (const path of readdirSync(join(root, folder), { recursive: true })) {
     if (!endings.some((ending) => path.endsWith(ending)) || path.endsWith("package.json")) continue;
+    // The live page is bundled (build-page.mjs).
+    if (join(folder, path).startsWith("edge/outputs/viewer/page/")) continue;
     mkdirSync(dirname(join(dist, folder, path)), { recursive: true });
     cpSync(join(root, folder, path), join(dist, folder, path));
   }

@@ -16,12 +16,14 @@ import { registerProfile } from "./profile.js";
 import { reportError } from "./report-error.js";
 import { registerRun } from "./run.js";
 import { registerScene } from "./scene.js";
+import { registerView } from "./view.js";
 
 /** In the order in which --help lists them. Each is one file beside this one. */
 const COMMANDS = [
   registerRun,
   registerMatch,
   registerConsume,
+  registerView,
   registerScene,
   registerEval,
   registerBench,

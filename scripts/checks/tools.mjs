@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The checks that are other people's programs: the TypeScript compiler over everything, and biome (lint and format).
 import { spawnSync } from "node:child_process";
+import { existsSync } from "node:fs";
 import { join } from "node:path";
 
 function run(root, program, words) {
@@ -14,8 +15,11 @@ function run(root, program, words) {
 export const types = {
   name: "types",
   run(root) {
-    const { lines } = run(root, "typescript/bin/tsc", ["-p", "tsconfig.check.json", "--pretty", "false"]);
-    return { found: "sources, tests and benchmarks", problems: lines };
+    // The live page is a project of its own: a browser's types, and JSX.
+    const problems = ["tsconfig.check.json", "edge/outputs/viewer/page"]
+      .filter((project) => existsSync(join(root, project)))
+      .flatMap((project) => run(root, "typescript/bin/tsc", ["-p", project, "--pretty", "false"]).lines);
+    return { found: "sources, tests, benchmarks and the live page", problems };
   },
 };
 

@@ -1,0 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+// The process's HTTP server, shared by every output that needs one.
+export { isLoopback } from "./guard.js";
+export { PasswordGate } from "./password.js";
+export { DEFAULT_PORT, type HttpHandler, type HttpOptions, HttpServer, sendText } from "./server.js";

@@ -1,0 +1,205 @@
+// SPDX-License-Identifier: Apache-2.0
+// The one HTTP server of a process. Outputs register exact paths and WebSockets; nothing is ever looked up in the file system.
+import {
+  createServer,
+  type IncomingMessage,
+  type RequestListener,
+  type Server,
+  type ServerResponse,
+} from "node:http";
+import { createServer as createTlsServer } from "node:https";
+import type { AddressInfo, Socket } from "node:net";
+import { type WebSocket, WebSocketServer } from "ws";
+import { DepthwattError } from "../../core/index.js";
+import { isLoopback, type Refusal, refusalOf } from "./guard.js";
+
+export interface HttpOptions {
+  /** Address that it listens on. */
+  address: string;
+  /** "auto": DEFAULT_PORT, or a free port where that is taken. */
+  port: number | "auto";
+  /** Further names that this machine is called by, in lower case. */
+  names?: readonly string[];
+  /** PEM texts; makes it https. With `clientCa` only clients with a certificate of that authority are let in. */
+  tls?: { cert: Buffer; key: Buffer; clientCa?: Buffer };
+  /** Called where a handler failed: a bug, not a request that was wrong. */
+  onProblem?: (problem: Error) => void;
+}
+
+export type HttpHandler = (request: IncomingMessage, response: ServerResponse) => void;
+export type SocketHandler = (socket: WebSocket, request: IncomingMessage) => void;
+
+export const DEFAULT_PORT = 8990;
+/** Messages of a page are settings and clicks. */
+const MOST_MESSAGE_BYTES = 64 << 10;
+const MOST_SOCKETS = 64;
+
+const HEADERS = {
+  "X-Content-Type-Options": "nosniff",
+  "Cross-Origin-Resource-Policy": "same-origin",
+  "Cross-Origin-Opener-Policy": "same-origin",
+  "Referrer-Policy": "no-referrer",
+};
+
+export class HttpServer {
+  readonly #options: HttpOptions;
+  readonly #server: Server;
+  readonly #pages = new Map<string, HttpHandler>();
+  readonly #sockets = new Map<string, SocketHandler>();
+  readonly #upgrades: WebSocketServer;
+  #url: string | undefined;
+
+  constructor(options: HttpOptions) {
+    this.#options = options;
+    const listener: RequestListener = (request, response) => this.#answer(request, response);
+    const { tls } = options;
+    this.#server =
+      tls === undefined
+        ? createServer(listener)
+        : createTlsServer(
+            {
+              cert: tls.cert,
+              key: tls.key,
+              ...(tls.clientCa && { ca: tls.clientCa, requestCert: true, rejectUnauthorized: true }),
+            },
+            listener,
+          );
+    this.#upgrades = new WebSocketServer({
+      noServer: true,
+      maxPayload: MOST_MESSAGE_BYTES,
+      perMessageDeflate: false,
+    });
+    this.#server.on("upgrade", (request, socket, head) => this.#upgrade(request, socket as Socket, head));
+    // What a stranger's bytes break is that stranger's connection.
+    this.#server.on("clientError", (_error, socket) => socket.destroy());
+  }
+
+  /** Answers GET and HEAD of exactly this path. */
+  get(path: string, handler: HttpHandler): void {
+    this.#pages.set(path, handler);
+  }
+
+  /** Takes WebSockets at exactly this path. */
+  socket(path: string, handler: SocketHandler): void {
+    this.#sockets.set(path, handler);
+  }
+
+  /** True where only this machine reaches it. */
+  get loopback(): boolean {
+    return isLoopback(this.#options.address);
+  }
+
+  /** Where it listens, such as http://127.0.0.1:8990; undefined before listen(). */
+  get url(): string | undefined {
+    return this.#url;
+  }
+
+  /** @throws DepthwattError HTTP_UNAVAILABLE */
+  async listen(): Promise<void> {
+    const { port } = this.#options;
+    try {
+      await this.#bind(port === "auto" ? DEFAULT_PORT : port);
+    } catch (error) {
+      if (port !== "auto" || (error as NodeJS.ErrnoException).code !== "EADDRINUSE") throw this.#told(error);
+      await this.#bind(0).catch((second) => {
+        throw this.#told(second);
+      });
+    }
+    const { address, family, port: chosen } = this.#server.address() as AddressInfo;
+    const everywhere = address === "0.0.0.0" || address === "::";
+    const host = everywhere ? "localhost" : family === "IPv6" ? `[${address}]` : address;
+    this.#url = `${this.#options.tls ? "https" : "http"}://${host}:${chosen}`;
+  }
+
+  #told(cause: unknown): DepthwattError {
+    const { address, port } = this.#options;
+    const { code } = cause as NodeJS.ErrnoException;
+    const why =
+      code === "EADDRINUSE"
+        ? "another process has that port"
+        : code === "EADDRNOTAVAIL"
+          ? "this machine has no such address"
+          : code === "EACCES"
+            ? "this user may not use that port"
+            : String(code ?? (cause as Error).message);
+    return new DepthwattError("HTTP_UNAVAILABLE", `expected to listen on ${address} port ${port}: ${why}`, {
+      cause,
+      context: { address, port },
+    });
+  }
+
+  #bind(port: number): Promise<void> {
+    return new Promise((resolve, reject) => {
+      this.#server.once("error", reject);
+      this.#server.listen(port, this.#options.address, () => {
+        this.#server.off("error", reject);
+        resolve();
+      });
+    });
+  }
+
+  #refusal(request: IncomingMessage, socket: boolean): Refusal | undefined {
+    const { tls, names = [] } = this.#options;
+    return refusalOf(request.headers, { tls: tls !== undefined, names, socket });
+  }
+
+  #answer(request: IncomingMessage, response: ServerResponse): void {
+    for (const [name, value] of Object.entries(HEADERS)) response.setHeader(name, value);
+    const refused = this.#refusal(request, false);
+    if (refused) {
+      sendText(response, refused.status, refused.reason);
+      return;
+    }
+    // Compared as it came: nothing is decoded, so there is no second way to write a path.
+    const handler = this.#pages.get(pathOf(request));
+    if (handler === undefined) {
+      sendText(response, 404, "There is nothing at this address.");
+      return;
+    }
+    if (request.method !== "GET" && request.method !== "HEAD") {
+      response.setHeader("Allow", "GET, HEAD");
+      sendText(response, 405, "Expected GET or HEAD.");
+      return;
+    }
+    try {
+      handler(request, response);
+    } catch (error) {
+      this.#options.onProblem?.(error as Error);
+      if (!response.headersSent) sendText(response, 500, "This request failed; the program's log says why.");
+      else response.destroy();
+    }
+  }
+
+  #upgrade(request: IncomingMessage, socket: Socket, head: Buffer): void {
+    socket.on("error", () => socket.destroy());
+    const refused = this.#refusal(request, true);
+    const handler = this.#sockets.get(pathOf(request));
+    const full = this.#upgrades.clients.size >= MOST_SOCKETS;
+    if (refused || handler === undefined || full) {
+      const status = refused?.status ?? (full ? 503 : 404);
+      socket.end(`HTTP/1.1 ${status} Refused\r\nConnection: close\r\nContent-Length: 0\r\n\r\n`);
+      return;
+    }
+    this.#upgrades.handleUpgrade(request, socket, head, (accepted) => {
+      accepted.on("error", () => accepted.terminate());
+      handler(accepted, request);
+    });
+  }
+
+  async close(): Promise<void> {
+    for (const client of this.#upgrades.clients) client.terminate();
+    this.#upgrades.close();
+    if (!this.#server.listening) return;
+    const closed = new Promise<void>((resolve) => this.#server.close(() => resolve()));
+    this.#server.closeAllConnections();
+    await closed;
+  }
+}
+
+const pathOf = (request: IncomingMessage): string => (request.url ?? "").split("?", 1)[0] ?? "";
+
+/** A short plain answer. */
+export function sendText(response: ServerResponse, status: number, text: string): void {
+  response.writeHead(status, { "Content-Type": "text/plain; charset=utf-8", "Cache-Control": "no-store" });
+  response.end(`${text}\n`);
+}

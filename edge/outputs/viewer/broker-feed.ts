@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+// Feeds the page from a broker: the messages of every device below a base topic, put together again by capture time and
+// handed on as they came.
+import type { Consumer, ReceivedFrame } from "../../consumer/consumer.js";
+import { FRAME_HEADER_BYTES, type StreamName } from "../../frame/frame-format.js";
+import { printable, redactUrl } from "../../redact.js";
+import type { FramePieces } from "./client.js";
+import type { Hub } from "./hub.js";
+
+/** Streams of one moment come one after the other; what is not there by then was not sent. */
+const PATIENCE_MS = 100;
+const MOST_ASSEMBLIES = 256;
+
+interface Assembly {
+  timestampNs: bigint;
+  /** Come and not yet handed on. */
+  frames: Map<StreamName, FramePieces>;
+  seen: Set<StreamName>;
+  /** What the moment before had: when all of it is there, nothing more is waited for. */
+  expected: ReadonlySet<StreamName>;
+  timer: NodeJS.Timeout | undefined;
+}
+
+/** The whole message again: parseFrame cut it in two without a copy. */
+const piecesOf = ({ body, messageBytes }: ReceivedFrame): FramePieces => ({
+  head: new Uint8Array(body.buffer, body.byteOffset - FRAME_HEADER_BYTES, FRAME_HEADER_BYTES),
+  body: new Uint8Array(body.buffer, body.byteOffset, messageBytes - FRAME_HEADER_BYTES),
+});
+
+export class BrokerFeed {
+  readonly #hub: Hub;
+  readonly #assemblies = new Map<string, Assembly>();
+  readonly #damages = new Set<string>();
+
+  constructor(hub: Hub, consumer: Consumer) {
+    this.#hub = hub;
+    consumer.on("frame", (frame) => this.#take(frame));
+    consumer.on("state", ({ device, state, reason }) => hub.document(device, "state", { state, reason }));
+    consumer.on("info", ({ device, info }) => hub.document(device, "info", info));
+    consumer.on("cameraInfo", ({ device, cameraInfo }) => hub.document(device, "cameraInfo", cameraInfo));
+    consumer.on("metrics", ({ device, metrics }) => hub.document(device, "metrics", metrics));
+    consumer.on("status", ({ connected, reason }) => hub.source(connected, redactUrl(reason)));
+    consumer.on("invalid", ({ device, stream, error }) => {
+      // One line for each kind of damage and device, however many messages have it.
+      const key = `${device} ${stream} ${String(error.context.field)}`;
+      if (this.#damages.has(key) || this.#damages.size > MOST_ASSEMBLIES) return;
+      this.#damages.add(key);
+      hub.log("warn", printable(`${device}/${stream}: ${error.message}`));
+    });
+  }
+
+  #take(frame: ReceivedFrame): void {
+    const { device, stream, header } = frame;
+    // The topic says one stream and the header another: damaged in a way of its own.
+    if (header.stream !== stream) return;
+    const before = this.#assemblies.get(device);
+    let assembly = before;
+    if (before === undefined || before.timestampNs !== header.leftTimestampNs) {
+      if (before !== undefined) this.#complete(device, before);
+      else if (this.#assemblies.size >= MOST_ASSEMBLIES) return;
+      assembly = {
+        timestampNs: header.leftTimestampNs,
+        frames: new Map(),
+        seen: new Set(),
+        expected: before?.seen ?? new Set(),
+        timer: undefined,
+      };
+      this.#assemblies.set(device, assembly);
+    }
+    const moment = assembly as Assembly;
+    moment.frames.set(stream, piecesOf(frame));
+    moment.seen.add(stream);
+    const { seen, expected } = moment;
+    if (expected.size > 0 && [...expected].every((name) => seen.has(name))) this.#complete(device, moment);
+    else moment.timer ??= setTimeout(() => this.#complete(device, moment), PATIENCE_MS);
+  }
+
+  #complete(device: string, moment: Assembly): void {
+    clearTimeout(moment.timer);
+    moment.timer = undefined;
+    const { frames } = moment;
+    if (frames.size === 0) return;
+    moment.frames = new Map();
+    if (this.#hub.wanted(device).size > 0) this.#hub.send(device, frames, () => {});
+  }
+
+  close(): void {
+    for (const { timer } of this.#assemblies.values()) clearTimeout(timer);
+    this.#assemblies.clear();
+  }
+}

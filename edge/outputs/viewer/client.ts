@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+// One page at the other end of a WebSocket: what it watches, how many frame sets it may still be sent, what it missed.
+import type { WebSocket } from "ws";
+import type { StreamName } from "../../frame/frame-format.js";
+import { MOST_CREDITS, type ToPage } from "./protocol.js";
+
+/** A page that does not read is sent nothing more; what it missed is said again once it does. */
+const MOST_WAITING_BYTES = 1 << 20;
+
+/** One frame as it goes out: header and body in two pieces, so that the engine's memory is sent as it lies. */
+export interface FramePieces {
+  head: Uint8Array;
+  body: Uint8Array;
+}
+
+export class PageClient {
+  device: string | undefined;
+  streams: ReadonlySet<StreamName> = new Set();
+  /** Passed the password, or none is asked for. */
+  admitted: boolean;
+  /** A document was left out because the socket was full. */
+  missed = false;
+  /** Pings since it last answered one. */
+  unanswered = 0;
+  #credits = 0;
+  #skipped = 0;
+
+  constructor(
+    readonly socket: WebSocket,
+    admitted: boolean,
+  ) {
+    this.admitted = admitted;
+  }
+
+  watch(device: string | undefined, streams: readonly StreamName[]): void {
+    this.device = device;
+    this.streams = new Set(streams);
+  }
+
+  credit(): void {
+    this.#credits = Math.min(MOST_CREDITS, this.#credits + 1);
+  }
+
+  watches(device: string): boolean {
+    return this.admitted && this.device === device && this.streams.size > 0;
+  }
+
+  /** Whether a frame set would be sent to it now. */
+  get hasRoom(): boolean {
+    return this.#credits > 0;
+  }
+
+  /** A frame set came while it had no room. */
+  skip(): void {
+    this.#skipped++;
+  }
+
+  say(message: ToPage): void {
+    if (this.socket.readyState !== this.socket.OPEN) return;
+    if (this.socket.bufferedAmount > MOST_WAITING_BYTES) {
+      this.missed = true;
+      return;
+    }
+    this.socket.send(JSON.stringify(message));
+  }
+
+  /** Uses a credit. `settled` is called exactly once, when the socket no longer needs the bytes. */
+  sendFrames(device: string, frames: readonly FramePieces[], settled: () => void): void {
+    this.#credits--;
+    const skipped = this.#skipped;
+    this.#skipped = 0;
+    this.say({ type: "frames", device, count: frames.length, skipped });
+    let waiting = frames.length;
+    const one = () => {
+      waiting--;
+      if (waiting === 0) settled();
+    };
+    if (waiting === 0) settled();
+    for (const { head, body } of frames) {
+      this.socket.send(head, { binary: true, fin: false });
+      this.socket.send(body, { binary: true, fin: true }, one);
+    }
+  }
+}

@@ -1,0 +1,249 @@
+// SPDX-License-Identifier: Apache-2.0
+// All pages that are open and what they are told: documents at once and again to newcomers, frames only to who has room for
+// one. Nothing is queued: a frame that nobody has room for is not sent, and the page learns how many those were.
+import type { WebSocket } from "ws";
+import { z } from "zod";
+import { STREAM_CODES, type StreamName } from "../../frame/frame-format.js";
+import type { PasswordGate } from "../../http/index.js";
+import { VERSION } from "../../version.js";
+import { type FramePieces, PageClient } from "./client.js";
+import {
+  BEAT_MS,
+  type DeviceEntry,
+  type DocumentType,
+  type FromPage,
+  type LogLine,
+  PROTOCOL_VERSION,
+  type StateDocument,
+  type ToPage,
+} from "./protocol.js";
+
+const KEPT_LINES = 100;
+/** Anybody may publish under new names for ever at a broker. */
+const MOST_DEVICES = 256;
+/** Pings that a page may leave unanswered; a busy machine is late, a broken connection never answers. */
+const MOST_UNANSWERED = 5;
+
+const value = z.union([z.string().max(4096), z.number(), z.boolean()]);
+const fromPage = z.discriminatedUnion("type", [
+  z.object({ type: z.literal("login"), password: z.string().max(1024) }),
+  z.object({
+    type: z.literal("watch"),
+    device: z.string().max(256).optional(),
+    streams: z.array(z.enum(Object.keys(STREAM_CODES) as [StreamName, ...StreamName[]])).max(8),
+  }),
+  z.object({ type: z.literal("next") }),
+  z.object({
+    type: z.literal("set"),
+    id: z.int(),
+    values: z.record(z.string().max(128), value),
+    secret: z.string().max(1024).optional(),
+    save: z.boolean().optional(),
+  }),
+]);
+
+export interface HubOptions {
+  kind: "run" | "view";
+  /** Said to people: where frames come from. */
+  origin: string;
+  /** Absent: whoever reaches the server may look. */
+  gate?: PasswordGate | undefined;
+  /** Changes a setting; absent: the page is read-only. */
+  control?: HubControl | undefined;
+}
+
+/** What the page needs of control: its state and settings now, and a way to ask for a change. */
+export interface HubControl {
+  describe(): Extract<ToPage, { type: "control" }>;
+  set(request: Extract<FromPage, { type: "set" }>, who: string): Promise<Extract<ToPage, { type: "answer" }>>;
+}
+
+interface Known {
+  documents: Map<DocumentType, unknown>;
+}
+
+export class Hub {
+  readonly #options: HubOptions;
+  readonly #clients = new Map<PageClient, string>();
+  readonly #devices = new Map<string, Known>();
+  readonly #lines: LogLine[] = [];
+  #source: { connected: boolean; reason: string };
+  #beat: NodeJS.Timeout | undefined;
+
+  constructor(options: HubOptions) {
+    this.#options = options;
+    this.#source = { connected: options.kind === "run", reason: options.origin };
+  }
+
+  get pages(): number {
+    return this.#clients.size;
+  }
+
+  /** @param who the page's address, for the log */
+  join(socket: WebSocket, who: string): void {
+    const client = new PageClient(socket, this.#options.gate === undefined);
+    this.#clients.set(client, who);
+    socket.on("message", (data, isBinary) => {
+      if (!isBinary) this.#take(client, String(data));
+    });
+    socket.on("pong", () => {
+      client.unanswered = 0;
+    });
+    socket.on("close", () => {
+      this.#clients.delete(client);
+      if (this.#clients.size === 0) clearInterval(this.#beat);
+    });
+    if (this.#clients.size === 1) this.#beat = setInterval(() => this.#beats(), BEAT_MS).unref();
+    const { kind, origin } = this.#options;
+    client.say({ type: "hello", protocol: PROTOCOL_VERSION, version: VERSION, kind, origin });
+    if (client.admitted) this.#tellAll(client);
+    else client.say({ type: "password", reason: "needed" });
+  }
+
+  #take(client: PageClient, text: string): void {
+    let message: FromPage;
+    try {
+      message = fromPage.parse(JSON.parse(text)) as FromPage;
+    } catch {
+      // Not our page.
+      client.socket.close(1008, "expected a message of depthwatt's page");
+      return;
+    }
+    if (message.type === "login") this.#login(client, message.password);
+    else if (!client.admitted) client.say({ type: "password", reason: "needed" });
+    else if (message.type === "watch") {
+      const device = message.device ?? this.#devices.keys().next().value;
+      client.watch(device, message.streams);
+      client.say({ type: "watching", device });
+    } else if (message.type === "next") {
+      client.credit();
+      if (client.missed) {
+        client.missed = false;
+        this.#tellAll(client);
+      }
+    } else {
+      const who = this.#clients.get(client) ?? "";
+      const { control } = this.#options;
+      const answer = control?.set(message, who) ?? Promise.resolve(readOnly(message.id));
+      void answer.then((said) => client.say(said));
+    }
+  }
+
+  #login(client: PageClient, password: string): void {
+    if (client.admitted) return;
+    const found = this.#options.gate?.check(password) ?? "right";
+    client.admitted = found === "right";
+    if (found === "right") this.#tellAll(client);
+    else client.say({ type: "password", reason: found });
+  }
+
+  /** Everything that a page must know: for newcomers, and for those who missed something. */
+  #tellAll(client: PageClient): void {
+    client.say({ type: "source", ...this.#source });
+    client.say({ type: "devices", devices: this.#entries() });
+    for (const [device, { documents }] of this.#devices)
+      for (const [type, document] of documents) client.say({ type, device, document });
+    client.say({ type: "log", lines: this.#lines });
+    const { control } = this.#options;
+    if (control) client.say(control.describe());
+  }
+
+  #everybody(message: ToPage): void {
+    for (const client of this.#clients.keys()) if (client.admitted) client.say(message);
+  }
+
+  #entries(): DeviceEntry[] {
+    return [...this.#devices].map(([name, { documents }]) => {
+      const said = documents.get("state") as StateDocument | undefined;
+      return { name, state: said?.state ?? "unknown", reason: said?.reason ?? "" };
+    });
+  }
+
+  #device(name: string): Known | undefined {
+    let known = this.#devices.get(name);
+    if (known === undefined && this.#devices.size < MOST_DEVICES) {
+      known = { documents: new Map() };
+      this.#devices.set(name, known);
+      this.#everybody({ type: "devices", devices: this.#entries() });
+    }
+    return known;
+  }
+
+  document(device: string, type: DocumentType, document: unknown): void {
+    const known = this.#device(device);
+    if (known === undefined) return;
+    known.documents.set(type, document);
+    this.#everybody({ type, device, document });
+    if (type === "state") this.#everybody({ type: "devices", devices: this.#entries() });
+  }
+
+  /** The broker that frames come from was found or lost. */
+  source(connected: boolean, reason: string): void {
+    this.#source = { connected, reason };
+    this.#everybody({ type: "source", connected, reason });
+  }
+
+  log(level: LogLine["level"], text: string): void {
+    const line = { timeMs: Date.now(), level, text };
+    this.#lines.push(line);
+    if (this.#lines.length > KEPT_LINES) this.#lines.shift();
+    this.#everybody({ type: "log", lines: [line] });
+  }
+
+  /** Settings were changed, by whoever. */
+  controlChanged(): void {
+    const { control } = this.#options;
+    if (control) this.#everybody(control.describe());
+  }
+
+  /** The streams that somebody watches of this device and has room for now; empty: a frame need not even be looked at. */
+  wanted(device: string): ReadonlySet<StreamName> {
+    const streams = new Set<StreamName>();
+    this.#device(device);
+    for (const client of this.#clients.keys()) {
+      if (!client.watches(device)) continue;
+      if (client.hasRoom) for (const stream of client.streams) streams.add(stream);
+      else client.skip();
+    }
+    return streams;
+  }
+
+  /** Sends to those whom wanted() just counted. `settled` is called exactly once. */
+  send(device: string, frames: ReadonlyMap<StreamName, FramePieces>, settled: () => void): void {
+    let sending = 1;
+    const one = () => {
+      sending--;
+      if (sending === 0) settled();
+    };
+    for (const client of this.#clients.keys()) {
+      if (!client.watches(device) || !client.hasRoom) continue;
+      sending++;
+      const pieces = [...frames].filter(([stream]) => client.streams.has(stream)).map(([, frame]) => frame);
+      client.sendFrames(device, pieces, one);
+    }
+    one();
+  }
+
+  #beats(): void {
+    for (const client of this.#clients.keys()) {
+      if (client.unanswered >= MOST_UNANSWERED) {
+        client.socket.terminate();
+        continue;
+      }
+      client.unanswered++;
+      client.socket.ping();
+      client.say({ type: "beat" });
+    }
+  }
+
+  close(): void {
+    clearInterval(this.#beat);
+    for (const client of this.#clients.keys()) client.socket.close(1001, "depthwatt was stopped");
+    this.#clients.clear();
+  }
+}
+
+function readOnly(id: number): Extract<ToPage, { type: "answer" }> {
+  const message = "Expected settings that can be changed from here, and control is off.";
+  return { type: "answer", id, ok: false, code: "UNSUPPORTED", message, hint: "Set control.enabled." };
+}

@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0
+// The page as a whole: head, view, figures and settings, and what is said when something is not there.
+import type { ComponentType } from "preact";
+import { useEffect, useState } from "preact/hooks";
+import type { StreamName } from "../../../frame/frame-format.js";
+import { Tabs } from "./controls.js";
+import { Figures } from "./figures/figures.js";
+import { Log } from "./figures/log.js";
+import { Head } from "./head.js";
+import { onFrames, watch } from "./live.js";
+import { type Options, setOptions, useOptions } from "./options.js";
+import { PasswordForm } from "./password.js";
+import { PictureView } from "./picture/picture-view.js";
+import { Settings } from "./settings/settings.js";
+import { useStore } from "./store.js";
+import { S } from "./strings.js";
+
+/** Parts that not everybody looks at are loaded when they are. */
+function Later({ load }: { load: () => Promise<{ default: ComponentType }> }) {
+  const [Part, setPart] = useState<ComponentType>();
+  useEffect(() => {
+    let here = true;
+    void load().then(({ default: part }) => here && setPart(() => part));
+    return () => {
+      here = false;
+    };
+  }, []);
+  return Part ? <Part /> : null;
+}
+
+const loadCloud = () => import("./cloud/cloud-view.js");
+const loadPlots = () => import("./figures/plots.js");
+
+const STREAMS: StreamName[] = ["left", "depth", "disparity", "confidence"];
+const CLOUD_STREAMS: StreamName[] = ["left", "depth", "confidence"];
+
+/** What the person should know before anything else. */
+function Notice() {
+  const link = useStore((state) => state.link);
+  const source = useStore((state) => state.source);
+  const kind = useStore((state) => state.hello?.kind);
+  const device = useStore((state) => state.device);
+  const entry = useStore((state) => state.devices.find(({ name }) => name === state.device));
+  const [frames, setFrames] = useState(false);
+  useEffect(() => onFrames((set) => setFrames(Object.keys(set.pictures).length > 0)), []);
+  let text = "";
+  if (link === "lost") text = S.link.lost;
+  else if (link === "connecting") text = frames ? S.link.lost : S.link.connecting;
+  else if (kind === "view" && !source.connected) text = `${S.link.brokerLost}: ${source.reason}`;
+  else if (device !== undefined && (entry?.state === "offline" || entry?.state === "stopped"))
+    text = S.link.offline(device, entry.reason);
+  else if (!frames) text = S.link.waiting;
+  return (
+    <div class="live" role="status" aria-live="polite">
+      {text !== "" && <p class="notice">{text}</p>}
+    </div>
+  );
+}
+
+export function App() {
+  const options = useOptions();
+  const password = useStore((state) => state.password);
+  const device = useStore((state) => state.device);
+  useEffect(() => {
+    watch(device, options.view === "cloud" ? CLOUD_STREAMS : STREAMS);
+  }, [device, options.view]);
+  useEffect(() => {
+    document.documentElement.dataset.theme = options.theme;
+  }, [options.theme]);
+  if (password !== undefined)
+    return (
+      <main>
+        <PasswordForm reason={password} />
+      </main>
+    );
+  const sides = {
+    figures: <Figures />,
+    plots: <Later load={loadPlots} />,
+    settings: <Settings />,
+    log: <Log />,
+  };
+  return (
+    <>
+      <a class="skip" href="#view-panel">
+        {S.skip}
+      </a>
+      <Head />
+      <Notice />
+      <main>
+        <Tabs
+          id="view"
+          label={S.tabs.view}
+          tabs={{ picture: S.tabs.picture, cloud: S.tabs.cloud }}
+          chosen={options.view}
+          onChoose={(view) => setOptions({ view: view as Options["view"] })}
+        >
+          {options.view === "picture" ? <PictureView /> : <Later load={loadCloud} />}
+        </Tabs>
+        <Tabs
+          id="side"
+          label={S.tabs.side}
+          tabs={S.sideTabs}
+          chosen={options.side}
+          onChoose={(side) => setOptions({ side: side as Options["side"] })}
+        >
+          {sides[options.side]}
+        </Tabs>
+      </main>
+    </>
+  );
+}

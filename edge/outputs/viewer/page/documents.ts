@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+// Documents as the page reads them. They may come from another program: each figure is looked at before it is shown.
+
+export type Unknown = { available: false; reason: string };
+
+export interface Stage {
+  p50Ms: number;
+  p95Ms: number;
+  p99Ms: number;
+}
+
+export interface Metrics {
+  frames?: unknown;
+  fps?: unknown;
+  backend?: unknown;
+  backendReason?: unknown;
+  instructionSet?: unknown;
+  algorithm?: unknown;
+  validPercent?: unknown;
+  stages?: unknown;
+  latencyMs?: unknown;
+  drops?: unknown;
+  power?: unknown;
+}
+
+export interface Info {
+  version?: unknown;
+  board?: unknown;
+  source?: unknown;
+  backend?: unknown;
+  backendReason?: unknown;
+  instructionSet?: unknown;
+  algorithm?: unknown;
+  region?: unknown;
+  width?: unknown;
+  height?: unknown;
+}
+
+export interface CameraInfo {
+  K?: unknown;
+  focalPixels?: unknown;
+  baselineMetres?: unknown;
+}
+
+export const isRecord = (value: unknown): value is Record<string, unknown> =>
+  typeof value === "object" && value !== null && !Array.isArray(value);
+
+/** A finite number, or undefined. */
+export const numberOf = (value: unknown): number | undefined =>
+  typeof value === "number" && Number.isFinite(value) ? value : undefined;
+
+/** A member of an object that may be none. */
+export const member = (value: unknown, name: string): unknown =>
+  isRecord(value) && Object.hasOwn(value, name) ? value[name] : undefined;
+
+export const textOf = (value: unknown): string | undefined =>
+  typeof value === "string" && value !== "" ? value : undefined;
+
+/** Why something is not there, where a document says so. */
+export const reasonOf = (value: unknown): string | undefined =>
+  member(value, "available") === false ? textOf(member(value, "reason")) : undefined;
+
+/** Members that are numbers, at most `most` of them. */
+export function numbersOf(value: unknown, most = 64): [string, number][] {
+  if (!isRecord(value)) return [];
+  const found: [string, number][] = [];
+  for (const [name, one] of Object.entries(value)) {
+    const number = numberOf(one);
+    if (number !== undefined) found.push([name, number]);
+    if (found.length === most) break;
+  }
+  return found;
+}
+
+export function stagesOf(metrics: Metrics | undefined): [string, Stage][] {
+  const stages = metrics?.stages;
+  if (!isRecord(stages)) return [];
+  return Object.entries(stages)
+    .slice(0, 32)
+    .flatMap(([name, stage]): [string, Stage][] => {
+      const [p50Ms, p95Ms, p99Ms] = ["p50Ms", "p95Ms", "p99Ms"].map((key) => numberOf(member(stage, key)));
+      return p50Ms === undefined ? [] : [[name, { p50Ms, p95Ms: p95Ms ?? p50Ms, p99Ms: p99Ms ?? p50Ms }]];
+    });
+}
+
+export interface Camera {
+  focalX: number;
+  focalY: number;
+  centreX: number;
+  centreY: number;
+}
+
+/** The left camera's matrix; undefined where no calibration is known. */
+export function cameraOf(info: CameraInfo | undefined): Camera | undefined {
+  const K = info?.K;
+  if (!Array.isArray(K)) return undefined;
+  const [focalX, , centreX, , focalY, centreY] = K.map(numberOf);
+  if (!focalX || !focalY || centreX === undefined || centreY === undefined) return undefined;
+  return { focalX, focalY, centreX, centreY };
+}

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+// Which lines each plot has, made of samples: titles, units and columns, nothing drawn yet.
+import { S } from "../strings.js";
+import { perSecond, type Sample } from "./history.js";
+
+export interface Line {
+  name: string;
+  values: (number | undefined)[];
+}
+
+export interface Chart {
+  key: "fps" | "watts" | "efficiency" | "joules" | "latency" | "drops" | "temperature";
+  title: string;
+  unit: string;
+  lines: Line[];
+}
+
+const MOST_LINES = 8;
+
+function byName(samples: readonly Sample[], pick: (sample: Sample) => Map<string, number>): Line[] {
+  const names = new Set(samples.flatMap((sample) => [...pick(sample).keys()]));
+  return [...names]
+    .slice(0, MOST_LINES)
+    .map((name) => ({ name, values: samples.map((sample) => pick(sample).get(name)) }));
+}
+
+function single(name: string, values: (number | undefined)[]): Line[] {
+  return values.every((value) => value === undefined) ? [] : [{ name, values }];
+}
+
+function dropLines(samples: readonly Sample[]): Line[] {
+  const last = samples.at(-1);
+  const causes = [...(last?.drops ?? [])].sort(([, a], [, b]) => b - a).map(([cause]) => cause);
+  return causes.slice(0, MOST_LINES).map((name) => ({ name, values: perSecond(samples, name) }));
+}
+
+/** Plots that have something to show, in the order in which they stand. */
+export function chartsOf(samples: readonly Sample[]): Chart[] {
+  const T = S.plots;
+  const pick = (key: "fps" | "fpsPerWatt" | "joulesPerFrame") => samples.map((sample) => sample[key]);
+  const charts: Chart[] = [
+    { key: "fps", title: T.fps, unit: "fps", lines: single("fps", pick("fps")) },
+    {
+      key: "latency",
+      title: T.latency,
+      unit: S.units.ms,
+      lines: byName(samples, (sample) => sample.latency),
+    },
+    { key: "watts", title: T.watts, unit: S.units.W, lines: byName(samples, (sample) => sample.watts) },
+    { key: "efficiency", title: T.efficiency, unit: "fps/W", lines: single("fps/W", pick("fpsPerWatt")) },
+    { key: "joules", title: T.joules, unit: S.units.J, lines: single("J", pick("joulesPerFrame")) },
+    { key: "drops", title: T.drops, unit: "1/s", lines: dropLines(samples) },
+    {
+      key: "temperature",
+      title: T.temperature,
+      unit: S.units.C,
+      lines: byName(samples, (sample) => sample.temperatures),
+    },
+  ];
+  return charts.filter(({ lines }) => lines.length > 0);
+}

@@ -1,0 +1,189 @@
+// SPDX-License-Identifier: Apache-2.0
+// The figures tab: what runs where and why, what a frame costs, stage by stage, what was lost.
+import type { ComponentChildren } from "preact";
+import { useEffect, useState } from "preact/hooks";
+import { isRecord, member, numberOf, numbersOf, reasonOf, stagesOf, textOf } from "../documents.js";
+import { shownFrames, shownSet } from "../live.js";
+import { useDocuments } from "../store.js";
+import { S } from "../strings.js";
+
+const T = S.figures;
+const MOST_CHARACTERS = 90;
+const SHORT_CHARACTERS = 50;
+
+function figure(value: unknown, unit: string, digits: number, scale = 1): string {
+  const number = numberOf(value);
+  if (number !== undefined) return `${(number * scale).toFixed(digits)} ${unit}`.trim();
+  return reasonOf(value) ?? T.unknown;
+}
+
+/** A long reason folds to its first words. */
+function Words({ text }: { text: string }) {
+  if (text.length <= MOST_CHARACTERS) return <>{text}</>;
+  return (
+    <details>
+      <summary>{text.slice(0, text.lastIndexOf(" ", SHORT_CHARACTERS))} …</summary>
+      {text}
+    </details>
+  );
+}
+
+function Row({ label, name, children }: { label: string; name: string; children: ComponentChildren }) {
+  return (
+    <>
+      <dt>{label}</dt>
+      <dd data-figure={name}>{children}</dd>
+    </>
+  );
+}
+
+/** How many sets were shown in the second before, and how many passed over. */
+function usePace(): { shown: number; skipped: number } {
+  const [pace, setPace] = useState({ shown: 0, skipped: 0 });
+  useEffect(() => {
+    let before = { ...shownFrames };
+    const timer = setInterval(() => {
+      setPace({ shown: shownFrames.sets - before.sets, skipped: shownFrames.skipped - before.skipped });
+      before = { ...shownFrames };
+    }, 1000);
+    return () => clearInterval(timer);
+  }, []);
+  return pace;
+}
+
+export function Figures() {
+  const { metrics, info, state } = useDocuments();
+  const pace = usePace();
+  const damaged = Object.entries(shownSet()?.damaged ?? {});
+  const latency = metrics?.latencyMs;
+  const percentiles = ["p50", "p95", "p99"].map((name) => numberOf(member(latency, name)));
+  const power = metrics?.power;
+  const watts = member(power, "watts");
+  const rails = member(power, "rails");
+  const drops = numbersOf(metrics?.drops, 32).filter(([, count]) => count > 0);
+  const backend = textOf(metrics?.backend) ?? textOf(info?.backend);
+  const instructions = textOf(metrics?.instructionSet) ?? textOf(info?.instructionSet);
+  const [width, height] = [numberOf(info?.width), numberOf(info?.height)];
+  return (
+    <div class="figures">
+      {damaged.map(([stream, why]) => (
+        <p key={stream} class="notice" role="status">
+          {T.damaged(stream, why)}
+        </p>
+      ))}
+      <dl>
+        <Row label={T.state} name="state">
+          {state ? `${state.state}${state.reason ? `: ${state.reason}` : ""}` : T.unknown}
+        </Row>
+        <Row label={T.backend} name="backend">
+          {backend ? `${backend}${instructions ? ` (${instructions})` : ""}` : T.unknown}
+        </Row>
+        <Row label={T.why} name="backendReason">
+          <Words text={textOf(metrics?.backendReason) ?? textOf(info?.backendReason) ?? T.unknown} />
+        </Row>
+        <Row label={T.source} name="source">
+          {textOf(info?.source) ?? T.unknown}
+        </Row>
+        <Row label={T.matcher} name="algorithm">
+          {textOf(metrics?.algorithm) ?? textOf(info?.algorithm) ?? T.unknown}
+        </Row>
+        <Row label={T.size} name="size">
+          {width && height ? `${width} × ${height} ${S.units.px}` : T.unknown}
+        </Row>
+        <Row label={T.fps} name="fps">
+          {figure(metrics?.fps, "fps", 2)}
+        </Row>
+        <Row label={T.latency} name="latency">
+          {percentiles[0] === undefined
+            ? (reasonOf(latency) ?? T.unknown)
+            : `${percentiles.map((value) => value?.toFixed(1) ?? "–").join(" / ")} ms`}
+        </Row>
+        <Row label={T.valid} name="valid">
+          {figure(metrics?.validPercent, "%", 1)}
+        </Row>
+        <Row label={T.power} name="watts">
+          {numberOf(watts) === undefined ? (
+            <Words text={reasonOf(power) ?? T.unknown} />
+          ) : (
+            figure(watts, "W", 2)
+          )}
+        </Row>
+        {numberOf(watts) !== undefined && (
+          <>
+            <Row label={T.perFrame} name="joules">
+              {figure(member(power, "joulesPerFrame"), S.units.mJ, 1, 1000)}
+            </Row>
+            <Row label={T.efficiency} name="efficiency">
+              {figure(member(power, "fpsPerWatt"), "", 2)}
+            </Row>
+          </>
+        )}
+        {isRecord(rails) && Object.keys(rails).length > 0 && (
+          <Row label={T.rails} name="rails">
+            <ul>
+              {Object.entries(rails)
+                .slice(0, 16)
+                .map(([name, rail]) => (
+                  <li key={name}>
+                    {name}: {reasonOf(rail) ?? figure(member(rail, "watts"), "W", 2)}
+                  </li>
+                ))}
+            </ul>
+          </Row>
+        )}
+        <Row label={T.drops} name="drops">
+          {drops.length === 0 ? (
+            T.noDrops
+          ) : (
+            <ul>
+              {drops.map(([cause, count]) => (
+                <li key={cause}>
+                  {cause}: {count}
+                </li>
+              ))}
+            </ul>
+          )}
+        </Row>
+        <Row label={T.page} name="page">
+          {T.pageText(String(pace.shown), String(pace.skipped))}
+        </Row>
+      </dl>
+      <Stages />
+    </div>
+  );
+}
+
+function Stages() {
+  const { metrics } = useDocuments();
+  const stages = stagesOf(metrics);
+  if (stages.length === 0) return <p class="quiet">{T.waiting}</p>;
+  const most = Math.max(...stages.map(([, stage]) => stage.p95Ms), 0.001);
+  return (
+    <table class="stages">
+      <caption>{T.stages}</caption>
+      <thead>
+        <tr>
+          <th scope="col">{T.stage}</th>
+          <th scope="col">{T.p50}</th>
+          <th scope="col">{T.p95}</th>
+          <td />
+        </tr>
+      </thead>
+      <tbody>
+        {stages.map(([name, { p50Ms, p95Ms }]) => (
+          <tr key={name} data-stage={name}>
+            <th scope="row">{name}</th>
+            <td>{p50Ms.toFixed(2)}</td>
+            <td>{p95Ms.toFixed(2)}</td>
+            <td class="bar" aria-hidden="true">
+              <svg viewBox="0 0 100 10" preserveAspectRatio="none" aria-hidden="true">
+                <rect class="p95" width={(100 * p95Ms) / most} height="10" />
+                <rect class="p50" width={(100 * p50Ms) / most} height="10" />
+              </svg>
+            </td>
+          </tr>
+        ))}
+      </tbody>
+    </table>
+  );
+}

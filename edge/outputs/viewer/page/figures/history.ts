@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+// The newest ten minutes of each device's figures, as the plots want them. Older ones are forgotten.
+import { isRecord, member, type Metrics, numberOf, numbersOf } from "../documents.js";
+
+export interface Sample {
+  /** Seconds since 1970, when the page was told. */
+  seconds: number;
+  fps: number | undefined;
+  fpsPerWatt: number | undefined;
+  joulesPerFrame: number | undefined;
+  /** By rail; "total" is the total. */
+  watts: Map<string, number>;
+  latency: Map<string, number>;
+  /** Since the start, by cause. */
+  drops: Map<string, number>;
+  temperatures: Map<string, number>;
+}
+
+const KEPT_SECONDS = 600;
+/** Metrics come every 100 ms at the fastest. */
+const MOST_SAMPLES = 6000;
+const histories = new Map<string, Sample[]>();
+
+function railsOf(power: unknown): Map<string, number> {
+  const watts = new Map<string, number>();
+  const total = numberOf(member(power, "watts"));
+  if (total !== undefined) watts.set("total", total);
+  const rails = member(power, "rails");
+  if (isRecord(rails))
+    for (const [name, rail] of Object.entries(rails).slice(0, 16)) {
+      const value = numberOf(member(rail, "watts"));
+      if (value !== undefined) watts.set(name, value);
+    }
+  return watts;
+}
+
+export function sampleOf(document: unknown, seconds: number): Sample {
+  const metrics = (isRecord(document) ? document : {}) as Metrics;
+  const { power } = metrics;
+  return {
+    seconds,
+    fps: numberOf(metrics.fps),
+    fpsPerWatt: numberOf(member(power, "fpsPerWatt")),
+    joulesPerFrame: numberOf(member(power, "joulesPerFrame")),
+    watts: railsOf(power),
+    latency: new Map(numbersOf(metrics.latencyMs, 8)),
+    drops: new Map(numbersOf(metrics.drops, 32)),
+    temperatures: new Map(numbersOf(member(member(power, "context"), "temperaturesCelsius"), 16)),
+  };
+}
+
+export function remember(device: string, document: unknown, seconds = Date.now() / 1000): void {
+  let samples = histories.get(device);
+  if (!samples) {
+    samples = [];
+    histories.set(device, samples);
+  }
+  samples.push(sampleOf(document, seconds));
+  const old = samples.findIndex((sample) => sample.seconds > seconds - KEPT_SECONDS);
+  if (old > 60 || samples.length > MOST_SAMPLES)
+    samples.splice(0, Math.max(old, samples.length - MOST_SAMPLES));
+}
+
+/** The samples of the newest `seconds`, oldest first. */
+export function recent(device: string | undefined, seconds: number): Sample[] {
+  const samples = (device !== undefined && histories.get(device)) || [];
+  const newest = samples.at(-1)?.seconds ?? 0;
+  return samples.filter((sample) => sample.seconds >= newest - seconds);
+}
+
+/** Increments a second between neighbouring samples, by cause; a program that began anew counts from 0. */
+export function perSecond(samples: readonly Sample[], cause: string): (number | undefined)[] {
+  return samples.map((sample, index) => {
+    const before = samples[index - 1];
+    const [now, then] = [sample.drops.get(cause) ?? 0, before?.drops.get(cause) ?? 0];
+    if (!before || now < then) return undefined;
+    return (now - then) / Math.max(0.05, sample.seconds - before.seconds);
+  });
+}

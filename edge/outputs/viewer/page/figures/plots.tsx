@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: Apache-2.0
+// The plots tab: small uPlot charts over a window of time, each with its newest values as text beside it.
+import { useEffect, useRef, useState } from "preact/hooks";
+import uPlot from "uplot";
+import { Choice } from "../controls.js";
+import { setOptions, useOptions } from "../options.js";
+import { useStore } from "../store.js";
+import { S } from "../strings.js";
+import { type Chart, chartsOf } from "./charts.js";
+import { recent } from "./history.js";
+
+const HEIGHT = 120;
+/** Told apart in light and in dark, and by people who see few colours (Okabe and Ito); dashes tell them apart besides. */
+const COLOURS = ["#0072b2", "#d55e00", "#009e73", "#b8860b", "#cc79a7", "#56b4e9", "#7a7a00", "#888888"];
+const DASHES = [[], [6, 3], [2, 3], [10, 3, 2, 3], [], [6, 3], [2, 3], [10, 3, 2, 3]];
+
+const shortened = (value: number) =>
+  value === 0 ? "0" : Math.abs(value) >= 100 ? value.toFixed(0) : value.toPrecision(3);
+
+/** A colour of the style sheet, for a canvas that cannot read it. */
+const styleColour = (element: Element, name: string) =>
+  getComputedStyle(element).getPropertyValue(name).trim();
+
+function dataOf(chart: Chart, seconds: number[]): uPlot.AlignedData {
+  return [seconds, ...chart.lines.map(({ values }) => values.map((value) => value ?? null))];
+}
+
+function Plot({ chart, seconds, window }: { chart: Chart; seconds: number[]; window: number }) {
+  const box = useRef<HTMLDivElement>(null);
+  const plot = useRef<uPlot>(undefined);
+  const key = `${chart.lines.map(({ name }) => name).join("|")} ${document.documentElement.dataset.theme}`;
+  useEffect(() => {
+    const element = box.current as HTMLDivElement;
+    const ink = styleColour(element, "--quiet");
+    const rule = styleColour(element, "--rule");
+    const axis = { stroke: ink, grid: { stroke: rule, width: 1 }, ticks: { stroke: rule, width: 1 } };
+    const made = new uPlot(
+      {
+        width: element.clientWidth || 300,
+        height: HEIGHT,
+        legend: { show: false },
+        cursor: { y: false },
+        scales: { x: { time: true }, y: { range: (_plot, _min, max) => [0, max > 0 ? max * 1.1 : 1] } },
+        axes: [
+          { ...axis, space: 60 },
+          { ...axis, size: 48, space: 28, values: (_plot, ticks) => ticks.map(shortened) },
+        ],
+        series: [
+          {},
+          ...chart.lines.map(({ name }, index) => ({
+            label: name,
+            stroke: COLOURS[index] as string,
+            dash: DASHES[index] as number[],
+            width: 1.5,
+            points: { show: seconds.length < 3 },
+          })),
+        ],
+      },
+      dataOf(chart, seconds),
+      element,
+    );
+    plot.current = made;
+    const resized = new ResizeObserver(() => made.setSize({ width: element.clientWidth, height: HEIGHT }));
+    resized.observe(element);
+    return () => {
+      resized.disconnect();
+      made.destroy();
+    };
+  }, [key]);
+  useEffect(() => {
+    plot.current?.setData(dataOf(chart, seconds), false);
+    const last = seconds.at(-1);
+    if (last !== undefined) plot.current?.setScale("x", { min: last - window, max: last });
+  }, [seconds.at(-1), seconds.length, window]);
+  return (
+    <figure class="plot" data-plot={chart.key}>
+      <figcaption>
+        {chart.title} ({chart.unit})
+      </figcaption>
+      <div ref={box} class="canvas" aria-hidden="true" />
+      <ul class="legend">
+        {chart.lines.map(({ name, values }, index) => {
+          const newest = values.findLast((value) => value !== undefined);
+          return (
+            <li key={name}>
+              <svg width="22" height="8" aria-hidden="true">
+                <path
+                  d="M0 4H22"
+                  stroke={COLOURS[index]}
+                  stroke-width="2"
+                  stroke-dasharray={String(DASHES[index])}
+                />
+              </svg>
+              {name} <b data-newest={name}>{newest === undefined ? S.figures.unknown : shortened(newest)}</b>
+            </li>
+          );
+        })}
+      </ul>
+    </figure>
+  );
+}
+
+export default function Plots() {
+  const { plotSeconds } = useOptions();
+  const device = useStore((state) => state.device);
+  // Renders again with each new document.
+  useStore((state) => state.documents);
+  const [width, setWidth] = useState(0);
+  useEffect(() => setWidth(innerWidth), []);
+  const samples = recent(device, plotSeconds);
+  const charts = chartsOf(samples);
+  const seconds = samples.map((sample) => sample.seconds);
+  return (
+    <div class="plots" data-width={width}>
+      <Choice
+        label={S.plots.window}
+        value={String(plotSeconds)}
+        choices={Object.fromEntries(Object.entries(S.plots.windows))}
+        onChange={(value) => setOptions({ plotSeconds: Number(value) })}
+      />
+      {charts.length === 0 && <p class="quiet">{S.plots.none}</p>}
+      {charts.map((chart) => (
+        <Plot key={chart.key} chart={chart} seconds={seconds} window={plotSeconds} />
+      ))}
+    </div>
+  );
+}

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the worker hands to the page: the decoded streams of one moment.
+import type { Counts } from "../../../consumer/decode.js";
+import type { StreamName } from "../../../frame/frame-format.js";
+import type { FrameHeader } from "../../../frame/payload.js";
+import type { FromPage, ToPage } from "../protocol.js";
+
+export interface Picture {
+  header: FrameHeader;
+  /** As they travelled: [height][width] of u8, u16 or f32. */
+  counts: Counts;
+}
+
+export interface FrameSet {
+  device: string;
+  pictures: Partial<Record<StreamName, Picture>>;
+  /** Streams that came damaged, with the sentence that says how. */
+  damaged: Partial<Record<StreamName, string>>;
+  /** Frames that the program finished since the set before and that this page had no room for. */
+  skipped: number;
+  bytes: number;
+}
+
+export type LinkState = "connecting" | "open" | "lost";
+
+export type ToWorker =
+  | { type: "connect"; url: string }
+  | { type: "login"; password: string }
+  | { type: "watch"; watch: Extract<FromPage, { type: "watch" }> }
+  | { type: "say"; message: FromPage }
+  /** The page has shown a set. */
+  | { type: "shown" };
+
+export type FromWorker =
+  | { type: "link"; state: LinkState }
+  | { type: "said"; message: ToPage }
+  | { type: "frames"; set: FrameSet };

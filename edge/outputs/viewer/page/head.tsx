@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+// The head of the page: which device, how it is, the four figures that count.
+import { Choice } from "./controls.js";
+import { member, numberOf } from "./documents.js";
+import { type Options, setOptions, useOptions } from "./options.js";
+import { change, useDocuments, useStore } from "./store.js";
+import { S } from "./strings.js";
+
+const T = S.headline;
+
+export function Head() {
+  const { theme } = useOptions();
+  const devices = useStore((state) => state.devices);
+  const device = useStore((state) => state.device);
+  const link = useStore((state) => state.link);
+  const { metrics, state } = useDocuments();
+  const choices = Object.fromEntries(
+    devices.map(({ name, state: said }) => [
+      name,
+      said === "online" || said === "unknown" ? name : `${name} (${said})`,
+    ]),
+  );
+  const figures: [string, string, number | undefined, number][] = [
+    ["fps", T.fps, numberOf(metrics?.fps), 1],
+    ["latency", T.latency, numberOf(member(metrics?.latencyMs, "p50")), 1],
+    ["watts", T.watts, numberOf(member(metrics?.power, "watts")), 2],
+    ["efficiency", T.efficiency, numberOf(member(metrics?.power, "fpsPerWatt")), 2],
+  ];
+  const shownState = link === "open" ? (state?.state ?? "unknown") : link;
+  return (
+    <header>
+      <h1>{S.title}</h1>
+      {devices.length === 0 ? (
+        <p class="device">{S.noDevice}</p>
+      ) : devices.length === 1 ? (
+        <p class="device" data-device={device}>
+          {device}
+        </p>
+      ) : (
+        <Choice
+          label={S.device}
+          value={device ?? ""}
+          choices={choices}
+          onChange={(name) => change({ device: name })}
+        />
+      )}
+      <p class={`badge ${shownState}`} data-state={shownState}>
+        {shownState}
+      </p>
+      <ul class="headline">
+        {figures.map(([name, label, value, digits]) =>
+          value === undefined ? null : (
+            <li key={name}>
+              <b data-headline={name}>{value.toFixed(digits)}</b> {label}
+            </li>
+          ),
+        )}
+      </ul>
+      <Choice
+        label={S.theme.label}
+        value={theme}
+        choices={{ auto: S.theme.auto, light: S.theme.light, dark: S.theme.dark }}
+        onChange={(chosen) => setOptions({ theme: chosen as Options["theme"] })}
+      />
+    </header>
+  );
+}

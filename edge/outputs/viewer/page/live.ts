@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: Apache-2.0
+// The page's end of the worker: messages into the store, the newest frame set to whoever draws, one set a screen refresh.
+import type { StreamName } from "../../../frame/frame-format.js";
+import { type FromPage, SOCKET_PATH, type ToPage } from "../protocol.js";
+import type { FrameSet, FromWorker, ToWorker } from "./frame-set.js";
+import { remember } from "./figures/history.js";
+import { change, pageState } from "./store.js";
+
+const KEPT_LINES = 200;
+
+const worker = new Worker(new URL("./worker.ts", import.meta.url), { type: "module" });
+const post = (message: ToWorker) => worker.postMessage(message);
+
+type Drawer = (set: FrameSet) => void;
+const drawers = new Set<Drawer>();
+let newest: FrameSet | undefined;
+let shown: FrameSet | undefined;
+let owed = 0;
+const answers = new Map<number, (answer: Extract<ToPage, { type: "answer" }>) => void>();
+let lastId = 0;
+
+/** Counted for the page's own figures and for its tests. */
+export const shownFrames = { sets: 0, skipped: 0, damaged: 0, outOfOrder: 0, decodedBytes: 0, drawMs: 0 };
+
+export function connect(): void {
+  const scheme = location.protocol === "https:" ? "wss" : "ws";
+  post({ type: "connect", url: `${scheme}://${location.host}${SOCKET_PATH}` });
+}
+
+export const login = (password: string) => post({ type: "login", password });
+
+let watched = "";
+export function watch(device: string | undefined, streams: StreamName[]): void {
+  const message = { type: "watch", device, streams } as const;
+  const text = JSON.stringify(message);
+  if (text === watched) return;
+  watched = text;
+  post({ type: "watch", watch: message });
+}
+
+export function ask(
+  values: Record<string, string | number | boolean>,
+  options: { secret?: string; save?: boolean } = {},
+): Promise<Extract<ToPage, { type: "answer" }>> {
+  const id = ++lastId;
+  const message: FromPage = { type: "set", id, values, ...options };
+  return new Promise((resolve) => {
+    answers.set(id, resolve);
+    post({ type: "say", message });
+  });
+}
+
+/** Called with each set that is shown, and at once with the one that is on screen. */
+export function onFrames(drawer: Drawer): () => void {
+  drawers.add(drawer);
+  if (shown) drawer(shown);
+  return () => drawers.delete(drawer);
+}
+
+export const shownSet = (): FrameSet | undefined => shown;
+
+/** A frozen page holds its set and asks for no other. */
+export function freeze(frozen: boolean): void {
+  change({ frozen });
+  if (!frozen) settle();
+}
+
+function settle(): void {
+  for (; owed > 0; owed--) post({ type: "shown" });
+}
+
+function draw(): void {
+  const set = newest;
+  newest = undefined;
+  if (set === undefined || pageState().frozen) return;
+  const before = performance.now();
+  const last = shown?.pictures[firstStream(shown)]?.header;
+  const next = set.pictures[firstStream(set)]?.header;
+  if (last && next && last.runId === next.runId && shown?.device === set.device) {
+    const step = (next.frameNumber - last.frameNumber) | 0;
+    if (step <= 0 && last.stream === next.stream) shownFrames.outOfOrder++;
+  }
+  shown = set;
+  shownFrames.sets++;
+  shownFrames.skipped += set.skipped;
+  shownFrames.damaged += Object.keys(set.damaged).length;
+  shownFrames.decodedBytes += set.bytes;
+  for (const drawer of drawers) drawer(set);
+  shownFrames.drawMs = performance.now() - before;
+  settle();
+}
+
+const firstStream = (set: FrameSet): StreamName => (Object.keys(set.pictures)[0] ?? "depth") as StreamName;
+
+function take(set: FrameSet): void {
+  // A tab that is hidden gets no animation frame: it settles nothing, so nothing more is sent to it.
+  const waiting = newest !== undefined;
+  newest = set;
+  owed++;
+  if (!waiting) requestAnimationFrame(draw);
+}
+
+function hear(message: ToPage): void {
+  const { documents, device, log } = pageState();
+  switch (message.type) {
+    case "hello":
+      change({ hello: message, password: undefined });
+      break;
+    case "password":
+      change({ password: message.reason });
+      break;
+    case "source":
+      change({ source: { connected: message.connected, reason: message.reason }, password: undefined });
+      break;
+    case "devices":
+      change({ devices: message.devices, device: device ?? message.devices[0]?.name });
+      break;
+    case "watching":
+      change({ device: message.device ?? device });
+      break;
+    case "log":
+      change({ log: [...log, ...message.lines].slice(-KEPT_LINES) });
+      break;
+    case "control":
+      change({ control: message });
+      break;
+    case "answer":
+      answers.get(message.id)?.(message);
+      answers.delete(message.id);
+      break;
+    case "metrics":
+      remember(message.device, message.document);
+      note(message);
+      break;
+    case "state":
+    case "info":
+    case "cameraInfo":
+      note(message);
+  }
+
+  function note({ device: of, type, document }: Extract<ToPage, { document: unknown }>): void {
+    change({ documents: { ...documents, [of]: { ...documents[of], [type]: document } } });
+  }
+}
+
+// For people at the console, and for tests.
+Object.assign(globalThis, { depthwatt: { shownFrames, shownSet, state: pageState } });
+
+worker.onmessage = ({ data }: MessageEvent<FromWorker>) => {
+  if (data.type === "frames") take(data.set);
+  else if (data.type === "said") hear(data.message);
+  else {
+    // What the program says of itself it says again to a page that comes back.
+    change(data.state === "open" ? { link: data.state, log: [] } : { link: data.state });
+  }
+};

@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+// The switches below the picture.
+import type { RefObject } from "preact";
+import { Choice, Switch } from "../controls.js";
+import { freeze } from "../live.js";
+import { type Options, setOptions, useOptions } from "../options.js";
+import { useStore } from "../store.js";
+import { S } from "../strings.js";
+import { COLOUR_MAPS } from "./colour-maps.js";
+import type { Painter } from "./painter.js";
+import { screenshot, snapshot } from "./save.js";
+
+export interface PictureToolsProps {
+  stage: RefObject<HTMLDivElement | null>;
+  painter: RefObject<Painter | null>;
+  drawing: boolean;
+  onDraw: () => void;
+}
+
+const T = S.picture;
+
+export function PictureTools({ stage, painter, drawing, onDraw }: PictureToolsProps) {
+  const options = useOptions();
+  const frozen = useStore((state) => state.frozen);
+  const control = useStore((state) => state.control.state.enabled);
+  const shoot = () => {
+    const set = painter.current?.set;
+    const canvases = [...(stage.current?.querySelectorAll("canvas") ?? [])].filter(
+      (canvas) => canvas.offsetParent !== null,
+    );
+    if (set && canvases.length > 0) screenshot(set, canvases);
+  };
+  return (
+    <div class="tools" role="toolbar" aria-label={S.tabs.picture}>
+      <Choice
+        label={T.layout}
+        value={options.layout}
+        choices={T.layouts}
+        onChange={(layout) => setOptions({ layout: layout as Options["layout"] })}
+      />
+      <Choice
+        label={T.quantity}
+        value={options.quantity}
+        choices={T.quantities}
+        onChange={(quantity) => setOptions({ quantity: quantity as Options["quantity"] })}
+      />
+      <Choice
+        label={T.map}
+        value={options.map}
+        choices={Object.fromEntries(COLOUR_MAPS.map((name) => [name, name]))}
+        onChange={(map) => setOptions({ map: map as Options["map"] })}
+      />
+      {options.layout === "blend" && (
+        <label class="field">
+          <span>{T.blend}</span>
+          <input
+            type="range"
+            min={0}
+            max={1}
+            step={0.05}
+            value={options.blend}
+            onInput={(event) => setOptions({ blend: Number(event.currentTarget.value) })}
+          />
+        </label>
+      )}
+      <Switch label={T.filled} on={options.filled} onChange={(filled) => setOptions({ filled })} />
+      <Switch label={T.grid} on={options.grid} onChange={(grid) => setOptions({ grid })} />
+      <div class="buttons">
+        <button type="button" aria-pressed={frozen} onClick={() => freeze(!frozen)}>
+          {T.freeze}
+        </button>
+        <button type="button" onClick={() => void stage.current?.requestFullscreen?.()}>
+          {T.fullScreen}
+        </button>
+        <button type="button" onClick={shoot}>
+          {T.screenshot}
+        </button>
+        <button
+          type="button"
+          title={T.snapshotHint}
+          onClick={() => painter.current?.set && void snapshot(painter.current.set)}
+        >
+          {T.snapshot}
+        </button>
+        {control && (
+          <button type="button" aria-pressed={drawing} title={T.regionHint} onClick={onDraw}>
+            {T.region}
+          </button>
+        )}
+      </div>
+    </div>
+  );
+}

@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the live page and the program say to each other over their WebSocket. Types only: the page is built from them too.
+// Text messages are JSON of these shapes; binary messages are frames exactly as on the MQTT streams (edge/frame).
+import type { StreamName } from "../../frame/frame-format.js";
+
+export const PROTOCOL_VERSION = 1;
+export const SOCKET_PATH = "/live";
+/** Frame sets that a page may have on their way to it: one being shown, one behind it. */
+export const MOST_CREDITS = 2;
+/** The program says something at least this often. */
+export const BEAT_MS = 2000;
+
+/** What is known of a device beside its frames; each replaces the one before. */
+export type DocumentType = "state" | "info" | "cameraInfo" | "metrics";
+export interface StateDocument {
+  state: string;
+  reason: string;
+}
+
+export interface LogLine {
+  /** Milliseconds since 1970. */
+  timeMs: number;
+  level: "info" | "warn" | "error";
+  text: string;
+}
+
+export interface DeviceEntry {
+  name: string;
+  /** "unknown" until the device has said one. */
+  state: string;
+  reason: string;
+}
+
+/** A setting that a running depthwatt takes at once. */
+export interface SettingDescription {
+  key: string;
+  description: string;
+  unit?: string | undefined;
+  /** JSON Schema of its value. */
+  schema: Record<string, unknown>;
+  default?: string | number | boolean | undefined;
+  live: boolean;
+}
+
+/** Whether settings can be changed from here, and if not, why. */
+export type ControlState = { enabled: true; secret: boolean } | { enabled: false; reason: string };
+
+export type ToPage =
+  | {
+      type: "hello";
+      protocol: number;
+      version: string;
+      /** run: this very program computes; view: frames come from a broker. */
+      kind: "run" | "view";
+      /** Where the frames come from: a broker's URL without credentials, or this machine. */
+      origin: string;
+    }
+  | { type: "password"; reason: "needed" | "wrong" | "wait" }
+  | { type: "devices"; devices: DeviceEntry[] }
+  | { type: "source"; connected: boolean; reason: string }
+  | { type: DocumentType; device: string; document: unknown }
+  | { type: "log"; lines: LogLine[] }
+  /** From here on frames are this device's. */
+  | { type: "watching"; device: string | undefined }
+  /** So many binary messages follow, all of one moment. */
+  | { type: "frames"; device: string; count: number; skipped: number }
+  | { type: "control"; state: ControlState; settings: SettingDescription[]; values: Record<string, unknown> }
+  | { type: "answer"; id: number; ok: true; values: Record<string, unknown> }
+  | { type: "answer"; id: number; ok: false; code: string; message: string; hint: string }
+  | { type: "beat" };
+
+export type FromPage =
+  | { type: "login"; password: string }
+  | { type: "watch"; device: string | undefined; streams: StreamName[] }
+  /** One more frame set may come. */
+  | { type: "next" }
+  | {
+      type: "set";
+      id: number;
+      values: Record<string, string | number | boolean>;
+      secret?: string;
+      save?: boolean;
+    };

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+// Bundles the live page into dist/page, where its output serves it from. Does nothing where the bundle is
+// newer than everything that it is made of.
+import { existsSync, readdirSync, statSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { fileURLToPath } from "node:url";
+
+const root = dirname(dirname(fileURLToPath(import.meta.url)));
+const folder = join(root, "edge/outputs/viewer/page");
+const out = join(root, "dist/page");
+const stamp = join(root, "dist/page.stamp");
+
+function newest(...paths) {
+  let time = 0;
+  for (const path of paths) {
+    const { mtimeMs } = statSync(path);
+    const inside = statSync(path).isDirectory() ? readdirSync(path, { recursive: true }) : [];
+    time = Math.max(time, mtimeMs, ...inside.map((name) => statSync(join(path, name)).mtimeMs));
+  }
+  return time;
+}
+
+const inputs = ["core", "edge/frame", "edge/consumer", "edge/outputs/viewer", "package-lock.json"].map(
+  (name) => join(root, name),
+);
+if (existsSync(stamp) && existsSync(join(out, "index.html")) && statSync(stamp).mtimeMs > newest(...inputs))
+  process.exit(0);
+
+/** @type {typeof import("vite")} */
+let vite;
+try {
+  vite = await import("vite");
+  for (const name of ["preact", "uplot", "fflate"]) import.meta.resolve(name);
+} catch (error) {
+  console.error(`error: the live page cannot be built: ${error.message.split("\n")[0]}`);
+  console.error("hint: run 'npm ci' (or 'npm install --ignore-scripts' where the addon is built)");
+  process.exit(1);
+}
+await vite.build({
+  root: folder,
+  base: "./",
+  configFile: false,
+  logLevel: process.argv.includes("--verbose") ? "info" : "error",
+  oxc: { jsx: { runtime: "automatic", importSource: "preact" } },
+  worker: { format: "es" },
+  build: {
+    outDir: out,
+    target: "es2022",
+    emptyOutDir: true,
+    assetsInlineLimit: 0,
+    modulePreload: { polyfill: false },
+    reportCompressedSize: process.argv.includes("--verbose"),
+  },
+});
+writeFileSync(stamp, "");

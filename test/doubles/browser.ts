@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+// Debian's Chromium, driven by playwright-core: a new profile for each page, and everything that its console says kept.
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { type BrowserContext, chromium, type Page } from "playwright-core";
+
+const FLAGS = [
+  "--headless",
+  "--no-sandbox",
+  "--disable-gpu",
+  "--disable-quic",
+  "--no-first-run",
+  "--disable-background-networking",
+  "--disable-component-update",
+  "--disable-sync",
+];
+
+export interface Browser {
+  page: Page;
+  context: BrowserContext;
+  /** Errors and warnings of the console, and exceptions that nobody caught. */
+  complaints: string[];
+  /** Addresses outside of the page's own origin that were asked for. */
+  foreign: string[];
+  close(): Promise<void>;
+}
+
+export interface BrowserOptions {
+  width?: number;
+  height?: number;
+  colorScheme?: "light" | "dark";
+  reducedMotion?: "reduce" | "no-preference";
+  downloads?: string;
+}
+
+/** The software renderer's own remark about a picture that is read back. */
+const STALL = /GPU stall due to ReadPixels/;
+
+export async function openBrowser(url: string, options: BrowserOptions = {}): Promise<Browser> {
+  const profile = mkdtempSync(join(tmpdir(), "depthwatt-chromium-"));
+  const { width = 1280, height = 900, colorScheme = "light", reducedMotion = "no-preference" } = options;
+  const context = await chromium.launchPersistentContext(profile, {
+    executablePath: "/usr/bin/chromium",
+    headless: true,
+    args: FLAGS,
+    viewport: { width, height },
+    acceptDownloads: true,
+    ...{ colorScheme, reducedMotion },
+  });
+  const page = context.pages()[0] ?? (await context.newPage());
+  const complaints: string[] = [];
+  const foreign: string[] = [];
+  page.on("console", (message) => {
+    if (["error", "warning"].includes(message.type()) && !STALL.test(message.text()))
+      complaints.push(`${message.type()}: ${message.text()}`);
+  });
+  page.on("pageerror", (error) => complaints.push(`exception: ${error.message}`));
+  const { origin } = new URL(url);
+  page.on("request", (request) => {
+    const asked = request.url();
+    if (!asked.startsWith(origin) && !asked.startsWith("blob:")) foreign.push(asked);
+  });
+  await page.goto(url);
+  return {
+    ...{ page, context, complaints, foreign },
+    async close() {
+      await context.close();
+      rmSync(profile, { recursive: true, force: true, maxRetries: 5 });
+    },
+  };
+}

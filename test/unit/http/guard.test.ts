@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+// Which requests the HTTP server refuses: foreign names, foreign origins, requests that another site's page caused.
+import { hostname } from "node:os";
+import { expect, test } from "vitest";
+import { isLoopback, refusalOf } from "../../../edge/http/guard.js";
+
+const plain = { tls: false, names: ["depth.example.org"], socket: false };
+
+test.each([
+  "127.0.0.1:8990",
+  "localhost:8990",
+  "LOCALHOST",
+  "[::1]:8990",
+  "192.168.1.20:80",
+  hostname(),
+  `${hostname()}.local:8990`,
+  "depth.example.org:8990",
+])("Host %s is this machine", (host) => {
+  expect(refusalOf({ host }, plain)).toBeUndefined();
+});
+
+test.each([
+  ["a foreign name that resolves to this machine", "rebind.attacker.example:8990", 421],
+  ["a name that only begins like ours", "localhost.attacker.example", 421],
+  ["an address with a name behind it", "127.0.0.1.attacker.example", 421],
+  ["blanks", "local host", 400],
+  ["a path", "localhost/x", 400],
+  ["user info", "user@localhost", 400],
+])("Host that is %s is refused", (_what, host, status) => {
+  expect(refusalOf({ host }, plain)?.status).toBe(status);
+});
+
+test("no Host at all is refused", () => {
+  expect(refusalOf({}, plain)?.status).toBe(400);
+});
+
+test.each([
+  ["http://127.0.0.1:8990", undefined],
+  ["http://127.0.0.1:8991", 403],
+  ["https://127.0.0.1:8990", 403],
+  ["http://localhost:8990", 403],
+  ["http://attacker.example", 403],
+  ["null", 403],
+])("Origin %s for Host 127.0.0.1:8990", (origin, status) => {
+  for (const socket of [false, true])
+    expect(refusalOf({ host: "127.0.0.1:8990", origin }, { ...plain, socket })?.status).toBe(status);
+});
+
+test("another site may link to the page, and its scripts and images get nothing", () => {
+  const asked = (site: string, mode: string, socket = false) =>
+    refusalOf({ host: "localhost", "sec-fetch-site": site, "sec-fetch-mode": mode }, { ...plain, socket })
+      ?.status;
+  expect(asked("cross-site", "navigate")).toBeUndefined();
+  expect(asked("same-origin", "cors")).toBeUndefined();
+  expect(asked("none", "navigate")).toBeUndefined();
+  expect(asked("cross-site", "no-cors")).toBe(403);
+  expect(asked("same-site", "cors")).toBe(403);
+  expect(asked("cross-site", "navigate", true)).toBe(403);
+});
+
+test("over TLS the origin is https", () => {
+  const headers = { host: "localhost:8990", origin: "https://localhost:8990" };
+  expect(refusalOf(headers, { ...plain, tls: true })).toBeUndefined();
+  expect(refusalOf(headers, plain)?.status).toBe(403);
+});
+
+test.each([
+  ["127.0.0.1", true],
+  ["127.1.2.3", true],
+  ["::1", true],
+  ["localhost", true],
+  ["0.0.0.0", false],
+  ["::", false],
+  ["192.168.1.2", false],
+  ["127.attacker.example", false],
+])("%s is loopback: %s", (address, expected) => {
+  expect(isLoopback(address)).toBe(expected);
+});

@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: Apache-2.0
+// The HTTP server over real sockets: exact paths, methods, no way into the file system, ports that are taken.
+import { once } from "node:events";
+import { connect } from "node:net";
+import { afterEach, expect, test } from "vitest";
+import { WebSocket } from "ws";
+import { HttpServer, PasswordGate, sendText } from "../../../edge/http/index.js";
+
+const servers: HttpServer[] = [];
+afterEach(async () => {
+  for (const server of servers.splice(0)) await server.close();
+});
+
+async function listening(options: Partial<ConstructorParameters<typeof HttpServer>[0]> = {}) {
+  const server = new HttpServer({ address: "127.0.0.1", port: 0, ...options });
+  servers.push(server);
+  server.get("/", (_request, response) => sendText(response, 200, "home"));
+  server.get("/fails", () => {
+    throw new Error("seeded");
+  });
+  server.socket("/live", (socket) => socket.send("welcome"));
+  await server.listen();
+  return { server, url: server.url as string, port: Number(new URL(server.url as string).port) };
+}
+
+/** A request as it is written here: fetch() would tidy the path. */
+async function raw(port: number, path: string, lines: string[] = []): Promise<string> {
+  const socket = connect(port, "127.0.0.1");
+  let answer = "";
+  socket.on("data", (chunk) => {
+    answer += chunk;
+  });
+  socket.write(
+    [`GET ${path} HTTP/1.1`, `Host: 127.0.0.1:${port}`, "Connection: close", ...lines, "", ""].join("\r\n"),
+  );
+  await once(socket, "close");
+  return answer;
+}
+
+test("answers its paths and nothing else", async () => {
+  const { url } = await listening();
+  const home = await fetch(`${url}/?query=1`);
+  expect([home.status, await home.text()]).toEqual([200, "home\n"]);
+  expect(home.headers.get("x-content-type-options")).toBe("nosniff");
+  expect((await fetch(`${url}/other`)).status).toBe(404);
+  expect((await fetch(url, { method: "POST", body: "x" })).status).toBe(405);
+});
+
+test.each([
+  "/../package.json",
+  "/..%2fpackage.json",
+  "/%2e%2e/etc/passwd",
+  "//etc/passwd",
+  "/./",
+  "/\\..\\x",
+  "/live",
+])("%s leads nowhere", async (path) => {
+  const { port } = await listening();
+  expect(await raw(port, path)).toMatch(/^HTTP\/1\.1 40[04] /);
+});
+
+test("a handler that fails is told, and the server goes on", async () => {
+  const problems: string[] = [];
+  const { url } = await listening({ onProblem: (problem) => problems.push(problem.message) });
+  const failed = await fetch(`${url}/fails`);
+  expect([failed.status, problems]).toEqual([500, ["seeded"]]);
+  expect(await failed.text()).not.toContain("seeded");
+  expect((await fetch(url)).status).toBe(200);
+});
+
+test("a foreign Host or Origin is refused for pages and sockets", async () => {
+  const { port } = await listening();
+  expect(await raw(port, "/", ["Origin: http://attacker.example"])).toMatch(/^HTTP\/1\.1 403 /);
+  const socket = (origin: string, path = "/live") =>
+    new WebSocket(`ws://127.0.0.1:${port}${path}`, { origin });
+  const mine = socket(`http://127.0.0.1:${port}`);
+  const [welcome] = await once(mine, "message");
+  expect(String(welcome)).toBe("welcome");
+  mine.terminate();
+  for (const refused of [
+    socket("http://attacker.example"),
+    socket("null"),
+    socket(`http://127.0.0.1:${port}`, "/x"),
+  ]) {
+    const [error] = await once(refused, "error");
+    expect((error as Error).message).toMatch(/40[34]/);
+  }
+});
+
+test("bytes that are no HTTP end their own connection only", async () => {
+  const { url, port } = await listening();
+  const socket = connect(port, "127.0.0.1");
+  socket.write(Buffer.from([0x16, 0x03, 0x01, 0xff, 0xff, 0x00, 0x0d, 0x0a, 0x0d, 0x0a]));
+  socket.resume();
+  await once(socket, "close");
+  expect((await fetch(url)).status).toBe(200);
+});
+
+test("a port that is taken: auto takes another, a number is an error that says so", async () => {
+  const { port } = await listening();
+  await expect(listening({ port })).rejects.toMatchObject({
+    code: "HTTP_UNAVAILABLE",
+    message: `expected to listen on 127.0.0.1 port ${port}: another process has that port`,
+  });
+  const [one, other] = [await listening({ port: "auto" }), await listening({ port: "auto" })];
+  expect(one.url).not.toBe(other.url);
+  await expect(listening({ address: "192.0.2.1" })).rejects.toMatchObject({ code: "HTTP_UNAVAILABLE" });
+});
+
+test("wrong passwords run into a limit that time lifts, and the right one goes through", () => {
+  let now = 0;
+  const gate = new PasswordGate("correct horse", () => now);
+  expect(gate.check("correct horse")).toBe("right");
+  for (let i = 0; i < 10; i++) expect(gate.check(`wrong ${i}`)).toBe("wrong");
+  expect(gate.check("correct horse")).toBe("wait");
+  now += 1000;
+  expect(gate.check("correct horse")).toBe("right");
+  expect(gate.check("wrong")).toBe("wrong");
+  expect(gate.check("wrong")).toBe("wait");
+});

@@ -2,7 +2,9 @@
 // The composition root: what depthwatt is made of, in the order in which a frame passes.
 //   capture -> pair -> rectify -> match -> refine -> depth -> encode -> publish, and power beside it
 import { chooseBoard, type Config } from "./config/index.js";
+import { runControl } from "./control/run-control.js";
 import { isGoverned, openGovernor, RateGate } from "./governor/index.js";
+import { SharedHttp } from "./http/index.js";
 import { loadNative } from "./native.js";
 import { Outputs } from "./outputs/outputs.js";
 import { AdjustableEngine } from "./pipeline/adjustable-engine.js";
@@ -46,6 +48,8 @@ export async function openRuntime(
     runtime.owns(() => engine.close());
 
     // publish
+    const http = new SharedHttp(config.http, (problem) => notice(`http: ${problem.message}`));
+    runtime.owns(() => http.close());
     const outputs = new Outputs({
       onNotice: notice,
       onProblem: (problem) => runtime.outputProblem(problem),
@@ -54,6 +58,8 @@ export async function openRuntime(
     await outputs.open(config.outputs, {
       ...{ base: config.base, device: config.device, width, height, rateHz },
       hasDepth: geometry.depth !== undefined,
+      http: () => http.access(),
+      control: runControl(runtime),
       searched: () => {
         const { minDisparity, numDisparities } = engine.match;
         return { min: minDisparity, max: minDisparity + numDisparities };

@@ -96,6 +96,7 @@ export class Runtime {
 
   notice(notice: string): void {
     this.#events.onNotice(notice);
+    this.#parts?.outputs.notice(notice);
   }
 
   frameDone(frame: ComputedFrame): void {

@@ -31,7 +31,7 @@ export const SUITES: readonly Suite[] = [
   {
     name: "integration",
     files: ["test/integration/"],
-    budgetSeconds: 150,
+    budgetSeconds: 120,
     for: "the program with real brokers, devices' doubles, browsers",
   },
   {
@@ -39,6 +39,12 @@ export const SUITES: readonly Suite[] = [
     files: ["test/hostile/"],
     budgetSeconds: 20,
     for: "input and callers that mean no good",
+  },
+  {
+    name: "viewer",
+    files: ["test/viewer/"],
+    budgetSeconds: 30,
+    for: "the live page in Chromium, as a person uses it",
   },
   {
     name: "long-emulation",

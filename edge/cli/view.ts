@@ -3,11 +3,10 @@
 import { type Command, InvalidArgumentError } from "commander";
 import { connectConsumer } from "../consumer/consumer.js";
 import { STREAM_CODES, type StreamName } from "../frame/frame-format.js";
-import { HttpServer } from "../http/index.js";
+import { gateOf, HttpServer } from "../http/index.js";
 import { createLog } from "../log.js";
 import { checkBrokerUrl, readCredentials } from "../mqtt/credentials.js";
 import { BrokerFeed } from "../outputs/viewer/broker-feed.js";
-import { gateOf } from "../outputs/viewer/access.js";
 import { servePage } from "../outputs/viewer/assets.js";
 import { Hub } from "../outputs/viewer/hub.js";
 import { redactUrl } from "../redact.js";

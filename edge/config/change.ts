@@ -5,10 +5,7 @@ import { checkValue, type Origin, type Problem, unknownKey } from "./layers.js";
 import { nest, raise } from "./load.js";
 import { brokenRules } from "./rules.js";
 import { type Config, SETTING_BY_KEY, SETTINGS } from "./schema.js";
-import type { SettingValue } from "./setting.js";
-
-/** Values by dotted key; undefined or null unsets a setting that may have none. */
-export type SettingsChange = Readonly<Record<string, SettingValue | undefined | null>>;
+import type { SettingsChange, SettingValue } from "./setting.js";
 
 export interface ChangedConfig {
   config: Config;

@@ -1,9 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 // The front door of the configuration: one schema, loaded from five sources.
 export { type BoardChoice, type BoardPlaces, chooseBoard } from "./board.js";
-export { changedConfig, differences, type SettingsChange, valueAt } from "./change.js";
+export { changedConfig, differences, valueAt } from "./change.js";
+export { describedSettings } from "./describe.js";
 export { type FlagValue, OTHER_VARIABLES, type Origin, type Problem, variableOf } from "./layers.js";
 export { type ConfigRequest, type LoadedConfig, loadConfig, originWords } from "./load.js";
 export { type Config, configSchema, jsonSchema, SETTING_BY_KEY, SETTINGS } from "./schema.js";
-export type { Setting, SettingFacts, SettingValue, TakesEffect } from "./setting.js";
+export type {
+  Setting,
+  SettingDescription,
+  SettingFacts,
+  SettingsChange,
+  SettingValue,
+  TakesEffect,
+} from "./setting.js";
 export { either, expectedWords, nearestName } from "./words.js";

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What one setting alone cannot tell: the rules between settings.
 import { brokenOutputs } from "../outputs/section.js";
+import { brokenHttp } from "../http/settings.js";
 import { brokenSource } from "../sources/section.js";
 import type { BrokenSetting } from "./broken-setting.js";
 import type { Origin } from "./layers.js";
@@ -63,5 +64,9 @@ const RULES: readonly Rule[] = [
 
 /** Every rule that a configuration of valid values breaks. */
 export function brokenRules(config: Config, origins: ReadonlyMap<string, Origin>): BrokenSetting[] {
-  return [...RULES.flatMap((rule) => rule(config, origins) ?? []), ...brokenOutputs(config.outputs)];
+  return [
+    ...RULES.flatMap((rule) => rule(config, origins) ?? []),
+    ...brokenOutputs(config.outputs),
+    ...brokenHttp(config.http),
+  ];
 }

@@ -4,6 +4,8 @@ import { hostname } from "node:os";
 import { z } from "zod";
 import { sourceSection } from "../sources/section.js";
 import { calibrationSection } from "./schema-calibration.js";
+import { controlSection } from "../control/settings.js";
+import { httpSection } from "../http/settings.js";
 import { engineSection, matchSection, refineSection, regionSection } from "./schema-engine.js";
 import { outputsSection } from "../outputs/section.js";
 import { logSection, powerSection } from "./schema-power.js";
@@ -41,6 +43,8 @@ export const configSchema = section("All settings of depthwatt.", {
   refine: refineSection,
   engine: engineSection,
   outputs: outputsSection,
+  http: httpSection,
+  control: controlSection,
   power: powerSection,
   log: logSection,
 });

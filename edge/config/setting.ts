@@ -4,6 +4,21 @@ import { z } from "zod";
 
 export type SettingValue = string | number | boolean;
 
+/** Values by dotted key; undefined or null unsets a setting that may have none. */
+export type SettingsChange = Readonly<Record<string, SettingValue | undefined | null>>;
+
+/** A setting as others read it, such as the live page. */
+export interface SettingDescription {
+  key: string;
+  description: string;
+  unit?: string | undefined;
+  /** JSON Schema of its value. */
+  schema: Record<string, unknown>;
+  default?: SettingValue | undefined;
+  /** Whether a change takes effect on the running program. */
+  live: boolean;
+}
+
 /** live: a change takes effect on the running program. restart: at the next start. */
 export type TakesEffect = "live" | "restart";
 

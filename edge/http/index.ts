@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The process's HTTP server, shared by every output that needs one.
+export { gateOf } from "./access.js";
 export { isLoopback } from "./guard.js";
 export { PasswordGate } from "./password.js";
 export { DEFAULT_PORT, type HttpHandler, type HttpOptions, HttpServer, sendText } from "./server.js";
+export { type HttpAccess, SharedHttp } from "./shared.js";

@@ -2,5 +2,6 @@
 // Every kind of output by the name of its section, which also stands before its drops. The order counts: `latencyMs` is that of
 // the first one that takes frames.
 import { mqtt } from "./mqtt/open.js";
+import { viewer } from "./viewer/open.js";
 
-export const OUTPUTS = { mqtt };
+export const OUTPUTS = { mqtt, viewer };

@@ -3,7 +3,8 @@
 // folder beside this file and one line in list.ts.
 import type { z } from "zod";
 import type { BrokenSetting } from "../config/broken-setting.js";
-import type { Exact } from "../config/setting.js";
+import type { Exact, SettingDescription, SettingsChange, SettingValue } from "../config/setting.js";
+import type { HttpAccess } from "../http/index.js";
 import type { ComputedFrame, Encodings } from "../pipeline/computed-frame.js";
 
 export type DeviceState = "online" | "degraded" | "stopped";
@@ -43,6 +44,8 @@ export interface Output {
    */
   frame(lease: FrameLease): void;
   state?(state: DeviceState, reason: string): void;
+  /** A sentence that the log got. */
+  notice?(text: string): void;
   /** The newest value replaces the one before. */
   info?(info: object): void;
   cameraInfo?(cameraInfo: object): void;
@@ -75,6 +78,22 @@ export interface OutputContext<Settings> {
   searched(): { min: number; max: number };
   /** One sentence for the log, such as why a connection was lost. */
   notice(text: string): void;
+  /** The process's HTTP server, listening; opened with the first output that asks for it. @throws DepthwattError */
+  http(): Promise<HttpAccess>;
+  /** Settings of the run, and a way to change them; absent where an output runs by itself. */
+  control?: RunControl | undefined;
+}
+
+/** What may be changed of a run. Whoever offers it to others answers for who they are. */
+export interface RunControl {
+  /** Why nothing may be changed; undefined: it may. */
+  readonly off: string | undefined;
+  /** What each change must carry, where there is such a secret. */
+  readonly secret: string | undefined;
+  /** Every setting, and the values that hold now. */
+  settings(): { settings: SettingDescription[]; values: Record<string, SettingValue | undefined> };
+  /** @throws DepthwattError; nothing has changed then */
+  apply(change: SettingsChange, from: string): Promise<SettingsChange>;
 }
 
 /** A kind of output: its settings, what it needs of the engine, how it is opened. */

@@ -116,6 +116,10 @@ export class Outputs {
     for (const outlet of this.#outlets) outlet.tell("state", (output) => output.state?.(state, reason));
   }
 
+  notice(text: string): void {
+    for (const outlet of this.#outlets) outlet.tell("notice", (output) => output.notice?.(text));
+  }
+
   info(info: object): void {
     for (const outlet of this.#outlets) outlet.tell("info", (output) => output.info?.(info));
   }

@@ -5,7 +5,6 @@ import { type FrameDescription, writeFrame } from "../../edge/frame/payload.js";
 import { HttpServer } from "../../edge/http/index.js";
 import type { PasswordGate } from "../../edge/http/index.js";
 import { servePage } from "../../edge/outputs/viewer/assets.js";
-import type { FramePieces } from "../../edge/outputs/viewer/client.js";
 import { Hub, type HubOptions } from "../../edge/outputs/viewer/hub.js";
 import { encodeRvl, rvlMaxBytes } from "../../edge/frame/rvl.js";
 import { seededRandom } from "./rvl-pictures.js";
@@ -45,12 +44,12 @@ export interface PageFeed {
   close(): Promise<void>;
 }
 
-export function piecesOf(
+export function messageOf(
   stream: StreamName,
   counts: Uint16Array | Uint8Array,
   changes: Partial<FrameDescription> & Pick<FrameDescription, "width" | "height">,
   frameNumber: number,
-): FramePieces {
+): Uint8Array {
   const element = counts instanceof Uint16Array ? "u16" : "u8";
   const encoding = changes.encoding ?? "raw";
   const buffer = new Uint8Array(FRAME_HEADER_BYTES + rvlMaxBytes(counts.length));
@@ -66,8 +65,7 @@ export function piecesOf(
     ...changes,
   };
   const identity = { frameNumber, runId: 7, clockDomain: 0 };
-  const message = writeFrame(buffer, FRAME_HEADER_BYTES, bodyBytes, description, identity);
-  return { head: message.subarray(0, FRAME_HEADER_BYTES), body: message.subarray(FRAME_HEADER_BYTES) };
+  return writeFrame(buffer, FRAME_HEADER_BYTES, bodyBytes, description, identity);
 }
 
 export interface PageFeedOptions extends Partial<HubOptions> {
@@ -90,11 +88,11 @@ export async function openPageFeed(options: PageFeedOptions = {}): Promise<PageF
     number++;
     if (hub.wanted(device).size === 0) return Promise.resolve();
     const size = { width, height };
-    const frames = new Map<StreamName, FramePieces>([
-      ["left", piecesOf("left", frame.left, size, number)],
-      ["depth", piecesOf("depth", frame.depth, { ...size, encoding: "rvl" }, number)],
-      ["disparity", piecesOf("disparity", frame.disparity, size, number)],
-      ["confidence", piecesOf("confidence", frame.confidence, size, number)],
+    const frames = new Map<StreamName, Uint8Array>([
+      ["left", messageOf("left", frame.left, size, number)],
+      ["depth", messageOf("depth", frame.depth, { ...size, encoding: "rvl" }, number)],
+      ["disparity", messageOf("disparity", frame.disparity, size, number)],
+      ["confidence", messageOf("confidence", frame.confidence, size, number)],
     ]);
     return new Promise<void>((resolve) => hub.send(device, frames, resolve));
   };

@@ -62,7 +62,10 @@ describe("run --json", () => {
     const words = ["run", ...SMALL, "--frames", "2", "--broker", "none", "--json"];
     const figures = lastJson(await runProgram(words, { DEPTHWATT_ISA: "scalar" }));
     expect(figures.instructionSet).toBe("scalar");
-    expect(figures.outputs).toEqual({ mqtt: { available: false, reason: "outputs.mqtt.broker is none" } });
+    expect(figures.outputs).toMatchObject({
+      mqtt: { available: false, reason: "outputs.mqtt.broker is none" },
+      viewer: { pages: 0, sent: 0 },
+    });
     expect(figures.latencyMs).toMatchObject({ p50: expect.any(Number) });
   });
 });

@@ -4,7 +4,6 @@
 import type { Consumer, ReceivedFrame } from "../../consumer/consumer.js";
 import { FRAME_HEADER_BYTES, type StreamName } from "../../frame/frame-format.js";
 import { printable, redactUrl } from "../../redact.js";
-import type { FramePieces } from "./client.js";
 import type { Hub } from "./hub.js";
 
 /** Streams of one moment come one after the other; what is not there by then was not sent. */
@@ -14,7 +13,7 @@ const MOST_ASSEMBLIES = 256;
 interface Assembly {
   timestampNs: bigint;
   /** Come and not yet handed on. */
-  frames: Map<StreamName, FramePieces>;
+  frames: Map<StreamName, Uint8Array>;
   seen: Set<StreamName>;
   /** What the moment before had: when all of it is there, nothing more is waited for. */
   expected: ReadonlySet<StreamName>;
@@ -22,10 +21,8 @@ interface Assembly {
 }
 
 /** The whole message again: parseFrame cut it in two without a copy. */
-const piecesOf = ({ body, messageBytes }: ReceivedFrame): FramePieces => ({
-  head: new Uint8Array(body.buffer, body.byteOffset - FRAME_HEADER_BYTES, FRAME_HEADER_BYTES),
-  body: new Uint8Array(body.buffer, body.byteOffset, messageBytes - FRAME_HEADER_BYTES),
-});
+const messageOf = ({ body, messageBytes }: ReceivedFrame): Uint8Array =>
+  new Uint8Array(body.buffer, body.byteOffset - FRAME_HEADER_BYTES, messageBytes);
 
 export class BrokerFeed {
   readonly #hub: Hub;
@@ -68,7 +65,7 @@ export class BrokerFeed {
       this.#assemblies.set(device, assembly);
     }
     const moment = assembly as Assembly;
-    moment.frames.set(stream, piecesOf(frame));
+    moment.frames.set(stream, messageOf(frame));
     moment.seen.add(stream);
     const { seen, expected } = moment;
     if (expected.size > 0 && [...expected].every((name) => seen.has(name))) this.#complete(device, moment);

@@ -7,12 +7,6 @@ import { MOST_CREDITS, type ToPage } from "./protocol.js";
 /** A page that does not read is sent nothing more; what it missed is said again once it does. */
 const MOST_WAITING_BYTES = 1 << 20;
 
-/** One frame as it goes out: header and body in two pieces, so that the engine's memory is sent as it lies. */
-export interface FramePieces {
-  head: Uint8Array;
-  body: Uint8Array;
-}
-
 export class PageClient {
   device: string | undefined;
   streams: ReadonlySet<StreamName> = new Set();
@@ -65,7 +59,7 @@ export class PageClient {
   }
 
   /** Uses a credit. `settled` is called exactly once, when the socket no longer needs the bytes. */
-  sendFrames(device: string, frames: readonly FramePieces[], settled: () => void): void {
+  sendFrames(device: string, frames: readonly Uint8Array[], settled: () => void): void {
     this.#credits--;
     const skipped = this.#skipped;
     this.#skipped = 0;
@@ -76,9 +70,6 @@ export class PageClient {
       if (waiting === 0) settled();
     };
     if (waiting === 0) settled();
-    for (const { head, body } of frames) {
-      this.socket.send(head, { binary: true, fin: false });
-      this.socket.send(body, { binary: true, fin: true }, one);
-    }
+    for (const frame of frames) this.socket.send(frame, { binary: true }, one);
   }
 }

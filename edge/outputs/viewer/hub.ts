@@ -6,7 +6,7 @@ import { z } from "zod";
 import { STREAM_CODES, type StreamName } from "../../frame/frame-format.js";
 import type { PasswordGate } from "../../http/index.js";
 import { VERSION } from "../../version.js";
-import { type FramePieces, PageClient } from "./client.js";
+import { PageClient } from "./client.js";
 import {
   BEAT_MS,
   type DeviceEntry,
@@ -38,7 +38,6 @@ const fromPage = z.discriminatedUnion("type", [
     id: z.int(),
     values: z.record(z.string().max(128), value),
     secret: z.string().max(1024).optional(),
-    save: z.boolean().optional(),
   }),
 ]);
 
@@ -208,8 +207,13 @@ export class Hub {
     return streams;
   }
 
-  /** Sends to those whom wanted() just counted. `settled` is called exactly once. */
-  send(device: string, frames: ReadonlyMap<StreamName, FramePieces>, settled: () => void): void {
+  /** Whether a page shows this device, with or without room for a frame. */
+  watched(device: string): boolean {
+    return [...this.#clients.keys()].some((client) => client.watches(device));
+  }
+
+  /** Sends whole messages, header and body, to those whom wanted() just counted. `settled` is called exactly once. */
+  send(device: string, frames: ReadonlyMap<StreamName, Uint8Array>, settled: () => void): void {
     let sending = 1;
     const one = () => {
       sending--;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the live page and the program say to each other over their WebSocket. Types only: the page is built from them too.
 // Text messages are JSON of these shapes; binary messages are frames exactly as on the MQTT streams (edge/frame).
+import type { SettingDescription } from "../../config/setting.js";
 import type { StreamName } from "../../frame/frame-format.js";
 
 export const PROTOCOL_VERSION = 1;
@@ -29,17 +30,6 @@ export interface DeviceEntry {
   /** "unknown" until the device has said one. */
   state: string;
   reason: string;
-}
-
-/** A setting that a running depthwatt takes at once. */
-export interface SettingDescription {
-  key: string;
-  description: string;
-  unit?: string | undefined;
-  /** JSON Schema of its value. */
-  schema: Record<string, unknown>;
-  default?: string | number | boolean | undefined;
-  live: boolean;
 }
 
 /** Whether settings can be changed from here, and if not, why. */
@@ -79,5 +69,4 @@ export type FromPage =
       id: number;
       values: Record<string, string | number | boolean>;
       secret?: string;
-      save?: boolean;
     };

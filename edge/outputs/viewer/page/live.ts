@@ -40,7 +40,7 @@ export function watch(device: string | undefined, streams: StreamName[]): void {
 
 export function ask(
   values: Record<string, string | number | boolean>,
-  options: { secret?: string; save?: boolean } = {},
+  options: { secret?: string } = {},
 ): Promise<Extract<ToPage, { type: "answer" }>> {
   const id = ++lastId;
   const message: FromPage = { type: "set", id, values, ...options };

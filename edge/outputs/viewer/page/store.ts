@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the page knows, in one place, and how its parts hear of a change. Frames go beside it (live.ts): they come too often.
 import { useEffect, useState } from "preact/hooks";
-import type { ControlState, DeviceEntry, LogLine, SettingDescription, ToPage } from "../protocol.js";
+import type { SettingDescription } from "../../../config/setting.js";
+import type { ControlState, DeviceEntry, LogLine, ToPage } from "../protocol.js";
 import type { LinkState } from "./frame-set.js";
 import type { CameraInfo, Info, Metrics } from "./documents.js";
 

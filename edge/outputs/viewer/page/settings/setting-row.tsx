@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // One setting: its control by its schema, the value that is running, what came of a change.
 import { useState } from "preact/hooks";
-import type { SettingDescription } from "../../protocol.js";
+import type { SettingDescription } from "../../../../config/setting.js";
 import { isRecord, numberOf } from "../documents.js";
 import { ask } from "../live.js";
 import { S } from "../strings.js";

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The settings tab: what can be changed while it runs, from the program's own schema.
 import { useMemo, useState } from "preact/hooks";
-import type { SettingDescription } from "../../protocol.js";
+import type { SettingDescription } from "../../../../config/setting.js";
 import { useStore } from "../store.js";
 import { S } from "../strings.js";
 import { SettingRow } from "./setting-row.js";

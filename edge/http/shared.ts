@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+// The process's one HTTP server, opened with the first output that asks for it, with the settings and the password of all.
+import { readCredentials } from "../mqtt/credentials.js";
+import { gateOf } from "./access.js";
+import type { PasswordGate } from "./password.js";
+import { HttpServer } from "./server.js";
+import type { HttpSettings } from "./settings.js";
+
+export interface HttpAccess {
+  server: HttpServer;
+  /** Whoever looks must pass it; undefined where nobody need be asked. */
+  gate: PasswordGate | undefined;
+}
+
+export class SharedHttp {
+  readonly #settings: HttpSettings;
+  readonly #onProblem: (problem: Error) => void;
+  #opening: Promise<HttpAccess> | undefined;
+
+  constructor(settings: HttpSettings, onProblem: (problem: Error) => void) {
+    this.#settings = settings;
+    this.#onProblem = onProblem;
+  }
+
+  /** @throws DepthwattError HTTP_UNAVAILABLE, CONFIG_INVALID, CONFIG_UNREADABLE */
+  access(): Promise<HttpAccess> {
+    this.#opening ??= this.#open();
+    return this.#opening;
+  }
+
+  async #open(): Promise<HttpAccess> {
+    const { address, port, names, passwordFile, certFile, keyFile, clientCaFile } = this.#settings;
+    const gate =
+      clientCaFile !== undefined && passwordFile === undefined
+        ? undefined
+        : gateOf(address, passwordFile, { address: "http.address", passwordFile: "http.passwordFile" });
+    const files = { ...(certFile && { certFile }), ...(keyFile && { keyFile }) };
+    const { cert, key } = readCredentials(files, (field) => `http.${field}`);
+    const { ca } = readCredentials(clientCaFile ? { caFile: clientCaFile } : {}, () => "http.clientCaFile");
+    const server = new HttpServer({
+      ...{ address, port, onProblem: this.#onProblem },
+      ...(names && { names: names.split(",") }),
+      ...(cert && key && { tls: { cert, key, ...(ca && { clientCa: ca }) } }),
+    });
+    await server.listen();
+    return { server, gate };
+  }
+
+  async close(): Promise<void> {
+    const opened = await this.#opening?.catch(() => undefined);
+    await opened?.server.close();
+  }
+}

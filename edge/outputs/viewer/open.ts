@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: Apache-2.0
+// The live page as an output: what is computed here, shown by the process's own HTTP server to whoever may look.
+import { z } from "zod";
+import { type Exact, section, setting } from "../../config/setting.js";
+import { STREAM_CODES, type StreamName } from "../../frame/frame-format.js";
+import { CountsByCause } from "../../pipeline/statistics.js";
+import {
+  type DeviceState,
+  defineOutput,
+  type FrameLease,
+  type Output,
+  type OutputContext,
+  type OutputCounters,
+} from "../output.js";
+import { rateSetting } from "../rate-setting.js";
+import { servePage } from "./assets.js";
+import { controlOf } from "./control.js";
+import { Hub } from "./hub.js";
+import { FrameMessages } from "./messages.js";
+
+export const viewerSettings = section("The live page; where it is served stands in http.", {
+  enabled: setting(z.boolean(), { default: true, description: "Serves the live page." }),
+  rateHz: rateSetting(),
+});
+
+type ViewerSettings = Exact<z.infer<typeof viewerSettings>>;
+
+export const viewer = defineOutput({
+  settings: viewerSettings,
+  off: ({ enabled }) => (enabled ? undefined : "outputs.viewer.enabled is false"),
+  // It takes what others wish to have encoded, and the plain maps otherwise.
+  encodings: () => ({}),
+  framesHeld: 0,
+  open: openViewer,
+});
+
+const STREAMS = Object.keys(STREAM_CODES) as StreamName[];
+
+async function openViewer(context: OutputContext<ViewerSettings>): Promise<Output> {
+  const { server, gate } = await context.http();
+  const { control, device, notice } = context;
+  const hub = new Hub({
+    ...{ kind: "run", origin: `${context.base}/${device}`, gate },
+    control: control && controlOf(control, gate !== undefined, notice),
+  });
+  servePage(server, hub);
+  return new ViewerOutput(context, hub, server.url as string);
+}
+
+class ViewerOutput implements Output {
+  readonly #context: OutputContext<ViewerSettings>;
+  readonly #hub: Hub;
+  readonly #url: string;
+  readonly #messages = new FrameMessages();
+  readonly #drops = new CountsByCause();
+  #number = 0;
+  #sent = 0;
+  #bytes = 0;
+
+  constructor(context: OutputContext<ViewerSettings>, hub: Hub, url: string) {
+    this.#context = context;
+    this.#hub = hub;
+    this.#url = url;
+  }
+
+  /** Without a page that shows it, no frame need be offered. */
+  get streams(): readonly StreamName[] {
+    return this.#hub.watched(this.#context.device) ? STREAMS : [];
+  }
+
+  frame(lease: FrameLease): void {
+    const { device, hasDepth } = this.#context;
+    const number = this.#number;
+    this.#number = (number + 1) >>> 0;
+    const wanted = this.#hub.wanted(device);
+    if (wanted.size === 0) {
+      this.#drops.add("pageBusy");
+      lease.release();
+      return;
+    }
+    const { messages, release } = this.#messages.of(lease.frame, wanted, number, hasDepth);
+    lease.release();
+    this.#hub.send(device, messages, () => {
+      lease.sent();
+      this.#sent++;
+      for (const message of messages.values()) this.#bytes += message.length;
+      release();
+    });
+  }
+
+  state(state: DeviceState, reason: string): void {
+    this.#hub.document(this.#context.device, "state", { state, reason });
+  }
+
+  info(info: object): void {
+    this.#hub.document(this.#context.device, "info", info);
+  }
+
+  cameraInfo(cameraInfo: object): void {
+    this.#hub.document(this.#context.device, "cameraInfo", cameraInfo);
+  }
+
+  metrics(metrics: object): void {
+    this.#hub.document(this.#context.device, "metrics", metrics);
+  }
+
+  notice(text: string): void {
+    this.#hub.log("warn", text);
+  }
+
+  configure(): void {
+    this.#hub.controlChanged();
+  }
+
+  counters(): OutputCounters {
+    const details = { url: this.#url, pages: this.#hub.pages };
+    return { sent: this.#sent, bytes: this.#bytes, drops: this.#drops.snapshot(), details };
+  }
+
+  greeting(): [label: string, text: string][] {
+    return [["page", this.#url]];
+  }
+
+  async close(): Promise<void> {
+    this.#hub.close();
+  }
+}

@@ -3,3 +3,5 @@
 export { engineAddon, type EngineExports, type CpuFeatures, type NativeRooms } from "./binding/addon.js";
 export { createEngine } from "./binding/engine.js";
 export * from "./binding/native.js";
+export * from "./match/matcher.js";
+export * from "./match/matchers.js";

@@ -38,7 +38,7 @@ function run(point) {
     "source.synthetic.width": point.width,
     "source.synthetic.height": point.height,
     "match.numDisparities": point.numDisparities,
-    "match.paths": point.paths,
+    "match.sgm.paths": point.paths,
   };
   const set = [...Object.entries(settings).map(([key, value]) => `${key}=${value}`), ...values.set];
   const words = ["run", "--rate", "max", "--frames", values.frames, "--broker", "none", "--json"];

@@ -37,7 +37,13 @@ const PEERS = [
 ];
 /** What the peer does too: census to disparity, uniqueness, sub-pixel, left-right check, median, and nothing more. */
 const LIKE_FOR_LIKE = [
-  ...["match.cost=census", "match.adaptiveP2=0", "match.p1=10", "match.p2=60", "match.uniqueness=10"],
+  ...[
+    "match.sgm.cost=census",
+    "match.sgm.adaptiveP2=0",
+    "match.sgm.p1=10",
+    "match.sgm.p2=60",
+    "match.sgm.uniqueness=10",
+  ],
   ...["refine.speckleSize=0", "refine.fill=off", "refine.boundary=false"],
 ];
 
@@ -72,10 +78,15 @@ function bench({
       values.frames,
     ],
     ...["--width", width, "--height", height, "--num-disparities", numDisparities],
-    ...["--paths", paths, "--threads", threads, "--algorithm", algorithm],
+    ...["--set", `match.sgm.paths=${paths}`, "--threads", threads, "--algorithm", algorithm],
     ...[...set, ...values.set].flatMap((item) => ["--set", item]),
   ];
-  return spawnJson(process.execPath, words.map(String), isa ? { DEPTHWATT_ISA: isa } : {});
+  const { parameters, ...figures } = spawnJson(
+    process.execPath,
+    words.map(String),
+    isa ? { DEPTHWATT_ISA: isa } : {},
+  );
+  return { ...figures, paths };
 }
 
 const median = (list) => [...list].sort((a, b) => a - b)[list.length >> 1];

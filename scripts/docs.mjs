@@ -53,7 +53,7 @@ unsets a setting that has no default. ${code("depthwatt config --print")} shows 
 
 A file holds groups as the keys say:
 
-    match: { numDisparities: 128, paths: 8 }
+    match: { numDisparities: 128, sgm: { paths: 8 } }
     outputs:
       mqtt:
         broker: mqtts://broker.example:8883

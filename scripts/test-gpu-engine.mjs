@@ -34,17 +34,17 @@ const { left, right } = noisyPair();
 const map = bentMap(width, height);
 const match = {
   algorithm: "sgm",
-  cost: "census",
   halfResolution: false,
   minDisparity: 0,
   numDisparities: 128,
-  paths: 4,
-  p1: 10,
-  p2: 60,
-  adaptiveP2: 0,
-  uniqueness: 5,
-  subpixel: true,
+  parameters: { cost: "census", paths: 4, p1: 10, p2: 60, adaptiveP2: 0, uniqueness: 5, subpixel: true },
 };
+const sgm = (parameters, shared = {}) => ({
+  ...match,
+  ...shared,
+  parameters: { ...match.parameters, ...parameters },
+});
+const cbca = (shared = {}) => ({ ...match, ...shared, algorithm: "cbca", parameters: {} });
 const refine = {
   leftRight: true,
   median: true,
@@ -77,32 +77,32 @@ const region = { x: 200, y: 100, width: 320, height: 240 };
 const everything = { ...refine, speckleSize: 30, fill: "background", boundary: true };
 const cases = {
   "no maps, 4 paths": {},
-  "2 paths": { match: { ...match, paths: 2 } },
-  "8 paths": { match: { ...match, paths: 8 } },
-  "8 paths, everything refined": { match: { ...match, paths: 8 }, refine: everything },
+  "2 paths": { match: sgm({ paths: 2 }) },
+  "8 paths": { match: sgm({ paths: 8 }) },
+  "8 paths, everything refined": { match: sgm({ paths: 8 }), refine: everything },
   "a region, everything refined": { refine: everything, region },
   "a region at half resolution": { match: { ...match, halfResolution: true }, refine: everything, region },
-  "a region by cbca": { match: { ...match, algorithm: "cbca", halfResolution: true }, region },
+  "a region by cbca": { match: cbca({ halfResolution: true }), region },
   "maps, speckle": { leftMap: map, rightMap: map, refine: { ...refine, speckleSize: 30 } },
-  "8 paths, adaptive P2": { match: { ...match, paths: 8, p2: 100, adaptiveP2: 20 } },
-  "wide sums, 97 disparities from 7": { match: { ...match, p2: 700, minDisparity: 7, numDisparities: 97 } },
+  "8 paths, adaptive P2": { match: sgm({ paths: 8, p2: 100, adaptiveP2: 20 }) },
+  "wide sums, 97 disparities from 7": { match: sgm({ p2: 700 }, { minDisparity: 7, numDisparities: 97 }) },
   "gradient census, filled": {
-    match: { ...match, cost: "gradientCensus" },
+    match: sgm({ cost: "gradientCensus" }),
     refine: { ...refine, fill: "bilateral", boundary: true },
   },
   "half resolution": {
-    match: { ...match, cost: "gradientCensus", halfResolution: true, minDisparity: 3 },
+    match: sgm({ cost: "gradientCensus" }, { halfResolution: true, minDisparity: 3 }),
     refine: { ...refine, speckleSize: 30, fill: "background", boundary: true },
   },
   "cbca, half resolution": {
-    match: { ...match, algorithm: "cbca", halfResolution: true, numDisparities: 145 },
+    match: cbca({ halfResolution: true, numDisparities: 145 }),
     refine: { ...refine, speckleSize: 30, fill: "background", boundary: true },
   },
   "cbca, full resolution, 97 disparities from 7": {
-    match: { ...match, algorithm: "cbca", minDisparity: 7, numDisparities: 97 },
+    match: cbca({ minDisparity: 7, numDisparities: 97 }),
   },
   "cbca, nothing refined": {
-    match: { ...match, algorithm: "cbca" },
+    match: cbca(),
     refine: { ...refine, leftRight: false, median: false },
   },
   "nothing refined": { refine: { ...refine, leftRight: false, median: false } },

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What cuda/ registers on the native addon; engine.ts makes usable things of it.
 import { loadAddon } from "../../core/index.js";
+import type { Matcher } from "../match/matcher.js";
 import type { EngineInfo, EngineOptions, EngineSlot, InstructionSet, NativeEncoding } from "./native.js";
 
 export interface CpuFeatures {
@@ -12,9 +13,8 @@ export interface CpuFeatures {
 /** Rooms one by one, for tests and benchmarks; unstable. Each file of cuda/binding/rooms adds its own. */
 export type NativeRooms = Record<string, (...parameters: never[]) => unknown>;
 
-/** EngineOptions with the repeated stage as its place in STAGE_NAMES, and the matcher's parameters by themselves. */
-export type NativeOptions = Omit<EngineOptions, "repeatStage" | "match"> & {
-  match: object;
+/** EngineOptions with the repeated stage as its place in STAGE_NAMES. */
+export type NativeOptions = Omit<EngineOptions, "repeatStage"> & {
   repeatStage?: { stage: number; times: number };
 };
 
@@ -46,6 +46,8 @@ export interface EngineExports {
   cudaUnavailable(): string;
   cpuFeatures(): CpuFeatures;
   readonly rooms: NativeRooms;
+  /** What the native registry knows of each matcher: all of Matcher but its rules. */
+  matchers(): Omit<Matcher, "check">[];
 }
 
 /** @throws DepthwattError ADDON_MISSING */

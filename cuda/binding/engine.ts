@@ -67,10 +67,7 @@ function viewsOf(memory: SlotMemory): EngineSlot {
 }
 
 /** The stage by its place, which is how the engine names it. */
-function toNative({ repeatStage, match, ...rest }: EngineOptions): NativeOptions {
-  const { algorithm, halfResolution, minDisparity, numDisparities, ...parameters } = match;
-  const shared = { algorithm, halfResolution, minDisparity, numDisparities };
-  const options = { ...rest, match: algorithm === "sgm" ? { ...shared, parameters } : shared };
+function toNative({ repeatStage, ...options }: EngineOptions): NativeOptions {
   if (repeatStage === undefined) return options;
   return { ...options, repeatStage: { ...repeatStage, stage: STAGE_NAMES.indexOf(repeatStage.stage) } };
 }
@@ -135,6 +132,14 @@ class SessionEngine implements NativeEngine {
       throw coded(error);
     }
     this.waiting[slot] = { onDone, left, right };
+  }
+
+  compute(left: Uint8Array, right: Uint8Array): Promise<FrameResult> {
+    return new Promise((resolve, reject) => {
+      this.submit(0, left, right, (error, result) =>
+        error === null ? resolve({ ...result }) : reject(error),
+      );
+    });
   }
 
   close(): void {

@@ -1,40 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
 // The engine as TypeScript sees it: parameters, slots and results with their units. engine.ts opens one.
 import type { PixelFormat } from "../../core/index.js";
+import type { MatcherValues, ParameterValue } from "../match/matcher.js";
+import type { Algorithm } from "../match/matchers.js";
 
-/** sgm: semi-global matching. cbca: cross-based aggregation, a whole matcher with a refinement of its own (paper 001). */
-export type Algorithm = "sgm" | "cbca";
-/** What is compared: 9 x 7 census, a 5 x 5 census beside the horizontal gradient, or eight signs beside both (cuda/match/cost). */
-export type MatchingCost = "census" | "gradientCensus" | "twoGradientCensus";
 /** How holes are filled: cuda/refine/fill. */
 export type FillMethod = "off" | "bilateral" | "background";
 export type BackendName = "cpu" | "cuda";
 export type InstructionSet = "scalar" | "avx2" | "avx512" | "neon";
 
-/** Matching parameters; ranges and tie rules stand in the rooms' READMEs (cuda/match). */
-export interface MatchParameters {
+/** A matcher, its search and its parameters; ranges and tie rules stand in the rooms' READMEs (cuda/match). */
+export interface MatchParameters extends MatcherValues {
   algorithm: Algorithm;
-  /** sgm only. */
-  cost: MatchingCost;
   /** Matches and refines images of half the width and height, with half the disparities, and doubles the result. */
   halfResolution: boolean;
   /** Smallest disparity searched, pixels; 0 or more. */
   minDisparity: number;
   /** Whole number from 8 to 512; the search is [minDisparity, minDisparity + numDisparities). */
   numDisparities: number;
-  /** Aggregation paths: 2, 4 or 8. */
-  paths: 2 | 4 | 8;
-  /** Penalty of a disparity step of one, 1 to p2. */
-  p1: number;
-  /** Penalty of a larger step, p1 to 1023. */
-  p2: number;
-  /** alpha of P2(p, q) = max(p1, p2 - (alpha |I(p) - I(q)|) >> 4); 0 switches it off. 0 to 255. */
-  adaptiveP2: number;
-  /** Percent by which every rival must be worse; 0 switches the test off. 0 to 99. */
-  uniqueness: number;
-  /** Cost of a candidate outside the right image, 0 to 63; where one wins the pixel is a hole. 63: it never wins; 8 if absent. */
-  outsideCost?: number;
-  subpixel: boolean;
+  /** Of the matcher, by key; one that is left out has its default. */
+  parameters: Readonly<Record<string, ParameterValue>>;
 }
 
 export interface RefineParameters {
@@ -199,6 +184,11 @@ export interface NativeEngine {
     right: Uint8Array,
     onDone: (error: Error | null, result: FrameResult) => void,
   ): void;
+  /**
+   * One frame in slot 0, by itself: submit() as a promise.
+   * @throws DepthwattError as submit() and onDone
+   */
+  compute(left: Uint8Array, right: Uint8Array): Promise<FrameResult>;
   /** Waits for the frame in flight, drops those queued behind it (onDone says so), stops the threads, frees the workspace. */
   close(): void;
 }

@@ -1,17 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 // Times a matcher on one pair of the synthetic scene that stays in memory: the engine's own work, no camera, no publishing.
 import { greyPairLayout, SceneRenderer } from "../../camera/index.js";
-import { createEngine, type NativeEngine, STAGE_NAMES, type StageName } from "../../cuda/index.js";
+import {
+  type Algorithm,
+  createEngine,
+  type NativeEngine,
+  parametersOf,
+  type ParameterValue,
+  STAGE_NAMES,
+  type StageName,
+} from "../../cuda/index.js";
 import { loadNative } from "../native.js";
 import type { Unavailable } from "../../power/index.js";
 import type { Config } from "../config/index.js";
-import {
-  forcedInstructionSet,
-  matchParameters,
-  megaDisparities,
-  refineParameters,
-  regionParameters,
-} from "../pipeline/parameters.js";
+import { engineOptionsOf } from "../pipeline/engine-options.js";
+import { uncalibrated } from "../pipeline/geometry.js";
+import { matchParameters, megaDisparities, regionParameters } from "../pipeline/parameters.js";
 import { openMeter } from "../power/open-meter.js";
 import { expectToRun } from "../profile/repeated-stage.js";
 
@@ -33,9 +37,10 @@ export interface BenchFigures {
   width: number;
   height: number;
   numDisparities: number;
-  paths: number;
-  algorithm: string;
+  algorithm: Algorithm;
   halfResolution: boolean;
+  /** Of the matcher, every one. */
+  parameters: Record<string, ParameterValue>;
   frames: number;
   /** Milliseconds from submission to result. */
   medianMs: number;
@@ -65,25 +70,10 @@ function quantile(sorted: readonly number[], share: number): number {
 
 const ascending = (values: Iterable<number>) => [...values].sort((a, b) => a - b);
 
-function submit(engine: NativeEngine, left: Uint8Array, right: Uint8Array): Promise<void> {
-  return new Promise((resolve, reject) => {
-    engine.submit(0, left, right, (error) => (error ? reject(error) : resolve()));
-  });
-}
-
 function openEngine({ config, width, height, repeatStage }: BenchOptions): NativeEngine {
-  return createEngine({
-    inputWidth: width,
-    inputHeight: height,
-    ...greyPairLayout(width, height),
-    match: matchParameters(config.match),
-    refine: refineParameters(config.refine),
-    ...regionParameters(config.region, { width, height }),
-    ...forcedInstructionSet(),
-    ...config.engine,
-    ...(repeatStage && { repeatStage }),
-    slots: 2,
-  });
+  const description = greyPairLayout(width, height);
+  const alone = repeatStage === undefined ? {} : { repeatStage };
+  return createEngine(engineOptionsOf(config, { description }, uncalibrated(width, height), alone));
 }
 
 async function scenePair(width: number, height: number) {
@@ -102,26 +92,27 @@ async function scenePair(width: number, height: number) {
  */
 export async function timeMatcher(options: BenchOptions): Promise<BenchFigures> {
   const { config, width, height, frames } = options;
-  const { algorithm, numDisparities, paths } = config.match;
+  const match = matchParameters(config.match);
+  const { algorithm, numDisparities, halfResolution } = match;
   const { left, right } = await scenePair(width, height);
   const engine = openEngine(options);
   const meter = openMeter({ ...config.power, native: loadNative() });
   try {
     const stageTimes = STAGE_NAMES.map((): number[] => []);
-    for (let frame = 0; frame < WARM_UP_FRAMES; ++frame) await submit(engine, left, right);
+    for (let frame = 0; frame < WARM_UP_FRAMES; ++frame) await engine.compute(left, right);
     expectToRun(engine, options.repeatStage, "--repeat-stage");
     meter.start();
     const times: number[] = [];
     for (let frame = 0; frame < frames; ++frame) {
       const capturedNs = process.hrtime.bigint();
       const started = performance.now();
-      await submit(engine, left, right);
+      await engine.compute(left, right);
       times.push(performance.now() - started);
       meter.frame(capturedNs);
       for (const [stage, list] of stageTimes.entries()) list.push(engine.stageMilliseconds[stage] as number);
     }
     const { region } = regionParameters(config.region, { width, height });
-    const perFrame = megaDisparities(matchParameters(config.match), region ?? { width, height });
+    const perFrame = megaDisparities(match, region ?? { width, height });
     const power = meter.sinceStart(perFrame);
     const sorted = ascending(times);
     const medianMs = quantile(sorted, 0.5);
@@ -130,8 +121,8 @@ export async function timeMatcher(options: BenchOptions): Promise<BenchFigures> 
       (name, stage) => [name, quantile(ascending(stageTimes[stage]!), 0.5)] as const,
     );
     return {
-      ...{ width, height, numDisparities, paths, algorithm, frames, medianMs },
-      halfResolution: matchParameters(config.match).halfResolution,
+      ...{ width, height, numDisparities, algorithm, halfResolution, frames, medianMs },
+      parameters: parametersOf(match),
       p95Ms: quantile(sorted, 0.95),
       minMs: sorted[0] as number,
       fps: 1000 / medianMs,

@@ -2,6 +2,7 @@
 // What a board config holds: the one schema of board-configs/*.json. Every fact names its source and whether somebody
 // read it there; a value that is not known says why.
 import { z } from "zod";
+import { ALGORITHMS } from "../../cuda/index.js";
 
 /**
  * read: read in the named source; excerpt: seen quoted from it; derived: computed from such values, the note says how;
@@ -82,7 +83,7 @@ const recommendation = z.strictObject({
   mode: z.string().min(1),
   /** The mode's name as a budget; what is really drawn must be measured. */
   budgetWatts: z.union([positive, unknownValue]),
-  algorithm: z.literal("sgm"),
+  algorithm: z.enum(ALGORITHMS),
   width: count,
   height: count,
   numDisparities: count,

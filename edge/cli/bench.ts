@@ -2,6 +2,7 @@
 // depthwatt bench: how long a matcher takes on this machine.
 import type { Command } from "commander";
 import { DepthwattError } from "../../core/index.js";
+import { qualityWords } from "../../cuda/index.js";
 import { type BenchFigures, timeMatcher } from "../bench/index.js";
 import { parseRepeatedStage } from "../profile/plan.js";
 import { type ConfigOptions, configOf, withConfig, withExamples, withJson } from "./options.js";
@@ -11,7 +12,6 @@ interface BenchFlags extends ConfigOptions {
   width: string;
   height: string;
   numDisparities?: string;
-  paths?: string;
   algorithm?: string;
   threads?: string;
   frames: string;
@@ -40,7 +40,7 @@ function lines(figures: BenchFigures): string[] {
   const repeated =
     repeatedStage === null ? "" : ` (${repeatedStage.stage} ${repeatedStage.times} times a frame)`;
   return [
-    `${figures.algorithm} ${figures.width}x${figures.height}, ${figures.numDisparities} disparities, ${figures.paths} paths${figures.halfResolution ? ", half resolution" : ""}`,
+    `${figures.algorithm} ${figures.width}x${figures.height}, ${[`${figures.numDisparities} disparities`, ...qualityWords(figures)].join(", ")}${figures.halfResolution ? ", half resolution" : ""}`,
     `${figures.backend} ${figures.instructionSet}, ${figures.threads} ${figures.threads === 1 ? "thread" : "threads"}, ${figures.frames} frames`,
     `median ${medianMs.toFixed(2)} ms, p95 ${p95Ms.toFixed(2)} ms, minimum ${minMs.toFixed(2)} ms: ${fps.toFixed(1)} fps, ${megaDisparitiesPerSecond.toFixed(0)} million disparities/s`,
     `stages, median ms: ${stages.join(", ")}${repeated}`,
@@ -52,7 +52,6 @@ async function run(flags: BenchFlags): Promise<void> {
   const { config } = configOf(flags, {
     "match.algorithm": { flag: "--algorithm", value: flags.algorithm },
     "match.numDisparities": { flag: "--num-disparities", value: flags.numDisparities },
-    "match.paths": { flag: "--paths", value: flags.paths },
     "engine.threads": { flag: "--threads", value: flags.threads },
     "engine.backend": { flag: "--backend", value: flags.backend },
   });
@@ -76,7 +75,6 @@ export function registerBench(program: Command): void {
     .option("--width <pixels>", "image width", "640")
     .option("--height <pixels>", "image height", "480")
     .option("--num-disparities <n>", "width of the search (match.numDisparities)")
-    .option("--paths <n>", "2, 4 or 8 (match.paths)")
     .option("--algorithm <name>", "matcher (match.algorithm)")
     .option("--threads <n>", "0 = one per core (engine.threads)")
     .option("--frames <n>", "timed frames", "100")
@@ -85,7 +83,7 @@ export function registerBench(program: Command): void {
   withJson(withConfig(bench), "print one line of JSON");
   withExamples(
     bench,
-    "depthwatt bench --num-disparities 128 --paths 8 --json",
+    "depthwatt bench --num-disparities 128 --set match.sgm.paths=8 --json",
     "depthwatt bench --repeat-stage median=50",
     "DEPTHWATT_ISA=avx2 depthwatt bench --width 1280 --height 720 --threads 1",
   );

@@ -90,13 +90,13 @@ export function registerConfig(program: Command): void {
     .action((options: PrintOptions) => (options.schema ? printJson(jsonSchema()) : print(options)));
   withExamples(
     config,
-    "depthwatt config --print --set match.paths=8",
-    "depthwatt config explain match.p2",
+    "depthwatt config --print --set match.sgm.paths=8",
+    "depthwatt config explain match.sgm.p2",
     "depthwatt config --schema > depthwatt.schema.json",
   );
   const explainCommand = config
     .command("explain")
-    .argument("<key>", "dotted key, such as match.p2")
+    .argument("<key>", "dotted key, such as match.sgm.p2")
     .description("one setting: meaning, range, default, and how to set it")
     .action(explain);
   withExamples(explainCommand, "depthwatt config explain match.numDisparities");

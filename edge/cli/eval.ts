@@ -4,7 +4,8 @@ import { writeFile } from "node:fs/promises";
 import { basename, resolve } from "node:path";
 import type { Command } from "commander";
 import { DepthwattError } from "../../core/index.js";
-import { createEngine } from "../../cuda/index.js";
+import { createEngine, parametersOf } from "../../cuda/index.js";
+import { matchParameters } from "../config/index.js";
 import type { LoadedConfig } from "../config/index.js";
 import {
   type Evaluation,
@@ -97,8 +98,11 @@ async function runOnce(folders: readonly string[], options: EvalOptions): Promis
   const scenes = await readScenes(folders, options.scenes);
   const evaluation = await evaluateWith(loaded, scenes, options);
   if (options.json) {
-    const { match, refine } = loaded.config;
-    printJson({ algorithm: match.algorithm, ...evaluation, parameters: { match, refine } });
+    const { refine } = loaded.config;
+    const used = matchParameters(loaded.config.match);
+    const { algorithm, parameters: _, ...shared } = used;
+    const match = { ...shared, ...parametersOf(used) };
+    printJson({ algorithm, ...evaluation, parameters: { match, refine } });
     return;
   }
   const [heading, ...rows] = columns(evaluationTable(evaluation));
@@ -154,8 +158,8 @@ export function registerEval(program: Command): void {
   withExamples(
     command,
     "depthwatt eval data/midd_v2 --json",
-    "depthwatt eval data/midd_v2 data/kitti2015 --set match.paths=8",
-    "depthwatt eval data/midd_v2 --sweep match.p2=30:120:10 > p2.csv",
+    "depthwatt eval data/midd_v2 data/kitti2015 --set match.sgm.paths=8",
+    "depthwatt eval data/midd_v2 --sweep match.sgm.p2=30:120:10 > p2.csv",
   );
   command.action((folders: string[], options: EvalOptions) =>
     options.sweep === undefined ? runOnce(folders, options) : runSweep(folders, options, options.sweep),

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What run prints first: what computes, where the stream is, and the command that reads it.
+import { qualityWords } from "../../cuda/index.js";
+import { matchParameters } from "../config/index.js";
 import type { Runtime } from "../runtime.js";
 import { printLine } from "./output.js";
 
@@ -9,11 +11,11 @@ const line = (label: string, text: string) => printLine(`${label.padEnd(9)} ${te
 export function greet(runtime: Runtime): void {
   const { source, engine, meter, outputs } = runtime.parts;
   const { backend, backendReason, instructionSet, threads } = engine.info;
-  const { match } = runtime.config;
+  const match = matchParameters(runtime.config.match);
   line("source", source.description.title);
   line(
     "engine",
-    `${match.algorithm}, ${match.paths} paths, ${match.numDisparities} disparities ` +
+    `${[match.algorithm, ...qualityWords(match), `${match.numDisparities} disparities`].join(", ")} ` +
       `on ${backend} (${instructionSet}, ${threads} threads)`,
   );
   line("", backendReason.replace(/\.$/, ""));

@@ -12,16 +12,12 @@ import {
   writeImage,
 } from "../../camera/index.js";
 import { DepthwattError } from "../../core/index.js";
-import { createEngine, type EngineInfo } from "../../cuda/index.js";
+import { ALGORITHMS, createEngine, type EngineInfo, parametersOf } from "../../cuda/index.js";
 import type { Config, FlagValue } from "../config/index.js";
 import { configuredCalibration } from "../pipeline/calibration.js";
 import { geometryOf, type PipelineGeometry, uncalibrated } from "../pipeline/geometry.js";
-import {
-  forcedInstructionSet,
-  matchParameters,
-  refineParameters,
-  regionParameters,
-} from "../pipeline/parameters.js";
+import { engineOptionsOf } from "../pipeline/engine-options.js";
+import { matchParameters } from "../pipeline/parameters.js";
 import { type ConfigOptions, configOf, withConfig, withExamples, withJson } from "./options.js";
 import { note, printJson, printLine } from "./output.js";
 
@@ -30,7 +26,6 @@ interface MatchOptions extends ConfigOptions {
   algorithm?: string;
   numDisparities?: string;
   minDisparity?: string;
-  paths?: string;
   backend?: string;
   output?: string;
   color?: string;
@@ -51,7 +46,6 @@ const flagsOf = (options: MatchOptions): Record<string, FlagValue> => ({
   "match.algorithm": { flag: "--algorithm", value: options.algorithm },
   "match.numDisparities": { flag: "--num-disparities", value: options.numDisparities },
   "match.minDisparity": { flag: "--min-disparity", value: options.minDisparity },
-  "match.paths": { flag: "--paths", value: options.paths },
   "engine.backend": { flag: "--backend", value: options.backend },
 });
 
@@ -68,26 +62,18 @@ async function matchPair(config: Config, left: GreyImage, right: GreyImage): Pro
   const geometry = geometryFor(config, inputWidth, inputHeight);
   const { width, height } = geometry;
   const wide = left.data instanceof Uint16Array;
-  const engine = createEngine({
-    ...{ inputWidth, inputHeight, width, height, ...geometry.maps },
-    leftFormat: wide ? "Y16" : "GREY",
-    rightFormat: wide ? "Y16" : "GREY",
-    leftStrideBytes: left.data.BYTES_PER_ELEMENT * inputWidth,
-    rightStrideBytes: right.data.BYTES_PER_ELEMENT * inputWidth,
-    match: matchParameters(config.match),
-    refine: refineParameters(config.refine),
-    ...regionParameters(config.region, geometry),
-    ...forcedInstructionSet(),
-    slots: 2,
-    ...config.engine,
-  });
+  const strideBytes = left.data.BYTES_PER_ELEMENT * inputWidth;
+  const format = wide ? "Y16" : "GREY";
+  const description = {
+    ...({ width: inputWidth, height: inputHeight, leftFormat: format, rightFormat: format } as const),
+    ...{ leftStrideBytes: strideBytes, rightStrideBytes: strideBytes },
+  };
+  const engine = createEngine(
+    engineOptionsOf(config, { description }, { ...geometry, depth: undefined }, {}),
+  );
   const bytes = ({ data }: GreyImage) => new Uint8Array(data.buffer, data.byteOffset, data.byteLength);
   try {
-    const validPixels = await new Promise<number>((resolve, reject) => {
-      engine.submit(0, bytes(left), bytes(right), (error, result) =>
-        error === null ? resolve(result.validPixels) : reject(error),
-      );
-    });
+    const { validPixels } = await engine.compute(bytes(left), bytes(right));
     const milliseconds = engine.stageMilliseconds.reduce((sum, ms) => (Number.isNaN(ms) ? sum : sum + ms), 0);
     const disparityQ4 = engine.slots[0]?.disparityQ4.slice() as Int16Array;
     return {
@@ -137,13 +123,18 @@ async function match(leftFile: string, rightFile: string, options: MatchOptions)
     const colours = colourDisparity(disparity, { min: minDisparity, max: minDisparity + numDisparities });
     await writeImage(options.color, colours);
   }
-  const { algorithm, minDisparity, numDisparities, ...parameters } = config.match;
+  const used = matchParameters(config.match);
+  const { algorithm, minDisparity, numDisparities, halfResolution } = used;
   if (options.json) {
     printJson({
       ...{ width, height, algorithm, backend: info.backend, instructionSet: info.instructionSet },
       milliseconds: Math.round(milliseconds * 1000) / 1000,
       validPercent: Math.round(validPercent * 1000) / 1000,
-      ...{ minDisparity, numDisparities, parameters: { ...parameters, refine: config.refine } },
+      ...{
+        minDisparity,
+        numDisparities,
+        parameters: { halfResolution, ...parametersOf(used), refine: config.refine },
+      },
     });
     return;
   }
@@ -163,10 +154,9 @@ export function registerMatch(program: Command): void {
     .argument("<left>", "left picture: PNG, JPEG or PGM")
     .argument("<right>", "right picture of the same size")
     .option("--calibration <file>", "rectify with this calibration (default: the pictures are rectified)")
-    .option("--algorithm <name>", "matcher: sgm or cbca")
+    .option("--algorithm <name>", `matcher: ${ALGORITHMS.join(", ")}`)
     .option("--num-disparities <n>", "disparities searched, 8 to 512")
     .option("--min-disparity <n>", "smallest disparity searched")
-    .option("--paths <p>", "aggregation paths: 2, 4 or 8")
     .option("--backend <name>", "auto, cpu or cuda")
     .option(
       "-o, --output <file>",

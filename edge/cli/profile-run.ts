@@ -3,12 +3,14 @@
 // after the current point when interrupted.
 import { createInterface } from "node:readline/promises";
 import { DepthwattError } from "../../core/index.js";
+import { greyPairLayout } from "../../camera/index.js";
 import { createEngine } from "../../cuda/index.js";
 import { loadNative } from "../native.js";
 import { type Meter, SENSOR_CHOICES, type SensorChoice } from "../../power/index.js";
 import { type Detection, detectBoard, loadBoards, totalRuleOf } from "../boards/index.js";
 import { loadConfig } from "../config/index.js";
-import { matchParameters, refineParameters } from "../pipeline/parameters.js";
+import { engineOptionsOf } from "../pipeline/engine-options.js";
+import { uncalibrated } from "../pipeline/geometry.js";
 import { contextReader, openMeter, powerNative } from "../power/open-meter.js";
 import {
   parseAlgorithms,
@@ -97,22 +99,12 @@ async function mayChangeModes(
 
 /** What the engine says of itself, from the smallest engine there is. */
 function engineInfo(backend: "auto" | "cpu" | "cuda") {
-  const image = { width: 64, height: 48 };
-  const { config } = loadConfig({ environment: {}, set: ["board=none"] });
-  const engine = createEngine({
-    ...image,
-    inputWidth: image.width,
-    inputHeight: image.height,
-    leftFormat: "GREY",
-    rightFormat: "GREY",
-    leftStrideBytes: image.width,
-    rightStrideBytes: image.width,
-    match: { ...matchParameters(config.match), numDisparities: 16 },
-    refine: refineParameters(config.refine),
-    backend,
-    threads: 0,
-    slots: 2,
-  });
+  const size = { width: 64, height: 48 };
+  const { config } = loadConfig({ environment: {}, set: ["board=none", `engine.backend=${backend}`] });
+  const description = greyPairLayout(size.width, size.height);
+  const engine = createEngine(
+    engineOptionsOf(config, { description }, uncalibrated(size.width, size.height), {}),
+  );
   const info = { ...engine.info };
   engine.close();
   return info;

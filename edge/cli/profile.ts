@@ -2,6 +2,7 @@
 // depthwatt profile: sweeps operating points, writes CSV, JSON and a report; compare shows two of them side by side.
 import { join, resolve } from "node:path";
 import type { Command } from "commander";
+import { ALGORITHMS } from "../../cuda/index.js";
 import { compareProfiles } from "../profile/compare.js";
 import { contributionOf } from "../profile/contribute.js";
 import { reportHtml } from "../profile/report.js";
@@ -86,7 +87,7 @@ export function registerProfile(program: Command): void {
   command
     .option("-o, --output <dir>", "folder of the results; an interrupted profile in it goes on", "profile")
     .option("--modes <names>", "nvpmodel modes by name, all, or current (the default)", "current")
-    .option("--algorithms <names>", "matchers: sgm, cbca", "sgm")
+    .option("--algorithms <names>", `matchers: ${ALGORITHMS.join(", ")}`, "sgm")
     .option("--sizes <list>", "image sizes", "640x480")
     .option("--disparities <list>", "numbers of disparities", "64,128")
     .option("--paths <list>", "numbers of paths", "2,4,8")

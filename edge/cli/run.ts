@@ -3,6 +3,7 @@
 import { constants } from "node:os";
 import { type Command, InvalidArgumentError } from "commander";
 import { DepthwattError } from "../../core/index.js";
+import { ALGORITHMS } from "../../cuda/index.js";
 import { loadNative } from "../native.js";
 import { either, type FlagValue } from "../config/index.js";
 import { openRuntime } from "../main.js";
@@ -144,7 +145,7 @@ export function registerRun(program: Command): void {
     .option("--right <path>", "right images or camera device")
     .option("--side-by-side <path>", "images or one device with both eyes side by side")
     .option("--calibration <file>", "calibration file, or two joined by a comma")
-    .option("--algorithm <name>", "matcher: sgm or cbca")
+    .option("--algorithm <name>", `matcher: ${ALGORITHMS.join(", ")}`)
     .option("--backend <name>", "auto, cpu or cuda")
     .option("--broker <url>", "of the MQTT output: embedded, none, or mqtt://, mqtts://, ws://, wss:// URL")
     .option("--base <topic>", "what every topic begins with")

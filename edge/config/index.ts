@@ -5,6 +5,7 @@ export { changedConfig, differences, valueAt } from "./change.js";
 export { describedSettings } from "./describe.js";
 export { type FlagValue, OTHER_VARIABLES, type Origin, type Problem, variableOf } from "./layers.js";
 export { type ConfigRequest, type LoadedConfig, loadConfig, originWords } from "./load.js";
+export { matchParameters } from "./match-parameters.js";
 export { type Config, configSchema, jsonSchema, SETTING_BY_KEY, SETTINGS } from "./schema.js";
 export type {
   Setting,

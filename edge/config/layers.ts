@@ -70,7 +70,7 @@ export function unknownKey(
   return { key: shortName(key), origin, unknown: true, text };
 }
 
-/** Files nest groups; "match.paths: 8" would else be told that "match.paths" is what was probably meant. */
+/** Files nest groups; "match.numDisparities: 8" would else be told that "match.numDisparities" is what was probably meant. */
 function unknownInFile(layer: Layer, name: string, key: string, origin: Origin): Problem {
   if (!name.includes(".") || !SETTING_BY_KEY.has(key))
     return unknownKey(layer.problems, key, origin, SETTING_BY_KEY.keys());
@@ -244,7 +244,7 @@ export function layerFromAssignments(assignments: readonly string[]): Layer {
         "USAGE",
         `--set: expected key=value, got ${JSON.stringify(shortName(assignment))}`,
         {
-          hint: "For example: --set match.paths=8",
+          hint: "For example: --set match.sgm.paths=8",
         },
       );
     }

@@ -1,18 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // What one setting alone cannot tell: the rules between settings.
+import { matcherOf } from "../../cuda/index.js";
 import { brokenOutputs } from "../outputs/section.js";
 import { brokenHttp } from "../http/settings.js";
 import { brokenSource } from "../sources/section.js";
 import type { BrokenSetting } from "./broken-setting.js";
 import type { Origin } from "./layers.js";
+import { matchParameters } from "./match-parameters.js";
 import type { Config } from "./schema.js";
 
 type Rule = (config: Config, origins: ReadonlyMap<string, Origin>) => BrokenSetting | undefined;
-
-const penaltiesInOrder: Rule = ({ match: { p1, p2 } }) =>
-  p1 <= p2
-    ? undefined
-    : { keys: ["match.p1", "match.p2"], text: `expected at most match.p2, which is ${p2}, got ${p1}` };
 
 // 2047 pixels is the last disparity that sixteenths of a pixel hold in a signed 16-bit word.
 const searchFits: Rule = ({ match: { minDisparity, numDisparities } }) =>
@@ -23,14 +20,10 @@ const searchFits: Rule = ({ match: { minDisparity, numDisparities } }) =>
         text: `expected match.minDisparity + match.numDisparities to be at most 2047, got ${minDisparity + numDisparities}`,
       };
 
-// Half the search must still be one: 8 disparities of the half images.
-const halfSearchIsWhole: Rule = ({ match: { algorithm, halfResolution, numDisparities } }) =>
-  algorithm !== "sgm" || halfResolution !== true || numDisparities >= 16
-    ? undefined
-    : {
-        keys: ["match.numDisparities", "match.halfResolution"],
-        text: `expected 16 to 512 beside match.halfResolution, got ${numDisparities}`,
-      };
+const matcherIsWhole: Rule = ({ match }) => {
+  const values = matchParameters(match);
+  return matcherOf(values.algorithm).check?.(values);
+};
 
 // What somebody set of one source would else be passed over for the source that is the default.
 const sourceIsChosen: Rule = ({ source: { kind } }, origins) => {
@@ -54,13 +47,7 @@ const sourceIsWhole: Rule = ({ source }) => {
   return broken && { keys: ["source.kind", ...broken.keys], text: `"${source.kind}": ${broken.text}` };
 };
 
-const RULES: readonly Rule[] = [
-  penaltiesInOrder,
-  searchFits,
-  halfSearchIsWhole,
-  sourceIsChosen,
-  sourceIsWhole,
-];
+const RULES: readonly Rule[] = [searchFits, matcherIsWhole, sourceIsChosen, sourceIsWhole];
 
 /** Every rule that a configuration of valid values breaks. */
 export function brokenRules(config: Config, origins: ReadonlyMap<string, Origin>): BrokenSetting[] {

@@ -1,24 +1,64 @@
 // SPDX-License-Identifier: Apache-2.0
 // Settings of what is computed: matching, refinement and the engine that runs them.
 import { z } from "zod";
-import { section, setting } from "./setting.js";
+import { ALGORITHMS, type Algorithm, MATCHERS, type MatcherParameter } from "../../cuda/index.js";
+import { section, setting, type SettingValue } from "./setting.js";
+
+function typeOf(parameter: MatcherParameter): z.ZodType<SettingValue> {
+  switch (parameter.kind) {
+    case "whole": {
+      const whole = z.int().min(parameter.low).max(parameter.high);
+      return parameter.defaultAtHalf === undefined ? whole : z.union([z.literal("auto"), whole]);
+    }
+    case "oneOf":
+      return z.literal([...parameter.choices]);
+    case "word":
+      return z.enum([...parameter.choices]);
+    case "flag":
+      return z.boolean();
+  }
+}
+
+function matcherSetting(parameter: MatcherParameter): z.ZodType<SettingValue> {
+  const { description, unit } = parameter;
+  const facts = { description, ...(unit !== undefined && { unit }) };
+  if (parameter.kind !== "whole" || parameter.defaultAtHalf === undefined)
+    return setting(typeOf(parameter), { ...facts, default: parameter.default });
+  const auto = `auto is ${parameter.default}, at half resolution ${parameter.defaultAtHalf}`;
+  return setting(typeOf(parameter), {
+    ...facts,
+    default: "auto",
+    description: `${description.replace(/\.$/, "")}; ${auto}.`,
+  });
+}
+
+type MatcherSection = z.ZodObject<Record<string, z.ZodType<SettingValue>>>;
+
+/** Of each matcher one: its own parameters. */
+const MATCHER_SECTIONS = Object.fromEntries(
+  MATCHERS.map(({ name, parameters }) => [
+    name,
+    section(
+      `What ${name} alone is told.`,
+      Object.fromEntries(parameters.map((parameter) => [parameter.key, matcherSetting(parameter)])),
+    ),
+  ]),
+) as unknown as Record<Algorithm, MatcherSection>;
+
+const halved = MATCHERS.filter(({ halfByDefault }) => halfByDefault)
+  .map(({ name }) => name)
+  .join(", ");
 
 export const matchSection = section(
   "Stereo matching. A disparity is x in the left image minus x in the right.",
   {
-    algorithm: setting(z.enum(["sgm", "cbca"]), {
+    algorithm: setting(z.enum(ALGORITHMS), {
       default: "sgm",
-      description: "The matcher: sgm is semi-global matching, cbca aggregates over crosses of similar grey.",
-    }),
-    cost: setting(z.enum(["twoGradientCensus", "gradientCensus", "census"]), {
-      default: "twoGradientCensus",
-      description:
-        "What is compared: eight signs beside both gradients, a 5 x 5 census beside the horizontal gradient, or the 9 x 7 census of the paper alone.",
+      description: `The matcher: ${MATCHERS.map(({ name, description }) => `${name} is ${description}`).join(", ")}.`,
     }),
     halfResolution: setting(z.union([z.literal("auto"), z.boolean()]), {
       default: "auto",
-      description:
-        "Matches at half the width and height, with half the disparities, and doubles the result; auto does so for cbca only.",
+      description: `Matches at half the width and height, with half the disparities, and doubles the result; auto does so for ${halved || "none"}.`,
     }),
     minDisparity: setting(z.int().min(0).max(2039), {
       default: 0,
@@ -31,41 +71,7 @@ export const matchSection = section(
       description:
         "Disparities searched, from minDisparity on; more of them see nearer and cost time in proportion.",
     }),
-    paths: setting(z.literal([2, 4, 8]), {
-      default: 4,
-      description: "Directions along which costs are aggregated; more are smoother and slower.",
-    }),
-    p1: setting(z.int().min(1).max(1023), {
-      default: 10,
-      unit: "cost",
-      description: "Penalty of a disparity step of one pixel; at most p2.",
-    }),
-    p2: setting(z.int().min(1).max(1023), {
-      default: 34,
-      unit: "cost",
-      description: "Penalty of a larger step; up to 127 a cell of two summed directions fits one byte.",
-    }),
-    adaptiveP2: setting(z.int().min(0).max(255), {
-      default: 4,
-      description:
-        "Lowers p2 at edges: max(p1, p2 - (adaptiveP2 x grey difference) / 16); 0 switches it off.",
-    }),
-    uniqueness: setting(z.int().min(0).max(99), {
-      default: 8,
-      unit: "%",
-      description:
-        "How much worse every rival of the winner must be, else the pixel is invalid; 0 switches it off.",
-    }),
-    outsideCost: setting(z.int().min(0).max(63), {
-      default: 8,
-      unit: "cost",
-      description:
-        "Cost of a candidate outside the right image; where it wins, the pixel is a hole. With 63 it never wins.",
-    }),
-    subpixel: setting(z.boolean(), {
-      default: true,
-      description: "Interpolates the winner to 1/16 px.",
-    }),
+    ...MATCHER_SECTIONS,
   },
   "live",
 );

@@ -60,7 +60,7 @@ export type Exact<T> = {
 };
 
 export interface Setting {
-  /** Dotted, such as "match.p1". */
+  /** Dotted, such as "match.sgm.p1". */
   key: string;
   schema: z.ZodType;
   facts: SettingFacts;

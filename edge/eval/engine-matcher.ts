@@ -3,13 +3,8 @@
 import { greyPairLayout } from "../../camera/index.js";
 import type { EngineOptions, NativeEngine } from "../../cuda/index.js";
 import type { Config } from "../config/index.js";
-import {
-  forcedInstructionSet,
-  matchParameters,
-  refineParameters,
-  regionParameters,
-} from "../pipeline/parameters.js";
-import type { Scene } from "./dataset.js";
+import { engineOptionsOf } from "../pipeline/engine-options.js";
+import { uncalibrated } from "../pipeline/geometry.js";
 import type { Matched, MatchScene } from "./evaluate.js";
 
 const SMALLEST_SEARCH = 8;
@@ -30,25 +25,9 @@ export function engineOptionsFor(
   height: number,
   numDisparities: number,
 ): EngineOptions {
-  const { match, refine, engine } = config;
-  return {
-    inputWidth: width,
-    inputHeight: height,
-    ...greyPairLayout(width, height),
-    match: { ...matchParameters(match), numDisparities },
-    refine: refineParameters(refine),
-    ...regionParameters(config.region, { width, height }),
-    backend: engine.backend,
-    threads: engine.threads,
-    slots: 2,
-    ...forcedInstructionSet(),
-  };
-}
-
-function submit(engine: NativeEngine, scene: Scene): Promise<void> {
-  return new Promise((resolve, reject) => {
-    engine.submit(0, scene.left, scene.right, (error) => (error ? reject(error) : resolve()));
-  });
+  const description = greyPairLayout(width, height);
+  const searched = { ...config, match: { ...config.match, numDisparities } };
+  return engineOptionsOf(searched, { description }, uncalibrated(width, height), {});
 }
 
 const median = (values: number[]) => values.sort((a, b) => a - b)[values.length >> 1]!;
@@ -65,7 +44,7 @@ export function engineMatcher(options: EngineMatcherOptions): MatchScene {
       const times: number[] = [];
       for (let frame = 0; frame <= frames; ++frame) {
         const started = performance.now();
-        await submit(engine, scene);
+        await engine.compute(scene.left, scene.right);
         if (frame > 0) times.push(performance.now() - started);
       }
       const disparityQ4 = engine.slots[0]!.disparityQ4.slice();

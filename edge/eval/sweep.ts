@@ -1,21 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
 // One parameter over a range: how the command line says it, and the table that comes of it.
 import { DepthwattError } from "../../core/index.js";
+import { ALGORITHMS } from "../../cuda/index.js";
 import { nearestName, SETTING_BY_KEY } from "../config/index.js";
 import type { Evaluation } from "./evaluate.js";
 
 export interface Sweep {
-  /** Dotted setting, such as "match.p2". */
+  /** Dotted setting, such as "match.sgm.p2". */
   key: string;
   values: number[];
 }
 
+const GROUPS = ["match", ...ALGORITHMS.map((name) => `match.${name}`), "refine"];
 const LARGEST_SWEEP = 1000;
-const FORM = "--sweep PARAM=FIRST:LAST:STEP, such as --sweep match.p2=40:120:20";
+const FORM = "--sweep PARAM=FIRST:LAST:STEP, such as --sweep match.sgm.p2=40:120:20";
 
 /**
- * Parses "param=a:b:step"; the last value is b where the steps meet it. A name without a group is looked for in match and
- * refine: p2 is match.p2.
+ * Parses "param=a:b:step"; the last value is b where the steps meet it. A name without a group is looked for in match, in
+ * its matchers and in refine: p2 is match.sgm.p2.
  * @throws DepthwattError USAGE (the form), CONFIG_UNKNOWN_KEY
  */
 export function parseSweep(text: string): Sweep {
@@ -31,7 +33,9 @@ export function parseSweep(text: string): Sweep {
     throw new DepthwattError("USAGE", `expected a sweep of at most ${LARGEST_SWEEP} values, got ${count}`);
   }
   const name = match[1]!.trim();
-  const key = [name, `match.${name}`, `refine.${name}`].find((candidate) => SETTING_BY_KEY.has(candidate));
+  const key = [name, ...GROUPS.map((group) => `${group}.${name}`)].find((candidate) =>
+    SETTING_BY_KEY.has(candidate),
+  );
   if (key === undefined) {
     const near = nearestName(name, SETTING_BY_KEY.keys());
     throw new DepthwattError("CONFIG_UNKNOWN_KEY", `no setting is called "${name}"`, {

@@ -1,12 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// The quality ladder: what the governor may give up, best first. Paths before half resolution before disparities, because
-// range that is lost is lost for near objects; then frames; the power mode last, because it is the whole machine's.
-import type { Algorithm, MatchParameters } from "../../cuda/index.js";
+// The quality ladder: what the governor may give up, best first. The matcher's own steps before half resolution before
+// disparities, because range that is lost is lost for near objects; then frames; the power mode last, because it is the whole
+// machine's.
+import { type MatchParameters, matcherOf, parametersOf } from "../../cuda/index.js";
 
 export interface QualityLevel {
   /** Names the level in metrics and logs. */
   name: string;
-  paths: 2 | 4 | 8;
+  /** Of the matcher: those that its ladder lowers. */
+  parameters: Readonly<Record<string, number>>;
+  /** In cells and paths of sgm. */
+  workPerCell: number;
   /** Of the full image, also at half resolution. */
   numDisparities: number;
   /** Matched at half the width and height; results keep their size. */
@@ -19,7 +23,7 @@ export interface QualityLevel {
 
 export interface LadderOptions {
   /** What the configuration asks for: the best level. */
-  match: Pick<MatchParameters, "algorithm" | "paths" | "numDisparities" | "halfResolution">;
+  match: Pick<MatchParameters, "algorithm" | "parameters" | "numDisparities" | "halfResolution">;
   /** Frames per second of the source; undefined = as many as can be computed. */
   sourceHz: number | undefined;
   /** Whether half resolution can be computed. */
@@ -35,9 +39,9 @@ const SLOWEST_HZ = 1;
 /** What every matched pixel costs beside its cells, in cells and paths: the stages that do not depend on the search. */
 const WORK_PER_PIXEL = 256;
 
-function nameOf(level: Omit<QualityLevel, "name">, algorithm: Algorithm): string {
+function nameOf(level: Omit<QualityLevel, "name">): string {
   return [
-    ...(algorithm === "sgm" ? [`${level.paths} paths`] : []),
+    ...Object.entries(level.parameters).map(([key, value]) => `${value} ${key}`),
     `${level.numDisparities} disparities`,
     ...(level.halfResolution ? ["half resolution"] : []),
     ...(level.rateHz === undefined ? [] : [`at most ${level.rateHz} fps`]),
@@ -45,29 +49,42 @@ function nameOf(level: Omit<QualityLevel, "name">, algorithm: Algorithm): string
   ].join(", ");
 }
 
-/** Work of a frame in relation to other levels: cells times paths, and what every pixel costs without them. */
-export function relativeWork({ halfResolution, numDisparities, paths }: QualityLevel): number {
+/** Work of a frame in relation to other levels: that of its cells, and what every pixel costs without them. */
+export function relativeWork({ halfResolution, numDisparities, workPerCell }: QualityLevel): number {
   return halfResolution
-    ? (numDisparities * paths * 0.5 + WORK_PER_PIXEL) / 4
-    : numDisparities * paths + WORK_PER_PIXEL;
+    ? (numDisparities * workPerCell * 0.5 + WORK_PER_PIXEL) / 4
+    : numDisparities * workPerCell + WORK_PER_PIXEL;
 }
 
 /** Best first; up to the power modes every level costs less per second than the one before. */
 export function qualityLadder(options: LadderOptions): QualityLevel[] {
-  const { algorithm, paths, numDisparities, halfResolution } = options.match;
+  const { algorithm, numDisparities, halfResolution } = options.match;
+  const { ladder } = matcherOf(algorithm);
+  const values = parametersOf(options.match);
+  const configured = Object.fromEntries(ladder.steps.map(({ key }) => [key, Number(values[key])]));
   const levels: QualityLevel[] = [];
-  let last: Omit<QualityLevel, "name"> = {
-    ...{ paths, numDisparities, halfResolution },
+  let last: Omit<QualityLevel, "name" | "workPerCell"> = {
+    ...{ parameters: configured, numDisparities, halfResolution },
     ...{ rateHz: undefined, mode: undefined },
   };
-  const add = (change: Partial<Omit<QualityLevel, "name">>): void => {
+  const add = (change: Partial<typeof last>): void => {
     last = { ...last, ...change };
-    levels.push({ ...last, name: nameOf(last, algorithm) });
+    const work = ladder.workPerCell;
+    const workPerCell = typeof work === "number" ? work : Number(last.parameters[work] ?? values[work]);
+    const level = { ...last, workPerCell };
+    levels.push({ ...level, name: nameOf(level) });
+  };
+  /** The configured values with the first steps of the ladder taken. */
+  const lowered = (steps: number): Record<string, number> => {
+    const parameters = { ...configured };
+    for (const { key, value } of ladder.steps.slice(0, steps))
+      parameters[key] = Math.min(parameters[key]!, value);
+    return parameters;
   };
   add({});
-  if (algorithm === "sgm") for (const fewer of [4, 2] as const) if (fewer < paths) add({ paths: fewer });
-  // Half resolution with 4 paths costs less than the whole with 2, and is the better of the two on KITTI.
-  if (options.half && !halfResolution) add({ halfResolution: true, paths: paths < 4 ? paths : 4 });
+  for (const [taken, { key, value }] of ladder.steps.entries())
+    if (value < last.parameters[key]!) add({ parameters: lowered(taken + 1) });
+  if (options.half && !halfResolution) add({ halfResolution: true, parameters: lowered(ladder.atHalf) });
   while (last.numDisparities / 2 >= FEWEST_DISPARITIES) {
     add({ numDisparities: Math.floor(last.numDisparities / 2) });
   }

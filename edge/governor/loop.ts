@@ -96,8 +96,8 @@ export class GovernorLoop {
 
   #apply(): void {
     const { governor, engine, gate } = this.#options;
-    const { paths, numDisparities, halfResolution, rateHz, mode } = governor.levels[governor.level]!;
-    engine.adjust({ paths, numDisparities, halfResolution });
+    const { parameters, numDisparities, halfResolution, rateHz, mode } = governor.levels[governor.level]!;
+    engine.adjust({ parameters, numDisparities, halfResolution });
     gate.limit(rateHz);
     this.#modes?.change(mode).catch((problem: Error) => {
       // Once is enough: what refused this mode, mostly a missing right, refuses the next one too.

@@ -17,7 +17,8 @@ export function tableOf(
     const found = profile.results.find(({ point }) => {
       const sameImage = point.width === camera.width && point.height === camera.height;
       const sameHalf = (point.halfResolution ?? false) === level.halfResolution;
-      const sameSearch = point.paths === level.paths && point.numDisparities === level.numDisparities;
+      const samePaths = (level.parameters.paths ?? point.paths) === point.paths;
+      const sameSearch = samePaths && point.numDisparities === level.numDisparities;
       const sameMode = point.mode === level.mode;
       const whole = point.rateHz === "max" && isWhole(point);
       return sameImage && sameHalf && sameSearch && sameMode && whole;

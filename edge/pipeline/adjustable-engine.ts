@@ -6,6 +6,7 @@ import type { Computed } from "./pipeline.js";
 import {
   createEngine,
   type EngineOptions,
+  type FrameResult,
   type MatchParameters,
   type NativeEngine,
 } from "../../cuda/index.js";
@@ -120,7 +121,8 @@ export class AdjustableEngine implements NativeEngine {
   }
 
   #prepare(asked: EngineOptions, adjustment: Partial<MatchParameters>): void {
-    const wanted = { ...asked, match: { ...asked.match, ...adjustment } };
+    const parameters = { ...asked.match.parameters, ...adjustment.parameters };
+    const wanted = { ...asked, match: { ...asked.match, ...adjustment, parameters } };
     for (const key of ["width", "height", "slots"] as const) {
       if (wanted[key] === this.#options[key]) continue;
       const text = `an engine's ${key} cannot change: expected ${this.#options[key]}, got ${wanted[key]}`;
@@ -190,6 +192,14 @@ export class AdjustableEngine implements NativeEngine {
       }
     }
     if (next !== undefined) this.#events.onChange?.(next.options);
+  }
+
+  compute(left: Uint8Array, right: Uint8Array): Promise<FrameResult> {
+    return new Promise((resolve, reject) => {
+      this.submit(0, left, right, (error, result) =>
+        error === null ? resolve({ ...result }) : reject(error),
+      );
+    });
   }
 
   close(): void {

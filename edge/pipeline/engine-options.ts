@@ -7,11 +7,26 @@ import { encodingsOf, slotsFor } from "../outputs/outputs.js";
 import type { PipelineGeometry } from "./geometry.js";
 import { forcedInstructionSet, matchParameters, refineParameters, regionParameters } from "./parameters.js";
 
-/** @throws DepthwattError CONFIG_INVALID: a region that begins outside, an instruction set that this processor lacks */
+/** How the captured images lie in memory. */
+export type ImageLayout = Pick<
+  PairSource["description"],
+  "width" | "height" | "leftFormat" | "rightFormat" | "leftStrideBytes" | "rightStrideBytes"
+>;
+
+/** An engine that computes for one caller, not for outputs: what it encodes is named, or nothing. */
+export type AloneOptions = Partial<
+  Pick<EngineOptions, "encodeDepth" | "encodeDisparity" | "repeatStage" | "slots">
+>;
+
+/**
+ * @param alone given: for one caller instead of config.outputs; 2 slots unless it says otherwise
+ * @throws DepthwattError CONFIG_INVALID: a region that begins outside, an instruction set that this processor lacks
+ */
 export function engineOptionsOf(
   config: Config,
-  source: Pick<PairSource, "description" | "inputMemory">,
-  geometry: PipelineGeometry,
+  source: { description: ImageLayout; inputMemory?: PairSource["inputMemory"] },
+  geometry: Pick<PipelineGeometry, "width" | "height" | "depth" | "maps">,
+  alone?: AloneOptions,
 ): EngineOptions {
   const { width: inputWidth, height: inputHeight } = source.description;
   const { leftFormat, rightFormat, leftStrideBytes, rightStrideBytes } = source.description;
@@ -23,8 +38,9 @@ export function engineOptionsOf(
     refine: refineParameters(config.refine),
     ...regionParameters(config.region, geometry),
     ...(depth && { geometry: depth }),
-    ...encodingsOf(config.outputs, depth !== undefined),
-    slots: slotsFor(config.outputs),
+    ...(alone === undefined
+      ? { ...encodingsOf(config.outputs, depth !== undefined), slots: slotsFor(config.outputs) }
+      : { slots: 2, ...alone }),
     ...forcedInstructionSet(),
     ...(source.inputMemory && { inputMemory: source.inputMemory }),
     ...config.engine,

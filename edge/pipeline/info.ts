@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The retained info of a run: what it is made of and what it computes now.
 import type { PairSource } from "../../camera/index.js";
+import { parametersOf } from "../../cuda/index.js";
 import type { Config } from "../config/index.js";
 import { VERSION } from "../version.js";
 import type { AdjustableEngine } from "./adjustable-engine.js";
@@ -14,13 +15,14 @@ export interface InfoParts {
 
 export function runtimeInfo(config: Config, { source, geometry, engine }: InfoParts): object {
   const { backend, backendReason, instructionSet, threads } = engine.info;
+  const { algorithm, parameters: _, ...shared } = engine.match;
   return {
     version: VERSION,
     board: config.board,
     source: source.description.title,
     ...{ backend, backendReason, instructionSet, threads },
-    algorithm: engine.match.algorithm,
-    parameters: { match: engine.match, refine: config.refine },
+    algorithm,
+    parameters: { match: { ...shared, ...parametersOf(engine.match) }, refine: config.refine },
     region: engine.options.region ?? null,
     width: geometry.width,
     height: geometry.height,

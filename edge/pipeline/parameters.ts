@@ -5,11 +5,7 @@ import type { InstructionSet, MatchParameters, RefineParameters, Region } from "
 import { loadNative } from "../native.js";
 import type { Config } from "../config/index.js";
 
-export function matchParameters(config: Config["match"]): MatchParameters {
-  const { algorithm, halfResolution } = config;
-  // Paper 001 matches at half resolution, those of sgm at full.
-  return { ...config, halfResolution: halfResolution === "auto" ? algorithm === "cbca" : halfResolution };
-}
+export { matchParameters } from "../config/index.js";
 
 /**
  * Absent where the whole images are asked for; whether its far corner lies inside them is for the engine to say.

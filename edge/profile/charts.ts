@@ -13,7 +13,7 @@ import {
   text,
   verticalAxis,
 } from "../plot/index.js";
-import { isWhole, type PointResult, TIMELINE_FRAMES } from "./types.js";
+import { hasPaths, isWhole, type PointResult, TIMELINE_FRAMES } from "./types.js";
 
 export type MeasuredPoint = PointResult & { power: PowerReport };
 
@@ -43,7 +43,7 @@ export function paretoFront(points: readonly MeasuredPoint[]): MeasuredPoint[] {
 export function shortName({ point }: PointResult): string {
   const rate = point.rateHz === "max" ? "" : ` @${point.rateHz}`;
   const mode = point.mode === undefined ? "" : ` ${point.mode}`;
-  const how = point.algorithm === "cbca" ? "cbca" : `p${point.paths}`;
+  const how = hasPaths(point.algorithm) ? `p${point.paths}` : point.algorithm;
   const half = point.halfResolution ? " half" : "";
   return `${point.width}x${point.height} d${point.numDisparities} ${how}${half}${rate}${mode}`;
 }

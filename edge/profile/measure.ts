@@ -4,14 +4,15 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { greyPairLayout } from "../../camera/index.js";
 import { createEngine, type NativeEngine, STAGE_NAMES } from "../../cuda/index.js";
 import type { ContextSnapshot, Figure, Meter } from "../../power/index.js";
-import { loadConfig } from "../config/index.js";
+import { loadConfig, matchParameters } from "../config/index.js";
 import { geometryOf } from "../pipeline/geometry.js";
-import { matchParameters, refineParameters } from "../pipeline/parameters.js";
+import { engineOptionsOf } from "../pipeline/engine-options.js";
 import { RecentValues } from "../pipeline/statistics.js";
 import type { SceneCache } from "./frames.js";
 import { expectToRun } from "./repeated-stage.js";
 import { runFrames } from "./run-frames.js";
 import {
+  hasPaths,
   megaDisparitiesOf,
   type PointResult,
   type ProfilePoint,
@@ -32,7 +33,6 @@ export interface MeasureOptions {
 
 /** A profile measures what the default settings compute. */
 const { config } = loadConfig({ environment: {}, set: ["board=none"] });
-const DEFAULTS = { match: matchParameters(config.match), refine: refineParameters(config.refine) };
 
 const TIMELINE_SECONDS = 10;
 const BIN_SECONDS = 0.1;
@@ -45,29 +45,30 @@ function openEngine(
 ): NativeEngine {
   const { width, height, without } = point;
   const depth = geometryOf(calibration, 0).depth;
+  const encoded = without !== "depth" && without !== "encode" && depth !== undefined;
+  const base = engineOptionsOf(
+    { ...config, engine: { backend: options.backend, threads: options.threads } },
+    { description: greyPairLayout(width, height) },
+    { width, height, maps: undefined, depth: without === "depth" ? undefined : depth },
+    {
+      ...(encoded && { encodeDepth: "rvl" as const }),
+      ...(point.repeat !== undefined && { repeatStage: point.repeat }),
+    },
+  );
+  const { algorithm, numDisparities, halfResolution = false } = point;
+  const match = matchParameters({ ...config.match, algorithm, numDisparities, halfResolution });
   return createEngine({
-    inputWidth: width,
-    inputHeight: height,
-    ...greyPairLayout(width, height),
+    ...base,
     match: {
-      ...DEFAULTS.match,
-      algorithm: point.algorithm,
-      numDisparities: point.numDisparities,
-      paths: point.paths,
-      halfResolution: point.halfResolution ?? false,
+      ...match,
+      parameters: { ...match.parameters, ...(hasPaths(algorithm) && { paths: point.paths }) },
     },
     refine: {
-      ...DEFAULTS.refine,
+      ...base.refine,
       leftRight: without !== "leftRight",
       median: without !== "median",
       ...(without === "speckle" && { speckleSize: 0 }),
     },
-    ...(point.repeat !== undefined && { repeatStage: point.repeat }),
-    ...(without !== "depth" && depth !== undefined && { geometry: depth }),
-    ...(without !== "depth" && without !== "encode" && { encodeDepth: "rvl" as const }),
-    backend: options.backend,
-    threads: options.threads,
-    slots: 2,
   });
 }
 
@@ -101,9 +102,7 @@ export async function tryRepeatedStages(
     const engine = openEngine(point, options, calibration);
     try {
       const { left, right } = pairs[0]!;
-      await new Promise<void>((resolve, reject) => {
-        engine.submit(0, left, right, (error) => (error ? reject(error) : resolve()));
-      });
+      await engine.compute(left, right);
       expectToRun(engine, point.repeat, "--repeat-stages");
     } finally {
       engine.close();

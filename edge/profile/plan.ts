@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Which points a profile visits and in which order: modes outermost, because changing one takes longest.
 import { DepthwattError } from "../../core/index.js";
-import { type Algorithm, STAGE_NAMES } from "../../cuda/index.js";
-import { OPTIONAL_STAGES, type ProfilePoint, type RepeatedStage } from "./types.js";
+import { type Algorithm, ALGORITHMS, STAGE_NAMES } from "../../cuda/index.js";
+import { hasPaths, OPTIONAL_STAGES, type ProfilePoint, type RepeatedStage } from "./types.js";
 
 export interface PlanOptions {
   /** Undefined = the mode the machine is in. */
@@ -60,9 +60,10 @@ export function parseRates(text: string): (number | "max")[] {
 }
 
 export function parseAlgorithms(text: string): Algorithm[] {
-  return parts(text).map((part) =>
-    part === "sgm" || part === "cbca" ? part : refuse("--algorithms", part, "sgm or cbca"),
-  );
+  return parts(text).map((part) => {
+    const known = ALGORITHMS.find((name) => name === part);
+    return known ?? refuse("--algorithms", part, ALGORITHMS.join(" or "));
+  });
 }
 
 /** @returns whether each is at half resolution */
@@ -91,8 +92,8 @@ export function planPoints(options: PlanOptions): ProfilePoint[] {
       for (const size of options.sizes) {
         for (const numDisparities of options.disparities) {
           for (const paths of options.paths) {
-            // cbca has no paths: once is enough.
-            if (algorithm === "cbca" && paths !== options.paths[0]) continue;
+            // Of a matcher without paths once is enough.
+            if (!hasPaths(algorithm) && paths !== options.paths[0]) continue;
             for (const half of options.resolutions) {
               for (const rateHz of options.rates) {
                 const resolution = half ? { halfResolution: true as const } : {};

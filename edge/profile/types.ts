@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What a profile is made of: points that are measured one after the other, their results, and where they come from.
-import type { Algorithm, BackendName, StageName } from "../../cuda/index.js";
+import { type Algorithm, type BackendName, matcherOf, type StageName } from "../../cuda/index.js";
 import type { Figure, PowerFigures } from "../../power/index.js";
 import type { StageFigures } from "../pipeline/figures.js";
 import { megaDisparities } from "../pipeline/parameters.js";
@@ -13,6 +13,7 @@ export interface ProfilePoint {
   width: number;
   height: number;
   numDisparities: number;
+  /** Of a matcher that has paths; others ignore it. */
   paths: 2 | 4 | 8;
   /** Frames per second asked for, or as many as can be computed. */
   rateHz: number | "max";
@@ -102,6 +103,9 @@ export interface Profile {
 /** A frame as it is computed in earnest: no stage left out, none repeated. */
 export const isWhole = ({ without, repeat }: ProfilePoint): boolean =>
   without === undefined && repeat === undefined;
+
+export const hasPaths = (algorithm: Algorithm): boolean =>
+  matcherOf(algorithm).parameters.some(({ key }) => key === "paths");
 
 /** Names a point: the same for the same point in every run, so that two runs can be compared. */
 export function pointId(point: ProfilePoint): string {

@@ -10,7 +10,7 @@ const INVALID = -32_768;
 /** Filling takes the first columns of the search back: hardly a candidate has a rival there (decision 0802). */
 const COLUMNS_TAKEN_BACK = 8;
 const UNFILLED = ["refine.fill=off", "refine.boundary=false", "refine.median=false"];
-const UNCHECKED = [...UNFILLED, "refine.leftRight=false", "refine.speckleSize=0", "match.uniqueness=0"];
+const UNCHECKED = [...UNFILLED, "refine.leftRight=false", "refine.speckleSize=0", "match.sgm.uniqueness=0"];
 
 function matcherOf(set) {
   const { config } = loadConfig({ set });

@@ -12,17 +12,17 @@ const program = join(fileURLToPath(new URL("../..", import.meta.url)), "dist/edg
 const SIZE = ["--width", "640", "--height", "480", "--num-disparities", "128"];
 /** Census to disparity, as bench.mjs compares it. */
 const STAGES = [
-  "match.cost=census",
-  "match.adaptiveP2=0",
-  "match.p1=10",
-  "match.p2=60",
-  "match.uniqueness=10",
+  "match.sgm.cost=census",
+  "match.sgm.adaptiveP2=0",
+  "match.sgm.p1=10",
+  "match.sgm.p2=60",
+  "match.sgm.uniqueness=10",
 ];
 const REFINE = ["refine.speckleSize=0", "refine.fill=off", "refine.boundary=false"];
 
 async function bench(paths, threads) {
   const words = ["bench", "--backend", "cpu", "--json", "--frames", "60", ...SIZE];
-  words.push("--paths", String(paths), "--threads", String(threads));
+  words.push("--set", `match.sgm.paths=${paths}`, "--threads", String(threads));
   for (const item of [...STAGES, ...REFINE]) words.push("--set", item);
   const { stdout } = await promisify(execFile)(process.execPath, [program, ...words]);
   return JSON.parse(stdout.trim().split("\n").at(-1)).medianMs;

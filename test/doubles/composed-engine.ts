@@ -36,7 +36,7 @@ function semiGlobal(images: Images, { match, refine }: EngineOptions): Matched {
   const pixels = images.width * images.height;
   const census = (image: Uint8Array): Uint32Array => {
     const words = new Uint32Array(pixels);
-    room(match.cost)({ ...size, image, census: words });
+    room(String(match.parameters.cost))({ ...size, image, census: words });
     return words;
   };
   const maps = {
@@ -46,8 +46,9 @@ function semiGlobal(images: Images, { match, refine }: EngineOptions): Matched {
     confidence: new Uint8Array(pixels),
   };
   const costs = { censusLeft: census(images.left), censusRight: census(images.right), greyLeft: images.left };
-  const { algorithm: _a, cost: _c, halfResolution: _h, ...parameters } = match;
-  room("sgm")({ ...size, ...parameters, ...costs, ...maps });
+  const { minDisparity, numDisparities, parameters } = match;
+  const { cost: _, ...own } = parameters;
+  room("sgm")({ ...size, minDisparity, numDisparities, ...own, ...costs, ...maps });
   if (refine.leftRight) room("leftRight")({ ...size, ...maps });
   return maps;
 }

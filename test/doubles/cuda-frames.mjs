@@ -10,8 +10,8 @@ const options = {
   ...{ inputWidth: width, inputHeight: height, width, height, leftFormat: "GREY", rightFormat: "GREY" },
   ...{ leftStrideBytes: width, rightStrideBytes: width, backend, threads: 1, slots: 4 },
   match: {
-    ...{ algorithm: "sgm", cost: "census", halfResolution: false, minDisparity: 0, numDisparities: 16 },
-    ...{ paths: 4, p1: 10, p2: 60, adaptiveP2: 0, uniqueness: 5, subpixel: true },
+    ...{ algorithm: "sgm", halfResolution: false, minDisparity: 0, numDisparities: 16 },
+    parameters: { cost: "census", paths: 4, p1: 10, p2: 60, adaptiveP2: 0, uniqueness: 5, subpixel: true },
   },
   refine: {
     ...{ leftRight: true, median: true, speckleSize: 0, speckleRangeQ4: 16 },

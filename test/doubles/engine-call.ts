@@ -24,17 +24,13 @@ export function engineOptions(pair: Pair, changes: Partial<EngineOptions> = {}):
     ...greyPairLayout(width, height),
     match: {
       algorithm: "sgm",
-      cost: "gradientCensus",
       halfResolution: false,
       minDisparity: 0,
       numDisparities: 48,
-      paths: 4,
-      p1: 12,
-      p2: 40,
-      adaptiveP2: 4,
-      uniqueness: 8,
-      outsideCost: 8,
-      subpixel: true,
+      parameters: {
+        ...{ cost: "gradientCensus", paths: 4, p1: 12, p2: 40 },
+        ...{ adaptiveP2: 4, uniqueness: 8, outsideCost: 8, subpixel: true },
+      },
     },
     refine: {
       leftRight: true,

@@ -15,7 +15,12 @@ import {
 } from "../../edge/plot/index.js";
 import { BoardModel, type BoardModelOptions } from "./board-model.js";
 
-export const SGM = { algorithm: "sgm", paths: 8, numDisparities: 128, halfResolution: false } as const;
+export const SGM = {
+  algorithm: "sgm",
+  parameters: { paths: 8 },
+  numDisparities: 128,
+  halfResolution: false,
+} as const;
 export const LEVELS = qualityLadder({ match: SGM, sourceHz: 30, half: true });
 
 /** Anything that can be governed second by second. */

@@ -77,6 +77,9 @@ export class HandEngine implements NativeEngine {
     framesInFlight: 1,
   } as const;
   readonly slots: readonly EngineSlot[];
+  readonly compute = (): never => {
+    throw new Error("frames are submitted");
+  };
   framesInFlight = 1;
   readonly stageMilliseconds = new Float64Array(STAGE_NAMES.length).fill(1);
   /** Slots submitted and not finished, oldest first. */

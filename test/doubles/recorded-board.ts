@@ -31,7 +31,7 @@ const PROFILE = rowsOf("profile.csv");
 
 /** What was measured at 640 x 480 as fast as it went; undefined where the profile was not. */
 export function recorded({
-  paths,
+  parameters: { paths },
   numDisparities,
   halfResolution,
   mode,

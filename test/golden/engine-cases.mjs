@@ -39,15 +39,10 @@ export function bentMap(width, height) {
   return map;
 }
 
-const MATCH = {
-  ...{
-    algorithm: "sgm",
-    cost: "twoGradientCensus",
-    halfResolution: false,
-    minDisparity: 0,
-    numDisparities: 48,
-  },
-  ...{ paths: 4, p1: 10, p2: 34, adaptiveP2: 4, uniqueness: 8, subpixel: true, outsideCost: 8 },
+const MATCH = { algorithm: "sgm", halfResolution: false, minDisparity: 0, numDisparities: 48 };
+const SGM = {
+  ...{ cost: "twoGradientCensus", paths: 4, p1: 10, p2: 34 },
+  ...{ adaptiveP2: 4, uniqueness: 8, subpixel: true, outsideCost: 8 },
 };
 const REFINE = {
   ...{ leftRight: true, speckleSize: 30, speckleRangeQ4: 12, fill: "background", fillThresholdQ4: 96 },
@@ -57,7 +52,9 @@ const PLAIN = { ...REFINE, leftRight: false, speckleSize: 0, fill: "off", bounda
 
 function engineCase(width, height, match = {}, refine = {}, more = {}) {
   const bytes = more.leftFormat === "YUYV" ? 2 : 1;
-  const used = { ...MATCH, ...match };
+  const { own = {}, ...shared } = match;
+  const used = { ...MATCH, ...shared };
+  used.parameters = used.algorithm === "sgm" ? { ...SGM, ...own } : own;
   const map = more.maps ? { leftMap: bentMap(width, height), rightMap: bentMap(width, height) } : {};
   const { maps: _, ...rest } = more;
   return {
@@ -79,12 +76,12 @@ const REGION = { region: { x: 41, y: 7, width: 37, height: 20 } };
 /** Each with the options of an engine, and the pair it computes. */
 export const engineCases = {
   usual: engineCase(97, 41),
-  "two paths": engineCase(97, 41, { paths: 2 }),
-  "never outside, one gradient": engineCase(97, 41, { cost: "gradientCensus", outsideCost: 63 }),
-  "eight paths": engineCase(97, 41, { paths: 8, p2: 30 }),
-  "wide sums": engineCase(97, 33, { paths: 8, p2: 700, minDisparity: 3 }),
-  "from YUYV, rectified": engineCase(90, 38, { cost: "census" }, {}, { ...YUYV, maps: true }),
-  "nothing refined": engineCase(83, 37, { subpixel: false, uniqueness: 0 }, PLAIN),
+  "two paths": engineCase(97, 41, { own: { paths: 2 } }),
+  "never outside, one gradient": engineCase(97, 41, { own: { cost: "gradientCensus", outsideCost: 63 } }),
+  "eight paths": engineCase(97, 41, { own: { paths: 8, p2: 30 } }),
+  "wide sums": engineCase(97, 33, { own: { paths: 8, p2: 700 }, minDisparity: 3 }),
+  "from YUYV, rectified": engineCase(90, 38, { own: { cost: "census" } }, {}, { ...YUYV, maps: true }),
+  "nothing refined": engineCase(83, 37, { own: { subpixel: false, uniqueness: 0 } }, PLAIN),
   "bilateral filling": engineCase(83, 37, {}, { fill: "bilateral", boundary: false }),
   "half resolution": engineCase(121, 51, { halfResolution: true, minDisparity: 1, numDisparities: 75 }),
   "a region": engineCase(97, 41, {}, {}, REGION),

@@ -181,7 +181,7 @@ describe("a change", () => {
       runtime.apply({ "match.numDisparities": 40 }),
       runtime.apply({ "match.numDisparities": 4 }),
       runtime.apply({ "match.numDisparities": 56 }),
-      runtime.apply({ "match.uniqueness": 3 }),
+      runtime.apply({ "match.sgm.uniqueness": 3 }),
     ]);
     expect(outcomes.map(({ status }) => status)).toEqual(["fulfilled", "rejected", "fulfilled", "fulfilled"]);
     expect(settings.map(({ match }) => match.numDisparities)).toEqual([40, 56, 56]);

@@ -10,6 +10,7 @@ import { connectAsync } from "mqtt";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { createEngine, type EngineInfo, type EngineOptions } from "../../cuda/index.js";
 import type { RunFigures } from "../../edge/pipeline/figures.js";
+import { changedMatch, type MatchChange } from "../doubles/match-change.js";
 import { buildEmulatedPlugin } from "../doubles/emulated-kernels.js";
 import { computeFrame, engineOptions } from "../doubles/engine-call.js";
 import { until } from "../doubles/frames.js";
@@ -42,10 +43,10 @@ needs("toolchain").suite("the CUDA backend on a processor", () => {
     const pair = layeredPair(83, 37, 5);
     const geometry = { focalPixels: 400, baselineMetres: 0.12, disparityOffsetPixels: 0 };
     const base = engineOptions(pair, { geometry, encodeDepth: "rvl", encodeDisparity: "raw", threads: 1 });
-    const withMatch = (match: Partial<EngineOptions["match"]>, more: Partial<EngineOptions> = {}) => ({
+    const withMatch = (match: MatchChange, more: Partial<EngineOptions> = {}) => ({
       ...base,
       ...more,
-      match: { ...base.match, numDisparities: 32, ...match },
+      match: changedMatch(base.match, { numDisparities: 32, ...match }),
     });
     const plain = { leftRight: false, speckleSize: 0, fill: "off", boundary: false, median: false } as const;
     const region = { x: 41, y: 7, width: 31, height: 22 };

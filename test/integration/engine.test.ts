@@ -8,6 +8,7 @@ import { runInNewContext } from "node:vm";
 import { describe, expect, test } from "vitest";
 import { createEngine, type EngineOptions, type NativeEngine } from "../../cuda/index.js";
 import { loadNative } from "../../edge/native.js";
+import { changedMatch } from "../doubles/match-change.js";
 import { until } from "../doubles/frames.js";
 import { variants } from "../doubles/rooms.js";
 import { layeredPair } from "../doubles/stereo-pair.js";
@@ -26,16 +27,13 @@ function options(changes: Partial<EngineOptions> = {}): EngineOptions {
     rightStrideBytes: pair.width,
     match: {
       algorithm: "sgm",
-      cost: "gradientCensus",
       halfResolution: false,
       minDisparity: 0,
       numDisparities: 48,
-      paths: 8,
-      p1: 10,
-      p2: 60,
-      adaptiveP2: 0,
-      uniqueness: 5,
-      subpixel: true,
+      parameters: {
+        ...{ cost: "gradientCensus", paths: 8, p1: 10, p2: 60 },
+        ...{ adaptiveP2: 0, uniqueness: 5, subpixel: true },
+      },
     },
     refine: {
       leftRight: true,
@@ -105,7 +103,7 @@ describe("parameters", () => {
   test.each<[string, Partial<EngineOptions>, string]>([
     ["a width of 0", { width: 0, inputWidth: 0 }, "1 to 16384"],
     ["too few disparities", { match: { ...match, numDisparities: 7 } }, "8 to 512"],
-    ["p1 above p2", { match: { ...match, p1: 61 } }, "p1"],
+    ["p1 above p2", { match: changedMatch(match, { p1: 61 }) }, "p1"],
     ["a stride below the width", { leftStrideBytes: pair.width - 1 }, "left image"],
     ["one map without the other", { leftMap: new Int32Array(2 * pair.width * pair.height) }, "both images"],
     ["a map of the wrong size", { leftMap: new Int32Array(4), rightMap: new Int32Array(4) }, "map"],

@@ -7,13 +7,14 @@ import { AdjustableEngine } from "../../edge/pipeline/adjustable-engine.js";
 import { qualityLadder } from "../../edge/governor/ladder.js";
 import { Pipeline } from "../../edge/pipeline/pipeline.js";
 import { computeFrame, engineOptions } from "../doubles/engine-call.js";
+import { changedMatch } from "../doubles/match-change.js";
 import { PacedSource } from "../doubles/paced-source.js";
 import { expectSameImage } from "../doubles/rooms.js";
 import { layeredPair } from "../doubles/stereo-pair.js";
 
 const pair = layeredPair(181, 95, 4);
 const base = engineOptions(pair);
-const options = { ...base, slots: 4, match: { ...base.match, paths: 8 as const, numDisparities: 64 } };
+const options = { ...base, slots: 4, match: changedMatch(base.match, { paths: 8, numDisparities: 64 }) };
 
 describe("levels change while frames flow", () => {
   test("nothing is lost uncounted, nothing changes its size, each level computes what it says", async () => {
@@ -47,8 +48,8 @@ describe("levels change while frames flow", () => {
       ],
       onFrame: () => {
         if (pipeline.frames % 4 !== 0) return;
-        const { paths, numDisparities, halfResolution } = levels[(pipeline.frames / 4) % levels.length]!;
-        engine.adjust({ paths, numDisparities, halfResolution });
+        const { parameters, numDisparities, halfResolution } = levels[(pipeline.frames / 4) % levels.length]!;
+        engine.adjust({ parameters, numDisparities, halfResolution });
       },
     });
     const running = pipeline.run();
@@ -72,13 +73,13 @@ describe("levels change while frames flow", () => {
     for (const level of levels) {
       const frames = seen.filter(
         ({ match }) =>
-          match.paths === level.paths &&
+          match.parameters.paths === level.parameters.paths &&
           match.numDisparities === level.numDisparities &&
           match.halfResolution === level.halfResolution,
       );
       expect(frames.length, level.name).toBeGreaterThan(0);
-      const { paths, numDisparities, halfResolution } = level;
-      const match = { ...options.match, paths, numDisparities, halfResolution };
+      const { parameters, numDisparities, halfResolution } = level;
+      const match = changedMatch(options.match, { ...parameters, numDisparities, halfResolution });
       const expected = await computeFrame(pair, { ...options, match });
       for (const frame of frames)
         expectSameImage(frame.disparityQ4, expected.disparityQ4, pair.width, level.name);

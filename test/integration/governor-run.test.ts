@@ -29,7 +29,7 @@ needs("mosquitto").suite("a governed run against Mosquitto", () => {
         "source.synthetic.width=192",
         "source.synthetic.height=128",
         "match.numDisparities=64",
-        "match.paths=8",
+        "match.sgm.paths=8",
       ],
       // Without a sensor the governor goes, after five seconds, to the last level: half resolution is one of its steps.
       ...["power.budgetWatts=5", "power.minFps=6", "power.sensor=none", "outputs.metricsIntervalMs=300"],

@@ -3,6 +3,7 @@
 // at odd sizes and searches; what it refuses; and that the whole range stays inside what was asked for.
 import { describe, expect, test } from "vitest";
 import type { EngineOptions } from "../../cuda/index.js";
+import { changedMatch, type MatchChange } from "../doubles/match-change.js";
 import { composed } from "../doubles/composed-engine.js";
 import { computeFrame, engineOptions } from "../doubles/engine-call.js";
 import { expectSameImage, variants } from "../doubles/rooms.js";
@@ -14,9 +15,15 @@ interface Case {
   name: string;
   width: number;
   height: number;
-  match: Partial<EngineOptions["match"]>;
+  match: MatchChange;
   refine?: Partial<EngineOptions["refine"]>;
 }
+
+/** What every matcher has. */
+const sharedBy = ({ minDisparity, numDisparities }: MatchChange): MatchChange => ({
+  ...(minDisparity !== undefined && { minDisparity }),
+  ...(numDisparities !== undefined && { numDisparities }),
+});
 
 const CASES: Case[] = [
   { name: "even", width: 130, height: 46, match: {} },
@@ -66,7 +73,7 @@ const optionsOf = (
   const base = engineOptions(pair);
   return {
     ...base,
-    match: { ...base.match, halfResolution: true, ...changes.match },
+    match: changedMatch(base.match, { halfResolution: true, ...changes.match }),
     refine: { ...base.refine, ...changes.refine },
     ...more,
   };
@@ -85,7 +92,10 @@ describe.each(["sgm", "cbca"] as const)(
           (_, i) => image[Math.floor(i / width) * pair.width + (i % width)]!,
         );
       const images = { ...pair, width, height, left: cut(pair.left), right: cut(pair.right) };
-      const options = optionsOf(images, { ...changes, match: { ...changes.match, algorithm } });
+      const options = optionsOf(images, {
+        ...changes,
+        match: algorithm === "sgm" ? changes.match : { algorithm, ...sharedBy(changes.match) },
+      });
       const expected = composed(images, options);
       for (const instructionSet of variants) {
         for (const threads of [1, 3]) {

@@ -21,5 +21,5 @@ test("settings, a runtime and its figures are a library of their own", async () 
   const runtime = await openRuntime(config, 3, { onNotice: (notice) => notices.push(notice) });
   const figures = await runtime.run();
   expect(figures).toMatchObject({ frames: 3, width: 96, height: 64, algorithm: "sgm" });
-  expect(() => loadConfig({ set: ["match.p1=0"], environment: {} })).toThrow(DepthwattError);
+  expect(() => loadConfig({ set: ["match.sgm.p1=0"], environment: {} })).toThrow(DepthwattError);
 });

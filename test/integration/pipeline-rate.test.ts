@@ -43,6 +43,7 @@ function makeEngine(): NativeEngine {
     slots,
     framesInFlight: 1,
     stageMilliseconds: new Float64Array(STAGE_NAMES.length).fill(1),
+    compute: () => Promise.reject(new Error("frames are submitted")),
     submit(slot, _left, _right, onDone: (error: Error | null, result: FrameResult) => void) {
       const result = {
         slot,

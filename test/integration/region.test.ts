@@ -3,6 +3,7 @@
 // they are cropped), nothing outside, on every instruction set; and the regions that are refused.
 import { describe, expect, test } from "vitest";
 import type { EngineOptions, Region } from "../../cuda/index.js";
+import { changedMatch, type MatchChange } from "../doubles/match-change.js";
 import { composed } from "../doubles/composed-engine.js";
 import { computeFrame, engineOptions } from "../doubles/engine-call.js";
 import { expectSameImage, variants } from "../doubles/rooms.js";
@@ -22,10 +23,10 @@ const REGIONS: [string, Region][] = [
   ["the whole image", { x: 0, y: 0, width: 171, height: 63 }],
 ];
 
-const optionsOf = (region: Region, match: Partial<EngineOptions["match"]>) => {
+const optionsOf = (region: Region, match: MatchChange) => {
   const base = engineOptions(pair);
   const geometry = { focalPixels: 400, baselineMetres: 0.12, disparityOffsetPixels: 0 };
-  return { ...base, geometry, region, match: { ...base.match, ...match } };
+  return { ...base, geometry, region, match: changedMatch(base.match, match) };
 };
 
 const OFF: Partial<EngineOptions["refine"]>[] = [

@@ -112,7 +112,7 @@ describe("run refuses", () => {
     ["a rate of 0", ["--rate", "0"], 2, /source\.synthetic\.rateHz|--rate/],
     ["an unknown setting", ["--set", "match.p9=1"], 2, /match\.p9/],
     ["an unknown option", ["--brocker", "none"], 2, /--brocker/],
-    ["p1 above p2", ["--set", "match.p1=50", "--set", "match.p2=20"], 2, /p1/],
+    ["p1 above p2", ["--set", "match.sgm.p1=50", "--set", "match.sgm.p2=20"], 2, /p1/],
     ["a broken broker URL", ["--broker", "http://x"], 2, /broker/],
     ["frames of 0", ["--frames", "0"], 2, /frames/],
     ["a calibration that is not there", ["--left", "a", "--right", "b", "--calibration", "no.yaml"], 3, /./],

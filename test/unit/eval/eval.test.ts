@@ -147,8 +147,8 @@ describe("a data set on disk", () => {
 
 describe("sweeps", () => {
   test("first, last and step; decimal steps stay decimal; a bare name finds its group", () => {
-    expect(parseSweep("match.p2=40:120:40")).toEqual({ key: "match.p2", values: [40, 80, 120] });
-    expect(parseSweep("p1=5:10:2")).toEqual({ key: "match.p1", values: [5, 7, 9] });
+    expect(parseSweep("match.sgm.p2=40:120:40")).toEqual({ key: "match.sgm.p2", values: [40, 80, 120] });
+    expect(parseSweep("p1=5:10:2")).toEqual({ key: "match.sgm.p1", values: [5, 7, 9] });
     expect(parseSweep("speckleRange=0:0.3:0.1").values).toEqual([0, 0.1, 0.2, 0.3]);
   });
 
@@ -188,12 +188,12 @@ describe("sweeps", () => {
       { value: 1, evaluation: await answer(16, 16, 16, 160) },
       { value: 2, evaluation: await answer(16, NONE, 16, 160) },
     ];
-    expect(sweepCsv("match.p1", rows).split("\n")).toEqual([
-      'match.p1,"one, two valid","one, two nonocc",mean valid,mean nonocc,milliseconds',
+    expect(sweepCsv("match.sgm.p1", rows).split("\n")).toEqual([
+      'match.sgm.p1,"one, two valid","one, two nonocc",mean valid,mean nonocc,milliseconds',
       "1,25.0000,0.0000,25.0000,0.0000,2.0000",
       "2,50.0000,50.0000,50.0000,50.0000,2.0000",
     ]);
-    const svg = sweepPlot("a < b", "match.p1", rows);
+    const svg = sweepPlot("a < b", "match.sgm.p1", rows);
     expect(svg).toContain("a &#60; b");
     expect(svg.match(/<circle /g)).toHaveLength(4);
     expect(svg).not.toMatch(/NaN|Infinity|undefined/);

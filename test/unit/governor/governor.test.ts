@@ -65,14 +65,14 @@ describe("ladder", () => {
   });
 
   test("a least frame rate cuts the levels that give frames up, no half resolution where there is none", () => {
-    const match = { ...SGM, paths: 4, numDisparities: 64 } as const;
+    const match = { ...SGM, parameters: { paths: 4 }, numDisparities: 64 };
     const levels = qualityLadder({ match, sourceHz: 30, half: false, minFps: 10 });
     expect(levels.map((level) => level.rateHz)).toEqual([undefined, undefined, undefined, 15]);
     expect(levels.some((level) => level.halfResolution)).toBe(false);
   });
 
   test("what is configured at half resolution stays there; cbca has no paths to give up", () => {
-    const half = { ...SGM, paths: 2, halfResolution: true } as const;
+    const half = { ...SGM, parameters: { paths: 2 }, halfResolution: true };
     expect(qualityLadder({ match: half, sourceHz: 4, half: true }).map((level) => level.name)).toEqual([
       "2 paths, 128 disparities, half resolution",
       "2 paths, 64 disparities, half resolution",
@@ -80,7 +80,7 @@ describe("ladder", () => {
       "2 paths, 32 disparities, half resolution, at most 2 fps",
       "2 paths, 32 disparities, half resolution, at most 1 fps",
     ]);
-    const cbca = { algorithm: "cbca", paths: 4, numDisparities: 64, halfResolution: false } as const;
+    const cbca = { algorithm: "cbca", parameters: {}, numDisparities: 64, halfResolution: false } as const;
     expect(qualityLadder({ match: cbca, sourceHz: 2, half: true }).map((level) => level.name)).toEqual([
       "64 disparities",
       "64 disparities, half resolution",
@@ -90,7 +90,7 @@ describe("ladder", () => {
   });
 
   test("power modes come last of all, by name, and only where they are named", () => {
-    const match = { ...SGM, paths: 2, numDisparities: 32 } as const;
+    const match = { ...SGM, parameters: { paths: 2 }, numDisparities: 32 };
     const levels = qualityLadder({ match, sourceHz: 2, half: false, modes: ["15W", "10W"] });
     expect(levels.map((level) => level.name)).toEqual([
       "2 paths, 32 disparities",

@@ -16,16 +16,13 @@ import { HandSource } from "../../doubles/pipeline.js";
 
 const MATCH = {
   algorithm: "sgm",
-  cost: "gradientCensus",
   halfResolution: false,
   minDisparity: 0,
   numDisparities: 64,
-  paths: 8,
-  p1: 10,
-  p2: 120,
-  adaptiveP2: 0,
-  uniqueness: 5,
-  subpixel: true,
+  parameters: {
+    ...{ cost: "gradientCensus", paths: 8, p1: 10, p2: 120 },
+    ...{ adaptiveP2: 0, uniqueness: 5, subpixel: true },
+  },
 } as const;
 
 /** Engines that finish a frame when told to; remembers in which order they were opened and closed. */
@@ -38,7 +35,8 @@ class Workshop {
   backend: "cpu" | "cuda" = "cpu";
   readonly open = (options: EngineOptions): NativeEngine => {
     if (this.refuse) throw new Error("no memory");
-    const { paths, numDisparities, halfResolution } = options.match;
+    const { numDisparities, halfResolution } = options.match;
+    const { paths } = options.match.parameters;
     if (halfResolution && !this.halves) throw new Error("full resolution only");
     const name = `p${paths}d${numDisparities}${halfResolution ? "h" : ""}`;
     this.backends.push(options.backend);
@@ -51,6 +49,7 @@ class Workshop {
       framesInFlight: 2,
       slots: [],
       stageMilliseconds: new Float64Array([Number.NaN, 10, 15]),
+      compute: () => Promise.reject(new Error("frames are submitted")),
       submit: (slot, _left, _right, onDone) => {
         this.log.push(`frame ${name}`);
         this.finish = () => onDone(null, { slot } as FrameResult);
@@ -69,23 +68,23 @@ describe("an engine whose parameters change", () => {
     const engine = new AdjustableEngine(options, { onProblem: () => {} }, shop.open);
     const submit = () => engine.submit(0, none, none, () => {});
     submit();
-    engine.adjust({ paths: 4 });
+    engine.adjust({ parameters: { paths: 4 } });
     engine.submit(1, none, none, () => {});
     shop.finish!();
     expect(shop.log).toEqual(["open p8d64", "frame p8d64", "open p4d64", "frame p8d64"]);
-    expect(engine.match.paths).toBe(8);
+    expect(engine.match.parameters.paths).toBe(8);
   });
 
   test("opens the new one before it closes the old one, and not again for the same parameters", () => {
     const shop = new Workshop();
     const engine = new AdjustableEngine(options, { onProblem: () => {} }, shop.open);
-    engine.adjust({ paths: 4, numDisparities: 32 });
+    engine.adjust({ parameters: { paths: 4 }, numDisparities: 32 });
     const run = () => {
       engine.submit(0, none, none, () => {});
       shop.finish!();
     };
     run();
-    engine.adjust({ paths: 4, numDisparities: 32 });
+    engine.adjust({ parameters: { paths: 4 }, numDisparities: 32 });
     run();
     engine.adjust({});
     run();
@@ -103,11 +102,11 @@ describe("an engine whose parameters change", () => {
       shop.open,
     );
     shop.refuse = true;
-    engine.adjust({ paths: 2 });
+    engine.adjust({ parameters: { paths: 2 } });
     engine.submit(0, none, none, () => {});
     expect(problems).toEqual(["no memory"]);
     expect(shop.log).toEqual(["open p8d64", "frame p8d64"]);
-    expect(engine.match.paths).toBe(8);
+    expect(engine.match.parameters.paths).toBe(8);
   });
 
   test("says what is computed once it is, and stays on the backend that auto has found", () => {
@@ -132,7 +131,7 @@ describe("an engine whose parameters change", () => {
     const engine = new AdjustableEngine(options, { onProblem }, shop.open);
     shop.backend = "cpu";
     expect(engine.supports({ ...MATCH, halfResolution: true })).toBe(false);
-    engine.adjust({ paths: 2 });
+    engine.adjust({ parameters: { paths: 2 } });
     engine.submit(0, none, none, () => {});
     expect(problems).toEqual(["as this shop has it"]);
     expect(engine.info.backend).toBe("cuda");
@@ -144,7 +143,7 @@ describe("an engine whose parameters change", () => {
     const engine = new AdjustableEngine(options, { onProblem: () => {} }, shop.open);
     engine.submit(0, none, none, () => {});
     expect(engine.framesInFlight).toBe(2);
-    engine.adjust({ paths: 4 });
+    engine.adjust({ parameters: { paths: 4 } });
     expect(engine.framesInFlight).toBe(1);
     shop.finish!();
     engine.submit(0, none, none, () => {});
@@ -238,7 +237,7 @@ describe("the loop", () => {
     expect(said).toHaveLength(1);
     expect(said[0]).toMatch(/^down to 4 paths, 64 disparities: 1[34]\.\d+ W is over the budget of 10 W$/);
     engine.submit(0, none, none, () => {});
-    expect(engine.match.paths).toBe(4);
+    expect(engine.match.parameters.paths).toBe(4);
     meter.close();
   });
 });
@@ -267,7 +266,7 @@ test("a run without a sensor gives up quality for safety, says why, and keeps pu
     "source.synthetic.width=160",
     "source.synthetic.height=120",
     "match.numDisparities=64",
-    "match.paths=8",
+    "match.sgm.paths=8",
     "power.budgetWatts=5",
     "power.minFps=8",
     "power.sensor=none",

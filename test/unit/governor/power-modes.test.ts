@@ -46,7 +46,7 @@ const open = () =>
 /** A loop whose meter says what the test wants; it begins at the last level before the modes. */
 function loopWith(modes: PowerModes, problems: Error[]) {
   const names = ["15W", "10W"];
-  const match = { ...SGM, paths: 2, numDisparities: 32 } as const;
+  const match = { ...SGM, parameters: { paths: 2 }, numDisparities: 32 };
   const levels = qualityLadder({ match, sourceHz: 1, half: false, modes: names });
   let watts = 30;
   const governor = new Governor(levels, { budgetWatts: 10 }, [], levels.length - 1 - names.length);

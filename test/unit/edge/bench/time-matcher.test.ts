@@ -12,14 +12,14 @@ describe("depthwatt bench", () => {
   });
 
   test("every figure is there, consistent with the others, and none is 0", async () => {
-    const config = configWith("match.numDisparities=48", "match.paths=8", "engine.threads=2");
+    const config = configWith("match.numDisparities=48", "match.sgm.paths=8", "engine.threads=2");
     const figures = await timeMatcher({ config, width: 160, height: 120, frames: 7 });
     const { medianMs, minMs, p95Ms, fps, megaDisparitiesPerSecond, peakResidentMb, stages } = figures;
     expect(figures).toMatchObject({
       width: 160,
       height: 120,
       numDisparities: 48,
-      paths: 8,
+      parameters: { paths: 8 },
       threads: 2,
       frames: 7,
     });

@@ -102,7 +102,7 @@ describe("broker", () => {
 });
 
 test("wrong settings are a finding, not the end", () => {
-  const { finding, loaded } = lookAtSettings({ set: ["match.p1=0"] });
+  const { finding, loaded } = lookAtSettings({ set: ["match.sgm.p1=0"] });
   expect(loaded).toBeUndefined();
   expect(finding).toMatchObject({ state: "bad", exitCode: 2, facts: { code: "CONFIG_INVALID" } });
 });
@@ -147,6 +147,6 @@ describe("the command", () => {
 
   test("exits with the code of what is bad", () => {
     expect(run("--set", "outputs.mqtt.broker=mqtt://127.0.0.1:1").status).toBe(5);
-    expect(run("--set", "match.p1=0").status).toBe(2);
+    expect(run("--set", "match.sgm.p1=0").status).toBe(2);
   });
 });

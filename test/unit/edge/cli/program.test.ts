@@ -78,8 +78,8 @@ describe("errors", () => {
     ],
     [["config", "explain"], "error: missing required argument 'key'\nhint: Run 'depthwatt config --help'.\n"],
     [
-      ["config", "explain", "match.p3"],
-      'error: no setting is called "match.p3"\nhint: Did you mean "match.p1"?\n',
+      ["config", "explain", "match.sgm.p3"],
+      'error: no setting is called "match.sgm.p3"\nhint: Did you mean "match.sgm.p1"?\n',
     ],
   ])("%j", async (words, expected) => {
     expect(await runCommandLine(words)).toBe(2);
@@ -207,7 +207,7 @@ describe("config", () => {
   test("--json holds every value with its origin, and no password", async () => {
     await runCommandLine(["config", "--json", "--set", "outputs.mqtt.broker=mqtt://anna:secret@host"]);
     const { settings } = JSON.parse(out);
-    expect(settings["match.paths"]).toEqual({ value: 4, origin: "default", from: null });
+    expect(settings["match.sgm.paths"]).toEqual({ value: 4, origin: "default", from: null });
     expect(settings["outputs.mqtt.broker"]).toEqual({
       value: "mqtt://anna:(hidden)@host",
       origin: "flag",
@@ -217,15 +217,19 @@ describe("config", () => {
   });
 
   test("--print is one line per setting with its origin", async () => {
-    await runCommandLine(["config", "--print", "--set", "match.paths=8"]);
-    expect(out).toMatch(/^match\.paths +8 +from --set$/m);
-    expect(out).toMatch(/^match\.p1 +\d+ +default$/m);
+    await runCommandLine(["config", "--print", "--set", "match.sgm.paths=8"]);
+    expect(out).toMatch(/^match\.sgm\.paths +8 +from --set$/m);
+    expect(out).toMatch(/^match\.sgm\.p1 +\d+ +default$/m);
   });
 
   test("--schema is JSON Schema with ranges, units and defaults", async () => {
     await runCommandLine(["config", "--schema"]);
     const schema = JSON.parse(out);
-    expect(schema.properties.match.properties.p1).toMatchObject({ minimum: 1, maximum: 1023, unit: "cost" });
+    expect(schema.properties.match.properties.sgm.properties.p1).toMatchObject({
+      minimum: 1,
+      maximum: 1023,
+      unit: "cost",
+    });
     expect(schema.additionalProperties).toBe(false);
     expect(schema.required).toBeUndefined();
     expect(schema.properties.match.required).toBeUndefined();

@@ -25,7 +25,7 @@ beforeAll(() => {
     name: "test-board",
     title: "A board of this test",
     compatible: ["vendor,carrier", "vendor,module"],
-    settings: { match: { paths: 2, p1: 5 }, engine: { threads: 3 } },
+    settings: { match: { sgm: { paths: 2, p1: 5 } }, engine: { threads: 3 } },
   };
   writeFileSync(join(boards.folder, "test-board.json"), JSON.stringify(board));
   writeFileSync(
@@ -66,22 +66,25 @@ test("each setting says when it takes effect; a section says it for all in it, a
 describe("precedence", () => {
   test("with nothing given, every value is a default", () => {
     const { config, origins } = load();
-    expect(config.match.paths).toBe(4);
+    expect(config.match.sgm.paths).toBe(4);
     expect(config.outputs.mqtt.broker).toBe("embedded");
     expect(config.source.replay.left).toBeUndefined();
     expect(new Set([...origins.values()].map((origin) => origin.kind))).toEqual(new Set(["default"]));
   });
 
   test("each source overrides those below it, and the origin says so", () => {
-    const path = file("all.yaml", "match: {p1: 6, p2: 60, uniqueness: 1, adaptiveP2: 1}\nbase: from-file\n");
+    const path = file(
+      "all.yaml",
+      "match: {sgm: {p1: 6, p2: 60, uniqueness: 1, adaptiveP2: 1}}\nbase: from-file\n",
+    );
     const { config, origins } = load({
       boards,
       file: path,
-      environment: { DEPTHWATT_MATCH_P2: "70", DEPTHWATT_MATCH_UNIQUENESS: "2" },
-      flags: { "match.uniqueness": { flag: "--uniqueness", value: "3" } },
-      set: ["match.adaptiveP2=4"],
+      environment: { DEPTHWATT_MATCH_SGM_P2: "70", DEPTHWATT_MATCH_SGM_UNIQUENESS: "2" },
+      flags: { "match.sgm.uniqueness": { flag: "--uniqueness", value: "3" } },
+      set: ["match.sgm.adaptiveP2=4"],
     });
-    expect(config.match).toMatchObject({
+    expect(config.match.sgm).toMatchObject({
       paths: 2,
       p1: 6,
       p2: 70,
@@ -90,16 +93,16 @@ describe("precedence", () => {
       subpixel: true,
     });
     const boardFile = join(boards.folder, "test-board.json");
-    expect(origins.get("match.subpixel")).toEqual({ kind: "default", name: "" });
-    expect(origins.get("match.paths")).toEqual({ kind: "board", name: boardFile });
-    expect(origins.get("match.p1")).toEqual({ kind: "file", name: path });
-    expect(origins.get("match.p2")).toEqual({ kind: "environment", name: "DEPTHWATT_MATCH_P2" });
-    expect(origins.get("match.uniqueness")).toEqual({ kind: "flag", name: "--uniqueness" });
-    expect(origins.get("match.adaptiveP2")).toEqual({ kind: "flag", name: "--set" });
+    expect(origins.get("match.sgm.subpixel")).toEqual({ kind: "default", name: "" });
+    expect(origins.get("match.sgm.paths")).toEqual({ kind: "board", name: boardFile });
+    expect(origins.get("match.sgm.p1")).toEqual({ kind: "file", name: path });
+    expect(origins.get("match.sgm.p2")).toEqual({ kind: "environment", name: "DEPTHWATT_MATCH_SGM_P2" });
+    expect(origins.get("match.sgm.uniqueness")).toEqual({ kind: "flag", name: "--uniqueness" });
+    expect(origins.get("match.sgm.adaptiveP2")).toEqual({ kind: "flag", name: "--set" });
   });
 
   test("the last --set wins", () => {
-    expect(load({ set: ["match.paths=2", "match.paths=8"] }).config.match.paths).toBe(8);
+    expect(load({ set: ["match.sgm.paths=2", "match.sgm.paths=8"] }).config.match.sgm.paths).toBe(8);
   });
 
   test("DEPTHWATT_CONFIG names the file where no flag does", () => {
@@ -196,7 +199,7 @@ describe("refusals", () => {
       'match.numDisparity (from --set): no setting has this name; did you mean "match.numDisparities"?',
     );
     expect(refusal({ environment: { DEPTHWATT_MATCH_PATH: "4" } }).message).toContain(
-      "DEPTHWATT_MATCH_PATHS",
+      "DEPTHWATT_MATCH_SGM_PATHS",
     );
     expect(refusal({ file: file("top.yaml", "numDisparities: 4\n") }).message).toContain(
       "match.numDisparities",
@@ -208,23 +211,23 @@ describe("refusals", () => {
   });
 
   test("a wrong value says what was expected, what came and where it stood", () => {
-    const path = file("wrong.yaml", "match:\n  paths: 5\n");
+    const path = file("wrong.yaml", "match:\n  sgm:\n    paths: 5\n");
     const error = refusal({ file: path });
     expect(error.code).toBe("CONFIG_INVALID");
     expect(error.exitCode).toBe(2);
-    expect(error.message).toBe(`match.paths (from ${path}): expected 2, 4 or 8, got 5`);
+    expect(error.message).toBe(`match.sgm.paths (from ${path}): expected 2, 4 or 8, got 5`);
   });
 
   test("all problems come at once", () => {
     const error = refusal({
-      file: file("many.yaml", "match: {p1: 0, wrong: 1}\nrefine: 7\n"),
+      file: file("many.yaml", "match: {sgm: {p1: 0}, wrong: 1}\nrefine: 7\n"),
       environment: { DEPTHWATT_ENGINE_BACKEND: "gpu" },
       set: ["source.synthetic.rateHz=-1"],
     });
     const keys = problems(error).map((problem) => problem.key);
     expect(keys.sort()).toEqual([
       "engine.backend",
-      "match.p1",
+      "match.sgm.p1",
       "match.wrong",
       "refine",
       "source.synthetic.rateHz",
@@ -234,7 +237,7 @@ describe("refusals", () => {
 
   test("a value hidden by a higher source is still checked", () => {
     expect(
-      refusal({ environment: { DEPTHWATT_MATCH_PATHS: "3" }, set: ["match.paths=4"] }).message,
+      refusal({ environment: { DEPTHWATT_MATCH_SGM_PATHS: "3" }, set: ["match.sgm.paths=4"] }).message,
     ).toContain("3");
   });
 
@@ -255,7 +258,11 @@ describe("refusals", () => {
   test.each([
     ["deep.yaml", "[".repeat(100_000), /deep\.yaml:1:\d+: expected YAML or JSON: it is nested too deeply$/],
     ["two.yaml", "match: {}\n---\nmatch: {}\n", /two\.yaml:2:1: .*multiple documents$/],
-    ["twice.yaml", "match: {paths: 4}\nmatch: {paths: 8}\n", /twice\.yaml:2:1: .*keys must be unique$/],
+    [
+      "twice.yaml",
+      "match: {numDisparities: 4}\nmatch: {numDisparities: 8}\n",
+      /twice\.yaml:2:1: .*keys must be unique$/,
+    ],
   ])("%s is refused in words a user knows", (name, text, message) => {
     const error = refusal({ file: file(name, text) });
     expect(error.code).toBe("CONFIG_UNREADABLE");
@@ -298,8 +305,8 @@ describe("refusals", () => {
   });
 
   test.each([
-    ["match.p1=.nan", "got NaN"],
-    ["match.p1=1e999", "got Infinity"],
+    ["match.sgm.p1=.nan", "got NaN"],
+    ["match.sgm.p1=1e999", "got Infinity"],
     ["device=#", 'got "#"'],
     ["device=a\u001bb", 'got "a\\u001bb"'],
     ["base=site/\u0007", 'got "site/\\u0007"'],
@@ -308,19 +315,19 @@ describe("refusals", () => {
   });
 
   test("a wrong variable is named", () => {
-    expect(refusal({ environment: { DEPTHWATT_MATCH_PATHS: "3" } }).message).toMatch(
-      /^match\.paths \(from DEPTHWATT_MATCH_PATHS\): /,
+    expect(refusal({ environment: { DEPTHWATT_MATCH_SGM_PATHS: "3" } }).message).toMatch(
+      /^match\.sgm\.paths \(from DEPTHWATT_MATCH_SGM_PATHS\): /,
     );
   });
 
   test("--set without a value is a usage error", () => {
-    expect(refusal({ set: ["match.paths"] }).code).toBe("USAGE");
+    expect(refusal({ set: ["match.sgm.paths"] }).code).toBe("USAGE");
   });
 });
 
 describe("rules between settings", () => {
   test.each([
-    [["match.p1=30", "match.p2=20"], "match.p1"],
+    [["match.sgm.p1=30", "match.sgm.p2=20"], "match.sgm.p1"],
     [["match.minDisparity=1600", "match.numDisparities=512"], "match.numDisparities"],
     [["match.halfResolution=true", "match.numDisparities=15"], "match.numDisparities"],
     [["source.kind=replay"], "source.kind"],
@@ -340,7 +347,7 @@ describe("rules between settings", () => {
   });
 
   test("the bounds themselves are allowed", () => {
-    expect(load({ set: ["match.p1=20", "match.p2=20"] }).config.match.p1).toBe(20);
+    expect(load({ set: ["match.sgm.p1=20", "match.sgm.p2=20"] }).config.match.sgm.p1).toBe(20);
     expect(
       load({ set: ["match.minDisparity=1535", "match.numDisparities=512"] }).config.match.minDisparity,
     ).toBe(1535);
@@ -354,7 +361,7 @@ describe("rules between settings", () => {
   });
 
   test("the source that broke the rule is named, not the default", () => {
-    expect(refusal({ set: ["match.p2=5"] }).message).toContain("(from --set)");
+    expect(refusal({ set: ["match.sgm.p2=5"] }).message).toContain("(from --set)");
   });
 });
 
@@ -366,8 +373,8 @@ describe("boards", () => {
   });
 
   test("none, a name and a file choose; an unknown name is refused with the nearest", () => {
-    expect(load({ boards, set: ["board=none"] }).config.match.paths).toBe(4);
-    expect(load({ set: ["board=test-board"] }).config.match.paths).toBe(2);
+    expect(load({ boards, set: ["board=none"] }).config.match.sgm.paths).toBe(4);
+    expect(load({ set: ["board=test-board"] }).config.match.sgm.paths).toBe(2);
     expect(load({ set: [`board=${join(boards.folder, "test-board.json")}`] }).board.reason).toBe(
       "its file was given",
     );
@@ -382,14 +389,14 @@ describe("boards", () => {
     const { board, config } = load({ boards: { ...boards, root } });
     expect(board.name).toBeUndefined();
     expect(board.reason).toContain("acme,thing");
-    expect(config.match.paths).toBe(4);
+    expect(config.match.sgm.paths).toBe(4);
   });
 
   test("a wrong setting in a board config is refused like any other", () => {
     const path = file(
       "bad-board.json",
-      '{"extends":"generic-x86","name":"b","title":"B","settings":{"match":{"paths":3}}}',
+      '{"extends":"generic-x86","name":"b","title":"B","settings":{"match":{"sgm":{"paths":3}}}}',
     );
-    expect(refusal({ set: [`board=${path}`] }).message).toContain("match.paths");
+    expect(refusal({ set: [`board=${path}`] }).message).toContain("match.sgm.paths");
   });
 });

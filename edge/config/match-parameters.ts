@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0
+// The settings of match as the engine's parameters: those of the chosen matcher alone.
+import { type MatchParameters, matcherOf, type ParameterValue } from "../../cuda/index.js";
+import type { Config } from "./schema.js";
+
+/** What is "auto" is left out of the parameters: the matcher has a default for each resolution, and the governor may change that. */
+export function matchParameters(config: Config["match"]): MatchParameters {
+  const { algorithm, minDisparity, numDisparities } = config;
+  const own: Record<string, ParameterValue> = config[algorithm];
+  return {
+    ...{ algorithm, minDisparity, numDisparities },
+    halfResolution:
+      config.halfResolution === "auto" ? matcherOf(algorithm).halfByDefault : config.halfResolution,
+    parameters: Object.fromEntries(Object.entries(own).filter(([, value]) => value !== "auto")),
+  };
+}

@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+// TypeScript's list of matchers against the native registry, and what the registry says of values it cannot take.
+import { describe, expect, test } from "vitest";
+import { engineAddon, MATCHERS, parametersOf, qualityWords } from "../../cuda/index.js";
+import { loadConfig, matchParameters } from "../../edge/config/index.js";
+import { computeFrame, engineOptions } from "../doubles/engine-call.js";
+import { layeredPair } from "../doubles/stereo-pair.js";
+
+test("both lists say the same of every matcher", () => {
+  const listed = MATCHERS.map(({ check: _, ...matcher }) => matcher);
+  expect(engineAddon().matchers()).toEqual(listed);
+});
+
+const configOf = (...set: string[]) => loadConfig({ environment: {}, set: ["board=none", ...set] }).config;
+
+describe("settings of a matcher", () => {
+  test("only the chosen matcher's reach the engine, and what is auto follows the resolution", () => {
+    const sgm = matchParameters(configOf("match.sgm.paths=8", "match.cbca.armX=5").match);
+    expect(sgm).toMatchObject({ algorithm: "sgm", halfResolution: false });
+    expect(parametersOf(sgm)).toEqual({
+      ...{ cost: "twoGradientCensus", paths: 8, p1: 10, p2: 34 },
+      ...{ adaptiveP2: 4, uniqueness: 8, outsideCost: 8, subpixel: true },
+    });
+    expect(qualityWords(sgm)).toEqual(["8 paths"]);
+    const cbca = matchParameters(configOf("match.algorithm=cbca", "match.cbca.armX=5").match);
+    expect(cbca.halfResolution).toBe(true);
+    expect(cbca.parameters).toEqual({ armX: 5 });
+    expect(parametersOf(cbca)).toEqual({ armX: 5, armY: 3, similarity: 30 });
+    expect(parametersOf({ ...cbca, halfResolution: false })).toEqual({ armX: 5, armY: 9, similarity: 13 });
+    expect(qualityWords(cbca)).toEqual([]);
+  });
+
+  test.each([
+    [
+      "match.cbca.armX=62",
+      /^match\.cbca\.armX .*expected "auto" or a whole number from 0 to 61 \(px\), got 62$/,
+    ],
+    ["match.cbca.paths=4", /^match\.cbca\.paths .*no setting has this name/],
+    ["match.paths=4", /^match\.paths .*no setting has this name; did you mean "match\.sgm\.paths"\?$/],
+    ["match.algorithm=census", /^match\.algorithm .*expected "?sgm"? or "?cbca"?/],
+  ])("%s is refused", (set, message) => {
+    const refused = () => configOf(set);
+    expect(refused).toThrow(expect.objectContaining({ message: expect.stringMatching(message) }));
+  });
+});
+
+describe("values that the engine cannot take", () => {
+  const pair = layeredPair(40, 20);
+  const compute = (match: object) => {
+    const base = engineOptions(pair);
+    return computeFrame(pair, { ...base, match: { ...base.match, ...match } });
+  };
+  test.each([
+    [{ algorithm: "esp" }, "Expected sgm or cbca for match.algorithm, got 'esp'."],
+    [{ parameters: { paths: 3 } }, "Expected 2, 4 or 8 for match.sgm.paths, got 3."],
+    [{ parameters: { p1: 12.5 } }, "Expected a whole number of 1 to 1023 for match.sgm.p1, got 12.5."],
+    [{ parameters: { subpixel: 1 } }, "Expected true or false for match.sgm.subpixel, got 1."],
+    [
+      { parameters: { cost: "grey" } },
+      "Expected twoGradientCensus, gradientCensus or census for match.sgm.cost, got 'grey'.",
+    ],
+    [{ parameters: { p1: 41 } }, "Expected match.sgm.p1 of at most match.sgm.p2, which is 40, got 41."],
+    [
+      { algorithm: "cbca", parameters: { armX: 62 } },
+      "Expected a whole number of 0 to 61 for match.cbca.armX, got 62.",
+    ],
+    [
+      { algorithm: "cbca", parameters: { paths: 4 } },
+      "Expected a parameter of cbca (armX, armY or similarity), got match.cbca.paths.",
+    ],
+    [{ numDisparities: 7 }, "Expected match.numDisparities of 8 to 512, got 7."],
+  ])("%j", async (match, message) => {
+    await expect(compute(match)).rejects.toMatchObject({ code: "ENGINE_PARAMETER", message });
+  });
+
+  test("arms that are set take effect", async () => {
+    const usual = await compute({ algorithm: "cbca", parameters: {} });
+    const same = await compute({ algorithm: "cbca", parameters: { armX: 9, armY: 9, similarity: 13 } });
+    const short = await compute({ algorithm: "cbca", parameters: { armX: 0, armY: 0 } });
+    expect(same.disparityQ4).toEqual(usual.disparityQ4);
+    expect(short.disparityQ4).not.toEqual(usual.disparityQ4);
+  });
+});

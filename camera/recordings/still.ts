@@ -10,7 +10,20 @@ import type { GreyImage } from "./images/index.js";
 export function greyOf(image: RawImage): GreyImage {
   const { width, height, format } = image;
   if (/^BAYER/.test(format)) return mosaicGrey(samplesOf(image), width, height);
+  if (format === "RGB8") return { data: lumaOf(image), width, height };
   return { data: samplesOf(image), width, height };
+}
+
+/** BT.601 luma, as the engine's grey. */
+function lumaOf({ data, width, height, strideBytes }: RawImage): Uint8Array {
+  const grey = new Uint8Array(width * height);
+  for (let y = 0; y < height; y++) {
+    for (let x = 0; x < width; x++) {
+      const at = y * strideBytes + 3 * x;
+      grey[y * width + x] = (77 * data[at]! + 150 * data[at + 1]! + 29 * data[at + 2]! + 128) >> 8;
+    }
+  }
+  return grey;
 }
 
 /** Bits of a sample. */

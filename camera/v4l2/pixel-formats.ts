@@ -41,7 +41,8 @@ export const FORMAT_TRAITS: readonly FormatTrait[] = [
   ...bayer("GRBG", "BA"),
   ...bayer("GBRG", "GB"),
   ...bayer("BGGR", "BG"),
-  { format: "MJPEG", fourcc: "MJPG", bytesPerPixel: 0, preference: 11 },
+  { format: "RGB8", fourcc: "RGB3", bytesPerPixel: 3, preference: 11 },
+  { format: "MJPEG", fourcc: "MJPG", bytesPerPixel: 0, preference: 12 },
 ];
 
 /** Every name that a camera can be asked for, in the table's order. */

@@ -28,7 +28,7 @@ export function engineOptions(pair: Pair, changes: Partial<EngineOptions> = {}):
       minDisparity: 0,
       numDisparities: 48,
       parameters: {
-        ...{ cost: "gradientCensus", paths: 4, p1: 12, p2: 40 },
+        ...{ cost: "twoGradientCensus", paths: 4, p1: 12, p2: 40 },
         ...{ adaptiveP2: 4, uniqueness: 8, outsideCost: 8, subpixel: true },
       },
     },

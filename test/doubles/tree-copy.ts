@@ -16,6 +16,12 @@ function sameDepthBelow(folder: string): string {
   return join(folder, ...Array.from({ length: missing }, (_, level) => `level-${level}`));
 }
 
+interface Ended {
+  stdout: string;
+  stderr: string;
+  status: number | null;
+}
+
 export class TreeCopy {
   readonly #folder = mkdtempSync(join(tmpdir(), "depthwatt-tree-"));
   readonly root = sameDepthBelow(this.#folder);
@@ -62,9 +68,17 @@ export class TreeCopy {
   }
 
   /** Runs the copy's command line to its end. */
-  run(...words: string[]): { stdout: string; stderr: string; status: number | null } {
-    const command = join(this.root, "dist/edge/cli/main.js");
-    const { stdout, stderr, status } = spawnSync(process.execPath, [command, ...words], {
+  run(...words: string[]): Ended {
+    return this.#node(join(this.root, "dist/edge/cli/main.js"), ...words);
+  }
+
+  /** Runs a module's text in the copy's folder. */
+  evaluate(text: string): Ended {
+    return this.#node("--input-type=module", "--eval", text);
+  }
+
+  #node(...words: string[]): Ended {
+    const { stdout, stderr, status } = spawnSync(process.execPath, words, {
       cwd: this.root,
       encoding: "utf8",
       timeout: 60_000,

@@ -45,7 +45,7 @@ describe("settings of a matcher", () => {
 });
 
 describe("values that the engine cannot take", () => {
-  const pair = layeredPair(40, 20);
+  const pair = layeredPair(120, 50);
   const compute = (match: object) => {
     const base = engineOptions(pair);
     return computeFrame(pair, { ...base, match: { ...base.match, ...match } });
@@ -59,7 +59,7 @@ describe("values that the engine cannot take", () => {
       { parameters: { cost: "grey" } },
       "Expected twoGradientCensus, gradientCensus or census for match.sgm.cost, got 'grey'.",
     ],
-    [{ parameters: { p1: 41 } }, "Expected match.sgm.p1 of at most match.sgm.p2, which is 40, got 41."],
+    [{ parameters: { p1: 41 } }, "Expected match.sgm.p1 of at most match.sgm.p2, which is 34, got 41."],
     [
       { algorithm: "cbca", parameters: { armX: 62 } },
       "Expected a whole number of 0 to 61 for match.cbca.armX, got 62.",

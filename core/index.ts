@@ -5,3 +5,4 @@ export { ERROR_CATALOGUE } from "./error-catalogue.js";
 export { DepthwattError, type ErrorCode, type ErrorDetails, hasCode, isDepthwattError } from "./errors.js";
 export { type SystemExports, systemAddon } from "./native.js";
 export type { PixelFormat } from "./pixel-format.js";
+export { Histogram, type Percentiles } from "./histogram.js";

@@ -2,6 +2,7 @@
 // One running depthwatt: what it owns, what it tells its outputs about itself, how its settings change, and how it ends. Opened
 // by main.ts.
 import type { PairSource } from "../camera/index.js";
+import type { DepthwattError } from "../core/index.js";
 import type { EngineOptions } from "../cuda/index.js";
 import type { Meter } from "../power/index.js";
 import { changedConfig, type Config, type SettingsChange, valueAt } from "./config/index.js";
@@ -58,6 +59,7 @@ export class Runtime {
   #searchChanged = false;
   #timer: NodeJS.Timeout | undefined;
   #running = false;
+  #failure: DepthwattError | undefined;
 
   constructor(config: Config, events: RuntimeEvents) {
     this.#config = config;
@@ -227,9 +229,18 @@ export class Runtime {
       await this.#governor?.stop();
       figures = reporter.figures("run");
       outputs.metrics(figures);
+      this.#failure = outputs.failure;
+      // Only a closed output knows what became of each frame.
+      await outputs.close();
+      figures = reporter.settled(figures);
       await this.close();
     }
     return figures;
+  }
+
+  /** Why what an output was given did not arrive when the run ended. */
+  get failure(): DepthwattError | undefined {
+    return this.#failure;
   }
 
   /** Ends run() after the frame that is being computed. */

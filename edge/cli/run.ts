@@ -130,6 +130,8 @@ async function run(options: RunOptions): Promise<void> {
       throw new DepthwattError("SOURCE_EMPTY", "Expected at least one frame, none was computed.");
     if (quiet) printJson(figures);
     else printLine(`${figures.frames} frames in ${figures.seconds.toFixed(1)} s | ${figuresLine(figures)}`);
+    // Frames were asked for that did not arrive. Whoever ends the run by hand has been told already.
+    if (!signals.received && runtime.failure !== undefined) throw runtime.failure;
   } finally {
     live.finish();
     signals.forget();

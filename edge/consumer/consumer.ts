@@ -2,6 +2,7 @@
 // Subscribes to depthwatt's topics and hands out checked frames. For Node and browsers.
 import type { MqttClient } from "mqtt";
 import { DepthwattError, isDepthwattError } from "../../core/index.js";
+import { refusedSubscription } from "../mqtt/broker-errors.js";
 import { BrokerConnection, uniqueClientId } from "../mqtt/connection.js";
 import { STREAM_CODES, type StreamName } from "../frame/frame-format.js";
 import { type FrameHeader, parseFrame } from "../frame/payload.js";
@@ -55,7 +56,8 @@ export interface ConsumerEvents {
   invalid: { device: string; stream: StreamName; crc: boolean; error: DepthwattError };
   /** Two or more publishers send this stream at once, under one device name; told once for each set of them. */
   rivals: { device: string; stream: StreamName; runIds: readonly number[] };
-  state: { device: string; state: string; reason: string };
+  /** `runId` is that of the publisher's frames; undefined where it does not say. */
+  state: { device: string; state: string; reason: string; runId: number | undefined };
   info: { device: string; info: unknown };
   cameraInfo: { device: string; cameraInfo: unknown };
   metrics: { device: string; metrics: unknown };
@@ -112,7 +114,15 @@ export class Consumer extends Emitter<ConsumerEvents> {
         {
           onUp: (client) => {
             client.on("message", this.receive);
-            client.subscribe(this.filters);
+            client.subscribe(this.filters, (error, _subscriptions, packet) => {
+              const codes = (packet as { granted?: number[] } | undefined)?.granted ?? [];
+              const refused = this.filters.filter((_, at) => (codes[at] ?? 0) >= 128);
+              // Without a code the connection broke: the next one subscribes anew.
+              if (!error || refused.length === 0) return;
+              const code = codes.find((one) => one >= 128);
+              const told = refusedSubscription(broker, refused, code);
+              this.emit("status", { connected: true, reason: told.message, error: told });
+            });
           },
           onDown: () => {},
           onStatus: (status) => this.emit("status", status),
@@ -180,10 +190,15 @@ export class Consumer extends Emitter<ConsumerEvents> {
       return;
     }
     if (leaf === "state") {
-      const { state, reason } = Object(document) as { state?: unknown; reason?: unknown };
+      const { state, reason, runId } = Object(document) as Record<string, unknown>;
       // String() would call a toString that the sender chose.
       if (typeof state !== "string") return;
-      this.emit("state", { device, state, reason: typeof reason === "string" ? reason : "" });
+      this.emit("state", {
+        device,
+        state,
+        reason: typeof reason === "string" ? reason : "",
+        runId: typeof runId === "number" ? runId : undefined,
+      });
     } else if (leaf === "info") this.emit("info", { device, info: document });
     else if (leaf === "camera_info") this.emit("cameraInfo", { device, cameraInfo: document });
     else this.emit("metrics", { device, metrics: document });

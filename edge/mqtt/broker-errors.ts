@@ -58,7 +58,7 @@ const CLIENT_CERTIFICATE = refused(
 );
 const BROKEN = unreachable(
   "closed the connection",
-  "Look into the broker's log; a second client with the same id is one common cause.",
+  "Look into the broker's log; common causes are a second client with the same id and a packet above the broker's limit.",
 );
 const NO_ANSWER = unreachable(
   "closed the connection before it answered",
@@ -116,7 +116,7 @@ const BY_NODE_CODE: Readonly<Record<string, Translation>> = {
   ERR_SSL_SSLV3_ALERT_CERTIFICATE_EXPIRED: CLIENT_CERTIFICATE,
 };
 
-/** CONNACK codes: 1 to 5 from MQTT 3.1.1 (table 3.1), 128 and more from MQTT 5 (section 3.2.2.2). */
+/** CONNACK codes: 1 to 5 from MQTT 3.1.1 (table 3.1); from 128 on those of MQTT 5, in CONNACK and DISCONNECT (section 2.4). */
 const BY_CONNACK: Readonly<Record<number, Translation>> = {
   1: PROTOCOL,
   2: CLIENT_ID,
@@ -131,10 +131,34 @@ const BY_CONNACK: Readonly<Record<number, Translation>> = {
   137: BUSY,
   138: refused("has banned this client", "Lift the ban at the broker, or change the client id."),
   140: NOT_AUTHORISED,
-  149: refused("finds the connect packet too large", "Raise the broker's packet limit."),
+  149: refused("finds a packet too large", "Raise the broker's packet limit, or publish smaller pictures."),
   151: refused("has reached a quota", "Raise the broker's quota for this client."),
+  139: unreachable("is shutting down", "Wait; depthwatt tries again by itself."),
+  141: BROKEN,
+  142: unreachable(
+    "has given this session to another client of the same id",
+    "Give each depthwatt its own device name (--device).",
+  ),
+  152: refused("has ended this connection by an administrator's hand", "Ask who runs the broker."),
   159: BUSY,
 };
+
+/** Error and cure in one line, for a log. */
+export const withHint = ({ message, hint }: DepthwattError): string => `${message}. ${hint}`;
+
+/** A subscription that the broker does not grant (SUBACK 0x80 and above). */
+export function refusedSubscription(url: string, filters: readonly string[], code: unknown): DepthwattError {
+  const broker = brokerName(url);
+  const number = typeof code === "number" ? ` (reason code ${code})` : "";
+  return new DepthwattError(
+    "BROKER_REFUSED",
+    `the broker ${broker} does not let this client read ${filters.join(", ")}${number}`,
+    {
+      hint: "Let this client read the topics in the broker's access list, or give its user name and password.",
+      context: { broker, found: code },
+    },
+  );
+}
 
 /** The URL without user, password and query: what may stand in a log. */
 export function brokerName(url: string): string {

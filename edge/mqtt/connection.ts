@@ -18,6 +18,8 @@ export interface ConnectionOptions {
   /** Pause before the second attempt, doubled up to `longestPauseMs`; each with a random tenth more or less. */
   firstPauseMs?: number;
   longestPauseMs?: number;
+  /** A connection that held so long was a good one: the pause after it is the first one again. Default 10 s. */
+  steadyMs?: number;
   /** How long a broker may take to answer an attempt; default 10 s. */
   answerMs?: number;
 }
@@ -32,6 +34,7 @@ export interface ConnectionEvents {
 
 const KEEPALIVE_SECONDS = 15;
 const ANSWER_MS = 10_000;
+const STEADY_MS = 10_000;
 
 export class BrokerConnection {
   /** Outcome of the first attempt, counting a fall-back as the same one. */
@@ -61,12 +64,13 @@ export class BrokerConnection {
     const client = mqtt.connect(this.options.url, this.clientOptions(version));
     this.client = client;
     let up = false;
+    let upMs = 0;
     let closed = false;
     let error: unknown;
     client.on("connect", (connack) => {
       up = true;
+      upMs = performance.now();
       clearTimeout(silence);
-      this.pauseMs = this.options.firstPauseMs ?? 1000;
       this.announce({
         connected: true,
         reason: `connected to ${brokerName(this.options.url)}, MQTT ${version === 5 ? "5" : "3.1.1"}`,
@@ -83,6 +87,10 @@ export class BrokerConnection {
       client.stream.destroy();
     }, this.options.answerMs ?? ANSWER_MS);
     client.on("error", note);
+    // MQTT 5: why the broker is about to hang up.
+    client.on("disconnect", ({ reasonCode }) => {
+      if (reasonCode !== undefined && reasonCode >= 128) note({ code: reasonCode });
+    });
     // mqtt passes on only those socket errors that carry a code.
     client.stream?.on("error", note);
     client.on("close", () => {
@@ -91,6 +99,9 @@ export class BrokerConnection {
       clearTimeout(silence);
       this.client = undefined;
       if (up) this.events.onDown();
+      // One that is cut again and again, for what is sent over it, is no new beginning.
+      if (up && performance.now() - upMs >= (this.options.steadyMs ?? STEADY_MS))
+        this.pauseMs = this.options.firstPauseMs ?? 1000;
       if (this.ended) this.afterClose?.();
       else this.recover(up, version, error);
     });

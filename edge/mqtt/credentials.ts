@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Broker URL, TLS files and password, checked and read once at start, so that a wrong path is a configuration error and not
 // a connection that never comes up.
+import { createPrivateKey, type KeyObject, X509Certificate } from "node:crypto";
 import { readFileSync, statSync } from "node:fs";
 import { DepthwattError } from "../../core/index.js";
 import { redactBrokenUrl } from "../redact.js";
@@ -105,6 +106,55 @@ function readPassword(key: string, path: string): string {
   return password;
 }
 
+const PEM_CERTIFICATE = /-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g;
+
+/** What OpenSSL would else refuse at each attempt to connect, in words about its own routines. */
+function checkPem({ ca, cert, key }: Credentials, files: CredentialFiles, name: CredentialName): void {
+  const problem = (
+    field: "caFile" | "certFile" | "keyFile",
+    expected: string,
+    hint: string,
+    cause?: unknown,
+  ): DepthwattError => {
+    const at = name(field);
+    return new DepthwattError("CONFIG_INVALID", `${at}: expected ${expected}, ${files[field]} is none`, {
+      hint,
+      cause,
+      context: { key: at, file: files[field] },
+    });
+  };
+  const certificatesOf = (pem: Buffer, field: "caFile" | "certFile"): X509Certificate[] => {
+    try {
+      const found = pem.toString("latin1").match(PEM_CERTIFICATE) ?? [];
+      if (found.length > 0) return found.map((text) => new X509Certificate(text));
+    } catch (cause) {
+      throw problem(field, "a PEM file of whole certificates", "Copy the file again.", cause);
+    }
+    throw problem(field, "a PEM file of certificates", "Its lines begin with -----BEGIN CERTIFICATE-----.");
+  };
+  if (ca !== undefined) certificatesOf(ca, "caFile");
+  const [own] = cert === undefined ? [] : certificatesOf(cert, "certFile");
+  if (key === undefined || own === undefined) return;
+  let privateKey: KeyObject;
+  try {
+    privateKey = createPrivateKey(key);
+  } catch (cause) {
+    // RFC 7468 and 1421: it stands in the first line, or in a header below it.
+    const isEncrypted = /ENCRYPTED/.test(key.toString("latin1", 0, 1000));
+    const expected = isEncrypted ? "a private key without a passphrase" : "a private key in PEM";
+    const hint = isEncrypted
+      ? "Decrypt it ('openssl pkey -in KEY -out PLAIN') and let only this user read it."
+      : "Its first line is -----BEGIN PRIVATE KEY----- or the like.";
+    throw problem("keyFile", expected, hint, cause);
+  }
+  if (own.checkPrivateKey(privateKey)) return;
+  throw problem(
+    "keyFile",
+    `the private key of ${name("certFile")}`,
+    "Give the key that the certificate was made for.",
+  );
+}
+
 /** @throws DepthwattError CONFIG_UNREADABLE, CONFIG_INVALID naming the key */
 export function readCredentials(
   files: CredentialFiles,
@@ -124,5 +174,6 @@ export function readCredentials(
   if (files.caFile !== undefined) credentials.ca = readKeyed(name("caFile"), files.caFile);
   if (files.certFile !== undefined) credentials.cert = readKeyed(name("certFile"), files.certFile);
   if (files.keyFile !== undefined) credentials.key = readKeyed(name("keyFile"), files.keyFile);
+  checkPem(credentials, files, name);
   return credentials;
 }

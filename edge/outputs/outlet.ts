@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // One open output as the run sees it: lends it frames, measures its latency, counts what it does not take, and stands between
 // its mistakes and everybody else.
+import type { DepthwattError } from "../../core/index.js";
 import type { ComputedFrame, FrameSink } from "../pipeline/computed-frame.js";
 import { ageMs } from "../pipeline/computed-frame.js";
-import { CountsByCause, RecentValues } from "../pipeline/statistics.js";
+import { CountsByCause, RunValues } from "../pipeline/statistics.js";
 import type { FrameLease, Output, OutputCounters } from "./output.js";
 
 /** How long close() of an output is waited for, milliseconds. */
@@ -19,11 +20,13 @@ export interface OutletEvents {
 export class Outlet {
   readonly name: string;
   readonly output: Output;
-  readonly latency = new RecentValues();
+  readonly latency = new RunValues();
   readonly #framesHeld: number;
   readonly #events: OutletEvents;
   readonly #drops = new CountsByCause();
   #held = 0;
+  /** Frames that were meant for this output, those that it could not take among them. */
+  #offered = 0;
   #intervalMs = 0;
   #lastMs = Number.NEGATIVE_INFINITY;
   /** By method. */
@@ -44,6 +47,11 @@ export class Outlet {
     return this.#problems.values().next().value;
   }
 
+  /** Why what this output was given did not arrive, as far as it knows. */
+  get failure(): DepthwattError | undefined {
+    return this.output.failure;
+  }
+
   /** Frames a second that are offered at most. */
   limit(rateHz: number | "max"): void {
     this.#intervalMs = rateHz === "max" ? 0 : 1000 / rateHz;
@@ -53,11 +61,16 @@ export class Outlet {
   readonly sink: FrameSink = (frame, release) => {
     if (this.#closed || this.output.streams.length === 0) release();
     else if (this.#tooEarly()) this.#refuse("rateLimit", release);
-    else if (this.#held > this.#framesHeld) {
+    else this.#offer(frame, release);
+  };
+
+  #offer(frame: ComputedFrame, release: () => void): void {
+    this.#offered += 1;
+    if (this.#held > this.#framesHeld) {
       this.#refuse("held", release);
       this.#setProblem("frame", `it holds ${this.#held} frames and releases none`);
     } else this.#lend(frame, release);
-  };
+  }
 
   #tooEarly(): boolean {
     if (this.#intervalMs === 0) return false;
@@ -74,7 +87,7 @@ export class Outlet {
 
   #lend(frame: ComputedFrame, release: () => void): void {
     this.#held += 1;
-    const lease = new Lease(frame, this.latency, () => {
+    const lease = new Lease(frame, this.#offered, this.latency, () => {
       this.#held -= 1;
       release();
     });
@@ -120,12 +133,17 @@ export class Outlet {
     this.tell("counters", (output) => {
       this.#counted = output.counters();
     });
+    // What passes by itself, such as a lost connection, is told by the output itself.
+    const { failure } = this;
+    this.#setProblem("failure", failure === undefined || failure.retryable ? undefined : failure.message);
     return { ...this.#counted, drops: { ...this.#counted.drops, ...this.#drops.snapshot() } };
   }
 
   /** @returns what went wrong, where it did not close in time or not at all */
   async close(): Promise<string | undefined> {
     let timer: NodeJS.Timeout | undefined;
+    // That a closed one is not connected is nothing to tell.
+    const { details } = this.counters();
     const late = new Promise<string>((resolve) => {
       timer = setTimeout(() => resolve(`it did not close within ${CLOSE_LIMIT_MS} ms`), CLOSE_LIMIT_MS);
     });
@@ -136,6 +154,9 @@ export class Outlet {
     } finally {
       clearTimeout(timer);
       this.counters();
+      this.#counted = { ...this.#counted, ...(details && { details }) };
+      // Not sent, as far as anybody will ever know.
+      if (this.#held > 0) this.#drops.add("notReleased", this.#held);
       this.#closed = true;
     }
   }
@@ -143,13 +164,15 @@ export class Outlet {
 
 class Lease implements FrameLease {
   readonly frame: ComputedFrame;
-  readonly #latency: RecentValues;
+  readonly number: number;
+  readonly #latency: RunValues;
   readonly #onRelease: () => void;
   #sent = false;
   released = false;
 
-  constructor(frame: ComputedFrame, latency: RecentValues, onRelease: () => void) {
+  constructor(frame: ComputedFrame, number: number, latency: RunValues, onRelease: () => void) {
     this.frame = frame;
+    this.number = number;
     this.#latency = latency;
     this.#onRelease = onRelease;
   }

@@ -2,6 +2,7 @@
 // The contract of an output: what takes frames, state, info, camera_info and metrics out of this process. A kind of output is a
 // folder beside this file and one line in list.ts.
 import type { z } from "zod";
+import type { DepthwattError } from "../../core/index.js";
 import type { BrokenSetting } from "../config/broken-setting.js";
 import type { Exact, SettingDescription, SettingsChange, SettingValue } from "../config/setting.js";
 import type { HttpAccess } from "../http/index.js";
@@ -13,6 +14,8 @@ export type DeviceState = "online" | "degraded" | "stopped";
 export interface FrameLease {
   /** Its slot's memory does not change until release(). */
   readonly frame: ComputedFrame;
+  /** Counts the frames that were meant for this output from 1 on; one that it could not be lent leaves a gap. */
+  readonly number: number;
   /** The frame has left this process: its latency ends here. Only the first call counts; a dropped frame has none. */
   sent(): void;
   /** The output is done with the slot. Only the first call counts. */
@@ -56,6 +59,8 @@ export interface Output {
   configure?(settings: never): void;
   /** Resolves before the run begins, so that an output that connects does not miss its first frames; never rejects. */
   readonly ready?: Promise<unknown>;
+  /** Why nothing arrives now, such as a broker that refuses; a run that ends so fails with it. */
+  readonly failure?: DepthwattError | undefined;
   /** Lines for the person who started the run: a label and a text. */
   greeting?(): [label: string, text: string][];
   /** Sends what it is sending, releases every frame, and ends; after CLOSE_LIMIT_MS it is not waited for any more. */

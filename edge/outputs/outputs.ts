@@ -103,6 +103,11 @@ export class Outputs {
     return bad && `output ${bad.name}: ${bad.problem}`;
   }
 
+  /** Of the first output that has one: why what it was given does not arrive. */
+  get failure(): DepthwattError | undefined {
+    return this.#outlets.find(({ failure }) => failure !== undefined)?.failure;
+  }
+
   /** Changed settings, where the engine's bodies are encoded for them from the next frame on. */
   configure(settings: Settings): void {
     for (const outlet of this.#outlets) {
@@ -138,13 +143,16 @@ export class Outputs {
   }
 
   /** Of the first output that takes frames; undefined where none does. */
-  get latency(): (Percentiles | undefined) | "none" {
+  latency(window: "run" | "recent"): (Percentiles | undefined) | "none" {
     const first = this.#outlets.find(({ output }) => output.streams.length > 0);
-    return first === undefined ? "none" : first.latency.percentiles();
+    return first === undefined ? "none" : first.latency.percentiles(window);
   }
 
   /** By name, those that are off with the reason; and the drops of all, "mqtt.depth.backpressure". */
-  figures(): { outputs: Record<string, OutputFigures | Unavailable>; drops: Record<string, number> } {
+  figures(window: "run" | "recent"): {
+    outputs: Record<string, OutputFigures | Unavailable>;
+    drops: Record<string, number>;
+  } {
     const outputs: Record<string, OutputFigures | Unavailable> = {};
     const drops: Record<string, number> = {};
     for (const kind of OUTPUT_KINDS) {
@@ -154,7 +162,7 @@ export class Outputs {
         continue;
       }
       const { sent, bytes, drops: own, details } = outlet.counters();
-      const latencyMs = known(rounded(outlet.latency.percentiles()), "no frame has left yet");
+      const latencyMs = known(rounded(outlet.latency.percentiles(window)), "no frame has left yet");
       const problem = outlet.problem ?? null;
       outputs[kind] = { streams: outlet.output.streams, sent, bytes, latencyMs, problem, ...details };
       for (const [cause, count] of Object.entries(own)) drops[`${kind}.${cause}`] = count;

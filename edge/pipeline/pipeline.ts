@@ -6,7 +6,7 @@ import type { FramePair, PairSource } from "../../camera/index.js";
 import { type EngineSlot, type FrameResult, type NativeEngine, STAGE_NAMES } from "../../cuda/index.js";
 import { ageMs, type ComputedFrame, type Encodings, type FrameSink } from "./computed-frame.js";
 import { SlotPool } from "./slots.js";
-import { CountsByCause, Rate, RecentValues } from "./statistics.js";
+import { CountsByCause, Rate, RunValues } from "./statistics.js";
 
 export interface Computed {
   encodings: Encodings;
@@ -35,9 +35,9 @@ export interface PipelineOptions {
 const DRAIN_MS = 2000;
 
 export class Pipeline {
-  readonly stageTimes = STAGE_NAMES.map(() => new RecentValues());
+  readonly stageTimes = STAGE_NAMES.map(() => new RunValues());
   /** To the end of the computation; what an output adds is its own. */
-  readonly latency = new RecentValues();
+  readonly latency = new RunValues();
   readonly drops = new CountsByCause();
   readonly rate = new Rate();
   frames = 0;

@@ -58,21 +58,19 @@ export class Reporter {
 
   /** @param window "run": rates and energy since the start; "recent": of the last seconds. */
   figures(window: "run" | "recent"): RunFigures {
-    const { pipeline, source, outputs, engine } = this.#options;
+    const { pipeline, source, engine } = this.#options;
     const { match, width, height } = this.#options.options();
     const engineInfo = engine.info;
     const now = performance.now();
     const seconds = (now - this.#startedMs) / 1000;
     const stages: RunFigures["stages"] = {};
     for (const [index, name] of STAGE_NAMES.entries()) {
-      const times = pipeline.stageTimes[index]?.percentiles();
+      const times = pipeline.stageTimes[index]?.percentiles(window);
       if (times !== undefined)
         stages[name] = rounded({ p50Ms: times.p50, p95Ms: times.p95, p99Ms: times.p99 });
     }
     const counters = source.counters();
-    const out = outputs.figures();
-    const sent = outputs.latency;
-    const latency = sent === "none" ? pipeline.latency.percentiles() : sent;
+    const accounts = this.#accounts(window);
     return {
       frames: pipeline.frames,
       seconds: round(seconds),
@@ -88,16 +86,34 @@ export class Reporter {
         "no frame has been computed yet",
       ),
       stages,
-      latencyMs: known(latency && rounded({ ...latency }), "no frame has left yet"),
-      drops: collectDrops(pipeline, counters, out.drops),
+      latencyMs: accounts.latencyMs,
+      drops: accounts.drops,
       pairing: pairingFigures(counters),
       power: this.#power(window),
       governor: this.#options.governor()?.figures ?? {
         available: false,
         reason: "neither power.budgetWatts nor power.minFps is set",
       },
-      outputs: out.outputs,
+      outputs: accounts.outputs,
     };
+  }
+
+  /** What became of the frames: changes until the outputs are closed. */
+  #accounts(window: "run" | "recent"): Pick<RunFigures, "latencyMs" | "drops" | "outputs"> {
+    const { pipeline, source, outputs } = this.#options;
+    const { outputs: byOutput, drops } = outputs.figures(window);
+    const sent = outputs.latency(window);
+    const latency = sent === "none" ? pipeline.latency.percentiles(window) : sent;
+    return {
+      latencyMs: known(latency && rounded({ ...latency }), "no frame has left yet"),
+      drops: collectDrops(pipeline, source.counters(), drops),
+      outputs: byOutput,
+    };
+  }
+
+  /** The figures of a run that is over, with what has become of its last frames since. */
+  settled(figures: RunFigures): RunFigures {
+    return { ...figures, ...this.#accounts("run") };
   }
 
   #power(window: "run" | "recent"): PowerFigures {

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Percentiles over the newest values, and counts by cause: fixed memory, nothing allocated per frame.
+import { Histogram, type Percentiles } from "../../core/index.js";
 
-export interface Percentiles {
-  p50: number;
-  p95: number;
-  p99: number;
-}
+export type { Percentiles };
+
+const RECENT_VALUES = 1024;
 
 /** Keeps the newest `capacity` values. */
 export class RecentValues {
@@ -13,7 +12,7 @@ export class RecentValues {
   readonly #sorted: Float64Array;
   #count = 0;
 
-  constructor(capacity = 1024) {
+  constructor(capacity = RECENT_VALUES) {
     this.#values = new Float64Array(capacity);
     this.#sorted = new Float64Array(capacity);
   }
@@ -38,6 +37,27 @@ export class RecentValues {
     sorted.sort();
     const at = (percent: number) => sorted[Math.max(0, Math.ceil((percent / 100) * kept) - 1)] as number;
     return { p50: at(50), p95: at(95), p99: at(99) };
+  }
+}
+
+/** Values of a run: the newest ones for metrics, all of them for its summary. */
+export class RunValues {
+  readonly #recent = new RecentValues();
+  readonly #all = new Histogram();
+
+  add(value: number): void {
+    this.#recent.add(value);
+    this.#all.add(value);
+  }
+
+  get count(): number {
+    return this.#all.count;
+  }
+
+  /** Nearest-rank; exact as long as all values are among the newest 1024, else within 0.5 %. */
+  percentiles(window: "run" | "recent"): Percentiles | undefined {
+    const exact = window === "recent" || this.#all.count <= RECENT_VALUES;
+    return exact ? this.#recent.percentiles() : this.#all.percentiles();
   }
 }
 

@@ -99,7 +99,9 @@ needs("mosquitto").suite("fifty changes while frames flow", () => {
     }
     expect(run.settings.length).toBe(50);
     const { refine, match } = run.runtime.config;
-    const { streams } = run.runtime.parts.outputs.figures().outputs.mqtt as unknown as { streams: string[] };
+    const { streams } = run.runtime.parts.outputs.figures("run").outputs.mqtt as unknown as {
+      streams: string[];
+    };
     expect(streams).toEqual(["depth", "disparity"]);
     const told = () => info as { streams?: string[]; parameters?: { match: object; refine: object } };
     await until("info follows", () => JSON.stringify(told().streams) === JSON.stringify(streams), 20_000);

@@ -124,7 +124,9 @@ needs("mosquitto").suite("publisher against Mosquitto", () => {
     const before = await subscriber(first.url);
     await until("three retained messages arrive", () => before.length === 3);
     expect(before.every(({ packet }) => packet.retain)).toBe(true);
-    expect(json(before, "state")).toEqual([{ state: "online", reason: "running" }]);
+    expect(json(before, "state")).toEqual([
+      { state: "online", reason: "running", runId: expect.any(Number) },
+    ]);
 
     await before.client.endAsync(true);
     await first.stop("SIGKILL");
@@ -137,7 +139,11 @@ needs("mosquitto").suite("publisher against Mosquitto", () => {
     await until("it is back", () => made.counters().connected);
     const after = await subscriber(first.url);
     await until("three retained messages arrive", () => after.length >= 3);
-    expect(json(after, "state").at(-1)).toEqual({ state: "degraded", reason: "changed while away" });
+    expect(json(after, "state").at(-1)).toEqual({
+      state: "degraded",
+      reason: "changed while away",
+      runId: expect.any(Number),
+    });
     expect(json(after, "info")).toHaveLength(1);
     expect(made.counters()).toMatchObject({ connections: 2, drops: { offline: 1 } });
   });
@@ -244,10 +250,12 @@ needs("mosquitto").suite("publisher against Mosquitto", () => {
     expect(made.counters().drops).toEqual({ oversize: 3 });
     expect(small.counters().drops).toEqual({ oversize: 1 });
     expect(notices).toHaveLength(2);
+    expect(notices[0]).toContain("outputs.mqtt.maxPayloadBytes");
     expect(notices[1]).toMatch(
-      /depth frames of 153696 bytes \(320 x 240, raw\) exceed the limit of 98976 bytes/,
+      /takes packets of at most 100000 bytes; depth frames of 153696 bytes \(320 x 240, raw\) are dropped/,
     );
-    expect(notices[1]).toContain("outputs.mqtt.maxPayloadBytes");
+    expect(made.failure).toMatchObject({ code: "BROKER_REFUSED" });
+    expect(small.failure).toBeUndefined();
     expect(made.counters().connected).toBe(true);
   });
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The embedded broker: publisher falls back to its MQTT 3.1.1, a stalled subscriber costs a bounded amount of memory, ports
 // and origins. Its thread runs the compiled broker-worker.js, so `npm run build:ts` comes first.
-import { createServer } from "node:net";
+import { connect, createServer, type Socket } from "node:net";
 import mqtt from "mqtt";
 import { afterEach, describe, expect, test } from "vitest";
 import { WebSocket } from "ws";
@@ -148,5 +148,88 @@ describe("trial broker", () => {
     large.publish("t", Buffer.alloc(2000));
     expect(await cut).toBe("cut");
     expect((await broker.counters()).refusedConnections).toBeGreaterThan(0);
+  });
+
+  const rawConnection = (port: number) =>
+    new Promise<Socket>((resolve) => {
+      const socket = connect(port, "127.0.0.1", () => resolve(socket));
+      socket.on("error", () => {});
+      cleanups.push(() => socket.destroy());
+    });
+  const CONNECT = Buffer.from([0x10, 13, 0, 4, ...Buffer.from("MQTT"), 4, 2, 0, 0, 0, 1, 97]);
+
+  test("a packet that will be too large ends its connection when it begins, not when it is whole", async () => {
+    const broker = await trialBroker({ maxPacketBytes: 100_000 });
+    const socket = await rawConnection(broker.port);
+    const closed = new Promise<void>((resolve) => socket.once("close", () => resolve()));
+    socket.write(CONNECT);
+    // PUBLISH, 250 MB to come. Ten bytes of it are sent.
+    socket.write(Buffer.from([0x30, 0x80, 0xe5, 0x9a, 0x77, 0, 1, 116, 0, 0]));
+    await closed;
+    const reader = await mqtt.connectAsync(broker.url, { protocolVersion: 4 });
+    cleanups.push(() => reader.endAsync(true));
+    await reader.subscribeAsync("t");
+    const got = new Promise<number>((resolve) => reader.once("message", (_, { length }) => resolve(length)));
+    await reader.publishAsync("t", Buffer.alloc(90_000));
+    expect(await got).toBe(90_000);
+  });
+
+  test("what is retained has an end, by number and by bytes; clearing makes room", async () => {
+    const broker = await trialBroker({ maxRetainedMessages: 3, maxRetainedBytes: 5000 });
+    const publish = async (topic: string, bytes: number) => {
+      const client = await mqtt.connectAsync(broker.url, { protocolVersion: 4, reconnectPeriod: 0 });
+      cleanups.push(() => client.endAsync(true));
+      const closed = new Promise((resolve) => client.once("close", () => resolve("refused")));
+      const kept = client
+        .publishAsync(topic, Buffer.alloc(bytes), { qos: 1, retain: true })
+        .then(() => "kept");
+      return Promise.race([kept.catch(() => "refused"), closed]);
+    };
+    for (const topic of ["a", "b", "c"]) expect(await publish(topic, 1000)).toBe("kept");
+    expect(await publish("d", 1)).toBe("refused");
+    expect(await publish("a", 2000)).toBe("kept");
+    expect(await publish("a", 4000)).toBe("refused");
+    expect(await publish("b", 0)).toBe("kept");
+    expect(await publish("d", 1)).toBe("kept");
+  });
+
+  test("idle connections make room for one that has something to do; else it is told that there is none", async () => {
+    const broker = await trialBroker({ maxConnections: 3 });
+    for (let i = 0; i < 3; i++) await rawConnection(broker.port);
+    await sleep(300);
+    const reader = await mqtt.connectAsync(broker.url, { protocolVersion: 4, reconnectPeriod: 0 });
+    cleanups.push(() => reader.endAsync(true));
+    await reader.subscribeAsync("x");
+    for (let i = 0; i < 2; i++) {
+      const client = await mqtt.connectAsync(broker.url, { protocolVersion: 4, reconnectPeriod: 0 });
+      cleanups.push(() => client.endAsync(true));
+      await client.subscribeAsync("y");
+    }
+    for (const version of [4, 5] as const) {
+      const { connected, error } = await publisher(broker.url, version).firstAttempt;
+      expect(connected).toBe(false);
+      expect(error).toMatchObject({
+        code: "BROKER_UNREACHABLE",
+        hint: expect.stringContaining("tries again"),
+      });
+    }
+    expect(reader.connected).toBe(true);
+  });
+
+  test("a session is gone with its client, whatever the client asked for", async () => {
+    const broker = await trialBroker();
+    const options = { protocolVersion: 4, clean: false, clientId: "stays" } as const;
+    const first = await mqtt.connectAsync(broker.url, options);
+    await first.subscribeAsync("t", { qos: 1 });
+    await first.endAsync();
+    const writer = await mqtt.connectAsync(broker.url, { protocolVersion: 4 });
+    cleanups.push(() => writer.endAsync(true));
+    await writer.publishAsync("t", "queued", { qos: 1 });
+    const second = await mqtt.connectAsync(broker.url, options);
+    cleanups.push(() => second.endAsync(true));
+    const seen: string[] = [];
+    second.on("message", (_, payload) => seen.push(payload.toString()));
+    await sleep(300);
+    expect(seen).toEqual([]);
   });
 });

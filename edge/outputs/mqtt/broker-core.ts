@@ -5,13 +5,18 @@ import { createServer, type Server, type Socket } from "node:net";
 import type { Duplex } from "node:stream";
 import { Aedes, type AedesPublishPacket, type Client } from "aedes";
 import { createWebSocketStream, WebSocketServer } from "ws";
+import { Guests } from "./broker-guests.js";
+import { RetainedLimit } from "./retained-limit.js";
 
 export interface BrokerLimits {
   /** Bytes that may wait for one subscriber; what comes while more wait is dropped for that subscriber. */
   maxPendingBytesPerClient: number;
   maxConnections: number;
-  /** A client that publishes more at once is disconnected. */
+  /** A client that begins a larger packet is disconnected. */
   maxPacketBytes: number;
+  /** All retained messages together; a client that would pass them is disconnected. */
+  maxRetainedBytes: number;
+  maxRetainedMessages: number;
 }
 
 export interface BrokerPorts {
@@ -38,6 +43,10 @@ export interface BrokerCore {
 }
 
 const LOOPBACK = "127.0.0.1";
+/** How long a connection may be open without a CONNECT. */
+const CONNECT_MS = 5000;
+/** A client that subscribes to more is refused them. */
+const MOST_SUBSCRIPTIONS = 1000;
 /** A subscriber that stays over its limit for so long is disconnected. */
 const PATIENCE_MS = 20_000;
 
@@ -67,27 +76,40 @@ export async function startBrokerCore(limits: BrokerLimits, ports: BrokerPorts):
     return null;
   };
 
+  const guests = new Guests(limits.maxConnections, limits.maxPacketBytes);
+  const retained = new RetainedLimit(limits.maxRetainedMessages, limits.maxRetainedBytes);
   const aedes = await Aedes.createBroker({
     authorizeForward,
-    authorizePublish(_client, packet, done) {
-      const tooLarge = packet.payload.length > limits.maxPacketBytes;
-      if (tooLarge || packet.topic.startsWith("$SYS/")) done(new Error("not allowed"));
+    connectTimeout: CONNECT_MS,
+    preConnect(client, packet, done) {
+      // Nothing is kept for who goes: a session that stays would queue for its subscriptions without end.
+      packet.clean = true;
+      guests.useful(client.conn);
+      done(null, true);
+    },
+    authorizeSubscribe(client, subscription, done) {
+      const guest = guests.of(client.conn);
+      if (guest === undefined || guest.subscriptions >= MOST_SUBSCRIPTIONS) return done(null, null);
+      guest.subscriptions++;
+      done(null, subscription);
+    },
+    authorizePublish(client, packet, done) {
+      guests.useful(client?.conn);
+      const kept = !packet.retain || retained.take(packet.topic, packet.payload.length);
+      if (!kept || packet.topic.startsWith("$SYS/")) done(new Error("not allowed"));
       else done(null);
     },
+  });
+  aedes.on("unsubscribe", (filters, client) => {
+    const guest = guests.of(client?.conn);
+    if (guest !== undefined) guest.subscriptions = Math.max(0, guest.subscriptions - filters.length);
   });
   // Without a listener a client's protocol error would end the thread.
   aedes.on("clientError", () => {});
   aedes.on("connectionError", () => {});
 
-  const open = new Set<Duplex>();
   const accept = (connection: Duplex) => {
-    if (open.size >= limits.maxConnections) {
-      counters.refusedConnections++;
-      connection.destroy();
-      return;
-    }
-    open.add(connection);
-    connection.once("close", () => open.delete(connection));
+    if (!guests.admit(connection)) return;
     neverAskToWait(connection);
     aedes.handle(connection as Socket);
   };
@@ -99,9 +121,9 @@ export async function startBrokerCore(limits: BrokerLimits, ports: BrokerPorts):
   return {
     port,
     webSocketPort,
-    counters: () => ({ ...counters, connections: open.size }),
+    counters: () => ({ ...counters, connections: guests.count, refusedConnections: guests.refused }),
     async close() {
-      for (const connection of open) connection.destroy();
+      guests.closeAll();
       await new Promise<void>((resolve) => aedes.close(resolve));
       await Promise.all(
         [tcp, http].map((server) => new Promise((done) => server?.close(done) ?? done(null))),

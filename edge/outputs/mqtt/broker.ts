@@ -19,6 +19,8 @@ export interface TrialBrokerOptions {
   maxPendingBytesPerClient?: number;
   maxConnections?: number;
   maxPacketBytes?: number;
+  maxRetainedBytes?: number;
+  maxRetainedMessages?: number;
   /** The broker's thread ended without being asked to. */
   onFailed?: (error: DepthwattError) => void;
 }
@@ -70,6 +72,8 @@ export async function startTrialBroker(options: TrialBrokerOptions = {}): Promis
       maxPendingBytesPerClient: options.maxPendingBytesPerClient ?? 4 * MEGABYTE,
       maxConnections: options.maxConnections ?? 32,
       maxPacketBytes: options.maxPacketBytes ?? 64 * MEGABYTE,
+      maxRetainedBytes: options.maxRetainedBytes ?? 16 * MEGABYTE,
+      maxRetainedMessages: options.maxRetainedMessages ?? 1000,
     },
     ports: {
       mqtt: wanted,

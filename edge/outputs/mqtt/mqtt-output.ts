@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // An open MQTT output: hands each frame to every stream that is on, and the retained topics and metrics to the publisher.
+import type { DepthwattError } from "../../../core/index.js";
 import { brokerName } from "../../mqtt/broker-errors.js";
 import type { FrameSink } from "../../pipeline/computed-frame.js";
 import { CountsByCause } from "../../pipeline/statistics.js";
@@ -29,6 +30,7 @@ export class MqttOutput implements Output {
   #settings: MqttSettings;
   #streams: TopicName[] = [];
   #sinks: StreamSink[] = [];
+  #lastNumber = 0;
   #preview: FrameSink | undefined;
   #previewEncoding: MqttSettings["preview"]["encoding"] | undefined;
 
@@ -64,6 +66,12 @@ export class MqttOutput implements Output {
   /** The frame is given back when its last stream is done; its latency is that of the first stream. */
   frame(lease: FrameLease): void {
     const sinks = this.#sinks;
+    // Frames that were meant for us and could not be lent take their numbers all the same: readers see that they are missing.
+    for (let missed = lease.number - this.#lastNumber - 1; missed > 0; missed--) {
+      for (const stream of this.#streams)
+        if (stream !== "preview") this.#parts.publisher.nextFrameNumber(stream);
+    }
+    this.#lastNumber = lease.number;
     let busy = sinks.length + 1;
     const done = () => {
       if (--busy === 0) lease.release();
@@ -76,6 +84,10 @@ export class MqttOutput implements Output {
     }
     if (this.#preview) this.#preview(lease.frame, done);
     else done();
+  }
+
+  get failure(): DepthwattError | undefined {
+    return this.#parts.publisher.failure;
   }
 
   state(state: DeviceState, reason: string): void {

@@ -3,6 +3,7 @@
 import type { DepthwattError } from "../../../core/index.js";
 import type { Encodings } from "../../pipeline/computed-frame.js";
 import { defineOutput, type OutputContext } from "../output.js";
+import { withHint } from "../../mqtt/broker-errors.js";
 import { startTrialBroker, type TrialBroker } from "./broker.js";
 import { MqttOutput } from "./mqtt-output.js";
 import { createPublisher } from "./publisher.js";
@@ -48,7 +49,10 @@ async function openMqtt(context: OutputContext<MqttSettings>): Promise<MqttOutpu
       maxPayloadBytes: settings.maxPayloadBytes,
       ...(rateHz !== undefined && { framePeriodMs: 1000 / rateHz }),
       onStatus: (status) => {
-        if (!status.connected && !closing) notice(`broker: ${status.reason}`);
+        if (status.connected || closing) return;
+        const { error } = status;
+        // What passes by itself needs no advice; what does not is told with its cure.
+        notice(`broker: ${error === undefined || error.retryable ? status.reason : withHint(error)}`);
       },
       onNotice: notice,
     });

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The bytes of an MQTT PUBLISH packet (QoS 0, not retained) in front of its payload, so that a frame goes to the socket as
+// The bytes of an MQTT PUBLISH packet (QoS 0 or 1, not retained) in front of its payload, so that a frame goes to the socket as
 // two writes without a copy, and the second one's callback says when its memory is free.
 
 /** User properties and the like of MQTT 5; repeated for convenience, never the only carrier. */
@@ -9,7 +9,8 @@ export interface PublishProperties {
   user: readonly (readonly [string, string])[];
 }
 
-const PUBLISH_QOS0 = 0x30;
+const PUBLISH = 0x30;
+const QOS_1 = 0x02;
 /** MQTT 5 section 2.2.2.2 */
 const MESSAGE_EXPIRY_INTERVAL = 0x02;
 const CONTENT_TYPE = 0x03;
@@ -46,19 +47,22 @@ function encodeProperties(properties: PublishProperties): Buffer {
 
 /**
  * Everything before the payload: fixed header (section 3.3.1), topic, and for MQTT 5 the properties.
- * `properties` undefined = MQTT 3.1.1, whose PUBLISH has none.
+ * `properties` undefined = MQTT 3.1.1, whose PUBLISH has none. With a `messageId` (1 to 65535) it is of QoS 1: the broker answers.
  */
 export function publishPacketHead(
   topic: string,
   payloadBytes: number,
   properties: PublishProperties | undefined,
+  messageId?: number,
 ): Buffer {
+  const idBytes = messageId === undefined ? Buffer.alloc(0) : Buffer.of(messageId >> 8, messageId & 0xff);
   const topicBytes = prefixedString(topic);
   const propertyBytes = properties === undefined ? Buffer.alloc(0) : encodeProperties(properties);
-  const remaining = topicBytes.length + propertyBytes.length + payloadBytes;
+  const remaining = topicBytes.length + idBytes.length + propertyBytes.length + payloadBytes;
   return Buffer.concat([
-    Buffer.of(PUBLISH_QOS0, ...variableByteInteger(remaining)),
+    Buffer.of(PUBLISH | (messageId === undefined ? 0 : QOS_1), ...variableByteInteger(remaining)),
     topicBytes,
+    idBytes,
     propertyBytes,
   ]);
 }

@@ -43,9 +43,17 @@ export interface BrokerStatus {
 /**
  * offline: no connection. backpressure: the socket was still busy when a newer frame came, or too much was pending.
  * oversize: larger than maxPayloadBytes or than the broker allows. lost: handed to a socket that broke. invalid: the header
- * could not be written (a bug, told through onNotice). closed: handed in after close().
+ * could not be written (a bug, told through onNotice). closed: handed in after close(). refused: the broker said of a frame
+ * before it that it does not take this stream.
  */
-export type PublishDropCause = "offline" | "backpressure" | "oversize" | "lost" | "invalid" | "closed";
+export type PublishDropCause =
+  | "offline"
+  | "backpressure"
+  | "oversize"
+  | "lost"
+  | "invalid"
+  | "closed"
+  | "refused";
 
 export interface StreamCounters {
   /** Messages that the socket took. */
@@ -85,7 +93,15 @@ export interface Publisher {
     bodyBytes: number,
     frame: FrameDescription,
     release: (sent: boolean) => void,
+    frameNumber?: number,
   ): void;
+  /**
+   * The number of the next frame of a stream. publish() takes one by itself; who may lose a frame before takes it first, so
+   * that readers see the gap.
+   */
+  nextFrameNumber(stream: StreamName): number;
+  /** Why what is published does not arrive now: no connection, or a broker that refuses it. */
+  readonly failure: DepthwattError | undefined;
   /** Retained; published again on every connect. The will says "offline". */
   state(state: DeviceState, reason: string): void;
   info(info: object): void;

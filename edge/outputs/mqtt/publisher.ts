@@ -2,10 +2,14 @@
 // Sends frames straight from the engine's memory: newest frame wins, nothing is queued, copied or waited for, and every
 // frame that does not reach the socket is counted under a cause.
 import { randomInt } from "node:crypto";
-import type { MqttClient } from "mqtt";
+import type { MqttClient, Packet } from "mqtt";
+import { DepthwattError } from "../../../core/index.js";
+import type { StreamName } from "../../frame/frame-format.js";
 import { localClockDomain } from "../../frame/clock-domain.js";
+import { brokerName, withHint } from "../../mqtt/broker-errors.js";
 import { BrokerConnection, uniqueClientId } from "../../mqtt/connection.js";
 import { checkBrokerUrl, readCredentials } from "../../mqtt/credentials.js";
+import { Acceptance } from "./acceptance.js";
 import { makeLanes, messageBytes, type PendingFrame, type Lane, sumLanes } from "./lane.js";
 import { expirySeconds, frameProperties } from "./frame-properties.js";
 import { type FrameDescription, writeFrame } from "../../frame/payload.js";
@@ -19,6 +23,7 @@ import type {
   PublisherOptions,
 } from "./publisher-types.js";
 import { RetainedTopics } from "./retained.js";
+import { judgeState } from "./rivals.js";
 import { makeTopics, type Topics } from "../../frame/topics.js";
 
 const DEFAULT_MAX_PENDING_BYTES = 4 << 20;
@@ -43,12 +48,16 @@ class MqttPublisher implements Publisher {
   private readonly maxPendingBytes: number;
   private readonly periodMs: number;
   private maxMessageBytes: number;
+  private brokersBytes = Number.POSITIVE_INFINITY;
   private client: MqttClient | undefined;
   private version: 4 | 5 = 5;
   private status: BrokerStatus = { connected: false, reason: "connecting" };
   private connections = 0;
   private closing: Promise<void> | undefined;
   private readonly noticed = new Set<string>();
+  private readonly acceptance: Acceptance;
+  /** Of the broker, where it is what the largest frame comes up against. */
+  private brokerLimit: DepthwattError | undefined;
 
   constructor(private readonly options: PublisherOptions) {
     checkBrokerUrl(options.broker);
@@ -56,7 +65,9 @@ class MqttPublisher implements Publisher {
     this.maxPendingBytes = options.maxPendingBytes ?? DEFAULT_MAX_PENDING_BYTES;
     this.periodMs = options.framePeriodMs ?? 1000 / 30;
     this.maxMessageBytes = options.maxPayloadBytes ?? DEFAULT_MAX_PAYLOAD_BYTES;
-    const will = JSON.stringify({ state: "offline", reason: "the connection to the device was lost" });
+    const { runId } = this;
+    const will = JSON.stringify({ state: "offline", reason: "the connection to the device was lost", runId });
+    this.acceptance = new Acceptance(options.broker, (error) => this.notice(error.message, withHint(error)));
     const connection = {
       url: options.broker,
       protocolVersion: options.protocolVersion ?? "auto",
@@ -69,11 +80,13 @@ class MqttPublisher implements Publisher {
         this.client = client;
         this.version = version;
         this.connections++;
-        const brokerLimit = connack.properties?.maximumPacketSize ?? MAX_REMAINING_LENGTH;
-        this.maxMessageBytes = Math.min(
-          options.maxPayloadBytes ?? DEFAULT_MAX_PAYLOAD_BYTES,
-          brokerLimit - PACKET_HEAD_ALLOWANCE,
-        );
+        this.takeLimit(connack.properties?.maximumPacketSize ?? MAX_REMAINING_LENGTH);
+        this.acceptance.forget();
+        client.on("error", () => this.acceptance.unreadable());
+        client.on("packetreceive", (packet) => this.takeAnswer(client, packet));
+        client.on("message", (topic, payload, { retain }) => this.takeState(topic, payload, retain));
+        // Who may not read it cannot be told of rivals: no harm done.
+        client.subscribe(this.topics.state, { qos: 1 }, () => {});
         this.retained.markAll();
         this.flush();
       },
@@ -86,32 +99,73 @@ class MqttPublisher implements Publisher {
     this.firstAttempt = this.connection.firstAttempt;
   }
 
+  nextFrameNumber(stream: StreamName): number {
+    return this.lanes[stream].nextFrameNumber();
+  }
+
   publish(
     buffer: Uint8Array,
     bodyOffset: number,
     bodyBytes: number,
     frame: FrameDescription,
     release: (sent: boolean) => void,
+    frameNumber = this.nextFrameNumber(frame.stream),
   ): void {
     const lane = this.lanes[frame.stream];
-    const frameNumber = lane.nextFrameNumber();
     const pending: PendingFrame = { buffer, bodyOffset, bodyBytes, frame, frameNumber, release };
     if (this.closing !== undefined) lane.drop(pending, "closed");
     else if (this.client === undefined) lane.drop(pending, "offline");
     else if (messageBytes(pending) > this.maxMessageBytes) {
       lane.drop(pending, "oversize");
       this.noticeOversize(pending);
-    } else {
+    } else if (this.acceptance.isRefused(this.topics.stream(frame.stream))) lane.drop(pending, "refused");
+    else {
       lane.replaceWaiting(pending);
       this.flush();
     }
+  }
+
+  get failure(): DepthwattError | undefined {
+    return this.status.connected ? (this.acceptance.refusal ?? this.brokerLimit) : this.status.error;
+  }
+
+  /** What the broker takes at most, in one packet (MQTT 5 section 3.2.2.3.6). */
+  private takeLimit(brokerLimit: number): void {
+    const own = this.options.maxPayloadBytes ?? DEFAULT_MAX_PAYLOAD_BYTES;
+    this.brokersBytes = brokerLimit;
+    this.maxMessageBytes = Math.min(own, Math.max(0, brokerLimit - PACKET_HEAD_ALLOWANCE));
+    this.brokerLimit = undefined;
+  }
+
+  private takeAnswer(client: MqttClient, packet: Packet): void {
+    if (packet.cmd !== "puback" || packet.messageId === undefined) return;
+    const { messageId, reasonCode = 0 } = packet as { messageId: number; reasonCode?: number };
+    if (this.acceptance.answer(messageId, reasonCode)) client.messageIdProvider.deallocate(messageId);
+  }
+
+  private takeState(topic: string, payload: Uint8Array, retained: boolean): void {
+    if (topic !== this.topics.state) return;
+    const said = judgeState(payload, this.runId, retained);
+    if (said === "ours" || said === "nothing") return;
+    this.notice(
+      "rival",
+      said === "older"
+        ? `another run is still 'online' on ${topic}: if it runs, give each its own device name (--device)`
+        : `another depthwatt publishes as ${topic.slice(0, -"/state".length)}: give each its own device name (--device)`,
+    );
+    if (said !== "rivalEnded") return;
+    // It has ended and said so in our name.
+    this.retained.mark(topic);
+    this.flush();
   }
 
   /** Sends what may be sent now: changed retained topics first, then each stream's newest frame. */
   private flush(): void {
     const { client } = this;
     if (client === undefined || client.stream.destroyed) return;
-    if (this.pendingBytes() <= this.maxPendingBytes) this.retained.publishChanged(client);
+    if (this.pendingBytes() <= this.maxPendingBytes) {
+      this.retained.publishChanged(client, (topic, code) => this.acceptance.judge(topic, code));
+    }
     for (const lane of Object.values(this.lanes)) {
       const next = lane.waiting;
       if (next === undefined || lane.sending !== undefined) continue;
@@ -136,7 +190,12 @@ class MqttPublisher implements Publisher {
     }
     const topic = this.topics.stream(frame.stream);
     const properties = this.version === 5 ? frameProperties(frame, frameNumber, this.periodMs) : undefined;
-    const head = publishPacketHead(topic, message.length, properties);
+    let messageId: number | undefined;
+    if (this.version === 5 && this.acceptance.isDue(topic)) {
+      messageId = client.messageIdProvider.allocate() ?? undefined;
+      if (messageId !== undefined) this.acceptance.ask(topic, messageId);
+    }
+    const head = publishPacketHead(topic, message.length, properties, messageId);
     lane.sending = pending;
     const { stream } = client;
     stream.cork();
@@ -154,10 +213,20 @@ class MqttPublisher implements Publisher {
   private noticeOversize(pending: PendingFrame): void {
     const { stream, width, height, encoding } = pending.frame;
     const size = `${messageBytes(pending)} bytes (${width} x ${height}, ${encoding})`;
+    if (messageBytes(pending) + PACKET_HEAD_ALLOWANCE > this.brokersBytes) {
+      const error = new DepthwattError(
+        "BROKER_REFUSED",
+        `the broker ${brokerName(this.options.broker)} takes packets of at most ${this.brokersBytes} bytes; ${stream} frames of ${size} are dropped`,
+        { hint: "Raise the broker's packet limit, choose the encoding rvl, or a smaller picture." },
+      );
+      this.brokerLimit = error;
+      this.notice(`oversize ${stream}`, withHint(error));
+      return;
+    }
     this.notice(
       `oversize ${stream}`,
       `${stream} frames of ${size} exceed the limit of ${this.maxMessageBytes} bytes and are dropped: raise ` +
-        `outputs.mqtt.maxPayloadBytes (and the broker's own limit), choose the encoding rvl, or a smaller picture`,
+        `outputs.mqtt.maxPayloadBytes, choose the encoding rvl, or a smaller picture`,
     );
   }
 
@@ -180,7 +249,7 @@ class MqttPublisher implements Publisher {
   }
 
   state(state: DeviceState, reason: string): void {
-    this.setRetained(this.topics.state, { state, reason });
+    this.setRetained(this.topics.state, { state, reason, runId: this.runId });
   }
 
   info(info: object): void {

@@ -16,13 +16,20 @@ export class RetainedTopics {
     for (const topic of this.values.keys()) this.changed.add(topic);
   }
 
-  publishChanged(client: MqttClient): void {
+  /** Publishes a topic once more, though its value is the same. */
+  mark(topic: string): void {
+    if (this.values.has(topic)) this.changed.add(topic);
+  }
+
+  /** @param onAnswer hears the broker's reason code, 0 where it took the value */
+  publishChanged(client: MqttClient, onAnswer: (topic: string, code: number) => void): void {
     for (const topic of this.changed) {
-      client.publish(topic, this.values.get(topic) ?? "", { qos: 1, retain: true }, ignoreFailure);
+      client.publish(topic, this.values.get(topic) ?? "", { qos: 1, retain: true }, (error) => {
+        const code = (error as { code?: unknown } | undefined)?.code;
+        // A failure without a number means that the connection broke: markAll() on the next one makes up for it.
+        if (!error || typeof code === "number") onAnswer(topic, error ? (code as number) : 0);
+      });
     }
     this.changed.clear();
   }
 }
-
-// A failure here means that the connection broke: markAll() on the next one makes up for it.
-function ignoreFailure(): void {}

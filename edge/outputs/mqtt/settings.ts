@@ -98,6 +98,15 @@ function certificatesNeedTls(settings: MqttSettings): BrokenSetting[] {
   return [{ keys: [file, "broker"], text }];
 }
 
+function passwordHasUser({ broker, username, passwordFile, protocolVersion }: MqttSettings): BrokenSetting[] {
+  if (passwordFile === undefined || username !== undefined || protocolVersion === 5) return [];
+  if (/^\w+:\/\/[^/@]+@/.test(broker)) return [];
+  // MQTT 3.1.1 section 3.1.2.9: no password without a user name.
+  return [
+    { keys: ["passwordFile", "username"], text: "expected outputs.mqtt.username beside it, got nothing" },
+  ];
+}
+
 function embeddedSpeaksThree({ broker, protocolVersion }: MqttSettings): BrokenSetting[] {
   if (broker !== "embedded" || protocolVersion !== 5) return [];
   const text = "expected auto or 4, because the embedded broker speaks MQTT 3.1.1 only, got 5";
@@ -105,5 +114,7 @@ function embeddedSpeaksThree({ broker, protocolVersion }: MqttSettings): BrokenS
 }
 
 export function brokenMqtt(settings: MqttSettings): BrokenSetting[] {
-  return [clientCertificate, certificatesNeedTls, embeddedSpeaksThree].flatMap((rule) => rule(settings));
+  return [clientCertificate, certificatesNeedTls, passwordHasUser, embeddedSpeaksThree].flatMap((rule) =>
+    rule(settings),
+  );
 }

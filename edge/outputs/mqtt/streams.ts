@@ -95,6 +95,7 @@ const bodySink: MakeSink =
 const pngSink: MakeSink = (stream, _, describe, { publisher, onDropped }) => {
   let busy = false;
   return (frame, done) => {
+    const frameNumber = publisher.nextFrameNumber(stream);
     if (busy) {
       onDropped(`${stream}.encoderBusy`); // one picture at a time
       done(false);
@@ -106,7 +107,7 @@ const pngSink: MakeSink = (stream, _, describe, { publisher, onDropped }) => {
       .then((png) => {
         const buffer = new Uint8Array(ENCODED_HEADROOM_BYTES + png.length);
         buffer.set(png, ENCODED_HEADROOM_BYTES);
-        publisher.publish(buffer, ENCODED_HEADROOM_BYTES, png.length, description, done);
+        publisher.publish(buffer, ENCODED_HEADROOM_BYTES, png.length, description, done, frameNumber);
       })
       .catch(() => {
         onDropped(`${stream}.encoderFailed`);

@@ -5,7 +5,7 @@ import { generate, type IConnectPacket, parser } from "mqtt-packet";
 import { afterEach, expect, test, vi } from "vitest";
 import { BrokerConnection, type ConnectionOptions } from "../../../edge/mqtt/connection.js";
 import type { BrokerStatus } from "../../../edge/outputs/mqtt/publisher-types.js";
-import { until } from "../../doubles/frames.js";
+import { sleep, until } from "../../doubles/frames.js";
 
 const cleanups: (() => unknown)[] = [];
 afterEach(async () => {
@@ -87,7 +87,7 @@ test("pauses grow from attempt to attempt up to the longest, and begin anew afte
   cleanups.push(() => timers.mockRestore());
   const { attempts, statuses, sockets } = await setUp(
     (socket, _version, attempt) => (attempt === 6 ? accept(socket) : refuse(socket, 3)),
-    { protocolVersion: 4 },
+    { protocolVersion: 4, steadyMs: 0 },
   );
   // `until` looks every few milliseconds, and mqtt and the limit on silence wait for seconds.
   const pauses = () => timers.mock.calls.map(([, ms]) => Number(ms)).filter((ms) => ms > 30 && ms < 400);
@@ -99,6 +99,20 @@ test("pauses grow from attempt to attempt up to the longest, and begin anew afte
     expect(pauses()[index], `pause ${index}`).toBeGreaterThanOrEqual(0.9 * expected);
     expect(pauses()[index], `pause ${index}`).toBeLessThanOrEqual(1.1 * expected);
   }
+});
+
+test("a connection that is cut at once, again and again, is no new beginning", async () => {
+  const timers = vi.spyOn(globalThis, "setTimeout");
+  cleanups.push(() => timers.mockRestore());
+  const { attempts, sockets } = await setUp((socket) => accept(socket), { protocolVersion: 4 });
+  for (let cut = 1; cut <= 4; cut++) {
+    await until(`attempt ${cut} is up`, () => attempts.length >= cut);
+    await sleep(30);
+    for (const socket of sockets) socket.destroy();
+  }
+  await until("the fifth attempt", () => attempts.length >= 5);
+  const pauses = timers.mock.calls.map(([, ms]) => Number(ms)).filter((ms) => ms > 35 && ms < 400);
+  expect(pauses.some((ms) => ms > 250)).toBe(true);
 });
 
 test("a broker that takes the connection and stays silent is told as that, with a cure, and tried again", async () => {

@@ -174,7 +174,8 @@ describe("a configuration of another program", () => {
       const path = file("long.json", `{"${"k".repeat(length)}": 1}`);
       const before = performance.now();
       const { message } = refusal({ file: path });
-      expect(performance.now() - before).toBeLessThan(5000);
+      // Reading 9 MB of YAML is most of it; the comparison with each name took hours.
+      expect(performance.now() - before).toBeLessThan(30_000);
       expect(message).toMatch(/^k{97}\.\.\. \(from .*\): no setting has this name$/);
     }
     const before = performance.now();

@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+// Whether the broker takes what is published. QoS 0 is answered by nobody; over MQTT 5 a frame of each stream goes out with
+// QoS 1 now and then, and its PUBACK says whether an access list or a limit refuses it. While one is refused, frames of its
+// stream are not sent but counted, and every TRY_AGAIN_MS one tries again. MQTT 3.1.1 has no words for a refusal.
+import { DepthwattError } from "../../../core/index.js";
+import { brokerName } from "../../mqtt/broker-errors.js";
+
+const ASK_AGAIN_MS = 10_000;
+/** MQTT 5 section 3.4.2.1: from here on a reason code is a refusal. */
+const FIRST_REFUSAL = 128;
+const PACKET_TOO_LARGE = 149;
+/** Our own: the broker answered with a code that a PUBACK may not have, and the client could not read it. */
+const UNREADABLE = 255;
+
+interface Asked {
+  atMs: number;
+  code: number;
+}
+
+export class Acceptance {
+  readonly #topics = new Map<string, Asked>();
+  readonly #underway = new Map<number, string>();
+
+  constructor(
+    private readonly brokerUrl: string,
+    private readonly onRefused: (error: DepthwattError) => void,
+    private readonly now: () => number = () => performance.now(),
+  ) {}
+
+  /** A new connection, perhaps to another broker. */
+  forget(): void {
+    this.#topics.clear();
+    this.#underway.clear();
+  }
+
+  /** Whether the next frame of a topic should ask. */
+  isDue(topic: string): boolean {
+    const asked = this.#topics.get(topic);
+    return asked === undefined || this.now() - asked.atMs >= ASK_AGAIN_MS;
+  }
+
+  isRefused(topic: string): boolean {
+    return (this.#topics.get(topic)?.code ?? 0) >= FIRST_REFUSAL && !this.isDue(topic);
+  }
+
+  ask(topic: string, messageId: number): void {
+    this.#topics.set(topic, { atMs: this.now(), code: this.#topics.get(topic)?.code ?? 0 });
+    this.#underway.set(messageId, topic);
+  }
+
+  /** @returns whether the message was one that asked */
+  answer(messageId: number, code: number): boolean {
+    const topic = this.#underway.get(messageId);
+    if (topic === undefined) return false;
+    this.#underway.delete(messageId);
+    this.judge(topic, code);
+    return true;
+  }
+
+  /** The client could not read a packet. Mosquitto 2.0 answers what is above its message_size_limit in a way of its own. */
+  unreadable(): void {
+    for (const messageId of [...this.#underway.keys()]) this.answer(messageId, UNREADABLE);
+  }
+
+  judge(topic: string, code: number): void {
+    const before = this.#topics.get(topic);
+    this.#topics.set(topic, { atMs: before?.atMs ?? this.now(), code });
+    if (code >= FIRST_REFUSAL && code !== before?.code) this.onRefused(this.#errorOf(topic, code));
+  }
+
+  /** The first refusal that holds. */
+  get refusal(): DepthwattError | undefined {
+    for (const [topic, { code }] of this.#topics)
+      if (code >= FIRST_REFUSAL) return this.#errorOf(topic, code);
+    return undefined;
+  }
+
+  #errorOf(topic: string, code: number): DepthwattError {
+    const broker = brokerName(this.brokerUrl);
+    const context = { broker, topic, found: code };
+    if (code === UNREADABLE) {
+      return new DepthwattError(
+        "BROKER_REFUSED",
+        `the broker ${broker} answers what is published to ${topic} with a code that MQTT 5 does not know`,
+        {
+          hint: "Look into the broker's log; one cause is its limit of message sizes (Mosquitto: message_size_limit).",
+          context,
+        },
+      );
+    }
+    const tooLarge = code === PACKET_TOO_LARGE;
+    const what = tooLarge
+      ? "finds what is published too large"
+      : `refuses what is published (reason code ${code})`;
+    return new DepthwattError("BROKER_REFUSED", `the broker ${broker} ${what}: ${topic}`, {
+      hint: tooLarge
+        ? "Raise the broker's limit of message sizes, or publish smaller pictures, such as encoding rvl."
+        : "Let this client write to the topic in the broker's access list, or set outputs.mqtt.username.",
+      context,
+    });
+  }
+}

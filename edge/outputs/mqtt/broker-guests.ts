@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0
+// Who is connected to the trial broker. Its places are few: where all are taken, the newcomer gets that of the guest who was
+// of no use for longest, and only where each is of use it is told that there is no room.
+import type { Duplex } from "node:stream";
+import { PacketMeter } from "./packet-meter.js";
+
+/** A guest who has neither subscribed nor published for so long makes room. */
+const OF_NO_USE_MS = 5000;
+/** How long a newcomer without a place may take to say which MQTT it speaks, so that it can be told why. */
+const KNOCK_MS = 2000;
+
+interface Guest {
+  /** CONNECT was accepted. */
+  known: boolean;
+  subscriptions: number;
+  lastUsefulMs: number;
+}
+
+export class Guests {
+  refused = 0;
+  readonly #guests = new Map<Duplex, Guest>();
+  #knocking = 0;
+
+  constructor(
+    private readonly most: number,
+    private readonly maxPacketBytes: number,
+  ) {}
+
+  get count(): number {
+    return this.#guests.size;
+  }
+
+  /** @returns whether it may stay; else it is sent away */
+  admit(connection: Duplex): boolean {
+    if (this.#guests.size >= this.most && !this.#makeRoom()) {
+      this.refused++;
+      this.#sendAway(connection);
+      return false;
+    }
+    this.#guests.set(connection, { known: false, subscriptions: 0, lastUsefulMs: performance.now() });
+    connection.once("close", () => this.#guests.delete(connection));
+    this.#watchPackets(connection);
+    return true;
+  }
+
+  of(connection: unknown): Guest | undefined {
+    return this.#guests.get(connection as Duplex);
+  }
+
+  /** It has said who it is, or has published. */
+  useful(connection: unknown): void {
+    const guest = this.of(connection);
+    if (guest === undefined) return;
+    guest.known = true;
+    guest.lastUsefulMs = performance.now();
+  }
+
+  closeAll(): void {
+    for (const connection of this.#guests.keys()) connection.destroy();
+  }
+
+  #makeRoom(): boolean {
+    const now = performance.now();
+    let idlest: Duplex | undefined;
+    let worst = 0;
+    for (const [connection, { known, subscriptions, lastUsefulMs }] of this.#guests) {
+      const idleMs = now - lastUsefulMs;
+      // One that has not even said CONNECT goes at once, a moment after it came.
+      const usefulForMs = !known ? 200 : subscriptions > 0 ? Number.POSITIVE_INFINITY : OF_NO_USE_MS;
+      if (idleMs > usefulForMs && idleMs > worst) [idlest, worst] = [connection, idleMs];
+    }
+    if (idlest === undefined) return false;
+    this.#guests.delete(idlest);
+    idlest.destroy();
+    return true;
+  }
+
+  /** aedes takes what it reads into memory, and looks at its size when a packet is whole. */
+  #watchPackets(connection: Duplex): void {
+    const meter = new PacketMeter(this.maxPacketBytes);
+    const read = connection.read.bind(connection);
+    connection.read = (size?: number) => {
+      const bytes = read(size) as Uint8Array | null;
+      if (bytes === null || meter.take(bytes)) return bytes;
+      connection.destroy();
+      return null;
+    };
+  }
+
+  /** "Server unavailable" in the newcomer's MQTT: one who is hung up on would look for a wrong port or for TLS. */
+  #sendAway(connection: Duplex): void {
+    if (this.#knocking >= this.most) {
+      connection.destroy();
+      return;
+    }
+    this.#knocking++;
+    const timer = setTimeout(() => connection.destroy(), KNOCK_MS);
+    connection.on("error", () => {});
+    connection.once("close", () => {
+      clearTimeout(timer);
+      this.#knocking--;
+    });
+    connection.once("data", (bytes: Buffer) => {
+      const name = bytes.subarray(0, 16).indexOf("MQTT");
+      const isFive = name > 0 && bytes[name + 4] === 5;
+      connection.end(Buffer.from(isFive ? [0x20, 3, 0, 136, 0] : [0x20, 2, 0, 3]));
+    });
+  }
+}

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+// Follows the packets of a byte stream by their fixed headers (MQTT section 2.2), so that one that will be too large is known by
+// its first five bytes and not when all of it lies in memory.
+
+export class PacketMeter {
+  #left = 0;
+  #state: "type" | "length" | "body" = "type";
+  #length = 0;
+  #shift = 0;
+
+  /** @param maxPacketBytes of a packet's remaining length */
+  constructor(private readonly maxPacketBytes: number) {}
+
+  /** @returns false where a packet that is too large has begun, or a length that is none */
+  take(bytes: Uint8Array): boolean {
+    for (let at = 0; at < bytes.length; ) {
+      if (this.#state === "body") {
+        const here = Math.min(this.#left, bytes.length - at);
+        at += here;
+        this.#left -= here;
+        if (this.#left === 0) this.#state = "type";
+      } else if (this.#state === "type") {
+        at++;
+        this.#state = "length";
+        this.#length = 0;
+        this.#shift = 0;
+      } else {
+        const byte = bytes[at++]!;
+        this.#length += (byte & 0x7f) * 2 ** this.#shift;
+        this.#shift += 7;
+        if (this.#length > this.maxPacketBytes) return false;
+        if (byte > 0x7f) {
+          if (this.#shift >= 28) return false;
+          continue;
+        }
+        this.#left = this.#length;
+        this.#state = this.#left > 0 ? "body" : "type";
+      }
+    }
+    return true;
+  }
+}

@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+// Keeps count of what the trial broker retains, which aedes does without an end.
+
+export class RetainedLimit {
+  readonly #bytesOf = new Map<string, number>();
+  #bytes = 0;
+
+  constructor(
+    private readonly mostMessages: number,
+    private readonly mostBytes: number,
+  ) {}
+
+  /** Before a retained message is kept; an empty one clears its topic. @returns false where there is no room */
+  take(topic: string, payloadBytes: number): boolean {
+    const before = this.#bytesOf.get(topic);
+    const bytes = payloadBytes === 0 ? 0 : payloadBytes + topic.length;
+    const after = this.#bytes - (before ?? 0) + bytes;
+    const isNew = before === undefined && bytes > 0;
+    if (after > this.mostBytes || (isNew && this.#bytesOf.size >= this.mostMessages)) return false;
+    this.#bytes = after;
+    if (bytes === 0) this.#bytesOf.delete(topic);
+    else this.#bytesOf.set(topic, bytes);
+    return true;
+  }
+}

@@ -1,0 +1,183 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a broker refuses, against Mosquitto: access lists, message sizes, packet sizes, passwords. Each must be told, counted and
+// end a run with an exit code; before, sixty frames were "published" that nobody could receive.
+import { chmodSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { type AddressInfo, createServer } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { generate, parser } from "mqtt-packet";
+import { afterEach, expect, test } from "vitest";
+import { connectConsumer } from "../../edge/consumer/index.js";
+import { FRAME_HEADROOM_BYTES } from "../../edge/frame/frame-format.js";
+import { createPublisher } from "../../edge/outputs/mqtt/publisher.js";
+import type { BrokerStatus, PublisherOptions } from "../../edge/outputs/mqtt/publisher-types.js";
+import { makeFrame, sleep, until } from "../doubles/frames.js";
+import { startMosquitto } from "../doubles/mosquitto.js";
+import { needs } from "../doubles/needs.js";
+import { runProgram } from "../doubles/program.js";
+
+const cleanups: (() => unknown)[] = [];
+afterEach(async () => {
+  for (const cleanup of cleanups.splice(0).reverse()) await cleanup();
+});
+
+async function broker(settings: string[]) {
+  const mosquitto = await startMosquitto({ settings: ["allow_anonymous true", ...settings] });
+  cleanups.push(() => mosquitto.stop());
+  return mosquitto.url;
+}
+
+function file(text: string, mode = 0o644): string {
+  const folder = mkdtempSync(join(tmpdir(), "depthwatt-refusals-"));
+  cleanups.push(() => rmSync(folder, { recursive: true }));
+  // mosquitto started by root drops to its own user, who must be able to read these.
+  chmodSync(folder, 0o755);
+  writeFileSync(join(folder, "file"), text, { mode });
+  return join(folder, "file");
+}
+
+function publisher(url: string, options: Partial<PublisherOptions> = {}) {
+  const notices: string[] = [];
+  const onNotice = (notice: string) => notices.push(notice);
+  const made = createPublisher({ broker: url, base: "depthwatt", device: "test", onNotice, ...options });
+  cleanups.push(() => made.close());
+  return { made, notices };
+}
+
+async function sendSome(
+  made: ReturnType<typeof publisher>["made"],
+  count: number,
+  size: [number, number] = [64, 48],
+) {
+  for (let i = 0; i < count; i++) {
+    const { buffer, bodyBytes, frame } = makeFrame(i, { encoding: "raw" }, size);
+    await new Promise((resolve) => made.publish(buffer, FRAME_HEADROOM_BYTES, bodyBytes, frame, resolve));
+    await sleep(10);
+  }
+}
+
+needs("mosquitto").suite("a broker that refuses", () => {
+  test("an access list against writing: told, counted as refused, a failure", async () => {
+    const acl = file("topic read #\ntopic write depthwatt/test/state\ntopic write depthwatt/test/info\n");
+    const { made, notices } = publisher(await broker([`acl_file ${acl}`]));
+    await made.firstAttempt;
+    made.state("online", "x");
+    await sendSome(made, 30);
+    expect(made.failure).toMatchObject({
+      code: "BROKER_REFUSED",
+      message: expect.stringMatching(
+        /refuses what is published \(reason code 135\): depthwatt\/test\/depth$/,
+      ),
+    });
+    const { published, drops } = made.counters();
+    expect(drops.refused).toBeGreaterThan(20);
+    expect(published + (drops.refused ?? 0)).toBe(30);
+    expect(notices.filter((notice) => notice.includes("access list"))).toHaveLength(1);
+  });
+
+  test("message_size_limit: what is above it is told as too large", async () => {
+    const { made } = publisher(await broker(["message_size_limit 5000"]));
+    await made.firstAttempt;
+    await sendSome(made, 10);
+    expect(made.failure).toMatchObject({
+      code: "BROKER_REFUSED",
+      hint: expect.stringContaining("message_size_limit"),
+    });
+    expect(made.counters().drops.refused).toBeGreaterThan(0);
+  });
+
+  test("a Maximum Packet Size that no frame fits is named as it is", async () => {
+    const { made, notices } = publisher(await broker(["max_packet_size 400"]));
+    await made.firstAttempt;
+    await sendSome(made, 2);
+    expect(made.counters().drops).toEqual({ oversize: 2 });
+    expect(notices.join("\n")).toMatch(/takes packets of at most \d+ bytes; depth frames of 6240 bytes/);
+    expect(notices.join("\n")).toContain("at most 400 bytes");
+  });
+
+  test("two publishers under one device name tell each other; the one that stays keeps its state", async () => {
+    const url = await broker([]);
+    const first = publisher(url, { clientId: "first" });
+    await first.made.firstAttempt;
+    first.made.state("online", "first");
+    await sleep(200);
+    const second = publisher(url, { clientId: "second" });
+    await second.made.firstAttempt;
+    second.made.state("online", "second");
+    await until("both know", () => first.notices.length > 0 && second.notices.length > 0);
+    expect(first.notices[0]).toMatch(
+      /another depthwatt publishes as depthwatt\/test: give each its own device name/,
+    );
+    const states: unknown[] = [];
+    const consumer = connectConsumer(url, { device: "test" });
+    cleanups.push(() => consumer.close());
+    consumer.on("state", (state) => states.push(state));
+    await second.made.close();
+    await until("the first has said again that it is online", () =>
+      states.some((state) => JSON.stringify(state).includes('"reason":"first"')),
+    );
+    expect(states.at(-1)).toMatchObject({ state: "online", reason: "first", runId: expect.any(Number) });
+  });
+
+  test("run ends with 5 and the cure where a password is refused or a topic is", async () => {
+    const small = ["--set", "source.synthetic.width=96", "--set", "source.synthetic.height=64"];
+    const words = ["run", ...small, "--set", "match.numDisparities=16", "--frames", "5"];
+    const acl = file("topic read #\n");
+    const listed = await broker([`acl_file ${acl}`]);
+    const refused = await runProgram([...words, "--broker", listed]);
+    expect(refused.code, refused.stderr).toBe(5);
+    expect(refused.stderr).toMatch(/error: the broker .* refuses what is published/);
+    const users = file("anna:$7$101$MDAwMDAwMDA=$AAAA\n");
+    const secret = await startMosquitto({ settings: ["allow_anonymous false", `password_file ${users}`] });
+    cleanups.push(() => secret.stop());
+    const password = file("wrong\n", 0o600);
+    const access = ["--set", "outputs.mqtt.username=anna", "--set", `outputs.mqtt.passwordFile=${password}`];
+    const wrong = await runProgram([...words, "--broker", secret.url, ...access]);
+    expect(wrong.code, wrong.stderr).toBe(5);
+    expect(wrong.stderr).toMatch(/hint: .*outputs\.mqtt\.passwordFile/);
+    const userless = await runProgram([...words, "--broker", secret.url, ...access.slice(2)]);
+    expect(userless.code).toBe(2);
+    expect(userless.stderr).toMatch(
+      /outputs\.mqtt\.passwordFile.*expected outputs\.mqtt\.username beside it/,
+    );
+  });
+});
+
+/** A broker that grants no subscription, as access lists of some brokers do; Mosquitto grants all and sends nothing. */
+async function deafBroker(version: 4 | 5): Promise<string> {
+  const server = createServer((socket) => {
+    const reader = parser({ protocolVersion: version });
+    socket.on("data", (bytes) => reader.parse(bytes));
+    socket.on("error", () => {});
+    reader.on("packet", (packet) => {
+      const answer = (reply: object) => socket.write(generate(reply as never, { protocolVersion: version }));
+      if (packet.cmd === "connect")
+        answer({ cmd: "connack", returnCode: 0, reasonCode: 0, sessionPresent: false });
+      if (packet.cmd !== "subscribe") return;
+      const code = version === 5 ? 0x87 : 0x80;
+      answer({ cmd: "suback", messageId: packet.messageId, granted: packet.subscriptions.map(() => code) });
+    });
+  }).listen(0, "127.0.0.1");
+  await new Promise((resolve) => server.once("listening", resolve));
+  cleanups.push(() => server.close());
+  return `mqtt://127.0.0.1:${(server.address() as AddressInfo).port}`;
+}
+
+test.each([4, 5] as const)("a subscription that is not granted is told at once, MQTT %i", async (version) => {
+  const url = await deafBroker(version);
+  const consumer = connectConsumer(url, { device: "test", protocolVersion: version });
+  cleanups.push(() => consumer.close());
+  const statuses: BrokerStatus[] = [];
+  consumer.on("status", (status) => statuses.push(status));
+  await until("the refusal", () => statuses.some(({ error }) => error !== undefined));
+  expect(statuses.at(-1)?.error).toMatchObject({
+    code: "BROKER_REFUSED",
+    message: expect.stringMatching(/does not let this client read depthwatt\/test\/depth/),
+  });
+});
+
+test("consume ends with 5 where its subscription is not granted", async () => {
+  const ran = await runProgram(["consume", await deafBroker(5), "--frames", "1"]);
+  expect(ran.code).toBe(5);
+  expect(ran.stderr).toMatch(/error: the broker .* does not let this client read depthwatt\/\+\/depth/);
+});

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // `npm run test:setup`: installs the Debian packages that the tests use, from the list in test-packages.json.
+// With `-- --long` it also fetches the compilers of the long suites: nvcc 11.8 and three Debians.
 import { execFileSync, spawnSync } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { DEBIANS, fetchDebian } from "./debian-compilers.mjs";
@@ -19,8 +20,9 @@ if (spawnSync("dpkg", ["--version"]).status !== 0) {
   );
   process.exit(1);
 }
-/** Compilers that lie in a cache: their absence is a failure only where every suite must run. */
+/** Compilers of the long suites, 5 GB in a cache: their absence is a failure only where every suite must run. */
 function fetchCompilers() {
+  if (!process.argv.includes("--long")) return;
   const fetches = [
     () => `nvcc 11.8 is ${fetchNvcc118()}`,
     ...Object.keys(DEBIANS).map(

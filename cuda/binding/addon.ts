@@ -33,13 +33,22 @@ export interface NativeSession {
 /** A slot's memory, headroom included; native code computes into it. */
 export type SlotMemory = Record<keyof EngineSlot, ArrayBuffer>;
 
+/** An engine without a session, held by the addon. */
+export interface OpenedEngine {
+  readonly opened: unique symbol;
+}
+
 export interface EngineExports {
   /** `onDone(slot, error)` is called on the JavaScript thread for every submitted frame. */
   Session: new (
     options: NativeOptions,
     memory: readonly SlotMemory[],
     onDone: (slot: number, error: Error | null) => void,
+    /** One that openEngine() has opened for the same options; without it the session opens its own. */
+    opened?: OpenedEngine,
   ) => NativeSession;
+  /** Opens an engine on another thread, for one Session. */
+  openEngine(options: NativeOptions): Promise<OpenedEngine>;
   /** Bytes that encodedDepth or encodedDisparity must hold. */
   encodedBound(encoding: NativeEncoding, width: number, height: number): number;
   /** Why CUDA cannot be used, one sentence; "" where it can. */

@@ -11,7 +11,13 @@ import {
   type NativeEngine,
   STAGE_NAMES,
 } from "./native.js";
-import { engineAddon, type NativeOptions, type NativeSession, type SlotMemory } from "./addon.js";
+import {
+  engineAddon,
+  type NativeOptions,
+  type NativeSession,
+  type OpenedEngine,
+  type SlotMemory,
+} from "./addon.js";
 
 const OUTCOME_NUMBERS = 3 + STAGE_NAMES.length;
 
@@ -99,7 +105,7 @@ class SessionEngine implements NativeEngine {
   /** What ran, kept for the reports that are made after close(). */
   private lastInfo: EngineInfo | undefined;
 
-  constructor(options: EngineOptions) {
+  constructor(options: EngineOptions, opened?: OpenedEngine) {
     const native = engineAddon();
     const memory = Array.from({ length: options.slots }, () =>
       allocateSlot(options, (encoding) => native.encodedBound(encoding, options.width, options.height)),
@@ -113,7 +119,12 @@ class SessionEngine implements NativeEngine {
       validPixels: 0,
     }));
     try {
-      this.session = new native.Session(toNative(options), memory, SessionEngine.finisherOf(this.link));
+      this.session = new native.Session(
+        toNative(options),
+        memory,
+        SessionEngine.finisherOf(this.link),
+        opened,
+      );
     } catch (error) {
       throw coded(error);
     }
@@ -175,4 +186,16 @@ class SessionEngine implements NativeEngine {
  */
 export function createEngine(options: EngineOptions): NativeEngine {
   return new SessionEngine(options);
+}
+
+/**
+ * As createEngine(), but its memory is made on another thread, while other engines go on.
+ * @throws (as a rejection) what createEngine() throws
+ */
+export async function openEngine(options: EngineOptions): Promise<NativeEngine> {
+  try {
+    return new SessionEngine(options, await engineAddon().openEngine(toNative(options)));
+  } catch (error) {
+    throw coded(error);
+  }
 }

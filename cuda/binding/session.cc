@@ -51,6 +51,33 @@ struct SlotState {
   Status status;
 };
 
+/// Opens an engine on a thread of Node's pool: its memory takes tens of milliseconds, in which frames of another one go on.
+class EngineOpening : public Napi::AsyncWorker {
+ public:
+  EngineOpening(Napi::Env env, EngineParameters parameters)
+      : Napi::AsyncWorker(env, "depthwatt.openEngine"), deferred_(env), parameters_(std::move(parameters)) {}
+
+  Napi::Promise promise() const { return deferred_.Promise(); }
+
+ private:
+  void Execute() override { status_ = Engine::open(parameters_, &engine_); }
+  void OnOK() override {
+    if (!status_.ok()) {
+      deferred_.Reject(errorOf(Env(), status_).Value());
+      return;
+    }
+    auto* opened = new std::unique_ptr<Engine>(std::move(engine_));
+    deferred_.Resolve(Napi::External<std::unique_ptr<Engine>>::New(
+        Env(), opened, [](Napi::Env, std::unique_ptr<Engine>* kept) { delete kept; }));
+  }
+  void OnError(const Napi::Error& error) override { deferred_.Reject(error.Value()); }
+
+  Napi::Promise::Deferred deferred_;
+  EngineParameters parameters_;
+  std::unique_ptr<Engine> engine_;
+  Status status_;
+};
+
 class Session : public Napi::ObjectWrap<Session> {
  public:
   explicit Session(const Napi::CallbackInfo& info);
@@ -113,7 +140,12 @@ Session::Session(const Napi::CallbackInfo& info) : Napi::ObjectWrap<Session>(inf
     throw errorOf(env, Status::error(Code::kParameter, "Expected the memory of %d slots, got %u.", slotCount_,
                                      memory.Length()));
   }
-  throwUnlessOk(env, Engine::open(parameters, &engine_));
+  if (info[3].IsExternal()) {
+    engine_ = std::move(*info[3].As<Napi::External<std::unique_ptr<Engine>>>().Data());
+    if (engine_ == nullptr) throw errorOf(env, Status::error(Code::kParameter, "Expected an engine that no session has yet."));
+  } else {
+    throwUnlessOk(env, Engine::open(parameters, &engine_));
+  }
   leftBytes_ = sourceBytes(parameters.inputWidth, parameters.inputHeight, parameters.leftStrideBytes, parameters.leftFormat);
   rightBytes_ = sourceBytes(parameters.inputWidth, parameters.inputHeight, parameters.rightStrideBytes, parameters.rightFormat);
   for (int slot = 0; slot < slotCount_; ++slot) bindSlot(slot, memory.Get(static_cast<uint32_t>(slot)).As<Napi::Object>());
@@ -354,6 +386,14 @@ Napi::Function Session::define(Napi::Env env) {
                       InstanceAccessor("outcomes", &Session::outcomes, nullptr)});
 }
 
+Napi::Value openEngine(const Napi::CallbackInfo& info) {
+  if (!info[0].IsObject()) throw errorOf(info.Env(), Status::error(Code::kParameter, "Expected options of an engine."));
+  auto* opening = new EngineOpening(info.Env(), engineParametersOf(info[0].As<Napi::Object>()));
+  const Napi::Promise promise = opening->promise();
+  opening->Queue();
+  return promise;
+}
+
 Napi::Value bound(const Napi::CallbackInfo& info) {
   auto call = Napi::Object::New(info.Env());
   call.Set("encoding", info[0]);
@@ -366,6 +406,7 @@ Napi::Value bound(const Napi::CallbackInfo& info) {
 
 void addSession(Napi::Env env, Napi::Object exports) {
   exports.Set("Session", Session::define(env));
+  exports.Set("openEngine", Napi::Function::New(env, openEngine, "openEngine"));
   exports.Set("encodedBound", Napi::Function::New(env, bound, "encodedBound"));
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // An engine whose options may change while it runs. Every buffer of an engine is made for its parameters when it is opened, so a
-// change opens another one while the old one still computes, and they are swapped between two frames. Results keep their size.
+// change opens another one on another thread while the old one still computes, and they are swapped between two frames. Results
+// keep their size.
 import { DepthwattError } from "../../core/index.js";
 import type { Computed } from "./pipeline.js";
 import {
@@ -9,6 +10,7 @@ import {
   type FrameResult,
   type MatchParameters,
   type NativeEngine,
+  openEngine,
 } from "../../cuda/index.js";
 
 export interface AdjustableEngineEvents {
@@ -26,7 +28,8 @@ interface Waiting {
 }
 
 export class AdjustableEngine implements NativeEngine {
-  readonly #open: (options: EngineOptions) => NativeEngine;
+  readonly #openNow: (options: EngineOptions) => NativeEngine;
+  readonly #openBeside: (options: EngineOptions) => Promise<NativeEngine>;
   readonly #events: AdjustableEngineEvents;
   /** What is asked for, and what the governor makes of it. */
   #asked: EngineOptions;
@@ -37,19 +40,27 @@ export class AdjustableEngine implements NativeEngine {
   #computed: Computed;
   #next: { engine: NativeEngine; options: EngineOptions } | undefined;
   #waiting: Waiting[] = [];
+  /** Changes are prepared one after the other. */
+  #turn: Promise<unknown> = Promise.resolve();
+  #wishes = 0;
   #flying = 0;
   /** A frame that is done is just being handed on: the swap waits until everybody has it. */
   #delivering = false;
   #closed = false;
 
   /** @param open another engine in tests */
-  constructor(options: EngineOptions, events: AdjustableEngineEvents, open = createEngine) {
-    this.#open = open;
+  constructor(
+    options: EngineOptions,
+    events: AdjustableEngineEvents,
+    open?: (options: EngineOptions) => NativeEngine,
+  ) {
+    this.#openNow = open ?? createEngine;
+    this.#openBeside = open === undefined ? openEngine : async (changed) => open(changed);
     this.#events = events;
     this.#asked = options;
     this.#options = options;
     this.#computed = computedOf(options);
-    this.#engine = open(options);
+    this.#engine = this.#openNow(options);
   }
 
   get info() {
@@ -86,7 +97,9 @@ export class AdjustableEngine implements NativeEngine {
   /** Whether the backend computes this; tried, because only it knows. */
   supports(match: MatchParameters): boolean {
     try {
-      this.#openLike({ ...this.#asked, match }).close();
+      const engine = this.#openNow(this.#likeNow({ ...this.#asked, match }));
+      engine.close();
+      this.#checkBackend(engine);
       return true;
     } catch {
       return false;
@@ -95,13 +108,15 @@ export class AdjustableEngine implements NativeEngine {
 
   /** The governor's wishes on top of what is asked for; they replace those before. */
   adjust(adjustment: Partial<MatchParameters>): void {
-    try {
-      this.#prepare(this.#asked, adjustment);
-    } catch (error) {
-      this.#events.onProblem(error as Error);
-      return;
-    }
-    this.#swapAtRest();
+    const wish = ++this.#wishes;
+    this.#inTurn(async () => {
+      // Of wishes that came while others were being prepared only the last one counts.
+      if (wish !== this.#wishes || this.#closed) return;
+      await this.#prepare(this.#asked, adjustment);
+      this.#swapAtRest();
+    }).catch((error: Error) => {
+      if (!this.#closed) this.#events.onProblem(error);
+    });
   }
 
   /**
@@ -112,15 +127,23 @@ export class AdjustableEngine implements NativeEngine {
    * @throws (as a rejection) DepthwattError of an engine that cannot be opened; the old one goes on, and nothing has changed
    */
   change(options: EngineOptions, afresh: boolean, commit: () => void): Promise<void> {
-    return new Promise((resolve, reject) => {
-      if (this.#closed) throw ended();
-      this.#prepare(options, afresh ? {} : this.#adjustment);
-      this.#waiting.push({ commit, resolve, reject });
-      this.#swapAtRest();
+    return this.#inTurn(async () => {
+      await this.#prepare(options, afresh ? {} : this.#adjustment);
+      await new Promise<void>((resolve, reject) => {
+        this.#waiting.push({ commit, resolve, reject });
+        this.#swapAtRest();
+      });
     });
   }
 
-  #prepare(asked: EngineOptions, adjustment: Partial<MatchParameters>): void {
+  #inTurn(work: () => Promise<void>): Promise<void> {
+    const done = this.#turn.then(work);
+    this.#turn = done.catch(() => {});
+    return done;
+  }
+
+  async #prepare(asked: EngineOptions, adjustment: Partial<MatchParameters>): Promise<void> {
+    if (this.#closed) throw ended();
     const parameters = { ...asked.match.parameters, ...adjustment.parameters };
     const wanted = { ...asked, match: { ...asked.match, ...adjustment, parameters } };
     for (const key of ["width", "height", "slots"] as const) {
@@ -131,7 +154,7 @@ export class AdjustableEngine implements NativeEngine {
     if (this.#next === undefined || !sameOptions(wanted, this.#next.options)) {
       const next = sameOptions(wanted, this.#options)
         ? undefined
-        : { engine: this.#openLike(wanted), options: wanted };
+        : { engine: await this.#openLike(wanted), options: wanted };
       this.#next?.engine.close();
       this.#next = next;
     }
@@ -139,14 +162,27 @@ export class AdjustableEngine implements NativeEngine {
     this.#adjustment = adjustment;
   }
 
-  /** What "auto" found once stays: a level that CUDA does not compute must not move the run to the processor. */
-  #openLike(options: EngineOptions): NativeEngine {
-    const onProcessor = this.#engine.info.backend === "cpu";
-    const engine = this.#open({ ...options, ...(onProcessor && { backend: "cpu" }) });
-    const { backend, backendReason } = engine.info;
-    if (onProcessor || backend !== "cpu") return engine;
-    engine.close();
-    throw new DepthwattError("BACKEND_UNAVAILABLE", backendReason);
+  async #openLike(options: EngineOptions): Promise<NativeEngine> {
+    const engine = await this.#openBeside(this.#likeNow(options));
+    try {
+      if (this.#closed) throw ended();
+      this.#checkBackend(engine);
+      return engine;
+    } catch (error) {
+      engine.close();
+      throw error;
+    }
+  }
+
+  /** What "auto" found once stays: on the CPU it is not asked again. */
+  #likeNow(options: EngineOptions): EngineOptions {
+    return this.#engine.info.backend === "cpu" ? { ...options, backend: "cpu" } : options;
+  }
+
+  /** A level that CUDA does not compute must not move the run to the CPU. */
+  #checkBackend({ info }: NativeEngine): void {
+    if (this.#engine.info.backend !== "cpu" && info.backend === "cpu")
+      throw new DepthwattError("BACKEND_UNAVAILABLE", info.backendReason);
   }
 
   submit(...[slot, left, right, onDone]: Parameters<NativeEngine["submit"]>): void {

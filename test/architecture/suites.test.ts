@@ -43,7 +43,7 @@ test("the scripts choose by the name, and CI runs both halves once", () => {
   expect(scripts.test).toMatch(/vitest run '--project=!long-\*'$/);
   expect(scripts["test:all"]).toMatch(/vitest run '--project=long-\*'$/);
   const steps = readFileSync(".ci/run", "utf8").match(/^npm .+$/gm);
-  expect(steps).toEqual(["npm run test:setup", "npm ci", "npm test", "npm run test:all"]);
+  expect(steps).toEqual(["npm run test:setup -- --long", "npm ci", "npm test", "npm run test:all"]);
 });
 
 test("a run says what each suite took, and in CI warns of one beyond its budget", () => {

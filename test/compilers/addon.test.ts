@@ -64,7 +64,7 @@ for (const [suite, { compilers }] of Object.entries(DEBIANS)) {
   const root = cachedDebian(suite);
   const usable = root !== undefined && process.getuid?.() === 0;
   describe.skipIf(!usable && process.env.CI !== "true")(
-    `Debian ${suite} (root alone can enter it; 'npm run test:setup' fetches it)`,
+    `Debian ${suite} (root alone can enter it; 'npm run test:setup -- --long' fetches it)`,
     () => {
       test.each(compilers)("%s takes every source of the addon", { timeout: 600_000 }, (compiler) => {
         if (!usable)

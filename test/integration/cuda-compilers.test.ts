@@ -50,7 +50,7 @@ function report(nvcc: string, architectures: string, flags: string[]): Report {
 
 const old = cachedNvcc118();
 describe.skipIf(old === undefined && process.env.CI !== "true")(
-  "nvcc 11.8 ('npm run test:setup' fetches it)",
+  "nvcc 11.8 ('npm run test:setup -- --long' fetches it)",
   () => {
     let built: Report;
     beforeAll(() => {

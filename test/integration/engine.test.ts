@@ -6,7 +6,13 @@ import { readdirSync } from "node:fs";
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 import { describe, expect, test } from "vitest";
-import { createEngine, type EngineOptions, type NativeEngine } from "../../cuda/index.js";
+import {
+  createEngine,
+  engineAddon,
+  type EngineOptions,
+  type NativeEngine,
+  openEngine,
+} from "../../cuda/index.js";
 import { loadNative } from "../../edge/native.js";
 import { changedMatch } from "../doubles/match-change.js";
 import { until } from "../doubles/frames.js";
@@ -267,5 +273,48 @@ test("closed engines leave nothing behind: the memory of their slots is given ba
   await until("the engines are collected", () => {
     collect();
     return kept() <= 1;
+  });
+});
+
+describe("an engine that is opened on another thread", () => {
+  const left = new Uint8Array(pair.left);
+  const right = new Uint8Array(pair.right);
+
+  test("computes what one opened at once computes", async () => {
+    const beside = await openEngine(options());
+    const now = createEngine(options());
+    const [one, other] = await Promise.all([beside.compute(left, right), now.compute(left, right)]);
+    expect(one.validPixels).toBe(other.validPixels);
+    expect(beside.slots[0]!.disparityQ4).toEqual(now.slots[0]!.disparityQ4);
+    beside.close();
+    now.close();
+  });
+
+  test("lets the JavaScript thread go on while its memory is made", async () => {
+    let turns = 0;
+    let opened = false;
+    const count = (): void => {
+      turns++;
+      if (!opened) setImmediate(count);
+    };
+    setImmediate(count);
+    const big = { inputWidth: 2048, inputHeight: 2048, width: 2048, height: 2048 };
+    const strides = { leftStrideBytes: 2048, rightStrideBytes: 2048 };
+    const engine = await openEngine(options({ ...big, ...strides }));
+    opened = true;
+    engine.close();
+    expect(turns).toBeGreaterThan(1);
+  });
+
+  test("what is out of range is the same coded error, and an unknown backend's", async () => {
+    await expect(openEngine(options({ width: 0 }))).rejects.toMatchObject({ code: "ENGINE_PARAMETER" });
+    await expect(openEngine(options({ threads: 9999 }))).rejects.toMatchObject({ code: "ENGINE_PARAMETER" });
+    await expect(openEngine(options({ backend: "cuda" }))).rejects.toMatchObject({
+      code: "BACKEND_UNAVAILABLE",
+    });
+  });
+
+  test("options that are none are refused", () => {
+    expect(() => engineAddon().openEngine(undefined as never)).toThrow(/Expected options of an engine/);
   });
 });

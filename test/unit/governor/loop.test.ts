@@ -62,38 +62,69 @@ class Workshop {
 const options = { match: MATCH, backend: "auto" } as unknown as EngineOptions;
 const none = new Uint8Array(0);
 
+/** Another engine is opened beside the one that computes: it is there a turn later. */
+const prepared = () => new Promise<void>((resolve) => setImmediate(resolve));
+
 describe("an engine whose parameters change", () => {
-  test("changes between two frames, never under one that is being computed", () => {
+  test("changes between two frames, never under one that is being computed", async () => {
     const shop = new Workshop();
     const engine = new AdjustableEngine(options, { onProblem: () => {} }, shop.open);
     const submit = () => engine.submit(0, none, none, () => {});
     submit();
     engine.adjust({ parameters: { paths: 4 } });
+    await prepared();
     engine.submit(1, none, none, () => {});
     shop.finish!();
     expect(shop.log).toEqual(["open p8d64", "frame p8d64", "open p4d64", "frame p8d64"]);
     expect(engine.match.parameters.paths).toBe(8);
   });
 
-  test("opens the new one before it closes the old one, and not again for the same parameters", () => {
+  test("opens the new one before it closes the old one, and not again for the same parameters", async () => {
     const shop = new Workshop();
     const engine = new AdjustableEngine(options, { onProblem: () => {} }, shop.open);
     engine.adjust({ parameters: { paths: 4 }, numDisparities: 32 });
+    await prepared();
     const run = () => {
       engine.submit(0, none, none, () => {});
       shop.finish!();
     };
     run();
     engine.adjust({ parameters: { paths: 4 }, numDisparities: 32 });
+    await prepared();
     run();
     engine.adjust({});
+    await prepared();
     run();
     expect(shop.log.filter((entry) => !entry.startsWith("frame"))).toEqual([
       ...["open p8d64", "open p4d32", "close p8d64", "open p8d64", "close p4d32"],
     ]);
   });
 
-  test("goes on with the old one where the new one cannot be opened", () => {
+  test("of wishes that come while another is being prepared only the last one opens an engine", async () => {
+    const shop = new Workshop();
+    const engine = new AdjustableEngine(options, { onProblem: () => {} }, shop.open);
+    engine.adjust({ parameters: { paths: 4 } });
+    engine.adjust({ parameters: { paths: 2 } });
+    engine.adjust({ numDisparities: 32 });
+    await prepared();
+    expect(shop.log).toEqual(["open p8d64", "open p8d32", "close p8d64"]);
+  });
+
+  test("an engine that is opened after the end is closed at once", async () => {
+    const shop = new Workshop();
+    const problems: Error[] = [];
+    const engine = new AdjustableEngine(options, { onProblem: (one) => problems.push(one) }, shop.open);
+    const changed = engine.change({ ...options, region: undefined as never }, false, () => {});
+    engine.close();
+    await expect(changed).rejects.toMatchObject({ code: "RUN_ENDED" });
+    await prepared();
+    expect(shop.log.filter((entry) => entry.startsWith("open"))).toHaveLength(
+      shop.log.filter((entry) => entry.startsWith("close")).length,
+    );
+    expect(problems).toEqual([]);
+  });
+
+  test("goes on with the old one where the new one cannot be opened", async () => {
     const shop = new Workshop();
     const problems: string[] = [];
     const engine = new AdjustableEngine(
@@ -103,19 +134,21 @@ describe("an engine whose parameters change", () => {
     );
     shop.refuse = true;
     engine.adjust({ parameters: { paths: 2 } });
+    await prepared();
     engine.submit(0, none, none, () => {});
     expect(problems).toEqual(["no memory"]);
     expect(shop.log).toEqual(["open p8d64", "frame p8d64"]);
     expect(engine.match.parameters.paths).toBe(8);
   });
 
-  test("says what is computed once it is, and stays on the backend that auto has found", () => {
+  test("says what is computed once it is, and stays on the backend that auto has found", async () => {
     const shop = new Workshop();
     const told: object[] = [];
     const events = { onProblem: () => {}, onChange: ({ match }: EngineOptions) => told.push(match) };
     const engine = new AdjustableEngine(options, events, shop.open);
     engine.submit(0, none, none, () => {});
     engine.adjust({ halfResolution: true });
+    await prepared();
     expect(told).toEqual([]);
     shop.finish!();
     expect(told).toEqual([{ ...MATCH, halfResolution: true }]);
@@ -123,7 +156,7 @@ describe("an engine whose parameters change", () => {
     expect(shop.backends).toEqual(["auto", "cpu"]);
   });
 
-  test("a change that auto would move to the processor is refused, and auto stays what is asked for", () => {
+  test("a change that auto would move to the processor is refused, and auto stays what is asked for", async () => {
     const shop = new Workshop();
     shop.backend = "cuda";
     const problems: string[] = [];
@@ -132,18 +165,20 @@ describe("an engine whose parameters change", () => {
     shop.backend = "cpu";
     expect(engine.supports({ ...MATCH, halfResolution: true })).toBe(false);
     engine.adjust({ parameters: { paths: 2 } });
+    await prepared();
     engine.submit(0, none, none, () => {});
     expect(problems).toEqual(["as this shop has it"]);
     expect(engine.info.backend).toBe("cuda");
     expect(shop.backends).toEqual(["auto", "auto", "auto"]);
   });
 
-  test("while a change waits, no second frame is asked for: the engine must come to rest", () => {
+  test("while a change waits, no second frame is asked for: the engine must come to rest", async () => {
     const shop = new Workshop();
     const engine = new AdjustableEngine(options, { onProblem: () => {} }, shop.open);
     engine.submit(0, none, none, () => {});
     expect(engine.framesInFlight).toBe(2);
     engine.adjust({ parameters: { paths: 4 } });
+    await prepared();
     expect(engine.framesInFlight).toBe(1);
     shop.finish!();
     engine.submit(0, none, none, () => {});
@@ -151,7 +186,7 @@ describe("an engine whose parameters change", () => {
     expect(engine.framesInFlight).toBe(2);
   });
 
-  test("whether a change can be computed is tried on an engine of its own", () => {
+  test("whether a change can be computed is tried on an engine of its own", async () => {
     const shop = new Workshop();
     const engine = new AdjustableEngine(options, { onProblem: () => {} }, shop.open);
     expect(engine.supports({ ...MATCH, halfResolution: true })).toBe(true);
@@ -236,6 +271,7 @@ describe("the loop", () => {
     expect(loop.figures).toMatchObject({ level: 1, changes: 1, name: "4 paths, 64 disparities" });
     expect(said).toHaveLength(1);
     expect(said[0]).toMatch(/^down to 4 paths, 64 disparities: 1[34]\.\d+ W is over the budget of 10 W$/);
+    await prepared();
     engine.submit(0, none, none, () => {});
     expect(engine.match.parameters.paths).toBe(4);
     meter.close();

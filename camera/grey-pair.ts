@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How a pair of plain grey images lies in memory.
+// How a pair of plain images lies in memory.
 import type { SourceDescription } from "./frame.js";
 
 export type PairLayout = Pick<
@@ -13,5 +13,14 @@ export function greyPairLayout(width: number, height: number): PairLayout {
     ...{ width, height },
     ...{ leftFormat: "GREY", rightFormat: "GREY" },
     ...{ leftStrideBytes: width, rightStrideBytes: width },
+  };
+}
+
+/** Two images of three bytes a pixel, rows without gaps. */
+export function rgbPairLayout(width: number, height: number): PairLayout {
+  return {
+    ...{ width, height },
+    ...{ leftFormat: "RGB8", rightFormat: "RGB8" },
+    ...{ leftStrideBytes: 3 * width, rightStrideBytes: 3 * width },
   };
 }

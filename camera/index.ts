@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The front door of camera/: edge imports from here and from nowhere deeper.
 export type * from "./frame.js";
-export { greyPairLayout } from "./grey-pair.js";
+export { greyPairLayout, rgbPairLayout } from "./grey-pair.js";
 export * from "./recordings/images/index.js";
 export { type ReplayOptions, ReplaySource } from "./recordings/replay.js";
 export type { TimestampSource } from "./recordings/replay-listing.js";

@@ -24,7 +24,10 @@ constexpr size_t kMaxSourceBytes = (size_t{1} << 31) - 1;
 size_t sourceBytes(int32_t width, int32_t height, size_t strideBytes, PixelFormat format);
 
 /// Whether the engine can read colours from it: else they are its grey three times.
-inline bool hasColours(PixelFormat format) { return format == PixelFormat::kRgb8; }
+inline bool hasColours(PixelFormat format) {
+  return format == PixelFormat::kRgb8 || format == PixelFormat::kYuyv || format == PixelFormat::kUyvy ||
+         format >= PixelFormat::kBayerRggb8;
+}
 
 /// The format that pixel-format.ts names so ("GREY", "YUYV", ...); false where there is none.
 bool pixelFormatOf(const char* name, PixelFormat* format);

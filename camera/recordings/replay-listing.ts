@@ -28,7 +28,7 @@ export interface Listing {
   numbers: number[] | undefined;
 }
 
-const IMAGE_ENDINGS = new Set([".png", ".jpg", ".jpeg", ".pgm"]);
+const IMAGE_ENDINGS = new Set([".png", ".jpg", ".jpeg", ".pgm", ".ppm"]);
 /** A name of fewer digits is a frame number: 13 digits of nanoseconds are 16 minutes after boot. */
 const LEAST_STAMP_DIGITS = 13;
 
@@ -167,7 +167,7 @@ export async function listImages(path: string): Promise<Listing> {
     });
   }
   if (files.length === 0) {
-    throw new DepthwattError("SOURCE_EMPTY", `expected PNG, JPEG or PGM images in ${path}, found none`, {
+    throw new DepthwattError("SOURCE_EMPTY", `expected PNG, JPEG, PGM or PPM images in ${path}, found none`, {
       context: { file: path },
     });
   }

@@ -8,6 +8,7 @@
 #include "rooms/census.inl.h"
 #include "rooms/cross.inl.h"
 #include "rooms/depth.inl.h"
+#include "rooms/exponential.inl.h"
 #include "rooms/fill.inl.h"
 #include "rooms/gradient_census.inl.h"
 #include "rooms/half.inl.h"
@@ -30,6 +31,7 @@ void addRooms(Napi::Env env, Napi::Object exports) {
   addCensus(env, rooms);
   addCross(env, rooms);
   addDepth(env, rooms);
+  addExponential(env, rooms);
   addFill(env, rooms);
   addGradientCensus(env, rooms);
   addHalf(env, rooms);

@@ -16,6 +16,7 @@
 #include "../gpu/kernels.h"
 #include "../match/sgm/sgm_workspace.h"
 #include "twins_cbca.h"
+#include "twins_exponential.h"
 #ifdef __CUDACC__
 #include "bench_partition.h"
 #endif
@@ -275,6 +276,21 @@ void checkRectify(Random& random, const Case& c) {
     source.data = in.get();
     require(gpu::rectify(source, nullptr, plain.get(), source.width, source.height, nullptr), "convert");
     expectSame(converted, fetched(plain), source.width, "convert format " + std::to_string(static_cast<int>(format)));
+    if (!hasColours(format)) continue;
+    std::vector<Rgb8> colours(expected.size());
+    source.data = bytes.data();
+    rectifyRgbReference(source, map.data(), packedView(colours.data(), c.width, c.height));
+    DeviceBuffer<Rgb8> dColours;
+    require(dColours.allocate(colours.size()), "colours");
+    source.data = in.get();
+    require(gpu::rectifyRgb(source, places.get(), dColours.get(), c.width, c.height, nullptr), "colours");
+    const std::vector<Rgb8> got = fetched(dColours);
+    const auto flat = [](const std::vector<Rgb8>& pixels) {
+      std::vector<int> values;
+      for (const Rgb8& pixel : pixels) values.insert(values.end(), {pixel.red, pixel.green, pixel.blue});
+      return values;
+    };
+    expectSame(flat(colours), flat(got), 3 * c.width, "colours of format " + std::to_string(static_cast<int>(format)) + " " + c.name);
   }
 }
 
@@ -321,6 +337,7 @@ int main(int argc, char** argv) {
     if (!large) {  // their references add every sum up by itself
       checkCross(random, c, left, right, small);
       checkCbca(random, c, left, right);
+      checkExponential(random, c, left, right);
     }
     if (i % 8 == 0) checkRectify(random, c);
   }

@@ -7,6 +7,7 @@
 #include "../match/cost/census/census.h"
 #include "../match/cost/gradient_census/gradient_census.h"
 #include "../match/cost/two_gradient_census/two_gradient_census.h"
+#include "../match/exponential/exponential.h"
 #include "../match/half/half.h"
 #include "../match/matchers.h"
 #include "../refine/boundary/boundary.h"
@@ -35,6 +36,7 @@ struct Kernels {
   CensusRows<uint16_t> census16;
   GradientCensusRows gradientCensus;
   TwoGradientCensusRows twoGradientCensus;
+  ExponentialKernels exponential;
   HalfRows half;
   HalfRgbRows halfRgb;
   UpscaleRows upscale;

@@ -26,6 +26,7 @@
 #include "../match/sgm/wide.inl.h"
 #include "../match/sgm/sweep.inl.h"
 #include "../match/cbca/cross.inl.h"
+#include "../match/exponential/exponential.inl.h"
 #include "../match/half/half.inl.h"
 #include "../match/cost/gradient_census/gradient_census.inl.h"
 #include "../match/cost/two_gradient_census/two_gradient_census.inl.h"
@@ -49,6 +50,7 @@ constexpr Kernels kernelsOf(InstructionSet instructionSet) {
   kernels.sgm = &kSgmKernels;
   kernels.gradientCensus = gradientCensusRows;
   kernels.twoGradientCensus = twoGradientCensusRows;
+  kernels.exponential = kExponentialKernels;
   kernels.half = halfRows;
   kernels.halfRgb = halfRgbRows;
   kernels.cbca = &kCbcaKernels;

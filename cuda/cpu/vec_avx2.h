@@ -81,6 +81,11 @@ inline I16 loadBytesAsI16(const uint8_t* p) {
   return _mm256_cvtepu8_epi16(_mm_loadu_si128(reinterpret_cast<const __m128i*>(p)));
 }
 inline bool anyI16(I16 mask) { return _mm256_movemask_epi8(mask) != 0; }
+inline I16 minU16(I16 a, I16 b) { return _mm256_min_epu16(a, b); }
+inline I16 maxU16(I16 a, I16 b) { return _mm256_max_epu16(a, b); }
+inline I16 addSaturatedU16(I16 a, I16 b) { return _mm256_adds_epu16(a, b); }
+inline I16 mulHighU16(I16 a, I16 b) { return _mm256_mulhi_epu16(a, b); }
+inline I16 mulLowU16(I16 a, I16 b) { return _mm256_mullo_epi16(a, b); }
 
 constexpr int32_t kLanesF32 = 8;
 using F32 = __m256;

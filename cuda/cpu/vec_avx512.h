@@ -79,6 +79,11 @@ inline I16 loadBytesAsI16(const uint8_t* p) {
   return _mm512_cvtepu8_epi16(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(p)));
 }
 inline bool anyI16(I16 mask) { return _mm512_test_epi16_mask(mask, mask) != 0; }
+inline I16 minU16(I16 a, I16 b) { return _mm512_min_epu16(a, b); }
+inline I16 maxU16(I16 a, I16 b) { return _mm512_max_epu16(a, b); }
+inline I16 addSaturatedU16(I16 a, I16 b) { return _mm512_adds_epu16(a, b); }
+inline I16 mulHighU16(I16 a, I16 b) { return _mm512_mulhi_epu16(a, b); }
+inline I16 mulLowU16(I16 a, I16 b) { return _mm512_mullo_epi16(a, b); }
 
 constexpr int32_t kLanesF32 = 16;
 using F32 = __m512;

@@ -59,6 +59,21 @@ inline I16 subSaturatedI16(I16 a, I16 b) { return vqsubq_s16(a, b); }
 inline I16 averageFloorI16(I16 a, I16 b) { return vhaddq_s16(a, b); }
 inline I16 loadBytesAsI16(const uint8_t* p) { return vreinterpretq_s16_u16(vmovl_u8(vld1_u8(p))); }
 inline bool anyI16(I16 mask) { return vmaxvq_u16(vreinterpretq_u16_s16(mask)) != 0; }
+inline I16 minU16(I16 a, I16 b) {
+  return vreinterpretq_s16_u16(vminq_u16(vreinterpretq_u16_s16(a), vreinterpretq_u16_s16(b)));
+}
+inline I16 maxU16(I16 a, I16 b) {
+  return vreinterpretq_s16_u16(vmaxq_u16(vreinterpretq_u16_s16(a), vreinterpretq_u16_s16(b)));
+}
+inline I16 addSaturatedU16(I16 a, I16 b) {
+  return vreinterpretq_s16_u16(vqaddq_u16(vreinterpretq_u16_s16(a), vreinterpretq_u16_s16(b)));
+}
+inline I16 mulHighU16(I16 a, I16 b) {
+  const uint16x8_t u = vreinterpretq_u16_s16(a), v = vreinterpretq_u16_s16(b);
+  const uint32x4_t low = vmull_u16(vget_low_u16(u), vget_low_u16(v)), high = vmull_high_u16(u, v);
+  return vreinterpretq_s16_u16(vuzp2q_u16(vreinterpretq_u16_u32(low), vreinterpretq_u16_u32(high)));
+}
+inline I16 mulLowU16(I16 a, I16 b) { return vmulq_s16(a, b); }
 
 constexpr int32_t kLanesF32 = 4;
 using F32 = float32x4_t;

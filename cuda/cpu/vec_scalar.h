@@ -60,6 +60,20 @@ inline I16 averageFloorI16(I16 a, I16 b) { return static_cast<I16>((a + b) >> 1)
 inline I16 loadBytesAsI16(const uint8_t* p) { return *p; }
 inline bool anyI16(I16 mask) { return mask != 0; }  ///< of lanes that are -1 or 0
 
+/// Lanes as uint16.
+inline I16 minU16(I16 a, I16 b) { return static_cast<uint16_t>(b) < static_cast<uint16_t>(a) ? b : a; }
+inline I16 maxU16(I16 a, I16 b) { return static_cast<uint16_t>(a) < static_cast<uint16_t>(b) ? b : a; }
+inline I16 addSaturatedU16(I16 a, I16 b) {
+  const uint32_t sum = uint32_t{static_cast<uint16_t>(a)} + static_cast<uint16_t>(b);
+  return static_cast<I16>(sum > 65535 ? 65535 : sum);
+}
+inline I16 mulHighU16(I16 a, I16 b) {  ///< the upper half of each product
+  return static_cast<I16>((uint32_t{static_cast<uint16_t>(a)} * static_cast<uint16_t>(b)) >> 16);
+}
+inline I16 mulLowU16(I16 a, I16 b) {  ///< the lower half
+  return static_cast<I16>(uint32_t{static_cast<uint16_t>(a)} * static_cast<uint16_t>(b));
+}
+
 constexpr int32_t kLanesF32 = 1;
 using F32 = float;
 using MaskF32 = bool;

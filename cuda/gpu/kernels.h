@@ -44,6 +44,10 @@ Status halfRgb(const Rgb8* in, Rgb8* out, int32_t inWidth, int32_t inHeight, cud
 Status groundControlPoints(const int16_t* disparity, const int16_t* rightDisparity, int16_t* disparityQ4, uint8_t* confidence,
                            int32_t width, int32_t height, cudaStream_t stream);
 
+/// refine/left_right in place; disparity, rightDisparity: whole pixels.
+Status leftRight(const int16_t* disparity, const int16_t* rightDisparity, int16_t* disparityQ4, uint8_t* confidence,
+                 int32_t tolerance, int32_t width, int32_t height, cudaStream_t stream);
+
 Status median(const int16_t* in, int16_t* out, int32_t width, int32_t height, cudaStream_t stream);
 
 /// scratch: 2 width height words.

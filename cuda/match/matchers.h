@@ -5,4 +5,6 @@
 
 #define DEPTHWATT_MATCHERS(MATCHER) \
   MATCHER(sgm, Sgm)                 \
-  MATCHER(cbca, Cbca)
+  MATCHER(cbca, Cbca)               \
+  MATCHER(esaw, Esaw)               \
+  MATCHER(esmp, Esmp)

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // Every matcher, in the order of matchers.h.
 import { cbca } from "./cbca/matcher.js";
+import { esaw } from "./esaw/matcher.js";
+import { esmp } from "./esmp/matcher.js";
 import { defaultOf, type Matcher, type MatcherValues, type ParameterValue } from "./matcher.js";
 import { sgm } from "./sgm/matcher.js";
 
-const ALL = [sgm, cbca] as const;
+const ALL = [sgm, cbca, esaw, esmp] as const;
 
 export type Algorithm = (typeof ALL)[number]["name"];
 
@@ -14,6 +16,16 @@ export const ALGORITHMS = MATCHERS.map(({ name }) => name);
 
 export function matcherOf(algorithm: Algorithm): Matcher {
   return MATCHERS.find(({ name }) => name === algorithm) as Matcher;
+}
+
+/** Whether the matcher reads colours beside grey. */
+export function readsColours(algorithm: Algorithm): boolean {
+  return matcherOf(algorithm).images === "grey and rgb";
+}
+
+/** Said once where a matcher that reads colours gets none. */
+export function withoutColours(algorithm: Algorithm, images: string): string {
+  return `${algorithm} reads colours, ${images} no colours: red, green and blue are the grey value`;
 }
 
 /** Every parameter of the matcher with the value that it computes with. */

@@ -40,8 +40,12 @@ Colour colourAt(PixelFormat format, int32_t x, int32_t y) {
   return tiles[which % 4][2 * (y & 1) + (x & 1)];
 }
 
-/// Bilinear demosaicing, each colour times four, then BT.601 luma: one rounding for both.
-int32_t bayerGrey(const Raw& raw, int32_t x, int32_t y) {
+struct Rgb {
+  int32_t red, green, blue;
+};
+
+/// Bilinear demosaicing, each colour times four.
+Rgb bayerColours(const Raw& raw, int32_t x, int32_t y) {
   const PixelFormat format = raw.source.format;
   const int32_t own = 4 * raw.mosaic(x, y);
   const int32_t beside = raw.mosaic(x - 1, y) + raw.mosaic(x + 1, y);
@@ -58,7 +62,36 @@ int32_t bayerGrey(const Raw& raw, int32_t x, int32_t y) {
       red = 2 * (redBeside ? beside : above);
       blue = 2 * (redBeside ? above : beside);
   }
-  return (77 * red + 150 * green + 29 * blue + 512) / 1024;
+  return {red, green, blue};
+}
+
+/// Demosaicing, then BT.601 luma: one rounding for both.
+int32_t bayerGrey(const Raw& raw, int32_t x, int32_t y) {
+  const Rgb rgb = bayerColours(raw, x, y);
+  return (77 * rgb.red + 150 * rgb.green + 29 * rgb.blue + 512) / 1024;
+}
+
+/// floor(i / 256), also below 0.
+int32_t by256(int32_t i) { return i >= 0 ? i / 256 : -((-i + 255) / 256); }
+int32_t byteOf(int32_t i) { return i < 0 ? 0 : i > 255 ? 255 : i; }
+
+/// BT.601 with luma of full range: 1.402, 0.344, 0.714 and 1.772 times 256. Two pixels share their chroma; the last of an odd
+/// width takes that of the two before it, and a single column has none.
+Rgb packedColours(const Raw& raw, int32_t x, int32_t y) {
+  const bool lumaFirst = raw.source.format == PixelFormat::kYuyv;
+  const int32_t luma = raw.byte(2 * x + (lumaFirst ? 0 : 1), y), whole = raw.source.width / 2;
+  if (whole == 0) return {luma, luma, luma};
+  const int32_t pair = 4 * (x / 2 < whole ? x / 2 : whole - 1);
+  const int32_t u = raw.byte(pair + (lumaFirst ? 1 : 0), y) - 128, v = raw.byte(pair + (lumaFirst ? 3 : 2), y) - 128;
+  return {byteOf(luma + by256(359 * v + 128)), byteOf(luma - by256(88 * u + 183 * v + 128)), byteOf(luma + by256(454 * u + 128))};
+}
+
+Rgb rgbAt(const RectifySource& source, int32_t x, int32_t y) {
+  const Raw raw{source};
+  if (source.format == PixelFormat::kRgb8) return {raw.byte(3 * x, y), raw.byte(3 * x + 1, y), raw.byte(3 * x + 2, y)};
+  if (source.format == PixelFormat::kYuyv || source.format == PixelFormat::kUyvy) return packedColours(raw, x, y);
+  const Rgb four = bayerColours(raw, x, y);
+  return {(four.red + 2) / 4, (four.green + 2) / 4, (four.blue + 2) / 4};
 }
 
 int32_t greyAt(const RectifySource& source, int32_t x, int32_t y) {
@@ -113,12 +146,14 @@ void rectifyReference(const RectifySource& source, const int32_t* map, ImageView
 }
 
 void rectifyRgbReference(const RectifySource& source, const int32_t* map, ImageView<Rgb8> out) {
-  const Raw raw{source};
   for (int32_t y = 0; y < out.height; ++y) {
     for (int32_t x = 0; x < out.width; ++x) {
       uint8_t values[3];
       for (int32_t colour = 0; colour < 3; ++colour) {
-        const auto own = [&](int32_t column, int32_t row) { return raw.byte(3 * column + colour, row); };
+        const auto own = [&](int32_t column, int32_t row) {
+          const Rgb rgb = rgbAt(source, column, row);
+          return colour == 0 ? rgb.red : colour == 1 ? rgb.green : rgb.blue;
+        };
         values[colour] = map == nullptr ? static_cast<uint8_t>(own(x, y)) : sampled(source, placeOf(map, out.width, x, y), own);
       }
       out.row(y)[x] = {values[0], values[1], values[2]};

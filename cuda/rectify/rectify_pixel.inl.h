@@ -60,7 +60,34 @@ uint8_t remapPixel(const RectifySource& source, const int32_t* from) {
 
 /// One colour of a pixel: 0 red, 1 green, 2 blue.
 int32_t colourOfPixel(const RectifySource& source, int32_t x, int32_t y, int32_t colour) {
-  return source.data[static_cast<size_t>(y) * source.strideBytes + 3 * static_cast<size_t>(x) + static_cast<size_t>(colour)];
+  const size_t stride = source.strideBytes;
+  const uint8_t* row = source.data + static_cast<size_t>(y) * stride;
+  if (source.format == PixelFormat::kRgb8) return row[3 * x + colour];
+  if (!isBayer(source.format)) {
+    const int32_t second = source.format == PixelFormat::kUyvy ? 1 : 0;  // the place of luma; chroma has the other one
+    const int32_t luma = row[2 * x + second], whole = source.width >> 1;
+    if (whole == 0) return luma;
+    const uint8_t* pair = row + 4 * lesser(x >> 1, whole - 1) + 1 - second;
+    const int32_t u = pair[0] - 128, v = pair[2] - 128;
+    const int32_t added = colour == 0 ? (359 * v + 128) >> 8 : colour == 1 ? -((88 * u + 183 * v + 128) >> 8) : (454 * u + 128) >> 8;
+    return clampTo(luma + added, 0, 255);
+  }
+  const SampleLayout layout = sampleLayoutOf(source.format);
+  // Parities of the place within its tile: red has (0, 0), blue (1, 1).
+  const int32_t px = (x + redX(source.format)) & 1, py = (y + redY(source.format)) & 1;
+  const int32_t left = mirrorInto(x - 1, source.width), right = mirrorInto(x + 1, source.width);
+  const uint8_t* up = source.data + static_cast<size_t>(mirrorInto(y - 1, source.height)) * stride;
+  const uint8_t* down = source.data + static_cast<size_t>(mirrorInto(y + 1, source.height)) * stride;
+  const auto at = [&](const uint8_t* line, int32_t column) { return sampleOf(line, column, layout); };
+  if (colour == 1) {
+    if (px != py) return at(row, x);
+    return (at(row, left) + at(row, right) + at(up, x) + at(down, x) + 2) >> 2;
+  }
+  const int32_t own = colour >> 1;  // red lies at parities 0, blue at 1
+  if (px == own && py == own) return at(row, x);
+  if (py == own) return (at(row, left) + at(row, right) + 1) >> 1;
+  if (px == own) return (at(up, x) + at(down, x) + 1) >> 1;
+  return (at(up, left) + at(up, right) + at(down, left) + at(down, right) + 2) >> 2;
 }
 
 }  // namespace

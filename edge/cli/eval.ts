@@ -4,7 +4,13 @@ import { writeFile } from "node:fs/promises";
 import { basename, resolve } from "node:path";
 import type { Command } from "commander";
 import { DepthwattError } from "../../core/index.js";
-import { createEngine, parametersOf } from "../../cuda/index.js";
+import {
+  type Algorithm,
+  createEngine,
+  parametersOf,
+  readsColours,
+  withoutColours,
+} from "../../cuda/index.js";
 import { matchParameters } from "../config/index.js";
 import type { LoadedConfig } from "../config/index.js";
 import {
@@ -53,7 +59,11 @@ function frameCount(text: string): number {
   return value;
 }
 
-async function readScenes(folders: readonly string[], wanted: string | undefined): Promise<Scene[]> {
+async function readScenes(
+  folders: readonly string[],
+  wanted: string | undefined,
+  algorithm: Algorithm,
+): Promise<Scene[]> {
   const entries: SceneEntry[] = [];
   for (const folder of folders) entries.push(...(await readDataset(folder)));
   const names = wanted?.split(",").map((name) => name.trim());
@@ -66,7 +76,10 @@ async function readScenes(folders: readonly string[], wanted: string | undefined
   }
   const chosen = names === undefined ? entries : entries.filter(({ name }) => names.includes(name));
   const scenes: Scene[] = [];
-  for (const entry of chosen) scenes.push(await readScene(entry));
+  const colours = readsColours(algorithm);
+  for (const entry of chosen) scenes.push(await readScene(entry, colours));
+  const grey = scenes.filter(({ format }) => colours && format === "GREY").map(({ name }) => name);
+  if (grey.length > 0) note(withoutColours(algorithm, `${grey.join(", ")}: the pictures have`));
   return scenes;
 }
 
@@ -95,7 +108,7 @@ function evaluateWith(
 
 async function runOnce(folders: readonly string[], options: EvalOptions): Promise<void> {
   const loaded = load(options);
-  const scenes = await readScenes(folders, options.scenes);
+  const scenes = await readScenes(folders, options.scenes, loaded.config.match.algorithm);
   const evaluation = await evaluateWith(loaded, scenes, options);
   if (options.json) {
     const { refine } = loaded.config;
@@ -117,7 +130,7 @@ async function runSweep(folders: readonly string[], options: EvalOptions, text: 
   const { key, values } = parseSweep(text);
   // Both ends are checked before the first scene is matched.
   for (const value of [values[0]!, values.at(-1)!]) load(options, [`${key}=${value}`]);
-  const scenes = await readScenes(folders, options.scenes);
+  const scenes = await readScenes(folders, options.scenes, load(options).config.match.algorithm);
   const rows: SweepRow[] = [];
   for (const value of values) {
     note(`${key} = ${value}`);

@@ -6,13 +6,21 @@ import {
   checkDisparityName,
   colourDisparity,
   disparityFromQ4,
-  type GreyImage,
-  readGreyImage,
+  type EnginePicture,
+  readEnginePicture,
   writeDisparity,
   writeImage,
 } from "../../camera/index.js";
 import { DepthwattError } from "../../core/index.js";
-import { ALGORITHMS, createEngine, type EngineInfo, parametersOf } from "../../cuda/index.js";
+import {
+  type Algorithm,
+  ALGORITHMS,
+  createEngine,
+  type EngineInfo,
+  parametersOf,
+  readsColours,
+  withoutColours,
+} from "../../cuda/index.js";
 import type { Config, FlagValue } from "../config/index.js";
 import { configuredCalibration } from "../pipeline/calibration.js";
 import { geometryOf, type PipelineGeometry, uncalibrated } from "../pipeline/geometry.js";
@@ -57,21 +65,19 @@ function geometryFor(config: Config, width: number, height: number): PipelineGeo
 }
 
 /** Rectifies where a calibration is given, matches, refines. */
-async function matchPair(config: Config, left: GreyImage, right: GreyImage): Promise<Matched> {
+async function matchPair(config: Config, left: EnginePicture, right: EnginePicture): Promise<Matched> {
   const { width: inputWidth, height: inputHeight } = left;
   const geometry = geometryFor(config, inputWidth, inputHeight);
   const { width, height } = geometry;
-  const wide = left.data instanceof Uint16Array;
-  const strideBytes = left.data.BYTES_PER_ELEMENT * inputWidth;
-  const format = wide ? "Y16" : "GREY";
+  const strideBytes = (left.format === "GREY" ? 1 : left.format === "Y16" ? 2 : 3) * inputWidth;
   const description = {
-    ...({ width: inputWidth, height: inputHeight, leftFormat: format, rightFormat: format } as const),
+    ...{ width: inputWidth, height: inputHeight, leftFormat: left.format, rightFormat: right.format },
     ...{ leftStrideBytes: strideBytes, rightStrideBytes: strideBytes },
   };
   const engine = createEngine(
     engineOptionsOf(config, { description }, { ...geometry, depth: undefined }, {}),
   );
-  const bytes = ({ data }: GreyImage) => new Uint8Array(data.buffer, data.byteOffset, data.byteLength);
+  const bytes = ({ data }: EnginePicture) => new Uint8Array(data.buffer, data.byteOffset, data.byteLength);
   try {
     const { validPixels } = await engine.compute(bytes(left), bytes(right));
     const milliseconds = engine.stageMilliseconds.reduce((sum, ms) => (Number.isNaN(ms) ? sum : sum + ms), 0);
@@ -86,9 +92,18 @@ async function matchPair(config: Config, left: GreyImage, right: GreyImage): Pro
   }
 }
 
-async function readPair(leftFile: string, rightFile: string): Promise<[GreyImage, GreyImage]> {
-  const left = await readGreyImage(leftFile);
-  const right = await readGreyImage(rightFile);
+async function readPair(
+  leftFile: string,
+  rightFile: string,
+  algorithm: Algorithm,
+): Promise<[EnginePicture, EnginePicture]> {
+  const both = (colours: boolean) =>
+    Promise.all([readEnginePicture(leftFile, colours), readEnginePicture(rightFile, colours)]);
+  const pair = await both(readsColours(algorithm));
+  const grey = pair.some(({ format }) => format !== "RGB8");
+  if (grey && readsColours(algorithm)) note(withoutColours(algorithm, "the pictures have"));
+  // One eye in colours and one without: both in grey.
+  const [left, right] = grey ? await both(false) : pair;
   if (left.width !== right.width || left.height !== right.height) {
     throw new DepthwattError(
       "IMAGE_SIZE_MISMATCH",
@@ -96,11 +111,11 @@ async function readPair(leftFile: string, rightFile: string): Promise<[GreyImage
         `${right.width}x${right.height} in ${rightFile}.`,
     );
   }
-  if (left.data.BYTES_PER_ELEMENT !== right.data.BYTES_PER_ELEMENT) {
+  if (left.format !== right.format) {
+    const bits = ({ data }: EnginePicture) => 8 * data.BYTES_PER_ELEMENT;
     throw new DepthwattError(
       "IMAGE_UNSUPPORTED",
-      `Expected two images of one depth, got ${8 * left.data.BYTES_PER_ELEMENT} bit in ${leftFile} and ` +
-        `${8 * right.data.BYTES_PER_ELEMENT} bit in ${rightFile}.`,
+      `Expected two images of one depth, got ${bits(left)} bit in ${leftFile} and ${bits(right)} bit in ${rightFile}.`,
     );
   }
   return [left, right];
@@ -110,7 +125,7 @@ async function match(leftFile: string, rightFile: string, options: MatchOptions)
   if (options.output !== undefined) checkDisparityName(options.output);
   if (options.color !== undefined) checkColourName(options.color);
   const { config } = configOf(options, flagsOf(options));
-  const [left, right] = await readPair(leftFile, rightFile);
+  const [left, right] = await readPair(leftFile, rightFile, config.match.algorithm);
   const { width, height, disparityQ4, milliseconds, validPercent, info } = await matchPair(
     config,
     left,
@@ -151,7 +166,7 @@ export function registerMatch(program: Command): void {
   const command = program
     .command("match")
     .description("match one pair of pictures and write the disparity map")
-    .argument("<left>", "left picture: PNG, JPEG or PGM")
+    .argument("<left>", "left picture: PNG, JPEG, PGM or PPM")
     .argument("<right>", "right picture of the same size")
     .option("--calibration <file>", "rectify with this calibration (default: the pictures are rectified)")
     .option("--algorithm <name>", `matcher: ${ALGORITHMS.join(", ")}`)

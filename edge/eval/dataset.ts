@@ -6,10 +6,12 @@ import { z } from "zod";
 import { DepthwattError } from "../../core/index.js";
 import {
   checkHasEnd,
+  type EnginePicture,
   type FloatImage,
   type GreyImage,
   MOST_TEXT_BYTES,
   readDisparity,
+  readEnginePicture,
   readGreyImage,
 } from "../../camera/index.js";
 
@@ -35,9 +37,10 @@ export type SceneEntry = z.infer<typeof sceneSchema> & { folder: string };
 
 export interface Scene {
   name: string;
-  /** Grey u8, [height][width]. */
+  /** Grey u8 [height][width], or RGB8 [height][width][3] where colours were asked for and both pictures have them. */
   left: Uint8Array;
   right: Uint8Array;
+  format: "GREY" | "RGB8";
   width: number;
   height: number;
   /** Left disparities in pixels, [height][width]; +Infinity where there is none. */
@@ -94,11 +97,21 @@ function sameSize(file: string, image: GreyImage | FloatImage, expected: GreyIma
   );
 }
 
+/** @param colours RGB8 where both pictures have colours */
+async function readEyes(left: string, right: string, colours: boolean) {
+  const eyes = await Promise.all([left, right].map((file) => readEnginePicture(file, colours)));
+  if (eyes.every(({ format }) => format === "RGB8")) return { eyes, format: "RGB8" as const };
+  const greys = colours
+    ? await Promise.all([left, right].map((file) => readEnginePicture(file, false)))
+    : eyes;
+  return { eyes: greys, format: "GREY" as const };
+}
+
 /** Reads the files of one scene. @throws DepthwattError SOURCE_UNREADABLE, IMAGE_UNSUPPORTED, IMAGE_SIZE_MISMATCH */
-export async function readScene(entry: SceneEntry): Promise<Scene> {
+export async function readScene(entry: SceneEntry, colours = false): Promise<Scene> {
   const path = (name: string) => join(entry.folder, name);
-  const left = await readGreyImage(path(entry.left));
-  const right = await readGreyImage(path(entry.right));
+  const { eyes, format } = await readEyes(path(entry.left), path(entry.right), colours);
+  const [left, right] = eyes as [EnginePicture, EnginePicture];
   sameSize(path(entry.right), right, left);
   const { path: truthPath, scale, invalid } = entry.groundTruth;
   const truth = await readDisparity(path(truthPath), { scale, invalid });
@@ -116,6 +129,7 @@ export async function readScene(entry: SceneEntry): Promise<Scene> {
     name: entry.name,
     left: toEightBit(left),
     right: toEightBit(right),
+    format,
     width: left.width,
     height: left.height,
     truth: truth.data,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Matches one scene at a time with the engine, configured as `depthwatt run` would configure it.
-import { greyPairLayout } from "../../camera/index.js";
+import { greyPairLayout, rgbPairLayout } from "../../camera/index.js";
 import type { EngineOptions, NativeEngine } from "../../cuda/index.js";
 import type { Config } from "../config/index.js";
 import { engineOptionsOf } from "../pipeline/engine-options.js";
@@ -18,14 +18,15 @@ export interface EngineMatcherOptions {
   createEngine: (options: EngineOptions) => NativeEngine;
 }
 
-/** The engine's options for one pair of rectified grey images of this size. */
+/** The engine's options for one pair of rectified images of this size. */
 export function engineOptionsFor(
   config: Config,
   width: number,
   height: number,
   numDisparities: number,
+  format: "GREY" | "RGB8" = "GREY",
 ): EngineOptions {
-  const description = greyPairLayout(width, height);
+  const description = format === "RGB8" ? rgbPairLayout(width, height) : greyPairLayout(width, height);
   const searched = { ...config, match: { ...config.match, numDisparities } };
   return engineOptionsOf(searched, { description }, uncalibrated(width, height), {});
 }
@@ -39,7 +40,9 @@ export function engineMatcher(options: EngineMatcherOptions): MatchScene {
     const numDisparities = fixedNumDisparities
       ? config.match.numDisparities
       : Math.max(SMALLEST_SEARCH, scene.numDisparities);
-    const engine = options.createEngine(engineOptionsFor(config, scene.width, scene.height, numDisparities));
+    const engine = options.createEngine(
+      engineOptionsFor(config, scene.width, scene.height, numDisparities, scene.format),
+    );
     try {
       const times: number[] = [];
       for (let frame = 0; frame <= frames; ++frame) {

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "cuda/cpu/kernels.h"
+#include "cuda/match/cbca/cross.h"
 #include "cuda/refine/fill/fill.h"
 #include "cuda/refine/speckle/speckle.h"
 
@@ -138,6 +139,29 @@ void rooms(const Kernels& kernels, Random& random, int32_t width, int32_t height
   fast->compute({left.in(), right.in(), got.view(), fastOther.view()});
   expectSame("cross left", expected, got);
   expectSame("cross right", other, fastOther);
+
+  ExponentialParameters steps;
+  steps.minDisparity = random.whole(0, 3);
+  steps.numDisparities = random.whole(1, 40);
+  steps.steps = random.whole(1, 6);
+  steps.slope = random.whole(0, 1) * random.whole(1, 30000);
+  steps.cap = random.whole(0, 65535);
+  steps.subpixel = true;
+  std::vector<Rgb8> rgb(static_cast<size_t>(width) * height);
+  for (Rgb8& pixel : rgb) {
+    pixel = {static_cast<uint8_t>(random.whole(0, 60)), static_cast<uint8_t>(random.whole(0, 60)), static_cast<uint8_t>(random.whole(0, 60))};
+  }
+  const ExponentialImages eyes{left.in(), right.in(), packedView<const Rgb8>(rgb.data(), width, height)};
+  Exponential* aggregation = nullptr;
+  if (!Exponential::open(steps, width, height, kernels.exponential, workers, &aggregation).ok()) std::exit(1);
+  const std::unique_ptr<Exponential> exponential(aggregation);
+  Image<int16_t> winner(width, height), fastWinner(width, height);
+  exponentialReference(steps, eyes, {expected.view(), winner.view(), other.view(), confidence.view()});
+  exponential->compute(eyes, {got.view(), fastWinner.view(), fastOther.view(), fastConfidence.view()});
+  expectSame("exponential", expected, got);
+  expectSame("exponential winner", winner, fastWinner);
+  expectSame("exponential right", other, fastOther);
+  expectSame("exponential confidence", confidence, fastConfidence);
 }
 
 }  // namespace

@@ -37,7 +37,7 @@ describe("settings of a matcher", () => {
     ],
     ["match.cbca.paths=4", /^match\.cbca\.paths .*no setting has this name/],
     ["match.paths=4", /^match\.paths .*no setting has this name; did you mean "match\.sgm\.paths"\?$/],
-    ["match.algorithm=census", /^match\.algorithm .*expected "?sgm"? or "?cbca"?/],
+    ["match.algorithm=census", /^match\.algorithm .*expected "?sgm"?.*"?esmp"?/],
   ])("%s is refused", (set, message) => {
     const refused = () => configOf(set);
     expect(refused).toThrow(expect.objectContaining({ message: expect.stringMatching(message) }));
@@ -51,7 +51,7 @@ describe("values that the engine cannot take", () => {
     return computeFrame(pair, { ...base, match: { ...base.match, ...match } });
   };
   test.each([
-    [{ algorithm: "esp" }, "Expected sgm or cbca for match.algorithm, got 'esp'."],
+    [{ algorithm: "esp" }, "Expected sgm, cbca, esaw or esmp for match.algorithm, got 'esp'."],
     [{ parameters: { paths: 3 } }, "Expected 2, 4 or 8 for match.sgm.paths, got 3."],
     [{ parameters: { p1: 12.5 } }, "Expected a whole number of 1 to 1023 for match.sgm.p1, got 12.5."],
     [{ parameters: { subpixel: 1 } }, "Expected true or false for match.sgm.subpixel, got 1."],

@@ -5,13 +5,13 @@ import { readFile } from "node:fs/promises";
 import { DepthwattError, hasCode } from "../../../core/index.js";
 import { checkHasEnd } from "./ending-file.js";
 import { cropColumns, type FloatImage, type GreyImage, greyFromSamples, type RgbImage } from "./image.js";
-import { decodePfm, decodePgm } from "./netpbm.js";
+import { decodePfm, decodePgm, decodePpm } from "./netpbm.js";
 
 /** Largest picture read: 64 megapixels. A damaged header must not ask for all memory. */
 const LIMIT_PIXELS = 1 << 26;
 const LARGEST_FILE_BYTES = 1 << 30;
 
-type FileKind = "png" | "jpeg" | "pgm" | "pfm";
+type FileKind = "png" | "jpeg" | "pgm" | "ppm" | "pfm";
 
 /** What the first bytes say, or undefined. */
 export function sniffImage(bytes: Uint8Array): FileKind | undefined {
@@ -19,6 +19,7 @@ export function sniffImage(bytes: Uint8Array): FileKind | undefined {
   if (a === 0x89 && b === 0x50 && c === 0x4e && d === 0x47) return "png";
   if (a === 0xff && b === 0xd8 && c === 0xff) return "jpeg";
   if (a === 0x50 && (b === 0x32 || b === 0x35)) return "pgm";
+  if (a === 0x50 && (b === 0x33 || b === 0x36)) return "ppm";
   if (a === 0x50 && (b === 0x66 || b === 0x46)) return "pfm";
   return undefined;
 }
@@ -79,18 +80,54 @@ async function decodeSamples(bytes: Uint8Array, kind: "png" | "jpeg", name: stri
   }
 }
 
+/** What a picture holds: one sample a pixel, or three and more. */
+async function decodePicture(bytes: Uint8Array, name: string) {
+  const kind = sniffImage(bytes);
+  if (kind === "png" || kind === "jpeg") return decodeSamples(bytes, kind, name);
+  if (kind !== "pgm" && kind !== "ppm") throw unsupported(bytes, name, "PNG, JPEG, PGM or PPM");
+  const { data: samples, width, height } = kind === "pgm" ? decodePgm(bytes, name) : decodePpm(bytes, name);
+  return { samples, width, height, channels: kind === "pgm" ? 1 : 3 };
+}
+
 /**
- * Grey picture from PNG (any kind), JPEG or PGM bytes.
+ * Grey picture from PNG (any kind), JPEG, PGM or PPM bytes.
  * @param name what errors call it: the file's path
  * @returns u16 for 16-bit PNG and for PGM whose maximum is above 255, else u8; values as stored
  * @throws DepthwattError IMAGE_UNSUPPORTED (another format), SOURCE_UNREADABLE (damaged)
  */
 export async function decodeGreyImage(bytes: Uint8Array, name: string): Promise<GreyImage> {
-  const kind = sniffImage(bytes);
-  if (kind === "pgm") return decodePgm(bytes, name);
-  if (kind !== "png" && kind !== "jpeg") throw unsupported(bytes, name, "PNG, JPEG or PGM");
-  const { samples, width, height, channels } = await decodeSamples(bytes, kind, name);
+  const { samples, width, height, channels } = await decodePicture(bytes, name);
   return greyFromSamples(samples, width, height, channels);
+}
+
+/** A picture as the engine takes it: rows without gaps, Y16 little-endian. */
+export interface EnginePicture {
+  data: Uint8Array | Uint16Array;
+  width: number;
+  height: number;
+  format: "GREY" | "Y16" | "RGB8";
+}
+
+/**
+ * Reads one picture for a matcher.
+ * @param colours false: grey, as readGreyImage. True: RGB8 where the file has colours, of 16 bits the upper 8; a grey file
+ *   stays grey, and its red, green and blue are the engine's to make.
+ * @throws DepthwattError as decodeGreyImage; SOURCE_UNREADABLE when there is no such file
+ */
+export async function readEnginePicture(file: string, colours: boolean): Promise<EnginePicture> {
+  const { samples, width, height, channels } = await decodePicture(await readImageBytes(file), file);
+  if (!colours || channels < 3) {
+    const { data } = greyFromSamples(samples, width, height, channels);
+    return { data, width, height, format: data instanceof Uint16Array ? "Y16" : "GREY" };
+  }
+  if (channels === 3 && samples instanceof Uint8Array)
+    return { data: samples, width, height, format: "RGB8" };
+  const shift = samples instanceof Uint16Array ? 8 : 0;
+  const data = new Uint8Array(width * height * 3);
+  for (let i = 0, s = 0; i < data.length; i += 3, s += channels) {
+    for (let c = 0; c < 3; c++) data[i + c] = samples[s + c]! >> shift;
+  }
+  return { data, width, height, format: "RGB8" };
 }
 
 /** Reads one grey picture. @throws DepthwattError as decodeGreyImage; SOURCE_UNREADABLE when there is no such file */

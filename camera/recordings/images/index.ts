@@ -3,6 +3,8 @@
 export { colourDisparity, DISPARITY_COLOURS } from "./colour-map.js";
 export {
   decodeGreyImage,
+  type EnginePicture,
+  readEnginePicture,
   readGreyImage,
   readPfm,
   readRgbImage,
@@ -22,6 +24,6 @@ export { checkHasEnd, MOST_TEXT_BYTES } from "./ending-file.js";
 export { makeFolder } from "./folder.js";
 export type { FloatImage, GreyImage, RgbImage } from "./image.js";
 export { cropColumns, greyFromSamples } from "./image.js";
-export { decodePfm, decodePgm, encodePfm, encodePgm } from "./netpbm.js";
+export { decodePfm, decodePgm, decodePpm, encodePfm, encodePgm } from "./netpbm.js";
 export { encodeJpeg } from "./jpeg.js";
 export { encodePng } from "./png.js";

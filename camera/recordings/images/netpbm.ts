@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// PGM (P2 and P5, 8 and 16 bit) and PFM (Pf): a short text header, then numbers. PFM rows run bottom-up.
+// PGM (P2 and P5) and PPM (P3 and P6) of 8 and 16 bit, PFM (Pf): a short text header, then numbers. PFM rows run bottom-up.
 import { DepthwattError } from "../../../core/index.js";
 import type { FloatImage, GreyImage } from "./image.js";
 
@@ -50,14 +50,23 @@ function unreadable(name: string, what: string): DepthwattError {
  * @throws DepthwattError SOURCE_UNREADABLE: header not understood, fewer pixels than it promises, value above the maximum
  */
 export function decodePgm(bytes: Uint8Array, name: string): GreyImage {
+  return decodeNetpbm(bytes, name, 1);
+}
+
+/** Red, green and blue beside each other: `data[3 * (y * width + x)]`. Values and errors as decodePgm's. */
+export function decodePpm(bytes: Uint8Array, name: string): GreyImage {
+  return decodeNetpbm(bytes, name, 3);
+}
+
+function decodeNetpbm(bytes: Uint8Array, name: string, channels: 1 | 3): GreyImage {
   const header = new HeaderReader(bytes, name, true);
   const width = header.whole("a width", 1, LARGEST_SIDE);
   const height = header.whole("a height", 1, LARGEST_SIDE);
   const maximum = header.whole("a largest value", 1, 65_535);
-  const pixels = width * height;
+  const samples = width * height * channels;
   const sampleBytes = maximum < 256 ? 1 : 2;
-  const plain = bytes[1] === 0x32;
-  const leastBytes = plain ? pixels : pixels * sampleBytes;
+  const plain = bytes[1] === 0x32 || bytes[1] === 0x33;
+  const leastBytes = plain ? samples : samples * sampleBytes;
   const start = header.offset + 1;
   if (bytes.length - start < leastBytes) {
     throw unreadable(
@@ -66,18 +75,21 @@ export function decodePgm(bytes: Uint8Array, name: string): GreyImage {
     );
   }
   const refuse = (value: number, at: number) =>
-    unreadable(name, `expected values up to ${maximum}, its largest one, found ${value} at pixel ${at + 1}`);
+    unreadable(
+      name,
+      `expected values up to ${maximum}, its largest one, found ${value} at pixel ${Math.trunc(at / channels) + 1}`,
+    );
   if (!plain && sampleBytes === 1) {
-    const data = new Uint8Array(bytes.subarray(start, start + pixels));
+    const data = new Uint8Array(bytes.subarray(start, start + samples));
     const above = maximum === 255 ? -1 : data.findIndex((value) => value > maximum);
     if (above >= 0) throw refuse(data[above]!, above);
     return { data, width, height };
   }
-  const data = sampleBytes === 1 ? new Uint8Array(pixels) : new Uint16Array(pixels);
-  for (let i = 0; i < pixels; i++) {
+  const data = sampleBytes === 1 ? new Uint8Array(samples) : new Uint16Array(samples);
+  for (let i = 0; i < samples; i++) {
     // P5 samples of two bytes are big-endian.
     data[i] = plain
-      ? header.whole(`value ${i + 1} of ${pixels}`, 0, maximum)
+      ? header.whole(`value ${i + 1} of ${samples}`, 0, maximum)
       : (bytes[start + 2 * i]! << 8) | bytes[start + 2 * i + 1]!;
     if (data[i]! > maximum) throw refuse(data[i]!, i);
   }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The left-right check on CUDA as the cross-based matcher needs it; see left_right.h. (sgm's is part of match/sgm.)
-// One thread, one pixel: whole pixels of both eyes in, disparityQ4 and confidence out, so that nothing is written twice.
+// The left-right check on CUDA, in place and as the cross-based matcher needs it; see left_right.h. (sgm's is part of match/sgm.)
+// One thread, one pixel. Ground control points: whole pixels of both eyes in, disparityQ4 and confidence out, so that nothing is
+// written twice.
 #include "left_right.h"
 
 #include "../../gpu/kernels.h"
@@ -21,7 +22,29 @@ __global__ void __launch_bounds__(256) groundControlPointsKernel(const int16_t* 
   confidence[row + x] = point ? 255 : 0;
 }
 
+/// Rejects in place.
+__global__ void __launch_bounds__(256) leftRightKernel(const int16_t* disparity, const int16_t* rightDisparity, int16_t* disparityQ4,
+                                                       uint8_t* confidence, int tolerance, int width, int height) {
+  const int x = blockIdx.x * 32 + threadIdx.x, y = blockIdx.y * 8 + threadIdx.y;
+  if (x >= width || y >= height) return;
+  const size_t row = static_cast<size_t>(y) * width;
+  const int own = disparity[row + x], partner = x - own;
+  if (own != kInvalidDisparity && partner >= 0 && partner < width) {
+    const int other = rightDisparity[row + partner];
+    if (other != kInvalidDisparity && abs(own - other) <= tolerance) return;
+  }
+  disparityQ4[row + x] = kInvalidDisparity;
+  confidence[row + x] = 0;
+}
+
 }  // namespace
+
+Status leftRight(const int16_t* disparity, const int16_t* rightDisparity, int16_t* disparityQ4, uint8_t* confidence,
+                 int32_t tolerance, int32_t width, int32_t height, cudaStream_t stream) {
+  const dim3 grid((width + 31) / 32, (height + 7) / 8);
+  leftRightKernel<<<grid, dim3(32, 8), 0, stream>>>(disparity, rightDisparity, disparityQ4, confidence, tolerance, width, height);
+  return launched("leftRightKernel");
+}
 
 Status groundControlPoints(const int16_t* disparity, const int16_t* rightDisparity, int16_t* disparityQ4, uint8_t* confidence,
                            int32_t width, int32_t height, cudaStream_t stream) {

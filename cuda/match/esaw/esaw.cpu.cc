@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+// ESAW as a matcher on the CPU (Yu et al. 2010, section III.A).
+#include "../exponential_matcher.h"
+#include "esaw_task.h"
+
+namespace depthwatt {
+namespace {
+
+constexpr MatcherParameter kParameters[] = {
+    wholeNumber("steps", 1, kMostSteps, 9, "", "Rounds of aggregation, each along x and then along y."),
+    wholeNumber("basePercent", 100, 400, 190, "%",
+                "Round t reaches round((basePercent / 100)^(t - 1)) pixels to each side; the paper has 190 for 9 rounds, 260 for 5."),
+    wholeNumber("gammaColour", 1, kMostGamma, 17, "grey", "Colour difference at which a neighbour's weight falls to 1/e."),
+    wholeNumber("gammaDistance", 1, kMostGamma, 36, "px", "Distance at which a neighbour's weight falls to 1/e."),
+    wholeNumber("truncation", 1, 255, 12, "grey", "Grey difference from which on two pixels differ no more."),
+    flag("subpixel", false, "Interpolates the winner to 1/16 px."),
+};
+
+constexpr QualityStep kSteps[] = {{"steps", 7}, {"steps", 5}};
+
+constexpr MatcherFacts kFacts = {
+    "esaw", "adaptive weights in exponential steps", ImagesNeeded::kGreyAndRgb, false,
+    kParameters, sizeof kParameters / sizeof *kParameters, {kSteps, sizeof kSteps / sizeof *kSteps, 1, "steps", 0}, nullptr};
+
+}  // namespace
+
+const MatcherFacts& esawFacts() { return kFacts; }
+
+Status openEsawOnCpu(const MatchTask& task, const Kernels& kernels, Workers& workers, std::unique_ptr<CpuMatcher>* opened) {
+  return openExponentialOnCpu(esawParametersOf(task), task, kernels, workers, opened);
+}
+
+}  // namespace depthwatt

@@ -1,0 +1,12 @@
+// SPDX-License-Identifier: Apache-2.0
+// The definition of ESAW as a whole: the room's reference, then that of the left-right check.
+#include "../exponential_matcher.h"
+#include "esaw_task.h"
+
+namespace depthwatt {
+
+void matchEsawReference(const MatchTask& task, const MatcherImages& images, const MatcherResult& result) {
+  matchExponentialReference(esawParametersOf(task), task, images, result);
+}
+
+}  // namespace depthwatt

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+// ESMP as a matcher on the CPU (Yu et al. 2010, section III.B).
+#include "../exponential_matcher.h"
+#include "esmp_task.h"
+
+namespace depthwatt {
+namespace {
+
+/// Of slope and cost in thousandths: 65535 cells.
+constexpr int32_t kMostThousandths = 65535 / kEsmpPerThousandth;
+
+constexpr MatcherParameter kParameters[] = {
+    wholeNumber("steps", 1, kMostSteps, 8, "", "Rounds of aggregation, each along x and then along y."),
+    wholeNumber("basePercent", 100, 400, 180, "%",
+                "Round t reaches round((basePercent / 100)^(t - 1)) pixels to each side; the paper prints 280 and has the figures of 180."),
+    wholeNumber("gammaColour", 1, kMostGamma, 18, "grey", "Colour difference at which a neighbour's weight falls to 1/e."),
+    wholeNumber("gammaDistance", 1, kMostGamma, 29, "px", "Distance at which a neighbour's weight falls to 1/e."),
+    wholeNumber("truncation", 1, 255, 17, "grey", "Grey difference from which on two pixels differ no more."),
+    wholeNumber("lambdaThousandths", 1, kMostThousandths, 150, "1/1000",
+                "Cost of one grey value; times truncation at most 3276."),
+    wholeNumber("slopeThousandths", 1, kMostThousandths, 1000, "1/1000", "Penalty of each pixel by which neighbours' disparities differ."),
+    wholeNumber("capTenThousandths", 0, 10000, 375, "1/10000",
+                "Largest penalty, as a part of the search: times numDisparities - 1."),
+    flag("subpixel", false, "Interpolates the winner to 1/16 px."),
+};
+
+constexpr QualityStep kSteps[] = {{"steps", 6}, {"steps", 4}};
+
+Status check(const MatcherChoice& choice, const MatchSearch&, bool) {
+  const int32_t truncation = choice.at("truncation"), lambda = choice.at("lambdaThousandths");
+  if (truncation * lambda <= kMostThousandths) return {};
+  return Status::error(Code::kParameter,
+                       "Expected match.esmp.lambdaThousandths of at most %d beside match.esmp.truncation of %d, got %d.",
+                       kMostThousandths / truncation, truncation, lambda);
+}
+
+constexpr MatcherFacts kFacts = {
+    "esmp", "message propagation in exponential steps", ImagesNeeded::kGreyAndRgb, false,
+    kParameters, sizeof kParameters / sizeof *kParameters, {kSteps, sizeof kSteps / sizeof *kSteps, 1, "steps", 0}, check};
+
+}  // namespace
+
+const MatcherFacts& esmpFacts() { return kFacts; }
+
+Status openEsmpOnCpu(const MatchTask& task, const Kernels& kernels, Workers& workers, std::unique_ptr<CpuMatcher>* opened) {
+  return openExponentialOnCpu(esmpParametersOf(task), task, kernels, workers, opened);
+}
+
+}  // namespace depthwatt

@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: Apache-2.0
+// ESMP as a matcher on CUDA.
+#include "../exponential_matcher.cuh"
+#include "esmp_task.h"
+
+namespace depthwatt {
+namespace gpu {
+
+Status openEsmpOnGpu(const MatchTask& task, std::unique_ptr<Matcher>* matcher) {
+  return openExponentialOnGpu(esmpParametersOf(task), task, matcher);
+}
+
+}  // namespace gpu
+}  // namespace depthwatt

@@ -1,0 +1,12 @@
+// SPDX-License-Identifier: Apache-2.0
+// The definition of ESMP as a whole: the room's reference, then that of the left-right check.
+#include "../exponential_matcher.h"
+#include "esmp_task.h"
+
+namespace depthwatt {
+
+void matchEsmpReference(const MatchTask& task, const MatcherImages& images, const MatcherResult& result) {
+  matchExponentialReference(esmpParametersOf(task), task, images, result);
+}
+
+}  // namespace depthwatt

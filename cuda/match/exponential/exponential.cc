@@ -1,0 +1,267 @@
+// SPDX-License-Identifier: Apache-2.0
+// Fast form of exponential-step aggregation: weights of all passes first, then the passes, then the winners, row by row.
+//
+// In a pass the costs of a disparity never meet those of another, so each thread takes slices of a few disparities through all
+// passes: they stay in its cache. Messages mix disparities and are made before, row by row.
+#include "exponential.h"
+
+#include <atomic>
+#include <cstring>
+#include <new>
+#include <vector>
+
+namespace depthwatt {
+namespace {
+
+constexpr int32_t kSliceDisparities = 4;
+
+int32_t absolute(int32_t value) { return value < 0 ? -value : value; }
+int32_t greater(int32_t a, int32_t b) { return a > b ? a : b; }
+
+int32_t colourDifference(Rgb8 a, Rgb8 b) {
+  return greater(greater(absolute(a.red - b.red), absolute(a.green - b.green)), absolute(a.blue - b.blue));
+}
+
+/// 16 times the parabola's place between cells below, best and above, rounded down: match/select's rule.
+int32_t fractionQ4(int32_t below, int32_t best, int32_t above) {
+  const int32_t q = below + above - 2 * best;
+  if (q <= 0) return 0;
+  // 8 is added and taken off again: of a positive quotient, truncation is the floor.
+  return (16 * (below - above) + 17 * q) / (2 * q) - 8;
+}
+
+int32_t confidenceOf(int32_t least, int32_t second) {
+  return 255 * (second - least) / (second > 1 ? second : 1);
+}
+
+/// [height][disparities][pitch] cells, with so many more on both sides that a neighbour of any cell is memory of its own.
+class Cells {
+ public:
+  void open(int32_t width, int32_t height, int32_t disparities, int32_t pitch) {
+    margin_ = static_cast<size_t>(width) + kExponentialPitch;
+    rowCells_ = static_cast<size_t>(disparities) * pitch;
+    cells_.assign(2 * margin_ + rowCells_ * height, 0);
+  }
+  uint16_t* row(int32_t y) { return cells_.data() + margin_ + rowCells_ * y; }
+  size_t rowCells() const { return rowCells_; }
+  size_t bytes() const { return cells_.size() * sizeof(uint16_t); }
+
+ private:
+  size_t margin_ = 0, rowCells_ = 0;
+  std::vector<uint16_t> cells_;
+};
+
+class ExponentialCpu final : public Exponential {
+ public:
+  ExponentialCpu(const ExponentialParameters& p, int32_t width, int32_t height, const ExponentialKernels& kernels, Workers& workers)
+      : p_(p),
+        width_(width),
+        height_(height),
+        pitch_((width + kExponentialPitch - 1) / kExponentialPitch * kExponentialPitch),
+        kernels_(kernels),
+        workers_(workers),
+        passes_(2 * kMostSteps) {
+    passes_.resize(static_cast<size_t>(exponentialPasses(p, width, height, passes_.data())));
+    weights_.resize(passes_.size() * 2 * pitch_ * height);
+    reciprocals_.resize(2 * 4096 + 1);
+    for (int32_t i = 0; i <= 2 * 4096; ++i) reciprocals_[i] = static_cast<uint16_t>(65535 * 4096 / (4096 + i));
+    volume_.open(width, height, p.numDisparities, pitch_);
+    threads_.resize(static_cast<size_t>(workers.count()));
+    for (Thread& thread : threads_) {
+      thread.left.resize(pitch_);
+      thread.right.resize(static_cast<size_t>(p.minDisparity) + p.numDisparities + pitch_);
+      thread.winner.resize(pitch_);
+      thread.least.resize(pitch_);
+      thread.second.resize(pitch_);
+      thread.rightLeast.resize(width);
+      for (Cells& slice : thread.slice) slice.open(width, height, kSliceDisparities, pitch_);
+    }
+  }
+
+  void compute(const ExponentialImages& images, const ExponentialResult& result) override {
+    workers_.rows(height_, [&](int32_t first, int32_t end) {
+      for (int32_t y = first; y < end; ++y) weighRow(images.leftRgb, y);
+    });
+    if (messages()) {
+      std::atomic<int32_t> nextRow{0};
+      workers_.each([&](int worker) {
+        for (int32_t y; (y = nextRow.fetch_add(1, std::memory_order_relaxed)) < height_;) {
+          costRows(threads_[worker], images, y, 0, p_.numDisparities, volume_.row(y));
+          kernels_.messages(volume_.row(y), p_.numDisparities, pitch_, p_.slope, p_.cap);
+        }
+      });
+    }
+    aggregateAll(images);
+    std::atomic<int32_t> next{0};
+    workers_.each([&](int worker) {
+      for (int32_t y; (y = next.fetch_add(1, std::memory_order_relaxed)) < height_;) selectRow(threads_[worker], y, result);
+    });
+  }
+
+  size_t workspaceBytes() const override {
+    size_t bytes = volume_.bytes() + (weights_.size() + reciprocals_.size()) * sizeof(uint16_t);
+    for (const Thread& thread : threads_) {
+      bytes += thread.left.size() + thread.right.size() + (3 * thread.winner.size() + thread.rightLeast.size()) * sizeof(uint16_t);
+      for (const Cells& slice : thread.slice) bytes += slice.bytes();
+    }
+    return bytes;
+  }
+
+ private:
+  struct Thread {
+    std::vector<uint8_t> left, right;
+    std::vector<int16_t> winner;
+    std::vector<uint16_t> least, second, rightLeast;
+    Cells slice[2];
+  };
+
+  bool messages() const { return p_.slope > 0; }
+
+  /// Weights of the neighbours before and after, pass by pass.
+  uint16_t* weights(size_t pass, int32_t y) { return weights_.data() + (pass * height_ + y) * 2 * pitch_; }
+
+  void weighRow(ImageView<const Rgb8> rgb, int32_t y) {
+    const Rgb8* row = rgb.row(y);
+    for (size_t number = 0; number < passes_.size(); ++number) {
+      const ExponentialPass& pass = passes_[number];
+      uint16_t* before = weights(number, y);
+      uint16_t* after = before + pitch_;
+      // Where there is no neighbour the pixel stands in for it, and its weight is taken away.
+      const bool above = pass.alongX || y >= pass.step, below = pass.alongX || y + pass.step < height_;
+      const Rgb8* rowBefore = pass.alongX ? row - pass.step : rgb.row(above ? y - pass.step : y);
+      const Rgb8* rowAfter = pass.alongX ? row + pass.step : rgb.row(below ? y + pass.step : y);
+      for (int32_t x = 0; x < width_; ++x) {
+        const bool hasBefore = pass.alongX ? x >= pass.step : above, hasAfter = pass.alongX ? x + pass.step < width_ : below;
+        const uint32_t b = hasBefore ? pass.weights[colourDifference(row[x], rowBefore[x])] : 0u;
+        const uint32_t a = hasAfter ? pass.weights[colourDifference(row[x], rowAfter[x])] : 0u;
+        const uint32_t reciprocal = reciprocals_[a + b];
+        before[x] = static_cast<uint16_t>(b * reciprocal >> 12);
+        after[x] = static_cast<uint16_t>(a * reciprocal >> 12);
+      }
+    }
+  }
+
+  /// Costs of `count` disparities from place `first` on, [count][pitch].
+  void costRows(Thread& thread, const ExponentialImages& images, int32_t y, int32_t first, int32_t count, uint16_t* out) {
+    const int32_t largest = p_.minDisparity + p_.numDisparities - 1;
+    std::memcpy(thread.left.data(), images.left.row(y), static_cast<size_t>(width_));
+    // right[largest + x] is R(max(x, 0), y).
+    const uint8_t* right = images.right.row(y);
+    std::memset(thread.right.data(), right[0], static_cast<size_t>(largest));
+    std::memcpy(thread.right.data() + largest, right, static_cast<size_t>(width_));
+    for (int32_t i = 0; i < count; ++i) {
+      const int32_t d = p_.minDisparity + first + i;
+      kernels_.costRow(thread.left.data(), thread.right.data() + largest - d, p_.truncation, p_.cost, pitch_,
+                       out + static_cast<size_t>(i) * pitch_);
+    }
+  }
+
+  uint16_t* inVolume(int32_t y, int32_t first) { return volume_.row(y) + static_cast<size_t>(first) * pitch_; }
+  size_t sliceRowBytes(int32_t count) const { return static_cast<size_t>(count) * pitch_ * sizeof(uint16_t); }
+
+  void aggregateRow(size_t number, Cells& from, Cells& to, int32_t y, int32_t rows) {
+    const ExponentialPass& pass = passes_[number];
+    const uint16_t* centre = from.row(y);
+    const uint16_t* before = centre - pass.step;
+    const uint16_t* after = centre + pass.step;
+    if (!pass.alongX) {
+      before = y >= pass.step ? from.row(y - pass.step) : centre;
+      after = y + pass.step < height_ ? from.row(y + pass.step) : centre;
+    }
+    kernels_.aggregate(before, centre, after, weights(number, y), weights(number, y) + pitch_, rows, pitch_, to.row(y));
+  }
+
+  void aggregateAll(const ExponentialImages& images) {
+    const int32_t slices = (p_.numDisparities + kSliceDisparities - 1) / kSliceDisparities;
+    std::atomic<int32_t> next{0};
+    workers_.each([&](int worker) {
+      Thread& thread = threads_[worker];
+      for (int32_t slice; (slice = next.fetch_add(1, std::memory_order_relaxed)) < slices;) {
+        const int32_t first = slice * kSliceDisparities, rest = p_.numDisparities - first;
+        const int32_t count = rest < kSliceDisparities ? rest : kSliceDisparities;
+        int from = 0;
+        for (int32_t y = 0; y < height_; ++y) {
+          if (messages()) std::memcpy(thread.slice[from].row(y), inVolume(y, first), sliceRowBytes(count));
+          else costRows(thread, images, y, first, count, thread.slice[from].row(y));
+        }
+        for (size_t number = 0; number < passes_.size(); ++number, from = 1 - from) {
+          for (int32_t y = 0; y < height_; ++y) aggregateRow(number, thread.slice[from], thread.slice[1 - from], y, count);
+        }
+        for (int32_t y = 0; y < height_; ++y) std::memcpy(inVolume(y, first), thread.slice[from].row(y), sliceRowBytes(count));
+      }
+    });
+  }
+
+  void selectRow(Thread& thread, int32_t y, const ExponentialResult& result) {
+    const uint16_t* cells = volume_.row(y);
+    const size_t stride = static_cast<size_t>(pitch_);
+    kernels_.winners(cells, p_.numDisparities, pitch_, thread.winner.data(), thread.least.data(), thread.second.data());
+    for (int32_t x = 0; x < width_; ++x) {
+      const int32_t place = thread.winner[x], least = thread.least[x];
+      const bool rivalled = place > 1 || place + 2 < p_.numDisparities;
+      int32_t fine = 0;
+      if (p_.subpixel && place > 0 && place + 1 < p_.numDisparities) {
+        const uint16_t* at = cells + place * stride + x;
+        fine = fractionQ4(at[-static_cast<ptrdiff_t>(stride)], least, at[stride]);
+      }
+      result.disparity.row(y)[x] = static_cast<int16_t>(p_.minDisparity + place);
+      result.disparityQ4.row(y)[x] = static_cast<int16_t>(16 * (p_.minDisparity + place) + fine);
+      result.confidence.row(y)[x] = rivalled ? static_cast<uint8_t>(confidenceOf(least, thread.second[x])) : uint8_t{0};
+    }
+    if (result.rightDisparity.data == nullptr) return;
+    int16_t* rightWinner = result.rightDisparity.row(y);
+    for (int32_t x = 0; x < width_; ++x) rightWinner[x] = kInvalidDisparity;
+    for (int32_t i = 0; i < p_.numDisparities; ++i) {
+      const int32_t d = p_.minDisparity + i;
+      const uint16_t* shifted = cells + i * stride + d;
+      for (int32_t xr = 0; xr + d < width_; ++xr) {
+        // The first disparity has every pixel that a later one has.
+        if (i > 0 && shifted[xr] >= thread.rightLeast[xr]) continue;
+        thread.rightLeast[xr] = shifted[xr];
+        rightWinner[xr] = static_cast<int16_t>(d);
+      }
+    }
+  }
+
+  const ExponentialParameters p_;
+  const int32_t width_, height_, pitch_;
+  const ExponentialKernels& kernels_;
+  Workers& workers_;
+  std::vector<ExponentialPass> passes_;
+  std::vector<uint16_t> weights_, reciprocals_;
+  Cells volume_;
+  std::vector<Thread> threads_;
+};
+
+}  // namespace
+
+Status checkExponentialParameters(const ExponentialParameters& p) {
+  const struct {
+    const char* name;
+    int32_t value, low, high;
+  } ranges[] = {{"minDisparity", p.minDisparity, 0, 2046},  {"numDisparities", p.numDisparities, 1, 512},
+                {"steps", p.steps, 1, kMostSteps},          {"base", p.basePercent, 100, 400},
+                {"gammaColour", p.gammaColour, 1, kMostGamma}, {"gammaDistance", p.gammaDistance, 1, kMostGamma},
+                {"truncation", p.truncation, 1, 255},       {"cost", p.cost, 1, 65535 / (p.truncation > 0 ? p.truncation : 1)},
+                {"slope", p.slope, 0, 65535},               {"cap", p.cap, 0, 65535}};
+  for (const auto& range : ranges) {
+    if (range.value >= range.low && range.value <= range.high) continue;
+    return Status::error(Code::kParameter, "Expected %s of %d to %d, got %d.", range.name, range.low, range.high, range.value);
+  }
+  return {};
+}
+
+Status Exponential::open(const ExponentialParameters& parameters, int32_t width, int32_t height,
+                         const ExponentialKernels& kernels, Workers& workers, Exponential** opened) {
+  const Status status = checkExponentialParameters(parameters);
+  if (!status.ok()) return status;
+  try {
+    *opened = new ExponentialCpu(parameters, width, height, kernels, workers);
+  } catch (const std::bad_alloc&) {
+    return Status::error(Code::kFailed, "Expected memory for exponential-step aggregation of %dx%d, the allocation failed.", width,
+                         height);
+  }
+  return {};
+}
+
+}  // namespace depthwatt

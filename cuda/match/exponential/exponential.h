@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: Apache-2.0
+// Exponential-step aggregation of matching costs (ESAW) or of messages (ESMP), in fixed point    [Yu et al. 2010, section III]
+//   cost      C(x, y, d) = cost min(|L(x, y) - R(max(x - d, 0), y)|, truncation)                                    eq. 3
+//   weight    w(p, q) = 4096 exp(-colour(p, q) / gammaColour - distance / gammaDistance), colour = the largest of the three
+//             channels' differences (left image), distance = s pixels; in integers: exponentialWeight(). w(p, p) = 4096.
+//   pass      C'(p) = ((w- C(p - s)) >> 16) + ((w0 C(p)) >> 16) + ((w+ C(p + s)) >> 16)                             eq. 5, 6
+//             with the normalised weights w-, w+ = (w r) >> 12, r = 65535 * 4096 / (4096 + both w), w0 = 65535 - w- - w+;
+//             for t = 1..steps along x, then along y, s = round(base^(t - 1)) (eq. 4).
+//   message   where slope > 0, costs become M(d) = min(min over e of C(e) + slope |d - e|, min over e of C(e) + cap) (eq. 13, 17 to
+//             21) before the first pass. The paper does so before each; README.md shows that the others change nothing.
+//   winner    the lowest d of the smallest C after the last pass (eq. 7); sub-pixel and confidence as match/select has them,
+//             every d of the search being a candidate
+//   right     of pixel xr: the lowest d whose C(xr + d, d) is smallest, xr + d < width; kInvalidDisparity where there is none
+// in   left, right [height][width] uint8; leftRgb [height][width][3] uint8.      out  exponentialResult, [height][width]
+// edge a neighbour outside the image has no weight; a pass that no pixel has a weighted neighbour in is left out
+// same bits on every backend: integer only.
+#pragma once
+
+#include "../../../core/image.h"
+#include "../../../core/status.h"
+#include "../../../core/workers.h"
+#include "exponential_table.h"
+
+namespace depthwatt {
+
+constexpr int32_t kMostSteps = 16;
+constexpr int32_t kMostGamma = 1000;
+
+struct ExponentialParameters {
+  int32_t minDisparity = 0;     ///< 0 or more
+  int32_t numDisparities = 64;  ///< 1 to 512
+  int32_t steps = 9;            ///< T, 1 to kMostSteps
+  int32_t basePercent = 190;    ///< 100 b, 100 to 400
+  int32_t gammaColour = 17;     ///< 1 to kMostGamma
+  int32_t gammaDistance = 36;   ///< pixels, 1 to kMostGamma
+  int32_t truncation = 12;      ///< tau, grey values, 1 to 255
+  int32_t cost = 5461;          ///< of one grey value; cost truncation at most 65535
+  int32_t slope = 0;            ///< c in units of cost, 0 to 65535; 0 = costs are aggregated, not messages
+  int32_t cap = 0;              ///< eta in units of cost, 0 to 65535
+  bool subpixel = false;
+};
+
+struct ExponentialImages {
+  ImageView<const uint8_t> left, right;
+  ImageView<const Rgb8> leftRgb;
+};
+
+/// rightDisparity may be empty (data = nullptr): then it is not computed.
+struct ExponentialResult {
+  ImageView<int16_t> disparityQ4;     ///< 1/16 px; every pixel has one
+  ImageView<int16_t> disparity;       ///< whole pixels, the winner before sub-pixel
+  ImageView<int16_t> rightDisparity;  ///< whole pixels
+  ImageView<uint8_t> confidence;
+};
+
+Status checkExponentialParameters(const ExponentialParameters& parameters);
+
+/// s of step t = 1..steps, eq. 4. Products of doubles are the same everywhere, powers are not.
+inline int32_t exponentialStep(int32_t basePercent, int32_t t) {
+  double step = 1;
+  for (int32_t i = 1; i < t; ++i) step = step * basePercent / 100;
+  return step < 1e6 ? static_cast<int32_t>(step + 0.5) : 1000000;
+}
+
+/// exp(-colour / gammaColour - distance / gammaDistance) as 0..4096.
+inline int32_t exponentialWeight(const ExponentialParameters& p, int32_t colour, int32_t distance) {
+  const int64_t exponent = (int64_t{256} * colour + p.gammaColour / 2) / p.gammaColour +
+                           (int64_t{256} * distance + p.gammaDistance / 2) / p.gammaDistance;
+  return exponent < kExponentials ? kExponential[exponent] : 0;
+}
+
+/// The definition. Slow: for small images.
+void exponentialReference(const ExponentialParameters& parameters, const ExponentialImages& images,
+                          const ExponentialResult& result);
+
+/// One pass: whose neighbours, how far, and the weight of each colour difference.
+struct ExponentialPass {
+  bool alongX;
+  int32_t step;
+  uint16_t weights[256];
+};
+
+/// The passes of an image of this size, in their order, without those that are left out. passes: room for 2 kMostSteps.
+inline int32_t exponentialPasses(const ExponentialParameters& p, int32_t width, int32_t height, ExponentialPass* passes) {
+  int32_t count = 0;
+  for (int32_t t = 1; t <= p.steps; ++t) {
+    for (const bool alongX : {true, false}) {
+      ExponentialPass& pass = passes[count];
+      pass.alongX = alongX;
+      pass.step = exponentialStep(p.basePercent, t);
+      if (pass.step >= (alongX ? width : height) || exponentialWeight(p, 0, pass.step) == 0) continue;
+      for (int32_t colour = 0; colour < 256; ++colour) {
+        pass.weights[colour] = static_cast<uint16_t>(exponentialWeight(p, colour, pass.step));
+      }
+      ++count;
+    }
+  }
+  return count;
+}
+
+/// What an instruction set's code does with rows of uint16 cells. pitch: a multiple of kExponentialPitch; every row is padded.
+constexpr int32_t kExponentialPitch = 32;
+
+/// costs[x] = cost min(|left[x] - right[x]|, truncation)
+using ExponentialCostRow = void (*)(const uint8_t* left, const uint8_t* right, int32_t truncation, int32_t cost, int32_t pitch,
+                                    uint16_t* costs);
+/// `rows` rows of before, centre and after, pitch cells apart, with one row of weights each for before and after.
+using ExponentialAggregate = void (*)(const uint16_t* before, const uint16_t* centre, const uint16_t* after,
+                                      const uint16_t* weightsBefore, const uint16_t* weightsAfter, int32_t rows, int32_t pitch,
+                                      uint16_t* out);
+/// Rows of costs, one for each disparity, become messages in place.
+using ExponentialMessages = void (*)(uint16_t* cells, int32_t numDisparities, int32_t pitch, int32_t slope, int32_t cap);
+/// winner[x] = place of the smallest cell of column x, least[x] = that cell, second[x] = the smallest cell of the others but the
+/// winner's neighbours (65535 where there is none).
+using ExponentialWinners = void (*)(const uint16_t* cells, int32_t numDisparities, int32_t pitch, int16_t* winner,
+                                    uint16_t* least, uint16_t* second);
+
+struct ExponentialKernels {
+  ExponentialCostRow costRow;
+  ExponentialAggregate aggregate;
+  ExponentialMessages messages;
+  ExponentialWinners winners;
+};
+
+/// The fast form. The workspace is made once, at open, for one size, one set of parameters and one team.
+class Exponential {
+ public:
+  static Status open(const ExponentialParameters& parameters, int32_t width, int32_t height, const ExponentialKernels& kernels,
+                     Workers& workers, Exponential** opened);
+  virtual ~Exponential() = default;
+  virtual void compute(const ExponentialImages& images, const ExponentialResult& result) = 0;
+  virtual size_t workspaceBytes() const = 0;
+};
+
+}  // namespace depthwatt

@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: Apache-2.0
+// The definition of exponential-step aggregation; see exponential.h.
+#include <vector>
+
+#include "exponential.h"
+
+namespace depthwatt {
+namespace {
+
+int64_t lesser(int64_t a, int64_t b) { return a < b ? a : b; }
+int32_t absolute(int32_t value) { return value < 0 ? -value : value; }
+
+/// [y][x][d]
+struct Volume {
+  int32_t width, height, disparities;
+  std::vector<int64_t> cells;
+  Volume(int32_t w, int32_t h, int32_t n) : width(w), height(h), disparities(n), cells(static_cast<size_t>(w) * h * n) {}
+  int64_t* at(int32_t x, int32_t y) { return &cells[(static_cast<size_t>(y) * width + x) * disparities]; }
+};
+
+/// Eq. 13 as it stands, without the two passes over d.
+void toMessages(const ExponentialParameters& p, Volume& volume) {
+  std::vector<int64_t> costs(static_cast<size_t>(volume.disparities));
+  for (int32_t y = 0; y < volume.height; ++y) {
+    for (int32_t x = 0; x < volume.width; ++x) {
+      int64_t* cells = volume.at(x, y);
+      costs.assign(cells, cells + volume.disparities);
+      for (int32_t d = 0; d < volume.disparities; ++d) {
+        for (int32_t e = 0; e < volume.disparities; ++e) {
+          cells[d] = lesser(cells[d], costs[e] + lesser(int64_t{p.slope} * absolute(d - e), p.cap));
+        }
+      }
+    }
+  }
+}
+
+int32_t weightBetween(const ExponentialParameters& p, ImageView<const Rgb8> rgb, int32_t x, int32_t y, int32_t qx, int32_t qy,
+                      int32_t step) {
+  if (qx < 0 || qx >= rgb.width || qy < 0 || qy >= rgb.height) return 0;
+  const Rgb8 a = rgb.row(y)[x], b = rgb.row(qy)[qx];
+  int32_t colour = absolute(a.red - b.red);
+  if (absolute(a.green - b.green) > colour) colour = absolute(a.green - b.green);
+  if (absolute(a.blue - b.blue) > colour) colour = absolute(a.blue - b.blue);
+  return exponentialWeight(p, colour, step);
+}
+
+void aggregate(const ExponentialParameters& p, ImageView<const Rgb8> rgb, int32_t dx, int32_t dy, int32_t step, Volume& volume) {
+  Volume from = volume;
+  for (int32_t y = 0; y < volume.height; ++y) {
+    for (int32_t x = 0; x < volume.width; ++x) {
+      const int32_t before = weightBetween(p, rgb, x, y, x - dx * step, y - dy * step, step);
+      const int32_t after = weightBetween(p, rgb, x, y, x + dx * step, y + dy * step, step);
+      const int32_t reciprocal = 65535 * 4096 / (4096 + before + after);
+      const int64_t wBefore = static_cast<int64_t>(before) * reciprocal / 4096;
+      const int64_t wAfter = static_cast<int64_t>(after) * reciprocal / 4096;
+      const int64_t wCentre = 65535 - wBefore - wAfter;
+      for (int32_t d = 0; d < volume.disparities; ++d) {
+        int64_t sum = wCentre * from.at(x, y)[d] / 65536;
+        if (wBefore > 0) sum += wBefore * from.at(x - dx * step, y - dy * step)[d] / 65536;
+        if (wAfter > 0) sum += wAfter * from.at(x + dx * step, y + dy * step)[d] / 65536;
+        volume.at(x, y)[d] = sum;
+      }
+    }
+  }
+}
+
+void select(const ExponentialParameters& p, Volume& volume, const ExponentialResult& result) {
+  const int32_t count = volume.disparities;
+  for (int32_t y = 0; y < volume.height; ++y) {
+    for (int32_t x = 0; x < volume.width; ++x) {
+      const int64_t* cells = volume.at(x, y);
+      int32_t best = 0;
+      for (int32_t d = 1; d < count; ++d) {
+        if (cells[d] < cells[best]) best = d;
+      }
+      int64_t second = -1;
+      for (int32_t d = 0; d < count; ++d) {
+        if (absolute(d - best) > 1 && (second < 0 || cells[d] < second)) second = cells[d];
+      }
+      int32_t fine = 0;
+      if (p.subpixel && best > 0 && best + 1 < count) {
+        const int64_t n = 8 * (cells[best - 1] - cells[best + 1]);
+        const int64_t q = cells[best - 1] + cells[best + 1] - 2 * cells[best];
+        // floor((2 n + q) / (2 q))
+        if (q > 0) {
+          int64_t quotient = (2 * n + q) / (2 * q);
+          if ((2 * n + q) % (2 * q) < 0) --quotient;
+          fine = static_cast<int32_t>(quotient);
+        }
+      }
+      result.disparity.row(y)[x] = static_cast<int16_t>(p.minDisparity + best);
+      result.disparityQ4.row(y)[x] = static_cast<int16_t>(16 * (p.minDisparity + best) + fine);
+      result.confidence.row(y)[x] =
+          second < 0 ? 0 : static_cast<uint8_t>(255 * (second - cells[best]) / (second > 1 ? second : 1));
+    }
+    if (result.rightDisparity.data == nullptr) continue;
+    for (int32_t xr = 0; xr < volume.width; ++xr) {
+      int32_t best = -1;
+      for (int32_t d = 0; d < count && xr + p.minDisparity + d < volume.width; ++d) {
+        const int32_t x = xr + p.minDisparity;
+        if (best < 0 || volume.at(x + d, y)[d] < volume.at(x + best, y)[best]) best = d;
+      }
+      result.rightDisparity.row(y)[xr] = best < 0 ? kInvalidDisparity : static_cast<int16_t>(p.minDisparity + best);
+    }
+  }
+}
+
+}  // namespace
+
+void exponentialReference(const ExponentialParameters& p, const ExponentialImages& images, const ExponentialResult& result) {
+  const int32_t width = images.left.width, height = images.left.height;
+  Volume volume(width, height, p.numDisparities);
+  for (int32_t y = 0; y < height; ++y) {
+    for (int32_t x = 0; x < width; ++x) {
+      for (int32_t d = 0; d < p.numDisparities; ++d) {
+        const int32_t xr = x - (p.minDisparity + d);
+        const int32_t difference = images.left.row(y)[x] - images.right.row(y)[xr < 0 ? 0 : xr];
+        volume.at(x, y)[d] = p.cost * lesser(absolute(difference), p.truncation);
+      }
+    }
+  }
+  if (p.slope > 0) toMessages(p, volume);
+  for (int32_t t = 1; t <= p.steps; ++t) {
+    const int32_t step = exponentialStep(p.basePercent, t);
+    const bool reaches = exponentialWeight(p, 0, step) > 0;
+    if (reaches && step < width) aggregate(p, images.leftRgb, 1, 0, step, volume);
+    if (reaches && step < height) aggregate(p, images.leftRgb, 0, 1, step, volume);
+  }
+  select(p, volume, result);
+}
+
+}  // namespace depthwatt

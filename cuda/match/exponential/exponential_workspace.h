@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+// The launcher of match/exponential on a device, and the memory it needs.
+#pragma once
+
+#include <cuda_runtime.h>
+
+#include <vector>
+
+#include "../../gpu/device_buffer.h"
+#include "exponential.h"
+
+namespace depthwatt {
+namespace gpu {
+
+/// Device images, packed rows. rightDisparity may be null.
+struct ExponentialDeviceResult {
+  int16_t* disparityQ4;
+  int16_t* disparity;
+  int16_t* rightDisparity;
+  uint8_t* confidence;
+};
+
+/// All device memory that aggregation needs; made at open.
+class ExponentialWorkspace {
+ public:
+  Status open(const ExponentialParameters& parameters, int32_t width, int32_t height);
+  size_t bytes() const { return passes_.bytes() + weights_.bytes() + cells_[0].bytes() + cells_[1].bytes(); }
+  /// exponential.h: device images, packed rows.
+  Status compute(const uint8_t* left, const uint8_t* right, const Rgb8* leftRgb, const ExponentialDeviceResult& result,
+                 cudaStream_t stream);
+
+ private:
+  ExponentialParameters p_;
+  int32_t width_ = 0, height_ = 0;
+  std::vector<ExponentialPass> steps_;
+  DeviceBuffer<ExponentialPass> passes_;
+  DeviceBuffer<uint32_t> weights_;   ///< [pass][height][width]: of the neighbour before (low half) and after
+  DeviceBuffer<uint32_t> cells_[2];  ///< [pairs][height][width]: two disparities beside each other, the even one low
+};
+
+}  // namespace gpu
+}  // namespace depthwatt

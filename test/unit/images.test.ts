@@ -15,12 +15,14 @@ import {
   decodeGreyImage,
   decodePfm,
   decodePgm,
+  decodePpm,
   disparityFromQ4,
   disparityToPng16,
   encodePgm,
   encodePng,
   greyFromSamples,
   readDisparity,
+  readEnginePicture,
   readGreyImage,
   readRgbImage,
   readStereoSideBySide,
@@ -46,6 +48,7 @@ function samples(count: number, deep: boolean): Uint8Array | Uint16Array {
   return data;
 }
 
+const text = (value: string) => Buffer.from(value, "latin1");
 const code = (error: string) => expect.objectContaining({ code: error });
 
 describe("grey from colour", () => {
@@ -115,9 +118,54 @@ describe("PNG", () => {
   });
 });
 
-describe("PGM", () => {
-  const text = (value: string) => Buffer.from(value, "latin1");
+describe("PPM", () => {
+  test("P3 and P6 of 8 and 16 bit: three values a pixel", () => {
+    expect(decodePpm(text("P3 2 1 255  1 2 3  4 5 6"), "a.ppm")).toEqual({
+      data: new Uint8Array([1, 2, 3, 4, 5, 6]),
+      width: 2,
+      height: 1,
+    });
+    const deep = Buffer.concat([text("P6 1 1 65535\n"), Buffer.from([1, 2, 3, 4, 0xff, 0xfe])]);
+    expect(decodePpm(deep, "a.ppm").data).toEqual(new Uint16Array([0x0102, 0x0304, 0xfffe]));
+    expect(() => decodePpm(text("P6 2 1 255\nabc"), "a.ppm")).toThrow(/expected at least 6 bytes/);
+    expect(() => decodePpm(text("P3 2 1 9  1 2 3  4 5 10"), "a.ppm")).toThrow(/0 to 9/);
+  });
+});
 
+describe("pictures for the engine", () => {
+  const file = (name: string, bytes: Uint8Array) => {
+    const path = join(folder, name);
+    writeFileSync(path, bytes);
+    return path;
+  };
+  const ppm = text("P3 2 1 255  10 20 30  250 0 5");
+
+  test("colours where they are asked for and the file has them, grey otherwise", async () => {
+    const path = file("colours.ppm", ppm);
+    const rgb = { data: new Uint8Array([10, 20, 30, 250, 0, 5]), width: 2, height: 1, format: "RGB8" };
+    expect(await readEnginePicture(path, true)).toEqual(rgb);
+    const png = file("colours.png", await encodePng({ data: rgb.data, width: 2, height: 1 }));
+    expect(await readEnginePicture(png, true)).toEqual({ ...rgb, data: expect.anything() });
+    expect([...(await readEnginePicture(png, true)).data]).toEqual([10, 20, 30, 250, 0, 5]);
+    // (77 R + 150 G + 29 B + 128) >> 8
+    const grey = { data: new Uint8Array([18, 76]), width: 2, height: 1, format: "GREY" };
+    expect(await readEnginePicture(path, false)).toEqual(grey);
+    expect(await readGreyImage(path)).toEqual({ data: grey.data, width: 2, height: 1 });
+    expect(await readEnginePicture(file("grey.pgm", text("P2 1 1 255 7")), true)).toMatchObject({
+      format: "GREY",
+    });
+    expect(await readEnginePicture(file("deep.pgm", text("P2 1 1 999 700")), true)).toMatchObject({
+      format: "Y16",
+    });
+  });
+
+  test("16-bit colours keep their upper byte", async () => {
+    const path = file("deep.ppm", text("P3 1 1 65535 513 65535 255"));
+    expect([...(await readEnginePicture(path, true)).data]).toEqual([2, 255, 0]);
+  });
+});
+
+describe("PGM", () => {
   test("plain and binary, comments, 8 and 16 bit", () => {
     expect(decodePgm(text("P2\n# made by hand\n3 2 # size\n9\n0 1 2\n3 4 9"), "a.pgm")).toEqual({
       data: new Uint8Array([0, 1, 2, 3, 4, 9]),

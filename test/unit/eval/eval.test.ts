@@ -111,7 +111,7 @@ describe("a data set on disk", () => {
 
   test("pictures, scaled truth, masks of exactly 255", async () => {
     write([entry, { ...entry, name: "float", groundTruth: { path: "truth.pfm", scale: 1, invalid: "inf" } }]);
-    const [tiny, float] = await Promise.all((await readDataset(folder)).map(readScene));
+    const [tiny, float] = await Promise.all((await readDataset(folder)).map((entry) => readScene(entry)));
     expect([...tiny!.left, ...tiny!.right]).toEqual([1, 2, 3, 4, 5, 6, 7, 8]);
     expect([...tiny!.truth]).toEqual([INFINITE, 1, 2.5, 63.75]);
     expect([...tiny!.masks.get("nonocc")!]).toEqual([1, 0, 0, 1]);
@@ -169,6 +169,7 @@ describe("sweeps", () => {
     name: "one, two",
     left: new Uint8Array(4),
     right: new Uint8Array(4),
+    format: "GREY",
     width: 2,
     height: 2,
     truth: Float32Array.of(1, 1, 1, 1),

@@ -47,6 +47,12 @@ export const SUITES: readonly Suite[] = [
     for: "the live page in Chromium, as a person uses it",
   },
   {
+    name: "long-viewer",
+    files: ["test/viewer/long-"],
+    budgetSeconds: 170,
+    for: "the live page: access, control, brokers that go and come back, memory over time",
+  },
+  {
     name: "long-emulation",
     files: [
       "test/golden/room-twins.test.ts",

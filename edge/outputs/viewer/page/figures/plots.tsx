@@ -17,6 +17,8 @@ const DASHES = [[], [6, 3], [2, 3], [10, 3, 2, 3], [], [6, 3], [2, 3], [10, 3, 2
 const shortened = (value: number) =>
   value === 0 ? "0" : Math.abs(value) >= 100 ? value.toFixed(0) : value.toPrecision(3);
 
+const clock = (seconds: number) => new Date(seconds * 1000).toLocaleTimeString("en-GB");
+
 /** A colour of the style sheet, for a canvas that cannot read it. */
 const styleColour = (element: Element, name: string) =>
   getComputedStyle(element).getPropertyValue(name).trim();
@@ -42,8 +44,8 @@ function Plot({ chart, seconds, window }: { chart: Chart; seconds: number[]; win
         cursor: { y: false },
         scales: { x: { time: true }, y: { range: (_plot, _min, max) => [0, max > 0 ? max * 1.1 : 1] } },
         axes: [
-          { ...axis, space: 60 },
-          { ...axis, size: 48, space: 28, values: (_plot, ticks) => ticks.map(shortened) },
+          { ...axis, size: 26, space: 70, values: (_plot, ticks) => ticks.map(clock) },
+          { ...axis, size: 48, space: 22, values: (_plot, ticks) => ticks.map(shortened) },
         ],
         series: [
           {},

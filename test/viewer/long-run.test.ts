@@ -1,0 +1,204 @@
+// SPDX-License-Identifier: Apache-2.0
+// The live page on real programs: settings changed on a running engine, a broker that is killed and comes back, a minute at 30
+// frames a second, a page that is put to sleep.
+import { chmodSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { Page } from "playwright-core";
+import { afterEach, expect, test } from "vitest";
+import { openBrowser } from "../doubles/browser.js";
+import { sleep, until } from "../doubles/frames.js";
+import { startMosquitto } from "../doubles/mosquitto.js";
+import { needs } from "../doubles/needs.js";
+import { knownFrame, openPageFeed } from "../doubles/page-feed.js";
+import { type Running, startProgram } from "../doubles/program.js";
+
+const cleanups: (() => unknown)[] = [];
+afterEach(async () => {
+  for (const cleanup of cleanups.splice(0).reverse()) await cleanup();
+});
+
+interface Handle {
+  shownFrames: { sets: number; outOfOrder: number };
+  state(): {
+    device: string;
+    control: { values: Record<string, unknown> };
+    documents: Record<string, { info?: { parameters?: { match?: Record<string, unknown> } } }>;
+  };
+}
+const shownFrames = (page: Page) =>
+  page.evaluate(() => (globalThis as never as { depthwatt: Handle }).depthwatt.shownFrames);
+const shownSets = async (page: Page) => (await shownFrames(page)).sets;
+
+function started(words: string[]): Running {
+  const running = startProgram(words);
+  cleanups.push(async () => {
+    running.child.kill("SIGTERM");
+    await running.ended;
+  });
+  return running;
+}
+
+async function pageOf(running: Running) {
+  const address = () => /^page +(\S+)$/m.exec(running.stdout())?.[1];
+  await until("the program names its page", () => address() !== undefined, 30_000);
+  const browser = await openBrowser(address() as string);
+  cleanups.push(() => browser.close());
+  return browser;
+}
+
+function secretFile(text: string): string {
+  const folder = mkdtempSync(join(tmpdir(), "depthwatt-secret-"));
+  cleanups.push(() => rmSync(folder, { recursive: true, force: true }));
+  const file = join(folder, "secret");
+  writeFileSync(file, `${text}\n`);
+  chmodSync(file, 0o600);
+  return file;
+}
+
+needs("chromium").suite("the live page of a run", () => {
+  test("a setting changes the running engine and is echoed; a wrong secret changes nothing; a region arrives in pixels", async () => {
+    const words = ["run", "--broker", "none", "--rate", "5", "--set", "control.enabled=true"];
+    const running = started([...words, "--set", `control.secretFile=${secretFile("open sesame")}`]);
+    const { page, complaints } = await pageOf(running);
+    await expect.poll(() => shownSets(page), { timeout: 30_000 }).toBeGreaterThan(0);
+    const value = (key: string) =>
+      page.evaluate(
+        (name) => (globalThis as never as { depthwatt: Handle }).depthwatt.state().control.values[name],
+        key,
+      );
+    const computed = (name: string) =>
+      page.evaluate((key) => {
+        const { device, documents } = (globalThis as never as { depthwatt: Handle }).depthwatt.state();
+        return documents[device]?.info?.parameters?.match?.[key];
+      }, name);
+    await page.getByRole("tab", { name: "Settings" }).click();
+    const row = page.locator('[data-setting="match.uniqueness"]');
+    const change = async (to: string) => {
+      await row.locator("input").fill(to);
+      await row.locator("input").press("Enter");
+    };
+    await page.getByLabel("Control secret").fill("open barley");
+    await change("21");
+    await row.locator("[data-said=refused]").getByText("not the right one").waitFor();
+    expect(await value("match.uniqueness")).toBe(8);
+
+    await page.getByLabel("Control secret").fill("open sesame");
+    await change("22");
+    await row.locator("[data-said=ok]").getByText("running with 22").waitFor();
+    await expect.poll(() => computed("uniqueness")).toBe(22);
+    expect(await value("match.uniqueness")).toBe(22);
+    await change("1000");
+    await row.locator("[data-said=refused]").waitFor();
+    expect(await value("match.uniqueness")).toBe(22);
+    await row.getByRole("button", { name: "Undo" }).click();
+    await expect.poll(() => computed("uniqueness")).toBe(8);
+
+    await page.getByRole("button", { name: "Draw region" }).click();
+    const canvas = page.locator(".sheet.left canvas");
+    const box = (await canvas.boundingBox()) as { x: number; y: number; width: number; height: number };
+    const at = (x: number, y: number) =>
+      [box.x + ((x + 0.5) * box.width) / 640, box.y + ((y + 0.5) * box.height) / 480] as const;
+    await page.mouse.move(...at(420, 300));
+    await page.mouse.down();
+    await page.mouse.move(...at(200, 200), { steps: 3 });
+    await page.mouse.move(...at(101, 60), { steps: 3 });
+    await page.mouse.up();
+    const region = async () =>
+      Promise.all(["x", "y", "width", "height"].map((name) => value(`region.${name}`)));
+    await expect.poll(region).toEqual([101, 60, 320, 241]);
+    expect(running.stderr()).toContain("match.uniqueness=22");
+    expect(complaints).toEqual([]);
+  });
+
+  test("a minute at 30 frames a second: no frame twice or out of order, and the heap stays as it was", async () => {
+    const size = { width: 640, height: 480 };
+    const feed = await openPageFeed(size);
+    cleanups.push(() => feed.close());
+    const browser = await openBrowser(feed.url);
+    cleanups.push(() => browser.close());
+    const { page, context } = browser;
+    const frames = [1, 2, 3].map((seed) => knownFrame(seed, size.width * size.height));
+    cleanups.push(feed.stream(30, frames));
+    const inspector = await context.newCDPSession(page);
+    await inspector.send("Performance.enable");
+    const heapBytes = async () => {
+      await inspector.send("HeapProfiler.collectGarbage");
+      const { metrics } = await inspector.send("Performance.getMetrics");
+      return metrics.find(({ name }) => name === "JSHeapUsedSize")?.value as number;
+    };
+    await sleep(10_000);
+    const before = await heapBytes();
+    await sleep(50_000);
+    const after = await heapBytes();
+    const { sets, outOfOrder } = await shownFrames(page);
+    expect(outOfOrder).toBe(0);
+    expect(sets).toBeGreaterThan(60);
+    expect(after - before).toBeLessThan(10e6);
+    expect(browser.complaints).toEqual([]);
+  }, 120_000);
+
+  test("a hidden page is sent nothing for 10 s, and goes on with the newest frame when it is seen again", async () => {
+    const feed = await openPageFeed();
+    cleanups.push(() => feed.close());
+    const browser = await openBrowser(feed.url);
+    cleanups.push(() => browser.close());
+    const { page } = browser;
+    cleanups.push(feed.stream(30));
+    await expect.poll(() => shownSets(page), { timeout: 15_000 }).toBeGreaterThan(3);
+    // What a browser does to a hidden tab; one that is driven from outside is never hidden.
+    await page.evaluate(() => {
+      const real = globalThis.requestAnimationFrame;
+      const held: FrameRequestCallback[] = [];
+      globalThis.requestAnimationFrame = (callback) => held.push(callback);
+      Object.assign(globalThis, {
+        wake: () => {
+          globalThis.requestAnimationFrame = real;
+          for (const callback of held) real(callback);
+        },
+      });
+    });
+    await sleep(1000);
+    expect(feed.hub.watched("bench")).toBe(true);
+    for (let i = 0; i < 100; i++) {
+      expect(feed.hub.wanted("bench").size).toBe(0);
+      await sleep(100);
+    }
+    await page.evaluate(() => (globalThis as never as { wake(): void }).wake());
+    const asleep = feed.sent();
+    const newest = () =>
+      page.evaluate(() => {
+        type Set = { pictures: { depth: { header: { frameNumber: number } } } };
+        return (globalThis as never as { depthwatt: { shownSet(): Set } }).depthwatt.shownSet().pictures.depth
+          .header.frameNumber;
+      });
+    await expect.poll(newest, { timeout: 10_000 }).toBeGreaterThan(asleep);
+  });
+});
+
+needs("chromium", "mosquitto").suite("the live page of depthwatt view", () => {
+  test("shows what a device publishes, says when the broker is away, and recovers", async () => {
+    let broker = await startMosquitto();
+    cleanups.push(() => broker.stop());
+    const streams = ["left", "confidence", "disparity"].flatMap((name) => [
+      "--set",
+      `outputs.mqtt.${name}.enabled=true`,
+    ]);
+    const url = broker.url;
+    started(["run", "--broker", url, "--rate", "5", "--device", "robot-7", ...streams]);
+    const viewing = started(["view", url, "--port", "auto"]);
+    const { page } = await pageOf(viewing);
+    await expect.poll(() => shownSets(page), { timeout: 30_000 }).toBeGreaterThan(2);
+    expect(await page.locator("[data-device]").innerText()).toBe("robot-7");
+    await expect.poll(() => page.locator("[data-figure=state]").innerText()).toMatch(/^online/);
+    const { port } = broker;
+    await broker.stop("SIGKILL");
+    await page.getByText(/The broker is away/).waitFor();
+    const before = await shownSets(page);
+    broker = await startMosquitto({ port });
+    const back = performance.now();
+    await expect.poll(() => shownSets(page), { timeout: 15_000, interval: 50 }).toBeGreaterThan(before);
+    expect(performance.now() - back).toBeLessThan(5000);
+    expect(await page.getByText(/The broker is away/).count()).toBe(0);
+  });
+});

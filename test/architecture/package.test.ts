@@ -63,6 +63,7 @@ test("the entry points, the board files, the licence; nothing of tests or result
     "README.md",
     "dist/edge/service/depthwatt.service",
     "dist/board-configs/README.md",
+    "dist/page/index.html",
   ])
     expect(packed).toContain(file);
   expect([...packed].filter((path) => /^(test|bench|docs|\.vm|build)\//.test(path))).toEqual([]);

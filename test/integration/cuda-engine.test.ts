@@ -48,6 +48,7 @@ needs("toolchain").suite("the CUDA backend on a processor", () => {
       ...more,
       match: changedMatch(base.match, { numDisparities: 32, ...match }),
     });
+    const RGB = { leftFormat: "RGB8", rightFormat: "RGB8" } as const;
     const plain = { leftRight: false, speckleSize: 0, fill: "off", boundary: false, median: false } as const;
     const region = { x: 41, y: 7, width: 31, height: 22 };
     const cases: Record<string, EngineOptions> = {
@@ -62,6 +63,11 @@ needs("toolchain").suite("the CUDA backend on a processor", () => {
       "a region": withMatch({}, { region }),
       "a region at the left border": withMatch({}, { region: { x: 0, y: 0, width: 20, height: 37 } }),
       "a region at half resolution": withMatch({ halfResolution: true }, { region }),
+      // A third as wide: the same bytes, taken as colours.
+      "from RGB8": withMatch(
+        { numDisparities: 8 },
+        { ...RGB, width: 27, inputWidth: 27, leftStrideBytes: 83, rightStrideBytes: 83 },
+      ),
       cbca: withMatch({ algorithm: "cbca" }),
       "cbca at half resolution": withMatch({ algorithm: "cbca", halfResolution: true }),
       "cbca in a region": withMatch({ algorithm: "cbca", halfResolution: true }, { region }),
@@ -73,7 +79,7 @@ needs("toolchain").suite("the CUDA backend on a processor", () => {
       const got = await computeFrame(pair, { ...options, backend: "cuda" });
       expect(got.info).toMatchObject({ backend: "cuda", instructionSet: "cuda", framesInFlight: 2 });
       for (const image of ["left", "disparityQ4", "confidence", "depthMillimetres"] as const)
-        expectSameImage(got[image], expected[image], pair.width, image);
+        expectSameImage(got[image], expected[image], options.width, image);
       expect(got.result).toEqual(expected.result);
       expect(got.stages).toEqual(expected.stages);
     });

@@ -6,3 +6,4 @@ export { DepthwattError, type ErrorCode, type ErrorDetails, hasCode, isDepthwatt
 export { type SystemExports, systemAddon } from "./native.js";
 export type { PixelFormat } from "./pixel-format.js";
 export { Histogram, type Percentiles } from "./histogram.js";
+export { isSameFile, writeBeside } from "./write-beside.js";

@@ -28,6 +28,11 @@ std::string pluginPath() {
 Status load(const PluginTable** table) {
   const std::string path = pluginPath();
   if (access(path.c_str(), F_OK) != 0) {
+    const char* named = std::getenv("DEPTHWATT_CUDA_PLUGIN");
+    if (named != nullptr && *named != '\0') {
+      return Status::error(Code::kBackendUnavailable, "CUDA unavailable: DEPTHWATT_CUDA_PLUGIN names %.140s, which is not there.",
+                           path.c_str());
+    }
     return Status::error(Code::kBackendUnavailable,
                          "CUDA unavailable: the plugin %s is not built ('npm run build:cuda' builds it with nvcc).",
                          path.substr(path.rfind('/') + 1).c_str());

@@ -25,6 +25,8 @@ export interface RuntimeEvents {
   /** A frame was computed: the proof of progress that a watchdog wants. */
   onFrame?(): void;
   onState?(state: DeviceState, reason: string): void;
+  /** The machine is left idle for so long before the first frame. */
+  onIdle?(seconds: number): void;
   /** Settings have changed; these hold from now on. */
   onSettings?(config: Config): void;
 }
@@ -59,6 +61,7 @@ export class Runtime {
   #searchChanged = false;
   #timer: NodeJS.Timeout | undefined;
   #running = false;
+  readonly #stopping = new AbortController();
   #failure: DepthwattError | undefined;
 
   constructor(config: Config, events: RuntimeEvents) {
@@ -209,8 +212,10 @@ export class Runtime {
     await outputs.ready();
     meter.start();
     // A window of the meter is a second at least.
-    if (idleSeconds > 0) {
-      await meter.measureIdle(Math.max(1.1, idleSeconds));
+    if (idleSeconds > 0 && "rails" in meter.sensor) {
+      const seconds = Math.max(1.1, idleSeconds);
+      this.#events.onIdle?.(seconds);
+      await meter.measureIdle(seconds, this.#stopping.signal);
       meter.restart();
     }
     this.#running = true;
@@ -245,6 +250,7 @@ export class Runtime {
 
   /** Ends run() after the frame that is being computed. */
   stop(): void {
+    this.#stopping.abort();
     this.parts.pipeline.stop();
   }
 

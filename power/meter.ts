@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Integrates every rail over time on its own clock and joins frames to energy by their capture time.
+import { setTimeout as delay } from "node:timers/promises";
 import type { ContextSnapshot } from "./context.js";
 import { ContextHistory } from "./context-history.js";
 import { FrameTimes } from "./frame-times.js";
@@ -130,13 +131,15 @@ export class Meter {
     this.#frames.add(Number(capturedNs - this.#originNs));
   }
 
-  /** Measures the idle power: call it while nothing runs. It is shown beside the gross figures, never subtracted. */
-  async measureIdle(seconds: number): Promise<Figure> {
+  /** Measures the idle power: call it while nothing runs. Does not wait without a sensor, or when `signal` aborts. It is shown beside the gross figures, never subtracted. */
+  async measureIdle(seconds: number, signal?: AbortSignal): Promise<Figure> {
+    if (!("rails" in this.sensor)) return this.#idle;
     const from = this.#clock();
     const ownTimer = this.#timer === undefined;
     if (ownTimer) this.start();
-    await new Promise((resolve) => setTimeout(resolve, seconds * 1000));
+    await delay(seconds * 1000, undefined, { signal }).catch(() => {});
     if (ownTimer) this.stop();
+    if (signal?.aborted) return this.#idle;
     this.sample();
     return this.setIdleBaseline(from, this.#clock());
   }
@@ -230,7 +233,7 @@ export class Meter {
       watts: total.watts,
       wattsUncertainty: 2 * total.wattsStandardUncertainty,
       idleWatts: this.#idle,
-      joules: total.watts * seconds,
+      joules: total.joules,
       ...perFrame({
         frames,
         seconds,

@@ -53,6 +53,12 @@ export const SUITES: readonly Suite[] = [
     for: "the live page: access, control, brokers that go and come back, memory over time",
   },
   {
+    name: "long-hostile",
+    files: ["test/hostile/programme.test.ts", "test/hostile/terminated-worker.test.ts"],
+    budgetSeconds: 180,
+    for: "hundreds of random attacks on every door, terminated workers",
+  },
+  {
     name: "long-emulation",
     files: [
       "test/golden/room-twins.test.ts",

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The scene as a data set on disk: pictures, truth, calibration, and the lists that say what belongs together.
 import { createWriteStream, type WriteStream } from "node:fs";
-import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { DepthwattError } from "../../core/index.js";
+import { DepthwattError, writeBeside } from "../../core/index.js";
 import type { SceneExports } from "./native.js";
 import { baselineMetres, rectify, stringifyCalibration } from "../calibration/index.js";
 import { makeFolder, writeDisparity, writeImage } from "../recordings/images/index.js";
@@ -91,7 +90,7 @@ export async function writeScene(native: SceneExports, options: WriteSceneOption
     }
     await Promise.all(streams.map(end));
     const calibration = sceneCalibration(options);
-    await writeFile(join(folder, "calibration.json"), stringifyCalibration(calibration));
+    await writeBeside(join(folder, "calibration.json"), stringifyCalibration(calibration));
     const { width = 640, height = 480, seed = 1 } = options;
     const description = {
       name: "depthwatt-scene",
@@ -106,10 +105,10 @@ export async function writeScene(native: SceneExports, options: WriteSceneOption
       ...(raw ? { rawFiles: { left: "left.raw", right: "right.raw", format: "GREY" } } : {}),
       scenes: rows,
     };
-    await writeFile(join(folder, "scene.json"), `${JSON.stringify(description, undefined, 1)}\n`);
+    await writeBeside(join(folder, "scene.json"), `${JSON.stringify(description, undefined, 1)}\n`);
     if (!raw && truth !== "none") {
       const dataset = { name: "depthwatt-scene", metric: "as middlebury-v2", scenes: rows };
-      await writeFile(join(folder, "dataset.json"), `${JSON.stringify(dataset, undefined, 1)}\n`);
+      await writeBeside(join(folder, "dataset.json"), `${JSON.stringify(dataset, undefined, 1)}\n`);
     }
   } catch (cause) {
     if (cause instanceof DepthwattError || !(cause instanceof Error && "syscall" in cause)) throw cause;

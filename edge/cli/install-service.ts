@@ -51,7 +51,8 @@ function install(options: { dryRun?: boolean; printUnit?: boolean }): void {
   for (const [index, step] of steps.entries()) {
     const number = `${index + 1}/${steps.length}`.padStart(5);
     printLine(`${number}  ${options.dryRun ? "would " : ""}${describeStep(step)}`);
-    if (!options.dryRun) perform(step);
+    const leftOut = options.dryRun ? undefined : perform(step);
+    if (leftOut !== undefined) printLine(`       ${leftOut}`);
   }
   if (options.dryRun) {
     printLine(

@@ -11,7 +11,7 @@ import {
   writeDisparity,
   writeImage,
 } from "../../camera/index.js";
-import { DepthwattError } from "../../core/index.js";
+import { DepthwattError, isSameFile } from "../../core/index.js";
 import {
   type Algorithm,
   ALGORITHMS,
@@ -121,9 +121,28 @@ async function readPair(
   return [left, right];
 }
 
+/** Two results in one file, or one in place of what it was made of, would be a loss without a word. */
+function checkOutputs(leftFile: string, rightFile: string, { output, color }: MatchOptions): void {
+  const places: [string, string | undefined][] = [
+    ["the left picture", leftFile],
+    ["the right picture", rightFile],
+    ["-o", output],
+    ["--color", color],
+  ];
+  for (const [at, [name, path]] of places.entries()) {
+    if (path === undefined || at < 2) continue;
+    const other = places.slice(0, at).find(([, before]) => before !== undefined && isSameFile(before, path));
+    if (other === undefined) continue;
+    throw new DepthwattError("USAGE", `expected ${name} and ${other[0]} to be two files, both are ${path}`, {
+      hint: "Give each its own name.",
+    });
+  }
+}
+
 async function match(leftFile: string, rightFile: string, options: MatchOptions): Promise<void> {
   if (options.output !== undefined) checkDisparityName(options.output);
   if (options.color !== undefined) checkColourName(options.color);
+  checkOutputs(leftFile, rightFile, options);
   const { config } = configOf(options, flagsOf(options));
   const [left, right] = await readPair(leftFile, rightFile, config.match.algorithm);
   const { width, height, disparityQ4, milliseconds, validPercent, info } = await matchPair(

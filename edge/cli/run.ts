@@ -114,6 +114,7 @@ async function run(options: RunOptions): Promise<void> {
     onSettings: (settings) => {
       log.level = settings.log.level;
     },
+    onIdle: (seconds) => notifier.startsLater(seconds),
     onFigures: (figures) => {
       const line = figuresLine(figures);
       notifier.status(line);
@@ -122,6 +123,8 @@ async function run(options: RunOptions): Promise<void> {
     },
   });
   if (!quiet) greet(runtime);
+  const { rateHz: pairsPerSecond } = runtime.parts.source.description;
+  if (pairsPerSecond !== undefined) notifier.expectEvery(1000 / pairsPerSecond);
   const signals = stopOnSignals(runtime, notifier, () => void reload(runtime, load, log));
   try {
     const figures = await runtime.run();

@@ -32,6 +32,7 @@ function whole(flag: string, text: string, smallest: number, largest: number): n
 async function run(flags: SceneFlags): Promise<void> {
   if (flags.raw && flags.ideal) throw new DepthwattError("USAGE", "expected --raw or --ideal, got both");
   const frames = whole("--frames", flags.frames, 1, 1_000_000);
+  if (flags.out.trim() === "") throw new DepthwattError("USAGE", 'expected --out to be a folder, got ""');
   const begin = performance.now();
   const view = flags.raw ? "raw" : flags.ideal ? "ideal" : "rectified";
   const options = {

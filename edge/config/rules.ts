@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What one setting alone cannot tell: the rules between settings.
+import { isDepthwattError } from "../../core/index.js";
+import { checkBaseTopic, checkDeviceName } from "../frame/topics.js";
 import { matcherOf } from "../../cuda/index.js";
 import { brokenOutputs } from "../outputs/section.js";
 import { brokenHttp } from "../http/settings.js";
@@ -47,7 +49,23 @@ const sourceIsWhole: Rule = ({ source }) => {
   return broken && { keys: ["source.kind", ...broken.keys], text: `"${source.kind}": ${broken.text}` };
 };
 
-const RULES: readonly Rule[] = [searchFits, matcherIsWhole, sourceIsChosen, sourceIsWhole];
+/** What else only the first connection would find out: a name that is no topic. */
+const namesAreTopics: Rule = ({ base, device }) => {
+  for (const [key, value, check] of [
+    ["base", base, checkBaseTopic],
+    ["device", device, checkDeviceName],
+  ] as const) {
+    try {
+      check(value);
+    } catch (error) {
+      if (!isDepthwattError(error)) throw error;
+      return { keys: [key], text: error.message.slice(key.length + 2) };
+    }
+  }
+  return undefined;
+};
+
+const RULES: readonly Rule[] = [namesAreTopics, searchFits, matcherIsWhole, sourceIsChosen, sourceIsWhole];
 
 /** Every rule that a configuration of valid values breaks. */
 export function brokenRules(config: Config, origins: ReadonlyMap<string, Origin>): BrokenSetting[] {

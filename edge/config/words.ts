@@ -11,10 +11,25 @@ interface JsonSchemaNode {
   anyOf?: JsonSchemaNode[];
   minimum?: number;
   maximum?: number;
+  exclusiveMinimum?: number;
+  exclusiveMaximum?: number;
 }
 
 export function either(words: readonly string[]): string {
   return words.length < 3 ? words.join(" or ") : `${words.slice(0, -1).join(", ")} or ${words.at(-1)}`;
+}
+
+function range(node: JsonSchemaNode): string {
+  const { minimum, maximum, exclusiveMinimum, exclusiveMaximum } = node;
+  const low =
+    minimum !== undefined
+      ? ` from ${minimum}`
+      : exclusiveMinimum !== undefined
+        ? ` above ${exclusiveMinimum}`
+        : "";
+  const to = low.startsWith(" from") ? " to" : low === "" ? " up to" : " and up to";
+  if (maximum !== undefined) return `${low}${to} ${maximum}`;
+  return exclusiveMaximum === undefined ? low : `${low}${low === "" ? "" : " and"} below ${exclusiveMaximum}`;
 }
 
 function inWords(node: JsonSchemaNode): string {
@@ -22,8 +37,8 @@ function inWords(node: JsonSchemaNode): string {
   if (node.const !== undefined) return JSON.stringify(node.const);
   if (node.enum) return either(node.enum.map((value) => JSON.stringify(value)));
   if (node.type === "boolean") return "true or false";
-  if (node.type === "integer") return `a whole number from ${node.minimum} to ${node.maximum}`;
-  if (node.type === "number") return `a number from ${node.minimum} to ${node.maximum}`;
+  if (node.type === "integer") return `a whole number${range(node)}`;
+  if (node.type === "number") return `a number${range(node)}`;
   return "text";
 }
 

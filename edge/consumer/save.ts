@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Writes received frames to a folder: a picture and, beside it, everything the header said, as JSON. Node only.
-import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { DepthwattError, isDepthwattError } from "../../core/index.js";
+import { DepthwattError, isDepthwattError, writeBeside } from "../../core/index.js";
 import { encodePfm, encodePng, makeFolder } from "../../camera/index.js";
 import { ELEMENT_BYTES } from "../frame/frame-format.js";
 import type { ReceivedFrame } from "./consumer.js";
@@ -121,8 +120,8 @@ export class FrameSaver {
       2,
     );
     try {
-      await writeFile(`${name}.${ending}`, bytes);
-      await writeFile(`${name}.json`, `${text}\n`);
+      await writeBeside(`${name}.${ending}`, bytes);
+      await writeBeside(`${name}.json`, `${text}\n`);
     } catch (cause) {
       throw unwritable(name, cause);
     }

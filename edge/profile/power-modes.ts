@@ -23,7 +23,8 @@ function modeIn(answer: string): string {
 }
 
 /** Some confs say MODE_15W where nvpmodel answers 15W. */
-const isMode = (found: string, wanted: string): boolean => found === wanted || found === `MODE_${wanted}`;
+const plain = (name: string): string => name.replace(/^MODE_/, "");
+const isMode = (found: string, wanted: string): boolean => plain(found) === plain(wanted);
 
 export class PowerModes {
   readonly names: readonly string[];
@@ -76,7 +77,7 @@ export class PowerModes {
   }
 
   #idOf(name: string): string {
-    const id = this.#ids.get(name) ?? this.#ids.get(`MODE_${name}`);
+    const id = this.#ids.get(name) ?? [...this.#ids].find(([known]) => isMode(known, name))?.[1];
     if (id !== undefined) return id;
     const hint = `There are: ${this.names.join(", ")}.`;
     throw new DepthwattError("CONFIG_INVALID", `This machine has no power mode "${name}".`, { hint });
@@ -138,15 +139,19 @@ export class PowerModes {
     );
   }
 
-  /** Puts back the mode that was on before the first change; safe to call again. */
+  /**
+   * Puts back the mode that was on before the first change; safe to call again.
+   * @throws DepthwattError CONFIG_INVALID where nvpmodel had named a mode that its configuration lacks, DEVICE_UNAVAILABLE where
+   *   it fails or the mode is another afterwards: the board must not stay in a mode that nobody chose without a word
+   */
   restore(): void {
     const original = this.#original;
     if (original === undefined) return;
     this.#original = undefined;
     for (const signal of this.#signals) process.off(signal, this.#onSignal);
     process.off("exit", this.#onExit);
-    const id = this.#ids.get(original);
-    if (id !== undefined) this.#run(["-m", id]);
+    this.#run(["-m", this.#idOf(original)]);
+    this.#expect(original, this.current());
   }
 
   #run(words: string[]): string {

@@ -1,15 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
 // The steps that make depthwatt a service of this machine, as data: printed by --dry-run, done by perform().
 import { spawnSync } from "node:child_process";
-import { chmodSync, existsSync, writeFileSync } from "node:fs";
+import { chmodSync, chownSync, existsSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { DepthwattError } from "../../core/index.js";
+import { DepthwattError, hasCode } from "../../core/index.js";
 import { makeFolder } from "../../camera/index.js";
 
 export type Step =
-  | { kind: "run"; title: string; words: [string, ...string[]] }
+  | { kind: "run"; title: string; words: [string, ...string[]]; unlessMissing?: string }
   | { kind: "folder"; title: string; path: string; mode: number }
-  | { kind: "write"; title: string; path: string; mode: number; text: string; keepExisting: boolean };
+  | {
+      kind: "write";
+      title: string;
+      path: string;
+      mode: number;
+      text: string;
+      keepExisting: boolean;
+      group?: string;
+    };
 
 export interface Machine {
   /** Absolute path of the Node that will run the service. */
@@ -89,7 +97,9 @@ export function planInstallation(machine: Machine): Step[] {
       kind: "write",
       title: "first settings",
       path: CONFIG_FILE,
-      mode: 0o644,
+      // A broker's URL may hold a password: for root and the service alone.
+      mode: 0o640,
+      group: USER,
       text: FIRST_CONFIG,
       keepExisting: true,
     },
@@ -109,8 +119,18 @@ export function planInstallation(machine: Machine): Step[] {
       text: machine.udevRule,
       keepExisting: false,
     },
-    { kind: "run", title: "udev reads its rules", words: ["udevadm", "control", "--reload"] },
-    { kind: "run", title: "udev applies them", words: ["udevadm", "trigger"] },
+    {
+      kind: "run",
+      title: "udev reads its rules",
+      words: ["udevadm", "control", "--reload"],
+      unlessMissing: "without udev the power rails are for root alone",
+    },
+    {
+      kind: "run",
+      title: "udev applies them",
+      words: ["udevadm", "trigger"],
+      unlessMissing: "without udev the power rails are for root alone",
+    },
     {
       kind: "write",
       title: "unit",
@@ -130,37 +150,65 @@ export function describeStep(step: Step): string {
   const mode = step.mode.toString(8).padStart(4, "0");
   if (step.kind === "folder") return `make ${step.path} (mode ${mode})`;
   const kept = step.keepExisting ? ", unless it is there" : "";
-  return `write ${step.path} (mode ${mode}, ${Buffer.byteLength(step.text)} bytes${kept})`;
+  const group = step.group === undefined ? "" : `, group ${step.group}`;
+  return `write ${step.path} (mode ${mode}${group}, ${Buffer.byteLength(step.text)} bytes${kept})`;
+}
+
+/** The number of a group in the machine's list; undefined where there is none. */
+function groupNumber(name: string, root: string): number | undefined {
+  const file = join(root, "etc/group");
+  const line = existsSync(file)
+    ? readFileSync(file, "utf8")
+        .split("\n")
+        .find((one) => one.startsWith(`${name}:`))
+    : undefined;
+  return line === undefined ? undefined : Number(line.split(":")[2]);
+}
+
+function runStep({ words, unlessMissing }: Extract<Step, { kind: "run" }>): string | undefined {
+  const [program, ...rest] = words;
+  const { status, stderr, error } = spawnSync(program, rest, { encoding: "utf8" });
+  if (unlessMissing !== undefined && hasCode(error, "ENOENT"))
+    return `left out: there is no ${program}; ${unlessMissing}`;
+  if (error) throw error;
+  if (status !== 0) throw new Error(stderr.trim() || `it ended with status ${status}`);
+  return undefined;
+}
+
+/** What was there keeps its content, and gets the mode that is printed all the same: a password that all may read is none. */
+function placeStep(step: Exclude<Step, { kind: "run" }>, root: string): void {
+  const path = join(root, step.path);
+  if (step.kind === "folder") makeFolder(path, step.mode);
+  else if (!(step.keepExisting && existsSync(path))) {
+    makeFolder(dirname(path));
+    writeFileSync(path, step.text, { mode: step.mode });
+  }
+  // The mode above is cut by the umask, and does not apply to what was there.
+  chmodSync(path, step.mode);
+  const group = step.kind === "write" && step.group !== undefined ? groupNumber(step.group, root) : undefined;
+  if (group !== undefined) chownSync(path, -1, group);
 }
 
 /**
  * Does one step.
  * @param root what "/" means; another folder in tests
+ * @returns why it was left out; undefined: it was done
  * @throws DepthwattError SERVICE_FAILED naming the step
  */
-export function perform(step: Step, root = "/"): void {
+export function perform(step: Step, root = "/"): string | undefined {
   try {
-    if (step.kind === "run") {
-      const [program, ...words] = step.words;
-      const { status, stderr, error } = spawnSync(program, words, { encoding: "utf8" });
-      if (error) throw error;
-      if (status !== 0) throw new Error(stderr.trim() || `it ended with status ${status}`);
-      return;
-    }
-    const path = join(root, step.path);
-    if (step.kind === "folder") makeFolder(path, step.mode);
-    else if (!(step.keepExisting && existsSync(path))) {
-      makeFolder(dirname(path));
-      writeFileSync(path, step.text, { mode: step.mode });
-      // The mode above is cut by the umask, and does not apply to a file that was there.
-      chmodSync(path, step.mode);
-    }
+    if (step.kind === "run") return runStep(step);
+    placeStep(step, root);
+    return undefined;
   } catch (cause) {
+    const denied = hasCode(cause, "EACCES") || hasCode(cause, "EPERM");
     throw new DepthwattError(
       "SERVICE_FAILED",
       `${step.title}: ${describeStep(step)}: ${(cause as Error).message}`,
       {
-        hint: "Run it as root; 'depthwatt install-service --dry-run' prints each step.",
+        hint: denied
+          ? "Run it as root; 'depthwatt install-service --dry-run' prints each step."
+          : "'depthwatt install-service --dry-run' prints each step; do this one by hand, then run it again.",
         cause,
       },
     );

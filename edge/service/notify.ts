@@ -10,6 +10,10 @@ export interface ServiceNotifier {
   readonly active: boolean;
   /** Time after which systemd kills us without a frame, milliseconds; undefined = no watchdog asked for. */
   readonly watchdogMs: number | undefined;
+  /** The first frame will come so much later than usual: systemd waits for it. */
+  startsLater(seconds: number): void;
+  /** Frames come so seldom: between two of them the watchdog is fed all the same, until three periods have passed. */
+  expectEvery(periodMs: number): void;
   /** The first frame came out: the service is up. Later calls do nothing. */
   ready(): void;
   /** One line for `systemctl status`. */
@@ -29,9 +33,14 @@ export interface NotifierOptions {
   processId?: number;
 }
 
+/** Beyond a wait that is planned: what the start takes by itself. */
+const START_MARGIN_SECONDS = 60;
+
 const SILENT: ServiceNotifier = {
   active: false,
   watchdogMs: undefined,
+  startsLater: () => {},
+  expectEvery: () => {},
   ready: () => {},
   status: () => {},
   frameCompleted: () => {},
@@ -63,6 +72,8 @@ export function createNotifier(options: NotifierOptions): ServiceNotifier {
   let isReady = false;
   let frames = 0;
   let framesFed = 0;
+  let patienceMs = 0;
+  let lastFrameMs = performance.now();
   const watchdogMs = watchdogTime(environment, processId);
   // A quarter, so that a frame period of up to three quarters of the watchdog's time still feeds it in time.
   const feeder =
@@ -70,7 +81,9 @@ export function createNotifier(options: NotifierOptions): ServiceNotifier {
       ? undefined
       : setInterval(
           () => {
-            if (frames === framesFed) return;
+            const now = performance.now();
+            if (frames !== framesFed) lastFrameMs = now;
+            else if (now - lastFrameMs >= patienceMs) return;
             framesFed = frames;
             tell("WATCHDOG=1");
           },
@@ -81,6 +94,11 @@ export function createNotifier(options: NotifierOptions): ServiceNotifier {
   return {
     active: true,
     watchdogMs,
+    startsLater: (seconds) =>
+      tell(`EXTEND_TIMEOUT_USEC=${Math.ceil((seconds + START_MARGIN_SECONDS) * 1e6)}`),
+    expectEvery: (periodMs) => {
+      patienceMs = 3 * periodMs;
+    },
     ready: () => {
       if (!isReady) tell("READY=1");
       isReady = true;

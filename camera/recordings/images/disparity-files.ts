@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Disparity maps on disk: PFM (float, +inf = no value) and 16-bit PNG x 256 (0 = no value).
-import { writeFile } from "node:fs/promises";
 import { extname } from "node:path";
-import { DepthwattError } from "../../../core/index.js";
+import { DepthwattError, writeBeside } from "../../../core/index.js";
 import { decodeGreyImage, readImageBytes, sniffImage } from "./decode.js";
 import type { FloatImage, GreyImage, RgbImage } from "./image.js";
 import { decodePfm, encodePfm, encodePgm } from "./netpbm.js";
@@ -46,7 +45,7 @@ export function disparityToPng16(disparity: FloatImage, name: string): GreyImage
 
 async function write(file: string, bytes: Uint8Array): Promise<void> {
   try {
-    await writeFile(file, bytes);
+    await writeBeside(file, bytes);
   } catch (cause) {
     throw new DepthwattError("OUTPUT_UNWRITABLE", `cannot write ${file}: ${(cause as Error).message}`, {
       cause,

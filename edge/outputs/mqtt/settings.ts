@@ -3,6 +3,8 @@
 import { z } from "zod";
 import type { BrokenSetting } from "../../config/broken-setting.js";
 import { type Exact, section, setting } from "../../config/setting.js";
+import { isDepthwattError } from "../../../core/index.js";
+import { checkBrokerUrl } from "../../mqtt/credentials.js";
 import { rateSetting } from "../rate-setting.js";
 
 const BROKER = /^(embedded|none|(mqtts?|wss?):\/\/[^\s/]+(\/\S*)?)$/;
@@ -98,6 +100,18 @@ function certificatesNeedTls(settings: MqttSettings): BrokenSetting[] {
   return [{ keys: [file, "broker"], text }];
 }
 
+/** The pattern lets pass what is no URL, such as port 99999. */
+function brokerIsUrl({ broker }: MqttSettings): BrokenSetting[] {
+  if (broker === "embedded" || broker === "none") return [];
+  try {
+    checkBrokerUrl(broker, "broker");
+    return [];
+  } catch (error) {
+    if (!isDepthwattError(error)) throw error;
+    return [{ keys: ["broker"], text: error.message.slice("broker: ".length) }];
+  }
+}
+
 function passwordHasUser({ broker, username, passwordFile, protocolVersion }: MqttSettings): BrokenSetting[] {
   if (passwordFile === undefined || username !== undefined || protocolVersion === 5) return [];
   if (/^\w+:\/\/[^/@]+@/.test(broker)) return [];
@@ -114,7 +128,7 @@ function embeddedSpeaksThree({ broker, protocolVersion }: MqttSettings): BrokenS
 }
 
 export function brokenMqtt(settings: MqttSettings): BrokenSetting[] {
-  return [clientCertificate, certificatesNeedTls, passwordHasUser, embeddedSpeaksThree].flatMap((rule) =>
-    rule(settings),
+  return [brokerIsUrl, clientCertificate, certificatesNeedTls, passwordHasUser, embeddedSpeaksThree].flatMap(
+    (rule) => rule(settings),
   );
 }

@@ -169,6 +169,32 @@ printf 'NV Power Mode: %s\\n%s\\n' "$1" "$id"
     modes.restore();
   });
 
+  test("comes back where nvpmodel's answers and its configuration differ by the prefix, in either direction", () => {
+    // The configuration says MODE_15W and MAXN; the answer is 15W, as on some boards.
+    const text = readFileSync(program, "utf8");
+    writeFileSync(program, text.replace("set -- MAXN MODE_15W MODE_30W", "set -- MODE_MAXN 15W 30W"));
+    for (const [number, other] of [
+      ["1", "30W"],
+      ["0", "15W"],
+    ] as const) {
+      writeFileSync(join(folder, "state"), number);
+      const modes = open();
+      modes.set(other);
+      expect(state()).not.toBe(number);
+      modes.restore();
+      expect(state()).toBe(number);
+    }
+  });
+
+  test("a mode that does not come back is an error, not silence", () => {
+    const modes = open();
+    modes.set("MAXN");
+    writeFileSync(program, readFileSync(program, "utf8").replace('echo "$2" >', 'echo "1" >'));
+    expect(refusal(() => modes.restore()).message).toBe(
+      "nvpmodel was asked for MODE_30W, but the mode is MODE_15W.",
+    );
+  });
+
   test("an unknown name, a refusal and a machine without nvpmodel", () => {
     const modes = open();
     expect(refusal(() => modes.set("60W"))).toMatchObject({

@@ -193,6 +193,16 @@ describe("refusals", () => {
     expect(nearestName("match.zzzzzz", known)).toBeUndefined();
   });
 
+  test("what run would refuse is refused here: names that are no topics, a broker URL that is none", () => {
+    expect(refusal({ set: [`base=${"b".repeat(250)}`] }).message).toMatch(
+      /^base .*at most 200 bytes of UTF-8/,
+    );
+    expect(refusal({ set: ["device=a/b"] }).message).toMatch(/^device .*expected one MQTT topic level/);
+    expect(refusal({ set: ["outputs.mqtt.broker=mqtt://host:99999"] }).message).toMatch(
+      /^outputs\.mqtt\.broker .*with a host name/,
+    );
+  });
+
   test("an unknown key names the nearest one", () => {
     const error = refusal({ set: ["match.numDisparity=64"] });
     expect(error.code).toBe("CONFIG_UNKNOWN_KEY");

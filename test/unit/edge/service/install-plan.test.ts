@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What install-service would do, step by step, and what it refuses.
-import { existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { chmodSync, existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { afterAll, describe, expect, test } from "vitest";
@@ -105,6 +105,25 @@ describe("performing", () => {
     for (const step of files) perform(step, root);
     expect(readFileSync(join(root, "etc/depthwatt/mqtt-password"), "utf8")).toBe("secret\n");
     expect(readFileSync(join(root, "etc/systemd/system/depthwatt.service"), "utf8")).toBe(unitFor(machine));
+  });
+
+  test("what was there and open to all gets the mode that is printed", () => {
+    chmodSync(join(root, "etc/depthwatt/mqtt-password"), 0o666);
+    chmodSync(join(root, "etc/depthwatt"), 0o777);
+    chmodSync(join(root, "etc/depthwatt/config.yaml"), 0o644);
+    for (const step of files) perform(step, root);
+    const mode = (path: string) => (statSync(join(root, path)).mode & 0o777).toString(8);
+    expect([
+      mode("etc/depthwatt/mqtt-password"),
+      mode("etc/depthwatt"),
+      mode("etc/depthwatt/config.yaml"),
+    ]).toEqual(["600", "755", "640"]);
+  });
+
+  test("a machine without udev goes on, and is told what that means", () => {
+    const words = ["/no/such/udevadm"] as [string];
+    const step = { kind: "run" as const, title: "udev", words, unlessMissing: "rails are for root alone" };
+    expect(perform(step)).toBe("left out: there is no /no/such/udevadm; rails are for root alone");
   });
 
   test("the first settings are valid settings", async () => {

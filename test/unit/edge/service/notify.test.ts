@@ -46,6 +46,23 @@ describe("the watchdog", () => {
     expect(sent).toEqual(["WATCHDOG=1"]);
   });
 
+  test("frames that are expected every half minute feed it in between, until three periods have passed", () => {
+    const notifier = make();
+    notifier.expectEvery(30_000);
+    notifier.frameCompleted();
+    vi.advanceTimersByTime(30_000);
+    expect(sent.length).toBeGreaterThanOrEqual(14);
+    vi.advanceTimersByTime(90_000);
+    sent = [];
+    vi.advanceTimersByTime(60_000);
+    expect(sent).toEqual([]);
+  });
+
+  test("a start that comes later is announced", () => {
+    make().startsLater(600);
+    expect(sent).toEqual(["EXTEND_TIMEOUT_USEC=660000000"]);
+  });
+
   test("one frame feeds once, many frames feed once per tick", () => {
     const notifier = make();
     for (let frame = 0; frame < 100; frame++) notifier.frameCompleted();

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+// Files that are there whole or not at all: written beside their place and renamed, so that a full disk or an interrupted program
+// leaves what was there before and no half of what was to come.
+import { lstatSync, statSync } from "node:fs";
+import { rename, rm, writeFile } from "node:fs/promises";
+import { basename, dirname, join } from "node:path";
+
+let written = 0;
+
+/** Devices and pipes, such as /dev/stdout, have no place beside them; a link is kept and what it leads to replaced in place. */
+function isPlain(path: string): boolean {
+  try {
+    return lstatSync(path).isFile();
+  } catch {
+    return true;
+  }
+}
+
+/** @throws Node's error; the file is then as it was */
+export async function writeBeside(path: string, bytes: Uint8Array | string): Promise<void> {
+  if (!isPlain(path)) return writeFile(path, bytes);
+  const beside = join(dirname(path), `.${basename(path).slice(0, 200)}.${process.pid}-${written++}.part`);
+  try {
+    await writeFile(beside, bytes, { flag: "wx" });
+    await rename(beside, path);
+  } catch (error) {
+    await rm(beside, { force: true });
+    throw error;
+  }
+}
+
+/** Whether two paths lead to one file that is there; two that are not there are one where their names are. */
+export function isSameFile(a: string, b: string): boolean {
+  const [one, other] = [a, b].map((path) => statSync(path, { throwIfNoEntry: false }));
+  if (one === undefined || other === undefined) {
+    const place = (path: string) => {
+      const folder = statSync(dirname(path), { throwIfNoEntry: false });
+      return `${folder?.dev}:${folder?.ino}/${basename(path)}`;
+    };
+    return one === other && place(a) === place(b);
+  }
+  return one.isFile() && one.dev === other.dev && one.ino === other.ino;
+}

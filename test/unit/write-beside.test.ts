@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+// Files that are there whole or not at all, and paths that lead to one file.
+import { execFileSync } from "node:child_process";
+import {
+  linkSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, expect, test } from "vitest";
+import { isSameFile, writeBeside } from "../../core/index.js";
+
+const folder = mkdtempSync(join(tmpdir(), "depthwatt-beside-"));
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+test("a file is replaced whole; what cannot be written leaves the older one and nothing beside it", async () => {
+  const path = join(folder, "a.txt");
+  await writeBeside(path, "one");
+  await writeBeside(path, "two");
+  expect(readFileSync(path, "utf8")).toBe("two");
+  expect(readdirSync(folder)).toEqual(["a.txt"]);
+  mkdirSync(join(folder, "is-a-folder"));
+  await expect(writeBeside(join(folder, "is-a-folder"), "x")).rejects.toThrow();
+  await writeBeside("/dev/null", "x");
+  expect(readdirSync(folder).sort()).toEqual(["a.txt", "is-a-folder"]);
+});
+
+test("one file by other names is one file", () => {
+  const path = join(folder, "file");
+  writeFileSync(path, "");
+  linkSync(path, join(folder, "hard"));
+  symlinkSync("file", join(folder, "soft"));
+  writeFileSync(join(folder, "other"), "");
+  for (const same of ["file", "hard", "soft", `../${folder.split("/").at(-1)}/file`])
+    expect(isSameFile(path, join(folder, same)), same).toBe(true);
+  expect(isSameFile(path, join(folder, "other"))).toBe(false);
+  expect(isSameFile(join(folder, "new"), join(folder, ".", "new"))).toBe(true);
+  expect(isSameFile(join(folder, "new"), join(folder, "newer"))).toBe(false);
+  expect(isSameFile("/dev/null", "/dev/null")).toBe(false);
+});
+
+/** A small disk of its own; undefined where this user may not mount one. */
+function smallDisk(): string | undefined {
+  const disk = join(folder, "disk");
+  mkdirSync(disk);
+  try {
+    execFileSync("mount", ["-t", "tmpfs", "-o", "size=64k", "tmpfs", disk], { stdio: "pipe" });
+    return disk;
+  } catch {
+    return undefined;
+  }
+}
+
+test("a full disk", async ({ skip }) => {
+  const disk = smallDisk();
+  if (disk === undefined) return skip("needs root: it mounts a disk of 64 kB");
+  try {
+    await writeBeside(join(disk, "kept"), Buffer.alloc(20_000, 1));
+    await expect(writeBeside(join(disk, "kept"), Buffer.alloc(100_000, 2))).rejects.toMatchObject({
+      code: "ENOSPC",
+    });
+    expect(readdirSync(disk)).toEqual(["kept"]);
+    expect(readFileSync(join(disk, "kept")).equals(Buffer.alloc(20_000, 1))).toBe(true);
+  } finally {
+    execFileSync("umount", [disk]);
+  }
+});

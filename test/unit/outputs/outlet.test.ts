@@ -164,3 +164,23 @@ test("an output that does not close is not waited for longer than the limit", as
   const { outlets } = start(outputOf(() => {}, { close: () => Promise.reject(new Error("EIO")) }));
   expect(await outlets[0]!.close()).toBe("it did not close: EIO");
 });
+
+test("a frame that an output cannot be lent takes its number; one that its rate leaves out does not", async () => {
+  const numbers: number[] = [];
+  const kept: FrameLease[] = [];
+  const output = outputOf((lease) => {
+    numbers.push(lease.number);
+    kept.push(lease);
+  });
+  const { outlets, compute } = start(output);
+  // Three are held, which is one more than it may: the fourth is not offered.
+  compute(4);
+  for (const lease of kept.splice(0)) lease.release();
+  compute(1);
+  expect(numbers).toEqual([1, 2, 3, 5]);
+  expect(outlets[0]!.counters().drops).toEqual({ held: 1 });
+  const before = outlets[0]!.counters().sent;
+  await outlets[0]!.close();
+  expect(outlets[0]!.counters().drops).toEqual({ held: 1, notReleased: 1 });
+  expect(before).toBe(0);
+});

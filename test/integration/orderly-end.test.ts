@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+// How a run ends on bad days: a frozen broker, a pipe that nobody reads, a client that asked for an idle machine. Each frame is
+// accounted for, and the state says `stopped`.
+import { spawn } from "node:child_process";
+import mqtt from "mqtt";
+import { afterEach, expect, test } from "vitest";
+import type { RunFigures } from "../../edge/pipeline/figures.js";
+import { sleep, until } from "../doubles/frames.js";
+import { startMosquitto } from "../doubles/mosquitto.js";
+import { needs } from "../doubles/needs.js";
+import { lastJson, PROGRAM, startProgram } from "../doubles/program.js";
+
+const cleanups: (() => unknown)[] = [];
+afterEach(async () => {
+  for (const cleanup of cleanups.splice(0).reverse()) await cleanup();
+});
+
+const size = ["--set", "source.synthetic.width=192", "--set", "source.synthetic.height=128"];
+const SMALL = [...size, "--set", "match.numDisparities=32", "--device", "ends"];
+
+async function broker() {
+  const mosquitto = await startMosquitto();
+  cleanups.push(() => mosquitto.stop());
+  const reader = await mqtt.connectAsync(mosquitto.url);
+  cleanups.push(() => reader.endAsync(true));
+  const states: { state: string; reason: string }[] = [];
+  let frames = 0;
+  reader.on("message", (topic, payload) => {
+    if (topic.endsWith("/state")) states.push(JSON.parse(payload.toString()));
+    else frames++;
+  });
+  await reader.subscribeAsync(["depthwatt/ends/state", "depthwatt/ends/depth"]);
+  return { mosquitto, states, frames: () => frames };
+}
+
+needs("mosquitto").suite("the end of a run", () => {
+  test("SIGINT with a frozen broker: every frame is sent or dropped under a cause", async () => {
+    const { mosquitto, frames } = await broker();
+    const words = ["run", ...SMALL, "--rate", "max", "--json", "--broker", mosquitto.url];
+    // Raw frames fill the socket within a second.
+    const running = startProgram([...words, "--set", "outputs.mqtt.depth.encoding=raw"]);
+    await until("frames come", () => frames() > 10, 30_000);
+    mosquitto.freeze();
+    await sleep(2500);
+    running.child.kill("SIGINT");
+    const ran = await running.ended;
+    mosquitto.thaw();
+    expect(ran.code, ran.stderr).toBe(0);
+    const { frames: computed, outputs, drops } = lastJson<RunFigures>(ran);
+    const { sent } = outputs.mqtt as { sent: number };
+    const dropped = Object.entries(drops).filter(([cause]) => cause.startsWith("mqtt."));
+    expect(dropped.length).toBeGreaterThan(0);
+    expect(sent + dropped.reduce((sum, [, count]) => sum + count, 0), JSON.stringify(drops)).toBe(computed);
+  });
+
+  test("a pipe that nobody reads any more ends it in order", async () => {
+    const { mosquitto, states } = await broker();
+    const command = `${process.execPath} ${PROGRAM} run ${SMALL.join(" ")} --broker ${mosquitto.url} 2>&1 | head -n 1`;
+    const shell = spawn("bash", ["-c", `set -o pipefail; ${command}`]);
+    const code = await new Promise((resolve) => shell.once("close", resolve));
+    expect(code).toBe(0);
+    await until("the last state", () => states.some(({ state }) => state === "stopped"));
+    expect(states.map(({ state }) => state)).not.toContain("offline");
+  });
+});

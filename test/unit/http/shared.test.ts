@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+// The process's server from its settings: loopback is open, a network needs a password or client certificates, over TLS too.
+import { chmodSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { get, type RequestOptions } from "node:https";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, expect, test } from "vitest";
+import { loadConfig } from "../../../edge/config/index.js";
+import { type HttpAccess, sendText, SharedHttp } from "../../../edge/http/index.js";
+import { makeCertificates } from "../../doubles/certificates.js";
+import { needs } from "../../doubles/needs.js";
+
+const cleanups: (() => unknown)[] = [];
+afterEach(async () => {
+  for (const cleanup of cleanups.splice(0).reverse()) await cleanup();
+});
+
+const httpOf = (...set: string[]) => loadConfig({ set, environment: {} }).config.http;
+
+function passwordFile(text: string, mode = 0o600): string {
+  const folder = mkdtempSync(join(tmpdir(), "depthwatt-http-"));
+  cleanups.push(() => rmSync(folder, { recursive: true, force: true }));
+  const file = join(folder, "password");
+  writeFileSync(file, `${text}\n`);
+  chmodSync(file, mode);
+  return file;
+}
+
+async function access(...set: string[]): Promise<HttpAccess> {
+  const shared = new SharedHttp(httpOf(...set), () => {});
+  cleanups.push(() => shared.close());
+  const opened = await shared.access();
+  expect(await shared.access()).toBe(opened);
+  opened.server.get("/", (_request, response) => sendText(response, 200, "home"));
+  return opened;
+}
+
+test("on loopback everybody may look, unless there is a password", async () => {
+  const open = await access();
+  expect(open.gate).toBeUndefined();
+  expect(await (await fetch(open.server.url as string)).text()).toBe("home\n");
+  const guarded = await access(`http.passwordFile=${passwordFile("correct horse")}`);
+  expect(guarded.gate?.check("correct horse")).toBe("right");
+});
+
+test("an address that others reach needs a password, or the configuration is refused", () => {
+  expect(() => httpOf("http.address=0.0.0.0")).toThrow(/http.passwordFile or http.clientCaFile/);
+  expect(httpOf("http.address=0.0.0.0", "http.passwordFile=/x").address).toBe("0.0.0.0");
+  expect(() => httpOf("http.certFile=/x")).toThrow(/expected both or none/);
+  expect(() => httpOf("http.clientCaFile=/x")).toThrow(/server certificate/);
+});
+
+test("a password that is short, or that others may read, is refused", async () => {
+  await expect(access(`http.passwordFile=${passwordFile("short")}`)).rejects.toMatchObject({
+    code: "CONFIG_INVALID",
+  });
+  await expect(access(`http.passwordFile=${passwordFile("correct horse", 0o644)}`)).rejects.toMatchObject({
+    code: "CONFIG_INVALID",
+    message: /mode 644/,
+  });
+});
+
+needs("mosquitto").suite("over TLS", () => {
+  const answer = (url: string, options: RequestOptions) =>
+    new Promise<number | undefined>((resolve, reject) => {
+      get(url, options, (response) => {
+        response.resume();
+        resolve(response.statusCode);
+      }).on("error", reject);
+    });
+
+  test("only clients with a certificate of the authority are let in, and then no password is asked for", async () => {
+    const certificates = makeCertificates();
+    cleanups.push(() => certificates.remove());
+    const { broker, client, caFile } = certificates;
+    const files = [`http.certFile=${broker.certFile}`, `http.keyFile=${broker.keyFile}`];
+    const { server, gate } = await access(...files, `http.clientCaFile=${caFile}`);
+    expect(gate).toBeUndefined();
+    expect(server.url).toMatch(/^https:/);
+    const url = (server.url as string).replace("127.0.0.1", "localhost");
+    const ca = readFileSync(caFile);
+    await expect(answer(url, { ca })).rejects.toThrow();
+    const mine = { cert: readFileSync(client.certFile), key: readFileSync(client.keyFile) };
+    expect(await answer(url, { ca, ...mine })).toBe(200);
+  });
+});

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+// Streams of one moment are put together again, whichever come, in whatever order; nothing waits for what was switched off.
+import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import type { Consumer, ReceivedFrame } from "../../../edge/consumer/consumer.js";
+import { Emitter } from "../../../edge/consumer/emitter.js";
+import type { StreamName } from "../../../edge/frame/frame-format.js";
+import { parseFrame } from "../../../edge/frame/payload.js";
+import { BrokerFeed } from "../../../edge/outputs/viewer/broker-feed.js";
+import type { Hub } from "../../../edge/outputs/viewer/hub.js";
+import { messageOf } from "../../doubles/page-feed.js";
+
+class FakeConsumer extends Emitter<Record<string, never>> {
+  send(device: string, stream: StreamName, moment: number): Uint8Array {
+    const counts =
+      stream === "left" || stream === "confidence" ? new Uint8Array(4) : new Uint16Array(4).fill(9);
+    const message = messageOf(stream, counts, { width: 2, height: 2 }, moment);
+    const { header, body } = parseFrame(message);
+    const frame = { device, stream, header, body, messageBytes: message.length } as ReceivedFrame;
+    this.emit("frame", frame as never);
+    return message;
+  }
+}
+
+function feed() {
+  const sets: string[] = [];
+  const messages: Uint8Array[] = [];
+  const hub = {
+    wanted: () => new Set(["depth"]),
+    send: (device: string, frames: Map<string, Uint8Array>) => {
+      sets.push(`${device}: ${[...frames.keys()].sort().join(" ")}`);
+      messages.push(...frames.values());
+    },
+  };
+  const consumer = new FakeConsumer();
+  const fed = new BrokerFeed(hub as unknown as Hub, consumer as unknown as Consumer);
+  return { sets, messages, consumer, fed };
+}
+
+beforeEach(() => void vi.useFakeTimers());
+afterEach(() => void vi.useRealTimers());
+
+test("the first moment waits a little, the next ones are complete as soon as the same streams are there", () => {
+  const { sets, consumer } = feed();
+  consumer.send("a", "left", 1);
+  consumer.send("a", "depth", 1);
+  expect(sets).toEqual([]);
+  vi.advanceTimersByTime(150);
+  expect(sets).toEqual(["a: depth left"]);
+  consumer.send("a", "depth", 2);
+  consumer.send("a", "left", 2);
+  expect(sets).toEqual(["a: depth left", "a: depth left"]);
+});
+
+test("a stream that is switched off is waited for once", () => {
+  const { sets, consumer } = feed();
+  for (const stream of ["left", "depth"] as const) consumer.send("a", stream, 1);
+  consumer.send("a", "depth", 2);
+  consumer.send("a", "depth", 3);
+  consumer.send("a", "depth", 4);
+  expect(sets).toEqual(["a: depth left", "a: depth", "a: depth", "a: depth"]);
+});
+
+test("devices do not mix, and messages are handed on byte for byte", () => {
+  const { sets, messages, consumer } = feed();
+  const one = consumer.send("a", "depth", 1);
+  const other = consumer.send("b", "depth", 1);
+  vi.advanceTimersByTime(150);
+  expect(sets).toEqual(["a: depth", "b: depth"]);
+  expect(messages.map((message) => [...message])).toEqual([[...one], [...other]]);
+});
+
+test("nothing comes after it was closed", () => {
+  const { sets, consumer, fed } = feed();
+  consumer.send("a", "depth", 1);
+  fed.close();
+  vi.advanceTimersByTime(500);
+  expect(sets).toEqual([]);
+});

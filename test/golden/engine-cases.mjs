@@ -51,7 +51,7 @@ const REFINE = {
 const PLAIN = { ...REFINE, leftRight: false, speckleSize: 0, fill: "off", boundary: false, median: false };
 
 function engineCase(width, height, match = {}, refine = {}, more = {}) {
-  const bytes = more.leftFormat === "YUYV" ? 2 : 1;
+  const bytes = { YUYV: 2, RGB8: 3 }[more.leftFormat] ?? 1;
   const { own = {}, ...shared } = match;
   const used = { ...MATCH, ...shared };
   used.parameters = used.algorithm === "sgm" ? { ...SGM, ...own } : own;
@@ -71,6 +71,7 @@ function engineCase(width, height, match = {}, refine = {}, more = {}) {
 }
 
 const YUYV = { leftFormat: "YUYV", rightFormat: "YUYV" };
+const RGB8 = { leftFormat: "RGB8", rightFormat: "RGB8" };
 const REGION = { region: { x: 41, y: 7, width: 37, height: 20 } };
 
 /** Each with the options of an engine, and the pair it computes. */
@@ -89,6 +90,15 @@ export const engineCases = {
   cbca: engineCase(83, 37, { algorithm: "cbca" }),
   "cbca at half resolution": engineCase(121, 51, { algorithm: "cbca", halfResolution: true }),
   "cbca in a region": engineCase(97, 41, { algorithm: "cbca", halfResolution: true }, {}, REGION),
+  esaw: engineCase(83, 37, { algorithm: "esaw" }, {}, RGB8),
+  "esaw of 5 rounds from YUYV, rectified": engineCase(
+    ...[90, 38, { algorithm: "esaw", own: { steps: 5, basePercent: 260, subpixel: true } }, {}],
+    { ...YUYV, maps: true },
+  ),
+  "esaw of grey, in a region at half resolution": engineCase(
+    ...[97, 41, { algorithm: "esaw", halfResolution: true }, {}, REGION],
+  ),
+  esmp: engineCase(83, 37, { algorithm: "esmp" }, PLAIN, RGB8),
 };
 
 /** FNV-1a over everything a slot holds of a frame. */

@@ -73,7 +73,7 @@ needs("chromium").suite("the live page of a run", () => {
         return documents[device]?.info?.parameters?.match?.[key];
       }, name);
     await page.getByRole("tab", { name: "Settings" }).click();
-    const row = page.locator('[data-setting="match.uniqueness"]');
+    const row = page.locator('[data-setting="match.sgm.uniqueness"]');
     const change = async (to: string) => {
       await row.locator("input").fill(to);
       await row.locator("input").press("Enter");
@@ -81,21 +81,22 @@ needs("chromium").suite("the live page of a run", () => {
     await page.getByLabel("Control secret").fill("open barley, at once");
     await change("21");
     await row.locator("[data-said=refused]").getByText("not the right one").waitFor();
-    expect(await value("match.uniqueness")).toBe(8);
+    expect(await value("match.sgm.uniqueness")).toBe(8);
 
     await page.getByLabel("Control secret").fill("open sesame, at once");
     await change("22");
     await row.locator("[data-said=ok]").getByText("running with 22").waitFor();
-    await expect.poll(() => computed("uniqueness")).toBe(22);
-    expect(await value("match.uniqueness")).toBe(22);
+    await expect.poll(() => computed("uniqueness"), { timeout: 15_000 }).toBe(22);
+    expect(await value("match.sgm.uniqueness")).toBe(22);
     await change("1000");
     await row.locator("[data-said=refused]").waitFor();
-    expect(await value("match.uniqueness")).toBe(22);
+    expect(await value("match.sgm.uniqueness")).toBe(22);
     await row.getByRole("button", { name: "Undo" }).click();
-    await expect.poll(() => computed("uniqueness")).toBe(8);
+    await expect.poll(() => computed("uniqueness"), { timeout: 15_000 }).toBe(8);
 
     await page.getByRole("button", { name: "Draw region" }).click();
     const canvas = page.locator(".sheet.left canvas");
+    await canvas.scrollIntoViewIfNeeded();
     const box = (await canvas.boundingBox()) as { x: number; y: number; width: number; height: number };
     const at = (x: number, y: number) =>
       [box.x + ((x + 0.5) * box.width) / 640, box.y + ((y + 0.5) * box.height) / 480] as const;
@@ -106,8 +107,8 @@ needs("chromium").suite("the live page of a run", () => {
     await page.mouse.up();
     const region = async () =>
       Promise.all(["x", "y", "width", "height"].map((name) => value(`region.${name}`)));
-    await expect.poll(region).toEqual([101, 60, 320, 241]);
-    expect(running.stderr()).toContain("match.uniqueness=22");
+    await expect.poll(region, { timeout: 15_000 }).toEqual([101, 60, 320, 241]);
+    expect(running.stderr()).toContain("match.sgm.uniqueness=22");
     expect(complaints).toEqual([]);
   });
 

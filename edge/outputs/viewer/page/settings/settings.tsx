@@ -18,7 +18,10 @@ export function Settings() {
   const words = search.toLowerCase().split(/\s+/).filter(Boolean);
   const found = live.filter(({ key, description }) => {
     const text = `${key} ${description}`.toLowerCase();
-    return words.every((word) => text.includes(word));
+    // Parameters of matchers that do not run are found by searching.
+    const matcher = /^match\.(\w+)\./.exec(key)?.[1];
+    const idle = words.length === 0 && matcher !== undefined && matcher !== values["match.algorithm"];
+    return !idle && words.every((word) => text.includes(word));
   });
   const groups = new Map<string, SettingDescription[]>();
   for (const setting of found) {

@@ -197,6 +197,48 @@ export const ERROR_CATALOGUE = {
     "The live page was not built.",
     "Run 'npm ci' in a checkout, or install the package again.",
   ),
+  CONTROL_INVALID: entry(
+    2,
+    false,
+    "A request to a running depthwatt is too large, no JSON, or does not fit its schema.",
+    "See docs/4-reference/mqtt.md for the form of requests; 'depthwatt get' and 'depthwatt set' make them.",
+  ),
+  CONTROL_SECRET: entry(
+    2,
+    false,
+    "A request is not signed, or not with the secret of the device that it went to.",
+    "Give the secret that control.secretFile of the device holds ('--secret-file').",
+  ),
+  CONTROL_TIME: entry(
+    2,
+    true,
+    "A signed request is older than half a minute, or comes from the future.",
+    "Set the clocks of both machines (NTP) and ask again.",
+  ),
+  CONTROL_REPLAYED: entry(
+    2,
+    false,
+    "A signed request came a second time.",
+    "Sign each request anew, with a nonce of its own; if nobody sent it twice, somebody listens.",
+  ),
+  CONTROL_BUSY: entry(
+    2,
+    true,
+    "More than ten requests a second were made of one device.",
+    "Wait a second, and put several settings into one request.",
+  ),
+  CONTROL_UNSUPPORTED: entry(
+    2,
+    false,
+    "A request asks for what this run cannot do.",
+    "See what the message says of it.",
+  ),
+  CONTROL_UNANSWERED: entry(
+    5,
+    true,
+    "A device did not answer a request in time.",
+    "Check base topic and device name, that it runs ('depthwatt consume' shows it), and that its control.enabled is true.",
+  ),
   SERVICE_FAILED: entry(
     3,
     false,

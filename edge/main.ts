@@ -2,7 +2,8 @@
 // The composition root: what depthwatt is made of, in the order in which a frame passes.
 //   capture -> pair -> rectify -> match -> refine -> depth -> encode -> publish, and power beside it
 import { chooseBoard, type Config } from "./config/index.js";
-import { runControl } from "./control/run-control.js";
+import { openControl } from "./control/open-control.js";
+import { Snapshots } from "./control/snapshot.js";
 import { isGoverned, openGovernor, RateGate } from "./governor/index.js";
 import { SharedHttp } from "./http/index.js";
 import { loadNative } from "./native.js";
@@ -10,21 +11,24 @@ import { Outputs } from "./outputs/outputs.js";
 import { AdjustableEngine } from "./pipeline/adjustable-engine.js";
 import { engineOptionsOf } from "./pipeline/engine-options.js";
 import { geometryOf, uncalibrated } from "./pipeline/geometry.js";
+import { runtimeInfo } from "./pipeline/info.js";
 import { Pipeline } from "./pipeline/pipeline.js";
 import { Reporter } from "./pipeline/reporter.js";
 import { openMeter } from "./power/open-meter.js";
-import { Runtime, type RuntimeEvents } from "./runtime.js";
+import { Runtime, type RuntimeEvents, type RuntimeHost } from "./runtime.js";
 import { openSource } from "./sources/index.js";
 
 /**
  * Opens everything the configuration asks for; `run()` of the result starts it.
  * @param frames ends the run after this many frames
+ * @param host what can be asked for over control beside settings
  * @throws DepthwattError of whatever cannot be opened; what was opened before is closed again
  */
 export async function openRuntime(
   config: Config,
   frames: number | undefined,
   events: RuntimeEvents,
+  host: RuntimeHost = {},
 ): Promise<Runtime> {
   const runtime = new Runtime(config, events);
   const notice = (text: string) => runtime.notice(text);
@@ -55,11 +59,16 @@ export async function openRuntime(
       onProblem: (problem) => runtime.outputProblem(problem),
     });
     runtime.owns(() => outputs.close());
+    const snapshots = new Snapshots(() => ({
+      info: runtimeInfo(runtime.config, runtime.parts),
+      cameraInfo: geometry.cameraInfo,
+    }));
+    runtime.owns(() => snapshots.close());
     await outputs.open(config.outputs, {
       ...{ base: config.base, device: config.device, width, height, rateHz },
       hasDepth: geometry.depth !== undefined,
       http: () => http.access(),
-      control: runControl(runtime),
+      control: openControl(runtime, snapshots, host),
       searched: () => {
         const { minDisparity, numDisparities } = engine.match;
         return { min: minDisparity, max: minDisparity + numDisparities };
@@ -72,7 +81,7 @@ export async function openRuntime(
     runtime.owns(() => meter.close());
 
     const pipeline: Pipeline = new Pipeline({
-      ...{ source, engine, width, height, sinks: outputs.sinks },
+      ...{ source, engine, width, height, sinks: [...outputs.sinks, snapshots.sink] },
       computed: () => engine.computed,
       onDegraded: (reason) => runtime.degraded(reason),
       onBackendLost: (reason) => runtime.backendLost(reason),

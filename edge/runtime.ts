@@ -31,6 +31,14 @@ export interface RuntimeEvents {
   onSettings?(config: Config): void;
 }
 
+/** What whoever runs a runtime can do for those who ask over its control; absent: it cannot. */
+export interface RuntimeHost {
+  /** Ends this run and begins another with the configuration as its files then are. @throws DepthwattError CONFIG_* */
+  restart?: (from: string) => void;
+  /** Writes values into the configuration file. @throws DepthwattError OUTPUT_UNWRITABLE */
+  save?: (change: SettingsChange) => { file: string; overridden: string[] };
+}
+
 export interface RuntimeParts {
   source: PairSource;
   geometry: PipelineGeometry;

@@ -3,6 +3,7 @@
 import { hostname } from "node:os";
 import type { Command } from "commander";
 import { VERSION } from "../version.js";
+import { lookAtControl } from "./doctor-control.js";
 import { lookAtBroker, lookAtCameras, lookAtPower } from "./doctor-devices.js";
 import type { Finding } from "./doctor-finding.js";
 import {
@@ -28,7 +29,11 @@ async function examine(options: ConfigOptions): Promise<Finding[]> {
   findings.push(settings);
   if (loaded) findings.push(lookAtBoard(loaded), lookAtCameras(loaded.config));
   findings.push(lookAtPower(native, loaded?.board.totalRule));
-  if (loaded) findings.push(await lookAtBroker(loaded.config));
+  if (loaded) {
+    findings.push(await lookAtBroker(loaded.config));
+    const control = await lookAtControl(loaded.config);
+    if (control) findings.push(control);
+  }
   return findings;
 }
 

@@ -7,6 +7,7 @@ import { registerBoards } from "./boards.js";
 import { registerCapture } from "./capture.js";
 import { registerConfig } from "./config.js";
 import { registerConsume } from "./consume.js";
+import { registerControl } from "./control.js";
 import { registerDoctor } from "./doctor.js";
 import { registerEval } from "./eval.js";
 import { registerInstallService } from "./install-service.js";
@@ -24,6 +25,7 @@ const COMMANDS = [
   registerMatch,
   registerConsume,
   registerView,
+  registerControl,
   registerScene,
   registerEval,
   registerBench,

@@ -5,10 +5,11 @@ import { type Command, InvalidArgumentError } from "commander";
 import { DepthwattError } from "../../core/index.js";
 import { ALGORITHMS } from "../../cuda/index.js";
 import { loadNative } from "../native.js";
-import { either, type FlagValue } from "../config/index.js";
+import { either, type FlagValue, type LoadedConfig } from "../config/index.js";
+import { saveSettings } from "../control/save.js";
 import { openRuntime } from "../main.js";
-import type { Runtime } from "../runtime.js";
-import { createLog } from "../log.js";
+import type { Runtime, RuntimeEvents, RuntimeHost } from "../runtime.js";
+import { createLog, type Log } from "../log.js";
 import { createNotifier, type ServiceNotifier } from "../service/notify.js";
 import { kindOfPath, SOURCE_KINDS } from "../sources/section.js";
 import { greet } from "./greeting.js";
@@ -91,18 +92,48 @@ function stopOnSignals(
   return signals;
 }
 
+/** What can be asked of this process over control. `begin`: another run shall follow this one. */
+function hostOf(options: RunOptions, load: (file?: string) => LoadedConfig, begin: () => void): RuntimeHost {
+  const file = options.config ?? process.env.DEPTHWATT_CONFIG;
+  const restart = () => {
+    load();
+    begin();
+  };
+  if (!file) return { restart };
+  return {
+    restart,
+    save: (change) => saveSettings(file, change, (candidate) => load(candidate).config),
+  };
+}
+
 async function run(options: RunOptions): Promise<void> {
   const rateHz = { flag: "--rate", value: options.rate };
-  const load = () => configOf(options, flagsOf(options), { ...eyeFlags(options), rateHz });
-  const { config } = load();
-  const live = new LiveLine();
-  const log = createLog(config.log.level);
-  const quiet = options.json === true;
+  const load = (file = options.config) =>
+    configOf({ ...options, ...(file !== undefined && { config: file }) }, flagsOf(options), {
+      ...eyeFlags(options),
+      rateHz,
+    });
+  const log = createLog("info");
   const notifier = createNotifier({
     send: (address, message) => loadNative().sdNotify(address, message),
     onFailure: (reason) => log.warn(reason),
   });
-  const runtime = await openRuntime(config, options.frames, {
+  while (await runOnce(options, load, log, notifier)) log.info("restart: beginning anew");
+}
+
+/** @returns whether another run shall follow */
+async function runOnce(
+  options: RunOptions,
+  load: (file?: string) => LoadedConfig,
+  log: Log,
+  notifier: ServiceNotifier,
+): Promise<boolean> {
+  const { config } = load();
+  const live = new LiveLine();
+  log.level = config.log.level;
+  const quiet = options.json === true;
+  let again = false;
+  const events: RuntimeEvents = {
     onNotice: (notice) => {
       live.finish();
       log.warn(notice);
@@ -121,7 +152,12 @@ async function run(options: RunOptions): Promise<void> {
       // Under a service manager the status line above is the place; the journal would get one line a second.
       if (!quiet && !notifier.active) live.show(line);
     },
-  });
+  };
+  const begin = () => {
+    again = true;
+    runtime.stop();
+  };
+  const runtime: Runtime = await openRuntime(config, options.frames, events, hostOf(options, load, begin));
   if (!quiet) greet(runtime);
   const { rateHz: pairsPerSecond } = runtime.parts.source.description;
   if (pairsPerSecond !== undefined) notifier.expectEvery(1000 / pairsPerSecond);
@@ -129,12 +165,15 @@ async function run(options: RunOptions): Promise<void> {
   try {
     const figures = await runtime.run();
     live.finish();
-    if (figures.frames === 0 && !signals.received)
+    again &&= !signals.received;
+    if (figures.frames === 0 && !signals.received && !again)
       throw new DepthwattError("SOURCE_EMPTY", "Expected at least one frame, none was computed.");
-    if (quiet) printJson(figures);
-    else printLine(`${figures.frames} frames in ${figures.seconds.toFixed(1)} s | ${figuresLine(figures)}`);
+    if (!quiet)
+      printLine(`${figures.frames} frames in ${figures.seconds.toFixed(1)} s | ${figuresLine(figures)}`);
+    else if (!again) printJson(figures);
     // Frames were asked for that did not arrive. Whoever ends the run by hand has been told already.
-    if (!signals.received && runtime.failure !== undefined) throw runtime.failure;
+    if (!signals.received && !again && runtime.failure !== undefined) throw runtime.failure;
+    return again;
   } finally {
     live.finish();
     signals.forget();

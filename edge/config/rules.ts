@@ -5,6 +5,7 @@ import { checkBaseTopic, checkDeviceName } from "../frame/topics.js";
 import { matcherOf } from "../../cuda/index.js";
 import { brokenOutputs } from "../outputs/section.js";
 import { brokenHttp } from "../http/settings.js";
+import { brokenControl } from "../control/settings.js";
 import { brokenSource } from "../sources/section.js";
 import type { BrokenSetting } from "./broken-setting.js";
 import type { Origin } from "./layers.js";
@@ -73,5 +74,6 @@ export function brokenRules(config: Config, origins: ReadonlyMap<string, Origin>
     ...RULES.flatMap((rule) => rule(config, origins) ?? []),
     ...brokenOutputs(config.outputs),
     ...brokenHttp(config.http),
+    ...brokenControl(config.control, config.outputs.mqtt.broker, config.http.passwordFile !== undefined),
   ];
 }

@@ -1,19 +1,44 @@
 // SPDX-License-Identifier: Apache-2.0
 // Settings of control: whether a running depthwatt can be changed from outside, and what proves that somebody may.
 import { z } from "zod";
+import type { BrokenSetting } from "../config/broken-setting.js";
 import { type Exact, section, setting } from "../config/setting.js";
 
-export const controlSection = section("Changing settings of a running depthwatt from outside.", {
+export const controlSection = section("Asking and changing a running depthwatt from outside.", {
   enabled: setting(z.boolean(), {
     default: false,
     description:
-      "Lets the live page change settings that take effect live; asks for control.secretFile's secret or the page's password.",
+      "Answers requests over MQTT, and lets the live page change settings; docs/2-concepts/control.md says how.",
+  }),
+  authentication: setting(z.enum(["secret", "broker"]), {
+    default: "secret",
+    description:
+      "What proves that somebody may: a signature made with the secret of control.secretFile, or that the broker let the request pass.",
   }),
   secretFile: setting(z.string().min(1).optional(), {
     isPath: true,
     description:
-      "File whose first line is the secret that every change must carry; it must not be readable by others.",
+      "File whose first line is the secret, 16 characters at least; it must not be readable by others.",
   }),
 });
 
 export type ControlSettings = Exact<z.infer<typeof controlSection>>;
+
+/**
+ * @param broker the setting outputs.mqtt.broker
+ * @param pageAsks whether the live page lets in only those who prove who they are
+ */
+export function brokenControl(control: ControlSettings, broker: string, pageAsks: boolean): BrokenSetting[] {
+  const { enabled, authentication, secretFile } = control;
+  if (!enabled) return [];
+  if (authentication === "secret" && secretFile === undefined && !pageAsks) {
+    const text =
+      "expected to be set beside control.enabled, unless http.passwordFile is, or control.authentication is broker; got nothing";
+    return [{ keys: ["control.secretFile", "control.enabled"], text }];
+  }
+  if (authentication === "broker" && broker === "embedded") {
+    const text = "expected secret, because the embedded broker lets everybody in, got broker";
+    return [{ keys: ["control.authentication", "outputs.mqtt.broker"], text }];
+  }
+  return [];
+}

@@ -22,6 +22,8 @@ export interface ConnectionOptions {
   steadyMs?: number;
   /** How long a broker may take to answer an attempt; default 10 s. */
   answerMs?: number;
+  /** MQTT 5: a broker sends nothing larger. */
+  maximumPacketBytes?: number;
 }
 
 export interface ConnectionEvents {
@@ -108,7 +110,7 @@ export class BrokerConnection {
   }
 
   private clientOptions(version: 4 | 5): IClientOptions {
-    const { username, password, ca, cert, key, will, clientId } = this.options;
+    const { username, password, ca, cert, key, will, clientId, maximumPacketBytes } = this.options;
     const options: IClientOptions = {
       protocolVersion: version,
       clientId,
@@ -123,6 +125,8 @@ export class BrokerConnection {
       wsOptions: { perMessageDeflate: false },
     };
     if (will !== undefined) options.will = { ...will, payload: will.payload, qos: 1, retain: true } as never;
+    if (version === 5 && maximumPacketBytes !== undefined)
+      options.properties = { maximumPacketSize: maximumPacketBytes };
     return Object.assign(options, definedOnly({ username, password, ca, cert, key }));
   }
 

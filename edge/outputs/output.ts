@@ -6,6 +6,7 @@ import type { DepthwattError } from "../../core/index.js";
 import type { BrokenSetting } from "../config/broken-setting.js";
 import type { Exact, SettingDescription, SettingsChange, SettingValue } from "../config/setting.js";
 import type { HttpAccess } from "../http/index.js";
+import type { ControlAnswer } from "../control/answer.js";
 import type { ComputedFrame, Encodings } from "../pipeline/computed-frame.js";
 
 export type DeviceState = "online" | "degraded" | "stopped";
@@ -89,16 +90,20 @@ export interface OutputContext<Settings> {
   control?: RunControl | undefined;
 }
 
-/** What may be changed of a run. Whoever offers it to others answers for who they are. */
+/** What may be asked and changed of a run. Whoever offers it to others answers for who they are. */
 export interface RunControl {
   /** Why nothing may be changed; undefined: it may. */
   readonly off: string | undefined;
   /** What each change must carry, where there is such a secret. */
   readonly secret: string | undefined;
-  /** Every setting, and the values that hold now. */
+  /** What comes over MQTT needs no secret: the broker lets nobody else publish it. */
+  readonly brokerAuthenticates: boolean;
+  /** Every live setting, and the values that hold now. */
   settings(): { settings: SettingDescription[]; values: Record<string, SettingValue | undefined> };
   /** @throws DepthwattError; nothing has changed then */
   apply(change: SettingsChange, from: string): Promise<SettingsChange>;
+  /** Serves one request of docs/4-reference/mqtt.md, at most ten a second; never rejects. `from`: who asks, as it is told. */
+  perform(command: string, body: unknown, from: string): Promise<ControlAnswer>;
 }
 
 /** A kind of output: its settings, what it needs of the engine, how it is opened. */

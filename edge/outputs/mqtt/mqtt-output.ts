@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // An open MQTT output: hands each frame to every stream that is on, and the retained topics and metrics to the publisher.
 import type { DepthwattError } from "../../../core/index.js";
+import type { MqttDoor } from "../../control/mqtt-door.js";
 import { brokerName } from "../../mqtt/broker-errors.js";
 import type { FrameSink } from "../../pipeline/computed-frame.js";
 import { CountsByCause } from "../../pipeline/statistics.js";
@@ -15,6 +16,8 @@ import { streamsOn, type TopicName, withStreams } from "./streams-on.js";
 export interface MqttOutputParts {
   context: OutputContext<MqttSettings>;
   publisher: Publisher;
+  /** Takes requests; undefined: control is off. */
+  door: MqttDoor | undefined;
   brokerUrl: string;
   /** The broker is the one in this process. */
   embedded: boolean;
@@ -36,7 +39,7 @@ export class MqttOutput implements Output {
 
   constructor(parts: MqttOutputParts) {
     this.#parts = parts;
-    this.ready = parts.publisher.firstAttempt;
+    this.ready = Promise.all([parts.publisher.firstAttempt, parts.door?.ready]);
     this.close = parts.close;
     this.#settings = parts.context.settings;
     this.configure(parts.context.settings);
@@ -116,7 +119,9 @@ export class MqttOutput implements Output {
       sentByStream[stream] = counters.published;
       for (const [cause, count] of Object.entries(counters.drops)) drops[`${stream}.${cause}`] = count;
     }
-    return { sent: published, bytes, drops, details: { connected, reason, sentByStream } };
+    const control = this.#parts.door?.counters();
+    const details = { connected, reason, sentByStream, ...(control && { control }) };
+    return { sent: published, bytes, drops, details };
   }
 
   greeting(): [label: string, text: string][] {

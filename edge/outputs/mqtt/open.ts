@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // The MQTT output: the broker that the settings name, the publisher, one sink for each stream that is on.
 import type { DepthwattError } from "../../../core/index.js";
+import { MqttDoor } from "../../control/mqtt-door.js";
+import { uniqueClientId } from "../../mqtt/connection.js";
+import { readCredentials } from "../../mqtt/credentials.js";
 import type { Encodings } from "../../pipeline/computed-frame.js";
 import { defineOutput, type OutputContext } from "../output.js";
 import { withHint } from "../../mqtt/broker-errors.js";
@@ -56,16 +59,39 @@ async function openMqtt(context: OutputContext<MqttSettings>): Promise<MqttOutpu
       },
       onNotice: notice,
     });
+    const door = openDoor(context, brokerUrl, broker !== undefined);
     const close = async () => {
       closing = true;
-      await publisher.close();
+      await Promise.all([publisher.close(), door?.close()]);
       await broker?.close();
     };
-    return new MqttOutput({ context, publisher, brokerUrl, embedded: broker !== undefined, close });
+    return new MqttOutput({ context, publisher, door, brokerUrl, embedded: broker !== undefined, close });
   } catch (error) {
     await broker?.close();
     throw error;
   }
+}
+
+/** Where requests come in, if they may. */
+function openDoor(
+  context: OutputContext<MqttSettings>,
+  url: string,
+  embedded: boolean,
+): MqttDoor | undefined {
+  const { settings, base, device, control, notice } = context;
+  if (control === undefined || control.off !== undefined) return undefined;
+  if (control.secret === undefined && !control.brokerAuthenticates) {
+    notice("control: only the live page is served; requests over MQTT need control.secretFile");
+    return undefined;
+  }
+  return new MqttDoor({
+    ...{ base, device, control, notice },
+    connection: {
+      ...{ url, clientId: uniqueClientId(`depthwatt-${device}-control`) },
+      protocolVersion: embedded ? 4 : settings.protocolVersion,
+      ...readCredentials(settings),
+    },
+  });
 }
 
 /** The named settings that have a value. */

@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: Apache-2.0
+// One request to a device over MQTT, and its answer: signed where there is a secret, with the response topic and correlation
+// data of MQTT 5 where the broker speaks it.
+import { randomBytes } from "node:crypto";
+import type { MqttClient } from "mqtt";
+import { DepthwattError } from "../../core/index.js";
+import { makeTopics } from "../frame/topics.js";
+import { BrokerConnection, type ConnectionOptions, uniqueClientId } from "../mqtt/connection.js";
+import type { ControlAnswer } from "./answer.js";
+import { signatureOf } from "./signature.js";
+
+export interface ControlClientOptions {
+  /** mqtt://, mqtts://, ws:// or wss:// */
+  broker: string;
+  base: string;
+  device: string;
+  /** Undefined: the device trusts its broker. */
+  secret?: string | undefined;
+  /** Who asks, for the device's log. */
+  client: string;
+  credentials?: Pick<ConnectionOptions, "username" | "password" | "ca" | "cert" | "key">;
+  protocolVersion?: "auto" | 4 | 5;
+  timeoutMs?: number;
+}
+
+const TIMEOUT_MS = 10_000;
+
+/** The payload of a request. */
+export function requestPayload(
+  { base, device, secret, client }: Pick<ControlClientOptions, "base" | "device" | "secret" | "client">,
+  command: string,
+  body: unknown,
+  id: string,
+): string {
+  if (secret === undefined) return JSON.stringify({ id, client, body });
+  const nonce = randomBytes(16).toString("hex");
+  const signed = JSON.stringify({ id, client, timeMs: Date.now(), nonce, body });
+  return JSON.stringify({
+    signed,
+    signature: signatureOf(secret, { device: `${base}/${device}`, command, text: signed }),
+  });
+}
+
+/**
+ * @returns the device's answer, which may be a refusal
+ * @throws DepthwattError CONTROL_UNANSWERED, BROKER_UNREACHABLE, BROKER_REFUSED, CONFIG_INVALID
+ */
+export async function askDevice(
+  options: ControlClientOptions,
+  command: string,
+  body: unknown,
+): Promise<ControlAnswer> {
+  const { base, device, broker, credentials, timeoutMs = TIMEOUT_MS } = options;
+  makeTopics(base, device); // refuses names that no device has
+  const clientId = uniqueClientId("depthwatt-control");
+  const id = randomBytes(8).toString("hex");
+  const usual = `${base}/${device}/response/${command}`;
+  let connection: BrokerConnection | undefined;
+  let timer: NodeJS.Timeout | undefined;
+  try {
+    return await new Promise<ControlAnswer>((resolve, reject) => {
+      const silent = () => {
+        const text = `${base}/${device} did not answer "${command}" within ${timeoutMs / 1000} s`;
+        reject(new DepthwattError("CONTROL_UNANSWERED", text));
+      };
+      timer = setTimeout(silent, timeoutMs);
+      const ask = (client: MqttClient, version: 4 | 5) => {
+        const responseTopic = `${usual}/${clientId}`;
+        const properties = { responseTopic, correlationData: Buffer.from(id) };
+        client.publish(
+          `${base}/${device}/request/${command}`,
+          requestPayload(options, command, body, id),
+          { qos: 1, ...(version === 5 && { properties }) },
+          (error) => error && reject(notAllowed(`publish below ${base}/${device}/request/`, error)),
+        );
+      };
+      const events = {
+        onUp: (client: MqttClient, version: 4 | 5) => {
+          client.on("message", (_, payload, { properties }) => {
+            const answer = answerOf(payload);
+            // One that was refused before its id was read has only the correlation data.
+            const isOurs = answer?.id === id || properties?.correlationData?.toString() === id;
+            if (answer !== undefined && isOurs) resolve(answer as unknown as ControlAnswer);
+          });
+          client.subscribe(`${usual}/#`, { qos: 1 }, (error, granted) => {
+            if (error || granted?.some(({ qos }) => qos >= 128))
+              reject(notAllowed(`subscribe to ${usual}/#`, error ?? undefined));
+            else ask(client, version);
+          });
+        },
+        onDown: () => {},
+        onStatus: ({ error }: { error?: DepthwattError }) => error && reject(error),
+      };
+      const protocolVersion = options.protocolVersion ?? "auto";
+      connection = new BrokerConnection({ url: broker, protocolVersion, clientId, ...credentials }, events);
+    });
+  } finally {
+    clearTimeout(timer);
+    await connection?.end(500);
+  }
+}
+
+const notAllowed = (what: string, cause?: Error) =>
+  new DepthwattError("BROKER_REFUSED", `the broker does not let this client ${what}`, {
+    hint: "Give a user who may ('--username', '--password-file'), or change the broker's access list.",
+    cause,
+  });
+
+function answerOf(payload: Uint8Array): Record<string, unknown> | undefined {
+  try {
+    const answer: unknown = JSON.parse(new TextDecoder().decode(payload));
+    return typeof answer === "object" && answer !== null ? (answer as Record<string, unknown>) : undefined;
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+// The commands and the schemas of their bodies.
+import { z } from "zod";
+
+const key = z.string().min(1).max(200);
+
+export const COMMANDS = {
+  get: z.strictObject({
+    keys: z.array(key).max(1000).optional().meta({ description: "Which settings; absent: all." }),
+  }),
+  set: z.strictObject({
+    values: z
+      .record(key, z.union([z.string(), z.number(), z.boolean(), z.null()]))
+      .refine((values) => Object.keys(values).length > 0, "expected at least one setting")
+      .meta({ description: "New values by dotted key; null unsets a setting that may have none." }),
+    save: z.boolean().optional().meta({ description: "Writes them into the configuration file as well." }),
+  }),
+  schema: z.strictObject({}),
+  snapshot: z.strictObject({}),
+  record: z.looseObject({}),
+  restart: z.strictObject({}),
+} as const;
+
+export type CommandName = keyof typeof COMMANDS;
+export type BodyOf<Name extends CommandName> = z.infer<(typeof COMMANDS)[Name]>;
+
+export const COMMAND_NAMES = Object.keys(COMMANDS) as CommandName[];
+
+/** JSON Schema of every command's body. */
+export function commandSchemas(): Record<string, object> {
+  return Object.fromEntries(COMMAND_NAMES.map((name) => [name, z.toJSONSchema(COMMANDS[name])]));
+}
+
+/** One clause: where and what, of the first thing that is wrong. */
+export function firstIssue(error: z.ZodError): string {
+  const [issue] = error.issues;
+  if (issue === undefined) return "it does not fit its schema";
+  const where = issue.path.map(String).join(".");
+  return where === "" ? issue.message : `${where}: ${issue.message}`;
+}

@@ -1,0 +1,177 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a running depthwatt does when it is asked: one request in, one answer out. Knows neither MQTT nor HTTP; whoever calls
+// answers for who is asking.
+import { DepthwattError, isDepthwattError } from "../../core/index.js";
+import {
+  type Config,
+  describedSettings,
+  nearestName,
+  type SettingsChange,
+  SETTING_BY_KEY,
+  SETTINGS,
+  type SettingValue,
+  valueAt,
+} from "../config/index.js";
+import type { RunControl } from "../outputs/output.js";
+import { redactUrl } from "../redact.js";
+import { type ControlAnswer, type ControlResult, refusalOf } from "./answer.js";
+import {
+  type BodyOf,
+  COMMAND_NAMES,
+  COMMANDS,
+  type CommandName,
+  commandSchemas,
+  firstIssue,
+} from "./commands.js";
+import { RateLimit } from "./rate-limit.js";
+import type { SavedSettings } from "./save.js";
+import type { Snapshot } from "./snapshot.js";
+
+/** Requests a second that are served, of all who ask together. */
+export const MOST_REQUESTS_A_SECOND = 10;
+
+/** What there is to be controlled. */
+export interface ControlledRun {
+  readonly config: Config;
+  apply(change: SettingsChange, from: string): Promise<SettingsChange>;
+  notice(text: string): void;
+  /** All streams of the next frame. @throws DepthwattError STREAM_SILENT, RUN_ENDED */
+  snapshot(): Promise<Snapshot>;
+  /** Begins anew with the configuration as it stands in its files then. @throws DepthwattError CONFIG_* */
+  restart?: ((from: string) => void) | undefined;
+  /** Writes values into the configuration file. @throws DepthwattError OUTPUT_UNWRITABLE, CONTROL_UNSUPPORTED */
+  save?: ((change: SettingsChange) => SavedSettings) | undefined;
+}
+
+export interface ControlOptions {
+  off: string | undefined;
+  secret: string | undefined;
+  brokerAuthenticates: boolean;
+  now?: () => number;
+}
+
+export class Control implements RunControl {
+  readonly off: string | undefined;
+  readonly secret: string | undefined;
+  readonly brokerAuthenticates: boolean;
+  readonly #run: ControlledRun;
+  readonly #limit: RateLimit;
+
+  constructor(run: ControlledRun, { off, secret, brokerAuthenticates, now }: ControlOptions) {
+    this.off = off;
+    this.secret = secret;
+    this.brokerAuthenticates = brokerAuthenticates;
+    this.#run = run;
+    this.#limit = new RateLimit(MOST_REQUESTS_A_SECOND, now);
+  }
+
+  settings() {
+    return describedSettings(this.#run.config);
+  }
+
+  apply(change: SettingsChange, from: string): Promise<SettingsChange> {
+    return this.#run.apply(change, from);
+  }
+
+  /**
+   * Serves one request; never rejects.
+   * @param body as JSON.parse made it
+   * @param from who asks, as it is told: for messages and the log
+   */
+  async perform(command: string, body: unknown, from: string): Promise<ControlAnswer> {
+    try {
+      if (!this.#limit.take()) {
+        const text = `expected at most ${MOST_REQUESTS_A_SECOND} requests a second, of all who ask together`;
+        throw new DepthwattError("CONTROL_BUSY", text);
+      }
+      return await this.#serve(command, body, from);
+    } catch (error) {
+      if (isDepthwattError(error)) return refusalOf(error);
+      this.#run.notice(`the request "${command}" by ${from} failed: ${String(error)}`);
+      return refusalOf(new DepthwattError("INTERNAL", "the request failed; the device's log says how"));
+    }
+  }
+
+  async #serve(command: string, body: unknown, from: string): Promise<ControlResult> {
+    const name = COMMAND_NAMES.find((one) => one === command);
+    if (name === undefined) {
+      const near = nearestName(command, COMMAND_NAMES);
+      throw new DepthwattError(
+        "CONTROL_INVALID",
+        `no command is called ${JSON.stringify(command.slice(0, 100))}`,
+        {
+          hint: near === undefined ? `There are: ${COMMAND_NAMES.join(", ")}.` : `Did you mean "${near}"?`,
+        },
+      );
+    }
+    const parsed = COMMANDS[name].safeParse(body ?? {});
+    if (!parsed.success) {
+      const text = `the body of "${name}" does not fit its schema: ${firstIssue(parsed.error)}`;
+      throw new DepthwattError("CONTROL_INVALID", text);
+    }
+    return this.#do(name, parsed.data as never, from);
+  }
+
+  #do(name: CommandName, body: never, from: string): ControlResult | Promise<ControlResult> {
+    switch (name) {
+      case "get":
+        return this.#get(body);
+      case "set":
+        return this.#set(body, from);
+      case "schema":
+        return { ok: true, settings: this.settings().settings, commands: commandSchemas() };
+      case "snapshot":
+        return this.#snapshot();
+      case "restart":
+        return this.#restart(from);
+      case "record":
+        throw unsupported("recording is not built yet; snapshot gives one frame");
+    }
+  }
+
+  #get({ keys }: BodyOf<"get">): ControlResult {
+    const { config } = this.#run;
+    const pairs = (keys ?? SETTINGS.map(({ key }) => key)).map((key) => {
+      if (!SETTING_BY_KEY.has(key)) throw unknownSetting(key);
+      return [key, shown(valueAt(config, key))];
+    });
+    return { ok: true, values: Object.fromEntries(pairs) };
+  }
+
+  async #set({ values, save }: BodyOf<"set">, from: string): Promise<ControlResult> {
+    if (save === true && this.#run.save === undefined)
+      throw unsupported("this run was started without a configuration file, so there is none to save to");
+    const effective = await this.#run.apply(values, from);
+    const told = Object.fromEntries(Object.entries(effective).map(([key, value]) => [key, shown(value)]));
+    const pairs = Object.entries(told).map(([key, value]) => `${key}=${String(value)}`);
+    this.#run.notice(`settings changed by ${from}: ${pairs.join(", ")}`);
+    if (save !== true) return { ok: true, values: told };
+    const saved = this.#run.save!(effective);
+    this.#run.notice(`settings saved to ${saved.file} by ${from}: ${pairs.join(", ")}`);
+    return { ok: true, values: told, saved };
+  }
+
+  async #snapshot(): Promise<ControlResult> {
+    const { zip, ...facts } = await this.#run.snapshot();
+    const base64 = Buffer.from(zip.buffer, zip.byteOffset, zip.length).toString("base64");
+    return { ok: true, ...facts, contentType: "application/zip", base64 };
+  }
+
+  #restart(from: string): ControlResult {
+    if (this.#run.restart === undefined) throw unsupported("whoever runs this depthwatt does not restart it");
+    this.#run.restart(from);
+    this.#run.notice(`restart asked for by ${from}`);
+    return { ok: true, restarting: true };
+  }
+}
+
+const shown = (value: SettingValue | undefined | null) =>
+  typeof value === "string" ? redactUrl(value) : (value ?? null);
+
+const unsupported = (why: string) => new DepthwattError("CONTROL_UNSUPPORTED", why);
+
+function unknownSetting(key: string): DepthwattError {
+  const near = nearestName(key, SETTING_BY_KEY.keys());
+  const guess = near === undefined ? "" : `; did you mean "${near}"?`;
+  return new DepthwattError("CONFIG_UNKNOWN_KEY", `${key}: no setting has this name${guess}`);
+}

@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+// So many events in any second, and no more.
+
+export class RateLimit {
+  readonly #most: number;
+  readonly #now: () => number;
+  readonly #taken: number[] = [];
+
+  /** @param now milliseconds of a clock that never goes back */
+  constructor(mostPerSecond: number, now: () => number = () => performance.now()) {
+    this.#most = mostPerSecond;
+    this.#now = now;
+  }
+
+  /** Whether one more may happen now; it then counts. */
+  take(): boolean {
+    const now = this.#now();
+    while (this.#taken[0] !== undefined && this.#taken[0] <= now - 1000) this.#taken.shift();
+    if (this.#taken.length >= this.#most) return false;
+    this.#taken.push(now);
+    return true;
+  }
+}

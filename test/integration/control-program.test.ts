@@ -1,0 +1,180 @@
+// SPDX-License-Identifier: Apache-2.0
+// Control as its users have it: depthwatt run beside depthwatt get and set, a file that keeps its comments, SIGHUP at the same
+// time, restart, and what the doctor says of a broker that lets everybody in.
+import { spawn } from "node:child_process";
+import { chmodSync, mkdtempSync, readFileSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import { afterEach, expect, test } from "vitest";
+import { loadConfig } from "../../edge/config/index.js";
+import { lookAtControl } from "../../edge/cli/doctor-control.js";
+import type { RunFigures } from "../../edge/pipeline/figures.js";
+import { SECRET, TestClient } from "../doubles/control-client.js";
+import { until } from "../doubles/frames.js";
+import { startMosquitto } from "../doubles/mosquitto.js";
+import { needs } from "../doubles/needs.js";
+import { PROGRAM, runProgram } from "../doubles/program.js";
+
+const cleanups: (() => unknown)[] = [];
+afterEach(async () => {
+  for (const cleanup of cleanups.splice(0).reverse()) await cleanup();
+});
+
+function files(more = ""): { config: string; secret: string } {
+  const folder = mkdtempSync(join(tmpdir(), "depthwatt-control-"));
+  const [config, secret] = [join(folder, "depthwatt.yaml"), join(folder, "secret")];
+  writeFileSync(secret, `${SECRET}\n`, { mode: 0o600 });
+  writeFileSync(
+    config,
+    `# the robot in hall 2
+source: {synthetic: {width: 160, height: 96}}
+power: {sensor: none}
+control: {enabled: true, secretFile: secret}
+match:
+  numDisparities: 32 # enough for the aisle
+${more}`,
+  );
+  return { config, secret };
+}
+
+/** The program in a session of its own, so that SIGHUP means reload. */
+function startRun(words: string[]) {
+  const child = spawn(process.execPath, [PROGRAM, "run", "--json", ...words], { detached: true });
+  let log = "";
+  let out = "";
+  child.stderr.on("data", (chunk) => (log += chunk));
+  child.stdout.on("data", (chunk) => (out += chunk));
+  const ended = new Promise<number | null>((resolve) => child.on("close", resolve));
+  cleanups.push(() => child.kill("SIGKILL"));
+  return { child, ended, log: () => log, out: () => out };
+}
+
+needs("mosquitto").suite("depthwatt get and set", () => {
+  test("a running program is read, changed, saved, reloaded at the same time, restarted", async () => {
+    const mosquitto = await startMosquitto();
+    cleanups.push(() => mosquitto.stop());
+    const { config, secret } = files();
+    const run = startRun([
+      "--config",
+      config,
+      "--broker",
+      mosquitto.url,
+      "--device",
+      "cli",
+      "--set",
+      "match.p1=10",
+    ]);
+    const client = await TestClient.connect(mosquitto.url, "cli", 5);
+    cleanups.push(() => client.close());
+    await until("it runs", () => client.info.length > 0, 60_000);
+    const access = [
+      "--device",
+      "cli",
+      "--broker",
+      mosquitto.url,
+      "--secret-file",
+      secret,
+      "--client",
+      "anna",
+    ];
+
+    expect(await runProgram(["get", "match.numDisparities", ...access])).toMatchObject({
+      code: 0,
+      stdout: "32\n",
+    });
+    const set = await runProgram([
+      "set",
+      "match.numDisparities=48",
+      "match.p1=12",
+      "--save",
+      ...access,
+      "--json",
+    ]);
+    expect(set, set.stderr).toMatchObject({ code: 0 });
+    expect(JSON.parse(set.stdout)).toEqual({ "match.numDisparities": 48, "match.p1": 12 });
+    expect(set.stderr).toContain(`saved to ${config} on cli`);
+    expect(set.stderr).toContain("at the next start a flag or a variable still sets: match.p1");
+    expect(run.log()).toContain('settings changed by \\"anna\\": match.numDisparities=48, match.p1=12');
+    const saved = readFileSync(config, "utf8");
+    expect(saved).toContain("# the robot in hall 2\n");
+    expect(saved).toContain("  numDisparities: 48 # enough for the aisle\n  p1: 12\n");
+
+    const wrong = await runProgram(["set", "match.numDisparity=64", ...access]);
+    expect(wrong.code).toBe(2);
+    expect(wrong.stderr).toContain('did you mean "match.numDisparities"?');
+    const unsigned = await runProgram(["get", "match.paths", "--device", "cli", "--broker", mosquitto.url]);
+    expect(unsigned.code).toBe(2);
+    expect(unsigned.stderr).toContain("expected a signed request");
+    const nobody = await runProgram(["get", ...access.with(1, "nobody"), "--timeout", "0.5"]);
+    expect(nobody.code).toBe(5);
+    expect(nobody.stderr).toContain('did not answer "get"');
+
+    // Both at once, ten times: each takes effect whole, and the last one holds.
+    for (let i = 0; i < 10; i++) {
+      writeFileSync(config, saved.replace("numDisparities: 48", `numDisparities: ${64 + i}`));
+      run.child.kill("SIGHUP");
+      expect(await client.ask("set", { values: { "match.uniqueness": i } }, `u${i}`)).toMatchObject({
+        ok: true,
+      });
+      await until("the reload", () => run.log().split("reload: changed").length === i + 2, 20_000);
+      await new Promise((resolve) => setTimeout(resolve, 100));
+    }
+    const { values } = await client.ask("get", { keys: ["match.numDisparities"] });
+    expect(values).toEqual({ "match.numDisparities": 73 });
+
+    writeFileSync(config, "match: [\n");
+    expect(await client.ask("restart", {})).toMatchObject({ ok: false, code: "CONFIG_UNREADABLE" });
+    writeFileSync(config, `${saved}engine: {threads: 1}\n`);
+    expect(await client.ask("restart", {}, "r")).toEqual({ id: "r", ok: true, restarting: true });
+    await until("it has begun anew", () => client.info.at(-1)?.threads === 1, 30_000);
+    expect(await client.ask("get", { keys: ["engine.threads", "match.p1"] })).toMatchObject({
+      values: { "engine.threads": 1, "match.p1": 10 },
+    });
+    expect(await client.ask("snapshot", {})).toMatchObject({ ok: true, width: 160, height: 96 });
+    run.child.kill("SIGTERM");
+    expect(await run.ended, run.log()).toBe(0);
+    const figures = run.out().trim().split("\n");
+    expect(figures.length).toBe(1);
+    expect((JSON.parse(figures[0]!) as RunFigures).frames).toBeGreaterThan(0);
+  }, 180_000);
+
+  test.each<[string, string[], Record<string, unknown>, RegExp]>([
+    [
+      "takes requests from everybody",
+      ["allow_anonymous true"],
+      { state: "bad" },
+      /it takes requests from anonymous clients/,
+    ],
+    ["lets nobody in", ["allow_anonymous false"], { state: "ok" }, /refuses anonymous clients/],
+    [
+      "lets everybody in, to read",
+      ["allow_anonymous true", "acl_file ACL"],
+      { state: "ok" },
+      /refuses requests of anonymous/,
+    ],
+  ])("the doctor tries a broker that %s", async (_, settings, finding, text) => {
+    const acl = join(mkdtempSync(join(tmpdir(), "depthwatt-acl-")), "acl");
+    writeFileSync(acl, "topic read depthwatt/#\n");
+    chmodSync(dirname(acl), 0o755); // mosquitto, started by root, reads it as its own user
+    const mosquitto = await startMosquitto({ settings: settings.map((line) => line.replace("ACL", acl)) });
+    cleanups.push(() => mosquitto.stop());
+    const set = [
+      "board=none",
+      "control.enabled=true",
+      "control.authentication=broker",
+      `outputs.mqtt.broker=${mosquitto.url}`,
+    ];
+    const { config } = loadConfig({ set, environment: {} });
+    const found = await lookAtControl(config);
+    expect(found).toMatchObject({ name: "control", ...finding, text: expect.stringMatching(text) });
+  });
+});
+
+test("control that nothing protects is refused before anything starts", () => {
+  const load =
+    (...set: string[]) =>
+    () =>
+      loadConfig({ set: ["board=none", "control.enabled=true", ...set], environment: {} });
+  expect(load()).toThrow(/control\.secretFile .*expected to be set beside control\.enabled/);
+  expect(load("control.authentication=broker")).toThrow(/the embedded broker lets everybody in/);
+});

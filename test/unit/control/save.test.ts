@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+// Saving settings: comments, order and everything else in the file stay, or the file stays as it was.
+import {
+  chmodSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { loadConfig, type SettingsChange } from "../../../edge/config/index.js";
+import { saveSettings, withSettings } from "../../../edge/control/save.js";
+
+const FILE = `# robot 1, hall 2
+match:
+  # the shelf is 40 cm away
+  numDisparities: 128 # more is slower
+
+  paths: 8
+power: {minFps: 20} # dock
+`;
+
+test("comments, order and blank lines stay; a value is changed, added or taken out", () => {
+  const change = {
+    "match.numDisparities": 64,
+    "match.p2": 40,
+    "power.minFps": undefined,
+    "refine.median": false,
+  };
+  expect(withSettings(FILE, change)).toBe(`# robot 1, hall 2
+match:
+  # the shelf is 40 cm away
+  numDisparities: 64 # more is slower
+
+  paths: 8
+  p2: 40
+power: {} # dock
+refine:
+  median: false
+`);
+});
+
+test.each<[string, string, SettingsChange, string]>([
+  ["an empty file", "", { "match.paths": 2 }, "match:\n  paths: 2\n"],
+  ["only a comment", "# nothing yet\n", { "match.paths": 2 }, "# nothing yet\n\nmatch:\n  paths: 2\n"],
+  [
+    "an empty group",
+    "match:\nlog: {level: warn}\n",
+    { "match.paths": 2 },
+    "log: { level: warn }\nmatch:\n  paths: 2\n",
+  ],
+  ["JSON", '{"match": {"paths": 8}}\n', { "match.paths": 2 }, '{ "match": { "paths": 2 } }\n'],
+  ["a value that was an alias", "a: &p 8\n", {}, "a: &p 8\n"],
+])("%s", (_, before, change, after) => {
+  expect(withSettings(before, change)).toBe(after);
+});
+
+test.each([
+  ["an alias for a group", "refine: &r {median: true}\nmatch: *r\n", { "match.paths": 2 }],
+  ["an anchor that others use", "match: &m {paths: 8}\nrefine: *m\n", { "match.paths": 2 }],
+])("%s is not written through", (_, text, change) => {
+  expect(() => withSettings(text, change)).toThrow(/alias|anchor/);
+});
+
+function folderWith(text: string): { folder: string; file: string } {
+  const folder = mkdtempSync(join(tmpdir(), "depthwatt-save-"));
+  const file = join(folder, "depthwatt.yaml");
+  writeFileSync(file, text);
+  return { folder, file };
+}
+
+const load = (candidate: string) =>
+  loadConfig({ file: candidate, set: ["match.paths=4"], environment: {} }).config;
+
+test("the file is replaced whole, through a link, with its mode; what a flag overrides is told", () => {
+  const { folder, file } = folderWith(FILE);
+  chmodSync(file, 0o640);
+  const link = join(folder, "link.yaml");
+  symlinkSync(file, link);
+  expect(saveSettings(link, { "match.numDisparities": 64, "match.paths": 2 }, load)).toEqual({
+    ...{ file: link, overridden: ["match.paths"] },
+  });
+  expect(readFileSync(file, "utf8")).toContain("numDisparities: 64 # more is slower");
+  expect(statSync(file).mode & 0o777).toBe(0o640);
+  expect(readdirSync(folder).sort()).toEqual(["depthwatt.yaml", "link.yaml"]);
+});
+
+test("a file with which the next start would fail is not written, and nothing is left beside it", () => {
+  const { folder, file } = folderWith("match: {p2: 30}\n");
+  expect(() => saveSettings(file, { "match.p1": 31 }, load)).toThrow(
+    expect.objectContaining({
+      code: "OUTPUT_UNWRITABLE",
+      message: expect.stringContaining("at most match.p2"),
+    }),
+  );
+  expect(readFileSync(file, "utf8")).toBe("match: {p2: 30}\n");
+  expect(readdirSync(folder)).toEqual(["depthwatt.yaml"]);
+});

@@ -83,7 +83,7 @@ function assignment(word: string): [key: string, value: SettingValue | null] {
   const equals = word.indexOf("=");
   if (equals < 1)
     throw new DepthwattError("USAGE", `expected KEY=VALUE, got ${JSON.stringify(word.slice(0, 100))}`, {
-      hint: "For example: depthwatt set match.paths=8 --device robot-1",
+      hint: "For example: depthwatt set match.sgm.paths=8 --device robot-1",
     });
   const key = word.slice(0, equals).trim();
   const text = word.slice(equals + 1).trim();

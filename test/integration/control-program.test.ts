@@ -62,7 +62,7 @@ needs("mosquitto").suite("depthwatt get and set", () => {
       "--device",
       "cli",
       "--set",
-      "match.p1=10",
+      "match.sgm.p1=10",
     ]);
     const client = await TestClient.connect(mosquitto.url, "cli", 5);
     cleanups.push(() => client.close());
@@ -85,24 +85,31 @@ needs("mosquitto").suite("depthwatt get and set", () => {
     const set = await runProgram([
       "set",
       "match.numDisparities=48",
-      "match.p1=12",
+      "match.sgm.p1=12",
       "--save",
       ...access,
       "--json",
     ]);
     expect(set, set.stderr).toMatchObject({ code: 0 });
-    expect(JSON.parse(set.stdout)).toEqual({ "match.numDisparities": 48, "match.p1": 12 });
+    expect(JSON.parse(set.stdout)).toEqual({ "match.numDisparities": 48, "match.sgm.p1": 12 });
     expect(set.stderr).toContain(`saved to ${config} on cli`);
-    expect(set.stderr).toContain("at the next start a flag or a variable still sets: match.p1");
-    expect(run.log()).toContain('settings changed by \\"anna\\": match.numDisparities=48, match.p1=12');
+    expect(set.stderr).toContain("at the next start a flag or a variable still sets: match.sgm.p1");
+    expect(run.log()).toContain('settings changed by \\"anna\\": match.numDisparities=48, match.sgm.p1=12');
     const saved = readFileSync(config, "utf8");
     expect(saved).toContain("# the robot in hall 2\n");
-    expect(saved).toContain("  numDisparities: 48 # enough for the aisle\n  p1: 12\n");
+    expect(saved).toContain("  numDisparities: 48 # enough for the aisle\n  sgm:\n    p1: 12\n");
 
     const wrong = await runProgram(["set", "match.numDisparity=64", ...access]);
     expect(wrong.code).toBe(2);
     expect(wrong.stderr).toContain('did you mean "match.numDisparities"?');
-    const unsigned = await runProgram(["get", "match.paths", "--device", "cli", "--broker", mosquitto.url]);
+    const unsigned = await runProgram([
+      "get",
+      "match.sgm.paths",
+      "--device",
+      "cli",
+      "--broker",
+      mosquitto.url,
+    ]);
     expect(unsigned.code).toBe(2);
     expect(unsigned.stderr).toContain("expected a signed request");
     const nobody = await runProgram(["get", ...access.with(1, "nobody"), "--timeout", "0.5"]);
@@ -113,7 +120,7 @@ needs("mosquitto").suite("depthwatt get and set", () => {
     for (let i = 0; i < 10; i++) {
       writeFileSync(config, saved.replace("numDisparities: 48", `numDisparities: ${64 + i}`));
       run.child.kill("SIGHUP");
-      expect(await client.ask("set", { values: { "match.uniqueness": i } }, `u${i}`)).toMatchObject({
+      expect(await client.ask("set", { values: { "match.sgm.uniqueness": i } }, `u${i}`)).toMatchObject({
         ok: true,
       });
       await until("the reload", () => run.log().split("reload: changed").length === i + 2, 20_000);
@@ -127,8 +134,8 @@ needs("mosquitto").suite("depthwatt get and set", () => {
     writeFileSync(config, `${saved}engine: {threads: 1}\n`);
     expect(await client.ask("restart", {}, "r")).toEqual({ id: "r", ok: true, restarting: true });
     await until("it has begun anew", () => client.info.at(-1)?.threads === 1, 30_000);
-    expect(await client.ask("get", { keys: ["engine.threads", "match.p1"] })).toMatchObject({
-      values: { "engine.threads": 1, "match.p1": 10 },
+    expect(await client.ask("get", { keys: ["engine.threads", "match.sgm.p1"] })).toMatchObject({
+      values: { "engine.threads": 1, "match.sgm.p1": 10 },
     });
     expect(await client.ask("snapshot", {})).toMatchObject({ ok: true, width: 160, height: 96 });
     run.child.kill("SIGTERM");

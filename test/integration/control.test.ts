@@ -130,7 +130,9 @@ needs("mosquitto").suite("control over MQTT", () => {
       );
       await pause(300);
       expect(client.received).toEqual([]);
-      const { control } = runtime.parts.outputs.figures().outputs.mqtt as unknown as { control: object };
+      const { control } = runtime.parts.outputs.figures("recent").outputs.mqtt as unknown as {
+        control: object;
+      };
       expect(control).toMatchObject({
         answered: 5,
         refused: { CONTROL_UNSUPPORTED: 1 },
@@ -148,7 +150,7 @@ needs("mosquitto").suite("control over MQTT", () => {
     const client = await clientOf(url, "five");
     const ask = async (id: string, responseTopic: string) => {
       const properties = { responseTopic, correlationData: Buffer.from(`c-${id}`) };
-      await client.send("get", client.payload("get", { keys: ["match.paths"] }, id), { properties });
+      await client.send("get", client.payload("get", { keys: ["match.sgm.paths"] }, id), { properties });
       const { topic, answer, packet } = await client.next();
       expect(packet.properties?.correlationData?.toString()).toBe(`c-${id}`);
       return { topic, answer };
@@ -182,7 +184,7 @@ needs("mosquitto").suite("control over MQTT", () => {
         await client.send(command, payload);
         return ((await client.next()).answer as { code?: string }).code;
       };
-      const change = { values: { "match.paths": 8 } };
+      const change = { values: { "match.sgm.paths": 8 } };
       const good = () => client.payload("set", change, "1");
       expect(await refused("set", client.payload("set", change, "1", "not the secret at all"))).toBe(
         "CONTROL_SECRET",
@@ -207,11 +209,11 @@ needs("mosquitto").suite("control over MQTT", () => {
         await pause(110);
         return client.ask("set", { values });
       };
-      expect(await asked({ "match.path": 8 })).toMatchObject({
+      expect(await asked({ "match.sgm.path": 8 })).toMatchObject({
         ...{ code: "CONFIG_UNKNOWN_KEY" },
-        message: expect.stringContaining('did you mean "match.paths"'),
+        message: expect.stringContaining('did you mean "match.sgm.paths"'),
       });
-      expect(await asked({ "match.paths": 3 })).toMatchObject({ code: "CONFIG_INVALID" });
+      expect(await asked({ "match.sgm.paths": 3 })).toMatchObject({ code: "CONFIG_INVALID" });
       expect(await asked({ "engine.threads": 1 })).toMatchObject({ code: "SETTING_NEEDS_RESTART" });
       expect(runtime.config).toBe(before);
       const { outputs } = await stop();
@@ -230,17 +232,17 @@ needs("mosquitto").suite("control over MQTT", () => {
     const { url } = await broker();
     const client = await clientOf(url, "kept");
     const trusting = ["control.authentication=broker"];
-    await client.send("set", JSON.stringify({ id: "1", body: { values: { "match.paths": 8 } } }), {
+    await client.send("set", JSON.stringify({ id: "1", body: { values: { "match.sgm.paths": 8 } } }), {
       retain: true,
     });
     const { runtime } = await start(url, "kept", ...trusting);
     const counted = () =>
-      runtime.parts.outputs.figures().outputs.mqtt as unknown as { control: { retained: number } };
+      runtime.parts.outputs.figures("recent").outputs.mqtt as unknown as { control: { retained: number } };
     await until("it was counted", () => counted().control.retained === 1);
-    expect(runtime.config.match.paths).toBe(4);
+    expect(runtime.config.match.sgm.paths).toBe(4);
     expect(client.received).toEqual([]);
-    await client.send("set", JSON.stringify({ id: "2", body: { values: { "match.paths": 8 } } }));
-    expect((await client.next()).answer).toEqual({ id: "2", ok: true, values: { "match.paths": 8 } });
+    await client.send("set", JSON.stringify({ id: "2", body: { values: { "match.sgm.paths": 8 } } }));
+    expect((await client.next()).answer).toEqual({ id: "2", ok: true, values: { "match.sgm.paths": 8 } });
   }, 60_000);
 
   test("changes under load: captured = published + drops exactly, whatever else asks at the same time", async () => {
@@ -265,13 +267,13 @@ needs("mosquitto").suite("control over MQTT", () => {
     for (let i = 0; i < 40; i++) {
       const values = changes[i % changes.length]!;
       // As a reload does, from another side.
-      mine.push(run.runtime.apply({ "match.uniqueness": i % 20 }, "reload"));
+      mine.push(run.runtime.apply({ "match.sgm.uniqueness": i % 20 }, "reload"));
       const answer = await client.ask("set", { values }, String(i));
       if (answer.ok === false && answer.code === "CONTROL_BUSY") await pause(1000);
       else expect(answer).toEqual({ id: String(i), ok: true, values });
     }
     await Promise.all(mine);
-    expect(run.runtime.config.match.uniqueness).toBe(19);
+    expect(run.runtime.config.match.sgm.uniqueness).toBe(19);
     const { drops, frames, outputs } = await run.stop();
     expect(frames).toBeGreaterThan(20);
     expect(frames + sum(drops, /^(engineBusy|notSent|backendLost|governor)$/)).toBe(run.captured());
@@ -283,7 +285,9 @@ needs("mosquitto").suite("control over MQTT", () => {
     const { url } = await broker();
     const { stop } = await start(url, "ending");
     const client = await clientOf(url, "ending");
-    const payloads = ["1", "2", "3"].map((id) => client.payload("set", { values: { "match.paths": 8 } }, id));
+    const payloads = ["1", "2", "3"].map((id) =>
+      client.payload("set", { values: { "match.sgm.paths": 8 } }, id),
+    );
     await client.send("set", payloads[0]!);
     const ended = stop();
     for (const payload of payloads.slice(1)) await client.send("set", payload);

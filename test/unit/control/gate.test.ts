@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The gate and what is behind it, without a broker: every refusal by its code, counts, and what a signature covers.
 import { createHmac } from "node:crypto";
+import { readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
 import { type Config, changedConfig, loadConfig, type SettingsChange } from "../../../edge/config/index.js";
 import { Control, type ControlledRun } from "../../../edge/control/control.js";
@@ -73,19 +74,26 @@ test("the signature is HMAC-SHA256 over the lines that the reference names", () 
   );
 });
 
+test("the reference's example is signed as it says", () => {
+  const page = readFileSync("docs/4-reference/mqtt.md", "utf8");
+  const example = JSON.parse(/```json signed request\n([\s\S]*?)```/.exec(page)![1]!);
+  const request = { device: "depthwatt/robot-1", command: "get", text: example.signed as string };
+  expect(example.signature).toBe(signatureOf("the secret of the manual", request));
+});
+
 describe("a signed request", () => {
   test("is answered with what holds, and logged with who and what", async () => {
     const { ask, run } = make();
-    expect(await ask("get", { body: { keys: ["match.paths", "power.minFps"] } })).toEqual({
+    expect(await ask("get", { body: { keys: ["match.sgm.paths", "power.minFps"] } })).toEqual({
       ...{ id: "7", ok: true },
-      values: { "match.paths": 4, "power.minFps": null },
+      values: { "match.sgm.paths": 4, "power.minFps": null },
     });
-    expect(await ask("set", { body: { values: { "match.paths": 8 } } })).toEqual({
+    expect(await ask("set", { body: { values: { "match.sgm.paths": 8 } } })).toEqual({
       ...{ id: "7", ok: true },
-      values: { "match.paths": 8 },
+      values: { "match.sgm.paths": 8 },
     });
-    expect(run.config.match.paths).toBe(8);
-    expect(run.log).toEqual(['settings changed by "anna": match.paths=8']);
+    expect(run.config.match.sgm.paths).toBe(8);
+    expect(run.log).toEqual(['settings changed by "anna": match.sgm.paths=8']);
   });
 
   test.each<[string, object, object, string]>([
@@ -104,7 +112,7 @@ describe("a signed request", () => {
   ])("%s is refused with its code", async (_, request, how, code) => {
     const { ask, gate, run } = make();
     const before = run.config;
-    const body = { values: { "match.paths": 8 } };
+    const body = { values: { "match.sgm.paths": 8 } };
     expect(await ask("set", { body, ...request }, how)).toMatchObject({ ok: false, code });
     expect(gate.counters()).toEqual({ answered: 1, refused: { [code]: 1 }, unanswered: 0 });
     expect(run.config).toBe(before);
@@ -143,9 +151,9 @@ describe("what cannot be served", () => {
     [
       "an unknown key in a change",
       "set",
-      { values: { "match.path": 8 } },
+      { values: { "match.sgm.path": 8 } },
       "CONFIG_UNKNOWN_KEY",
-      /did you mean "match.paths"/,
+      /did you mean "match.sgm.paths"/,
     ],
     [
       "a value out of range",
@@ -161,7 +169,7 @@ describe("what cannot be served", () => {
       "CONFIG_INVALID",
       /true or false/,
     ],
-    ["a broken rule", "set", { values: { "match.p1": 500 } }, "CONFIG_INVALID", /at most match.p2/],
+    ["a broken rule", "set", { values: { "match.sgm.p1": 500 } }, "CONFIG_INVALID", /at most match.sgm.p2/],
     [
       "a setting that needs a restart",
       "set",
@@ -169,7 +177,7 @@ describe("what cannot be served", () => {
       "SETTING_NEEDS_RESTART",
       /engine.threads/,
     ],
-    ["a list as a value", "set", { values: { "match.paths": [8] } }, "CONTROL_INVALID", /values/],
+    ["a list as a value", "set", { values: { "match.sgm.paths": [8] } }, "CONTROL_INVALID", /values/],
     ["no values", "set", {}, "CONTROL_INVALID", /values/],
     ["nothing to change", "set", { values: {} }, "CONTROL_INVALID", /at least one/],
     ["a misspelt command", "snapshoot", {}, "CONTROL_INVALID", /snapshoot/],
@@ -178,7 +186,7 @@ describe("what cannot be served", () => {
     [
       "saving without a file",
       "set",
-      { values: { "match.paths": 8 }, save: true },
+      { values: { "match.sgm.paths": 8 }, save: true },
       "CONTROL_UNSUPPORTED",
       /file/,
     ],
@@ -222,7 +230,7 @@ describe("what cannot be served", () => {
   test("after close() everything, with RUN_ENDED", async () => {
     const { ask, gate } = make();
     gate.close();
-    expect(await ask("set", { body: { values: { "match.paths": 8 } } })).toMatchObject({
+    expect(await ask("set", { body: { values: { "match.sgm.paths": 8 } } })).toMatchObject({
       id: "7",
       code: "RUN_ENDED",
     });
@@ -253,7 +261,7 @@ test("strangers cannot use up what those with the secret may ask", async () => {
     clock.ms -= 200;
     await ask("get", {}, { secret: "some other secret" });
   }
-  expect(await ask("get", { body: { keys: ["match.paths"] } })).toMatchObject({ ok: true });
+  expect(await ask("get", { body: { keys: ["match.sgm.paths"] } })).toMatchObject({ ok: true });
 });
 
 test("schema tells every live setting and the form of every command", async () => {

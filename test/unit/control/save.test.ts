@@ -20,14 +20,14 @@ match:
   # the shelf is 40 cm away
   numDisparities: 128 # more is slower
 
-  paths: 8
+  minDisparity: 8
 power: {minFps: 20} # dock
 `;
 
 test("comments, order and blank lines stay; a value is changed, added or taken out", () => {
   const change = {
     "match.numDisparities": 64,
-    "match.p2": 40,
+    "match.halfResolution": true,
     "power.minFps": undefined,
     "refine.median": false,
   };
@@ -36,8 +36,8 @@ match:
   # the shelf is 40 cm away
   numDisparities: 64 # more is slower
 
-  paths: 8
-  p2: 40
+  minDisparity: 8
+  halfResolution: true
 power: {} # dock
 refine:
   median: false
@@ -45,23 +45,33 @@ refine:
 });
 
 test.each<[string, string, SettingsChange, string]>([
-  ["an empty file", "", { "match.paths": 2 }, "match:\n  paths: 2\n"],
-  ["only a comment", "# nothing yet\n", { "match.paths": 2 }, "# nothing yet\n\nmatch:\n  paths: 2\n"],
+  ["an empty file", "", { "match.minDisparity": 2 }, "match:\n  minDisparity: 2\n"],
+  [
+    "only a comment",
+    "# nothing yet\n",
+    { "match.minDisparity": 2 },
+    "# nothing yet\n\nmatch:\n  minDisparity: 2\n",
+  ],
   [
     "an empty group",
     "match:\nlog: {level: warn}\n",
-    { "match.paths": 2 },
-    "log: { level: warn }\nmatch:\n  paths: 2\n",
+    { "match.minDisparity": 2 },
+    "log: { level: warn }\nmatch:\n  minDisparity: 2\n",
   ],
-  ["JSON", '{"match": {"paths": 8}}\n', { "match.paths": 2 }, '{ "match": { "paths": 2 } }\n'],
+  [
+    "JSON",
+    '{"match": {"minDisparity": 8}}\n',
+    { "match.minDisparity": 2 },
+    '{ "match": { "minDisparity": 2 } }\n',
+  ],
   ["a value that was an alias", "a: &p 8\n", {}, "a: &p 8\n"],
 ])("%s", (_, before, change, after) => {
   expect(withSettings(before, change)).toBe(after);
 });
 
 test.each([
-  ["an alias for a group", "refine: &r {median: true}\nmatch: *r\n", { "match.paths": 2 }],
-  ["an anchor that others use", "match: &m {paths: 8}\nrefine: *m\n", { "match.paths": 2 }],
+  ["an alias for a group", "refine: &r {median: true}\nmatch: *r\n", { "match.minDisparity": 2 }],
+  ["an anchor that others use", "match: &m {minDisparity: 8}\nrefine: *m\n", { "match.minDisparity": 2 }],
 ])("%s is not written through", (_, text, change) => {
   expect(() => withSettings(text, change)).toThrow(/alias|anchor/);
 });
@@ -74,15 +84,15 @@ function folderWith(text: string): { folder: string; file: string } {
 }
 
 const load = (candidate: string) =>
-  loadConfig({ file: candidate, set: ["match.paths=4"], environment: {} }).config;
+  loadConfig({ file: candidate, set: ["match.minDisparity=4"], environment: {} }).config;
 
 test("the file is replaced whole, through a link, with its mode; what a flag overrides is told", () => {
   const { folder, file } = folderWith(FILE);
   chmodSync(file, 0o640);
   const link = join(folder, "link.yaml");
   symlinkSync(file, link);
-  expect(saveSettings(link, { "match.numDisparities": 64, "match.paths": 2 }, load)).toEqual({
-    ...{ file: link, overridden: ["match.paths"] },
+  expect(saveSettings(link, { "match.numDisparities": 64, "match.minDisparity": 2 }, load)).toEqual({
+    ...{ file: link, overridden: ["match.minDisparity"] },
   });
   expect(readFileSync(file, "utf8")).toContain("numDisparities: 64 # more is slower");
   expect(statSync(file).mode & 0o777).toBe(0o640);
@@ -90,13 +100,13 @@ test("the file is replaced whole, through a link, with its mode; what a flag ove
 });
 
 test("a file with which the next start would fail is not written, and nothing is left beside it", () => {
-  const { folder, file } = folderWith("match: {p2: 30}\n");
-  expect(() => saveSettings(file, { "match.p1": 31 }, load)).toThrow(
+  const { folder, file } = folderWith("match: {sgm: {p2: 30}}\n");
+  expect(() => saveSettings(file, { "match.sgm.p1": 31 }, load)).toThrow(
     expect.objectContaining({
       code: "OUTPUT_UNWRITABLE",
-      message: expect.stringContaining("at most match.p2"),
+      message: expect.stringContaining("at most match.sgm.p2"),
     }),
   );
-  expect(readFileSync(file, "utf8")).toBe("match: {p2: 30}\n");
+  expect(readFileSync(file, "utf8")).toBe("match: {sgm: {p2: 30}}\n");
   expect(readdirSync(folder)).toEqual(["depthwatt.yaml"]);
 });

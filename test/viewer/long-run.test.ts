@@ -59,7 +59,7 @@ function secretFile(text: string): string {
 needs("chromium").suite("the live page of a run", () => {
   test("a setting changes the running engine and is echoed; a wrong secret changes nothing; a region arrives in pixels", async () => {
     const words = ["run", "--broker", "none", "--rate", "5", "--set", "control.enabled=true"];
-    const running = started([...words, "--set", `control.secretFile=${secretFile("open sesame, please, at once")}`]);
+    const running = started([...words, "--set", `control.secretFile=${secretFile("open sesame, at once")}`]);
     const { page, complaints } = await pageOf(running);
     await expect.poll(() => shownSets(page), { timeout: 30_000 }).toBeGreaterThan(0);
     const value = (key: string) =>
@@ -83,7 +83,7 @@ needs("chromium").suite("the live page of a run", () => {
     await row.locator("[data-said=refused]").getByText("not the right one").waitFor();
     expect(await value("match.sgm.uniqueness")).toBe(8);
 
-    await page.getByLabel("Control secret").fill("open sesame, please, at once");
+    await page.getByLabel("Control secret").fill("open sesame, at once");
     await change("22");
     await row.locator("[data-said=ok]").getByText("running with 22").waitFor();
     await expect.poll(() => computed("uniqueness"), { timeout: 15_000 }).toBe(22);

@@ -8,7 +8,8 @@ import { controlOf } from "../../../edge/outputs/viewer/control.js";
 function control(changes: Partial<RunControl> = {}) {
   const applied: object[] = [];
   const run: RunControl = {
-    ...{ off: undefined, secret: undefined },
+    ...{ off: undefined, secret: undefined, brokerAuthenticates: false },
+    perform: () => Promise.reject(new Error("the page does not ask this way")),
     settings: () => ({ settings: [], values: {} }),
     apply: async (change) => {
       applied.push(change);

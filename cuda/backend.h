@@ -13,6 +13,7 @@
 #include "refine/fill/fill.h"
 #include "refine/speckle/speckle.h"
 #include "../core/status.h"
+#include "adaptation.h"
 
 namespace depthwatt {
 
@@ -45,6 +46,7 @@ struct EngineParameters {
   int32_t width = 0, height = 0;            ///< rectified images and every result
   PixelFormat leftFormat = PixelFormat::kGrey, rightFormat = PixelFormat::kGrey;
   size_t leftStrideBytes = 0, rightStrideBytes = 0;
+  AdaptationParameters adaptation;
   std::vector<int32_t> leftMap, rightMap;  ///< rectify.h; both empty = rectified already
   bool halfResolution = false;  ///< matches and refines at half the width and height, then doubles: match_scope.h
   /// The only pixels that get results: all others are invalid, and what only they need is not computed (match_scope.h).
@@ -131,6 +133,9 @@ class Backend {
   virtual void attach(const FrameOutput&) {}
   virtual void attach(const InputMemory&) {}
   virtual void detach() {}
+  /// Every frame from now on. rightMap: the whole map that it asks for, or null: as opened. Lives until the next call. Between
+  /// frames only.
+  virtual Status adapt(const Adaptation& adaptation, const int32_t* rightMap) = 0;
   virtual size_t workspaceBytes() const = 0;
   virtual const char* instructionSet() const = 0;
   virtual int threads() const = 0;

@@ -118,6 +118,13 @@ Status Engine::open(const EngineParameters& parameters, std::unique_ptr<Engine>*
   engine->parameters_ = parameters;
   engine->parameters_.fill.lowestQ4 = 16 * parameters.search.minDisparity;
   engine->parameters_.fill.highestQ4 = 16 * (parameters.search.minDisparity + parameters.search.numDisparities - 1);
+  const Kernels* kernels = nullptr;
+  status = chooseKernels(parameters.instructionSet.c_str(), &kernels);
+  if (!status.ok()) return status;
+  const AdaptationParameters& adaptation = parameters.adaptation;
+  if (adaptation.watches() || adaptation.movesRows() || adaptation.denoise == Denoise::kOn) {
+    engine->observer_ = std::make_unique<PairObserver>(engine->parameters_, *kernels);
+  }
   status = engine->openBackend();
   if (status.ok()) *opened = std::move(engine);
   return status;
@@ -169,8 +176,38 @@ void Engine::detach() {
   inputs_.clear();
 }
 
+PairObservation Engine::observation() const {
+  const std::lock_guard<std::mutex> lock(observerMutex_);
+  return observer_ ? observer_->seen() : PairObservation();
+}
+
+Status Engine::adapt(const FrameInput& input) {
+  const std::lock_guard<std::mutex> lock(observerMutex_);
+  if (parameters_.adaptation.watches() && PairObserver::looksAt(framesSeen_++)) observer_->look(input);
+  const Adaptation wanted = observer_->seen().adaptation;
+  {
+    const std::shared_lock<std::shared_mutex> shared(backendMutex_);
+    if (adaptedGeneration_ == generation_ + 1 && wanted == adapted_) return {};
+  }
+  // No frame is in work behind this: the map may be exchanged.
+  const std::unique_lock<std::shared_mutex> alone(backendMutex_);
+  if (!final_.ok() || !backend_) return {};
+  movedMap_.clear();
+  if (wanted.quarterRows != 0) {
+    movedMap_ = mapFurtherDown(parameters_.rightMap, parameters_.width, parameters_.height, wanted.quarterRows);
+  }
+  const Status status = backend_->adapt(wanted, movedMap_.empty() ? nullptr : movedMap_.data());
+  adapted_ = wanted;
+  adaptedGeneration_ = generation_ + 1;
+  return status;
+}
+
 Status Engine::run(int lane, const FrameInput& input, FrameOutput& output) {
   Status status;
+  if (observer_) {
+    status = adapt(input);
+    if (!status.ok()) return onDevice_ ? recover(generation_, status) : status;
+  }
   uint32_t generation = 0;
   bool recoverable = false;
   {

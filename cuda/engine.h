@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "backend.h"
+#include "pair_observer.h"
 
 namespace depthwatt {
 
@@ -43,8 +44,12 @@ class Engine {
 
   const EngineParameters& parameters() const { return parameters_; }
   EngineState state() const;
+  /// What the pairs look like and how the computation is adjusted to it; changes between frames.
+  PairObservation observation() const;
 
  private:
+  /// Looks at the pair where it is its turn. Then, or where a backend has just been opened, the backend learns what holds.
+  Status adapt(const FrameInput& input);
   Status openBackend();
   Status openCpu(const std::string& why);
   Status recover(uint32_t generation, const Status& failure);
@@ -62,6 +67,12 @@ class Engine {
   uint32_t generation_ = 0;  ///< backends so far
   std::atomic<uint32_t> framesOfBackend_{0};
   bool reopened_ = false;
+  mutable std::mutex observerMutex_;
+  std::unique_ptr<PairObserver> observer_;  ///< null: nothing is watched
+  uint64_t framesSeen_ = 0;
+  Adaptation adapted_;                      ///< what the backend knows
+  uint32_t adaptedGeneration_ = 0;          ///< 1 + the generation of the backend that knows it; 0: none
+  std::vector<int32_t> movedMap_;           ///< what the backend reads in place of the right map
   std::vector<FrameOutput> outputs_;
   std::vector<InputMemory> inputs_;
 };

@@ -8,6 +8,7 @@ import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
 import { errorRegions } from "./bench/error-regions.mjs";
+import { perturbedErrors } from "./bench/perturbed.mjs";
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
 const PYTHON = "/usr/bin/python3";
@@ -37,6 +38,17 @@ function json(program, words) {
 const set = values.set.flatMap((item) => ["--set", item]);
 const main = join(root, "dist/edge/cli/main.js");
 const ours = json(process.execPath, [main, "eval", ...folders, "--frames", "1", "--json", ...set]);
+const unfilled = ["--set", "refine.fill=off"];
+const kept = json(process.execPath, [
+  main,
+  "eval",
+  ...folders,
+  "--frames",
+  "1",
+  "--json",
+  ...set,
+  ...unfilled,
+]);
 const hasOpenCv = spawnSync(PYTHON, ["-c", "import cv2"]).status === 0;
 if (!hasOpenCv) console.log("OpenCV: skipped, needs python3-opencv (sudo apt-get install python3-opencv)");
 const peer = hasOpenCv
@@ -46,28 +58,45 @@ const peer = hasOpenCv
 const regions = await errorRegions(folders, values.set);
 const rows = ours.scenes.map(({ name, masks, thresholdPx }) => {
   const other = peer.scenes.find((scene) => scene.name === name);
-  const { badPercent, badPercentValidOnly, density } = masks.valid;
+  const { badPercent, density } = masks.valid;
+  const unfilledScore = kept.scenes.find((scene) => scene.name === name).masks.valid;
   return {
     kind: "measured",
-    what: "accuracy over all valid ground truth, holes as wrong",
+    what: "filled: percent bad of all valid ground truth; unfilled: of what is kept, and how much that is",
     scene: name,
     thresholdPx,
-    depthwatt: { badPercent, badPercentValidOnly, density, regions: regions[name] },
+    servedForChoosing: true,
+    depthwatt: {
+      ...{ badPercent, density, regions: regions[name] },
+      unfilled: { badPercentOfKept: unfilledScore.badPercentValidOnly, density: unfilledScore.density },
+    },
     ...(other && {
       openCvSgbmHH: {
-        badPercent: other.badPercent,
-        badPercentValidOnly: other.badPercentValidOnly,
-        density: other.density,
+        badPercent: other.filledBadPercent,
+        unfilled: { badPercentOfKept: other.badPercentValidOnly, density: other.density },
       },
     }),
   };
 });
 const shown = (score) =>
-  score ? `${score.badPercent.toFixed(2).padStart(7)} / ${score.density.toFixed(1).padStart(5)}` : "      -";
-console.log("scene         px  depthwatt % bad / density   OpenCV SGBM HH % bad / density");
+  score
+    ? `${score.badPercent.toFixed(2).padStart(7)}  ${score.unfilled.badPercentOfKept.toFixed(2).padStart(6)} of ${score.unfilled.density.toFixed(1).padStart(5)}`
+    : "      -";
+console.log(
+  "scene         px  depthwatt: filled, unfilled    OpenCV SGBM HH, padded: filled, unfilled  (% bad)",
+);
 for (const row of rows) {
   const where = `${row.scene.padEnd(12)} ${String(row.thresholdPx).padStart(3)}`;
-  console.log(`${where}  ${shown(row.depthwatt).padStart(25)}   ${shown(row.openCvSgbmHH).padStart(30)}`);
+  console.log(`${where}  ${shown(row.depthwatt).padStart(28)}   ${shown(row.openCvSgbmHH).padStart(28)}`);
+}
+const perturbed = await perturbedErrors(folders, values.set);
+console.log(`\nfilled, mean of each set: ${folders.map((folder) => folder.split("/").at(-1)).join(", ")}`);
+for (const [name, bySet] of Object.entries(perturbed)) {
+  console.log(
+    `${name.padEnd(22)} ${Object.values(bySet)
+      .map((value) => value.toFixed(2).padStart(6))
+      .join(" ")}`,
+  );
 }
 console.log("\nscene         % bad: strip  holes   kept   in the winners too (area %: strip, holes)");
 for (const { scene, depthwatt } of rows) {
@@ -101,6 +130,7 @@ const report = {
   toolchain: { openCv: peer.opencv ?? null, node: process.version },
   parameters: { depthwatt: ours.parameters, openCv: peer.parameters ?? null },
   middleburyV2BadPercent: twelve,
+  perturbed,
   rows,
 };
 writeFileSync(file, `${JSON.stringify(report, null, 1)}\n`);

@@ -57,13 +57,15 @@ const percent = (value) => (value === undefined ? "-" : value.toFixed(2));
 
 function accuracy(root) {
   const { path, result } = newestAccuracy(root);
+  const keptOf = (score) =>
+    score ? `${percent(score.unfilled.badPercentOfKept)} of ${score.unfilled.density.toFixed(1)}` : "-";
   const rows = result.rows.map(({ scene, thresholdPx, depthwatt, openCvSgbmHH }) => [
     scene,
     thresholdPx,
     percent(depthwatt.badPercent),
-    depthwatt.density.toFixed(1),
     percent(openCvSgbmHH?.badPercent),
-    percent(openCvSgbmHH?.density),
+    keptOf(depthwatt),
+    keptOf(openCvSgbmHH),
   ]);
   const heads = [
     "scene",

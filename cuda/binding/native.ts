@@ -81,6 +81,10 @@ export interface EngineOptions {
    * row on).
    */
   region?: Region;
+  /** Rows by which the right image lies lower, quarters of a row; auto: estimated from the pairs. Absent: 0. */
+  verticalOffset?: "auto" | number;
+  /** Whether pairs are smoothed before they are matched; auto: while they are noisy. Absent: off. */
+  denoise?: "auto" | "off" | "on";
   match: MatchParameters;
   refine: RefineParameters;
   /** Absent: no depth can be computed (depthMillimetres stays empty). */
@@ -160,6 +164,10 @@ export interface EngineInfo {
   workspaceBytes: number;
   /** Frames that are computed at once: submitting more of them only makes them wait. */
   framesInFlight: number;
+  /** Rows between the eyes: the median of the newest estimates, and what is applied. atLimit: more than 3 rows, not applied. */
+  verticalOffset: { watched: boolean; known: boolean; atLimit: boolean; measuredRows: number; appliedRows: number };
+  /** Standard deviation of the newest estimate, grey values, and whether pairs are smoothed. */
+  noise: { watched: boolean; known: boolean; sigma: number; smoothed: boolean };
 }
 
 export interface NativeEngine {

@@ -7,6 +7,7 @@
 #include "rooms/boundary.inl.h"
 #include "rooms/census.inl.h"
 #include "rooms/cross.inl.h"
+#include "rooms/denoise.inl.h"
 #include "rooms/depth.inl.h"
 #include "rooms/exponential.inl.h"
 #include "rooms/fill.inl.h"
@@ -16,6 +17,7 @@
 #include "rooms/match.inl.h"
 #include "rooms/median.inl.h"
 #include "rooms/rectify.inl.h"
+#include "rooms/row_offset.inl.h"
 #include "rooms/rvl.inl.h"
 #include "rooms/select.inl.h"
 #include "rooms/sgm.inl.h"
@@ -30,6 +32,7 @@ void addRooms(Napi::Env env, Napi::Object exports) {
   addBoundary(env, rooms);
   addCensus(env, rooms);
   addCross(env, rooms);
+  addDenoise(env, rooms);
   addDepth(env, rooms);
   addExponential(env, rooms);
   addFill(env, rooms);
@@ -39,6 +42,7 @@ void addRooms(Napi::Env env, Napi::Object exports) {
   addMatch(env, rooms);
   addMedian(env, rooms);
   addRectify(env, rooms);
+  addRowOffset(env, rooms);
   addRvl(env, rooms);
   addSelect(env, rooms);
   addSgm(env, rooms);

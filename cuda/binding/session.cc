@@ -376,6 +376,21 @@ Napi::Value Session::info(const Napi::CallbackInfo& info) {
   result.Set("threads", state.threads);
   result.Set("workspaceBytes", static_cast<double>(state.workspaceBytes));
   result.Set("framesInFlight", state.lanes);
+  const PairObservation seen = engine_->observation();
+  const AdaptationParameters& watched = engine_->parameters().adaptation;
+  auto rows = Napi::Object::New(info.Env());
+  rows.Set("watched", watched.watchesRows);
+  rows.Set("known", seen.rowsKnown);
+  rows.Set("atLimit", seen.rowsAtLimit);
+  rows.Set("measuredRows", seen.medianQuarterRows / 4.0);
+  rows.Set("appliedRows", (engine_->parameters().adaptation.movesRows() ? seen.adaptation.quarterRows : 0) / 4.0);
+  result.Set("verticalOffset", rows);
+  auto noise = Napi::Object::New(info.Env());
+  noise.Set("watched", watched.denoise == Denoise::kAuto);
+  noise.Set("known", seen.noiseKnown);
+  noise.Set("sigma", seen.noiseSigmaQ8 / 256.0);
+  noise.Set("smoothed", seen.adaptation.smooth);
+  result.Set("noise", noise);
   return result;
 }
 

@@ -2,6 +2,8 @@
 // Reads EngineOptions field by field; see session_options.h.
 #include "session_options.h"
 
+#include <cmath>
+
 #include "../../core/napi/arguments.h"
 #include "../../core/napi/errors.h"
 #include "../match/registry.h"
@@ -80,6 +82,34 @@ Encoding encodingOf(const Napi::Object& object, const char* name) {
                 Status::error(Code::kParameter, "Expected rvl or raw for %s, got '%.40s'.", name, encoding.c_str()));
 }
 
+AdaptationParameters adaptationOf(const Napi::Object& options) {
+  AdaptationParameters p;
+  const Napi::Value rows = options.Get("verticalOffset");
+  if (rows.IsNumber()) {
+    const double quarters = 4 * rows.As<Napi::Number>().DoubleValue();
+    if (quarters != std::floor(quarters) || std::fabs(quarters) > kMostQuarterRows) {
+      throw errorOf(options.Env(), Status::error(Code::kParameter,
+                                                 "Expected auto or quarters of a row from %d to %d for verticalOffset, got %g.",
+                                                 -kMostQuarterRows / 4, kMostQuarterRows / 4, quarters / 4));
+    }
+    p.quarterRows = static_cast<int32_t>(quarters);
+  } else if (!rows.IsUndefined()) {
+    const std::string word = stringOf(options, "verticalOffset");
+    if (word != "auto") {
+      throw errorOf(options.Env(), Status::error(Code::kParameter, "Expected auto or a number of rows for verticalOffset, got '%.40s'.",
+                                                 word.c_str()));
+    }
+    p.watchesRows = true;
+  }
+  const std::string denoise = optionalStringOf(options, "denoise");
+  if (denoise == "auto") p.denoise = Denoise::kAuto;
+  else if (denoise == "on") p.denoise = Denoise::kOn;
+  else if (!denoise.empty() && denoise != "off") {
+    throw errorOf(options.Env(), Status::error(Code::kParameter, "Expected auto, off or on for denoise, got '%.40s'.", denoise.c_str()));
+  }
+  return p;
+}
+
 EngineParameters engineParametersOf(const Napi::Object& options) {
   EngineParameters p;
   p.inputWidth = integerOf(options, "inputWidth", -kAnyInt, kAnyInt);
@@ -97,6 +127,7 @@ EngineParameters engineParametersOf(const Napi::Object& options) {
   }
   p.leftMap = mapOf(options, "leftMap");
   p.rightMap = mapOf(options, "rightMap");
+  p.adaptation = adaptationOf(options);
   const Napi::Object match = objectOf(options, "match");
   p.halfResolution = booleanOf(match, "halfResolution");
   p.matcher = matcherChoiceOf(match, p.halfResolution);

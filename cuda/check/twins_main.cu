@@ -103,6 +103,26 @@ void checkFillAndBoundary(Random& random, const Case& c, const std::vector<uint8
   expectSame(confidence, fetched(dConfidence), c.width, "fill confidence " + c.name);
 }
 
+/// Smoothing of a pair, switched on and off.
+void checkSmooth(const Case& c, const std::vector<uint8_t>& left, const std::vector<uint8_t>& right) {
+  const std::vector<uint8_t>* images[2] = {&left, &right};
+  DeviceBuffer<uint8_t> in[2], out[2];
+  DeviceBuffer<int32_t> on;
+  for (int eye = 0; eye < 2; ++eye) {
+    upload(in[eye], *images[eye]);
+    require(out[eye].allocate(left.size()), "smooth");
+  }
+  for (int32_t turn = 0; turn < 2; ++turn) {
+    upload(on, std::vector<int32_t>(1, turn));
+    require(gpu::smooth(on.get(), in[0].get(), in[1].get(), out[0].get(), out[1].get(), c.width, c.height, nullptr), "smooth");
+    for (int eye = 0; eye < 2; ++eye) {
+      std::vector<uint8_t> expected(*images[eye]);
+      if (turn == 1) smoothReference(packedView(images[eye]->data(), c.width, c.height), packedView(expected.data(), c.width, c.height));
+      expectSame(expected, fetched(out[eye]), c.width, "smooth " + c.name);
+    }
+  }
+}
+
 /// Halving, and doubling of a map with invalid pixels, steps across the threshold and every border.
 void checkHalfAndUpscale(Random& random, const Case& c, const std::vector<uint8_t>& grey) {
   const int width = halfOf(c.width), height = halfOf(c.height);
@@ -328,6 +348,7 @@ int main(int argc, char** argv) {
         for (int x = 0; x + shift < c.width; ++x) right[y * c.width + x] = left[y * c.width + x + shift];
       }
     }
+    checkSmooth(c, left, right);
     checkCensus(c, left, right);
     checkFillAndBoundary(random, c, left);
     checkHalfAndUpscale(random, c, left);

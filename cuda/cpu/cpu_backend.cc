@@ -44,6 +44,9 @@ class CpuBackend final : public Backend, private Stages {
     if (p_.boundary && p_.median) beforeMedian_.resize(pixels);
     if (fills() && (p_.boundary || p_.median)) filled_.resize(pixels);
     if (p_.speckle.minPixels > 0) speckleScratch_.resize(speckleScratchWords(scope_.width, scope_.height));
+    if (p_.adaptation.denoise != Denoise::kOff) {
+      for (std::vector<uint8_t>& image : smooth_) image.resize(pixels);
+    }
     if (needsRgb(p_)) {
       for (std::vector<Rgb8>& image : rgb_) image.resize(static_cast<size_t>(p_.width) * p_.height);
       for (std::vector<Rgb8>& image : halfRgb_) image.resize(p_.halfResolution ? pixels : 0);
@@ -71,8 +74,14 @@ class CpuBackend final : public Backend, private Stages {
     });
   }
 
+  Status adapt(const Adaptation& adaptation, const int32_t* rightMap) override {
+    smooths_ = adaptation.smooth;
+    movedMap_ = rightMap;
+    return {};
+  }
+
   size_t workspaceBytes() const override {
-    return greyRight_.size() + halfLeft_.size() + halfRight_.size() + halfConfidence_.size() +
+    return greyRight_.size() + smooth_[0].size() + smooth_[1].size() + halfLeft_.size() + halfRight_.size() + halfConfidence_.size() +
            (rgb_[0].size() + rgb_[1].size() + halfRgb_[0].size() + halfRgb_[1].size()) * sizeof(Rgb8) +
            (matched_.size() + filled_.size() + beforeMedian_.size() + halfRefined_.size()) * sizeof(int16_t) +
            speckleScratch_.size() * sizeof(int32_t) + (p_.leftMap.size() + p_.rightMap.size()) * sizeof(int32_t) +
@@ -86,7 +95,7 @@ class CpuBackend final : public Backend, private Stages {
     const RectifySource left{input_.left, p_.inputWidth, p_.inputHeight, p_.leftStrideBytes, p_.leftFormat};
     const RectifySource right{input_.right, p_.inputWidth, p_.inputHeight, p_.rightStrideBytes, p_.rightFormat};
     const int32_t* leftMap = p_.leftMap.empty() ? nullptr : p_.leftMap.data();
-    const int32_t* rightMap = p_.rightMap.empty() ? nullptr : p_.rightMap.data();
+    const int32_t* rightMap = movedMap_ != nullptr ? movedMap_ : p_.rightMap.empty() ? nullptr : p_.rightMap.data();
     workers_.rows(p_.height, [&](int32_t first, int32_t end) {
       kernels_.rectify(left, leftMap, whole(output_->left), first, end);
       // Of the right image, and of colours, nothing but the window's rows is looked at.
@@ -113,7 +122,16 @@ class CpuBackend final : public Backend, private Stages {
   }
 
   Status match() override {
-    matcher_->compute({left(), right(), rgb(0), rgb(1)}, {matched(), confidence()});
+    if (!smooths_) {
+      matcher_->compute({left(), right(), rgb(0), rgb(1)}, {matched(), confidence()});
+      return {};
+    }
+    const ImageView<uint8_t> smooth[2] = {view(smooth_[0].data()), view(smooth_[1].data())};
+    workers_.rows(scope_.height, [&](int32_t first, int32_t end) {
+      kernels_.smooth(left(), smooth[0], first, end);
+      kernels_.smooth(right(), smooth[1], first, end);
+    });
+    matcher_->compute({smooth[0].asConst(), smooth[1].asConst(), rgb(0), rgb(1)}, {matched(), confidence()});
     return {};
   }
 
@@ -258,6 +276,9 @@ class CpuBackend final : public Backend, private Stages {
   std::vector<int16_t> matched_, filled_, beforeMedian_, halfRefined_, keptDisparity_;
   std::vector<int32_t> speckleScratch_;
   std::unique_ptr<CpuMatcher> matcher_;
+  std::vector<uint8_t> smooth_[2];      ///< only where noise may be smoothed
+  const int32_t* movedMap_ = nullptr;   ///< in place of the right map
+  bool smooths_ = false;
   FrameInput input_;
   FrameOutput* output_ = nullptr;
 };

@@ -8,7 +8,9 @@
 #include "../match/cost/gradient_census/gradient_census.h"
 #include "../match/cost/two_gradient_census/two_gradient_census.h"
 #include "../match/exponential/exponential.h"
+#include "../match/denoise/denoise.h"
 #include "../match/half/half.h"
+#include "../rectify/row_offset/row_offset.h"
 #include "../match/matchers.h"
 #include "../refine/boundary/boundary.h"
 #include "../refine/left_right/left_right.h"
@@ -37,6 +39,9 @@ struct Kernels {
   GradientCensusRows gradientCensus;
   TwoGradientCensusRows twoGradientCensus;
   ExponentialKernels exponential;
+  CountNoise countNoise;
+  SmoothRows smooth;
+  RowOffsetCount countRowOffset;
   HalfRows half;
   HalfRgbRows halfRgb;
   UpscaleRows upscale;

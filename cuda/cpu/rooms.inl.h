@@ -27,7 +27,9 @@
 #include "../match/sgm/sweep.inl.h"
 #include "../match/cbca/cross.inl.h"
 #include "../match/exponential/exponential.inl.h"
+#include "../match/denoise/denoise.inl.h"
 #include "../match/half/half.inl.h"
+#include "../rectify/row_offset/row_offset.inl.h"
 #include "../match/cost/gradient_census/gradient_census.inl.h"
 #include "../match/cost/two_gradient_census/two_gradient_census.inl.h"
 #include "../refine/boundary/boundary.inl.h"
@@ -51,6 +53,9 @@ constexpr Kernels kernelsOf(InstructionSet instructionSet) {
   kernels.gradientCensus = gradientCensusRows;
   kernels.twoGradientCensus = twoGradientCensusRows;
   kernels.exponential = kExponentialKernels;
+  kernels.countNoise = countNoise;
+  kernels.smooth = smoothRows;
+  kernels.countRowOffset = countRowOffset;
   kernels.half = halfRows;
   kernels.halfRgb = halfRgbRows;
   kernels.cbca = &kCbcaKernels;

@@ -19,6 +19,9 @@ Status FrameImages::open(const EngineParameters& p) {
 }
 
 Status FrameStages::open() {
+  // Where the rows may move there is always a right map: a captured frame keeps its kernels.
+  const bool moves = p_.adaptation.movesRows() && p_.rightMap.empty();
+  if (moves) DEPTHWATT_TRY(map_[1].allocate(2 * static_cast<size_t>(p_.width) * p_.height));
   const std::vector<int32_t>* maps[2] = {&p_.leftMap, &p_.rightMap};
   for (int eye = 0; eye < 2; ++eye) {
     if (windowed()) DEPTHWATT_TRY(window_[eye].allocate(windowPixels_));
@@ -45,6 +48,11 @@ Status FrameStages::open() {
     DEPTHWATT_TRY(keptDisparity_.allocate(matchedPixels_));
     DEPTHWATT_TRY(keptConfidence_.allocate(matchedPixels_));
   }
+  if (denoises()) {
+    DEPTHWATT_TRY(smooths_.allocate(1));
+    for (DeviceBuffer<uint8_t>& image : smooth_) DEPTHWATT_TRY(image.allocate(matchedPixels_));
+  }
+  if (denoises() || moves) DEPTHWATT_TRY(adapt(Adaptation(), nullptr));
   if (needsRgb(p_)) DEPTHWATT_TRY(openColours());
   return openMatcher(matchTaskOf(p_, scope_), &matcher_);
 }
@@ -56,6 +64,20 @@ Status FrameStages::openColours() {
     if (p_.halfResolution) DEPTHWATT_TRY(halfRgb_[eye].allocate(matchedPixels_));
   }
   return {};
+}
+
+Status FrameStages::adapt(const Adaptation& adaptation, const int32_t* rightMap) {
+  if (smooths_.bytes() > 0) {
+    const int32_t on = adaptation.smooth ? 1 : 0;
+    DEPTHWATT_CUDA(cudaMemcpy(smooths_.get(), &on, sizeof on, cudaMemcpyHostToDevice));
+  }
+  if (!p_.adaptation.movesRows()) return {};
+  std::vector<int32_t> asOpened;
+  if (rightMap == nullptr) {
+    asOpened = mapFurtherDown(p_.rightMap, p_.width, p_.height, 0);
+    rightMap = asOpened.data();
+  }
+  return cudaStatus(cudaMemcpy(map_[1].get(), rightMap, map_[1].bytes(), cudaMemcpyHostToDevice), "copy of the right map");
 }
 
 void FrameStages::select(FrameImages& frame, const uint8_t* leftSource, const uint8_t* rightSource, cudaStream_t stream) {
@@ -98,7 +120,13 @@ Status FrameStages::half() {
 }
 
 Status FrameStages::match() {
-  return matcher_->compute({grey(0), grey(1), rgb(0), rgb(1)}, {matched(), confidence()}, stream_);
+  const uint8_t* eyes[2] = {grey(0), grey(1)};
+  if (denoises()) {
+    DEPTHWATT_TRY(gpu::smooth(smooths_.get(), eyes[0], eyes[1], smooth_[0].get(), smooth_[1].get(), scope_.width, scope_.height,
+                              stream_));
+    for (int eye = 0; eye < 2; ++eye) eyes[eye] = smooth_[eye].get();
+  }
+  return matcher_->compute({eyes[0], eyes[1], rgb(0), rgb(1)}, {matched(), confidence()}, stream_);
 }
 
 Status FrameStages::speckle() {
@@ -149,7 +177,7 @@ Status FrameStages::restoreInput() {
 }
 
 size_t FrameStages::bytes() const {
-  size_t bytes = matcher_->bytes() + speckleScratch_.bytes() + fillScratch_.bytes() + right_.bytes() + confidence_.bytes() +
+  size_t bytes = matcher_->bytes() + smooths_.bytes() + smooth_[0].bytes() + smooth_[1].bytes() + speckleScratch_.bytes() + fillScratch_.bytes() + right_.bytes() + confidence_.bytes() +
                  doubledConfidence_.bytes() + keptConfidence_.bytes() + matched_.bytes() + filled_.bytes() + edged_.bytes() +
                  refined_.bytes() + doubled_.bytes() + keptDisparity_.bytes();
   for (int eye = 0; eye < 2; ++eye) {

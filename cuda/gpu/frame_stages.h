@@ -35,6 +35,8 @@ class FrameStages final : public Stages {
   /// The frame that the next stages belong to, and where they are queued. sources: the captured images as kernels see them.
   void select(FrameImages& frame, const uint8_t* leftSource, const uint8_t* rightSource, cudaStream_t stream);
   size_t bytes() const;
+  /// Between frames: no kernel runs.
+  Status adapt(const Adaptation& adaptation, const int32_t* rightMap);
 
   Status rectify() override;
   Status half() override;
@@ -50,6 +52,7 @@ class FrameStages final : public Stages {
   Status restoreInput() override;
 
  private:
+  bool denoises() const { return p_.adaptation.denoise != Denoise::kOff; }
   bool fills() const { return p_.fill.method != FillMethod::kOff; }
   bool windowed() const { return p_.region.width > 0; }
   /// Results of the matched size need another step before they are the frame's.
@@ -82,6 +85,8 @@ class FrameStages final : public Stages {
   const MatchScope scope_;
   const size_t matchedPixels_, windowPixels_;
   DeviceBuffer<int32_t> map_[2], speckleScratch_, fillScratch_;
+  DeviceBuffer<int32_t> smooths_;  ///< one switch
+  DeviceBuffer<uint8_t> smooth_[2];
   DeviceBuffer<uint8_t> right_, window_[2], half_[2], confidence_, doubledConfidence_, keptConfidence_;
   DeviceBuffer<Rgb8> rgb_[2], windowRgb_[2], halfRgb_[2];  ///< only for a matcher that needs them
   DeviceBuffer<int16_t> matched_, filled_, edged_, refined_, doubled_, keptDisparity_;

@@ -99,6 +99,11 @@ class GpuBackend final : public Backend {
 
   int lanes() const override { return kLanes; }
 
+  Status adapt(const Adaptation& adaptation, const int32_t* rightMap) override {
+    DEPTHWATT_CUDA(cudaStreamSynchronize(compute_));
+    return stages_.adapt(adaptation, rightMap);
+  }
+
   Status run(int index, const FrameInput& input, FrameOutput& output) override {
     Lane& lane = lanes_[index];
     // What a backend before this one left to this thread: a launch would find it and take it for its own.

@@ -8,6 +8,7 @@
 #include "../backend.h"
 #include "../depth/depth.h"
 #include "../match/cost/census/census.h"
+#include "../match/denoise/denoise.h"
 #include "../refine/fill/fill.h"
 #include "../refine/speckle/speckle.h"
 #include "check.h"
@@ -32,6 +33,10 @@ Status twoGradientCensus(const uint8_t* left, const uint8_t* right, uint32_t* le
                          int32_t height, cudaStream_t stream);
 
 Status gradientCensus(const uint8_t* image, uint32_t* out, int32_t width, int32_t height, cudaStream_t stream);
+
+/// Both images of a pair in one launch. on: a switch in device memory; at 0 the images are copied.
+Status smooth(const int32_t* on, const uint8_t* left, const uint8_t* right, uint8_t* leftOut, uint8_t* rightOut, int32_t width,
+              int32_t height, cudaStream_t stream);
 
 /// Both images of a pair in one launch; out: half the size, rounded up.
 Status half(const uint8_t* left, const uint8_t* right, uint8_t* leftOut, uint8_t* rightOut, int32_t inWidth, int32_t inHeight,

@@ -22,6 +22,7 @@ import {
   withoutColours,
 } from "../../cuda/index.js";
 import type { Config, FlagValue } from "../config/index.js";
+import { adaptationFigures, rowsTooFarApart } from "../pipeline/adaptation.js";
 import { configuredCalibration } from "../pipeline/calibration.js";
 import { geometryOf, type PipelineGeometry, uncalibrated } from "../pipeline/geometry.js";
 import { engineOptionsOf } from "../pipeline/engine-options.js";
@@ -150,6 +151,8 @@ async function match(leftFile: string, rightFile: string, options: MatchOptions)
     left,
     right,
   );
+  const tooFar = rowsTooFarApart(info);
+  if (tooFar !== undefined) note(`warning: ${tooFar}`);
   const disparity = disparityFromQ4(disparityQ4, width, height);
   if (options.output !== undefined) await writeDisparity(options.output, disparity);
   if (options.color !== undefined) {
@@ -164,6 +167,7 @@ async function match(leftFile: string, rightFile: string, options: MatchOptions)
       ...{ width, height, algorithm, backend: info.backend, instructionSet: info.instructionSet },
       milliseconds: Math.round(milliseconds * 1000) / 1000,
       validPercent: Math.round(validPercent * 1000) / 1000,
+      ...adaptationFigures(info),
       ...{
         minDisparity,
         numDisparities,

@@ -56,6 +56,12 @@ export const matchSection = section(
       default: "sgm",
       description: `The matcher: ${MATCHERS.map(({ name, description }) => `${name} is ${description}`).join(", ")}.`,
     }),
+    denoise: setting(z.enum(["auto", "off", "on"]), {
+      default: "auto",
+      takesEffect: "restart",
+      description:
+        "Smooths the pair before it is matched; auto does so while its noise exceeds 2.75 grey values.",
+    }),
     halfResolution: setting(z.union([z.literal("auto"), z.boolean()]), {
       default: "auto",
       description: `Matches at half the width and height, with half the disparities, and doubles the result; auto does so for ${halved || "none"}.`,
@@ -75,6 +81,16 @@ export const matchSection = section(
   },
   "live",
 );
+
+export const rectifySection = section("Rectification beside the calibration.", {
+  verticalOffset: setting(z.union([z.literal("auto"), z.number().min(-16).max(16).multipleOf(0.25)]), {
+    default: "auto",
+    unit: "rows",
+    expects: "auto or quarters of a row from -16 to 16",
+    description:
+      "Rows by which the right image lies lower than the left one, taken off; auto estimates them from the pairs.",
+  }),
+});
 
 export const regionSection = section(
   "Region of interest in the rectified images: only it is matched, everything else is published as invalid.",

@@ -6,7 +6,13 @@ import { sourceSection } from "../sources/section.js";
 import { calibrationSection } from "./schema-calibration.js";
 import { controlSection } from "../control/settings.js";
 import { httpSection } from "../http/settings.js";
-import { engineSection, matchSection, refineSection, regionSection } from "./schema-engine.js";
+import {
+  engineSection,
+  matchSection,
+  rectifySection,
+  refineSection,
+  regionSection,
+} from "./schema-engine.js";
 import { outputsSection } from "../outputs/section.js";
 import { logSection, powerSection } from "./schema-power.js";
 import { type Exact, listSettings, section, setting } from "./setting.js";
@@ -38,6 +44,7 @@ export const configSchema = section("All settings of depthwatt.", {
   }),
   source: sourceSection,
   calibration: calibrationSection,
+  rectify: rectifySection,
   match: matchSection,
   region: regionSection,
   refine: refineSection,

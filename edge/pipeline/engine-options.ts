@@ -5,6 +5,7 @@ import type { EngineOptions } from "../../cuda/index.js";
 import type { Config } from "../config/index.js";
 import { encodingsOf, slotsFor } from "../outputs/outputs.js";
 import type { PipelineGeometry } from "./geometry.js";
+import { adaptationOptions } from "./adaptation.js";
 import { forcedInstructionSet, matchParameters, refineParameters, regionParameters } from "./parameters.js";
 
 /** How the captured images lie in memory. */
@@ -36,6 +37,7 @@ export function engineOptionsOf(
     ...{ leftFormat, rightFormat, leftStrideBytes, rightStrideBytes },
     match: matchParameters(config.match),
     refine: refineParameters(config.refine),
+    ...adaptationOptions(config),
     ...regionParameters(config.region, geometry),
     ...(depth && { geometry: depth }),
     ...(alone === undefined

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The one shape of `run --json` and of the metrics topic. What cannot be known is {available: false, reason}.
 import type { Algorithm, EngineInfo, StageName } from "../../cuda/index.js";
+import type { AdaptationFigures } from "./adaptation.js";
 import type { GovernorFigures } from "../governor/index.js";
 import type { OutputFigures } from "../outputs/outputs.js";
 import type { PowerFigures, Unavailable } from "../../power/index.js";
@@ -32,6 +33,9 @@ export interface RunFigures {
   width: number;
   height: number;
   validPercent: number | Unavailable;
+  /** How the eyes lie to each other and how noisy they are, and what is done about it. */
+  verticalOffset: AdaptationFigures["verticalOffset"];
+  noise: AdaptationFigures["noise"];
   stages: Partial<Record<StageName, StageFigures>>;
   /** Of the first output that takes frames: from capture to the moment it was sent; without one, to the end of the computation. */
   latencyMs: { p50: number; p95: number; p99: number } | Unavailable;

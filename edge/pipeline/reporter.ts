@@ -5,6 +5,7 @@ import { type EngineOptions, type NativeEngine, STAGE_NAMES } from "../../cuda/i
 import type { Meter, PowerFigures } from "../../power/index.js";
 import type { GovernorLoop } from "../governor/index.js";
 import type { Outputs } from "../outputs/outputs.js";
+import { adaptationFigures } from "./adaptation.js";
 import { megaDisparities } from "./parameters.js";
 import type { PairingFigures, RunFigures, StageFigures } from "./figures.js";
 import { known } from "./known.js";
@@ -85,6 +86,7 @@ export class Reporter {
         pipeline.frames > 0 ? round((100 * pipeline.validPixels) / pipeline.matchedPixels) : undefined,
         "no frame has been computed yet",
       ),
+      ...adaptationFigures(engineInfo),
       stages,
       latencyMs: accounts.latencyMs,
       drops: accounts.drops,

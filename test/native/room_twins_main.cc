@@ -84,6 +84,22 @@ void rooms(const Kernels& kernels, Random& random, int32_t width, int32_t height
   kernels.twoGradientCensus(left.in(), fastWords.view(), 0, height);
   expectSame("two_gradient_census", words, fastWords);
 
+  const auto counts = std::make_unique<NoiseCounts>(), fastCounts = std::make_unique<NoiseCounts>();
+  countNoiseReference(left.in(), *counts);
+  kernels.countNoise(left.in(), *fastCounts);
+  if (noiseSigmaQ8Reference(*counts) != noiseSigmaQ8(*fastCounts)) std::printf("noise differs\n"), std::exit(1);
+  Image<uint8_t> smoothed(width, height), fastSmoothed(width, height);
+  smoothReference(left.in(), smoothed.view());
+  kernels.smooth(left.in(), fastSmoothed.view(), 0, height);
+  expectSame("denoise", smoothed, fastSmoothed);
+
+  const RowOffsetSearch search{random.whole(0, 3), random.whole(8, 40)};
+  const RowOffset rows = rowOffsetReference(search, words.in(), fastWords.in());
+  const RowOffset fastRows = rowOffsetOf(kernels.countRowOffset(search, words.in(), fastWords.in()));
+  if (rows.known != fastRows.known || rows.atLimit != fastRows.atLimit || rows.quarterRows != fastRows.quarterRows) {
+    std::printf("row_offset differs\n"), std::exit(1);
+  }
+
   Image<int16_t> whole(width, height), rightWhole(width, height);
   for (int16_t& value : whole.data) value = static_cast<int16_t>(random.whole(0, 7));
   for (int16_t& value : rightWhole.data) value = static_cast<int16_t>(random.whole(0, 7));

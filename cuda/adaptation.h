@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the computation of frames is adjusted by, between frames, to what the pairs look like. Plain C++14: the plugin reads it too.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+namespace depthwatt {
+
+/// The row offset that a caller may ask for: further than pairs are searched for one.
+constexpr int32_t kMostQuarterRows = 64;
+
+enum class Denoise { kOff, kOn, kAuto };
+
+struct AdaptationParameters {
+  bool watchesRows = false;     ///< estimates the row offset from pairs; else quarterRows holds
+  int32_t quarterRows = 0;      ///< -kMostQuarterRows to kMostQuarterRows
+  Denoise denoise = Denoise::kOff;
+
+  bool movesRows() const { return watchesRows || quarterRows != 0; }
+  bool watches() const { return watchesRows || denoise == Denoise::kAuto; }
+};
+
+struct Adaptation {
+  int32_t quarterRows = 0;  ///< the right image is read so many quarter rows further down
+  bool smooth = false;      ///< matched after smoothing (match/denoise)
+};
+
+inline bool operator==(const Adaptation& a, const Adaptation& b) {
+  return a.quarterRows == b.quarterRows && a.smooth == b.smooth;
+}
+
+/// A rectification map that reads further down; of a map that is empty, the map that changes nothing else. 1/32 px: rectify.h.
+inline std::vector<int32_t> mapFurtherDown(const std::vector<int32_t>& map, int32_t width, int32_t height, int32_t quarterRows) {
+  std::vector<int32_t> moved(map);
+  if (map.empty()) {
+    moved.resize(2 * static_cast<size_t>(width) * height);
+    for (int32_t y = 0; y < height; ++y) {
+      int32_t* row = moved.data() + 2 * static_cast<size_t>(width) * y;
+      for (int32_t x = 0; x < width; ++x) row[2 * x] = 32 * x, row[2 * x + 1] = 32 * y;
+    }
+  }
+  for (size_t i = 1; i < moved.size(); i += 2) moved[i] += 8 * quarterRows;
+  return moved;
+}
+
+}  // namespace depthwatt

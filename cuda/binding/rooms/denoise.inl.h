@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+// native.rooms.denoise({variant, width, height, strideBytes?, image: Uint8Array, smoothed: Uint8Array, sigmaQ8: Int32Array of 1})
+#include "../../match/denoise/denoise.h"
+
+#include "../../cpu/kernels.h"
+
+namespace depthwatt {
+namespace {
+
+Napi::Value denoise(const Napi::CallbackInfo& info) {
+  const auto call = info[0].As<Napi::Object>();
+  const Kernels* kernels = kernelsOf(call);
+  const auto image = imageOf<const uint8_t>(call, "image");
+  const auto smoothed = imageOf<uint8_t>(call, "smoothed", image.width, image.height, static_cast<size_t>(image.width));
+  const auto sigma = imageOf<int32_t>(call, "sigmaQ8", 1, 1, sizeof(int32_t));
+  NoiseCounts counts;
+  if (kernels == nullptr) {
+    countNoiseReference(image, counts);
+    smoothReference(image, smoothed);
+    *sigma.data = noiseSigmaQ8Reference(counts);
+    return Napi::String::New(info.Env(), "reference");
+  }
+  kernels->countNoise(image, counts);
+  kernels->smooth(image, smoothed, 0, image.height);
+  *sigma.data = noiseSigmaQ8(counts);
+  return Napi::String::New(info.Env(), nameOf(kernels->instructionSet));
+}
+
+}  // namespace
+
+void addDenoise(Napi::Env env, Napi::Object rooms) { rooms.Set("denoise", Napi::Function::New(env, denoise, "denoise")); }
+
+}  // namespace depthwatt

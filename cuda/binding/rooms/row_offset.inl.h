@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+// native.rooms.rowOffset({variant, width, height, minDisparity, numDisparities, left, right: Uint32Array, result: Int32Array of 3});
+// result: known, at the limit (0 or 1), quarter rows.
+#include "../../rectify/row_offset/row_offset.h"
+
+#include "../../cpu/kernels.h"
+
+namespace depthwatt {
+namespace {
+
+Napi::Value rowOffset(const Napi::CallbackInfo& info) {
+  const auto call = info[0].As<Napi::Object>();
+  const Kernels* kernels = kernelsOf(call);
+  const int32_t width = integerOf(call, "width", 1, 32768), height = integerOf(call, "height", 1, 32768);
+  const size_t row = static_cast<size_t>(width) * sizeof(uint32_t);
+  const auto left = imageOf<const uint32_t>(call, "left", width, height, row);
+  const auto right = imageOf<const uint32_t>(call, "right", width, height, row);
+  const auto result = imageOf<int32_t>(call, "result", 3, 1, 3 * sizeof(int32_t));
+  const RowOffsetSearch search{integerOf(call, "minDisparity", 0, 2039), integerOf(call, "numDisparities", 8, 512)};
+  const RowOffset offset = kernels == nullptr ? rowOffsetReference(search, left, right)
+                                              : rowOffsetOf(kernels->countRowOffset(search, left, right));
+  result.data[0] = offset.known ? 1 : 0;
+  result.data[1] = offset.atLimit ? 1 : 0;
+  result.data[2] = offset.quarterRows;
+  return Napi::String::New(info.Env(), kernels == nullptr ? "reference" : nameOf(kernels->instructionSet));
+}
+
+}  // namespace
+
+void addRowOffset(Napi::Env env, Napi::Object rooms) {
+  rooms.Set("rowOffset", Napi::Function::New(env, rowOffset, "rowOffset"));
+}
+
+}  // namespace depthwatt

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+// The definitions of the noise estimate and of smoothing; see denoise.h.
+#include "denoise.h"
+
+namespace depthwatt {
+
+void countNoiseReference(ImageView<const uint8_t> image, NoiseCounts& counts) {
+  const int32_t mask[3][3] = {{1, -2, 1}, {-2, 4, -2}, {1, -2, 1}};
+  for (int32_t y = 1; y + 1 < image.height; y += 4) {
+    for (int32_t x = 1; x + 1 < image.width; ++x) {
+      int32_t n = 0;
+      for (int32_t j = -1; j <= 1; ++j) {
+        for (int32_t i = -1; i <= 1; ++i) n += mask[j + 1][i + 1] * image.row(y + j)[x + i];
+      }
+      ++counts.bins[n < 0 ? -n : n];
+    }
+  }
+}
+
+int32_t noiseSigmaQ8Reference(const NoiseCounts& counts) {
+  uint64_t total = 0;
+  for (const uint32_t count : counts.bins) total += count;
+  if (total == 0) return 0;
+  const uint64_t wanted = (total + 3) / 4;
+  uint64_t below = 0;
+  int32_t bin = 0;
+  while (below + counts.bins[bin] < wanted) below += counts.bins[bin++];
+  const int64_t q256 = 256 * bin - 128 + static_cast<int64_t>(256 * (wanted - below) / counts.bins[bin]);
+  return static_cast<int32_t>((q256 < 0 ? 0 : q256) * 134 / 256);
+}
+
+void smoothReference(ImageView<const uint8_t> in, ImageView<uint8_t> out) {
+  const int32_t weight[3] = {1, 2, 1};
+  const auto inside = [](int32_t i, int32_t n) { return i < 0 ? 0 : i >= n ? n - 1 : i; };
+  for (int32_t y = 0; y < in.height; ++y) {
+    for (int32_t x = 0; x < in.width; ++x) {
+      int32_t sum = 8;
+      for (int32_t j = -1; j <= 1; ++j) {
+        for (int32_t i = -1; i <= 1; ++i) {
+          sum += weight[j + 1] * weight[i + 1] * in.row(inside(y + j, in.height))[inside(x + i, in.width)];
+        }
+      }
+      out.row(y)[x] = static_cast<uint8_t>(sum / 16);
+    }
+  }
+}
+
+}  // namespace depthwatt

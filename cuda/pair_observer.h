@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+// Watches pairs on the CPU, whatever computes the frames, so that every backend is adjusted to the same bits: how many rows the
+// eyes are apart (rectify/row_offset) and how noisy they are (match/denoise). Every so many frames; decisions outlast one pair.
+//   rows   the median of the newest nine estimates. The first is taken as it is. Later the applied offset moves where the median is
+//          half a row and more away, or has been the same other value in five estimates one after the other. An estimate at the
+//          limit of the search is told and never applied: such a rig needs a calibration.
+//   noise  smoothing begins at a sigma of kNoisySigmaQ8 and ends below kQuietSigmaQ8.
+#pragma once
+
+#include "adaptation.h"
+#include "backend.h"
+#include "cpu/kernels.h"
+
+namespace depthwatt {
+
+constexpr int32_t kNoisySigmaQ8 = 11 * 64, kQuietSigmaQ8 = 10 * 64;
+constexpr int32_t kRowEstimates = 9, kSteadyEstimates = 5;
+
+/// The decision about rows, by itself so that it can be tested by hand.
+class RowDecision {
+ public:
+  /// Takes the next estimate and gives what is to be applied from now on.
+  int32_t take(int32_t quarterRows);
+  int32_t median() const { return median_; }
+
+ private:
+  int32_t estimates_[kRowEstimates] = {};
+  int32_t count_ = 0, median_ = 0, applied_ = 0, otherValue_ = 0, otherCount_ = 0;
+};
+
+struct PairObservation {
+  bool rowsKnown = false;     ///< at least one estimate was possible
+  bool rowsAtLimit = false;   ///< the newest one lay at the limit of the search
+  int32_t medianQuarterRows = 0;
+  bool noiseKnown = false;
+  int32_t noiseSigmaQ8 = 0;   ///< of the newest pair that was looked at
+  Adaptation adaptation;      ///< what holds from now on
+};
+
+class PairObserver {
+ public:
+  PairObserver(const EngineParameters& parameters, const Kernels& kernels);
+
+  /// Whether this frame, counted from 0, is one to look at.
+  static bool looksAt(uint64_t frame) { return frame < 16 ? frame % 4 == 0 : frame % 16 == 0; }
+  /// Looks at a pair as it was captured.
+  void look(const FrameInput& input);
+  const PairObservation& seen() const { return seen_; }
+  size_t workspaceBytes() const;
+
+ private:
+  const EngineParameters p_;
+  const Kernels& kernels_;
+  std::vector<uint8_t> grey_[2];
+  std::vector<uint32_t> words_[2];
+  RowDecision rows_;
+  PairObservation seen_;
+};
+
+}  // namespace depthwatt

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+// How the engine is adjusted to what the pairs look like: what it is asked to watch, and what it tells.
+import type { EngineInfo, EngineOptions } from "../../cuda/index.js";
+import type { Unavailable } from "../../power/index.js";
+import type { Config } from "../config/index.js";
+
+export interface VerticalOffsetFigures {
+  /** Rows by which the right image lies lower: the median of the newest estimates. */
+  measuredRows: number | Unavailable;
+  /** What rectification takes off. */
+  appliedRows: number;
+}
+
+export interface NoiseFigures {
+  /** Standard deviation in grey values, of the newest pair that was looked at. */
+  sigma: number | Unavailable;
+  /** Whether pairs are smoothed before they are matched. */
+  smoothed: boolean;
+}
+
+export interface AdaptationFigures {
+  verticalOffset: VerticalOffsetFigures;
+  noise: NoiseFigures;
+}
+
+export const adaptationOptions = ({
+  rectify,
+  match,
+}: Pick<Config, "rectify" | "match">): Pick<EngineOptions, "verticalOffset" | "denoise"> => ({
+  verticalOffset: rectify.verticalOffset,
+  denoise: match.denoise,
+});
+
+/** What a rig that is further off than is searched for needs; undefined where it is not. */
+export function rowsTooFarApart({ verticalOffset }: Pick<EngineInfo, "verticalOffset">): string | undefined {
+  if (!verticalOffset.atLimit) return undefined;
+  return "the right image lies 3 rows or more above or below the left one, which is not corrected: calibrate the cameras";
+}
+
+const unavailable = (reason: string): Unavailable => ({ available: false, reason });
+const rounded = (value: number) => Math.round(value * 100) / 100;
+
+export function adaptationFigures(info: Pick<EngineInfo, "verticalOffset" | "noise">): AdaptationFigures {
+  const { verticalOffset: rows, noise } = info;
+  const tooFar = rowsTooFarApart(info);
+  const unknown = rows.watched
+    ? (tooFar ?? "no pair had enough texture to compare rows")
+    : "rectify.verticalOffset is not auto";
+  return {
+    verticalOffset: {
+      measuredRows: rows.known && tooFar === undefined ? rows.measuredRows : unavailable(unknown),
+      appliedRows: rows.appliedRows,
+    },
+    noise: {
+      sigma: noise.known
+        ? rounded(noise.sigma)
+        : unavailable(noise.watched ? "no pair has been looked at yet" : "match.denoise is not auto"),
+      smoothed: noise.smoothed,
+    },
+  };
+}

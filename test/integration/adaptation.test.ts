@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: Apache-2.0
+// The engine adjusts itself to its pairs: rows that are off are taken off, noisy pairs are smoothed, and both stay as they are
+// while the rig does.
+import { describe, expect, test } from "vitest";
+import { createEngine, type EngineInfo, type EngineOptions } from "../../cuda/index.js";
+import { engineOptions } from "../doubles/engine-call.js";
+import { expectSameImage, Random, variants } from "../doubles/rooms.js";
+
+const [WIDTH, HEIGHT, DISPARITY] = [240, 120, 9];
+
+/** A picture of random patches, larger than what is cut out of it. */
+function texture(random: Random): Uint8Array {
+  const [width, height] = [WIDTH + 40, HEIGHT + 40];
+  const image = new Uint8Array(width * height);
+  for (let y = 0; y < height; ++y) {
+    for (let x = 0; x < width; ++x) {
+      const fresh = random.whole(20, 235);
+      const before = x > 0 ? image[y * width + x - 1]! : fresh;
+      const above = y > 0 ? image[(y - 1) * width + x]! : fresh;
+      image[y * width + x] = (before + above + 2 * fresh) >> 2;
+    }
+  }
+  return image;
+}
+
+interface Pair {
+  left: Uint8Array;
+  right: Uint8Array;
+}
+
+/** What the left eye sees at row y, the right one sees `rows` lower. */
+function pairOf(
+  picture: Uint8Array,
+  rows: number,
+  change: (value: number) => number = (value) => value,
+): Pair {
+  const cut = (dx: number, dy: number) =>
+    Uint8Array.from({ length: WIDTH * HEIGHT }, (_, i) => {
+      const x = (i % WIDTH) + 20 + dx;
+      const y = Math.floor(i / WIDTH) + 20 + dy;
+      return Math.min(255, Math.max(0, Math.round(change(picture[y * (WIDTH + 40) + x]!))));
+    });
+  return { left: cut(0, 0), right: cut(DISPARITY, -rows) };
+}
+
+function sized(width: number, height: number): EngineOptions {
+  const images = { left: new Uint8Array(), right: new Uint8Array() };
+  const options = engineOptions({ width, height, ...images }, { backend: "cpu" });
+  return { ...options, match: { ...options.match, numDisparities: 24 } };
+}
+
+/** Disparities of every frame, and what the engine says after the last. */
+async function run(pairs: Pair[], options: Partial<EngineOptions>) {
+  const engine = createEngine({ ...sized(WIDTH, HEIGHT), ...options });
+  try {
+    const frames: Int16Array[] = [];
+    const told: EngineInfo[] = [];
+    for (const { left, right } of pairs) {
+      await new Promise<void>((resolve, reject) =>
+        engine.submit(0, left, right, (error) => (error ? reject(error) : resolve())),
+      );
+      frames.push(engine.slots[0]!.disparityQ4.slice());
+      told.push(engine.info);
+    }
+    return { frames, told, info: engine.info };
+  } finally {
+    engine.close();
+  }
+}
+
+const errors = (disparityQ4: Int16Array) =>
+  disparityQ4.filter((d, i) => i % WIDTH > 30 && Math.abs(d / 16 - DISPARITY) > 1).length /
+  disparityQ4.length;
+
+describe("rows", () => {
+  const random = new Random();
+  const picture = texture(random);
+
+  test.each([-2, -1, 1, 2])("%i rows are found on the first pair and taken off it", async (rows) => {
+    const pair = pairOf(picture, rows);
+    const corrected = await run([pair], { verticalOffset: "auto" });
+    expect(corrected.info.verticalOffset).toEqual({
+      ...{ watched: true, known: true, atLimit: false },
+      ...{ measuredRows: rows, appliedRows: rows },
+    });
+    expect(errors(corrected.frames[0]!), `seed ${random.seed}`).toBeLessThan(0.01);
+    const told = await run([pair], { verticalOffset: rows });
+    expectSameImage(corrected.frames[0]!, told.frames[0]!, WIDTH, "found and told");
+    expect(errors((await run([pair], {})).frames[0]!), "without").toBeGreaterThan(errors(told.frames[0]!));
+  });
+
+  test("an aligned pair is computed as if nobody had looked", async () => {
+    const pair = pairOf(picture, 0);
+    const { frames, info } = await run([pair, pair], { verticalOffset: "auto" });
+    const plain = await run([pair], {});
+    for (const frame of frames) expectSameImage(frame, plain.frames[0]!, WIDTH, "aligned");
+    expect(info.verticalOffset).toMatchObject({ known: true, appliedRows: 0 });
+  });
+
+  test("five rows are told and not applied; one value or one row is no estimate", async () => {
+    const far = await run([pairOf(picture, 5)], { verticalOffset: "auto" });
+    expect(far.info.verticalOffset.appliedRows).toBe(0);
+    const grey = new Uint8Array(WIDTH * HEIGHT).fill(100);
+    const flat = await run([{ left: grey, right: grey }], { verticalOffset: "auto", denoise: "auto" });
+    expect(flat.info.verticalOffset).toMatchObject({ known: false, appliedRows: 0 });
+    const { info } = await run([{ left: new Uint8Array(64), right: new Uint8Array(64) }], {
+      ...sized(64, 1),
+      ...{ verticalOffset: "auto", denoise: "auto" },
+    });
+    expect(info.verticalOffset.known).toBe(false);
+    expect(info.noise.sigma).toBe(0);
+  });
+
+  test("a rig that moves is followed at once when it moves far, and one odd pair changes nothing", async () => {
+    const [here, there] = [pairOf(picture, 0), pairOf(picture, 2)];
+    // Frames 0, 4, 8, 12 and every sixteenth from there are looked at: 0 0 2 0, then 2s until they are the median.
+    const frames = Array.from({ length: 97 }, (_, n) => (n === 8 || n >= 16 ? there : here));
+    const { told } = await run(frames, { verticalOffset: "auto" });
+    const applied = told.map(({ verticalOffset }) => verticalOffset.appliedRows);
+    expect(applied.slice(0, 16).every((rows) => rows === 0)).toBe(true);
+    expect(applied.at(-1)).toBe(2);
+    expect(
+      applied.filter((rows, n) => n > 0 && rows !== applied[n - 1]),
+      "one change",
+    ).toHaveLength(1);
+  }, 60_000);
+
+  test.each(variants)("%s computes the same", async (instructionSet) => {
+    const pair = pairOf(picture, 1, (value) => value + random.whole(-9, 9));
+    const options = { verticalOffset: "auto", denoise: "auto" } as const;
+    const scalar = await run([pair], { ...options, instructionSet: "scalar" });
+    const got = await run([pair], { ...options, instructionSet });
+    expectSameImage(got.frames[0]!, scalar.frames[0]!, WIDTH, instructionSet);
+    expect(got.info.verticalOffset).toEqual(scalar.info.verticalOffset);
+    expect(got.info.noise).toEqual(scalar.info.noise);
+  });
+
+  test.each([0.3, 17, Number.NaN])("%d rows are refused", (verticalOffset) => {
+    expect(() => createEngine({ ...sized(64, 8), verticalOffset })).toThrow(
+      expect.objectContaining({ message: expect.stringContaining("quarters of a row") }),
+    );
+  });
+});
+
+describe("noise", () => {
+  const random = new Random(7);
+  // Even noise in [-a, a] has a deviation of a / 1.73; on a smooth picture nothing else is counted.
+  const picture = new Uint8Array((WIDTH + 40) * (HEIGHT + 40)).map((_, i) => 60 + ((i % (WIDTH + 40)) >> 1));
+  const noisy = (amplitude: number) =>
+    pairOf(picture, 0, (value) => value + random.whole(-amplitude, amplitude));
+
+  test("a noisy pair is smoothed, and computed as with denoise on", async () => {
+    const pair = noisy(12);
+    const auto = await run([pair], { denoise: "auto" });
+    expect(auto.info.noise).toMatchObject({ known: true, smoothed: true });
+    expect(Math.abs(auto.info.noise.sigma - 7.2), `seed ${random.seed}`).toBeLessThan(0.7);
+    const on = await run([pair], { denoise: "on" });
+    expectSameImage(auto.frames[0]!, on.frames[0]!, WIDTH, "auto and on");
+    const off = await run([pair], { denoise: "off" });
+    expect(off.info.noise.smoothed).toBe(false);
+    expect(Buffer.from(off.frames[0]!.buffer).equals(Buffer.from(on.frames[0]!.buffer))).toBe(false);
+  });
+
+  test("it begins above 2.75 grey values and ends below 2.5; a change of exposure between them turns nothing", async () => {
+    const [quiet, loud] = [noisy(1), noisy(6)]; // 0.8 and 3.7
+    const dimmed = (share: number): Pair => ({
+      left: loud.left.map((value) => Math.round(share * value)),
+      right: loud.right.map((value) => Math.round(share * value)),
+    });
+    const every = (pair: Pair) => [pair, pair, pair, pair];
+    // Frames 0, 4, 8 and 12 are looked at.
+    const { told } = await run([...every(quiet), ...every(loud), ...every(dimmed(0.7)), ...every(quiet)], {
+      denoise: "auto",
+    });
+    const smoothed = told.map(({ noise }) => noise.smoothed);
+    expect(smoothed.slice(0, 4), "quiet").toEqual([false, false, false, false]);
+    expect(smoothed.slice(4, 8), "loud").toEqual([true, true, true, true]);
+    expect(told[8]!.noise.sigma).toBeGreaterThan(2.5);
+    expect(told[8]!.noise.sigma).toBeLessThan(2.75);
+    expect(smoothed.slice(8, 12), "between").toEqual([true, true, true, true]);
+    expect(smoothed.slice(12), "quiet again").toEqual([false, false, false, false]);
+    const fromBetween = await run([dimmed(0.7)], { denoise: "auto" });
+    expect(fromBetween.info.noise.smoothed, "between, from the start").toBe(false);
+  });
+});

@@ -58,7 +58,9 @@ const percent = (value) => (value === undefined ? "-" : value.toFixed(2));
 function accuracy(root) {
   const { path, result } = newestAccuracy(root);
   const keptOf = (score) =>
-    score ? `${percent(score.unfilled.badPercentOfKept)} of ${score.unfilled.density.toFixed(1)}` : "-";
+    score?.unfilled
+      ? `${percent(score.unfilled.badPercentOfKept)} of ${score.unfilled.density.toFixed(1)}`
+      : "-";
   const rows = result.rows.map(({ scene, thresholdPx, depthwatt, openCvSgbmHH }) => [
     scene,
     thresholdPx,
@@ -71,9 +73,9 @@ function accuracy(root) {
     "scene",
     "px",
     "depthwatt, % bad",
-    "density %",
-    "OpenCV StereoSGBM HH, % bad",
-    "its density %",
+    "OpenCV StereoSGBM HH, padded and filled, % bad",
+    "depthwatt unfilled: % bad of what is kept, of % area",
+    "OpenCV unfilled",
   ];
   return `Measured ${result.date} at [${result.commit}](../../${path}):\n\n${table(heads, rows)}`;
 }
@@ -93,7 +95,18 @@ function regions(root) {
   );
 }
 
-const TABLES = { speeds, accuracy, regions };
+function perturbations(root) {
+  const { perturbed } = newestAccuracy(root).result;
+  if (perturbed === undefined) return "";
+  const sets = Object.keys(perturbed["as it is"]);
+  const rows = Object.entries(perturbed).map(([name, bySet]) => [
+    name,
+    ...sets.map((set) => percent(bySet[set])),
+  ]);
+  return table(["pairs", ...sets], rows);
+}
+
+const TABLES = { speeds, accuracy, regions, perturbations };
 
 /** The page with each of its marked tables made anew. */
 export function withResultTables(root, page) {

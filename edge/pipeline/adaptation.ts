@@ -34,7 +34,7 @@ export const adaptationOptions = ({
 /** What a rig that is further off than is searched for needs; undefined where it is not. */
 export function rowsTooFarApart({ verticalOffset }: Pick<EngineInfo, "verticalOffset">): string | undefined {
   if (!verticalOffset.atLimit) return undefined;
-  return "the right image lies 3 rows or more above or below the left one, which is not corrected: calibrate the cameras";
+  return "the right image lies 4 rows or more above or below the left one, which is not corrected: calibrate the cameras";
 }
 
 const unavailable = (reason: string): Unavailable => ({ available: false, reason });

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // How many rows the right image stands above or below the left one: what is left after a calibration that no longer fits.
-//   c(x, y, dy) = min over d in [min, min + num) of popcount(L(x, y) ^ R(x - d, y + dy)),   dy = -3..3
-//   samples     y = 3, 9, 15, ... below height - 3; x = min + num - 1, then every fifth, below width. One whose largest and smallest
+//   c(x, y, dy) = min over d in [min, min + num) of popcount(L(x, y) ^ R(x - d, y + dy)),   dy = -4..4
+//   samples     y = 4, 10, 16, ... below height - 4; x = min + num - 1, then every fifth, below width. One whose largest and smallest
 //               c differ by less than 4 sees no rows and is dropped.
 //   S(dy)       sum of c over the samples that are kept; m the dy with the smallest S, of equal ones the lowest
 //   offset      with n = 4 (S(m - 1) - S(m + 1)), q = S(m - 1) + S(m + 1) - 2 S(m): quarter rows 4 m + floor((n + q) / (2 q));
-//               4 m where q <= 0. atLimit where m is -3 or 3. unknown where fewer than kFewestRowSamples were kept, and where
-//               m lies between but S(-3) or S(3) exceeds S(m) by less than a sixteenth: then no row suits, all are alike.
+//               4 m where q <= 0. atLimit where m is -4 or 4. unknown where fewer than kFewestRowSamples were kept, and where
+//               m lies between but S(-4) or S(4) exceeds S(m) by less than a sixteenth: then no row suits, all are alike.
 // A sample of the left image at row y is found at row y + offset of the right one. Words are those of any census.
 // in   census words [height][width] uint32        same bits on every backend: integer only.
 #pragma once
@@ -15,7 +15,7 @@
 
 namespace depthwatt {
 
-constexpr int32_t kMaxRowOffset = 3;
+constexpr int32_t kMaxRowOffset = 4;
 constexpr int32_t kRowOffsets = 2 * kMaxRowOffset + 1;
 constexpr int32_t kRowSampleRows = 6, kRowSampleColumns = 5, kFewestRowSpread = 4;
 constexpr int32_t kFewestRowSamples = 200;
@@ -25,7 +25,7 @@ struct RowOffsetSearch {
 };
 
 struct RowOffsetSums {
-  int64_t sums[kRowOffsets] = {};  ///< dy = -3 first
+  int64_t sums[kRowOffsets] = {};  ///< dy = -4 first
   int32_t samples = 0;             ///< that were kept
 };
 

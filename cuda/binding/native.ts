@@ -165,7 +165,13 @@ export interface EngineInfo {
   /** Frames that are computed at once: submitting more of them only makes them wait. */
   framesInFlight: number;
   /** Rows between the eyes: the median of the newest estimates, and what is applied. atLimit: 4 rows or more, not applied. */
-  verticalOffset: { watched: boolean; known: boolean; atLimit: boolean; measuredRows: number; appliedRows: number };
+  verticalOffset: {
+    watched: boolean;
+    known: boolean;
+    atLimit: boolean;
+    measuredRows: number;
+    appliedRows: number;
+  };
   /** Standard deviation of the newest estimate, grey values, and whether pairs are smoothed. */
   noise: { watched: boolean; known: boolean; sigma: number; smoothed: boolean };
 }

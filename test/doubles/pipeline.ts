@@ -67,6 +67,12 @@ export class HandSource implements PairSource {
   }
 }
 
+/** Of an engine that watches nothing. */
+export const UNWATCHED = {
+  verticalOffset: { watched: false, known: false, atLimit: false, measuredRows: 0, appliedRows: 0 },
+  noise: { watched: false, known: false, sigma: 0, smoothed: false },
+} as const;
+
 export class HandEngine implements NativeEngine {
   readonly info = {
     backend: "cpu",
@@ -75,6 +81,7 @@ export class HandEngine implements NativeEngine {
     threads: 1,
     workspaceBytes: 0,
     framesInFlight: 1,
+    ...UNWATCHED,
   } as const;
   readonly slots: readonly EngineSlot[];
   readonly compute = (): never => {

@@ -9,7 +9,7 @@ import { createPublisher } from "../../edge/outputs/mqtt/publisher.js";
 import { makeFrame, sleep, until } from "../doubles/frames.js";
 import { startMosquitto } from "../doubles/mosquitto.js";
 import { needs } from "../doubles/needs.js";
-import { HandSource } from "../doubles/pipeline.js";
+import { HandSource, UNWATCHED } from "../doubles/pipeline.js";
 import { startTcpProxy } from "../doubles/tcp-proxy.js";
 
 const [WIDTH, HEIGHT] = [1280, 720];
@@ -39,6 +39,7 @@ function makeEngine(): NativeEngine {
       threads: 1,
       workspaceBytes: 0,
       framesInFlight: 1,
+      ...UNWATCHED,
     },
     slots,
     framesInFlight: 1,

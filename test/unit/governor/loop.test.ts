@@ -12,7 +12,7 @@ import { RateGate } from "../../../edge/governor/rate-gate.js";
 import { tableOf } from "../../../edge/governor/table.js";
 import { Meter, type PowerSensor } from "../../../power/index.js";
 import { constructedProfile, MODEL } from "../../doubles/constructed-profile.js";
-import { HandSource } from "../../doubles/pipeline.js";
+import { HandSource, UNWATCHED } from "../../doubles/pipeline.js";
 
 const MATCH = {
   algorithm: "sgm",
@@ -45,6 +45,7 @@ class Workshop {
       info: {
         ...{ backend: this.backend, backendReason: "as this shop has it", instructionSet: "scalar" },
         ...{ threads: 1, workspaceBytes: 0, framesInFlight: 2 },
+        ...UNWATCHED,
       },
       framesInFlight: 2,
       slots: [],

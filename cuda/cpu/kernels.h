@@ -10,7 +10,7 @@
 #include "../match/exponential/exponential.h"
 #include "../match/denoise/denoise.h"
 #include "../match/half/half.h"
-#include "../rectify/row_offset/row_offset.h"
+#include "../match/row_offset/row_offset.h"
 #include "../match/matchers.h"
 #include "../refine/boundary/boundary.h"
 #include "../refine/left_right/left_right.h"

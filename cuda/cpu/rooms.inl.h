@@ -29,7 +29,7 @@
 #include "../match/exponential/exponential.inl.h"
 #include "../match/denoise/denoise.inl.h"
 #include "../match/half/half.inl.h"
-#include "../rectify/row_offset/row_offset.inl.h"
+#include "../match/row_offset/row_offset.inl.h"
 #include "../match/cost/gradient_census/gradient_census.inl.h"
 #include "../match/cost/two_gradient_census/two_gradient_census.inl.h"
 #include "../refine/boundary/boundary.inl.h"

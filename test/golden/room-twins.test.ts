@@ -21,7 +21,7 @@ const REFERENCES = [
   "refine/left_right/left_right",
   "refine/median/median",
   "refine/speckle/speckle",
-  "rectify/row_offset/row_offset",
+  "match/row_offset/row_offset",
   "refine/upscale/upscale",
 ].map((room) => `cuda/${room}.ref.cc`);
 const SOURCES = [
@@ -34,7 +34,7 @@ const SOURCES = [
   "cuda/match/exponential/exponential.cc",
   "cuda/match/denoise/denoise.cc",
   "cuda/match/sgm/sgm.cc",
-  "cuda/rectify/row_offset/row_offset.cc",
+  "cuda/match/row_offset/row_offset.cc",
   "cuda/refine/fill/fill.cc",
   "cuda/refine/speckle/speckle.cc",
   ...REFERENCES,

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // native.rooms.rowOffset({variant, width, height, minDisparity, numDisparities, left, right: Uint32Array, result: Int32Array of 3});
 // result: known, at the limit (0 or 1), quarter rows.
-#include "../../rectify/row_offset/row_offset.h"
+#include "../../match/row_offset/row_offset.h"
 
 #include "../../cpu/kernels.h"
 

@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 // Control over MQTT against Mosquitto, with MQTT 5 and 3.1.1: good requests, every refusal, changes under load, snapshots, the
 // end of a run. The program itself (get, set, save, SIGHUP, restart) is in control-program.test.ts.
+import { createHash } from "node:crypto";
 import { mkdtempSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { unzipSync } from "fflate";
 import { afterEach, expect, test } from "vitest";
+import { writeScene } from "../../camera/index.js";
 import { loadConfig } from "../../edge/config/index.js";
 import { openRuntime } from "../../edge/main.js";
+import { loadNative } from "../../edge/native.js";
 import type { RunFigures } from "../../edge/pipeline/figures.js";
 import type { Runtime } from "../../edge/runtime.js";
 import { SECRET, TestClient } from "../doubles/control-client.js";
@@ -280,6 +283,54 @@ needs("mosquitto").suite("control over MQTT", () => {
     const { sentByStream } = outputs.mqtt as unknown as { sentByStream: { depth: number } };
     expect(sentByStream.depth + sum(drops, /^mqtt\.(depth\.|held|failed|rateLimit)/)).toBe(frames);
   }, 180_000);
+
+  test("after a change the results are those of a run that was started with it, bit for bit", async () => {
+    const { url } = await broker();
+    const folder = mkdtempSync(join(tmpdir(), "depthwatt-control-scene-"));
+    await writeScene(loadNative(), {
+      width: 160,
+      height: 96,
+      folder,
+      frames: 1,
+      view: "rectified",
+      truth: "none",
+    });
+    const eyes = ["left", "right"].map((eye) => `source.replay.${eye}=${join(folder, eye)}`);
+    const still = ["source.kind=replay", ...eyes, "source.replay.loop=true", "source.replay.rateHz=30"];
+    const calibration = `calibration.file=${join(folder, "calibration.json")}`;
+    const maps = async (device: string, client: TestClient) => {
+      await pause(110);
+      const { base64, files } = await client.ask("snapshot", {});
+      const zip = unzipSync(Buffer.from(base64 as string, "base64"));
+      const names = (files as string[]).filter((name) => name.endsWith(".png"));
+      expect(names, device).toEqual(["left.png", "disparity.png", "confidence.png", "depth.png"]);
+      return names.map((name) => createHash("sha256").update(zip[name]!).digest("hex"));
+    };
+    await start(url, "changed", ...still, calibration);
+    const changed = await clientOf(url, "changed");
+    const seen = [await maps("changed", changed)];
+    const changes = [
+      { "match.numDisparities": 48 },
+      { "match.sgm.paths": 8, "refine.fill": "off" },
+      { "match.algorithm": "cbca" },
+      { "region.x": 40, "region.width": 80 },
+    ];
+    const all: Record<string, string | number> = {};
+    for (const [index, values] of changes.entries()) {
+      Object.assign(all, values);
+      expect(await changed.ask("set", { values })).toMatchObject({ ok: true });
+      const device = `fresh-${index}`;
+      const set = Object.entries(all).map(([key, value]) => `${key}=${value}`);
+      const fresh = await start(url, device, ...still, calibration, ...set);
+      const client = await clientOf(url, device);
+      const now = await maps("changed", changed);
+      expect(now, JSON.stringify(values)).toEqual(await maps(device, client));
+      // And each change is seen.
+      expect(now).not.toEqual(seen.at(-1));
+      seen.push(now);
+      await fresh.stop();
+    }
+  }, 120_000);
 
   test("a request while the run ends is answered; one in work is finished", async () => {
     const { url } = await broker();

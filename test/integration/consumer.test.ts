@@ -96,7 +96,9 @@ needs("mosquitto").suite("consumer against Mosquitto", () => {
         "retained documents",
         () => events.of("info").length === 1 && events.of("state").length === 1,
       );
-      expect(events.of("state")).toEqual([{ device: "test", state: "online", reason: "running" }]);
+      expect(events.of("state")).toEqual([
+        { device: "test", state: "online", reason: "running", runId: expect.any(Number) },
+      ]);
       const sent = nowFrame(1);
       await send(publisher, sent);
       // One that never reaches the socket: replaced while the other is being sent.

@@ -30,12 +30,12 @@ needs("toolchain").suite("stage energy of a profile", () => {
       ]);
       const out = join(folder, "out");
       const size = ["--sizes", "160x120", "--disparities", "64", "--paths", "8", "--rates", "max"];
-      const rounds = ["--stage-rounds", "2", "--repeat-stages", "match=4,half=2,median=200"];
+      const rounds = ["--stage-rounds", "2", "--repeat-stages", "match=4,half=2,rectify=200"];
       const bad = await startProgram(["profile", "-o", out, ...size, ...rounds, "--sensor", "none"]).ended;
       expect(bad.code, "a stage that does not run is refused, not measured as nothing").not.toBe(0);
       expect(bad.stderr).toContain("half does not run");
 
-      const stages = ["--stage-rounds", "2", "--repeat-stages", "match=4,median=200"];
+      const stages = ["--stage-rounds", "2", "--repeat-stages", "match=4,rectify=200"];
       const times = ["--seconds", "2", "--warm-up", "0.5", "--idle", "2", "--backend", "cpu"];
       const ran = await startProgram(
         ["profile", "-o", out, ...size, ...stages, ...times, "--sensor", "nvml"],
@@ -56,7 +56,7 @@ needs("toolchain").suite("stage energy of a profile", () => {
       // One factor at a time: least squares is the difference of the means, over the runs that were added.
       for (const [stage, times] of [
         ["match", 4],
-        ["median", 200],
+        ["rectify", 200],
       ] as const) {
         const found = energies.stages.find((item) => item.stage === stage)!;
         const difference = joules(({ repeat }) => repeat?.stage === stage) - joules(isWhole);
@@ -67,7 +67,7 @@ needs("toolchain").suite("stage energy of a profile", () => {
       expect(energies.stages.find((item) => item.stage === "match")!.joulesPerFrame).toBeGreaterThan(0);
       const page = readFileSync(join(out, "report.html"), "utf8");
       expect(page).toContain("stages left out or repeated");
-      expect(page).toContain(">median</text>");
+      expect(page).toContain(">rectify</text>");
       const csv = readFileSync(join(out, "profile.csv"), "utf8");
       expect(csv).toContain(",match=4,");
     } finally {

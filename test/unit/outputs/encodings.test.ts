@@ -40,8 +40,11 @@ test("of outputs that wish different things the engine gives each what it can us
 });
 
 test("two slots are computed into; an output may hold two, and gets one more", () => {
-  expect(slotsFor(outputs())).toBe(5);
-  expect(slotsFor(outputs("outputs.mqtt.broker=none"))).toBe(2);
+  const off = "outputs.viewer.enabled=false";
+  expect(slotsFor(outputs(off))).toBe(5);
+  expect(slotsFor(outputs(off, "outputs.mqtt.broker=none"))).toBe(2);
+  // The page copies what it sends and holds nothing.
+  expect(slotsFor(outputs())).toBe(6);
 });
 
 test("raw disparity is made of the map where the engine wrote RVL for another output", () => {

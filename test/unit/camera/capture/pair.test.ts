@@ -267,7 +267,7 @@ describe("skew warning", () => {
     expect(warnings).toEqual([]);
     feed(14e6);
     expect(warnings).toHaveLength(1);
-    expect(warnings[0]).toMatch(/14\.0 ms.*source\.rephase/);
+    expect(warnings[0]).toMatch(/14\.0 ms.*source\.v4l2\.rephase/);
     feed(1e6);
     feed(14e6);
     expect(warnings).toHaveLength(2);
@@ -280,6 +280,6 @@ describe("skew warning", () => {
       warning ??= watch.addPair(1e6, 33e6);
       warning ??= watch.addUnmatched(33e6);
     }
-    expect(warning).toMatch(/50 %.*source\.maxSkewMs \(2 ms\)/);
+    expect(warning).toMatch(/50 %.*source\.v4l2\.maxSkewMs \(2 ms\)/);
   });
 });

@@ -2,6 +2,7 @@
 // The governor: holds a watt budget or a frame rate by giving up quality a little at a time.
 export { Governor } from "./governor.js";
 export { type QualityLevel, qualityLadder } from "./ladder.js";
-export { type GovernorFigures, GovernorLoop } from "./loop.js";
+export type { GovernorFigures } from "./figures.js";
+export { GovernorLoop } from "./loop.js";
 export { isGoverned, openGovernor } from "./open-governor.js";
 export { RateGate } from "./rate-gate.js";

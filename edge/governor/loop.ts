@@ -1,26 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // The governor at work in a run: looks once a second, applies what was decided, and says so in the metrics.
-import type { Meter, Unavailable } from "../../power/index.js";
+import type { Meter } from "../../power/index.js";
 import type { PowerModes } from "../profile/power-modes.js";
 import type { AdjustableEngine } from "../pipeline/adjustable-engine.js";
+import type { GovernorFigures } from "./figures.js";
 import type { Governor } from "./governor.js";
 import type { RateGate } from "./rate-gate.js";
-
-/** `governor` in metrics and summaries. */
-export type GovernorFigures =
-  | {
-      available: true;
-      /** Position in the ladder, 0 is the best. */
-      level: number;
-      levels: number;
-      name: string;
-      budgetWatts: number | null;
-      minFps: number | null;
-      /** What it did or does, and why. */
-      reason: string;
-      changes: number;
-    }
-  | Unavailable;
 
 export interface GovernorLoopOptions {
   governor: Governor;

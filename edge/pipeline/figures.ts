@@ -2,7 +2,7 @@
 // The one shape of `run --json` and of the metrics topic. What cannot be known is {available: false, reason}.
 import type { Algorithm, EngineInfo, StageName } from "../../cuda/index.js";
 import type { AdaptationFigures } from "./adaptation.js";
-import type { GovernorFigures } from "../governor/index.js";
+import type { GovernorFigures } from "../governor/figures.js";
 import type { OutputFigures } from "../outputs/outputs.js";
 import type { PowerFigures, Unavailable } from "../../power/index.js";
 

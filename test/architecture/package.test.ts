@@ -74,7 +74,7 @@ test("every package that the published code imports is a dependency", () => {
   const missing = new Set<string>();
   for (const path of packed) {
     if (!path.startsWith("dist/") || !path.endsWith(".js")) continue;
-    for (const [, name] of readFileSync(path, "utf8").matchAll(/(?:from|import\()\s*"([^."][^"]*)"/g)) {
+    for (const [, name] of readFileSync(path, "utf8").matchAll(/(?:from\s+|import\()"([^."][^"]*)"/g)) {
       const [scope, rest] = name!.split("/");
       const dependency = scope!.startsWith("@") ? `${scope}/${rest}` : scope!;
       const known = dependency.startsWith("node:") || dependency in manifest.dependencies;

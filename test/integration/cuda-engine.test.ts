@@ -257,7 +257,7 @@ needs("toolchain").suite("the CUDA backend on a processor", () => {
           expect(ran.code, ran.stderr).toBe(0);
           await until("the end", () => messages.state?.at(-1)?.state === "stopped", 20_000);
           const lost = { reason: expect.stringMatching(/^CUDA failed: /) };
-          expect(messages.state).toContainEqual({ state: "degraded", ...lost });
+          expect(messages.state).toContainEqual({ state: "degraded", runId: expect.any(Number), ...lost });
           const backends = messages.info!.map(({ backend }) => backend);
           expect([backends[0], backends.at(-1)]).toEqual(["cuda", "cpu"]);
           expect(messages.info!.at(-1)!.backendReason).toMatch(/^CUDA failed: /);

@@ -111,6 +111,8 @@ __global__ void __launch_bounds__(FirstShape<kPairs>::kThreads) firstRowsKernel(
   using Bytes = Stored<kPairs, false>;
   using Words = Stored<kPairs, true>;
   constexpr int kHalf = Shape::kHalf, kPadded = Shape::kPadded, kTile = Shape::kTile, kUnroll = 8;
+  // Named: the warps that compute and those that walk meet there from two places, which __syncthreads() does not allow.
+  constexpr int kBarrier = 1;
   __shared__ __align__(16) uint32_t tiles[2][2][Shape::kTileWords];
   untilKernelBefore();
   const int warp = warpOfBlock(), lane = threadIdx.x & 31, row = blockIdx.x;
@@ -123,7 +125,7 @@ __global__ void __launch_bounds__(FirstShape<kPairs>::kThreads) firstRowsKernel(
 #pragma unroll 1
     for (int t = 0; t < count; ++t) {
       if (t < ownCount) costs.compute(a, tiles[warp & 1][t & 1]);
-      __syncthreads();
+      joinAt<kBarrier, Shape::kThreads>();
     }
     return;
   }
@@ -145,7 +147,7 @@ __global__ void __launch_bounds__(FirstShape<kPairs>::kThreads) firstRowsKernel(
   };
 #pragma unroll 1
   for (int t = 0; t < count; ++t) {
-    __syncthreads();
+    joinAt<kBarrier, Shape::kThreads>();
     const uint8_t* const from = keptShared(reinterpret_cast<uint8_t*>(tiles[warp & 1][t & 1] + lane * kPairs));
 #pragma unroll 1
     for (int s = t * kTile; s < min((t + 1) * kTile, steps.own()); s += kUnroll) {

@@ -51,7 +51,7 @@ async function addon(): Promise<string> {
   const sources = readdirSync(v4l2)
     .filter((name) => name.endsWith(".cc"))
     .map((name) => join(v4l2, name));
-  sources.push(...["arguments.cc", "errors.cc"].map((name) => join(PROJECT, "core/napi", name)));
+  sources.push(...["arguments.cc", "call.cc", "errors.cc"].map((name) => join(PROJECT, "core/napi", name)));
   sources.push(join(PROJECT, "test/capture-vm/capture_addon.cc"));
   const hash = createHash("sha256").update(process.version);
   for (const path of [...sources, ...headers.map((name) => join(v4l2, name))])

@@ -3,7 +3,7 @@
 // another computes the costs that it needs next.
 //
 // Costs go to the volume for the walks of other kernels, and through a tile in shared memory to the walk of this one, which
-// reads no other memory and finds its cells as it needs them. One barrier for each tile of steps.
+// reads no other memory and finds its cells as it needs them. A walking warp and its computing one meet once for each tile of steps.
 // The roles of the warps are the same in every block: the hardware deals a block's warps to the schedulers in turn.
 #pragma once
 
@@ -111,21 +111,24 @@ __global__ void __launch_bounds__(FirstShape<kPairs>::kThreads) firstRowsKernel(
   using Bytes = Stored<kPairs, false>;
   using Words = Stored<kPairs, true>;
   constexpr int kHalf = Shape::kHalf, kPadded = Shape::kPadded, kTile = Shape::kTile, kUnroll = 8;
-  // Named: the warps that compute and those that walk meet there from two places, which __syncthreads() does not allow.
-  constexpr int kBarrier = 1;
+  // A warp that walks and the one that computes for it: 64 threads that meet from two places, which __syncthreads() does not
+  // allow. The two directions do not wait for each other.
+  const auto meet = [](bool backwards) {
+    if (backwards) joinAt<2, 64>();
+    else joinAt<1, 64>();
+  };
   __shared__ __align__(16) uint32_t tiles[2][2][Shape::kTileWords];
   untilKernelBefore();
   const int warp = warpOfBlock(), lane = threadIdx.x & 31, row = blockIdx.x;
   const bool backward = (warp & 1) != 0;
-  const Steps steps(a.width, backward), other(a.width, !backward);
-  // Tiles of the walk with more of them; a tile is computed while the one before it is walked.
-  const int count = max(steps.own(), other.own()) / kTile, ownCount = steps.own() / kTile;
+  const Steps steps(a.width, backward);
+  const int count = steps.own() / kTile;  // tiles: one is computed while the one before it is walked
   if (warp >= 2) {
     TileCosts<kPairs> costs(a, row, steps);
 #pragma unroll 1
     for (int t = 0; t < count; ++t) {
-      if (t < ownCount) costs.compute(a, tiles[warp & 1][t & 1]);
-      joinAt<kBarrier, Shape::kThreads>();
+      costs.compute(a, tiles[warp & 1][t & 1]);
+      meet(backward);
     }
     return;
   }
@@ -147,10 +150,10 @@ __global__ void __launch_bounds__(FirstShape<kPairs>::kThreads) firstRowsKernel(
   };
 #pragma unroll 1
   for (int t = 0; t < count; ++t) {
-    joinAt<kBarrier, Shape::kThreads>();
+    meet(backward);
     const uint8_t* const from = keptShared(reinterpret_cast<uint8_t*>(tiles[warp & 1][t & 1] + lane * kPairs));
 #pragma unroll 1
-    for (int s = t * kTile; s < min((t + 1) * kTile, steps.own()); s += kUnroll) {
+    for (int s = t * kTile; s < (t + 1) * kTile; s += kUnroll) {
       const uint8_t* const at = from + 4 * (s - t * kTile) * kHalf;
       if (s >= firstStep && s + kUnroll <= endStep) advanceAs(Plain(), at, s);
       else advanceAs(Careful(), at, s);

@@ -26,7 +26,7 @@ struct HoleEnds {
 };
 
 /// Lower median of the valid disparities around a hole's end at (e, y); see fill.h.
-__device__ int robustEnd(const uint8_t* grey, const int16_t* in, int width, int height, int strip, int e, int y, int away) {
+__device__ __forceinline__ int robustEnd(const uint8_t* grey, const int16_t* in, int width, int height, int strip, int e, int y, int away) {
   constexpr int kCount = kEndColumns * (2 * kEndRows + 1), kNone = 0x7fffffff;
   const int own = in[static_cast<size_t>(y) * width + e], greyOfEnd = grey[static_cast<size_t>(y) * width + e];
   int values[kCount], n = 0, low = own, high = own;
@@ -57,7 +57,7 @@ __device__ int robustEnd(const uint8_t* grey, const int16_t* in, int width, int 
 }
 
 /// from: the value of the hole's end.
-__device__ int extrapolated(const FillParameters& p, const int16_t* row, int width, int end, int x, int from) {
+__device__ __forceinline__ int extrapolated(const FillParameters& p, const int16_t* row, int width, int end, int x, int from) {
   int n = 1;
   while (n < kSlopePixels && end + n < width && row[end + n] != kInvalid &&
          abs(row[end + n] - row[end + n - 1]) <= kStepQ4) {
@@ -91,7 +91,7 @@ __device__ __forceinline__ int validFrom(const uint32_t* valid, int x, int words
   return bits == 0 ? width : 32 * word + __ffs(bits) - 1;
 }
 
-__global__ void __launch_bounds__(kFillThreads) fillKernel(FillParameters p, const uint8_t* grey, const int16_t* in, int16_t* out,
+__global__ void __launch_bounds__(kFillThreads, 4) fillKernel(FillParameters p, const uint8_t* grey, const int16_t* in, int16_t* out,
                                                            uint8_t* confidence, int32_t* empty, HoleEnds* allEnds, int width, int height,
                                                            int strip) {
   extern __shared__ __align__(16) uint32_t valid[];

@@ -128,6 +128,8 @@ __global__ void __launch_bounds__(FirstShape<kPairs>::kThreads) firstRowsKernel(
 #pragma unroll 1
     for (int t = 0; t < count; ++t) {
       costs.compute(a, tiles[warp & 1][t & 1]);
+      // Near the image's ends lanes load in two ways, and a barrier wants the warp whole.
+      __syncwarp();
       meet(backward);
     }
     return;

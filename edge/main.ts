@@ -10,13 +10,12 @@ import { loadNative } from "./native.js";
 import { Outputs } from "./outputs/outputs.js";
 import { AdjustableEngine } from "./pipeline/adjustable-engine.js";
 import { engineOptionsOf } from "./pipeline/engine-options.js";
-import { geometryOf, uncalibrated } from "./pipeline/geometry.js";
 import { runtimeInfo } from "./pipeline/info.js";
+import { LiveInput, type NextInput } from "./pipeline/live-input.js";
 import { Pipeline } from "./pipeline/pipeline.js";
 import { Reporter } from "./pipeline/reporter.js";
 import { openMeter } from "./power/open-meter.js";
 import { Runtime, type RuntimeEvents, type RuntimeHost } from "./runtime.js";
-import { openSource } from "./sources/index.js";
 
 /**
  * Opens everything the configuration asks for; `run()` of the result starts it.
@@ -34,17 +33,15 @@ export async function openRuntime(
   const notice = (text: string) => runtime.notice(text);
   try {
     // capture, pair
-    const { source: opened, calibration, warnings } = await openSource(config);
-    runtime.owns(() => opened.stop());
-    const source = new RateGate(opened, () => pipeline.drops.add("governor"));
-    const { width: inputWidth, height: inputHeight, rateHz } = source.description;
-    const geometry = calibration
-      ? geometryOf(calibration, config.calibration.crop)
-      : uncalibrated(inputWidth, inputHeight);
-    const { width, height } = geometry;
+    const input = await LiveInput.open(config, (pairs) => pipeline.drops.add("sourceChanged", pairs));
+    runtime.owns(() => input.source.stop());
+    const source = new RateGate(input.source, () => pipeline.drops.add("governor"));
+    const { rateHz } = source.description;
+    const { width, height, depth } = input.geometry;
 
     // rectify, match, refine, depth, encode
-    const engineOptions = (of: Config) => engineOptionsOf(of, source, geometry);
+    const engineOptions = (of: Config, next?: NextInput) =>
+      engineOptionsOf(of, next?.source ?? source, (next ?? input).geometry);
     const engine = new AdjustableEngine(engineOptions(config), {
       onProblem: (problem) => notice(problem.message),
       onChange: () => runtime.tellInfo(),
@@ -61,12 +58,12 @@ export async function openRuntime(
     runtime.owns(() => outputs.close());
     const snapshots = new Snapshots(() => ({
       info: runtimeInfo(runtime.config, runtime.parts),
-      cameraInfo: geometry.cameraInfo,
+      cameraInfo: input.geometry.cameraInfo,
     }));
     runtime.owns(() => snapshots.close());
     await outputs.open(config.outputs, {
       ...{ base: config.base, device: config.device, width, height, rateHz },
-      hasDepth: geometry.depth !== undefined,
+      hasDepth: depth !== undefined,
       http: () => http.access(),
       control: openControl(runtime, snapshots, host),
       searched: () => {
@@ -83,16 +80,17 @@ export async function openRuntime(
     const pipeline: Pipeline = new Pipeline({
       ...{ source, engine, width, height, sinks: [...outputs.sinks, snapshots.sink] },
       computed: () => engine.computed,
+      onRest: () => engine.rest(),
       onDegraded: (reason) => runtime.degraded(reason),
       onBackendLost: (reason) => runtime.backendLost(reason),
       onWarning: notice,
       ...(frames !== undefined && { frames }),
       onFrame: (frame) => runtime.frameDone(frame),
     });
-    const govern = (of: Config) =>
+    const govern = (of: Config, next?: NextInput) =>
       isGoverned(of.power)
         ? openGovernor({
-            ...{ config: of, source, engine, gate: source, meter },
+            ...{ config: of, source: next?.source ?? source, engine, gate: source, meter },
             frames: () => pipeline.frames,
             onChange: (reason) => notice(`governor: ${reason}`),
             onProblem: (problem) => notice(`governor: ${problem.message}`),
@@ -105,7 +103,8 @@ export async function openRuntime(
       searchChanged: () => runtime.searchChanged,
     });
     runtime.assemble({
-      ...{ source, geometry, engine, meter, pipeline, outputs, reporter, engineOptions, govern, warnings },
+      ...{ source, input, engine, meter, pipeline, outputs, reporter, engineOptions, govern },
+      warnings: input.warnings,
     });
     return runtime;
   } catch (error) {

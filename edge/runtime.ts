@@ -8,12 +8,13 @@ import type { Meter } from "../power/index.js";
 import { changedConfig, type Config, type SettingsChange, valueAt } from "./config/index.js";
 import type { GovernorLoop } from "./governor/index.js";
 import type { DeviceState } from "./outputs/output.js";
+import type { OutputPicture } from "./outputs/output.js";
 import type { Outputs } from "./outputs/outputs.js";
 import type { AdjustableEngine } from "./pipeline/adjustable-engine.js";
 import type { ComputedFrame } from "./pipeline/computed-frame.js";
 import type { RunFigures } from "./pipeline/figures.js";
-import type { PipelineGeometry } from "./pipeline/geometry.js";
 import { runtimeInfo } from "./pipeline/info.js";
+import type { LiveInput, NextInput } from "./pipeline/live-input.js";
 import type { Pipeline } from "./pipeline/pipeline.js";
 import type { Reporter } from "./pipeline/reporter.js";
 
@@ -40,17 +41,18 @@ export interface RuntimeHost {
 }
 
 export interface RuntimeParts {
+  /** What the pipeline takes pairs from: that of `input`, at most at the governor's rate. */
   source: PairSource;
-  geometry: PipelineGeometry;
+  input: LiveInput;
   engine: AdjustableEngine;
   meter: Meter;
   pipeline: Pipeline;
   outputs: Outputs;
   reporter: Reporter;
-  /** What the engine would have to compute for a configuration. @throws DepthwattError */
-  engineOptions(config: Config): EngineOptions;
+  /** What the engine would have to compute for a configuration, and of another input where one is given. @throws DepthwattError */
+  engineOptions(config: Config, next?: NextInput): EngineOptions;
   /** A governor where the configuration asks for one, not started. @throws DepthwattError */
-  govern(config: Config): GovernorLoop | undefined;
+  govern(config: Config, next?: NextInput): GovernorLoop | undefined;
   warnings: readonly string[];
 }
 
@@ -163,7 +165,7 @@ export class Runtime {
    * @param from who asks, as messages name it
    * @returns the values that hold now, of every key that was given
    * @throws DepthwattError CONFIG_UNKNOWN_KEY, CONFIG_INVALID, SETTING_NEEDS_RESTART, ENGINE_PARAMETER, ENGINE_FAILED,
-   *   BACKEND_UNAVAILABLE; nothing has changed then
+   *   BACKEND_UNAVAILABLE, those of a source or calibration that cannot be opened, RUN_ENDED; nothing has changed then
    */
   apply(change: SettingsChange, from = "apply"): Promise<SettingsChange> {
     const applied = this.#changes.then(() => this.#apply(change, from));
@@ -172,33 +174,63 @@ export class Runtime {
   }
 
   async #apply(change: SettingsChange, from: string): Promise<SettingsChange> {
-    const { engine, engineOptions, govern } = this.parts;
     const { config, changed } = changedConfig(this.#config, change, from);
     if (changed.length > 0) {
-      const regoverned = changed.some((key) => GOVERNED.test(key));
-      const options = engineOptions(config);
-      const governor = regoverned ? govern(config) : this.#governor;
-      const before = this.#governor;
-      // Its levels are those of the old settings.
-      if (regoverned) await before?.stop();
+      const next = await this.parts.input.prepare(config, changed, this.#stopping.signal);
       try {
-        await engine.change(options, regoverned, () => this.#commit(config, changed, governor));
-      } finally {
-        if (regoverned && this.#running) this.#governor?.start();
+        await this.#change(config, changed, next);
+      } catch (error) {
+        await next?.discard();
+        throw error;
       }
       this.tellInfo();
+      for (const warning of next?.warnings ?? []) this.notice(warning);
     }
     return Object.fromEntries(Object.keys(change).map((key) => [key, valueAt(config, key)]));
   }
 
+  async #change(config: Config, changed: readonly string[], next: NextInput | undefined): Promise<void> {
+    const { engine, engineOptions, govern } = this.parts;
+    const regoverned = next !== undefined || changed.some((key) => GOVERNED.test(key));
+    const options = engineOptions(config, next);
+    const governor = regoverned ? govern(config, next) : this.#governor;
+    // Its levels are those of the old settings.
+    if (regoverned) await this.#governor?.stop();
+    try {
+      await engine.change(options, regoverned, () => this.#commit(config, changed, governor, next));
+    } finally {
+      if (regoverned && this.#running) this.#governor?.start();
+    }
+  }
+
   /** Between two frames: from the next one on everything holds. */
-  #commit(config: Config, changed: readonly string[], governor: GovernorLoop | undefined): void {
+  #commit(
+    config: Config,
+    changed: readonly string[],
+    governor: GovernorLoop | undefined,
+    next: NextInput | undefined,
+  ): void {
+    const { pipeline, outputs, input } = this.parts;
+    const told = input.geometry.cameraInfo;
     this.#config = config;
     this.#governor = governor;
-    this.#searchChanged ||= changed.some((key) => /^(match|region)\./.test(key));
-    this.parts.outputs.configure(config.outputs);
+    this.#searchChanged ||= next !== undefined || changed.some((key) => /^(match|region)\./.test(key));
+    if (next !== undefined) {
+      pipeline.forgetWaiting();
+      next.takeOver();
+    }
+    outputs.configure(config.outputs, this.picture);
+    const { cameraInfo } = input.geometry;
+    if (next !== undefined && (told ?? cameraInfo) !== undefined) outputs.cameraInfo(cameraInfo);
     if (this.#timer !== undefined) this.#startMetrics();
     this.#events.onSettings?.(config);
+  }
+
+  /** What the frames are of. */
+  get picture(): OutputPicture {
+    const { width, height, depth } = this.parts.input.geometry;
+    const { rateHz } = this.parts.source.description;
+    return { width, height, hasDepth: depth !== undefined, rateHz };
   }
 
   #startMetrics(): void {
@@ -213,7 +245,7 @@ export class Runtime {
 
   /** Runs to the end of the source, the frame limit or stop(), closes everything and returns the figures of the whole run. */
   async run(): Promise<RunFigures> {
-    const { meter, pipeline, outputs, reporter, geometry, source } = this.parts;
+    const { meter, pipeline, outputs, reporter, input, source } = this.parts;
     const { idleSeconds } = this.#config.power;
     let figures: RunFigures;
     // A run that is over before the broker has answered would have published nothing.
@@ -228,7 +260,8 @@ export class Runtime {
     }
     this.#running = true;
     this.#governor?.start();
-    if (geometry.cameraInfo !== undefined) outputs.cameraInfo(geometry.cameraInfo);
+    const { cameraInfo } = input.geometry;
+    if (cameraInfo !== undefined) outputs.cameraInfo(cameraInfo);
     this.tellInfo();
     this.#setState("online", source.description.title);
     this.#startMetrics();

@@ -144,6 +144,7 @@ async function runOnce(
     },
     onSettings: (settings) => {
       log.level = settings.log.level;
+      expectPairs();
     },
     onIdle: (seconds) => notifier.startsLater(seconds),
     onFigures: (figures) => {
@@ -159,8 +160,11 @@ async function runOnce(
   };
   const runtime: Runtime = await openRuntime(config, options.frames, events, hostOf(options, load, begin));
   if (!quiet) greet(runtime);
-  const { rateHz: pairsPerSecond } = runtime.parts.source.description;
-  if (pairsPerSecond !== undefined) notifier.expectEvery(1000 / pairsPerSecond);
+  const expectPairs = () => {
+    const { rateHz } = runtime.parts.source.description;
+    if (rateHz !== undefined) notifier.expectEvery(1000 / rateHz);
+  };
+  expectPairs();
   const signals = stopOnSignals(runtime, notifier, () => void reload(runtime, load, log));
   try {
     const figures = await runtime.run();

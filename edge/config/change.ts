@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A change of settings while the program runs: checked like every other source of settings, all or nothing.
 import { DepthwattError } from "../../core/index.js";
-import { checkValue, type Origin, type Problem, unknownKey } from "./layers.js";
+import { checkValue, type Origin, type Problem, resolvePaths, unknownKey } from "./layers.js";
 import { nest, raise } from "./load.js";
 import { brokenRules } from "./rules.js";
 import { type Config, SETTING_BY_KEY, SETTINGS } from "./schema.js";
@@ -41,7 +41,9 @@ export function changedConfig(config: Config, change: SettingsChange, from: stri
       problems.push(unknownKey(problems, key, origin, SETTING_BY_KEY.keys()));
       continue;
     }
-    const value = given ?? undefined;
+    // A path is told and saved as it was meant here: a file has a folder of its own.
+    const isPath = setting.facts.isPath === true && typeof given === "string";
+    const value = isPath ? resolvePaths(given, process.cwd()) : (given ?? undefined);
     const problem = checkValue(setting, value, origin);
     if (problem) problems.push(problem);
     values.set(key, value);

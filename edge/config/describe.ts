@@ -2,7 +2,7 @@
 // Every setting as data, for those who show or change them: the one schema in a form that goes over a wire.
 import { z } from "zod";
 import { valueAt } from "./change.js";
-import { type Config, SETTINGS } from "./schema.js";
+import { type Config, SETTING_BY_KEY, SETTINGS } from "./schema.js";
 import type { SettingDescription, SettingValue } from "./setting.js";
 
 let described: SettingDescription[] | undefined;
@@ -22,12 +22,19 @@ function describe(): SettingDescription[] {
   });
 }
 
-/** Paths of files are told only where somebody may change them: none of them is live. */
-export function describedSettings(config: Config): {
+/**
+ * Every live setting, and what holds now.
+ * @param paths whether paths of files are told: where nobody may change them, they are nobody's business
+ */
+export function describedSettings(
+  config: Config,
+  paths: boolean,
+): {
   settings: SettingDescription[];
   values: Record<string, SettingValue | undefined>;
 } {
   described ??= describe();
   const live = described.filter((setting) => setting.live);
-  return { settings: live, values: Object.fromEntries(live.map(({ key }) => [key, valueAt(config, key)])) };
+  const told = live.filter(({ key }) => paths || SETTING_BY_KEY.get(key)?.facts.isPath !== true);
+  return { settings: live, values: Object.fromEntries(told.map(({ key }) => [key, valueAt(config, key)])) };
 }

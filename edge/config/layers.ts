@@ -111,7 +111,7 @@ export function layerFromObject(value: unknown, origin: Origin, folder: string):
   return layer;
 }
 
-function resolvePaths(paths: string, folder: string): string {
+export function resolvePaths(paths: string, folder: string): string {
   return paths
     .split(",")
     .map((path) => resolve(folder, path.trim()))

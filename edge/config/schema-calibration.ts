@@ -30,4 +30,5 @@ export const calibrationSection = section(
         "Takes a calibration for a whole multiple or fraction of the captured size: for cameras that bin pixels, not for crops.",
     }),
   },
+  "live",
 );

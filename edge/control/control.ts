@@ -66,7 +66,7 @@ export class Control implements RunControl {
   }
 
   settings() {
-    return describedSettings(this.#run.config);
+    return describedSettings(this.#run.config, this.off === undefined);
   }
 
   apply(change: SettingsChange, from: string): Promise<SettingsChange> {

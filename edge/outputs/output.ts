@@ -52,12 +52,16 @@ export interface Output {
   notice?(text: string): void;
   /** The newest value replaces the one before. */
   info?(info: object): void;
-  cameraInfo?(cameraInfo: object): void;
+  /** Undefined: the source has no calibration any more. */
+  cameraInfo?(cameraInfo: object | undefined): void;
   /** RunFigures, every outputs.metricsIntervalMs and at the end. */
   metrics?(metrics: object): void;
   counters(): OutputCounters;
-  /** Changed settings, among them only those that take effect live. The frames offered from now on are encoded for them. */
-  configure?(settings: never): void;
+  /**
+   * Changed settings, among them only those that take effect live, or another source. The frames offered from now on are encoded
+   * for them, and of that picture.
+   */
+  configure?(settings: never, picture: OutputPicture): void;
   /** Resolves before the run begins, so that an output that connects does not miss its first frames; never rejects. */
   readonly ready?: Promise<unknown>;
   /** Why nothing arrives now, such as a broker that refuses; a run that ends so fails with it. */
@@ -68,18 +72,22 @@ export interface Output {
   close(): Promise<void>;
 }
 
-/** What an output knows of the run when it opens. */
-export interface OutputContext<Settings> {
-  settings: Settings;
-  /** Prefix and name of this device, as topics or names of files want them. */
-  base: string;
-  device: string;
+/** What the frames are of; another source may have another one. */
+export interface OutputPicture {
   width: number;
   height: number;
   /** False without a calibration: depth is unknown, and disparity takes its place. */
   hasDepth: boolean;
   /** Pairs a second of the source; undefined: as fast as the engine takes them. */
   rateHz: number | undefined;
+}
+
+/** What an output knows of the run when it opens. */
+export interface OutputContext<Settings> extends OutputPicture {
+  settings: Settings;
+  /** Prefix and name of this device, as topics or names of files want them. */
+  base: string;
+  device: string;
   /** The disparities that are searched now, pixels. */
   searched(): { min: number; max: number };
   /** One sentence for the log, such as why a connection was lost. */

@@ -6,7 +6,7 @@ import type { Encodings, FrameSink } from "../pipeline/computed-frame.js";
 import { known, type Unavailable } from "../pipeline/known.js";
 import type { Percentiles } from "../pipeline/statistics.js";
 import { Outlet } from "./outlet.js";
-import type { DeviceState, OutputContext } from "./output.js";
+import type { DeviceState, OutputContext, OutputPicture } from "./output.js";
 import { definitionOf, OUTPUT_KINDS, type OutputKind } from "./section.js";
 
 /** One output in metrics and summaries. */
@@ -109,11 +109,11 @@ export class Outputs {
   }
 
   /** Changed settings, where the engine's bodies are encoded for them from the next frame on. */
-  configure(settings: Settings): void {
+  configure(settings: Settings, picture: OutputPicture): void {
     for (const outlet of this.#outlets) {
       const own = settings[outlet.name as OutputKind];
       outlet.limit(rateOf(own));
-      outlet.tell("configure", (output) => output.configure?.(own as never));
+      outlet.tell("configure", (output) => output.configure?.(own as never, picture));
     }
   }
 
@@ -129,7 +129,7 @@ export class Outputs {
     for (const outlet of this.#outlets) outlet.tell("info", (output) => output.info?.(info));
   }
 
-  cameraInfo(cameraInfo: object): void {
+  cameraInfo(cameraInfo: object | undefined): void {
     for (const outlet of this.#outlets)
       outlet.tell("cameraInfo", (output) => output.cameraInfo?.(cameraInfo));
   }

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // An engine whose options may change while it runs. Every buffer of an engine is made for its parameters when it is opened, so a
-// change opens another one on another thread while the old one still computes, and they are swapped between two frames. Results
-// keep their size.
+// change opens another one on another thread while the old one still computes, and they are swapped between two frames.
 import { DepthwattError } from "../../core/index.js";
 import type { Computed } from "./pipeline.js";
 import {
@@ -146,11 +145,9 @@ export class AdjustableEngine implements NativeEngine {
     if (this.#closed) throw ended();
     const parameters = { ...asked.match.parameters, ...adjustment.parameters };
     const wanted = { ...asked, match: { ...asked.match, ...adjustment, parameters } };
-    for (const key of ["width", "height", "slots"] as const) {
-      if (wanted[key] === this.#options[key]) continue;
-      const text = `an engine's ${key} cannot change: expected ${this.#options[key]}, got ${wanted[key]}`;
-      throw new DepthwattError("INTERNAL", text);
-    }
+    const { slots } = this.#options;
+    if (wanted.slots !== slots)
+      throw new DepthwattError("INTERNAL", `expected ${slots} slots as before, got ${wanted.slots}`);
     if (this.#next === undefined || !sameOptions(wanted, this.#next.options)) {
       const next = sameOptions(wanted, this.#options)
         ? undefined
@@ -185,8 +182,15 @@ export class AdjustableEngine implements NativeEngine {
       throw new DepthwattError("BACKEND_UNAVAILABLE", info.backendReason);
   }
 
+  /**
+   * Does a change that waits, if no frame is in work: for a caller who gets here from inside onDone, and has handed the frame on.
+   * Whoever submits calls it first and then looks for what to submit, because images may be of another size afterwards.
+   */
+  rest(): void {
+    if (this.#flying === 0 && !this.#closed) this.#swap();
+  }
+
   submit(...[slot, left, right, onDone]: Parameters<NativeEngine["submit"]>): void {
-    if (this.#flying === 0) this.#swap();
     this.#flying++;
     try {
       this.#engine.submit(slot, left, right, (error, result) => {
@@ -252,6 +256,7 @@ const ended = () => new DepthwattError("RUN_ENDED", "the run ended before the ch
 function computedOf({ encodeDepth, encodeDisparity, region, width, height }: EngineOptions): Computed {
   return {
     encodings: { ...(encodeDepth && { encodeDepth }), ...(encodeDisparity && { encodeDisparity }) },
+    ...{ width, height },
     matchedPixels: region ? region.width * region.height : width * height,
   };
 }

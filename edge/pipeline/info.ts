@@ -9,11 +9,11 @@ import type { PipelineGeometry } from "./geometry.js";
 
 export interface InfoParts {
   source: PairSource;
-  geometry: PipelineGeometry;
+  input: { geometry: Pick<PipelineGeometry, "width" | "height"> };
   engine: AdjustableEngine;
 }
 
-export function runtimeInfo(config: Config, { source, geometry, engine }: InfoParts): object {
+export function runtimeInfo(config: Config, { source, input, engine }: InfoParts): object {
   const { backend, backendReason, instructionSet, threads } = engine.info;
   const { algorithm, parameters: _, ...shared } = engine.match;
   return {
@@ -24,7 +24,7 @@ export function runtimeInfo(config: Config, { source, geometry, engine }: InfoPa
     algorithm,
     parameters: { match: { ...shared, ...parametersOf(engine.match) }, refine: config.refine },
     region: engine.options.region ?? null,
-    width: geometry.width,
-    height: geometry.height,
+    width: input.geometry.width,
+    height: input.geometry.height,
   };
 }

@@ -10,6 +10,9 @@ import { CountsByCause, Rate, RunValues } from "./statistics.js";
 
 export interface Computed {
   encodings: Encodings;
+  /** Size of the results. */
+  width: number;
+  height: number;
   /** Pixels of the region that is matched. */
   matchedPixels: number;
 }
@@ -22,6 +25,8 @@ export interface PipelineOptions {
   sinks: readonly FrameSink[];
   /** What the engine computes now, asked for each frame; absent: it encodes nothing and matches the whole images. */
   computed?: () => Computed;
+  /** No frame is in work and every one before has been handed on: what is computed, and from what, may change now. */
+  onRest?: () => void;
   /** Ends the run after this many computed frames. */
   frames?: number;
   onFrame?: (frame: ComputedFrame) => void;
@@ -99,8 +104,19 @@ export class Pipeline {
     this.#advance();
   }
 
+  /** Gives back the pair that waits: it is of a source that is no longer used. */
+  forgetWaiting(): void {
+    if (this.#newest === undefined) return;
+    this.drops.add("sourceChanged");
+    const pair = this.#newest;
+    this.#newest = undefined;
+    pair.release();
+  }
+
   /** Submits the newest pair as soon as the engine and a slot have room; notices the end. */
   #advance(): void {
+    // A change may take the pair that waits away, or submit the first one of another source.
+    if (this.#newest !== undefined && this.#computing === 0 && this.#hasRoom()) this.#options.onRest?.();
     const pair = this.#newest;
     if (pair !== undefined && this.#hasRoom()) {
       const index = this.#slots.acquire();
@@ -119,6 +135,11 @@ export class Pipeline {
     const { engine, frames } = this.#options;
     if (this.#offering || this.#computing >= engine.framesInFlight) return false;
     return frames === undefined || this.frames + this.#computing < frames;
+  }
+
+  get #wholeImages(): Computed {
+    const { width, height } = this.#options;
+    return { encodings: {}, width, height, matchedPixels: width * height };
   }
 
   #submit(index: number, pair: FramePair, arrivedNs: bigint): void {
@@ -156,11 +177,8 @@ export class Pipeline {
       this.#slots.release(index);
       return;
     }
-    const { engine, width, height, sinks } = this.#options;
-    const { encodings, matchedPixels } = this.#options.computed?.() ?? {
-      encodings: {},
-      matchedPixels: width * height,
-    };
+    const { engine, sinks } = this.#options;
+    const { encodings, matchedPixels, width, height } = this.#options.computed?.() ?? this.#wholeImages;
     const times = engine.stageMilliseconds;
     for (let i = 0; i < this.stageTimes.length; ++i) {
       const milliseconds = times[i] as number;

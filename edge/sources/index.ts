@@ -3,34 +3,51 @@
 import type { PairSource, StereoCalibration } from "../../camera/index.js";
 import type { Config } from "../config/index.js";
 import { configuredCalibration } from "../pipeline/calibration.js";
+import type { OpenedSource } from "./source.js";
 import { definitionOf } from "./section.js";
+
+export { ExchangeableSource, type Successor } from "./exchangeable-source.js";
 
 export interface CalibratedSource {
   source: PairSource;
   /** undefined: none was given, and the images are taken as rectified. */
   calibration: StereoCalibration | undefined;
+  /** The source brought it, and what is configured is not used. */
+  brought: boolean;
   warnings: string[];
 }
 
 /** @throws DepthwattError of the source or of the calibration; a source that was opened is stopped again */
 export async function openSource(config: Config): Promise<CalibratedSource> {
   const { kind } = config.source;
-  const { source, calibration, warnings = [] } = await definitionOf(kind).open(config.source[kind]);
-  if (calibration !== undefined) {
-    const { file } = config.calibration;
-    const unused = `calibration.file (${file}) is not used: the source "${kind}" brings its own calibration`;
-    return { source, calibration, warnings: file === undefined ? warnings : [...warnings, unused] };
-  }
+  const opened = await definitionOf(kind).open(config.source[kind]);
   try {
-    const { width, height } = source.description;
-    const loaded = configuredCalibration(config, { width, height });
-    return {
-      source,
-      calibration: loaded?.calibration,
-      warnings: [...warnings, ...(loaded?.warnings ?? [])],
-    };
+    return { source: opened.source, ...calibrated(config, opened) };
   } catch (error) {
-    await source.stop();
+    await opened.source.stop();
     throw error;
   }
 }
+
+/** @throws DepthwattError CALIBRATION_UNREADABLE, CALIBRATION_INVALID, CALIBRATION_SIZE_MISMATCH */
+function calibrated(
+  config: Config,
+  { source, calibration, warnings = [] }: OpenedSource,
+): Omit<CalibratedSource, "source"> {
+  if (calibration === undefined) {
+    const { width, height } = source.description;
+    const loaded = configuredCalibration(config, { width, height });
+    const all = [...warnings, ...(loaded?.warnings ?? [])];
+    return { calibration: loaded?.calibration, brought: false, warnings: all };
+  }
+  const { file } = config.calibration;
+  const unused = `calibration.file (${file}) is not used: the source "${config.source.kind}" brings its own calibration`;
+  return { calibration, brought: true, warnings: file === undefined ? warnings : [...warnings, unused] };
+}
+
+/**
+ * The configured calibration for images of a source that is open already and brings none.
+ * @throws DepthwattError CALIBRATION_UNREADABLE, CALIBRATION_INVALID, CALIBRATION_SIZE_MISMATCH
+ */
+export const calibrationFor = (config: Config, source: PairSource): Omit<CalibratedSource, "source"> =>
+  calibrated(config, { source });

@@ -21,6 +21,7 @@ type Sections = { [Kind in SourceKind]: List[Kind]["settings"] };
 export const sourceSection = section("Where image pairs come from; each kind has settings of its own.", {
   kind: setting(z.enum(SOURCE_KINDS), {
     default: "synthetic",
+    takesEffect: "live",
     description: `${SOURCE_KINDS.map((kind) => `${kind}: ${SOURCES[kind].summary}`).join("; ")}.`,
   }),
   ...(Object.fromEntries(SOURCE_KINDS.map((kind) => [kind, SOURCES[kind].settings])) as Sections),

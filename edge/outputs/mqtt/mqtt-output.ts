@@ -5,7 +5,14 @@ import type { MqttDoor } from "../../control/mqtt-door.js";
 import { brokerName } from "../../mqtt/broker-errors.js";
 import type { FrameSink } from "../../pipeline/computed-frame.js";
 import { CountsByCause } from "../../pipeline/statistics.js";
-import type { DeviceState, FrameLease, Output, OutputContext, OutputCounters } from "../output.js";
+import type {
+  DeviceState,
+  FrameLease,
+  Output,
+  OutputContext,
+  OutputCounters,
+  OutputPicture,
+} from "../output.js";
 import { consumeCommand } from "./consume-command.js";
 import { previewSink } from "./preview.js";
 import type { Publisher } from "./publisher-types.js";
@@ -42,16 +49,16 @@ export class MqttOutput implements Output {
     this.ready = Promise.all([parts.publisher.firstAttempt, parts.door?.ready]);
     this.close = parts.close;
     this.#settings = parts.context.settings;
-    this.configure(parts.context.settings);
+    this.configure(parts.context.settings, parts.context);
   }
 
   get streams(): readonly TopicName[] {
     return this.#streams;
   }
 
-  configure(settings: MqttSettings): void {
+  configure(settings: MqttSettings, { hasDepth, rateHz }: OutputPicture): void {
     const { publisher, context } = this.#parts;
-    const { hasDepth } = context;
+    publisher.expectEvery(rateHz === undefined ? undefined : 1000 / rateHz);
     const on = withStreams(settings, hasDepth);
     const onDropped = (cause: string) => this.#drops.add(cause);
     this.#settings = settings;
@@ -103,7 +110,7 @@ export class MqttOutput implements Output {
     this.#parts.publisher.info({ ...info, streams: this.#streams, limits });
   }
 
-  cameraInfo(cameraInfo: object): void {
+  cameraInfo(cameraInfo: object | undefined): void {
     this.#parts.publisher.cameraInfo(cameraInfo);
   }
 

@@ -105,7 +105,10 @@ export interface Publisher {
   /** Retained; published again on every connect. The will says "offline". */
   state(state: DeviceState, reason: string): void;
   info(info: object): void;
-  cameraInfo(cameraInfo: object): void;
+  /** Undefined: there is none any more, and the topic is cleared. */
+  cameraInfo(cameraInfo: object | undefined): void;
+  /** Time between frames from now on; undefined: not known. */
+  expectEvery(periodMs: number | undefined): void;
   /** Not retained; skipped while offline or while the socket is behind. */
   metrics(metrics: object): void;
   /**

@@ -31,6 +31,7 @@ const DEFAULT_MAX_PAYLOAD_BYTES = 64 << 20;
 /** Topic and properties beside the payload; far above what makeTopics allows. */
 const PACKET_HEAD_ALLOWANCE = 1024;
 const CLOSE_GRACE_MS = 2000;
+const DEFAULT_PERIOD_MS = 1000 / 30;
 
 /** @throws DepthwattError CONFIG_INVALID, CONFIG_UNREADABLE: URL, names, credential files. Nothing is thrown later. */
 export function createPublisher(options: PublisherOptions): Publisher {
@@ -46,7 +47,7 @@ class MqttPublisher implements Publisher {
   private readonly runId = randomInt(1, 2 ** 32);
   private readonly clockDomain = localClockDomain();
   private readonly maxPendingBytes: number;
-  private readonly periodMs: number;
+  private periodMs: number;
   private maxMessageBytes: number;
   private brokersBytes = Number.POSITIVE_INFINITY;
   private client: MqttClient | undefined;
@@ -63,7 +64,7 @@ class MqttPublisher implements Publisher {
     checkBrokerUrl(options.broker);
     this.topics = makeTopics(options.base, options.device);
     this.maxPendingBytes = options.maxPendingBytes ?? DEFAULT_MAX_PENDING_BYTES;
-    this.periodMs = options.framePeriodMs ?? 1000 / 30;
+    this.periodMs = options.framePeriodMs ?? DEFAULT_PERIOD_MS;
     this.maxMessageBytes = options.maxPayloadBytes ?? DEFAULT_MAX_PAYLOAD_BYTES;
     const { runId } = this;
     const will = JSON.stringify({ state: "offline", reason: "the connection to the device was lost", runId });
@@ -256,12 +257,17 @@ class MqttPublisher implements Publisher {
     this.setRetained(this.topics.info, info);
   }
 
-  cameraInfo(cameraInfo: object): void {
+  cameraInfo(cameraInfo: object | undefined): void {
     this.setRetained(this.topics.cameraInfo, cameraInfo);
   }
 
-  private setRetained(topic: string, value: object): void {
-    this.retained.set(topic, JSON.stringify(value));
+  expectEvery(periodMs = DEFAULT_PERIOD_MS): void {
+    this.periodMs = periodMs;
+  }
+
+  /** @param value undefined: an empty message, which makes a broker forget the topic */
+  private setRetained(topic: string, value: object | undefined): void {
+    this.retained.set(topic, value === undefined ? "" : JSON.stringify(value));
     this.flush();
   }
 

@@ -11,6 +11,7 @@ import {
   type Output,
   type OutputContext,
   type OutputCounters,
+  type OutputPicture,
 } from "../output.js";
 import { rateSetting } from "../rate-setting.js";
 import { servePage } from "./assets.js";
@@ -53,6 +54,7 @@ class ViewerOutput implements Output {
   readonly #url: string;
   readonly #messages = new FrameMessages();
   readonly #drops = new CountsByCause();
+  #hasDepth: boolean;
   #number = 0;
   #sent = 0;
   #bytes = 0;
@@ -61,6 +63,7 @@ class ViewerOutput implements Output {
     this.#context = context;
     this.#hub = hub;
     this.#url = url;
+    this.#hasDepth = context.hasDepth;
   }
 
   /** Without a page that shows it, no frame need be offered. */
@@ -69,7 +72,7 @@ class ViewerOutput implements Output {
   }
 
   frame(lease: FrameLease): void {
-    const { device, hasDepth } = this.#context;
+    const { device } = this.#context;
     const number = this.#number;
     this.#number = (number + 1) >>> 0;
     const wanted = this.#hub.wanted(device);
@@ -78,7 +81,7 @@ class ViewerOutput implements Output {
       lease.release();
       return;
     }
-    const { messages, release } = this.#messages.of(lease.frame, wanted, number, hasDepth);
+    const { messages, release } = this.#messages.of(lease.frame, wanted, number, this.#hasDepth);
     lease.release();
     this.#hub.send(device, messages, () => {
       lease.sent();
@@ -96,7 +99,7 @@ class ViewerOutput implements Output {
     this.#hub.document(this.#context.device, "info", info);
   }
 
-  cameraInfo(cameraInfo: object): void {
+  cameraInfo(cameraInfo: object | undefined): void {
     this.#hub.document(this.#context.device, "cameraInfo", cameraInfo);
   }
 
@@ -108,7 +111,8 @@ class ViewerOutput implements Output {
     this.#hub.log("warn", text);
   }
 
-  configure(): void {
+  configure(_settings: ViewerSettings, { hasDepth }: OutputPicture): void {
+    this.#hasDepth = hasDepth;
     this.#hub.controlChanged();
   }
 

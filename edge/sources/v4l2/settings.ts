@@ -4,69 +4,75 @@ import { z } from "zod";
 import { CAPTURE_FORMATS } from "../../../camera/index.js";
 import { section, setting } from "../../config/setting.js";
 
-export const v4l2Settings = section("Cameras with a V4L2 driver: /dev/video*.", {
-  left: setting(z.string().min(1).optional(), {
-    isPath: true,
-    description: "Device of the left camera, such as /dev/video0.",
-  }),
-  right: setting(z.string().min(1).optional(), {
-    isPath: true,
-    description: "Device of the right camera.",
-  }),
-  sideBySide: setting(z.string().min(1).optional(), {
-    isPath: true,
-    description: "Device of one camera with both eyes side by side in its image, in place of left and right.",
-  }),
-  width: setting(z.int().min(16).max(16384), {
-    default: 640,
-    unit: "px",
-    description: "Width of each eye's image.",
-  }),
-  height: setting(z.int().min(16).max(16384), {
-    default: 480,
-    unit: "px",
-    description: "Height of each eye's image.",
-  }),
-  rateHz: setting(z.union([z.literal("max"), z.number().min(0.01).max(1000)]), {
-    default: 30,
-    unit: "Hz",
-    description: "Frame rate asked of the cameras; max leaves them at the rate they are set to.",
-  }),
-  format: setting(z.enum(["auto", ...CAPTURE_FORMATS]), {
-    default: "auto",
-    description: "Pixel format asked of the cameras; auto takes the cheapest one that both offer.",
-  }),
-  maxSkewMs: setting(z.number().min(0.01).max(1000).optional(), {
-    unit: "ms",
-    description:
-      "Largest time between the two images of a pair, for cameras triggered together; without it half a frame period.",
-  }),
-  rephase: setting(z.boolean(), {
-    default: false,
-    description:
-      "Restarts the right camera's stream at the right moment when free-running cameras expose out of step.",
-  }),
-  controls: setting(z.string().min(1).optional(), {
-    description:
-      "Camera controls set equal on both eyes and read back, such as auto_exposure=1,gain=20; left.NAME or right.NAME sets one eye.",
-  }),
-  autoExposure: setting(z.enum(["auto", "on", "off"]), {
-    default: "auto",
-    description:
-      "depthwatt's own exposure control, one for both eyes; auto uses it where a camera has exposure and gain but no automatic of its own.",
-  }),
-  rawAlignment: setting(z.enum(["auto", "low", "high"]), {
-    default: "auto",
-    description:
-      "Where a raw sensor's 10 or 12 bits stand in 16: low is V4L2's rule, high is NVIDIA's from Xavier on; auto knows the board.",
-  }),
-  memory: setting(z.enum(["mmap", "userptr"]), {
-    default: "mmap",
-    description:
-      "Where cameras write their images: mmap is the driver's memory; userptr is this process's, which CUDA reads in place or copies from at full speed.",
-  }),
-  buffers: setting(z.int().min(4).max(32), {
-    default: 8,
-    description: "Frame buffers asked of each camera; what is held by the engine is not free for the camera.",
-  }),
-});
+export const v4l2Settings = section(
+  "Cameras with a V4L2 driver: /dev/video*.",
+  {
+    left: setting(z.string().min(1).optional(), {
+      isPath: true,
+      description: "Device of the left camera, such as /dev/video0.",
+    }),
+    right: setting(z.string().min(1).optional(), {
+      isPath: true,
+      description: "Device of the right camera.",
+    }),
+    sideBySide: setting(z.string().min(1).optional(), {
+      isPath: true,
+      description:
+        "Device of one camera with both eyes side by side in its image, in place of left and right.",
+    }),
+    width: setting(z.int().min(16).max(16384), {
+      default: 640,
+      unit: "px",
+      description: "Width of each eye's image.",
+    }),
+    height: setting(z.int().min(16).max(16384), {
+      default: 480,
+      unit: "px",
+      description: "Height of each eye's image.",
+    }),
+    rateHz: setting(z.union([z.literal("max"), z.number().min(0.01).max(1000)]), {
+      default: 30,
+      unit: "Hz",
+      description: "Frame rate asked of the cameras; max leaves them at the rate they are set to.",
+    }),
+    format: setting(z.enum(["auto", ...CAPTURE_FORMATS]), {
+      default: "auto",
+      description: "Pixel format asked of the cameras; auto takes the cheapest one that both offer.",
+    }),
+    maxSkewMs: setting(z.number().min(0.01).max(1000).optional(), {
+      unit: "ms",
+      description:
+        "Largest time between the two images of a pair, for cameras triggered together; without it half a frame period.",
+    }),
+    rephase: setting(z.boolean(), {
+      default: false,
+      description:
+        "Restarts the right camera's stream at the right moment when free-running cameras expose out of step.",
+    }),
+    controls: setting(z.string().min(1).optional(), {
+      description:
+        "Camera controls set equal on both eyes and read back, such as auto_exposure=1,gain=20; left.NAME or right.NAME sets one eye.",
+    }),
+    autoExposure: setting(z.enum(["auto", "on", "off"]), {
+      default: "auto",
+      description:
+        "depthwatt's own exposure control, one for both eyes; auto uses it where a camera has exposure and gain but no automatic of its own.",
+    }),
+    rawAlignment: setting(z.enum(["auto", "low", "high"]), {
+      default: "auto",
+      description:
+        "Where a raw sensor's 10 or 12 bits stand in 16: low is V4L2's rule, high is NVIDIA's from Xavier on; auto knows the board.",
+    }),
+    memory: setting(z.enum(["mmap", "userptr"]), {
+      default: "mmap",
+      description:
+        "Where cameras write their images: mmap is the driver's memory; userptr is this process's, which CUDA reads in place or copies from at full speed.",
+    }),
+    buffers: setting(z.int().min(4).max(32), {
+      default: 8,
+      description:
+        "Frame buffers asked of each camera; what is held by the engine is not free for the camera.",
+    }),
+  },
+  "live",
+);

@@ -59,7 +59,14 @@ test("each setting says when it takes effect; a section says it for all in it, a
   const groups = ["match.algorithm", "region.x", "refine.median", "outputs.mqtt.depth.encoding"];
   const single = ["outputs.metricsIntervalMs", "outputs.mqtt.rateHz", "power.minFps", "log.level"];
   expect(live).toEqual(expect.arrayContaining([...groups, ...single]));
-  const late = ["device", "board", "source.kind", "engine.threads", "outputs.mqtt.broker", "power.modes"];
+  const late = [
+    "device",
+    "board",
+    "source.command.left",
+    "engine.threads",
+    "outputs.mqtt.broker",
+    "power.modes",
+  ];
   for (const key of late) expect(live).not.toContain(key);
 });
 

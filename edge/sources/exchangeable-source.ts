@@ -1,0 +1,258 @@
+// SPDX-License-Identifier: Apache-2.0
+// A source that can be exchanged for another one while it runs. The other one is started beside it and has to deliver a pair
+// first: one that cannot leaves everything as it was. Counters go on over all of them.
+import type {
+  FramePair,
+  PairSource,
+  SourceCounters,
+  SourceDescription,
+  SourceEvents,
+} from "../../camera/index.js";
+import { DepthwattError } from "../../core/index.js";
+
+/** How long a source has for its first pair, beside three of its periods. */
+const FIRST_PAIR_MS = 5000;
+
+export interface ExchangeableEvents {
+  /** Pairs of a source that came before its time, or after it. */
+  onDropped(pairs: number): void;
+}
+
+/** A source on its way in, in use, or on its way out. */
+class Feed {
+  readonly source: PairSource;
+  readonly #onDropped: (pairs: number) => void;
+  #events: SourceEvents | undefined;
+  /** The newest pair that came before there was anybody to take it. */
+  #held: FramePair | undefined;
+  #passedOver = 0;
+  #degraded: string | undefined;
+  #warnings: string[] = [];
+  #end: { error?: Error } | undefined;
+  #retired = false;
+  #onFirst: () => void = () => {};
+
+  constructor(source: PairSource, onDropped: (pairs: number) => void) {
+    this.source = source;
+    this.#onDropped = onDropped;
+  }
+
+  start(): void {
+    this.source.start({
+      onPair: (pair) => this.#take(pair),
+      onDegraded: (reason) => {
+        this.#degraded = reason;
+        this.#events?.onDegraded(reason);
+      },
+      onWarning: (message) => {
+        if (this.#events === undefined) this.#warnings.push(message);
+        else this.#events.onWarning?.(message);
+      },
+      onEnd: () => this.#finish({}),
+      onError: (error) => this.#finish({ error }),
+    });
+  }
+
+  get degraded(): boolean {
+    return this.#degraded !== undefined;
+  }
+
+  #take(pair: FramePair): void {
+    if (this.#events !== undefined) {
+      this.#events.onPair(pair);
+      return;
+    }
+    if (this.#retired) {
+      this.#onDropped(1);
+      pair.release();
+      return;
+    }
+    const older = this.#held;
+    this.#held = pair;
+    if (older !== undefined) {
+      this.#passedOver += 1;
+      older.release();
+    }
+    this.#onFirst();
+  }
+
+  #finish(end: { error?: Error }): void {
+    this.#end = end;
+    this.#onFirst();
+    if (end.error !== undefined) this.#events?.onError(end.error);
+    else this.#events?.onEnd();
+  }
+
+  /** @throws DepthwattError of the source; SOURCE_EMPTY, DEVICE_UNAVAILABLE, RUN_ENDED where no pair comes */
+  async first(signal: AbortSignal): Promise<void> {
+    const { rateHz } = this.source.description;
+    const limitMs = Math.max(FIRST_PAIR_MS, rateHz === undefined ? 0 : 3000 / rateHz);
+    let timer: NodeJS.Timeout | undefined;
+    let given = () => {};
+    await new Promise<void>((resolve) => {
+      given = resolve;
+      this.#onFirst = resolve;
+      timer = setTimeout(resolve, limitMs);
+      signal.addEventListener("abort", given);
+      if (this.#held !== undefined || this.#end !== undefined || signal.aborted) resolve();
+    });
+    signal.removeEventListener("abort", given);
+    clearTimeout(timer);
+    if (this.#end?.error !== undefined) throw this.#end.error;
+    if (signal.aborted)
+      throw new DepthwattError("RUN_ENDED", "the run ended before the new source was in use");
+    if (this.#held !== undefined) return;
+    if (this.#end !== undefined)
+      throw new DepthwattError("SOURCE_EMPTY", "expected at least one pair of the new source, got none");
+    const why = this.#degraded === undefined ? "" : `: ${this.#degraded}`;
+    throw new DepthwattError(
+      "DEVICE_UNAVAILABLE",
+      `expected a pair of the new source within ${limitMs / 1000} s, got none${why}`,
+    );
+  }
+
+  /** From here on its pairs go there; what has come until now is told first. */
+  attach(events: SourceEvents): void {
+    this.#events = events;
+    if (this.#passedOver > 0) this.#onDropped(this.#passedOver);
+    for (const warning of this.#warnings.splice(0)) events.onWarning?.(warning);
+    if (this.#degraded !== undefined) events.onDegraded(this.#degraded);
+    const held = this.#held;
+    this.#held = undefined;
+    if (held !== undefined) events.onPair(held);
+    if (this.#end?.error !== undefined) events.onError(this.#end.error);
+    else if (this.#end !== undefined) events.onEnd();
+  }
+
+  /** Its pairs go nowhere any more. */
+  async retire(): Promise<void> {
+    this.#events = undefined;
+    this.#retired = true;
+    this.#held?.release();
+    this.#held = undefined;
+    await this.source.stop();
+  }
+}
+
+/** A source that has delivered a pair and waits to be used. Exactly one of its methods must be called. */
+export interface Successor {
+  readonly source: PairSource;
+  /** The source before it is stopped; whoever holds pairs of it may go on to do so. */
+  takeOver(): void;
+  discard(): Promise<void>;
+}
+
+export class ExchangeableSource implements PairSource {
+  readonly #drops: ExchangeableEvents;
+  #feed: Feed;
+  #events: SourceEvents | undefined;
+  #stopped = false;
+  /** Retired ones until they have stopped, and what all that have stopped had counted. */
+  readonly #leaving = new Set<Feed>();
+  readonly #left: Pick<SourceCounters, "pairs" | "dropsLeft" | "dropsRight"> = {
+    pairs: 0,
+    dropsLeft: {},
+    dropsRight: {},
+  };
+  readonly #stops = new Set<Promise<void>>();
+
+  constructor(source: PairSource, events: ExchangeableEvents) {
+    this.#drops = events;
+    this.#feed = this.#feedOf(source);
+  }
+
+  #feedOf(source: PairSource): Feed {
+    return new Feed(source, (pairs) => this.#drops.onDropped(pairs));
+  }
+
+  get description(): SourceDescription {
+    return this.#feed.source.description;
+  }
+
+  get inputMemory(): PairSource["inputMemory"] {
+    return this.#feed.source.inputMemory;
+  }
+
+  start(events: SourceEvents): void {
+    this.#events = events;
+    this.#feed.attach(events);
+    this.#feed.start();
+  }
+
+  /**
+   * Starts another source beside this one.
+   * @returns resolves with its first pair
+   * @throws DepthwattError why it delivers none; it is stopped then
+   */
+  async prepare(source: PairSource, signal: AbortSignal): Promise<Successor> {
+    const feed = this.#feedOf(source);
+    try {
+      feed.start();
+      await feed.first(signal);
+    } catch (error) {
+      await feed.retire();
+      throw error;
+    }
+    return {
+      source,
+      takeOver: () => this.#takeOver(feed),
+      discard: () => feed.retire(),
+    };
+  }
+
+  #takeOver(feed: Feed): void {
+    if (this.#stopped || this.#events === undefined) {
+      this.#retire(feed);
+      return;
+    }
+    const before = this.#feed;
+    this.#feed = feed;
+    this.#retire(before);
+    if (before.degraded) this.#events.onDegraded(undefined);
+    feed.attach(this.#events);
+  }
+
+  #retire(feed: Feed): void {
+    this.#leaving.add(feed);
+    const stopped: Promise<void> = feed
+      .retire()
+      .catch((error: Error) => this.#events?.onWarning?.(`the source before did not stop: ${error.message}`))
+      .then(() => {
+        this.#leaving.delete(feed);
+        this.#stops.delete(stopped);
+        const { pairs, dropsLeft, dropsRight } = feed.source.counters();
+        this.#left.pairs += pairs;
+        addCounts(this.#left.dropsLeft, dropsLeft);
+        addCounts(this.#left.dropsRight, dropsRight);
+      });
+    this.#stops.add(stopped);
+  }
+
+  async stop(): Promise<void> {
+    this.#stopped = true;
+    await Promise.all([this.#feed.source.stop(), ...this.#stops]);
+  }
+
+  /** Counts of all sources since the start; skew and drift are those of the one in use. */
+  counters(): SourceCounters {
+    const now = this.#feed.source.counters();
+    const sum = {
+      pairs: this.#left.pairs,
+      dropsLeft: { ...this.#left.dropsLeft },
+      dropsRight: { ...this.#left.dropsRight },
+    };
+    for (const { pairs, dropsLeft, dropsRight } of [
+      now,
+      ...[...this.#leaving].map(({ source }) => source.counters()),
+    ]) {
+      sum.pairs += pairs;
+      addCounts(sum.dropsLeft, dropsLeft);
+      addCounts(sum.dropsRight, dropsRight);
+    }
+    return { ...now, ...sum };
+  }
+}
+
+function addCounts(to: Record<string, number>, counts: Readonly<Record<string, number>>): void {
+  for (const [cause, count] of Object.entries(counts)) to[cause] = (to[cause] ?? 0) + count;
+}

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+// Which changes open another source, and that the one in use stays untouched by all that fails.
+import { afterEach, expect, test } from "vitest";
+import { type Config, changedConfig, loadConfig, type SettingsChange } from "../../../edge/config/index.js";
+import { LiveInput } from "../../../edge/pipeline/live-input.js";
+
+const opened: LiveInput[] = [];
+afterEach(async () => {
+  for (const input of opened.splice(0)) await input.source.stop();
+});
+
+const SMALL = ["board=none", "source.synthetic.width=96", "source.synthetic.height=64"];
+const config = (...set: string[]): Config => loadConfig({ set: [...SMALL, ...set], environment: {} }).config;
+
+async function open(...set: string[]) {
+  const now = config(...set);
+  const input = await LiveInput.open(now, () => {});
+  opened.push(input);
+  const prepare = (change: SettingsChange) => {
+    const { config: next, changed } = changedConfig(now, change, "a test");
+    return input.prepare(next, changed, new AbortController().signal);
+  };
+  return { input, prepare };
+}
+
+test("what is not of the source in use changes nothing that comes in", async () => {
+  const { prepare } = await open();
+  expect(await prepare({ "source.replay.loop": true, "match.numDisparities": 32 })).toBeUndefined();
+});
+
+test("a crop of the calibration is another geometry of the same source", async () => {
+  const { input, prepare } = await open();
+  const before = input.geometry;
+  const next = await prepare({ "calibration.crop": 1 });
+  expect(next!.source).toBe(input.source);
+  expect(next!.geometry.depth).not.toEqual(before.depth);
+  expect(input.geometry).toBe(before);
+  next!.takeOver();
+  expect(input.geometry).toBe(next!.geometry);
+});
+
+test("a run that ends does not wait for the first pair of another source", async () => {
+  const { input } = await open();
+  const { config: next, changed } = changedConfig(config(), { "source.synthetic.rateHz": 0.01 }, "a test");
+  const ending = new AbortController();
+  const prepared = input.prepare(next, changed, ending.signal);
+  ending.abort();
+  await expect(prepared).rejects.toMatchObject({ code: "RUN_ENDED" });
+});

@@ -3,6 +3,7 @@
 // pictures lie in the buffer. All memory is made at open.
 #include "binding.h"
 
+#include <cmath>
 #include <condition_variable>
 #include <memory>
 #include <mutex>
@@ -66,7 +67,10 @@ scene::Eye eyeOf(const Napi::Object& options, const char* name) {
       throwUnlessOk(options.Env(),
                     Status::error(Code::kParameter, "Scene: expected %u numbers in %s.%s", count, name, key));
     }
-    for (uint32_t i = 0; i < count; ++i) out[i] = value.As<Napi::Array>().Get(i).ToNumber().DoubleValue();
+    for (uint32_t i = 0; i < count; ++i) {
+      const Napi::Value number = value.As<Napi::Array>().Get(i);
+      out[i] = number.IsNumber() ? number.As<Napi::Number>().DoubleValue() : NAN;
+    }
   };
   list("distortion", eye.distortion, 5);
   list("rotation", eye.rotation, 9);
@@ -119,10 +123,14 @@ class SceneObject : public Napi::ObjectWrap<SceneObject> {
     rendered_ = Rendered::New(info.Env(), info[1].As<Napi::Function>(), "depthwatt scene", 0, 1, this);
     rendered_.Unref(info.Env());
     options_ = wanted;
+    env_ = info.Env();
+    // Hooks run newest first: the thread ends before the thread-safe function, whose own hook is older, and which Node frees
+    // with the environment, whoever still calls it.
+    napi_add_env_cleanup_hook(env_, stopWithEnvironment, this);
     try {
       thread_ = std::thread([this] { work(); });
     } catch (const std::system_error& error) {
-      rendered_.Release();
+      forgetEnvironment();
       throw errorOf(info.Env(), noThread(error));
     }
   }
@@ -206,7 +214,7 @@ class SceneObject : public Napi::ObjectWrap<SceneObject> {
   }
 
   Napi::Value truth(const Napi::CallbackInfo& info) {
-    const auto call = info[0].As<Napi::Object>();
+    const Napi::Object call = objectAt(info, 0, "the view");
     const int32_t width = integerOf(call, "width", 1, kLargestSide);
     const int32_t height = integerOf(call, "height", 1, kLargestSide);
     const scene::IdealView view{width, height, numberOf(call, "focalPixels"), numberOf(call, "cx"),
@@ -248,6 +256,13 @@ class SceneObject : public Napi::ObjectWrap<SceneObject> {
     scene_->cancel();
     thread_.join();
     scene_.reset();
+    forgetEnvironment();
+  }
+
+  static void stopWithEnvironment(void* scene) { static_cast<SceneObject*>(scene)->stop(); }
+
+  void forgetEnvironment() {
+    napi_remove_env_cleanup_hook(env_, stopWithEnvironment, this);
     rendered_.Release();
   }
 
@@ -262,6 +277,7 @@ class SceneObject : public Napi::ObjectWrap<SceneObject> {
   std::vector<bool> busy_;  ///< JavaScript thread only
   int pending_ = 0;         ///< JavaScript thread only
   Napi::ObjectReference buffers_;
+  napi_env env_ = nullptr;
   Rendered rendered_;
   std::thread thread_;
   std::mutex mutex_;

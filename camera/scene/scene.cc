@@ -2,8 +2,10 @@
 // Opening: every pixel's ray through the lens, then one careful look at all that stands still.
 #include "scene.h"
 
+#include <algorithm>
 #include <cfloat>
 #include <cmath>
+#include <iterator>
 
 #include "both.h"
 #include "sensor.h"
@@ -51,6 +53,11 @@ Status Scene::check(const SceneOptions& options) {
   for (const Eye& eye : options.eyes) {
     if (!(eye.fx > 0) || !(eye.fy > 0)) {
       return Status::error(Code::kParameter, "Expected focal lengths above 0 pixels, got %g and %g.", eye.fx, eye.fy);
+    }
+    const auto finite = [](double number) { return std::isfinite(number); };
+    if (!std::all_of(std::begin(eye.distortion), std::end(eye.distortion), finite) ||
+        !std::all_of(std::begin(eye.rotation), std::end(eye.rotation), finite)) {
+      return Status::error(Code::kParameter, "Expected finite numbers in distortion and rotation of each eye.");
     }
   }
   return {};

@@ -49,6 +49,7 @@ CaptureOptions optionsOf(const Napi::Object& object) {
       throwUnlessOk(object.Env(), Status::error(Code::kParameter, "Expected a list of Uint8Array for userBuffers."));
     }
     auto array = item.As<Napi::Uint8Array>();
+    requireFixedSize(array.ArrayBuffer(), "userBuffers");
     options.userBuffers.push_back({array.Data(), array.ByteLength(), -1, false});
   }
   return options;
@@ -140,18 +141,17 @@ class OpenWorker : public PromiseWorker {
 };
 
 Napi::Value describe(const Napi::CallbackInfo& info) {
-  auto* worker = new DescribeWorker(info.Env(), info[0].ToString().Utf8Value(), systemOf(info[1]), false);
+  auto* worker = new DescribeWorker(info.Env(), textAt(info, 0, "a path"), systemOf(info[1]), false);
   return worker->start();
 }
 
 Napi::Value identify(const Napi::CallbackInfo& info) {
-  auto* worker = new DescribeWorker(info.Env(), info[0].ToString().Utf8Value(), systemOf(info[1]), true);
+  auto* worker = new DescribeWorker(info.Env(), textAt(info, 0, "a path"), systemOf(info[1]), true);
   return worker->start();
 }
 
 Napi::Value open(const Napi::CallbackInfo& info) {
-  if (!info[0].IsObject()) throwUnlessOk(info.Env(), Status::error(Code::kParameter, "Expected options for open."));
-  const auto object = info[0].As<Napi::Object>();
+  const Napi::Object object = objectAt(info, 0, "options");
   CaptureOptions options = optionsOf(object);
   auto* worker =
       new OpenWorker(info.Env(), std::move(options), systemOf(object.Get("system")), object.Get("userBuffers"));

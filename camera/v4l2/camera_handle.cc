@@ -2,12 +2,27 @@
 // The JavaScript side of a camera's life: views made once, a wake-up without allocation, views emptied before memory goes.
 #include "camera_handle.h"
 
+#include <algorithm>
+
 #include "../../core/napi/arguments.h"
 #include "../../core/napi/call.h"
 #include "../../core/napi/errors.h"
 #include "convert.h"
 
 namespace depthwatt::v4l2 {
+namespace {
+
+/// Within what a double tells apart.
+int64_t wholeAt(const Napi::CallbackInfo& info, size_t place, const char* what) {
+  constexpr double kMost = 9007199254740992.0;
+  return static_cast<int64_t>(std::clamp(numberAt(info, place, what), -kMost, kMost));
+}
+
+uint32_t controlAt(const Napi::CallbackInfo& info) {
+  return static_cast<uint32_t>(placeOf(info[0], "a control", INT32_MAX));
+}
+
+}  // namespace
 
 /// Stops a camera off the JavaScript thread: a driver may take its time over STREAMOFF.
 class CloseWorker : public Napi::AsyncWorker {
@@ -102,7 +117,7 @@ void CameraHandle::addFunctions(Napi::Env env, Napi::Object camera) {
   });
   add("restartAt", [self](const Napi::CallbackInfo& info) {
     self->requireOpen(info.Env());
-    self->capture_->restartAt(static_cast<int64_t>(info[0].As<Napi::Number>().DoubleValue()));
+    self->capture_->restartAt(wholeAt(info, 0, "a time"));
   });
   add("controls", [self](const Napi::CallbackInfo& info) -> Napi::Value {
     self->requireOpen(info.Env());
@@ -111,15 +126,12 @@ void CameraHandle::addFunctions(Napi::Env env, Napi::Object camera) {
   add("readControl", [self](const Napi::CallbackInfo& info) -> Napi::Value {
     self->requireOpen(info.Env());
     int64_t value = 0;
-    throwUnlessOk(info.Env(), readControl(self->capture_->device(), info[0].As<Napi::Number>().Uint32Value(),
-                                          info[1].As<Napi::Boolean>().Value(), &value));
+    throwUnlessOk(info.Env(), readControl(self->capture_->device(), controlAt(info), info[1].ToBoolean(), &value));
     return Napi::Number::New(info.Env(), static_cast<double>(value));
   });
   add("writeControl", [self](const Napi::CallbackInfo& info) {
     self->requireOpen(info.Env());
-    throwUnlessOk(info.Env(), writeControl(self->capture_->device(), info[0].As<Napi::Number>().Uint32Value(),
-                                           info[1].As<Napi::Boolean>().Value(),
-                                           static_cast<int64_t>(info[2].As<Napi::Number>().DoubleValue())));
+    throwUnlessOk(info.Env(), writeControl(self->capture_->device(), controlAt(info), info[1].ToBoolean(), wholeAt(info, 2, "a value")));
   });
   add("statistics", [self](const Napi::CallbackInfo& info) { return self->statistics(info.Env()); });
   add("close", [self](const Napi::CallbackInfo& info) { return self->close(info.Env()); });

@@ -28,6 +28,14 @@ Napi::Error parameterError(Napi::Env env, const char* name, const char* expected
   return errorOf(env, Status::error(Code::kParameter, "Expected %s for %s.", expected, name));
 }
 
+/// For a message: the number, or what stands in its place. A symbol or an object is not asked for its text, which would run
+/// JavaScript or throw.
+std::string foundOf(const Napi::Value& value) {
+  if (value.IsNumber()) return value.ToString().Utf8Value().substr(0, 40);
+  if (value.IsString()) return "'" + value.As<Napi::String>().Utf8Value().substr(0, 40) + "'";
+  return value.IsUndefined() ? "undefined" : "no number";
+}
+
 template <class Element>
 Element* bytesOf(const Napi::Object& object, const char* name, size_t needed) {
   const Napi::Value value = object.Get(name);
@@ -46,12 +54,28 @@ Element* bytesOf(const Napi::Object& object, const char* name, size_t needed) {
 
 }  // namespace
 
+Napi::Object objectAt(const Napi::CallbackInfo& info, size_t place, const char* what) {
+  if (!info[place].IsObject()) throw parameterError(info.Env(), what, "an object");
+  return info[place].As<Napi::Object>();
+}
+
+std::string textAt(const Napi::CallbackInfo& info, size_t place, const char* what) {
+  if (!info[place].IsString()) throw parameterError(info.Env(), what, "a string");
+  return info[place].As<Napi::String>().Utf8Value();
+}
+
+double numberAt(const Napi::CallbackInfo& info, size_t place, const char* what) {
+  const double number = info[place].IsNumber() ? info[place].As<Napi::Number>().DoubleValue() : NAN;
+  if (!std::isfinite(number)) throw parameterError(info.Env(), what, "a finite number");
+  return number;
+}
+
 int32_t integerOf(const Napi::Object& object, const char* name, int32_t low, int32_t high) {
   const Napi::Value value = object.Get(name);
   const double number = value.IsNumber() ? value.As<Napi::Number>().DoubleValue() : NAN;
   if (!(number >= low && number <= high) || number != std::floor(number)) {
     throw errorOf(object.Env(), Status::error(Code::kParameter, "Expected a whole number from %d to %d for %s, got %s.",
-                                              low, high, name, value.ToString().Utf8Value().substr(0, 40).c_str()));
+                                              low, high, name, foundOf(value).c_str()));
   }
   return static_cast<int32_t>(number);
 }
@@ -109,10 +133,14 @@ int32_t placeOf(const Napi::Value& value, const char* what, int32_t count) {
   const double number = value.IsNumber() ? value.As<Napi::Number>().DoubleValue() : NAN;
   if (!(number >= 0 && number < count) || number != std::floor(number)) {
     throw errorOf(value.Env(), Status::error(Code::kParameter, "Expected %s from 0 to %d, got %s.", what, count - 1,
-                                             value.IsNumber() ? value.ToString().Utf8Value().substr(0, 40).c_str()
-                                                              : "no number"));
+                                             foundOf(value).c_str()));
   }
   return static_cast<int32_t>(number);
+}
+
+void requireFixedSize(Napi::ArrayBuffer buffer, const char* what) {
+  // Undefined before V8 knew such buffers.
+  if (buffer.Get("resizable").ToBoolean()) throw parameterError(buffer.Env(), what, "memory of a fixed size");
 }
 
 #define DEPTHWATT_IMAGE_OF(T)                                              \

@@ -13,6 +13,14 @@ namespace depthwatt {
 /// A bound for whole numbers that are judged elsewhere.
 constexpr int32_t kAnyInt = 1 << 30;
 
+/// The parameter at `place` as an object, which `what` names in the message.
+Napi::Object objectAt(const Napi::CallbackInfo& info, size_t place, const char* what);
+/// The parameter at `place` as text.
+std::string textAt(const Napi::CallbackInfo& info, size_t place, const char* what);
+
+/// The parameter at `place`, a finite number.
+double numberAt(const Napi::CallbackInfo& info, size_t place, const char* what);
+
 /// A whole number property of `object` within [low, high].
 int32_t integerOf(const Napi::Object& object, const char* name, int32_t low, int32_t high);
 /// The same, or `fallback` where the property is undefined.
@@ -41,5 +49,8 @@ T* elementsOf(const Napi::Object& object, const char* name, size_t count);
 /// A place in a list of `count`, which `what` names in the message: whole numbers from 0 to count - 1 alone, so that NaN is
 /// not the first of them.
 int32_t placeOf(const Napi::Value& value, const char* what, int32_t count);
+
+/// For memory that a thread of ours uses after the call: one that JavaScript can shrink meanwhile is refused.
+void requireFixedSize(Napi::ArrayBuffer buffer, const char* what);
 
 }  // namespace depthwatt

@@ -129,7 +129,7 @@ class Session : public Napi::ObjectWrap<Session> {
 
 Session::Session(const Napi::CallbackInfo& info) : Napi::ObjectWrap<Session>(info) {
   const Napi::Env env = info.Env();
-  const auto options = info[0].As<Napi::Object>();
+  const Napi::Object options = objectAt(info, 0, "options");
   if (!info[1].IsArray() || !info[2].IsFunction()) {
     throw errorOf(env, Status::error(Code::kParameter, "Expected options, a list of slots and a function."));
   }
@@ -146,9 +146,15 @@ Session::Session(const Napi::CallbackInfo& info) : Napi::ObjectWrap<Session>(inf
   } else {
     throwUnlessOk(env, Engine::open(parameters, &engine_));
   }
-  leftBytes_ = sourceBytes(parameters.inputWidth, parameters.inputHeight, parameters.leftStrideBytes, parameters.leftFormat);
-  rightBytes_ = sourceBytes(parameters.inputWidth, parameters.inputHeight, parameters.rightStrideBytes, parameters.rightFormat);
-  for (int slot = 0; slot < slotCount_; ++slot) bindSlot(slot, memory.Get(static_cast<uint32_t>(slot)).As<Napi::Object>());
+  // Of the engine, not of the options: one that was opened before may be another than they say.
+  const EngineParameters& p = engine_->parameters();
+  leftBytes_ = sourceBytes(p.inputWidth, p.inputHeight, p.leftStrideBytes, p.leftFormat);
+  rightBytes_ = sourceBytes(p.inputWidth, p.inputHeight, p.rightStrideBytes, p.rightFormat);
+  for (int slot = 0; slot < slotCount_; ++slot) {
+    const Napi::Value one = memory.Get(static_cast<uint32_t>(slot));
+    if (!one.IsObject()) throw errorOf(env, Status::error(Code::kParameter, "Expected an object for slot %d.", slot));
+    bindSlot(slot, one.As<Napi::Object>());
+  }
   bindInput(options.Get("inputMemory"));
 
   outcomes_ = Napi::Persistent(Napi::Float64Array::New(env, static_cast<size_t>(slotCount_ * kOutcomeNumbers)));
@@ -187,6 +193,7 @@ void Session::bindInput(const Napi::Value& list) {
     const Napi::Value one = arrays.Get(i);
     if (!one.IsTypedArray() || one.As<Napi::TypedArray>().TypedArrayType() != napi_uint8_array) refuse();
     auto bytes = one.As<Napi::Uint8Array>();
+    requireFixedSize(bytes.ArrayBuffer(), "inputMemory");
     engine_->attach(InputMemory{bytes.Data(), bytes.ByteLength()});
   }
   inputMemory_ = Napi::Persistent(arrays);
@@ -205,6 +212,7 @@ void Session::bindSlot(int slot, const Napi::Object& memory) {
       throw errorOf(memory.Env(), Status::error(Code::kParameter, "Expected %zu bytes for %s of slot %d, got %zu.",
                                                 kHeadroomBytes + bytes, name, slot, buffer.ByteLength()));
     }
+    requireFixedSize(buffer, name);
     return static_cast<uint8_t*>(buffer.Data()) + kHeadroomBytes;
   };
   FrameOutput& output = slots_[slot].output;
@@ -220,7 +228,9 @@ void Session::bindSlot(int slot, const Napi::Object& memory) {
 
 /// A buffer that was transferred to a worker is memory of somebody else, or of nobody.
 void Session::requireSlotMemory(int slot) {
-  const auto memory = memory_.Value().Get(static_cast<uint32_t>(slot)).As<Napi::Object>();
+  const Napi::Value found = memory_.Value().Get(static_cast<uint32_t>(slot));
+  // What is no object has none of them.
+  const auto memory = found.IsObject() ? found.As<Napi::Object>() : Napi::Object::New(found.Env());
   const FrameOutput& output = slots_[slot].output;
   const auto check = [&](const char* name, const void* bound) {
     if (bound == nullptr) return;
@@ -253,6 +263,8 @@ void Session::submit(const Napi::CallbackInfo& info) {
     throw errorOf(env, Status::error(Code::kParameter, "Expected at least %zu and %zu bytes of left and right image, got %zu and %zu.",
                                      leftBytes_, rightBytes_, left.ByteLength(), right.ByteLength()));
   }
+  requireFixedSize(left.ArrayBuffer(), "left");
+  requireFixedSize(right.ArrayBuffer(), "right");
   {
     std::lock_guard<std::mutex> lock(mutex_);
     SlotState& state = slots_[slot];
@@ -402,8 +414,7 @@ Napi::Function Session::define(Napi::Env env) {
 }
 
 Napi::Value openEngine(const Napi::CallbackInfo& info) {
-  if (!info[0].IsObject()) throw errorOf(info.Env(), Status::error(Code::kParameter, "Expected options of an engine."));
-  auto* opening = new EngineOpening(info.Env(), engineParametersOf(info[0].As<Napi::Object>()));
+  auto* opening = new EngineOpening(info.Env(), engineParametersOf(objectAt(info, 0, "options")));
   const Napi::Promise promise = opening->promise();
   opening->Queue();
   return promise;
@@ -412,8 +423,7 @@ Napi::Value openEngine(const Napi::CallbackInfo& info) {
 Napi::Value bound(const Napi::CallbackInfo& info) {
   auto call = Napi::Object::New(info.Env());
   call.Set("encoding", info[0]);
-  const int32_t width = info[1].As<Napi::Number>().Int32Value();
-  const int32_t height = info[2].As<Napi::Number>().Int32Value();
+  const int32_t width = placeOf(info[1], "a width", kAnyInt), height = placeOf(info[2], "a height", kAnyInt);
   return Napi::Number::New(info.Env(), static_cast<double>(encodedBound(encodingOf(call, "encoding"), width, height)));
 }
 

@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Rate, latency and losses of a stream since its first frame, in the form of `consume --json`.
+import { Histogram } from "../../core/index.js";
 import type { ReceivedFrame } from "./consumer.js";
-
-/** Newest latencies kept: enough for a 99th percentile, and a bound on memory. */
-const KEPT_LATENCIES = 4096;
 
 export interface Unknown {
   available: false;
@@ -15,6 +13,7 @@ export interface ConsumerSummary {
   /** From the first frame to the last. */
   seconds: number;
   fps: number | Unknown;
+  /** Of all frames, each within 0.5 %. */
   latencyMs: { p50: number; p95: number; p99: number } | Unknown;
   /** Frames that were numbered and did not come. */
   gaps: number;
@@ -40,8 +39,9 @@ export class StreamStatistics {
   private bytes = 0;
   private firstMs = 0;
   private lastMs = 0;
-  private readonly latencies = new Float64Array(KEPT_LATENCIES);
-  private latencyCount = 0;
+  private readonly latencies = new Histogram();
+  /** How far below 0 those were that this machine's clock makes negative. */
+  private readonly behindMs = new Histogram();
 
   add(frame: ReceivedFrame, nowMs = performance.now()): void {
     if (this.frames === 0) this.firstMs = nowMs;
@@ -50,8 +50,8 @@ export class StreamStatistics {
     this.gaps += frame.missingBefore;
     this.bytes += frame.messageBytes;
     if (frame.latencyMs !== undefined) {
-      this.latencies[this.latencyCount % KEPT_LATENCIES] = frame.latencyMs;
-      this.latencyCount++;
+      this.latencies.add(frame.latencyMs);
+      if (frame.latencyMs < 0) this.behindMs.add(-frame.latencyMs);
     }
   }
 
@@ -65,14 +65,14 @@ export class StreamStatistics {
   }
 
   private latency(): ConsumerSummary["latencyMs"] {
-    const count = Math.min(this.latencyCount, KEPT_LATENCIES);
     if (this.frames === 0) return unknown("no frame came");
-    if (count === 0) return unknown("the frames' capture clock has no relation to this machine's clock");
-    const sorted = this.latencies.slice(0, count).sort();
-    const at = (share: number) => round(sorted[Math.min(count - 1, Math.floor(share * count))]!);
-    if (at(0.5) < 0) {
-      return unknown(`this machine's clock is at least ${Math.ceil(-at(0.5))} ms behind the publisher's`);
+    const found = this.latencies.percentiles();
+    if (found === undefined)
+      return unknown("the frames' capture clock has no relation to this machine's clock");
+    const behind = this.behindMs.percentiles();
+    if (behind !== undefined && 2 * this.behindMs.count >= this.latencies.count) {
+      return unknown(`this machine's clock is at least ${Math.ceil(behind.p50)} ms behind the publisher's`);
     }
-    return { p50: at(0.5), p95: at(0.95), p99: at(0.99) };
+    return { p50: round(found.p50), p95: round(found.p95), p99: round(found.p99) };
   }
 }

@@ -10,7 +10,7 @@ export interface ServiceNotifier {
   readonly active: boolean;
   /** Time after which systemd kills us without a frame, milliseconds; undefined = no watchdog asked for. */
   readonly watchdogMs: number | undefined;
-  /** The first frame will come so much later than usual: systemd waits for it. */
+  /** The next frame will come so much later than usual: systemd waits for it, at the start as after a restart over control. */
   startsLater(seconds: number): void;
   /** Frames come so seldom: between two of them the watchdog is fed all the same, until three periods have passed. */
   expectEvery(periodMs: number): void;
@@ -73,6 +73,7 @@ export function createNotifier(options: NotifierOptions): ServiceNotifier {
   let frames = 0;
   let framesFed = 0;
   let patienceMs = 0;
+  let awaitedUntilMs = 0;
   let lastFrameMs = performance.now();
   const watchdogMs = watchdogTime(environment, processId);
   // A quarter, so that a frame period of up to three quarters of the watchdog's time still feeds it in time.
@@ -83,7 +84,7 @@ export function createNotifier(options: NotifierOptions): ServiceNotifier {
           () => {
             const now = performance.now();
             if (frames !== framesFed) lastFrameMs = now;
-            else if (now - lastFrameMs >= patienceMs) return;
+            else if (now - lastFrameMs >= patienceMs && now >= awaitedUntilMs) return;
             framesFed = frames;
             tell("WATCHDOG=1");
           },
@@ -94,8 +95,11 @@ export function createNotifier(options: NotifierOptions): ServiceNotifier {
   return {
     active: true,
     watchdogMs,
-    startsLater: (seconds) =>
-      tell(`EXTEND_TIMEOUT_USEC=${Math.ceil((seconds + START_MARGIN_SECONDS) * 1e6)}`),
+    startsLater: (seconds) => {
+      const wholeSeconds = seconds + START_MARGIN_SECONDS;
+      awaitedUntilMs = performance.now() + 1000 * wholeSeconds;
+      tell(`EXTEND_TIMEOUT_USEC=${Math.ceil(wholeSeconds * 1e6)}`);
+    },
     expectEvery: (periodMs) => {
       patienceMs = 3 * periodMs;
     },

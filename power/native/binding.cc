@@ -3,21 +3,35 @@
 #include "binding.h"
 
 #include <algorithm>
+#include <cmath>
 #include <memory>
 #include <string>
 #include <vector>
 
 #include "nvml.h"
 #include "sampler.h"
+#include "../../core/napi/errors.h"
 
 namespace depthwatt {
 namespace {
+
+constexpr uint32_t kMostSources = 64;
+constexpr uint32_t kMostRows = 1 << 16;
 
 Napi::Object unavailable(Napi::Env env, const std::string& reason) {
   auto result = Napi::Object::New(env);
   result.Set("available", false);
   result.Set("reason", reason);
   return result;
+}
+
+/// NaN for what is no number: a symbol converted to one throws an error of V8's own.
+double numberIn(const Napi::Value& value) { return value.IsNumber() ? value.As<Napi::Number>().DoubleValue() : NAN; }
+
+/// A whole number from 0, or one that no device has.
+uint32_t deviceIn(const Napi::Value& value) {
+  const double number = numberIn(value);
+  return number >= 0 && number < UINT32_MAX && number == std::floor(number) ? static_cast<uint32_t>(number) : UINT32_MAX;
 }
 
 Napi::Value nvmlOpen(const Napi::CallbackInfo& info) {
@@ -48,7 +62,7 @@ using Reader = int (Nvml::*)(uint32_t, double*) const;
 Napi::Value nvmlRead(const Napi::CallbackInfo& info) {
   const Napi::Env env = info.Env();
   const Nvml& nvml = Nvml::instance();
-  const uint32_t device = info[0].ToNumber().Uint32Value();
+  const uint32_t device = deviceIn(info[0]);
   auto result = Napi::Object::New(env);
   const auto add = [&](const char* key, Reader reader) {
     double value = 0;
@@ -71,21 +85,28 @@ Napi::Value nvmlRead(const Napi::CallbackInfo& info) {
 }
 
 Napi::Value nvmlErrorText(const Napi::CallbackInfo& info) {
-  return Napi::String::New(info.Env(), Nvml::instance().errorText(info[0].ToNumber().Int32Value()));
+  const double status = numberIn(info[0]);
+  const bool fits = std::abs(status) <= INT32_MAX;
+  return Napi::String::New(info.Env(), Nvml::instance().errorText(fits ? static_cast<int>(status) : INT32_MAX));
 }
 
-SampleSource sampleSourceOf(const Napi::Object& object) {
-  SampleSource source;
-  if (object.Has("file")) {
-    source.path = object.Get("file").ToString().Utf8Value();
-    return source;
+/// @returns false for a value that is no source
+bool sampleSourceOf(const Napi::Value& value, SampleSource* source) {
+  if (!value.IsObject()) return false;
+  const auto object = value.As<Napi::Object>();
+  const Napi::Value file = object.Get("file");
+  if (file.IsString()) {
+    source->path = file.As<Napi::String>().Utf8Value();
+    return true;
   }
-  source.device = object.Get("nvml").ToNumber().Uint32Value();
-  const std::string quantity = object.Get("quantity").ToString().Utf8Value();
-  source.kind = quantity == "energy"       ? SampleSource::Kind::kNvmlEnergy
-                : quantity == "powerUsage" ? SampleSource::Kind::kNvmlPowerUsage
-                                           : SampleSource::Kind::kNvmlPower;
-  return source;
+  const Napi::Value device = object.Get("nvml"), quantity = object.Get("quantity");
+  if (!device.IsNumber() || !quantity.IsString()) return false;
+  const std::string name = quantity.As<Napi::String>().Utf8Value();
+  source->device = deviceIn(device);
+  source->kind = name == "energy"       ? SampleSource::Kind::kNvmlEnergy
+                 : name == "powerUsage" ? SampleSource::Kind::kNvmlPowerUsage
+                                        : SampleSource::Kind::kNvmlPower;
+  return true;
 }
 
 Napi::Object costOf(Napi::Env env, const SamplerCost& cost) {
@@ -109,8 +130,10 @@ Napi::Value createSampler(const Napi::CallbackInfo& info) {
   }
   const auto options = info[0].As<Napi::Object>();
   const auto list = options.Get("sources").As<Napi::Array>();
-  std::vector<SampleSource> sources;
-  for (uint32_t i = 0; i < list.Length(); ++i) sources.push_back(sampleSourceOf(list.Get(i).As<Napi::Object>()));
+  std::vector<SampleSource> sources(std::min(list.Length(), kMostSources + 1));
+  for (uint32_t i = 0; i < sources.size(); ++i) {
+    if (!sampleSourceOf(list.Get(i), &sources[i])) return unavailable(env, "a source is {file} or {nvml, quantity}");
+  }
   const bool usesNvml = std::any_of(sources.begin(), sources.end(),
                                     [](const SampleSource& s) { return s.kind != SampleSource::Kind::kFile; });
   if (usesNvml) {
@@ -120,12 +143,16 @@ Napi::Value createSampler(const Napi::CallbackInfo& info) {
       return unavailable(env, "NVML shows no GPU with index " + std::to_string(source.device));
     }
   }
-  const auto period = static_cast<int64_t>(options.Get("periodNs").ToNumber().DoubleValue());
-  const uint32_t capacity = options.Get("capacityRows").ToNumber().Uint32Value();
-  if (sources.empty() || period < 1000000 || capacity < 2) {
-    return unavailable(env, "a sampler needs a source, a period of at least 1 ms and room for two rows");
+  const double period = numberIn(options.Get("periodNs")), capacity = numberIn(options.Get("capacityRows"));
+  const bool fits = !sources.empty() && sources.size() <= kMostSources && period >= 1e6 && period <= 1e12 &&
+                    capacity >= 2 && capacity <= kMostRows;
+  if (!fits) {
+    return unavailable(env, "a sampler needs 1 to " + std::to_string(kMostSources) +
+                                " sources, a period of 1 ms to 1000 s and room for 2 to " + std::to_string(kMostRows) +
+                                " rows");
   }
-  auto sampler = std::make_shared<Sampler>(std::move(sources), period, capacity);
+  auto sampler = std::make_shared<Sampler>(std::move(sources), static_cast<int64_t>(period),
+                                           static_cast<uint32_t>(capacity));
   if (const int error = sampler->start(); error != 0) {
     return unavailable(env, "the sampling thread could not be started: errno " + std::to_string(error));
   }
@@ -136,7 +163,7 @@ Napi::Value createSampler(const Napi::CallbackInfo& info) {
                // Sizes of other arrays would be counted as if each of their elements had eight bytes.
                const bool doubles = call[0].IsTypedArray() &&
                                     call[0].As<Napi::TypedArray>().TypedArrayType() == napi_float64_array;
-               if (!doubles) throw Napi::TypeError::New(call.Env(), "drain: expected a Float64Array");
+               if (!doubles) throw errorOf(call.Env(), Status::error(Code::kParameter, "drain: expected a Float64Array."));
                auto out = call[0].As<Napi::Float64Array>();
                const size_t perRow = sampler->sources() * (sizeof(Sample) / sizeof(double));
                const auto rows = static_cast<uint32_t>(out.ElementLength() / perRow);

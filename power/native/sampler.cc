@@ -128,7 +128,8 @@ void Sampler::run() {
 
 void Sampler::readFile(size_t source, Sample* sample) {
   int& descriptor = descriptors_[source];
-  if (descriptor < 0) descriptor = open(sources_[source].path.c_str(), O_RDONLY | O_CLOEXEC);
+  // Not to wait for the writer of a pipe: stop() would wait as well.
+  if (descriptor < 0) descriptor = open(sources_[source].path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
   if (descriptor < 0) {
     sample->status = errno;
     return;

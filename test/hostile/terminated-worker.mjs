@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Worker threads that are terminated in the middle of frames, at a random moment of each: the scene and the engine by themselves,
-// and `depthwatt run` as a whole. A process of its own, because what it looks for is an abort.
-// Words: count of each kind, seed. Prints the counts.
+// Worker threads that are terminated in the middle of frames, at a random moment of each: scenes and engines by themselves, and
+// `depthwatt run` as a whole. A process of its own, because what it looks for is an abort.
+// Words: count, seed. Prints how many of each kind.
 import { isMainThread, parentPort, Worker, workerData } from "node:worker_threads";
 
 const dist = new URL("../../dist/", import.meta.url);
@@ -17,56 +17,124 @@ function seeded(seed) {
   };
 }
 
-/** Scenes that are made, drawn from and forgotten without end. */
-async function drawScenes() {
-  const { loadAddon } = await import(new URL("core/index.js", dist).href);
-  const { SyntheticSource } = await import(new URL("camera/index.js", dist).href);
-  const addon = loadAddon();
-  parentPort.postMessage("running");
-  for (;;) {
-    const source = new SyntheticSource(addon, { width: 64, height: 48, rateHz: "max", frames: 5 });
-    await new Promise((resolve) => {
-      source.start({
-        onPair: (pair) => pair.release(),
-        onEnd: resolve,
-        onError: resolve,
-        onDegraded: () => {},
-      });
-    });
-    // Every other one is left to the environment's end.
-    if (Math.random() < 0.5) await source.stop();
-  }
+const load = async (path) => import(new URL(path, dist).href);
+const { loadAddon } = await load("core/index.js");
+
+/** Told once, when the first frame has come: what is terminated is at work. */
+let told = false;
+function atWork() {
+  if (!told) parentPort.postMessage("at work");
+  told = true;
 }
 
-function start(kind) {
-  if (kind === "scene") {
-    const worker = new Worker(new URL(import.meta.url), { workerData: kind });
+/** As fast as it can; its end is not waited for. */
+async function drawn(size) {
+  const { SyntheticSource } = await load("camera/index.js");
+  const source = new SyntheticSource(loadAddon(), { width: 64, height: 48, rateHz: "max", ...size });
+  const over = new Promise((resolve) => {
+    source.start({
+      onPair: (pair) => {
+        atWork();
+        pair.release();
+      },
+      onEnd: resolve,
+      onError: resolve,
+      onDegraded: () => {},
+    });
+  });
+  return { source, over };
+}
+
+/** What a worker does without end. */
+const JOBS = {
+  /** Scenes that are made, drawn from and forgotten. */
+  async scene() {
+    for (;;) {
+      const { source, over } = await drawn({ frames: 5 });
+      await over;
+      // Every other one is left to the environment's end.
+      if (Math.random() < 0.5) await source.stop();
+    }
+  },
+  /** Several at once: the environment's end takes them apart one after the other, while the others still draw. */
+  async scenes() {
+    const kept = [];
+    for (let i = 0; i < 4; i++) kept.push(await drawn({}));
+    await Promise.all(kept.map(({ over }) => over));
+  },
+  /** Engines that open on threads of the pool, compute, and are closed or left; a sampler beside them. */
+  async engine() {
+    const { createEngine, openEngine } = await load("cuda/index.js");
+    const options = workerData.options;
+    const image = new Uint8Array(options.width * options.height).map((_, i) => (i * i) >> 3);
+    const sources = [{ file: "/proc/uptime" }];
+    const sampler = loadAddon().power.createSampler({ sources, periodNs: 1e6, capacityRows: 16 });
+    for (let i = 0; ; i++) {
+      const engine = i % 2 === 0 ? createEngine(options) : await openEngine(options);
+      const beside = openEngine(options);
+      await Promise.all(
+        engine.slots.map(
+          (_, slot) => new Promise((resolve) => engine.submit(slot, image, image, () => resolve())),
+        ),
+      );
+      atWork();
+      sampler.drain(new Float64Array(64));
+      if (Math.random() < 0.5) engine.close();
+      if (Math.random() < 0.5) (await beside).close();
+      await new Promise((resolve) => setImmediate(resolve));
+    }
+  },
+};
+
+/** A small pair of pictures; the settings of the matcher are its defaults. */
+async function engineOptions() {
+  const { loadConfig } = await load("edge/config/index.js");
+  const { engineOptionsOf } = await load("edge/pipeline/engine-options.js");
+  const { uncalibrated } = await load("edge/pipeline/geometry.js");
+  const { greyPairLayout } = await load("camera/index.js");
+  const set = ["board=none", "match.numDisparities=16", "engine.backend=cpu", "engine.threads=2"];
+  const description = greyPairLayout(96, 64);
+  return engineOptionsOf(
+    loadConfig({ environment: {}, set }).config,
+    { description },
+    uncalibrated(96, 64),
+    {},
+  );
+}
+
+function start(kind, options) {
+  if (kind !== "run") {
+    const worker = new Worker(new URL(import.meta.url), { workerData: { kind, options } });
     return { worker, running: new Promise((resolve) => worker.once("message", resolve)) };
   }
-  const size = ["--set", "source.width=96", "--set", "source.height=64", "--set", "match.numDisparities=16"];
-  const argv = ["run", "--broker", "none", "--rate", "max", ...size];
+  const set = ["source.synthetic.width=96", "source.synthetic.height=64", "match.numDisparities=16"];
+  const argv = ["run", "--broker", "none", "--rate", "max", ...set.flatMap((one) => ["--set", one])];
   const worker = new Worker(new URL("edge/cli/main.js", dist), { argv, stdout: true, stderr: true });
   return { worker, running: new Promise((resolve) => worker.stdout.once("data", resolve)) };
 }
 
-async function terminateSome(kind, count, random) {
-  for (let i = 0; i < count; i++) {
-    const { worker, running } = start(kind);
-    const ended = new Promise((resolve) => worker.once("exit", resolve));
-    worker.on("error", (error) => {
-      throw error;
-    });
-    await Promise.race([running, ended]);
-    await new Promise((resolve) => setTimeout(resolve, random() * 120));
-    await worker.terminate();
-  }
-}
-
-if (!isMainThread && workerData === "scene") await drawScenes();
-else {
-  const [scenes, runs, seed] = process.argv.slice(2).map(Number);
+if (isMainThread) {
+  const [count, seed] = process.argv.slice(2).map(Number);
   const random = seeded(seed);
-  await terminateSome("scene", scenes, random);
-  await terminateSome("run", runs, random);
-  console.log(JSON.stringify({ scenes, runs, seed }));
+  const options = await engineOptions();
+  const terminated = {};
+  for (const [kind, share] of Object.entries({ scene: 0.25, scenes: 0.25, engine: 0.35, run: 0.15 })) {
+    for (let left = Math.ceil(share * count); left > 0; left--) {
+      const { worker, running } = start(kind, options);
+      worker.once("exit", () => {
+        throw new Error(`${kind}: expected to be terminated, ended by itself`);
+      });
+      worker.on("error", (error) => {
+        throw error;
+      });
+      await running;
+      await new Promise((resolve) => setTimeout(resolve, random() * 120));
+      worker.removeAllListeners("exit");
+      await worker.terminate();
+      terminated[kind] = (terminated[kind] ?? 0) + 1;
+    }
+  }
+  console.log(JSON.stringify({ terminated, seed }));
+} else {
+  await JOBS[workerData.kind]();
 }

@@ -5,17 +5,14 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 import { packageRoot } from "../../core/index.js";
 
-const SCENES = Number(process.env.DEPTHWATT_HOSTILE_COUNT ?? 20);
+const COUNT = Number(process.env.DEPTHWATT_HOSTILE_COUNT ?? 250);
 
-test("terminated in the middle of frames", async () => {
+test("terminated in the middle of frames, every time", async () => {
   const seed = Number(process.env.DEPTHWATT_SEED ?? Date.now() % 1_000_000_007);
-  const words = [
-    join(packageRoot(), "test/hostile/terminated-worker.mjs"),
-    SCENES,
-    Math.ceil(SCENES / 5),
-    seed,
-  ];
-  const child = spawn(process.execPath, words.map(String));
+  const words = [join(packageRoot(), "test/hostile/terminated-worker.mjs"), COUNT, seed];
+  // The C library overwrites what is freed, so that whoever uses it afterwards does not get away with it.
+  const env = { ...process.env, MALLOC_PERTURB_: "165" };
+  const child = spawn(process.execPath, words.map(String), { env });
   let output = "";
   for (const stream of [child.stdout, child.stderr]) {
     stream.on("data", (chunk) => {
@@ -26,5 +23,6 @@ test("terminated in the middle of frames", async () => {
     child.once("close", (...how) => resolve(how));
   });
   expect({ code, signal }, `seed ${seed}: ${output}`).toEqual({ code: 0, signal: null });
-  expect(JSON.parse(output)).toMatchObject({ scenes: SCENES });
+  const counts = Object.values((JSON.parse(output) as { terminated: Record<string, number> }).terminated);
+  expect(counts.reduce((sum, count) => sum + count, 0)).toBeGreaterThanOrEqual(COUNT);
 }, 600_000);

@@ -8,7 +8,7 @@ namespace depthwatt {
 namespace {
 
 Napi::Value boundary(const Napi::CallbackInfo& info) {
-  const auto call = info[0].As<Napi::Object>();
+  const auto call = objectAt(info, 0, "the call");
   const Kernels* kernels = kernelsOf(call);
   const auto grey = imageOf<const uint8_t>(call, "grey");
   const auto in = imageOf<const int16_t>(call, "disparityQ4");

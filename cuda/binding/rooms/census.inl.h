@@ -17,7 +17,7 @@ void compute(const Napi::Object& call, const Kernels* kernels, CensusRows<Pixel>
 }
 
 Napi::Value census(const Napi::CallbackInfo& info) {
-  const auto call = info[0].As<Napi::Object>();
+  const auto call = objectAt(info, 0, "the call");
   const Kernels* kernels = kernelsOf(call);
   const bool wide = call.Get("image").IsTypedArray() &&
                     call.Get("image").As<Napi::TypedArray>().TypedArrayType() == napi_uint16_array;

@@ -12,7 +12,7 @@ namespace depthwatt {
 namespace {
 
 Napi::Value cross(const Napi::CallbackInfo& info) {
-  const auto call = info[0].As<Napi::Object>();
+  const auto call = objectAt(info, 0, "the call");
   const Kernels* kernels = kernelsOf(call);
   const CrossParameters parameters{integerOf(call, "minDisparity", -kAnyInt, kAnyInt),
                                    integerOf(call, "numDisparities", -kAnyInt, kAnyInt),

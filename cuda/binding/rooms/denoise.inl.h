@@ -8,7 +8,7 @@ namespace depthwatt {
 namespace {
 
 Napi::Value denoise(const Napi::CallbackInfo& info) {
-  const auto call = info[0].As<Napi::Object>();
+  const auto call = objectAt(info, 0, "the call");
   const Kernels* kernels = kernelsOf(call);
   const auto image = imageOf<const uint8_t>(call, "image");
   const auto smoothed = imageOf<uint8_t>(call, "smoothed", image.width, image.height, static_cast<size_t>(image.width));

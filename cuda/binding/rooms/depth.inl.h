@@ -9,7 +9,7 @@ namespace depthwatt {
 namespace {
 
 Napi::Value depth(const Napi::CallbackInfo& info) {
-  const auto call = info[0].As<Napi::Object>();
+  const auto call = objectAt(info, 0, "the call");
   const Kernels* kernels = kernelsOf(call);
   const auto disparityQ4 = imageOf<const int16_t>(call, "disparityQ4");
   const DepthGeometry geometry{numberOf(call, "focalPixels"), numberOf(call, "baselineMetres"),

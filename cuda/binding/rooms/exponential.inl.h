@@ -13,7 +13,7 @@ namespace depthwatt {
 namespace {
 
 Napi::Value exponential(const Napi::CallbackInfo& info) {
-  const auto call = info[0].As<Napi::Object>();
+  const auto call = objectAt(info, 0, "the call");
   const Kernels* kernels = kernelsOf(call);
   const auto number = [&](const char* name) { return integerOf(call, name, -kAnyInt, kAnyInt); };
   ExponentialParameters p;

@@ -25,7 +25,7 @@ FillMethod methodOf(const Napi::Object& call) {
 }
 
 Napi::Value fill(const Napi::CallbackInfo& info) {
-  const auto call = info[0].As<Napi::Object>();
+  const auto call = objectAt(info, 0, "the call");
   const Kernels* kernels = kernelsOf(call);
   const auto grey = imageOf<const uint8_t>(call, "grey");
   const auto disparityQ4 = imageOf<int16_t>(call, "disparityQ4");

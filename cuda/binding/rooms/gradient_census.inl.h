@@ -8,7 +8,7 @@ namespace depthwatt {
 namespace {
 
 Napi::Value gradientCensus(const Napi::CallbackInfo& info) {
-  const auto call = info[0].As<Napi::Object>();
+  const auto call = objectAt(info, 0, "the call");
   const Kernels* kernels = kernelsOf(call);
   const auto image = imageOf<const uint8_t>(call, "image");
   const auto census = imageOf<uint32_t>(call, "census", image.width, image.height,

@@ -22,7 +22,7 @@ Napi::Value halfColours(const Napi::Object& call, const Kernels* kernels) {
 }
 
 Napi::Value half(const Napi::CallbackInfo& info) {
-  const auto call = info[0].As<Napi::Object>();
+  const auto call = objectAt(info, 0, "the call");
   const Kernels* kernels = kernelsOf(call);
   if (!call.Get("colours").IsUndefined()) return halfColours(call, kernels);
   const auto image = imageOf<const uint8_t>(call, "image");

@@ -9,7 +9,7 @@ namespace depthwatt {
 namespace {
 
 Napi::Value leftRight(const Napi::CallbackInfo& info) {
-  const auto call = info[0].As<Napi::Object>();
+  const auto call = objectAt(info, 0, "the call");
   const Kernels* kernels = kernelsOf(call);
   LeftRightImages images{imageOf<const int16_t>(call, "disparity"), imageOf<const int16_t>(call, "rightDisparity"),
                          imageOf<int16_t>(call, "disparityQ4"), {}, 1};

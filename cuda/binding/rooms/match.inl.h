@@ -16,7 +16,7 @@ namespace {
 bool flagOf(const Napi::Object& call, const char* name) { return !call.Get(name).IsUndefined() && booleanOf(call, name); }
 
 Napi::Value match(const Napi::CallbackInfo& info) {
-  const auto call = info[0].As<Napi::Object>();
+  const auto call = objectAt(info, 0, "the call");
   const Kernels* kernels = kernelsOf(call);
   MatchTask task;
   task.width = integerOf(call, "width", 1, 32768);

@@ -8,7 +8,7 @@ namespace depthwatt {
 namespace {
 
 Napi::Value median(const Napi::CallbackInfo& info) {
-  const auto call = info[0].As<Napi::Object>();
+  const auto call = objectAt(info, 0, "the call");
   const Kernels* kernels = kernelsOf(call);
   const auto in = imageOf<const int16_t>(call, "disparityQ4");
   const auto out = imageOf<int16_t>(call, "result");

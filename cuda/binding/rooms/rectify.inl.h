@@ -66,7 +66,7 @@ void run(const Kernels* kernels, const RectifySource& source, const int32_t* map
 }
 
 Napi::Value rectify(const Napi::CallbackInfo& info) {
-  const auto call = info[0].As<Napi::Object>();
+  const auto call = objectAt(info, 0, "the call");
   const Kernels* kernels = kernelsOf(call);
   const RectifySource source = sourceOf(call);
   const int32_t width = integerOf(call, "width", 1, 32768), height = integerOf(call, "height", 1, 32768);

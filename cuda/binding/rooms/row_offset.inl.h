@@ -9,7 +9,7 @@ namespace depthwatt {
 namespace {
 
 Napi::Value rowOffset(const Napi::CallbackInfo& info) {
-  const auto call = info[0].As<Napi::Object>();
+  const auto call = objectAt(info, 0, "the call");
   const Kernels* kernels = kernelsOf(call);
   const int32_t width = integerOf(call, "width", 1, 32768), height = integerOf(call, "height", 1, 32768);
   const size_t row = static_cast<size_t>(width) * sizeof(uint32_t);

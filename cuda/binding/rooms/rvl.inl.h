@@ -18,7 +18,7 @@ Array arrayOf(const Napi::Object& call, const char* name, napi_typedarray_type t
 }
 
 Napi::Value encode(const Napi::CallbackInfo& info) {
-  const auto call = info[0].As<Napi::Object>();
+  const auto call = objectAt(info, 0, "the call");
   const bool reference = kernelsOf(call) == nullptr;
   auto body = arrayOf<Napi::Uint8Array>(call, "body", napi_uint8_array, "a Uint8Array");
   const bool isSigned = call.Get("pixels").IsTypedArray() &&
@@ -43,7 +43,7 @@ Napi::Value encode(const Napi::CallbackInfo& info) {
 }
 
 Napi::Value decode(const Napi::CallbackInfo& info) {
-  const auto call = info[0].As<Napi::Object>();
+  const auto call = objectAt(info, 0, "the call");
   auto body = arrayOf<Napi::Uint8Array>(call, "body", napi_uint8_array, "a Uint8Array");
   auto pixels = arrayOf<Napi::Uint16Array>(call, "pixels", napi_uint16_array, "a Uint16Array");
   return Napi::Boolean::New(info.Env(), rvlDecode(body.Data(), body.ByteLength(), pixels.Data(), pixels.ElementLength()));

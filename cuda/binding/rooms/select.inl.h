@@ -11,7 +11,7 @@ namespace depthwatt {
 namespace {
 
 Napi::Value select(const Napi::CallbackInfo& info) {
-  const auto call = info[0].As<Napi::Object>();
+  const auto call = objectAt(info, 0, "the call");
   if (kernelsOf(call) != nullptr) {
     throw errorOf(info.Env(), Status::error(Code::kBackendUnavailable,
                                             "Expected the variant reference for select, whose fast form is part of sgm."));

@@ -70,7 +70,7 @@ void computeFast(const Napi::Object& call, const Kernels& kernels, const SgmPara
 }
 
 Napi::Value sgm(const Napi::CallbackInfo& info) {
-  const auto call = info[0].As<Napi::Object>();
+  const auto call = objectAt(info, 0, "the call");
   const Kernels* kernels = kernelsOf(call);
   const SgmParameters parameters = sgmParametersOf(call);
   const int32_t width = integerOf(call, "width", 1, 32768), height = integerOf(call, "height", 1, 32768);

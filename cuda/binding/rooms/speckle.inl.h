@@ -13,7 +13,7 @@ namespace depthwatt {
 namespace {
 
 Napi::Value speckle(const Napi::CallbackInfo& info) {
-  const auto call = info[0].As<Napi::Object>();
+  const auto call = objectAt(info, 0, "the call");
   const Kernels* kernels = kernelsOf(call);
   const auto disparityQ4 = imageOf<int16_t>(call, "disparityQ4");
   const SpeckleParameters parameters{integerOf(call, "minPixels", 0, 1 << 30), integerOf(call, "rangeQ4", 0, 32767)};

@@ -9,7 +9,7 @@ namespace depthwatt {
 namespace {
 
 Napi::Value upscale(const Napi::CallbackInfo& info) {
-  const auto call = info[0].As<Napi::Object>();
+  const auto call = objectAt(info, 0, "the call");
   const Kernels* kernels = kernelsOf(call);
   const int32_t thresholdQ4 = integerOf(call, "thresholdQ4", 0, 32767);
   const auto grey = imageOf<const uint8_t>(call, "grey");

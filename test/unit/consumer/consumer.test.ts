@@ -232,6 +232,11 @@ describe("latency", () => {
 });
 
 describe("statistics", () => {
+  /** Counts in intervals of 1 %. */
+  const near = (value: number) => {
+    const closeTo = (found: number) => Math.abs(found - value) <= 0.006 * value;
+    return { asymmetricMatch: closeTo, toString: () => `near ${value}` };
+  };
   const frame = (latencyMs: number | undefined, missingBefore = 0) =>
     ({ latencyMs, missingBefore, messageBytes: 100 }) as never;
 
@@ -242,13 +247,27 @@ describe("statistics", () => {
       frames: 101,
       seconds: 2,
       fps: 50,
-      latencyMs: { p50: 50, p95: 95, p99: 99 },
+      latencyMs: { p50: near(50), p95: near(95), p99: near(99) },
       gaps: 3,
       crcErrors: 0,
       invalid: 0,
       publishers: 1,
       bytes: 10100,
     });
+  });
+
+  test("percentiles are of the whole stream, not of its newest frames", () => {
+    const statistics = new StreamStatistics();
+    for (let i = 0; i < 6000; i++) statistics.add(frame(200));
+    for (let i = 0; i < 5000; i++) statistics.add(frame(10));
+    expect(statistics.summary().latencyMs).toEqual({ p50: near(200), p95: near(200), p99: near(200) });
+  });
+
+  test("some frames before their time, as of two clocks that are nearly alike, are the smallest", () => {
+    const statistics = new StreamStatistics();
+    for (let i = 0; i < 40; i++) statistics.add(frame(-1));
+    for (let i = 0; i < 60; i++) statistics.add(frame(i + 1));
+    expect(statistics.summary().latencyMs).toMatchObject({ p50: near(10), p99: near(59) });
   });
 
   test("says why a figure is not known", () => {

@@ -107,7 +107,10 @@ describe("native sampling", () => {
 
   test("refuses what it cannot do with a sentence", () => {
     const none = native.createSampler({ sources: [], periodNs: 1e7, capacityRows: 100 });
-    expect(none).toMatchObject({ available: false, reason: expect.stringContaining("needs a source") });
+    expect(none).toMatchObject({
+      available: false,
+      reason: expect.stringContaining("needs 1 to 64 sources"),
+    });
   });
 });
 

@@ -63,6 +63,21 @@ describe("the watchdog", () => {
     expect(sent).toEqual(["EXTEND_TIMEOUT_USEC=660000000"]);
   });
 
+  test("while a run that begins anew measures an idle machine, it is fed; after that only by frames", () => {
+    const notifier = make();
+    notifier.frameCompleted();
+    notifier.ready();
+    vi.advanceTimersByTime(4000);
+    notifier.startsLater(120);
+    sent = [];
+    vi.advanceTimersByTime(120_000);
+    expect(sent.filter((message) => message === "WATCHDOG=1").length).toBeGreaterThan(50);
+    vi.advanceTimersByTime(70_000);
+    sent = [];
+    vi.advanceTimersByTime(60_000);
+    expect(sent).toEqual([]);
+  });
+
   test("one frame feeds once, many frames feed once per tick", () => {
     const notifier = make();
     for (let frame = 0; frame < 100; frame++) notifier.frameCompleted();

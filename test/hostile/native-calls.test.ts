@@ -1,0 +1,285 @@
+// SPDX-License-Identifier: Apache-2.0
+// Everything that the addon offers, called with what it does not expect: each call answers or throws an error with a code, and
+// neither writes beside memory nor waits for ever. The rooms have their own attack in programme.test.ts.
+// DEPTHWATT_HOSTILE_COUNT: tries of each kind. DEPTHWATT_SEED repeats a failure.
+import { execFileSync } from "node:child_process";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, expect, test } from "vitest";
+import { greyPairLayout, SyntheticSource } from "../../camera/index.js";
+import { ERROR_CATALOGUE } from "../../core/index.js";
+import { createEngine, STAGE_NAMES } from "../../cuda/index.js";
+import { engineOptions } from "../doubles/engine-call.js";
+import { native, Random } from "../doubles/rooms.js";
+
+const COUNT = Number(process.env.DEPTHWATT_HOSTILE_COUNT ?? 300);
+const random = new Random();
+const folder = mkdtempSync(join(tmpdir(), "depthwatt-native-"));
+const counts: Record<string, number> = {};
+const count = (what: string) => {
+  counts[what] = (counts[what] ?? 0) + 1;
+};
+afterAll(() => {
+  rmSync(folder, { recursive: true });
+  console.log(`native calls, seed ${random.seed}: ${JSON.stringify(counts)}`);
+});
+
+const shrinking = (bytes: number) =>
+  new Uint8Array(
+    Reflect.construct(ArrayBuffer, [bytes, { maxByteLength: 2 * bytes }]) as ArrayBuffer & {
+      resize(bytes: number): void;
+    },
+  );
+const emptied = (bytes: number) => {
+  const array = new Uint8Array(bytes);
+  structuredClone(array.buffer, { transfer: [array.buffer] });
+  return array;
+};
+
+const ODD: readonly (() => unknown)[] = [
+  () => undefined,
+  () => null,
+  () => true,
+  () => Number.NaN,
+  () => Number.NEGATIVE_INFINITY,
+  () => -1,
+  () => 2 ** 31,
+  () => 2 ** 53,
+  () => 0.5,
+  () => "",
+  () => "x".repeat(100_000),
+  () => "\u0000",
+  () => Symbol("odd"),
+  () => 10n,
+  () => () => {},
+  () => ({}),
+  () => [],
+  () => [[]],
+  () => new Array(3),
+  () => Object.create(null),
+  () => ({ toString: () => "16", valueOf: () => 16 }),
+  () => new Proxy({}, {}),
+  () => new Date(),
+  () => new Map(),
+  () => new ArrayBuffer(random.whole(0, 5000)),
+  () => new SharedArrayBuffer(64),
+  () => new DataView(new ArrayBuffer(8)),
+  () => new Uint8Array(random.whole(0, 5000)),
+  () => new Uint8ClampedArray(8),
+  () => new Float32Array(8),
+  () => new BigInt64Array(4),
+  () => emptied(4096),
+  () => shrinking(4096),
+];
+const odd = () => random.pick(ODD)();
+
+/** The call's value, or undefined where it was refused rightly. */
+function attempt<T>(what: string, call: () => T): T | undefined {
+  count(what);
+  try {
+    return call();
+  } catch (error) {
+    expect(error, `seed ${random.seed}: ${what}`).toBeInstanceOf(Error);
+    const { code, message } = error as { code?: string; message: string };
+    expect(Object.keys(ERROR_CATALOGUE), `seed ${random.seed}: ${what}: ${message}`).toContain(code);
+    expect(code, `${what}: ${message}`).not.toBe("INTERNAL");
+    count(`${what} refused`);
+    return undefined;
+  }
+}
+
+/** `value` with one to three things in it, at any depth, replaced. */
+function bent<T>(value: T): T {
+  const places: { holder: Record<string, unknown>; key: string }[] = [];
+  const copy = (item: unknown): unknown => {
+    if (typeof item !== "object" || item === null || ArrayBuffer.isView(item) || item instanceof ArrayBuffer)
+      return item;
+    const holder = (Array.isArray(item) ? [...item] : { ...item }) as Record<string, unknown>;
+    for (const key of Object.keys(holder)) {
+      holder[key] = copy(holder[key]);
+      places.push({ holder, key });
+    }
+    return holder;
+  };
+  const whole = copy(value) as T;
+  for (let i = random.whole(1, 3); i > 0; i--) {
+    const { holder, key } = random.pick(places);
+    if (random.whole(0, 3) === 0) delete holder[key];
+    else holder[key] = odd();
+  }
+  return whole;
+}
+
+const pair = { width: 32, height: 16, left: new Uint8Array(512), right: new Uint8Array(512) };
+const goodOptions = () => ({
+  ...engineOptions(pair),
+  ...greyPairLayout(32, 16),
+  width: 32,
+  height: 16,
+  threads: 1,
+});
+const memory = () => new ArrayBuffer(128 + 4096);
+const slot = () => ({
+  ...{ left: memory(), disparityQ4: memory(), confidence: memory() },
+  ...{ depthMillimetres: memory(), encodedDepth: memory(), encodedDisparity: memory() },
+});
+
+test("sessions: options, slots, functions and engines of any kind; frames of any kind", async () => {
+  for (let i = 0; i < COUNT; i++) {
+    const words: unknown[] = [goodOptions(), [slot(), slot()], () => {}, undefined];
+    const place = random.whole(0, 3);
+    words[place] = place < 2 && random.whole(0, 2) > 0 ? bent(words[place]) : odd();
+    const session = attempt("sessions", () => Reflect.construct(native.Session, words));
+    if (session === undefined) continue;
+    attempt("session information", () => session.info);
+    for (let frame = 0; frame < 4; frame++) {
+      const image = () => random.pick([odd, () => pair.left, () => shrinking(512)])();
+      attempt("frames submitted", () =>
+        (session.submit as (...words: unknown[]) => void)(random.pick([0, 1, odd()]), image(), image()),
+      );
+    }
+    session.close();
+    attempt("frames submitted after the end", () => session.submit(0, pair.left, pair.right));
+  }
+  for (let i = 0; i < COUNT / 10; i++) {
+    const opening = attempt("engines opened beside", () =>
+      (native.openEngine as (options: unknown) => Promise<never>)(
+        random.whole(0, 3) === 0 ? odd() : bent(goodOptions()),
+      ),
+    );
+    const opened = await opening?.catch((error: { code?: string }) => {
+      expect(Object.keys(ERROR_CATALOGUE)).toContain(error.code);
+      return undefined;
+    });
+    if (opened === undefined) continue;
+    // Twice: the second session finds it empty.
+    for (let session = 0; session < 2; session++)
+      attempt("sessions of an engine", () =>
+        new native.Session(goodOptions() as never, [slot(), slot()] as never, () => {}, opened).close(),
+      );
+  }
+  for (let i = 0; i < COUNT; i++)
+    attempt("bounds", () =>
+      (native.encodedBound as (...words: unknown[]) => number)(random.pick(["rvl", odd()]), odd(), odd()),
+    );
+}, 120_000);
+
+test("an image that can shrink is refused: threads read it after the call", async () => {
+  const engine = createEngine(engineOptions(pair));
+  const refused = expect.objectContaining({
+    code: "ENGINE_PARAMETER",
+    message: "Expected memory of a fixed size for right.",
+  });
+  expect(() => engine.submit(0, pair.left, shrinking(512), () => {})).toThrow(refused);
+  // The slot is still free.
+  await new Promise<void>((resolve) => engine.submit(0, pair.left, pair.right, () => resolve()));
+  engine.close();
+  const slots = [{ ...slot(), left: shrinking(5000).buffer }, slot()];
+  const call = () => new native.Session({ ...goodOptions(), slots: 2 } as never, slots as never, () => {});
+  expect(call).toThrow(/fixed size for left/);
+});
+
+test("an engine that was opened for larger pictures than its session says", async () => {
+  const large = {
+    width: 512,
+    height: 512,
+    left: new Uint8Array(512 * 512),
+    right: new Uint8Array(512 * 512),
+  };
+  const options = { ...engineOptions(large), width: 512, height: 512 };
+  const opened = await native.openEngine(options as never);
+  const room = () => new ArrayBuffer(128 + 4 * 512 * 512);
+  const slots = [slot(), slot()].map((one) =>
+    Object.fromEntries(Object.keys(one).map((key) => [key, room()])),
+  );
+  const session = new native.Session(goodOptions() as never, slots as never, () => {}, opened);
+  expect(() => session.submit(0, pair.left, pair.right)).toThrow(/at least 262144 and 262144 bytes/);
+  session.close();
+});
+
+test("scenes: options and calls of any kind", async () => {
+  const Scene = native.Scene;
+  let good: unknown;
+  const proxy = class {
+    buffers = [];
+    constructor(options: unknown) {
+      good = options;
+    }
+  };
+  new SyntheticSource({ Scene: proxy } as never, { width: 32, height: 32, rateHz: "max" });
+  for (let i = 0; i < COUNT; i++) {
+    const options = random.whole(0, 3) === 0 ? odd() : bent(good);
+    const scene = attempt(
+      "scenes",
+      () => new Scene(options as never, random.pick([() => {}, odd()]) as never),
+    );
+    scene?.close();
+  }
+  const scene = new Scene(good as never, () => {});
+  const truth = {
+    ...{ frame: 0, eye: 0, width: 8, height: 8, focalPixels: 9, cx: 4, cy: 4 },
+    ...{ disparity: new Float32Array(64), visible: new Uint8Array(64) },
+  };
+  for (let i = 0; i < COUNT; i++) {
+    attempt("pictures drawn", () =>
+      scene.render(random.pick([0, odd()]) as never, random.pick([1, odd()]) as never),
+    );
+    attempt("truths", () => scene.truth((random.whole(0, 3) === 0 ? odd() : bent(truth)) as never));
+  }
+  scene.close();
+  attempt("truths", () => scene.truth(truth as never));
+}, 60_000);
+
+test("samplers and NVML: anything as source, period, room and device", () => {
+  const good = { sources: [{ file: "/proc/uptime" }], periodNs: 1e6, capacityRows: 16 };
+  for (let i = 0; i < COUNT; i++) {
+    const options = random.whole(0, 3) === 0 ? odd() : bent(good);
+    const sampler = attempt("samplers", () => native.power.createSampler(options as never));
+    if (sampler?.available) {
+      attempt("drains", () => sampler.drain(odd() as never));
+      sampler.stop();
+    } else expect(sampler).toMatchObject({ available: false, reason: expect.any(String) });
+    attempt("GPUs read", () => native.power.nvmlRead(odd() as never));
+    expect(attempt("NVML errors", () => native.power.nvmlErrorText(odd() as never))).toBeTypeOf("string");
+  }
+});
+
+test("a sampler of a pipe, a folder, a device without end and a file that is not there ends when it is told to", () => {
+  const pipe = join(folder, "pipe");
+  execFileSync("mkfifo", [pipe]);
+  const sources = [pipe, folder, "/dev/zero", join(folder, "nothing"), "a\u0000b"].map((file) => ({ file }));
+  const sampler = native.power.createSampler({ sources, periodNs: 1e6, capacityRows: 64 });
+  if (!sampler.available) throw new Error(sampler.reason);
+  const rows = new Float64Array(sources.length * 4);
+  const end = performance.now() + 5000;
+  while (sampler.drain(rows) === 0 && performance.now() < end);
+  const statuses = sources.map((_, i) => rows[4 * i + 3]!);
+  expect(
+    statuses.every((status) => status !== 0),
+    JSON.stringify(statuses),
+  ).toBe(true);
+  sampler.stop();
+}, 20_000);
+
+test("cameras, matchers, clocks and the service manager", async () => {
+  const good = { path: "/dev/null", fourcc: "GREY", width: 64, height: 48, buffers: 4 };
+  for (let i = 0; i < COUNT / 3; i++) {
+    const opening = attempt("cameras opened", () =>
+      native.video.open((random.whole(0, 3) === 0 ? odd() : bent(good)) as never),
+    );
+    const answers = await Promise.allSettled([
+      opening,
+      attempt("devices described", () => native.video.describe(odd() as never)),
+      attempt("devices named", () => native.video.identify(odd() as never)),
+    ]);
+    for (const answer of answers) {
+      if (answer.status === "rejected")
+        expect(Object.keys(ERROR_CATALOGUE)).toContain((answer.reason as { code?: string }).code);
+      else expect(answer.value, "nothing of this is a camera").toBeUndefined();
+    }
+    attempt("datagrams", () => native.sdNotify(odd() as never, odd() as never));
+  }
+  expect(native.matchers().length).toBeGreaterThan(0);
+  expect(STAGE_NAMES.length).toBeGreaterThan(0);
+});

@@ -27,14 +27,17 @@ size_t bytesPerPixel(PixelFormat format) {
 
 }  // namespace
 
-size_t sourceBytes(int32_t width, int32_t height, size_t strideBytes, PixelFormat format) {
+size_t sourceBytes(int32_t width, int32_t height, size_t strideBytes, PixelFormat format, bool colours) {
   if (width < 1 || height < 1) return 0;
   const size_t row = static_cast<size_t>(width) * bytesPerPixel(format);
   if (strideBytes < row) return 0;
-  const size_t rowsBefore = static_cast<size_t>(height - 1);
+  const bool chroma = colours && format == PixelFormat::kNv12;
+  const size_t lastRow = chroma ? (row + 1) / 2 * 2 : row;
+  if (strideBytes < lastRow) return 0;
+  const size_t rowsBefore = static_cast<size_t>(chroma ? height + (height + 1) / 2 - 1 : height - 1);
   // The vector code addresses a byte with a signed 32-bit offset.
-  if (strideBytes > kMaxSourceBytes || rowsBefore * strideBytes + row > kMaxSourceBytes) return 0;
-  return rowsBefore * strideBytes + row;
+  if (strideBytes > kMaxSourceBytes || rowsBefore * strideBytes + lastRow > kMaxSourceBytes) return 0;
+  return rowsBefore * strideBytes + lastRow;
 }
 
 bool pixelFormatOf(const char* name, PixelFormat* format) {

@@ -7,7 +7,7 @@
 
 namespace depthwatt {
 
-/// In the order of PixelFormat in core/pixel-format.ts.
+/// In the order of PixelFormat in core/pixel-format.ts: first those without colours.
 enum class PixelFormat : int32_t {
   kGrey, kY10, kY12, kY16, kYuyv, kUyvy, kNv12, kRgb8,
   // Four orders of the mosaic for each depth, always in this sequence.
@@ -19,14 +19,14 @@ enum class PixelFormat : int32_t {
 
 constexpr size_t kMaxSourceBytes = (size_t{1} << 31) - 1;
 
-/// Bytes that are read of an image of this size and format (NV12: its luma plane); 0 where the size or the stride is
-/// impossible, or the image larger than kMaxSourceBytes.
-size_t sourceBytes(int32_t width, int32_t height, size_t strideBytes, PixelFormat format);
+/// Bytes that are read of an image of this size and format; 0 where the size or the stride is impossible, or the image larger
+/// than kMaxSourceBytes. colours: they are read too, which matters to NV12 alone, whose chroma lies behind its luma: rows of
+/// the same stride, half as many, rounded up, each with a byte of U and of V for two columns.
+size_t sourceBytes(int32_t width, int32_t height, size_t strideBytes, PixelFormat format, bool colours = false);
 
 /// Whether the engine can read colours from it: else they are its grey three times.
 inline bool hasColours(PixelFormat format) {
-  return format == PixelFormat::kRgb8 || format == PixelFormat::kYuyv || format == PixelFormat::kUyvy ||
-         format >= PixelFormat::kBayerRggb8;
+  return format >= PixelFormat::kYuyv;
 }
 
 /// The format that pixel-format.ts names so ("GREY", "YUYV", ...); false where there is none.

@@ -7,6 +7,7 @@
 #include "cpu/cpu_backend.h"
 #include "encode/rvl/rvl.h"
 #include "match/registry.h"
+#include "match_scope.h"
 #include "plugin.h"
 
 namespace depthwatt {
@@ -23,15 +24,17 @@ Status checkSides(const char* what, int32_t width, int32_t height) {
                        height);
 }
 
-Status checkSource(const char* eye, const EngineParameters& p, size_t strideBytes, PixelFormat format,
-                   const std::vector<int32_t>& map) {
-  if (sourceBytes(p.inputWidth, p.inputHeight, strideBytes, format) == 0) {
+Status checkSource(int eye, const EngineParameters& p) {
+  const size_t strideBytes = eye == 0 ? p.leftStrideBytes : p.rightStrideBytes;
+  const std::vector<int32_t>& map = eye == 0 ? p.leftMap : p.rightMap;
+  const char* const name = eye == 0 ? "left" : "right";
+  if (inputBytes(p, eye) == 0) {
     return Status::error(Code::kParameter, "Expected a row stride that holds %d pixels for the %s image, got %zu bytes.",
-                         p.inputWidth, eye, strideBytes);
+                         p.inputWidth, name, strideBytes);
   }
   const size_t mapValues = static_cast<size_t>(p.width) * static_cast<size_t>(p.height) * 2;
   if (map.size() != mapValues && !map.empty()) {
-    return Status::error(Code::kParameter, "Expected a %s map of %zu values for %dx%d, got %zu.", eye, mapValues, p.width,
+    return Status::error(Code::kParameter, "Expected a %s map of %zu values for %dx%d, got %zu.", name, mapValues, p.width,
                          p.height, map.size());
   }
   return {};
@@ -40,8 +43,8 @@ Status checkSource(const char* eye, const EngineParameters& p, size_t strideByte
 Status check(const EngineParameters& p) {
   Status status = checkSides("captured images", p.inputWidth, p.inputHeight);
   if (status.ok()) status = checkSides("rectified images", p.width, p.height);
-  if (status.ok()) status = checkSource("left", p, p.leftStrideBytes, p.leftFormat, p.leftMap);
-  if (status.ok()) status = checkSource("right", p, p.rightStrideBytes, p.rightFormat, p.rightMap);
+  if (status.ok()) status = checkSource(0, p);
+  if (status.ok()) status = checkSource(1, p);
   if (!status.ok()) return status;
   if (p.leftMap.empty() != p.rightMap.empty()) {
     return Status::error(Code::kParameter, "Expected rectification maps for both images or for none.");

@@ -69,8 +69,16 @@ inline MatchTask matchTaskOf(const EngineParameters& parameters, const MatchScop
   return task;
 }
 
-inline bool needsRgb(const EngineParameters& parameters) {
-  return parameters.matcher.facts->images == ImagesNeeded::kGreyAndRgb;
+/// Whether an eye's colours are computed: 0 left, 1 right.
+inline bool needsRgb(const EngineParameters& parameters, int eye) {
+  const ImagesNeeded images = parameters.matcher.facts->images;
+  return images == ImagesNeeded::kGreyAndRgb || (eye == 0 && images == ImagesNeeded::kGreyAndLeftRgb);
+}
+
+/// Bytes that are read of an eye's captured image.
+inline size_t inputBytes(const EngineParameters& p, int eye) {
+  return eye == 0 ? sourceBytes(p.inputWidth, p.inputHeight, p.leftStrideBytes, p.leftFormat, needsRgb(p, 0))
+                  : sourceBytes(p.inputWidth, p.inputHeight, p.rightStrideBytes, p.rightFormat, needsRgb(p, 1));
 }
 
 }  // namespace depthwatt

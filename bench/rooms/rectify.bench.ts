@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rectification of one eye, one thread, VGA, through the map of a barrel lens: every form on this machine.
+// Rectification of one eye, one thread, VGA, through the map of a barrel lens: every form on this machine, grey and colours.
 import { bench, describe } from "vitest";
 import { native, Random, variants } from "../../test/doubles/rooms.js";
 
 const [width, height] = [640, 480];
-const image = new Random(1).fill(new Uint8Array(2 * width * height), 0, 255);
+const image = new Random(1).fill(new Uint8Array(3 * width * height), 0, 255);
 const grey = new Uint8Array(width * height);
+const rgb = new Uint8Array(3 * width * height);
 const room = native.rooms.rectify as unknown as (call: object) => string;
 
 /** What a lens and a turn of one degree do: neighbours stay neighbours, rows become arcs. */
@@ -20,11 +21,18 @@ for (let y = 0; y < height; ++y) {
 }
 
 const cases = [
-  { title: "GREY", format: "GREY", bytes: 1, map },
-  { title: "YUYV", format: "YUYV", bytes: 2, map },
-  { title: "BAYER_RGGB8", format: "BAYER_RGGB8", bytes: 1, map },
-  { title: "YUYV, conversion only", format: "YUYV", bytes: 2 },
-  { title: "BAYER_RGGB8, conversion only", format: "BAYER_RGGB8", bytes: 1 },
+  { title: "GREY", format: "GREY", bytes: 1, map, grey },
+  { title: "YUYV", format: "YUYV", bytes: 2, map, grey },
+  { title: "RGB8", format: "RGB8", bytes: 3, map, grey },
+  { title: "BAYER_RGGB8", format: "BAYER_RGGB8", bytes: 1, map, grey },
+  { title: "YUYV, conversion only", format: "YUYV", bytes: 2, grey },
+  { title: "BAYER_RGGB8, conversion only", format: "BAYER_RGGB8", bytes: 1, grey },
+  { title: "colours of YUYV", format: "YUYV", bytes: 2, map, rgb },
+  { title: "colours of NV12", format: "NV12", bytes: 1, map, rgb },
+  { title: "colours of RGB8", format: "RGB8", bytes: 3, map, rgb },
+  { title: "colours of BAYER_RGGB8", format: "BAYER_RGGB8", bytes: 1, map, rgb },
+  { title: "colours of BAYER_RGGB12", format: "BAYER_RGGB12", bytes: 2, map, rgb },
+  { title: "colours of YUYV, conversion only", format: "YUYV", bytes: 2, rgb },
 ];
 
 for (const { title, bytes, ...parameters } of cases) {
@@ -36,7 +44,6 @@ for (const { title, bytes, ...parameters } of cases) {
     image,
     width,
     height,
-    grey,
   };
   describe(`rectify 640x480 ${title}, one thread`, () => {
     for (const variant of ["reference", ...variants]) {

@@ -13,6 +13,7 @@
 #include <thread>
 
 #include "../engine.h"
+#include "../match_scope.h"
 #include "../../core/workers.h"
 #include "../../core/napi/arguments.h"
 #include "../../core/napi/call.h"
@@ -147,9 +148,8 @@ Session::Session(const Napi::CallbackInfo& info) : Napi::ObjectWrap<Session>(inf
     throwUnlessOk(env, Engine::open(parameters, &engine_));
   }
   // Of the engine, not of the options: one that was opened before may be another than they say.
-  const EngineParameters& p = engine_->parameters();
-  leftBytes_ = sourceBytes(p.inputWidth, p.inputHeight, p.leftStrideBytes, p.leftFormat);
-  rightBytes_ = sourceBytes(p.inputWidth, p.inputHeight, p.rightStrideBytes, p.rightFormat);
+  leftBytes_ = inputBytes(engine_->parameters(), 0);
+  rightBytes_ = inputBytes(engine_->parameters(), 1);
   for (int slot = 0; slot < slotCount_; ++slot) {
     const Napi::Value one = memory.Get(static_cast<uint32_t>(slot));
     if (!one.IsObject()) throw errorOf(env, Status::error(Code::kParameter, "Expected an object for slot %d.", slot));

@@ -297,20 +297,25 @@ void checkRectify(Random& random, const Case& c) {
     require(gpu::rectify(source, nullptr, plain.get(), source.width, source.height, nullptr), "convert");
     expectSame(converted, fetched(plain), source.width, "convert format " + std::to_string(static_cast<int>(format)));
     if (!hasColours(format)) continue;
-    std::vector<Rgb8> colours(expected.size());
     source.data = bytes.data();
-    rectifyRgbReference(source, map.data(), packedView(colours.data(), c.width, c.height));
-    DeviceBuffer<Rgb8> dColours;
-    require(dColours.allocate(colours.size()), "colours");
-    source.data = in.get();
-    require(gpu::rectifyRgb(source, places.get(), dColours.get(), c.width, c.height, nullptr), "colours");
-    const std::vector<Rgb8> got = fetched(dColours);
     const auto flat = [](const std::vector<Rgb8>& pixels) {
       std::vector<int> values;
       for (const Rgb8& pixel : pixels) values.insert(values.end(), {pixel.red, pixel.green, pixel.blue});
       return values;
     };
-    expectSame(flat(colours), flat(got), 3 * c.width, "colours of format " + std::to_string(static_cast<int>(format)) + " " + c.name);
+    const auto colourTwins = [&](bool mapped, int32_t width, int32_t height) {
+      std::vector<Rgb8> colours(static_cast<size_t>(width) * height);
+      source.data = bytes.data();
+      rectifyRgbReference(source, mapped ? map.data() : nullptr, packedView(colours.data(), width, height));
+      DeviceBuffer<Rgb8> out;
+      require(out.allocate(colours.size()), "colours");
+      source.data = in.get();
+      require(gpu::rectifyRgb(source, mapped ? places.get() : nullptr, out.get(), width, height, nullptr), "colours");
+      const std::string what = "colours of format " + std::to_string(static_cast<int>(format));
+      expectSame(flat(colours), flat(fetched(out)), 3 * width, mapped ? what + " " + c.name : what);
+    };
+    colourTwins(true, c.width, c.height);
+    colourTwins(false, source.width, source.height);
   }
 }
 

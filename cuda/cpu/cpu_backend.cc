@@ -47,9 +47,10 @@ class CpuBackend final : public Backend, private Stages {
     if (p_.adaptation.denoise != Denoise::kOff) {
       for (std::vector<uint8_t>& image : smooth_) image.resize(pixels);
     }
-    if (needsRgb(p_)) {
-      for (std::vector<Rgb8>& image : rgb_) image.resize(static_cast<size_t>(p_.width) * p_.height);
-      for (std::vector<Rgb8>& image : halfRgb_) image.resize(p_.halfResolution ? pixels : 0);
+    for (int eye = 0; eye < 2; ++eye) {
+      if (!needsRgb(p_, eye)) continue;
+      rgb_[eye].resize(static_cast<size_t>(p_.width) * p_.height);
+      halfRgb_[eye].resize(p_.halfResolution ? pixels : 0);
     }
     return openCpuMatcher(matchTaskOf(p_, scope_), kernels_, workers_, &matcher_);
   }
@@ -103,9 +104,8 @@ class CpuBackend final : public Backend, private Stages {
       const int32_t to = end < scope_.window.y + scope_.window.height ? end : scope_.window.y + scope_.window.height;
       if (from >= to) return;
       kernels_.rectify(right, rightMap, whole(greyRight_.data()), from, to);
-      if (!needsRgb(p_)) return;
-      colours(left, leftMap, whole(output_->left).asConst(), whole(rgb_[0].data()), from, to);
-      colours(right, rightMap, whole(greyRight_.data()).asConst(), whole(rgb_[1].data()), from, to);
+      if (needsRgb(p_, 0)) colours(left, leftMap, whole(output_->left).asConst(), whole(rgb_[0].data()), from, to);
+      if (needsRgb(p_, 1)) colours(right, rightMap, whole(greyRight_.data()).asConst(), whole(rgb_[1].data()), from, to);
     });
     return {};
   }
@@ -114,8 +114,8 @@ class CpuBackend final : public Backend, private Stages {
     workers_.rows(scope_.height, [&](int32_t first, int32_t end) {
       kernels_.half(windowOf(output_->left).asConst(), view(halfLeft_.data()), first, end);
       kernels_.half(windowOf(greyRight_.data()).asConst(), view(halfRight_.data()), first, end);
-      for (int eye = 0; needsRgb(p_) && eye < 2; ++eye) {
-        kernels_.halfRgb(windowOf(rgb_[eye].data()).asConst(), view(halfRgb_[eye].data()), first, end);
+      for (int eye = 0; eye < 2; ++eye) {
+        if (needsRgb(p_, eye)) kernels_.halfRgb(windowOf(rgb_[eye].data()).asConst(), view(halfRgb_[eye].data()), first, end);
       }
     });
     return {};

@@ -16,6 +16,7 @@
 #else
 
 #include "../rectify/rectify.inl.h"
+#include "../rectify/rectify_rgb.inl.h"
 #include "../depth/depth.inl.h"
 #include "../match/cost/census/census.inl.h"
 #include "../match/select/select.inl.h"

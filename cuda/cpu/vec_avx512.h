@@ -154,6 +154,14 @@ inline void storeBytesI32(uint8_t* p, I32 v) {
 inline void storeHalvesI32(void* p, I32 v) {
   _mm256_storeu_si256(static_cast<__m256i*>(p), _mm512_cvtepi32_epi16(v));
 }
+inline void storeTriplesI32(uint8_t* p, I32 v) {
+  const __m512i lowThree = _mm512_shuffle_epi8(
+      v, _mm512_broadcast_i32x4(_mm_setr_epi8(0, 1, 2, 4, 5, 6, 8, 9, 10, 12, 13, 14, -1, -1, -1, -1)));
+  const __m512i packed =
+      _mm512_permutexvar_epi32(_mm512_setr_epi32(0, 1, 2, 4, 5, 6, 8, 9, 10, 12, 13, 14, 15, 15, 15, 15), lowThree);
+  _mm256_storeu_si256(reinterpret_cast<__m256i*>(p), _mm512_castsi512_si256(packed));
+  _mm_storeu_si128(reinterpret_cast<__m128i*>(p + 32), _mm512_extracti32x4_epi32(packed, 2));
+}
 
 inline void storeI32(int32_t* p, I32 v) { storeu(p, v); }
 inline int32_t lowestI32(I32 v) { return _mm512_reduce_min_epi32(v); }

@@ -163,6 +163,13 @@ inline void storeBytesI32(uint8_t* p, I32 v) {
 inline void storeHalvesI32(void* p, I32 v) {
   vst1_u8(static_cast<uint8_t*>(p), vreinterpret_u8_u16(vmovn_u32(vreinterpretq_u32_s32(v))));
 }
+inline void storeTriplesI32(uint8_t* p, I32 v) {
+  const uint8_t places[16] = {0, 1, 2, 4, 5, 6, 8, 9, 10, 12, 13, 14, 16, 16, 16, 16};
+  const uint8x16_t packed = vqtbl1q_u8(vreinterpretq_u8_s32(v), vld1q_u8(places));
+  vst1_u8(p, vget_low_u8(packed));
+  const uint32_t last = vgetq_lane_u32(vreinterpretq_u32_u8(packed), 2);
+  std::memcpy(p + 8, &last, sizeof last);
+}
 
 inline void storeI32(int32_t* p, I32 v) { vst1q_s32(p, v); }
 inline int32_t lowestI32(I32 v) { return vminvq_s32(v); }

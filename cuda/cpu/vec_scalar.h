@@ -143,6 +143,11 @@ inline void storeHalvesI32(void* p, I32 v) {                                    
   const uint16_t half = static_cast<uint16_t>(v);
   std::memcpy(p, &half, sizeof half);
 }
+inline void storeTriplesI32(uint8_t* p, I32 v) {  ///< the low three bytes of each lane, touching
+  p[0] = static_cast<uint8_t>(v);
+  p[1] = static_cast<uint8_t>(v >> 8);
+  p[2] = static_cast<uint8_t>(v >> 16);
+}
 
 inline void storeI32(int32_t* p, I32 v) { *p = v; }
 inline int32_t lowestI32(I32 v) { return v; }  ///< smallest lane

@@ -10,8 +10,8 @@ namespace gpu {
 
 Status FrameImages::open(const EngineParameters& p) {
   const size_t pixels = static_cast<size_t>(p.width) * p.height;
-  DEPTHWATT_TRY(raw[0].allocate(sourceBytes(p.inputWidth, p.inputHeight, p.leftStrideBytes, p.leftFormat)));
-  DEPTHWATT_TRY(raw[1].allocate(sourceBytes(p.inputWidth, p.inputHeight, p.rightStrideBytes, p.rightFormat)));
+  DEPTHWATT_TRY(raw[0].allocate(inputBytes(p, 0)));
+  DEPTHWATT_TRY(raw[1].allocate(inputBytes(p, 1)));
   DEPTHWATT_TRY(left.allocate(pixels));
   DEPTHWATT_TRY(confidence.allocate(pixels));
   DEPTHWATT_TRY(disparity.allocate(pixels));
@@ -53,12 +53,13 @@ Status FrameStages::open() {
     for (DeviceBuffer<uint8_t>& image : smooth_) DEPTHWATT_TRY(image.allocate(matchedPixels_));
   }
   if (denoises() || moves) DEPTHWATT_TRY(adapt(Adaptation(), nullptr));
-  if (needsRgb(p_)) DEPTHWATT_TRY(openColours());
+  DEPTHWATT_TRY(openColours());
   return openMatcher(matchTaskOf(p_, scope_), &matcher_);
 }
 
 Status FrameStages::openColours() {
   for (int eye = 0; eye < 2; ++eye) {
+    if (!needsRgb(p_, eye)) continue;
     DEPTHWATT_TRY(rgb_[eye].allocate(static_cast<size_t>(p_.width) * p_.height));
     if (windowed()) DEPTHWATT_TRY(windowRgb_[eye].allocate(windowPixels_));
     if (p_.halfResolution) DEPTHWATT_TRY(halfRgb_[eye].allocate(matchedPixels_));
@@ -94,12 +95,10 @@ Status FrameStages::rectify() {
   const int32_t* rightMap = map_[1].bytes() > 0 ? map_[1].get() : nullptr;
   DEPTHWATT_TRY(gpu::rectify(left, leftMap, frame_->left.get(), p_.width, p_.height, stream_));
   DEPTHWATT_TRY(gpu::rectify(right, rightMap, right_.get(), p_.width, p_.height, stream_));
-  if (needsRgb(p_)) {
-    DEPTHWATT_TRY(rectifyColours(left, leftMap, 0));
-    DEPTHWATT_TRY(rectifyColours(right, rightMap, 1));
-  }
+  if (needsRgb(p_, 0)) DEPTHWATT_TRY(rectifyColours(left, leftMap, 0));
+  if (needsRgb(p_, 1)) DEPTHWATT_TRY(rectifyColours(right, rightMap, 1));
   if (!windowed()) return {};
-  if (needsRgb(p_)) {
+  if (needsRgb(p_, 0)) {
     DEPTHWATT_TRY(cropPair(rgb_[0].get(), rgb_[1].get(), p_.width, scope_.window, windowRgb_[0].get(), windowRgb_[1].get(), stream_));
   }
   return cropPair(frame_->left.get(), right_.get(), p_.width, scope_.window, window_[0].get(), window_[1].get(), stream_);
@@ -113,7 +112,8 @@ Status FrameStages::rectifyColours(const RectifySource& source, const int32_t* m
 }
 
 Status FrameStages::half() {
-  for (int eye = 0; needsRgb(p_) && eye < 2; ++eye) {
+  for (int eye = 0; eye < 2; ++eye) {
+    if (!needsRgb(p_, eye)) continue;
     DEPTHWATT_TRY(gpu::halfRgb(windowRgbOf(eye), halfRgb_[eye].get(), scope_.window.width, scope_.window.height, stream_));
   }
   return gpu::half(windowOf(0), windowOf(1), half_[0].get(), half_[1].get(), scope_.window.width, scope_.window.height, stream_);

@@ -77,6 +77,7 @@ Status depthMillimetres(const DepthGeometry& geometry, const int16_t* disparityQ
 Status cropPair(const uint8_t* left, const uint8_t* right, int32_t width, const Region& window, uint8_t* leftOut,
                 uint8_t* rightOut, cudaStream_t stream);
 
+/// right: null where its colours are not needed.
 Status cropPair(const Rgb8* left, const Rgb8* right, int32_t width, const Region& window, Rgb8* leftOut, Rgb8* rightOut,
                 cudaStream_t stream);
 

@@ -10,7 +10,7 @@
 namespace depthwatt {
 namespace gpu {
 
-/// Rectified images on the device, of the task's size, packed rows. rgb: null unless ImagesNeeded::kGreyAndRgb.
+/// Rectified images on the device, of the task's size, packed rows. rgb: null where the matcher does not need it.
 struct MatcherImages {
   const uint8_t* left;
   const uint8_t* right;

@@ -24,7 +24,8 @@ namespace depthwatt {
 struct Kernels;
 class Workers;
 
-enum class ImagesNeeded { kGrey, kGreyAndRgb };
+/// In the words of TypeScript: "grey", "grey and left rgb", "grey and rgb".
+enum class ImagesNeeded { kGrey, kGreyAndLeftRgb, kGreyAndRgb };
 
 /// How a parameter's value stands as a number: itself; the word's place among the choices; 0 or 1.
 enum class ParameterKind { kWhole, kOneOf, kWord, kFlag };
@@ -120,8 +121,8 @@ struct MatchTask {
   MatcherChoice matcher;
 };
 
-/// Rectified images of the task's size. rgb: data = null unless ImagesNeeded::kGreyAndRgb; where the camera has no colours,
-/// red = green = blue = grey.
+/// Rectified images of the task's size. rgb: data = null for an image whose colours the matcher does not need; where the camera
+/// has no colours, red = green = blue = grey.
 struct MatcherImages {
   ImageView<const uint8_t> left, right;
   ImageView<const Rgb8> leftRgb, rightRgb;

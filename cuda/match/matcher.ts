@@ -58,7 +58,7 @@ export interface Matcher {
   name: string;
   /** The rest of the sentence "NAME is ...". */
   description: string;
-  images: "grey" | "grey and rgb";
+  images: "grey" | "grey and left rgb" | "grey and rgb";
   /** match.halfResolution = auto means at half resolution. */
   halfByDefault: boolean;
   parameters: readonly MatcherParameter[];

@@ -20,7 +20,7 @@ export function matcherOf(algorithm: Algorithm): Matcher {
 
 /** Whether the matcher reads colours beside grey. */
 export function readsColours(algorithm: Algorithm): boolean {
-  return matcherOf(algorithm).images === "grey and rgb";
+  return matcherOf(algorithm).images !== "grey";
 }
 
 /** Said once where a matcher that reads colours gets none. */

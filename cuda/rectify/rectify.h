@@ -28,7 +28,8 @@ void rectifyReference(const RectifySource& source, const int32_t* map, ImageView
 using RectifyRows = void (*)(const RectifySource& source, const int32_t* map, ImageView<uint8_t> out,
                              int32_t firstRow, int32_t endRow);
 
-/// The same in colours, for formats that have them (hasColours): each colour by itself, by the same places and weights.
+/// The same in colours, for formats that have them (hasColours): each colour by itself, by the same places and weights. Of NV12
+/// the chroma is read too: the source must hold sourceBytes() with colours.
 void rectifyRgbReference(const RectifySource& source, const int32_t* map, ImageView<Rgb8> out);
 using RectifyRgbRows = void (*)(const RectifySource& source, const int32_t* map, ImageView<Rgb8> out, int32_t firstRow,
                                 int32_t endRow);

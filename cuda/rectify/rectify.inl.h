@@ -48,45 +48,55 @@ struct WordSamples {
   static I32 pairOf(I32 bits) { return andI32(shiftRightI32<kShift>(bits), splatI32(0x00ff00ff)); }
 };
 
-/// The bytes that kLanesI32 pixels need of the source, as a permutation of what lies in a few rows from one column on.
-/// kReach: bytes from a lane's first to behind its last. ahead: rows and columns needed before a pixel's whole place.
-template <int kBytesLog2, int kReach>
+/// Rows of bytes: an image, or one plane of it.
+struct SourcePlane {
+  const uint8_t* data;
+  size_t strideBytes;
+  int32_t rows;
+  int32_t rowBytes;  ///< that may be read of each
+};
+
+/// The whole place along one axis of the group's first or last pixel, whichever is less.
+inline int32_t leastWhole(const int32_t* from, int32_t size, int32_t axis) {
+  const auto whole = [&](int32_t lane) {
+    return lesser(clampTo(from[2 * lane + axis], 0, 32 * (size - 1)) >> 5, size - 2);
+  };
+  return lesser(whole(0), whole(kLanesI32 - 1));
+}
+
+/// The bytes that kLanesI32 pixels need of a plane, as a permutation of what lies in a few rows from one byte on.
+/// kReach: bytes from a lane's first to behind its last.
+template <int kReach>
 class SourceWindow {
  public:
-  /// Whether a group can fit at all with this instruction set.
-  static constexpr bool kPossible = (kLanesI32 << kBytesLog2) + kReach - 1 <= kWindowBytes;
+  /// Whether a group can fit at all, with lanes so many bytes apart.
+  static constexpr bool possible(int32_t bytesApart) { return kLanesI32 * bytesApart + kReach - bytesApart <= kWindowBytes; }
 
-  SourceWindow(const RectifySource& source, const int32_t* from, const AxisPlace& x, const AxisPlace& y, int32_t ahead)
-      : source_(source) {
-    const int32_t* last = from + 2 * (kLanesI32 - 1);
-    // The columns' bytes must not reach beyond the row: it may be the image's last one.
-    const int32_t rightmost = source.width - (kWindowBytes >> kBytesLog2);
-    column_ = lesser(lesser(wholeOf(from[0], source.width), wholeOf(last[0], source.width)) - ahead, rightmost);
-    row_ = lesser(wholeOf(from[1], source.height), wholeOf(last[1], source.height)) - ahead;
-    offset_ = shiftLeftI32<kBytesLog2>(subI32(x.whole, splatI32(column_ + ahead)));
-    second_ = subI32(y.whole, splatI32(row_ + ahead));
-    fits_ = column_ >= 0 && row_ >= 0 && !anyAboveUnsignedI32(offset_, splatI32(kWindowBytes - kReach)) &&
+  /// byte, row: where each lane's bytes begin. firstByte, firstRow: not behind any of them, where the group is to fit.
+  SourceWindow(const SourcePlane& plane, int32_t firstByte, int32_t firstRow, I32 byte, I32 row) : plane_(plane) {
+    // What is loaded must not reach beyond the row: it may be the image's last one.
+    byte_ = lesser(firstByte, plane.rowBytes - kWindowBytes);
+    row_ = firstRow;
+    offset_ = subI32(byte, splatI32(byte_));
+    second_ = subI32(row, splatI32(row_));
+    fits_ = byte_ >= 0 && row_ >= 0 && !anyAboveUnsignedI32(offset_, splatI32(kWindowBytes - kReach)) &&
             !anyAboveUnsignedI32(second_, splatI32(1));
   }
 
   bool fits() const { return fits_; }
 
   /// The 32 bits of each lane's row j, from byte `at` of its reach on.
-  I32 fetch(int32_t j, int32_t at = 0) const {
-    return pickI32(rowFrom(row_ + j), rowFrom(row_ + j + 1), addI32(offset_, splatI32(at)), second_);
-  }
+  I32 fetchAt(int32_t j, I32 at) const { return pickI32(rowFrom(row_ + j), rowFrom(row_ + j + 1), addI32(offset_, at), second_); }
+  I32 fetch(int32_t j, int32_t at = 0) const { return fetchAt(j, splatI32(at)); }
 
  private:
-  static int32_t wholeOf(int32_t place, int32_t size) { return lesser(clampTo(place, 0, 32 * (size - 1)) >> 5, size - 2); }
-
   const uint8_t* rowFrom(int32_t y) const {
     // A row below the image is asked for only where no lane takes it.
-    const size_t inside = static_cast<size_t>(lesser(y, source_.height - 1));
-    return source_.data + inside * source_.strideBytes + (static_cast<size_t>(column_) << kBytesLog2);
+    return plane_.data + static_cast<size_t>(lesser(y, plane_.rows - 1)) * plane_.strideBytes + byte_;
   }
 
-  const RectifySource& source_;
-  int32_t column_ = 0;
+  const SourcePlane plane_;
+  int32_t byte_ = 0;
   int32_t row_ = 0;
   I32 offset_;
   I32 second_;
@@ -99,9 +109,12 @@ inline bool remapGroup(const RectifySource& source, const int32_t* from, uint8_t
   I32 px, py;
   loadPairsI32(from, px, py);
   const AxisPlace x(px, source.width - 1), y(py, source.height - 1);
-  using Window = SourceWindow<Samples::kBytesLog2, 4>;
-  if constexpr (Window::kPossible) {
-    const Window window(source, from, x, y, 0);
+  using Window = SourceWindow<4>;
+  constexpr int32_t kLog2 = Samples::kBytesLog2;
+  if constexpr (Window::possible(1 << kLog2)) {
+    const SourcePlane plane = {source.data, source.strideBytes, source.height, source.width << kLog2};
+    const Window window(plane, leastWhole(from, source.width, 0) << kLog2, leastWhole(from, source.height, 1),
+                        shiftLeftI32<kLog2>(x.whole), y.whole);
     if (window.fits()) {
       storeBytesI32(out, interpolate(Samples::pairOf(window.fetch(0)), Samples::pairOf(window.fetch(1)), x, y));
       return true;
@@ -183,9 +196,12 @@ inline bool remapBayerGroup(const RectifySource& source, const int32_t* from, ui
     const I32 bottom = mosaicGrey(row1, row2, row3, xorI32(site, splatI32(2)));
     storeBytesI32(out, interpolate(top, bottom, x, y));
   };
-  using Window = SourceWindow<Samples::kBytesLog2, 4 << Samples::kBytesLog2>;
-  if constexpr (Window::kPossible) {
-    const Window window(source, from, x, y, 1);
+  using Window = SourceWindow<4 << Samples::kBytesLog2>;
+  constexpr int32_t kLog2 = Samples::kBytesLog2;
+  if constexpr (Window::possible(1 << kLog2)) {
+    const SourcePlane plane = {source.data, source.strideBytes, source.height, source.width << kLog2};
+    const Window window(plane, (leastWhole(from, source.width, 0) - 1) * (1 << kLog2), leastWhole(from, source.height, 1) - 1,
+                        shiftLeftI32<kLog2>(subI32(x.whole, one)), subI32(y.whole, one));
     if (window.fits()) {
       compute([&](int32_t j, int32_t at) { return window.fetch(j, at); });
       return true;
@@ -293,29 +309,8 @@ void remapBayerRows(const RectifySource& source, const int32_t* map, ImageView<u
             [&](const int32_t* from, uint8_t* to) { return remapBayerGroup<Samples>(source, from, to); });
 }
 
-/// Grey of three-byte pixels, one at a time.
-void rgbToGreyRows(const RectifySource& source, const int32_t* map, ImageView<uint8_t> out, int32_t firstRow, int32_t endRow) {
-  for (int32_t y = firstRow; y < endRow; ++y) {
-    const int32_t* from = map == nullptr ? nullptr : map + 2 * static_cast<size_t>(y) * static_cast<size_t>(out.width);
-    for (int32_t x = 0; x < out.width; ++x) {
-      out.row(y)[x] = from == nullptr ? static_cast<uint8_t>(greyOfPixel(source, x, y)) : remapPixel(source, from + 2 * x);
-    }
-  }
-}
-
-/// Colours, one pixel at a time.
-void rectifyRgbRows(const RectifySource& source, const int32_t* map, ImageView<Rgb8> out, int32_t firstRow, int32_t endRow) {
-  for (int32_t y = firstRow; y < endRow; ++y) {
-    const int32_t* from = map == nullptr ? nullptr : map + 2 * static_cast<size_t>(y) * static_cast<size_t>(out.width);
-    for (int32_t x = 0; x < out.width; ++x) {
-      const auto value = [&](int32_t colour) {
-        if (from == nullptr) return static_cast<uint8_t>(colourOfPixel(source, x, y, colour));
-        return remapValue(source, from + 2 * x, [&](int32_t at, int32_t row) { return colourOfPixel(source, at, row, colour); });
-      };
-      out.row(y)[x] = {value(0), value(1), value(2)};
-    }
-  }
-}
+/// In rectify_rgb.inl.h.
+void rgbToGreyRows(const RectifySource& source, const int32_t* map, ImageView<uint8_t> out, int32_t firstRow, int32_t endRow);
 
 void rectifyRows(const RectifySource& source, const int32_t* map, ImageView<uint8_t> out, int32_t firstRow,
                  int32_t endRow) {

@@ -75,21 +75,31 @@ int32_t bayerGrey(const Raw& raw, int32_t x, int32_t y) {
 int32_t by256(int32_t i) { return i >= 0 ? i / 256 : -((-i + 255) / 256); }
 int32_t byteOf(int32_t i) { return i < 0 ? 0 : i > 255 ? 255 : i; }
 
-/// BT.601 with luma of full range: 1.402, 0.344, 0.714 and 1.772 times 256. Two pixels share their chroma; the last of an odd
-/// width takes that of the two before it, and a single column has none.
+/// BT.601 with luma of full range: 1.402, 0.344, 0.714 and 1.772 times 256. u, v: -128 to 127.
+Rgb coloursOf(int32_t luma, int32_t u, int32_t v) {
+  return {byteOf(luma + by256(359 * v + 128)), byteOf(luma - by256(88 * u + 183 * v + 128)), byteOf(luma + by256(454 * u + 128))};
+}
+
+/// Two pixels share their chroma; the last of an odd width takes that of the two before it, and a single column has none.
 Rgb packedColours(const Raw& raw, int32_t x, int32_t y) {
   const bool lumaFirst = raw.source.format == PixelFormat::kYuyv;
   const int32_t luma = raw.byte(2 * x + (lumaFirst ? 0 : 1), y), whole = raw.source.width / 2;
   if (whole == 0) return {luma, luma, luma};
   const int32_t pair = 4 * (x / 2 < whole ? x / 2 : whole - 1);
-  const int32_t u = raw.byte(pair + (lumaFirst ? 1 : 0), y) - 128, v = raw.byte(pair + (lumaFirst ? 3 : 2), y) - 128;
-  return {byteOf(luma + by256(359 * v + 128)), byteOf(luma - by256(88 * u + 183 * v + 128)), byteOf(luma + by256(454 * u + 128))};
+  return coloursOf(luma, raw.byte(pair + (lumaFirst ? 1 : 0), y) - 128, raw.byte(pair + (lumaFirst ? 3 : 2), y) - 128);
+}
+
+/// Two by two pixels share their chroma, whose rows lie behind those of luma.
+Rgb planarColours(const Raw& raw, int32_t x, int32_t y) {
+  const int32_t row = raw.source.height + y / 2, column = x / 2 * 2;
+  return coloursOf(raw.byte(x, y), raw.byte(column, row) - 128, raw.byte(column + 1, row) - 128);
 }
 
 Rgb rgbAt(const RectifySource& source, int32_t x, int32_t y) {
   const Raw raw{source};
   if (source.format == PixelFormat::kRgb8) return {raw.byte(3 * x, y), raw.byte(3 * x + 1, y), raw.byte(3 * x + 2, y)};
   if (source.format == PixelFormat::kYuyv || source.format == PixelFormat::kUyvy) return packedColours(raw, x, y);
+  if (source.format == PixelFormat::kNv12) return planarColours(raw, x, y);
   const Rgb four = bayerColours(raw, x, y);
   return {(four.red + 2) / 4, (four.green + 2) / 4, (four.blue + 2) / 4};
 }

@@ -58,19 +58,28 @@ uint8_t remapPixel(const RectifySource& source, const int32_t* from) {
   return remapValue(source, from, [&](int32_t x, int32_t y) { return greyOfPixel(source, x, y); });
 }
 
+/// BT.601, luma of full range. colour: 0 red, 1 green, 2 blue.
+inline int32_t colourOfLuma(int32_t luma, int32_t u, int32_t v, int32_t colour) {
+  u -= 128, v -= 128;
+  const int32_t added = colour == 0 ? (359 * v + 128) >> 8 : colour == 1 ? -((88 * u + 183 * v + 128) >> 8) : (454 * u + 128) >> 8;
+  return clampTo(luma + added, 0, 255);
+}
+
 /// One colour of a pixel: 0 red, 1 green, 2 blue.
 int32_t colourOfPixel(const RectifySource& source, int32_t x, int32_t y, int32_t colour) {
   const size_t stride = source.strideBytes;
   const uint8_t* row = source.data + static_cast<size_t>(y) * stride;
   if (source.format == PixelFormat::kRgb8) return row[3 * x + colour];
+  if (source.format == PixelFormat::kNv12) {
+    const uint8_t* uv = source.data + static_cast<size_t>(source.height + (y >> 1)) * stride + 2 * (x >> 1);
+    return colourOfLuma(row[x], uv[0], uv[1], colour);
+  }
   if (!isBayer(source.format)) {
     const int32_t second = source.format == PixelFormat::kUyvy ? 1 : 0;  // the place of luma; chroma has the other one
     const int32_t luma = row[2 * x + second], whole = source.width >> 1;
     if (whole == 0) return luma;
     const uint8_t* pair = row + 4 * lesser(x >> 1, whole - 1) + 1 - second;
-    const int32_t u = pair[0] - 128, v = pair[2] - 128;
-    const int32_t added = colour == 0 ? (359 * v + 128) >> 8 : colour == 1 ? -((88 * u + 183 * v + 128) >> 8) : (454 * u + 128) >> 8;
-    return clampTo(luma + added, 0, 255);
+    return colourOfLuma(luma, pair[0], pair[2], colour);
   }
   const SampleLayout layout = sampleLayoutOf(source.format);
   // Parities of the place within its tile: red has (0, 0), blue (1, 1).

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The rooms after matching and the cross-based matcher in NEON, under emulation: equal to their references bit for bit.
+// Rectification, the rooms after matching and the cross-based matcher in NEON, under emulation: equal to their references bit for bit.
 import { spawnSync } from "node:child_process";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -22,10 +22,12 @@ const REFERENCES = [
   "refine/median/median",
   "refine/speckle/speckle",
   "match/row_offset/row_offset",
+  "rectify/rectify",
   "refine/upscale/upscale",
 ].map((room) => `cuda/${room}.ref.cc`);
 const SOURCES = [
   "test/native/room_twins_main.cc",
+  "core/pixel_format.cc",
   "core/workers.cc",
   "cuda/cpu/dispatch.cc",
   "cuda/cpu/isa_neon.cc",

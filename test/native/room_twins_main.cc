@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The rooms of refinement and of the cross-based matcher against their references, without Node, so that a foreign
+// The rooms of rectification, refinement and of the cross-based matcher against their references, without Node, so that a foreign
 // processor's form can be run alone: room_twins ISA SEED. Prints one line per room; leaves with 1 at the first mismatch.
 #include <cstdio>
 #include <cstdlib>
@@ -180,6 +180,36 @@ void rooms(const Kernels& kernels, Random& random, int32_t width, int32_t height
   expectSame("exponential confidence", confidence, fastConfidence);
 }
 
+/// Every format, grey and colours, through places anywhere and through neighbouring ones.
+void rectification(const Kernels& kernels, Random& random, int32_t width, int32_t height) {
+  for (int32_t format = 0; format <= static_cast<int32_t>(PixelFormat::kBayerBggr16); ++format) {
+    RectifySource source;
+    source.format = static_cast<PixelFormat>(format);
+    source.width = random.whole(1, 90), source.height = random.whole(1, 20);
+    source.strideBytes = static_cast<size_t>(3 * source.width + random.whole(0, 5)) + 1;
+    std::vector<uint8_t> bytes(sourceBytes(source.width, source.height, source.strideBytes, source.format, true));
+    for (uint8_t& value : bytes) value = static_cast<uint8_t>(random.whole(0, 255));
+    source.data = bytes.data();
+    for (const bool anywhere : {true, false}) {
+      std::vector<int32_t> map;
+      for (int32_t i = 0; i < width * height; ++i) {
+        const int32_t x = anywhere ? random.whole(-70, 32 * source.width + 70) : 33 * (i % width) - random.whole(0, 9);
+        const int32_t y = anywhere ? random.whole(-70, 32 * source.height + 70) : 31 * (i / width) + i % width;
+        map.insert(map.end(), {x, y});
+      }
+      Image<uint8_t> expected(width, height), got(width, height);
+      rectifyReference(source, map.data(), expected.view());
+      kernels.rectify(source, map.data(), got.view(), 0, height);
+      expectSame("rectify", expected, got);
+      if (!hasColours(source.format)) continue;
+      Image<Rgb8> expectedRgb(width, height), gotRgb(width, height);
+      rectifyRgbReference(source, map.data(), expectedRgb.view());
+      kernels.rectifyRgb(source, map.data(), gotRgb.view(), 0, height);
+      expectSame("rectify in colours", expectedRgb, gotRgb);
+    }
+  }
+}
+
 }  // namespace
 
 int main(int count, char** arguments) {
@@ -191,7 +221,10 @@ int main(int count, char** arguments) {
   }
   Random random{count > 2 ? static_cast<uint32_t>(std::strtoul(arguments[2], nullptr, 10)) | 1u : 1u};
   constexpr int32_t kWidths[] = {1, 2, 7, 8, 9, 15, 16, 17, 31, 33, 40, 64, 65, 97};
-  for (const int32_t width : kWidths) rooms(*kernels, random, width, random.whole(1, 14));
+  for (const int32_t width : kWidths) {
+    rooms(*kernels, random, width, random.whole(1, 14));
+    rectification(*kernels, random, width, random.whole(1, 14));
+  }
   std::printf("isa %s: %zu sizes equal bit for bit\n", nameOf(kernels->instructionSet), sizeof kWidths / sizeof *kWidths);
   return 0;
 }

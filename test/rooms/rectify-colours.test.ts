@@ -12,19 +12,32 @@ interface Call {
   width: number;
   height: number;
   map?: Int32Array;
+  /** Copies the image next to memory that may not be touched: a load beside it ends the process. */
+  edge?: "start" | "end";
 }
 
 const room = native.rooms.rectify as unknown as (call: object) => string;
 const MOSAICS = ["RGGB", "GRBG", "GBRG", "BGGR"].flatMap((order) =>
   [8, 10, 12, 16].map((bits) => `BAYER_${order}${bits}`),
 );
-const FORMATS = ["RGB8", "YUYV", "UYVY", ...MOSAICS];
-const bytesOf = (format: string) => (format === "RGB8" ? 3 : /R8|B8|G8/.test(format) ? 1 : 2);
+const FORMATS = ["RGB8", "YUYV", "UYVY", "NV12", ...MOSAICS];
+const bytesOf = (format: string) => (format === "RGB8" ? 3 : /[RBG]8|NV12/.test(format) ? 1 : 2);
+/** Rows of memory: NV12 has those of its chroma behind those of its luma. */
+const rowsOf = (format: string, height: number) => height + (format === "NV12" ? Math.ceil(height / 2) : 0);
+/** Bytes of the last row in memory. */
+const lastRowOf = (format: string, width: number) =>
+  format === "NV12" ? 2 * Math.ceil(width / 2) : width * bytesOf(format);
 
 function colours(variant: string, call: Call): Uint8Array {
-  const rgb = new Uint8Array(3 * call.width * call.height);
+  const bytes = 3 * call.width * call.height;
+  const rgb = new Uint8Array(bytes + 64).fill(0xa5);
   expect(room({ ...call, variant, rgb })).toBe(variant);
-  return rgb;
+  const behind = rgb.subarray(bytes);
+  expect(
+    behind.every((byte) => byte === 0xa5),
+    "nothing is written behind the image",
+  ).toBe(true);
+  return rgb.subarray(0, bytes);
 }
 
 /** Without a map. */
@@ -34,7 +47,7 @@ function converted(variant: string, format: string, width: number, height: numbe
     height,
     inputWidth: width,
     inputHeight: height,
-    strideBytes: width * bytesOf(format),
+    strideBytes: lastRowOf(format, width),
   };
   return [...colours(variant, { format, ...size, image: Uint8Array.from(image) })];
 }
@@ -53,6 +66,18 @@ describe.each(forms)("colours, %s: by hand", (variant) => {
     expect(converted(variant, "YUYV", 3, 1, [100, 90, 120, 200, 10, 77]).slice(6)).toEqual([111, 0, 0]);
     expect(converted(variant, "UYVY", 3, 1, [90, 100, 200, 120, 77, 10]).slice(6)).toEqual([111, 0, 0]);
     expect(converted(variant, "YUYV", 1, 1, [100, 3])).toEqual([100, 100, 100]);
+  });
+
+  test("NV12: two by two pixels share their chroma; the last column and row of odd sizes have their own", () => {
+    // As above: U = 90, V = 200 adds 101, -38, -67; U = V = 128 adds nothing.
+    const [luma, chroma] = [
+      [100, 120, 10, 0, 110, 250, 20, 0, 50, 60, 70, 0],
+      [90, 200, 128, 128, 128, 128, 90, 200],
+    ];
+    const rgb = converted(variant, "NV12", 3, 3, [...luma, ...chroma]);
+    expect(rgb.slice(0, 9)).toEqual([201, 62, 33, 221, 82, 53, 10, 10, 10]);
+    expect(rgb.slice(9, 18)).toEqual([211, 72, 43, 255, 212, 183, 20, 20, 20]);
+    expect(rgb.slice(18)).toEqual([50, 50, 50, 60, 60, 60, 171, 32, 3]);
   });
 
   test("a mosaic is interpolated between its own colours, mirrored at the border", () => {
@@ -89,30 +114,48 @@ describe.each(forms)("colours, %s: properties", (variant) => {
 });
 
 describe.each(variants)("colours, %s: twin of the reference", (variant) => {
-  test.each(FORMATS)("%s: any size and map", (format) => {
+  function expectTwins(call: Call, what: string): void {
+    const expected = colours("reference", call);
+    for (const edge of [undefined, "start", "end"] as const) {
+      expectSameImage(colours(variant, { ...call, ...(edge && { edge }) }), expected, 3 * call.width, what);
+    }
+  }
+
+  function imageOf(random: Random, format: string, width: number, height: number, gap: number) {
+    const strideBytes = lastRowOf(format, width) + gap;
+    const bytes = strideBytes * (rowsOf(format, height) - 1) + lastRowOf(format, width);
+    const image = random.fill(new Uint8Array(bytes), 0, 255);
+    return { format, inputWidth: width, inputHeight: height, strideBytes, image };
+  }
+
+  test.each(FORMATS)("%s: any size and map, and not a byte beside the image", (format) => {
     const random = new Random();
-    for (const width of AWKWARD_WIDTHS) {
-      const [inputWidth, inputHeight, height] = [
-        random.whole(1, 70),
+    for (const width of [...AWKWARD_WIDTHS, 1, 2, 3, 4, 5, 6, 7]) {
+      const [inputWidth, inputHeight] = [
+        random.pick([1, 2, 3, 4, 5, random.whole(6, 70)]),
         random.whole(1, 12),
-        random.whole(1, 9),
       ];
-      const strideBytes = inputWidth * bytesOf(format) + 2 * random.whole(0, 3);
-      const image = random.fill(new Uint8Array(strideBytes * inputHeight), 0, 255);
+      const height = random.whole(1, 9);
+      const call = imageOf(random, format, inputWidth, inputHeight, random.whole(0, 3));
       const map = Int32Array.from({ length: 2 * width * height }, (_, i) =>
         random.whole(-70, 32 * (i % 2 === 0 ? inputWidth : inputHeight) + 70),
       );
-      const call = { format, inputWidth, inputHeight, strideBytes, image };
       const what = `seed ${random.seed}, ${format}, ${inputWidth}x${inputHeight} to ${width}x${height}`;
-      const remapped = { ...call, width, height, map };
-      expectSameImage(colours(variant, remapped), colours("reference", remapped), 3 * width, what);
-      const plain = { ...call, width: inputWidth, height: inputHeight };
-      expectSameImage(
-        colours(variant, plain),
-        colours("reference", plain),
-        3 * inputWidth,
-        `${what}, no map`,
-      );
+      expectTwins({ ...call, width, height, map }, what);
+      expectTwins({ ...call, width: inputWidth, height: inputHeight }, `${what}, no map`);
     }
+  });
+
+  test.each(FORMATS)("%s: through a lens, where neighbours come from neighbouring places", (format) => {
+    const random = new Random();
+    const call = imageOf(random, format, 213, 121, 0);
+    const [width, height] = [197, 119];
+    const map = Int32Array.from({ length: 2 * width * height }, (_, i) => {
+      const [x, y] = [(i >> 1) % width, Math.trunc((i >> 1) / width)];
+      const bend = 1 + 2e-6 * ((x - 98) ** 2 + (y - 60) ** 2);
+      const place = i % 2 === 0 ? 106 + (x - 98) * bend : 60 + (y - 60) * bend + 0.02 * (x - 98);
+      return Math.floor(32 * place);
+    });
+    expectTwins({ ...call, width, height, map }, `seed ${random.seed}`);
   });
 });

@@ -26,14 +26,14 @@ Napi::Value match(const Napi::CallbackInfo& info) {
   task.matcher = matcherChoiceOf(call, flagOf(call, "halfResolution"));
   throwUnlessOk(info.Env(), checkMatcher(task.matcher, task.search, false));
   MatcherImages images{imageOf<const uint8_t>(call, "left"), imageOf<const uint8_t>(call, "right"), {}, {}};
-  if (task.matcher.facts->images == ImagesNeeded::kGreyAndRgb) {
+  if (task.matcher.facts->images != ImagesNeeded::kGrey) {
     const size_t rowBytes = 3 * static_cast<size_t>(task.width);
     const auto colours = [&](const char* name) {
       const auto bytes = imageOf<const uint8_t>(call, name, 3 * task.width, task.height, rowBytes);
       return packedView(reinterpret_cast<const Rgb8*>(bytes.data), task.width, task.height);
     };
     images.leftRgb = colours("leftRgb");
-    images.rightRgb = colours("rightRgb");
+    if (task.matcher.facts->images == ImagesNeeded::kGreyAndRgb) images.rightRgb = colours("rightRgb");
   }
   const MatcherResult result{imageOf<int16_t>(call, "disparityQ4", task.width, task.height, 2 * static_cast<size_t>(task.width)),
                              imageOf<uint8_t>(call, "confidence", task.width, task.height, static_cast<size_t>(task.width))};
@@ -102,7 +102,8 @@ Napi::Value matchers(const Napi::CallbackInfo& info) {
     auto object = Napi::Object::New(env);
     object.Set("name", facts->name);
     object.Set("description", facts->description);
-    object.Set("images", facts->images == ImagesNeeded::kGrey ? "grey" : "grey and rgb");
+    constexpr const char* kImages[] = {"grey", "grey and left rgb", "grey and rgb"};
+    object.Set("images", kImages[static_cast<int>(facts->images)]);
     object.Set("halfByDefault", facts->halfByDefault);
     auto parameters = Napi::Array::New(env);
     for (int32_t i = 0; i < facts->parameterCount; ++i) {

@@ -15,6 +15,10 @@
 namespace depthwatt {
 namespace {
 
+size_t bytesOf(const Napi::Object& call, const RectifySource& source) {
+  return sourceBytes(source.width, source.height, source.strideBytes, source.format, !call.Get("rgb").IsUndefined());
+}
+
 RectifySource sourceOf(const Napi::Object& call) {
   RectifySource source;
   source.width = integerOf(call, "inputWidth", 1, 32768);
@@ -24,7 +28,7 @@ RectifySource sourceOf(const Napi::Object& call) {
   if (!pixelFormatOf(format.c_str(), &source.format)) {
     throw errorOf(call.Env(), Status::error(Code::kParameter, "Expected a pixel format of frame.ts, got '%s'.", format.c_str()));
   }
-  const size_t bytes = sourceBytes(source.width, source.height, source.strideBytes, source.format);
+  const size_t bytes = bytesOf(call, source);
   if (bytes == 0) {
     throw errorOf(call.Env(), Status::error(Code::kParameter, "Expected a row stride that holds %d pixels, got %zu bytes.",
                                             source.width, source.strideBytes));
@@ -80,24 +84,26 @@ Napi::Value rectify(const Napi::CallbackInfo& info) {
     throw errorOf(info.Env(), Status::error(Code::kParameter, "Expected a result of %dx%d without a map, got %dx%d.",
                                             source.width, source.height, width, height));
   }
+  ImageView<Rgb8> rgb;
   if (colours) {
     const auto bytes = imageOf<uint8_t>(call, "rgb", 3 * width, height, 3 * static_cast<size_t>(width));
-    const auto rgb = packedView(reinterpret_cast<Rgb8*>(bytes.data), width, height);
+    rgb = packedView(reinterpret_cast<Rgb8*>(bytes.data), width, height);
     if (!hasColours(source.format)) throw errorOf(info.Env(), Status::error(Code::kParameter, "Expected a format with colours."));
-    if (kernels == nullptr) rectifyRgbReference(source, map, rgb);
-    else kernels->rectifyRgb(source, map, rgb, 0, height);
-    return Napi::String::New(info.Env(), kernels == nullptr ? "reference" : nameOf(kernels->instructionSet));
   }
+  const auto compute = [&](const RectifySource& from) {
+    if (!colours) return run(kernels, from, map, grey);
+    if (kernels == nullptr) rectifyRgbReference(from, map, rgb);
+    else kernels->rectifyRgb(from, map, rgb, 0, height);
+  };
   const std::string edge = optionalStringOf(call, "edge");
   if (edge.empty()) {
-    run(kernels, source, map, grey);
+    compute(source);
   } else {
-    const size_t bytes = sourceBytes(source.width, source.height, source.strideBytes, source.format);
-    const GuardedCopy copy(source.data, bytes, edge == "end");
+    const GuardedCopy copy(source.data, bytesOf(call, source), edge == "end");
     if (copy.data() == nullptr) throw errorOf(info.Env(), Status::error(Code::kFailed, "No memory for a guarded image."));
     RectifySource guarded = source;
     guarded.data = copy.data();
-    run(kernels, guarded, map, grey);
+    compute(guarded);
   }
   return Napi::String::New(info.Env(), kernels == nullptr ? "reference" : nameOf(kernels->instructionSet));
 }

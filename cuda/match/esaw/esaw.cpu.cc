@@ -19,7 +19,7 @@ constexpr MatcherParameter kParameters[] = {
 constexpr QualityStep kSteps[] = {{"steps", 7}, {"steps", 5}};
 
 constexpr MatcherFacts kFacts = {
-    "esaw", "adaptive weights in exponential steps", ImagesNeeded::kGreyAndRgb, false,
+    "esaw", "adaptive weights in exponential steps", ImagesNeeded::kGreyAndLeftRgb, false,
     kParameters, sizeof kParameters / sizeof *kParameters, {kSteps, sizeof kSteps / sizeof *kSteps, 1, "steps", 0}, nullptr};
 
 }  // namespace

@@ -5,7 +5,7 @@ import type { Matcher } from "../matcher.js";
 export const esaw = {
   name: "esaw",
   description: "adaptive weights in exponential steps",
-  images: "grey and rgb",
+  images: "grey and left rgb",
   halfByDefault: false,
   parameters: [
     {

@@ -35,7 +35,7 @@ Status check(const MatcherChoice& choice, const MatchSearch&, bool) {
 }
 
 constexpr MatcherFacts kFacts = {
-    "esmp", "message propagation in exponential steps", ImagesNeeded::kGreyAndRgb, false,
+    "esmp", "message propagation in exponential steps", ImagesNeeded::kGreyAndLeftRgb, false,
     kParameters, sizeof kParameters / sizeof *kParameters, {kSteps, sizeof kSteps / sizeof *kSteps, 1, "steps", 0}, check};
 
 }  // namespace

@@ -8,7 +8,7 @@ const MOST_THOUSANDTHS = 3276;
 export const esmp = {
   name: "esmp",
   description: "message propagation in exponential steps",
-  images: "grey and rgb",
+  images: "grey and left rgb",
   halfByDefault: false,
   parameters: [
     {

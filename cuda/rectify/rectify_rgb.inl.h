@@ -1,0 +1,306 @@
+// SPDX-License-Identifier: Apache-2.0
+// Vector form of rectification in colours, and of the grey of three-byte pixels; compiled once per instruction set, after
+// rectify.inl.h. No include guard on purpose.
+//
+// A lane is one output pixel. A format gives, for a row of the source, each colour of the two pixels beside the lane's place, as
+// (left | right << 16); the rest is the same for all. A lane whose bytes would leave the image computes with the nearest place
+// that does not, and its pixel is computed again by itself.
+
+namespace {
+
+/// A colour each of two neighbouring pixels, left | right << 16.
+struct PixelPair {
+  I32 red, green, blue;
+};
+
+/// Whole places that a format's vectors can compute.
+struct PlaceLimits {
+  int32_t lowX, highX, lowY, highY;
+  bool any() const { return lowX <= highX && lowY <= highY; }
+  bool hold(int32_t x, int32_t y) const { return x >= lowX && x <= highX && y >= lowY && y <= highY; }
+};
+
+/// What a group of lanes needs of one plane: by a window where it fits, else gathered. kApart: bytes from a pixel to the next.
+template <int kReach, int kApart>
+class SourceFetch {
+ public:
+  SourceFetch(const SourcePlane& plane, int32_t firstByte, int32_t firstRow, I32 byte, I32 row)
+      : window_(plane, firstByte, firstRow, byte, row), data_(plane.data), strideBytes_(plane.strideBytes),
+        offset_(addI32(mulI32(row, splatI32(static_cast<int32_t>(plane.strideBytes))), byte)) {}
+
+  /// at: a byte of its reach for each lane.
+  I32 fetchAt(int32_t j, I32 at) const {
+    if (SourceWindow<kReach>::possible(kApart) && window_.fits()) return window_.fetchAt(j, at);
+    return gatherI32(data_ + static_cast<size_t>(j) * strideBytes_, addI32(offset_, at));
+  }
+  I32 fetch(int32_t j, int32_t at = 0) const { return fetchAt(j, splatI32(at)); }
+
+ private:
+  const SourceWindow<kReach> window_;
+  const uint8_t* const data_;
+  const size_t strideBytes_;
+  const I32 offset_;
+};
+
+/// Where a group lies: the lanes' whole places, within limits, and not behind any of them, for windows.
+struct GroupPlace {
+  I32 x, y;
+  int32_t firstX, firstY;
+
+  GroupPlace(const RectifySource& source, const int32_t* from, I32 wholeX, I32 wholeY, const PlaceLimits& limits) {
+    x = minI32(maxI32(wholeX, splatI32(limits.lowX)), splatI32(limits.highX));
+    y = minI32(maxI32(wholeY, splatI32(limits.lowY)), splatI32(limits.highY));
+    firstX = clampTo(leastWhole(from, source.width, 0), limits.lowX, limits.highX);
+    firstY = clampTo(leastWhole(from, source.height, 1), limits.lowY, limits.highY);
+  }
+};
+
+inline I32 lowHalf(I32 v) { return andI32(v, splatI32(0xffff)); }
+inline I32 bytesOfHalves(I32 v) { return andI32(v, splatI32(0x00ff00ff)); }
+/// `yes` where the mask's bits are 1.
+inline I32 chooseI32(I32 mask, I32 yes, I32 no) { return xorI32(no, andI32(mask, xorI32(yes, no))); }
+/// All ones where bit 0 of v is 1, else 0.
+inline I32 oddMask(I32 v) { return subI32(splatI32(0), andI32(v, splatI32(1))); }
+
+/// Three bytes a pixel: two words, of the left pixel and the right one's red, and of the left one's blue and the right one.
+class RgbPairs {
+ public:
+  static PlaceLimits limits(const RectifySource& source) { return {0, source.width - 2, 0, source.height - 2}; }
+
+  RgbPairs(const RectifySource& source, const GroupPlace& at)
+      : bytes_({source.data, source.strideBytes, source.height, 3 * source.width}, 3 * at.firstX, at.firstY,
+               addI32(at.x, shiftLeftI32<1>(at.x)), at.y) {}
+
+  I32 first(int32_t j) const { return bytes_.fetch(j); }
+  I32 second(int32_t j) const { return bytes_.fetch(j, 2); }
+
+  PixelPair row(int32_t j) const {
+    const I32 left = first(j), right = second(j);
+    const auto outer = [&](I32 word) {
+      return orI32(andI32(word, splatI32(0xff)), shiftLeftI32<16>(shiftRightI32<24>(word)));
+    };
+    const I32 green = orI32(andI32(shiftRightI32<8>(left), splatI32(0xff)), andI32(right, splatI32(0xff0000)));
+    return {outer(left), green, outer(right)};
+  }
+
+ private:
+  const SourceFetch<6, 3> bytes_;
+};
+
+/// What chroma adds to luma, as rectify.ref.cc has it, for u and v of 0 to 255: the biases are whole, so floors are the same.
+struct ChromaShare {
+  I32 red, green, blue;
+
+  /// uv: u | v << 16.
+  explicit ChromaShare(I32 uv)
+      : red(subI32(shiftRightI32<8>(pairSumI32(uv, splatI32(359 << 16))), splatI32(179))),
+        green(subI32(splatI32(135), shiftRightI32<8>(pairSumI32(uv, splatI32(88 | 183 << 16))))),
+        blue(subI32(shiftRightI32<8>(addI32(pairSumI32(uv, splatI32(454)), splatI32(128))), splatI32(227))) {}
+};
+
+/// luma: left | right << 16.
+inline PixelPair pairOf(I32 luma, const ChromaShare& left, const ChromaShare& right) {
+  const I32 leftLuma = lowHalf(luma), rightLuma = shiftRightI32<16>(luma);
+  const auto sum = [&](I32 brightness, I32 share) {
+    return minI32(maxI32(addI32(brightness, share), splatI32(0)), splatI32(255));
+  };
+  return {joinHalves(sum(leftLuma, left.red), sum(rightLuma, right.red)),
+          joinHalves(sum(leftLuma, left.green), sum(rightLuma, right.green)),
+          joinHalves(sum(leftLuma, left.blue), sum(rightLuma, right.blue))};
+}
+
+/// 4:2:2 in words of two pixels. kLumaShift: 0 where luma is the first byte, else 8.
+template <int kLumaShift>
+class PackedPairs {
+ public:
+  static PlaceLimits limits(const RectifySource& source) {
+    return {0, 2 * (source.width >> 1) - 2, 0, source.height - 2};
+  }
+
+  PackedPairs(const RectifySource& source, const GroupPlace& at)
+      : odd_(oddMask(at.x)),
+        words_({source.data, source.strideBytes, source.height, 4 * (source.width >> 1)}, 4 * (at.firstX >> 1), at.firstY,
+               shiftLeftI32<2>(shiftRightI32<1>(at.x)), at.y) {}
+
+  PixelPair row(int32_t j) const {
+    // The right pixel's word is the next one where the left pixel is the second of its own.
+    const I32 word = words_.fetch(j), next = words_.fetchAt(j, andI32(odd_, splatI32(4)));
+    const I32 own = bytesOfHalves(shiftRightI32<kLumaShift>(word)), other = bytesOfHalves(shiftRightI32<kLumaShift>(next));
+    const I32 luma = chooseI32(odd_, joinHalves(shiftRightI32<16>(own), other), own);
+    const auto chroma = [&](I32 bits) { return ChromaShare(bytesOfHalves(shiftRightI32<8 - kLumaShift>(bits))); };
+    return pairOf(luma, chroma(word), chroma(next));
+  }
+
+ private:
+  const I32 odd_;
+  const SourceFetch<8, 2> words_;
+};
+
+/// A plane of luma, and behind it one of u and v at half the columns and rows.
+class Nv12Pairs {
+ public:
+  static PlaceLimits limits(const RectifySource& source) {
+    return {0, 2 * ((source.width + 1) >> 1) - 3, 0, source.height - 2};
+  }
+
+  Nv12Pairs(const RectifySource& source, const GroupPlace& at)
+      : odd_(oddMask(at.x)),
+        luma_({source.data, source.strideBytes, source.height, source.width}, at.firstX, at.firstY, at.x, at.y),
+        top_(chromaOf(source, at, at.y, at.firstY)),
+        bottom_(chromaOf(source, at, addI32(at.y, splatI32(1)), at.firstY + 1)) {}
+
+  PixelPair row(int32_t j) const {
+    const I32 uv = j == 0 ? top_.fetch(0) : bottom_.fetch(0);
+    const auto halves = [&](I32 pair) { return orI32(andI32(pair, splatI32(0xff)), andI32(shiftLeftI32<8>(pair), splatI32(0xff0000))); };
+    const I32 left = halves(uv), right = halves(chooseI32(odd_, shiftRightI32<16>(uv), uv));
+    // Four bytes from the last but one of the last row on end in the chroma.
+    return pairOf(ByteSamples::pairOf(luma_.fetch(j)), ChromaShare(left), ChromaShare(right));
+  }
+
+ private:
+  using Fetch = SourceFetch<4, 1>;
+
+  static Fetch chromaOf(const RectifySource& source, const GroupPlace& at, I32 y, int32_t firstY) {
+    const SourcePlane plane = {source.data + static_cast<size_t>(source.height) * source.strideBytes, source.strideBytes,
+                               (source.height + 1) >> 1, 2 * ((source.width + 1) >> 1)};
+    return {plane, 2 * (at.firstX >> 1), firstY >> 1, shiftLeftI32<1>(shiftRightI32<1>(at.x)), shiftRightI32<1>(y)};
+  }
+
+  const I32 odd_;
+  const Fetch luma_, top_, bottom_;
+};
+
+/// A mosaic of which each lane reads four by four samples.
+template <class Samples>
+class MosaicPairs {
+ public:
+  static PlaceLimits limits(const RectifySource& source) { return {1, source.width - 3, 1, source.height - 3}; }
+
+  MosaicPairs(const RectifySource& source, const GroupPlace& at)
+      : samples_({source.data, source.strideBytes, source.height, source.width << Samples::kBytesLog2},
+                 (at.firstX - 1) << Samples::kBytesLog2, at.firstY - 1,
+                 shiftLeftI32<Samples::kBytesLog2>(subI32(at.x, splatI32(1))), subI32(at.y, splatI32(1))),
+        evenColumn_(xorI32(oddMask(addI32(at.x, splatI32(redX(source.format)))), splatI32(0xffff))),
+        evenRow_(xorI32(oddMask(addI32(at.y, splatI32(redY(source.format)))), splatI32(-1))) {
+    for (int32_t j = 0; j < 4; ++j) {
+      const MosaicRow row = mosaicRow<Samples>([&](int32_t byte) { return samples_.fetch(j, byte); });
+      own_[j] = row.own, beside_[j] = row.beside;
+    }
+  }
+
+  PixelPair row(int32_t j) const {
+    const I32 redRow = j == 0 ? evenRow_ : xorI32(evenRow_, splatI32(-1));
+    const I32 own = shiftLeftI32<2>(own_[j + 1]), beside = beside_[j + 1];
+    const I32 above = addI32(own_[j], own_[j + 2]), corners = addI32(beside_[j], beside_[j + 2]);
+    const I32 twiceBeside = shiftLeftI32<1>(beside), twiceAbove = shiftLeftI32<1>(above);
+    // Fourfold colours, by whether red's columns and rows are the pixel's own. No half exceeds 1020.
+    const auto inColumn = [&](I32 yes, I32 no) { return chooseI32(evenColumn_, yes, no); };
+    const auto quarter = [&](I32 v) { return bytesOfHalves(shiftRightI32<2>(addI32(v, splatI32(0x00020002)))); };
+    const I32 cross = addI32(beside, above);
+    return {quarter(chooseI32(redRow, inColumn(own, twiceBeside), inColumn(twiceAbove, corners))),
+            quarter(chooseI32(redRow, inColumn(cross, own), inColumn(own, cross))),
+            quarter(chooseI32(redRow, inColumn(corners, twiceAbove), inColumn(twiceBeside, own)))};
+  }
+
+ private:
+  const SourceFetch<(4 << Samples::kBytesLog2), (1 << Samples::kBytesLog2)> samples_;
+  const I32 evenColumn_, evenRow_;  ///< halves that are all ones in red's columns; lanes in red's rows, for the upper pixels
+  I32 own_[4], beside_[4];
+};
+
+Rgb8 remapRgbPixel(const RectifySource& source, const int32_t* from) {
+  const auto value = [&](int32_t colour) {
+    return remapValue(source, from, [&](int32_t x, int32_t y) { return colourOfPixel(source, x, y, colour); });
+  };
+  return {value(0), value(1), value(2)};
+}
+
+/// kLanesI32 output pixels.
+template <class Pairs>
+inline void remapRgbGroup(const RectifySource& source, const PlaceLimits& limits, const int32_t* from, Rgb8* out) {
+  I32 px, py;
+  loadPairsI32(from, px, py);
+  const AxisPlace x(px, source.width - 1), y(py, source.height - 1);
+  const GroupPlace place(source, from, x.whole, y.whole, limits);
+  const Pairs pairs(source, place);
+  const PixelPair top = pairs.row(0), bottom = pairs.row(1);
+  const I32 red = interpolate(top.red, bottom.red, x, y), green = interpolate(top.green, bottom.green, x, y);
+  const I32 blue = interpolate(top.blue, bottom.blue, x, y);
+  storeTriplesI32(&out->red, orI32(red, orI32(shiftLeftI32<8>(green), shiftLeftI32<16>(blue))));
+  const I32 moved = orI32(xorI32(place.x, x.whole), xorI32(place.y, y.whole));
+  if (!anyAboveUnsignedI32(moved, splatI32(0))) return;
+  for (int32_t i = 0; i < kLanesI32; ++i) {
+    const auto whole = [&](int32_t at, int32_t size) { return lesser(clampTo(at, 0, 32 * (size - 1)) >> 5, size - 2); };
+    if (limits.hold(whole(from[2 * i], source.width), whole(from[2 * i + 1], source.height))) continue;
+    out[i] = remapRgbPixel(source, from + 2 * i);
+  }
+}
+
+/// Rows of groups; without a map the places of a group are its own pixels. group(from, x, y): kLanesI32 pixels from (x, y) on.
+template <class Group, class Single>
+inline void groupRows(const int32_t* map, int32_t width, int32_t firstRow, int32_t endRow, bool vectors, const Group& group,
+                      const Single& single) {
+  int32_t own[2 * kLanesI32];
+  for (int32_t y = firstRow; y < endRow; ++y) {
+    const int32_t* from = map == nullptr ? nullptr : map + 2 * static_cast<size_t>(y) * static_cast<size_t>(width);
+    const int32_t step = vectors && width >= kLanesI32 ? kLanesI32 : 1;
+    for (int32_t x = 0; x < width; x += step) {
+      const int32_t start = lesser(x, width - step);
+      for (int32_t i = 0; from == nullptr && i < step; ++i) own[2 * i] = 32 * (start + i), own[2 * i + 1] = 32 * y;
+      const int32_t* places = from == nullptr ? own : from + 2 * start;
+      // One lane has no groups of one that are not vectors.
+      if (vectors && width >= kLanesI32) group(places, start, y);
+      else single(places, start, y);
+    }
+  }
+}
+
+template <class Pairs>
+void remapRgbRows(const RectifySource& source, const int32_t* map, ImageView<Rgb8> out, int32_t firstRow, int32_t endRow) {
+  const PlaceLimits limits = Pairs::limits(source);
+  groupRows(
+      map, out.width, firstRow, endRow, limits.any(),
+      [&](const int32_t* from, int32_t x, int32_t y) { remapRgbGroup<Pairs>(source, limits, from, out.row(y) + x); },
+      [&](const int32_t* from, int32_t x, int32_t y) { out.row(y)[x] = remapRgbPixel(source, from); });
+}
+
+/// BT.601 luma of three bytes, as the definition rounds it.
+inline I32 lumaOfRgb(I32 word) {
+  const I32 redBlue = pairSumI32(bytesOfHalves(word), splatI32(77 | 29 << 16));
+  const I32 green = pairSumI32(andI32(shiftRightI32<8>(word), splatI32(0xff)), splatI32(150));
+  return shiftRightI32<8>(addI32(addI32(redBlue, green), splatI32(128)));
+}
+
+void rgbToGreyRows(const RectifySource& source, const int32_t* map, ImageView<uint8_t> out, int32_t firstRow, int32_t endRow) {
+  const PlaceLimits limits = RgbPairs::limits(source);
+  const auto group = [&](const int32_t* from, int32_t column, int32_t line) {
+    I32 px, py;
+    loadPairsI32(from, px, py);
+    const AxisPlace x(px, source.width - 1), y(py, source.height - 1);
+    const RgbPairs pairs(source, GroupPlace(source, from, x.whole, y.whole, limits));
+    const auto row = [&](int32_t j) {
+      return joinHalves(lumaOfRgb(pairs.first(j)), lumaOfRgb(shiftRightI32<8>(pairs.second(j))));
+    };
+    storeBytesI32(out.row(line) + column, interpolate(row(0), row(1), x, y));
+  };
+  groupRows(map, out.width, firstRow, endRow, limits.any(), group,
+            [&](const int32_t* from, int32_t x, int32_t y) { out.row(y)[x] = remapPixel(source, from); });
+}
+
+void rectifyRgbRows(const RectifySource& source, const int32_t* map, ImageView<Rgb8> out, int32_t firstRow, int32_t endRow) {
+  switch (source.format) {
+    case PixelFormat::kRgb8: return remapRgbRows<RgbPairs>(source, map, out, firstRow, endRow);
+    case PixelFormat::kYuyv: return remapRgbRows<PackedPairs<0>>(source, map, out, firstRow, endRow);
+    case PixelFormat::kUyvy: return remapRgbRows<PackedPairs<8>>(source, map, out, firstRow, endRow);
+    case PixelFormat::kNv12: return remapRgbRows<Nv12Pairs>(source, map, out, firstRow, endRow);
+    default: break;
+  }
+  switch (bayerDepth(source.format)) {
+    case 0: return remapRgbRows<MosaicPairs<ByteSamples>>(source, map, out, firstRow, endRow);
+    case 1: return remapRgbRows<MosaicPairs<WordSamples<2>>>(source, map, out, firstRow, endRow);
+    case 2: return remapRgbRows<MosaicPairs<WordSamples<4>>>(source, map, out, firstRow, endRow);
+    default: return remapRgbRows<MosaicPairs<WordSamples<8>>>(source, map, out, firstRow, endRow);
+  }
+}
+
+}  // namespace

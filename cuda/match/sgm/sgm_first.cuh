@@ -111,11 +111,10 @@ __global__ void __launch_bounds__(FirstShape<kPairs>::kThreads) firstRowsKernel(
   using Bytes = Stored<kPairs, false>;
   using Words = Stored<kPairs, true>;
   constexpr int kHalf = Shape::kHalf, kPadded = Shape::kPadded, kTile = Shape::kTile, kUnroll = 8;
-  // A warp that walks and the one that computes for it: 64 threads that meet from two places, which __syncthreads() does not
-  // allow. The two directions do not wait for each other.
+  // A warp that walks and the one that computes for it. The two directions do not wait for each other.
   const auto meet = [](bool backwards) {
-    if (backwards) joinAt<2, 64>();
-    else joinAt<1, 64>();
+    if (backwards) meetAt<2, 64>();
+    else meetAt<1, 64>();
   };
   __shared__ __align__(16) uint32_t tiles[2][2][Shape::kTileWords];
   untilKernelBefore();
@@ -128,8 +127,6 @@ __global__ void __launch_bounds__(FirstShape<kPairs>::kThreads) firstRowsKernel(
 #pragma unroll 1
     for (int t = 0; t < count; ++t) {
       costs.compute(a, tiles[warp & 1][t & 1]);
-      // Near the image's ends lanes load in two ways, and a barrier wants the warp whole.
-      __syncwarp();
       meet(backward);
     }
     return;

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "../match/cost/two_gradient_census/two_gradient_census.h"
 #include "../match/select/select.h"
 #include "../refine/left_right/left_right.h"
 #include "../refine/median/median.h"
@@ -21,6 +22,8 @@ namespace depthwatt {
 
 struct Size {
   int width, height, num;
+  bool defaults = false;  ///< matched with the settings that a user meets; else the paper's: census, one P2
+  const char* settings() const { return defaults ? "defaults" : "paper"; }
 };
 
 inline void require(const Status& status) {
@@ -48,8 +51,13 @@ inline std::vector<int16_t> expectedDisparity(const Size& size, const SgmParamet
   const int w = size.width, h = size.height;
   const size_t pixels = left.size();
   std::vector<uint32_t> censusLeft(pixels), censusRight(pixels);
-  censusReference<uint8_t>(packedView(left.data(), w, h), packedView(censusLeft.data(), w, h));
-  censusReference<uint8_t>(packedView(right.data(), w, h), packedView(censusRight.data(), w, h));
+  const auto wordsOf = [&](const std::vector<uint8_t>& image, std::vector<uint32_t>& words) {
+    const ImageView<uint32_t> to = packedView(words.data(), w, h);
+    if (size.defaults) twoGradientCensusReference(packedView(image.data(), w, h), to);
+    else censusReference<uint8_t>(packedView(image.data(), w, h), to);
+  };
+  wordsOf(left, censusLeft);
+  wordsOf(right, censusRight);
   std::vector<uint16_t> sums(pixels * size.num);
   std::vector<int16_t> q4(pixels), whole(pixels), rightWinner(pixels), filtered(pixels);
   std::vector<uint8_t> confidence(pixels);
@@ -130,7 +138,10 @@ Timing timeGraph(cudaStream_t stream, Enqueue enqueue, Check check) {
 
 inline SgmParameters parametersOf(const Size& size, int paths) {
   SgmParameters p;
-  p.numDisparities = size.num, p.paths = paths, p.p1 = 10, p.p2 = 60, p.uniqueness = 5;
+  p.numDisparities = size.num, p.paths = paths, p.p1 = 10;
+  // The defaults are those of cuda/match/sgm/sgm.cpu.cc.
+  if (size.defaults) p.p2 = 34, p.adaptiveP2 = 4, p.uniqueness = 8, p.outsideCost = 8;
+  else p.p2 = 60, p.uniqueness = 5;
   return p;
 }
 
@@ -182,7 +193,8 @@ struct Frame {
   }
   /// Without the median.
   void matchOnly() {
-    require(gpu::census(grey[0].get(), grey[1].get(), census[0].get(), census[1].get(), size.width, size.height, stream));
+    const auto words = size.defaults ? gpu::twoGradientCensus : gpu::census;
+    require(words(grey[0].get(), grey[1].get(), census[0].get(), census[1].get(), size.width, size.height, stream));
     require(sgm.compute(census[0].get(), census[1].get(), grey[0].get(), true, q4.get(), whole.get(), nullptr,
                         confidence.get(), stream));
   }

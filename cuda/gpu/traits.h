@@ -141,16 +141,6 @@ __device__ __forceinline__ void joinAt() {
   warp::joinAt(kBarrier, kThreads);
 #endif
 }
-/// As joinAt(), for warps that join from different places of a kernel. `bar.sync` is `barrier.sync.aligned`, and synccheck takes
-/// two places of it at one barrier for a divergent block.
-template <int kBarrier, int kThreads>
-__device__ __forceinline__ void meetAt() {
-#if defined(__CUDACC__) && defined(__CUDA_ARCH__)
-  asm volatile("barrier.sync %0, %1;" ::"n"(kBarrier), "n"(kThreads) : "memory");
-#elif !defined(__CUDACC__)
-  warp::joinAt(kBarrier, kThreads);
-#endif
-}
 
 /// Ones where a half's highest bit is set, in all of the half.
 __device__ __forceinline__ uint32_t signsOf(uint32_t halves) {

@@ -5,7 +5,7 @@
 //   rowsSelectKernel  second half of the rows, selection, left-right check          -> disparities
 // Columns add to what rows left, one volume for both; or, where that leaves schedulers idle, rows and columns are walked beside
 // each other into a volume each. Each pair of diagonals has its own volume and stream.
-// With 4 paths, one after the other and P2 fixed, firstRowsKernel does in one what costsKernel and linesKernel would for the rows.
+// With 4 paths, one after the other, firstRowsKernel does in one what costsKernel and linesKernel would for the rows.
 // Where a sum and its index do not fit 16 bits together, linesKernel ends the rows and selectKernel selects.
 #include <new>
 
@@ -115,11 +115,11 @@ CostsKernel costsFor(int padded) {
 }
 
 /// Costs and the first half of the rows in one kernel; padded: up to kMaxPaddedSelecting.
-CostsKernel firstRowsFor(int padded) {
+CostsKernel firstRowsFor(int padded, bool adaptive) {
   switch (padded) {
-    case 64: return firstRowsKernel<1>;
-    case 128: return firstRowsKernel<2>;
-    default: return firstRowsKernel<4>;
+    case 64: return adaptive ? firstRowsKernel<1, true> : firstRowsKernel<1, false>;
+    case 128: return adaptive ? firstRowsKernel<2, true> : firstRowsKernel<2, false>;
+    default: return adaptive ? firstRowsKernel<4, true> : firstRowsKernel<4, false>;
   }
 }
 
@@ -231,8 +231,8 @@ Status SgmWorkspace::open(const SgmParameters& parameters, int32_t width, int32_
   d.costs = costsFor(d.padded);
   d.overlaps = waitsForKernelBefore(reinterpret_cast<const void*>(d.costs));
   // With 8 paths the diagonals, which need the costs, are better walked beside the rows (measured: 1 to 3 % less).
-  if (d.rowsSelect && !d.beside && paths == 4 && parameters.adaptiveP2 == 0 && !tuning.costsApart) {
-    d.firstRows = firstRowsFor(d.padded);
+  if (d.rowsSelect && !d.beside && paths == 4 && !tuning.costsApart) {
+    d.firstRows = firstRowsFor(d.padded, parameters.adaptiveP2 > 0);
   }
   for (int set = kColumns; set < d.sets; ++set) {
     DEPTHWATT_CUDA(cudaStreamCreateWithFlags(&d.streams[set], cudaStreamNonBlocking));

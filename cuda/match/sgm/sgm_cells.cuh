@@ -184,11 +184,6 @@ class Path {
 
 constexpr int kWarpsPerBlock = 2;  ///< the forward and the backward warp of a line (or a group of lines)
 
-/// P2 of a step from one grey value to the next.
-__device__ __forceinline__ uint32_t adaptedP2(const LineArguments& a, int grey, int greyBefore) {
-  return Cell::pair(max(a.p1, a.p2 - ((a.adaptiveP2 * abs(grey - greyBefore)) >> 4)));
-}
-
 /// The warp that a thread belongs to, in a form that the compiler knows to be the same for all of its lanes.
 __device__ __forceinline__ int warpOfBlock() { return __shfl_sync(kFullWarp, static_cast<int>(threadIdx.x >> 5), 0); }
 

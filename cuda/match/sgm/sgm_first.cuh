@@ -3,11 +3,12 @@
 // another computes the costs that it needs next.
 //
 // Costs go to the volume for the walks of other kernels, and through a tile in shared memory to the walk of this one, which
-// reads no other memory and finds its cells as it needs them. A walking warp and its computing one meet once for each tile of steps.
+// reads no other memory and finds its cells as it needs them. The two hand each other the halves of that tile (sgm_turns.cuh).
 // The roles of the warps are the same in every block: the hardware deals a block's warps to the schedulers in turn.
 #pragma once
 
-#include "sgm_cells.cuh"
+#include "sgm_adaptive.cuh"
+#include "sgm_turns.cuh"
 
 namespace depthwatt {
 namespace gpu {
@@ -103,60 +104,71 @@ class TileCosts {
   uint32_t left_[kRun], right_[2][kRun + 7];
 };
 
-/// A block: a row, its forward and its backward walk to their meeting; state holds where they stand there. Fixed P2, and both
-/// directions.
-template <int kPairs>
+/// A block: a row, its forward and its backward walk to their meeting; state holds where they stand there. Both directions are
+/// walked. The warps that compute costs compute P2 too, where it adapts.
+template <int kPairs, bool kAdaptive>
 __global__ void __launch_bounds__(FirstShape<kPairs>::kThreads) firstRowsKernel(LineArguments a) {
   using Shape = FirstShape<kPairs>;
   using Bytes = Stored<kPairs, false>;
   using Words = Stored<kPairs, true>;
   constexpr int kHalf = Shape::kHalf, kPadded = Shape::kPadded, kTile = Shape::kTile, kUnroll = 8;
-  // A warp that walks and the one that computes for it. The two directions do not wait for each other.
-  const auto meet = [](bool backwards) {
-    if (backwards) meetAt<2, 64>();
-    else meetAt<1, 64>();
-  };
+  using P2 = AdaptedP2<32, kTile>;
   __shared__ __align__(16) uint32_t tiles[2][2][Shape::kTileWords];
+  __shared__ __align__(16) uint8_t p2Bytes[2][P2::kBytes];
   untilKernelBefore();
   const int warp = warpOfBlock(), lane = threadIdx.x & 31, row = blockIdx.x;
   const bool backward = (warp & 1) != 0;
   const Steps steps(a.width, backward);
   const int count = steps.own() / kTile;  // tiles: one is computed while the one before it is walked
+  const TileTurns turns(backward);
+  const int firstStep = steps.first(a.width), endStep = steps.end(a.width);
   if (warp >= 2) {
     TileCosts<kPairs> costs(a, row, steps);
+    P2 p2(a, p2Bytes[warp & 1], a.grey + static_cast<ptrdiff_t>(row) * a.width + steps.firstPixel(), backward ? -1 : 1, firstStep,
+          endStep, firstStep, lane, 0);
+    if (kAdaptive) p2.fetch(0);
 #pragma unroll 1
     for (int t = 0; t < count; ++t) {
+      if (t >= 2) turns.untilEmptied(t & 1);
       costs.compute(a, tiles[warp & 1][t & 1]);
-      meet(backward);
+      if (kAdaptive) {
+        p2.arrive();
+        p2.fetch((t + 1) * kTile);
+      }
+      turns.filled(t & 1);
     }
     return;
   }
-  const int firstStep = steps.first(a.width), endStep = steps.end(a.width);
   const ptrdiff_t toNext = backward ? -kPadded : kPadded;
   uint8_t* here = a.sums + (static_cast<ptrdiff_t>(row) * a.width + steps.firstPixel()) * kPadded + lane * Bytes::kBytes;
   Path<32, kPairs, false> path(a, lane);
-  const uint32_t p2 = Cell::pair(a.p2);
-  const auto advanceAs = [&](auto careful, const uint8_t* from, int s0) {
+  const uint32_t constantP2 = Cell::pair(a.p2);
+  const auto advanceAs = [&](auto careful, const uint8_t* from, const uint8_t* p2From, int s0) {
     constexpr bool kCareful = decltype(careful)::value;
+    P2Values<kUnroll> adapted = {};
+    if (kAdaptive) adapted = P2Values<kUnroll>::load(p2From);
 #pragma unroll
     for (int k = 0; k < kUnroll; ++k, here = keptGlobal(here + toNext)) {
       const typename Words::Value cost = Words::load(from + 4 * k * kHalf);
       uint32_t excess[kPairs];
-      path.step(cost.word, p2, excess);
+      path.step(cost.word, kAdaptive ? adapted.pair(k) : constantP2, excess);
       if (!kCareful || (s0 + k >= firstStep && s0 + k < endStep)) Bytes::store(here, Bytes::pack(excess));
       if (kCareful && s0 + k < firstStep) path.reset();
     }
   };
 #pragma unroll 1
   for (int t = 0; t < count; ++t) {
-    meet(backward);
+    turns.untilFilled(t & 1);
     const uint8_t* const from = keptShared(reinterpret_cast<uint8_t*>(tiles[warp & 1][t & 1] + lane * kPairs));
+    const uint8_t* const p2From = P2::halfOf(p2Bytes[warp & 1], t);
 #pragma unroll 1
     for (int s = t * kTile; s < (t + 1) * kTile; s += kUnroll) {
       const uint8_t* const at = from + 4 * (s - t * kTile) * kHalf;
-      if (s >= firstStep && s + kUnroll <= endStep) advanceAs(Plain(), at, s);
-      else advanceAs(Careful(), at, s);
+      const uint8_t* const p2At = p2From + 2 * (s - t * kTile);
+      if (s >= firstStep && s + kUnroll <= endStep) advanceAs(Plain(), at, p2At, s);
+      else advanceAs(Careful(), at, p2At, s);
     }
+    if (t + 2 < count) turns.emptied(t & 1);
   }
   path.save(a.state + (static_cast<size_t>(row) * 2 + backward) * kHalf);
 }

@@ -7,6 +7,7 @@
 // Costs and sums come through a ring in shared memory, batches ahead.
 #pragma once
 
+#include "sgm_adaptive.cuh"
 #include "sgm_ring.cuh"
 
 namespace depthwatt {
@@ -94,18 +95,9 @@ __global__ void __launch_bounds__(32 * kWarpsPerBlock, kWalkBlocks) linesKernel(
   const uint8_t* const ownSums =
       keptShared(ownRing + Ring::Costs::kBytes + group * Ring::kSumBytes + lane * SumValues::kBytes);
 
-  const auto p2At = [&](int s) {
-    // The first pixel of a line has no step before it; its P2 is of no effect.
-    if (s < firstStep || s >= endStep) return 0u;
-    const uint8_t* const grey = a.grey + pixel0 + s * pixelStep;
-    return adaptedP2(a, grey[0], grey[s > firstStep ? -pixelStep : 0]);
-  };
-  uint32_t p2[kAdaptive ? kBatch : 1], nextP2[kAdaptive ? kBatch : 1];
-  const auto fetchP2 = [&](int s0) {
-    if (!kAdaptive) return;
-#pragma unroll
-    for (int k = 0; k < kBatch; ++k) nextP2[kAdaptive ? k : 0] = p2At(s0 + k);
-  };
+  using P2 = AdaptedP2<kLanes, kBatch>;
+  __shared__ __align__(16) uint8_t p2Bytes[kWarpsPerBlock * P2::kBytes];
+  P2 p2(a, p2Bytes + warp * P2::kBytes, a.grey + pixel0, pixelStep, firstStep, endStep, firstStep, lane, group);
 
   Path<kLanes, kPairs, kWide> path(a, lane);
   const uint32_t constantP2 = Cell::pair(a.p2);
@@ -118,6 +110,8 @@ __global__ void __launch_bounds__(32 * kWarpsPerBlock, kWalkBlocks) linesKernel(
       cost[k] = CostValues::load(ownCosts + slot + k * Ring::Costs::kStepBytes);
       found[k] = SumValues::zero();
     }
+    P2Values<kBatch> adapted = {};
+    if (kAdaptive) adapted = p2.template read<kBatch>(0);
     if (joining) {
 #pragma unroll
       for (int k = 0; k < kBatch; ++k) found[k] = SumValues::load(ownSums + slot + k * Ring::Sums::kStepBytes);
@@ -127,7 +121,7 @@ __global__ void __launch_bounds__(32 * kWarpsPerBlock, kWalkBlocks) linesKernel(
       uint32_t cells[kPairs], excess[kPairs];
 #pragma unroll
       for (int j = 0; j < kPairs; ++j) cells[j] = Cell::fromBytes(cost[k].word[j / 2 % CostValues::kWords], j % 2);
-      path.step(cells, kAdaptive ? p2[kAdaptive ? k : 0] : constantP2, excess);
+      path.step(cells, kAdaptive ? adapted.pair(k) : constantP2, excess);
       typename SumValues::Value value = SumValues::pack(excess);
       SumValues::add(value, found[k]);
       if (valid && (!kCareful || (s0 + k >= firstStep && s0 + k < endStep))) SumValues::store(here, value);
@@ -151,7 +145,7 @@ __global__ void __launch_bounds__(32 * kWarpsPerBlock, kWalkBlocks) linesKernel(
     const bool joining = a.addFirst || (part != 0 && a.both);
     if (part != 0) __syncthreads();
     const int lastStep = max(min(endStep, end), firstStep);
-    if (begin < end) fetchP2(begin);
+    if (kAdaptive && begin < end) p2.fetch(begin);
     walkRing<kBatch, Ring::kSlotBytes>(
         begin, end,
         [&](int slot, int s) {
@@ -161,13 +155,10 @@ __global__ void __launch_bounds__(32 * kWarpsPerBlock, kWalkBlocks) linesKernel(
         [&](int slot) {
           costs.arrive(slot);
           sums.arrive(slot);
+          if (kAdaptive) p2.arrive();
         },
         [&](int slot, int s) {
-          if (kAdaptive) {
-#pragma unroll
-            for (int k = 0; k < kBatch; ++k) p2[kAdaptive ? k : 0] = nextP2[kAdaptive ? k : 0];
-            if (s + kBatch < end) fetchP2(s + kBatch);
-          }
+          if (kAdaptive) p2.fetch(s + kBatch);
           if (s >= allFirst && s + kBatch <= allEnd) advanceAs(Plain(), slot, s, joining);
           else advanceAs(Careful(), slot, s, joining);
         });

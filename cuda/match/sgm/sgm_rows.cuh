@@ -6,6 +6,7 @@
 // other selects from them (sgm_tile.cuh), in the time in which the first one waits. Then the block checks left against right.
 #pragma once
 
+#include "sgm_adaptive.cuh"
 #include "sgm_tile.cuh"
 
 namespace depthwatt {
@@ -102,7 +103,7 @@ struct Second {
 /// the diagonals'.
 template <int kPairs, bool kAdaptive, int kVolumes>
 __device__ __forceinline__ void walkRow(const LineArguments& a, const SelectArguments& s, const RowWalk& walk,
-                                        uint32_t* tile, uint8_t* ringBytes) {
+                                        uint32_t* tile, uint8_t* ringBytes, uint8_t* p2Bytes) {
   using Ring = RowsRing<kPairs, kVolumes>;
   using Tile = RowTile<kPairs>;
   using Bytes = Stored<kPairs, false>;
@@ -118,18 +119,9 @@ __device__ __forceinline__ void walkRow(const LineArguments& a, const SelectArgu
   Ring ring(volumes, walk, a.width, ringBytes);
   const uint8_t* const own = keptShared(ringBytes + lane * Bytes::kBytes);
 
-  // Steps that are one piece of code. In a longer one the compiler leaves the keys to its end.
-  constexpr int kTogether = 4;
-  uint32_t p2[kTogether] = {}, nextP2[kTogether] = {};
-  const auto fetchP2 = [&](int s0) {
-    if (!kAdaptive) return;
-    const uint8_t* const grey = a.grey + static_cast<size_t>(walk.row) * a.width;
-#pragma unroll
-    for (int k = 0; k < kTogether; ++k) {
-      const int x = min(max(walk.x(s0 + k), 0), a.width - 1);
-      nextP2[k] = adaptedP2(a, grey[x], grey[min(max(x - walk.direction, 0), a.width - 1)]);
-    }
-  };
+  const int x0 = walk.firstX, beforeFirst = x0 - walk.direction;
+  AdaptedP2<32, kBatch> p2(a, p2Bytes, a.grey + static_cast<ptrdiff_t>(walk.row) * a.width + x0, walk.direction, 0, walk.length,
+                           beforeFirst >= 0 && beforeFirst < a.width ? -1 : 0, lane, 0);
 
   Path<32, kPairs, false> path(a, lane);
   path.restore(a.state + (static_cast<size_t>(walk.row) * 2 + walk.backward()) * kHalf);
@@ -176,16 +168,14 @@ __device__ __forceinline__ void walkRow(const LineArguments& a, const SelectArgu
     Keys::store(reinterpret_cast<uint8_t*>(keys), key);
   };
   const auto advanceAs = [&](auto careful, const uint8_t* from, int s0, uint32_t* keys) {
+    constexpr int kTogether = 4;  // steps that are one piece of code; in a longer one the compiler leaves the keys to its end
 #pragma unroll 1
     for (int k0 = 0; k0 < kBatch; k0 += kTogether, from += kTogether * kPadded, keys += kTogether * Tile::kStride) {
-      if (kAdaptive) {
-#pragma unroll
-        for (int k = 0; k < kTogether; ++k) p2[k] = nextP2[k];
-        fetchP2(s0 + k0 + kTogether);
-      }
+      P2Values<kTogether> adapted = {};
+      if (kAdaptive) adapted = p2.template read<kTogether>(k0);
 #pragma unroll
       for (int k = 0; k < kTogether; ++k) {
-        stepAs(careful, from + k * kPadded, s0 + k0 + k, kAdaptive ? p2[k] : constantP2, keys + k * Tile::kStride);
+        stepAs(careful, from + k * kPadded, s0 + k0 + k, kAdaptive ? adapted.pair(k) : constantP2, keys + k * Tile::kStride);
       }
     }
   };
@@ -197,9 +187,11 @@ __device__ __forceinline__ void walkRow(const LineArguments& a, const SelectArgu
       const int s = s0 + b * kBatch, slot = (kBatches == 1 ? kNumber : b % 2) * Ring::kSlotBytes;
       waitForCopies<0>();
       ring.arrive(slot);
+      if (kAdaptive) p2.arrive();
       __syncwarp();  // all lanes' copies are there, and all lanes are done with the batch before, which is overwritten now
       if (s + kBatch < walk.steps) ring.ask(Ring::kSlotBytes - slot, s + kBatch);
       groupCopies();
+      if (kAdaptive) p2.fetch(s + kBatch);
       if (b == 0 && s >= 2 * Tile::kPixels) turns.untilEmptied(kNumber);
       uint32_t* const keys = tile + (kNumber * Tile::kPixels + b * kBatch) * Tile::kStride + firstPair;
       if (s >= plainFirst && s + kBatch <= plainEnd) advanceAs(Plain(), own + slot, s, keys);
@@ -209,7 +201,7 @@ __device__ __forceinline__ void walkRow(const LineArguments& a, const SelectArgu
   };
 
   if (walk.steps == 0) return;
-  fetchP2(0);
+  if (kAdaptive) p2.fetch(0);
   ring.ask(0, 0);
   groupCopies();
 #pragma unroll 1
@@ -284,13 +276,16 @@ __global__ void __launch_bounds__(kRowThreads, kAdaptive ? kSelectBlocks - 1 : k
     rowsSelectKernel(LineArguments a, SelectArguments s) {
   using Tile = RowTile<kPairs>;
   extern __shared__ __align__(16) uint32_t tiles[];
+  using P2 = AdaptedP2<32, RowsRing<kPairs, kVolumes>::kBatch>;
+  __shared__ __align__(16) uint8_t p2Bytes[2 * P2::kBytes];
   const int warp = warpOfBlock();
   const RowWalk walk = RowWalk::of<Tile::kPixels>(a.width, static_cast<int>(blockIdx.x), warp % 2 != 0);
   uint32_t* const tile = tiles + warp % 2 * (Tile::kBytes / 4);
   untilKernelBefore();
   if (warp < 2) {
     uint8_t* const rings = reinterpret_cast<uint8_t*>(tiles) + 2 * Tile::kBytes;
-    walkRow<kPairs, kAdaptive, kVolumes>(a, s, walk, tile, rings + warp % 2 * 2 * RowsRing<kPairs, kVolumes>::kSlotBytes);
+    walkRow<kPairs, kAdaptive, kVolumes>(a, s, walk, tile, rings + warp % 2 * 2 * RowsRing<kPairs, kVolumes>::kSlotBytes,
+                                         p2Bytes + warp % 2 * P2::kBytes);
   } else {
     selectTiles<kPairs>(s, walk, tile);
   }

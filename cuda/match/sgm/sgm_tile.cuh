@@ -7,7 +7,7 @@
 // Left view: two lanes to a pixel find its winner among 16 pixels of the tile; what is done once a pixel waits for 32 pixels.
 #pragma once
 
-#include "sgm_cells.cuh"
+#include "sgm_turns.cuh"
 #include "sgm_winner.cuh"
 
 namespace depthwatt {
@@ -57,41 +57,6 @@ struct Forward {
 };
 struct Backward {
   static constexpr bool value = true;
-};
-
-/// The two warps of a walk hand the halves of its tile, 0 and 1, to each other.
-class TileTurns {
- public:
-  __device__ __forceinline__ explicit TileTurns(bool backward) : backward_(backward) {}
-  __device__ __forceinline__ void filled(int half) const {
-    if (half == 0) arrive<1>();
-    else arrive<2>();
-  }
-  __device__ __forceinline__ void untilFilled(int half) const {
-    if (half == 0) join<1>();
-    else join<2>();
-  }
-  __device__ __forceinline__ void emptied(int half) const {
-    if (half == 0) arrive<3>();
-    else arrive<4>();
-  }
-  __device__ __forceinline__ void untilEmptied(int half) const {
-    if (half == 0) join<3>();
-    else join<4>();
-  }
-
- private:
-  template <int kBarrier>
-  __device__ __forceinline__ void arrive() const {
-    if (backward_) arriveAt<kBarrier + 4, 64>();
-    else arriveAt<kBarrier, 64>();
-  }
-  template <int kBarrier>
-  __device__ __forceinline__ void join() const {
-    if (backward_) joinAt<kBarrier + 4, 64>();
-    else joinAt<kBarrier, 64>();
-  }
-  bool backward_;
 };
 
 /// The winner of 16 pixels, two lanes to each, out of half a tile, which is spoilt. candidates: of this lane's pixel.

@@ -30,7 +30,7 @@ if (existsSync(stamp) && existsSync(join(out, "index.html")) && statSync(stamp).
 let vite;
 try {
   vite = await import("vite");
-  for (const name of ["preact", "uplot", "fflate"]) import.meta.resolve(name);
+  for (const name of ["preact", "uplot", "fflate", "@noble/hashes/hmac.js"]) import.meta.resolve(name);
 } catch (error) {
   console.error(`error: the live page cannot be built: ${error.message.split("\n")[0]}`);
   console.error("hint: run 'npm ci' (or 'npm install --ignore-scripts' where the addon is built)");

@@ -69,10 +69,6 @@ export class Control implements RunControl {
     return describedSettings(this.#run.config, this.off === undefined);
   }
 
-  apply(change: SettingsChange, from: string): Promise<SettingsChange> {
-    return this.#run.apply(change, from);
-  }
-
   /**
    * Serves one request; never rejects.
    * @param body as JSON.parse made it

@@ -74,13 +74,14 @@ export class RequestGate {
 
   /**
    * Never rejects.
-   * @param fault what is wrong with the message beside its payload
+   * @param beside.fault what is wrong with the message beside its payload
+   * @param beside.who where it came from, where that is known; else who asks is what the request itself says
    * @returns undefined where a refusal is only counted
    */
   async answer(
     command: string,
     payload: Uint8Array,
-    fault?: DepthwattError,
+    { fault, who }: { fault?: DepthwattError | undefined; who?: string } = {},
   ): Promise<WireAnswer | undefined> {
     let id: string | null = null;
     let answer: ControlAnswer;
@@ -92,8 +93,8 @@ export class RequestGate {
       if (fault !== undefined) throw fault;
       if (this.#closed)
         throw new DepthwattError("RUN_ENDED", "the run is ending; nothing is changed any more");
-      const who = request.client ? `"${request.client}"` : "a client without a name";
-      answer = await this.#options.perform(command, request.body, who);
+      const told = request.client ? `"${request.client}"` : "a client without a name";
+      answer = await this.#options.perform(command, request.body, who ?? told);
     } catch (error) {
       if (!isDepthwattError(error)) throw error;
       answer = refusalOf(error);

@@ -112,7 +112,7 @@ export class MqttDoor {
     const fault = elsewhere
       ? new DepthwattError("CONTROL_INVALID", `expected a response topic below ${below}, got another one`)
       : undefined;
-    const answer = await this.#gate.answer(command, payload, fault);
+    const answer = await this.#gate.answer(command, payload, { fault });
     if (answer === undefined) return;
     const usual = below + (/^[a-z]{1,32}$/.test(command) ? command : "unknown");
     this.#send(elsewhere || responseTopic === undefined ? usual : responseTopic, answer, correlationData);

@@ -4,7 +4,7 @@
 import type { z } from "zod";
 import type { DepthwattError } from "../../core/index.js";
 import type { BrokenSetting } from "../config/broken-setting.js";
-import type { Exact, SettingDescription, SettingsChange, SettingValue } from "../config/setting.js";
+import type { Exact, SettingDescription, SettingValue } from "../config/setting.js";
 import type { HttpAccess } from "../http/index.js";
 import type { ControlAnswer } from "../control/answer.js";
 import type { ComputedFrame, Encodings } from "../pipeline/computed-frame.js";
@@ -102,14 +102,12 @@ export interface OutputContext<Settings> extends OutputPicture {
 export interface RunControl {
   /** Why nothing may be changed; undefined: it may. */
   readonly off: string | undefined;
-  /** What each change must carry, where there is such a secret. */
+  /** What each request is signed with, where there is such a secret. */
   readonly secret: string | undefined;
   /** What comes over MQTT needs no secret: the broker lets nobody else publish it. */
   readonly brokerAuthenticates: boolean;
   /** Every live setting, and the values that hold now. */
   settings(): { settings: SettingDescription[]; values: Record<string, SettingValue | undefined> };
-  /** @throws DepthwattError; nothing has changed then */
-  apply(change: SettingsChange, from: string): Promise<SettingsChange>;
   /** Serves one request of docs/4-reference/mqtt.md, at most ten a second; never rejects. `from`: who asks, as it is told. */
   perform(command: string, body: unknown, from: string): Promise<ControlAnswer>;
 }

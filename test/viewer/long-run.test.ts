@@ -1,9 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The live page on real programs: settings changed on a running engine, a broker that is killed and comes back, a minute at 30
 // frames a second, a page that is put to sleep.
-import { chmodSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import type { Page } from "playwright-core";
 import { afterEach, expect, test } from "vitest";
 import { openBrowser } from "../doubles/browser.js";
@@ -47,71 +44,7 @@ async function pageOf(running: Running) {
   return browser;
 }
 
-function secretFile(text: string): string {
-  const folder = mkdtempSync(join(tmpdir(), "depthwatt-secret-"));
-  cleanups.push(() => rmSync(folder, { recursive: true, force: true }));
-  const file = join(folder, "secret");
-  writeFileSync(file, `${text}\n`);
-  chmodSync(file, 0o600);
-  return file;
-}
-
 needs("chromium").suite("the live page of a run", () => {
-  test("a setting changes the running engine and is echoed; a wrong secret changes nothing; a region arrives in pixels", async () => {
-    const words = ["run", "--broker", "none", "--rate", "5", "--set", "control.enabled=true"];
-    const running = started([...words, "--set", `control.secretFile=${secretFile("open sesame, at once")}`]);
-    const { page, complaints } = await pageOf(running);
-    await expect.poll(() => shownSets(page), { timeout: 30_000 }).toBeGreaterThan(0);
-    const value = (key: string) =>
-      page.evaluate(
-        (name) => (globalThis as never as { depthwatt: Handle }).depthwatt.state().control.values[name],
-        key,
-      );
-    const computed = (name: string) =>
-      page.evaluate((key) => {
-        const { device, documents } = (globalThis as never as { depthwatt: Handle }).depthwatt.state();
-        return documents[device]?.info?.parameters?.match?.[key];
-      }, name);
-    await page.getByRole("tab", { name: "Settings" }).click();
-    const row = page.locator('[data-setting="match.sgm.uniqueness"]');
-    const change = async (to: string) => {
-      await row.locator("input").fill(to);
-      await row.locator("input").press("Enter");
-    };
-    await page.getByLabel("Control secret").fill("open barley, at once");
-    await change("21");
-    await row.locator("[data-said=refused]").getByText("not the right one").waitFor();
-    expect(await value("match.sgm.uniqueness")).toBe(8);
-
-    await page.getByLabel("Control secret").fill("open sesame, at once");
-    await change("22");
-    await row.locator("[data-said=ok]").getByText("running with 22").waitFor();
-    await expect.poll(() => computed("uniqueness"), { timeout: 15_000 }).toBe(22);
-    expect(await value("match.sgm.uniqueness")).toBe(22);
-    await change("1000");
-    await row.locator("[data-said=refused]").waitFor();
-    expect(await value("match.sgm.uniqueness")).toBe(22);
-    await row.getByRole("button", { name: "Undo" }).click();
-    await expect.poll(() => computed("uniqueness"), { timeout: 15_000 }).toBe(8);
-
-    await page.getByRole("button", { name: "Draw region" }).click();
-    const canvas = page.locator(".sheet.left canvas");
-    await canvas.scrollIntoViewIfNeeded();
-    const box = (await canvas.boundingBox()) as { x: number; y: number; width: number; height: number };
-    const at = (x: number, y: number) =>
-      [box.x + ((x + 0.5) * box.width) / 640, box.y + ((y + 0.5) * box.height) / 480] as const;
-    await page.mouse.move(...at(420, 300));
-    await page.mouse.down();
-    await page.mouse.move(...at(200, 200), { steps: 3 });
-    await page.mouse.move(...at(101, 60), { steps: 3 });
-    await page.mouse.up();
-    const region = async () =>
-      Promise.all(["x", "y", "width", "height"].map((name) => value(`region.${name}`)));
-    await expect.poll(region, { timeout: 15_000 }).toEqual([101, 60, 320, 241]);
-    expect(running.stderr()).toContain("match.sgm.uniqueness=22");
-    expect(complaints).toEqual([]);
-  });
-
   test("a minute at 30 frames a second: no frame twice or out of order, and the heap stays as it was", async () => {
     const size = { width: 640, height: 480 };
     const feed = await openPageFeed(size);

@@ -1,59 +1,56 @@
 // SPDX-License-Identifier: Apache-2.0
-// The page's way to the settings of the run: who may change them, how often, and what is answered.
-import { isDepthwattError } from "../../../core/index.js";
-import { PasswordGate } from "../../http/index.js";
+// The page's way to the settings of the run: the requests of control, signed in the page where there is a secret, so that a
+// request that somebody has listened to is worth nothing.
+import { RequestGate } from "../../control/gate.js";
 import type { RunControl } from "../output.js";
 import type { HubControl } from "./hub.js";
-import type { ControlState, ToPage } from "./protocol.js";
+import type { ControlState } from "./protocol.js";
 
-type Answer = Extract<ToPage, { type: "answer" }>;
+export interface PageControlOptions {
+  control: RunControl;
+  /** BASE/DEVICE. */
+  device: string;
+  /** Whether a page has passed the server's password before it can ask. */
+  gated: boolean;
+  notice(text: string): void;
+}
 
-/** Changes a second that all pages together may ask for. */
-const MOST_A_SECOND = 10;
-
-/** @param gated whether a page has passed the server's password before it can ask */
-export function controlOf(
-  control: RunControl,
-  gated: boolean,
-  notice: (text: string) => void,
-  now: () => number = () => performance.now(),
-): HubControl {
-  const secret = control.secret === undefined ? undefined : new PasswordGate(control.secret);
+export function controlOf({ control, device, gated, notice }: PageControlOptions): HubControl {
+  const { secret } = control;
+  // No topic holds a blank: what is signed for the page is nothing to the same device's door at the broker.
+  const signedFor = `page of ${device}`;
   const unproven = secret === undefined && !gated;
   const off =
     control.off ?? (unproven ? "control needs control.secretFile or http.passwordFile." : undefined);
   const state: ControlState =
-    off === undefined ? { enabled: true, secret: secret !== undefined } : { enabled: false, reason: off };
-  const asked: number[] = [];
-
-  const refused = (id: number, code: string, message: string, hint: string): Answer => ({
-    ...{ type: "answer", id, ok: false, code, message, hint },
+    off === undefined
+      ? { enabled: true, ...(secret !== undefined && { signedFor }) }
+      : { enabled: false, reason: off };
+  const gate = new RequestGate({
+    ...{ device: signedFor, secret },
+    perform: (command, body, from) => control.perform(command, body, from),
   });
 
   return {
     describe: () => ({ type: "control", state, ...control.settings() }),
-    async set({ id, values, secret: given = "" }, who) {
-      if (off !== undefined)
-        return refused(id, "CONTROL_OFF", "Nothing can be changed from here.", `It is off: ${off}`);
-      while (asked[0] !== undefined && asked[0] < now() - 1000) asked.shift();
-      if (asked.length >= MOST_A_SECOND)
-        return refused(id, "CONTROL_BUSY", `More than ${MOST_A_SECOND} changes a second.`, "Wait a moment.");
-      asked.push(now());
-      const found = secret?.check(given) ?? "right";
-      if (found !== "right") {
-        notice(`a change of settings by the page at ${who} was refused: ${found} secret`);
-        const hint = found === "wait" ? "Wait a few seconds." : "Give the secret of control.secretFile.";
-        return refused(id, "CONTROL_SECRET", "The control secret is not the right one.", hint);
+    async ask({ id, command, payload }, who) {
+      if (off !== undefined) {
+        const message = "Nothing can be changed from here.";
+        const answer = {
+          ok: false,
+          code: "CONTROL_UNSUPPORTED",
+          message,
+          hint: `It is off: ${off}`,
+        } as const;
+        return { type: "answer", id, answer };
       }
-      try {
-        const effective = await control.apply(values, `the page at ${who}`);
-        const pairs = Object.entries(effective).map(([key, value]) => `${key}=${String(value)}`);
-        notice(`settings changed by the page at ${who}: ${pairs.join(", ")}`);
-        return { type: "answer", id, ok: true, values: { ...effective } };
-      } catch (error) {
-        if (isDepthwattError(error)) return refused(id, error.code, error.message, error.hint);
-        throw error;
-      }
+      const answer = await gate.answer(command, Buffer.from(payload), { who: `the page at ${who}` });
+      if (answer?.ok === false && answer.code === "CONTROL_SECRET")
+        notice(`a request of the page at ${who} was refused: ${answer.message}`);
+      if (answer !== undefined) return { type: "answer", id, answer };
+      const message = "Too many requests were refused; this one was only counted.";
+      const busy = { ok: false, code: "CONTROL_BUSY", message, hint: "Wait a second." } as const;
+      return { type: "answer", id, answer: busy };
     },
   };
 }

@@ -3,6 +3,7 @@
 // one. Nothing is queued: a frame that nobody has room for is not sent, and the page learns how many those were.
 import type { WebSocket } from "ws";
 import { z } from "zod";
+import { MOST_REQUEST_BYTES } from "../../control/gate.js";
 import { STREAM_CODES, type StreamName } from "../../frame/frame-format.js";
 import type { PasswordGate } from "../../http/index.js";
 import { VERSION } from "../../version.js";
@@ -24,7 +25,6 @@ const MOST_DEVICES = 256;
 /** Pings that a page may leave unanswered; a busy machine is late, a broken connection never answers. */
 const MOST_UNANSWERED = 5;
 
-const value = z.union([z.string().max(4096), z.number(), z.boolean()]);
 const fromPage = z.discriminatedUnion("type", [
   z.object({ type: z.literal("login"), password: z.string().max(1024) }),
   z.object({
@@ -34,10 +34,10 @@ const fromPage = z.discriminatedUnion("type", [
   }),
   z.object({ type: z.literal("next") }),
   z.object({
-    type: z.literal("set"),
+    type: z.literal("ask"),
     id: z.int(),
-    values: z.record(z.string().max(128), value),
-    secret: z.string().max(1024).optional(),
+    command: z.string().max(64),
+    payload: z.string().max(MOST_REQUEST_BYTES),
   }),
 ]);
 
@@ -54,7 +54,7 @@ export interface HubOptions {
 /** What the page needs of control: its state and settings now, and a way to ask for a change. */
 export interface HubControl {
   describe(): Extract<ToPage, { type: "control" }>;
-  set(request: Extract<FromPage, { type: "set" }>, who: string): Promise<Extract<ToPage, { type: "answer" }>>;
+  ask(request: Extract<FromPage, { type: "ask" }>, who: string): Promise<Extract<ToPage, { type: "answer" }>>;
 }
 
 interface Known {
@@ -94,7 +94,14 @@ export class Hub {
     });
     if (this.#clients.size === 1) this.#beat = setInterval(() => this.#beats(), BEAT_MS).unref();
     const { kind, origin } = this.#options;
-    client.say({ type: "hello", protocol: PROTOCOL_VERSION, version: VERSION, kind, origin });
+    client.say({
+      type: "hello",
+      protocol: PROTOCOL_VERSION,
+      version: VERSION,
+      kind,
+      origin,
+      timeMs: Date.now(),
+    });
     if (client.admitted) this.#tellAll(client);
     else client.say({ type: "password", reason: "needed" });
   }
@@ -123,7 +130,7 @@ export class Hub {
     } else {
       const who = this.#clients.get(client) ?? "";
       const { control } = this.#options;
-      const answer = control?.set(message, who) ?? Promise.resolve(readOnly(message.id));
+      const answer = control?.ask(message, who) ?? Promise.resolve(readOnly(message.id));
       void answer.then((said) => client.say(said));
     }
   }
@@ -249,5 +256,6 @@ export class Hub {
 
 function readOnly(id: number): Extract<ToPage, { type: "answer" }> {
   const message = "Expected settings that can be changed from here, and control is off.";
-  return { type: "answer", id, ok: false, code: "UNSUPPORTED", message, hint: "Set control.enabled." };
+  const hint = "Set control.enabled.";
+  return { type: "answer", id, answer: { ok: false, code: "CONTROL_UNSUPPORTED", message, hint } };
 }

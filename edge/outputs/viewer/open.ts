@@ -42,7 +42,9 @@ async function openViewer(context: OutputContext<ViewerSettings>): Promise<Outpu
   const { control, device, notice } = context;
   const hub = new Hub({
     ...{ kind: "run", origin: `${context.base}/${device}`, gate },
-    control: control && controlOf(control, gate !== undefined, notice),
+    control:
+      control &&
+      controlOf({ control, device: `${context.base}/${device}`, gated: gate !== undefined, notice }),
   });
   servePage(server, hub);
   return new ViewerOutput(context, hub, server.url as string);

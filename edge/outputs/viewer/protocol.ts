@@ -2,6 +2,7 @@
 // What the live page and the program say to each other over their WebSocket. Types only: the page is built from them too.
 // Text messages are JSON of these shapes; binary messages are frames exactly as on the MQTT streams (edge/frame).
 import type { SettingDescription } from "../../config/setting.js";
+import type { ControlAnswer } from "../../control/answer.js";
 import type { StreamName } from "../../frame/frame-format.js";
 
 export const PROTOCOL_VERSION = 1;
@@ -33,7 +34,13 @@ export interface DeviceEntry {
 }
 
 /** Whether settings can be changed from here, and if not, why. */
-export type ControlState = { enabled: true; secret: boolean } | { enabled: false; reason: string };
+export type ControlState =
+  | {
+      enabled: true;
+      /** What stands for the device under a signature; absent: requests are not signed. */
+      signedFor?: string;
+    }
+  | { enabled: false; reason: string };
 
 export type ToPage =
   | {
@@ -44,6 +51,8 @@ export type ToPage =
       kind: "run" | "view";
       /** Where the frames come from: a broker's URL without credentials, or this machine. */
       origin: string;
+      /** Milliseconds since 1970 by the program's clock: requests are dated by it, whatever the page's clock says. */
+      timeMs: number;
     }
   | { type: "password"; reason: "needed" | "wrong" | "wait" }
   | { type: "devices"; devices: DeviceEntry[] }
@@ -55,8 +64,7 @@ export type ToPage =
   /** So many binary messages follow, all of one moment. */
   | { type: "frames"; device: string; count: number; skipped: number }
   | { type: "control"; state: ControlState; settings: SettingDescription[]; values: Record<string, unknown> }
-  | { type: "answer"; id: number; ok: true; values: Record<string, unknown> }
-  | { type: "answer"; id: number; ok: false; code: string; message: string; hint: string }
+  | { type: "answer"; id: number; answer: ControlAnswer }
   | { type: "beat" };
 
 export type FromPage =
@@ -64,9 +72,5 @@ export type FromPage =
   | { type: "watch"; device: string | undefined; streams: StreamName[] }
   /** One more frame set may come. */
   | { type: "next" }
-  | {
-      type: "set";
-      id: number;
-      values: Record<string, string | number | boolean>;
-      secret?: string;
-    };
+  /** `payload` is the payload of such a request over MQTT (docs/4-reference/mqtt.md). */
+  | { type: "ask"; id: number; command: string; payload: string };

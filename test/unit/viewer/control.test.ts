@@ -1,79 +1,89 @@
 // SPDX-License-Identifier: Apache-2.0
-// Who may change settings from the page: secrets, their limit, the pace, and what is answered.
+// What the page may ask, and with which proof: signed in the page itself, once, for this device and this door.
 import { expect, test } from "vitest";
-import { DepthwattError } from "../../../core/index.js";
+import { requestPayload as clientPayload } from "../../../edge/control/client.js";
+import { signatureOf } from "../../../edge/control/signature.js";
 import type { RunControl } from "../../../edge/outputs/output.js";
 import { controlOf } from "../../../edge/outputs/viewer/control.js";
+import { requestPayload, setSecret } from "../../../edge/outputs/viewer/page/settings/request.js";
 
-function control(changes: Partial<RunControl> = {}) {
-  const applied: object[] = [];
-  const run: RunControl = {
+const SECRET = "open sesame, at once";
+const FOR = "page of depthwatt/robot-1";
+
+function opened(changes: Partial<RunControl> = {}, gated = true) {
+  const performed: unknown[] = [];
+  const notices: string[] = [];
+  const control: RunControl = {
     ...{ off: undefined, secret: undefined, brokerAuthenticates: false },
-    perform: () => Promise.reject(new Error("the page does not ask this way")),
     settings: () => ({ settings: [], values: {} }),
-    apply: async (change) => {
-      applied.push(change);
-      if ("bad" in change)
-        throw new DepthwattError("CONFIG_INVALID", "expected another", { hint: "Try it." });
-      return change;
+    perform: async (command, body, from) => {
+      performed.push([command, body, from]);
+      return { ok: true, values: {} };
     },
     ...changes,
   };
-  return { run, applied };
+  const door = controlOf({
+    ...{ control, device: "depthwatt/robot-1", gated },
+    notice: (text) => notices.push(text),
+  });
+  const ask = async (payload: string, command = "set") =>
+    (await door.ask({ type: "ask", id: 1, command, payload }, "10.0.0.1")).answer;
+  return { door, ask, performed, notices };
 }
-const set = (values: Record<string, number>, secret?: string) =>
-  ({ type: "set", id: 1, values, ...(secret !== undefined && { secret }) }) as const;
+
+const request = (signedFor: string | undefined, timeMs = Date.now() + 1) =>
+  requestPayload({ id: "1", command: "set", body: { values: { a: 1 } }, signedFor, timeMs });
 
 test("without a secret and without a password in front of it, control is off and says why", async () => {
-  const { run, applied } = control();
-  const open = controlOf(run, false, () => {});
-  expect(open.describe().state).toEqual({
-    enabled: false,
-    reason: "control needs control.secretFile or http.passwordFile.",
+  const { door, ask, performed } = opened({}, false);
+  const reason = "control needs control.secretFile or http.passwordFile.";
+  expect(door.describe().state).toEqual({ enabled: false, reason });
+  expect(await ask(request(undefined))).toMatchObject({
+    code: "CONTROL_UNSUPPORTED",
+    hint: expect.stringMatching(/It is off/),
   });
-  expect(await open.set(set({ a: 1 }), "x")).toMatchObject({ ok: false, code: "CONTROL_OFF" });
-  expect(applied).toEqual([]);
-  expect(controlOf(run, true, () => {}).describe().state).toEqual({ enabled: true, secret: false });
-  const off = controlOf(control({ off: "it is off" }).run, true, () => {});
-  expect(await off.set(set({ a: 1 }), "x")).toMatchObject({ ok: false, code: "CONTROL_OFF" });
+  const off = opened({ off: "control.enabled is false." });
+  expect(await off.ask(request(undefined))).toMatchObject({
+    code: "CONTROL_UNSUPPORTED",
+    hint: "It is off: control.enabled is false.",
+  });
+  expect([performed, off.performed]).toEqual([[], []]);
 });
 
-test("the secret must be right, each time, and who changed what is told", async () => {
-  const { run, applied } = control({ secret: "open sesame" });
-  const notices: string[] = [];
-  const door = controlOf(run, true, (text) => notices.push(text));
-  expect(await door.set(set({ a: 1 }), "10.0.0.1")).toMatchObject({ ok: false, code: "CONTROL_SECRET" });
-  expect(await door.set(set({ a: 1 }, "open barley"), "10.0.0.1")).toMatchObject({ code: "CONTROL_SECRET" });
-  expect(applied).toEqual([]);
-  expect(await door.set(set({ a: 1 }, "open sesame"), "10.0.0.1")).toMatchObject({
-    ok: true,
-    values: { a: 1 },
-  });
-  expect(applied).toEqual([{ a: 1 }]);
-  expect(notices.at(-1)).toBe("settings changed by the page at 10.0.0.1: a=1");
-  expect(notices.join(" ")).not.toContain("sesame");
+test("behind the page's password a request needs no signature, and who asked is told", async () => {
+  const { door, ask, performed } = opened();
+  expect(door.describe().state).toEqual({ enabled: true });
+  expect(await ask(request(undefined))).toMatchObject({ ok: true });
+  expect(performed).toEqual([["set", { values: { a: 1 } }, "the page at 10.0.0.1"]]);
 });
 
-test("a change that is refused is answered with its code, message and hint", async () => {
-  const { run } = control();
-  expect(await controlOf(run, true, () => {}).set(set({ bad: 1 }), "x")).toMatchObject({
-    ...{ id: 1, ok: false, code: "CONFIG_INVALID", message: "expected another", hint: "Try it." },
-  });
+test("with a secret: the page's signature is the device's own, good once, for this door only", async () => {
+  const { door, ask, performed, notices } = opened({ secret: SECRET });
+  expect(door.describe().state).toEqual({ enabled: true, signedFor: FOR });
+  setSecret(SECRET);
+  const good = request(FOR);
+  const { signed, signature } = JSON.parse(good);
+  expect(signature).toBe(signatureOf(SECRET, { device: FOR, command: "set", text: signed }));
+  expect(good).not.toContain("sesame");
+  expect(await ask(good)).toMatchObject({ ok: true });
+  expect(await ask(good)).toMatchObject({ code: "CONTROL_REPLAYED" });
+  expect(await ask(request(FOR), "restart")).toMatchObject({ code: "CONTROL_SECRET" });
+  expect(await ask(request("page of depthwatt/robot-2"))).toMatchObject({ code: "CONTROL_SECRET" });
+  expect(await ask(request(FOR, Date.now() - 31_000))).toMatchObject({ code: "CONTROL_TIME" });
+  // What was heard at the broker is nothing here.
+  const at = { base: "depthwatt", device: "robot-1", secret: SECRET, client: "anna" };
+  const heard = clientPayload(at, "set", { values: { a: 1 } }, "9");
+  expect(await ask(heard)).toMatchObject({ code: "CONTROL_SECRET" });
+  expect(await ask(request(undefined))).toMatchObject({ code: "CONTROL_SECRET" });
+  setSecret("open barley, at once");
+  expect(await ask(request(FOR))).toMatchObject({ code: "CONTROL_SECRET" });
+  expect(performed).toHaveLength(1);
+  expect(notices.at(-1)).toMatch(/^a request of the page at 10\.0\.0\.1 was refused/);
 });
 
-test("ten changes a second, the eleventh waits", async () => {
-  const { run, applied } = control();
-  let now = 0;
-  const door = controlOf(
-    run,
-    true,
-    () => {},
-    () => now,
-  );
-  const answers = [];
-  for (let i = 0; i < 11; i++) answers.push((await door.set(set({ a: i }), "x")).ok);
-  expect(answers).toEqual([...Array(10).fill(true), false]);
-  now = 1001;
-  expect(await door.set(set({ a: 99 }), "x")).toMatchObject({ ok: true });
-  expect(applied).toHaveLength(11);
+test("a flood of wrong requests is answered, too", async () => {
+  const { ask } = opened({ secret: SECRET });
+  const codes = [];
+  for (let i = 0; i < 12; i++) codes.push((await ask("{}")) as { code?: string });
+  expect(codes.at(-1)).toMatchObject({ code: "CONTROL_BUSY" });
 });

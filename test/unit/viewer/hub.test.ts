@@ -145,7 +145,7 @@ test.each([
   ["no JSON", "{"],
   ["an unknown type", JSON.stringify({ type: "shutdown" })],
   ["a stream that is none", JSON.stringify({ type: "watch", streams: ["../../etc"] })],
-  ["a value that is an object", JSON.stringify({ type: "set", id: 1, values: { a: {} } })],
+  ["a request that is no text", JSON.stringify({ type: "ask", id: 1, command: "set", payload: {} })],
 ])("a message that is %s closes its own socket only", async (_what, text) => {
   const { hub, join } = await opened();
   const [bad, good] = [await join(), await join()];
@@ -167,7 +167,7 @@ test("a message larger than any of a page's is refused by its size", async () =>
 test("without control a change is answered, and nothing else happens", async () => {
   const { join } = await opened();
   const page = await join();
-  page.say({ type: "set", id: 5, values: { "match.p1": 3 } });
+  page.say({ type: "ask", id: 5, command: "set", payload: "{}" });
   await until("it is answered", () => page.heard("answer").length === 1);
-  expect(page.heard("answer")[0]).toMatchObject({ id: 5, ok: false });
+  expect(page.heard("answer")[0]).toMatchObject({ id: 5, answer: { ok: false } });
 });

@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // The page's end of the worker: messages into the store, the newest frame set to whoever draws, one set a screen refresh.
+import type { ControlAnswer } from "../../../control/answer.js";
 import type { StreamName } from "../../../frame/frame-format.js";
 import { type FromPage, SOCKET_PATH, type ToPage } from "../protocol.js";
 import type { FrameSet, FromWorker, ToWorker } from "./frame-set.js";
 import { remember } from "./figures/history.js";
+import { requestPayload } from "./settings/request.js";
 import { change, pageState } from "./store.js";
+import { S } from "./strings.js";
 
 const KEPT_LINES = 200;
 
@@ -16,7 +19,9 @@ const drawers = new Set<Drawer>();
 let newest: FrameSet | undefined;
 let shown: FrameSet | undefined;
 let owed = 0;
-const answers = new Map<number, (answer: Extract<ToPage, { type: "answer" }>) => void>();
+const answers = new Map<number, (answer: ControlAnswer) => void>();
+/** The program's clock less this one. */
+let clockOffsetMs = 0;
 let lastId = 0;
 
 /** Counted for the page's own figures and for its tests. */
@@ -38,16 +43,32 @@ export function watch(device: string | undefined, streams: StreamName[]): void {
   post({ type: "watch", watch: message });
 }
 
-export function ask(
-  values: Record<string, string | number | boolean>,
-  options: { secret?: string } = {},
-): Promise<Extract<ToPage, { type: "answer" }>> {
+/** A request of control; signed where the program wants that. Answered also where the connection breaks. */
+export function ask(command: string, body: object): Promise<ControlAnswer> {
   const id = ++lastId;
-  const message: FromPage = { type: "set", id, values, ...options };
+  const { control } = pageState();
+  const signedFor = control.state.enabled ? control.state.signedFor : undefined;
+  const payload = requestPayload({
+    id: String(id),
+    command,
+    body,
+    signedFor,
+    timeMs: Date.now() + clockOffsetMs,
+  });
+  const message: FromPage = { type: "ask", id, command, payload };
   return new Promise((resolve) => {
+    if (pageState().link !== "open") {
+      resolve(S.unanswered);
+      return;
+    }
     answers.set(id, resolve);
     post({ type: "say", message });
   });
+}
+
+function giveUpAnswers(): void {
+  for (const resolve of answers.values()) resolve(S.unanswered);
+  answers.clear();
 }
 
 /** Called with each set that is shown, and at once with the one that is on screen. */
@@ -104,6 +125,7 @@ function hear(message: ToPage): void {
   const { documents, device, log } = pageState();
   switch (message.type) {
     case "hello":
+      clockOffsetMs = message.timeMs - Date.now();
       change({ hello: message, password: undefined });
       break;
     case "password":
@@ -125,7 +147,7 @@ function hear(message: ToPage): void {
       change({ control: message });
       break;
     case "answer":
-      answers.get(message.id)?.(message);
+      answers.get(message.id)?.(message.answer);
       answers.delete(message.id);
       break;
     case "metrics":
@@ -150,6 +172,7 @@ worker.onmessage = ({ data }: MessageEvent<FromWorker>) => {
   if (data.type === "frames") take(data.set);
   else if (data.type === "said") hear(data.message);
   else {
+    if (data.state !== "open") giveUpAnswers();
     // What the program says of itself it says again to a page that comes back.
     change(data.state === "open" ? { link: data.state, log: [] } : { link: data.state });
   }

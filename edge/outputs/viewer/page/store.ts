@@ -24,6 +24,8 @@ export interface PageState {
   documents: Record<string, DeviceDocuments>;
   log: LogLine[];
   control: { state: ControlState; settings: SettingDescription[]; values: Record<string, unknown> };
+  /** Changes made on this page: what held before each, oldest first; keys that the configuration file does not have. */
+  changes: { steps: Record<string, string | number | boolean | null>[]; unsaved: string[] };
   frozen: boolean;
 }
 
@@ -37,6 +39,7 @@ let state: PageState = {
   documents: {},
   log: [],
   control: { state: { enabled: false, reason: "" }, settings: [], values: {} },
+  changes: { steps: [], unsaved: [] },
   frozen: false,
 };
 const listeners = new Set<() => void>();

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A rectangle drawn on the picture, and the settings that it stands for.
-import { ask } from "../live.js";
-import { controlSecret } from "../settings/secret.js";
+import { changeSettings } from "../settings/changes.js";
 import { change, pageState } from "../store.js";
 
 export interface DrawnRegion {
@@ -22,7 +21,7 @@ export async function sendRegion(region: DrawnRegion): Promise<void> {
   const whole = region.width < 8 || region.height < 8;
   const { x, y, width, height } = whole ? { x: 0, y: 0, width: 0, height: 0 } : region;
   const values = { "region.x": x, "region.y": y, "region.width": width, "region.height": height };
-  const answer = await ask(values, controlSecret());
+  const answer = await changeSettings(values);
   if (answer.ok) return;
   const line = { timeMs: Date.now(), level: "warn", text: `${answer.message} ${answer.hint}` } as const;
   change({ log: [...pageState().log, line] });

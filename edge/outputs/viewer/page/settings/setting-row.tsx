@@ -1,50 +1,38 @@
 // SPDX-License-Identifier: Apache-2.0
 // One setting: its control by its schema, the value that is running, what came of a change.
-import { useState } from "preact/hooks";
+import { useRef, useState } from "preact/hooks";
 import type { SettingDescription } from "../../../../config/setting.js";
-import { isRecord, numberOf } from "../documents.js";
-import { ask } from "../live.js";
+import { numberOf } from "../documents.js";
 import { S } from "../strings.js";
-import { controlSecret } from "./secret.js";
+import { changeSettings, type Value } from "./changes.js";
+import { choicesOf, numberKind, typedValue } from "./input-value.js";
 
 const T = S.settings;
-type Value = string | number | boolean;
 
-/** Values to choose from, where the schema lists them. */
-function choicesOf(schema: Record<string, unknown>): Value[] | undefined {
-  const isValue = (value: unknown): value is Value => ["string", "number", "boolean"].includes(typeof value);
-  if (Array.isArray(schema.enum)) return schema.enum.filter(isValue);
-  if (isValue(schema.const)) return [schema.const];
-  if (schema.type === "boolean") return [true, false];
-  if (!Array.isArray(schema.anyOf)) return undefined;
-  const parts = schema.anyOf.filter(isRecord).map(choicesOf);
-  return parts.every((part) => part !== undefined) ? parts.flat() : undefined;
-}
-
-export interface SettingRowProps {
+interface SettingRowProps {
   setting: SettingDescription;
+  /** undefined: it has none. */
   value: unknown;
-  last: Record<string, unknown> | undefined;
-  onChanged: (before: Record<string, unknown>) => void;
-  onUndone: () => void;
 }
 
-export function SettingRow({ setting, value, last, onChanged, onUndone }: SettingRowProps) {
+export function SettingRow({ setting, value }: SettingRowProps) {
   const { key, description, unit, schema } = setting;
   const [said, setSaid] = useState<{ ok: boolean; text: string }>();
+  const input = useRef<HTMLInputElement>(null);
   const id = `setting-${key}`;
-  const send = async (next: Value, before: unknown) => {
-    const answer = await ask({ [key]: next }, controlSecret());
+  const optional = setting.default === undefined;
+  const shown = value === undefined || value === null ? "" : String(value);
+  const send = async (next: Value | null) => {
+    const answer = await changeSettings({ [key]: next });
     if (answer.ok) {
-      if (before !== undefined) onChanged({ [key]: before });
-      setSaid({ ok: true, text: T.effective(String(answer.values[key] ?? next)) });
+      const effective = answer.values?.[key] ?? null;
+      setSaid({ ok: true, text: effective === null ? T.effectiveNone : T.effective(String(effective)) });
     } else setSaid({ ok: false, text: `${answer.message} ${answer.hint}` });
-    return answer.ok;
+    // A field shows what runs, also where what was typed has been refused.
+    if (!answer.ok && input.current) input.current.value = shown;
   };
   const choices = choicesOf(schema);
-  const whole = schema.type === "integer";
-  const numeric = whole || schema.type === "number";
-  const canUndo = last !== undefined && Object.hasOwn(last, key);
+  const numeric = numberKind(schema);
   return (
     <div class="setting" data-setting={key}>
       <label for={id}>
@@ -57,16 +45,16 @@ export function SettingRow({ setting, value, last, onChanged, onUndone }: Settin
           type="checkbox"
           checked={value === true}
           aria-describedby={`${id}-about`}
-          onChange={(event) => void send(event.currentTarget.checked, value)}
+          onChange={(event) => void send(event.currentTarget.checked)}
         />
       ) : choices ? (
         <select
           id={id}
-          value={String(value ?? "")}
+          value={shown}
           aria-describedby={`${id}-about`}
           onChange={(event) => {
             const chosen = choices.find((choice) => String(choice) === event.currentTarget.value);
-            if (chosen !== undefined) void send(chosen, value);
+            if (chosen !== undefined) void send(chosen);
           }}
         >
           {choices.map((choice) => (
@@ -76,29 +64,29 @@ export function SettingRow({ setting, value, last, onChanged, onUndone }: Settin
       ) : (
         <input
           id={id}
+          ref={input}
           {...(numeric
             ? {
                 type: "number" as const,
                 min: numberOf(schema.minimum),
                 max: numberOf(schema.maximum),
-                step: whole ? 1 : "any",
+                step: numeric === "integer" ? 1 : "any",
               }
             : {})}
-          value={value === undefined ? "" : String(value)}
+          value={shown}
+          placeholder={optional ? T.notSet : undefined}
           aria-describedby={`${id}-about`}
           onChange={(event) => {
-            const { valueAsNumber, value: text } = event.currentTarget;
-            if (!numeric) void send(text, value);
-            else if (!Number.isNaN(valueAsNumber)) void send(valueAsNumber, value);
+            const text = event.currentTarget.value;
+            if (text !== "") void send(typedValue(schema, text));
+            else if (optional) void send(null);
+            else event.currentTarget.value = shown;
           }}
         />
       )}
-      {canUndo && (
-        <button
-          type="button"
-          onClick={() => void send(last[key] as Value, undefined).then((ok) => ok && onUndone())}
-        >
-          {T.undo}
+      {optional && shown !== "" && (
+        <button type="button" aria-label={`${T.unset} ${key}`} onClick={() => void send(null)}>
+          {T.unset}
         </button>
       )}
       <p id={`${id}-about`} class="quiet">

@@ -2,33 +2,37 @@
 // The settings tab: what can be changed while it runs, from the program's own schema.
 import { useMemo, useState } from "preact/hooks";
 import type { SettingDescription } from "../../../../config/setting.js";
+import { isRecord } from "../documents.js";
 import { useStore } from "../store.js";
 import { S } from "../strings.js";
+import { saveChanges, undoChange } from "./changes.js";
+import { setSecret } from "./request.js";
 import { SettingRow } from "./setting-row.js";
-import { setSecret } from "./secret.js";
 
 const T = S.settings;
+
+/** Settings of sources and matchers that do not run are found by searching. */
+function isIdle(key: string, values: Record<string, unknown>): boolean {
+  const [, group, kind] = /^(match|source)\.(\w+)\./.exec(key) ?? [];
+  if (group === "match") return kind !== values["match.algorithm"];
+  return group === "source" && kind !== values["source.kind"];
+}
 
 export function Settings() {
   const { state, settings, values } = useStore((page) => page.control);
   const [search, setSearch] = useState("");
-  const [undo, setUndo] = useState<Record<string, unknown>[]>([]);
   const live = useMemo(() => settings.filter((setting) => setting.live), [settings]);
   if (live.length === 0) return <p class="quiet">{T.none}</p>;
   const words = search.toLowerCase().split(/\s+/).filter(Boolean);
   const found = live.filter(({ key, description }) => {
     const text = `${key} ${description}`.toLowerCase();
-    // Parameters of matchers that do not run are found by searching.
-    const matcher = /^match\.(\w+)\./.exec(key)?.[1];
-    const idle = words.length === 0 && matcher !== undefined && matcher !== values["match.algorithm"];
-    return !idle && words.every((word) => text.includes(word));
+    return (words.length > 0 || !isIdle(key, values)) && words.every((word) => text.includes(word));
   });
   const groups = new Map<string, SettingDescription[]>();
   for (const setting of found) {
     const group = setting.key.slice(0, Math.max(0, setting.key.lastIndexOf(".")));
     groups.set(group, [...(groups.get(group) ?? []), setting]);
   }
-  const last = undo.at(-1);
   return (
     <div class="settings">
       {!state.enabled && (
@@ -41,7 +45,7 @@ export function Settings() {
           <span>{T.search}</span>
           <input type="search" value={search} onInput={(event) => setSearch(event.currentTarget.value)} />
         </label>
-        {state.enabled && state.secret && (
+        {state.enabled && state.signedFor !== undefined && (
           <label class="field">
             <span>{T.secret}</span>
             <input
@@ -52,24 +56,62 @@ export function Settings() {
             />
           </label>
         )}
-        {state.enabled && <p class="quiet">{T.region}</p>}
       </div>
+      {state.enabled && <Steps />}
       {found.length === 0 && <p class="quiet">{T.noMatch}</p>}
       {[...groups].map(([group, members]) => (
         <fieldset key={group} disabled={!state.enabled}>
           <legend>{group === "" ? S.title : group}</legend>
+          {group === "region" && state.enabled && <p class="quiet">{T.region}</p>}
           {members.map((setting) => (
-            <SettingRow
-              key={setting.key}
-              setting={setting}
-              value={values[setting.key]}
-              last={last}
-              onChanged={(before) => setUndo((list) => [...list.slice(-49), before])}
-              onUndone={() => setUndo((list) => list.slice(0, -1))}
-            />
+            <SettingRow key={setting.key} setting={setting} value={values[setting.key]} />
           ))}
         </fieldset>
       ))}
+    </div>
+  );
+}
+
+/** The way back, and into the configuration file. */
+function Steps() {
+  const { steps, unsaved } = useStore((page) => page.changes);
+  const [said, setSaid] = useState<{ ok: boolean; text: string }>();
+  const last = steps.at(-1);
+  const undo = async () => {
+    const answer = await undoChange();
+    if (answer?.ok === false) setSaid({ ok: false, text: `${answer.message} ${answer.hint}` });
+    else setSaid(undefined);
+  };
+  const save = async () => {
+    const answer = await saveChanges();
+    if (!answer.ok) {
+      setSaid({ ok: false, text: `${answer.message} ${answer.hint}` });
+      return;
+    }
+    const { file, overridden } = isRecord(answer.saved) ? answer.saved : {};
+    const still = Array.isArray(overridden) ? overridden.join(", ") : "";
+    setSaid({ ok: true, text: T.saved(String(file), still) });
+  };
+  if (last === undefined && unsaved.length === 0 && said === undefined) return null;
+  return (
+    <div class="steps">
+      <div class="buttons">
+        {last !== undefined && (
+          <button type="button" data-step="undo" onClick={() => void undo()}>
+            {T.undo(Object.keys(last).join(", "))}
+          </button>
+        )}
+        {unsaved.length > 0 && (
+          <button type="button" data-step="save" title={T.saveHint} onClick={() => void save()}>
+            {T.save(unsaved.length)}
+          </button>
+        )}
+      </div>
+      {said && (
+        <p role="status" class={said.ok ? "good" : "bad"} data-said={said.ok ? "ok" : "refused"}>
+          {said.text}
+        </p>
+      )}
     </div>
   );
 }

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a setting takes, by its JSON Schema, and what somebody typed as such a value.
+import { isRecord } from "../documents.js";
+import type { Value } from "./changes.js";
+
+type Schema = Readonly<Record<string, unknown>>;
+
+const isValue = (value: unknown): value is Value => ["string", "number", "boolean"].includes(typeof value);
+const partsOf = (schema: Schema): Schema[] =>
+  Array.isArray(schema.anyOf) ? schema.anyOf.filter(isRecord).flatMap(partsOf) : [schema];
+
+/** Values to choose from, where the schema lists all of them. */
+export function choicesOf(schema: Schema): Value[] | undefined {
+  const parts = partsOf(schema).map((part): Value[] | undefined => {
+    if (Array.isArray(part.enum)) return part.enum.filter(isValue);
+    if (isValue(part.const)) return [part.const];
+    return part.type === "boolean" ? [true, false] : undefined;
+  });
+  return parts.every((part) => part !== undefined) ? parts.flat() : undefined;
+}
+
+/** Whole numbers, numbers, or neither alone. */
+export function numberKind(schema: Schema): "integer" | "number" | undefined {
+  return schema.type === "integer" || schema.type === "number" ? schema.type : undefined;
+}
+
+/** A number where the setting takes one and the text is one, else the text. */
+export function typedValue(schema: Schema, text: string): Value {
+  const takesNumbers = partsOf(schema).some((part) => numberKind(part) !== undefined);
+  const number = text.trim() === "" ? Number.NaN : Number(text);
+  return takesNumbers && Number.isFinite(number) ? number : text;
+}

@@ -13,6 +13,7 @@ export { splitCommand } from "./command/words.js";
 export { controlName } from "./v4l2/controls.js";
 export { CAPTURE_FORMATS, type CaptureFormat, captureFormatOf } from "./v4l2/pixel-formats.js";
 export { greyOf } from "./recordings/still.js";
+export { coloursOf } from "./recordings/still-colours.js";
 export { type BoardPicture, readFrameIndex } from "./scene/frame-index.js";
 export {
   SCENE_BASELINE_METRES,

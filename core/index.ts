@@ -4,6 +4,6 @@ export { loadAddon, packageRoot } from "./addon.js";
 export { ERROR_CATALOGUE } from "./error-catalogue.js";
 export { DepthwattError, type ErrorCode, type ErrorDetails, hasCode, isDepthwattError } from "./errors.js";
 export { type SystemExports, systemAddon } from "./native.js";
-export type { PixelFormat } from "./pixel-format.js";
+export { hasColours, type PixelFormat } from "./pixel-format.js";
 export { Histogram, type Percentiles } from "./histogram.js";
 export { isSameFile, writeBeside } from "./write-beside.js";

@@ -17,6 +17,7 @@ import { runtimeInfo } from "./pipeline/info.js";
 import type { LiveInput, NextInput } from "./pipeline/live-input.js";
 import type { Pipeline } from "./pipeline/pipeline.js";
 import type { Reporter } from "./pipeline/reporter.js";
+import { colourNote } from "./sources/index.js";
 
 export interface RuntimeEvents {
   /** Something to know, once: a warning of the calibration, a broker that speaks only 3.1.1. */
@@ -67,6 +68,7 @@ export class Runtime {
   #governor: GovernorLoop | undefined;
   #sourceProblem: string | undefined;
   #backendLoss: string | undefined;
+  #colourNote: string | undefined;
   #changes: Promise<unknown> = Promise.resolve();
   #searchChanged = false;
   #timer: NodeJS.Timeout | undefined;
@@ -103,6 +105,7 @@ export class Runtime {
     this.#parts = parts;
     this.#governor = parts.govern(this.#config);
     for (const warning of parts.warnings) this.notice(warning);
+    this.#noteColours();
   }
 
   get parts(): RuntimeParts {
@@ -185,8 +188,17 @@ export class Runtime {
       }
       this.tellInfo();
       for (const warning of next?.warnings ?? []) this.notice(warning);
+      this.#noteColours();
     }
     return Object.fromEntries(Object.keys(change).map((key) => [key, valueAt(config, key)]));
+  }
+
+  /** Once for each matcher that computes without the colours it reads. */
+  #noteColours(): void {
+    const note = colourNote(this.#config, this.parts.source.description);
+    if (note === this.#colourNote) return;
+    this.#colourNote = note;
+    if (note !== undefined) this.notice(note);
   }
 
   async #change(config: Config, changed: readonly string[], next: NextInput | undefined): Promise<void> {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// How one frame lies in a command's output: the image that the engine reads comes first, chroma planes behind it are passed over.
+// How one frame lies in a command's output: the image that the engine reads comes first; chroma planes behind it are passed over
+// where nobody reads colours.
 import { DepthwattError } from "../../core/index.js";
 import type { PixelFormat } from "../frame.js";
 import { FORMAT_TRAITS } from "../v4l2/pixel-formats.js";
@@ -33,8 +34,16 @@ export const MOST_PIXELS_ACROSS = 32_768;
 export const halfPlanes = (width: number, height: number): number =>
   2 * Math.ceil(width / 2) * Math.ceil(height / 2);
 
-/** Rows touch: what ffmpeg writes, and GStreamer where the width is a multiple of 8. */
-export function rawLayout(name: RawFormat, width: number, height: number): FrameLayout {
+/**
+ * Rows touch: what ffmpeg writes, and GStreamer where the width is a multiple of 8.
+ * @param colours NV12 keeps its chroma; else it is passed over, as I420's is always
+ */
+export function rawLayout(name: RawFormat, width: number, height: number, colours = false): FrameLayout {
+  // With an odd width a row of chroma is longer than one of luma, and the engine's NV12 has one stride for both.
+  if (name === "NV12" && colours && width % 2 === 0) {
+    const imageBytes = width * height + halfPlanes(width, height);
+    return { width, height, format: "NV12", strideBytes: width, imageBytes, skipBytes: 0 };
+  }
   const grey = name === "I420" || name === "NV12";
   const format: PixelFormat = grey ? "GREY" : name;
   const bytesPerPixel = FORMAT_TRAITS.find((trait) => trait.format === format)!.bytesPerPixel;
@@ -47,7 +56,7 @@ export function rawLayout(name: RawFormat, width: number, height: number): Frame
 export function eyeWidth({ width, format }: FrameLayout, sideBySide: boolean): number {
   if (!sideBySide) return width;
   // Half a pair of YUYV pixels, or of a Bayer cell, has other colours than the left one's.
-  const step = /^(YUYV|UYVY|BAYER)/.test(format) ? 4 : 2;
+  const step = /^(YUYV|UYVY|NV12|BAYER)/.test(format) ? 4 : 2;
   if (width % step === 0) return width / 2;
   throw new DepthwattError(
     "DEVICE_UNSUITABLE",

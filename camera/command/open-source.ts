@@ -21,6 +21,8 @@ export interface CommandSettings {
   /** Of raw frames, where it is known. */
   rateHz?: number;
   live: boolean;
+  /** Colours are read: NV12 keeps its chroma. */
+  colours?: boolean;
   timeoutMs: number;
   maxSkewMs?: number;
   /** What of a line on stderr may be shown; default all of it. */
@@ -45,7 +47,7 @@ export async function openCommandSource(settings: CommandSettings): Promise<Comm
     return new CommandCamera({
       name: `${eyes[index]} command "${program}"`,
       words,
-      layout: format === "y4m" ? undefined : rawLayout(format, across ?? 0, height ?? 0),
+      layout: format === "y4m" ? undefined : rawLayout(format, across ?? 0, height ?? 0, settings.colours),
       sideBySide: sideBySide !== undefined,
       live,
       timeoutMs: settings.timeoutMs,

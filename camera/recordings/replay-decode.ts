@@ -2,7 +2,7 @@
 // Decodes a recording's steps ahead of their turn on libvips' threads, and remembers what a loop will ask for again.
 import { DepthwattError, isDepthwattError } from "../../core/index.js";
 import type { PixelFormat } from "../frame.js";
-import { type GreyImage, readGreyImage, readStereoSideBySide } from "./images/index.js";
+import { type EnginePicture, readEnginePicture, readStereoSideBySide } from "./images/index.js";
 import type { ReplayStep } from "./replay-plan.js";
 
 /** Why an image of a step did not become half of a pair. */
@@ -10,7 +10,7 @@ export type ReplayDrop = "unmatched" | "unreadable" | "wrongSize" | "partnerLost
 
 /** A pair of pictures, or per eye the reason why it is lost (undefined = the eye has no image in this step). */
 export type DecodedStep =
-  | { left: GreyImage; right: GreyImage }
+  | { left: EnginePicture; right: EnginePicture }
   | { dropLeft: ReplayDrop | undefined; dropRight: ReplayDrop | undefined; error: Error | undefined };
 
 /** What every later picture must be like. */
@@ -21,32 +21,35 @@ export interface ReplayShape {
   rightFormat: PixelFormat;
 }
 
-export const formatOf = (image: GreyImage): PixelFormat =>
-  image.data instanceof Uint16Array ? "Y16" : "GREY";
+const kindOf = (format: PixelFormat) =>
+  format === "RGB8" ? "in colours" : `with ${format === "Y16" ? 16 : 8} bits`;
 
-function wrongShape(image: GreyImage, file: string, shape: ReplayShape, format: PixelFormat) {
-  if (image.width === shape.width && image.height === shape.height && formatOf(image) === format)
+function wrongShape(image: EnginePicture, file: string, shape: ReplayShape, format: PixelFormat) {
+  if (image.width === shape.width && image.height === shape.height && image.format === format)
     return undefined;
-  const bits = (name: PixelFormat) => (name === "Y16" ? 16 : 8);
   return new DepthwattError(
     "IMAGE_SIZE_MISMATCH",
-    `${file}: expected ${shape.width}x${shape.height} with ${bits(format)} bits like the first pair, ` +
-      `found ${image.width}x${image.height} with ${bits(formatOf(image))} bits`,
+    `${file}: expected ${shape.width}x${shape.height} ${kindOf(format)} like the first pair, ` +
+      `found ${image.width}x${image.height} ${kindOf(image.format)}`,
     { context: { file, width: image.width, height: image.height } },
   );
 }
 
 export class StepDecoder {
-  readonly #remembered = new Map<number, { left: GreyImage; right: GreyImage }>();
+  readonly #remembered = new Map<number, { left: EnginePicture; right: EnginePicture }>();
   #budgetBytes: number;
   /** Set once the first pair is known; until then every picture is welcome. */
   shape: ReplayShape | undefined;
 
-  /** @param rememberBytes pictures kept for the next lap, at most; 0 = none */
+  /**
+   * @param rememberBytes pictures kept for the next lap, at most; 0 = none
+   * @param colours RGB8 of pictures that have colours, else grey
+   */
   constructor(
     readonly steps: readonly ReplayStep[],
     readonly sideBySide: boolean,
     rememberBytes: number,
+    readonly colours = false,
   ) {
     this.#budgetBytes = rememberBytes;
   }
@@ -60,14 +63,18 @@ export class StepDecoder {
     const known = this.#remembered.get(index);
     if (known) return known;
     const pictures = this.sideBySide
-      ? await readStereoSideBySide(left.file).then(
+      ? await readStereoSideBySide(left.file, this.colours).then(
           (both) => [both.left, both.right] as const,
           (error: Error) => [error, error] as const,
         )
-      : await Promise.all([left, right].map((one) => readGreyImage(one.file).catch((error: Error) => error)));
+      : await Promise.all(
+          [left, right].map((one) =>
+            readEnginePicture(one.file, this.colours).catch((error: Error) => error),
+          ),
+        );
     const [first, second] = this.#checked(pictures[0]!, pictures[1]!, left.file, right.file);
     if (first instanceof Error || second instanceof Error) {
-      const cause = (one: GreyImage | Error): ReplayDrop =>
+      const cause = (one: EnginePicture | Error): ReplayDrop =>
         !(one instanceof Error)
           ? "partnerLost"
           : isDepthwattError(one) && one.code === "IMAGE_SIZE_MISMATCH"
@@ -85,9 +92,9 @@ export class StepDecoder {
     return pair;
   }
 
-  #checked(left: GreyImage | Error, right: GreyImage | Error, leftFile: string, rightFile: string) {
+  #checked(left: EnginePicture | Error, right: EnginePicture | Error, leftFile: string, rightFile: string) {
     const { shape } = this;
-    const check = (image: GreyImage | Error, file: string, format: PixelFormat | undefined) =>
+    const check = (image: EnginePicture | Error, file: string, format: PixelFormat | undefined) =>
       image instanceof Error || !shape || !format ? image : (wrongShape(image, file, shape, format) ?? image);
     return [check(left, leftFile, shape?.leftFormat), check(right, rightFile, shape?.rightFormat)] as const;
   }

@@ -2,7 +2,7 @@
 // Opens a recording: lists its images, settles their times, pairs them and looks at the first pair.
 import { DepthwattError } from "../../core/index.js";
 import { type ReplayOptions, ReplaySource } from "./replay.js";
-import { formatOf, StepDecoder } from "./replay-decode.js";
+import { StepDecoder } from "./replay-decode.js";
 import { type Listing, listImages, settleTimes } from "./replay-listing.js";
 import { medianPeriodNs, planSteps, type ReplayStep } from "./replay-plan.js";
 
@@ -54,6 +54,7 @@ export async function openReplaySource(options: ReplayOptions): Promise<ReplaySo
     steps,
     sideBySide !== undefined,
     options.loop ? (options.rememberBytes ?? 256 << 20) : 0,
+    options.colours ?? false,
   );
   const first = await firstPair(decoder, options.onBadFile ?? "skip");
   if (first.left.width !== first.right.width || first.left.height !== first.right.height) {
@@ -66,8 +67,8 @@ export async function openReplaySource(options: ReplayOptions): Promise<ReplaySo
   decoder.shape = {
     width: first.left.width,
     height: first.left.height,
-    leftFormat: formatOf(first.left),
-    rightFormat: formatOf(first.right),
+    leftFormat: first.left.format,
+    rightFormat: first.right.format,
   };
   return new ReplaySource(options, decoder, paths.join(" and "), periodNs);
 }

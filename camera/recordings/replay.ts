@@ -3,8 +3,8 @@
 // decoded a few pairs ahead on libvips' threads.
 import { DepthwattError } from "../../core/index.js";
 import type { PairSource, SourceCounters, SourceDescription, SourceEvents } from "../frame.js";
-import type { GreyImage } from "./images/index.js";
-import { type DecodedStep, formatOf, type StepDecoder } from "./replay-decode.js";
+import type { EnginePicture } from "./images/index.js";
+import type { DecodedStep, StepDecoder } from "./replay-decode.js";
 import type { ReplayEntry, TimestampSource } from "./replay-listing.js";
 import type { ReplayStep } from "./replay-plan.js";
 import { SkewStatistics } from "../pair/skew.js";
@@ -20,6 +20,8 @@ export interface ReplayOptions {
   timestamps?: TimestampSource;
   /** Starts again at the end; time stamps and sequence numbers go on rising. Default false. */
   loop?: boolean;
+  /** Pictures with colours are played as RGB8; default false: all are grey. */
+  colours?: boolean;
   /**
    * What a missing, damaged or wrongly sized file does. Default skip: each is counted, and onDegraded names it once, of
    * those that follow each other the first ten.
@@ -88,7 +90,7 @@ export class ReplaySource implements PairSource {
     this.#lapNs = lastNs - firstNs + periodNs;
     const [firstSequence, lastSequence] = rangeOf(entries.map((entry) => entry.sequence));
     this.#lapSequence = lastSequence - firstSequence + 1;
-    const bytes = (format: string) => shape.width * (format === "Y16" ? 2 : 1);
+    const bytes = (format: string) => shape.width * (format === "RGB8" ? 3 : format === "Y16" ? 2 : 1);
     this.description = {
       title: `${title}, ${this.pairsPerLap} pairs ${shape.width}x${shape.height}, ${rateHz === "max" ? "as fast as they are taken" : `${rateHz} Hz`}${options.loop ? ", looped" : ""}`,
       ...shape,
@@ -176,13 +178,17 @@ export class ReplaySource implements PairSource {
     }
   }
 
-  #deliver(events: SourceEvents, left: GreyImage, right: GreyImage, step: ReplayStep, lap: number): void {
-    const image = (grey: GreyImage, entry: ReplayEntry) => ({
-      data: new Uint8Array(grey.data.buffer, grey.data.byteOffset, grey.data.byteLength),
-      width: grey.width,
-      height: grey.height,
-      strideBytes: grey.width * grey.data.BYTES_PER_ELEMENT,
-      format: formatOf(grey),
+  #deliver(
+    events: SourceEvents,
+    left: EnginePicture,
+    right: EnginePicture,
+    step: ReplayStep,
+    lap: number,
+  ): void {
+    const image = ({ data, width, height, format }: EnginePicture, entry: ReplayEntry) => ({
+      data: new Uint8Array(data.buffer, data.byteOffset, data.byteLength),
+      ...{ width, height, format },
+      strideBytes: data.byteLength / height,
       timestampNs: entry.timestampNs + BigInt(lap) * this.#lapNs,
       sequence: entry.sequence + lap * this.#lapSequence,
     });

@@ -106,10 +106,11 @@ class SceneObject : public Napi::ObjectWrap<SceneObject> {
     wanted.baselineMetres = numberOf(options, "baselineMetres");
     wanted.eyes[0] = eyeOf(options, "left");
     wanted.eyes[1] = eyeOf(options, "right");
+    wanted.colours = options.Get("colours").ToBoolean().Value();
     throwUnlessOk(info.Env(), scene::Scene::check(wanted));
     const int32_t count = integerOf(options, "buffers", 1, kMostBuffers);
     auto list = Napi::Array::New(info.Env(), static_cast<size_t>(count));
-    const auto bytes = static_cast<size_t>(wanted.width) * static_cast<size_t>(wanted.height);
+    const auto bytes = static_cast<size_t>(wanted.width) * static_cast<size_t>(wanted.height) * (wanted.colours ? 3 : 1);
     for (int32_t i = 0; i < count; ++i) {
       auto left = Napi::Uint8Array::New(info.Env(), bytes), right = Napi::Uint8Array::New(info.Env(), bytes);
       auto pair = Napi::Object::New(info.Env());

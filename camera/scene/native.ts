@@ -33,6 +33,8 @@ export interface NativeSceneOptions {
   /** Of the ideal view. */
   focalPixels: number;
   baselineMetres: number;
+  /** RGB8 in place of grey; absent: grey. */
+  colours?: boolean;
   /** Image pairs that can be drawn or held at once, 1 to 16. */
   buffers: number;
   left: NativeSceneEye;
@@ -58,7 +60,7 @@ export interface NativeSceneTruth {
 
 /** The built-in scene on a native thread of its own. */
 export interface NativeScene {
-  /** Grey u8, [height][width]; memory made once. */
+  /** Grey u8, [height][width], or in colours [height][width][3]; memory made once. */
   readonly buffers: readonly { readonly left: Uint8Array; readonly right: Uint8Array }[];
   /** Starts drawing a frame (modulo 2^32) into a buffer; the callback given to Scene tells when it is there. */
   render(buffer: number, frame: number): void;

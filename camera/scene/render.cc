@@ -40,11 +40,13 @@ Board Scene::board() const {
 void Scene::writeBoard(uint32_t frame, int eye) {
   const uint64_t bits = boardBits(frame);
   for (const BoardPixel& pixel : eyes_[eye].board) {
-    uint32_t sum = 2;
-    for (const uint8_t cell : pixel.cells) {
-      sum += pixel.light[cell == kBoardBeside ? 2 : cell < kBoardCells && (bits >> cell & 1) ? 1 : 0];
+    for (int c = 0; c < channels(); ++c) {
+      uint32_t sum = 2;
+      for (const uint8_t cell : pixel.cells) {
+        sum += cell == kBoardBeside ? pixel.beside[c] : pixel.light[cell < kBoardCells && (bits >> cell & 1) ? 1 : 0];
+      }
+      eyes_[eye].still[pixel.index * channels() + c] = static_cast<uint16_t>(sum >> 2);
     }
-    eyes_[eye].still[pixel.index] = static_cast<uint16_t>(sum >> 2);
   }
 }
 
@@ -56,7 +58,7 @@ void Scene::drawShadows(const EyeState& state, const Vec& origin, const ObjectLi
   for (int32_t y = y0; y < y1; ++y) {
     const Direction* c = &state.corners[static_cast<size_t>(y) * (width + 1)];
     const Direction* d = c + width + 1;
-    uint16_t* row = band + static_cast<size_t>(y - y0) * width;
+    uint16_t* row = band + static_cast<size_t>(y - y0) * width * channels();
     for (int32_t x = x0; x < x1; ++x) {
       const Vec direction = rayOf(0.5 * (c[x].u + d[x + 1].u), 0.5 * (c[x].v + d[x + 1].v));
       const Vec point = origin + direction * state.depth[static_cast<size_t>(y) * width + x];
@@ -64,7 +66,11 @@ void Scene::drawShadows(const EyeState& state, const Vec& origin, const ObjectLi
       for (int m = 0; m < movers.count; ++m) {
         if (mask >> m & 1) light *= lightPast(movers.items[m], point);
       }
-      if (light < 1) row[x] = static_cast<uint16_t>(row[x] * light + 0.5);
+      if (light == 1) continue;
+      for (int channel = 0; channel < channels(); ++channel) {
+        uint16_t& pixel = row[x * channels() + channel];
+        pixel = static_cast<uint16_t>(pixel * light + 0.5);
+      }
     }
   }
 }
@@ -90,8 +96,8 @@ void Scene::drawMovers(int eye, const ObjectList& movers, uint32_t mask, int32_t
   }
   const auto greyAt = [&](const Hit& hit, double u, double v) {
     const Vec direction = rayOf(u, v);
-    return stored(eye, shadeOf(*textures_, near.items[hit.object], hit.face, origin + direction * hit.depth, direction,
-                               hit.depth, tangent, 1), u, v);
+    return shadeOf(*textures_, near.items[hit.object], hit.face, origin + direction * hit.depth, direction, hit.depth,
+                   tangent, 1);
   };
   for (int32_t j = 0; j < rows; ++j) {
     for (int32_t i = 0; i < columns; ++i) {
@@ -101,17 +107,23 @@ void Scene::drawMovers(int eye, const ObjectList& movers, uint32_t mask, int32_t
       const Direction* c = &state.corners[static_cast<size_t>(y0 + j) * (width + 1) + x0 + i];
       const Direction* d = c + width + 1;
       const double behind = state.depth[static_cast<size_t>(y0 + j) * width + x0 + i];
-      uint16_t& pixel = band[static_cast<size_t>(j) * width + x0 + i];
+      uint16_t* pixel = band + (static_cast<size_t>(j) * width + x0 + i) * channels();
       const int samples = plain ? 1 : 4;
-      uint32_t sum = 0;
+      uint32_t sum[3] = {};
       for (int k = 0; k < samples; ++k) {
         const double a = plain ? 0.5 : k & 1 ? 0.75 : 0.25, b = plain ? 0.5 : k & 2 ? 0.75 : 0.25;
         const double u = (c[0].u * (1 - a) + c[1].u * a) * (1 - b) + (d[0].u * (1 - a) + d[1].u * a) * b;
         const double v = (c[0].v * (1 - a) + c[1].v * a) * (1 - b) + (d[0].v * (1 - a) + d[1].v * a) * b;
         const Hit hit = near.trace(origin, rayOf(u, v), behind);
-        sum += hit.object < 0 ? pixel : greyAt(hit, u, v);
+        const double grey = hit.object < 0 ? 0 : greyAt(hit, u, v);
+        for (int channel = 0; channel < channels(); ++channel) {
+          sum[channel] += hit.object < 0 ? pixel[channel]
+                                         : stored(eye, grey * tintOf(near.items[hit.object], channel), u, v);
+        }
       }
-      pixel = static_cast<uint16_t>(plain ? sum : (sum + 2) >> 2);
+      for (int channel = 0; channel < channels(); ++channel) {
+        pixel[channel] = static_cast<uint16_t>(plain ? sum[channel] : (sum[channel] + 2) >> 2);
+      }
     }
   }
 }
@@ -119,6 +131,7 @@ void Scene::drawMovers(int eye, const ObjectList& movers, uint32_t mask, int32_t
 void Scene::render(uint32_t frame, int eye, uint8_t* out) {
   EyeState& state = eyes_[eye];
   const int32_t width = options_.width, height = options_.height;
+  const int32_t samples = channels() * width;  ///< of a row
   const Vec origin = originOf(eye);
   ObjectList movers;
   moveTo(frame, &movers);
@@ -127,7 +140,7 @@ void Scene::render(uint32_t frame, int eye, uint8_t* out) {
   size_t tileIndex = 0;
   for (int32_t y0 = 0; y0 < height; y0 += kTile) {
     const int32_t rows = y0 + kTile < height ? kTile : height - y0;
-    const uint16_t* still = &state.still[static_cast<size_t>(y0) * width];
+    const uint16_t* still = &state.still[static_cast<size_t>(y0) * samples];
     bool touched = false;
     for (int32_t x0 = 0; x0 < width; x0 += kTile, ++tileIndex) {
       const Tile& tile = state.tiles[tileIndex];
@@ -148,7 +161,7 @@ void Scene::render(uint32_t frame, int eye, uint8_t* out) {
         if (toLight > -tile.reach && beside < rim * rim) shaded |= 1u << m;
       }
       if ((seen | shaded) == 0) continue;
-      if (!touched) std::memcpy(state.band.data(), still, static_cast<size_t>(rows) * width * sizeof(uint16_t));
+      if (!touched) std::memcpy(state.band.data(), still, static_cast<size_t>(rows) * samples * sizeof(uint16_t));
       touched = true;
       if (shaded) drawShadows(state, origin, movers, shaded, x0, y0, state.band.data());
       if (seen) drawMovers(eye, movers, seen, x0, y0, state.band.data());
@@ -156,7 +169,7 @@ void Scene::render(uint32_t frame, int eye, uint8_t* out) {
     const uint16_t* light = touched ? state.band.data() : still;
     for (int32_t j = 0; j < rows; ++j) {
       const int8_t* noise = &noise_[noiseStart(frame, eye, y0 + j, options_.seed)];
-      exposeRow(light + static_cast<size_t>(j) * width, noise, low, width, out + static_cast<size_t>(y0 + j) * width);
+      exposeRow(light + static_cast<size_t>(j) * samples, noise, low, samples, out + static_cast<size_t>(y0 + j) * samples);
     }
   }
 }

@@ -19,6 +19,8 @@ export interface SceneOptions {
   view?: "raw" | "rectified" | "ideal";
   /** Standard deviation of the noise in the dark, grey levels, 0 to 8; default 1.2, ideal 0. */
   noiseGrey?: number;
+  /** RGB8 in place of grey; default false. */
+  colours?: boolean;
 }
 
 /** The pinhole view in which the scene's truth is told: both eyes share focal length and principal point. */
@@ -117,6 +119,7 @@ export function sceneSetup(options: SceneOptions = {}): Omit<NativeSceneOptions,
     width,
     height,
     seed,
+    ...(options.colours && { colours: true }),
     noiseGrey: options.noiseGrey ?? (view === "ideal" ? 0 : 1.2),
     cellPixels: boardCellPixels(width),
     focalPixels: ideal.focalPixels,

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Single frames of the scene on request, with their truth: for files and tests. SyntheticSource is for streams.
 import type { SceneExports, NativeScene } from "./native.js";
-import type { FloatImage, GreyImage } from "../recordings/images/index.js";
+import type { FloatImage, GreyImage, RgbImage } from "../recordings/images/index.js";
 import { type SceneOptions, type SceneView, sceneSetup } from "./scene-cameras.js";
 
 /** What one eye of the ideal view really sees. */
@@ -28,8 +28,8 @@ export class SceneRenderer {
     });
   }
 
-  /** Both eyes of a frame, as pictures of their own. */
-  frame(number: number): Promise<{ left: GreyImage; right: GreyImage }> {
+  /** Both eyes of a frame, as pictures of their own: grey, or where the options ask for colours three bytes a pixel. */
+  frame(number: number): Promise<{ left: GreyImage | RgbImage; right: GreyImage | RgbImage }> {
     const next = this.#last.then(async () => {
       await new Promise<void>((resolve, reject) => {
         this.#settle = { resolve, reject };

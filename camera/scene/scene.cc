@@ -68,13 +68,13 @@ Status Scene::open(const SceneOptions& options) {
   options_ = options;
   textures_ = texturesOf(options.seed);
   furnish(&room_);
-  noise_ = noiseTable(options.seed, options.width);
+  noise_ = noiseTable(options.seed, channels() * options.width);
   both([this](int eye) {
     castCorners(eye);
     bake(eye);
     layTiles(eye);
     layBoard(eye);
-    eyes_[eye].band.resize(static_cast<size_t>(options_.width) * kTile);
+    eyes_[eye].band.resize(static_cast<size_t>(channels()) * options_.width * kTile);
   });
   if (cancelled_) return Status::error(Code::kFailed, "The scene was closed while it was being made.");
   return {};
@@ -107,8 +107,9 @@ uint16_t Scene::stored(int eye, double grey, double u, double v) const {
 void Scene::bake(int eye) {
   EyeState& state = eyes_[eye];
   const int32_t width = options_.width, height = options_.height;
-  state.still.resize(static_cast<size_t>(width) * height);
-  state.depth.resize(state.still.size());
+  const int32_t channels = this->channels();
+  state.depth.resize(static_cast<size_t>(width) * height);
+  state.still.resize(state.depth.size() * channels);
   const Vec origin = originOf(eye);
   const double tangent = 1 / options_.eyes[eye].fx;
   // Which surface each corner of the current and the next row sees: where four corners agree, one look is enough.
@@ -146,18 +147,21 @@ void Scene::bake(int eye) {
       const Hit hit = plain ? room_.traceOne(id / 8, origin, rayOf(u, v)) : room_.trace(origin, rayOf(u, v), 1e9);
       const size_t at = static_cast<size_t>(y) * width + x;
       state.depth[at] = static_cast<float>(hit.depth);
-      double grey = 0;
+      double light[3] = {};
       if (plain) {
-        grey = greyAt(hit, u, v);
+        const double grey = greyAt(hit, u, v);
+        for (int32_t c = 0; c < channels; ++c) light[c] = grey * tintOf(room_.items[hit.object], c);
       } else {
         for (int k = 0; k < 16; ++k) {
           const double a = ((k & 3) + 0.5) * 0.25, b = ((k >> 2) + 0.5) * 0.25;
           const double su = (c[0].u * (1 - a) + c[1].u * a) * (1 - b) + (d[0].u * (1 - a) + d[1].u * a) * b;
           const double sv = (c[0].v * (1 - a) + c[1].v * a) * (1 - b) + (d[0].v * (1 - a) + d[1].v * a) * b;
-          grey += greyAt(room_.trace(origin, rayOf(su, sv), 1e9), su, sv) * 0.0625;
+          const Hit seen = room_.trace(origin, rayOf(su, sv), 1e9);
+          const double grey = greyAt(seen, su, sv);
+          for (int32_t c = 0; c < channels; ++c) light[c] += grey * tintOf(room_.items[seen.object], c) * 0.0625;
         }
       }
-      state.still[at] = stored(eye, grey, u, v);
+      for (int32_t c = 0; c < channels; ++c) state.still[at * channels + c] = stored(eye, light[c], u, v);
     }
     upper.swap(lower);
   }
@@ -206,7 +210,7 @@ void Scene::layBoard(int eye) {
     for (int32_t x = 0; x < width; ++x) {
       const Direction* c = &state.corners[static_cast<size_t>(y) * (width + 1) + x];
       const Direction* d = c + width + 1;
-      BoardPixel pixel{static_cast<uint32_t>(y * width + x), {}, {}};
+      BoardPixel pixel{static_cast<uint32_t>(y * width + x), {}, {}, {}};
       int inside = 0;
       double u = 0, v = 0;
       for (int k = 0; k < 4; ++k) {
@@ -220,7 +224,7 @@ void Scene::layBoard(int eye) {
       if (inside == 0) continue;
       pixel.light[0] = stored(eye, kBoardBlack, u, v);
       pixel.light[1] = stored(eye, kBoardWhite, u, v);
-      pixel.light[2] = state.still[pixel.index];
+      for (int32_t i = 0; i < channels(); ++i) pixel.beside[i] = state.still[pixel.index * channels() + i];
       if (inside >= 2) state.depth[pixel.index] = static_cast<float>(board.depth);
       state.board.push_back(pixel);
     }

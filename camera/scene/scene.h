@@ -33,6 +33,7 @@ struct SceneOptions {
   int32_t cellPixels = 8;             ///< side of a block of the frame number's board, pixels of the ideal view
   double focalPixels = 520;           ///< of the ideal view that the board is laid out in
   double baselineMetres = 0.12;
+  bool colours = false;               ///< three bytes a pixel, red first, in place of one of grey
   Eye eyes[2];
 };
 
@@ -53,7 +54,7 @@ class Scene {
   /// Lets an open() that is under way on another thread end soon, with a failure.
   void cancel() { cancelled_ = true; }
 
-  /// Draws one eye of a frame, grey u8 [height][width]. Not reentrant for one eye; two eyes may run side by side.
+  /// Draws one eye of a frame, u8 [height][width], in colours [height][width][3]. Not reentrant for one eye; two eyes may run side by side.
   void render(uint32_t frame, int eye, uint8_t* out);
 
   /// Disparity in pixels, [height][width], of the ideal view of `eye` (0 left, 1 right): focalPixels * baseline / Z.
@@ -76,11 +77,12 @@ class Scene {
   struct BoardPixel {
     uint32_t index;
     uint8_t cells[4];   ///< block under each of its four sub-samples; kBoardCells = the frame around the blocks
-    uint16_t light[3];  ///< stored grey of black, of white, and of what is seen beside the board
+    uint16_t light[2];     ///< stored light of black and of white
+    uint16_t beside[3];    ///< of what is seen beside the board, each channel
   };
   struct EyeState {
     std::vector<Direction> corners;   ///< [height + 1][width + 1] rays through pixel corners
-    std::vector<uint16_t> still;      ///< grey x 64, of all that stands still
+    std::vector<uint16_t> still;      ///< light x 64 of each channel, of all that stands still
     std::vector<float> depth;         ///< Z of the same, at pixel centres
     std::vector<Tile> tiles;
     std::vector<BoardPixel> board;
@@ -96,6 +98,9 @@ class Scene {
                    int32_t y0, uint16_t* band) const;
   void drawMovers(int eye, const ObjectList& movers, uint32_t mask, int32_t x0, int32_t y0, uint16_t* band) const;
   uint16_t stored(int eye, double grey, double u, double v) const;
+  int channels() const { return options_.colours ? 3 : 1; }
+  /// The share of an object's light that a channel has: 1 in grey.
+  double tintOf(const Object& object, int channel) const { return options_.colours ? object.tint[channel] : 1; }
   Vec originOf(int eye) const { return {options_.eyes[eye].offsetMetres, 0, 0}; }
 
   Board board() const;

@@ -5,7 +5,7 @@ import { DepthwattError } from "../../core/index.js";
 import type { SceneExports, NativeScene } from "./native.js";
 import type { StereoCalibration } from "../calibration/calibration.js";
 import type { PairSource, RawImage, SourceCounters, SourceDescription, SourceEvents } from "../frame.js";
-import { greyPairLayout } from "../grey-pair.js";
+import { greyPairLayout, rgbPairLayout } from "../grey-pair.js";
 import { type SceneOptions, sceneCalibration, sceneSetup } from "./scene-cameras.js";
 
 export interface SyntheticOptions extends SceneOptions {
@@ -70,7 +70,7 @@ export class SyntheticSource implements PairSource {
     const pace = rateHz === "max" ? "as fast as it is taken" : `at ${rateHz} Hz`;
     this.description = {
       title: `synthetic scene ${width}x${height} ${pace}`,
-      ...greyPairLayout(width, height),
+      ...(options.colours ? rgbPairLayout : greyPairLayout)(width, height),
       rateHz: this.#rateHz,
       clock: "monotonic",
     };
@@ -178,14 +178,14 @@ export class SyntheticSource implements PairSource {
 
   #deliver(buffer: number): void {
     const { left, right } = this.#scene.buffers[buffer]!;
-    const { width, height } = this.description;
+    const { width, height, leftFormat: format, leftStrideBytes: strideBytes } = this.description;
     const timestampNs = process.hrtime.bigint();
     const image = (data: Uint8Array): RawImage => ({
       data,
       width,
       height,
-      strideBytes: width,
-      format: "GREY",
+      strideBytes,
+      format,
       timestampNs,
       sequence: this.#sequenceOf[buffer]!,
     });

@@ -26,6 +26,19 @@ double sine(double turn) {
 double cosine(double turn) { return sine(turn + 0.25); }
 double phase(uint32_t frame, uint32_t period) { return static_cast<double>(frame % period) / period; }
 
+/// An object's colour by its paint. offset: movers have other colours than furniture of the same paint.
+void dye(ObjectList* list, int offset) {
+  // Red, green, blue: 77 R + 150 G + 29 B is about 256.
+  constexpr double kTints[][3] = {{1.06, 0.99, 0.89}, {1.28, 0.93, 0.62}, {1.34, 0.93, 0.46}, {0.70, 1.06, 1.48},
+                                  {1.75, 0.71, 0.51}, {0.60, 1.24, 0.82}, {1.55, 0.68, 1.20}, {0.93, 1.00, 1.19},
+                                  {1.22, 0.96, 0.62}, {0.82, 1.02, 1.37}, {1.02, 1.00, 0.95}};
+  static_assert(sizeof kTints / sizeof *kTints == kPaintCount, "a tint for each paint");
+  for (int i = 0; i < list->count; ++i) {
+    const double* tint = kTints[(static_cast<int>(list->items[i].paint) + offset) % kPaintCount];
+    for (int c = 0; c < 3; ++c) list->items[i].tint[c] = tint[c];
+  }
+}
+
 Vec unturn(const Object& object, Vec v) {
   return {object.cosYaw * v.x - object.sinYaw * v.z, v.y, object.sinYaw * v.x + object.cosYaw * v.z};
 }
@@ -34,12 +47,12 @@ Vec turn(const Object& object, Vec v) {
 }
 
 Object plane(Paint paint, double tileMetres, Vec point, Vec normal, double brightness) {
-  Object object{Shape::kPlane, paint, tileMetres, brightness, point, normal};
+  Object object{Shape::kPlane, paint, tileMetres, brightness, {1, 1, 1}, point, normal};
   return object;
 }
 
 Object box(Paint paint, double tileMetres, Vec centre, Vec half, double yawTurn, double brightness = 1) {
-  Object object{Shape::kBox, paint, tileMetres, brightness, centre, half};
+  Object object{Shape::kBox, paint, tileMetres, brightness, {1, 1, 1}, centre, half};
   object.cosYaw = cosine(yawTurn);
   object.sinYaw = sine(yawTurn);
   object.boundRadius = std::sqrt(dot(half, half));
@@ -47,7 +60,7 @@ Object box(Paint paint, double tileMetres, Vec centre, Vec half, double yawTurn,
 }
 
 Object sphere(Paint paint, Vec centre, double radius, double yawTurn, double rollTurn, double brightness = 1) {
-  Object object{Shape::kSphere, paint, 0, brightness, centre, {radius, radius, radius}};
+  Object object{Shape::kSphere, paint, 0, brightness, {1, 1, 1}, centre, {radius, radius, radius}};
   object.cosYaw = cosine(yawTurn);
   object.sinYaw = sine(yawTurn);
   object.cosRoll = cosine(rollTurn);
@@ -172,6 +185,7 @@ void furnish(ObjectList* room) {
   add(box(Paint::kPatches, 0, {0.05, -0.22, 5.68}, {0.34, 0.44, 0.015}, 0, 1.05));
   add(box(Paint::kDots, 0, {2.735, -0.05, 4.2}, {0.015, 0.42, 0.55}, 0));
   add(sphere(Paint::kDots, {0.35, onFloor(0.21), 4.75}, 0.21, 0.11, 0.07));
+  dye(room, 0);
 }
 
 void moveTo(uint32_t frame, ObjectList* movers) {
@@ -192,6 +206,7 @@ void moveTo(uint32_t frame, ObjectList* movers) {
   const double side = sine(swing), depth = cosine(swing);
   const Vec swinging{-0.42 + 0.26 * side, 0.06 - 0.06 * side * side, 1.52 + 0.24 * depth};
   movers->items[3] = sphere(Paint::kMarble, swinging, 0.065, phase(frame, 200), 0.1 * side, 1.2);
+  dye(movers, 3);
 }
 
 Vec normalOf(const Object& object, int face, Vec point) {

@@ -41,7 +41,7 @@ async function end(stream: WriteStream): Promise<void> {
 /**
  * Writes left/, right/ (PNG), disparity-left/, disparity-right/ (PFM), visible-left/, visible-right/ (PNG, 255 = seen by
  * both eyes), calibration.json, scene.json, and
- * - view raw: left.raw and right.raw, all frames of an eye one after the other, grey u8 without headers or padding
+ * - view raw: left.raw and right.raw, all frames of an eye one after the other, grey u8 or RGB8 without headers or padding
  * - else: dataset.json, which `depthwatt eval` reads (raw pictures are not rectified: there it would mislead)
  * @throws DepthwattError OUTPUT_UNWRITABLE, ENGINE_PARAMETER
  */
@@ -102,7 +102,9 @@ export async function writeScene(native: SceneExports, options: WriteSceneOption
       images: raw ? "raw" : "rectified",
       calibration: "calibration.json",
       truthView: { ...view, baselineMetres: baselineMetres(calibration) },
-      ...(raw ? { rawFiles: { left: "left.raw", right: "right.raw", format: "GREY" } } : {}),
+      ...(raw
+        ? { rawFiles: { left: "left.raw", right: "right.raw", format: options.colours ? "RGB8" : "GREY" } }
+        : {}),
       scenes: rows,
     };
     await writeBeside(join(folder, "scene.json"), `${JSON.stringify(description, undefined, 1)}\n`);

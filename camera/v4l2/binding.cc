@@ -41,6 +41,7 @@ CaptureOptions optionsOf(const Napi::Object& object) {
   options.bufferCount = integerOf(object, "buffers", kFewestBuffers, kMostBuffers, 8);
   options.ownMemory = object.Get("ownMemory").ToBoolean().Value();
   options.exportBuffers = object.Get("exportBuffers").ToBoolean().Value();
+  options.colours = object.Get("colours").ToBoolean().Value();
   if (!object.Get("userBuffers").IsArray()) return options;
   const auto list = object.Get("userBuffers").As<Napi::Array>();
   for (uint32_t i = 0; i < list.Length() && i < kMostBuffers; ++i) {

@@ -28,7 +28,8 @@ Status Capture::open(const VideoSystem& system, const CaptureOptions& options) {
     decoder_ = std::make_unique<JpegDecoder>();
     if (Status status = decoder_->open(); !status.ok()) return status;
   }
-  const size_t decodedBytes = static_cast<size_t>(format_.width) * format_.height;
+  colours_ = options.colours;
+  const size_t decodedBytes = static_cast<size_t>(format_.width) * format_.height * (colours_ ? 3 : 1);
   if (options.ownMemory) {
     const size_t bytes = compressed ? decodedBytes : format_.imageBytes;
     userMemory_ = UserMemory::make(static_cast<size_t>(options.bufferCount), bytes);

@@ -26,6 +26,8 @@ struct CaptureOptions {
   /// The same in memory that open() makes: bufferCount buffers, kept by userMemory().
   bool ownMemory = false;
   bool exportBuffers = false;
+  /// A JPEG is decoded to RGB8 in place of GREY.
+  bool colours = false;
 };
 
 /// One image as JavaScript reads it from the ring; the layout is also in native.ts.
@@ -119,6 +121,7 @@ class Capture {
   std::unique_ptr<JpegDecoder> decoder_;
   std::vector<Buffer> decoded_;
   std::vector<uint8_t> decodedMemory_;
+  bool colours_ = false;
   std::shared_ptr<UserMemory> userMemory_;
 
   std::mutex mutex_;  ///< guards the states and orders QBUF against STREAMOFF

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Which format to ask of one or two cameras: the cheapest that all offer at the size wanted. Pure logic.
-import { DepthwattError } from "../../core/index.js";
+import { DepthwattError, hasColours } from "../../core/index.js";
 import { type CaptureFormat, FORMAT_TRAITS, type FormatTrait } from "./pixel-formats.js";
 import type { NativeDescription, NativeFormat, NativeSize } from "./native.js";
 
@@ -9,6 +9,8 @@ export interface FormatWish {
   width: number;
   height: number;
   format: CaptureFormat | "auto";
+  /** Colours are read: "auto" takes a format without them only where there is no other. */
+  colours?: boolean;
 }
 
 const fits = (value: number, low: number, high: number, step: number) =>
@@ -36,7 +38,7 @@ export function chooseFormat(cameras: readonly NativeDescription[], wish: Format
     .filter((trait) =>
       cameras.every((camera) => offersSize(offered(trait, camera)!, wish.width, wish.height)),
     )
-    .sort((one, other) => one.preference - other.preference);
+    .sort((one, other) => placeOf(one, wish) - placeOf(other, wish));
   if (usable[0]) return usable[0];
   const size = `${wish.width}x${wish.height}`;
   const expected =
@@ -55,6 +57,9 @@ export function chooseFormat(cameras: readonly NativeDescription[], wish: Format
     },
   );
 }
+
+const placeOf = ({ format, preference }: FormatTrait, { colours }: FormatWish): number =>
+  colours && format !== "MJPEG" && !hasColours(format) ? preference + FORMAT_TRAITS.length : preference;
 
 function requireCamera(camera: NativeDescription): void {
   if (camera.captures && camera.streams) return;

@@ -11,6 +11,7 @@ namespace depthwatt::v4l2 {
 namespace {
 
 // TurboJPEG's documented interface, declared here so that no header is needed to build.
+constexpr int kTurboRgb = 0;          // TJPF_RGB
 constexpr int kTurboGrey = 6;         // TJPF_GRAY
 constexpr int kTurboWarning = 0;      // TJERR_WARNING
 
@@ -113,14 +114,15 @@ JpegDecoder::~JpegDecoder() {
   if (library_ != nullptr) dlclose(library_);
 }
 
-JpegDecoder::Result JpegDecoder::decodeGrey(const uint8_t* jpeg, size_t bytes, int32_t width, int32_t height,
-                                            uint8_t* grey) {
+JpegDecoder::Result JpegDecoder::decode(const uint8_t* jpeg, size_t bytes, int32_t width, int32_t height, bool colours,
+                                        uint8_t* pixels) {
   // Read here and not by tjDecompressHeader3, which refuses chroma layouts that the decoder itself can read.
   Layout layout;
   if (!readLayout(jpeg, bytes, &layout) || layout.width != width || layout.height != height) return Result::kBroken;
   // A camera that was interrupted leaves the lower part undefined, which libjpeg fills with grey: an image must be closed.
   if (!layout.closed) return Result::kBroken;
-  if (functions_->decompress(handle_, jpeg, bytes, grey, width, width, height, kTurboGrey, 0) == 0) {
+  const int pitch = colours ? 3 * width : width, format = colours ? kTurboRgb : kTurboGrey;
+  if (functions_->decompress(handle_, jpeg, bytes, pixels, width, pitch, height, format, 0) == 0) {
     return Result::kGood;
   }
   const bool warned = functions_->errorCode(handle_) == kTurboWarning;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// One JPEG image of a camera into grey pixels, by libturbojpeg where it is installed: looked for at run time only.
+// One JPEG image of a camera into grey pixels or colours, by libturbojpeg where it is installed: looked for at run time only.
 #pragma once
 
 #include <cstddef>
@@ -25,9 +25,10 @@ class JpegDecoder {
     kBroken,    ///< not a JPEG of this size, or cut short
   };
 
-  /// The luma of `jpeg` into width x height bytes, rows touching. One decode, no colour conversion; Motion JPEG without
-  /// Huffman tables is read with the standard ones.
-  Result decodeGrey(const uint8_t* jpeg, size_t bytes, int32_t width, int32_t height, uint8_t* grey);
+  /// The luma of `jpeg` into width x height bytes, or its colours into three times as many, red first; rows touching. Luma
+  /// needs no conversion; colours are JFIF's (BT.601, luma and chroma of full range) in libjpeg's integers, chroma
+  /// interpolated. Motion JPEG without Huffman tables is read with the standard ones.
+  Result decode(const uint8_t* jpeg, size_t bytes, int32_t width, int32_t height, bool colours, uint8_t* pixels);
 
  private:
   void* library_ = nullptr;

@@ -133,6 +133,8 @@ export interface NativeOpenOptions {
    * and may be the `userBuffers` of a camera opened later.
    */
   ownMemory?: boolean;
+  /** A JPEG is decoded to RGB8, three bytes a pixel, in place of GREY. */
+  colours?: boolean;
   /** A driver in memory, for tests. */
   system?: unknown;
 }

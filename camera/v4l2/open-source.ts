@@ -31,6 +31,8 @@ export interface V4l2Settings {
   height: number;
   /** Default auto: the cheapest format that both cameras offer. */
   format?: CaptureFormat | "auto";
+  /** Colours are read: formats with them are preferred, and Motion JPEG is decoded to RGB8. */
+  colours?: boolean;
   /** Frames per second asked of the cameras; absent leaves theirs. */
   rateHz?: number;
   maxSkewMs?: number;
@@ -63,7 +65,11 @@ export async function openV4l2Source(settings: V4l2Settings, around: V4l2Surroun
   const descriptions: NativeDescription[] = [];
   for (const path of paths) descriptions.push(await describe(path, around));
   const wish = { width: settings.width * (sideBySide ? 2 : 1), height: settings.height };
-  const trait = chooseFormat(descriptions, { ...wish, format: settings.format ?? "auto" });
+  const trait = chooseFormat(descriptions, {
+    ...wish,
+    format: settings.format ?? "auto",
+    colours: settings.colours ?? false,
+  });
   const cameras: SupervisedCamera[] = [];
   try {
     for (const path of paths)
@@ -126,6 +132,7 @@ async function openEye(
       ...(settings.rateHz !== undefined && { rateHz: settings.rateHz }),
       ...(settings.buffers !== undefined && { buffers: settings.buffers }),
       ...(settings.memory === "userptr" && { ownMemory: true }),
+      ...(settings.colours === true && { colours: true }),
       ...(around.system !== undefined && { system: around.system }),
     },
     prepare: (camera) => {
@@ -189,6 +196,7 @@ function assemble(
 ): V4l2Source {
   const left = cameras[0]!;
   const right = cameras[1];
+  const decodedBytes = settings.colours === true ? 3 : 1;
   const layoutOf = (camera: V4l2Camera, offsetPixels: number): EyeLayout => {
     const { identity, format } = camera.native;
     const alignment = settings.rawAlignment ?? "auto";
@@ -196,12 +204,14 @@ function assemble(
       width: settings.width,
       height: settings.height,
       // A decoded JPEG has rows that touch.
-      strideBytes: trait.format === "MJPEG" ? format.width : format.strideBytes,
+      strideBytes: trait.format === "MJPEG" ? format.width * decodedBytes : format.strideBytes,
       format: delivered(
         trait.format,
         alignment === "auto" ? alignmentOf(identity.driver, around.folders?.compatible) : alignment,
+        settings.colours,
       ),
-      offsetBytes: offsetPixels * (trait.format === "MJPEG" ? 1 : traitOf(trait.format).bytesPerPixel),
+      offsetBytes:
+        offsetPixels * (trait.format === "MJPEG" ? decodedBytes : traitOf(trait.format).bytesPerPixel),
     };
   };
   const layouts = {

@@ -2,7 +2,7 @@
 // The one table of what cameras deliver: V4L2's four letters, our name, and where in a word the sample stands.
 import type { PixelFormat } from "../frame.js";
 
-/** What a camera can be asked for: a pixel format, or Motion JPEG, which is decoded to GREY. */
+/** What a camera can be asked for: a pixel format, or Motion JPEG, which is decoded to GREY, or to RGB8 for who reads colours. */
 export type CaptureFormat = PixelFormat | "MJPEG";
 
 export interface FormatTrait {
@@ -13,7 +13,8 @@ export interface FormatTrait {
   bytesPerPixel: number;
   /**
    * Place in the order in which "auto" chooses, lowest first: grey before colour, few bytes before many, and Motion
-   * JPEG last, because each image costs a decode and an uncompressed one costs nothing.
+   * JPEG last, because each image costs a decode and an uncompressed one costs nothing. Where colours are read, formats
+   * without them come behind all others.
    */
   preference: number;
   /** Sample bits of raw sensors' 16-bit words, which some boards fill from the top. */
@@ -65,8 +66,8 @@ export type RawAlignment = "low" | "high";
  * NVIDIA's capture unit on Xavier and later ("tegra-video" on the T194 and newer) fills raw words from the top and
  * repeats the upper bits below, which makes them 16-bit samples whatever the four letters say.
  */
-export function delivered(format: CaptureFormat, alignment: RawAlignment): PixelFormat {
-  if (format === "MJPEG") return "GREY";
+export function delivered(format: CaptureFormat, alignment: RawAlignment, colours = false): PixelFormat {
+  if (format === "MJPEG") return colours ? "RGB8" : "GREY";
   if (alignment === "low" || traitOf(format).rawBits === undefined) return format;
   return format.replace(/1[02]$/, "16") as PixelFormat;
 }

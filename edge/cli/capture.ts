@@ -3,8 +3,9 @@
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { type Command, InvalidArgumentError } from "commander";
-import { DepthwattError } from "../../core/index.js";
+import { DepthwattError, hasColours } from "../../core/index.js";
 import {
+  coloursOf,
   encodePng,
   type FramePair,
   greyOf,
@@ -25,6 +26,7 @@ interface CaptureOptions extends ConfigOptions {
   save: string;
   skip: number;
   raw?: boolean;
+  color?: boolean;
   json?: boolean;
 }
 
@@ -35,12 +37,13 @@ function pairsToSkip(text: string): number {
 }
 
 /** Writes one pair; the images are copied out of the cameras' buffers at once, so that these go round. */
-function save(folder: string, pair: FramePair, raw: boolean): Promise<void> {
+function save({ save: folder, raw, color }: CaptureOptions, pair: FramePair): Promise<void> {
   const write = async (eye: "left" | "right", image: RawImage) => {
     const name = join(folder, eye, String(image.timestampNs));
     // Both copy before they wait: afterwards the buffer is the camera's again.
+    const picture = () => (color && hasColours(image.format) ? coloursOf(image) : greyOf(image));
     if (raw) await writeFile(`${name}.raw`, Buffer.from(image.data));
-    else await writeFile(`${name}.png`, await encodePng(greyOf(image)));
+    else await writeFile(`${name}.png`, await encodePng(picture()));
   };
   const written = [write("left", pair.left), write("right", pair.right)];
   pair.release();
@@ -55,7 +58,7 @@ function take(source: PairSource, options: CaptureOptions): Promise<void> {
       onPair: (pair) => {
         const wanted = seen >= options.skip && seen < options.skip + options.frames;
         seen++;
-        if (wanted) writing.push(save(options.save, pair, options.raw === true));
+        if (wanted) writing.push(save(options, pair));
         else pair.release();
         if (seen === options.skip + options.frames) Promise.all(writing).then(() => resolve(), reject);
       },
@@ -70,7 +73,7 @@ function take(source: PairSource, options: CaptureOptions): Promise<void> {
 async function run(options: CaptureOptions): Promise<void> {
   const kind = { flag: "capture", value: "v4l2" };
   const { config } = configOf(options, { "source.kind": kind }, eyeFlags(options));
-  const { source, warnings } = await openSource(config);
+  const { source, warnings } = await openSource(config, { colours: options.color === true });
   for (const warning of warnings) note(`note: ${warning}`);
   try {
     for (const eye of ["left", "right"]) makeFolder(join(options.save, eye));
@@ -104,7 +107,8 @@ export function registerCapture(program: Command): void {
     .requiredOption("--frames <n>", "pairs to save", frameCount)
     .requiredOption("--save <folder>", "where: left/ and right/ below it, files named by capture time in ns")
     .option("--skip <n>", "pairs to let pass first, while exposure settles", pairsToSkip, 15)
-    .option("--raw", "the camera's own bytes instead of grey PNG");
+    .option("--raw", "the camera's own bytes instead of PNG")
+    .option("--color", "PNG in colours instead of grey, where the camera has them");
   withExamples(
     withJson(withConfig(command), "print counts as JSON"),
     "depthwatt capture --left /dev/video0 --right /dev/video2 --frames 10 --save stills",

@@ -12,6 +12,7 @@ interface SceneFlags {
   out: string;
   raw?: boolean;
   ideal?: boolean;
+  color?: boolean;
   width: string;
   height: string;
   seed: string;
@@ -43,6 +44,7 @@ async function run(flags: SceneFlags): Promise<void> {
     height: whole("--height", flags.height, 16, 16_384),
     seed: whole("--seed", flags.seed, 0, 1_000_000),
     truth: flags.truth,
+    colours: flags.color === true,
     view,
   } as const;
   await writeScene(loadNative(), options);
@@ -63,6 +65,7 @@ export function registerScene(program: Command): void {
     .requiredOption("--out <dir>", "folder to write to")
     .option("--raw", "as the cameras see it: bent by lenses, turned eyes; also one headerless file per eye")
     .option("--ideal", "without noise and with equal eyes")
+    .option("--color", "pictures in colours, for matchers that read them")
     .option("--width <pixels>", "width of the pictures", "640")
     .option("--height <pixels>", "height of the pictures", "480")
     .option("--seed <n>", "other textures and other noise in the same room", "1")

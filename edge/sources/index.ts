@@ -5,7 +5,9 @@ import type { Config } from "../config/index.js";
 import { configuredCalibration } from "../pipeline/calibration.js";
 import type { OpenedSource } from "./source.js";
 import { definitionOf } from "./section.js";
+import { wishOf } from "./wish.js";
 
+export { colourNote } from "./wish.js";
 export { ExchangeableSource, type Successor } from "./exchangeable-source.js";
 
 export interface CalibratedSource {
@@ -18,9 +20,9 @@ export interface CalibratedSource {
 }
 
 /** @throws DepthwattError of the source or of the calibration; a source that was opened is stopped again */
-export async function openSource(config: Config): Promise<CalibratedSource> {
+export async function openSource(config: Config, wish = wishOf(config)): Promise<CalibratedSource> {
   const { kind } = config.source;
-  const opened = await definitionOf(kind).open(config.source[kind]);
+  const opened = await definitionOf(kind).open(config.source[kind], wish);
   try {
     return { source: opened.source, ...calibrated(config, opened) };
   } catch (error) {

@@ -4,6 +4,12 @@ import type { z } from "zod";
 import type { PairSource, StereoCalibration } from "../../camera/index.js";
 import type { Exact } from "../config/setting.js";
 
+/** What the run would do with the images beside grey. */
+export interface SourceWish {
+  /** Colours are read, so that images which can have them should; grey ones are used as red = green = blue. */
+  colours: boolean;
+}
+
 export interface OpenedSource {
   /** Opened, not started. Whoever gets it stops it. */
   source: PairSource;
@@ -31,7 +37,7 @@ export interface SourceDefinition<Section extends z.ZodObject> {
   /** What types and ranges cannot tell; asked only where this kind is chosen. `section` is "source.KIND". */
   broken?(settings: Exact<z.infer<Section>>, section: string): BrokenSetting | undefined;
   /** @throws DepthwattError SOURCE_*, DEVICE_*, CONFIG_INVALID; what was opened before is closed again */
-  open(settings: Exact<z.infer<Section>>): Promise<OpenedSource>;
+  open(settings: Exact<z.infer<Section>>, wish: SourceWish): Promise<OpenedSource>;
 }
 
 /** Ties the types of a definition together. */

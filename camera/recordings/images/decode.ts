@@ -162,7 +162,10 @@ export async function readPfm(file: string): Promise<FloatImage> {
  * Splits a picture that holds both eyes beside each other, left eye in the left half.
  * @throws DepthwattError IMAGE_SIZE_MISMATCH when the width is odd
  */
-export function splitSideBySide(image: GreyImage, name: string): { left: GreyImage; right: GreyImage } {
+export function splitSideBySide(
+  image: EnginePicture,
+  name: string,
+): { left: EnginePicture; right: EnginePicture } {
   if (image.width % 2 !== 0) {
     throw new DepthwattError(
       "IMAGE_SIZE_MISMATCH",
@@ -171,10 +174,15 @@ export function splitSideBySide(image: GreyImage, name: string): { left: GreyIma
     );
   }
   const width = image.width / 2;
-  return { left: cropColumns(image, 0, width), right: cropColumns(image, width, width) };
+  const { format } = image;
+  const half = (x: number) => ({ ...cropColumns(image, x, width, format === "RGB8" ? 3 : 1), format });
+  return { left: half(0), right: half(width) };
 }
 
-/** Reads one side-by-side picture. @throws as readGreyImage and splitSideBySide */
-export async function readStereoSideBySide(file: string): Promise<{ left: GreyImage; right: GreyImage }> {
-  return splitSideBySide(await readGreyImage(file), file);
+/** Reads one side-by-side picture. @throws as readEnginePicture and splitSideBySide */
+export async function readStereoSideBySide(
+  file: string,
+  colours = false,
+): Promise<{ left: EnginePicture; right: EnginePicture }> {
+  return splitSideBySide(await readEnginePicture(file, colours), file);
 }

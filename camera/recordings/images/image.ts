@@ -45,13 +45,14 @@ export function greyFromSamples(
   return { data, width, height };
 }
 
-/** Columns [x, x + width) of a picture, as a new picture. */
-export function cropColumns(image: GreyImage, x: number, width: number): GreyImage {
-  const size = width * image.height;
+/** Columns [x, x + width) of a picture of so many samples a pixel, as a new picture. */
+export function cropColumns(image: GreyImage | RgbImage, x: number, width: number, samples = 1): GreyImage {
+  const row = width * samples;
+  const size = row * image.height;
   const data = image.data instanceof Uint16Array ? new Uint16Array(size) : new Uint8Array(size);
   for (let y = 0; y < image.height; y++) {
-    const start = y * image.width + x;
-    data.set(image.data.subarray(start, start + width), y * width);
+    const start = (y * image.width + x) * samples;
+    data.set(image.data.subarray(start, start + row), y * row);
   }
   return { data, width, height: image.height };
 }

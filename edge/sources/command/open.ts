@@ -35,5 +35,7 @@ export const command = defineSource({
     }
     return undefined;
   },
-  open: async (settings) => ({ source: await openCommandSource({ ...settings, clean }) }),
+  open: async (settings, { colours }) => ({
+    source: await openCommandSource({ ...settings, colours, clean }),
+  }),
 });

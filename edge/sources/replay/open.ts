@@ -9,8 +9,8 @@ export const replay = defineSource({
   summary: "images on disk",
   settings: replaySettings,
   broken: brokenPlaces,
-  async open(settings) {
+  async open(settings, { colours }) {
     const { rateHz, loop, timestamps } = settings;
-    return { source: await openReplaySource({ ...placesOf(settings), rateHz, loop, timestamps }) };
+    return { source: await openReplaySource({ ...placesOf(settings), rateHz, loop, timestamps, colours }) };
   },
 });

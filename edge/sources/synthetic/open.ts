@@ -8,8 +8,8 @@ import { syntheticSettings } from "./settings.js";
 export const synthetic = defineSource({
   summary: "the built-in moving scene",
   settings: syntheticSettings,
-  async open(settings) {
-    const source = new SyntheticSource(loadNative(), settings);
+  async open(settings, { colours }) {
+    const source = new SyntheticSource(loadNative(), { ...settings, colours });
     return { source, calibration: source.calibration };
   },
 });

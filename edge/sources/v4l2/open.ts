@@ -11,11 +11,11 @@ export const v4l2 = defineSource({
   settings: v4l2Settings,
   takesPath: (path) => path.startsWith("/dev/"),
   broken: brokenPlaces,
-  async open({ rateHz, ...settings }) {
+  async open({ rateHz, ...settings }, { colours }) {
     const native = loadNative();
     const warnings: string[] = [];
     const source = await openV4l2Source(
-      { ...settings, ...(rateHz !== "max" && { rateHz }) },
+      { ...settings, colours, ...(rateHz !== "max" && { rateHz }) },
       { video: native.video, clocks: () => native.clocks(), onNote: (note) => warnings.push(note) },
     );
     return { source, warnings };

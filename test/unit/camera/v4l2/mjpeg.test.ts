@@ -234,6 +234,43 @@ needs("toolchain", "turbojpeg").suite("Motion JPEG", () => {
   });
 });
 
+needs("toolchain", "turbojpeg").suite("Motion JPEG in colours", () => {
+  test("RGB8 as another decoder of the same library family makes it, side by side", async () => {
+    fake = fakeVideo();
+    fake.plugIn({ path: PATH, formats: formatsOf(WIDTH, HEIGHT) });
+    const source = await openV4l2Source(
+      { sideBySide: PATH, width: WIDTH / 2, height: HEIGHT, colours: true },
+      { video, clocks, system: fake.system },
+    );
+    expect(source.description).toMatchObject({ leftFormat: "RGB8", leftStrideBytes: 3 * WIDTH });
+    const { held, events } = recording(true);
+    source.start(events);
+    await until(() => fake.state(PATH).streaming, "stream");
+    fake.deliver(PATH, { timestampNs: now(), sequence: 0, bytes: await frame() });
+    await until(() => held.length === 1, "a pair");
+    const expected = await sharp(await frame({ withoutTables: false }))
+      .raw()
+      .toBuffer();
+    const eyes = [held[0]!.left, held[0]!.right];
+    for (const [eye, { data, strideBytes }] of eyes.entries()) {
+      for (const [x, y] of [
+        [0, 0],
+        [10, 3],
+        [WIDTH / 2 - 1, HEIGHT - 1],
+      ] as const) {
+        for (let c = 0; c < 3; c++) {
+          const other = expected[3 * (y * WIDTH + (eye * WIDTH) / 2 + x) + c]!;
+          expect(Math.abs(data[y * strideBytes + 3 * x + c]! - other), `${eye} ${x} ${y} ${c}`).toBeLessThan(
+            4,
+          );
+        }
+      }
+    }
+    held[0]!.release();
+    await source.stop();
+  });
+});
+
 /** What another decoder makes of it. */
 async function greyOf(bytes: Buffer): Promise<{ data: Buffer; width: number; height: number }> {
   const { data, info } = await sharp(bytes).grayscale().raw().toBuffer({ resolveWithObject: true });

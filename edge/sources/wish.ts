@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a run wishes of its images beside grey, and what it says where they do not have it.
+import type { SourceDescription } from "../../camera/index.js";
+import { hasColours } from "../../core/index.js";
+import { readsColours, withoutColours } from "../../cuda/index.js";
+import type { Config } from "../config/index.js";
+import type { SourceWish } from "./source.js";
+
+export const wishOf = ({ match }: Config): SourceWish => ({ colours: readsColours(match.algorithm) });
+
+/** For the user, once: the matcher reads colours and these images have none. */
+export function colourNote(
+  { match: { algorithm } }: Config,
+  { leftFormat }: Pick<SourceDescription, "leftFormat">,
+): string | undefined {
+  if (!readsColours(algorithm) || hasColours(leftFormat)) return undefined;
+  return withoutColours(algorithm, `the source's images (${leftFormat}) have`);
+}

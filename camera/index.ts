@@ -3,6 +3,8 @@
 export type * from "./frame.js";
 export { greyPairLayout, rgbPairLayout } from "./grey-pair.js";
 export * from "./recordings/images/index.js";
+export { Pairer, pairWindowNs } from "./pair/pair.js";
+export { SkewStatistics } from "./pair/skew.js";
 export { type ReplayOptions, ReplaySource } from "./recordings/replay.js";
 export type { TimestampSource } from "./recordings/replay-listing.js";
 export { openReplaySource } from "./recordings/replay-open.js";

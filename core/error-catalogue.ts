@@ -99,6 +99,12 @@ export const ERROR_CATALOGUE = {
     "A file cannot be written.",
     "Check the folder, its permissions and the free space.",
   ),
+  DISK_FULL: entry(
+    3,
+    false,
+    "What is recorded cannot be written: the disk is full, gone, or has less free than recording leaves.",
+    "Free some space, lower outputs.mcap.keepFreePercent, or record to another disk.",
+  ),
   OUTPUT_FAILED: entry(
     3,
     true,

@@ -64,6 +64,8 @@ export async function openRuntime(
     await outputs.open(config.outputs, {
       ...{ base: config.base, device: config.device, width, height, rateHz },
       hasDepth: depth !== undefined,
+      rig: input.geometry.rig,
+      input: source.description,
       http: () => http.access(),
       control: openControl(runtime, snapshots, host),
       searched: () => {

@@ -5,7 +5,13 @@ import type { PairSource } from "../camera/index.js";
 import type { DepthwattError } from "../core/index.js";
 import type { EngineOptions } from "../cuda/index.js";
 import type { Meter } from "../power/index.js";
-import { changedConfig, type Config, type SettingsChange, valueAt } from "./config/index.js";
+import {
+  changedConfig,
+  type Config,
+  describedSettings,
+  type SettingsChange,
+  valueAt,
+} from "./config/index.js";
 import type { GovernorLoop } from "./governor/index.js";
 import type { DeviceState } from "./outputs/output.js";
 import type { OutputPicture } from "./outputs/output.js";
@@ -186,6 +192,10 @@ export class Runtime {
         await next?.discard();
         throw error;
       }
+      this.parts.outputs.settings(
+        Object.fromEntries(changed.map((key) => [key, valueAt(config, key)])),
+        from,
+      );
       this.tellInfo();
       for (const warning of next?.warnings ?? []) this.notice(warning);
       this.#noteColours();
@@ -240,9 +250,10 @@ export class Runtime {
 
   /** What the frames are of. */
   get picture(): OutputPicture {
-    const { width, height, depth } = this.parts.input.geometry;
-    const { rateHz } = this.parts.source.description;
-    return { width, height, hasDepth: depth !== undefined, rateHz };
+    const { width, height, depth, rig } = this.parts.input.geometry;
+    const { description } = this.parts.source;
+    const { rateHz } = description;
+    return { width, height, hasDepth: depth !== undefined, rig, input: description, rateHz };
   }
 
   #startMetrics(): void {
@@ -275,6 +286,7 @@ export class Runtime {
     const { cameraInfo } = input.geometry;
     if (cameraInfo !== undefined) outputs.cameraInfo(cameraInfo);
     this.tellInfo();
+    outputs.settings(describedSettings(this.#config, false).values, "start");
     this.#setState("online", source.description.title);
     this.#startMetrics();
     try {

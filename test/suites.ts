@@ -60,6 +60,12 @@ export const SUITES: readonly Suite[] = [
     for: "runs of many seconds: energy of stages, cost and latency of capture, a governor at work",
   },
   {
+    name: "long-recordings",
+    files: ["test/integration/long-record"],
+    budgetSeconds: 120,
+    for: "recordings whose program is killed a hundred times",
+  },
+  {
     name: "long-viewer",
     files: ["test/viewer/long-"],
     budgetSeconds: 170,

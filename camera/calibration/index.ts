@@ -10,7 +10,12 @@ export {
   withHash,
 } from "./calibration.js";
 export type { Rectangle } from "./framing.js";
-export { type LoadCalibrationOptions, type LoadedCalibration, loadStereoCalibration } from "./load.js";
+export {
+  type LoadCalibrationOptions,
+  type LoadedCalibration,
+  loadStereoCalibration,
+  parseStereoCalibration,
+} from "./load.js";
 export { buildMap, buildMaps, MAP_STEPS_PER_PIXEL, type RectificationMaps } from "./maps.js";
 export { stringifyCalibration } from "./read-json.js";
 export { type Rectification, type RectifyOptions, rectify } from "./rectification.js";

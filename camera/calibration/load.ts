@@ -140,3 +140,13 @@ export function loadStereoCalibration(
   const draft = draftOf(files.map(read), options);
   return { ...validate(draft, files, options), format: draft.format };
 }
+
+/**
+ * The same from the text of depthwatt's own calibration file, which came from elsewhere than a file of its own.
+ * @param name what errors call it
+ * @throws DepthwattError as loadStereoCalibration
+ */
+export function parseStereoCalibration(text: string, name: string): LoadedCalibration {
+  const draft = draftOf([parseCalibrationText(name, text)], {});
+  return { ...validate(draft, [name], {}), format: draft.format };
+}

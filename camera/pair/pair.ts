@@ -17,7 +17,7 @@ export interface PairerEvents<T> {
 }
 
 /** Images of one eye that may wait for the other; each is a buffer that its camera lacks. */
-const MOST_WAITING = 2;
+const CAMERA_WAITING = 2;
 
 /**
  * Pairs two streams that are each in order of time. An image is paired at once when a partner within the window is
@@ -27,10 +27,15 @@ export class Pairer<T extends Timed> {
   readonly #events: PairerEvents<T>;
   readonly #left: T[] = [];
   readonly #right: T[] = [];
+  readonly #mostWaiting: number;
   #windowNs: number;
 
-  /** @param windowNs largest |left - right| within a pair, inclusive */
-  constructor(windowNs: number, events: PairerEvents<T>) {
+  /**
+   * @param windowNs largest |left - right| within a pair, inclusive
+   * @param mostWaiting of one eye for the other, before the oldest is given up
+   */
+  constructor(windowNs: number, events: PairerEvents<T>, mostWaiting = CAMERA_WAITING) {
+    this.#mostWaiting = mostWaiting;
     this.#windowNs = windowNs;
     this.#events = events;
   }
@@ -47,7 +52,7 @@ export class Pairer<T extends Timed> {
     const own = eye === "left" ? this.#left : this.#right;
     own.push(item);
     this.#settle();
-    if (own.length > MOST_WAITING) this.#events.onUnpaired(eye, own.shift()!, "alone");
+    if (own.length > this.#mostWaiting) this.#events.onUnpaired(eye, own.shift()!, "alone");
   }
 
   /** Hands back what waits, as when a camera went away. */

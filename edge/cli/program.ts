@@ -14,6 +14,7 @@ import { registerInstallService } from "./install-service.js";
 import { registerListDevices } from "./list-devices.js";
 import { registerMatch } from "./match.js";
 import { registerProfile } from "./profile.js";
+import { registerRecord } from "./record.js";
 import { reportError } from "./report-error.js";
 import { registerRun } from "./run.js";
 import { registerScene } from "./scene.js";
@@ -22,6 +23,7 @@ import { registerView } from "./view.js";
 /** In the order in which --help lists them. Each is one file beside this one. */
 const COMMANDS = [
   registerRun,
+  registerRecord,
   registerMatch,
   registerConsume,
   registerView,

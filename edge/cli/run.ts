@@ -18,7 +18,7 @@ import { type ConfigOptions, configOf, eyeFlags, withConfig, withExamples, withJ
 import { END_SIGNALS, printJson, printLine } from "./output.js";
 import { hasTerminal, leaveTerminal, reload, terminalDescriptors } from "./reload.js";
 
-interface RunOptions extends ConfigOptions {
+export interface RunOptions extends ConfigOptions {
   source?: string;
   left?: string;
   right?: string;
@@ -41,8 +41,12 @@ export function frameCount(text: string): number {
   return frames;
 }
 
+/** --source walk.mcap means the kind and the file. */
+const recordingOf = ({ source }: RunOptions) => (source?.endsWith(".mcap") ? source : undefined);
+
 /** Cameras are devices, recordings are folders: what --left names says which source is meant. */
 function sourceFlag(options: RunOptions): FlagValue {
+  if (recordingOf(options) !== undefined) return { flag: "--source", value: "mcap" };
   if (options.source !== undefined) return { flag: "--source", value: options.source };
   const flag = (["left", "right", "sideBySide"] as const).find((one) => options[one] !== undefined);
   if (flag === undefined) return { flag: "--source", value: undefined };
@@ -52,6 +56,7 @@ function sourceFlag(options: RunOptions): FlagValue {
 function flagsOf(options: RunOptions): Record<string, FlagValue> {
   return {
     "source.kind": sourceFlag(options),
+    "source.mcap.file": { flag: "--source", value: recordingOf(options) },
     "calibration.file": { flag: "--calibration", value: options.calibration },
     "match.algorithm": { flag: "--algorithm", value: options.algorithm },
     "engine.backend": { flag: "--backend", value: options.backend },
@@ -106,13 +111,15 @@ function hostOf(options: RunOptions, load: (file?: string) => LoadedConfig, begi
   };
 }
 
-async function run(options: RunOptions): Promise<void> {
+/** @param more flags of the command that are not those of run */
+export async function run(options: RunOptions, more: Record<string, FlagValue> = {}): Promise<void> {
   const rateHz = { flag: "--rate", value: options.rate };
   const load = (file = options.config) =>
-    configOf({ ...options, ...(file !== undefined && { config: file }) }, flagsOf(options), {
-      ...eyeFlags(options),
-      rateHz,
-    });
+    configOf(
+      { ...options, ...(file !== undefined && { config: file }) },
+      { ...flagsOf(options), ...more },
+      { ...eyeFlags(options), rateHz },
+    );
   const log = createLog("info");
   const notifier = createNotifier({
     send: (address, message) => loadNative().sdNotify(address, message),
@@ -184,11 +191,10 @@ async function runOnce(
   }
 }
 
-export function registerRun(program: Command): void {
-  const command = program
-    .command("run")
-    .description("capture, match and publish depth until stopped, with live figures")
-    .option("--source <kind>", `${either(SOURCE_KINDS)} (default: what --left names)`)
+/** The options that say what is computed from what. */
+export function withRunOptions(command: Command): Command {
+  return command
+    .option("--source <kind>", `${either(SOURCE_KINDS)}, or a recording's file (default: what --left names)`)
     .option("--left <path>", "left images or camera device")
     .option("--right <path>", "right images or camera device")
     .option("--side-by-side <path>", "images or one device with both eyes side by side")
@@ -200,8 +206,14 @@ export function registerRun(program: Command): void {
     .option("--device <name>", "name of this device in its topics")
     .option("--rate <hz>", "pairs per second, or max")
     .option("--frames <n>", "end after this many frames", frameCount);
+}
+
+export function registerRun(program: Command): void {
+  const command = program
+    .command("run")
+    .description("capture, match and publish depth until stopped, with live figures");
   withExamples(
-    withJson(withConfig(command), "print one JSON object at the end instead of live lines"),
+    withJson(withConfig(withRunOptions(command)), "print one JSON object at the end instead of live lines"),
     "depthwatt run",
     "depthwatt run --left recording/left --right recording/right --calibration camchain.yaml --broker mqtt://broker:1883",
     "depthwatt run --frames 60 --json",

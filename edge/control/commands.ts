@@ -17,7 +17,18 @@ export const COMMANDS = {
   }),
   schema: z.strictObject({}),
   snapshot: z.strictObject({}),
-  record: z.looseObject({}),
+  record: z.strictObject({
+    recording: z
+      .boolean()
+      .optional()
+      .meta({ description: "true begins a file, false ends it; absent: true." }),
+    seconds: z
+      .number()
+      .min(1)
+      .max(86_400)
+      .optional()
+      .meta({ description: "Ends it by itself after so long." }),
+  }),
   restart: z.strictObject({}),
 } as const;
 

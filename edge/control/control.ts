@@ -56,6 +56,7 @@ export class Control implements RunControl {
   readonly brokerAuthenticates: boolean;
   readonly #run: ControlledRun;
   readonly #limit: RateLimit;
+  #recordingEnds: NodeJS.Timeout | undefined;
 
   constructor(run: ControlledRun, { off, secret, brokerAuthenticates, now }: ControlOptions) {
     this.off = off;
@@ -121,7 +122,7 @@ export class Control implements RunControl {
       case "restart":
         return this.#restart(from);
       case "record":
-        throw unsupported("recording is not built yet; snapshot gives one frame");
+        return this.#record(body, from);
     }
   }
 
@@ -145,6 +146,20 @@ export class Control implements RunControl {
     const saved = this.#run.save!(effective);
     this.#run.notice(`settings saved to ${saved.file} by ${from}: ${pairs.join(", ")}`);
     return { ok: true, values: told, saved };
+  }
+
+  async #record({ recording = true, seconds }: BodyOf<"record">, from: string): Promise<ControlResult> {
+    if (this.#run.config.outputs.mcap.file === undefined)
+      throw unsupported("outputs.mcap.file is not set, so there is no place to record to");
+    const turn = (on: boolean, asker: string) => this.#run.apply({ "outputs.mcap.recording": on }, asker);
+    clearTimeout(this.#recordingEnds);
+    await turn(recording, from);
+    this.#run.notice(`recording ${recording ? "begun" : "ended"} by ${from}`);
+    if (recording && seconds !== undefined) {
+      const end = () => void turn(false, from).catch(() => {}); // the run has ended, and the file with it
+      this.#recordingEnds = setTimeout(end, 1000 * seconds).unref();
+    }
+    return { ok: true, recording };
   }
 
   async #snapshot(): Promise<ControlResult> {

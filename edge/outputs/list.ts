@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Every kind of output by the name of its section, which also stands before its drops. The order counts: `latencyMs` is that of
 // the first one that takes frames.
+import { mcap } from "./mcap/open.js";
 import { mqtt } from "./mqtt/open.js";
 import { viewer } from "./viewer/open.js";
 
-export const OUTPUTS = { mqtt, viewer };
+export const OUTPUTS = { mqtt, viewer, mcap };

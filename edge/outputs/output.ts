@@ -8,6 +8,7 @@ import type { Exact, SettingDescription, SettingValue } from "../config/setting.
 import type { HttpAccess } from "../http/index.js";
 import type { ControlAnswer } from "../control/answer.js";
 import type { ComputedFrame, Encodings } from "../pipeline/computed-frame.js";
+import type { InputLayout, Rig } from "../pipeline/rig.js";
 
 export type DeviceState = "online" | "degraded" | "stopped";
 
@@ -56,6 +57,8 @@ export interface Output {
   cameraInfo?(cameraInfo: object | undefined): void;
   /** RunFigures, every outputs.metricsIntervalMs and at the end. */
   metrics?(metrics: object): void;
+  /** Settings of the run that hold from now on, by dotted key; the first time all that can change while it runs. */
+  settings?(values: object, from: string): void;
   counters(): OutputCounters;
   /**
    * Changed settings, among them only those that take effect live, or another source. The frames offered from now on are encoded
@@ -78,6 +81,10 @@ export interface OutputPicture {
   height: number;
   /** False without a calibration: depth is unknown, and disparity takes its place. */
   hasDepth: boolean;
+  /** The cameras; undefined without a calibration. */
+  rig: Rig | undefined;
+  /** How captured images lie in memory. */
+  input: InputLayout;
   /** Pairs a second of the source; undefined: as fast as the engine takes them. */
   rateHz: number | undefined;
 }

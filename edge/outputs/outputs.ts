@@ -138,6 +138,10 @@ export class Outputs {
     for (const outlet of this.#outlets) outlet.tell("metrics", (output) => output.metrics?.(metrics));
   }
 
+  settings(values: object, from: string): void {
+    for (const outlet of this.#outlets) outlet.tell("settings", (output) => output.settings?.(values, from));
+  }
+
   greeting(): [label: string, text: string][] {
     return this.#outlets.flatMap(({ output }) => output.greeting?.() ?? []);
   }

@@ -20,6 +20,8 @@ export interface ComputedFrame {
   rightTimestampNs: bigint;
   leftSequence: number;
   rightSequence: number;
+  /** The captured pair, lent: only while the frame is being handed to the sinks; absent afterwards. */
+  images?: Pick<FramePair, "left" | "right"> | undefined;
   /** CLOCK_MONOTONIC when the pair reached the pipeline, nanoseconds. */
   arrivedNs: bigint;
 }

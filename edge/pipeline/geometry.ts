@@ -2,6 +2,7 @@
 // From a calibration to what the engine and the consumers need: maps, depth geometry, camera_info.
 import { buildMaps, type RectificationMaps, rectify, type StereoCalibration } from "../../camera/index.js";
 import type { DepthGeometry } from "../../cuda/index.js";
+import type { Rig } from "./rig.js";
 
 export interface PipelineGeometry {
   /** Size of the rectified images. */
@@ -13,11 +14,13 @@ export interface PipelineGeometry {
   depth: DepthGeometry | undefined;
   /** The retained camera_info topic; undefined without a calibration. */
   cameraInfo: object | undefined;
+  /** Undefined without a calibration. */
+  rig: Rig | undefined;
 }
 
 /** Images that are rectified already and of which nothing else is known. */
 export function uncalibrated(width: number, height: number): PipelineGeometry {
-  return { width, height, maps: undefined, depth: undefined, cameraInfo: undefined };
+  return { width, height, maps: undefined, depth: undefined, cameraInfo: undefined, rig: undefined };
 }
 
 /**
@@ -32,6 +35,7 @@ export function geometryOf(calibration: StereoCalibration, crop: number | "given
     height,
     maps: buildMaps(calibration, rectification),
     depth: { focalPixels, baselineMetres, disparityOffsetPixels },
+    rig: { calibration, rectification },
     cameraInfo: {
       width,
       height,

@@ -163,8 +163,8 @@ export class Pipeline {
     result: FrameResult,
   ): void {
     this.#computing -= 1;
-    pair.release();
     if (error instanceof DepthwattError && error.code === "FRAME_LOST") {
+      pair.release();
       this.drops.add("backendLost");
       this.#options.onBackendLost?.(error.message);
       this.#slots.release(index);
@@ -172,6 +172,7 @@ export class Pipeline {
       return;
     }
     if (error !== null) {
+      pair.release();
       this.drops.add("engineFailed");
       this.#fail(error);
       this.#slots.release(index);
@@ -200,6 +201,7 @@ export class Pipeline {
       rightTimestampNs: pair.right.timestampNs,
       leftSequence: pair.left.sequence,
       rightSequence: pair.right.sequence,
+      images: pair,
       arrivedNs,
     };
     this.#options.onFrame?.(frame);
@@ -209,6 +211,9 @@ export class Pipeline {
       sink(frame, () => this.#slots.release(index));
     }
     this.#offering = false;
+    // The cameras get their buffers back before anything else is computed.
+    frame.images = undefined;
+    pair.release();
     this.latency.add(ageMs(frame));
     if (this.#options.frames !== undefined && this.frames >= this.#options.frames) this.#end();
     this.#slots.release(index);

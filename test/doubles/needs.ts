@@ -33,6 +33,8 @@ export type NeedName =
   | "turbojpeg"
   | "ffmpeg"
   | "gstreamer"
+  | "zstandard"
+  | "nats"
   | "systemd"
   | "debootstrap"
   | "chromium";

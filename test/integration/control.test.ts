@@ -2,7 +2,7 @@
 // Control over MQTT against Mosquitto, with MQTT 5 and 3.1.1: good requests, every refusal, changes under load, snapshots, the
 // end of a run. The program itself (get, set, save, SIGHUP, restart) is in control-program.test.ts.
 import { createHash } from "node:crypto";
-import { mkdtempSync, writeFileSync } from "node:fs";
+import { mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { unzipSync } from "fflate";
@@ -10,6 +10,7 @@ import { afterEach, expect, test } from "vitest";
 import { writeScene } from "../../camera/index.js";
 import { loadConfig } from "../../edge/config/index.js";
 import { openRuntime } from "../../edge/main.js";
+import { openRecording } from "../../edge/mcap/recording.js";
 import { loadNative } from "../../edge/native.js";
 import type { RunFigures } from "../../edge/pipeline/figures.js";
 import type { Runtime } from "../../edge/runtime.js";
@@ -92,6 +93,40 @@ const sum = (drops: Record<string, number>, pattern: RegExp) =>
     .reduce((total, [, count]) => total + count, 0);
 
 needs("mosquitto").suite("control over MQTT", () => {
+  test("record begins a file, ends it, and ends one by itself; nothing else chooses its place", async () => {
+    const folder = mkdtempSync(join(tmpdir(), "depthwatt-control-record-"));
+    try {
+      const { url } = await broker();
+      const file = join(folder, "out.mcap");
+      await start(url, "good", `outputs.mcap.file=${file}`, "outputs.mcap.recording=false");
+      const client = await clientOf(url, "good", 5);
+      await pause(300);
+      expect(readdirSync(folder)).toEqual([]);
+      expect(await client.ask("record", { file: "/tmp/other.mcap" })).toMatchObject({
+        code: "CONTROL_INVALID",
+      });
+      expect(await client.ask("record", {})).toMatchObject({ ok: true, recording: true });
+      await pause(1200);
+      expect(await client.ask("record", { recording: false })).toMatchObject({ ok: true, recording: false });
+      expect(await client.ask("record", { seconds: 1 })).toMatchObject({ ok: true, recording: true });
+      await pause(2500);
+      for (const name of ["out.mcap", "out-0002.mcap"]) {
+        const recording = await openRecording(join(folder, name));
+        expect(recording.loss.index, name).toBeUndefined(); // it was ended, with its index
+        const topics = [...recording.channels.values()].map(({ topic }) => topic);
+        for (const ending of ["left/image_rect", "/state", "/info", "/settings"])
+          expect(
+            topics.filter((topic) => topic.endsWith(ending)),
+            name,
+          ).toHaveLength(1);
+        await recording.close();
+      }
+      expect(readdirSync(folder).sort()).toEqual(["out-0002.mcap", "out.mcap"]);
+    } finally {
+      rmSync(folder, { recursive: true, force: true });
+    }
+  }, 30_000);
+
   test.each<[string, 4 | 5]>([
     ["3.1.1", 4],
     ["5", 5],
@@ -121,10 +156,7 @@ needs("mosquitto").suite("control over MQTT", () => {
       );
       expect(performance.now() - before).toBeLessThan(5000);
       expect(await client.ask("schema", {})).toMatchObject({ ok: true, settings: expect.any(Array) });
-      expect(await client.ask("record", { path: "x" })).toMatchObject({
-        ok: false,
-        code: "CONTROL_UNSUPPORTED",
-      });
+      expect(await client.ask("record", {})).toMatchObject({ ok: false, code: "CONTROL_UNSUPPORTED" });
       const { base64, files } = await client.ask("snapshot", {});
       const zip = unzipSync(Buffer.from(base64 as string, "base64"));
       expect(Object.keys(zip)).toEqual(files);

@@ -181,7 +181,8 @@ describe("what cannot be served", () => {
     ["no values", "set", {}, "CONTROL_INVALID", /values/],
     ["nothing to change", "set", { values: {} }, "CONTROL_INVALID", /at least one/],
     ["a misspelt command", "snapshoot", {}, "CONTROL_INVALID", /snapshoot/],
-    ["recording", "record", {}, "CONTROL_UNSUPPORTED", /not built/],
+    ["recording without a place", "record", {}, "CONTROL_UNSUPPORTED", /outputs.mcap.file is not set/],
+    ["recording to a place of its own", "record", { path: "x" }, "CONTROL_INVALID", /path/],
     ["a restart where nobody does it", "restart", {}, "CONTROL_UNSUPPORTED", /restart/],
     [
       "saving without a file",

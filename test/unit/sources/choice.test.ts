@@ -65,7 +65,7 @@ describe("the kind", () => {
     const error = refusal({ flags: { "source.kind": { flag: "--source", value } }, sourceFlags: eyes });
     expect(error.code).toBe("CONFIG_INVALID");
     expect(error.message).toMatch(
-      /^source\.kind \(from --source\): expected "command", "replay", "synthetic" or "v4l2", got /,
+      /^source\.kind \(from --source\): expected "command", "mcap", "replay", "synthetic" or "v4l2", got /,
     );
     expect(error.message).toContain(`got "${value}"; did you mean "${near}"?`);
   });

@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+// Messages as bytes (CDR, little-endian). What of an image message does not change from frame to frame is written once; a frame
+// patches time and length and copies its pixels behind it.
+import { CdrWriter } from "@foxglove/cdr";
+import { COMPRESSED_DEPTH_HEADER_BYTES } from "../frame/frame-format.js";
+
+const NS_PER_SECOND = 1_000_000_000n;
+/** Behind the four bytes of the encapsulation: int32 sec, uint32 nanosec. */
+const STAMP_AT = 4;
+
+/** An image message without its pixels; its last four bytes are the length of what follows. */
+export type ImagePrefix = Uint8Array;
+
+export interface ImageLayout {
+  frameId: string;
+  width: number;
+  height: number;
+  /** As ROS names it, such as mono8 and 16UC1. */
+  encoding: string;
+  strideBytes: number;
+}
+
+const header = (writer: CdrWriter, stampNs: bigint, frameId: string) =>
+  writer
+    .int32(Number(stampNs / NS_PER_SECOND))
+    .uint32(Number(stampNs % NS_PER_SECOND))
+    .string(frameId);
+
+/** sensor_msgs/msg/Image. */
+export function imagePrefix({ frameId, width, height, encoding, strideBytes }: ImageLayout): ImagePrefix {
+  const writer = header(new CdrWriter(), 0n, frameId).uint32(height).uint32(width).string(encoding);
+  return writer.uint8(0).uint32(strideBytes).uint32(0).data.slice();
+}
+
+/** sensor_msgs/msg/CompressedImage whose body is compressedDepth RVL: a header of 20 bytes, then the words. */
+export function compressedDepthPrefix({ frameId, width, height }: ImageLayout): ImagePrefix {
+  const message = header(new CdrWriter(), 0n, frameId).string("16UC1; compressedDepth rvl").uint32(0).data;
+  const prefix = new Uint8Array(message.length + COMPRESSED_DEPTH_HEADER_BYTES);
+  prefix.set(message);
+  const view = new DataView(prefix.buffer);
+  view.setUint32(prefix.length - 8, width, true);
+  view.setUint32(prefix.length - 4, height, true);
+  return prefix;
+}
+
+/**
+ * Writes a whole message to `target` from `at` on.
+ * @param lengthAt where in the prefix the length of the data stands
+ * @returns its bytes
+ */
+export function writeImage(
+  target: Uint8Array,
+  at: number,
+  prefix: ImagePrefix,
+  lengthAt: number,
+  stampNs: bigint,
+  body: Uint8Array,
+): number {
+  target.set(prefix, at);
+  const view = new DataView(target.buffer, target.byteOffset + at);
+  view.setInt32(STAMP_AT, Number(stampNs / NS_PER_SECOND), true);
+  view.setUint32(STAMP_AT + 4, Number(stampNs % NS_PER_SECOND), true);
+  view.setUint32(lengthAt, prefix.length - lengthAt - 4 + body.length, true);
+  target.set(body, at + prefix.length);
+  return prefix.length + body.length;
+}
+
+export interface RosCamera {
+  width: number;
+  height: number;
+  /** As ROS names it: plumb_bob, rational_polynomial, equidistant; empty: no distortion. */
+  distortionModel: string;
+  d: readonly number[];
+  /** Row-major 3x3, 3x3, 3x4. */
+  k: readonly number[];
+  r: readonly number[];
+  p: readonly number[];
+}
+
+/** sensor_msgs/msg/CameraInfo. */
+export function cameraInfoMessage(camera: RosCamera, frameId: string, stampNs: bigint): Uint8Array {
+  const writer = header(new CdrWriter(), stampNs, frameId).uint32(camera.height).uint32(camera.width);
+  writer.string(camera.distortionModel).float64Array([...camera.d], true);
+  for (const matrix of [camera.k, camera.r, camera.p]) writer.float64Array([...matrix], false);
+  // No binning; the region of interest is the whole image, which ROS says by zeros.
+  for (let zero = 0; zero < 6; zero++) writer.uint32(0);
+  return writer.uint8(0).data.slice();
+}

@@ -1,0 +1,277 @@
+// SPDX-License-Identifier: Apache-2.0
+// An MCAP file that is read: its index where it has one, made anew from the chunks' heads where it was cut off or damaged. One chunk
+// is in memory at a time, and what cannot be read is counted.
+import { type FileHandle, open } from "node:fs/promises";
+import { crc32 } from "node:zlib";
+import { type Channel, McapIndexedReader, McapStreamReader, type McapTypes, type Schema } from "@mcap/core";
+import { DepthwattError } from "../../core/index.js";
+import { loadDecompressors } from "./compression.js";
+import { type RecordingIndex, type RecordingLoss, scanRecording } from "./scan.js";
+
+export type { RecordingLoss } from "./scan.js";
+
+type ChunkIndex = McapTypes.ChunkIndex;
+export type Message = McapTypes.Message;
+
+/** More than any chunk has: a damaged length must not ask for all memory. */
+const LARGEST_CHUNK = 1 << 30;
+
+export interface Recording {
+  readonly file: string;
+  readonly sizeBytes: number;
+  readonly profile: string;
+  readonly library: string;
+  readonly channels: ReadonlyMap<number, Channel>;
+  readonly schemas: ReadonlyMap<number, Schema>;
+  /** Of the first and the last message, nanoseconds; undefined: there is none. */
+  readonly startNs: bigint | undefined;
+  readonly endNs: bigint | undefined;
+  /** Messages by channel, where the index says so. */
+  readonly counts: ReadonlyMap<number, bigint> | undefined;
+  readonly chunks: number;
+  readonly loss: Readonly<RecordingLoss>;
+  /** Messages of these channels from `fromNs` on, by chunk, and by time in each chunk. */
+  messages(options?: { channels?: ReadonlySet<number>; fromNs?: bigint }): AsyncGenerator<Message>;
+  attachment(name: string): Promise<Uint8Array | undefined>;
+  close(): Promise<void>;
+}
+
+const unreadable = (file: string, found: string, cause?: unknown, hint?: string) =>
+  new DepthwattError("SOURCE_UNREADABLE", `expected an MCAP recording at ${file}, found ${found}`, {
+    ...{ cause, context: { file } },
+    ...(hint !== undefined && { hint }),
+  });
+
+/** @throws DepthwattError SOURCE_UNREADABLE: no such file, or no MCAP */
+export async function openRecording(file: string): Promise<Recording> {
+  let handle: FileHandle;
+  try {
+    handle = await open(file, "r");
+  } catch (cause) {
+    throw unreadable(file, (cause as Error).message, cause);
+  }
+  try {
+    const stat = await handle.stat();
+    if (!stat.isFile()) throw unreadable(file, "no file");
+    const magic = Buffer.alloc(8);
+    await handle.read(magic, 0, 8, 0);
+    if (magic.toString("latin1") !== "\x89MCAP0\r\n") throw unreadable(file, "other first bytes");
+    return await OpenRecording.open(file, handle, stat.size);
+  } catch (error) {
+    await handle.close();
+    throw error;
+  }
+}
+
+class OpenRecording implements Recording {
+  readonly file: string;
+  readonly sizeBytes: number;
+  readonly profile: string;
+  readonly library: string;
+  readonly channels: Map<number, Channel>;
+  readonly schemas: Map<number, Schema>;
+  readonly startNs: bigint | undefined;
+  readonly endNs: bigint | undefined;
+  readonly counts: ReadonlyMap<number, bigint> | undefined;
+  readonly loss: RecordingLoss = {
+    ...{ index: undefined, bytes: 0, chunks: 0, reason: undefined },
+    messages: new Map(),
+  };
+  readonly #handle: FileHandle;
+  /** In order of their first message. */
+  readonly #chunks: ChunkIndex[];
+  readonly #attachments: readonly McapTypes.AttachmentIndex[];
+  readonly #lostChunks = new Set<bigint>();
+
+  private constructor(file: string, handle: FileHandle, sizeBytes: number, index: RecordingIndex) {
+    this.file = file;
+    this.#handle = handle;
+    this.sizeBytes = sizeBytes;
+    this.profile = index.header.profile;
+    this.library = index.header.library;
+    this.channels = new Map(index.channelsById);
+    this.schemas = new Map(index.schemasById);
+    this.counts = index.statistics?.channelMessageCounts;
+    this.#attachments = index.attachmentIndexes;
+    this.#chunks = [...index.chunkIndexes].sort((a, b) =>
+      a.messageStartTime < b.messageStartTime ? -1 : a.messageStartTime > b.messageStartTime ? 1 : 0,
+    );
+    this.startNs = this.#chunks[0]?.messageStartTime;
+    this.endNs = this.#chunks.reduce<bigint | undefined>(
+      (last, { messageEndTime }) => (last === undefined || messageEndTime > last ? messageEndTime : last),
+      undefined,
+    );
+    Object.assign(this.loss, index.loss);
+  }
+
+  static async open(file: string, handle: FileHandle, sizeBytes: number): Promise<Recording> {
+    const read = async (offset: bigint, bytes: bigint) => readAt(handle, Number(offset), Number(bytes));
+    let index: RecordingIndex;
+    try {
+      const readable = { size: async () => BigInt(sizeBytes), read };
+      index = await McapIndexedReader.Initialize({ readable });
+      if (index.chunkIndexes.some((one) => Number(one.chunkStartOffset + one.chunkLength) > sizeBytes))
+        throw new Error("its index names chunks behind its end");
+    } catch (error) {
+      const { scanned, loss } = await scanRecording(handle, sizeBytes);
+      if (scanned === undefined) throw unreadable(file, "no whole record in it");
+      const reason = error instanceof Error ? error.message.split("\n")[0]! : String(error);
+      index = { ...scanned, loss: { ...loss, index: reason } };
+    }
+    const recording = new OpenRecording(file, handle, sizeBytes, index);
+    const told = index.statistics?.messageCount ?? 0n;
+    if (recording.#chunks.length === 0 && (told > 0n || index.loss?.unchunked))
+      throw unreadable(file, "messages outside of chunks", undefined, "Convert it with 'mcap compress'.");
+    if (index.loss !== undefined) await recording.#learnChannels();
+    return recording;
+  }
+
+  get chunks(): number {
+    return this.#chunks.length;
+  }
+
+  /** Without a summary, channels and schemas stand only in the chunks that use them first. */
+  async #learnChannels(): Promise<void> {
+    for (const chunk of this.#chunks) {
+      if (
+        [...chunk.messageIndexOffsets.keys()].every((id) => this.channels.has(id)) &&
+        this.channels.size > 0
+      )
+        continue;
+      await this.#read(chunk);
+    }
+  }
+
+  async *messages(
+    options: { channels?: ReadonlySet<number>; fromNs?: bigint } = {},
+  ): AsyncGenerator<Message> {
+    const { channels, fromNs = 0n } = options;
+    for (const chunk of this.#chunks) {
+      if (chunk.messageEndTime < fromNs) continue;
+      const has = chunk.messageIndexOffsets;
+      if (channels && has.size > 0 && ![...channels].some((id) => has.has(id))) continue;
+      const messages = ((await this.#read(chunk)) ?? []).filter(
+        ({ channelId, logTime }) => logTime >= fromNs && (channels?.has(channelId) ?? true),
+      );
+      messages.sort((a, b) => (a.logTime < b.logTime ? -1 : a.logTime > b.logTime ? 1 : 0));
+      yield* messages;
+    }
+  }
+
+  /** The messages of a chunk, or undefined where it cannot be read, which is counted. */
+  async #read(chunk: ChunkIndex): Promise<Message[] | undefined> {
+    try {
+      return await this.#parse(chunk);
+    } catch (error) {
+      if (!this.#lostChunks.has(chunk.chunkStartOffset)) {
+        this.#lostChunks.add(chunk.chunkStartOffset);
+        this.loss.chunks += 1;
+        await this.#countLost(chunk);
+        this.loss.reason ??= (error as Error).message;
+      }
+      return undefined;
+    }
+  }
+
+  async #parse(chunk: ChunkIndex): Promise<Message[]> {
+    if (chunk.chunkLength > LARGEST_CHUNK || chunk.uncompressedSize > LARGEST_CHUNK)
+      throw new Error(`a chunk of ${chunk.uncompressedSize} bytes`);
+    const bytes = await readAt(this.#handle, Number(chunk.chunkStartOffset), Number(chunk.chunkLength));
+    const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+    if (view.getUint8(0) !== 0x06) throw new Error("no chunk where the index names one");
+    // Opcode and length (9), start and end (16), size (8), CRC (4), compression, length of what follows (8).
+    const uncompressedSize = Number(view.getBigUint64(25, true));
+    const crc = view.getUint32(33, true);
+    const nameBytes = view.getUint32(37, true);
+    if (nameBytes > 16) throw new Error("a compression with no name");
+    const compression = new TextDecoder().decode(bytes.subarray(41, 41 + nameBytes));
+    const packed = bytes.subarray(49 + nameBytes);
+    if (uncompressedSize > LARGEST_CHUNK) throw new Error(`a chunk of ${uncompressedSize} bytes`);
+    const plain = compression === "" ? packed : await unpack(compression, packed, uncompressedSize);
+    if (crc !== 0 && crc32(plain) !== crc) throw new Error("a chunk whose CRC is another");
+    return this.#messagesOf(plain);
+  }
+
+  /** Messages as views of the chunk; schemas and channels are learned. By hand: the library's reader would copy each twice. */
+  #messagesOf(plain: Uint8Array): Message[] {
+    const view = new DataView(plain.buffer, plain.byteOffset, plain.byteLength);
+    const messages: Message[] = [];
+    for (let at = 0; at < plain.length; ) {
+      const end = at + 9 + Number(at + 9 <= plain.length ? view.getBigUint64(at + 1, true) : 0);
+      if (end > plain.length || at + 9 > plain.length) throw new Error("a chunk that ends inside a record");
+      if (plain[at] !== 0x05) this.#learn(plain.subarray(at, end));
+      else if (end < at + 31) throw new Error("a message without its times");
+      else
+        messages.push({
+          channelId: view.getUint16(at + 9, true),
+          sequence: view.getUint32(at + 11, true),
+          logTime: view.getBigUint64(at + 15, true),
+          publishTime: view.getBigUint64(at + 23, true),
+          data: plain.subarray(at + 31, end),
+        });
+      at = end;
+    }
+    return messages;
+  }
+
+  #learn(bytes: Uint8Array): void {
+    const reader = new McapStreamReader({ noMagicPrefix: true });
+    reader.append(bytes);
+    const record = reader.nextRecord();
+    if (record?.type === "Schema" && !this.schemas.has(record.id)) this.schemas.set(record.id, record);
+    if (record?.type === "Channel" && !this.channels.has(record.id)) this.channels.set(record.id, record);
+  }
+
+  /** Messages of a chunk by the indexes behind it. */
+  async #countLost(chunk: ChunkIndex): Promise<void> {
+    if (chunk.messageIndexLength > LARGEST_CHUNK) return;
+    try {
+      const at = Number(chunk.chunkStartOffset + chunk.chunkLength);
+      const reader = new McapStreamReader({ noMagicPrefix: true });
+      reader.append(await readAt(this.#handle, at, Number(chunk.messageIndexLength)));
+      const { messages } = this.loss;
+      for (let record = reader.nextRecord(); record; record = reader.nextRecord()) {
+        if (record.type !== "MessageIndex") continue;
+        messages.set(record.channelId, (messages.get(record.channelId) ?? 0) + record.records.length);
+      }
+    } catch {
+      // Damaged as well: the chunk is counted all the same.
+    }
+  }
+
+  async attachment(name: string): Promise<Uint8Array | undefined> {
+    const index = this.#attachments.find((one) => one.name === name);
+    if (index === undefined || index.length > LARGEST_CHUNK) return undefined;
+    try {
+      const reader = new McapStreamReader({ noMagicPrefix: true });
+      reader.append(await readAt(this.#handle, Number(index.offset), Number(index.length)));
+      const record = reader.nextRecord();
+      return record?.type === "Attachment" ? record.data : undefined;
+    } catch (error) {
+      this.loss.reason ??= `${name}: ${(error as Error).message}`;
+      return undefined;
+    }
+  }
+
+  close(): Promise<void> {
+    return this.#handle.close();
+  }
+}
+
+async function unpack(compression: string, packed: Uint8Array, bytes: number): Promise<Uint8Array> {
+  const unpacker = (await loadDecompressors())[compression];
+  if (unpacker === undefined) throw new Error(`the compression "${compression}"`);
+  return unpacker(packed, bytes);
+}
+
+/** @throws Error where the file ends before */
+export async function readAt(handle: FileHandle, offset: number, bytes: number): Promise<Buffer> {
+  const buffer = Buffer.allocUnsafeSlow(bytes);
+  let done = 0;
+  while (done < bytes) {
+    const { bytesRead } = await handle.read(buffer, done, bytes - done, offset + done);
+    if (bytesRead === 0) throw new Error(`the file ends ${bytes - done} bytes too early`);
+    done += bytesRead;
+  }
+  return buffer;
+}

@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the messages of a recording are: ROS 2 definitions for images and cameras, JSON Schema for what depthwatt says of itself.
+
+export interface RecordedSchema {
+  name: string;
+  encoding: "ros2msg" | "jsonschema";
+  text: string;
+}
+
+// Some collections of definitions print ROS 1's `time`, which readers of ROS 2 refuse: these are written out.
+const TIME = ["builtin_interfaces/Time", "int32 sec", "uint32 nanosec"];
+const HEADER = ["std_msgs/Header", "builtin_interfaces/Time stamp", "string frame_id"];
+const REGION = [
+  "sensor_msgs/RegionOfInterest",
+  "uint32 x_offset",
+  "uint32 y_offset",
+  "uint32 height",
+  "uint32 width",
+  "bool do_rectify",
+];
+
+function ros(name: string, fields: readonly string[], ...uses: readonly string[][]): RecordedSchema {
+  const parts = uses.map(([type, ...lines]) => [`${"=".repeat(80)}\nMSG: ${type}`, ...lines].join("\n"));
+  return { name, encoding: "ros2msg", text: `${[fields.join("\n"), ...parts].join("\n")}\n` };
+}
+
+export const IMAGE = ros(
+  "sensor_msgs/msg/Image",
+  [
+    "std_msgs/Header header",
+    "uint32 height",
+    "uint32 width",
+    "string encoding",
+    "uint8 is_bigendian",
+    "uint32 step",
+    "uint8[] data",
+  ],
+  HEADER,
+  TIME,
+);
+
+export const COMPRESSED_IMAGE = ros(
+  "sensor_msgs/msg/CompressedImage",
+  ["std_msgs/Header header", "string format", "uint8[] data"],
+  HEADER,
+  TIME,
+);
+
+export const CAMERA_INFO = ros(
+  "sensor_msgs/msg/CameraInfo",
+  [
+    "std_msgs/Header header",
+    "uint32 height",
+    "uint32 width",
+    "string distortion_model",
+    "float64[] d",
+    "float64[9] k",
+    "float64[9] r",
+    "float64[12] p",
+    "uint32 binning_x",
+    "uint32 binning_y",
+    "sensor_msgs/RegionOfInterest roi",
+  ],
+  HEADER,
+  TIME,
+  REGION,
+);
+
+/** What a document is beyond an object stands in docs/4-reference/mqtt.md: recordings and topics carry the same ones. */
+function json(name: string, properties: Record<string, object>): RecordedSchema {
+  const schema = { $schema: "https://json-schema.org/draft/2020-12/schema", title: name, type: "object" };
+  return { name, encoding: "jsonschema", text: JSON.stringify({ ...schema, properties }) };
+}
+
+const NUMBER = { type: "number" };
+const TEXT = { type: "string" };
+const OBJECT = { type: "object" };
+
+export const METRICS = json("depthwatt.Metrics", {
+  frames: NUMBER,
+  seconds: NUMBER,
+  fps: NUMBER,
+  backend: TEXT,
+  algorithm: TEXT,
+  stages: OBJECT,
+  latencyMs: OBJECT,
+  drops: { type: "object", additionalProperties: NUMBER },
+  pairing: OBJECT,
+  power: OBJECT,
+  governor: OBJECT,
+  outputs: OBJECT,
+});
+
+export const STATE = json("depthwatt.State", {
+  state: { enum: ["online", "degraded", "stopped"] },
+  reason: TEXT,
+});
+
+export const INFO = json("depthwatt.Info", {
+  version: TEXT,
+  source: TEXT,
+  backend: TEXT,
+  parameters: OBJECT,
+});
+
+export const SETTINGS = json("depthwatt.Settings", {
+  from: { type: "string", description: "Who changed them; start: those that the recording begins with." },
+  values: { type: "object", description: "By dotted key." },
+});
+
+export const NOTICE = json("depthwatt.Notice", { text: TEXT });

@@ -1,0 +1,203 @@
+// SPDX-License-Identifier: Apache-2.0
+// The channels of a recording, and what each makes of a frame.
+import type { CameraCalibration, PixelFormat, Rectification } from "../../../camera/index.js";
+import {
+  cameraInfoMessage,
+  compressedDepthPrefix,
+  type ImagePrefix,
+  imagePrefix,
+  type RosCamera,
+  writeImage,
+} from "../../mcap/messages.js";
+import type { RecordedChannel } from "../../mcap/recording-file.js";
+import { CAMERA_INFO, COMPRESSED_IMAGE, IMAGE } from "../../mcap/schemas.js";
+import type { ComputedFrame } from "../../pipeline/computed-frame.js";
+import type { InputLayout, Rig } from "../../pipeline/rig.js";
+import type { McapSettings } from "./settings.js";
+
+/** Capture times as the recording has them, nanoseconds since 1970, or the recording's own where it was replayed. */
+export interface FrameTimes {
+  leftNs: bigint;
+  rightNs: bigint;
+}
+
+/** Turns one frame into one message. */
+export interface FrameChannel extends RecordedChannel {
+  /** Bytes of the message; undefined: this frame has none. */
+  bytes(frame: ComputedFrame): number | undefined;
+  /** Writes it. @returns its capture time and number */
+  write(
+    target: Uint8Array,
+    at: number,
+    frame: ComputedFrame,
+    times: FrameTimes,
+  ): { publishNs: bigint; sequence: number };
+}
+
+export interface ChannelContext {
+  settings: McapSettings;
+  /** Prefix of every topic, without a slash at its end. */
+  prefix: string;
+  width: number;
+  height: number;
+  hasDepth: boolean;
+  rig: Rig | undefined;
+  input: InputLayout;
+}
+
+const bytesOf = (map: Uint8Array | Uint16Array | Int16Array) =>
+  new Uint8Array(map.buffer, map.byteOffset, map.byteLength);
+
+/** ROS 2 allows letters, digits and underscores between slashes, and no digit in front. */
+export const topicPrefix = (...levels: string[]) =>
+  levels
+    .flatMap((level) => level.split("/"))
+    .map((level) => `/${level.replace(/[^A-Za-z0-9_]/g, "_").replace(/^(?=\d)/, "_")}`)
+    .join("");
+
+type Body = (frame: ComputedFrame) => Uint8Array | undefined;
+
+function imageChannel(
+  topic: string,
+  schema: RecordedChannel["schema"],
+  prefix: ImagePrefix,
+  lengthAt: number,
+  body: Body,
+  metadata: Record<string, string> = {},
+): FrameChannel {
+  return {
+    ...{ topic, schema, metadata },
+    bytes(frame) {
+      const data = body(frame);
+      return data && prefix.length + data.length;
+    },
+    write(target, at, frame, { leftNs }) {
+      writeImage(target, at, prefix, lengthAt, leftNs, body(frame)!);
+      return { publishNs: leftNs, sequence: frame.leftSequence };
+    },
+  };
+}
+
+/** How ROS names our formats; those of 10 and 12 bits travel in 16. */
+export function rosEncoding(format: PixelFormat): string {
+  const bayer = /^BAYER_(....)(\d+)$/.exec(format);
+  if (bayer) return `bayer_${bayer[1]!.toLowerCase()}${bayer[2] === "8" ? "8" : "16"}`;
+  const names = { GREY: "mono8", YUYV: "yuv422_yuy2", UYVY: "yuv422", NV12: "nv12", RGB8: "rgb8" } as const;
+  return format in names ? names[format as keyof typeof names] : "mono16";
+}
+
+/** Rows of an image as they lie in memory, those of NV12's colours among them. */
+const rowsOf = (format: PixelFormat, height: number) => (format === "NV12" ? (3 * height) / 2 : height);
+
+function inputChannel(prefix: string, eye: "left" | "right", input: InputLayout): FrameChannel {
+  const { width, height } = input;
+  const [format, strideBytes] =
+    eye === "left" ? [input.leftFormat, input.leftStrideBytes] : [input.rightFormat, input.rightStrideBytes];
+  const head = imagePrefix({ frameId: eye, width, height, encoding: rosEncoding(format), strideBytes });
+  const bytes = strideBytes * rowsOf(format, height);
+  return {
+    topic: `${prefix}/${eye}/image_raw`,
+    schema: IMAGE,
+    // What 16 bits hold, which ROS has no name for.
+    metadata: { pixelFormat: format },
+    bytes: ({ images }) => images && head.length + bytes,
+    write(target, at, frame, times) {
+      const image = frame.images![eye];
+      const publishNs = eye === "left" ? times.leftNs : times.rightNs;
+      writeImage(target, at, head, head.length - 4, publishNs, image.data.subarray(0, bytes));
+      return { publishNs, sequence: image.sequence };
+    },
+  };
+}
+
+function cameraChannel(topic: string, frameId: string, camera: RosCamera): FrameChannel {
+  const message = cameraInfoMessage(camera, frameId, 0n);
+  // A camera_info is an image message without pixels: only its time changes.
+  const lengthAt = message.length;
+  return {
+    ...{ topic, schema: CAMERA_INFO },
+    bytes: () => lengthAt,
+    write(target, at, frame, { leftNs }) {
+      target.set(message, at);
+      const view = new DataView(target.buffer, target.byteOffset + at);
+      view.setInt32(4, Number(leftNs / 1_000_000_000n), true);
+      view.setUint32(8, Number(leftNs % 1_000_000_000n), true);
+      return { publishNs: leftNs, sequence: frame.leftSequence };
+    },
+  };
+}
+
+const IDENTITY = [1, 0, 0, 0, 1, 0, 0, 0, 1];
+
+function rosCamera(camera: CameraCalibration, rig: Rig, eye: "left" | "right"): RosCamera {
+  const { imageSize } = rig.calibration;
+  const { model, coefficients } = camera.distortion;
+  const [r, p] =
+    eye === "left"
+      ? [rig.rectification.R1, rig.rectification.P1]
+      : [rig.rectification.R2, rig.rectification.P2];
+  const distortionModel = model === "none" ? "plumb_bob" : model;
+  return {
+    ...imageSize,
+    distortionModel,
+    d: model === "none" ? [0, 0, 0, 0, 0] : coefficients,
+    k: camera.K,
+    r,
+    p,
+  };
+}
+
+function rectifiedCamera({ width, height, P1 }: Rectification): RosCamera {
+  const k = [...P1.slice(0, 3), ...P1.slice(4, 7), ...P1.slice(8, 11)];
+  return { width, height, distortionModel: "plumb_bob", d: [0, 0, 0, 0, 0], k, r: IDENTITY, p: P1 };
+}
+
+/** In the order in which a frame's messages stand in the recording. */
+export function frameChannels(context: ChannelContext): FrameChannel[] {
+  const { settings, prefix, width, height, hasDepth, rig, input } = context;
+  const rectified = (encoding: string, pixelBytes: number) => ({
+    ...{ frameId: "left_rectified", width, height, encoding },
+    strideBytes: pixelBytes * width,
+  });
+  const image = (
+    name: string,
+    encoding: string,
+    pixelBytes: number,
+    body: Body,
+    metadata?: Record<string, string>,
+  ) => {
+    const head = imagePrefix(rectified(encoding, pixelBytes));
+    return imageChannel(`${prefix}/${name}`, IMAGE, head, head.length - 4, body, metadata);
+  };
+  const channels: FrameChannel[] = [];
+  if (settings.inputs)
+    channels.push(inputChannel(prefix, "left", input), inputChannel(prefix, "right", input));
+  if (settings.left) channels.push(image("left/image_rect", "mono8", 1, ({ slot }) => slot.left));
+  if (hasDepth && settings.depth === "image")
+    channels.push(image("depth/image_rect", "16UC1", 2, ({ slot }) => bytesOf(slot.depthMillimetres)));
+  if (hasDepth && settings.depth === "compressedDepth") {
+    const head = compressedDepthPrefix(rectified("16UC1", 2));
+    const body: Body = ({ slot, result }) => slot.encodedDepth.subarray(0, result.encodedDepthBytes);
+    const topic = `${prefix}/depth/image_rect/compressedDepth`;
+    channels.push(imageChannel(topic, COMPRESSED_IMAGE, head, head.length - 24, body));
+  }
+  if (settings.disparity || !hasDepth)
+    channels.push(
+      image("disparity/image_rect", "16SC1", 2, ({ slot }) => bytesOf(slot.disparityQ4), {
+        unit: "1/16 px",
+        invalid: "-32768",
+      }),
+    );
+  if (settings.confidence)
+    channels.push(image("confidence/image_rect", "mono8", 1, ({ slot }) => slot.confidence));
+  if (rig) {
+    const { left, right } = rig.calibration;
+    channels.push(cameraChannel(`${prefix}/left/camera_info`, "left", rosCamera(left, rig, "left")));
+    channels.push(cameraChannel(`${prefix}/right/camera_info`, "right", rosCamera(right, rig, "right")));
+    if (hasDepth)
+      channels.push(
+        cameraChannel(`${prefix}/depth/camera_info`, "left_rectified", rectifiedCamera(rig.rectification)),
+      );
+  }
+  return channels;
+}

@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0
+// The output "mcap": records what is computed. What it needs is loaded when there is something to record.
+import type { Encodings } from "../../pipeline/computed-frame.js";
+import { defineOutput } from "../output.js";
+import { type McapSettings, mcapSettings } from "./settings.js";
+
+function mcapEncodings({ recording, depth }: McapSettings, hasDepth: boolean): Encodings {
+  return recording && hasDepth && depth === "compressedDepth" ? { encodeDepth: "rvl" } : {};
+}
+
+export const mcap = defineOutput({
+  settings: mcapSettings,
+  off: ({ file }) => (file === undefined ? "outputs.mcap.file is not set" : undefined),
+  encodings: mcapEncodings,
+  // What is recorded is copied.
+  framesHeld: 0,
+  open: async (context) => (await import("./mcap-output.js")).openMcapOutput(context),
+});

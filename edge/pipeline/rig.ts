@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: Apache-2.0
+// What outputs may want to know of the cameras.
+import type { Rectification, SourceDescription, StereoCalibration } from "../../camera/index.js";
+
+/** The cameras as they were calibrated, and how their images are rectified. */
+export interface Rig {
+  calibration: StereoCalibration;
+  rectification: Rectification;
+}
+
+/** How the captured images lie in memory. */
+export type InputLayout = Pick<
+  SourceDescription,
+  "width" | "height" | "leftFormat" | "rightFormat" | "leftStrideBytes" | "rightStrideBytes"
+>;

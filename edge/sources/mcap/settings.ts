@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+// Settings of recordings in MCAP.
+import { z } from "zod";
+import { section, setting } from "../../config/setting.js";
+
+const topic = (eye: string) =>
+  setting(z.string().min(1).optional(), {
+    description: `Topic of the ${eye} images; without it the one that ends in ${eye}/image_raw.`,
+  });
+
+export const mcapSettings = section(
+  "Recordings in MCAP, by depthwatt record or by ROS 2.",
+  {
+    file: setting(z.string().min(1).optional(), {
+      isPath: true,
+      description: "The recording; it needs both captured images (record --inputs).",
+    }),
+    leftTopic: topic("left"),
+    rightTopic: topic("right"),
+    startSeconds: setting(z.number().min(0).max(1e9), {
+      default: 0,
+      unit: "s",
+      description: "Where in the recording to begin.",
+    }),
+    speed: setting(z.union([z.literal("max"), z.number().min(0.01).max(100)]), {
+      default: 1,
+      description: "How many times as fast as it was recorded; max is as fast as the engine takes the pairs.",
+    }),
+    loop: setting(z.boolean(), { default: false, description: "Starts again at its end." }),
+  },
+  "live",
+);

@@ -1,0 +1,201 @@
+// SPDX-License-Identifier: Apache-2.0
+// Recordings by the program itself: read by a reader that is not ours, computed again bit for bit, and what a bad disk does to a run.
+import { spawnSync } from "node:child_process";
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import type { RunFigures } from "../../edge/pipeline/figures.js";
+import { parseStereoCalibration, sceneCalibration } from "../../camera/index.js";
+import { needs } from "../doubles/needs.js";
+import { lastJson, runProgram } from "../doubles/program.js";
+import { readIndependently, topicOf } from "../doubles/recordings.js";
+
+const folder = mkdtempSync(join(tmpdir(), "depthwatt-record-"));
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+const place = (name: string) => join(folder, name);
+
+const SMALL = [
+  "--set",
+  "source.synthetic.width=160",
+  "--set",
+  "source.synthetic.height=120",
+  "--set",
+  "board=none",
+];
+const QUIET = ["--set", "outputs.viewer.enabled=false", "--set", "match.numDisparities=32", "--json"];
+const record = async (words: string[]) => {
+  const ran = await runProgram(["record", ...words, ...SMALL, ...QUIET]);
+  expect(ran.code, ran.stderr).toBe(0);
+  return lastJson<RunFigures & Record<string, unknown>>(ran);
+};
+
+needs("zstandard").suite("a recording read by a reader that is not ours", () => {
+  const first = place("first.mcap");
+  let figures: RunFigures;
+  beforeAll(async () => {
+    figures = await record([first, "--inputs", "--frames", "20", "--set", "outputs.mcap.confidence=true"]);
+  }, 60_000);
+
+  test("the profile, the topics, and every frame in each", () => {
+    const read = readIndependently(first);
+    expect(read.profile).toBe("ros2");
+    for (const ending of ["left/image_raw", "right/image_raw", "left/image_rect", "confidence/image_rect"])
+      expect(topicOf(read, ending)).toMatchObject({ count: 20, width: 160, height: 120, pixels: "mono8" });
+    expect(topicOf(read, "depth/image_rect")).toMatchObject({ count: 20, pixels: "16UC1", step: 320 });
+    expect(topicOf(read, "depth/image_rect").stamps).toEqual(topicOf(read, "left/image_raw").stamps);
+    expect(new Set(topicOf(read, "depth/image_rect").hashes).size).toBe(20);
+    expect(figures.outputs.mcap).toMatchObject({ sent: 20, problem: null });
+    // ROS 2 takes letters, digits and underscores, and a type's whole text.
+    for (const topic of Object.keys(read.topics)) expect(topic).toMatch(/^(\/[A-Za-z_][A-Za-z0-9_]*)+$/);
+    expect(read.schemas["sensor_msgs/msg/Image"]!.data).toMatch(
+      /^std_msgs\/Header header\nuint32 height\n[\s\S]*\n={80}\nMSG: std_msgs\/Header\n[\s\S]*\n={80}\nMSG: builtin_interfaces\/Time\nint32 sec\nuint32 nanosec\n$/,
+    );
+  });
+
+  test("cameras and calibration are those of the scene", () => {
+    const read = readIndependently(first);
+    const calibration = sceneCalibration({ width: 160, height: 120 });
+    const left = topicOf(read, "left/camera_info");
+    expect(left.k).toEqual([...calibration.left.K]);
+    expect(left.d).toEqual([...calibration.left.distortion.coefficients]);
+    const right = topicOf(read, "right/camera_info");
+    const baseline = Math.hypot(...calibration.T);
+    expect(right.p![3]! / -right.p![0]!).toBeCloseTo(baseline, 9);
+    const attached = parseStereoCalibration(read.attachments["calibration.json"]!, "attached");
+    expect(attached.calibration.hash).toBe(calibration.hash);
+  });
+
+  test("metrics, state, info and settings are JSON with a schema", () => {
+    const read = readIndependently(first);
+    for (const [ending, schema] of Object.entries({
+      metrics: "Metrics",
+      state: "State",
+      info: "Info",
+      settings: "Settings",
+    })) {
+      const topic = topicOf(read, `/${ending}`);
+      expect(topic).toMatchObject({ schema: `depthwatt.${schema}`, encoding: "json" });
+      const { data, encoding } = read.schemas[topic.schema]!;
+      expect(encoding).toBe("jsonschema");
+      expect(JSON.parse(data)).toMatchObject({ type: "object", title: topic.schema });
+    }
+    expect(topicOf(read, "/metrics").newest).toMatchObject({ frames: 20 });
+    expect(topicOf(read, "/settings").newest).toMatchObject({ from: "start" });
+  });
+
+  test("computed again, depth is the same bit for bit", async () => {
+    const again = place("again.mcap");
+    const figures = await record([again, "--source", first, "--set", "source.mcap.speed=max"]);
+    expect(figures).toMatchObject({ frames: 20, drops: {} });
+    const [before, after] = [readIndependently(first), readIndependently(again)];
+    for (const ending of ["depth/image_rect", "left/image_rect"]) {
+      expect(topicOf(after, ending).hashes).toEqual(topicOf(before, ending).hashes);
+      expect(topicOf(after, ending).stamps).toEqual(topicOf(before, ending).stamps);
+    }
+  });
+
+  test("compressedDepth, without compression of chunks, in several files", async () => {
+    const words = [
+      "outputs.mcap.depth=compressedDepth",
+      "outputs.mcap.compression=none",
+      "outputs.mcap.rotateSeconds=1",
+    ];
+    const pattern = place("night-{time}.mcap");
+    await record([pattern, "--frames", "60", "--rate", "20", ...words.flatMap((word) => ["--set", word])]);
+    const files = readdirSync(folder)
+      .filter((name) => name.startsWith("night-"))
+      .sort();
+    expect(files.length).toBeGreaterThanOrEqual(2);
+    for (const name of files) expect(name).toMatch(/^night-\d{8}T\d{6}Z-000\d\.mcap$/);
+    const reads = files.map((name) => readIndependently(place(name)));
+    const depths = reads.map((read) => topicOf(read, "depth/image_rect/compressedDepth"));
+    expect(depths.reduce((sum, { count }) => sum + count, 0)).toBe(60);
+    expect(depths[0]).toMatchObject({
+      schema: "sensor_msgs/msg/CompressedImage",
+      pixels: "16UC1; compressedDepth rvl",
+    });
+    for (const read of reads) expect(read.attachments["calibration.json"]).toBeDefined();
+  });
+});
+
+test("a file that is there is not written over", async () => {
+  const { code, stderr } = await runProgram(["record", "package.json"]);
+  expect(code).toBe(2);
+  expect(stderr).toMatch(/expected a new file to record to/);
+});
+
+test("a folder that is not there is told before the first frame", async () => {
+  const { code, stderr } = await runProgram(["record", place("none/out.mcap"), ...SMALL, ...QUIET]);
+  expect(code).toBe(3);
+  expect(stderr).toMatch(/cannot record to .*: expected a folder at/);
+});
+
+const isRoot = process.getuid?.() === 0;
+test("a disk of 2 MB that gets full: every frame is computed, what is not recorded is counted, the file is whole", async (context) => {
+  const mount = place("small");
+  mkdirSync(mount);
+  const mounted = isRoot && spawnSync("mount", ["-t", "tmpfs", "-o", "size=2m", "none", mount]).status === 0;
+  if (!mounted) return context.skip("needs root, to mount a small disk");
+  try {
+    const file = join(mount, "out.mcap");
+    const words = [
+      "record",
+      file,
+      "--frames",
+      "90",
+      "--rate",
+      "45",
+      "--set",
+      "outputs.mcap.keepFreePercent=0",
+    ];
+    const noise = ["--set", "outputs.mcap.compression=none"];
+    const ran = await runProgram([...words, ...noise, ...SMALL, ...QUIET]);
+    const figures = lastJson<RunFigures>(ran);
+    expect(figures.frames).toBe(90);
+    const { sent } = figures.outputs.mcap as { sent: number };
+    expect(sent).toBeGreaterThan(0);
+    expect(sent + (figures.drops["mcap.diskFull"] ?? 0)).toBe(90);
+    expect(ran.code).toBe(3);
+    expect(ran.stderr).toMatch(/ENOSPC[\s\S]*Free some space/);
+    if (needs("zstandard").met)
+      expect(topicOf(readIndependently(file, true), "left/image_rect").count).toBe(sent);
+  } finally {
+    spawnSync("umount", [mount]);
+  }
+});
+
+test("--help, config and a run without a recording load none of its libraries", async () => {
+  const loaded = async (words: string[]) => {
+    const list = place(`loaded-${words[0]}`);
+    const hooks = new URL("../doubles/loaded-modules.mjs", import.meta.url).href;
+    const { code, stderr } = await runProgram(words, {
+      NODE_OPTIONS: `--import ${hooks}`,
+      LOADED_MODULES: list,
+    });
+    expect(code, stderr).toBe(0);
+    return existsSync(list) ? [...new Set(readFileSync(list, "utf8").trim().split("\n"))] : [];
+  };
+  const libraries = [
+    "@mcap/core",
+    "@foxglove/cdr",
+    "@foxglove/wasm-zstd",
+    "@foxglove/wasm-lz4",
+    "nats",
+    "sharp",
+  ];
+  const found = await Promise.all([
+    loaded(["--help"]),
+    loaded(["config", "--print"]),
+    loaded(["run", "--frames", "2", "--broker", "none", ...SMALL, ...QUIET]),
+  ]);
+  for (const packages of found) {
+    expect(packages).toContain("commander");
+    expect(packages.filter((name) => libraries.includes(name))).toEqual([]);
+  }
+  // The witness sees them where they are needed.
+  expect(await loaded(["record", place("witness.mcap"), "--frames", "2", ...SMALL, ...QUIET])).toContain(
+    "@mcap/core",
+  );
+  expect(statSync(place("witness.mcap")).size).toBeGreaterThan(1000);
+});

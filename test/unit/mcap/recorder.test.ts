@@ -1,0 +1,295 @@
+// SPDX-License-Identifier: Apache-2.0
+// A recording against a bad disk: full, faulty, cut off from power. What was flushed can be read, and what is lost is counted.
+import { mkdtempSync, rmSync, statSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, expect, test } from "vitest";
+import { loadZstd } from "../../../edge/mcap/compression.js";
+import { type RecordingDisk, realDisk } from "../../../edge/mcap/recording-file.js";
+import { openRecording } from "../../../edge/mcap/recording.js";
+import { METRICS, STATE } from "../../../edge/mcap/schemas.js";
+import {
+  Recorder,
+  type RecorderOptions,
+  type RecorderSurroundings,
+} from "../../../edge/outputs/mcap/recorder.js";
+import { recordingName } from "../../../edge/outputs/mcap/recording-name.js";
+
+let folder: string;
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), "depthwatt-recorder-"));
+});
+afterEach(() => rmSync(folder, { recursive: true, force: true }));
+
+const zstd = await loadZstd();
+
+/** A recorder whose clock, disk and free space the test holds in its hands. */
+function start(changes: Partial<RecorderOptions> = {}, disk: RecordingDisk = realDisk) {
+  const clock = { ms: 1000 };
+  const space = { free: 50, total: 100 };
+  const told = {
+    written: 0,
+    lost: {} as Record<string, number>,
+    problems: [] as (string | undefined)[],
+    files: [] as string[],
+  };
+  const around: RecorderSurroundings = {
+    disk,
+    free: () => space,
+    now: () => ({ ms: clock.ms, date: new Date(clock.ms) }),
+  };
+  const file = join(folder, "out.mcap");
+  const recorder = new Recorder(
+    { file, flushMs: 500, rotateBytes: 0, rotateSeconds: 0, keepFreePercent: 10, ...changes },
+    {
+      channels: [
+        { topic: "/frames", schema: METRICS },
+        { topic: "/state", schema: STATE },
+      ],
+      attachments: [],
+    },
+    zstd,
+    {
+      onWritten: (frames) => (told.written += frames),
+      onLost: (frames, cause) => (told.lost[cause] = (told.lost[cause] ?? 0) + frames),
+      onProblem: (problem) => told.problems.push(problem),
+      onFile: (path) => told.files.push(path),
+    },
+    around,
+  );
+  let number = 0;
+  const frame = (bytes = 100) => {
+    // Noise: it takes as much room packed as it does plain.
+    const data = Uint8Array.from({ length: bytes }, () => Math.random() * 256);
+    const part = { channel: 0, data, publishNs: BigInt(number), sequence: number };
+    recorder.frame([part], BigInt(Math.round(clock.ms)) * 1_000_000n);
+    return number++;
+  };
+  return { recorder, clock, space, told, frame, file };
+}
+
+async function framesIn(
+  file: string,
+): Promise<{ frames: number[]; index: string | undefined; bytes: number }> {
+  const recording = await openRecording(file);
+  try {
+    const frames: number[] = [];
+    const channel = [...recording.channels.values()].find(({ topic }) => topic === "/frames");
+    for await (const message of recording.messages({ channels: new Set([channel?.id ?? -1]) }))
+      frames.push(message.sequence);
+    return { frames, index: recording.loss.index, bytes: recording.loss.bytes };
+  } finally {
+    await recording.close();
+  }
+}
+
+test("frames come back in order, with the index and without loss", async () => {
+  const { recorder, frame, file, told } = start();
+  for (let i = 0; i < 10; i++) frame();
+  recorder.end();
+  expect(await framesIn(file)).toEqual({
+    frames: [0, 1, 2, 3, 4, 5, 6, 7, 8, 9],
+    index: undefined,
+    bytes: 0,
+  });
+  expect(told).toMatchObject({ written: 10, lost: {}, files: [file] });
+});
+
+test("what waits is flushed when it is flushMs old, or 4 MiB large", () => {
+  const { recorder, frame, clock, told } = start();
+  expect(recorder.dueInMs).toBeUndefined();
+  frame();
+  expect(recorder.dueInMs).toBe(500);
+  clock.ms += 499;
+  frame();
+  expect(told.written).toBe(0);
+  clock.ms += 1;
+  frame();
+  expect(told.written).toBe(3);
+  frame(5 << 20);
+  expect(told.written).toBe(4);
+});
+
+/** A disk that remembers, of each file, what was synced: that is what a power cut leaves. */
+function watchedDisk() {
+  const files = new Map<number, { path: string; synced: number }>();
+  const disk: RecordingDisk = {
+    ...realDisk,
+    open(path) {
+      const file = realDisk.open(path);
+      files.set(file, { path, synced: 0 });
+      return file;
+    },
+    sync(file) {
+      realDisk.sync(file);
+      const known = files.get(file)!;
+      known.synced = statSync(known.path).size;
+    },
+  };
+  return { disk, synced: () => [...files.values()] };
+}
+
+test("a power cut costs no more than what came since the last flush, at most 0.5 s", async () => {
+  const { disk, synced } = watchedDisk();
+  const { frame, clock, file, recorder } = start({}, disk);
+  const taken: number[] = [];
+  for (let at = 0; at < 100; at++) {
+    // As the thread's timer would do.
+    if (recorder.dueInMs === 0) recorder.flush();
+    frame(2000);
+    taken.push(clock.ms);
+    clock.ms += 33;
+    const [kept] = synced();
+    if (kept === undefined || kept.synced === 0) continue;
+    const { frames } = await afterPowerCut(file, kept.synced);
+    const lost = taken.slice(frames.length);
+    expect(clock.ms - (lost[0] ?? clock.ms)).toBeLessThanOrEqual(533);
+  }
+});
+
+async function afterPowerCut(file: string, bytes: number) {
+  const { copyFileSync, truncateSync } = await import("node:fs");
+  const copy = `${file}.cut`;
+  copyFileSync(file, copy);
+  truncateSync(copy, bytes);
+  return framesIn(copy);
+}
+
+test("a full disk: the chunk is counted as lost, the file stays whole, and it goes on when there is room", async () => {
+  let room = 30_000;
+  const disk: RecordingDisk = {
+    ...realDisk,
+    write(file, bytes, position) {
+      const part = Math.min(bytes.length, room);
+      if (part === 0) throw Object.assign(new Error("ENOSPC: no space left on device"), { code: "ENOSPC" });
+      room -= part;
+      return realDisk.write(file, bytes.subarray(0, part), position);
+    },
+  };
+  const { recorder, frame, told, file } = start({}, disk);
+  for (let i = 0; i < 10; i++) frame(2000);
+  recorder.flush();
+  for (let i = 0; i < 10; i++) frame(2000);
+  recorder.flush(); // half of it fits
+  expect(told.lost).toEqual({ diskFull: 10 });
+  expect(told.problems.at(-1)).toMatch(/cannot write to .*out\.mcap: ENOSPC/);
+  const whole = await framesIn(file);
+  expect(whole.frames).toHaveLength(10);
+  expect(whole.bytes).toBe(0);
+  room = 1e9;
+  for (let i = 0; i < 10; i++) frame(2000);
+  recorder.end();
+  expect(told.problems.at(-1)).toBeUndefined();
+  const { frames, index } = await framesIn(file);
+  expect(index).toBeUndefined();
+  expect(frames).toEqual([
+    ...Array.from({ length: 10 }, (_, i) => i),
+    ...Array.from({ length: 10 }, (_, i) => 20 + i),
+  ]);
+});
+
+test("a disk that fails in any of its calls costs counted frames, never an exception", async () => {
+  for (const call of ["open", "write", "sync"] as const) {
+    let broken = true;
+    const disk = { ...realDisk } as Record<string, unknown> as unknown as RecordingDisk;
+    const fault = (...words: unknown[]) => {
+      if (broken) throw Object.assign(new Error("EIO: i/o error"), { code: "EIO" });
+      return (realDisk[call] as (...all: unknown[]) => unknown)(...words);
+    };
+    Object.assign(disk, { [call]: fault });
+    const { recorder, frame, told } = start({ file: join(folder, `${call}.mcap`) }, disk);
+    frame();
+    recorder.flush();
+    expect(told.lost, call).toEqual({ writeFailed: 1 });
+    expect(told.problems.at(-1)).toMatch(/EIO/);
+    broken = false;
+    frame();
+    recorder.end();
+    expect(told.written, call).toBe(1);
+    expect(told.problems.at(-1)).toBeUndefined();
+    const recorded = await framesIn(told.files.at(-1)!);
+    expect(recorded.frames).toEqual([1]);
+  }
+});
+
+test("an index that cannot be written is told, and the file is read without it", async () => {
+  let writes = 0;
+  const disk: RecordingDisk = {
+    ...realDisk,
+    write(file, bytes, position) {
+      if (++writes > 2) throw Object.assign(new Error("ENOSPC"), { code: "ENOSPC" });
+      return realDisk.write(file, bytes, position);
+    },
+  };
+  const { recorder, frame, told, file } = start({}, disk);
+  frame();
+  recorder.end();
+  expect(told.problems.at(-1)).toMatch(/has no index, but can be read/);
+  expect((await framesIn(file)).frames).toEqual([0]);
+});
+
+test("recording leaves the disk its share, and goes on when there is more", () => {
+  const { recorder, frame, space, clock, told } = start();
+  frame();
+  space.free = 9;
+  clock.ms += 600;
+  frame();
+  expect(told).toMatchObject({ written: 1, lost: { diskReserve: 1 } });
+  expect(told.problems.at(-1)).toMatch(/9\.0 % of the disk .* is free, and 10 % is to be kept/);
+  space.free = 11;
+  frame(); // it looks again half a second later
+  clock.ms += 600;
+  frame();
+  recorder.end();
+  expect(told).toMatchObject({ written: 2, lost: { diskReserve: 2 } });
+  expect(told.problems.at(-1)).toBeUndefined();
+});
+
+test("rotation by size and by time: every file is whole and begins with the newest state", async () => {
+  const bySize = start({ rotateBytes: 100_000 });
+  const state = {
+    channel: 1,
+    data: new TextEncoder().encode('{"state":"online"}'),
+    publishNs: 0n,
+    sequence: 0,
+  };
+  bySize.recorder.begins(state);
+  for (let i = 0; i < 40; i++) {
+    bySize.frame(10_000);
+    bySize.clock.ms += 100;
+  }
+  bySize.recorder.end();
+  expect(bySize.told.files.length).toBeGreaterThanOrEqual(3);
+  expect(bySize.told.files[0]).toMatch(/out-0001\.mcap$/);
+  const all: number[] = [];
+  for (const file of bySize.told.files) {
+    const recording = await openRecording(file);
+    expect([...recording.channels.values()].map(({ topic }) => topic).sort()).toEqual(["/frames", "/state"]);
+    await recording.close();
+    all.push(...(await framesIn(file)).frames);
+  }
+  expect(all).toEqual(Array.from({ length: 40 }, (_, i) => i));
+
+  const byTime = start({ rotateSeconds: 2, file: join(folder, "time.mcap") });
+  for (let i = 0; i < 50; i++) {
+    byTime.frame();
+    byTime.clock.ms += 100;
+  }
+  byTime.recorder.end();
+  expect(byTime.told.files).toHaveLength(3);
+});
+
+test("names: the time, the number of the part, and never one that is taken", () => {
+  const date = new Date("2026-11-22T18:05:07.123Z");
+  expect(recordingName("/a/out-{time}.mcap", date, undefined)).toBe("/a/out-20261122T180507Z.mcap");
+  expect(recordingName("out.mcap", date, 2)).toBe("out-0002.mcap");
+  const first = start();
+  first.frame();
+  first.recorder.end();
+  first.frame();
+  first.recorder.end();
+  expect(first.told.files.map((file) => file.slice(folder.length + 1))).toEqual([
+    "out.mcap",
+    "out-0002.mcap",
+  ]);
+});

@@ -1,0 +1,384 @@
+// SPDX-License-Identifier: Apache-2.0
+// Recordings that are cut, damaged or another program's: what is whole is read, what is lost is counted, what is no pair of images is
+// refused by name.
+import {
+  closeSync,
+  copyFileSync,
+  mkdtempSync,
+  openSync,
+  readFileSync,
+  rmSync,
+  truncateSync,
+  writeFileSync,
+  writeSync,
+} from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { McapRecordBuilder } from "@mcap/core";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { loadZstd } from "../../../edge/mcap/compression.js";
+import { imagePrefix, writeImage } from "../../../edge/mcap/messages.js";
+import { pairTopics, recordedPairs } from "../../../edge/mcap/pairs.js";
+import { openRecording } from "../../../edge/mcap/recording.js";
+import { RecordingFile } from "../../../edge/mcap/recording-file.js";
+import { IMAGE } from "../../../edge/mcap/schemas.js";
+import { openMcapSource } from "../../../edge/sources/mcap/source.js";
+import type { FramePair } from "../../../camera/index.js";
+import { isDepthwattError } from "../../../core/index.js";
+import { seededRandom } from "../../doubles/rvl-pictures.js";
+import { writeForeign } from "../../doubles/recordings.js";
+
+const folder = mkdtempSync(join(tmpdir(), "depthwatt-recording-"));
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+const whole = join(folder, "whole.mcap");
+const PAIRS = 40;
+const PERIOD_NS = 33_333_333n;
+const START_NS = 1_700_000_000_000_000_000n;
+const place = (name: string) => join(folder, name);
+
+/** Four pairs a chunk: grey images of 32x16 whose pixels all are the pair's number, the right ones 1 ms later. */
+function writePairs(file: string, zstd: Awaited<ReturnType<typeof loadZstd>> | undefined): void {
+  const recording = new RecordingFile(file, zstd);
+  const head = imagePrefix({ frameId: "eye", width: 32, height: 16, encoding: "mono8", strideBytes: 32 });
+  const channels = ["left", "right"].map((eye) =>
+    recording.channel({ topic: `/rig/${eye}/image_raw`, schema: IMAGE }),
+  );
+  for (let pair = 0; pair < PAIRS; pair++) {
+    for (const [eye, channelId] of channels.entries()) {
+      const stampNs = START_NS + BigInt(pair) * PERIOD_NS + BigInt(eye) * 1_000_000n;
+      const data = new Uint8Array(head.length + 512);
+      writeImage(data, 0, head, head.length - 4, stampNs, new Uint8Array(512).fill(pair));
+      recording.message({ channelId, sequence: pair, logTime: stampNs, publishTime: stampNs, data });
+    }
+    if (pair % 4 === 3) recording.flush();
+  }
+  recording.attachment("note.txt", "text/plain", new TextEncoder().encode("hello"), START_NS);
+  recording.end();
+}
+
+beforeAll(async () => writePairs(whole, await loadZstd()));
+
+async function read(file: string) {
+  const recording = await openRecording(file);
+  const numbers: number[] = [];
+  const drops: string[] = [];
+  try {
+    const topics = pairTopics(recording);
+    const events = { onDrop: (eye: string, cause: string) => drops.push(`${eye} ${cause}`), onBad: () => {} };
+    for await (const { left, right } of recordedPairs(recording, topics, 0n, events)) {
+      expect(left.data).toEqual(right.data);
+      expect(right.stampNs - left.stampNs).toBe(1_000_000n);
+      expect(left.data[0]).toBe(left.sequence);
+      numbers.push(left.sequence);
+    }
+    return { numbers, drops, loss: recording.loss, note: await recording.attachment("note.txt") };
+  } finally {
+    await recording.close();
+  }
+}
+
+const all = Array.from({ length: PAIRS }, (_, i) => i);
+
+test("a whole recording, and one without compression", async () => {
+  const { numbers, drops, loss, note } = await read(whole);
+  expect(numbers).toEqual(all);
+  expect(drops).toEqual([]);
+  expect(loss).toMatchObject({ index: undefined, bytes: 0, chunks: 0 });
+  expect(new TextDecoder().decode(note)).toBe("hello");
+  writePairs(place("plain.mcap"), undefined);
+  expect((await read(place("plain.mcap"))).numbers).toEqual(all);
+});
+
+test("cut at every 97th byte: never an error once a chunk is whole, never a wrong pair, and all bytes are accounted for", async () => {
+  const bytes = readFileSync(whole);
+  const cut = place("cut.mcap");
+  let before = 0;
+  for (let length = 60; length < bytes.length; length += 97) {
+    writeFileSync(cut, bytes.subarray(0, length));
+    const found = await read(cut).catch((error: unknown) => error);
+    if (isDepthwattError(found)) {
+      expect(found.code).toBe("SOURCE_UNREADABLE");
+      expect(before).toBe(0);
+      continue;
+    }
+    const { numbers, loss } = found as Awaited<ReturnType<typeof read>>;
+    expect(numbers).toEqual(all.slice(0, numbers.length));
+    expect(numbers.length % 4).toBe(0);
+    expect(numbers.length).toBeGreaterThanOrEqual(before);
+    before = numbers.length;
+    expect(loss.index).toBeDefined();
+    expect(loss.chunks).toBe(0);
+  }
+  expect(before).toBe(PAIRS);
+});
+
+test("a damaged chunk is left out, and its messages are counted", async () => {
+  const bytes = readFileSync(whole);
+  const recording = await openRecording(whole);
+  await recording.close();
+  // In the middle of the file there are chunks: three bytes of one of them.
+  const at = Math.floor(bytes.length / 3);
+  for (let i = 0; i < 3; i++) bytes[at + i]! ^= 0x55;
+  writeFileSync(place("damaged.mcap"), bytes);
+  const { numbers, loss } = await read(place("damaged.mcap"));
+  expect(numbers).toHaveLength(PAIRS - 4);
+  expect(loss).toMatchObject({ index: undefined, chunks: 1 });
+  expect([...loss.messages.values()]).toEqual([4, 4]);
+});
+
+test("120 kinds of random damage: it never hangs, never crashes, and never gives a pair that is wrong", async () => {
+  const bytes = readFileSync(whole);
+  const random = seededRandom(21);
+  const file = place("random.mcap");
+  for (let turn = 0; turn < 120; turn++) {
+    const damaged = Buffer.from(bytes);
+    for (let hits = 1 + Math.floor(random() * 4); hits > 0; hits--) {
+      const at = 8 + Math.floor(random() * (damaged.length - 8));
+      const run = random() < 0.5 ? 1 : Math.min(damaged.length - at, Math.floor(random() * 600));
+      for (let i = 0; i < run; i++) damaged[at + i] = random() * 256;
+    }
+    writeFileSync(
+      file,
+      random() < 0.3 ? damaged.subarray(0, Math.floor(random() * damaged.length)) : damaged,
+    );
+    const found = await read(file).catch((error: unknown) => error);
+    if (found instanceof Error && !isDepthwattError(found)) throw found;
+  }
+});
+
+test.each([
+  [
+    "another profile",
+    { profile: "ros1", schema: "sensor_msgs/Image", encoding: "ros1" },
+    /profile ros2 with cdr messages, found the profile "ros1" with ros1 messages/,
+  ],
+  [
+    "no profile at all",
+    { profile: "", schema: "foxglove.RawImage", encoding: "protobuf" },
+    /found the profile "" with protobuf messages/,
+  ],
+  [
+    "other messages",
+    { profile: "ros2", schema: "std_msgs/msg/String", encoding: "cdr" },
+    /left\/image_raw, found no topic of images/,
+  ],
+])("%s is refused by name", async (_, what, message) => {
+  const file = place("foreign.mcap");
+  await writeForeign(file, { ...what, topic: "/left/image_raw", data: new Uint8Array(64) });
+  await expect(openMcapSource({ file, startSeconds: 0, speed: "max", loop: false })).rejects.toMatchObject({
+    code: "SOURCE_UNREADABLE",
+    message: expect.stringMatching(message) as string,
+  });
+});
+
+test("a topic whose messages are none of its schema: each is counted, none is a pair", async () => {
+  const file = place("wrong-schema.mcap");
+  await writeForeign(file, {
+    ...{ profile: "ros2", schema: "sensor_msgs/msg/Image", encoding: "cdr", topic: "/left/image_raw" },
+    data: new Uint8Array(64).fill(255),
+  });
+  const settings = {
+    file,
+    rightTopic: "/left/image_raw",
+    startSeconds: 0,
+    speed: "max" as const,
+    loop: false,
+  };
+  await expect(openMcapSource(settings)).rejects.toMatchObject({ code: "SOURCE_EMPTY" });
+});
+
+test("messages outside of chunks are refused with what to do", async () => {
+  const file = place("unchunked.mcap");
+  const image = {
+    profile: "ros2",
+    schema: "sensor_msgs/msg/Image",
+    encoding: "cdr",
+    topic: "/left/image_raw",
+  };
+  await writeForeign(file, { ...image, data: new Uint8Array(64) }, false);
+  await expect(openRecording(file)).rejects.toMatchObject({
+    message: expect.stringMatching(/outside of chunks/) as string,
+  });
+});
+
+test("no file, a folder, another kind of file", async () => {
+  await expect(openRecording(place("none.mcap"))).rejects.toMatchObject({ code: "SOURCE_UNREADABLE" });
+  await expect(openRecording(folder)).rejects.toMatchObject({ code: "SOURCE_UNREADABLE" });
+  writeFileSync(place("text.mcap"), "not a recording at all");
+  await expect(openRecording(place("text.mcap"))).rejects.toMatchObject({
+    message: expect.stringMatching(
+      /expected an MCAP recording at .*text\.mcap, found other first bytes/,
+    ) as string,
+  });
+});
+
+function play(
+  settings: Partial<Parameters<typeof openMcapSource>[0]> & { file: string },
+  pairs = Number.POSITIVE_INFINITY,
+) {
+  return openMcapSource({ startSeconds: 0, speed: "max", loop: false, ...settings }).then(
+    ({ source, warnings }) =>
+      new Promise<{
+        got: Pick<FramePair["left"], "timestampNs" | "sequence">[];
+        atMs: number[];
+        warnings: string[];
+        drops: object;
+      }>((resolve, reject) => {
+        const got: Pick<FramePair["left"], "timestampNs" | "sequence">[] = [];
+        const atMs: number[] = [];
+        const end = () =>
+          void source
+            .stop()
+            .then(() => resolve({ got, atMs, warnings: warnings ?? [], drops: source.counters().dropsLeft }));
+        source.start({
+          onPair(pair) {
+            got.push({ timestampNs: pair.left.timestampNs, sequence: pair.left.sequence });
+            atMs.push(performance.now());
+            pair.release();
+            if (got.length === pairs) end();
+          },
+          onDegraded: () => {},
+          onEnd: end,
+          onError: reject,
+        });
+      }),
+  );
+}
+
+test("seeking begins at the named time", async () => {
+  const { got } = await play({ file: whole, startSeconds: 0.5 });
+  expect(got[0]!.sequence).toBe(16); // 15 periods are a little less
+  expect(got).toHaveLength(PAIRS - 16);
+  await expect(play({ file: whole, startSeconds: 100 })).rejects.toMatchObject({ code: "SOURCE_EMPTY" });
+});
+
+test("speed: 40 pairs of 30 Hz at ten times take 0.13 s", async () => {
+  const { got, atMs } = await play({ file: whole, speed: 10 });
+  expect(got).toHaveLength(PAIRS);
+  const seconds = (atMs.at(-1)! - atMs[0]!) / 1000;
+  expect(seconds).toBeGreaterThan(0.12);
+  expect(seconds).toBeLessThan(1);
+});
+
+test("a loop goes on: times and numbers rise without a gap", async () => {
+  const { got } = await play({ file: whole, loop: true }, 100);
+  expect(got).toHaveLength(100);
+  for (const [i, { timestampNs, sequence }] of got.entries()) {
+    expect(sequence).toBe(i);
+    if (i > 0) expect(Number(timestampNs - got[i - 1]!.timestampNs) / Number(PERIOD_NS)).toBeCloseTo(1, 1);
+  }
+});
+
+test("what a damaged recording lacks is told and counted by the source", async () => {
+  const { warnings } = await play({ file: place("damaged.mcap") });
+  const { drops } = await play({ file: place("damaged.mcap") });
+  expect(drops).toEqual({ damaged: 4 });
+  expect(warnings).toEqual([]); // the damage lies behind the first pair
+  copyFileSync(whole, place("short.mcap"));
+  truncateSync(place("short.mcap"), 2000);
+  const short = await play({ file: place("short.mcap") });
+  expect(short.warnings[0]).toMatch(/no usable index .* was made anew; \d+ bytes belong to no whole record/);
+});
+
+const GIGABYTE = 2 ** 30;
+
+/** Chunks of 16 MiB of zeros, most of which the disk never sees; 100 GiB of them. */
+function writeSparse(file: string, withIndex: boolean): number {
+  const CHUNK = 16 << 20;
+  const chunks = (100 * GIGABYTE) / CHUNK;
+  const records = new McapRecordBuilder();
+  const out = openSync(file, "w");
+  let at = 0;
+  const append = () => {
+    at += writeSync(out, records.buffer, 0, records.length, at);
+    records.reset();
+  };
+  const schema = {
+    id: 1,
+    name: IMAGE.name,
+    encoding: IMAGE.encoding,
+    data: new TextEncoder().encode(IMAGE.text),
+  };
+  const channel = {
+    id: 0,
+    schemaId: 1,
+    topic: "/left/image_raw",
+    messageEncoding: "cdr",
+    metadata: new Map<string, string>(),
+  };
+  records.writeMagic();
+  records.writeHeader({ profile: "ros2", library: "a test" });
+  records.writeSchema(schema);
+  records.writeChannel(channel);
+  append();
+  const indexes = [];
+  for (let i = 0; i < chunks; i++) {
+    const start = BigInt(at);
+    const time = BigInt(i) * 1_000_000n;
+    const head = new DataView(new ArrayBuffer(49 + 31));
+    head.setUint8(0, 0x06);
+    head.setBigUint64(1, BigInt(40 + CHUNK), true);
+    head.setBigUint64(9, time, true);
+    head.setBigUint64(17, time, true);
+    head.setBigUint64(25, BigInt(CHUNK), true);
+    head.setBigUint64(41, BigInt(CHUNK), true);
+    // One message that fills the chunk: opcode, length, channel, number, two times, zeros.
+    head.setUint8(49, 0x05);
+    head.setBigUint64(50, BigInt(CHUNK - 9), true);
+    head.setUint32(60, i, true);
+    head.setBigUint64(64, time, true);
+    writeSync(out, new Uint8Array(head.buffer), 0, 80, at);
+    at += 49 + CHUNK;
+    const offset = BigInt(at);
+    records.writeMessageIndex({ channelId: 0, records: [[time, 0n]] });
+    const length = BigInt(records.length);
+    append();
+    indexes.push({
+      ...{
+        messageStartTime: time,
+        messageEndTime: time,
+        chunkStartOffset: start,
+        chunkLength: BigInt(49 + CHUNK),
+      },
+      ...{ messageIndexOffsets: new Map([[0, offset]]), messageIndexLength: length },
+      ...{ compression: "", compressedSize: BigInt(CHUNK), uncompressedSize: BigInt(CHUNK) },
+    });
+  }
+  if (withIndex) {
+    records.writeDataEnd({ dataSectionCrc: 0 });
+    const summaryStart = BigInt(at + records.length);
+    records.writeSchema(schema);
+    records.writeChannel(channel);
+    for (const index of indexes) records.writeChunkIndex(index);
+    records.writeFooter({ summaryStart, summaryOffsetStart: 0n, summaryCrc: 0 });
+    records.writeMagic();
+    append();
+  }
+  closeSync(out);
+  return at;
+}
+
+test.each([true, false])(
+  "100 GiB open in under a second and in little memory, with index: %s",
+  async (withIndex) => {
+    const file = place("sparse.mcap");
+    expect(writeSparse(file, withIndex)).toBeGreaterThan(100 * GIGABYTE);
+    const before = process.memoryUsage().rss;
+    const began = performance.now();
+    const recording = await openRecording(file);
+    const ms = performance.now() - began;
+    try {
+      expect(ms).toBeLessThan(1000);
+      expect(recording.chunks).toBe(6400);
+      const last = recording.messages({ fromNs: 6399n * 1_000_000n });
+      expect((await last.next()).value?.sequence).toBe(6399);
+      // Chunks of 16 MiB come and go.
+      for await (const message of recording.messages({ fromNs: 6370n * 1_000_000n })) void message;
+      expect((process.memoryUsage().rss - before) / 2 ** 20).toBeLessThan(400);
+    } finally {
+      await recording.close();
+      rmSync(file);
+    }
+  },
+);

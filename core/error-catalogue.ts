@@ -155,6 +155,12 @@ export const ERROR_CATALOGUE = {
     "Use a value inside the range that the message names.",
   ),
   ENGINE_FAILED: entry(4, true, "The engine could not compute a frame.", "Run 'depthwatt doctor'."),
+  MEMORY_EXHAUSTED: entry(
+    4,
+    true,
+    "There is no memory for what the settings ask for.",
+    "Use smaller images, fewer disparities or fewer 'engine.slots', or give the process more memory.",
+  ),
   FRAME_LOST: entry(
     4,
     true,

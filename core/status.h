@@ -13,6 +13,7 @@ enum class Code {
   kParameter,           ///< ENGINE_PARAMETER: a value outside its range
   kBackendUnavailable,  ///< BACKEND_UNAVAILABLE: the backend or instruction set is not there
   kFailed,              ///< ENGINE_FAILED: the computation could not be done
+  kMemoryExhausted,     ///< MEMORY_EXHAUSTED: there is no memory for it
   kFrameLost,           ///< FRAME_LOST: this frame came to nothing, and the engine goes on
   kDeviceUnavailable,   ///< DEVICE_UNAVAILABLE: the camera is not there, or went away
   kDevicePermission,    ///< DEVICE_PERMISSION: the user may not open the camera

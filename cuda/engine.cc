@@ -2,6 +2,7 @@
 // Checks the parameters, chooses the backend, and exchanges it when it fails; see engine.h.
 #include "engine.h"
 
+#include <new>
 #include <cstring>
 
 #include "cpu/cpu_backend.h"
@@ -114,7 +115,7 @@ size_t encodedBound(Encoding encoding, int32_t width, int32_t height) {
   return 0;
 }
 
-Status Engine::open(const EngineParameters& parameters, std::unique_ptr<Engine>* opened) {
+Status Engine::open(const EngineParameters& parameters, std::unique_ptr<Engine>* opened) try {
   Status status = check(parameters);
   if (!status.ok()) return status;
   std::unique_ptr<Engine> engine(new Engine);
@@ -131,6 +132,9 @@ Status Engine::open(const EngineParameters& parameters, std::unique_ptr<Engine>*
   status = engine->openBackend();
   if (status.ok()) *opened = std::move(engine);
   return status;
+} catch (const std::bad_alloc&) {
+  return Status::error(Code::kMemoryExhausted, "Expected memory for maps and images of %dx%d, the system gave none.",
+                       parameters.width, parameters.height);
 }
 
 Status Engine::openBackend() {

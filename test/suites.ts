@@ -73,7 +73,11 @@ export const SUITES: readonly Suite[] = [
   },
   {
     name: "long-hostile",
-    files: ["test/hostile/programme.test.ts", "test/hostile/terminated-worker.test.ts"],
+    files: [
+      "test/hostile/little-memory.test.ts",
+      "test/hostile/programme.test.ts",
+      "test/hostile/terminated-worker.test.ts",
+    ],
     budgetSeconds: 180,
     for: "hundreds of random attacks on every door, terminated workers",
   },

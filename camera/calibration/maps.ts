@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Builds the fixed-point rectification maps: for each rectified pixel, where in the captured image it comes from.
 import type { CameraCalibration, ImageSize, Matrix34, StereoCalibration } from "./calibration.js";
+import { allocate } from "../../core/index.js";
 import { distortFunction } from "./distortion.js";
 import { inverse, type Matrix3, multiply } from "./matrix.js";
 import type { Rectification } from "./rectification.js";
@@ -30,7 +31,7 @@ export function buildMap(
   outputSize: ImageSize,
 ): Int32Array {
   const { width, height } = outputSize;
-  const map = new Int32Array(2 * width * height);
+  const map = new Int32Array(allocate(8 * width * height, "a rectification map"));
   const newK: Matrix3 = [P[0]!, P[1]!, P[2]!, P[4]!, P[5]!, P[6]!, P[8]!, P[9]!, P[10]!];
   const [a, b, c, d, e, f, g, h, i] = inverse(multiply(newK, R));
   const [fx, , cx, , fy, cy] = camera.K;

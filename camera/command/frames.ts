@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The memory that a command's frames are read into, and the images and pairs in it: made once and used again.
-import { DepthwattError } from "../../core/index.js";
+import { allocate, DepthwattError } from "../../core/index.js";
 import type { ClockName, FramePair, RawImage } from "../frame.js";
 import { eyeWidth, type FrameLayout } from "./layout.js";
 
@@ -19,7 +19,7 @@ export class CommandFrame {
   constructor(layout: FrameLayout, sideBySide: boolean, free: CommandFrame[]) {
     const { height, strideBytes, format } = layout;
     const width = eyeWidth(layout, sideBySide);
-    this.data = new Uint8Array(layout.imageBytes);
+    this.data = new Uint8Array(allocate(layout.imageBytes, "a frame of the command"));
     this.#free = free;
     const image = (offsetBytes: number): RawImage => ({
       data: this.data.subarray(offsetBytes),

@@ -77,6 +77,18 @@ scene::Eye eyeOf(const Napi::Object& options, const char* name) {
   return eye;
 }
 
+/// By the constructor, which throws where there is no memory: Node-API's own function ends the process.
+Napi::Uint8Array imageMemory(Napi::Env env, size_t bytes) {
+  try {
+    const auto size = Napi::Number::New(env, static_cast<double>(bytes));
+    const auto buffer = env.Global().Get("ArrayBuffer").As<Napi::Function>().New({size}).As<Napi::ArrayBuffer>();
+    return Napi::Uint8Array::New(env, bytes, buffer, 0);
+  } catch (const Napi::Error&) {
+    throw errorOf(env, Status::error(Code::kMemoryExhausted, "Expected %zu MB of memory for a picture of the scene, "
+                                                             "the system gave none.", bytes / 1000000 + 1));
+  }
+}
+
 class SceneObject;
 void deliver(Napi::Env env, Napi::Function callback, SceneObject* owner, void* buffer);
 using Rendered = Napi::TypedThreadSafeFunction<SceneObject, void, deliver>;
@@ -112,7 +124,7 @@ class SceneObject : public Napi::ObjectWrap<SceneObject> {
     auto list = Napi::Array::New(info.Env(), static_cast<size_t>(count));
     const auto bytes = static_cast<size_t>(wanted.width) * static_cast<size_t>(wanted.height) * (wanted.colours ? 3 : 1);
     for (int32_t i = 0; i < count; ++i) {
-      auto left = Napi::Uint8Array::New(info.Env(), bytes), right = Napi::Uint8Array::New(info.Env(), bytes);
+      auto left = imageMemory(info.Env(), bytes), right = imageMemory(info.Env(), bytes);
       auto pair = Napi::Object::New(info.Env());
       pair.Set("left", left);
       pair.Set("right", right);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Single frames of the scene on request, with their truth: for files and tests. SyntheticSource is for streams.
+import { allocate } from "../../core/index.js";
 import type { SceneExports, NativeScene } from "./native.js";
 import type { FloatImage, GreyImage, RgbImage } from "../recordings/images/index.js";
 import { type SceneOptions, type SceneView, sceneSetup } from "./scene-cameras.js";
@@ -45,8 +46,8 @@ export class SceneRenderer {
   /** The truth of a frame; about 0.1 s of this thread at 640x480. */
   truth(number: number, eye: "left" | "right", view: SceneView): SceneTruth {
     const { width, height } = view;
-    const disparity = new Float32Array(width * height);
-    const visible = new Uint8Array(width * height);
+    const disparity = new Float32Array(allocate(4 * width * height, "the truth of a scene"));
+    const visible = new Uint8Array(allocate(width * height, "the truth of a scene"));
     this.#scene.truth({ ...view, frame: number, eye: eye === "left" ? 0 : 1, disparity, visible });
     return { disparity: { data: disparity, width, height }, visible: { data: visible, width, height } };
   }

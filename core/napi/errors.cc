@@ -9,6 +9,7 @@ const char* catalogueCode(Code code) {
     case Code::kParameter: return "ENGINE_PARAMETER";
     case Code::kBackendUnavailable: return "BACKEND_UNAVAILABLE";
     case Code::kFailed: return "ENGINE_FAILED";
+    case Code::kMemoryExhausted: return "MEMORY_EXHAUSTED";
     case Code::kFrameLost: return "FRAME_LOST";
     case Code::kDeviceUnavailable: return "DEVICE_UNAVAILABLE";
     case Code::kDevicePermission: return "DEVICE_PERMISSION";

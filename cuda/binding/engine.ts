@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // createEngine: a NativeEngine from the addon's Session, its slots' memory and the bookkeeping of who waits for which slot.
 import { markAsUntransferable } from "node:worker_threads";
-import { DepthwattError, type ErrorCode } from "../../core/index.js";
+import { allocate, DepthwattError, type ErrorCode } from "../../core/index.js";
 import {
   ENCODED_HEADROOM_BYTES,
   type EngineInfo,
@@ -28,22 +28,10 @@ function coded(error: unknown): Error {
   return code === undefined ? error : new DepthwattError(code as ErrorCode, error.message, { cause: error });
 }
 
-/** @throws DepthwattError ENGINE_FAILED where there is no memory */
-function allocated(bytes: number): ArrayBuffer {
-  try {
-    return new ArrayBuffer(bytes);
-  } catch (cause) {
-    throw new DepthwattError("ENGINE_FAILED", `No memory for ${bytes} bytes of a result.`, {
-      hint: "Use smaller images or fewer 'engine.slots', or give the process more memory.",
-      cause,
-    });
-  }
-}
-
 function allocateSlot(options: EngineOptions, encodedBytes: (encoding: "rvl" | "raw") => number): SlotMemory {
   const pixels = options.width * options.height;
   const memory = (bytes: number) => {
-    const buffer = allocated(ENCODED_HEADROOM_BYTES + bytes);
+    const buffer = allocate(ENCODED_HEADROOM_BYTES + bytes, "the results of a frame");
     // Native threads write into it: sent to a worker, it would be written to, or freed, under somebody else's hands.
     markAsUntransferable(buffer);
     return buffer;
@@ -182,7 +170,7 @@ class SessionEngine implements NativeEngine {
 /**
  * Opens an engine: allocates every buffer, starts its threads.
  * @throws DepthwattError ENGINE_PARAMETER (names the parameter, its range and what came), BACKEND_UNAVAILABLE (an explicit
- * backend or instruction set that is not there), ENGINE_FAILED (no memory), ADDON_MISSING
+ * backend or instruction set that is not there), ENGINE_FAILED, MEMORY_EXHAUSTED, ADDON_MISSING
  */
 export function createEngine(options: EngineOptions): NativeEngine {
   return new SessionEngine(options);

@@ -3,6 +3,7 @@
 #include "session_options.h"
 
 #include <cmath>
+#include <new>
 
 #include "../../core/napi/arguments.h"
 #include "../../core/napi/errors.h"
@@ -36,7 +37,12 @@ std::vector<int32_t> mapOf(const Napi::Object& object, const char* name) {
     throw errorOf(object.Env(), Status::error(Code::kParameter, "Expected an Int32Array for %s.", name));
   }
   auto array = value.As<Napi::Int32Array>();
-  return {array.Data(), array.Data() + array.ElementLength()};
+  try {
+    return {array.Data(), array.Data() + array.ElementLength()};
+  } catch (const std::bad_alloc&) {
+    throw errorOf(object.Env(), Status::error(Code::kMemoryExhausted, "Expected %zu MB of memory for %s, the system gave none.",
+                                              array.ByteLength() / 1000000 + 1, name));
+  }
 }
 
 GivenValue givenValueOf(const Napi::Object& values, const std::string& name) {

@@ -300,7 +300,7 @@ Status openCpuBackend(const EngineParameters& parameters, std::unique_ptr<Backen
     if (status.ok()) *backend = std::move(opened);
     return status;
   } catch (const std::bad_alloc&) {
-    return Status::error(Code::kFailed, "Expected enough memory for %dx%d with %d disparities, the allocation failed.",
+    return Status::error(Code::kMemoryExhausted, "Expected enough memory for %dx%d with %d disparities, the allocation failed.",
                          parameters.width, parameters.height, parameters.search.numDisparities);
   } catch (const std::system_error& error) {
     return noThread(error);

@@ -164,7 +164,7 @@ Status openCpuMatcher(const MatchTask& task, const Kernels& kernels, Workers& wo
   try {
     return entry->open(task, kernels, workers, opened);
   } catch (const std::bad_alloc&) {
-    return Status::error(Code::kFailed, "Expected memory for %s at %dx%d with %d disparities, the allocation failed.",
+    return Status::error(Code::kMemoryExhausted, "Expected memory for %s at %dx%d with %d disparities, the allocation failed.",
                          task.matcher.facts->name, task.width, task.height, task.search.numDisparities);
   }
 }

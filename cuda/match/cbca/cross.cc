@@ -180,7 +180,7 @@ Status Cross::open(const CrossParameters& parameters, int32_t width, int32_t hei
   try {
     *opened = new CrossCpu(parameters, width, height, kernels, workers);
   } catch (const std::bad_alloc&) {
-    return Status::error(Code::kFailed, "Expected memory for cross-based aggregation of %dx%d, the allocation failed.", width,
+    return Status::error(Code::kMemoryExhausted, "Expected memory for cross-based aggregation of %dx%d, the allocation failed.", width,
                          height);
   }
   return {};

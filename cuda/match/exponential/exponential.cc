@@ -258,7 +258,7 @@ Status Exponential::open(const ExponentialParameters& parameters, int32_t width,
   try {
     *opened = new ExponentialCpu(parameters, width, height, kernels, workers);
   } catch (const std::bad_alloc&) {
-    return Status::error(Code::kFailed, "Expected memory for exponential-step aggregation of %dx%d, the allocation failed.", width,
+    return Status::error(Code::kMemoryExhausted, "Expected memory for exponential-step aggregation of %dx%d, the allocation failed.", width,
                          height);
   }
   return {};

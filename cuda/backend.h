@@ -23,6 +23,7 @@ enum Stage {
   kHalf,
   kMatch,
   kSpeckle,
+  kConfidence,
   kFill,
   kBoundary,
   kMedian,
@@ -92,6 +93,7 @@ struct FrameOutput {
   size_t encodedDepthBytes = 0;
   size_t encodedDisparityBytes = 0;
   int32_t validPixels = 0;
+  int32_t matchedPixels = 0;  ///< whose disparity was found, not filled in
   double stageMilliseconds[kStageCount] = {};  ///< NaN = switched off, or done within the stage before it
 };
 
@@ -105,6 +107,7 @@ class Stages {
   virtual Status half() = 0;
   virtual Status match() = 0;
   virtual Status speckle() = 0;
+  virtual Status confidence() = 0;
   virtual Status fill() = 0;
   virtual Status boundary() = 0;
   virtual Status median() = 0;
@@ -126,7 +129,7 @@ class Backend {
   virtual ~Backend() = default;
   /// Frames that may be in work at once: run() may be called for so many lanes (0 and up) at the same time, by a thread each.
   virtual int lanes() const { return 1; }
-  /// One frame from raw images to encoded bodies. Sets stageMilliseconds and everything else of the output but validPixels.
+  /// One frame from raw images to encoded bodies. Sets stageMilliseconds and everything else of the output but validPixels and matchedPixels.
   virtual Status run(int lane, const FrameInput& input, FrameOutput& output) = 0;
   /// Memory that frames will be written to, or read from, until detach(): a device may want to make it known to itself.
   /// Between frames only.

@@ -103,6 +103,24 @@ int32_t countValid(const int16_t* disparityQ4, int32_t pixels) {
   return valid;
 }
 
+/// Every pixel that was matched has a confidence above 0, every other 0.
+int32_t countMatched(const uint8_t* confidence, int32_t pixels) {
+  typedef uint8_t Pixels __attribute__((vector_size(16)));
+  constexpr int32_t kPixels = 16, kMostSteps = 255;  // of which a lane can count
+  int32_t matched = 0, i = 0;
+  while (i + kPixels <= pixels) {
+    Pixels counts = {};
+    for (int32_t step = 0; step < kMostSteps && i + kPixels <= pixels; ++step, i += kPixels) {
+      Pixels some;
+      std::memcpy(&some, confidence + i, sizeof some);
+      counts -= some != 0;  // a comparison that holds is -1
+    }
+    for (int32_t lane = 0; lane < kPixels; ++lane) matched += counts[lane];
+  }
+  for (; i < pixels; ++i) matched += confidence[i] != 0;
+  return matched;
+}
+
 }  // namespace
 
 size_t encodedBound(Encoding encoding, int32_t width, int32_t height) {
@@ -229,6 +247,7 @@ Status Engine::run(int lane, const FrameInput& input, FrameOutput& output) {
   }
   if (!status.ok()) return recoverable ? recover(generation, status) : status;
   output.validPixels = countValid(output.disparityQ4, parameters_.width * parameters_.height);
+  output.matchedPixels = countMatched(output.confidence, parameters_.width * parameters_.height);
   return {};
 }
 

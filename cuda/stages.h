@@ -18,6 +18,7 @@ Status forEachStage(const EngineParameters& p, Visit&& visit) {
   stage(kHalf, p.halfResolution, &Stages::half);
   stage(kMatch, true, &Stages::match);
   stage(kSpeckle, p.speckle.minPixels > 0, &Stages::speckle);
+  stage(kConfidence, true, &Stages::confidence);
   stage(kFill, p.fill.method != FillMethod::kOff, &Stages::fill);
   stage(kBoundary, p.boundary, &Stages::boundary);
   stage(kMedian, p.median, &Stages::median);

@@ -7,6 +7,7 @@ import { cpus } from "node:os";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
+import { confidenceFigures } from "./bench/confidence.mjs";
 import { errorRegions } from "./bench/error-regions.mjs";
 import { perturbedErrors } from "./bench/perturbed.mjs";
 
@@ -56,6 +57,7 @@ const peer = hasOpenCv
   : { scenes: [] };
 
 const regions = await errorRegions(folders, values.set);
+const { sparsified, reliability } = await confidenceFigures(folders, values.set);
 const rows = ours.scenes.map(({ name, masks, thresholdPx }) => {
   const other = peer.scenes.find((scene) => scene.name === name);
   const { badPercent, density } = masks.valid;
@@ -69,11 +71,13 @@ const rows = ours.scenes.map(({ name, masks, thresholdPx }) => {
     depthwatt: {
       ...{ badPercent, density, regions: regions[name] },
       unfilled: { badPercentOfKept: unfilledScore.badPercentValidOnly, density: unfilledScore.density },
+      sparsification: sparsified[name],
     },
     ...(other && {
       openCvSgbmHH: {
         badPercent: other.filledBadPercent,
         unfilled: { badPercentOfKept: other.badPercentValidOnly, density: other.density },
+        sparsification: other.sparsification,
       },
     }),
   };
@@ -88,6 +92,16 @@ console.log(
 for (const row of rows) {
   const where = `${row.scene.padEnd(12)} ${String(row.thresholdPx).padStart(3)}`;
   console.log(`${where}  ${shown(row.depthwatt).padStart(28)}   ${shown(row.openCvSgbmHH).padStart(28)}`);
+}
+console.log(
+  "\nscene         area under the sparsification curve, %: depthwatt  random  best   OpenCV (its WLS filter's confidence)",
+);
+for (const { scene, depthwatt, openCvSgbmHH } of rows) {
+  const { areaPercent, randomPercent, bestPercent } = depthwatt.sparsification;
+  const cells = [areaPercent, randomPercent, bestPercent, openCvSgbmHH?.sparsification?.areaPercent];
+  console.log(
+    `${scene.padEnd(44)} ${cells.map((value) => (value?.toFixed(2) ?? "-").padStart(7)).join(" ")}`,
+  );
 }
 const perturbed = await perturbedErrors(folders, values.set);
 console.log(`\nfilled, mean of each set: ${folders.map((folder) => folder.split("/").at(-1)).join(", ")}`);
@@ -131,6 +145,7 @@ const report = {
   parameters: { depthwatt: ours.parameters, openCv: peer.parameters ?? null },
   middleburyV2BadPercent: twelve,
   perturbed,
+  reliability,
   rows,
 };
 writeFileSync(file, `${JSON.stringify(report, null, 1)}\n`);

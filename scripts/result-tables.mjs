@@ -106,7 +106,21 @@ function perturbations(root) {
   return table(["pairs", ...sets], rows);
 }
 
-const TABLES = { speeds, accuracy, regions, perturbations };
+function sparsification(root) {
+  const { rows } = newestAccuracy(root).result;
+  if (rows.some(({ depthwatt }) => depthwatt.sparsification === undefined)) return "";
+  const cells = rows.map(({ scene, depthwatt, openCvSgbmHH }) => {
+    const { areaPercent, randomPercent, bestPercent } = depthwatt.sparsification;
+    const other = openCvSgbmHH?.sparsification;
+    return [
+      scene,
+      ...[areaPercent, randomPercent, bestPercent, other?.areaPercent, other?.randomPercent].map(percent),
+    ];
+  });
+  return table(["scene", "depthwatt, area %", "random", "best possible", "OpenCV, area %", "random"], cells);
+}
+
+const TABLES = { speeds, accuracy, regions, perturbations, sparsification };
 
 /** The page with each of its marked tables made anew. */
 export function withResultTables(root, page) {

@@ -22,8 +22,8 @@ export type NativeOptions = Omit<EngineOptions, "repeatStage"> & {
 export interface NativeSession {
   readonly info: EngineInfo;
   /**
-   * Outcome of each slot's newest frame, 3 + STAGE_NAMES.length numbers a slot: encodedDepthBytes, encodedDisparityBytes,
-   * validPixels, then milliseconds of each stage (NaN = off).
+   * Outcome of each slot's newest frame, 4 + STAGE_NAMES.length numbers a slot: encodedDepthBytes, encodedDisparityBytes,
+   * validPixels, matchedPixels, then milliseconds of each stage (NaN = off).
    */
   readonly outcomes: Float64Array;
   submit(slot: number, left: Uint8Array, right: Uint8Array): void;

@@ -19,7 +19,7 @@ import {
   type SlotMemory,
 } from "./addon.js";
 
-const OUTCOME_NUMBERS = 3 + STAGE_NAMES.length;
+const OUTCOME_NUMBERS = 4 + STAGE_NAMES.length;
 
 /** Native errors carry the catalogue's code; here they get its cure. */
 function coded(error: unknown): Error {
@@ -105,6 +105,7 @@ class SessionEngine implements NativeEngine {
       encodedDepthBytes: 0,
       encodedDisparityBytes: 0,
       validPixels: 0,
+      matchedPixels: 0,
     }));
     try {
       this.session = new native.Session(
@@ -161,7 +162,8 @@ class SessionEngine implements NativeEngine {
     result.encodedDepthBytes = this.outcomes[at] as number;
     result.encodedDisparityBytes = this.outcomes[at + 1] as number;
     result.validPixels = this.outcomes[at + 2] as number;
-    this.stageMilliseconds.set(this.outcomes.subarray(at + 3, at + OUTCOME_NUMBERS));
+    result.matchedPixels = this.outcomes[at + 3] as number;
+    this.stageMilliseconds.set(this.outcomes.subarray(at + 4, at + OUTCOME_NUMBERS));
     if (error !== null) this.framesInFlight = this.info.framesInFlight;
     waiting.onDone(error === null ? null : coded(error), result);
   }

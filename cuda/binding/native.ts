@@ -117,6 +117,7 @@ export const STAGE_NAMES = [
   "half",
   "match",
   "speckle",
+  "confidence",
   "fill",
   "boundary",
   "median",
@@ -136,7 +137,7 @@ export interface EngineSlot {
   readonly left: Uint8Array;
   /** Absolute disparity, 1/16 px, [height][width]; -32768 = invalid. */
   readonly disparityQ4: Int16Array;
-  /** 0 (no rival test passed) to 255, [height][width]; 0 where the disparity is invalid. */
+  /** 255 times the share of such pixels that are within one pixel of the truth, at least 1, [height][width]; 0 where nothing was matched, filled or not. */
   readonly confidence: Uint8Array;
   /** Depth in millimetres, [height][width]; 0 = invalid or beyond 65.535 m. Empty without a geometry. */
   readonly depthMillimetres: Uint16Array;
@@ -153,6 +154,8 @@ export interface FrameResult {
   encodedDisparityBytes: number;
   /** Pixels with a valid disparity. */
   validPixels: number;
+  /** Those of them that were matched: the others are filled. Matching halves, it is half pixels that were. */
+  matchedPixels: number;
 }
 
 export interface EngineInfo {

@@ -6,6 +6,7 @@
 #include "rooms/variant.h"
 #include "rooms/boundary.inl.h"
 #include "rooms/census.inl.h"
+#include "rooms/confidence.inl.h"
 #include "rooms/cross.inl.h"
 #include "rooms/denoise.inl.h"
 #include "rooms/depth.inl.h"
@@ -31,6 +32,7 @@ void addRooms(Napi::Env env, Napi::Object exports) {
   auto rooms = Napi::Object::New(env);
   addBoundary(env, rooms);
   addCensus(env, rooms);
+  addConfidence(env, rooms);
   addCross(env, rooms);
   addDenoise(env, rooms);
   addDepth(env, rooms);

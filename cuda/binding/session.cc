@@ -25,7 +25,7 @@ namespace {
 
 constexpr size_t kHeadroomBytes = 128;  // ENCODED_HEADROOM_BYTES of native.ts
 constexpr int kMaxSlots = 16;
-constexpr int kOutcomeNumbers = 3 + kStageCount;
+constexpr int kOutcomeNumbers = 4 + kStageCount;
 
 /// A first-in first-out list of slots; each slot stands in it at most once.
 class SlotQueue {
@@ -332,7 +332,8 @@ void Session::deliver() {
         outcome[0] = static_cast<double>(state.output.encodedDepthBytes);
         outcome[1] = static_cast<double>(state.output.encodedDisparityBytes);
         outcome[2] = state.output.validPixels;
-        for (int i = 0; i < kStageCount; ++i) outcome[3 + i] = state.output.stageMilliseconds[i];
+        outcome[3] = state.output.matchedPixels;
+        for (int i = 0; i < kStageCount; ++i) outcome[4 + i] = state.output.stageMilliseconds[i];
       }
     }
     --outstanding_;

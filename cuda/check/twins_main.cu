@@ -10,6 +10,7 @@
 #include "../match/cost/two_gradient_census/two_gradient_census.h"
 #include "../match/half/half.h"
 #include "../refine/boundary/boundary.h"
+#include "../refine/confidence/confidence.h"
 #include "../refine/left_right/left_right.h"
 #include "../refine/median/median.h"
 #include "../refine/upscale/upscale.h"
@@ -94,6 +95,16 @@ void checkFillAndBoundary(Random& random, const Case& c, const std::vector<uint8
   boundaryReference(greyView, view(disparities).asConst(), view(edged));
   require(gpu::boundary(dGrey.get(), dIn.get(), dOut.get(), c.width, c.height, nullptr), "boundary");
   expectSame(edged, fetched(dOut), c.width, "boundary " + c.name);
+
+  std::vector<uint8_t> certainty(grey.size()), sure(grey.size());
+  random.fill(certainty, random.whole(0, 250), 255);
+  DeviceBuffer<uint8_t> dCertainty, dSure;
+  upload(dCertainty, certainty);
+  require(dSure.allocate(grey.size()), "confidence");
+  confidenceReference(greyView, view(disparities).asConst(), packedView<const uint8_t>(certainty.data(), c.width, c.height),
+                      packedView(sure.data(), c.width, c.height));
+  require(gpu::confidence(dGrey.get(), dIn.get(), dCertainty.get(), dSure.get(), c.width, c.height, nullptr), "confidence");
+  expectSame(sure, fetched(dSure), c.width, "confidence " + c.name);
 
   std::vector<int16_t> filled(grey.size());
   fillReference(p, greyView, view(disparities).asConst(), view(filled), packedView(confidence.data(), c.width, c.height));

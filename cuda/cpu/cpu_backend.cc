@@ -31,6 +31,7 @@ class CpuBackend final : public Backend, private Stages {
   Status open() {
     greyRight_.resize(static_cast<size_t>(p_.width) * p_.height);
     const size_t pixels = static_cast<size_t>(scope_.width) * scope_.height;
+    certainty_.resize(pixels);
     if (p_.halfResolution) {
       for (std::vector<uint8_t>* image : {&halfLeft_, &halfRight_, &halfConfidence_}) image->resize(pixels);
       halfRefined_.resize(pixels);
@@ -82,7 +83,7 @@ class CpuBackend final : public Backend, private Stages {
   }
 
   size_t workspaceBytes() const override {
-    return greyRight_.size() + smooth_[0].size() + smooth_[1].size() + halfLeft_.size() + halfRight_.size() + halfConfidence_.size() +
+    return greyRight_.size() + smooth_[0].size() + smooth_[1].size() + halfLeft_.size() + halfRight_.size() + halfConfidence_.size() + certainty_.size() +
            (rgb_[0].size() + rgb_[1].size() + halfRgb_[0].size() + halfRgb_[1].size()) * sizeof(Rgb8) +
            (matched_.size() + filled_.size() + beforeMedian_.size() + halfRefined_.size()) * sizeof(int16_t) +
            speckleScratch_.size() * sizeof(int32_t) + (p_.leftMap.size() + p_.rightMap.size()) * sizeof(int32_t) +
@@ -123,7 +124,7 @@ class CpuBackend final : public Backend, private Stages {
 
   Status match() override {
     if (!smooths_) {
-      matcher_->compute({left(), right(), rgb(0), rgb(1)}, {matched(), confidence()});
+      matcher_->compute({left(), right(), rgb(0), rgb(1)}, {matched(), certainty()});
       return {};
     }
     const ImageView<uint8_t> smooth[2] = {view(smooth_[0].data()), view(smooth_[1].data())};
@@ -131,17 +132,24 @@ class CpuBackend final : public Backend, private Stages {
       kernels_.smooth(left(), smooth[0], first, end);
       kernels_.smooth(right(), smooth[1], first, end);
     });
-    matcher_->compute({smooth[0].asConst(), smooth[1].asConst(), rgb(0), rgb(1)}, {matched(), confidence()});
+    matcher_->compute({smooth[0].asConst(), smooth[1].asConst(), rgb(0), rgb(1)}, {matched(), certainty()});
     return {};
   }
 
   Status speckle() override {
-    speckleFilter(scope_.speckle, matched(), confidence(), speckleScratch_.data(), workers_);
+    speckleFilter(scope_.speckle, matched(), certainty(), speckleScratch_.data(), workers_);
+    return {};
+  }
+
+  Status confidence() override {
+    workers_.rows(scope_.height, [&](int32_t first, int32_t end) {
+      kernels_.confidence(left(), matched().asConst(), certainty().asConst(), sure(), first, end);
+    });
     return {};
   }
 
   Status fill() override {
-    fillHoles(scope_.fill, left(), matched().asConst(), filled(), confidence(), workers_);
+    fillHoles(scope_.fill, left(), matched().asConst(), filled(), sure(), workers_);
     return {};
   }
 
@@ -185,10 +193,10 @@ class CpuBackend final : public Backend, private Stages {
   }
 
   Status keepInput() override {
-    return copyInPlace(matched(), confidence(), view(keptDisparity_.data()), view(keptConfidence_.data()));
+    return copyInPlace(matched(), certainty(), view(keptDisparity_.data()), view(keptConfidence_.data()));
   }
   Status restoreInput() override {
-    return copyInPlace(view(keptDisparity_.data()), view(keptConfidence_.data()), matched(), confidence());
+    return copyInPlace(view(keptDisparity_.data()), view(keptConfidence_.data()), matched(), certainty());
   }
 
   Status depth() override {
@@ -253,7 +261,9 @@ class CpuBackend final : public Backend, private Stages {
     if (rgb_[eye].empty()) return {};
     return (p_.halfResolution ? view(halfRgb_[eye].data()) : windowOf(rgb_[eye].data())).asConst();
   }
-  ImageView<uint8_t> confidence() {
+  /// What the matcher says of its disparities, and what comes of it.
+  ImageView<uint8_t> certainty() { return view(certainty_.data()); }
+  ImageView<uint8_t> sure() {
     return p_.halfResolution ? view(halfConfidence_.data()) : windowOf(output_->confidence);
   }
 
@@ -271,7 +281,7 @@ class CpuBackend final : public Backend, private Stages {
   const MatchScope scope_;
   const Kernels& kernels_;
   Workers workers_;
-  std::vector<uint8_t> greyRight_, halfLeft_, halfRight_, halfConfidence_, keptConfidence_;
+  std::vector<uint8_t> greyRight_, halfLeft_, halfRight_, halfConfidence_, keptConfidence_, certainty_;
   std::vector<Rgb8> rgb_[2], halfRgb_[2];  ///< only for a matcher that needs them
   std::vector<int16_t> matched_, filled_, beforeMedian_, halfRefined_, keptDisparity_;
   std::vector<int32_t> speckleScratch_;

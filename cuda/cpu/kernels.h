@@ -13,6 +13,7 @@
 #include "../match/row_offset/row_offset.h"
 #include "../match/matchers.h"
 #include "../refine/boundary/boundary.h"
+#include "../refine/confidence/confidence.h"
 #include "../refine/left_right/left_right.h"
 #include "../refine/median/median.h"
 #include "../refine/upscale/upscale.h"
@@ -45,6 +46,7 @@ struct Kernels {
   HalfRows half;
   HalfRgbRows halfRgb;
   UpscaleRows upscale;
+  ConfidenceRows confidence;
   BoundaryRows boundary;
   LeftRightRows leftRight;
   MedianRows median;

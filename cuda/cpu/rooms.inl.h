@@ -34,6 +34,7 @@
 #include "../match/cost/gradient_census/gradient_census.inl.h"
 #include "../match/cost/two_gradient_census/two_gradient_census.inl.h"
 #include "../refine/boundary/boundary.inl.h"
+#include "../refine/confidence/confidence.inl.h"
 #include "../refine/upscale/upscale.inl.h"
 #include "../refine/left_right/left_right.inl.h"
 #include "../refine/median/median.inl.h"
@@ -61,6 +62,7 @@ constexpr Kernels kernelsOf(InstructionSet instructionSet) {
   kernels.halfRgb = halfRgbRows;
   kernels.cbca = &kCbcaKernels;
   kernels.upscale = upscaleRows;
+  kernels.confidence = confidenceRows;
   kernels.boundary = boundaryRows;
   kernels.leftRight = leftRightRows;
   kernels.median = medianRows;

@@ -42,6 +42,7 @@ Status FrameStages::open() {
     DEPTHWATT_TRY(doubled_.allocate(windowPixels_));
     DEPTHWATT_TRY(doubledConfidence_.allocate(windowPixels_));
   }
+  DEPTHWATT_TRY(certainty_.allocate(matchedPixels_));
   if (p_.speckle.minPixels > 0) DEPTHWATT_TRY(speckleScratch_.allocate(2 * matchedPixels_));
   if (fills()) DEPTHWATT_TRY(fillScratch_.allocate(static_cast<size_t>(scope_.width + 1) * scope_.height));
   if (p_.repetitions > 1) {
@@ -126,15 +127,19 @@ Status FrameStages::match() {
                               stream_));
     for (int eye = 0; eye < 2; ++eye) eyes[eye] = smooth_[eye].get();
   }
-  return matcher_->compute({eyes[0], eyes[1], rgb(0), rgb(1)}, {matched(), confidence()}, stream_);
+  return matcher_->compute({eyes[0], eyes[1], rgb(0), rgb(1)}, {matched(), certainty_.get()}, stream_);
 }
 
 Status FrameStages::speckle() {
-  return gpu::speckle(scope_.speckle, matched(), confidence(), speckleScratch_.get(), scope_.width, scope_.height, stream_);
+  return gpu::speckle(scope_.speckle, matched(), certainty_.get(), speckleScratch_.get(), scope_.width, scope_.height, stream_);
+}
+
+Status FrameStages::confidence() {
+  return gpu::confidence(grey(0), matched(), certainty_.get(), sure(), scope_.width, scope_.height, stream_);
 }
 
 Status FrameStages::fill() {
-  return gpu::fill(scope_.fill, grey(0), matched(), filled(), confidence(), fillScratch_.get(), scope_.width, scope_.height,
+  return gpu::fill(scope_.fill, grey(0), matched(), filled(), sure(), fillScratch_.get(), scope_.width, scope_.height,
                    stream_);
 }
 
@@ -147,13 +152,13 @@ Status FrameStages::median() {
 }
 
 Status FrameStages::upscale() {
-  return gpu::upscale(kUpscaleThresholdQ4, windowOf(0), refined(), confidence(), doubled(), doubledConfidence(),
+  return gpu::upscale(kUpscaleThresholdQ4, windowOf(0), refined(), sure(), doubled(), doubledConfidence(),
                       scope_.window.width, scope_.window.height, stream_);
 }
 
 Status FrameStages::region() {
   const int16_t* disparity = p_.halfResolution ? doubled() : refined();
-  const uint8_t* confidences = p_.halfResolution ? doubledConfidence() : confidence();
+  const uint8_t* confidences = p_.halfResolution ? doubledConfidence() : sure();
   return placeRegion(disparity, confidences, scope_.window, p_.region, frame_->disparity.get(), frame_->confidence.get(),
                      p_.width, p_.height, stream_);
 }
@@ -165,19 +170,19 @@ Status FrameStages::depth() {
 Status FrameStages::keepInput() {
   DEPTHWATT_CUDA(cudaMemcpyAsync(keptDisparity_.get(), matched(), keptDisparity_.bytes(), cudaMemcpyDeviceToDevice, stream_));
   return cudaStatus(
-      cudaMemcpyAsync(keptConfidence_.get(), confidence(), keptConfidence_.bytes(), cudaMemcpyDeviceToDevice, stream_),
+      cudaMemcpyAsync(keptConfidence_.get(), certainty_.get(), keptConfidence_.bytes(), cudaMemcpyDeviceToDevice, stream_),
       "copy of the confidence");
 }
 
 Status FrameStages::restoreInput() {
   DEPTHWATT_CUDA(cudaMemcpyAsync(matched(), keptDisparity_.get(), keptDisparity_.bytes(), cudaMemcpyDeviceToDevice, stream_));
   return cudaStatus(
-      cudaMemcpyAsync(confidence(), keptConfidence_.get(), keptConfidence_.bytes(), cudaMemcpyDeviceToDevice, stream_),
+      cudaMemcpyAsync(certainty_.get(), keptConfidence_.get(), keptConfidence_.bytes(), cudaMemcpyDeviceToDevice, stream_),
       "copy of the confidence");
 }
 
 size_t FrameStages::bytes() const {
-  size_t bytes = matcher_->bytes() + smooths_.bytes() + smooth_[0].bytes() + smooth_[1].bytes() + speckleScratch_.bytes() + fillScratch_.bytes() + right_.bytes() + confidence_.bytes() +
+  size_t bytes = matcher_->bytes() + smooths_.bytes() + smooth_[0].bytes() + smooth_[1].bytes() + speckleScratch_.bytes() + fillScratch_.bytes() + right_.bytes() + certainty_.bytes() + confidence_.bytes() +
                  doubledConfidence_.bytes() + keptConfidence_.bytes() + matched_.bytes() + filled_.bytes() + edged_.bytes() +
                  refined_.bytes() + doubled_.bytes() + keptDisparity_.bytes();
   for (int eye = 0; eye < 2; ++eye) {

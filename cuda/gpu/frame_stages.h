@@ -42,6 +42,7 @@ class FrameStages final : public Stages {
   Status half() override;
   Status match() override;
   Status speckle() override;
+  Status confidence() override;
   Status fill() override;
   Status boundary() override;
   Status median() override;
@@ -65,7 +66,7 @@ class FrameStages final : public Stages {
   int16_t* beforeBoundary() const { return fills() ? filled() : matched(); }
   int16_t* edged() const { return p_.median ? edged_.get() : refined(); }
   int16_t* beforeMedian() const { return p_.boundary ? edged() : beforeBoundary(); }
-  uint8_t* confidence() const { return apart() ? confidence_.get() : frame_->confidence.get(); }
+  uint8_t* sure() const { return apart() ? confidence_.get() : frame_->confidence.get(); }
   int16_t* doubled() const { return windowed() ? doubled_.get() : frame_->disparity.get(); }
   uint8_t* doubledConfidence() const { return windowed() ? doubledConfidence_.get() : frame_->confidence.get(); }
   /// The window of the rectified images.
@@ -87,7 +88,7 @@ class FrameStages final : public Stages {
   DeviceBuffer<int32_t> map_[2], speckleScratch_, fillScratch_;
   DeviceBuffer<int32_t> smooths_;  ///< one switch
   DeviceBuffer<uint8_t> smooth_[2];
-  DeviceBuffer<uint8_t> right_, window_[2], half_[2], confidence_, doubledConfidence_, keptConfidence_;
+  DeviceBuffer<uint8_t> right_, window_[2], half_[2], certainty_, confidence_, doubledConfidence_, keptConfidence_;
   DeviceBuffer<Rgb8> rgb_[2], windowRgb_[2], halfRgb_[2];  ///< only for a matcher that needs them
   DeviceBuffer<int16_t> matched_, filled_, edged_, refined_, doubled_, keptDisparity_;
   std::unique_ptr<Matcher> matcher_;

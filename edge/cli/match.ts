@@ -47,6 +47,8 @@ interface Matched {
   disparityQ4: Int16Array;
   milliseconds: number;
   validPercent: number;
+  /** Before filling. */
+  matchedPercent: number;
   info: EngineInfo;
 }
 
@@ -80,12 +82,13 @@ async function matchPair(config: Config, left: EnginePicture, right: EnginePictu
   );
   const bytes = ({ data }: EnginePicture) => new Uint8Array(data.buffer, data.byteOffset, data.byteLength);
   try {
-    const { validPixels } = await engine.compute(bytes(left), bytes(right));
+    const { validPixels, matchedPixels } = await engine.compute(bytes(left), bytes(right));
     const milliseconds = engine.stageMilliseconds.reduce((sum, ms) => (Number.isNaN(ms) ? sum : sum + ms), 0);
     const disparityQ4 = engine.slots[0]?.disparityQ4.slice() as Int16Array;
     return {
       ...{ width, height, disparityQ4, milliseconds },
       validPercent: (100 * validPixels) / (width * height),
+      matchedPercent: (100 * matchedPixels) / (width * height),
       info: engine.info,
     };
   } finally {
@@ -146,11 +149,8 @@ async function match(leftFile: string, rightFile: string, options: MatchOptions)
   checkOutputs(leftFile, rightFile, options);
   const { config } = configOf(options, flagsOf(options));
   const [left, right] = await readPair(leftFile, rightFile, config.match.algorithm);
-  const { width, height, disparityQ4, milliseconds, validPercent, info } = await matchPair(
-    config,
-    left,
-    right,
-  );
+  const matched = await matchPair(config, left, right);
+  const { width, height, disparityQ4, milliseconds, validPercent, matchedPercent, info } = matched;
   const tooFar = rowsTooFarApart(info);
   if (tooFar !== undefined) note(`warning: ${tooFar}`);
   const disparity = disparityFromQ4(disparityQ4, width, height);
@@ -167,6 +167,7 @@ async function match(leftFile: string, rightFile: string, options: MatchOptions)
       ...{ width, height, algorithm, backend: info.backend, instructionSet: info.instructionSet },
       milliseconds: Math.round(milliseconds * 1000) / 1000,
       validPercent: Math.round(validPercent * 1000) / 1000,
+      matchedPercent: Math.round(matchedPercent * 1000) / 1000,
       ...adaptationFigures(info),
       ...{
         minDisparity,
@@ -178,7 +179,8 @@ async function match(leftFile: string, rightFile: string, options: MatchOptions)
   }
   printLine(
     `${width}x${height}, ${algorithm}, disparities ${minDisparity} to ${minDisparity + numDisparities - 1}, ` +
-      `${info.backend} (${info.instructionSet}): ${milliseconds.toFixed(2)} ms, ${validPercent.toFixed(1)} % valid`,
+      `${info.backend} (${info.instructionSet}): ${milliseconds.toFixed(2)} ms, ` +
+      `${validPercent.toFixed(1)} % valid, ${matchedPercent.toFixed(1)} % matched`,
   );
   if (options.output === undefined && options.color === undefined) {
     printLine("nothing was written: give -o OUT.pfm or --color OUT.png");

@@ -51,7 +51,8 @@ export function engineMatcher(options: EngineMatcherOptions): MatchScene {
         if (frame > 0) times.push(performance.now() - started);
       }
       const disparityQ4 = engine.slots[0]!.disparityQ4.slice();
-      return { disparityQ4, milliseconds: median(times), numDisparities };
+      const confidence = engine.slots[0]!.confidence.slice();
+      return { disparityQ4, confidence, milliseconds: median(times), numDisparities };
     } finally {
       engine.close();
     }

@@ -29,6 +29,8 @@ export interface Evaluation {
 export interface Matched {
   /** 1/16 px, -32768 = none, [height][width]. */
   disparityQ4: Int16Array;
+  /** 0 to 255, 0 where nothing was matched; absent from matchers that have none. */
+  confidence?: Uint8Array;
   milliseconds: number;
   numDisparities: number;
 }

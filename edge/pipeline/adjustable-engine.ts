@@ -257,7 +257,7 @@ function computedOf({ encodeDepth, encodeDisparity, region, width, height }: Eng
   return {
     encodings: { ...(encodeDepth && { encodeDepth }), ...(encodeDisparity && { encodeDisparity }) },
     ...{ width, height },
-    matchedPixels: region ? region.width * region.height : width * height,
+    askedPixels: region ? region.width * region.height : width * height,
   };
 }
 

@@ -32,7 +32,9 @@ export interface RunFigures {
   algorithm: Algorithm;
   width: number;
   height: number;
+  /** Pixels with a disparity, filled ones among them; pixels whose disparity was found by matching. */
   validPercent: number | Unavailable;
+  matchedPercent: number | Unavailable;
   /** How the eyes lie to each other and how noisy they are, and what is done about it. */
   verticalOffset: AdaptationFigures["verticalOffset"];
   noise: AdaptationFigures["noise"];

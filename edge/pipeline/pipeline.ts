@@ -14,7 +14,7 @@ export interface Computed {
   width: number;
   height: number;
   /** Pixels of the region that is matched. */
-  matchedPixels: number;
+  askedPixels: number;
 }
 
 export interface PipelineOptions {
@@ -48,6 +48,7 @@ export class Pipeline {
   frames = 0;
   validPixels = 0;
   matchedPixels = 0;
+  askedPixels = 0;
   readonly #options: PipelineOptions;
   readonly #slots: SlotPool;
   #newest: FramePair | undefined;
@@ -139,7 +140,7 @@ export class Pipeline {
 
   get #wholeImages(): Computed {
     const { width, height } = this.#options;
-    return { encodings: {}, width, height, matchedPixels: width * height };
+    return { encodings: {}, width, height, askedPixels: width * height };
   }
 
   #submit(index: number, pair: FramePair, arrivedNs: bigint): void {
@@ -179,7 +180,7 @@ export class Pipeline {
       return;
     }
     const { engine, sinks } = this.#options;
-    const { encodings, matchedPixels, width, height } = this.#options.computed?.() ?? this.#wholeImages;
+    const { encodings, askedPixels, width, height } = this.#options.computed?.() ?? this.#wholeImages;
     const times = engine.stageMilliseconds;
     for (let i = 0; i < this.stageTimes.length; ++i) {
       const milliseconds = times[i] as number;
@@ -187,7 +188,8 @@ export class Pipeline {
     }
     this.frames += 1;
     this.validPixels += result.validPixels;
-    this.matchedPixels += matchedPixels;
+    this.matchedPixels += result.matchedPixels;
+    this.askedPixels += askedPixels;
     this.rate.add(performance.now());
     const frame: ComputedFrame = {
       slot: engine.slots[index] as EngineSlot,

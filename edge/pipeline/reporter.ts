@@ -72,6 +72,11 @@ export class Reporter {
     }
     const counters = source.counters();
     const accounts = this.#accounts(window);
+    const share = (pixels: number) =>
+      known(
+        pipeline.frames > 0 ? round((100 * pixels) / pipeline.askedPixels) : undefined,
+        "no frame has been computed yet",
+      );
     return {
       frames: pipeline.frames,
       seconds: round(seconds),
@@ -82,10 +87,8 @@ export class Reporter {
       algorithm: match.algorithm,
       width,
       height,
-      validPercent: known(
-        pipeline.frames > 0 ? round((100 * pipeline.validPixels) / pipeline.matchedPixels) : undefined,
-        "no frame has been computed yet",
-      ),
+      validPercent: share(pipeline.validPixels),
+      matchedPercent: share(pipeline.matchedPixels),
       ...adaptationFigures(engineInfo),
       stages,
       latencyMs: accounts.latencyMs,

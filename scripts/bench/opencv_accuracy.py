@@ -2,7 +2,7 @@
 # OpenCV's StereoSGBM on the scenes of data sets: mode HH (8 paths), block 5, its refinements on; one line of JSON.
 #   opencv_accuracy.py FOLDER...      each with a dataset.json; % bad over all valid ground truth, holes as wrong
 # It leaves the first numDisparities columns without a match: both pictures get as many more on the left. Filled: a hole takes the smaller of
-# the values beside it, as what is hidden is background.
+# the values beside it, as what is hidden is background. Its confidence is that of ximgproc's WLS filter, 0 in holes.
 import json
 import os
 import sys
@@ -68,6 +68,28 @@ def filled(disparity):
     return result
 
 
+def confidence_of(matcher, disparity, left, right):
+    """0 to 255, from both eyes' disparities; the filter's own result is not used."""
+    right_matcher = cv2.ximgproc.createRightMatcher(matcher)
+    wls = cv2.ximgproc.createDisparityWLSFilter(matcher)
+    wls.filter(disparity, left, None, right_matcher.compute(right, left))
+    return wls.getConfidenceMap()
+
+
+def sparsification(confidence, bad):
+    """The mean over k of the share of bad pixels among the k surest; pixels of one confidence in the mean of all orders."""
+    kept = wrong = area = 0.0
+    for level in range(255, -1, -1):
+        chosen = confidence == level
+        pixels, off = int(chosen.sum()), int((chosen & bad).sum())
+        if pixels == 0:
+            continue
+        rate = off / pixels
+        area += rate * pixels + (0 if kept == 0 else (wrong - kept * rate) * np.log((kept + pixels) / kept))
+        kept, wrong = kept + pixels, wrong + off
+    return {"areaPercent": 100 * area / kept, "randomPercent": 100 * wrong / kept}
+
+
 def evaluate(folder, scene):
     left, right = (grey(os.path.join(folder, scene[eye])) for eye in ("left", "right"))
     given = scene["groundTruth"]
@@ -76,8 +98,11 @@ def evaluate(folder, scene):
     matcher = cv2.StereoSGBM_create(numDisparities=searched, **PARAMETERS)
     left, right = (cv2.copyMakeBorder(eye, 0, 0, searched, 0, cv2.BORDER_REPLICATE) for eye in (left, right))
     started = time.perf_counter()
-    disparity = matcher.compute(left, right)[:, searched:].astype(np.float64) / 16
+    matched = matcher.compute(left, right)
     milliseconds = 1000 * (time.perf_counter() - started)
+    disparity = matched[:, searched:].astype(np.float64) / 16
+    sure = np.clip(np.rint(confidence_of(matcher, matched, left, right)[:, searched:]), 0, 255)
+    sure[disparity < 0] = 0
     evaluated = np.isfinite(truth)
     estimated = evaluated & (disparity >= 0)
     threshold = scene.get("badThresholdPx", 1)
@@ -85,6 +110,7 @@ def evaluate(folder, scene):
     count = int(evaluated.sum())
     filled_off = evaluated & (np.abs(filled(disparity) - np.where(evaluated, truth, 0)) > threshold)
     return {
+        "sparsification": sparsification(sure[evaluated], filled_off[evaluated]),
         "filledBadPercent": 100 * int(filled_off.sum()) / count,
         "name": scene["name"],
         "thresholdPx": threshold,

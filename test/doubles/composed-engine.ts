@@ -73,12 +73,14 @@ function crossBased(images: Images, { match }: EngineOptions): Matched {
 
 function refined(images: Images, matched: Matched, { match, refine }: EngineOptions): Matched {
   const size = { variant: "reference", width: images.width, height: images.height };
-  const { confidence } = matched;
+  const { confidence: certainty } = matched;
   let { disparityQ4 } = matched;
   if (refine.speckleSize > 0) {
     const regions = { minPixels: refine.speckleSize, rangeQ4: refine.speckleRangeQ4 };
-    room("speckle")({ ...size, ...regions, disparityQ4, confidence });
+    room("speckle")({ ...size, ...regions, disparityQ4, confidence: certainty });
   }
+  const confidence = new Uint8Array(disparityQ4.length);
+  room("confidence")({ ...size, grey: images.left, disparityQ4, certainty, sure: confidence });
   if (refine.fill !== "off") {
     const [lowestQ4, steps] = [16 * match.minDisparity, match.numDisparities - 1];
     const range = { thresholdQ4: refine.fillThresholdQ4, lowestQ4, highestQ4: lowestQ4 + 16 * steps };

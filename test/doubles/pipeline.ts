@@ -119,7 +119,13 @@ export class HandEngine implements NativeEngine {
   finish(error: Error | null = null): void {
     const job = this.pending.shift();
     if (job === undefined) throw new Error("no frame is being computed");
-    job.onDone(error, { slot: job.slot, encodedDepthBytes: 0, encodedDisparityBytes: 0, validPixels: 8 });
+    job.onDone(error, {
+      slot: job.slot,
+      encodedDepthBytes: 0,
+      encodedDisparityBytes: 0,
+      validPixels: 8,
+      matchedPixels: 6,
+    });
   }
 
   close(): void {}

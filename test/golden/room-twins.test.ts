@@ -17,6 +17,7 @@ const REFERENCES = [
   "match/denoise/denoise",
   "match/half/half",
   "refine/boundary/boundary",
+  "refine/confidence/confidence",
   "refine/fill/fill",
   "refine/left_right/left_right",
   "refine/median/median",

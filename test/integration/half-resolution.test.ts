@@ -114,7 +114,7 @@ describe("half resolution", () => {
   test("halves first and upscales after everything else", async () => {
     const pair = layeredPair(120, 40);
     const { stages } = await computeFrame(pair, optionsOf(pair, CASES[0]!));
-    const refinement = ["speckle", "fill", "boundary", "median"];
+    const refinement = ["speckle", "confidence", "fill", "boundary", "median"];
     expect(stages).toEqual(["rectify", "half", "match", ...refinement, "upscale"]);
     const { stages: whole } = await computeFrame(pair, engineOptions(pair));
     expect(whole).toEqual(["rectify", "match", ...refinement]);

@@ -51,6 +51,7 @@ function makeEngine(): NativeEngine {
         encodedDepthBytes: 2 * WIDTH * HEIGHT,
         encodedDisparityBytes: 0,
         validPixels: 1,
+        matchedPixels: 1,
       };
       setTimeout(() => onDone(null, result), COMPUTE_MS);
     },

@@ -117,6 +117,11 @@ void rooms(const Kernels& kernels, Random& random, int32_t width, int32_t height
   speckleFilter(speckle, got.view(), fastConfidence.view(), scratch.data(), workers);
   expectSame("speckle", expected, got);
 
+  Image<uint8_t> sure(width, height), fastSure(width, height);
+  confidenceReference(left.in(), expected.in(), confidence.in(), sure.view());
+  kernels.confidence(left.in(), got.in(), fastConfidence.in(), fastSure.view(), 0, height);
+  expectSame("confidence", sure, fastSure);
+
   FillParameters fill;
   fill.method = random.whole(0, 1) == 0 ? FillMethod::kBilateral : FillMethod::kBackground;
   Image<int16_t> filled(width, height), fastFilled(width, height);

@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the confidence promises of whole frames: 0 where nothing was matched, low where the picture cannot tell, and growing with the share of
+// pixels that are right.
+import { expect, test } from "vitest";
+import { ALGORITHMS, createEngine } from "../../cuda/index.js";
+import { loadConfig } from "../../edge/config/index.js";
+import { engineMatcher, engineOptionsFor, readDataset, readScene } from "../../edge/eval/index.js";
+import { needsData } from "../doubles/needs.js";
+import { Random } from "../doubles/rooms.js";
+
+const INVALID = -32768;
+
+async function computed(
+  left: Uint8Array,
+  right: Uint8Array,
+  width: number,
+  height: number,
+  set: string[] = [],
+) {
+  const { config } = loadConfig({ set });
+  const engine = createEngine(engineOptionsFor(config, width, height, 64));
+  try {
+    const result = await engine.compute(left, right);
+    const { confidence, disparityQ4 } = engine.slots[0]!;
+    return { result, confidence: confidence.slice(), disparityQ4: disparityQ4.slice() };
+  } finally {
+    engine.close();
+  }
+}
+
+test.each(ALGORITHMS)("a pair of one grey value is hardly believed anywhere: %s", async (algorithm) => {
+  for (const [width, height] of [
+    [200, 60],
+    [200, 1],
+    [9, 40],
+  ] as const) {
+    const flat = new Uint8Array(width * height).fill(128);
+    const { confidence } = await computed(flat, flat, width, height, [`match.algorithm=${algorithm}`]);
+    expect(Math.max(...confidence), `${width}x${height}`).toBeLessThanOrEqual(1);
+  }
+});
+
+/** A textured room at disparity 20; in it, a bare wall at disparity 12. */
+function room(width: number, height: number) {
+  const random = new Random(5);
+  const texture = random.fill(new Uint8Array((width + 64) * height), 0, 255);
+  const regions = {
+    wall: { x0: 60, x1: 130, y0: 20, y1: 100 },
+    blind: { x0: 170, x1: 240, y0: 20, y1: 100 },
+  };
+  const left = new Uint8Array(width * height);
+  const right = new Uint8Array(width * height);
+  const within = (r: { x0: number; x1: number; y0: number; y1: number }, x: number, y: number) =>
+    x >= r.x0 && x < r.x1 && y >= r.y0 && y < r.y1;
+  for (let y = 0; y < height; ++y) {
+    for (let x = width + 20; x >= 0; --x) {
+      const wall = within(regions.wall, x, y);
+      const value = wall ? 140 : texture[y * (width + 64) + x]!;
+      if (x < width) left[y * width + x] = value;
+      const xr = x - (wall ? 12 : 20);
+      // The surface in front is written last where both would land: the wall lies behind the room, as a window in it.
+      if (xr >= 0 && xr < width && (!wall || right[y * width + xr] === 0)) right[y * width + xr] = value;
+    }
+  }
+  return { left, right, regions };
+}
+
+test("a bare wall is told as unsure, whatever the disparity is", async () => {
+  const [width, height] = [320, 120];
+  const { left, right, regions } = room(width, height);
+  const { confidence, disparityQ4 } = await computed(left, right, width, height);
+  const meanOf = ({ x0, x1, y0, y1 }: { x0: number; x1: number; y0: number; y1: number }) => {
+    let sum = 0;
+    for (let y = y0; y < y1; ++y) for (let x = x0; x < x1; ++x) sum += confidence[y * width + x]!;
+    return sum / ((x1 - x0) * (y1 - y0));
+  };
+  const inner = (r: typeof regions.wall) => ({ x0: r.x0 + 10, x1: r.x1 - 10, y0: r.y0 + 5, y1: r.y1 - 5 });
+  const textured = { x0: 260, x1: 310, y0: 10, y1: 110 };
+  expect(meanOf(textured)).toBeGreaterThan(240);
+  expect(Math.abs(disparityQ4[60 * width + 285]! / 16 - 20)).toBeLessThan(1);
+  expect(meanOf(inner(regions.wall))).toBeLessThan(5);
+});
+
+test("what was matched is above 0, what was filled is 0, and matchedPixels counts it", async () => {
+  const [width, height] = [320, 120];
+  const { left, right } = room(width, height);
+  const filled = await computed(left, right, width, height);
+  const kept = await computed(left, right, width, height, ["refine.fill=off"]);
+  const above = (image: Uint8Array) => image.reduce((count, value) => count + (value > 0 ? 1 : 0), 0);
+  for (const [i, d] of kept.disparityQ4.entries()) {
+    expect(kept.confidence[i]! > 0, `pixel ${i}`).toBe(d !== INVALID);
+    expect(filled.confidence[i], `pixel ${i}`).toBe(kept.confidence[i]);
+  }
+  expect(kept.result.matchedPixels).toBe(kept.result.validPixels);
+  expect(filled.result.matchedPixels).toBe(above(filled.confidence));
+  expect(filled.result.matchedPixels).toBeLessThan(filled.result.validPixels);
+});
+
+for (const set of ["midd_v2", "midd_2005_2006_third", "kitti2015"]) {
+  needsData(set).suite(`confidence on ${set}`, (folder) => {
+    test("the share within the threshold of the set grows with the confidence", async () => {
+      const bounds = [160, 200, 235, 256];
+      const [pixels, within] = [bounds.map(() => 0), bounds.map(() => 0)];
+      const { config } = loadConfig({});
+      const matcher = engineMatcher({ config, fixedNumDisparities: false, frames: 1, createEngine });
+      for (const entry of await readDataset(folder)) {
+        const scene = await readScene(entry);
+        const { disparityQ4, confidence } = await matcher(scene);
+        for (const [i, truth] of scene.truth.entries()) {
+          if (!Number.isFinite(truth) || confidence![i]! < bounds[0]!) continue;
+          const bin = bounds.findIndex((bound) => confidence![i]! < bound);
+          pixels[bin]! += 1;
+          if (Math.abs(disparityQ4[i]! / 16 - truth) <= scene.badThresholdPx) within[bin]! += 1;
+        }
+      }
+      const shares = bounds.slice(1).map((_, i) => within[i + 1]! / pixels[i + 1]!);
+      expect([...shares].sort((a, b) => a - b)).toEqual(shares);
+      expect(shares.at(-1)! - shares[0]!).toBeGreaterThan(0.03);
+    }, 120_000);
+  });
+}

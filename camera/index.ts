@@ -6,7 +6,7 @@ export * from "./recordings/images/index.js";
 export { Pairer, pairWindowNs } from "./pair/pair.js";
 export { SkewStatistics } from "./pair/skew.js";
 export { type ReplayOptions, ReplaySource } from "./recordings/replay.js";
-export type { TimestampSource } from "./recordings/replay-listing.js";
+export { listImages, settleTimes, type TimestampSource } from "./recordings/replay-listing.js";
 export { openReplaySource } from "./recordings/replay-open.js";
 export * from "./calibration/index.js";
 export { type CommandSettings, openCommandSource } from "./command/open-source.js";

@@ -7,6 +7,7 @@ import { registerBoards } from "./boards.js";
 import { registerCapture } from "./capture.js";
 import { registerConfig } from "./config.js";
 import { registerConsume } from "./consume.js";
+import { registerConvert } from "./convert.js";
 import { registerControl } from "./control.js";
 import { registerDoctor } from "./doctor.js";
 import { registerEval } from "./eval.js";
@@ -24,6 +25,7 @@ import { registerView } from "./view.js";
 const COMMANDS = [
   registerRun,
   registerRecord,
+  registerConvert,
   registerMatch,
   registerConsume,
   registerView,
@@ -41,7 +43,8 @@ const COMMANDS = [
 ];
 
 const EPILOGUE = `
-Exit codes: 0 done, 2 usage or configuration, 3 device, file or sensor, 4 engine, 5 broker, 70 a bug.
+Exit codes: 0 done, 2 usage or configuration, 3 device, file or sensor, 4 engine, 5 broker, 6 done but
+something was left out, 70 a bug.
 Begin with: depthwatt run, then depthwatt doctor for what this machine has.`;
 
 export function buildProgram(): Command {

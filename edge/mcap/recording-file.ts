@@ -53,6 +53,15 @@ export interface RecordedChannel {
   metadata?: Readonly<Record<string, string>>;
 }
 
+/** Of a recording of ours that was interrupted; there is one chunk at least. Its attachments are those of its beginning. */
+export interface Unfinished {
+  schemas: readonly Schema[];
+  channels: readonly Channel[];
+  chunks: readonly McapTypes.ChunkIndex[];
+  counts: ReadonlyMap<number, bigint>;
+  attachments: readonly McapTypes.AttachmentIndex[];
+}
+
 export class RecordingFile {
   readonly path: string;
   readonly #disk: RecordingDisk;
@@ -78,11 +87,20 @@ export class RecordingFile {
   #startNs = 0n;
   #endNs = 0n;
 
-  /** @param zstd undefined: chunks are not compressed. @throws Node's error */
-  constructor(path: string, zstd: Zstd | undefined, disk: RecordingDisk = realDisk) {
+  /**
+   * @param zstd undefined: chunks are not compressed
+   * @param before what a file that was not ended holds: it is gone on with, and what it has behind its last chunk is cut off
+   * @throws Node's error
+   */
+  constructor(path: string, zstd: Zstd | undefined, disk: RecordingDisk = realDisk, before?: Unfinished) {
     this.path = path;
     this.#zstd = zstd;
     this.#disk = disk;
+    if (before !== undefined) {
+      this.#file = openSync(path, "r+");
+      this.#continue(before);
+      return;
+    }
     this.#file = disk.open(path);
     this.#records.writeMagic();
     this.#records.writeHeader({ profile: "ros2", library: `depthwatt; ${LIBRARY_IDENTIFIER}` });
@@ -92,6 +110,25 @@ export class RecordingFile {
       disk.close(this.#file);
       throw error;
     }
+  }
+
+  #continue({ schemas, channels, chunks, counts, attachments }: Unfinished): void {
+    this.#attachmentIndexes.push(...attachments);
+    this.#schemas.push(...schemas);
+    this.#channels.push(...channels);
+    for (const { id } of channels) this.#writtenChannels.add(id);
+    this.#chunkIndexes.push(...chunks);
+    for (const [id, count] of counts) {
+      this.#counts.set(id, count);
+      this.#messages += count;
+    }
+    for (const { messageStartTime, messageEndTime } of chunks) {
+      if (this.#startNs === 0n || messageStartTime < this.#startNs) this.#startNs = messageStartTime;
+      if (messageEndTime > this.#endNs) this.#endNs = messageEndTime;
+    }
+    const last = chunks.at(-1)!;
+    this.#position = Number(last.chunkStartOffset + last.chunkLength + last.messageIndexLength);
+    this.#disk.truncate(this.#file, this.#position);
   }
 
   /** Bytes on disk; what the open chunk holds comes on top. */

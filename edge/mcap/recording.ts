@@ -6,6 +6,7 @@ import { crc32 } from "node:zlib";
 import { type Channel, McapIndexedReader, McapStreamReader, type McapTypes, type Schema } from "@mcap/core";
 import { DepthwattError } from "../../core/index.js";
 import { loadDecompressors } from "./compression.js";
+import type { Unfinished } from "./recording-file.js";
 import { type RecordingIndex, type RecordingLoss, scanRecording } from "./scan.js";
 
 export type { RecordingLoss } from "./scan.js";
@@ -33,6 +34,8 @@ export interface Recording {
   /** Messages of these channels from `fromNs` on, by chunk, and by time in each chunk. */
   messages(options?: { channels?: ReadonlySet<number>; fromNs?: bigint }): AsyncGenerator<Message>;
   attachment(name: string): Promise<Uint8Array | undefined>;
+  /** What it holds, to go on with it; undefined: it has no whole chunk. All of it is read. */
+  unfinished(): Promise<Unfinished | undefined>;
   close(): Promise<void>;
 }
 
@@ -251,6 +254,23 @@ class OpenRecording implements Recording {
       this.loss.reason ??= `${name}: ${(error as Error).message}`;
       return undefined;
     }
+  }
+
+  async unfinished(): Promise<Unfinished | undefined> {
+    const counts = new Map<number, bigint>();
+    const chunks: ChunkIndex[] = [];
+    // In the order of the file, and no further than to the first that is damaged, or whose index is cut off.
+    for (const chunk of [...this.#chunks].sort((a, b) => Number(a.chunkStartOffset - b.chunkStartOffset))) {
+      const messages = await this.#read(chunk);
+      if (messages === undefined) break;
+      if (new Set(messages.map(({ channelId }) => channelId)).size > chunk.messageIndexOffsets.size) break;
+      chunks.push(chunk);
+      for (const { channelId } of messages) counts.set(channelId, (counts.get(channelId) ?? 0n) + 1n);
+    }
+    if (chunks.length === 0) return undefined;
+    const channels = [...this.channels.values()].sort((a, b) => a.id - b.id);
+    const schemas = [...this.schemas.values()].sort((a, b) => a.id - b.id);
+    return { schemas, channels, chunks, counts, attachments: this.#attachments };
   }
 
   close(): Promise<void> {

@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+// What every conversion counts and tells.
+
+export interface Conversion {
+  /** Files or messages written now. */
+  written: number;
+  /** Those that were there already, from a conversion that was interrupted. */
+  kept: number;
+  /** What could not be converted, by cause. */
+  skipped: Record<string, number>;
+}
+
+export interface ConversionEvents {
+  /** `total` is undefined where nobody knows. */
+  onProgress(done: number, total: number | undefined): void;
+  /** One thing that was skipped, and why. */
+  onSkip(text: string): void;
+}
+
+export class Counting implements Conversion {
+  written = 0;
+  kept = 0;
+  readonly skipped: Record<string, number> = {};
+  readonly #events: ConversionEvents;
+  readonly #total: number | undefined;
+  #done = 0;
+
+  constructor(events: ConversionEvents, total: number | undefined) {
+    this.#events = events;
+    this.#total = total;
+  }
+
+  wrote(): void {
+    this.written++;
+    this.#step();
+  }
+
+  keeps(): void {
+    this.kept++;
+    this.#step();
+  }
+
+  skip(cause: string, text: string, count = 1): void {
+    this.skipped[cause] = (this.skipped[cause] ?? 0) + count;
+    this.#events.onSkip(text);
+    this.#step();
+  }
+
+  #step(): void {
+    this.#events.onProgress(++this.#done, this.#total);
+  }
+}
+
+/** Runs `work` on every item, `most` of them at a time. Rejects with the first rejection, when those under way are done. */
+export async function withAtMost<T>(
+  most: number,
+  items: AsyncIterable<T>,
+  work: (item: T) => Promise<void>,
+): Promise<void> {
+  const running = new Set<Promise<void>>();
+  let failure: { error: unknown } | undefined;
+  for await (const item of items) {
+    const one: Promise<void> = work(item)
+      .catch((error: unknown) => {
+        failure ??= { error };
+      })
+      .finally(() => running.delete(one));
+    running.add(one);
+    if (running.size >= most) await Promise.race(running);
+    if (failure) break;
+  }
+  await Promise.all(running);
+  if (failure) throw failure.error;
+}

@@ -1,0 +1,187 @@
+// SPDX-License-Identifier: Apache-2.0
+// From folders to a recording: the two cameras' images, and depth and disparities where there are any. Goes on where it was
+// interrupted.
+import { existsSync, readdirSync, readFileSync, renameSync, rmSync } from "node:fs";
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
+import {
+  decodeGreyImage,
+  decodePfm,
+  listImages,
+  loadStereoCalibration,
+  readEnginePicture,
+  settleTimes,
+  stringifyCalibration,
+} from "../../camera/index.js";
+import { DepthwattError, isDepthwattError } from "../../core/index.js";
+import { loadZstd } from "../mcap/compression.js";
+import { imagePrefix, writeImage } from "../mcap/messages.js";
+import { openRecording } from "../mcap/recording.js";
+import { realDisk, RecordingFile, type Unfinished } from "../mcap/recording-file.js";
+import { IMAGE } from "../mcap/schemas.js";
+import { type Conversion, type ConversionEvents, Counting } from "./conversion.js";
+
+interface Entry {
+  topic: string;
+  file: string;
+  stampNs: bigint;
+  sequence: number;
+}
+
+export interface FolderRecordingOptions {
+  /** Calibration to attach; absent: calibration.json in the folder, where there is one. */
+  calibration?: string | undefined;
+  /** Of images whose names are no times. */
+  rateHz: number;
+}
+
+/** Left and right: beside each other, or below mav0 as EuRoC has them. @throws DepthwattError SOURCE_UNREADABLE */
+function eyesOf(folder: string): { left: string; right: string } {
+  const mav = [join(folder, "mav0"), folder].find((one) => existsSync(join(one, "cam0")));
+  if (mav !== undefined) {
+    const data = (camera: string) => {
+      const inner = join(mav, camera, "data");
+      return existsSync(inner) ? inner : join(mav, camera);
+    };
+    return { left: data("cam0"), right: data("cam1") };
+  }
+  if (existsSync(join(folder, "left")) && existsSync(join(folder, "right")))
+    return { left: join(folder, "left"), right: join(folder, "right") };
+  throw new DepthwattError(
+    "SOURCE_UNREADABLE",
+    `${folder}: expected left/ and right/, or mav0/cam0 and cam1, found neither`,
+  );
+}
+
+async function entriesOf(folder: string, rateHz: number): Promise<Entry[]> {
+  const { left, right } = eyesOf(folder);
+  const listings = [await listImages(left), await listImages(right)];
+  const settled = settleTimes(listings, "auto", BigInt(Math.round(1e9 / rateHz)));
+  const entries = settled.flatMap((eye, index) =>
+    eye.map(({ file, timestampNs, sequence }) => ({
+      ...{ topic: `/${["left", "right"][index]}/image_raw`, file, stampNs: timestampNs, sequence },
+    })),
+  );
+  for (const name of ["depth", "disparity"] as const) {
+    const inner = join(folder, name);
+    if (!existsSync(inner)) continue;
+    for (const file of readdirSync(inner).filter((one) => /^\d{1,19}\.(png|pfm)$/.test(one)))
+      entries.push({
+        topic: `/${name}/image_rect`,
+        file: join(inner, file),
+        stampNs: BigInt(file.split(".")[0]!),
+        sequence: 0,
+      });
+  }
+  // One order for every attempt, so that what is there already is the beginning of it.
+  return entries.sort((a, b) =>
+    a.stampNs < b.stampNs ? -1 : a.stampNs > b.stampNs ? 1 : a.topic < b.topic ? -1 : 1,
+  );
+}
+
+interface Picture {
+  encoding: string;
+  width: number;
+  height: number;
+  bytes: Uint8Array;
+}
+
+/** disparityQ4 from a PFM; what is no multiple of 1/16 px is rounded to one. */
+function q4Of(values: Float32Array): Int16Array {
+  return Int16Array.from(values, (value) => (Number.isFinite(value) ? Math.round(16 * value) : -32768));
+}
+
+async function pictureOf({ topic, file }: Entry): Promise<Picture> {
+  const raw = (data: Uint8Array | Uint16Array | Int16Array) =>
+    new Uint8Array(data.buffer, data.byteOffset, data.byteLength);
+  if (topic.startsWith("/disparity")) {
+    const { data, width, height } = decodePfm(await readFile(file), file);
+    return { encoding: "16SC1", width, height, bytes: raw(q4Of(data)) };
+  }
+  if (topic.startsWith("/depth")) {
+    const { data, width, height } = await decodeGreyImage(await readFile(file), file);
+    return { encoding: "16UC1", width, height, bytes: raw(Uint16Array.from(data)) };
+  }
+  const { data, width, height, format } = await readEnginePicture(file, true);
+  const encoding = { GREY: "mono8", Y16: "mono16", RGB8: "rgb8" }[format];
+  return { encoding, width, height, bytes: raw(data) };
+}
+
+/** A chunk holds so much. */
+const CHUNK_BYTES = 4 << 20;
+
+/** @throws DepthwattError SOURCE_*, CALIBRATION_*; Node's error where it cannot write */
+export async function toRecording(
+  folder: string,
+  out: string,
+  { calibration, rateHz }: FolderRecordingOptions,
+  events: ConversionEvents,
+): Promise<Conversion> {
+  const entries = await entriesOf(folder, rateHz);
+  const counting = new Counting(events, entries.length);
+  const beside = `${out}.part`;
+  const before = await interrupted(beside);
+  const recording = new RecordingFile(beside, await loadZstd(), realDisk, before);
+  if (before === undefined) attach(recording, folder, calibration, entries[0]?.stampNs ?? 0n);
+  // An attempt before this one wrote the first so many of those that can be read.
+  let kept = before === undefined ? 0n : [...before.counts.values()].reduce((sum, count) => sum + count, 0n);
+  for (const entry of entries) {
+    try {
+      if (kept > 0n && (await stillReadable(entry))) {
+        kept--;
+        counting.keeps();
+        continue;
+      }
+      add(recording, entry, await pictureOf(entry));
+      counting.wrote();
+    } catch (error) {
+      if (!isDepthwattError(error)) throw error;
+      counting.skip("unreadable", error.message);
+    }
+    if (recording.pendingBytes >= CHUNK_BYTES) recording.flush();
+  }
+  recording.end();
+  renameSync(beside, out);
+  return counting;
+}
+
+const stillReadable = (entry: Entry) =>
+  pictureOf(entry).then(
+    () => true,
+    () => false,
+  );
+
+function add(recording: RecordingFile, { topic, stampNs, sequence }: Entry, picture: Picture): void {
+  const { encoding, width, height, bytes } = picture;
+  const metadata = topic.startsWith("/disparity") ? { unit: "1/16 px", invalid: "-32768" } : {};
+  const channelId = recording.channel({ topic, schema: IMAGE, metadata });
+  const head = imagePrefix({
+    frameId: topic.split("/")[1]!,
+    width,
+    height,
+    encoding,
+    strideBytes: bytes.length / height,
+  });
+  const data = new Uint8Array(head.length + bytes.length);
+  writeImage(data, 0, head, head.length - 4, stampNs, bytes);
+  recording.message({ channelId, sequence, logTime: stampNs, publishTime: stampNs, data });
+}
+
+function attach(recording: RecordingFile, folder: string, named: string | undefined, logTime: bigint): void {
+  const own = join(folder, "calibration.json");
+  if (named === undefined && !existsSync(own)) return;
+  const text =
+    named === undefined
+      ? readFileSync(own, "utf8")
+      : stringifyCalibration(loadStereoCalibration(named).calibration);
+  recording.attachment("calibration.json", "application/json", new TextEncoder().encode(text), logTime);
+}
+
+/** What an earlier attempt has left. */
+async function interrupted(file: string): Promise<Unfinished | undefined> {
+  if (!existsSync(file)) return undefined;
+  const recording = await openRecording(file).catch(() => undefined);
+  const before = await recording?.unfinished().finally(() => recording.close());
+  if (before === undefined) rmSync(file);
+  return before;
+}

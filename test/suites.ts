@@ -51,13 +51,14 @@ export const SUITES: readonly Suite[] = [
     files: [
       "test/integration/capture-cost.test.ts",
       "test/integration/capture-latency.test.ts",
+      "test/integration/control-load.test.ts",
       "test/integration/control-program.test.ts",
       "test/integration/governor-run.test.ts",
       "test/integration/no-threads.test.ts",
       "test/integration/profile-energy.test.ts",
     ],
-    budgetSeconds: 130,
-    for: "runs of many seconds: energy of stages, cost and latency of capture, a governor at work",
+    budgetSeconds: 430,
+    for: "runs of many seconds: every live setting a hundred times, energy of stages, cost and latency of capture, a governor at work",
   },
   {
     name: "long-recordings",

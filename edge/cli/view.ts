@@ -47,7 +47,8 @@ async function view(url: string, options: ViewOptions): Promise<void> {
   const server = new HttpServer({ address, port, onProblem: (problem) => log.error(problem) });
   servePage(server, hub);
   const streams = Object.keys(STREAM_CODES) as StreamName[];
-  const consumer = connectConsumer(url, { base, streams, ...credentials });
+  // Somebody sits in front of it: a broker that is back is seen at once.
+  const consumer = connectConsumer(url, { base, streams, longestPauseMs: 1000, ...credentials });
   const feed = new BrokerFeed(hub, consumer);
   try {
     await server.listen();

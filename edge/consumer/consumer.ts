@@ -28,6 +28,8 @@ export interface ConsumerOptions {
   cert?: Uint8Array;
   key?: Uint8Array;
   protocolVersion?: "auto" | 4 | 5;
+  /** Longest pause between two attempts to connect, milliseconds; default 30 000. */
+  longestPauseMs?: number;
   /** Frames that claim more pixels are `invalid` and never unpacked; default 2^24, 4096 x 4096. */
   maxPixels?: number;
 }
@@ -99,6 +101,7 @@ export class Consumer extends Emitter<ConsumerEvents> {
       streams = ["depth"],
       protocolVersion = "auto",
       maxPixels = DEFAULT_MAX_PIXELS,
+      longestPauseMs = 30_000,
       ...credentials
     } = options;
     checkBaseTopic(base);
@@ -110,7 +113,7 @@ export class Consumer extends Emitter<ConsumerEvents> {
     if (typeof broker === "string") {
       const clientId = uniqueClientId("depthwatt-consumer");
       this.connection = new BrokerConnection(
-        { url: broker, protocolVersion, clientId, ...credentials },
+        { url: broker, protocolVersion, clientId, longestPauseMs, ...credentials },
         {
           onUp: (client) => {
             client.on("message", this.receive);

@@ -5,7 +5,7 @@ import { realpathSync } from "node:fs";
 import type { PairSource, StereoCalibration } from "../../camera/index.js";
 import { DepthwattError } from "../../core/index.js";
 import type { Config } from "../config/index.js";
-import { calibrationFor, ExchangeableSource, openSource, type Successor } from "../sources/index.js";
+import { calibrationFor, ExchangeableSource, openSource, type Successor, wishOf } from "../sources/index.js";
 import { geometryOf, type PipelineGeometry, uncalibrated } from "./geometry.js";
 
 /** Another source, another calibration, or both, ready to be used. Exactly one of its methods must be called. */
@@ -40,6 +40,9 @@ function devicesOf({ source }: Config): string[] {
     }
   });
 }
+
+/** Sources that can be opened a second time while they are in use: a camera cannot, and a command may read one. */
+const OPENS_TWICE: readonly string[] = ["replay", "synthetic"];
 
 export class LiveInput {
   readonly source: ExchangeableSource;
@@ -98,6 +101,9 @@ export class LiveInput {
     const { kind } = config.source;
     if (changed.some((key) => key === "source.kind" || key.startsWith(`source.${kind}.`)))
       return this.#prepareSource(config, signal);
+    // A run that is started with this matcher would have opened it with, or without, colours.
+    const recoloured = wishOf(config).colours !== wishOf(this.#config).colours;
+    if (recoloured && OPENS_TWICE.includes(kind)) return this.#prepareSource(config, signal);
     if (changed.some((key) => key.startsWith("calibration."))) return this.#prepareCalibration(config);
     return undefined;
   }

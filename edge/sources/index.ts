@@ -7,7 +7,7 @@ import type { OpenedSource } from "./source.js";
 import { definitionOf } from "./section.js";
 import { wishOf } from "./wish.js";
 
-export { colourNote } from "./wish.js";
+export { colourNote, wishOf } from "./wish.js";
 export { ExchangeableSource, type Successor } from "./exchangeable-source.js";
 
 export interface CalibratedSource {

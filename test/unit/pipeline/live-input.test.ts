@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Which changes open another source, and that the one in use stays untouched by all that fails.
 import { afterEach, expect, test } from "vitest";
+import { hasColours } from "../../../core/index.js";
 import { type Config, changedConfig, loadConfig, type SettingsChange } from "../../../edge/config/index.js";
 import { LiveInput } from "../../../edge/pipeline/live-input.js";
 
@@ -37,6 +38,15 @@ test("a crop of the calibration is another geometry of the same source", async (
   expect(input.geometry).toBe(before);
   next!.takeOver();
   expect(input.geometry).toBe(next!.geometry);
+});
+
+test("a matcher that reads colours gets them: the source is opened anew with them", async () => {
+  const { input, prepare } = await open();
+  expect(hasColours(input.source.description.leftFormat)).toBe(false);
+  const next = await prepare({ "match.algorithm": "esaw" });
+  expect(hasColours(next!.source.description.leftFormat)).toBe(true);
+  await next!.discard();
+  expect(await prepare({ "match.algorithm": "cbca" })).toBeUndefined();
 });
 
 test("a run that ends does not wait for the first pair of another source", async () => {

@@ -4,7 +4,7 @@
 export const S = {
   title: "depthwatt",
   skip: "Skip to the picture",
-  theme: { label: "Colours", auto: "As the system", light: "Light", dark: "Dark" },
+  theme: { label: "Theme", auto: "As the system", light: "Light", dark: "Dark" },
   device: "Device",
   noDevice: "none yet",
   headline: { fps: "fps", latency: "ms latency", watts: "W", efficiency: "fps/W" },
@@ -132,7 +132,7 @@ export const S = {
     none: "This device tells no settings to this page.",
     undo: (keys: string) => `Undo ${keys}`,
     unset: "Unset",
-    save: (count: number) => `Save ${count} to the configuration file`,
+    save: (count: number) => `Save ${count} ${count === 1 ? "change" : "changes"} to the configuration file`,
     saveHint: "What was changed on this page goes into the file; its comments stay.",
     saved: (file: string, overridden: string) =>
       `Saved to ${file}.${overridden === "" ? "" : ` A flag or variable still sets at the next start: ${overridden}.`}`,

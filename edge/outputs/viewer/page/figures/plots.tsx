@@ -11,7 +11,18 @@ import { recent } from "./history.js";
 
 const HEIGHT = 120;
 /** Told apart in light and in dark, and by people who see few colours (Okabe and Ito); dashes tell them apart besides. */
-const COLOURS = ["#0072b2", "#d55e00", "#009e73", "#b8860b", "#cc79a7", "#56b4e9", "#7a7a00", "#888888"];
+const COLOURS = {
+  light: ["#0072b2", "#c45500", "#00805d", "#94690a", "#b0558a", "#2f83b8", "#6b6b00", "#707070"],
+  dark: ["#56b4e9", "#ff8f4d", "#2fd0a5", "#e0b040", "#e39cc4", "#7fd0ff", "#c9c94a", "#b0b0b0"],
+};
+
+/** The theme that is in use, whoever chose it. */
+function isDark(): boolean {
+  const { theme } = document.documentElement.dataset;
+  return theme === "dark" || (theme !== "light" && matchMedia("(prefers-color-scheme: dark)").matches);
+}
+
+const coloursNow = () => (isDark() ? COLOURS.dark : COLOURS.light);
 const DASHES = [[], [6, 3], [2, 3], [10, 3, 2, 3], [], [6, 3], [2, 3], [10, 3, 2, 3]];
 
 const shortened = (value: number) =>
@@ -51,7 +62,7 @@ function Plot({ chart, seconds, window }: { chart: Chart; seconds: number[]; win
           {},
           ...chart.lines.map(({ name }, index) => ({
             label: name,
-            stroke: COLOURS[index] as string,
+            stroke: coloursNow()[index] as string,
             dash: DASHES[index] as number[],
             width: 1.5,
             points: { show: seconds.length < 3 },
@@ -88,7 +99,7 @@ function Plot({ chart, seconds, window }: { chart: Chart; seconds: number[]; win
               <svg width="22" height="8" aria-hidden="true">
                 <path
                   d="M0 4H22"
-                  stroke={COLOURS[index]}
+                  stroke={coloursNow()[index]}
                   stroke-width="2"
                   stroke-dasharray={String(DASHES[index])}
                 />

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the plots draw: ten minutes of each device, whatever its documents say.
+import { expect, test } from "vitest";
+import { perSecond, recent, remember } from "../../../edge/outputs/viewer/page/figures/history.js";
+
+test("ten minutes are kept, of each device its own, and a window takes the newest of them", () => {
+  for (let second = 0; second < 2000; second++) remember("long", { fps: second }, second);
+  remember("other", { fps: -1 }, 1999);
+  const all = recent("long", 600);
+  expect(all.length).toBe(601);
+  expect([all[0]!.fps, all.at(-1)!.fps]).toEqual([1399, 1999]);
+  expect(recent("long", 10).map(({ fps }) => fps)).toEqual([
+    1989,
+    ...Array.from({ length: 10 }, (_, i) => 1990 + i),
+  ]);
+  // Hours are not.
+  expect(recent("long", 10_000).length).toBeLessThan(700);
+  expect(recent("other", 600).map(({ fps }) => fps)).toEqual([-1]);
+  expect(recent("nobody", 600)).toEqual([]);
+});
+
+test("metrics ten times a second stay bounded", () => {
+  for (let i = 0; i < 20_000; i++) remember("fast", { fps: i }, i / 20);
+  expect(recent("fast", 1e9).length).toBeLessThanOrEqual(6000);
+});
+
+test("drops a second are differences, and a program that began anew has none", () => {
+  for (const [second, late] of [
+    [1, 5],
+    [2, 25],
+    [4, 35],
+    [5, 3],
+    [6, 4],
+  ] as const)
+    remember("drops", { drops: { late } }, second);
+  expect(perSecond(recent("drops", 60), "late")).toEqual([undefined, 20, 5, undefined, 1]);
+});
+
+test("documents of another program are no figures", () => {
+  for (const document of [null, 7, "x", [], { fps: "30", power: [], drops: { late: "many", b: Number.NaN } }])
+    remember("odd", document, 1);
+  for (const sample of recent("odd", 60)) {
+    expect(sample.fps).toBeUndefined();
+    expect([sample.watts.size, sample.drops.size, sample.latency.size, sample.temperatures.size]).toEqual([
+      0, 0, 0, 0,
+    ]);
+  }
+});

@@ -57,7 +57,7 @@ export const SUITES: readonly Suite[] = [
       "test/integration/no-threads.test.ts",
       "test/integration/profile-energy.test.ts",
     ],
-    budgetSeconds: 430,
+    budgetSeconds: 250,
     for: "runs of many seconds: every live setting a hundred times, energy of stages, cost and latency of capture, a governor at work",
   },
   {
@@ -69,12 +69,13 @@ export const SUITES: readonly Suite[] = [
   {
     name: "long-viewer",
     files: ["test/viewer/long-"],
-    budgetSeconds: 170,
+    budgetSeconds: 240,
     for: "the live page: access, control, brokers that go and come back, memory over time",
   },
   {
     name: "long-hostile",
     files: [
+      "test/hostile/control-fuzz.test.ts",
       "test/hostile/little-memory.test.ts",
       "test/hostile/programme.test.ts",
       "test/hostile/terminated-worker.test.ts",

@@ -12,6 +12,7 @@ import type { AddressInfo, Socket } from "node:net";
 import { type WebSocket, WebSocketServer } from "ws";
 import { DepthwattError } from "../../core/index.js";
 import { isLoopback, type Refusal, refusalOf } from "./guard.js";
+import type { PasswordGate } from "./password.js";
 
 export interface HttpOptions {
   /** Address that it listens on. */
@@ -22,6 +23,8 @@ export interface HttpOptions {
   names?: readonly string[];
   /** PEM texts; makes it https. With `clientCa` only clients with a certificate of that authority are let in. */
   tls?: { cert: Buffer; key: Buffer; clientCa?: Buffer };
+  /** Asked for each path that is not open to everybody. */
+  gate?: PasswordGate | undefined;
   /** Called where a handler failed: a bug, not a request that was wrong. */
   onProblem?: (problem: Error) => void;
 }
@@ -44,7 +47,7 @@ const HEADERS = {
 export class HttpServer {
   readonly #options: HttpOptions;
   readonly #server: Server;
-  readonly #pages = new Map<string, HttpHandler>();
+  readonly #pages = new Map<string, { handler: HttpHandler; open: boolean }>();
   readonly #sockets = new Map<string, SocketHandler>();
   readonly #upgrades: WebSocketServer;
   #url: string | undefined;
@@ -74,12 +77,15 @@ export class HttpServer {
     this.#server.on("clientError", (_error, socket) => socket.destroy());
   }
 
-  /** Answers GET and HEAD of exactly this path. */
-  get(path: string, handler: HttpHandler): void {
-    this.#pages.set(path, handler);
+  /**
+   * Answers GET and HEAD of exactly this path. Where the server has a password, a request must carry it (HTTP Basic, whatever
+   * user name), unless the path is `open`: for what tells nothing of the run.
+   */
+  get(path: string, handler: HttpHandler, { open = false }: { open?: boolean } = {}): void {
+    this.#pages.set(path, { handler, open });
   }
 
-  /** Takes WebSockets at exactly this path. */
+  /** Takes WebSockets at exactly this path. A browser sends no password with one: the handler asks for it. */
   socket(path: string, handler: SocketHandler): void {
     this.#sockets.set(path, handler);
   }
@@ -151,23 +157,39 @@ export class HttpServer {
       return;
     }
     // Compared as it came: nothing is decoded, so there is no second way to write a path.
-    const handler = this.#pages.get(pathOf(request));
-    if (handler === undefined) {
+    const page = this.#pages.get(pathOf(request));
+    if (page === undefined) {
       sendText(response, 404, "There is nothing at this address.");
       return;
     }
+    if (!page.open && !this.#admits(request, response)) return;
     if (request.method !== "GET" && request.method !== "HEAD") {
       response.setHeader("Allow", "GET, HEAD");
       sendText(response, 405, "Expected GET or HEAD.");
       return;
     }
     try {
-      handler(request, response);
+      page.handler(request, response);
     } catch (error) {
       this.#options.onProblem?.(error as Error);
       if (!response.headersSent) sendText(response, 500, "This request failed; the program's log says why.");
       else response.destroy();
     }
+  }
+
+  /** Whether it carries the password; else it has been answered. */
+  #admits(request: IncomingMessage, response: ServerResponse): boolean {
+    const { gate } = this.#options;
+    if (gate === undefined) return true;
+    const given = passwordOf(request);
+    const found = given === undefined ? "none" : gate.check(given);
+    if (found === "right") return true;
+    if (found === "wait") sendText(response, 429, "Too many wrong passwords. Wait a few seconds.");
+    else {
+      response.setHeader("WWW-Authenticate", 'Basic realm="depthwatt", charset="UTF-8"');
+      sendText(response, 401, "Expected the password of http.passwordFile.");
+    }
+    return false;
   }
 
   #upgrade(request: IncomingMessage, socket: Socket, head: Buffer): void {
@@ -197,6 +219,15 @@ export class HttpServer {
 }
 
 const pathOf = (request: IncomingMessage): string => (request.url ?? "").split("?", 1)[0] ?? "";
+
+/** Of HTTP Basic (RFC 7617); undefined where there is none. */
+function passwordOf({ headers }: IncomingMessage): string | undefined {
+  const [, encoded] = /^Basic +([A-Za-z0-9+/]+=*)$/i.exec(headers.authorization ?? "") ?? [];
+  if (encoded === undefined) return undefined;
+  const text = Buffer.from(encoded, "base64").toString();
+  const colon = text.indexOf(":");
+  return colon < 0 ? undefined : text.slice(colon + 1);
+}
 
 /** A short plain answer. */
 export function sendText(response: ServerResponse, status: number, text: string): void {

@@ -8,7 +8,7 @@ import type { HttpSettings } from "./settings.js";
 
 export interface HttpAccess {
   server: HttpServer;
-  /** Whoever looks must pass it; undefined where nobody need be asked. */
+  /** Whoever looks must pass it; undefined where nobody need be asked. The server asks by itself, but for WebSockets. */
   gate: PasswordGate | undefined;
 }
 
@@ -38,7 +38,7 @@ export class SharedHttp {
     const { cert, key } = readCredentials(files, (field) => `http.${field}`);
     const { ca } = readCredentials(clientCaFile ? { caFile: clientCaFile } : {}, () => "http.clientCaFile");
     const server = new HttpServer({
-      ...{ address, port, onProblem: this.#onProblem },
+      ...{ address, port, gate, onProblem: this.#onProblem },
       ...(names && { names: names.split(",") }),
       ...(cert && key && { tls: { cert, key, ...(ca && { clientCa: ca }) } }),
     });

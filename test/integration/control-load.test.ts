@@ -103,6 +103,8 @@ const WITH_SOURCE = [
   ...["source.kind", "source.replay.left", "source.replay.right", "source.replay.sideBySide"],
   ...["source.replay.rateHz", "source.replay.loop", "source.replay.timestamps"],
   ...["source.synthetic.width", "source.synthetic.height", "source.synthetic.rateHz"],
+  ...["source.mcap.file", "source.mcap.leftTopic", "source.mcap.rightTopic", "source.mcap.startSeconds"],
+  ...["source.mcap.speed", "source.mcap.loop"],
   ...["calibration.file", "calibration.leftName", "power.budgetWatts"],
 ];
 
@@ -182,6 +184,13 @@ needs("mosquitto").suite("every live setting", () => {
         "source.synthetic.height": 80,
         "source.synthetic.rateHz": 300,
         "power.budgetWatts": 500,
+        // Of a source that is not in use: they hold from when it is chosen.
+        ...{
+          "source.mcap.file": "/recording.mcap",
+          "source.mcap.leftTopic": "/a",
+          "source.mcap.rightTopic": "/b",
+        },
+        ...{ "source.mcap.startSeconds": 1, "source.mcap.speed": "max", "source.mcap.loop": true },
       };
       const back: Values = {
         ...defaultsOf({ ...there, "match.algorithm": null }, base),
@@ -276,7 +285,9 @@ needs("mosquitto").suite("every live setting", () => {
         return { ...pictures, ...(topics.length > 0 && (await messageHashes(client, topics))) };
       };
       const wrong: string[] = [];
-      for (const [key, change] of Object.entries(CHANGES)) {
+      // What travels in another way is looked at with both; pictures are the same ones.
+      const looked = Object.entries(CHANGES).filter(([key]) => version === 5 || key.startsWith("outputs."));
+      for (const [key, change] of looked) {
         const values = { ...change.with, ...change.to };
         if (change.with !== undefined)
           expect(await ask(changed, "set", { values: change.with }), key).toMatchObject({ ok: true });

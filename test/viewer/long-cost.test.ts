@@ -44,8 +44,34 @@ needs("chromium").suite("what a frame costs the page", () => {
       costs[tab] = median(taken);
     }
     process.stdout.write(`JavaScript a frame of 640x480, medians, ms: ${JSON.stringify(costs)}\n`);
-    // 3 ms is what is aimed at on an idle machine; a shared one is given some air.
-    expect(costs["Point cloud"]).toBeLessThan(10);
+    // What is drawn into the cloud is three uploads; the picture's pixels are each looked at.
+    expect(costs["Point cloud"]).toBeLessThan(3);
     expect(costs.Picture).toBeLessThan(20);
+  });
+
+  test("how long a frame takes until the next one is shown, where as many come as are asked for", async () => {
+    const size = { width: 640, height: 480 };
+    const feed = await openPageFeed(size);
+    cleanups.push(() => feed.close());
+    const { page, close } = await openBrowser(feed.url);
+    cleanups.push(close);
+    const frames = [1, 2, 3].map((seed) => knownFrame(seed, size.width * size.height));
+    cleanups.push(feed.stream(60, frames));
+    const shown = () =>
+      page.evaluate(
+        () =>
+          (globalThis as never as { depthwatt: { shownFrames: { sets: number } } }).depthwatt.shownFrames
+            .sets,
+      );
+    const frameMs: Record<string, number> = {};
+    for (const tab of ["Picture", "Point cloud"]) {
+      await page.getByRole("tab", { name: tab }).click();
+      await sleep(1500);
+      const [sets, before] = [await shown(), performance.now()];
+      await sleep(4000);
+      frameMs[tab] = Math.round((performance.now() - before) / Math.max(1, (await shown()) - sets));
+    }
+    process.stdout.write(`Frame time of 640x480 in the software renderer, ms: ${JSON.stringify(frameMs)}\n`);
+    for (const time of Object.values(frameMs)) expect(time).toBeLessThan(3000);
   });
 });

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // The live page on real programs: settings changed on a running engine, a broker that is killed and comes back, a minute at 30
 // frames a second, a page that is put to sleep.
+import mqtt from "mqtt";
 import type { Page } from "playwright-core";
 import { afterEach, expect, test } from "vitest";
 import { openBrowser } from "../doubles/browser.js";
 import { sleep, until } from "../doubles/frames.js";
 import { startMosquitto } from "../doubles/mosquitto.js";
 import { needs } from "../doubles/needs.js";
-import { knownFrame, openPageFeed } from "../doubles/page-feed.js";
+import { knownFrame, messageOf, openPageFeed } from "../doubles/page-feed.js";
 import { type Running, startProgram } from "../doubles/program.js";
 
 const cleanups: (() => unknown)[] = [];
@@ -16,7 +17,7 @@ afterEach(async () => {
 });
 
 interface Handle {
-  shownFrames: { sets: number; outOfOrder: number };
+  shownFrames: { sets: number; skipped: number; outOfOrder: number };
   state(): {
     device: string;
     control: { values: Record<string, unknown> };
@@ -61,18 +62,23 @@ needs("chromium").suite("the live page of a run", () => {
       const { metrics } = await inspector.send("Performance.getMetrics");
       return metrics.find(({ name }) => name === "JSHeapUsedSize")?.value as number;
     };
-    await sleep(10_000);
+    await sleep(5000);
     const before = await heapBytes();
-    await sleep(50_000);
+    const { sets: first } = await shownFrames(page);
+    await sleep(60_000);
     const after = await heapBytes();
-    const { sets, outOfOrder } = await shownFrames(page);
+    const { sets, skipped, outOfOrder } = await shownFrames(page);
+    const grown = ((after - before) / 1e6).toFixed(1);
+    process.stdout.write(
+      `60 s at 30 fps: ${sets - first} sets shown, ${skipped} passed over, heap +${grown} MB\n`,
+    );
     expect(outOfOrder).toBe(0);
     expect(sets).toBeGreaterThan(60);
     expect(after - before).toBeLessThan(10e6);
     expect(browser.complaints).toEqual([]);
   }, 120_000);
 
-  test("a hidden page is sent nothing for 10 s, and goes on with the newest frame when it is seen again", async () => {
+  test("a hidden page is sent nothing for 30 s, and goes on with the newest frame when it is seen again", async () => {
     const feed = await openPageFeed();
     cleanups.push(() => feed.close());
     const browser = await openBrowser(feed.url);
@@ -94,7 +100,7 @@ needs("chromium").suite("the live page of a run", () => {
     });
     await sleep(1000);
     expect(feed.hub.watched("bench")).toBe(true);
-    for (let i = 0; i < 100; i++) {
+    for (let i = 0; i < 300; i++) {
       expect(feed.hub.wanted("bench").size).toBe(0);
       await sleep(100);
     }
@@ -132,7 +138,82 @@ needs("chromium", "mosquitto").suite("the live page of depthwatt view", () => {
     broker = await startMosquitto({ port });
     const back = performance.now();
     await expect.poll(() => shownSets(page), { timeout: 15_000, interval: 50 }).toBeGreaterThan(before);
-    expect(performance.now() - back).toBeLessThan(5000);
+    process.stdout.write(
+      `a device is seen again ${(performance.now() - back).toFixed(0)} ms after its broker\n`,
+    );
     expect(await page.getByText(/The broker is away/).count()).toBe(0);
   });
+
+  test("a broker that was away for 8 s is seen within 2 s of its return; other producers' garbage breaks nothing", async () => {
+    let broker = await startMosquitto();
+    cleanups.push(() => broker.stop());
+    const { url, port } = broker;
+    const device = mqtt.connect(url, { reconnectPeriod: 100 });
+    cleanups.push(() => device.endAsync(true));
+    const size = { width: 160, height: 120 };
+    const frame = knownFrame(5, size.width * size.height);
+    let number = 0;
+    const publishing = setInterval(() => {
+      if (!device.connected) return;
+      number++;
+      for (const name of ["left", "confidence"] as const)
+        device.publish(`depthwatt/robot-8/${name}`, Buffer.from(messageOf(name, frame[name], size, number)));
+      const depth = messageOf("depth", frame.depth, { ...size, encoding: "rvl" }, number);
+      device.publish("depthwatt/robot-8/depth", Buffer.from(depth));
+    }, 50);
+    cleanups.push(() => clearInterval(publishing));
+    const state = (name: string, value: string, reason: string) =>
+      device.publish(`depthwatt/${name}/state`, JSON.stringify({ state: value, reason }), { retain: true });
+    state("robot-8", "online", "a test");
+    state("robot-9", "offline", "the connection to the device was lost");
+    const { page, complaints } = await pageOf(started(["view", url, "--port", "auto"]));
+    await expect.poll(() => page.getByLabel("Device").locator("option").count(), { timeout: 30_000 }).toBe(2);
+
+    // Each with its last state; frames are those of the one that is chosen.
+    const picker = page.getByLabel("Device");
+    expect((await picker.locator("option").allInnerTexts()).sort()).toEqual(["robot-8", "robot-9 (offline)"]);
+    await picker.selectOption("robot-9");
+    await page.getByText("robot-9 is offline: the connection to the device was lost").waitFor();
+    await picker.selectOption("robot-8");
+    const seen = await shownSets(page);
+    await expect.poll(() => shownSets(page), { timeout: 15_000 }).toBeGreaterThan(seen + 2);
+
+    for (let i = 0; i < 50; i++) {
+      const noise = Buffer.from(Array.from({ length: 40 * i }, (_, at) => (at * 167 + i) & 255));
+      for (const topic of ["depth", "left", "state", "info", "metrics", "camera_info"])
+        for (const name of ["robot-8", "stranger"]) device.publish(`depthwatt/${name}/${topic}`, noise);
+      const real = messageOf("depth", frame.depth, { ...size, encoding: "rvl" }, number);
+      real[100 + i]! ^= 0xff;
+      device.publish("depthwatt/robot-8/depth", Buffer.from(real));
+      // A right frame under a wrong name.
+      device.publish(
+        "depthwatt/robot-8/confidence",
+        Buffer.from(messageOf("left", frame.left, size, number)),
+      );
+    }
+    for (const garbage of ["null", "[]", "7", '{"state": {"toString": 1}}', '{"fps": {}, "stages": [null]}'])
+      for (const topic of ["state", "info", "metrics", "camera_info"])
+        device.publish(`depthwatt/stranger/${topic}`, garbage);
+    for (const side of ["Plots", "Settings", "Figures", "Log"])
+      await page.getByRole("tab", { name: side }).click();
+    await page
+      .getByText(/robot-8\/depth: /)
+      .first()
+      .waitFor();
+    const noisy = await shownSets(page);
+    await expect.poll(() => shownSets(page), { timeout: 15_000 }).toBeGreaterThan(noisy + 5);
+
+    await broker.stop("SIGKILL");
+    await page.getByText(/The broker is away/).waitFor();
+    await sleep(8000);
+    const before = await shownSets(page);
+    broker = await startMosquitto({ port });
+    const back = performance.now();
+    await expect.poll(() => shownSets(page), { timeout: 15_000, interval: 20 }).toBeGreaterThan(before);
+    const recovered = performance.now() - back;
+    process.stdout.write(`the page recovers ${recovered.toFixed(0)} ms after its broker\n`);
+    expect(recovered).toBeLessThan(2000);
+    expect(await page.getByText(/The broker is away/).count()).toBe(0);
+    expect(complaints).toEqual([]);
+  }, 120_000);
 });

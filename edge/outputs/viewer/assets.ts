@@ -5,7 +5,7 @@ import type { IncomingMessage } from "node:http";
 import { extname, join } from "node:path";
 import { gzipSync } from "node:zlib";
 import { DepthwattError, packageRoot } from "../../../core/index.js";
-import type { HttpServer } from "../../http/index.js";
+import type { HttpHandler, HttpServer } from "../../http/index.js";
 import type { Hub } from "./hub.js";
 import { SOCKET_PATH } from "./protocol.js";
 
@@ -53,7 +53,7 @@ export function servePage(server: HttpServer, hub: Hub, folder = builtPage()): v
     const plain = readFileSync(join(folder, name));
     let packed: Buffer | undefined;
     const page = name === "index.html";
-    server.get(page ? "/" : `/${name}`, (request, response) => {
+    const answer: HttpHandler = (request, response) => {
       packed ??= gzipSync(plain);
       const takesGzip = /\bgzip\b/.test(String(request.headers["accept-encoding"] ?? ""));
       const body = takesGzip ? packed : plain;
@@ -68,7 +68,9 @@ export function servePage(server: HttpServer, hub: Hub, folder = builtPage()): v
         contentSecurityPolicy(request, server.url?.startsWith("https:") === true),
       );
       response.end(request.method === "HEAD" ? undefined : body);
-    });
+    };
+    // The page itself tells nothing: it asks for the password before it is told anything.
+    server.get(page ? "/" : `/${name}`, answer, { open: true });
   }
   server.socket(SOCKET_PATH, (socket, request) => hub.join(socket, request.socket.remoteAddress ?? "?"));
 }

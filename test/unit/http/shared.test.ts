@@ -43,6 +43,29 @@ test("on loopback everybody may look, unless there is a password", async () => {
   expect(guarded.gate?.check("correct horse")).toBe("right");
 });
 
+test("with a password every path of every output asks for it by itself; the page's files, which tell nothing, do not", async () => {
+  const { server } = await access(`http.passwordFile=${passwordFile("correct horse")}`);
+  server.get("/metrics", (_request, response) => sendText(response, 200, "watts 7"));
+  server.get("/page.js", (_request, response) => sendText(response, 200, "code"), { open: true });
+  const ask = (path: string, password?: string) => {
+    const authorization = `Basic ${Buffer.from(`anybody:${password}`).toString("base64")}`;
+    return fetch(`${server.url}${path}`, { headers: password === undefined ? {} : { authorization } });
+  };
+  for (const refused of [ask("/metrics"), ask("/metrics", "battery staple"), ask("/metrics", "")]) {
+    const { status, headers } = await refused;
+    expect([status, headers.get("www-authenticate")]).toEqual([
+      401,
+      'Basic realm="depthwatt", charset="UTF-8"',
+    ]);
+  }
+  expect(await (await ask("/metrics", "correct horse")).text()).toBe("watts 7\n");
+  expect(await (await ask("/page.js")).text()).toBe("code\n");
+  const nonsense = await fetch(`${server.url}/metrics`, { headers: { authorization: "Basic ???" } });
+  expect(nonsense.status).toBe(401);
+  for (let i = 0; i < 12; i++) await ask("/metrics", "guess");
+  expect((await ask("/metrics", "correct horse")).status).toBe(429);
+});
+
 test("an address that others reach needs a password, or the configuration is refused", () => {
   expect(() => httpOf("http.address=0.0.0.0")).toThrow(/http.passwordFile or http.clientCaFile/);
   expect(httpOf("http.address=0.0.0.0", "http.passwordFile=/x").address).toBe("0.0.0.0");

@@ -72,7 +72,8 @@ inline MatchTask matchTaskOf(const EngineParameters& parameters, const MatchScop
 /// Whether an eye's colours are computed: 0 left, 1 right.
 inline bool needsRgb(const EngineParameters& parameters, int eye) {
   const ImagesNeeded images = parameters.matcher.facts->images;
-  return images == ImagesNeeded::kGreyAndRgb || (eye == 0 && images == ImagesNeeded::kGreyAndLeftRgb);
+  if (images == ImagesNeeded::kGreyAndLeftRgb) return eye == 0 || parameters.leftRight;
+  return images == ImagesNeeded::kGreyAndRgb;
 }
 
 /// Bytes that are read of an eye's captured image.

@@ -2,6 +2,8 @@
 // Twins of exponential-step aggregation (esaw, esmp) with parameters at their extremes, and of the left-right check behind it.
 #pragma once
 
+#include <cstring>
+
 #include "../match/exponential_matcher.cuh"
 #include "../refine/left_right/left_right.h"
 #include "twins.h"
@@ -19,6 +21,10 @@ inline ExponentialParameters randomExponential(Random& random, const Case& c) {
   p.gammaDistance = gammas[random.whole(0, 3)];
   p.truncation = truncations[random.whole(0, 3)];
   p.cost = random.whole(0, 1) == 0 ? 65535 / p.truncation : random.whole(1, 65535 / p.truncation);
+  if (random.whole(0, 1) == 0) {
+    p.gradientTruncation = random.whole(1, 255);
+    p.gradientCost = random.whole(0, (65535 - p.cost * p.truncation) / p.gradientTruncation);
+  }
   p.slope = random.whole(0, 1) == 0 ? 0 : random.whole(1, random.whole(0, 1) == 0 ? 500 : 65535);
   p.cap = random.whole(0, 3) == 0 ? 0 : random.whole(0, 65535);
   p.subpixel = random.whole(0, 1) == 0;
@@ -27,9 +33,9 @@ inline ExponentialParameters randomExponential(Random& random, const Case& c) {
 
 inline std::string describe(const ExponentialParameters& p) {
   char text[300];
-  std::snprintf(text, sizeof text, "min %d num %d steps %d base %d gammas %d %d truncation %d cost %d slope %d cap %d subpixel %d",
+  std::snprintf(text, sizeof text, "min %d num %d steps %d base %d gammas %d %d truncation %d cost %d gradient %d %d slope %d cap %d subpixel %d",
                 p.minDisparity, p.numDisparities, p.steps, p.basePercent, p.gammaColour, p.gammaDistance, p.truncation, p.cost,
-                p.slope, p.cap, p.subpixel ? 1 : 0);
+                p.gradientTruncation, p.gradientCost, p.slope, p.cap, p.subpixel ? 1 : 0);
   return text;
 }
 
@@ -68,6 +74,24 @@ inline void checkExponential(Random& random, const Case& c, const std::vector<ui
     expectSame(rightWhole, fetched(dRight), c.width, "exponential right, " + what);
     expectSame(confidence, fetched(dConfidence), c.width, "exponential confidence, " + what);
   }
+  const auto mirrored = [&](const auto& image) {
+    auto other = image;
+    for (int y = 0; y < c.height; ++y) {
+      for (int x = 0; x < c.width; ++x) other[static_cast<size_t>(y) * c.width + x] = image[static_cast<size_t>(y + 1) * c.width - 1 - x];
+    }
+    return other;
+  };
+  DeviceBuffer<Rgb8> dMirroredRgb;
+  require(dMirroredRgb.allocate(pixels), "mirror");
+  require(gpu::mirrorColumns(dGrey[0].get(), dConfidence.get(), c.width, c.height, nullptr), "mirror");
+  expectSame(mirrored(left), fetched(dConfidence), c.width, "mirrored, " + what);
+  require(gpu::mirrorColumns(dWhole.get(), dQ4.get(), c.width, c.height, nullptr), "mirror");
+  expectSame(mirrored(whole), fetched(dQ4), c.width, "mirrored disparities, " + what);
+  require(gpu::mirrorColumns(dRgb.get(), dMirroredRgb.get(), c.width, c.height, nullptr), "mirror");
+  const std::vector<Rgb8> back = mirrored(fetched(dMirroredRgb));
+  require(std::memcmp(back.data(), rgb.data(), 3 * pixels) == 0 ? Status() : Status::error(Code::kFailed, "mirrored colours differ"), what);
+  upload(dConfidence, confidence);
+  upload(dQ4, q4);
   const int tolerance = random.whole(0, 2);
   LeftRightImages check = {view(whole).asConst(), view(rightWhole).asConst(), view(q4), confidenceView};
   check.tolerance = tolerance;

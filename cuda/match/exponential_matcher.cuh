@@ -6,6 +6,7 @@
 
 #include "../gpu/kernels.h"
 #include "exponential/exponential_workspace.h"
+#include "exponential_right_view.h"
 #include "gpu_matcher.h"
 
 namespace depthwatt {
@@ -18,23 +19,44 @@ class ExponentialOnGpu final : public Matcher {
     const size_t pixels = static_cast<size_t>(width_) * height_;
     DEPTHWATT_TRY(whole_.allocate(pixels));
     leftRight_ = task.leftRight;
+    ownRightView_ = hasOwnRightView(task);
     if (leftRight_) DEPTHWATT_TRY(rightWhole_.allocate(pixels));
+    if (ownRightView_) {
+      DEPTHWATT_TRY(mirroredWhole_.allocate(pixels));
+      DEPTHWATT_TRY(mirroredRgb_.allocate(pixels));
+      for (DeviceBuffer<uint8_t>& image : mirrored_) DEPTHWATT_TRY(image.allocate(pixels));
+    }
     return exponential_.open(parameters, width_, height_);
   }
 
   Status compute(const MatcherImages& images, const MatcherResult& result, cudaStream_t stream) override {
-    const ExponentialDeviceResult winners = {result.disparityQ4, whole_.get(), rightWhole_.get(), result.confidence};
+    if (ownRightView_) {
+      // First, for the left image's results stand where these are written for the while.
+      DEPTHWATT_TRY(mirrorColumns(images.right, mirrored_[0].get(), width_, height_, stream));
+      DEPTHWATT_TRY(mirrorColumns(images.left, mirrored_[1].get(), width_, height_, stream));
+      DEPTHWATT_TRY(mirrorColumns(images.rightRgb, mirroredRgb_.get(), width_, height_, stream));
+      const ExponentialDeviceResult seen = {result.disparityQ4, mirroredWhole_.get(), nullptr, result.confidence};
+      DEPTHWATT_TRY(exponential_.compute(mirrored_[0].get(), mirrored_[1].get(), mirroredRgb_.get(), seen, stream));
+      DEPTHWATT_TRY(mirrorColumns(mirroredWhole_.get(), rightWhole_.get(), width_, height_, stream));
+    }
+    const ExponentialDeviceResult winners = {result.disparityQ4, whole_.get(), ownRightView_ ? nullptr : rightWhole_.get(),
+                                             result.confidence};
     DEPTHWATT_TRY(exponential_.compute(images.left, images.right, images.leftRgb, winners, stream));
     if (!leftRight_) return {};
     return leftRight(whole_.get(), rightWhole_.get(), result.disparityQ4, result.confidence, 1, width_, height_, stream);
   }
 
-  size_t bytes() const override { return exponential_.bytes() + whole_.bytes() + rightWhole_.bytes(); }
+  size_t bytes() const override {
+    return exponential_.bytes() + whole_.bytes() + rightWhole_.bytes() + mirroredWhole_.bytes() + mirroredRgb_.bytes() +
+           mirrored_[0].bytes() + mirrored_[1].bytes();
+  }
 
  private:
   int32_t width_ = 0, height_ = 0;
-  bool leftRight_ = false;
-  DeviceBuffer<int16_t> whole_, rightWhole_;
+  bool leftRight_ = false, ownRightView_ = false;
+  DeviceBuffer<int16_t> whole_, rightWhole_, mirroredWhole_;
+  DeviceBuffer<uint8_t> mirrored_[2];
+  DeviceBuffer<Rgb8> mirroredRgb_;
   ExponentialWorkspace exponential_;
 };
 

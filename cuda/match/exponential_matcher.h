@@ -8,9 +8,41 @@
 #include "../cpu/kernels.h"
 #include "../refine/left_right/left_right.h"
 #include "exponential/exponential.h"
+#include "exponential_right_view.h"
 #include "matcher.h"
 
 namespace depthwatt {
+
+/// Columns in reverse order.
+template <class Pixel>
+inline void mirrorColumns(ImageView<const Pixel> from, ImageView<Pixel> to, int32_t firstRow, int32_t endRow) {
+  for (int32_t y = firstRow; y < endRow; ++y) {
+    const Pixel* row = from.row(y);
+    for (int32_t x = 0; x < from.width; ++x) to.row(y)[x] = row[from.width - 1 - x];
+  }
+}
+
+/// Both images exchanged and mirrored, with the colours of the right one.
+struct MirroredImages {
+  std::vector<uint8_t> left, right;
+  std::vector<Rgb8> leftRgb;
+  int32_t width, height;
+
+  MirroredImages(int32_t imageWidth, int32_t imageHeight) : width(imageWidth), height(imageHeight) {
+    const size_t pixels = static_cast<size_t>(width) * height;
+    left.resize(pixels), right.resize(pixels), leftRgb.resize(pixels);
+  }
+  void make(const MatcherImages& images, int32_t firstRow, int32_t endRow) {
+    mirrorColumns(images.right, packedView(left.data(), width, height), firstRow, endRow);
+    mirrorColumns(images.left, packedView(right.data(), width, height), firstRow, endRow);
+    mirrorColumns(images.rightRgb, packedView(leftRgb.data(), width, height), firstRow, endRow);
+  }
+  ExponentialImages images() const {
+    return {packedView(left.data(), width, height), packedView(right.data(), width, height),
+            packedView(leftRgb.data(), width, height)};
+  }
+  size_t bytes() const { return left.size() + right.size() + leftRgb.size() * sizeof(Rgb8); }
+};
 
 class ExponentialOnCpu final : public CpuMatcher {
  public:
@@ -19,6 +51,9 @@ class ExponentialOnCpu final : public CpuMatcher {
     const size_t pixels = static_cast<size_t>(task.width) * task.height;
     disparity_.resize(pixels);
     if (task.leftRight) rightDisparity_.resize(pixels);
+    if (!hasOwnRightView(task)) return;
+    mirrored_.reset(new MirroredImages(task.width, task.height));
+    mirroredDisparity_.resize(pixels);
   }
 
   Status open(const ExponentialParameters& parameters) {
@@ -30,15 +65,25 @@ class ExponentialOnCpu final : public CpuMatcher {
 
   void compute(const MatcherImages& images, const MatcherResult& result) override {
     const ImageView<int16_t> seenFromRight = task_.leftRight ? view(rightDisparity_) : ImageView<int16_t>{};
+    if (mirrored_ != nullptr) {
+      // First, for the left image's results stand where these are written for the while.
+      workers_.rows(task_.height, [&](int32_t first, int32_t end) { mirrored_->make(images, first, end); });
+      exponential_->compute(mirrored_->images(), {result.disparityQ4, view(mirroredDisparity_), {}, result.confidence});
+      workers_.rows(task_.height, [&](int32_t first, int32_t end) {
+        mirrorColumns(view(mirroredDisparity_).asConst(), seenFromRight, first, end);
+      });
+    }
     exponential_->compute({images.left, images.right, images.leftRgb},
-                          {result.disparityQ4, view(disparity_), seenFromRight, result.confidence});
+                          {result.disparityQ4, view(disparity_), mirrored_ != nullptr ? ImageView<int16_t>{} : seenFromRight,
+                           result.confidence});
     if (!task_.leftRight) return;
     const LeftRightImages check{view(disparity_).asConst(), seenFromRight.asConst(), result.disparityQ4, result.confidence};
     workers_.rows(task_.height, [&](int32_t first, int32_t end) { kernels_.leftRight(check, first, end); });
   }
 
   size_t workspaceBytes() const override {
-    return (disparity_.size() + rightDisparity_.size()) * sizeof(int16_t) + exponential_->workspaceBytes();
+    return (disparity_.size() + rightDisparity_.size() + mirroredDisparity_.size()) * sizeof(int16_t) +
+           (mirrored_ != nullptr ? mirrored_->bytes() : 0) + exponential_->workspaceBytes();
   }
 
  private:
@@ -47,7 +92,8 @@ class ExponentialOnCpu final : public CpuMatcher {
   const MatchTask task_;
   const Kernels& kernels_;
   Workers& workers_;
-  std::vector<int16_t> disparity_, rightDisparity_;
+  std::vector<int16_t> disparity_, rightDisparity_, mirroredDisparity_;
+  std::unique_ptr<MirroredImages> mirrored_;  ///< null: no view of the right image's own
   std::unique_ptr<Exponential> exponential_;
 };
 
@@ -63,11 +109,20 @@ inline Status openExponentialOnCpu(const ExponentialParameters& parameters, cons
 inline void matchExponentialReference(const ExponentialParameters& parameters, const MatchTask& task, const MatcherImages& images,
                                       const MatcherResult& result) {
   const size_t pixels = static_cast<size_t>(task.width) * task.height;
-  std::vector<int16_t> whole(pixels), rightWhole(pixels);
+  std::vector<int16_t> whole(pixels), rightWhole(pixels), ignored(pixels);
+  std::vector<uint8_t> ignoredConfidence(pixels);
   const auto view = [&](std::vector<int16_t>& image) { return packedView(image.data(), task.width, task.height); };
   exponentialReference(parameters, {images.left, images.right, images.leftRgb},
                        {result.disparityQ4, view(whole), view(rightWhole), result.confidence});
   if (!task.leftRight) return;
+  if (hasOwnRightView(task)) {
+    MirroredImages mirrored(task.width, task.height);
+    mirrored.make(images, 0, task.height);
+    std::vector<int16_t> seen(pixels);
+    exponentialReference(parameters, mirrored.images(),
+                         {view(ignored), view(seen), {}, packedView(ignoredConfidence.data(), task.width, task.height)});
+    mirrorColumns(view(seen).asConst(), view(rightWhole), 0, task.height);
+  }
   leftRightReference({view(whole).asConst(), view(rightWhole).asConst(), result.disparityQ4, result.confidence});
 }
 

@@ -24,7 +24,8 @@ namespace depthwatt {
 struct Kernels;
 class Workers;
 
-/// In the words of TypeScript: "grey", "grey and left rgb", "grey and rgb".
+/// In the words of TypeScript: "grey", "grey and left rgb", "grey and rgb". kGreyAndLeftRgb: the right image's colours too where
+/// the left-right check is asked for.
 enum class ImagesNeeded { kGrey, kGreyAndLeftRgb, kGreyAndRgb };
 
 /// How a parameter's value stands as a number: itself; the word's place among the choices; 0 or 1.

@@ -165,6 +165,9 @@ void rooms(const Kernels& kernels, Random& random, int32_t width, int32_t height
   steps.minDisparity = random.whole(0, 3);
   steps.numDisparities = random.whole(1, 40);
   steps.steps = random.whole(1, 6);
+  steps.gradientTruncation = random.whole(0, 1) * random.whole(1, 20);
+  steps.gradientCost = steps.gradientTruncation * random.whole(0, 1);
+  steps.cost = (65535 - steps.gradientCost * steps.gradientTruncation) / steps.truncation;
   steps.slope = random.whole(0, 1) * random.whole(1, 30000);
   steps.cap = random.whole(0, 65535);
   steps.subpixel = true;

@@ -73,6 +73,29 @@ describe.each(forms)("exponential, %s: by hand", (variant) => {
     expect([...got.confidence]).toEqual([0, 0, 0]);
   });
 
+  test("gradients beside grey", () => {
+    // Grey differs by 20 and more everywhere, which is cut to 5: all costs are equal, and 0 wins as the lower.
+    const row = {
+      width: 4,
+      height: 1,
+      left: Uint8Array.of(10, 10, 40, 40),
+      right: Uint8Array.of(60, 90, 90, 90),
+    };
+    const told = {
+      steps: 1,
+      gammaDistance: 1,
+      truncation: 5,
+      cost: 1000,
+      numDisparities: 2,
+      leftRgb: new Uint8Array(12),
+    };
+    expect([...exponential(variant, { ...row, ...told }).disparity]).toEqual([0, 0, 0, 0]);
+    // G_L = 127 142 142 127, G_R = 142 142 127 127. |G_L(x) - G_R(x - d)|: d = 0: 15 0 15 0; d = 1: 15 0 0 0.
+    // At x = 2 that decides, at x = 1 and 3 their neighbour's cost.
+    const got = exponential(variant, { ...row, ...told, gradientTruncation: 20, gradientCost: 100 });
+    expect([...got.disparity]).toEqual([0, 1, 1, 1]);
+  });
+
   test.each([
     [5000, 145],
     [3000, 127],
@@ -168,6 +191,12 @@ describe.each(variants)("exponential, %s: twin of the reference", (variant) => {
         cap: random.pick([0, 300, 65535]),
         subpixel: random.pick([true, false]),
       };
+      const gradientTruncation = random.pick([1, 4, 255]);
+      const left65535 = 65535 - call.cost * truncation;
+      Object.assign(
+        call,
+        random.pick([{}, { gradientTruncation, gradientCost: Math.floor(left65535 / gradientTruncation) }]),
+      );
       const { left: _, right: __, leftRgb: ___, ...told } = call;
       const what = `seed ${random.seed}, ${JSON.stringify(told)}`;
       const expected = exponential("reference", call);
@@ -185,6 +214,7 @@ describe("exponential: bad calls", () => {
     ["steps", { steps: 17 }],
     ["truncation", { truncation: 0 }],
     ["cost", { truncation: 255, cost: 258 }],
+    ["gradientCost", { truncation: 10, cost: 6000, gradientTruncation: 10, gradientCost: 554 }],
     ["numDisparities", { numDisparities: 0 }],
   ])("%s out of its range is refused by name", (name, told) => {
     expect(() => exponential("scalar", { ...image, ...told })).toThrow(

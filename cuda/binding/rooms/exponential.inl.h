@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // native.rooms.exponential({variant, threads?, width, height, minDisparity, numDisparities, steps, basePercent, gammaColour,
-//                           gammaDistance, truncation, cost, slope, cap, subpixel, left, right, leftRgb: Uint8Array,
+//                           gammaDistance, truncation, cost, gradientTruncation?, gradientCost?, slope, cap, subpixel, left, right, leftRgb: Uint8Array,
 //                           disparityQ4, disparity, rightDisparity: Int16Array, confidence: Uint8Array})
 #include "../../match/exponential/exponential.h"
 
@@ -25,6 +25,8 @@ Napi::Value exponential(const Napi::CallbackInfo& info) {
   p.gammaDistance = number("gammaDistance");
   p.truncation = number("truncation");
   p.cost = number("cost");
+  p.gradientTruncation = integerOf(call, "gradientTruncation", -kAnyInt, kAnyInt, 0);
+  p.gradientCost = integerOf(call, "gradientCost", -kAnyInt, kAnyInt, 0);
   p.slope = number("slope");
   p.cap = number("cap");
   p.subpixel = booleanOf(call, "subpixel");

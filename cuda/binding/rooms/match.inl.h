@@ -33,7 +33,7 @@ Napi::Value match(const Napi::CallbackInfo& info) {
       return packedView(reinterpret_cast<const Rgb8*>(bytes.data), task.width, task.height);
     };
     images.leftRgb = colours("leftRgb");
-    if (task.matcher.facts->images == ImagesNeeded::kGreyAndRgb) images.rightRgb = colours("rightRgb");
+    if (task.leftRight || task.matcher.facts->images == ImagesNeeded::kGreyAndRgb) images.rightRgb = colours("rightRgb");
   }
   const MatcherResult result{imageOf<int16_t>(call, "disparityQ4", task.width, task.height, 2 * static_cast<size_t>(task.width)),
                              imageOf<uint8_t>(call, "confidence", task.width, task.height, static_cast<size_t>(task.width))};

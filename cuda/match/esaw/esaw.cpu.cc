@@ -13,6 +13,11 @@ constexpr MatcherParameter kParameters[] = {
     wholeNumber("gammaColour", 1, kMostGamma, 17, "grey", "Colour difference at which a neighbour's weight falls to 1/e."),
     wholeNumber("gammaDistance", 1, kMostGamma, 36, "px", "Distance at which a neighbour's weight falls to 1/e."),
     wholeNumber("truncation", 1, 255, 12, "grey", "Grey difference from which on two pixels differ no more."),
+    wholeNumber("gradientTruncation", 0, 127, 0, "grey / 2",
+                "Difference of horizontal gradients from which on two pixels differ no more; 0: gradients are not compared, as in the paper."),
+    wholeNumber("gradientPercent", 1, 2000, 400, "%", "Cost of a unit of gradient, as a part of that of a grey value."),
+    word("rightView", "own diagonal",
+         "What the left-right check compares with: own aggregates again from the right image, at the cost of another matching; diagonal reads it off the left one's costs."),
     flag("subpixel", false, "Interpolates the winner to 1/16 px."),
 };
 

@@ -16,8 +16,11 @@ inline ExponentialParameters esawParametersOf(const MatchTask& task) {
   p.gammaColour = task.matcher.at("gammaColour");
   p.gammaDistance = task.matcher.at("gammaDistance");
   p.truncation = task.matcher.at("truncation");
+  p.gradientTruncation = task.matcher.at("gradientTruncation");
   // lambda scales every cost alike and decides nothing: the finest unit that 16 bits hold.
-  p.cost = 65535 / p.truncation;
+  const int32_t percent = p.gradientTruncation > 0 ? task.matcher.at("gradientPercent") : 0;
+  p.cost = 6553500 / (100 * p.truncation + percent * p.gradientTruncation);
+  p.gradientCost = p.cost * percent / 100;
   p.subpixel = task.matcher.at("subpixel") != 0;
   return p;
 }

@@ -21,6 +21,8 @@ inline ExponentialParameters esmpParametersOf(const MatchTask& task) {
   p.gammaDistance = task.matcher.at("gammaDistance");
   p.truncation = task.matcher.at("truncation");
   p.cost = kEsmpPerThousandth * task.matcher.at("lambdaThousandths");
+  p.gradientTruncation = task.matcher.at("gradientTruncation");
+  p.gradientCost = p.gradientTruncation > 0 ? p.cost * task.matcher.at("gradientPercent") / 100 : 0;
   p.slope = kEsmpPerThousandth * task.matcher.at("slopeThousandths");
   // d_m is the largest disparity of the search, counted from its smallest: one less than there are.
   const int64_t cap = int64_t{kEsmpUnit / 10000} * task.matcher.at("capTenThousandths") * (task.search.numDisparities - 1);

@@ -68,8 +68,10 @@ class ExponentialCpu final : public Exponential {
     volume_.open(width, height, p.numDisparities, pitch_);
     threads_.resize(static_cast<size_t>(workers.count()));
     for (Thread& thread : threads_) {
-      thread.left.resize(pitch_);
-      thread.right.resize(static_cast<size_t>(p.minDisparity) + p.numDisparities + pitch_);
+      for (Lines* lines : {&thread.grey, &thread.gradient}) {
+        lines->left.resize(pitch_);
+        lines->right.resize(static_cast<size_t>(p.minDisparity) + p.numDisparities + pitch_);
+      }
       thread.winner.resize(pitch_);
       thread.least.resize(pitch_);
       thread.second.resize(pitch_);
@@ -101,15 +103,19 @@ class ExponentialCpu final : public Exponential {
   size_t workspaceBytes() const override {
     size_t bytes = volume_.bytes() + (weights_.size() + reciprocals_.size()) * sizeof(uint16_t);
     for (const Thread& thread : threads_) {
-      bytes += thread.left.size() + thread.right.size() + (3 * thread.winner.size() + thread.rightLeast.size()) * sizeof(uint16_t);
+      bytes += 2 * (thread.grey.left.size() + thread.grey.right.size()) + (3 * thread.winner.size() + thread.rightLeast.size()) * sizeof(uint16_t);
       for (const Cells& slice : thread.slice) bytes += slice.bytes();
     }
     return bytes;
   }
 
  private:
-  struct Thread {
+  /// A row of both images, the right one with its first column repeated before it.
+  struct Lines {
     std::vector<uint8_t> left, right;
+  };
+  struct Thread {
+    Lines grey, gradient;
     std::vector<int16_t> winner;
     std::vector<uint16_t> least, second, rightLeast;
     Cells slice[2];
@@ -144,15 +150,26 @@ class ExponentialCpu final : public Exponential {
   /// Costs of `count` disparities from place `first` on, [count][pitch].
   void costRows(Thread& thread, const ExponentialImages& images, int32_t y, int32_t first, int32_t count, uint16_t* out) {
     const int32_t largest = p_.minDisparity + p_.numDisparities - 1;
-    std::memcpy(thread.left.data(), images.left.row(y), static_cast<size_t>(width_));
     // right[largest + x] is R(max(x, 0), y).
-    const uint8_t* right = images.right.row(y);
-    std::memset(thread.right.data(), right[0], static_cast<size_t>(largest));
-    std::memcpy(thread.right.data() + largest, right, static_cast<size_t>(width_));
+    const auto repeatFirst = [&](std::vector<uint8_t>& line) {
+      std::memset(line.data(), line[static_cast<size_t>(largest)], static_cast<size_t>(largest));
+    };
+    Lines& grey = thread.grey;
+    std::memcpy(grey.left.data(), images.left.row(y), static_cast<size_t>(width_));
+    std::memcpy(grey.right.data() + largest, images.right.row(y), static_cast<size_t>(width_));
+    repeatFirst(grey.right);
+    Lines& gradient = thread.gradient;
+    if (p_.gradientCost > 0) {
+      exponentialGradientRow(images.left.row(y), width_, gradient.left.data());
+      exponentialGradientRow(images.right.row(y), width_, gradient.right.data() + largest);
+      repeatFirst(gradient.right);
+    }
     for (int32_t i = 0; i < count; ++i) {
-      const int32_t d = p_.minDisparity + first + i;
-      kernels_.costRow(thread.left.data(), thread.right.data() + largest - d, p_.truncation, p_.cost, pitch_,
-                       out + static_cast<size_t>(i) * pitch_);
+      const int32_t shift = largest - (p_.minDisparity + first + i);
+      uint16_t* costs = out + static_cast<size_t>(i) * pitch_;
+      kernels_.costRow(grey.left.data(), grey.right.data() + shift, p_.truncation, p_.cost, pitch_, costs);
+      if (p_.gradientCost == 0) continue;
+      kernels_.addCostRow(gradient.left.data(), gradient.right.data() + shift, p_.gradientTruncation, p_.gradientCost, pitch_, costs);
     }
   }
 
@@ -243,6 +260,9 @@ Status checkExponentialParameters(const ExponentialParameters& p) {
                 {"steps", p.steps, 1, kMostSteps},          {"base", p.basePercent, 100, 400},
                 {"gammaColour", p.gammaColour, 1, kMostGamma}, {"gammaDistance", p.gammaDistance, 1, kMostGamma},
                 {"truncation", p.truncation, 1, 255},       {"cost", p.cost, 1, 65535 / (p.truncation > 0 ? p.truncation : 1)},
+                {"gradientTruncation", p.gradientTruncation, 0, 255},
+                {"gradientCost", p.gradientCost, 0,
+                 (65535 - p.cost * p.truncation) / (p.gradientTruncation > 0 ? p.gradientTruncation : 1)},
                 {"slope", p.slope, 0, 65535},               {"cap", p.cap, 0, 65535}};
   for (const auto& range : ranges) {
     if (range.value >= range.low && range.value <= range.high) continue;

@@ -78,8 +78,15 @@ __global__ void __launch_bounds__(128) costKernel(const uint8_t* left, const uin
   const uint8_t* row = right + static_cast<size_t>(y) * shape.width;
   const int own = left[static_cast<size_t>(y) * shape.width + x];
   cells += static_cast<size_t>(y) * shape.width + x;
+  const int lastColumn = shape.width - 1;
+  const auto gradientOf = [&](const uint8_t* line, int at) { return (line[min(at + 1, lastColumn)] - line[max(at - 1, 0)] + 255) >> 1; };
+  const bool gradients = p.gradientCost > 0;
+  const int ownGradient = gradients ? gradientOf(left + static_cast<size_t>(y) * shape.width, x) : 0;
   const auto costOf = [&](int d) {
-    return static_cast<uint32_t>(p.cost * min(abs(own - row[max(x - p.minDisparity - d, 0)]), p.truncation));
+    const int partner = max(x - p.minDisparity - d, 0);
+    int cost = p.cost * min(abs(own - row[partner]), p.truncation);
+    if (gradients) cost += p.gradientCost * min(abs(ownGradient - gradientOf(row, partner)), p.gradientTruncation);
+    return static_cast<uint32_t>(cost);
   };
   const int pairs = (shape.numDisparities + 1) / 2;
   const int first = kMessages ? 0 : blockIdx.z * kPairsPerThread, end = kMessages ? pairs : min(first + kPairsPerThread, pairs);
@@ -165,7 +172,32 @@ __global__ void __launch_bounds__(128) winnersKernel(const uint32_t* cells, Expo
   result.rightDisparity[at] = static_cast<int16_t>(winner);
 }
 
+template <class Pixel>
+__global__ void __launch_bounds__(128) mirrorKernel(const Pixel* from, Pixel* to, int width, int height) {
+  const int x = blockIdx.x * kBlockX + threadIdx.x, y = blockIdx.y * kBlockY + threadIdx.y;
+  if (x >= width || y >= height) return;
+  const size_t row = static_cast<size_t>(y) * width;
+  to[row + x] = from[row + width - 1 - x];
+}
+
+template <class Pixel>
+Status mirror(const Pixel* from, Pixel* to, int32_t width, int32_t height, cudaStream_t stream) {
+  const dim3 grid((width + kBlockX - 1) / kBlockX, (height + kBlockY - 1) / kBlockY);
+  mirrorKernel<Pixel><<<grid, dim3(kBlockX, kBlockY), 0, stream>>>(from, to, width, height);
+  return launched("mirrorKernel");
+}
+
 }  // namespace
+
+Status mirrorColumns(const uint8_t* from, uint8_t* to, int32_t width, int32_t height, cudaStream_t stream) {
+  return mirror(from, to, width, height, stream);
+}
+Status mirrorColumns(const Rgb8* from, Rgb8* to, int32_t width, int32_t height, cudaStream_t stream) {
+  return mirror(from, to, width, height, stream);
+}
+Status mirrorColumns(const int16_t* from, int16_t* to, int32_t width, int32_t height, cudaStream_t stream) {
+  return mirror(from, to, width, height, stream);
+}
 
 Status ExponentialWorkspace::open(const ExponentialParameters& parameters, int32_t width, int32_t height) {
   p_ = parameters;

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Exponential-step aggregation of matching costs (ESAW) or of messages (ESMP), in fixed point    [Yu et al. 2010, section III]
 //   cost      C(x, y, d) = cost min(|L(x, y) - R(max(x - d, 0), y)|, truncation)                                    eq. 3
+//             plus, where gradientCost > 0, which is not the paper's: gradientCost min(|G_L - G_R|, gradientTruncation) at the same
+//             two pixels, G(x, y) = (I(min(x + 1, width - 1), y) - I(max(x - 1, 0), y) + 255) >> 1
 //   weight    w(p, q) = 4096 exp(-colour(p, q) / gammaColour - distance / gammaDistance), colour = the largest of the three
 //             channels' differences (left image), distance = s pixels; in integers: exponentialWeight(). w(p, p) = 4096.
 //   pass      C'(p) = ((w- C(p - s)) >> 16) + ((w0 C(p)) >> 16) + ((w+ C(p + s)) >> 16)                             eq. 5, 6
@@ -34,7 +36,9 @@ struct ExponentialParameters {
   int32_t gammaColour = 17;     ///< 1 to kMostGamma
   int32_t gammaDistance = 36;   ///< pixels, 1 to kMostGamma
   int32_t truncation = 12;      ///< tau, grey values, 1 to 255
-  int32_t cost = 5461;          ///< of one grey value; cost truncation at most 65535
+  int32_t cost = 5461;          ///< of one grey value; cost truncation + gradientCost gradientTruncation at most 65535
+  int32_t gradientTruncation = 0;  ///< half grey values, 0 to 255
+  int32_t gradientCost = 0;     ///< of one of them; 0 = gradients are not compared
   int32_t slope = 0;            ///< c in units of cost, 0 to 65535; 0 = costs are aggregated, not messages
   int32_t cap = 0;              ///< eta in units of cost, 0 to 65535
   bool subpixel = false;
@@ -73,6 +77,14 @@ inline int32_t exponentialWeight(const ExponentialParameters& p, int32_t colour,
 void exponentialReference(const ExponentialParameters& parameters, const ExponentialImages& images,
                           const ExponentialResult& result);
 
+/// G of exponential.h, of one row.
+inline void exponentialGradientRow(const uint8_t* row, int32_t width, uint8_t* gradient) {
+  const auto between = [&](int32_t before, int32_t after) { return static_cast<uint8_t>((row[after] - row[before] + 255) >> 1); };
+  gradient[0] = between(0, width > 1 ? 1 : 0);
+  for (int32_t x = 1; x + 1 < width; ++x) gradient[x] = between(x - 1, x + 1);
+  if (width > 1) gradient[width - 1] = between(width - 2, width - 1);
+}
+
 /// One pass: whose neighbours, how far, and the weight of each colour difference.
 struct ExponentialPass {
   bool alongX;
@@ -104,6 +116,8 @@ constexpr int32_t kExponentialPitch = 32;
 /// costs[x] = cost min(|left[x] - right[x]|, truncation)
 using ExponentialCostRow = void (*)(const uint8_t* left, const uint8_t* right, int32_t truncation, int32_t cost, int32_t pitch,
                                     uint16_t* costs);
+/// The same, added to what costs[x] has: gradients' share.
+using ExponentialAddCostRow = ExponentialCostRow;
 /// `rows` rows of before, centre and after, pitch cells apart, with one row of weights each for before and after.
 using ExponentialAggregate = void (*)(const uint16_t* before, const uint16_t* centre, const uint16_t* after,
                                       const uint16_t* weightsBefore, const uint16_t* weightsAfter, int32_t rows, int32_t pitch,
@@ -117,6 +131,7 @@ using ExponentialWinners = void (*)(const uint16_t* cells, int32_t numDisparitie
 
 struct ExponentialKernels {
   ExponentialCostRow costRow;
+  ExponentialAddCostRow addCostRow;
   ExponentialAggregate aggregate;
   ExponentialMessages messages;
   ExponentialWinners winners;

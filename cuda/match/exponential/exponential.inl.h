@@ -10,12 +10,14 @@ inline I16 loadCells(const uint16_t* p) { return loadI16(reinterpret_cast<const 
 inline void storeCells(uint16_t* p, I16 v) { storeI16(reinterpret_cast<int16_t*>(p), v); }
 inline I16 splatCells(int32_t v) { return splatI16(static_cast<int16_t>(static_cast<uint16_t>(v))); }
 
+template <bool kAdd>
 inline void exponentialCostRow(const uint8_t* left, const uint8_t* right, int32_t truncation, int32_t cost, int32_t pitch,
                                uint16_t* costs) {
   const I16 most = splatCells(truncation), factor = splatCells(cost);
   for (int32_t x = 0; x < pitch; x += kLanesI16) {
     const I16 a = loadBytesAsI16(left + x), b = loadBytesAsI16(right + x);
-    storeCells(costs + x, mulLowU16(minI16(subI16(maxI16(a, b), minI16(a, b)), most), factor));
+    const I16 own = mulLowU16(minI16(subI16(maxI16(a, b), minI16(a, b)), most), factor);
+    storeCells(costs + x, kAdd ? addI16(loadCells(costs + x), own) : own);
   }
 }
 
@@ -87,7 +89,7 @@ inline void exponentialWinners(const uint16_t* cells, int32_t numDisparities, in
   }
 }
 
-constexpr ExponentialKernels kExponentialKernels = {exponentialCostRow, exponentialAggregate, exponentialMessages,
-                                                    exponentialWinners};
+constexpr ExponentialKernels kExponentialKernels = {exponentialCostRow<false>, exponentialCostRow<true>, exponentialAggregate,
+                                                    exponentialMessages, exponentialWinners};
 
 }  // namespace

@@ -10,6 +10,12 @@ namespace {
 int64_t lesser(int64_t a, int64_t b) { return a < b ? a : b; }
 int32_t absolute(int32_t value) { return value < 0 ? -value : value; }
 
+/// Of -255 to 255, halved and moved to 0 to 255.
+int32_t gradientAt(ImageView<const uint8_t> image, int32_t x, int32_t y) {
+  const int32_t after = x + 1 < image.width ? x + 1 : x, before = x > 0 ? x - 1 : 0;
+  return (image.row(y)[after] - image.row(y)[before] + 255) / 2;
+}
+
 /// [y][x][d]
 struct Volume {
   int32_t width, height, disparities;
@@ -115,7 +121,9 @@ void exponentialReference(const ExponentialParameters& p, const ExponentialImage
       for (int32_t d = 0; d < p.numDisparities; ++d) {
         const int32_t xr = x - (p.minDisparity + d);
         const int32_t difference = images.left.row(y)[x] - images.right.row(y)[xr < 0 ? 0 : xr];
-        volume.at(x, y)[d] = p.cost * lesser(absolute(difference), p.truncation);
+        const int32_t slopes = gradientAt(images.left, x, y) - gradientAt(images.right, xr < 0 ? 0 : xr, y);
+        volume.at(x, y)[d] = p.cost * lesser(absolute(difference), p.truncation) +
+                             p.gradientCost * lesser(absolute(slopes), p.gradientTruncation);
       }
     }
   }

@@ -20,6 +20,11 @@ struct ExponentialDeviceResult {
   uint8_t* confidence;
 };
 
+/// Columns in reverse order; images of packed rows.
+Status mirrorColumns(const uint8_t* from, uint8_t* to, int32_t width, int32_t height, cudaStream_t stream);
+Status mirrorColumns(const Rgb8* from, Rgb8* to, int32_t width, int32_t height, cudaStream_t stream);
+Status mirrorColumns(const int16_t* from, int16_t* to, int32_t width, int32_t height, cudaStream_t stream);
+
 /// All device memory that aggregation needs; made at open.
 class ExponentialWorkspace {
  public:

@@ -109,7 +109,7 @@ function withAccess(command: Command): Command {
     .option("--base <topic>", "what the topics begin with", "depthwatt")
     .option("--secret-file <file>", "file whose first line is the device's control secret")
     .option("--client <name>", "who asks, for the device's log (default: user@host)")
-    .option("--timeout <seconds>", "how long the device may take", seconds, 10)
+    .option("--timeout <seconds>", "how long the device may take", seconds, 20)
     .option("--username <name>", "user name at the broker")
     .option("--password-file <file>", "file whose first line is the password")
     .option("--ca-file <file>", "PEM file of the authority that signed the broker's certificate")

@@ -23,7 +23,8 @@ export interface ControlClientOptions {
   timeoutMs?: number;
 }
 
-const TIMEOUT_MS = 10_000;
+/** Longer than a device waits for the first pair of another source. */
+const TIMEOUT_MS = 20_000;
 
 /** The payload of a request. */
 export function requestPayload(

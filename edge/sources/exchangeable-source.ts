@@ -11,7 +11,7 @@ import type {
 import { DepthwattError } from "../../core/index.js";
 
 /** How long a source has for its first pair, beside three of its periods. */
-const FIRST_PAIR_MS = 5000;
+const FIRST_PAIR_MS = 10_000;
 
 export interface ExchangeableEvents {
   /** Pairs of a source that came before its time, or after it. */

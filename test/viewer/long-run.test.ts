@@ -174,6 +174,8 @@ needs("chromium", "mosquitto").suite("the live page of depthwatt view", () => {
     expect((await picker.locator("option").allInnerTexts()).sort()).toEqual(["robot-8", "robot-9 (offline)"]);
     await picker.selectOption("robot-9");
     await page.getByText("robot-9 is offline: the connection to the device was lost").waitFor();
+    // Not with the picture of the one before.
+    await page.locator('.stage[data-size=""]').waitFor();
     await picker.selectOption("robot-8");
     const seen = await shownSets(page);
     await expect.poll(() => shownSets(page), { timeout: 15_000 }).toBeGreaterThan(seen + 2);

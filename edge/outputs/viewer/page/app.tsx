@@ -94,7 +94,11 @@ export function App() {
           chosen={options.view}
           onChoose={(view) => setOptions({ view: view as Options["view"] })}
         >
-          {options.view === "picture" ? <PictureView /> : <Later load={loadCloud} />}
+          {options.view === "picture" ? (
+            <PictureView key={device} />
+          ) : (
+            <Later key={device} load={loadCloud} />
+          )}
         </Tabs>
         <Tabs
           id="side"

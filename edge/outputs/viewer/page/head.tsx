@@ -20,16 +20,16 @@ export function Head() {
       said === "online" || said === "unknown" ? name : `${name} (${said})`,
     ]),
   );
-  // Of a program that does not answer nobody knows how fast it is.
-  const figures: [string, string, number | undefined, number][] =
-    link !== "open"
-      ? []
-      : [
-          ["fps", T.fps, numberOf(metrics?.fps), 1],
-          ["latency", T.latency, numberOf(member(metrics?.latencyMs, "p50")), 1],
-          ["watts", T.watts, numberOf(member(metrics?.power, "watts")), 2],
-          ["efficiency", T.efficiency, numberOf(member(metrics?.power, "fpsPerWatt")), 2],
-        ];
+  // Of what does not answer nobody knows how fast it is; its last figures stand in their tab.
+  const isGone = link !== "open" || state?.state === "offline" || state?.state === "stopped";
+  const figures: [string, string, number | undefined, number][] = isGone
+    ? []
+    : [
+        ["fps", T.fps, numberOf(metrics?.fps), 1],
+        ["latency", T.latency, numberOf(member(metrics?.latencyMs, "p50")), 1],
+        ["watts", T.watts, numberOf(member(metrics?.power, "watts")), 2],
+        ["efficiency", T.efficiency, numberOf(member(metrics?.power, "fpsPerWatt")), 2],
+      ];
   const shownState = link === "open" ? (state?.state ?? "unknown") : link;
   return (
     <header>

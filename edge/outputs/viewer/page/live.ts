@@ -34,12 +34,19 @@ export function connect(): void {
 
 export const login = (password: string) => post({ type: "login", password });
 
+/** The picture of one device under the name of another would be a lie. */
+function isChosen(set: FrameSet): boolean {
+  const { device } = pageState();
+  return device === undefined || set.device === device;
+}
+
 let watched = "";
 export function watch(device: string | undefined, streams: StreamName[]): void {
   const message = { type: "watch", device, streams } as const;
   const text = JSON.stringify(message);
   if (text === watched) return;
   watched = text;
+  if (shown !== undefined && !isChosen(shown)) shown = undefined;
   post({ type: "watch", watch: message });
 }
 
@@ -74,7 +81,7 @@ function giveUpAnswers(): void {
 /** Called with each set that is shown, and at once with the one that is on screen. */
 export function onFrames(drawer: Drawer): () => void {
   drawers.add(drawer);
-  if (shown) drawer(shown);
+  if (shown && isChosen(shown)) drawer(shown);
   return () => drawers.delete(drawer);
 }
 
@@ -94,6 +101,10 @@ function draw(): void {
   const set = newest;
   newest = undefined;
   if (set === undefined || pageState().frozen) return;
+  if (!isChosen(set)) {
+    settle();
+    return;
+  }
   const before = performance.now();
   const last = shown?.pictures[firstStream(shown)]?.header;
   const next = set.pictures[firstStream(set)]?.header;

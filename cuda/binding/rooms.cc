@@ -25,6 +25,7 @@
 #include "rooms/speckle.inl.h"
 #include "rooms/two_gradient_census.inl.h"
 #include "rooms/upscale.inl.h"
+#include "rooms/wide_census.inl.h"
 
 namespace depthwatt {
 
@@ -51,6 +52,7 @@ void addRooms(Napi::Env env, Napi::Object exports) {
   addSpeckle(env, rooms);
   addTwoGradientCensus(env, rooms);
   addUpscale(env, rooms);
+  addWideCensus(env, rooms);
   exports.Set("rooms", rooms);
   exports.Set("matchers", Napi::Function::New(env, matchers, "matchers"));
 }

@@ -8,6 +8,7 @@
 #include "../match/select/select.h"
 #include "../match/cost/gradient_census/gradient_census.h"
 #include "../match/cost/two_gradient_census/two_gradient_census.h"
+#include "../match/cost/wide_census/wide_census.h"
 #include "../match/half/half.h"
 #include "../refine/boundary/boundary.h"
 #include "../refine/confidence/confidence.h"
@@ -45,6 +46,18 @@ void checkCensus(const Case& c, const std::vector<uint8_t>& left, const std::vec
                             packedView(expected.data(), c.width, c.height));
     require(gpu::gradientCensus(in[eye].get(), out[eye].get(), c.width, c.height, nullptr), "gradient census");
     expectSame(expected, fetched(out[eye]), c.width, "gradient census " + c.name);
+  }
+  DeviceBuffer<uint32_t> more[2];
+  for (DeviceBuffer<uint32_t>& words : more) require(words.allocate(left.size()), "wide census");
+  require(gpu::wideCensus(in[0].get(), in[1].get(), out[0].get(), more[0].get(), out[1].get(), more[1].get(), c.width, c.height,
+                          nullptr),
+          "wide census");
+  for (int eye = 0; eye < 2; ++eye) {
+    std::vector<uint32_t> first(left.size()), second(left.size());
+    wideCensusReference(packedView(images[eye]->data(), c.width, c.height), packedView(first.data(), c.width, c.height),
+                        packedView(second.data(), c.width, c.height));
+    expectSame(first, fetched(out[eye]), c.width, "wide census, first word, " + c.name);
+    expectSame(second, fetched(more[eye]), c.width, "wide census, second word, " + c.name);
   }
   require(gpu::twoGradientCensus(in[0].get(), in[1].get(), out[0].get(), out[1].get(), c.width, c.height, nullptr),
           "two-gradient census");
@@ -184,14 +197,15 @@ SgmParameters randomParameters(Random& random, bool small) {
   p.adaptiveP2 = random.whole(0, 2) == 0 ? random.whole(1, 255) : 0;
   p.uniqueness = random.whole(0, 1) == 0 ? random.whole(1, 99) : 0;
   p.subpixel = random.whole(0, 3) != 0;
+  p.words = random.whole(1, 2);
   p.outsideCost = random.whole(0, 1) == 0 ? random.whole(0, kNeverOutside - 1) : kNeverOutside;
   return p;
 }
 
 std::string describe(const SgmParameters& p) {
   char text[200];
-  std::snprintf(text, sizeof text, "min %d num %d paths %d p1 %d p2 %d adaptiveP2 %d uniqueness %d subpixel %d outside %d",
-                p.minDisparity, p.numDisparities, p.paths, p.p1, p.p2, p.adaptiveP2, p.uniqueness, p.subpixel, p.outsideCost);
+  std::snprintf(text, sizeof text, "words %d min %d num %d paths %d p1 %d p2 %d adaptiveP2 %d uniqueness %d subpixel %d outside %d",
+                p.words, p.minDisparity, p.numDisparities, p.paths, p.p1, p.p2, p.adaptiveP2, p.uniqueness, p.subpixel, p.outsideCost);
   return text;
 }
 
@@ -202,12 +216,21 @@ void checkMatching(Random& random, const Case& c, const std::vector<uint8_t>& le
   std::vector<uint32_t> censusLeft(pixels), censusRight(pixels);
   censusReference<uint8_t>(packedView(left.data(), width, height), packedView(censusLeft.data(), width, height));
   censusReference<uint8_t>(packedView(right.data(), width, height), packedView(censusRight.data(), width, height));
+  std::vector<uint32_t> moreLeft(pixels), moreRight(pixels);
+  if (p.words == 2) {
+    wideCensusReference(packedView(left.data(), width, height), packedView(censusLeft.data(), width, height),
+                        packedView(moreLeft.data(), width, height));
+    wideCensusReference(packedView(right.data(), width, height), packedView(censusRight.data(), width, height),
+                        packedView(moreRight.data(), width, height));
+  }
   std::vector<uint16_t> sums(pixels * p.numDisparities);
   std::vector<int16_t> q4(pixels), whole(pixels), rightWinner(pixels);
   std::vector<uint8_t> confidence(pixels);
   SgmImages images;
   images.censusLeft = packedView<const uint32_t>(censusLeft.data(), width, height);
   images.censusRight = packedView<const uint32_t>(censusRight.data(), width, height);
+  images.moreLeft = packedView<const uint32_t>(moreLeft.data(), width, height);
+  images.moreRight = packedView<const uint32_t>(moreRight.data(), width, height);
   images.greyLeft = packedView(left.data(), width, height);
   const SgmResult result = {packedView(q4.data(), width, height), packedView(whole.data(), width, height),
                             packedView(rightWinner.data(), width, height), packedView(confidence.data(), width, height)};
@@ -220,11 +243,13 @@ void checkMatching(Random& random, const Case& c, const std::vector<uint8_t>& le
                         packedView(q4.data(), width, height), packedView(confidence.data(), width, height)});
   }
 
-  DeviceBuffer<uint32_t> dCensusLeft, dCensusRight;
+  DeviceBuffer<uint32_t> dCensusLeft, dCensusRight, dMoreLeft, dMoreRight;
   DeviceBuffer<uint8_t> dGrey, dConfidence;
   DeviceBuffer<int16_t> dQ4, dWhole, dRight, dMedian;
   upload(dCensusLeft, censusLeft);
   upload(dCensusRight, censusRight);
+  upload(dMoreLeft, moreLeft);
+  upload(dMoreRight, moreRight);
   upload(dGrey, left);
   for (DeviceBuffer<int16_t>* buffer : {&dQ4, &dWhole, &dRight, &dMedian}) require(buffer->allocate(pixels), "results");
   require(dConfidence.allocate(pixels), "results");
@@ -238,7 +263,7 @@ void checkMatching(Random& random, const Case& c, const std::vector<uint8_t>& le
   tuning.costsApart = random.whole(0, 3) == 0;
   require(sgm.open(p, width, height, tuning), "open " + what);
   require(sgm.compute(dCensusLeft.get(), dCensusRight.get(), dGrey.get(), leftRight, dQ4.get(), dWhole.get(), dRight.get(),
-                      dConfidence.get(), nullptr),
+                      dConfidence.get(), nullptr, dMoreLeft.get(), dMoreRight.get()),
           "compute " + what);
   require(cudaStatus(cudaDeviceSynchronize(), "matching"), what);
   expectSame(whole, fetched(dWhole), width, "sgm winner, " + what);

@@ -7,6 +7,7 @@
 #include "../match/cost/census/census.h"
 #include "../match/cost/gradient_census/gradient_census.h"
 #include "../match/cost/two_gradient_census/two_gradient_census.h"
+#include "../match/cost/wide_census/wide_census.h"
 #include "../match/exponential/exponential.h"
 #include "../match/denoise/denoise.h"
 #include "../match/half/half.h"
@@ -39,6 +40,7 @@ struct Kernels {
   CensusRows<uint16_t> census16;
   GradientCensusRows gradientCensus;
   TwoGradientCensusRows twoGradientCensus;
+  WideCensusRows wideCensus;
   ExponentialKernels exponential;
   CountNoise countNoise;
   SmoothRows smooth;

@@ -33,6 +33,7 @@
 #include "../match/row_offset/row_offset.inl.h"
 #include "../match/cost/gradient_census/gradient_census.inl.h"
 #include "../match/cost/two_gradient_census/two_gradient_census.inl.h"
+#include "../match/cost/wide_census/wide_census.inl.h"
 #include "../refine/boundary/boundary.inl.h"
 #include "../refine/confidence/confidence.inl.h"
 #include "../refine/upscale/upscale.inl.h"
@@ -54,6 +55,7 @@ constexpr Kernels kernelsOf(InstructionSet instructionSet) {
   kernels.sgm = &kSgmKernels;
   kernels.gradientCensus = gradientCensusRows;
   kernels.twoGradientCensus = twoGradientCensusRows;
+  kernels.wideCensus = wideCensusRows;
   kernels.exponential = kExponentialKernels;
   kernels.countNoise = countNoise;
   kernels.smooth = smoothRows;

@@ -32,6 +32,10 @@ Status census(const uint8_t* left, const uint8_t* right, uint32_t* leftOut, uint
 Status twoGradientCensus(const uint8_t* left, const uint8_t* right, uint32_t* leftOut, uint32_t* rightOut, int32_t width,
                          int32_t height, cudaStream_t stream);
 
+/// Both words of both images of a pair in one launch.
+Status wideCensus(const uint8_t* left, const uint8_t* right, uint32_t* leftFirst, uint32_t* leftSecond, uint32_t* rightFirst,
+                  uint32_t* rightSecond, int32_t width, int32_t height, cudaStream_t stream);
+
 Status gradientCensus(const uint8_t* image, uint32_t* out, int32_t width, int32_t height, cudaStream_t stream);
 
 /// Both images of a pair in one launch. on: a switch in device memory; at 0 the images are copied.

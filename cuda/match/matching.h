@@ -27,6 +27,8 @@ struct SgmParameters {
   bool subpixel = true;
   int32_t outsideCost = kNeverOutside;  ///< of a candidate outside the right image, 0 to 63; below 63 it may win: select.h
 
+  int32_t words = 1;  ///< census words of a pixel, 1 or 2; their distances add up to the matching cost
+
   bool outsideMayWin() const { return outsideCost < kNeverOutside; }
   /// Columns at the left border that are holes whatever won there.
   int32_t holeColumns(int32_t width) const {

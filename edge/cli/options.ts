@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // Options that several commands share, and how a command gets its configuration from them.
 import type { Command } from "commander";
+import { PRESET_NAMES } from "../presets/index.js";
+import { note } from "./output.js";
 import { type FlagValue, type LoadedConfig, loadConfig } from "../config/index.js";
 
 export interface ConfigOptions {
   config?: string;
   set?: string[];
+  preset?: string;
 }
 
 const collect = (value: string, before: string[] = []) => [...before, value];
@@ -14,6 +17,7 @@ const collect = (value: string, before: string[] = []) => [...before, value];
 export function withConfig(command: Command): Command {
   return command
     .option("--config <file>", "configuration file, YAML or JSON")
+    .option("--preset <name>", `settings under one name: ${PRESET_NAMES.join(", ")}; explicit settings win`)
     .option(
       "--set <key=value>",
       "any setting; may be repeated (depthwatt config --print lists them)",
@@ -52,5 +56,8 @@ export function configOf(
   flags: Readonly<Record<string, FlagValue>> = {},
   sourceFlags: Readonly<Record<string, FlagValue>> = {},
 ): LoadedConfig {
-  return loadConfig({ file: options.config, set: options.set, flags, sourceFlags });
+  const { config: file, preset, set } = options;
+  const loaded = loadConfig({ file, preset, set, flags, sourceFlags });
+  for (const sentence of loaded.overruled) note(sentence);
+  return loaded;
 }

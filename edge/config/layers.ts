@@ -6,11 +6,12 @@ import { type Document, isScalar, parse, parseDocument, visit } from "yaml";
 import { z } from "zod";
 import { DepthwattError } from "../../core/index.js";
 import { checkHasEnd, MOST_TEXT_BYTES } from "../../camera/index.js";
+import { presetOf } from "../presets/index.js";
 import { configSchema, SETTING_BY_KEY, SETTINGS } from "./schema.js";
 import type { Setting, SettingValue } from "./setting.js";
 import { expectedWords, foundWords, nearestChoice, nearestName, shortName } from "./words.js";
 
-export type OriginKind = "default" | "board" | "file" | "environment" | "flag" | "change";
+export type OriginKind = "default" | "board" | "preset" | "file" | "environment" | "flag" | "change";
 
 export interface Origin {
   kind: OriginKind;
@@ -275,6 +276,16 @@ export function layerFromFlags(flags: Readonly<Record<string, FlagValue>>): Laye
     const typed = typeof value === "string" ? valueOfText(setting, value) : value;
     layer.entries.set(key, { value: typed, origin: { kind: "flag", name: flag } });
   }
+  return layer;
+}
+
+/** What a preset says. @throws DepthwattError USAGE naming the nearest */
+export function layerFromPreset(name: string | undefined): Layer {
+  const layer: Layer = { entries: new Map(), problems: [] };
+  if (name === undefined) return layer;
+  const origin: Origin = { kind: "preset", name: `preset ${name}` };
+  for (const [key, value] of Object.entries(presetOf(name, nearestName).settings))
+    layer.entries.set(key, { value, origin });
   return layer;
 }
 

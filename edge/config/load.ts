@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Defaults < board config < file < environment < flags: one configuration, and where each of its values came from.
+// Defaults < board config < preset < file < environment < flags: one configuration, and where each of its values came from.
 import { DepthwattError } from "../../core/index.js";
 import { type BoardChoice, type BoardPlaces, chooseBoard } from "./board.js";
 import {
@@ -10,6 +10,7 @@ import {
   layerFromEnvironment,
   layerFromFile,
   layerFromFlags,
+  layerFromPreset,
   MOST_PROBLEMS,
   type Origin,
   type Problem,
@@ -21,6 +22,8 @@ import { layerFromSourceFlags } from "./source-flags.js";
 export interface ConfigRequest {
   /** Configuration file; else the variable DEPTHWATT_CONFIG, else none. */
   file?: string | undefined;
+  /** `--preset NAME`. */
+  preset?: string | undefined;
   /** `--set key=value`, in order. */
   set?: readonly string[] | undefined;
   /** Other flags of a command, by the setting they stand for; undefined values count as not given. */
@@ -38,6 +41,8 @@ export interface LoadedConfig {
   /** By dotted key, for every setting. */
   origins: ReadonlyMap<string, Origin>;
   board: BoardChoice;
+  /** One sentence for each setting of the preset that another source has given another value. */
+  overruled: readonly string[];
 }
 
 const DEFAULT_ORIGIN: Origin = { kind: "default", name: "" };
@@ -110,7 +115,8 @@ export function loadConfig(request: ConfigRequest = {}): LoadedConfig {
   // Beside the other flags: a --set of the same setting comes after both.
   const kind = chosen("source.kind", [base, board.layer, ...above]);
   above.splice(-1, 0, layerFromSourceFlags(kind, request.sourceFlags ?? {}));
-  const layers = [base, board.layer, ...above];
+  const preset = layerFromPreset(request.preset);
+  const layers = [base, board.layer, preset, ...above];
 
   const problems = layers.flatMap((layer) => layer.problems);
   const values = new Map<string, unknown>();
@@ -130,10 +136,15 @@ export function loadConfig(request: ConfigRequest = {}): LoadedConfig {
     problems.push({ key: keys[0], origin: blame(keys, origins), unknown: false, text });
   }
   if (problems.length > 0) raise(problems);
-  return { config, origins, board };
+  const overruled = [...preset.entries].flatMap(([key, { value, origin }]) => {
+    const used = origins.get(key)!;
+    if (used === origin || values.get(key) === value) return [];
+    return [`${key} is ${values.get(key)} (${originWords(used)}), not ${value} as ${origin.name} has it`];
+  });
+  return { config, origins, board, overruled };
 }
 
-const RANK = ["default", "board", "file", "environment", "flag"];
+const RANK = ["default", "board", "preset", "file", "environment", "flag"];
 
 function blame(keys: readonly string[], origins: ReadonlyMap<string, Origin>): Origin {
   const involved = keys.map((key) => origins.get(key)!);

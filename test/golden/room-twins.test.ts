@@ -13,6 +13,7 @@ const REFERENCES = [
   "match/cbca/cross",
   "match/cost/gradient_census/gradient_census",
   "match/cost/two_gradient_census/two_gradient_census",
+  "match/cost/wide_census/wide_census",
   "match/exponential/exponential",
   "match/denoise/denoise",
   "match/half/half",

@@ -83,6 +83,11 @@ void rooms(const Kernels& kernels, Random& random, int32_t width, int32_t height
   twoGradientCensusReference(left.in(), words.view());
   kernels.twoGradientCensus(left.in(), fastWords.view(), 0, height);
   expectSame("two_gradient_census", words, fastWords);
+  Image<uint32_t> more(width, height), fastMore(width, height);
+  wideCensusReference(left.in(), words.view(), more.view());
+  kernels.wideCensus(left.in(), fastWords.view(), fastMore.view(), 0, height);
+  expectSame("wide_census", words, fastWords);
+  expectSame("wide_census, second word", more, fastMore);
 
   const auto counts = std::make_unique<NoiseCounts>(), fastCounts = std::make_unique<NoiseCounts>();
   countNoiseReference(left.in(), *counts);

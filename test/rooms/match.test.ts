@@ -64,6 +64,35 @@ describe.each(MATCHERS.map(({ name }) => name))("%s", (algorithm) => {
   });
 });
 
+/** Words of two registers, in every kind of cell and path set that the matcher has a form for. */
+const WIDE_WORDS: Record<string, number | string>[] = [
+  { paths: 4, p1: 18, p2: 58, adaptiveP2: 8 },
+  { paths: 4, p1: 12, p2: 100, adaptiveP2: 0 },
+  { paths: 8, p1: 10, p2: 110, adaptiveP2: 0 },
+  { paths: 2, p1: 10, p2: 40, adaptiveP2: 4 },
+  { paths: 8, p1: 20, p2: 300, adaptiveP2: 16 },
+];
+
+describe.each(variants)("sgm with words of 62 bits, %s", (variant) => {
+  test.each(WIDE_WORDS)("gives the definition's bits: %j", (own) => {
+    for (const numDisparities of [24, 128]) {
+      for (const [width, height] of [...SIZES, [200, 11] as const]) {
+        const { left, right } = layeredPair(width, height, width);
+        const parameters = { cost: "wideCensus", outsideCost: 16, uniqueness: 8, subpixel: true, ...own };
+        const call = {
+          ...{ width, height, left, right, algorithm: "sgm", parameters },
+          ...{ minDisparity: 1, numDisparities, leftRight: true },
+        };
+        const reference = run(call, "reference");
+        const got = run(call, variant, 2);
+        const what = `${variant}, ${width}x${height}, ${numDisparities}`;
+        expectSameImage(got.disparityQ4, reference.disparityQ4, width, what);
+        expectSameImage(got.confidence, reference.confidence, width, `${what}, confidence`);
+      }
+    }
+  });
+});
+
 test("a matcher that is not there is named with those that are", () => {
   const { left, right } = layeredPair(9, 9);
   const call = { width: 9, height: 9, left, right, algorithm: "esp", minDisparity: 0, numDisparities: 8 };

@@ -57,7 +57,7 @@ describe("values that the engine cannot take", () => {
     [{ parameters: { subpixel: 1 } }, "Expected true or false for match.sgm.subpixel, got 1."],
     [
       { parameters: { cost: "grey" } },
-      "Expected twoGradientCensus, gradientCensus or census for match.sgm.cost, got 'grey'.",
+      "Expected twoGradientCensus, gradientCensus, census or wideCensus for match.sgm.cost, got 'grey'.",
     ],
     [{ parameters: { p1: 41 } }, "Expected match.sgm.p1 of at most match.sgm.p2, which is 34, got 41."],
     [

@@ -13,10 +13,10 @@ export const sgm = {
     {
       key: "cost",
       kind: "word",
-      choices: ["twoGradientCensus", "gradientCensus", "census"],
+      choices: ["twoGradientCensus", "gradientCensus", "census", "wideCensus"],
       default: "twoGradientCensus",
       description:
-        "What is compared: eight signs beside both gradients, a 5 x 5 census beside the horizontal gradient, or the 9 x 7 census of the paper alone.",
+        "What is compared: eight signs beside both gradients, a 5 x 5 census beside the horizontal gradient, the 9 x 7 census of the paper alone, or 62 bits of census and both gradients.",
     },
     {
       key: "paths",

@@ -113,8 +113,13 @@ void carveScratch(const SgmPlan& plan, Carver& carver, SgmScratch& scratch) {
   carver.take(scratch.leftWords, plan.steps * groups + 2);
   carver.take(scratch.rightWords, (plan.steps + 1) * groups + 2);
   if (scratch.rightWords != nullptr) scratch.rightWords += groups;
+  if (plan.parameters.words == 2) {
+    carver.take(scratch.moreLeftWords, plan.steps * groups + 2);
+    carver.take(scratch.moreRightWords, (plan.steps + 1) * groups + 2);
+    if (scratch.moreRightWords != nullptr) scratch.moreRightWords += groups;
+  }
   carver.take(scratch.penalties, 4 * groups * width);
-  carver.take(scratch.ring, (stripes + kRunSteps) * 5 * vector);
+  carver.take(scratch.ring, (stripes + kRunSteps) * static_cast<size_t>(plan.planes()) * vector);
   for (int32_t d = 0; d < 3; ++d) carver.take(scratch.slots[d], ((stripes + 1) * plan.halves * 2 * vector) << kSlotBits[d]);
   carver.take(scratch.keys, kKeptSteps * (2 * stripes + 1) * vector);
   carver.take(scratch.columns, kKeptSteps * 2 * vector);
@@ -262,6 +267,7 @@ Status checkSgmParameters(const SgmParameters& p) {
       {"adaptiveP2", p.adaptiveP2, 0, 255},
       {"uniqueness", p.uniqueness, 0, 99},
       {"outsideCost", p.outsideCost, 0, kNeverOutside},
+      {"words", p.words, 1, 2},
   };
   for (const auto& range : ranges) {
     if (range.value < range.low || range.value > range.high) {

@@ -9,8 +9,8 @@ namespace depthwatt {
 namespace {
 
 constexpr MatcherParameter kParameters[] = {
-    word("cost", "twoGradientCensus gradientCensus census",
-         "What is compared: eight signs beside both gradients, a 5 x 5 census beside the horizontal gradient, or the 9 x 7 census of the paper alone."),
+    word("cost", "twoGradientCensus gradientCensus census wideCensus",
+         "What is compared: eight signs beside both gradients, a 5 x 5 census beside the horizontal gradient, the 9 x 7 census of the paper alone, or 62 bits of census and both gradients."),
     oneOf("paths", "2 4 8", 4, "", "Directions along which costs are aggregated; more are smoother and slower."),
     wholeNumber("p1", 1, kMaxP2, 10, "cost", "Penalty of a disparity step of one pixel; at most p2."),
     wholeNumber("p2", 1, kMaxP2, 34, "cost",
@@ -47,6 +47,7 @@ CensusRows<uint8_t> censusOf(MatchingCost cost, const Kernels& kernels) {
   switch (cost) {
     case MatchingCost::kTwoGradientCensus: return kernels.twoGradientCensus;
     case MatchingCost::kGradientCensus: return kernels.gradientCensus;
+    case MatchingCost::kWideCensus:  // of two words: below
     case MatchingCost::kCensus: break;
   }
   return kernels.census8;
@@ -62,6 +63,10 @@ class SgmOnCpu final : public CpuMatcher {
     const size_t pixels = static_cast<size_t>(task.width) * task.height;
     censusLeft_.resize(pixels);
     censusRight_.resize(pixels);
+    if (bothWords()) {
+      moreLeft_.resize(pixels);
+      moreRight_.resize(pixels);
+    }
     disparity_.resize(pixels);
     if (task.leftRight) rightDisparity_.resize(pixels);
   }
@@ -75,10 +80,16 @@ class SgmOnCpu final : public CpuMatcher {
 
   void compute(const MatcherImages& images, const MatcherResult& result) override {
     workers_.rows(task_.height, [&](int32_t first, int32_t end) {
+      if (bothWords()) {
+        kernels_.wideCensus(images.left, view(censusLeft_), view(moreLeft_), first, end);
+        kernels_.wideCensus(images.right, view(censusRight_), view(moreRight_), first, end);
+        return;
+      }
       census_(images.left, view(censusLeft_), first, end);
       census_(images.right, view(censusRight_), first, end);
     });
-    const SgmImages words{view(censusLeft_).asConst(), view(censusRight_).asConst(), images.left};
+    const SgmImages words{view(censusLeft_).asConst(), view(censusRight_).asConst(), images.left, view(moreLeft_).asConst(),
+                          view(moreRight_).asConst()};
     const ImageView<int16_t> seenFromRight = task_.leftRight ? view(rightDisparity_) : ImageView<int16_t>{};
     sgm_->compute(words, {result.disparityQ4, view(disparity_), seenFromRight, result.confidence});
     if (!task_.leftRight) return;
@@ -87,11 +98,12 @@ class SgmOnCpu final : public CpuMatcher {
   }
 
   size_t workspaceBytes() const override {
-    return (censusLeft_.size() + censusRight_.size()) * sizeof(uint32_t) +
+    return (censusLeft_.size() + censusRight_.size() + moreLeft_.size() + moreRight_.size()) * sizeof(uint32_t) +
            (disparity_.size() + rightDisparity_.size()) * sizeof(int16_t) + sgm_->workspaceBytes();
   }
 
  private:
+  bool bothWords() const { return matchingCostOf(task_) == MatchingCost::kWideCensus; }
   template <class T>
   ImageView<T> view(std::vector<T>& image) const {
     return packedView(image.data(), task_.width, task_.height);
@@ -101,7 +113,7 @@ class SgmOnCpu final : public CpuMatcher {
   const Kernels& kernels_;
   Workers& workers_;
   const CensusRows<uint8_t> census_;
-  std::vector<uint32_t> censusLeft_, censusRight_;
+  std::vector<uint32_t> censusLeft_, censusRight_, moreLeft_, moreRight_;
   std::vector<int16_t> disparity_, rightDisparity_;
   std::unique_ptr<Sgm> sgm_;
 };

@@ -105,12 +105,13 @@ SelectKernel selectFor(int padded, bool wide, bool eight) {
   }
 }
 
+template <int kWords>
 CostsKernel costsFor(int padded) {
   switch (padded) {
-    case 64: return costsKernel<64>;
-    case 128: return costsKernel<128>;
-    case 256: return costsKernel<256>;
-    default: return costsKernel<512>;
+    case 64: return costsKernel<64, kWords>;
+    case 128: return costsKernel<128, kWords>;
+    case 256: return costsKernel<256, kWords>;
+    default: return costsKernel<512, kWords>;
   }
 }
 
@@ -228,10 +229,10 @@ Status SgmWorkspace::open(const SgmParameters& parameters, int32_t width, int32_
   DEPTHWATT_TRY(d.cost.allocate(cells));
   for (int v = 0; v < d.volumes(); ++v) DEPTHWATT_TRY(d.sums[v].allocate(cells * (wide ? 2 : 1)));
   DEPTHWATT_TRY(d.state.allocate(static_cast<size_t>(height) * d.padded));
-  d.costs = costsFor(d.padded);
+  d.costs = parameters.words == 2 ? costsFor<2>(d.padded) : costsFor<1>(d.padded);
   d.overlaps = waitsForKernelBefore(reinterpret_cast<const void*>(d.costs));
   // With 8 paths the diagonals, which need the costs, are better walked beside the rows (measured: 1 to 3 % less).
-  if (d.rowsSelect && !d.beside && paths == 4 && !tuning.costsApart) {
+  if (parameters.words == 1 && d.rowsSelect && !d.beside && paths == 4 && !tuning.costsApart) {
     d.firstRows = firstRowsFor(d.padded, parameters.adaptiveP2 > 0);
   }
   for (int set = kColumns; set < d.sets; ++set) {
@@ -258,7 +259,8 @@ size_t SgmWorkspace::bytes() const {
 
 Status SgmWorkspace::compute(const uint32_t* censusLeft, const uint32_t* censusRight, const uint8_t* greyLeft,
                              bool leftRight, int16_t* disparityQ4, int16_t* disparity, int16_t* rightDisparity,
-                             uint8_t* confidence, cudaStream_t stream) {
+                             uint8_t* confidence, cudaStream_t stream, const uint32_t* moreLeft,
+                             const uint32_t* moreRight) {
   SgmDevice& d = *device_;
   const SgmParameters& p = d.parameters;
   const auto blocks = [&](int lines, int lanes) {
@@ -268,6 +270,7 @@ Status SgmWorkspace::compute(const uint32_t* censusLeft, const uint32_t* censusR
   constexpr int kThreads = 32 * kWarpsPerBlock;
   LineArguments lines = {};
   lines.censusLeft = censusLeft, lines.censusRight = censusRight, lines.grey = greyLeft;
+  lines.moreLeft = moreLeft, lines.moreRight = moreRight;
   lines.cost = d.cost.get(), lines.sums = d.sums[0].get(), lines.state = d.state.get();
   lines.width = d.width, lines.height = d.height;
   lines.minDisparity = p.minDisparity, lines.numDisparities = p.numDisparities;

@@ -20,12 +20,18 @@ class SgmOnGpu final : public Matcher {
   Status open(const SgmParameters& parameters) {
     const size_t pixels = static_cast<size_t>(width_) * height_;
     for (DeviceBuffer<uint32_t>& census : census_) DEPTHWATT_TRY(census.allocate(pixels));
+    for (DeviceBuffer<uint32_t>& more : more_) {
+      if (parameters.words == 2) DEPTHWATT_TRY(more.allocate(pixels));
+    }
     DEPTHWATT_TRY(whole_.allocate(pixels));
     return sgm_.open(parameters, width_, height_);
   }
 
   Status compute(const MatcherImages& images, const MatcherResult& result, cudaStream_t stream) override {
-    if (cost_ == MatchingCost::kTwoGradientCensus) {
+    if (cost_ == MatchingCost::kWideCensus) {
+      DEPTHWATT_TRY(gpu::wideCensus(images.left, images.right, census_[0].get(), more_[0].get(), census_[1].get(), more_[1].get(),
+                                    width_, height_, stream));
+    } else if (cost_ == MatchingCost::kTwoGradientCensus) {
       DEPTHWATT_TRY(gpu::twoGradientCensus(images.left, images.right, census_[0].get(), census_[1].get(), width_, height_, stream));
     } else if (cost_ == MatchingCost::kGradientCensus) {
       DEPTHWATT_TRY(gpu::gradientCensus(images.left, census_[0].get(), width_, height_, stream));
@@ -34,16 +40,16 @@ class SgmOnGpu final : public Matcher {
       DEPTHWATT_TRY(gpu::census(images.left, images.right, census_[0].get(), census_[1].get(), width_, height_, stream));
     }
     return sgm_.compute(census_[0].get(), census_[1].get(), images.left, leftRight_, result.disparityQ4, whole_.get(), nullptr,
-                        result.confidence, stream);
+                        result.confidence, stream, more_[0].get(), more_[1].get());
   }
 
-  size_t bytes() const override { return census_[0].bytes() + census_[1].bytes() + whole_.bytes() + sgm_.bytes(); }
+  size_t bytes() const override { return census_[0].bytes() + census_[1].bytes() + more_[0].bytes() + more_[1].bytes() + whole_.bytes() + sgm_.bytes(); }
 
  private:
   const MatchingCost cost_;
   const bool leftRight_;
   const int32_t width_, height_;
-  DeviceBuffer<uint32_t> census_[2];
+  DeviceBuffer<uint32_t> census_[2], more_[2];
   DeviceBuffer<int16_t> whole_;
   SgmWorkspace sgm_;
 };

@@ -2,6 +2,7 @@
 // Semi-global matching: aggregates matching costs along 2, 4 or 8 paths and selects the winners.
 //   L_r(p, d) = C(p, d) + min(L_r(q, d), L_r(q, d-1) + P1, L_r(q, d+1) + P1, m + P2) - m,   q = p - r,  m = min_k L_r(q, k)
 //   S(p, d) = sum over r of L_r(p, d)                                   (Hernandez-Juarez et al. 2016, eq. 3 and 4)
+// C(p, d) = the Hamming distance of the words, that of the second ones added where there are two.
 // in   censusLeft, censusRight [height][width] uint32; greyLeft [height][width] uint8 (only where adaptiveP2 > 0)
 // out  SgmResult (match/matching.h)
 // range  d in [minDisparity, minDisparity + numDisparities); neighbours d-1, d+1 outside it do not take part.
@@ -28,6 +29,7 @@ Status checkSgmParameters(const SgmParameters& parameters);
 struct SgmImages {
   ImageView<const uint32_t> censusLeft, censusRight;
   ImageView<const uint8_t> greyLeft;
+  ImageView<const uint32_t> moreLeft, moreRight;  ///< the second words, where parameters.words is 2: at most 62 bits in all
 };
 
 /// The definition: sums [height][width][numDisparities] uint16, all paths added. Memory is the caller's.

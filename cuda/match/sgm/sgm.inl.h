@@ -9,11 +9,13 @@ namespace {
 
 /// What is known while compiling. Stripes and directions (2: along the row and across, 4: and the two diagonals) are known
 /// for usual cases and 0 otherwise.
-template <class CellsOf, int32_t kStripesOf, int32_t kDirectionsOf, int32_t kPartialsOf, bool kAdaptiveOf, bool kOneByteOf>
+template <class CellsOf, int32_t kStripesOf, int32_t kDirectionsOf, int32_t kPartialsOf, bool kAdaptiveOf, bool kOneByteOf,
+          int32_t kWordsOf = 1>
 struct Shape {
   using Cells = CellsOf;
   static constexpr int32_t kStripes = kStripesOf, kDirections = kDirectionsOf, kPartials = kPartialsOf;
   /// kAdaptive: P2 may adapt. kOneByte: the excesses of all directions of both sides add up to less than 256.
+  static constexpr int32_t kWords = kWordsOf;  ///< of a pixel
   static constexpr bool kAdaptive = kAdaptiveOf, kOneByte = kOneByteOf;
 };
 template <class ShapeOf, bool kUpOf, bool kSelectsOf>
@@ -34,7 +36,7 @@ struct Sweep {
   static constexpr int32_t kRead = kUp ? 16 : kVector - 16, kWrite = kUp ? 0 : kVector;
   static constexpr int32_t kPassedOn = kUp ? 0 : kVector + 16 * (kGroups - 1);
   static constexpr int32_t kJoined = kUp ? kVector : kVector - 16;
-  static constexpr int32_t kPlanes = 5;
+  static constexpr int32_t kWords = F::kWords, kPlanes = 4 * kWords + 1, kOutside = 4 * kWords * kVector;
   static constexpr int32_t kEntries = kStripes == 0 ? 0 : (kStripes + 1) * kHalves;
   /// Whether sums are of path costs, or of excesses because path costs would not fit.
   static constexpr bool kSumsPaths = kHalves == 2;
@@ -43,10 +45,12 @@ struct Sweep {
   bool adaptive, eightPaths;
   int32_t rightPlace;      ///< of the right pixel that step 0 takes in; down goes forth from it, up back
   const uint32_t* rightWords;
+  const uint32_t* moreRightWords;
   const uint32_t* outside;
   const uint8_t* padding;
   const uint16_t* penalties;
   const uint32_t* leftWords;
+  const uint32_t* moreLeftWords;
   uint8_t* ring;
   uint8_t* slots[3];
   uint8_t* rows[3];
@@ -70,8 +74,8 @@ struct Sweep {
         adaptive(plan.parameters.adaptiveP2 > 0),
         eightPaths(plan.parameters.paths == 8),
         rightPlace(kUp ? plan.steps - plan.parameters.minDisparity - 16 * stripes : -plan.parameters.minDisparity),
-        rightWords(scratch.rightWords), outside(plan.outside),
-        padding(plan.padding), penalties(scratch.penalties), leftWords(scratch.leftWords), ring(scratch.ring),
+        rightWords(scratch.rightWords), moreRightWords(scratch.moreRightWords), outside(plan.outside),
+        padding(plan.padding), penalties(scratch.penalties), leftWords(scratch.leftWords), moreLeftWords(scratch.moreLeftWords), ring(scratch.ring),
         infinite(Cells::splat(-1)), ceiling(Cells::splat(plan.ceiling)),
         p1(Cells::splat(plan.parameters.p1)),
         outsideCost(splatBytes(static_cast<uint8_t>(plan.parameters.outsideCost))) {
@@ -92,15 +96,16 @@ struct Sweep {
   /// steps ago, a byte further on. The other stripes have come this way before.
   [[gnu::always_inline]] void pushRight(const uint8_t* from, uint8_t* to, int32_t t, bool withOutside) const {
     const int32_t place = greater(kUp ? rightPlace - t : rightPlace + t, -1);
-    Bytes fresh[4];
+    Bytes fresh[4 * kWords];
     spreadWords(rightWords + place * kGroups, fresh);
-    forEach<4>(4, [&](int32_t b) __attribute__((always_inline)) {
+    if constexpr (kWords == 2) spreadWords(moreRightWords + place * kGroups, fresh + 4);
+    forEach<4 * kWords>(4 * kWords, [&](int32_t b) __attribute__((always_inline)) {
       const Bytes old = loadBytes(from + b * kVector);
       storeBytes(to + b * kVector, kUp ? shiftDownBytes(old, fresh[b]) : shiftUpBytes(old, fresh[b]));
     });
     if (!withOutside) return;
-    const Bytes old = loadBytes(from + 4 * kVector), beyond = spreadBytes(outside[place]);
-    storeBytes(to + 4 * kVector, kUp ? shiftDownBytes(old, beyond) : shiftUpBytes(old, beyond));
+    const Bytes old = loadBytes(from + kOutside), beyond = spreadBytes(outside[place]);
+    storeBytes(to + kOutside, kUp ? shiftDownBytes(old, beyond) : shiftUpBytes(old, beyond));
   }
 
   /// Where stripe v's right census lies in the ring; `oldest`: what this step pushed out.
@@ -110,7 +115,9 @@ struct Sweep {
   }
 
   [[gnu::always_inline]] void spreadLeft(int32_t t, Bytes* left) const {
-    spreadWords(leftWords + (kUp ? steps - 1 - t : t) * kGroups, left);
+    const int32_t at = (kUp ? steps - 1 - t : t) * kGroups;
+    spreadWords(leftWords + at, left);
+    if constexpr (kWords == 2) spreadWords(moreLeftWords + at, left + 4);
   }
 
   /// Stripe v's costs less the ceiling.
@@ -120,7 +127,12 @@ struct Sweep {
     c = addBytes(c, popcountBytes(xorBytes(left[1], loadBytes(right + kVector))));
     c = addBytes(c, popcountBytes(xorBytes(left[2], loadBytes(right + 2 * kVector))));
     c = addBytes(c, popcountBytes(xorBytes(left[3], loadBytes(right + 3 * kVector))));
-    if (border) c = chooseBytes(loadBytes(right + 4 * kVector), outsideCost, c);
+    if constexpr (kWords == 2) {
+      forEach<4>(4, [&](int32_t b) __attribute__((always_inline)) {
+        c = addBytes(c, popcountBytes(xorBytes(left[4 + b], loadBytes(right + (4 + b) * kVector))));
+      });
+    }
+    if (border) c = chooseBytes(loadBytes(right + kOutside), outsideCost, c);
     return Cells::sub(Cells::fromCost(c), ceiling);
   }
 
@@ -173,7 +185,7 @@ struct Sweep {
   /// from them then fills the gaps of the arithmetic, and so do the costs.
   template <class Emit>
   [[gnu::always_inline]] void advance(Along& along, int32_t t, const uint8_t* oldest, bool border, Emit&& emit) const {
-    Bytes left[4];
+    Bytes left[4 * kWords];
     spreadLeft(t, left);
     Vec cost[F::kDirections == 2 ? 1 : kMaxStripes];
     Sums sums[F::kDirections == 2 ? 1 : kMaxStripes];
@@ -272,7 +284,7 @@ struct Sweep {
 /// What the ring holds before step 0: nothing but pixels outside the image (down), or the last `numDisparities` columns (up).
 template <class F>
 [[gnu::noinline]] void startRing(const Sweep<F> sweep) {
-  constexpr int32_t kEntry = Sweep<F>::kPlanes * Sweep<F>::kVector, kOutside = 4 * Sweep<F>::kVector;
+  constexpr int32_t kEntry = Sweep<F>::kPlanes * Sweep<F>::kVector, kOutside = Sweep<F>::kOutside;
   const int32_t stripes = sweep.stripes;
   for (int32_t i = 0; i < stripes + kRunSteps; ++i) {
     storeBytes(sweep.ring + i * kEntry + kOutside, splatBytes(F::kUp ? 0 : 0xff));

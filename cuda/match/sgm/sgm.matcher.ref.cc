@@ -6,6 +6,7 @@
 #include "../cost/census/census.h"
 #include "../cost/gradient_census/gradient_census.h"
 #include "../cost/two_gradient_census/two_gradient_census.h"
+#include "../cost/wide_census/wide_census.h"
 #include "../select/select.h"
 #include "sgm.h"
 #include "sgm_task.h"
@@ -16,18 +17,22 @@ void matchSgmReference(const MatchTask& task, const MatcherImages& images, const
   const size_t pixels = static_cast<size_t>(task.width) * task.height;
   const SgmParameters parameters = sgmParametersOf(task);
   std::vector<uint32_t> words[2] = {std::vector<uint32_t>(pixels), std::vector<uint32_t>(pixels)};
+  std::vector<uint32_t> more[2] = {std::vector<uint32_t>(pixels), std::vector<uint32_t>(pixels)};
   std::vector<int16_t> whole(pixels), rightWhole(pixels);
   std::vector<uint16_t> sums(pixels * static_cast<size_t>(parameters.numDisparities));
   const auto view = [&](auto& image) { return packedView(image.data(), task.width, task.height); };
   const ImageView<const uint8_t> eyes[2] = {images.left, images.right};
   for (int eye = 0; eye < 2; ++eye) {
     switch (matchingCostOf(task)) {
+      case MatchingCost::kWideCensus: wideCensusReference(eyes[eye], view(words[eye]), view(more[eye])); break;
       case MatchingCost::kTwoGradientCensus: twoGradientCensusReference(eyes[eye], view(words[eye])); break;
       case MatchingCost::kGradientCensus: gradientCensusReference(eyes[eye], view(words[eye])); break;
       case MatchingCost::kCensus: censusReference<uint8_t>(eyes[eye], view(words[eye])); break;
     }
   }
-  sgmSumsReference(parameters, {view(words[0]).asConst(), view(words[1]).asConst(), images.left}, sums.data());
+  sgmSumsReference(parameters,
+                   {view(words[0]).asConst(), view(words[1]).asConst(), images.left, view(more[0]).asConst(), view(more[1]).asConst()},
+                   sums.data());
   selectReference(parameters, sums.data(), {result.disparityQ4, view(whole), view(rightWhole), result.confidence});
   if (!task.leftRight) return;
   leftRightReference({view(whole).asConst(), view(rightWhole).asConst(), result.disparityQ4, result.confidence});

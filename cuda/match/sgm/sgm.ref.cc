@@ -26,7 +26,9 @@ const Direction* directionsOf(int32_t paths) {
 int32_t matchingCost(const SgmParameters& parameters, const SgmImages& images, int32_t x, int32_t y, int32_t disparity) {
   const int32_t rightX = x - disparity;
   if (rightX < 0 || rightX >= images.censusRight.width) return parameters.outsideCost;
-  return hammingDistance(images.censusLeft.row(y)[x], images.censusRight.row(y)[rightX]);
+  const int32_t distance = hammingDistance(images.censusLeft.row(y)[x], images.censusRight.row(y)[rightX]);
+  if (parameters.words == 1) return distance;
+  return distance + hammingDistance(images.moreLeft.row(y)[x], images.moreRight.row(y)[rightX]);
 }
 
 int32_t penalty2(const SgmParameters& parameters, const SgmImages& images, int32_t px, int32_t py, int32_t qx,

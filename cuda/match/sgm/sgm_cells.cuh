@@ -84,6 +84,7 @@ struct Stored {
 /// What the kernels share. Volumes: [height][width][kPadded] of one byte (costs, narrow sums) or two.
 struct LineArguments {
   const uint32_t *censusLeft, *censusRight;
+  const uint32_t *moreLeft, *moreRight;  ///< the second words, where there are two
   const uint8_t* grey;  ///< only for adaptive P2
   uint8_t* cost;
   uint8_t* sums;    ///< excesses of the directions so far

@@ -34,6 +34,8 @@ struct SgmPlan {
   /// ceiling is off is too large as a byte.
   const uint8_t* numbers = nullptr;
   const int32_t* cellOffset = nullptr;   ///< [d + 1] for d = -1..numDisparities: where a key lies; the ends lead to an invalid one
+  /// Of the ring: the bytes of the words, then what lies outside.
+  int32_t planes() const { return 4 * parameters.words + 1; }
   bool padded() const { return parameters.numDisparities != 16 * stripes; }
   size_t vectorBytes() const { return static_cast<size_t>(groups) * 16; }
   /// One pixel's path costs of one direction and what lifts them.
@@ -64,8 +66,10 @@ struct Picked {
 struct SgmScratch {
   uint32_t* leftWords = nullptr;    ///< [steps][groups] by place: pixel x of row g is at place x + 2 g
   uint32_t* rightWords = nullptr;   ///< the same, from place -1 on
+  uint32_t* moreLeftWords = nullptr;   ///< the second words, laid out alike
+  uint32_t* moreRightWords = nullptr;
   uint16_t* penalties = nullptr;    ///< [4][groups][width] ceiling + P2, adaptive only
-  uint8_t* ring = nullptr;          ///< [stripes + kRunSteps][5] vectors: right census planes and outside, by step
+  uint8_t* ring = nullptr;          ///< [stripes + kRunSteps][planes] vectors: right census planes and outside, by step
   uint8_t* slots[3] = {nullptr, nullptr, nullptr};  ///< [1 << kSlotBits][stripes + 1][halves] pairs of vectors
   uint8_t* keys = nullptr;          ///< [kKeptSteps][stripes * 2 + 1] vectors, by step
   uint8_t* columns = nullptr;       ///< [kKeptSteps][2] vectors, by step

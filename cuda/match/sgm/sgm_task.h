@@ -6,6 +6,11 @@
 
 namespace depthwatt {
 
+/// What is compared, in the order of the parameter's words.
+enum class MatchingCost { kTwoGradientCensus, kGradientCensus, kCensus, kWideCensus };
+
+inline MatchingCost matchingCostOf(const MatchTask& task) { return static_cast<MatchingCost>(task.matcher.at("cost")); }
+
 inline SgmParameters sgmParametersOf(const MatchTask& task) {
   SgmParameters p;
   p.minDisparity = task.search.minDisparity;
@@ -17,12 +22,8 @@ inline SgmParameters sgmParametersOf(const MatchTask& task) {
   p.uniqueness = task.matcher.at("uniqueness");
   p.subpixel = task.matcher.at("subpixel") != 0;
   p.outsideCost = task.matcher.at("outsideCost");
+  p.words = matchingCostOf(task) == MatchingCost::kWideCensus ? 2 : 1;
   return p;
 }
-
-/// What is compared, in the order of the parameter's words.
-enum class MatchingCost { kTwoGradientCensus, kGradientCensus, kCensus };
-
-inline MatchingCost matchingCostOf(const MatchTask& task) { return static_cast<MatchingCost>(task.matcher.at("cost")); }
 
 }  // namespace depthwatt

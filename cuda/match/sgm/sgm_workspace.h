@@ -30,10 +30,11 @@ class SgmWorkspace {
   Status open(const SgmParameters& parameters, int32_t width, int32_t height, const SgmTuning& tuning = SgmTuning());
   size_t bytes() const;
   /// Aggregates and selects. leftRight: the check of refine/left_right is done where both rows lie on the chip.
+  /// moreLeft, moreRight: the second words, where the parameters say that there are two.
   /// disparityQ4, disparity (whole pixels), confidence: device images; rightDisparity may be null.
   Status compute(const uint32_t* censusLeft, const uint32_t* censusRight, const uint8_t* greyLeft, bool leftRight,
                  int16_t* disparityQ4, int16_t* disparity, int16_t* rightDisparity, uint8_t* confidence,
-                 cudaStream_t stream);
+                 cudaStream_t stream, const uint32_t* moreLeft = nullptr, const uint32_t* moreRight = nullptr);
 
  private:
   SgmWorkspace(const SgmWorkspace&) = delete;

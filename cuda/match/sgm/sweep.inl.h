@@ -91,7 +91,7 @@ struct KeyStep {
     key[1] = addHalves(key[1], number);
     if (F::kStripes == 0 || border || edge) {
       Bytes mask = beside;
-      if (border && !selector.outsideMayWin) mask = orBytes(mask, loadBytes(sweep.ringAt(oldest, v) + 4 * kVector));
+      if (border && !selector.outsideMayWin) mask = orBytes(mask, loadBytes(sweep.ringAt(oldest, v) + Sweep<F>::kOutside));
       if constexpr (F::kStripes == 0) mask = orBytes(mask, loadBytes(sweep.paddingOf(v)));
       key[0] = chooseHalves(maskLow(mask), invalid, key[0]);
       key[1] = chooseHalves(maskHigh(mask), invalid, key[1]);
@@ -133,6 +133,10 @@ void sweepBlock(const SgmPlan& plan, const SgmFrame& frame, int32_t block, const
   const int32_t stripes = sweep.stripes, steps = plan.steps, width = plan.width, paths = plan.parameters.paths;
   skewRows(plan, frame.images.censusLeft, block * kGroups, scratch.leftWords);
   skewRows(plan, frame.images.censusRight, block * kGroups, scratch.rightWords);
+  if constexpr (F::kWords == 2) {
+    skewRows(plan, frame.images.moreLeft, block * kGroups, scratch.moreLeftWords);
+    skewRows(plan, frame.images.moreRight, block * kGroups, scratch.moreRightWords);
+  }
   if (sweep.adaptive) preparePenalties<kUp>(plan, frame.images, scratch, block * kGroups);
   forgetAll(sweep);
   typename Sweep<F>::Along along;
@@ -226,6 +230,13 @@ SgmSweep sweepOfShape(bool up, bool selects) {
 SgmSweep byteSweepOf(const SgmPlan& plan, bool up, bool selects) {
   const int32_t num = plan.parameters.numDisparities, paths = plan.parameters.paths;
   const bool oneByte = paths * plan.parameters.p2 <= 255;
+  if (plan.parameters.words == 2) {
+    if constexpr (kGroups > 1) {
+      if (num == 128 && paths == 4 && oneByte) return sweepOfShape<Shape<NarrowCells, 8, 2, 1, true, true, 2>>(up, selects);
+    }
+    return plan.partials == 2 ? sweepOfShape<Shape<NarrowCells, 0, 0, 2, true, false, 2>>(up, selects)
+                              : sweepOfShape<Shape<NarrowCells, 0, 0, 1, true, false, 2>>(up, selects);
+  }
   if constexpr (kGroups > 2) {
     if (num == 128 && plan.parameters.adaptiveP2 == 0) {
       if (paths == 4 && oneByte) return sweepOfShape<Shape<NarrowCells, 8, 2, 1, false, true>>(up, selects);
@@ -244,7 +255,10 @@ SgmSweep byteSweepOf(const SgmPlan& plan, bool up, bool selects) {
 }
 
 SgmSweep sgmSweepOf(const SgmPlan& plan, bool up, bool selects) {
-  if (plan.halves == 2) return sweepOfShape<Shape<WideCells, 0, 0, 1, true, false>>(up, selects);
+  if (plan.halves == 2) {
+    return plan.parameters.words == 2 ? sweepOfShape<Shape<WideCells, 0, 0, 1, true, false, 2>>(up, selects)
+                                      : sweepOfShape<Shape<WideCells, 0, 0, 1, true, false>>(up, selects);
+  }
   if constexpr (kHasByteCells) return byteSweepOf(plan, up, selects);
   return nullptr;
 }

@@ -179,7 +179,8 @@ export async function runProfile(folder: string, options: ProfileOptions): Promi
     if (left < points.length) note(`${points.length - left} of ${points.length} points are there already`);
     meter.start();
     // Its columns of watts and joules stay empty: that must not be found out at the end.
-    if (!("rails" in meter.sensor)) note(`no watts and no joules will be measured: ${meter.sensor.reason}`);
+    const missing = "rails" in meter.sensor ? meter.sensor.total : meter.sensor;
+    if (!("rails" in missing)) note(`no watts and no joules will be measured: ${missing.reason}`);
     const { seconds, warmUpSeconds } = profile;
     const conditions = contextReader(meter.sensor, powerNative(native));
     const run = {

@@ -120,6 +120,23 @@ describe("energy", () => {
     expect(figures.wattsUncertainty).toBeCloseTo((2 * Math.sqrt((0.012 ** 2 + 61e-6 ** 2) / 6)) / 11, 9);
   });
 
+  test("the total is the sum of its rails, in every window", () => {
+    const one = new Bench({ main: (t) => 5 + Math.sin(9 * t) });
+    const both = { rails: ["a", "b"], reason: "both" };
+    const two = new Bench({ a: (t) => 3 + Math.sin(7 * t), b: (t) => 2 + t }, { total: both });
+    for (const bench of [one, two]) {
+      const meter = meterOf(bench);
+      bench.run(meter, 3.03, 70);
+      const windows = [{}, { fromNs: bench.at(0.4) }, { fromNs: bench.at(0.4), toNs: bench.at(2.77) }];
+      for (const window of windows) {
+        const { joules, watts, rails } = available(meter.report(window));
+        const figures = Object.values(rails).map((rail) => (rail.available ? rail : undefined));
+        expect(figures.reduce((sum, rail) => sum + rail!.joules, 0)).toBe(joules);
+        expect(figures.reduce((sum, rail) => sum + rail!.watts, 0)).toBe(watts);
+      }
+    }
+  });
+
   test("uncertainty: the step alone for a steady load, more where the load moves between samples", () => {
     const steady = new Bench({ main: () => 5 }, { step: 152 });
     const meter = meterOf(steady);

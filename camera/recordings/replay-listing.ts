@@ -73,23 +73,32 @@ async function filesOfFolder(folder: string, accepts: (name: string) => boolean)
   }
 }
 
+async function textOfList(list: string): Promise<string> {
+  let found: string;
+  try {
+    checkHasEnd(list, MOST_TEXT_BYTES);
+    const text = await readFile(list, "utf8");
+    // What is no text has a NUL, or bytes that are not UTF-8, which Node makes U+FFFD of.
+    if (!/[\0\ufffd]/.test(text)) return text;
+    found = "other bytes than UTF-8 text";
+  } catch (cause) {
+    found = (cause as Error).message;
+  }
+  throw new DepthwattError(
+    "SOURCE_UNREADABLE",
+    `expected images or a list of them at ${list}, found ${found}`,
+    { context: { file: list } },
+  );
+}
+
 /** Lines of `path`, or `ns path`, or `ns,path`; `#` begins a comment; paths are relative to the list or to data/ beside it. */
 async function filesOfList(list: string): Promise<{ files: string[]; stamps: (bigint | undefined)[] }> {
   const files: string[] = [];
   const stamps: (bigint | undefined)[] = [];
-  try {
-    checkHasEnd(list, MOST_TEXT_BYTES);
-  } catch (cause) {
-    throw new DepthwattError(
-      "SOURCE_UNREADABLE",
-      `expected images or a list of them at ${list}, found ${(cause as Error).message}`,
-      { cause, context: { file: list } },
-    );
-  }
-  for (const line of (await readFile(list, "utf8")).split(/\r?\n/)) {
+  for (const line of (await textOfList(list)).split(/\r?\n/)) {
     const text = line.replace(/#.*$/, "").trim();
     if (text === "") continue;
-    const [, stamp, name] = /^(?:(\d+)\s*[,\s]\s*)?(.+)$/.exec(text)!;
+    const [, stamp, name] = /^(?:(\d+)\s*[,\s]\s*)?(.+)$/s.exec(text)!;
     const folder = isAbsolute(name!) ? "" : dirname(list);
     const beside = join(folder, name!);
     const below = join(folder, "data", name!);

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Recordings: what is listed, what is paired, what is counted, what rises, and what a bad file does.
 import { execFileSync } from "node:child_process";
+import { once } from "node:events";
 import { mkdirSync, mkdtempSync, rmSync, unlinkSync, writeFileSync } from "node:fs";
+import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { basename, join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
@@ -220,6 +222,27 @@ describe("listing", () => {
     );
     const plain = await listImages(await eye("a", { "1.pgm": 0 }));
     expect(() => settleTimes([plain], "names", 1n)).toThrow(/file names that are times in ns.*found 1\.pgm/);
+  });
+
+  test("a list that is no text is refused in words, one of odd line ends is read", async () => {
+    const list = join(root, "odd.txt");
+    for (const bytes of [Buffer.from([0x31, 0xff, 0xfe, 0x0d, 0x80]), Buffer.from("1 a.png\n\0")]) {
+      writeFileSync(list, bytes);
+      await expect(listImages(list)).rejects.toMatchObject({
+        code: "SOURCE_UNREADABLE",
+        message: expect.stringMatching(/found other bytes than UTF-8 text$/),
+      });
+    }
+    writeFileSync(list, "10000000000000 a\rb\u2028c");
+    expect((await listImages(list)).files).toEqual([join(root, "a\rb\u2028c")]);
+  });
+
+  test("a socket is no list", async () => {
+    const path = join(root, "socket");
+    const server = createServer().listen(path);
+    await once(server, "listening");
+    await expect(listImages(path)).rejects.toMatchObject({ code: "SOURCE_UNREADABLE" });
+    server.close();
   });
 
   test("a number missing from one eye's names stays missing", async () => {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Precedence, origins, refusals: what a configuration is made of and what it never lets pass.
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, rmSync, truncateSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
@@ -12,6 +12,7 @@ import {
   type Problem,
   SETTINGS,
 } from "../../../../edge/config/index.js";
+import { expectedWords } from "../../../../edge/config/words.js";
 
 let folder: string;
 let boards: { folder: string; root: string };
@@ -314,6 +315,23 @@ describe("refusals", () => {
     expect(error.message).toMatch(/\.\/no-such-board\.json cannot be read: ENOENT/);
     const list = file("list.json", "[1]");
     expect(refusal({ set: [`board=${list}`] }).message).toContain(`${list}: expected a board config`);
+  });
+
+  test("a board config of gigabytes, or a device without end, is not read", () => {
+    const huge = file("huge.json", "");
+    truncateSync(huge, 2 ** 33);
+    for (const path of [huge, "/dev/zero"]) {
+      const error = refusal({ set: [`board=${path}`] });
+      expect(error.code).toBe("CONFIG_UNREADABLE");
+      expect(error.message).toMatch(/cannot be read: (8589934592 bytes|a device), where/);
+    }
+  });
+
+  test("ranges that are open at one end, or have none, are told without their missing end", () => {
+    const told = (assignment: string) => refusal({ set: [assignment] }).message;
+    expect(told("calibration.lengthUnitMetres=0")).toMatch(/expected .*a number above 0/);
+    for (const setting of SETTINGS)
+      expect(expectedWords(setting), setting.key).not.toMatch(/undefined|NaN|9007199254740991|\s$/);
   });
 
   test("names that every object has are unknown like others", () => {

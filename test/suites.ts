@@ -81,7 +81,7 @@ export const SUITES: readonly Suite[] = [
       "test/hostile/terminated-worker.test.ts",
     ],
     budgetSeconds: 180,
-    for: "hundreds of random attacks on every door, terminated workers",
+    for: "hundreds of random attacks on every door and command, terminated workers, little memory",
   },
   {
     name: "long-emulation",

@@ -12,7 +12,7 @@ import { PROGRAM, type Ran, runProgram } from "../doubles/program.js";
 import { packageRoot } from "../../core/index.js";
 import { Random } from "../doubles/random.js";
 
-const COUNT = Number(process.env.DEPTHWATT_HOSTILE_COUNT ?? 30);
+const COUNT = Number(process.env.DEPTHWATT_HOSTILE_COUNT ?? 12);
 const random = new Random();
 const pick = <T>(from: readonly T[]): T => from[random.whole(0, from.length - 1)]!;
 const folder = mkdtempSync(join(tmpdir(), "depthwatt-lines-"));
@@ -175,17 +175,21 @@ async function within(seconds: number, words: readonly string[]): Promise<Ran> {
   // In order first: a run has no end of its own.
   const asked = setTimeout(() => child.kill("SIGTERM"), 1000 * seconds);
   const killed = setTimeout(() => child.kill("SIGKILL"), 1000 * seconds + 15_000);
-  const code = await new Promise<number | null>((resolve) => child.once("close", resolve));
+  const code = await new Promise<number | null>((resolve) => {
+    child.once("close", (exit, signal) => resolve(signal === "SIGTERM" ? SIGTERM_EXIT : exit));
+  });
   clearTimeout(asked);
   clearTimeout(killed);
   return { code, stdout, stderr };
 }
 
-function expectOrder({ code, stderr }: Ran, what: string): void {
+const SIGTERM_EXIT = 143;
+
+function expectOrder({ code, stdout, stderr }: Ran, what: string): void {
   const told = `seed ${random.seed}: ${what}: exit ${code}\n${stderr.slice(0, 1500)}`;
-  expect([0, 1, 2, 3, 4, 5, 143], told).toContain(code);
+  expect([0, 1, 2, 3, 4, 5, SIGTERM_EXIT], told).toContain(code);
   expect(stderr, told).not.toMatch(/bug in depthwatt|\n {4}at /);
-  if (code !== 0 && code !== 1 && code !== 143) expect(stderr, told).toMatch(/^(error|hint): \S/m);
+  if (code !== 0 && code !== SIGTERM_EXIT) expect(stdout + stderr, told).toMatch(/\S/);
 }
 
 async function inTwoLanes(jobs: (() => Promise<void>)[]): Promise<void> {
@@ -197,16 +201,17 @@ async function inTwoLanes(jobs: (() => Promise<void>)[]): Promise<void> {
 
 test("files that are folders, devices, sockets, loops, garbage or gigabytes of nothing", async () => {
   const all = Object.keys(LINES).flatMap((line) => Object.keys(KINDS).map((kind) => [line, kind] as const));
-  const every = COUNT >= all.length;
-  const chosen = every ? all : Object.keys(LINES).map((line) => [line, pick(Object.keys(KINDS))] as const);
+  // Some of them by chance; with a large count every one.
+  const chosen = COUNT >= all.length ? all : Array.from({ length: COUNT }, () => pick(all));
   await inTwoLanes(
     chosen.map(([line, kind], i) => async () => {
       const path = join(folder, `${i}-${kind}`);
       await KINDS[kind]!(path);
       const before = kindOf(path);
-      const ran = await within(30, LINES[line]!(path));
+      const ran = await within(60, LINES[line]!(path));
       count("files");
       expectOrder(ran, `${line} with ${kind}`);
+      expect(ran.code, `${line} with ${kind} ends by itself`).not.toBe(SIGTERM_EXIT);
       if (before !== "nothing") expect(kindOf(path), `${line} with ${kind}: what was there`).toBe(before);
     }),
   );
@@ -296,7 +301,7 @@ test("flags of anything", async () => {
   });
   await inTwoLanes(
     lines.map((words) => async () => {
-      const ran = await within(10, words);
+      const ran = await within(20, words);
       count("lines");
       expectOrder(ran, JSON.stringify(words).slice(0, 300));
     }),

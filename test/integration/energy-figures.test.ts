@@ -26,10 +26,7 @@ needs("toolchain").suite("a run with a sensor", () => {
     expect(frames).toBe(60);
     // The energy counter is the total, the power reading stands beside it.
     expect(Object.values(power.rails)[0]).toMatchObject({ joules: power.joules, watts: power.watts });
-    expect(power.mdePerJoule).toBeCloseTo(
-      ((width * height * 16) / 1e6) * (power.fpsPerWatt as number),
-      6,
-    );
+    expect(power.mdePerJoule).toBeCloseTo(((width * height * 16) / 1e6) * (power.fpsPerWatt as number), 6);
   });
 });
 

@@ -41,7 +41,7 @@ const SHAPES = [
   },
   {
     shape: "first",
-    name: (padded) => `firstRowsKernel<${padded / 64}>`,
+    name: (padded) => `firstRowsKernel<${padded / 64}, false>`,
     count: firstTurn,
     lanes: 32,
     warps: 4,

@@ -14,7 +14,7 @@ namespace gpu {
   template __global__ void rowsSelectKernel<padded / 64, false, 1>(LineArguments, SelectArguments);
 DEPTHWATT_WALKS(64)
 DEPTHWATT_WALKS(128)
-template __global__ void firstRowsKernel<1>(LineArguments);
-template __global__ void firstRowsKernel<2>(LineArguments);
+template __global__ void firstRowsKernel<1, false>(LineArguments);
+template __global__ void firstRowsKernel<2, false>(LineArguments);
 }  // namespace gpu
 }  // namespace depthwatt

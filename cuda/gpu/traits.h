@@ -81,12 +81,22 @@ constexpr int kWalkBlocks = 3;
 constexpr int kWalkBlocks = 2;
 #endif
 
-/// Blocks of the kernel that ends the rows and selects: 80 registers a thread, or 128. One less where P2 adapts.
+/// Blocks of the kernel that ends the rows and selects: 80 registers a thread, or 128. One less where four pairs a lane meet an
+/// adaptive P2.
 #if __CUDA_ARCH__ >= 900
 constexpr int kSelectBlocks = 6;
 #else
 constexpr int kSelectBlocks = 4;
 #endif
+
+/// Blocks of the kernel that begins the rows. Left to itself, the compiler takes registers that leave room for fewer.
+constexpr int firstBlocks(int pairs, bool adaptive) {
+#if __CUDA_ARCH__ >= 900
+  return pairs == 4 ? 4 : pairs == 2 ? (adaptive ? 5 : 6) : 7;
+#else
+  return pairs == 4 ? 1 : 4;
+#endif
+}
 
 /// How a walk's loads get ahead of it. From 8.0 on copies go to shared memory on their own and are waited for in the order in
 /// which they were asked for, so many may be under way; before, they wait in registers, one batch of them.

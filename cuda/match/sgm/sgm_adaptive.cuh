@@ -28,16 +28,16 @@ struct P2Values {
 
 /// Two halves of shared memory, [line of the warp][step of the batch] in each: one is read while the other is written.
 /// A batch is fetched (its grey values are asked for), arrives (its P2 are written, and seen by others after a barrier) and is read.
-template <int kLanes, int kBatch>
-class AdaptedP2 {
+template <bool kAdaptive, int kLanes, int kBatch>
+class StepP2 {
  public:
   static constexpr int kHalfBytes = 2 * (32 / kLanes) * kBatch, kBytes = 2 * kHalfBytes;
   static_assert(kBatch <= kLanes, "a lane for each step");
 
   /// grey: of the pixel at step 0; toNext: from there to the pixel of step 1. Steps first <= s < end lie in the image; `alone` is
   /// the one of them that has no step before it (its P2 is of no effect), or -1.
-  __device__ __forceinline__ AdaptedP2(const LineArguments& a, uint8_t* shared, const uint8_t* grey, ptrdiff_t toNext, int first,
-                                       int end, int alone, int lane, int group)
+  __device__ __forceinline__ StepP2(const LineArguments& a, uint8_t* shared, const uint8_t* grey, ptrdiff_t toNext, int first,
+                                    int end, int alone, int lane, int group)
       : grey_(grey + lane * toNext), toNext_(toNext), p1_(a.p1), p2_(a.p2), adaptiveP2_(a.adaptiveP2), step_(lane),
         first_(first), end_(lane < kBatch ? end : first), alone_(alone) {
     to_ = keptShared(shared + kHalfBytes + 2 * (group * kBatch + lane));
@@ -62,8 +62,11 @@ class AdaptedP2 {
   __device__ __forceinline__ P2Values<kCount> read(int k) const {
     return P2Values<kCount>::load(from_ + half_ + 2 * k);
   }
-  /// Where the batch that arrives as number t (from 0) stands, for a warp with one line that has no AdaptedP2 of its own.
-  static __device__ __forceinline__ const uint8_t* halfOf(const uint8_t* shared, int t) { return shared + t % 2 * kHalfBytes; }
+  /// Those of steps k.. of the batch that arrives as number t (from 0), for a warp of one line that another one serves.
+  template <int kCount>
+  static __device__ __forceinline__ P2Values<kCount> served(const LineArguments&, const uint8_t* shared, int t, int k) {
+    return P2Values<kCount>::load(shared + t % 2 * kHalfBytes + 2 * k);
+  }
 
  private:
   const uint8_t* grey_;
@@ -73,6 +76,31 @@ class AdaptedP2 {
   int half_ = 0;
   int now_ = 0, before_ = 0;
   bool writes_;
+};
+
+/// The same P2 for every step.
+template <int kLanes, int kBatch>
+class StepP2<false, kLanes, kBatch> {
+ public:
+  static constexpr int kBytes = 16;
+
+  __device__ __forceinline__ explicit StepP2(uint32_t pair) : pair_(pair) {}
+  __device__ __forceinline__ StepP2(const LineArguments& a, uint8_t*, const uint8_t*, ptrdiff_t, int, int, int, int, int)
+      : pair_(Cell::pair(a.p2)) {}
+  __device__ __forceinline__ void fetch(int) {}
+  __device__ __forceinline__ void arrive() {}
+  __device__ __forceinline__ uint32_t pair(int) const { return pair_; }
+  template <int kCount>
+  __device__ __forceinline__ const StepP2& read(int) const {
+    return *this;
+  }
+  template <int kCount>
+  static __device__ __forceinline__ StepP2 served(const LineArguments& a, const uint8_t*, int, int) {
+    return StepP2(Cell::pair(a.p2));
+  }
+
+ private:
+  uint32_t pair_;
 };
 
 }  // namespace gpu

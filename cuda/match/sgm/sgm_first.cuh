@@ -107,12 +107,12 @@ class TileCosts {
 /// A block: a row, its forward and its backward walk to their meeting; state holds where they stand there. Both directions are
 /// walked. The warps that compute costs compute P2 too, where it adapts.
 template <int kPairs, bool kAdaptive>
-__global__ void __launch_bounds__(FirstShape<kPairs>::kThreads) firstRowsKernel(LineArguments a) {
+__global__ void __launch_bounds__(FirstShape<kPairs>::kThreads, firstBlocks(kPairs, kAdaptive)) firstRowsKernel(LineArguments a) {
   using Shape = FirstShape<kPairs>;
   using Bytes = Stored<kPairs, false>;
   using Words = Stored<kPairs, true>;
   constexpr int kHalf = Shape::kHalf, kPadded = Shape::kPadded, kTile = Shape::kTile, kUnroll = 8;
-  using P2 = AdaptedP2<32, kTile>;
+  using P2 = StepP2<kAdaptive, 32, kTile>;
   __shared__ __align__(16) uint32_t tiles[2][2][Shape::kTileWords];
   __shared__ __align__(16) uint8_t p2Bytes[2][P2::kBytes];
   untilKernelBefore();
@@ -126,15 +126,13 @@ __global__ void __launch_bounds__(FirstShape<kPairs>::kThreads) firstRowsKernel(
     TileCosts<kPairs> costs(a, row, steps);
     P2 p2(a, p2Bytes[warp & 1], a.grey + static_cast<ptrdiff_t>(row) * a.width + steps.firstPixel(), backward ? -1 : 1, firstStep,
           endStep, firstStep, lane, 0);
-    if (kAdaptive) p2.fetch(0);
+    p2.fetch(0);
 #pragma unroll 1
     for (int t = 0; t < count; ++t) {
       if (t >= 2) turns.untilEmptied(t & 1);
       costs.compute(a, tiles[warp & 1][t & 1]);
-      if (kAdaptive) {
-        p2.arrive();
-        p2.fetch((t + 1) * kTile);
-      }
+      p2.arrive();
+      p2.fetch((t + 1) * kTile);
       turns.filled(t & 1);
     }
     return;
@@ -142,16 +140,14 @@ __global__ void __launch_bounds__(FirstShape<kPairs>::kThreads) firstRowsKernel(
   const ptrdiff_t toNext = backward ? -kPadded : kPadded;
   uint8_t* here = a.sums + (static_cast<ptrdiff_t>(row) * a.width + steps.firstPixel()) * kPadded + lane * Bytes::kBytes;
   Path<32, kPairs, false> path(a, lane);
-  const uint32_t constantP2 = Cell::pair(a.p2);
-  const auto advanceAs = [&](auto careful, const uint8_t* from, const uint8_t* p2From, int s0) {
+  const auto advanceAs = [&](auto careful, const uint8_t* from, int t, int s0) {
     constexpr bool kCareful = decltype(careful)::value;
-    P2Values<kUnroll> adapted = {};
-    if (kAdaptive) adapted = P2Values<kUnroll>::load(p2From);
+    const auto p2 = P2::template served<kUnroll>(a, p2Bytes[warp & 1], t, s0 - t * kTile);
 #pragma unroll
     for (int k = 0; k < kUnroll; ++k, here = keptGlobal(here + toNext)) {
       const typename Words::Value cost = Words::load(from + 4 * k * kHalf);
       uint32_t excess[kPairs];
-      path.step(cost.word, kAdaptive ? adapted.pair(k) : constantP2, excess);
+      path.step(cost.word, p2.pair(k), excess);
       if (!kCareful || (s0 + k >= firstStep && s0 + k < endStep)) Bytes::store(here, Bytes::pack(excess));
       if (kCareful && s0 + k < firstStep) path.reset();
     }
@@ -160,13 +156,11 @@ __global__ void __launch_bounds__(FirstShape<kPairs>::kThreads) firstRowsKernel(
   for (int t = 0; t < count; ++t) {
     turns.untilFilled(t & 1);
     const uint8_t* const from = keptShared(reinterpret_cast<uint8_t*>(tiles[warp & 1][t & 1] + lane * kPairs));
-    const uint8_t* const p2From = P2::halfOf(p2Bytes[warp & 1], t);
 #pragma unroll 1
     for (int s = t * kTile; s < (t + 1) * kTile; s += kUnroll) {
       const uint8_t* const at = from + 4 * (s - t * kTile) * kHalf;
-      const uint8_t* const p2At = p2From + 2 * (s - t * kTile);
-      if (s >= firstStep && s + kUnroll <= endStep) advanceAs(Plain(), at, p2At, s);
-      else advanceAs(Careful(), at, p2At, s);
+      if (s >= firstStep && s + kUnroll <= endStep) advanceAs(Plain(), at, t, s);
+      else advanceAs(Careful(), at, t, s);
     }
     if (t + 2 < count) turns.emptied(t & 1);
   }

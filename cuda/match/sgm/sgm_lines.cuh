@@ -95,12 +95,11 @@ __global__ void __launch_bounds__(32 * kWarpsPerBlock, kWalkBlocks) linesKernel(
   const uint8_t* const ownSums =
       keptShared(ownRing + Ring::Costs::kBytes + group * Ring::kSumBytes + lane * SumValues::kBytes);
 
-  using P2 = AdaptedP2<kLanes, kBatch>;
+  using P2 = StepP2<kAdaptive, kLanes, kBatch>;
   __shared__ __align__(16) uint8_t p2Bytes[kWarpsPerBlock * P2::kBytes];
   P2 p2(a, p2Bytes + warp * P2::kBytes, a.grey + pixel0, pixelStep, firstStep, endStep, firstStep, lane, group);
 
   Path<kLanes, kPairs, kWide> path(a, lane);
-  const uint32_t constantP2 = Cell::pair(a.p2);
   const auto advanceAs = [&](auto careful, int slot, int s0, bool joining) {
     constexpr bool kCareful = decltype(careful)::value;
     typename CostValues::Value cost[kBatch];
@@ -110,8 +109,7 @@ __global__ void __launch_bounds__(32 * kWarpsPerBlock, kWalkBlocks) linesKernel(
       cost[k] = CostValues::load(ownCosts + slot + k * Ring::Costs::kStepBytes);
       found[k] = SumValues::zero();
     }
-    P2Values<kBatch> adapted = {};
-    if (kAdaptive) adapted = p2.template read<kBatch>(0);
+    const auto p2OfSteps = p2.template read<kBatch>(0);
     if (joining) {
 #pragma unroll
       for (int k = 0; k < kBatch; ++k) found[k] = SumValues::load(ownSums + slot + k * Ring::Sums::kStepBytes);
@@ -121,7 +119,7 @@ __global__ void __launch_bounds__(32 * kWarpsPerBlock, kWalkBlocks) linesKernel(
       uint32_t cells[kPairs], excess[kPairs];
 #pragma unroll
       for (int j = 0; j < kPairs; ++j) cells[j] = Cell::fromBytes(cost[k].word[j / 2 % CostValues::kWords], j % 2);
-      path.step(cells, kAdaptive ? adapted.pair(k) : constantP2, excess);
+      path.step(cells, p2OfSteps.pair(k), excess);
       typename SumValues::Value value = SumValues::pack(excess);
       SumValues::add(value, found[k]);
       if (valid && (!kCareful || (s0 + k >= firstStep && s0 + k < endStep))) SumValues::store(here, value);
@@ -145,7 +143,7 @@ __global__ void __launch_bounds__(32 * kWarpsPerBlock, kWalkBlocks) linesKernel(
     const bool joining = a.addFirst || (part != 0 && a.both);
     if (part != 0) __syncthreads();
     const int lastStep = max(min(endStep, end), firstStep);
-    if (kAdaptive && begin < end) p2.fetch(begin);
+    if (begin < end) p2.fetch(begin);
     walkRing<kBatch, Ring::kSlotBytes>(
         begin, end,
         [&](int slot, int s) {
@@ -155,10 +153,10 @@ __global__ void __launch_bounds__(32 * kWarpsPerBlock, kWalkBlocks) linesKernel(
         [&](int slot) {
           costs.arrive(slot);
           sums.arrive(slot);
-          if (kAdaptive) p2.arrive();
+          p2.arrive();
         },
         [&](int slot, int s) {
-          if (kAdaptive) p2.fetch(s + kBatch);
+          p2.fetch(s + kBatch);
           if (s >= allFirst && s + kBatch <= allEnd) advanceAs(Plain(), slot, s, joining);
           else advanceAs(Careful(), slot, s, joining);
         });

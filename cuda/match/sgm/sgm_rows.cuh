@@ -120,12 +120,11 @@ __device__ __forceinline__ void walkRow(const LineArguments& a, const SelectArgu
   const uint8_t* const own = keptShared(ringBytes + lane * Bytes::kBytes);
 
   const int x0 = walk.firstX, beforeFirst = x0 - walk.direction;
-  AdaptedP2<32, kBatch> p2(a, p2Bytes, a.grey + static_cast<ptrdiff_t>(walk.row) * a.width + x0, walk.direction, 0, walk.length,
-                           beforeFirst >= 0 && beforeFirst < a.width ? -1 : 0, lane, 0);
+  StepP2<kAdaptive, 32, kBatch> p2(a, p2Bytes, a.grey + static_cast<ptrdiff_t>(walk.row) * a.width + x0, walk.direction, 0,
+                                   walk.length, beforeFirst >= 0 && beforeFirst < a.width ? -1 : 0, lane, 0);
 
   Path<32, kPairs, false> path(a, lane);
   path.restore(a.state + (static_cast<size_t>(walk.row) * 2 + walk.backward()) * kHalf);
-  const uint32_t constantP2 = Cell::pair(a.p2);
   // A key is a sum of products: nothing on the way from one step to the next waits for it.
   const uint32_t one = 1u << Tile::kIndexBits, counted = walk.backward() && !a.both ? 0 : one, scale = s.paths * one;
   // A cell is no candidate where its disparity exceeds the pixel's last one: there this, less the last one, has its highest bit
@@ -171,11 +170,10 @@ __device__ __forceinline__ void walkRow(const LineArguments& a, const SelectArgu
     constexpr int kTogether = 4;  // steps that are one piece of code; in a longer one the compiler leaves the keys to its end
 #pragma unroll 1
     for (int k0 = 0; k0 < kBatch; k0 += kTogether, from += kTogether * kPadded, keys += kTogether * Tile::kStride) {
-      P2Values<kTogether> adapted = {};
-      if (kAdaptive) adapted = p2.template read<kTogether>(k0);
+      const auto p2OfSteps = p2.template read<kTogether>(k0);
 #pragma unroll
       for (int k = 0; k < kTogether; ++k) {
-        stepAs(careful, from + k * kPadded, s0 + k0 + k, kAdaptive ? adapted.pair(k) : constantP2, keys + k * Tile::kStride);
+        stepAs(careful, from + k * kPadded, s0 + k0 + k, p2OfSteps.pair(k), keys + k * Tile::kStride);
       }
     }
   };
@@ -187,11 +185,11 @@ __device__ __forceinline__ void walkRow(const LineArguments& a, const SelectArgu
       const int s = s0 + b * kBatch, slot = (kBatches == 1 ? kNumber : b % 2) * Ring::kSlotBytes;
       waitForCopies<0>();
       ring.arrive(slot);
-      if (kAdaptive) p2.arrive();
+      p2.arrive();
       __syncwarp();  // all lanes' copies are there, and all lanes are done with the batch before, which is overwritten now
       if (s + kBatch < walk.steps) ring.ask(Ring::kSlotBytes - slot, s + kBatch);
       groupCopies();
-      if (kAdaptive) p2.fetch(s + kBatch);
+      p2.fetch(s + kBatch);
       if (b == 0 && s >= 2 * Tile::kPixels) turns.untilEmptied(kNumber);
       uint32_t* const keys = tile + (kNumber * Tile::kPixels + b * kBatch) * Tile::kStride + firstPair;
       if (s >= plainFirst && s + kBatch <= plainEnd) advanceAs(Plain(), own + slot, s, keys);
@@ -201,7 +199,7 @@ __device__ __forceinline__ void walkRow(const LineArguments& a, const SelectArgu
   };
 
   if (walk.steps == 0) return;
-  if (kAdaptive) p2.fetch(0);
+  p2.fetch(0);
   ring.ask(0, 0);
   groupCopies();
 #pragma unroll 1
@@ -272,11 +270,11 @@ __device__ __forceinline__ void checkRow(const SelectArguments& s, int y) {
 
 /// A block to each row. Dynamic shared memory: rowsBlockBytes.
 template <int kPairs, bool kAdaptive, int kVolumes>
-__global__ void __launch_bounds__(kRowThreads, kAdaptive ? kSelectBlocks - 1 : kSelectBlocks)
+__global__ void __launch_bounds__(kRowThreads, kAdaptive && kPairs > 2 ? kSelectBlocks - 1 : kSelectBlocks)
     rowsSelectKernel(LineArguments a, SelectArguments s) {
   using Tile = RowTile<kPairs>;
   extern __shared__ __align__(16) uint32_t tiles[];
-  using P2 = AdaptedP2<32, RowsRing<kPairs, kVolumes>::kBatch>;
+  using P2 = StepP2<kAdaptive, 32, RowsRing<kPairs, kVolumes>::kBatch>;
   __shared__ __align__(16) uint8_t p2Bytes[2 * P2::kBytes];
   const int warp = warpOfBlock();
   const RowWalk walk = RowWalk::of<Tile::kPixels>(a.width, static_cast<int>(blockIdx.x), warp % 2 != 0);

@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "../encode/rvl/rvl_gpu.h"
 #include "bench_frame.h"
 #include "bench_model.h"
 #include "bench_report.h"
@@ -154,6 +155,45 @@ std::vector<Extra> timeAround(const Size& size) {
   return rows;
 }
 
+/// Slopes with noise of one step, steps at objects' edges, and a tenth of holes, as refined disparity has them.
+std::vector<int16_t> disparityPicture(const Size& size) {
+  std::mt19937 engine(11);
+  std::vector<int16_t> picture(static_cast<size_t>(size.width) * size.height);
+  for (int y = 0; y < size.height; ++y) {
+    for (int x = 0; x < size.width; ++x) {
+      const int object = x / 61 * 7 + y / 47 * 13, hole = (x / 9 * 31 + y / 7 * 17) % 10;
+      const int value = 160 + object * 37 % 1500 + x / 8 + static_cast<int>(engine() >> 31);
+      picture[static_cast<size_t>(y) * size.width + x] = static_cast<int16_t>(hole == 0 ? kInvalidDisparity : value);
+    }
+  }
+  return picture;
+}
+
+void timeRvl(Report& report) {
+  for (const Size& size : {Size{640, 480, 0}, Size{1280, 720, 0}, Size{1920, 1080, 0}}) {
+    const std::vector<int16_t> picture = disparityPicture(size);
+    gpu::RvlScratch scratch;
+    DeviceBuffer<int16_t> in;
+    DeviceBuffer<uint32_t> words, bytes;
+    require(scratch.open(picture.size()));
+    require(in.allocate(picture.size()));
+    require(words.allocate(gpu::rvlWords(picture.size())));
+    require(bytes.allocate(1));
+    require(cudaStatus(cudaMemcpy(in.get(), picture.data(), in.bytes(), cudaMemcpyHostToDevice), "copy"));
+    cudaStream_t stream = nullptr;
+    require(cudaStatus(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking), "stream"));
+    uint32_t length = 0;
+    const Timing t = timeGraph(
+        stream, [&] { require(gpu::rvl(in.get(), true, picture.size(), scratch, words.get(), bytes.get(), stream)); },
+        [&] { require(cudaStatus(cudaMemcpy(&length, bytes.get(), sizeof length, cudaMemcpyDeviceToHost), "copy")); });
+    cudaStreamDestroy(stream);
+    std::printf("rvl %dx%d, %u bytes %10.4f %10.4f\n", size.width, size.height, length, t.median, t.least);
+    report.row("\"what\": \"rvl of a disparity, graph replay\", \"width\": %d, \"height\": %d, \"encodedBytes\": %u, "
+               "\"multiprocessors\": %d, \"medianMs\": %.4f, \"minMs\": %.4f",
+               size.width, size.height, length, report.multiprocessors(0), t.median, t.least);
+  }
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -185,6 +225,7 @@ int main(int argc, char** argv) {
   Report report(argv[1], argv[2]);
   if (!modelOnly) {
     timeSizes(report, partitions, sweep, unchecked);
+    timeRvl(report);
     const Size size = {640, 480, 128};
     for (const Extra& row : timeAround(size)) {
       std::printf("%-70s %10.4f %10.4f\n", row.what, row.timing.median, row.timing.least);

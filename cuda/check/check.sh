@@ -35,7 +35,7 @@ flags="-std=c++14 -O3 --fmad=false -lineinfo"
 for arch in ${archs//,/ }; do flags+=" -gencode=arch=compute_$arch,code=sm_$arch"; done
 # The same rule as in scripts/build-cuda.mjs: the rooms are what they are, no list names them.
 kernels=$(find cuda -name '*.cu' -not -path 'cuda/gpu/*' -not -path 'cuda/check/*' | sort)
-references=$(find cuda -name '*.ref.cc' -not -path 'cuda/encode/*' | sort)
+references=$(find cuda -name '*.ref.cc' | sort)
 
 objects() { # objects NAME DEFINES: compiles everything in parallel, prints the objects
   local folder=build/gpu/$1; mkdir -p "$folder"

@@ -19,6 +19,7 @@
 #include "../match/sgm/sgm_workspace.h"
 #include "twins_cbca.h"
 #include "twins_exponential.h"
+#include "twins_rvl.h"
 #ifdef __CUDACC__
 #include "bench_partition.h"
 #endif
@@ -401,6 +402,9 @@ int main(int argc, char** argv) {
       checkCbca(random, c, left, right);
       checkExponential(random, c, left, right);
     }
+    checkRvl(random, left.size());
+    // So many blocks that summaries are looked for in several rounds.
+    if (i % 16 == 0 && !small) checkRvl(random, static_cast<size_t>(random.whole(270000, 600000)));
     if (i % 8 == 0) checkRectify(random, c);
   }
   std::printf("twins: %d cases equal bit for bit\n", cases);

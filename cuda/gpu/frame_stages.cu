@@ -15,7 +15,10 @@ Status FrameImages::open(const EngineParameters& p) {
   DEPTHWATT_TRY(left.allocate(pixels));
   DEPTHWATT_TRY(confidence.allocate(pixels));
   DEPTHWATT_TRY(disparity.allocate(pixels));
-  return p.hasGeometry ? depth.allocate(pixels) : Status();
+  if (p.hasGeometry) DEPTHWATT_TRY(depth.allocate(pixels));
+  if (p.encodeDepth == Encoding::kRvl) DEPTHWATT_TRY(rvlDepth.open(pixels));
+  if (p.encodeDisparity == Encoding::kRvl) DEPTHWATT_TRY(rvlDisparity.open(pixels));
+  return {};
 }
 
 Status FrameStages::open() {
@@ -31,6 +34,7 @@ Status FrameStages::open() {
     DEPTHWATT_CUDA(cudaMemcpy(map_[eye].get(), maps[eye]->data(), map_[eye].bytes(), cudaMemcpyHostToDevice));
   }
   DEPTHWATT_TRY(right_.allocate(static_cast<size_t>(p_.width) * p_.height));
+  if (encodesRvl(p_)) DEPTHWATT_TRY(rvlScratch_.open(static_cast<size_t>(p_.width) * p_.height));
   if (fills() || p_.boundary || p_.median) DEPTHWATT_TRY(matched_.allocate(matchedPixels_));
   if (fills() && (p_.boundary || p_.median)) DEPTHWATT_TRY(filled_.allocate(matchedPixels_));
   if (p_.boundary && p_.median) DEPTHWATT_TRY(edged_.allocate(matchedPixels_));
@@ -167,6 +171,20 @@ Status FrameStages::depth() {
   return gpu::depthMillimetres(p_.geometry, frame_->disparity.get(), frame_->depth.get(), p_.width, p_.height, stream_);
 }
 
+Status FrameStages::encode() {
+  const size_t pixels = static_cast<size_t>(p_.width) * p_.height;
+  const EncodedImage &depth = frame_->rvlDepth, &disparity = frame_->rvlDisparity;
+  for (int32_t i = p_.repeatedStage == kEncode ? p_.repetitions : 1; i > 0; --i) {
+    if (depth.words.get() != nullptr) {
+      DEPTHWATT_TRY(rvl(frame_->depth.get(), false, pixels, rvlScratch_, depth.words.get(), depth.bytes.get(), stream_));
+    }
+    if (disparity.words.get() != nullptr) {
+      DEPTHWATT_TRY(rvl(frame_->disparity.get(), true, pixels, rvlScratch_, disparity.words.get(), disparity.bytes.get(), stream_));
+    }
+  }
+  return {};
+}
+
 Status FrameStages::keepInput() {
   DEPTHWATT_CUDA(cudaMemcpyAsync(keptDisparity_.get(), matched(), keptDisparity_.bytes(), cudaMemcpyDeviceToDevice, stream_));
   return cudaStatus(
@@ -182,7 +200,8 @@ Status FrameStages::restoreInput() {
 }
 
 size_t FrameStages::bytes() const {
-  size_t bytes = matcher_->bytes() + smooths_.bytes() + smooth_[0].bytes() + smooth_[1].bytes() + speckleScratch_.bytes() + fillScratch_.bytes() + right_.bytes() + certainty_.bytes() + confidence_.bytes() +
+  size_t bytes = matcher_->bytes() + rvlScratch_.bytes() + smooths_.bytes() + smooth_[0].bytes() + smooth_[1].bytes() +
+                 speckleScratch_.bytes() + fillScratch_.bytes() + right_.bytes() + certainty_.bytes() + confidence_.bytes() +
                  doubledConfidence_.bytes() + keptConfidence_.bytes() + matched_.bytes() + filled_.bytes() + edged_.bytes() +
                  refined_.bytes() + doubled_.bytes() + keptDisparity_.bytes();
   for (int eye = 0; eye < 2; ++eye) {

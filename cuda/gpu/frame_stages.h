@@ -3,6 +3,7 @@
 // one workspace serves all; what is copied while another frame runs belongs to the frame (FrameImages).
 #pragma once
 
+#include "../encode/rvl/rvl_gpu.h"
 #include "../match/gpu_matcher.h"
 #include "../match_scope.h"
 #include "device_buffer.h"
@@ -10,16 +11,33 @@
 namespace depthwatt {
 namespace gpu {
 
+/// Whether kernels encode.
+inline bool encodesRvl(const EngineParameters& p) {
+  return p.encodeDepth == Encoding::kRvl || p.encodeDisparity == Encoding::kRvl;
+}
+
+/// An encoded image on the device: nothing where it is not asked for.
+struct EncodedImage {
+  DeviceBuffer<uint32_t> words, bytes;
+
+  Status open(size_t pixels) {
+    DEPTHWATT_TRY(words.allocate(rvlWords(pixels)));
+    return bytes.allocate(1);
+  }
+};
+
 /// What one frame brings and what it leaves, on the device.
 struct FrameImages {
   DeviceBuffer<uint8_t> raw[2];  ///< a copy of each captured image, where kernels do not read the captured one
   DeviceBuffer<uint8_t> left, confidence;
   DeviceBuffer<int16_t> disparity;
   DeviceBuffer<uint16_t> depth;  ///< empty without a geometry
+  EncodedImage rvlDepth, rvlDisparity;
 
   Status open(const EngineParameters& parameters);
   size_t bytes() const {
-    return raw[0].bytes() + raw[1].bytes() + left.bytes() + confidence.bytes() + disparity.bytes() + depth.bytes();
+    return raw[0].bytes() + raw[1].bytes() + left.bytes() + confidence.bytes() + disparity.bytes() + depth.bytes() +
+           rvlDepth.words.bytes() + rvlDisparity.words.bytes();
   }
 };
 
@@ -49,6 +67,8 @@ class FrameStages final : public Stages {
   Status upscale() override;
   Status region() override;
   Status depth() override;
+  /// What travels as RVL, as its bytes; after the other stages.
+  Status encode();
   Status keepInput() override;
   Status restoreInput() override;
 
@@ -91,6 +111,7 @@ class FrameStages final : public Stages {
   DeviceBuffer<uint8_t> right_, window_[2], half_[2], certainty_, confidence_, doubledConfidence_, keptConfidence_;
   DeviceBuffer<Rgb8> rgb_[2], windowRgb_[2], halfRgb_[2];  ///< only for a matcher that needs them
   DeviceBuffer<int16_t> matched_, filled_, edged_, refined_, doubled_, keptDisparity_;
+  RvlScratch rvlScratch_;
   std::unique_ptr<Matcher> matcher_;
   FrameImages* frame_ = nullptr;
   const uint8_t* sources_[2] = {};

@@ -3,7 +3,8 @@
 //   upload    copies of captured images, where kernels do not read them where they are
 //   compute   the kernels of all frames, one frame after the other: a graph that was captured at open
 //   download  results to the caller's memory, while the next frame computes
-// run() queues a frame on the three, each joined to the one before it by an event, waits, and encodes on its own thread.
+// run() queues a frame on the three, each joined to the one before it by an event, and waits. What travels as RVL is encoded by
+// kernels, so that its bytes are copied; raw disparity is prepared by run()'s own thread.
 #include "gpu_backend.h"
 
 #include <atomic>
@@ -13,7 +14,9 @@
 #include <new>
 
 #include "../encode/bodies.h"
+#include "../encode/rvl/rvl.h"
 #include "../stages.h"
+#include "encoded_download.h"
 #include "frame_graph.h"
 #include "frame_stages.h"
 #include "host_memory.h"
@@ -53,6 +56,7 @@ struct Lane {
     }
   }
   FrameImages images;
+  EncodedDownload encodedDepth, encodedDisparity;
   StageEvents stages;
   FrameGraph timed, untimed;
   cudaEvent_t uploaded = nullptr, computed = nullptr, downloaded = nullptr;
@@ -85,7 +89,10 @@ class GpuBackend final : public Backend {
     const unsigned how = cudaEventDisableTiming | (facts.integrated ? cudaEventBlockingSync : 0u);
     DEPTHWATT_TRY(stages_.open());
     for (Lane& lane : lanes_) {
+      const size_t pixels = static_cast<size_t>(p_.width) * p_.height;
       DEPTHWATT_TRY(lane.images.open(p_));
+      if (p_.encodeDepth == Encoding::kRvl) DEPTHWATT_TRY(lane.encodedDepth.open(pixels));
+      if (p_.encodeDisparity == Encoding::kRvl) DEPTHWATT_TRY(lane.encodedDisparity.open(pixels));
       DEPTHWATT_TRY(lane.stages.open());
       for (cudaEvent_t* event : {&lane.uploaded, &lane.computed, &lane.downloaded}) {
         DEPTHWATT_CUDA(cudaEventCreateWithFlags(event, how));
@@ -116,8 +123,7 @@ class GpuBackend final : public Backend {
     DEPTHWATT_TRY(download(lane, output));
     DEPTHWATT_TRY(cudaStatus(cudaEventSynchronize(lane.downloaded), "a frame's kernels and copies (cudaEventSynchronize)"));
     if (timed) DEPTHWATT_TRY(lane.stages.read(output.stageMilliseconds));
-    if (encodes(p_)) encode(output);
-    return {};
+    return finishEncoding(lane, output);
   }
 
   void attach(const FrameOutput& output) override {
@@ -126,6 +132,8 @@ class GpuBackend final : public Backend {
     memory_.add(output.disparityQ4, pixels * sizeof(int16_t));
     memory_.add(output.confidence, pixels);
     memory_.add(output.depthMillimetres, pixels * sizeof(uint16_t));
+    if (p_.encodeDepth == Encoding::kRvl) memory_.add(output.encodedDepth, rvlBound(pixels));
+    if (p_.encodeDisparity == Encoding::kRvl) memory_.add(output.encodedDisparity, rvlBound(pixels));
   }
   void attach(const InputMemory& input) override { memory_.add(input.data, input.bytes); }
   void detach() override { memory_.clear(); }
@@ -149,14 +157,21 @@ class GpuBackend final : public Backend {
     return timed ? lane.stages.end(which, compute_, captured) : Status();
   }
 
+  Status queueEncoding(Lane& lane, bool timed, bool captured) {
+    if (!encodesRvl(p_)) return {};
+    DEPTHWATT_TRY(stages_.encode());
+    return timed ? lane.stages.end(kEncode, compute_, captured) : Status();
+  }
+
   Status capture(Lane& lane, FrameGraph& graph, bool timed) {
     stages_.select(lane.images, lane.images.raw[0].get(), lane.images.raw[1].get(), compute_);
     return graph.capture(compute_, [&] {
       if (timed && rectifiesInGraph()) DEPTHWATT_TRY(lane.stages.begin(compute_, true));
-      return forEachStage(p_, [&](Stage which, Status (Stages::*step)()) {
+      DEPTHWATT_TRY(forEachStage(p_, [&](Stage which, Status (Stages::*step)()) {
         if (which == kRectify && !rectifiesInGraph()) return Status();
         return queueStage(lane, which, step, timed, true);
-      });
+      }));
+      return queueEncoding(lane, timed, true);
     });
   }
 
@@ -183,6 +198,7 @@ class GpuBackend final : public Backend {
       DEPTHWATT_TRY(forEachStage(p_, [&](Stage which, Status (Stages::*step)()) {
         return queueStage(lane, which, step, timed, false);
       }));
+      DEPTHWATT_TRY(queueEncoding(lane, timed, false));
     } else {
       if (!rectifiesInGraph()) DEPTHWATT_TRY(queueStage(lane, kRectify, &Stages::rectify, timed, false));
       DEPTHWATT_TRY(graph.launch(compute_));
@@ -196,6 +212,11 @@ class GpuBackend final : public Backend {
     if (p_.hasGeometry) DEPTHWATT_TRY(fetch(output.depthMillimetres, lane.images.depth));
     DEPTHWATT_TRY(fetch(output.confidence, lane.images.confidence));
     DEPTHWATT_TRY(fetch(output.left, lane.images.left));
+    const FrameImages& images = lane.images;
+    if (p_.encodeDepth == Encoding::kRvl) DEPTHWATT_TRY(lane.encodedDepth.queue(images.rvlDepth, output.encodedDepth, download_));
+    if (p_.encodeDisparity == Encoding::kRvl) {
+      DEPTHWATT_TRY(lane.encodedDisparity.queue(images.rvlDisparity, output.encodedDisparity, download_));
+    }
     return cudaStatus(cudaEventRecord(lane.downloaded, download_), "cudaEventRecord");
   }
 
@@ -204,14 +225,21 @@ class GpuBackend final : public Backend {
     return cudaStatus(cudaMemcpyAsync(to, from.get(), from.bytes(), cudaMemcpyDeviceToHost, download_), "copy of a result");
   }
 
-  void encode(FrameOutput& output) {
-    const std::chrono::steady_clock::time_point start = std::chrono::steady_clock::now();
-    for (int32_t i = p_.repeatedStage == kEncode ? p_.repetitions : 1; i > 0; --i) {
-      if (p_.encodeDepth != Encoding::kNone) encodeDepthBody(p_, output);
-      if (p_.encodeDisparity != Encoding::kNone) encodeDisparityBody(p_, output);
+  Status finishEncoding(Lane& lane, FrameOutput& output) {
+    const FrameImages& images = lane.images;
+    if (p_.encodeDepth == Encoding::kRvl) {
+      DEPTHWATT_TRY(lane.encodedDepth.finish(images.rvlDepth, output.encodedDepth, &output.encodedDepthBytes, download_));
     }
+    if (p_.encodeDisparity == Encoding::kRvl) {
+      return lane.encodedDisparity.finish(images.rvlDisparity, output.encodedDisparity, &output.encodedDisparityBytes, download_);
+    }
+    if (p_.encodeDisparity == Encoding::kNone) return {};
+    const std::chrono::steady_clock::time_point start = std::chrono::steady_clock::now();
+    for (int32_t i = p_.repeatedStage == kEncode ? p_.repetitions : 1; i > 0; --i) encodeDisparityBody(p_, output);
     const std::chrono::duration<double, std::milli> taken = std::chrono::steady_clock::now() - start;
-    output.stageMilliseconds[kEncode] = taken.count();
+    double& encode = output.stageMilliseconds[kEncode];
+    encode = (std::isnan(encode) ? 0 : encode) + taken.count();
+    return {};
   }
 
   const LeavesNoBrokenContext last_{};  ///< the first member, so that it goes when everything else has gone

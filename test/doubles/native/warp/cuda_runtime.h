@@ -172,6 +172,12 @@ T atomicAdd(T* at, T value) {
   return before;
 }
 template <class T>
+T atomicOr(T* at, T value) {
+  const T before = *at;
+  *at |= value;
+  return before;
+}
+template <class T>
 T atomicCAS(T* at, T expected, T value) {
   const T before = *at;
   if (before == expected) *at = value;

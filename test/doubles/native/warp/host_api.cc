@@ -143,6 +143,17 @@ cudaError_t cudaMalloc(void** memory, size_t bytes) {
   return cudaSuccess;
 }
 
+cudaError_t cudaMallocHost(void** memory, size_t bytes) {
+  const Lock lock(device);
+  if (const cudaError_t error = notWhileCapturing()) return error;
+  *memory = std::malloc(bytes);
+  return *memory != nullptr ? cudaSuccess : answer(cudaErrorMemoryAllocation);
+}
+cudaError_t cudaFreeHost(void* memory) {
+  std::free(memory);
+  return cudaSuccess;
+}
+
 cudaError_t cudaFree(void* memory) {
   const Lock lock(device);
   const auto found = allocations.find(memory);

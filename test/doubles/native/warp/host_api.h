@@ -82,6 +82,9 @@ void setError(cudaError_t error);
 
 cudaError_t cudaMalloc(void** memory, size_t bytes);
 cudaError_t cudaFree(void* memory);
+/// Page-locked memory; a word or two, not counted.
+cudaError_t cudaMallocHost(void** memory, size_t bytes);
+cudaError_t cudaFreeHost(void* memory);
 cudaError_t cudaMemcpy(void* to, const void* from, size_t bytes, cudaMemcpyKind kind);
 cudaError_t cudaMemcpyAsync(void* to, const void* from, size_t bytes, cudaMemcpyKind kind, cudaStream_t stream);
 cudaError_t cudaMemset(void* at, int value, size_t bytes);

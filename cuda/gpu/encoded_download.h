@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+// Brings an encoded image from the device. How long it is, only the device knows when the copy is queued: as much is copied as the
+// image before it needed, and an eighth more; the rest, where that was too little, when the length is known.
+#pragma once
+
+#include <algorithm>
+
+#include "frame_stages.h"
+
+namespace depthwatt {
+namespace gpu {
+
+class EncodedDownload {
+ public:
+  EncodedDownload() = default;
+  ~EncodedDownload() {
+    if (bytes_ != nullptr) cudaFreeHost(bytes_);
+  }
+  EncodedDownload(const EncodedDownload&) = delete;
+  EncodedDownload& operator=(const EncodedDownload&) = delete;
+
+  Status open(size_t pixels) {
+    bound_ = 4 * rvlWords(pixels);
+    expected_ = std::min(bound_, pixels);
+    return cudaStatus(cudaMallocHost(reinterpret_cast<void**>(&bytes_), sizeof *bytes_), "page-locked memory");
+  }
+  Status queue(const EncodedImage& image, uint8_t* to, cudaStream_t stream) {
+    DEPTHWATT_TRY(cudaStatus(cudaMemcpyAsync(bytes_, image.bytes.get(), sizeof *bytes_, cudaMemcpyDeviceToHost, stream),
+                             "copy of an encoded length"));
+    return cudaStatus(cudaMemcpyAsync(to, image.words.get(), expected_, cudaMemcpyDeviceToHost, stream), "copy of an encoded image");
+  }
+  /// When the queued copies are done.
+  Status finish(const EncodedImage& image, uint8_t* to, size_t* bytes, cudaStream_t stream) {
+    *bytes = *bytes_;
+    if (*bytes > expected_) {
+      const uint8_t* const from = reinterpret_cast<const uint8_t*>(image.words.get());
+      DEPTHWATT_TRY(cudaStatus(cudaMemcpyAsync(to + expected_, from + expected_, *bytes - expected_, cudaMemcpyDeviceToHost, stream),
+                               "copy of the rest of an encoded image"));
+      DEPTHWATT_TRY(cudaStatus(cudaStreamSynchronize(stream), "copy of the rest of an encoded image"));
+    }
+    expected_ = std::min(bound_, *bytes + *bytes / 8);
+    return {};
+  }
+
+ private:
+  uint32_t* bytes_ = nullptr;
+  size_t expected_ = 0, bound_ = 0;
+};
+
+}  // namespace gpu
+}  // namespace depthwatt

@@ -8,6 +8,7 @@ export { SkewStatistics } from "./pair/skew.js";
 export { type ReplayOptions, ReplaySource } from "./recordings/replay.js";
 export { listImages, settleTimes, type TimestampSource } from "./recordings/replay-listing.js";
 export { openReplaySource } from "./recordings/replay-open.js";
+export { medianPeriodNs, planSteps } from "./recordings/replay-plan.js";
 export * from "./calibration/index.js";
 export { type CommandSettings, openCommandSource } from "./command/open-source.js";
 export { STREAM_FORMATS, type StreamFormat } from "./command/layout.js";

@@ -185,6 +185,12 @@ export const ERROR_CATALOGUE = {
     "The MQTT broker refused the connection.",
     "Check user name, password, certificate and client id.",
   ),
+  QUEUE_FAILED: entry(
+    5,
+    true,
+    "The queue of a batch does not answer, or is none that pairs can be pulled from.",
+    "Check the URL, and that the server runs JetStream ('nats-server -js').",
+  ),
   STREAM_SILENT: entry(
     5,
     true,

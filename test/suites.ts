@@ -63,8 +63,8 @@ export const SUITES: readonly Suite[] = [
   {
     name: "long-recordings",
     files: ["test/integration/long-record"],
-    budgetSeconds: 120,
-    for: "recordings whose program is killed a hundred times",
+    budgetSeconds: 240,
+    for: "recordings whose program is killed a hundred times, a batch of three workers at a queue, one over all scenes",
   },
   {
     name: "long-viewer",

@@ -6,26 +6,14 @@ import {
   checkDisparityName,
   colourDisparity,
   disparityFromQ4,
-  type EnginePicture,
-  readEnginePicture,
   writeDisparity,
   writeImage,
 } from "../../camera/index.js";
 import { DepthwattError, isSameFile } from "../../core/index.js";
-import {
-  type Algorithm,
-  ALGORITHMS,
-  createEngine,
-  type EngineInfo,
-  parametersOf,
-  readsColours,
-  withoutColours,
-} from "../../cuda/index.js";
-import type { Config, FlagValue } from "../config/index.js";
+import { ALGORITHMS, parametersOf } from "../../cuda/index.js";
+import { computePair, openPair, readPair } from "../batch/match-pair.js";
+import type { FlagValue } from "../config/index.js";
 import { adaptationFigures, rowsTooFarApart } from "../pipeline/adaptation.js";
-import { configuredCalibration } from "../pipeline/calibration.js";
-import { geometryOf, type PipelineGeometry, uncalibrated } from "../pipeline/geometry.js";
-import { engineOptionsOf } from "../pipeline/engine-options.js";
 import { matchParameters } from "../pipeline/parameters.js";
 import { type ConfigOptions, configOf, withConfig, withExamples, withJson } from "./options.js";
 import { note, printJson, printLine } from "./output.js";
@@ -41,17 +29,6 @@ interface MatchOptions extends ConfigOptions {
   json?: boolean;
 }
 
-interface Matched {
-  width: number;
-  height: number;
-  disparityQ4: Int16Array;
-  milliseconds: number;
-  validPercent: number;
-  /** Before filling. */
-  matchedPercent: number;
-  info: EngineInfo;
-}
-
 const flagsOf = (options: MatchOptions): Record<string, FlagValue> => ({
   "calibration.file": { flag: "--calibration", value: options.calibration },
   "match.algorithm": { flag: "--algorithm", value: options.algorithm },
@@ -59,71 +36,6 @@ const flagsOf = (options: MatchOptions): Record<string, FlagValue> => ({
   "match.minDisparity": { flag: "--min-disparity", value: options.minDisparity },
   "engine.backend": { flag: "--backend", value: options.backend },
 });
-
-function geometryFor(config: Config, width: number, height: number): PipelineGeometry {
-  const loaded = configuredCalibration(config, { width, height });
-  if (loaded === undefined) return uncalibrated(width, height);
-  for (const warning of loaded.warnings) note(`warning: ${warning}`);
-  return geometryOf(loaded.calibration, config.calibration.crop);
-}
-
-/** Rectifies where a calibration is given, matches, refines. */
-async function matchPair(config: Config, left: EnginePicture, right: EnginePicture): Promise<Matched> {
-  const { width: inputWidth, height: inputHeight } = left;
-  const geometry = geometryFor(config, inputWidth, inputHeight);
-  const { width, height } = geometry;
-  const strideBytes = (left.format === "GREY" ? 1 : left.format === "Y16" ? 2 : 3) * inputWidth;
-  const description = {
-    ...{ width: inputWidth, height: inputHeight, leftFormat: left.format, rightFormat: right.format },
-    ...{ leftStrideBytes: strideBytes, rightStrideBytes: strideBytes },
-  };
-  const engine = createEngine(
-    engineOptionsOf(config, { description }, { ...geometry, depth: undefined }, {}),
-  );
-  const bytes = ({ data }: EnginePicture) => new Uint8Array(data.buffer, data.byteOffset, data.byteLength);
-  try {
-    const { validPixels, matchedPixels } = await engine.compute(bytes(left), bytes(right));
-    const milliseconds = engine.stageMilliseconds.reduce((sum, ms) => (Number.isNaN(ms) ? sum : sum + ms), 0);
-    const disparityQ4 = engine.slots[0]?.disparityQ4.slice() as Int16Array;
-    return {
-      ...{ width, height, disparityQ4, milliseconds },
-      validPercent: (100 * validPixels) / (width * height),
-      matchedPercent: (100 * matchedPixels) / (width * height),
-      info: engine.info,
-    };
-  } finally {
-    engine.close();
-  }
-}
-
-async function readPair(
-  leftFile: string,
-  rightFile: string,
-  algorithm: Algorithm,
-): Promise<[EnginePicture, EnginePicture]> {
-  const both = (colours: boolean) =>
-    Promise.all([readEnginePicture(leftFile, colours), readEnginePicture(rightFile, colours)]);
-  const pair = await both(readsColours(algorithm));
-  const grey = pair.some(({ format }) => format !== "RGB8");
-  if (grey && readsColours(algorithm)) note(withoutColours(algorithm, "the pictures have"));
-  // One eye in colours and one without: both in grey.
-  const [left, right] = grey ? await both(false) : pair;
-  if (left.width !== right.width || left.height !== right.height) {
-    throw new DepthwattError(
-      "IMAGE_SIZE_MISMATCH",
-      `Expected two images of one size, got ${left.width}x${left.height} in ${leftFile} and ` +
-        `${right.width}x${right.height} in ${rightFile}.`,
-    );
-  }
-  if (left.format !== right.format) {
-    const bits = ({ data }: EnginePicture) => 8 * data.BYTES_PER_ELEMENT;
-    throw new DepthwattError(
-      "IMAGE_UNSUPPORTED",
-      `Expected two images of one depth, got ${bits(left)} bit in ${leftFile} and ${bits(right)} bit in ${rightFile}.`,
-    );
-  }
-  return [left, right];
-}
 
 /** Two results in one file, or one in place of what it was made of, would be a loss without a word. */
 function checkOutputs(leftFile: string, rightFile: string, { output, color }: MatchOptions): void {
@@ -148,8 +60,8 @@ async function match(leftFile: string, rightFile: string, options: MatchOptions)
   if (options.color !== undefined) checkColourName(options.color);
   checkOutputs(leftFile, rightFile, options);
   const { config } = configOf(options, flagsOf(options));
-  const [left, right] = await readPair(leftFile, rightFile, config.match.algorithm);
-  const matched = await matchPair(config, left, right);
+  const pictures = await readPair(leftFile, rightFile, config.match.algorithm, note);
+  const matched = await computePair(await openPair(config, pictures, note));
   const { width, height, disparityQ4, milliseconds, validPercent, matchedPercent, info } = matched;
   const tooFar = rowsTooFarApart(info);
   if (tooFar !== undefined) note(`warning: ${tooFar}`);

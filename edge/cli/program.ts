@@ -2,6 +2,7 @@
 // The command line as a whole: the list of commands, and what holds for all of them.
 import { Command } from "commander";
 import { VERSION } from "../version.js";
+import { registerBatch } from "./batch.js";
 import { registerBench } from "./bench.js";
 import { registerBoards } from "./boards.js";
 import { registerCapture } from "./capture.js";
@@ -27,6 +28,7 @@ const COMMANDS = [
   registerRecord,
   registerConvert,
   registerMatch,
+  registerBatch,
   registerConsume,
   registerView,
   registerControl,

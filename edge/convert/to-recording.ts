@@ -19,6 +19,7 @@ import { imagePrefix, writeImage } from "../mcap/messages.js";
 import { openRecording } from "../mcap/recording.js";
 import { realDisk, RecordingFile, type Unfinished } from "../mcap/recording-file.js";
 import { IMAGE } from "../mcap/schemas.js";
+import { eyesIn } from "./eyes.js";
 import { type Conversion, type ConversionEvents, Counting } from "./conversion.js";
 
 interface Entry {
@@ -35,18 +36,9 @@ export interface FolderRecordingOptions {
   rateHz: number;
 }
 
-/** Left and right: beside each other, or below mav0 as EuRoC has them. @throws DepthwattError SOURCE_UNREADABLE */
 function eyesOf(folder: string): { left: string; right: string } {
-  const mav = [join(folder, "mav0"), folder].find((one) => existsSync(join(one, "cam0")));
-  if (mav !== undefined) {
-    const data = (camera: string) => {
-      const inner = join(mav, camera, "data");
-      return existsSync(inner) ? inner : join(mav, camera);
-    };
-    return { left: data("cam0"), right: data("cam1") };
-  }
-  if (existsSync(join(folder, "left")) && existsSync(join(folder, "right")))
-    return { left: join(folder, "left"), right: join(folder, "right") };
+  const eyes = eyesIn(folder);
+  if (eyes !== undefined) return eyes;
   throw new DepthwattError(
     "SOURCE_UNREADABLE",
     `${folder}: expected left/ and right/, or mav0/cam0 and cam1, found neither`,

@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: Apache-2.0
+// Matches pairs of pictures, each by itself: its own size, its own engine, nothing left over from the pair before. `match` and `batch`
+// go through here, so that their results are the same.
+import { type EnginePicture, readEnginePicture } from "../../camera/index.js";
+import { DepthwattError } from "../../core/index.js";
+import {
+  type Algorithm,
+  type EngineInfo,
+  type NativeEngine,
+  openEngine,
+  readsColours,
+  withoutColours,
+} from "../../cuda/index.js";
+import type { Config } from "../config/index.js";
+import { configuredCalibration } from "../pipeline/calibration.js";
+import { engineOptionsOf } from "../pipeline/engine-options.js";
+import { geometryOf, type PipelineGeometry, uncalibrated } from "../pipeline/geometry.js";
+
+export interface Matched {
+  width: number;
+  height: number;
+  disparityQ4: Int16Array;
+  milliseconds: number;
+  validPercent: number;
+  /** Before filling. */
+  matchedPercent: number;
+  info: EngineInfo;
+}
+
+/** A pair that is ready to be matched. Whoever got it computes or closes it. */
+export interface OpenedPair {
+  width: number;
+  height: number;
+  left: EnginePicture;
+  right: EnginePicture;
+  engine: NativeEngine;
+}
+
+/** Sentences for the user, such as a calibration's warning. */
+export type Note = (text: string) => void;
+
+function geometryFor(config: Config, width: number, height: number, note: Note): PipelineGeometry {
+  const loaded = configuredCalibration(config, { width, height });
+  if (loaded === undefined) return uncalibrated(width, height);
+  for (const warning of loaded.warnings) note(`warning: ${warning}`);
+  return geometryOf(loaded.calibration, config.calibration.crop);
+}
+
+/**
+ * Reads both pictures, for a matcher that reads colours in colours where both have them.
+ * @throws DepthwattError SOURCE_UNREADABLE, IMAGE_UNSUPPORTED, IMAGE_SIZE_MISMATCH
+ */
+export async function readPair(
+  leftFile: string,
+  rightFile: string,
+  algorithm: Algorithm,
+  note: Note,
+): Promise<[EnginePicture, EnginePicture]> {
+  const both = (colours: boolean) =>
+    Promise.all([readEnginePicture(leftFile, colours), readEnginePicture(rightFile, colours)]);
+  const pair = await both(readsColours(algorithm));
+  const grey = pair.some(({ format }) => format !== "RGB8");
+  if (grey && readsColours(algorithm)) note(withoutColours(algorithm, "the pictures have"));
+  // One eye in colours and one without: both in grey.
+  const [left, right] = grey ? await both(false) : pair;
+  if (left.width !== right.width || left.height !== right.height) {
+    throw new DepthwattError(
+      "IMAGE_SIZE_MISMATCH",
+      `Expected two images of one size, got ${left.width}x${left.height} in ${leftFile} and ` +
+        `${right.width}x${right.height} in ${rightFile}.`,
+    );
+  }
+  if (left.format !== right.format) {
+    const bits = ({ data }: EnginePicture) => 8 * data.BYTES_PER_ELEMENT;
+    throw new DepthwattError(
+      "IMAGE_UNSUPPORTED",
+      `Expected two images of one depth, got ${bits(left)} bit in ${leftFile} and ${bits(right)} bit in ${rightFile}.`,
+    );
+  }
+  return [left, right];
+}
+
+/** Rectifies where a calibration is given. @throws DepthwattError CALIBRATION_*, ENGINE_*, BACKEND_UNAVAILABLE */
+export async function openPair(
+  config: Config,
+  [left, right]: readonly [EnginePicture, EnginePicture],
+  note: Note,
+): Promise<OpenedPair> {
+  const { width: inputWidth, height: inputHeight } = left;
+  const geometry = geometryFor(config, inputWidth, inputHeight, note);
+  const { width, height } = geometry;
+  const strideBytes = (left.format === "GREY" ? 1 : left.format === "Y16" ? 2 : 3) * inputWidth;
+  const description = {
+    ...{ width: inputWidth, height: inputHeight, leftFormat: left.format, rightFormat: right.format },
+    ...{ leftStrideBytes: strideBytes, rightStrideBytes: strideBytes },
+  };
+  const options = engineOptionsOf(config, { description }, { ...geometry, depth: undefined }, {});
+  return { width, height, left, right, engine: await openEngine(options) };
+}
+
+const bytesOf = ({ data }: EnginePicture) => new Uint8Array(data.buffer, data.byteOffset, data.byteLength);
+
+/** Matches and refines, and closes the pair. @throws DepthwattError ENGINE_FAILED */
+export async function computePair({ width, height, left, right, engine }: OpenedPair): Promise<Matched> {
+  try {
+    const { validPixels, matchedPixels } = await engine.compute(bytesOf(left), bytesOf(right));
+    const milliseconds = engine.stageMilliseconds.reduce((sum, ms) => (Number.isNaN(ms) ? sum : sum + ms), 0);
+    const disparityQ4 = engine.slots[0]?.disparityQ4.slice() as Int16Array;
+    return {
+      ...{ width, height, disparityQ4, milliseconds },
+      validPercent: (100 * validPixels) / (width * height),
+      matchedPercent: (100 * matchedPixels) / (width * height),
+      info: engine.info,
+    };
+  } finally {
+    engine.close();
+  }
+}

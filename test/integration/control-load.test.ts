@@ -51,8 +51,11 @@ const ofMatcher = (algorithm: string, values: Values): Record<string, Change> =>
     }),
   );
 
-/** Settings of cameras: there is none on this machine; test/capture-vm opens the kernel's own. */
-const OF_CAMERAS = /^source\.v4l2\./;
+/**
+ * Cameras: there is none on this machine, test/capture-vm opens the kernel's own. Whether a file is recorded: each change makes one,
+ * control.test.ts does it.
+ */
+const ELSEWHERE = /^(source\.v4l2\.|outputs\.mcap\.recording$)/;
 
 const CHANGES: Record<string, Change> = {
   ...one("match.algorithm", "cbca"),
@@ -64,10 +67,20 @@ const CHANGES: Record<string, Change> = {
     ...{ outsideCost: 63, subpixel: false },
   }),
   ...ofMatcher("cbca", { armX: 2, armY: 2, similarity: 4 }),
+  "match.esaw.gradientPercent": {
+    with: { "match.algorithm": "esaw", "match.esaw.gradientTruncation": 20 },
+    to: { "match.esaw.gradientPercent": 800 },
+  },
   ...ofMatcher("esaw", {
+    ...{ gradientTruncation: 20, rightView: "diagonal" },
     ...{ steps: 3, basePercent: 120, gammaColour: 100, gammaDistance: 3, truncation: 3, subpixel: true },
   }),
+  "match.esmp.gradientPercent": {
+    with: { "match.algorithm": "esmp", "match.esmp.gradientTruncation": 1 },
+    to: { "match.esmp.gradientPercent": 100 },
+  },
   ...ofMatcher("esmp", {
+    ...{ gradientTruncation: 1, rightView: "diagonal" },
     ...{ steps: 3, basePercent: 120, gammaColour: 100, gammaDistance: 3, truncation: 3, subpixel: true },
     ...{ lambdaThousandths: 20, slopeThousandths: 50, capTenThousandths: 3 },
   }),
@@ -93,6 +106,7 @@ const CHANGES: Record<string, Change> = {
   ...one("outputs.mqtt.depth.encoding", "raw"),
   ...one("outputs.mqtt.rateHz", 20, { unseen: true }),
   ...one("outputs.viewer.rateHz", 20, { unseen: true }),
+  ...one("outputs.mcap.rateHz", 20, { unseen: true }),
   ...one("outputs.metricsIntervalMs", 300, { unseen: true }),
   ...one("power.minFps", 1, { unseen: true }),
   ...one("log.level", "debug", { unseen: true }),
@@ -109,7 +123,7 @@ const WITH_SOURCE = [
 ];
 
 test("every live setting is in this file", () => {
-  const live = SETTINGS.filter(({ takesEffect, key }) => takesEffect === "live" && !OF_CAMERAS.test(key));
+  const live = SETTINGS.filter(({ takesEffect, key }) => takesEffect === "live" && !ELSEWHERE.test(key));
   expect([...Object.keys(CHANGES), ...WITH_SOURCE].sort()).toEqual(live.map(({ key }) => key).sort());
 });
 

@@ -22,6 +22,7 @@ import type { RunFigures } from "./pipeline/figures.js";
 import { runtimeInfo } from "./pipeline/info.js";
 import type { LiveInput, NextInput } from "./pipeline/live-input.js";
 import type { Pipeline } from "./pipeline/pipeline.js";
+import { rowsTooFarApart } from "./pipeline/adaptation.js";
 import type { Reporter } from "./pipeline/reporter.js";
 import { colourNote } from "./sources/index.js";
 
@@ -79,6 +80,7 @@ export class Runtime {
   #searchChanged = false;
   #timer: NodeJS.Timeout | undefined;
   #running = false;
+  #rowsApart = false;
   readonly #stopping = new AbortController();
   #failure: DepthwattError | undefined;
 
@@ -256,12 +258,20 @@ export class Runtime {
     return { width, height, hasDepth: depth !== undefined, rig, input: description, rateHz };
   }
 
+  /** Once each time the pairs get that far apart. */
+  #tellRowsApart(): void {
+    const tooFar = rowsTooFarApart(this.parts.engine.info);
+    if (tooFar !== undefined && !this.#rowsApart) this.notice(tooFar);
+    this.#rowsApart = tooFar !== undefined;
+  }
+
   #startMetrics(): void {
     const { reporter, outputs } = this.parts;
     clearInterval(this.#timer);
     this.#timer = setInterval(() => {
       const recent = reporter.figures("recent");
       outputs.metrics(recent);
+      this.#tellRowsApart();
       this.#events.onFigures?.(recent);
     }, this.#config.outputs.metricsIntervalMs);
   }
@@ -298,6 +308,7 @@ export class Runtime {
       this.#timer = undefined;
       await this.#governor?.stop();
       figures = reporter.figures("run");
+      this.#tellRowsApart();
       outputs.metrics(figures);
       this.#failure = outputs.failure;
       // Only a closed output knows what became of each frame.

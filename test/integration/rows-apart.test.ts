@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+// Eyes that are too many rows apart to be corrected: a run says so once, with the cure, and its figures say why there is no offset.
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, expect, test } from "vitest";
+import { lastJson, runProgram } from "../doubles/program.js";
+import { Random } from "../doubles/rooms.js";
+
+const [WIDTH, HEIGHT, DISPARITY] = [240, 120, 9];
+const folder = mkdtempSync(join(tmpdir(), "depthwatt-rows-"));
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+/** Smooth patches: rows tell each other apart. The right eye sees everything `rows` lower. */
+function write(name: string, rows: number): string[] {
+  const picture = new Random(3).fill(new Uint8Array((WIDTH + 40) * (HEIGHT + 40)), 20, 235);
+  const row = WIDTH + 40;
+  for (let i = row + 1; i < picture.length; ++i)
+    picture[i] = (picture[i - 1]! + picture[i - row]! + 2 * picture[i]!) >> 2;
+  const cut = (dx: number, dy: number) =>
+    Uint8Array.from(
+      { length: WIDTH * HEIGHT },
+      (_, i) => picture[(Math.floor(i / WIDTH) + 20 + dy) * row + (i % WIDTH) + 20 + dx]!,
+    );
+  const eyes = [
+    ["left", cut(0, 0)],
+    ["right", cut(DISPARITY, -rows)],
+  ] as const;
+  return eyes.flatMap(([eye, image]) => {
+    const at = join(folder, name, eye);
+    mkdirSync(at, { recursive: true });
+    for (let frame = 0; frame < 3; ++frame)
+      writeFileSync(
+        join(at, `${frame}.pgm`),
+        Buffer.concat([Buffer.from(`P5 ${WIDTH} ${HEIGHT} 255\n`), image]),
+      );
+    return [`--${eye}`, at];
+  });
+}
+
+const WARNING = "4 rows or more above or below the left one, which is not corrected: calibrate the cameras";
+
+test.each([
+  [4, 1],
+  [1, 0],
+])("eyes %i rows apart are warned of %i times", async (rows, times) => {
+  const words = ["run", "--broker", "none", "--rate", "max", "--json", "--set", "match.numDisparities=24"];
+  const ran = await runProgram([...words, "--set", "board=none", ...write(`${rows}`, rows)]);
+  expect(ran.code, ran.stderr).toBe(0);
+  expect(ran.stderr.split(WARNING)).toHaveLength(times + 1);
+  const { verticalOffset } = lastJson<{ verticalOffset: { measuredRows: unknown } }>(ran);
+  if (times > 0) expect(verticalOffset.measuredRows).toMatchObject({ available: false });
+  else expect(verticalOffset.measuredRows).toBeCloseTo(rows, 0);
+});

@@ -75,7 +75,9 @@ export const SUITES: readonly Suite[] = [
   {
     name: "long-hostile",
     files: [
+      "test/hostile/command-lines.test.ts",
       "test/hostile/control-fuzz.test.ts",
+      "test/hostile/http-doors.test.ts",
       "test/hostile/little-memory.test.ts",
       "test/hostile/programme.test.ts",
       "test/hostile/terminated-worker.test.ts",

@@ -37,8 +37,10 @@ needs("mosquitto").suite("the end of a run", () => {
   test("SIGINT with a frozen broker: every frame is sent or dropped under a cause", async () => {
     const { mosquitto, frames } = await broker();
     const words = ["run", ...SMALL, "--rate", "max", "--json", "--broker", mosquitto.url];
-    // Raw frames fill the socket within a second.
-    const running = startProgram([...words, "--set", "outputs.mqtt.depth.encoding=raw"]);
+    // A dozen raw frames of this size fill the socket, on the slowest machine.
+    const large = ["source.synthetic.width=640", "source.synthetic.height=480", "match.numDisparities=16"];
+    const settings = ["outputs.mqtt.depth.encoding=raw", ...large].flatMap((one) => ["--set", one]);
+    const running = startProgram([...words, ...settings]);
     await until("frames come", () => frames() > 10, 30_000);
     mosquitto.freeze();
     await sleep(2500);

@@ -165,6 +165,21 @@ test("a disk of 2 MB that gets full: every frame is computed, what is not record
   }
 });
 
+test("frames that a slow disk has no room for are dropped under the recording's name, and all are computed", async () => {
+  // No frame of this size fits into what may wait.
+  const large = [
+    "source.synthetic.width=640",
+    "source.synthetic.height=480",
+    "outputs.mcap.maxPendingBytes=1048576",
+  ];
+  const set = [...large, "board=none"].flatMap((setting) => ["--set", setting]);
+  const ran = await runProgram(["record", place("busy.mcap"), "--inputs", "--frames", "5", ...set, ...QUIET]);
+  const figures = lastJson<RunFigures>(ran);
+  expect(figures.frames).toBe(5);
+  expect(figures.drops["mcap.diskBusy"]).toBe(5);
+  expect(figures.outputs.mcap).toMatchObject({ sent: 0 });
+});
+
 test("--help, config and a run without a recording load none of its libraries", async () => {
   const loaded = async (words: string[]) => {
     const list = place(`loaded-${words[0]}`);

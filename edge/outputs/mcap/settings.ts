@@ -40,7 +40,7 @@ export const mcapSettings = section("The recording: an MCAP file that Foxglove, 
     description: "How chunks are packed; none takes less of the CPU and more of the disk.",
   }),
   flushMs: setting(z.int().min(50).max(1000), {
-    default: 500,
+    default: 250,
     unit: "ms",
     description: "What waits to be written is no older than this, so that a power cut costs little.",
   }),

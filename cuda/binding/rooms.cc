@@ -14,12 +14,15 @@
 #include "rooms/fill.inl.h"
 #include "rooms/gradient_census.inl.h"
 #include "rooms/half.inl.h"
+#include "rooms/hsv.inl.h"
 #include "rooms/left_right.inl.h"
 #include "rooms/match.inl.h"
 #include "rooms/median.inl.h"
+#include "rooms/pyramid.inl.h"
 #include "rooms/rectify.inl.h"
 #include "rooms/row_offset.inl.h"
 #include "rooms/rvl.inl.h"
+#include "rooms/sad.inl.h"
 #include "rooms/select.inl.h"
 #include "rooms/sgm.inl.h"
 #include "rooms/speckle.inl.h"
@@ -41,12 +44,15 @@ void addRooms(Napi::Env env, Napi::Object exports) {
   addFill(env, rooms);
   addGradientCensus(env, rooms);
   addHalf(env, rooms);
+  addHsv(env, rooms);
   addLeftRight(env, rooms);
   addMatch(env, rooms);
   addMedian(env, rooms);
+  addPyramid(env, rooms);
   addRectify(env, rooms);
   addRowOffset(env, rooms);
   addRvl(env, rooms);
+  addSad(env, rooms);
   addSelect(env, rooms);
   addSgm(env, rooms);
   addSpeckle(env, rooms);

@@ -20,6 +20,7 @@
 #include "twins_cbca.h"
 #include "twins_exponential.h"
 #include "twins_rvl.h"
+#include "twins_window.h"
 #ifdef __CUDACC__
 #include "bench_partition.h"
 #endif
@@ -401,6 +402,8 @@ int main(int argc, char** argv) {
       checkCross(random, c, left, right, small);
       checkCbca(random, c, left, right);
       checkExponential(random, c, left, right);
+      checkSad(random, c);
+      checkPyramid(random, c);
     }
     checkRvl(random, left.size());
     // So many blocks that summaries are looked for in several rounds.

@@ -9,6 +9,11 @@ using Bytes = __m256i;
 using Halves = __m256i;
 
 inline Bytes loadBytes(const void* p) { return _mm256_loadu_si256(static_cast<const __m256i*>(p)); }
+inline Bytes loadBytesOnce(const void* p) {
+  Bytes v = loadBytes(p);
+  asm("" : "+x"(v));
+  return v;
+}
 inline void storeBytes(void* p, Bytes v) { _mm256_storeu_si256(static_cast<__m256i*>(p), v); }
 inline void storePast(void* p, Bytes v) { _mm256_stream_si256(static_cast<__m256i*>(p), v); }
 inline void fetchAhead(const void* p) { _mm_prefetch(static_cast<const char*>(p), _MM_HINT_T1); }
@@ -116,5 +121,30 @@ using Weights = __m256i;
 inline Weights weightsOf(int32_t first, int32_t second) { return splatHalves(static_cast<uint16_t>(first | second << 8)); }
 inline Halves weighLow(Bytes a, Bytes b, Weights w) { return _mm256_maddubs_epi16(_mm256_unpacklo_epi8(a, b), w); }
 inline Halves weighHigh(Bytes a, Bytes b, Weights w) { return _mm256_maddubs_epi16(_mm256_unpackhi_epi8(a, b), w); }
+
+inline Weights differenceWeights() { return weightsOf(1, 255); }
+inline Halves differenceLow(Bytes a, Bytes b, Weights w) { return weighLow(a, b, w); }
+inline Halves differenceHigh(Bytes a, Bytes b, Weights w) { return weighHigh(a, b, w); }
+inline void inOrder(Halves& low, Halves& high) {
+  const __m256i first = _mm256_permute2x128_si256(low, high, 0x20), second = _mm256_permute2x128_si256(low, high, 0x31);
+  low = first, high = second;
+}
+inline uint16_t lowestHalf(Halves v) {
+  const __m128i lower = _mm_min_epu16(_mm256_castsi256_si128(v), _mm256_extracti128_si256(v, 1));
+  return static_cast<uint16_t>(_mm_cvtsi128_si32(_mm_minpos_epu16(lower)));
+}
+inline int32_t firstEqualHalf(Halves v, Halves wanted) {
+  const auto bits = static_cast<uint32_t>(_mm256_movemask_epi8(_mm256_cmpeq_epi16(v, wanted)));
+  return bits == 0 ? -1 : __builtin_ctz(bits) / 2;
+}
+
+inline Bytes andBytes(Bytes a, Bytes b) { return _mm256_and_si256(a, b); }
+using Differences = __m256i;
+inline Differences noDifferences() { return _mm256_setzero_si256(); }
+inline Differences addDifferences(Differences sums, Bytes a, Bytes b) { return _mm256_add_epi64(sums, _mm256_sad_epu8(a, b)); }
+inline uint32_t totalOf(Differences sums) {
+  const __m128i two = _mm_add_epi64(_mm256_castsi256_si128(sums), _mm256_extracti128_si256(sums, 1));
+  return static_cast<uint32_t>(_mm_cvtsi128_si32(_mm_add_epi64(two, _mm_unpackhi_epi64(two, two))));
+}
 
 }  // namespace

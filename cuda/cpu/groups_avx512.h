@@ -9,6 +9,11 @@ using Bytes = __m512i;
 using Halves = __m512i;
 
 inline Bytes loadBytes(const void* p) { return _mm512_loadu_si512(p); }
+inline Bytes loadBytesOnce(const void* p) {
+  Bytes v = loadBytes(p);
+  asm("" : "+v"(v));
+  return v;
+}
 inline void storeBytes(void* p, Bytes v) { _mm512_storeu_si512(p, v); }
 inline void storePast(void* p, Bytes v) { _mm512_stream_si512(static_cast<__m512i*>(p), v); }
 inline void fetchAhead(const void* p) { _mm_prefetch(static_cast<const char*>(p), _MM_HINT_T1); }
@@ -121,5 +126,29 @@ using Weights = __m512i;
 inline Weights weightsOf(int32_t first, int32_t second) { return splatHalves(static_cast<uint16_t>(first | second << 8)); }
 inline Halves weighLow(Bytes a, Bytes b, Weights w) { return _mm512_maddubs_epi16(_mm512_unpacklo_epi8(a, b), w); }
 inline Halves weighHigh(Bytes a, Bytes b, Weights w) { return _mm512_maddubs_epi16(_mm512_unpackhi_epi8(a, b), w); }
+
+inline Weights differenceWeights() { return weightsOf(1, 255); }
+inline Halves differenceLow(Bytes a, Bytes b, Weights w) { return weighLow(a, b, w); }
+inline Halves differenceHigh(Bytes a, Bytes b, Weights w) { return weighHigh(a, b, w); }
+inline void inOrder(Halves& low, Halves& high) {
+  const __m512i first = _mm512_permutex2var_epi64(low, _mm512_setr_epi64(0, 1, 8, 9, 2, 3, 10, 11), high);
+  const __m512i second = _mm512_permutex2var_epi64(low, _mm512_setr_epi64(4, 5, 12, 13, 6, 7, 14, 15), high);
+  low = first, high = second;
+}
+inline uint16_t lowestHalf(Halves v) {
+  const __m256i half = _mm256_min_epu16(_mm512_castsi512_si256(v), _mm512_extracti64x4_epi64(v, 1));
+  const __m128i quarter = _mm_min_epu16(_mm256_castsi256_si128(half), _mm256_extracti128_si256(half, 1));
+  return static_cast<uint16_t>(_mm_cvtsi128_si32(_mm_minpos_epu16(quarter)));
+}
+inline int32_t firstEqualHalf(Halves v, Halves wanted) {
+  const uint32_t bits = _mm512_cmpeq_epi16_mask(v, wanted);
+  return bits == 0 ? -1 : __builtin_ctz(bits);
+}
+
+inline Bytes andBytes(Bytes a, Bytes b) { return _mm512_and_si512(a, b); }
+using Differences = __m512i;
+inline Differences noDifferences() { return _mm512_setzero_si512(); }
+inline Differences addDifferences(Differences sums, Bytes a, Bytes b) { return _mm512_add_epi64(sums, _mm512_sad_epu8(a, b)); }
+inline uint32_t totalOf(Differences sums) { return static_cast<uint32_t>(_mm512_reduce_add_epi64(sums)); }
 
 }  // namespace

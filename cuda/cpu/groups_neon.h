@@ -9,6 +9,7 @@ using Bytes = uint8x16_t;
 using Halves = uint16x8_t;
 
 inline Bytes loadBytes(const void* p) { return vld1q_u8(static_cast<const uint8_t*>(p)); }
+inline Bytes loadBytesOnce(const void* p) { return loadBytes(p); }
 inline void storeBytes(void* p, Bytes v) { vst1q_u8(static_cast<uint8_t*>(p), v); }
 inline void storePast(void* p, Bytes v) { storeBytes(p, v); }
 inline void fetchAhead(const void* p) { __builtin_prefetch(p); }
@@ -77,5 +78,21 @@ inline Halves weighLow(Bytes a, Bytes b, Weights w) {
 inline Halves weighHigh(Bytes a, Bytes b, Weights w) {
   return vmlal_u8(vmull_u8(vget_high_u8(a), w.first), vget_high_u8(b), w.second);
 }
+
+inline Weights differenceWeights() { return weightsOf(1, 1); }
+inline Halves differenceLow(Bytes a, Bytes b, Weights) { return vsubl_u8(vget_low_u8(a), vget_low_u8(b)); }
+inline Halves differenceHigh(Bytes a, Bytes b, Weights) { return vsubl_u8(vget_high_u8(a), vget_high_u8(b)); }
+inline void inOrder(Halves&, Halves&) {}
+inline uint16_t lowestHalf(Halves v) { return vminvq_u16(v); }
+inline int32_t firstEqualHalf(Halves v, Halves wanted) {
+  const uint64_t bits = vget_lane_u64(vreinterpret_u64_u8(vmovn_u16(vceqq_u16(v, wanted))), 0);
+  return bits == 0 ? -1 : __builtin_ctzll(bits) / 8;
+}
+
+inline Bytes andBytes(Bytes a, Bytes b) { return vandq_u8(a, b); }
+using Differences = uint32x4_t;
+inline Differences noDifferences() { return vdupq_n_u32(0); }
+inline Differences addDifferences(Differences sums, Bytes a, Bytes b) { return vpadalq_u16(sums, vpaddlq_u8(vabdq_u8(a, b))); }
+inline uint32_t totalOf(Differences sums) { return vaddvq_u32(sums); }
 
 }  // namespace

@@ -34,6 +34,8 @@ inline Bytes loadBytes(const void* p) {
   std::memcpy(&v, p, sizeof v);
   return v;
 }
+/// The same, read once however often it is used: a load that crosses cache lines costs two.
+inline Bytes loadBytesOnce(const void* p) { return loadBytes(p); }
 inline void storeBytes(void* p, Bytes v) { std::memcpy(p, &v, sizeof v); }
 /// To an aligned place that is not read again soon: past the caches where the processor can.
 inline void storePast(void* p, Bytes v) { storeBytes(p, v); }
@@ -151,5 +153,33 @@ inline Halves weighLow(Bytes a, Bytes b, Weights w) {
 inline Halves weighHigh(Bytes a, Bytes b, Weights w) {
   return eachHalf([&](int32_t i) { return a.of[i + 8] * w.first + b.of[i + 8] * w.second; });
 }
+
+/// a - b, widened as widenLow and widenHigh do.
+inline Weights differenceWeights() { return {1, -1}; }
+inline Halves differenceLow(Bytes a, Bytes b, Weights w) { return weighLow(a, b, w); }
+inline Halves differenceHigh(Bytes a, Bytes b, Weights w) { return weighHigh(a, b, w); }
+/// What widenLow and widenHigh gave, as the first and the second half of all values in their order.
+inline void inOrder(Halves&, Halves&) {}
+/// The smallest value of a register.
+inline uint16_t lowestHalf(Halves v) { return lowestInGroupHalves(v).of[0]; }
+/// The first value that equals wanted's (all of which are the same), or -1.
+inline int32_t firstEqualHalf(Halves v, Halves wanted) {
+  for (int32_t i = 0; i < 8; ++i) {
+    if (v.of[i] == wanted.of[0]) return i;
+  }
+  return -1;
+}
+
+inline Bytes andBytes(Bytes a, Bytes b) { return eachByte([&](int32_t i) { return a.of[i] & b.of[i]; }); }
+/// Sums of absolute differences, spread over a register.
+struct Differences {
+  uint32_t sum;
+};
+inline Differences noDifferences() { return {0}; }
+inline Differences addDifferences(Differences sums, Bytes a, Bytes b) {
+  for (int32_t i = 0; i < 16; ++i) sums.sum += static_cast<uint32_t>(a.of[i] < b.of[i] ? b.of[i] - a.of[i] : a.of[i] - b.of[i]);
+  return sums;
+}
+inline uint32_t totalOf(Differences sums) { return sums.sum; }
 
 }  // namespace

@@ -11,6 +11,7 @@
 #include "../match/exponential/exponential.h"
 #include "../match/denoise/denoise.h"
 #include "../match/half/half.h"
+#include "../match/hsv/hsv.h"
 #include "../match/row_offset/row_offset.h"
 #include "../match/matchers.h"
 #include "../refine/boundary/boundary.h"
@@ -47,6 +48,7 @@ struct Kernels {
   RowOffsetCount countRowOffset;
   HalfRows half;
   HalfRgbRows halfRgb;
+  HsvRows hsv;
   UpscaleRows upscale;
   ConfidenceRows confidence;
   BoundaryRows boundary;

@@ -11,6 +11,8 @@
 #include "kernels.h"
 #include "../match/cbca/cross.h"
 #include "../match/cbca/exponential_tables.h"
+#include "../match/pyramid/pyramid_row.h"
+#include "../match/sad/sad_band.h"
 #include "../match/sgm/sgm_plan.h"
 
 #else
@@ -30,6 +32,9 @@
 #include "../match/exponential/exponential.inl.h"
 #include "../match/denoise/denoise.inl.h"
 #include "../match/half/half.inl.h"
+#include "../match/hsv/hsv.inl.h"
+#include "../match/pyramid/pyramid.inl.h"
+#include "../match/sad/sad.inl.h"
 #include "../match/row_offset/row_offset.inl.h"
 #include "../match/cost/gradient_census/gradient_census.inl.h"
 #include "../match/cost/two_gradient_census/two_gradient_census.inl.h"
@@ -62,6 +67,9 @@ constexpr Kernels kernelsOf(InstructionSet instructionSet) {
   kernels.countRowOffset = countRowOffset;
   kernels.half = halfRows;
   kernels.halfRgb = halfRgbRows;
+  kernels.hsv = hsvRows;
+  kernels.sad = &kSadKernels;
+  kernels.pyramid = &kPyramidKernels;
   kernels.cbca = &kCbcaKernels;
   kernels.upscale = upscaleRows;
   kernels.confidence = confidenceRows;

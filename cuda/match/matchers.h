@@ -7,4 +7,6 @@
   MATCHER(sgm, Sgm)                 \
   MATCHER(cbca, Cbca)               \
   MATCHER(esaw, Esaw)               \
-  MATCHER(esmp, Esmp)
+  MATCHER(esmp, Esmp)               \
+  MATCHER(sad, Sad)                 \
+  MATCHER(pyramid, Pyramid)

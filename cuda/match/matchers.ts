@@ -4,9 +4,11 @@ import { cbca } from "./cbca/matcher.js";
 import { esaw } from "./esaw/matcher.js";
 import { esmp } from "./esmp/matcher.js";
 import { defaultOf, type Matcher, type MatcherValues, type ParameterValue } from "./matcher.js";
+import { pyramid } from "./pyramid/matcher.js";
+import { sad } from "./sad/matcher.js";
 import { sgm } from "./sgm/matcher.js";
 
-const ALL = [sgm, cbca, esaw, esmp] as const;
+const ALL = [sgm, cbca, esaw, esmp, sad, pyramid] as const;
 
 export type Algorithm = (typeof ALL)[number]["name"];
 

@@ -102,6 +102,23 @@ export const engineCases = {
     ...[97, 41, { algorithm: "esaw", halfResolution: true }, {}, REGION],
   ),
   esmp: engineCase(83, 37, { algorithm: "esmp" }, PLAIN, RGB8),
+  sad: engineCase(83, 37, { algorithm: "sad" }, {}, RGB8),
+  "sad of 9 x 5 from YUYV, rectified": engineCase(
+    ...[
+      90,
+      38,
+      { algorithm: "sad", own: { windowWidth: 9, hueWeight: 20, valueWeight: 50, subpixel: true } },
+      {},
+    ],
+    { ...YUYV, maps: true },
+  ),
+  "sad of grey, in a region at half resolution": engineCase(
+    ...[97, 41, { algorithm: "sad", halfResolution: true }, {}, REGION],
+  ),
+  pyramid: engineCase(83, 37, { algorithm: "pyramid", own: { subpixel: true } }, {}, RGB8),
+  "pyramid of two levels, nothing refined": engineCase(
+    ...[97, 41, { algorithm: "pyramid", own: { levels: 2, windowWidth: 3, windowHeight: 5 } }, PLAIN, RGB8],
+  ),
 };
 
 /** FNV-1a over everything a slot holds of a frame. */

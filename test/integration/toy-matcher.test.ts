@@ -77,8 +77,8 @@ beforeAll(async () => {
   tree.put("cuda/match/toy/matcher.ts", TYPESCRIPT);
   tree.replace(
     "cuda/match/matchers.h",
-    "  MATCHER(esmp, Esmp)\n",
-    "  MATCHER(esmp, Esmp)               \\\n  MATCHER(toy, Toy)\n",
+    "  MATCHER(pyramid, Pyramid)\n",
+    "  MATCHER(pyramid, Pyramid)         \\\n  MATCHER(toy, Toy)\n",
   );
   tree.replace(
     "cuda/match/matchers.ts",
@@ -87,8 +87,8 @@ beforeAll(async () => {
   );
   tree.replace(
     "cuda/match/matchers.ts",
-    "const ALL = [sgm, cbca, esaw, esmp] as const;",
-    "const ALL = [sgm, cbca, esaw, esmp, toy] as const;",
+    "const ALL = [sgm, cbca, esaw, esmp, sad, pyramid] as const;",
+    "const ALL = [sgm, cbca, esaw, esmp, sad, pyramid, toy] as const;",
   );
   await tree.build("build");
   const picture = new Uint8Array(3 * WIDTH * HEIGHT);

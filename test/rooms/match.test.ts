@@ -97,6 +97,6 @@ test("a matcher that is not there is named with those that are", () => {
   const { left, right } = layeredPair(9, 9);
   const call = { width: 9, height: 9, left, right, algorithm: "esp", minDisparity: 0, numDisparities: 8 };
   expect(() => run(call, "scalar")).toThrow(
-    "Expected sgm, cbca, esaw or esmp for match.algorithm, got 'esp'.",
+    "Expected sgm, cbca, esaw, esmp, sad or pyramid for match.algorithm, got 'esp'.",
   );
 });

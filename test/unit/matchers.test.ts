@@ -51,7 +51,7 @@ describe("values that the engine cannot take", () => {
     return computeFrame(pair, { ...base, match: { ...base.match, ...match } });
   };
   test.each([
-    [{ algorithm: "esp" }, "Expected sgm, cbca, esaw or esmp for match.algorithm, got 'esp'."],
+    [{ algorithm: "esp" }, "Expected sgm, cbca, esaw, esmp, sad or pyramid for match.algorithm, got 'esp'."],
     [{ parameters: { paths: 3 } }, "Expected 2, 4 or 8 for match.sgm.paths, got 3."],
     [{ parameters: { p1: 12.5 } }, "Expected a whole number of 1 to 1023 for match.sgm.p1, got 12.5."],
     [{ parameters: { subpixel: 1 } }, "Expected true or false for match.sgm.subpixel, got 1."],

@@ -144,6 +144,15 @@ inline uint32_t __vminu2(uint32_t a, uint32_t b) {
 inline uint32_t __vmaxu2(uint32_t a, uint32_t b) {
   return max(a & 0xffffu, b & 0xffffu) | max(a >> 16, b >> 16) << 16;
 }
+/// Sum of the four bytes' absolute differences.
+inline uint32_t __vsadu4(uint32_t a, uint32_t b) {
+  uint32_t sum = 0;
+  for (int i = 0; i < 32; i += 8) {
+    const int difference = static_cast<int>(a >> i & 0xff) - static_cast<int>(b >> i & 0xff);
+    sum += static_cast<uint32_t>(difference < 0 ? -difference : difference);
+  }
+  return sum;
+}
 inline uint32_t __vabsdiffu4(uint32_t a, uint32_t b) {
   uint32_t result = 0;
   for (int shift = 0; shift < 32; shift += 8) {

@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the matchers sad and pyramid share around their rooms: weighted hue, saturation and value of both images before, the left-right
+// check behind.
+#pragma once
+
+#include <vector>
+
+#include "../../core/workers.h"
+#include "../cpu/kernels.h"
+#include "../refine/left_right/left_right.h"
+#include "hsv/hsv.h"
+#include "hsv_task.h"
+#include "matcher.h"
+
+namespace depthwatt {
+
+/// That the three weights of match.<name> fit together.
+inline Status checkHsvWeights(const MatcherChoice& choice) {
+  const HsvWeights w = hsvWeightsOf(choice);
+  const int32_t sum = w.hue + w.saturation + w.value;
+  if (sum >= 1 && sum <= 100) return {};
+  return Status::error(Code::kParameter, "Expected match.%s.hueWeight, saturationWeight and valueWeight of 1 to 100 together, got %d.",
+                       choice.facts->name, sum);
+}
+
+/// Room: Sad or Pyramid. Images, Result: what it computes from and to.
+template <class Room, class Images, class Result>
+class HsvMatcherOnCpu final : public CpuMatcher {
+ public:
+  HsvMatcherOnCpu(const MatchTask& task, const Kernels& kernels, Workers& workers)
+      : task_(task), kernels_(kernels), workers_(workers), weights_(hsvWeightsOf(task.matcher)) {
+    const size_t pixels = static_cast<size_t>(task.width) * task.height;
+    for (std::vector<HsvPixel>& image : hsv_) image.resize(pixels);
+    disparity_.resize(pixels);
+    if (task.leftRight) rightDisparity_.resize(pixels);
+  }
+
+  void adopt(Room* room) { room_.reset(room); }
+
+  void compute(const MatcherImages& images, const MatcherResult& result) override {
+    workers_.rows(task_.height, [&](int32_t first, int32_t end) {
+      kernels_.hsv(weights_, images.leftRgb, view(hsv_[0]), first, end);
+      kernels_.hsv(weights_, images.rightRgb, view(hsv_[1]), first, end);
+    });
+    const ImageView<int16_t> seenFromRight = task_.leftRight ? view(rightDisparity_) : ImageView<int16_t>{};
+    room_->compute(Images{view(hsv_[0]).asConst(), view(hsv_[1]).asConst()},
+                   Result{result.disparityQ4, view(disparity_), seenFromRight, result.confidence});
+    if (!task_.leftRight) return;
+    const LeftRightImages check{view(disparity_).asConst(), seenFromRight.asConst(), result.disparityQ4, result.confidence};
+    workers_.rows(task_.height, [&](int32_t first, int32_t end) { kernels_.leftRight(check, first, end); });
+  }
+
+  size_t workspaceBytes() const override {
+    return (disparity_.size() + rightDisparity_.size()) * sizeof(int16_t) + 2 * hsv_[0].size() * sizeof(HsvPixel) +
+           room_->workspaceBytes();
+  }
+
+ private:
+  template <class T>
+  ImageView<T> view(std::vector<T>& image) const {
+    return packedView(image.data(), task_.width, task_.height);
+  }
+
+  const MatchTask task_;
+  const Kernels& kernels_;
+  Workers& workers_;
+  const HsvWeights weights_;
+  std::vector<HsvPixel> hsv_[2];
+  std::vector<int16_t> disparity_, rightDisparity_;
+  std::unique_ptr<Room> room_;
+};
+
+/// The same, composed of the rooms' references. reference(images, result): the room's.
+template <class Images, class Result, class Reference>
+void matchHsvReference(const MatchTask& task, const MatcherImages& images, const MatcherResult& result, Reference reference) {
+  const size_t pixels = static_cast<size_t>(task.width) * task.height;
+  std::vector<HsvPixel> left(pixels), right(pixels);
+  std::vector<int16_t> whole(pixels), rightWhole(pixels);
+  const auto view = [&](auto& image) { return packedView(image.data(), task.width, task.height); };
+  const HsvWeights weights = hsvWeightsOf(task.matcher);
+  hsvReference(weights, images.leftRgb, view(left));
+  hsvReference(weights, images.rightRgb, view(right));
+  reference(Images{view(left).asConst(), view(right).asConst()},
+            Result{result.disparityQ4, view(whole), view(rightWhole), result.confidence});
+  if (!task.leftRight) return;
+  leftRightReference({view(whole).asConst(), view(rightWhole).asConst(), result.disparityQ4, result.confidence});
+}
+
+}  // namespace depthwatt

@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the weights among a matcher's settings say to the room hsv, the same for every backend.
+#pragma once
+
+#include "hsv_pixel.h"
+#include "matcher.h"
+
+namespace depthwatt {
+
+inline HsvWeights hsvWeightsOf(const MatcherChoice& choice) {
+  HsvWeights weights;
+  weights.hue = choice.at("hueWeight");
+  weights.saturation = choice.at("saturationWeight");
+  weights.value = choice.at("valueWeight");
+  return weights;
+}
+
+}  // namespace depthwatt

@@ -1,0 +1,183 @@
+// SPDX-License-Identifier: Apache-2.0
+// Fast form of pyramid SAD: the copies with columns beside them, so that no window asks where the image ends, then level by level.
+#include "pyramid.h"
+
+#include <cstring>
+#include <memory>
+#include <new>
+#include <vector>
+
+#include "pyramid_row.h"
+
+namespace depthwatt {
+namespace {
+
+int32_t within(int32_t value, int32_t end) { return value < 0 ? 0 : value >= end ? end - 1 : value; }
+
+/// One image at one level.
+struct Copy {
+  int32_t width = 0, height = 0, padding = 0;
+  size_t pitch = 0;
+  std::vector<HsvPixel> pixels;
+
+  void open(int32_t w, int32_t h, int32_t beside) {
+    width = w, height = h, padding = beside;
+    pitch = static_cast<size_t>(w) + 2 * static_cast<size_t>(beside) + kPyramidSlack;
+    pixels.resize(pitch * static_cast<size_t>(h));
+  }
+  HsvPixel* row(int32_t y) { return pixels.data() + pitch * static_cast<size_t>(y) + padding; }
+
+  /// Columns beside the row.
+  void pad(int32_t y) {
+    HsvPixel* at = row(y);
+    for (int32_t x = 1; x <= padding; ++x) at[-x] = at[0];
+    for (int32_t x = 0; x < padding + kPyramidSlack; ++x) at[width + x] = at[width - 1];
+  }
+};
+
+using Bytes8 [[gnu::vector_size(8)]] = uint8_t;
+using Sums8 [[gnu::vector_size(16)]] = uint16_t;
+
+Sums8 widened(const HsvPixel& pixel) {
+  Bytes8 bytes;
+  std::memcpy(&bytes, &pixel, sizeof bytes);
+  return __builtin_convertvector(bytes, Sums8);
+}
+
+class PyramidOnCpu final : public Pyramid {
+ public:
+  PyramidOnCpu(const PyramidParameters& p, int32_t width, int32_t height, bool wantsRight, const PyramidKernels& kernels,
+               Workers& workers)
+      : p_(p), wantsRight_(wantsRight), kernels_(kernels), workers_(workers) {
+    for (int32_t level = 0; level <= p.levels; ++level) {
+      // Candidates that lie beyond the range are summed and dropped.
+      const int32_t beside = p.windowWidth / 2 + p.highest(level) + kPyramidCandidates;
+      for (std::vector<Copy>& copies : copies_) {
+        copies.emplace_back();
+        copies.back().open(width, height, beside);
+      }
+      wholes_.emplace_back(static_cast<size_t>(width) * height);
+      width = (width + 1) / 2;
+      height = (height + 1) / 2;
+    }
+  }
+
+  void compute(const PyramidImages& images, const PyramidResult& result) override {
+    const ImageView<const HsvPixel> eyes[2] = {images.left, images.right};
+    for (int eye = 0; eye < 2; ++eye) {
+      Copy& copy = copies_[eye][0];
+      workers_.rows(copy.height, [&](int32_t first, int32_t end) {
+        for (int32_t y = first; y < end; ++y) {
+          std::memcpy(copy.row(y), eyes[eye].row(y), static_cast<size_t>(copy.width) * sizeof(HsvPixel));
+          copy.pad(y);
+        }
+      });
+      for (int32_t level = 0; level < p_.levels; ++level) halve(copies_[eye][level], copies_[eye][level + 1]);
+    }
+    match(0, -1, &result);
+    if (!wantsRight_) return;
+    match(1, 1, nullptr);
+    const Copy& copy = copies_[0][0];
+    for (int32_t y = 0; y < copy.height; ++y) {
+      std::memcpy(result.rightDisparity.row(y), wholes_[0].data() + static_cast<size_t>(y) * copy.width,
+                  static_cast<size_t>(copy.width) * sizeof(int16_t));
+    }
+  }
+
+  size_t workspaceBytes() const override {
+    size_t bytes = 0;
+    for (size_t level = 0; level < wholes_.size(); ++level) {
+      bytes += wholes_[level].size() * sizeof(int16_t);
+      for (const std::vector<Copy>& copies : copies_) bytes += copies[level].pixels.size() * sizeof(HsvPixel);
+    }
+    return bytes;
+  }
+
+ private:
+  void halve(Copy& from, Copy& to) {
+    workers_.rows(to.height, [&](int32_t first, int32_t end) {
+      for (int32_t y = first; y < end; ++y) {
+        const HsvPixel* above = from.row(2 * y);
+        const HsvPixel* below = from.row(within(2 * y + 1, from.height));
+        // The column behind an odd width is the last one again.
+        for (int32_t x = 0; x < to.width; ++x) {
+          const Sums8 sum = widened(above[2 * x]) + widened(above[2 * x + 1]) + widened(below[2 * x]) + widened(below[2 * x + 1]);
+          const Bytes8 mean = __builtin_convertvector((sum + 2) >> 2, Bytes8);
+          std::memcpy(static_cast<void*>(to.row(y) + x), &mean, sizeof mean);
+        }
+        to.pad(y);
+      }
+    });
+  }
+
+  /// result: null where only whole disparities are wanted, which stay in wholes_.
+  void match(int own, int32_t towards, const PyramidResult* result) {
+    for (int32_t level = p_.levels; level >= 0; --level) {
+      Copy& mine = copies_[own][level];
+      Copy& others = copies_[1 - own][level];
+      workers_.rows(mine.height, [&](int32_t first, int32_t end) {
+        PyramidRow row = {};
+        row.width = mine.width;
+        row.windowWidth = p_.windowWidth, row.windowHeight = p_.windowHeight;
+        row.towards = towards;
+        row.lowest = p_.lowest(level), row.highest = p_.highest(level);
+        row.peakRatio = p_.peakRatio, row.subpixel = p_.subpixel;
+        for (int32_t y = first; y < end; ++y) {
+          for (int32_t j = 0; j < p_.windowHeight; ++j) {
+            const int32_t at = within(y + j - p_.windowHeight / 2, mine.height);
+            row.own[j] = mine.row(at), row.partner[j] = others.row(at);
+          }
+          if (level < p_.levels) row.coarse = wholes_[level + 1].data() + static_cast<size_t>(y / 2) * copies_[own][level + 1].width;
+          const bool last = level == 0 && result != nullptr;
+          row.whole = last ? result->disparity.row(y) : wholes_[level].data() + static_cast<size_t>(y) * mine.width;
+          row.q4 = last ? result->disparityQ4.row(y) : nullptr;
+          row.confidence = last ? result->confidence.row(y) : nullptr;
+          kernels_.row(row);
+        }
+      });
+    }
+  }
+
+  const PyramidParameters p_;
+  const bool wantsRight_;
+  const PyramidKernels& kernels_;
+  Workers& workers_;
+  std::vector<Copy> copies_[2];
+  std::vector<std::vector<int16_t>> wholes_;
+};
+
+}  // namespace
+
+Status checkPyramidParameters(const PyramidParameters& p) {
+  const struct {
+    const char* name;
+    int32_t value, low, high;
+  } ranges[] = {{"minDisparity", p.minDisparity, 0, 2046},
+                {"numDisparities", p.numDisparities, 1, 512},
+                {"windowWidth", p.windowWidth, kSmallestWindow, kLargestWindow},
+                {"windowHeight", p.windowHeight, kSmallestWindow, kLargestWindow},
+                {"levels", p.levels, 1, kMostLevels},
+                {"peakRatio", p.peakRatio, 0, 50}};
+  for (const auto& range : ranges) {
+    if (range.value >= range.low && range.value <= range.high) continue;
+    return Status::error(Code::kParameter, "Expected %s of %d to %d, got %d.", range.name, range.low, range.high, range.value);
+  }
+  for (const int32_t side : {p.windowWidth, p.windowHeight}) {
+    if (side % 2 == 0) return Status::error(Code::kParameter, "Expected a window of odd sides, got %d.", side);
+  }
+  return {};
+}
+
+Status Pyramid::open(const PyramidParameters& parameters, int32_t width, int32_t height, bool wantsRight,
+                     const PyramidKernels& kernels, Workers& workers, Pyramid** opened) {
+  const Status status = checkPyramidParameters(parameters);
+  if (!status.ok()) return status;
+  try {
+    *opened = new PyramidOnCpu(parameters, width, height, wantsRight, kernels, workers);
+  } catch (const std::bad_alloc&) {
+    return Status::error(Code::kFailed, "Expected memory for pyramid SAD of %dx%d, the allocation failed.", width, height);
+  }
+  return {};
+}
+
+}  // namespace depthwatt

@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+// Pyramid SAD: window SAD of small copies first, whose disparities are refined copy by copy              (Prehn 2007, section 5.3)
+//   copies    level 0 is the image; level v + 1 is half as wide and high, rounded up, each byte the mean of its 2 x 2, half up
+//   range     of level v: lo = floor(min / 2^v) to hi = ceil(max / 2^v), at the coarsest floor(max / 2^v), min and max being the first
+//             and the last disparity of the search
+//   sum       S(x, y, d) = sum over the window of the six bytes' |L(x + i, y + j) - R(x + i - d, y + j)|         (eq. 5.1)
+//   coarsest  the winner among lo to hi
+//   finer     guess g = 2 D(x >> 1, y >> 1) of the level above; the winner among g - 1, g, g + 1, g + 2 that lie in lo to hi.
+//             A winner other than a guess in the range must stand out: with the second best S2 of the candidates, at d2, the
+//             guess stays where 100 (S2 - S) < peakRatio S2 |d2 - d|                        (peak ratio, section 5.3.2.2)
+//   ties      to the higher disparity, winner and second best alike
+//   sub-pixel as match/select has it, where S is no larger than that of both neighbours, which are candidates; else whole
+//   confidence floor(255 (S2 - S) / max(S2, 1)), S2 the smallest of the candidates but the winner and its neighbours; 0 where
+//             there is none or it is below S
+//   right     the same with the images exchanged and x + i + d in place of x + i - d
+// in   left, right [height][width] HsvPixel.       out  PyramidResult, [height][width], level 0
+// edge each coordinate outside an image becomes the nearest inside.       same bits on every backend: integer only.
+#pragma once
+
+#include "../../../core/image.h"
+#include "../../../core/status.h"
+#include "../../../core/workers.h"
+#include "../hsv_pixel.h"
+
+namespace depthwatt {
+
+constexpr int32_t kMostLevels = 4;
+/// From g - 1 on.
+constexpr int32_t kPyramidCandidates = 4;
+
+struct PyramidParameters {
+  int32_t minDisparity = 0;     ///< 0 to 2046
+  int32_t numDisparities = 64;  ///< 1 to 512
+  int32_t windowWidth = 7;      ///< odd, kSmallestWindow to kLargestWindow pixels
+  int32_t windowHeight = 7;
+  int32_t levels = 3;           ///< coarser copies, 1 to kMostLevels
+  int32_t peakRatio = 5;        ///< percent, 0 to 50
+  bool subpixel = false;
+
+  int32_t lowest(int32_t level) const { return minDisparity >> level; }
+  int32_t highest(int32_t level) const {
+    const int32_t last = minDisparity + numDisparities - 1;
+    return level == levels ? last >> level : (last + (1 << level) - 1) >> level;
+  }
+};
+
+struct PyramidImages {
+  ImageView<const HsvPixel> left, right;
+};
+
+/// rightDisparity may be empty (data = nullptr): then it is not computed.
+struct PyramidResult {
+  ImageView<int16_t> disparityQ4;     ///< 1/16 px; every pixel has one
+  ImageView<int16_t> disparity;       ///< whole pixels
+  ImageView<int16_t> rightDisparity;  ///< whole pixels
+  ImageView<uint8_t> confidence;
+};
+
+Status checkPyramidParameters(const PyramidParameters& parameters);
+
+/// The definition. Slow: for small images.
+void pyramidReference(const PyramidParameters& parameters, const PyramidImages& images, const PyramidResult& result);
+
+struct PyramidKernels;
+
+/// The fast form. The workspace is made once, at open, for one size, one set of parameters and one team.
+class Pyramid {
+ public:
+  /// wantsRight: results have a rightDisparity; without it none may.
+  static Status open(const PyramidParameters& parameters, int32_t width, int32_t height, bool wantsRight,
+                     const PyramidKernels& kernels, Workers& workers, Pyramid** opened);
+  virtual ~Pyramid() = default;
+  virtual void compute(const PyramidImages& images, const PyramidResult& result) = 0;
+  virtual size_t workspaceBytes() const = 0;
+};
+
+}  // namespace depthwatt

@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: Apache-2.0
+// The definition of pyramid as a whole: the references of hsv, pyramid and the left-right check.
+#include "../hsv_matcher.h"
+#include "pyramid_task.h"
+
+namespace depthwatt {
+
+void matchPyramidReference(const MatchTask& task, const MatcherImages& images, const MatcherResult& result) {
+  const PyramidParameters p = pyramidParametersOf(task);
+  matchHsvReference<PyramidImages, PyramidResult>(
+      task, images, result, [&](const PyramidImages& in, const PyramidResult& out) { pyramidReference(p, in, out); });
+}
+
+}  // namespace depthwatt

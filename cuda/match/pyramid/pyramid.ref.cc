@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: Apache-2.0
+// The definition of pyramid SAD; see pyramid.h.
+#include "pyramid.h"
+
+#include <map>
+#include <vector>
+
+namespace depthwatt {
+namespace {
+
+int32_t within(int32_t value, int32_t end) { return value < 0 ? 0 : value >= end ? end - 1 : value; }
+int32_t absolute(int32_t value) { return value < 0 ? -value : value; }
+
+struct Copy {
+  int32_t width = 0, height = 0;
+  std::vector<HsvPixel> pixels;
+  const HsvPixel& at(int32_t x, int32_t y) const {
+    return pixels[static_cast<size_t>(within(y, height)) * width + within(x, width)];
+  }
+};
+
+const uint8_t* bytesOf(const HsvPixel& pixel) { return reinterpret_cast<const uint8_t*>(&pixel); }
+
+Copy halved(const Copy& from) {
+  Copy copy;
+  copy.width = (from.width + 1) / 2;
+  copy.height = (from.height + 1) / 2;
+  copy.pixels.resize(static_cast<size_t>(copy.width) * copy.height);
+  for (int32_t y = 0; y < copy.height; ++y) {
+    for (int32_t x = 0; x < copy.width; ++x) {
+      auto* out = reinterpret_cast<uint8_t*>(&copy.pixels[static_cast<size_t>(y) * copy.width + x]);
+      for (int32_t i = 0; i < 8; ++i) {
+        int32_t sum = 0;
+        for (int32_t k = 0; k < 4; ++k) sum += bytesOf(from.at(2 * x + k % 2, 2 * y + k / 2))[i];
+        out[i] = static_cast<uint8_t>((2 * sum + 4) / 8);
+      }
+    }
+  }
+  return copy;
+}
+
+/// own: the image whose pixels get disparities. towards: -1 where partners lie to the left, 1 to the right.
+struct Matching {
+  const PyramidParameters& p;
+  const Copy& own;
+  const Copy& partner;
+  int32_t towards;
+
+  int64_t sum(int32_t x, int32_t y, int32_t d) const {
+    int64_t total = 0;
+    for (int32_t j = -(p.windowHeight / 2); j <= p.windowHeight / 2; ++j) {
+      for (int32_t i = -(p.windowWidth / 2); i <= p.windowWidth / 2; ++i) {
+        const uint8_t* a = bytesOf(own.at(x + i, y + j));
+        const uint8_t* b = bytesOf(partner.at(x + i + towards * d, y + j));
+        for (int32_t k = 0; k < kHsvChannels; ++k) total += absolute(a[k] - b[k]);
+      }
+    }
+    return total;
+  }
+};
+
+/// The place of the smallest, the higher one of equals; those between `from` and `to` are left out. false: none.
+bool smallest(const std::map<int32_t, int64_t>& sums, int32_t from, int32_t to, int32_t* place) {
+  bool found = false;
+  for (const auto& [d, sum] : sums) {
+    if (d >= from && d <= to) continue;
+    if (found && sum > sums.at(*place)) continue;
+    *place = d;
+    found = true;
+  }
+  return found;
+}
+
+struct Maps {
+  std::vector<int16_t> whole, q4;
+  std::vector<uint8_t> confidence;
+};
+
+Maps matched(const PyramidParameters& p, const Copy& own, const Copy& partner, int32_t towards) {
+  std::vector<Copy> owns{own}, partners{partner};
+  for (int32_t level = 0; level < p.levels; ++level) {
+    owns.push_back(halved(owns.back()));
+    partners.push_back(halved(partners.back()));
+  }
+  Maps maps;
+  std::vector<int16_t> above;
+  for (int32_t level = p.levels; level >= 0; --level) {
+    const Copy& copy = owns[level];
+    const Matching matching = {p, copy, partners[level], towards};
+    maps.whole.resize(copy.pixels.size());
+    maps.q4.resize(copy.pixels.size());
+    maps.confidence.resize(copy.pixels.size());
+    for (int32_t y = 0; y < copy.height; ++y) {
+      for (int32_t x = 0; x < copy.width; ++x) {
+        const size_t at = static_cast<size_t>(y) * copy.width + x;
+        const int32_t low = p.lowest(level), high = p.highest(level);
+        int32_t first = low, last = high, guess = -1;
+        if (level < p.levels) {
+          guess = 2 * above[static_cast<size_t>(y / 2) * owns[level + 1].width + x / 2];
+          first = guess - 1 > low ? guess - 1 : low;
+          last = guess + 2 < high ? guess + 2 : high;
+        }
+        std::map<int32_t, int64_t> sums;
+        for (int32_t d = first; d <= last; ++d) sums[d] = matching.sum(x, y, d);
+        int32_t best = 0, second = 0;
+        smallest(sums, 1, 0, &best);
+        if (level < p.levels && best != guess && sums.count(guess) > 0 && smallest(sums, best, best, &second)) {
+          if (100 * (sums[second] - sums[best]) < p.peakRatio * sums[second] * absolute(second - best)) best = guess;
+        }
+        int32_t fine = 0;
+        if (p.subpixel && sums.count(best - 1) > 0 && sums.count(best + 1) > 0) {
+          const int64_t below = sums[best - 1], centre = sums[best], over = sums[best + 1];
+          const int64_t n = 8 * (below - over), q = below + over - 2 * centre;
+          // floor((2 n + q) / (2 q))
+          if (q > 0 && centre <= below && centre <= over) {
+            int64_t quotient = (2 * n + q) / (2 * q);
+            if ((2 * n + q) % (2 * q) < 0) --quotient;
+            fine = static_cast<int32_t>(quotient);
+          }
+        }
+        int64_t certainty = 0;
+        if (smallest(sums, best - 1, best + 1, &second) && sums[second] > sums[best]) {
+          certainty = 255 * (sums[second] - sums[best]) / sums[second];
+        }
+        maps.whole[at] = static_cast<int16_t>(best);
+        maps.q4[at] = static_cast<int16_t>(16 * best + fine);
+        maps.confidence[at] = static_cast<uint8_t>(certainty);
+      }
+    }
+    above = maps.whole;
+  }
+  return maps;
+}
+
+Copy copyOf(ImageView<const HsvPixel> image) {
+  Copy copy;
+  copy.width = image.width;
+  copy.height = image.height;
+  for (int32_t y = 0; y < image.height; ++y) copy.pixels.insert(copy.pixels.end(), image.row(y), image.row(y) + image.width);
+  return copy;
+}
+
+template <class T>
+void put(const std::vector<T>& from, ImageView<T> to) {
+  for (int32_t y = 0; y < to.height; ++y) {
+    for (int32_t x = 0; x < to.width; ++x) to.row(y)[x] = from[static_cast<size_t>(y) * to.width + x];
+  }
+}
+
+}  // namespace
+
+void pyramidReference(const PyramidParameters& p, const PyramidImages& images, const PyramidResult& result) {
+  const Copy left = copyOf(images.left), right = copyOf(images.right);
+  const Maps maps = matched(p, left, right, -1);
+  put(maps.whole, result.disparity);
+  put(maps.q4, result.disparityQ4);
+  put(maps.confidence, result.confidence);
+  if (result.rightDisparity.data != nullptr) put(matched(p, right, left, 1).whole, result.rightDisparity);
+}
+
+}  // namespace depthwatt

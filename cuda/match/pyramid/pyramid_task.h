@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the settings of pyramid say to its room, the same for every backend.
+#pragma once
+
+#include "../hsv_task.h"
+#include "pyramid.h"
+
+namespace depthwatt {
+
+inline PyramidParameters pyramidParametersOf(const MatchTask& task) {
+  PyramidParameters p;
+  p.minDisparity = task.search.minDisparity;
+  p.numDisparities = task.search.numDisparities;
+  p.windowWidth = task.matcher.at("windowWidth");
+  p.windowHeight = task.matcher.at("windowHeight");
+  p.levels = task.matcher.at("levels");
+  p.peakRatio = task.matcher.at("peakRatio");
+  p.subpixel = task.matcher.at("subpixel") != 0;
+  return p;
+}
+
+}  // namespace depthwatt

@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+// Window SAD as a matcher on CUDA.
+#include "../hsv_matcher.cuh"
+#include "sad_task.h"
+#include "sad_workspace.h"
+
+namespace depthwatt {
+namespace gpu {
+
+Status openSadOnGpu(const MatchTask& task, std::unique_ptr<Matcher>* matcher) {
+  typedef HsvMatcherOnGpu<SadWorkspace, SadDeviceResult> SadOnGpu;
+  std::unique_ptr<SadOnGpu> opened(new (std::nothrow) SadOnGpu());
+  if (opened == nullptr) return Status::error(Code::kFailed, "Expected memory for a matcher, there is none.");
+  const SadParameters p = sadParametersOf(task);
+  DEPTHWATT_TRY(opened->open(task, p.weights));
+  DEPTHWATT_TRY(opened->room().open(p, task.width, task.height, task.leftRight));
+  *matcher = std::move(opened);
+  return {};
+}
+
+}  // namespace gpu
+}  // namespace depthwatt

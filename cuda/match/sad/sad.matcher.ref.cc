@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: Apache-2.0
+// The definition of sad as a whole: the references of hsv, sad and the left-right check.
+#include "../hsv_matcher.h"
+#include "sad_task.h"
+
+namespace depthwatt {
+
+void matchSadReference(const MatchTask& task, const MatcherImages& images, const MatcherResult& result) {
+  const SadParameters p = sadParametersOf(task);
+  matchHsvReference<SadImages, SadResult>(task, images, result,
+                                          [&](const SadImages& in, const SadResult& out) { sadReference(p, in, out); });
+}
+
+}  // namespace depthwatt

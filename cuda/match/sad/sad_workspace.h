@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+// Window SAD on the device: memory made at open, and the two kernels queued for a frame.
+#pragma once
+
+#include "../../gpu/device_buffer.h"
+#include "sad.h"
+
+namespace depthwatt {
+namespace gpu {
+
+/// Device images, packed rows. rightDisparity may be null.
+struct SadDeviceResult {
+  int16_t* disparityQ4;
+  int16_t* disparity;
+  int16_t* rightDisparity;
+  uint8_t* confidence;
+};
+
+/// How the work is cut; 0: as the device suggests. Results do not depend on it.
+struct SadTuning {
+  int32_t bandRows = 0;  ///< that a block of the first kernel sums
+  int32_t slabRows = 0;  ///< whose sums are held at a time
+};
+
+class SadWorkspace {
+ public:
+  Status open(const SadParameters& parameters, int32_t width, int32_t height, bool wantsRight, const SadTuning& tuning = {});
+  size_t bytes() const { return sums_.bytes(); }
+  Status compute(const HsvPixel* left, const HsvPixel* right, const SadDeviceResult& result, cudaStream_t stream);
+
+ private:
+  SadParameters p_;
+  int32_t width_ = 0, height_ = 0, groups_ = 0, bandRows_ = 0, slabRows_ = 0;
+  size_t keysBytes_ = 0;
+  DeviceBuffer<uint2> sums_;  ///< [slab rows][width][groups][32]: four disparities each, in their order
+};
+
+}  // namespace gpu
+}  // namespace depthwatt

@@ -11,6 +11,32 @@ export interface Preset {
   settings: Readonly<Record<string, number | string | boolean>>;
 }
 
+/** A matcher by itself, as its thesis evaluates it. */
+const NOTHING_REFINED = {
+  "refine.leftRight": false,
+  "refine.speckleSize": 0,
+  "refine.fill": "off",
+  "refine.boundary": false,
+  "refine.median": false,
+};
+
+/** Prehn 2007: windows of the tables, with the weights of section 7.1. */
+function windowSad(side: number): Preset {
+  return {
+    summary: `window sums of ${side} x ${side} as table 7.2 of Prehn 2007 has them, nothing refined`,
+    source: "Prehn 2007, section 7.1",
+    settings: {
+      "match.algorithm": "sad",
+      "match.sad.windowWidth": side,
+      "match.sad.windowHeight": side,
+      "match.sad.hueWeight": 20,
+      "match.sad.saturationWeight": 30,
+      "match.sad.valueWeight": 50,
+      ...NOTHING_REFINED,
+    },
+  };
+}
+
 export const PRESETS: Readonly<Record<string, Preset>> = {
   quality: {
     summary: "more accurate for some more time: words of 62 bits",
@@ -23,6 +49,30 @@ export const PRESETS: Readonly<Record<string, Preset>> = {
       "match.sgm.adaptiveP2": 4,
       "match.sgm.outsideCost": 14,
     },
+  },
+  "sad-5": {
+    summary:
+      "window sums with the defaults of Prehn 2007: disparities 0 to 32, 5 x 5, weights of 0.3, nothing refined",
+    source: "Prehn 2007, section 5.2",
+    settings: {
+      "match.algorithm": "sad",
+      "match.numDisparities": 33,
+      "match.sad.windowWidth": 5,
+      "match.sad.windowHeight": 5,
+      "match.sad.hueWeight": 30,
+      "match.sad.saturationWeight": 30,
+      "match.sad.valueWeight": 30,
+      ...NOTHING_REFINED,
+    },
+  },
+  "sad-3": windowSad(3),
+  "sad-5t": windowSad(5),
+  "sad-7": windowSad(7),
+  pyramid: {
+    summary:
+      "window sums refined from small copies as table 7.3 of Prehn 2007 has them, nothing refined after",
+    source: "Prehn 2007, section 7.1",
+    settings: { "match.algorithm": "pyramid", ...NOTHING_REFINED },
   },
 };
 

@@ -32,7 +32,7 @@ test("an explicit setting wins, and that is said once", () => {
 
 test("an unknown name gets the nearest", () => {
   expect(() => loadConfig({ ...quiet, preset: "qualty" })).toThrow(
-    'expected --preset to be quality, got "qualty"; did you mean "quality"?',
+    'expected --preset to be quality, sad-5, sad-3, sad-5t, sad-7, pyramid, got "qualty"; did you mean "quality"?',
   );
   expect(() => loadConfig({ ...quiet, preset: "toString" })).toThrow('got "toString"');
 });

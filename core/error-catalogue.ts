@@ -164,7 +164,7 @@ export const ERROR_CATALOGUE = {
   FRAME_LOST: entry(
     4,
     true,
-    "The engine lost one frame to an error of its device and goes on, with the device or with the processor.",
+    "The engine lost one frame to an error of its device and goes on, with the device or with the CPU.",
     "Nothing: the warning says what computes now; look at the device ('dmesg', 'nvidia-smi') where it comes again.",
   ),
   BACKEND_UNAVAILABLE: entry(

@@ -77,8 +77,7 @@ function totalOf(zones: readonly Zone[], firstValues: ReadonlyMap<string, number
   if (packages.length > 0) {
     return {
       rails: packages.map((zone) => zone.label),
-      reason:
-        "the processor packages; memory, disks and supply losses are not in it, nested zones are never added",
+      reason: "the CPU packages; memory, disks and supply losses are not in it, nested zones are never added",
     };
   }
   return { available: false, reason: "RAPL shows neither a package nor a platform (psys) zone" };
@@ -92,7 +91,7 @@ export function openRapl(options: RaplOptions = {}): PowerSensor | Unavailable {
   if (zones.length === 0) {
     return {
       available: false,
-      reason: `no RAPL zone under ${folder}: not an x86 processor with RAPL, a virtual machine, or the module intel_rapl_msr is not loaded`,
+      reason: `no RAPL zone under ${folder}: not an x86 CPU with RAPL, a virtual machine, or the module intel_rapl_msr is not loaded`,
     };
   }
   const firstValues = new Map<string, number>();

@@ -10,6 +10,7 @@ import imports from "./checks/imports.mjs";
 import includes from "./checks/includes.mjs";
 import links from "./checks/links.mjs";
 import lockfile from "./checks/lockfile.mjs";
+import prose from "./checks/prose.mjs";
 import rooms from "./checks/rooms.mjs";
 import { lint, types } from "./checks/tools.mjs";
 import variables from "./checks/variables.mjs";
@@ -25,6 +26,7 @@ const checks = [
   fileSize,
   headers,
   words,
+  prose,
   variables,
   generatedDocs,
   links,

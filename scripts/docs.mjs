@@ -59,9 +59,9 @@ A file holds groups as the keys say:
         broker: mqtts://broker.example:8883
         depth: { encoding: png }
 
-A setting takes effect either **live**, on the running program and without losing a frame, or at the next start (**restart**): the
-tables say which. ${code("systemctl reload depthwatt")} applies what has changed in the file; where a changed setting needs a restart,
-nothing changes and the log names it.
+A setting takes effect either **live**, on the running program and without losing a frame, or at the next start
+(**restart**): the tables say which. ${code("systemctl reload depthwatt")} applies what has changed in the file; where a
+changed setting needs a restart, nothing changes and the log names it.
 
 ${sections.join("\n")}
 ## Variables that are no settings
@@ -83,10 +83,10 @@ function errorsPage({ ERROR_CATALOGUE }) {
 
 Every error that depthwatt raises on purpose is a ${code("DepthwattError")} with one of these codes. Programs decide by the
 code, never by the message. The command line prints ${code("error:")} with what was expected and what came, ${code("hint:")} with
-the cure, and exits with the number below. A command line that is not understood exits with 2 as well. An error that is
+what to do, and exits with the number below. A command line that is not understood exits with 2 as well. An error that is
 not in this table is a bug: it prints its stack and exits with 70.
 
-${table(["code", "exit", "trying again can help", "what led to it", "cure"], rows)}
+${table(["code", "exit", "trying again can help", "what led to it", "what to do"], rows)}
 `;
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Notices when the two eyes see different moments for long, and says in one sentence what cures it. Pure.
+// Notices when the left and the right image are of different moments for long, and says in one sentence what to do. Pure.
 
 /** Pairs and losses looked at together. */
 const LOOKED_AT = 150;
@@ -50,10 +50,10 @@ export class SkewWatch {
     this.#warned = true;
     if (high) {
       const ms = (meanNs / 1e6).toFixed(1);
-      const cure = this.#policy.rephase
+      const remedy = this.#policy.rephase
         ? "connect the cameras' trigger lines"
         : "connect the cameras' trigger lines, or set source.v4l2.rephase to true";
-      return `The two eyes are ${ms} ms apart on average: what moves gets a wrong depth. To cure it, ${cure}.`;
+      return `The two images are ${ms} ms apart on average: what moves gets a wrong depth. To mend it, ${remedy}.`;
     }
     const limit =
       this.#policy.maxSkewMs === undefined

@@ -57,7 +57,7 @@ Status Scene::check(const SceneOptions& options) {
     const auto finite = [](double number) { return std::isfinite(number); };
     if (!std::all_of(std::begin(eye.distortion), std::end(eye.distortion), finite) ||
         !std::all_of(std::begin(eye.rotation), std::end(eye.rotation), finite)) {
-      return Status::error(Code::kParameter, "Expected finite numbers in distortion and rotation of each eye.");
+      return Status::error(Code::kParameter, "Expected finite numbers in distortion and rotation of each camera.");
     }
   }
   return {};

@@ -48,7 +48,7 @@ export class ExposureLoop {
     else if (mode === "auto" && automatic)
       this.state = { on: false, reason: `the camera has its own (${automatic})` };
     else if (!eyes.every((eye) => eye.find(knobs.exposure)))
-      this.state = { on: false, reason: `only one eye has the control ${knobs.exposure}` };
+      this.state = { on: false, reason: `only one camera has the control ${knobs.exposure}` };
     else {
       this.state = { on: true };
       this.#knobs = knobs;

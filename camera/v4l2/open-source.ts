@@ -86,7 +86,7 @@ function pathsOf({ left, right, sideBySide }: V4l2Settings): string[] {
   if (left === undefined || right === undefined) {
     throw new DepthwattError(
       "CONFIG_INVALID",
-      `Expected two cameras (source.v4l2.left, source.v4l2.right) or one with both eyes (source.v4l2.sideBySide), got ${left ?? right ?? "none"}.`,
+      `Expected two cameras (source.v4l2.left, source.v4l2.right) or one that delivers both images (source.v4l2.sideBySide), got ${left ?? right ?? "none"}.`,
       { hint: "Run 'depthwatt list-devices' for the cameras that are there." },
     );
   }
@@ -95,7 +95,7 @@ function pathsOf({ left, right, sideBySide }: V4l2Settings): string[] {
       "CONFIG_INVALID",
       `Expected two cameras, got the same device twice (${left} and ${right}).`,
       {
-        hint: "Give another device for one eye, or --side-by-side for a camera that has both eyes in its image.",
+        hint: "Give another device for one of them, or --side-by-side for a camera that delivers both images in one.",
       },
     );
   }

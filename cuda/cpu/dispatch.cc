@@ -71,7 +71,7 @@ Status chooseKernels(const char* forced, const Kernels** chosen) {
     }
   }
   return Status::error(Code::kBackendUnavailable,
-                       "Expected an instruction set that this processor has (best: %s), got '%s'.",
+                       "Expected an instruction set that this CPU has (best: %s), got '%s'.",
                        nameOf(tables[0]->instructionSet), forced);
 }
 

@@ -257,7 +257,7 @@ class GpuBackend final : public Backend {
 Status openGpuBackend(const EngineParameters& parameters, std::unique_ptr<Backend>* backend) {
   if (!parameters.instructionSet.empty()) {
     return Status::error(Code::kBackendUnavailable,
-                         "CUDA unavailable: the instruction set %.20s was asked for, which is the processor's.",
+                         "CUDA unavailable: the instruction set %.20s was asked for, which is the CPU's.",
                          parameters.instructionSet.c_str());
   }
   cudaGetLastError();  // what an engine that is gone left behind

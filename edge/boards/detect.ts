@@ -132,11 +132,11 @@ function generic(boards: readonly BoardFile[], evidence: BoardEvidence): Omit<De
     };
   }
   if (evidence.architecture === "x64" && find("generic-x86") !== undefined) {
-    return { board: find("generic-x86"), level: "generic", reason: "an x86 processor without a device tree" };
+    return { board: find("generic-x86"), level: "generic", reason: "an x86 CPU without a device tree" };
   }
   const what =
     evidence.compatible === undefined
-      ? `there is no device tree, and the processor is ${evidence.architecture}`
+      ? `there is no device tree, and the CPU is ${evidence.architecture}`
       : `no board config names ${evidence.compatible.join(", ")}`;
   return { board: undefined, level: "none", reason: what };
 }

@@ -103,7 +103,7 @@ export function registerCapture(program: Command): void {
     .description("save still pairs from the cameras, as captured")
     .option("--left <device>", "left camera")
     .option("--right <device>", "right camera")
-    .option("--side-by-side <device>", "one camera with both eyes in its image")
+    .option("--side-by-side <device>", "one camera with both images side by side")
     .requiredOption("--frames <n>", "pairs to save", frameCount)
     .requiredOption("--save <folder>", "where: left/ and right/ below it, files named by capture time in ns")
     .option("--skip <n>", "pairs to let pass first, while exposure settles", pairsToSkip, 15)

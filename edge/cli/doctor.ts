@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// depthwatt doctor: what this machine has, what it lacks, and the cure for what it lacks.
+// depthwatt doctor: what this machine has, what it lacks, and what to do about that.
 import { hostname } from "node:os";
 import type { Command } from "commander";
 import { VERSION } from "../version.js";
@@ -46,7 +46,7 @@ export function findingLines({ name, state, text, cure, details = [] }: Finding,
   const more = details.flatMap((detail) =>
     wrap(detail, room - 2).map((line, index) => (index === 0 ? line : `  ${line}`)),
   );
-  const cures = cure === undefined ? [] : wrap(`cure: ${cure}`, room);
+  const cures = cure === undefined ? [] : wrap(`hint: ${cure}`, room);
   const rest = [
     ...lines.slice(1),
     ...more.map((line) => paint("dim", line)),
@@ -70,7 +70,9 @@ async function doctor(options: ConfigOptions & { json?: boolean }): Promise<void
 }
 
 export function registerDoctor(program: Command): void {
-  const command = program.command("doctor").description("what this machine has, what it lacks, and the cure");
+  const command = program
+    .command("doctor")
+    .description("what this machine has, what it lacks, and what to do");
   withJson(withConfig(command), "print as JSON, with all facts").action(doctor);
   withExamples(
     command,

@@ -65,7 +65,7 @@ function show({ path, description, problem }: ListedDevice, all: boolean): void 
   if (!description) {
     const text = problem instanceof Error ? problem.message : String(problem);
     printLine(`${paint("bold", path)}  ${paint("red", text)}`);
-    if (isDepthwattError(problem)) printLine(`  cure: ${problem.hint}`);
+    if (isDepthwattError(problem)) printLine(`  hint: ${problem.hint}`);
     return;
   }
   const { card, bus, driver, multiPlanar } = description;

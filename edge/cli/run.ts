@@ -197,7 +197,7 @@ export function withRunOptions(command: Command): Command {
     .option("--source <kind>", `${either(SOURCE_KINDS)}, or a recording's file (default: what --left names)`)
     .option("--left <path>", "left images or camera device")
     .option("--right <path>", "right images or camera device")
-    .option("--side-by-side <path>", "images or one device with both eyes side by side")
+    .option("--side-by-side <path>", "images, or one device, left beside right")
     .option("--calibration <file>", "calibration file, or two joined by a comma")
     .option("--algorithm <name>", `matcher: ${ALGORITHMS.join(", ")}`)
     .option("--backend <name>", "auto, cpu or cuda")

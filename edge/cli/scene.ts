@@ -63,8 +63,11 @@ export function registerScene(program: Command): void {
     .description("write the built-in scene: pictures, exact disparity, occlusion masks, calibration")
     .requiredOption("--frames <n>", "how many frames; 30 of them are one second of the scene")
     .requiredOption("--out <dir>", "folder to write to")
-    .option("--raw", "as the cameras see it: bent by lenses, turned eyes; also one headerless file per eye")
-    .option("--ideal", "without noise and with equal eyes")
+    .option(
+      "--raw",
+      "as the cameras see it: bent by lenses, cameras turned; also one headerless file per camera",
+    )
+    .option("--ideal", "without noise and with equal cameras")
     .option("--color", "pictures in colours, for matchers that read them")
     .option("--width <pixels>", "width of the pictures", "640")
     .option("--height <pixels>", "height of the pictures", "480")

@@ -116,7 +116,7 @@ export const refineSection = section(
   {
     leftRight: setting(z.boolean(), {
       default: true,
-      description: "Drops pixels whose disparity seen from the right eye differs by more than 1 px.",
+      description: "Drops pixels whose disparity seen from the right image differs by more than 1 px.",
     }),
     speckleSize: setting(z.int().min(0).max(1_000_000), {
       default: 60,

@@ -62,7 +62,7 @@ export function forcedInstructionSet(): { instructionSet?: InstructionSet } {
   if (instructionSet !== undefined) return { instructionSet };
   throw new DepthwattError(
     "CONFIG_INVALID",
-    `DEPTHWATT_ISA: expected an instruction set of this processor (${available.join(", ")}), got ${JSON.stringify(forced)}`,
+    `DEPTHWATT_ISA: expected an instruction set of this CPU (${available.join(", ")}), got ${JSON.stringify(forced)}`,
     { hint: "Unset DEPTHWATT_ISA: the best one is then chosen.", context: { available, forced } },
   );
 }

@@ -73,6 +73,42 @@ function put(path: string, text: string): void {
 /** [file of the check, what is wrong, how to make it so, what the check must say] */
 const VIOLATIONS: [string, string, () => void, RegExp][] = [
   [
+    "prose.mjs",
+    "a line of prose is too long",
+    () => put("docs/page.md", `# Page\n\n## A part\n\n${"word ".repeat(25)}\n`),
+    /docs\/page\.md:5: 12\d columns/,
+  ],
+  [
+    "prose.mjs",
+    "a line of a list is too long",
+    () => put("docs/page.md", `# Page\n\n- one\n    ${"word ".repeat(25)}\n`),
+    /docs\/page\.md:4: 1\d\d columns/,
+  ],
+  [
+    "prose.mjs",
+    "a page has a banned word",
+    () => put("docs/page.md", "# Page\n\nThe left\neye sees.\n"),
+    /docs\/page\.md:4: "eye": we say camera/,
+  ],
+  [
+    "prose.mjs",
+    "a table has a banned word",
+    () => put("docs/page.md", "# Page\n\n| symptom | cure |\n| --- | --- |\n"),
+    /docs\/page\.md:3: "cure": we say hint/,
+  ],
+  [
+    "prose.mjs",
+    "a lane that is no lane of a warp or vector",
+    () => put("docs/page.md", "# Page\n\nEach frame has a lane.\n"),
+    /docs\/page\.md:3: "lane"/,
+  ],
+  [
+    "prose.mjs",
+    "a sentence of the program has a banned word",
+    () => put("edge/main.ts", `${HEADER}export const text = \`the processor of \${text} is slow\`;\n`),
+    /edge\/main\.ts:3: "processor": we say CPU/,
+  ],
+  [
     "imports.mjs",
     "camera imports edge",
     () => put("camera/source.ts", 'import "../edge/main.js";\n'),

@@ -325,7 +325,9 @@ describe("files", () => {
     const { left, right } = await readStereoSideBySide(file);
     expect([...left.data, ...right.data]).toEqual([1, 2, 5, 6, 3, 4, 7, 8]);
     await writeImage(file, { data: new Uint8Array(3), width: 3, height: 1 });
-    await expect(readStereoSideBySide(file)).rejects.toThrow(/expected an even width for two eyes.*found 3/);
+    await expect(readStereoSideBySide(file)).rejects.toThrow(
+      /expected an even width for two images.*found 3/,
+    );
   });
 });
 

@@ -169,7 +169,7 @@ export function splitSideBySide(
   if (image.width % 2 !== 0) {
     throw new DepthwattError(
       "IMAGE_SIZE_MISMATCH",
-      `${name}: expected an even width for two eyes side by side, found ${image.width}`,
+      `${name}: expected an even width for two images side by side, found ${image.width}`,
       { context: { file: name, width: image.width } },
     );
   }

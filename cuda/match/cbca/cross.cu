@@ -170,7 +170,7 @@ Status CrossWorkspace::compute(const uint8_t* left, const uint8_t* right, int16_
   DEPTHWATT_TRY(d.aggregate(0, 1, disparity, rightDisparity, stream));
   DEPTHWATT_TRY(d.aggregate(1, 1, disparity, rightDisparity, d.second));
   DEPTHWATT_CUDA(cudaEventRecord(d.joined, d.second));
-  return cudaStatus(cudaStreamWaitEvent(stream, d.joined, 0), "join of both eyes");
+  return cudaStatus(cudaStreamWaitEvent(stream, d.joined, 0), "join of both images");
 }
 
 }  // namespace gpu

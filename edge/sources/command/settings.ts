@@ -12,7 +12,7 @@ export const commandSettings = section("Programs that write images to their stan
     description: "Command of the right camera.",
   }),
   sideBySide: setting(z.string().min(1).optional(), {
-    description: "One command whose frames hold both eyes side by side, in place of left and right.",
+    description: "One command whose frames hold both images side by side, in place of left and right.",
   }),
   shell: setting(z.boolean(), {
     default: false,
@@ -26,11 +26,11 @@ export const commandSettings = section("Programs that write images to their stan
   }),
   width: setting(z.int().min(16).max(16384).optional(), {
     unit: "px",
-    description: "Width of each eye's image in frames without headers.",
+    description: "Width of each camera's image in frames without headers.",
   }),
   height: setting(z.int().min(16).max(16384).optional(), {
     unit: "px",
-    description: "Height of each eye's image in frames without headers.",
+    description: "Height of each camera's image in frames without headers.",
   }),
   rateHz: setting(z.number().min(0.01).max(1000).optional(), {
     unit: "Hz",

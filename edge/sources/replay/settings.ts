@@ -16,7 +16,7 @@ export const replaySettings = section(
     }),
     sideBySide: setting(z.string().min(1).optional(), {
       isPath: true,
-      description: "Images that hold the left and the right eye side by side, in place of left and right.",
+      description: "Images that hold the left and the right image side by side, in place of left and right.",
     }),
     rateHz: setting(z.union([z.literal("max"), z.number().min(0.01).max(1000)]), {
       default: 30,

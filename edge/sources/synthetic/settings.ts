@@ -9,12 +9,12 @@ export const syntheticSettings = section(
     width: setting(z.int().min(16).max(16384), {
       default: 640,
       unit: "px",
-      description: "Width of each eye's image.",
+      description: "Width of each camera's image.",
     }),
     height: setting(z.int().min(16).max(16384), {
       default: 480,
       unit: "px",
-      description: "Height of each eye's image.",
+      description: "Height of each camera's image.",
     }),
     rateHz: setting(z.union([z.literal("max"), z.number().min(0.01).max(1000)]), {
       default: 30,

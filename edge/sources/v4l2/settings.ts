@@ -17,18 +17,17 @@ export const v4l2Settings = section(
     }),
     sideBySide: setting(z.string().min(1).optional(), {
       isPath: true,
-      description:
-        "Device of one camera with both eyes side by side in its image, in place of left and right.",
+      description: "Device of one camera that delivers both images side by side, in place of left and right.",
     }),
     width: setting(z.int().min(16).max(16384), {
       default: 640,
       unit: "px",
-      description: "Width of each eye's image.",
+      description: "Width of each camera's image.",
     }),
     height: setting(z.int().min(16).max(16384), {
       default: 480,
       unit: "px",
-      description: "Height of each eye's image.",
+      description: "Height of each camera's image.",
     }),
     rateHz: setting(z.union([z.literal("max"), z.number().min(0.01).max(1000)]), {
       default: 30,
@@ -51,12 +50,12 @@ export const v4l2Settings = section(
     }),
     controls: setting(z.string().min(1).optional(), {
       description:
-        "Camera controls set equal on both eyes and read back, such as auto_exposure=1,gain=20; left.NAME or right.NAME sets one eye.",
+        "Camera controls set equal on both cameras and read back, such as auto_exposure=1,gain=20; left.NAME or right.NAME sets one camera.",
     }),
     autoExposure: setting(z.enum(["auto", "on", "off"]), {
       default: "auto",
       description:
-        "depthwatt's own exposure control, one for both eyes; auto uses it where a camera has exposure and gain but no automatic of its own.",
+        "depthwatt's own exposure control, one for both cameras; auto uses it where a camera has exposure and gain but no automatic of its own.",
     }),
     rawAlignment: setting(z.enum(["auto", "low", "high"]), {
       default: "auto",

@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+// How we write: lines of prose that fit 120 columns, and one word for one thing, in pages and in the sentences users see.
+import {
+  filesBelow,
+  filesIn,
+  lineAt,
+  NATIVE_ENDINGS,
+  readText,
+  SOURCE_FOLDERS,
+  withoutComments,
+} from "./tree.mjs";
+
+const COLUMNS = 120;
+
+/** A banned word, the word we use, and the files where the word stands for something else and is right. */
+const WORDS = [
+  { pattern: /\beyes?\b/gi, use: "camera, or left / right image" },
+  { pattern: /\bprocessors?\b|(?<=^|[.:] )Processors?\b/gm, use: "CPU" },
+  { pattern: /\bcure[sd]?\b/gi, use: "hint, or what to do" },
+  // A lane is one thread of a warp or one element of a vector register, and nothing else.
+  {
+    pattern: /\blanes?\b/gi,
+    use: "frame in work, or worker",
+    allowed: /^cuda\/|^docs\/(notebook|decisions\/07)|\/(cuda|cuda-kernels|predictions)\.md$/,
+  },
+];
+
+const GENERATED = "<!-- Made from the code by `npm run docs`";
+/** Pages that programs of the laboratory write: their lines are as long as their figures. */
+const WRITTEN_BY_PROGRAMS = ["docs/3-boards/predictions.md", "docs/4-reference/cuda-kernels.md"];
+const blank = (text) => text.replace(/[^\n]/g, " ");
+
+/** A page without its code blocks, fenced or indented, its tables and headings; lines keep their numbers. */
+function proseOf(page) {
+  let inList = false;
+  return page
+    .replace(/^ *```[\s\S]*?^ *```$/gm, blank)
+    .split("\n")
+    .map((line) => {
+      if (/^(?:[-*+]|\d+\.) /.test(line)) inList = true;
+      else if (/^\S/.test(line)) inList = false;
+      const isCode = line.startsWith("    ") && !inList;
+      return isCode || /^ *[|#]/.test(line) ? "" : line;
+    })
+    .join("\n");
+}
+
+const withoutCode = (text) => text.replace(/^ *```[\s\S]*?^ *```$/gm, blank).replace(/`[^`]*`/g, blank);
+const withoutTargets = (line) => line.replace(/\]\([^)]*\)/g, "]");
+
+function longLines(path, page) {
+  if (page.startsWith(GENERATED) || WRITTEN_BY_PROGRAMS.includes(path)) return [];
+  return proseOf(page)
+    .split("\n")
+    .flatMap((line, index) => {
+      const columns = [...withoutTargets(line)].length;
+      return columns > COLUMNS
+        ? [`${path}:${index + 1}: ${columns} columns of prose, at most ${COLUMNS}`]
+        : [];
+    });
+}
+
+/** The texts of several words in a source file: what users may read, not names, paths or values. */
+function sentencesIn(source) {
+  const code = withoutComments(source);
+  return [...code.matchAll(/"(?:\\.|[^"\\\n])*"|`(?:\\.|[^`\\])*`/g)]
+    .filter(([text]) => /\w \w/.test(text))
+    .map((match) => ({ text: match[0].replace(/\$\{[^}]*\}/g, blank), index: match.index }));
+}
+
+function bannedIn(path, text, line) {
+  return WORDS.filter(({ allowed }) => !allowed?.test(path)).flatMap(({ pattern, use }) =>
+    [...text.matchAll(pattern)].map((match) => `${path}:${line(match.index)}: "${match[0]}": we say ${use}`),
+  );
+}
+
+export default {
+  name: "prose",
+  run(root) {
+    const pages = filesBelow(root).filter((path) => path.endsWith(".md"));
+    const sources = filesIn(root, SOURCE_FOLDERS, [".ts", ...NATIVE_ENDINGS]).filter(
+      (path) => !path.startsWith("cuda/check/"),
+    );
+    const problems = pages.flatMap((path) => {
+      const page = readText(root, path);
+      const words = withoutTargets(withoutCode(page));
+      return [...longLines(path, page), ...bannedIn(path, words, (index) => lineAt(words, index))];
+    });
+    for (const path of sources) {
+      const source = readText(root, path);
+      for (const { text, index } of sentencesIn(source))
+        problems.push(...bannedIn(path, text, () => lineAt(source, index)));
+    }
+    return { found: `${pages.length} pages, ${WORDS.length} banned words`, problems };
+  },
+};

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A bench supply or smart plug whose readings somebody else brings: edge subscribes to its MQTT topic and hands every
-// message over. The sensor knows how to find the number in the JSON and when the last one is too old.
+// A bench supply or smart plug that is read over MQTT. edge/ subscribes to the topic and passes every message to this sensor,
+// which finds the number in the JSON and decides when the last reading is too old.
 import type { PowerSensor, RailDescription, RailReading, TotalRule } from "./sensor.js";
 
 export interface ExternalSensorOptions {
@@ -76,7 +76,7 @@ export class ExternalSensor implements PowerSensor {
     const found = valueAtPath(parsed, path);
     const number = typeof found === "string" && found.trim() !== "" ? Number(found) : found;
     if (typeof number !== "number" || !Number.isFinite(number)) {
-      // Nothing of any depth or length that a sender chooses may come into a reason.
+      // The sender controls the text: quote a bounded piece of it in a reason, never all of it.
       const isGroup = typeof found === "object" && found !== null;
       const words = isGroup ? "a group or a list" : (JSON.stringify(found)?.slice(0, 40) ?? "nothing");
       const reason = `${source}: expected a number at "${path}", got ${words}`;
@@ -88,7 +88,7 @@ export class ExternalSensor implements PowerSensor {
       this.#latest = { available: true, timestampNs: receivedNs, powerMilliwatts: number * MILLIWATTS[unit] };
       return;
     }
-    // A plug that was reset starts again at zero: what it counted since then is all that is known.
+    // A plug that was reset counts from zero again: only what it has counted since then is known.
     const step =
       this.#lastCount === undefined ? 0 : number >= this.#lastCount ? number - this.#lastCount : number;
     this.#lastCount = number;

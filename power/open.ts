@@ -68,7 +68,12 @@ function choose(
   const get = (name: string): PowerSensor | Unavailable => candidates.find((c) => c.name === name)!.result;
   if (choice === "none") return { available: false, reason: "power.sensor is 'none'" };
   if (choice === "mqtt")
-    return external ?? { available: false, reason: "nobody brought the supply's readings" };
+    return (
+      external ?? {
+        available: false,
+        reason: "power.sensor is 'mqtt', but nothing is subscribed that delivers the supply's readings",
+      }
+    );
   if (choice === "rapl+nvml") {
     const parts = [get("rapl"), get("nvml")];
     return parts.find((part) => !isSensor(part)) ?? new CombinedSensor(parts.filter(isSensor));

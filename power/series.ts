@@ -143,7 +143,7 @@ export class RailSeries {
     const label = this.#rail.label;
     const latest = this.#lastFailure;
     if (this.#taken === 0) return { available: false, reason: latest?.reason ?? `${label}: no reading yet` };
-    // Between the newest sample and `to` the rail is not known; up to the gap limit that is called the sampling's edge.
+    // A window may end after the newest sample: by up to the gap limit that is normal, beyond it the sensor has failed.
     if (toNs > this.lastNs + this.#gapLimitNs) {
       const since = ((toNs - this.lastNs) / 1e9).toFixed(1);
       const why = latest !== undefined && latest.atNs > this.lastNs ? `: ${latest.reason}` : "";

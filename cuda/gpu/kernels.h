@@ -38,7 +38,8 @@ Status wideCensus(const uint8_t* left, const uint8_t* right, uint32_t* leftFirst
 
 Status gradientCensus(const uint8_t* image, uint32_t* out, int32_t width, int32_t height, cudaStream_t stream);
 
-/// Both images of a pair in one launch. on: a switch in device memory; at 0 the images are copied.
+/// Both images of a pair in one launch. on: one int32 in device memory; at 0 the
+/// images are copied unchanged.
 Status smooth(const int32_t* on, const uint8_t* left, const uint8_t* right, uint8_t* leftOut, uint8_t* rightOut, int32_t width,
               int32_t height, cudaStream_t stream);
 
@@ -48,7 +49,7 @@ Status half(const uint8_t* left, const uint8_t* right, uint8_t* leftOut, uint8_t
 
 Status halfRgb(const Rgb8* in, Rgb8* out, int32_t inWidth, int32_t inHeight, cudaStream_t stream);
 
-/// disparity, rightDisparity: whole pixels. Where both eyes agree exactly (Chang and Maruyama, eq. 10): 16 disparity and 255; elsewhere
+/// disparity, rightDisparity: whole pixels. Where both images agree exactly (Chang and Maruyama, eq. 10): 16 disparity and 255; elsewhere
 /// kInvalidDisparity and 0.
 Status groundControlPoints(const int16_t* disparity, const int16_t* rightDisparity, int16_t* disparityQ4, uint8_t* confidence,
                            int32_t width, int32_t height, cudaStream_t stream);

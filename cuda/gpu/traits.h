@@ -32,9 +32,11 @@ struct CellU16 {
   }
 };
 
-/// The same two whole numbers, and their bits read as half-precision numbers: n is n 2^-24 exactly, below 1024 a subnormal one,
-/// which costs nothing here, and in order and exact up to 2048. So nothing is converted; HADD2 is native from sm_53 on, HMNMX2
-/// from sm_80 on. What exceeds 2048 loses bits, but no order, and only in sums that a minimum drops: path costs stay below 1087.
+/// Two uint16 in a word, computed with half-precision instructions. The bit pattern of an integer n up to 2048, read as a
+/// half-precision number, is n * 2^-24 exactly (below 1024 it is subnormal, which costs no time on a GPU). So sums and minima of
+/// the bit patterns are those of the integers, and nothing is converted. Above 2048 sums lose their lowest bits but keep
+/// their order; this happens only in sums that a minimum then discards, because path costs stay below 1087. HADD2 is native
+/// from sm_53 on, HMNMX2 from sm_80 on.
 struct CellHalf2 {
   static __device__ __forceinline__ __half2 as(uint32_t bits) { return *reinterpret_cast<__half2*>(&bits); }
   static __device__ __forceinline__ uint32_t bits(__half2 value) { return *reinterpret_cast<uint32_t*>(&value); }
@@ -44,8 +46,9 @@ struct CellHalf2 {
   static __device__ __forceinline__ uint32_t min(uint32_t a, uint32_t b) { return bits(__hmin2(as(a), as(b))); }
   static __device__ __forceinline__ uint32_t max(uint32_t a, uint32_t b) { return bits(__hmax2(as(a), as(b))); }
 #else
-  // A difference saturates at 0 and 1, and 1 is far above: what is left is by how much a exceeds b. Exact where that is at most
-  // 2048, so infinity is small: above every path cost of a candidate, and within reach of every other number.
+  // Before sm_80 there is no minimum: min(a, b) = a - max(a - b, 0), where the saturating subtraction (to 0..1) gives
+  // max(a - b, 0). It is exact up to a difference of 2048, so infinity is chosen small: larger than every path cost of a
+  // candidate, and at most 2048 away from every value.
   static constexpr uint32_t kInfinity = 0x07ff07ffu;
   static __device__ __forceinline__ __half2 excess(uint32_t a, uint32_t b) { return __hsub2_sat(as(a), as(b)); }
   static __device__ __forceinline__ uint32_t min(uint32_t a, uint32_t b) { return bits(__hsub2(as(a), excess(a, b))); }
@@ -57,9 +60,9 @@ struct CellHalf2 {
   static __device__ __forceinline__ uint32_t toBytes(uint32_t low, uint32_t high) { return CellU16::toBytes(low, high); }
 };
 
-// Chosen by count (docs/3-boards/predictions.md): Orin (8.x) and Thor (11.x) have half-precision minima and emulate packed integer
-// ones in five instructions; before 8.0 there are neither, and a saturating and a plain difference are two. An H200 measured
-// uint16 faster by 1 to 6 %. Below 5.3 nothing computes in half precision.
+// Chosen by the number of instructions (docs/3-boards/predictions.md). Orin (8.x) and Thor (11.x) have a half-precision minimum
+// and emulate the packed integer one in five instructions. Before 8.0 there is neither; two half-precision subtractions
+// replace the minimum. On an H200 uint16 was measured 1 to 6 % faster. Below 5.3 there is no half-precision arithmetic.
 #if defined(DEPTHWATT_CELL_HALF2) || defined(DEPTHWATT_CELL_SATURATING) || \
     (!defined(DEPTHWATT_CELL_U16) && \
      ((__CUDA_ARCH__ >= 530 && __CUDA_ARCH__ < 900) || __CUDA_ARCH__ / 100 == 11))
@@ -74,7 +77,8 @@ constexpr bool kHasWarpMin = true;
 constexpr bool kHasWarpMin = false;
 #endif
 
-/// Blocks that a walk's registers leave room for on a multiprocessor. Below 9.0 the compiler spills at three.
+/// Blocks per multiprocessor of the aggregation kernels, as __launch_bounds__ takes them. Below 9.0 the compiler spills
+/// registers at three.
 #if __CUDA_ARCH__ >= 900
 constexpr int kWalkBlocks = 3;
 #else
@@ -89,7 +93,8 @@ constexpr int kSelectBlocks = 6;
 constexpr int kSelectBlocks = 4;
 #endif
 
-/// Blocks of the kernel that begins the rows. Left to itself, the compiler takes registers that leave room for fewer.
+/// Blocks per multiprocessor of the kernel that begins the rows. Without this bound the compiler uses so many registers that
+/// fewer blocks fit.
 constexpr int firstBlocks(int pairs, bool adaptive) {
 #if __CUDA_ARCH__ >= 900
   return pairs == 4 ? 4 : pairs == 2 ? (adaptive ? 5 : 6) : 7;
@@ -98,8 +103,8 @@ constexpr int firstBlocks(int pairs, bool adaptive) {
 #endif
 }
 
-/// How a walk's loads get ahead of it. From 8.0 on copies go to shared memory on their own and are waited for in the order in
-/// which they were asked for, so many may be under way; before, they wait in registers, one batch of them.
+/// How loads are prefetched. From 8.0 on they are asynchronous copies to shared memory, waited for in the order of issue, so
+/// several batches may be under way. Before 8.0 one batch is loaded into registers and then written to shared memory.
 #if __CUDA_ARCH__ >= 800
 constexpr bool kCopiesRunAlone = true;
 constexpr int kCopiesAhead = 2;

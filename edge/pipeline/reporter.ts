@@ -21,7 +21,10 @@ export interface ReporterOptions {
   governor: () => GovernorLoop | undefined;
   /** What the engine computes now. */
   options: () => EngineOptions;
-  /** Whether the search has changed since the start: one number of disparities then no longer stands for the run. */
+  /**
+   * Whether a setting of match or region, or the governor's quality step, has changed since the start. Frames of the run then
+   * differ in work, and disparities per second and per joule are left out.
+   */
   searchChanged: () => boolean;
 }
 

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Refuses what has no end before it is read into memory: a device such as /dev/zero, or a file far larger than it can be.
+// Checks a path before the whole file is read into memory: refuses devices, such as /dev/zero, and files above a size limit.
 import { statSync } from "node:fs";
 
 /**
- * A pipe is welcome, and so is a path that is not there: reading it says why not.
- * @throws Error with code EFBIG, its message what was found
+ * Pipes pass, and so do missing files: the read that follows reports those.
+ * @param mostBytes the largest size that passes
+ * @throws Error with code EFBIG whose message says what was found and what was expected
  */
 export function checkHasEnd(path: string, mostBytes: number): void {
   const found = statSync(path, { throwIfNoEntry: false });

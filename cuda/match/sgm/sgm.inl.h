@@ -7,8 +7,8 @@
 
 namespace {
 
-/// What is known while compiling. Stripes and directions (2: along the row and across, 4: and the two diagonals) are known
-/// for usual cases and 0 otherwise.
+/// Compile-time constants. kStripes and kDirections (2: along the row and down, 4: with both diagonals) are given for the usual
+/// cases and 0 where they are known at run time only.
 template <class CellsOf, int32_t kStripesOf, int32_t kDirectionsOf, int32_t kPartialsOf, bool kAdaptiveOf, bool kOneByteOf,
           int32_t kWordsOf = 1>
 struct Shape {
@@ -56,9 +56,10 @@ struct Sweep {
   uint8_t* rows[3];
   Vec infinite, ceiling, p1;
   Bytes outsideCost;
-  Vec noExcess;  ///< takes the ceilings off a side's sum of excesses
+  Vec noExcess;  ///< the sum of the ceilings of a side's directions, subtracted from its sum of excesses
 
-  /// Path costs along the row, and after the last stripe what lifts them: registers where the stripes are known.
+  /// The path costs of the previous pixel of the row, stripe by stripe, and its `raise` (see raiseOf). Held in registers where
+  /// the number of stripes is a constant.
   struct Along {
     Vec path[kMaxStripes];
     Vec raise;
@@ -156,7 +157,7 @@ struct Sweep {
     w.here = after;
     return path;
   }
-  /// What lifts a path cost to ceiling + (cost - m), where m is the smallest of its pixel.
+  /// ceiling - m, where m is the smallest path cost of the pixel: added to a path cost L it gives ceiling + (L - m).
   [[gnu::always_inline]] Vec raiseOf(const Walk& w) const { return Cells::sub(ceiling, Cells::lowestInGroup(w.lowest)); }
 
   /// Known while compiling where the shape tells: two partial sums only come with eight paths.

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Adaptive P2 on CUDA: the P2 of a batch of steps, computed while the batch before it is walked, one lane to a step.
 //
-// All lanes of a line take the same P2. It stands in shared memory, two bytes a step, so that one load brings a lane those of
-// several steps and one instruction makes each of them a pair.
+// All lanes of a line use the same P2. It is kept in shared memory, two bytes a step, so that one load gives a lane the values
+// of several steps, and one instruction duplicates each value into both halves of a register.
 #pragma once
 
 #include "sgm_cells.cuh"

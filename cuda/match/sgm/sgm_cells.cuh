@@ -97,9 +97,9 @@ struct LineArguments {
 
 /// The recurrence of a lane's cells. With m the smallest path cost of the pixel before, the next pixel's excess is
 ///     E(p, d) = min(L(q, d), L(q, d-1) + P1, L(q, d+1) + P1, m + P2) - m,   L(p, d) = C(p, d) + E(p, d)
-/// E lies in 0..P2 and is all that is stored. m is found while the neighbours cross the lanes: nothing on the way of the
-/// shuffles waits for it. A padding cell costs 255 and is never the minimum nor a help to a neighbour while P2 <= 127; above
-/// that (kWide) it is made infinite.
+/// E lies in 0..P2, and only E is stored. The minimum m is reduced while the shuffles of the neighbours are under way, so no
+/// shuffle waits for it. A padding cell costs 255: while P2 <= 127 it is never the minimum and never lowers a neighbour. For
+/// larger P2 (kWide) padding cells are set to infinity.
 template <int kLanes, int kPairs, bool kWide>
 class Path {
  public:
@@ -118,7 +118,7 @@ class Path {
     }
   }
 
-  /// As before the first pixel of a line: all equal, so that its excess comes out as 0.
+  /// The state before the first pixel of a line: all cells equal, so that every excess of that pixel is 0.
   __device__ __forceinline__ void reset() {
     smallest_ = 0, below_ = above_ = p1_;
 #pragma unroll
@@ -144,7 +144,7 @@ class Path {
     for (int j = 0; j < kPairs; ++j) {
       const uint32_t low = j == 0 ? below : stepped_[(j + kPairs - 1) % kPairs];
       const uint32_t high = j == kPairs - 1 ? above : stepped_[(j + 1) % kPairs];
-      // The smallest comes last: all before it is done while it is on its way.
+      // m is used last: everything else runs while its shuffles are under way.
       excess[j] = Cell::min(Cell::sub(Cell::min(now_[j], Cell::min(low, high)), smallest_), p2);
       next[j] = Cell::add(excess[j], cost[j]);
       if (kWide) next[j] = Cell::max(next[j], padding_[j]);
@@ -158,8 +158,8 @@ class Path {
   }
 
  private:
-  /// What the neighbours will need, on its way to them. A neighbour's P1 is added before it crosses to another lane: one minimum
-  /// of three is left behind the shuffles.
+  /// Sends the outer cells to the neighbouring lanes. P1 is added before sending, so that after the shuffles only one
+  /// minimum of three values is left to do.
   __device__ __forceinline__ void exchange() {
 #pragma unroll
     for (int j = 0; j < kPairs; ++j) stepped_[j] = Cell::add(now_[j], p1_);
@@ -185,7 +185,7 @@ class Path {
 
 constexpr int kWarpsPerBlock = 2;  ///< the forward and the backward warp of a line (or a group of lines)
 
-/// The warp that a thread belongs to, in a form that the compiler knows to be the same for all of its lanes.
+/// The warp that a thread belongs to, as a value that the compiler knows to be uniform over the warp.
 __device__ __forceinline__ int warpOfBlock() { return __shfl_sync(kFullWarp, static_cast<int>(threadIdx.x >> 5), 0); }
 
 struct Plain {
@@ -195,9 +195,9 @@ struct Careful {
   static constexpr bool value = true;
 };
 
-/// The steps of the two walks that meet on a line of `longest` pixels (the longest that a warp holds). Both take the same
-/// number of steps before and behind the meeting, in whole units, so that the loops need no test in each step: the forward
-/// walk runs out of the line at its end, and the backward walk begins outside of it.
+/// The steps of the two directions that meet on a line of `longest` pixels (the longest line of the warp). Both take the same
+/// number of steps before and after the middle, in whole units, so that the loops need no test in each step. So the forward
+/// direction runs past the end of the line, and the backward one starts outside of it.
 struct Steps {
   static constexpr int kUnit = 16;
   int meeting;  ///< forward: pixels below it come before the meeting

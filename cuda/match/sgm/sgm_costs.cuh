@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The first kernel of matching on CUDA: matching costs, one byte a cell, computed once for all directions. In a kernel of its
-// own, so that every set of lines can be walked from them beside the others, and because nothing here waits for anything: the
-// population counts (16 lanes a clock and multiprocessor) bind it.
+// The first kernel of matching on CUDA: matching costs, one byte a cell, computed once for all directions. It is a kernel of its
+// own so that the kernels of rows, columns and diagonals can run side by side on its results. Its time is bound by the
+// population counts: 16 lanes a clock and multiprocessor.
 //
 // A lane stores 16 bytes of a pixel: eight pairs of cells (see sgm_cells.cuh). It does so for kRun neighbouring pixels, whose
 // right pixels overlap in a window of kRun + 7 words a half. Census words of the block's pixels lie in shared memory.

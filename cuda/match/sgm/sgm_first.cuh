@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Matching costs and the first half of the rows in one kernel on CUDA: two warps walk a row to its middle, and beside each of them
-// another computes the costs that it needs next.
+// Matching costs and the first half of the rows in one kernel on CUDA: two warps aggregate a row from both ends to its middle, and
+// for each of them another warp computes the costs that it needs next.
 //
-// Costs go to the volume for the walks of other kernels, and through a tile in shared memory to the walk of this one, which
-// reads no other memory and finds its cells as it needs them. The two hand each other the halves of that tile (sgm_turns.cuh).
-// The roles of the warps are the same in every block: the hardware deals a block's warps to the schedulers in turn.
+// The costs are written to the volume, for the other kernels, and to a tile in shared memory, the only memory that the
+// aggregating warp of this kernel reads. The two warps share the tile as a double buffer (sgm_turns.cuh).
+// The roles of the warps are the same in every block: the hardware assigns a block's warps to the schedulers in turn, so each
+// scheduler gets both kinds.
 #pragma once
 
 #include "sgm_adaptive.cuh"
@@ -24,7 +25,7 @@ struct FirstShape {
   static_assert(Steps::kUnit % kTile == 0 && kRun >= 1, "walks are whole tiles, tiles whole runs");
 };
 
-/// The costs of one tile of steps after the other: a lane's run of pixels, eight pairs of each.
+/// Computes the costs tile by tile: each lane a run of neighbouring pixels, eight pairs of cells of each.
 template <int kPairs>
 class TileCosts {
  public:

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Path aggregation on CUDA along columns and diagonals, and along the rest of the rows where rows do not select.
 //
-// Two warps meet on a line in the middle. The forward warp visits the first part of the line and the backward warp the second;
-// after one barrier each goes on into the part of the other. What a visit finds in the volume it adds to: the other
-// direction's excesses, and those of directions before (addFirst). The recurrence itself has no barrier.
-// Costs and sums come through a ring in shared memory, batches ahead.
+// Two warps process a line, one forward and one backward, and meet in the middle. Each first writes its own half of the line;
+// after one barrier each goes on into the other's half and adds to what the other has written there. With addFirst the first
+// half is added to as well, because earlier directions have written it. The recurrence itself needs no barrier.
+// Costs and sums are loaded batches ahead through a ring buffer in shared memory.
 #pragma once
 
 #include "sgm_adaptive.cuh"
@@ -57,8 +57,8 @@ struct LinesRing {
 
 enum LineParts { kFirstPart = 1, kSecondPart = 2, kBothParts = 3 };
 
-/// Pixels of a line are counted by the step s at which a warp meets them. parts: those of a line that are walked; between
-/// kernels that walk one part each, state holds where the walks along rows stand. Dynamic shared memory: LinesRing.
+/// s counts the steps of a warp, and so the pixels of its line. parts: which halves of the lines this launch processes; where
+/// two launches process one half each, a.state carries the path costs from one to the other. Dynamic shared memory: LinesRing.
 template <int kLanes, int kPairs, bool kWide, bool kAdaptive>
 __global__ void __launch_bounds__(32 * kWarpsPerBlock, kWalkBlocks) linesKernel(LineArguments a, int set, int parts) {
   using CostValues = Stored<kPairs, false>;
@@ -77,7 +77,7 @@ __global__ void __launch_bounds__(32 * kWarpsPerBlock, kWalkBlocks) linesKernel(
     longest = max(longest, __shfl_xor_sync(kFullWarp, longest, offset));
     shortest = min(shortest, __shfl_xor_sync(kFullWarp, shortest, offset));
   }
-  // Both warps of a pair meet at the same place of all their lines.
+  // One meeting point for all lines of a warp: loop bounds must be the same for all of its lanes.
   const Steps steps(__shfl_sync(kFullWarp, longest, 0), (warp & 1) != 0);
   shortest = __shfl_sync(kFullWarp, shortest, 0);
   const int allFirst = steps.first(shortest), allEnd = steps.end(shortest);
@@ -131,7 +131,7 @@ __global__ void __launch_bounds__(32 * kWarpsPerBlock, kWalkBlocks) linesKernel(
   uint32_t* const state = a.state + (static_cast<size_t>(index) * 2 + steps.backward) * (kPadded / 2);
   if (parts == kSecondPart) path.restore(state);
   const bool walks = a.both || !steps.backward;
-  if (!walks && parts == kFirstPart) {  // others add to what stands on the backward half of a row
+  if (!walks && parts == kFirstPart) {  // later kernels add to the backward half, so it must hold zeros
     for (int s = 0; s < steps.own(); ++s, here += sumsStep) {
       if (valid && s >= firstStep) SumValues::store(here, SumValues::zero());
     }
@@ -139,7 +139,7 @@ __global__ void __launch_bounds__(32 * kWarpsPerBlock, kWalkBlocks) linesKernel(
 #pragma unroll 1
   for (int part = parts == kSecondPart ? 1 : 0; part < (parts == kFirstPart ? 1 : 2); ++part) {
     const int begin = part == 0 ? 0 : steps.own(), end = !walks ? begin : part == 0 ? steps.own() : steps.total();
-    // Behind the meeting of two walks stands what the other one has written.
+    // Past the middle the sums of the other direction are there: add to them.
     const bool joining = a.addFirst || (part != 0 && a.both);
     if (part != 0) __syncthreads();
     const int lastStep = max(min(endStep, end), firstStep);

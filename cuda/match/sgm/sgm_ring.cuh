@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a walk loads, on its way through shared memory: a ring of batches of kBatch steps for each warp.
+// Prefetching through shared memory: each warp has a ring buffer of batches, kBatch steps each.
 //
-// Loads to registers share scoreboards, so that the first use of old ones waits for the youngest too; copies to shared memory
-// are waited for in order. A copy takes 16 bytes, so that one of them serves several steps of a line.
+// Why not into registers: outstanding loads share a few scoreboards, so the first use of an old load also waits for the
+// newest one. Asynchronous copies to shared memory (cp.async) are waited for in the order in which they were issued. A copy
+// moves 16 bytes, which may be several steps of a line.
 #pragma once
 
 #include "sgm_cells.cuh"
@@ -10,12 +11,12 @@
 namespace depthwatt {
 namespace gpu {
 
-/// Batches that a ring has room for.
+/// Batches that a ring holds.
 constexpr int ringSlots(bool copiesRunAlone) { return copiesRunAlone ? 3 : 2; }
 constexpr int kRingSlots = ringSlots(kCopiesRunAlone);
 static_assert(kCopiesAhead < kRingSlots, "a batch is not overwritten while it is read");
 
-/// Steps of a batch: a power of two that keeps a warp's ring at 3 KB a slot, and no less than one copy serves.
+/// Steps of a batch: the largest power of two up to 8 with which a slot takes at most 3 KB, and at least what one copy covers.
 constexpr int ringBatch(int bytesPerStep, int least) {
   return least > 4 || 8 * bytesPerStep <= 3072   ? 8
          : least > 2 || 4 * bytesPerStep <= 3072 ? 4
@@ -23,7 +24,7 @@ constexpr int ringBatch(int bytesPerStep, int least) {
                                                  : 1;
 }
 
-/// Steps of a line that one copy by each of its lanes serves.
+/// Steps of a line that are covered when each of its lanes copies 16 bytes once.
 constexpr int ringStepsAtOnce(int lanes, int lineBytes) { return 16 * lanes > lineBytes ? 16 * lanes / lineBytes : 1; }
 
 /// One volume's part of the ring. kLineBytes: of one step of a line. A batch lies as [step][line of the warp][kLineBytes].

@@ -2,8 +2,9 @@
 // The last kernel of matching on CUDA: the second half of both walks along every row, and the selection where the last sum is
 // formed, so that it is never written. See select.h for what is selected; sgm_select.cuh is the form for sums of any size.
 //
-// Two warps to a walk: one has the recurrence, whose steps depend on each other, and forms the keys of a pixel's cells; the
-// other selects from them (sgm_tile.cuh), in the time in which the first one waits. Then the block checks left against right.
+// Each direction has two warps. The first computes the recurrence, whose steps depend on each other, and the keys of a pixel's
+// cells; the second selects from them (sgm_tile.cuh) and fills the time in which the first waits. Then the block does the
+// left-right check of the row.
 #pragma once
 
 #include "sgm_adaptive.cuh"
@@ -18,9 +19,9 @@ constexpr int kRowThreads = 128;
 /// Steps of a batch that a walk loads: a tile's, or so many that a slot of the ring has no more than 6 KB.
 constexpr int rowsBatch(int bytesPerStep) { return 16 * bytesPerStep <= 6144 ? 16 : 8 * bytesPerStep <= 6144 ? 8 : 4; }
 
-/// What a walk loads, on its way through shared memory as sgm_ring.cuh has it, but of one line, whose pixels lie side by side. So
-/// a batch is one piece of memory, copied in the order of memory; a backward walk's is turned round on its way. Two slots: one
-/// batch is on its way while the other is walked. kVolumes: see walkRow.
+/// A ring buffer like that of sgm_ring.cuh for one row, whose pixels lie side by side in memory: a batch is one contiguous
+/// piece, copied in memory order and, for the backward direction, reversed on the way. Two slots: one batch is being loaded
+/// while the other is used. kVolumes: see walkRow.
 template <int kPairs, int kVolumes>
 class RowsRing {
  public:
@@ -99,8 +100,8 @@ struct Second {
   static constexpr int value = 1;
 };
 
-/// Walks and forms keys. kVolumes: 1 or 3, the first of them rows and columns together; 2 or 4, rows and columns apart; then
-/// the diagonals'.
+/// Aggregates along the row and writes keys. kVolumes, the number of sums that are read: 1 or 3 (rows and columns in one volume),
+/// 2 or 4 (rows and columns apart); the last two of 3 and 4 are the diagonals'.
 template <int kPairs, bool kAdaptive, int kVolumes>
 __device__ __forceinline__ void walkRow(const LineArguments& a, const SelectArguments& s, const RowWalk& walk,
                                         uint32_t* tile, uint8_t* ringBytes, uint8_t* p2Bytes) {
@@ -125,7 +126,7 @@ __device__ __forceinline__ void walkRow(const LineArguments& a, const SelectArgu
 
   Path<32, kPairs, false> path(a, lane);
   path.restore(a.state + (static_cast<size_t>(walk.row) * 2 + walk.backward()) * kHalf);
-  // A key is a sum of products: nothing on the way from one step to the next waits for it.
+  // The key is not on the critical path from one step to the next.
   const uint32_t one = 1u << Tile::kIndexBits, counted = walk.backward() && !a.both ? 0 : one, scale = s.paths * one;
   // A cell is no candidate where its disparity exceeds the pixel's last one: there this, less the last one, has its highest bit
   // set.

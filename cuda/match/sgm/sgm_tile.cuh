@@ -1,10 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// The warp that selects behind a warp that walks along a row: keys of cells come to it through a tile in shared memory.
+// Winner selection for one row. One warp aggregates along the row (sgm_rows.cuh) and writes a key for every cell into a tile
+// in shared memory; a second warp, this code, reads the tile and selects.
 //
-// A cell's key is sum << kIndexBits | i in 16 bits (i: its disparity within its half), two to a register.
-// Right view: d at x and d + 1 at x + 1 are the same right pixel, so one step of the walk moves the best keys of the right
-// pixels by one cell; what leaves the last cell is final for this walk and this half, and the check puts the parts together.
-// Left view: two lanes to a pixel find its winner among 16 pixels of the tile; what is done once a pixel waits for 32 pixels.
+// Key: sum << kIndexBits | i in 16 bits, where i is the disparity within its half of the range; two keys to a register. The
+// smallest key is the smallest sum, and of equal sums the smallest disparity.
+// Left view: two lanes search one pixel, so a warp searches 16 pixels at once. Sub-pixel position and confidence are
+// computed for 32 pixels at once, one to a lane.
+// Right view: cells (x, d) and (x + 1, d + 1) belong to the same right pixel. So the best key of each right pixel moves up by
+// one cell with every step. A key that leaves the last cell is the best of this direction and this half of the range; the
+// left-right check takes the smallest of these parts.
 #pragma once
 
 #include "sgm_turns.cuh"
@@ -24,17 +28,18 @@ struct Bits<1> {
   static constexpr int value = 0;
 };
 
-/// Two halves of kPixels pixels: one is filled while the other is selected from.
+/// Double buffer of 2 x kPixels pixels: the first warp fills one half while the second selects from the other.
 template <int kPairs>
 struct RowTile {
   static constexpr int kHalf = 32 * kPairs, kIndexBits = Bits<kHalf>::value, kPixels = 16;
-  /// Words of a pixel: 16 bytes more than its keys, so that the same chunk of eight pixels lies in different banks.
+  /// Words of a pixel. Padded by 16 bytes, so that 16-byte loads of eight neighbouring pixels hit different banks.
   static constexpr int kStride = kHalf + 4;
   static constexpr int kBytes = 2 * kPixels * kStride * static_cast<int>(sizeof(uint32_t));
 };
 
-/// Half a row behind the meeting of its two walks: its step s is the pixel x(s), for 0 <= s < length. Steps are whole tiles;
-/// those behind the end of the row are walked too, on whatever lies there, and nothing comes of them.
+/// The second half of one direction along a row, from the middle to the border: step s visits pixel x(s), 0 <= s < length.
+/// `steps` is `length` rounded up to whole tiles. Steps from `length` on compute on undefined values; their results are not
+/// stored.
 struct RowWalk {
   int row, firstX, direction, length, steps;
 
@@ -59,7 +64,7 @@ struct Backward {
   static constexpr bool value = true;
 };
 
-/// The winner of 16 pixels, two lanes to each, out of half a tile, which is spoilt. candidates: of this lane's pixel.
+/// The winners of 16 pixels, two lanes to each. Overwrites the half tile that it reads. candidates: of this lane's pixel.
 template <int kPairs>
 __device__ __forceinline__ Winner winnerOf(uint32_t* half, int candidates) {
   using Tile = RowTile<kPairs>;
@@ -83,7 +88,8 @@ __device__ __forceinline__ Winner winnerOf(uint32_t* half, int candidates) {
   const bool inHigh = (high >> kIndexBits) < (low >> kIndexBits);
   const uint32_t key = inHigh ? high : low;
   const int d0 = static_cast<int>(key & (kHalf - 1)) + (inHigh ? kHalf : 0);
-  // One lane looks at the neighbour below, the other at the one above; then their cells and the winner's are blotted out.
+  // One lane reads the neighbour below the winner, the other the one above. Then these cells and the winner's are overwritten
+  // with kNoKey16, so that the second search skips them.
   const int side = part == 0 ? d0 - 1 : d0 + 1;
   uint32_t beside = kNoSum;
   __syncwarp();
@@ -107,7 +113,7 @@ __device__ __forceinline__ Winner winnerOf(uint32_t* half, int candidates) {
   return w;
 }
 
-/// Selects the pixels of a walk as they come, and leaves the right view's keys.
+/// Selects the pixels of one direction tile by tile and stores the keys of the right view in s.rightKeys.
 template <int kPairs>
 __device__ __forceinline__ void selectTiles(const SelectArguments& s, const RowWalk& walk, uint32_t* tile) {
   using Tile = RowTile<kPairs>;

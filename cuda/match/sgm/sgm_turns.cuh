@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Two warps that pass a tile in shared memory to each other: one fills a half of it while the other uses the half before.
+// Synchronisation of a producer warp and a consumer warp that share a double buffer (a tile) in shared memory.
 #pragma once
 
 #include "sgm_cells.cuh"
@@ -7,8 +7,9 @@
 namespace depthwatt {
 namespace gpu {
 
-/// The two warps of a walk hand the halves of its tile, 0 and 1, to each other. Each barrier is arrived at by one of them and joined
-/// by the other: where both join it from places of their own, synccheck reports a divergent block.
+/// Named barriers for the halves 0 and 1 of a tile. The producer calls untilEmptied, then filled; the consumer untilFilled,
+/// then emptied. One warp only arrives (bar.arrive) while the other waits (bar.sync): compute-sanitizer's synccheck reports a
+/// divergent block where both wait at the same barrier from different instructions.
 class TileTurns {
  public:
   __device__ __forceinline__ explicit TileTurns(bool backward) : backward_(backward) {}

@@ -40,8 +40,8 @@ struct Selected {
   uint8_t confidence;
 };
 
-/// The quotient towards minus infinity, |a| and b below 2^24, the quotient's size below 2^20: a division of integers takes three
-/// times as long. The approximate quotient is off by less than one, which the remainder shows.
+/// floor(a / b) for |a| and b below 2^24 and |a / b| below 2^20, by a float division, which takes a third of the time of an integer
+/// division. The float quotient is off by at most one; the remainder says so and corrects it.
 __device__ __forceinline__ int floorDivide(int a, int b) {  // b > 0
   int quotient = static_cast<int>(__fdividef(static_cast<float>(a), static_cast<float>(b)));
   const int rest = a - quotient * b;

@@ -24,7 +24,7 @@ const PADDED = [64, 128];
  * warps: that work on a line. Of names for one shape the first that the disassembly holds; `optional` where it may hold none.
  */
 const SHAPES = [
-  { shape: "costs", name: (padded) => `costsKernel<${padded}>`, count: costsTurn },
+  { shape: "costs", name: (padded) => `costsKernel<${padded}, 1>`, count: costsTurn },
   {
     shape: "walk32",
     name: (padded) => `linesKernel<32, ${padded / 64}, false, false>`,

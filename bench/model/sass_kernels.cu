@@ -8,7 +8,7 @@
 namespace depthwatt {
 namespace gpu {
 #define DEPTHWATT_WALKS(padded) \
-  template __global__ void costsKernel<padded>(LineArguments); \
+  template __global__ void costsKernel<padded, 1>(LineArguments); \
   template __global__ void linesKernel<32, padded / 64, false, false>(LineArguments, int, int); \
   template __global__ void linesKernel<8, padded / 16, false, false>(LineArguments, int, int); \
   template __global__ void rowsSelectKernel<padded / 64, false, 1>(LineArguments, SelectArguments);

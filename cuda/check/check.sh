@@ -27,7 +27,7 @@ seed=${seed:-$(date +%s)}
 archs=${DEPTHWATT_CUDA_ARCHS:-$(nvidia-smi --query-gpu=compute_cap --format=csv,noheader 2>/dev/null | head -1 | tr -d . || true)}
 archs=${archs:-90}
 mkdir -p "$out" build/gpu
-programs="twins_main bench_main bench_cbca bench_exponential"
+programs="twins_main bench_main bench_cbca bench_exponential bench_window"
 [ $model = 1 ] && programs=bench_main
 say() { echo "== $* ($SECONDS s)"; }
 
@@ -131,5 +131,7 @@ if [ $bench = 1 ]; then
   build/gpu/u16/bench_cbca "$out/cbca.json" "$commit" $sms
   say "timings, exponential steps and colours"
   build/gpu/u16/bench_exponential "$out/exponential.json" "$commit" $sms
+  say "timings, windows"
+  build/gpu/u16/bench_window "$out/window.json" "$commit" $sms
 fi
 say "GPU check passed"

@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: Apache-2.0
+// Times window SAD and pyramid SAD: bench_window OUT.json COMMIT [sms...]. Weighted colours of a pair in device memory in, disparity
+// in device memory out, left view alone, as one graph. What the graphs compute is compared with the reference, inside each
+// partition too. Part of check.sh.
+#include "../match/pyramid/pyramid_workspace.h"
+#include "../match/sad/sad_workspace.h"
+#include "bench_frame.h"
+#include "bench_partition.h"
+#include "bench_report.h"
+
+using namespace depthwatt;
+
+namespace {
+
+const Size kSize = {640, 480, 128};
+
+/// Grey as colours: what each channel holds does not change the work.
+std::vector<HsvPixel> coloured(const std::vector<uint8_t>& grey) {
+  std::vector<HsvPixel> pixels;
+  for (const uint8_t value : grey) {
+    HsvPixel pixel = {};
+    pixel.hueAcross = static_cast<uint8_t>(value * 7), pixel.hueDown = static_cast<uint8_t>(value * 13);
+    pixel.saturationLow = value / 3, pixel.saturationHigh = value / 5;
+    pixel.valueLow = value, pixel.valueHigh = value / 2;
+    pixels.push_back(pixel);
+  }
+  return pixels;
+}
+
+/// Everything that a matcher of colours has on the device.
+struct ColourFrame {
+  DeviceBuffer<HsvPixel> image[2];
+  DeviceBuffer<int16_t> q4, whole;
+  DeviceBuffer<uint8_t> confidence;
+  cudaStream_t stream = nullptr;
+
+  ColourFrame(const std::vector<HsvPixel>& left, const std::vector<HsvPixel>& right) {
+    const std::vector<HsvPixel>* images[2] = {&left, &right};
+    for (int i = 0; i < 2; ++i) {
+      require(image[i].allocate(left.size()));
+      require(cudaStatus(cudaMemcpy(image[i].get(), images[i]->data(), image[i].bytes(), cudaMemcpyHostToDevice), "copy"));
+    }
+    require(q4.allocate(left.size()));
+    require(whole.allocate(left.size()));
+    require(confidence.allocate(left.size()));
+    require(cudaStatus(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking), "stream"));
+  }
+  ~ColourFrame() { cudaStreamDestroy(stream); }
+};
+
+struct Expected {
+  std::vector<int16_t> q4, whole;
+  std::vector<uint8_t> confidence;
+  explicit Expected(size_t pixels) : q4(pixels), whole(pixels), confidence(pixels) {}
+};
+
+template <class Result, class Images, class Parameters, class Reference>
+Expected expectedOf(const Parameters& parameters, const std::vector<HsvPixel>& left, const std::vector<HsvPixel>& right,
+                    Reference reference) {
+  Expected e(left.size());
+  const auto view = [](auto& values) { return packedView(values.data(), kSize.width, kSize.height); };
+  Images images;
+  images.left = packedView<const HsvPixel>(left.data(), kSize.width, kSize.height);
+  images.right = packedView<const HsvPixel>(right.data(), kSize.width, kSize.height);
+  Result result;
+  result.disparityQ4 = view(e.q4), result.disparity = view(e.whole), result.confidence = view(e.confidence);
+  reference(parameters, images, result);
+  return e;
+}
+
+template <class DeviceResult, class Workspace>
+void timeMatcher(Report& report, const char* name, Workspace& workspace, ColourFrame& frame, const Expected& expected, int sms) {
+  const Timing t = timeGraph(frame.stream, [&] {
+    const DeviceResult result = {frame.q4.get(), frame.whole.get(), nullptr, frame.confidence.get()};
+    require(workspace.compute(frame.image[0].get(), frame.image[1].get(), result, frame.stream));
+  }, [&] {
+    std::vector<int16_t> got(expected.q4.size());
+    require(cudaStatus(cudaMemcpy(got.data(), frame.q4.get(), frame.q4.bytes(), cudaMemcpyDeviceToHost), "copy"));
+    if (got != expected.q4) fail(std::string(name) + " differs from the reference");
+  });
+  const int multiprocessors = report.multiprocessors(sms);
+  const double giga = 1e-6 * kSize.width * kSize.height * kSize.num / t.median;
+  std::printf("%-12s %dx%dx%d %4d %10.4f %10.4f %9.1f %7.1f\n", name, kSize.width, kSize.height, kSize.num, multiprocessors, t.median,
+              t.least, giga, 1e-6 * workspace.bytes());
+  std::fflush(stdout);
+  report.row("\"what\": \"%s, graph replay\", \"width\": %d, \"height\": %d, \"numDisparities\": %d, \"multiprocessors\": %d, "
+             "\"medianMs\": %.4f, \"minMs\": %.4f, \"workspaceBytes\": %zu, \"checkedAgainstReference\": true",
+             name, kSize.width, kSize.height, kSize.num, multiprocessors, t.median, t.least, workspace.bytes());
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  if (argc < 3) fail("usage: bench_window OUT.json COMMIT [sms...]");
+  std::vector<int> partitions = {0};
+  for (int i = 3; i < argc; ++i) partitions.push_back(std::atoi(argv[i]));
+  Report report(argv[1], argv[2]);
+  std::printf("%-12s %-11s %4s %10s %10s %9s %7s\n", "window", "size", "SMs", "median ms", "least ms", "GDE/s", "MB");
+  std::vector<uint8_t> grey[2];
+  texturedPair(kSize, grey[0], grey[1]);
+  const std::vector<HsvPixel> left = coloured(grey[0]), right = coloured(grey[1]);
+  SadParameters sad;
+  sad.numDisparities = kSize.num, sad.windowWidth = sad.windowHeight = 9;
+  PyramidParameters pyramid;
+  pyramid.numDisparities = kSize.num;
+  const Expected sadExpected = expectedOf<SadResult, SadImages>(sad, left, right, sadReference);
+  const Expected pyramidExpected = expectedOf<PyramidResult, PyramidImages>(pyramid, left, right, pyramidReference);
+  for (const int sms : partitions) {
+    if (sms != 0) enterPartition(sms);
+    {
+      ColourFrame frame(left, right);
+      gpu::SadWorkspace sadOnGpu;
+      gpu::PyramidWorkspace pyramidOnGpu;
+      require(sadOnGpu.open(sad, kSize.width, kSize.height, false));
+      require(pyramidOnGpu.open(pyramid, kSize.width, kSize.height));
+      timeMatcher<gpu::SadDeviceResult>(report, "sad 9x9", sadOnGpu, frame, sadExpected, sms);
+      timeMatcher<gpu::PyramidDeviceResult>(report, "pyramid 7x7", pyramidOnGpu, frame, pyramidExpected, sms);
+    }
+    if (partitions.size() > 1) enterWhole();
+  }
+  return 0;
+}

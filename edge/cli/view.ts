@@ -6,6 +6,7 @@ import { STREAM_CODES, type StreamName } from "../frame/frame-format.js";
 import { gateOf, HttpServer } from "../http/index.js";
 import { createLog } from "../log.js";
 import { checkBrokerUrl, readCredentials } from "../mqtt/credentials.js";
+import { brokerControl } from "../outputs/viewer/broker-control.js";
 import { BrokerFeed } from "../outputs/viewer/broker-feed.js";
 import { servePage } from "../outputs/viewer/assets.js";
 import { Hub } from "../outputs/viewer/hub.js";
@@ -43,7 +44,8 @@ async function view(url: string, options: ViewOptions): Promise<void> {
   });
   const credentials = readCredentials(options, (field) => CONSUME_FLAGS[field]);
   const log = createLog("info");
-  const hub = new Hub({ kind: "view", origin: redactUrl(url), gate });
+  const control = brokerControl({ broker: url, base, credentials });
+  const hub = new Hub({ kind: "view", origin: redactUrl(url), gate, control });
   const server = new HttpServer({ address, port, onProblem: (problem) => log.error(problem) });
   servePage(server, hub);
   const streams = Object.keys(STREAM_CODES) as StreamName[];

@@ -46,15 +46,28 @@ export function requestPayload(
  * @returns the device's answer, which may be a refusal
  * @throws DepthwattError CONTROL_UNANSWERED, BROKER_UNREACHABLE, BROKER_REFUSED, CONFIG_INVALID
  */
-export async function askDevice(
+export function askDevice(
   options: ControlClientOptions,
   command: string,
   body: unknown,
 ): Promise<ControlAnswer> {
+  const id = randomBytes(8).toString("hex");
+  return sendRequest(options, command, { id, payload: requestPayload(options, command, body, id) });
+}
+
+/**
+ * Sends a request that is made already, by whoever has the secret.
+ * @param request.id what stands in the payload and comes back in the answer
+ * @throws DepthwattError as askDevice
+ */
+export async function sendRequest(
+  options: Omit<ControlClientOptions, "secret" | "client">,
+  command: string,
+  { id, payload }: { id: string; payload: string },
+): Promise<ControlAnswer> {
   const { base, device, broker, credentials, timeoutMs = TIMEOUT_MS } = options;
   makeTopics(base, device); // refuses names that no device has
   const clientId = uniqueClientId("depthwatt-control");
-  const id = randomBytes(8).toString("hex");
   const usual = `${base}/${device}/response/${command}`;
   let connection: BrokerConnection | undefined;
   let timer: NodeJS.Timeout | undefined;
@@ -70,7 +83,7 @@ export async function askDevice(
         const properties = { responseTopic, correlationData: Buffer.from(id) };
         client.publish(
           `${base}/${device}/request/${command}`,
-          requestPayload(options, command, body, id),
+          payload,
           { qos: 1, ...(version === 5 && { properties }) },
           (error) => error && reject(notAllowed(`publish below ${base}/${device}/request/`, error)),
         );

@@ -1,13 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 // depthwatt view over each way to a broker, without a browser: what was published there arrives at the page's own socket.
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { unzipSync } from "fflate";
 import mqtt from "mqtt";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { WebSocket } from "ws";
 import type { StreamName } from "../../edge/frame/frame-format.js";
 import { parseFrame } from "../../edge/frame/payload.js";
 import type { FromPage, ToPage } from "../../edge/outputs/viewer/protocol.js";
+import { openBrowser } from "../doubles/browser.js";
 import { type Certificates, makeCertificates } from "../doubles/certificates.js";
-import { until } from "../doubles/frames.js";
+import { sleep, until } from "../doubles/frames.js";
 import { type Mosquitto, startMosquitto } from "../doubles/mosquitto.js";
 import { needs } from "../doubles/needs.js";
 import { knownFrame, messageOf } from "../doubles/page-feed.js";
@@ -16,6 +21,8 @@ import { startProgram } from "../doubles/program.js";
 const SIZE = { width: 64, height: 48 };
 const SENT = knownFrame(11, SIZE.width * SIZE.height);
 const STREAMS: StreamName[] = ["left", "depth"];
+
+const SECRET = "a secret of the test";
 
 /** What a page would be told and sent, from its first message on. */
 function openPage(address: string) {
@@ -122,4 +129,109 @@ needs("mosquitto").suite("depthwatt view over each way to a broker", () => {
       await viewing.ended;
     }
   });
+});
+
+needs("chromium", "mosquitto").suite("control from the page of depthwatt view", () => {
+  test("the page signs, the broker carries: settings open, change and go back; what is not signed is not passed on", async () => {
+    const cleanups: (() => unknown)[] = [];
+    try {
+      const folder = mkdtempSync(join(tmpdir(), "depthwatt-view-control-"));
+      cleanups.push(() => rmSync(folder, { recursive: true, force: true }));
+      const secretFile = join(folder, "secret");
+      writeFileSync(secretFile, `${SECRET}\n`, { mode: 0o600 });
+      const broker = await startMosquitto();
+      cleanups.push(() => broker.stop());
+      const settings = [
+        ...["power.sensor=none", "control.enabled=true", `control.secretFile=${secretFile}`],
+        ...["source.synthetic.width=160", "source.synthetic.height=96", "match.numDisparities=32"],
+        ...["outputs.viewer.enabled=false", "source.synthetic.rateHz=5"],
+      ].flatMap((one) => ["--set", one]);
+      const device = startProgram(["run", "--broker", broker.url, "--device", "robot-5", ...settings]);
+      const viewing = startProgram(["view", broker.url, "--port", "0"]);
+      for (const { child, ended } of [device, viewing])
+        cleanups.push(() => {
+          child.kill("SIGTERM");
+          return ended;
+        });
+      // All that is ever sent through the broker.
+      const listener = mqtt.connect(broker.url);
+      cleanups.push(() => listener.endAsync(true));
+      const heard: string[] = [];
+      listener.subscribe(["+/+/request/#", "+/+/response/#"]);
+      listener.on("message", (topic, payload) => heard.push(`${topic} ${String(payload)}`));
+
+      const address = () => /^page +(\S+)$/m.exec(viewing.stdout())?.[1];
+      await until("the program names its page", () => address() !== undefined, 30_000);
+      const browser = await openBrowser(address()!);
+      cleanups.push(() => browser.close());
+      const { page } = browser;
+      await page.locator("[data-device=robot-5]").waitFor({ timeout: 30_000 });
+      await page
+        .getByText(/^online/)
+        .first()
+        .waitFor();
+      await page.getByRole("tab", { name: "Settings" }).click();
+
+      const secret = page.getByLabel("Control secret");
+      const open = page.getByRole("button", { name: "Open settings" });
+      await secret.fill("another secret, no less");
+      await open.click();
+      await page.locator("[data-said=refused]").getByText("signature").waitFor();
+      expect(await page.locator("[data-setting]").count()).toBe(0);
+
+      await secret.fill(SECRET);
+      await open.click();
+      const row = page.locator('[data-setting="match.sgm.uniqueness"]');
+      const input = row.locator("input");
+      await input.waitFor();
+      const before = await input.inputValue();
+      expect(before).not.toBe("23");
+      await input.fill("23");
+      await input.press("Enter");
+      await row.locator("[data-said=ok]").getByText("running with 23").waitFor();
+      expect(device.stderr()).toContain("match.sgm.uniqueness=23");
+      await page.locator("[data-step=undo]").click();
+      await expect.poll(() => input.inputValue(), { timeout: 15_000 }).toBe(before);
+
+      // Somebody else changes it: the page is told with the next info.
+      const words = ["--device", "robot-5", "--broker", broker.url, "--secret-file", secretFile];
+      expect((await startProgram(["set", "match.sgm.uniqueness=24", ...words]).ended).code).toBe(0);
+      await expect.poll(() => input.inputValue(), { timeout: 15_000 }).toBe("24");
+
+      const download = page.waitForEvent("download");
+      await page.locator("[data-command=snapshot]").click();
+      const files = unzipSync(readFileSync(await (await download).path()));
+      expect(Object.keys(files)).toEqual(expect.arrayContaining(["left.png", "depth.png", "frame.json"]));
+
+      const restart = page.locator("[data-command=restart]");
+      await restart.click();
+      expect(heard.filter((line) => line.includes("request/restart"))).toEqual([]);
+      await restart.click();
+      await page.locator(".commands [data-said=ok]").getByText("restarting").waitFor();
+      // The value of the start holds again.
+      await expect.poll(() => input.inputValue(), { timeout: 20_000 }).toBe(before);
+
+      // Not through the credentials of whoever runs the view.
+      const sets = () => heard.filter((line) => line.includes("request/set")).length;
+      const passed = sets();
+      const { told, say, socket } = openPage(address()!);
+      await until("the socket is open", () => told.length > 0);
+      const plain = JSON.stringify({ id: "7", body: { values: { "match.sgm.uniqueness": 9 } } });
+      say({ type: "ask", id: 7, device: "robot-5", command: "set", payload: plain });
+      const answer = () =>
+        told.flatMap((message) => (message.type === "answer" && message.id === 7 ? [message.answer] : []))[0];
+      await until("an answer", () => answer() !== undefined);
+      expect(answer()).toMatchObject({ ok: false, code: "CONTROL_SECRET" });
+      await sleep(300);
+      expect(sets()).toBe(passed);
+      socket.close();
+
+      expect(sets()).toBe(3);
+      expect(heard.join("\n")).not.toContain(SECRET);
+      expect(browser.complaints).toEqual([]);
+      expect(browser.foreign).toEqual([]);
+    } finally {
+      for (const cleanup of cleanups.reverse()) await cleanup();
+    }
+  }, 90_000);
 });

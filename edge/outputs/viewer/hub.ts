@@ -36,6 +36,7 @@ const fromPage = z.discriminatedUnion("type", [
   z.object({
     type: z.literal("ask"),
     id: z.int(),
+    device: z.string().max(256).optional(),
     command: z.string().max(64),
     payload: z.string().max(MOST_REQUEST_BYTES),
   }),

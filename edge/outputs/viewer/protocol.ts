@@ -40,7 +40,12 @@ export type ControlState =
       /** What stands for the device under a signature; absent: requests are not signed. */
       signedFor?: string;
     }
-  | { enabled: false; reason: string };
+  | {
+      enabled: false;
+      reason: string;
+      /** The base topic of devices that are each asked for their settings, with their own secret. */
+      askedBelow?: string;
+    };
 
 export type ToPage =
   | {
@@ -73,4 +78,11 @@ export type FromPage =
   /** One more frame set may come. */
   | { type: "next" }
   /** `payload` is the payload of such a request over MQTT (docs/4-reference/mqtt.md). */
-  | { type: "ask"; id: number; command: string; payload: string };
+  | {
+      type: "ask";
+      id: number;
+      /** Which device of the broker; a run needs none. */
+      device?: string | undefined;
+      command: string;
+      payload: string;
+    };

@@ -3,7 +3,7 @@
 import { Choice } from "./controls.js";
 import { member, numberOf } from "./documents.js";
 import { type Options, setOptions, useOptions } from "./options.js";
-import { change, useDocuments, useStore } from "./store.js";
+import { chooseDevice, useDocuments, useStore } from "./store.js";
 import { S } from "./strings.js";
 
 const T = S.headline;
@@ -41,12 +41,7 @@ export function Head() {
           {device}
         </p>
       ) : (
-        <Choice
-          label={S.device}
-          value={device ?? ""}
-          choices={choices}
-          onChange={(name) => change({ device: name })}
-        />
+        <Choice label={S.device} value={device ?? ""} choices={choices} onChange={chooseDevice} />
       )}
       <p class={`badge ${shownState}`} data-state={shownState}>
         {shownState}

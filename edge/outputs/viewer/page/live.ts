@@ -5,8 +5,8 @@ import type { StreamName } from "../../../frame/frame-format.js";
 import { type FromPage, SOCKET_PATH, type ToPage } from "../protocol.js";
 import type { FrameSet, FromWorker, ToWorker } from "./frame-set.js";
 import { remember } from "./figures/history.js";
-import { requestPayload } from "./settings/request.js";
-import { change, pageState } from "./store.js";
+import { requestId, requestPayload } from "./settings/request.js";
+import { change, controlNow, pageState } from "./store.js";
 import { S } from "./strings.js";
 
 const KEPT_LINES = 200;
@@ -53,16 +53,18 @@ export function watch(device: string | undefined, streams: StreamName[]): void {
 /** A request of control; signed where the program wants that. Answered also where the connection breaks. */
 export function ask(command: string, body: object): Promise<ControlAnswer> {
   const id = ++lastId;
-  const { control } = pageState();
-  const signedFor = control.state.enabled ? control.state.signedFor : undefined;
+  const { device } = pageState();
+  const { state } = controlNow(pageState());
+  const below = state.enabled ? undefined : state.askedBelow;
+  const signedFor = state.enabled ? state.signedFor : below && `${below}/${device}`;
   const payload = requestPayload({
-    id: String(id),
+    id: requestId(),
     command,
     body,
     signedFor,
     timeMs: Date.now() + clockOffsetMs,
   });
-  const message: FromPage = { type: "ask", id, command, payload };
+  const message: FromPage = { type: "ask", id, device, command, payload };
   return new Promise((resolve) => {
     if (pageState().link !== "open") {
       resolve(S.unanswered);

@@ -13,6 +13,12 @@ export interface DeviceDocuments {
   metrics?: Metrics;
 }
 
+export interface Control {
+  state: ControlState;
+  settings: SettingDescription[];
+  values: Record<string, unknown>;
+}
+
 export interface PageState {
   link: LinkState;
   hello: Extract<ToPage, { type: "hello" }> | undefined;
@@ -23,7 +29,9 @@ export interface PageState {
   device: string | undefined;
   documents: Record<string, DeviceDocuments>;
   log: LogLine[];
-  control: { state: ControlState; settings: SettingDescription[]; values: Record<string, unknown> };
+  control: Control;
+  /** Of a broker's devices, those that have told their settings to this page. */
+  opened: Record<string, Control>;
   /** Changes made on this page: what held before each, oldest first; keys that the configuration file does not have. */
   changes: { steps: Record<string, string | number | boolean | null>[]; unsaved: string[] };
   frozen: boolean;
@@ -39,6 +47,7 @@ let state: PageState = {
   documents: {},
   log: [],
   control: { state: { enabled: false, reason: "" }, settings: [], values: {} },
+  opened: {},
   changes: { steps: [], unsaved: [] },
   frozen: false,
 };
@@ -55,6 +64,15 @@ export function onChange(listener: () => void): () => void {
   listeners.add(listener);
   return () => listeners.delete(listener);
 }
+
+/** What can be changed of the device that is shown. */
+export const controlNow = ({ control, opened, device }: PageState): Control =>
+  device !== undefined && control.state.enabled === false && Object.hasOwn(opened, device)
+    ? (opened[device] as Control)
+    : control;
+
+/** Changes of one device cannot be taken back at another one. */
+export const chooseDevice = (device: string): void => change({ device, changes: { steps: [], unsaved: [] } });
 
 /** Renders again when what `select` picks is another. */
 export function useStore<T>(select: (state: PageState) => T): T {

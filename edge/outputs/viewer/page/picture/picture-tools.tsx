@@ -4,7 +4,7 @@ import type { RefObject } from "preact";
 import { Choice, Switch } from "../controls.js";
 import { freeze } from "../live.js";
 import { type Options, setOptions, useOptions } from "../options.js";
-import { useStore } from "../store.js";
+import { controlNow, useStore } from "../store.js";
 import { S } from "../strings.js";
 import { COLOUR_MAPS } from "./colour-maps.js";
 import type { Painter } from "./painter.js";
@@ -22,7 +22,7 @@ const T = S.picture;
 export function PictureTools({ stage, painter, drawing, onDraw }: PictureToolsProps) {
   const options = useOptions();
   const frozen = useStore((state) => state.frozen);
-  const control = useStore((state) => state.control.state.enabled);
+  const control = useStore((state) => controlNow(state).state.enabled);
   const shoot = () => {
     const set = painter.current?.set;
     const canvases = [...(stage.current?.querySelectorAll("canvas") ?? [])].filter(

@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // What this page has changed: each step for the way back, and all of it for the configuration file.
 import type { ControlAnswer } from "../../../../control/answer.js";
+import type { SettingDescription } from "../../../../config/setting.js";
+import { isRecord } from "../documents.js";
 import { ask } from "../live.js";
-import { change, pageState } from "../store.js";
+import { change, type Control, controlNow, pageState } from "../store.js";
+import { S } from "../strings.js";
 
 export type Value = string | number | boolean;
 /** null: no value. */
@@ -12,15 +15,49 @@ const MOST_STEPS = 50;
 
 /** What holds now. */
 function valuesNow(keys: readonly string[]): Values {
-  const { values } = pageState().control;
+  const { values } = controlNow(pageState());
   return Object.fromEntries(keys.map((key) => [key, (values[key] as Value | undefined) ?? null]));
+}
+
+/** A run tells every page what holds; a broker's device answers only who asked. */
+function holds(device: string | undefined, answer: ControlAnswer): void {
+  const values = answer.ok ? answer.values : undefined;
+  const { opened } = pageState();
+  const known = device === undefined ? undefined : opened[device];
+  if (device === undefined || known === undefined || !isRecord(values)) return;
+  change({ opened: { ...opened, [device]: { ...known, values: { ...known.values, ...values } } } });
+}
+
+/** Asks the device that is shown for its settings, with the secret that was typed. */
+export async function openSettings(): Promise<ControlAnswer> {
+  const { device, control } = pageState();
+  const below = control.state.enabled ? undefined : control.state.askedBelow;
+  if (device === undefined || below === undefined) return S.unanswered;
+  const schema = await ask("schema", {});
+  if (!schema.ok) return schema;
+  const now = pageState().device === device ? await ask("get", {}) : S.unanswered;
+  if (!now.ok) return now;
+  const settings = schema.settings as SettingDescription[];
+  const state = { enabled: true, signedFor: `${below}/${device}` } as const;
+  const found: Control = { state, settings, values: now.values ?? {} };
+  change({ opened: { ...pageState().opened, [device]: found } });
+  return now;
+}
+
+/** Somebody may have changed something: what holds now. */
+export async function refreshSettings(device: string): Promise<void> {
+  if (device !== pageState().device || !Object.hasOwn(pageState().opened, device)) return;
+  holds(device, await ask("get", {}));
 }
 
 /** Changes them, all or none. */
 export async function changeSettings(values: Values): Promise<ControlAnswer> {
   const before = valuesNow(Object.keys(values));
+  const { device } = pageState();
   const answer = await ask("set", { values });
   if (!answer.ok) return answer;
+  holds(device, answer);
+  if (pageState().device !== device) return answer;
   const { steps, unsaved } = pageState().changes;
   const keys = new Set([...unsaved, ...Object.keys(values)]);
   change({ changes: { steps: [...steps, before].slice(-MOST_STEPS), unsaved: [...keys] } });
@@ -31,7 +68,9 @@ export async function changeSettings(values: Values): Promise<ControlAnswer> {
 export async function undoChange(): Promise<ControlAnswer | undefined> {
   const last = pageState().changes.steps.at(-1);
   if (last === undefined) return undefined;
+  const { device } = pageState();
   const answer = await ask("set", { values: last });
+  holds(device, answer);
   const { steps, unsaved } = pageState().changes;
   if (answer.ok) change({ changes: { steps: steps.filter((step) => step !== last), unsaved } });
   return answer;

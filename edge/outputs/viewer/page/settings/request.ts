@@ -7,6 +7,9 @@ import { bytesToHex, randomBytes, utf8ToBytes } from "@noble/hashes/utils.js";
 
 let secret = "";
 
+/** Nobody else's, also among the pages of one broker. */
+export const requestId = (): string => bytesToHex(randomBytes(8));
+
 export const setSecret = (text: string): void => {
   secret = text;
 };

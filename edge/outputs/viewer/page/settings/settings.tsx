@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // The settings tab: what can be changed while it runs, from the program's own schema.
-import { useMemo, useState } from "preact/hooks";
+import { useEffect, useMemo, useState } from "preact/hooks";
 import type { SettingDescription } from "../../../../config/setting.js";
 import { isRecord } from "../documents.js";
-import { useStore } from "../store.js";
+import { controlNow, useDocuments, useStore } from "../store.js";
 import { S } from "../strings.js";
-import { saveChanges, undoChange } from "./changes.js";
+import { openSettings, refreshSettings, saveChanges, undoChange } from "./changes.js";
 import { setSecret } from "./request.js";
+import { Commands } from "./commands.js";
 import { SettingRow } from "./setting-row.js";
 
 const T = S.settings;
@@ -19,9 +20,15 @@ function isIdle(key: string, values: Record<string, unknown>): boolean {
 }
 
 export function Settings() {
-  const { state, settings, values } = useStore((page) => page.control);
+  const { state, settings, values } = useStore(controlNow);
+  const device = useStore((page) => page.device);
+  const info = useDocuments().info;
   const [search, setSearch] = useState("");
   const live = useMemo(() => settings.filter((setting) => setting.live), [settings]);
+  useEffect(() => {
+    if (device !== undefined) void refreshSettings(device);
+  }, [device, info]);
+  if (!state.enabled && state.askedBelow !== undefined) return <OpenSettings key={device} />;
   if (live.length === 0) return <p class="quiet">{T.none}</p>;
   const words = search.toLowerCase().split(/\s+/).filter(Boolean);
   const found = live.filter(({ key, description }) => {
@@ -58,6 +65,7 @@ export function Settings() {
         )}
       </div>
       {state.enabled && <Steps />}
+      {state.enabled && <Commands />}
       {found.length === 0 && <p class="quiet">{T.noMatch}</p>}
       {[...groups].map(([group, members]) => (
         <fieldset key={group} disabled={!state.enabled}>
@@ -69,6 +77,48 @@ export function Settings() {
         </fieldset>
       ))}
     </div>
+  );
+}
+
+/** A broker's device tells its settings to who has its secret. */
+function OpenSettings() {
+  const [said, setSaid] = useState("");
+  const [asking, setAsking] = useState(false);
+  const open = async () => {
+    setAsking(true);
+    const answer = await openSettings();
+    setAsking(false);
+    setSaid(answer.ok ? "" : `${answer.message} ${answer.hint}`);
+  };
+  return (
+    <form
+      class="settings"
+      onSubmit={(event) => {
+        event.preventDefault();
+        void open();
+      }}
+    >
+      <p class="quiet">{T.openHint}</p>
+      <div class="tools">
+        <label class="field">
+          <span>{T.secret}</span>
+          <input
+            type="password"
+            autocomplete="off"
+            title={T.secretHint}
+            onInput={(event) => setSecret(event.currentTarget.value)}
+          />
+        </label>
+        <button type="submit" disabled={asking}>
+          {T.open}
+        </button>
+      </div>
+      {said !== "" && (
+        <p role="status" class="bad" data-said="refused">
+          {said}
+        </p>
+      )}
+    </form>
   );
 }
 

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+// The page's way to the settings of a broker's devices: requests that it has signed are passed on as they are. The secret is
+// neither here nor at the broker. What is not signed is not passed on: it would change a device by the broker's credentials,
+// which are this process's and not the visitor's.
+import { z } from "zod";
+import { DepthwattError, isDepthwattError } from "../../../core/index.js";
+import { type ControlAnswer, refusalOf } from "../../control/answer.js";
+import { type ControlClientOptions, sendRequest } from "../../control/client.js";
+import type { HubControl } from "./hub.js";
+
+export type BrokerControlOptions = Pick<
+  ControlClientOptions,
+  "broker" | "base" | "credentials" | "timeoutMs"
+>;
+
+/** Each is a connection of its own for as long as a device takes to answer. */
+const MOST_REQUESTS = 8;
+
+const signedSchema = z.strictObject({ signed: z.string(), signature: z.string() });
+const idSchema = z.object({ id: z.string().min(1).max(64) });
+
+/** @throws DepthwattError CONTROL_SECRET, CONTROL_INVALID */
+function idOf(payload: string): string {
+  try {
+    const signed = signedSchema.safeParse(JSON.parse(payload));
+    if (signed.success) return idSchema.parse(JSON.parse(signed.data.signed)).id;
+  } catch (cause) {
+    throw new DepthwattError("CONTROL_INVALID", "expected a request with an id, got something else", {
+      cause,
+    });
+  }
+  throw new DepthwattError("CONTROL_SECRET", "expected a signed request; this one is not signed", {
+    hint: "Give the device's control secret. A device that trusts its broker is changed by 'depthwatt set'.",
+  });
+}
+
+export function brokerControl(options: BrokerControlOptions): HubControl {
+  let inWork = 0;
+  const pass = async (device: string, command: string, payload: string): Promise<ControlAnswer> => {
+    if (inWork >= MOST_REQUESTS)
+      throw new DepthwattError("CONTROL_BUSY", `expected at most ${MOST_REQUESTS} requests at a time`);
+    if (!/^[a-z]{1,32}$/.test(command))
+      throw new DepthwattError("CONTROL_INVALID", "expected a command of small letters, got something else");
+    const id = idOf(payload);
+    inWork++;
+    try {
+      return await sendRequest({ ...options, device }, command, { id, payload });
+    } finally {
+      inWork--;
+    }
+  };
+  return {
+    describe: () => ({
+      type: "control",
+      state: { enabled: false, reason: "", askedBelow: options.base },
+      settings: [],
+      values: {},
+    }),
+    async ask({ id, device, command, payload }) {
+      try {
+        return { type: "answer", id, answer: await pass(device ?? "", command, payload) };
+      } catch (error) {
+        if (isDepthwattError(error)) return { type: "answer", id, answer: refusalOf(error) };
+        throw error;
+      }
+    },
+  };
+}

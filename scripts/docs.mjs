@@ -120,6 +120,48 @@ command is ${code("npx depthwatt COMMAND")}.
 ${sections.join("\n")}`;
 }
 
+function presetsPage({ PRESETS }) {
+  const all = Object.entries(PRESETS);
+  const figures = all.flatMap(([name, preset]) =>
+    preset.figures.map(({ of, unit, measured, published }) => [
+      code(name),
+      of,
+      unit,
+      measured?.value ?? "-",
+      published?.value ?? "-",
+      measured === undefined ? "-" : `[${measured.from.split("/").pop()}](../../${measured.from})`,
+      published?.from ?? "-",
+    ]),
+  );
+  const settings = all.map(([name, preset]) => {
+    const lines = Object.entries(preset.settings).map(([key, value]) => `    ${key}: ${value}`);
+    return `### ${name}\n\n${lines.join("\n")}\n`;
+  });
+  return `${NOTICE}
+# Presets
+
+A preset is settings under one name. ${code("--preset NAME")} of every command that reads settings takes one, and ${code("depthwatt presets")}
+lists them. Settings of a configuration file, of the environment and of flags win over the preset's, and the command says
+which. A running program takes one too: ${code("depthwatt set preset=NAME --device DEVICE")} changes all its settings between two
+frames; there only settings of the same request win. What a preset does not name stays as it is.
+
+${table(
+  ["preset", "what it is", "source of its values"],
+  all.map(([name, { summary, source }]) => [code(name), summary, source]),
+)}
+
+## Figures
+
+Measured with depthwatt, beside what the paper prints. A figure without the other one was not measured here, or is not in
+the paper.
+
+${table(["preset", "of", "unit", "measured", "published", "measured in", "published in"], figures)}
+
+## Settings
+
+${settings.join("\n")}`;
+}
+
 function boardsPage({ loadBoards }) {
   const boards = loadBoards();
   const rows = boards.flatMap(({ title, recommended }) =>
@@ -154,11 +196,12 @@ ${without.join("\n")}
 /** The pages by their path. They are made from dist, which must be built. */
 export async function generatePages(root) {
   const load = (path) => import(pathToFileURL(join(root, "dist", path)).href);
-  const [config, base, program, boards] = await Promise.all([
+  const [config, base, program, boards, presets] = await Promise.all([
     load("edge/config/index.js"),
     load("core/index.js"),
     load("edge/cli/program.js"),
     load("edge/boards/index.js"),
+    load("edge/presets/index.js"),
   ]);
   return {
     "README.md": withResultTables(root, "README.md"),
@@ -166,6 +209,7 @@ export async function generatePages(root) {
     "docs/4-reference/config.md": configPage(config),
     "docs/4-reference/errors.md": errorsPage(base),
     "docs/4-reference/commands.md": commandsPage(program),
+    "docs/4-reference/presets.md": presetsPage(presets),
     "docs/3-boards/boards.md": boardsPage(boards),
   };
 }

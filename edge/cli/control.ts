@@ -92,8 +92,11 @@ function assignment(word: string): [key: string, value: SettingValue | null] {
 }
 
 async function set(words: string[], options: ControlOptions): Promise<void> {
-  const values = Object.fromEntries(words.map(assignment));
-  const answer = await ask(options, "set", { values, ...(options.save && { save: true }) });
+  const { preset, ...values } = Object.fromEntries(words.map(assignment));
+  const answer = await ask(options, "set", {
+    ...(preset !== undefined && { preset }),
+    ...{ values, ...(options.save && { save: true }) },
+  });
   show(answer, options);
   const { file, overridden = [] } = (answer.saved ?? {}) as { file?: string; overridden?: string[] };
   if (file === undefined) return;
@@ -131,12 +134,16 @@ export function registerControl(program: Command): void {
   const setCommand = program
     .command("set")
     .description("change settings of a running depthwatt, all of them or none, without losing a frame")
-    .argument("<key=value...>", "nothing behind = unsets a setting that may have no value")
+    .argument(
+      "<key=value...>",
+      "nothing behind = unsets a setting that may have no value; preset=NAME sets many, and others here win",
+    )
     .option("--save", "write them into the device's configuration file too; its comments stay")
     .action(set);
   withExamples(
     withAccess(setCommand),
     "depthwatt set match.algorithm=cbca refine.median=false --device robot-1 --secret-file control.secret",
+    "depthwatt set preset=esaw-9 refine.fill=off --device robot-1 --secret-file control.secret",
     "depthwatt set power.budgetWatts=10 --device robot-1 --secret-file control.secret --save",
   );
 }

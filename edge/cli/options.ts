@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Options that several commands share, and how a command gets its configuration from them.
 import type { Command } from "commander";
-import { PRESET_NAMES } from "../presets/index.js";
 import { note } from "./output.js";
 import { type FlagValue, type LoadedConfig, loadConfig } from "../config/index.js";
 
@@ -17,7 +16,10 @@ const collect = (value: string, before: string[] = []) => [...before, value];
 export function withConfig(command: Command): Command {
   return command
     .option("--config <file>", "configuration file, YAML or JSON")
-    .option("--preset <name>", `settings under one name: ${PRESET_NAMES.join(", ")}; explicit settings win`)
+    .option(
+      "--preset <name>",
+      "settings under one name (depthwatt presets lists them); explicit settings win",
+    )
     .option(
       "--set <key=value>",
       "any setting; may be repeated (depthwatt config --print lists them)",

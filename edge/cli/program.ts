@@ -15,6 +15,7 @@ import { registerEval } from "./eval.js";
 import { registerInstallService } from "./install-service.js";
 import { registerListDevices } from "./list-devices.js";
 import { registerMatch } from "./match.js";
+import { registerPresets } from "./presets.js";
 import { registerProfile } from "./profile.js";
 import { registerRecord } from "./record.js";
 import { reportError } from "./report-error.js";
@@ -40,6 +41,7 @@ const COMMANDS = [
   registerProfile,
   registerDoctor,
   registerBoards,
+  registerPresets,
   registerConfig,
   registerInstallService,
 ];

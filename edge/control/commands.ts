@@ -8,13 +8,22 @@ export const COMMANDS = {
   get: z.strictObject({
     keys: z.array(key).max(1000).optional().meta({ description: "Which settings; absent: all." }),
   }),
-  set: z.strictObject({
-    values: z
-      .record(key, z.union([z.string(), z.number(), z.boolean(), z.null()]))
-      .refine((values) => Object.keys(values).length > 0, "expected at least one setting")
-      .meta({ description: "New values by dotted key; null unsets a setting that may have none." }),
-    save: z.boolean().optional().meta({ description: "Writes them into the configuration file as well." }),
-  }),
+  set: z
+    .strictObject({
+      preset: key.optional().meta({ description: "Settings under one name; those of values win." }),
+      values: z
+        .record(key, z.union([z.string(), z.number(), z.boolean(), z.null()]))
+        .optional()
+        .meta({ description: "New values by dotted key; null unsets a setting that may have none." }),
+      save: z
+        .boolean()
+        .optional()
+        .meta({ description: "Writes what was set into the configuration file as well." }),
+    })
+    .refine(
+      ({ preset, values }) => preset !== undefined || Object.keys(values ?? {}).length > 0,
+      "expected at least one setting in values, or a preset",
+    ),
   schema: z.strictObject({}),
   snapshot: z.strictObject({}),
   record: z.strictObject({

@@ -13,6 +13,7 @@ import {
   valueAt,
 } from "../config/index.js";
 import type { RunControl } from "../outputs/output.js";
+import { presetOf } from "../presets/index.js";
 import { redactUrl } from "../redact.js";
 import { type ControlAnswer, type ControlResult, refusalOf } from "./answer.js";
 import {
@@ -29,6 +30,9 @@ import type { Snapshot } from "./snapshot.js";
 
 /** Requests a second that are served, of all who ask together. */
 export const MOST_REQUESTS_A_SECOND = 10;
+
+/** Where a request names a preset. */
+const PRESET_FIELD = { what: "preset", code: "CONTROL_INVALID" } as const;
 
 /** What there is to be controlled. */
 export interface ControlledRun {
@@ -135,13 +139,15 @@ export class Control implements RunControl {
     return { ok: true, values: Object.fromEntries(pairs) };
   }
 
-  async #set({ values, save }: BodyOf<"set">, from: string): Promise<ControlResult> {
+  async #set({ preset, values = {}, save }: BodyOf<"set">, from: string): Promise<ControlResult> {
     if (save === true && this.#run.save === undefined)
       throw unsupported("this run was started without a configuration file, so there is none to save to");
-    const effective = await this.#run.apply(values, from);
+    const under = preset === undefined ? {} : presetOf(preset, nearestName, PRESET_FIELD).settings;
+    const effective = await this.#run.apply({ ...under, ...values }, from);
     const told = Object.fromEntries(Object.entries(effective).map(([key, value]) => [key, shown(value)]));
     const pairs = Object.entries(told).map(([key, value]) => `${key}=${String(value)}`);
-    this.#run.notice(`settings changed by ${from}: ${pairs.join(", ")}`);
+    const named = preset === undefined ? "" : `preset ${preset}, which is now `;
+    this.#run.notice(`settings changed by ${from}: ${named}${pairs.join(", ")}`);
     if (save !== true) return { ok: true, values: told };
     const saved = this.#run.save!(effective);
     this.#run.notice(`settings saved to ${saved.file} by ${from}: ${pairs.join(", ")}`);

@@ -43,6 +43,8 @@ const VALUES: unknown[] = [
   ...[null, true, 0, -1, 1e308, "", "match", [], {}, [[]], "\u0000", "\ud800", "x".repeat(5000)],
   ...[
     { values: { __proto__: 1 } },
+    { preset: "constructor", values: { __proto__: 1 } },
+    { preset: null },
     { values: { constructor: 1 } },
     JSON.parse('{"values": {"__proto__": 1}}'),
   ],

@@ -6,6 +6,7 @@ import { describe, expect, test } from "vitest";
 import { type Config, changedConfig, loadConfig, type SettingsChange } from "../../../edge/config/index.js";
 import { Control, type ControlledRun } from "../../../edge/control/control.js";
 import { MOST_REQUEST_BYTES, RequestGate } from "../../../edge/control/gate.js";
+import { PRESETS } from "../../../edge/presets/index.js";
 import { SIGNATURE_WINDOW_MS, signatureOf } from "../../../edge/control/signature.js";
 
 const SECRET = "a secret of enough characters";
@@ -94,6 +95,25 @@ describe("a signed request", () => {
     });
     expect(run.config.match.sgm.paths).toBe(8);
     expect(run.log).toEqual(['settings changed by "anna": match.sgm.paths=8']);
+  });
+
+  test("sets a preset under its own values, and saves all of them one by one", async () => {
+    const saved: SettingsChange[] = [];
+    const save = (change: SettingsChange) => {
+      saved.push(change);
+      return { file: "depthwatt.yaml", overridden: [] };
+    };
+    const { ask, run } = make({ secret: SECRET, run: { save } });
+    const values = { "match.sgm.p2": 90 };
+    const whole = { ...PRESETS["sgm-2016"]!.settings, ...values };
+    expect(await ask("set", { body: { preset: "sgm-2016", values, save: true } })).toMatchObject({
+      ...{ ok: true, values: whole },
+    });
+    expect(run.config.match.sgm.p2).toBe(90);
+    expect(saved).toEqual([whole]);
+    expect(run.log[0]).toMatch(
+      /^settings changed by "anna": preset sgm-2016, which is now match.algorithm=sgm, /,
+    );
   });
 
   test.each<[string, object, object, string]>([

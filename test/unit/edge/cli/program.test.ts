@@ -9,6 +9,7 @@ import type { Command } from "commander";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { DepthwattError } from "../../../../core/index.js";
 import { buildProgram, runCommandLine } from "../../../../edge/cli/program.js";
+import { PRESETS } from "../../../../edge/presets/index.js";
 import { reportError } from "../../../../edge/cli/report-error.js";
 
 let out = "";
@@ -287,4 +288,25 @@ test("an instruction set that is none is refused with those that are there", () 
   expect(stderr).toMatch(/^error: DEPTHWATT_ISA: expected an .*scalar.*, got "mmx"\nhint: Unset /m);
   expect(stderr).not.toContain("    at ");
   expect(status).toBe(2);
+});
+
+describe("presets", () => {
+  test("each with its summary, its source and its figures, ours beside the published", async () => {
+    expect(await runCommandLine(["presets"])).toBe(0);
+    const text = out.replaceAll(/\n {2}(?=\S)/g, " ");
+    for (const [name, { summary, source }] of Object.entries(PRESETS)) {
+      expect(out, name).toMatch(new RegExp(`^${name}$`, "m"));
+      expect(text, name).toContain(`${summary}. Values: ${source}.`);
+    }
+    expect(out).toMatch(/^ {2}9\.688 +9\.6 +% +Middlebury v2, /m);
+    expect(out).toMatch(/^ {2}- +24\.09 +% +Middlebury v3 training, /m);
+    expect(err).toBe("");
+  });
+
+  test("--json: settings, and where each figure is from", async () => {
+    expect(await runCommandLine(["presets", "--json"])).toBe(0);
+    const list = JSON.parse(out);
+    expect(list.map(({ name }: { name: string }) => name)).toEqual(Object.keys(PRESETS));
+    expect(list).toEqual(Object.entries(PRESETS).map(([name, preset]) => ({ name, ...preset })));
+  });
 });

@@ -1,18 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
-// Presets: their settings exist and hold together, explicit ones win and are told, and a mistyped name gets the nearest.
+// Presets: their settings exist and hold together, explicit ones win and are told, a mistyped name gets the nearest, and their
+// figures are those of the result files, which were measured with these very settings.
+import { existsSync, readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
-import { loadConfig, SETTINGS } from "../../../../edge/config/index.js";
+import { changedConfig, type Config, loadConfig, SETTINGS } from "../../../../edge/config/index.js";
 import { PRESET_NAMES, PRESETS } from "../../../../edge/presets/index.js";
 
 const quiet = { environment: {}, set: ["board=none"] };
-const known = new Set(SETTINGS.map(({ key }) => key));
+const settingOf = new Map(SETTINGS.map((setting) => [setting.key, setting]));
 
 describe.each(PRESET_NAMES)("preset %s", (preset) => {
   test("sets what exists, within its ranges, and says so", () => {
     const { config, origins, overruled } = loadConfig({ ...quiet, preset });
     expect(overruled).toEqual([]);
     for (const [key, value] of Object.entries(PRESETS[preset]!.settings)) {
-      expect(known, key).toContain(key);
+      expect(settingOf.get(key)?.takesEffect, key).toBe("live");
       const got = key
         .split(".")
         .reduce<unknown>((group, part) => (group as Record<string, unknown>)[part], config);
@@ -20,6 +22,97 @@ describe.each(PRESET_NAMES)("preset %s", (preset) => {
       expect(origins.get(key)).toEqual({ kind: "preset", name: `preset ${preset}` });
     }
   });
+
+  test("each figure is measured, or published, or both, and its file exists", () => {
+    for (const { of, measured, published } of PRESETS[preset]!.figures) {
+      expect(measured ?? published, of).toBeDefined();
+      if (measured !== undefined) expect(existsSync(measured.from), measured.from).toBe(true);
+      if (published !== undefined) expect(published.from).toMatch(/^[A-Z].*(table|figure|section) /);
+    }
+  });
+
+  test("a running program has it whatever preset it had before", () => {
+    const { settings } = PRESETS[preset]!;
+    const fresh = loadConfig(quiet).config;
+    const wanted = relevant(changedConfig(fresh, settings, "test").config);
+    for (const before of PRESET_NAMES) {
+      const first = changedConfig(fresh, PRESETS[before]!.settings, "test").config;
+      expect(relevant(changedConfig(first, settings, "test").config), before).toEqual(wanted);
+    }
+  });
+});
+
+/** What the matcher that runs is told; how far is searched belongs to the rig, so only sad-5 says it. */
+function relevant({ match, refine, rectify }: Config): object {
+  const { numDisparities: _, ...rest } = match;
+  const shared = Object.entries(rest).filter(
+    ([key, value]) => key === match.algorithm || typeof value !== "object",
+  );
+  return { ...Object.fromEntries(shared), refine, rectify };
+}
+
+interface Row {
+  preset: string;
+  what: string;
+  settings: string[];
+  mean: number;
+}
+
+const exponential = "bench/results/amd-epyc-2-cores/2026-11-22-bac4b1a-exponential-improved.json";
+
+describe.each([
+  ["esaw-5", 9.6],
+  ["esaw-9", 8.2],
+  ["esmp-8", 7.42],
+])("%s and its improved form", (name, published) => {
+  const { rows } = JSON.parse(readFileSync(exponential, "utf8")) as { rows: Row[] };
+  test.each([
+    [name, "paper's settings"],
+    [`${name}-improved`, "improved: gradients, no speckle filter"],
+  ])("%s is what was measured", (preset, what) => {
+    const row = rows.find((one) => one.preset === name && one.what === what)!;
+    const measured = loadConfig({ environment: {}, set: ["board=none", ...row.settings] });
+    expect(loadConfig({ ...quiet, preset }).config).toEqual(measured.config);
+    const [figure, ...others] = PRESETS[preset]!.figures;
+    expect(others).toEqual([]);
+    expect(figure).toMatchObject({
+      measured: { value: row.mean, from: exponential },
+      published: { value: published },
+    });
+  });
+});
+
+test("the windows' figures are those of the tables", () => {
+  const file = "bench/results/amd-epyc-2-cores/2026-11-22-e2c6f4b-window-sad.json";
+  type WindowRow = { kind: string; matcher: string; window: number; what: string; badPercent: number[] };
+  const { rows } = JSON.parse(readFileSync(file, "utf8")) as { rows: WindowRow[] };
+  for (const [preset, matcher, window] of [
+    ["sad-3", "sad", 3],
+    ["sad-5t", "sad", 5],
+    ["sad-7", "sad", 7],
+    ["pyramid", "pyramid", 7],
+  ] as const) {
+    const { figures } = PRESETS[preset]!;
+    const of = (kind: string, what: RegExp) =>
+      rows.find(
+        (row) => row.matcher === matcher && row.window === window && row.kind === kind && what.test(row.what),
+      )!.badPercent;
+    expect(figures.map(({ measured }) => measured?.value)).toEqual(of("measured", /^fixed point$/));
+    expect(figures.map(({ published }) => published?.value)).toEqual(of("published", /^table/));
+    for (const { measured } of figures) expect(measured?.from).toBe(file);
+  }
+});
+
+test("sgm-2016 has the penalties of the authors' code", () => {
+  const { config } = loadConfig({ ...quiet, preset: "sgm-2016" });
+  expect(config.match).toMatchObject({
+    ...{ algorithm: "sgm", halfResolution: "auto" },
+    sgm: { cost: "census", paths: 4, p1: 7, p2: 86, adaptiveP2: 0, uniqueness: 0, subpixel: false },
+  });
+  expect(config.refine).toMatchObject({
+    ...{ leftRight: false, speckleSize: 0, fill: "off", boundary: false, median: true },
+  });
+  expect(PRESETS["sgm-2016"]!.source).toContain("prints neither P1 nor P2");
 });
 
 test("an explicit setting wins, and that is said once", () => {
@@ -32,7 +125,8 @@ test("an explicit setting wins, and that is said once", () => {
 
 test("an unknown name gets the nearest", () => {
   expect(() => loadConfig({ ...quiet, preset: "qualty" })).toThrow(
-    'expected --preset to be quality, sad-5, sad-3, sad-5t, sad-7, pyramid, got "qualty"; did you mean "quality"?',
+    `expected --preset to be ${PRESET_NAMES.join(", ")}, got "qualty"; did you mean "quality"?`,
   );
+  expect(() => loadConfig({ ...quiet, preset: "esaw-7" })).toThrow('did you mean "esaw-');
   expect(() => loadConfig({ ...quiet, preset: "toString" })).toThrow('got "toString"');
 });

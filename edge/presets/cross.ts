@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+// Presets of Chang and Maruyama: cross-based aggregation with the paper's arms, at half and at full resolution.
+import type { Preset } from "./preset.js";
+import { NOTHING_REFINED } from "./refinement.js";
+
+const DECISION = "docs/decisions/0803-cbca-what-the-paper-leaves-open.md";
+
+function chang(half: boolean, armX: number, armY: number, published: number, aloe: number): Preset {
+  return {
+    summary: `cross-based aggregation as Chang and Maruyama have it at ${half ? "half" : "full"} resolution: arms ${armX} x ${armY}, the matcher's own cross-check, median and bilateral estimation alone`,
+    source: `Chang and Maruyama, section V; delta 13 is TC of table II; what the paper leaves open: decision 0803`,
+    figures: [
+      {
+        of: "Middlebury v3 training, off by more than 2 px at full size",
+        unit: "%",
+        published: { value: published, from: "Chang and Maruyama, section V" },
+      },
+      { of: "Aloe, off by more than 2 px", unit: "%", measured: { value: aloe, from: DECISION } },
+    ],
+    settings: {
+      "match.algorithm": "cbca",
+      "match.halfResolution": half,
+      "match.cbca.armX": armX,
+      "match.cbca.armY": armY,
+      "match.cbca.similarity": 13,
+      ...NOTHING_REFINED,
+    },
+  };
+}
+
+export const CROSS_PRESETS: Readonly<Record<string, Preset>> = {
+  "chang-half": chang(true, 21, 31, 24.09, 13.5),
+  "chang-full": chang(false, 41, 61, 32.82, 12.07),
+};

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+// Presets of Prehn 2007: window sums, and window sums refined from small copies.
+import type { Figure, Preset } from "./preset.js";
+import { NOTHING_REFINED } from "./refinement.js";
+
+const RESULTS = "bench/results/amd-epyc-2-cores/2026-11-22-e2c6f4b-window-sad.json";
+const SCENES = ["cones", "teddy", "tsukuba", "venus"];
+
+type OfScenes = readonly [cones: number, teddy: number, tsukuba: number, venus: number];
+
+/** Percent of non-occluded pixels, by scene. */
+const figures = (table: string, measured: OfScenes, published: OfScenes): Figure[] =>
+  SCENES.map((scene, index) => ({
+    of: `${scene} of Middlebury v2, nonocc, off by more than 1 px`,
+    unit: "%",
+    measured: { value: measured[index]!, from: RESULTS },
+    published: { value: published[index]!, from: `Prehn 2007, table ${table}` },
+  }));
+
+/** Side of the window; weights of hue, saturation and value. */
+const windows = (matcher: "sad" | "pyramid", side: number, [hue, saturation, value]: number[]) => ({
+  "match.algorithm": matcher,
+  "match.halfResolution": "auto",
+  [`match.${matcher}.windowWidth`]: side,
+  [`match.${matcher}.windowHeight`]: side,
+  [`match.${matcher}.hueWeight`]: hue!,
+  [`match.${matcher}.saturationWeight`]: saturation!,
+  [`match.${matcher}.valueWeight`]: value!,
+  [`match.${matcher}.subpixel`]: false,
+  ...NOTHING_REFINED,
+});
+
+const OF_THE_TABLES = [20, 30, 50];
+
+/** Windows of table 7.2. */
+const ofTable = (side: number, measured: OfScenes, published: OfScenes): Preset => ({
+  summary: `window sums of ${side} x ${side} as table 7.2 of Prehn 2007 has them, nothing refined`,
+  source: "Prehn 2007, section 7.1",
+  figures: figures("7.2", measured, published),
+  settings: windows("sad", side, OF_THE_TABLES),
+});
+
+export const WINDOW_PRESETS: Readonly<Record<string, Preset>> = {
+  "sad-5": {
+    summary:
+      "window sums with the defaults of Prehn 2007: disparities 0 to 32, 5 x 5, weights of 0.3, nothing refined",
+    source: "Prehn 2007, section 5.2",
+    figures: [],
+    settings: { "match.numDisparities": 33, ...windows("sad", 5, [30, 30, 30]) },
+  },
+  "sad-3": ofTable(3, [35.908, 46.002, 23.569, 43.823], [36.5, 45.2, 22.5, 43.0]),
+  "sad-5t": ofTable(5, [21.674, 33.421, 15.842, 32.439], [23.0, 33.4, 14.9, 31.9]),
+  "sad-7": ofTable(7, [16.01, 27.137, 12.421, 25.652], [18.2, 27.8, 11.8, 25.3]),
+  pyramid: {
+    summary:
+      "window sums refined from small copies as table 7.3 of Prehn 2007 has them, nothing refined after",
+    source: "Prehn 2007, section 7.1; peakRatio: decision 0703",
+    figures: figures("7.3", [18.043, 25.544, 8.998, 18.287], [19.3, 26.5, 9.67, 20.3]),
+    settings: {
+      ...windows("pyramid", 7, OF_THE_TABLES),
+      "match.pyramid.levels": 3,
+      "match.pyramid.peakRatio": 5,
+    },
+  },
+};

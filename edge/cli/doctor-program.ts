@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the doctor says of the program itself: Node, the addon, instruction sets, the CUDA plugin, settings, the board.
 import { hasCode, isDepthwattError } from "../../core/index.js";
+import { type BoardEvidence, gatherEvidence } from "../boards/index.js";
 import { loadNative, type NativeAddon } from "../native.js";
 import type { LoadedConfig } from "../config/index.js";
 import type { Finding } from "./doctor-finding.js";
@@ -78,7 +79,19 @@ export function lookAtProcessor(native: NativeAddon): Finding {
   };
 }
 
-export function lookAtCuda(native: NativeAddon, wanted: string): Finding {
+const isJetson = ({ compatible }: BoardEvidence): boolean =>
+  (compatible ?? []).some((entry) => entry.startsWith("nvidia,tegra"));
+
+const BUILD_ON_JETSON =
+  "This Jetson has a GPU: build the plugin with 'PATH=/usr/local/cuda/bin:$PATH npm run build:cuda'; " +
+  "nvcc comes with JetPack (sudo apt-get install nvidia-jetpack).";
+
+/** @param evidence what tells a Jetson: there the hint says how its GPU is put to use */
+export function lookAtCuda(
+  native: Pick<NativeAddon, "cudaUnavailable">,
+  wanted: string,
+  evidence: BoardEvidence = gatherEvidence(),
+): Finding {
   const reason = native.cudaUnavailable();
   if (reason === "") {
     const text = "the plugin loads and finds a GPU";
@@ -86,9 +99,12 @@ export function lookAtCuda(native: NativeAddon, wanted: string): Finding {
   }
   const facts = { available: false, reason };
   if (wanted === "cuda") {
-    const cure = "Mend that, or use '--backend auto': the CPU computes the same bits.";
+    const otherwise = "'--backend auto' computes the same bits on the CPU.";
+    const cure = isJetson(evidence) ? `${BUILD_ON_JETSON} Or: ${otherwise}` : `Mend that. Or: ${otherwise}`;
     return { name: "cuda", state: "bad", text: reason, cure, facts, exitCode: 4 };
   }
-  const cure = "Without an NVIDIA GPU, none: the CPU computes the same bits.";
+  const cure = isJetson(evidence)
+    ? BUILD_ON_JETSON
+    : "Without an NVIDIA GPU, nothing: the CPU computes the same bits.";
   return { name: "cuda", state: "absent", text: reason, cure, facts };
 }

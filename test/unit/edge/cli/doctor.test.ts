@@ -8,8 +8,10 @@ import { join, resolve } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { findingLines } from "../../../../edge/cli/doctor.js";
 import { lookAtBroker, lookAtCameras, lookAtPower } from "../../../../edge/cli/doctor-devices.js";
-import { lookAtNode, lookAtSettings } from "../../../../edge/cli/doctor-program.js";
+import { lookAtCuda, lookAtNode, lookAtSettings } from "../../../../edge/cli/doctor-program.js";
+import { gatherEvidence } from "../../../../edge/boards/index.js";
 import { loadConfig } from "../../../../edge/config/index.js";
+import { buildBoardTree, CONSTRUCTED_BOARDS } from "../../../doubles/board-trees.js";
 
 const root = mkdtempSync(join(tmpdir(), "depthwatt-doctor-"));
 afterAll(() => rmSync(root, { recursive: true }));
@@ -64,6 +66,32 @@ describe("cameras", () => {
       state: "bad",
       cure: expect.stringContaining("video"),
     });
+  });
+});
+
+describe("cuda", () => {
+  const missing = { cudaUnavailable: () => "CUDA unavailable: the plugin is not built" };
+
+  test.each(Object.entries(CONSTRUCTED_BOARDS))(
+    "%s: the hint says how the plugin is built",
+    (_name, board) => {
+      using tree = buildBoardTree(board);
+      const evidence = gatherEvidence({ root: tree.root });
+      for (const [wanted, state] of [
+        ["auto", "absent"],
+        ["cuda", "bad"],
+      ] as const) {
+        const finding = lookAtCuda(missing, wanted, evidence);
+        expect(finding).toMatchObject({ state, text: missing.cudaUnavailable() });
+        expect(finding.cure).toContain("npm run build:cuda");
+      }
+      expect(lookAtCuda({ cudaUnavailable: () => "" }, "auto", evidence).cure).toBeUndefined();
+    },
+  );
+
+  test("a machine that is no Jetson is not sent to build what it cannot use", () => {
+    const evidence = gatherEvidence({ root });
+    expect(lookAtCuda(missing, "auto", evidence).cure).not.toContain("build:cuda");
   });
 });
 

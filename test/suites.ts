@@ -62,7 +62,11 @@ export const SUITES: readonly Suite[] = [
   },
   {
     name: "long-recordings",
-    files: ["test/integration/long-record"],
+    files: [
+      "test/integration/batch.test.ts",
+      "test/integration/long-record",
+      "test/integration/record.test.ts",
+    ],
     budgetSeconds: 240,
     for: "recordings whose program is killed a hundred times, a batch of three workers at a queue, one over all scenes",
   },

@@ -131,7 +131,7 @@ struct Matcher {
       census(left, view(censusLeft.data()), first, end);
       census(other, view(censusRight.data()), first, end);
     });
-    sgm->compute({view(static_cast<const uint32_t*>(censusLeft.data())), view(static_cast<const uint32_t*>(censusRight.data())), left},
+    sgm->compute({view(static_cast<const uint32_t*>(censusLeft.data())), view(static_cast<const uint32_t*>(censusRight.data())), left, {}, {}},
                  {view(q4.data()), view(whole.data()), view(right.data()), view(confidence.data())});
     const auto asConst = [&](std::vector<int16_t>& v) { return view(static_cast<const int16_t*>(v.data())); };
     workers.rows(height, [&](int32_t first, int32_t end) {

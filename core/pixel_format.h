@@ -8,6 +8,7 @@
 namespace depthwatt {
 
 /// In the order of PixelFormat in core/pixel-format.ts: first those without colours.
+// clang-format off: one line a family
 enum class PixelFormat : int32_t {
   kGrey, kY10, kY12, kY16, kYuyv, kUyvy, kNv12, kRgb8,
   // Four orders of the mosaic for each depth, always in this sequence.
@@ -16,6 +17,7 @@ enum class PixelFormat : int32_t {
   kBayerRggb12, kBayerGrbg12, kBayerGbrg12, kBayerBggr12,
   kBayerRggb16, kBayerGrbg16, kBayerGbrg16, kBayerBggr16,
 };
+// clang-format on
 
 constexpr size_t kMaxSourceBytes = (size_t{1} << 31) - 1;
 

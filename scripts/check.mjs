@@ -12,7 +12,7 @@ import links from "./checks/links.mjs";
 import lockfile from "./checks/lockfile.mjs";
 import prose from "./checks/prose.mjs";
 import rooms from "./checks/rooms.mjs";
-import { lint, types } from "./checks/tools.mjs";
+import { lint, nativeFormat, types } from "./checks/tools.mjs";
 import variables from "./checks/variables.mjs";
 import words from "./checks/words.mjs";
 
@@ -20,6 +20,7 @@ const root = dirname(dirname(fileURLToPath(import.meta.url)));
 const checks = [
   types,
   lint,
+  nativeFormat,
   imports,
   includes,
   rooms,

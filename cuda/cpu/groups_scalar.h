@@ -41,6 +41,7 @@ inline void storeBytes(void* p, Bytes v) { std::memcpy(p, &v, sizeof v); }
 inline void storePast(void* p, Bytes v) { storeBytes(p, v); }
 /// Asks for the cache line at p.
 inline void fetchAhead(const void* p) { __builtin_prefetch(p); }
+// clang-format off: one line an operation
 inline Bytes splatBytes(uint8_t v) { return eachByte([&](int32_t) { return v; }); }
 inline Bytes addBytes(Bytes a, Bytes b) { return eachByte([&](int32_t i) { return a.of[i] + b.of[i]; }); }
 inline Bytes subBytes(Bytes a, Bytes b) { return eachByte([&](int32_t i) { return a.of[i] - b.of[i]; }); }
@@ -139,6 +140,7 @@ inline Halves widenHigh(Bytes v) { return eachHalf([&](int32_t i) { return v.of[
 /// 0xffff where the byte is 0xff, 0 where it is 0.
 inline Halves maskLow(Bytes v) { return eachHalf([&](int32_t i) { return v.of[i] * 257; }); }
 inline Halves maskHigh(Bytes v) { return eachHalf([&](int32_t i) { return v.of[i + 8] * 257; }); }
+// clang-format on
 /// values: kGroups of them; value g fills group g.
 inline Halves spreadHalves(const uint16_t* values) { return splatHalves(*values); }
 

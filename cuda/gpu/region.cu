@@ -58,7 +58,8 @@ Status crop(const Pixel* left, const Pixel* right, int32_t width, const Region& 
             cudaStream_t stream) {
   const CropArguments<Pixel> arguments = {{left, right}, {leftOut, rightOut}, width, window.x, window.y, window.width,
                                           window.height};
-  cropKernel<Pixel><<<tiles(window.width, window.height, right == nullptr ? 1 : 2), dim3(32, 8), 0, stream>>>(arguments);
+  const dim3 grid = tiles(window.width, window.height, right == nullptr ? 1 : 2);
+  cropKernel<Pixel><<<grid, dim3(32, 8), 0, stream>>>(arguments);
   return launched("cropKernel");
 }
 

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// The checks that are other people's programs: the TypeScript compiler over everything, and biome (lint and format).
+// The checks that are other people's programs: the TypeScript compiler, biome (lint and format), clang-format.
 import { spawnSync } from "node:child_process";
 import { existsSync } from "node:fs";
 import { join } from "node:path";
+import { formattedSources, unformatted } from "../format-native.mjs";
 
 function run(root, program, words) {
   const script = join(root, "node_modules", program);
@@ -28,5 +29,15 @@ export const lint = {
   run(root) {
     const { lines, output } = run(root, "@biomejs/biome/bin/biome", ["check", "--colors=off", "."]);
     return { found: output.match(/Checked \d+ files/)?.[0].toLowerCase() ?? "", problems: lines };
+  },
+};
+
+export const nativeFormat = {
+  name: "C++ and CUDA format",
+  async run(root) {
+    const problems = (await unformatted(root)).map(
+      ({ path }) => `${path}: not as clang-format lays it out: npm run format`,
+    );
+    return { found: `${formattedSources(root).length} files`, problems };
   },
 };

@@ -48,7 +48,8 @@ struct CrossTuning {
 struct CrossPlan {
   CrossParameters parameters;
   int32_t width = 0, height = 0;
-  int32_t words = 0;        ///< of four pixels, in a row of features or arms: the image, the longest arm, and what is read ahead
+  /// Of four pixels, in a row of features or arms: the image, the longest arm, and what is read ahead.
+  int32_t words = 0;
   int32_t armRows = 0;      ///< of arms down the columns: the same
   int32_t groups = 0, chunks = 0;  ///< groups 0: the arms are too long for the device's shared memory
   int32_t ringRows = 0, ringColumns = 0;  ///< entries of the running sum along a row and down a column: 2 arm + 2

@@ -22,7 +22,8 @@ struct SgmPlan {
   int32_t groups = 0;      ///< rows of a block
   int32_t stripes = 0;     ///< vectors per pixel
   int32_t stripeBits = 0;  ///< bits that hold a stripe's number
-  int32_t halves = 1;      ///< 1: cells of 8 bits, p2 <= kMaxNarrowP2 and the set has them; 2: cells of 16 bits in twice as many vectors
+  /// 1: cells of 8 bits, p2 <= kMaxNarrowP2 and the set has them; 2: cells of 16 bits in twice as many vectors.
+  int32_t halves = 1;
   int32_t partials = 1;    ///< bytes that share a side's sum of excesses
   int32_t ceiling = 0;     ///< 255 - p2 or 65535 - p2
   int32_t steps = 0;       ///< of one sweep: width and the last row's lag
@@ -33,7 +34,8 @@ struct SgmPlan {
   /// [stripes] vectors of 16-bit values: a key's stripe, less paths (p2 + 1) in the sum above it, by which a cost whose
   /// ceiling is off is too large as a byte.
   const uint8_t* numbers = nullptr;
-  const int32_t* cellOffset = nullptr;   ///< [d + 1] for d = -1..numDisparities: where a key lies; the ends lead to an invalid one
+  /// [d + 1] for d = -1..numDisparities: where a key lies; the ends lead to an invalid one.
+  const int32_t* cellOffset = nullptr;
   /// Of the ring: the bytes of the words, then what lies outside.
   int32_t planes() const { return 4 * parameters.words + 1; }
   bool padded() const { return parameters.numDisparities != 16 * stripes; }
@@ -90,7 +92,8 @@ constexpr int32_t kKeptSteps = 8;
 struct SgmFrame {
   SgmImages images;
   SgmResult result;
-  uint8_t* sums = nullptr;  ///< [blocks][steps] in the reading side's steps: what the first half of each side's work left
+  /// [blocks][steps] in the reading side's steps: what the first half of each side's work left.
+  uint8_t* sums = nullptr;
   SgmSide sides[2];
 };
 

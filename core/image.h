@@ -11,9 +11,9 @@ namespace depthwatt {
 template <class T>
 struct ImageView {
   T* data = nullptr;
-  int32_t width = 0;        ///< pixels
-  int32_t height = 0;       ///< pixels
-  size_t strideBytes = 0;   ///< at least width * sizeof(T)
+  int32_t width = 0;       ///< pixels
+  int32_t height = 0;      ///< pixels
+  size_t strideBytes = 0;  ///< at least width * sizeof(T)
 
   // Always inlined: a copy compiled for one instruction set must not become the one that all callers share.
   [[gnu::always_inline]] T* row(int32_t y) const {

@@ -27,9 +27,7 @@ constexpr size_t kMaxSourceBytes = (size_t{1} << 31) - 1;
 size_t sourceBytes(int32_t width, int32_t height, size_t strideBytes, PixelFormat format, bool colours = false);
 
 /// Whether the engine can read colours from it: else they are its grey three times.
-inline bool hasColours(PixelFormat format) {
-  return format >= PixelFormat::kYuyv;
-}
+inline bool hasColours(PixelFormat format) { return format >= PixelFormat::kYuyv; }
 
 /// The format that pixel-format.ts names so ("GREY", "YUYV", ...); false where there is none.
 bool pixelFormatOf(const char* name, PixelFormat* format);

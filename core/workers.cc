@@ -26,8 +26,11 @@ inline void relax() {
 }  // namespace
 
 Status noThread(const std::system_error& error) {
-  return Status::error(Code::kFailed, "Expected the system to give another thread, it did not (%s): see 'ulimit -u', 'ulimit -v' and a "
-                                      "service's TasksMax.", error.code().message().c_str());
+  return Status::error(
+      Code::kFailed,
+      "Expected the system to give another thread, it did not (%s): see 'ulimit -u', 'ulimit -v' and a "
+      "service's TasksMax.",
+      error.code().message().c_str());
 }
 
 Workers::Workers(int threads) {

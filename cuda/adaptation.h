@@ -14,8 +14,8 @@ constexpr int32_t kMostQuarterRows = 64;
 enum class Denoise { kOff, kOn, kAuto };
 
 struct AdaptationParameters {
-  bool watchesRows = false;     ///< estimates the row offset from pairs; else quarterRows holds
-  int32_t quarterRows = 0;      ///< -kMostQuarterRows to kMostQuarterRows
+  bool watchesRows = false;  ///< estimates the row offset from pairs; else quarterRows holds
+  int32_t quarterRows = 0;   ///< -kMostQuarterRows to kMostQuarterRows
   Denoise denoise = Denoise::kOff;
 
   bool movesRows() const { return watchesRows || quarterRows != 0; }
@@ -32,7 +32,8 @@ inline bool operator==(const Adaptation& a, const Adaptation& b) {
 }
 
 /// A rectification map that reads further down; of a map that is empty, the map that changes nothing else. 1/32 px: rectify.h.
-inline std::vector<int32_t> mapFurtherDown(const std::vector<int32_t>& map, int32_t width, int32_t height, int32_t quarterRows) {
+inline std::vector<int32_t> mapFurtherDown(const std::vector<int32_t>& map, int32_t width, int32_t height,
+                                           int32_t quarterRows) {
   std::vector<int32_t> moved(map);
   if (map.empty()) {
     moved.resize(2 * static_cast<size_t>(width) * height);

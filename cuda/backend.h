@@ -68,7 +68,7 @@ struct EngineParameters {
   /// For measuring one stage: it runs this many times in every frame, with the same result, and its time is that of all runs.
   Stage repeatedStage = kStageCount;
   int32_t repetitions = 1;  ///< 1 to 10000
-  int32_t threads = 0;           ///< 0 = one per online core
+  int32_t threads = 0;      ///< 0 = one per online core
 };
 
 struct FrameInput {
@@ -84,7 +84,7 @@ struct InputMemory {
 
 /// Memory of the caller, sized by EngineParameters; encoded buffers hold encodedBound() bytes.
 struct FrameOutput {
-  uint8_t* left = nullptr;              ///< rectified grey
+  uint8_t* left = nullptr;  ///< rectified grey
   int16_t* disparityQ4 = nullptr;
   uint8_t* confidence = nullptr;
   uint16_t* depthMillimetres = nullptr;  ///< null without a geometry
@@ -93,7 +93,7 @@ struct FrameOutput {
   size_t encodedDepthBytes = 0;
   size_t encodedDisparityBytes = 0;
   int32_t validPixels = 0;
-  int32_t matchedPixels = 0;  ///< whose disparity was found, not filled in
+  int32_t matchedPixels = 0;                   ///< whose disparity was found, not filled in
   double stageMilliseconds[kStageCount] = {};  ///< NaN = switched off, or done within the stage before it
 };
 

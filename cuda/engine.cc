@@ -30,13 +30,14 @@ Status checkSource(int eye, const EngineParameters& p) {
   const std::vector<int32_t>& map = eye == 0 ? p.leftMap : p.rightMap;
   const char* const name = eye == 0 ? "left" : "right";
   if (inputBytes(p, eye) == 0) {
-    return Status::error(Code::kParameter, "Expected a row stride that holds %d pixels for the %s image, got %zu bytes.",
-                         p.inputWidth, name, strideBytes);
+    return Status::error(Code::kParameter,
+                         "Expected a row stride that holds %d pixels for the %s image, got %zu bytes.", p.inputWidth,
+                         name, strideBytes);
   }
   const size_t mapValues = static_cast<size_t>(p.width) * static_cast<size_t>(p.height) * 2;
   if (map.size() != mapValues && !map.empty()) {
-    return Status::error(Code::kParameter, "Expected a %s map of %zu values for %dx%d, got %zu.", name, mapValues, p.width,
-                         p.height, map.size());
+    return Status::error(Code::kParameter, "Expected a %s map of %zu values for %dx%d, got %zu.", name, mapValues,
+                         p.width, p.height, map.size());
   }
   return {};
 }
@@ -59,13 +60,15 @@ Status check(const EngineParameters& p) {
                          p.geometry.focalPixels, p.geometry.baselineMetres);
   }
   if (!p.hasGeometry && p.encodeDepth != Encoding::kNone) {
-    return Status::error(Code::kParameter, "Expected a geometry (focal length, baseline) where depth is encoded, got none.");
+    return Status::error(Code::kParameter,
+                         "Expected a geometry (focal length, baseline) where depth is encoded, got none.");
   }
   if (p.encodeDepth == Encoding::kRaw) {
     return Status::error(Code::kParameter, "Expected no encoding or rvl for depth: raw depth needs no encoding.");
   }
   if (p.speckle.minPixels < 0 || p.speckle.rangeQ4 < 0 || p.speckle.rangeQ4 > 32767) {
-    return Status::error(Code::kParameter, "Expected speckleSize of 0 or more and speckleRangeQ4 of 0 to 32767, got %d and %d.",
+    return Status::error(Code::kParameter,
+                         "Expected speckleSize of 0 or more and speckleRangeQ4 of 0 to 32767, got %d and %d.",
                          p.speckle.minPixels, p.speckle.rangeQ4);
   }
   if (p.fill.thresholdQ4 < 0 || p.fill.thresholdQ4 > 32767) {
@@ -177,7 +180,8 @@ void Engine::adopt(const char* backend, const std::string& reason) {
   for (const InputMemory& input : inputs_) backend_->attach(input);
   framesOfBackend_ = 0;
   const std::lock_guard<std::mutex> lock(stateMutex_);
-  state_ = {backend, reason, backend_->instructionSet(), backend_->threads(), backend_->workspaceBytes(), backend_->lanes()};
+  state_ = {backend,          reason, backend_->instructionSet(), backend_->threads(), backend_->workspaceBytes(),
+            backend_->lanes()};
 }
 
 EngineState Engine::state() const {

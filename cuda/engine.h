@@ -70,9 +70,9 @@ class Engine {
   mutable std::mutex observerMutex_;
   std::unique_ptr<PairObserver> observer_;  ///< null: nothing is watched
   uint64_t framesSeen_ = 0;
-  Adaptation adapted_;                      ///< what the backend knows
-  uint32_t adaptedGeneration_ = 0;          ///< 1 + the generation of the backend that knows it; 0: none
-  std::vector<int32_t> movedMap_;           ///< what the backend reads in place of the right map
+  Adaptation adapted_;              ///< what the backend knows
+  uint32_t adaptedGeneration_ = 0;  ///< 1 + the generation of the backend that knows it; 0: none
+  std::vector<int32_t> movedMap_;   ///< what the backend reads in place of the right map
   std::vector<FrameOutput> outputs_;
   std::vector<InputMemory> inputs_;
 };

@@ -23,7 +23,8 @@ int32_t RowDecision::take(int32_t quarterRows) {
   return applied_;
 }
 
-PairObserver::PairObserver(const EngineParameters& parameters, const Kernels& kernels) : p_(parameters), kernels_(kernels) {
+PairObserver::PairObserver(const EngineParameters& parameters, const Kernels& kernels)
+    : p_(parameters), kernels_(kernels) {
   const size_t pixels = static_cast<size_t>(p_.width) * p_.height;
   for (std::vector<uint8_t>& image : grey_) image.resize(pixels);
   for (std::vector<uint32_t>& image : words_) image.resize(p_.adaptation.watchesRows ? pixels : 0);
@@ -59,8 +60,6 @@ void PairObserver::look(const FrameInput& input) {
   seen_.medianQuarterRows = rows_.median();
 }
 
-size_t PairObserver::workspaceBytes() const {
-  return 2 * grey_[0].size() + 2 * words_[0].size() * sizeof(uint32_t);
-}
+size_t PairObserver::workspaceBytes() const { return 2 * grey_[0].size() + 2 * words_[0].size() * sizeof(uint32_t); }
 
 }  // namespace depthwatt

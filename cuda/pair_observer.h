@@ -29,12 +29,12 @@ class RowDecision {
 };
 
 struct PairObservation {
-  bool rowsKnown = false;     ///< at least one estimate was possible
-  bool rowsAtLimit = false;   ///< the newest one lay at the limit of the search
+  bool rowsKnown = false;    ///< at least one estimate was possible
+  bool rowsAtLimit = false;  ///< the newest one lay at the limit of the search
   int32_t medianQuarterRows = 0;
   bool noiseKnown = false;
-  int32_t noiseSigmaQ8 = 0;   ///< of the newest pair that was looked at
-  Adaptation adaptation;      ///< what holds from now on
+  int32_t noiseSigmaQ8 = 0;  ///< of the newest pair that was looked at
+  Adaptation adaptation;     ///< what holds from now on
 };
 
 class PairObserver {

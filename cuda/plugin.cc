@@ -30,8 +30,8 @@ Status load(const PluginTable** table) {
   if (access(path.c_str(), F_OK) != 0) {
     const char* named = std::getenv("DEPTHWATT_CUDA_PLUGIN");
     if (named != nullptr && *named != '\0') {
-      return Status::error(Code::kBackendUnavailable, "CUDA unavailable: DEPTHWATT_CUDA_PLUGIN names %.140s, which is not there.",
-                           path.c_str());
+      return Status::error(Code::kBackendUnavailable,
+                           "CUDA unavailable: DEPTHWATT_CUDA_PLUGIN names %.140s, which is not there.", path.c_str());
     }
     return Status::error(Code::kBackendUnavailable,
                          "CUDA unavailable: the plugin %s is not built ('npm run build:cuda' builds it with nvcc).",
@@ -46,7 +46,8 @@ Status load(const PluginTable** table) {
   const auto entry = reinterpret_cast<PluginEntry>(dlsym(library, kPluginSymbol));
   if (entry == nullptr) {
     dlclose(library);
-    return Status::error(Code::kBackendUnavailable, "CUDA unavailable: %.160s is not a depthwatt plugin.", path.c_str());
+    return Status::error(Code::kBackendUnavailable, "CUDA unavailable: %.160s is not a depthwatt plugin.",
+                         path.c_str());
   }
   const PluginTable* found = entry();
   if (found->abiVersion != kPluginAbiVersion) {

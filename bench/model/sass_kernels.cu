@@ -7,10 +7,10 @@
 
 namespace depthwatt {
 namespace gpu {
-#define DEPTHWATT_WALKS(padded) \
-  template __global__ void costsKernel<padded, 1>(LineArguments); \
+#define DEPTHWATT_WALKS(padded)                                                                 \
+  template __global__ void costsKernel<padded, 1>(LineArguments);                               \
   template __global__ void linesKernel<32, padded / 64, false, false>(LineArguments, int, int); \
-  template __global__ void linesKernel<8, padded / 16, false, false>(LineArguments, int, int); \
+  template __global__ void linesKernel<8, padded / 16, false, false>(LineArguments, int, int);  \
   template __global__ void rowsSelectKernel<padded / 64, false, 1>(LineArguments, SelectArguments);
 DEPTHWATT_WALKS(64)
 DEPTHWATT_WALKS(128)

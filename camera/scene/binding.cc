@@ -84,8 +84,10 @@ Napi::Uint8Array imageMemory(Napi::Env env, size_t bytes) {
     const auto buffer = env.Global().Get("ArrayBuffer").As<Napi::Function>().New({size}).As<Napi::ArrayBuffer>();
     return Napi::Uint8Array::New(env, bytes, buffer, 0);
   } catch (const Napi::Error&) {
-    throw errorOf(env, Status::error(Code::kMemoryExhausted, "Expected %zu MB of memory for a picture of the scene, "
-                                                             "the system gave none.", bytes / 1000000 + 1));
+    throw errorOf(env, Status::error(Code::kMemoryExhausted,
+                                     "Expected %zu MB of memory for a picture of the scene, "
+                                     "the system gave none.",
+                                     bytes / 1000000 + 1));
   }
 }
 
@@ -96,11 +98,10 @@ using Rendered = Napi::TypedThreadSafeFunction<SceneObject, void, deliver>;
 class SceneObject : public Napi::ObjectWrap<SceneObject> {
  public:
   static Napi::Function define(Napi::Env env) {
-    return DefineClass(env, "Scene",
-                       {InstanceMethod<&SceneObject::render>("render"),
-                        InstanceMethod<&SceneObject::truth>("truth"),
-                        InstanceMethod<&SceneObject::close>("close"),
-                        InstanceAccessor<&SceneObject::buffers>("buffers")});
+    return DefineClass(
+        env, "Scene",
+        {InstanceMethod<&SceneObject::render>("render"), InstanceMethod<&SceneObject::truth>("truth"),
+         InstanceMethod<&SceneObject::close>("close"), InstanceAccessor<&SceneObject::buffers>("buffers")});
   }
 
   explicit SceneObject(const Napi::CallbackInfo& info) : Napi::ObjectWrap<SceneObject>(info) {
@@ -122,7 +123,8 @@ class SceneObject : public Napi::ObjectWrap<SceneObject> {
     throwUnlessOk(info.Env(), scene::Scene::check(wanted));
     const int32_t count = integerOf(options, "buffers", 1, kMostBuffers);
     auto list = Napi::Array::New(info.Env(), static_cast<size_t>(count));
-    const auto bytes = static_cast<size_t>(wanted.width) * static_cast<size_t>(wanted.height) * (wanted.colours ? 3 : 1);
+    const auto bytes =
+        static_cast<size_t>(wanted.width) * static_cast<size_t>(wanted.height) * (wanted.colours ? 3 : 1);
     for (int32_t i = 0; i < count; ++i) {
       auto left = imageMemory(info.Env(), bytes), right = imageMemory(info.Env(), bytes);
       auto pair = Napi::Object::New(info.Env());
@@ -200,8 +202,8 @@ class SceneObject : public Napi::ObjectWrap<SceneObject> {
     if (!info[1].IsNumber()) throwUnlessOk(env, Status::error(Code::kParameter, "render: expected a frame number."));
     requireImages(buffer);
     if (busy_[static_cast<size_t>(buffer)]) {
-      throwUnlessOk(env, Status::error(Code::kParameter, "render: buffer %d is being drawn.",
-                                       static_cast<int>(buffer)));
+      throwUnlessOk(env,
+                    Status::error(Code::kParameter, "render: buffer %d is being drawn.", static_cast<int>(buffer)));
     }
     busy_[static_cast<size_t>(buffer)] = true;
     if (pending_++ == 0) rendered_.Ref(env);

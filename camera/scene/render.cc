@@ -117,8 +117,8 @@ void Scene::drawMovers(int eye, const ObjectList& movers, uint32_t mask, int32_t
         const Hit hit = near.trace(origin, rayOf(u, v), behind);
         const double grey = hit.object < 0 ? 0 : greyAt(hit, u, v);
         for (int channel = 0; channel < channels(); ++channel) {
-          sum[channel] += hit.object < 0 ? pixel[channel]
-                                         : stored(eye, grey * tintOf(near.items[hit.object], channel), u, v);
+          sum[channel] +=
+              hit.object < 0 ? pixel[channel] : stored(eye, grey * tintOf(near.items[hit.object], channel), u, v);
         }
       }
       for (int channel = 0; channel < channels(); ++channel) {
@@ -169,7 +169,8 @@ void Scene::render(uint32_t frame, int eye, uint8_t* out) {
     const uint16_t* light = touched ? state.band.data() : still;
     for (int32_t j = 0; j < rows; ++j) {
       const int8_t* noise = &noise_[noiseStart(frame, eye, y0 + j, options_.seed)];
-      exposeRow(light + static_cast<size_t>(j) * samples, noise, low, samples, out + static_cast<size_t>(y0 + j) * samples);
+      exposeRow(light + static_cast<size_t>(j) * samples, noise, low, samples,
+                out + static_cast<size_t>(y0 + j) * samples);
     }
   }
 }

@@ -17,23 +17,23 @@ namespace depthwatt::scene {
 
 /// One eye. x_camera = rotation x_scene; lens after OpenCV's plumb_bob (k1 k2 p1 p2 k3).
 struct Eye {
-  double fx = 0, fy = 0, cx = 0, cy = 0;     ///< pixels, centre of the first pixel = 0
+  double fx = 0, fy = 0, cx = 0, cy = 0;  ///< pixels, centre of the first pixel = 0
   double distortion[5] = {0, 0, 0, 0, 0};
   double rotation[9] = {1, 0, 0, 0, 1, 0, 0, 0, 1};  ///< row-major
-  double offsetMetres = 0;                   ///< to the right of the scene's origin
+  double offsetMetres = 0;                           ///< to the right of the scene's origin
   double gain = 1;
   double offsetGrey = 0;
-  double vignetting = 0;                     ///< loss of light per squared normalised radius
+  double vignetting = 0;  ///< loss of light per squared normalised radius
 };
 
 struct SceneOptions {
   int32_t width = 640, height = 480;  ///< 16 to 16384 pixels
   uint32_t seed = 1;
-  double noiseGrey = 1.2;             ///< standard deviation in the dark, grey levels, 0 to 8; 1.8 times that in white
-  int32_t cellPixels = 8;             ///< side of a block of the frame number's board, pixels of the ideal view
-  double focalPixels = 520;           ///< of the ideal view that the board is laid out in
+  double noiseGrey = 1.2;    ///< standard deviation in the dark, grey levels, 0 to 8; 1.8 times that in white
+  int32_t cellPixels = 8;    ///< side of a block of the frame number's board, pixels of the ideal view
+  double focalPixels = 520;  ///< of the ideal view that the board is laid out in
   double baselineMetres = 0.12;
-  bool colours = false;               ///< three bytes a pixel, red first, in place of one of grey
+  bool colours = false;  ///< three bytes a pixel, red first, in place of one of grey
   Eye eyes[2];
 };
 
@@ -76,17 +76,17 @@ class Scene {
   };
   struct BoardPixel {
     uint32_t index;
-    uint8_t cells[4];   ///< block under each of its four sub-samples; kBoardCells = the frame around the blocks
-    uint16_t light[2];     ///< stored light of black and of white
-    uint16_t beside[3];    ///< of what is seen beside the board, each channel
+    uint8_t cells[4];    ///< block under each of its four sub-samples; kBoardCells = the frame around the blocks
+    uint16_t light[2];   ///< stored light of black and of white
+    uint16_t beside[3];  ///< of what is seen beside the board, each channel
   };
   struct EyeState {
-    std::vector<Direction> corners;   ///< [height + 1][width + 1] rays through pixel corners
-    std::vector<uint16_t> still;      ///< light x 64 of each channel, of all that stands still
-    std::vector<float> depth;         ///< Z of the same, at pixel centres
+    std::vector<Direction> corners;  ///< [height + 1][width + 1] rays through pixel corners
+    std::vector<uint16_t> still;     ///< light x 64 of each channel, of all that stands still
+    std::vector<float> depth;        ///< Z of the same, at pixel centres
     std::vector<Tile> tiles;
     std::vector<BoardPixel> board;
-    std::vector<uint16_t> band;       ///< kTile rows being drawn
+    std::vector<uint16_t> band;  ///< kTile rows being drawn
   };
 
   void castCorners(int eye);

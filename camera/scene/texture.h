@@ -12,7 +12,17 @@ namespace depthwatt::scene {
 /// What a surface is painted with. Each holds several octaves, amplitude falling with frequency as in photographs;
 /// kPlaster, kCard and kLinen are weak on purpose: real rooms have walls that a matcher can hardly hold on to.
 enum class Paint : uint8_t {
-  kPlaster, kPlanks, kCrate, kBooks, kRug, kPatches, kDots, kMarble, kCard, kPoster, kLinen
+  kPlaster,
+  kPlanks,
+  kCrate,
+  kBooks,
+  kRug,
+  kPatches,
+  kDots,
+  kMarble,
+  kCard,
+  kPoster,
+  kLinen
 };
 constexpr int kPaintCount = 11;
 

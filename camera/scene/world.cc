@@ -120,9 +120,7 @@ double enter(const Object& object, Vec origin, Vec direction, int16_t* face) {
 // (-0.48, -0.80, -0.36): from the upper left, behind the eyes. Already of length 1.
 const Vec kToLight{-0.48, -0.80, -0.36};
 
-Vec rayOf(double u, double v) {
-  return {u, kCosPitch * v + kSinPitch, kCosPitch - kSinPitch * v};
-}
+Vec rayOf(double u, double v) { return {u, kCosPitch * v + kSinPitch, kCosPitch - kSinPitch * v}; }
 
 Hit ObjectList::trace(Vec origin, Vec direction, double limit) const {
   Hit hit;
@@ -199,8 +197,8 @@ void moveTo(uint32_t frame, ObjectList* movers) {
   movers->items[1] = sphere(Paint::kDots, {1.02, kFloorY - 0.085 - 2.4 * bounce * (1 - bounce), 2.45}, 0.085,
                             phase(frame, 130), phase(frame, 90), 1.25);
   // A cube turns on the table.
-  movers->items[2] = box(Paint::kPoster, 0, {1.12, kFloorY - 0.742 - 0.13, 3.60}, {0.13, 0.13, 0.13},
-                         phase(frame, 150), 1.1);
+  movers->items[2] =
+      box(Paint::kPoster, 0, {1.12, kFloorY - 0.742 - 0.13, 3.60}, {0.13, 0.13, 0.13}, phase(frame, 150), 1.1);
   // A ball swings close to the eyes.
   const double swing = phase(frame, 96);
   const double side = sine(swing), depth = cosine(swing);

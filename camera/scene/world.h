@@ -28,9 +28,9 @@ struct Object {
   Paint paint = Paint::kPlaster;
   double tileMetres = 1;  ///< size of a texture tile; 0 = one tile fills each face
   double brightness = 1;
-  double tint[3] = {1, 1, 1};  ///< of its red, green and blue; BT.601's luma of it is about 1
-  Vec centre;             ///< plane: a point of it
-  Vec half;               ///< box: half sizes; sphere: x is the radius; plane: unit normal (along one axis)
+  double tint[3] = {1, 1, 1};       ///< of its red, green and blue; BT.601's luma of it is about 1
+  Vec centre;                       ///< plane: a point of it
+  Vec half;                         ///< box: half sizes; sphere: x is the radius; plane: unit normal (along one axis)
   double cosYaw = 1, sinYaw = 0;    ///< turned about the vertical axis
   double cosRoll = 1, sinRoll = 0;  ///< sphere: then rolled about its own x axis
   double boundRadius = 0;           ///< of the sphere around it

@@ -29,8 +29,8 @@ struct PlanedBuffer {
 }  // namespace
 
 Status tooSmall(const Device& device, size_t imageBytes, size_t bytes) {
-  return Status::error(Code::kParameter, "%s: expected user buffers of at least %zu bytes, got %zu.", device.path().c_str(),
-                       imageBytes, bytes);
+  return Status::error(Code::kParameter, "%s: expected user buffers of at least %zu bytes, got %zu.",
+                       device.path().c_str(), imageBytes, bytes);
 }
 
 Status BufferQueue::request(const Device& device, uint32_t* count) {
@@ -40,10 +40,11 @@ Status BufferQueue::request(const Device& device, uint32_t* count) {
   request.memory = memory_;
   if (const int result = device.control(VIDIOC_REQBUFS, &request); result < 0) {
     if (result == -EINVAL && memory_ == V4L2_MEMORY_USERPTR) {
-      return Status::error(Code::kDeviceUnsuitable,
-                           "%s: expected a driver that writes into the caller's memory (V4L2_MEMORY_USERPTR), this one does "
-                           "not; use source.memory=mmap.",
-                           device.path().c_str());
+      return Status::error(
+          Code::kDeviceUnsuitable,
+          "%s: expected a driver that writes into the caller's memory (V4L2_MEMORY_USERPTR), this one does "
+          "not; use source.memory=mmap.",
+          device.path().c_str());
     }
     return device.failure("asking for frame buffers (VIDIOC_REQBUFS)", result);
   }

@@ -53,8 +53,8 @@ CameraHandle::~CameraHandle() {
 
 void CameraHandle::requireOpen(Napi::Env env) const {
   if (!closing_) return;
-  throwUnlessOk(env, Status::error(Code::kDeviceUnavailable, "%s: the camera is closed.",
-                                   capture_->device().path().c_str()));
+  throwUnlessOk(
+      env, Status::error(Code::kDeviceUnavailable, "%s: the camera is closed.", capture_->device().path().c_str()));
 }
 
 Napi::Object CameraHandle::exportTo(Napi::Env env) {
@@ -131,7 +131,8 @@ void CameraHandle::addFunctions(Napi::Env env, Napi::Object camera) {
   });
   add("writeControl", [self](const Napi::CallbackInfo& info) {
     self->requireOpen(info.Env());
-    throwUnlessOk(info.Env(), writeControl(self->capture_->device(), controlAt(info), info[1].ToBoolean(), wholeAt(info, 2, "a value")));
+    throwUnlessOk(info.Env(), writeControl(self->capture_->device(), controlAt(info), info[1].ToBoolean(),
+                                           wholeAt(info, 2, "a value")));
   });
   add("statistics", [self](const Napi::CallbackInfo& info) { return self->statistics(info.Env()); });
   add("close", [self](const Napi::CallbackInfo& info) { return self->close(info.Env()); });
@@ -169,11 +170,11 @@ void CameraHandle::deliver() {
   const int fault = capture_->fault();
   delivered_ = produced;
   napi_value arguments[3] = {};
-  const bool made = napi_create_uint32(env_, produced, &arguments[0]) == napi_ok &&
-                    napi_create_int32(env_, fault, &arguments[1]) == napi_ok &&
-                    (fault == 0 ? napi_get_undefined(env_, &arguments[2])
-                                : napi_create_string_utf8(env_, capture_->faultAction(), NAPI_AUTO_LENGTH,
-                                                          &arguments[2])) == napi_ok;
+  const bool made =
+      napi_create_uint32(env_, produced, &arguments[0]) == napi_ok &&
+      napi_create_int32(env_, fault, &arguments[1]) == napi_ok &&
+      (fault == 0 ? napi_get_undefined(env_, &arguments[2])
+                  : napi_create_string_utf8(env_, capture_->faultAction(), NAPI_AUTO_LENGTH, &arguments[2])) == napi_ok;
   if (made) callBack(env_, onWake_, *context_, 3, arguments);
   napi_close_handle_scope(env_, scope);
 }

@@ -60,7 +60,10 @@ struct CaptureCounters {
 class Capture {
  public:
   Capture() = default;
-  ~Capture() { stop(); releaseAll(); }
+  ~Capture() {
+    stop();
+    releaseAll();
+  }
   Capture(const Capture&) = delete;
   Capture& operator=(const Capture&) = delete;
 
@@ -124,9 +127,9 @@ class Capture {
   bool colours_ = false;
   std::shared_ptr<UserMemory> userMemory_;
 
-  std::mutex mutex_;  ///< guards the states and orders QBUF against STREAMOFF
-  State states_[kMostBuffers] = {};         ///< of the driver's buffers
-  bool decodedHeld_[kMostBuffers] = {};     ///< of the decoded images
+  std::mutex mutex_;                     ///< guards the states and orders QBUF against STREAMOFF
+  State states_[kMostBuffers] = {};      ///< of the driver's buffers
+  bool decodedHeld_[kMostBuffers] = {};  ///< of the decoded images
   bool stopped_ = false;
   std::atomic<bool> retryQueueing_{false};
 

@@ -26,8 +26,7 @@ int64_t nowNs() {
 
 void sleepUntil(int64_t monotonicNs) {
   const timespec until{static_cast<time_t>(monotonicNs / 1000000000), static_cast<long>(monotonicNs % 1000000000)};
-  while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &until, nullptr) == EINTR) {
-  }
+  while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &until, nullptr) == EINTR) {}
 }
 
 }  // namespace
@@ -164,9 +163,9 @@ void Capture::take(const FilledBuffer& filled) {
     if (image == decoded_.size()) {
       lost = &counters_.noFreeBuffer;
     } else {
-      const auto result = decoder_->decode(queue_.buffers()[filled.index].data, filled.bytesUsed,
-                                           static_cast<int32_t>(format_.width), static_cast<int32_t>(format_.height),
-                                           colours_, decoded_[image].data);
+      const auto result =
+          decoder_->decode(queue_.buffers()[filled.index].data, filled.bytesUsed, static_cast<int32_t>(format_.width),
+                           static_cast<int32_t>(format_.height), colours_, decoded_[image].data);
       if (result == JpegDecoder::Result::kBroken) lost = &counters_.decodeFailed;
       if (result == JpegDecoder::Result::kRepaired) counters_.decodeRepaired.fetch_add(1);
       bytesUsed = static_cast<uint32_t>(decoded_[image].bytes);

@@ -56,8 +56,8 @@ Status Device::open(const VideoSystem& system, const std::string& path) {
   identity_.card = textOf(capability.card, sizeof capability.card);
   identity_.bus = textOf(capability.bus_info, sizeof capability.bus_info);
   // `capabilities` is of the whole physical device; a metadata node of a webcam would look like a camera by it.
-  identity_.capabilities = (capability.capabilities & V4L2_CAP_DEVICE_CAPS) != 0 ? capability.device_caps
-                                                                                : capability.capabilities;
+  identity_.capabilities =
+      (capability.capabilities & V4L2_CAP_DEVICE_CAPS) != 0 ? capability.device_caps : capability.capabilities;
   identity_.multiPlanar = (identity_.capabilities & V4L2_CAP_VIDEO_CAPTURE) == 0 &&
                           (identity_.capabilities & V4L2_CAP_VIDEO_CAPTURE_MPLANE) != 0;
   return {};

@@ -19,9 +19,7 @@ struct Identity {
   uint32_t capabilities = 0;
   bool multiPlanar = false;
 
-  bool captures() const {
-    return (capabilities & (V4L2_CAP_VIDEO_CAPTURE | V4L2_CAP_VIDEO_CAPTURE_MPLANE)) != 0;
-  }
+  bool captures() const { return (capabilities & (V4L2_CAP_VIDEO_CAPTURE | V4L2_CAP_VIDEO_CAPTURE_MPLANE)) != 0; }
   bool streams() const { return (capabilities & V4L2_CAP_STREAMING) != 0; }
 };
 

@@ -45,8 +45,14 @@ void enumerateSizes(const Device& device, OfferedFormat* format) {
       range.minWidth = range.maxWidth = size.discrete.width;
       range.minHeight = range.maxHeight = size.discrete.height;
     } else {
-      range = {size.stepwise.min_width,  size.stepwise.max_width,  size.stepwise.step_width,
-               size.stepwise.min_height, size.stepwise.max_height, size.stepwise.step_height, {}, false};
+      range = {size.stepwise.min_width,
+               size.stepwise.max_width,
+               size.stepwise.step_width,
+               size.stepwise.min_height,
+               size.stepwise.max_height,
+               size.stepwise.step_height,
+               {},
+               false};
     }
     enumerateRates(device, format->fourcc, &range);
     format->sizes.push_back(range);
@@ -89,8 +95,12 @@ Status setFormat(const Device& device, const FormatRequest& request, AgreedForma
                            "%s: expected %s in one memory plane, the driver gives %d separate planes.",
                            device.path().c_str(), fourccText(pixels.pixelformat).c_str(), pixels.num_planes);
     }
-    *agreed = {pixels.pixelformat,           pixels.width, pixels.height, pixels.plane_fmt[0].bytesperline,
-               pixels.plane_fmt[0].sizeimage, 0};
+    *agreed = {pixels.pixelformat,
+               pixels.width,
+               pixels.height,
+               pixels.plane_fmt[0].bytesperline,
+               pixels.plane_fmt[0].sizeimage,
+               0};
     field = pixels.field;
   } else {
     const v4l2_pix_format& pixels = format.fmt.pix;

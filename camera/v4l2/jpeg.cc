@@ -11,9 +11,9 @@ namespace depthwatt::v4l2 {
 namespace {
 
 // TurboJPEG's documented interface, declared here so that no header is needed to build.
-constexpr int kTurboRgb = 0;          // TJPF_RGB
-constexpr int kTurboGrey = 6;         // TJPF_GRAY
-constexpr int kTurboWarning = 0;      // TJERR_WARNING
+constexpr int kTurboRgb = 0;      // TJPF_RGB
+constexpr int kTurboGrey = 6;     // TJPF_GRAY
+constexpr int kTurboWarning = 0;  // TJERR_WARNING
 
 // Markers of ITU T.81, table B.1, without their 0xff.
 constexpr uint8_t kBaselineFrame = 0xc0, kExtendedFrame = 0xc1;

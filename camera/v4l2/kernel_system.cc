@@ -48,8 +48,7 @@ void kernelUnmap(void*, void* memory, size_t length) { ::munmap(memory, length);
 }  // namespace
 
 const VideoSystem& kernelVideoSystem() {
-  static const VideoSystem system{nullptr,    kernelOpen, kernelClose, kernelControl,
-                                  kernelWait, kernelMap,  kernelUnmap};
+  static const VideoSystem system{nullptr, kernelOpen, kernelClose, kernelControl, kernelWait, kernelMap, kernelUnmap};
   return system;
 }
 

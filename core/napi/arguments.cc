@@ -118,8 +118,7 @@ ImageView<T> imageOf(const Napi::Object& object, const char* name) {
 }
 
 template <class T>
-ImageView<T> imageOf(const Napi::Object& object, const char* name, int32_t width, int32_t height,
-                     size_t strideBytes) {
+ImageView<T> imageOf(const Napi::Object& object, const char* name, int32_t width, int32_t height, size_t strideBytes) {
   const size_t needed = static_cast<size_t>(height - 1) * strideBytes + static_cast<size_t>(width) * sizeof(T);
   return {static_cast<T*>(bytesOf<std::remove_const_t<T>>(object, name, needed)), width, height, strideBytes};
 }
@@ -143,8 +142,8 @@ void requireFixedSize(Napi::ArrayBuffer buffer, const char* what) {
   if (buffer.Get("resizable").ToBoolean()) throw parameterError(buffer.Env(), what, "memory of a fixed size");
 }
 
-#define DEPTHWATT_IMAGE_OF(T)                                              \
-  template ImageView<T> imageOf<T>(const Napi::Object&, const char*);      \
+#define DEPTHWATT_IMAGE_OF(T)                                         \
+  template ImageView<T> imageOf<T>(const Napi::Object&, const char*); \
   template ImageView<T> imageOf<T>(const Napi::Object&, const char*, int32_t, int32_t, size_t);
 DEPTHWATT_IMAGE_OF(uint8_t)
 DEPTHWATT_IMAGE_OF(const uint8_t)

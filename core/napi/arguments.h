@@ -38,8 +38,7 @@ ImageView<T> imageOf(const Napi::Object& object, const char* name);
 
 /// The same with the size given.
 template <class T>
-ImageView<T> imageOf(const Napi::Object& object, const char* name, int32_t width, int32_t height,
-                     size_t strideBytes);
+ImageView<T> imageOf(const Napi::Object& object, const char* name, int32_t width, int32_t height, size_t strideBytes);
 
 /// `count` elements of the typed array property `name`; T must be its element type. Sizes are 64 bit: a product of image sides
 /// and disparities does not fit 32.

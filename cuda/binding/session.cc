@@ -138,12 +138,13 @@ Session::Session(const Napi::CallbackInfo& info) : Napi::ObjectWrap<Session>(inf
   const EngineParameters parameters = engineParametersOf(options);
   slotCount_ = integerOf(options, "slots", 2, kMaxSlots);
   if (memory.Length() != static_cast<uint32_t>(slotCount_)) {
-    throw errorOf(env, Status::error(Code::kParameter, "Expected the memory of %d slots, got %u.", slotCount_,
-                                     memory.Length()));
+    throw errorOf(
+        env, Status::error(Code::kParameter, "Expected the memory of %d slots, got %u.", slotCount_, memory.Length()));
   }
   if (info[3].IsExternal()) {
     engine_ = std::move(*info[3].As<Napi::External<std::unique_ptr<Engine>>>().Data());
-    if (engine_ == nullptr) throw errorOf(env, Status::error(Code::kParameter, "Expected an engine that no session has yet."));
+    if (engine_ == nullptr)
+      throw errorOf(env, Status::error(Code::kParameter, "Expected an engine that no session has yet."));
   } else {
     throwUnlessOk(env, Engine::open(parameters, &engine_));
   }
@@ -205,7 +206,8 @@ void Session::bindSlot(int slot, const Napi::Object& memory) {
   const auto take = [&](const char* name, size_t bytes) -> uint8_t* {
     if (bytes == 0) return nullptr;
     if (!memory.Get(name).IsArrayBuffer()) {
-      throw errorOf(memory.Env(), Status::error(Code::kParameter, "Expected an ArrayBuffer for %s of slot %d.", name, slot));
+      throw errorOf(memory.Env(),
+                    Status::error(Code::kParameter, "Expected an ArrayBuffer for %s of slot %d.", name, slot));
     }
     auto buffer = memory.Get(name).As<Napi::ArrayBuffer>();
     if (buffer.ByteLength() < kHeadroomBytes + bytes) {
@@ -238,8 +240,10 @@ void Session::requireSlotMemory(int slot) {
     const bool there = value.IsArrayBuffer() && !value.As<Napi::ArrayBuffer>().IsDetached() &&
                        static_cast<uint8_t*>(value.As<Napi::ArrayBuffer>().Data()) + kHeadroomBytes == bound;
     if (there) return;
-    throw errorOf(memory.Env(), Status::error(Code::kParameter, "Expected the memory of slot %d that the engine was opened "
-                                              "with, %s was transferred or replaced.", slot, name));
+    throw errorOf(memory.Env(), Status::error(Code::kParameter,
+                                              "Expected the memory of slot %d that the engine was opened "
+                                              "with, %s was transferred or replaced.",
+                                              slot, name));
   };
   check("left", output.left);
   check("disparityQ4", output.disparityQ4);
@@ -260,7 +264,8 @@ void Session::submit(const Napi::CallbackInfo& info) {
   auto left = info[1].As<Napi::Uint8Array>();
   auto right = info[2].As<Napi::Uint8Array>();
   if (left.ByteLength() < leftBytes_ || right.ByteLength() < rightBytes_) {
-    throw errorOf(env, Status::error(Code::kParameter, "Expected at least %zu and %zu bytes of left and right image, got %zu and %zu.",
+    throw errorOf(env, Status::error(Code::kParameter,
+                                     "Expected at least %zu and %zu bytes of left and right image, got %zu and %zu.",
                                      leftBytes_, rightBytes_, left.ByteLength(), right.ByteLength()));
   }
   requireFixedSize(left.ArrayBuffer(), "left");
@@ -374,13 +379,15 @@ void Session::shutDown() {
   }
   if (async_ != nullptr) {
     async_->data = nullptr;
-    uv_close(reinterpret_cast<uv_handle_t*>(async_), [](uv_handle_t* handle) { delete reinterpret_cast<uv_async_t*>(handle); });
+    uv_close(reinterpret_cast<uv_handle_t*>(async_),
+             [](uv_handle_t* handle) { delete reinterpret_cast<uv_async_t*>(handle); });
     async_ = nullptr;
   }
 }
 
 Napi::Value Session::info(const Napi::CallbackInfo& info) {
-  if (engine_ == nullptr) throw errorOf(info.Env(), Status::error(Code::kFailed, "Expected an open engine, this one is closed."));
+  if (engine_ == nullptr)
+    throw errorOf(info.Env(), Status::error(Code::kFailed, "Expected an open engine, this one is closed."));
   auto result = Napi::Object::New(info.Env());
   const EngineState state = engine_->state();
   result.Set("backend", state.backend);
@@ -408,10 +415,10 @@ Napi::Value Session::info(const Napi::CallbackInfo& info) {
 }
 
 Napi::Function Session::define(Napi::Env env) {
-  return DefineClass(env, "Session",
-                     {InstanceMethod("submit", &Session::submit), InstanceMethod("close", &Session::close),
-                      InstanceAccessor("info", &Session::info, nullptr),
-                      InstanceAccessor("outcomes", &Session::outcomes, nullptr)});
+  return DefineClass(
+      env, "Session",
+      {InstanceMethod("submit", &Session::submit), InstanceMethod("close", &Session::close),
+       InstanceAccessor("info", &Session::info, nullptr), InstanceAccessor("outcomes", &Session::outcomes, nullptr)});
 }
 
 Napi::Value openEngine(const Napi::CallbackInfo& info) {

@@ -24,8 +24,8 @@ PixelFormat formatOf(const Napi::Object& object, const char* name) {
   PixelFormat format = PixelFormat::kGrey;
   const std::string text = stringOf(object, name);
   if (!pixelFormatOf(text.c_str(), &format)) {
-    throw errorOf(object.Env(), Status::error(Code::kParameter, "Expected a pixel format for %s, got '%.40s'.", name,
-                                              text.c_str()));
+    throw errorOf(object.Env(),
+                  Status::error(Code::kParameter, "Expected a pixel format for %s, got '%.40s'.", name, text.c_str()));
   }
   return format;
 }
@@ -40,8 +40,9 @@ std::vector<int32_t> mapOf(const Napi::Object& object, const char* name) {
   try {
     return {array.Data(), array.Data() + array.ElementLength()};
   } catch (const std::bad_alloc&) {
-    throw errorOf(object.Env(), Status::error(Code::kMemoryExhausted, "Expected %zu MB of memory for %s, the system gave none.",
-                                              array.ByteLength() / 1000000 + 1, name));
+    throw errorOf(object.Env(),
+                  Status::error(Code::kMemoryExhausted, "Expected %zu MB of memory for %s, the system gave none.",
+                                array.ByteLength() / 1000000 + 1, name));
   }
 }
 
@@ -57,8 +58,9 @@ GivenValue givenValueOf(const Napi::Object& values, const std::string& name) {
     given.kind = GivenValue::kFlag;
     given.flag = value.As<Napi::Boolean>().Value();
   } else {
-    throw errorOf(values.Env(), Status::error(Code::kParameter, "Expected a number, a word or a boolean for %.40s of the matcher.",
-                                              name.c_str()));
+    throw errorOf(values.Env(),
+                  Status::error(Code::kParameter, "Expected a number, a word or a boolean for %.40s of the matcher.",
+                                name.c_str()));
   }
   return given;
 }
@@ -94,16 +96,18 @@ AdaptationParameters adaptationOf(const Napi::Object& options) {
   if (rows.IsNumber()) {
     const double quarters = 4 * rows.As<Napi::Number>().DoubleValue();
     if (quarters != std::floor(quarters) || std::fabs(quarters) > kMostQuarterRows) {
-      throw errorOf(options.Env(), Status::error(Code::kParameter,
-                                                 "Expected auto or quarters of a row from %d to %d for verticalOffset, got %g.",
-                                                 -kMostQuarterRows / 4, kMostQuarterRows / 4, quarters / 4));
+      throw errorOf(options.Env(),
+                    Status::error(Code::kParameter,
+                                  "Expected auto or quarters of a row from %d to %d for verticalOffset, got %g.",
+                                  -kMostQuarterRows / 4, kMostQuarterRows / 4, quarters / 4));
     }
     p.quarterRows = static_cast<int32_t>(quarters);
   } else if (!rows.IsUndefined()) {
     const std::string word = stringOf(options, "verticalOffset");
     if (word != "auto") {
-      throw errorOf(options.Env(), Status::error(Code::kParameter, "Expected auto or a number of rows for verticalOffset, got '%.40s'.",
-                                                 word.c_str()));
+      throw errorOf(options.Env(),
+                    Status::error(Code::kParameter,
+                                  "Expected auto or a number of rows for verticalOffset, got '%.40s'.", word.c_str()));
     }
     p.watchesRows = true;
   }
@@ -111,7 +115,8 @@ AdaptationParameters adaptationOf(const Napi::Object& options) {
   if (denoise == "auto") p.denoise = Denoise::kAuto;
   else if (denoise == "on") p.denoise = Denoise::kOn;
   else if (!denoise.empty() && denoise != "off") {
-    throw errorOf(options.Env(), Status::error(Code::kParameter, "Expected auto, off or on for denoise, got '%.40s'.", denoise.c_str()));
+    throw errorOf(options.Env(), Status::error(Code::kParameter, "Expected auto, off or on for denoise, got '%.40s'.",
+                                               denoise.c_str()));
   }
   return p;
 }
@@ -137,15 +142,16 @@ EngineParameters engineParametersOf(const Napi::Object& options) {
   const Napi::Object match = objectOf(options, "match");
   p.halfResolution = booleanOf(match, "halfResolution");
   p.matcher = matcherChoiceOf(match, p.halfResolution);
-  p.search = {integerOf(match, "minDisparity", -kAnyInt, kAnyInt), integerOf(match, "numDisparities", -kAnyInt, kAnyInt)};
+  p.search = {integerOf(match, "minDisparity", -kAnyInt, kAnyInt),
+              integerOf(match, "numDisparities", -kAnyInt, kAnyInt)};
 
   const Napi::Object refine = objectOf(options, "refine");
   p.leftRight = booleanOf(refine, "leftRight");
   const std::string fill = stringOf(refine, "fill");
   if (!fillMethodOf(fill.c_str(), &p.fill.method)) {
-    throw errorOf(options.Env(), Status::error(Code::kParameter,
-                                               "Expected off, bilateral or background for refine.fill, got '%.40s'.",
-                                               fill.c_str()));
+    throw errorOf(options.Env(),
+                  Status::error(Code::kParameter, "Expected off, bilateral or background for refine.fill, got '%.40s'.",
+                                fill.c_str()));
   }
   p.fill.thresholdQ4 = integerOf(refine, "fillThresholdQ4", -kAnyInt, kAnyInt);
   p.boundary = booleanOf(refine, "boundary");

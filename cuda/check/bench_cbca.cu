@@ -54,7 +54,8 @@ void regionPair(const Size& size, std::vector<uint8_t>& left, std::vector<uint8_
       row[x] = static_cast<uint8_t>(greys[region] * 15 / 16 + static_cast<int>(engine() >> 28));
     }
     const int shift = (y / 24 * 7) % (size.num - 2);
-    for (int x = 0; x < size.width; ++x) other[x] = x + shift < size.width ? row[x + shift] : static_cast<uint8_t>(engine() >> 24);
+    for (int x = 0; x < size.width; ++x)
+      other[x] = x + shift < size.width ? row[x + shift] : static_cast<uint8_t>(engine() >> 24);
   }
 }
 
@@ -67,9 +68,9 @@ struct CbcaFrame {
   gpu::CbcaWorkspace cbca;
   cudaStream_t stream = nullptr;
 
-  CbcaFrame(const Job& j, const std::vector<uint8_t>& left, const std::vector<uint8_t>& right, const CrossTuning& tuning)
-      : job(j),
-        matchedWidth(j.half ? halfOf(j.size.width) : j.size.width),
+  CbcaFrame(const Job& j, const std::vector<uint8_t>& left, const std::vector<uint8_t>& right,
+            const CrossTuning& tuning)
+      : job(j), matchedWidth(j.half ? halfOf(j.size.width) : j.size.width),
         matchedHeight(j.half ? halfOf(j.size.height) : j.size.height) {
     const std::vector<uint8_t>* eyes[2] = {&left, &right};
     const size_t pixels = static_cast<size_t>(matchedWidth) * matchedHeight;
@@ -91,7 +92,8 @@ struct CbcaFrame {
 
   void match() {
     if (job.half) {
-      require(gpu::half(grey[0].get(), grey[1].get(), half[0].get(), half[1].get(), job.size.width, job.size.height, stream));
+      require(gpu::half(grey[0].get(), grey[1].get(), half[0].get(), half[1].get(), job.size.width, job.size.height,
+                        stream));
     }
     const uint8_t* images[2] = {job.half ? half[0].get() : grey[0].get(), job.half ? half[1].get() : grey[1].get()};
     require(cbca.compute(images[0], images[1], matched.get(), confidence.get(), stream));
@@ -115,20 +117,23 @@ std::vector<int16_t> expectedOf(const Job& job, const std::vector<uint8_t>& left
                 packedView((job.half ? halves[1] : right).data(), mw, mh), packedView(matched.data(), mw, mh),
                 packedView(confidence.data(), mw, mh));
   if (!job.half) return matched;
-  upscaleReference(kUpscaleThresholdQ4, packedView(left.data(), w, h), packedView<const int16_t>(matched.data(), mw, mh),
-                   packedView(doubled.data(), w, h));
+  upscaleReference(kUpscaleThresholdQ4, packedView(left.data(), w, h),
+                   packedView<const int16_t>(matched.data(), mw, mh), packedView(doubled.data(), w, h));
   return doubled;
 }
 
-Timing timeJob(const Job& job, const std::vector<uint8_t>& left, const std::vector<uint8_t>& right, const CrossTuning& tuning,
-               std::vector<int16_t>* got, size_t* bytes = nullptr) {
+Timing timeJob(const Job& job, const std::vector<uint8_t>& left, const std::vector<uint8_t>& right,
+               const CrossTuning& tuning, std::vector<int16_t>* got, size_t* bytes = nullptr) {
   CbcaFrame frame(job, left, right, tuning);
   if (bytes != nullptr) *bytes = frame.cbca.bytes();
-  return timeGraph(frame.stream, [&] { frame.match(); }, [&] {
-    if (got == nullptr) return;
-    got->resize(frame.result().bytes() / sizeof(int16_t));
-    require(cudaStatus(cudaMemcpy(got->data(), frame.result().get(), frame.result().bytes(), cudaMemcpyDeviceToHost), "copy"));
-  });
+  return timeGraph(
+      frame.stream, [&] { frame.match(); },
+      [&] {
+        if (got == nullptr) return;
+        got->resize(frame.result().bytes() / sizeof(int16_t));
+        require(cudaStatus(
+            cudaMemcpy(got->data(), frame.result().get(), frame.result().bytes(), cudaMemcpyDeviceToHost), "copy"));
+      });
 }
 
 struct Run {
@@ -172,9 +177,11 @@ void sweep(const Job& job, const std::vector<uint8_t>& left, const std::vector<u
   CrossTuning tuning = chosen;
   for (tuning.groups = 2; tuning.groups <= 16; tuning.groups += tuning.groups < 4 ? 1 : 2) print("groups", tuning);
   tuning = chosen;
-  for (tuning.rowSegments = 1; tuning.rowSegments <= 16; tuning.rowSegments += tuning.rowSegments < 8 ? 1 : 4) print("rows", tuning);
+  for (tuning.rowSegments = 1; tuning.rowSegments <= 16; tuning.rowSegments += tuning.rowSegments < 8 ? 1 : 4)
+    print("rows", tuning);
   tuning = chosen;
-  for (tuning.columnSegments = 1; tuning.columnSegments <= 16; tuning.columnSegments += tuning.columnSegments < 8 ? 1 : 4) {
+  for (tuning.columnSegments = 1; tuning.columnSegments <= 16;
+       tuning.columnSegments += tuning.columnSegments < 8 ? 1 : 4) {
     print("columns", tuning);
   }
   tuning = chosen;
@@ -184,7 +191,8 @@ void sweep(const Job& job, const std::vector<uint8_t>& left, const std::vector<u
   tuning = chosen;
   for (tuning.sums = 0; tuning.sums <= 2; ++tuning.sums) print("sums", tuning);
   tuning = chosen;
-  for (tuning.streams = 1; tuning.streams <= 2; ++tuning.streams) print(tuning.streams == 1 ? "one stream" : "two streams", tuning);
+  for (tuning.streams = 1; tuning.streams <= 2; ++tuning.streams)
+    print(tuning.streams == 1 ? "one stream" : "two streams", tuning);
 }
 
 }  // namespace
@@ -210,7 +218,8 @@ int main(int argc, char** argv) {
     else partitions.push_back(std::atoi(argv[i]));
   }
   Report report(argv[1], argv[2]);
-  std::printf("%-24s %-16s %5s %6s %10s %10s %9s %7s\n", "cbca", "size", "image", "SMs", "median ms", "least ms", "GDE/s", "MB");
+  std::printf("%-24s %-16s %5s %6s %10s %10s %9s %7s\n", "cbca", "size", "image", "SMs", "median ms", "least ms",
+              "GDE/s", "MB");
   // The definition is slow: it works while the device is timed.
   std::vector<std::unique_ptr<Run>> runs;
   for (const Job& job : kJobs) {
@@ -229,16 +238,18 @@ int main(int argc, char** argv) {
       const double giga = 1e-6 * job.size.width * job.size.height * job.size.num / t.median;
       char size[32];
       std::snprintf(size, sizeof size, "%dx%dx%d", job.size.width, job.size.height, job.size.num);
-      std::printf("%-24s %-16s %7s %4d %10.4f %10.4f %9.1f %7.1f\n", job.name, size, run->image, multiprocessors, t.median,
-                  t.least, giga, 1e-6 * bytes);
+      std::printf("%-24s %-16s %7s %4d %10.4f %10.4f %9.1f %7.1f\n", job.name, size, run->image, multiprocessors,
+                  t.median, t.least, giga, 1e-6 * bytes);
       std::fflush(stdout);
-      report.row("\"what\": \"cbca %s, graph replay\", \"image\": \"%s\", \"width\": %d, \"height\": %d, "
-                 "\"numDisparities\": %d, \"armX\": %d, \"armY\": %d, \"similarity\": %d, \"multiprocessors\": %d, "
-                 "\"medianMs\": %.4f, \"minMs\": %.4f, \"gigaDisparitiesPerSecond\": %.1f, \"workspaceBytes\": %zu, "
-                 "\"checkedAgainstReference\": %s",
-                 job.name, run->image, job.size.width, job.size.height, job.size.num, job.armX, job.armY, job.similarity,
-                 multiprocessors, t.median, t.least, giga, bytes, checked ? "true" : "false");
-      if (sweeps && job.armX <= 9 && run->image[0] == 'r' && (sms == 0 || sms == 16)) sweep(job, run->left, run->right, sms);
+      report.row(
+          "\"what\": \"cbca %s, graph replay\", \"image\": \"%s\", \"width\": %d, \"height\": %d, "
+          "\"numDisparities\": %d, \"armX\": %d, \"armY\": %d, \"similarity\": %d, \"multiprocessors\": %d, "
+          "\"medianMs\": %.4f, \"minMs\": %.4f, \"gigaDisparitiesPerSecond\": %.1f, \"workspaceBytes\": %zu, "
+          "\"checkedAgainstReference\": %s",
+          job.name, run->image, job.size.width, job.size.height, job.size.num, job.armX, job.armY, job.similarity,
+          multiprocessors, t.median, t.least, giga, bytes, checked ? "true" : "false");
+      if (sweeps && job.armX <= 9 && run->image[0] == 'r' && (sms == 0 || sms == 16))
+        sweep(job, run->left, run->right, sms);
     }
     if (partitions.size() > 1) enterWhole();
   }

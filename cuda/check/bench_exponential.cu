@@ -59,7 +59,8 @@ struct Stream {
   ~Stream() { cudaStreamDestroy(handle); }
 };
 
-void timeAggregation(Report& report, const Preset& preset, const Pair& pair, const std::vector<int16_t>& expected, int sms) {
+void timeAggregation(Report& report, const Preset& preset, const Pair& pair, const std::vector<int16_t>& expected,
+                     int sms) {
   DeviceBuffer<uint8_t> grey[2], confidence;
   DeviceBuffer<Rgb8> rgb;
   DeviceBuffer<int16_t> q4, whole;
@@ -72,24 +73,28 @@ void timeAggregation(Report& report, const Preset& preset, const Pair& pair, con
   gpu::ExponentialWorkspace exponential;
   require(exponential.open(preset.parameters, kWidth, kHeight));
   Stream stream;
-  const Timing t = timeGraph(stream.handle, [&] {
-    require(exponential.compute(grey[0].get(), grey[1].get(), rgb.get(), {q4.get(), whole.get(), nullptr, confidence.get()},
-                                stream.handle));
-  }, [&] {
-    std::vector<int16_t> got(expected.size());
-    require(cudaStatus(cudaMemcpy(got.data(), whole.get(), whole.bytes(), cudaMemcpyDeviceToHost), "copy"));
-    if (got != expected) fail(std::string("exponential ") + preset.name + " differs from the reference");
-  });
+  const Timing t = timeGraph(
+      stream.handle,
+      [&] {
+        require(exponential.compute(grey[0].get(), grey[1].get(), rgb.get(),
+                                    {q4.get(), whole.get(), nullptr, confidence.get()}, stream.handle));
+      },
+      [&] {
+        std::vector<int16_t> got(expected.size());
+        require(cudaStatus(cudaMemcpy(got.data(), whole.get(), whole.bytes(), cudaMemcpyDeviceToHost), "copy"));
+        if (got != expected) fail(std::string("exponential ") + preset.name + " differs from the reference");
+      });
   const int multiprocessors = report.multiprocessors(sms);
   const double giga = 1e-6 * kWidth * kHeight * preset.parameters.numDisparities / t.median;
-  std::printf("%-24s %dx%dx%d %4d %10.4f %10.4f %9.1f %7.1f\n", preset.name, kWidth, kHeight, preset.parameters.numDisparities,
-              multiprocessors, t.median, t.least, giga, 1e-6 * exponential.bytes());
+  std::printf("%-24s %dx%dx%d %4d %10.4f %10.4f %9.1f %7.1f\n", preset.name, kWidth, kHeight,
+              preset.parameters.numDisparities, multiprocessors, t.median, t.least, giga, 1e-6 * exponential.bytes());
   std::fflush(stdout);
-  report.row("\"what\": \"%s, graph replay\", \"width\": %d, \"height\": %d, \"numDisparities\": %d, \"multiprocessors\": %d, "
-             "\"medianMs\": %.4f, \"minMs\": %.4f, \"gigaDisparitiesPerSecond\": %.1f, \"workspaceBytes\": %zu, "
-             "\"checkedAgainstReference\": true",
-             preset.name, kWidth, kHeight, preset.parameters.numDisparities, multiprocessors, t.median, t.least, giga,
-             exponential.bytes());
+  report.row(
+      "\"what\": \"%s, graph replay\", \"width\": %d, \"height\": %d, \"numDisparities\": %d, \"multiprocessors\": %d, "
+      "\"medianMs\": %.4f, \"minMs\": %.4f, \"gigaDisparitiesPerSecond\": %.1f, \"workspaceBytes\": %zu, "
+      "\"checkedAgainstReference\": true",
+      preset.name, kWidth, kHeight, preset.parameters.numDisparities, multiprocessors, t.median, t.least, giga,
+      exponential.bytes());
 }
 
 /// Both images of a VGA pair through the map of a lens.
@@ -115,15 +120,20 @@ void timeColours(Report& report, const char* name, PixelFormat format, size_t pi
   for (DeviceBuffer<Rgb8>& one : out) require(one.allocate(static_cast<size_t>(width) * height));
   const RectifySource source = {image.get(), width, height, stride, format};
   Stream stream;
-  const Timing t = timeGraph(stream.handle, [&] {
-    for (DeviceBuffer<Rgb8>& one : out) require(gpu::rectifyRgb(source, places.get(), one.get(), width, height, stream.handle));
-  }, [] {});
+  const Timing t = timeGraph(
+      stream.handle,
+      [&] {
+        for (DeviceBuffer<Rgb8>& one : out)
+          require(gpu::rectifyRgb(source, places.get(), one.get(), width, height, stream.handle));
+      },
+      [] {});
   const int multiprocessors = report.multiprocessors(sms);
   std::printf("%-24s %dx%d pair %4d %10.4f %10.4f\n", name, width, height, multiprocessors, t.median, t.least);
   std::fflush(stdout);
-  report.row("\"what\": \"rectification in colours of a pair, %s, graph replay\", \"width\": %d, \"height\": %d, "
-             "\"multiprocessors\": %d, \"medianMs\": %.4f, \"minMs\": %.4f",
-             name, width, height, multiprocessors, t.median, t.least);
+  report.row(
+      "\"what\": \"rectification in colours of a pair, %s, graph replay\", \"width\": %d, \"height\": %d, "
+      "\"multiprocessors\": %d, \"medianMs\": %.4f, \"minMs\": %.4f",
+      name, width, height, multiprocessors, t.median, t.least);
 }
 
 }  // namespace
@@ -133,7 +143,8 @@ int main(int argc, char** argv) {
   std::vector<int> partitions = {0};
   for (int i = 3; i < argc; ++i) partitions.push_back(std::atoi(argv[i]));
   Report report(argv[1], argv[2]);
-  std::printf("%-24s %-10s %5s %10s %10s %9s %7s\n", "exponential", "size", "SMs", "median ms", "least ms", "GDE/s", "MB");
+  std::printf("%-24s %-10s %5s %10s %10s %9s %7s\n", "exponential", "size", "SMs", "median ms", "least ms", "GDE/s",
+              "MB");
   const Pair pair = pairOf();
   const std::vector<Preset> all = presets();
   std::vector<std::vector<int16_t>> expected;
@@ -143,7 +154,9 @@ int main(int argc, char** argv) {
     exponentialReference(preset.parameters,
                          {packedView(pair.left.data(), kWidth, kHeight), packedView(pair.right.data(), kWidth, kHeight),
                           packedView(pair.rgb.data(), kWidth, kHeight)},
-                         {packedView(q4.data(), kWidth, kHeight), packedView(whole.data(), kWidth, kHeight), {},
+                         {packedView(q4.data(), kWidth, kHeight),
+                          packedView(whole.data(), kWidth, kHeight),
+                          {},
                           packedView(confidence.data(), kWidth, kHeight)});
     expected.push_back(whole);
   }

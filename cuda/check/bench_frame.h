@@ -46,8 +46,8 @@ inline void texturedPair(const Size& size, std::vector<uint8_t>& left, std::vect
   }
 }
 
-inline std::vector<int16_t> expectedDisparity(const Size& size, const SgmParameters& p, const std::vector<uint8_t>& left,
-                                       const std::vector<uint8_t>& right) {
+inline std::vector<int16_t> expectedDisparity(const Size& size, const SgmParameters& p,
+                                              const std::vector<uint8_t>& left, const std::vector<uint8_t>& right) {
   const int w = size.width, h = size.height;
   const size_t pixels = left.size();
   std::vector<uint32_t> censusLeft(pixels), censusRight(pixels);
@@ -69,8 +69,9 @@ inline std::vector<int16_t> expectedDisparity(const Size& size, const SgmParamet
   selectReference(p, sums.data(),
                   {packedView(q4.data(), w, h), packedView(whole.data(), w, h), packedView(rightWinner.data(), w, h),
                    packedView(confidence.data(), w, h)});
-  leftRightReference({packedView<const int16_t>(whole.data(), w, h), packedView<const int16_t>(rightWinner.data(), w, h),
-                      packedView(q4.data(), w, h), packedView(confidence.data(), w, h)});
+  leftRightReference({packedView<const int16_t>(whole.data(), w, h),
+                      packedView<const int16_t>(rightWinner.data(), w, h), packedView(q4.data(), w, h),
+                      packedView(confidence.data(), w, h)});
   medianReference(packedView<const int16_t>(q4.data(), w, h), packedView(filtered.data(), w, h));
   return filtered;
 }

@@ -26,11 +26,14 @@ Timing timeMatching(const Size& size, int paths, const std::vector<uint8_t>& lef
   Frame frame(size, paths, left, right, tuning);
   require(cudaStatus(cudaMemset(frame.filtered.get(), 0x55, frame.filtered.bytes()), "poison"));
   require(cudaStatus(cudaDeviceSynchronize(), "poison"));
-  return timeGraph(frame.stream, [&] { frame.match(); }, [&] {
-    if (got == nullptr) return;
-    got->resize(frame.pixels);
-    require(cudaStatus(cudaMemcpy(got->data(), frame.filtered.get(), frame.filtered.bytes(), cudaMemcpyDeviceToHost), "copy"));
-  });
+  return timeGraph(
+      frame.stream, [&] { frame.match(); },
+      [&] {
+        if (got == nullptr) return;
+        got->resize(frame.pixels);
+        require(cudaStatus(
+            cudaMemcpy(got->data(), frame.filtered.get(), frame.filtered.bytes(), cudaMemcpyDeviceToHost), "copy"));
+      });
 }
 
 /// A size with a number of paths, what it gave in each partition, and what it should have given.
@@ -44,7 +47,8 @@ struct Run {
   Run(const Size& s, int p, bool unchecked) : size(s), paths(p) {
     texturedPair(size, left, right);
     if (unchecked || (size.width != 640 && size.width != 1242)) return;
-    expected = std::async(std::launch::async, [this] { return expectedDisparity(size, parametersOf(size, paths), left, right); });
+    expected = std::async(std::launch::async,
+                          [this] { return expectedDisparity(size, parametersOf(size, paths), left, right); });
   }
   void check() {
     if (!expected.valid()) return;
@@ -52,12 +56,14 @@ struct Run {
     for (const std::vector<int16_t>& got : results) {
       for (size_t i = 0; i < got.size(); ++i) {
         if (got[i] == reference[i]) continue;
-        fail("graph replay of " + std::to_string(size.width) + " wide, " + size.settings() + ", " + std::to_string(paths) +
-             " paths differs from the reference at x " + std::to_string(i % size.width) + ", y " +
-             std::to_string(i / size.width) + ": " + std::to_string(reference[i]) + ", got " + std::to_string(got[i]));
+        fail("graph replay of " + std::to_string(size.width) + " wide, " + size.settings() + ", " +
+             std::to_string(paths) + " paths differs from the reference at x " + std::to_string(i % size.width) +
+             ", y " + std::to_string(i / size.width) + ": " + std::to_string(reference[i]) + ", got " +
+             std::to_string(got[i]));
       }
     }
-    std::printf("%d wide, %s, %d paths: %zu results equal the reference\n", size.width, size.settings(), paths, results.size());
+    std::printf("%d wide, %s, %d paths: %zu results equal the reference\n", size.width, size.settings(), paths,
+                results.size());
   }
 };
 
@@ -74,7 +80,8 @@ void timeSizes(Report& report, const std::vector<int>& partitions, bool sweep, b
       if (size.num != 256 || paths != 8) runs.emplace_back(new Run(size, paths, unchecked));
     }
   }
-  std::printf("%-16s %-8s %5s %5s %10s %10s %8s\n", "size", "settings", "paths", "SMs", "median ms", "least ms", "GDE/s");
+  std::printf("%-16s %-8s %5s %5s %10s %10s %8s\n", "size", "settings", "paths", "SMs", "median ms", "least ms",
+              "GDE/s");
   for (const int sms : partitions) {
     if (sms != 0) enterPartition(sms);
     for (const std::unique_ptr<Run>& run : runs) {
@@ -84,17 +91,20 @@ void timeSizes(Report& report, const std::vector<int>& partitions, bool sweep, b
       tuning.multiprocessors = sms;
       const bool checked = run->expected.valid();
       if (checked) run->results.emplace_back();
-      const Timing t = timeMatching(size, run->paths, run->left, run->right, tuning, checked ? &run->results.back() : nullptr);
+      const Timing t =
+          timeMatching(size, run->paths, run->left, run->right, tuning, checked ? &run->results.back() : nullptr);
       const double giga = 1e-6 * size.width * size.height * size.num / t.median;
       char name[32];
       std::snprintf(name, sizeof name, "%dx%dx%d", size.width, size.height, size.num);
-      std::printf("%-16s %-8s %5d %5d %10.4f %10.4f %8.1f\n", name, size.settings(), run->paths, report.multiprocessors(sms), t.median, t.least, giga);
+      std::printf("%-16s %-8s %5d %5d %10.4f %10.4f %8.1f\n", name, size.settings(), run->paths,
+                  report.multiprocessors(sms), t.median, t.least, giga);
       std::fflush(stdout);
-      report.row("\"what\": \"sgm, census to median, graph replay\", \"settings\": \"%s\", \"width\": %d, \"height\": %d, \"numDisparities\": %d, "
-                 "\"paths\": %d, \"multiprocessors\": %d, \"medianMs\": %.4f, \"minMs\": %.4f, "
-                 "\"gigaDisparitiesPerSecond\": %.1f, \"checkedAgainstReference\": %s",
-                 size.settings(), size.width, size.height, size.num, run->paths, report.multiprocessors(sms), t.median, t.least,
-                 giga, checked ? "true" : "false");
+      report.row(
+          "\"what\": \"sgm, census to median, graph replay\", \"settings\": \"%s\", \"width\": %d, \"height\": %d, \"numDisparities\": %d, "
+          "\"paths\": %d, \"multiprocessors\": %d, \"medianMs\": %.4f, \"minMs\": %.4f, "
+          "\"gigaDisparitiesPerSecond\": %.1f, \"checkedAgainstReference\": %s",
+          size.settings(), size.width, size.height, size.num, run->paths, report.multiprocessors(sms), t.median,
+          t.least, giga, checked ? "true" : "false");
       if (!sweep) continue;
       for (tuning.rowLanes = 8; tuning.rowLanes <= 32; tuning.rowLanes *= 4) {
         for (tuning.columnLanes = 8; tuning.columnLanes <= 32; tuning.columnLanes *= 4) {
@@ -129,27 +139,39 @@ std::vector<Extra> timeAround(const Size& size) {
   std::copy(right.begin(), right.end(), images + inBytes);
   const auto fetch = [&] {
     for (int eye = 0; eye < 2; ++eye) {
-      require(cudaStatus(cudaMemcpyAsync(frame.grey[eye].get(), images + eye * inBytes, inBytes, cudaMemcpyHostToDevice,
-                                         frame.stream), "copy"));
+      require(cudaStatus(
+          cudaMemcpyAsync(frame.grey[eye].get(), images + eye * inBytes, inBytes, cudaMemcpyHostToDevice, frame.stream),
+          "copy"));
     }
   };
   std::vector<Extra> rows;
   rows.push_back({"matching", timeGraph(frame.stream, [&] { frame.match(); }, nothing)});
-  rows.push_back({"matching, pinned copies of two grey images in and the disparity out", timeGraph(frame.stream, [&] {
-                    fetch();
-                    frame.match();
-                    require(cudaStatus(cudaMemcpyAsync(results, frame.filtered.get(), outBytes, cudaMemcpyDeviceToHost,
-                                                       frame.stream), "copy"));
-                  }, nothing)});
-  rows.push_back({"two YUYV images to millimetres", timeGraph(frame.stream, [&] {
-                    frame.convert();
-                    frame.match();
-                    frame.depth();
-                  }, nothing)});
-  rows.push_back({"matching, speckle removal", timeGraph(frame.stream, [&] {
-                    frame.match();
-                    frame.speckle();
-                  }, nothing)});
+  rows.push_back({"matching, pinned copies of two grey images in and the disparity out",
+                  timeGraph(
+                      frame.stream,
+                      [&] {
+                        fetch();
+                        frame.match();
+                        require(cudaStatus(cudaMemcpyAsync(results, frame.filtered.get(), outBytes,
+                                                           cudaMemcpyDeviceToHost, frame.stream),
+                                           "copy"));
+                      },
+                      nothing)});
+  rows.push_back({"two YUYV images to millimetres", timeGraph(
+                                                        frame.stream,
+                                                        [&] {
+                                                          frame.convert();
+                                                          frame.match();
+                                                          frame.depth();
+                                                        },
+                                                        nothing)});
+  rows.push_back({"matching, speckle removal", timeGraph(
+                                                   frame.stream,
+                                                   [&] {
+                                                     frame.match();
+                                                     frame.speckle();
+                                                   },
+                                                   nothing)});
   cudaFreeHost(images);
   cudaFreeHost(results);
   return rows;
@@ -188,9 +210,10 @@ void timeRvl(Report& report) {
         [&] { require(cudaStatus(cudaMemcpy(&length, bytes.get(), sizeof length, cudaMemcpyDeviceToHost), "copy")); });
     cudaStreamDestroy(stream);
     std::printf("rvl %dx%d, %u bytes %10.4f %10.4f\n", size.width, size.height, length, t.median, t.least);
-    report.row("\"what\": \"rvl of a disparity, graph replay\", \"width\": %d, \"height\": %d, \"encodedBytes\": %u, "
-               "\"multiprocessors\": %d, \"medianMs\": %.4f, \"minMs\": %.4f",
-               size.width, size.height, length, report.multiprocessors(0), t.median, t.least);
+    report.row(
+        "\"what\": \"rvl of a disparity, graph replay\", \"width\": %d, \"height\": %d, \"encodedBytes\": %u, "
+        "\"multiprocessors\": %d, \"medianMs\": %.4f, \"minMs\": %.4f",
+        size.width, size.height, length, report.multiprocessors(0), t.median, t.least);
   }
 }
 
@@ -229,9 +252,10 @@ int main(int argc, char** argv) {
     const Size size = {640, 480, 128};
     for (const Extra& row : timeAround(size)) {
       std::printf("%-70s %10.4f %10.4f\n", row.what, row.timing.median, row.timing.least);
-      report.row("\"what\": \"%s, graph replay\", \"width\": %d, \"height\": %d, \"numDisparities\": %d, \"paths\": 4, "
-                 "\"multiprocessors\": %d, \"medianMs\": %.4f, \"minMs\": %.4f",
-                 row.what, size.width, size.height, size.num, report.multiprocessors(0), row.timing.median, row.timing.least);
+      report.row(
+          "\"what\": \"%s, graph replay\", \"width\": %d, \"height\": %d, \"numDisparities\": %d, \"paths\": 4, "
+          "\"multiprocessors\": %d, \"medianMs\": %.4f, \"minMs\": %.4f",
+          row.what, size.width, size.height, size.num, report.multiprocessors(0), row.timing.median, row.timing.least);
     }
   }
   modelRows(report, partitions);

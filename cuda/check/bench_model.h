@@ -74,16 +74,17 @@ class TimedGraphs {
 /// One row, with what was the same for all graphs of a set.
 inline void modelRow(Report& report, const char* what, const Size& size, int lanes, const Ground& ground,
                      const TimedGraphs& graphs, double ms) {
-  report.row("\"what\": \"%s\", \"cells\": \"%s\", \"width\": %d, \"height\": %d, \"numDisparities\": %d, \"paths\": 4, "
-             "\"lanes\": %d, \"multiprocessors\": %d, \"streamGigabytesPerSecond\": %.0f, \"megahertz\": %.0f, \"medianMs\": %.4f",
-             what, kCellName, size.width, size.height, size.num, lanes, report.multiprocessors(ground.sms), graphs.streamed(),
-             graphs.megahertz(), ms);
+  report.row(
+      "\"what\": \"%s\", \"cells\": \"%s\", \"width\": %d, \"height\": %d, \"numDisparities\": %d, \"paths\": 4, "
+      "\"lanes\": %d, \"multiprocessors\": %d, \"streamGigabytesPerSecond\": %.0f, \"megahertz\": %.0f, \"medianMs\": %.4f",
+      what, kCellName, size.width, size.height, size.num, lanes, report.multiprocessors(ground.sms), graphs.streamed(),
+      graphs.megahertz(), ms);
   std::printf(" %s %.4f", what, ms);
 }
 
 /// Matching's kernels one after the other, 4 paths: graphs that end behind each, and their differences.
-inline void timeKernels(Report& report, const Size& size, int lanes, const Ground& ground, const std::vector<uint8_t>& left,
-                        const std::vector<uint8_t>& right) {
+inline void timeKernels(Report& report, const Size& size, int lanes, const Ground& ground,
+                        const std::vector<uint8_t>& left, const std::vector<uint8_t>& right) {
   static const char* const kKernels[] = {"kernel costs", "kernel rows", "kernel columns", "kernel selection"};
   std::unique_ptr<Frame> frames[5];
   TimedGraphs graphs;
@@ -110,8 +111,8 @@ inline void timeFrames(Report& report, const Size& size, const Ground& ground, c
   texturedPair(halfSize, halfLeft, halfRight);
   Frame half(halfSize, 4, halfLeft, halfRight, tuning);
   const auto halve = [&] {
-    require(gpu::half(frame.grey[0].get(), frame.grey[1].get(), half.grey[0].get(), half.grey[1].get(), size.width, size.height,
-                      frame.stream));
+    require(gpu::half(frame.grey[0].get(), frame.grey[1].get(), half.grey[0].get(), half.grey[1].get(), size.width,
+                      size.height, frame.stream));
   };
   const auto upscale = [&] {
     require(gpu::upscale(kUpscaleThresholdQ4, frame.grey[0].get(), half.filtered.get(), half.confidence.get(),
@@ -120,12 +121,13 @@ inline void timeFrames(Report& report, const Size& size, const Ground& ground, c
   const std::pair<const char*, std::function<void()>> once[] = {
       {"kernel census",
        [&] {
-         require(gpu::census(frame.grey[0].get(), frame.grey[1].get(), frame.census[0].get(), frame.census[1].get(), size.width,
-                             size.height, frame.stream));
+         require(gpu::census(frame.grey[0].get(), frame.grey[1].get(), frame.census[0].get(), frame.census[1].get(),
+                             size.width, size.height, frame.stream));
        }},
       {"kernel half", halve},
       {"kernel upscale", upscale},
-      {"kernel median", [&] { require(gpu::median(frame.q4.get(), frame.filtered.get(), size.width, size.height, frame.stream)); }}};
+      {"kernel median",
+       [&] { require(gpu::median(frame.q4.get(), frame.filtered.get(), size.width, size.height, frame.stream)); }}};
   TimedGraphs graphs;
   for (const auto& one : once) {
     for (const int times : {1, kRepeated}) {
@@ -162,11 +164,12 @@ inline void timeCopy(Report& report, const Ground& ground) {
   TimedGraphs graphs;
   graphs.add(stream, [&] { buffers.copyOnce(stream); });
   const double ms = graphs.time(ground)[0], rate = 2e-6 * static_cast<double>(buffers.from.bytes()) / ms;
-  report.row("\"what\": \"copy\", \"multiprocessors\": %d, \"streamGigabytesPerSecond\": %.0f, \"megahertz\": %.0f, "
-             "\"bytes\": %zu, \"medianMs\": %.4f, \"gigabytesPerSecond\": %.0f",
-             report.multiprocessors(ground.sms), graphs.streamed(), graphs.megahertz(), 2 * buffers.from.bytes(), ms, rate);
-  std::printf("copy on %d multiprocessors beside %.0f GB/s: %.0f GB/s at %.0f MHz\n", report.multiprocessors(ground.sms),
-              graphs.streamed(), rate, graphs.megahertz());
+  report.row(
+      "\"what\": \"copy\", \"multiprocessors\": %d, \"streamGigabytesPerSecond\": %.0f, \"megahertz\": %.0f, "
+      "\"bytes\": %zu, \"medianMs\": %.4f, \"gigabytesPerSecond\": %.0f",
+      report.multiprocessors(ground.sms), graphs.streamed(), graphs.megahertz(), 2 * buffers.from.bytes(), ms, rate);
+  std::printf("copy on %d multiprocessors beside %.0f GB/s: %.0f GB/s at %.0f MHz\n",
+              report.multiprocessors(ground.sms), graphs.streamed(), rate, graphs.megahertz());
   cudaStreamDestroy(stream);
 }
 

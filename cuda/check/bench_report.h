@@ -26,11 +26,12 @@ class Report {
     char date[32];
     const std::time_t now = std::time(nullptr);
     std::strftime(date, sizeof date, "%Y-%m-%dT%H:%M:%SZ", std::gmtime(&now));
-    std::fprintf(file_,
-                 "{\"machine\": \"%s\", \"commit\": \"%s\", \"date\": \"%s\", \"toolchain\": \"CUDA runtime %d, driver %d\", "
-                 "\"powerMode\": \"default\", \"clocks\": \"not locked\", \"load\": \"nothing else on the card\",\n"
-                 " \"cacheBytes\": %d,\n \"rows\": [",
-                 properties_.name, commit, date, runtime, driver, properties_.l2CacheSize);
+    std::fprintf(
+        file_,
+        "{\"machine\": \"%s\", \"commit\": \"%s\", \"date\": \"%s\", \"toolchain\": \"CUDA runtime %d, driver %d\", "
+        "\"powerMode\": \"default\", \"clocks\": \"not locked\", \"load\": \"nothing else on the card\",\n"
+        " \"cacheBytes\": %d,\n \"rows\": [",
+        properties_.name, commit, date, runtime, driver, properties_.l2CacheSize);
   }
   ~Report() {
     std::fprintf(file_, "\n ]}\n");

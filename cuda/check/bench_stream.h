@@ -12,9 +12,9 @@
 namespace depthwatt {
 
 struct StreamControl {
-  unsigned stop;              ///< set from the device, by a kernel on the timed side: nobody asks the host
-  unsigned ranOut;            ///< a stream ended by itself
-  unsigned long long bytes;   ///< read and written
+  unsigned stop;             ///< set from the device, by a kernel on the timed side: nobody asks the host
+  unsigned ranOut;           ///< a stream ended by itself
+  unsigned long long bytes;  ///< read and written
 };
 
 __device__ inline unsigned long long deviceNanoseconds() {
@@ -25,8 +25,9 @@ __device__ inline unsigned long long deviceNanoseconds() {
 
 /// Copies one buffer to the other, over and over, four loads of 16 bytes in flight on each thread; a whole number of rounds
 /// of all threads is count. Until control->stop, or so many nanoseconds.
-__global__ void __launch_bounds__(256, 4) streamKernel(const uint4* from, uint4* to, size_t count, StreamControl* control,
-                                                       volatile int* started, unsigned long long atMost) {
+__global__ void __launch_bounds__(256, 4)
+    streamKernel(const uint4* from, uint4* to, size_t count, StreamControl* control, volatile int* started,
+                 unsigned long long atMost) {
   const size_t threads = static_cast<size_t>(gridDim.x) * blockDim.x;
   const size_t first = static_cast<size_t>(blockIdx.x) * blockDim.x + threadIdx.x;
   const unsigned long long begun = deviceNanoseconds();
@@ -122,13 +123,14 @@ class DramStream {
     within([&] {
       require(cudaStatus(cudaMemset(control_.get(), 0, control_.bytes()), "stream"));
       require(cudaStatus(cudaDeviceSynchronize(), "stream"));
-      streamKernel<<<buffers_.blocks, 256, 0, stream_>>>(buffers_.from.get(), buffers_.to.get(), buffers_.count, control_.get(),
-                                                         started_, kAtMost);
+      streamKernel<<<buffers_.blocks, 256, 0, stream_>>>(buffers_.from.get(), buffers_.to.get(), buffers_.count,
+                                                         control_.get(), started_, kAtMost);
       require(cudaStatus(cudaGetLastError(), "streamKernel"));
     });
     const auto asked = std::chrono::steady_clock::now();
     while (*const_cast<volatile int*>(started_) == 0) {
-      if (std::chrono::steady_clock::now() - asked > std::chrono::seconds(1)) fail("the stream beside the timings does not start");
+      if (std::chrono::steady_clock::now() - asked > std::chrono::seconds(1))
+        fail("the stream beside the timings does not start");
     }
     begun_ = std::chrono::steady_clock::now();
     std::this_thread::sleep_for(std::chrono::milliseconds(2));  // the cache is the stream's now

@@ -38,7 +38,8 @@ struct ColourFrame {
     const std::vector<HsvPixel>* images[2] = {&left, &right};
     for (int i = 0; i < 2; ++i) {
       require(image[i].allocate(left.size()));
-      require(cudaStatus(cudaMemcpy(image[i].get(), images[i]->data(), image[i].bytes(), cudaMemcpyHostToDevice), "copy"));
+      require(
+          cudaStatus(cudaMemcpy(image[i].get(), images[i]->data(), image[i].bytes(), cudaMemcpyHostToDevice), "copy"));
     }
     require(q4.allocate(left.size()));
     require(whole.allocate(left.size()));
@@ -69,23 +70,28 @@ Expected expectedOf(const Parameters& parameters, const std::vector<HsvPixel>& l
 }
 
 template <class DeviceResult, class Workspace>
-void timeMatcher(Report& report, const char* name, Workspace& workspace, ColourFrame& frame, const Expected& expected, int sms) {
-  const Timing t = timeGraph(frame.stream, [&] {
-    const DeviceResult result = {frame.q4.get(), frame.whole.get(), nullptr, frame.confidence.get()};
-    require(workspace.compute(frame.image[0].get(), frame.image[1].get(), result, frame.stream));
-  }, [&] {
-    std::vector<int16_t> got(expected.q4.size());
-    require(cudaStatus(cudaMemcpy(got.data(), frame.q4.get(), frame.q4.bytes(), cudaMemcpyDeviceToHost), "copy"));
-    if (got != expected.q4) fail(std::string(name) + " differs from the reference");
-  });
+void timeMatcher(Report& report, const char* name, Workspace& workspace, ColourFrame& frame, const Expected& expected,
+                 int sms) {
+  const Timing t = timeGraph(
+      frame.stream,
+      [&] {
+        const DeviceResult result = {frame.q4.get(), frame.whole.get(), nullptr, frame.confidence.get()};
+        require(workspace.compute(frame.image[0].get(), frame.image[1].get(), result, frame.stream));
+      },
+      [&] {
+        std::vector<int16_t> got(expected.q4.size());
+        require(cudaStatus(cudaMemcpy(got.data(), frame.q4.get(), frame.q4.bytes(), cudaMemcpyDeviceToHost), "copy"));
+        if (got != expected.q4) fail(std::string(name) + " differs from the reference");
+      });
   const int multiprocessors = report.multiprocessors(sms);
   const double giga = 1e-6 * kSize.width * kSize.height * kSize.num / t.median;
-  std::printf("%-12s %dx%dx%d %4d %10.4f %10.4f %9.1f %7.1f\n", name, kSize.width, kSize.height, kSize.num, multiprocessors, t.median,
-              t.least, giga, 1e-6 * workspace.bytes());
+  std::printf("%-12s %dx%dx%d %4d %10.4f %10.4f %9.1f %7.1f\n", name, kSize.width, kSize.height, kSize.num,
+              multiprocessors, t.median, t.least, giga, 1e-6 * workspace.bytes());
   std::fflush(stdout);
-  report.row("\"what\": \"%s, graph replay\", \"width\": %d, \"height\": %d, \"numDisparities\": %d, \"multiprocessors\": %d, "
-             "\"medianMs\": %.4f, \"minMs\": %.4f, \"workspaceBytes\": %zu, \"checkedAgainstReference\": true",
-             name, kSize.width, kSize.height, kSize.num, multiprocessors, t.median, t.least, workspace.bytes());
+  report.row(
+      "\"what\": \"%s, graph replay\", \"width\": %d, \"height\": %d, \"numDisparities\": %d, \"multiprocessors\": %d, "
+      "\"medianMs\": %.4f, \"minMs\": %.4f, \"workspaceBytes\": %zu, \"checkedAgainstReference\": true",
+      name, kSize.width, kSize.height, kSize.num, multiprocessors, t.median, t.least, workspace.bytes());
 }
 
 }  // namespace

@@ -29,7 +29,8 @@ inline void require(const Status& status, const std::string& what) {
 template <class T>
 std::vector<T> fetched(const DeviceBuffer<T>& buffer) {
   std::vector<T> values(buffer.bytes() / sizeof(T));
-  require(cudaStatus(cudaMemcpy(values.data(), buffer.get(), buffer.bytes(), cudaMemcpyDeviceToHost), "copy back"), "copy");
+  require(cudaStatus(cudaMemcpy(values.data(), buffer.get(), buffer.bytes(), cudaMemcpyDeviceToHost), "copy back"),
+          "copy");
   return values;
 }
 

@@ -36,19 +36,19 @@ inline CrossTuning randomTuning(Random& random) {
 
 inline std::string describe(const CrossParameters& p) {
   char text[200];
-  std::snprintf(text, sizeof text, "min %d num %d armX %d armY %d similarity %d", p.minDisparity, p.numDisparities, p.armX,
-                p.armY, p.similarity);
+  std::snprintf(text, sizeof text, "min %d num %d armX %d armY %d similarity %d", p.minDisparity, p.numDisparities,
+                p.armX, p.armY, p.similarity);
   return text;
 }
 
-inline void checkCross(Random& random, const Case& c, const std::vector<uint8_t>& left, const std::vector<uint8_t>& right,
-                       bool small) {
+inline void checkCross(Random& random, const Case& c, const std::vector<uint8_t>& left,
+                       const std::vector<uint8_t>& right, bool small) {
   const CrossParameters p = randomCross(random, c, small);
   const size_t pixels = left.size();
   std::vector<int16_t> whole[2] = {std::vector<int16_t>(pixels), std::vector<int16_t>(pixels)};
   const auto view = [&](std::vector<int16_t>& image) { return packedView(image.data(), c.width, c.height); };
-  crossReference(p, {packedView(left.data(), c.width, c.height), packedView(right.data(), c.width, c.height), view(whole[0]),
-                     view(whole[1])});
+  crossReference(p, {packedView(left.data(), c.width, c.height), packedView(right.data(), c.width, c.height),
+                     view(whole[0]), view(whole[1])});
   DeviceBuffer<uint8_t> grey[2], dConfidence;
   DeviceBuffer<int16_t> dWhole[2], dQ4;
   upload(grey[0], left);
@@ -69,14 +69,16 @@ inline void checkCross(Random& random, const Case& c, const std::vector<uint8_t>
   std::vector<uint8_t> confidence(pixels);
   groundControlPointsReference(view(whole[0]).asConst(), view(whole[1]).asConst(), view(q4),
                                packedView(confidence.data(), c.width, c.height));
-  require(gpu::groundControlPoints(dWhole[0].get(), dWhole[1].get(), dQ4.get(), dConfidence.get(), c.width, c.height, nullptr),
+  require(gpu::groundControlPoints(dWhole[0].get(), dWhole[1].get(), dQ4.get(), dConfidence.get(), c.width, c.height,
+                                   nullptr),
           "points");
   expectSame(q4, fetched(dQ4), c.width, "ground control points, " + what);
   expectSame(confidence, fetched(dConfidence), c.width, "ground control points' confidence, " + what);
 }
 
 /// The matcher's own refinement behind it, with the defaults of both resolutions.
-inline void checkCbca(Random& random, const Case& c, const std::vector<uint8_t>& left, const std::vector<uint8_t>& right) {
+inline void checkCbca(Random& random, const Case& c, const std::vector<uint8_t>& left,
+                      const std::vector<uint8_t>& right) {
   CrossParameters cross;
   cross.minDisparity = random.whole(0, 3) == 0 ? random.whole(1, 9) : 0;
   cross.numDisparities = c.width > 67 ? random.whole(1, 12) : random.whole(8, 40);

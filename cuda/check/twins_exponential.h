@@ -33,13 +33,16 @@ inline ExponentialParameters randomExponential(Random& random, const Case& c) {
 
 inline std::string describe(const ExponentialParameters& p) {
   char text[300];
-  std::snprintf(text, sizeof text, "min %d num %d steps %d base %d gammas %d %d truncation %d cost %d gradient %d %d slope %d cap %d subpixel %d",
-                p.minDisparity, p.numDisparities, p.steps, p.basePercent, p.gammaColour, p.gammaDistance, p.truncation, p.cost,
-                p.gradientTruncation, p.gradientCost, p.slope, p.cap, p.subpixel ? 1 : 0);
+  std::snprintf(
+      text, sizeof text,
+      "min %d num %d steps %d base %d gammas %d %d truncation %d cost %d gradient %d %d slope %d cap %d subpixel %d",
+      p.minDisparity, p.numDisparities, p.steps, p.basePercent, p.gammaColour, p.gammaDistance, p.truncation, p.cost,
+      p.gradientTruncation, p.gradientCost, p.slope, p.cap, p.subpixel ? 1 : 0);
   return text;
 }
 
-inline void checkExponential(Random& random, const Case& c, const std::vector<uint8_t>& left, const std::vector<uint8_t>& right) {
+inline void checkExponential(Random& random, const Case& c, const std::vector<uint8_t>& left,
+                             const std::vector<uint8_t>& right) {
   const ExponentialParameters p = randomExponential(random, c);
   const size_t pixels = left.size();
   std::vector<uint8_t> bytes(3 * pixels);
@@ -67,7 +70,8 @@ inline void checkExponential(Random& random, const Case& c, const std::vector<ui
   require(exponential.open(p, c.width, c.height), "open " + what);
   for (int turn = 0; turn < 2; ++turn) {  // the second frame finds the first one's memory
     require(exponential.compute(dGrey[0].get(), dGrey[1].get(), dRgb.get(),
-                                {dQ4.get(), dWhole.get(), dRight.get(), dConfidence.get()}, nullptr), "exponential " + what);
+                                {dQ4.get(), dWhole.get(), dRight.get(), dConfidence.get()}, nullptr),
+            "exponential " + what);
     require(cudaStatus(cudaDeviceSynchronize(), "exponential"), what);
     expectSame(q4, fetched(dQ4), c.width, "exponential, " + what);
     expectSame(whole, fetched(dWhole), c.width, "exponential whole, " + what);
@@ -77,7 +81,8 @@ inline void checkExponential(Random& random, const Case& c, const std::vector<ui
   const auto mirrored = [&](const auto& image) {
     auto other = image;
     for (int y = 0; y < c.height; ++y) {
-      for (int x = 0; x < c.width; ++x) other[static_cast<size_t>(y) * c.width + x] = image[static_cast<size_t>(y + 1) * c.width - 1 - x];
+      for (int x = 0; x < c.width; ++x)
+        other[static_cast<size_t>(y) * c.width + x] = image[static_cast<size_t>(y + 1) * c.width - 1 - x];
     }
     return other;
   };
@@ -89,15 +94,19 @@ inline void checkExponential(Random& random, const Case& c, const std::vector<ui
   expectSame(mirrored(whole), fetched(dQ4), c.width, "mirrored disparities, " + what);
   require(gpu::mirrorColumns(dRgb.get(), dMirroredRgb.get(), c.width, c.height, nullptr), "mirror");
   const std::vector<Rgb8> back = mirrored(fetched(dMirroredRgb));
-  require(std::memcmp(back.data(), rgb.data(), 3 * pixels) == 0 ? Status() : Status::error(Code::kFailed, "mirrored colours differ"), what);
+  require(std::memcmp(back.data(), rgb.data(), 3 * pixels) == 0
+              ? Status()
+              : Status::error(Code::kFailed, "mirrored colours differ"),
+          what);
   upload(dConfidence, confidence);
   upload(dQ4, q4);
   const int tolerance = random.whole(0, 2);
   LeftRightImages check = {view(whole).asConst(), view(rightWhole).asConst(), view(q4), confidenceView};
   check.tolerance = tolerance;
   leftRightReference(check);
-  require(gpu::leftRight(dWhole.get(), dRight.get(), dQ4.get(), dConfidence.get(), tolerance, c.width, c.height, nullptr),
-          "left-right");
+  require(
+      gpu::leftRight(dWhole.get(), dRight.get(), dQ4.get(), dConfidence.get(), tolerance, c.width, c.height, nullptr),
+      "left-right");
   expectSame(q4, fetched(dQ4), c.width, "left-right, " + what);
   expectSame(confidence, fetched(dConfidence), c.width, "left-right confidence, " + what);
 }

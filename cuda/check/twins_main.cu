@@ -51,8 +51,8 @@ void checkCensus(const Case& c, const std::vector<uint8_t>& left, const std::vec
   }
   DeviceBuffer<uint32_t> more[2];
   for (DeviceBuffer<uint32_t>& words : more) require(words.allocate(left.size()), "wide census");
-  require(gpu::wideCensus(in[0].get(), in[1].get(), out[0].get(), more[0].get(), out[1].get(), more[1].get(), c.width, c.height,
-                          nullptr),
+  require(gpu::wideCensus(in[0].get(), in[1].get(), out[0].get(), more[0].get(), out[1].get(), more[1].get(), c.width,
+                          c.height, nullptr),
           "wide census");
   for (int eye = 0; eye < 2; ++eye) {
     std::vector<uint32_t> first(left.size()), second(left.size());
@@ -81,8 +81,10 @@ void checkFillAndBoundary(Random& random, const Case& c, const std::vector<uint8
     const int kind = random.whole(0, 9);
     if (kind == 0 || i == 0) disparities[i] = static_cast<int16_t>(random.whole(0, 2000));
     else if (kind < 5) disparities[i] = disparities[i - 1];
-    else disparities[i] = static_cast<int16_t>(disparities[i - 1] == kInvalidDisparity ? kInvalidDisparity
-                                               : std::max(0, disparities[i - 1] + random.whole(-9, 9)));
+    else
+      disparities[i] = static_cast<int16_t>(disparities[i - 1] == kInvalidDisparity
+                                                ? kInvalidDisparity
+                                                : std::max(0, disparities[i - 1] + random.whole(-9, 9)));
     if (random.whole(1, oneHoleIn) == 1) disparities[i] = kInvalidDisparity;
   }
   for (int y = 0; y < c.height; ++y) {
@@ -116,15 +118,19 @@ void checkFillAndBoundary(Random& random, const Case& c, const std::vector<uint8
   DeviceBuffer<uint8_t> dCertainty, dSure;
   upload(dCertainty, certainty);
   require(dSure.allocate(grey.size()), "confidence");
-  confidenceReference(greyView, view(disparities).asConst(), packedView<const uint8_t>(certainty.data(), c.width, c.height),
+  confidenceReference(greyView, view(disparities).asConst(),
+                      packedView<const uint8_t>(certainty.data(), c.width, c.height),
                       packedView(sure.data(), c.width, c.height));
-  require(gpu::confidence(dGrey.get(), dIn.get(), dCertainty.get(), dSure.get(), c.width, c.height, nullptr), "confidence");
+  require(gpu::confidence(dGrey.get(), dIn.get(), dCertainty.get(), dSure.get(), c.width, c.height, nullptr),
+          "confidence");
   expectSame(sure, fetched(dSure), c.width, "confidence " + c.name);
 
   std::vector<int16_t> filled(grey.size());
-  fillReference(p, greyView, view(disparities).asConst(), view(filled), packedView(confidence.data(), c.width, c.height));
-  require(gpu::fill(p, dGrey.get(), dIn.get(), dOut.get(), dConfidence.get(), scratch.get(), c.width, c.height, nullptr),
-          "fill");
+  fillReference(p, greyView, view(disparities).asConst(), view(filled),
+                packedView(confidence.data(), c.width, c.height));
+  require(
+      gpu::fill(p, dGrey.get(), dIn.get(), dOut.get(), dConfidence.get(), scratch.get(), c.width, c.height, nullptr),
+      "fill");
   expectSame(filled, fetched(dOut), c.width, "fill " + c.name);
   expectSame(confidence, fetched(dConfidence), c.width, "fill confidence " + c.name);
 }
@@ -140,10 +146,13 @@ void checkSmooth(const Case& c, const std::vector<uint8_t>& left, const std::vec
   }
   for (int32_t turn = 0; turn < 2; ++turn) {
     upload(on, std::vector<int32_t>(1, turn));
-    require(gpu::smooth(on.get(), in[0].get(), in[1].get(), out[0].get(), out[1].get(), c.width, c.height, nullptr), "smooth");
+    require(gpu::smooth(on.get(), in[0].get(), in[1].get(), out[0].get(), out[1].get(), c.width, c.height, nullptr),
+            "smooth");
     for (int eye = 0; eye < 2; ++eye) {
       std::vector<uint8_t> expected(*images[eye]);
-      if (turn == 1) smoothReference(packedView(images[eye]->data(), c.width, c.height), packedView(expected.data(), c.width, c.height));
+      if (turn == 1)
+        smoothReference(packedView(images[eye]->data(), c.width, c.height),
+                        packedView(expected.data(), c.width, c.height));
       expectSame(expected, fetched(out[eye]), c.width, "smooth " + c.name);
     }
   }
@@ -157,7 +166,9 @@ void checkHalfAndUpscale(Random& random, const Case& c, const std::vector<uint8_
   std::vector<int16_t> map(pixels), doubled(grey.size());
   random.fill(confidence, 0, 255);
   for (int16_t& value : map) {
-    value = random.whole(0, 4) == 0 ? kInvalidDisparity : static_cast<int16_t>(random.whole(0, 1) == 0 ? random.whole(0, 120) : random.whole(0, 16383));
+    value = random.whole(0, 4) == 0
+                ? kInvalidDisparity
+                : static_cast<int16_t>(random.whole(0, 1) == 0 ? random.whole(0, 120) : random.whole(0, 16383));
   }
   const std::vector<uint8_t> other(grey.rbegin(), grey.rend());
   DeviceBuffer<uint8_t> dGrey, dOther, dHalf, dOtherHalf, dConfidence, dDoubledConfidence;
@@ -177,12 +188,12 @@ void checkHalfAndUpscale(Random& random, const Case& c, const std::vector<uint8_
   expectSame(expected, fetched(dOtherHalf), width, "half, right image, " + c.name);
 
   const int threshold = random.whole(0, 100);
-  upscaleReference(threshold, packedView(grey.data(), c.width, c.height), packedView<const int16_t>(map.data(), width, height),
-                   packedView(doubled.data(), c.width, c.height));
+  upscaleReference(threshold, packedView(grey.data(), c.width, c.height),
+                   packedView<const int16_t>(map.data(), width, height), packedView(doubled.data(), c.width, c.height));
   upscaleConfidence(packedView<const uint8_t>(confidence.data(), width, height),
                     packedView(doubledConfidence.data(), c.width, c.height), 0, c.height);
-  require(gpu::upscale(threshold, dGrey.get(), dMap.get(), dConfidence.get(), dDoubled.get(), dDoubledConfidence.get(), c.width,
-                       c.height, nullptr),
+  require(gpu::upscale(threshold, dGrey.get(), dMap.get(), dConfidence.get(), dDoubled.get(), dDoubledConfidence.get(),
+                       c.width, c.height, nullptr),
           "upscale");
   expectSame(doubled, fetched(dDoubled), c.width, "upscale " + c.name);
   expectSame(doubledConfidence, fetched(dDoubledConfidence), c.width, "upscale confidence " + c.name);
@@ -206,8 +217,10 @@ SgmParameters randomParameters(Random& random, bool small) {
 
 std::string describe(const SgmParameters& p) {
   char text[200];
-  std::snprintf(text, sizeof text, "words %d min %d num %d paths %d p1 %d p2 %d adaptiveP2 %d uniqueness %d subpixel %d outside %d",
-                p.words, p.minDisparity, p.numDisparities, p.paths, p.p1, p.p2, p.adaptiveP2, p.uniqueness, p.subpixel, p.outsideCost);
+  std::snprintf(text, sizeof text,
+                "words %d min %d num %d paths %d p1 %d p2 %d adaptiveP2 %d uniqueness %d subpixel %d outside %d",
+                p.words, p.minDisparity, p.numDisparities, p.paths, p.p1, p.p2, p.adaptiveP2, p.uniqueness, p.subpixel,
+                p.outsideCost);
   return text;
 }
 
@@ -235,7 +248,8 @@ void checkMatching(Random& random, const Case& c, const std::vector<uint8_t>& le
   images.moreRight = packedView<const uint32_t>(moreRight.data(), width, height);
   images.greyLeft = packedView(left.data(), width, height);
   const SgmResult result = {packedView(q4.data(), width, height), packedView(whole.data(), width, height),
-                            packedView(rightWinner.data(), width, height), packedView(confidence.data(), width, height)};
+                            packedView(rightWinner.data(), width, height),
+                            packedView(confidence.data(), width, height)};
   sgmSumsReference(p, images, sums.data());
   selectReference(p, sums.data(), result);
   const bool leftRight = random.whole(0, 1) != 0;
@@ -264,8 +278,8 @@ void checkMatching(Random& random, const Case& c, const std::vector<uint8_t>& le
   tuning.beside = random.whole(-1, 1);
   tuning.costsApart = random.whole(0, 3) == 0;
   require(sgm.open(p, width, height, tuning), "open " + what);
-  require(sgm.compute(dCensusLeft.get(), dCensusRight.get(), dGrey.get(), leftRight, dQ4.get(), dWhole.get(), dRight.get(),
-                      dConfidence.get(), nullptr, dMoreLeft.get(), dMoreRight.get()),
+  require(sgm.compute(dCensusLeft.get(), dCensusRight.get(), dGrey.get(), leftRight, dQ4.get(), dWhole.get(),
+                      dRight.get(), dConfidence.get(), nullptr, dMoreLeft.get(), dMoreRight.get()),
           "compute " + what);
   require(cudaStatus(cudaDeviceSynchronize(), "matching"), what);
   expectSame(whole, fetched(dWhole), width, "sgm winner, " + what);
@@ -324,7 +338,8 @@ void checkRectify(Random& random, const Case& c) {
     require(out.allocate(expected.size()), "rectify");
     source.data = in.get();
     require(gpu::rectify(source, places.get(), out.get(), c.width, c.height, nullptr), "rectify");
-    expectSame(expected, fetched(out), c.width, "rectify format " + std::to_string(static_cast<int>(format)) + " " + c.name);
+    expectSame(expected, fetched(out), c.width,
+               "rectify format " + std::to_string(static_cast<int>(format)) + " " + c.name);
 
     std::vector<uint8_t> converted(static_cast<size_t>(source.width) * source.height);
     source.data = bytes.data();

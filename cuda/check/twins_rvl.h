@@ -23,7 +23,8 @@ inline std::vector<uint16_t> rvlPicture(Random& random, size_t pixels) {
     }
   }
   // One value far from everything else: its neighbours are found across many blocks.
-  if (kind == 2 && random.whole(0, 1) == 0) picture[static_cast<size_t>(random.whole(0, static_cast<int>(pixels) - 1))] = 7;
+  if (kind == 2 && random.whole(0, 1) == 0)
+    picture[static_cast<size_t>(random.whole(0, static_cast<int>(pixels) - 1))] = 7;
   return picture;
 }
 
@@ -51,14 +52,15 @@ inline void checkRvl(Random& random, size_t pixels) {
     require(gpu::rvl(in.get(), disparity, pixels, scratch, words.get(), bytes.get(), nullptr), "rvl");
     std::vector<uint16_t> raised = picture;
     if (disparity) {
-      for (uint16_t& value : raised) value = static_cast<int16_t>(value) < 0 || value == 32767 ? 0 : static_cast<uint16_t>(value + 1);
+      for (uint16_t& value : raised)
+        value = static_cast<int16_t>(value) < 0 || value == 32767 ? 0 : static_cast<uint16_t>(value + 1);
     }
     std::vector<uint8_t> expected(4 * gpu::rvlWords(pixels) + 8);
     expected.resize(rvlReference(raised.data(), pixels, expected.data()));
     const uint32_t size = fetched(bytes)[0];
     if (size != expected.size()) {
-      fail("rvl of " + std::to_string(pixels) + " pixels: reference " + std::to_string(expected.size()) + " bytes, got " +
-           std::to_string(size));
+      fail("rvl of " + std::to_string(pixels) + " pixels: reference " + std::to_string(expected.size()) +
+           " bytes, got " + std::to_string(size));
     }
     const std::vector<uint32_t> all = fetched(words);
     const uint8_t* const got = reinterpret_cast<const uint8_t*>(all.data());

@@ -44,7 +44,8 @@ struct ColourPair {
     upload(dRgb[1], right);
     require(dLeft.allocate(pixels), "hsv");
     require(dRight.allocate(pixels), "hsv");
-    require(gpu::hsv(weights, dRgb[0].get(), dRgb[1].get(), dLeft.get(), dRight.get(), c.width, c.height, nullptr), "hsv");
+    require(gpu::hsv(weights, dRgb[0].get(), dRgb[1].get(), dLeft.get(), dRight.get(), c.width, c.height, nullptr),
+            "hsv");
     require(cudaStatus(cudaDeviceSynchronize(), "hsv"), c.name);
     expectSame(words(leftHsv), words(fetched(dLeft)), 2 * c.width, "hsv, " + c.name);
     expectSame(words(rightHsv), words(fetched(dRight)), 2 * c.width, "hsv of the right image, " + c.name);
@@ -83,7 +84,9 @@ inline void checkSad(Random& random, const Case& c) {
   p.windowWidth = 3 + 2 * random.whole(0, 6), p.windowHeight = 3 + 2 * random.whole(0, 6);
   p.minDisparity = random.whole(0, 2) == 0 ? random.whole(1, random.whole(0, 9) == 0 ? 1500 : 20) : 0;
   // The reference adds every window up by itself.
-  p.numDisparities = c.width > 67 ? random.whole(1, 4) : random.whole(0, 9) == 0 ? random.whole(1, 300) : random.whole(1, 40);
+  p.numDisparities = c.width > 67              ? random.whole(1, 4)
+                     : random.whole(0, 9) == 0 ? random.whole(1, 300)
+                                               : random.whole(1, 40);
   p.subpixel = random.whole(0, 1) == 0;
   gpu::SadTuning tuning;
   tuning.bandRows = random.whole(0, 2) == 0 ? 0 : random.whole(1, 20);
@@ -94,14 +97,18 @@ inline void checkSad(Random& random, const Case& c) {
   sadReference(p, {view(pair.leftHsv).asConst(), view(pair.rightHsv).asConst()},
                {view(maps.q4), view(maps.whole), view(maps.right), view(maps.confidence)});
   char text[200];
-  std::snprintf(text, sizeof text, "sad %s min %d num %d window %dx%d subpixel %d bands %d slabs %d", c.name.c_str(), p.minDisparity,
-                p.numDisparities, p.windowWidth, p.windowHeight, p.subpixel ? 1 : 0, tuning.bandRows, tuning.slabRows);
+  std::snprintf(text, sizeof text, "sad %s min %d num %d window %dx%d subpixel %d bands %d slabs %d", c.name.c_str(),
+                p.minDisparity, p.numDisparities, p.windowWidth, p.windowHeight, p.subpixel ? 1 : 0, tuning.bandRows,
+                tuning.slabRows);
   const bool wantsRight = random.whole(0, 3) > 0;
   gpu::SadWorkspace sad;
   require(sad.open(p, c.width, c.height, wantsRight, tuning), text);
   for (int turn = 0; turn < 2; ++turn) {  // the second frame finds the first one's memory
-    require(sad.compute(pair.dLeft.get(), pair.dRight.get(), {maps.dQ4.get(), maps.dWhole.get(), wantsRight ? maps.dRight.get() : nullptr,
-                                                              maps.dConfidence.get()}, nullptr), text);
+    require(sad.compute(
+                pair.dLeft.get(), pair.dRight.get(),
+                {maps.dQ4.get(), maps.dWhole.get(), wantsRight ? maps.dRight.get() : nullptr, maps.dConfidence.get()},
+                nullptr),
+            text);
     maps.compare(c.width, wantsRight, text);
   }
 }
@@ -114,7 +121,9 @@ inline void checkPyramid(Random& random, const Case& c) {
   p.minDisparity = random.whole(0, 2) == 0 ? random.whole(1, random.whole(0, 9) == 0 ? 1500 : 20) : 0;
   p.levels = random.whole(1, kMostLevels);
   // So that the reference's coarsest level stays small.
-  p.numDisparities = c.width > 67 ? random.whole(1, 8 << p.levels) : random.whole(0, 9) == 0 ? random.whole(1, 512) : random.whole(1, 64);
+  p.numDisparities = c.width > 67              ? random.whole(1, 8 << p.levels)
+                     : random.whole(0, 9) == 0 ? random.whole(1, 512)
+                                               : random.whole(1, 64);
   p.peakRatio = random.whole(0, 1) == 0 ? 5 : random.whole(0, 50);
   p.subpixel = random.whole(0, 1) == 0;
   ColourPair pair(random, c, randomWeights(random));
@@ -123,15 +132,18 @@ inline void checkPyramid(Random& random, const Case& c) {
   pyramidReference(p, {view(pair.leftHsv).asConst(), view(pair.rightHsv).asConst()},
                    {view(maps.q4), view(maps.whole), view(maps.right), view(maps.confidence)});
   char text[200];
-  std::snprintf(text, sizeof text, "pyramid %s min %d num %d window %dx%d levels %d peakRatio %d subpixel %d", c.name.c_str(),
-                p.minDisparity, p.numDisparities, p.windowWidth, p.windowHeight, p.levels, p.peakRatio, p.subpixel ? 1 : 0);
+  std::snprintf(text, sizeof text, "pyramid %s min %d num %d window %dx%d levels %d peakRatio %d subpixel %d",
+                c.name.c_str(), p.minDisparity, p.numDisparities, p.windowWidth, p.windowHeight, p.levels, p.peakRatio,
+                p.subpixel ? 1 : 0);
   const bool wantsRight = random.whole(0, 3) > 0;
   gpu::PyramidWorkspace pyramid;
   require(pyramid.open(p, c.width, c.height), text);
   for (int turn = 0; turn < 2; ++turn) {
-    require(pyramid.compute(pair.dLeft.get(), pair.dRight.get(), {maps.dQ4.get(), maps.dWhole.get(),
-                                                                  wantsRight ? maps.dRight.get() : nullptr, maps.dConfidence.get()},
-                            nullptr), text);
+    require(pyramid.compute(
+                pair.dLeft.get(), pair.dRight.get(),
+                {maps.dQ4.get(), maps.dWhole.get(), wantsRight ? maps.dRight.get() : nullptr, maps.dConfidence.get()},
+                nullptr),
+            text);
     maps.compare(c.width, wantsRight, text);
   }
 }

@@ -83,7 +83,8 @@ class CpuBackend final : public Backend, private Stages {
   }
 
   size_t workspaceBytes() const override {
-    return greyRight_.size() + smooth_[0].size() + smooth_[1].size() + halfLeft_.size() + halfRight_.size() + halfConfidence_.size() + certainty_.size() +
+    return greyRight_.size() + smooth_[0].size() + smooth_[1].size() + halfLeft_.size() + halfRight_.size() +
+           halfConfidence_.size() + certainty_.size() +
            (rgb_[0].size() + rgb_[1].size() + halfRgb_[0].size() + halfRgb_[1].size()) * sizeof(Rgb8) +
            (matched_.size() + filled_.size() + beforeMedian_.size() + halfRefined_.size()) * sizeof(int16_t) +
            speckleScratch_.size() * sizeof(int32_t) + (p_.leftMap.size() + p_.rightMap.size()) * sizeof(int32_t) +
@@ -106,7 +107,8 @@ class CpuBackend final : public Backend, private Stages {
       if (from >= to) return;
       kernels_.rectify(right, rightMap, whole(greyRight_.data()), from, to);
       if (needsRgb(p_, 0)) colours(left, leftMap, whole(output_->left).asConst(), whole(rgb_[0].data()), from, to);
-      if (needsRgb(p_, 1)) colours(right, rightMap, whole(greyRight_.data()).asConst(), whole(rgb_[1].data()), from, to);
+      if (needsRgb(p_, 1))
+        colours(right, rightMap, whole(greyRight_.data()).asConst(), whole(rgb_[1].data()), from, to);
     });
     return {};
   }
@@ -116,7 +118,8 @@ class CpuBackend final : public Backend, private Stages {
       kernels_.half(windowOf(output_->left).asConst(), view(halfLeft_.data()), first, end);
       kernels_.half(windowOf(greyRight_.data()).asConst(), view(halfRight_.data()), first, end);
       for (int eye = 0; eye < 2; ++eye) {
-        if (needsRgb(p_, eye)) kernels_.halfRgb(windowOf(rgb_[eye].data()).asConst(), view(halfRgb_[eye].data()), first, end);
+        if (needsRgb(p_, eye))
+          kernels_.halfRgb(windowOf(rgb_[eye].data()).asConst(), view(halfRgb_[eye].data()), first, end);
       }
     });
     return {};
@@ -163,9 +166,7 @@ class CpuBackend final : public Backend, private Stages {
 
   Status median() override {
     const ImageView<const int16_t> input = (p_.boundary ? view(beforeMedian_.data()) : beforeBoundary()).asConst();
-    workers_.rows(scope_.height, [&](int32_t first, int32_t end) {
-      kernels_.median(input, refined(), first, end);
-    });
+    workers_.rows(scope_.height, [&](int32_t first, int32_t end) { kernels_.median(input, refined(), first, end); });
     return {};
   }
 
@@ -184,7 +185,8 @@ class CpuBackend final : public Backend, private Stages {
         const bool within = y >= p_.region.y && y < p_.region.y + p_.region.height;
         const int32_t from = within ? p_.region.x : p_.width, to = within ? p_.region.x + p_.region.width : p_.width;
         for (const auto& [begin, stop] : {std::pair{0, from}, std::pair{to, p_.width}}) {
-          std::fill(whole(output_->disparityQ4).row(y) + begin, whole(output_->disparityQ4).row(y) + stop, kInvalidDisparity);
+          std::fill(whole(output_->disparityQ4).row(y) + begin, whole(output_->disparityQ4).row(y) + stop,
+                    kInvalidDisparity);
           std::fill(whole(output_->confidence).row(y) + begin, whole(output_->confidence).row(y) + stop, uint8_t{0});
         }
       }
@@ -208,8 +210,8 @@ class CpuBackend final : public Backend, private Stages {
   }
 
   /// Of a camera without colours: its grey three times.
-  void colours(const RectifySource& source, const int32_t* map, ImageView<const uint8_t> grey, ImageView<Rgb8> out, int32_t first,
-               int32_t end) const {
+  void colours(const RectifySource& source, const int32_t* map, ImageView<const uint8_t> grey, ImageView<Rgb8> out,
+               int32_t first, int32_t end) const {
     if (hasColours(source.format)) return kernels_.rectifyRgb(source, map, out, first, end);
     for (int32_t y = first; y < end; ++y) {
       for (int32_t x = 0; x < out.width; ++x) out.row(y)[x] = {grey.row(y)[x], grey.row(y)[x], grey.row(y)[x]};
@@ -220,7 +222,8 @@ class CpuBackend final : public Backend, private Stages {
     // Two independent bodies: each is one thread's work.
     workers_.each([&](int worker) {
       if (worker == 0 && p_.encodeDepth != Encoding::kNone) encodeDepthBody(p_, *output_);
-      if (worker == (workers_.count() > 1 ? 1 : 0) && p_.encodeDisparity != Encoding::kNone) encodeDisparityBody(p_, *output_);
+      if (worker == (workers_.count() > 1 ? 1 : 0) && p_.encodeDisparity != Encoding::kNone)
+        encodeDisparityBody(p_, *output_);
     });
   }
 
@@ -263,9 +266,7 @@ class CpuBackend final : public Backend, private Stages {
   }
   /// What the matcher says of its disparities, and what comes of it.
   ImageView<uint8_t> certainty() { return view(certainty_.data()); }
-  ImageView<uint8_t> sure() {
-    return p_.halfResolution ? view(halfConfidence_.data()) : windowOf(output_->confidence);
-  }
+  ImageView<uint8_t> sure() { return p_.halfResolution ? view(halfConfidence_.data()) : windowOf(output_->confidence); }
 
   /// Where the last stage before upscaling writes.
   ImageView<int16_t> refined() {
@@ -286,8 +287,8 @@ class CpuBackend final : public Backend, private Stages {
   std::vector<int16_t> matched_, filled_, beforeMedian_, halfRefined_, keptDisparity_;
   std::vector<int32_t> speckleScratch_;
   std::unique_ptr<CpuMatcher> matcher_;
-  std::vector<uint8_t> smooth_[2];      ///< only where noise may be smoothed
-  const int32_t* movedMap_ = nullptr;   ///< in place of the right map
+  std::vector<uint8_t> smooth_[2];     ///< only where noise may be smoothed
+  const int32_t* movedMap_ = nullptr;  ///< in place of the right map
   bool smooths_ = false;
   FrameInput input_;
   FrameOutput* output_ = nullptr;
@@ -310,7 +311,8 @@ Status openCpuBackend(const EngineParameters& parameters, std::unique_ptr<Backen
     if (status.ok()) *backend = std::move(opened);
     return status;
   } catch (const std::bad_alloc&) {
-    return Status::error(Code::kMemoryExhausted, "Expected enough memory for %dx%d with %d disparities, the allocation failed.",
+    return Status::error(Code::kMemoryExhausted,
+                         "Expected enough memory for %dx%d with %d disparities, the allocation failed.",
                          parameters.width, parameters.height, parameters.search.numDisparities);
   } catch (const std::system_error& error) {
     return noThread(error);

@@ -70,8 +70,7 @@ Status chooseKernels(const char* forced, const Kernels** chosen) {
       return {};
     }
   }
-  return Status::error(Code::kBackendUnavailable,
-                       "Expected an instruction set that this CPU has (best: %s), got '%s'.",
+  return Status::error(Code::kBackendUnavailable, "Expected an instruction set that this CPU has (best: %s), got '%s'.",
                        nameOf(tables[0]->instructionSet), forced);
 }
 

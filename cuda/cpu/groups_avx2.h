@@ -26,8 +26,8 @@ inline Bytes maxBytes(Bytes a, Bytes b) { return _mm256_max_epu8(a, b); }
 inline Bytes orBytes(Bytes a, Bytes b) { return _mm256_or_si256(a, b); }
 inline Bytes xorBytes(Bytes a, Bytes b) { return _mm256_xor_si256(a, b); }
 inline Bytes popcountBytes(Bytes v) {
-  const __m256i counts = _mm256_setr_epi8(0, 1, 1, 2, 1, 2, 2, 3, 1, 2, 2, 3, 2, 3, 3, 4, 0, 1, 1, 2, 1, 2, 2, 3, 1, 2, 2, 3,
-                                          2, 3, 3, 4);
+  const __m256i counts =
+      _mm256_setr_epi8(0, 1, 1, 2, 1, 2, 2, 3, 1, 2, 2, 3, 2, 3, 3, 4, 0, 1, 1, 2, 1, 2, 2, 3, 1, 2, 2, 3, 2, 3, 3, 4);
   const __m256i nibble = _mm256_set1_epi8(15);
   return _mm256_add_epi8(_mm256_shuffle_epi8(counts, _mm256_and_si256(v, nibble)),
                          _mm256_shuffle_epi8(counts, _mm256_and_si256(_mm256_srli_epi16(v, 4), nibble)));
@@ -111,14 +111,17 @@ inline Halves widenHigh(Bytes v) { return _mm256_unpackhi_epi8(v, _mm256_setzero
 inline Halves maskLow(Bytes v) { return _mm256_unpacklo_epi8(v, v); }
 inline Halves maskHigh(Bytes v) { return _mm256_unpackhi_epi8(v, v); }
 inline Halves spreadHalves(const uint16_t* values) {
-  const __m256i pick = _mm256_set_epi64x(0x0302030203020302, 0x0302030203020302, 0x0100010001000100, 0x0100010001000100);
+  const __m256i pick =
+      _mm256_set_epi64x(0x0302030203020302, 0x0302030203020302, 0x0100010001000100, 0x0100010001000100);
   int32_t packed;
   std::memcpy(&packed, values, sizeof packed);
   return _mm256_shuffle_epi8(_mm256_set1_epi32(packed), pick);
 }
 
 using Weights = __m256i;
-inline Weights weightsOf(int32_t first, int32_t second) { return splatHalves(static_cast<uint16_t>(first | second << 8)); }
+inline Weights weightsOf(int32_t first, int32_t second) {
+  return splatHalves(static_cast<uint16_t>(first | second << 8));
+}
 inline Halves weighLow(Bytes a, Bytes b, Weights w) { return _mm256_maddubs_epi16(_mm256_unpacklo_epi8(a, b), w); }
 inline Halves weighHigh(Bytes a, Bytes b, Weights w) { return _mm256_maddubs_epi16(_mm256_unpackhi_epi8(a, b), w); }
 
@@ -141,7 +144,9 @@ inline int32_t firstEqualHalf(Halves v, Halves wanted) {
 inline Bytes andBytes(Bytes a, Bytes b) { return _mm256_and_si256(a, b); }
 using Differences = __m256i;
 inline Differences noDifferences() { return _mm256_setzero_si256(); }
-inline Differences addDifferences(Differences sums, Bytes a, Bytes b) { return _mm256_add_epi64(sums, _mm256_sad_epu8(a, b)); }
+inline Differences addDifferences(Differences sums, Bytes a, Bytes b) {
+  return _mm256_add_epi64(sums, _mm256_sad_epu8(a, b));
+}
 inline uint32_t totalOf(Differences sums) {
   const __m128i two = _mm_add_epi64(_mm256_castsi256_si128(sums), _mm256_extracti128_si256(sums, 1));
   return static_cast<uint32_t>(_mm_cvtsi128_si32(_mm_add_epi64(two, _mm_unpackhi_epi64(two, two))));

@@ -41,8 +41,8 @@ inline __m512i everyGroup(__m128i group) { return _mm512_broadcast_i32x4(group);
 
 inline void spreadWords(const uint32_t* words, Bytes* planes) {
   const __m512i all = everyGroup(_mm_loadu_si128(reinterpret_cast<const __m128i*>(words)));
-  const __m512i firstByte = _mm512_set_epi64(0x0c0c0c0c0c0c0c0c, 0x0c0c0c0c0c0c0c0c, 0x0808080808080808, 0x0808080808080808,
-                                             0x0404040404040404, 0x0404040404040404, 0, 0);
+  const __m512i firstByte = _mm512_set_epi64(0x0c0c0c0c0c0c0c0c, 0x0c0c0c0c0c0c0c0c, 0x0808080808080808,
+                                             0x0808080808080808, 0x0404040404040404, 0x0404040404040404, 0, 0);
   planes[0] = _mm512_shuffle_epi8(all, firstByte);
   planes[1] = _mm512_shuffle_epi8(all, _mm512_add_epi8(firstByte, _mm512_set1_epi8(1)));
   planes[2] = _mm512_shuffle_epi8(all, _mm512_add_epi8(firstByte, _mm512_set1_epi8(2)));
@@ -56,9 +56,7 @@ inline Bytes spreadBytes(uint32_t packed) {
 }
 
 inline void interleaveWords(const uint32_t* const* rows, ptrdiff_t at, uint32_t* to) {
-  const auto row = [&](int32_t g) {
-    return _mm_loadu_si128(reinterpret_cast<const __m128i*>(rows[g] + at - 2 * g));
-  };
+  const auto row = [&](int32_t g) { return _mm_loadu_si128(reinterpret_cast<const __m128i*>(rows[g] + at - 2 * g)); };
   const __m128i low01 = _mm_unpacklo_epi32(row(0), row(1)), high01 = _mm_unpackhi_epi32(row(0), row(1));
   const __m128i low23 = _mm_unpacklo_epi32(row(2), row(3)), high23 = _mm_unpackhi_epi32(row(2), row(3));
   auto* out = reinterpret_cast<__m128i*>(to);
@@ -76,17 +74,17 @@ inline Halves loadHalves(const void* p) { return _mm512_loadu_si512(p); }
 inline void storeHalves(void* p, Halves v) { _mm512_storeu_si512(p, v); }
 template <int32_t kLane>
 inline void storeOneOfEach(uint16_t* p, Halves v) {
-  const __m128i lanes = _mm_add_epi8(_mm_setr_epi8(0, 1, 16, 17, 32, 33, 48, 49, 0, 1, 16, 17, 32, 33, 48, 49),
-                                     _mm_set1_epi8(2 * kLane));
+  const __m128i lanes =
+      _mm_add_epi8(_mm_setr_epi8(0, 1, 16, 17, 32, 33, 48, 49, 0, 1, 16, 17, 32, 33, 48, 49), _mm_set1_epi8(2 * kLane));
   const __m512i picked = _mm512_permutexvar_epi8(_mm512_castsi128_si512(lanes), v);
   _mm_storel_epi64(reinterpret_cast<__m128i*>(p), _mm512_castsi512_si128(picked));
 }
 inline void storeRowOf(uint16_t* row, const uint16_t* steps, int32_t g) {
-  const __m512i lanes = _mm512_set_epi16(60, 56, 52, 48, 44, 40, 36, 32, 28, 24, 20, 16, 12, 8, 4, 0, 60, 56, 52, 48, 44, 40, 36,
-                                         32, 28, 24, 20, 16, 12, 8, 4, 0);
-  const __m512i picked = _mm512_permutex2var_epi16(
-      _mm512_loadu_si512(steps), _mm512_add_epi16(lanes, _mm512_set1_epi16(static_cast<int16_t>(g))),
-      _mm512_loadu_si512(steps + 32));
+  const __m512i lanes = _mm512_set_epi16(60, 56, 52, 48, 44, 40, 36, 32, 28, 24, 20, 16, 12, 8, 4, 0, 60, 56, 52, 48,
+                                         44, 40, 36, 32, 28, 24, 20, 16, 12, 8, 4, 0);
+  const __m512i picked = _mm512_permutex2var_epi16(_mm512_loadu_si512(steps),
+                                                   _mm512_add_epi16(lanes, _mm512_set1_epi16(static_cast<int16_t>(g))),
+                                                   _mm512_loadu_si512(steps + 32));
   _mm256_storeu_si256(reinterpret_cast<__m256i*>(row), _mm512_castsi512_si256(picked));
 }
 inline Halves splatHalves(uint16_t v) { return _mm512_set1_epi16(static_cast<int16_t>(v)); }
@@ -102,7 +100,9 @@ inline Halves shiftRightHalves(Halves v, int32_t bits) { return _mm512_srl_epi16
 inline Halves chooseLessHalves(Halves a, Halves b, Halves yes, Halves no) {
   return _mm512_mask_blend_epi16(_mm512_cmplt_epu16_mask(a, b), no, yes);
 }
-inline Halves chooseHalves(Halves mask, Halves yes, Halves no) { return _mm512_ternarylogic_epi64(mask, yes, no, 0xca); }
+inline Halves chooseHalves(Halves mask, Halves yes, Halves no) {
+  return _mm512_ternarylogic_epi64(mask, yes, no, 0xca);
+}
 inline Halves shiftUpHalves(Halves v, Halves filler) { return _mm512_alignr_epi8(v, filler, 14); }
 inline Halves shiftDownHalves(Halves v, Halves filler) { return _mm512_alignr_epi8(filler, v, 2); }
 inline Halves lowestInGroupHalves(Halves v) {
@@ -123,7 +123,9 @@ inline Halves spreadHalves(const uint16_t* values) {
 }
 
 using Weights = __m512i;
-inline Weights weightsOf(int32_t first, int32_t second) { return splatHalves(static_cast<uint16_t>(first | second << 8)); }
+inline Weights weightsOf(int32_t first, int32_t second) {
+  return splatHalves(static_cast<uint16_t>(first | second << 8));
+}
 inline Halves weighLow(Bytes a, Bytes b, Weights w) { return _mm512_maddubs_epi16(_mm512_unpacklo_epi8(a, b), w); }
 inline Halves weighHigh(Bytes a, Bytes b, Weights w) { return _mm512_maddubs_epi16(_mm512_unpackhi_epi8(a, b), w); }
 
@@ -148,7 +150,9 @@ inline int32_t firstEqualHalf(Halves v, Halves wanted) {
 inline Bytes andBytes(Bytes a, Bytes b) { return _mm512_and_si512(a, b); }
 using Differences = __m512i;
 inline Differences noDifferences() { return _mm512_setzero_si512(); }
-inline Differences addDifferences(Differences sums, Bytes a, Bytes b) { return _mm512_add_epi64(sums, _mm512_sad_epu8(a, b)); }
+inline Differences addDifferences(Differences sums, Bytes a, Bytes b) {
+  return _mm512_add_epi64(sums, _mm512_sad_epu8(a, b));
+}
 inline uint32_t totalOf(Differences sums) { return static_cast<uint32_t>(_mm512_reduce_add_epi64(sums)); }
 
 }  // namespace

@@ -54,8 +54,12 @@ inline Halves maxHalves(Halves a, Halves b) { return vmaxq_u16(a, b); }
 inline Halves andHalves(Halves a, Halves b) { return vandq_u16(a, b); }
 inline Halves orHalves(Halves a, Halves b) { return vorrq_u16(a, b); }
 inline Halves shiftLeftHalves(Halves v, int32_t bits) { return vshlq_u16(v, vdupq_n_s16(static_cast<int16_t>(bits))); }
-inline Halves shiftRightHalves(Halves v, int32_t bits) { return vshlq_u16(v, vdupq_n_s16(static_cast<int16_t>(-bits))); }
-inline Halves chooseLessHalves(Halves a, Halves b, Halves yes, Halves no) { return vbslq_u16(vcltq_u16(a, b), yes, no); }
+inline Halves shiftRightHalves(Halves v, int32_t bits) {
+  return vshlq_u16(v, vdupq_n_s16(static_cast<int16_t>(-bits)));
+}
+inline Halves chooseLessHalves(Halves a, Halves b, Halves yes, Halves no) {
+  return vbslq_u16(vcltq_u16(a, b), yes, no);
+}
 inline Halves chooseHalves(Halves mask, Halves yes, Halves no) { return vbslq_u16(mask, yes, no); }
 inline Halves shiftUpHalves(Halves v, Halves filler) { return vextq_u16(filler, v, 7); }
 inline Halves shiftDownHalves(Halves v, Halves filler) { return vextq_u16(v, filler, 1); }
@@ -92,7 +96,9 @@ inline int32_t firstEqualHalf(Halves v, Halves wanted) {
 inline Bytes andBytes(Bytes a, Bytes b) { return vandq_u8(a, b); }
 using Differences = uint32x4_t;
 inline Differences noDifferences() { return vdupq_n_u32(0); }
-inline Differences addDifferences(Differences sums, Bytes a, Bytes b) { return vpadalq_u16(sums, vpaddlq_u8(vabdq_u8(a, b))); }
+inline Differences addDifferences(Differences sums, Bytes a, Bytes b) {
+  return vpadalq_u16(sums, vpaddlq_u8(vabdq_u8(a, b)));
+}
 inline uint32_t totalOf(Differences sums) { return vaddvq_u32(sums); }
 
 }  // namespace

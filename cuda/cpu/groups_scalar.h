@@ -172,14 +172,17 @@ inline int32_t firstEqualHalf(Halves v, Halves wanted) {
   return -1;
 }
 
-inline Bytes andBytes(Bytes a, Bytes b) { return eachByte([&](int32_t i) { return a.of[i] & b.of[i]; }); }
+inline Bytes andBytes(Bytes a, Bytes b) {
+  return eachByte([&](int32_t i) { return a.of[i] & b.of[i]; });
+}
 /// Sums of absolute differences, spread over a register.
 struct Differences {
   uint32_t sum;
 };
 inline Differences noDifferences() { return {0}; }
 inline Differences addDifferences(Differences sums, Bytes a, Bytes b) {
-  for (int32_t i = 0; i < 16; ++i) sums.sum += static_cast<uint32_t>(a.of[i] < b.of[i] ? b.of[i] - a.of[i] : a.of[i] - b.of[i]);
+  for (int32_t i = 0; i < 16; ++i)
+    sums.sum += static_cast<uint32_t>(a.of[i] < b.of[i] ? b.of[i] - a.of[i] : a.of[i] - b.of[i]);
   return sums;
 }
 inline uint32_t totalOf(Differences sums) { return sums.sum; }

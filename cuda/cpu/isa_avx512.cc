@@ -8,11 +8,16 @@
 // System headers stand above this line: an inline function of theirs compiled below it could be the copy the linker keeps,
 // and would then run on processors without these instructions. Everything below has internal linkage but the table.
 #if defined(__clang__)
-#pragma clang attribute push(__attribute__((target("avx2,bmi,bmi2,lzcnt,popcnt,avx512f,avx512bw,avx512dq,avx512vl,avx512vbmi,avx512bitalg,avx512vpopcntdq"))), apply_to = function)
+#pragma clang attribute push(                                                                                       \
+    __attribute__((target(                                                                                          \
+        "avx2,bmi,bmi2,lzcnt,popcnt,avx512f,avx512bw,avx512dq,avx512vl,avx512vbmi,avx512bitalg,avx512vpopcntdq"))), \
+    apply_to = function)
 #elif __GNUC__ >= 10
-#pragma GCC target("avx2,bmi,bmi2,lzcnt,popcnt,avx512f,avx512bw,avx512dq,avx512vl,avx512vbmi,avx512bitalg,avx512vpopcntdq,prefer-vector-width=512")
+#pragma GCC target( \
+    "avx2,bmi,bmi2,lzcnt,popcnt,avx512f,avx512bw,avx512dq,avx512vl,avx512vbmi,avx512bitalg,avx512vpopcntdq,prefer-vector-width=512")
 #else  // g++ 9 does not know the last word, which is about speed alone
-#pragma GCC target("avx2,bmi,bmi2,lzcnt,popcnt,avx512f,avx512bw,avx512dq,avx512vl,avx512vbmi,avx512bitalg,avx512vpopcntdq")
+#pragma GCC target( \
+    "avx2,bmi,bmi2,lzcnt,popcnt,avx512f,avx512bw,avx512dq,avx512vl,avx512vbmi,avx512bitalg,avx512vpopcntdq")
 #endif
 
 // GCC 12 takes the deliberately undefined pass-through operand inside its own intrinsics for a mistake.

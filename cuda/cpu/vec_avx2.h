@@ -27,7 +27,8 @@ inline U8 maskGreaterEqual(const uint16_t* a, const uint16_t* b) {
 }
 
 inline U8 maskGreaterEqual(const int16_t* a, const int16_t* b) {
-  const __m256i less0 = _mm256_cmpgt_epi16(loadu(b), loadu(a)), less1 = _mm256_cmpgt_epi16(loadu(b + 16), loadu(a + 16));
+  const __m256i less0 = _mm256_cmpgt_epi16(loadu(b), loadu(a)),
+                less1 = _mm256_cmpgt_epi16(loadu(b + 16), loadu(a + 16));
   const __m256i less = _mm256_permute4x64_epi64(_mm256_packs_epi16(less0, less1), 0xd8);
   return _mm256_xor_si256(less, _mm256_set1_epi8(-1));
 }
@@ -144,8 +145,8 @@ inline bool anyAboveUnsignedI32(I32 a, I32 b) {
 }
 constexpr int32_t kWindowBytes = 16;
 inline I32 pickI32(const uint8_t* a, const uint8_t* b, I32 offset, I32 second) {
-  const __m256i low = _mm256_setr_epi8(0, 0, 0, 0, 4, 4, 4, 4, 8, 8, 8, 8, 12, 12, 12, 12, 0, 0, 0, 0, 4, 4, 4, 4, 8, 8, 8, 8,
-                                       12, 12, 12, 12);
+  const __m256i low = _mm256_setr_epi8(0, 0, 0, 0, 4, 4, 4, 4, 8, 8, 8, 8, 12, 12, 12, 12, 0, 0, 0, 0, 4, 4, 4, 4, 8, 8,
+                                       8, 8, 12, 12, 12, 12);
   const __m256i places = _mm256_add_epi8(_mm256_shuffle_epi8(offset, low), _mm256_set1_epi32(0x03020100));
   const __m256i rowA = _mm256_broadcastsi128_si256(_mm_loadu_si128(reinterpret_cast<const __m128i*>(a)));
   const __m256i rowB = _mm256_broadcastsi128_si256(_mm_loadu_si128(reinterpret_cast<const __m128i*>(b)));
@@ -159,8 +160,8 @@ inline void loadPairsI32(const int32_t* p, I32& even, I32& odd) {
   odd = _mm256_permute4x64_epi64(_mm256_castps_si256(_mm256_shuffle_ps(a, b, 0xdd)), 0xd8);
 }
 inline void storeBytesI32(uint8_t* p, I32 v) {
-  const __m256i first = _mm256_setr_epi8(0, 4, 8, 12, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, 0, 4, 8, 12, -1, -1,
-                                         -1, -1, -1, -1, -1, -1, -1, -1, -1, -1);
+  const __m256i first = _mm256_setr_epi8(0, 4, 8, 12, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, 0, 4, 8, 12, -1,
+                                         -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1);
   const __m256i packed = _mm256_shuffle_epi8(v, first);
   _mm_storel_epi64(reinterpret_cast<__m128i*>(p),
                    _mm_unpacklo_epi32(_mm256_castsi256_si128(packed), _mm256_extracti128_si256(packed, 1)));
@@ -171,9 +172,10 @@ inline void storeHalvesI32(void* p, I32 v) {
   _mm_storeu_si128(static_cast<__m128i*>(p), _mm256_castsi256_si128(packed));
 }
 inline void storeTriplesI32(uint8_t* p, I32 v) {
-  const __m256i lowThree = _mm256_setr_epi8(0, 1, 2, 4, 5, 6, 8, 9, 10, 12, 13, 14, -1, -1, -1, -1, 0, 1, 2, 4, 5, 6, 8, 9, 10,
-                                            12, 13, 14, -1, -1, -1, -1);
-  const __m256i packed = _mm256_permutevar8x32_epi32(_mm256_shuffle_epi8(v, lowThree), _mm256_setr_epi32(0, 1, 2, 4, 5, 6, 7, 7));
+  const __m256i lowThree = _mm256_setr_epi8(0, 1, 2, 4, 5, 6, 8, 9, 10, 12, 13, 14, -1, -1, -1, -1, 0, 1, 2, 4, 5, 6, 8,
+                                            9, 10, 12, 13, 14, -1, -1, -1, -1);
+  const __m256i packed =
+      _mm256_permutevar8x32_epi32(_mm256_shuffle_epi8(v, lowThree), _mm256_setr_epi32(0, 1, 2, 4, 5, 6, 7, 7));
   _mm_storeu_si128(reinterpret_cast<__m128i*>(p), _mm256_castsi256_si128(packed));
   _mm_storel_epi64(reinterpret_cast<__m128i*>(p + 16), _mm256_extracti128_si256(packed, 1));
 }

@@ -151,9 +151,7 @@ inline void loadPairsI32(const int32_t* p, I32& even, I32& odd) {
 inline void storeBytesI32(uint8_t* p, I32 v) {
   _mm_storeu_si128(reinterpret_cast<__m128i*>(p), _mm512_cvtepi32_epi8(v));
 }
-inline void storeHalvesI32(void* p, I32 v) {
-  _mm256_storeu_si256(static_cast<__m256i*>(p), _mm512_cvtepi32_epi16(v));
-}
+inline void storeHalvesI32(void* p, I32 v) { _mm256_storeu_si256(static_cast<__m256i*>(p), _mm512_cvtepi32_epi16(v)); }
 inline void storeTriplesI32(uint8_t* p, I32 v) {
   const __m512i lowThree = _mm512_shuffle_epi8(
       v, _mm512_broadcast_i32x4(_mm_setr_epi8(0, 1, 2, 4, 5, 6, 8, 9, 10, 12, 13, 14, -1, -1, -1, -1)));

@@ -50,9 +50,7 @@ inline I16 lessI16(I16 a, I16 b) { return vreinterpretq_s16_u16(vcltq_s16(a, b))
 inline I16 andI16(I16 a, I16 b) { return vandq_s16(a, b); }
 inline I16 andNotI16(I16 a, I16 b) { return vbicq_s16(b, a); }
 inline I16 selectI16(I16 mask, I16 yes, I16 no) { return vbslq_s16(vreinterpretq_u16_s16(mask), yes, no); }
-inline void keepBytes(uint8_t* p, I16 mask) {
-  vst1_u8(p, vand_u8(vld1_u8(p), vmovn_u16(vreinterpretq_u16_s16(mask))));
-}
+inline void keepBytes(uint8_t* p, I16 mask) { vst1_u8(p, vand_u8(vld1_u8(p), vmovn_u16(vreinterpretq_u16_s16(mask)))); }
 
 inline I16 addI16(I16 a, I16 b) { return vaddq_s16(a, b); }
 inline I16 subSaturatedI16(I16 a, I16 b) { return vqsubq_s16(a, b); }

@@ -7,7 +7,8 @@ namespace gpu {
 namespace {
 
 __global__ void __launch_bounds__(256)
-    depthMillimetresKernel(float numerator, float offsetQ4, const int16_t* disparityQ4, uint16_t* millimetres, int pixels) {
+    depthMillimetresKernel(float numerator, float offsetQ4, const int16_t* disparityQ4, uint16_t* millimetres,
+                           int pixels) {
   const int i = blockIdx.x * 256 + threadIdx.x;
   if (i >= pixels) return;
   const int16_t disparity = disparityQ4[i];
@@ -27,7 +28,8 @@ Status depthMillimetres(const DepthGeometry& geometry, const int16_t* disparityQ
   const auto numerator = static_cast<float>(geometry.focalPixels * geometry.baselineMetres * 16.0 * 1000.0);
   const auto offsetQ4 = static_cast<float>(16.0 * geometry.disparityOffsetPixels);
   const int pixels = width * height;
-  depthMillimetresKernel<<<(pixels + 255) / 256, 256, 0, stream>>>(numerator, offsetQ4, disparityQ4, millimetres, pixels);
+  depthMillimetresKernel<<<(pixels + 255) / 256, 256, 0, stream>>>(numerator, offsetQ4, disparityQ4, millimetres,
+                                                                   pixels);
   return launched("depthMillimetresKernel");
 }
 

@@ -37,7 +37,8 @@ void depthMillimetresReference(const DepthGeometry& geometry, ImageView<const in
   }
 }
 
-void depthMetresReference(const DepthGeometry& geometry, ImageView<const int16_t> disparityQ4, ImageView<float> metres) {
+void depthMetresReference(const DepthGeometry& geometry, ImageView<const int16_t> disparityQ4,
+                          ImageView<float> metres) {
   const Constants constants(geometry);
   for (int32_t y = 0; y < disparityQ4.height; ++y) {
     for (int32_t x = 0; x < disparityQ4.width; ++x) {

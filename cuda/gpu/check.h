@@ -17,17 +17,17 @@ inline Status cudaStatus(cudaError_t error, const char* what) {
 inline Status launched(const char* kernel) { return cudaStatus(cudaGetLastError(), kernel); }
 
 /// Returns from the calling function with the Status of a CUDA call that failed.
-#define DEPTHWATT_CUDA(call)                                                 \
-  do {                                                                       \
+#define DEPTHWATT_CUDA(call)                                                          \
+  do {                                                                                \
     const ::depthwatt::Status depthwattStatus = ::depthwatt::cudaStatus(call, #call); \
-    if (!depthwattStatus.ok()) return depthwattStatus;                       \
+    if (!depthwattStatus.ok()) return depthwattStatus;                                \
   } while (false)
 
 /// Returns from the calling function with a Status that is not ok.
-#define DEPTHWATT_TRY(call)                               \
-  do {                                                    \
-    const ::depthwatt::Status depthwattStatus = (call);   \
-    if (!depthwattStatus.ok()) return depthwattStatus;    \
+#define DEPTHWATT_TRY(call)                             \
+  do {                                                  \
+    const ::depthwatt::Status depthwattStatus = (call); \
+    if (!depthwattStatus.ok()) return depthwattStatus;  \
   } while (false)
 
 }  // namespace depthwatt

@@ -27,15 +27,17 @@ class EncodedDownload {
   Status queue(const EncodedImage& image, uint8_t* to, cudaStream_t stream) {
     DEPTHWATT_TRY(cudaStatus(cudaMemcpyAsync(bytes_, image.bytes.get(), sizeof *bytes_, cudaMemcpyDeviceToHost, stream),
                              "copy of an encoded length"));
-    return cudaStatus(cudaMemcpyAsync(to, image.words.get(), expected_, cudaMemcpyDeviceToHost, stream), "copy of an encoded image");
+    return cudaStatus(cudaMemcpyAsync(to, image.words.get(), expected_, cudaMemcpyDeviceToHost, stream),
+                      "copy of an encoded image");
   }
   /// When the queued copies are done.
   Status finish(const EncodedImage& image, uint8_t* to, size_t* bytes, cudaStream_t stream) {
     *bytes = *bytes_;
     if (*bytes > expected_) {
       const uint8_t* const from = reinterpret_cast<const uint8_t*>(image.words.get());
-      DEPTHWATT_TRY(cudaStatus(cudaMemcpyAsync(to + expected_, from + expected_, *bytes - expected_, cudaMemcpyDeviceToHost, stream),
-                               "copy of the rest of an encoded image"));
+      DEPTHWATT_TRY(cudaStatus(
+          cudaMemcpyAsync(to + expected_, from + expected_, *bytes - expected_, cudaMemcpyDeviceToHost, stream),
+          "copy of the rest of an encoded image"));
       DEPTHWATT_TRY(cudaStatus(cudaStreamSynchronize(stream), "copy of the rest of an encoded image"));
     }
     expected_ = std::min(bound_, *bytes + *bytes / 8);

@@ -39,7 +39,8 @@ class FrameGraph {
 #if CUDART_VERSION >= 12000
     if (status.ok()) status = cudaStatus(cudaGraphInstantiate(&frame_, graph, 0), "cudaGraphInstantiate");
 #else
-    if (status.ok()) status = cudaStatus(cudaGraphInstantiate(&frame_, graph, nullptr, nullptr, 0), "cudaGraphInstantiate");
+    if (status.ok())
+      status = cudaStatus(cudaGraphInstantiate(&frame_, graph, nullptr, nullptr, 0), "cudaGraphInstantiate");
 #endif
     if (graph != nullptr) cudaGraphDestroy(graph);
     return status;
@@ -94,7 +95,8 @@ class StageEvents {
  private:
   static Status record(cudaEvent_t event, cudaStream_t stream, bool captured) {
 #if CUDART_VERSION >= 11010
-    if (captured) return cudaStatus(cudaEventRecordWithFlags(event, stream, cudaEventRecordExternal), "cudaEventRecordWithFlags");
+    if (captured)
+      return cudaStatus(cudaEventRecordWithFlags(event, stream, cudaEventRecordExternal), "cudaEventRecordWithFlags");
 #endif
     (void)captured;
     return cudaStatus(cudaEventRecord(event, stream), "cudaEventRecord");

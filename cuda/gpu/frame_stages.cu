@@ -83,10 +83,12 @@ Status FrameStages::adapt(const Adaptation& adaptation, const int32_t* rightMap)
     asOpened = mapFurtherDown(p_.rightMap, p_.width, p_.height, 0);
     rightMap = asOpened.data();
   }
-  return cudaStatus(cudaMemcpy(map_[1].get(), rightMap, map_[1].bytes(), cudaMemcpyHostToDevice), "copy of the right map");
+  return cudaStatus(cudaMemcpy(map_[1].get(), rightMap, map_[1].bytes(), cudaMemcpyHostToDevice),
+                    "copy of the right map");
 }
 
-void FrameStages::select(FrameImages& frame, const uint8_t* leftSource, const uint8_t* rightSource, cudaStream_t stream) {
+void FrameStages::select(FrameImages& frame, const uint8_t* leftSource, const uint8_t* rightSource,
+                         cudaStream_t stream) {
   frame_ = &frame;
   sources_[0] = leftSource;
   sources_[1] = rightSource;
@@ -104,9 +106,11 @@ Status FrameStages::rectify() {
   if (needsRgb(p_, 1)) DEPTHWATT_TRY(rectifyColours(right, rightMap, 1));
   if (!windowed()) return {};
   if (needsRgb(p_, 0)) {
-    DEPTHWATT_TRY(cropPair(rgb_[0].get(), rgb_[1].get(), p_.width, scope_.window, windowRgb_[0].get(), windowRgb_[1].get(), stream_));
+    DEPTHWATT_TRY(cropPair(rgb_[0].get(), rgb_[1].get(), p_.width, scope_.window, windowRgb_[0].get(),
+                           windowRgb_[1].get(), stream_));
   }
-  return cropPair(frame_->left.get(), right_.get(), p_.width, scope_.window, window_[0].get(), window_[1].get(), stream_);
+  return cropPair(frame_->left.get(), right_.get(), p_.width, scope_.window, window_[0].get(), window_[1].get(),
+                  stream_);
 }
 
 /// Of a camera without colours: its grey three times.
@@ -119,23 +123,26 @@ Status FrameStages::rectifyColours(const RectifySource& source, const int32_t* m
 Status FrameStages::half() {
   for (int eye = 0; eye < 2; ++eye) {
     if (!needsRgb(p_, eye)) continue;
-    DEPTHWATT_TRY(gpu::halfRgb(windowRgbOf(eye), halfRgb_[eye].get(), scope_.window.width, scope_.window.height, stream_));
+    DEPTHWATT_TRY(
+        gpu::halfRgb(windowRgbOf(eye), halfRgb_[eye].get(), scope_.window.width, scope_.window.height, stream_));
   }
-  return gpu::half(windowOf(0), windowOf(1), half_[0].get(), half_[1].get(), scope_.window.width, scope_.window.height, stream_);
+  return gpu::half(windowOf(0), windowOf(1), half_[0].get(), half_[1].get(), scope_.window.width, scope_.window.height,
+                   stream_);
 }
 
 Status FrameStages::match() {
   const uint8_t* eyes[2] = {grey(0), grey(1)};
   if (denoises()) {
-    DEPTHWATT_TRY(gpu::smooth(smooths_.get(), eyes[0], eyes[1], smooth_[0].get(), smooth_[1].get(), scope_.width, scope_.height,
-                              stream_));
+    DEPTHWATT_TRY(gpu::smooth(smooths_.get(), eyes[0], eyes[1], smooth_[0].get(), smooth_[1].get(), scope_.width,
+                              scope_.height, stream_));
     for (int eye = 0; eye < 2; ++eye) eyes[eye] = smooth_[eye].get();
   }
   return matcher_->compute({eyes[0], eyes[1], rgb(0), rgb(1)}, {matched(), certainty_.get()}, stream_);
 }
 
 Status FrameStages::speckle() {
-  return gpu::speckle(scope_.speckle, matched(), certainty_.get(), speckleScratch_.get(), scope_.width, scope_.height, stream_);
+  return gpu::speckle(scope_.speckle, matched(), certainty_.get(), speckleScratch_.get(), scope_.width, scope_.height,
+                      stream_);
 }
 
 Status FrameStages::confidence() {
@@ -151,9 +158,7 @@ Status FrameStages::boundary() {
   return gpu::boundary(grey(0), beforeBoundary(), edged(), scope_.width, scope_.height, stream_);
 }
 
-Status FrameStages::median() {
-  return gpu::median(beforeMedian(), refined(), scope_.width, scope_.height, stream_);
-}
+Status FrameStages::median() { return gpu::median(beforeMedian(), refined(), scope_.width, scope_.height, stream_); }
 
 Status FrameStages::upscale() {
   return gpu::upscale(kUpscaleThresholdQ4, windowOf(0), refined(), sure(), doubled(), doubledConfidence(),
@@ -163,8 +168,8 @@ Status FrameStages::upscale() {
 Status FrameStages::region() {
   const int16_t* disparity = p_.halfResolution ? doubled() : refined();
   const uint8_t* confidences = p_.halfResolution ? doubledConfidence() : sure();
-  return placeRegion(disparity, confidences, scope_.window, p_.region, frame_->disparity.get(), frame_->confidence.get(),
-                     p_.width, p_.height, stream_);
+  return placeRegion(disparity, confidences, scope_.window, p_.region, frame_->disparity.get(),
+                     frame_->confidence.get(), p_.width, p_.height, stream_);
 }
 
 Status FrameStages::depth() {
@@ -176,34 +181,38 @@ Status FrameStages::encode() {
   const EncodedImage &depth = frame_->rvlDepth, &disparity = frame_->rvlDisparity;
   for (int32_t i = p_.repeatedStage == kEncode ? p_.repetitions : 1; i > 0; --i) {
     if (depth.words.get() != nullptr) {
-      DEPTHWATT_TRY(rvl(frame_->depth.get(), false, pixels, rvlScratch_, depth.words.get(), depth.bytes.get(), stream_));
+      DEPTHWATT_TRY(
+          rvl(frame_->depth.get(), false, pixels, rvlScratch_, depth.words.get(), depth.bytes.get(), stream_));
     }
     if (disparity.words.get() != nullptr) {
-      DEPTHWATT_TRY(rvl(frame_->disparity.get(), true, pixels, rvlScratch_, disparity.words.get(), disparity.bytes.get(), stream_));
+      DEPTHWATT_TRY(rvl(frame_->disparity.get(), true, pixels, rvlScratch_, disparity.words.get(),
+                        disparity.bytes.get(), stream_));
     }
   }
   return {};
 }
 
 Status FrameStages::keepInput() {
-  DEPTHWATT_CUDA(cudaMemcpyAsync(keptDisparity_.get(), matched(), keptDisparity_.bytes(), cudaMemcpyDeviceToDevice, stream_));
-  return cudaStatus(
-      cudaMemcpyAsync(keptConfidence_.get(), certainty_.get(), keptConfidence_.bytes(), cudaMemcpyDeviceToDevice, stream_),
-      "copy of the confidence");
+  DEPTHWATT_CUDA(
+      cudaMemcpyAsync(keptDisparity_.get(), matched(), keptDisparity_.bytes(), cudaMemcpyDeviceToDevice, stream_));
+  return cudaStatus(cudaMemcpyAsync(keptConfidence_.get(), certainty_.get(), keptConfidence_.bytes(),
+                                    cudaMemcpyDeviceToDevice, stream_),
+                    "copy of the confidence");
 }
 
 Status FrameStages::restoreInput() {
-  DEPTHWATT_CUDA(cudaMemcpyAsync(matched(), keptDisparity_.get(), keptDisparity_.bytes(), cudaMemcpyDeviceToDevice, stream_));
-  return cudaStatus(
-      cudaMemcpyAsync(certainty_.get(), keptConfidence_.get(), keptConfidence_.bytes(), cudaMemcpyDeviceToDevice, stream_),
-      "copy of the confidence");
+  DEPTHWATT_CUDA(
+      cudaMemcpyAsync(matched(), keptDisparity_.get(), keptDisparity_.bytes(), cudaMemcpyDeviceToDevice, stream_));
+  return cudaStatus(cudaMemcpyAsync(certainty_.get(), keptConfidence_.get(), keptConfidence_.bytes(),
+                                    cudaMemcpyDeviceToDevice, stream_),
+                    "copy of the confidence");
 }
 
 size_t FrameStages::bytes() const {
   size_t bytes = matcher_->bytes() + rvlScratch_.bytes() + smooths_.bytes() + smooth_[0].bytes() + smooth_[1].bytes() +
-                 speckleScratch_.bytes() + fillScratch_.bytes() + right_.bytes() + certainty_.bytes() + confidence_.bytes() +
-                 doubledConfidence_.bytes() + keptConfidence_.bytes() + matched_.bytes() + filled_.bytes() + edged_.bytes() +
-                 refined_.bytes() + doubled_.bytes() + keptDisparity_.bytes();
+                 speckleScratch_.bytes() + fillScratch_.bytes() + right_.bytes() + certainty_.bytes() +
+                 confidence_.bytes() + doubledConfidence_.bytes() + keptConfidence_.bytes() + matched_.bytes() +
+                 filled_.bytes() + edged_.bytes() + refined_.bytes() + doubled_.bytes() + keptDisparity_.bytes();
   for (int eye = 0; eye < 2; ++eye) {
     bytes += map_[eye].bytes() + window_[eye].bytes() + half_[eye].bytes();
     bytes += rgb_[eye].bytes() + windowRgb_[eye].bytes() + halfRgb_[eye].bytes();

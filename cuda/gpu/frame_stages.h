@@ -44,8 +44,7 @@ struct FrameImages {
 class FrameStages final : public Stages {
  public:
   explicit FrameStages(const EngineParameters& parameters)
-      : p_(parameters),
-        scope_(matchScopeOf(parameters)),
+      : p_(parameters), scope_(matchScopeOf(parameters)),
         matchedPixels_(static_cast<size_t>(scope_.width) * scope_.height),
         windowPixels_(static_cast<size_t>(scope_.window.width) * scope_.window.height) {}
 

@@ -121,7 +121,8 @@ class GpuBackend final : public Backend {
     const bool timed = p_.repetitions > 1 || (kTimedEvery > 0 && frames_++ % kTimedEvery == 0);
     DEPTHWATT_TRY(queueKernels(lane, sources, timed));
     DEPTHWATT_TRY(download(lane, output));
-    DEPTHWATT_TRY(cudaStatus(cudaEventSynchronize(lane.downloaded), "a frame's kernels and copies (cudaEventSynchronize)"));
+    DEPTHWATT_TRY(
+        cudaStatus(cudaEventSynchronize(lane.downloaded), "a frame's kernels and copies (cudaEventSynchronize)"));
     if (timed) DEPTHWATT_TRY(lane.stages.read(output.stageMilliseconds));
     return finishEncoding(lane, output);
   }
@@ -195,9 +196,8 @@ class GpuBackend final : public Backend {
     if (timed && !(graph.captured() && rectifiesInGraph())) DEPTHWATT_TRY(lane.stages.begin(compute_, false));
     stages_.select(lane.images, sources[0], sources[1], compute_);
     if (!graph.captured()) {
-      DEPTHWATT_TRY(forEachStage(p_, [&](Stage which, Status (Stages::*step)()) {
-        return queueStage(lane, which, step, timed, false);
-      }));
+      DEPTHWATT_TRY(forEachStage(
+          p_, [&](Stage which, Status (Stages::*step)()) { return queueStage(lane, which, step, timed, false); }));
       DEPTHWATT_TRY(queueEncoding(lane, timed, false));
     } else {
       if (!rectifiesInGraph()) DEPTHWATT_TRY(queueStage(lane, kRectify, &Stages::rectify, timed, false));
@@ -213,7 +213,8 @@ class GpuBackend final : public Backend {
     DEPTHWATT_TRY(fetch(output.confidence, lane.images.confidence));
     DEPTHWATT_TRY(fetch(output.left, lane.images.left));
     const FrameImages& images = lane.images;
-    if (p_.encodeDepth == Encoding::kRvl) DEPTHWATT_TRY(lane.encodedDepth.queue(images.rvlDepth, output.encodedDepth, download_));
+    if (p_.encodeDepth == Encoding::kRvl)
+      DEPTHWATT_TRY(lane.encodedDepth.queue(images.rvlDepth, output.encodedDepth, download_));
     if (p_.encodeDisparity == Encoding::kRvl) {
       DEPTHWATT_TRY(lane.encodedDisparity.queue(images.rvlDisparity, output.encodedDisparity, download_));
     }
@@ -222,16 +223,19 @@ class GpuBackend final : public Backend {
 
   template <class T>
   Status fetch(T* to, const DeviceBuffer<T>& from) {
-    return cudaStatus(cudaMemcpyAsync(to, from.get(), from.bytes(), cudaMemcpyDeviceToHost, download_), "copy of a result");
+    return cudaStatus(cudaMemcpyAsync(to, from.get(), from.bytes(), cudaMemcpyDeviceToHost, download_),
+                      "copy of a result");
   }
 
   Status finishEncoding(Lane& lane, FrameOutput& output) {
     const FrameImages& images = lane.images;
     if (p_.encodeDepth == Encoding::kRvl) {
-      DEPTHWATT_TRY(lane.encodedDepth.finish(images.rvlDepth, output.encodedDepth, &output.encodedDepthBytes, download_));
+      DEPTHWATT_TRY(
+          lane.encodedDepth.finish(images.rvlDepth, output.encodedDepth, &output.encodedDepthBytes, download_));
     }
     if (p_.encodeDisparity == Encoding::kRvl) {
-      return lane.encodedDisparity.finish(images.rvlDisparity, output.encodedDisparity, &output.encodedDisparityBytes, download_);
+      return lane.encodedDisparity.finish(images.rvlDisparity, output.encodedDisparity, &output.encodedDisparityBytes,
+                                          download_);
     }
     if (p_.encodeDisparity == Encoding::kNone) return {};
     const std::chrono::steady_clock::time_point start = std::chrono::steady_clock::now();

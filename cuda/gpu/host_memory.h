@@ -43,7 +43,8 @@ class HostMemory {
     bool known = cudaHostRegister(address, bytes, how) == cudaSuccess;
     if (known && path_ == InputPath::kMapped) {
       void* mapped = nullptr;
-      if (cudaHostGetDevicePointer(&mapped, address, 0) == cudaSuccess) range.onDevice = static_cast<const uint8_t*>(mapped);
+      if (cudaHostGetDevicePointer(&mapped, address, 0) == cudaSuccess)
+        range.onDevice = static_cast<const uint8_t*>(mapped);
     }
     if (known) ranges_.push_back(range);
     cudaGetLastError();  // a refusal here is no error of a later call

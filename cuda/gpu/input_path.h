@@ -12,8 +12,8 @@ enum class InputPath { kMapped, kPinnedCopy, kPlainCopy };
 
 /// What the device says of itself.
 struct DeviceFacts {
-  bool integrated = false;    ///< cudaDevAttrIntegrated: processor and GPU share their memory
-  int major = 0, minor = 0;   ///< compute capability
+  bool integrated = false;           ///< cudaDevAttrIntegrated: processor and GPU share their memory
+  int major = 0, minor = 0;          ///< compute capability
   bool registersHostMemory = false;  ///< cudaDevAttrHostRegisterSupported
   bool mapsHostMemory = false;       ///< cudaDevAttrCanMapHostMemory
 };

@@ -20,7 +20,8 @@ Status rectify(const RectifySource& source, const int32_t* map, uint8_t* out, in
                cudaStream_t stream);
 
 /// In colours, for formats that have them.
-Status rectifyRgb(const RectifySource& source, const int32_t* map, Rgb8* out, int32_t width, int32_t height, cudaStream_t stream);
+Status rectifyRgb(const RectifySource& source, const int32_t* map, Rgb8* out, int32_t width, int32_t height,
+                  cudaStream_t stream);
 /// red = green = blue = grey.
 Status greyAsRgb(const uint8_t* grey, Rgb8* out, int32_t width, int32_t height, cudaStream_t stream);
 
@@ -29,30 +30,30 @@ Status census(const uint8_t* left, const uint8_t* right, uint32_t* leftOut, uint
               int32_t height, cudaStream_t stream);
 
 /// Both images of a pair in one launch.
-Status twoGradientCensus(const uint8_t* left, const uint8_t* right, uint32_t* leftOut, uint32_t* rightOut, int32_t width,
-                         int32_t height, cudaStream_t stream);
+Status twoGradientCensus(const uint8_t* left, const uint8_t* right, uint32_t* leftOut, uint32_t* rightOut,
+                         int32_t width, int32_t height, cudaStream_t stream);
 
 /// Both words of both images of a pair in one launch.
-Status wideCensus(const uint8_t* left, const uint8_t* right, uint32_t* leftFirst, uint32_t* leftSecond, uint32_t* rightFirst,
-                  uint32_t* rightSecond, int32_t width, int32_t height, cudaStream_t stream);
+Status wideCensus(const uint8_t* left, const uint8_t* right, uint32_t* leftFirst, uint32_t* leftSecond,
+                  uint32_t* rightFirst, uint32_t* rightSecond, int32_t width, int32_t height, cudaStream_t stream);
 
 Status gradientCensus(const uint8_t* image, uint32_t* out, int32_t width, int32_t height, cudaStream_t stream);
 
 /// Both images of a pair in one launch. on: one int32 in device memory; at 0 the
 /// images are copied unchanged.
-Status smooth(const int32_t* on, const uint8_t* left, const uint8_t* right, uint8_t* leftOut, uint8_t* rightOut, int32_t width,
-              int32_t height, cudaStream_t stream);
+Status smooth(const int32_t* on, const uint8_t* left, const uint8_t* right, uint8_t* leftOut, uint8_t* rightOut,
+              int32_t width, int32_t height, cudaStream_t stream);
 
 /// Both images of a pair in one launch; out: half the size, rounded up.
-Status half(const uint8_t* left, const uint8_t* right, uint8_t* leftOut, uint8_t* rightOut, int32_t inWidth, int32_t inHeight,
-            cudaStream_t stream);
+Status half(const uint8_t* left, const uint8_t* right, uint8_t* leftOut, uint8_t* rightOut, int32_t inWidth,
+            int32_t inHeight, cudaStream_t stream);
 
 Status halfRgb(const Rgb8* in, Rgb8* out, int32_t inWidth, int32_t inHeight, cudaStream_t stream);
 
 /// disparity, rightDisparity: whole pixels. Where both images agree exactly (Chang and Maruyama, eq. 10): 16 disparity and 255; elsewhere
 /// kInvalidDisparity and 0.
-Status groundControlPoints(const int16_t* disparity, const int16_t* rightDisparity, int16_t* disparityQ4, uint8_t* confidence,
-                           int32_t width, int32_t height, cudaStream_t stream);
+Status groundControlPoints(const int16_t* disparity, const int16_t* rightDisparity, int16_t* disparityQ4,
+                           uint8_t* confidence, int32_t width, int32_t height, cudaStream_t stream);
 
 /// refine/left_right in place; disparity, rightDisparity: whole pixels.
 Status leftRight(const int16_t* disparity, const int16_t* rightDisparity, int16_t* disparityQ4, uint8_t* confidence,
@@ -69,18 +70,18 @@ Status fill(const FillParameters& parameters, const uint8_t* grey, const int16_t
             int32_t* scratch, int32_t width, int32_t height, cudaStream_t stream);
 
 /// sure: another image than certainty.
-Status confidence(const uint8_t* grey, const int16_t* disparityQ4, const uint8_t* certainty, uint8_t* sure, int32_t width,
-                  int32_t height, cudaStream_t stream);
+Status confidence(const uint8_t* grey, const int16_t* disparityQ4, const uint8_t* certainty, uint8_t* sure,
+                  int32_t width, int32_t height, cudaStream_t stream);
 
 Status boundary(const uint8_t* grey, const int16_t* disparityQ4, int16_t* result, int32_t width, int32_t height,
                 cudaStream_t stream);
 
 /// grey, result and confidence: of full size; half and halfConfidence: of half the size, rounded up.
-Status upscale(int32_t thresholdQ4, const uint8_t* grey, const int16_t* half, const uint8_t* halfConfidence, int16_t* result,
-               uint8_t* confidence, int32_t width, int32_t height, cudaStream_t stream);
+Status upscale(int32_t thresholdQ4, const uint8_t* grey, const int16_t* half, const uint8_t* halfConfidence,
+               int16_t* result, uint8_t* confidence, int32_t width, int32_t height, cudaStream_t stream);
 
-Status depthMillimetres(const DepthGeometry& geometry, const int16_t* disparityQ4, uint16_t* millimetres,
-                        int32_t width, int32_t height, cudaStream_t stream);
+Status depthMillimetres(const DepthGeometry& geometry, const int16_t* disparityQ4, uint16_t* millimetres, int32_t width,
+                        int32_t height, cudaStream_t stream);
 
 /// window: the part of both images, of width `width`, that is matched; results: packed, of the window's size.
 Status cropPair(const uint8_t* left, const uint8_t* right, int32_t width, const Region& window, uint8_t* leftOut,

@@ -16,7 +16,8 @@ namespace gpu {
 inline bool waitsForKernelBefore(const void* kernel) {
 #ifdef DEPTHWATT_LAUNCHES_OVERLAP
   cudaFuncAttributes attributes = {};
-  if (cudaFuncGetAttributes(&attributes, kernel) == cudaSuccess) return attributes.ptxVersion >= 90 && attributes.binaryVersion >= 90;
+  if (cudaFuncGetAttributes(&attributes, kernel) == cudaSuccess)
+    return attributes.ptxVersion >= 90 && attributes.binaryVersion >= 90;
   cudaGetLastError();
 #endif
   (void)kernel;

@@ -24,14 +24,16 @@ inline Status probeStatus(const ProbeFindings& f) {
   const Code code = Code::kBackendUnavailable;
   if (f.driverVersion == 0) return Status::error(code, "CUDA unavailable: there is no NVIDIA driver on this machine.");
   if (!f.driverAccepted) {
-    return Status::error(code, "CUDA unavailable: the NVIDIA driver serves CUDA %d.%d, this build needs %d.%d; update the driver.",
-                         f.driverVersion / 1000, f.driverVersion % 1000 / 10, f.runtimeVersion / 1000,
-                         f.runtimeVersion % 1000 / 10);
+    return Status::error(
+        code, "CUDA unavailable: the NVIDIA driver serves CUDA %d.%d, this build needs %d.%d; update the driver.",
+        f.driverVersion / 1000, f.driverVersion % 1000 / 10, f.runtimeVersion / 1000, f.runtimeVersion % 1000 / 10);
   }
-  if (f.otherError != nullptr) return Status::error(code, "CUDA unavailable: the driver refuses (%.150s).", f.otherError);
+  if (f.otherError != nullptr)
+    return Status::error(code, "CUDA unavailable: the driver refuses (%.150s).", f.otherError);
   if (f.devices == 0) return Status::error(code, "CUDA unavailable: the NVIDIA driver is there, but it sees no GPU.");
   if (!f.codeForDevice) {
-    return Status::error(code, "CUDA unavailable: %.60s is of architecture %d%d, this build has code for %.60s "
+    return Status::error(code,
+                         "CUDA unavailable: %.60s is of architecture %d%d, this build has code for %.60s "
                          "(DEPTHWATT_CUDA_ARCHS=%d%d npm run build:cuda).",
                          f.deviceName, f.major, f.minor, f.architectures, f.major, f.minor);
   }

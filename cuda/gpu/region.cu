@@ -56,8 +56,8 @@ dim3 tiles(int width, int height, unsigned images) {
 template <class Pixel>
 Status crop(const Pixel* left, const Pixel* right, int32_t width, const Region& window, Pixel* leftOut, Pixel* rightOut,
             cudaStream_t stream) {
-  const CropArguments<Pixel> arguments = {{left, right}, {leftOut, rightOut}, width, window.x, window.y, window.width,
-                                          window.height};
+  const CropArguments<Pixel> arguments = {{left, right}, {leftOut, rightOut}, width,        window.x,
+                                          window.y,      window.width,        window.height};
   const dim3 grid = tiles(window.width, window.height, right == nullptr ? 1 : 2);
   cropKernel<Pixel><<<grid, dim3(32, 8), 0, stream>>>(arguments);
   return launched("cropKernel");
@@ -78,9 +78,19 @@ Status cropPair(const Rgb8* left, const Rgb8* right, int32_t width, const Region
 Status placeRegion(const int16_t* windowDisparityQ4, const uint8_t* windowConfidence, const Region& window,
                    const Region& region, int16_t* disparityQ4, uint8_t* confidence, int32_t width, int32_t height,
                    cudaStream_t stream) {
-  const PlaceArguments arguments = {windowDisparityQ4, windowConfidence, disparityQ4, confidence, window.x, window.y,
-                                    window.width, region.x, region.y, region.x + region.width, region.y + region.height,
-                                    width, height};
+  const PlaceArguments arguments = {windowDisparityQ4,
+                                    windowConfidence,
+                                    disparityQ4,
+                                    confidence,
+                                    window.x,
+                                    window.y,
+                                    window.width,
+                                    region.x,
+                                    region.y,
+                                    region.x + region.width,
+                                    region.y + region.height,
+                                    width,
+                                    height};
   placeKernel<<<tiles(width, height, 1), dim3(32, 8), 0, stream>>>(arguments);
   return launched("placeKernel");
 }

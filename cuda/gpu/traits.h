@@ -56,16 +56,19 @@ struct CellHalf2 {
 #endif
   static __device__ __forceinline__ uint32_t add(uint32_t a, uint32_t b) { return bits(__hadd2(as(a), as(b))); }
   static __device__ __forceinline__ uint32_t sub(uint32_t a, uint32_t b) { return bits(__hsub2(as(a), as(b))); }
-  static __device__ __forceinline__ uint32_t fromBytes(uint32_t word, int high) { return CellU16::fromBytes(word, high); }
-  static __device__ __forceinline__ uint32_t toBytes(uint32_t low, uint32_t high) { return CellU16::toBytes(low, high); }
+  static __device__ __forceinline__ uint32_t fromBytes(uint32_t word, int high) {
+    return CellU16::fromBytes(word, high);
+  }
+  static __device__ __forceinline__ uint32_t toBytes(uint32_t low, uint32_t high) {
+    return CellU16::toBytes(low, high);
+  }
 };
 
 // Chosen by the number of instructions (docs/3-boards/predictions.md). Orin (8.x) and Thor (11.x) have a half-precision minimum
 // and emulate the packed integer one in five instructions. Before 8.0 there is neither; two half-precision subtractions
 // replace the minimum. On an H200 uint16 was measured 1 to 6 % faster. Below 5.3 there is no half-precision arithmetic.
 #if defined(DEPTHWATT_CELL_HALF2) || defined(DEPTHWATT_CELL_SATURATING) || \
-    (!defined(DEPTHWATT_CELL_U16) && \
-     ((__CUDA_ARCH__ >= 530 && __CUDA_ARCH__ < 900) || __CUDA_ARCH__ / 100 == 11))
+    (!defined(DEPTHWATT_CELL_U16) && ((__CUDA_ARCH__ >= 530 && __CUDA_ARCH__ < 900) || __CUDA_ARCH__ / 100 == 11))
 using Cell = CellHalf2;
 #else
 using Cell = CellU16;
@@ -116,9 +119,10 @@ constexpr int kCopiesAhead = 1;
 /// Begins to copy 16 bytes, both places multiples of 16. Done after waitForCopies; other lanes see them after __syncwarp.
 __device__ __forceinline__ void copyAlone(void* shared, const void* global) {
 #if defined(__CUDACC__) && __CUDA_ARCH__ >= 800
-  asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(static_cast<uint32_t>(__cvta_generic_to_shared(shared))),
-               "l"(global)
-               : "memory");
+  asm volatile(
+      "cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(static_cast<uint32_t>(__cvta_generic_to_shared(shared))),
+      "l"(global)
+      : "memory");
 #else
   *reinterpret_cast<uint4*>(shared) = *reinterpret_cast<const uint4*>(global);
 #endif

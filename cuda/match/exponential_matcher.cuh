@@ -39,11 +39,12 @@ class ExponentialOnGpu final : public Matcher {
       DEPTHWATT_TRY(exponential_.compute(mirrored_[0].get(), mirrored_[1].get(), mirroredRgb_.get(), seen, stream));
       DEPTHWATT_TRY(mirrorColumns(mirroredWhole_.get(), rightWhole_.get(), width_, height_, stream));
     }
-    const ExponentialDeviceResult winners = {result.disparityQ4, whole_.get(), ownRightView_ ? nullptr : rightWhole_.get(),
-                                             result.confidence};
+    const ExponentialDeviceResult winners = {result.disparityQ4, whole_.get(),
+                                             ownRightView_ ? nullptr : rightWhole_.get(), result.confidence};
     DEPTHWATT_TRY(exponential_.compute(images.left, images.right, images.leftRgb, winners, stream));
     if (!leftRight_) return {};
-    return leftRight(whole_.get(), rightWhole_.get(), result.disparityQ4, result.confidence, 1, width_, height_, stream);
+    return leftRight(whole_.get(), rightWhole_.get(), result.disparityQ4, result.confidence, 1, width_, height_,
+                     stream);
   }
 
   size_t bytes() const override {
@@ -60,7 +61,8 @@ class ExponentialOnGpu final : public Matcher {
   ExponentialWorkspace exponential_;
 };
 
-inline Status openExponentialOnGpu(const ExponentialParameters& parameters, const MatchTask& task, std::unique_ptr<Matcher>* matcher) {
+inline Status openExponentialOnGpu(const ExponentialParameters& parameters, const MatchTask& task,
+                                   std::unique_ptr<Matcher>* matcher) {
   std::unique_ptr<ExponentialOnGpu> opened(new (std::nothrow) ExponentialOnGpu());
   if (opened == nullptr) return Status::error(Code::kFailed, "Expected memory for a matcher, there is none.");
   const Status status = opened->open(parameters, task);

@@ -58,7 +58,8 @@ class ExponentialOnCpu final : public CpuMatcher {
 
   Status open(const ExponentialParameters& parameters) {
     Exponential* made = nullptr;
-    const Status status = Exponential::open(parameters, task_.width, task_.height, kernels_.exponential, workers_, &made);
+    const Status status =
+        Exponential::open(parameters, task_.width, task_.height, kernels_.exponential, workers_, &made);
     exponential_.reset(made);
     return status;
   }
@@ -74,10 +75,11 @@ class ExponentialOnCpu final : public CpuMatcher {
       });
     }
     exponential_->compute({images.left, images.right, images.leftRgb},
-                          {result.disparityQ4, view(disparity_), mirrored_ != nullptr ? ImageView<int16_t>{} : seenFromRight,
-                           result.confidence});
+                          {result.disparityQ4, view(disparity_),
+                           mirrored_ != nullptr ? ImageView<int16_t>{} : seenFromRight, result.confidence});
     if (!task_.leftRight) return;
-    const LeftRightImages check{view(disparity_).asConst(), seenFromRight.asConst(), result.disparityQ4, result.confidence};
+    const LeftRightImages check{view(disparity_).asConst(), seenFromRight.asConst(), result.disparityQ4,
+                                result.confidence};
     workers_.rows(task_.height, [&](int32_t first, int32_t end) { kernels_.leftRight(check, first, end); });
   }
 
@@ -87,7 +89,9 @@ class ExponentialOnCpu final : public CpuMatcher {
   }
 
  private:
-  ImageView<int16_t> view(std::vector<int16_t>& image) const { return packedView(image.data(), task_.width, task_.height); }
+  ImageView<int16_t> view(std::vector<int16_t>& image) const {
+    return packedView(image.data(), task_.width, task_.height);
+  }
 
   const MatchTask task_;
   const Kernels& kernels_;
@@ -97,8 +101,8 @@ class ExponentialOnCpu final : public CpuMatcher {
   std::unique_ptr<Exponential> exponential_;
 };
 
-inline Status openExponentialOnCpu(const ExponentialParameters& parameters, const MatchTask& task, const Kernels& kernels,
-                                   Workers& workers, std::unique_ptr<CpuMatcher>* opened) {
+inline Status openExponentialOnCpu(const ExponentialParameters& parameters, const MatchTask& task,
+                                   const Kernels& kernels, Workers& workers, std::unique_ptr<CpuMatcher>* opened) {
   std::unique_ptr<ExponentialOnCpu> matcher(new ExponentialOnCpu(task, kernels, workers));
   const Status status = matcher->open(parameters);
   if (status.ok()) *opened = std::move(matcher);
@@ -106,8 +110,8 @@ inline Status openExponentialOnCpu(const ExponentialParameters& parameters, cons
 }
 
 /// The same, composed of the rooms' references.
-inline void matchExponentialReference(const ExponentialParameters& parameters, const MatchTask& task, const MatcherImages& images,
-                                      const MatcherResult& result) {
+inline void matchExponentialReference(const ExponentialParameters& parameters, const MatchTask& task,
+                                      const MatcherImages& images, const MatcherResult& result) {
   const size_t pixels = static_cast<size_t>(task.width) * task.height;
   std::vector<int16_t> whole(pixels), rightWhole(pixels), ignored(pixels);
   std::vector<uint8_t> ignoredConfidence(pixels);
@@ -119,8 +123,9 @@ inline void matchExponentialReference(const ExponentialParameters& parameters, c
     MirroredImages mirrored(task.width, task.height);
     mirrored.make(images, 0, task.height);
     std::vector<int16_t> seen(pixels);
-    exponentialReference(parameters, mirrored.images(),
-                         {view(ignored), view(seen), {}, packedView(ignoredConfidence.data(), task.width, task.height)});
+    exponentialReference(
+        parameters, mirrored.images(),
+        {view(ignored), view(seen), {}, packedView(ignoredConfidence.data(), task.width, task.height)});
     mirrorColumns(view(seen).asConst(), view(rightWhole), 0, task.height);
   }
   leftRightReference({view(whole).asConst(), view(rightWhole).asConst(), result.disparityQ4, result.confidence});

@@ -28,11 +28,14 @@ class HsvMatcherOnGpu final : public Matcher {
   Workspace& room() { return room_; }
 
   Status compute(const MatcherImages& images, const MatcherResult& result, cudaStream_t stream) override {
-    DEPTHWATT_TRY(hsv(weights_, images.leftRgb, images.rightRgb, hsv_[0].get(), hsv_[1].get(), width_, height_, stream));
-    const Result winners = {result.disparityQ4, whole_.get(), leftRight_ ? rightWhole_.get() : nullptr, result.confidence};
+    DEPTHWATT_TRY(
+        hsv(weights_, images.leftRgb, images.rightRgb, hsv_[0].get(), hsv_[1].get(), width_, height_, stream));
+    const Result winners = {result.disparityQ4, whole_.get(), leftRight_ ? rightWhole_.get() : nullptr,
+                            result.confidence};
     DEPTHWATT_TRY(room_.compute(hsv_[0].get(), hsv_[1].get(), winners, stream));
     if (!leftRight_) return {};
-    return leftRight(whole_.get(), rightWhole_.get(), result.disparityQ4, result.confidence, 1, width_, height_, stream);
+    return leftRight(whole_.get(), rightWhole_.get(), result.disparityQ4, result.confidence, 1, width_, height_,
+                     stream);
   }
 
   size_t bytes() const override {

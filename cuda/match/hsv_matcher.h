@@ -19,7 +19,8 @@ inline Status checkHsvWeights(const MatcherChoice& choice) {
   const HsvWeights w = hsvWeightsOf(choice);
   const int32_t sum = w.hue + w.saturation + w.value;
   if (sum >= 1 && sum <= 100) return {};
-  return Status::error(Code::kParameter, "Expected match.%s.hueWeight, saturationWeight and valueWeight of 1 to 100 together, got %d.",
+  return Status::error(Code::kParameter,
+                       "Expected match.%s.hueWeight, saturationWeight and valueWeight of 1 to 100 together, got %d.",
                        choice.facts->name, sum);
 }
 
@@ -46,7 +47,8 @@ class HsvMatcherOnCpu final : public CpuMatcher {
     room_->compute(Images{view(hsv_[0]).asConst(), view(hsv_[1]).asConst()},
                    Result{result.disparityQ4, view(disparity_), seenFromRight, result.confidence});
     if (!task_.leftRight) return;
-    const LeftRightImages check{view(disparity_).asConst(), seenFromRight.asConst(), result.disparityQ4, result.confidence};
+    const LeftRightImages check{view(disparity_).asConst(), seenFromRight.asConst(), result.disparityQ4,
+                                result.confidence};
     workers_.rows(task_.height, [&](int32_t first, int32_t end) { kernels_.leftRight(check, first, end); });
   }
 
@@ -72,7 +74,8 @@ class HsvMatcherOnCpu final : public CpuMatcher {
 
 /// The same, composed of the rooms' references. reference(images, result): the room's.
 template <class Images, class Result, class Reference>
-void matchHsvReference(const MatchTask& task, const MatcherImages& images, const MatcherResult& result, Reference reference) {
+void matchHsvReference(const MatchTask& task, const MatcherImages& images, const MatcherResult& result,
+                       Reference reference) {
   const size_t pixels = static_cast<size_t>(task.width) * task.height;
   std::vector<HsvPixel> left(pixels), right(pixels);
   std::vector<int16_t> whole(pixels), rightWhole(pixels);

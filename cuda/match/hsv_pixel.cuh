@@ -26,8 +26,8 @@ __device__ __forceinline__ uint32_t plusDifferences(uint2 a, uint2 b, uint32_t s
 }
 
 /// Both images of a pair in one launch (hsv/hsv.h); device images, packed rows.
-Status hsv(const HsvWeights& weights, const Rgb8* left, const Rgb8* right, HsvPixel* leftOut, HsvPixel* rightOut, int32_t width,
-           int32_t height, cudaStream_t stream);
+Status hsv(const HsvWeights& weights, const Rgb8* left, const Rgb8* right, HsvPixel* leftOut, HsvPixel* rightOut,
+           int32_t width, int32_t height, cudaStream_t stream);
 
 }  // namespace gpu
 }  // namespace depthwatt

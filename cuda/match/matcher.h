@@ -35,12 +35,12 @@ enum class ParameterKind { kWhole, kOneOf, kWord, kFlag };
 struct MatcherParameter {
   const char* key;
   ParameterKind kind;
-  int32_t low, high;         ///< kWhole
-  const char* choices;       ///< kOneOf: whole numbers, kWord: words; separated by blanks
-  int32_t fallback;          ///< where nothing is given
-  int32_t fallbackAtHalf;    ///< the same at half resolution
-  const char* unit;          ///< "" for none
-  const char* description;   ///< one sentence
+  int32_t low, high;        ///< kWhole
+  const char* choices;      ///< kOneOf: whole numbers, kWord: words; separated by blanks
+  int32_t fallback;         ///< where nothing is given
+  int32_t fallbackAtHalf;   ///< the same at half resolution
+  const char* unit;         ///< "" for none
+  const char* description;  ///< one sentence
 };
 
 constexpr MatcherParameter wholeNumber(const char* key, int32_t low, int32_t high, int32_t fallback, const char* unit,
@@ -51,7 +51,8 @@ constexpr MatcherParameter wholeByResolution(const char* key, int32_t low, int32
                                              const char* unit, const char* description) {
   return {key, ParameterKind::kWhole, low, high, "", atFull, atHalf, unit, description};
 }
-constexpr MatcherParameter oneOf(const char* key, const char* numbers, int32_t fallback, const char* unit, const char* description) {
+constexpr MatcherParameter oneOf(const char* key, const char* numbers, int32_t fallback, const char* unit,
+                                 const char* description) {
   return {key, ParameterKind::kOneOf, 0, 0, numbers, fallback, fallback, unit, description};
 }
 /// The first word is the default.
@@ -72,9 +73,9 @@ struct QualityStep {
 struct QualityLadder {
   const QualityStep* steps;
   int32_t count;
-  int32_t atHalf;         ///< so many steps stay taken where half resolution takes the others' place
-  const char* workKey;    ///< work per cell is in proportion to this parameter; null: to nothing
-  int32_t workPerCell;    ///< where workKey is null; 4 is that of sgm with 4 paths
+  int32_t atHalf;       ///< so many steps stay taken where half resolution takes the others' place
+  const char* workKey;  ///< work per cell is in proportion to this parameter; null: to nothing
+  int32_t workPerCell;  ///< where workKey is null; 4 is that of sgm with 4 paths
 };
 
 struct MatchSearch {
@@ -99,7 +100,7 @@ struct MatcherFacts {
   const char* name;         ///< its folder, and its word in settings
   const char* description;  ///< the rest of the sentence "NAME is ..."
   ImagesNeeded images;
-  bool halfByDefault;       ///< match.halfResolution = auto means at half resolution
+  bool halfByDefault;  ///< match.halfResolution = auto means at half resolution
   const MatcherParameter* parameters;
   int32_t parameterCount;
   QualityLadder ladder;
@@ -118,7 +119,8 @@ inline int32_t MatcherChoice::at(const char* key) const {
 struct MatchTask {
   int32_t width = 0, height = 0;  ///< of the images that it gets
   MatchSearch search;             ///< in their pixels
-  bool leftRight = false;         ///< the check of refine/left_right is asked for; a matcher with a check of its own ignores it
+  bool leftRight =
+      false;  ///< the check of refine/left_right is asked for; a matcher with a check of its own ignores it
   MatcherChoice matcher;
 };
 

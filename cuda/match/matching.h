@@ -17,15 +17,16 @@ constexpr int32_t kMaxNumDisparities = 512;
 constexpr int32_t kMaxDisparity = 2047;
 
 struct SgmParameters {
-  int32_t minDisparity = 0;     ///< 0 or more
-  int32_t numDisparities = 128; ///< 8 to 512
-  int32_t paths = 4;            ///< 2, 4 or 8
-  int32_t p1 = 10;              ///< 1 to p2
-  int32_t p2 = 60;              ///< p1 to kMaxP2
-  int32_t adaptiveP2 = 0;       ///< alpha, 0 to 255; 0 = P2 is constant
-  int32_t uniqueness = 0;       ///< percent, 0 to 99; 0 = no test
+  int32_t minDisparity = 0;      ///< 0 or more
+  int32_t numDisparities = 128;  ///< 8 to 512
+  int32_t paths = 4;             ///< 2, 4 or 8
+  int32_t p1 = 10;               ///< 1 to p2
+  int32_t p2 = 60;               ///< p1 to kMaxP2
+  int32_t adaptiveP2 = 0;        ///< alpha, 0 to 255; 0 = P2 is constant
+  int32_t uniqueness = 0;        ///< percent, 0 to 99; 0 = no test
   bool subpixel = true;
-  int32_t outsideCost = kNeverOutside;  ///< of a candidate outside the right image, 0 to 63; below 63 it may win: select.h
+  int32_t outsideCost =
+      kNeverOutside;  ///< of a candidate outside the right image, 0 to 63; below 63 it may win: select.h
 
   int32_t words = 1;  ///< census words of a pixel, 1 or 2; their distances add up to the matching cost
 

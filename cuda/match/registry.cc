@@ -10,9 +10,9 @@
 
 namespace depthwatt {
 
-#define DEPTHWATT_DECLARE(name, Name)                                                                                     \
-  const MatcherFacts& name##Facts();                                                                                      \
-  Status open##Name##OnCpu(const MatchTask&, const Kernels&, Workers&, std::unique_ptr<CpuMatcher>*);                     \
+#define DEPTHWATT_DECLARE(name, Name)                                                                 \
+  const MatcherFacts& name##Facts();                                                                  \
+  Status open##Name##OnCpu(const MatchTask&, const Kernels&, Workers&, std::unique_ptr<CpuMatcher>*); \
   [[gnu::weak]] void match##Name##Reference(const MatchTask&, const MatcherImages&, const MatcherResult&);
 DEPTHWATT_MATCHERS(DEPTHWATT_DECLARE)
 #undef DEPTHWATT_DECLARE
@@ -90,7 +90,8 @@ bool read(const MatcherParameter& parameter, const GivenValue& value, int32_t* n
     }
     return false;
   }
-  if (value.kind != GivenValue::kNumber || value.number != std::floor(value.number) || std::fabs(value.number) > 1e9) return false;
+  if (value.kind != GivenValue::kNumber || value.number != std::floor(value.number) || std::fabs(value.number) > 1e9)
+    return false;
   *number = static_cast<int32_t>(value.number);
   if (parameter.kind == ParameterKind::kWhole) return *number >= parameter.low && *number <= parameter.high;
   for (const std::string& choice : choicesOf(parameter)) {
@@ -118,7 +119,8 @@ Status findMatcher(const std::string& name, const MatcherFacts** found) {
     *found = facts;
     return {};
   }
-  return Status::error(Code::kParameter, "Expected %s for match.algorithm, got '%.40s'.", listed(names).c_str(), name.c_str());
+  return Status::error(Code::kParameter, "Expected %s for match.algorithm, got '%.40s'.", listed(names).c_str(),
+                       name.c_str());
 }
 
 MatcherChoice withDefaults(const MatcherFacts& facts, bool halfResolution) {
@@ -139,8 +141,8 @@ Status setParameter(MatcherChoice* choice, const std::string& key, const GivenVa
     keys.emplace_back(parameter.key);
     if (key != parameter.key) continue;
     if (read(parameter, value, &choice->values[static_cast<size_t>(i)])) return {};
-    return Status::error(Code::kParameter, "Expected %s for match.%s.%s, got %s.", expectationOf(parameter).c_str(), facts.name,
-                         parameter.key, shown(value).c_str());
+    return Status::error(Code::kParameter, "Expected %s for match.%s.%s, got %s.", expectationOf(parameter).c_str(),
+                         facts.name, parameter.key, shown(value).c_str());
   }
   return Status::error(Code::kParameter, "Expected a parameter of %s (%s), got match.%s.%.40s.", facts.name,
                        listed(keys).c_str(), facts.name, key.c_str());
@@ -152,19 +154,22 @@ Status checkMatcher(const MatcherChoice& choice, const MatchSearch& search, bool
                          kMaxNumDisparities, search.numDisparities);
   }
   if (search.minDisparity < 0 || search.minDisparity > kMaxDisparity - search.numDisparities) {
-    return Status::error(Code::kParameter, "Expected match.minDisparity of 0 to %d beside match.numDisparities of %d, got %d.",
+    return Status::error(Code::kParameter,
+                         "Expected match.minDisparity of 0 to %d beside match.numDisparities of %d, got %d.",
                          kMaxDisparity - search.numDisparities, search.numDisparities, search.minDisparity);
   }
   return choice.facts->check == nullptr ? Status() : choice.facts->check(choice, search, halfResolution);
 }
 
-Status openCpuMatcher(const MatchTask& task, const Kernels& kernels, Workers& workers, std::unique_ptr<CpuMatcher>* opened) {
+Status openCpuMatcher(const MatchTask& task, const Kernels& kernels, Workers& workers,
+                      std::unique_ptr<CpuMatcher>* opened) {
   const Entry* const entry = entryOf(task);
   if (entry == nullptr) return unknownMatcher();
   try {
     return entry->open(task, kernels, workers, opened);
   } catch (const std::bad_alloc&) {
-    return Status::error(Code::kMemoryExhausted, "Expected memory for %s at %dx%d with %d disparities, the allocation failed.",
+    return Status::error(Code::kMemoryExhausted,
+                         "Expected memory for %s at %dx%d with %d disparities, the allocation failed.",
                          task.matcher.facts->name, task.width, task.height, task.search.numDisparities);
   }
 }

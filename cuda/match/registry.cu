@@ -27,9 +27,11 @@ const Entry kEntries[] = {DEPTHWATT_MATCHERS(DEPTHWATT_ENTRY)};
 
 Status openMatcher(const MatchTask& task, std::unique_ptr<Matcher>* matcher) {
   for (const Entry& entry : kEntries) {
-    if (std::strcmp(entry.name, task.matcher.facts->name) == 0 && entry.open != nullptr) return entry.open(task, matcher);
+    if (std::strcmp(entry.name, task.matcher.facts->name) == 0 && entry.open != nullptr)
+      return entry.open(task, matcher);
   }
-  return Status::error(Code::kBackendUnavailable, "CUDA unavailable: it has no kernels for %.40s.", task.matcher.facts->name);
+  return Status::error(Code::kBackendUnavailable, "CUDA unavailable: it has no kernels for %.40s.",
+                       task.matcher.facts->name);
 }
 
 }  // namespace gpu

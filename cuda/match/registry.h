@@ -31,7 +31,8 @@ Status setParameter(MatcherChoice* choice, const std::string& key, const GivenVa
 /// Values against their ranges, the search against what disparityQ4 holds, then the matcher's own rules.
 Status checkMatcher(const MatcherChoice& choice, const MatchSearch& search, bool halfResolution);
 
-Status openCpuMatcher(const MatchTask& task, const Kernels& kernels, Workers& workers, std::unique_ptr<CpuMatcher>* opened);
+Status openCpuMatcher(const MatchTask& task, const Kernels& kernels, Workers& workers,
+                      std::unique_ptr<CpuMatcher>* opened);
 
 /// The definition; kBackendUnavailable where the matcher has none.
 Status matchReference(const MatchTask& task, const MatcherImages& images, const MatcherResult& result);

@@ -93,7 +93,7 @@ Status rectify(const RectifySource& source, const int32_t* map, uint8_t* out, in
                cudaStream_t stream) {
   const bool bayer = isBayer(source.format);
   const SampleLayout layout = sampleLayoutOf(source.format);
-  const Source view = {source.data, source.width, source.height, source.strideBytes,
+  const Source view = {source.data,  source.width,        source.height,      source.strideBytes,
                        layout.shift, redX(source.format), redY(source.format)};
   const RectifyKernel kernel = layout.bytesPerPixel == 3   ? rectifyKernel<3, false>
                                : layout.bytesPerPixel == 1 ? (bayer ? rectifyKernel<1, true> : rectifyKernel<1, false>)

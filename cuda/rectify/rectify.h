@@ -25,8 +25,8 @@ struct RectifySource {
 void rectifyReference(const RectifySource& source, const int32_t* map, ImageView<uint8_t> out);
 
 /// The fast form: rows [firstRow, endRow) of out. The source must hold sourceBytes(); not a byte more is read.
-using RectifyRows = void (*)(const RectifySource& source, const int32_t* map, ImageView<uint8_t> out,
-                             int32_t firstRow, int32_t endRow);
+using RectifyRows = void (*)(const RectifySource& source, const int32_t* map, ImageView<uint8_t> out, int32_t firstRow,
+                             int32_t endRow);
 
 /// The same in colours, for formats that have them (hasColours): each colour by itself, by the same places and weights. Of NV12
 /// the chroma is read too: the source must hold sourceBytes() with colours.

@@ -70,7 +70,9 @@ template <int kReach>
 class SourceWindow {
  public:
   /// Whether a group can fit at all, with lanes so many bytes apart.
-  static constexpr bool possible(int32_t bytesApart) { return kLanesI32 * bytesApart + kReach - bytesApart <= kWindowBytes; }
+  static constexpr bool possible(int32_t bytesApart) {
+    return kLanesI32 * bytesApart + kReach - bytesApart <= kWindowBytes;
+  }
 
   /// byte, row: where each lane's bytes begin. firstByte, firstRow: not behind any of them, where the group is to fit.
   SourceWindow(const SourcePlane& plane, int32_t firstByte, int32_t firstRow, I32 byte, I32 row) : plane_(plane) {
@@ -86,7 +88,9 @@ class SourceWindow {
   bool fits() const { return fits_; }
 
   /// The 32 bits of each lane's row j, from byte `at` of its reach on.
-  I32 fetchAt(int32_t j, I32 at) const { return pickI32(rowFrom(row_ + j), rowFrom(row_ + j + 1), addI32(offset_, at), second_); }
+  I32 fetchAt(int32_t j, I32 at) const {
+    return pickI32(rowFrom(row_ + j), rowFrom(row_ + j + 1), addI32(offset_, at), second_);
+  }
   I32 fetch(int32_t j, int32_t at = 0) const { return fetchAt(j, splatI32(at)); }
 
  private:
@@ -139,8 +143,8 @@ struct MosaicRow {
   MosaicRow(I32 even, I32 odd) {
     const I32 low = splatI32(0xffff), high = splatI32(-65536);
     own = orI32(andI32(odd, low), andI32(even, high));
-    beside = orI32(andI32(addI32(even, shiftRightI32<16>(even)), low),
-                     andI32(addI32(odd, shiftLeftI32<16>(odd)), high));
+    beside =
+        orI32(andI32(addI32(even, shiftRightI32<16>(even)), low), andI32(addI32(odd, shiftLeftI32<16>(odd)), high));
   }
 };
 
@@ -188,7 +192,8 @@ inline bool remapBayerGroup(const RectifySource& source, const int32_t* from, ui
       anyAboveI32(y.whole, splatI32(source.height - 3))) {
     return false;
   }
-  const I32 site = siteOf(addI32(x.whole, splatI32(redX(source.format))), addI32(y.whole, splatI32(redY(source.format))));
+  const I32 site =
+      siteOf(addI32(x.whole, splatI32(redX(source.format))), addI32(y.whole, splatI32(redY(source.format))));
   const auto compute = [&](const auto& fetch) {
     const auto row = [&](int32_t j) { return mosaicRow<Samples>([&](int32_t at) { return fetch(j, at); }); };
     const MosaicRow row0 = row(0), row1 = row(1), row2 = row(2), row3 = row(3);
@@ -200,8 +205,9 @@ inline bool remapBayerGroup(const RectifySource& source, const int32_t* from, ui
   constexpr int32_t kLog2 = Samples::kBytesLog2;
   if constexpr (Window::possible(1 << kLog2)) {
     const SourcePlane plane = {source.data, source.strideBytes, source.height, source.width << kLog2};
-    const Window window(plane, (leastWhole(from, source.width, 0) - 1) * (1 << kLog2), leastWhole(from, source.height, 1) - 1,
-                        shiftLeftI32<kLog2>(subI32(x.whole, one)), subI32(y.whole, one));
+    const Window window(plane, (leastWhole(from, source.width, 0) - 1) * (1 << kLog2),
+                        leastWhole(from, source.height, 1) - 1, shiftLeftI32<kLog2>(subI32(x.whole, one)),
+                        subI32(y.whole, one));
     if (window.fits()) {
       compute([&](int32_t j, int32_t at) { return window.fetch(j, at); });
       return true;
@@ -297,9 +303,8 @@ void remapGreyRows(const RectifySource& source, const int32_t* map, ImageView<ui
   // The bottom row of a window is read one stride further on, four bytes at once.
   const int64_t bytes = int64_t{source.height - 1} * static_cast<int64_t>(source.strideBytes) + source.width;
   const int32_t lastOffset = static_cast<int32_t>(bytes - 4 - static_cast<int64_t>(source.strideBytes));
-  remapRows(source, map, out, firstRow, endRow, [&](const int32_t* from, uint8_t* to) {
-    return remapGroup<Samples>(source, from, to, lastOffset);
-  });
+  remapRows(source, map, out, firstRow, endRow,
+            [&](const int32_t* from, uint8_t* to) { return remapGroup<Samples>(source, from, to, lastOffset); });
 }
 
 template <class Samples>
@@ -310,7 +315,8 @@ void remapBayerRows(const RectifySource& source, const int32_t* map, ImageView<u
 }
 
 /// In rectify_rgb.inl.h.
-void rgbToGreyRows(const RectifySource& source, const int32_t* map, ImageView<uint8_t> out, int32_t firstRow, int32_t endRow);
+void rgbToGreyRows(const RectifySource& source, const int32_t* map, ImageView<uint8_t> out, int32_t firstRow,
+                   int32_t endRow);
 
 void rectifyRows(const RectifySource& source, const int32_t* map, ImageView<uint8_t> out, int32_t firstRow,
                  int32_t endRow) {

@@ -50,8 +50,8 @@ Rgb bayerColours(const Raw& raw, int32_t x, int32_t y) {
   const int32_t own = 4 * raw.mosaic(x, y);
   const int32_t beside = raw.mosaic(x - 1, y) + raw.mosaic(x + 1, y);
   const int32_t above = raw.mosaic(x, y - 1) + raw.mosaic(x, y + 1);
-  const int32_t corners = raw.mosaic(x - 1, y - 1) + raw.mosaic(x + 1, y - 1) + raw.mosaic(x - 1, y + 1) +
-                          raw.mosaic(x + 1, y + 1);
+  const int32_t corners =
+      raw.mosaic(x - 1, y - 1) + raw.mosaic(x + 1, y - 1) + raw.mosaic(x - 1, y + 1) + raw.mosaic(x + 1, y + 1);
   int32_t red, green, blue;
   switch (colourAt(format, x, y)) {
     case Colour::kRed: red = own, green = beside + above, blue = corners; break;
@@ -77,7 +77,8 @@ int32_t byteOf(int32_t i) { return i < 0 ? 0 : i > 255 ? 255 : i; }
 
 /// BT.601 with luma of full range: 1.402, 0.344, 0.714 and 1.772 times 256. u, v: -128 to 127.
 Rgb coloursOf(int32_t luma, int32_t u, int32_t v) {
-  return {byteOf(luma + by256(359 * v + 128)), byteOf(luma - by256(88 * u + 183 * v + 128)), byteOf(luma + by256(454 * u + 128))};
+  return {byteOf(luma + by256(359 * v + 128)), byteOf(luma - by256(88 * u + 183 * v + 128)),
+          byteOf(luma + by256(454 * u + 128))};
 }
 
 /// Two pixels share their chroma; the last of an odd width takes that of the two before it, and a single column has none.
@@ -150,7 +151,8 @@ void rectifyReference(const RectifySource& source, const int32_t* map, ImageView
   const auto grey = [&](int32_t x, int32_t y) { return greyAt(source, x, y); };
   for (int32_t y = 0; y < out.height; ++y) {
     for (int32_t x = 0; x < out.width; ++x) {
-      out.row(y)[x] = map == nullptr ? static_cast<uint8_t>(grey(x, y)) : sampled(source, placeOf(map, out.width, x, y), grey);
+      out.row(y)[x] =
+          map == nullptr ? static_cast<uint8_t>(grey(x, y)) : sampled(source, placeOf(map, out.width, x, y), grey);
     }
   }
 }
@@ -164,7 +166,8 @@ void rectifyRgbReference(const RectifySource& source, const int32_t* map, ImageV
           const Rgb rgb = rgbAt(source, column, row);
           return colour == 0 ? rgb.red : colour == 1 ? rgb.green : rgb.blue;
         };
-        values[colour] = map == nullptr ? static_cast<uint8_t>(own(x, y)) : sampled(source, placeOf(map, out.width, x, y), own);
+        values[colour] =
+            map == nullptr ? static_cast<uint8_t>(own(x, y)) : sampled(source, placeOf(map, out.width, x, y), own);
       }
       out.row(y)[x] = {values[0], values[1], values[2]};
     }

@@ -30,7 +30,8 @@ int32_t greyOfPixel(const RectifySource& source, int32_t x, int32_t y) {
   const size_t stride = source.strideBytes;
   const uint8_t* row = source.data + static_cast<size_t>(y) * stride;
   const SampleLayout layout = sampleLayoutOf(source.format);
-  if (source.format == PixelFormat::kRgb8) return (77 * row[3 * x] + 150 * row[3 * x + 1] + 29 * row[3 * x + 2] + 128) >> 8;
+  if (source.format == PixelFormat::kRgb8)
+    return (77 * row[3 * x] + 150 * row[3 * x + 1] + 29 * row[3 * x + 2] + 128) >> 8;
   if (!isBayer(source.format)) return sampleOf(row, x, layout);
   const uint8_t* up = source.data + static_cast<size_t>(mirrorInto(y - 1, source.height)) * stride;
   const uint8_t* down = source.data + static_cast<size_t>(mirrorInto(y + 1, source.height)) * stride;
@@ -39,7 +40,8 @@ int32_t greyOfPixel(const RectifySource& source, int32_t x, int32_t y) {
   const auto at = [&](const uint8_t* line, int32_t column) { return sampleOf(line, column, layout); };
   return (kSiteOwn[site] * at(row, x) + kSiteBeside[site] * (at(row, left) + at(row, right)) +
           kSiteAbove[site] * (at(up, x) + at(down, x)) +
-          kSiteCorners[site] * (at(up, left) + at(up, right) + at(down, left) + at(down, right)) + 512) >> 10;
+          kSiteCorners[site] * (at(up, left) + at(up, right) + at(down, left) + at(down, right)) + 512) >>
+         10;
 }
 
 /// One output value of what valueAt(x, y) gives. Clamping the place first is the same as replicating the border.
@@ -61,7 +63,9 @@ uint8_t remapPixel(const RectifySource& source, const int32_t* from) {
 /// BT.601, luma of full range. colour: 0 red, 1 green, 2 blue.
 inline int32_t colourOfLuma(int32_t luma, int32_t u, int32_t v, int32_t colour) {
   u -= 128, v -= 128;
-  const int32_t added = colour == 0 ? (359 * v + 128) >> 8 : colour == 1 ? -((88 * u + 183 * v + 128) >> 8) : (454 * u + 128) >> 8;
+  const int32_t added = colour == 0   ? (359 * v + 128) >> 8
+                        : colour == 1 ? -((88 * u + 183 * v + 128) >> 8)
+                                      : (454 * u + 128) >> 8;
   return clampTo(luma + added, 0, 255);
 }
 

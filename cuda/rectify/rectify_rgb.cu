@@ -24,7 +24,9 @@ struct Colours {
   int red, green, blue;
 };
 
-__device__ __forceinline__ const uint8_t* rowOf(const Source& s, int y) { return s.data + static_cast<size_t>(y) * s.strideBytes; }
+__device__ __forceinline__ const uint8_t* rowOf(const Source& s, int y) {
+  return s.data + static_cast<size_t>(y) * s.strideBytes;
+}
 
 __device__ __forceinline__ int mirrorInto(int i, int n) {
   if (n == 1) return 0;
@@ -48,7 +50,8 @@ __device__ __forceinline__ int sampleOf(const Source& s, const uint8_t* row, int
 /// Bilinear demosaicing.
 template <bool kWords>
 __device__ Colours mosaicColours(const Source& s, int x, int y) {
-  const uint8_t* const rows[3] = {rowOf(s, mirrorInto(y - 1, s.height)), rowOf(s, y), rowOf(s, mirrorInto(y + 1, s.height))};
+  const uint8_t* const rows[3] = {rowOf(s, mirrorInto(y - 1, s.height)), rowOf(s, y),
+                                  rowOf(s, mirrorInto(y + 1, s.height))};
   const int left = mirrorInto(x - 1, s.width), right = mirrorInto(x + 1, s.width);
   const auto at = [&](int row, int column) { return sampleOf<kWords>(s, rows[row], column); };
   const int own = at(1, x), beside = at(1, left) + at(1, right), above = at(0, x) + at(2, x);
@@ -83,7 +86,8 @@ __device__ __forceinline__ Colours coloursAt(const Source& s, int x, int y) {
 }
 
 template <Kind kKind>
-__global__ void __launch_bounds__(256) rectifyRgbKernel(Source source, const int32_t* map, Rgb8* out, int width, int height) {
+__global__ void __launch_bounds__(256)
+    rectifyRgbKernel(Source source, const int32_t* map, Rgb8* out, int width, int height) {
   const int x = blockIdx.x * 32 + threadIdx.x, y = blockIdx.y * 8 + threadIdx.y;
   if (x >= width || y >= height) return;
   const size_t index = static_cast<size_t>(y) * width + x;
@@ -99,7 +103,9 @@ __global__ void __launch_bounds__(256) rectifyRgbKernel(Source source, const int
     const Colours a = coloursAt<kKind>(source, left, top), b = coloursAt<kKind>(source, right, top);
     const Colours d = coloursAt<kKind>(source, left, bottom), e = coloursAt<kKind>(source, right, bottom);
     const auto between = [&](int leftTop, int rightTop, int leftBottom, int rightBottom) {
-      return ((32 - fy) * ((32 - fx) * leftTop + fx * rightTop) + fy * ((32 - fx) * leftBottom + fx * rightBottom) + 512) >> 10;
+      return ((32 - fy) * ((32 - fx) * leftTop + fx * rightTop) + fy * ((32 - fx) * leftBottom + fx * rightBottom) +
+              512) >>
+             10;
     };
     c = {between(a.red, b.red, d.red, e.red), between(a.green, b.green, d.green, e.green),
          between(a.blue, b.blue, d.blue, e.blue)};
@@ -128,11 +134,17 @@ RectifyRgbKernel kernelOf(PixelFormat format) {
 
 }  // namespace
 
-Status rectifyRgb(const RectifySource& source, const int32_t* map, Rgb8* out, int32_t width, int32_t height, cudaStream_t stream) {
+Status rectifyRgb(const RectifySource& source, const int32_t* map, Rgb8* out, int32_t width, int32_t height,
+                  cudaStream_t stream) {
   const bool bayer = isBayer(source.format);
-  const Source view = {source.data, source.width, source.height, source.strideBytes,
-                       source.format == PixelFormat::kUyvy ? 1 : 0, sampleLayoutOf(source.format).shift,
-                       bayer ? redX(source.format) : 0, bayer ? redY(source.format) : 0};
+  const Source view = {source.data,
+                       source.width,
+                       source.height,
+                       source.strideBytes,
+                       source.format == PixelFormat::kUyvy ? 1 : 0,
+                       sampleLayoutOf(source.format).shift,
+                       bayer ? redX(source.format) : 0,
+                       bayer ? redY(source.format) : 0};
   const dim3 grid((width + 31) / 32, (height + 7) / 8);
   kernelOf(source.format)<<<grid, dim3(32, 8), 0, stream>>>(view, map, out, width, height);
   return launched("rectifyRgbKernel");

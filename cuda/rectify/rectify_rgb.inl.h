@@ -118,14 +118,14 @@ class PackedPairs {
   }
 
   PackedPairs(const RectifySource& source, const GroupPlace& at)
-      : odd_(oddMask(at.x)),
-        words_({source.data, source.strideBytes, source.height, 4 * (source.width >> 1)}, 4 * (at.firstX >> 1), at.firstY,
-               shiftLeftI32<2>(shiftRightI32<1>(at.x)), at.y) {}
+      : odd_(oddMask(at.x)), words_({source.data, source.strideBytes, source.height, 4 * (source.width >> 1)},
+                                    4 * (at.firstX >> 1), at.firstY, shiftLeftI32<2>(shiftRightI32<1>(at.x)), at.y) {}
 
   PixelPair row(int32_t j) const {
     // The right pixel's word is the next one where the left pixel is the second of its own.
     const I32 word = words_.fetch(j), next = words_.fetchAt(j, andI32(odd_, splatI32(4)));
-    const I32 own = bytesOfHalves(shiftRightI32<kLumaShift>(word)), other = bytesOfHalves(shiftRightI32<kLumaShift>(next));
+    const I32 own = bytesOfHalves(shiftRightI32<kLumaShift>(word)),
+              other = bytesOfHalves(shiftRightI32<kLumaShift>(next));
     const I32 luma = chooseI32(odd_, joinHalves(shiftRightI32<16>(own), other), own);
     const auto chroma = [&](I32 bits) { return ChromaShare(bytesOfHalves(shiftRightI32<8 - kLumaShift>(bits))); };
     return pairOf(luma, chroma(word), chroma(next));
@@ -151,7 +151,9 @@ class Nv12Pairs {
 
   PixelPair row(int32_t j) const {
     const I32 uv = j == 0 ? top_.fetch(0) : bottom_.fetch(0);
-    const auto halves = [&](I32 pair) { return orI32(andI32(pair, splatI32(0xff)), andI32(shiftLeftI32<8>(pair), splatI32(0xff0000))); };
+    const auto halves = [&](I32 pair) {
+      return orI32(andI32(pair, splatI32(0xff)), andI32(shiftLeftI32<8>(pair), splatI32(0xff0000)));
+    };
     const I32 left = halves(uv), right = halves(chooseI32(odd_, shiftRightI32<16>(uv), uv));
     // Four bytes from the last but one of the last row on end in the chroma.
     return pairOf(ByteSamples::pairOf(luma_.fetch(j)), ChromaShare(left), ChromaShare(right));
@@ -161,8 +163,8 @@ class Nv12Pairs {
   using Fetch = SourceFetch<4, 1>;
 
   static Fetch chromaOf(const RectifySource& source, const GroupPlace& at, I32 y, int32_t firstY) {
-    const SourcePlane plane = {source.data + static_cast<size_t>(source.height) * source.strideBytes, source.strideBytes,
-                               (source.height + 1) >> 1, 2 * ((source.width + 1) >> 1)};
+    const SourcePlane plane = {source.data + static_cast<size_t>(source.height) * source.strideBytes,
+                               source.strideBytes, (source.height + 1) >> 1, 2 * ((source.width + 1) >> 1)};
     return {plane, 2 * (at.firstX >> 1), firstY >> 1, shiftLeftI32<1>(shiftRightI32<1>(at.x)), shiftRightI32<1>(y)};
   }
 
@@ -204,7 +206,8 @@ class MosaicPairs {
 
  private:
   const SourceFetch<(4 << Samples::kBytesLog2), (1 << Samples::kBytesLog2)> samples_;
-  const I32 evenColumn_, evenRow_;  ///< halves that are all ones in red's columns; lanes in red's rows, for the upper pixels
+  const I32 evenColumn_,
+      evenRow_;  ///< halves that are all ones in red's columns; lanes in red's rows, for the upper pixels
   I32 own_[4], beside_[4];
 };
 
@@ -238,8 +241,8 @@ inline void remapRgbGroup(const RectifySource& source, const PlaceLimits& limits
 
 /// Rows of groups; without a map the places of a group are its own pixels. group(from, x, y): kLanesI32 pixels from (x, y) on.
 template <class Group, class Single>
-inline void groupRows(const int32_t* map, int32_t width, int32_t firstRow, int32_t endRow, bool vectors, const Group& group,
-                      const Single& single) {
+inline void groupRows(const int32_t* map, int32_t width, int32_t firstRow, int32_t endRow, bool vectors,
+                      const Group& group, const Single& single) {
   int32_t own[2 * kLanesI32];
   for (int32_t y = firstRow; y < endRow; ++y) {
     const int32_t* from = map == nullptr ? nullptr : map + 2 * static_cast<size_t>(y) * static_cast<size_t>(width);
@@ -256,7 +259,8 @@ inline void groupRows(const int32_t* map, int32_t width, int32_t firstRow, int32
 }
 
 template <class Pairs>
-void remapRgbRows(const RectifySource& source, const int32_t* map, ImageView<Rgb8> out, int32_t firstRow, int32_t endRow) {
+void remapRgbRows(const RectifySource& source, const int32_t* map, ImageView<Rgb8> out, int32_t firstRow,
+                  int32_t endRow) {
   const PlaceLimits limits = Pairs::limits(source);
   groupRows(
       map, out.width, firstRow, endRow, limits.any(),
@@ -271,7 +275,8 @@ inline I32 lumaOfRgb(I32 word) {
   return shiftRightI32<8>(addI32(addI32(redBlue, green), splatI32(128)));
 }
 
-void rgbToGreyRows(const RectifySource& source, const int32_t* map, ImageView<uint8_t> out, int32_t firstRow, int32_t endRow) {
+void rgbToGreyRows(const RectifySource& source, const int32_t* map, ImageView<uint8_t> out, int32_t firstRow,
+                   int32_t endRow) {
   const PlaceLimits limits = RgbPairs::limits(source);
   const auto group = [&](const int32_t* from, int32_t column, int32_t line) {
     I32 px, py;
@@ -287,7 +292,8 @@ void rgbToGreyRows(const RectifySource& source, const int32_t* map, ImageView<ui
             [&](const int32_t* from, int32_t x, int32_t y) { out.row(y)[x] = remapPixel(source, from); });
 }
 
-void rectifyRgbRows(const RectifySource& source, const int32_t* map, ImageView<Rgb8> out, int32_t firstRow, int32_t endRow) {
+void rectifyRgbRows(const RectifySource& source, const int32_t* map, ImageView<Rgb8> out, int32_t firstRow,
+                    int32_t endRow) {
   switch (source.format) {
     case PixelFormat::kRgb8: return remapRgbRows<RgbPairs>(source, map, out, firstRow, endRow);
     case PixelFormat::kYuyv: return remapRgbRows<PackedPairs<0>>(source, map, out, firstRow, endRow);

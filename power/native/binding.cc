@@ -31,7 +31,8 @@ double numberIn(const Napi::Value& value) { return value.IsNumber() ? value.As<N
 /// A whole number from 0, or one that no device has.
 uint32_t deviceIn(const Napi::Value& value) {
   const double number = numberIn(value);
-  return number >= 0 && number < UINT32_MAX && number == std::floor(number) ? static_cast<uint32_t>(number) : UINT32_MAX;
+  return number >= 0 && number < UINT32_MAX && number == std::floor(number) ? static_cast<uint32_t>(number)
+                                                                            : UINT32_MAX;
 }
 
 Napi::Value nvmlOpen(const Napi::CallbackInfo& info) {
@@ -151,8 +152,8 @@ Napi::Value createSampler(const Napi::CallbackInfo& info) {
                                 " sources, a period of 1 ms to 1000 s and room for 2 to " + std::to_string(kMostRows) +
                                 " rows");
   }
-  auto sampler = std::make_shared<Sampler>(std::move(sources), static_cast<int64_t>(period),
-                                           static_cast<uint32_t>(capacity));
+  auto sampler =
+      std::make_shared<Sampler>(std::move(sources), static_cast<int64_t>(period), static_cast<uint32_t>(capacity));
   if (const int error = sampler->start(); error != 0) {
     return unavailable(env, "the sampling thread could not be started: errno " + std::to_string(error));
   }
@@ -161,9 +162,10 @@ Napi::Value createSampler(const Napi::CallbackInfo& info) {
   result.Set("originNs", Napi::BigInt::New(env, sampler->originNs()));
   result.Set("drain", Napi::Function::New(env, [sampler](const Napi::CallbackInfo& call) {
                // Sizes of other arrays would be counted as if each of their elements had eight bytes.
-               const bool doubles = call[0].IsTypedArray() &&
-                                    call[0].As<Napi::TypedArray>().TypedArrayType() == napi_float64_array;
-               if (!doubles) throw errorOf(call.Env(), Status::error(Code::kParameter, "drain: expected a Float64Array."));
+               const bool doubles =
+                   call[0].IsTypedArray() && call[0].As<Napi::TypedArray>().TypedArrayType() == napi_float64_array;
+               if (!doubles)
+                 throw errorOf(call.Env(), Status::error(Code::kParameter, "drain: expected a Float64Array."));
                auto out = call[0].As<Napi::Float64Array>();
                const size_t perRow = sampler->sources() * (sizeof(Sample) / sizeof(double));
                const auto rows = static_cast<uint32_t>(out.ElementLength() / perRow);

@@ -94,8 +94,8 @@ int instant(Device device, double* value) {
   const int status = f.fields(device, 1, &field);
   if (status != kSuccess) return status;
   if (field.status != kSuccess) return field.status;
-  *value = field.valueType == kValueUnsignedInt ? static_cast<double>(field.value.u)
-                                                : static_cast<double>(field.value.ull);
+  *value =
+      field.valueType == kValueUnsignedInt ? static_cast<double>(field.value.u) : static_cast<double>(field.value.ull);
   return kSuccess;
 }
 

@@ -53,12 +53,8 @@ int readNvml(const SampleSource& source, double* value) {
 }  // namespace
 
 Sampler::Sampler(std::vector<SampleSource> sources, int64_t periodNs, uint32_t capacityRows)
-    : sources_(std::move(sources)),
-      descriptors_(sources_.size(), -1),
-      texts_(sources_.size() * kTextBytes),
-      ring_(sources_.size() * capacityRows),
-      periodNs_(periodNs),
-      capacity_(capacityRows) {}
+    : sources_(std::move(sources)), descriptors_(sources_.size(), -1), texts_(sources_.size() * kTextBytes),
+      ring_(sources_.size() * capacityRows), periodNs_(periodNs), capacity_(capacityRows) {}
 
 Sampler::~Sampler() { stop(); }
 

@@ -20,8 +20,8 @@ namespace {
 
 using depthwatt::Nvml;
 using depthwatt::Sample;
-using depthwatt::SampleSource;
 using depthwatt::Sampler;
+using depthwatt::SampleSource;
 
 constexpr double kAllowedShare = 0.02;
 
@@ -161,10 +161,10 @@ int main(int count, char** words) {
       "\"renewalMs\":{\"instant\":%.1f,\"usage\":%.1f,\"energy\":%.1f},"
       "\"cost\":{\"ownPercent\":%.4f,\"nvmlPercent\":%.4f,\"timerPercent\":%.4f,\"missedTicks\":%llu,\"overruns\":%llu,"
       "\"slowestReadMs\":%.3f}}\n",
-      name, nvml.driverVersion(), seconds, samples.size() / kColumns, counter, instant,
-      100 * (instant / counter - 1), usage, 100 * (usage / counter - 1), counter / seconds,
-      renewalMs(samples, kInstant), renewalMs(samples, kUsage), renewalMs(samples, kEnergy), cost.ownNs / wall,
-      cost.readNs / wall, cost.timerNs / wall, static_cast<unsigned long long>(cost.missedTicks),
-      static_cast<unsigned long long>(cost.overruns), cost.slowestReadNs * 1e-6);
+      name, nvml.driverVersion(), seconds, samples.size() / kColumns, counter, instant, 100 * (instant / counter - 1),
+      usage, 100 * (usage / counter - 1), counter / seconds, renewalMs(samples, kInstant), renewalMs(samples, kUsage),
+      renewalMs(samples, kEnergy), cost.ownNs / wall, cost.readNs / wall, cost.timerNs / wall,
+      static_cast<unsigned long long>(cost.missedTicks), static_cast<unsigned long long>(cost.overruns),
+      cost.slowestReadNs * 1e-6);
   return std::fabs(instant / counter - 1) <= kAllowedShare ? 0 : 1;
 }

@@ -68,6 +68,6 @@ int main() {
     std::memcpy(to, from, kCopied);
     asm volatile("" : : "r"(to) : "memory");
   });
-  std::printf("{\"vectorBytes\": %d, \"vectorOperationsPerNs\": %.3f, \"copyGBs\": %.2f}\n", kBytes, 12.0 * kRounds / vectorNs,
-              kCopied / copyNs);
+  std::printf("{\"vectorBytes\": %d, \"vectorOperationsPerNs\": %.3f, \"copyGBs\": %.2f}\n", kBytes,
+              12.0 * kRounds / vectorNs, kCopied / copyNs);
 }

@@ -37,13 +37,13 @@ struct Case {
 
 // The same list stands in test/golden/sgm.test.ts.
 constexpr Case kCases[] = {
-    {"usual-4", 173, 61, 128, 0, 4, 10, 60, 0, 10, 1},   {"usual-8", 173, 61, 128, 0, 8, 10, 60, 0, 10, 2},
-    {"adaptive-4", 160, 45, 128, 3, 4, 7, 90, 16, 5, 2}, {"adaptive-8", 160, 45, 128, 0, 8, 5, 63, 40, 0, 1},
-    {"two-bytes", 150, 38, 128, 0, 8, 9, 120, 0, 15, 3}, {"sixteen-bits", 97, 33, 96, 5, 8, 30, 700, 8, 10, 2},
-    {"two-paths", 131, 29, 64, 0, 2, 10, 60, 0, 10, 1},  {"uneven", 211, 27, 75, 1, 8, 11, 50, 0, 20, 2},
-    {"many", 300, 14, 512, 0, 4, 10, 60, 0, 10, 1},      {"narrow-image", 19, 50, 256, 0, 8, 10, 60, 0, 0, 2},
-    {"ends-of-range", 140, 40, 16, 0, 8, 3, 60, 0, 10, 2},
-    {"half-4", 173, 61, 128, 0, 4, 12, 40, 4, 8, 2, true}, {"half-8-odd", 160, 46, 75, 3, 8, 12, 40, 0, 8, 1, true},
+    {"usual-4", 173, 61, 128, 0, 4, 10, 60, 0, 10, 1},        {"usual-8", 173, 61, 128, 0, 8, 10, 60, 0, 10, 2},
+    {"adaptive-4", 160, 45, 128, 3, 4, 7, 90, 16, 5, 2},      {"adaptive-8", 160, 45, 128, 0, 8, 5, 63, 40, 0, 1},
+    {"two-bytes", 150, 38, 128, 0, 8, 9, 120, 0, 15, 3},      {"sixteen-bits", 97, 33, 96, 5, 8, 30, 700, 8, 10, 2},
+    {"two-paths", 131, 29, 64, 0, 2, 10, 60, 0, 10, 1},       {"uneven", 211, 27, 75, 1, 8, 11, 50, 0, 20, 2},
+    {"many", 300, 14, 512, 0, 4, 10, 60, 0, 10, 1},           {"narrow-image", 19, 50, 256, 0, 8, 10, 60, 0, 0, 2},
+    {"ends-of-range", 140, 40, 16, 0, 8, 3, 60, 0, 10, 2},    {"half-4", 173, 61, 128, 0, 4, 12, 40, 4, 8, 2, true},
+    {"half-8-odd", 160, 46, 75, 3, 8, 12, 40, 0, 8, 1, true},
 };
 
 struct Pair {
@@ -86,12 +86,8 @@ struct Matcher {
   std::unique_ptr<Sgm> sgm;
 
   Matcher(const Case& c, const Kernels& kernels)
-      : half(c.half),
-        fullWidth(c.width),
-        fullHeight(c.height),
-        width(c.half ? halfOf(c.width) : c.width),
-        height(c.half ? halfOf(c.height) : c.height),
-        pair(pairOf(c.width, c.height, c.min, c.num, 7)),
+      : half(c.half), fullWidth(c.width), fullHeight(c.height), width(c.half ? halfOf(c.width) : c.width),
+        height(c.half ? halfOf(c.height) : c.height), pair(pairOf(c.width, c.height, c.min, c.num, 7)),
         workers(c.threads) {
     const auto pixels = static_cast<size_t>(width) * static_cast<size_t>(height);
     for (auto& image : halves) image.resize(half ? pixels : 0);
@@ -131,15 +127,18 @@ struct Matcher {
       census(left, view(censusLeft.data()), first, end);
       census(other, view(censusRight.data()), first, end);
     });
-    sgm->compute({view(static_cast<const uint32_t*>(censusLeft.data())), view(static_cast<const uint32_t*>(censusRight.data())), left, {}, {}},
+    sgm->compute({view(static_cast<const uint32_t*>(censusLeft.data())),
+                  view(static_cast<const uint32_t*>(censusRight.data())),
+                  left,
+                  {},
+                  {}},
                  {view(q4.data()), view(whole.data()), view(right.data()), view(confidence.data())});
     const auto asConst = [&](std::vector<int16_t>& v) { return view(static_cast<const int16_t*>(v.data())); };
     workers.rows(height, [&](int32_t first, int32_t end) {
       kernels.leftRight({asConst(whole), asConst(right), view(q4.data()), view(confidence.data())}, first, end);
     });
-    workers.rows(height, [&](int32_t first, int32_t end) {
-      kernels.median(asConst(q4), view(smooth.data()), first, end);
-    });
+    workers.rows(height,
+                 [&](int32_t first, int32_t end) { kernels.median(asConst(q4), view(smooth.data()), first, end); });
     if (!half) return;
     workers.rows(fullHeight, [&](int32_t first, int32_t end) {
       kernels.upscale(kUpscaleThresholdQ4, fullLeft, asConst(smooth), full(upscaled.data()), first, end);

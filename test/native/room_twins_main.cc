@@ -39,8 +39,8 @@ template <class T>
 void expectSame(const char* room, const Image<T>& expected, const Image<T>& got) {
   for (size_t i = 0; i < expected.data.size(); ++i) {
     if (std::memcmp(&expected.data[i], &got.data[i], sizeof(T)) == 0) continue;
-    std::printf("%s: first mismatch at x %zu, y %zu of %dx%d\n", room, i % expected.width, i / expected.width, expected.width,
-                expected.height);
+    std::printf("%s: first mismatch at x %zu, y %zu of %dx%d\n", room, i % expected.width, i / expected.width,
+                expected.width, expected.height);
     std::exit(1);
   }
 }
@@ -145,7 +145,8 @@ void rooms(const Kernels& kernels, Random& random, int32_t width, int32_t height
   kernels.upscale(48, left.in(), small.in(), got.view(), 0, height);
   expectSame("upscale", expected, got);
 
-  const DepthGeometry geometry{random.whole(100, 3000) / 3.0, random.whole(1, 500) / 1000.0, random.whole(-40, 40) / 7.0};
+  const DepthGeometry geometry{random.whole(100, 3000) / 3.0, random.whole(1, 500) / 1000.0,
+                               random.whole(-40, 40) / 7.0};
   Image<uint16_t> millimetres(width, height), fastMillimetres(width, height);
   Image<float> metres(width, height), fastMetres(width, height);
   depthMillimetresReference(geometry, q4.in(), millimetres.view());
@@ -178,7 +179,8 @@ void rooms(const Kernels& kernels, Random& random, int32_t width, int32_t height
   steps.subpixel = true;
   std::vector<Rgb8> rgb(static_cast<size_t>(width) * height);
   for (Rgb8& pixel : rgb) {
-    pixel = {static_cast<uint8_t>(random.whole(0, 60)), static_cast<uint8_t>(random.whole(0, 60)), static_cast<uint8_t>(random.whole(0, 60))};
+    pixel = {static_cast<uint8_t>(random.whole(0, 60)), static_cast<uint8_t>(random.whole(0, 60)),
+             static_cast<uint8_t>(random.whole(0, 60))};
   }
   const ExponentialImages eyes{left.in(), right.in(), packedView<const Rgb8>(rgb.data(), width, height)};
   Exponential* aggregation = nullptr;
@@ -238,6 +240,7 @@ int main(int count, char** arguments) {
     rooms(*kernels, random, width, random.whole(1, 14));
     rectification(*kernels, random, width, random.whole(1, 14));
   }
-  std::printf("isa %s: %zu sizes equal bit for bit\n", nameOf(kernels->instructionSet), sizeof kWidths / sizeof *kWidths);
+  std::printf("isa %s: %zu sizes equal bit for bit\n", nameOf(kernels->instructionSet),
+              sizeof kWidths / sizeof *kWidths);
   return 0;
 }

@@ -10,8 +10,8 @@ namespace {
 template <class Pixel>
 void compute(const Napi::Object& call, const Kernels* kernels, CensusRows<Pixel> rows) {
   const auto image = imageOf<const Pixel>(call, "image");
-  const auto census = imageOf<uint32_t>(call, "census", image.width, image.height,
-                                        static_cast<size_t>(image.width) * sizeof(uint32_t));
+  const auto census =
+      imageOf<uint32_t>(call, "census", image.width, image.height, static_cast<size_t>(image.width) * sizeof(uint32_t));
   if (kernels == nullptr) censusReference<Pixel>(image, census);
   else rows(image, census, 0, image.height);
 }

@@ -14,10 +14,10 @@ namespace {
 Napi::Value cross(const Napi::CallbackInfo& info) {
   const auto call = objectAt(info, 0, "the call");
   const Kernels* kernels = kernelsOf(call);
-  const CrossParameters parameters{integerOf(call, "minDisparity", -kAnyInt, kAnyInt),
-                                   integerOf(call, "numDisparities", -kAnyInt, kAnyInt),
-                                   integerOf(call, "armX", -kAnyInt, kAnyInt), integerOf(call, "armY", -kAnyInt, kAnyInt),
-                                   integerOf(call, "similarity", -kAnyInt, kAnyInt)};
+  const CrossParameters parameters{
+      integerOf(call, "minDisparity", -kAnyInt, kAnyInt), integerOf(call, "numDisparities", -kAnyInt, kAnyInt),
+      integerOf(call, "armX", -kAnyInt, kAnyInt), integerOf(call, "armY", -kAnyInt, kAnyInt),
+      integerOf(call, "similarity", -kAnyInt, kAnyInt)};
   throwUnlessOk(info.Env(), checkCrossParameters(parameters));
   const CrossImages images{imageOf<const uint8_t>(call, "left"), imageOf<const uint8_t>(call, "right"),
                            imageOf<int16_t>(call, "disparity"), imageOf<int16_t>(call, "rightDisparity")};
@@ -27,8 +27,7 @@ Napi::Value cross(const Napi::CallbackInfo& info) {
   }
   Workers workers(integerOf(call, "threads", 1, 64, 1));
   Cross* opened = nullptr;
-  throwUnlessOk(info.Env(),
-                Cross::open(parameters, images.left.width, images.left.height, *kernels, workers, &opened));
+  throwUnlessOk(info.Env(), Cross::open(parameters, images.left.width, images.left.height, *kernels, workers, &opened));
   const std::unique_ptr<Cross> fast(opened);
   fast->compute(images);
   return Napi::String::New(info.Env(), nameOf(kernels->instructionSet));

@@ -28,6 +28,8 @@ Napi::Value denoise(const Napi::CallbackInfo& info) {
 
 }  // namespace
 
-void addDenoise(Napi::Env env, Napi::Object rooms) { rooms.Set("denoise", Napi::Function::New(env, denoise, "denoise")); }
+void addDenoise(Napi::Env env, Napi::Object rooms) {
+  rooms.Set("denoise", Napi::Function::New(env, denoise, "denoise"));
+}
 
 }  // namespace depthwatt

@@ -18,8 +18,9 @@ FillMethod methodOf(const Napi::Object& call) {
   FillMethod method = FillMethod::kOff;
   const std::string name = stringOf(call, "method");
   if (!fillMethodOf(name.c_str(), &method)) {
-    throw errorOf(call.Env(), Status::error(Code::kParameter, "Expected off, bilateral or background for method, got '%.40s'.",
-                                            name.c_str()));
+    throw errorOf(call.Env(),
+                  Status::error(Code::kParameter, "Expected off, bilateral or background for method, got '%.40s'.",
+                                name.c_str()));
   }
   return method;
 }

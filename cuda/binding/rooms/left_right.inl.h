@@ -11,8 +11,11 @@ namespace {
 Napi::Value leftRight(const Napi::CallbackInfo& info) {
   const auto call = objectAt(info, 0, "the call");
   const Kernels* kernels = kernelsOf(call);
-  LeftRightImages images{imageOf<const int16_t>(call, "disparity"), imageOf<const int16_t>(call, "rightDisparity"),
-                         imageOf<int16_t>(call, "disparityQ4"), {}, 1};
+  LeftRightImages images{imageOf<const int16_t>(call, "disparity"),
+                         imageOf<const int16_t>(call, "rightDisparity"),
+                         imageOf<int16_t>(call, "disparityQ4"),
+                         {},
+                         1};
   images.tolerance = integerOf(call, "tolerance", 0, 1, 1);
   if (!call.Get("confidence").IsUndefined()) {
     images.confidence = imageOf<uint8_t>(call, "confidence", images.disparity.width, images.disparity.height,

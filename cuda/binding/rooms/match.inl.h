@@ -13,7 +13,9 @@
 namespace depthwatt {
 namespace {
 
-bool flagOf(const Napi::Object& call, const char* name) { return !call.Get(name).IsUndefined() && booleanOf(call, name); }
+bool flagOf(const Napi::Object& call, const char* name) {
+  return !call.Get(name).IsUndefined() && booleanOf(call, name);
+}
 
 Napi::Value match(const Napi::CallbackInfo& info) {
   const auto call = objectAt(info, 0, "the call");
@@ -21,7 +23,8 @@ Napi::Value match(const Napi::CallbackInfo& info) {
   MatchTask task;
   task.width = integerOf(call, "width", 1, 32768);
   task.height = integerOf(call, "height", 1, 32768);
-  task.search = {integerOf(call, "minDisparity", -kAnyInt, kAnyInt), integerOf(call, "numDisparities", -kAnyInt, kAnyInt)};
+  task.search = {integerOf(call, "minDisparity", -kAnyInt, kAnyInt),
+                 integerOf(call, "numDisparities", -kAnyInt, kAnyInt)};
   task.leftRight = flagOf(call, "leftRight");
   task.matcher = matcherChoiceOf(call, flagOf(call, "halfResolution"));
   throwUnlessOk(info.Env(), checkMatcher(task.matcher, task.search, false));
@@ -33,10 +36,12 @@ Napi::Value match(const Napi::CallbackInfo& info) {
       return packedView(reinterpret_cast<const Rgb8*>(bytes.data), task.width, task.height);
     };
     images.leftRgb = colours("leftRgb");
-    if (task.leftRight || task.matcher.facts->images == ImagesNeeded::kGreyAndRgb) images.rightRgb = colours("rightRgb");
+    if (task.leftRight || task.matcher.facts->images == ImagesNeeded::kGreyAndRgb)
+      images.rightRgb = colours("rightRgb");
   }
-  const MatcherResult result{imageOf<int16_t>(call, "disparityQ4", task.width, task.height, 2 * static_cast<size_t>(task.width)),
-                             imageOf<uint8_t>(call, "confidence", task.width, task.height, static_cast<size_t>(task.width))};
+  const MatcherResult result{
+      imageOf<int16_t>(call, "disparityQ4", task.width, task.height, 2 * static_cast<size_t>(task.width)),
+      imageOf<uint8_t>(call, "confidence", task.width, task.height, static_cast<size_t>(task.width))};
   if (kernels == nullptr) {
     throwUnlessOk(info.Env(), matchReference(task, images, result));
     return Napi::String::New(info.Env(), "reference");

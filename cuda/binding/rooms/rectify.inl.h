@@ -26,12 +26,14 @@ RectifySource sourceOf(const Napi::Object& call) {
   source.strideBytes = static_cast<size_t>(integerOf(call, "strideBytes", 1, 1 << 24));
   const std::string format = stringOf(call, "format");
   if (!pixelFormatOf(format.c_str(), &source.format)) {
-    throw errorOf(call.Env(), Status::error(Code::kParameter, "Expected a pixel format of frame.ts, got '%s'.", format.c_str()));
+    throw errorOf(call.Env(),
+                  Status::error(Code::kParameter, "Expected a pixel format of frame.ts, got '%s'.", format.c_str()));
   }
   const size_t bytes = bytesOf(call, source);
   if (bytes == 0) {
-    throw errorOf(call.Env(), Status::error(Code::kParameter, "Expected a row stride that holds %d pixels, got %zu bytes.",
-                                            source.width, source.strideBytes));
+    throw errorOf(call.Env(),
+                  Status::error(Code::kParameter, "Expected a row stride that holds %d pixels, got %zu bytes.",
+                                source.width, source.strideBytes));
   }
   source.data = elementsOf<const uint8_t>(call, "image", bytes);
   return source;
@@ -74,8 +76,9 @@ Napi::Value rectify(const Napi::CallbackInfo& info) {
   const Kernels* kernels = kernelsOf(call);
   const RectifySource source = sourceOf(call);
   const int32_t width = integerOf(call, "width", 1, 32768), height = integerOf(call, "height", 1, 32768);
-  const auto grey = call.Get("grey").IsUndefined() ? ImageView<uint8_t>{}
-                                                   : imageOf<uint8_t>(call, "grey", width, height, static_cast<size_t>(width));
+  const auto grey = call.Get("grey").IsUndefined()
+                        ? ImageView<uint8_t>{}
+                        : imageOf<uint8_t>(call, "grey", width, height, static_cast<size_t>(width));
   const int32_t* map = nullptr;
   const bool colours = !call.Get("rgb").IsUndefined();
   if (!call.Get("map").IsUndefined()) {
@@ -88,7 +91,8 @@ Napi::Value rectify(const Napi::CallbackInfo& info) {
   if (colours) {
     const auto bytes = imageOf<uint8_t>(call, "rgb", 3 * width, height, 3 * static_cast<size_t>(width));
     rgb = packedView(reinterpret_cast<Rgb8*>(bytes.data), width, height);
-    if (!hasColours(source.format)) throw errorOf(info.Env(), Status::error(Code::kParameter, "Expected a format with colours."));
+    if (!hasColours(source.format))
+      throw errorOf(info.Env(), Status::error(Code::kParameter, "Expected a format with colours."));
   }
   const auto compute = [&](const RectifySource& from) {
     if (!colours) return run(kernels, from, map, grey);
@@ -100,7 +104,8 @@ Napi::Value rectify(const Napi::CallbackInfo& info) {
     compute(source);
   } else {
     const GuardedCopy copy(source.data, bytesOf(call, source), edge == "end");
-    if (copy.data() == nullptr) throw errorOf(info.Env(), Status::error(Code::kFailed, "No memory for a guarded image."));
+    if (copy.data() == nullptr)
+      throw errorOf(info.Env(), Status::error(Code::kFailed, "No memory for a guarded image."));
     RectifySource guarded = source;
     guarded.data = copy.data();
     compute(guarded);
@@ -110,6 +115,8 @@ Napi::Value rectify(const Napi::CallbackInfo& info) {
 
 }  // namespace
 
-void addRectify(Napi::Env env, Napi::Object rooms) { rooms.Set("rectify", Napi::Function::New(env, rectify, "rectify")); }
+void addRectify(Napi::Env env, Napi::Object rooms) {
+  rooms.Set("rectify", Napi::Function::New(env, rectify, "rectify"));
+}
 
 }  // namespace depthwatt

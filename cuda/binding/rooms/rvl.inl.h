@@ -23,7 +23,8 @@ Napi::Value encode(const Napi::CallbackInfo& info) {
   auto body = arrayOf<Napi::Uint8Array>(call, "body", napi_uint8_array, "a Uint8Array");
   const bool isSigned = call.Get("pixels").IsTypedArray() &&
                         call.Get("pixels").As<Napi::TypedArray>().TypedArrayType() == napi_int16_array;
-  const size_t pixels = call.Get("pixels").IsTypedArray() ? call.Get("pixels").As<Napi::TypedArray>().ElementLength() : 0;
+  const size_t pixels =
+      call.Get("pixels").IsTypedArray() ? call.Get("pixels").As<Napi::TypedArray>().ElementLength() : 0;
   if (body.ByteLength() < rvlBound(pixels)) {
     throw errorOf(info.Env(), Status::error(Code::kParameter, "Expected body to hold %zu bytes, got %zu.",
                                             rvlBound(pixels), body.ByteLength()));
@@ -46,7 +47,8 @@ Napi::Value decode(const Napi::CallbackInfo& info) {
   const auto call = objectAt(info, 0, "the call");
   auto body = arrayOf<Napi::Uint8Array>(call, "body", napi_uint8_array, "a Uint8Array");
   auto pixels = arrayOf<Napi::Uint16Array>(call, "pixels", napi_uint16_array, "a Uint16Array");
-  return Napi::Boolean::New(info.Env(), rvlDecode(body.Data(), body.ByteLength(), pixels.Data(), pixels.ElementLength()));
+  return Napi::Boolean::New(info.Env(),
+                            rvlDecode(body.Data(), body.ByteLength(), pixels.Data(), pixels.ElementLength()));
 }
 
 }  // namespace

@@ -13,8 +13,9 @@ namespace {
 Napi::Value select(const Napi::CallbackInfo& info) {
   const auto call = objectAt(info, 0, "the call");
   if (kernelsOf(call) != nullptr) {
-    throw errorOf(info.Env(), Status::error(Code::kBackendUnavailable,
-                                            "Expected the variant reference for select, whose fast form is part of sgm."));
+    throw errorOf(info.Env(),
+                  Status::error(Code::kBackendUnavailable,
+                                "Expected the variant reference for select, whose fast form is part of sgm."));
   }
   const SgmParameters parameters = sgmParametersOf(call);
   throwUnlessOk(info.Env(), checkSgmParameters(parameters));

@@ -26,7 +26,8 @@ double nowNs() {
 
 SgmImages imagesOf(const Napi::Object& call, int32_t width, int32_t height) {
   const int32_t censusPacked = width * 4;
-  const auto censusStride = static_cast<size_t>(integerOf(call, "censusStrideBytes", censusPacked, 1 << 24, censusPacked));
+  const auto censusStride =
+      static_cast<size_t>(integerOf(call, "censusStrideBytes", censusPacked, 1 << 24, censusPacked));
   const auto greyStride = static_cast<size_t>(integerOf(call, "greyStrideBytes", width, 1 << 24, width));
   return {imageOf<const uint32_t>(call, "censusLeft", width, height, censusStride),
           imageOf<const uint32_t>(call, "censusRight", width, height, censusStride),
@@ -36,7 +37,8 @@ SgmImages imagesOf(const Napi::Object& call, int32_t width, int32_t height) {
 void computeReference(const Napi::Object& call, const SgmParameters& parameters, const SgmImages& images,
                       const SgmResult& result) {
   throwUnlessOk(call.Env(), checkSgmParameters(parameters));
-  const size_t cells = static_cast<size_t>(images.censusLeft.width) * images.censusLeft.height * parameters.numDisparities;
+  const size_t cells =
+      static_cast<size_t>(images.censusLeft.width) * images.censusLeft.height * parameters.numDisparities;
   std::vector<uint16_t> own;
   uint16_t* sums = nullptr;
   if (call.Get("sums").IsUndefined()) {
@@ -53,8 +55,8 @@ void computeFast(const Napi::Object& call, const Kernels& kernels, const SgmPara
                  const SgmImages& images, const SgmResult& result) {
   Workers workers(integerOf(call, "threads", 1, 256, 1));
   Sgm* opened = nullptr;
-  throwUnlessOk(call.Env(), Sgm::open(parameters, images.censusLeft.width, images.censusLeft.height, kernels, workers,
-                                      &opened));
+  throwUnlessOk(call.Env(),
+                Sgm::open(parameters, images.censusLeft.width, images.censusLeft.height, kernels, workers, &opened));
   const std::unique_ptr<Sgm> sgm(opened);
   if (call.Get("timesNs").IsUndefined()) {
     sgm->compute(images, result);

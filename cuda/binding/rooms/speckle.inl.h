@@ -38,6 +38,8 @@ Napi::Value speckle(const Napi::CallbackInfo& info) {
 
 }  // namespace
 
-void addSpeckle(Napi::Env env, Napi::Object rooms) { rooms.Set("speckle", Napi::Function::New(env, speckle, "speckle")); }
+void addSpeckle(Napi::Env env, Napi::Object rooms) {
+  rooms.Set("speckle", Napi::Function::New(env, speckle, "speckle"));
+}
 
 }  // namespace depthwatt

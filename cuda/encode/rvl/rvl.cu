@@ -161,7 +161,8 @@ __device__ __forceinline__ void numbersOf(const RvlArguments& a, const OwnPixels
     if (i == 0 || before != i - 1) {
       int end = own.zeroAfter;
 #pragma unroll
-      for (int j = kOwnPixels - 1; j > k; --j) end = own.value[j] == 0 && own.first + j < a.pixels ? own.first + j : end;
+      for (int j = kOwnPixels - 1; j > k; --j)
+        end = own.value[j] == 0 && own.first + j < a.pixels ? own.first + j : end;
       put(static_cast<uint32_t>(i - 1 - before));
       put(static_cast<uint32_t>(end - i));
     }
@@ -274,7 +275,8 @@ Status rvl(const void* in, bool disparity, size_t pixels, const RvlScratch& scra
   a.pixels = static_cast<int>(pixels), a.blocks = blocksOf(pixels);
   a.lastValue = scratch.lastValue.get(), a.firstZero = scratch.firstZero.get(), a.nibbles = scratch.nibbles.get();
   a.words = out, a.bytes = outBytes, a.wordCount = static_cast<int>(rvlWords(pixels));
-  const LaunchShape shape = {a.blocks, kThreads, 0, stream, waitsForKernelBefore(reinterpret_cast<const void*>(codesKernel))};
+  const LaunchShape shape = {a.blocks, kThreads, 0, stream,
+                             waitsForKernelBefore(reinterpret_cast<const void*>(codesKernel))};
   DEPTHWATT_TRY(launch("rvl summariesKernel", summariesKernel, shape, a));
   DEPTHWATT_TRY(launch("rvl countsKernel", countsKernel, shape, a));
   return launch("rvl codesKernel", codesKernel, shape, a);

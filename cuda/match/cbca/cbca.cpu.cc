@@ -10,14 +10,22 @@ namespace depthwatt {
 namespace {
 
 constexpr MatcherParameter kParameters[] = {
-    wholeByResolution("armX", 0, kMaxArm, kCbcaArm, kCbcaArmAtHalf, "px", "Longest arm of a pixel's cross to its left and right."),
-    wholeByResolution("armY", 0, kMaxArm, kCbcaArm, kCbcaArmAtHalf, "px", "Longest arm of a pixel's cross above and below it."),
+    wholeByResolution("armX", 0, kMaxArm, kCbcaArm, kCbcaArmAtHalf, "px",
+                      "Longest arm of a pixel's cross to its left and right."),
+    wholeByResolution("armY", 0, kMaxArm, kCbcaArm, kCbcaArmAtHalf, "px",
+                      "Longest arm of a pixel's cross above and below it."),
     wholeByResolution("similarity", 1, 256, kCbcaSimilarity, kCbcaSimilarityAtHalf, "grey",
                       "An arm ends where the grey value differs by this much."),
 };
 
-constexpr MatcherFacts kFacts = {"cbca", "cross-based aggregation over regions of similar grey", ImagesNeeded::kGrey, true,
-                                 kParameters, sizeof kParameters / sizeof *kParameters, {nullptr, 0, 0, nullptr, 4}, nullptr};
+constexpr MatcherFacts kFacts = {"cbca",
+                                 "cross-based aggregation over regions of similar grey",
+                                 ImagesNeeded::kGrey,
+                                 true,
+                                 kParameters,
+                                 sizeof kParameters / sizeof *kParameters,
+                                 {nullptr, 0, 0, nullptr, 4},
+                                 nullptr};
 
 class CbcaOnCpu final : public CpuMatcher {
  public:
@@ -47,7 +55,8 @@ class CbcaOnCpu final : public CpuMatcher {
           result.confidence.row(y)[x] = 255;
         }
       }
-      LeftRightImages check{view(disparity_).asConst(), view(rightDisparity_).asConst(), view(points_), result.confidence};
+      LeftRightImages check{view(disparity_).asConst(), view(rightDisparity_).asConst(), view(points_),
+                            result.confidence};
       check.tolerance = 0;
       kernels_.leftRight(check, first, end);
     });
@@ -81,7 +90,8 @@ class CbcaOnCpu final : public CpuMatcher {
 
 const MatcherFacts& cbcaFacts() { return kFacts; }
 
-Status openCbcaOnCpu(const MatchTask& task, const Kernels& kernels, Workers& workers, std::unique_ptr<CpuMatcher>* opened) {
+Status openCbcaOnCpu(const MatchTask& task, const Kernels& kernels, Workers& workers,
+                     std::unique_ptr<CpuMatcher>* opened) {
   std::unique_ptr<CbcaOnCpu> cbca(new CbcaOnCpu(task, kernels, workers));
   const Status status = cbca->open(crossParametersOf(task));
   if (status.ok()) *opened = std::move(cbca);

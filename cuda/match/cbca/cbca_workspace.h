@@ -24,9 +24,11 @@ class CbcaWorkspace {
   }
 
   /// disparityQ4: every pixel has one where any has. confidence: 255 at ground control points, 0 elsewhere.
-  Status compute(const uint8_t* left, const uint8_t* right, int16_t* disparityQ4, uint8_t* confidence, cudaStream_t stream) {
+  Status compute(const uint8_t* left, const uint8_t* right, int16_t* disparityQ4, uint8_t* confidence,
+                 cudaStream_t stream) {
     DEPTHWATT_TRY(cross_.compute(left, right, disparity_.get(), rightDisparity_.get(), stream));
-    DEPTHWATT_TRY(groundControlPoints(disparity_.get(), rightDisparity_.get(), points_.get(), confidence, width_, height_, stream));
+    DEPTHWATT_TRY(groundControlPoints(disparity_.get(), rightDisparity_.get(), points_.get(), confidence, width_,
+                                      height_, stream));
     DEPTHWATT_TRY(median(points_.get(), filtered_.get(), width_, height_, stream));
     FillParameters parameters;
     parameters.method = FillMethod::kBilateral;
@@ -35,7 +37,8 @@ class CbcaWorkspace {
   }
 
   size_t bytes() const {
-    return cross_.bytes() + disparity_.bytes() + rightDisparity_.bytes() + points_.bytes() + filtered_.bytes() + rows_.bytes();
+    return cross_.bytes() + disparity_.bytes() + rightDisparity_.bytes() + points_.bytes() + filtered_.bytes() +
+           rows_.bytes();
   }
 
  private:

@@ -168,7 +168,8 @@ Status checkCrossParameters(const CrossParameters& p) {
                 {"similarity", p.similarity, 1, 256}};
   for (const auto& range : ranges) {
     if (range.value >= range.low && range.value <= range.high) continue;
-    return Status::error(Code::kParameter, "Expected %s of %d to %d, got %d.", range.name, range.low, range.high, range.value);
+    return Status::error(Code::kParameter, "Expected %s of %d to %d, got %d.", range.name, range.low, range.high,
+                         range.value);
   }
   return {};
 }
@@ -180,8 +181,8 @@ Status Cross::open(const CrossParameters& parameters, int32_t width, int32_t hei
   try {
     *opened = new CrossCpu(parameters, width, height, kernels, workers);
   } catch (const std::bad_alloc&) {
-    return Status::error(Code::kMemoryExhausted, "Expected memory for cross-based aggregation of %dx%d, the allocation failed.", width,
-                         height);
+    return Status::error(Code::kMemoryExhausted,
+                         "Expected memory for cross-based aggregation of %dx%d, the allocation failed.", width, height);
   }
   return {};
 }

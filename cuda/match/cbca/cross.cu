@@ -45,9 +45,11 @@ struct CrossDevice {
   Status open() {
     if (plan.streams == 2) {
       DEPTHWATT_CUDA(cudaStreamCreateWithFlags(&second, cudaStreamNonBlocking));
-      for (cudaEvent_t* event : {&prepared, &joined}) DEPTHWATT_CUDA(cudaEventCreateWithFlags(event, cudaEventDisableTiming));
+      for (cudaEvent_t* event : {&prepared, &joined})
+        DEPTHWATT_CUDA(cudaEventCreateWithFlags(event, cudaEventDisableTiming));
     }
-    const size_t pixels = static_cast<size_t>(plan.width) * plan.height, words = static_cast<size_t>(plan.words) * plan.height;
+    const size_t pixels = static_cast<size_t>(plan.width) * plan.height,
+                 words = static_cast<size_t>(plan.words) * plan.height;
     DEPTHWATT_TRY(table.allocate(sizeof kDifferenceCosts));
     DEPTHWATT_CUDA(cudaMemcpy(table.get(), kDifferenceCosts, sizeof kDifferenceCosts, cudaMemcpyHostToDevice));
     // What lies beside and below the image is read (and not used) for ever, and written here only.
@@ -133,20 +135,23 @@ struct CrossDevice {
 CrossWorkspace::CrossWorkspace() : device_(nullptr) {}
 CrossWorkspace::~CrossWorkspace() { delete device_; }
 
-Status CrossWorkspace::open(const CrossParameters& parameters, int32_t width, int32_t height, const CrossTuning& tuning) {
+Status CrossWorkspace::open(const CrossParameters& parameters, int32_t width, int32_t height,
+                            const CrossTuning& tuning) {
   int device = 0, multiprocessors = 0, shared = 0;
   DEPTHWATT_CUDA(cudaGetDevice(&device));
   DEPTHWATT_CUDA(cudaDeviceGetAttribute(&multiprocessors, cudaDevAttrMultiProcessorCount, device));
   DEPTHWATT_CUDA(cudaDeviceGetAttribute(&shared, cudaDevAttrMaxSharedMemoryPerBlockOptin, device));
   if (tuning.multiprocessors > 0) multiprocessors = tuning.multiprocessors;
   device_ = new (std::nothrow) CrossDevice;
-  if (device_ == nullptr) return Status::error(Code::kFailed, "Expected memory for cross-based aggregation, there is none.");
+  if (device_ == nullptr)
+    return Status::error(Code::kFailed, "Expected memory for cross-based aggregation, there is none.");
   const size_t tableBytes = sizeof kDifferenceCosts;
   device_->plan = crossPlanOf(parameters, width, height, multiprocessors, static_cast<size_t>(shared) - tableBytes,
                               kCrossVolumeBytes, tuning);
   if (device_->plan.groups == 0) {
-    return Status::error(Code::kParameter, "Expected arms whose sums fit %d bytes of shared memory, got armX %d and armY %d.",
-                         shared, parameters.armX, parameters.armY);
+    return Status::error(Code::kParameter,
+                         "Expected arms whose sums fit %d bytes of shared memory, got armX %d and armY %d.", shared,
+                         parameters.armX, parameters.armY);
   }
   return device_->open();
 }
@@ -155,7 +160,8 @@ size_t CrossWorkspace::bytes() const {
   if (device_ == nullptr) return 0;
   size_t bytes = device_->table.bytes() + device_->keys.bytes();
   for (const DeviceBuffer<uint2>& one : device_->features) bytes += one.bytes();
-  for (int eye = 0; eye < 2; ++eye) bytes += device_->armsX[eye].bytes() + device_->armsY[eye].bytes() + device_->sums[eye].bytes();
+  for (int eye = 0; eye < 2; ++eye)
+    bytes += device_->armsX[eye].bytes() + device_->armsY[eye].bytes() + device_->sums[eye].bytes();
   return bytes;
 }
 

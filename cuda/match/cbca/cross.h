@@ -27,10 +27,10 @@ constexpr int32_t kMaxArm = 61;
 constexpr int32_t kCrossLanes = 16;
 
 struct CrossParameters {
-  int32_t minDisparity = 0;     ///< 0 or more
-  int32_t numDisparities = 64;  ///< 1 to 512
-  int32_t armX = 21, armY = 31; ///< 0 to kMaxArm
-  int32_t similarity = 13;      ///< 1 to 256
+  int32_t minDisparity = 0;      ///< 0 or more
+  int32_t numDisparities = 64;   ///< 1 to 512
+  int32_t armX = 21, armY = 31;  ///< 0 to kMaxArm
+  int32_t similarity = 13;       ///< 1 to 256
 };
 
 struct CrossImages {

@@ -30,7 +30,8 @@ int32_t cost(const CrossImages& images, int32_t x, int32_t y, int32_t xr) {
 }
 
 /// Pixels in direction (dx, dy) that look like (x, y).
-int32_t arm(ImageView<const uint8_t> image, int32_t x, int32_t y, int32_t dx, int32_t dy, int32_t most, int32_t similarity) {
+int32_t arm(ImageView<const uint8_t> image, int32_t x, int32_t y, int32_t dx, int32_t dy, int32_t most,
+            int32_t similarity) {
   int32_t length = 0;
   while (length < most) {
     const int32_t nx = x + (length + 1) * dx, ny = y + (length + 1) * dy;

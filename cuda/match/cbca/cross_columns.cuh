@@ -16,9 +16,15 @@ namespace {
 constexpr uint32_t kNoCandidate = 0x80000000u;
 constexpr int kColumnsAhead = 4;
 
-__device__ __forceinline__ uint4 operator+(uint4 a, uint4 b) { return make_uint4(a.x + b.x, a.y + b.y, a.z + b.z, a.w + b.w); }
-__device__ __forceinline__ uint4 operator-(uint4 a, uint4 b) { return make_uint4(a.x - b.x, a.y - b.y, a.z - b.z, a.w - b.w); }
-__device__ __forceinline__ uint4 crossLow(uint4 a) { return make_uint4(a.x & 0xffffu, a.y & 0xffffu, a.z & 0xffffu, a.w & 0xffffu); }
+__device__ __forceinline__ uint4 operator+(uint4 a, uint4 b) {
+  return make_uint4(a.x + b.x, a.y + b.y, a.z + b.z, a.w + b.w);
+}
+__device__ __forceinline__ uint4 operator-(uint4 a, uint4 b) {
+  return make_uint4(a.x - b.x, a.y - b.y, a.z - b.z, a.w - b.w);
+}
+__device__ __forceinline__ uint4 crossLow(uint4 a) {
+  return make_uint4(a.x & 0xffffu, a.y & 0xffffu, a.z & 0xffffu, a.w & 0xffffu);
+}
 __device__ __forceinline__ uint4 crossHigh(uint4 a) { return make_uint4(a.x >> 16, a.y >> 16, a.z >> 16, a.w >> 16); }
 
 /// The running sums of a lane's eight disparities, and a ring of them in shared memory.
@@ -57,7 +63,8 @@ struct CrossColumn {
       const uint32_t words[4] = {sums.x, sums.y, sums.z, sums.w};
       uint32_t best = ~0u;
 #pragma unroll
-      for (int i = 0; i < 4; ++i) best = min(best, min((words[i] << 16) + ids[i], (words[i] & 0xffff0000u) + ids[4 + i]));
+      for (int i = 0; i < 4; ++i)
+        best = min(best, min((words[i] << 16) + ids[i], (words[i] & 0xffff0000u) + ids[4 + i]));
       return best;
     }
     uint4 first, second;
@@ -79,7 +86,8 @@ struct CrossColumn {
 };
 
 /// Winners of up to kCrossKeyRows rows from `row` on, of a warp's columns.
-__device__ __forceinline__ void crossWinners(const CrossArguments& a, const uint32_t* keys, int firstColumn, int row, int rows) {
+__device__ __forceinline__ void crossWinners(const CrossArguments& a, const uint32_t* keys, int firstColumn, int row,
+                                             int rows) {
   const int eye = a.firstEye + blockIdx.z;
   __syncwarp();
   for (int item = threadIdx.x % 32; item < kCrossKeyRows * a.columnsPerWarp; item += 32) {
@@ -108,8 +116,9 @@ __global__ void __launch_bounds__(128, crossColumnBlocks(kSums)) crossColumnsKer
   extern __shared__ __align__(16) uint4 ring[];
   const CrossEye& eye = a.eyes[a.firstEye + blockIdx.z];
   const int entries = 2 * a.armY + 2, warps = blockDim.x / 32, warp = threadIdx.x / 32, lane = threadIdx.x % 32;
-  uint32_t* keys = reinterpret_cast<uint32_t*>(ring + static_cast<size_t>(entries) * blockDim.x * CrossColumn<kSums>::kVectors) +
-                   warp * (kCrossKeyRows * kCrossKeyPitch);
+  uint32_t* keys =
+      reinterpret_cast<uint32_t*>(ring + static_cast<size_t>(entries) * blockDim.x * CrossColumn<kSums>::kVectors) +
+      warp * (kCrossKeyRows * kCrossKeyPitch);
   const int firstColumn = (blockIdx.x * warps + warp) * a.columnsPerWarp, group = lane % a.groups;
   // Lanes that are left over and columns beyond the image work on the last one's sums; nobody looks at their keys.
   const int x = min(firstColumn + lane / a.groups, a.width - 1);

@@ -37,12 +37,12 @@ constexpr int32_t crossColumnBlocks(CrossSums sums) { return sums == CrossSums::
 
 /// A matter of speed alone: results are the same. 0 = chosen.
 struct CrossTuning {
-  int32_t multiprocessors = 0;                    ///< that the work will run on; 0 = the device's
-  int32_t groups = 0;                             ///< lanes a pixel, 1 to 32
+  int32_t multiprocessors = 0;  ///< that the work will run on; 0 = the device's
+  int32_t groups = 0;           ///< lanes a pixel, 1 to 32
   int32_t rowSegments = 0, columnSegments = 0;
-  int32_t rowThreads = 0, columnThreads = 0;      ///< of a block, multiples of 32
-  int32_t sums = -1;                              ///< a CrossSums that holds the sums, or -1
-  int32_t streams = 0;                            ///< 1: both eyes in one launch; 2: each on a stream of its own
+  int32_t rowThreads = 0, columnThreads = 0;  ///< of a block, multiples of 32
+  int32_t sums = -1;                          ///< a CrossSums that holds the sums, or -1
+  int32_t streams = 0;                        ///< 1: both eyes in one launch; 2: each on a stream of its own
 };
 
 struct CrossPlan {
@@ -50,8 +50,8 @@ struct CrossPlan {
   int32_t width = 0, height = 0;
   /// Of four pixels, in a row of features or arms: the image, the longest arm, and what is read ahead.
   int32_t words = 0;
-  int32_t armRows = 0;      ///< of arms down the columns: the same
-  int32_t groups = 0, chunks = 0;  ///< groups 0: the arms are too long for the device's shared memory
+  int32_t armRows = 0;                    ///< of arms down the columns: the same
+  int32_t groups = 0, chunks = 0;         ///< groups 0: the arms are too long for the device's shared memory
   int32_t ringRows = 0, ringColumns = 0;  ///< entries of the running sum along a row and down a column: 2 arm + 2
   int32_t rowSegments = 0, rowSegmentPixels = 0, rowThreads = 0;
   int32_t columnSegments = 0, columnSegmentRows = 0, columnThreads = 0;
@@ -65,7 +65,9 @@ struct CrossPlan {
 namespace crossPlanning {
 
 inline int32_t divided(int32_t value, int32_t by) { return (value + by - 1) / by; }
-inline int32_t within(int32_t value, int32_t low, int32_t high) { return value < low ? low : (value > high ? high : value); }
+inline int32_t within(int32_t value, int32_t low, int32_t high) {
+  return value < low ? low : (value > high ? high : value);
+}
 
 inline bool holds(CrossSums sums, const CrossParameters& p) {
   const int32_t along = kMaxCrossCost * (2 * p.armX + 1);
@@ -80,7 +82,8 @@ inline int32_t chooseGroups(int32_t needed, int32_t most) {
   int32_t best = 1, bestUsed = 0;
   for (int32_t chunks = divided(needed, most); chunks <= needed; ++chunks) {
     const int32_t groups = divided(needed, chunks);
-    const int32_t used = 100 * needed * (32 / groups * groups) / (chunks * groups * 32);  // % of lanes with disparities to search
+    const int32_t used =
+        100 * needed * (32 / groups * groups) / (chunks * groups * 32);  // % of lanes with disparities to search
     if (used > bestUsed) best = groups, bestUsed = used;
     if (used >= 75) break;
   }
@@ -99,7 +102,8 @@ inline CrossPlan crossPlanOf(const CrossParameters& p, int32_t width, int32_t he
   plan.height = height;
   plan.words = divided(width + p.armX, 4) + 2;
   plan.armRows = height + 2 * p.armY + 8;
-  plan.prepareSharedBytes = static_cast<size_t>(crossTileWords(p.armX)) * 4 * (kCrossTileRows + 2 * (p.armY > 1 ? p.armY : 1));
+  plan.prepareSharedBytes =
+      static_cast<size_t>(crossTileWords(p.armX)) * 4 * (kCrossTileRows + 2 * (p.armY > 1 ? p.armY : 1));
   plan.streams = tuning.streams > 0 ? tuning.streams : 2;
   plan.ringRows = 2 * p.armX + 2;
   plan.ringColumns = 2 * p.armY + 2;
@@ -108,7 +112,8 @@ inline CrossPlan crossPlanOf(const CrossParameters& p, int32_t width, int32_t he
   for (const CrossSums sums : {CrossSums::kSplit, CrossSums::kShort}) {
     if (holds(sums, p)) plan.sums = sums;
   }
-  if (tuning.sums >= 0 && holds(static_cast<CrossSums>(tuning.sums), p)) plan.sums = static_cast<CrossSums>(tuning.sums);
+  if (tuning.sums >= 0 && holds(static_cast<CrossSums>(tuning.sums), p))
+    plan.sums = static_cast<CrossSums>(tuning.sums);
   const size_t columnBytes = static_cast<size_t>(plan.ringColumns) * (plan.sums == CrossSums::kWide ? 32 : 16);
   const size_t keyBytes = kCrossKeyRows * kCrossKeyPitch * sizeof(uint32_t);
 
@@ -126,7 +131,8 @@ inline CrossPlan crossPlanOf(const CrossParameters& p, int32_t width, int32_t he
   plan.rowsSharedBytes = plan.rowThreads * rowBytes;
 
   plan.columnThreads = tuning.columnThreads > 0 ? tuning.columnThreads : 128;
-  while (plan.columnThreads > 32 && plan.columnThreads * columnBytes + plan.columnThreads / 32 * keyBytes > sharedLimit) {
+  while (plan.columnThreads > 32 &&
+         plan.columnThreads * columnBytes + plan.columnThreads / 32 * keyBytes > sharedLimit) {
     plan.columnThreads = plan.columnThreads / 64 * 32;
   }
   plan.columnsPerWarp = 32 / plan.groups;
@@ -151,9 +157,9 @@ inline CrossPlan crossPlanOf(const CrossParameters& p, int32_t width, int32_t he
                               resident(kCrossRowBlocks, plan.rowThreads, plan.rowsSharedBytes), p.armX);
   plan.rowSegmentPixels = divided(divided(width, plan.rowSegments), 4) * 4;
   plan.rowSegments = divided(width, plan.rowSegmentPixels);
-  plan.columnSegments = segments(tuning.columnSegments, height,
-                                 2 * divided(width, plan.columnThreads / 32 * plan.columnsPerWarp),
-                                 resident(crossColumnBlocks(plan.sums), plan.columnThreads, plan.columnsSharedBytes), p.armY);
+  plan.columnSegments =
+      segments(tuning.columnSegments, height, 2 * divided(width, plan.columnThreads / 32 * plan.columnsPerWarp),
+               resident(crossColumnBlocks(plan.sums), plan.columnThreads, plan.columnsSharedBytes), p.armY);
   plan.columnSegmentRows = divided(height, plan.columnSegments);
   plan.columnSegments = divided(height, plan.columnSegmentRows);
   return plan;

@@ -15,7 +15,7 @@ constexpr uint32_t kTopBits = 0x80808080u;
 
 struct CrossPreparation {
   const uint8_t* images[2];
-  uint2* features[4];  ///< left, right, left mirrored, right mirrored
+  uint2* features[4];             ///< left, right, left mirrored, right mirrored
   uint16_t *armsX[2], *armsY[2];  ///< CrossEye's
   int32_t width, height, words, armX, armY, similarity;
   int32_t margin;  ///< words of the tile to each side
@@ -44,7 +44,8 @@ struct CrossArmsOfFour {
 __global__ void __launch_bounds__(256, 4) crossPrepareKernel(CrossPreparation p) {
   extern __shared__ __align__(16) uint32_t tile[];
   const int margin = p.margin, pitch = 32 + 2 * margin, marginRows = max(p.armY, 1);
-  const int which = blockIdx.z, firstX = blockIdx.x * 128 - 4 * margin, firstY = blockIdx.y * kCrossTileRows - marginRows;
+  const int which = blockIdx.z, firstX = blockIdx.x * 128 - 4 * margin,
+            firstY = blockIdx.y * kCrossTileRows - marginRows;
   const uint8_t* image = which == 0 ? p.images[0] : p.images[1];
   uint8_t* bytes = reinterpret_cast<uint8_t*>(tile);
   for (int column = threadIdx.x; column < 4 * pitch; column += 32) {
@@ -67,7 +68,8 @@ __global__ void __launch_bounds__(256, 4) crossPrepareKernel(CrossPreparation p)
 #pragma unroll
     for (int j = -1; j <= 1; ++j) {
       const uint32_t* middle = here + j * pitch;
-      const uint32_t there = i == 0 ? __byte_perm(middle[-1], middle[0], 0x6543) : __byte_perm(middle[0], middle[1], 0x4321);
+      const uint32_t there =
+          i == 0 ? __byte_perm(middle[-1], middle[0], 0x6543) : __byte_perm(middle[0], middle[1], 0x4321);
       const int bit = i == 0 ? 5 - j : 1 - j;  // three bits to a nibble
       census |= crossAtLeast(there, own) >> (7 - bit);
     }
@@ -95,17 +97,21 @@ __global__ void __launch_bounds__(256, 4) crossPrepareKernel(CrossPreparation p)
   uint16_t* armsX = (which == 0 ? p.armsX[0] : p.armsX[1]) + static_cast<size_t>(y) * p.words * 4 + p.armX;
   uint16_t* armsY = (which == 0 ? p.armsY[0] : p.armsY[1]) + static_cast<size_t>(y + p.armY) * p.width;
   uint2* plain = (which == 0 ? p.features[0] : p.features[1]) + static_cast<size_t>(y) * p.words;
-  uint8_t* turned = reinterpret_cast<uint8_t*>((which == 0 ? p.features[2] : p.features[3]) + static_cast<size_t>(y) * p.words);
+  uint8_t* turned =
+      reinterpret_cast<uint8_t*>((which == 0 ? p.features[2] : p.features[3]) + static_cast<size_t>(y) * p.words);
   plain[x / 4] = make_uint2(own, census);
 #pragma unroll
   for (int i = 0; i < 4; ++i) {
     if (x + i >= p.width) break;
-    const auto length = [&](const CrossArmsOfFour& arm, int room) { return min(static_cast<int>(arm.lengths >> 8 * i & 255), room); };
+    const auto length = [&](const CrossArmsOfFour& arm, int room) {
+      return min(static_cast<int>(arm.lengths >> 8 * i & 255), room);
+    };
     const int mirrored = p.width - 1 - x - i, column = which == 0 ? x + i : mirrored;
     const int toLeft = length(left, min(x + i, p.armX)), toRight = length(right, min(mirrored, p.armX));
     const int ahead = which == 0 ? toRight : toLeft, behind = which == 0 ? toLeft : toRight;
     armsX[column] = static_cast<uint16_t>((p.armX - ahead) | (p.armX + 1 + behind) << 8);
-    armsY[column] = static_cast<uint16_t>((p.armY - length(down, p.height - 1 - y)) | (p.armY + 1 + length(up, y)) << 8);
+    armsY[column] =
+        static_cast<uint16_t>((p.armY - length(down, p.height - 1 - y)) | (p.armY + 1 + length(up, y)) << 8);
     uint8_t* word = turned + mirrored / 4 * sizeof(uint2) + mirrored % 4;
     word[0] = static_cast<uint8_t>(own >> 8 * i);
     word[4] = static_cast<uint8_t>(census >> 8 * i);

@@ -18,14 +18,14 @@ namespace gpu {
 /// One eye's problem: find each pixel of `own` in `partner`, whose pixel x - d belongs to x and d. The right eye's problem is
 /// the same one with both images mirrored.
 struct CrossEye {
-  const uint2* own;       ///< [height][words] four greys, four mini-censuses
+  const uint2* own;  ///< [height][words] four greys, four mini-censuses
   const uint2* partner;
   /// Two bytes a pixel: steps back from the end of the longest arm to the region's ends. armsX: [height][words], right and
   /// left, of four pixels; column x stands at x + armX, where the walk is when it needs them. armsY: [rows][width], lower and
   /// upper; row y stands at y + armY.
   const uint2* armsX;
   const uint16_t* armsY;
-  uint4* sums;            ///< [height][width][groups] sums along x of one chunk
+  uint4* sums;  ///< [height][width][groups] sums along x of one chunk
 };
 
 struct CrossArguments {
@@ -59,13 +59,17 @@ __device__ __forceinline__ uint32_t crossDistances(uint32_t differing) {
 /// Costs of eight disparities as bytes. first: d..d+3 (bytes 0..3), second: d+4..d+7.
 /// low: d, d+4, d+1, d+5; high: d+2, d+6, d+3, d+7.
 __device__ __forceinline__ void crossCosts(const uint8_t* table, uint32_t differencesFirst, uint32_t differencesSecond,
-                                           uint32_t differingFirst, uint32_t differingSecond, uint32_t& low, uint32_t& high) {
+                                           uint32_t differingFirst, uint32_t differingSecond, uint32_t& low,
+                                           uint32_t& high) {
   // Distances as selectors of bytes: what looks a table of seven up is one instruction for four of them.
-  const uint32_t selectors = (crossDistances(differingFirst) & 0x07070707u) | (crossDistances(differingSecond) << 4 & 0x70707070u);
+  const uint32_t selectors =
+      (crossDistances(differingFirst) & 0x07070707u) | (crossDistances(differingSecond) << 4 & 0x70707070u);
   low = __byte_perm(kMiniCensusLow, kMiniCensusHigh, selectors);
   high = __byte_perm(kMiniCensusLow, kMiniCensusHigh, selectors >> 16);
   // No byte overflows: 122 + 118.
-  const auto cost = [&](uint32_t differences, int byte) -> uint32_t { return table[__byte_perm(differences, 0, 0x4440u + byte)]; };
+  const auto cost = [&](uint32_t differences, int byte) -> uint32_t {
+    return table[__byte_perm(differences, 0, 0x4440u + byte)];
+  };
   low += cost(differencesFirst, 0) + (cost(differencesSecond, 0) << 8) + (cost(differencesFirst, 1) << 16) +
          (cost(differencesSecond, 1) << 24);
   high += cost(differencesFirst, 2) + (cost(differencesSecond, 2) << 8) + (cost(differencesFirst, 3) << 16) +

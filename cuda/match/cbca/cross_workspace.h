@@ -20,10 +20,12 @@ class CrossWorkspace {
  public:
   CrossWorkspace();
   ~CrossWorkspace();
-  Status open(const CrossParameters& parameters, int32_t width, int32_t height, const CrossTuning& tuning = CrossTuning());
+  Status open(const CrossParameters& parameters, int32_t width, int32_t height,
+              const CrossTuning& tuning = CrossTuning());
   size_t bytes() const;
   /// cross.h: device images, packed rows.
-  Status compute(const uint8_t* left, const uint8_t* right, int16_t* disparity, int16_t* rightDisparity, cudaStream_t stream);
+  Status compute(const uint8_t* left, const uint8_t* right, int16_t* disparity, int16_t* rightDisparity,
+                 cudaStream_t stream);
 
  private:
   CrossWorkspace(const CrossWorkspace&) = delete;

@@ -30,8 +30,8 @@ __global__ void __launch_bounds__(256) smoothKernel(const int32_t* on, const uin
 
 }  // namespace
 
-Status smooth(const int32_t* on, const uint8_t* left, const uint8_t* right, uint8_t* leftOut, uint8_t* rightOut, int32_t width,
-              int32_t height, cudaStream_t stream) {
+Status smooth(const int32_t* on, const uint8_t* left, const uint8_t* right, uint8_t* leftOut, uint8_t* rightOut,
+              int32_t width, int32_t height, cudaStream_t stream) {
   const dim3 grid((width + 31) / 32, (height + 7) / 8, 2);
   smoothKernel<<<grid, dim3(32, 8), 0, stream>>>(on, left, right, leftOut, rightOut, width, height);
   return launched("smoothKernel");

@@ -46,7 +46,8 @@ inline void smoothRows(ImageView<const uint8_t> in, ImageView<uint8_t> out, int3
     uint8_t* result = out.row(y);
     const auto one = [&](int32_t x) {
       const auto column = [&](int32_t at) { return above[at] + 2 * here[at] + below[at]; };
-      result[x] = static_cast<uint8_t>((column(greater(x - 1, 0)) + 2 * column(x) + column(lesser(x + 1, lastX)) + 8) >> 4);
+      result[x] =
+          static_cast<uint8_t>((column(greater(x - 1, 0)) + 2 * column(x) + column(lesser(x + 1, lastX)) + 8) >> 4);
     };
     one(0);
     int32_t x = 1;

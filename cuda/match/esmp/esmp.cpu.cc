@@ -11,21 +11,26 @@ constexpr int32_t kMostThousandths = 65535 / kEsmpPerThousandth;
 
 constexpr MatcherParameter kParameters[] = {
     wholeNumber("steps", 1, kMostSteps, 8, "", "Rounds of aggregation, each along x and then along y."),
-    wholeNumber("basePercent", 100, 400, 180, "%",
-                "Round t reaches round((basePercent / 100)^(t - 1)) pixels to each side; the paper prints 280 and has the figures of 180."),
-    wholeNumber("gammaColour", 1, kMostGamma, 18, "grey", "Colour difference at which a neighbour's weight falls to 1/e."),
+    wholeNumber(
+        "basePercent", 100, 400, 180, "%",
+        "Round t reaches round((basePercent / 100)^(t - 1)) pixels to each side; the paper prints 280 and has the figures of 180."),
+    wholeNumber("gammaColour", 1, kMostGamma, 18, "grey",
+                "Colour difference at which a neighbour's weight falls to 1/e."),
     wholeNumber("gammaDistance", 1, kMostGamma, 29, "px", "Distance at which a neighbour's weight falls to 1/e."),
     wholeNumber("truncation", 1, 255, 17, "grey", "Grey difference from which on two pixels differ no more."),
     wholeNumber("lambdaThousandths", 1, kMostThousandths, 150, "1/1000",
                 "Cost of one grey value; times truncation at most 3276."),
-    wholeNumber("slopeThousandths", 1, kMostThousandths, 1000, "1/1000", "Penalty of each pixel by which neighbours' disparities differ."),
+    wholeNumber("slopeThousandths", 1, kMostThousandths, 1000, "1/1000",
+                "Penalty of each pixel by which neighbours' disparities differ."),
     wholeNumber("capTenThousandths", 0, 10000, 375, "1/10000",
                 "Largest penalty, as a part of the search: times numDisparities - 1."),
-    wholeNumber("gradientTruncation", 0, 127, 0, "grey / 2",
-                "Difference of horizontal gradients from which on two pixels differ no more; 0: gradients are not compared, as in the paper."),
+    wholeNumber(
+        "gradientTruncation", 0, 127, 0, "grey / 2",
+        "Difference of horizontal gradients from which on two pixels differ no more; 0: gradients are not compared, as in the paper."),
     wholeNumber("gradientPercent", 1, 2000, 400, "%", "Cost of a unit of gradient, as a part of that of a grey value."),
-    word("rightView", "own diagonal",
-         "What the left-right check compares with: own aggregates again from the right image, at the cost of another matching; diagonal reads it off the left one's costs."),
+    word(
+        "rightView", "own diagonal",
+        "What the left-right check compares with: own aggregates again from the right image, at the cost of another matching; diagonal reads it off the left one's costs."),
     flag("subpixel", false, "Interpolates the winner to 1/16 px."),
 };
 
@@ -37,9 +42,10 @@ Status check(const MatcherChoice& choice, const MatchSearch&, bool) {
   const int32_t most = 100 * kMostThousandths / (100 * truncation + percent * gradient);
   if (lambda <= most) return {};
   if (gradient == 0) {
-    return Status::error(Code::kParameter,
-                         "Expected match.esmp.lambdaThousandths of at most %d beside match.esmp.truncation of %d, got %d.", most,
-                         truncation, lambda);
+    return Status::error(
+        Code::kParameter,
+        "Expected match.esmp.lambdaThousandths of at most %d beside match.esmp.truncation of %d, got %d.", most,
+        truncation, lambda);
   }
   return Status::error(Code::kParameter,
                        "Expected match.esmp.lambdaThousandths of at most %d beside match.esmp.truncation of %d, "
@@ -47,15 +53,21 @@ Status check(const MatcherChoice& choice, const MatchSearch&, bool) {
                        most, truncation, gradient, percent, lambda);
 }
 
-constexpr MatcherFacts kFacts = {
-    "esmp", "message propagation in exponential steps", ImagesNeeded::kGreyAndLeftRgb, false,
-    kParameters, sizeof kParameters / sizeof *kParameters, {kSteps, sizeof kSteps / sizeof *kSteps, 1, "steps", 0}, check};
+constexpr MatcherFacts kFacts = {"esmp",
+                                 "message propagation in exponential steps",
+                                 ImagesNeeded::kGreyAndLeftRgb,
+                                 false,
+                                 kParameters,
+                                 sizeof kParameters / sizeof *kParameters,
+                                 {kSteps, sizeof kSteps / sizeof *kSteps, 1, "steps", 0},
+                                 check};
 
 }  // namespace
 
 const MatcherFacts& esmpFacts() { return kFacts; }
 
-Status openEsmpOnCpu(const MatchTask& task, const Kernels& kernels, Workers& workers, std::unique_ptr<CpuMatcher>* opened) {
+Status openEsmpOnCpu(const MatchTask& task, const Kernels& kernels, Workers& workers,
+                     std::unique_ptr<CpuMatcher>* opened) {
   return openExponentialOnCpu(esmpParametersOf(task), task, kernels, workers, opened);
 }
 

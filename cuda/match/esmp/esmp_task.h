@@ -25,7 +25,8 @@ inline ExponentialParameters esmpParametersOf(const MatchTask& task) {
   p.gradientCost = p.gradientTruncation > 0 ? p.cost * task.matcher.at("gradientPercent") / 100 : 0;
   p.slope = kEsmpPerThousandth * task.matcher.at("slopeThousandths");
   // d_m is the largest disparity of the search, counted from its smallest: one less than there are.
-  const int64_t cap = int64_t{kEsmpUnit / 10000} * task.matcher.at("capTenThousandths") * (task.search.numDisparities - 1);
+  const int64_t cap =
+      int64_t{kEsmpUnit / 10000} * task.matcher.at("capTenThousandths") * (task.search.numDisparities - 1);
   p.cap = cap > 65535 ? 65535 : static_cast<int32_t>(cap);
   p.subpixel = task.matcher.at("subpixel") != 0;
   return p;

@@ -30,9 +30,7 @@ int32_t fractionQ4(int32_t below, int32_t best, int32_t above) {
   return (16 * (below - above) + 17 * q) / (2 * q) - 8;
 }
 
-int32_t confidenceOf(int32_t least, int32_t second) {
-  return 255 * (second - least) / (second > 1 ? second : 1);
-}
+int32_t confidenceOf(int32_t least, int32_t second) { return 255 * (second - least) / (second > 1 ? second : 1); }
 
 /// [height][disparities][pitch] cells, with so many more on both sides that a neighbour of any cell is memory of its own.
 class Cells {
@@ -53,14 +51,11 @@ class Cells {
 
 class ExponentialCpu final : public Exponential {
  public:
-  ExponentialCpu(const ExponentialParameters& p, int32_t width, int32_t height, const ExponentialKernels& kernels, Workers& workers)
-      : p_(p),
-        width_(width),
-        height_(height),
-        pitch_((width + kExponentialPitch - 1) / kExponentialPitch * kExponentialPitch),
-        kernels_(kernels),
-        workers_(workers),
-        passes_(2 * kMostSteps) {
+  ExponentialCpu(const ExponentialParameters& p, int32_t width, int32_t height, const ExponentialKernels& kernels,
+                 Workers& workers)
+      : p_(p), width_(width), height_(height),
+        pitch_((width + kExponentialPitch - 1) / kExponentialPitch * kExponentialPitch), kernels_(kernels),
+        workers_(workers), passes_(2 * kMostSteps) {
     passes_.resize(static_cast<size_t>(exponentialPasses(p, width, height, passes_.data())));
     weights_.resize(passes_.size() * 2 * pitch_ * height);
     reciprocals_.resize(2 * 4096 + 1);
@@ -96,14 +91,16 @@ class ExponentialCpu final : public Exponential {
     aggregateAll(images);
     std::atomic<int32_t> next{0};
     workers_.each([&](int worker) {
-      for (int32_t y; (y = next.fetch_add(1, std::memory_order_relaxed)) < height_;) selectRow(threads_[worker], y, result);
+      for (int32_t y; (y = next.fetch_add(1, std::memory_order_relaxed)) < height_;)
+        selectRow(threads_[worker], y, result);
     });
   }
 
   size_t workspaceBytes() const override {
     size_t bytes = volume_.bytes() + (weights_.size() + reciprocals_.size()) * sizeof(uint16_t);
     for (const Thread& thread : threads_) {
-      bytes += 2 * (thread.grey.left.size() + thread.grey.right.size()) + (3 * thread.winner.size() + thread.rightLeast.size()) * sizeof(uint16_t);
+      bytes += 2 * (thread.grey.left.size() + thread.grey.right.size()) +
+               (3 * thread.winner.size() + thread.rightLeast.size()) * sizeof(uint16_t);
       for (const Cells& slice : thread.slice) bytes += slice.bytes();
     }
     return bytes;
@@ -137,7 +134,8 @@ class ExponentialCpu final : public Exponential {
       const Rgb8* rowBefore = pass.alongX ? row - pass.step : rgb.row(above ? y - pass.step : y);
       const Rgb8* rowAfter = pass.alongX ? row + pass.step : rgb.row(below ? y + pass.step : y);
       for (int32_t x = 0; x < width_; ++x) {
-        const bool hasBefore = pass.alongX ? x >= pass.step : above, hasAfter = pass.alongX ? x + pass.step < width_ : below;
+        const bool hasBefore = pass.alongX ? x >= pass.step : above,
+                   hasAfter = pass.alongX ? x + pass.step < width_ : below;
         const uint32_t b = hasBefore ? pass.weights[colourDifference(row[x], rowBefore[x])] : 0u;
         const uint32_t a = hasAfter ? pass.weights[colourDifference(row[x], rowAfter[x])] : 0u;
         const uint32_t reciprocal = reciprocals_[a + b];
@@ -148,7 +146,8 @@ class ExponentialCpu final : public Exponential {
   }
 
   /// Costs of `count` disparities from place `first` on, [count][pitch].
-  void costRows(Thread& thread, const ExponentialImages& images, int32_t y, int32_t first, int32_t count, uint16_t* out) {
+  void costRows(Thread& thread, const ExponentialImages& images, int32_t y, int32_t first, int32_t count,
+                uint16_t* out) {
     const int32_t largest = p_.minDisparity + p_.numDisparities - 1;
     // right[largest + x] is R(max(x, 0), y).
     const auto repeatFirst = [&](std::vector<uint8_t>& line) {
@@ -169,7 +168,8 @@ class ExponentialCpu final : public Exponential {
       uint16_t* costs = out + static_cast<size_t>(i) * pitch_;
       kernels_.costRow(grey.left.data(), grey.right.data() + shift, p_.truncation, p_.cost, pitch_, costs);
       if (p_.gradientCost == 0) continue;
-      kernels_.addCostRow(gradient.left.data(), gradient.right.data() + shift, p_.gradientTruncation, p_.gradientCost, pitch_, costs);
+      kernels_.addCostRow(gradient.left.data(), gradient.right.data() + shift, p_.gradientTruncation, p_.gradientCost,
+                          pitch_, costs);
     }
   }
 
@@ -202,9 +202,11 @@ class ExponentialCpu final : public Exponential {
           else costRows(thread, images, y, first, count, thread.slice[from].row(y));
         }
         for (size_t number = 0; number < passes_.size(); ++number, from = 1 - from) {
-          for (int32_t y = 0; y < height_; ++y) aggregateRow(number, thread.slice[from], thread.slice[1 - from], y, count);
+          for (int32_t y = 0; y < height_; ++y)
+            aggregateRow(number, thread.slice[from], thread.slice[1 - from], y, count);
         }
-        for (int32_t y = 0; y < height_; ++y) std::memcpy(inVolume(y, first), thread.slice[from].row(y), sliceRowBytes(count));
+        for (int32_t y = 0; y < height_; ++y)
+          std::memcpy(inVolume(y, first), thread.slice[from].row(y), sliceRowBytes(count));
       }
     });
   }
@@ -256,17 +258,23 @@ Status checkExponentialParameters(const ExponentialParameters& p) {
   const struct {
     const char* name;
     int32_t value, low, high;
-  } ranges[] = {{"minDisparity", p.minDisparity, 0, 2046},  {"numDisparities", p.numDisparities, 1, 512},
-                {"steps", p.steps, 1, kMostSteps},          {"base", p.basePercent, 100, 400},
-                {"gammaColour", p.gammaColour, 1, kMostGamma}, {"gammaDistance", p.gammaDistance, 1, kMostGamma},
-                {"truncation", p.truncation, 1, 255},       {"cost", p.cost, 1, 65535 / (p.truncation > 0 ? p.truncation : 1)},
+  } ranges[] = {{"minDisparity", p.minDisparity, 0, 2046},
+                {"numDisparities", p.numDisparities, 1, 512},
+                {"steps", p.steps, 1, kMostSteps},
+                {"base", p.basePercent, 100, 400},
+                {"gammaColour", p.gammaColour, 1, kMostGamma},
+                {"gammaDistance", p.gammaDistance, 1, kMostGamma},
+                {"truncation", p.truncation, 1, 255},
+                {"cost", p.cost, 1, 65535 / (p.truncation > 0 ? p.truncation : 1)},
                 {"gradientTruncation", p.gradientTruncation, 0, 255},
                 {"gradientCost", p.gradientCost, 0,
                  (65535 - p.cost * p.truncation) / (p.gradientTruncation > 0 ? p.gradientTruncation : 1)},
-                {"slope", p.slope, 0, 65535},               {"cap", p.cap, 0, 65535}};
+                {"slope", p.slope, 0, 65535},
+                {"cap", p.cap, 0, 65535}};
   for (const auto& range : ranges) {
     if (range.value >= range.low && range.value <= range.high) continue;
-    return Status::error(Code::kParameter, "Expected %s of %d to %d, got %d.", range.name, range.low, range.high, range.value);
+    return Status::error(Code::kParameter, "Expected %s of %d to %d, got %d.", range.name, range.low, range.high,
+                         range.value);
   }
   return {};
 }
@@ -278,7 +286,8 @@ Status Exponential::open(const ExponentialParameters& parameters, int32_t width,
   try {
     *opened = new ExponentialCpu(parameters, width, height, kernels, workers);
   } catch (const std::bad_alloc&) {
-    return Status::error(Code::kMemoryExhausted, "Expected memory for exponential-step aggregation of %dx%d, the allocation failed.", width,
+    return Status::error(Code::kMemoryExhausted,
+                         "Expected memory for exponential-step aggregation of %dx%d, the allocation failed.", width,
                          height);
   }
   return {};

@@ -17,8 +17,8 @@ __device__ int colourDifference(Rgb8 a, Rgb8 b) {
   return max(max(abs(a.red - b.red), abs(a.green - b.green)), abs(a.blue - b.blue));
 }
 
-__global__ void __launch_bounds__(128) weightsKernel(const Rgb8* rgb, const ExponentialPass* passes, uint32_t* weights, int width,
-                                                     int height) {
+__global__ void __launch_bounds__(128)
+    weightsKernel(const Rgb8* rgb, const ExponentialPass* passes, uint32_t* weights, int width, int height) {
   const int x = blockIdx.x * kBlockX + threadIdx.x, y = blockIdx.y * kBlockY + threadIdx.y;
   if (x >= width || y >= height) return;
   const ExponentialPass& pass = passes[blockIdx.z];
@@ -28,7 +28,8 @@ __global__ void __launch_bounds__(128) weightsKernel(const Rgb8* rgb, const Expo
   const uint32_t before = place >= step ? pass.weights[colourDifference(own, rgb[at - offset])] : 0u;
   const uint32_t after = place + step < end ? pass.weights[colourDifference(own, rgb[at + offset])] : 0u;
   const uint32_t reciprocal = 65535u * 4096u / (4096u + before + after);
-  weights[static_cast<size_t>(blockIdx.z) * width * height + at] = before * reciprocal >> 12 | (after * reciprocal >> 12) << 16;
+  weights[static_cast<size_t>(blockIdx.z) * width * height + at] =
+      before * reciprocal >> 12 | (after * reciprocal >> 12) << 16;
 }
 
 /// Eq. 18 to 21 for one pixel, two disparities a turn.
@@ -60,7 +61,8 @@ __device__ void pairsDown(Messages& messages, uint32_t* cells, size_t pixels, in
     uint32_t& cell = cells[static_cast<size_t>(pair) * pixels];
     const uint32_t was = cell;
     uint32_t high = 0;
-    if (2 * pair + 1 < numDisparities) high = static_cast<uint32_t>(messages.down(static_cast<int>(was >> 16), limit)) << 16;
+    if (2 * pair + 1 < numDisparities)
+      high = static_cast<uint32_t>(messages.down(static_cast<int>(was >> 16), limit)) << 16;
     cell = static_cast<uint32_t>(messages.down(static_cast<int>(was & 0xffffu), limit)) | high;
   }
 }
@@ -71,15 +73,17 @@ struct Shape {
 };
 
 template <bool kMessages>
-__global__ void __launch_bounds__(128) costKernel(const uint8_t* left, const uint8_t* right, uint32_t* cells, Shape shape,
-                                                  ExponentialParameters p) {
+__global__ void __launch_bounds__(128)
+    costKernel(const uint8_t* left, const uint8_t* right, uint32_t* cells, Shape shape, ExponentialParameters p) {
   const int x = blockIdx.x * kBlockX + threadIdx.x, y = blockIdx.y * kBlockY + threadIdx.y;
   if (x >= shape.width || y >= shape.height) return;
   const uint8_t* row = right + static_cast<size_t>(y) * shape.width;
   const int own = left[static_cast<size_t>(y) * shape.width + x];
   cells += static_cast<size_t>(y) * shape.width + x;
   const int lastColumn = shape.width - 1;
-  const auto gradientOf = [&](const uint8_t* line, int at) { return (line[min(at + 1, lastColumn)] - line[max(at - 1, 0)] + 255) >> 1; };
+  const auto gradientOf = [&](const uint8_t* line, int at) {
+    return (line[min(at + 1, lastColumn)] - line[max(at - 1, 0)] + 255) >> 1;
+  };
   const bool gradients = p.gradientCost > 0;
   const int ownGradient = gradients ? gradientOf(left + static_cast<size_t>(y) * shape.width, x) : 0;
   const auto costOf = [&](int d) {
@@ -89,7 +93,8 @@ __global__ void __launch_bounds__(128) costKernel(const uint8_t* left, const uin
     return static_cast<uint32_t>(cost);
   };
   const int pairs = (shape.numDisparities + 1) / 2;
-  const int first = kMessages ? 0 : blockIdx.z * kPairsPerThread, end = kMessages ? pairs : min(first + kPairsPerThread, pairs);
+  const int first = kMessages ? 0 : blockIdx.z * kPairsPerThread,
+            end = kMessages ? pairs : min(first + kPairsPerThread, pairs);
   Messages messages(p.slope);
   for (int pair = first; pair < end; ++pair) {
     const bool whole = 2 * pair + 1 < shape.numDisparities;
@@ -106,8 +111,8 @@ __device__ uint32_t weighted(uint32_t weight, uint32_t pair) {
   return (weight * (pair & 0xffffu)) >> 16 | ((weight * (pair >> 16)) & 0xffff0000u);
 }
 
-__global__ void __launch_bounds__(128) aggregateKernel(const uint32_t* from, const uint32_t* weights, uint32_t* to, int offset,
-                                                       Shape shape) {
+__global__ void __launch_bounds__(128)
+    aggregateKernel(const uint32_t* from, const uint32_t* weights, uint32_t* to, int offset, Shape shape) {
   const int x = blockIdx.x * kBlockX + threadIdx.x, y = blockIdx.y * kBlockY + threadIdx.y;
   if (x >= shape.width || y >= shape.height) return;
   const size_t at = static_cast<size_t>(y) * shape.width + x, pixels = shape.pixels();
@@ -119,7 +124,8 @@ __global__ void __launch_bounds__(128) aggregateKernel(const uint32_t* from, con
   for (int pair = first; pair < end; ++pair) {
     const uint32_t* cells = from + pair * pixels;
     // No half overflows into the other: the three weights' sum is 65535.
-    to[pair * pixels + at] = weighted(wBefore, cells[before]) + weighted(wCentre, cells[at]) + weighted(wAfter, cells[after]);
+    to[pair * pixels + at] =
+        weighted(wBefore, cells[before]) + weighted(wCentre, cells[at]) + weighted(wAfter, cells[after]);
   }
 }
 
@@ -139,8 +145,8 @@ __device__ int32_t confidenceOf(int32_t least, int32_t second) {
   return 255 * (second - least) / (second > 1 ? second : 1);
 }
 
-__global__ void __launch_bounds__(128) winnersKernel(const uint32_t* cells, ExponentialDeviceResult result, Shape shape,
-                                                     int minDisparity, bool subpixel) {
+__global__ void __launch_bounds__(128)
+    winnersKernel(const uint32_t* cells, ExponentialDeviceResult result, Shape shape, int minDisparity, bool subpixel) {
   const int x = blockIdx.x * kBlockX + threadIdx.x, y = blockIdx.y * kBlockY + threadIdx.y;
   if (x >= shape.width || y >= shape.height) return;
   const size_t at = static_cast<size_t>(y) * shape.width + x, pixels = shape.pixels();
@@ -210,7 +216,8 @@ Status ExponentialWorkspace::open(const ExponentialParameters& parameters, int32
   DEPTHWATT_TRY(weights_.allocate(steps_.size() * pixels));
   for (DeviceBuffer<uint32_t>& cells : cells_) DEPTHWATT_TRY(cells.allocate((p_.numDisparities + 1) / 2 * pixels));
   if (steps_.empty()) return {};
-  return cudaStatus(cudaMemcpy(passes_.get(), steps_.data(), passes_.bytes(), cudaMemcpyHostToDevice), "weights of colours");
+  return cudaStatus(cudaMemcpy(passes_.get(), steps_.data(), passes_.bytes(), cudaMemcpyHostToDevice),
+                    "weights of colours");
 }
 
 Status ExponentialWorkspace::compute(const uint8_t* left, const uint8_t* right, const Rgb8* leftRgb,

@@ -38,9 +38,9 @@ struct ExponentialParameters {
   int32_t truncation = 12;      ///< tau, grey values, 1 to 255
   int32_t cost = 5461;          ///< of one grey value; cost truncation + gradientCost gradientTruncation at most 65535
   int32_t gradientTruncation = 0;  ///< half grey values, 0 to 255
-  int32_t gradientCost = 0;     ///< of one of them; 0 = gradients are not compared
-  int32_t slope = 0;            ///< c in units of cost, 0 to 65535; 0 = costs are aggregated, not messages
-  int32_t cap = 0;              ///< eta in units of cost, 0 to 65535
+  int32_t gradientCost = 0;        ///< of one of them; 0 = gradients are not compared
+  int32_t slope = 0;               ///< c in units of cost, 0 to 65535; 0 = costs are aggregated, not messages
+  int32_t cap = 0;                 ///< eta in units of cost, 0 to 65535
   bool subpixel = false;
 };
 
@@ -79,7 +79,9 @@ void exponentialReference(const ExponentialParameters& parameters, const Exponen
 
 /// G of exponential.h, of one row.
 inline void exponentialGradientRow(const uint8_t* row, int32_t width, uint8_t* gradient) {
-  const auto between = [&](int32_t before, int32_t after) { return static_cast<uint8_t>((row[after] - row[before] + 255) >> 1); };
+  const auto between = [&](int32_t before, int32_t after) {
+    return static_cast<uint8_t>((row[after] - row[before] + 255) >> 1);
+  };
   gradient[0] = between(0, width > 1 ? 1 : 0);
   for (int32_t x = 1; x + 1 < width; ++x) gradient[x] = between(x - 1, x + 1);
   if (width > 1) gradient[width - 1] = between(width - 2, width - 1);
@@ -93,7 +95,8 @@ struct ExponentialPass {
 };
 
 /// The passes of an image of this size, in their order, without those that are left out. passes: room for 2 kMostSteps.
-inline int32_t exponentialPasses(const ExponentialParameters& p, int32_t width, int32_t height, ExponentialPass* passes) {
+inline int32_t exponentialPasses(const ExponentialParameters& p, int32_t width, int32_t height,
+                                 ExponentialPass* passes) {
   int32_t count = 0;
   for (int32_t t = 1; t <= p.steps; ++t) {
     for (const bool alongX : {true, false}) {
@@ -114,16 +117,17 @@ inline int32_t exponentialPasses(const ExponentialParameters& p, int32_t width, 
 constexpr int32_t kExponentialPitch = 32;
 
 /// costs[x] = cost min(|left[x] - right[x]|, truncation)
-using ExponentialCostRow = void (*)(const uint8_t* left, const uint8_t* right, int32_t truncation, int32_t cost, int32_t pitch,
-                                    uint16_t* costs);
+using ExponentialCostRow = void (*)(const uint8_t* left, const uint8_t* right, int32_t truncation, int32_t cost,
+                                    int32_t pitch, uint16_t* costs);
 /// The same, added to what costs[x] has: gradients' share.
 using ExponentialAddCostRow = ExponentialCostRow;
 /// `rows` rows of before, centre and after, pitch cells apart, with one row of weights each for before and after.
 using ExponentialAggregate = void (*)(const uint16_t* before, const uint16_t* centre, const uint16_t* after,
-                                      const uint16_t* weightsBefore, const uint16_t* weightsAfter, int32_t rows, int32_t pitch,
-                                      uint16_t* out);
+                                      const uint16_t* weightsBefore, const uint16_t* weightsAfter, int32_t rows,
+                                      int32_t pitch, uint16_t* out);
 /// Rows of costs, one for each disparity, become messages in place.
-using ExponentialMessages = void (*)(uint16_t* cells, int32_t numDisparities, int32_t pitch, int32_t slope, int32_t cap);
+using ExponentialMessages = void (*)(uint16_t* cells, int32_t numDisparities, int32_t pitch, int32_t slope,
+                                     int32_t cap);
 /// winner[x] = place of the smallest cell of column x, least[x] = that cell, second[x] = the smallest cell of the others but the
 /// winner's neighbours (65535 where there is none).
 using ExponentialWinners = void (*)(const uint16_t* cells, int32_t numDisparities, int32_t pitch, int16_t* winner,
@@ -140,8 +144,8 @@ struct ExponentialKernels {
 /// The fast form. The workspace is made once, at open, for one size, one set of parameters and one team.
 class Exponential {
  public:
-  static Status open(const ExponentialParameters& parameters, int32_t width, int32_t height, const ExponentialKernels& kernels,
-                     Workers& workers, Exponential** opened);
+  static Status open(const ExponentialParameters& parameters, int32_t width, int32_t height,
+                     const ExponentialKernels& kernels, Workers& workers, Exponential** opened);
   virtual ~Exponential() = default;
   virtual void compute(const ExponentialImages& images, const ExponentialResult& result) = 0;
   virtual size_t workspaceBytes() const = 0;

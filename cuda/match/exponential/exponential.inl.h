@@ -11,8 +11,8 @@ inline void storeCells(uint16_t* p, I16 v) { storeI16(reinterpret_cast<int16_t*>
 inline I16 splatCells(int32_t v) { return splatI16(static_cast<int16_t>(static_cast<uint16_t>(v))); }
 
 template <bool kAdd>
-inline void exponentialCostRow(const uint8_t* left, const uint8_t* right, int32_t truncation, int32_t cost, int32_t pitch,
-                               uint16_t* costs) {
+inline void exponentialCostRow(const uint8_t* left, const uint8_t* right, int32_t truncation, int32_t cost,
+                               int32_t pitch, uint16_t* costs) {
   const I16 most = splatCells(truncation), factor = splatCells(cost);
   for (int32_t x = 0; x < pitch; x += kLanesI16) {
     const I16 a = loadBytesAsI16(left + x), b = loadBytesAsI16(right + x);
@@ -22,8 +22,8 @@ inline void exponentialCostRow(const uint8_t* left, const uint8_t* right, int32_
 }
 
 inline void exponentialAggregate(const uint16_t* before, const uint16_t* centre, const uint16_t* after,
-                                 const uint16_t* weightsBefore, const uint16_t* weightsAfter, int32_t rows, int32_t pitch,
-                                 uint16_t* out) {
+                                 const uint16_t* weightsBefore, const uint16_t* weightsAfter, int32_t rows,
+                                 int32_t pitch, uint16_t* out) {
   const I16 whole = splatCells(65535);
   // Two vectors of every row at a time: their weights stay in registers.
   for (int32_t x = 0; x < pitch; x += kExponentialPitch) {
@@ -32,7 +32,8 @@ inline void exponentialAggregate(const uint16_t* before, const uint16_t* centre,
       const I16 wCentre = subI16(subI16(whole, wBefore), wAfter);
       size_t at = static_cast<size_t>(x + v);
       for (int32_t row = 0; row < rows; ++row, at += static_cast<size_t>(pitch)) {
-        const I16 sides = addI16(mulHighU16(wBefore, loadCells(before + at)), mulHighU16(wAfter, loadCells(after + at)));
+        const I16 sides =
+            addI16(mulHighU16(wBefore, loadCells(before + at)), mulHighU16(wAfter, loadCells(after + at)));
         storeCells(out + at, addI16(sides, mulHighU16(wCentre, loadCells(centre + at))));
       }
     }
@@ -63,8 +64,8 @@ inline void exponentialMessages(uint16_t* cells, int32_t numDisparities, int32_t
   }
 }
 
-inline void exponentialWinners(const uint16_t* cells, int32_t numDisparities, int32_t pitch, int16_t* winner, uint16_t* least,
-                               uint16_t* second) {
+inline void exponentialWinners(const uint16_t* cells, int32_t numDisparities, int32_t pitch, int16_t* winner,
+                               uint16_t* least, uint16_t* second) {
   const size_t stride = static_cast<size_t>(pitch);
   for (int32_t x = 0; x < pitch; x += kLanesI16) {
     const uint16_t* at = cells + x;
@@ -89,7 +90,7 @@ inline void exponentialWinners(const uint16_t* cells, int32_t numDisparities, in
   }
 }
 
-constexpr ExponentialKernels kExponentialKernels = {exponentialCostRow<false>, exponentialCostRow<true>, exponentialAggregate,
-                                                    exponentialMessages, exponentialWinners};
+constexpr ExponentialKernels kExponentialKernels = {exponentialCostRow<false>, exponentialCostRow<true>,
+                                                    exponentialAggregate, exponentialMessages, exponentialWinners};
 
 }  // namespace

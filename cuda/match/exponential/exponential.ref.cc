@@ -20,7 +20,8 @@ int32_t gradientAt(ImageView<const uint8_t> image, int32_t x, int32_t y) {
 struct Volume {
   int32_t width, height, disparities;
   std::vector<int64_t> cells;
-  Volume(int32_t w, int32_t h, int32_t n) : width(w), height(h), disparities(n), cells(static_cast<size_t>(w) * h * n) {}
+  Volume(int32_t w, int32_t h, int32_t n)
+      : width(w), height(h), disparities(n), cells(static_cast<size_t>(w) * h * n) {}
   int64_t* at(int32_t x, int32_t y) { return &cells[(static_cast<size_t>(y) * width + x) * disparities]; }
 };
 
@@ -40,8 +41,8 @@ void toMessages(const ExponentialParameters& p, Volume& volume) {
   }
 }
 
-int32_t weightBetween(const ExponentialParameters& p, ImageView<const Rgb8> rgb, int32_t x, int32_t y, int32_t qx, int32_t qy,
-                      int32_t step) {
+int32_t weightBetween(const ExponentialParameters& p, ImageView<const Rgb8> rgb, int32_t x, int32_t y, int32_t qx,
+                      int32_t qy, int32_t step) {
   if (qx < 0 || qx >= rgb.width || qy < 0 || qy >= rgb.height) return 0;
   const Rgb8 a = rgb.row(y)[x], b = rgb.row(qy)[qx];
   int32_t colour = absolute(a.red - b.red);
@@ -50,7 +51,8 @@ int32_t weightBetween(const ExponentialParameters& p, ImageView<const Rgb8> rgb,
   return exponentialWeight(p, colour, step);
 }
 
-void aggregate(const ExponentialParameters& p, ImageView<const Rgb8> rgb, int32_t dx, int32_t dy, int32_t step, Volume& volume) {
+void aggregate(const ExponentialParameters& p, ImageView<const Rgb8> rgb, int32_t dx, int32_t dy, int32_t step,
+               Volume& volume) {
   Volume from = volume;
   for (int32_t y = 0; y < volume.height; ++y) {
     for (int32_t x = 0; x < volume.width; ++x) {
@@ -113,7 +115,8 @@ void select(const ExponentialParameters& p, Volume& volume, const ExponentialRes
 
 }  // namespace
 
-void exponentialReference(const ExponentialParameters& p, const ExponentialImages& images, const ExponentialResult& result) {
+void exponentialReference(const ExponentialParameters& p, const ExponentialImages& images,
+                          const ExponentialResult& result) {
   const int32_t width = images.left.width, height = images.left.height;
   Volume volume(width, height, p.numDisparities);
   for (int32_t y = 0; y < height; ++y) {

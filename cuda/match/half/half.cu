@@ -25,7 +25,8 @@ __global__ void __launch_bounds__(256) halfKernel(const uint8_t* left, const uin
 }
 
 /// Of one image.
-__global__ void __launch_bounds__(256) halfRgbKernel(const Rgb8* in, Rgb8* out, int width, int height, int inWidth, int inHeight) {
+__global__ void __launch_bounds__(256)
+    halfRgbKernel(const Rgb8* in, Rgb8* out, int width, int height, int inWidth, int inHeight) {
   const int x = blockIdx.x * 32 + threadIdx.x, y = blockIdx.y * 8 + threadIdx.y;
   if (x >= width || y >= height) return;
   int red = 4, green = 4, blue = 4;
@@ -46,8 +47,8 @@ __global__ void __launch_bounds__(256) halfRgbKernel(const Rgb8* in, Rgb8* out, 
 
 }  // namespace
 
-Status half(const uint8_t* left, const uint8_t* right, uint8_t* leftOut, uint8_t* rightOut, int32_t inWidth, int32_t inHeight,
-            cudaStream_t stream) {
+Status half(const uint8_t* left, const uint8_t* right, uint8_t* leftOut, uint8_t* rightOut, int32_t inWidth,
+            int32_t inHeight, cudaStream_t stream) {
   const int width = halfOf(inWidth), height = halfOf(inHeight);
   const dim3 grid((width + 31) / 32, (height + 7) / 8, 2);
   halfKernel<<<grid, dim3(32, 8), 0, stream>>>(left, right, leftOut, rightOut, width, height, inWidth, inHeight);

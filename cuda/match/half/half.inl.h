@@ -31,7 +31,8 @@ inline void halfRgbRows(ImageView<const Rgb8> in, ImageView<Rgb8> out, int32_t f
       const int32_t columns[3] = {greater(2 * x - 1, 0), 2 * x, lesser(2 * x + 1, lastX)};
       uint32_t red = 4, green = 4, blue = 4;
       for (const Rgb8* row : rows) {
-        for (const int32_t column : columns) red += row[column].red, green += row[column].green, blue += row[column].blue;
+        for (const int32_t column : columns)
+          red += row[column].red, green += row[column].green, blue += row[column].blue;
       }
       const auto ninth = [](uint32_t sum) { return static_cast<uint8_t>((sum * 7282) >> 16); };
       out.row(y)[x] = {ninth(red), ninth(green), ninth(blue)};

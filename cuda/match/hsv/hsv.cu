@@ -35,21 +35,23 @@ __global__ void __launch_bounds__(256) hsvKernel(HsvArguments a) {
     down = quarter == 0 ? 0 : quarter == 1 ? along : quarter == 2 ? side : side - along;
   }
   const int saturationLow = saturation >> 1, valueLow = value >> 1;
-  (blockIdx.z == 0 ? a.leftOut : a.rightOut)[at] = make_uint2(static_cast<uint32_t>(across | down << 8 | saturationLow << 16) |
-                                         static_cast<uint32_t>(saturation - saturationLow) << 24,
-                                     static_cast<uint32_t>(valueLow | (value - valueLow) << 8));
+  (blockIdx.z == 0 ? a.leftOut : a.rightOut)[at] =
+      make_uint2(static_cast<uint32_t>(across | down << 8 | saturationLow << 16) |
+                     static_cast<uint32_t>(saturation - saturationLow) << 24,
+                 static_cast<uint32_t>(valueLow | (value - valueLow) << 8));
 }
 
 }  // namespace
 
-Status hsv(const HsvWeights& weights, const Rgb8* left, const Rgb8* right, HsvPixel* leftOut, HsvPixel* rightOut, int32_t width,
-           int32_t height, cudaStream_t stream) {
+Status hsv(const HsvWeights& weights, const Rgb8* left, const Rgb8* right, HsvPixel* leftOut, HsvPixel* rightOut,
+           int32_t width, int32_t height, cudaStream_t stream) {
   HsvArguments a = {};
   a.left = left, a.right = right;
   a.leftOut = reinterpret_cast<uint2*>(leftOut), a.rightOut = reinterpret_cast<uint2*>(rightOut);
   a.width = width, a.height = height;
   const int units = hsvUnits(weights);
-  a.hueUnits = units * weights.hue, a.saturationUnits = units * weights.saturation, a.valueUnits = units * weights.value;
+  a.hueUnits = units * weights.hue, a.saturationUnits = units * weights.saturation,
+  a.valueUnits = units * weights.value;
   hsvKernel<<<dim3((width + 31) / 32, (height + 7) / 8, 2), dim3(32, 8), 0, stream>>>(a);
   return launched("hsvKernel");
 }

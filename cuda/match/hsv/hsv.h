@@ -19,7 +19,7 @@ namespace depthwatt {
 void hsvReference(const HsvWeights& weights, ImageView<const Rgb8> rgb, ImageView<HsvPixel> out);
 
 /// Rows [firstRow, endRow).
-using HsvRows = void (*)(const HsvWeights& weights, ImageView<const Rgb8> rgb, ImageView<HsvPixel> out, int32_t firstRow,
-                         int32_t endRow);
+using HsvRows = void (*)(const HsvWeights& weights, ImageView<const Rgb8> rgb, ImageView<HsvPixel> out,
+                         int32_t firstRow, int32_t endRow);
 
 }  // namespace depthwatt

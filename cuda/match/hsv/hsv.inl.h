@@ -11,9 +11,12 @@ using HsvInts [[gnu::vector_size(kHsvLanes * 4)]] = int32_t;
 using HsvFloats [[gnu::vector_size(kHsvLanes * 4)]] = float;
 using HsvBytes [[gnu::vector_size(kHsvLanes)]] = uint8_t;
 
-[[gnu::always_inline]] inline HsvInts hsvChosen(HsvInts mask, HsvInts yes, HsvInts no) { return (mask & yes) | (~mask & no); }
+[[gnu::always_inline]] inline HsvInts hsvChosen(HsvInts mask, HsvInts yes, HsvInts no) {
+  return (mask & yes) | (~mask & no);
+}
 [[gnu::always_inline]] inline HsvInts hsvDivided(HsvInts a, HsvInts b) {
-  return __builtin_convertvector(__builtin_convertvector(a, HsvFloats) / __builtin_convertvector(b, HsvFloats), HsvInts);
+  return __builtin_convertvector(__builtin_convertvector(a, HsvFloats) / __builtin_convertvector(b, HsvFloats),
+                                 HsvInts);
 }
 [[gnu::always_inline]] inline HsvInts hsvLoaded(const uint8_t* p) {
   HsvBytes v;
@@ -42,8 +45,8 @@ struct HsvChannels {
   const HsvInts divisor = hsvChosen(most > 0, most, one);
   out.saturation = hsvDivided(saturationUnits * 51 * chroma + 10 * divisor, 20 * divisor);
   const HsvInts grey = chroma == 0, sixth = hsvChosen(grey, one, chroma);
-  HsvInts hue = hsvChosen(redLeads, green - blue,
-                          hsvChosen(greenLeads, 2 * chroma + blue - red, 4 * chroma + red - green));
+  HsvInts hue =
+      hsvChosen(redLeads, green - blue, hsvChosen(greenLeads, 2 * chroma + blue - red, 4 * chroma + red - green));
   hue += hsvChosen(hue < 0, 6 * chroma, zero);
   const HsvInts whole = 6 * sixth;
   // A comparison that holds is -1.
@@ -51,8 +54,10 @@ struct HsvChannels {
   const HsvInts rest = 4 * hue - quarter * whole;
   const int32_t side = (2 * 16 * hueUnits + 25) / 50;
   const HsvInts along = hsvDivided(2 * 16 * hueUnits * rest + 25 * whole, 50 * whole);
-  const HsvInts across = hsvChosen(quarter == 0, along, hsvChosen(quarter == 1, zero + side, hsvChosen(quarter == 2, side - along, zero)));
-  const HsvInts down = hsvChosen(quarter == 0, zero, hsvChosen(quarter == 1, along, hsvChosen(quarter == 2, zero + side, side - along)));
+  const HsvInts across =
+      hsvChosen(quarter == 0, along, hsvChosen(quarter == 1, zero + side, hsvChosen(quarter == 2, side - along, zero)));
+  const HsvInts down =
+      hsvChosen(quarter == 0, zero, hsvChosen(quarter == 1, along, hsvChosen(quarter == 2, zero + side, side - along)));
   out.across = ~grey & across;
   out.down = ~grey & down;
   return out;

@@ -46,8 +46,8 @@ Sums8 widened(const HsvPixel& pixel) {
 
 class PyramidOnCpu final : public Pyramid {
  public:
-  PyramidOnCpu(const PyramidParameters& p, int32_t width, int32_t height, bool wantsRight, const PyramidKernels& kernels,
-               Workers& workers)
+  PyramidOnCpu(const PyramidParameters& p, int32_t width, int32_t height, bool wantsRight,
+               const PyramidKernels& kernels, Workers& workers)
       : p_(p), wantsRight_(wantsRight), kernels_(kernels), workers_(workers) {
     for (int32_t level = 0; level <= p.levels; ++level) {
       // Candidates that lie beyond the range are summed and dropped.
@@ -101,7 +101,8 @@ class PyramidOnCpu final : public Pyramid {
         const HsvPixel* below = from.row(within(2 * y + 1, from.height));
         // The column behind an odd width is the last one again.
         for (int32_t x = 0; x < to.width; ++x) {
-          const Sums8 sum = widened(above[2 * x]) + widened(above[2 * x + 1]) + widened(below[2 * x]) + widened(below[2 * x + 1]);
+          const Sums8 sum =
+              widened(above[2 * x]) + widened(above[2 * x + 1]) + widened(below[2 * x]) + widened(below[2 * x + 1]);
           const Bytes8 mean = __builtin_convertvector((sum + 2) >> 2, Bytes8);
           std::memcpy(static_cast<void*>(to.row(y) + x), &mean, sizeof mean);
         }
@@ -127,7 +128,8 @@ class PyramidOnCpu final : public Pyramid {
             const int32_t at = within(y + j - p_.windowHeight / 2, mine.height);
             row.own[j] = mine.row(at), row.partner[j] = others.row(at);
           }
-          if (level < p_.levels) row.coarse = wholes_[level + 1].data() + static_cast<size_t>(y / 2) * copies_[own][level + 1].width;
+          if (level < p_.levels)
+            row.coarse = wholes_[level + 1].data() + static_cast<size_t>(y / 2) * copies_[own][level + 1].width;
           const bool last = level == 0 && result != nullptr;
           row.whole = last ? result->disparity.row(y) : wholes_[level].data() + static_cast<size_t>(y) * mine.width;
           row.q4 = last ? result->disparityQ4.row(y) : nullptr;
@@ -160,7 +162,8 @@ Status checkPyramidParameters(const PyramidParameters& p) {
                 {"peakRatio", p.peakRatio, 0, 50}};
   for (const auto& range : ranges) {
     if (range.value >= range.low && range.value <= range.high) continue;
-    return Status::error(Code::kParameter, "Expected %s of %d to %d, got %d.", range.name, range.low, range.high, range.value);
+    return Status::error(Code::kParameter, "Expected %s of %d to %d, got %d.", range.name, range.low, range.high,
+                         range.value);
   }
   for (const int32_t side : {p.windowWidth, p.windowHeight}) {
     if (side % 2 == 0) return Status::error(Code::kParameter, "Expected a window of odd sides, got %d.", side);
@@ -175,7 +178,8 @@ Status Pyramid::open(const PyramidParameters& parameters, int32_t width, int32_t
   try {
     *opened = new PyramidOnCpu(parameters, width, height, wantsRight, kernels, workers);
   } catch (const std::bad_alloc&) {
-    return Status::error(Code::kFailed, "Expected memory for pyramid SAD of %dx%d, the allocation failed.", width, height);
+    return Status::error(Code::kFailed, "Expected memory for pyramid SAD of %dx%d, the allocation failed.", width,
+                         height);
   }
   return {};
 }

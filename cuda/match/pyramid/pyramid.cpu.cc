@@ -9,30 +9,40 @@ namespace {
 constexpr MatcherParameter kParameters[] = {
     oneOf("windowWidth", "3 5 7 9 11 13 15", 7, "px", "Width of the window at every level."),
     oneOf("windowHeight", "3 5 7 9 11 13 15", 7, "px", "Height of the window."),
-    wholeNumber("levels", 1, kMostLevels, 3, "", "Copies of half the width and height that are matched before the image."),
-    wholeNumber("peakRatio", 0, 50, 5, "%",
-                "What a disparity other than the coarser level's must win by, per disparity to the second best; 0 = nothing."),
+    wholeNumber("levels", 1, kMostLevels, 3, "",
+                "Copies of half the width and height that are matched before the image."),
+    wholeNumber(
+        "peakRatio", 0, 50, 5, "%",
+        "What a disparity other than the coarser level's must win by, per disparity to the second best; 0 = nothing."),
     wholeNumber("hueWeight", 0, 100, 20, "%", "What a difference in hue counts; a full circle is 256 grey values."),
     wholeNumber("saturationWeight", 0, 100, 30, "%", "What a difference in saturation counts."),
-    wholeNumber("valueWeight", 0, 100, 50, "%", "What a difference in value counts; the three weights together are 1 to 100."),
+    wholeNumber("valueWeight", 0, 100, 50, "%",
+                "What a difference in value counts; the three weights together are 1 to 100."),
     flag("subpixel", false, "Interpolates the winner to 1/16 px."),
 };
 
 Status check(const MatcherChoice& choice, const MatchSearch&, bool) { return checkHsvWeights(choice); }
 
-constexpr MatcherFacts kFacts = {"pyramid", "window sums refined from small copies of the images", ImagesNeeded::kGreyAndRgb, false,
-                                 kParameters, sizeof kParameters / sizeof *kParameters, {nullptr, 0, 0, nullptr, 1}, check};
+constexpr MatcherFacts kFacts = {"pyramid",
+                                 "window sums refined from small copies of the images",
+                                 ImagesNeeded::kGreyAndRgb,
+                                 false,
+                                 kParameters,
+                                 sizeof kParameters / sizeof *kParameters,
+                                 {nullptr, 0, 0, nullptr, 1},
+                                 check};
 
 }  // namespace
 
 const MatcherFacts& pyramidFacts() { return kFacts; }
 
-Status openPyramidOnCpu(const MatchTask& task, const Kernels& kernels, Workers& workers, std::unique_ptr<CpuMatcher>* opened) {
+Status openPyramidOnCpu(const MatchTask& task, const Kernels& kernels, Workers& workers,
+                        std::unique_ptr<CpuMatcher>* opened) {
   std::unique_ptr<HsvMatcherOnCpu<Pyramid, PyramidImages, PyramidResult>> matcher(
       new HsvMatcherOnCpu<Pyramid, PyramidImages, PyramidResult>(task, kernels, workers));
   Pyramid* room = nullptr;
-  const Status status = Pyramid::open(pyramidParametersOf(task), task.width, task.height, task.leftRight, *kernels.pyramid, workers,
-                                      &room);
+  const Status status = Pyramid::open(pyramidParametersOf(task), task.width, task.height, task.leftRight,
+                                      *kernels.pyramid, workers, &room);
   if (!status.ok()) return status;
   matcher->adopt(room);
   *opened = std::move(matcher);

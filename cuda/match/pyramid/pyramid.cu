@@ -21,7 +21,8 @@ struct HalveArguments {
 /// Means of four bytes, half up, of four words.
 __device__ __forceinline__ uint32_t meanOf(uint32_t a, uint32_t b, uint32_t c, uint32_t d) {
   const uint32_t even = (a & 0xff00ffu) + (b & 0xff00ffu) + (c & 0xff00ffu) + (d & 0xff00ffu) + 0x20002u;
-  const uint32_t odd = (a >> 8 & 0xff00ffu) + (b >> 8 & 0xff00ffu) + (c >> 8 & 0xff00ffu) + (d >> 8 & 0xff00ffu) + 0x20002u;
+  const uint32_t odd =
+      (a >> 8 & 0xff00ffu) + (b >> 8 & 0xff00ffu) + (c >> 8 & 0xff00ffu) + (d >> 8 & 0xff00ffu) + 0x20002u;
   return (even >> 2 & 0xff00ffu) | (odd >> 2 & 0xff00ffu) << 8;
 }
 
@@ -33,7 +34,8 @@ __global__ void __launch_bounds__(256) pyramidHalveKernel(HalveArguments a) {
   const uint2* below = in + static_cast<size_t>(min(2 * y + 1, a.inHeight - 1)) * a.inWidth;
   const int left = 2 * x, right = min(2 * x + 1, a.inWidth - 1);
   const uint2 p = above[left], q = above[right], r = below[left], s = below[right];
-  (blockIdx.z == 0 ? a.leftOut : a.rightOut)[static_cast<size_t>(y) * a.width + x] = make_uint2(meanOf(p.x, q.x, r.x, s.x), meanOf(p.y, q.y, r.y, s.y));
+  (blockIdx.z == 0 ? a.leftOut : a.rightOut)[static_cast<size_t>(y) * a.width + x] =
+      make_uint2(meanOf(p.x, q.x, r.x, s.x), meanOf(p.y, q.y, r.y, s.y));
 }
 
 struct PyramidArguments {
@@ -74,7 +76,8 @@ __global__ void __launch_bounds__(256) pyramidCoarsestKernel(PyramidArguments a)
 /// Sums of the four candidates by how far their partners lie to the right of the first one's. kSide: of a square window, or 0.
 /// kInside: no coordinate along x leaves the image.
 template <int kSide, bool kInside>
-__device__ __forceinline__ void candidateSums(const PyramidArguments& a, int x, int y, int firstPartner, uint32_t* sums) {
+__device__ __forceinline__ void candidateSums(const PyramidArguments& a, int x, int y, int firstPartner,
+                                              uint32_t* sums) {
   const int windowWidth = kSide > 0 ? kSide : a.windowWidth, windowHeight = kSide > 0 ? kSide : a.windowHeight;
   const int last = a.width - 1, firstOwn = x - windowWidth / 2;
 #pragma unroll
@@ -84,7 +87,9 @@ __device__ __forceinline__ void candidateSums(const PyramidArguments& a, int x, 
     const size_t start = static_cast<size_t>(min(max(y + j - windowHeight / 2, 0), a.height - 1)) * a.width;
     const uint2* own = a.own + start;
     const uint2* partner = a.partner + start;
-    const auto partnerAt = [&](int place) { return partner[kInside ? firstPartner + place : min(max(firstPartner + place, 0), last)]; };
+    const auto partnerAt = [&](int place) {
+      return partner[kInside ? firstPartner + place : min(max(firstPartner + place, 0), last)];
+    };
     uint2 near[kPyramidCandidates];
 #pragma unroll
     for (int c = 1; c < kPyramidCandidates; ++c) near[c] = partnerAt(c - 1);
@@ -151,7 +156,8 @@ __global__ void __launch_bounds__(128) pyramidFinerKernel(PyramidArguments a) {
     if (q > 0) fine = (16 * n + 17 * q) / (2 * q) - 8;
   }
   a.q4[pixel] = static_cast<int16_t>(16 * d + fine);
-  a.confidence[pixel] = rival == kNoSum || rival <= least ? uint8_t{0} : static_cast<uint8_t>(255 * (rival - least) / rival);
+  a.confidence[pixel] =
+      rival == kNoSum || rival <= least ? uint8_t{0} : static_cast<uint8_t>(255 * (rival - least) / rival);
 }
 
 dim3 tiles(int width, int height, int rows, int images) {
@@ -180,10 +186,12 @@ size_t PyramidWorkspace::bytes() const {
   return bytes;
 }
 
-Status PyramidWorkspace::match(int own, const HsvPixel* const* images, const PyramidDeviceResult& result, cudaStream_t stream) {
+Status PyramidWorkspace::match(int own, const HsvPixel* const* images, const PyramidDeviceResult& result,
+                               cudaStream_t stream) {
   for (int level = p_.levels; level >= 0; --level) {
     PyramidArguments a = {};
-    const HsvPixel* const of[2] = {level == 0 ? images[0] : copies_[0][level].get(), level == 0 ? images[1] : copies_[1][level].get()};
+    const HsvPixel* const of[2] = {level == 0 ? images[0] : copies_[0][level].get(),
+                                   level == 0 ? images[1] : copies_[1][level].get()};
     a.own = reinterpret_cast<const uint2*>(of[own]), a.partner = reinterpret_cast<const uint2*>(of[1 - own]);
     a.whole = level > 0 ? wholes_[level].get() : own == 0 ? result.disparity : result.rightDisparity;
     if (level == 0 && own == 0) a.q4 = result.disparityQ4, a.confidence = result.confidence;
@@ -215,7 +223,8 @@ Status PyramidWorkspace::match(int own, const HsvPixel* const* images, const Pyr
   return {};
 }
 
-Status PyramidWorkspace::compute(const HsvPixel* left, const HsvPixel* right, const PyramidDeviceResult& result, cudaStream_t stream) {
+Status PyramidWorkspace::compute(const HsvPixel* left, const HsvPixel* right, const PyramidDeviceResult& result,
+                                 cudaStream_t stream) {
   const HsvPixel* const images[2] = {left, right};
   for (int level = 1; level <= p_.levels; ++level) {
     HalveArguments a = {};

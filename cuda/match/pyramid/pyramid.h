@@ -33,8 +33,8 @@ struct PyramidParameters {
   int32_t numDisparities = 64;  ///< 1 to 512
   int32_t windowWidth = 7;      ///< odd, kSmallestWindow to kLargestWindow pixels
   int32_t windowHeight = 7;
-  int32_t levels = 3;           ///< coarser copies, 1 to kMostLevels
-  int32_t peakRatio = 5;        ///< percent, 0 to 50
+  int32_t levels = 3;     ///< coarser copies, 1 to kMostLevels
+  int32_t peakRatio = 5;  ///< percent, 0 to 50
   bool subpixel = false;
 
   int32_t lowest(int32_t level) const { return minDisparity >> level; }

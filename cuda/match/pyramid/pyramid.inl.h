@@ -16,7 +16,8 @@ struct PyramidWindow {
   Bytes lastMask;
 
   explicit PyramidWindow(const PyramidRow& r)
-      : row(r), vectors((r.windowWidth * static_cast<int32_t>(sizeof(HsvPixel)) + kPyramidVector - 1) / kPyramidVector) {
+      : row(r),
+        vectors((r.windowWidth * static_cast<int32_t>(sizeof(HsvPixel)) + kPyramidVector - 1) / kPyramidVector) {
     uint8_t mask[kPyramidVector];
     const int32_t rest = r.windowWidth * static_cast<int32_t>(sizeof(HsvPixel)) - (vectors - 1) * kPyramidVector;
     for (int32_t i = 0; i < kPyramidVector; ++i) mask[i] = i < rest ? uint8_t{0xff} : uint8_t{0};
@@ -103,7 +104,8 @@ struct PyramidWindow {
     for (int32_t c = 0; c < kPyramidCandidates; ++c) {
       if ((c < best - 1 || c > best + 1) && of[c] < rival) rival = of[c];
     }
-    row.confidence[x] = rival == kNone || rival <= least ? uint8_t{0} : static_cast<uint8_t>(255 * (rival - least) / rival);
+    row.confidence[x] =
+        rival == kNone || rival <= least ? uint8_t{0} : static_cast<uint8_t>(255 * (rival - least) / rival);
   }
 
   void run() const {

@@ -136,7 +136,8 @@ Copy copyOf(ImageView<const HsvPixel> image) {
   Copy copy;
   copy.width = image.width;
   copy.height = image.height;
-  for (int32_t y = 0; y < image.height; ++y) copy.pixels.insert(copy.pixels.end(), image.row(y), image.row(y) + image.width);
+  for (int32_t y = 0; y < image.height; ++y)
+    copy.pixels.insert(copy.pixels.end(), image.row(y), image.row(y) + image.width);
   return copy;
 }
 

@@ -35,7 +35,8 @@ struct RowOffset {
 };
 
 /// The definition.
-RowOffset rowOffsetReference(const RowOffsetSearch& search, ImageView<const uint32_t> left, ImageView<const uint32_t> right);
+RowOffset rowOffsetReference(const RowOffsetSearch& search, ImageView<const uint32_t> left,
+                             ImageView<const uint32_t> right);
 
 /// The fast form: its sums, and what they say.
 using RowOffsetCount = RowOffsetSums (*)(const RowOffsetSearch& search, ImageView<const uint32_t> left,

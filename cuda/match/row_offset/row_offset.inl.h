@@ -19,7 +19,8 @@ inline int32_t nearestOf(uint32_t own, const uint32_t* words, int32_t count) {
   const I32 wanted = splatI32(static_cast<int32_t>(own));
   I32 least = splatI32(32);
   int32_t i = 0;
-  for (; i + kLanesI32 <= count; i += kLanesI32) least = minI32(least, countBitsI32(xorI32(wanted, loadI32(words + i))));
+  for (; i + kLanesI32 <= count; i += kLanesI32)
+    least = minI32(least, countBitsI32(xorI32(wanted, loadI32(words + i))));
   int32_t lowest = 32;
   if (i < count && count >= kLanesI32) {
     least = minI32(least, countBitsI32(xorI32(wanted, loadI32(words + count - kLanesI32))));

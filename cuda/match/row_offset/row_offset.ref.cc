@@ -13,7 +13,8 @@ int32_t distance(uint32_t a, uint32_t b) {
 
 }  // namespace
 
-RowOffset rowOffsetReference(const RowOffsetSearch& search, ImageView<const uint32_t> left, ImageView<const uint32_t> right) {
+RowOffset rowOffsetReference(const RowOffsetSearch& search, ImageView<const uint32_t> left,
+                             ImageView<const uint32_t> right) {
   int64_t sums[9] = {};
   int32_t samples = 0;
   for (int32_t y = 4; y < left.height - 4; y += 6) {

@@ -17,8 +17,7 @@ class SadOnCpu final : public Sad {
  public:
   SadOnCpu(const SadParameters& p, int32_t width, int32_t height, const SadKernels& kernels, Workers& workers)
       : p_(p), width_(width), height_(height), kernels_(kernels), workers_(workers),
-        chunks_((p.numDisparities + kernels.lanes - 1) / kernels.lanes),
-        channels_(sadChannelsOf(p.weights)),
+        chunks_((p.numDisparities + kernels.lanes - 1) / kernels.lanes), channels_(sadChannelsOf(p.weights)),
         pitch_(static_cast<size_t>(width) + p.minDisparity + static_cast<size_t>(chunks_) * kernels.lanes) {
     right_.resize(static_cast<size_t>(height) * sadChannelCount(channels_) * pitch_);
     const size_t span = kSadStrip + kLargestWindow - 1, vectors = static_cast<size_t>(chunks_) * kernels.lanes;
@@ -35,7 +34,8 @@ class SadOnCpu final : public Sad {
   void compute(const SadImages& images, const SadResult& result) override {
     workers_.rows(height_, [&](int32_t first, int32_t end) {
       for (int32_t y = first; y < end; ++y) {
-        kernels_.turnRow(images.right.row(y), width_, channels_, pitch_, right_.data() + y * sadChannelCount(channels_) * pitch_);
+        kernels_.turnRow(images.right.row(y), width_, channels_, pitch_,
+                         right_.data() + y * sadChannelCount(channels_) * pitch_);
       }
     });
     const bool wantsRight = !rightBest_.empty();
@@ -69,7 +69,8 @@ class SadOnCpu final : public Sad {
   size_t workspaceBytes() const override {
     size_t bytes = right_.size() + (rightBest_.size() + rightPlace_.size()) * sizeof(uint16_t);
     for (const Thread& thread : threads_) {
-      bytes += thread.costs.size() + (thread.columns.size() + thread.running.size() + thread.block.size()) * sizeof(uint16_t);
+      bytes += thread.costs.size() +
+               (thread.columns.size() + thread.running.size() + thread.block.size()) * sizeof(uint16_t);
       bytes += 5 * thread.picked[0].size() * sizeof(uint16_t);
     }
     return bytes;
@@ -115,17 +116,19 @@ Status checkSadParameters(const SadParameters& p) {
   const struct {
     const char* name;
     int32_t value, low, high;
-  } ranges[] = {{"minDisparity", p.minDisparity, 0, 2046},
-                {"numDisparities", p.numDisparities, 1, 512},
-                {"windowWidth", p.windowWidth, kSmallestWindow, kLargestWindow},
-                {"windowHeight", p.windowHeight, kSmallestWindow, kLargestWindow},
-                {"hue", p.weights.hue, 0, 100},
-                {"saturation", p.weights.saturation, 0, 100},
-                {"value", p.weights.value, 0, 100},
-                {"the sum of hue, saturation and value", p.weights.hue + p.weights.saturation + p.weights.value, 1, 100}};
+  } ranges[] = {
+      {"minDisparity", p.minDisparity, 0, 2046},
+      {"numDisparities", p.numDisparities, 1, 512},
+      {"windowWidth", p.windowWidth, kSmallestWindow, kLargestWindow},
+      {"windowHeight", p.windowHeight, kSmallestWindow, kLargestWindow},
+      {"hue", p.weights.hue, 0, 100},
+      {"saturation", p.weights.saturation, 0, 100},
+      {"value", p.weights.value, 0, 100},
+      {"the sum of hue, saturation and value", p.weights.hue + p.weights.saturation + p.weights.value, 1, 100}};
   for (const auto& range : ranges) {
     if (range.value >= range.low && range.value <= range.high) continue;
-    return Status::error(Code::kParameter, "Expected %s of %d to %d, got %d.", range.name, range.low, range.high, range.value);
+    return Status::error(Code::kParameter, "Expected %s of %d to %d, got %d.", range.name, range.low, range.high,
+                         range.value);
   }
   for (const int32_t side : {p.windowWidth, p.windowHeight}) {
     if (side % 2 == 0) return Status::error(Code::kParameter, "Expected a window of odd sides, got %d.", side);
@@ -133,8 +136,8 @@ Status checkSadParameters(const SadParameters& p) {
   return {};
 }
 
-Status Sad::open(const SadParameters& parameters, int32_t width, int32_t height, bool wantsRight, const SadKernels& kernels,
-                 Workers& workers, Sad** opened) {
+Status Sad::open(const SadParameters& parameters, int32_t width, int32_t height, bool wantsRight,
+                 const SadKernels& kernels, Workers& workers, Sad** opened) {
   const Status status = checkSadParameters(parameters);
   if (!status.ok()) return status;
   try {
@@ -142,8 +145,9 @@ Status Sad::open(const SadParameters& parameters, int32_t width, int32_t height,
     if (wantsRight) sad->wantRight();
     *opened = sad.release();
   } catch (const std::bad_alloc&) {
-    return Status::error(Code::kFailed, "Expected memory for window SAD of %dx%d with %d disparities, the allocation failed.",
-                         width, height, parameters.numDisparities);
+    return Status::error(Code::kFailed,
+                         "Expected memory for window SAD of %dx%d with %d disparities, the allocation failed.", width,
+                         height, parameters.numDisparities);
   }
   return {};
 }

@@ -11,25 +11,28 @@ constexpr MatcherParameter kParameters[] = {
     oneOf("windowHeight", "3 5 7 9 11 13 15", 5, "px", "Height of the window."),
     wholeNumber("hueWeight", 0, 100, 30, "%", "What a difference in hue counts; a full circle is 256 grey values."),
     wholeNumber("saturationWeight", 0, 100, 30, "%", "What a difference in saturation counts."),
-    wholeNumber("valueWeight", 0, 100, 30, "%", "What a difference in value counts; the three weights together are 1 to 100."),
+    wholeNumber("valueWeight", 0, 100, 30, "%",
+                "What a difference in value counts; the three weights together are 1 to 100."),
     flag("subpixel", false, "Interpolates the winner to 1/16 px."),
 };
 
 Status check(const MatcherChoice& choice, const MatchSearch&, bool) { return checkHsvWeights(choice); }
 
-constexpr MatcherFacts kFacts = {"sad", "window sums of absolute colour differences", ImagesNeeded::kGreyAndRgb, false,
-                                 kParameters, sizeof kParameters / sizeof *kParameters, {nullptr, 0, 0, nullptr, 4}, check};
+constexpr MatcherFacts kFacts = {
+    "sad",       "window sums of absolute colour differences", ImagesNeeded::kGreyAndRgb,   false,
+    kParameters, sizeof kParameters / sizeof *kParameters,     {nullptr, 0, 0, nullptr, 4}, check};
 
 }  // namespace
 
 const MatcherFacts& sadFacts() { return kFacts; }
 
-Status openSadOnCpu(const MatchTask& task, const Kernels& kernels, Workers& workers, std::unique_ptr<CpuMatcher>* opened) {
+Status openSadOnCpu(const MatchTask& task, const Kernels& kernels, Workers& workers,
+                    std::unique_ptr<CpuMatcher>* opened) {
   std::unique_ptr<HsvMatcherOnCpu<Sad, SadImages, SadResult>> matcher(
       new HsvMatcherOnCpu<Sad, SadImages, SadResult>(task, kernels, workers));
   Sad* room = nullptr;
-  const Status status = Sad::open(sadParametersOf(task), task.width, task.height, task.leftRight,
-                                  *kernels.sad, workers, &room);
+  const Status status =
+      Sad::open(sadParametersOf(task), task.width, task.height, task.leftRight, *kernels.sad, workers, &room);
   if (!status.ok()) return status;
   matcher->adopt(room);
   *opened = std::move(matcher);

@@ -57,7 +57,8 @@ __device__ __forceinline__ uint2 costsOf(const SadRow& row, int warp, int lane) 
 
 template <int kColumn>
 struct EachColumn {
-  static __device__ __forceinline__ void add(const SadRow& comes, const SadRow* goes, int warp, int lane, uint2* columns) {
+  static __device__ __forceinline__ void add(const SadRow& comes, const SadRow* goes, int warp, int lane,
+                                             uint2* columns) {
     EachColumn<kColumn - 1>::add(comes, goes, warp, lane, columns);
     const uint2 more = costsOf<kColumn - 1>(comes, warp, lane);
     uint2 less = make_uint2(0, 0);
@@ -98,7 +99,8 @@ __global__ void __launch_bounds__(32 * kWarps) sadSumsKernel(SadArguments a) {
     for (int i = 0; i < kColumnsPerWarp; ++i) shared[turn][warp * kColumnsPerWarp + i][lane] = columns[i];
     if (row + 1 < endRow + reachY) {
       stage(rows[turn ^ 1][0], a, row + 1, firstColumn, firstPartner);
-      if (row + 1 - a.windowHeight >= firstRow - reachY) stage(rows[turn ^ 1][1], a, row + 1 - a.windowHeight, firstColumn, firstPartner);
+      if (row + 1 - a.windowHeight >= firstRow - reachY)
+        stage(rows[turn ^ 1][1], a, row + 1 - a.windowHeight, firstColumn, firstPartner);
     }
     __syncthreads();
     const int y = row - reachY;
@@ -109,7 +111,9 @@ __global__ void __launch_bounds__(32 * kWarps) sadSumsKernel(SadArguments a) {
       const uint2 one = at(from + i);
       sum.x += one.x, sum.y += one.y;
     }
-    uint2* out = a.sums + ((static_cast<size_t>(y - a.firstRow) * a.width + firstPixel + from) * a.groups + blockIdx.z) * 32 + lane;
+    uint2* out = a.sums +
+                 ((static_cast<size_t>(y - a.firstRow) * a.width + firstPixel + from) * a.groups + blockIdx.z) * 32 +
+                 lane;
     *out = sum;
     for (int x = from + 1; x < to; ++x) {
       const uint2 comes = at(x + 2 * reachX), goes = at(x - 1);
@@ -191,12 +195,14 @@ __global__ void __launch_bounds__(256) sadWinnersKernel(SadWinnerArguments a) {
       const int x = first + lane, place = static_cast<int>(ownBest & 0xffffu), least = static_cast<int>(ownBest >> 16);
       const auto* cells = reinterpret_cast<const uint16_t*>(rowSums + static_cast<size_t>(x) * perPixel);
       int fine = 0;
-      if (a.subpixel && place > 0 && place + 1 < a.numDisparities) fine = sadFractionQ4(cells[place - 1], least, cells[place + 1]);
+      if (a.subpixel && place > 0 && place + 1 < a.numDisparities)
+        fine = sadFractionQ4(cells[place - 1], least, cells[place + 1]);
       const int second = static_cast<int>(ownSecond >> 16);
       const bool rivalled = ownSecond != kNoKey;
       a.result.disparity[start + x] = static_cast<int16_t>(a.minDisparity + place);
       a.result.disparityQ4[start + x] = static_cast<int16_t>(16 * (a.minDisparity + place) + fine);
-      a.result.confidence[start + x] = rivalled ? static_cast<uint8_t>(255 * (second - least) / max(second, 1)) : uint8_t{0};
+      a.result.confidence[start + x] =
+          rivalled ? static_cast<uint8_t>(255 * (second - least) / max(second, 1)) : uint8_t{0};
     }
   }
   if (!wantsRight) return;
@@ -210,7 +216,8 @@ __global__ void __launch_bounds__(256) sadWinnersKernel(SadWinnerArguments a) {
 
 }  // namespace
 
-Status SadWorkspace::open(const SadParameters& parameters, int32_t width, int32_t height, bool wantsRight, const SadTuning& tuning) {
+Status SadWorkspace::open(const SadParameters& parameters, int32_t width, int32_t height, bool wantsRight,
+                          const SadTuning& tuning) {
   p_ = parameters;
   width_ = width, height_ = height;
   groups_ = (p_.numDisparities + kGroup - 1) / kGroup;
@@ -236,14 +243,16 @@ Status SadWorkspace::open(const SadParameters& parameters, int32_t width, int32_
   }
   keysBytes_ = wantsRight ? static_cast<size_t>(width) * sizeof(uint32_t) : 0;
   if (keysBytes_ > 48 * 1024) {
-    DEPTHWATT_TRY(cudaStatus(cudaFuncSetAttribute(reinterpret_cast<const void*>(sadWinnersKernel),
-                                                  cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(keysBytes_)),
-                             "shared memory of a row's right winners"));
+    DEPTHWATT_TRY(
+        cudaStatus(cudaFuncSetAttribute(reinterpret_cast<const void*>(sadWinnersKernel),
+                                        cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(keysBytes_)),
+                   "shared memory of a row's right winners"));
   }
   return sums_.allocate(rowWords * static_cast<size_t>(slabRows_));
 }
 
-Status SadWorkspace::compute(const HsvPixel* left, const HsvPixel* right, const SadDeviceResult& result, cudaStream_t stream) {
+Status SadWorkspace::compute(const HsvPixel* left, const HsvPixel* right, const SadDeviceResult& result,
+                             cudaStream_t stream) {
   const int32_t pixels = kSadColumns - 2 * (p_.windowWidth / 2);
   for (int32_t first = 0; first < height_; first += slabRows_) {
     SadArguments a = {};

@@ -24,7 +24,7 @@ struct SadParameters {
   int32_t numDisparities = 64;  ///< 1 to 512
   int32_t windowWidth = 5;      ///< odd, kSmallestWindow to kLargestWindow pixels
   int32_t windowHeight = 5;
-  HsvWeights weights;           ///< what the images were made with
+  HsvWeights weights;  ///< what the images were made with
   bool subpixel = false;
 };
 
@@ -52,8 +52,8 @@ struct SadKernels;
 class Sad {
  public:
   /// wantsRight: results have a rightDisparity; without it none may.
-  static Status open(const SadParameters& parameters, int32_t width, int32_t height, bool wantsRight, const SadKernels& kernels,
-                     Workers& workers, Sad** opened);
+  static Status open(const SadParameters& parameters, int32_t width, int32_t height, bool wantsRight,
+                     const SadKernels& kernels, Workers& workers, Sad** opened);
   virtual ~Sad() = default;
   virtual void compute(const SadImages& images, const SadResult& result) = 0;
   virtual size_t workspaceBytes() const = 0;

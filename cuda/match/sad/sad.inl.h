@@ -31,7 +31,9 @@ struct SadStrip {
   uint16_t* column(int32_t chunk, int32_t x) const {
     return band.scratch.columns + (static_cast<size_t>(chunk) * kSpan + x - firstColumn) * kSadLanes;
   }
-  uint16_t* blockOf(int32_t pixel) const { return band.scratch.block + static_cast<size_t>(pixel) * chunks * kSadLanes; }
+  uint16_t* blockOf(int32_t pixel) const {
+    return band.scratch.block + static_cast<size_t>(pixel) * chunks * kSadLanes;
+  }
 
   /// Costs of a row; they take the place of those that were in the slot, in the columns' sums too.
   void addRow(int32_t y, int32_t slot) const {
@@ -41,7 +43,8 @@ struct SadStrip {
   void addRow(int32_t y, int32_t slot, int32_t chunk) const {
     const uint8_t* const row = band.right + static_cast<size_t>(y) * kCount * band.pitch;
     const uint8_t* partner = row + band.width - 1 - firstColumn + band.parameters.minDisparity + chunk * kSadLanes;
-    const auto* own = reinterpret_cast<const uint8_t*>(band.images.left.row(y) + firstColumn) + sadFirstChannel(kChannels);
+    const auto* own =
+        reinterpret_cast<const uint8_t*>(band.images.left.row(y) + firstColumn) + sadFirstChannel(kChannels);
     const Weights newLessOld = differenceWeights();
     const size_t pitch = band.pitch;
     uint8_t* old = costs(chunk, slot);
@@ -71,7 +74,9 @@ struct SadStrip {
   }
 
   /// The column that stands at x, which may lie outside.
-  const uint16_t* nearest(int32_t chunk, int32_t x) const { return column(chunk, lesser(greater(x, 0), band.width - 1)); }
+  const uint16_t* nearest(int32_t chunk, int32_t x) const {
+    return column(chunk, lesser(greater(x, 0), band.width - 1));
+  }
 
   /// Sums of the windows of pixels [from, to), at most kSadBlock of them.
   void sumBlock(int32_t from, int32_t to) const {
@@ -132,7 +137,8 @@ struct SadStrip {
   /// 65535 at places from `at` on that are beyond the search, else 0.
   Halves padding(int32_t at) const {
     uint16_t values[kHalf];
-    for (int32_t i = 0; i < kHalf; ++i) values[i] = at + i < band.parameters.numDisparities ? uint16_t{0} : uint16_t{65535};
+    for (int32_t i = 0; i < kHalf; ++i)
+      values[i] = at + i < band.parameters.numDisparities ? uint16_t{0} : uint16_t{65535};
     readFromMemory(values);
     return loadHalves(values);
   }
@@ -264,7 +270,8 @@ inline void sadTurnRow(const HsvPixel* row, int32_t width, SadChannels channels,
   }
   for (int32_t i = 0; i < count; ++i) {
     uint8_t* channel = out + i * pitch;
-    for (int32_t at = x; at < width; ++at) channel[at] = reinterpret_cast<const uint8_t*>(row + width - 1 - at)[first + i];
+    for (int32_t at = x; at < width; ++at)
+      channel[at] = reinterpret_cast<const uint8_t*>(row + width - 1 - at)[first + i];
     std::memset(channel + width, channel[width - 1], pitch - static_cast<size_t>(width));
   }
 }

@@ -42,7 +42,8 @@ struct SadBand {
   int32_t width, height, firstRow, endRow;
   int32_t chunks;
   SadChannels channels;
-  const uint8_t* right;         ///< [height][sadChannelCount][pitch]: from the right border on, then the first column again and again
+  const uint8_t*
+      right;  ///< [height][sadChannelCount][pitch]: from the right border on, then the first column again and again
   size_t pitch;
   SadScratch scratch;
   /// [height][pitch] by place, as `right`: smallest sum and its place in the search, for the right image. Null: not wanted.

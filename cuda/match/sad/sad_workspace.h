@@ -24,7 +24,8 @@ struct SadTuning {
 
 class SadWorkspace {
  public:
-  Status open(const SadParameters& parameters, int32_t width, int32_t height, bool wantsRight, const SadTuning& tuning = {});
+  Status open(const SadParameters& parameters, int32_t width, int32_t height, bool wantsRight,
+              const SadTuning& tuning = {});
   size_t bytes() const { return sums_.bytes(); }
   Status compute(const HsvPixel* left, const HsvPixel* right, const SadDeviceResult& result, cudaStream_t stream);
 

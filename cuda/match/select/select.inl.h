@@ -25,7 +25,9 @@ using Unsigned8 [[gnu::vector_size(kFinished)]] = uint8_t;
   std::memcpy(to, &narrow, sizeof narrow);
 }
 
-[[gnu::always_inline]] inline Words32 chosen(Words32 mask, Words32 yes, Words32 no) { return (mask & yes) | (~mask & no); }
+[[gnu::always_inline]] inline Words32 chosen(Words32 mask, Words32 yes, Words32 no) {
+  return (mask & yes) | (~mask & no);
+}
 
 /// Where a column's value lies in a pair of vectors, within its group.
 [[gnu::always_inline]] inline Words32 placeOfColumn(Words32 j) { return (j >> 3) * (kGroups * 16) + (j & 7) * 2; }
@@ -62,27 +64,30 @@ struct Selector {
   uint8_t* rightBest;
   uint8_t* rightFirst;
   Picked picked;
-  uint16_t* secondsOf;  ///< [steps][groups]
+  uint16_t* secondsOf;    ///< [steps][groups]
   uint16_t* leavingBest;  ///< [steps][groups]
   uint16_t* leavingFirst;
   const int32_t* cellOffset;
   const uint8_t* numbers;
   ImageView<int16_t> rightDisparity;
   Words32 columnLanes, keyLanes;  ///< where a pixel's group lies among the columns and among the keys of four steps
-  Halves columnNumbers[2];   ///< j
-  Halves firstOfColumns[2];  ///< stripes * j
+  Halves columnNumbers[2];        ///< j
+  Halves firstOfColumns[2];       ///< stripes * j
   Halves stripeMask, sumMask, noKey;
 
   [[gnu::always_inline]] Selector(const SgmPlan& plan, const SgmFrame& frame, const SgmScratch& scratch, int32_t row)
       : width(plan.width), height(plan.height), firstRow(row), stripes(kStripes != 0 ? kStripes : plan.stripes),
-        bits(kStripes == 8 ? 3 : kStripes == 4 ? 2 : plan.stripeBits), minDisparity(plan.parameters.minDisparity),
-        invalidSum(plan.invalidSum),
+        bits(kStripes == 8   ? 3
+             : kStripes == 4 ? 2
+                             : plan.stripeBits),
+        minDisparity(plan.parameters.minDisparity), invalidSum(plan.invalidSum),
         invalidKey(static_cast<uint16_t>(plan.invalidSum << plan.stripeBits | ((1 << plan.stripeBits) - 1))),
         wantsSecond(frame.result.confidence.data != nullptr || plan.parameters.uniqueness > 0),
-        wantsRight(frame.result.rightDisparity.data != nullptr), outsideMayWin(plan.parameters.outsideMayWin()), keys(scratch.keys), columns(scratch.columns),
-        rightKeys(scratch.rightKeys), rightBest(scratch.rightBest), rightFirst(scratch.rightFirst), picked(scratch.picked),
-        secondsOf(scratch.seconds), leavingBest(scratch.leavingBest), leavingFirst(scratch.leavingFirst),
-        cellOffset(plan.cellOffset), numbers(plan.numbers), rightDisparity(frame.result.rightDisparity),
+        wantsRight(frame.result.rightDisparity.data != nullptr), outsideMayWin(plan.parameters.outsideMayWin()),
+        keys(scratch.keys), columns(scratch.columns), rightKeys(scratch.rightKeys), rightBest(scratch.rightBest),
+        rightFirst(scratch.rightFirst), picked(scratch.picked), secondsOf(scratch.seconds),
+        leavingBest(scratch.leavingBest), leavingFirst(scratch.leavingFirst), cellOffset(plan.cellOffset),
+        numbers(plan.numbers), rightDisparity(frame.result.rightDisparity),
         stripeMask(splatHalves(static_cast<uint16_t>((1 << plan.stripeBits) - 1))),
         sumMask(splatHalves(static_cast<uint16_t>(~((1u << plan.stripeBits) - 1)))), noKey(splatHalves(invalidKey)) {
     alignas(64) int32_t lanes[2][kFinished];
@@ -105,7 +110,9 @@ struct Selector {
 
   static constexpr int32_t rank(int32_t group) { return kUp ? kGroups - 1 - group : group; }
   [[gnu::always_inline]] int32_t pixel(int32_t position) const { return kUp ? width - 1 - position : position; }
-  [[gnu::always_inline]] uint8_t* keysOf(int32_t step) const { return keys + (step & (kKeptSteps - 1)) * (2 * stripes + 1) * kVector; }
+  [[gnu::always_inline]] uint8_t* keysOf(int32_t step) const {
+    return keys + (step & (kKeptSteps - 1)) * (2 * stripes + 1) * kVector;
+  }
 
   // ---- Right view. A right pixel's candidates move one stripe on with each step, and after the last stripe one column on:
   // keys gather over a turn of all stripes, the best key and its column's first disparity over the columns.
@@ -173,7 +180,7 @@ struct Selector {
       return addHalves(sum, addHalves(sum, number));
     };
     storeOneOfEach<0>(picked.best + t * kGroups, lowestInGroupHalves(minHalves(withColumn(low, columnNumbers[0]),
-                                                                              withColumn(high, columnNumbers[1]))));
+                                                                               withColumn(high, columnNumbers[1]))));
   }
 
   /// The winners of four steps from `first` on, a multiple of 4. Lanes are pixels: kGroups rows of each step.
@@ -238,7 +245,8 @@ template <bool kUp, int32_t kStripes>
     storeHalves(selector.rightBest + i * kVector, selector.noKey);
     storeHalves(selector.rightFirst + i * kVector, selector.noKey);
   }
-  for (int32_t i = 0; i < kKeptSteps; ++i) storeHalves(selector.keysOf(i) + 2 * selector.stripes * kVector, selector.noKey);
+  for (int32_t i = 0; i < kKeptSteps; ++i)
+    storeHalves(selector.keysOf(i) + 2 * selector.stripes * kVector, selector.noKey);
 }
 
 /// Row g out of `count` steps of kGroups rows side by side; turned round for sweeps upwards.
@@ -265,7 +273,8 @@ template <bool kUp, class Pixel>
 /// After the last step, number `turn` of its run: the right view's rows, of what has left the last column and of what is
 /// still on its way. newest: its slot.
 template <bool kUp, int32_t kStripes>
-[[gnu::noinline]] void finishRight(const Selector<kUp, kStripes> selector, int32_t steps, int32_t turn, int32_t newest) {
+[[gnu::noinline]] void finishRight(const Selector<kUp, kStripes> selector, int32_t steps, int32_t turn,
+                                   int32_t newest) {
   constexpr int32_t kVector = kGroups * 16;
   const int32_t width = selector.width, stripes = selector.stripes;
   // May go beyond the last step: the memory is there.

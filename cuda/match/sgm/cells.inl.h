@@ -57,7 +57,9 @@ struct WideCells {
     return {chooseHalves(low, yes.low, no.low), chooseHalves(high, yes.high, no.high)};
   }
   static Vec up(Vec v, Vec infinite) { return {shiftUpHalves(v.low, infinite.low), shiftUpHalves(v.high, v.low)}; }
-  static Vec down(Vec v, Vec infinite) { return {shiftDownHalves(v.low, v.high), shiftDownHalves(v.high, infinite.low)}; }
+  static Vec down(Vec v, Vec infinite) {
+    return {shiftDownHalves(v.low, v.high), shiftDownHalves(v.high, infinite.low)};
+  }
   static Vec lowestInGroup(Vec v) {
     const Halves lowest = lowestInGroupHalves(minHalves(v.low, v.high));
     return {lowest, lowest};

@@ -26,7 +26,8 @@ namespace {
 }
 
 /// Asks for what the next block's rows will need first, a run of steps at a time: its census words.
-[[gnu::always_inline]] inline void fetchRows(const SgmPlan& plan, const SgmImages& images, int32_t firstRow, int32_t step) {
+[[gnu::always_inline]] inline void fetchRows(const SgmPlan& plan, const SgmImages& images, int32_t firstRow,
+                                             int32_t step) {
   if (firstRow < 0 || step >= plan.width) return;
   for (int32_t g = 0; g < kGroups && firstRow + g < plan.height; ++g) {
     for (int32_t x = step; x < step + kRunSteps; x += 16) {  // a cache line
@@ -122,7 +123,8 @@ inline void cutOutside(const SgmPlan& plan, const SgmResult& result, int32_t y) 
 
 /// Sub-pixel, uniqueness and confidence of a block's rows.
 template <bool kUp, bool kWide>
-[[gnu::noinline]] void finishRows(const SgmPlan& plan, const SgmFrame& frame, const SgmScratch& scratch, int32_t firstRow) {
+[[gnu::noinline]] void finishRows(const SgmPlan& plan, const SgmFrame& frame, const SgmScratch& scratch,
+                                  int32_t firstRow) {
   const SgmResult& result = frame.result;
   const bool wantsConfidence = result.confidence.data != nullptr;
   finishPixels(plan.parameters, plan.invalidSum, kWide ? 0 : plan.stripeBits, scratch.picked, scratch.seconds,

@@ -120,7 +120,8 @@ void carveScratch(const SgmPlan& plan, Carver& carver, SgmScratch& scratch) {
   }
   carver.take(scratch.penalties, 4 * groups * width);
   carver.take(scratch.ring, (stripes + kRunSteps) * static_cast<size_t>(plan.planes()) * vector);
-  for (int32_t d = 0; d < 3; ++d) carver.take(scratch.slots[d], ((stripes + 1) * plan.halves * 2 * vector) << kSlotBits[d]);
+  for (int32_t d = 0; d < 3; ++d)
+    carver.take(scratch.slots[d], ((stripes + 1) * plan.halves * 2 * vector) << kSlotBits[d]);
   carver.take(scratch.keys, kKeptSteps * (2 * stripes + 1) * vector);
   carver.take(scratch.columns, kKeptSteps * 2 * vector);
   carver.take(scratch.rightKeys, 2 * (stripes + kRunSteps) * vector);
@@ -155,7 +156,8 @@ class LaneSgm : public Sgm {
  public:
   LaneSgm(const SgmPlan& plan, const SgmKernels& kernels, Workers& workers) : plan_(plan), workers_(workers) {
     for (int32_t up = 0; up < 2; ++up) {
-      for (int32_t selects = 0; selects < 2; ++selects) sweeps_[up][selects] = kernels.sweepOf(plan, up != 0, selects != 0);
+      for (int32_t selects = 0; selects < 2; ++selects)
+        sweeps_[up][selects] = kernels.sweepOf(plan, up != 0, selects != 0);
     }
   }
 
@@ -280,8 +282,8 @@ Status checkSgmParameters(const SgmParameters& p) {
   return {};
 }
 
-Status Sgm::open(const SgmParameters& parameters, int32_t width, int32_t height, const Kernels& kernels, Workers& workers,
-                 Sgm** opened) {
+Status Sgm::open(const SgmParameters& parameters, int32_t width, int32_t height, const Kernels& kernels,
+                 Workers& workers, Sgm** opened) {
   if (const Status status = checkSgmParameters(parameters); !status.ok()) return status;
   if (width < 1 || width > 32768) return outside("width", 1, 32768, width);
   if (height < 1 || height > 32768) return outside("height", 1, 32768, height);

@@ -9,8 +9,9 @@ namespace depthwatt {
 namespace {
 
 constexpr MatcherParameter kParameters[] = {
-    word("cost", "twoGradientCensus gradientCensus census wideCensus",
-         "What is compared: eight signs beside both gradients, a 5 x 5 census beside the horizontal gradient, the 9 x 7 census of the paper alone, or 62 bits of census and both gradients."),
+    word(
+        "cost", "twoGradientCensus gradientCensus census wideCensus",
+        "What is compared: eight signs beside both gradients, a 5 x 5 census beside the horizontal gradient, the 9 x 7 census of the paper alone, or 62 bits of census and both gradients."),
     oneOf("paths", "2 4 8", 4, "", "Directions along which costs are aggregated; more are smoother and slower."),
     wholeNumber("p1", 1, kMaxP2, 10, "cost", "Penalty of a disparity step of one pixel; at most p2."),
     wholeNumber("p2", 1, kMaxP2, 34, "cost",
@@ -19,8 +20,9 @@ constexpr MatcherParameter kParameters[] = {
                 "Lowers p2 at edges: max(p1, p2 - (adaptiveP2 x grey difference) / 16); 0 switches it off."),
     wholeNumber("uniqueness", 0, 99, 8, "%",
                 "How much worse every rival of the winner must be, else the pixel is invalid; 0 switches it off."),
-    wholeNumber("outsideCost", 0, kNeverOutside, 8, "cost",
-                "Cost of a candidate outside the right image; where it wins, the pixel is a hole. With 63 it never wins."),
+    wholeNumber(
+        "outsideCost", 0, kNeverOutside, 8, "cost",
+        "Cost of a candidate outside the right image; where it wins, the pixel is a hole. With 63 it never wins."),
     flag("subpixel", true, "Interpolates the winner to 1/16 px."),
 };
 
@@ -28,8 +30,8 @@ constexpr QualityStep kSteps[] = {{"paths", 4}, {"paths", 2}};
 
 Status check(const MatcherChoice& choice, const MatchSearch& search, bool halfResolution) {
   if (choice.at("p1") > choice.at("p2")) {
-    return Status::error(Code::kParameter, "Expected match.sgm.p1 of at most match.sgm.p2, which is %d, got %d.", choice.at("p2"),
-                         choice.at("p1"));
+    return Status::error(Code::kParameter, "Expected match.sgm.p1 of at most match.sgm.p2, which is %d, got %d.",
+                         choice.at("p2"), choice.at("p1"));
   }
   if (halfResolution && search.numDisparities < 2 * kMinNumDisparities) {
     return Status::error(Code::kParameter, "Expected match.numDisparities of %d to %d at half resolution, got %d.",
@@ -39,9 +41,15 @@ Status check(const MatcherChoice& choice, const MatchSearch& search, bool halfRe
 }
 
 constexpr MatcherFacts kFacts = {
-    "sgm", "semi-global matching", ImagesNeeded::kGrey, false, kParameters, sizeof kParameters / sizeof *kParameters,
+    "sgm",
+    "semi-global matching",
+    ImagesNeeded::kGrey,
+    false,
+    kParameters,
+    sizeof kParameters / sizeof *kParameters,
     // Half resolution with 4 paths costs less than the whole with 2, and is the better of the two on KITTI.
-    {kSteps, sizeof kSteps / sizeof *kSteps, 1, "paths", 0}, check};
+    {kSteps, sizeof kSteps / sizeof *kSteps, 1, "paths", 0},
+    check};
 
 CensusRows<uint8_t> censusOf(MatchingCost cost, const Kernels& kernels) {
   switch (cost) {
@@ -56,10 +64,7 @@ CensusRows<uint8_t> censusOf(MatchingCost cost, const Kernels& kernels) {
 class SgmOnCpu final : public CpuMatcher {
  public:
   SgmOnCpu(const MatchTask& task, const Kernels& kernels, Workers& workers)
-      : task_(task),
-        kernels_(kernels),
-        workers_(workers),
-        census_(censusOf(matchingCostOf(task), kernels)) {
+      : task_(task), kernels_(kernels), workers_(workers), census_(censusOf(matchingCostOf(task), kernels)) {
     const size_t pixels = static_cast<size_t>(task.width) * task.height;
     censusLeft_.resize(pixels);
     censusRight_.resize(pixels);
@@ -88,12 +93,13 @@ class SgmOnCpu final : public CpuMatcher {
       census_(images.left, view(censusLeft_), first, end);
       census_(images.right, view(censusRight_), first, end);
     });
-    const SgmImages words{view(censusLeft_).asConst(), view(censusRight_).asConst(), images.left, view(moreLeft_).asConst(),
-                          view(moreRight_).asConst()};
+    const SgmImages words{view(censusLeft_).asConst(), view(censusRight_).asConst(), images.left,
+                          view(moreLeft_).asConst(), view(moreRight_).asConst()};
     const ImageView<int16_t> seenFromRight = task_.leftRight ? view(rightDisparity_) : ImageView<int16_t>{};
     sgm_->compute(words, {result.disparityQ4, view(disparity_), seenFromRight, result.confidence});
     if (!task_.leftRight) return;
-    const LeftRightImages check{view(disparity_).asConst(), seenFromRight.asConst(), result.disparityQ4, result.confidence};
+    const LeftRightImages check{view(disparity_).asConst(), seenFromRight.asConst(), result.disparityQ4,
+                                result.confidence};
     workers_.rows(task_.height, [&](int32_t first, int32_t end) { kernels_.leftRight(check, first, end); });
   }
 
@@ -122,7 +128,8 @@ class SgmOnCpu final : public CpuMatcher {
 
 const MatcherFacts& sgmFacts() { return kFacts; }
 
-Status openSgmOnCpu(const MatchTask& task, const Kernels& kernels, Workers& workers, std::unique_ptr<CpuMatcher>* opened) {
+Status openSgmOnCpu(const MatchTask& task, const Kernels& kernels, Workers& workers,
+                    std::unique_ptr<CpuMatcher>* opened) {
   std::unique_ptr<SgmOnCpu> sgm(new SgmOnCpu(task, kernels, workers));
   const Status status = sgm->open();
   if (status.ok()) *opened = std::move(sgm);

@@ -23,7 +23,7 @@ namespace gpu {
 namespace {
 
 constexpr int kMaxPaddedSelecting = 256;  ///< above it an index leaves no room for a sum
-constexpr int kMaxVolumes = 4;  ///< rows, columns (or both in the first), each pair of diagonals
+constexpr int kMaxVolumes = 4;            ///< rows, columns (or both in the first), each pair of diagonals
 
 using CostsKernel = void (*)(LineArguments);
 using LinesKernel = void (*)(LineArguments, int, int);
@@ -147,7 +147,8 @@ bool besideFor(int paths, int width, int height, int multiprocessors) {
 /// about half, and the rest to a cache that copies go past.
 Status shareMemory(const void* kernel, size_t bytes, bool walks = true) {
   if (walks) {
-    DEPTHWATT_CUDA(cudaFuncSetAttribute(kernel, cudaFuncAttributePreferredSharedMemoryCarveout, cudaSharedmemCarveoutMaxShared));
+    DEPTHWATT_CUDA(
+        cudaFuncSetAttribute(kernel, cudaFuncAttributePreferredSharedMemoryCarveout, cudaSharedmemCarveoutMaxShared));
   }
   return cudaStatus(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(bytes)),
                     "shared memory of a row");
@@ -160,17 +161,17 @@ struct SgmDevice {
   int width = 0, height = 0;
   int padded = 128;
   int stages = 4;
-  int sets = 2;           ///< of lines: rows, columns and with 8 paths the diagonals
+  int sets = 2;  ///< of lines: rows, columns and with 8 paths the diagonals
   bool rowsSelect = true;
   Walk<LinesKernel> walks[kLineSets];
   Walk<RowsKernel> rows;
-  bool beside = false;    ///< all sets at once, each with a volume of its own
+  bool beside = false;  ///< all sets at once, each with a volume of its own
   SelectKernel select = nullptr;
   CostsKernel costs = nullptr;
   CostsKernel firstRows = nullptr;  ///< where it serves: in place of costs and the first half of the rows
-  size_t sharedBytes = 0;  ///< of the kernel that selects
-  int slots = 3;           ///< of the kernels' rings on this device
-  bool overlaps = false;   ///< launches, with the end of the kernel before
+  size_t sharedBytes = 0;           ///< of the kernel that selects
+  int slots = 3;                    ///< of the kernels' rings on this device
+  bool overlaps = false;            ///< launches, with the end of the kernel before
   DeviceBuffer<uint8_t> cost, sums[kMaxVolumes];
   DeviceBuffer<uint32_t> state, rightKeys;
   // Each pair of diagonals runs beside the columns: they share the costs and nothing else.
@@ -289,7 +290,8 @@ Status SgmWorkspace::compute(const uint32_t* censusLeft, const uint32_t* censusR
   const bool together = d.firstRows != nullptr;
   if (!together) {
     const int pixels = costPixels(d.padded);
-    const LaunchShape costs = {dim3((d.width + pixels - 1) / pixels, d.height), CostShape<64>::kThreads, 0, stream, d.overlaps};
+    const LaunchShape costs = {dim3((d.width + pixels - 1) / pixels, d.height), CostShape<64>::kThreads, 0, stream,
+                               d.overlaps};
     DEPTHWATT_TRY(launch("costsKernel", d.costs, costs, lines));
   }
   if (d.stages < 2) return {};

@@ -29,21 +29,26 @@ class SgmOnGpu final : public Matcher {
 
   Status compute(const MatcherImages& images, const MatcherResult& result, cudaStream_t stream) override {
     if (cost_ == MatchingCost::kWideCensus) {
-      DEPTHWATT_TRY(gpu::wideCensus(images.left, images.right, census_[0].get(), more_[0].get(), census_[1].get(), more_[1].get(),
-                                    width_, height_, stream));
+      DEPTHWATT_TRY(gpu::wideCensus(images.left, images.right, census_[0].get(), more_[0].get(), census_[1].get(),
+                                    more_[1].get(), width_, height_, stream));
     } else if (cost_ == MatchingCost::kTwoGradientCensus) {
-      DEPTHWATT_TRY(gpu::twoGradientCensus(images.left, images.right, census_[0].get(), census_[1].get(), width_, height_, stream));
+      DEPTHWATT_TRY(gpu::twoGradientCensus(images.left, images.right, census_[0].get(), census_[1].get(), width_,
+                                           height_, stream));
     } else if (cost_ == MatchingCost::kGradientCensus) {
       DEPTHWATT_TRY(gpu::gradientCensus(images.left, census_[0].get(), width_, height_, stream));
       DEPTHWATT_TRY(gpu::gradientCensus(images.right, census_[1].get(), width_, height_, stream));
     } else {
-      DEPTHWATT_TRY(gpu::census(images.left, images.right, census_[0].get(), census_[1].get(), width_, height_, stream));
+      DEPTHWATT_TRY(
+          gpu::census(images.left, images.right, census_[0].get(), census_[1].get(), width_, height_, stream));
     }
-    return sgm_.compute(census_[0].get(), census_[1].get(), images.left, leftRight_, result.disparityQ4, whole_.get(), nullptr,
-                        result.confidence, stream, more_[0].get(), more_[1].get());
+    return sgm_.compute(census_[0].get(), census_[1].get(), images.left, leftRight_, result.disparityQ4, whole_.get(),
+                        nullptr, result.confidence, stream, more_[0].get(), more_[1].get());
   }
 
-  size_t bytes() const override { return census_[0].bytes() + census_[1].bytes() + more_[0].bytes() + more_[1].bytes() + whole_.bytes() + sgm_.bytes(); }
+  size_t bytes() const override {
+    return census_[0].bytes() + census_[1].bytes() + more_[0].bytes() + more_[1].bytes() + whole_.bytes() +
+           sgm_.bytes();
+  }
 
  private:
   const MatchingCost cost_;

@@ -29,7 +29,8 @@ Status checkSgmParameters(const SgmParameters& parameters);
 struct SgmImages {
   ImageView<const uint32_t> censusLeft, censusRight;
   ImageView<const uint8_t> greyLeft;
-  ImageView<const uint32_t> moreLeft, moreRight;  ///< the second words, where parameters.words is 2: at most 62 bits in all
+  ImageView<const uint32_t> moreLeft,
+      moreRight;  ///< the second words, where parameters.words is 2: at most 62 bits in all
 };
 
 /// The definition: sums [height][width][numDisparities] uint16, all paths added. Memory is the caller's.

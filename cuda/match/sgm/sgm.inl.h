@@ -9,8 +9,8 @@ namespace {
 
 /// Compile-time constants. kStripes and kDirections (2: along the row and down, 4: with both diagonals) are given for the usual
 /// cases and 0 where they are known at run time only.
-template <class CellsOf, int32_t kStripesOf, int32_t kDirectionsOf, int32_t kPartialsOf, bool kAdaptiveOf, bool kOneByteOf,
-          int32_t kWordsOf = 1>
+template <class CellsOf, int32_t kStripesOf, int32_t kDirectionsOf, int32_t kPartialsOf, bool kAdaptiveOf,
+          bool kOneByteOf, int32_t kWordsOf = 1>
 struct Shape {
   using Cells = CellsOf;
   static constexpr int32_t kStripes = kStripesOf, kDirections = kDirectionsOf, kPartials = kPartialsOf;
@@ -43,7 +43,7 @@ struct Sweep {
 
   int32_t stripes, width, height, steps, firstRow;
   bool adaptive, eightPaths;
-  int32_t rightPlace;      ///< of the right pixel that step 0 takes in; down goes forth from it, up back
+  int32_t rightPlace;  ///< of the right pixel that step 0 takes in; down goes forth from it, up back
   const uint32_t* rightWords;
   const uint32_t* moreRightWords;
   const uint32_t* outside;
@@ -71,14 +71,12 @@ struct Sweep {
 
   [[gnu::always_inline]] Sweep(const SgmPlan& plan, const SgmFrame& frame, const SgmScratch& scratch, int32_t block)
       : stripes(kStripes != 0 ? kStripes : plan.stripes), width(plan.width), height(plan.height), steps(plan.steps),
-        firstRow(block * kGroups),
-        adaptive(plan.parameters.adaptiveP2 > 0),
-        eightPaths(plan.parameters.paths == 8),
+        firstRow(block * kGroups), adaptive(plan.parameters.adaptiveP2 > 0), eightPaths(plan.parameters.paths == 8),
         rightPlace(kUp ? plan.steps - plan.parameters.minDisparity - 16 * stripes : -plan.parameters.minDisparity),
         rightWords(scratch.rightWords), moreRightWords(scratch.moreRightWords), outside(plan.outside),
-        padding(plan.padding), penalties(scratch.penalties), leftWords(scratch.leftWords), moreLeftWords(scratch.moreLeftWords), ring(scratch.ring),
-        infinite(Cells::splat(-1)), ceiling(Cells::splat(plan.ceiling)),
-        p1(Cells::splat(plan.parameters.p1)),
+        padding(plan.padding), penalties(scratch.penalties), leftWords(scratch.leftWords),
+        moreLeftWords(scratch.moreLeftWords), ring(scratch.ring), infinite(Cells::splat(-1)),
+        ceiling(Cells::splat(plan.ceiling)), p1(Cells::splat(plan.parameters.p1)),
         outsideCost(splatBytes(static_cast<uint8_t>(plan.parameters.outsideCost))) {
     for (int32_t d = 0; d < 3; ++d) {
       slots[d] = scratch.slots[d];
@@ -158,7 +156,9 @@ struct Sweep {
     return path;
   }
   /// ceiling - m, where m is the smallest path cost of the pixel: added to a path cost L it gives ceiling + (L - m).
-  [[gnu::always_inline]] Vec raiseOf(const Walk& w) const { return Cells::sub(ceiling, Cells::lowestInGroup(w.lowest)); }
+  [[gnu::always_inline]] Vec raiseOf(const Walk& w) const {
+    return Cells::sub(ceiling, Cells::lowestInGroup(w.lowest));
+  }
 
   /// Known while compiling where the shape tells: two partial sums only come with eight paths.
   [[gnu::always_inline]] bool diagonals() const {
@@ -169,13 +169,15 @@ struct Sweep {
 
   /// One step of one diagonal; emit(v, sums) where a stripe's sums have all of them.
   template <class Emit>
-  [[gnu::always_inline]] void followDiagonal(const Vec* cost, Sums* sums, const uint8_t* from, uint8_t* to, int32_t partial,
-                                             bool first, Vec cap, Emit&& emit) const {
-    const auto load = [&](int32_t v) __attribute__((always_inline)) { return Cells::load(from + v * kHalves * kPair, kPair); };
+  [[gnu::always_inline]] void followDiagonal(const Vec* cost, Sums* sums, const uint8_t* from, uint8_t* to,
+                                             int32_t partial, bool first, Vec cap, Emit&& emit) const {
+    const auto load = [&](int32_t v)
+                          __attribute__((always_inline)) { return Cells::load(from + v * kHalves * kPair, kPair); };
     Walk w = startWalk(load(0), load(stripes - 1), load(stripes), cap);
     forEach<kStripes>(stripes, [&](int32_t v) __attribute__((always_inline)) {
       Vec excess;
-      Cells::store(to + v * kHalves * kPair, kPair, walk(w, v + 1 < stripes ? load(v + 1) : w.afterLast, cost[v], v, excess));
+      Cells::store(to + v * kHalves * kPair, kPair,
+                   walk(w, v + 1 < stripes ? load(v + 1) : w.afterLast, cost[v], v, excess));
       sums[v].partial[partial] = first ? excess : Cells::add(sums[v].partial[partial], excess);
       emit(v, cost[v], sums[v]);
     });
@@ -192,9 +194,8 @@ struct Sweep {
     Sums sums[F::kDirections == 2 ? 1 : kMaxStripes];
     const uint8_t* above = slot(kVertical, t - 2) + kRead;
     uint8_t* below = slot(kVertical, t) + kWrite;
-    const auto load = [&](int32_t v) __attribute__((always_inline)) {
-      return Cells::load(above + v * kHalves * kPair, kPair);
-    };
+    const auto load = [&](int32_t v)
+                          __attribute__((always_inline)) { return Cells::load(above + v * kHalves * kPair, kPair); };
     Walk across = startWalk(along.path[0], along.path[stripes - 1], along.raise, capOf(3, t));
     Walk down = startWalk(load(0), load(stripes - 1), load(stripes), capOf(kVertical, t));
     forEach<kStripes>(stripes, [&](int32_t v) __attribute__((always_inline)) {
@@ -256,9 +257,8 @@ struct Sweep {
       if (direction > 0 && !diagonals()) return;
       const uint8_t* from = slot(direction, t) + kPassedOn;
       uint8_t* to = rows[direction] + position * static_cast<ptrdiff_t>((stripes + 1) * kHalves * 16);
-      forEach<kEntries>((stripes + 1) * kHalves, [&](int32_t n) __attribute__((always_inline)) {
-        copyGroup(to + n * 16, from + n * kPair);
-      });
+      forEach<kEntries>((stripes + 1) * kHalves,
+                        [&](int32_t n) __attribute__((always_inline)) { copyGroup(to + n * 16, from + n * kPair); });
     });
   }
 

@@ -31,7 +31,8 @@ void matchSgmReference(const MatchTask& task, const MatcherImages& images, const
     }
   }
   sgmSumsReference(parameters,
-                   {view(words[0]).asConst(), view(words[1]).asConst(), images.left, view(more[0]).asConst(), view(more[1]).asConst()},
+                   {view(words[0]).asConst(), view(words[1]).asConst(), images.left, view(more[0]).asConst(),
+                    view(more[1]).asConst()},
                    sums.data());
   selectReference(parameters, sums.data(), {result.disparityQ4, view(whole), view(rightWhole), result.confidence});
   if (!task.leftRight) return;

@@ -23,7 +23,8 @@ const Direction* directionsOf(int32_t paths) {
   return paths == 4 ? kFour : kEight;
 }
 
-int32_t matchingCost(const SgmParameters& parameters, const SgmImages& images, int32_t x, int32_t y, int32_t disparity) {
+int32_t matchingCost(const SgmParameters& parameters, const SgmImages& images, int32_t x, int32_t y,
+                     int32_t disparity) {
   const int32_t rightX = x - disparity;
   if (rightX < 0 || rightX >= images.censusRight.width) return parameters.outsideCost;
   const int32_t distance = hammingDistance(images.censusLeft.row(y)[x], images.censusRight.row(y)[rightX]);

@@ -18,7 +18,7 @@ struct P2Values {
 
   static __device__ __forceinline__ P2Values load(const uint8_t* at) {
     P2Values v;
-    v.words = Stored<kCount == 1 ? 1 : kWords, (kCount > 1)>::load(at);
+    v.words = Stored < kCount == 1 ? 1 : kWords, (kCount > 1) > ::load(at);
     return v;
   }
   __device__ __forceinline__ uint32_t pair(int k) const {
@@ -36,8 +36,8 @@ class StepP2 {
 
   /// grey: of the pixel at step 0; toNext: from there to the pixel of step 1. Steps first <= s < end lie in the image; `alone` is
   /// the one of them that has no step before it (its P2 is of no effect), or -1.
-  __device__ __forceinline__ StepP2(const LineArguments& a, uint8_t* shared, const uint8_t* grey, ptrdiff_t toNext, int first,
-                                    int end, int alone, int lane, int group)
+  __device__ __forceinline__ StepP2(const LineArguments& a, uint8_t* shared, const uint8_t* grey, ptrdiff_t toNext,
+                                    int first, int end, int alone, int lane, int group)
       : grey_(grey + lane * toNext), toNext_(toNext), p1_(a.p1), p2_(a.p2), adaptiveP2_(a.adaptiveP2), step_(lane),
         first_(first), end_(lane < kBatch ? end : first), alone_(alone) {
     to_ = keptShared(shared + kHalfBytes + 2 * (group * kBatch + lane));
@@ -85,7 +85,8 @@ class StepP2<false, kLanes, kBatch> {
   static constexpr int kBytes = 16;
 
   __device__ __forceinline__ explicit StepP2(uint32_t pair) : pair_(pair) {}
-  __device__ __forceinline__ StepP2(const LineArguments& a, uint8_t*, const uint8_t*, ptrdiff_t, int, int, int, int, int)
+  __device__ __forceinline__ StepP2(const LineArguments& a, uint8_t*, const uint8_t*, ptrdiff_t, int, int, int, int,
+                                    int)
       : pair_(Cell::pair(a.p2)) {}
   __device__ __forceinline__ void fetch(int) {}
   __device__ __forceinline__ void arrive() {}

@@ -85,7 +85,7 @@ struct Stored {
 struct LineArguments {
   const uint32_t *censusLeft, *censusRight;
   const uint32_t *moreLeft, *moreRight;  ///< the second words, where there are two
-  const uint8_t* grey;  ///< only for adaptive P2
+  const uint8_t* grey;                   ///< only for adaptive P2
   uint8_t* cost;
   uint8_t* sums;    ///< excesses of the directions so far
   uint32_t* state;  ///< [height][2][kPadded / 2]: where the two walks along a row stand at the meeting
@@ -103,8 +103,7 @@ struct LineArguments {
 template <int kLanes, int kPairs, bool kWide>
 class Path {
  public:
-  __device__ __forceinline__ Path(const LineArguments& a, int lane)
-      : p1_(Cell::pair(a.p1)), lane_(lane) {
+  __device__ __forceinline__ Path(const LineArguments& a, int lane) : p1_(Cell::pair(a.p1)), lane_(lane) {
     // At the seam the low half of the last pair neighbours the high half of the first.
     fromBelow_ = lane == 0 ? 0x1054 : 0x3210;
     fromAbove_ = lane == kLanes - 1 ? 0x5432 : 0x3210;

@@ -15,8 +15,8 @@ namespace gpu {
 template <int kPadded>
 struct CostShape {
   static constexpr int kThreads = 128, kRun = 8, kPairs = 8;
-  static constexpr int kLanes = kPadded / 16;                    ///< that serve a pixel
-  static constexpr int kPixels = kThreads / kLanes * kRun;       ///< of a block, in one row
+  static constexpr int kLanes = kPadded / 16;               ///< that serve a pixel
+  static constexpr int kPixels = kThreads / kLanes * kRun;  ///< of a block, in one row
 };
 
 /// kWords: census words of a pixel, 1 or 2.
@@ -62,7 +62,8 @@ __global__ void __launch_bounds__(CostShape<kPadded>::kThreads) costsKernel(Line
         cost[2 * j + half] = 0;
 #pragma unroll
         for (int w = 0; w < kWords; ++w) {
-          cost[2 * j + half] += static_cast<uint32_t>(__popc(leftWords[w][first + k] ^ window[w][half][k - j + kPairs - 1]));
+          cost[2 * j + half] +=
+              static_cast<uint32_t>(__popc(leftWords[w][first + k] ^ window[w][half][k - j + kPairs - 1]));
         }
       }
     }

@@ -18,7 +18,7 @@ template <int kPairs>
 struct FirstShape {
   static constexpr int kThreads = 128;  ///< two warps that walk, two that compute
   static constexpr int kHalf = 32 * kPairs, kPadded = 2 * kHalf;
-  static constexpr int kTile = 16;                    ///< steps
+  static constexpr int kTile = 16;                  ///< steps
   static constexpr int kTileWords = kTile * kHalf;  ///< a word for each pair of cells
   /// Eight pairs of a pixel to a lane: so many lanes serve a pixel, and each group of them a run of pixels.
   static constexpr int kServing = kHalf / 8, kRun = kTile * kServing / 32;
@@ -31,7 +31,8 @@ class TileCosts {
  public:
   using Shape = FirstShape<kPairs>;
 
-  __device__ __forceinline__ TileCosts(const LineArguments& a, int row, const Steps& steps) : backward_(steps.backward) {
+  __device__ __forceinline__ TileCosts(const LineArguments& a, int row, const Steps& steps)
+      : backward_(steps.backward) {
     const int thread = threadIdx.x & 31;
     firstStep_ = thread / Shape::kServing * kRun, firstPair_ = thread % Shape::kServing * 8;
     row_ = row * a.width;
@@ -86,7 +87,8 @@ class TileCosts {
       loadFrom([&](const uint32_t* image, int first, int i) { return image[first + i]; }, a, linear, right);
     } else {
       const int last = a.width * a.height - 1;
-      loadFrom([&](const uint32_t* image, int first, int i) { return image[min(max(first + i, 0), last)]; }, a, linear, right);
+      loadFrom([&](const uint32_t* image, int first, int i) { return image[min(max(first + i, 0), last)]; }, a, linear,
+               right);
     }
   }
   template <class Get>
@@ -108,7 +110,8 @@ class TileCosts {
 /// A block: a row, its forward and its backward walk to their meeting; state holds where they stand there. Both directions are
 /// walked. The warps that compute costs compute P2 too, where it adapts.
 template <int kPairs, bool kAdaptive>
-__global__ void __launch_bounds__(FirstShape<kPairs>::kThreads, firstBlocks(kPairs, kAdaptive)) firstRowsKernel(LineArguments a) {
+__global__ void __launch_bounds__(FirstShape<kPairs>::kThreads, firstBlocks(kPairs, kAdaptive))
+    firstRowsKernel(LineArguments a) {
   using Shape = FirstShape<kPairs>;
   using Bytes = Stored<kPairs, false>;
   using Words = Stored<kPairs, true>;
@@ -125,8 +128,8 @@ __global__ void __launch_bounds__(FirstShape<kPairs>::kThreads, firstBlocks(kPai
   const int firstStep = steps.first(a.width), endStep = steps.end(a.width);
   if (warp >= 2) {
     TileCosts<kPairs> costs(a, row, steps);
-    P2 p2(a, p2Bytes[warp & 1], a.grey + static_cast<ptrdiff_t>(row) * a.width + steps.firstPixel(), backward ? -1 : 1, firstStep,
-          endStep, firstStep, lane, 0);
+    P2 p2(a, p2Bytes[warp & 1], a.grey + static_cast<ptrdiff_t>(row) * a.width + steps.firstPixel(), backward ? -1 : 1,
+          firstStep, endStep, firstStep, lane, 0);
     p2.fetch(0);
 #pragma unroll 1
     for (int t = 0; t < count; ++t) {
@@ -139,7 +142,8 @@ __global__ void __launch_bounds__(FirstShape<kPairs>::kThreads, firstBlocks(kPai
     return;
   }
   const ptrdiff_t toNext = backward ? -kPadded : kPadded;
-  uint8_t* here = a.sums + (static_cast<ptrdiff_t>(row) * a.width + steps.firstPixel()) * kPadded + lane * Bytes::kBytes;
+  uint8_t* here =
+      a.sums + (static_cast<ptrdiff_t>(row) * a.width + steps.firstPixel()) * kPadded + lane * Bytes::kBytes;
   Path<32, kPairs, false> path(a, lane);
   const auto advanceAs = [&](auto careful, const uint8_t* from, int t, int s0) {
     constexpr bool kCareful = decltype(careful)::value;

@@ -24,13 +24,13 @@ struct SgmPlan {
   int32_t stripeBits = 0;  ///< bits that hold a stripe's number
   /// 1: cells of 8 bits, p2 <= kMaxNarrowP2 and the set has them; 2: cells of 16 bits in twice as many vectors.
   int32_t halves = 1;
-  int32_t partials = 1;    ///< bytes that share a side's sum of excesses
-  int32_t ceiling = 0;     ///< 255 - p2 or 65535 - p2
-  int32_t steps = 0;       ///< of one sweep: width and the last row's lag
+  int32_t partials = 1;  ///< bytes that share a side's sum of excesses
+  int32_t ceiling = 0;   ///< 255 - p2 or 65535 - p2
+  int32_t steps = 0;     ///< of one sweep: width and the last row's lag
   int32_t blocks = 0;
-  int32_t invalidSum = 0;  ///< larger than every sum
-  const uint32_t* outside = nullptr;     ///< [-1..steps) by place: byte g is 0xff where row g has no such pixel
-  const uint8_t* padding = nullptr;      ///< [stripes][halves] vectors: 0xff where d >= numDisparities
+  int32_t invalidSum = 0;             ///< larger than every sum
+  const uint32_t* outside = nullptr;  ///< [-1..steps) by place: byte g is 0xff where row g has no such pixel
+  const uint8_t* padding = nullptr;   ///< [stripes][halves] vectors: 0xff where d >= numDisparities
   /// [stripes] vectors of 16-bit values: a key's stripe, less paths (p2 + 1) in the sum above it, by which a cost whose
   /// ceiling is off is too large as a byte.
   const uint8_t* numbers = nullptr;
@@ -66,23 +66,23 @@ struct Picked {
 
 /// One thread's memory for one block; all sizes follow from the plan.
 struct SgmScratch {
-  uint32_t* leftWords = nullptr;    ///< [steps][groups] by place: pixel x of row g is at place x + 2 g
-  uint32_t* rightWords = nullptr;   ///< the same, from place -1 on
-  uint32_t* moreLeftWords = nullptr;   ///< the second words, laid out alike
+  uint32_t* leftWords = nullptr;      ///< [steps][groups] by place: pixel x of row g is at place x + 2 g
+  uint32_t* rightWords = nullptr;     ///< the same, from place -1 on
+  uint32_t* moreLeftWords = nullptr;  ///< the second words, laid out alike
   uint32_t* moreRightWords = nullptr;
-  uint16_t* penalties = nullptr;    ///< [4][groups][width] ceiling + P2, adaptive only
-  uint8_t* ring = nullptr;          ///< [stripes + kRunSteps][planes] vectors: right census planes and outside, by step
+  uint16_t* penalties = nullptr;  ///< [4][groups][width] ceiling + P2, adaptive only
+  uint8_t* ring = nullptr;        ///< [stripes + kRunSteps][planes] vectors: right census planes and outside, by step
   uint8_t* slots[3] = {nullptr, nullptr, nullptr};  ///< [1 << kSlotBits][stripes + 1][halves] pairs of vectors
-  uint8_t* keys = nullptr;          ///< [kKeptSteps][stripes * 2 + 1] vectors, by step
-  uint8_t* columns = nullptr;       ///< [kKeptSteps][2] vectors, by step
-  uint8_t* rightKeys = nullptr;     ///< [stripes + kRunSteps][2] vectors, by step
-  uint8_t* rightBest = nullptr;     ///< [stripes][2] vectors: keys
-  uint8_t* rightFirst = nullptr;    ///< [stripes][2] vectors: the first disparity of those keys' columns
-  uint16_t* leavingBest = nullptr;  ///< [steps][groups]: keys of the right pixels that are complete
-  uint16_t* leavingFirst = nullptr; ///< [steps][groups]
+  uint8_t* keys = nullptr;                          ///< [kKeptSteps][stripes * 2 + 1] vectors, by step
+  uint8_t* columns = nullptr;                       ///< [kKeptSteps][2] vectors, by step
+  uint8_t* rightKeys = nullptr;                     ///< [stripes + kRunSteps][2] vectors, by step
+  uint8_t* rightBest = nullptr;                     ///< [stripes][2] vectors: keys
+  uint8_t* rightFirst = nullptr;     ///< [stripes][2] vectors: the first disparity of those keys' columns
+  uint16_t* leavingBest = nullptr;   ///< [steps][groups]: keys of the right pixels that are complete
+  uint16_t* leavingFirst = nullptr;  ///< [steps][groups]
   Picked picked;
-  uint16_t* seconds = nullptr;      ///< [steps][groups]: keys of S2 (wide cells: S2)
-  uint16_t* rightRow = nullptr;     ///< [2][groups][width]: wide cells only
+  uint16_t* seconds = nullptr;   ///< [steps][groups]: keys of S2 (wide cells: S2)
+  uint16_t* rightRow = nullptr;  ///< [2][groups][width]: wide cells only
 };
 
 constexpr int32_t kSlotBits[3] = {1, 2, 1};

@@ -52,7 +52,8 @@ class RingPlane {
       if (s >= static_cast<unsigned>(end - first)) continue;
 #pragma unroll
       for (int c = 0; c < kCopies; ++c) {
-        if (kCopiesRunAlone) copyAlone(to_ + slot + r * kStepsAtOnce * kStepBytes + c * 16 * kLanes, from + c * 16 * kLanes);
+        if (kCopiesRunAlone)
+          copyAlone(to_ + slot + r * kStepsAtOnce * kStepBytes + c * 16 * kLanes, from + c * 16 * kLanes);
         else waiting_[r * kCopies + c] = *reinterpret_cast<const uint4*>(from + c * 16 * kLanes);
       }
     }
@@ -65,7 +66,8 @@ class RingPlane {
     for (int r = 0; r < kRounds; ++r) {
 #pragma unroll
       for (int c = 0; c < kCopies; ++c) {
-        *reinterpret_cast<uint4*>(to_ + slot + r * kStepsAtOnce * kStepBytes + c * 16 * kLanes) = waiting_[r * kCopies + c];
+        *reinterpret_cast<uint4*>(to_ + slot + r * kStepsAtOnce * kStepBytes + c * 16 * kLanes) =
+            waiting_[r * kCopies + c];
       }
     }
   }

@@ -29,7 +29,8 @@ class RowsRing {
   static constexpr int kPlaneBytes = kBatch * kPadded, kSlotBytes = kPlanes * kPlaneBytes;
 
   /// volumes: costs first.
-  __device__ __forceinline__ RowsRing(const uint8_t* const (&volumes)[kPlanes], const RowWalk& walk, int width, uint8_t* ring)
+  __device__ __forceinline__ RowsRing(const uint8_t* const (&volumes)[kPlanes], const RowWalk& walk, int width,
+                                      uint8_t* ring)
       : length_(walk.length) {
     const int lane = threadIdx.x & 31, line = lane / kChunks;
     const int nearest = walk.backward() ? walk.firstX - (kBatch - 1) : walk.firstX;
@@ -60,7 +61,8 @@ class RowsRing {
 #pragma unroll
     for (int p = 0; p < kPlanes; ++p) {
 #pragma unroll
-      for (int r = 0; r < kRounds; ++r) *reinterpret_cast<uint4*>(to_[r] + slot + p * kPlaneBytes) = waiting_[p * kRounds + r];
+      for (int r = 0; r < kRounds; ++r)
+        *reinterpret_cast<uint4*>(to_[r] + slot + p * kPlaneBytes) = waiting_[p * kRounds + r];
     }
   }
 
@@ -121,8 +123,8 @@ __device__ __forceinline__ void walkRow(const LineArguments& a, const SelectArgu
   const uint8_t* const own = keptShared(ringBytes + lane * Bytes::kBytes);
 
   const int x0 = walk.firstX, beforeFirst = x0 - walk.direction;
-  StepP2<kAdaptive, 32, kBatch> p2(a, p2Bytes, a.grey + static_cast<ptrdiff_t>(walk.row) * a.width + x0, walk.direction, 0,
-                                   walk.length, beforeFirst >= 0 && beforeFirst < a.width ? -1 : 0, lane, 0);
+  StepP2<kAdaptive, 32, kBatch> p2(a, p2Bytes, a.grey + static_cast<ptrdiff_t>(walk.row) * a.width + x0, walk.direction,
+                                   0, walk.length, beforeFirst >= 0 && beforeFirst < a.width ? -1 : 0, lane, 0);
 
   Path<32, kPairs, false> path(a, lane);
   path.restore(a.state + (static_cast<size_t>(walk.row) * 2 + walk.backward()) * kHalf);
@@ -168,7 +170,8 @@ __device__ __forceinline__ void walkRow(const LineArguments& a, const SelectArgu
     Keys::store(reinterpret_cast<uint8_t*>(keys), key);
   };
   const auto advanceAs = [&](auto careful, const uint8_t* from, int s0, uint32_t* keys) {
-    constexpr int kTogether = 4;  // steps that are one piece of code; in a longer one the compiler leaves the keys to its end
+    constexpr int kTogether =
+        4;  // steps that are one piece of code; in a longer one the compiler leaves the keys to its end
 #pragma unroll 1
     for (int k0 = 0; k0 < kBatch; k0 += kTogether, from += kTogether * kPadded, keys += kTogether * Tile::kStride) {
       const auto p2OfSteps = p2.template read<kTogether>(k0);
@@ -239,7 +242,8 @@ __device__ __forceinline__ void checkRow(const SelectArguments& s, int y) {
       const int nearest = xr + s.minDisparity + half * kHalf;
       best[half] = kNoKey16;
       if (nearest < meeting) best[half] = keys.behind[half] >> 16 * half & 0xffffu;
-      if (nearest < s.width && nearest + kHalf > meeting) best[half] = min(best[half], keys.ahead[half] >> 16 * half & 0xffffu);
+      if (nearest < s.width && nearest + kHalf > meeting)
+        best[half] = min(best[half], keys.ahead[half] >> 16 * half & 0xffffu);
     }
     if (best[0] == kNoKey16 && best[1] == kNoKey16) return -1;
     const bool inHigh = (best[1] >> kIndexBits) < (best[0] >> kIndexBits);
@@ -271,7 +275,7 @@ __device__ __forceinline__ void checkRow(const SelectArguments& s, int y) {
 
 /// A block to each row. Dynamic shared memory: rowsBlockBytes.
 template <int kPairs, bool kAdaptive, int kVolumes>
-__global__ void __launch_bounds__(kRowThreads, kAdaptive && kPairs > 2 ? kSelectBlocks - 1 : kSelectBlocks)
+__global__ void __launch_bounds__(kRowThreads, kAdaptive&& kPairs > 2 ? kSelectBlocks - 1 : kSelectBlocks)
     rowsSelectKernel(LineArguments a, SelectArguments s) {
   using Tile = RowTile<kPairs>;
   extern __shared__ __align__(16) uint32_t tiles[];
@@ -283,7 +287,8 @@ __global__ void __launch_bounds__(kRowThreads, kAdaptive && kPairs > 2 ? kSelect
   untilKernelBefore();
   if (warp < 2) {
     uint8_t* const rings = reinterpret_cast<uint8_t*>(tiles) + 2 * Tile::kBytes;
-    walkRow<kPairs, kAdaptive, kVolumes>(a, s, walk, tile, rings + warp % 2 * 2 * RowsRing<kPairs, kVolumes>::kSlotBytes,
+    walkRow<kPairs, kAdaptive, kVolumes>(a, s, walk, tile,
+                                         rings + warp % 2 * 2 * RowsRing<kPairs, kVolumes>::kSlotBytes,
                                          p2Bytes + warp % 2 * P2::kBytes);
   } else {
     selectTiles<kPairs>(s, walk, tile);

@@ -106,9 +106,9 @@ __global__ void __launch_bounds__(32 * kSelectWarps, 2) selectKernel(SelectArgum
       }
     }
     if (lane < pixels) {
-      const Winner winner = {batchBest == kNoKey ? -1 : static_cast<int>(batchBest & 0xffff), static_cast<int>(batchBest >> 16),
-                             static_cast<int>(batchSecond), static_cast<int>(batchSides & 0xffff),
-                             static_cast<int>(batchSides >> 16)};
+      const Winner winner = {batchBest == kNoKey ? -1 : static_cast<int>(batchBest & 0xffff),
+                             static_cast<int>(batchBest >> 16), static_cast<int>(batchSecond),
+                             static_cast<int>(batchSides & 0xffff), static_cast<int>(batchSides >> 16)};
       const int x = 32 * batch + lane;
       const Selected s = finished(a, winner, x);
       rowQ4[x] = s.q4, rowWhole[x] = s.whole, rowConfidence[x] = s.confidence;

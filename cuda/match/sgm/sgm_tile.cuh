@@ -132,8 +132,8 @@ __device__ __forceinline__ void selectTiles(const SelectArguments& s, const RowW
     const auto carry = [&](int k) {
       const LaneWords<kPairs> key =
           Stored<kPairs, true>::load(reinterpret_cast<const uint8_t*>(half + k * Tile::kStride + lane * kPairs));
-      uint32_t entering = kBackward ? __shfl_down_sync(kFullWarp, carried[0], 1)
-                                    : __shfl_up_sync(kFullWarp, carried[kPairs - 1], 1);
+      uint32_t entering =
+          kBackward ? __shfl_down_sync(kFullWarp, carried[0], 1) : __shfl_up_sync(kFullWarp, carried[kPairs - 1], 1);
       if (lane == (kBackward ? 31 : 0)) entering = kNoKeys;
 #pragma unroll
       for (int i = 0; i < kPairs; ++i) {

@@ -11,7 +11,8 @@ namespace gpu {
 
 struct SelectArguments {
   const uint8_t* cost;
-  const uint8_t* sums[4];  ///< of the directions along rows and columns (or of each of these), of each pair of diagonals
+  const uint8_t*
+      sums[4];  ///< of the directions along rows and columns (or of each of these), of each pair of diagonals
   int16_t* disparityQ4;
   int16_t* disparity;
   int16_t* rightDisparity;  ///< may be null
@@ -31,7 +32,7 @@ struct SelectArguments {
 constexpr int kNoSum = 0xffff;
 
 struct Winner {
-  int d0;  ///< -1 = no candidate
+  int d0;                         ///< -1 = no candidate
   int sum, second, below, above;  ///< S(d0), the smallest further away, S(d0 - 1), S(d0 + 1); kNoSum = none
 };
 
@@ -69,7 +70,8 @@ __device__ __forceinline__ Selected finished(const SelectArguments& a, const Win
 /// The left-right check of one pixel whose right view is known, and the stores. rightWinner(xr): disparity without
 /// minDisparity, or -1 where no candidate is; xr in the row.
 template <class RightWinner>
-__device__ __forceinline__ void writeChecked(const SelectArguments& a, int y, int x, Selected s, RightWinner rightWinner) {
+__device__ __forceinline__ void writeChecked(const SelectArguments& a, int y, int x, Selected s,
+                                             RightWinner rightWinner) {
   const size_t at = static_cast<size_t>(y) * a.width + x;
   if (a.leftRight) {
     const int xr = x - s.whole;

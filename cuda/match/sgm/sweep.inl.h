@@ -16,8 +16,8 @@ template <class F>
 
 /// Stored for the other side, which adds its own: less this side's ceilings, or already less both sides' (kOneByte).
 template <class F>
-[[gnu::always_inline]] inline void storeSums(const Sweep<F>& sweep, typename Sweep<F>::Sums sums, typename Sweep<F>::Vec bias,
-                                             uint8_t* to, int32_t v) {
+[[gnu::always_inline]] inline void storeSums(const Sweep<F>& sweep, typename Sweep<F>::Sums sums,
+                                             typename Sweep<F>::Vec bias, uint8_t* to, int32_t v) {
   using Cells = typename F::Cells;
   forEach<F::kPartials>(F::kPartials, [&](int32_t partial) __attribute__((always_inline)) {
     const int32_t at = (partial * sweep.stripes + v) * Cells::kHalves * Sweep<F>::kVector;
@@ -48,10 +48,12 @@ struct KeyStep {
   Halves lowest[2];
 
   [[gnu::always_inline]] KeyStep(const Sweep<F>& s, const Selector<F::kUp, F::kStripes>& to, const uint8_t* sums,
-                                 int32_t t, const uint8_t* ringOldest, int32_t turn, int32_t pathsOf, bool borderOf, bool edgeOf)
+                                 int32_t t, const uint8_t* ringOldest, int32_t turn, int32_t pathsOf, bool borderOf,
+                                 bool edgeOf)
       : sweep(s), selector(to), others(settled(sums)), oldest(ringOldest), numbers(settled(to.numbers)),
         keys(settled(to.keysOf(t))), rightKeys(settled(to.rightKeysAt(turn, 0))), paths(pathsOf), border(borderOf),
-        edge(edgeOf), weights(kFolded ? weightsOf(F::kStripes, F::kStripes * 2 * F::kDirections) : weightsOf(1, pathsOf)),
+        edge(edgeOf),
+        weights(kFolded ? weightsOf(F::kStripes, F::kStripes * 2 * F::kDirections) : weightsOf(1, pathsOf)),
         equal(kFolded ? weightsOf(F::kStripes, F::kStripes) : weightsOf(1, 1)), invalid(splatHalves(to.invalidKey)),
         none(splatBytes(0)), beside(none), lowest{invalid, invalid} {
     if (edge) beside = xorBytes(sweep.insideAt(t), splatBytes(0xff));
@@ -91,7 +93,8 @@ struct KeyStep {
     key[1] = addHalves(key[1], number);
     if (F::kStripes == 0 || border || edge) {
       Bytes mask = beside;
-      if (border && !selector.outsideMayWin) mask = orBytes(mask, loadBytes(sweep.ringAt(oldest, v) + Sweep<F>::kOutside));
+      if (border && !selector.outsideMayWin)
+        mask = orBytes(mask, loadBytes(sweep.ringAt(oldest, v) + Sweep<F>::kOutside));
       if constexpr (F::kStripes == 0) mask = orBytes(mask, loadBytes(sweep.paddingOf(v)));
       key[0] = chooseHalves(maskLow(mask), invalid, key[0]);
       key[1] = chooseHalves(maskHigh(mask), invalid, key[1]);
@@ -171,7 +174,8 @@ void sweepBlock(const SgmPlan& plan, const SgmFrame& frame, int32_t block, const
     const bool border = t >= borderStart && t < borderEnd;
     const bool edge = t < kLag || t >= width || cutOff;
     uint8_t* oldest = settled(sweep.ring + static_cast<ptrdiff_t>(turn) * (Sweep<F>::kPlanes * Sweep<F>::kVector));
-    sweep.pushRight(oldest, oldest + stripes * (Sweep<F>::kPlanes * Sweep<F>::kVector), t, t >= outsideStart && t < borderEnd);
+    sweep.pushRight(oldest, oldest + stripes * (Sweep<F>::kPlanes * Sweep<F>::kVector), t,
+                    t >= outsideStart && t < borderEnd);
     uint8_t* sums = sumsAt<F>(blockSums, steps, stepBytes, t);
     using Vec = typename Sweep<F>::Vec;
     using Sums = typename Sweep<F>::Sums;
@@ -232,7 +236,8 @@ SgmSweep byteSweepOf(const SgmPlan& plan, bool up, bool selects) {
   const bool oneByte = paths * plan.parameters.p2 <= 255;
   if (plan.parameters.words == 2) {
     if constexpr (kGroups > 1) {
-      if (num == 128 && paths == 4 && oneByte) return sweepOfShape<Shape<NarrowCells, 8, 2, 1, true, true, 2>>(up, selects);
+      if (num == 128 && paths == 4 && oneByte)
+        return sweepOfShape<Shape<NarrowCells, 8, 2, 1, true, true, 2>>(up, selects);
     }
     return plan.partials == 2 ? sweepOfShape<Shape<NarrowCells, 0, 0, 2, true, false, 2>>(up, selects)
                               : sweepOfShape<Shape<NarrowCells, 0, 0, 1, true, false, 2>>(up, selects);

@@ -77,7 +77,8 @@ inline void finishWide(const SgmPlan& plan, const SgmScratch& scratch, const Sgm
     const uint16_t* best = sums + kGroups * plan.width;
     int16_t* right = frame.result.rightDisparity.row(firstRow + g);
     for (int32_t x = 0; x < plan.width; ++x) {
-      right[x] = sums[x] < plan.invalidSum ? static_cast<int16_t>(best[x] + plan.parameters.minDisparity) : kInvalidDisparity;
+      right[x] =
+          sums[x] < plan.invalidSum ? static_cast<int16_t>(best[x] + plan.parameters.minDisparity) : kInvalidDisparity;
     }
   }
 }

@@ -15,8 +15,9 @@ struct Knots {
   uint8_t at[kConfidenceKnots];
 };
 
-__global__ void __launch_bounds__(256) confidenceKernel(const uint8_t* grey, const int16_t* disparityQ4, const uint8_t* certainty,
-                                                        uint8_t* sure, int width, int height, Knots knots) {
+__global__ void __launch_bounds__(256)
+    confidenceKernel(const uint8_t* grey, const int16_t* disparityQ4, const uint8_t* certainty, uint8_t* sure,
+                     int width, int height, Knots knots) {
   const int x = blockIdx.x * 32 + threadIdx.x, y = blockIdx.y * 8 + threadIdx.y;
   untilKernelBefore();
   if (x >= width || y >= height) return;
@@ -58,13 +59,13 @@ __global__ void __launch_bounds__(256) confidenceKernel(const uint8_t* grey, con
 
 }  // namespace
 
-Status confidence(const uint8_t* grey, const int16_t* disparityQ4, const uint8_t* certainty, uint8_t* sure, int32_t width,
-                  int32_t height, cudaStream_t stream) {
+Status confidence(const uint8_t* grey, const int16_t* disparityQ4, const uint8_t* certainty, uint8_t* sure,
+                  int32_t width, int32_t height, cudaStream_t stream) {
   const dim3 grid((width + 31) / 32, (height + 7) / 8);
   const Knots knots = {DEPTHWATT_CONFIDENCE_KNOTS};
   static const bool overlaps = waitsForKernelBefore(reinterpret_cast<const void*>(confidenceKernel));
-  return launch("confidenceKernel", confidenceKernel, LaunchShape{grid, dim3(32, 8), 0, stream, overlaps}, grey, disparityQ4,
-                certainty, sure, width, height, knots);
+  return launch("confidenceKernel", confidenceKernel, LaunchShape{grid, dim3(32, 8), 0, stream, overlaps}, grey,
+                disparityQ4, certainty, sure, width, height, knots);
 }
 
 }  // namespace gpu

@@ -22,8 +22,9 @@ constexpr int32_t kTextureMost = 8;
 constexpr int32_t kSurePerTexture = 16;
 /// Every 256 of support: 255 times the share of pixels within one pixel of the truth, as measured (docs/2-concepts/accuracy.md); 0 of no
 /// support, which two pixels in a thousand come near.
-#define DEPTHWATT_CONFIDENCE_KNOTS \
-  {0, 150, 160, 174, 181, 188, 195, 201, 206, 211, 214, 217, 221, 225, 226, 230, 233, 237, 242, 247, 249, 251, 253, 254, 255, 255}
+#define DEPTHWATT_CONFIDENCE_KNOTS                                  \
+  {0,   150, 160, 174, 181, 188, 195, 201, 206, 211, 214, 217, 221, \
+   225, 226, 230, 233, 237, 242, 247, 249, 251, 253, 254, 255, 255}
 constexpr int32_t kConfidenceKnots = 26;
 
 void confidenceReference(ImageView<const uint8_t> grey, ImageView<const int16_t> disparityQ4,
@@ -31,6 +32,7 @@ void confidenceReference(ImageView<const uint8_t> grey, ImageView<const int16_t>
 
 /// Rows [firstRow, endRow) of the result; reads the rows around them.
 using ConfidenceRows = void (*)(ImageView<const uint8_t> grey, ImageView<const int16_t> disparityQ4,
-                                ImageView<const uint8_t> certainty, ImageView<uint8_t> sure, int32_t firstRow, int32_t endRow);
+                                ImageView<const uint8_t> certainty, ImageView<uint8_t> sure, int32_t firstRow,
+                                int32_t endRow);
 
 }  // namespace depthwatt

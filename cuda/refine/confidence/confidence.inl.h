@@ -30,8 +30,8 @@ struct SureTable {
 };
 constexpr SureTable kSureTable;
 
-inline void bringSureRow(const uint8_t* grey, const int16_t* disparity, const uint8_t* certainty, int32_t width, int32_t first,
-                         SureRow& row) {
+inline void bringSureRow(const uint8_t* grey, const int16_t* disparity, const uint8_t* certainty, int32_t width,
+                         int32_t first, SureRow& row) {
   const auto column = [&](int32_t x) { return lesser(greater(x, 0), width - 1); };
   constexpr int32_t kWide = kSureColumns + 2 * kSupportRadius;
   if (first - kSupportRadius >= 0 && first + kSureColumns + kSupportRadius <= width) {
@@ -65,7 +65,8 @@ inline void bringSureRow(const uint8_t* grey, const int16_t* disparity, const ui
 }
 
 inline void confidenceRows(ImageView<const uint8_t> grey, ImageView<const int16_t> disparityQ4,
-                           ImageView<const uint8_t> certainty, ImageView<uint8_t> sure, int32_t firstRow, int32_t endRow) {
+                           ImageView<const uint8_t> certainty, ImageView<uint8_t> sure, int32_t firstRow,
+                           int32_t endRow) {
   SureRow ring[kSureRing];
   const int32_t width = grey.width, last = grey.height - 1;
   const I16 agreement = splatI16(kAgreementQ4 + 1), towards = splatI16(-kAgreementQ4 - 1);
@@ -102,7 +103,8 @@ inline void confidenceRows(ImageView<const uint8_t> grey, ImageView<const int16_
         for (int32_t lane = 0; lane < lanes; ++lane) {
           const int32_t most = kSurePerTexture * textures[lane];
           const int32_t value = greater(lesser<int32_t>(kSureTable.sure[supports[lane]], most), 1);
-          out[x + lane] = static_cast<uint8_t>(own.disparity[kSupportRadius + x + lane] == kInvalidDisparity ? 0 : value);
+          out[x + lane] =
+              static_cast<uint8_t>(own.disparity[kSupportRadius + x + lane] == kInvalidDisparity ? 0 : value);
         }
       }
     }

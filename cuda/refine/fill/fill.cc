@@ -77,7 +77,8 @@ struct FillSource {
     const int32_t own = disparityQ4.row(y)[e];
     if (!robust) return own;
     const int32_t first = away > 0 ? e : (e - kEndColumns + 1 > strip ? e - kEndColumns + 1 : strip);
-    const int32_t last = away < 0 ? e : (e + kEndColumns < disparityQ4.width ? e + kEndColumns - 1 : disparityQ4.width - 1);
+    const int32_t last =
+        away < 0 ? e : (e + kEndColumns < disparityQ4.width ? e + kEndColumns - 1 : disparityQ4.width - 1);
     const auto greyOfEnd = static_cast<int16_t>(grey.row(y)[e]);
     const EndRow lane = {0, 1, 2, 3, 4, 5, 6, 7};
     const EndRow within = lane <= static_cast<int16_t>(last - first);
@@ -91,11 +92,13 @@ struct FillSource {
       EndRow value = {};
       EndGrey bytes = {};
       // A row's last pixels are fewer than the lanes.
-      const size_t count = first + kEndLanes <= disparityQ4.width ? kEndLanes : static_cast<size_t>(disparityQ4.width - first);
+      const size_t count =
+          first + kEndLanes <= disparityQ4.width ? kEndLanes : static_cast<size_t>(disparityQ4.width - first);
       std::memcpy(&value, disparityQ4.row(j) + first, count * sizeof(int16_t));
       std::memcpy(&bytes, grey.row(j) + first, count);
       const EndRow difference = __builtin_convertvector(bytes, EndRow) - greyOfEnd;
-      const EndRow counts = within & (value != kInvalidDisparity) & (difference <= kEndGrey) & (difference >= -kEndGrey);
+      const EndRow counts =
+          within & (value != kInvalidDisparity) & (difference <= kEndGrey) & (difference >= -kEndGrey);
       values.rows[k] = (counts & value) | (~counts & none);
       valid += counts;
     }
@@ -143,7 +146,8 @@ void extrapolate(const FillParameters& p, int16_t* row, int32_t width, int32_t e
 }
 
 /// A hole [begin, end) between l and r.
-void fillBetween(const FillParameters& p, const uint8_t* grey, int16_t* row, int32_t begin, int32_t end, int32_t l, int32_t r) {
+void fillBetween(const FillParameters& p, const uint8_t* grey, int16_t* row, int32_t begin, int32_t end, int32_t l,
+                 int32_t r) {
   const int32_t step = distance(l, r);
   const bool background = p.method == FillMethod::kBackground;
   if (step <= p.thresholdQ4 && (!background || 4 * (end - begin) > step)) {
@@ -187,7 +191,8 @@ bool fillMethodOf(const char* name, FillMethod* method) {
   const struct {
     const char* name;
     FillMethod method;
-  } methods[] = {{"off", FillMethod::kOff}, {"bilateral", FillMethod::kBilateral}, {"background", FillMethod::kBackground}};
+  } methods[] = {
+      {"off", FillMethod::kOff}, {"bilateral", FillMethod::kBilateral}, {"background", FillMethod::kBackground}};
   for (const auto& known : methods) {
     if (std::strcmp(known.name, name) != 0) continue;
     *method = known.method;

@@ -26,7 +26,8 @@ struct HoleEnds {
 };
 
 /// Lower median of the valid disparities around a hole's end at (e, y); see fill.h.
-__device__ __forceinline__ int robustEnd(const uint8_t* grey, const int16_t* in, int width, int height, int strip, int e, int y, int away) {
+__device__ __forceinline__ int robustEnd(const uint8_t* grey, const int16_t* in, int width, int height, int strip,
+                                         int e, int y, int away) {
   constexpr int kCount = kEndColumns * (2 * kEndRows + 1), kNone = 0x7fffffff;
   const int own = in[static_cast<size_t>(y) * width + e], greyOfEnd = grey[static_cast<size_t>(y) * width + e];
   int values[kCount], n = 0, low = own, high = own;
@@ -57,7 +58,8 @@ __device__ __forceinline__ int robustEnd(const uint8_t* grey, const int16_t* in,
 }
 
 /// from: the value of the hole's end.
-__device__ __forceinline__ int extrapolated(const FillParameters& p, const int16_t* row, int width, int end, int x, int from) {
+__device__ __forceinline__ int extrapolated(const FillParameters& p, const int16_t* row, int width, int end, int x,
+                                            int from) {
   int n = 1;
   while (n < kSlopePixels && end + n < width && row[end + n] != kInvalid &&
          abs(row[end + n] - row[end + n - 1]) <= kStepQ4) {
@@ -91,9 +93,9 @@ __device__ __forceinline__ int validFrom(const uint32_t* valid, int x, int words
   return bits == 0 ? width : 32 * word + __ffs(bits) - 1;
 }
 
-__global__ void __launch_bounds__(kFillThreads, 4) fillKernel(FillParameters p, const uint8_t* grey, const int16_t* in, int16_t* out,
-                                                           uint8_t* confidence, int32_t* empty, HoleEnds* allEnds, int width, int height,
-                                                           int strip) {
+__global__ void __launch_bounds__(kFillThreads, 4)
+    fillKernel(FillParameters p, const uint8_t* grey, const int16_t* in, int16_t* out, uint8_t* confidence,
+               int32_t* empty, HoleEnds* allEnds, int width, int height, int strip) {
   extern __shared__ __align__(16) uint32_t valid[];
   const size_t first = static_cast<size_t>(blockIdx.x) * width;
   const int16_t* row = in + first;
@@ -116,7 +118,8 @@ __global__ void __launch_bounds__(kFillThreads, 4) fillKernel(FillParameters p, 
       if (x + 1 < width && !isValid(x + 1)) {
         ends[x].left = static_cast<int16_t>(robustEnd(grey, in, width, height, strip, x, y, -1));
       }
-      if (x > 0 && !isValid(x - 1)) ends[x].right = static_cast<int16_t>(robustEnd(grey, in, width, height, strip, x, y, 1));
+      if (x > 0 && !isValid(x - 1))
+        ends[x].right = static_cast<int16_t>(robustEnd(grey, in, width, height, strip, x, y, 1));
     }
     __syncthreads();
   }
@@ -174,7 +177,8 @@ Status fill(const FillParameters& parameters, const uint8_t* grey, const int16_t
   }
   const size_t shared = static_cast<size_t>((width + 31) / 32) * sizeof(uint32_t);
   HoleEnds* const ends = reinterpret_cast<HoleEnds*>(scratch + height);
-  fillKernel<<<height, kFillThreads, shared, stream>>>(parameters, grey, in, out, confidence, scratch, ends, width, height, strip);
+  fillKernel<<<height, kFillThreads, shared, stream>>>(parameters, grey, in, out, confidence, scratch, ends, width,
+                                                       height, strip);
   fillCopyRowsKernel<<<dim3((width + 255) / 256, height), 256, 0, stream>>>(out, scratch, width, height);
   return launched("fill kernels");
 }

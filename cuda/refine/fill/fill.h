@@ -36,16 +36,16 @@ bool fillMethodOf(const char* name, FillMethod* method);
 
 struct FillParameters {
   FillMethod method = FillMethod::kOff;
-  int32_t thresholdQ4 = 192;    ///< largest difference that is bridged by interpolation, 0 to 32767
-  int32_t lowestQ4 = 0;         ///< what extrapolation may reach: the search range
+  int32_t thresholdQ4 = 192;  ///< largest difference that is bridged by interpolation, 0 to 32767
+  int32_t lowestQ4 = 0;       ///< what extrapolation may reach: the search range
   int32_t highestQ4 = 32752;
 };
 
 constexpr int32_t kFillStripColumns = 8;
 constexpr int32_t kEndColumns = 5, kEndRows = 2, kEndGrey = 16, kFewestEnd = 3;
 
-void fillReference(const FillParameters& parameters, ImageView<const uint8_t> grey, ImageView<const int16_t> disparityQ4,
-                   ImageView<int16_t> filled, ImageView<uint8_t> confidence);
+void fillReference(const FillParameters& parameters, ImageView<const uint8_t> grey,
+                   ImageView<const int16_t> disparityQ4, ImageView<int16_t> filled, ImageView<uint8_t> confidence);
 
 /// The fast form, the same for every instruction set: holes are few, and followed one by one.
 void fillHoles(const FillParameters& parameters, ImageView<const uint8_t> grey, ImageView<const int16_t> disparityQ4,

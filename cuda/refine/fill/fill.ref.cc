@@ -49,7 +49,9 @@ struct Unfilled {
 int16_t extrapolated(const Unfilled& image, int32_t e, int32_t x, int32_t y) {
   const FillParameters& p = image.parameters;
   int32_t n = 1;
-  while (n < 32 && image.at(e + n, y) != kInvalidDisparity && absolute(image.at(e + n, y) - image.at(e + n - 1, y)) <= 16) ++n;
+  while (n < 32 && image.at(e + n, y) != kInvalidDisparity &&
+         absolute(image.at(e + n, y) - image.at(e + n - 1, y)) <= 16)
+    ++n;
   n -= n % 2;
   int32_t value = image.end(e, y, 1);
   if (n >= 16) {
@@ -77,7 +79,8 @@ int16_t filledAt(const Unfilled& image, int32_t x, int32_t y) {
   if (!hasRight) return static_cast<int16_t>(image.end(left, y, -1));
   if (!hasLeft) return image.background() ? extrapolated(image, right, x, y) : static_cast<int16_t>(image.at(right, y));
 
-  const int32_t l = image.end(left, y, -1), r = image.end(right, y, 1), i = x - left, j = right - x, k = right - left - 1;
+  const int32_t l = image.end(left, y, -1), r = image.end(right, y, 1), i = x - left, j = right - x,
+                k = right - left - 1;
   const int32_t step = absolute(l - r);
   if (step <= p.thresholdQ4 && (!image.background() || 4 * k > step)) {
     return static_cast<int16_t>(l + floorDivided(2 * int64_t{i} * (r - l) + i + j, 2 * (i + j)));
@@ -89,8 +92,8 @@ int16_t filledAt(const Unfilled& image, int32_t x, int32_t y) {
 
 }  // namespace
 
-void fillReference(const FillParameters& parameters, ImageView<const uint8_t> grey, ImageView<const int16_t> disparityQ4,
-                   ImageView<int16_t> filled, ImageView<uint8_t> confidence) {
+void fillReference(const FillParameters& parameters, ImageView<const uint8_t> grey,
+                   ImageView<const int16_t> disparityQ4, ImageView<int16_t> filled, ImageView<uint8_t> confidence) {
   const int32_t width = disparityQ4.width, height = disparityQ4.height;
   std::vector<int16_t> copy(static_cast<size_t>(width) * height);
   const ImageView<int16_t> before = packedView(copy.data(), width, height);

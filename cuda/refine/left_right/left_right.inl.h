@@ -36,7 +36,8 @@ inline void leftRightRows(const LeftRightImages& images, int32_t firstRow, int32
     int16_t* disparityQ4 = images.disparityQ4.row(y);
     uint8_t* confidence = images.confidence.data == nullptr ? nullptr : images.confidence.row(y);
     int32_t x = 0;
-    for (; x + kLanesI16 <= width; x += kLanesI16) leftRightVector(left, right, disparityQ4, confidence, images.tolerance, width, x);
+    for (; x + kLanesI16 <= width; x += kLanesI16)
+      leftRightVector(left, right, disparityQ4, confidence, images.tolerance, width, x);
     if (x == width) continue;
     if (width >= kLanesI16) {
       leftRightVector(left, right, disparityQ4, confidence, images.tolerance, width, width - kLanesI16);

@@ -57,7 +57,8 @@ __global__ void __launch_bounds__(256) medianKernel(const int16_t* in, int16_t* 
 Status median(const int16_t* in, int16_t* out, int32_t width, int32_t height, cudaStream_t stream) {
   const dim3 grid((width + 31) / 32, (height + 7) / 8);
   static const bool overlaps = waitsForKernelBefore(reinterpret_cast<const void*>(medianKernel));
-  return launch("medianKernel", medianKernel, LaunchShape{grid, dim3(32, 8), 0, stream, overlaps}, in, out, width, height);
+  return launch("medianKernel", medianKernel, LaunchShape{grid, dim3(32, 8), 0, stream, overlaps}, in, out, width,
+                height);
 }
 
 }  // namespace gpu

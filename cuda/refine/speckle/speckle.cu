@@ -51,11 +51,12 @@ __device__ void join(int32_t* parents, int a, int b) {
 
 /// A warp follows one row.
 __global__ void __launch_bounds__(32 * kRunWarps)
-    speckleRunsKernel(const int16_t* disparityQ4, int32_t* parents, int32_t* sizes, int width, int height, int rangeQ4) {
+    speckleRunsKernel(const int16_t* disparityQ4, int32_t* parents, int32_t* sizes, int width, int height,
+                      int rangeQ4) {
   const int lane = threadIdx.x & 31, y = blockIdx.x * kRunWarps + (threadIdx.x >> 5);
   if (y >= height) return;
   const int row = y * width;
-  int running = 0;       // first pixel of the run that comes from the 32 pixels before
+  int running = 0;               // first pixel of the run that comes from the 32 pixels before
   int left = kInvalidDisparity;  // their last disparity
   for (int x0 = 0; x0 < width; x0 += 32) {
     const int x = x0 + lane;
@@ -126,7 +127,8 @@ Status speckle(const SpeckleParameters& parameters, int16_t* disparityQ4, uint8_
   }
   speckleCountKernel<<<blocks, 256, 0, stream>>>(parents, sizes, pixels, parameters.minPixels);
   DEPTHWATT_TRY(launched("speckleCountKernel"));
-  speckleRemoveKernel<<<blocks, 256, 0, stream>>>(disparityQ4, confidence, parents, sizes, pixels, parameters.minPixels);
+  speckleRemoveKernel<<<blocks, 256, 0, stream>>>(disparityQ4, confidence, parents, sizes, pixels,
+                                                  parameters.minPixels);
   return launched("speckleRemoveKernel");
 }
 

@@ -15,7 +15,8 @@ struct SpeckleParameters {
   int32_t rangeQ4 = 16;   ///< 0 to 32767
 };
 
-void speckleReference(const SpeckleParameters& parameters, ImageView<int16_t> disparityQ4, ImageView<uint8_t> confidence);
+void speckleReference(const SpeckleParameters& parameters, ImageView<int16_t> disparityQ4,
+                      ImageView<uint8_t> confidence);
 
 /// Words of int32 scratch that speckleFilter needs for one image size.
 size_t speckleScratchWords(int32_t width, int32_t height);

@@ -6,7 +6,8 @@
 
 namespace depthwatt {
 
-void speckleReference(const SpeckleParameters& parameters, ImageView<int16_t> disparityQ4, ImageView<uint8_t> confidence) {
+void speckleReference(const SpeckleParameters& parameters, ImageView<int16_t> disparityQ4,
+                      ImageView<uint8_t> confidence) {
   struct Place {
     int32_t x, y;
   };

@@ -48,10 +48,10 @@ __global__ void __launch_bounds__(256) upscaleKernel(UpscaleArguments a) {
 
 }  // namespace
 
-Status upscale(int32_t thresholdQ4, const uint8_t* grey, const int16_t* half, const uint8_t* halfConfidence, int16_t* result,
-               uint8_t* confidence, int32_t width, int32_t height, cudaStream_t stream) {
-  const UpscaleArguments arguments = {thresholdQ4, grey,       half,  halfConfidence, result,
-                                      confidence,  width,      height, (width + 1) / 2, (height + 1) / 2};
+Status upscale(int32_t thresholdQ4, const uint8_t* grey, const int16_t* half, const uint8_t* halfConfidence,
+               int16_t* result, uint8_t* confidence, int32_t width, int32_t height, cudaStream_t stream) {
+  const UpscaleArguments arguments = {thresholdQ4, grey,  half,   halfConfidence,  result,
+                                      confidence,  width, height, (width + 1) / 2, (height + 1) / 2};
   const dim3 grid((width + 31) / 32, (height + 7) / 8);
   upscaleKernel<<<grid, dim3(32, 8), 0, stream>>>(arguments);
   return launched("upscaleKernel");

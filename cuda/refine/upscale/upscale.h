@@ -25,7 +25,8 @@ using UpscaleRows = void (*)(int32_t thresholdQ4, ImageView<const uint8_t> grey,
                              ImageView<int16_t> result, int32_t firstRow, int32_t endRow);
 
 /// Rows [firstRow, endRow) of the full map's confidence: a half pixel's own, for each of its four.
-inline void upscaleConfidence(ImageView<const uint8_t> half, ImageView<uint8_t> result, int32_t firstRow, int32_t endRow) {
+inline void upscaleConfidence(ImageView<const uint8_t> half, ImageView<uint8_t> result, int32_t firstRow,
+                              int32_t endRow) {
   for (int32_t y = firstRow; y < endRow; ++y) {
     const uint8_t* from = half.row(y / 2);
     uint8_t* to = result.row(y);

@@ -96,8 +96,8 @@ Napi::Value create(const Napi::CallbackInfo& info) {
   const auto add = [&](const char* name, auto function) { api.Set(name, Napi::Function::New(env, function, name)); };
   // The external keeps the driver for as long as anything refers to its table.
   auto* held = new std::shared_ptr<Driver>(driver);
-  api.Set("system", Napi::External<v4l2::VideoSystem>::New(
-                        env, &driver->system, [held](Napi::Env, v4l2::VideoSystem*) { delete held; }));
+  api.Set("system", Napi::External<v4l2::VideoSystem>::New(env, &driver->system,
+                                                           [held](Napi::Env, v4l2::VideoSystem*) { delete held; }));
   const auto find = [driver](const Napi::CallbackInfo& call) -> Camera& {
     const auto found = driver->cameras.find(call[0].ToString().Utf8Value());
     if (found == driver->cameras.end()) throw Napi::Error::New(call.Env(), "no such camera");
@@ -147,8 +147,8 @@ Napi::Value create(const Napi::CallbackInfo& info) {
   });
   add("control", [driver, find](const Napi::CallbackInfo& call) -> Napi::Value {
     std::lock_guard<std::mutex> lock(driver->mutex);
-    return Napi::Number::New(call.Env(), static_cast<double>(
-                                             find(call).controls.at(call[1].As<Napi::Number>().Uint32Value()).value));
+    return Napi::Number::New(
+        call.Env(), static_cast<double>(find(call).controls.at(call[1].As<Napi::Number>().Uint32Value()).value));
   });
   add("run", [driver](const Napi::CallbackInfo& call) {
     driver->run(call[0].ToString().Utf8Value(), call[1].As<Napi::Number>().DoubleValue(),

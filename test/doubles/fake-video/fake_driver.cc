@@ -17,8 +17,9 @@ constexpr int64_t kSlotSpacing = 1 << 28;
 
 bool planar(const Camera& camera) { return (camera.capabilities & V4L2_CAP_VIDEO_CAPTURE_MPLANE) != 0; }
 
-void copyText(void* to, const std::string& text, size_t size) { std::strncpy(static_cast<char*>(to), text.c_str(), size - 1); }
-
+void copyText(void* to, const std::string& text, size_t size) {
+  std::strncpy(static_cast<char*>(to), text.c_str(), size - 1);
+}
 
 uint32_t imageBytes(const Camera& camera) {
   return planar(camera) ? camera.format.fmt.pix_mp.plane_fmt[0].sizeimage : camera.format.fmt.pix.sizeimage;
@@ -134,7 +135,8 @@ int Driver::answer(Camera& camera, int descriptor, unsigned long request, void* 
     copyText(capability.card, camera.card, sizeof capability.card);
     copyText(capability.bus_info, camera.bus, sizeof capability.bus_info);
     // The whole device also does what this node does not.
-    capability.capabilities = camera.capabilities | V4L2_CAP_DEVICE_CAPS | V4L2_CAP_META_CAPTURE | V4L2_CAP_VIDEO_CAPTURE;
+    capability.capabilities =
+        camera.capabilities | V4L2_CAP_DEVICE_CAPS | V4L2_CAP_META_CAPTURE | V4L2_CAP_VIDEO_CAPTURE;
     capability.device_caps = camera.capabilities;
     return 0;
   }

@@ -66,7 +66,7 @@ struct Camera {
   std::deque<uint32_t> queued, done;
   int owner = -1;  ///< descriptor that streams
   int opens = 0, mappings = 0, streamOns = 0;
-  int64_t streamOnNs = 0;  ///< CLOCK_MONOTONIC of the last one
+  int64_t streamOnNs = 0;     ///< CLOCK_MONOTONIC of the last one
   uint8_t* newest = nullptr;  ///< memory of the buffer that was filled last
 };
 

@@ -57,4 +57,6 @@ const PluginTable kTable = {kPluginAbiVersion, probe, open};
 }  // namespace
 }  // namespace depthwatt
 
-extern "C" __attribute__((visibility("default"))) const depthwatt::PluginTable* depthwatt_plugin() { return &depthwatt::kTable; }
+extern "C" __attribute__((visibility("default"))) const depthwatt::PluginTable* depthwatt_plugin() {
+  return &depthwatt::kTable;
+}

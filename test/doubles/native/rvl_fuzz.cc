@@ -42,7 +42,8 @@ int main(int, char** arguments) {
     const auto fast = block<uint8_t>(rvlBound(count));
     const auto defined = block<uint8_t>(rvlBound(count));
     const size_t bytes = rvlEncodeDepth(pixels.get(), count, fast.get());
-    if (bytes != rvlReference(pixels.get(), count, defined.get()) || std::memcmp(fast.get(), defined.get(), bytes) != 0) {
+    if (bytes != rvlReference(pixels.get(), count, defined.get()) ||
+        std::memcmp(fast.get(), defined.get(), bytes) != 0) {
       std::printf("round %ld: the fast form and the definition differ\n", round);
       return 1;
     }

@@ -13,9 +13,10 @@ namespace {
 constexpr int kTileWidth = 64, kTileHeight = 8, kThreadsX = kTileWidth / 2;
 constexpr int kColumns = kTileWidth + 2 * kCensusRadiusX, kRows = kTileHeight + 2 * kCensusRadiusY;
 static_assert(kCensusRadiusX % 2 == 0, "the words of a thread's neighbours are aligned");
-static_assert((2 * kCensusRadiusX + 1) * (2 * kCensusRadiusY + 1) / 2 == 31, "31 comparisons, seven and three times eight");
+static_assert((2 * kCensusRadiusX + 1) * (2 * kCensusRadiusY + 1) / 2 == 31,
+              "31 comparisons, seven and three times eight");
 
-__global__ void __launch_bounds__(kThreadsX * kTileHeight)
+__global__ void __launch_bounds__(kThreadsX* kTileHeight)
     censusKernel(const uint8_t* leftImage, const uint8_t* rightImage, uint32_t* leftCensus, uint32_t* rightCensus,
                  int width, int height) {
   __shared__ uint32_t words[kRows][kColumns / 2];
@@ -41,11 +42,12 @@ __global__ void __launch_bounds__(kThreadsX * kTileHeight)
 #pragma unroll
     for (int c = 1; c < 2 * kCensusRadiusX; c += 2) near[r][c] = __byte_perm(near[r][c - 1], near[r][c + 1], 0x5432);
   }
-  uint32_t bits[4] = {0, 0, 0, 0};  // bytes 1 and 3 of each: eight comparisons of either pixel, the oldest in the highest bit
+  uint32_t bits[4] = {0, 0, 0,
+                      0};  // bytes 1 and 3 of each: eight comparisons of either pixel, the oldest in the highest bit
   int count = 0;
   const auto compare = [&](int dx, int dy) {
-    const uint32_t larger = near[kCensusRadiusY + dy][kCensusRadiusX + dx] - near[kCensusRadiusY - dy][kCensusRadiusX - dx] +
-                            0x01000100u;
+    const uint32_t larger =
+        near[kCensusRadiusY + dy][kCensusRadiusX + dx] - near[kCensusRadiusY - dy][kCensusRadiusX - dx] + 0x01000100u;
     uint32_t& eight = bits[(count + 1) / 8];
     eight = 2 * eight + (larger & 0x01000100u);
     ++count;

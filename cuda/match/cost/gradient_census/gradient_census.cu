@@ -34,7 +34,8 @@ __global__ void __launch_bounds__(256)
 Status gradientCensus(const uint8_t* image, uint32_t* out, int32_t width, int32_t height, cudaStream_t stream) {
   Thresholds thresholds;
   for (int k = 0; k < kGradientBits; ++k) thresholds.values[k] = kGradientThresholds[k];
-  gradientCensusKernel<<<Tile::grid(width, height, 1), Tile::block(), 0, stream>>>(image, out, width, height, thresholds);
+  gradientCensusKernel<<<Tile::grid(width, height, 1), Tile::block(), 0, stream>>>(image, out, width, height,
+                                                                                   thresholds);
   return launched("gradientCensusKernel");
 }
 

@@ -17,8 +17,8 @@ struct Thresholds {
 };
 
 __global__ void __launch_bounds__(256)
-    twoGradientCensusKernel(const uint8_t* left, const uint8_t* right, uint32_t* censusLeft, uint32_t* censusRight, int width,
-                            int height, Thresholds thresholds) {
+    twoGradientCensusKernel(const uint8_t* left, const uint8_t* right, uint32_t* censusLeft, uint32_t* censusRight,
+                            int width, int height, Thresholds thresholds) {
   __shared__ Tile tile;
   tile.load(blockIdx.z == 0 ? left : right, width, height);
   const int x = blockIdx.x * Tile::kTileWidth + threadIdx.x, y = blockIdx.y * Tile::kTileHeight + threadIdx.y;
@@ -42,13 +42,13 @@ __global__ void __launch_bounds__(256)
 
 }  // namespace
 
-Status twoGradientCensus(const uint8_t* left, const uint8_t* right, uint32_t* censusLeft, uint32_t* censusRight, int32_t width,
-                         int32_t height, cudaStream_t stream) {
+Status twoGradientCensus(const uint8_t* left, const uint8_t* right, uint32_t* censusLeft, uint32_t* censusRight,
+                         int32_t width, int32_t height, cudaStream_t stream) {
   Thresholds thresholds;
   for (int k = 0; k < kHorizontalBits; ++k) thresholds.horizontal[k] = kHorizontalThresholds[k];
   for (int k = 0; k < kVerticalBits; ++k) thresholds.vertical[k] = kVerticalThresholds[k];
-  twoGradientCensusKernel<<<Tile::grid(width, height, 2), Tile::block(), 0, stream>>>(left, right, censusLeft, censusRight,
-                                                                                     width, height, thresholds);
+  twoGradientCensusKernel<<<Tile::grid(width, height, 2), Tile::block(), 0, stream>>>(
+      left, right, censusLeft, censusRight, width, height, thresholds);
   return launched("twoGradientCensusKernel");
 }
 

@@ -21,7 +21,8 @@ struct WideCensusImages {
   uint32_t *first[2], *second[2];
 };
 
-__global__ void __launch_bounds__(256) wideCensusKernel(WideCensusImages images, int width, int height, WideThresholds thresholds) {
+__global__ void __launch_bounds__(256)
+    wideCensusKernel(WideCensusImages images, int width, int height, WideThresholds thresholds) {
   __shared__ Tile tile;
   const bool isRight = blockIdx.z != 0;
   tile.load(isRight ? images.image[1] : images.image[0], width, height);
@@ -49,8 +50,8 @@ __global__ void __launch_bounds__(256) wideCensusKernel(WideCensusImages images,
 
 }  // namespace
 
-Status wideCensus(const uint8_t* left, const uint8_t* right, uint32_t* leftFirst, uint32_t* leftSecond, uint32_t* rightFirst,
-                  uint32_t* rightSecond, int32_t width, int32_t height, cudaStream_t stream) {
+Status wideCensus(const uint8_t* left, const uint8_t* right, uint32_t* leftFirst, uint32_t* leftSecond,
+                  uint32_t* rightFirst, uint32_t* rightSecond, int32_t width, int32_t height, cudaStream_t stream) {
   WideThresholds thresholds;
   for (int k = 0; k < kWideGradientBits; ++k) thresholds.at[k] = kWideThresholds[k];
   const WideCensusImages images = {{left, right}, {leftFirst, rightFirst}, {leftSecond, rightSecond}};

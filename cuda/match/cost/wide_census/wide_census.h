@@ -16,7 +16,8 @@ namespace depthwatt {
 
 constexpr int32_t kWideCensusRadius = 2;
 constexpr int32_t kWideGradientBits = 19;
-constexpr int16_t kWideThresholds[kWideGradientBits] = {-17, -15, -13, -10, -8, -6, -4, -2, -1, 0, 1, 2, 4, 6, 8, 10, 13, 15, 17};
+constexpr int16_t kWideThresholds[kWideGradientBits] = {-17, -15, -13, -10, -8, -6, -4, -2, -1, 0,
+                                                        1,   2,   4,   6,   8,  10, 13, 15, 17};
 
 /// The definition: scalar, written from the equations, never optimised.
 void wideCensusReference(ImageView<const uint8_t> image, ImageView<uint32_t> first, ImageView<uint32_t> second);

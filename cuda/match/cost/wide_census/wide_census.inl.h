@@ -61,9 +61,8 @@ struct WideCensusHalf {
       U8& acc = byte[comparison++ >> 3];
       acc = sub(add(acc, acc), mask);
     };
-    neighbours([&](int32_t i, int32_t j) __attribute__((always_inline)) {
-      append(maskGreaterEqual(window[j] + x + i, window[0] + x));
-    });
+    neighbours([&](int32_t i, int32_t j)
+                   __attribute__((always_inline)) { append(maskGreaterEqual(window[j] + x + i, window[0] + x)); });
     const U8 ahead = loadU8(second ? window[1] + x : window[0] + x + 1);
     const U8 behind = loadU8(second ? window[-1] + x : window[0] + x - 1);
     const U8 rise = subSaturatedU8(ahead, behind), fall = subSaturatedU8(behind, ahead);

@@ -34,7 +34,8 @@ inline uint16_t toHalf(float value) {
 }
 template <class Operation>
 __half2 each(__half2 a, __half2 b, Operation operation) {
-  return {{toHalf(operation(fromHalf(a.x.bits), fromHalf(b.x.bits)))}, {toHalf(operation(fromHalf(a.y.bits), fromHalf(b.y.bits)))}};
+  return {{toHalf(operation(fromHalf(a.x.bits), fromHalf(b.x.bits)))},
+          {toHalf(operation(fromHalf(a.y.bits), fromHalf(b.y.bits)))}};
 }
 
 }  // namespace warp

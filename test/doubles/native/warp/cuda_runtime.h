@@ -138,12 +138,8 @@ inline uint32_t __byte_perm(uint32_t a, uint32_t b, uint32_t selector) {
   }
   return result;
 }
-inline uint32_t __vminu2(uint32_t a, uint32_t b) {
-  return min(a & 0xffffu, b & 0xffffu) | min(a >> 16, b >> 16) << 16;
-}
-inline uint32_t __vmaxu2(uint32_t a, uint32_t b) {
-  return max(a & 0xffffu, b & 0xffffu) | max(a >> 16, b >> 16) << 16;
-}
+inline uint32_t __vminu2(uint32_t a, uint32_t b) { return min(a & 0xffffu, b & 0xffffu) | min(a >> 16, b >> 16) << 16; }
+inline uint32_t __vmaxu2(uint32_t a, uint32_t b) { return max(a & 0xffffu, b & 0xffffu) | max(a >> 16, b >> 16) << 16; }
 /// Sum of the four bytes' absolute differences.
 inline uint32_t __vsadu4(uint32_t a, uint32_t b) {
   uint32_t sum = 0;

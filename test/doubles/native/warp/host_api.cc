@@ -60,7 +60,9 @@ std::string setting(const char* name) {
 }
 
 /// Whether the list of numbers, words and commas holds `word`.
-bool names(const std::string& list, const std::string& word) { return ("," + list + ",").find("," + word + ",") != std::string::npos; }
+bool names(const std::string& list, const std::string& word) {
+  return ("," + list + ",").find("," + word + ",") != std::string::npos;
+}
 
 std::string deviceSetting() {
   const std::string given = setting("WARP_DEVICE");
@@ -109,7 +111,9 @@ cudaError_t queue(cudaStream_t stream, std::function<void()> work) {
   return own;
 }
 
-cudaError_t notWhileCapturing() { return answer(capturing != nullptr ? cudaErrorStreamCaptureUnsupported : cudaSuccess); }
+cudaError_t notWhileCapturing() {
+  return answer(capturing != nullptr ? cudaErrorStreamCaptureUnsupported : cudaSuccess);
+}
 
 }  // namespace
 

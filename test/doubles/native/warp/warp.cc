@@ -106,7 +106,8 @@ void runBlock(int threads) {
         (fibers[i].state == State::kAtWarp ? atWarp : elsewhere) += 1;
       }
       if (atWarp == 0) continue;
-      if (elsewhere > 0) broken("the lanes of a warp do not meet: some joined it and others ended or joined their block");
+      if (elsewhere > 0)
+        broken("the lanes of a warp do not meet: some joined it and others ended or joined their block");
       for (int i = first; i < end; ++i) {
         if (fibers[i].deposits != fibers[first].deposits) broken("the lanes of a warp do not meet at the same place");
         fibers[i].state = State::kReady;

@@ -378,6 +378,20 @@ describe("checks", () => {
     expect((await lint.run(root)).problems.join("\n")).toMatch(/noImportCycles/);
   });
 
+  test("C++ and CUDA are compared with what clang-format would write", async () => {
+    const { nativeFormat } = (await load("tools.mjs")) as { nativeFormat: Check };
+    put(".clang-format", "BasedOnStyle: Google\nColumnLimit: 120\nSortIncludes: Never\n");
+    for (const folder of ["cuda/match", "cuda/binding"]) rmSync(join(root, folder), { recursive: true });
+    const kernel = "cuda/gpu/one.cu";
+    const tidy = `${HEADER}void f() { kernel<A<B>><<<1, 2, 0, stream>>>(x); }\n`;
+    put(kernel, tidy);
+    expect((await nativeFormat.run(root)).problems).toEqual([]);
+    put(kernel, tidy.replace("1, 2", "1,2"));
+    expect((await nativeFormat.run(root)).problems).toEqual([
+      expect.stringMatching(/^cuda\/gpu\/one\.cu: .*npm run format/),
+    ]);
+  });
+
   test("generated pages: a stale page and a missing one are told apart", async () => {
     const check: Check = (await load("generated-docs.mjs")).default;
     cpSync(join(repository, "scripts"), join(root, "scripts"), { recursive: true });

@@ -68,6 +68,7 @@ export async function openRuntime(
       input: source.description,
       http: () => http.access(),
       control: openControl(runtime, snapshots, host),
+      totals: () => runtime.totals,
       searched: () => {
         const { minDisparity, numDisparities } = engine.match;
         return { min: minDisparity, max: minDisparity + numDisparities };

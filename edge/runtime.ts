@@ -24,6 +24,7 @@ import type { LiveInput, NextInput } from "./pipeline/live-input.js";
 import type { Pipeline } from "./pipeline/pipeline.js";
 import { rowsTooFarApart } from "./pipeline/adaptation.js";
 import type { Reporter } from "./pipeline/reporter.js";
+import type { RunTotals } from "./pipeline/totals.js";
 import { colourNote } from "./sources/index.js";
 
 export interface RuntimeEvents {
@@ -102,6 +103,11 @@ export class Runtime {
   get searchChanged(): boolean {
     const governed = this.#governor?.figures;
     return this.#searchChanged || (governed?.available === true && governed.changes > 0);
+  }
+
+  /** Counts since the start; undefined before it and after the end. */
+  get totals(): RunTotals | undefined {
+    return this.#running ? this.parts.reporter.totals() : undefined;
   }
 
   /** `close` is called when the runtime closes, the newest owner first. */

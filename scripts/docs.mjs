@@ -194,14 +194,29 @@ ${without.join("\n")}
 }
 
 /** The pages by their path. They are made from dist, which must be built. */
+function metricsPage({ FAMILIES }) {
+  const endings = { counter: "_total", info: "_info", gauge: "", histogram: "" };
+  const rows = FAMILIES.map(({ name, type, help }) => [code(name + endings[type]), type, help]);
+  return `${NOTICE}
+# Metrics for Prometheus
+
+What ${code("outputs.prometheus")} serves ([how to scrape it](../2-concepts/prometheus.md)). A figure that this machine cannot
+tell is absent, and ${code("depthwatt_unavailable")} says why; it is never 0.
+
+${table(["metric", "type", "meaning"], rows)}
+`;
+}
+
 export async function generatePages(root) {
   const load = (path) => import(pathToFileURL(join(root, "dist", path)).href);
-  const [config, base, program, boards, presets] = await Promise.all([
+  const [config, base, program, boards, presets, families, dashboard] = await Promise.all([
     load("edge/config/index.js"),
     load("core/index.js"),
     load("edge/cli/program.js"),
     load("edge/boards/index.js"),
     load("edge/presets/index.js"),
+    load("edge/outputs/prometheus/families.js"),
+    load("edge/outputs/prometheus/dashboard.js"),
   ]);
   return {
     "README.md": withResultTables(root, "README.md"),
@@ -211,6 +226,9 @@ export async function generatePages(root) {
     "docs/4-reference/commands.md": commandsPage(program),
     "docs/4-reference/presets.md": presetsPage(presets),
     "docs/3-boards/boards.md": boardsPage(boards),
+    "docs/4-reference/metrics.md": metricsPage(families),
+    "docs/2-concepts/prometheus/grafana-dashboard.json": `${JSON.stringify(dashboard.grafanaDashboard(), null, 2)}\n`,
+    "docs/2-concepts/prometheus/alert-rules.yaml": dashboard.alertRules(),
   };
 }
 

@@ -77,6 +77,12 @@ export const SUITES: readonly Suite[] = [
     for: "the live page: access, control, brokers that go and come back, memory over time",
   },
   {
+    name: "long-outputs",
+    files: ["test/outputs/"],
+    budgetSeconds: 150,
+    for: "outputs and readers with their counterparts: Prometheus, brokers of other makers, Python, C++, ROS",
+  },
+  {
     name: "long-hostile",
     files: [
       "test/hostile/command-lines.test.ts",

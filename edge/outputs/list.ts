@@ -3,6 +3,12 @@
 // the first one that takes frames.
 import { mcap } from "./mcap/open.js";
 import { mqtt } from "./mqtt/open.js";
+import { prometheus } from "./prometheus/open.js";
 import { viewer } from "./viewer/open.js";
 
-export const OUTPUTS = { mqtt, viewer, mcap };
+export const OUTPUTS = {
+  mqtt,
+  viewer,
+  mcap,
+  prometheus,
+};

@@ -9,6 +9,7 @@ import type { HttpAccess } from "../http/index.js";
 import type { ControlAnswer } from "../control/answer.js";
 import type { ComputedFrame, Encodings } from "../pipeline/computed-frame.js";
 import type { InputLayout, Rig } from "../pipeline/rig.js";
+import type { RunTotals } from "../pipeline/totals.js";
 
 export type DeviceState = "online" | "degraded" | "stopped";
 
@@ -101,6 +102,8 @@ export interface OutputContext<Settings> extends OutputPicture {
   notice(text: string): void;
   /** The process's HTTP server, listening; opened with the first output that asks for it. @throws DepthwattError */
   http(): Promise<HttpAccess>;
+  /** Counts since the start of the run; undefined before it. Absent where an output runs by itself. */
+  totals?(): RunTotals | undefined;
   /** Settings of the run, and a way to change them; absent where an output runs by itself. */
   control?: RunControl | undefined;
 }

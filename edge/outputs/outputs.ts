@@ -5,6 +5,7 @@ import type { EngineOptions } from "../../cuda/index.js";
 import type { Encodings, FrameSink } from "../pipeline/computed-frame.js";
 import { known, type Unavailable } from "../pipeline/known.js";
 import type { Percentiles } from "../pipeline/statistics.js";
+import type { OutputTotals } from "../pipeline/totals.js";
 import { Outlet } from "./outlet.js";
 import type { DeviceState, OutputContext, OutputPicture } from "./output.js";
 import { definitionOf, OUTPUT_KINDS, type OutputKind } from "./section.js";
@@ -170,6 +171,19 @@ export class Outputs {
       const problem = outlet.problem ?? null;
       outputs[kind] = { streams: outlet.output.streams, sent, bytes, latencyMs, problem, ...details };
       for (const [cause, count] of Object.entries(own)) drops[`${kind}.${cause}`] = count;
+    }
+    return { outputs, drops };
+  }
+
+  /** Counts since the start, of those that are open. */
+  totals(): { outputs: Record<string, OutputTotals>; drops: Record<string, number> } {
+    const outputs: Record<string, OutputTotals> = {};
+    const drops: Record<string, number> = {};
+    for (const outlet of this.#outlets) {
+      const { sent, bytes, drops: own } = outlet.counters();
+      const { name, problem, latency } = outlet;
+      outputs[name] = { sent, bytes, problem, latency: latency.counts() };
+      for (const [cause, count] of Object.entries(own)) drops[`${name}.${cause}`] = count;
     }
     return { outputs, drops };
   }

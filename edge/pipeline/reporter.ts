@@ -10,6 +10,7 @@ import { megaDisparities } from "./parameters.js";
 import type { PairingFigures, RunFigures, StageFigures } from "./figures.js";
 import { known } from "./known.js";
 import type { Pipeline } from "./pipeline.js";
+import type { RunTotals } from "./totals.js";
 
 export interface ReporterOptions {
   pipeline: Pipeline;
@@ -103,6 +104,27 @@ export class Reporter {
         reason: "neither power.budgetWatts nor power.minFps is set",
       },
       outputs: accounts.outputs,
+    };
+  }
+
+  /** Counts and energy since the start; far cheaper than figures(). */
+  totals(): RunTotals {
+    const { pipeline, source, outputs } = this.#options;
+    const stages: RunTotals["stages"] = {};
+    for (const [index, name] of STAGE_NAMES.entries()) {
+      const times = pipeline.stageTimes[index];
+      if (times !== undefined && times.count > 0) stages[name] = times.counts();
+    }
+    const { outputs: byOutput, drops } = outputs.totals();
+    const { askedPixels: asked, validPixels: valid, matchedPixels: matched } = pipeline;
+    return {
+      frames: pipeline.frames,
+      pixels: { asked, valid, matched },
+      stages,
+      latency: pipeline.latency.counts(),
+      outputs: byOutput,
+      drops: collectDrops(pipeline, source.counters(), drops),
+      power: this.#power("run"),
     };
   }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Percentiles over the newest values, and counts by cause: fixed memory, nothing allocated per frame.
 import { Histogram, type Percentiles } from "../../core/index.js";
+import { TimeCounts, type TimeCountsSnapshot } from "./time-counts.js";
 
 export type { Percentiles };
 
@@ -40,14 +41,21 @@ export class RecentValues {
   }
 }
 
-/** Values of a run: the newest ones for metrics, all of them for its summary. */
+/** Times of a run, milliseconds: the newest ones for metrics, all of them for its summary and for counters. */
 export class RunValues {
   readonly #recent = new RecentValues();
   readonly #all = new Histogram();
+  readonly #counts = new TimeCounts();
 
   add(value: number): void {
     this.#recent.add(value);
     this.#all.add(value);
+    this.#counts.add(value);
+  }
+
+  /** All of them, by fixed bounds. */
+  counts(): TimeCountsSnapshot {
+    return this.#counts.snapshot();
   }
 
   get count(): number {

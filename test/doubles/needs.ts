@@ -35,6 +35,7 @@ export type NeedName =
   | "gstreamer"
   | "zstandard"
   | "nats"
+  | "prometheus"
   | "systemd"
   | "debootstrap"
   | "chromium";

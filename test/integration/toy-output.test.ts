@@ -61,7 +61,7 @@ beforeAll(async () => {
     'import { mqtt } from "./mqtt/open.js";',
     'import { counter } from "./counter/open.js";\nimport { mqtt } from "./mqtt/open.js";',
   );
-  copy.replace("edge/outputs/list.ts", "OUTPUTS = { mqtt, viewer }", "OUTPUTS = { mqtt, viewer, counter }");
+  copy.replace("edge/outputs/list.ts", "  viewer,\n", "  viewer,\n  counter,\n");
   await copy.build("build:ts");
 }, 300_000);
 afterAll(() => copy?.remove());

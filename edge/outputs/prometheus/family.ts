@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a metric is: name, type, unit, where its samples come from, and what dashboards and alerts make of it.
+import type { PowerFigures } from "../../../power/index.js";
+import type { TimeCountsSnapshot } from "../../pipeline/time-counts.js";
+import type { RunTotals } from "../../pipeline/totals.js";
+import type { DeviceState } from "../output.js";
+
+/** What is known at the moment of a scrape; what is not known yet is undefined, and has no samples. */
+export interface ScrapeFacts {
+  totals: RunTotals | undefined;
+  /** Of the last seconds. */
+  recent: { power: PowerFigures } | undefined;
+  state: DeviceState | undefined;
+  /** Of the retained info. */
+  build: Record<string, string>;
+  warnings: number;
+  process: { cpuSeconds: number; residentBytes: number; startSeconds: number };
+}
+
+export type Labels = Readonly<Record<string, string>>;
+
+export interface ValueSample {
+  labels?: Labels;
+  value: number;
+}
+
+export interface HistogramSample {
+  labels?: Labels;
+  times: TimeCountsSnapshot;
+}
+
+/** A drawing of the dashboard. `$instance` stands for the devices that are chosen there. */
+export interface Panel {
+  title: string;
+  /** PromQL, and what one line of it is called. */
+  lines: readonly { expr: string; legend: string }[];
+  /** As Grafana names units: "watt", "s", "celsius", "percentunit", "short". */
+  unit: string;
+}
+
+export interface Alert {
+  name: string;
+  expr: string;
+  /** How long it must hold, such as "1m". */
+  for: string;
+  severity: "info" | "warning" | "critical";
+  /** One sentence; `{{ $labels.instance }}` is the device. */
+  summary: string;
+}
+
+interface FamilyFacts {
+  /** Without the endings _total and _info, which the formats ask for; a unit is its last word. */
+  name: string;
+  unit?: "seconds" | "joules" | "watts" | "celsius" | "bytes";
+  help: string;
+  panel?: Panel;
+  alerts?: readonly Alert[];
+}
+
+export interface ValueFamily extends FamilyFacts {
+  type: "counter" | "gauge" | "info";
+  samples(facts: ScrapeFacts): ValueSample[];
+}
+
+export interface HistogramFamily extends FamilyFacts {
+  type: "histogram";
+  samples(facts: ScrapeFacts): HistogramSample[];
+}
+
+export type Family = ValueFamily | HistogramFamily;

@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0
+// The output "prometheus": metrics for whoever scrapes them.
+import { z } from "zod";
+import { section, setting } from "../../config/setting.js";
+import { defineOutput } from "../output.js";
+
+const prometheusSettings = section(
+  "Metrics for Prometheus at /metrics; where they are served stands in http.",
+  {
+    enabled: setting(z.boolean(), { default: false, description: "Serves /metrics." }),
+  },
+);
+
+export const prometheus = defineOutput({
+  settings: prometheusSettings,
+  off: ({ enabled }) => (enabled ? undefined : "outputs.prometheus.enabled is false"),
+  encodings: () => ({}),
+  framesHeld: 0,
+  open: async (context) => (await import("./prometheus-output.js")).openPrometheus(context),
+});

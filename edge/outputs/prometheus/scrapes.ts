@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+// Answers scrapes: the text is made at most a few times a second however often it is asked for, and whoever does not read
+// is cut off, so that no client costs more than a few answers' memory.
+import type { ServerResponse } from "node:http";
+import type { OutputCounters } from "../output.js";
+import { CONTENT_TYPES, type Format } from "./exposition.js";
+
+/** A text is good for so long. */
+const FRESH_MS = 200;
+/** How long a client may take to read its answer. */
+const READ_LIMIT_MS = 10_000;
+/** Answers that are being read at the same time. */
+const MOST_UNREAD = 16;
+
+export interface ScrapeLimits {
+  freshMs?: number;
+  readLimitMs?: number;
+  mostUnread?: number;
+}
+
+export class Scrapes {
+  readonly #textOf: (format: Format) => string;
+  readonly #limits: Required<ScrapeLimits>;
+  readonly #texts = new Map<Format, { body: Buffer; madeMs: number }>();
+  readonly #unread = new Map<ServerResponse, NodeJS.Timeout>();
+  #sent = 0;
+  #bytes = 0;
+  #busy = 0;
+  #cutOff = 0;
+
+  constructor(textOf: (format: Format) => string, limits: ScrapeLimits = {}) {
+    this.#textOf = textOf;
+    this.#limits = { freshMs: FRESH_MS, readLimitMs: READ_LIMIT_MS, mostUnread: MOST_UNREAD, ...limits };
+  }
+
+  /** @returns why it is not answered, for whoever asked */
+  answer(format: Format, response: ServerResponse): string | undefined {
+    const { mostUnread, readLimitMs } = this.#limits;
+    if (this.#unread.size >= mostUnread) {
+      this.#busy++;
+      return `Expected at most ${mostUnread} scrapes at a time, got one more. Read the answers.`;
+    }
+    const body = this.#text(format);
+    const cut = setTimeout(() => {
+      this.#cutOff++;
+      this.#unread.delete(response);
+      response.destroy();
+    }, readLimitMs);
+    cut.unref();
+    this.#unread.set(response, cut);
+    response.once("close", () => this.#done(response, body.length));
+    response.writeHead(200, {
+      "Content-Type": CONTENT_TYPES[format],
+      "Content-Length": body.length,
+      "Cache-Control": "no-store",
+    });
+    response.end(body);
+    return undefined;
+  }
+
+  #text(format: Format): Buffer {
+    const now = performance.now();
+    const made = this.#texts.get(format);
+    if (made !== undefined && now - made.madeMs < this.#limits.freshMs) return made.body;
+    const body = Buffer.from(this.#textOf(format));
+    this.#texts.set(format, { body, madeMs: now });
+    return body;
+  }
+
+  #done(response: ServerResponse, bytes: number): void {
+    clearTimeout(this.#unread.get(response));
+    if (!this.#unread.delete(response) || !response.writableFinished) return;
+    this.#sent++;
+    this.#bytes += bytes;
+  }
+
+  counters(): OutputCounters {
+    const details = { refusedBusy: this.#busy, cutOff: this.#cutOff };
+    return { sent: this.#sent, bytes: this.#bytes, drops: {}, details };
+  }
+
+  close(): void {
+    for (const cut of this.#unread.values()) clearTimeout(cut);
+    this.#unread.clear();
+  }
+}

@@ -3,7 +3,7 @@
 import { readFileSync } from "node:fs";
 import { createServer, request as ask } from "node:http";
 import type { AddressInfo } from "node:net";
-import { expect, test } from "vitest";
+import { expect, test, vi } from "vitest";
 import { alertRules, grafanaDashboard } from "../../../edge/outputs/prometheus/dashboard.js";
 import { exposition, formatFor } from "../../../edge/outputs/prometheus/exposition.js";
 import { FAMILIES } from "../../../edge/outputs/prometheus/families.js";
@@ -185,7 +185,9 @@ test("clients that do not read are bounded and cut off; the others are served fr
   await new Promise((resolve) => setTimeout(resolve, 500));
   const fourth = await fetch(`http://127.0.0.1:${port}`);
   expect([fourth.status, (await fourth.text()).length]).toEqual([200, 8 << 20]);
-  expect(scrapes.counters()).toMatchObject({ sent: 1, details: { refusedBusy: 1, cutOff: 2 } });
+  await vi.waitFor(() =>
+    expect(scrapes.counters()).toMatchObject({ sent: 1, details: { refusedBusy: 1, cutOff: 2 } }),
+  );
   expect(made).toBe(1);
   server.closeAllConnections();
   server.close();

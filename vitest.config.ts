@@ -15,6 +15,7 @@ export default defineConfig({
     retry: process.env.CI ? 1 : 0,
     testTimeout: 60_000,
     hookTimeout: 60_000,
+    expect: { poll: { timeout: 10_000 } },
     reporters: ["default", "./test/doubles/run-report.ts"],
     projects: SUITES.map((suite) => ({
       extends: true as const,

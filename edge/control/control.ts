@@ -13,7 +13,7 @@ import {
   valueAt,
 } from "../config/index.js";
 import type { RunControl } from "../outputs/output.js";
-import { presetOf } from "../presets/index.js";
+import { PRESET_CHOICES, presetOf } from "../presets/index.js";
 import { redactUrl } from "../redact.js";
 import { type ControlAnswer, type ControlResult, refusalOf } from "./answer.js";
 import {
@@ -71,7 +71,7 @@ export class Control implements RunControl {
   }
 
   settings() {
-    return describedSettings(this.#run.config, this.off === undefined);
+    return { ...describedSettings(this.#run.config, this.off === undefined), presets: PRESET_CHOICES };
   }
 
   /**
@@ -120,7 +120,10 @@ export class Control implements RunControl {
       case "set":
         return this.#set(body, from);
       case "schema":
-        return { ok: true, settings: this.settings().settings, commands: commandSchemas() };
+        return {
+          ...{ ok: true, settings: this.settings().settings },
+          ...{ presets: PRESET_CHOICES, commands: commandSchemas() },
+        };
       case "snapshot":
         return this.#snapshot();
       case "restart":

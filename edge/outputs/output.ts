@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The contract of an output: what takes frames, state, info, camera_info and metrics out of this process. A kind of output is a
 // folder beside this file and one line in list.ts.
+import type { PresetChoice } from "../presets/index.js";
 import type { z } from "zod";
 import type { DepthwattError } from "../../core/index.js";
 import type { BrokenSetting } from "../config/broken-setting.js";
@@ -117,7 +118,11 @@ export interface RunControl {
   /** What comes over MQTT needs no secret: the broker lets nobody else publish it. */
   readonly brokerAuthenticates: boolean;
   /** Every live setting, and the values that hold now. */
-  settings(): { settings: SettingDescription[]; values: Record<string, SettingValue | undefined> };
+  settings(): {
+    settings: SettingDescription[];
+    values: Record<string, SettingValue | undefined>;
+    presets: readonly PresetChoice[];
+  };
   /** Serves one request of docs/4-reference/mqtt.md, at most ten a second; never rejects. `from`: who asks, as it is told. */
   perform(command: string, body: unknown, from: string): Promise<ControlAnswer>;
 }

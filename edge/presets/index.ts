@@ -5,10 +5,10 @@ import { DepthwattError, type ErrorCode } from "../../core/index.js";
 import { CROSS_PRESETS } from "./cross.js";
 import { EXPONENTIAL_PRESETS } from "./exponential.js";
 import { SGM_PRESETS } from "./semi-global.js";
-import type { Preset } from "./preset.js";
+import type { Preset, PresetChoice } from "./preset.js";
 import { WINDOW_PRESETS } from "./windows.js";
 
-export type { Figure, Preset, PresetValue, Sourced } from "./preset.js";
+export type { Figure, Preset, PresetChoice, PresetValue, Sourced } from "./preset.js";
 
 export const PRESETS: Readonly<Record<string, Preset>> = {
   ...SGM_PRESETS,
@@ -18,6 +18,11 @@ export const PRESETS: Readonly<Record<string, Preset>> = {
 };
 
 export const PRESET_NAMES = Object.keys(PRESETS);
+
+export const PRESET_CHOICES: readonly PresetChoice[] = Object.entries(PRESETS).map(([name, { summary }]) => ({
+  name,
+  summary,
+}));
 
 /** How a preset is asked for: what messages name, and the code of one that does not exist. */
 export interface PresetPlace {

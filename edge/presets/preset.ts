@@ -18,6 +18,12 @@ export interface Sourced {
   from: string;
 }
 
+/** A preset as it is told to those who choose one. */
+export interface PresetChoice {
+  name: string;
+  summary: string;
+}
+
 export interface Preset {
   /** What it is for, the rest of the sentence "NAME is ...". */
   summary: string;

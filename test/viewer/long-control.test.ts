@@ -11,6 +11,7 @@ import { writeScene } from "../../camera/index.js";
 import { loadNative } from "../../edge/native.js";
 import { requestPayload, setSecret } from "../../edge/outputs/viewer/page/settings/request.js";
 import type { ToPage } from "../../edge/outputs/viewer/protocol.js";
+import { PRESETS } from "../../edge/presets/index.js";
 import { type Browser, openBrowser } from "../doubles/browser.js";
 import { sleep, until } from "../doubles/frames.js";
 import { needs } from "../doubles/needs.js";
@@ -34,7 +35,10 @@ interface Handle {
     control: { values: Record<string, unknown> };
     documents: Record<
       string,
-      { info?: { parameters?: { match?: Record<string, unknown> }; source?: string } }
+      {
+        info?: { parameters?: { match?: Record<string, unknown> }; source?: string };
+        metrics?: { seconds: number };
+      }
     >;
   };
 }
@@ -80,11 +84,13 @@ needs("chromium").suite("control from the live page", () => {
       (name) => (globalThis as never as { depthwatt: Handle }).depthwatt.state().control.values[name],
       key,
     );
-  const info = () =>
+  const documents = () =>
     page.evaluate(() => {
-      const { device, documents } = (globalThis as never as { depthwatt: Handle }).depthwatt.state();
-      return documents[device]?.info;
+      const { device, documents: all } = (globalThis as never as { depthwatt: Handle }).depthwatt.state();
+      return all[device];
     });
+  const info = async () => (await documents())?.info;
+  const metrics = async () => (await documents())?.metrics;
   const computed = async (name: string) => (await info())?.parameters?.match?.[name];
   const row = (key: string) => page.locator(`[data-setting="${key}"]`);
   const change = async (key: string, to: string) => {
@@ -119,6 +125,18 @@ needs("chromium").suite("control from the live page", () => {
     );
   });
 
+  test("what somebody types stays while figures come in, and Escape gives up", async () => {
+    const input = row("match.sgm.uniqueness").locator("input");
+    await input.focus();
+    await page.keyboard.press("ControlOrMeta+a");
+    await page.keyboard.type("1");
+    const before = (await metrics())!.seconds;
+    await expect.poll(async () => (await metrics())!.seconds).toBeGreaterThan(before + 1);
+    expect(await input.inputValue()).toBe("1");
+    await page.keyboard.press("Escape");
+    expect(await input.inputValue()).toBe("8");
+  });
+
   test("each kind of setting: a choice, a switch, a number or a word, one that may have no value", async () => {
     await row("match.sgm.paths").locator("select").selectOption("8");
     await expect.poll(() => computed("paths"), { timeout: 15_000 }).toBe(8);
@@ -142,6 +160,21 @@ needs("chromium").suite("control from the live page", () => {
     await expect.poll(async () => (await computed("armX")) ?? null, { timeout: 15_000 }).not.toBeNull();
     await undo();
     await expect.poll(() => computed("paths"), { timeout: 15_000 }).toBe(8);
+  });
+
+  test("a preset sets all that it names; one step takes it back", async () => {
+    const presets = page.locator("[data-presets]");
+    await presets.locator("select").selectOption("esaw-9-improved");
+    await presets.getByText("exponential").waitFor();
+    expect(await value("match.algorithm")).toBe("sgm");
+    await presets.getByRole("button", { name: "Use preset" }).click();
+    await presets.locator("[data-said=ok]").getByText("esaw-9-improved: ").waitFor();
+    for (const [key, wanted] of Object.entries(PRESETS["esaw-9-improved"]!.settings))
+      await expect.poll(() => value(key), { message: key }).toBe(wanted);
+    await expect.poll(() => computed("steps"), { timeout: 15_000 }).toBe(9);
+    await undo();
+    await expect.poll(() => computed("paths"), { timeout: 15_000 }).toBe(8);
+    expect(await value("refine.speckleSize")).toBe(60);
   });
 
   test("a region drawn with the mouse arrives in pixels", async () => {
@@ -199,10 +232,9 @@ needs("chromium").suite("control from the live page", () => {
     await change("match.sgm.uniqueness", "12");
     await said("match.sgm.uniqueness", "ok").getByText("running with 12").waitFor();
     await page.locator("[data-step=save]").click();
-    await page.locator(".steps [data-said=ok]").getByText(`Saved to ${folder}/depthwatt.yaml`).waitFor();
-    expect(await page.locator(".steps [data-said=ok]").innerText()).toContain(
-      "at the next start: refine.median",
-    );
+    const told = page.locator(".steps [data-said=ok]", { hasText: `Saved to ${folder}/depthwatt.yaml` });
+    await told.waitFor();
+    expect(await told.innerText()).toContain("at the next start: refine.median");
     const saved = readFileSync(join(folder, "depthwatt.yaml"), "utf8");
     expect(saved).toContain("# the robot in hall 2\n");
     expect(saved).toContain("# enough for the aisle");

@@ -55,6 +55,7 @@ export function brokerControl(options: BrokerControlOptions): HubControl {
       state: { enabled: false, reason: "", askedBelow: options.base },
       settings: [],
       values: {},
+      presets: [],
     }),
     async ask({ id, device, command, payload }) {
       try {

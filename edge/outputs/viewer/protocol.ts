@@ -2,6 +2,7 @@
 // What the live page and the program say to each other over their WebSocket. Types only: the page is built from them too.
 // Text messages are JSON of these shapes; binary messages are frames exactly as on the MQTT streams (edge/frame).
 import type { SettingDescription } from "../../config/setting.js";
+import type { PresetChoice } from "../../presets/preset.js";
 import type { ControlAnswer } from "../../control/answer.js";
 import type { StreamName } from "../../frame/frame-format.js";
 
@@ -68,7 +69,13 @@ export type ToPage =
   | { type: "watching"; device: string | undefined }
   /** So many binary messages follow, all of one moment. */
   | { type: "frames"; device: string; count: number; skipped: number }
-  | { type: "control"; state: ControlState; settings: SettingDescription[]; values: Record<string, unknown> }
+  | {
+      type: "control";
+      state: ControlState;
+      settings: SettingDescription[];
+      values: Record<string, unknown>;
+      presets: readonly PresetChoice[];
+    }
   | { type: "answer"; id: number; answer: ControlAnswer }
   | { type: "beat" };
 

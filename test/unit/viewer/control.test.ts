@@ -15,7 +15,7 @@ function opened(changes: Partial<RunControl> = {}, gated = true) {
   const notices: string[] = [];
   const control: RunControl = {
     ...{ off: undefined, secret: undefined, brokerAuthenticates: false },
-    settings: () => ({ settings: [], values: {} }),
+    settings: () => ({ settings: [], values: {}, presets: [] }),
     perform: async (command, body, from) => {
       performed.push([command, body, from]);
       return { ok: true, values: {} };

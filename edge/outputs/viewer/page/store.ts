@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the page knows, in one place, and how its parts hear of a change. Frames go beside it (live.ts): they come too often.
 import { useEffect, useState } from "preact/hooks";
+import type { PresetChoice } from "../../../presets/preset.js";
 import type { SettingDescription } from "../../../config/setting.js";
 import type { ControlState, DeviceEntry, LogLine, ToPage } from "../protocol.js";
 import type { LinkState } from "./frame-set.js";
@@ -17,6 +18,7 @@ export interface Control {
   state: ControlState;
   settings: SettingDescription[];
   values: Record<string, unknown>;
+  presets: readonly PresetChoice[];
 }
 
 export interface PageState {
@@ -46,7 +48,7 @@ let state: PageState = {
   device: undefined,
   documents: {},
   log: [],
-  control: { state: { enabled: false, reason: "" }, settings: [], values: {} },
+  control: { state: { enabled: false, reason: "" }, settings: [], values: {}, presets: [] },
   opened: {},
   changes: { steps: [], unsaved: [] },
   frozen: false,

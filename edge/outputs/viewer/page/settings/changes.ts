@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What this page has changed: each step for the way back, and all of it for the configuration file.
 import type { ControlAnswer } from "../../../../control/answer.js";
+import type { PresetChoice } from "../../../../presets/preset.js";
 import type { SettingDescription } from "../../../../config/setting.js";
 import { isRecord } from "../documents.js";
 import { ask } from "../live.js";
@@ -13,9 +14,8 @@ export type Values = Record<string, Value | null>;
 
 const MOST_STEPS = 50;
 
-/** What holds now. */
-function valuesNow(keys: readonly string[]): Values {
-  const { values } = controlNow(pageState());
+/** What holds now, or held. */
+function valuesNow(keys: readonly string[], { values } = controlNow(pageState())): Values {
   return Object.fromEntries(keys.map((key) => [key, (values[key] as Value | undefined) ?? null]));
 }
 
@@ -39,7 +39,9 @@ export async function openSettings(): Promise<ControlAnswer> {
   if (!now.ok) return now;
   const settings = schema.settings as SettingDescription[];
   const state = { enabled: true, signedFor: `${below}/${device}` } as const;
-  const found: Control = { state, settings, values: now.values ?? {} };
+  // A device of an older version knows no presets.
+  const presets = (schema.presets ?? []) as PresetChoice[];
+  const found: Control = { state, settings, values: now.values ?? {}, presets };
   change({ opened: { ...pageState().opened, [device]: found } });
   return now;
 }
@@ -51,15 +53,22 @@ export async function refreshSettings(device: string): Promise<void> {
 }
 
 /** Changes them, all or none. */
-export async function changeSettings(values: Values): Promise<ControlAnswer> {
-  const before = valuesNow(Object.keys(values));
+export const changeSettings = (values: Values): Promise<ControlAnswer> => set({ values });
+
+/** All settings that the preset names. */
+export const choosePreset = (preset: string): Promise<ControlAnswer> => set({ preset });
+
+async function set(body: { values: Values } | { preset: string }): Promise<ControlAnswer> {
+  const held = controlNow(pageState());
   const { device } = pageState();
-  const answer = await ask("set", { values });
+  const answer = await ask("set", body);
   if (!answer.ok) return answer;
   holds(device, answer);
   if (pageState().device !== device) return answer;
   const { steps, unsaved } = pageState().changes;
-  const keys = new Set([...unsaved, ...Object.keys(values)]);
+  const names = Object.keys(answer.values ?? {});
+  const before = valuesNow(names, held);
+  const keys = new Set([...unsaved, ...names]);
   change({ changes: { steps: [...steps, before].slice(-MOST_STEPS), unsaved: [...keys] } });
   return answer;
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // One setting: its control by its schema, the value that is running, what came of a change.
-import { useRef, useState } from "preact/hooks";
+import { useState } from "preact/hooks";
 import type { SettingDescription } from "../../../../config/setting.js";
 import { numberOf } from "../documents.js";
 import { S } from "../strings.js";
@@ -18,18 +18,19 @@ interface SettingRowProps {
 export function SettingRow({ setting, value }: SettingRowProps) {
   const { key, description, unit, schema } = setting;
   const [said, setSaid] = useState<{ ok: boolean; text: string }>();
-  const input = useRef<HTMLInputElement>(null);
+  /** What is being typed: the row is drawn again with every document that comes. */
+  const [draft, setDraft] = useState<string>();
   const id = `setting-${key}`;
   const optional = setting.default === undefined;
   const shown = value === undefined || value === null ? "" : String(value);
-  const send = async (next: Value | null) => {
+  const send = async (next: Value | null, typed?: string) => {
     const answer = await changeSettings({ [key]: next });
     if (answer.ok) {
       const effective = answer.values?.[key] ?? null;
       setSaid({ ok: true, text: effective === null ? T.effectiveNone : T.effective(String(effective)) });
     } else setSaid({ ok: false, text: `${answer.message} ${answer.hint}` });
     // A field shows what runs, also where what was typed has been refused.
-    if (!answer.ok && input.current) input.current.value = shown;
+    setDraft((now) => (typed === undefined || now === typed ? undefined : now));
   };
   const choices = choicesOf(schema);
   const numeric = numberKind(schema);
@@ -64,7 +65,6 @@ export function SettingRow({ setting, value }: SettingRowProps) {
       ) : (
         <input
           id={id}
-          ref={input}
           {...(numeric
             ? {
                 type: "number" as const,
@@ -73,14 +73,18 @@ export function SettingRow({ setting, value }: SettingRowProps) {
                 step: numeric === "integer" ? 1 : "any",
               }
             : {})}
-          value={shown}
+          value={draft ?? shown}
           placeholder={optional ? T.notSet : undefined}
           aria-describedby={`${id}-about`}
+          onInput={({ currentTarget: { value: text } }) => setDraft(text === shown ? undefined : text)}
+          onKeyDown={(event) => {
+            if (event.key === "Escape") setDraft(undefined);
+          }}
           onChange={(event) => {
             const text = event.currentTarget.value;
-            if (text !== "") void send(typedValue(schema, text));
-            else if (optional) void send(null);
-            else event.currentTarget.value = shown;
+            if (text !== "") void send(typedValue(schema, text), text);
+            else if (optional) void send(null, text);
+            else setDraft(undefined);
           }}
         />
       )}

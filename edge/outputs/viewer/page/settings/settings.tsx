@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // The settings tab: what can be changed while it runs, from the program's own schema.
 import { useEffect, useMemo, useState } from "preact/hooks";
+import type { PresetChoice } from "../../../../presets/preset.js";
 import type { SettingDescription } from "../../../../config/setting.js";
 import { isRecord } from "../documents.js";
 import { controlNow, useDocuments, useStore } from "../store.js";
 import { S } from "../strings.js";
-import { openSettings, refreshSettings, saveChanges, undoChange } from "./changes.js";
+import { choosePreset, openSettings, refreshSettings, saveChanges, undoChange } from "./changes.js";
 import { setSecret } from "./request.js";
 import { Commands } from "./commands.js";
 import { SettingRow } from "./setting-row.js";
@@ -20,7 +21,7 @@ function isIdle(key: string, values: Record<string, unknown>): boolean {
 }
 
 export function Settings() {
-  const { state, settings, values } = useStore(controlNow);
+  const { state, settings, values, presets } = useStore(controlNow);
   const device = useStore((page) => page.device);
   const info = useDocuments().info;
   const [search, setSearch] = useState("");
@@ -64,6 +65,7 @@ export function Settings() {
           </label>
         )}
       </div>
+      {state.enabled && presets.length > 0 && <Presets presets={presets} />}
       {state.enabled && <Steps />}
       {state.enabled && <Commands />}
       {found.length === 0 && <p class="quiet">{T.noMatch}</p>}
@@ -122,6 +124,52 @@ function OpenSettings() {
   );
 }
 
+/** Sets what a preset names. Which one it was is not kept, because each of its settings can be changed again. */
+function Presets({ presets }: { presets: readonly PresetChoice[] }) {
+  const [chosen, setChosen] = useState<PresetChoice>();
+  const [said, setSaid] = useState<{ ok: boolean; text: string }>();
+  const set = async ({ name }: PresetChoice) => {
+    const answer = await choosePreset(name);
+    if (answer.ok) setSaid({ ok: true, text: T.presetSet(name, Object.keys(answer.values ?? {}).length) });
+    else setSaid({ ok: false, text: `${answer.message} ${answer.hint}` });
+  };
+  return (
+    <div class="steps" data-presets>
+      <div class="tools">
+        <label class="field">
+          <span>{T.preset}</span>
+          <select
+            value={chosen?.name ?? ""}
+            aria-describedby="preset-about"
+            onChange={({ currentTarget }) => {
+              setChosen(presets.find(({ name }) => name === currentTarget.value));
+              setSaid(undefined);
+            }}
+          >
+            <option value="" disabled>
+              {T.presetNone}
+            </option>
+            {presets.map(({ name }) => (
+              <option key={name}>{name}</option>
+            ))}
+          </select>
+        </label>
+        <button type="button" disabled={!chosen} onClick={() => chosen && void set(chosen)}>
+          {T.presetUse}
+        </button>
+      </div>
+      <p id="preset-about" class="quiet">
+        {chosen ? T.presetAbout(chosen.summary) : T.presetHint}
+      </p>
+      {said && (
+        <p role="status" class={said.ok ? "good" : "bad"} data-said={said.ok ? "ok" : "refused"}>
+          {said.text}
+        </p>
+      )}
+    </div>
+  );
+}
+
 /** The way back, and into the configuration file. */
 function Steps() {
   const { steps, unsaved } = useStore((page) => page.changes);
@@ -148,7 +196,7 @@ function Steps() {
       <div class="buttons">
         {last !== undefined && (
           <button type="button" data-step="undo" onClick={() => void undo()}>
-            {T.undo(Object.keys(last).join(", "))}
+            {T.undo(Object.keys(last))}
           </button>
         )}
         {unsaved.length > 0 && (

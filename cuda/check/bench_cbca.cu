@@ -83,7 +83,7 @@ struct CbcaFrame {
     require(matched.allocate(pixels));
     require(doubled.allocate(left.size()));
     require(doubledConfidence.allocate(left.size()));
-    require(cbca.open(parametersOf(job), matchedWidth, matchedHeight, tuning));
+    require(cbca.open(parametersOf(job), 16 * kCbcaThreshold, matchedWidth, matchedHeight, tuning));
     require(cudaStatus(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking), "stream"));
     require(cudaStatus(cudaMemset(result().get(), 0x55, result().bytes()), "poison"));
     require(cudaStatus(cudaDeviceSynchronize(), "poison"));
@@ -113,7 +113,7 @@ std::vector<int16_t> expectedOf(const Job& job, const std::vector<uint8_t>& left
     halfReference(packedView(right.data(), w, h), packedView(halves[1].data(), mw, mh));
   }
   std::vector<int16_t> matched(pixels), doubled(left.size());
-  cbcaReference(parametersOf(job), packedView((job.half ? halves[0] : left).data(), mw, mh),
+  cbcaReference(parametersOf(job), 16 * kCbcaThreshold, packedView((job.half ? halves[0] : left).data(), mw, mh),
                 packedView((job.half ? halves[1] : right).data(), mw, mh), packedView(matched.data(), mw, mh),
                 packedView(confidence.data(), mw, mh));
   if (!job.half) return matched;

@@ -18,6 +18,11 @@ inline CrossParameters randomCross(Random& random, const Case& c, bool small) {
   p.armX = arms[random.whole(0, 4)];
   p.armY = arms[random.whole(0, 4)];
   p.similarity = random.whole(0, 4) == 0 ? 256 : random.whole(1, 60);
+  if (random.whole(0, 2) == 0) p.armXRight = arms[random.whole(0, 4)];
+  if (random.whole(0, 2) == 0) p.armYRight = arms[random.whole(0, 4)];
+  if (random.whole(0, 2) == 0)
+    p.lambdaDifference = random.whole(kLeastLambda, random.whole(0, 1) == 0 ? 500 : kMostLambda);
+  if (random.whole(0, 2) == 0) p.lambdaCensus = random.whole(kLeastLambda, random.whole(0, 1) == 0 ? 100 : kMostLambda);
   return p;
 }
 
@@ -36,8 +41,9 @@ inline CrossTuning randomTuning(Random& random) {
 
 inline std::string describe(const CrossParameters& p) {
   char text[200];
-  std::snprintf(text, sizeof text, "min %d num %d armX %d armY %d similarity %d", p.minDisparity, p.numDisparities,
-                p.armX, p.armY, p.similarity);
+  std::snprintf(text, sizeof text, "min %d num %d armX %d, %d armY %d, %d similarity %d lambdas %d, %d", p.minDisparity,
+                p.numDisparities, p.armX, p.armXOf(1), p.armY, p.armYOf(1), p.similarity, p.lambdaDifference,
+                p.lambdaCensus);
   return text;
 }
 
@@ -88,8 +94,10 @@ inline void checkCbca(Random& random, const Case& c, const std::vector<uint8_t>&
   const size_t pixels = left.size();
   std::vector<int16_t> expected(pixels);
   std::vector<uint8_t> confidence(pixels);
-  cbcaReference(cross, packedView(left.data(), c.width, c.height), packedView(right.data(), c.width, c.height),
-                packedView(expected.data(), c.width, c.height), packedView(confidence.data(), c.width, c.height));
+  const int32_t thresholdQ4 = 16 * (random.whole(0, 1) == 0 ? kCbcaThreshold : random.whole(0, 64));
+  cbcaReference(cross, thresholdQ4, packedView(left.data(), c.width, c.height),
+                packedView(right.data(), c.width, c.height), packedView(expected.data(), c.width, c.height),
+                packedView(confidence.data(), c.width, c.height));
   DeviceBuffer<uint8_t> dGrey[2], dConfidence;
   DeviceBuffer<int16_t> dQ4;
   upload(dGrey[0], left);
@@ -98,7 +106,7 @@ inline void checkCbca(Random& random, const Case& c, const std::vector<uint8_t>&
   require(dConfidence.allocate(pixels), "cbca");
   gpu::CbcaWorkspace cbca;
   const std::string what = c.name + (half ? " half " : " full ") + describe(cross);
-  require(cbca.open(cross, c.width, c.height), "open " + what);
+  require(cbca.open(cross, thresholdQ4, c.width, c.height), "open " + what);
   require(cbca.compute(dGrey[0].get(), dGrey[1].get(), dQ4.get(), dConfidence.get(), nullptr), "cbca " + what);
   expectSame(expected, fetched(dQ4), c.width, "cbca, " + what);
   expectSame(confidence, fetched(dConfidence), c.width, "cbca confidence, " + what);

@@ -61,7 +61,7 @@ function includeProblems(root, room, rooms) {
   });
 }
 
-/** What the definition and the fast form may both read: the one matching cost, and tables that are committed numbers. */
+/** What the definition and the fast form may both read: the one matching cost, and tables made of integers. */
 const SHARED_DEFINITIONS = new Set(["cuda/match/cost/hamming.h", "cuda/match/cbca/exponential_tables.h"]);
 
 /** A twin that calls or includes the other proves nothing: the definition stands alone, and fast code never asks it. */

@@ -156,8 +156,12 @@ void rooms(const Kernels& kernels, Random& random, int32_t width, int32_t height
   kernels.depthMetres(geometry, q4.in(), fastMetres.view(), 0, height);
   expectSame("depth metres", metres, fastMetres);
 
-  const CrossParameters cross{random.whole(0, 3), random.whole(1, 40), random.whole(0, 9), random.whole(0, 9),
-                              random.whole(1, 40)};
+  CrossParameters cross{random.whole(0, 3), random.whole(1, 40), random.whole(0, 9), random.whole(0, 9),
+                        random.whole(1, 40)};
+  cross.armXRight = random.whole(-1, 9);
+  cross.armYRight = random.whole(-1, 9);
+  cross.lambdaDifference = random.whole(kLeastLambda, 900);
+  cross.lambdaCensus = random.whole(kLeastLambda, 90);
   Cross* opened = nullptr;
   if (!Cross::open(cross, width, height, kernels, workers, &opened).ok()) std::exit(1);
   const std::unique_ptr<Cross> fast(opened);

@@ -16,6 +16,10 @@ interface Call {
   armX?: number;
   armY?: number;
   similarity?: number;
+  armXRight?: number;
+  armYRight?: number;
+  lambdaDifference?: number;
+  lambdaCensus?: number;
   threads?: number;
 }
 
@@ -112,6 +116,33 @@ describe.each(forms)("cross, %s: properties", (variant) => {
   });
 });
 
+describe.each(forms)("cross, %s: settings of the paper", (variant) => {
+  test("arms of the right image change its own winners alone, and -1 means those of the left one", () => {
+    const random = new Random();
+    const pair = { ...shifted(random, 40, 20, 3), similarity: 256, armX: 4, armY: 4 };
+    const same = cross(variant, pair);
+    expect(cross(variant, { ...pair, armXRight: -1, armYRight: -1 })).toEqual(same);
+    expect(cross(variant, { ...pair, armXRight: 4, armYRight: 4 })).toEqual(same);
+    const other = cross(variant, { ...pair, armXRight: 0, armYRight: 0 });
+    expect(other.disparity, `seed ${random.seed}`).toEqual(same.disparity);
+    const alone = cross(variant, { ...pair, armX: 0, armY: 0 });
+    expect(other.rightDisparity, `seed ${random.seed}`).toEqual(alone.rightDisparity);
+    expect(other.rightDisparity).not.toEqual(same.rightDisparity);
+  });
+
+  test("lambdas weigh grey differences against mini-censuses", () => {
+    // One row without arms. At x = 4 the left image has 50 between 60 and 60: both neighbours are brighter. d = 0: 55 between
+    // 60 and 60, 5 greys apart and the same census. d = 3: 50 between 40 and 40, the same grey and 6 bits apart.
+    const left = Uint8Array.of(0, 0, 0, 60, 50, 60, 0, 0);
+    const right = Uint8Array.of(40, 50, 40, 60, 55, 60, 0, 0);
+    const row = { width: 8, height: 1, left, right, numDisparities: 4, armX: 0, armY: 0 };
+    const winner = (lambdas: object) => cross(variant, { ...row, ...lambdas }).disparity[4];
+    // Where the census costs nothing to speak of, the equal grey wins; where greys cost nothing, the equal census does.
+    expect(winner({ lambdaDifference: 10, lambdaCensus: 10_000 })).toBe(3);
+    expect(winner({ lambdaDifference: 10_000, lambdaCensus: 10 })).toBe(0);
+  });
+});
+
 describe.each(variants)("cross, %s: twin of the reference", (variant) => {
   const shapes = [...AWKWARD_WIDTHS.map((width) => [width, 9] as const), [60, 80], [1, 40]] as const;
 
@@ -126,6 +157,10 @@ describe.each(variants)("cross, %s: twin of the reference", (variant) => {
         armX: random.pick([0, 1, 7, 21, 41]),
         armY: random.pick([0, 1, 7, 31, 61]),
         similarity: random.pick([1, 13, 60, 256]),
+        armXRight: random.pick([-1, 0, 5, 41]),
+        armYRight: random.pick([-1, 0, 5, 41]),
+        lambdaDifference: random.pick([10, 100, 300, 10_000]),
+        lambdaCensus: random.pick([10, 23, 200, 10_000]),
       };
       const narrow = (image: Uint8Array) => image.map((value) => low + (value % (spread + 1)));
       const call = { ...pair, left: narrow(pair.left), right: narrow(pair.right) };

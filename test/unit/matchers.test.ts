@@ -24,9 +24,11 @@ describe("settings of a matcher", () => {
     expect(qualityWords(sgm)).toEqual(["8 paths"]);
     const cbca = matchParameters(configOf("match.algorithm=cbca", "match.cbca.armX=5").match);
     expect(cbca.halfResolution).toBe(true);
-    expect(cbca.parameters).toEqual({ armX: 5 });
-    expect(parametersOf(cbca)).toEqual({ armX: 5, armY: 3, similarity: 30 });
-    expect(parametersOf({ ...cbca, halfResolution: false })).toEqual({ armX: 5, armY: 9, similarity: 13 });
+    const paper = { armXRight: -1, armYRight: -1, lambdaDifference: 300, lambdaCensus: 23, threshold: 3 };
+    expect(cbca.parameters).toEqual({ armX: 5, ...paper });
+    expect(parametersOf(cbca)).toEqual({ armX: 5, armY: 3, similarity: 30, ...paper });
+    const atFull = parametersOf({ ...cbca, halfResolution: false });
+    expect(atFull).toEqual({ armX: 5, armY: 9, similarity: 13, ...paper });
     expect(qualityWords(cbca)).toEqual([]);
   });
 
@@ -66,7 +68,7 @@ describe("values that the engine cannot take", () => {
     ],
     [
       { algorithm: "cbca", parameters: { paths: 4 } },
-      "Expected a parameter of cbca (armX, armY or similarity), got match.cbca.paths.",
+      "Expected a parameter of cbca (armX, armY, similarity, armXRight, armYRight, lambdaDifference, lambdaCensus or threshold), got match.cbca.paths.",
     ],
     [{ numDisparities: 7 }, "Expected match.numDisparities of 8 to 512, got 7."],
   ])("%j", async (match, message) => {
@@ -79,5 +81,15 @@ describe("values that the engine cannot take", () => {
     const short = await compute({ algorithm: "cbca", parameters: { armX: 0, armY: 0 } });
     expect(same.disparityQ4).toEqual(usual.disparityQ4);
     expect(short.disparityQ4).not.toEqual(usual.disparityQ4);
+    for (const changed of [
+      { armXRight: 0 },
+      { armYRight: 0 },
+      { lambdaDifference: 50 },
+      { lambdaCensus: 100 },
+      { threshold: 0 },
+    ]) {
+      const other = await compute({ algorithm: "cbca", parameters: changed });
+      expect(other.disparityQ4, JSON.stringify(changed)).not.toEqual(usual.disparityQ4);
+    }
   });
 });

@@ -16,6 +16,14 @@ constexpr MatcherParameter kParameters[] = {
                       "Longest arm of a pixel's cross above and below it."),
     wholeByResolution("similarity", 1, 256, kCbcaSimilarity, kCbcaSimilarityAtHalf, "grey",
                       "An arm ends where the grey value differs by this much."),
+    wholeNumber("armXRight", -1, kMaxArm, -1, "px", "The same as armX in the right image; -1: as in the left one."),
+    wholeNumber("armYRight", -1, kMaxArm, -1, "px", "The same as armY in the right image; -1: as in the left one."),
+    wholeNumber("lambdaDifference", kLeastLambda, kMostLambda, kLambdaDifference, "1/1000",
+                "Grey difference whose cost is 63 % of the most, in thousandths of full scale."),
+    wholeNumber("lambdaCensus", kLeastLambda, kMostLambda, kLambdaCensus, "1/10 bit",
+                "Hamming distance of two mini-censuses whose cost is 63 % of the most, in tenths of a bit."),
+    wholeNumber("threshold", 0, 64, kCbcaThreshold, "px",
+                "Largest step that bilateral estimation bridges with a straight line."),
 };
 
 constexpr MatcherFacts kFacts = {"cbca",
@@ -30,7 +38,8 @@ constexpr MatcherFacts kFacts = {"cbca",
 class CbcaOnCpu final : public CpuMatcher {
  public:
   CbcaOnCpu(const MatchTask& task, const Kernels& kernels, Workers& workers)
-      : kernels_(kernels), workers_(workers), width_(task.width), height_(task.height) {
+      : kernels_(kernels), workers_(workers), thresholdQ4_(cbcaThresholdQ4Of(task)), width_(task.width),
+        height_(task.height) {
     const size_t pixels = static_cast<size_t>(width_) * height_;
     for (std::vector<int16_t>* image : {&disparity_, &rightDisparity_, &points_}) image->resize(pixels);
   }
@@ -65,7 +74,7 @@ class CbcaOnCpu final : public CpuMatcher {
     });
     FillParameters fill;
     fill.method = FillMethod::kBilateral;
-    fill.thresholdQ4 = kCbcaThresholdQ4;
+    fill.thresholdQ4 = thresholdQ4_;
     fillHoles(fill, images.left, result.disparityQ4.asConst(), result.disparityQ4, {}, workers_);
   }
 
@@ -81,6 +90,7 @@ class CbcaOnCpu final : public CpuMatcher {
 
   const Kernels& kernels_;
   Workers& workers_;
+  const int32_t thresholdQ4_;
   const int32_t width_, height_;
   std::vector<int16_t> disparity_, rightDisparity_, points_;
   std::unique_ptr<Cross> cross_;

@@ -11,7 +11,9 @@ namespace {
 
 class CbcaOnGpu final : public Matcher {
  public:
-  Status open(const MatchTask& task) { return cbca_.open(crossParametersOf(task), task.width, task.height); }
+  Status open(const MatchTask& task) {
+    return cbca_.open(crossParametersOf(task), cbcaThresholdQ4Of(task), task.width, task.height);
+  }
 
   Status compute(const MatcherImages& images, const MatcherResult& result, cudaStream_t stream) override {
     return cbca_.compute(images.left, images.right, result.disparityQ4, result.confidence, stream);

@@ -23,8 +23,8 @@ void groundControlPointsReference(ImageView<const int16_t> whole, ImageView<cons
   leftRightReference(check);
 }
 
-void cbcaReference(const CrossParameters& cross, ImageView<const uint8_t> left, ImageView<const uint8_t> right,
-                   ImageView<int16_t> disparityQ4, ImageView<uint8_t> confidence) {
+void cbcaReference(const CrossParameters& cross, int32_t thresholdQ4, ImageView<const uint8_t> left,
+                   ImageView<const uint8_t> right, ImageView<int16_t> disparityQ4, ImageView<uint8_t> confidence) {
   const size_t pixels = static_cast<size_t>(left.width) * left.height;
   std::vector<int16_t> whole(pixels), rightWhole(pixels), points(pixels);
   const auto view = [&](std::vector<int16_t>& image) { return packedView(image.data(), left.width, left.height); };
@@ -33,12 +33,13 @@ void cbcaReference(const CrossParameters& cross, ImageView<const uint8_t> left, 
   medianReference(view(points).asConst(), disparityQ4);
   FillParameters fill;
   fill.method = FillMethod::kBilateral;
-  fill.thresholdQ4 = kCbcaThresholdQ4;
+  fill.thresholdQ4 = thresholdQ4;
   fillReference(fill, left, disparityQ4.asConst(), disparityQ4, {});
 }
 
 void matchCbcaReference(const MatchTask& task, const MatcherImages& images, const MatcherResult& result) {
-  cbcaReference(crossParametersOf(task), images.left, images.right, result.disparityQ4, result.confidence);
+  cbcaReference(crossParametersOf(task), cbcaThresholdQ4Of(task), images.left, images.right, result.disparityQ4,
+                result.confidence);
 }
 
 }  // namespace depthwatt

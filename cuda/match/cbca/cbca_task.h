@@ -13,8 +13,8 @@ namespace depthwatt {
 constexpr int32_t kCbcaArm = 9, kCbcaArmAtHalf = 3;
 constexpr int32_t kCbcaSimilarity = 13, kCbcaSimilarityAtHalf = 30;
 
-/// Largest difference that bilateral estimation bridges, T = 3 pixels.
-constexpr int32_t kCbcaThresholdQ4 = 48;
+/// T: largest difference that bilateral estimation bridges, pixels.
+constexpr int32_t kCbcaThreshold = 3;
 
 inline CrossParameters crossParametersOf(const MatchTask& task) {
   CrossParameters p;
@@ -23,15 +23,21 @@ inline CrossParameters crossParametersOf(const MatchTask& task) {
   p.armX = task.matcher.at("armX");
   p.armY = task.matcher.at("armY");
   p.similarity = task.matcher.at("similarity");
+  p.armXRight = task.matcher.at("armXRight");
+  p.armYRight = task.matcher.at("armYRight");
+  p.lambdaDifference = task.matcher.at("lambdaDifference");
+  p.lambdaCensus = task.matcher.at("lambdaCensus");
   return p;
 }
+
+inline int32_t cbcaThresholdQ4Of(const MatchTask& task) { return 16 * task.matcher.at("threshold"); }
 
 /// Ground control points of two eyes' winners: both agree exactly (eq. 10).
 void groundControlPointsReference(ImageView<const int16_t> whole, ImageView<const int16_t> rightWhole,
                                   ImageView<int16_t> disparityQ4, ImageView<uint8_t> confidence);
 
 /// The whole matcher, composed of its rooms' references.
-void cbcaReference(const CrossParameters& cross, ImageView<const uint8_t> left, ImageView<const uint8_t> right,
-                   ImageView<int16_t> disparityQ4, ImageView<uint8_t> confidence);
+void cbcaReference(const CrossParameters& cross, int32_t thresholdQ4, ImageView<const uint8_t> left,
+                   ImageView<const uint8_t> right, ImageView<int16_t> disparityQ4, ImageView<uint8_t> confidence);
 
 }  // namespace depthwatt

@@ -13,7 +13,9 @@ namespace gpu {
 
 class CbcaWorkspace {
  public:
-  Status open(const CrossParameters& cross, int32_t width, int32_t height, const CrossTuning& tuning = CrossTuning()) {
+  Status open(const CrossParameters& cross, int32_t thresholdQ4, int32_t width, int32_t height,
+              const CrossTuning& tuning = CrossTuning()) {
+    thresholdQ4_ = thresholdQ4;
     width_ = width, height_ = height;
     const size_t pixels = static_cast<size_t>(width) * height;
     for (DeviceBuffer<int16_t>* image : {&disparity_, &rightDisparity_, &points_, &filtered_}) {
@@ -32,7 +34,7 @@ class CbcaWorkspace {
     DEPTHWATT_TRY(median(points_.get(), filtered_.get(), width_, height_, stream));
     FillParameters parameters;
     parameters.method = FillMethod::kBilateral;
-    parameters.thresholdQ4 = kCbcaThresholdQ4;
+    parameters.thresholdQ4 = thresholdQ4_;
     return fill(parameters, left, filtered_.get(), disparityQ4, nullptr, rows_.get(), width_, height_, stream);
   }
 
@@ -42,7 +44,7 @@ class CbcaWorkspace {
   }
 
  private:
-  int32_t width_ = 0, height_ = 0;
+  int32_t thresholdQ4_ = 0, width_ = 0, height_ = 0;
   DeviceBuffer<int16_t> disparity_, rightDisparity_, points_, filtered_;
   DeviceBuffer<int32_t> rows_;
   CrossWorkspace cross_;

@@ -30,7 +30,7 @@ void miniCensusRow(ImageView<const uint8_t> image, int32_t y, uint8_t* out) {
   }
 }
 
-void armsRow(const CrossParameters& p, ImageView<const uint8_t> image, int32_t y, CrossArms* arms) {
+void armsRow(const CrossParameters& p, int eye, ImageView<const uint8_t> image, int32_t y, CrossArms* arms) {
   const int32_t width = image.width, height = image.height;
   const uint8_t* row = image.row(y);
   for (int32_t x = 0; x < width; ++x) {
@@ -41,17 +41,18 @@ void armsRow(const CrossParameters& p, ImageView<const uint8_t> image, int32_t y
       return static_cast<uint8_t>(length);
     };
     const auto least = [](int32_t a, int32_t b) { return a < b ? a : b; };
-    arms[x].left = reach(least(p.armX, x), [&](int32_t i) { return row[x - i]; });
-    arms[x].right = reach(least(p.armX, width - 1 - x), [&](int32_t i) { return row[x + i]; });
-    arms[x].up = reach(least(p.armY, y), [&](int32_t i) { return image.row(y - i)[x]; });
-    arms[x].down = reach(least(p.armY, height - 1 - y), [&](int32_t i) { return image.row(y + i)[x]; });
+    arms[x].left = reach(least(p.armXOf(eye), x), [&](int32_t i) { return row[x - i]; });
+    arms[x].right = reach(least(p.armXOf(eye), width - 1 - x), [&](int32_t i) { return row[x + i]; });
+    arms[x].up = reach(least(p.armYOf(eye), y), [&](int32_t i) { return image.row(y - i)[x]; });
+    arms[x].down = reach(least(p.armYOf(eye), height - 1 - y), [&](int32_t i) { return image.row(y + i)[x]; });
   }
 }
 
 class CrossCpu final : public Cross {
  public:
   CrossCpu(const CrossParameters& p, int32_t width, int32_t height, const Kernels& kernels, Workers& workers)
-      : p_(p), width_(width), height_(height), kernels_(kernels), workers_(workers) {
+      : p_(p), costs_(crossCostsOf(p.lambdaDifference, p.lambdaCensus)), width_(width), height_(height),
+        kernels_(kernels), workers_(workers) {
     const size_t pixels = static_cast<size_t>(width) * height;
     for (Eye& eye : eyes_) {
       eye.census.resize(pixels);
@@ -60,7 +61,7 @@ class CrossCpu final : public Cross {
     threads_.resize(static_cast<size_t>(workers.count()));
     for (Thread& thread : threads_) {
       thread.prefix.resize(static_cast<size_t>(width + 1) * kCrossLanes);
-      thread.columns.resize(static_cast<size_t>(2 * p.armY + 2) * width * kCrossLanes);
+      thread.columns.resize(static_cast<size_t>(2 * p.longestY() + 2) * width * kCrossLanes);
       for (std::vector<int32_t>& best : thread.best) best.resize(pixels);
     }
   }
@@ -72,7 +73,7 @@ class CrossCpu final : public Cross {
         for (int32_t y = first; y < end; ++y) {
           const size_t row = static_cast<size_t>(y) * width_;
           miniCensusRow(greys[eye], y, eyes_[eye].census.data() + row);
-          armsRow(p_, greys[eye], y, eyes_[eye].arms.data() + row);
+          armsRow(p_, eye, greys[eye], y, eyes_[eye].arms.data() + row);
         }
       }
     });
@@ -128,7 +129,8 @@ class CrossCpu final : public Cross {
     slice.firstIndex = firstIndex;
     const int32_t rest = p_.numDisparities - firstIndex;
     slice.count = rest < kCrossLanes ? rest : kCrossLanes;
-    slice.armY = p_.armY;
+    slice.armY = p_.armYOf(eye);
+    slice.costs = &costs_;
     slice.prefix = thread.prefix.data();
     slice.columns = thread.columns.data();
     slice.best = thread.best[eye].data();
@@ -148,6 +150,7 @@ class CrossCpu final : public Cross {
   }
 
   const CrossParameters p_;
+  const CrossCosts costs_;
   const int32_t width_, height_;
   const Kernels& kernels_;
   Workers& workers_;
@@ -165,7 +168,11 @@ Status checkCrossParameters(const CrossParameters& p) {
                 {"numDisparities", p.numDisparities, 1, 512},
                 {"armX", p.armX, 0, kMaxArm},
                 {"armY", p.armY, 0, kMaxArm},
-                {"similarity", p.similarity, 1, 256}};
+                {"similarity", p.similarity, 1, 256},
+                {"armXRight", p.armXRight, -1, kMaxArm},
+                {"armYRight", p.armYRight, -1, kMaxArm},
+                {"lambdaDifference", p.lambdaDifference, kLeastLambda, kMostLambda},
+                {"lambdaCensus", p.lambdaCensus, kLeastLambda, kMostLambda}};
   for (const auto& range : ranges) {
     if (range.value >= range.low && range.value <= range.high) continue;
     return Status::error(Code::kParameter, "Expected %s of %d to %d, got %d.", range.name, range.low, range.high,

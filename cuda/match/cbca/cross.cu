@@ -28,6 +28,7 @@ Status allowShared(const void* kernel, size_t bytes) {
 
 struct CrossDevice {
   CrossPlan plan;
+  CrossCosts costs;
   DeviceBuffer<uint8_t> table;
   DeviceBuffer<uint2> features[4];
   DeviceBuffer<uint16_t> armsX[2], armsY[2];
@@ -50,8 +51,9 @@ struct CrossDevice {
     }
     const size_t pixels = static_cast<size_t>(plan.width) * plan.height,
                  words = static_cast<size_t>(plan.words) * plan.height;
-    DEPTHWATT_TRY(table.allocate(sizeof kDifferenceCosts));
-    DEPTHWATT_CUDA(cudaMemcpy(table.get(), kDifferenceCosts, sizeof kDifferenceCosts, cudaMemcpyHostToDevice));
+    costs = crossCostsOf(plan.parameters.lambdaDifference, plan.parameters.lambdaCensus);
+    DEPTHWATT_TRY(table.allocate(sizeof costs.difference));
+    DEPTHWATT_CUDA(cudaMemcpy(table.get(), costs.difference, sizeof costs.difference, cudaMemcpyHostToDevice));
     // What lies beside and below the image is read (and not used) for ever, and written here only.
     for (DeviceBuffer<uint2>& one : features) {
       DEPTHWATT_TRY(one.allocate(words));
@@ -76,6 +78,7 @@ struct CrossDevice {
     for (int eye = 0; eye < 2; ++eye) p.armsX[eye] = armsX[eye].get(), p.armsY[eye] = armsY[eye].get();
     p.width = plan.width, p.height = plan.height, p.words = plan.words;
     p.armX = plan.parameters.armX, p.armY = plan.parameters.armY, p.similarity = plan.parameters.similarity;
+    for (int eye = 0; eye < 2; ++eye) p.mostX[eye] = plan.mostX[eye], p.mostY[eye] = plan.mostY[eye];
     p.margin = crossTileMargin(p.armX);
     const dim3 grid((plan.width + 127) / 128, (plan.height + kCrossTileRows - 1) / kCrossTileRows, 2);
     crossPrepareKernel<<<grid, dim3(32, kCrossTileRows), plan.prepareSharedBytes, stream>>>(p);
@@ -93,6 +96,9 @@ struct CrossDevice {
       a.eyes[eye].sums = reinterpret_cast<uint4*>(sums[eye].get());
     }
     a.differenceCosts = table.get();
+    a.censusLow =
+        costs.census[0] | costs.census[1] << 8 | costs.census[2] << 16 | static_cast<uint32_t>(costs.census[3]) << 24;
+    a.censusHigh = costs.census[4] | costs.census[5] << 8 | costs.census[6] << 16;
     a.keys = keys.get();
     a.disparity[0] = disparity;
     a.disparity[1] = rightDisparity;
@@ -145,7 +151,7 @@ Status CrossWorkspace::open(const CrossParameters& parameters, int32_t width, in
   device_ = new (std::nothrow) CrossDevice;
   if (device_ == nullptr)
     return Status::error(Code::kFailed, "Expected memory for cross-based aggregation, there is none.");
-  const size_t tableBytes = sizeof kDifferenceCosts;
+  const size_t tableBytes = sizeof CrossCosts::difference;
   device_->plan = crossPlanOf(parameters, width, height, multiprocessors, static_cast<size_t>(shared) - tableBytes,
                               kCrossVolumeBytes, tuning);
   if (device_->plan.groups == 0) {

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Cross-based aggregation: matching costs summed over regions of similar grey, winners of both eyes from one definition of cost.
 //   cost   C(x, y, d) = A[|L(x, y) - R(x - d, y)|] + M[hamming(m_L(x, y), m_R(x - d, y))]         (Chang and Maruyama, eq. 3 to 5)
-//          A, M: exponential_tables.h. m: six bits s(I(x + i, y + j), I(x, y)), i = -1, 1 and j = -1, 0, 1, s(u, v) = u >= v.
+//          A, M: exponential_tables.h, by lambdaDifference and lambdaCensus. m: six bits s(I(x + i, y + j), I(x, y)), i = -1, 1 and j = -1, 0, 1, s(u, v) = u >= v.
 //          R(x - d, y) outside the image: kMaxCrossCost. The right eye's cost is the same: C_R(x, y, d) = C(x + d, y, d) (eq. 6).
 //   arms   left, right, up, down: how many pixels in a row from (x, y) on have |I - I(x, y)| < similarity; at most armX, armY,
-//          never beyond the image.
+//          never beyond the image; the right image's at most armXRight, armYRight.
 //   sums   CAx(x, y, d) = sum of C over x - left..x + right (eq. 7); CA = sum of CAx over y - up..y + down (eq. 8), each pixel
 //          with its own arms, the left eye with the left image's, the right eye with the right image's.
 //   winner the lowest d of the smallest CA over d in [min, min + num) whose partner lies in the image (eq. 9 meaning argmin)
@@ -16,6 +16,7 @@
 #include "../../../core/image.h"
 #include "../../../core/status.h"
 #include "../../../core/workers.h"
+#include "exponential_tables.h"
 
 namespace depthwatt {
 
@@ -27,10 +28,18 @@ constexpr int32_t kMaxArm = 61;
 constexpr int32_t kCrossLanes = 16;
 
 struct CrossParameters {
-  int32_t minDisparity = 0;      ///< 0 or more
-  int32_t numDisparities = 64;   ///< 1 to 512
-  int32_t armX = 21, armY = 31;  ///< 0 to kMaxArm
-  int32_t similarity = 13;       ///< 1 to 256
+  int32_t minDisparity = 0;                ///< 0 or more
+  int32_t numDisparities = 64;             ///< 1 to 512
+  int32_t armX = 21, armY = 31;            ///< 0 to kMaxArm
+  int32_t similarity = 13;                 ///< 1 to 256
+  int32_t armXRight = -1, armYRight = -1;  ///< of the right image; -1: the left image's
+  int32_t lambdaDifference = kLambdaDifference, lambdaCensus = kLambdaCensus;  ///< kLeastLambda to kMostLambda
+
+  /// eye: 0 left, 1 right.
+  int32_t armXOf(int eye) const { return eye == 0 || armXRight < 0 ? armX : armXRight; }
+  int32_t armYOf(int eye) const { return eye == 0 || armYRight < 0 ? armY : armYRight; }
+  int32_t longestX() const { return armXOf(1) > armX ? armXOf(1) : armX; }
+  int32_t longestY() const { return armYOf(1) > armY ? armYOf(1) : armY; }
 };
 
 struct CrossImages {
@@ -57,7 +66,8 @@ struct CrossSlice {
   int32_t firstDisparity;                           ///< of lane 0, absolute
   int32_t firstIndex;                               ///< of lane 0, from the smallest disparity of the search
   int32_t count;                                    ///< lanes in use
-  int32_t armY;
+  int32_t armY;                                     ///< of this eye
+  const CrossCosts* costs;
   int32_t* prefix;   ///< (width + 1) * kCrossLanes
   int32_t* columns;  ///< (2 armY + 2) * width * kCrossLanes
   int32_t* best;     ///< [height][width]: smallest CA << 9 | index so far

@@ -37,7 +37,7 @@ inline void crossCosts(const CrossSlice& slice, int32_t y, const int32_t* miniCe
     int32_t partner = x + slice.direction * slice.firstDisparity;
     for (int32_t lane = 0; lane < inside; ++lane, partner += slice.direction) {
       const int32_t difference = own[x] - other[partner];
-      costs[lane] = kDifferenceCosts[difference < 0 ? -difference : difference] +
+      costs[lane] = slice.costs->difference[difference < 0 ? -difference : difference] +
                     miniCensusCosts[ownCensus[x] ^ otherCensus[partner]];
     }
     for (int32_t lane = inside; lane < kCrossLanes; ++lane) costs[lane] = kMaxCrossCost;
@@ -56,7 +56,7 @@ inline void crossSlice(const CrossSlice& slice) {
   for (int32_t bits = 0; bits < 64; ++bits) {
     int32_t distance = 0;
     for (int32_t rest = bits; rest != 0; rest &= rest - 1) ++distance;
-    miniCensusCosts[bits] = kMiniCensusCosts[distance];
+    miniCensusCosts[bits] = slice.costs->census[distance];
   }
   for (size_t word = 0; word < rowWords; ++word) slice.columns[word] = 0;
 

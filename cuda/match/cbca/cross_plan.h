@@ -46,7 +46,8 @@ struct CrossTuning {
 };
 
 struct CrossPlan {
-  CrossParameters parameters;
+  CrossParameters parameters;            ///< armX, armY: the longest of both images, which everything is laid out for
+  int32_t mostX[2] = {}, mostY[2] = {};  ///< longest arms of each image
   int32_t width = 0, height = 0;
   /// Of four pixels, in a row of features or arms: the image, the longest arm, and what is read ahead.
   int32_t words = 0;
@@ -93,10 +94,13 @@ inline int32_t chooseGroups(int32_t needed, int32_t most) {
 }  // namespace crossPlanning
 
 /// sharedLimit: bytes of shared memory that a block may have. volumeLimit: bytes that both eyes' sums along x may have.
-inline CrossPlan crossPlanOf(const CrossParameters& p, int32_t width, int32_t height, int32_t multiprocessors,
+inline CrossPlan crossPlanOf(const CrossParameters& given, int32_t width, int32_t height, int32_t multiprocessors,
                              size_t sharedLimit, size_t volumeLimit, const CrossTuning& tuning) {
   using namespace crossPlanning;
   CrossPlan plan;
+  CrossParameters p = given;
+  for (int eye = 0; eye < 2; ++eye) plan.mostX[eye] = given.armXOf(eye), plan.mostY[eye] = given.armYOf(eye);
+  p.armX = given.longestX(), p.armY = given.longestY();
   plan.parameters = p;
   plan.width = width;
   plan.height = height;

@@ -10,7 +10,6 @@
 #include <cuda_runtime.h>
 
 #include "cross_plan.h"
-#include "exponential_tables.h"
 
 namespace depthwatt {
 namespace gpu {
@@ -31,6 +30,7 @@ struct CrossEye {
 struct CrossArguments {
   CrossEye eyes[2];
   const uint8_t* differenceCosts;  ///< [256]
+  uint32_t censusLow, censusHigh;  ///< costs of distances 0 to 3 and 4 to 6, a byte each
   uint32_t* keys;                  ///< [2][height][width] smallest so far; null with one chunk
   int16_t* disparity[2];           ///< whole pixels
   int32_t width, height, words, groups, armX, armY;
@@ -45,9 +45,6 @@ struct CrossArguments {
 
 namespace {
 
-constexpr uint32_t kMiniCensusLow = kMiniCensusCosts[0] | kMiniCensusCosts[1] << 8 | kMiniCensusCosts[2] << 16 |
-                                    static_cast<uint32_t>(kMiniCensusCosts[3]) << 24;
-constexpr uint32_t kMiniCensusHigh = kMiniCensusCosts[4] | kMiniCensusCosts[5] << 8 | kMiniCensusCosts[6] << 16;
 constexpr uint32_t kOutside = kMaxCrossCost * 0x01010101u;
 
 /// How many of a nibble's three bits are set, for eight nibbles; then their sum in the low nibble of each byte.
@@ -58,15 +55,15 @@ __device__ __forceinline__ uint32_t crossDistances(uint32_t differing) {
 
 /// Costs of eight disparities as bytes. first: d..d+3 (bytes 0..3), second: d+4..d+7.
 /// low: d, d+4, d+1, d+5; high: d+2, d+6, d+3, d+7.
-__device__ __forceinline__ void crossCosts(const uint8_t* table, uint32_t differencesFirst, uint32_t differencesSecond,
-                                           uint32_t differingFirst, uint32_t differingSecond, uint32_t& low,
-                                           uint32_t& high) {
+__device__ __forceinline__ void crossCosts(const uint8_t* table, const CrossArguments& a, uint32_t differencesFirst,
+                                           uint32_t differencesSecond, uint32_t differingFirst,
+                                           uint32_t differingSecond, uint32_t& low, uint32_t& high) {
   // Distances as selectors of bytes: what looks a table of seven up is one instruction for four of them.
   const uint32_t selectors =
       (crossDistances(differingFirst) & 0x07070707u) | (crossDistances(differingSecond) << 4 & 0x70707070u);
-  low = __byte_perm(kMiniCensusLow, kMiniCensusHigh, selectors);
-  high = __byte_perm(kMiniCensusLow, kMiniCensusHigh, selectors >> 16);
-  // No byte overflows: 122 + 118.
+  low = __byte_perm(a.censusLow, a.censusHigh, selectors);
+  high = __byte_perm(a.censusLow, a.censusHigh, selectors >> 16);
+  // No byte overflows: 127 + 127.
   const auto cost = [&](uint32_t differences, int byte) -> uint32_t {
     return table[__byte_perm(differences, 0, 0x4440u + byte)];
   };
@@ -135,7 +132,7 @@ __global__ void __launch_bounds__(128, kCrossRowBlocks) crossRowsKernel(CrossArg
       const uint32_t backwards = 0x1234u + 0x1111u * s;
       const uint32_t grey = __byte_perm(mid.x, 0, 0x1111u * s), census = __byte_perm(mid.y, 0, 0x1111u * s);
       uint32_t low, high;
-      crossCosts(table, __vabsdiffu4(__byte_perm(u1.x, u2.x, backwards), grey),
+      crossCosts(table, a, __vabsdiffu4(__byte_perm(u1.x, u2.x, backwards), grey),
                  __vabsdiffu4(__byte_perm(u0.x, u1.x, backwards), grey), __byte_perm(u1.y, u2.y, backwards) ^ census,
                  __byte_perm(u0.y, u1.y, backwards) ^ census, low, high);
       if (border) {

@@ -1,28 +1,46 @@
 // SPDX-License-Identifier: Apache-2.0
-// The exponential costs of cross.h as integers: round(127 (1 - exp(-v / lambda))). Committed, not computed: exp differs in its
-// last bit from one C library to the next.    (Chang and Maruyama, eq. 4 and 5: lambda_AD = 0.3 of full scale, lambda_MC = 2.3)
+// The exponential costs of cross.h as integers: round(127 (1 - exp(-v / lambda)))   (Chang and Maruyama, eq. 4 and 5). Made of
+// integers alone: exp of a C library differs in its last bit from one host to the next.
 #pragma once
 
 #include <cstdint>
 
 namespace depthwatt {
 
-/// By absolute difference of two grey values, lambda = 0.3 * 255.
-constexpr uint8_t kDifferenceCosts[256] = {
-    0,   2,   3,   5,   6,   8,   10,  11,  13,  14,  16,  17,  18,  20,  21,  23,  24,  25,  27,  28,  29,  30,
-    32,  33,  34,  35,  37,  38,  39,  40,  41,  42,  43,  44,  46,  47,  48,  49,  50,  51,  52,  53,  54,  55,
-    56,  56,  57,  58,  59,  60,  61,  62,  63,  63,  64,  65,  66,  67,  67,  68,  69,  70,  71,  71,  72,  73,
-    73,  74,  75,  75,  76,  77,  77,  78,  79,  79,  80,  81,  81,  82,  82,  83,  84,  84,  85,  85,  86,  86,
-    87,  87,  88,  88,  89,  89,  90,  90,  91,  91,  92,  92,  93,  93,  94,  94,  94,  95,  95,  96,  96,  96,
-    97,  97,  98,  98,  98,  99,  99,  99,  100, 100, 101, 101, 101, 102, 102, 102, 103, 103, 103, 103, 104, 104,
-    104, 105, 105, 105, 106, 106, 106, 106, 107, 107, 107, 107, 108, 108, 108, 108, 109, 109, 109, 109, 110, 110,
-    110, 110, 110, 111, 111, 111, 111, 112, 112, 112, 112, 112, 112, 113, 113, 113, 113, 113, 114, 114, 114, 114,
-    114, 114, 115, 115, 115, 115, 115, 115, 116, 116, 116, 116, 116, 116, 116, 117, 117, 117, 117, 117, 117, 117,
-    117, 118, 118, 118, 118, 118, 118, 118, 118, 119, 119, 119, 119, 119, 119, 119, 119, 119, 119, 120, 120, 120,
-    120, 120, 120, 120, 120, 120, 120, 120, 121, 121, 121, 121, 121, 121, 121, 121, 121, 121, 121, 121, 121, 122,
-    122, 122, 122, 122, 122, 122, 122, 122, 122, 122, 122, 122, 122, 122};
+/// lambda_AD in thousandths of full scale (255), lambda_MC in tenths of a bit; the paper's are 0.3 and 2.3.
+constexpr int32_t kLambdaDifference = 300, kLambdaCensus = 23;
+constexpr int32_t kLeastLambda = 10, kMostLambda = 10000;
 
-/// By Hamming distance of two mini-censuses, lambda = 2.3.
-constexpr uint8_t kMiniCensusCosts[7] = {0, 45, 74, 93, 105, 113, 118};
+struct CrossCosts {
+  uint8_t difference[256];  ///< by absolute difference of two grey values
+  uint8_t census[7];        ///< by Hamming distance of two mini-censuses
+};
+
+/// round(127 (1 - exp(-above / below))) to 1e-4; above below 2^19, below above 0.
+constexpr uint8_t exponentialCost(uint64_t above, uint64_t below) {
+  constexpr int kBits = 31, kSquarings = 6;  // exp(-x) = exp(-x / 64)^64
+  constexpr uint64_t kOne = uint64_t{1} << kBits;
+  if (above >= 16 * below) return 127;
+  const uint64_t x = (above << kBits) / (below << kSquarings);
+  uint64_t sum = kOne, term = kOne;
+  for (uint64_t n = 1; n <= 9; ++n) {
+    term = (term * x >> kBits) / n;
+    sum = n % 2 == 1 ? sum - term : sum + term;
+  }
+  for (int i = 0; i < kSquarings; ++i) sum = sum * sum >> kBits;
+  return static_cast<uint8_t>((127 * (kOne - sum) + kOne / 2) >> kBits);
+}
+
+constexpr CrossCosts crossCostsOf(int32_t lambdaDifference, int32_t lambdaCensus) {
+  CrossCosts costs = {};
+  for (int32_t v = 0; v < 256; ++v) {
+    costs.difference[v] =
+        exponentialCost(static_cast<uint64_t>(v) * 1000, uint64_t{255} * static_cast<uint64_t>(lambdaDifference));
+  }
+  for (int32_t bits = 0; bits < 7; ++bits) {
+    costs.census[bits] = exponentialCost(static_cast<uint64_t>(bits) * 10, static_cast<uint64_t>(lambdaCensus));
+  }
+  return costs;
+}
 
 }  // namespace depthwatt

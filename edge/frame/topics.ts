@@ -12,6 +12,8 @@ export interface Topics {
   metrics: string;
   /** A small picture, a whole JPEG or PNG file, not retained. */
   preview: string;
+  /** JSON, the nearest distance in each zone, not retained. */
+  zones: string;
   stream(name: StreamName): string;
 }
 
@@ -64,6 +66,7 @@ export function makeTopics(base: string, device: string): Topics {
     cameraInfo: `${prefix}/camera_info`,
     metrics: `${prefix}/metrics`,
     preview: `${prefix}/preview`,
+    zones: `${prefix}/zones`,
     stream: (name) => `${prefix}/${name}`,
   };
 }

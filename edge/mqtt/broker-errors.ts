@@ -140,6 +140,10 @@ const BY_CONNACK: Readonly<Record<number, Translation>> = {
     "Give each depthwatt its own device name (--device).",
   ),
   152: refused("has ended this connection by an administrator's hand", "Ask who runs the broker."),
+  154: refused(
+    "keeps no retained messages",
+    "Allow them at the broker (Mosquitto: retain_available true): state, info and the last will are retained.",
+  ),
   159: BUSY,
 };
 

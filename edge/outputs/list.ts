@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Every kind of output by the name of its section, which also stands before its drops. The order counts: `latencyMs` is that of
 // the first one that takes frames.
+import { homeAssistant } from "./homeassistant/open.js";
 import { mcap } from "./mcap/open.js";
 import { mqtt } from "./mqtt/open.js";
 import { prometheus } from "./prometheus/open.js";
@@ -11,4 +12,5 @@ export const OUTPUTS = {
   viewer,
   mcap,
   prometheus,
+  homeAssistant,
 };

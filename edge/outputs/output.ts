@@ -8,6 +8,7 @@ import type { BrokenSetting } from "../config/broken-setting.js";
 import type { Exact, SettingDescription, SettingValue } from "../config/setting.js";
 import type { HttpAccess } from "../http/index.js";
 import type { ControlAnswer } from "../control/answer.js";
+import type { ConnectionOptions } from "../mqtt/connection.js";
 import type { ComputedFrame, Encodings } from "../pipeline/computed-frame.js";
 import type { InputLayout, Rig } from "../pipeline/rig.js";
 import type { RunTotals } from "../pipeline/totals.js";
@@ -69,12 +70,26 @@ export interface Output {
   configure?(settings: never, picture: OutputPicture): void;
   /** Resolves before the run begins, so that an output that connects does not miss its first frames; never rejects. */
   readonly ready?: Promise<unknown>;
+  /** The broker that it talks to: outputs further down the list may talk to it as well. */
+  readonly broker?: BrokerAccess;
+  /** Names of the zones whose nearest distance it publishes. */
+  readonly zones?: readonly string[];
   /** Why nothing arrives now, such as a broker that refuses; a run that ends so fails with it. */
   readonly failure?: DepthwattError | undefined;
   /** Lines for the person who started the run: a label and a text. */
   greeting?(): [label: string, text: string][];
   /** Sends what it is sending, releases every frame, and ends; after CLOSE_LIMIT_MS it is not waited for any more. */
   close(): Promise<void>;
+}
+
+/** Where a broker is, and how to get in. */
+export interface BrokerAccess
+  extends Pick<
+    ConnectionOptions,
+    "url" | "protocolVersion" | "username" | "password" | "ca" | "cert" | "key"
+  > {
+  /** It is the one in this process: only this machine reaches it. */
+  embedded: boolean;
 }
 
 /** What the frames are of; another source may have another one. */
@@ -103,6 +118,10 @@ export interface OutputContext<Settings> extends OutputPicture {
   notice(text: string): void;
   /** The process's HTTP server, listening; opened with the first output that asks for it. @throws DepthwattError */
   http(): Promise<HttpAccess>;
+  /** The broker of an output that was opened before; undefined: there is none. */
+  broker?(): BrokerAccess | undefined;
+  /** Names of the zones that an output publishes. */
+  zones?(): readonly string[];
   /** Counts since the start of the run; undefined before it. Absent where an output runs by itself. */
   totals?(): RunTotals | undefined;
   /** Settings of the run, and a way to change them; absent where an output runs by itself. */

@@ -67,8 +67,13 @@ export class Outputs {
   /** @throws DepthwattError of the first output that cannot be opened; OUTPUT_FAILED where its error has no code */
   async open(
     settings: Settings,
-    context: Omit<OutputContext<unknown>, "settings" | "notice">,
+    given: Omit<OutputContext<unknown>, "settings" | "notice" | "broker" | "zones">,
   ): Promise<void> {
+    const context = {
+      ...given,
+      broker: () => this.#outlets.find(({ output }) => output.broker !== undefined)?.output.broker,
+      zones: () => this.#outlets.flatMap(({ output }) => output.zones ?? []),
+    };
     for (const kind of OUTPUT_KINDS) {
       const definition = definitionOf(kind);
       const own = settings[kind] as never;

@@ -3,9 +3,11 @@
 import type { DepthwattError } from "../../../core/index.js";
 import type { MqttDoor } from "../../control/mqtt-door.js";
 import { brokerName } from "../../mqtt/broker-errors.js";
+import { readCredentials } from "../../mqtt/credentials.js";
 import type { FrameSink } from "../../pipeline/computed-frame.js";
 import { CountsByCause } from "../../pipeline/statistics.js";
 import type {
+  BrokerAccess,
   DeviceState,
   FrameLease,
   Output,
@@ -34,6 +36,7 @@ export interface MqttOutputParts {
 export class MqttOutput implements Output {
   readonly ready: Promise<unknown>;
   readonly close: () => Promise<void>;
+  readonly broker: BrokerAccess;
   readonly #parts: MqttOutputParts;
   readonly #offset = new RealtimeOffset();
   readonly #drops = new CountsByCause();
@@ -49,6 +52,12 @@ export class MqttOutput implements Output {
     this.ready = Promise.all([parts.publisher.firstAttempt, parts.door?.ready]);
     this.close = parts.close;
     this.#settings = parts.context.settings;
+    const { settings } = parts.context;
+    this.broker = {
+      ...{ url: parts.brokerUrl, embedded: parts.embedded },
+      protocolVersion: parts.embedded ? 4 : settings.protocolVersion,
+      ...readCredentials(settings),
+    };
     this.configure(parts.context.settings, parts.context);
   }
 

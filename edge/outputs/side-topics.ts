@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: Apache-2.0
+// A connection beside that of the frames, for small messages: they do not wait behind pictures, and pictures not behind them.
+// Retained messages are published again on every connect; of others the newest wins where the broker does not read.
+import type { MqttClient } from "mqtt";
+import { BrokerConnection, uniqueClientId } from "../mqtt/connection.js";
+import type { BrokerAccess } from "./output.js";
+
+export interface SideTopicsOptions {
+  broker: BrokerAccess;
+  /** Begins the client id. */
+  name: string;
+  notice(text: string): void;
+  /** Topics to be subscribed to, and who hears of them. */
+  subscriptions?: readonly string[];
+  onMessage?(topic: string, text: string, retained: boolean): void;
+}
+
+/** What may wait in front of the socket. */
+const MOST_PENDING_BYTES = 1 << 20;
+/** Nothing that is read here is larger. */
+const MOST_PACKET_BYTES = 64 << 10;
+const CLOSE_GRACE_MS = 500;
+
+export class SideTopics {
+  readonly ready: Promise<unknown>;
+  readonly #options: SideTopicsOptions;
+  readonly #connection: BrokerConnection;
+  readonly #retained = new Map<string, string>();
+  #client: MqttClient | undefined;
+  #keeps = true;
+  #told = new Set<string>();
+  sent = 0;
+  bytes = 0;
+  /** Messages that were not sent, by cause. */
+  readonly drops: Record<string, number> = {};
+
+  constructor(options: SideTopicsOptions) {
+    this.#options = options;
+    const clientId = uniqueClientId(`depthwatt-${options.name}`);
+    const connection = { ...options.broker, clientId, maximumPacketBytes: MOST_PACKET_BYTES };
+    this.#connection = new BrokerConnection(connection, {
+      onUp: (client, _version, connack) => {
+        this.#client = client;
+        this.#keeps = connack.properties?.retainAvailable !== false;
+        client.on("message", (topic, payload, { retain }) => {
+          options.onMessage?.(topic, payload.toString(), retain);
+        });
+        for (const topic of options.subscriptions ?? []) this.#subscribe(client, topic);
+        for (const [topic, text] of this.#retained) this.#keep(client, topic, text);
+      },
+      onDown: () => {
+        this.#client = undefined;
+      },
+      // That the broker is away is told by who publishes frames to it.
+      onStatus: () => {},
+    });
+    this.ready = this.#connection.firstAttempt;
+  }
+
+  get connected(): boolean {
+    return this.#client !== undefined;
+  }
+
+  #subscribe(client: MqttClient, topic: string): void {
+    client.subscribe(topic, { qos: 1 }, (error, granted) => {
+      if (error || granted?.some(({ qos }) => qos >= 128))
+        this.#once(`this device may not subscribe to ${topic} at the broker`);
+    });
+  }
+
+  #once(text: string): void {
+    if (this.#told.has(text)) return;
+    this.#told.add(text);
+    this.#options.notice(text);
+  }
+
+  /** The newest value of a topic stays at the broker; an empty text makes it forget the topic. */
+  keep(topic: string, text: string): void {
+    if (text === "") this.#retained.delete(topic);
+    else this.#retained.set(topic, text);
+    if (this.#client !== undefined) this.#keep(this.#client, topic, text);
+  }
+
+  #keep(client: MqttClient, topic: string, text: string): void {
+    if (!this.#keeps) {
+      this.#drop("retainRefused");
+      this.#once(`the broker keeps no retained messages, so ${topic} is not published`);
+      return;
+    }
+    client.publish(topic, text, { qos: 1, retain: true }, (error) => this.#count(error, text));
+  }
+
+  /** Sent once, or dropped and counted. */
+  send(topic: string, text: string): void {
+    const client = this.#client;
+    if (client === undefined) this.#drop("offline");
+    else if (client.stream.writableLength + text.length > MOST_PENDING_BYTES) this.#drop("backpressure");
+    else client.publish(topic, text, { qos: 0 }, (error) => this.#count(error, text));
+  }
+
+  #count(error: unknown, text: string): void {
+    if (error) {
+      this.#drop("refused");
+      return;
+    }
+    this.sent++;
+    this.bytes += Buffer.byteLength(text);
+  }
+
+  #drop(cause: string): void {
+    this.drops[cause] = (this.drops[cause] ?? 0) + 1;
+  }
+
+  close(): Promise<void> {
+    return this.#connection.end(CLOSE_GRACE_MS);
+  }
+}

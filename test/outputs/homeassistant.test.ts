@@ -77,7 +77,7 @@ needs("mosquitto").suite("Home Assistant's discovery at Mosquitto", () => {
     await client.publishAsync(`${HA}/match.algorithm/set`, "cbca");
     await until("the select", () => last(`${HA}/match.algorithm/state`) === "cbca", 5000);
     const info = await listener(broker, "depthwatt/robot-1/info");
-    await until("info", () => info.heard.length > 0, 5000);
+    await until("info", () => info.heard.at(-1)?.text.includes('"cbca"') === true, 5000);
     expect(JSON.parse(info.heard.at(-1)!.text)).toMatchObject({
       algorithm: "cbca",
       parameters: { refine: { median: false } },

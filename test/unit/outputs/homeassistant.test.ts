@@ -110,6 +110,7 @@ test("only live settings of the right kind become switches and selects", () => {
         { ...live, key: "match.algorithm", schema: { type: "string", enum: ["sgm", "cbca"] } },
       ],
       values: {},
+      presets: [],
     }),
   };
   const of = (switches?: string, selects?: string) =>

@@ -10,9 +10,6 @@
 #define NODE_ADDON_API_CPP_EXCEPTIONS_ALL
 
 #include "camera/scene/binding.cc"
-#include "camera/v4l2/binding.cc"
-#include "camera/v4l2/camera_handle.cc"
-#include "camera/v4l2/convert.cc"
 #include "core/napi/arguments.cc"
 #include "core/napi/call.cc"
 #include "core/napi/errors.cc"
@@ -31,7 +28,6 @@ Napi::Object initialise(Napi::Env env, Napi::Object exports) {
   addSystem(env, exports);
   addEngine(env, exports);
   addScene(env, exports);
-  addVideo(env, exports);
   addPower(env, exports);
   return exports;
 }

@@ -4,7 +4,7 @@
 /**
  * How the bytes of an image are laid out. Y10, Y12, Y16 and BAYER_*10, 12, 16: little-endian 16-bit words, value in the
  * low bits. RGB8: three bytes a pixel, red first. NV12: a plane of luma, behind it one of
- * chroma, rows of the same stride. Raw words that a board fills from the top (Tegra) are Y16 and BAYER_*16: see camera/v4l2/pixel-formats.ts.
+ * chroma, rows of the same stride. Raw words that a board fills from the top (Tegra) are Y16 and BAYER_*16: see camera/v4l2/src/pixel-formats.ts.
  */
 export type PixelFormat =
   | "GREY"

@@ -5,9 +5,10 @@ import { join } from "node:path";
 
 const NATIVE_FOLDERS = ["core", "cuda", "camera", "power"];
 
-/** Everything that belongs to another program: the CUDA plugin and stand-alone test programs. */
+/** Everything that belongs to another program: the CUDA plugin, the package of cameras and stand-alone test programs. */
+const ELSEWHERE = [join("cuda", "gpu"), join("cuda", "check"), join("camera", "v4l2")];
 const isElsewhere = (path) =>
-  path.startsWith(join("cuda", "gpu")) || path.startsWith(join("cuda", "check")) || path.endsWith("_main.cc");
+  ELSEWHERE.some((folder) => path.startsWith(folder)) || path.endsWith("_main.cc");
 
 /** What reads napi.h, in one file. */
 const TOGETHER = "addon.cc";

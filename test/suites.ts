@@ -20,7 +20,13 @@ export const SUITES: readonly Suite[] = [
     budgetSeconds: 20,
     for: "the checks themselves, the suites, what npm would publish",
   },
-  { name: "unit", files: ["test/unit/"], budgetSeconds: 190, for: "one module at a time" },
+  { name: "unit", files: ["test/unit/"], budgetSeconds: 170, for: "one module at a time" },
+  {
+    name: "v4l2-camera",
+    files: ["camera/v4l2/test/"],
+    budgetSeconds: 20,
+    for: "the package of cameras by itself, against a driver in memory",
+  },
   {
     name: "rooms",
     files: ["test/rooms/"],
@@ -99,7 +105,7 @@ export const SUITES: readonly Suite[] = [
     name: "long-emulation",
     files: [
       "test/golden/room-twins.test.ts",
-      "test/integration/capture-races.test.ts",
+      "camera/v4l2/test/capture-races.test.ts",
       "test/rooms/rvl-fuzz.test.ts",
       "test/unit/scene-bits.test.ts",
     ],
@@ -138,10 +144,13 @@ export const SUITES: readonly Suite[] = [
 
 /** Every test file of the project: paths from its root. */
 export function testFiles(): string[] {
-  const found = readdirSync(new URL(".", import.meta.url), { recursive: true }) as string[];
-  return found
+  return ["test", "camera/v4l2/test"]
+    .flatMap((folder) =>
+      (readdirSync(new URL(`../${folder}/`, import.meta.url), { recursive: true }) as string[]).map(
+        (path) => `${folder}/${path}`,
+      ),
+    )
     .filter((path) => path.endsWith(".test.ts"))
-    .map((path) => `test/${path}`)
     .sort();
 }
 

@@ -3,7 +3,7 @@
 // where nobody reads colours.
 import { DepthwattError } from "../../core/index.js";
 import type { PixelFormat } from "../frame.js";
-import { FORMAT_TRAITS } from "../v4l2/pixel-formats.js";
+import { FORMAT_TRAITS } from "v4l2-camera/parts";
 
 export interface FrameLayout {
   /** The whole frame, pixels; both eyes where it is side by side. */

@@ -2,9 +2,7 @@
 // One or two commands as a source of pairs: live ones paired by time of arrival, recordings by the number of the frame.
 import { DepthwattError } from "../../core/index.js";
 import type { PairSource, SourceCounters, SourceDescription, SourceEvents } from "../frame.js";
-import { driftPpm } from "../pair/frame-period.js";
-import { type Eye, Pairer, pairWindowNs } from "../pair/pair.js";
-import { SkewStatistics } from "../pair/skew.js";
+import { driftPpm, type Eye, Pairer, pairWindowNs, SkewStatistics } from "v4l2-camera/parts";
 import type { CommandCamera } from "./command-camera.js";
 import type { CommandFrame } from "./frames.js";
 

@@ -7,7 +7,7 @@ import type { EnginePicture } from "./images/index.js";
 import type { DecodedStep, StepDecoder } from "./replay-decode.js";
 import type { ReplayEntry, TimestampSource } from "./replay-listing.js";
 import type { ReplayStep } from "./replay-plan.js";
-import { SkewStatistics } from "../pair/skew.js";
+import { SkewStatistics } from "v4l2-camera/parts";
 
 export interface ReplayOptions {
   /** Folder, name with `*`, list file or image of each eye; or `sideBySide` alone, left eye in the left half. */

@@ -11,7 +11,6 @@ import {
   type NativeControl,
   type NativeDescription,
 } from "../../camera/index.js";
-import { loadNative } from "../native.js";
 import { withExamples, withJson } from "./options.js";
 import { columns, note, paint, printJson, printLine } from "./output.js";
 
@@ -80,7 +79,7 @@ function show({ path, description, problem }: ListedDevice, all: boolean): void 
 }
 
 async function run({ json, all }: { json?: boolean; all?: boolean }): Promise<void> {
-  const devices = await listDevices(loadNative().video);
+  const devices = await listDevices();
   const cameras = devices.filter(({ description }) => description === undefined || description.captures);
   if (json) {
     const listed = cameras.map(({ path, description, problem }) =>

@@ -12,6 +12,19 @@ const MAY_IMPORT = {
   edge: { core: "values", camera: "values", cuda: "values", power: "values" },
 };
 
+/** A package of its own inside a folder: it imports nothing from outside, and is imported by its name. Its tests share doubles. */
+const PACKAGE = "camera/v4l2/";
+const SHARED_DOUBLES = "test/doubles/";
+
+function packageProblem(path, target, from) {
+  const [inside, enters] = [path.startsWith(PACKAGE), target.startsWith(PACKAGE)];
+  if (inside === enters) return undefined;
+  if (!inside) return `${path}: ${from}: the package is imported by its name, v4l2-camera`;
+  const isTest = path.startsWith(`${PACKAGE}test/`);
+  if (isTest && target.startsWith(SHARED_DOUBLES)) return undefined;
+  return `${path}: ${from}: v4l2-camera imports nothing of depthwatt`;
+}
+
 const IMPORT =
   /\b(import|export)\s+(type\s+)?(?:([^"';]*?)\s+from\s+)?"([^"]+)"|\bimport\(\s*"([^"]+)"\s*\)/g;
 
@@ -46,8 +59,10 @@ export default {
         count++;
         if (!/\.(js|json|mjs)$/.test(from)) problems.push(`${path}: ${from} does not end in .js`);
         const target = posix.join(posix.dirname(path), from);
+        const crossing = packageProblem(path, target, from);
+        if (crossing !== undefined) problems.push(crossing);
         const targetFolder = target.split("/")[0];
-        if (targetFolder === folder) continue;
+        if (targetFolder === folder || path.startsWith(PACKAGE)) continue;
         const allowed = MAY_IMPORT[folder][targetFolder];
         if (allowed === undefined)
           problems.push(`${path}: ${folder} must not import ${targetFolder} (${from})`);

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the arm64 machine needs beside its kernel: a static busybox, Node, and the addon's capture part, compiled for it.
+// What the arm64 machine needs beside its kernel: a static busybox, Node, and v4l2-camera's addon, compiled for it.
 import { createHash } from "node:crypto";
 import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, renameSync, rmSync } from "node:fs";
 import { join } from "node:path";
+import { addonSources } from "v4l2-camera/build.mjs";
 import { CACHE, downloadPackage, guestKernel, PROJECT, run } from "./kernel.js";
 
 const HOME = join(CACHE, "arm64");
@@ -41,27 +42,19 @@ const node = () =>
     return "package/bin/node";
   });
 
-/**
- * Every source of camera/v4l2 and what it leans on, the same files as in the whole addon; the engine's vector code
- * would take minutes to compile and captures nothing.
- */
+/** v4l2-camera's addon, the same files as in its own build. */
 async function addon(): Promise<string> {
-  const v4l2 = join(PROJECT, "camera/v4l2");
-  const headers = readdirSync(v4l2).filter((name) => name.endsWith(".h"));
-  const sources = readdirSync(v4l2)
-    .filter((name) => name.endsWith(".cc"))
-    .map((name) => join(v4l2, name));
-  sources.push(...["arguments.cc", "call.cc", "errors.cc"].map((name) => join(PROJECT, "core/napi", name)));
-  sources.push(join(PROJECT, "test/capture-vm/capture_addon.cc"));
+  const native = join(PROJECT, "camera/v4l2/native");
+  const files = readdirSync(native).map((name) => join(native, name));
+  const sources = [join(native, "addon.cc"), ...addonSources().map((path) => join(native, "..", path))];
   const hash = createHash("sha256").update(process.version);
-  for (const path of [...sources, ...headers.map((name) => join(v4l2, name))])
-    hash.update(readFileSync(path));
+  for (const path of files) hash.update(readFileSync(path));
   return once(join(HOME, `capture-${hash.digest("hex").slice(0, 12)}.node`), async (folder) => {
-    const config = readFileSync(join(PROJECT, "build/config.gypi"), "utf8");
+    const config = readFileSync(join(PROJECT, "camera/v4l2/build/config.gypi"), "utf8");
     const nodedir = /"nodedir": "([^"]+)"/.exec(config)![1]!;
-    const includes = [join(nodedir, "include/node"), join(PROJECT, "node_modules/node-addon-api"), PROJECT];
-    const flags = ["-shared", "-fPIC", "-std=c++17", "-O1", "-fexceptions", "-ffp-contract=off", "-pthread"];
-    const defines = ["-DNAPI_VERSION=8", "-DNODE_ADDON_API_CPP_EXCEPTIONS", "-DNAPI_CPP_EXCEPTIONS"];
+    const includes = [join(nodedir, "include/node"), join(PROJECT, "node_modules/node-addon-api")];
+    const flags = ["-shared", "-fPIC", "-std=c++17", "-O1", "-fexceptions", "-pthread"];
+    const defines = ["-DNAPI_VERSION=8", "-DNODE_GYP_MODULE_NAME=v4l2_camera", "-DNAPI_CPP_EXCEPTIONS"];
     const words = [...flags, ...defines, ...includes.map((path) => `-I${path}`), ...sources];
     await run("aarch64-linux-gnu-g++", [...words, "-Wl,-z,lazy", "-o", "capture.node", "-ldl"], folder);
     return "capture.node";

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// The addon's sources compile with every compiler that it promises: g++ 9 to 14 and clang 14 to 19 on x86-64, g++ 10 for arm64;
+// The sources of both addons compile with every compiler that they promise: g++ 9 to 14 and clang 14 to 19 on x86-64, g++ 10 for arm64;
 // with the project's own flags, but without optimisation, which takes nine tenths of the time.
 import { spawnSync } from "node:child_process";
 import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { dirname, join, resolve } from "node:path";
 import { describe, expect, test } from "vitest";
+import { addonSources } from "v4l2-camera/build.mjs";
 import { cachedDebian, DEBIANS } from "../../scripts/debian-compilers.mjs";
 import { nativeSources } from "../../scripts/native-sources.mjs";
 
@@ -66,10 +67,11 @@ for (const [suite, { compilers }] of Object.entries(DEBIANS)) {
   describe.skipIf(!usable && process.env.CI !== "true")(
     `Debian ${suite} (root alone can enter it; 'npm run test:setup -- --long' fetches it)`,
     () => {
-      test.each(compilers)("%s takes every source of the addon", { timeout: 600_000 }, (compiler) => {
+      test.each(compilers)("%s takes every source of the addons", { timeout: 600_000 }, (compiler) => {
         if (!usable)
           expect.fail(`with CI=true this suite must run, but Debian ${suite} has not been fetched`);
-        const sources = nativeSources(project);
+        const cameras = ["native/addon.cc", ...addonSources()].map((path) => `camera/v4l2/${path}`);
+        const sources = [...nativeSources(project), ...cameras];
         expect(sources.length).toBeGreaterThan(20);
         expect(sources.every((path) => existsSync(join(project, path)))).toBe(true);
         const folder = copyInto(root);

@@ -5,7 +5,7 @@ import { mkdtempSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { fakeVideoModule } from "../doubles/fake-video/fake-video.js";
+import { fakeVideoModule } from "../../camera/v4l2/test/fake-video/fake-video.js";
 import { needs } from "../doubles/needs.js";
 
 const FRAMES = 300;
@@ -23,15 +23,15 @@ interface Cost {
 const script = (fake: string, root: string) => `
   import { createRequire } from "node:module";
   import { readFileSync } from "node:fs";
-  import { loadNative } from ${JSON.stringify(join(root, "dist/edge/native.js"))};
-  import { openV4l2Source } from ${JSON.stringify(join(root, "dist/camera/v4l2/open-source.js"))};
-  const native = loadNative();
+  import { loadAddon } from ${JSON.stringify(join(root, "camera/v4l2/dist/parts.js"))};
+  import { openV4l2Source } from ${JSON.stringify(join(root, "dist/camera/live/open-source.js"))};
+  const video = loadAddon();
   const fake = createRequire("/")(${JSON.stringify(fake)}).create();
   const formats = [{ fourcc: "GREY", width: 640, height: 480, ratesHz: [${RATE_HZ}] }];
   for (const path of ["/l", "/r"]) fake.add({ path, card: "c", bus: path, driver: "d", formats, controls: [] });
-  const clocks = () => native.clocks();
+  const clocks = () => video.clocks();
   const system = fake.system;
-  const source = await openV4l2Source({ left: "/l", right: "/r", width: 640, height: 480 }, { video: native.video, clocks, system });
+  const source = await openV4l2Source({ left: "/l", right: "/r", width: 640, height: 480 }, { video, clocks, system });
   let pairs = 0;
   source.start({ onPair(pair) { pairs++; pair.release(); }, onDegraded() {}, onEnd() {}, onError(error) { throw error; } });
   const allocations = () => Number(readFileSync(process.env.ALLOCATION_COUNT_FILE).readBigUInt64LE(0));

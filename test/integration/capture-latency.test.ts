@@ -12,8 +12,8 @@ import { Pipeline } from "../../edge/pipeline/pipeline.js";
 import { RecentValues } from "../../edge/pipeline/statistics.js";
 import { RealtimeOffset, streamSinks } from "../../edge/outputs/mqtt/streams.js";
 import { createPublisher } from "../../edge/outputs/mqtt/index.js";
-import { clocks, video } from "../doubles/fake-video/cameras.js";
-import { fakeVideo } from "../doubles/fake-video/fake-video.js";
+import { clocks, video } from "../doubles/cameras.js";
+import { fakeVideo } from "../../camera/v4l2/test/fake-video/fake-video.js";
 import { startMosquitto } from "../doubles/mosquitto.js";
 import { needs } from "../doubles/needs.js";
 

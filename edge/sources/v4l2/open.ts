@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The source "v4l2": two cameras, or one with both eyes in its image.
-import { openV4l2Source } from "../../../camera/index.js";
-import { loadNative } from "../../native.js";
+import { loadVideo, openV4l2Source } from "../../../camera/index.js";
 import { brokenPlaces } from "../eyes.js";
 import { defineSource } from "../source.js";
 import { v4l2Settings } from "./settings.js";
@@ -12,11 +11,11 @@ export const v4l2 = defineSource({
   takesPath: (path) => path.startsWith("/dev/"),
   broken: brokenPlaces,
   async open({ rateHz, ...settings }, { colours }) {
-    const native = loadNative();
+    const video = loadVideo();
     const warnings: string[] = [];
     const source = await openV4l2Source(
       { ...settings, colours, ...(rateHz !== "max" && { rateHz }) },
-      { video: native.video, clocks: () => native.clocks(), onNote: (note) => warnings.push(note) },
+      { video, clocks: () => video.clocks(), onNote: (note) => warnings.push(note) },
     );
     return { source, warnings };
   },

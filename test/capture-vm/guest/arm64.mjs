@@ -3,10 +3,10 @@
 import assert from "node:assert/strict";
 import { createRequire } from "node:module";
 import { arch } from "node:process";
-import { openV4l2Source } from "../../../dist/camera/v4l2/open-source.js";
+import { openV4l2Source } from "../../../dist/camera/live/open-source.js";
 
 const report = (facts) => process.stdout.write(`@@report ${JSON.stringify(facts)}\n`);
-const { video, clocks } = createRequire(import.meta.url)(process.argv[2]);
+const video = createRequire(import.meta.url)(process.argv[2]);
 
 try {
   assert.equal(arch, "arm64");
@@ -18,7 +18,7 @@ try {
     format: "YUYV",
     rateHz: 15,
   };
-  const source = await openV4l2Source(settings, { video, clocks: () => clocks() });
+  const source = await openV4l2Source(settings, { video, clocks: () => video.clocks() });
   const pairs = [];
   await new Promise((resolve, reject) => {
     source.start({

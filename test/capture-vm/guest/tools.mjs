@@ -12,15 +12,12 @@ export const built = (path) => import(join(root, "dist", path));
 
 const { loadAddon } = await built("core/addon.js");
 export const native = loadAddon();
-export const { video } = native;
-export const clocks = () => native.clocks();
-export const { openV4l2Source } = await built("camera/v4l2/open-source.js");
-export const { V4l2Camera } = await built("camera/v4l2/camera.js");
-export const { CameraControls } = await built("camera/v4l2/controls.js");
-export const { FORMAT_TRAITS } = await built("camera/v4l2/pixel-formats.js");
+const parts = await import("v4l2-camera/parts");
+export const video = parts.loadAddon();
+export const clocks = () => video.clocks();
+export const { openV4l2Source } = await built("camera/live/open-source.js");
+export const { CameraControls, FORMAT_TRAITS, V4l2Camera, videoNodes } = parts;
 export const { greyOf } = await built("camera/recordings/still.js");
-
-export const { videoNodes } = await built("camera/v4l2/devices.js");
 
 /** The two webcams; the right one is multi-planar. */
 export let LEFT = "/dev/video0";

@@ -18,8 +18,8 @@ import {
 import { loadConfig } from "../../../edge/config/index.js";
 import { openRuntime } from "../../../edge/main.js";
 import { loadNative } from "../../../edge/native.js";
-import { chooseFormat } from "../../../camera/v4l2/choose.js";
-import { FORMAT_TRAITS } from "../../../camera/v4l2/pixel-formats.js";
+import { chooseFormat } from "../../../camera/live/choose.js";
+import { FORMAT_TRAITS } from "v4l2-camera/parts";
 import { native, Random } from "../../doubles/rooms.js";
 
 const folder = mkdtempSync(join(tmpdir(), "depthwatt-colours-"));

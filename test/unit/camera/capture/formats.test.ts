@@ -2,11 +2,11 @@
 // The table of formats, the choice among them, stills, and control wishes.
 import { describe, expect, test } from "vitest";
 import type { PixelFormat, RawImage } from "../../../../camera/frame.js";
-import { CAPTURE_FORMATS, delivered, FORMAT_TRAITS } from "../../../../camera/v4l2/pixel-formats.js";
+import { CAPTURE_FORMATS, controlName } from "v4l2-camera";
+import { delivered, FORMAT_TRAITS, type NativeDescription } from "v4l2-camera/parts";
 import { greyOf } from "../../../../camera/recordings/still.js";
-import { controlName, parseControls } from "../../../../camera/v4l2/controls.js";
-import { chooseFormat } from "../../../../camera/v4l2/choose.js";
-import type { NativeDescription } from "../../../../camera/v4l2/native.js";
+import { parseControls } from "../../../../camera/live/control-wishes.js";
+import { chooseFormat } from "../../../../camera/live/choose.js";
 
 const camera = (path: string, formats: [string, number, number][]): NativeDescription => ({
   path,

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+// The user's wishes for camera controls, for one camera or both, and what differs between the cameras made equal.
+import type { AppliedControl, CameraControls, Eye } from "v4l2-camera/parts";
+import { controlName } from "v4l2-camera";
+import { DepthwattError } from "../../core/index.js";
+
+/** One wish such as exposure_time_absolute=100; without an eye it is for both. */
+export interface ControlWish {
+  eye: Eye | undefined;
+  name: string;
+  /** A number, true or false, or the name of a menu's entry. */
+  value: string;
+}
+
+/** Reads "auto_exposure=1, left.gain=20". @throws DepthwattError CONFIG_INVALID */
+export function parseControls(text: string): ControlWish[] {
+  return text
+    .split(",")
+    .map((part) => part.trim())
+    .filter((part) => part !== "")
+    .map((part) => {
+      const match = /^(?:(left|right)\.)?([^=]+)=(.+)$/.exec(part);
+      if (!match) {
+        throw new DepthwattError(
+          "CONFIG_INVALID",
+          `Expected NAME=VALUE pairs separated by commas for source.v4l2.controls, got "${part}".`,
+          { hint: "For example: auto_exposure=1,exposure_time_absolute=100,right.gain=20" },
+        );
+      }
+      return { eye: match[1] as Eye | undefined, name: controlName(match[2]!), value: match[3]!.trim() };
+    });
+}
+
+/** What makes one eye brighter or of another colour than the other, under the names that drivers use. */
+export const LOCKED_CONTROLS = [
+  "exposure_time_absolute",
+  "exposure_absolute",
+  "exposure",
+  "gain",
+  "analogue_gain",
+  "digital_gain",
+  "white_balance_temperature",
+  "red_balance",
+  "blue_balance",
+  "brightness",
+  "contrast",
+  "gamma",
+];
+
+/**
+ * Gives the right camera the left one's value of every locked control that both have, that differs, that is in effect
+ * and that no wish names for one eye.
+ */
+export function lockRightToLeft(
+  left: CameraControls,
+  right: CameraControls,
+  wishes: readonly ControlWish[],
+): AppliedControl[] {
+  const single = new Set(wishes.filter((wish) => wish.eye !== undefined).map((wish) => wish.name));
+  return LOCKED_CONTROLS.flatMap((name) => {
+    const control = right.find(name);
+    const wanted = left.read(name);
+    if (single.has(name) || !control?.writable || control.inactive || wanted === undefined) return [];
+    return right.read(name) === wanted ? [] : [right.apply(name, wanted)];
+  });
+}

@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: Apache-2.0
+// Images and pairs as the pipeline sees them: one object per camera buffer, made once and used again.
+import type { CameraFrame, V4l2Camera } from "v4l2-camera/parts";
+import { DepthwattError } from "../../core/index.js";
+import type { ClockName, FramePair, PixelFormat, RawImage, TimestampPoint } from "../frame.js";
+
+/** How one eye lies in its camera's buffer. */
+export interface EyeLayout {
+  width: number;
+  height: number;
+  strideBytes: number;
+  format: PixelFormat;
+  /** First byte of the eye in the buffer: not 0 for the right half of a side-by-side image. */
+  offsetBytes: number;
+}
+
+export class EyeImage implements RawImage {
+  readonly data: Uint8Array;
+  readonly width: number;
+  readonly height: number;
+  readonly strideBytes: number;
+  readonly format: PixelFormat;
+  timestampNs = 0n;
+  sequence = 0;
+  readonly camera: V4l2Camera;
+  readonly frame: CameraFrame;
+
+  constructor(camera: V4l2Camera, frame: CameraFrame, layout: EyeLayout) {
+    this.camera = camera;
+    this.frame = frame;
+    this.data = frame.data.subarray(layout.offsetBytes);
+    this.width = layout.width;
+    this.height = layout.height;
+    this.strideBytes = layout.strideBytes;
+    this.format = layout.format;
+  }
+
+  release(): void {
+    this.camera.release(this.frame);
+  }
+}
+
+/** The images of one eye, one per buffer of the camera that is open now. */
+export class EyeImages {
+  readonly #layout: EyeLayout;
+  #camera: V4l2Camera | undefined;
+  #images: EyeImage[] = [];
+
+  constructor(layout: EyeLayout) {
+    this.#layout = layout;
+  }
+
+  of(camera: V4l2Camera, frame: CameraFrame, timestampNs: bigint): EyeImage {
+    if (this.#camera !== camera) {
+      this.#camera = camera;
+      this.#images = [];
+    }
+    this.#images[frame.image] ??= new EyeImage(camera, frame, this.#layout);
+    const image = this.#images[frame.image]!;
+    image.timestampNs = timestampNs;
+    image.sequence = frame.sequence;
+    return image;
+  }
+}
+
+/** Belongs to its left image: whoever holds the pair holds that buffer, so the object is free again with it. */
+class HeldPair implements FramePair {
+  left!: EyeImage;
+  right!: EyeImage;
+  timestampPoint!: TimestampPoint;
+  readonly clock: ClockName = "monotonic";
+  held = false;
+  readonly #onRelease: () => void;
+
+  constructor(onRelease: () => void) {
+    this.#onRelease = onRelease;
+  }
+
+  release(): void {
+    if (!this.held) throw new DepthwattError("INTERNAL", "a camera pair was released twice");
+    this.held = false;
+    this.left.release();
+    // A side-by-side camera has both eyes in one buffer.
+    if (this.right.frame !== this.left.frame) this.right.release();
+    this.#onRelease();
+  }
+}
+
+export class PairPool {
+  /** Pairs that the consumer holds. */
+  held = 0;
+  readonly #pairs = new WeakMap<EyeImage, HeldPair>();
+  #waiters: (() => void)[] = [];
+
+  make(left: EyeImage, right: EyeImage): FramePair {
+    let pair = this.#pairs.get(left);
+    if (!pair) {
+      pair = new HeldPair(() => this.#released());
+      this.#pairs.set(left, pair);
+    }
+    pair.left = left;
+    pair.right = right;
+    pair.timestampPoint = left.frame.point;
+    pair.held = true;
+    this.held++;
+    return pair;
+  }
+
+  /** Resolves when the consumer holds nothing any more. */
+  whenEmpty(): Promise<void> {
+    return this.held === 0 ? Promise.resolve() : new Promise((resolve) => this.#waiters.push(resolve));
+  }
+
+  #released(): void {
+    this.held--;
+    if (this.held > 0) return;
+    for (const wake of this.#waiters.splice(0)) wake();
+  }
+}

@@ -1,0 +1,265 @@
+// SPDX-License-Identifier: Apache-2.0
+// From device paths to a source: asks the cameras what they can, chooses, opens, sets controls and reads them back.
+import type { CaptureFormat } from "v4l2-camera";
+import {
+  CameraControls,
+  type ClockReader,
+  cameraError,
+  type DeviceFolders,
+  delivered,
+  type FormatTrait,
+  isSameDevice,
+  type NativeAddon,
+  type NativeDescription,
+  type RawAlignment,
+  SupervisedCamera,
+  type SupervisorOptions,
+  traitOf,
+  type V4l2Camera,
+} from "v4l2-camera/parts";
+import { DepthwattError } from "../../core/index.js";
+import { type ControlWish, lockRightToLeft, parseControls } from "./control-wishes.js";
+import { ExposureLoop } from "./exposure-loop.js";
+import { chooseFormat } from "./choose.js";
+import { asDepthwattError } from "./errors.js";
+import type { EyeLayout } from "./eye-image.js";
+import { alignmentOf } from "./raw-alignment.js";
+import { V4l2Source } from "./source.js";
+
+export interface V4l2Settings {
+  /** Device paths: left and right, or sideBySide alone. */
+  left?: string;
+  right?: string;
+  sideBySide?: string;
+  /** Size of one eye's image, pixels. */
+  width: number;
+  height: number;
+  /** Default auto: the cheapest format that both cameras offer. */
+  format?: CaptureFormat | "auto";
+  /** Colours are read: formats with them are preferred, and Motion JPEG is decoded to RGB8. */
+  colours?: boolean;
+  /** Frames per second asked of the cameras; absent leaves theirs. */
+  rateHz?: number;
+  maxSkewMs?: number;
+  rephase?: boolean;
+  /** "auto_exposure=1,right.gain=20". */
+  controls?: string;
+  autoExposure?: "auto" | "on" | "off";
+  rawAlignment?: RawAlignment | "auto";
+  /** 4 to 32, default 8. */
+  buffers?: number;
+  /** Default mmap: the driver's memory. userptr: the process's own, which a GPU can read. */
+  memory?: "mmap" | "userptr";
+}
+
+export interface V4l2Surroundings {
+  /** The addon of v4l2-camera. */
+  video: NativeAddon;
+  clocks: ClockReader;
+  folders?: DeviceFolders;
+  /** A driver in memory, for tests. */
+  system?: unknown;
+  /** What the driver changed, and which controls were made equal; default nowhere. */
+  onNote?(note: string): void;
+}
+
+/** @throws DepthwattError CONFIG_INVALID, DEVICE_UNAVAILABLE, DEVICE_PERMISSION, DEVICE_BUSY, DEVICE_UNSUITABLE */
+export async function openV4l2Source(settings: V4l2Settings, around: V4l2Surroundings): Promise<V4l2Source> {
+  try {
+    return await openSource(settings, around);
+  } catch (error) {
+    throw asDepthwattError(error);
+  }
+}
+
+async function openSource(settings: V4l2Settings, around: V4l2Surroundings): Promise<V4l2Source> {
+  const paths = pathsOf(settings);
+  const wishes = parseControls(settings.controls ?? "");
+  const sideBySide = paths.length === 1;
+  const descriptions: NativeDescription[] = [];
+  for (const path of paths) descriptions.push(await describe(path, around));
+  const wish = { width: settings.width * (sideBySide ? 2 : 1), height: settings.height };
+  const trait = chooseFormat(descriptions, {
+    ...wish,
+    format: settings.format ?? "auto",
+    colours: settings.colours ?? false,
+  });
+  const cameras: SupervisedCamera[] = [];
+  try {
+    for (const path of paths)
+      cameras.push(await openEye(path, trait, wish, settings, wishes, around, cameras));
+  } catch (error) {
+    await Promise.all(cameras.map((camera) => camera.stop()));
+    throw error;
+  }
+  return assemble(cameras, trait, settings, around);
+}
+
+function pathsOf({ left, right, sideBySide }: V4l2Settings): string[] {
+  if (sideBySide !== undefined) return [sideBySide];
+  if (left === undefined || right === undefined) {
+    throw new DepthwattError(
+      "CONFIG_INVALID",
+      `Expected two cameras (source.v4l2.left, source.v4l2.right) or one that delivers both images (source.v4l2.sideBySide), got ${left ?? right ?? "none"}.`,
+      { hint: "Run 'depthwatt list-devices' for the cameras that are there." },
+    );
+  }
+  if (isSameDevice(left, right)) {
+    throw new DepthwattError(
+      "CONFIG_INVALID",
+      `Expected two cameras, got the same device twice (${left} and ${right}).`,
+      {
+        hint: "Give another device for one of them, or --side-by-side for a camera that delivers both images in one.",
+      },
+    );
+  }
+  return [left, right];
+}
+
+async function describe(path: string, { video, system }: V4l2Surroundings): Promise<NativeDescription> {
+  try {
+    return await video.describe(path, system);
+  } catch (error) {
+    throw cameraError(error, path);
+  }
+}
+
+async function openEye(
+  path: string,
+  trait: FormatTrait,
+  wish: { width: number; height: number },
+  settings: V4l2Settings,
+  wishes: readonly ControlWish[],
+  around: V4l2Surroundings,
+  others: readonly SupervisedCamera[],
+): Promise<SupervisedCamera> {
+  const eye = others.length === 0 ? "left" : "right";
+  const note = around.onNote ?? (() => {});
+  const options: SupervisorOptions = {
+    addon: around.video,
+    clocks: around.clocks,
+    ...(around.folders && { folders: around.folders }),
+    open: {
+      path,
+      fourcc: trait.fourcc,
+      ...wish,
+      ...(settings.rateHz !== undefined && { rateHz: settings.rateHz }),
+      ...(settings.buffers !== undefined && { buffers: settings.buffers }),
+      ...(settings.memory === "userptr" && { ownMemory: true }),
+      ...(settings.colours === true && { decode: "rgb" as const }),
+      ...(around.system !== undefined && { system: around.system }),
+    },
+    prepare: (camera) => {
+      const controls = new CameraControls(camera.native);
+      for (const { name, value } of wishes.filter((one) => one.eye === undefined || one.eye === eye)) {
+        const { asked, got } = controls.apply(name, value);
+        if (got !== undefined && got !== asked)
+          note(`${path}: asked for ${name}=${asked}, the camera set ${got}.`);
+      }
+      const left = others[0]?.camera;
+      if (!left) return;
+      for (const { name, got } of lockRightToLeft(new CameraControls(left.native), controls, wishes)) {
+        note(`${path}: ${name} set to ${got}, as on the left camera.`);
+      }
+    },
+  };
+  const camera = await SupervisedCamera.open(options);
+  try {
+    requireAgreed(camera.camera!, trait, wish);
+    options.prepare(camera.camera!);
+  } catch (error) {
+    await camera.stop();
+    throw error;
+  }
+  const { rateHz } = camera.camera!.native.format;
+  if (
+    settings.rateHz !== undefined &&
+    rateHz > 0 &&
+    Math.abs(rateHz - settings.rateHz) > 0.01 * settings.rateHz
+  ) {
+    note(`${path}: asked for ${settings.rateHz} Hz, the camera delivers ${Number(rateHz.toFixed(3))} Hz.`);
+  }
+  return camera;
+}
+
+function requireAgreed(
+  camera: V4l2Camera,
+  trait: FormatTrait,
+  wish: { width: number; height: number },
+): void {
+  const { fourcc, width, height } = camera.native.format;
+  if (fourcc === trait.fourcc && width === wish.width && height === wish.height) return;
+  throw new DepthwattError(
+    "DEVICE_UNSUITABLE",
+    `${camera.path}: expected ${trait.fourcc.trim()} ${wish.width}x${wish.height}, the driver set ${fourcc.trim()} ${width}x${height}.`,
+    {
+      context: {
+        device: camera.path,
+        expected: { fourcc: trait.fourcc, ...wish },
+        found: camera.native.format,
+      },
+    },
+  );
+}
+
+function assemble(
+  cameras: readonly SupervisedCamera[],
+  trait: FormatTrait,
+  settings: V4l2Settings,
+  around: V4l2Surroundings,
+): V4l2Source {
+  const left = cameras[0]!;
+  const right = cameras[1];
+  const decodedBytes = settings.colours === true ? 3 : 1;
+  const layoutOf = (camera: V4l2Camera, offsetPixels: number): EyeLayout => {
+    const { identity, format } = camera.native;
+    const alignment = settings.rawAlignment ?? "auto";
+    return {
+      width: settings.width,
+      height: settings.height,
+      // A decoded JPEG has rows that touch.
+      strideBytes: trait.format === "MJPEG" ? format.width * decodedBytes : format.strideBytes,
+      format: delivered(
+        trait.format,
+        alignment === "auto" ? alignmentOf(identity.driver, around.folders?.compatible) : alignment,
+        settings.colours,
+      ),
+      offsetBytes:
+        offsetPixels * (trait.format === "MJPEG" ? decodedBytes : traitOf(trait.format).bytesPerPixel),
+    };
+  };
+  const layouts = {
+    left: layoutOf(left.camera!, 0),
+    right: right ? layoutOf(right.camera!, 0) : layoutOf(left.camera!, settings.width),
+  };
+  const { rateHz } = left.camera!.native.format;
+  const names = right
+    ? `${left.camera!.path} and ${right.camera!.path}`
+    : `${left.camera!.path} side by side`;
+  const rate = rateHz > 0 ? ` at ${Number(rateHz.toFixed(2))} Hz` : "";
+  return new V4l2Source({
+    description: {
+      title: `cameras ${names}, ${trait.format} ${settings.width}x${settings.height}${rate}`,
+      width: settings.width,
+      height: settings.height,
+      leftFormat: layouts.left.format,
+      rightFormat: layouts.right.format,
+      leftStrideBytes: layouts.left.strideBytes,
+      rightStrideBytes: layouts.right.strideBytes,
+      rateHz: rateHz > 0 ? rateHz : undefined,
+      clock: "monotonic",
+    },
+    cameras: { left, right },
+    layouts,
+    maxSkewMs: settings.maxSkewMs,
+    rephase: settings.rephase ?? false,
+    makeExposure: () => {
+      const open = cameras.flatMap((camera) =>
+        camera.camera ? [new CameraControls(camera.camera.native)] : [],
+      );
+      // With an eye away there is nothing to keep equal: the next return makes a new one.
+      return new ExposureLoop(open, open.length < cameras.length ? "off" : (settings.autoExposure ?? "auto"));
+    },
+    monotonicNs: () => around.clocks().monotonicNs,
+  });
+}

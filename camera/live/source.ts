@@ -1,0 +1,199 @@
+// SPDX-License-Identifier: Apache-2.0
+// Two cameras, or one with both eyes in its image, as a source of pairs. open-source.ts makes one.
+import {
+  type CameraFrame,
+  driftPpm,
+  type Eye,
+  Pairer,
+  pairWindowNs,
+  Rephaser,
+  SkewStatistics,
+  type SupervisedCamera,
+  type V4l2Camera,
+} from "v4l2-camera/parts";
+import { DepthwattError } from "../../core/index.js";
+import type { ExposureLoop } from "./exposure-loop.js";
+import type { PairSource, SourceCounters, SourceDescription, SourceEvents } from "../frame.js";
+import { asDepthwattError } from "./errors.js";
+import { SkewWatch } from "./skew-watch.js";
+import { type EyeImage, EyeImages, type EyeLayout, PairPool } from "./eye-image.js";
+
+export interface V4l2Parts {
+  description: SourceDescription;
+  /** Two cameras, or one that has both eyes. */
+  cameras: { left: SupervisedCamera; right: SupervisedCamera | undefined };
+  layouts: { left: EyeLayout; right: EyeLayout };
+  maxSkewMs: number | undefined;
+  rephase: boolean;
+  /** Made anew whenever a camera came back, since its controls begin at their defaults. */
+  makeExposure(): ExposureLoop;
+  monotonicNs(): bigint;
+}
+
+export class V4l2Source implements PairSource {
+  readonly description: SourceDescription;
+  readonly #parts: V4l2Parts;
+  readonly #eyes: { left: EyeImages; right: EyeImages };
+  readonly #pool = new PairPool();
+  readonly #pairer: Pairer<EyeImage>;
+  readonly #skew = new SkewStatistics();
+  readonly #watch: SkewWatch;
+  readonly #rephaser: Rephaser | undefined;
+  readonly #unpaired: Record<Eye, Record<string, number>> = { left: {}, right: {} };
+  readonly #lost = new Map<Eye, string>();
+  #exposure: ExposureLoop | undefined;
+  #degraded = false;
+  #pairs = 0;
+  #events: SourceEvents | undefined;
+  #stopping: Promise<void> | undefined;
+
+  constructor(parts: V4l2Parts) {
+    this.#parts = parts;
+    this.description = parts.description;
+    this.#eyes = { left: new EyeImages(parts.layouts.left), right: new EyeImages(parts.layouts.right) };
+    this.#watch = new SkewWatch({ maxSkewMs: parts.maxSkewMs, rephase: parts.rephase });
+    this.#rephaser = parts.rephase && parts.cameras.right ? new Rephaser() : undefined;
+    this.#pairer = new Pairer<EyeImage>(this.#windowNs(), {
+      onPair: (left, right) => this.#deliver(left, right),
+      onUnpaired: (eye, image, cause) => {
+        this.#unpaired[eye][cause] = (this.#unpaired[eye][cause] ?? 0) + 1;
+        image.release();
+        if (cause === "unmatched") this.#warn(this.#watch.addUnmatched(this.#periodNs()));
+      },
+    });
+  }
+
+  get inputMemory(): readonly Uint8Array[] | undefined {
+    const { left, right } = this.#parts.cameras;
+    return left.inputMemory && [...left.inputMemory, ...(right?.inputMemory ?? [])];
+  }
+
+  /** Largest time between the two images of a pair, ns. */
+  get windowNs(): number {
+    return this.#pairer.windowNs;
+  }
+
+  /** Processor time of the cameras' threads so far, ns. */
+  threadNs(): number {
+    const { left, right } = this.#parts.cameras;
+    const of = (camera: SupervisedCamera | undefined) => camera?.camera?.native.statistics().threadNs ?? 0;
+    return of(left) + of(right);
+  }
+
+  start(events: SourceEvents): void {
+    if (this.#events) throw new DepthwattError("INTERNAL", "a camera source was started twice");
+    this.#events = events;
+    this.#exposure = this.#parts.makeExposure();
+    const { left, right } = this.#parts.cameras;
+    this.#startEye("left", left, (camera, frame, timestampNs) => {
+      const image = this.#eyes.left.of(camera, frame, timestampNs);
+      this.#exposure?.look(image);
+      if (right) this.#push("left", image);
+      else this.#deliver(image, this.#eyes.right.of(camera, frame, timestampNs));
+    });
+    if (!right) return;
+    this.#startEye("right", right, (camera, frame, timestampNs) => {
+      this.#push("right", this.#eyes.right.of(camera, frame, timestampNs));
+    });
+  }
+
+  stop(): Promise<void> {
+    this.#stopping ??= this.#stop();
+    return this.#stopping;
+  }
+
+  counters(): SourceCounters {
+    const { left, right } = this.#parts.cameras;
+    return {
+      pairs: this.#pairs,
+      dropsLeft: { ...left.drops(), ...this.#unpaired.left },
+      dropsRight: { ...(right ?? left).drops(), ...this.#unpaired.right },
+      skewMsMean: this.#skew.meanMs,
+      skewMsP99: this.#skew.p99Ms,
+      driftPpm: right ? driftPpm(left.period, right.period) : undefined,
+    };
+  }
+
+  async #stop(): Promise<void> {
+    this.#pairer.clear();
+    const { left, right } = this.#parts.cameras;
+    await Promise.all([left.stop(), right?.stop()]);
+    await this.#pool.whenEmpty();
+  }
+
+  #startEye(
+    eye: Eye,
+    camera: SupervisedCamera,
+    onFrame: (camera: V4l2Camera, frame: CameraFrame, timestampNs: bigint) => void,
+  ): void {
+    camera.start({
+      onFrame,
+      onLost: (reason) => {
+        this.#lost.set(eye, reason);
+        this.#pairer.clear();
+        this.#degraded = true;
+        this.#events!.onDegraded([...this.#lost.values()].join(" "));
+      },
+      onBack: () => {
+        this.#lost.delete(eye);
+        this.#exposure = this.#parts.makeExposure();
+      },
+      onError: (error) => this.#events!.onError(asDepthwattError(error)),
+    });
+  }
+
+  #push(eye: Eye, image: EyeImage): void {
+    this.#pairer.windowNs = this.#windowNs();
+    this.#pairer.push(eye, image);
+  }
+
+  #windowNs(): number {
+    const { left, right } = this.#parts.cameras;
+    const { maxSkewMs } = this.#parts;
+    return pairWindowNs(
+      left.period.periodNs,
+      right?.period.periodNs,
+      maxSkewMs === undefined ? undefined : maxSkewMs * 1e6,
+    );
+  }
+
+  #periodNs(): number {
+    return this.#parts.cameras.left.period.periodNs ?? 1e9 / 30;
+  }
+
+  #deliver(left: EyeImage, right: EyeImage): void {
+    const skewNs = Number(right.timestampNs - left.timestampNs);
+    this.#pairs++;
+    this.#skew.add(left.timestampNs, right.timestampNs);
+    this.#warn(this.#watch.addPair(skewNs, this.#periodNs()));
+    if (this.#degraded && this.#lost.size === 0) {
+      this.#degraded = false;
+      this.#events!.onDegraded(undefined);
+    }
+    this.#shiftPhase(skewNs, left.timestampNs);
+    this.#events!.onPair(this.#pool.make(left, right));
+  }
+
+  #shiftPhase(skewNs: number, leftNs: bigint): void {
+    const right = this.#parts.cameras.right;
+    if (!this.#rephaser || right?.startLatencyNs === undefined) return;
+    const decision = this.#rephaser.add(
+      skewNs,
+      Number(leftNs),
+      Number(this.#parts.monotonicNs()),
+      this.#periodNs(),
+      right.startLatencyNs,
+    );
+    if (decision.kind === "restart") right.restartAt(decision.atNs);
+    if (decision.kind === "givenUp") {
+      const ms = (Math.abs(decision.skewNs) / 1e6).toFixed(1);
+      this.#warn(
+        `The cameras stay ${ms} ms out of step after several restarts: they need a common trigger line.`,
+      );
+    }
+  }
+
+  #warn(message: string | undefined): void {
+    if (message !== undefined) this.#events?.onWarning?.(message);
+  }
+}

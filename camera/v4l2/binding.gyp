@@ -1,0 +1,16 @@
+{
+  "targets": [
+    {
+      "target_name": "v4l2_camera",
+      "dependencies": ["<!(node -p \"require('node-addon-api').targets\"):node_addon_api_except"],
+      "defines": ["NAPI_VERSION=8"],
+      "include_dirs": ["native"],
+      "sources": ["native/addon.cc", "<!@(node build.mjs --sources)"],
+      "cflags_cc!": ["-std=gnu++17", "-std=gnu++14", "-std=gnu++20", "-O3", "-fno-rtti"],
+      "cflags_cc": [
+        "-std=c++17", "-O2", "-Wall", "-Wextra", "-Wno-unused-parameter", "-fvisibility=hidden"
+      ],
+      "libraries": ["-ldl", "-pthread"]
+    }
+  ]
+}

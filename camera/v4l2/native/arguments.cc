@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+// Reads JavaScript arguments; see arguments.h.
+#include "arguments.h"
+
+#include <cmath>
+
+#include "status_error.h"
+
+namespace v4l2camera {
+namespace {
+
+Napi::Error parameterError(Napi::Env env, const char* name, const char* expected) {
+  return errorOf(env, Status::error(Code::kParameter, "Expected %s for %s.", expected, name));
+}
+
+/// For a message: the number, or what stands in its place. A symbol or an object is not asked for its text, which would run
+/// JavaScript or throw.
+std::string foundOf(const Napi::Value& value) {
+  if (value.IsNumber()) return value.ToString().Utf8Value().substr(0, 40);
+  if (value.IsString()) return "'" + value.As<Napi::String>().Utf8Value().substr(0, 40) + "'";
+  return value.IsUndefined() ? "undefined" : "no number";
+}
+
+double numberIn(const Napi::Value& value) { return value.IsNumber() ? value.As<Napi::Number>().DoubleValue() : NAN; }
+
+}  // namespace
+
+Napi::Object objectAt(const Napi::CallbackInfo& info, size_t place, const char* what) {
+  if (!info[place].IsObject()) throw parameterError(info.Env(), what, "an object");
+  return info[place].As<Napi::Object>();
+}
+
+std::string textAt(const Napi::CallbackInfo& info, size_t place, const char* what) {
+  if (!info[place].IsString()) throw parameterError(info.Env(), what, "a string");
+  return info[place].As<Napi::String>().Utf8Value();
+}
+
+double numberAt(const Napi::CallbackInfo& info, size_t place, const char* what) {
+  const double number = numberIn(info[place]);
+  if (!std::isfinite(number)) throw parameterError(info.Env(), what, "a finite number");
+  return number;
+}
+
+int32_t integerOf(const Napi::Object& object, const char* name, int32_t low, int32_t high, int32_t fallback) {
+  const Napi::Value value = object.Get(name);
+  if (value.IsUndefined()) return fallback;
+  const double number = numberIn(value);
+  if (!(number >= low && number <= high) || number != std::floor(number)) {
+    throw errorOf(object.Env(), Status::error(Code::kParameter, "Expected a whole number from %d to %d for %s, got %s.",
+                                              low, high, name, foundOf(value).c_str()));
+  }
+  return static_cast<int32_t>(number);
+}
+
+double numberOf(const Napi::Object& object, const char* name) {
+  const double number = numberIn(object.Get(name));
+  if (!std::isfinite(number)) throw parameterError(object.Env(), name, "a finite number");
+  return number;
+}
+
+std::string stringOf(const Napi::Object& object, const char* name) {
+  const Napi::Value value = object.Get(name);
+  if (!value.IsString()) throw parameterError(object.Env(), name, "a string");
+  return value.As<Napi::String>().Utf8Value();
+}
+
+int32_t placeOf(const Napi::Value& value, const char* what, int32_t count) {
+  const double number = numberIn(value);
+  if (!(number >= 0 && number < count) || number != std::floor(number)) {
+    throw errorOf(value.Env(), Status::error(Code::kParameter, "Expected %s from 0 to %d, got %s.", what, count - 1,
+                                             foundOf(value).c_str()));
+  }
+  return static_cast<int32_t>(number);
+}
+
+void requireFixedSize(Napi::ArrayBuffer buffer, const char* what) {
+  // Undefined before V8 knew such buffers.
+  if (buffer.Get("resizable").ToBoolean()) throw parameterError(buffer.Env(), what, "memory of a fixed size");
+}
+
+}  // namespace v4l2camera

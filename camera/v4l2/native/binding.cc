@@ -1,0 +1,199 @@
+// SPDX-License-Identifier: Apache-2.0
+// What is on the addon: clocks(), and describe(), identify() and open(), each a job off the JavaScript thread that ends as a promise.
+#include "binding.h"
+
+#include <ctime>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "arguments.h"
+#include "status_error.h"
+#include "camera_handle.h"
+#include "convert.h"
+
+namespace v4l2camera {
+namespace {
+
+/// The kernel, or the driver in memory that a test hands in as an external.
+const VideoSystem* systemOf(const Napi::Value& value) {
+  return value.IsExternal() ? value.As<Napi::External<const VideoSystem>>().Data() : &kernelVideoSystem();
+}
+
+uint32_t fourccOf(const Napi::Object& options) {
+  if (options.Get("fourcc").IsUndefined()) return 0;
+  const std::string text = stringOf(options, "fourcc");
+  if (text.size() < 4) {
+    throwUnlessOk(options.Env(), Status::error(Code::kParameter, "Expected four letters for fourcc, got \"%s\".",
+                                               text.substr(0, 8).c_str()));
+  }
+  const uint32_t fourcc = v4l2_fourcc(text[0], text[1], text[2], text[3]);
+  return text.substr(4) == "-BE" ? fourcc | (1u << 31) : fourcc;
+}
+
+Decoding decodingOf(const Napi::Object& options) {
+  if (options.Get("decode").IsUndefined()) return Decoding::kGrey;
+  const std::string text = stringOf(options, "decode");
+  if (text == "rgb") return Decoding::kColours;
+  if (text == "none") return Decoding::kNone;
+  if (text != "grey") {
+    throwUnlessOk(options.Env(), Status::error(Code::kParameter, "Expected grey, rgb or none for decode, got \"%s\".",
+                                               text.substr(0, 8).c_str()));
+  }
+  return Decoding::kGrey;
+}
+
+CaptureOptions optionsOf(const Napi::Object& object) {
+  CaptureOptions options;
+  options.path = stringOf(object, "path");
+  options.format.fourcc = fourccOf(object);
+  options.format.width = static_cast<uint32_t>(integerOf(object, "width", 1, 32768, 0));
+  options.format.height = static_cast<uint32_t>(integerOf(object, "height", 1, 32768, 0));
+  options.format.rateHz = object.Get("rateHz").IsUndefined() ? 0 : numberOf(object, "rateHz");
+  options.bufferCount = integerOf(object, "buffers", kFewestBuffers, kMostBuffers, 8);
+  options.ownMemory = object.Get("ownMemory").ToBoolean().Value();
+  options.exportBuffers = object.Get("exportBuffers").ToBoolean().Value();
+  options.decoding = decodingOf(object);
+  if (!object.Get("userBuffers").IsArray()) return options;
+  const auto list = object.Get("userBuffers").As<Napi::Array>();
+  for (uint32_t i = 0; i < list.Length() && i < kMostBuffers; ++i) {
+    const Napi::Value item = list.Get(i);
+    if (!item.IsTypedArray() || item.As<Napi::TypedArray>().TypedArrayType() != napi_uint8_array) {
+      throwUnlessOk(object.Env(), Status::error(Code::kParameter, "Expected a list of Uint8Array for userBuffers."));
+    }
+    auto array = item.As<Napi::Uint8Array>();
+    requireFixedSize(array.ArrayBuffer(), "userBuffers");
+    options.userBuffers.push_back({array.Data(), array.ByteLength(), -1, false});
+  }
+  return options;
+}
+
+/// A job on libuv's pool that ends as a promise: drivers may take hundreds of milliseconds to answer.
+class PromiseWorker : public Napi::AsyncWorker {
+ public:
+  explicit PromiseWorker(Napi::Env env) : Napi::AsyncWorker(env), done_(Napi::Promise::Deferred::New(env)) {}
+  Napi::Promise start() {
+    Queue();
+    return done_.Promise();
+  }
+
+ protected:
+  void Execute() override { status_ = work(); }
+  void OnOK() override {
+    if (status_.ok()) {
+      done_.Resolve(result());
+    } else {
+      done_.Reject(errorOf(Env(), status_).Value());
+    }
+  }
+  virtual Status work() = 0;
+  virtual Napi::Value result() = 0;
+
+ private:
+  Napi::Promise::Deferred done_;
+  Status status_;
+};
+
+/// Who a device is, and unless `identityOnly` what it offers: up to a thousand calls, which some cameras answer slowly.
+class DescribeWorker : public PromiseWorker {
+ public:
+  DescribeWorker(Napi::Env env, std::string path, const VideoSystem* system, bool identityOnly)
+      : PromiseWorker(env), path_(std::move(path)), system_(system), identityOnly_(identityOnly) {}
+
+ protected:
+  Status work() override {
+    Device device;
+    if (Status status = device.open(*system_, path_); !status.ok()) return status;
+    identity_ = device.identity();
+    if (identityOnly_ || !identity_.captures()) return {};
+    formats_ = enumerateFormats(device);
+    controls_ = enumerateControls(device);
+    return {};
+  }
+  Napi::Value result() override {
+    Napi::Object description = toJs(Env(), identity_, path_);
+    if (identityOnly_) return description;
+    description.Set("formats", toJs(Env(), formats_));
+    description.Set("controls", toJs(Env(), controls_));
+    return description;
+  }
+
+ private:
+  std::string path_;
+  const VideoSystem* system_;
+  bool identityOnly_;
+  Identity identity_;
+  std::vector<OfferedFormat> formats_;
+  std::vector<Control> controls_;
+};
+
+class OpenWorker : public PromiseWorker {
+ public:
+  OpenWorker(Napi::Env env, CaptureOptions options, const VideoSystem* system, const Napi::Value& userBuffers)
+      : PromiseWorker(env), options_(std::move(options)), system_(system), capture_(std::make_unique<Capture>()) {
+    if (userBuffers.IsArray()) userBuffers_ = Napi::Persistent(userBuffers.As<Napi::Array>());
+  }
+
+ protected:
+  Status work() override {
+    Status status = capture_->open(*system_, options_);
+    // Closed here and not by the destructor on the JavaScript thread: a driver may be slow at it.
+    if (!status.ok()) capture_->stop();
+    return status;
+  }
+  Napi::Value result() override {
+    const Napi::Array buffers = userBuffers_.IsEmpty() ? Napi::Array() : userBuffers_.Value();
+    return std::make_shared<CameraHandle>(Env(), std::move(capture_), buffers)->exportTo(Env());
+  }
+
+ private:
+  CaptureOptions options_;
+  const VideoSystem* system_;
+  std::unique_ptr<Capture> capture_;
+  Napi::Reference<Napi::Array> userBuffers_;
+};
+
+Napi::Value describe(const Napi::CallbackInfo& info) {
+  auto* worker = new DescribeWorker(info.Env(), textAt(info, 0, "a path"), systemOf(info[1]), false);
+  return worker->start();
+}
+
+Napi::Value identify(const Napi::CallbackInfo& info) {
+  auto* worker = new DescribeWorker(info.Env(), textAt(info, 0, "a path"), systemOf(info[1]), true);
+  return worker->start();
+}
+
+Napi::BigInt nanoseconds(Napi::Env env, clockid_t clock) {
+  timespec now{};
+  clock_gettime(clock, &now);
+  return Napi::BigInt::New(env, int64_t{now.tv_sec} * 1000000000 + now.tv_nsec);
+}
+
+Napi::Value clocks(const Napi::CallbackInfo& info) {
+  auto now = Napi::Object::New(info.Env());
+  now.Set("monotonicNs", nanoseconds(info.Env(), CLOCK_MONOTONIC));
+  now.Set("realtimeNs", nanoseconds(info.Env(), CLOCK_REALTIME));
+  return now;
+}
+
+Napi::Value open(const Napi::CallbackInfo& info) {
+  const Napi::Object object = objectAt(info, 0, "options");
+  CaptureOptions options = optionsOf(object);
+  auto* worker =
+      new OpenWorker(info.Env(), std::move(options), systemOf(object.Get("system")), object.Get("userBuffers"));
+  return worker->start();
+}
+
+}  // namespace
+
+void addVideo(Napi::Env env, Napi::Object exports) {
+  const auto add = [&](const char* name, auto function) {
+    exports.Set(name, Napi::Function::New(env, function, name));
+  };
+  add("clocks", clocks);
+  add("describe", describe);
+  add("identify", identify);
+  add("open", open);
+}
+
+}  // namespace v4l2camera

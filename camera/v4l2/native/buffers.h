@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+// The frame buffers that camera and computer pass to each other: mapped driver memory, or memory of the caller's.
+#pragma once
+
+#include <vector>
+
+#include "device.h"
+
+namespace v4l2camera {
+
+/// Fewer than this and one late reader makes the driver drop frames.
+constexpr int kFewestBuffers = 4;
+constexpr int kMostBuffers = 32;
+
+struct Buffer {
+  uint8_t* data = nullptr;
+  size_t bytes = 0;
+  /// Descriptor of the exported DMA buffer, or -1. Owned by the queue.
+  int exported = -1;
+  bool mapped = false;
+};
+
+/// One image as the driver hands it over.
+struct FilledBuffer {
+  uint32_t index = 0;
+  uint32_t bytesUsed = 0;
+  uint32_t sequence = 0;
+  /// V4L2_BUF_FLAG_*.
+  uint32_t flags = 0;
+  /// Driver's time stamp, nanoseconds modulo 2^64 (a clock may wrap).
+  int64_t timestampNs = 0;
+};
+
+/// kParameter: memory of the caller's that an image does not fit into.
+Status tooSmall(const Device& device, size_t imageBytes, size_t bytes);
+
+class BufferQueue {
+ public:
+  /// `count` buffers of driver memory (VIDIOC_REQBUFS, QUERYBUF, mmap); with `exportThem` each as a DMA buffer too
+  /// (VIDIOC_EXPBUF). The driver may give more or fewer; fewer than kFewestBuffers is an error.
+  Status requestMapped(const Device& device, int count, bool exportThem);
+  /// The caller's memory (USERPTR): `user` must stay valid until free().
+  Status requestUser(const Device& device, const std::vector<Buffer>& user, size_t imageBytes);
+
+  /// 0 or -errno.
+  int enqueue(const Device& device, uint32_t index) const;
+  int dequeue(const Device& device, FilledBuffer* filled) const;
+
+  /// Takes one mapping away; its Buffer becomes empty. A mapping keeps the device node alive in the kernel, so that an
+  /// unplugged camera cannot come back under its own name before this.
+  void unmap(const VideoSystem& system, uint32_t index);
+  /// Closes the exported descriptors and returns the memory to the driver.
+  void free(const Device& device);
+
+  const std::vector<Buffer>& buffers() const { return buffers_; }
+
+ private:
+  Status request(const Device& device, uint32_t* count);
+
+  uint32_t memory_ = V4L2_MEMORY_MMAP;
+  std::vector<Buffer> buffers_;
+};
+
+}  // namespace v4l2camera

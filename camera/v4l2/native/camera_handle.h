@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+// What JavaScript holds of an open camera: the capture, the wake-up of its event loop, and the views of the images.
+#pragma once
+
+#include <napi.h>
+#include <uv.h>
+
+#include <memory>
+#include <vector>
+
+#include "capture.h"
+
+namespace v4l2camera {
+
+class CameraHandle : public std::enable_shared_from_this<CameraHandle> {
+ public:
+  /// `capture` is open and not started. Views and functions are made by exportTo().
+  CameraHandle(Napi::Env env, std::unique_ptr<Capture> capture, Napi::Array userBuffers);
+  ~CameraHandle();
+  CameraHandle(const CameraHandle&) = delete;
+
+  Napi::Object exportTo(Napi::Env env);
+
+ private:
+  void start(const Napi::CallbackInfo& info);
+  Napi::Value close(Napi::Env env);
+  void release(Napi::Env env, uint32_t index);
+  Napi::Value statistics(Napi::Env env) const;
+  void requireOpen(Napi::Env env) const;
+  static Napi::Array viewsOf(Napi::Env env, const std::shared_ptr<UserMemory>& memory);
+  void addViews(Napi::Env env, Napi::Object camera);
+  void addFunctions(Napi::Env env, Napi::Object camera);
+  Napi::ArrayBuffer view(Napi::Env env, void* data, size_t bytes);
+  void detach(uint32_t index);
+
+  /// On the JavaScript thread: hands the count of images to the callback.
+  void deliver();
+  void afterStop();
+  void closeWake();
+
+  friend class CloseWorker;
+
+  /// Outlives the handle until the loop has let go of it.
+  struct Wake {
+    uv_async_t async{};
+    CameraHandle* owner = nullptr;
+    napi_async_cleanup_hook_handle hook = nullptr;
+  };
+  static void wakeFromThread(void* wake) { uv_async_send(&static_cast<Wake*>(wake)->async); }
+  static void onAsync(uv_async_t* async);
+  static void onCleanup(napi_async_cleanup_hook_handle hook, void* wake);
+
+  Napi::Env env_;
+  std::unique_ptr<Capture> capture_;
+  std::vector<Napi::Reference<Napi::ArrayBuffer>> views_;
+  Napi::Reference<Napi::Array> userBuffers_;
+  Napi::FunctionReference onWake_;
+  std::unique_ptr<Napi::AsyncContext> context_;
+  Wake* wake_ = nullptr;
+  uint32_t delivered_ = 0;
+  bool closing_ = false;
+};
+
+}  // namespace v4l2camera

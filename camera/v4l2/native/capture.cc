@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: Apache-2.0
+// A camera's life seen from outside its thread: open, start, release, stop.
+#include "capture.h"
+
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include <cerrno>
+
+namespace v4l2camera {
+namespace {
+
+/// The images that a compressed format announces: enough for pairing, the engine's slots and its mailbox.
+constexpr uint32_t kDecodedImages = 10;
+
+/// Of a side: a driver that says more is mistaken.
+constexpr uint32_t kMostPixels = 32768;
+
+/// Formats whose images have no size of their own.
+bool isCompressed(uint32_t fourcc) {
+  switch (fourcc) {
+    case V4L2_PIX_FMT_MJPEG:
+    case V4L2_PIX_FMT_JPEG:
+    case V4L2_PIX_FMT_MPEG:
+    case V4L2_PIX_FMT_H264:
+    case V4L2_PIX_FMT_HEVC:
+    case V4L2_PIX_FMT_VP8:
+    case V4L2_PIX_FMT_VP9: return true;
+    default: return false;
+  }
+}
+
+}  // namespace
+
+Status Capture::open(const VideoSystem& system, const CaptureOptions& options) {
+  if (Status status = device_.open(system, options.path); !status.ok()) return status;
+  if (!device_.identity().captures() || !device_.identity().streams()) {
+    return Status::error(Code::kDeviceUnsuitable, "%s: expected a camera that streams, got %s, which does not.",
+                         options.path.c_str(), device_.identity().card.c_str());
+  }
+  if (Status status = agreeOnFormat(device_, options.format, &format_); !status.ok()) return status;
+  std::vector<Buffer> user = options.userBuffers;
+  if (format_.width == 0 || format_.height == 0 || format_.width > kMostPixels || format_.height > kMostPixels) {
+    return Status::error(Code::kDeviceUnsuitable, "%s: expected an image, the driver set a size of %ux%u.",
+                         options.path.c_str(), format_.width, format_.height);
+  }
+  // The last row may lack its padding.
+  if (!isCompressed(format_.fourcc)) fewestBytes_ = uint64_t{format_.strideBytes} * (format_.height - 1);
+  const bool isJpeg = format_.fourcc == V4L2_PIX_FMT_MJPEG || format_.fourcc == V4L2_PIX_FMT_JPEG;
+  const bool decodes = isJpeg && options.decoding != Decoding::kNone;
+  if (decodes) {
+    decoder_ = std::make_unique<JpegDecoder>();
+    if (Status status = decoder_->open(); !status.ok()) return status;
+  }
+  colours_ = options.decoding == Decoding::kColours;
+  const size_t decodedBytes = static_cast<size_t>(format_.width) * format_.height * (colours_ ? 3 : 1);
+  if (options.ownMemory) {
+    const size_t bytes = decodes ? decodedBytes : format_.imageBytes;
+    userMemory_ = UserMemory::make(static_cast<size_t>(options.bufferCount), bytes);
+    if (userMemory_ == nullptr) return device_.failure("allocating image memory", -ENOMEM);
+    for (size_t i = 0; i < userMemory_->count(); ++i) {
+      user.push_back({userMemory_->buffer(i), userMemory_->bytes(), -1, false});
+    }
+  }
+  if (decodes && !user.empty()) {
+    for (const Buffer& buffer : user) {
+      if (buffer.bytes < decodedBytes) return tooSmall(device_, decodedBytes, buffer.bytes);
+    }
+    decoded_ = std::move(user);
+    user.clear();
+  } else if (decodes) {
+    const size_t bytes = decodedBytes;
+    decodedMemory_.resize(bytes * kDecodedImages);
+    for (uint32_t i = 0; i < kDecodedImages; ++i) {
+      decoded_.push_back({decodedMemory_.data() + i * bytes, bytes, -1, false});
+    }
+  }
+  Status status = user.empty() ? queue_.requestMapped(device_, options.bufferCount, options.exportBuffers)
+                               : queue_.requestUser(device_, user, format_.imageBytes);
+  if (!status.ok()) return status;
+  for (const Buffer& buffer : queue_.buffers()) {
+    if (buffer.bytes >= fewestBytes_) continue;
+    return Status::error(Code::kDeviceUnsuitable,
+                         "%s: expected buffers for %ux%u in rows of %u bytes, the driver gives %zu bytes.",
+                         options.path.c_str(), format_.width, format_.height, format_.strideBytes, buffer.bytes);
+  }
+  wakeDescriptor_ = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
+  if (wakeDescriptor_ < 0) return device_.failure("making an eventfd", -errno);
+  return {};
+}
+
+Status Capture::start(void (*wake)(void*), void* context) {
+  if (threadRuns_ || stopped_) {
+    return Status::error(Code::kParameter, "%s: expected one start of an open camera, got another.",
+                         device_.path().c_str());
+  }
+  wake_ = wake;
+  wakeContext_ = context;
+  if (const int error = pthread_create(&thread_, nullptr, threadEntry, this); error != 0) {
+    return device_.failure("starting the camera's thread", -error);
+  }
+  threadRuns_ = true;
+  pthread_setname_np(thread_, "v4l2-camera");
+  return {};
+}
+
+bool Capture::release(uint32_t index) {
+  std::lock_guard<std::mutex> lock(mutex_);
+  if (decoder_) {
+    if (index >= decoded_.size() || !decodedHeld_[index]) return false;
+    decodedHeld_[index] = false;
+    return true;
+  }
+  if (index >= queue_.buffers().size() || states_[index] != State::kHeld) return false;
+  states_[index] = State::kIdle;
+  if (stopped_) {
+    queue_.unmap(device_.system(), index);
+  } else {
+    giveBack(index);
+  }
+  return true;
+}
+
+bool Capture::isHeld(uint32_t index) {
+  std::lock_guard<std::mutex> lock(mutex_);
+  return decoder_ ? decodedHeld_[index] : states_[index] == State::kHeld;
+}
+
+void Capture::restartAt(int64_t monotonicNs) {
+  restartNs_.store(monotonicNs);
+  eventfd_write(wakeDescriptor_, 1);
+}
+
+void Capture::stop() {
+  if (threadRuns_) {
+    stopAsked_.store(true);
+    eventfd_write(wakeDescriptor_, 1);
+    pthread_join(thread_, nullptr);
+    threadRuns_ = false;
+  }
+  std::lock_guard<std::mutex> lock(mutex_);
+  if (stopped_ || !device_.isOpen()) return;
+  stopped_ = true;
+  for (uint32_t i = 0; i < queue_.buffers().size(); ++i) {
+    if (states_[i] != State::kHeld) queue_.unmap(device_.system(), i);
+  }
+  queue_.free(device_);
+  device_.close();
+  if (wakeDescriptor_ >= 0) ::close(wakeDescriptor_);
+  wakeDescriptor_ = -1;
+}
+
+void Capture::releaseAll() {
+  for (uint32_t i = 0; i < queue_.buffers().size(); ++i) queue_.unmap(device_.system(), i);
+}
+
+int64_t Capture::threadNs() const {
+  clockid_t clock{};
+  timespec time{};
+  if (!threadRuns_ || pthread_getcpuclockid(thread_, &clock) != 0 || clock_gettime(clock, &time) != 0) return 0;
+  return int64_t{time.tv_sec} * 1000000000 + time.tv_nsec;
+}
+
+}  // namespace v4l2camera

@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: Apache-2.0
+// One camera: open, agree, stream on a thread of its own, hand over each image by its buffer's number, close.
+#pragma once
+
+#include <pthread.h>
+
+#include <atomic>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "buffers.h"
+#include "formats.h"
+#include "jpeg.h"
+#include "user_memory.h"
+
+namespace v4l2camera {
+
+/// What becomes of a JPEG before it is announced.
+enum class Decoding { kGrey, kColours, kNone };
+
+struct CaptureOptions {
+  std::string path;
+  FormatRequest format;
+  int bufferCount = 8;
+  /// Where images arrive, if not empty: USERPTR, or what a JPEG is decoded into.
+  std::vector<Buffer> userBuffers;
+  /// The same in memory that open() makes: bufferCount buffers, kept by userMemory().
+  bool ownMemory = false;
+  bool exportBuffers = false;
+  Decoding decoding = Decoding::kGrey;
+};
+
+/// One image as JavaScript reads it from the ring; the layout is also in src/native.ts.
+struct FrameEvent {
+  int64_t timestampNs;  ///< the driver's
+  int64_t dequeuedNs;   ///< CLOCK_MONOTONIC when this process had it
+  uint32_t buffer;
+  uint32_t bytesUsed;
+  uint32_t sequence;
+  uint32_t flags;  ///< V4L2_BUF_FLAG_*
+};
+static_assert(sizeof(FrameEvent) == 32, "src/native.ts reads 32 bytes per event");
+
+/// More than all buffers at once, so the ring never overflows: an entry is read before its buffer can come again.
+constexpr uint32_t kRingEntries = 64;
+static_assert(kRingEntries >= 2 * kMostBuffers, "a buffer may be announced again right after its release");
+
+/// Counts since open; written by the camera's thread, read by anybody.
+struct CaptureCounters {
+  std::atomic<uint32_t> frames{0};          ///< announced
+  std::atomic<uint32_t> errorFlagged{0};    ///< V4L2_BUF_FLAG_ERROR: given back unread
+  std::atomic<uint32_t> empty{0};           ///< fewer bytes than the image has, or more than its buffer
+  std::atomic<uint32_t> decodeFailed{0};    ///< not a JPEG of the agreed size
+  std::atomic<uint32_t> decodeRepaired{0};  ///< JPEG with warnings, taken
+  std::atomic<uint32_t> noFreeBuffer{0};    ///< JPEG dropped because the reader holds every decoded image
+  std::atomic<uint32_t> queueFailed{0};     ///< VIDIOC_QBUF refused, tried again
+  std::atomic<int64_t> streamOnNs{0};       ///< CLOCK_MONOTONIC when the newest VIDIOC_STREAMON returned
+};
+
+class Capture {
+ public:
+  Capture() = default;
+  ~Capture() {
+    stop();
+    releaseAll();
+  }
+  Capture(const Capture&) = delete;
+  Capture& operator=(const Capture&) = delete;
+
+  /// Opens the device, sets and reads back the format, makes all memory. May take as long as the driver likes.
+  Status open(const VideoSystem& system, const CaptureOptions& options);
+
+  /// Starts the thread "v4l2-camera", whose first act is VIDIOC_STREAMON. `wake(context)` is called from it, without
+  /// locks held, after each image and after a fault.
+  Status start(void (*wake)(void*), void* context);
+
+  /// Images announced since start, modulo 2^32. What was written to the ring before is visible to the caller.
+  uint32_t produced() const { return produced_.load(std::memory_order_acquire); }
+  /// 0, or the errno that ended the stream; the thread is over then and only stop() is left.
+  int fault() const { return fault_.load(std::memory_order_acquire); }
+  const char* faultAction() const { return faultAction_; }
+
+  /// Gives an announced image back. After stop() it frees its memory instead. False: nobody held it.
+  bool release(uint32_t index);
+  bool isHeld(uint32_t index);
+
+  /// Stops the stream and starts it again at this time (CLOCK_MONOTONIC), to shift the phase of a free-running camera.
+  void restartAt(int64_t monotonicNs);
+
+  /// Ends thread and stream, frees what nobody holds, closes the device. Safe at any time, also twice.
+  void stop();
+
+  const Device& device() const { return device_; }
+  const AgreedFormat& format() const { return format_; }
+  /// What is announced: the driver's buffers, or the decoded images of a JPEG camera.
+  const std::vector<Buffer>& images() const { return decoder_ ? decoded_ : queue_.buffers(); }
+  /// Null unless asked for. It outlives the capture for as long as somebody holds it.
+  const std::shared_ptr<UserMemory>& userMemory() const { return userMemory_; }
+  FrameEvent* ring() { return ring_; }
+  const CaptureCounters& counters() const { return counters_; }
+  /// Processor time of the camera's thread, nanoseconds; 0 where it does not run.
+  int64_t threadNs() const;
+
+ private:
+  enum class State : uint8_t { kIdle, kAtDriver, kHeld };
+
+  static void* threadEntry(void* self);
+  void run();
+  bool streamOn();
+  void streamOff();
+  bool enqueueIdle();
+  bool restartIfAsked();
+  bool takeAll();
+  void take(const FilledBuffer& filled);
+  void announce(const FilledBuffer& filled, uint32_t image, uint32_t bytesUsed);
+  void giveBack(uint32_t index);
+  void fail(int error, const char* action);
+  void freeImage(uint32_t index);
+  void releaseAll();
+
+  Device device_;
+  AgreedFormat format_;
+  BufferQueue queue_;
+  std::unique_ptr<JpegDecoder> decoder_;
+  std::vector<Buffer> decoded_;
+  std::vector<uint8_t> decodedMemory_;
+  bool colours_ = false;
+  uint64_t fewestBytes_ = 1;  ///< of a whole image
+  std::shared_ptr<UserMemory> userMemory_;
+
+  std::mutex mutex_;                     ///< guards the states and orders QBUF against STREAMOFF
+  State states_[kMostBuffers] = {};      ///< of the driver's buffers
+  bool decodedHeld_[kMostBuffers] = {};  ///< of the decoded images
+  bool stopped_ = false;
+  std::atomic<bool> retryQueueing_{false};
+
+  FrameEvent ring_[kRingEntries] = {};
+  std::atomic<uint32_t> produced_{0};
+  std::atomic<int> fault_{0};
+  const char* faultAction_ = "";
+  CaptureCounters counters_;
+
+  pthread_t thread_{};
+  bool threadRuns_ = false;
+  std::atomic<bool> stopAsked_{false};
+  std::atomic<int64_t> restartNs_{0};
+  int wakeDescriptor_ = -1;  ///< eventfd that ends the thread's wait
+  bool streaming_ = false;
+  void (*wake_)(void*) = nullptr;
+  void* wakeContext_ = nullptr;
+};
+
+}  // namespace v4l2camera

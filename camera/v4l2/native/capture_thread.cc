@@ -1,0 +1,202 @@
+// SPDX-License-Identifier: Apache-2.0
+// The camera's thread: sleeps in poll(2), takes what the driver filled, announces it. Allocates nothing after its start.
+#include <sys/eventfd.h>
+
+#include <cerrno>
+#include <ctime>
+
+#include "capture.h"
+
+namespace v4l2camera {
+namespace {
+
+/// How long to wait before queueing again what the driver refused.
+constexpr int kRetryMs = 10;
+/// An error condition without a reason is looked at this often, and this many times before it is a fault.
+constexpr int kUnclearMs = 5;
+constexpr int kMostUnclear = 100;
+/// A restart further ahead than this is a mistake of the caller's.
+constexpr int64_t kLongestRestartNs = 2000000000;
+
+int64_t nowNs() {
+  timespec now{};
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return int64_t{now.tv_sec} * 1000000000 + now.tv_nsec;
+}
+
+void sleepUntil(int64_t monotonicNs) {
+  const timespec until{static_cast<time_t>(monotonicNs / 1000000000), static_cast<long>(monotonicNs % 1000000000)};
+  while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &until, nullptr) == EINTR) {}
+}
+
+}  // namespace
+
+void* Capture::threadEntry(void* self) {
+  static_cast<Capture*>(self)->run();
+  return nullptr;
+}
+
+void Capture::run() {
+  if (streamOn()) {
+    int unclear = 0;
+    while (!stopAsked_.load()) {
+      pollfd set[2] = {{device_.descriptor(), POLLIN, 0}, {wakeDescriptor_, POLLIN, 0}};
+      const VideoSystem& system = device_.system();
+      const int result = system.wait(system.self, set, 2, retryQueueing_.load() ? kRetryMs : -1);
+      if (result < 0) {
+        fail(-result, "waiting for an image");
+        break;
+      }
+      if ((set[1].revents & POLLIN) != 0) {
+        eventfd_t ignored = 0;
+        eventfd_read(wakeDescriptor_, &ignored);
+        if (stopAsked_.load() || !restartIfAsked()) break;
+      }
+      if (retryQueueing_.load() && !enqueueIdle()) break;
+      if (set[0].revents == 0) continue;
+      const uint32_t before = produced_.load(std::memory_order_relaxed);
+      if (!takeAll()) break;
+      // POLLERR and nothing to take, and the driver does not say why: look again a little later, but not for ever.
+      const bool unclearNow = (set[0].revents & POLLIN) == 0 && produced_.load(std::memory_order_relaxed) == before;
+      unclear = unclearNow ? unclear + 1 : 0;
+      if (unclear > kMostUnclear) {
+        fail(EIO, "waiting for an image");
+        break;
+      }
+      if (unclearNow) sleepUntil(nowNs() + int64_t{kUnclearMs} * 1000000);
+    }
+  }
+  streamOff();
+  if (fault() != 0) wake_(wakeContext_);
+}
+
+bool Capture::streamOn() {
+  {
+    std::lock_guard<std::mutex> lock(mutex_);
+    for (uint32_t i = 0; i < queue_.buffers().size(); ++i) {
+      if (states_[i] == State::kIdle) giveBack(i);
+    }
+  }
+  int type = static_cast<int>(device_.bufferType());
+  if (const int result = device_.control(VIDIOC_STREAMON, &type); result < 0) {
+    fail(-result, "starting the stream (VIDIOC_STREAMON)");
+    return false;
+  }
+  streaming_ = true;
+  counters_.streamOnNs.store(nowNs());
+  return true;
+}
+
+void Capture::streamOff() {
+  std::lock_guard<std::mutex> lock(mutex_);
+  int type = static_cast<int>(device_.bufferType());
+  if (streaming_) device_.control(VIDIOC_STREAMOFF, &type);
+  streaming_ = false;
+  // STREAMOFF takes every buffer out of the driver's hands, filled or not.
+  for (State& state : states_) {
+    if (state == State::kAtDriver) state = State::kIdle;
+  }
+}
+
+/// Called with the lock held. A refused buffer stays idle; the thread tries again.
+void Capture::giveBack(uint32_t index) {
+  if (queue_.enqueue(device_, index) == 0) {
+    states_[index] = State::kAtDriver;
+    return;
+  }
+  counters_.queueFailed.fetch_add(1);
+  // The thread's wait may have no end set: it must hear of the first refusal.
+  if (!retryQueueing_.exchange(true)) eventfd_write(wakeDescriptor_, 1);
+}
+
+bool Capture::enqueueIdle() {
+  std::lock_guard<std::mutex> lock(mutex_);
+  retryQueueing_.store(false);
+  for (uint32_t i = 0; i < queue_.buffers().size(); ++i) {
+    if (states_[i] != State::kIdle) continue;
+    const int result = queue_.enqueue(device_, i);
+    if (result == 0) {
+      states_[i] = State::kAtDriver;
+    } else if (result == -ENODEV || result == -EIO) {
+      fail(-result, "queueing a buffer (VIDIOC_QBUF)");
+      return false;
+    } else {
+      retryQueueing_.store(true);
+    }
+  }
+  return true;
+}
+
+bool Capture::restartIfAsked() {
+  const int64_t at = restartNs_.exchange(0);
+  if (at == 0) return true;
+  streamOff();
+  if (at - nowNs() < kLongestRestartNs) sleepUntil(at);
+  return streamOn();
+}
+
+bool Capture::takeAll() {
+  for (;;) {
+    FilledBuffer filled;
+    const int result = queue_.dequeue(device_, &filled);
+    if (result == -EAGAIN) return true;
+    if (result < 0) {
+      fail(-result, "taking an image (VIDIOC_DQBUF)");
+      return false;
+    }
+    take(filled);
+  }
+}
+
+void Capture::take(const FilledBuffer& filled) {
+  uint32_t image = filled.index;
+  uint32_t bytesUsed = filled.bytesUsed;
+  std::atomic<uint32_t>* lost = nullptr;
+  if ((filled.flags & V4L2_BUF_FLAG_ERROR) != 0) {
+    lost = &counters_.errorFlagged;
+  } else if (decoder_) {
+    {
+      std::lock_guard<std::mutex> lock(mutex_);
+      image = 0;
+      while (image < decoded_.size() && decodedHeld_[image]) ++image;
+    }
+    if (image == decoded_.size()) {
+      lost = &counters_.noFreeBuffer;
+    } else {
+      const auto result =
+          decoder_->decode(queue_.buffers()[filled.index].data, filled.bytesUsed, static_cast<int32_t>(format_.width),
+                           static_cast<int32_t>(format_.height), colours_, decoded_[image].data);
+      if (result == JpegDecoder::Result::kBroken) lost = &counters_.decodeFailed;
+      if (result == JpegDecoder::Result::kRepaired) counters_.decodeRepaired.fetch_add(1);
+      bytesUsed = static_cast<uint32_t>(decoded_[image].bytes);
+    }
+  } else if (filled.bytesUsed < fewestBytes_ || filled.bytesUsed > queue_.buffers()[filled.index].bytes) {
+    lost = &counters_.empty;
+  }
+  {
+    std::lock_guard<std::mutex> lock(mutex_);
+    states_[filled.index] = lost == nullptr && !decoder_ ? State::kHeld : State::kIdle;
+    if (lost == nullptr && decoder_) decodedHeld_[image] = true;
+    if (states_[filled.index] == State::kIdle) giveBack(filled.index);
+  }
+  if (lost != nullptr) {
+    lost->fetch_add(1);
+  } else {
+    announce(filled, image, bytesUsed);
+  }
+}
+
+void Capture::announce(const FilledBuffer& filled, uint32_t image, uint32_t bytesUsed) {
+  const uint32_t count = produced_.load(std::memory_order_relaxed);
+  ring_[count % kRingEntries] = {filled.timestampNs, nowNs(), image, bytesUsed, filled.sequence, filled.flags};
+  counters_.frames.fetch_add(1);
+  produced_.store(count + 1, std::memory_order_release);
+  wake_(wakeContext_);
+}
+
+void Capture::fail(int error, const char* action) {
+  faultAction_ = action;
+  fault_.store(error, std::memory_order_release);
+}
+
+}  // namespace v4l2camera

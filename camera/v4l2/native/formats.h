@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a camera offers (formats, sizes, rates) and what it agrees to: every setting is read back from the driver.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "device.h"
+
+namespace v4l2camera {
+
+/// A range of sizes or intervals; discrete values have minimum = maximum.
+struct SizeRange {
+  uint32_t minWidth = 0, maxWidth = 0, stepWidth = 1;
+  uint32_t minHeight = 0, maxHeight = 0, stepHeight = 1;
+  /// Frame rates at the largest size of the range, Hz, as the driver orders them; a range gives its two ends.
+  std::vector<double> ratesHz;
+  bool rateRange = false;
+};
+
+struct OfferedFormat {
+  uint32_t fourcc = 0;
+  std::string description;
+  bool compressed = false;
+  bool emulated = false;
+  std::vector<SizeRange> sizes;
+};
+
+std::vector<OfferedFormat> enumerateFormats(const Device& device);
+
+/// 0 leaves what the driver has.
+struct FormatRequest {
+  uint32_t fourcc = 0;
+  uint32_t width = 0;
+  uint32_t height = 0;
+  /// Frames per second.
+  double rateHz = 0;
+};
+
+/// What the driver settled on; may differ from the request.
+struct AgreedFormat {
+  uint32_t fourcc = 0;
+  uint32_t width = 0;
+  uint32_t height = 0;
+  uint32_t strideBytes = 0;
+  uint32_t imageBytes = 0;
+  /// Frames per second; 0 where the driver does not tell.
+  double rateHz = 0;
+};
+
+/// VIDIOC_S_FMT, then VIDIOC_S_PARM where the device has it. A driver that answers with another format or size is no
+/// failure here: the caller compares. Interlaced video and formats of several memory planes are refused.
+Status agreeOnFormat(const Device& device, const FormatRequest& request, AgreedFormat* agreed);
+
+/// "YUYV" for its four bytes; what is not printable becomes '.'.
+std::string fourccText(uint32_t fourcc);
+
+}  // namespace v4l2camera

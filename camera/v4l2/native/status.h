@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+// How native code says that something went wrong: a code and a sentence. It never prints, exits, aborts or throws.
+#pragma once
+
+#include <cstdarg>
+#include <cstdio>
+
+namespace v4l2camera {
+
+/// Each value but kOk is one code of src/errors.ts.
+enum class Code {
+  kOk,
+  kParameter,          ///< INVALID_ARGUMENT: a value of the wrong type or outside its range
+  kDeviceUnavailable,  ///< DEVICE_UNAVAILABLE: the camera is not there, or went away
+  kDevicePermission,   ///< DEVICE_PERMISSION: the user may not open the camera
+  kDeviceBusy,         ///< DEVICE_BUSY: another process streams from the camera
+  kDeviceUnsuitable,   ///< DEVICE_UNSUITABLE: the device cannot do what is asked
+};
+
+struct Status {
+  Code code = Code::kOk;
+  char message[240] = {};  // not = "": g++ 9 and 10 refuse it in a constant expression
+
+  bool ok() const { return code == Code::kOk; }
+
+  [[gnu::format(printf, 2, 3)]] static Status error(Code code, const char* format, ...) {
+    Status status;
+    status.code = code;
+    va_list arguments;
+    va_start(arguments, format);
+    std::vsnprintf(status.message, sizeof status.message, format, arguments);
+    va_end(arguments);
+    return status;
+  }
+};
+
+}  // namespace v4l2camera

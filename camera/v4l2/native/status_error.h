@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0
+// Turns a Status into the coded error that JavaScript gets.
+#pragma once
+
+#include <napi.h>
+
+#include "status.h"
+
+namespace v4l2camera {
+
+/// An Error whose `code` is one of src/errors.ts.
+Napi::Error errorOf(Napi::Env env, const Status& status);
+
+/// Throws errorOf(status) unless it is ok.
+void throwUnlessOk(Napi::Env env, const Status& status);
+
+}  // namespace v4l2camera

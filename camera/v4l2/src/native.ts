@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: Apache-2.0
+// The addon as TypeScript sees it: every call with its units. The layout of the ring is also in native/capture.h.
+
+export interface NativeIdentity {
+  path: string;
+  driver: string;
+  /** The camera's name, such as "HD Pro Webcam C920". */
+  card: string;
+  /** Where it is plugged in, such as "usb-0000:00:14.0-1". */
+  bus: string;
+  captures: boolean;
+  streams: boolean;
+  multiPlanar: boolean;
+}
+
+/** Pixels; discrete sizes have minimum = maximum. */
+export interface NativeSize {
+  minWidth: number;
+  maxWidth: number;
+  stepWidth: number;
+  minHeight: number;
+  maxHeight: number;
+  stepHeight: number;
+  /** Hz; with rateRange the two ends of a range. */
+  ratesHz: number[];
+  rateRange: boolean;
+}
+
+export interface NativeFormat {
+  fourcc: string;
+  description: string;
+  compressed: boolean;
+  /** Made by a library and not by the camera. */
+  emulated: boolean;
+  sizes: NativeSize[];
+}
+
+export interface NativeControl {
+  id: number;
+  /** The driver's name, such as "Exposure Time, Absolute". */
+  name: string;
+  kind: "integer" | "boolean" | "menu" | "button" | "bitmask";
+  /** A 64-bit control. */
+  wide: boolean;
+  readable: boolean;
+  writable: boolean;
+  /** Without effect at the moment, such as an exposure time under automatic exposure. */
+  inactive: boolean;
+  minimum: number;
+  maximum: number;
+  step: number;
+  initial: number;
+  menu: { value: number; name: string }[];
+}
+
+export interface NativeDescription extends NativeIdentity {
+  formats: NativeFormat[];
+  controls: NativeControl[];
+}
+
+/** What the driver agreed to, read back. */
+export interface NativeAgreedFormat {
+  fourcc: string;
+  width: number;
+  height: number;
+  strideBytes: number;
+  imageBytes: number;
+  /** 0 where the driver does not tell. */
+  rateHz: number;
+}
+
+/** Counts since open, but for the two times. */
+export interface NativeStatistics {
+  frames: number;
+  errorFlagged: number;
+  empty: number;
+  decodeFailed: number;
+  decodeRepaired: number;
+  noFreeBuffer: number;
+  queueFailed: number;
+  /** CLOCK_MONOTONIC when the stream was last switched on. */
+  streamOnNs: number;
+  /** Processor time of the camera's thread; 0 where it does not run. */
+  threadNs: number;
+}
+
+export const RING_ENTRIES = 64;
+/** Per entry: int64 timestampNs, int64 dequeuedNs, uint32 image, bytesUsed, sequence, flags. */
+export const RING_ENTRY_BYTES = 32;
+
+/** An open camera. Everything is made at open; a frame costs no memory. */
+export interface NativeCamera {
+  readonly identity: NativeIdentity;
+  readonly format: NativeAgreedFormat;
+  /** One view per image buffer, valid while its image is held; empty after close(). */
+  readonly images: readonly Uint8Array[];
+  readonly ring: ArrayBuffer;
+  /** Descriptors of the DMA buffers where asked for; closed by close(). */
+  readonly exportedDescriptors: readonly number[];
+  /**
+   * Starts the camera's thread. `onWake(produced, fault, action)` runs on the JavaScript thread: `produced` images were
+   * announced so far (modulo 2^32), entry i stands in the ring at i % RING_ENTRIES; `fault` is 0 or the errno of
+   * `action` that ended the stream. Every announced image is held until release().
+   */
+  start(onWake: (produced: number, fault: number, action: string | undefined) => void): void;
+  /** @throws INVALID_ARGUMENT where nobody holds it */
+  release(image: number): void;
+  /** Stops the stream and starts it again at this time, CLOCK_MONOTONIC ns. */
+  restartAt(monotonicNs: number): void;
+  controls(): NativeControl[];
+  readControl(id: number, wide: boolean): number;
+  writeControl(id: number, wide: boolean, value: number): void;
+  statistics(): NativeStatistics;
+  /** Ends the thread and closes the device. Images still held stay valid until their release(). */
+  close(): Promise<void>;
+}
+
+export interface NativeOpenOptions {
+  path: string;
+  /** Absent leaves what the driver has: format, size and rate each. */
+  fourcc?: string;
+  width?: number;
+  height?: number;
+  rateHz?: number;
+  /** 4 to 32, default 8. */
+  buffers?: number;
+  /** Also export every buffer as a DMA buffer. */
+  exportBuffers?: boolean;
+  /** The camera writes into these (V4L2 USERPTR), each of at least imageBytes; a JPEG is decoded into them. */
+  userBuffers?: readonly Uint8Array[];
+  /**
+   * The same with whole pages of memory that open() makes. It is not the camera's: `images` stay as they are after close(),
+   * and may be the `userBuffers` of a camera opened later.
+   */
+  ownMemory?: boolean;
+  /** What becomes of a JPEG: GREY (default), RGB8, or nothing, and its bytes are delivered. */
+  decode?: "grey" | "rgb" | "none";
+  /** A driver in memory, for tests. */
+  system?: unknown;
+}
+
+export interface NativeAddon {
+  /** CLOCK_MONOTONIC and CLOCK_REALTIME read back to back, nanoseconds. */
+  clocks(): { monotonicNs: bigint; realtimeNs: bigint };
+  describe(path: string, system?: unknown): Promise<NativeDescription>;
+  /** As describe() without formats and controls: one call to the driver. */
+  identify(path: string, system?: unknown): Promise<NativeIdentity>;
+  open(options: NativeOpenOptions): Promise<NativeCamera>;
+}

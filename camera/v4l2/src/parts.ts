@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+// The parts that index.ts is made of, for programs that drive cameras with callbacks and buffers of their own. They change more
+// often than index.ts does.
+export { loadAddon } from "./addon.js";
+export {
+  type CameraEvents,
+  type CameraFrame,
+  lostBetween,
+  type TimestampPoint,
+  V4l2Camera,
+} from "./camera.js";
+export { type AppliedControl, CameraControls } from "./controls.js";
+export {
+  type DeviceFolders,
+  findCamera,
+  isSameCamera,
+  isSameDevice,
+  listDevices,
+  type ListedDevice,
+  videoNodes,
+} from "./devices.js";
+export { addDrops } from "./drops.js";
+export { cameraError, userOf } from "./errors.js";
+export type * from "./native.js";
+export { type ClockReader, DeviceClock, type StampOrigin } from "./pair/device-clock.js";
+export { driftPpm, FramePeriod } from "./pair/frame-period.js";
+export {
+  type Eye,
+  Pairer,
+  type PairerEvents,
+  pairWindowNs,
+  type Timed,
+  type UnpairedCause,
+} from "./pair/pair.js";
+export { type RephaseDecision, Rephaser, wrapPhase } from "./pair/rephase.js";
+export { SkewStatistics } from "./pair/skew.js";
+export { delivered, FORMAT_TRAITS, type FormatTrait, type RawAlignment, traitOf } from "./pixel-formats.js";
+export { SupervisedCamera, type SupervisorEvents, type SupervisorOptions } from "./supervised-camera.js";

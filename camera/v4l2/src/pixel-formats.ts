@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+// The one table of what cameras deliver: V4L2's four letters, our name, and where in a word the sample stands.
+import type { PixelFormat } from "./pixel-format.js";
+
+/** What a camera can be asked for: a pixel format, or Motion JPEG, which is decoded to GREY, or to RGB8 for who reads colours. */
+export type CaptureFormat = PixelFormat | "MJPEG";
+
+export interface FormatTrait {
+  format: CaptureFormat;
+  /** V4L2's name of the format. */
+  fourcc: string;
+  /** Bytes from one pixel to the next in the first plane; 0 for compressed images. */
+  bytesPerPixel: number;
+  /**
+   * Place in the order in which "auto" chooses, lowest first: grey before colour, few bytes before many, and Motion
+   * JPEG last, because each image costs a decode and an uncompressed one costs nothing. Where colours are read, formats
+   * without them come behind all others.
+   */
+  preference: number;
+  /** Sample bits of raw sensors' 16-bit words, which some boards fill from the top. */
+  rawBits?: 10 | 12;
+}
+
+const bayer = (order: "RGGB" | "GRBG" | "GBRG" | "BGGR", letters: string): FormatTrait[] => [
+  { format: `BAYER_${order}8`, fourcc: bayer8Fourcc[order], bytesPerPixel: 1, preference: 4 },
+  { format: `BAYER_${order}10`, fourcc: `${letters}10`, bytesPerPixel: 2, preference: 8, rawBits: 10 },
+  { format: `BAYER_${order}12`, fourcc: `${letters}12`, bytesPerPixel: 2, preference: 9, rawBits: 12 },
+  { format: `BAYER_${order}16`, fourcc: bayer16Fourcc[order], bytesPerPixel: 2, preference: 10 },
+];
+const bayer8Fourcc = { RGGB: "RGGB", GRBG: "GRBG", GBRG: "GBRG", BGGR: "BA81" };
+const bayer16Fourcc = { RGGB: "RG16", GRBG: "GR16", GBRG: "GB16", BGGR: "BYR2" };
+
+export const FORMAT_TRAITS: readonly FormatTrait[] = [
+  { format: "GREY", fourcc: "GREY", bytesPerPixel: 1, preference: 0 },
+  { format: "NV12", fourcc: "NV12", bytesPerPixel: 1, preference: 1 },
+  { format: "YUYV", fourcc: "YUYV", bytesPerPixel: 2, preference: 2 },
+  { format: "UYVY", fourcc: "UYVY", bytesPerPixel: 2, preference: 3 },
+  { format: "Y10", fourcc: "Y10 ", bytesPerPixel: 2, preference: 5, rawBits: 10 },
+  { format: "Y12", fourcc: "Y12 ", bytesPerPixel: 2, preference: 6, rawBits: 12 },
+  { format: "Y16", fourcc: "Y16 ", bytesPerPixel: 2, preference: 7 },
+  ...bayer("RGGB", "RG"),
+  ...bayer("GRBG", "BA"),
+  ...bayer("GBRG", "GB"),
+  ...bayer("BGGR", "BG"),
+  { format: "RGB8", fourcc: "RGB3", bytesPerPixel: 3, preference: 11 },
+  { format: "MJPEG", fourcc: "MJPG", bytesPerPixel: 0, preference: 12 },
+];
+
+/** Every name that a camera can be asked for, in the table's order. */
+export const CAPTURE_FORMATS = FORMAT_TRAITS.map((trait) => trait.format) as [
+  CaptureFormat,
+  ...CaptureFormat[],
+];
+
+export const traitOf = (format: CaptureFormat): FormatTrait =>
+  FORMAT_TRAITS.find((trait) => trait.format === format)!;
+
+/** Our name of V4L2's four letters; undefined for what is not read. */
+export const captureFormatOf = (fourcc: string): CaptureFormat | undefined =>
+  FORMAT_TRAITS.find((trait) => trait.fourcc === fourcc)?.format;
+
+/** Where a driver puts a 10- or 12-bit sample in its 16-bit word: V4L2's rule is the low bits. */
+export type RawAlignment = "low" | "high";
+
+/**
+ * NVIDIA's capture unit on Xavier and later ("tegra-video" on the T194 and newer) fills raw words from the top and
+ * repeats the upper bits below, which makes them 16-bit samples whatever the four letters say.
+ */
+export function delivered(format: CaptureFormat, alignment: RawAlignment, colours = false): PixelFormat {
+  if (format === "MJPEG") return colours ? "RGB8" : "GREY";
+  if (alignment === "low" || traitOf(format).rawBits === undefined) return format;
+  return format.replace(/1[02]$/, "16") as PixelFormat;
+}

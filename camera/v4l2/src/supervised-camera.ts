@@ -1,0 +1,236 @@
+// SPDX-License-Identifier: Apache-2.0
+// A camera that comes back: when its stream fails, stalls or is unplugged it is closed, looked for and opened again.
+import { type ClockReader, DeviceClock } from "./pair/device-clock.js";
+import { FramePeriod } from "./pair/frame-period.js";
+import { type CameraFrame, V4l2Camera } from "./camera.js";
+import { type DeviceFolders, findCamera } from "./devices.js";
+import { addDrops } from "./drops.js";
+import { CameraError } from "./errors.js";
+import type { NativeAddon, NativeCamera, NativeOpenOptions } from "./native.js";
+
+/** How often a lost camera is looked for, and a silent one noticed. */
+const LOOK_MS = 200;
+/** Silence of this many periods, and of at least so long, is a stall. */
+const STALL_PERIODS = 5;
+const STALL_MS = 1000;
+/** A camera that was just switched on may take longer over its first image. */
+const FIRST_IMAGE_MS = 3000;
+
+export interface SupervisorEvents {
+  /** Capture time on CLOCK_MONOTONIC; the frame is held until camera.release(frame). */
+  onFrame(camera: V4l2Camera, frame: CameraFrame, timestampNs: bigint): void;
+  /** No images until onBack; called once per loss. */
+  onLost(reason: string): void;
+  onBack(): void;
+  /** The camera came back unable to do what it did before. */
+  onError(error: Error): void;
+}
+
+export interface SupervisorOptions {
+  addon: NativeAddon;
+  clocks: ClockReader;
+  open: NativeOpenOptions;
+  folders?: DeviceFolders;
+  /** Runs on every fresh camera before its stream starts: controls. */
+  prepare(camera: V4l2Camera): void;
+}
+
+export class SupervisedCamera {
+  readonly period: FramePeriod;
+  /** What was opened first; every successor must be the same camera with the same format. */
+  readonly #first: NativeCamera;
+  /** Losses by cause of cameras that were closed since; add those of the open one. */
+  #pastDrops: Record<string, number> = {};
+  #camera: V4l2Camera | undefined;
+  #previous: V4l2Camera | undefined;
+  #clock: DeviceClock;
+  readonly #options: SupervisorOptions;
+  #path: string;
+  #events: SupervisorEvents | undefined;
+  #timer: NodeJS.Timeout | undefined;
+  #lastImageMs = 0;
+  #graceMs = FIRST_IMAGE_MS;
+  /** Silent for too long at the last look. */
+  #suspect = false;
+  #lost = false;
+  #stopped = false;
+  #reopening: Promise<void> | undefined;
+  /** From STREAMON to the capture time of the first image, ns; undefined until seen. */
+  startLatencyNs: number | undefined;
+  #firstOfStream = true;
+
+  constructor(camera: V4l2Camera, options: SupervisorOptions) {
+    this.#camera = camera;
+    this.#first = camera.native;
+    this.#options = options;
+    this.#path = options.open.path;
+    this.#clock = new DeviceClock(options.clocks);
+    const { rateHz } = camera.native.format;
+    this.period = new FramePeriod(rateHz > 0 ? 1e9 / rateHz : undefined);
+  }
+
+  static async open(options: SupervisorOptions): Promise<SupervisedCamera> {
+    const camera = await V4l2Camera.open(options.addon, options.open);
+    return new SupervisedCamera(camera, options);
+  }
+
+  /** Where this eye's images lie, of whichever camera; undefined where each camera has memory of its own. */
+  get inputMemory(): readonly Uint8Array[] | undefined {
+    return this.#options.open.ownMemory ? this.#first.images : undefined;
+  }
+
+  /** The open camera; undefined while it is lost. */
+  get camera(): V4l2Camera | undefined {
+    return this.#camera;
+  }
+
+  get clock(): DeviceClock {
+    return this.#clock;
+  }
+
+  start(events: SupervisorEvents): void {
+    this.#events = events;
+    this.#timer = setInterval(() => this.#watch(), LOOK_MS);
+    this.#run(this.#camera!);
+  }
+
+  async stop(): Promise<void> {
+    this.#stopped = true;
+    clearInterval(this.#timer);
+    const camera = this.#camera;
+    if (camera) this.#keepDrops(camera);
+    this.#camera = undefined;
+    await camera?.close();
+    await this.#reopening;
+  }
+
+  /** Restarts the stream at this time, CLOCK_MONOTONIC ns. */
+  restartAt(monotonicNs: number): void {
+    this.#firstOfStream = true;
+    this.#lastImageMs = performance.now();
+    this.#graceMs = FIRST_IMAGE_MS;
+    this.#camera?.native.restartAt(monotonicNs);
+  }
+
+  /** Images this eye lost before pairing, by cause, since open. */
+  drops(): Record<string, number> {
+    const drops = { ...this.#pastDrops };
+    if (this.#camera) addDrops(drops, this.#camera);
+    return drops;
+  }
+
+  #run(camera: V4l2Camera): void {
+    this.#lastImageMs = performance.now();
+    this.#graceMs = FIRST_IMAGE_MS;
+    this.#firstOfStream = true;
+    camera.start({
+      onFrame: (frame) => this.#onFrame(camera, frame),
+      onFault: (error) => this.#lose(error.message),
+    });
+  }
+
+  #onFrame(camera: V4l2Camera, frame: CameraFrame): void {
+    this.#lastImageMs = performance.now();
+    this.#graceMs = 0;
+    const timestampNs = this.#clock.toMonotonic(frame.stampNs, frame.dequeuedNs, frame.monotonic);
+    if (this.#firstOfStream) {
+      this.#firstOfStream = false;
+      this.startLatencyNs = Number(timestampNs) - camera.native.statistics().streamOnNs;
+    }
+    this.period.add(timestampNs);
+    if (this.#lost) {
+      this.#lost = false;
+      this.#events?.onBack();
+    }
+    this.#events!.onFrame(camera, frame, timestampNs);
+  }
+
+  #watch(): void {
+    if (this.#camera === undefined) {
+      this.#reopening ??= this.#reopen().finally(() => {
+        this.#reopening = undefined;
+      });
+      return;
+    }
+    const periodMs = (this.period.periodNs ?? 0) / 1e6;
+    const limitMs = Math.max(STALL_MS, STALL_PERIODS * periodMs, this.#graceMs);
+    const silentMs = performance.now() - this.#lastImageMs;
+    // Timers run before what the camera's thread announced: after a pause of this very process the first look is unfair.
+    const wasSuspect = this.#suspect;
+    this.#suspect = silentMs > limitMs;
+    if (wasSuspect && this.#suspect) {
+      this.#lose(
+        `${this.#path}: no image for ${(silentMs / 1000).toFixed(1)} s; the stream is started again.`,
+      );
+    }
+  }
+
+  #lose(reason: string): void {
+    const camera = this.#camera;
+    if (camera === undefined || this.#stopped) return;
+    this.#camera = undefined;
+    this.#previous = camera;
+    this.#keepDrops(camera);
+    // Before the close: the consumer may hold images whose memory keeps the kernel from forgetting the device.
+    if (!this.#lost) this.#events?.onLost(reason);
+    this.#lost = true;
+    this.#reopening = camera.close().finally(() => {
+      this.#reopening = undefined;
+    });
+  }
+
+  async #reopen(): Promise<void> {
+    const { addon, folders, prepare } = this.#options;
+    const { ownMemory, ...open } = this.#options.open;
+    // The next camera writes into the same memory: not under a reader of the last one's images.
+    if (ownMemory && (this.#previous?.held ?? 0) > 0) return;
+    const path = await findCamera(addon, this.#path, this.#first.identity, folders, open.system);
+    if (path === undefined || this.#stopped) return;
+    let camera: V4l2Camera;
+    try {
+      camera = await V4l2Camera.open(addon, {
+        ...open,
+        path,
+        ...(ownMemory && { userBuffers: this.#first.images }),
+      });
+    } catch {
+      // Not ready yet, or its permissions are not set yet: the next look tries again.
+      return;
+    }
+    if (this.#stopped) return camera.close();
+    try {
+      this.#requireSameFormat(camera);
+      prepare(camera);
+    } catch (error) {
+      await camera.close();
+      if (error instanceof CameraError && error.retryable) return;
+      this.#stopped = true;
+      this.#events?.onError(error as Error);
+      return;
+    }
+    this.#path = path;
+    this.#clock = new DeviceClock(this.#options.clocks);
+    this.#camera = camera;
+    this.#run(camera);
+  }
+
+  #requireSameFormat(camera: V4l2Camera): void {
+    const was = this.#first.format;
+    const is = camera.native.format;
+    const same =
+      was.fourcc === is.fourcc &&
+      was.width === is.width &&
+      was.height === is.height &&
+      was.strideBytes === is.strideBytes;
+    if (same) return;
+    throw new CameraError(
+      "DEVICE_UNSUITABLE",
+      `${camera.path}: expected the camera to come back with ${was.fourcc} ${was.width}x${was.height}, got ${is.fourcc} ${is.width}x${is.height}.`,
+      { context: { device: camera.path, expected: was, found: is } },
+    );
+  }
+
+  #keepDrops(camera: V4l2Camera): void {
+    addDrops(this.#pastDrops, camera);
+  }
+}

@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: Apache-2.0
+// A V4L2 driver in memory behind the addon's function table: real eventfds and real mappings, scripted images and faults.
+#pragma once
+
+#include <linux/videodev2.h>
+
+#include <atomic>
+#include <deque>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "../../native/system.h"
+
+namespace v4l2camera::fake {
+
+struct Size {
+  uint32_t fourcc, width, height;
+  std::vector<uint32_t> ratesHz;
+};
+
+struct Control {
+  v4l2_query_ext_ctrl query{};
+  int64_t value = 0;
+  std::vector<std::string> menu;
+};
+
+struct Image {
+  int64_t timestampNs = 0;
+  uint32_t sequence = 0;
+  uint32_t flags = 0;
+  uint32_t bytesUsed = 0;
+  uint32_t claimedIndex = UINT32_MAX;  ///< what DQBUF tells; UINT32_MAX = the truth
+  std::vector<uint8_t> bytes;
+};
+
+struct Slot {
+  void* memory = nullptr;  ///< user memory (USERPTR)
+  int64_t offset = 0;
+  bool queued = false;
+  Image image;
+};
+
+struct Camera {
+  std::string path, card, bus, driver;
+  uint32_t capabilities = 0;
+  std::vector<Size> sizes;
+  std::map<uint32_t, Control> controls;
+  uint32_t fewestGiven = 0;  ///< REQBUFS never gives more than this; 0 = what is asked
+  uint32_t strideExtra = 0;
+  uint32_t field = V4L2_FIELD_NONE;
+  uint32_t memoryPlanes = 1;
+  bool echoesRate = false;     ///< S_PARM answers with what was asked, whatever is set
+  uint32_t stubbornWidth = 0;  ///< what S_FMT answers; 0 = what was asked
+  bool gone = false, fatal = false, streaming = false;
+  int openError = 0;
+  /// Per ioctl number: errno and how many times more it fails.
+  std::map<unsigned long, std::pair<int, int>> failures;
+  v4l2_format format{};
+  uint32_t rateHz = 0;
+  uint32_t memory = 0;
+  std::vector<Slot> slots;
+  std::deque<uint32_t> queued, done;
+  int owner = -1;  ///< descriptor that streams
+  int opens = 0, mappings = 0, streamOns = 0;
+  int64_t streamOnNs = 0;     ///< CLOCK_MONOTONIC of the last one
+  uint8_t* newest = nullptr;  ///< memory of the buffer that was filled last
+};
+
+class Driver {
+ public:
+  Driver();
+  ~Driver();
+
+  VideoSystem system{};
+  std::mutex mutex;
+  std::map<std::string, std::shared_ptr<Camera>> cameras;
+
+  /// Completes the oldest queued buffer; false where none is queued or nothing streams.
+  bool deliver(Camera& camera, const Image& image);
+  void unplug(Camera& camera);
+  /// Writes into the buffer that was filled last.
+  void poke(Camera& camera, uint32_t offset, uint8_t value);
+  /// A thread that delivers `frames` images at a rate, stamped with CLOCK_MONOTONIC; images without a free buffer are
+  /// lost and counted by their sequence numbers, as a camera does.
+  void run(const std::string& path, double rateHz, int frames);
+
+ private:
+  int open(const char* path);
+  int close(int descriptor);
+  int control(int descriptor, unsigned long request, void* argument);
+  int wait(pollfd* set, int count, int timeoutMs);
+  int map(int descriptor, size_t length, int64_t offset, void** memory);
+  void unmap(void* memory, size_t length);
+  int answer(Camera& camera, int descriptor, unsigned long request, void* argument);
+  int answerFormats(Camera& camera, unsigned long request, void* argument);
+  int answerControls(Camera& camera, unsigned long request, void* argument);
+  int answerBuffers(Camera& camera, int descriptor, unsigned long request, void* argument);
+  int queue(Camera& camera, v4l2_buffer& buffer);
+  int dequeue(Camera& camera, int descriptor, v4l2_buffer& buffer);
+
+  std::map<int, std::shared_ptr<Camera>> descriptors_;
+  /// Where each buffer was mapped, so that deliver() can write into it.
+  std::map<std::pair<Camera*, int64_t>, void*> mapped_;
+  std::map<void*, Camera*> mappings_;
+  std::vector<std::thread> runners_;
+  std::atomic<bool> ending_{false};
+};
+
+}  // namespace v4l2camera::fake

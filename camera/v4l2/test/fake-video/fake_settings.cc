@@ -1,0 +1,181 @@
+// SPDX-License-Identifier: Apache-2.0
+// Formats and controls of the driver in memory.
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+
+#include "fake_driver.h"
+
+namespace v4l2camera::fake {
+namespace {
+
+uint32_t bytesPerPixel(uint32_t fourcc) {
+  const bool one = fourcc == V4L2_PIX_FMT_GREY || fourcc == V4L2_PIX_FMT_NV12 || fourcc == V4L2_PIX_FMT_SRGGB8;
+  return one ? 1 : 2;
+}
+
+/// The formats in the order of their first size.
+std::vector<uint32_t> fourccsOf(const Camera& camera) {
+  std::vector<uint32_t> list;
+  for (const Size& size : camera.sizes) {
+    bool known = false;
+    for (const uint32_t fourcc : list) known = known || fourcc == size.fourcc;
+    if (!known) list.push_back(size.fourcc);
+  }
+  return list;
+}
+
+const Size* sizeAt(const Camera& camera, uint32_t fourcc, uint32_t index) {
+  for (const Size& size : camera.sizes) {
+    if (size.fourcc == fourcc && index-- == 0) return &size;
+  }
+  return nullptr;
+}
+
+/// What a driver does with a request it cannot meet: the first size of the format, or its first format.
+const Size& nearest(const Camera& camera, uint32_t fourcc, uint32_t width, uint32_t height) {
+  const Size* found = nullptr;
+  for (const Size& size : camera.sizes) {
+    if (size.fourcc != fourcc) continue;
+    if (found == nullptr || (size.width == width && size.height == height)) found = &size;
+  }
+  return found != nullptr ? *found : camera.sizes.front();
+}
+
+void setFormat(Camera& camera, v4l2_format& format) {
+  const bool planar = (camera.capabilities & V4L2_CAP_VIDEO_CAPTURE_MPLANE) != 0;
+  v4l2_pix_format& one = format.fmt.pix;
+  v4l2_pix_format_mplane& many = format.fmt.pix_mp;
+  const Size& size = planar ? nearest(camera, many.pixelformat, many.width, many.height)
+                            : nearest(camera, one.pixelformat, one.width, one.height);
+  const uint32_t stride = size.width * bytesPerPixel(size.fourcc) + camera.strideExtra;
+  // A compressed image has any size: drivers give its buffers more than the pixels would need.
+  const uint32_t bytes = size.fourcc == V4L2_PIX_FMT_MJPEG
+                             ? std::max(65536u, size.width * size.height)
+                             : stride * size.height * (size.fourcc == V4L2_PIX_FMT_NV12 ? 3 : 2) / 2;
+  if (planar) {
+    many.width = size.width;
+    many.height = size.height;
+    many.pixelformat = size.fourcc;
+    many.field = camera.field;
+    many.num_planes = static_cast<__u8>(camera.memoryPlanes);
+    many.plane_fmt[0].bytesperline = stride;
+    many.plane_fmt[0].sizeimage = bytes;
+  } else {
+    one.width = size.width;
+    one.height = size.height;
+    one.pixelformat = size.fourcc;
+    one.field = camera.field;
+    one.bytesperline = stride;
+    one.sizeimage = bytes;
+  }
+  if (camera.stubbornWidth > 0) (planar ? many.width : one.width) = camera.stubbornWidth;
+  camera.format = format;
+}
+
+int exchangeControl(Camera& camera, const v4l2_ext_controls& list, bool write) {
+  for (uint32_t i = 0; i < list.count; ++i) {
+    const auto found = camera.controls.find(list.controls[i].id);
+    if (found == camera.controls.end()) return -EINVAL;
+    Control& control = found->second;
+    const bool wide = control.query.type == V4L2_CTRL_TYPE_INTEGER64;
+    if (!write) {
+      if (wide) {
+        list.controls[i].value64 = control.value;
+      } else {
+        list.controls[i].value = static_cast<int32_t>(control.value);
+      }
+      continue;
+    }
+    if ((control.query.flags & V4L2_CTRL_FLAG_READ_ONLY) != 0) return -EACCES;
+    const int64_t value = wide ? list.controls[i].value64 : list.controls[i].value;
+    if (value < control.query.minimum || value > control.query.maximum) return -ERANGE;
+    const auto step = static_cast<int64_t>(control.query.step);
+    // Drivers round to their steps without a word: this is what reading back is for.
+    control.value = step > 1 ? value - (value - control.query.minimum) % step : value;
+  }
+  return 0;
+}
+
+}  // namespace
+
+int Driver::answerFormats(Camera& camera, unsigned long request, void* argument) {
+  switch (request) {
+    case VIDIOC_ENUM_FMT: {
+      auto& description = *static_cast<v4l2_fmtdesc*>(argument);
+      const auto list = fourccsOf(camera);
+      if (description.index >= list.size()) return -EINVAL;
+      description.pixelformat = list[description.index];
+      description.flags = description.pixelformat == V4L2_PIX_FMT_MJPEG ? V4L2_FMT_FLAG_COMPRESSED : 0;
+      std::strcpy(reinterpret_cast<char*>(description.description), "a format");
+      return 0;
+    }
+    case VIDIOC_ENUM_FRAMESIZES: {
+      auto& entry = *static_cast<v4l2_frmsizeenum*>(argument);
+      const Size* size = sizeAt(camera, entry.pixel_format, entry.index);
+      if (size == nullptr) return -EINVAL;
+      entry.type = V4L2_FRMSIZE_TYPE_DISCRETE;
+      entry.discrete = {size->width, size->height};
+      return 0;
+    }
+    case VIDIOC_ENUM_FRAMEINTERVALS: {
+      auto& entry = *static_cast<v4l2_frmivalenum*>(argument);
+      for (const Size& size : camera.sizes) {
+        if (size.fourcc != entry.pixel_format || size.width != entry.width || size.height != entry.height) continue;
+        if (entry.index >= size.ratesHz.size()) return -EINVAL;
+        entry.type = V4L2_FRMIVAL_TYPE_DISCRETE;
+        entry.discrete = {1, size.ratesHz[entry.index]};
+        return 0;
+      }
+      return -EINVAL;
+    }
+    case VIDIOC_G_FMT: *static_cast<v4l2_format*>(argument) = camera.format; return 0;
+    case VIDIOC_S_FMT:
+      if (camera.streaming) return -EBUSY;
+      setFormat(camera, *static_cast<v4l2_format*>(argument));
+      return 0;
+    case VIDIOC_G_PARM:
+    case VIDIOC_S_PARM: {
+      auto& capture = static_cast<v4l2_streamparm*>(argument)->parm.capture;
+      if (request == VIDIOC_S_PARM && capture.timeperframe.numerator != 0) {
+        const double wanted = static_cast<double>(capture.timeperframe.denominator) / capture.timeperframe.numerator;
+        const auto& rates = camera.sizes.front().ratesHz;
+        for (const uint32_t rate : rates) {
+          const auto distance = [&](uint32_t hertz) { return hertz > wanted ? hertz - wanted : wanted - hertz; };
+          if (distance(rate) < distance(camera.rateHz)) camera.rateHz = rate;
+        }
+      }
+      capture.capability = V4L2_CAP_TIMEPERFRAME;
+      if (request == VIDIOC_S_PARM && camera.echoesRate) return 0;
+      capture.timeperframe = {1, camera.rateHz};
+      return 0;
+    }
+    default: return -ENOTTY;
+  }
+}
+
+int Driver::answerControls(Camera& camera, unsigned long request, void* argument) {
+  switch (request) {
+    case VIDIOC_QUERY_EXT_CTRL: {
+      auto& query = *static_cast<v4l2_query_ext_ctrl*>(argument);
+      const auto next = camera.controls.upper_bound(query.id & ~V4L2_CTRL_FLAG_NEXT_CTRL);
+      if (next == camera.controls.end()) return -EINVAL;
+      query = next->second.query;
+      return 0;
+    }
+    case VIDIOC_QUERYMENU: {
+      auto& entry = *static_cast<v4l2_querymenu*>(argument);
+      const auto found = camera.controls.find(entry.id);
+      if (found == camera.controls.end() || entry.index >= found->second.menu.size()) return -EINVAL;
+      const std::string& name = found->second.menu[entry.index];
+      if (name.empty()) return -EINVAL;
+      std::strncpy(reinterpret_cast<char*>(entry.name), name.c_str(), sizeof entry.name - 1);
+      return 0;
+    }
+    case VIDIOC_G_EXT_CTRLS: return exchangeControl(camera, *static_cast<v4l2_ext_controls*>(argument), false);
+    case VIDIOC_S_EXT_CTRLS: return exchangeControl(camera, *static_cast<v4l2_ext_controls*>(argument), true);
+    default: return -ENOTTY;
+  }
+}
+
+}  // namespace v4l2camera::fake

@@ -1,0 +1,253 @@
+// SPDX-License-Identifier: Apache-2.0
+// Pairing, frame period, drift and restart into phase, on made-up times.
+import { describe, expect, test } from "vitest";
+import { driftPpm, FramePeriod } from "../src/pair/frame-period.js";
+import { type Eye, Pairer, pairWindowNs, type UnpairedCause } from "../src/pair/pair.js";
+import { Rephaser, wrapPhase } from "../src/pair/rephase.js";
+import { SkewStatistics } from "../src/pair/skew.js";
+import { Random } from "../../../test/doubles/random.js";
+
+interface Item {
+  timestampNs: bigint;
+  name: string;
+}
+
+function recorder(windowNs: number) {
+  const pairs: [string, string][] = [];
+  const unpaired: [Eye, string, UnpairedCause][] = [];
+  const skews: number[] = [];
+  const pairer = new Pairer<Item>(windowNs, {
+    onPair: (left, right) => {
+      pairs.push([left.name, right.name]);
+      skews.push(Number(right.timestampNs - left.timestampNs));
+    },
+    onUnpaired: (eye, item, cause) => unpaired.push([eye, item.name, cause]),
+  });
+  const push = (eye: Eye, name: string, ms: number) =>
+    pairer.push(eye, { name, timestampNs: BigInt(Math.round(ms * 1e6)) });
+  return { pairer, pairs, unpaired, skews, push };
+}
+
+describe("pairing by time", () => {
+  test("pairs in either order of arrival, and the window includes its edge", () => {
+    const { pairs, unpaired, push } = recorder(20e6);
+    push("left", "l0", 0);
+    push("right", "r0", 3);
+    push("right", "r1", 60);
+    push("left", "l1", 40);
+    expect(pairs).toEqual([
+      ["l0", "r0"],
+      ["l1", "r1"],
+    ]);
+    push("left", "l2", 80);
+    push("right", "r2", 100.001);
+    push("left", "l3", 120);
+    expect(unpaired).toEqual([["left", "l2", "unmatched"]]);
+    expect(pairs.at(-1)).toEqual(["l3", "r2"]);
+  });
+
+  test("a lost image costs its partner and nothing else", () => {
+    const { pairs, unpaired, push } = recorder(20e6);
+    for (let i = 0; i < 6; i++) {
+      push("left", `l${i}`, 40 * i);
+      if (i !== 2) push("right", `r${i}`, 40 * i + 5);
+    }
+    expect(pairs.map(([left]) => left)).toEqual(["l0", "l1", "l3", "l4", "l5"]);
+    expect(unpaired).toEqual([["left", "l2", "unmatched"]]);
+  });
+
+  test("the nearer of two waiting images wins", () => {
+    const { pairs, unpaired, push } = recorder(20e6);
+    push("left", "l0", 0);
+    push("left", "l1", 30);
+    push("right", "r0", 18);
+    expect(pairs).toEqual([["l1", "r0"]]);
+    expect(unpaired).toEqual([["left", "l0", "unmatched"]]);
+  });
+
+  test("an camera without the other waits with two images at most, and clear() gives all back", () => {
+    const { pairer, pairs, unpaired, push } = recorder(20e6);
+    for (let i = 0; i < 5; i++) push("right", `r${i}`, 40 * i);
+    expect(unpaired.map(([, name, cause]) => `${name} ${cause}`)).toEqual([
+      "r0 alone",
+      "r1 alone",
+      "r2 alone",
+    ]);
+    pairer.clear();
+    expect(unpaired).toHaveLength(5);
+    push("left", "l", 160);
+    expect(pairs).toEqual([]);
+  });
+
+  test("the window is half the shorter period, or the strict limit where that is less", () => {
+    expect(pairWindowNs(40e6, 20e6, undefined)).toBe(10e6);
+    expect(pairWindowNs(40e6, 40e6, 1e6)).toBe(1e6);
+    expect(pairWindowNs(40e6, 40e6, 90e6)).toBe(20e6);
+    expect(pairWindowNs(undefined, undefined, undefined)).toBeCloseTo(1e9 / 60);
+  });
+
+  test("random streams: no image twice, order kept, no pair beyond the window, every image accounted for", () => {
+    const random = new Random();
+    for (let round = 0; round < 60; round++) {
+      const { pairs, unpaired, skews, push } = recorder(16.6e6);
+      const offset = random.whole(-16, 16);
+      const events: [Eye, string, number, number][] = [];
+      for (const eye of ["left", "right"] as const) {
+        for (let i = 0; i < 50; i++) {
+          if (random.whole(0, 9) < 3) continue;
+          const ms = 33.3 * i + (eye === "right" ? offset : 0) + random.whole(-100, 100) / 100;
+          // Arrival differs from capture: a loaded bus delivers late, but in order.
+          events.push([eye, `${i}`, ms, ms + random.whole(0, 20)]);
+        }
+      }
+      events.sort((one, other) => one[3] - other[3]);
+      const at: Record<Eye, number> = { left: -1, right: -1 };
+      const inOrder = events.filter(([eye, name]) => {
+        const next = Number(name) > at[eye];
+        if (next) at[eye] = Number(name);
+        return next;
+      });
+      for (const [eye, name, ms] of inOrder) push(eye, name, ms);
+      const label = `seed ${random.seed} round ${round}`;
+      expect(Math.max(0, ...skews.map(Math.abs)), label).toBeLessThanOrEqual(16.6e6);
+      const lefts = pairs.map(([left]) => Number(left));
+      const rights = pairs.map(([, right]) => Number(right));
+      expect(lefts, label).toEqual([...new Set(lefts)].sort((a, b) => a - b));
+      expect(rights, label).toEqual([...new Set(rights)].sort((a, b) => a - b));
+      expect(inOrder.length - 2 * pairs.length - unpaired.length, label).toBeLessThanOrEqual(2);
+    }
+  });
+});
+
+describe("frame period and drift", () => {
+  const feed = (period: FramePeriod, periodNs: number, count: number, random: Random, lost = 0) => {
+    for (let i = 0; i < count; i++) {
+      if (random.whole(0, 99) < lost) continue;
+      period.add(BigInt(Math.round(i * periodNs + random.whole(-200_000, 200_000))));
+    }
+  };
+
+  test("a nominal rate is believed, unless the camera is faster", () => {
+    const random = new Random(1);
+    const slow = new FramePeriod(33.3e6);
+    feed(slow, 66.6e6, 30, random);
+    expect(slow.periodNs).toBe(33.3e6);
+    const fast = new FramePeriod(33.3e6);
+    feed(fast, 16.6e6, 30, random);
+    expect(fast.periodNs! / 16.6e6).toBeCloseTo(1, 1);
+    const unknown = new FramePeriod(undefined);
+    expect(unknown.periodNs).toBeUndefined();
+    feed(unknown, 40e6, 30, random);
+    expect(unknown.periodNs! / 40e6).toBeCloseTo(1, 1);
+  });
+
+  test.each([0, 30])(
+    "drift of 150 ppm is found with %i %% of the images lost and 0.2 ms of jitter",
+    (lost) => {
+      const random = new Random(2);
+      const left = new FramePeriod(1e9 / 30);
+      const right = new FramePeriod(1e9 / 30);
+      feed(left, 1e9 / 30, 3000, random, lost);
+      feed(right, (1e9 / 30) * 1.00015, 3000, random, lost);
+      expect(driftPpm(left, right)).toBeGreaterThan(148);
+      expect(driftPpm(left, right)).toBeLessThan(152);
+    },
+  );
+
+  test("nothing is said of too few images, nor of cameras with different rates", () => {
+    const random = new Random(3);
+    const one = new FramePeriod(1e9 / 30);
+    const other = new FramePeriod(1e9 / 15);
+    feed(one, 1e9 / 30, 20, random);
+    feed(other, 1e9 / 15, 20, random);
+    expect(driftPpm(one, other)).toBeUndefined();
+    feed(one, 1e9 / 30, 200, random);
+    feed(other, 1e9 / 15, 200, random);
+    expect(driftPpm(one, other)).toBeUndefined();
+  });
+
+  test("nothing is said while the times jitter too much to know, and something once there are enough", () => {
+    const period = new FramePeriod(1e9 / 30);
+    const random = new Random(4);
+    const add = (from: number, to: number) => {
+      for (let i = from; i < to; i++) {
+        period.add(BigInt(Math.round((i * 1e9) / 30 + random.whole(-8_000_000, 8_000_000))));
+      }
+    };
+    add(0, 100);
+    expect(period.fittedNs).toBeUndefined();
+    add(100, 4000);
+    expect(period.fittedNs! / (1e9 / 30)).toBeCloseTo(1, 4);
+  });
+
+  test("a restart of the stream begins a new fit instead of bending the old one", () => {
+    const period = new FramePeriod(1e9 / 30);
+    for (let i = 0; i < 500; i++) period.add(BigInt(Math.round((i * 1e9) / 30)));
+    for (let i = 0; i < 500; i++) period.add(BigInt(Math.round(60e9 + (i * 1e9) / 30)));
+    expect(period.fittedNs! / (1e9 / 30)).toBeCloseTo(1, 7);
+  });
+});
+
+describe("restart into phase", () => {
+  test("the phase wraps at half a period", () => {
+    expect(wrapPhase(30e6, 40e6)).toBe(-10e6);
+    expect(wrapPhase(20e6, 40e6)).toBe(20e6);
+    expect(wrapPhase(-20e6, 40e6)).toBe(20e6);
+    expect(wrapPhase(41e6, 40e6)).toBeCloseTo(1e6);
+  });
+
+  /** A camera that starts some time after STREAMON, and a little differently every time. */
+  function simulate(latencyNs: number, wobbleNs: number, seed: number) {
+    const random = new Random(seed);
+    const periodNs = 40e6;
+    let rightStart = random.whole(0, 39) * 1e6;
+    let latency = latencyNs;
+    let now = 1e9;
+    const rephaser = new Rephaser();
+    let restarts = 0;
+    for (let i = 0; i < 600; i++) {
+      now += periodNs;
+      const left = Math.floor(now / periodNs) * periodNs;
+      const skew = wrapPhase(rightStart - left, periodNs);
+      const decision = rephaser.add(skew, left, now, periodNs, latency);
+      if (decision.kind === "good" || decision.kind === "givenUp") return { decision, restarts, skew };
+      if (decision.kind !== "restart") continue;
+      expect(decision.atNs).toBeGreaterThan(now);
+      expect(decision.atNs).toBeLessThan(now + 2 * periodNs + 30e6);
+      restarts++;
+      latency = latencyNs + random.whole(-wobbleNs, wobbleNs);
+      rightStart = decision.atNs + latency;
+      now = decision.atNs;
+    }
+    return { decision: undefined, restarts, skew: 0 };
+  }
+
+  test("one or two restarts bring a steady camera into phase", () => {
+    for (let seed = 1; seed < 30; seed++) {
+      const { decision, restarts, skew } = simulate(87e6, 500_000, seed);
+      expect(decision?.kind, `seed ${seed}`).toBe("good");
+      expect(restarts).toBeLessThanOrEqual(2);
+      expect(Math.abs(skew)).toBeLessThan(3.2e6);
+    }
+  });
+
+  test("a camera that starts at any moment is given up after four attempts", () => {
+    const outcomes = Array.from({ length: 20 }, (_, seed) => simulate(87e6, 20_000_000, seed + 100));
+    expect(outcomes.every(({ restarts }) => restarts <= 4)).toBe(true);
+    expect(outcomes.some(({ decision }) => decision?.kind === "givenUp")).toBe(true);
+  });
+});
+
+describe("skew figures", () => {
+  test("the mean of the distances whichever camera is first, and the 99th percentile of the newest", () => {
+    const skew = new SkewStatistics();
+    expect([skew.meanMs, skew.p99Ms]).toEqual([undefined, undefined]);
+    for (let ms = 1; ms <= 100; ms++)
+      skew.add(10n ** 12n, 10n ** 12n + BigInt(ms % 2 ? ms : -ms) * 1_000_000n);
+    expect(skew.meanMs).toBeCloseTo(50.5, 9);
+    expect(skew.p99Ms).toBe(99);
+    for (let i = 0; i < 1024; i++) skew.add(0n, 2_000_000n);
+    expect(skew.p99Ms).toBe(2);
+    expect(skew.meanMs).toBeCloseTo((5050 + 2048) / 1124, 9);
+  });
+});

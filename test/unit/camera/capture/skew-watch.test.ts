@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+// The warning of two cameras whose images are of different moments.
+import { describe, expect, test } from "vitest";
+import { SkewWatch } from "../../../../camera/live/skew-watch.js";
+
+describe("skew warning", () => {
+  test("names the cure once, and again only after it was good", () => {
+    const watch = new SkewWatch({ maxSkewMs: undefined, rephase: false });
+    const warnings: string[] = [];
+    const feed = (skewNs: number) => {
+      for (let i = 0; i < 300; i++) {
+        const warning = watch.addPair(skewNs, 33e6);
+        if (warning) warnings.push(warning);
+      }
+    };
+    feed(1e6);
+    expect(warnings).toEqual([]);
+    feed(14e6);
+    expect(warnings).toHaveLength(1);
+    expect(warnings[0]).toMatch(/14\.0 ms.*source\.v4l2\.rephase/);
+    feed(1e6);
+    feed(14e6);
+    expect(warnings).toHaveLength(2);
+  });
+
+  test("many images without a partner in the strict mode are told with the limit", () => {
+    const watch = new SkewWatch({ maxSkewMs: 2, rephase: false });
+    let warning: string | undefined;
+    for (let i = 0; i < 75; i++) {
+      warning ??= watch.addPair(1e6, 33e6);
+      warning ??= watch.addUnmatched(33e6);
+    }
+    expect(warning).toMatch(/50 %.*source\.v4l2\.maxSkewMs \(2 ms\)/);
+  });
+});

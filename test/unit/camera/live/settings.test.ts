@@ -1,0 +1,239 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a camera source settles before its first image: controls, layouts, what the driver makes of a wish, who is let go.
+import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { constants, tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, expect, test } from "vitest";
+import { CameraControls } from "v4l2-camera/parts";
+import { ExposureLoop } from "../../../../camera/live/exposure-loop.js";
+import { V4l2Camera } from "v4l2-camera/parts";
+import { findCamera, isSameDevice } from "v4l2-camera/parts";
+import { userOf } from "v4l2-camera/parts";
+import { openV4l2Source, type V4l2Settings } from "../../../../camera/index.js";
+import { clocks, now, recording, until, video } from "../../../doubles/cameras.js";
+import {
+  type FakeCamera,
+  type FakeVideo,
+  fakeVideo,
+} from "../../../../camera/v4l2/test/fake-video/fake-video.js";
+import { needs } from "../../../doubles/needs.js";
+
+const [LEFT, RIGHT] = ["/dev/fake0", "/dev/fake1"] as const;
+const INACTIVE = 0x10;
+const EXPOSURE = { id: 0x980911, name: "Exposure", minimum: 1, maximum: 1000, value: 50 };
+const GAIN = { id: 0x980913, name: "Gain", minimum: 0, maximum: 100, value: 7 };
+let fake: FakeVideo;
+let cleanups: (() => unknown)[] = [];
+
+function plugBoth(left: Partial<FakeCamera>, right: Partial<FakeCamera> = left): void {
+  fake.plugIn({ path: LEFT, ...left });
+  fake.plugIn({ path: RIGHT, ...right });
+}
+
+async function open(settings: Partial<V4l2Settings> = {}, folders = {}) {
+  const wish = { left: LEFT, right: RIGHT, width: 64, height: 48, autoExposure: "off" } as const;
+  const around = { video, clocks, system: fake.system, folders: { sysfs: "/nowhere", ...folders } };
+  const source = await openV4l2Source({ ...wish, ...settings }, around);
+  cleanups.push(() => source.stop());
+  return source;
+}
+
+needs("toolchain").suite("before the first image", () => {
+  beforeEach(() => {
+    fake = fakeVideo();
+    cleanups = [];
+  });
+  afterEach(async () => {
+    for (const cleanup of cleanups.reverse()) await cleanup();
+  });
+
+  test("a control that was asked for one eye is not made equal afterwards; the others are", async () => {
+    plugBoth(
+      { controls: [EXPOSURE, GAIN] },
+      {
+        controls: [
+          { ...EXPOSURE, value: 9 },
+          { ...GAIN, value: 1 },
+        ],
+      },
+    );
+    await open({ controls: "right.gain=33" });
+    expect([fake.control(LEFT, GAIN.id), fake.control(RIGHT, GAIN.id)]).toEqual([7, 33]);
+    expect(fake.control(RIGHT, EXPOSURE.id)).toBe(50);
+  });
+
+  test("a control without effect at the moment is left alone", async () => {
+    plugBoth({ controls: [EXPOSURE] }, { controls: [{ ...EXPOSURE, value: 9, flags: INACTIVE }] });
+    await open();
+    expect(fake.control(RIGHT, EXPOSURE.id)).toBe(9);
+  });
+
+  test("a value outside a control's range is refused with the range, before the driver sees it", async () => {
+    plugBoth({ controls: [EXPOSURE, { ...GAIN, type: 2, maximum: 1 }] });
+    await expect(open({ controls: "exposure=1001" })).rejects.toMatchObject({
+      code: "DEVICE_UNSUITABLE",
+      message: `${LEFT}: expected a whole number from 1 to 1000 for exposure, got 1001.`,
+    });
+    await expect(open({ controls: "exposure=1.5" })).rejects.toThrow(/got 1.5/);
+    await expect(open({ controls: "exposure=" })).rejects.toThrow(/NAME=VALUE/);
+    expect(fake.control(LEFT, EXPOSURE.id)).toBe(50);
+  });
+
+  test("depthwatt's exposure control stays off beside the camera's own, unless it is asked for", async () => {
+    const own = {
+      id: 0x9a0901,
+      name: "Auto Exposure",
+      type: 3,
+      minimum: 0,
+      maximum: 1,
+      value: 0,
+      menu: ["Auto", "Manual"],
+    };
+    plugBoth({ controls: [EXPOSURE, own] });
+    const options = { path: LEFT, fourcc: "GREY", width: 64, height: 48, system: fake.system };
+    const camera = await V4l2Camera.open(video, options);
+    cleanups.push(() => camera.close());
+    const eyes = [new CameraControls(camera.native)];
+    expect(new ExposureLoop(eyes, "auto").state).toEqual({
+      on: false,
+      reason: "the camera has its own (auto_exposure)",
+    });
+    expect(new ExposureLoop(eyes, "on").state).toEqual({ on: true });
+    expect(new ExposureLoop(eyes, "off").state).toMatchObject({ on: false });
+  });
+
+  test("side by side in two bytes a pixel: the right eye begins that many bytes further on", async () => {
+    const formats = [{ fourcc: "YUYV", width: 128, height: 48, ratesHz: [30] }];
+    fake.plugIn({ path: LEFT, formats, strideExtra: 16 });
+    const source = await openV4l2Source(
+      { sideBySide: LEFT, width: 64, height: 48 },
+      { video, clocks, system: fake.system },
+    );
+    cleanups.push(() => source.stop());
+    expect(source.description).toMatchObject({
+      leftStrideBytes: 272,
+      rightStrideBytes: 272,
+      rightFormat: "YUYV",
+    });
+    const { held, events } = recording(true);
+    source.start(events);
+    await until(() => fake.state(LEFT).streaming, "stream");
+    fake.deliver(LEFT, { timestampNs: now(), sequence: 0, bytes: new Uint8Array(272 * 48) });
+    await until(() => held.length === 1, "a pair");
+    const { left, right } = held[0]!;
+    expect(right.data.byteOffset - left.data.byteOffset).toBe(128);
+    held[0]!.release();
+  });
+
+  test("a driver that sets another size than the one it lists is refused with both", async () => {
+    plugBoth({ stubbornWidth: 48 });
+    await expect(open()).rejects.toMatchObject({
+      code: "DEVICE_UNSUITABLE",
+      message: `${LEFT}: expected GREY 64x48, the driver set GREY 48x48.`,
+    });
+    expect(fake.state(LEFT)).toMatchObject({ opens: 0, mappings: 0 });
+  });
+
+  test("the rate is the one the driver keeps, also where it answers with what was asked", async () => {
+    const formats = [{ fourcc: "GREY", width: 64, height: 48, ratesHz: [30, 15] }];
+    plugBoth({ formats, echoesRate: true });
+    const notes: string[] = [];
+    const wish = {
+      left: LEFT,
+      right: RIGHT,
+      width: 64,
+      height: 48,
+      autoExposure: "off",
+      rateHz: 60,
+    } as const;
+    const source = await openV4l2Source(wish, {
+      ...{ video, clocks, system: fake.system, folders: { sysfs: "/nowhere" } },
+      onNote: (note) => notes.push(note),
+    });
+    cleanups.push(() => source.stop());
+    expect(source.description.rateHz).toBe(30);
+    for (const path of [LEFT, RIGHT])
+      expect(notes).toContain(`${path}: asked for 60 Hz, the camera delivers 30 Hz.`);
+  });
+
+  // V4L2_FIELD_INTERLACED: both half pictures, taken at two moments, in one image.
+  test.each([false, true])("interlaced video is refused, multi-planar %s", async (multiPlanar) => {
+    plugBoth({ field: 4, multiPlanar });
+    await expect(open()).rejects.toMatchObject({
+      code: "DEVICE_UNSUITABLE",
+      message: `${LEFT}: expected progressive video, the input gives interlaced fields.`,
+    });
+  });
+
+  test("an image in several memory planes is refused with their number", async () => {
+    plugBoth({ multiPlanar: true, memoryPlanes: 2 });
+    await expect(open()).rejects.toMatchObject({
+      code: "DEVICE_UNSUITABLE",
+      message: `${LEFT}: expected GREY in one memory plane, the driver gives 2 separate planes.`,
+    });
+  });
+
+  test("the left camera is let go when the right one fails", async () => {
+    plugBoth({}, { stubbornWidth: 48 });
+    await expect(open()).rejects.toThrow(RIGHT);
+    for (const path of [LEFT, RIGHT]) expect(fake.state(path)).toMatchObject({ opens: 0, mappings: 0 });
+    plugBoth({});
+    fake.fail(RIGHT, "REQBUFS", constants.errno.EBUSY, 1);
+    await expect(open()).rejects.toMatchObject({ code: "DEVICE_BUSY" });
+    for (const path of [LEFT, RIGHT]) expect(fake.state(path)).toMatchObject({ opens: 0, mappings: 0 });
+  });
+
+  // Constructed from the compatible strings of NVIDIA's device trees; no such board has run this.
+  test.each([
+    ["a Xavier NX", "tegra-video", "nvidia,p3449-0000\0nvidia,tegra194\0", "Y16"],
+    ["an Orin", "tegra-video", "nvidia,p3768-0000+p3767-0000\0nvidia,tegra234\0", "Y16"],
+    ["a Thor", "tegra-video", "nvidia,p4071-0000\0nvidia,tegra264\0", "Y16"],
+    ["a Nano", "tegra-video", "nvidia,p3450-0000\0nvidia,tegra210\0", "Y10"],
+    ["a webcam on an Orin", "uvcvideo", "nvidia,tegra234\0", "Y10"],
+  ])("raw samples of %s stand where its board puts them", async (_, driver, compatible, expected) => {
+    const folder = mkdtempSync(join(tmpdir(), "depthwatt-board-"));
+    cleanups.push(() => rmSync(folder, { recursive: true }));
+    writeFileSync(join(folder, "compatible"), compatible);
+    plugBoth({ driver, formats: [{ fourcc: "Y10 ", width: 64, height: 48, ratesHz: [30] }] });
+    const source = await open({}, { compatible: join(folder, "compatible") });
+    expect(source.description).toMatchObject({ leftFormat: expected, rightFormat: expected });
+  });
+
+  test("one device under two names is one device", () => {
+    const folder = mkdtempSync(join(tmpdir(), "depthwatt-link-"));
+    cleanups.push(() => rmSync(folder, { recursive: true }));
+    const [file, link, other] = ["file", "link", "other"].map((name) => join(folder, name));
+    for (const path of [file!, other!]) writeFileSync(path, "");
+    symlinkSync(file!, link!);
+    expect(isSameDevice(file!, link!)).toBe(true);
+    expect(isSameDevice(file!, other!)).toBe(false);
+  });
+
+  test("who has a busy camera: another process, by name, and never this one", () => {
+    const folder = mkdtempSync(join(tmpdir(), "depthwatt-proc-"));
+    cleanups.push(() => rmSync(folder, { recursive: true }));
+    const device = join(folder, "video0");
+    writeFileSync(device, "");
+    const holds = (pid: number, path: string) => {
+      mkdirSync(join(folder, "proc", String(pid), "fd"), { recursive: true });
+      writeFileSync(join(folder, "proc", String(pid), "comm"), "viewer\n");
+      symlinkSync(path, join(folder, "proc", String(pid), "fd", "7"));
+    };
+    holds(process.pid, device);
+    holds(41, "/dev/null");
+    expect(userOf(device, join(folder, "proc"))).toBeUndefined();
+    holds(42, device);
+    expect(userOf(device, join(folder, "proc"))).toEqual({ pid: 42, name: "viewer" });
+  });
+
+  test("a camera of the same kind in another place is another camera", async () => {
+    fake.plugIn({ path: LEFT, bus: "usb-1" });
+    const identity = await video.identify(LEFT, fake.system);
+    const find = () => findCamera(video, LEFT, identity, { sysfs: "/nowhere" }, fake.system);
+    expect(await find()).toBe(LEFT);
+    fake.plugIn({ path: LEFT, bus: "usb-2" });
+    expect(await find()).toBeUndefined();
+    fake.plugIn({ path: LEFT, bus: "usb-1", card: "Other Camera" });
+    expect(await find()).toBeUndefined();
+  });
+});

@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: Apache-2.0
+// Cameras that write into the process's own memory (source.memory: userptr): the memory that an engine was given is the memory
+// that images arrive in, from the first to the last camera, and nobody writes under a reader.
+import { constants } from "node:os";
+import { afterEach, beforeEach, expect, test } from "vitest";
+import { V4l2Camera } from "v4l2-camera/parts";
+import { openV4l2Source, type PairSource, type V4l2Settings } from "../../../../camera/index.js";
+import { clocks, counted, now, play, recording, rest, until, video } from "../../../doubles/cameras.js";
+import { type FakeVideo, fakeVideo } from "../../../../camera/v4l2/test/fake-video/fake-video.js";
+import { motionJpeg } from "../../../../camera/v4l2/test/motion-jpeg.js";
+import { needs } from "../../../doubles/needs.js";
+
+const [LEFT, RIGHT] = ["/dev/fake0", "/dev/fake1"];
+let fake: FakeVideo;
+let cleanups: (() => unknown)[] = [];
+
+async function open(settings: Partial<V4l2Settings> = {}) {
+  const source = await openV4l2Source(
+    { left: LEFT, right: RIGHT, width: 64, height: 48, buffers: 5, memory: "userptr", ...settings },
+    { video, clocks, system: fake.system, folders: { sysfs: "/nowhere" } },
+  );
+  cleanups.push(() => source.stop());
+  return source;
+}
+
+const memoryOf = (source: PairSource) => source.inputMemory!.map(({ buffer }) => buffer);
+
+needs("toolchain").suite("cameras that write into the process's memory", () => {
+  beforeEach(() => {
+    fake = fakeVideo();
+    for (const path of [LEFT, RIGHT]) fake.plugIn({ path });
+    cleanups = [];
+  });
+  afterEach(async () => {
+    for (const cleanup of cleanups.reverse()) await cleanup();
+    for (const path of [LEFT, RIGHT]) expect(fake.state(path)).toMatchObject({ opens: 0, mappings: 0 });
+  });
+
+  test("images of both eyes arrive in the memory that the source offers, in whole pages", async () => {
+    const source = await open();
+    const memory = memoryOf(source);
+    expect(new Set(memory).size).toBe(10);
+    for (const one of memory) expect(one.byteLength).toBe(4096);
+    const { held, events } = recording(true);
+    source.start(events);
+    cleanups.push(play(fake, LEFT), play(fake, RIGHT));
+    await until(() => held.length === 3, "three pairs");
+    expect(fake.state(LEFT).mappings).toBe(0);
+    for (const pair of held) {
+      expect(memory.slice(0, 5)).toContain(pair.left.data.buffer);
+      expect(memory.slice(5)).toContain(pair.right.data.buffer);
+    }
+    for (const pair of held.splice(0)) pair.release();
+  });
+
+  test("a camera that comes back writes into the same memory", async () => {
+    const source = await open();
+    const memory = memoryOf(source);
+    const buffers = new Set<ArrayBufferLike>();
+    const { seen, degraded, events } = recording();
+    source.start({
+      ...events,
+      onPair: (pair) => {
+        buffers.add(pair.right.data.buffer);
+        events.onPair(pair);
+      },
+    });
+    cleanups.push(play(fake, LEFT), play(fake, RIGHT));
+    await until(() => seen.length > 5, "pairs");
+    fake.unplug(RIGHT);
+    await until(() => degraded.length === 1, "degraded");
+    buffers.clear();
+    fake.plug(RIGHT);
+    await until(() => buffers.size > 0, "pairs again");
+    expect(memoryOf(source)).toEqual(memory);
+    for (const buffer of buffers) expect(memory.slice(5)).toContain(buffer);
+  });
+
+  test("not before its old images are back: what is being read stays as it is", async () => {
+    const source = await open();
+    const { held, degraded, events } = recording(true);
+    source.start(events);
+    await until(() => fake.state(LEFT).streaming && fake.state(RIGHT).streaming, "both stream");
+    const at = now();
+    for (const path of [LEFT, RIGHT]) fake.deliver(path, { timestampNs: at, sequence: 9, bytes: counted(9) });
+    await until(() => held.length === 1, "a pair");
+    fake.unplug(RIGHT);
+    await until(() => degraded.length === 1, "degraded");
+    fake.plug(RIGHT);
+    // Two looks for the camera go by.
+    await rest(500);
+    expect(fake.state(RIGHT).opens).toBe(0);
+    expect(held[0]!.right.data[0]).toBe(9);
+    held[0]!.release();
+    await until(() => fake.state(RIGHT).streaming, "the camera again");
+  });
+
+  test("the memory outlives the cameras: an engine lets go of it later", async () => {
+    const source = await open();
+    const { events } = recording();
+    source.start(events);
+    await until(() => fake.state(LEFT).streaming && fake.state(RIGHT).streaming, "both stream");
+    const at = now();
+    for (const path of [LEFT, RIGHT]) fake.deliver(path, { timestampNs: at, sequence: 7, bytes: counted(7) });
+    await until(() => source.counters().pairs === 1, "a pair");
+    await source.stop();
+    for (const one of source.inputMemory!) expect(one).toHaveLength(4096);
+    expect(source.inputMemory!.filter((one) => one[0] === 7)).toHaveLength(2);
+  });
+
+  test("the driver's memory offers nothing", async () => {
+    expect((await open({ memory: "mmap" })).inputMemory).toBeUndefined();
+  });
+
+  test("a driver that takes no memory of others is refused with the cure", async () => {
+    fake.fail(LEFT, "REQBUFS", constants.errno.EINVAL, 1);
+    await expect(open()).rejects.toMatchObject({
+      code: "DEVICE_UNSUITABLE",
+      message: expect.stringMatching(/V4L2_MEMORY_USERPTR.*use memory: mmap/),
+    });
+  });
+});
+
+needs("toolchain", "turbojpeg").suite("Motion JPEG into the process's memory", () => {
+  test("is decoded there, and too little of it is refused", async () => {
+    fake = fakeVideo();
+    fake.plugIn({ path: LEFT, formats: [{ fourcc: "MJPG", width: 64, height: 48, ratesHz: [30] }] });
+    const options = { path: LEFT, fourcc: "MJPG", width: 64, height: 48, buffers: 4, system: fake.system };
+    const camera = await V4l2Camera.open(video, { ...options, ownMemory: true });
+    let seen: Uint8Array | undefined;
+    camera.start({
+      onFrame: (frame) => {
+        seen = frame.data;
+        camera.release(frame);
+      },
+      onFault: () => {},
+    });
+    await until(() => fake.state(LEFT).streaming, "stream");
+    const bytes = await motionJpeg({ width: 64, height: 48, pixel: () => [150, 128, 128] });
+    fake.deliver(LEFT, { timestampNs: 1n, sequence: 0, bytes });
+    await until(() => seen !== undefined, "an image");
+    expect(camera.native.images).toHaveLength(4);
+    expect(camera.native.images).toContain(seen);
+    expect(Math.abs(seen![10 * 64 + 10]! - 150)).toBeLessThan(4);
+    await camera.close();
+    expect(camera.native.images[0]).toHaveLength(4096);
+    const userBuffers = [new Uint8Array(100)];
+    await expect(V4l2Camera.open(video, { ...options, userBuffers })).rejects.toThrow(
+      /at least 3072 bytes, got 100/,
+    );
+  });
+});

@@ -10,17 +10,23 @@ export type PairLayout = Pick<
 /** Two grey images of one byte a pixel, rows without gaps. */
 export function greyPairLayout(width: number, height: number): PairLayout {
   return {
-    ...{ width, height },
-    ...{ leftFormat: "GREY", rightFormat: "GREY" },
-    ...{ leftStrideBytes: width, rightStrideBytes: width },
+    width,
+    height,
+    leftFormat: "GREY",
+    rightFormat: "GREY",
+    leftStrideBytes: width,
+    rightStrideBytes: width,
   };
 }
 
 /** Two images of three bytes a pixel, rows without gaps. */
 export function rgbPairLayout(width: number, height: number): PairLayout {
   return {
-    ...{ width, height },
-    ...{ leftFormat: "RGB8", rightFormat: "RGB8" },
-    ...{ leftStrideBytes: 3 * width, rightStrideBytes: 3 * width },
+    width,
+    height,
+    leftFormat: "RGB8",
+    rightFormat: "RGB8",
+    leftStrideBytes: 3 * width,
+    rightStrideBytes: 3 * width,
   };
 }

@@ -62,7 +62,11 @@ export async function openRuntime(
     }));
     runtime.owns(() => snapshots.close());
     await outputs.open(config.outputs, {
-      ...{ base: config.base, device: config.device, width, height, rateHz },
+      base: config.base,
+      device: config.device,
+      width,
+      height,
+      rateHz,
       hasDepth: depth !== undefined,
       rig: input.geometry.rig,
       input: source.description,
@@ -81,7 +85,11 @@ export async function openRuntime(
     runtime.owns(() => meter.close());
 
     const pipeline: Pipeline = new Pipeline({
-      ...{ source, engine, width, height, sinks: [...outputs.sinks, snapshots.sink] },
+      source,
+      engine,
+      width,
+      height,
+      sinks: [...outputs.sinks, snapshots.sink],
       computed: () => engine.computed,
       onRest: () => engine.rest(),
       onDegraded: (reason) => runtime.degraded(reason),
@@ -93,20 +101,36 @@ export async function openRuntime(
     const govern = (of: Config, next?: NextInput) =>
       isGoverned(of.power)
         ? openGovernor({
-            ...{ config: of, source: next?.source ?? source, engine, gate: source, meter },
+            config: of,
+            source: next?.source ?? source,
+            engine,
+            gate: source,
+            meter,
             frames: () => pipeline.frames,
             onChange: (reason) => notice(`governor: ${reason}`),
             onProblem: (problem) => notice(`governor: ${problem.message}`),
           })
         : undefined;
     const reporter = new Reporter({
-      ...{ pipeline, source, outputs, meter, engine },
+      pipeline,
+      source,
+      outputs,
+      meter,
+      engine,
       options: () => engine.options,
       governor: () => runtime.governor,
       searchChanged: () => runtime.searchChanged,
     });
     runtime.assemble({
-      ...{ source, input, engine, meter, pipeline, outputs, reporter, engineOptions, govern },
+      source,
+      input,
+      engine,
+      meter,
+      pipeline,
+      outputs,
+      reporter,
+      engineOptions,
+      govern,
       warnings: input.warnings,
     });
     return runtime;

@@ -69,7 +69,9 @@ const rows = ours.scenes.map(({ name, masks, thresholdPx }) => {
     thresholdPx,
     servedForChoosing: true,
     depthwatt: {
-      ...{ badPercent, density, regions: regions[name] },
+      badPercent,
+      density,
+      regions: regions[name],
       unfilled: { badPercentOfKept: unfilledScore.badPercentValidOnly, density: unfilledScore.density },
       sparsification: sparsified[name],
     },

@@ -37,14 +37,14 @@ const PEERS = [
 ];
 /** What the peer does too: census to disparity, uniqueness, sub-pixel, left-right check, median, and nothing more. */
 const LIKE_FOR_LIKE = [
-  ...[
-    "match.sgm.cost=census",
-    "match.sgm.adaptiveP2=0",
-    "match.sgm.p1=10",
-    "match.sgm.p2=60",
-    "match.sgm.uniqueness=10",
-  ],
-  ...["refine.speckleSize=0", "refine.fill=off", "refine.boundary=false"],
+  "match.sgm.cost=census",
+  "match.sgm.adaptiveP2=0",
+  "match.sgm.p1=10",
+  "match.sgm.p2=60",
+  "match.sgm.uniqueness=10",
+  "refine.speckleSize=0",
+  "refine.fill=off",
+  "refine.boundary=false",
 ];
 
 function spawnJson(program, words, environment = {}) {
@@ -68,17 +68,25 @@ function bench({
   algorithm = "sgm",
 }) {
   const words = [
-    ...[
-      join(root, "dist/edge/cli/main.js"),
-      "bench",
-      "--backend",
-      "cpu",
-      "--json",
-      "--frames",
-      values.frames,
-    ],
-    ...["--width", width, "--height", height, "--num-disparities", numDisparities],
-    ...["--set", `match.sgm.paths=${paths}`, "--threads", threads, "--algorithm", algorithm],
+    join(root, "dist/edge/cli/main.js"),
+    "bench",
+    "--backend",
+    "cpu",
+    "--json",
+    "--frames",
+    values.frames,
+    "--width",
+    width,
+    "--height",
+    height,
+    "--num-disparities",
+    numDisparities,
+    "--set",
+    `match.sgm.paths=${paths}`,
+    "--threads",
+    threads,
+    "--algorithm",
+    algorithm,
     ...[...set, ...values.set].flatMap((item) => ["--set", item]),
   ];
   const { parameters, ...figures } = spawnJson(
@@ -220,7 +228,8 @@ try {
   const result = {
     what: "depthwatt bench and OpenCV StereoSGBM in turn, 640x480, 128 disparities, census to checked and smoothed disparity",
     machine: { name: machine, processor, cores: cpus().length, memoryBytes: totalmem(), kernel: release() },
-    ...{ commit, date },
+    commit,
+    date,
     toolchain: {
       node: process.version,
       compiler: execFileSync("g++", ["--version"], { encoding: "utf8" }).split("\n")[0],

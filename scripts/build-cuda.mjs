@@ -79,7 +79,9 @@ export function readResources(log) {
 async function main() {
   const { values } = parseArgs({
     options: {
-      ...{ board: { type: "string" }, out: { type: "string" }, report: { type: "string" } },
+      board: { type: "string" },
+      out: { type: "string" },
+      report: { type: "string" },
       // Another file in place of plugin.cu: the plugin that fails, for scripts/test-gpu-faults.mjs.
       plugin: { type: "string", default: PLUGIN },
     },

@@ -165,25 +165,21 @@ function fixedWinners(scene, preset, labels) {
     confidence: new Uint8Array(width * height),
   };
   loadNative().rooms.exponential({
-    ...{
-      variant: "scalar",
-      threads: 2,
-      width,
-      height,
-      minDisparity: 0,
-      numDisparities: labels,
-      subpixel: false,
-    },
-    ...{ steps: preset.steps, basePercent: Math.round(100 * preset.base), gammaColour: preset.gammaColour },
-    ...{
-      gammaDistance: preset.gammaDistance,
-      truncation: preset.tau,
-      cost: Math.floor(preset.lambda * unit + 1e-6),
-    },
-    ...{
-      slope: preset.slope * unit,
-      cap: Math.round(preset.eta * unit * (labels - 1)) * Math.sign(preset.slope),
-    },
+    variant: "scalar",
+    threads: 2,
+    width,
+    height,
+    minDisparity: 0,
+    numDisparities: labels,
+    subpixel: false,
+    steps: preset.steps,
+    basePercent: Math.round(100 * preset.base),
+    gammaColour: preset.gammaColour,
+    gammaDistance: preset.gammaDistance,
+    truncation: preset.tau,
+    cost: Math.floor(preset.lambda * unit + 1e-6),
+    slope: preset.slope * unit,
+    cap: Math.round(preset.eta * unit * (labels - 1)) * Math.sign(preset.slope),
     ...images,
   });
   return images.disparity;

@@ -35,11 +35,19 @@ const address = await new Promise((resolve, reject) => {
 });
 
 const FLAGS = [
-  ...["--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run"],
-  ...["--disable-background-networking", "--disable-component-update", "--disable-sync"],
+  "--headless",
+  "--no-sandbox",
+  "--disable-gpu",
+  "--disable-quic",
+  "--no-first-run",
+  "--disable-background-networking",
+  "--disable-component-update",
+  "--disable-sync",
 ];
 const context = await chromium.launchPersistentContext(profile, {
-  ...{ executablePath: "/usr/bin/chromium", headless: true, args: FLAGS },
+  executablePath: "/usr/bin/chromium",
+  headless: true,
+  args: FLAGS,
 });
 const page = context.pages()[0] ?? (await context.newPage());
 

@@ -174,8 +174,15 @@ for (const [name, changes] of Object.entries(cases)) {
   const { encode, ...kernels } = stages;
   const kernelsMs = Object.values(kernels).reduce((sum, ms) => sum + ms, 0);
   const row = {
-    ...{ case: name, equal: different.length === 0, different, submitToDoneMs, kernelsMs, encodeMs: encode },
-    ...{ overheadMs: submitToDoneMs - kernelsMs - encode, twoInWorkMs: togetherMs, stages },
+    case: name,
+    equal: different.length === 0,
+    different,
+    submitToDoneMs,
+    kernelsMs,
+    encodeMs: encode,
+    overheadMs: submitToDoneMs - kernelsMs - encode,
+    twoInWorkMs: togetherMs,
+    stages,
     workspaceMegabytes: cuda.info.workspaceBytes / 1e6,
   };
   const verdict = different.length === 0 ? "equal" : `DIFFERENT: ${different.join(", ")}`;

@@ -178,10 +178,21 @@ function fixed(scene, algorithm, side) {
   const grey = new Uint8Array(width * height);
   const disparityQ4 = new Int16Array(width * height);
   loadNative().rooms.match({
-    ...{ variant: "scalar", threads: 2, algorithm, width, height, minDisparity: 0 },
-    ...{ numDisparities: LABELS[scene.name], leftRight: false, left: grey, right: grey, leftRgb, rightRgb },
+    variant: "scalar",
+    threads: 2,
+    algorithm,
+    width,
+    height,
+    minDisparity: 0,
+    numDisparities: LABELS[scene.name],
+    leftRight: false,
+    left: grey,
+    right: grey,
+    leftRgb,
+    rightRgb,
     parameters: { windowWidth: side, windowHeight: side, ...WEIGHTS },
-    ...{ disparityQ4, confidence: new Uint8Array(width * height) },
+    disparityQ4,
+    confidence: new Uint8Array(width * height),
   });
   return disparityQ4;
 }

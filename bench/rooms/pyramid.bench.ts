@@ -9,16 +9,15 @@ const images = () => new Int16Array(width * height);
 const maps = { disparityQ4: images(), disparity: images(), rightDisparity: images() };
 const call = {
   ...noisyPair(new Random(1), width, height, 17),
-  ...{
-    minDisparity: 0,
-    numDisparities: 128,
-    windowWidth: 7,
-    windowHeight: 7,
-    levels: 3,
-    peakRatio: 5,
-    subpixel: false,
-  },
-  ...{ ...maps, confidence: new Uint8Array(width * height) },
+  minDisparity: 0,
+  numDisparities: 128,
+  windowWidth: 7,
+  windowHeight: 7,
+  levels: 3,
+  peakRatio: 5,
+  subpixel: false,
+  ...maps,
+  confidence: new Uint8Array(width * height),
 };
 const room = native.rooms.pyramid as unknown as (call: object) => string;
 

@@ -9,17 +9,16 @@ const images = () => new Int16Array(width * height);
 const maps = { disparityQ4: images(), disparity: images(), rightDisparity: images() };
 const call = {
   ...noisyPair(new Random(1), width, height, 17),
-  ...{
-    minDisparity: 0,
-    numDisparities: 128,
-    windowWidth: 9,
-    windowHeight: 9,
-    hue: 20,
-    saturation: 30,
-    value: 50,
-    subpixel: false,
-  },
-  ...{ ...maps, confidence: new Uint8Array(width * height) },
+  minDisparity: 0,
+  numDisparities: 128,
+  windowWidth: 9,
+  windowHeight: 9,
+  hue: 20,
+  saturation: 30,
+  value: 50,
+  subpixel: false,
+  ...maps,
+  confidence: new Uint8Array(width * height),
 };
 const room = native.rooms.sad as unknown as (call: object) => string;
 

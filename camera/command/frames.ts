@@ -23,7 +23,12 @@ export class CommandFrame {
     this.#free = free;
     const image = (offsetBytes: number): RawImage => ({
       data: this.data.subarray(offsetBytes),
-      ...{ width, height, strideBytes, format, timestampNs: 0n, sequence: 0 },
+      width,
+      height,
+      strideBytes,
+      format,
+      timestampNs: 0n,
+      sequence: 0,
     });
     this.images = sideBySide ? [image(0), image((strideBytes * width) / layout.width)] : [image(0)];
     this.pair = new HeldPair(this);

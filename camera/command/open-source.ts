@@ -85,11 +85,18 @@ function assemble(
   return new CommandSource({
     description: {
       title: `commands ${names.join(" and ")}, ${kind}, ${more.format} ${width}x${height}${rate}`,
-      ...{ width, height, leftFormat: format, rightFormat: other.format },
-      ...{ leftStrideBytes: strideBytes, rightStrideBytes: other.strideBytes },
+      width,
+      height,
+      leftFormat: format,
+      rightFormat: other.format,
+      leftStrideBytes: strideBytes,
+      rightStrideBytes: other.strideBytes,
       rateHz: more.live ? rateHz : undefined,
       clock: more.live ? "monotonic" : "file",
     },
-    ...{ left: left!, right, live: more.live, maxSkewMs: more.maxSkewMs },
+    left: left!,
+    right,
+    live: more.live,
+    maxSkewMs: more.maxSkewMs,
   });
 }

@@ -67,7 +67,10 @@ export function y4mLayout(line: string): StreamLayout {
   const [numerator = 0, denominator = 0] = (tags.get("F") ?? "").split(":").map(Number);
   const rateHz = numerator > 0 && denominator > 0 ? numerator / denominator : undefined;
   return {
-    ...{ width, height, format, rateHz },
+    width,
+    height,
+    format,
+    rateHz,
     strideBytes: width * sampleBytes,
     imageBytes: width * height * sampleBytes,
     skipBytes: chroma(width, height) * sampleBytes,

@@ -187,7 +187,9 @@ export class ReplaySource implements PairSource {
   ): void {
     const image = ({ data, width, height, format }: EnginePicture, entry: ReplayEntry) => ({
       data: new Uint8Array(data.buffer, data.byteOffset, data.byteLength),
-      ...{ width, height, format },
+      width,
+      height,
+      format,
       strideBytes: data.byteLength / height,
       timestampNs: entry.timestampNs + BigInt(lap) * this.#lapNs,
       sequence: entry.sequence + lap * this.#lapSequence,

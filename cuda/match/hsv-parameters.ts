@@ -10,7 +10,13 @@ export function windowSide(key: string, side: number, description: string): Matc
 
 export function channelWeights(hue: number, saturation: number, value: number): MatcherParameter[] {
   const weight = (key: string, percent: number, description: string): MatcherParameter => ({
-    ...{ key, kind: "whole", low: 0, high: 100, default: percent, unit: "%", description },
+    key,
+    kind: "whole",
+    low: 0,
+    high: 100,
+    default: percent,
+    unit: "%",
+    description,
   });
   return [
     weight("hueWeight", hue, "What a difference in hue counts; a full circle is 256 grey values."),

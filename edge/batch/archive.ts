@@ -45,11 +45,9 @@ async function walk(root: string, folder: string, depth: number, archive: Archiv
   if (existsSync(join(folder, "dataset.json"))) {
     for (const { name, left, right } of await readDataset(folder))
       archive.pairs.push({
-        ...{
-          name: below(join(folder, name)),
-          left: below(join(folder, left)),
-          right: below(join(folder, right)),
-        },
+        name: below(join(folder, name)),
+        left: below(join(folder, left)),
+        right: below(join(folder, right)),
       });
     return;
   }

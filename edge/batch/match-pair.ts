@@ -91,8 +91,12 @@ export async function openPair(
   const { width, height } = geometry;
   const strideBytes = (left.format === "GREY" ? 1 : left.format === "Y16" ? 2 : 3) * inputWidth;
   const description = {
-    ...{ width: inputWidth, height: inputHeight, leftFormat: left.format, rightFormat: right.format },
-    ...{ leftStrideBytes: strideBytes, rightStrideBytes: strideBytes },
+    width: inputWidth,
+    height: inputHeight,
+    leftFormat: left.format,
+    rightFormat: right.format,
+    leftStrideBytes: strideBytes,
+    rightStrideBytes: strideBytes,
   };
   const options = engineOptionsOf(config, { description }, { ...geometry, depth: undefined }, {});
   return { width, height, left, right, engine: await openEngine(options) };
@@ -107,7 +111,10 @@ export async function computePair({ width, height, left, right, engine }: Opened
     const milliseconds = engine.stageMilliseconds.reduce((sum, ms) => (Number.isNaN(ms) ? sum : sum + ms), 0);
     const disparityQ4 = engine.slots[0]?.disparityQ4.slice() as Int16Array;
     return {
-      ...{ width, height, disparityQ4, milliseconds },
+      width,
+      height,
+      disparityQ4,
+      milliseconds,
       validPercent: (100 * validPixels) / (width * height),
       matchedPercent: (100 * matchedPixels) / (width * height),
       info: engine.info,

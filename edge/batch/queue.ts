@@ -57,7 +57,9 @@ async function connected(server: string): Promise<NatsConnection> {
     return await connect({
       servers: `${protocol}//${host}`,
       ...(username !== "" && { user: decodeURIComponent(username), pass: decodeURIComponent(password) }),
-      ...{ timeout: 5000, maxReconnectAttempts: -1, name: "depthwatt batch" },
+      timeout: 5000,
+      maxReconnectAttempts: -1,
+      name: "depthwatt batch",
     });
   } catch (cause) {
     const text = `the queue at ${redactUrl(server)} does not answer: ${(cause as Error).message}`;
@@ -77,13 +79,18 @@ async function withQueue<T>(
     const manager = await connection.jetstreamManager();
     await manager.streams.info(stream).catch(() =>
       manager.streams.add({
-        ...{ name: stream, subjects: [`${stream}.pairs`], retention: RetentionPolicy.Workqueue },
-        ...{ storage: StorageType.File, duplicate_window: DUPLICATES_NS },
+        name: stream,
+        subjects: [`${stream}.pairs`],
+        retention: RetentionPolicy.Workqueue,
+        storage: StorageType.File,
+        duplicate_window: DUPLICATES_NS,
       }),
     );
     await manager.consumers.info(stream, CONSUMER).catch(() =>
       manager.consumers.add(stream, {
-        ...{ durable_name: CONSUMER, ack_policy: AckPolicy.Explicit, max_deliver: MOST_DELIVERIES },
+        durable_name: CONSUMER,
+        ack_policy: AckPolicy.Explicit,
+        max_deliver: MOST_DELIVERIES,
         ack_wait: Math.round(ackWaitSeconds * SECOND_NS),
       }),
     );

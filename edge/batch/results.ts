@@ -22,8 +22,13 @@ export function choiceOf(config: Config, format: ResultFormat): object {
   const used = matchParameters(match);
   const { parameters: _, ...shared } = used;
   return {
-    ...{ version: VERSION, format, match: { ...shared, ...parametersOf(used), denoise: match.denoise } },
-    ...{ refine, rectify, region, calibration: { ...how, files } },
+    version: VERSION,
+    format,
+    match: { ...shared, ...parametersOf(used), denoise: match.denoise },
+    refine,
+    rectify,
+    region,
+    calibration: { ...how, files },
   };
 }
 

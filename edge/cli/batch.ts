@@ -66,7 +66,11 @@ async function run(input: string, output: string, flags: BatchFlags): Promise<vo
   const progress = new Progress();
   let told = 0;
   const options: BatchOptions = {
-    ...{ config, input, output, format: flags.format, note: once(progress) },
+    config,
+    input,
+    output,
+    format: flags.format,
+    note: once(progress),
     ahead: numberOf("--ahead", flags.ahead ?? String(2 + Math.min(6, availableParallelism())), 1, 64),
     onProgress: ({ pairs, written, kept, skipped }, occupancy) =>
       progress.show(

@@ -43,7 +43,10 @@ async function ask(options: ControlOptions, command: string, body: unknown): Pro
   checkBrokerUrl(broker, "--broker");
   const answer = await askDevice(
     {
-      ...{ broker, base, device, timeoutMs: timeout * 1000 },
+      broker,
+      base,
+      device,
+      timeoutMs: timeout * 1000,
       secret: secretFile === undefined ? undefined : readControlSecret(secretFile, "--secret-file"),
       client: (options.client ?? `${userInfo().username}@${hostname()}`).slice(0, 64),
       credentials: readCredentials(options, (field) => CONSUME_FLAGS[field]),
@@ -95,7 +98,8 @@ async function set(words: string[], options: ControlOptions): Promise<void> {
   const { preset, ...values } = Object.fromEntries(words.map(assignment));
   const answer = await ask(options, "set", {
     ...(preset !== undefined && { preset }),
-    ...{ values, ...(options.save && { save: true }) },
+    values,
+    ...(options.save && { save: true }),
   });
   show(answer, options);
   const { file, overridden = [] } = (answer.saved ?? {}) as { file?: string; overridden?: string[] };

@@ -55,7 +55,12 @@ function tryAnonymously(config: Config, timeoutMs: number): Promise<Outcome> {
 }
 
 const bad = (text: string, cure: string, facts: object): Finding => ({
-  ...{ name: "control", state: "bad", text, cure, facts: { ...facts }, exitCode: 2 },
+  name: "control",
+  state: "bad",
+  text,
+  cure,
+  facts: { ...facts },
+  exitCode: 2,
 });
 
 /** Undefined where control is off. */

@@ -76,16 +76,18 @@ async function match(leftFile: string, rightFile: string, options: MatchOptions)
   const { algorithm, minDisparity, numDisparities, halfResolution } = used;
   if (options.json) {
     printJson({
-      ...{ width, height, algorithm, backend: info.backend, instructionSet: info.instructionSet },
+      width,
+      height,
+      algorithm,
+      backend: info.backend,
+      instructionSet: info.instructionSet,
       milliseconds: Math.round(milliseconds * 1000) / 1000,
       validPercent: Math.round(validPercent * 1000) / 1000,
       matchedPercent: Math.round(matchedPercent * 1000) / 1000,
       ...adaptationFigures(info),
-      ...{
-        minDisparity,
-        numDisparities,
-        parameters: { halfResolution, ...parametersOf(used), refine: config.refine },
-      },
+      minDisparity,
+      numDisparities,
+      parameters: { halfResolution, ...parametersOf(used), refine: config.refine },
     });
     return;
   }

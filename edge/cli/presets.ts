@@ -17,7 +17,11 @@ function print(name: string, { summary, source, figures }: Preset): void {
   for (const line of [...indent(`${summary}.`), ...indent(`Values: ${source}.`)]) printLine(line);
   if (figures.length === 0) return;
   const rows = figures.map((figure) => [
-    ...["", shown(figure, "measured"), shown(figure, "published"), figure.unit, figure.of],
+    "",
+    shown(figure, "measured"),
+    shown(figure, "published"),
+    figure.unit,
+    figure.of,
   ]);
   for (const line of columns([["", "measured", "published", "", ""], ...rows])) printLine(line);
 }

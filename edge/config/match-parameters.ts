@@ -8,7 +8,9 @@ export function matchParameters(config: Config["match"]): MatchParameters {
   const { algorithm, minDisparity, numDisparities } = config;
   const own: Record<string, ParameterValue> = config[algorithm];
   return {
-    ...{ algorithm, minDisparity, numDisparities },
+    algorithm,
+    minDisparity,
+    numDisparities,
     halfResolution:
       config.halfResolution === "auto" ? matcherOf(algorithm).halfByDefault : config.halfResolution,
     parameters: Object.fromEntries(Object.entries(own).filter(([, value]) => value !== "auto")),

@@ -55,7 +55,8 @@ export class MqttDoor {
     if (secret === undefined && !control.brokerAuthenticates)
       throw new DepthwattError("INTERNAL", "requests would need no proof");
     this.#gate = new RequestGate({
-      ...{ device: this.#prefix, secret },
+      device: this.#prefix,
+      secret,
       perform: (command, body, from) => control.perform(command, body, from),
     });
     const subscribed = new Promise<void>((resolve) => {

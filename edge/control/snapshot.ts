@@ -93,8 +93,12 @@ function copy(
 ): Copied {
   const { left, disparityQ4, confidence, depthMillimetres } = slot;
   return {
-    ...{ facts, frame, left: left.slice(), disparityQ4: disparityQ4.slice() },
-    ...{ confidence: confidence.slice(), depthMillimetres: depthMillimetres.slice() },
+    facts,
+    frame,
+    left: left.slice(),
+    disparityQ4: disparityQ4.slice(),
+    confidence: confidence.slice(),
+    depthMillimetres: depthMillimetres.slice(),
   };
 }
 

@@ -51,7 +51,10 @@ async function entriesOf(folder: string, rateHz: number): Promise<Entry[]> {
   const settled = settleTimes(listings, "auto", BigInt(Math.round(1e9 / rateHz)));
   const entries = settled.flatMap((eye, index) =>
     eye.map(({ file, timestampNs, sequence }) => ({
-      ...{ topic: `/${["left", "right"][index]}/image_raw`, file, stampNs: timestampNs, sequence },
+      topic: `/${["left", "right"][index]}/image_raw`,
+      file,
+      stampNs: timestampNs,
+      sequence,
     })),
   );
   for (const name of ["depth", "disparity"] as const) {

@@ -64,8 +64,11 @@ export function qualityLadder(options: LadderOptions): QualityLevel[] {
   const configured = Object.fromEntries(ladder.steps.map(({ key }) => [key, Number(values[key])]));
   const levels: QualityLevel[] = [];
   let last: Omit<QualityLevel, "name" | "workPerCell"> = {
-    ...{ parameters: configured, numDisparities, halfResolution },
-    ...{ rateHz: undefined, mode: undefined },
+    parameters: configured,
+    numDisparities,
+    halfResolution,
+    rateHz: undefined,
+    mode: undefined,
   };
   const add = (change: Partial<typeof last>): void => {
     last = { ...last, ...change };

@@ -38,7 +38,10 @@ export class SharedHttp {
     const { cert, key } = readCredentials(files, (field) => `http.${field}`);
     const { ca } = readCredentials(clientCaFile ? { caFile: clientCaFile } : {}, () => "http.clientCaFile");
     const server = new HttpServer({
-      ...{ address, port, gate, onProblem: this.#onProblem },
+      address,
+      port,
+      gate,
+      onProblem: this.#onProblem,
       ...(names && { names: names.split(",") }),
       ...(cert && key && { tls: { cert, key, ...(ca && { clientCa: ca }) } }),
     });

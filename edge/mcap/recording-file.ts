@@ -188,7 +188,12 @@ export class RecordingFile {
     this.#append();
     const dataSize = BigInt(data.byteLength);
     this.#attachmentIndexes.push({
-      ...{ name, mediaType, logTime, createTime: logTime, dataSize, length },
+      name,
+      mediaType,
+      logTime,
+      createTime: logTime,
+      dataSize,
+      length,
       offset: BigInt(at),
     });
   }
@@ -223,7 +228,11 @@ export class RecordingFile {
     const uncompressedSize = BigInt(buffer.length);
     const chunkStartOffset = BigInt(this.#position);
     const chunkLength = this.#records.writeChunk({
-      ...{ messageStartTime, messageEndTime, compression, uncompressedSize, records },
+      messageStartTime,
+      messageEndTime,
+      compression,
+      uncompressedSize,
+      records,
       uncompressedCrc: crc32(buffer),
     });
     const messageIndexOffsets = new Map<number, bigint>();
@@ -235,8 +244,15 @@ export class RecordingFile {
     this.#append();
     this.#disk.sync(this.#file);
     this.#chunkIndexes.push({
-      ...{ messageStartTime, messageEndTime, chunkStartOffset, chunkLength, messageIndexOffsets },
-      ...{ messageIndexLength, compression, compressedSize: BigInt(records.length), uncompressedSize },
+      messageStartTime,
+      messageEndTime,
+      chunkStartOffset,
+      chunkLength,
+      messageIndexOffsets,
+      messageIndexLength,
+      compression,
+      compressedSize: BigInt(records.length),
+      uncompressedSize,
     });
   }
 

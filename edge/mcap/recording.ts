@@ -41,7 +41,8 @@ export interface Recording {
 
 const unreadable = (file: string, found: string, cause?: unknown, hint?: string) =>
   new DepthwattError("SOURCE_UNREADABLE", `expected an MCAP recording at ${file}, found ${found}`, {
-    ...{ cause, context: { file } },
+    cause,
+    context: { file },
     ...(hint !== undefined && { hint }),
   });
 
@@ -77,7 +78,10 @@ class OpenRecording implements Recording {
   readonly endNs: bigint | undefined;
   readonly counts: ReadonlyMap<number, bigint> | undefined;
   readonly loss: RecordingLoss = {
-    ...{ index: undefined, bytes: 0, chunks: 0, reason: undefined },
+    index: undefined,
+    bytes: 0,
+    chunks: 0,
+    reason: undefined,
     messages: new Map(),
   };
   readonly #handle: FileHandle;

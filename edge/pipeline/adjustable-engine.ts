@@ -256,7 +256,8 @@ const ended = () => new DepthwattError("RUN_ENDED", "the run ended before the ch
 function computedOf({ encodeDepth, encodeDisparity, region, width, height }: EngineOptions): Computed {
   return {
     encodings: { ...(encodeDepth && { encodeDepth }), ...(encodeDisparity && { encodeDisparity }) },
-    ...{ width, height },
+    width,
+    height,
     askedPixels: region ? region.width * region.height : width * height,
   };
 }

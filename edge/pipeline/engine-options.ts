@@ -33,8 +33,15 @@ export function engineOptionsOf(
   const { leftFormat, rightFormat, leftStrideBytes, rightStrideBytes } = source.description;
   const { width, height, depth, maps } = geometry;
   return {
-    ...{ inputWidth, inputHeight, width, height, ...maps },
-    ...{ leftFormat, rightFormat, leftStrideBytes, rightStrideBytes },
+    inputWidth,
+    inputHeight,
+    width,
+    height,
+    ...maps,
+    leftFormat,
+    rightFormat,
+    leftStrideBytes,
+    rightStrideBytes,
     match: matchParameters(config.match),
     refine: refineParameters(config.refine),
     ...adaptationOptions(config),

@@ -84,8 +84,14 @@ export const EXPONENTIAL_PRESETS: Readonly<Record<string, Preset>> = {
     matcher: "esmp",
     title: "message propagation in 8 exponential steps",
     values: {
-      ...{ steps: 8, basePercent: 180, gammaColour: 18, gammaDistance: 29, truncation: 17 },
-      ...{ lambdaThousandths: 150, slopeThousandths: 1000, capTenThousandths: 375 },
+      steps: 8,
+      basePercent: 180,
+      gammaColour: 18,
+      gammaDistance: 29,
+      truncation: 17,
+      lambdaThousandths: 150,
+      slopeThousandths: 1000,
+      capTenThousandths: 375,
     },
     // One factor for the three, so that 16 bits hold the gradients too.
     improvedValues: { lambdaThousandths: 99, slopeThousandths: 660, capTenThousandths: 248 },

@@ -13,7 +13,9 @@ export function shareOfLimit(row, limits) {
   const bytesMs = cells / limits.copyGBs / 1e6;
   return {
     what: "share of the limit",
-    ...{ paths: row.paths, threads: row.threads, minMs: row.minMs },
+    paths: row.paths,
+    threads: row.threads,
+    minMs: row.minMs,
     megaCellUpdatesPerSecond: (cells * row.paths) / row.minMs / 1e3,
     vectorOperationsPer64Cells: OPERATIONS[row.paths],
     issueMs,

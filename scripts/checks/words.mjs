@@ -40,6 +40,11 @@ const RULES = [
     pattern: /\b(it|test|describe)\.(only|skip|todo)\(/g,
   },
   {
+    why: "an object literal spread into another: its properties can stand there themselves",
+    paths: (root) => filesBelow(root).filter((path) => /\.(ts|tsx|mts|mjs)$/.test(path)),
+    pattern: /\.\.\.\{/g,
+  },
+  {
     why: "an unfinished mark",
     paths: (root) => filesBelow(root).filter((path) => isText(path) && path !== "package-lock.json"),
     pattern: UNFINISHED,

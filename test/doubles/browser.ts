@@ -46,7 +46,8 @@ export async function openBrowser(url: string, options: BrowserOptions = {}): Pr
     args: FLAGS,
     viewport: { width, height },
     acceptDownloads: true,
-    ...{ colorScheme, reducedMotion },
+    colorScheme,
+    reducedMotion,
   });
   const page = context.pages()[0] ?? (await context.newPage());
   const complaints: string[] = [];
@@ -63,7 +64,10 @@ export async function openBrowser(url: string, options: BrowserOptions = {}): Pr
   });
   await page.goto(url);
   return {
-    ...{ page, context, complaints, foreign },
+    page,
+    context,
+    complaints,
+    foreign,
     async close() {
       await context.close();
       rmSync(profile, { recursive: true, force: true, maxRetries: 5 });

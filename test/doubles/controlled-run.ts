@@ -61,10 +61,16 @@ export class ControlBench {
   /** @param url of the broker, or "none" */
   async run(url: string, device: string, ...set: string[]): Promise<ControlledRun> {
     const all = [
-      ...["board=none", "power.sensor=none", "outputs.viewer.enabled=false"],
-      ...["source.synthetic.width=160", "source.synthetic.height=96", "match.numDisparities=32"],
-      ...["control.enabled=true", `control.secretFile=${this.secretFile()}`],
-      ...[`outputs.mqtt.broker=${url}`, `device=${device}`],
+      "board=none",
+      "power.sensor=none",
+      "outputs.viewer.enabled=false",
+      "source.synthetic.width=160",
+      "source.synthetic.height=96",
+      "match.numDisparities=32",
+      "control.enabled=true",
+      `control.secretFile=${this.secretFile()}`,
+      `outputs.mqtt.broker=${url}`,
+      `device=${device}`,
     ];
     const { config } = loadConfig({ set: [...all, ...set], environment: {} });
     const notices: string[] = [];
@@ -85,8 +91,13 @@ export class ControlBench {
   async stillScene({ width = 160, height = 96, firstFrame = 0 } = {}): Promise<Record<string, string>> {
     const folder = this.folder();
     await writeScene(loadNative(), {
-      ...{ width, height, folder, frames: 1, firstFrame },
-      ...{ view: "rectified", truth: "none" },
+      width,
+      height,
+      folder,
+      frames: 1,
+      firstFrame,
+      view: "rectified",
+      truth: "none",
     });
     return {
       "source.kind": "replay",

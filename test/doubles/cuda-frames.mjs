@@ -7,15 +7,32 @@ import { createEngine } from "../../dist/cuda/index.js";
 const [backend, count] = [process.argv[2], Number(process.argv[3])];
 const [width, height] = [48, 24];
 const options = {
-  ...{ inputWidth: width, inputHeight: height, width, height, leftFormat: "GREY", rightFormat: "GREY" },
-  ...{ leftStrideBytes: width, rightStrideBytes: width, backend, threads: 1, slots: 4 },
+  inputWidth: width,
+  inputHeight: height,
+  width,
+  height,
+  leftFormat: "GREY",
+  rightFormat: "GREY",
+  leftStrideBytes: width,
+  rightStrideBytes: width,
+  backend,
+  threads: 1,
+  slots: 4,
   match: {
-    ...{ algorithm: "sgm", halfResolution: false, minDisparity: 0, numDisparities: 16 },
+    algorithm: "sgm",
+    halfResolution: false,
+    minDisparity: 0,
+    numDisparities: 16,
     parameters: { cost: "census", paths: 4, p1: 10, p2: 60, adaptiveP2: 0, uniqueness: 5, subpixel: true },
   },
   refine: {
-    ...{ leftRight: true, median: true, speckleSize: 0, speckleRangeQ4: 16 },
-    ...{ fill: "off", fillThresholdQ4: 16, boundary: false },
+    leftRight: true,
+    median: true,
+    speckleSize: 0,
+    speckleRangeQ4: 16,
+    fill: "off",
+    fillThresholdQ4: 16,
+    boundary: false,
   },
 };
 

@@ -28,8 +28,14 @@ export function engineOptions(pair: Pair, changes: Partial<EngineOptions> = {}):
       minDisparity: 0,
       numDisparities: 48,
       parameters: {
-        ...{ cost: "twoGradientCensus", paths: 4, p1: 12, p2: 40 },
-        ...{ adaptiveP2: 4, uniqueness: 8, outsideCost: 8, subpixel: true },
+        cost: "twoGradientCensus",
+        paths: 4,
+        p1: 12,
+        p2: 40,
+        adaptiveP2: 4,
+        uniqueness: 8,
+        outsideCost: 8,
+        subpixel: true,
       },
     },
     refine: {

@@ -47,7 +47,10 @@ export class PacedSource implements PairSource {
       }
       const { width, height, left, right } = this.#pictures;
       const eye: Omit<RawImage, "data"> = {
-        ...{ width, height, strideBytes: width, sequence: this.delivered++ },
+        width,
+        height,
+        strideBytes: width,
+        sequence: this.delivered++,
         format: "GREY",
         timestampNs: process.hrtime.bigint(),
       };
@@ -68,8 +71,12 @@ export class PacedSource implements PairSource {
 
   counters(): SourceCounters {
     return {
-      ...{ pairs: this.delivered, dropsLeft: {}, dropsRight: {} },
-      ...{ skewMsMean: undefined, skewMsP99: undefined, driftPpm: undefined },
+      pairs: this.delivered,
+      dropsLeft: {},
+      dropsRight: {},
+      skewMsMean: undefined,
+      skewMsP99: undefined,
+      driftPpm: undefined,
     };
   }
 }

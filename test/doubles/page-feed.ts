@@ -57,7 +57,11 @@ export function messageOf(
   if (encoding === "rvl") bodyBytes = encodeRvl(counts as Uint16Array, buffer, FRAME_HEADER_BYTES);
   else buffer.set(new Uint8Array(counts.buffer, counts.byteOffset, counts.byteLength), FRAME_HEADER_BYTES);
   const description: FrameDescription = {
-    ...{ stream, encoding, element, clock: "monotonic", realtimeOffsetNs: 0n },
+    stream,
+    encoding,
+    element,
+    clock: "monotonic",
+    realtimeOffsetNs: 0n,
     leftTimestampNs: BigInt(frameNumber) * 33_000_000n,
     rightTimestampNs: BigInt(frameNumber) * 33_000_000n,
     leftSequence: frameNumber,
@@ -98,7 +102,12 @@ export async function openPageFeed(options: PageFeedOptions = {}): Promise<PageF
   };
   const known = [1, 2, 3, 4].map((seed) => knownFrame(seed, width * height));
   return {
-    ...{ hub, server, url: server.url as string, width, height, send },
+    hub,
+    server,
+    url: server.url as string,
+    width,
+    height,
+    send,
     sent: () => number,
     stream(hz, frames = known) {
       const timer = setInterval(() => void send(frames[number % frames.length] as KnownFrame), 1000 / hz);

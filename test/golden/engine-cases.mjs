@@ -41,12 +41,23 @@ export function bentMap(width, height) {
 
 const MATCH = { algorithm: "sgm", halfResolution: false, minDisparity: 0, numDisparities: 48 };
 const SGM = {
-  ...{ cost: "twoGradientCensus", paths: 4, p1: 10, p2: 34 },
-  ...{ adaptiveP2: 4, uniqueness: 8, subpixel: true, outsideCost: 8 },
+  cost: "twoGradientCensus",
+  paths: 4,
+  p1: 10,
+  p2: 34,
+  adaptiveP2: 4,
+  uniqueness: 8,
+  subpixel: true,
+  outsideCost: 8,
 };
 const REFINE = {
-  ...{ leftRight: true, speckleSize: 30, speckleRangeQ4: 12, fill: "background", fillThresholdQ4: 96 },
-  ...{ boundary: true, median: true },
+  leftRight: true,
+  speckleSize: 30,
+  speckleRangeQ4: 12,
+  fill: "background",
+  fillThresholdQ4: 96,
+  boundary: true,
+  median: true,
 };
 const PLAIN = { ...REFINE, leftRight: false, speckleSize: 0, fill: "off", boundary: false, median: false };
 
@@ -59,11 +70,22 @@ function engineCase(width, height, match = {}, refine = {}, more = {}) {
   const { maps: _, ...rest } = more;
   return {
     options: {
-      ...{ inputWidth: width, inputHeight: height, width, height, leftFormat: "GREY", rightFormat: "GREY" },
-      ...{ leftStrideBytes: bytes * width, rightStrideBytes: bytes * width, threads: 2, slots: 2 },
-      ...{ match: used, refine: { ...REFINE, ...refine }, ...map },
+      inputWidth: width,
+      inputHeight: height,
+      width,
+      height,
+      leftFormat: "GREY",
+      rightFormat: "GREY",
+      leftStrideBytes: bytes * width,
+      rightStrideBytes: bytes * width,
+      threads: 2,
+      slots: 2,
+      match: used,
+      refine: { ...REFINE, ...refine },
+      ...map,
       geometry: { focalPixels: 400, baselineMetres: 0.12, disparityOffsetPixels: 0.5 },
-      ...{ encodeDepth: "rvl", encodeDisparity: "raw" },
+      encodeDepth: "rvl",
+      encodeDisparity: "raw",
       ...rest,
     },
     pair: pairOf(width, height, used.minDisparity, Math.min(used.numDisparities, 40), bytes),
@@ -95,29 +117,42 @@ export const engineCases = {
   "cbca in a region": engineCase(97, 41, { algorithm: "cbca", halfResolution: true }, {}, REGION),
   esaw: engineCase(83, 37, { algorithm: "esaw" }, {}, RGB8),
   "esaw of 5 rounds from YUYV, rectified": engineCase(
-    ...[90, 38, { algorithm: "esaw", own: { steps: 5, basePercent: 260, subpixel: true } }, {}],
+    90,
+    38,
+    { algorithm: "esaw", own: { steps: 5, basePercent: 260, subpixel: true } },
+    {},
     { ...YUYV, maps: true },
   ),
   "esaw of grey, in a region at half resolution": engineCase(
-    ...[97, 41, { algorithm: "esaw", halfResolution: true }, {}, REGION],
+    97,
+    41,
+    { algorithm: "esaw", halfResolution: true },
+    {},
+    REGION,
   ),
   esmp: engineCase(83, 37, { algorithm: "esmp" }, PLAIN, RGB8),
   sad: engineCase(83, 37, { algorithm: "sad" }, {}, RGB8),
   "sad of 9 x 5 from YUYV, rectified": engineCase(
-    ...[
-      90,
-      38,
-      { algorithm: "sad", own: { windowWidth: 9, hueWeight: 20, valueWeight: 50, subpixel: true } },
-      {},
-    ],
+    90,
+    38,
+    { algorithm: "sad", own: { windowWidth: 9, hueWeight: 20, valueWeight: 50, subpixel: true } },
+    {},
     { ...YUYV, maps: true },
   ),
   "sad of grey, in a region at half resolution": engineCase(
-    ...[97, 41, { algorithm: "sad", halfResolution: true }, {}, REGION],
+    97,
+    41,
+    { algorithm: "sad", halfResolution: true },
+    {},
+    REGION,
   ),
   pyramid: engineCase(83, 37, { algorithm: "pyramid", own: { subpixel: true } }, {}, RGB8),
   "pyramid of two levels, nothing refined": engineCase(
-    ...[97, 41, { algorithm: "pyramid", own: { levels: 2, windowWidth: 3, windowHeight: 5 } }, PLAIN, RGB8],
+    97,
+    41,
+    { algorithm: "pyramid", own: { levels: 2, windowWidth: 3, windowHeight: 5 } },
+    PLAIN,
+    RGB8,
   ),
 };
 

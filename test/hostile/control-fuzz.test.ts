@@ -49,29 +49,29 @@ const key = fc.oneof(
   fc.string({ maxLength: 30 }),
 );
 const value = fc.oneof(
-  ...[
-    fc.boolean(),
-    fc.integer(),
-    fc.double(),
-    fc.string({ maxLength: 200 }),
-    fc.constant(null),
-    fc.jsonValue(),
-  ],
+  fc.boolean(),
+  fc.integer(),
+  fc.double(),
+  fc.string({ maxLength: 200 }),
+  fc.constant(null),
+  fc.jsonValue(),
   fc.constantFrom("sgm", "cbca", "auto", "max", "rvl", "raw", 0, 1, 8, 64),
 );
 const body = fc.oneof(
-  ...[fc.record({ values: fc.dictionary(key, value, { maxKeys: 6 }) }), fc.record({ keys: fc.array(key) })],
-  ...[fc.record({ values: fc.dictionary(key, value), save: fc.boolean() }), fc.jsonValue(), fc.constant({})],
+  fc.record({ values: fc.dictionary(key, value, { maxKeys: 6 }) }),
+  fc.record({ keys: fc.array(key) }),
+  fc.record({ values: fc.dictionary(key, value), save: fc.boolean() }),
+  fc.jsonValue(),
+  fc.constant({}),
 );
 const request = fc.record(
   {
-    ...{ id: fc.oneof(fc.string({ minLength: 1, maxLength: 64 }), fc.jsonValue()), client: fc.string() },
-    ...{
-      timeMs: fc.oneof(fc.nat(1000), fc.double(), fc.jsonValue()),
-      nonce: fc.string(),
-      body,
-      extra: fc.jsonValue(),
-    },
+    id: fc.oneof(fc.string({ minLength: 1, maxLength: 64 }), fc.jsonValue()),
+    client: fc.string(),
+    timeMs: fc.oneof(fc.nat(1000), fc.double(), fc.jsonValue()),
+    nonce: fc.string(),
+    body,
+    extra: fc.jsonValue(),
   },
   { requiredKeys: ["id"] },
 );
@@ -80,7 +80,8 @@ test("any bytes: one answer, and nothing changes", async () => {
   const { run, gate, complaints } = door(SECRET);
   const before = run.config;
   const bytes = fc.oneof(
-    ...[fc.uint8Array({ maxLength: 300 }), fc.json().map((text) => Buffer.from(text))],
+    fc.uint8Array({ maxLength: 300 }),
+    fc.json().map((text) => Buffer.from(text)),
     fc
       .record({ signed: fc.string(), signature: fc.string({ unit: fc.constantFrom(..."0123456789abcdef") }) })
       .map((message) => Buffer.from(JSON.stringify(message))),

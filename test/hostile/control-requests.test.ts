@@ -40,15 +40,27 @@ function door(secret: string | undefined) {
 }
 
 const VALUES: unknown[] = [
-  ...[null, true, 0, -1, 1e308, "", "match", [], {}, [[]], "\u0000", "\ud800", "x".repeat(5000)],
-  ...[
-    { values: { __proto__: 1 } },
-    { preset: "constructor", values: { __proto__: 1 } },
-    { preset: null },
-    { values: { constructor: 1 } },
-    JSON.parse('{"values": {"__proto__": 1}}'),
-  ],
-  ...[{ values: { "match.toString": 1 } }, { keys: ["__proto__", "constructor"] }, { keys: [null] }],
+  null,
+  true,
+  0,
+  -1,
+  1e308,
+  "",
+  "match",
+  [],
+  {},
+  [[]],
+  "\u0000",
+  "\ud800",
+  "x".repeat(5000),
+  { values: { __proto__: 1 } },
+  { preset: "constructor", values: { __proto__: 1 } },
+  { preset: null },
+  { values: { constructor: 1 } },
+  JSON.parse('{"values": {"__proto__": 1}}'),
+  { values: { "match.toString": 1 } },
+  { keys: ["__proto__", "constructor"] },
+  { keys: [null] },
 ];
 const COMMANDS = [
   "get",

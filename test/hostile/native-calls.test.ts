@@ -121,8 +121,12 @@ const goodOptions = () => ({
 });
 const memory = () => new ArrayBuffer(128 + 4096);
 const slot = () => ({
-  ...{ left: memory(), disparityQ4: memory(), confidence: memory() },
-  ...{ depthMillimetres: memory(), encodedDepth: memory(), encodedDisparity: memory() },
+  left: memory(),
+  disparityQ4: memory(),
+  confidence: memory(),
+  depthMillimetres: memory(),
+  encodedDepth: memory(),
+  encodedDisparity: memory(),
 });
 
 test("sessions: options, slots, functions and engines of any kind; frames of any kind", async () => {
@@ -218,8 +222,15 @@ test("scenes: options and calls of any kind", async () => {
   }
   const scene = new Scene(good as never, () => {});
   const truth = {
-    ...{ frame: 0, eye: 0, width: 8, height: 8, focalPixels: 9, cx: 4, cy: 4 },
-    ...{ disparity: new Float32Array(64), visible: new Uint8Array(64) },
+    frame: 0,
+    eye: 0,
+    width: 8,
+    height: 8,
+    focalPixels: 9,
+    cx: 4,
+    cy: 4,
+    disparity: new Float32Array(64),
+    visible: new Uint8Array(64),
   };
   for (let i = 0; i < COUNT; i++) {
     attempt("pictures drawn", () =>

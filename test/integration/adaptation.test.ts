@@ -80,8 +80,11 @@ describe("rows", () => {
     const pair = pairOf(picture, rows);
     const corrected = await run([pair], { verticalOffset: "auto" });
     expect(corrected.info.verticalOffset).toEqual({
-      ...{ watched: true, known: true, atLimit: false },
-      ...{ measuredRows: rows, appliedRows: rows },
+      watched: true,
+      known: true,
+      atLimit: false,
+      measuredRows: rows,
+      appliedRows: rows,
     });
     expect(errors(corrected.frames[0]!), `seed ${random.seed}`).toBeLessThan(0.01);
     const told = await run([pair], { verticalOffset: rows });
@@ -105,7 +108,8 @@ describe("rows", () => {
     expect(flat.info.verticalOffset).toMatchObject({ known: false, appliedRows: 0 });
     const { info } = await run([{ left: new Uint8Array(64), right: new Uint8Array(64) }], {
       ...sized(64, 1),
-      ...{ verticalOffset: "auto", denoise: "auto" },
+      verticalOffset: "auto",
+      denoise: "auto",
     });
     expect(info.verticalOffset.known).toBe(false);
     expect(info.noise.sigma).toBe(0);

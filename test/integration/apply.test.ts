@@ -88,8 +88,10 @@ needs("mosquitto").suite("fifty changes while frames flow", () => {
     });
     await client.subscribeAsync("depthwatt/apply/info");
     const run = await start(
-      ...[`outputs.mqtt.broker=${mosquitto.url}`, "device=apply"],
-      ...["source.synthetic.rateHz=1000", "match.numDisparities=128"],
+      `outputs.mqtt.broker=${mosquitto.url}`,
+      "device=apply",
+      "source.synthetic.rateHz=1000",
+      "match.numDisparities=128",
     );
     for (let i = 0; i < 50; i++) {
       const change = CHANGES[i % CHANGES.length]!;

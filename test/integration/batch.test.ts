@@ -100,7 +100,8 @@ test("three parts are disjoint and together all of it; a scheduler may say which
       JOB_COMPLETION_INDEX: "1",
     }),
     await runProgram(["batch", place("archive"), place("parts"), "--json", ...QUICK], {
-      ...{ SLURM_ARRAY_TASK_ID: "2", SLURM_ARRAY_TASK_COUNT: "3" },
+      SLURM_ARRAY_TASK_ID: "2",
+      SLURM_ARRAY_TASK_COUNT: "3",
     }),
   ].map((ran) => lastJson<Summary>(ran));
   for (const part of parts) expect(part).toMatchObject({ pairs: PAIRS / 3, written: PAIRS / 3, kept: 0 });

@@ -76,7 +76,11 @@ needs("toolchain", "mosquitto").suite("capture to published", () => {
     });
     expect(sinks).toHaveLength(1);
     const pipeline = new Pipeline({
-      ...{ source, engine: submitted, width, height, frames: FRAMES },
+      source,
+      engine: submitted,
+      width,
+      height,
+      frames: FRAMES,
       sinks: [
         (frame, release) =>
           sinks[0]!(frame, (wasSent) => {

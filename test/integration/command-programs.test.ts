@@ -89,8 +89,17 @@ needs("ffmpeg").suite("ffmpeg", () => {
       `source.command.${one}`,
     ]);
     const ran = await runProgram([
-      ...["run", "--source", "command", "--side-by-side", sideBySide, "--broker", "none", "--json"],
-      ...["--set", "match.numDisparities=16", ...set],
+      "run",
+      "--source",
+      "command",
+      "--side-by-side",
+      sideBySide,
+      "--broker",
+      "none",
+      "--json",
+      "--set",
+      "match.numDisparities=16",
+      ...set,
     ]);
     expect(ran.code, ran.stderr).toBe(0);
     expect(lastJson(ran)).toMatchObject({ frames: FRAMES, width: WIDTH, height: HEIGHT, drops: {} });
@@ -129,8 +138,11 @@ needs("ffmpeg").suite("ffmpeg", () => {
       `ffmpeg -v error -rtsp_flags listen -i ${url(port)} -f yuv4mpegpipe -`;
     let bringing = bring(ports.map(url));
     const source = await openCommandSource({
-      ...{ left: camera(ports[0]), right: camera(ports[1]) },
-      ...{ format: "y4m", live: true, timeoutMs: 60_000 },
+      left: camera(ports[0]),
+      right: camera(ports[1]),
+      format: "y4m",
+      live: true,
+      timeoutMs: 60_000,
     });
     const played = play(source);
     try {
@@ -156,8 +168,14 @@ needs("gstreamer").suite("GStreamer", () => {
   test("every pixel of a recording, as frames without headers", async () => {
     const [left, right] = [gstreamerOf("left"), gstreamerOf("right")];
     const source = await openCommandSource({
-      ...{ left, right, format: "GREY", width: WIDTH, height: HEIGHT, rateHz: 10 },
-      ...{ live: false, timeoutMs: 60_000 },
+      left,
+      right,
+      format: "GREY",
+      width: WIDTH,
+      height: HEIGHT,
+      rateHz: 10,
+      live: false,
+      timeoutMs: 60_000,
     });
     const played = play(source);
     await until("the end", () => played.ended, 60_000);
@@ -170,8 +188,13 @@ needs("gstreamer").suite("GStreamer", () => {
       "exec gst-launch-1.0 videotestsrc num-buffers=3 ! video/x-raw,width=128,height=48,format=I420 " +
       "! fdsink fd=3 3>&1 1>&2";
     const source = await openCommandSource({
-      ...{ sideBySide, shell: true, format: "I420", width: 64, height: 48 },
-      ...{ live: false, timeoutMs: 60_000 },
+      sideBySide,
+      shell: true,
+      format: "I420",
+      width: 64,
+      height: 48,
+      live: false,
+      timeoutMs: 60_000,
     });
     const played = play(source);
     await until("the end", () => played.ended, 60_000);

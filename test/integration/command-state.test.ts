@@ -25,8 +25,11 @@ test("degraded with the last line, its password hidden, then online again", asyn
   writeFileSync(join(folder, "camera.sh"), script);
   const command = `sh -c 'cd ${folder} && exec sh camera.sh'`;
   const set = [
-    ...["source.kind=command", `source.command.sideBySide=${command}`],
-    ...["outputs.mqtt.broker=none", "match.numDisparities=16", "board=none"],
+    "source.kind=command",
+    `source.command.sideBySide=${command}`,
+    "outputs.mqtt.broker=none",
+    "match.numDisparities=16",
+    "board=none",
   ];
   const { config } = loadConfig({ set, environment: {} });
   let told = false;

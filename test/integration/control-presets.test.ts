@@ -56,7 +56,8 @@ test("an unknown name gets the nearest, and a value that does not fit leaves all
   const client = await bench.client(url, "two", 4);
   const before = runtime.config;
   expect(await client.ask("set", { preset: "esaw9" })).toMatchObject({
-    ...{ ok: false, code: "CONTROL_INVALID" },
+    ok: false,
+    code: "CONTROL_INVALID",
     message: expect.stringMatching(
       /^expected preset to be quality, .*, got "esaw9"; did you mean "esaw-9"\?$/,
     ),
@@ -68,7 +69,8 @@ test("an unknown name gets the nearest, and a value that does not fit leaves all
   });
   const values = { "match.sgm.p1": 100 };
   expect(await client.ask("set", { preset: "sgm-2016", values })).toMatchObject({
-    ...{ ok: false, code: "CONFIG_INVALID" },
+    ok: false,
+    code: "CONFIG_INVALID",
     message: expect.stringContaining("expected at most match.sgm.p2, which is 86, got 100"),
   });
   expect(await client.ask("set", { preset: "quality", values: { "engine.threads": 1 } })).toMatchObject({

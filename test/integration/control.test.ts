@@ -137,14 +137,15 @@ needs("mosquitto").suite("control over MQTT", () => {
       const { runtime, notices } = await start(url, "good", `outputs.mqtt.protocolVersion=${version}`);
       const client = await clientOf(url, "good", version);
       expect(await client.ask("get", { keys: ["match.numDisparities"] }, "a")).toEqual({
-        ...{ id: "a", ok: true },
+        id: "a",
+        ok: true,
         values: { "match.numDisparities": 32 },
       });
       const before = performance.now();
       expect(
         await client.ask("set", { values: { "match.numDisparities": 48, "refine.median": false } }),
       ).toMatchObject({
-        ...{ ok: true },
+        ok: true,
         values: { "match.numDisparities": 48, "refine.median": false },
       });
       expect(runtime.parts.engine.match.numDisparities).toBe(48);
@@ -198,7 +199,7 @@ needs("mosquitto").suite("control over MQTT", () => {
       "depthwatt/five/response/",
     ]) {
       expect(await ask("2", elsewhere)).toMatchObject({
-        ...{ topic: "depthwatt/five/response/get" },
+        topic: "depthwatt/five/response/get",
         answer: { id: "2", ok: false, code: "CONTROL_INVALID" },
       });
     }
@@ -245,7 +246,7 @@ needs("mosquitto").suite("control over MQTT", () => {
         return client.ask("set", { values });
       };
       expect(await asked({ "match.sgm.path": 8 })).toMatchObject({
-        ...{ code: "CONFIG_UNKNOWN_KEY" },
+        code: "CONFIG_UNKNOWN_KEY",
         message: expect.stringContaining('did you mean "match.sgm.paths"'),
       });
       expect(await asked({ "match.sgm.paths": 3 })).toMatchObject({ code: "CONFIG_INVALID" });

@@ -37,8 +37,13 @@ function options(changes: Partial<EngineOptions> = {}): EngineOptions {
       minDisparity: 0,
       numDisparities: 48,
       parameters: {
-        ...{ cost: "gradientCensus", paths: 8, p1: 10, p2: 60 },
-        ...{ adaptiveP2: 0, uniqueness: 5, subpixel: true },
+        cost: "gradientCensus",
+        paths: 8,
+        p1: 10,
+        p2: 60,
+        adaptiveP2: 0,
+        uniqueness: 5,
+        subpixel: true,
       },
     },
     refine: {

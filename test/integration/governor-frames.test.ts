@@ -32,7 +32,10 @@ describe("levels change while frames flow", () => {
     const seen: { match: MatchParameters; disparityQ4: Int16Array; sequence: number }[] = [];
     const held: (() => void)[] = [];
     const pipeline = new Pipeline({
-      ...{ source, engine, width: pair.width, height: pair.height },
+      source,
+      engine,
+      width: pair.width,
+      height: pair.height,
       sinks: [
         (frame, release) => {
           expect([frame.width, frame.height]).toEqual([pair.width, pair.height]);

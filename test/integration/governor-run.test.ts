@@ -25,14 +25,15 @@ needs("mosquitto").suite("a governed run against Mosquitto", () => {
     });
     await client.subscribeAsync("depthwatt/bench/#");
     const set = [
-      ...[
-        "source.synthetic.width=192",
-        "source.synthetic.height=128",
-        "match.numDisparities=64",
-        "match.sgm.paths=8",
-      ],
+      "source.synthetic.width=192",
+      "source.synthetic.height=128",
+      "match.numDisparities=64",
+      "match.sgm.paths=8",
       // Without a sensor the governor goes, after five seconds, to the last level: half resolution is one of its steps.
-      ...["power.budgetWatts=5", "power.minFps=6", "power.sensor=none", "outputs.metricsIntervalMs=300"],
+      "power.budgetWatts=5",
+      "power.minFps=6",
+      "power.sensor=none",
+      "outputs.metricsIntervalMs=300",
     ].flatMap((item) => ["--set", item]);
     const words = [
       "run",

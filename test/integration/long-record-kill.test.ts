@@ -28,7 +28,9 @@ async function recordAndKill(number: number, aliveMs: number): Promise<number> {
   ];
   const more = ["outputs.viewer.enabled=false", "engine.threads=1"];
   const { child, ended, stderr } = startProgram([
-    ...["record", file, "--json"],
+    "record",
+    file,
+    "--json",
     ...[...settings, ...more].flatMap((setting) => ["--set", setting]),
   ]);
   await until(

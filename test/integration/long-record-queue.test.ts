@@ -65,8 +65,16 @@ needs("nats").suite("a JetStream work queue", () => {
   }, 60_000);
 
   const words = (out: string, stream: string, ...more: string[]) => [
-    ...["batch", place("archive"), place(out), "--json", "--queue", `${url}/${stream}`, "--ack-wait", "2"],
-    ...[...QUICK, ...more],
+    "batch",
+    place("archive"),
+    place(out),
+    "--json",
+    "--queue",
+    `${url}/${stream}`,
+    "--ack-wait",
+    "2",
+    ...QUICK,
+    ...more,
   ];
   const results = (out: string) => {
     mkdirSync(place(out), { recursive: true });

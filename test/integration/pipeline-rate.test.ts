@@ -70,7 +70,10 @@ needs("mosquitto").suite("the pipeline's rate", () => {
     await publisher.firstAttempt;
     const source = new HandSource();
     const pipeline = new Pipeline({
-      ...{ source, engine: makeEngine(), width: WIDTH, height: HEIGHT },
+      source,
+      engine: makeEngine(),
+      width: WIDTH,
+      height: HEIGHT,
       sinks: [
         (frame, release) => {
           const { slot, result, clock, leftTimestampNs, rightTimestampNs, leftSequence, rightSequence } =

@@ -16,15 +16,27 @@ const optionsOf = (halfResolution: boolean, more: Partial<EngineOptions> = {}): 
   const base = engineOptions(pair);
   const region = { x: 30, y: 11, width: 100, height: 60 };
   return {
-    ...{ ...base, geometry, region, encodeDepth: "rvl" },
+    ...base,
+    geometry,
+    region,
+    encodeDepth: "rvl",
     match: { ...base.match, halfResolution },
     ...more,
   };
 };
 
 const STAGES: StageName[] = [
-  ...["rectify", "half", "match", "speckle", "fill", "boundary", "median"],
-  ...["upscale", "region", "depth", "encode"],
+  "rectify",
+  "half",
+  "match",
+  "speckle",
+  "fill",
+  "boundary",
+  "median",
+  "upscale",
+  "region",
+  "depth",
+  "encode",
 ] as StageName[];
 
 describe.each(STAGES)("%s, repeated", (stage) => {

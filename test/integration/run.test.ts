@@ -174,8 +174,15 @@ describe("run on a recording", () => {
       readdirSync(other).find((name) => name.startsWith("calibration")) as string,
     );
     const ran = await runProgram([
-      ...["run", "--left", join(folder, "left"), "--right", join(folder, "right")],
-      ...["--calibration", calibration, "--broker", "none"],
+      "run",
+      "--left",
+      join(folder, "left"),
+      "--right",
+      join(folder, "right"),
+      "--calibration",
+      calibration,
+      "--broker",
+      "none",
     ]);
     expect(ran.code).toBe(2);
     expect(ran.stderr).toContain(calibration);
@@ -199,8 +206,17 @@ needs("mosquitto").suite("run against Mosquitto", () => {
       const consumer = startProgram(["consume", broker.url, "--frames", "10", "--timeout", "30", "--json"]);
       await until("the subscription", () => /SUBSCRIBE/.test(broker.log()), 20_000);
       const ran = await runProgram([
-        ...["run", ...SMALL, "--frames", "12", "--rate", "10", "--broker", broker.url],
-        ...["--device", "robot", "--json"],
+        "run",
+        ...SMALL,
+        "--frames",
+        "12",
+        "--rate",
+        "10",
+        "--broker",
+        broker.url,
+        "--device",
+        "robot",
+        "--json",
       ]);
       expect(ran.code, ran.stderr).toBe(0);
       const consumed = await consumer.ended;
@@ -214,8 +230,15 @@ needs("mosquitto").suite("run against Mosquitto", () => {
   test("a broker that dies and comes back: the run goes on, drops are counted by cause", async () => {
     const broker = await startMosquitto();
     const running = startProgram([
-      ...["run", ...SMALL, "--rate", "20", "--broker", broker.url, "--json"],
-      ...["--set", "outputs.metricsIntervalMs=200"],
+      "run",
+      ...SMALL,
+      "--rate",
+      "20",
+      "--broker",
+      broker.url,
+      "--json",
+      "--set",
+      "outputs.metricsIntervalMs=200",
     ]);
     await until("a frame", () => /PUBLISH.*\/depth/.test(broker.log()), 20_000);
     await broker.stop("SIGKILL");

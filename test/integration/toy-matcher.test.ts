@@ -100,10 +100,22 @@ beforeAll(async () => {
 afterAll(() => tree.remove());
 
 const COLOURS = [
-  ...["--source", "command", "--set", "source.command.left=cat pair.rgb"],
-  ...["--set", "source.command.right=cat pair.rgb", "--set", "source.command.live=false"],
-  ...["--set", "source.command.format=RGB8", "--set", `source.command.width=${WIDTH}`],
-  ...["--set", `source.command.height=${HEIGHT}`, "--set", "engine.backend=cpu"],
+  "--source",
+  "command",
+  "--set",
+  "source.command.left=cat pair.rgb",
+  "--set",
+  "source.command.right=cat pair.rgb",
+  "--set",
+  "source.command.live=false",
+  "--set",
+  "source.command.format=RGB8",
+  "--set",
+  `source.command.width=${WIDTH}`,
+  "--set",
+  `source.command.height=${HEIGHT}`,
+  "--set",
+  "engine.backend=cpu",
 ];
 const PLAIN = ["fill=off", "boundary=false", "median=false", "speckleSize=0"].flatMap((set) => [
   "--set",

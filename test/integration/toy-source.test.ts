@@ -61,7 +61,7 @@ function pairsOf(disparity: number): PairSource {
       if (held > 0) await new Promise<void>((resolve) => (idle = resolve));
     },
     counters: () => ({
-      ...{ pairs, dropsLeft: {}, dropsRight: {}, skewMsMean: 0, skewMsP99: 0, driftPpm: undefined },
+      pairs, dropsLeft: {}, dropsRight: {}, skewMsMean: 0, skewMsP99: 0, driftPpm: undefined,
     }),
   };
 }

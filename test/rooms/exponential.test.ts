@@ -103,8 +103,18 @@ describe.each(forms)("exponential, %s: by hand", (variant) => {
     // Neighbours of another colour weigh nothing. Costs of x = 3: 12000, 3000, 12000, 12000.
     const leftRgb = Uint8Array.from({ length: 12 }, (_, i) => (Math.trunc(i / 3) % 2 === 0 ? 0 : 255));
     const got = exponential(variant, {
-      ...{ width: 4, height: 1, left: new Uint8Array(4), right: Uint8Array.of(50, 50, 3, 50), leftRgb },
-      ...{ steps: 1, gammaColour: 1, gammaDistance: 1, cost: 1000, numDisparities: 4, slope: 2000, cap },
+      width: 4,
+      height: 1,
+      left: new Uint8Array(4),
+      right: Uint8Array.of(50, 50, 3, 50),
+      leftRgb,
+      steps: 1,
+      gammaColour: 1,
+      gammaDistance: 1,
+      cost: 1000,
+      numDisparities: 4,
+      slope: 2000,
+      cap,
     });
     // Messages 5000, 3000, 5000, min(7000, 3000 + cap), each less 1 by the weight of 65535 / 65536.
     expect(got.disparity[3]).toBe(1);

@@ -49,8 +49,12 @@ describe.each(MATCHERS.map(({ name }) => name))("%s", (algorithm) => {
       const images = { width, height, left, right, leftRgb: colours(), rightRgb: colours() };
       for (const halfResolution of [false, true]) {
         const call = {
-          ...{ ...images, algorithm, halfResolution, leftRight: halfResolution },
-          ...{ minDisparity: halfResolution ? 1 : 0, numDisparities: 24 },
+          ...images,
+          algorithm,
+          halfResolution,
+          leftRight: halfResolution,
+          minDisparity: halfResolution ? 1 : 0,
+          numDisparities: 24,
         };
         const reference = expected(call);
         for (const threads of [1, 3]) {
@@ -80,8 +84,15 @@ describe.each(variants)("sgm with words of 62 bits, %s", (variant) => {
         const { left, right } = layeredPair(width, height, width);
         const parameters = { cost: "wideCensus", outsideCost: 16, uniqueness: 8, subpixel: true, ...own };
         const call = {
-          ...{ width, height, left, right, algorithm: "sgm", parameters },
-          ...{ minDisparity: 1, numDisparities, leftRight: true },
+          width,
+          height,
+          left,
+          right,
+          algorithm: "sgm",
+          parameters,
+          minDisparity: 1,
+          numDisparities,
+          leftRight: true,
         };
         const reference = run(call, "reference");
         const got = run(call, variant, 2);

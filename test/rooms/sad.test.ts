@@ -86,7 +86,10 @@ describe.each(variants)("sad, %s: twin of the reference", (variant) => {
         numDisparities: random.pick([random.whole(1, 40), random.whole(1, 40), 128]),
         windowWidth: 3 + 2 * random.whole(0, 6),
         windowHeight: 3 + 2 * random.whole(0, 3),
-        ...{ hue, saturation, value, subpixel: random.pick([true, false]) },
+        hue,
+        saturation,
+        value,
+        subpixel: random.pick([true, false]),
       };
       const { left: _, right: __, ...told } = call;
       const expected = sad("reference", call);

@@ -31,15 +31,13 @@ describe("sgm, the definition by hand", () => {
 
   test("two paths: left to right adds its excess, the first pixel of a path adds its cost", () => {
     expect(sumsOf(twoPixels(1, 2))).toEqual([
-      ...[0, 126, 126, 126, 126, 126, 126, 126],
-      ...[6, 8, 131, 131, 131, 131, 131, 131],
+      0, 126, 126, 126, 126, 126, 126, 126, 6, 8, 131, 131, 131, 131, 131, 131,
     ]);
   });
 
   test("four paths: right to left too", () => {
     expect(sumsOf(twoPixels(1, 4))).toEqual([
-      ...[0, 252, 254, 257, 257, 257, 257, 257],
-      ...[12, 14, 257, 257, 257, 257, 257, 257],
+      0, 252, 254, 257, 257, 257, 257, 257, 12, 14, 257, 257, 257, 257, 257, 257,
     ]);
   });
 

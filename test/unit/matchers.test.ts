@@ -18,8 +18,14 @@ describe("settings of a matcher", () => {
     const sgm = matchParameters(configOf("match.sgm.paths=8", "match.cbca.armX=5").match);
     expect(sgm).toMatchObject({ algorithm: "sgm", halfResolution: false });
     expect(parametersOf(sgm)).toEqual({
-      ...{ cost: "twoGradientCensus", paths: 8, p1: 10, p2: 34 },
-      ...{ adaptiveP2: 4, uniqueness: 8, outsideCost: 8, subpixel: true },
+      cost: "twoGradientCensus",
+      paths: 8,
+      p1: 10,
+      p2: 34,
+      adaptiveP2: 4,
+      uniqueness: 8,
+      outsideCost: 8,
+      subpixel: true,
     });
     expect(qualityWords(sgm)).toEqual(["8 paths"]);
     const cbca = matchParameters(configOf("match.algorithm=cbca", "match.cbca.armX=5").match);

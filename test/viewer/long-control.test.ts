@@ -58,8 +58,15 @@ needs("chromium").suite("control from the live page", () => {
     const size = { width: 320, height: 240, frames: 3 };
     await writeScene(loadNative(), { ...size, folder: recording, view: "rectified", truth: "none" });
     running = startProgram([
-      ...["run", "--config", join(folder, "depthwatt.yaml"), "--broker", "none", "--device", "robot-1"],
-      ...["--set", "refine.median=true"],
+      "run",
+      "--config",
+      join(folder, "depthwatt.yaml"),
+      "--broker",
+      "none",
+      "--device",
+      "robot-1",
+      "--set",
+      "refine.median=true",
     ]);
     const named = () => /^page +(\S+)$/m.exec(running.stdout())?.[1];
     await until("the program names its page", () => named() !== undefined, 30_000);

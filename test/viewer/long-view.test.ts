@@ -142,9 +142,14 @@ needs("chromium", "mosquitto").suite("control from the page of depthwatt view", 
       const broker = await startMosquitto();
       cleanups.push(() => broker.stop());
       const settings = [
-        ...["power.sensor=none", "control.enabled=true", `control.secretFile=${secretFile}`],
-        ...["source.synthetic.width=160", "source.synthetic.height=96", "match.numDisparities=32"],
-        ...["outputs.viewer.enabled=false", "source.synthetic.rateHz=5"],
+        "power.sensor=none",
+        "control.enabled=true",
+        `control.secretFile=${secretFile}`,
+        "source.synthetic.width=160",
+        "source.synthetic.height=96",
+        "match.numDisparities=32",
+        "outputs.viewer.enabled=false",
+        "source.synthetic.rateHz=5",
       ].flatMap((one) => ["--set", one]);
       const device = startProgram(["run", "--broker", broker.url, "--device", "robot-5", ...settings]);
       const viewing = startProgram(["view", broker.url, "--port", "0"]);

@@ -173,7 +173,10 @@ needs("chromium").suite("the live page in Chromium", () => {
       stages: { match: { p50Ms: 1.5, p95Ms: 2.5, p99Ms: 3 }, encode: { p50Ms: 0.5, p95Ms: 0.75, p99Ms: 1 } },
       drops: { engineBusy: 3 },
       power: {
-        ...{ available: true, watts: 7.5, fpsPerWatt: 3.996, joulesPerFrame: 0.25 },
+        available: true,
+        watts: 7.5,
+        fpsPerWatt: 3.996,
+        joulesPerFrame: 0.25,
         rails: {
           VDD_IN: { available: true, watts: 7.5 },
           VDD_SOC: { available: false, reason: "no such rail" },

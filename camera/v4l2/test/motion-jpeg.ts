@@ -153,13 +153,16 @@ export async function motionJpeg(options: MotionJpeg): Promise<Buffer> {
   out.align();
   const size = [height >> 8, height & 255, width >> 8, width & 255];
   return Buffer.from([
-    ...[0xff, 0xd8, ...FIRST[firstSegment]],
+    0xff,
+    0xd8,
+    ...FIRST[firstSegment],
     ...(restartInterval > 0 ? segment(0xdd, restartInterval >> 8, restartInterval & 255) : []),
     ...[0, 1].flatMap((number) => segment(0xdb, number, ...new Array<number>(64).fill(STEP))),
     ...(withoutTables ? [] : [...tables.values()].flatMap((table) => [...table.segment])),
     ...segment(0xc0, 8, ...size, 3, 1, (across << 4) | down, 0, 2, 0x11, 1, 3, 0x11, 1),
     ...segment(0xda, 3, 1, 0x00, 2, 0x11, 3, 0x11, 0, 63, 0),
     ...out.bytes,
-    ...[0xff, 0xd9],
+    0xff,
+    0xd9,
   ]);
 }

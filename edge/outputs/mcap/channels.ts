@@ -66,7 +66,9 @@ function imageChannel(
   metadata: Record<string, string> = {},
 ): FrameChannel {
   return {
-    ...{ topic, schema, metadata },
+    topic,
+    schema,
+    metadata,
     bytes(frame) {
       const data = body(frame);
       return data && prefix.length + data.length;
@@ -115,7 +117,8 @@ function cameraChannel(topic: string, frameId: string, camera: RosCamera): Frame
   // A camera_info is an image message without pixels: only its time changes.
   const lengthAt = message.length;
   return {
-    ...{ topic, schema: CAMERA_INFO },
+    topic,
+    schema: CAMERA_INFO,
     bytes: () => lengthAt,
     write(target, at, frame, { leftNs }) {
       target.set(message, at);
@@ -156,7 +159,10 @@ function rectifiedCamera({ width, height, P1 }: Rectification): RosCamera {
 export function frameChannels(context: ChannelContext): FrameChannel[] {
   const { settings, prefix, width, height, hasDepth, rig, input } = context;
   const rectified = (encoding: string, pixelBytes: number) => ({
-    ...{ frameId: "left_rectified", width, height, encoding },
+    frameId: "left_rectified",
+    width,
+    height,
+    encoding,
     strideBytes: pixelBytes * width,
   });
   const image = (

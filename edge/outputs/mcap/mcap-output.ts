@@ -60,8 +60,11 @@ export async function openMcapOutput(context: OutputContext<McapSettings>): Prom
   const channels = frameChannels({ ...context, prefix });
   const data: RecorderThreadData = {
     options: {
-      ...{ file, flushMs: settings.flushMs, keepFreePercent: settings.keepFreePercent },
-      ...{ rotateBytes: settings.rotateMegabytes * 1e6, rotateSeconds: settings.rotateSeconds },
+      file,
+      flushMs: settings.flushMs,
+      keepFreePercent: settings.keepFreePercent,
+      rotateBytes: settings.rotateMegabytes * 1e6,
+      rotateSeconds: settings.rotateSeconds,
     },
     compression: settings.compression,
     head: headOf(prefix, channels, rig),
@@ -245,7 +248,9 @@ class McapOutput implements Output {
 
   counters(): OutputCounters {
     const details = {
-      ...{ recording: this.#recording, files: this.#files, pendingBytes: this.#pendingBytes },
+      recording: this.#recording,
+      files: this.#files,
+      pendingBytes: this.#pendingBytes,
       ...(this.#file !== undefined && { file: this.#file }),
     };
     return { sent: this.#sent, bytes: this.#bytes, drops: this.#drops.snapshot(), details };
@@ -271,7 +276,15 @@ const jsonOf = (value: object) =>
 
 /** What the messages of a frame are made for. */
 const shapeOf = ({ width, height, hasDepth, rig, input }: OutputPicture) => [
-  ...[width, height, hasDepth, rig?.calibration.hash, rig?.rectification],
-  ...[input.width, input.height, input.leftFormat, input.rightFormat],
-  ...[input.leftStrideBytes, input.rightStrideBytes],
+  width,
+  height,
+  hasDepth,
+  rig?.calibration.hash,
+  rig?.rectification,
+  input.width,
+  input.height,
+  input.leftFormat,
+  input.rightFormat,
+  input.leftStrideBytes,
+  input.rightStrideBytes,
 ];

@@ -44,7 +44,10 @@ port.on("message", (message: ToRecorder) => {
     case "document": {
       const { channel, text, logTime, sticky } = message;
       const part = (of: string) => ({
-        ...{ channel, data: new TextEncoder().encode(of), publishNs: logTime, sequence: 0 },
+        channel,
+        data: new TextEncoder().encode(of),
+        publishNs: logTime,
+        sequence: 0,
       });
       if (text !== undefined) recorder.document(part(text), logTime);
       if (sticky !== undefined) recorder.begins(part(sticky));

@@ -45,7 +45,9 @@ async function openMqtt(context: OutputContext<MqttSettings>): Promise<MqttOutpu
   let closing = false;
   try {
     const publisher = createPublisher({
-      ...{ broker: brokerUrl, base, device },
+      broker: brokerUrl,
+      base,
+      device,
       ...given(settings, ["username", "passwordFile", "caFile", "certFile", "keyFile"]),
       protocolVersion: broker === undefined ? settings.protocolVersion : 4,
       maxPendingBytes: settings.maxPendingBytes,
@@ -85,9 +87,13 @@ function openDoor(
     return undefined;
   }
   return new MqttDoor({
-    ...{ base, device, control, notice },
+    base,
+    device,
+    control,
+    notice,
     connection: {
-      ...{ url, clientId: uniqueClientId(`depthwatt-${device}-control`) },
+      url,
+      clientId: uniqueClientId(`depthwatt-${device}-control`),
       protocolVersion: embedded ? 4 : settings.protocolVersion,
       ...readCredentials(settings),
     },

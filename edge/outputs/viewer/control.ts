@@ -27,7 +27,8 @@ export function controlOf({ control, device, gated, notice }: PageControlOptions
       ? { enabled: true, ...(secret !== undefined && { signedFor }) }
       : { enabled: false, reason: off };
   const gate = new RequestGate({
-    ...{ device: signedFor, secret },
+    device: signedFor,
+    secret,
     perform: (command, body, from) => control.perform(command, body, from),
   });
 

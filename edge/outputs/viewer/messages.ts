@@ -51,8 +51,17 @@ export class FrameMessages {
       const { width, height, clock, timestampPoint, leftTimestampNs, rightTimestampNs } = frame;
       const { leftSequence, rightSequence } = frame;
       const description = {
-        ...{ stream, encoding, element, width, height, clock, timestampPoint },
-        ...{ leftTimestampNs, rightTimestampNs, leftSequence, rightSequence },
+        stream,
+        encoding,
+        element,
+        width,
+        height,
+        clock,
+        timestampPoint,
+        leftTimestampNs,
+        rightTimestampNs,
+        leftSequence,
+        rightSequence,
         realtimeOffsetNs: this.#offset.of(clock),
       };
       const identity = { frameNumber, runId: this.#runId, clockDomain: this.#clockDomain };

@@ -41,7 +41,9 @@ async function openViewer(context: OutputContext<ViewerSettings>): Promise<Outpu
   const { server, gate } = await context.http();
   const { control, device, notice } = context;
   const hub = new Hub({
-    ...{ kind: "run", origin: `${context.base}/${device}`, gate },
+    kind: "run",
+    origin: `${context.base}/${device}`,
+    gate,
     control:
       control &&
       controlOf({ control, device: `${context.base}/${device}`, gated: gate !== undefined, notice }),

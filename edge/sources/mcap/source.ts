@@ -126,8 +126,12 @@ class McapSource implements PairSource {
       speed === "max" ? "as fast as they are taken" : speed === 1 ? "as recorded" : `${speed} times as fast`;
     this.description = {
       title: `${basename(file)}, ${left.width}x${left.height}, ${pace}${loop ? ", looped" : ""}`,
-      ...{ width: left.width, height: left.height, leftFormat: left.format, rightFormat: right.format },
-      ...{ leftStrideBytes: left.strideBytes, rightStrideBytes: right.strideBytes },
+      width: left.width,
+      height: left.height,
+      leftFormat: left.format,
+      rightFormat: right.format,
+      leftStrideBytes: left.strideBytes,
+      rightStrideBytes: right.strideBytes,
       rateHz: speed === "max" || period === undefined ? undefined : (speed * 1e9) / period,
       clock: "file",
     };

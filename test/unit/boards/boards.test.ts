@@ -18,9 +18,22 @@ import { SysfsTree } from "../../doubles/sysfs-tree.js";
 
 const boards = loadBoards();
 const NAMES = [
-  ...["agx-orin-32gb", "agx-orin-64gb", "agx-thor-t4000", "agx-thor-t5000", "agx-xavier", "generic-nvml"],
-  ...["generic-x86", "nano", "orin-nano-4gb", "orin-nano-8gb", "orin-nano-super", "orin-nx-16gb"],
-  ...["orin-nx-8gb", "tx1", "tx2", "xavier-nx"],
+  "agx-orin-32gb",
+  "agx-orin-64gb",
+  "agx-thor-t4000",
+  "agx-thor-t5000",
+  "agx-xavier",
+  "generic-nvml",
+  "generic-x86",
+  "nano",
+  "orin-nano-4gb",
+  "orin-nano-8gb",
+  "orin-nano-super",
+  "orin-nx-16gb",
+  "orin-nx-8gb",
+  "tx1",
+  "tx2",
+  "xavier-nx",
 ];
 
 /** Every object below `node`, with its dotted key. */

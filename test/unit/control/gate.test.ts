@@ -49,7 +49,8 @@ function make(
     now: () => clock.ms,
   });
   const gate = new RequestGate({
-    ...{ device: DEVICE, secret: options.secret },
+    device: DEVICE,
+    secret: options.secret,
     perform: (command, body, from) => control.perform(command, body, from),
     clock: { now: () => clock.wallMs },
     now: () => clock.ms,
@@ -86,11 +87,13 @@ describe("a signed request", () => {
   test("is answered with what holds, and logged with who and what", async () => {
     const { ask, run } = make();
     expect(await ask("get", { body: { keys: ["match.sgm.paths", "power.minFps"] } })).toEqual({
-      ...{ id: "7", ok: true },
+      id: "7",
+      ok: true,
       values: { "match.sgm.paths": 4, "power.minFps": null },
     });
     expect(await ask("set", { body: { values: { "match.sgm.paths": 8 } } })).toEqual({
-      ...{ id: "7", ok: true },
+      id: "7",
+      ok: true,
       values: { "match.sgm.paths": 8 },
     });
     expect(run.config.match.sgm.paths).toBe(8);
@@ -107,7 +110,8 @@ describe("a signed request", () => {
     const values = { "match.sgm.p2": 90 };
     const whole = { ...PRESETS["sgm-2016"]!.settings, ...values };
     expect(await ask("set", { body: { preset: "sgm-2016", values, save: true } })).toMatchObject({
-      ...{ ok: true, values: whole },
+      ok: true,
+      values: whole,
     });
     expect(run.config.match.sgm.p2).toBe(90);
     expect(saved).toEqual([whole]);
@@ -292,7 +296,8 @@ test("schema tells every live setting and the form of every command", async () =
     commands: object;
   };
   expect(answer.settings.find(({ key }) => key === "match.numDisparities")).toMatchObject({
-    ...{ unit: "px", live: true },
+    unit: "px",
+    live: true,
     schema: { type: "integer", minimum: 8, maximum: 512 },
   });
   expect(Object.keys(answer.commands)).toEqual(["get", "set", "schema", "snapshot", "record", "restart"]);

@@ -92,7 +92,8 @@ test("the file is replaced whole, through a link, with its mode; what a flag ove
   const link = join(folder, "link.yaml");
   symlinkSync(file, link);
   expect(saveSettings(link, { "match.numDisparities": 64, "match.minDisparity": 2 }, load)).toEqual({
-    ...{ file: link, overridden: ["match.minDisparity"] },
+    file: link,
+    overridden: ["match.minDisparity"],
   });
   expect(readFileSync(file, "utf8")).toContain("numDisparities: 64 # more is slower");
   expect(statSync(file).mode & 0o777).toBe(0o640);

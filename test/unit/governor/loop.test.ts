@@ -20,8 +20,13 @@ const MATCH = {
   minDisparity: 0,
   numDisparities: 64,
   parameters: {
-    ...{ cost: "gradientCensus", paths: 8, p1: 10, p2: 120 },
-    ...{ adaptiveP2: 0, uniqueness: 5, subpixel: true },
+    cost: "gradientCensus",
+    paths: 8,
+    p1: 10,
+    p2: 120,
+    adaptiveP2: 0,
+    uniqueness: 5,
+    subpixel: true,
   },
 } as const;
 
@@ -43,8 +48,12 @@ class Workshop {
     this.log.push(`open ${name}`);
     return {
       info: {
-        ...{ backend: this.backend, backendReason: "as this shop has it", instructionSet: "scalar" },
-        ...{ threads: 1, workspaceBytes: 0, framesInFlight: 2 },
+        backend: this.backend,
+        backendReason: "as this shop has it",
+        instructionSet: "scalar",
+        threads: 1,
+        workspaceBytes: 0,
+        framesInFlight: 2,
         ...UNWATCHED,
       },
       framesInFlight: 2,
@@ -97,7 +106,11 @@ describe("an engine whose parameters change", () => {
     await prepared();
     run();
     expect(shop.log.filter((entry) => !entry.startsWith("frame"))).toEqual([
-      ...["open p8d64", "open p4d32", "close p8d64", "open p8d64", "close p4d32"],
+      "open p8d64",
+      "open p4d32",
+      "close p8d64",
+      "open p8d64",
+      "close p4d32",
     ]);
   });
 

@@ -39,7 +39,8 @@ afterEach(() => rmSync(folder, { recursive: true, force: true }));
 
 const open = () =>
   PowerModes.open({
-    ...{ program: join(folder, "nvpmodel"), confFile: join(folder, "nvpmodel.conf") },
+    program: join(folder, "nvpmodel"),
+    confFile: join(folder, "nvpmodel.conf"),
     onSignals: false,
   })!;
 
@@ -52,7 +53,11 @@ function loopWith(modes: PowerModes, problems: Error[]) {
   const governor = new Governor(levels, { budgetWatts: 10 }, [], levels.length - 1 - names.length);
   const ignore = () => {};
   const loop = new GovernorLoop({
-    ...{ governor, modes, frames: () => 0, onChange: ignore, onProblem: (problem) => problems.push(problem) },
+    governor,
+    modes,
+    frames: () => 0,
+    onChange: ignore,
+    onProblem: (problem) => problems.push(problem),
     engine: { adjust: ignore, stageMilliseconds: new Float64Array(1) } as unknown as AdjustableEngine,
     gate: { limit: ignore } as unknown as RateGate,
     meter: { recent: () => ({ available: true, watts, changed: [] }) } as unknown as Meter,

@@ -175,7 +175,10 @@ test.each([
 test("a topic whose messages are none of its schema: each is counted, none is a pair", async () => {
   const file = place("wrong-schema.mcap");
   await writeForeign(file, {
-    ...{ profile: "ros2", schema: "sensor_msgs/msg/Image", encoding: "cdr", topic: "/left/image_raw" },
+    profile: "ros2",
+    schema: "sensor_msgs/msg/Image",
+    encoding: "cdr",
+    topic: "/left/image_raw",
     data: new Uint8Array(64).fill(255),
   });
   const settings = {
@@ -335,14 +338,15 @@ function writeSparse(file: string, withIndex: boolean): number {
     const length = BigInt(records.length);
     append();
     indexes.push({
-      ...{
-        messageStartTime: time,
-        messageEndTime: time,
-        chunkStartOffset: start,
-        chunkLength: BigInt(49 + CHUNK),
-      },
-      ...{ messageIndexOffsets: new Map([[0, offset]]), messageIndexLength: length },
-      ...{ compression: "", compressedSize: BigInt(CHUNK), uncompressedSize: BigInt(CHUNK) },
+      messageStartTime: time,
+      messageEndTime: time,
+      chunkStartOffset: start,
+      chunkLength: BigInt(49 + CHUNK),
+      messageIndexOffsets: new Map([[0, offset]]),
+      messageIndexLength: length,
+      compression: "",
+      compressedSize: BigInt(CHUNK),
+      uncompressedSize: BigInt(CHUNK),
     });
   }
   if (withIndex) {

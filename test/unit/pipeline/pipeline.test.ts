@@ -11,7 +11,11 @@ function start(options: { slots?: number; frames?: number; sinks?: FrameSink[] }
   const engine = new HandEngine(options.slots ?? 3);
   const computed: number[] = [];
   const pipeline = new Pipeline({
-    ...{ source, engine, width: 4, height: 2, sinks: options.sinks ?? [] },
+    source,
+    engine,
+    width: 4,
+    height: 2,
+    sinks: options.sinks ?? [],
     ...(options.frames === undefined ? {} : { frames: options.frames }),
     onFrame: (frame) => computed.push(frame.leftSequence),
   });
@@ -222,7 +226,12 @@ test("a frame that is lost with its backend is counted and replaced, and the run
   engine.framesInFlight = 2;
   const computed: number[] = [];
   const pipeline = new Pipeline({
-    ...{ source, engine, width: 4, height: 2, sinks: [], frames: 3 },
+    source,
+    engine,
+    width: 4,
+    height: 2,
+    sinks: [],
+    frames: 3,
     onFrame: (frame) => computed.push(frame.leftSequence),
     onBackendLost: (reason) => reasons.push(reason),
   });

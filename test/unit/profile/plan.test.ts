@@ -84,7 +84,10 @@ describe("plan", () => {
 
   test("half resolution beside full, and cbca once for all paths", () => {
     const points = planPoints({
-      ...{ ...options, modes: [undefined], sizes: parseSizes("640x480"), rates: ["max"] },
+      ...options,
+      modes: [undefined],
+      sizes: parseSizes("640x480"),
+      rates: ["max"],
       algorithms: parseAlgorithms("sgm,cbca"),
       resolutions: parseResolutions("full,half"),
     });

@@ -25,15 +25,13 @@ test("numbers count every frame of the stream, whatever becomes of it", async ()
     onDropped: (cause) => drops.push(cause),
   });
   const frame = {
-    ...{
-      width: 4,
-      height: 3,
-      clock: "file",
-      leftTimestampNs: 1n,
-      rightTimestampNs: 1n,
-      leftSequence: 1,
-      rightSequence: 1,
-    },
+    width: 4,
+    height: 3,
+    clock: "file",
+    leftTimestampNs: 1n,
+    rightTimestampNs: 1n,
+    leftSequence: 1,
+    rightSequence: 1,
     slot: { depthMillimetres: new Uint16Array(12) },
   } as unknown as ComputedFrame;
   const send = () => new Promise<boolean>((resolve) => sink!(frame, resolve));

@@ -156,7 +156,10 @@ test("a command's NV12 keeps its chroma where colours are read, and only there",
 
 test("cameras: where colours are read, auto prefers formats that have them", () => {
   const formats = FORMAT_TRAITS.map(({ fourcc }) => ({
-    ...{ fourcc, description: "", compressed: false, emulated: false },
+    fourcc,
+    description: "",
+    compressed: false,
+    emulated: false,
     sizes: [],
   }));
   const camera = {
@@ -223,13 +226,13 @@ describe("a run", () => {
   test("says once that a matcher which reads colours gets none", async () => {
     const place = file("still.pgm", pgm(rgb().subarray(0, WIDTH * HEIGHT)));
     const replay = {
-      ...{
-        "source.kind": "replay",
-        "source.replay.rateHz": "max",
-        "source.replay.loop": "true",
-        "match.numDisparities": "16",
-      },
-      ...{ "source.replay.left": place, "source.replay.right": place, "match.algorithm": "esaw" },
+      "source.kind": "replay",
+      "source.replay.rateHz": "max",
+      "source.replay.loop": "true",
+      "match.numDisparities": "16",
+      "source.replay.left": place,
+      "source.replay.right": place,
+      "match.algorithm": "esaw",
     };
     const { frames, notices } = await run(replay);
     expect(frames).toBe(3);

@@ -110,7 +110,15 @@ describe("choice of the format", () => {
       left = left.filter(([other]) => other !== fourcc);
     }
     expect(order.filter((format) => !format.startsWith("BAYER"))).toEqual([
-      ...["GREY", "NV12", "YUYV", "UYVY", "Y10", "Y12", "Y16", "RGB8", "MJPEG"],
+      "GREY",
+      "NV12",
+      "YUYV",
+      "UYVY",
+      "Y10",
+      "Y12",
+      "Y16",
+      "RGB8",
+      "MJPEG",
     ]);
     expect(order.findIndex((format) => format.endsWith("8"))).toBeGreaterThan(order.indexOf("UYVY"));
     expect(order.findIndex((format) => format.startsWith("BAYER"))).toBeLessThan(order.indexOf("Y10"));
@@ -161,7 +169,11 @@ describe("stills", () => {
     width: number,
     height: number,
   ): RawImage => ({
-    ...{ data: Uint8Array.from(data), width, height, strideBytes, format },
+    data: Uint8Array.from(data),
+    width,
+    height,
+    strideBytes,
+    format,
     timestampNs: 0n,
     sequence: 0,
   });

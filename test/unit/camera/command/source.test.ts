@@ -115,12 +115,20 @@ describe("recordings", () => {
     const { source, seen } = await play({ ...RECORDED, left, right });
     expect(source.description).toMatchObject({
       title: "commands cat and cat, recorded, y4m 32x16 at 25 Hz",
-      ...{ width: 32, height: 16, leftFormat: "GREY", leftStrideBytes: 32, rateHz: undefined, clock: "file" },
+      width: 32,
+      height: 16,
+      leftFormat: "GREY",
+      leftStrideBytes: 32,
+      rateHz: undefined,
+      clock: "file",
     });
     await until("the end", () => seen.ended);
     expect(seen.pairs).toEqual(
       count(40).map((number) => ({
-        ...{ left: grey(number, 0), right: grey(number, 1), sequence: number, clock: "file" },
+        left: grey(number, 0),
+        right: grey(number, 1),
+        sequence: number,
+        clock: "file",
         leftNs: BigInt(number) * 40_000_000n,
       })),
     );
@@ -145,7 +153,11 @@ describe("recordings", () => {
     const sideBySide = `cat ${file("both.raw", Buffer.concat([...rows, ...rows]))}`;
     const { source, seen } = await play({
       ...RECORDED,
-      ...{ sideBySide, format: "GREY", width: WIDTH, height: HEIGHT, rateHz: 50 },
+      sideBySide,
+      format: "GREY",
+      width: WIDTH,
+      height: HEIGHT,
+      rateHz: 50,
     });
     await until("the end", () => seen.ended);
     expect(source.description).toMatchObject({ width: 32, leftStrideBytes: 64, rightStrideBytes: 64 });

@@ -147,7 +147,10 @@ needs("toolchain").suite("before the first image", () => {
       rateHz: 60,
     } as const;
     const source = await openV4l2Source(wish, {
-      ...{ video, clocks, system: fake.system, folders: { sysfs: "/nowhere" } },
+      video,
+      clocks,
+      system: fake.system,
+      folders: { sysfs: "/nowhere" },
       onNote: (note) => notes.push(note),
     });
     cleanups.push(() => source.stop());

@@ -121,11 +121,16 @@ test("what was measured of quality, sgm-2016, chang-half and chang-full is in th
 test("sgm-2016 has the penalties of the authors' code", () => {
   const { config } = loadConfig({ ...quiet, preset: "sgm-2016" });
   expect(config.match).toMatchObject({
-    ...{ algorithm: "sgm", halfResolution: "auto" },
+    algorithm: "sgm",
+    halfResolution: "auto",
     sgm: { cost: "census", paths: 4, p1: 7, p2: 86, adaptiveP2: 0, uniqueness: 0, subpixel: false },
   });
   expect(config.refine).toMatchObject({
-    ...{ leftRight: false, speckleSize: 0, fill: "off", boundary: false, median: true },
+    leftRight: false,
+    speckleSize: 0,
+    fill: "off",
+    boundary: false,
+    median: true,
   });
   expect(PRESETS["sgm-2016"]!.source).toContain("prints neither P1 nor P2");
 });

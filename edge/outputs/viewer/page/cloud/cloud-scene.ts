@@ -71,8 +71,19 @@ export interface CloudLook {
 }
 
 const UNIFORMS = [
-  ...["depth", "grey", "confidence", "colours", "size", "meaning", "camera", "range", "viewProjection"],
-  ...["pointSize", "pixelsPerSlope", "colouring", "hideFilled"],
+  "depth",
+  "grey",
+  "confidence",
+  "colours",
+  "size",
+  "meaning",
+  "camera",
+  "range",
+  "viewProjection",
+  "pointSize",
+  "pixelsPerSlope",
+  "colouring",
+  "hideFilled",
 ] as const;
 
 export class CloudScene {

@@ -25,8 +25,13 @@ function cloudFrameOf(set: FrameSet): CloudFrame | undefined {
   const same = (picture: typeof left) =>
     picture?.counts.length === width * height ? picture.counts : undefined;
   return {
-    ...{ width, height, camera, depth: depth.counts, meaning: depth.header },
-    ...{ grey: same(left), confidence: same(confidence) },
+    width,
+    height,
+    camera,
+    depth: depth.counts,
+    meaning: depth.header,
+    grey: same(left),
+    confidence: same(confidence),
   };
 }
 

@@ -48,7 +48,10 @@ export async function snapshot(set: FrameSet): Promise<void> {
     if (counts instanceof Float32Array) files[`${stream}.f32`] = new Uint8Array(counts.buffer as ArrayBuffer);
     else
       files[`${stream}.png`] = encode({
-        ...{ width, height, data: counts, channels: 1 },
+        width,
+        height,
+        data: counts,
+        channels: 1,
         depth: counts instanceof Uint16Array ? 16 : 8,
       });
   }

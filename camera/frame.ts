@@ -67,7 +67,7 @@ export interface SourceEvents {
   onPair(pair: FramePair): void;
   /** The source went bad (`reason` says how) or recovered (undefined). */
   onDegraded(reason: string | undefined): void;
-  /** Something that the user can cure while the source goes on, such as a skew that stays high. */
+  /** Something that the user can mend while the source goes on, such as a skew that stays high. */
   onWarning?(message: string): void;
   /** No more pairs will come: end of a recording, or the frame limit. */
   onEnd(): void;

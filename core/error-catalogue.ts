@@ -8,15 +8,15 @@ interface CatalogueEntry {
   /** What leads to it, one sentence. */
   meaning: string;
   /** What to do, one sentence. */
-  cure: string;
+  hint: string;
 }
 
 const entry = (
   exitCode: CatalogueEntry["exitCode"],
   retryable: boolean,
   meaning: string,
-  cure: string,
-): CatalogueEntry => ({ exitCode, retryable, meaning, cure });
+  hint: string,
+): CatalogueEntry => ({ exitCode, retryable, meaning, hint });
 
 export const ERROR_CATALOGUE = {
   CONFIG_INVALID: entry(

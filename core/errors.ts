@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// The one error class: a code from the catalogue, a message with what was expected and what came, a cure.
+// The one error class: a code from the catalogue, a message with what was expected and what came, a hint.
 import { ERROR_CATALOGUE, type ErrorCode } from "./error-catalogue.js";
 
 export type { ErrorCode } from "./error-catalogue.js";
 
 /** What went wrong, in words and in data. Nothing in depthwatt decides by message text: decide by `code`. */
 export interface ErrorDetails {
-  /** What to do about it, one sentence. Defaults to the catalogue's cure. */
+  /** What to do about it, one sentence. Defaults to the catalogue's hint. */
   hint?: string;
   cause?: unknown;
   /** Machine-readable facts: file, key, expected, found. */
@@ -26,7 +26,7 @@ export class DepthwattError extends Error {
     super(message, details.cause === undefined ? undefined : { cause: details.cause });
     this.name = "DepthwattError";
     this.code = code;
-    this.hint = details.hint ?? ERROR_CATALOGUE[code].cure;
+    this.hint = details.hint ?? ERROR_CATALOGUE[code].hint;
     this.context = details.context ?? {};
   }
 

@@ -9,13 +9,13 @@
 namespace depthwatt {
 
 /// The row offset that a caller may ask for: further than pairs are searched for one.
-constexpr int32_t kMostQuarterRows = 64;
+constexpr int32_t kMaxQuarterRows = 64;
 
 enum class Denoise { kOff, kOn, kAuto };
 
 struct AdaptationParameters {
   bool watchesRows = false;  ///< estimates the row offset from pairs; else quarterRows holds
-  int32_t quarterRows = 0;   ///< -kMostQuarterRows to kMostQuarterRows
+  int32_t quarterRows = 0;   ///< -kMaxQuarterRows to kMaxQuarterRows
   Denoise denoise = Denoise::kOff;
 
   bool movesRows() const { return watchesRows || quarterRows != 0; }

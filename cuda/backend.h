@@ -127,10 +127,11 @@ class Stages {
 class Backend {
  public:
   virtual ~Backend() = default;
-  /// Frames that may be in work at once: run() may be called for so many lanes (0 and up) at the same time, by a thread each.
-  virtual int lanes() const { return 1; }
+  /// Frames that may be in work at once: so many threads may call run() at the same time, each with a place of its own, 0
+  /// and up.
+  virtual int framesInWork() const { return 1; }
   /// One frame from raw images to encoded bodies. Sets stageMilliseconds and everything else of the output but validPixels and matchedPixels.
-  virtual Status run(int lane, const FrameInput& input, FrameOutput& output) = 0;
+  virtual Status run(int place, const FrameInput& input, FrameOutput& output) = 0;
   /// Memory that frames will be written to, or read from, until detach(): a device may want to make it known to itself.
   /// Between frames only.
   virtual void attach(const FrameOutput&) {}

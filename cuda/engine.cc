@@ -91,11 +91,11 @@ Status check(const EngineParameters& p) {
 /// Eight pixels a step: one at a time they take 0.15 ms at 640x480, much of what CUDA needs for the whole frame.
 int32_t countValid(const int16_t* disparityQ4, int32_t pixels) {
   typedef int16_t Pixels __attribute__((vector_size(16)));
-  constexpr int32_t kPixels = 8, kMostSteps = 32767;  // of which a lane can count
+  constexpr int32_t kPixels = 8, kMaxSteps = 32767;  // of which a lane can count
   int32_t valid = 0, i = 0;
   while (i + kPixels <= pixels) {
     Pixels counts = {};
-    for (int32_t step = 0; step < kMostSteps && i + kPixels <= pixels; ++step, i += kPixels) {
+    for (int32_t step = 0; step < kMaxSteps && i + kPixels <= pixels; ++step, i += kPixels) {
       Pixels some;
       std::memcpy(&some, disparityQ4 + i, sizeof some);
       counts -= some != kInvalidDisparity;  // a comparison that holds is -1
@@ -109,11 +109,11 @@ int32_t countValid(const int16_t* disparityQ4, int32_t pixels) {
 /// Every pixel that was matched has a confidence above 0, every other 0.
 int32_t countMatched(const uint8_t* confidence, int32_t pixels) {
   typedef uint8_t Pixels __attribute__((vector_size(16)));
-  constexpr int32_t kPixels = 16, kMostSteps = 255;  // of which a lane can count
+  constexpr int32_t kPixels = 16, kMaxSteps = 255;  // of which a lane can count
   int32_t matched = 0, i = 0;
   while (i + kPixels <= pixels) {
     Pixels counts = {};
-    for (int32_t step = 0; step < kMostSteps && i + kPixels <= pixels; ++step, i += kPixels) {
+    for (int32_t step = 0; step < kMaxSteps && i + kPixels <= pixels; ++step, i += kPixels) {
       Pixels some;
       std::memcpy(&some, confidence + i, sizeof some);
       counts -= some != 0;  // a comparison that holds is -1
@@ -180,8 +180,12 @@ void Engine::adopt(const char* backend, const std::string& reason) {
   for (const InputMemory& input : inputs_) backend_->attach(input);
   framesOfBackend_ = 0;
   const std::lock_guard<std::mutex> lock(stateMutex_);
-  state_ = {backend,          reason, backend_->instructionSet(), backend_->threads(), backend_->workspaceBytes(),
-            backend_->lanes()};
+  state_ = {backend,
+            reason,
+            backend_->instructionSet(),
+            backend_->threads(),
+            backend_->workspaceBytes(),
+            backend_->framesInWork()};
 }
 
 EngineState Engine::state() const {
@@ -231,7 +235,7 @@ Status Engine::adapt(const FrameInput& input) {
   return status;
 }
 
-Status Engine::run(int lane, const FrameInput& input, FrameOutput& output) {
+Status Engine::run(int place, const FrameInput& input, FrameOutput& output) {
   Status status;
   if (observer_) {
     status = adapt(input);
@@ -242,11 +246,11 @@ Status Engine::run(int lane, const FrameInput& input, FrameOutput& output) {
   {
     const std::shared_lock<std::shared_mutex> shared(backendMutex_);
     if (!final_.ok()) return final_;
-    const int ownLane = lane < backend_->lanes() ? lane : 0;
-    const std::lock_guard<std::mutex> alone(laneMutex_[ownLane]);
+    const int ownPlace = place < backend_->framesInWork() ? place : 0;
+    const std::lock_guard<std::mutex> alone(workMutex_[ownPlace]);
     generation = generation_;
     recoverable = onDevice_;
-    status = backend_->run(ownLane, input, output);
+    status = backend_->run(ownPlace, input, output);
     if (status.ok()) ++framesOfBackend_;
   }
   if (!status.ok()) return recoverable ? recover(generation, status) : status;

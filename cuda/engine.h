@@ -16,7 +16,7 @@
 namespace depthwatt {
 
 /// Frames that any backend takes at once.
-constexpr int kMostLanes = 2;
+constexpr int kMaxFramesInWork = 2;
 
 /// What computes, and why; changes only when a backend has failed.
 struct EngineState {
@@ -25,7 +25,7 @@ struct EngineState {
   const char* instructionSet = "";
   int threads = 0;
   size_t workspaceBytes = 0;
-  int lanes = 1;
+  int framesInWork = 1;
 };
 
 class Engine {
@@ -33,9 +33,10 @@ class Engine {
   /// kParameter names what is out of range; kBackendUnavailable says why an explicit choice cannot be met.
   static Status open(const EngineParameters& parameters, std::unique_ptr<Engine>* opened);
 
-  /// May be called by kMostLanes threads at once, each with a lane of its own; where the backend has fewer lanes they wait.
+  /// May be called by kMaxFramesInWork threads at once, each with a place of its own, 0 and up; where the backend
+  /// works on fewer frames at once they wait.
   /// kFrameLost: this frame came to nothing, the engine goes on, and state() says with what. Any other error is final.
-  Status run(int lane, const FrameInput& input, FrameOutput& output);
+  Status run(int place, const FrameInput& input, FrameOutput& output);
 
   /// Optional: names memory that run() will be given, before the first frame; detach() before it is freed, after the last.
   void attach(const FrameOutput& output);
@@ -60,9 +61,9 @@ class Engine {
   EngineState state_;
 
   std::shared_mutex backendMutex_;  ///< shared by frames in work, alone while the backend is exchanged
-  std::mutex laneMutex_[kMostLanes];
+  std::mutex workMutex_[kMaxFramesInWork];
   std::unique_ptr<Backend> backend_;
-  bool onDevice_ = false;    ///< what a processor's backend refuses is final
+  bool onDevice_ = false;    ///< what a CPU's backend refuses is final
   Status final_;             ///< not ok: no backend is left
   uint32_t generation_ = 0;  ///< backends so far
   std::atomic<uint32_t> framesOfBackend_{0};

@@ -164,12 +164,12 @@ export class Runtime {
     this.#showState(reason);
   }
 
-  #showState(cure: string): void {
+  #showState(reason: string): void {
     const { engine, outputs } = this.parts;
-    // Only "auto" comes from CUDA to the processor.
+    // Only "auto" comes from CUDA to the CPU.
     const slower = this.#backendLoss !== undefined && engine.info.backend === "cpu";
     const problem = this.#sourceProblem ?? (slower ? this.#backendLoss : undefined) ?? outputs.problem;
-    this.#setState(problem === undefined ? "online" : "degraded", problem ?? cure);
+    this.#setState(problem === undefined ? "online" : "degraded", problem ?? reason);
   }
 
   #setState(state: DeviceState, reason: string): void {

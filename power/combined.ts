@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Two sensors that measure different parts of one machine, such as processor packages and a GPU board, as one.
+// Two sensors that measure different parts of one machine, such as CPU packages and a GPU board, as one.
 import type { PowerSensor, RailDescription, RailReading, TotalRule, Unavailable } from "./sensor.js";
 
 export class CombinedSensor implements PowerSensor {

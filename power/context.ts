@@ -39,7 +39,7 @@ const GPU_CLOCKS = [
 ];
 const EMC_CLOCKS = ["sys/kernel/debug/bpmp/debug/clk/emc/rate", "sys/kernel/nvpmodel_clk_cap/emc"];
 
-/** "0-3,6" holds five processors. */
+/** "0-3,6" holds five CPUs. */
 export function countCpuList(list: string): number {
   return list
     .split(",")

@@ -43,7 +43,7 @@ export const STATUS_NVML = 1000;
 
 export interface SamplerCost {
   wallSeconds: number;
-  /** Processor time inside the reads: kernel, bus driver, NVML. */
+  /** CPU time inside the reads: kernel, bus driver, NVML. */
   readSeconds: number;
   /** Between system calls: an upper bound of the thread's user time. */
   ownSeconds: number;

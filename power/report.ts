@@ -49,7 +49,7 @@ export interface SamplingFigures {
   rateHz: number;
   /** Who reads: the native thread or a JavaScript timer. */
   by: "native thread" | "timer";
-  /** Processor time of the reading thread in percent of one core: its own code, */
+  /** CPU time of the reading thread in percent of one core: its own code, */
   userPercent: Figure;
   /** the kernel and the bus drivers (or NVML) while they read, */
   busReadPercent: Figure;

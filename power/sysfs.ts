@@ -17,7 +17,7 @@ export function cleanText(text: string): string {
   return text.replace(/\0/g, " ").trim();
 }
 
-/** The sentence for a failed read: names the file and, where there is one, the cure. */
+/** The sentence for a failed read: names the file and, where there is one, the hint. */
 export function readFailure(path: string, code: string): string {
   switch (code) {
     case "EACCES":

@@ -71,12 +71,12 @@ ${table(["variable", "meaning"], variables)}
 }
 
 function errorsPage({ ERROR_CATALOGUE }) {
-  const rows = Object.entries(ERROR_CATALOGUE).map(([name, { exitCode, retryable, meaning, cure }]) => [
+  const rows = Object.entries(ERROR_CATALOGUE).map(([name, { exitCode, retryable, meaning, hint }]) => [
     code(name),
     exitCode,
     retryable ? "yes" : "no",
     meaning,
-    cure,
+    hint,
   ]);
   return `${NOTICE}
 # Errors

@@ -30,7 +30,7 @@ export function nativeSources(root = ".") {
       )
       .sort(),
   );
-  // What takes longest comes first, so that no processor idles beside it at the end.
+  // What takes longest comes first, so that no CPU idles beside it at the end.
   const isLong = (path) => path.includes("isa_avx") || path === TOGETHER;
   const all = [TOGETHER, ...found];
   return [...all.filter(isLong), ...all.filter((path) => !isLong(path))];

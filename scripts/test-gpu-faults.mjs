@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// An illegal access on a real device: the engine opens CUDA again, or goes on with the processor, and every frame that it does not
-// report as lost has the processor's bits.   node scripts/test-gpu-faults.mjs [FAULTY_PLUGIN]
+// An illegal access on a real device: the engine opens CUDA again, or goes on with the CPU, and every frame that it does not
+// report as lost has the CPU's bits.   node scripts/test-gpu-faults.mjs [FAULTY_PLUGIN]
 // Without the file it is built first, from test/doubles/native/faulty_plugin.cu in place of cuda/gpu/plugin.cu.
 import { execFileSync } from "node:child_process";
 import { fileURLToPath } from "node:url";
@@ -52,7 +52,7 @@ for (const [backend, faults, ends] of [
   if (!passed) ++failures;
   console.log(
     `--backend ${backend}, faults at ${faults || "none"}: ${passed ? "ok" : "FAILED"}; ${kept.length} frames equal to the ` +
-      `processor's, ${lost.length} lost, ${failed.length} failed, then ${got.after.backend}: ` +
+      `CPU's, ${lost.length} lost, ${failed.length} failed, then ${got.after.backend}: ` +
       (failed[0]?.message ?? got.after.backendReason),
   );
 }

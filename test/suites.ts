@@ -120,7 +120,7 @@ export const SUITES: readonly Suite[] = [
       "test/integration/cuda-plugin.test.ts",
     ],
     budgetSeconds: 900,
-    for: "kernels and the CUDA backend on the processor, every thread a fiber",
+    for: "kernels and the CUDA backend on the CPU, every thread a fiber",
   },
   {
     name: "long-compilers",

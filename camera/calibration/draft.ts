@@ -37,7 +37,7 @@ export interface CalibrationDraft {
     | { R1: Located<number[]>; R2: Located<number[]>; P1: Located<number[]>; P2: Located<number[]> }
     | undefined;
   /** What the user can do when left and right are the wrong way round in this format. */
-  swapCure: string;
+  swapHint: string;
 }
 
 /** One file, parsed into plain objects by its syntax (YAML, XML or JSON), before its format is known. */

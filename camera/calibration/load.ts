@@ -3,7 +3,7 @@
 import { readdirSync, readFileSync, statSync } from "node:fs";
 import { basename, join } from "node:path";
 import { DepthwattError, hasCode } from "../../core/index.js";
-import { checkHasEnd, MOST_TEXT_BYTES } from "../recordings/images/index.js";
+import { checkHasEnd, MAX_TEXT_BYTES } from "../recordings/images/index.js";
 import type { StereoCalibration } from "./calibration.js";
 import { type CalibrationDraft, type FormatName, type ParsedFile, refusal } from "./draft.js";
 import { parseCalibrationText } from "./parse.js";
@@ -75,7 +75,7 @@ function filesOf(folder: string): string[] {
 function read(path: string): ParsedFile {
   let text: string;
   try {
-    checkHasEnd(path, MOST_TEXT_BYTES);
+    checkHasEnd(path, MAX_TEXT_BYTES);
     text = readFileSync(path, "utf8");
   } catch (cause) {
     throw unreadable(path, cause);

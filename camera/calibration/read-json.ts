@@ -101,7 +101,7 @@ export function readOwnJson({ file, root }: ParsedFile): CalibrationDraft {
       P1: at("rectification.P1", given.P1),
       P2: at("rectification.P2", given.P2),
     },
-    swapCure: "Exchange 'left' and 'right', and invert rotation and translationMetres.",
+    swapHint: "Exchange 'left' and 'right', and invert rotation and translationMetres.",
   };
 }
 

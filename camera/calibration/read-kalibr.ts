@@ -112,6 +112,6 @@ export function readKalibr({ file, root }: ParsedFile, leftName: string | undefi
     R: { file, key, value: [...R] },
     T: { file, key, value: [...T] },
     given: undefined,
-    swapCure: `Set calibration.leftName to ${right[0]}.`,
+    swapHint: `Set calibration.leftName to ${right[0]}.`,
   };
 }

@@ -131,7 +131,7 @@ export function readOpenCv(files: readonly ParsedFile[]): CalibrationDraft {
             P2: readNumbers(P2.value, P2, [12]),
           }
         : undefined,
-    swapCure:
+    swapHint:
       "Exchange the two cameras when calibrating, or exchange M1 with M2, D1 with D2, and invert R and T.",
   };
 }

@@ -74,7 +74,7 @@ export function readRos(leftFile: ParsedFile, rightFile: ParsedFile): Calibratio
   const P1 = numbers(leftFile, "P", [12]);
   const P2 = numbers(rightFile, "P", [12]);
   const format: FormatName = "ROS camera_info";
-  const swapCure = `Give the right camera's file second: ${rightFile.file},${leftFile.file}.`;
+  const swapHint = `Give the right camera's file second: ${rightFile.file},${leftFile.file}.`;
   const place = { file: rightFile.file, key: `${P2.key}[3]` };
   const shift = P2.value[3]!;
   if (P1.value[3] !== 0 && shift >= 0) {
@@ -83,7 +83,7 @@ export function readRos(leftFile: ParsedFile, rightFile: ParsedFile): Calibratio
       ...place,
       expected,
       found: `${shift}, and ${P1.value[3]} in ${leftFile.file}: left and right are swapped`,
-      hint: swapCure,
+      hint: swapHint,
     });
   }
   if (P1.value[3] !== 0) {
@@ -114,6 +114,6 @@ export function readRos(leftFile: ParsedFile, rightFile: ParsedFile): Calibratio
     R: { ...R2, value: [...multiply(back, R1.value as unknown as Matrix3)] },
     T: { ...place, value: [...apply(back, [shift / fx, 0, 0])] },
     given: { R1, R2, P1, P2 },
-    swapCure,
+    swapHint,
   };
 }

@@ -39,7 +39,7 @@ function checkRotation(R: Located<number[]>): Matrix3 {
 }
 
 function checkBaseline(draft: CalibrationDraft, R: Matrix3, T: Vector3): void {
-  const { T: place, swapCure } = draft;
+  const { T: place, swapHint } = draft;
   if (length(T) < 1e-9) {
     throw refusal({
       ...place,
@@ -66,19 +66,19 @@ function checkBaseline(draft: CalibrationDraft, R: Matrix3, T: Vector3): void {
       ...place,
       expected: "the right camera to the right of the left one (x above 0)",
       found: `it at ${where} in the left camera's frame: left and right are swapped`,
-      hint: swapCure,
+      hint: swapHint,
     });
   }
 }
 
 function unitWarnings({ T: { file, key } }: CalibrationDraft, T: Vector3): string[] {
   const baseline = length(T);
-  const cure = "Depth will be in that unit too: convert T to metres, or set calibration.lengthUnitMetres.";
+  const hint = "Depth will be in that unit too: convert T to metres, or set calibration.lengthUnitMetres.";
   const text = `${file}: ${key}: the baseline reads ${baseline.toPrecision(4)} m`;
-  if (baseline >= 10) return [`${text}; expected metres, this looks like millimetres. ${cure}`];
+  if (baseline >= 10) return [`${text}; expected metres, this looks like millimetres. ${hint}`];
   if (baseline >= 1)
-    return [`${text}; expected metres, this looks like chessboard squares or another unit. ${cure}`];
-  if (baseline < 0.002) return [`${text}; expected metres, this looks like kilometres or squares. ${cure}`];
+    return [`${text}; expected metres, this looks like chessboard squares or another unit. ${hint}`];
+  if (baseline < 0.002) return [`${text}; expected metres, this looks like kilometres or squares. ${hint}`];
   return [];
 }
 

@@ -197,8 +197,8 @@ export class CommandCamera {
     if (steady) this.#backOffMs = SHORTEST_BACK_OFF_MS;
     const waitMs = this.#backOffMs;
     this.#backOffMs = Math.min(2 * waitMs, LONGEST_BACK_OFF_MS);
-    const cure = good && this.#trouble === undefined ? " (a recording needs source.command.live: false)" : "";
-    this.#lost = `${error.message}. It is started again in ${waitMs / 1000} s${cure}.`;
+    const hint = good && this.#trouble === undefined ? " (a recording needs source.command.live: false)" : "";
+    this.#lost = `${error.message}. It is started again in ${waitMs / 1000} s${hint}.`;
     this.#events?.onLost(this.#lost);
     this.#startAgain = setTimeout(() => {
       this.#startAgain = undefined;

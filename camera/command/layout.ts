@@ -28,7 +28,7 @@ export const STREAM_FORMATS = [
 ] as const as [StreamFormat, ...StreamFormat[]];
 
 /** Larger than any camera: a header that asks for more is no header. */
-export const MOST_PIXELS_ACROSS = 32_768;
+export const MAX_PIXELS_ACROSS = 32_768;
 
 /** Bytes of two planes of colour with half the columns and rows of the grey one, rounded up. */
 export const halfPlanes = (width: number, height: number): number =>

@@ -7,7 +7,7 @@ import type { CommandCamera } from "./command-camera.js";
 import type { CommandFrame } from "./frames.js";
 
 /** Pairs of a recording that the consumer holds at once: one in work, one ready. */
-const MOST_HELD = 2;
+const MAX_HELD = 2;
 
 export interface CommandSourceParts {
   description: SourceDescription;
@@ -120,7 +120,7 @@ export class CommandSource implements PairSource {
   #pump(): void {
     const { left, right } = this.#queues;
     const single = this.#parts.right === undefined;
-    while (!this.#stopped && this.#held < MOST_HELD && left.length > 0 && (single || right.length > 0)) {
+    while (!this.#stopped && this.#held < MAX_HELD && left.length > 0 && (single || right.length > 0)) {
       const frame = left.shift()!;
       this.#deliver(frame, single ? frame : right.shift()!);
     }

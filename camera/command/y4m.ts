@@ -2,7 +2,7 @@
 // The header of a YUV4MPEG2 stream (yuv4mpeg(5) of mjpegtools, and the deeper samples that ffmpeg writes) as a layout.
 import { DepthwattError } from "../../core/index.js";
 import type { PixelFormat } from "../frame.js";
-import { type FrameLayout, halfPlanes, MOST_PIXELS_ACROSS } from "./layout.js";
+import { type FrameLayout, halfPlanes, MAX_PIXELS_ACROSS } from "./layout.js";
 
 export interface StreamLayout extends FrameLayout {
   /** Frames per second; undefined where the stream does not know. */
@@ -39,9 +39,9 @@ function colour(tag: string): { chroma: (typeof CHROMA)[string]; format: PixelFo
 
 function across(letter: string, text: string | undefined): number {
   const pixels = /^\d{1,6}$/.test(text ?? "") ? Number(text) : 0;
-  if (pixels >= 16 && pixels <= MOST_PIXELS_ACROSS) return pixels;
+  if (pixels >= 16 && pixels <= MAX_PIXELS_ACROSS) return pixels;
   throw unsuitable(
-    `the size ${letter}${text ?? " (none)"}, where 16 to ${MOST_PIXELS_ACROSS} pixels are possible`,
+    `the size ${letter}${text ?? " (none)"}, where 16 to ${MAX_PIXELS_ACROSS} pixels are possible`,
   );
 }
 

@@ -73,7 +73,7 @@ export class V4l2Source implements PairSource {
     return this.#pairer.windowNs;
   }
 
-  /** Processor time of the cameras' threads so far, ns. */
+  /** CPU time of the cameras' threads so far, ns. */
   threadNs(): number {
     const { left, right } = this.#parts.cameras;
     const of = (camera: SupervisedCamera | undefined) => camera?.camera?.native.statistics().threadNs ?? 0;

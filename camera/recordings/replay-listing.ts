@@ -4,7 +4,7 @@ import { existsSync } from "node:fs";
 import { readdir, readFile, stat } from "node:fs/promises";
 import { basename, dirname, extname, isAbsolute, join } from "node:path";
 import { DepthwattError, isDepthwattError } from "../../core/index.js";
-import { checkHasEnd, MOST_TEXT_BYTES } from "./images/index.js";
+import { checkHasEnd, MAX_TEXT_BYTES } from "./images/index.js";
 
 /** auto: from names where every name is a time in ns, else counted from the rate. */
 export type TimestampSource = "auto" | "names" | "rate";
@@ -76,7 +76,7 @@ async function filesOfFolder(folder: string, accepts: (name: string) => boolean)
 async function textOfList(list: string): Promise<string> {
   let found: string;
   try {
-    checkHasEnd(list, MOST_TEXT_BYTES);
+    checkHasEnd(list, MAX_TEXT_BYTES);
     const text = await readFile(list, "utf8");
     // What is no text has a NUL, or bytes that are not UTF-8, which Node makes U+FFFD of.
     if (!/[\0\ufffd]/.test(text)) return text;

@@ -38,7 +38,7 @@ export interface ReplayOptions {
 }
 
 /** A folder that went away would else fill the log with each of its files. */
-const MOST_NAMED_IN_A_ROW = 10;
+const MAX_NAMED_IN_A_ROW = 10;
 
 /** No spread into Math.max: a recording of an hour has more images than a call may have arguments. */
 function rangeOf<T extends bigint | number>(values: readonly T[]): [least: T, most: T] {
@@ -228,8 +228,8 @@ export class ReplaySource implements PairSource {
     if (this.#told.has(step)) return;
     this.#told.add(step);
     this.#badInARow++;
-    if (this.#badInARow > MOST_NAMED_IN_A_ROW) return;
-    const last = this.#badInARow === MOST_NAMED_IN_A_ROW;
+    if (this.#badInARow > MAX_NAMED_IN_A_ROW) return;
+    const last = this.#badInARow === MAX_NAMED_IN_A_ROW;
     this.#setDegraded(events, `${error.message}${last ? "; more of them in a row are only counted" : ""}`);
   }
 

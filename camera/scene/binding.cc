@@ -22,7 +22,7 @@
 namespace depthwatt {
 namespace {
 
-constexpr int32_t kMostBuffers = 16;
+constexpr int32_t kMaxBuffers = 16;
 constexpr int32_t kLargestSide = 16384;
 
 struct Job {
@@ -34,16 +34,16 @@ struct Job {
 class JobRing {
  public:
   bool empty() const { return count_ == 0; }
-  void push(Job job) { jobs_[(first_ + count_++) % kMostBuffers] = job; }
+  void push(Job job) { jobs_[(first_ + count_++) % kMaxBuffers] = job; }
   Job pop() {
     const Job job = jobs_[first_];
-    first_ = (first_ + 1) % kMostBuffers;
+    first_ = (first_ + 1) % kMaxBuffers;
     --count_;
     return job;
   }
 
  private:
-  Job jobs_[kMostBuffers];
+  Job jobs_[kMaxBuffers];
   int first_ = 0, count_ = 0;
 };
 
@@ -121,7 +121,7 @@ class SceneObject : public Napi::ObjectWrap<SceneObject> {
     wanted.eyes[1] = eyeOf(options, "right");
     wanted.colours = options.Get("colours").ToBoolean().Value();
     throwUnlessOk(info.Env(), scene::Scene::check(wanted));
-    const int32_t count = integerOf(options, "buffers", 1, kMostBuffers);
+    const int32_t count = integerOf(options, "buffers", 1, kMaxBuffers);
     auto list = Napi::Array::New(info.Env(), static_cast<size_t>(count));
     const auto bytes =
         static_cast<size_t>(wanted.width) * static_cast<size_t>(wanted.height) * (wanted.colours ? 3 : 1);

@@ -48,7 +48,7 @@ class Scene {
   /// What open() would refuse, without its work.
   static Status check(const SceneOptions& options);
 
-  /// Paints the textures and all that stands still: about a second of processor time at 640x480, on two threads.
+  /// Paints the textures and all that stands still: about a second of CPU time at 640x480, on two threads.
   Status open(const SceneOptions& options);
 
   /// Lets an open() that is under way on another thread end soon, with a failure.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The scene without Node: draws frames to standard output, so that builds by other compilers, with other flags and for
-// other processors can be compared byte by byte. Not part of the addon.
+// other CPUs can be compared byte by byte. Not part of the addon.
 //   scene_main FRAME... < SETUP > BYTES
 // SETUP: width height seed noiseGrey cellPixels focalPixels baselineMetres, then for the left and for the right eye
 // fx fy cx cy, 5 numbers of distortion, 9 of rotation, offsetMetres gain offsetGrey vignetting. BYTES: per frame the

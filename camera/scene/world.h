@@ -36,7 +36,7 @@ struct Object {
   double boundRadius = 0;           ///< of the sphere around it
 };
 
-constexpr int kMostObjects = 40;
+constexpr int kMaxObjects = 40;
 constexpr int kMoverCount = 4;
 
 struct Hit {
@@ -47,7 +47,7 @@ struct Hit {
 
 /// A list of objects without heap memory.
 struct ObjectList {
-  Object items[kMostObjects];
+  Object items[kMaxObjects];
   int count = 0;
 
   /// Nearest intersection in front of `origin`, at a depth below `limit`; of two at one depth the earlier object.

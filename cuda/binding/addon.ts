@@ -5,7 +5,7 @@ import type { Matcher } from "../match/matcher.js";
 import type { EngineInfo, EngineOptions, EngineSlot, InstructionSet, NativeEncoding } from "./native.js";
 
 export interface CpuFeatures {
-  /** Instruction sets this build and this processor both have, best first. */
+  /** Instruction sets this build and this CPU both have, best first. */
   available: InstructionSet[];
   best: InstructionSet;
 }

@@ -21,7 +21,7 @@ import {
 
 const OUTCOME_NUMBERS = 4 + STAGE_NAMES.length;
 
-/** Native errors carry the catalogue's code; here they get its cure. */
+/** Native errors carry the catalogue's code; here they get its hint. */
 function coded(error: unknown): Error {
   if (error instanceof DepthwattError || !(error instanceof Error)) return error as Error;
   const code = (error as { code?: string }).code;

@@ -93,7 +93,7 @@ export interface EngineOptions {
   encodeDepth?: "rvl";
   encodeDisparity?: NativeEncoding;
   backend: "auto" | BackendName;
-  /** Forces an instruction set on the CPU backend; refused with BACKEND_UNAVAILABLE where the processor lacks it. */
+  /** Forces an instruction set on the CPU backend; refused with BACKEND_UNAVAILABLE where the CPU lacks it. */
   instructionSet?: InstructionSet;
   /** For measuring: runs one stage so many times in every frame, 1 to 10000, with the same result; its time is that of all. */
   repeatStage?: { stage: StageName; times: number };

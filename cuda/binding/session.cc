@@ -98,7 +98,7 @@ class Session : public Napi::ObjectWrap<Session> {
   void bindSlot(int slot, const Napi::Object& memory);
   void requireSlotMemory(int slot);
   void bindInput(const Napi::Value& list);
-  void serve(int lane);
+  void serve(int place);
   void deliver();
   double* outcomeNumbers(napi_env env) const;
   void shutDown();
@@ -118,7 +118,7 @@ class Session : public Napi::ObjectWrap<Session> {
   bool stop_ = false;
   bool closed_ = false;
   int outstanding_ = 0;  // submitted and not yet told to JavaScript; JavaScript thread only
-  std::thread threads_[kMostLanes];
+  std::thread threads_[kMaxFramesInWork];
 
   uv_async_t* async_ = nullptr;
   Napi::FunctionReference onDone_;
@@ -171,14 +171,14 @@ Session::Session(const Napi::CallbackInfo& info) : Napi::ObjectWrap<Session>(inf
     if (handle->data != nullptr) static_cast<Session*>(handle->data)->deliver();
   });
   uv_unref(reinterpret_cast<uv_handle_t*>(async_));  // an idle engine does not keep the process alive
-  for (int lane = 0; lane < engine_->state().lanes; ++lane) {
+  for (int place = 0; place < engine_->state().framesInWork; ++place) {
     try {
-      threads_[lane] = std::thread([this, lane] { serve(lane); });
+      threads_[place] = std::thread([this, place] { serve(place); });
     } catch (const std::system_error& error) {
       shutDown();
       throw errorOf(env, noThread(error));
     }
-    pthread_setname_np(threads_[lane].native_handle(), "dw-engine");
+    pthread_setname_np(threads_[place].native_handle(), "dw-engine");
   }
 }
 
@@ -285,7 +285,7 @@ void Session::submit(const Napi::CallbackInfo& info) {
   wake_.notify_one();
 }
 
-void Session::serve(int lane) {
+void Session::serve(int place) {
   std::unique_lock<std::mutex> lock(mutex_);
   for (;;) {
     wake_.wait(lock, [&] { return stop_ || !queued_.empty(); });
@@ -295,7 +295,7 @@ void Session::serve(int lane) {
     SlotState& state = slots_[slot];
     state.stage = SlotState::kRunning;
     lock.unlock();
-    state.status = engine_->run(lane, state.input, state.output);
+    state.status = engine_->run(place, state.input, state.output);
     lock.lock();
     turn_.wait(lock, [&] { return finished_ == place; });
     ++finished_;
@@ -395,7 +395,7 @@ Napi::Value Session::info(const Napi::CallbackInfo& info) {
   result.Set("instructionSet", state.instructionSet);
   result.Set("threads", state.threads);
   result.Set("workspaceBytes", static_cast<double>(state.workspaceBytes));
-  result.Set("framesInFlight", state.lanes);
+  result.Set("framesInFlight", state.framesInWork);
   const PairObservation seen = engine_->observation();
   const AdaptationParameters& watched = engine_->parameters().adaptation;
   auto rows = Napi::Object::New(info.Env());

@@ -95,11 +95,11 @@ AdaptationParameters adaptationOf(const Napi::Object& options) {
   const Napi::Value rows = options.Get("verticalOffset");
   if (rows.IsNumber()) {
     const double quarters = 4 * rows.As<Napi::Number>().DoubleValue();
-    if (quarters != std::floor(quarters) || std::fabs(quarters) > kMostQuarterRows) {
+    if (quarters != std::floor(quarters) || std::fabs(quarters) > kMaxQuarterRows) {
       throw errorOf(options.Env(),
                     Status::error(Code::kParameter,
                                   "Expected auto or quarters of a row from %d to %d for verticalOffset, got %g.",
-                                  -kMostQuarterRows / 4, kMostQuarterRows / 4, quarters / 4));
+                                  -kMaxQuarterRows / 4, kMaxQuarterRows / 4, quarters / 4));
     }
     p.quarterRows = static_cast<int32_t>(quarters);
   } else if (!rows.IsUndefined()) {

@@ -89,7 +89,7 @@ if [ $model = 1 ]; then
   exit $failed
 fi
 # The whole card in four parts of other cases, and each partition with a quarter as many, beside each other: the references on
-# the processors take the time.
+# the CPUs take the time.
 runs=()  # seed:sms
 for quarter in 0 1 2 3; do runs+=($((seed + 1000 * quarter)):0); done
 for part in $sms; do runs+=($((seed + part)):$part); done

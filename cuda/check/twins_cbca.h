@@ -21,8 +21,8 @@ inline CrossParameters randomCross(Random& random, const Case& c, bool small) {
   if (random.whole(0, 2) == 0) p.armXRight = arms[random.whole(0, 4)];
   if (random.whole(0, 2) == 0) p.armYRight = arms[random.whole(0, 4)];
   if (random.whole(0, 2) == 0)
-    p.lambdaDifference = random.whole(kLeastLambda, random.whole(0, 1) == 0 ? 500 : kMostLambda);
-  if (random.whole(0, 2) == 0) p.lambdaCensus = random.whole(kLeastLambda, random.whole(0, 1) == 0 ? 100 : kMostLambda);
+    p.lambdaDifference = random.whole(kLeastLambda, random.whole(0, 1) == 0 ? 500 : kMaxLambda);
+  if (random.whole(0, 2) == 0) p.lambdaCensus = random.whole(kLeastLambda, random.whole(0, 1) == 0 ? 100 : kMaxLambda);
   return p;
 }
 

@@ -119,7 +119,7 @@ inline void checkPyramid(Random& random, const Case& c) {
   p.windowWidth = 3 + 2 * random.whole(0, square ? 3 : 6);
   p.windowHeight = square ? p.windowWidth : 3 + 2 * random.whole(0, 6);
   p.minDisparity = random.whole(0, 2) == 0 ? random.whole(1, random.whole(0, 9) == 0 ? 1500 : 20) : 0;
-  p.levels = random.whole(1, kMostLevels);
+  p.levels = random.whole(1, kMaxLevels);
   // So that the reference's coarsest level stays small.
   p.numDisparities = c.width > 67              ? random.whole(1, 8 << p.levels)
                      : random.whole(0, 9) == 0 ? random.whole(1, 512)

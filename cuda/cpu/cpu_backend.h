@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The stages on the processor's own cores.
+// The stages on the CPU's own cores.
 #pragma once
 
 #include <memory>

@@ -37,7 +37,7 @@ inline Bytes loadBytes(const void* p) {
 /// The same, read once however often it is used: a load that crosses cache lines costs two.
 inline Bytes loadBytesOnce(const void* p) { return loadBytes(p); }
 inline void storeBytes(void* p, Bytes v) { std::memcpy(p, &v, sizeof v); }
-/// To an aligned place that is not read again soon: past the caches where the processor can.
+/// To an aligned place that is not read again soon: past the caches where the CPU can.
 inline void storePast(void* p, Bytes v) { storeBytes(p, v); }
 /// Asks for the cache line at p.
 inline void fetchAhead(const void* p) { __builtin_prefetch(p); }

@@ -6,7 +6,7 @@
 #include "rooms.inl.h"
 
 // System headers stand above this line: an inline function of theirs compiled below it could be the copy the linker keeps,
-// and would then run on processors without these instructions. Everything below has internal linkage but the table.
+// and would then run on CPUs without these instructions. Everything below has internal linkage but the table.
 #if defined(__clang__)
 #pragma clang attribute push(                                                                                       \
     __attribute__((target(                                                                                          \

@@ -61,11 +61,11 @@ struct Kernels {
 #undef DEPTHWATT_MEMBER
 };
 
-/// Tables that this build has and this processor can run, best first; ends with the scalar one. count: how many.
+/// Tables that this build has and this CPU can run, best first; ends with the scalar one. count: how many.
 const Kernels* const* availableKernels(int* count);
 
 /// The best table, or the one that `forced` names (null or "" = none forced).
-/// kBackendUnavailable where the name is unknown or the processor cannot run it: never another table instead.
+/// kBackendUnavailable where the name is unknown or the CPU cannot run it: never another table instead.
 Status chooseKernels(const char* forced, const Kernels** chosen);
 
 }  // namespace depthwatt

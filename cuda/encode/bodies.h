@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The encoded bodies of a frame, from its images in the processor's memory: the same for every backend.
+// The encoded bodies of a frame, from its images in the CPU's memory: the same for every backend.
 #pragma once
 
 #include "../backend.h"

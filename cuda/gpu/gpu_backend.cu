@@ -31,7 +31,7 @@ namespace depthwatt {
 namespace gpu {
 namespace {
 
-constexpr int kLanes = 2;
+constexpr int kFramesInWork = 2;
 constexpr uint32_t kTimedEvery = DEPTHWATT_TIMED_EVERY;
 
 /// An error in a kernel ends the process's context for good; only this makes room for another. Other engines of the process
@@ -46,11 +46,11 @@ struct LeavesNoBrokenContext {
 };
 
 /// What a frame in work has for itself.
-struct Lane {
-  Lane() = default;
-  Lane(const Lane&) = delete;
-  Lane& operator=(const Lane&) = delete;
-  ~Lane() {
+struct FrameInWork {
+  FrameInWork() = default;
+  FrameInWork(const FrameInWork&) = delete;
+  FrameInWork& operator=(const FrameInWork&) = delete;
+  ~FrameInWork() {
     for (cudaEvent_t event : {uploaded, computed, downloaded}) {
       if (event != nullptr) cudaEventDestroy(event);
     }
@@ -85,26 +85,26 @@ class GpuBackend final : public Backend {
     for (cudaStream_t* stream : {&upload_, &compute_, &download_}) {
       DEPTHWATT_CUDA(cudaStreamCreateWithFlags(stream, cudaStreamNonBlocking));
     }
-    // A board has few processor cores and counts joules: there the waiting thread sleeps.
+    // A board has few CPU cores and counts joules: there the waiting thread sleeps.
     const unsigned how = cudaEventDisableTiming | (facts.integrated ? cudaEventBlockingSync : 0u);
     DEPTHWATT_TRY(stages_.open());
-    for (Lane& lane : lanes_) {
+    for (FrameInWork& inWork : work_) {
       const size_t pixels = static_cast<size_t>(p_.width) * p_.height;
-      DEPTHWATT_TRY(lane.images.open(p_));
-      if (p_.encodeDepth == Encoding::kRvl) DEPTHWATT_TRY(lane.encodedDepth.open(pixels));
-      if (p_.encodeDisparity == Encoding::kRvl) DEPTHWATT_TRY(lane.encodedDisparity.open(pixels));
-      DEPTHWATT_TRY(lane.stages.open());
-      for (cudaEvent_t* event : {&lane.uploaded, &lane.computed, &lane.downloaded}) {
+      DEPTHWATT_TRY(inWork.images.open(p_));
+      if (p_.encodeDepth == Encoding::kRvl) DEPTHWATT_TRY(inWork.encodedDepth.open(pixels));
+      if (p_.encodeDisparity == Encoding::kRvl) DEPTHWATT_TRY(inWork.encodedDisparity.open(pixels));
+      DEPTHWATT_TRY(inWork.stages.open());
+      for (cudaEvent_t* event : {&inWork.uploaded, &inWork.computed, &inWork.downloaded}) {
         DEPTHWATT_CUDA(cudaEventCreateWithFlags(event, how));
       }
       if (!replays()) continue;
-      DEPTHWATT_TRY(capture(lane, lane.timed, true));
-      DEPTHWATT_TRY(capture(lane, lane.untimed, false));
+      DEPTHWATT_TRY(capture(inWork, inWork.timed, true));
+      DEPTHWATT_TRY(capture(inWork, inWork.untimed, false));
     }
     return cudaStatus(cudaStreamSynchronize(compute_), "cudaStreamSynchronize");
   }
 
-  int lanes() const override { return kLanes; }
+  int framesInWork() const override { return kFramesInWork; }
 
   Status adapt(const Adaptation& adaptation, const int32_t* rightMap) override {
     DEPTHWATT_CUDA(cudaStreamSynchronize(compute_));
@@ -112,19 +112,19 @@ class GpuBackend final : public Backend {
   }
 
   Status run(int index, const FrameInput& input, FrameOutput& output) override {
-    Lane& lane = lanes_[index];
+    FrameInWork& inWork = work_[index];
     // What a backend before this one left to this thread: a launch would find it and take it for its own.
     cudaGetLastError();
     for (double& milliseconds : output.stageMilliseconds) milliseconds = std::nan("");
     const uint8_t* sources[2] = {};
-    DEPTHWATT_TRY(upload(lane, input, sources));
+    DEPTHWATT_TRY(upload(inWork, input, sources));
     const bool timed = p_.repetitions > 1 || (kTimedEvery > 0 && frames_++ % kTimedEvery == 0);
-    DEPTHWATT_TRY(queueKernels(lane, sources, timed));
-    DEPTHWATT_TRY(download(lane, output));
+    DEPTHWATT_TRY(queueKernels(inWork, sources, timed));
+    DEPTHWATT_TRY(download(inWork, output));
     DEPTHWATT_TRY(
-        cudaStatus(cudaEventSynchronize(lane.downloaded), "a frame's kernels and copies (cudaEventSynchronize)"));
-    if (timed) DEPTHWATT_TRY(lane.stages.read(output.stageMilliseconds));
-    return finishEncoding(lane, output);
+        cudaStatus(cudaEventSynchronize(inWork.downloaded), "a frame's kernels and copies (cudaEventSynchronize)"));
+    if (timed) DEPTHWATT_TRY(inWork.stages.read(output.stageMilliseconds));
+    return finishEncoding(inWork, output);
   }
 
   void attach(const FrameOutput& output) override {
@@ -141,11 +141,11 @@ class GpuBackend final : public Backend {
 
   size_t workspaceBytes() const override {
     size_t bytes = stages_.bytes();
-    for (const Lane& lane : lanes_) bytes += lane.images.bytes();
+    for (const FrameInWork& inWork : work_) bytes += inWork.images.bytes();
     return bytes;
   }
   const char* instructionSet() const override { return "cuda"; }
-  int threads() const override { return kLanes; }
+  int threads() const override { return kFramesInWork; }
 
  private:
   /// A repeated stage is queued kernel by kernel: a graph of 10000 runs would be one to build, not to measure.
@@ -153,72 +153,72 @@ class GpuBackend final : public Backend {
   /// Where kernels read captured images at an address that changes from frame to frame, the graph begins behind them.
   bool rectifiesInGraph() const { return memory_.path() != InputPath::kMapped; }
 
-  Status queueStage(Lane& lane, Stage which, Status (Stages::*step)(), bool timed, bool captured) {
+  Status queueStage(FrameInWork& inWork, Stage which, Status (Stages::*step)(), bool timed, bool captured) {
     DEPTHWATT_TRY(runStage(p_, stages_, which, step));
-    return timed ? lane.stages.end(which, compute_, captured) : Status();
+    return timed ? inWork.stages.end(which, compute_, captured) : Status();
   }
 
-  Status queueEncoding(Lane& lane, bool timed, bool captured) {
+  Status queueEncoding(FrameInWork& inWork, bool timed, bool captured) {
     if (!encodesRvl(p_)) return {};
     DEPTHWATT_TRY(stages_.encode());
-    return timed ? lane.stages.end(kEncode, compute_, captured) : Status();
+    return timed ? inWork.stages.end(kEncode, compute_, captured) : Status();
   }
 
-  Status capture(Lane& lane, FrameGraph& graph, bool timed) {
-    stages_.select(lane.images, lane.images.raw[0].get(), lane.images.raw[1].get(), compute_);
+  Status capture(FrameInWork& inWork, FrameGraph& graph, bool timed) {
+    stages_.select(inWork.images, inWork.images.raw[0].get(), inWork.images.raw[1].get(), compute_);
     return graph.capture(compute_, [&] {
-      if (timed && rectifiesInGraph()) DEPTHWATT_TRY(lane.stages.begin(compute_, true));
+      if (timed && rectifiesInGraph()) DEPTHWATT_TRY(inWork.stages.begin(compute_, true));
       DEPTHWATT_TRY(forEachStage(p_, [&](Stage which, Status (Stages::*step)()) {
         if (which == kRectify && !rectifiesInGraph()) return Status();
-        return queueStage(lane, which, step, timed, true);
+        return queueStage(inWork, which, step, timed, true);
       }));
-      return queueEncoding(lane, timed, true);
+      return queueEncoding(inWork, timed, true);
     });
   }
 
-  Status upload(Lane& lane, const FrameInput& input, const uint8_t** sources) {
+  Status upload(FrameInWork& inWork, const FrameInput& input, const uint8_t** sources) {
     const uint8_t* eyes[2] = {input.left, input.right};
     for (int eye = 0; eye < 2; ++eye) {
-      const DeviceBuffer<uint8_t>& raw = lane.images.raw[eye];
+      const DeviceBuffer<uint8_t>& raw = inWork.images.raw[eye];
       sources[eye] = rectifiesInGraph() ? nullptr : memory_.onDevice(eyes[eye], raw.bytes());
       if (sources[eye] != nullptr) continue;
       sources[eye] = raw.get();
       DEPTHWATT_TRY(cudaStatus(cudaMemcpyAsync(raw.get(), eyes[eye], raw.bytes(), cudaMemcpyHostToDevice, upload_),
                                "copy of a captured image"));
     }
-    return cudaStatus(cudaEventRecord(lane.uploaded, upload_), "cudaEventRecord");
+    return cudaStatus(cudaEventRecord(inWork.uploaded, upload_), "cudaEventRecord");
   }
 
-  Status queueKernels(Lane& lane, const uint8_t* const* sources, bool timed) {
+  Status queueKernels(FrameInWork& inWork, const uint8_t* const* sources, bool timed) {
     const std::lock_guard<std::mutex> alone(computeMutex_);
-    DEPTHWATT_CUDA(cudaStreamWaitEvent(compute_, lane.uploaded, 0));
-    FrameGraph& graph = timed ? lane.timed : lane.untimed;
-    if (timed && !(graph.captured() && rectifiesInGraph())) DEPTHWATT_TRY(lane.stages.begin(compute_, false));
-    stages_.select(lane.images, sources[0], sources[1], compute_);
+    DEPTHWATT_CUDA(cudaStreamWaitEvent(compute_, inWork.uploaded, 0));
+    FrameGraph& graph = timed ? inWork.timed : inWork.untimed;
+    if (timed && !(graph.captured() && rectifiesInGraph())) DEPTHWATT_TRY(inWork.stages.begin(compute_, false));
+    stages_.select(inWork.images, sources[0], sources[1], compute_);
     if (!graph.captured()) {
       DEPTHWATT_TRY(forEachStage(
-          p_, [&](Stage which, Status (Stages::*step)()) { return queueStage(lane, which, step, timed, false); }));
-      DEPTHWATT_TRY(queueEncoding(lane, timed, false));
+          p_, [&](Stage which, Status (Stages::*step)()) { return queueStage(inWork, which, step, timed, false); }));
+      DEPTHWATT_TRY(queueEncoding(inWork, timed, false));
     } else {
-      if (!rectifiesInGraph()) DEPTHWATT_TRY(queueStage(lane, kRectify, &Stages::rectify, timed, false));
+      if (!rectifiesInGraph()) DEPTHWATT_TRY(queueStage(inWork, kRectify, &Stages::rectify, timed, false));
       DEPTHWATT_TRY(graph.launch(compute_));
     }
-    return cudaStatus(cudaEventRecord(lane.computed, compute_), "cudaEventRecord");
+    return cudaStatus(cudaEventRecord(inWork.computed, compute_), "cudaEventRecord");
   }
 
-  Status download(Lane& lane, FrameOutput& output) {
-    DEPTHWATT_CUDA(cudaStreamWaitEvent(download_, lane.computed, 0));
-    DEPTHWATT_TRY(fetch(output.disparityQ4, lane.images.disparity));
-    if (p_.hasGeometry) DEPTHWATT_TRY(fetch(output.depthMillimetres, lane.images.depth));
-    DEPTHWATT_TRY(fetch(output.confidence, lane.images.confidence));
-    DEPTHWATT_TRY(fetch(output.left, lane.images.left));
-    const FrameImages& images = lane.images;
+  Status download(FrameInWork& inWork, FrameOutput& output) {
+    DEPTHWATT_CUDA(cudaStreamWaitEvent(download_, inWork.computed, 0));
+    DEPTHWATT_TRY(fetch(output.disparityQ4, inWork.images.disparity));
+    if (p_.hasGeometry) DEPTHWATT_TRY(fetch(output.depthMillimetres, inWork.images.depth));
+    DEPTHWATT_TRY(fetch(output.confidence, inWork.images.confidence));
+    DEPTHWATT_TRY(fetch(output.left, inWork.images.left));
+    const FrameImages& images = inWork.images;
     if (p_.encodeDepth == Encoding::kRvl)
-      DEPTHWATT_TRY(lane.encodedDepth.queue(images.rvlDepth, output.encodedDepth, download_));
+      DEPTHWATT_TRY(inWork.encodedDepth.queue(images.rvlDepth, output.encodedDepth, download_));
     if (p_.encodeDisparity == Encoding::kRvl) {
-      DEPTHWATT_TRY(lane.encodedDisparity.queue(images.rvlDisparity, output.encodedDisparity, download_));
+      DEPTHWATT_TRY(inWork.encodedDisparity.queue(images.rvlDisparity, output.encodedDisparity, download_));
     }
-    return cudaStatus(cudaEventRecord(lane.downloaded, download_), "cudaEventRecord");
+    return cudaStatus(cudaEventRecord(inWork.downloaded, download_), "cudaEventRecord");
   }
 
   template <class T>
@@ -227,15 +227,15 @@ class GpuBackend final : public Backend {
                       "copy of a result");
   }
 
-  Status finishEncoding(Lane& lane, FrameOutput& output) {
-    const FrameImages& images = lane.images;
+  Status finishEncoding(FrameInWork& inWork, FrameOutput& output) {
+    const FrameImages& images = inWork.images;
     if (p_.encodeDepth == Encoding::kRvl) {
       DEPTHWATT_TRY(
-          lane.encodedDepth.finish(images.rvlDepth, output.encodedDepth, &output.encodedDepthBytes, download_));
+          inWork.encodedDepth.finish(images.rvlDepth, output.encodedDepth, &output.encodedDepthBytes, download_));
     }
     if (p_.encodeDisparity == Encoding::kRvl) {
-      return lane.encodedDisparity.finish(images.rvlDisparity, output.encodedDisparity, &output.encodedDisparityBytes,
-                                          download_);
+      return inWork.encodedDisparity.finish(images.rvlDisparity, output.encodedDisparity, &output.encodedDisparityBytes,
+                                            download_);
     }
     if (p_.encodeDisparity == Encoding::kNone) return {};
     const std::chrono::steady_clock::time_point start = std::chrono::steady_clock::now();
@@ -251,7 +251,7 @@ class GpuBackend final : public Backend {
   HostMemory memory_;
   cudaStream_t upload_ = nullptr, compute_ = nullptr, download_ = nullptr;
   FrameStages stages_;
-  Lane lanes_[kLanes];
+  FrameInWork work_[kFramesInWork];
   std::atomic<uint32_t> frames_{0};
   std::mutex computeMutex_;  ///< a frame's kernels stand together
 };

@@ -9,7 +9,7 @@
 namespace depthwatt {
 namespace gpu {
 
-/// kBackendUnavailable for what the processor alone can do; kFailed where memory or the device says no.
+/// kBackendUnavailable for what the CPU alone can do; kFailed where memory or the device says no.
 Status openGpuBackend(const EngineParameters& parameters, std::unique_ptr<Backend>* backend);
 
 }  // namespace gpu

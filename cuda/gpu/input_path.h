@@ -12,14 +12,14 @@ enum class InputPath { kMapped, kPinnedCopy, kPlainCopy };
 
 /// What the device says of itself.
 struct DeviceFacts {
-  bool integrated = false;           ///< cudaDevAttrIntegrated: processor and GPU share their memory
+  bool integrated = false;           ///< cudaDevAttrIntegrated: CPU and GPU share their memory
   int major = 0, minor = 0;          ///< compute capability
   bool registersHostMemory = false;  ///< cudaDevAttrHostRegisterSupported
   bool mapsHostMemory = false;       ///< cudaDevAttrCanMapHostMemory
 };
 
 /// Boards are I/O coherent from compute capability 7.2 (Xavier) on. Before it (TX1, Nano: 5.3; TX2: 6.2) mapped memory is
-/// not cached by the processor, which encodes from it and a camera's driver may write to it: a copy of 0.6 MB is the lesser
+/// not cached by the CPU, which encodes from it and a camera's driver may write to it: a copy of 0.6 MB is the lesser
 /// evil, and cudaHostRegister is not there.
 inline InputPath chooseInputPath(const DeviceFacts& facts) {
   if (!facts.registersHostMemory) return InputPath::kPlainCopy;

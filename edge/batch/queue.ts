@@ -16,7 +16,7 @@ import { type BatchStage, Occupancy } from "./stages.js";
 const CONSUMER = "depthwatt-workers";
 const SECOND_NS = 1_000_000_000;
 /** How often a pair may bring its worker down before it is given up. */
-const MOST_DELIVERIES = 5;
+const MAX_DELIVERIES = 5;
 /** A pair that is queued a second time within a day is one message. */
 const DUPLICATES_NS = 86_400 * SECOND_NS;
 const DEFAULT_STREAM = "DEPTHWATT";
@@ -90,7 +90,7 @@ async function withQueue<T>(
       manager.consumers.add(stream, {
         durable_name: CONSUMER,
         ack_policy: AckPolicy.Explicit,
-        max_deliver: MOST_DELIVERIES,
+        max_deliver: MAX_DELIVERIES,
         ack_wait: Math.round(ackWaitSeconds * SECOND_NS),
       }),
     );

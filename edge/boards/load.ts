@@ -4,7 +4,7 @@ import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import { parse } from "yaml";
-import { checkHasEnd, MOST_TEXT_BYTES } from "../../camera/index.js";
+import { checkHasEnd, MAX_TEXT_BYTES } from "../../camera/index.js";
 import { DepthwattError } from "../../core/index.js";
 import { type BoardFile, boardFileSchema } from "./schema.js";
 
@@ -32,7 +32,7 @@ function merge(base: Tree, over: Tree): Tree {
 function readTree(file: string): Tree {
   let text: string;
   try {
-    checkHasEnd(file, MOST_TEXT_BYTES);
+    checkHasEnd(file, MAX_TEXT_BYTES);
     text = readFileSync(file, "utf8");
   } catch (cause) {
     const found = (cause as Error).message;

@@ -39,7 +39,7 @@ const gpu = z.strictObject({
   maxMegahertz: fact(positive),
   l2Kilobytes: fact(count),
   sharedKilobytesPerBlock: fact(positive),
-  /** Whether the processor caches pinned host memory, so that both may use it at once. */
+  /** Whether the CPU caches pinned host memory, so that both may use it at once. */
   ioCoherent: fact(z.boolean()),
 });
 

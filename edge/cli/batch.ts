@@ -29,7 +29,7 @@ interface BatchFlags extends ConfigOptions {
 }
 
 /** Of what was skipped, so many are told one by one. */
-const MOST_TOLD = 20;
+const MAX_TOLD = 20;
 
 function numberOf(flag: string, text: string, least: number, most: number): number {
   const value = Number(text);
@@ -80,8 +80,8 @@ async function run(input: string, output: string, flags: BatchFlags): Promise<vo
       ),
     onSkip: (text) => {
       progress.clear();
-      if (told++ < MOST_TOLD)
-        note(`skipped: ${text}${told === MOST_TOLD ? "; more of them are only counted" : ""}`);
+      if (told++ < MAX_TOLD)
+        note(`skipped: ${text}${told === MAX_TOLD ? "; more of them are only counted" : ""}`);
     },
   };
   const began = performance.now();

@@ -15,7 +15,7 @@ type Format = (typeof FORMATS)[number];
 /** Done, but something was left out. */
 export const EXIT_SKIPPED = 6;
 /** Of what was skipped, so many are told one by one. */
-const MOST_TOLD = 5;
+const MAX_TOLD = 5;
 
 interface ConvertOptions {
   to?: Format;
@@ -94,9 +94,9 @@ async function run(from: string, out: string, options: ConvertOptions): Promise<
   const events: ConversionEvents = {
     onProgress: (done, total) => progress.show(done, total),
     onSkip: (text) => {
-      if (told++ >= MOST_TOLD) return;
+      if (told++ >= MAX_TOLD) return;
       progress.clear();
-      note(`skipped: ${text}${told === MOST_TOLD ? "; more of them are only counted" : ""}`);
+      note(`skipped: ${text}${told === MAX_TOLD ? "; more of them are only counted" : ""}`);
     },
   };
   const began = performance.now();

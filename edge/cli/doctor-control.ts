@@ -54,11 +54,11 @@ function tryAnonymously(config: Config, timeoutMs: number): Promise<Outcome> {
   });
 }
 
-const bad = (text: string, cure: string, facts: object): Finding => ({
+const bad = (text: string, hint: string, facts: object): Finding => ({
   name: "control",
   state: "bad",
   text,
-  cure,
+  hint,
   facts: { ...facts },
   exitCode: 2,
 });
@@ -83,9 +83,9 @@ export async function lookAtControl(config: Config, timeoutMs = 4000): Promise<F
       const { message, hint } = outcome.unknown;
       return bad(`whether the broker refuses anonymous clients could not be seen: ${message}`, hint, checked);
     }
-    const cure =
+    const hint =
       "Let the broker ask for a password or certificate and limit who may publish below request/, or set control.authentication to secret.";
-    return bad(`control.authentication is broker, but ${outcome.let}`, cure, checked);
+    return bad(`control.authentication is broker, but ${outcome.let}`, hint, checked);
   } catch (error) {
     if (!isDepthwattError(error)) throw error;
     return bad(error.message, error.hint, facts);

@@ -48,8 +48,8 @@ export function lookAtCameras({ source }: Config, root = "/"): Finding {
   const state = wanted ? ("bad" as const) : ("absent" as const);
   const exit = wanted ? { exitCode: 3 } : {};
   if (cameras.length === 0) {
-    const cure = "Plug them in; without cameras: --source synthetic, or --source replay with images.";
-    return { name: "cameras", state, text: "there is no /dev/video*", cure, facts: { cameras }, ...exit };
+    const hint = "Plug them in; without cameras: --source synthetic, or --source replay with images.";
+    return { name: "cameras", state, text: "there is no /dev/video*", hint, facts: { cameras }, ...exit };
   }
   const details = cameras.map(
     ({ device, name, refused }) => `${device}  ${name}${refused ? `  (${refused})` : ""}`,
@@ -57,9 +57,9 @@ export function lookAtCameras({ source }: Config, root = "/"): Finding {
   const usable = cameras.filter((camera) => camera.refused === undefined).length;
   const text = `${cameras.length} video devices`;
   if (usable === cameras.length) return { name: "cameras", state: "ok", text, details, facts: { cameras } };
-  const cure = "Join the group 'video': sudo usermod -aG video $USER, then log in again.";
+  const hint = "Join the group 'video': sudo usermod -aG video $USER, then log in again.";
   const refusedText = `${text}, ${cameras.length - usable} of them refused to this user`;
-  return { name: "cameras", state, text: refusedText, cure, details, facts: { cameras }, ...exit };
+  return { name: "cameras", state, text: refusedText, hint, details, facts: { cameras }, ...exit };
 }
 
 /** What the rails of a sensor add up to, or why they do not. */
@@ -87,8 +87,8 @@ export function lookAtPower(native: NativeAddon | undefined, totalRule?: TotalRu
     const there = sensors.filter((sensor) => sensor.available).map((sensor) => sensor.name);
     const facts = { sensors };
     if (there.length > 0) return { name: "power", state: "ok", text: there.join(", "), details, facts };
-    const cure = "Without a sensor everything runs, and watts are reported as unavailable.";
-    return { name: "power", state: "absent", text: "nothing here measures power", cure, details, facts };
+    const hint = "Without a sensor everything runs, and watts are reported as unavailable.";
+    return { name: "power", state: "absent", text: "nothing here measures power", hint, details, facts };
   } finally {
     for (const { result } of candidates) if ("close" in result) result.close();
   }
@@ -136,7 +136,7 @@ export async function lookAtBroker({ outputs: { mqtt } }: Config, timeoutMs = 40
       name: "broker",
       state: "bad",
       text: error.message,
-      cure: error.hint,
+      hint: error.hint,
       facts,
       exitCode: error.exitCode,
     };

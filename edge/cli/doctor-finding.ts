@@ -9,7 +9,7 @@ export interface Finding {
   /** What was found, one clause. */
   text: string;
   /** What to do, for what is not ok. */
-  cure?: string;
+  hint?: string;
   /** More lines, one thing each. */
   details?: string[];
   /** For --json. */

@@ -16,8 +16,8 @@ export function lookAtNode(version = process.versions.node): Finding {
   const facts = { version, platform: process.platform, architecture: process.arch };
   const text = `${version} on ${process.platform} ${process.arch}`;
   if (enough) return { name: "node", state: "ok", text, facts };
-  const cure = `Install Node ${OLDEST_NODE.join(".")} or newer; JetPack 4 needs a container for it (its glibc is too old).`;
-  return { name: "node", state: "bad", text, cure, facts, exitCode: 4 };
+  const hint = `Install Node ${OLDEST_NODE.join(".")} or newer; JetPack 4 needs a container for it (its glibc is too old).`;
+  return { name: "node", state: "bad", text, hint, facts, exitCode: 4 };
 }
 
 export function lookAtSettings(options: ConfigOptions): {
@@ -39,7 +39,7 @@ export function lookAtSettings(options: ConfigOptions): {
       name: "settings",
       state: "bad",
       text: error.message,
-      cure: error.hint,
+      hint: error.hint,
       facts: { code: error.code },
       exitCode: error.exitCode,
     };
@@ -63,16 +63,17 @@ export function lookAtAddon(): { finding: Finding; native: NativeAddon | undefin
     return { finding: { name: "addon", state: "ok", text: "built and loads" }, native };
   } catch (error) {
     if (!isDepthwattError(error) && !hasCode(error, "ADDON_MISSING")) throw error;
-    const { message, hint } = error as { message: string; hint?: string };
-    const cure = hint ?? "Run 'npm run build'; it needs g++ and make.";
-    return { finding: { name: "addon", state: "bad", text: message, cure, exitCode: 4 }, native: undefined };
+    const { message, hint = "Run 'npm run build'; it needs g++ and make." } = error as Error & {
+      hint?: string;
+    };
+    return { finding: { name: "addon", state: "bad", text: message, hint, exitCode: 4 }, native: undefined };
   }
 }
 
-export function lookAtProcessor(native: NativeAddon): Finding {
+export function lookAtCpu(native: NativeAddon): Finding {
   const { available, best } = native.cpuFeatures();
   return {
-    name: "processor",
+    name: "cpu",
     state: "ok",
     text: `${best} is used; there are ${available.join(", ")}`,
     facts: { best, available },
@@ -100,11 +101,11 @@ export function lookAtCuda(
   const facts = { available: false, reason };
   if (wanted === "cuda") {
     const otherwise = "'--backend auto' computes the same bits on the CPU.";
-    const cure = isJetson(evidence) ? `${BUILD_ON_JETSON} Or: ${otherwise}` : `Mend that. Or: ${otherwise}`;
-    return { name: "cuda", state: "bad", text: reason, cure, facts, exitCode: 4 };
+    const hint = isJetson(evidence) ? `${BUILD_ON_JETSON} Or: ${otherwise}` : `Mend that. Or: ${otherwise}`;
+    return { name: "cuda", state: "bad", text: reason, hint, facts, exitCode: 4 };
   }
-  const cure = isJetson(evidence)
+  const hint = isJetson(evidence)
     ? BUILD_ON_JETSON
     : "Without an NVIDIA GPU, nothing: the CPU computes the same bits.";
-  return { name: "cuda", state: "absent", text: reason, cure, facts };
+  return { name: "cuda", state: "absent", text: reason, hint, facts };
 }

@@ -11,7 +11,7 @@ import {
   lookAtBoard,
   lookAtCuda,
   lookAtNode,
-  lookAtProcessor,
+  lookAtCpu,
   lookAtSettings,
 } from "./doctor-program.js";
 import { type ConfigOptions, withConfig, withExamples, withJson } from "./options.js";
@@ -24,8 +24,7 @@ async function examine(options: ConfigOptions): Promise<Finding[]> {
   const { finding: settings, loaded } = lookAtSettings(options);
   const { finding: addon, native } = lookAtAddon();
   const findings = [lookAtNode(), addon];
-  if (native)
-    findings.push(lookAtProcessor(native), lookAtCuda(native, loaded?.config.engine.backend ?? "auto"));
+  if (native) findings.push(lookAtCpu(native), lookAtCuda(native, loaded?.config.engine.backend ?? "auto"));
   findings.push(settings);
   if (loaded) findings.push(lookAtBoard(loaded), lookAtCameras(loaded.config));
   findings.push(lookAtPower(native, loaded?.board.totalRule));
@@ -38,7 +37,7 @@ async function examine(options: ConfigOptions): Promise<Finding[]> {
 }
 
 /** A finding as lines of at most `width` columns. */
-export function findingLines({ name, state, text, cure, details = [] }: Finding, width: number): string[] {
+export function findingLines({ name, state, text, hint, details = [] }: Finding, width: number): string[] {
   const room = width - INDENT;
   const [mark, colour] = MARKS[state];
   const head = ` ${paint(colour, mark.padEnd(4))} ${name.padEnd(INDENT - 6)}`;
@@ -46,11 +45,11 @@ export function findingLines({ name, state, text, cure, details = [] }: Finding,
   const more = details.flatMap((detail) =>
     wrap(detail, room - 2).map((line, index) => (index === 0 ? line : `  ${line}`)),
   );
-  const cures = cure === undefined ? [] : wrap(`hint: ${cure}`, room);
+  const hints = hint === undefined ? [] : wrap(`hint: ${hint}`, room);
   const rest = [
     ...lines.slice(1),
     ...more.map((line) => paint("dim", line)),
-    ...cures.map((line) => paint("bold", line)),
+    ...hints.map((line) => paint("bold", line)),
   ];
   return [head + lines[0], ...rest.map((line) => " ".repeat(INDENT) + line)];
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a user sees of an error: one line and a cure for what we know, the stack for what we do not.
+// What a user sees of an error: one line and a hint for what we know, the stack for what we do not.
 import { CommanderError } from "commander";
 import { DepthwattError, ERROR_CATALOGUE, type ErrorCode } from "../../core/index.js";
 import { printable, redactUrl } from "../redact.js";
@@ -54,6 +54,6 @@ export function reportError(error: unknown, commandLine: string): number {
       ? redactUrl(error.stack ?? error.message)
       : `a value that is no error was thrown: ${String(error)}`,
   );
-  say("this is a bug in depthwatt", ERROR_CATALOGUE.INTERNAL.cure);
+  say("this is a bug in depthwatt", ERROR_CATALOGUE.INTERNAL.hint);
   return EXIT_BUG;
 }

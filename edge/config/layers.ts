@@ -5,7 +5,7 @@ import { dirname, resolve } from "node:path";
 import { type Document, isScalar, parse, parseDocument, visit } from "yaml";
 import { z } from "zod";
 import { DepthwattError } from "../../core/index.js";
-import { checkHasEnd, MOST_TEXT_BYTES } from "../../camera/index.js";
+import { checkHasEnd, MAX_TEXT_BYTES } from "../../camera/index.js";
 import { presetOf } from "../presets/index.js";
 import { configSchema, SETTING_BY_KEY, SETTINGS } from "./schema.js";
 import type { Setting, SettingValue } from "./setting.js";
@@ -56,7 +56,7 @@ export function variableOf(key: string): string {
 }
 
 /** Problems of one layer that are looked at closely; a file of another program has thousands. */
-export const MOST_PROBLEMS = 20;
+export const MAX_PROBLEMS = 20;
 
 /** @param before what was found until here */
 export function unknownKey(
@@ -65,7 +65,7 @@ export function unknownKey(
   origin: Origin,
   known: Iterable<string>,
 ): Problem {
-  const near = before.length < MOST_PROBLEMS ? nearestName(key, known) : undefined;
+  const near = before.length < MAX_PROBLEMS ? nearestName(key, known) : undefined;
   const text =
     near === undefined ? "no setting has this name" : `no setting has this name; did you mean "${near}"?`;
   return { key: shortName(key), origin, unknown: true, text };
@@ -122,7 +122,7 @@ export function resolvePaths(paths: string, folder: string): string {
 function readText(path: string): string {
   let bytes: Buffer;
   try {
-    checkHasEnd(path, MOST_TEXT_BYTES);
+    checkHasEnd(path, MAX_TEXT_BYTES);
     bytes = readFileSync(path);
   } catch (cause) {
     throw new DepthwattError("CONFIG_UNREADABLE", `cannot read ${path}: ${(cause as Error).message}`, {

@@ -11,7 +11,7 @@ import {
   layerFromFile,
   layerFromFlags,
   layerFromPreset,
-  MOST_PROBLEMS,
+  MAX_PROBLEMS,
   type Origin,
   type Problem,
 } from "./layers.js";
@@ -79,7 +79,7 @@ export function nest(values: ReadonlyMap<string, unknown>): Config {
 
 /** @throws DepthwattError CONFIG_UNKNOWN_KEY or CONFIG_INVALID */
 export function raise(problems: readonly Problem[]): never {
-  const lines = problems.slice(0, MOST_PROBLEMS).map(({ key, origin, text }) => {
+  const lines = problems.slice(0, MAX_PROBLEMS).map(({ key, origin, text }) => {
     const where = key === origin.name ? key : `${key} (${originWords(origin)})`;
     return `${where}: ${text}`;
   });

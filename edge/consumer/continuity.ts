@@ -4,7 +4,7 @@
 import type { FrameHeader } from "../frame/payload.js";
 
 /** Runs of one stream remembered; a restart every few frames is no reason to remember more. */
-const MOST_RUNS = 8;
+const MAX_RUNS = 8;
 /** A run that comes back once may be a message that was late; one that comes back twice is being published. */
 const RETURNS_OF_A_PUBLISHER = 2;
 
@@ -26,7 +26,7 @@ export class Continuity {
     // A map keeps the order in which its keys were set: the run that is silent longest is the first.
     this.runs.delete(runId);
     this.runs.set(runId, run ?? { frameNumber, returns: 0 });
-    if (this.runs.size > MOST_RUNS) this.runs.delete(this.runs.keys().next().value as number);
+    if (this.runs.size > MAX_RUNS) this.runs.delete(this.runs.keys().next().value as number);
     if (run === undefined) return 0;
     // Modulo 2^32: a step of more than half the range is a step back.
     const step = (frameNumber - run.frameNumber) >>> 0;
@@ -43,7 +43,7 @@ export class Continuity {
 }
 
 /** Streams remembered; anybody may publish under new names for ever, and a name costs some hundred bytes. */
-const MOST_STREAMS = 4096;
+const MAX_STREAMS = 4096;
 
 /** One Continuity per stream; where there are too many, the one that was silent longest is forgotten and begins anew. */
 export class ContinuityByStream {
@@ -57,7 +57,7 @@ export class ContinuityByStream {
     const continuity = this.known.get(stream) ?? new Continuity();
     this.known.delete(stream);
     this.known.set(stream, continuity);
-    if (this.known.size > MOST_STREAMS) this.known.delete(this.known.keys().next().value as string);
+    if (this.known.size > MAX_STREAMS) this.known.delete(this.known.keys().next().value as string);
     return continuity;
   }
 }

@@ -29,7 +29,7 @@ import type { SavedSettings } from "./save.js";
 import type { Snapshot } from "./snapshot.js";
 
 /** Requests a second that are served, of all who ask together. */
-export const MOST_REQUESTS_A_SECOND = 10;
+export const MAX_REQUESTS_A_SECOND = 10;
 
 /** Where a request names a preset. */
 const PRESET_FIELD = { what: "preset", code: "CONTROL_INVALID" } as const;
@@ -67,7 +67,7 @@ export class Control implements RunControl {
     this.secret = secret;
     this.brokerAuthenticates = brokerAuthenticates;
     this.#run = run;
-    this.#limit = new RateLimit(MOST_REQUESTS_A_SECOND, now);
+    this.#limit = new RateLimit(MAX_REQUESTS_A_SECOND, now);
   }
 
   settings() {
@@ -82,7 +82,7 @@ export class Control implements RunControl {
   async perform(command: string, body: unknown, from: string): Promise<ControlAnswer> {
     try {
       if (!this.#limit.take()) {
-        const text = `expected at most ${MOST_REQUESTS_A_SECOND} requests a second, of all who ask together`;
+        const text = `expected at most ${MAX_REQUESTS_A_SECOND} requests a second, of all who ask together`;
         throw new DepthwattError("CONTROL_BUSY", text);
       }
       return await this.#serve(command, body, from);
@@ -121,8 +121,10 @@ export class Control implements RunControl {
         return this.#set(body, from);
       case "schema":
         return {
-          ...{ ok: true, settings: this.settings().settings },
-          ...{ presets: PRESET_CHOICES, commands: commandSchemas() },
+          ok: true,
+          settings: this.settings().settings,
+          presets: PRESET_CHOICES,
+          commands: commandSchemas(),
         };
       case "snapshot":
         return this.#snapshot();

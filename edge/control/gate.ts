@@ -8,9 +8,9 @@ import { firstIssue } from "./commands.js";
 import { RateLimit } from "./rate-limit.js";
 import { SignatureVerifier, type VerifierClock } from "./signature.js";
 
-export const MOST_REQUEST_BYTES = 65_536;
+export const MAX_REQUEST_BYTES = 65_536;
 /** Refused requests that are answered, a second; the others are only counted. */
-const MOST_REFUSALS_A_SECOND = 10;
+const MAX_REFUSALS_A_SECOND = 10;
 
 const printableText = z.string().regex(/^[^\p{Cc}]*$/u, "expected text without control characters");
 
@@ -60,7 +60,7 @@ export class RequestGate {
     this.#options = options;
     this.#verifier =
       options.secret === undefined ? undefined : new SignatureVerifier(options.secret, options.clock);
-    this.#refusals = new RateLimit(MOST_REFUSALS_A_SECOND, options.now);
+    this.#refusals = new RateLimit(MAX_REFUSALS_A_SECOND, options.now);
   }
 
   counters(): GateCounters {
@@ -146,8 +146,8 @@ const invalid = (text: string) => new DepthwattError("CONTROL_INVALID", text);
 const isSigned = (message: unknown) => typeof message === "object" && message !== null && "signed" in message;
 
 function read(payload: Uint8Array): unknown {
-  if (payload.length <= MOST_REQUEST_BYTES) return parseJson(payload);
-  throw invalid(`expected a request of at most ${MOST_REQUEST_BYTES} bytes, got ${payload.length}`);
+  if (payload.length <= MAX_REQUEST_BYTES) return parseJson(payload);
+  throw invalid(`expected a request of at most ${MAX_REQUEST_BYTES} bytes, got ${payload.length}`);
 }
 
 /** Whoever is refused shall know which request it was. */

@@ -27,7 +27,7 @@ export interface DoorCounters extends GateCounters {
 const CLOSE_LIMIT_MS = 1500;
 const CLOSE_GRACE_MS = 500;
 /** MQTT 5 brokers keep larger messages to themselves; up to there a request that is too large is told so. */
-const MOST_PACKET_BYTES = 4 << 20;
+const MAX_PACKET_BYTES = 4 << 20;
 /** Topic and properties of an answer. */
 const HEAD_ALLOWANCE = 1024;
 
@@ -41,7 +41,7 @@ export class MqttDoor {
   readonly #working = new Set<Promise<void>>();
   #client: MqttClient | undefined;
   #version: 4 | 5 = 5;
-  #mostBytes = Number.POSITIVE_INFINITY;
+  #maxBytes = Number.POSITIVE_INFINITY;
   #retained = 0;
   #lost = 0;
   #refused: string | undefined;
@@ -62,12 +62,12 @@ export class MqttDoor {
     const subscribed = new Promise<void>((resolve) => {
       this.#subscribed = resolve;
     });
-    const connection = { ...options.connection, maximumPacketBytes: MOST_PACKET_BYTES };
+    const connection = { ...options.connection, maximumPacketBytes: MAX_PACKET_BYTES };
     this.#connection = new BrokerConnection(connection, {
       onUp: (client, version, connack) => {
         this.#client = client;
         this.#version = version;
-        this.#mostBytes = connack.properties?.maximumPacketSize ?? Number.POSITIVE_INFINITY;
+        this.#maxBytes = connack.properties?.maximumPacketSize ?? Number.POSITIVE_INFINITY;
         client.on("message", (topic, payload, packet) => this.#take(topic, payload, packet));
         this.#subscribe(client);
       },
@@ -126,9 +126,9 @@ export class MqttDoor {
       return;
     }
     let text = JSON.stringify(answer);
-    if (text.length + HEAD_ALLOWANCE > this.#mostBytes) {
+    if (text.length + HEAD_ALLOWANCE > this.#maxBytes) {
       const { id } = answer;
-      const message = `the answer of ${text.length} bytes exceeds the broker's limit of ${this.#mostBytes}`;
+      const message = `the answer of ${text.length} bytes exceeds the broker's limit of ${this.#maxBytes}`;
       const hint = "Raise the broker's limit of a packet, or choose a smaller picture.";
       text = JSON.stringify({ id, ok: false, code: "CONTROL_UNSUPPORTED", message, hint });
     }

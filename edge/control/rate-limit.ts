@@ -7,8 +7,8 @@ export class RateLimit {
   readonly #taken: number[] = [];
 
   /** @param now milliseconds of a clock that never goes back */
-  constructor(mostPerSecond: number, now: () => number = () => performance.now()) {
-    this.#most = mostPerSecond;
+  constructor(maxPerSecond: number, now: () => number = () => performance.now()) {
+    this.#most = maxPerSecond;
     this.#now = now;
   }
 

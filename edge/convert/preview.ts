@@ -9,7 +9,7 @@ import { type Conversion, type ConversionEvents, Counting } from "./conversion.j
 import { countLoss, folderOf } from "./to-folders.js";
 
 const WIDTH = 320;
-const MOST_FRAMES = { webp: 150, strip: 8 };
+const MAX_FRAMES = { webp: 150, strip: 8 };
 
 /** Near is warm and far is cold: colours run over what the picture holds, by 1 / depth or by disparity. */
 function coloured(topic: ImageTopic, { data }: Message): RgbImage {
@@ -63,7 +63,7 @@ export async function toPreview(
       "SOURCE_EMPTY",
       `${recording.file}: expected depth or disparities to show, found none`,
     );
-  const most = MOST_FRAMES[kind];
+  const most = MAX_FRAMES[kind];
   const counting = new Counting(events, undefined);
   const stepNs = (endNs - startNs) / BigInt(most) + 1n;
   const { default: sharp } = await import("sharp");

@@ -9,7 +9,7 @@ import {
   type EnginePicture,
   type FloatImage,
   type GreyImage,
-  MOST_TEXT_BYTES,
+  MAX_TEXT_BYTES,
   readDisparity,
   readEnginePicture,
   readGreyImage,
@@ -63,7 +63,7 @@ export async function readDataset(folder: string): Promise<SceneEntry[]> {
   const file = join(folder, "dataset.json");
   let content: unknown;
   try {
-    checkHasEnd(file, MOST_TEXT_BYTES);
+    checkHasEnd(file, MAX_TEXT_BYTES);
     content = JSON.parse(await readFile(file, "utf8"));
   } catch (cause) {
     const found = cause instanceof SyntaxError ? `no JSON: ${cause.message}` : (cause as Error).message;

@@ -3,7 +3,7 @@
 import { createHash, timingSafeEqual } from "node:crypto";
 
 /** Wrong guesses that all clients together have before they wait, and how fast they come back. */
-const MOST_WRONG = 10;
+const MAX_WRONG = 10;
 const FORGET_ONE_MS = 1000;
 
 const digest = (text: string) => createHash("sha256").update(text).digest();
@@ -25,7 +25,7 @@ export class PasswordGate {
     const forgotten = Math.floor((this.#now() - this.#sinceMs) / FORGET_ONE_MS);
     this.#wrong = Math.max(0, this.#wrong - forgotten);
     this.#sinceMs += forgotten * FORGET_ONE_MS;
-    if (this.#wrong >= MOST_WRONG) return "wait";
+    if (this.#wrong >= MAX_WRONG) return "wait";
     // Digests are of one length, so that timing tells nothing about the password's.
     if (timingSafeEqual(digest(given), this.#expected)) return "right";
     this.#wrong++;

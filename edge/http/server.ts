@@ -34,8 +34,8 @@ export type SocketHandler = (socket: WebSocket, request: IncomingMessage) => voi
 
 export const DEFAULT_PORT = 8990;
 /** Messages of a page are settings and clicks. */
-const MOST_MESSAGE_BYTES = 64 << 10;
-const MOST_SOCKETS = 64;
+const MAX_MESSAGE_BYTES = 64 << 10;
+const MAX_SOCKETS = 64;
 
 const HEADERS = {
   "X-Content-Type-Options": "nosniff",
@@ -69,7 +69,7 @@ export class HttpServer {
           );
     this.#upgrades = new WebSocketServer({
       noServer: true,
-      maxPayload: MOST_MESSAGE_BYTES,
+      maxPayload: MAX_MESSAGE_BYTES,
       perMessageDeflate: false,
     });
     this.#server.on("upgrade", (request, socket, head) => this.#upgrade(request, socket as Socket, head));
@@ -196,7 +196,7 @@ export class HttpServer {
     socket.on("error", () => socket.destroy());
     const refused = this.#refusal(request, true);
     const handler = this.#sockets.get(pathOf(request));
-    const full = this.#upgrades.clients.size >= MOST_SOCKETS;
+    const full = this.#upgrades.clients.size >= MAX_SOCKETS;
     if (refused || handler === undefined || full) {
       const status = refused?.status ?? (full ? 503 : 404);
       socket.end(`HTTP/1.1 ${status} Refused\r\nConnection: close\r\nContent-Length: 0\r\n\r\n`);

@@ -7,7 +7,7 @@ import { decodeImage, type DecodedImage, type ImageKind, imageKind, stampOf } fr
 import type { Recording } from "./recording.js";
 
 /** Messages of one eye that may wait for the other: recorders write their topics in bursts. */
-const MOST_WAITING = 32;
+const MAX_WAITING = 32;
 
 export interface ImageTopic {
   channel: Channel;
@@ -107,7 +107,7 @@ export async function* recordedPairs(
       onPair: (left, right) => ready.push([left, right]),
       onUnpaired: (eye) => events.onDrop(eye, "unmatched"),
     },
-    MOST_WAITING,
+    MAX_WAITING,
   );
   const channels = new Set([topics.left.channel.id, topics.right.channel.id]);
   for await (const { channelId, data, sequence } of recording.messages({ channels, fromNs })) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Turns what sockets, TLS and brokers report into a sentence with a cure. Decided by error codes alone.
+// Turns what sockets, TLS and brokers report into a sentence with a hint. Decided by error codes alone.
 import { DepthwattError, type ErrorCode } from "../../core/index.js";
 
 interface Translation {
@@ -147,7 +147,7 @@ const BY_CONNACK: Readonly<Record<number, Translation>> = {
   159: BUSY,
 };
 
-/** Error and cure in one line, for a log. */
+/** Error and hint in one line, for a log. */
 export const withHint = ({ message, hint }: DepthwattError): string => `${message}. ${hint}`;
 
 /** A subscription that the broker does not grant (SUBACK 0x80 and above). */

@@ -16,9 +16,9 @@ export interface SideTopicsOptions {
 }
 
 /** What may wait in front of the socket. */
-const MOST_PENDING_BYTES = 1 << 20;
+const MAX_PENDING_BYTES = 1 << 20;
 /** Nothing that is read here is larger. */
-const MOST_PACKET_BYTES = 64 << 10;
+const MAX_PACKET_BYTES = 64 << 10;
 const CLOSE_GRACE_MS = 500;
 
 export class SideTopics {
@@ -37,7 +37,7 @@ export class SideTopics {
   constructor(options: SideTopicsOptions) {
     this.#options = options;
     const clientId = uniqueClientId(`depthwatt-${options.name}`);
-    const connection = { ...options.broker, clientId, maximumPacketBytes: MOST_PACKET_BYTES };
+    const connection = { ...options.broker, clientId, maximumPacketBytes: MAX_PACKET_BYTES };
     this.#connection = new BrokerConnection(connection, {
       onUp: (client, _version, connack) => {
         this.#client = client;
@@ -94,7 +94,7 @@ export class SideTopics {
   send(topic: string, text: string): void {
     const client = this.#client;
     if (client === undefined) this.#drop("offline");
-    else if (client.stream.writableLength + text.length > MOST_PENDING_BYTES) this.#drop("backpressure");
+    else if (client.stream.writableLength + text.length > MAX_PENDING_BYTES) this.#drop("backpressure");
     else client.publish(topic, text, { qos: 0 }, (error) => this.#count(error, text));
   }
 

@@ -21,7 +21,7 @@ export type AloneOptions = Partial<
 
 /**
  * @param alone given: for one caller instead of config.outputs; 2 slots unless it says otherwise
- * @throws DepthwattError CONFIG_INVALID: a region that begins outside, an instruction set that this processor lacks
+ * @throws DepthwattError CONFIG_INVALID: a region that begins outside, an instruction set that this CPU lacks
  */
 export function engineOptionsOf(
   config: Config,

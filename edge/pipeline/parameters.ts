@@ -52,7 +52,7 @@ export function refineParameters(config: Config["refine"]): RefineParameters {
 
 /**
  * DEPTHWATT_ISA forces an instruction set: for tests, and to compare them.
- * @throws DepthwattError CONFIG_INVALID where this processor has none of that name
+ * @throws DepthwattError CONFIG_INVALID where this CPU has none of that name
  */
 export function forcedInstructionSet(): { instructionSet?: InstructionSet } {
   const forced = process.env.DEPTHWATT_ISA;

@@ -3,7 +3,7 @@
 import { existsSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { DepthwattError } from "../../core/index.js";
-import { checkHasEnd, makeFolder, MOST_TEXT_BYTES } from "../../camera/index.js";
+import { checkHasEnd, makeFolder, MAX_TEXT_BYTES } from "../../camera/index.js";
 import { PROFILE_FORMAT, type PointResult, type Profile } from "./types.js";
 
 export const PROFILE_FILE = "profile.json";
@@ -13,7 +13,7 @@ export function readProfile(folder: string): Profile {
   const file = folder.endsWith(".json") ? folder : join(folder, PROFILE_FILE);
   let profile: Profile;
   try {
-    checkHasEnd(file, MOST_TEXT_BYTES);
+    checkHasEnd(file, MAX_TEXT_BYTES);
     profile = JSON.parse(readFileSync(file, "utf8")) as Profile;
   } catch (cause) {
     throw new DepthwattError("SOURCE_UNREADABLE", `${file} is no profile that can be read.`, {

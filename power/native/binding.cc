@@ -15,8 +15,8 @@
 namespace depthwatt {
 namespace {
 
-constexpr uint32_t kMostSources = 64;
-constexpr uint32_t kMostRows = 1 << 16;
+constexpr uint32_t kMaxSources = 64;
+constexpr uint32_t kMaxRows = 1 << 16;
 
 Napi::Object unavailable(Napi::Env env, const std::string& reason) {
   auto result = Napi::Object::New(env);
@@ -131,7 +131,7 @@ Napi::Value createSampler(const Napi::CallbackInfo& info) {
   }
   const auto options = info[0].As<Napi::Object>();
   const auto list = options.Get("sources").As<Napi::Array>();
-  std::vector<SampleSource> sources(std::min(list.Length(), kMostSources + 1));
+  std::vector<SampleSource> sources(std::min(list.Length(), kMaxSources + 1));
   for (uint32_t i = 0; i < sources.size(); ++i) {
     if (!sampleSourceOf(list.Get(i), &sources[i])) return unavailable(env, "a source is {file} or {nvml, quantity}");
   }
@@ -145,11 +145,11 @@ Napi::Value createSampler(const Napi::CallbackInfo& info) {
     }
   }
   const double period = numberIn(options.Get("periodNs")), capacity = numberIn(options.Get("capacityRows"));
-  const bool fits = !sources.empty() && sources.size() <= kMostSources && period >= 1e6 && period <= 1e12 &&
-                    capacity >= 2 && capacity <= kMostRows;
+  const bool fits = !sources.empty() && sources.size() <= kMaxSources && period >= 1e6 && period <= 1e12 &&
+                    capacity >= 2 && capacity <= kMaxRows;
   if (!fits) {
-    return unavailable(env, "a sampler needs 1 to " + std::to_string(kMostSources) +
-                                " sources, a period of 1 ms to 1000 s and room for 2 to " + std::to_string(kMostRows) +
+    return unavailable(env, "a sampler needs 1 to " + std::to_string(kMaxSources) +
+                                " sources, a period of 1 ms to 1000 s and room for 2 to " + std::to_string(kMaxRows) +
                                 " rows");
   }
   auto sampler =

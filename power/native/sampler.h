@@ -29,7 +29,7 @@ struct Sample {
 constexpr double kNotANumber = -1;
 constexpr double kNvmlStatus = 1000;
 
-/// Processor time of the sampling thread since it began, nanoseconds.
+/// CPU time of the sampling thread since it began, nanoseconds.
 struct SamplerCost {
   int64_t wallNs;
   int64_t readNs;   ///< inside the reads: kernel and bus driver (or NVML)
@@ -62,7 +62,7 @@ class Sampler {
  private:
   static constexpr size_t kTextBytes = 32;
   void run();
-  /// Reads every source once; returns the thread's processor time right after the last read.
+  /// Reads every source once; returns the thread's CPU time right after the last read.
   int64_t tick(Sample* row);
   void decode(Sample* row);
   void readFile(size_t source, Sample* sample);

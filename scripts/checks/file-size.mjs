@@ -4,7 +4,7 @@ import { statSync } from "node:fs";
 import { join } from "node:path";
 import { filesBelow } from "./tree.mjs";
 
-const MOST_BYTES = 1 << 20;
+const MAX_BYTES = 1 << 20;
 
 export default {
   name: "file size",
@@ -12,7 +12,7 @@ export default {
     const paths = filesBelow(root);
     const problems = paths.flatMap((path) => {
       const { size } = statSync(join(root, path));
-      return size > MOST_BYTES ? [`${path}: ${size} bytes, at most ${MOST_BYTES}`] : [];
+      return size > MAX_BYTES ? [`${path}: ${size} bytes, at most ${MAX_BYTES}`] : [];
     });
     return { found: `${paths.length} files`, problems };
   },

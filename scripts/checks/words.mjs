@@ -45,6 +45,12 @@ const RULES = [
     pattern: /\.\.\.\{/g,
   },
   {
+    why: "a limit is called max",
+    paths: (root) =>
+      filesIn(root, [...SOURCE_FOLDERS, "scripts", "test"], [".ts", ".tsx", ".mjs", ...NATIVE_ENDINGS]),
+    pattern: /\b(?:kM[o]st(?=[A-Z])|M[O]ST_|most(?=[A-Z]))\w*/g,
+  },
+  {
     why: "an unfinished mark",
     paths: (root) => filesBelow(root).filter((path) => isText(path) && path !== "package-lock.json"),
     pattern: UNFINISHED,

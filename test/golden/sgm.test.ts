@@ -166,7 +166,7 @@ needs("aarch64").suite("golden hashes, NEON under emulation", () => {
     300_000,
   );
 
-  test("an instruction set of another processor is refused", () => {
+  test("an instruction set of another CPU is refused", () => {
     const ran = spawnSync("qemu-aarch64-static", [program, "avx2"], { encoding: "utf8", timeout: 60_000 });
     expect(ran.status).toBe(1);
     expect(ran.stderr).toContain("got 'avx2'");

@@ -192,18 +192,18 @@ function expectOrder({ code, stdout, stderr }: Ran, what: string): void {
   if (code !== 0 && code !== SIGTERM_EXIT) expect(stdout + stderr, told).toMatch(/\S/);
 }
 
-async function inTwoLanes(jobs: (() => Promise<void>)[]): Promise<void> {
-  const lane = async () => {
+async function twoAtATime(jobs: (() => Promise<void>)[]): Promise<void> {
+  const worker = async () => {
     for (let job = jobs.shift(); job !== undefined; job = jobs.shift()) await job();
   };
-  await Promise.all([lane(), lane()]);
+  await Promise.all([worker(), worker()]);
 }
 
 test("files that are folders, devices, sockets, loops, garbage or gigabytes of nothing", async () => {
   const all = Object.keys(LINES).flatMap((line) => Object.keys(KINDS).map((kind) => [line, kind] as const));
   // Some of them by chance; with a large count every one.
   const chosen = COUNT >= all.length ? all : Array.from({ length: COUNT }, () => pick(all));
-  await inTwoLanes(
+  await twoAtATime(
     chosen.map(([line, kind], i) => async () => {
       const path = join(folder, `${i}-${kind}`);
       await KINDS[kind]!(path);
@@ -293,7 +293,7 @@ test("flags of anything", async () => {
     for (let n = random.whole(0, 3); n > 0 && own.length > 0; n--) words.push(pick(own), pick(ODD));
     return words;
   });
-  await inTwoLanes(
+  await twoAtATime(
     lines.map((words) => async () => {
       const ran = await within(20, words);
       count("lines");

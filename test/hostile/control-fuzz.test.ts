@@ -8,7 +8,7 @@ import { changedConfig, loadConfig, SETTINGS, type SettingsChange } from "../../
 import { brokenRules } from "../../edge/config/rules.js";
 import { COMMAND_NAMES } from "../../edge/control/commands.js";
 import { Control } from "../../edge/control/control.js";
-import { MOST_REQUEST_BYTES, RequestGate, type WireAnswer } from "../../edge/control/gate.js";
+import { MAX_REQUEST_BYTES, RequestGate, type WireAnswer } from "../../edge/control/gate.js";
 import { signatureOf } from "../../edge/control/signature.js";
 
 const SECRET = "the secret of the tests";
@@ -87,7 +87,7 @@ test("any bytes: one answer, and nothing changes", async () => {
       .map((message) => Buffer.from(JSON.stringify(message))),
     request.map((message) => Buffer.from(JSON.stringify(message))),
     fc
-      .integer({ min: MOST_REQUEST_BYTES - 1, max: MOST_REQUEST_BYTES + 2 })
+      .integer({ min: MAX_REQUEST_BYTES - 1, max: MAX_REQUEST_BYTES + 2 })
       .map((length) => Buffer.alloc(length, "1")),
   );
   await fc.assert(

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// TLS, passwords and refusals against Mosquitto: what works, and the sentence and cure for what does not.
+// TLS, passwords and refusals against Mosquitto: what works, and the sentence and hint for what does not.
 import { execFileSync } from "node:child_process";
 import { chmodSync, writeFileSync } from "node:fs";
 import { createServer } from "node:net";
@@ -35,7 +35,7 @@ needs("mosquitto").suite("access to a broker", () => {
   });
   afterAll(() => made.remove());
 
-  test("TLS with the right authority; the wrong one or none is named with its cure", async () => {
+  test("TLS with the right authority; the wrong one or none is named with its hint", async () => {
     const { caFile, broker: pair } = made;
     const { url } = await broker({ tls: { caFile, ...pair } });
     expect(await attempt(url, { caFile })).toMatchObject({ connected: true });

@@ -119,7 +119,7 @@ needs("mosquitto").suite("a broker that refuses", () => {
     expect(states.at(-1)).toMatchObject({ state: "online", reason: "first", runId: expect.any(Number) });
   });
 
-  test("run ends with 5 and the cure where a password is refused or a topic is", async () => {
+  test("run ends with 5 and the hint where a password is refused or a topic is", async () => {
     const small = ["--set", "source.synthetic.width=96", "--set", "source.synthetic.height=64"];
     const words = ["run", ...small, "--set", "match.numDisparities=16", "--frames", "5"];
     const acl = file("topic read #\n");

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What capture costs by itself, with two VGA cameras in memory: processor time per image, heap allocations, copies.
+// What capture costs by itself, with two VGA cameras in memory: CPU time per image, heap allocations, copies.
 import { execFileSync } from "node:child_process";
 import { mkdtempSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -35,7 +35,7 @@ const script = (fake: string, root: string) => `
   let pairs = 0;
   source.start({ onPair(pair) { pairs++; pair.release(); }, onDegraded() {}, onEnd() {}, onError(error) { throw error; } });
   const allocations = () => Number(readFileSync(process.env.ALLOCATION_COUNT_FILE).readBigUInt64LE(0));
-  // Time on a processor of the thread that runs JavaScript: the first field, ns.
+  // Time on a CPU of the thread that runs JavaScript: the first field, ns.
   const javascriptNs = () => Number(readFileSync("/proc/self/task/" + process.pid + "/schedstat", "utf8").split(" ")[0]);
   const threadNs = () => source.threadNs();
   const rest = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
@@ -63,7 +63,7 @@ const script = (fake: string, root: string) => `
 `;
 
 needs("toolchain").suite("cost of capture", () => {
-  test(`${FRAMES} pairs of VGA: no heap allocation on the cameras' threads; processor time is told`, () => {
+  test(`${FRAMES} pairs of VGA: no heap allocation on the cameras' threads; CPU time is told`, () => {
     const folder = mkdtempSync(join(tmpdir(), "depthwatt-capture-"));
     const library = join(folder, "count_allocations.so");
     execFileSync("gcc", [

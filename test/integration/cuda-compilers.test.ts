@@ -16,7 +16,7 @@ interface Report {
   kernels: { kernel: string; architecture: number; registers: number; spillBytes: number }[];
 }
 
-/** Ten minutes of a processor; other suites run beside it and come first. */
+/** Ten minutes of a CPU; other suites run beside it and come first. */
 const PATIENCE_MS = 3_000_000;
 
 /** Builds the whole plugin and gives what the assembler says of every kernel. */

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The CUDA backend without a GPU: the plugin's own sources, kernels and frame code alike, compiled for the processor
+// The CUDA backend without a GPU: the plugin's own sources, kernels and frame code alike, compiled for the CPU
 // (test/doubles/native/warp) and opened by the addon in place of the real library. What it computes, how it gets at images,
 // and what becomes of an engine whose device fails.
 import { execFileSync, spawnSync } from "node:child_process";
@@ -39,7 +39,7 @@ needs("toolchain").suite("the CUDA backend on a processor", () => {
     expect(await computeHash(createEngine, engineCase, { backend: "cuda" })).toBe(golden[name]);
   });
 
-  describe("gives the processor's bits", () => {
+  describe("gives the CPU's bits", () => {
     const pair = layeredPair(83, 37, 5);
     const geometry = { focalPixels: 400, baselineMetres: 0.12, disparityOffsetPixels: 0 };
     const base = engineOptions(pair, { geometry, encodeDepth: "rvl", encodeDisparity: "raw", threads: 1 });
@@ -149,7 +149,7 @@ needs("toolchain").suite("the CUDA backend on a processor", () => {
     const healthy = () => frames("cpu", 12);
     const ILLEGAL = /CUDA: [^:]+: an illegal memory access was encountered \(cudaErrorIllegalAddress\)/;
 
-    /** Every frame that was not lost has the processor's bits. */
+    /** Every frame that was not lost has the CPU's bits. */
     function expectBits(got: Line[], lost: number) {
       const reference = healthy().frames;
       expect(got.map(({ frame }) => frame)).toEqual(reference.map(({ frame }) => frame));
@@ -174,7 +174,7 @@ needs("toolchain").suite("the CUDA backend on a processor", () => {
       },
     );
 
-    test("twice: the processor goes on, with the same bits", () => {
+    test("twice: the CPU goes on, with the same bits", () => {
       const got = frames("auto", 12, { WARP_FAIL_SYNC: "4,7" });
       const lost = got.frames.filter(({ code }) => code !== undefined);
       expect(lost.length).toBeGreaterThanOrEqual(2);
@@ -184,7 +184,7 @@ needs("toolchain").suite("the CUDA backend on a processor", () => {
       expect(got.after.backendReason).toMatch(ILLEGAL);
     });
 
-    test("and cannot be opened again: the processor goes on, and the reason says both", () => {
+    test("and cannot be opened again: the CPU goes on, and the reason says both", () => {
       const got = frames("auto", 12, { WARP_FAIL_SYNC: "3", WARP_FAIL_RESET: "1" });
       const lost = got.frames.filter(({ code }) => code !== undefined);
       expectBits(got.frames, lost.length);

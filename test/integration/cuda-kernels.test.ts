@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What can be known of the kernels without a GPU: that every one gives its reference's bits, on the processor, every thread a
+// What can be known of the kernels without a GPU: that every one gives its reference's bits, on the CPU, every thread a
 // fiber (test/doubles/native/warp).
 import { spawnSync } from "node:child_process";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";

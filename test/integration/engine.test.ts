@@ -101,7 +101,7 @@ describe("backends", () => {
     withEngine({ instructionSet }, ({ info }) => expect(info.instructionSet).toBe(instructionSet)),
   );
 
-  test("an instruction set of another processor is refused, never replaced", () => {
+  test("an instruction set of another CPU is refused, never replaced", () => {
     const other = variants.includes("neon") ? "avx2" : "neon";
     expect(() => createEngine(options({ instructionSet: other }))).toThrow(
       expect.objectContaining({ code: "BACKEND_UNAVAILABLE" }),

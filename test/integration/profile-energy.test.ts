@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The joules of single stages from end to end: `depthwatt profile` with repeated stages, on a sensor of the test's own that
-// charges for processor time, down to the figures and the page.
+// charges for CPU time, down to the figures and the page.
 import { execFileSync } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -63,7 +63,7 @@ needs("toolchain").suite("stage energy of a profile", () => {
         expect(found.joulesPerFrame).toBeCloseTo(difference / (times - 1), 9);
         expect(found.halfWidth).toBeGreaterThan(0);
       }
-      // Four times the dearest stage needs more processor time than once, whatever else the machine does.
+      // Four times the dearest stage needs more CPU time than once, whatever else the machine does.
       expect(energies.stages.find((item) => item.stage === "match")!.joulesPerFrame).toBeGreaterThan(0);
       const page = readFileSync(join(out, "report.html"), "utf8");
       expect(page).toContain("stages left out or repeated");

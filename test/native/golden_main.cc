@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Census to checked disparity without Node: prints one hash per case, so that a foreign processor's form can be run alone.
+// Census to checked disparity without Node: prints one hash per case, so that a foreign CPU's form can be run alone.
 //   golden ISA            one line per case: name, hash; test/golden/sgm.json holds what they must be
 //   golden ISA time W H NUM PATHS THREADS FRAMES     times one matcher: minimum and median milliseconds
 #include <algorithm>

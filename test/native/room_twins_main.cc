@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The rooms of rectification, refinement and of the cross-based matcher against their references, without Node, so that a foreign
-// processor's form can be run alone: room_twins ISA SEED. Prints one line per room; leaves with 1 at the first mismatch.
+// CPU's form can be run alone: room_twins ISA SEED. Prints one line per room; leaves with 1 at the first mismatch.
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>

@@ -55,7 +55,9 @@ needs("mosquitto").suite("Home Assistant's discovery at Mosquitto", () => {
     const { client, heard } = await listener(broker, "homeassistant/#", `${HA}/#`);
     await start(
       broker,
-      ...["outputs.homeAssistant.enabled=true", "control.enabled=true", "control.authentication=broker"],
+      "outputs.homeAssistant.enabled=true",
+      "control.enabled=true",
+      "control.authentication=broker",
       "outputs.homeAssistant.switches=refine.median,outputs.homeAssistant.announced",
     );
     const configs = () => heard.filter(({ topic }) => topic === CONFIG);

@@ -51,7 +51,12 @@ needs("prometheus").suite("Prometheus", () => {
       "outputs.prometheus.enabled": true,
     };
     run = startProgram([
-      ...["run", "--broker", "none", "--rate", "20", "--json"],
+      "run",
+      "--broker",
+      "none",
+      "--rate",
+      "20",
+      "--json",
       ...Object.entries(settings).flatMap(([key, value]) => ["--set", `${key}=${value}`]),
     ]);
     const own = await freePort();
@@ -141,7 +146,8 @@ needs("prometheus").suite("Prometheus", () => {
     const file = join(folder, "alerts.yml");
     const at = 'instance="robot",job="depthwatt"';
     const expected = (alertname: string, severity: string, labels: object, summary: string) => ({
-      ...{ eval_time: "15m", alertname },
+      eval_time: "15m",
+      alertname,
       exp_alerts: [
         {
           exp_labels: { instance: "robot", job: "depthwatt", severity, ...labels },

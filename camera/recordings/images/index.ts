@@ -20,7 +20,7 @@ export {
   writeDisparity,
   writeImage,
 } from "./disparity-files.js";
-export { checkHasEnd, MOST_TEXT_BYTES } from "./ending-file.js";
+export { checkHasEnd, MAX_TEXT_BYTES } from "./ending-file.js";
 export { makeFolder } from "./folder.js";
 export type { FloatImage, GreyImage, RgbImage } from "./image.js";
 export { cropColumns, greyFromSamples } from "./image.js";

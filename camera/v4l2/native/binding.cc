@@ -50,13 +50,13 @@ CaptureOptions optionsOf(const Napi::Object& object) {
   options.format.width = static_cast<uint32_t>(integerOf(object, "width", 1, 32768, 0));
   options.format.height = static_cast<uint32_t>(integerOf(object, "height", 1, 32768, 0));
   options.format.rateHz = object.Get("rateHz").IsUndefined() ? 0 : numberOf(object, "rateHz");
-  options.bufferCount = integerOf(object, "buffers", kFewestBuffers, kMostBuffers, 8);
+  options.bufferCount = integerOf(object, "buffers", kFewestBuffers, kMaxBuffers, 8);
   options.ownMemory = object.Get("ownMemory").ToBoolean().Value();
   options.exportBuffers = object.Get("exportBuffers").ToBoolean().Value();
   options.decoding = decodingOf(object);
   if (!object.Get("userBuffers").IsArray()) return options;
   const auto list = object.Get("userBuffers").As<Napi::Array>();
-  for (uint32_t i = 0; i < list.Length() && i < kMostBuffers; ++i) {
+  for (uint32_t i = 0; i < list.Length() && i < kMaxBuffers; ++i) {
     const Napi::Value item = list.Get(i);
     if (!item.IsTypedArray() || item.As<Napi::TypedArray>().TypedArrayType() != napi_uint8_array) {
       throwUnlessOk(object.Env(), Status::error(Code::kParameter, "Expected a list of Uint8Array for userBuffers."));

@@ -60,7 +60,7 @@ Status BufferQueue::requestMapped(const Device& device, int count, bool exportTh
   memory_ = V4L2_MEMORY_MMAP;
   uint32_t given = static_cast<uint32_t>(count);
   if (Status status = request(device, &given); !status.ok()) return status;
-  if (given > kMostBuffers) given = kMostBuffers;
+  if (given > kMaxBuffers) given = kMaxBuffers;
   for (uint32_t index = 0; index < given; ++index) {
     PlanedBuffer query(device, memory_, index);
     if (const int result = device.control(VIDIOC_QUERYBUF, &query.buffer); result < 0) {

@@ -10,7 +10,7 @@ namespace v4l2camera {
 
 /// Fewer than this and one late reader makes the driver drop frames.
 constexpr int kFewestBuffers = 4;
-constexpr int kMostBuffers = 32;
+constexpr int kMaxBuffers = 32;
 
 struct Buffer {
   uint8_t* data = nullptr;

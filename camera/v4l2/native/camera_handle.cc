@@ -14,8 +14,8 @@ namespace {
 
 /// Within what a double tells apart.
 int64_t wholeAt(const Napi::CallbackInfo& info, size_t place, const char* what) {
-  constexpr double kMost = 9007199254740992.0;
-  return static_cast<int64_t>(std::clamp(numberAt(info, place, what), -kMost, kMost));
+  constexpr double kMax = 9007199254740992.0;
+  return static_cast<int64_t>(std::clamp(numberAt(info, place, what), -kMax, kMax));
 }
 
 uint32_t controlAt(const Napi::CallbackInfo& info) {

@@ -14,7 +14,7 @@ namespace {
 constexpr uint32_t kDecodedImages = 10;
 
 /// Of a side: a driver that says more is mistaken.
-constexpr uint32_t kMostPixels = 32768;
+constexpr uint32_t kMaxPixels = 32768;
 
 /// Formats whose images have no size of their own.
 bool isCompressed(uint32_t fourcc) {
@@ -40,7 +40,7 @@ Status Capture::open(const VideoSystem& system, const CaptureOptions& options) {
   }
   if (Status status = agreeOnFormat(device_, options.format, &format_); !status.ok()) return status;
   std::vector<Buffer> user = options.userBuffers;
-  if (format_.width == 0 || format_.height == 0 || format_.width > kMostPixels || format_.height > kMostPixels) {
+  if (format_.width == 0 || format_.height == 0 || format_.width > kMaxPixels || format_.height > kMaxPixels) {
     return Status::error(Code::kDeviceUnsuitable, "%s: expected an image, the driver set a size of %ux%u.",
                          options.path.c_str(), format_.width, format_.height);
   }

@@ -45,7 +45,7 @@ static_assert(sizeof(FrameEvent) == 32, "src/native.ts reads 32 bytes per event"
 
 /// More than all buffers at once, so the ring never overflows: an entry is read before its buffer can come again.
 constexpr uint32_t kRingEntries = 64;
-static_assert(kRingEntries >= 2 * kMostBuffers, "a buffer may be announced again right after its release");
+static_assert(kRingEntries >= 2 * kMaxBuffers, "a buffer may be announced again right after its release");
 
 /// Counts since open; written by the camera's thread, read by anybody.
 struct CaptureCounters {
@@ -100,7 +100,7 @@ class Capture {
   const std::shared_ptr<UserMemory>& userMemory() const { return userMemory_; }
   FrameEvent* ring() { return ring_; }
   const CaptureCounters& counters() const { return counters_; }
-  /// Processor time of the camera's thread, nanoseconds; 0 where it does not run.
+  /// CPU time of the camera's thread, nanoseconds; 0 where it does not run.
   int64_t threadNs() const;
 
  private:
@@ -130,9 +130,9 @@ class Capture {
   uint64_t fewestBytes_ = 1;  ///< of a whole image
   std::shared_ptr<UserMemory> userMemory_;
 
-  std::mutex mutex_;                     ///< guards the states and orders QBUF against STREAMOFF
-  State states_[kMostBuffers] = {};      ///< of the driver's buffers
-  bool decodedHeld_[kMostBuffers] = {};  ///< of the decoded images
+  std::mutex mutex_;                    ///< guards the states and orders QBUF against STREAMOFF
+  State states_[kMaxBuffers] = {};      ///< of the driver's buffers
+  bool decodedHeld_[kMaxBuffers] = {};  ///< of the decoded images
   bool stopped_ = false;
   std::atomic<bool> retryQueueing_{false};
 

@@ -14,7 +14,7 @@ namespace {
 constexpr int kRetryMs = 10;
 /// An error condition without a reason is looked at this often, and this many times before it is a fault.
 constexpr int kUnclearMs = 5;
-constexpr int kMostUnclear = 100;
+constexpr int kMaxUnclear = 100;
 /// A restart further ahead than this is a mistake of the caller's.
 constexpr int64_t kLongestRestartNs = 2000000000;
 
@@ -59,7 +59,7 @@ void Capture::run() {
       // POLLERR and nothing to take, and the driver does not say why: look again a little later, but not for ever.
       const bool unclearNow = (set[0].revents & POLLIN) == 0 && produced_.load(std::memory_order_relaxed) == before;
       unclear = unclearNow ? unclear + 1 : 0;
-      if (unclear > kMostUnclear) {
+      if (unclear > kMaxUnclear) {
         fail(EIO, "waiting for an image");
         break;
       }

@@ -8,8 +8,8 @@ namespace v4l2camera {
 namespace {
 
 /// A driver that never says "no more" must not hang us.
-constexpr int kMostControls = 1024;
-constexpr int64_t kMostMenuEntries = 256;
+constexpr int kMaxControls = 1024;
+constexpr int64_t kMaxMenuEntries = 256;
 
 bool hasOneNumber(const v4l2_query_ext_ctrl& query) {
   if (query.nr_of_dims != 0) return false;
@@ -26,7 +26,7 @@ bool hasOneNumber(const v4l2_query_ext_ctrl& query) {
 }
 
 void enumerateMenu(const Device& device, Control* control) {
-  for (int64_t index = control->minimum; index <= control->maximum && index < kMostMenuEntries; ++index) {
+  for (int64_t index = control->minimum; index <= control->maximum && index < kMaxMenuEntries; ++index) {
     v4l2_querymenu entry{};
     entry.id = control->id;
     entry.index = static_cast<uint32_t>(index);
@@ -55,7 +55,7 @@ std::vector<Control> enumerateControls(const Device& device) {
   std::vector<Control> controls;
   v4l2_query_ext_ctrl query{};
   query.id = V4L2_CTRL_FLAG_NEXT_CTRL;
-  for (int count = 0; count < kMostControls && device.control(VIDIOC_QUERY_EXT_CTRL, &query) >= 0; ++count) {
+  for (int count = 0; count < kMaxControls && device.control(VIDIOC_QUERY_EXT_CTRL, &query) >= 0; ++count) {
     if (hasOneNumber(query) && (query.flags & V4L2_CTRL_FLAG_DISABLED) == 0) {
       Control control;
       control.id = query.id;

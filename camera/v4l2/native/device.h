@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// An open V4L2 capture device: who it is, and every failure as a coded sentence that names the device and the cure.
+// An open V4L2 capture device: who it is, and every failure as a coded sentence that names the device and the hint.
 #pragma once
 
 #include <linux/videodev2.h>

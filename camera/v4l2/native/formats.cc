@@ -9,14 +9,14 @@ namespace v4l2camera {
 namespace {
 
 /// A driver that never says "no more" must not hang us.
-constexpr uint32_t kMostEntries = 256;
+constexpr uint32_t kMaxEntries = 256;
 
 double hertz(const v4l2_fract& interval) {
   return interval.numerator == 0 ? 0 : static_cast<double>(interval.denominator) / interval.numerator;
 }
 
 void enumerateRates(const Device& device, uint32_t fourcc, SizeRange* range) {
-  for (uint32_t index = 0; index < kMostEntries; ++index) {
+  for (uint32_t index = 0; index < kMaxEntries; ++index) {
     v4l2_frmivalenum interval{};
     interval.index = index;
     interval.pixel_format = fourcc;
@@ -34,7 +34,7 @@ void enumerateRates(const Device& device, uint32_t fourcc, SizeRange* range) {
 }
 
 void enumerateSizes(const Device& device, OfferedFormat* format) {
-  for (uint32_t index = 0; index < kMostEntries; ++index) {
+  for (uint32_t index = 0; index < kMaxEntries; ++index) {
     v4l2_frmsizeenum size{};
     size.index = index;
     size.pixel_format = format->fourcc;
@@ -132,7 +132,7 @@ void setRate(const Device& device, double rateHz, AgreedFormat* agreed) {
 
 std::vector<OfferedFormat> enumerateFormats(const Device& device) {
   std::vector<OfferedFormat> formats;
-  for (uint32_t index = 0; index < kMostEntries; ++index) {
+  for (uint32_t index = 0; index < kMaxEntries; ++index) {
     v4l2_fmtdesc description{};
     description.index = index;
     description.type = device.bufferType();

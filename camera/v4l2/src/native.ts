@@ -80,7 +80,7 @@ export interface NativeStatistics {
   queueFailed: number;
   /** CLOCK_MONOTONIC when the stream was last switched on. */
   streamOnNs: number;
-  /** Processor time of the camera's thread; 0 where it does not run. */
+  /** CPU time of the camera's thread; 0 where it does not run. */
   threadNs: number;
 }
 

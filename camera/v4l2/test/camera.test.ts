@@ -306,7 +306,7 @@ describe("native capture", () => {
     const camera = await V4l2Camera.open(video, options());
     await expect(V4l2Camera.open(video, options())).rejects.toMatchObject({ code: "DEVICE_BUSY" });
     await camera.close();
-    fake.plugIn({ path: PATH, mostBuffers: 3 });
+    fake.plugIn({ path: PATH, maxBuffers: 3 });
     await expect(V4l2Camera.open(video, options())).rejects.toThrow(
       /at least 4 frame buffers, the driver gives 3/,
     );

@@ -12,15 +12,13 @@ const CAPTURE = join(here, "../native");
 const FAKE = join(here, "fake-video");
 /** What needs Node-API is left out. */
 const withNode = new Set([
-  ...[
-    "addon.cc",
-    "arguments.cc",
-    "binding.cc",
-    "call.cc",
-    "camera_handle.cc",
-    "convert.cc",
-    "status_error.cc",
-  ],
+  "addon.cc",
+  "arguments.cc",
+  "binding.cc",
+  "call.cc",
+  "camera_handle.cc",
+  "convert.cc",
+  "status_error.cc",
   "fake_binding.cc",
 ]);
 const execute = promisify(execFile);

@@ -171,8 +171,8 @@ Status checkCrossParameters(const CrossParameters& p) {
                 {"similarity", p.similarity, 1, 256},
                 {"armXRight", p.armXRight, -1, kMaxArm},
                 {"armYRight", p.armYRight, -1, kMaxArm},
-                {"lambdaDifference", p.lambdaDifference, kLeastLambda, kMostLambda},
-                {"lambdaCensus", p.lambdaCensus, kLeastLambda, kMostLambda}};
+                {"lambdaDifference", p.lambdaDifference, kLeastLambda, kMaxLambda},
+                {"lambdaCensus", p.lambdaCensus, kLeastLambda, kMaxLambda}};
   for (const auto& range : ranges) {
     if (range.value >= range.low && range.value <= range.high) continue;
     return Status::error(Code::kParameter, "Expected %s of %d to %d, got %d.", range.name, range.low, range.high,

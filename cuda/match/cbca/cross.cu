@@ -78,7 +78,7 @@ struct CrossDevice {
     for (int eye = 0; eye < 2; ++eye) p.armsX[eye] = armsX[eye].get(), p.armsY[eye] = armsY[eye].get();
     p.width = plan.width, p.height = plan.height, p.words = plan.words;
     p.armX = plan.parameters.armX, p.armY = plan.parameters.armY, p.similarity = plan.parameters.similarity;
-    for (int eye = 0; eye < 2; ++eye) p.mostX[eye] = plan.mostX[eye], p.mostY[eye] = plan.mostY[eye];
+    for (int eye = 0; eye < 2; ++eye) p.maxX[eye] = plan.maxX[eye], p.maxY[eye] = plan.maxY[eye];
     p.margin = crossTileMargin(p.armX);
     const dim3 grid((plan.width + 127) / 128, (plan.height + kCrossTileRows - 1) / kCrossTileRows, 2);
     crossPrepareKernel<<<grid, dim3(32, kCrossTileRows), plan.prepareSharedBytes, stream>>>(p);

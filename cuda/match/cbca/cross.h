@@ -33,7 +33,7 @@ struct CrossParameters {
   int32_t armX = 21, armY = 31;            ///< 0 to kMaxArm
   int32_t similarity = 13;                 ///< 1 to 256
   int32_t armXRight = -1, armYRight = -1;  ///< of the right image; -1: the left image's
-  int32_t lambdaDifference = kLambdaDifference, lambdaCensus = kLambdaCensus;  ///< kLeastLambda to kMostLambda
+  int32_t lambdaDifference = kLambdaDifference, lambdaCensus = kLambdaCensus;  ///< kLeastLambda to kMaxLambda
 
   /// eye: 0 left, 1 right.
   int32_t armXOf(int eye) const { return eye == 0 || armXRight < 0 ? armX : armXRight; }

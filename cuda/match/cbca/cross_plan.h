@@ -46,8 +46,8 @@ struct CrossTuning {
 };
 
 struct CrossPlan {
-  CrossParameters parameters;            ///< armX, armY: the longest of both images, which everything is laid out for
-  int32_t mostX[2] = {}, mostY[2] = {};  ///< longest arms of each image
+  CrossParameters parameters;          ///< armX, armY: the longest of both images, which everything is laid out for
+  int32_t maxX[2] = {}, maxY[2] = {};  ///< longest arms of each image
   int32_t width = 0, height = 0;
   /// Of four pixels, in a row of features or arms: the image, the longest arm, and what is read ahead.
   int32_t words = 0;
@@ -99,7 +99,7 @@ inline CrossPlan crossPlanOf(const CrossParameters& given, int32_t width, int32_
   using namespace crossPlanning;
   CrossPlan plan;
   CrossParameters p = given;
-  for (int eye = 0; eye < 2; ++eye) plan.mostX[eye] = given.armXOf(eye), plan.mostY[eye] = given.armYOf(eye);
+  for (int eye = 0; eye < 2; ++eye) plan.maxX[eye] = given.armXOf(eye), plan.maxY[eye] = given.armYOf(eye);
   p.armX = given.longestX(), p.armY = given.longestY();
   plan.parameters = p;
   plan.width = width;

@@ -18,9 +18,9 @@ struct CrossPreparation {
   uint2* features[4];             ///< left, right, left mirrored, right mirrored
   uint16_t *armsX[2], *armsY[2];  ///< CrossEye's
   int32_t width, height, words, similarity;
-  int32_t armX, armY;          ///< the longest of both images
-  int32_t mostX[2], mostY[2];  ///< of each image
-  int32_t margin;              ///< words of the tile to each side
+  int32_t armX, armY;        ///< the longest of both images
+  int32_t maxX[2], maxY[2];  ///< of each image
+  int32_t margin;            ///< words of the tile to each side
 };
 
 /// Bit 7 of each byte: a >= b.
@@ -47,7 +47,7 @@ __global__ void __launch_bounds__(256, 4) crossPrepareKernel(CrossPreparation p)
   extern __shared__ __align__(16) uint32_t tile[];
   const int margin = p.margin, pitch = 32 + 2 * margin, marginRows = max(p.armY, 1);
   const int which = blockIdx.z;
-  const int mostX = which == 0 ? p.mostX[0] : p.mostX[1], mostY = which == 0 ? p.mostY[0] : p.mostY[1];
+  const int maxX = which == 0 ? p.maxX[0] : p.maxX[1], maxY = which == 0 ? p.maxY[0] : p.maxY[1];
   const int firstX = blockIdx.x * 128 - 4 * margin, firstY = blockIdx.y * kCrossTileRows - marginRows;
   const uint8_t* image = which == 0 ? p.images[0] : p.images[1];
   uint8_t* bytes = reinterpret_cast<uint8_t*>(tile);
@@ -81,21 +81,21 @@ __global__ void __launch_bounds__(256, 4) crossPrepareKernel(CrossPreparation p)
   // Four steps a turn, so that each turn needs one new word; what is too long for the image's arms is cut off below.
   CrossArmsOfFour left(own, p.similarity), right(own, p.similarity), up(own, p.similarity), down(own, p.similarity);
   uint32_t near = own;
-  for (int word = 1, more = 1; more != 0 && 4 * word < mostX + 4; ++word) {
+  for (int word = 1, more = 1; more != 0 && 4 * word < maxX + 4; ++word) {
     const uint32_t far = here[word];
 #pragma unroll
     for (int s = 1; s <= 4; ++s) more = right.step(__byte_perm(near, far, 0x3210u + 0x1111u * s));
     near = far;
   }
   near = own;
-  for (int word = 1, more = 1; more != 0 && 4 * word < mostX + 4; ++word) {
+  for (int word = 1, more = 1; more != 0 && 4 * word < maxX + 4; ++word) {
     const uint32_t far = here[-word];
 #pragma unroll
     for (int s = 1; s <= 4; ++s) more = left.step(__byte_perm(far, near, 0x7654u - 0x1111u * s));
     near = far;
   }
-  for (int i = 1; i <= mostY && up.step(here[-i * pitch]); ++i) {}
-  for (int i = 1; i <= mostY && down.step(here[i * pitch]); ++i) {}
+  for (int i = 1; i <= maxY && up.step(here[-i * pitch]); ++i) {}
+  for (int i = 1; i <= maxY && down.step(here[i * pitch]); ++i) {}
 
   uint16_t* armsX = (which == 0 ? p.armsX[0] : p.armsX[1]) + static_cast<size_t>(y) * p.words * 4 + p.armX;
   uint16_t* armsY = (which == 0 ? p.armsY[0] : p.armsY[1]) + static_cast<size_t>(y + p.armY) * p.width;
@@ -110,7 +110,7 @@ __global__ void __launch_bounds__(256, 4) crossPrepareKernel(CrossPreparation p)
       return min(static_cast<int>(arm.lengths >> 8 * i & 255), room);
     };
     const int mirrored = p.width - 1 - x - i, column = which == 0 ? x + i : mirrored;
-    const int toLeft = length(left, min(x + i, mostX)), toRight = length(right, min(mirrored, mostX));
+    const int toLeft = length(left, min(x + i, maxX)), toRight = length(right, min(mirrored, maxX));
     const int ahead = which == 0 ? toRight : toLeft, behind = which == 0 ? toLeft : toRight;
     armsX[column] = static_cast<uint16_t>((p.armX - ahead) | (p.armX + 1 + behind) << 8);
     armsY[column] =

@@ -9,7 +9,7 @@ namespace depthwatt {
 
 /// lambda_AD in thousandths of full scale (255), lambda_MC in tenths of a bit; the paper's are 0.3 and 2.3.
 constexpr int32_t kLambdaDifference = 300, kLambdaCensus = 23;
-constexpr int32_t kLeastLambda = 10, kMostLambda = 10000;
+constexpr int32_t kLeastLambda = 10, kMaxLambda = 10000;
 
 struct CrossCosts {
   uint8_t difference[256];  ///< by absolute difference of two grey values

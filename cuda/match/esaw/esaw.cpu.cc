@@ -7,13 +7,13 @@ namespace depthwatt {
 namespace {
 
 constexpr MatcherParameter kParameters[] = {
-    wholeNumber("steps", 1, kMostSteps, 9, "", "Rounds of aggregation, each along x and then along y."),
+    wholeNumber("steps", 1, kMaxSteps, 9, "", "Rounds of aggregation, each along x and then along y."),
     wholeNumber(
         "basePercent", 100, 400, 190, "%",
         "Round t reaches round((basePercent / 100)^(t - 1)) pixels to each side; the paper has 190 for 9 rounds, 260 for 5."),
-    wholeNumber("gammaColour", 1, kMostGamma, 17, "grey",
+    wholeNumber("gammaColour", 1, kMaxGamma, 17, "grey",
                 "Colour difference at which a neighbour's weight falls to 1/e."),
-    wholeNumber("gammaDistance", 1, kMostGamma, 36, "px", "Distance at which a neighbour's weight falls to 1/e."),
+    wholeNumber("gammaDistance", 1, kMaxGamma, 36, "px", "Distance at which a neighbour's weight falls to 1/e."),
     wholeNumber("truncation", 1, 255, 12, "grey", "Grey difference from which on two pixels differ no more."),
     wholeNumber(
         "gradientTruncation", 0, 127, 0, "grey / 2",

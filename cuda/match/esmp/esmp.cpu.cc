@@ -7,20 +7,20 @@ namespace depthwatt {
 namespace {
 
 /// Of slope and cost in thousandths: 65535 cells.
-constexpr int32_t kMostThousandths = 65535 / kEsmpPerThousandth;
+constexpr int32_t kMaxThousandths = 65535 / kEsmpPerThousandth;
 
 constexpr MatcherParameter kParameters[] = {
-    wholeNumber("steps", 1, kMostSteps, 8, "", "Rounds of aggregation, each along x and then along y."),
+    wholeNumber("steps", 1, kMaxSteps, 8, "", "Rounds of aggregation, each along x and then along y."),
     wholeNumber(
         "basePercent", 100, 400, 180, "%",
         "Round t reaches round((basePercent / 100)^(t - 1)) pixels to each side; the paper prints 280 and has the figures of 180."),
-    wholeNumber("gammaColour", 1, kMostGamma, 18, "grey",
+    wholeNumber("gammaColour", 1, kMaxGamma, 18, "grey",
                 "Colour difference at which a neighbour's weight falls to 1/e."),
-    wholeNumber("gammaDistance", 1, kMostGamma, 29, "px", "Distance at which a neighbour's weight falls to 1/e."),
+    wholeNumber("gammaDistance", 1, kMaxGamma, 29, "px", "Distance at which a neighbour's weight falls to 1/e."),
     wholeNumber("truncation", 1, 255, 17, "grey", "Grey difference from which on two pixels differ no more."),
-    wholeNumber("lambdaThousandths", 1, kMostThousandths, 150, "1/1000",
+    wholeNumber("lambdaThousandths", 1, kMaxThousandths, 150, "1/1000",
                 "Cost of one grey value; times truncation at most 3276."),
-    wholeNumber("slopeThousandths", 1, kMostThousandths, 1000, "1/1000",
+    wholeNumber("slopeThousandths", 1, kMaxThousandths, 1000, "1/1000",
                 "Penalty of each pixel by which neighbours' disparities differ."),
     wholeNumber("capTenThousandths", 0, 10000, 375, "1/10000",
                 "Largest penalty, as a part of the search: times numDisparities - 1."),
@@ -39,7 +39,7 @@ constexpr QualityStep kSteps[] = {{"steps", 6}, {"steps", 4}};
 Status check(const MatcherChoice& choice, const MatchSearch&, bool) {
   const int32_t truncation = choice.at("truncation"), lambda = choice.at("lambdaThousandths");
   const int32_t gradient = choice.at("gradientTruncation"), percent = choice.at("gradientPercent");
-  const int32_t most = 100 * kMostThousandths / (100 * truncation + percent * gradient);
+  const int32_t most = 100 * kMaxThousandths / (100 * truncation + percent * gradient);
   if (lambda <= most) return {};
   if (gradient == 0) {
     return Status::error(

@@ -3,7 +3,7 @@
 import type { Matcher } from "../matcher.js";
 
 /** A cost of 1 is 20000 cells, and 16 bits hold 65535. */
-const MOST_THOUSANDTHS = 3276;
+const MAX_THOUSANDTHS = 3276;
 
 export const esmp = {
   name: "esmp",
@@ -121,7 +121,7 @@ export const esmp = {
     workPerCell: "steps",
   },
   check({ parameters: { truncation, lambdaThousandths } }) {
-    const most = Math.floor(MOST_THOUSANDTHS / Number(truncation));
+    const most = Math.floor(MAX_THOUSANDTHS / Number(truncation));
     if (Number(lambdaThousandths) <= most) return undefined;
     return {
       keys: ["match.esmp.lambdaThousandths", "match.esmp.truncation"],

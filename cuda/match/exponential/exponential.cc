@@ -55,7 +55,7 @@ class ExponentialCpu final : public Exponential {
                  Workers& workers)
       : p_(p), width_(width), height_(height),
         pitch_((width + kExponentialPitch - 1) / kExponentialPitch * kExponentialPitch), kernels_(kernels),
-        workers_(workers), passes_(2 * kMostSteps) {
+        workers_(workers), passes_(2 * kMaxSteps) {
     passes_.resize(static_cast<size_t>(exponentialPasses(p, width, height, passes_.data())));
     weights_.resize(passes_.size() * 2 * pitch_ * height);
     reciprocals_.resize(2 * 4096 + 1);
@@ -260,10 +260,10 @@ Status checkExponentialParameters(const ExponentialParameters& p) {
     int32_t value, low, high;
   } ranges[] = {{"minDisparity", p.minDisparity, 0, 2046},
                 {"numDisparities", p.numDisparities, 1, 512},
-                {"steps", p.steps, 1, kMostSteps},
+                {"steps", p.steps, 1, kMaxSteps},
                 {"base", p.basePercent, 100, 400},
-                {"gammaColour", p.gammaColour, 1, kMostGamma},
-                {"gammaDistance", p.gammaDistance, 1, kMostGamma},
+                {"gammaColour", p.gammaColour, 1, kMaxGamma},
+                {"gammaDistance", p.gammaDistance, 1, kMaxGamma},
                 {"truncation", p.truncation, 1, 255},
                 {"cost", p.cost, 1, 65535 / (p.truncation > 0 ? p.truncation : 1)},
                 {"gradientTruncation", p.gradientTruncation, 0, 255},

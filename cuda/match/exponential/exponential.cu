@@ -209,7 +209,7 @@ Status ExponentialWorkspace::open(const ExponentialParameters& parameters, int32
   p_ = parameters;
   width_ = width;
   height_ = height;
-  steps_.resize(2 * kMostSteps);
+  steps_.resize(2 * kMaxSteps);
   steps_.resize(static_cast<size_t>(exponentialPasses(p_, width, height, steps_.data())));
   const size_t pixels = static_cast<size_t>(width) * height;
   DEPTHWATT_TRY(passes_.allocate(steps_.size()));

@@ -25,16 +25,16 @@
 
 namespace depthwatt {
 
-constexpr int32_t kMostSteps = 16;
-constexpr int32_t kMostGamma = 1000;
+constexpr int32_t kMaxSteps = 16;
+constexpr int32_t kMaxGamma = 1000;
 
 struct ExponentialParameters {
   int32_t minDisparity = 0;     ///< 0 or more
   int32_t numDisparities = 64;  ///< 1 to 512
-  int32_t steps = 9;            ///< T, 1 to kMostSteps
+  int32_t steps = 9;            ///< T, 1 to kMaxSteps
   int32_t basePercent = 190;    ///< 100 b, 100 to 400
-  int32_t gammaColour = 17;     ///< 1 to kMostGamma
-  int32_t gammaDistance = 36;   ///< pixels, 1 to kMostGamma
+  int32_t gammaColour = 17;     ///< 1 to kMaxGamma
+  int32_t gammaDistance = 36;   ///< pixels, 1 to kMaxGamma
   int32_t truncation = 12;      ///< tau, grey values, 1 to 255
   int32_t cost = 5461;          ///< of one grey value; cost truncation + gradientCost gradientTruncation at most 65535
   int32_t gradientTruncation = 0;  ///< half grey values, 0 to 255
@@ -94,7 +94,7 @@ struct ExponentialPass {
   uint16_t weights[256];
 };
 
-/// The passes of an image of this size, in their order, without those that are left out. passes: room for 2 kMostSteps.
+/// The passes of an image of this size, in their order, without those that are left out. passes: room for 2 kMaxSteps.
 inline int32_t exponentialPasses(const ExponentialParameters& p, int32_t width, int32_t height,
                                  ExponentialPass* passes) {
   int32_t count = 0;

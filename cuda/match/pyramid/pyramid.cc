@@ -158,7 +158,7 @@ Status checkPyramidParameters(const PyramidParameters& p) {
                 {"numDisparities", p.numDisparities, 1, 512},
                 {"windowWidth", p.windowWidth, kSmallestWindow, kLargestWindow},
                 {"windowHeight", p.windowHeight, kSmallestWindow, kLargestWindow},
-                {"levels", p.levels, 1, kMostLevels},
+                {"levels", p.levels, 1, kMaxLevels},
                 {"peakRatio", p.peakRatio, 0, 50}};
   for (const auto& range : ranges) {
     if (range.value >= range.low && range.value <= range.high) continue;

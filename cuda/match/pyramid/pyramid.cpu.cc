@@ -9,7 +9,7 @@ namespace {
 constexpr MatcherParameter kParameters[] = {
     oneOf("windowWidth", "3 5 7 9 11 13 15", 7, "px", "Width of the window at every level."),
     oneOf("windowHeight", "3 5 7 9 11 13 15", 7, "px", "Height of the window."),
-    wholeNumber("levels", 1, kMostLevels, 3, "",
+    wholeNumber("levels", 1, kMaxLevels, 3, "",
                 "Copies of half the width and height that are matched before the image."),
     wholeNumber(
         "peakRatio", 0, 50, 5, "%",

@@ -24,7 +24,7 @@
 
 namespace depthwatt {
 
-constexpr int32_t kMostLevels = 4;
+constexpr int32_t kMaxLevels = 4;
 /// From g - 1 on.
 constexpr int32_t kPyramidCandidates = 4;
 
@@ -33,7 +33,7 @@ struct PyramidParameters {
   int32_t numDisparities = 64;  ///< 1 to 512
   int32_t windowWidth = 7;      ///< odd, kSmallestWindow to kLargestWindow pixels
   int32_t windowHeight = 7;
-  int32_t levels = 3;     ///< coarser copies, 1 to kMostLevels
+  int32_t levels = 3;     ///< coarser copies, 1 to kMaxLevels
   int32_t peakRatio = 5;  ///< percent, 0 to 50
   bool subpixel = false;
 

@@ -2,7 +2,7 @@
 // Vector form of pyramid SAD; compiled once per instruction set. No include guard on purpose.
 //
 // Every pixel has disparities of its own, so nothing runs on from pixel to pixel: a vector is a row of the window, whose
-// differences the processor adds up, and the four candidates share what is read of their own image.
+// differences the CPU adds up, and the four candidates share what is read of their own image.
 
 namespace {
 

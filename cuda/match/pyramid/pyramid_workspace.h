@@ -26,9 +26,9 @@ class PyramidWorkspace {
   Status match(int own, const HsvPixel* const* images, const PyramidDeviceResult& result, cudaStream_t stream);
 
   PyramidParameters p_;
-  int32_t width_[kMostLevels + 1] = {}, height_[kMostLevels + 1] = {};
-  DeviceBuffer<HsvPixel> copies_[2][kMostLevels + 1];  ///< of level 1 and up
-  DeviceBuffer<int16_t> wholes_[kMostLevels + 1];      ///< as copies_
+  int32_t width_[kMaxLevels + 1] = {}, height_[kMaxLevels + 1] = {};
+  DeviceBuffer<HsvPixel> copies_[2][kMaxLevels + 1];  ///< of level 1 and up
+  DeviceBuffer<int16_t> wholes_[kMaxLevels + 1];      ///< as copies_
 };
 
 }  // namespace gpu

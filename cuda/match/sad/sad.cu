@@ -17,7 +17,7 @@ constexpr int kLaneDisparities = 4, kGroup = 32 * kLaneDisparities;
 /// Right pixels that a block's columns meet, a multiple of 4.
 constexpr int kPartners = kSadColumns + kGroup;
 /// Sums of a slab of rows are held at a time.
-constexpr size_t kMostSlabBytes = size_t{96} << 20;
+constexpr size_t kMaxSlabBytes = size_t{96} << 20;
 
 struct SadArguments {
   const uint2 *left, *right;
@@ -222,7 +222,7 @@ Status SadWorkspace::open(const SadParameters& parameters, int32_t width, int32_
   width_ = width, height_ = height;
   groups_ = (p_.numDisparities + kGroup - 1) / kGroup;
   const size_t rowWords = static_cast<size_t>(width) * groups_ * 32;
-  slabRows_ = tuning.slabRows > 0 ? tuning.slabRows : static_cast<int32_t>(kMostSlabBytes / (rowWords * sizeof(uint2)));
+  slabRows_ = tuning.slabRows > 0 ? tuning.slabRows : static_cast<int32_t>(kMaxSlabBytes / (rowWords * sizeof(uint2)));
   slabRows_ = slabRows_ < 1 ? 1 : slabRows_ < height ? slabRows_ : height;
   bandRows_ = tuning.bandRows;
   if (bandRows_ <= 0) {

@@ -99,7 +99,7 @@ struct SgmFrame {
 
 using SgmSweep = void (*)(const SgmPlan& plan, const SgmFrame& frame, int32_t block, const SgmScratch& scratch);
 
-/// Gives the processor to whoever needs it.
+/// Gives the CPU to whoever needs it.
 void sgmYield();
 
 /// One instruction set's sweeps.

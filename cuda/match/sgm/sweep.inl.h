@@ -8,7 +8,7 @@ namespace {
 constexpr int32_t kAheadSteps = 64;
 
 /// Sums of step t: the other side's to be read, or this side's to be written. They lie in the order in which they will be
-/// read, which is the opposite of the writer's: a processor fetches ahead best upwards.
+/// read, which is the opposite of the writer's: a CPU fetches ahead best upwards.
 template <class F>
 [[gnu::always_inline]] inline uint8_t* sumsAt(uint8_t* blockSums, int32_t steps, int32_t stepBytes, int32_t t) {
   return settled(blockSums + static_cast<ptrdiff_t>(F::kSelects ? t : steps - 1 - t) * stepBytes);

@@ -48,7 +48,7 @@ __global__ void __launch_bounds__(256)
 #pragma unroll
     for (int i = -kTextureRadiusX; i <= kTextureRadiusX; ++i) {
       const int here = row[column(x + i)];
-      texture += min(abs(here - before), kTextureMost);
+      texture += min(abs(here - before), kTextureMax);
       before = here;
     }
   }

@@ -18,7 +18,7 @@ constexpr int32_t kSupportRadius = 2;
 constexpr int32_t kAgreementQ4 = 16;
 constexpr int32_t kTextureRadiusX = 3;
 constexpr int32_t kTextureRadiusY = 1;
-constexpr int32_t kTextureMost = 8;
+constexpr int32_t kTextureMax = 8;
 constexpr int32_t kSurePerTexture = 16;
 /// Every 256 of support: 255 times the share of pixels within one pixel of the truth, as measured (docs/2-concepts/accuracy.md); 0 of no
 /// support, which two pixels in a thousand come near.

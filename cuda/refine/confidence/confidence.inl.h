@@ -55,7 +55,7 @@ inline void bringSureRow(const uint8_t* grey, const int16_t* disparity, const ui
   }
   for (int32_t i = 0; i < kSteps; ++i) {
     const int32_t step = values[i + 1] < values[i] ? values[i] - values[i + 1] : values[i + 1] - values[i];
-    steps[i] = static_cast<int16_t>(lesser(step, kTextureMost));
+    steps[i] = static_cast<int16_t>(lesser(step, kTextureMax));
   }
   for (int32_t x = 0; x < kSureColumns; x += kLanesI16) {
     I16 sum = loadI16(steps + x);

@@ -64,18 +64,30 @@ export function discoveryPayload(facts: DiscoveryFacts): object {
     ],
   };
   const figure = (name: string, key: string, value_template: string, rest: Component): Component => ({
-    ...{ platform: "sensor", name, unique_id: `${id}_${key}`, state_topic: topics.metrics, value_template },
-    ...{ state_class: "measurement", ...rest, ...available },
+    platform: "sensor",
+    name,
+    unique_id: `${id}_${key}`,
+    state_topic: topics.metrics,
+    value_template,
+    state_class: "measurement",
+    ...rest,
+    ...available,
   });
   const components: Record<string, Component> = {
     online: {
-      ...{ platform: "binary_sensor", name: "Online", unique_id: `${id}_online`, state_topic: topics.state },
+      platform: "binary_sensor",
+      name: "Online",
+      unique_id: `${id}_online`,
+      state_topic: topics.state,
       value_template: "{{ 'ON' if value_json.state in ['online', 'degraded'] else 'OFF' }}",
       device_class: "connectivity",
       entity_category: "diagnostic",
     },
     state: {
-      ...{ platform: "sensor", name: "State", unique_id: `${id}_state`, state_topic: topics.state },
+      platform: "sensor",
+      name: "State",
+      unique_id: `${id}_state`,
+      state_topic: topics.state,
       value_template: "{{ value_json.state }}",
       json_attributes_topic: topics.state,
       entity_category: "diagnostic",
@@ -115,12 +127,17 @@ export function discoveryPayload(facts: DiscoveryFacts): object {
   }
   if (facts.preview)
     components.preview = {
-      ...{ platform: "camera", name: "Preview", unique_id: `${id}_preview`, topic: topics.preview },
+      platform: "camera",
+      name: "Preview",
+      unique_id: `${id}_preview`,
+      topic: topics.preview,
       ...available,
     };
   for (const { key, options } of facts.controlled)
     components[`set_${key.replaceAll(".", "_")}`] = {
-      ...{ platform: options === undefined ? "switch" : "select", name: key, unique_id: `${id}_set_${key}` },
+      platform: options === undefined ? "switch" : "select",
+      name: key,
+      unique_id: `${id}_set_${key}`,
       state_topic: stateTopicOf(base, device, key),
       command_topic: commandTopicOf(base, device, key),
       ...(options !== undefined && { options }),
@@ -129,7 +146,10 @@ export function discoveryPayload(facts: DiscoveryFacts): object {
     };
   return {
     device: {
-      ...{ identifiers: [id], name: device, manufacturer: "depthwatt", sw_version: facts.version },
+      identifiers: [id],
+      name: device,
+      manufacturer: "depthwatt",
+      sw_version: facts.version,
       ...(facts.board !== undefined && { model: facts.board }),
       ...(facts.page !== undefined && { configuration_url: facts.page }),
     },

@@ -16,7 +16,7 @@ import {
 import type { HomeAssistantSettings } from "./settings.js";
 
 /** Many devices hear the birth message at the same moment. */
-const MOST_DELAY_MS = 500;
+const MAX_DELAY_MS = 500;
 
 const keysOf = (list: string | undefined): string[] => list?.split(",") ?? [];
 
@@ -92,11 +92,9 @@ class HomeAssistantOutput implements Output {
     this.#topic = discoveryTopic(settings.discoveryPrefix, base, device);
     const birth = `${settings.discoveryPrefix}/status`;
     this.#side = new SideTopics({
-      ...{
-        broker: context.broker!()!,
-        name: `${device}-ha`,
-        notice: (text) => notice(`homeAssistant: ${text}`),
-      },
+      broker: context.broker!()!,
+      name: `${device}-ha`,
+      notice: (text) => notice(`homeAssistant: ${text}`),
       subscriptions: [birth, ...controlled.map(({ key }) => commandTopicOf(base, device, key))],
       onMessage: (topic, text, retained) => {
         // A birth message that was kept says nothing of now; the announcement is kept as well.
@@ -141,14 +139,18 @@ class HomeAssistantOutput implements Output {
 
   #announceSoon(): void {
     clearTimeout(this.#timer);
-    this.#timer = setTimeout(() => this.#announce(), Math.random() * MOST_DELAY_MS).unref();
+    this.#timer = setTimeout(() => this.#announce(), Math.random() * MAX_DELAY_MS).unref();
   }
 
   #announce(): void {
     if (!this.#announced) return;
     const { base, device } = this.#context;
     const payload = discoveryPayload({
-      ...{ base, device, version: VERSION, board: this.#board, topics: makeTopics(base, device) },
+      base,
+      device,
+      version: VERSION,
+      board: this.#board,
+      topics: makeTopics(base, device),
       preview: this.#values["outputs.mqtt.preview.enabled"] === true,
       zones: this.#context.zones?.() ?? [],
       controlled: this.#controlled,

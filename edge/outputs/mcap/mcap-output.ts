@@ -30,7 +30,7 @@ import type { McapSettings } from "./settings.js";
 const DOCUMENTS = { metrics: METRICS, state: STATE, info: INFO, settings: SETTINGS, notice: NOTICE } as const;
 type DocumentName = keyof typeof DOCUMENTS;
 const DOCUMENT_NAMES = Object.keys(DOCUMENTS) as DocumentName[];
-const MOST_SPARES = 4;
+const MAX_SPARES = 4;
 
 /** Tests run TypeScript without compiling it, but Node starts threads from JavaScript: the compiled twin under dist/. */
 function threadFile(): string {
@@ -168,7 +168,7 @@ class McapOutput implements Output {
     switch (message.kind) {
       case "spare":
         this.#pendingBytes -= message.buffer.byteLength;
-        if (this.#spares.length < MOST_SPARES) this.#spares.push(message.buffer);
+        if (this.#spares.length < MAX_SPARES) this.#spares.push(message.buffer);
         break;
       case "written":
         for (const lease of this.#leases.splice(0, message.frames)) lease.sent();

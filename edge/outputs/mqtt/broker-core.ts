@@ -46,7 +46,7 @@ const LOOPBACK = "127.0.0.1";
 /** How long a connection may be open without a CONNECT. */
 const CONNECT_MS = 5000;
 /** A client that subscribes to more is refused them. */
-const MOST_SUBSCRIPTIONS = 1000;
+const MAX_SUBSCRIPTIONS = 1000;
 /** A subscriber that stays over its limit for so long is disconnected. */
 const PATIENCE_MS = 20_000;
 
@@ -89,7 +89,7 @@ export async function startBrokerCore(limits: BrokerLimits, ports: BrokerPorts):
     },
     authorizeSubscribe(client, subscription, done) {
       const guest = guests.of(client.conn);
-      if (guest === undefined || guest.subscriptions >= MOST_SUBSCRIPTIONS) return done(null, null);
+      if (guest === undefined || guest.subscriptions >= MAX_SUBSCRIPTIONS) return done(null, null);
       guest.subscriptions++;
       done(null, subscription);
     },

@@ -54,7 +54,8 @@ export class MqttOutput implements Output {
     this.#settings = parts.context.settings;
     const { settings } = parts.context;
     this.broker = {
-      ...{ url: parts.brokerUrl, embedded: parts.embedded },
+      url: parts.brokerUrl,
+      embedded: parts.embedded,
       protocolVersion: parts.embedded ? 4 : settings.protocolVersion,
       ...readCredentials(settings),
     };

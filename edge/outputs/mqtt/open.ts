@@ -56,7 +56,7 @@ async function openMqtt(context: OutputContext<MqttSettings>): Promise<MqttOutpu
       onStatus: (status) => {
         if (status.connected || closing) return;
         const { error } = status;
-        // What passes by itself needs no advice; what does not is told with its cure.
+        // What passes by itself needs no advice; what does not is told with its hint.
         notice(`broker: ${error === undefined || error.retryable ? status.reason : withHint(error)}`);
       },
       onNotice: notice,

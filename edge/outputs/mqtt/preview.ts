@@ -8,7 +8,7 @@ import type { MqttSettings } from "./settings.js";
 
 /** At most two pictures a second, at most this wide. */
 const PERIOD_MS = 500;
-const MOST_WIDTH = 320;
+const MAX_WIDTH = 320;
 const INVALID_DISPARITY_Q4 = -32_768;
 
 export interface PreviewOptions {
@@ -23,7 +23,7 @@ export interface PreviewOptions {
 
 /** One pixel of each square, never a mean of several: between two surfaces there is nothing. */
 function reduced({ slot, width, height }: ComputedFrame): FloatImage {
-  const step = Math.max(1, Math.ceil(width / MOST_WIDTH));
+  const step = Math.max(1, Math.ceil(width / MAX_WIDTH));
   const image = { width: Math.floor(width / step), height: Math.max(1, Math.floor(height / step)) };
   const data = new Float32Array(image.width * image.height);
   const centre = Math.min(step >> 1, height - 1);

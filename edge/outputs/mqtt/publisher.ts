@@ -10,7 +10,13 @@ import { brokerName, withHint } from "../../mqtt/broker-errors.js";
 import { BrokerConnection, uniqueClientId } from "../../mqtt/connection.js";
 import { checkBrokerUrl, readCredentials } from "../../mqtt/credentials.js";
 import { Acceptance } from "./acceptance.js";
-import { makeLanes, messageBytes, type PendingFrame, type Lane, sumLanes } from "./lane.js";
+import {
+  makeStreamQueues,
+  messageBytes,
+  type PendingFrame,
+  type StreamQueue,
+  sumStreamQueues,
+} from "./stream-queue.js";
 import { expirySeconds, frameProperties } from "./frame-properties.js";
 import { type FrameDescription, writeFrame } from "../../frame/payload.js";
 import { MAX_REMAINING_LENGTH, publishPacketHead } from "./publish-packet.js";
@@ -43,7 +49,7 @@ class MqttPublisher implements Publisher {
   private readonly topics: Topics;
   private readonly connection: BrokerConnection;
   private readonly retained = new RetainedTopics();
-  private readonly lanes = makeLanes();
+  private readonly queues = makeStreamQueues();
   private readonly runId = randomInt(1, 2 ** 32);
   private readonly clockDomain = localClockDomain();
   private readonly maxPendingBytes: number;
@@ -101,7 +107,7 @@ class MqttPublisher implements Publisher {
   }
 
   nextFrameNumber(stream: StreamName): number {
-    return this.lanes[stream].nextFrameNumber();
+    return this.queues[stream].nextFrameNumber();
   }
 
   publish(
@@ -112,16 +118,16 @@ class MqttPublisher implements Publisher {
     release: (sent: boolean) => void,
     frameNumber = this.nextFrameNumber(frame.stream),
   ): void {
-    const lane = this.lanes[frame.stream];
+    const queue = this.queues[frame.stream];
     const pending: PendingFrame = { buffer, bodyOffset, bodyBytes, frame, frameNumber, release };
-    if (this.closing !== undefined) lane.drop(pending, "closed");
-    else if (this.client === undefined) lane.drop(pending, "offline");
+    if (this.closing !== undefined) queue.drop(pending, "closed");
+    else if (this.client === undefined) queue.drop(pending, "offline");
     else if (messageBytes(pending) > this.maxMessageBytes) {
-      lane.drop(pending, "oversize");
+      queue.drop(pending, "oversize");
       this.noticeOversize(pending);
-    } else if (this.acceptance.isRefused(this.topics.stream(frame.stream))) lane.drop(pending, "refused");
+    } else if (this.acceptance.isRefused(this.topics.stream(frame.stream))) queue.drop(pending, "refused");
     else {
-      lane.replaceWaiting(pending);
+      queue.replaceWaiting(pending);
       this.flush();
     }
   }
@@ -167,25 +173,25 @@ class MqttPublisher implements Publisher {
     if (this.pendingBytes() <= this.maxPendingBytes) {
       this.retained.publishChanged(client, (topic, code) => this.acceptance.judge(topic, code));
     }
-    for (const lane of Object.values(this.lanes)) {
-      const next = lane.waiting;
-      if (next === undefined || lane.sending !== undefined) continue;
+    for (const queue of Object.values(this.queues)) {
+      const next = queue.waiting;
+      if (next === undefined || queue.sending !== undefined) continue;
       const pendingBytes = this.pendingBytes();
       // An idle socket takes one frame of any size, or a large frame would never leave.
       if (pendingBytes > 0 && pendingBytes + messageBytes(next) > this.maxPendingBytes) continue;
-      lane.waiting = undefined;
-      this.send(client, lane, next);
+      queue.waiting = undefined;
+      this.send(client, queue, next);
     }
   }
 
-  private send(client: MqttClient, lane: Lane, pending: PendingFrame): void {
+  private send(client: MqttClient, queue: StreamQueue, pending: PendingFrame): void {
     const { frame, frameNumber, bodyOffset, bodyBytes } = pending;
     let message: Uint8Array;
     try {
       const identity = { frameNumber, runId: this.runId, clockDomain: this.clockDomain };
       message = writeFrame(pending.buffer, bodyOffset, bodyBytes, frame, identity);
     } catch (error) {
-      lane.drop(pending, "invalid");
+      queue.drop(pending, "invalid");
       this.notice("invalid", `a frame could not be written: ${String(error)}`);
       return;
     }
@@ -197,7 +203,7 @@ class MqttPublisher implements Publisher {
       if (messageId !== undefined) this.acceptance.ask(topic, messageId);
     }
     const head = publishPacketHead(topic, message.length, properties, messageId);
-    lane.sending = pending;
+    queue.sending = pending;
     const { stream } = client;
     stream.cork();
     stream.write(head);
@@ -205,7 +211,7 @@ class MqttPublisher implements Publisher {
     // queue; this callback comes when the kernel (or TLS) has the bytes. QoS 0 needs no book-keeping of the client's.
     stream.write(Buffer.from(message.buffer, message.byteOffset, message.length), (error) => {
       // A write that a broken socket gave up comes back without an error; that the socket is destroyed tells.
-      lane.settle(pending, error || stream.destroyed ? undefined : message.length);
+      queue.settle(pending, error || stream.destroyed ? undefined : message.length);
       this.flush();
     });
     stream.uncork();
@@ -239,9 +245,9 @@ class MqttPublisher implements Publisher {
 
   private dropAll(cause: "lost" | "closed"): void {
     this.client = undefined;
-    for (const lane of Object.values(this.lanes)) {
-      if (lane.sending !== undefined) lane.settle(lane.sending, undefined);
-      lane.dropWaiting(cause === "lost" ? "offline" : "closed");
+    for (const queue of Object.values(this.queues)) {
+      if (queue.sending !== undefined) queue.settle(queue.sending, undefined);
+      queue.dropWaiting(cause === "lost" ? "offline" : "closed");
     }
   }
 
@@ -292,7 +298,7 @@ class MqttPublisher implements Publisher {
     const { connections, status } = this;
     const pendingBytes = this.pendingBytes();
     return {
-      ...sumLanes(this.lanes),
+      ...sumStreamQueues(this.queues),
       connected: status.connected,
       reason: status.reason,
       connections,
@@ -307,7 +313,7 @@ class MqttPublisher implements Publisher {
 
   private async shutDown(): Promise<void> {
     this.state("stopped", "depthwatt was stopped");
-    for (const lane of Object.values(this.lanes)) lane.dropWaiting("closed");
+    for (const queue of Object.values(this.queues)) queue.dropWaiting("closed");
     await this.connection.end(CLOSE_GRACE_MS);
     this.dropAll("closed");
   }

@@ -6,8 +6,8 @@ export class RetainedLimit {
   #bytes = 0;
 
   constructor(
-    private readonly mostMessages: number,
-    private readonly mostBytes: number,
+    private readonly maxMessages: number,
+    private readonly maxBytes: number,
   ) {}
 
   /** Before a retained message is kept; an empty one clears its topic. @returns false where there is no room */
@@ -16,7 +16,7 @@ export class RetainedLimit {
     const bytes = payloadBytes === 0 ? 0 : payloadBytes + topic.length;
     const after = this.#bytes - (before ?? 0) + bytes;
     const isNew = before === undefined && bytes > 0;
-    if (after > this.mostBytes || (isNew && this.#bytesOf.size >= this.mostMessages)) return false;
+    if (after > this.maxBytes || (isNew && this.#bytesOf.size >= this.maxMessages)) return false;
     this.#bytes = after;
     if (bytes === 0) this.#bytesOf.delete(topic);
     else this.#bytesOf.set(topic, bytes);

@@ -32,7 +32,11 @@ export async function openPrometheus(context: OutputContext<unknown>): Promise<O
   const facts = (): ScrapeFacts => {
     const { user, system } = process.cpuUsage();
     return {
-      ...{ totals: context.totals?.(), recent, state, build, warnings },
+      totals: context.totals?.(),
+      recent,
+      state,
+      build,
+      warnings,
       process: {
         cpuSeconds: (user + system) / 1e6,
         residentBytes: process.memoryUsage.rss(),

@@ -10,12 +10,12 @@ const FRESH_MS = 200;
 /** How long a client may take to read its answer. */
 const READ_LIMIT_MS = 10_000;
 /** Answers that are being read at the same time. */
-const MOST_UNREAD = 16;
+const MAX_UNREAD = 16;
 
 export interface ScrapeLimits {
   freshMs?: number;
   readLimitMs?: number;
-  mostUnread?: number;
+  maxUnread?: number;
 }
 
 export class Scrapes {
@@ -30,15 +30,15 @@ export class Scrapes {
 
   constructor(textOf: (format: Format) => string, limits: ScrapeLimits = {}) {
     this.#textOf = textOf;
-    this.#limits = { freshMs: FRESH_MS, readLimitMs: READ_LIMIT_MS, mostUnread: MOST_UNREAD, ...limits };
+    this.#limits = { freshMs: FRESH_MS, readLimitMs: READ_LIMIT_MS, maxUnread: MAX_UNREAD, ...limits };
   }
 
   /** @returns why it is not answered, for whoever asked */
   answer(format: Format, response: ServerResponse): string | undefined {
-    const { mostUnread, readLimitMs } = this.#limits;
-    if (this.#unread.size >= mostUnread) {
+    const { maxUnread, readLimitMs } = this.#limits;
+    if (this.#unread.size >= maxUnread) {
       this.#busy++;
-      return `Expected at most ${mostUnread} scrapes at a time, got one more. Read the answers.`;
+      return `Expected at most ${maxUnread} scrapes at a time, got one more. Read the answers.`;
     }
     const body = this.#text(format);
     const cut = setTimeout(() => {

@@ -14,7 +14,7 @@ export type BrokerControlOptions = Pick<
 >;
 
 /** Each is a connection of its own for as long as a device takes to answer. */
-const MOST_REQUESTS = 8;
+const MAX_REQUESTS = 8;
 
 const signedSchema = z.strictObject({ signed: z.string(), signature: z.string() });
 const idSchema = z.object({ id: z.string().min(1).max(64) });
@@ -37,8 +37,8 @@ function idOf(payload: string): string {
 export function brokerControl(options: BrokerControlOptions): HubControl {
   let inWork = 0;
   const pass = async (device: string, command: string, payload: string): Promise<ControlAnswer> => {
-    if (inWork >= MOST_REQUESTS)
-      throw new DepthwattError("CONTROL_BUSY", `expected at most ${MOST_REQUESTS} requests at a time`);
+    if (inWork >= MAX_REQUESTS)
+      throw new DepthwattError("CONTROL_BUSY", `expected at most ${MAX_REQUESTS} requests at a time`);
     if (!/^[a-z]{1,32}$/.test(command))
       throw new DepthwattError("CONTROL_INVALID", "expected a command of small letters, got something else");
     const id = idOf(payload);

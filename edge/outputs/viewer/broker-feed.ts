@@ -8,7 +8,7 @@ import type { Hub } from "./hub.js";
 
 /** Streams of one moment come one after the other; what is not there by then was not sent. */
 const PATIENCE_MS = 100;
-const MOST_ASSEMBLIES = 256;
+const MAX_ASSEMBLIES = 256;
 
 interface Assembly {
   timestampNs: bigint;
@@ -40,7 +40,7 @@ export class BrokerFeed {
     consumer.on("invalid", ({ device, stream, error }) => {
       // One line for each kind of damage and device, however many messages have it.
       const key = `${device} ${stream} ${String(error.context.field)}`;
-      if (this.#damages.has(key) || this.#damages.size > MOST_ASSEMBLIES) return;
+      if (this.#damages.has(key) || this.#damages.size > MAX_ASSEMBLIES) return;
       this.#damages.add(key);
       hub.log("warn", printable(`${device}/${stream}: ${error.message}`));
     });
@@ -54,7 +54,7 @@ export class BrokerFeed {
     let assembly = before;
     if (before === undefined || before.timestampNs !== header.leftTimestampNs) {
       if (before !== undefined) this.#complete(device, before);
-      else if (this.#assemblies.size >= MOST_ASSEMBLIES) return;
+      else if (this.#assemblies.size >= MAX_ASSEMBLIES) return;
       assembly = {
         timestampNs: header.leftTimestampNs,
         frames: new Map(),

@@ -2,10 +2,10 @@
 // One page at the other end of a WebSocket: what it watches, how many frame sets it may still be sent, what it missed.
 import type { WebSocket } from "ws";
 import type { StreamName } from "../../frame/frame-format.js";
-import { MOST_CREDITS, type ToPage } from "./protocol.js";
+import { MAX_CREDITS, type ToPage } from "./protocol.js";
 
 /** A page that does not read is sent nothing more; what it missed is said again once it does. */
-const MOST_WAITING_BYTES = 1 << 20;
+const MAX_WAITING_BYTES = 1 << 20;
 
 export class PageClient {
   device: string | undefined;
@@ -32,7 +32,7 @@ export class PageClient {
   }
 
   credit(): void {
-    this.#credits = Math.min(MOST_CREDITS, this.#credits + 1);
+    this.#credits = Math.min(MAX_CREDITS, this.#credits + 1);
   }
 
   watches(device: string): boolean {
@@ -51,7 +51,7 @@ export class PageClient {
 
   say(message: ToPage): void {
     if (this.socket.readyState !== this.socket.OPEN) return;
-    if (this.socket.bufferedAmount > MOST_WAITING_BYTES) {
+    if (this.socket.bufferedAmount > MAX_WAITING_BYTES) {
       this.missed = true;
       return;
     }

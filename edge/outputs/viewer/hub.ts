@@ -3,7 +3,7 @@
 // one. Nothing is queued: a frame that nobody has room for is not sent, and the page learns how many those were.
 import type { WebSocket } from "ws";
 import { z } from "zod";
-import { MOST_REQUEST_BYTES } from "../../control/gate.js";
+import { MAX_REQUEST_BYTES } from "../../control/gate.js";
 import { STREAM_CODES, type StreamName } from "../../frame/frame-format.js";
 import type { PasswordGate } from "../../http/index.js";
 import { VERSION } from "../../version.js";
@@ -21,9 +21,9 @@ import {
 
 const KEPT_LINES = 100;
 /** Anybody may publish under new names for ever at a broker. */
-const MOST_DEVICES = 256;
+const MAX_DEVICES = 256;
 /** Pings that a page may leave unanswered; a busy machine is late, a broken connection never answers. */
-const MOST_UNANSWERED = 5;
+const MAX_UNANSWERED = 5;
 
 const fromPage = z.discriminatedUnion("type", [
   z.object({ type: z.literal("login"), password: z.string().max(1024) }),
@@ -38,7 +38,7 @@ const fromPage = z.discriminatedUnion("type", [
     id: z.int(),
     device: z.string().max(256).optional(),
     command: z.string().max(64),
-    payload: z.string().max(MOST_REQUEST_BYTES),
+    payload: z.string().max(MAX_REQUEST_BYTES),
   }),
 ]);
 
@@ -168,7 +168,7 @@ export class Hub {
 
   #device(name: string): Known | undefined {
     let known = this.#devices.get(name);
-    if (known === undefined && this.#devices.size < MOST_DEVICES) {
+    if (known === undefined && this.#devices.size < MAX_DEVICES) {
       known = { documents: new Map() };
       this.#devices.set(name, known);
       this.#everybody({ type: "devices", devices: this.#entries() });
@@ -238,7 +238,7 @@ export class Hub {
 
   #beats(): void {
     for (const client of this.#clients.keys()) {
-      if (client.unanswered >= MOST_UNANSWERED) {
+      if (client.unanswered >= MAX_UNANSWERED) {
         client.socket.terminate();
         continue;
       }

@@ -16,7 +16,7 @@ import { RealtimeOffset } from "../mqtt/streams.js";
 
 const INVALID_DISPARITY_Q4 = -32_768;
 /** Two sets of four streams on their way to a page, and as many to a second one. */
-const MOST_SPARE = 16;
+const MAX_SPARE = 16;
 
 interface Body {
   encoding: Encoding;
@@ -69,7 +69,7 @@ export class FrameMessages {
     }
     const release = () => {
       if (capacity !== this.#capacity) return;
-      for (const buffer of taken) if (this.#spare.length < MOST_SPARE) this.#spare.push(buffer);
+      for (const buffer of taken) if (this.#spare.length < MAX_SPARE) this.#spare.push(buffer);
     };
     return { messages, release };
   }

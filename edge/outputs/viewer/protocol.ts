@@ -9,7 +9,7 @@ import type { StreamName } from "../../frame/frame-format.js";
 export const PROTOCOL_VERSION = 1;
 export const SOCKET_PATH = "/live";
 /** Frame sets that a page may have on their way to it: one being shown, one behind it. */
-export const MOST_CREDITS = 2;
+export const MAX_CREDITS = 2;
 /** The program says something at least this often. */
 export const BEAT_MS = 2000;
 

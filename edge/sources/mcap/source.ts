@@ -31,7 +31,7 @@ export interface McapSourceSettings {
 }
 
 /** Pairs that the consumer may hold. */
-const MOST_HELD = { max: 2, paced: 4 };
+const MAX_HELD = { max: 2, paced: 4 };
 
 /** One clause; undefined: nothing was lost. */
 export function lossWords({
@@ -223,12 +223,12 @@ class McapSource implements PairSource {
     if (dueMs === undefined) {
       // One turn of the event loop per pair: a consumer that gives pairs back at once must not starve the others.
       await new Promise((resolve) => setImmediate(resolve));
-      while (this.#held >= MOST_HELD.max && !this.#stopped) await this.#rest(undefined);
+      while (this.#held >= MAX_HELD.max && !this.#stopped) await this.#rest(undefined);
       return true;
     }
     for (let now = performance.now(); now < dueMs && !this.#stopped; now = performance.now())
       await this.#rest(dueMs - now);
-    if (this.#held < MOST_HELD.paced) return true;
+    if (this.#held < MAX_HELD.paced) return true;
     this.#drop("left", "noFreeBuffer");
     this.#drop("right", "noFreeBuffer");
     return false;

@@ -22,20 +22,20 @@ import {
   withPair,
 } from "./tools.mjs";
 
-/** A fault, then what must be said of it, then pairs again within two seconds of the cure. */
-async function healsFrom(record, breakIt, reason, cure = () => {}) {
+/** A fault, then what must be said of it, then pairs again within two seconds of the repair. */
+async function healsFrom(record, breakIt, reason, repair = () => {}) {
   await until(() => record.pairs.length > 3, "pairs before the fault");
   const before = record.degraded.length;
   breakIt();
   await until(() => record.degraded.length > before, "degraded");
   assert.match(record.degraded[before].reason, reason);
   const cured = performance.now();
-  cure();
+  repair();
   await until(() => record.degraded.at(-1).reason === undefined, "healed");
   const healedMs = record.degraded.at(-1).at - cured;
   assert(healedMs < 2000, `healed after ${healedMs} ms`);
   const count = record.pairs.length;
-  await until(() => record.pairs.length > count + 3, "pairs after the cure");
+  await until(() => record.pairs.length > count + 3, "pairs after the repair");
   checkPairs(record);
   assert.deepEqual(record.errors, []);
   return { healedMs: Math.round(healedMs) };
@@ -246,7 +246,7 @@ export const badDayCases = {
     }
   },
 
-  "refused in one sentence with its cure: format, size, same device, missing device, not a camera":
+  "refused in one sentence with its hint: format, size, same device, missing device, not a camera":
     async () => {
       const run = (...words) =>
         depthwatt(["run", "--source", "v4l2", "--broker", "none", "--frames", "1", ...words]);

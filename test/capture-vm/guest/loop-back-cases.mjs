@@ -20,7 +20,7 @@ import {
 const SCENE = process.env.SCENE;
 const [WIDTH, HEIGHT] = [320, 240];
 const BYTES = WIDTH * HEIGHT;
-/** The slowest signal that the driver knows is 720p at 24 Hz; a corner of it is enough for an emulated processor. */
+/** The slowest signal that the driver knows is 720p at 24 Hz; a corner of it is enough for an emulated CPU. */
 const SIGNAL = "--set-dv-bt-timings=index=3";
 const RATE_HZ = 24;
 const WINDOW_MS = 1000 / RATE_HZ / 2 + 0.1;

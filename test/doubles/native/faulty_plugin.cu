@@ -20,8 +20,8 @@ std::atomic<int> frames{0};
 class FaultyBackend final : public Backend {
  public:
   explicit FaultyBackend(std::unique_ptr<Backend> sound) : sound_(std::move(sound)) {}
-  int lanes() const override { return sound_->lanes(); }
-  Status run(int lane, const FrameInput& input, FrameOutput& output) override {
+  int framesInWork() const override { return sound_->framesInWork(); }
+  Status run(int place, const FrameInput& input, FrameOutput& output) override {
     const char* given = std::getenv("FAULT_FRAMES");
     const std::string list = "," + std::string(given == nullptr ? "" : given) + ",";
     const std::string frame = std::to_string(++frames);
@@ -30,7 +30,7 @@ class FaultyBackend final : public Backend {
       breakKernel<<<1, 4096>>>();
       return launched("breakKernel");
     }
-    return sound_->run(lane, input, output);
+    return sound_->run(place, input, output);
   }
   void attach(const FrameOutput& output) override { sound_->attach(output); }
   void attach(const InputMemory& input) override { sound_->attach(input); }

@@ -5,7 +5,7 @@ import { readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
 import { type Config, changedConfig, loadConfig, type SettingsChange } from "../../../edge/config/index.js";
 import { Control, type ControlledRun } from "../../../edge/control/control.js";
-import { MOST_REQUEST_BYTES, RequestGate } from "../../../edge/control/gate.js";
+import { MAX_REQUEST_BYTES, RequestGate } from "../../../edge/control/gate.js";
 import { PRESETS } from "../../../edge/presets/index.js";
 import { SIGNATURE_WINDOW_MS, signatureOf } from "../../../edge/control/signature.js";
 
@@ -232,7 +232,7 @@ describe("what cannot be served", () => {
     const { gate } = make();
     const refused = { id: null, ok: false, code: "CONTROL_INVALID" };
     expect(await gate.answer("get", Buffer.alloc(1 << 20, "a"))).toMatchObject(refused);
-    expect(await gate.answer("get", Buffer.alloc(MOST_REQUEST_BYTES, "["))).toMatchObject(refused);
+    expect(await gate.answer("get", Buffer.alloc(MAX_REQUEST_BYTES, "["))).toMatchObject(refused);
     expect(await gate.answer("get", Buffer.from('{"signed":'))).toMatchObject(refused);
     expect(await gate.answer("get", Buffer.of(0x22, 0xff, 0x22))).toMatchObject(refused);
     expect(gate.counters().refused).toEqual({ CONTROL_INVALID: 4 });

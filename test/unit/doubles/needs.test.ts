@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The gates themselves: a skip names its cure, CI turns it into a failure, data never does.
+// The gates themselves: a skip names its hint, CI turns it into a failure, data never does.
 import { spawnSync } from "node:child_process";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";

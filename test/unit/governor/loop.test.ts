@@ -170,7 +170,7 @@ describe("an engine whose parameters change", () => {
     expect(shop.backends).toEqual(["auto", "cpu"]);
   });
 
-  test("a change that auto would move to the processor is refused, and auto stays what is asked for", async () => {
+  test("a change that auto would move to the CPU is refused, and auto stays what is asked for", async () => {
     const shop = new Workshop();
     shop.backend = "cuda";
     const problems: string[] = [];

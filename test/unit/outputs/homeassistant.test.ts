@@ -29,28 +29,36 @@ const sensor = {
 };
 const component = z.discriminatedUnion("platform", [
   z.strictObject({
-    ...{ platform: z.literal("sensor"), ...sensor },
+    platform: z.literal("sensor"),
+    ...sensor,
     state_class: z.enum(["measurement", "total", "total_increasing"]).optional(),
     unit_of_measurement: z.string().optional(),
     suggested_display_precision: z.int().optional(),
     device_class: z.enum(["power", "temperature", "distance"]).optional(),
   }),
   z.strictObject({
-    ...{ platform: z.literal("binary_sensor"), ...sensor },
+    platform: z.literal("binary_sensor"),
+    ...sensor,
     device_class: z.literal("connectivity"),
   }),
   z.strictObject({ platform: z.literal("camera"), ...entity, topic }),
   z.strictObject({ platform: z.literal("switch"), ...entity, state_topic: topic, command_topic: topic }),
   z.strictObject({
-    ...{ platform: z.literal("select"), ...entity, state_topic: topic, command_topic: topic },
+    platform: z.literal("select"),
+    ...entity,
+    state_topic: topic,
+    command_topic: topic,
     options: z.array(z.string()).min(1),
   }),
 ]);
 const payload = z.strictObject({
   device: z.strictObject({
     identifiers: z.array(z.string()).min(1),
-    ...{ name: z.string(), manufacturer: z.string(), sw_version: z.string() },
-    ...{ model: z.string().optional(), configuration_url: z.url().optional() },
+    name: z.string(),
+    manufacturer: z.string(),
+    sw_version: z.string(),
+    model: z.string().optional(),
+    configuration_url: z.url().optional(),
   }),
   origin: z.strictObject({ name: z.string(), sw_version: z.string() }),
   components: z.record(z.string().regex(/^[\w-]+$/), component),
@@ -58,17 +66,33 @@ const payload = z.strictObject({
 });
 
 const FACTS: DiscoveryFacts = {
-  ...{ base: "depthwatt", device: "robot 1", version: "1.2.3", board: "orin-nano" },
+  base: "depthwatt",
+  device: "robot 1",
+  version: "1.2.3",
+  board: "orin-nano",
   topics: makeTopics("depthwatt", "robot 1"),
-  ...{ preview: true, zones: ["left", "door-2"], page: "http://robot-1:8990" },
+  preview: true,
+  zones: ["left", "door-2"],
+  page: "http://robot-1:8990",
   controlled: [{ key: "refine.median" }, { key: "match.algorithm", options: ["sgm", "cbca"] }],
 };
 
 test("is what Home Assistant's schemas accept, with everything and with as little as there is", () => {
   const full = payload.parse(discoveryPayload(FACTS));
   expect(Object.keys(full.components)).toEqual([
-    ...["online", "state", "fps", "watts", "fps_per_watt", "joules_per_frame", "temperature", "matched"],
-    ...["zone_left", "zone_door-2", "preview", "set_refine_median", "set_match_algorithm"],
+    "online",
+    "state",
+    "fps",
+    "watts",
+    "fps_per_watt",
+    "joules_per_frame",
+    "temperature",
+    "matched",
+    "zone_left",
+    "zone_door-2",
+    "preview",
+    "set_refine_median",
+    "set_match_algorithm",
   ]);
   const least = { ...FACTS, board: undefined, preview: false, zones: [], controlled: [], page: undefined };
   expect(Object.keys(payload.parse(discoveryPayload(least)).components)).toHaveLength(8);

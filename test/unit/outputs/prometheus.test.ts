@@ -12,13 +12,20 @@ import { Scrapes } from "../../../edge/outputs/prometheus/scrapes.js";
 import { TIME_BOUNDS_MS, TimeCounts } from "../../../edge/pipeline/time-counts.js";
 
 const NOTHING: ScrapeFacts = {
-  ...{ totals: undefined, recent: undefined, state: undefined, build: {}, warnings: 0 },
+  totals: undefined,
+  recent: undefined,
+  state: undefined,
+  build: {},
+  warnings: 0,
   process: { cpuSeconds: 1.5, residentBytes: 1024, startSeconds: 1_700_000_000 },
 };
 
 const sample: Family[] = [
   {
-    ...{ name: "robot_energy_joules", type: "counter", unit: "joules", help: 'of "all"\nrails \\ rail' },
+    name: "robot_energy_joules",
+    type: "counter",
+    unit: "joules",
+    help: 'of "all"\nrails \\ rail',
     samples: () => [{ labels: { rail: 'VDD "IN"\n\\' }, value: 2.5 }],
   },
   { name: "robot_build", type: "info", help: "it", samples: () => [{ labels: { v: "1" }, value: 1 }] },
@@ -46,14 +53,23 @@ test("a histogram counts exactly, its bounds included", () => {
   const times = new TimeCounts();
   for (const milliseconds of [0.05, 1, 1.0001, 1000, 9999]) times.add(milliseconds);
   const family: Family = {
-    ...{ name: "robot_time_seconds", type: "histogram", unit: "seconds", help: "t" },
+    name: "robot_time_seconds",
+    type: "histogram",
+    unit: "seconds",
+    help: "t",
     samples: () => [{ labels: { stage: "match" }, times: times.snapshot() }],
   };
   const lines = exposition([family], NOTHING, "openMetrics").split("\n");
   const at = (le: string) =>
     lines.find((line) => line.includes(`le="${le}"`))?.replace(/^.* /, "") ?? `no ${le}`;
   expect([at("0.0001"), at("0.0005"), at("0.001"), at("0.0025"), at("1.0"), at("2.5"), at("+Inf")]).toEqual([
-    ...["1", "1", "2", "3", "4", "4", "5"],
+    "1",
+    "1",
+    "2",
+    "3",
+    "4",
+    "4",
+    "5",
   ]);
   expect(lines).toContain('robot_time_seconds_count{stage="match"} 5');
   expect(lines).toContain(
@@ -98,7 +114,10 @@ test("power that cannot be read is absent, and the reason stands beside it", () 
 test("power, rails, idle and temperatures that are known stand with their units", () => {
   const rail = { available: true, watts: 4, joules: 40, wattsUncertainty: 0.1, samples: 9 } as const;
   const power = {
-    ...{ available: true, watts: 5.25, joules: 52.5, idleWatts: 3 },
+    available: true,
+    watts: 5.25,
+    joules: 52.5,
+    idleWatts: 3,
     rails: { VDD_IN: rail, VDD_CPU: { available: false, reason: "denied" } },
     context: { temperaturesCelsius: { "CPU-therm": 48.5 }, throttle: { soctherm: 2 } },
   };
@@ -108,8 +127,13 @@ test("power, rails, idle and temperatures that are known stand with their units"
       ...NOTHING,
       recent: { power } as unknown as ScrapeFacts["recent"],
       totals: {
-        ...{ frames: 7, pixels: { asked: 100, valid: 90, matched: 80 }, stages: {}, outputs: {} },
-        ...{ latency: new TimeCounts().snapshot(), drops: { "left.late": 3 }, power: power as never },
+        frames: 7,
+        pixels: { asked: 100, valid: 90, matched: 80 },
+        stages: {},
+        outputs: {},
+        latency: new TimeCounts().snapshot(),
+        drops: { "left.late": 3 },
+        power: power as never,
       },
     },
     "prometheus",
@@ -160,7 +184,7 @@ test("clients that do not read are bounded and cut off; the others are served fr
       made++;
       return "x".repeat(8 << 20);
     },
-    { mostUnread: 2, readLimitMs: 300, freshMs: 60_000 },
+    { maxUnread: 2, readLimitMs: 300, freshMs: 60_000 },
   );
   const server = createServer((_, response) => {
     const why = scrapes.answer("prometheus", response);

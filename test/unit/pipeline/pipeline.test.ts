@@ -237,7 +237,7 @@ test("a frame that is lost with its backend is counted and replaced, and the run
   });
   const ended = pipeline.run();
   for (let i = 0; i < 3; ++i) source.deliver();
-  engine.framesInFlight = 1; // the processor, from now on
+  engine.framesInFlight = 1; // the CPU, from now on
   engine.finish(new DepthwattError("FRAME_LOST", "CUDA failed: a test"));
   expect(engine.pending).toHaveLength(1);
   engine.finish(new DepthwattError("FRAME_LOST", "CUDA failed: a test"));

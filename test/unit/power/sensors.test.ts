@@ -74,7 +74,7 @@ describe("RAPL", () => {
     expect([10, 90, 5, 4].map(unwrap)).toEqual([0n, 80n, 95n, 194n]);
   });
 
-  test("permission denied names the file and the cure; no zone says so", () => {
+  test("permission denied names the file and the hint; no zone says so", () => {
     tree.write(raplZones([{ zone: "intel-rapl:0", name: "package-0", energy: 1 }]));
     const reason = refusal(openRapl({ root: tree.root, read: denying("energy_uj") }));
     expect(reason).toContain("intel-rapl:0/energy_uj");

@@ -115,7 +115,7 @@ test("a connection that is cut at once, again and again, is no new beginning", a
   expect(pauses.some((ms) => ms > 250)).toBe(true);
 });
 
-test("a broker that takes the connection and stays silent is told as that, with a cure, and tried again", async () => {
+test("a broker that takes the connection and stays silent is told as that, with a hint, and tried again", async () => {
   const { attempts, statuses, connection } = await setUp(() => {}, { answerMs: 60 });
   expect(await connection.firstAttempt).toMatchObject({
     connected: false,

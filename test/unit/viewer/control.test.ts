@@ -14,7 +14,9 @@ function opened(changes: Partial<RunControl> = {}, gated = true) {
   const performed: unknown[] = [];
   const notices: string[] = [];
   const control: RunControl = {
-    ...{ off: undefined, secret: undefined, brokerAuthenticates: false },
+    off: undefined,
+    secret: undefined,
+    brokerAuthenticates: false,
     settings: () => ({ settings: [], values: {}, presets: [] }),
     perform: async (command, body, from) => {
       performed.push([command, body, from]);
@@ -23,7 +25,9 @@ function opened(changes: Partial<RunControl> = {}, gated = true) {
     ...changes,
   };
   const door = controlOf({
-    ...{ control, device: "depthwatt/robot-1", gated },
+    control,
+    device: "depthwatt/robot-1",
+    gated,
     notice: (text) => notices.push(text),
   });
   const ask = async (payload: string, command = "set") =>

@@ -27,15 +27,15 @@ export class Pairer<T extends Timed> {
   readonly #events: PairerEvents<T>;
   readonly #left: T[] = [];
   readonly #right: T[] = [];
-  readonly #mostWaiting: number;
+  readonly #maxWaiting: number;
   #windowNs: number;
 
   /**
    * @param windowNs largest |left - right| within a pair, inclusive
-   * @param mostWaiting of one eye for the other, before the oldest is given up
+   * @param maxWaiting of one eye for the other, before the oldest is given up
    */
-  constructor(windowNs: number, events: PairerEvents<T>, mostWaiting = CAMERA_WAITING) {
-    this.#mostWaiting = mostWaiting;
+  constructor(windowNs: number, events: PairerEvents<T>, maxWaiting = CAMERA_WAITING) {
+    this.#maxWaiting = maxWaiting;
     this.#windowNs = windowNs;
     this.#events = events;
   }
@@ -52,7 +52,7 @@ export class Pairer<T extends Timed> {
     const own = eye === "left" ? this.#left : this.#right;
     own.push(item);
     this.#settle();
-    if (own.length > this.#mostWaiting) this.#events.onUnpaired(eye, own.shift()!, "alone");
+    if (own.length > this.#maxWaiting) this.#events.onUnpaired(eye, own.shift()!, "alone");
   }
 
   /** Hands back what waits, as when a camera went away. */

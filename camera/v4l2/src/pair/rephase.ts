@@ -6,7 +6,7 @@ const PAIRS_PER_DECISION = 30;
 /** A skew below both is left alone: an attempt costs half a second of pairs. */
 const WORTH_NS = 1_500_000;
 const WORTH_OF_PERIOD = 0.08;
-const MOST_ATTEMPTS = 4;
+const MAX_ATTEMPTS = 4;
 /** The restart must lie this far ahead, so that the command reaches the camera's thread in time. */
 const LEAD_NS = 30_000_000;
 
@@ -54,7 +54,7 @@ export class Rephaser {
       this.#done = true;
       return { kind: "good", skewNs: medianNs };
     }
-    if (this.#attempts === MOST_ATTEMPTS) {
+    if (this.#attempts === MAX_ATTEMPTS) {
       this.#done = true;
       return { kind: "givenUp", skewNs: medianNs };
     }

@@ -31,7 +31,7 @@ export interface FakeCamera {
   formats?: { fourcc: string; width: number; height: number; ratesHz: number[] }[];
   controls?: FakeControl[];
   /** REQBUFS gives at most so many. */
-  mostBuffers?: number;
+  maxBuffers?: number;
   /** Padding at the end of each row, bytes. */
   strideExtra?: number;
   /** S_FMT answers with this width whatever is asked, though the lists say otherwise. */

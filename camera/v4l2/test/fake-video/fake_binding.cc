@@ -28,7 +28,7 @@ std::shared_ptr<Camera> cameraOf(const Napi::Object& options) {
   const bool metadata = options.Get("metadataOnly").ToBoolean().Value();
   const uint32_t capture = planar ? V4L2_CAP_VIDEO_CAPTURE_MPLANE : V4L2_CAP_VIDEO_CAPTURE;
   camera->capabilities = (metadata ? V4L2_CAP_META_CAPTURE : capture) | V4L2_CAP_STREAMING;
-  camera->fewestGiven = number(options, "mostBuffers");
+  camera->fewestGiven = number(options, "maxBuffers");
   camera->strideExtra = number(options, "strideExtra");
   camera->field = number(options, "field", V4L2_FIELD_NONE);
   camera->memoryPlanes = number(options, "memoryPlanes", 1);

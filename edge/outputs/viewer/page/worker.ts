@@ -2,11 +2,11 @@
 // Off the page's thread: the WebSocket, its way back after a loss, and the decoding of frames by the consumer's own code.
 import { decodeBody } from "../../../consumer/decode.js";
 import { parseFrame } from "../../../frame/payload.js";
-import { BEAT_MS, type FromPage, MOST_CREDITS, type ToPage } from "../protocol.js";
+import { BEAT_MS, type FromPage, MAX_CREDITS, type ToPage } from "../protocol.js";
 import type { FrameSet, FromWorker, ToWorker } from "./frame-set.js";
 
 const FIRST_DELAY_MS = 250;
-const MOST_DELAY_MS = 1500;
+const MAX_DELAY_MS = 1500;
 const SILENCE_MS = 3 * BEAT_MS;
 
 const scope = self as unknown as {
@@ -45,7 +45,7 @@ function connect(): void {
     mine.close();
     tell({ type: "link", state: "lost" });
     setTimeout(connect, delayMs);
-    delayMs = Math.min(MOST_DELAY_MS, delayMs * 2);
+    delayMs = Math.min(MAX_DELAY_MS, delayMs * 2);
   };
   const heard = () => {
     clearTimeout(silence);
@@ -70,7 +70,7 @@ function begin(): void {
   if (admitted) return;
   admitted = true;
   if (watch) say(watch);
-  for (let free = MOST_CREDITS - outstanding; free > 0; free--) say({ type: "next" });
+  for (let free = MAX_CREDITS - outstanding; free > 0; free--) say({ type: "next" });
 }
 
 function takeText(text: string): void {

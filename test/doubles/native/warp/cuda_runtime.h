@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Stands in for CUDA's header where there is no GPU: kernels run on the processor, one block after the other, every thread a
+// Stands in for CUDA's header where there is no GPU: kernels run on the CPU, one block after the other, every thread a
 // fiber, so that they can be compared with their references in any test run. It knows what the kernels of this project use.
 //
 // Threads switch at the functions that join a warp or a block. A warp whose lanes do not all arrive at the same one is an

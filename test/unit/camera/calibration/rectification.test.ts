@@ -305,7 +305,7 @@ describe("maps", () => {
     expect(new Set(map)).toEqual(new Set([-32]));
   });
 
-  test("both maps of a 1080p pair are built in under a second of processor time", () => {
+  test("both maps of a 1080p pair are built in under a second of CPU time", () => {
     const fhd = { width: 1920, height: 1080 };
     for (const calibration of [rigs.rational, rigs.fisheye]) {
       const rectification = rectify(calibration, { outputSize: fhd });

@@ -112,7 +112,7 @@ needs("toolchain").suite("cameras that write into the process's memory", () => {
     expect((await open({ memory: "mmap" })).inputMemory).toBeUndefined();
   });
 
-  test("a driver that takes no memory of others is refused with the cure", async () => {
+  test("a driver that takes no memory of others is refused with the hint", async () => {
     fake.fail(LEFT, "REQBUFS", constants.errno.EINVAL, 1);
     await expect(open()).rejects.toMatchObject({
       code: "DEVICE_UNSUITABLE",

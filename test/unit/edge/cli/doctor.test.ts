@@ -23,7 +23,7 @@ describe("node", () => {
     expect(lookAtNode("20.17.0").state).toBe("ok");
     expect(lookAtNode("24.1.0").state).toBe("ok");
     expect(lookAtNode("20.16.9")).toMatchObject({ state: "bad", exitCode: 4 });
-    expect(lookAtNode("18.20.1").cure).toContain("20.17");
+    expect(lookAtNode("18.20.1").hint).toContain("20.17");
   });
 });
 
@@ -64,7 +64,7 @@ describe("cameras", () => {
     symlinkSync("/no/such/device", join(root, "some/dev/video2"));
     expect(lookAtCameras(config(...CAMERAS), join(root, "some"))).toMatchObject({
       state: "bad",
-      cure: expect.stringContaining("video"),
+      hint: expect.stringContaining("video"),
     });
   });
 });
@@ -83,15 +83,15 @@ describe("cuda", () => {
       ] as const) {
         const finding = lookAtCuda(missing, wanted, evidence);
         expect(finding).toMatchObject({ state, text: missing.cudaUnavailable() });
-        expect(finding.cure).toContain("npm run build:cuda");
+        expect(finding.hint).toContain("npm run build:cuda");
       }
-      expect(lookAtCuda({ cudaUnavailable: () => "" }, "auto", evidence).cure).toBeUndefined();
+      expect(lookAtCuda({ cudaUnavailable: () => "" }, "auto", evidence).hint).toBeUndefined();
     },
   );
 
   test("a machine that is no Jetson is not sent to build what it cannot use", () => {
     const evidence = gatherEvidence({ root });
-    expect(lookAtCuda(missing, "auto", evidence).cure).not.toContain("build:cuda");
+    expect(lookAtCuda(missing, "auto", evidence).hint).not.toContain("build:cuda");
   });
 });
 
@@ -141,7 +141,7 @@ test("lines fit the terminal", () => {
     state: "absent" as const,
     text: "word ".repeat(40).trim(),
     details: ["detail ".repeat(30).trim()],
-    cure: "cure ".repeat(30).trim(),
+    hint: "hint ".repeat(30).trim(),
   };
   const lines = findingLines(finding, 80);
   expect(Math.max(...lines.map((line) => line.length))).toBeLessThanOrEqual(80);
@@ -161,7 +161,7 @@ describe("the command", () => {
     expect(names).toEqual([
       "node",
       "addon",
-      "processor",
+      "cpu",
       "cuda",
       "settings",
       "board",

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The command line as a user meets it: help with examples, one-line errors with a cure, exit codes, clean stdout.
+// The command line as a user meets it: help with examples, one-line errors with a hint, exit codes, clean stdout.
 import { spawnSync } from "node:child_process";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { type AddressInfo, createServer, type Socket } from "node:net";
@@ -88,7 +88,7 @@ describe("errors", () => {
     expect(out).toBe("");
   });
 
-  test("an error of the catalogue is one line, its cure and its exit code", () => {
+  test("an error of the catalogue is one line, its hint and its exit code", () => {
     expect(
       reportError(new DepthwattError("BROKER_UNREACHABLE", "no answer from mqtt://h"), "depthwatt run"),
     ).toBe(5);

@@ -15,12 +15,12 @@ export interface Chart {
   lines: Line[];
 }
 
-const MOST_LINES = 8;
+const MAX_LINES = 8;
 
 function byName(samples: readonly Sample[], pick: (sample: Sample) => Map<string, number>): Line[] {
   const names = new Set(samples.flatMap((sample) => [...pick(sample).keys()]));
   return [...names]
-    .slice(0, MOST_LINES)
+    .slice(0, MAX_LINES)
     .map((name) => ({ name, values: samples.map((sample) => pick(sample).get(name)) }));
 }
 
@@ -31,7 +31,7 @@ function single(name: string, values: (number | undefined)[]): Line[] {
 function dropLines(samples: readonly Sample[]): Line[] {
   const last = samples.at(-1);
   const causes = [...(last?.drops ?? [])].sort(([, a], [, b]) => b - a).map(([cause]) => cause);
-  return causes.slice(0, MOST_LINES).map((name) => ({ name, values: perSecond(samples, name) }));
+  return causes.slice(0, MAX_LINES).map((name) => ({ name, values: perSecond(samples, name) }));
 }
 
 /** Plots that have something to show, in the order in which they stand. */

@@ -8,7 +8,7 @@ import { useDocuments } from "../store.js";
 import { S } from "../strings.js";
 
 const T = S.figures;
-const MOST_CHARACTERS = 90;
+const MAX_CHARACTERS = 90;
 const SHORT_CHARACTERS = 50;
 
 function figure(value: unknown, unit: string, digits: number, scale = 1): string {
@@ -19,7 +19,7 @@ function figure(value: unknown, unit: string, digits: number, scale = 1): string
 
 /** A long reason folds to its first words. */
 function Words({ text }: { text: string }) {
-  if (text.length <= MOST_CHARACTERS) return <>{text}</>;
+  if (text.length <= MAX_CHARACTERS) return <>{text}</>;
   return (
     <details>
       <summary>{text.slice(0, text.lastIndexOf(" ", SHORT_CHARACTERS))} …</summary>

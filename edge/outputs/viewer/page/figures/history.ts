@@ -18,7 +18,7 @@ export interface Sample {
 
 const KEPT_SECONDS = 600;
 /** Metrics come every 100 ms at the fastest. */
-const MOST_SAMPLES = 6000;
+const MAX_SAMPLES = 6000;
 const histories = new Map<string, Sample[]>();
 
 function railsOf(power: unknown): Map<string, number> {
@@ -57,8 +57,8 @@ export function remember(device: string, document: unknown, seconds = Date.now()
   }
   samples.push(sampleOf(document, seconds));
   const old = samples.findIndex((sample) => sample.seconds > seconds - KEPT_SECONDS);
-  if (old > 60 || samples.length > MOST_SAMPLES)
-    samples.splice(0, Math.max(old, samples.length - MOST_SAMPLES));
+  if (old > 60 || samples.length > MAX_SAMPLES)
+    samples.splice(0, Math.max(old, samples.length - MAX_SAMPLES));
 }
 
 /** The samples of the newest `seconds`, oldest first. */

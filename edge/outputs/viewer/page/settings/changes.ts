@@ -12,7 +12,7 @@ export type Value = string | number | boolean;
 /** null: no value. */
 export type Values = Record<string, Value | null>;
 
-const MOST_STEPS = 50;
+const MAX_STEPS = 50;
 
 /** What holds now, or held. */
 function valuesNow(keys: readonly string[], { values } = controlNow(pageState())): Values {
@@ -69,7 +69,7 @@ async function set(body: { values: Values } | { preset: string }): Promise<Contr
   const names = Object.keys(answer.values ?? {});
   const before = valuesNow(names, held);
   const keys = new Set([...unsaved, ...names]);
-  change({ changes: { steps: [...steps, before].slice(-MOST_STEPS), unsaved: [...keys] } });
+  change({ changes: { steps: [...steps, before].slice(-MAX_STEPS), unsaved: [...keys] } });
   return answer;
 }
 

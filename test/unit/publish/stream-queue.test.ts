@@ -1,7 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // One stream's two places: who is released when, exactly once, and under which cause it is counted.
 import { expect, test } from "vitest";
-import { Lane, makeLanes, type PendingFrame, sumLanes } from "../../../edge/outputs/mqtt/lane.js";
+import {
+  StreamQueue,
+  makeStreamQueues,
+  type PendingFrame,
+  sumStreamQueues,
+} from "../../../edge/outputs/mqtt/stream-queue.js";
 import { makeFrame } from "../../doubles/frames.js";
 
 function pendingFrame(frameNumber: number) {
@@ -13,39 +18,39 @@ function pendingFrame(frameNumber: number) {
 }
 
 test("the newest frame takes the waiting place; the older one is released as unsent", () => {
-  const lane = new Lane();
+  const queue = new StreamQueue();
   const [older, newer] = [pendingFrame(0), pendingFrame(1)];
-  lane.replaceWaiting(older.pending);
-  lane.replaceWaiting(newer.pending);
-  expect(lane.waiting).toBe(newer.pending);
+  queue.replaceWaiting(older.pending);
+  queue.replaceWaiting(newer.pending);
+  expect(queue.waiting).toBe(newer.pending);
   expect([older.releases, newer.releases]).toEqual([[false], []]);
-  expect(lane.counters.drops).toEqual({ backpressure: 1 });
+  expect(queue.counters.drops).toEqual({ backpressure: 1 });
 });
 
 test("a frame is settled once, whatever calls back later, even while its successor is being sent", () => {
-  const lane = new Lane();
+  const queue = new StreamQueue();
   const [first, second] = [pendingFrame(0), pendingFrame(1)];
-  lane.sending = first.pending;
-  lane.settle(first.pending, undefined);
-  lane.settle(first.pending, 100);
+  queue.sending = first.pending;
+  queue.settle(first.pending, undefined);
+  queue.settle(first.pending, 100);
   expect(first.releases).toEqual([false]);
-  lane.sending = second.pending;
-  lane.settle(first.pending, 100);
-  expect(lane.sending).toBe(second.pending);
-  lane.settle(second.pending, 200);
+  queue.sending = second.pending;
+  queue.settle(first.pending, 100);
+  expect(queue.sending).toBe(second.pending);
+  queue.settle(second.pending, 200);
   expect(second.releases).toEqual([true]);
-  expect(lane.counters).toEqual({ published: 1, bytes: 200, drops: { lost: 1 } });
+  expect(queue.counters).toEqual({ published: 1, bytes: 200, drops: { lost: 1 } });
 });
 
 test("frame numbers count every frame offered; sums leave out streams without one", () => {
-  const lanes = makeLanes();
-  expect([lanes.depth.nextFrameNumber(), lanes.depth.nextFrameNumber()]).toEqual([0, 1]);
+  const queues = makeStreamQueues();
+  expect([queues.depth.nextFrameNumber(), queues.depth.nextFrameNumber()]).toEqual([0, 1]);
   const { pending } = pendingFrame(0);
-  lanes.depth.drop(pending, "offline");
-  lanes.depth.drop(pending, "offline");
-  lanes.left.nextFrameNumber();
-  lanes.left.drop(pending, "oversize");
-  const sums = sumLanes(lanes);
+  queues.depth.drop(pending, "offline");
+  queues.depth.drop(pending, "offline");
+  queues.left.nextFrameNumber();
+  queues.left.drop(pending, "oversize");
+  const sums = sumStreamQueues(queues);
   expect(sums.drops).toEqual({ offline: 2, oversize: 1 });
   expect(Object.keys(sums.streams)).toEqual(["depth", "left"]);
 });

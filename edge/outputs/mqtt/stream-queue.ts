@@ -18,7 +18,7 @@ export interface PendingFrame {
   release: (sent: boolean) => void;
 }
 
-export class Lane {
+export class StreamQueue {
   readonly counters: StreamCounters = { published: 0, bytes: 0, drops: {} };
   /** False until the first frame: a stream that is switched off does not appear in the counters. */
   used = false;
@@ -71,17 +71,19 @@ export function messageBytes(pending: PendingFrame): number {
   return FRAME_HEADER_BYTES + prefix + pending.bodyBytes;
 }
 
-export type Lanes = Readonly<Record<StreamName, Lane>>;
+export type StreamQueues = Readonly<Record<StreamName, StreamQueue>>;
 
-export function makeLanes(): Lanes {
-  return Object.fromEntries(Object.keys(STREAM_CODES).map((stream) => [stream, new Lane()])) as Lanes;
+export function makeStreamQueues(): StreamQueues {
+  return Object.fromEntries(
+    Object.keys(STREAM_CODES).map((stream) => [stream, new StreamQueue()]),
+  ) as StreamQueues;
 }
 
 /** A snapshot: the sums, and each stream that has had a frame. */
-export function sumLanes(lanes: Lanes): StreamCounters & Pick<PublisherCounters, "streams"> {
+export function sumStreamQueues(queues: StreamQueues): StreamCounters & Pick<PublisherCounters, "streams"> {
   const total = { published: 0, bytes: 0, drops: {} as StreamCounters["drops"] };
   const streams: PublisherCounters["streams"] = {};
-  for (const [stream, { counters, used }] of Object.entries(lanes) as [StreamName, Lane][]) {
+  for (const [stream, { counters, used }] of Object.entries(queues) as [StreamName, StreamQueue][]) {
     if (!used) continue;
     const { published, bytes, drops } = counters;
     streams[stream] = { published, bytes, drops: { ...drops } };

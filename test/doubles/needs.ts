@@ -15,6 +15,8 @@ interface Need {
   commands?: string[];
   python?: string[];
   libraries?: string[];
+  /** Below /usr/include. */
+  headers?: string[];
 }
 
 const packages = JSON.parse(
@@ -26,6 +28,8 @@ export type NeedName =
   | "mosquitto"
   | "opencv"
   | "paho"
+  | "numpy"
+  | "libmosquitto"
   | "aarch64"
   | "vm"
   | "armVm"
@@ -76,6 +80,7 @@ function satisfied(name: NeedName): boolean {
     answer =
       (need.commands ?? []).every(hasCommand) &&
       (need.libraries ?? []).every(hasLibrary) &&
+      (need.headers ?? []).every((name) => existsSync(resolve("/usr/include", name))) &&
       (need.python ?? []).every(hasPython);
     known.set(name, answer);
   }

@@ -1,0 +1,284 @@
+// SPDX-License-Identifier: Apache-2.0
+// Reads a frame of depthwatt (docs/4-reference/mqtt.md): header, CRC, and the bodies raw, rvl and compressedDepth. C++17, this one
+// file, no library; allocates nothing and throws nothing. Bodies png and jpeg are image files for a library of their own.
+//
+//   depthwatt::Frame frame;
+//   if (depthwatt::parseFrame(payload, bytes, frame) != depthwatt::Fault::none) return;
+//   std::vector<uint16_t> counts(frame.pixels());
+//   if (depthwatt::decode(frame, counts.data(), counts.size()) != depthwatt::Fault::none) return;
+//   float metres = frame.value(counts[y * frame.width + x]);   // NaN: no value
+//
+// The host must be little-endian, as every board and PC is that this runs on.
+#ifndef DEPTHWATT_FRAME_H
+#define DEPTHWATT_FRAME_H
+
+#include <array>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <limits>
+
+namespace depthwatt {
+
+constexpr size_t kHeaderBytes = 96;
+constexpr uint32_t kMaxSide = 16384;
+
+enum class Stream : uint8_t { depth = 1, disparity, confidence, left };
+enum class Encoding : uint8_t { raw = 1, rvl, png, compressedDepth, jpeg };
+enum class Element : uint8_t { u8 = 1, u16, f32 };
+enum class Clock : uint8_t { monotonic = 1, realtime, file };
+enum class Quantity : uint8_t { depthMetres = 1, disparityPixels, confidence, greyValue };
+enum class InvalidRule : uint8_t { none = 0, zero, nan };
+
+/** What is wrong with a message; none: nothing. */
+enum class Fault {
+  none,
+  tooShort,
+  magic,
+  version,
+  headerBytes,
+  bodyBytes,
+  crc,
+  size,
+  code,
+  element,
+  scale,
+  /** The body is packed in another way than the function unpacks. */
+  encoding,
+  /** The memory given holds fewer elements than the picture. */
+  room,
+  /** A body that ends early or late, a run beyond the picture, a value outside 1 to 65535. */
+  body,
+};
+
+inline const char* describe(Fault fault) {
+  switch (fault) {
+    case Fault::none: return "a frame";
+    case Fault::tooShort: return "expected at least 96 bytes";
+    case Fault::magic: return "expected the magic DWFR";
+    case Fault::version: return "expected version 1";
+    case Fault::headerBytes: return "expected a header of 96 bytes";
+    case Fault::bodyBytes: return "expected a body as long as the header says";
+    case Fault::crc: return "the CRC is another one: the message was damaged";
+    case Fault::size: return "expected a width and a height of 1 to 16384";
+    case Fault::code: return "a code of the header is not known";
+    case Fault::element: return "the encoding has no such element";
+    case Fault::scale: return "expected a finite unitScale above 0 and a finite valueOffset";
+    case Fault::encoding: return "expected raw, rvl or compressedDepth; png and jpeg are image files";
+    case Fault::room: return "expected memory for width x height elements";
+    case Fault::body: return "the body is not what its encoding writes";
+  }
+  return "";
+}
+
+/** A header with every field checked, and a view of the body. */
+struct Frame {
+  Stream stream;
+  Encoding encoding;
+  Element element;
+  Clock clock;
+  Quantity quantity;
+  InvalidRule invalidRule;
+  uint16_t flags;
+  uint32_t width, height;
+  uint32_t frameNumber;
+  /** Nanoseconds on `clock`. */
+  uint64_t leftTimestampNs, rightTimestampNs;
+  /** Add it to a capture time for nanoseconds since 1970; only where realtimeOffsetKnown. */
+  int64_t realtimeOffsetNs;
+  bool realtimeOffsetKnown;
+  uint32_t leftSequence, rightSequence;
+  double unitScale, valueOffset;
+  uint32_t runId, clockDomain;
+  /** Packed; lives as long as the message. */
+  const uint8_t* body;
+  size_t bodyBytes;
+
+  size_t pixels() const { return size_t{width} * height; }
+
+  /** Metres, pixels or plain values as `quantity` says; NaN where there is no value. */
+  float value(double count) const {
+    if (invalidRule == InvalidRule::zero && count == 0) return std::numeric_limits<float>::quiet_NaN();
+    return static_cast<float>(count * unitScale + valueOffset);
+  }
+};
+
+namespace detail {
+
+template <typename T>
+T load(const uint8_t* bytes) {
+  T value;
+  std::memcpy(&value, bytes, sizeof value);
+  return value;
+}
+
+constexpr std::array<uint32_t, 256> crcTable() {
+  std::array<uint32_t, 256> table{};
+  for (uint32_t index = 0; index < 256; ++index) {
+    uint32_t rest = index;
+    for (int bit = 0; bit < 8; ++bit) rest = rest & 1 ? (rest >> 1) ^ 0xEDB88320u : rest >> 1;
+    table[index] = rest;
+  }
+  return table;
+}
+
+class RvlReader {
+ public:
+  RvlReader(const uint8_t* body, size_t bytes) : next_(body), end_(body + bytes) {}
+
+  /** At most ten nibbles; -1 where the body ends or the number is longer. */
+  int64_t number() {
+    uint32_t value = 0;
+    for (int shift = 0; shift < 30; shift += 3) {
+      if (nibbles_ == 0) {
+        if (end_ - next_ < 4) return -1;
+        word_ = load<uint32_t>(next_);
+        next_ += 4;
+        nibbles_ = 8;
+      }
+      const uint32_t nibble = word_ >> 28;
+      word_ <<= 4;
+      --nibbles_;
+      value |= (nibble & 7) << shift;
+      if (nibble < 8) return value;
+    }
+    return -1;
+  }
+
+  bool atEnd() const { return next_ == end_; }
+
+ private:
+  const uint8_t* next_;
+  const uint8_t* end_;
+  uint32_t word_ = 0;
+  int nibbles_ = 0;
+};
+
+}  // namespace detail
+
+/** CRC-32 of zlib, PNG and Ethernet, continued from `previous`. */
+inline uint32_t crc32(const uint8_t* bytes, size_t count, uint32_t previous = 0) {
+  static constexpr std::array<uint32_t, 256> table = detail::crcTable();
+  uint32_t crc = ~previous;
+  for (size_t i = 0; i < count; ++i) crc = table[(crc ^ bytes[i]) & 0xFF] ^ (crc >> 8);
+  return ~crc;
+}
+
+/** Unpacks exactly `count` pixels of RVL [Wilson, ISS 2017]. */
+inline Fault decodeRvl(const uint8_t* body, size_t bytes, uint16_t* pixels, size_t count) {
+  detail::RvlReader reader(body, bytes);
+  int64_t previous = 0;
+  size_t at = 0;
+  while (at < count) {
+    const int64_t zeros = reader.number();
+    if (zeros < 0 || static_cast<uint64_t>(zeros) > count - at) return Fault::body;
+    for (int64_t i = 0; i < zeros; ++i) pixels[at++] = 0;
+    const int64_t values = reader.number();
+    if (values < 0 || static_cast<uint64_t>(values) > count - at || zeros + values == 0) return Fault::body;
+    for (int64_t i = 0; i < values; ++i) {
+      const int64_t folded = reader.number();
+      if (folded < 0) return Fault::body;
+      previous += (folded >> 1) ^ -(folded & 1);
+      if (previous < 1 || previous > 65535) return Fault::body;
+      pixels[at++] = static_cast<uint16_t>(previous);
+    }
+  }
+  return reader.atEnd() ? Fault::none : Fault::body;
+}
+
+/** Checks a message; the body stays packed, and `frame` points into the message. */
+inline Fault parseFrame(const void* message, size_t bytes, Frame& frame) {
+  using detail::load;
+  if (bytes < kHeaderBytes) return Fault::tooShort;
+  const uint8_t* at = static_cast<const uint8_t*>(message);
+  if (std::memcmp(at, "DWFR", 4) != 0) return Fault::magic;
+  if (load<uint16_t>(at + 4) != 1) return Fault::version;
+  if (load<uint16_t>(at + 6) != kHeaderBytes) return Fault::headerBytes;
+  const size_t bodyBytes = load<uint32_t>(at + 24);
+  if (bodyBytes != bytes - kHeaderBytes) return Fault::bodyBytes;
+  if (load<uint32_t>(at + 92) != crc32(at + kHeaderBytes, bodyBytes, crc32(at, 92))) return Fault::crc;
+  const uint32_t width = load<uint32_t>(at + 16);
+  const uint32_t height = load<uint32_t>(at + 20);
+  if (width < 1 || width > kMaxSide || height < 1 || height > kMaxSide) return Fault::size;
+  const auto within = [at](size_t offset, int least, int most) { return at[offset] >= least && at[offset] <= most; };
+  if (!within(8, 1, 4) || !within(9, 1, 5) || !within(10, 1, 3) || !within(11, 1, 3) || !within(14, 1, 4) ||
+      !within(15, 0, 2))
+    return Fault::code;
+  frame.stream = static_cast<Stream>(at[8]);
+  frame.encoding = static_cast<Encoding>(at[9]);
+  frame.element = static_cast<Element>(at[10]);
+  frame.clock = static_cast<Clock>(at[11]);
+  frame.flags = load<uint16_t>(at + 12);
+  frame.quantity = static_cast<Quantity>(at[14]);
+  frame.invalidRule = static_cast<InvalidRule>(at[15]);
+  const size_t elementBytes = frame.element == Element::u8 ? 1 : frame.element == Element::u16 ? 2 : 4;
+  if (frame.encoding == Encoding::raw && bodyBytes != elementBytes * width * height) return Fault::bodyBytes;
+  const bool packed = frame.encoding == Encoding::rvl || frame.encoding == Encoding::compressedDepth;
+  if (packed && frame.element != Element::u16) return Fault::element;
+  if (frame.encoding == Encoding::jpeg && frame.element != Element::u8) return Fault::element;
+  frame.unitScale = load<double>(at + 64);
+  frame.valueOffset = load<double>(at + 72);
+  if (!(frame.unitScale > 0) || !std::isfinite(frame.unitScale) || !std::isfinite(frame.valueOffset))
+    return Fault::scale;
+  frame.width = width;
+  frame.height = height;
+  frame.frameNumber = load<uint32_t>(at + 28);
+  frame.leftTimestampNs = load<uint64_t>(at + 32);
+  frame.rightTimestampNs = load<uint64_t>(at + 40);
+  frame.realtimeOffsetNs = load<int64_t>(at + 48);
+  frame.realtimeOffsetKnown = frame.flags & 1;
+  frame.leftSequence = load<uint32_t>(at + 56);
+  frame.rightSequence = load<uint32_t>(at + 60);
+  frame.runId = load<uint32_t>(at + 80);
+  frame.clockDomain = load<uint32_t>(at + 84);
+  frame.body = at + kHeaderBytes;
+  frame.bodyBytes = bodyBytes;
+  return Fault::none;
+}
+
+/**
+ * Unpacks 16-bit counts, row by row: millimetres of depth, disparityQ4 + 1, 0 = invalid.
+ * @param room elements that `counts` holds. Check frame.pixels() before you allocate: a hundred bytes can claim 2^28 of them.
+ */
+inline Fault decode(const Frame& frame, uint16_t* counts, size_t room) {
+  if (frame.element != Element::u16) return Fault::element;
+  if (room < frame.pixels()) return Fault::room;
+  switch (frame.encoding) {
+    case Encoding::raw:
+      std::memcpy(counts, frame.body, frame.bodyBytes);
+      return Fault::none;
+    case Encoding::rvl:
+      return decodeRvl(frame.body, frame.bodyBytes, counts, frame.pixels());
+    case Encoding::compressedDepth:
+      // ROS: 12 bytes of ConfigHeader, columns, rows, then the words.
+      if (frame.bodyBytes < 20 || detail::load<uint32_t>(frame.body + 12) != frame.width ||
+          detail::load<uint32_t>(frame.body + 16) != frame.height)
+        return Fault::body;
+      return decodeRvl(frame.body + 20, frame.bodyBytes - 20, counts, frame.pixels());
+    default:
+      return Fault::encoding;
+  }
+}
+
+/** 8-bit values: confidence, or the left image. */
+inline Fault decode(const Frame& frame, uint8_t* values, size_t room) {
+  if (frame.element != Element::u8) return Fault::element;
+  if (frame.encoding != Encoding::raw) return Fault::encoding;
+  if (room < frame.pixels()) return Fault::room;
+  std::memcpy(values, frame.body, frame.bodyBytes);
+  return Fault::none;
+}
+
+/** Floats as they travel: metres or pixels, NaN = invalid. */
+inline Fault decode(const Frame& frame, float* values, size_t room) {
+  if (frame.element != Element::f32) return Fault::element;
+  if (frame.encoding != Encoding::raw) return Fault::encoding;
+  if (room < frame.pixels()) return Fault::room;
+  std::memcpy(values, frame.body, frame.bodyBytes);
+  return Fault::none;
+}
+
+}  // namespace depthwatt
+
+#endif  // DEPTHWATT_FRAME_H

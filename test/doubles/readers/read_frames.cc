@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+// Reads messages ([u32 length][bytes] ...) with clients/cpp/depthwatt_frame.h; prints "ok WIDTH HEIGHT NUMBER CRC-OF-COUNTS",
+// "unsupported" for image files, or "refused". Each message lies in memory of its own, so that a sanitizer sees its end.
+#include <cstdio>
+#include <memory>
+#include <vector>
+
+#include "../../../clients/cpp/depthwatt_frame.h"
+
+namespace {
+
+constexpr size_t kMostPixels = size_t{1} << 20;
+
+template <typename T>
+depthwatt::Fault unpack(const depthwatt::Frame& frame, uint32_t& sum) {
+  const std::unique_ptr<T[]> counts(new T[frame.pixels()]);
+  const depthwatt::Fault fault = depthwatt::decode(frame, counts.get(), frame.pixels());
+  if (fault == depthwatt::Fault::none)
+    sum = depthwatt::crc32(reinterpret_cast<const uint8_t*>(counts.get()), frame.pixels() * sizeof(T));
+  return fault;
+}
+
+void read(const uint8_t* message, size_t bytes) {
+  depthwatt::Frame frame;
+  depthwatt::Fault fault = depthwatt::parseFrame(message, bytes, frame);
+  uint32_t sum = 0;
+  if (fault == depthwatt::Fault::none && frame.pixels() > kMostPixels) fault = depthwatt::Fault::room;
+  if (fault == depthwatt::Fault::none)
+    fault = frame.element == depthwatt::Element::u8    ? unpack<uint8_t>(frame, sum)
+            : frame.element == depthwatt::Element::u16 ? unpack<uint16_t>(frame, sum)
+                                                       : unpack<float>(frame, sum);
+  if (fault == depthwatt::Fault::none)
+    std::printf("ok %u %u %u %u\n", frame.width, frame.height, frame.frameNumber, sum);
+  else
+    std::puts(fault == depthwatt::Fault::encoding ? "unsupported" : "refused");
+}
+
+}  // namespace
+
+int main(int, char** words) {
+  std::FILE* file = std::fopen(words[1], "rb");
+  if (file == nullptr) return 2;
+  uint32_t bytes = 0;
+  while (std::fread(&bytes, 4, 1, file) == 1) {
+    const std::unique_ptr<uint8_t[]> message(new uint8_t[bytes]);
+    if (std::fread(message.get(), 1, bytes, file) != bytes) return 3;
+    read(message.get(), bytes);
+  }
+  std::fclose(file);
+  return 0;
+}

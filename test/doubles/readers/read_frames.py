@@ -1,0 +1,49 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Reads messages ([u32 length][bytes] ...) with clients/python/depthwatt.py; prints a line for each, or times them.
+
+read_frames.py FILE            one line a message: "ok WIDTH HEIGHT NUMBER CRC-OF-COUNTS", or "refused"
+read_frames.py FILE SECONDS    unpacks the first message to metres again and again; prints decoder and frames a second
+"""
+
+import struct
+import sys
+import time
+import zlib
+
+sys.path.insert(0, sys.argv[1])
+import depthwatt  # noqa: E402
+
+with open(sys.argv[2], "rb") as file:
+    data = file.read()
+
+
+def messages():
+    at = 0
+    while at < len(data):
+        (size,) = struct.unpack_from("<I", data, at)
+        yield data[at + 4 : at + 4 + size]
+        at += 4 + size
+
+
+def read(message):
+    header, body = depthwatt.parse_frame(message)
+    return depthwatt.Frame("", header, body, max_pixels=1 << 20)
+
+
+if len(sys.argv) > 3:
+    message = next(messages())
+    read(message).metres
+    count, began = 0, time.process_time()
+    while time.process_time() - began < float(sys.argv[3]):
+        read(message).metres
+        count += 1
+    print(depthwatt.rvl_decoder(), round(count / (time.process_time() - began), 1))
+else:
+    print(depthwatt.rvl_decoder())
+    for message in messages():
+        try:
+            frame = read(message)
+            counts, header = frame.counts, frame.header
+            print("ok", header.width, header.height, header.frame_number, zlib.crc32(counts.tobytes()))
+        except depthwatt.FrameError:
+            print("refused")

@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+// Frames of every stream and encoding, small, made by the writer of the frame format. frames.json holds their bytes as they were
+// written once; `node test/golden/frame-cases.mjs` writes it anew, which only a new version of the format may need.
+import { writeFileSync } from "node:fs";
+import { fileURLToPath } from "node:url";
+import { encodePng } from "../../dist/camera/index.js";
+import { crc32 } from "../../dist/edge/frame/crc32.js";
+import { writeFrame } from "../../dist/edge/frame/payload.js";
+import { encodeRvl, rvlMaxBytes } from "../../dist/edge/frame/rvl.js";
+
+const HEADROOM = 128;
+const [WIDTH, HEIGHT] = [24, 17];
+
+/** A slope with holes, full-range jumps and a row of zeros. */
+const depth = (width, height) =>
+  Uint16Array.from({ length: width * height }, (_, i) => {
+    if (i % 7 === 3 || Math.floor(i / width) === 2) return 0;
+    if (i % 31 === 5) return i % 2 === 0 ? 65535 : 1;
+    return 900 + 3 * (i % width) + ((i * 2654435761) >>> 29);
+  });
+const bytes = (width, height) => Uint8Array.from({ length: width * height }, (_, i) => (i * 37) & 255);
+
+/** [name, changes to the description, counts]. */
+const CASES = [
+  ["depth rvl", { encoding: "rvl" }, depth],
+  ["depth raw", { encoding: "raw" }, depth],
+  [
+    "depth raw f32",
+    { encoding: "raw", element: "f32" },
+    (w, h) => Float32Array.from(depth(w, h), (z) => (z === 0 ? NaN : z / 1000)),
+  ],
+  ["depth png", { encoding: "png" }, depth],
+  ["depth compressedDepth", { encoding: "compressedDepth" }, depth],
+  ["depth rvl, nothing valid", { encoding: "rvl" }, (w, h) => new Uint16Array(w * h)],
+  ["depth rvl, one pixel", { encoding: "rvl", width: 1, height: 1 }, () => Uint16Array.of(65535)],
+  ["disparity rvl", { stream: "disparity", encoding: "rvl" }, depth],
+  [
+    "disparity png",
+    { stream: "disparity", encoding: "png", clock: "file", realtimeOffsetNs: undefined },
+    depth,
+  ],
+  ["confidence raw", { stream: "confidence", encoding: "raw", element: "u8" }, bytes],
+  ["confidence png", { stream: "confidence", encoding: "png", element: "u8" }, bytes],
+  ["left raw", { stream: "left", encoding: "raw", element: "u8", timestampPoint: "endOfFrame" }, bytes],
+];
+
+async function packed(encoding, counts, width, height) {
+  if (encoding === "png") return new Uint8Array(await encodePng({ data: counts, width, height }));
+  if (encoding === "raw") return new Uint8Array(counts.buffer);
+  const body = new Uint8Array(rvlMaxBytes(counts.length));
+  return body.subarray(0, encodeRvl(counts, body));
+}
+
+/** [{name, message, countsCrc}] */
+export async function goldenFrames() {
+  const frames = [];
+  for (const [index, [name, changes, counter]] of CASES.entries()) {
+    const frame = {
+      ...{
+        stream: "depth",
+        encoding: "rvl",
+        element: "u16",
+        width: WIDTH,
+        height: HEIGHT,
+        clock: "monotonic",
+      },
+      ...{ leftTimestampNs: 123456789012345n, rightTimestampNs: 123456789012399n },
+      ...{ realtimeOffsetNs: 1700000000000000000n, leftSequence: 41, rightSequence: 40, ...changes },
+    };
+    const counts = counter(frame.width, frame.height);
+    const body = await packed(frame.encoding, counts, frame.width, frame.height);
+    const buffer = new Uint8Array(HEADROOM + body.length);
+    buffer.set(body, HEADROOM);
+    const identity = { frameNumber: 1000 + index, runId: 0x2f6b9c01, clockDomain: 0x8d1e55aa };
+    const message = writeFrame(buffer, HEADROOM, body.length, frame, identity);
+    frames.push({ name, message: message.slice(), countsCrc: crc32(new Uint8Array(counts.buffer)) });
+  }
+  return frames;
+}
+
+if (process.argv[1] === fileURLToPath(import.meta.url)) {
+  const frames = (await goldenFrames()).map(({ message, ...facts }) => ({
+    ...facts,
+    base64: Buffer.from(message).toString("base64"),
+  }));
+  writeFileSync(new URL("frames.json", import.meta.url), `${JSON.stringify(frames, null, 2)}\n`);
+}

@@ -1,0 +1,216 @@
+// SPDX-License-Identifier: Apache-2.0
+// The readers in Python and C++ on golden and on fuzzed frames, held to what depthwatt's own reader says of each; then at a real
+// broker; and how many VGA frames a second Python unpacks.
+import { execFileSync, spawn, spawnSync } from "node:child_process";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, describe, expect, test } from "vitest";
+import { packageRoot } from "../../core/index.js";
+import { FRAME_HEADROOM_BYTES } from "../../edge/frame/frame-format.js";
+import { writeFrame } from "../../edge/frame/payload.js";
+import { encodeRvl, rvlMaxBytes } from "../../edge/frame/rvl.js";
+import { createPublisher } from "../../edge/outputs/mqtt/publisher.js";
+import { makeFrame, sleep } from "../doubles/frames.js";
+import { startMosquitto } from "../doubles/mosquitto.js";
+import { needs, PYTHON } from "../doubles/needs.js";
+import { fuzzedMessages, goldenMessages, joined, verdict } from "../doubles/readers/corpus.js";
+import { seededRandom } from "../doubles/rvl-pictures.js";
+
+const root = packageRoot();
+const folder = mkdtempSync(join(tmpdir(), "depthwatt-readers-"));
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+const seed = Number(process.env.DEPTHWATT_SEED ?? Date.now() % 1_000_000_007);
+
+/** The compiled helper lies in a cache of the test's own. */
+const python = (decoder: "c" | "numpy", ...words: string[]) => {
+  const ran = spawnSync(PYTHON, ["test/doubles/readers/read_frames.py", "clients/python", ...words], {
+    cwd: root,
+    encoding: "utf8",
+    maxBuffer: 64 << 20,
+    env: { ...process.env, XDG_CACHE_HOME: folder, ...(decoder === "numpy" && { DEPTHWATT_RVL: "numpy" }) },
+  });
+  expect(ran.stderr, `seed ${seed}`).toBe("");
+  return ran.stdout.trim().split("\n");
+};
+
+function written(name: string, messages: readonly Uint8Array[]): string {
+  const file = join(folder, name);
+  writeFileSync(file, joined(messages));
+  return file;
+}
+
+function mismatches(
+  messages: readonly Uint8Array[],
+  said: readonly string[],
+  readsImages: boolean,
+): string[] {
+  expect(said).toHaveLength(messages.length);
+  return messages.flatMap((message, index) => {
+    const { text, image } = verdict(message);
+    const expected = image && !readsImages && said[index] === "unsupported" ? "unsupported" : text;
+    return said[index] === expected
+      ? []
+      : [`message ${index} (seed ${seed}): ${said[index]}, ours: ${expected}`];
+  });
+}
+
+/** 640 x 480 of slopes, steps and holes with a millimetre or two of noise, as a matcher leaves them. */
+function vgaMessage(): Uint8Array {
+  const random = seededRandom(7);
+  const [width, height] = [640, 480];
+  const pixels = Uint16Array.from({ length: width * height }, (_, i) => {
+    const [x, y] = [i % width, Math.floor(i / width)];
+    if ((x * 13 + y * 7) % 97 < 4 || (x > 500 && y < 80)) return 0;
+    const step = x > 200 && x < 400 && y > 100 && y < 300 ? 1500 : 3000 + 4 * y;
+    return step + Math.floor(random() * 3);
+  });
+  const buffer = new Uint8Array(FRAME_HEADROOM_BYTES + rvlMaxBytes(pixels.length));
+  const bytes = encodeRvl(pixels, buffer, FRAME_HEADROOM_BYTES);
+  const { frame } = makeFrame(1, {}, [width, height]);
+  return writeFrame(buffer, FRAME_HEADROOM_BYTES, bytes, frame, { frameNumber: 0, runId: 1, clockDomain: 0 });
+}
+
+describe("the corpus", () => {
+  test("holds frames that are whole and frames that are not", () => {
+    const texts = fuzzedMessages(4000, seed).map((message) => verdict(message).text);
+    const whole = texts.filter((text) => text.startsWith("ok")).length;
+    expect(whole).toBeGreaterThan(200);
+    expect(texts.length - whole).toBeGreaterThan(200);
+  });
+});
+
+needs("paho", "numpy").suite("the Python reader", () => {
+  test.each(["c", "numpy"] as const)(
+    "reads golden frames and refuses what we refuse, RVL by %s",
+    (decoder) => {
+      const messages = [...goldenMessages(), ...fuzzedMessages(4000, seed)];
+      const [by, ...said] = python(decoder, written("frames", messages));
+      expect(by).toBe(decoder);
+      expect(mismatches(messages, said, true)).toEqual([]);
+    },
+  );
+
+  test("unpacks a hundred VGA frames a second and more on one core", () => {
+    const file = written("vga", [vgaMessage()]);
+    const rates = (["c", "numpy"] as const).map((decoder) => {
+      const [line = ""] = python(decoder, file, "2");
+      const [by, rate] = line.split(" ");
+      expect(by).toBe(decoder);
+      return Number(rate);
+    });
+    console.info(`Python reader, VGA, frames a second of CPU time: C ${rates[0]}, numpy ${rates[1]}`);
+    expect(rates[0]).toBeGreaterThan(100);
+  });
+
+  needs("mosquitto").suite("at Mosquitto", () => {
+    test("for frame in Depthwatt(...)", async () => {
+      const mosquitto = await startMosquitto();
+      const program = [
+        "import sys, numpy; sys.path.insert(0, 'clients/python')",
+        "from depthwatt import Depthwatt",
+        "with Depthwatt(sys.argv[1], device='test', timeout=20) as stream:",
+        "    for frame in stream:",
+        "        metres = frame.metres",
+        "        print(frame.device, metres.shape, round(float(numpy.nansum(metres)), 3), stream.invalid, flush=True)",
+        "        if stream.invalid: break",
+      ].join("\n");
+      const reader = spawn(PYTHON, ["-c", program, mosquitto.url], { cwd: root });
+      const publisher = createPublisher({ broker: mosquitto.url, base: "depthwatt", device: "test" });
+      try {
+        let [output, errors] = ["", ""];
+        reader.stdout.on("data", (chunk) => {
+          output += chunk;
+        });
+        reader.stderr.on("data", (chunk) => {
+          errors += chunk;
+        });
+        const ended = new Promise((resolve) => reader.once("exit", resolve));
+        await publisher.firstAttempt;
+        const { buffer, bodyBytes, frame, pixels } = makeFrame(5);
+        for (let round = 0; round < 100 && !output.includes("\n") && errors === ""; round++) {
+          publisher.publish(buffer, FRAME_HEADROOM_BYTES, bodyBytes, frame, () => {});
+          await sleep(50);
+        }
+        const sum = pixels.reduce((total, value) => total + value, 0) / 1000;
+        const [, , , , found] = /^(test) \((48), (64)\) ([\d.]+) 0$/m.exec(output) ?? [];
+        expect(Math.abs(Number(found) - sum), errors).toBeLessThan(0.1);
+        // A stranger's bytes on the topic are counted, and the frames after them still come.
+        execFileSync("mosquitto_pub", [
+          "-p",
+          String(mosquitto.port),
+          "-t",
+          "depthwatt/test/depth",
+          "-m",
+          "hello",
+        ]);
+        for (let round = 0; round < 50 && reader.exitCode === null; round++) {
+          publisher.publish(buffer, FRAME_HEADROOM_BYTES, bodyBytes, frame, () => {});
+          await sleep(50);
+        }
+        expect(await ended, errors).toBe(0);
+      } finally {
+        reader.kill();
+        await publisher.close();
+        await mosquitto.stop();
+      }
+    });
+  });
+});
+
+needs("toolchain").suite("the C++ reader", () => {
+  test("reads golden frames and refuses what we refuse, under the sanitizers", () => {
+    const program = join(folder, "read_frames");
+    const flags = ["-std=c++17", "-O1", "-g", "-Wall", "-Wextra", "-Werror", "-Wconversion"];
+    const sanitizers = ["-fsanitize=address,undefined", "-fno-sanitize-recover=all"];
+    execFileSync("g++", [...flags, ...sanitizers, "test/doubles/readers/read_frames.cc", "-o", program], {
+      cwd: root,
+    });
+    const messages = [...goldenMessages(), ...fuzzedMessages(40_000, seed)];
+    const ran = spawnSync(program, [written("cpp", messages)], { encoding: "utf8", maxBuffer: 64 << 20 });
+    expect(ran.stderr, `seed ${seed}`).toBe("");
+    expect(mismatches(messages, ran.stdout.trim().split("\n"), false)).toEqual([]);
+  });
+
+  needs("libmosquitto", "mosquitto").suite("with libmosquitto", () => {
+    test("the example prints the nearest depth of what is published", async () => {
+      const program = join(folder, "nearest");
+      execFileSync(
+        "g++",
+        [
+          "-std=c++17",
+          "-O2",
+          "-Wall",
+          "-Wextra",
+          "-Werror",
+          "clients/cpp/nearest.cc",
+          "-lmosquitto",
+          "-o",
+          program,
+        ],
+        { cwd: root },
+      );
+      const mosquitto = await startMosquitto();
+      const reader = spawn(program, ["127.0.0.1", String(mosquitto.port), "depthwatt/test/depth"]);
+      const publisher = createPublisher({ broker: mosquitto.url, base: "depthwatt", device: "test" });
+      try {
+        let output = "";
+        reader.stdout.on("data", (chunk) => {
+          output += chunk;
+        });
+        await publisher.firstAttempt;
+        const { buffer, bodyBytes, frame, pixels } = makeFrame(5);
+        for (let round = 0; round < 100 && !output.includes("\n"); round++) {
+          publisher.publish(buffer, FRAME_HEADROOM_BYTES, bodyBytes, frame, () => {});
+          await sleep(50);
+        }
+        const nearest = Math.min(...pixels.filter((value) => value > 0)) / 1000;
+        expect(output).toContain(`64x48 nearest ${nearest.toFixed(3)} m`);
+      } finally {
+        reader.kill();
+        await publisher.close();
+        await mosquitto.stop();
+      }
+    });
+  });
+});

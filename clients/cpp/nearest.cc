@@ -17,7 +17,7 @@ struct Reader {
   std::vector<uint16_t> counts;
 };
 
-constexpr size_t kMostPixels = size_t{1} << 24;
+constexpr size_t kMaxPixels = size_t{1} << 24;
 
 void onConnect(mosquitto* client, void* state, int code) {
   if (code == 0) mosquitto_subscribe(client, nullptr, static_cast<Reader*>(state)->topic, 0);
@@ -28,7 +28,7 @@ void onMessage(mosquitto*, void* state, const mosquitto_message* message) {
   depthwatt::Frame frame;
   depthwatt::Fault fault =
       depthwatt::parseFrame(message->payload, static_cast<size_t>(message->payloadlen), frame);
-  if (fault == depthwatt::Fault::none && frame.pixels() > kMostPixels) fault = depthwatt::Fault::room;
+  if (fault == depthwatt::Fault::none && frame.pixels() > kMaxPixels) fault = depthwatt::Fault::room;
   if (fault == depthwatt::Fault::none) {
     reader.counts.resize(frame.pixels());
     fault = depthwatt::decode(frame, reader.counts.data(), reader.counts.size());

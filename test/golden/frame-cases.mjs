@@ -56,16 +56,18 @@ export async function goldenFrames() {
   const frames = [];
   for (const [index, [name, changes, counter]] of CASES.entries()) {
     const frame = {
-      ...{
-        stream: "depth",
-        encoding: "rvl",
-        element: "u16",
-        width: WIDTH,
-        height: HEIGHT,
-        clock: "monotonic",
-      },
-      ...{ leftTimestampNs: 123456789012345n, rightTimestampNs: 123456789012399n },
-      ...{ realtimeOffsetNs: 1700000000000000000n, leftSequence: 41, rightSequence: 40, ...changes },
+      stream: "depth",
+      encoding: "rvl",
+      element: "u16",
+      width: WIDTH,
+      height: HEIGHT,
+      clock: "monotonic",
+      leftTimestampNs: 123456789012345n,
+      rightTimestampNs: 123456789012399n,
+      realtimeOffsetNs: 1700000000000000000n,
+      leftSequence: 41,
+      rightSequence: 40,
+      ...changes,
     };
     const counts = counter(frame.width, frame.height);
     const body = await packed(frame.encoding, counts, frame.width, frame.height);

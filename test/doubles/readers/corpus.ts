@@ -53,7 +53,7 @@ export function joined(messages: readonly Uint8Array[]): Buffer {
   );
 }
 
-const MOST_PIXELS = 1 << 20;
+const MAX_PIXELS = 1 << 20;
 
 /** "ok WIDTH HEIGHT NUMBER CRC-OF-COUNTS", or "refused"; `image`: its body is a PNG or JPEG file. */
 export function verdict(message: Uint8Array): { text: string; image: boolean } {
@@ -61,7 +61,7 @@ export function verdict(message: Uint8Array): { text: string; image: boolean } {
   try {
     const { header, body } = parseFrame(message);
     image = header.encoding === "png" || header.encoding === "jpeg";
-    const counts = decodeBody(header, body, { maxPixels: MOST_PIXELS });
+    const counts = decodeBody(header, body, { maxPixels: MAX_PIXELS });
     const sum = crc32(new Uint8Array(counts.buffer));
     return { text: `ok ${header.width} ${header.height} ${header.frameNumber} ${sum}`, image };
   } catch {

@@ -9,7 +9,7 @@
 
 namespace {
 
-constexpr size_t kMostPixels = size_t{1} << 20;
+constexpr size_t kMaxPixels = size_t{1} << 20;
 
 template <typename T>
 depthwatt::Fault unpack(const depthwatt::Frame& frame, uint32_t& sum) {
@@ -24,15 +24,14 @@ void read(const uint8_t* message, size_t bytes) {
   depthwatt::Frame frame;
   depthwatt::Fault fault = depthwatt::parseFrame(message, bytes, frame);
   uint32_t sum = 0;
-  if (fault == depthwatt::Fault::none && frame.pixels() > kMostPixels) fault = depthwatt::Fault::room;
+  if (fault == depthwatt::Fault::none && frame.pixels() > kMaxPixels) fault = depthwatt::Fault::room;
   if (fault == depthwatt::Fault::none)
     fault = frame.element == depthwatt::Element::u8    ? unpack<uint8_t>(frame, sum)
             : frame.element == depthwatt::Element::u16 ? unpack<uint16_t>(frame, sum)
                                                        : unpack<float>(frame, sum);
   if (fault == depthwatt::Fault::none)
     std::printf("ok %u %u %u %u\n", frame.width, frame.height, frame.frameNumber, sum);
-  else
-    std::puts(fault == depthwatt::Fault::encoding ? "unsupported" : "refused");
+  else std::puts(fault == depthwatt::Fault::encoding ? "unsupported" : "refused");
 }
 
 }  // namespace

@@ -4,7 +4,8 @@ import { readFileSync } from "node:fs";
 import { crc32 as zlibCrc32 } from "node:zlib";
 import { describe, expect, test } from "vitest";
 import { ENCODED_HEADROOM_BYTES } from "../../../cuda/index.js";
-import { crc32, crc32ByTable } from "../../../edge/frame/crc32.js";
+import { seededRandom } from "../../doubles/rvl-pictures.js";
+import { crc32, crc32ByTables } from "../../../edge/frame/crc32.js";
 import {
   CLOCK_CODES,
   ELEMENT_CODES,
@@ -200,17 +201,28 @@ describe("frame header", () => {
 });
 
 describe("crc32", () => {
-  test("the check value of the polynomial, by zlib and by the table for browsers", () => {
+  test("the check value of the polynomial, by zlib and by the tables for browsers", () => {
     const digits = new TextEncoder().encode("123456789");
     expect(crc32(digits)).toBe(0xcbf43926);
-    expect(crc32ByTable(digits)).toBe(0xcbf43926);
+    expect(crc32ByTables(digits)).toBe(0xcbf43926);
   });
 
   test("continues over pieces alike in both forms", () => {
     const bytes = Uint8Array.from({ length: 1000 }, (_, i) => (i * 37) & 255);
     const pieces = [bytes.subarray(0, 1), bytes.subarray(1, 500), bytes.subarray(500)];
-    for (const form of [crc32, crc32ByTable]) {
+    for (const form of [crc32, crc32ByTables]) {
       expect(pieces.reduce((crc, piece) => form(piece, crc), 0)).toBe(zlibCrc32(bytes));
     }
+  });
+
+  test("of every length up to 64, from every address, after any remainder", () => {
+    const random = seededRandom(32);
+    const bytes = Uint8Array.from({ length: 80 }, () => Math.floor(random() * 256));
+    for (let length = 0; length <= 64; length++)
+      for (let at = 0; at < 9; at++) {
+        const piece = bytes.subarray(at, at + length);
+        const previous = Math.floor(random() * 2 ** 32);
+        expect(crc32ByTables(piece, previous), `${length} bytes from ${at}`).toBe(zlibCrc32(piece, previous));
+      }
   });
 });

@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: Apache-2.0
+// The live page in Chromium, what page.test.ts leaves out: freezing, plots, the point cloud and its files.
+import { readFileSync } from "node:fs";
+import type { Page } from "playwright-core";
+import { afterAll, afterEach, beforeAll, expect, test } from "vitest";
+import { type Browser, openBrowser } from "../doubles/browser.js";
+import { sleep, until } from "../doubles/frames.js";
+import { needs } from "../doubles/needs.js";
+import { CAMERA, type KnownFrame, knownFrame, openPageFeed, type PageFeed } from "../doubles/page-feed.js";
+import { differing, pixelsOf, showFrame, text } from "./shown-page.js";
+
+needs("chromium").suite("the live page in Chromium, all of it", () => {
+  let feed: PageFeed;
+  let browser: Browser;
+  let page: Page;
+  let frame: KnownFrame;
+
+  beforeAll(async () => {
+    feed = await openPageFeed();
+    browser = await openBrowser(feed.url);
+    page = browser.page;
+    frame = knownFrame(42, feed.width * feed.height);
+    await until("the page is there", () => feed.hub.pages === 1);
+    await showFrame(page, feed, frame);
+  });
+
+  afterAll(async () => {
+    await browser?.close();
+    await feed?.close();
+  });
+
+  afterEach(() => {
+    expect(browser.complaints).toEqual([]);
+    expect(browser.foreign).toEqual([]);
+  });
+
+  test("a frozen page stays as it is and asks for nothing", async () => {
+    await page.getByRole("button", { name: "Freeze" }).click();
+    const before = await pixelsOf(page, ".sheet.left canvas");
+    const other = knownFrame(43, feed.width * feed.height);
+    for (let i = 0; i < 5; i++) await feed.send(other);
+    expect(feed.hub.wanted("bench").size).toBe(0);
+    expect(differing(await pixelsOf(page, ".sheet.left canvas"), before)).toBeUndefined();
+    await page.getByRole("button", { name: "Freeze" }).click();
+    await showFrame(page, feed, other);
+    expect(differing(await pixelsOf(page, ".sheet.left canvas"), before)).toBeDefined();
+    await showFrame(page, feed, frame);
+  });
+
+  test("plots draw the published figures", async () => {
+    await page.getByRole("tab", { name: "Plots" }).click();
+    for (const fps of [10, 20, 30]) {
+      feed.hub.document("bench", "metrics", {
+        fps,
+        power: { watts: fps / 10, rails: {} },
+        drops: { late: fps },
+      });
+      await sleep(500);
+    }
+    await expect.poll(() => text(page, "[data-plot=fps] [data-newest=fps]")).toBe("30.0");
+    expect(await text(page, "[data-plot=watts] [data-newest=total]")).toBe("3.00");
+    const pixels = await pixelsOf(page, "[data-plot=fps] canvas");
+    let drawn = 0;
+    for (let i = 0; i < pixels.length; i += 4)
+      if (pixels[i]! < 60 && pixels[i + 2]! > 120 && pixels[i + 3]! > 100) drawn++;
+    expect(drawn).toBeGreaterThan(20);
+    await page.getByRole("tab", { name: "Figures" }).click();
+  });
+
+  test("a PLY file has the points of the reconstruction", async () => {
+    await page.getByRole("tab", { name: "Point cloud" }).click();
+    await page.getByLabel("From (m)").fill("1");
+    await page.getByLabel("To (m)").fill("40");
+    await showFrame(page, feed, frame);
+    const waiting = page.waitForEvent("download");
+    await page.getByRole("button", { name: "Save PLY" }).click();
+    const file = readFileSync(await (await waiting).path());
+    const end = file.indexOf("end_header\n") + "end_header\n".length;
+    const { K } = CAMERA;
+    const range = await page.evaluate(
+      () => JSON.parse(localStorage.getItem("depthwatt.options") as string).ranges.depth,
+    );
+    const expected = [...frame.depth].flatMap((millimetres, i) => {
+      const z = millimetres * 0.001;
+      if (millimetres === 0 || z < range.min || z > range.max) return [];
+      const [x, y] = [i % feed.width, Math.floor(i / feed.width)];
+      return [[((x - K[2]!) * z) / K[0]!, ((y - K[5]!) * z) / K[4]!, z, frame.left[i]!]];
+    });
+    expect(file.subarray(0, end).toString()).toContain(`element vertex ${expected.length}\n`);
+    expect(expected.length).toBeGreaterThan(1000);
+    expect(file.length).toBe(end + 15 * expected.length);
+    for (const [i, [x, y, z, grey]] of expected.entries()) {
+      const at = end + 15 * i;
+      expect([file.readFloatLE(at), file.readFloatLE(at + 4), file.readFloatLE(at + 8)]).toEqual([
+        Math.fround(x!),
+        Math.fround(y!),
+        Math.fround(z!),
+      ]);
+      expect([...file.subarray(at + 12, at + 15)]).toEqual([grey, grey, grey]);
+    }
+  });
+
+  test("the cloud is drawn, and turns by keys and by the mouse", async () => {
+    const shot = () => page.locator(".cloud canvas").screenshot();
+    const first = await shot();
+    await page.locator(".cloud canvas").focus();
+    for (let i = 0; i < 6; i++) await page.keyboard.press("ArrowLeft");
+    await expect.poll(async () => (await shot()).equals(first)).toBe(false);
+    const turned = await shot();
+    const box = (await page.locator(".cloud canvas").boundingBox()) as { x: number; y: number };
+    await page.mouse.move(box.x + 100, box.y + 100);
+    await page.mouse.down();
+    await page.mouse.move(box.x + 180, box.y + 60, { steps: 4 });
+    await page.mouse.up();
+    await expect.poll(async () => (await shot()).equals(turned)).toBe(false);
+    await page.getByRole("button", { name: "Reset view" }).click();
+    await expect.poll(async () => (await shot()).equals(first)).toBe(true);
+    await page.getByRole("tab", { name: "Picture" }).click();
+    await showFrame(page, feed, frame);
+  });
+});

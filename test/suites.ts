@@ -60,6 +60,7 @@ export const SUITES: readonly Suite[] = [
       "test/integration/control-load.test.ts",
       "test/integration/control-program.test.ts",
       "test/integration/governor-run.test.ts",
+      "test/integration/live-cameras.test.ts",
       "test/integration/no-threads.test.ts",
       "test/integration/profile-energy.test.ts",
     ],

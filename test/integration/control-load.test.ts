@@ -54,10 +54,7 @@ const ofMatcher = (algorithm: string, values: Values): Record<string, Change> =>
 const unseen = (changes: Record<string, Change>): Record<string, Change> =>
   Object.fromEntries(Object.entries(changes).map(([key, change]) => [key, { ...change, unseen: true }]));
 
-/**
- * Cameras: there is none on this machine, test/capture-vm opens the kernel's own. Whether a file is recorded: each change makes one,
- * control.test.ts does it.
- */
+/** Cameras: live-cameras.test.ts. Whether a file is recorded: each change makes one, control.test.ts does it. */
 const ELSEWHERE = /^(source\.v4l2\.|outputs\.mcap\.recording$)/;
 
 const CHANGES: Record<string, Change> = {

@@ -14,6 +14,10 @@ export interface Topics {
   preview: string;
   /** JSON, the nearest distance in each zone, not retained. */
   zones: string;
+  /** JSON, the nearest distance by angle, not retained. */
+  scan: string;
+  /** JSON, figures of quality, not retained. */
+  quality: string;
   stream(name: StreamName): string;
 }
 
@@ -67,6 +71,8 @@ export function makeTopics(base: string, device: string): Topics {
     metrics: `${prefix}/metrics`,
     preview: `${prefix}/preview`,
     zones: `${prefix}/zones`,
+    scan: `${prefix}/scan`,
+    quality: `${prefix}/quality`,
     stream: (name) => `${prefix}/${name}`,
   };
 }

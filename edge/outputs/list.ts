@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Every kind of output by the name of its section, which also stands before its drops. The order counts: `latencyMs` is that of
 // the first one that takes frames.
+import { derived } from "./derived/open.js";
 import { homeAssistant } from "./homeassistant/open.js";
 import { mcap } from "./mcap/open.js";
 import { mqtt } from "./mqtt/open.js";
@@ -12,5 +13,6 @@ export const OUTPUTS = {
   viewer,
   mcap,
   prometheus,
+  derived,
   homeAssistant,
 };

@@ -1,0 +1,212 @@
+// SPDX-License-Identifier: Apache-2.0
+// The open output of what is derived from depth.
+import { DepthwattError } from "../../../core/index.js";
+import { makeTopics } from "../../frame/topics.js";
+import type { ComputedFrame } from "../../pipeline/computed-frame.js";
+import type { FrameLease, Output, OutputContext, OutputCounters, OutputPicture } from "../output.js";
+import { SideTopics } from "../side-topics.js";
+import { nearestIn, type ScanGeometry, scanOf } from "./nearest.js";
+import { parseZones, type Span, spansOf, type Zone } from "./polygon.js";
+import { gridOver, planeFit, TemporalNoise } from "./quality.js";
+import type { DerivedSettings } from "./settings.js";
+
+/** Pixels of one frame that are looked at: beyond, only every second row, or third. */
+const MAX_PIXELS = 320_000;
+const NOISE_FRAMES = 40;
+
+const NO_DEPTH = { available: false, reason: "without a calibration there is no depth" } as const;
+const missing = (reason: string) => ({ available: false, reason }) as const;
+const round = (value: number, digits: number) => Number(value.toFixed(digits));
+
+export async function openDerived(context: OutputContext<DerivedSettings>): Promise<Output> {
+  if (context.broker?.() === undefined)
+    throw new DepthwattError(
+      "CONFIG_INVALID",
+      "outputs.derived.enabled: expected a broker in outputs.mqtt.broker beside it, got none",
+      { hint: "Set outputs.mqtt.broker to the broker that the topics shall go to." },
+    );
+  return new DerivedOutput(context);
+}
+
+/** What is made once for a size and a set of settings. */
+interface Prepared {
+  width: number;
+  height: number;
+  zones: readonly (Zone & { spans: readonly Span[] })[];
+  grid: ReturnType<typeof gridOver>;
+  noise: TemporalNoise;
+}
+
+class DerivedOutput implements Output {
+  readonly ready: Promise<unknown>;
+  readonly #side: SideTopics;
+  readonly #topics: { zones: string; scan: string; quality: string };
+  #settings: DerivedSettings;
+  #picture: OutputPicture;
+  #zones: readonly Zone[] = [];
+  #prepared: Prepared | undefined;
+  #noisePixels: number | undefined;
+  #drops = 0;
+
+  constructor(context: OutputContext<DerivedSettings>) {
+    const { base, device, notice } = context;
+    this.#settings = context.settings;
+    this.#picture = context;
+    const { zones, scan, quality } = makeTopics(base, device);
+    this.#topics = { zones, scan, quality };
+    this.#side = new SideTopics({
+      broker: context.broker!()!,
+      name: `${device}-derived`,
+      notice: (text) => notice(`derived: ${text}`),
+    });
+    this.ready = this.#side.ready;
+    this.configure(context.settings, context);
+  }
+
+  /** Frames are offered while anything is on. */
+  get streams(): readonly string[] {
+    const { scan, quality } = this.#settings;
+    return [
+      ...(this.#zones.length > 0 ? ["zones"] : []),
+      ...(scan ? ["scan"] : []),
+      ...(quality ? ["quality"] : []),
+    ];
+  }
+
+  get zones(): readonly string[] {
+    return this.#zones.map(({ name }) => name);
+  }
+
+  configure(settings: DerivedSettings, picture: OutputPicture): void {
+    this.#settings = settings;
+    this.#picture = picture;
+    const parsed = settings.zones === undefined ? [] : parseZones(settings.zones);
+    // The configuration was refused before it came here.
+    this.#zones = typeof parsed === "string" ? [] : parsed;
+    this.#prepared = undefined;
+    this.#noisePixels = undefined;
+  }
+
+  #prepare({ width, height }: ComputedFrame): Prepared {
+    const there = this.#prepared;
+    if (there?.width === width && there.height === height) return there;
+    const whole = this.#zones.map((zone) => ({ ...zone, spans: spansOf(zone.corners, width, height) }));
+    const pixels = whole.reduce(
+      (sum, zone) => zone.spans.reduce((all, { from, to }) => all + to - from, sum),
+      0,
+    );
+    const step = Math.max(1, Math.ceil(pixels / MAX_PIXELS));
+    const zones =
+      step === 1
+        ? whole
+        : whole.map((zone) => ({ ...zone, spans: spansOf(zone.corners, width, height, step) }));
+    const grid = gridOver(width, height, this.#settings.qualityWindow);
+    this.#prepared = { width, height, zones, grid, noise: new TemporalNoise(grid, NOISE_FRAMES) };
+    return this.#prepared;
+  }
+
+  frame(lease: FrameLease): void {
+    const { frame } = lease;
+    const messages: [topic: string, document: object][] = [];
+    const { scan, quality } = this.#settings;
+    try {
+      const prepared = this.#prepare(frame);
+      const head = { clock: frame.clock, leftTimestampNs: String(frame.leftTimestampNs) };
+      if (this.#zones.length > 0)
+        messages.push([this.#topics.zones, { ...head, zones: this.#zoneFigures(frame, prepared) }]);
+      if (scan) messages.push([this.#topics.scan, { ...head, scan: this.#scanFigures(frame) }]);
+      if (quality)
+        messages.push([this.#topics.quality, { ...head, ...this.#qualityFigures(frame, prepared) }]);
+    } finally {
+      lease.release();
+    }
+    const before = Object.values(this.#side.drops).reduce((sum, count) => sum + count, 0);
+    for (const [topic, document] of messages) this.#side.send(topic, JSON.stringify(document));
+    const after = Object.values(this.#side.drops).reduce((sum, count) => sum + count, 0);
+    if (after === before) lease.sent();
+    else this.#drops++;
+  }
+
+  #zoneFigures({ slot, width, height }: ComputedFrame, { zones }: Prepared): object {
+    const { minPixels } = this.#settings;
+    const picture = { width, height, depthMillimetres: slot.depthMillimetres, confidence: slot.confidence };
+    return Object.fromEntries(
+      zones.map(({ name, spans }) => {
+        if (!this.#picture.hasDepth) return [name, { nearestMetres: NO_DEPTH }];
+        const { nearestMillimetres, pixels, matched } = nearestIn(picture, spans, minPixels);
+        const nearestMetres =
+          nearestMillimetres === undefined
+            ? missing(`fewer than ${minPixels} pixels of the zone were matched`)
+            : nearestMillimetres / 1000;
+        return [name, { nearestMetres, matchedShare: pixels > 0 ? round(matched / pixels, 4) : 0 }];
+      }),
+    );
+  }
+
+  get #geometry(): ScanGeometry | undefined {
+    const { rig, hasDepth } = this.#picture;
+    if (rig === undefined || !hasDepth) return undefined;
+    const { focalPixels, cx } = rig.rectification;
+    return { focalPixels, centreX: cx };
+  }
+
+  #scanFigures({ slot, width, height }: ComputedFrame): object {
+    const geometry = this.#geometry;
+    if (geometry === undefined) return NO_DEPTH;
+    const { scanTop: top, scanBottom: bottom, scanRays: rays, scanMinPixels: minPixels } = this.#settings;
+    const picture = { width, height, depthMillimetres: slot.depthMillimetres, confidence: slot.confidence };
+    const { ranges, angleMin, angleMax, angleIncrement } = scanOf(picture, geometry, {
+      top,
+      bottom,
+      rays,
+      minPixels,
+    });
+    return {
+      angleMin: round(angleMin, 6),
+      angleMax: round(angleMax, 6),
+      angleIncrement: round(angleIncrement, 8),
+      rangeMax: 65.535,
+      // As JSON has no NaN: null is a ray that saw nothing.
+      ranges: ranges.map((range) => (range === undefined ? null : round(range, 3))),
+    };
+  }
+
+  #qualityFigures({ slot, result, width, height }: ComputedFrame, { grid, noise }: Prepared): object {
+    const picture = { width, height, disparityQ4: slot.disparityQ4, confidence: slot.confidence };
+    const fit = planeFit(picture, grid);
+    const full = noise.add(picture);
+    if (full !== undefined) this.#noisePixels = full;
+    return {
+      matchedShare: round(result.matchedPixels / (width * height), 4),
+      validShare: round(result.validPixels / (width * height), 4),
+      plane:
+        fit === undefined
+          ? missing("too few pixels of the window were matched")
+          : {
+              rmsPixels: round(fit.rmsPixels, 4),
+              inlierShare: round(fit.inlierShare, 4),
+              disparityPixels: round(fit.disparityPixels, 3),
+            },
+      temporalNoisePixels:
+        this.#noisePixels === undefined
+          ? missing(`needs ${NOISE_FRAMES} frames`)
+          : Number.isNaN(this.#noisePixels)
+            ? missing(`no pixel was matched in all ${NOISE_FRAMES} frames`)
+            : round(this.#noisePixels, 4),
+    };
+  }
+
+  counters(): OutputCounters {
+    const { sent, bytes, drops, connected } = this.#side;
+    return {
+      sent,
+      bytes,
+      drops: this.#drops > 0 ? { notSent: this.#drops } : {},
+      details: { connected, messageDrops: { ...drops } },
+    };
+  }
+
+  close(): Promise<void> {
+    return this.#side.close();
+  }
+}

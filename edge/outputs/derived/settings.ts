@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+// Settings of what is derived from depth.
+import { z } from "zod";
+import type { BrokenSetting } from "../../config/broken-setting.js";
+import { type Exact, section, setting } from "../../config/setting.js";
+import { parseZones } from "./polygon.js";
+
+const share = z.number().min(0).max(1);
+
+export const derivedSettings = section(
+  "Small topics derived from depth, at the broker of outputs.mqtt: zones, scan, quality.",
+  {
+    enabled: setting(z.boolean(), {
+      default: false,
+      takesEffect: "restart",
+      description: "Publishes what is derived from depth.",
+    }),
+    rateHz: setting(z.union([z.literal("max"), z.number().min(0.01).max(1000)]), {
+      default: 10,
+      unit: "Hz",
+      description: "Frames a second that are looked at, at most; max is all of them.",
+    }),
+    zones: setting(z.string().max(4000).optional(), {
+      default: "ahead 0.25,0.2 0.75,0.2 0.75,0.8 0.25,0.8",
+      description:
+        "Polygons whose nearest distance is published, NAME x,y x,y x,y; NAME ... in shares of the picture; empty: none.",
+    }),
+    minPixels: setting(z.int().min(1).max(100_000), {
+      default: 30,
+      unit: "px",
+      description: "Matched pixels that must be at a distance or nearer before a zone says it.",
+    }),
+    scan: setting(z.boolean(), {
+      default: false,
+      description: "Publishes the nearest distance by angle, as a laser scanner would see it.",
+    }),
+    scanTop: setting(share, {
+      default: 0.4,
+      description: "Where the rows of the scan begin, share of the height.",
+    }),
+    scanBottom: setting(share, { default: 0.6, description: "Where they end." }),
+    scanRays: setting(z.int().min(1).max(4096), { default: 64, description: "Angles of the scan." }),
+    scanMinPixels: setting(z.int().min(1).max(64), {
+      default: 4,
+      unit: "px",
+      description: "Matched pixels that must be at a distance or nearer before a ray says it.",
+    }),
+    quality: setting(z.boolean(), {
+      default: false,
+      description: "Publishes share of matched pixels, residual of a plane, and noise over 40 frames.",
+    }),
+    qualityWindow: setting(z.number().min(0.05).max(1), {
+      default: 0.5,
+      description: "Side of the window in the middle that a plane is fitted to, share of the picture.",
+    }),
+  },
+  "live",
+);
+
+export type DerivedSettings = Exact<z.infer<typeof derivedSettings>>;
+
+export function brokenDerived({ zones, scanTop, scanBottom }: DerivedSettings): BrokenSetting[] {
+  const broken: BrokenSetting[] = [];
+  const parsed = zones === undefined ? [] : parseZones(zones);
+  if (typeof parsed === "string") broken.push({ keys: ["zones"], text: parsed });
+  if (scanTop >= scanBottom)
+    broken.push({
+      keys: ["scanTop", "scanBottom"],
+      text: `expected scanTop below scanBottom, got ${scanTop} and ${scanBottom}`,
+    });
+  return broken;
+}

@@ -55,6 +55,7 @@ export const SUITES: readonly Suite[] = [
   {
     name: "long-integration",
     files: [
+      "camera/v4l2/test/unplug-cycles.test.ts",
       "test/integration/capture-cost.test.ts",
       "test/integration/capture-latency.test.ts",
       "test/integration/control-load.test.ts",
@@ -107,6 +108,7 @@ export const SUITES: readonly Suite[] = [
     files: [
       "test/golden/room-twins.test.ts",
       "camera/v4l2/test/capture-races.test.ts",
+      "camera/v4l2/test/sanitized.test.ts",
       "test/rooms/rvl-fuzz.test.ts",
       "test/unit/scene-bits.test.ts",
     ],

@@ -43,13 +43,31 @@ Decoding decodingOf(const Napi::Object& options) {
   return Decoding::kGrey;
 }
 
+double rateOf(const Napi::Object& options) {
+  if (options.Get("rateHz").IsUndefined()) return 0;
+  const double rate = numberOf(options, "rateHz");
+  if (rate < 0.001 || rate > 100000) {
+    throwUnlessOk(options.Env(),
+                  Status::error(Code::kParameter, "Expected 0.001 to 100000 Hz for rateHz, got %g.", rate));
+  }
+  return rate;
+}
+
+/// What the kernel would take for its end must not stand inside a path.
+std::string withoutZero(Napi::Env env, std::string path) {
+  if (path.find('\0') != std::string::npos) {
+    throwUnlessOk(env, Status::error(Code::kParameter, "Expected a path without a zero byte."));
+  }
+  return path;
+}
+
 CaptureOptions optionsOf(const Napi::Object& object) {
   CaptureOptions options;
-  options.path = stringOf(object, "path");
+  options.path = withoutZero(object.Env(), stringOf(object, "path"));
   options.format.fourcc = fourccOf(object);
   options.format.width = static_cast<uint32_t>(integerOf(object, "width", 1, 32768, 0));
   options.format.height = static_cast<uint32_t>(integerOf(object, "height", 1, 32768, 0));
-  options.format.rateHz = object.Get("rateHz").IsUndefined() ? 0 : numberOf(object, "rateHz");
+  options.format.rateHz = rateOf(object);
   options.bufferCount = integerOf(object, "buffers", kFewestBuffers, kMaxBuffers, 8);
   options.ownMemory = object.Get("ownMemory").ToBoolean().Value();
   options.exportBuffers = object.Get("exportBuffers").ToBoolean().Value();
@@ -154,12 +172,14 @@ class OpenWorker : public PromiseWorker {
 };
 
 Napi::Value describe(const Napi::CallbackInfo& info) {
-  auto* worker = new DescribeWorker(info.Env(), textAt(info, 0, "a path"), systemOf(info[1]), false);
+  auto* worker =
+      new DescribeWorker(info.Env(), withoutZero(info.Env(), textAt(info, 0, "a path")), systemOf(info[1]), false);
   return worker->start();
 }
 
 Napi::Value identify(const Napi::CallbackInfo& info) {
-  auto* worker = new DescribeWorker(info.Env(), textAt(info, 0, "a path"), systemOf(info[1]), true);
+  auto* worker =
+      new DescribeWorker(info.Env(), withoutZero(info.Env(), textAt(info, 0, "a path")), systemOf(info[1]), true);
   return worker->start();
 }
 

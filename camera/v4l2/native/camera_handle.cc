@@ -134,6 +134,11 @@ void CameraHandle::addFunctions(Napi::Env env, Napi::Object camera) {
     throwUnlessOk(info.Env(), writeControl(self->capture_->device(), controlAt(info), info[1].ToBoolean(),
                                            wholeAt(info, 2, "a value")));
   });
+  add("watchControl", [self](const Napi::CallbackInfo& info) {
+    self->requireOpen(info.Env());
+    throwUnlessOk(info.Env(), self->capture_->watchControl(controlAt(info)));
+  });
+  add("takeEvents", [self](const Napi::CallbackInfo& info) -> Napi::Value { return self->events(info.Env()); });
   add("statistics", [self](const Napi::CallbackInfo& info) { return self->statistics(info.Env()); });
   add("close", [self](const Napi::CallbackInfo& info) { return self->close(info.Env()); });
 }
@@ -169,13 +174,14 @@ void CameraHandle::deliver() {
   const uint32_t produced = capture_->produced();
   const int fault = capture_->fault();
   delivered_ = produced;
-  napi_value arguments[3] = {};
-  const bool made =
-      napi_create_uint32(env_, produced, &arguments[0]) == napi_ok &&
-      napi_create_int32(env_, fault, &arguments[1]) == napi_ok &&
-      (fault == 0 ? napi_get_undefined(env_, &arguments[2])
-                  : napi_create_string_utf8(env_, capture_->faultAction(), NAPI_AUTO_LENGTH, &arguments[2])) == napi_ok;
-  if (made) callBack(env_, onWake_, *context_, 3, arguments);
+  napi_value arguments[4] = {};
+  const bool made = napi_create_uint32(env_, produced, &arguments[0]) == napi_ok &&
+                    napi_create_int32(env_, fault, &arguments[1]) == napi_ok &&
+                    (fault == 0 ? napi_get_undefined(env_, &arguments[2])
+                                : napi_create_string_utf8(env_, capture_->faultAction(), NAPI_AUTO_LENGTH,
+                                                          &arguments[2])) == napi_ok &&
+                    napi_get_boolean(env_, capture_->hasEvents(), &arguments[3]) == napi_ok;
+  if (made) callBack(env_, onWake_, *context_, 4, arguments);
   napi_close_handle_scope(env_, scope);
 }
 
@@ -240,6 +246,22 @@ void CameraHandle::onCleanup(napi_async_cleanup_hook_handle, void* data) {
   owner->closeWake();
 }
 
+Napi::Value CameraHandle::events(Napi::Env env) {
+  ControlEvent events[kMostEvents];
+  const uint32_t count = capture_->drainEvents(events);
+  auto list = Napi::Array::New(env, count);
+  for (uint32_t i = 0; i < count; ++i) {
+    auto event = Napi::Object::New(env);
+    event.Set("id", events[i].id);
+    event.Set("value", static_cast<double>(events[i].value));
+    event.Set("inactive", (events[i].flags & V4L2_CTRL_FLAG_INACTIVE) != 0);
+    event.Set("minimum", events[i].minimum);
+    event.Set("maximum", events[i].maximum);
+    list.Set(i, event);
+  }
+  return list;
+}
+
 Napi::Value CameraHandle::statistics(Napi::Env env) const {
   const CaptureCounters& counters = capture_->counters();
   auto statistics = Napi::Object::New(env);
@@ -250,6 +272,7 @@ Napi::Value CameraHandle::statistics(Napi::Env env) const {
   statistics.Set("decodeRepaired", counters.decodeRepaired.load());
   statistics.Set("noFreeBuffer", counters.noFreeBuffer.load());
   statistics.Set("queueFailed", counters.queueFailed.load());
+  statistics.Set("eventsLost", capture_->eventsLost());
   statistics.Set("streamOnNs", static_cast<double>(counters.streamOnNs.load()));
   statistics.Set("threadNs", closing_ ? 0.0 : static_cast<double>(capture_->threadNs()));
   return statistics;

@@ -26,6 +26,7 @@ class CameraHandle : public std::enable_shared_from_this<CameraHandle> {
   Napi::Value close(Napi::Env env);
   void release(Napi::Env env, uint32_t index);
   Napi::Value statistics(Napi::Env env) const;
+  Napi::Value events(Napi::Env env);
   void requireOpen(Napi::Env env) const;
   static Napi::Array viewsOf(Napi::Env env, const std::shared_ptr<UserMemory>& memory);
   void addViews(Napi::Env env, Napi::Object camera);

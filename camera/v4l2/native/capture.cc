@@ -150,6 +150,32 @@ void Capture::stop() {
   wakeDescriptor_ = -1;
 }
 
+Status Capture::watchControl(uint32_t id) {
+  v4l2_event_subscription subscription{};
+  subscription.type = V4L2_EVENT_CTRL;
+  subscription.id = id;
+  const int result = device_.control(VIDIOC_SUBSCRIBE_EVENT, &subscription);
+  return result < 0 ? device_.failure("asking for a control's events (VIDIOC_SUBSCRIBE_EVENT)", result) : Status{};
+}
+
+uint32_t Capture::drainEvents(ControlEvent* events) {
+  std::lock_guard<std::mutex> lock(eventMutex_);
+  const uint32_t count = eventCount_;
+  for (uint32_t i = 0; i < count; ++i) events[i] = events_[i];
+  eventCount_ = 0;
+  return count;
+}
+
+bool Capture::hasEvents() {
+  std::lock_guard<std::mutex> lock(eventMutex_);
+  return eventCount_ > 0;
+}
+
+uint32_t Capture::eventsLost() {
+  std::lock_guard<std::mutex> lock(eventMutex_);
+  return eventsLost_;
+}
+
 void Capture::releaseAll() {
   for (uint32_t i = 0; i < queue_.buffers().size(); ++i) queue_.unmap(device_.system(), i);
 }

@@ -47,6 +47,18 @@ static_assert(sizeof(FrameEvent) == 32, "src/native.ts reads 32 bytes per event"
 constexpr uint32_t kRingEntries = 64;
 static_assert(kRingEntries >= 2 * kMaxBuffers, "a buffer may be announced again right after its release");
 
+/// A control whose value, range or flags changed, whoever changed them.
+struct ControlEvent {
+  uint32_t id;
+  int64_t value;
+  /// V4L2_CTRL_FLAG_*.
+  uint32_t flags;
+  int32_t minimum;
+  int32_t maximum;
+};
+/// More of them between two looks of the reader's are counted and dropped.
+constexpr uint32_t kMostEvents = 64;
+
 /// Counts since open; written by the camera's thread, read by anybody.
 struct CaptureCounters {
   std::atomic<uint32_t> frames{0};          ///< announced
@@ -92,6 +104,13 @@ class Capture {
   /// Ends thread and stream, frees what nobody holds, closes the device. Safe at any time, also twice.
   void stop();
 
+  /// Asks for an event when this control changes (VIDIOC_SUBSCRIBE_EVENT).
+  Status watchControl(uint32_t id);
+  /// Copies what happened since the last call to `events` (kMostEvents places). @returns how many
+  uint32_t drainEvents(ControlEvent* events);
+  bool hasEvents();
+  uint32_t eventsLost();
+
   const Device& device() const { return device_; }
   const AgreedFormat& format() const { return format_; }
   /// What is announced: the driver's buffers, or the decoded images of a JPEG camera.
@@ -113,7 +132,8 @@ class Capture {
   bool enqueueIdle();
   bool restartIfAsked();
   bool takeAll();
-  void take(const FilledBuffer& filled);
+  bool take(const FilledBuffer& filled);
+  bool takeEvents();
   void announce(const FilledBuffer& filled, uint32_t image, uint32_t bytesUsed);
   void giveBack(uint32_t index);
   void fail(int error, const char* action);
@@ -135,6 +155,11 @@ class Capture {
   bool decodedHeld_[kMaxBuffers] = {};  ///< of the decoded images
   bool stopped_ = false;
   std::atomic<bool> retryQueueing_{false};
+
+  std::mutex eventMutex_;  ///< guards the three below
+  ControlEvent events_[kMostEvents] = {};
+  uint32_t eventCount_ = 0;
+  uint32_t eventsLost_ = 0;
 
   FrameEvent ring_[kRingEntries] = {};
   std::atomic<uint32_t> produced_{0};

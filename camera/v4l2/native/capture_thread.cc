@@ -40,7 +40,7 @@ void Capture::run() {
   if (streamOn()) {
     int unclear = 0;
     while (!stopAsked_.load()) {
-      pollfd set[2] = {{device_.descriptor(), POLLIN, 0}, {wakeDescriptor_, POLLIN, 0}};
+      pollfd set[2] = {{device_.descriptor(), POLLIN | POLLPRI, 0}, {wakeDescriptor_, POLLIN, 0}};
       const VideoSystem& system = device_.system();
       const int result = system.wait(system.self, set, 2, retryQueueing_.load() ? kRetryMs : -1);
       if (result < 0) {
@@ -53,7 +53,8 @@ void Capture::run() {
         if (stopAsked_.load() || !restartIfAsked()) break;
       }
       if (retryQueueing_.load() && !enqueueIdle()) break;
-      if (set[0].revents == 0) continue;
+      const bool events = (set[0].revents & POLLPRI) != 0 && takeEvents();
+      if (set[0].revents == 0 || (events && set[0].revents == POLLPRI)) continue;
       const uint32_t before = produced_.load(std::memory_order_relaxed);
       if (!takeAll()) break;
       // POLLERR and nothing to take, and the driver does not say why: look again a little later, but not for ever.
@@ -135,6 +136,28 @@ bool Capture::restartIfAsked() {
   return streamOn();
 }
 
+/// False: there was none, whatever poll(2) said.
+bool Capture::takeEvents() {
+  bool any = false;
+  // A driver that never runs out must not keep the thread from its images.
+  for (uint32_t count = 0; count < kMostEvents; ++count) {
+    v4l2_event event{};
+    if (device_.control(VIDIOC_DQEVENT, &event) < 0) break;
+    any = true;
+    if (event.type != V4L2_EVENT_CTRL) continue;
+    std::lock_guard<std::mutex> lock(eventMutex_);
+    if (eventCount_ == kMostEvents) {
+      ++eventsLost_;
+      continue;
+    }
+    events_[eventCount_++] = {event.id, event.u.ctrl.value64, event.u.ctrl.flags, event.u.ctrl.minimum,
+                              event.u.ctrl.maximum};
+    if (event.u.ctrl.type != V4L2_CTRL_TYPE_INTEGER64) events_[eventCount_ - 1].value = event.u.ctrl.value;
+  }
+  if (any) wake_(wakeContext_);
+  return any;
+}
+
 bool Capture::takeAll() {
   for (;;) {
     FilledBuffer filled;
@@ -144,16 +167,26 @@ bool Capture::takeAll() {
       fail(-result, "taking an image (VIDIOC_DQBUF)");
       return false;
     }
-    take(filled);
+    if (!take(filled)) {
+      fail(EIO, "taking an image (VIDIOC_DQBUF)");
+      return false;
+    }
   }
 }
 
-void Capture::take(const FilledBuffer& filled) {
+/// False where the driver hands over a buffer that it does not have: whoever holds it would see it change.
+bool Capture::take(const FilledBuffer& filled) {
+  {
+    std::lock_guard<std::mutex> lock(mutex_);
+    if (states_[filled.index] != State::kAtDriver) return false;
+  }
   uint32_t image = filled.index;
   uint32_t bytesUsed = filled.bytesUsed;
   std::atomic<uint32_t>* lost = nullptr;
   if ((filled.flags & V4L2_BUF_FLAG_ERROR) != 0) {
     lost = &counters_.errorFlagged;
+  } else if (filled.bytesUsed > queue_.buffers()[filled.index].bytes) {
+    lost = &counters_.empty;
   } else if (decoder_) {
     {
       std::lock_guard<std::mutex> lock(mutex_);
@@ -170,7 +203,7 @@ void Capture::take(const FilledBuffer& filled) {
       if (result == JpegDecoder::Result::kRepaired) counters_.decodeRepaired.fetch_add(1);
       bytesUsed = static_cast<uint32_t>(decoded_[image].bytes);
     }
-  } else if (filled.bytesUsed < fewestBytes_ || filled.bytesUsed > queue_.buffers()[filled.index].bytes) {
+  } else if (filled.bytesUsed < fewestBytes_) {
     lost = &counters_.empty;
   }
   {
@@ -184,6 +217,7 @@ void Capture::take(const FilledBuffer& filled) {
   } else {
     announce(filled, image, bytesUsed);
   }
+  return true;
 }
 
 void Capture::announce(const FilledBuffer& filled, uint32_t image, uint32_t bytesUsed) {

@@ -4,6 +4,7 @@ import { constants } from "node:os";
 import { CameraError, cameraError } from "./errors.js";
 import {
   type NativeCamera,
+  type NativeControlEvent,
   type NativeOpenOptions,
   type NativeAddon,
   RING_ENTRIES,
@@ -29,6 +30,10 @@ export interface CameraFrame {
   dequeuedNs: bigint;
   sequence: number;
   bytesUsed: number;
+  /** V4L2_BUF_FLAG_*. */
+  flags: number;
+  /** Images between this one and the one before that the driver counted and that were not announced. */
+  lostBefore: number;
   monotonic: boolean;
   point: TimestampPoint;
 }
@@ -37,6 +42,8 @@ export interface CameraEvents {
   onFrame(frame: CameraFrame): void;
   /** The stream is over; close() is all that is left. */
   onFault(error: CameraError): void;
+  /** Watched controls that changed. */
+  onControls?(events: readonly NativeControlEvent[]): void;
 }
 
 /** Frames between two sequence numbers that a uint32 counter passed over; 0 for neighbours and for a restart. */
@@ -73,6 +80,8 @@ export class V4l2Camera {
       dequeuedNs: 0n,
       sequence: 0,
       bytesUsed: 0,
+      flags: 0,
+      lostBefore: 0,
       monotonic: true,
       point: "endOfFrame",
     }));
@@ -98,9 +107,11 @@ export class V4l2Camera {
 
   /** Beside start(), whose variables a function made in it would keep. */
   static #wakerOf(link: { camera: V4l2Camera | undefined }) {
-    return (produced: number, fault: number, action: string | undefined) => {
+    return (produced: number, fault: number, action: string | undefined, events: boolean) => {
       const { camera } = link;
-      if (camera !== undefined) camera.#wake(produced, fault, action);
+      if (camera === undefined) return;
+      if (events) camera.#events?.onControls?.(camera.native.takeEvents());
+      camera.#wake(produced, fault, action);
     };
   }
 
@@ -142,8 +153,9 @@ export class V4l2Camera {
     frame.sequence = this.#words[words + 2]!;
     frame.monotonic = (flags & TIMESTAMP_MASK) === TIMESTAMP_MONOTONIC;
     frame.point = (flags & SOURCE_MASK) === SOURCE_START_OF_EXPOSURE ? "startOfExposure" : "endOfFrame";
-    if (this.#lastSequence !== undefined)
-      this.sequenceGaps += lostBetween(this.#lastSequence, frame.sequence);
+    frame.flags = flags;
+    frame.lostBefore = this.#lastSequence === undefined ? 0 : lostBetween(this.#lastSequence, frame.sequence);
+    this.sequenceGaps += frame.lostBefore;
     this.#lastSequence = frame.sequence;
     return frame;
   }

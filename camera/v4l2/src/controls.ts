@@ -32,16 +32,31 @@ export class CameraControls {
     return this.#byName.get(name);
   }
 
+  /** @throws CameraError DEVICE_UNSUITABLE for a control that is not there */
+  require(name: string): NativeControl {
+    const control = this.#byName.get(name);
+    if (control) return control;
+    const path = this.#camera.identity.path;
+    throw new CameraError("DEVICE_UNSUITABLE", `${path}: the camera has no control "${name}".`, {
+      hint: `It has: ${[...this.#byName.keys()].join(", ") || "none"}.`,
+      context: { device: path, control: name },
+    });
+  }
+
+  /** Changes of it are events from now on. @throws CameraError */
+  watch(name: string): void {
+    const { id } = this.require(name);
+    try {
+      this.#camera.watchControl(id);
+    } catch (error) {
+      throw cameraError(error, this.#camera.identity.path);
+    }
+  }
+
   /** @throws CameraError DEVICE_UNSUITABLE for a control that is not there or a value it does not take */
   apply(name: string, value: string | number): AppliedControl {
     const path = this.#camera.identity.path;
-    const control = this.#byName.get(name);
-    if (!control) {
-      throw new CameraError("DEVICE_UNSUITABLE", `${path}: the camera has no control "${name}".`, {
-        hint: `It has: ${[...this.#byName.keys()].join(", ") || "none"}.`,
-        context: { device: path, control: name },
-      });
-    }
+    const control = this.require(name);
     const asked = numberOf(control, value, path);
     try {
       this.#camera.writeControl(control.id, control.wide, asked);

@@ -32,11 +32,15 @@ export function videoNodes({ sysfs = "/sys/class/video4linux", dev = "/dev" }: D
 }
 
 /** Every video node with what it says of itself; a node that cannot be asked is listed with the reason. */
-export async function listDevices(addon: NativeAddon, folders: DeviceFolders = {}): Promise<ListedDevice[]> {
+export async function listDevices(
+  addon: NativeAddon,
+  folders: DeviceFolders = {},
+  system?: unknown,
+): Promise<ListedDevice[]> {
   return Promise.all(
     videoNodes(folders).map(async (path) => {
       try {
-        return { path, description: await addon.describe(path) };
+        return { path, description: await addon.describe(path, system) };
       } catch (error) {
         return { path, problem: cameraError(error, path) };
       }

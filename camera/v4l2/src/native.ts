@@ -78,6 +78,8 @@ export interface NativeStatistics {
   decodeRepaired: number;
   noFreeBuffer: number;
   queueFailed: number;
+  /** Changes of controls that came faster than they were taken. */
+  eventsLost: number;
   /** CLOCK_MONOTONIC when the stream was last switched on. */
   streamOnNs: number;
   /** CPU time of the camera's thread; 0 where it does not run. */
@@ -87,6 +89,15 @@ export interface NativeStatistics {
 export const RING_ENTRIES = 64;
 /** Per entry: int64 timestampNs, int64 dequeuedNs, uint32 image, bytesUsed, sequence, flags. */
 export const RING_ENTRY_BYTES = 32;
+
+export interface NativeControlEvent {
+  id: number;
+  value: number;
+  /** Without effect from now on. */
+  inactive: boolean;
+  minimum: number;
+  maximum: number;
+}
 
 /** An open camera. Everything is made at open; a frame costs no memory. */
 export interface NativeCamera {
@@ -100,9 +111,9 @@ export interface NativeCamera {
   /**
    * Starts the camera's thread. `onWake(produced, fault, action)` runs on the JavaScript thread: `produced` images were
    * announced so far (modulo 2^32), entry i stands in the ring at i % RING_ENTRIES; `fault` is 0 or the errno of
-   * `action` that ended the stream. Every announced image is held until release().
+   * `action` that ended the stream; with `events` takeEvents() has something. Every announced image is held until release().
    */
-  start(onWake: (produced: number, fault: number, action: string | undefined) => void): void;
+  start(onWake: (produced: number, fault: number, action: string | undefined, events: boolean) => void): void;
   /** @throws INVALID_ARGUMENT where nobody holds it */
   release(image: number): void;
   /** Stops the stream and starts it again at this time, CLOCK_MONOTONIC ns. */
@@ -110,6 +121,10 @@ export interface NativeCamera {
   controls(): NativeControl[];
   readControl(id: number, wide: boolean): number;
   writeControl(id: number, wide: boolean, value: number): void;
+  /** From now on a change of this control, whoever makes it but this camera, is an event. */
+  watchControl(id: number): void;
+  /** Changes since the last call, oldest first. */
+  takeEvents(): NativeControlEvent[];
   statistics(): NativeStatistics;
   /** Ends the thread and closes the device. Images still held stay valid until their release(). */
   close(): Promise<void>;

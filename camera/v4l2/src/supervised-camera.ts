@@ -6,7 +6,7 @@ import { type CameraFrame, V4l2Camera } from "./camera.js";
 import { type DeviceFolders, findCamera } from "./devices.js";
 import { addDrops } from "./drops.js";
 import { CameraError } from "./errors.js";
-import type { NativeAddon, NativeCamera, NativeOpenOptions } from "./native.js";
+import type { NativeAddon, NativeCamera, NativeControlEvent, NativeOpenOptions } from "./native.js";
 
 /** How often a lost camera is looked for, and a silent one noticed. */
 const LOOK_MS = 200;
@@ -22,7 +22,9 @@ export interface SupervisorEvents {
   /** No images until onBack; called once per loss. */
   onLost(reason: string): void;
   onBack(): void;
-  /** The camera came back unable to do what it did before. */
+  /** Watched controls that changed. */
+  onControls?(events: readonly NativeControlEvent[]): void;
+  /** The camera is lost for good: it came back unable to do what it did before, or was not to be looked for. */
   onError(error: Error): void;
 }
 
@@ -31,6 +33,8 @@ export interface SupervisorOptions {
   clocks: ClockReader;
   open: NativeOpenOptions;
   folders?: DeviceFolders;
+  /** False: a lost camera is not looked for, and onError is called in place of onLost. Default true. */
+  reconnect?: boolean;
   /** Runs on every fresh camera before its stream starts: controls. */
   prepare(camera: V4l2Camera): void;
 }
@@ -126,6 +130,7 @@ export class SupervisedCamera {
     camera.start({
       onFrame: (frame) => this.#onFrame(camera, frame),
       onFault: (error) => this.#lose(error.message),
+      onControls: (events) => this.#events?.onControls?.(events),
     });
   }
 
@@ -172,7 +177,13 @@ export class SupervisedCamera {
     this.#previous = camera;
     this.#keepDrops(camera);
     // Before the close: the consumer may hold images whose memory keeps the kernel from forgetting the device.
-    if (!this.#lost) this.#events?.onLost(reason);
+    if (this.#options.reconnect === false) {
+      this.#stopped = true;
+      clearInterval(this.#timer);
+      this.#events?.onError(
+        new CameraError("DEVICE_UNAVAILABLE", reason, { context: { device: camera.path } }),
+      );
+    } else if (!this.#lost) this.#events?.onLost(reason);
     this.#lost = true;
     this.#reopening = camera.close().finally(() => {
       this.#reopening = undefined;

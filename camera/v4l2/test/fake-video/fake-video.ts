@@ -38,6 +38,8 @@ export interface FakeCamera {
   stubbornWidth?: number;
   /** S_PARM answers with the rate that was asked for, whatever is set; G_PARM tells the truth. */
   echoesRate?: boolean;
+  /** What the driver says in place of the truth: of rows, of a buffer's size (QUERYBUF), of the height, of the buffers given. */
+  lies?: { strideBytes?: number; bufferBytes?: number; height?: number; buffers?: number };
   /** S_FMT answers with this enum v4l2_field; default progressive. */
   field?: number;
   /** S_FMT answers with so many memory planes (multi-planar devices). */
@@ -72,6 +74,8 @@ interface FakeApi {
   poke(path: string, offset: number, value: number): void;
   /** Value of a control now. */
   control(path: string, id: number): number;
+  /** Changes a control as another program does, or the camera itself. */
+  change(path: string, id: number, value: number): void;
   /** A thread delivers so many images at this rate. */
   run(path: string, rateHz: number, frames: number): void;
   state(path: string): {
@@ -94,7 +98,8 @@ const root = join(folder, "../..");
  */
 export function fakeVideoModule(): string {
   const sources = readdirSync(folder).filter((name) => name.endsWith(".cc") || name.endsWith(".h"));
-  const hash = createHash("sha256").update(process.version);
+  const sanitize = process.env.V4L2_CAMERA_SANITIZE ?? "";
+  const hash = createHash("sha256").update(`${process.version} ${sanitize}`);
   for (const name of sources) hash.update(readFileSync(join(folder, name)));
   hash.update(readFileSync(join(root, "native/system.h")));
   const out = join(root, "build/test-doubles");
@@ -113,6 +118,7 @@ export function fakeVideoModule(): string {
     "-fexceptions",
     "-DNAPI_VERSION=8",
     "-DNAPI_CPP_EXCEPTIONS",
+    ...(sanitize === "" ? [] : [`-fsanitize=${sanitize}`]),
   ];
   const includes = [
     join(nodedir, "include/node"),
@@ -122,9 +128,8 @@ export function fakeVideoModule(): string {
   const made = spawnSync(
     process.env.CXX ?? "g++",
     [...words, ...includes, ...files, "-o", partial, "-pthread"],
-    {
-      encoding: "utf8",
-    },
+    // A sanitizer's library is for this process, not for the compiler.
+    { encoding: "utf8", env: { ...process.env, LD_PRELOAD: "" } },
   );
   if (made.status !== 0) throw new Error(`the driver in memory did not build:\n${made.stderr}`);
   renameSync(partial, target);

@@ -34,6 +34,13 @@ std::shared_ptr<Camera> cameraOf(const Napi::Object& options) {
   camera->memoryPlanes = number(options, "memoryPlanes", 1);
   camera->stubbornWidth = number(options, "stubbornWidth");
   camera->echoesRate = options.Get("echoesRate").ToBoolean().Value();
+  if (options.Get("lies").IsObject()) {
+    const auto lies = options.Get("lies").As<Napi::Object>();
+    camera->lies.strideBytes = number(lies, "strideBytes");
+    camera->lies.bufferBytes = number(lies, "bufferBytes");
+    camera->lies.height = number(lies, "height", UINT32_MAX);
+    camera->lies.buffers = number(lies, "buffers");
+  }
   const auto formats = options.Get("formats").As<Napi::Array>();
   for (uint32_t i = 0; i < formats.Length(); ++i) {
     const auto format = formats.Get(i).As<Napi::Object>();
@@ -149,6 +156,11 @@ Napi::Value create(const Napi::CallbackInfo& info) {
     std::lock_guard<std::mutex> lock(driver->mutex);
     return Napi::Number::New(
         call.Env(), static_cast<double>(find(call).controls.at(call[1].As<Napi::Number>().Uint32Value()).value));
+  });
+  add("change", [driver, find](const Napi::CallbackInfo& call) {
+    std::lock_guard<std::mutex> lock(driver->mutex);
+    driver->changeControl(find(call), call[1].As<Napi::Number>().Uint32Value(),
+                          call[2].As<Napi::Number>().Int64Value());
   });
   add("run", [driver](const Napi::CallbackInfo& call) {
     driver->run(call[0].ToString().Utf8Value(), call[1].As<Napi::Number>().DoubleValue(),

@@ -6,6 +6,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <ctime>
@@ -68,6 +69,8 @@ int Driver::close(int descriptor) {
     if (camera.owner == descriptor) {
       camera.owner = -1;
       camera.streaming = false;
+      camera.watched.clear();
+      camera.events.clear();
       camera.slots.clear();
       camera.queued.clear();
       camera.done.clear();
@@ -86,6 +89,11 @@ int Driver::wait(pollfd* set, int count, int timeoutMs) {
     if (found == descriptors_.end()) continue;
     if (found->second->gone) set[i].revents = POLLERR | POLLHUP;
     if (found->second->fatal) set[i].revents = POLLERR;
+    // The one eventfd counts images and events together.
+    if (found->second->gone || found->second->fatal || set[i].revents == 0) continue;
+    set[i].revents = 0;
+    if (!found->second->done.empty()) set[i].revents |= POLLIN;
+    if (!found->second->events.empty()) set[i].revents |= POLLPRI;
   }
   return ready;
 }
@@ -206,6 +214,27 @@ void Driver::poke(Camera& camera, uint32_t offset, uint8_t value) {
   if (camera.newest != nullptr) camera.newest[offset] = value;
 }
 
+void Driver::changeControl(Camera& camera, uint32_t id, int64_t value) {
+  Control& control = camera.controls.at(id);
+  control.value = value;
+  if (std::find(camera.watched.begin(), camera.watched.end(), id) == camera.watched.end() || camera.owner < 0) return;
+  v4l2_event event{};
+  event.type = V4L2_EVENT_CTRL;
+  event.id = id;
+  event.u.ctrl.changes = V4L2_EVENT_CTRL_CH_VALUE;
+  event.u.ctrl.type = control.query.type;
+  event.u.ctrl.flags = control.query.flags;
+  if (control.query.type == V4L2_CTRL_TYPE_INTEGER64) {
+    event.u.ctrl.value64 = value;
+  } else {
+    event.u.ctrl.value = static_cast<int32_t>(value);
+  }
+  event.u.ctrl.minimum = static_cast<int32_t>(control.query.minimum);
+  event.u.ctrl.maximum = static_cast<int32_t>(control.query.maximum);
+  camera.events.push_back(event);
+  eventfd_write(camera.owner, 1);
+}
+
 void Driver::unplug(Camera& camera) {
   camera.gone = true;
   camera.streaming = false;
@@ -244,6 +273,7 @@ int Driver::answerBuffers(Camera& camera, int descriptor, unsigned long request,
       auto& buffers = *static_cast<v4l2_requestbuffers*>(argument);
       if (camera.owner >= 0 && camera.owner != descriptor) return -EBUSY;
       if (buffers.count == 0 && camera.mappings > 0) return -EBUSY;
+      if (buffers.count > 0 && camera.lies.buffers > 0) buffers.count = camera.lies.buffers;
       if (camera.fewestGiven != 0 && buffers.count > camera.fewestGiven) buffers.count = camera.fewestGiven;
       camera.owner = buffers.count == 0 ? -1 : descriptor;
       camera.memory = buffers.memory;
@@ -261,7 +291,7 @@ int Driver::answerBuffers(Camera& camera, int descriptor, unsigned long request,
         buffer.m.planes[0].length = imageBytes(camera);
         buffer.m.planes[0].m.mem_offset = offset;
       } else {
-        buffer.length = imageBytes(camera);
+        buffer.length = camera.lies.bufferBytes > 0 ? camera.lies.bufferBytes : imageBytes(camera);
         buffer.m.offset = offset;
       }
       return 0;
@@ -280,6 +310,20 @@ int Driver::answerBuffers(Camera& camera, int descriptor, unsigned long request,
       timespec on;
       clock_gettime(CLOCK_MONOTONIC, &on);
       camera.streamOnNs = int64_t{on.tv_sec} * 1000000000 + on.tv_nsec;
+      return 0;
+    }
+    case VIDIOC_SUBSCRIBE_EVENT: {
+      const auto& wanted = *static_cast<v4l2_event_subscription*>(argument);
+      if (camera.controls.find(wanted.id) == camera.controls.end()) return -EINVAL;
+      camera.watched.push_back(wanted.id);
+      return 0;
+    }
+    case VIDIOC_DQEVENT: {
+      if (camera.events.empty()) return -ENOENT;
+      *static_cast<v4l2_event*>(argument) = camera.events.front();
+      camera.events.pop_front();
+      eventfd_t one = 0;
+      eventfd_read(descriptor, &one);
       return 0;
     }
     case VIDIOC_STREAMOFF:

@@ -55,6 +55,9 @@ struct Camera {
   uint32_t memoryPlanes = 1;
   bool echoesRate = false;     ///< S_PARM answers with what was asked, whatever is set
   uint32_t stubbornWidth = 0;  ///< what S_FMT answers; 0 = what was asked
+  struct {
+    uint32_t strideBytes = 0, bufferBytes = 0, height = UINT32_MAX, buffers = 0;
+  } lies;  ///< 0, of the height UINT32_MAX: none
   bool gone = false, fatal = false, streaming = false;
   int openError = 0;
   /// Per ioctl number: errno and how many times more it fails.
@@ -62,6 +65,8 @@ struct Camera {
   v4l2_format format{};
   uint32_t rateHz = 0;
   uint32_t memory = 0;
+  std::vector<uint32_t> watched;  ///< controls whose changes are events
+  std::deque<v4l2_event> events;
   std::vector<Slot> slots;
   std::deque<uint32_t> queued, done;
   int owner = -1;  ///< descriptor that streams
@@ -82,6 +87,8 @@ class Driver {
   /// Completes the oldest queued buffer; false where none is queued or nothing streams.
   bool deliver(Camera& camera, const Image& image);
   void unplug(Camera& camera);
+  /// Changes a control as another program does, or the camera itself.
+  void changeControl(Camera& camera, uint32_t id, int64_t value);
   /// Writes into the buffer that was filled last.
   void poke(Camera& camera, uint32_t offset, uint8_t value);
   /// A thread that delivers `frames` images at a rate, stamped with CLOCK_MONOTONIC; images without a free buffer are

@@ -70,6 +70,9 @@ void setFormat(Camera& camera, v4l2_format& format) {
     one.sizeimage = bytes;
   }
   if (camera.stubbornWidth > 0) (planar ? many.width : one.width) = camera.stubbornWidth;
+  if (camera.lies.strideBytes > 0)
+    (planar ? many.plane_fmt[0].bytesperline : one.bytesperline) = camera.lies.strideBytes;
+  if (camera.lies.height != UINT32_MAX) (planar ? many.height : one.height) = camera.lies.height;
   camera.format = format;
 }
 

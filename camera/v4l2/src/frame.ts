@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: Apache-2.0
+// One frame of a camera as a program sees it: the driver's memory, and what the driver said of it.
+import type { CameraFrame, TimestampPoint, V4l2Camera } from "./camera.js";
+import type { StampOrigin } from "./pair/device-clock.js";
+import type { PixelFormat } from "./pixel-format.js";
+
+/** How the frames of an open camera lie in memory. */
+export interface FrameLayout {
+  width: number;
+  height: number;
+  /** From one row to the next; 0 for compressed frames. */
+  strideBytes: number;
+  /** What the bytes are: a pixel format, "MJPEG" for frames left as they came, undefined for a format without a name here. */
+  format: PixelFormat | "MJPEG" | undefined;
+  /** V4L2's four letters of what the camera sends. */
+  fourcc: string;
+}
+
+/**
+ * A frame in the memory that the driver wrote it to. There is one object for each buffer of the camera, used again: after
+ * release() neither it nor `data` may be read.
+ */
+export class Frame implements FrameLayout {
+  readonly width: number;
+  readonly height: number;
+  readonly strideBytes: number;
+  readonly format: PixelFormat | "MJPEG" | undefined;
+  readonly fourcc: string;
+  /** Capture time on CLOCK_MONOTONIC, nanoseconds. */
+  timestampNs = 0n;
+  /** What the capture time was made from; "monotonic" is the kernel's own stamp, untouched. */
+  timestampOrigin: StampOrigin = "monotonic";
+  readonly #camera: V4l2Camera;
+  readonly #frame: CameraFrame;
+  #held = false;
+  #kept = false;
+
+  /** @internal */
+  constructor(camera: V4l2Camera, frame: CameraFrame, layout: FrameLayout) {
+    this.#camera = camera;
+    this.#frame = frame;
+    this.width = layout.width;
+    this.height = layout.height;
+    this.strideBytes = layout.strideBytes;
+    this.format = layout.format;
+    this.fourcc = layout.fourcc;
+  }
+
+  /** The image's bytes: all of its buffer, or of a compressed one as many as it has. Empty after release() of a closed camera. */
+  get data(): Uint8Array {
+    const { data, bytesUsed } = this.#frame;
+    return this.strideBytes === 0 ? data.subarray(0, bytesUsed) : data;
+  }
+
+  /** The moment that the time stamp stands for, as the driver says. */
+  get timestampPoint(): TimestampPoint {
+    return this.#frame.point;
+  }
+
+  /** The driver's time stamp as it came, nanoseconds on a clock that V4L2_BUF_FLAG_TIMESTAMP_MASK of `flags` names. */
+  get driverTimestampNs(): bigint {
+    return this.#frame.stampNs;
+  }
+
+  /** CLOCK_MONOTONIC when this process had the frame, nanoseconds. */
+  get arrivalNs(): bigint {
+    return this.#frame.dequeuedNs;
+  }
+
+  /** The driver's count of images, also of those that were lost; modulo 2^32. */
+  get sequence(): number {
+    return this.#frame.sequence;
+  }
+
+  /** Images between the frame before and this one that the driver counted and that did not come. */
+  get lostBefore(): number {
+    return this.#frame.lostBefore;
+  }
+
+  /** V4L2_BUF_FLAG_* of linux/videodev2.h. */
+  get flags(): number {
+    return this.#frame.flags;
+  }
+
+  /** Bytes that the driver wrote. */
+  get bytesUsed(): number {
+    return this.#frame.bytesUsed;
+  }
+
+  /** False once it was released. */
+  get held(): boolean {
+    return this.#held;
+  }
+
+  /** Gives the buffer back to the camera. A second call does nothing. */
+  release(): void {
+    if (!this.#held) return;
+    this.#held = false;
+    this.#camera.release(this.#frame);
+  }
+
+  /** In a loop: it stays held at the next turn, until release(). @returns itself */
+  keep(): this {
+    this.#kept = true;
+    return this;
+  }
+
+  /** @internal At the next turn of the loop that it was handed to. */
+  releaseUnlessKept(): void {
+    if (!this.#kept) this.release();
+  }
+
+  /** @internal A new image came into its buffer. */
+  begin(timestampNs: bigint, origin: StampOrigin): void {
+    this.timestampNs = timestampNs;
+    this.timestampOrigin = origin;
+    this.#held = true;
+    this.#kept = false;
+  }
+}

@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: Apache-2.0
+// Opening a camera with a wish: the driver decides, and what it keeps is told.
+import { loadAddon } from "./addon.js";
+import { Camera } from "./open-camera.js";
+import { V4l2Camera } from "./camera.js";
+import { CameraControls } from "./controls.js";
+import type { DeviceFolders } from "./devices.js";
+import { CameraError, cameraError } from "./errors.js";
+import type { FrameLayout } from "./frame.js";
+import type { NativeAddon, NativeAgreedFormat, NativeOpenOptions } from "./native.js";
+import { CAPTURE_FORMATS, type CaptureFormat, captureFormatOf, traitOf } from "./pixel-formats.js";
+import { SupervisedCamera } from "./supervised-camera.js";
+
+/** What one would like. Everything is optional; what is left out stays as the camera has it. */
+export interface CameraWish {
+  /** A name of CAPTURE_FORMATS, or V4L2's four letters of any other format. */
+  format?: CaptureFormat | (string & {});
+  /** Pixels. */
+  width?: number;
+  height?: number;
+  /** Frames a second. */
+  rateHz?: number;
+  /** Refuse a camera that keeps another format, size or rate (1 % off) than was wished. Default false. */
+  exact?: boolean;
+  /** What becomes of Motion JPEG: left as it came (default), or decoded to GREY or RGB8 by libturbojpeg. */
+  decode?: "none" | "grey" | "rgb";
+  /** Frame buffers asked of the driver, 4 to 32, default 8. As many frames less a few can be held at a time. */
+  buffers?: number;
+  /** Whose memory the camera writes into: the driver's, mapped (default), or the process's own (USERPTR). */
+  memory?: "mmap" | "userptr";
+  /** Also export every buffer as a DMA buffer: camera.dmaBuffers. */
+  dmaBuffers?: boolean;
+  /** Controls set before the first frame, and again when the camera comes back after an unplug. */
+  controls?: Readonly<Record<string, number | boolean | string>>;
+  /** Look for a camera that was unplugged or failed, and go on with it. Default true. */
+  reconnect?: boolean;
+  /** Closes the camera; a loop that reads it throws the signal's reason. */
+  signal?: AbortSignal;
+}
+
+/** @internal For tests: a driver in memory, other folders. */
+export interface Surroundings {
+  addon?: NativeAddon;
+  system?: unknown;
+  folders?: DeviceFolders;
+}
+
+function fourccOf(format: string): string {
+  if ((CAPTURE_FORMATS as readonly string[]).includes(format)) return traitOf(format as CaptureFormat).fourcc;
+  if (/^[\x20-\x7e]{1,4}(-BE)?$/.test(format)) return format.length < 4 ? format.padEnd(4) : format;
+  throw new CameraError(
+    "INVALID_ARGUMENT",
+    `Expected a format such as "YUYV" or "MJPEG", got "${format.slice(0, 20)}".`,
+    {
+      hint: `These have names: ${CAPTURE_FORMATS.join(", ")}; any other by V4L2's four letters.`,
+    },
+  );
+}
+
+function nativeOptions(path: string, wish: CameraWish, system: unknown): NativeOpenOptions {
+  const { format, width, height, rateHz, buffers, decode = "none", memory = "mmap" } = wish;
+  if (format !== undefined && typeof format !== "string")
+    throw new CameraError("INVALID_ARGUMENT", `Expected a text for format, got ${typeof format}.`);
+  if (memory !== "mmap" && memory !== "userptr")
+    throw new CameraError("INVALID_ARGUMENT", `Expected mmap or userptr for memory, got ${String(memory)}.`);
+  return {
+    path,
+    ...(format !== undefined && { fourcc: fourccOf(format) }),
+    ...(width !== undefined && { width }),
+    ...(height !== undefined && { height }),
+    ...(rateHz !== undefined && { rateHz }),
+    ...(buffers !== undefined && { buffers }),
+    decode,
+    ...(memory === "userptr" && { ownMemory: true }),
+    ...(wish.dmaBuffers === true && { exportBuffers: true }),
+    ...(system !== undefined && { system }),
+  };
+}
+
+function layoutOf({ fourcc, width, height, strideBytes }: NativeAgreedFormat, decode: string): FrameLayout {
+  const named = captureFormatOf(fourcc);
+  if (named !== "MJPEG") return { width, height, strideBytes, format: named, fourcc };
+  // A decoded JPEG has rows that touch.
+  if (decode === "grey") return { width, height, strideBytes: width, format: "GREY", fourcc };
+  if (decode === "rgb") return { width, height, strideBytes: 3 * width, format: "RGB8", fourcc };
+  return { width, height, strideBytes: 0, format: "MJPEG", fourcc };
+}
+
+function checkKept(path: string, kept: NativeAgreedFormat, wish: CameraWish): void {
+  const named = captureFormatOf(kept.fourcc);
+  const rowBytes = named === undefined ? 0 : kept.width * traitOf(named).bytesPerPixel;
+  if (kept.strideBytes < rowBytes) {
+    throw new CameraError(
+      "DEVICE_UNSUITABLE",
+      `${path}: expected rows of at least ${rowBytes} bytes for ${named} ${kept.width}x${kept.height}, the driver set ${kept.strideBytes}.`,
+      { context: { device: path, found: kept } },
+    );
+  }
+  if (wish.exact !== true) return;
+  const text = (fourcc: string, width: number, height: number, rateHz: number) =>
+    `${fourcc.trim()} ${width}x${height}${rateHz > 0 ? ` at ${Number(rateHz.toFixed(2))} Hz` : ""}`;
+  const fourcc = wish.format === undefined ? kept.fourcc : fourccOf(wish.format);
+  const { width = kept.width, height = kept.height, rateHz = kept.rateHz } = wish;
+  const sameRate = Math.abs(kept.rateHz - rateHz) <= 0.01 * rateHz;
+  if (fourcc === kept.fourcc && width === kept.width && height === kept.height && sameRate) return;
+  throw new CameraError(
+    "DEVICE_UNSUITABLE",
+    `${path}: expected ${text(fourcc, width, height, rateHz)}, the camera keeps ${text(kept.fourcc, kept.width, kept.height, kept.rateHz)}.`,
+    { context: { device: path, expected: { fourcc, width, height, rateHz }, found: kept } },
+  );
+}
+
+/**
+ * Opens a camera.
+ * @param path such as "/dev/video0"
+ * @throws CameraError DEVICE_UNAVAILABLE, DEVICE_PERMISSION, DEVICE_BUSY, DEVICE_UNSUITABLE, INVALID_ARGUMENT or ADDON_MISSING;
+ *   the signal's reason
+ */
+export async function open(path: string, wish: CameraWish = {}, around: Surroundings = {}): Promise<Camera> {
+  const { signal } = wish;
+  signal?.throwIfAborted();
+  if (typeof path !== "string")
+    throw new CameraError("INVALID_ARGUMENT", `Expected a path such as "/dev/video0", got ${typeof path}.`);
+  const addon = around.addon ?? loadAddon();
+  const options = nativeOptions(path, wish, around.system);
+  const watched = new Set<string>();
+  const prepare = (camera: V4l2Camera) => {
+    const controls = new CameraControls(camera.native);
+    for (const [name, value] of Object.entries(wish.controls ?? {}))
+      controls.apply(name, typeof value === "boolean" ? Number(value) : value);
+    for (const name of watched) controls.watch(name);
+  };
+  const camera = await openFirst(addon, options);
+  try {
+    checkKept(path, camera.native.format, wish);
+    prepare(camera);
+    signal?.throwIfAborted();
+  } catch (error) {
+    await camera.close();
+    throw cameraError(error, path);
+  }
+  const supervised = new SupervisedCamera(camera, {
+    addon,
+    clocks: () => addon.clocks(),
+    open: options,
+    prepare,
+    reconnect: wish.reconnect !== false,
+    ...(around.folders && { folders: around.folders }),
+  });
+  const layout = layoutOf(camera.native.format, options.decode ?? "none");
+  return new Camera({ supervised, layout, watched, signal });
+}
+
+async function openFirst(addon: NativeAddon, options: NativeOpenOptions): Promise<V4l2Camera> {
+  try {
+    return await V4l2Camera.open(addon, options);
+  } catch (error) {
+    throw cameraError(error, options.path);
+  }
+}

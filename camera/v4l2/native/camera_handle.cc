@@ -247,7 +247,7 @@ void CameraHandle::onCleanup(napi_async_cleanup_hook_handle, void* data) {
 }
 
 Napi::Value CameraHandle::events(Napi::Env env) {
-  ControlEvent events[kMostEvents];
+  ControlEvent events[kMaxEvents];
   const uint32_t count = capture_->drainEvents(events);
   auto list = Napi::Array::New(env, count);
   for (uint32_t i = 0; i < count; ++i) {

@@ -57,7 +57,7 @@ struct ControlEvent {
   int32_t maximum;
 };
 /// More of them between two looks of the reader's are counted and dropped.
-constexpr uint32_t kMostEvents = 64;
+constexpr uint32_t kMaxEvents = 64;
 
 /// Counts since open; written by the camera's thread, read by anybody.
 struct CaptureCounters {
@@ -106,7 +106,7 @@ class Capture {
 
   /// Asks for an event when this control changes (VIDIOC_SUBSCRIBE_EVENT).
   Status watchControl(uint32_t id);
-  /// Copies what happened since the last call to `events` (kMostEvents places). @returns how many
+  /// Copies what happened since the last call to `events` (kMaxEvents places). @returns how many
   uint32_t drainEvents(ControlEvent* events);
   bool hasEvents();
   uint32_t eventsLost();
@@ -157,7 +157,7 @@ class Capture {
   std::atomic<bool> retryQueueing_{false};
 
   std::mutex eventMutex_;  ///< guards the three below
-  ControlEvent events_[kMostEvents] = {};
+  ControlEvent events_[kMaxEvents] = {};
   uint32_t eventCount_ = 0;
   uint32_t eventsLost_ = 0;
 

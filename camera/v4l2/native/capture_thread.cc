@@ -140,13 +140,13 @@ bool Capture::restartIfAsked() {
 bool Capture::takeEvents() {
   bool any = false;
   // A driver that never runs out must not keep the thread from its images.
-  for (uint32_t count = 0; count < kMostEvents; ++count) {
+  for (uint32_t count = 0; count < kMaxEvents; ++count) {
     v4l2_event event{};
     if (device_.control(VIDIOC_DQEVENT, &event) < 0) break;
     any = true;
     if (event.type != V4L2_EVENT_CTRL) continue;
     std::lock_guard<std::mutex> lock(eventMutex_);
-    if (eventCount_ == kMostEvents) {
+    if (eventCount_ == kMaxEvents) {
       ++eventsLost_;
       continue;
     }

@@ -536,7 +536,7 @@ describe("a driver that lies", () => {
     const camera = await open(PATH, {}, around());
     expect(fake.state(PATH).mappings).toBe(32);
     await camera.close();
-    fake.plugIn({ path: PATH, mostBuffers: 2 });
+    fake.plugIn({ path: PATH, maxBuffers: 2 });
     await expect(open(PATH, {}, around())).rejects.toThrow(/at least 4 frame buffers, the driver gives 2/);
   });
 

@@ -101,10 +101,11 @@ Napi::Value create(const Napi::CallbackInfo& info) {
   const auto driver = std::make_shared<Driver>();
   auto api = Napi::Object::New(env);
   const auto add = [&](const char* name, auto function) { api.Set(name, Napi::Function::New(env, function, name)); };
-  // The external keeps the driver for as long as anything refers to its table.
-  auto* held = new std::shared_ptr<Driver>(driver);
-  api.Set("system",
-          Napi::External<VideoSystem>::New(env, &driver->system, [held](Napi::Env, VideoSystem*) { delete held; }));
+  // Never freed: a camera that was closed with an image held uses the table once more when its environment ends, and nobody
+  // says in which order an environment's objects end.
+  static auto& drivers = *new std::vector<std::shared_ptr<Driver>>;
+  drivers.push_back(driver);
+  api.Set("system", Napi::External<VideoSystem>::New(env, &driver->system));
   const auto find = [driver](const Napi::CallbackInfo& call) -> Camera& {
     const auto found = driver->cameras.find(call[0].ToString().Utf8Value());
     if (found == driver->cameras.end()) throw Napi::Error::New(call.Env(), "no such camera");

@@ -106,6 +106,7 @@ export const SUITES: readonly Suite[] = [
   {
     name: "long-emulation",
     files: [
+      "test/golden/engine-neon.test.ts",
       "test/golden/room-twins.test.ts",
       "camera/v4l2/test/capture-races.test.ts",
       "camera/v4l2/test/sanitized.test.ts",

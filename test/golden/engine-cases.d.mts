@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The types of engine-cases.mjs.
-import type { createEngine, EngineOptions } from "../../cuda/index.js";
+import type { createEngine, EngineOptions, EngineSlot, FrameResult } from "../../cuda/index.js";
 
 export interface EngineCase {
   options: Omit<EngineOptions, "backend">;
@@ -17,3 +17,6 @@ export function computeHash(
   engineCase: EngineCase,
   changes: Partial<EngineOptions> & Pick<EngineOptions, "backend">,
 ): Promise<string>;
+
+/** FNV-1a over everything a slot holds of a frame but its colours. */
+export function hashOf(slot: EngineSlot, result: FrameResult): string;

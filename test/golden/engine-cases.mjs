@@ -101,6 +101,7 @@ export const engineCases = {
   usual: engineCase(97, 41),
   "two paths": engineCase(97, 41, { own: { paths: 2 } }),
   "never outside, one gradient": engineCase(97, 41, { own: { cost: "gradientCensus", outsideCost: 63 } }),
+  "wide census": engineCase(97, 41, { own: { cost: "wideCensus" } }),
   "eight paths": engineCase(97, 41, { own: { paths: 8, p2: 30 } }),
   "wide sums": engineCase(97, 33, { own: { paths: 8, p2: 700 }, minDisparity: 3 }),
   "from YUYV, rectified": engineCase(90, 38, { own: { cost: "census" } }, {}, { ...YUYV, maps: true }),

@@ -61,6 +61,7 @@ struct EngineParameters {
   bool median = true;
   bool hasGeometry = false;
   DepthGeometry geometry;
+  bool leftRgb = false;                    ///< the rectified left image's colours are a result too
   Encoding encodeDepth = Encoding::kNone;  ///< kNone or kRvl: raw depth is depthMillimetres itself
   Encoding encodeDisparity = Encoding::kNone;
   std::string backend = "auto";  ///< auto, cpu or cuda
@@ -85,6 +86,7 @@ struct InputMemory {
 /// Memory of the caller, sized by EngineParameters; encoded buffers hold encodedBound() bytes.
 struct FrameOutput {
   uint8_t* left = nullptr;  ///< rectified grey
+  Rgb8* leftRgb = nullptr;  ///< the same in colours; null where not asked for
   int16_t* disparityQ4 = nullptr;
   uint8_t* confidence = nullptr;
   uint16_t* depthMillimetres = nullptr;  ///< null without a geometry

@@ -69,17 +69,20 @@ inline MatchTask matchTaskOf(const EngineParameters& parameters, const MatchScop
   return task;
 }
 
-/// Whether an eye's colours are computed: 0 left, 1 right.
+/// Whether the matcher reads an eye's colours: 0 left, 1 right.
 inline bool needsRgb(const EngineParameters& parameters, int eye) {
   const ImagesNeeded images = parameters.matcher.facts->images;
   if (images == ImagesNeeded::kGreyAndLeftRgb) return eye == 0 || parameters.leftRight;
   return images == ImagesNeeded::kGreyAndRgb;
 }
 
+/// Whether an eye's colours are computed, for the matcher or as a result.
+inline bool computesRgb(const EngineParameters& p, int eye) { return needsRgb(p, eye) || (eye == 0 && p.leftRgb); }
+
 /// Bytes that are read of an eye's captured image.
 inline size_t inputBytes(const EngineParameters& p, int eye) {
-  return eye == 0 ? sourceBytes(p.inputWidth, p.inputHeight, p.leftStrideBytes, p.leftFormat, needsRgb(p, 0))
-                  : sourceBytes(p.inputWidth, p.inputHeight, p.rightStrideBytes, p.rightFormat, needsRgb(p, 1));
+  return eye == 0 ? sourceBytes(p.inputWidth, p.inputHeight, p.leftStrideBytes, p.leftFormat, computesRgb(p, 0))
+                  : sourceBytes(p.inputWidth, p.inputHeight, p.rightStrideBytes, p.rightFormat, computesRgb(p, 1));
 }
 
 }  // namespace depthwatt

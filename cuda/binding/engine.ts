@@ -38,6 +38,7 @@ function allocateSlot(options: EngineOptions, encodedBytes: (encoding: "rvl" | "
   };
   return {
     left: memory(pixels),
+    leftRgb: memory(options.leftRgb ? 3 * pixels : 0),
     disparityQ4: memory(2 * pixels),
     confidence: memory(pixels),
     depthMillimetres: memory(options.geometry === undefined ? 0 : 2 * pixels),
@@ -52,6 +53,7 @@ function viewsOf(memory: SlotMemory): EngineSlot {
   const at = ENCODED_HEADROOM_BYTES;
   return {
     left: new Uint8Array(memory.left, at),
+    leftRgb: new Uint8Array(memory.leftRgb, at),
     disparityQ4: new Int16Array(memory.disparityQ4, at),
     confidence: new Uint8Array(memory.confidence, at),
     depthMillimetres: new Uint16Array(memory.depthMillimetres, at),

@@ -89,6 +89,8 @@ export interface EngineOptions {
   refine: RefineParameters;
   /** Absent: no depth can be computed (depthMillimetres stays empty). */
   geometry?: DepthGeometry;
+  /** Whether the rectified left image's colours are a result too. Of a camera without colours they are its grey three times. */
+  leftRgb?: boolean;
   /** What to encode natively per frame; absent means not computed. */
   encodeDepth?: "rvl";
   encodeDisparity?: NativeEncoding;
@@ -135,6 +137,8 @@ export type StageName = (typeof STAGE_NAMES)[number];
 export interface EngineSlot {
   /** Rectified left image, grey u8, [height][width]. */
   readonly left: Uint8Array;
+  /** The same in colours, RGB, u8, [height][width][3]; empty unless asked for. */
+  readonly leftRgb: Uint8Array;
   /** Absolute disparity, 1/16 px, [height][width]; -32768 = invalid. */
   readonly disparityQ4: Int16Array;
   /** 255 times the share of such pixels that are within one pixel of the truth, at least 1, [height][width]; 0 where nothing was matched, filled or not. */

@@ -219,6 +219,7 @@ void Session::bindSlot(int slot, const Napi::Object& memory) {
   };
   FrameOutput& output = slots_[slot].output;
   output.left = take("left", pixels);
+  output.leftRgb = reinterpret_cast<Rgb8*>(take("leftRgb", p.leftRgb ? pixels * sizeof(Rgb8) : 0));
   output.disparityQ4 = reinterpret_cast<int16_t*>(take("disparityQ4", pixels * sizeof(int16_t)));
   output.confidence = take("confidence", pixels);
   output.depthMillimetres =
@@ -246,6 +247,7 @@ void Session::requireSlotMemory(int slot) {
                                               slot, name));
   };
   check("left", output.left);
+  check("leftRgb", output.leftRgb);
   check("disparityQ4", output.disparityQ4);
   check("confidence", output.confidence);
   check("depthMillimetres", output.depthMillimetres);

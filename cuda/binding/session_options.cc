@@ -166,6 +166,7 @@ EngineParameters engineParametersOf(const Napi::Object& options) {
     p.geometry.baselineMetres = numberOf(geometry, "baselineMetres");
     p.geometry.disparityOffsetPixels = numberOf(geometry, "disparityOffsetPixels");
   }
+  p.leftRgb = !options.Get("leftRgb").IsUndefined() && booleanOf(options, "leftRgb");
   p.encodeDepth = encodingOf(options, "encodeDepth");
   p.encodeDisparity = encodingOf(options, "encodeDisparity");
   p.backend = stringOf(options, "backend");

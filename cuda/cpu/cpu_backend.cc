@@ -50,7 +50,7 @@ class CpuBackend final : public Backend, private Stages {
     }
     for (int eye = 0; eye < 2; ++eye) {
       if (!needsRgb(p_, eye)) continue;
-      rgb_[eye].resize(static_cast<size_t>(p_.width) * p_.height);
+      if (eye == 1 || !p_.leftRgb) rgb_[eye].resize(static_cast<size_t>(p_.width) * p_.height);
       halfRgb_[eye].resize(p_.halfResolution ? pixels : 0);
     }
     return openCpuMatcher(matchTaskOf(p_, scope_), kernels_, workers_, &matcher_);
@@ -101,12 +101,14 @@ class CpuBackend final : public Backend, private Stages {
     const int32_t* rightMap = movedMap_ != nullptr ? movedMap_ : p_.rightMap.empty() ? nullptr : p_.rightMap.data();
     workers_.rows(p_.height, [&](int32_t first, int32_t end) {
       kernels_.rectify(left, leftMap, whole(output_->left), first, end);
-      // Of the right image, and of colours, nothing but the window's rows is looked at.
+      if (p_.leftRgb) colours(left, leftMap, whole(output_->left).asConst(), whole(output_->leftRgb), first, end);
+      // Of the right image, and of colours for the matcher, nothing but the window's rows is looked at.
       const int32_t from = first > scope_.window.y ? first : scope_.window.y;
       const int32_t to = end < scope_.window.y + scope_.window.height ? end : scope_.window.y + scope_.window.height;
       if (from >= to) return;
       kernels_.rectify(right, rightMap, whole(greyRight_.data()), from, to);
-      if (needsRgb(p_, 0)) colours(left, leftMap, whole(output_->left).asConst(), whole(rgb_[0].data()), from, to);
+      if (needsRgb(p_, 0) && !p_.leftRgb)
+        colours(left, leftMap, whole(output_->left).asConst(), whole(rgb_[0].data()), from, to);
       if (needsRgb(p_, 1))
         colours(right, rightMap, whole(greyRight_.data()).asConst(), whole(rgb_[1].data()), from, to);
     });
@@ -118,8 +120,7 @@ class CpuBackend final : public Backend, private Stages {
       kernels_.half(windowOf(output_->left).asConst(), view(halfLeft_.data()), first, end);
       kernels_.half(windowOf(greyRight_.data()).asConst(), view(halfRight_.data()), first, end);
       for (int eye = 0; eye < 2; ++eye) {
-        if (needsRgb(p_, eye))
-          kernels_.halfRgb(windowOf(rgb_[eye].data()).asConst(), view(halfRgb_[eye].data()), first, end);
+        if (needsRgb(p_, eye)) kernels_.halfRgb(windowOf(rgbOf(eye)).asConst(), view(halfRgb_[eye].data()), first, end);
       }
     });
     return {};
@@ -260,9 +261,11 @@ class CpuBackend final : public Backend, private Stages {
   ImageView<const uint8_t> right() {
     return (p_.halfResolution ? view(halfRight_.data()) : windowOf(greyRight_.data())).asConst();
   }
+  /// Of the rectified images: the left one may be a result.
+  Rgb8* rgbOf(int eye) { return eye == 0 && p_.leftRgb ? output_->leftRgb : rgb_[eye].data(); }
   ImageView<const Rgb8> rgb(int eye) {
-    if (rgb_[eye].empty()) return {};
-    return (p_.halfResolution ? view(halfRgb_[eye].data()) : windowOf(rgb_[eye].data())).asConst();
+    if (!needsRgb(p_, eye)) return {};
+    return (p_.halfResolution ? view(halfRgb_[eye].data()) : windowOf(rgbOf(eye))).asConst();
   }
   /// What the matcher says of its disparities, and what comes of it.
   ImageView<uint8_t> certainty() { return view(certainty_.data()); }

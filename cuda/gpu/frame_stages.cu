@@ -13,6 +13,7 @@ Status FrameImages::open(const EngineParameters& p) {
   DEPTHWATT_TRY(raw[0].allocate(inputBytes(p, 0)));
   DEPTHWATT_TRY(raw[1].allocate(inputBytes(p, 1)));
   DEPTHWATT_TRY(left.allocate(pixels));
+  if (p.leftRgb) DEPTHWATT_TRY(leftRgb.allocate(pixels));
   DEPTHWATT_TRY(confidence.allocate(pixels));
   DEPTHWATT_TRY(disparity.allocate(pixels));
   if (p.hasGeometry) DEPTHWATT_TRY(depth.allocate(pixels));
@@ -65,7 +66,7 @@ Status FrameStages::open() {
 Status FrameStages::openColours() {
   for (int eye = 0; eye < 2; ++eye) {
     if (!needsRgb(p_, eye)) continue;
-    DEPTHWATT_TRY(rgb_[eye].allocate(static_cast<size_t>(p_.width) * p_.height));
+    if (eye == 1 || !p_.leftRgb) DEPTHWATT_TRY(rgb_[eye].allocate(static_cast<size_t>(p_.width) * p_.height));
     if (windowed()) DEPTHWATT_TRY(windowRgb_[eye].allocate(windowPixels_));
     if (p_.halfResolution) DEPTHWATT_TRY(halfRgb_[eye].allocate(matchedPixels_));
   }
@@ -102,12 +103,12 @@ Status FrameStages::rectify() {
   const int32_t* rightMap = map_[1].bytes() > 0 ? map_[1].get() : nullptr;
   DEPTHWATT_TRY(gpu::rectify(left, leftMap, frame_->left.get(), p_.width, p_.height, stream_));
   DEPTHWATT_TRY(gpu::rectify(right, rightMap, right_.get(), p_.width, p_.height, stream_));
-  if (needsRgb(p_, 0)) DEPTHWATT_TRY(rectifyColours(left, leftMap, 0));
+  if (computesRgb(p_, 0)) DEPTHWATT_TRY(rectifyColours(left, leftMap, 0));
   if (needsRgb(p_, 1)) DEPTHWATT_TRY(rectifyColours(right, rightMap, 1));
   if (!windowed()) return {};
   if (needsRgb(p_, 0)) {
-    DEPTHWATT_TRY(cropPair(rgb_[0].get(), rgb_[1].get(), p_.width, scope_.window, windowRgb_[0].get(),
-                           windowRgb_[1].get(), stream_));
+    DEPTHWATT_TRY(
+        cropPair(rgbOf(0), rgbOf(1), p_.width, scope_.window, windowRgb_[0].get(), windowRgb_[1].get(), stream_));
   }
   return cropPair(frame_->left.get(), right_.get(), p_.width, scope_.window, window_[0].get(), window_[1].get(),
                   stream_);
@@ -115,9 +116,9 @@ Status FrameStages::rectify() {
 
 /// Of a camera without colours: its grey three times.
 Status FrameStages::rectifyColours(const RectifySource& source, const int32_t* map, int eye) {
-  if (hasColours(source.format)) return gpu::rectifyRgb(source, map, rgb_[eye].get(), p_.width, p_.height, stream_);
+  if (hasColours(source.format)) return gpu::rectifyRgb(source, map, rgbOf(eye), p_.width, p_.height, stream_);
   const uint8_t* const grey = eye == 0 ? frame_->left.get() : right_.get();
-  return gpu::greyAsRgb(grey, rgb_[eye].get(), p_.width, p_.height, stream_);
+  return gpu::greyAsRgb(grey, rgbOf(eye), p_.width, p_.height, stream_);
 }
 
 Status FrameStages::half() {

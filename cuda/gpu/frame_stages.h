@@ -30,14 +30,15 @@ struct EncodedImage {
 struct FrameImages {
   DeviceBuffer<uint8_t> raw[2];  ///< a copy of each captured image, where kernels do not read the captured one
   DeviceBuffer<uint8_t> left, confidence;
+  DeviceBuffer<Rgb8> leftRgb;  ///< empty where it is no result
   DeviceBuffer<int16_t> disparity;
   DeviceBuffer<uint16_t> depth;  ///< empty without a geometry
   EncodedImage rvlDepth, rvlDisparity;
 
   Status open(const EngineParameters& parameters);
   size_t bytes() const {
-    return raw[0].bytes() + raw[1].bytes() + left.bytes() + confidence.bytes() + disparity.bytes() + depth.bytes() +
-           rvlDepth.words.bytes() + rvlDisparity.words.bytes();
+    return raw[0].bytes() + raw[1].bytes() + left.bytes() + leftRgb.bytes() + confidence.bytes() + disparity.bytes() +
+           depth.bytes() + rvlDepth.words.bytes() + rvlDisparity.words.bytes();
   }
 };
 
@@ -95,9 +96,14 @@ class FrameStages final : public Stages {
   /// The image that is matched and refined.
   const uint8_t* grey(int eye) const { return p_.halfResolution ? half_[eye].get() : windowOf(eye); }
 
-  /// The same in colours; null where the matcher needs none.
-  const Rgb8* windowRgbOf(int eye) const { return windowed() ? windowRgb_[eye].get() : rgb_[eye].get(); }
-  const Rgb8* rgb(int eye) const { return p_.halfResolution ? halfRgb_[eye].get() : windowRgbOf(eye); }
+  /// Colours of the rectified images: of the left one the frame's own, where they are a result.
+  Rgb8* rgbOf(int eye) const { return eye == 0 && p_.leftRgb ? frame_->leftRgb.get() : rgb_[eye].get(); }
+  /// The same of what is matched; null where the matcher needs none.
+  const Rgb8* windowRgbOf(int eye) const { return windowed() ? windowRgb_[eye].get() : rgbOf(eye); }
+  const Rgb8* rgb(int eye) const {
+    if (!needsRgb(p_, eye)) return nullptr;
+    return p_.halfResolution ? halfRgb_[eye].get() : windowRgbOf(eye);
+  }
   Status openColours();
   Status rectifyColours(const RectifySource& source, const int32_t* map, int eye);
 

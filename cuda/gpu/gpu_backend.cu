@@ -130,6 +130,7 @@ class GpuBackend final : public Backend {
   void attach(const FrameOutput& output) override {
     const size_t pixels = static_cast<size_t>(p_.width) * p_.height;
     memory_.add(output.left, pixels);
+    if (p_.leftRgb) memory_.add(output.leftRgb, pixels * sizeof(Rgb8));
     memory_.add(output.disparityQ4, pixels * sizeof(int16_t));
     memory_.add(output.confidence, pixels);
     memory_.add(output.depthMillimetres, pixels * sizeof(uint16_t));
@@ -212,6 +213,7 @@ class GpuBackend final : public Backend {
     if (p_.hasGeometry) DEPTHWATT_TRY(fetch(output.depthMillimetres, inWork.images.depth));
     DEPTHWATT_TRY(fetch(output.confidence, inWork.images.confidence));
     DEPTHWATT_TRY(fetch(output.left, inWork.images.left));
+    if (p_.leftRgb) DEPTHWATT_TRY(fetch(output.leftRgb, inWork.images.leftRgb));
     const FrameImages& images = inWork.images;
     if (p_.encodeDepth == Encoding::kRvl)
       DEPTHWATT_TRY(inWork.encodedDepth.queue(images.rvlDepth, output.encodedDepth, download_));

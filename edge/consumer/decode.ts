@@ -4,9 +4,9 @@ import { DepthwattError, hasCode } from "../../core/index.js";
 import { COMPRESSED_DEPTH_HEADER_BYTES, ELEMENT_BYTES } from "../frame/frame-format.js";
 import type { FrameHeader } from "../frame/payload.js";
 import { decodeRvl } from "../frame/rvl.js";
-import { decodeGreyPng } from "./png.js";
+import { decodePng } from "./png.js";
 
-/** Counts as they travel, [height][width]: u8, u16 or f32 as the header's `element` says. */
+/** Counts as they travel, [height][width]: u8, u16 or f32 as the header's `element` says; rgb8: u8, [height][width][3]. */
 export type Counts = Uint8Array | Uint16Array | Float32Array;
 
 function refuse(expected: string, found: string, cause?: unknown): never {
@@ -17,16 +17,17 @@ function refuse(expected: string, found: string, cause?: unknown): never {
 }
 
 function makeCounts({ element, width, height }: FrameHeader): Counts {
-  if (element === "u8") return new Uint8Array(width * height);
+  if (element === "u8" || element === "rgb8") return new Uint8Array(width * height * ELEMENT_BYTES[element]);
   return element === "u16" ? new Uint16Array(width * height) : new Float32Array(width * height);
 }
 
 function fromPng({ width, height, element }: FrameHeader, body: Uint8Array): Counts {
-  const depth = 8 * ELEMENT_BYTES[element];
-  const expected = `a grey PNG of ${width} x ${height}, ${depth} bit`;
+  const channels = element === "rgb8" ? 3 : 1;
+  const depth = (8 * ELEMENT_BYTES[element]) / channels;
+  const expected = `a ${channels === 3 ? "colour" : "grey"} PNG of ${width} x ${height}, ${depth} bit`;
   if (element === "f32") refuse("8 or 16 bit counts in a PNG", element);
   try {
-    return decodeGreyPng(body, { width, height, depth });
+    return decodePng(body, { width, height, depth, channels });
   } catch (cause) {
     const found = hasCode(cause, "ERR_BUFFER_TOO_LARGE") ? "more bytes than its rows have" : undefined;
     return refuse(expected, found ?? (cause instanceof Error ? cause.message : String(cause)), cause);

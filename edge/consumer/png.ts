@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// PNG bodies: grey, 8 or 16 bit. Unpacks into exactly the bytes that the frame's header claims; a file that would inflate to
+// PNG bodies: grey of 8 or 16 bit, colours of 8 bit. Unpacks into exactly the bytes that the frame's header claims; a file that would inflate to
 // more, or to less, is refused while it is being inflated. Runs in Node and in a browser.
 //
 // Of the chunks only IHDR, IDAT and IEND are read: colour profiles and texts (iCCP, zTXt, iTXt) are compressed too, and
@@ -7,12 +7,17 @@
 import { Unzlib } from "fflate";
 import { nodeBuiltin } from "../frame/node-builtin.js";
 
-export interface GreyPng {
+export interface PngKind {
   width: number;
   height: number;
   /** 8 or 16. */
   depth: number;
+  /** 1, the default: grey; 3: red, green, blue. */
+  channels?: 1 | 3;
 }
+
+/** How PNG numbers them. */
+const COLOUR_TYPES = { 1: 0, 3: 2 } as const;
 
 interface Zlib {
   inflateSync(data: Uint8Array, options: { maxOutputLength: number; info: true }): InflateInfo;
@@ -35,7 +40,7 @@ function fail(text: string): never {
 const nameOf = (body: Uint8Array, at: number) => String.fromCharCode(...body.subarray(at, at + 4));
 
 /** Checks the file's IHDR against `expected`; returns the views of its IDAT chunks. */
-function imageData(body: Uint8Array, { width, height, depth }: GreyPng): Uint8Array[] {
+function imageData(body: Uint8Array, { width, height, depth, channels = 1 }: PngKind): Uint8Array[] {
   if (SIGNATURE.some((byte, i) => body[i] !== byte)) fail("no PNG signature");
   const view = new DataView(body.buffer, body.byteOffset, body.byteLength);
   const parts: Uint8Array[] = [];
@@ -52,7 +57,7 @@ function imageData(body: Uint8Array, { width, height, depth }: GreyPng): Uint8Ar
       const [columns, rows] = [view.getUint32(content), view.getUint32(content + 4)];
       const [bits, colour, method, filter, interlace] = body.subarray(content + 8, content + 13);
       const kind = colour === 0 ? "grey" : `colour type ${colour}`;
-      if (columns !== width || rows !== height || bits !== depth || colour !== 0)
+      if (columns !== width || rows !== height || bits !== depth || colour !== COLOUR_TYPES[channels])
         fail(`${columns} x ${rows}, ${bits} bit, ${kind}`);
       if (method !== 0 || filter !== 0) fail(`compression ${method} and filter ${filter}`);
       if (interlace !== 0) fail("an interlaced picture");
@@ -127,20 +132,21 @@ function unfilter(rows: Uint8Array, height: number, rowBytes: number, step: numb
 }
 
 /**
- * Counts of a grey PNG, [height][width], u8 or u16 as `expected.depth` says.
+ * Counts of a PNG, [height][width][channels], u8 or u16 as `expected.depth` says.
  * @throws Error in the words of "found ...": another size or kind, more or fewer bytes than its rows, damage
  */
-export function decodeGreyPng(body: Uint8Array, expected: GreyPng): Uint8Array | Uint16Array {
-  const { width, height, depth } = expected;
-  const sampleBytes = depth / 8;
-  const rowBytes = width * sampleBytes;
+export function decodePng(body: Uint8Array, expected: PngKind): Uint8Array | Uint16Array {
+  const { width, height, depth, channels = 1 } = expected;
+  const pixelBytes = (channels * depth) / 8;
+  const samples = width * channels;
+  const rowBytes = width * pixelBytes;
   const rows = inflate(joined(imageData(body, expected)), height * (rowBytes + 1));
-  unfilter(rows, height, rowBytes, sampleBytes);
-  const counts = depth === 8 ? new Uint8Array(width * height) : new Uint16Array(width * height);
+  unfilter(rows, height, rowBytes, pixelBytes);
+  const counts = depth === 8 ? new Uint8Array(samples * height) : new Uint16Array(samples * height);
   for (let y = 0, i = 0; y < height; y++) {
     let at = y * (rowBytes + 1) + 1;
-    if (depth === 8) counts.set(rows.subarray(at, at + rowBytes), y * width);
-    else for (let x = 0; x < width; x++, at += 2) counts[i++] = (rows[at]! << 8) | rows[at + 1]!;
+    if (depth === 8) counts.set(rows.subarray(at, at + rowBytes), y * samples);
+    else for (let x = 0; x < samples; x++, at += 2) counts[i++] = (rows[at]! << 8) | rows[at + 1]!;
   }
   return counts;
 }

@@ -27,6 +27,15 @@ async function pictureOf(frame: ReceivedFrame, format: SaveFormat): Promise<Pict
   if (header.encoding === "jpeg") return { ending: "jpg", bytes: body, meaning: "grey values" };
   const whole = stream !== "disparity" && element !== "f32";
   const chosen = format === "auto" ? (whole ? "png" : "pfm") : format;
+  if (chosen === "pfm" && element === "rgb8") {
+    throw new DepthwattError(
+      "IMAGE_UNSUPPORTED",
+      `expected one number a pixel for a PFM, ${stream} has colours`,
+      {
+        hint: "Use '--format png' or '--format raw'.",
+      },
+    );
+  }
   if (chosen === "pfm") {
     const data = frame.values().map((value) => (Number.isNaN(value) ? Number.POSITIVE_INFINITY : value));
     return {

@@ -10,17 +10,23 @@ export type StreamName = keyof typeof STREAM_CODES;
 export const ENCODING_CODES = { raw: 1, rvl: 2, png: 3, compressedDepth: 4, jpeg: 5 } as const;
 export type Encoding = keyof typeof ENCODING_CODES;
 
-/** Element of the decoded picture, little-endian, row by row without padding. */
-export const ELEMENT_CODES = { u8: 1, u16: 2, f32: 3 } as const;
+/** Element of the decoded picture, little-endian, row by row without padding; rgb8: three bytes, red first. */
+export const ELEMENT_CODES = { u8: 1, u16: 2, f32: 3, rgb8: 4 } as const;
 export type Element = keyof typeof ELEMENT_CODES;
-export const ELEMENT_BYTES: Readonly<Record<Element, number>> = { u8: 1, u16: 2, f32: 4 };
+export const ELEMENT_BYTES: Readonly<Record<Element, number>> = { u8: 1, u16: 2, f32: 4, rgb8: 3 };
 
 /** Clock of the two capture times. `file`: from a recording, unrelated to any clock of the board. */
 export const CLOCK_CODES = { monotonic: 1, realtime: 2, file: 3 } as const;
 export type FrameClock = keyof typeof CLOCK_CODES;
 
 /** What a value means once scaled: `count * unitScale + valueOffset`. */
-export const QUANTITY_CODES = { depthMetres: 1, disparityPixels: 2, confidence: 3, greyValue: 4 } as const;
+export const QUANTITY_CODES = {
+  depthMetres: 1,
+  disparityPixels: 2,
+  confidence: 3,
+  greyValue: 4,
+  colourValue: 5,
+} as const;
 export type Quantity = keyof typeof QUANTITY_CODES;
 
 /** Which count means "no value here". */
@@ -95,6 +101,7 @@ export function valueMeaning(stream: StreamName, element: Element): ValueMeaning
     const [unitScale, valueOffset] = element === "f32" ? [1, 0] : [1 / 16, -1 / 16];
     return { quantity: "disparityPixels", invalidRule, unitScale, valueOffset };
   }
-  const quantity = stream === "confidence" ? "confidence" : "greyValue";
+  const brightness = element === "rgb8" ? "colourValue" : "greyValue";
+  const quantity = stream === "confidence" ? "confidence" : brightness;
   return { quantity, invalidRule: "none", unitScale: 1, valueOffset: 0 };
 }

@@ -215,6 +215,9 @@ export function parseFrame(message: Uint8Array): ParsedFrame {
   if (encoding === "jpeg" && element !== "u8") {
     refuse("element", `u8 (${ELEMENT_CODES.u8}), the only element of jpeg`, `${element} (${u8("element")})`);
   }
+  if (element === "rgb8" && u8("stream") !== STREAM_CODES.left) {
+    refuse("element", `an element of one number: only left has colours`, `${element} (${u8("element")})`);
+  }
   const unitScale = view.getFloat64(at("unitScale"), true);
   const valueOffset = view.getFloat64(at("valueOffset"), true);
   if (!(unitScale > 0 && unitScale < Infinity)) refuse("unitScale", "a finite number above 0", unitScale);

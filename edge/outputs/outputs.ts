@@ -39,6 +39,7 @@ export function unionOf(wishes: readonly Encodings[]): Encodings {
   return {
     ...(wishes.some(({ encodeDepth }) => encodeDepth !== undefined) && { encodeDepth: "rvl" as const }),
     ...(encodeDisparity && { encodeDisparity }),
+    ...(wishes.some(({ leftRgb }) => leftRgb) && { leftRgb: true }),
   };
 }
 

@@ -253,9 +253,20 @@ export class AdjustableEngine implements NativeEngine {
 
 const ended = () => new DepthwattError("RUN_ENDED", "the run ended before the change took effect");
 
-function computedOf({ encodeDepth, encodeDisparity, region, width, height }: EngineOptions): Computed {
+function computedOf({
+  encodeDepth,
+  encodeDisparity,
+  leftRgb,
+  region,
+  width,
+  height,
+}: EngineOptions): Computed {
   return {
-    encodings: { ...(encodeDepth && { encodeDepth }), ...(encodeDisparity && { encodeDisparity }) },
+    encodings: {
+      ...(encodeDepth && { encodeDepth }),
+      ...(encodeDisparity && { encodeDisparity }),
+      ...(leftRgb && { leftRgb }),
+    },
     width,
     height,
     askedPixels: region ? region.width * region.height : width * height,

@@ -3,14 +3,14 @@
 import type { FramePair } from "../../camera/index.js";
 import type { EngineOptions, EngineSlot, FrameResult } from "../../cuda/index.js";
 
-/** What the engine writes into encodedDepth and encodedDisparity; absent: nothing. */
-export type Encodings = Pick<EngineOptions, "encodeDepth" | "encodeDisparity">;
+/** What the engine writes into encodedDepth, encodedDisparity and leftRgb; absent: nothing. */
+export type Encodings = Pick<EngineOptions, "encodeDepth" | "encodeDisparity" | "leftRgb">;
 
 /** A computed frame; its slot stays as it is until it is released. */
 export interface ComputedFrame {
   slot: EngineSlot;
   result: FrameResult;
-  /** What lies in the slot's two bodies. */
+  /** What lies in the slot's two bodies, and whether its left image is there in colours. */
   encodings: Encodings;
   width: number;
   height: number;

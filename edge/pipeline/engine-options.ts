@@ -2,7 +2,9 @@
 // The one place where the engine's options are made of the configuration and of what it computes for.
 import type { PairSource } from "../../camera/index.js";
 import type { EngineOptions } from "../../cuda/index.js";
+import { hasColours } from "../../core/index.js";
 import type { Config } from "../config/index.js";
+import type { Encodings } from "./computed-frame.js";
 import { encodingsOf, slotsFor } from "../outputs/outputs.js";
 import type { PipelineGeometry } from "./geometry.js";
 import { adaptationOptions } from "./adaptation.js";
@@ -48,10 +50,16 @@ export function engineOptionsOf(
     ...regionParameters(config.region, geometry),
     ...(depth && { geometry: depth }),
     ...(alone === undefined
-      ? { ...encodingsOf(config.outputs, depth !== undefined), slots: slotsFor(config.outputs) }
+      ? { ...wanted(config, depth !== undefined, leftFormat), slots: slotsFor(config.outputs) }
       : { slots: 2, ...alone }),
     ...forcedInstructionSet(),
     ...(source.inputMemory && { inputMemory: source.inputMemory }),
     ...config.engine,
   };
+}
+
+/** What outputs wish; colours only of a source that has them. */
+function wanted({ outputs }: Config, hasDepth: boolean, leftFormat: ImageLayout["leftFormat"]): Encodings {
+  const { leftRgb, ...encodings } = encodingsOf(outputs, hasDepth);
+  return { ...encodings, ...(leftRgb && hasColours(leftFormat) && { leftRgb }) };
 }

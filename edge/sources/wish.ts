@@ -4,9 +4,12 @@ import type { SourceDescription } from "../../camera/index.js";
 import { hasColours } from "../../core/index.js";
 import { readsColours, withoutColours } from "../../cuda/index.js";
 import type { Config } from "../config/index.js";
+import { encodingsOf } from "../outputs/outputs.js";
 import type { SourceWish } from "./source.js";
 
-export const wishOf = ({ match }: Config): SourceWish => ({ colours: readsColours(match.algorithm) });
+export const wishOf = ({ match, outputs }: Config): SourceWish => ({
+  colours: readsColours(match.algorithm) || encodingsOf(outputs, true).leftRgb === true,
+});
 
 /** For the user, once: the matcher reads colours and these images have none. */
 export function colourNote(

@@ -127,6 +127,7 @@ const CHANGES: Record<string, Change> = {
   ...stream("disparity", "png"),
   ...stream("confidence", "png"),
   ...stream("left", "png"),
+  ...one("outputs.mqtt.left.colours", true, { with: { "outputs.mqtt.left.enabled": true } }),
   ...stream("preview", "png"),
   ...one("outputs.mqtt.depth.enabled", false),
   ...one("outputs.mqtt.depth.encoding", "raw"),

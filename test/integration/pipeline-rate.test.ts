@@ -25,6 +25,7 @@ afterEach(async () => {
 function makeEngine(): NativeEngine {
   const slots: EngineSlot[] = [1, 2, 3].map((seed) => ({
     left: new Uint8Array(0),
+    leftRgb: new Uint8Array(0),
     disparityQ4: new Int16Array(0),
     confidence: new Uint8Array(0),
     depthMillimetres: new Uint16Array(0),

@@ -4,7 +4,7 @@ import { readFileSync } from "node:fs";
 import { unzipSync } from "fflate";
 import type { Page } from "playwright-core";
 import { afterAll, afterEach, beforeAll, expect, test } from "vitest";
-import { decodeGreyPng } from "../../edge/consumer/png.js";
+import { decodePng } from "../../edge/consumer/png.js";
 import { coloursOf } from "../../edge/outputs/viewer/page/picture/colour-maps.js";
 import { type Browser, openBrowser } from "../doubles/browser.js";
 import { until } from "../doubles/frames.js";
@@ -165,11 +165,9 @@ needs("chromium").suite("the live page in Chromium", () => {
     await page.getByRole("button", { name: "Snapshot" }).click();
     const files = unzipSync(readFileSync(await (await waiting).path()));
     const shape = { width: feed.width, height: feed.height };
-    expect([...decodeGreyPng(files["depth.png"]!, { ...shape, depth: 16 })]).toEqual([...frame.depth]);
-    expect([...decodeGreyPng(files["disparity.png"]!, { ...shape, depth: 16 })]).toEqual([
-      ...frame.disparity,
-    ]);
-    expect([...decodeGreyPng(files["left.png"]!, { ...shape, depth: 8 })]).toEqual([...frame.left]);
+    expect([...decodePng(files["depth.png"]!, { ...shape, depth: 16 })]).toEqual([...frame.depth]);
+    expect([...decodePng(files["disparity.png"]!, { ...shape, depth: 16 })]).toEqual([...frame.disparity]);
+    expect([...decodePng(files["left.png"]!, { ...shape, depth: 8 })]).toEqual([...frame.left]);
     const { device, cameraInfo, headers } = JSON.parse(new TextDecoder().decode(files["frame.json"]));
     expect([device, cameraInfo, headers.depth.width]).toEqual(["bench", CAMERA, feed.width]);
   });

@@ -24,13 +24,14 @@ export const mqtt = defineOutput({
 });
 
 function mqttEncodings(settings: MqttSettings, hasDepth: boolean): Encodings {
-  const { depth, disparity } = withStreams(settings, hasDepth);
+  const { depth, disparity, left } = withStreams(settings, hasDepth);
   const rvlDepth = depth.encoding === "rvl" || depth.encoding === "compressedDepth";
   const native =
     disparity.encoding === "rvl" || disparity.encoding === "raw" ? disparity.encoding : undefined;
   return {
     ...(hasDepth && depth.enabled && rvlDepth && { encodeDepth: "rvl" }),
     ...(disparity.enabled && native && { encodeDisparity: native }),
+    ...(left.enabled && left.colours && { leftRgb: true }),
   };
 }
 

@@ -9,18 +9,18 @@ import { rateSetting } from "../rate-setting.js";
 
 const BROKER = /^(embedded|none|(mqtts?|wss?):\/\/[^\s/]+(\/\S*)?)$/;
 
+function streamSettings(name: string, encodings: readonly [string, ...string[]], enabled: boolean) {
+  return {
+    enabled: setting(z.boolean(), { default: enabled, description: `Publishes ${name}.` }),
+    encoding: setting(z.enum(encodings), {
+      default: encodings[0],
+      description: "How the body of a frame is written; docs/4-reference/mqtt.md has the bytes.",
+    }),
+  };
+}
+
 function stream(name: string, encodings: readonly [string, ...string[]], enabled: boolean) {
-  return section(
-    `The ${name} topic.`,
-    {
-      enabled: setting(z.boolean(), { default: enabled, description: `Publishes ${name}.` }),
-      encoding: setting(z.enum(encodings), {
-        default: encodings[0],
-        description: "How the body of a frame is written; docs/4-reference/mqtt.md has the bytes.",
-      }),
-    },
-    "live",
-  );
+  return section(`The ${name} topic.`, streamSettings(name, encodings, enabled), "live");
 }
 
 export const mqttSettings = section("The MQTT output: topics at a broker.", {
@@ -65,7 +65,17 @@ export const mqttSettings = section("The MQTT output: topics at a broker.", {
   depth: stream("depth", ["rvl", "raw", "png", "compressedDepth"], true),
   disparity: stream("disparity", ["rvl", "raw", "png"], false),
   confidence: stream("confidence", ["raw", "png"], false),
-  left: stream("left", ["raw", "png"], false),
+  left: section(
+    "The left topic.",
+    {
+      ...streamSettings("left", ["raw", "png"], false),
+      colours: setting(z.boolean(), {
+        default: false,
+        description: "Publishes left in colours where the source has them: three bytes a pixel, red first.",
+      }),
+    },
+    "live",
+  ),
   preview: section(
     "The preview topic.",
     {

@@ -55,7 +55,7 @@ export function streamSinks(settings: MqttSettings, hasDepth: boolean, options: 
   if (settings.depth.enabled && hasDepth) add("depth", settings.depth.encoding, "u16");
   if (settings.disparity.enabled) add("disparity", settings.disparity.encoding, "u16");
   if (settings.confidence.enabled) add("confidence", settings.confidence.encoding, "u8");
-  if (settings.left.enabled) add("left", settings.left.encoding, "u8");
+  if (settings.left.enabled) add("left", settings.left.encoding, settings.left.colours ? "rgb8" : "u8");
   return sinks;
 }
 
@@ -66,7 +66,8 @@ const describer =
   (frame) => ({
     stream,
     encoding,
-    element,
+    // A source without colours, or a change of settings that the engine has not taken yet.
+    element: element === "rgb8" && !frame.encodings.leftRgb ? "u8" : element,
     width: frame.width,
     height: frame.height,
     leftTimestampNs: frame.leftTimestampNs,
@@ -88,8 +89,9 @@ type MakeSink = (
 const bodySink: MakeSink =
   (stream, encoding, describe, { publisher }) =>
   (frame, done) => {
-    const { buffer, bytes } = bodyOf(stream, encoding, frame);
-    publisher.publish(buffer, ENCODED_HEADROOM_BYTES, bytes, describe(frame), done);
+    const description = describe(frame);
+    const { buffer, bytes } = bodyOf(stream, encoding, description.element, frame);
+    publisher.publish(buffer, ENCODED_HEADROOM_BYTES, bytes, description, done);
   };
 
 const pngSink: MakeSink = (stream, _, describe, { publisher, onDropped }) => {
@@ -103,7 +105,11 @@ const pngSink: MakeSink = (stream, _, describe, { publisher, onDropped }) => {
     }
     busy = true;
     const description = describe(frame);
-    encodePng({ data: pixelsOf(stream, frame), width: frame.width, height: frame.height })
+    encodePng({
+      data: pixelsOf(stream, description.element, frame),
+      width: frame.width,
+      height: frame.height,
+    })
       .then((png) => {
         const buffer = new Uint8Array(ENCODED_HEADROOM_BYTES + png.length);
         buffer.set(png, ENCODED_HEADROOM_BYTES);
@@ -144,6 +150,7 @@ const whole = (view: Uint8Array | Uint16Array): Uint8Array => new Uint8Array(vie
 function bodyOf(
   stream: StreamName,
   encoding: Encoding,
+  element: Element,
   { slot, result }: ComputedFrame,
 ): { buffer: Uint8Array; bytes: number } {
   switch (stream) {
@@ -155,15 +162,17 @@ function bodyOf(
       return { buffer: whole(slot.encodedDisparity), bytes: result.encodedDisparityBytes };
     case "confidence":
       return { buffer: whole(slot.confidence), bytes: slot.confidence.byteLength };
-    case "left":
-      return { buffer: whole(slot.left), bytes: slot.left.byteLength };
+    case "left": {
+      const left = element === "rgb8" ? slot.leftRgb : slot.left;
+      return { buffer: whole(left), bytes: left.byteLength };
+    }
   }
 }
 
-function pixelsOf(stream: StreamName, { slot }: ComputedFrame): Uint8Array | Uint16Array {
+function pixelsOf(stream: StreamName, element: Element, { slot }: ComputedFrame): Uint8Array | Uint16Array {
   if (stream === "depth") return slot.depthMillimetres;
   if (stream === "confidence") return slot.confidence;
-  if (stream === "left") return slot.left;
+  if (stream === "left") return element === "rgb8" ? slot.leftRgb : slot.left;
   const counts = new Uint16Array(slot.disparityQ4.length);
   writeDisparity(slot.disparityQ4, counts);
   return counts;

@@ -5,7 +5,7 @@ import { constants, crc32, deflateSync } from "node:zlib";
 import { decode as decodeByFastPng, encode as encodeByFastPng } from "fast-png";
 import { expect, test } from "vitest";
 import { encodePng } from "../../../camera/index.js";
-import { decodeGreyPng, inflateByFflate } from "../../../edge/consumer/png.js";
+import { decodePng, inflateByFflate } from "../../../edge/consumer/png.js";
 
 const SIGNATURE = Buffer.from([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a]);
 
@@ -41,7 +41,7 @@ test("every filter at both depths gives what fast-png gives", () => {
     const packed = deflateSync(rows);
     const parts = [packed.subarray(0, 5), Buffer.alloc(0), packed.subarray(5)];
     const png = file(header(width, height, depth), ...parts.map((part) => chunk("IDAT", part)), END);
-    const counts = decodeGreyPng(png, { width, height, depth });
+    const counts = decodePng(png, { width, height, depth });
     expect([...counts]).toEqual([...decodeByFastPng(png).data]);
     expect(counts).toBeInstanceOf(depth === 8 ? Uint8Array : Uint16Array);
   }
@@ -50,8 +50,17 @@ test("every filter at both depths gives what fast-png gives", () => {
 test("reads what the publisher and fast-png write", async () => {
   const data = Uint16Array.from({ length: 33 * 20 }, (_, i) => (i * 7919) & 0xffff);
   const grey = { width: 33, height: 20, depth: 16 };
-  expect(decodeGreyPng(await encodePng({ data, ...grey }), grey)).toEqual(data);
-  expect(decodeGreyPng(encodeByFastPng({ data, ...grey, depth: 16, channels: 1 }), grey)).toEqual(data);
+  expect(decodePng(await encodePng({ data, ...grey }), grey)).toEqual(data);
+  expect(decodePng(encodeByFastPng({ data, ...grey, depth: 16, channels: 1 }), grey)).toEqual(data);
+});
+
+test("colours of 8 bit are read as three channels, and never in place of grey", async () => {
+  const data = Uint8Array.from({ length: 3 * 33 * 20 }, (_, i) => (i * 7919) & 0xff);
+  const colours = { width: 33, height: 20, depth: 8, channels: 3 } as const;
+  const png = await encodePng({ data, width: 33, height: 20 });
+  expect(decodePng(png, colours)).toEqual(data);
+  expect([...decodeByFastPng(png).data]).toEqual([...data]);
+  expect(() => decodePng(png, { ...colours, channels: 1 })).toThrow(/colour type 2/);
 });
 
 test("a file that inflates to more than its rows is refused before it does", () => {
@@ -60,7 +69,7 @@ test("a file that inflates to more than its rows is refused before it does", () 
   expect(bomb.length).toBeLessThan(110_000);
   const again = deflateSync(Buffer.alloc(100 << 20));
   const before = performance.now();
-  expect(() => decodeGreyPng(bomb, { width: 4, height: 3, depth: 16 })).toThrow(
+  expect(() => decodePng(bomb, { width: 4, height: 3, depth: 16 })).toThrow(
     expect.objectContaining({ code: "ERR_BUFFER_TOO_LARGE" }),
   );
   expect(() => inflateByFflate(again, 27)).toThrow(/more than the 27 bytes/);
@@ -70,12 +79,12 @@ test("a file that inflates to more than its rows is refused before it does", () 
 test("one byte more or less, bytes after the picture and after the file, are refused", () => {
   const size = { width: 4, height: 3, depth: 16 };
   const head = header(4, 3, 16);
-  expect(decodeGreyPng(file(head, rowsOf(27), END), size)).toEqual(new Uint16Array(12));
-  expect(() => decodeGreyPng(file(head, rowsOf(28), END), size)).toThrow(/28 of the 27 bytes/);
-  expect(() => decodeGreyPng(file(head, rowsOf(26), END), size)).toThrow(/26 of the 27 bytes/);
+  expect(decodePng(file(head, rowsOf(27), END), size)).toEqual(new Uint16Array(12));
+  expect(() => decodePng(file(head, rowsOf(28), END), size)).toThrow(/28 of the 27 bytes/);
+  expect(() => decodePng(file(head, rowsOf(26), END), size)).toThrow(/26 of the 27 bytes/);
   const tail = chunk("IDAT", Buffer.concat([deflateSync(Buffer.alloc(27)), Buffer.alloc(5)]));
-  expect(() => decodeGreyPng(file(head, tail, END), size)).toThrow(/5 bytes after the picture/);
-  expect(() => decodeGreyPng(file(head, rowsOf(27), END, END), size)).toThrow(/12 bytes after IEND/);
+  expect(() => decodePng(file(head, tail, END), size)).toThrow(/5 bytes after the picture/);
+  expect(() => decodePng(file(head, rowsOf(27), END, END), size)).toThrow(/12 bytes after IEND/);
   for (const bytes of [26, 28])
     expect(() => inflateByFflate(deflateSync(Buffer.alloc(bytes)), 27)).toThrow(/27 bytes/);
   const whole = deflateSync(Buffer.from(Array.from({ length: 27 }, (_, i) => i)), {
@@ -89,7 +98,7 @@ test("a colour profile that inflates without end is never inflated", () => {
   const profile = Buffer.concat([Buffer.from("p\0\0", "latin1"), deflateSync(Buffer.alloc(100 << 20))]);
   const png = file(header(4, 3, 8), chunk("iCCP", profile), chunk("zTXt", profile), rowsOf(15), END);
   const before = performance.now();
-  expect(decodeGreyPng(png, { width: 4, height: 3, depth: 8 })).toEqual(new Uint8Array(12));
+  expect(decodePng(png, { width: 4, height: 3, depth: 8 })).toEqual(new Uint8Array(12));
   expect(performance.now() - before).toBeLessThan(50);
 });
 
@@ -115,5 +124,5 @@ test("damage and other kinds are refused in words", () => {
     [file(header(4, 3, 8), END), /./],
     [file(header(4, 3, 8), chunk("IDAT", deflateSync(Buffer.alloc(15, 9))), END), /row filter 9/],
   ];
-  for (const [png, expected] of cases) expect(() => decodeGreyPng(png, size)).toThrow(expected);
+  for (const [png, expected] of cases) expect(() => decodePng(png, size)).toThrow(expected);
 });

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Off the page's thread: the WebSocket, its way back after a loss, and the decoding of frames by the consumer's own code.
-import { decodeBody } from "../../../consumer/decode.js";
-import { parseFrame } from "../../../frame/payload.js";
+import { type Counts, decodeBody } from "../../../consumer/decode.js";
+import { type FrameHeader, parseFrame } from "../../../frame/payload.js";
 import { BEAT_MS, type FromPage, MAX_CREDITS, type ToPage } from "../protocol.js";
 import type { FrameSet, FromWorker, ToWorker } from "./frame-set.js";
 
@@ -91,6 +91,15 @@ function takeText(text: string): void {
   tell({ type: "said", message });
 }
 
+/** The page paints left in grey: of colours their luma (BT.601). */
+function greyPicture(header: FrameHeader, counts: Counts): { header: FrameHeader; counts: Counts } {
+  if (header.element !== "rgb8") return { header, counts };
+  const grey = new Uint8Array(header.width * header.height);
+  for (let i = 0; i < grey.length; i++)
+    grey[i] = (77 * counts[3 * i]! + 150 * counts[3 * i + 1]! + 29 * counts[3 * i + 2]! + 128) >> 8;
+  return { header: { ...header, element: "u8", quantity: "greyValue" }, counts: grey };
+}
+
 function takeFrame(message: Uint8Array): void {
   if (assembling === undefined) return;
   const { set } = assembling;
@@ -98,7 +107,7 @@ function takeFrame(message: Uint8Array): void {
   try {
     const { header, body } = parseFrame(message);
     try {
-      set.pictures[header.stream] = { header, counts: decodeBody(header, body) };
+      set.pictures[header.stream] = greyPicture(header, decodeBody(header, body));
     } catch (error) {
       set.damaged[header.stream] = (error as Error).message;
     }

@@ -38,6 +38,8 @@ export class AdjustableEngine implements NativeEngine {
   #options: EngineOptions;
   #computed: Computed;
   #next: { engine: NativeEngine; options: EngineOptions } | undefined;
+  /** Why the CPU computes, where an engine before this one found that out: this one was not asked to look again. */
+  #whyCpu: string | undefined;
   #waiting: Waiting[] = [];
   /** Changes are prepared one after the other. */
   #turn: Promise<unknown> = Promise.resolve();
@@ -63,7 +65,8 @@ export class AdjustableEngine implements NativeEngine {
   }
 
   get info() {
-    return this.#engine.info;
+    const { info } = this.#engine;
+    return this.#whyCpu === undefined ? info : { ...info, backendReason: this.#whyCpu };
   }
 
   get slots() {
@@ -218,6 +221,8 @@ export class AdjustableEngine implements NativeEngine {
     const next = this.#next;
     if (next !== undefined) {
       this.#next = undefined;
+      const { backend, backendReason } = this.info;
+      this.#whyCpu = backend === "cpu" && next.options.backend !== "cpu" ? backendReason : undefined;
       this.#engine.close();
       this.#engine = next.engine;
       this.#options = next.options;

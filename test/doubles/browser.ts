@@ -31,6 +31,8 @@ export interface BrowserOptions {
   height?: number;
   colorScheme?: "light" | "dark";
   reducedMotion?: "reduce" | "no-preference";
+  /** Switches of Chromium beside the usual ones. */
+  flags?: readonly string[];
   downloads?: string;
 }
 
@@ -40,10 +42,11 @@ const STALL = /GPU stall due to ReadPixels/;
 export async function openBrowser(url: string, options: BrowserOptions = {}): Promise<Browser> {
   const profile = mkdtempSync(join(tmpdir(), "depthwatt-chromium-"));
   const { width = 1280, height = 900, colorScheme = "light", reducedMotion = "no-preference" } = options;
+  const { flags = [] } = options;
   const context = await chromium.launchPersistentContext(profile, {
     executablePath: "/usr/bin/chromium",
     headless: true,
-    args: FLAGS,
+    args: [...FLAGS, ...flags],
     viewport: { width, height },
     acceptDownloads: true,
     colorScheme,

@@ -14,6 +14,7 @@ import { type Browser, type BrowserOptions, openBrowser } from "../doubles/brows
 import { sleep, until } from "../doubles/frames.js";
 import { needs } from "../doubles/needs.js";
 import { openPageFeed, type PageFeed, type PageFeedOptions } from "../doubles/page-feed.js";
+import { pixelsOf } from "./shown-page.js";
 
 const AXE = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 const cleanups: (() => unknown)[] = [];
@@ -83,6 +84,52 @@ needs("chromium").suite("access to the live page", () => {
       }
     }
     expect(browser.complaints).toEqual([]);
+  });
+
+  test("a browser without WebGL 2 is told so, and saves the cloud all the same", async () => {
+    const { feed, browser, page } = await opened({}, { flags: ["--disable-3d-apis"] });
+    cleanups.push(feed.stream(10));
+    await expect.poll(() => shownSets(page), { timeout: 15_000 }).toBeGreaterThan(0);
+    await page.getByRole("tab", { name: "Point cloud" }).click();
+    await page.getByText("This browser offers no WebGL 2").waitFor();
+    expect(await page.locator(".cloud canvas").count()).toBe(0);
+    expect(await barriers(page)).toEqual([]);
+    const saved = page.waitForEvent("download");
+    await page.getByRole("button", { name: "Save PLY" }).click();
+    expect(readFileSync(await (await saved).path(), "latin1")).toMatch(
+      /^ply\nformat binary_little_endian 1.0\n/,
+    );
+    expect(browser.complaints.filter((text) => !/WebGL/.test(text))).toEqual([]);
+  });
+
+  test("plots keep to their column and to the theme, whichever way the window and the theme change", async () => {
+    const { feed, page } = await opened();
+    cleanups.push(feed.stream(10));
+    await page.getByRole("tab", { name: "Plots" }).click();
+    for (const fps of [10, 20, 30]) feed.hub.document("bench", "metrics", { fps });
+    const grid = async () => {
+      const pixels = await pixelsOf(page, "[data-plot=fps] canvas");
+      const opaque = pixels.filter((_, i) => i % 4 < 3 && pixels[i - (i % 4) + 3] === 255);
+      return opaque.reduce((sum, value) => sum + value, 0) / opaque.length;
+    };
+    await page.locator("[data-plot=fps] canvas").waitFor();
+    for (const width of [1280, 360, 1000, 768, 1280]) {
+      await page.setViewportSize({ width, height: 800 });
+      const overflow = () =>
+        page.evaluate(() => {
+          const panel = document.getElementById("side-panel") as HTMLElement;
+          const widest = Math.max(
+            ...[...panel.querySelectorAll("*")].map((at) => at.getBoundingClientRect().right),
+          );
+          return widest - panel.getBoundingClientRect().right;
+        });
+      await expect.poll(overflow, { message: `${width} px` }).toBeLessThanOrEqual(0);
+    }
+    const light = await grid();
+    await page.emulateMedia({ colorScheme: "dark" });
+    await expect.poll(grid).toBeLessThan(light - 40);
+    await page.getByLabel("Theme").selectOption("Light");
+    await expect.poll(grid).toBeGreaterThan(light - 20);
   });
 
   test("all of it by the keyboard alone", async () => {

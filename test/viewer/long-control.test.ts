@@ -170,7 +170,7 @@ needs("chromium").suite("control from the live page", () => {
   });
 
   test("a preset sets all that it names; one step takes it back", async () => {
-    const presets = page.locator("[data-presets]");
+    const presets = page.locator(".presets");
     await presets.locator("select").selectOption("esaw-9-improved");
     await presets.getByText("exponential").waitFor();
     expect(await value("match.algorithm")).toBe("sgm");

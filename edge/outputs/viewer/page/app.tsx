@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The page as a whole: head, view, figures and settings, and what is said when something is not there.
 import type { ComponentType } from "preact";
-import { useEffect, useState } from "preact/hooks";
+import { useEffect, useLayoutEffect, useState } from "preact/hooks";
 import type { StreamName } from "../../../frame/frame-format.js";
 import { Tabs } from "./controls.js";
 import { Figures } from "./figures/figures.js";
@@ -64,7 +64,8 @@ export function App() {
   useEffect(() => {
     watch(device, options.view === "cloud" ? CLOUD_STREAMS : STREAMS);
   }, [device, options.view]);
-  useEffect(() => {
+  // Before the effects of its parts, which read colours of the style sheet.
+  useLayoutEffect(() => {
     document.documentElement.dataset.theme = options.theme;
   }, [options.theme]);
   if (password !== undefined)

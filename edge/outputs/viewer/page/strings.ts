@@ -82,7 +82,8 @@ export const S = {
     hint: "Drag to turn, Shift or two fingers to move, wheel or pinch to zoom. Keys: arrows, Shift and arrows, + and -, 0.",
     label: "Point cloud. Arrow keys turn it, Shift and arrow keys move it, plus and minus zoom, 0 resets.",
     noCamera: "A point cloud needs depth and a calibration. This device publishes none.",
-    noWebGl: "This browser offers no WebGL 2, which the point cloud needs.",
+    noWebGl:
+      "This browser offers no WebGL 2, which drawing the point cloud needs. It can be saved as a file.",
     points: (count: number) => `${count.toLocaleString("en")} points`,
   },
   figures: {

@@ -44,12 +44,13 @@ export default function CloudView() {
   const orbit = useRef<OrbitState>(START);
   const request = useRef<() => void>(() => {});
   const [problem, setProblem] = useState("");
+  const [canDraw, setCanDraw] = useState(true);
   const [near, setNear] = useState(false);
 
   useEffect(() => {
     const element = canvas.current as HTMLCanvasElement;
     const gl = element.getContext("webgl2", { antialias: false, powerPreference: "low-power" });
-    if (!gl) return setProblem(T.noWebGl);
+    if (!gl) return setCanDraw(false);
     const scene = new CloudScene(gl);
     let map = "";
     let waiting = 0;
@@ -132,41 +133,50 @@ export default function CloudView() {
   };
   return (
     <div class="cloud">
-      <div class="stage">
-        <canvas
-          ref={canvas}
-          tabIndex={0}
-          role="img"
-          aria-label={T.label}
-          aria-describedby="cloud-hint"
-          data-yaw={orbit.current.yaw}
-          onKeyDown={onKeyDown}
-          onFocus={() => setNear(true)}
-          onBlur={() => setNear(false)}
-        />
-        {problem !== "" && <p class="notice">{problem}</p>}
-      </div>
-      <p id="cloud-hint" class={near ? "hint" : "hint quiet"}>
-        {T.hint}
-      </p>
+      {canDraw ? (
+        <>
+          <div class="stage">
+            <canvas
+              ref={canvas}
+              tabIndex={0}
+              role="img"
+              aria-label={T.label}
+              aria-describedby="cloud-hint"
+              onKeyDown={onKeyDown}
+              onFocus={() => setNear(true)}
+              onBlur={() => setNear(false)}
+            />
+            {problem !== "" && <p class="notice">{problem}</p>}
+          </div>
+          <p id="cloud-hint" class={near ? "hint" : "hint quiet"}>
+            {T.hint}
+          </p>
+        </>
+      ) : (
+        <p class="notice">{T.noWebGl}</p>
+      )}
       <div class="tools" role="toolbar" aria-label={S.tabs.cloud}>
-        <Choice
-          label={T.colour}
-          value={options.cloudColour}
-          choices={T.colours}
-          onChange={(cloudColour) => setOptions({ cloudColour: cloudColour as Options["cloudColour"] })}
-        />
-        <label class="field">
-          <span>{T.size}</span>
-          <input
-            type="range"
-            min={0.5}
-            max={4}
-            step={0.1}
-            value={options.pointSize}
-            onInput={(event) => setOptions({ pointSize: Number(event.currentTarget.value) })}
-          />
-        </label>
+        {canDraw && (
+          <>
+            <Choice
+              label={T.colour}
+              value={options.cloudColour}
+              choices={T.colours}
+              onChange={(cloudColour) => setOptions({ cloudColour: cloudColour as Options["cloudColour"] })}
+            />
+            <label class="field">
+              <span>{T.size}</span>
+              <input
+                type="range"
+                min={0.5}
+                max={4}
+                step={0.1}
+                value={options.pointSize}
+                onInput={(event) => setOptions({ pointSize: Number(event.currentTarget.value) })}
+              />
+            </label>
+          </>
+        )}
         {(["min", "max"] as const).map((end) => (
           <label class="field" key={end}>
             <span>
@@ -188,15 +198,17 @@ export default function CloudView() {
           onChange={(cloudFilled) => setOptions({ cloudFilled })}
         />
         <div class="buttons">
-          <button
-            type="button"
-            onClick={() => {
-              orbit.current = START;
-              request.current();
-            }}
-          >
-            {T.reset}
-          </button>
+          {canDraw && (
+            <button
+              type="button"
+              onClick={() => {
+                orbit.current = START;
+                request.current();
+              }}
+            >
+              {T.reset}
+            </button>
+          )}
           <button type="button" onClick={save}>
             {T.ply}
           </button>

@@ -16,13 +16,20 @@ const COLOURS = {
   dark: ["#56b4e9", "#ff8f4d", "#2fd0a5", "#e0b040", "#e39cc4", "#7fd0ff", "#c9c94a", "#b0b0b0"],
 };
 
+const SYSTEM_DARK = matchMedia("(prefers-color-scheme: dark)");
+
 /** The theme that is in use, whoever chose it. */
-function isDark(): boolean {
-  const { theme } = document.documentElement.dataset;
-  return theme === "dark" || (theme !== "light" && matchMedia("(prefers-color-scheme: dark)").matches);
+function useTheme(): keyof typeof COLOURS {
+  const { theme } = useOptions();
+  const [dark, setDark] = useState(SYSTEM_DARK.matches);
+  useEffect(() => {
+    const look = () => setDark(SYSTEM_DARK.matches);
+    SYSTEM_DARK.addEventListener("change", look);
+    return () => SYSTEM_DARK.removeEventListener("change", look);
+  }, []);
+  return theme === "auto" ? (dark ? "dark" : "light") : theme;
 }
 
-const coloursNow = () => (isDark() ? COLOURS.dark : COLOURS.light);
 const DASHES = [[], [6, 3], [2, 3], [10, 3, 2, 3], [], [6, 3], [2, 3], [10, 3, 2, 3]];
 
 const shortened = (value: number) =>
@@ -38,10 +45,17 @@ function dataOf(chart: Chart, seconds: number[]): uPlot.AlignedData {
   return [seconds, ...chart.lines.map(({ values }) => values.map((value) => value ?? null))];
 }
 
-function Plot({ chart, seconds, window }: { chart: Chart; seconds: number[]; window: number }) {
+interface PlotProps {
+  chart: Chart;
+  seconds: number[];
+  window: number;
+  theme: keyof typeof COLOURS;
+}
+
+function Plot({ chart, seconds, window, theme }: PlotProps) {
   const box = useRef<HTMLDivElement>(null);
   const plot = useRef<uPlot>(undefined);
-  const key = `${chart.lines.map(({ name }) => name).join("|")} ${document.documentElement.dataset.theme}`;
+  const key = `${chart.lines.map(({ name }) => name).join("|")} ${theme}`;
   useEffect(() => {
     const element = box.current as HTMLDivElement;
     const ink = styleColour(element, "--quiet");
@@ -62,7 +76,7 @@ function Plot({ chart, seconds, window }: { chart: Chart; seconds: number[]; win
           {},
           ...chart.lines.map(({ name }, index) => ({
             label: name,
-            stroke: coloursNow()[index] as string,
+            stroke: COLOURS[theme][index] as string,
             dash: DASHES[index] as number[],
             width: 1.5,
             points: { show: seconds.length < 3 },
@@ -99,7 +113,7 @@ function Plot({ chart, seconds, window }: { chart: Chart; seconds: number[]; win
               <svg width="22" height="8" aria-hidden="true">
                 <path
                   d="M0 4H22"
-                  stroke={coloursNow()[index]}
+                  stroke={COLOURS[theme][index]}
                   stroke-width="2"
                   stroke-dasharray={String(DASHES[index])}
                 />
@@ -115,16 +129,15 @@ function Plot({ chart, seconds, window }: { chart: Chart; seconds: number[]; win
 
 export default function Plots() {
   const { plotSeconds } = useOptions();
+  const theme = useTheme();
   const device = useStore((state) => state.device);
   // Renders again with each new document.
   useStore((state) => state.documents);
-  const [width, setWidth] = useState(0);
-  useEffect(() => setWidth(innerWidth), []);
   const samples = recent(device, plotSeconds);
   const charts = chartsOf(samples);
   const seconds = samples.map((sample) => sample.seconds);
   return (
-    <div class="plots" data-width={width}>
+    <div class="plots">
       <Choice
         label={S.plots.window}
         value={String(plotSeconds)}
@@ -133,7 +146,7 @@ export default function Plots() {
       />
       {charts.length === 0 && <p class="quiet">{S.plots.none}</p>}
       {charts.map((chart) => (
-        <Plot key={chart.key} chart={chart} seconds={seconds} window={plotSeconds} />
+        <Plot key={chart.key} chart={chart} seconds={seconds} window={plotSeconds} theme={theme} />
       ))}
     </div>
   );

@@ -134,7 +134,7 @@ function Presets({ presets }: { presets: readonly PresetChoice[] }) {
     else setSaid({ ok: false, text: `${answer.message} ${answer.hint}` });
   };
   return (
-    <div class="steps" data-presets>
+    <div class="presets">
       <div class="tools">
         <label class="field">
           <span>{T.preset}</span>

@@ -2,11 +2,14 @@
 // Messages as bytes (CDR, little-endian). What of an image message does not change from frame to frame is written once; a frame
 // patches time and length and copies its pixels behind it.
 import { CdrWriter } from "@foxglove/cdr";
+import type { Rectification } from "../../camera/index.js";
 import { COMPRESSED_DEPTH_HEADER_BYTES } from "../frame/frame-format.js";
 
 const NS_PER_SECOND = 1_000_000_000n;
 /** Behind the four bytes of the encapsulation: int32 sec, uint32 nanosec. */
 const STAMP_AT = 4;
+/** ROS' ConfigHeader: int32 format, float32 depthParam[2]; all 0 for 16UC1. */
+const CONFIG_HEADER_BYTES = 12;
 
 /** An image message without its pixels; its last four bytes are the length of what follows. */
 export type ImagePrefix = Uint8Array;
@@ -40,6 +43,14 @@ export function compressedDepthPrefix({ frameId, width, height }: ImageLayout): 
   const view = new DataView(prefix.buffer);
   view.setUint32(prefix.length - 8, width, true);
   view.setUint32(prefix.length - 4, height, true);
+  return prefix;
+}
+
+/** The same with a PNG behind it: a header of 12 bytes, and the file says its size. */
+export function compressedDepthPngPrefix({ frameId }: Pick<ImageLayout, "frameId">): ImagePrefix {
+  const message = header(new CdrWriter(), 0n, frameId).string("16UC1; compressedDepth png").uint32(0).data;
+  const prefix = new Uint8Array(message.length + CONFIG_HEADER_BYTES);
+  prefix.set(message);
   return prefix;
 }
 
@@ -85,4 +96,12 @@ export function cameraInfoMessage(camera: RosCamera, frameId: string, stampNs: b
   // No binning; the region of interest is the whole image, which ROS says by zeros.
   for (let zero = 0; zero < 6; zero++) writer.uint32(0);
   return writer.uint8(0).data.slice();
+}
+
+const IDENTITY = [1, 0, 0, 0, 1, 0, 0, 0, 1];
+
+/** The rectified left camera: no distortion, no rotation. */
+export function rectifiedCamera({ width, height, P1 }: Rectification): RosCamera {
+  const k = [...P1.slice(0, 3), ...P1.slice(4, 7), ...P1.slice(8, 11)];
+  return { width, height, distortionModel: "plumb_bob", d: [0, 0, 0, 0, 0], k, r: IDENTITY, p: P1 };
 }

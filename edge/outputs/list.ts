@@ -6,6 +6,7 @@ import { homeAssistant } from "./homeassistant/open.js";
 import { mcap } from "./mcap/open.js";
 import { mqtt } from "./mqtt/open.js";
 import { prometheus } from "./prometheus/open.js";
+import { ros } from "./ros/open.js";
 import { viewer } from "./viewer/open.js";
 
 export const OUTPUTS = {
@@ -14,5 +15,6 @@ export const OUTPUTS = {
   mcap,
   prometheus,
   derived,
+  ros,
   homeAssistant,
 };

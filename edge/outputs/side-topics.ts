@@ -3,6 +3,7 @@
 // Retained messages are published again on every connect; of others the newest wins where the broker does not read.
 import type { MqttClient } from "mqtt";
 import { BrokerConnection, uniqueClientId } from "../mqtt/connection.js";
+import { MAX_REMAINING_LENGTH, publishPacketHead } from "./mqtt/publish-packet.js";
 import type { BrokerAccess } from "./output.js";
 
 export interface SideTopicsOptions {
@@ -19,6 +20,10 @@ export interface SideTopicsOptions {
 const MAX_PENDING_BYTES = 1 << 20;
 /** Nothing that is read here is larger. */
 const MAX_PACKET_BYTES = 64 << 10;
+/** Topic and properties beside the payload. */
+const HEAD_ALLOWANCE = 1024;
+/** What MQTT 5 says of bytes: nobody wants them when they are old. */
+const BINARY = { contentType: "application/octet-stream", expirySeconds: 1, user: [] };
 const CLOSE_GRACE_MS = 500;
 
 export class SideTopics {
@@ -28,6 +33,8 @@ export class SideTopics {
   readonly #retained = new Map<string, string>();
   #client: MqttClient | undefined;
   #keeps = true;
+  #version: 4 | 5 = 5;
+  #maxBytes = Number.POSITIVE_INFINITY;
   #told = new Set<string>();
   sent = 0;
   bytes = 0;
@@ -39,8 +46,10 @@ export class SideTopics {
     const clientId = uniqueClientId(`depthwatt-${options.name}`);
     const connection = { ...options.broker, clientId, maximumPacketBytes: MAX_PACKET_BYTES };
     this.#connection = new BrokerConnection(connection, {
-      onUp: (client, _version, connack) => {
+      onUp: (client, version, connack) => {
         this.#client = client;
+        this.#version = version;
+        this.#maxBytes = (connack.properties?.maximumPacketSize ?? MAX_REMAINING_LENGTH) - HEAD_ALLOWANCE;
         this.#keeps = connack.properties?.retainAvailable !== false;
         client.on("message", (topic, payload, { retain }) => {
           options.onMessage?.(topic, payload.toString(), retain);
@@ -96,6 +105,41 @@ export class SideTopics {
     if (client === undefined) this.#drop("offline");
     else if (client.stream.writableLength + text.length > MAX_PENDING_BYTES) this.#drop("backpressure");
     else client.publish(topic, text, { qos: 0 }, (error) => this.#count(error, text));
+  }
+
+  /**
+   * Sends bytes that are not copied; `done` is called when the socket has taken them, or at once where they are dropped.
+   * @returns why they are dropped
+   */
+  sendBytes(
+    topic: string,
+    message: Uint8Array,
+    done: () => void,
+  ): "offline" | "backpressure" | "oversize" | undefined {
+    const client = this.#client;
+    const pending = client?.stream.writableLength ?? 0;
+    // An idle socket takes a message of any size.
+    const full = pending > 0 && pending + message.length > MAX_PENDING_BYTES;
+    const oversize = message.length > this.#maxBytes;
+    if (client === undefined || client.stream.destroyed || full || oversize) {
+      done();
+      const cause = oversize ? "oversize" : full ? "backpressure" : "offline";
+      this.#drop(cause);
+      return cause;
+    }
+    const { stream } = client;
+    stream.cork();
+    stream.write(publishPacketHead(topic, message.length, this.#version === 5 ? BINARY : undefined));
+    stream.write(Buffer.from(message.buffer, message.byteOffset, message.length), (error) => {
+      if (error || stream.destroyed) this.#drop("lost");
+      else {
+        this.sent++;
+        this.bytes += message.length;
+      }
+      done();
+    });
+    stream.uncork();
+    return undefined;
   }
 
   #count(error: unknown, text: string): void {

@@ -30,6 +30,7 @@ export type NeedName =
   | "paho"
   | "numpy"
   | "libmosquitto"
+  | "fastcdr"
   | "aarch64"
   | "vm"
   | "armVm"

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // The channels of a recording, and what each makes of a frame.
-import type { CameraCalibration, PixelFormat, Rectification } from "../../../camera/index.js";
+import type { CameraCalibration, PixelFormat } from "../../../camera/index.js";
 import {
   cameraInfoMessage,
   compressedDepthPrefix,
   type ImagePrefix,
   imagePrefix,
+  rectifiedCamera,
   type RosCamera,
   writeImage,
 } from "../../mcap/messages.js";
@@ -130,8 +131,6 @@ function cameraChannel(topic: string, frameId: string, camera: RosCamera): Frame
   };
 }
 
-const IDENTITY = [1, 0, 0, 0, 1, 0, 0, 0, 1];
-
 function rosCamera(camera: CameraCalibration, rig: Rig, eye: "left" | "right"): RosCamera {
   const { imageSize } = rig.calibration;
   const { model, coefficients } = camera.distortion;
@@ -148,11 +147,6 @@ function rosCamera(camera: CameraCalibration, rig: Rig, eye: "left" | "right"): 
     r,
     p,
   };
-}
-
-function rectifiedCamera({ width, height, P1 }: Rectification): RosCamera {
-  const k = [...P1.slice(0, 3), ...P1.slice(4, 7), ...P1.slice(8, 11)];
-  return { width, height, distortionModel: "plumb_bob", d: [0, 0, 0, 0, 0], k, r: IDENTITY, p: P1 };
 }
 
 /** In the order in which a frame's messages stand in the recording. */

@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0
+// The output "ros": depth and camera_info as ROS 2 messages over MQTT.
+import type { Encodings } from "../../pipeline/computed-frame.js";
+import { defineOutput } from "../output.js";
+import { type RosSettings, rosSettings } from "./settings.js";
+
+function rosEncodings({ compressedDepth }: RosSettings, hasDepth: boolean): Encodings {
+  return hasDepth && compressedDepth === "rvl" ? { encodeDepth: "rvl" } : {};
+}
+
+export const ros = defineOutput({
+  settings: rosSettings,
+  off: ({ enabled }) => (enabled ? undefined : "outputs.ros.enabled is false"),
+  encodings: rosEncodings,
+  // While a PNG is made of it.
+  framesHeld: 1,
+  open: async (context) => (await import("./ros-output.js")).openRos(context),
+});

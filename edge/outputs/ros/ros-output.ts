@@ -1,0 +1,186 @@
+// SPDX-License-Identifier: Apache-2.0
+// The open output of ROS messages: each is written into a buffer that is used again when the socket has taken it.
+import { encodePng } from "../../../camera/index.js";
+import { DepthwattError } from "../../../core/index.js";
+import {
+  cameraInfoMessage,
+  compressedDepthPngPrefix,
+  compressedDepthPrefix,
+  type ImagePrefix,
+  imagePrefix,
+  rectifiedCamera,
+  writeImage,
+} from "../../mcap/messages.js";
+import { RealtimeOffset } from "../mqtt/streams.js";
+import type { ComputedFrame } from "../../pipeline/computed-frame.js";
+import { CountsByCause } from "../../pipeline/statistics.js";
+import type { FrameLease, Output, OutputContext, OutputCounters, OutputPicture } from "../output.js";
+import { SideTopics } from "../side-topics.js";
+import type { RosSettings } from "./settings.js";
+
+/** Buffers of one topic: one at the socket, and one that is being written. */
+const BUFFERS = 2;
+
+export async function openRos(context: OutputContext<RosSettings>): Promise<Output> {
+  if (context.broker?.() === undefined)
+    throw new DepthwattError(
+      "CONFIG_INVALID",
+      "outputs.ros.enabled: expected a broker in outputs.mqtt.broker beside it, got none",
+      { hint: "Set outputs.mqtt.broker to the broker that mqtt_client connects to." },
+    );
+  return new RosOutput(context);
+}
+
+/** What is made once for a size and a set of settings. */
+interface Prepared {
+  width: number;
+  height: number;
+  image: ImagePrefix;
+  rvl: ImagePrefix;
+  png: ImagePrefix;
+}
+
+class RosOutput implements Output {
+  readonly ready: Promise<unknown>;
+  readonly #side: SideTopics;
+  readonly #prefix: string;
+  readonly #offset = new RealtimeOffset();
+  readonly #drops = new CountsByCause();
+  readonly #spare = new Map<string, Uint8Array[]>();
+  #settings: RosSettings;
+  #picture: OutputPicture;
+  #prepared: Prepared | undefined;
+  #encoding = false;
+
+  constructor(context: OutputContext<RosSettings>) {
+    const { base, device, notice } = context;
+    this.#settings = context.settings;
+    this.#picture = context;
+    this.#prefix = `${base}/${device}/ros`;
+    this.#side = new SideTopics({
+      broker: context.broker!()!,
+      name: `${device}-ros`,
+      notice: (text) => notice(`ros: ${text}`),
+    });
+    this.ready = this.#side.ready;
+  }
+
+  get streams(): readonly string[] {
+    const { image, compressedDepth, cameraInfo } = this.#settings;
+    if (!this.#picture.hasDepth) return [];
+    return [
+      ...(image ? ["depth"] : []),
+      ...(compressedDepth === "off" ? [] : ["compressedDepth"]),
+      ...(cameraInfo ? ["camera_info"] : []),
+    ];
+  }
+
+  configure(settings: RosSettings, picture: OutputPicture): void {
+    this.#settings = settings;
+    this.#picture = picture;
+    this.#prepared = undefined;
+  }
+
+  #prepare({ width, height }: ComputedFrame): Prepared {
+    const there = this.#prepared;
+    if (there?.width === width && there.height === height) return there;
+    const layout = {
+      frameId: this.#settings.frameId,
+      width,
+      height,
+      encoding: "16UC1",
+      strideBytes: 2 * width,
+    };
+    this.#prepared = {
+      width,
+      height,
+      image: imagePrefix(layout),
+      rvl: compressedDepthPrefix(layout),
+      png: compressedDepthPngPrefix(layout),
+    };
+    return this.#prepared;
+  }
+
+  frame(lease: FrameLease): void {
+    const { frame } = lease;
+    const { image, compressedDepth, cameraInfo, frameId } = this.#settings;
+    const prepared = this.#prepare(frame);
+    const stampNs = frame.leftTimestampNs + (this.#offset.of(frame.clock) ?? 0n);
+    const { slot, result } = frame;
+    let left = false;
+    if (cameraInfo && this.#picture.rig !== undefined) {
+      const message = cameraInfoMessage(rectifiedCamera(this.#picture.rig.rectification), frameId, stampNs);
+      left = this.#send("camera_info", message, () => {}) || left;
+    }
+    if (image) {
+      const { buffer, byteOffset, byteLength } = slot.depthMillimetres;
+      left =
+        this.#sendImage(
+          "depth",
+          prepared.image,
+          4,
+          stampNs,
+          new Uint8Array(buffer, byteOffset, byteLength),
+        ) || left;
+    }
+    if (compressedDepth === "rvl") {
+      const body = slot.encodedDepth.subarray(0, result.encodedDepthBytes);
+      left = this.#sendImage("compressedDepth", prepared.rvl, 24, stampNs, body) || left;
+    }
+    if (compressedDepth === "png") this.#sendPng(lease, prepared, stampNs);
+    else {
+      if (left) lease.sent();
+      lease.release();
+    }
+  }
+
+  #sendPng(lease: FrameLease, { width, height, png: prefix }: Prepared, stampNs: bigint): void {
+    if (this.#encoding) {
+      this.#drops.add("compressedDepth.encoderBusy");
+      lease.release();
+      return;
+    }
+    this.#encoding = true;
+    encodePng({ data: lease.frame.slot.depthMillimetres, width, height })
+      .then((file) => {
+        if (this.#sendImage("compressedDepth", prefix, 16, stampNs, file)) lease.sent();
+      })
+      .catch(() => this.#drops.add("compressedDepth.encoderFailed"))
+      .finally(() => {
+        this.#encoding = false;
+        lease.release();
+      });
+  }
+
+  /** @param behind where the length of the data stands, counted from the end of the prefix */
+  #sendImage(name: string, prefix: ImagePrefix, behind: number, stampNs: bigint, body: Uint8Array): boolean {
+    const spare = this.#spare.get(name) ?? Array.from({ length: BUFFERS }, () => new Uint8Array(0));
+    this.#spare.set(name, spare);
+    const needed = prefix.length + body.length;
+    let buffer = spare.pop();
+    if (buffer === undefined) {
+      this.#drops.add(`${name}.backpressure`);
+      return false;
+    }
+    // Bodies differ in length: room for a quarter more, so that it is rarely made anew.
+    if (buffer.length < needed) buffer = new Uint8Array(Math.ceil(needed * 1.25));
+    const kept = buffer;
+    const bytes = writeImage(kept, 0, prefix, prefix.length - behind, stampNs, body);
+    return this.#send(name, kept.subarray(0, bytes), () => spare.push(kept));
+  }
+
+  #send(name: string, message: Uint8Array, done: () => void): boolean {
+    const dropped = this.#side.sendBytes(`${this.#prefix}/${name}`, message, done);
+    if (dropped !== undefined) this.#drops.add(`${name}.${dropped}`);
+    return dropped === undefined;
+  }
+
+  counters(): OutputCounters {
+    const { sent, bytes, connected } = this.#side;
+    return { sent, bytes, drops: this.#drops.snapshot(), details: { connected } };
+  }
+
+  close(): Promise<void> {
+    return this.#side.close();
+  }
+}

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+// Settings of the ROS messages.
+import { z } from "zod";
+import { type Exact, section, setting } from "../../config/setting.js";
+import { rateSetting } from "../rate-setting.js";
+
+export const rosSettings = section(
+  "ROS 2 messages as they are serialised (CDR), at the broker of outputs.mqtt, for the bridge mqtt_client.",
+  {
+    enabled: setting(z.boolean(), {
+      default: false,
+      takesEffect: "restart",
+      description: "Publishes ROS messages.",
+    }),
+    image: setting(z.boolean(), {
+      default: false,
+      description: "sensor_msgs/Image of 16UC1, millimetres: the largest form.",
+    }),
+    compressedDepth: setting(z.enum(["rvl", "png", "off"]), {
+      default: "rvl",
+      description: "sensor_msgs/CompressedImage as compressed_depth_image_transport reads it.",
+    }),
+    cameraInfo: setting(z.boolean(), {
+      default: true,
+      description: "sensor_msgs/CameraInfo of the rectified left camera, with each frame.",
+    }),
+    frameId: setting(z.string().regex(/^[A-Za-z0-9_/-]{1,100}$/), {
+      default: "left_rectified",
+      expects: "letters, digits, _, - and /",
+      description: "The frame_id in each header.",
+    }),
+    rateHz: rateSetting(),
+  },
+  "live",
+);
+
+export type RosSettings = Exact<z.infer<typeof rosSettings>>;

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+// Serialises three ROS 2 messages with Fast CDR, which is what ROS 2's default middleware writes with, and prints each in hex:
+// sensor_msgs/Image, sensor_msgs/CompressedImage, sensor_msgs/CameraInfo.
+#include <fastcdr/Cdr.h>
+#include <fastcdr/FastBuffer.h>
+
+#include <array>
+#include <cstdint>
+#include <cstdio>
+#include <string>
+#include <vector>
+
+namespace {
+
+using eprosima::fastcdr::Cdr;
+using eprosima::fastcdr::FastBuffer;
+
+class Message {
+ public:
+  Message() : cdr_(buffer_, Cdr::LITTLE_ENDIANNESS, Cdr::DDS_CDR) { cdr_.serialize_encapsulation(); }
+
+  template <typename T>
+  Message& operator<<(const T& value) {
+    cdr_ << value;
+    return *this;
+  }
+
+  Message& header(const std::string& frame) { return *this << int32_t{1700000000} << uint32_t{123456789} << frame; }
+
+  void print() {
+    for (size_t i = 0; i < cdr_.getSerializedDataLength(); ++i)
+      std::printf("%02x", static_cast<unsigned char>(buffer_.getBuffer()[i]));
+    std::puts("");
+  }
+
+ private:
+  FastBuffer buffer_;
+  Cdr cdr_;
+};
+
+}  // namespace
+
+int main() {
+  const std::vector<uint8_t> pixels{1, 0, 2, 0, 255, 255, 0, 0, 7, 0, 9, 1};
+  Message image;
+  image.header("left_rectified") << uint32_t{2} << uint32_t{3} << std::string("16UC1") << uint8_t{0} << uint32_t{6}
+                                 << pixels;
+  image.print();
+
+  std::vector<uint8_t> data(20, 0);
+  data[12] = 3;
+  data[16] = 2;
+  for (uint8_t byte = 0; byte < 8; ++byte) data.push_back(byte);
+  Message compressed;
+  compressed.header("left_rectified") << std::string("16UC1; compressedDepth rvl") << data;
+  compressed.print();
+
+  Message camera;
+  camera.header("cam") << uint32_t{2} << uint32_t{3} << std::string("plumb_bob");
+  camera << std::vector<double>(5, 0.0);
+  camera << std::array<double, 9>{500.5, 0, 1.5, 0, 500.5, 0.5, 0, 0, 1};
+  camera << std::array<double, 9>{1, 0, 0, 0, 1, 0, 0, 0, 1};
+  camera << std::array<double, 12>{500.5, 0, 1.5, 0, 0, 500.5, 0.5, 0, 0, 0, 1, 0};
+  camera << uint32_t{0} << uint32_t{0};
+  camera << uint32_t{0} << uint32_t{0} << uint32_t{0} << uint32_t{0} << false;
+  camera.print();
+  return 0;
+}

@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: Apache-2.0
+// ROS messages against Fast CDR, which ROS 2 writes with, and against OpenCV; and those of a run at Mosquitto, whose pixels are
+// the ones of the depth topic.
+import { execFileSync } from "node:child_process";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import mqtt from "mqtt";
+import { afterEach, expect, test } from "vitest";
+import { encodePng } from "../../camera/index.js";
+import { packageRoot } from "../../core/index.js";
+import { connectConsumer } from "../../edge/consumer/index.js";
+import { decodeGreyPng } from "../../edge/consumer/png.js";
+import { decodeRvl } from "../../edge/frame/rvl.js";
+import { parseCompressedImage } from "../../edge/mcap/images.js";
+import {
+  cameraInfoMessage,
+  compressedDepthPrefix,
+  imagePrefix,
+  writeImage,
+} from "../../edge/mcap/messages.js";
+import { until } from "../doubles/frames.js";
+import { startMosquitto } from "../doubles/mosquitto.js";
+import { needs, PYTHON } from "../doubles/needs.js";
+import { startProgram } from "../doubles/program.js";
+
+const cleanups: (() => unknown)[] = [];
+afterEach(async () => {
+  for (const cleanup of cleanups.splice(0).reverse()) await cleanup();
+});
+function temporary(): string {
+  const folder = mkdtempSync(join(tmpdir(), "depthwatt-ros-"));
+  cleanups.push(() => rmSync(folder, { recursive: true, force: true }));
+  return folder;
+}
+
+const STAMP = 1_700_000_000_123_456_789n;
+
+needs("fastcdr", "toolchain").suite("against Fast CDR", () => {
+  test("Image, CompressedImage and CameraInfo are the same bytes", () => {
+    const program = join(temporary(), "fast_cdr");
+    const source = join(packageRoot(), "test/doubles/readers/fast_cdr.cc");
+    execFileSync("g++", ["-std=c++17", "-O1", source, "-lfastcdr", "-o", program]);
+    const [image, compressed, camera] = execFileSync(program, { encoding: "utf8" }).trim().split("\n");
+
+    const layout = { frameId: "left_rectified", width: 3, height: 2, encoding: "16UC1", strideBytes: 6 };
+    const written = (prefix: Uint8Array, behind: number, body: Uint8Array) => {
+      const message = new Uint8Array(prefix.length + body.length);
+      writeImage(message, 0, prefix, prefix.length - behind, STAMP, body);
+      return Buffer.from(message).toString("hex");
+    };
+    const pixels = Uint8Array.of(1, 0, 2, 0, 255, 255, 0, 0, 7, 0, 9, 1);
+    expect(written(imagePrefix(layout), 4, pixels)).toBe(image);
+    expect(written(compressedDepthPrefix(layout), 24, Uint8Array.of(0, 1, 2, 3, 4, 5, 6, 7))).toBe(
+      compressed,
+    );
+    const facts = {
+      width: 3,
+      height: 2,
+      distortionModel: "plumb_bob",
+      d: [0, 0, 0, 0, 0],
+      k: [500.5, 0, 1.5, 0, 500.5, 0.5, 0, 0, 1],
+      r: [1, 0, 0, 0, 1, 0, 0, 0, 1],
+      p: [500.5, 0, 1.5, 0, 0, 500.5, 0.5, 0, 0, 0, 1, 0],
+    };
+    expect(Buffer.from(cameraInfoMessage(facts, "cam", STAMP)).toString("hex")).toBe(camera);
+  });
+});
+
+needs("opencv").suite("against OpenCV", () => {
+  test("our PNG is what ROS' codec unpacks with imdecode: the same 16 bits", async () => {
+    const folder = temporary();
+    const data = Uint16Array.from({ length: 64 * 48 }, (_, i) => (i * 40503) & 0xffff);
+    writeFileSync(join(folder, "depth.png"), await encodePng({ data, width: 64, height: 48 }));
+    const code =
+      "import cv2, numpy, sys, zlib; p = cv2.imdecode(numpy.fromfile(sys.argv[1], numpy.uint8), cv2.IMREAD_UNCHANGED); " +
+      "print(p.dtype, p.shape, zlib.crc32(p.tobytes()))";
+    const said = execFileSync(PYTHON, ["-c", code, join(folder, "depth.png")], { encoding: "utf8" });
+    const { crc32 } = await import("../../edge/frame/crc32.js");
+    expect(said.trim()).toBe(`uint16 (48, 64) ${crc32(new Uint8Array(data.buffer))}`);
+  });
+});
+
+needs("mosquitto").suite("a run at Mosquitto", () => {
+  test.each(["rvl", "png"] as const)(
+    "publishes depth, camera_info and compressedDepth %s of each frame",
+    async (form) => {
+      const broker = await startMosquitto();
+      cleanups.push(() => broker.stop());
+      const settings = [
+        ...["source.synthetic.width=160", "source.synthetic.height=120", "match.numDisparities=32"],
+        ...["outputs.viewer.enabled=false", "outputs.ros.enabled=true", "outputs.ros.image=true"],
+        `outputs.ros.compressedDepth=${form}`,
+      ];
+      const words = ["run", "--broker", broker.url, "--device", "robot", "--rate", "15"];
+      const run = startProgram([...words, ...settings.flatMap((one) => ["--set", one])]);
+      cleanups.push(async () => {
+        run.child.kill("SIGTERM");
+        await run.ended;
+      });
+      const heard = new Map<string, Map<bigint, Buffer>>();
+      const stampOf = (payload: Buffer) =>
+        BigInt(payload.readInt32LE(4)) * 1_000_000_000n + BigInt(payload.readUInt32LE(8));
+      const client = await mqtt.connectAsync(broker.url);
+      cleanups.push(() => client.endAsync(true));
+      client.on("message", (topic, payload) => {
+        const name = topic.split("/").at(-1)!;
+        if (!heard.has(name)) heard.set(name, new Map());
+        heard.get(name)!.set(stampOf(payload), payload);
+      });
+      await client.subscribeAsync("depthwatt/robot/ros/+");
+      const consumer = connectConsumer(broker.url, { streams: ["depth"] });
+      cleanups.push(() => consumer.close());
+      const depths = new Map<number, Uint16Array>();
+      // The offset to real time is read anew each second: the sequence finds the frame instead.
+      const sequences: { ns: bigint; counts: Uint16Array }[] = [];
+      consumer.on("frame", ({ header, counts }) => {
+        depths.set(header.leftSequence, counts() as Uint16Array);
+        sequences.push({
+          ns: header.leftTimestampNs + header.realtimeOffsetNs!,
+          counts: counts() as Uint16Array,
+        });
+      });
+      const names = ["depth", "compressedDepth", "camera_info"];
+      await until("messages", () => names.every((name) => (heard.get(name)?.size ?? 0) >= 8), 30_000);
+      let compared = 0;
+      for (const [stamp, payload] of heard.get("compressedDepth")!) {
+        const frame = sequences.find(({ ns }) => ns > stamp - 5_000_000n && ns < stamp + 5_000_000n);
+        const image = heard.get("depth")!.get(stamp);
+        if (frame === undefined || image === undefined) continue;
+        const { format, data } = parseCompressedImage(payload);
+        expect(format).toBe(`16UC1; compressedDepth ${form}`);
+        const pixels = new Uint16Array(160 * 120);
+        if (form === "rvl") decodeRvl(data.subarray(20), pixels);
+        else
+          pixels.set(decodeGreyPng(data.subarray(12), { width: 160, height: 120, depth: 16 }) as Uint16Array);
+        expect(Buffer.from(pixels.buffer).equals(Buffer.from(frame.counts.buffer))).toBe(true);
+        expect(image.subarray(-2 * 160 * 120).equals(Buffer.from(pixels.buffer))).toBe(true);
+        compared++;
+      }
+      expect(compared).toBeGreaterThan(3);
+      const [camera] = heard.get("camera_info")!.values();
+      expect(camera!.length).toBeGreaterThan(300);
+    },
+  );
+});

@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: Apache-2.0
+// ROS messages byte by byte: one by hand, and the bodies of compressedDepth against those of ROS 1's own codec.
+import { readFileSync } from "node:fs";
+import { expect, test } from "vitest";
+import { parse } from "yaml";
+import { decodeGreyPng } from "../../../edge/consumer/png.js";
+import { encodeRvl, rvlMaxBytes } from "../../../edge/frame/rvl.js";
+import {
+  cameraInfoMessage,
+  compressedDepthPngPrefix,
+  compressedDepthPrefix,
+  imagePrefix,
+  writeImage,
+} from "../../../edge/mcap/messages.js";
+
+interface Golden {
+  name: string;
+  width: number;
+  height: number;
+  pixels: string;
+  rvlData: string;
+  pngData: string;
+}
+const golden = JSON.parse(readFileSync(new URL("../../golden/ros.json", import.meta.url), "utf8")) as {
+  cases: Golden[];
+};
+const bytesOf = (base64: string) => new Uint8Array(Buffer.from(base64, "base64"));
+const hex = (text: string) => text.replace(/\s/g, "");
+
+test("an Image of 2 x 1 pixels, by hand", () => {
+  const prefix = imagePrefix({ frameId: "cam", width: 2, height: 1, encoding: "16UC1", strideBytes: 4 });
+  const message = new Uint8Array(prefix.length + 4);
+  const body = Uint8Array.of(0xe8, 0x03, 0x00, 0x00); // 1000 mm, and no depth
+  writeImage(message, 0, prefix, prefix.length - 4, 5_000_000_007n, body);
+  expect(Buffer.from(message).toString("hex")).toBe(
+    hex(
+      `00010000             encapsulation: CDR, little-endian
+         05000000 07000000   stamp: 5 s, 7 ns
+         04000000 63616d00   frame_id "cam" and its zero
+         01000000 02000000   height, width
+         06000000 313655433100   encoding "16UC1" and its zero
+         00                  is_bigendian
+         00                  up to a multiple of four
+         04000000            step
+         04000000 e8030000   data`.replace(
+        / {3,}[a-zA-Z].*$|\b(encapsulation|stamp|frame_id|height|encoding|is_bigendian|up|step|data)\b.*$/gm,
+        "",
+      ),
+    ),
+  );
+});
+
+test.each(golden.cases)(
+  "compressedDepth rvl of $name is what ROS writes, byte for byte",
+  ({ width, height, pixels, rvlData }) => {
+    const depth = new Uint16Array(bytesOf(pixels).buffer);
+    const body = new Uint8Array(rvlMaxBytes(depth.length));
+    const packed = body.subarray(0, encodeRvl(depth, body));
+    const prefix = compressedDepthPrefix({
+      frameId: "cam",
+      width,
+      height,
+      encoding: "16UC1",
+      strideBytes: 2 * width,
+    });
+    const message = new Uint8Array(prefix.length + packed.length);
+    writeImage(message, 0, prefix, prefix.length - 24, 0n, packed);
+    const length = new DataView(message.buffer).getUint32(prefix.length - 24, true);
+    const data = message.subarray(prefix.length - 20);
+    expect(length).toBe(data.length);
+    expect(Buffer.from(data).equals(Buffer.from(rvlData, "base64"))).toBe(true);
+  },
+);
+
+test.each(golden.cases)(
+  "compressedDepth png of $name unpacks to its pixels behind a header of zeros",
+  ({ width, height, pixels, pngData }) => {
+    const data = bytesOf(pngData);
+    const prefix = compressedDepthPngPrefix({ frameId: "cam" });
+    expect([...data.subarray(0, 12)]).toEqual([...prefix.subarray(prefix.length - 12)]);
+    const depth = decodeGreyPng(data.subarray(12), { width, height, depth: 16 });
+    expect(Buffer.from((depth as Uint16Array).buffer).equals(Buffer.from(pixels, "base64"))).toBe(true);
+  },
+);
+
+test("a CameraInfo has its numbers at multiples of eight", () => {
+  const camera = {
+    width: 3,
+    height: 2,
+    distortionModel: "plumb_bob",
+    d: [0, 0, 0, 0, 0],
+    k: [500.5, 0, 1.5, 0, 500.5, 0.5, 0, 0, 1],
+    r: [1, 0, 0, 0, 1, 0, 0, 0, 1],
+    p: [500.5, 0, 1.5, 0, 0, 500.5, 0.5, 0, 0, 0, 1, 0],
+  };
+  const message = cameraInfoMessage(camera, "cam", 1_700_000_000_123_456_789n);
+  const view = new DataView(message.buffer, message.byteOffset);
+  // 4 encapsulation, 8 stamp, 4 + 4 frame_id, 4 height, 4 width, 4 + 10 model, padding to 4, 4 count of d, padding to 8.
+  expect(view.getUint32(44, true)).toBe(5);
+  expect(view.getFloat64(4 + 48 + 40, true)).toBe(500.5);
+  expect(message.length).toBe(4 + 48 + 8 * (5 + 9 + 9 + 12) + 24 + 1);
+});
+
+test("the configuration of mqtt_client in the manual names what is published", () => {
+  const page = readFileSync(new URL("../../../docs/2-concepts/ros.md", import.meta.url), "utf8");
+  const [, block = ""] = /```yaml\n([\s\S]*?)```/.exec(page) ?? [];
+  const { mqtt2ros } = parse(block)["/**/*"].ros__parameters.bridge;
+  const types: Record<string, string> = {
+    compressedDepth: "sensor_msgs/msg/CompressedImage",
+    camera_info: "sensor_msgs/msg/CameraInfo",
+    depth: "sensor_msgs/msg/Image",
+  };
+  expect(mqtt2ros.mqtt_topics.length).toBeGreaterThan(0);
+  for (const topic of mqtt2ros.mqtt_topics as string[]) {
+    const [, leaf = ""] = /^depthwatt\/robot-1\/ros\/(\w+)$/.exec(topic) ?? [];
+    expect(mqtt2ros[topic].ros_type).toBe(types[leaf]);
+  }
+});

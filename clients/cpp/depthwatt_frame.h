@@ -26,9 +26,10 @@ constexpr uint32_t kMaxSide = 16384;
 
 enum class Stream : uint8_t { depth = 1, disparity, confidence, left };
 enum class Encoding : uint8_t { raw = 1, rvl, png, compressedDepth, jpeg };
-enum class Element : uint8_t { u8 = 1, u16, f32 };
+/** rgb8: three bytes a pixel, red first; only the left image has it. */
+enum class Element : uint8_t { u8 = 1, u16, f32, rgb8 };
 enum class Clock : uint8_t { monotonic = 1, realtime, file };
-enum class Quantity : uint8_t { depthMetres = 1, disparityPixels, confidence, greyValue };
+enum class Quantity : uint8_t { depthMetres = 1, disparityPixels, confidence, greyValue, colourValue };
 enum class InvalidRule : uint8_t { none = 0, zero, nan };
 
 /** What is wrong with a message; none: nothing. */
@@ -96,6 +97,9 @@ struct Frame {
   size_t bodyBytes;
 
   size_t pixels() const { return size_t{width} * height; }
+
+  /** Numbers of the unpacked picture: three a pixel for colours. */
+  size_t elements() const { return element == Element::rgb8 ? 3 * pixels() : pixels(); }
 
   /** Metres, pixels or plain values as `quantity` says; NaN where there is no value. */
   float value(double count) const {
@@ -202,7 +206,7 @@ inline Fault parseFrame(const void* message, size_t bytes, Frame& frame) {
   const uint32_t height = load<uint32_t>(at + 20);
   if (width < 1 || width > kMaxSide || height < 1 || height > kMaxSide) return Fault::size;
   const auto within = [at](size_t offset, int least, int most) { return at[offset] >= least && at[offset] <= most; };
-  if (!within(8, 1, 4) || !within(9, 1, 5) || !within(10, 1, 3) || !within(11, 1, 3) || !within(14, 1, 4) ||
+  if (!within(8, 1, 4) || !within(9, 1, 5) || !within(10, 1, 4) || !within(11, 1, 3) || !within(14, 1, 5) ||
       !within(15, 0, 2))
     return Fault::code;
   frame.stream = static_cast<Stream>(at[8]);
@@ -212,7 +216,9 @@ inline Fault parseFrame(const void* message, size_t bytes, Frame& frame) {
   frame.flags = load<uint16_t>(at + 12);
   frame.quantity = static_cast<Quantity>(at[14]);
   frame.invalidRule = static_cast<InvalidRule>(at[15]);
-  const size_t elementBytes = frame.element == Element::u8 ? 1 : frame.element == Element::u16 ? 2 : 4;
+  constexpr size_t kBytes[] = {0, 1, 2, 4, 3};
+  const size_t elementBytes = kBytes[at[10]];
+  if (frame.element == Element::rgb8 && frame.stream != Stream::left) return Fault::element;
   if (frame.encoding == Encoding::raw && bodyBytes != elementBytes * width * height) return Fault::bodyBytes;
   const bool packed = frame.encoding == Encoding::rvl || frame.encoding == Encoding::compressedDepth;
   if (packed && frame.element != Element::u16) return Fault::element;
@@ -261,11 +267,11 @@ inline Fault decode(const Frame& frame, uint16_t* counts, size_t room) {
   }
 }
 
-/** 8-bit values: confidence, or the left image. */
+/** 8-bit values: confidence, or the left image, grey or in colours (frame.elements() says how many). */
 inline Fault decode(const Frame& frame, uint8_t* values, size_t room) {
-  if (frame.element != Element::u8) return Fault::element;
+  if (frame.element != Element::u8 && frame.element != Element::rgb8) return Fault::element;
   if (frame.encoding != Encoding::raw) return Fault::encoding;
-  if (room < frame.pixels()) return Fault::room;
+  if (room < frame.elements()) return Fault::room;
   std::memcpy(values, frame.body, frame.bodyBytes);
   return Fault::none;
 }

@@ -32,11 +32,12 @@ MAX_SIDE = 16384
 MAX_PIXELS = 1 << 24
 STREAMS = {1: "depth", 2: "disparity", 3: "confidence", 4: "left"}
 ENCODINGS = {1: "raw", 2: "rvl", 3: "png", 4: "compressedDepth", 5: "jpeg"}
-ELEMENTS = {1: "u8", 2: "u16", 3: "f32"}
+ELEMENTS = {1: "u8", 2: "u16", 3: "f32", 4: "rgb8"}
 CLOCKS = {1: "monotonic", 2: "realtime", 3: "file"}
-QUANTITIES = {1: "depthMetres", 2: "disparityPixels", 3: "confidence", 4: "greyValue"}
+QUANTITIES = {1: "depthMetres", 2: "disparityPixels", 3: "confidence", 4: "greyValue", 5: "colourValue"}
 INVALID_RULES = {0: "none", 1: "zero", 2: "nan"}
-DTYPES = {"u8": np.dtype("u1"), "u16": np.dtype("<u2"), "f32": np.dtype("<f4")}
+DTYPES = {"u8": np.dtype("u1"), "u16": np.dtype("<u2"), "f32": np.dtype("<f4"), "rgb8": np.dtype("u1")}
+CHANNELS = {"u8": 1, "u16": 1, "f32": 1, "rgb8": 3}
 _LAYOUT = struct.Struct("<4sHHBBBBHBBIIIIQQqIIddIIII")
 assert _LAYOUT.size == HEADER_BYTES
 
@@ -126,11 +127,13 @@ def parse_frame(message):
         run_id=run_id,
         clock_domain=clock_domain,
     )
-    raw_bytes = width * height * DTYPES[header.element].itemsize
+    raw_bytes = width * height * CHANNELS[header.element] * DTYPES[header.element].itemsize
     if header.encoding == "raw" and body_bytes != raw_bytes:
         _refuse("bodyBytes", raw_bytes, body_bytes)
     if header.encoding in ("rvl", "compressedDepth") and header.element != "u16":
         _refuse("element", f"u16 for {header.encoding}", header.element)
+    if header.element == "rgb8" and header.stream != "left":
+        _refuse("element", "one number a pixel: only left has colours", "rgb8")
     if header.encoding == "jpeg" and header.element != "u8":
         _refuse("element", "u8 for jpeg", header.element)
     if not 0 < scale < float("inf"):
@@ -343,9 +346,10 @@ def _unfilter(rows, step):
 
 
 def _decode_png(header, body):
-    """A grey PNG of exactly the header's size; never inflates to more than that."""
+    """A grey or RGB PNG of exactly the header's size; never inflates to more than that."""
     body = bytes(body)
     depth = 8 * DTYPES[header.element].itemsize
+    channels = CHANNELS[header.element]
     if header.element == "f32":
         _refuse("PNG", "8 or 16 bit counts", "f32")
     if body[:8] != b"\x89PNG\r\n\x1a\n":
@@ -363,15 +367,15 @@ def _decode_png(header, body):
             if size != 13:
                 _refuse("PNG", "an IHDR of 13 bytes", size)
             facts = struct.unpack_from(">IIBBBBB", body, at + 8)
-            wanted = (header.width, header.height, depth, 0, 0, 0, 0)
+            wanted = (header.width, header.height, depth, 2 if channels == 3 else 0, 0, 0, 0)
             if facts != wanted:
-                _refuse("PNG", f"a grey one of {wanted}", facts)
+                _refuse("PNG", f"one of {wanted}", facts)
         elif name == b"IDAT":
             packed.append(body[at + 8 : at + 8 + size])
         at += 12 + size
     if at != len(body):
         _refuse("PNG", "the end of the body", f"{len(body) - at} bytes after IEND")
-    step = depth // 8
+    step = channels * depth // 8
     line = header.width * step
     wanted = header.height * (line + 1)
     inflater = zlib.decompressobj()
@@ -382,11 +386,11 @@ def _decode_png(header, body):
     if len(data) != wanted or not inflater.eof or inflater.unused_data:
         _refuse("PNG", f"{wanted} bytes of rows", "more, fewer or an end that is missing")
     pixels = _unfilter(np.frombuffer(data, np.uint8).reshape(header.height, line + 1), step)
-    return pixels.view(">u2").astype(np.uint16).reshape(-1) if step == 2 else pixels.reshape(-1)
+    return pixels.view(">u2").astype(np.uint16).reshape(-1) if depth == 16 else pixels.reshape(-1)
 
 
 def decode_body(header, body, max_pixels=MAX_PIXELS):
-    """Counts as they travel: an array [height, width] of uint8, uint16 or float32. Raises FrameError."""
+    """Counts as they travel: [height, width] of uint8, uint16 or float32; colours [height, width, 3]. Raises FrameError."""
     count = header.width * header.height
     if count > max_pixels:
         _refuse("header", f"at most {max_pixels} pixels", f"{header.width} x {header.height}")
@@ -405,6 +409,8 @@ def decode_body(header, body, max_pixels=MAX_PIXELS):
         if size != (header.width, header.height):
             _refuse("compressedDepth", (header.width, header.height), size)
         counts = decode_rvl(body[20:], count)
+    if header.element == "rgb8":
+        return counts.reshape(header.height, header.width, 3)
     return counts.reshape(header.height, header.width)
 
 

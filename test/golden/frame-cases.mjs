@@ -42,6 +42,11 @@ const CASES = [
   ["confidence raw", { stream: "confidence", encoding: "raw", element: "u8" }, bytes],
   ["confidence png", { stream: "confidence", encoding: "png", element: "u8" }, bytes],
   ["left raw", { stream: "left", encoding: "raw", element: "u8", timestampPoint: "endOfFrame" }, bytes],
+  [
+    "left raw rgb8",
+    { stream: "left", encoding: "raw", element: "rgb8" },
+    (width, height) => bytes(3 * width, height),
+  ],
 ];
 
 async function packed(encoding, counts, width, height) {

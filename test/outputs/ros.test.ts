@@ -10,7 +10,7 @@ import { afterEach, expect, test } from "vitest";
 import { encodePng } from "../../camera/index.js";
 import { packageRoot } from "../../core/index.js";
 import { connectConsumer } from "../../edge/consumer/index.js";
-import { decodeGreyPng } from "../../edge/consumer/png.js";
+import { decodePng } from "../../edge/consumer/png.js";
 import { decodeRvl } from "../../edge/frame/rvl.js";
 import { parseCompressedImage } from "../../edge/mcap/images.js";
 import {
@@ -132,8 +132,7 @@ needs("mosquitto").suite("a run at Mosquitto", () => {
         expect(format).toBe(`16UC1; compressedDepth ${form}`);
         const pixels = new Uint16Array(160 * 120);
         if (form === "rvl") decodeRvl(data.subarray(20), pixels);
-        else
-          pixels.set(decodeGreyPng(data.subarray(12), { width: 160, height: 120, depth: 16 }) as Uint16Array);
+        else pixels.set(decodePng(data.subarray(12), { width: 160, height: 120, depth: 16 }) as Uint16Array);
         expect(Buffer.from(pixels.buffer).equals(Buffer.from(frame.counts.buffer))).toBe(true);
         expect(image.subarray(-2 * 160 * 120).equals(Buffer.from(pixels.buffer))).toBe(true);
         compared++;

@@ -13,10 +13,10 @@ constexpr size_t kMaxPixels = size_t{1} << 20;
 
 template <typename T>
 depthwatt::Fault unpack(const depthwatt::Frame& frame, uint32_t& sum) {
-  const std::unique_ptr<T[]> counts(new T[frame.pixels()]);
-  const depthwatt::Fault fault = depthwatt::decode(frame, counts.get(), frame.pixels());
+  const std::unique_ptr<T[]> counts(new T[frame.elements()]);
+  const depthwatt::Fault fault = depthwatt::decode(frame, counts.get(), frame.elements());
   if (fault == depthwatt::Fault::none)
-    sum = depthwatt::crc32(reinterpret_cast<const uint8_t*>(counts.get()), frame.pixels() * sizeof(T));
+    sum = depthwatt::crc32(reinterpret_cast<const uint8_t*>(counts.get()), frame.elements() * sizeof(T));
   return fault;
 }
 
@@ -26,7 +26,8 @@ void read(const uint8_t* message, size_t bytes) {
   uint32_t sum = 0;
   if (fault == depthwatt::Fault::none && frame.pixels() > kMaxPixels) fault = depthwatt::Fault::room;
   if (fault == depthwatt::Fault::none)
-    fault = frame.element == depthwatt::Element::u8    ? unpack<uint8_t>(frame, sum)
+    fault = frame.element == depthwatt::Element::u8 || frame.element == depthwatt::Element::rgb8
+                ? unpack<uint8_t>(frame, sum)
             : frame.element == depthwatt::Element::u16 ? unpack<uint16_t>(frame, sum)
                                                        : unpack<float>(frame, sum);
   if (fault == depthwatt::Fault::none)

@@ -3,7 +3,7 @@
 import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
 import { parse } from "yaml";
-import { decodeGreyPng } from "../../../edge/consumer/png.js";
+import { decodePng } from "../../../edge/consumer/png.js";
 import { encodeRvl, rvlMaxBytes } from "../../../edge/frame/rvl.js";
 import {
   cameraInfoMessage,
@@ -78,7 +78,7 @@ test.each(golden.cases)(
     const data = bytesOf(pngData);
     const prefix = compressedDepthPngPrefix({ frameId: "cam" });
     expect([...data.subarray(0, 12)]).toEqual([...prefix.subarray(prefix.length - 12)]);
-    const depth = decodeGreyPng(data.subarray(12), { width, height, depth: 16 });
+    const depth = decodePng(data.subarray(12), { width, height, depth: 16 });
     expect(Buffer.from((depth as Uint16Array).buffer).equals(Buffer.from(pixels, "base64"))).toBe(true);
   },
 );

@@ -140,7 +140,7 @@ export const SUITES: readonly Suite[] = [
   },
   {
     name: "long-vm",
-    files: ["test/capture-vm/"],
+    files: ["test/capture-vm/", "camera/v4l2/test/vm/"],
     budgetSeconds: 900,
     for: "virtual machines with the kernel's own test cameras",
   },

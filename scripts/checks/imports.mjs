@@ -14,14 +14,14 @@ const MAY_IMPORT = {
 
 /** A package of its own inside a folder: it imports nothing from outside, and is imported by its name. Its tests share doubles. */
 const PACKAGE = "camera/v4l2/";
-const SHARED_DOUBLES = "test/doubles/";
+const SHARED = ["test/doubles/", "test/capture-vm/"];
 
 function packageProblem(path, target, from) {
   const [inside, enters] = [path.startsWith(PACKAGE), target.startsWith(PACKAGE)];
   if (inside === enters) return undefined;
   if (!inside) return `${path}: ${from}: the package is imported by its name, v4l2-camera`;
   const isTest = path.startsWith(`${PACKAGE}test/`);
-  if (isTest && target.startsWith(SHARED_DOUBLES)) return undefined;
+  if (isTest && SHARED.some((folder) => target.startsWith(folder))) return undefined;
   return `${path}: ${from}: v4l2-camera imports nothing of depthwatt`;
 }
 

@@ -2,7 +2,7 @@
 // What npm would publish is enough to build and run: every source of the addon with what it includes, every script that the
 // install runs, every entry point. (That it installs was tried by hand: `npm pack`, then `npm install` in an empty folder.)
 import { execFileSync } from "node:child_process";
-import { existsSync, readFileSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { posix } from "node:path";
 import { beforeAll, expect, test } from "vitest";
 
@@ -83,4 +83,50 @@ test("every package that the published code imports is a dependency", () => {
     }
   }
   expect([...missing]).toEqual([]);
+});
+
+test("v4l2-camera is bundled, whole and once", () => {
+  expect(manifest.bundleDependencies).toEqual(["v4l2-camera"]);
+  const cameras = JSON.parse(readFileSync("camera/v4l2/package.json", "utf8"));
+  // Another version would be looked for in a registry instead of linked.
+  expect(manifest.dependencies["v4l2-camera"]).toBe(cameras.version);
+  expect(cameras.dependencies["node-addon-api"]).toBe(manifest.dependencies["node-addon-api"]);
+  const inside = [...packed].filter((path) => path.startsWith("node_modules/v4l2-camera/"));
+  for (const file of [
+    "package.json",
+    "build.mjs",
+    "binding.gyp",
+    "native/addon.cc",
+    "dist/index.js",
+    "dist/parts.d.ts",
+  ])
+    expect(inside).toContain(`node_modules/v4l2-camera/${file}`);
+  expect([...packed].filter((path) => path.startsWith("camera/v4l2/"))).toEqual([]);
+  expect(inside.filter((path) => /\/(test|build)\//.test(path))).toEqual([]);
+});
+
+test("v4l2-camera by itself: every source that its build names, every page and entry point, no test", () => {
+  const words = ["pack", "-w", "v4l2-camera", "--dry-run", "--ignore-scripts", "--json"];
+  const [listing] = JSON.parse(
+    execFileSync("npm", words, { encoding: "utf8", stdio: ["ignore", "pipe", "ignore"] }),
+  );
+  const files = new Set<string>(listing.files.map(({ path }: { path: string }) => path));
+  const native = readdirSync("camera/v4l2/native").map((name) => `native/${name}`);
+  for (const file of native) expect(files).toContain(file);
+  const { exports } = JSON.parse(readFileSync("camera/v4l2/package.json", "utf8"));
+  for (const entry of Object.values(exports).flatMap((one) =>
+    typeof one === "string" ? [one] : Object.values(one as object),
+  ))
+    expect(files).toContain(posix.normalize(entry));
+  for (const file of ["LICENSE", "README.md", "docs/pairing.md", "examples/serve-jpeg.mjs"])
+    expect(files).toContain(file);
+  expect([...files].filter((path) => /^(test|build)\//.test(path))).toEqual([]);
+  // It stands alone: nothing that it runs imports anything but Node and itself.
+  for (const path of files) {
+    if (!/^(dist|examples)\/.*\.m?js$|\.mjs$/.test(path)) continue;
+    for (const [, name] of readFileSync(posix.join("camera/v4l2", path), "utf8").matchAll(
+      /from "([^.][^"]*)"/g,
+    ))
+      expect(name, path).toMatch(/^(node:|v4l2-camera)/);
+  }
 });

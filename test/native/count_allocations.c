@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Preloaded by test/integration/allocations.test.ts: counts heap allocations made on depthwatt's own native threads (their
-// names begin with "dw-") in a file that the test maps and reads. Counting by thread leaves out the JavaScript engine, which
-// allocates whenever it likes.
+// names begin with "dw-") and on the cameras' ("v4l2-camera") in a file that the test maps and reads. Counting by thread
+// leaves out the JavaScript engine, which allocates whenever it likes.
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <fcntl.h>
@@ -35,7 +35,7 @@ __attribute__((constructor)) static void open_counter(void) {
 static void count(void) {
   char name[16] = "";
   if (counter == NULL || prctl(PR_GET_NAME, name) != 0) return;
-  if (strncmp(name, "dw-", 3) == 0) atomic_fetch_add(counter, 1);
+  if (strncmp(name, "dw-", 3) == 0 || strcmp(name, "v4l2-camera") == 0) atomic_fetch_add(counter, 1);
 }
 
 void* malloc(size_t bytes) {

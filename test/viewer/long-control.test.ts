@@ -4,6 +4,7 @@
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { unzipSync } from "fflate";
 import type { Page } from "playwright-core";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { WebSocket } from "ws";
@@ -73,9 +74,7 @@ needs("chromium").suite("control from the live page", () => {
     address = named()!;
     browser = await openBrowser(address);
     page = browser.page;
-    const shown = () =>
-      page.evaluate(() => (globalThis as never as { depthwatt: Handle }).depthwatt.shownFrames.sets > 0);
-    while (!(await shown())) await sleep(50);
+    while ((await shown()) === 0) await sleep(50);
     await page.getByRole("tab", { name: "Settings" }).click();
   });
 
@@ -86,6 +85,8 @@ needs("chromium").suite("control from the live page", () => {
     rmSync(folder, { recursive: true, force: true });
   });
 
+  const shown = () =>
+    page.evaluate(() => (globalThis as never as { depthwatt: Handle }).depthwatt.shownFrames.sets);
   const value = (key: string) =>
     page.evaluate(
       (name) => (globalThis as never as { depthwatt: Handle }).depthwatt.state().control.values[name],
@@ -250,6 +251,28 @@ needs("chromium").suite("control from the live page", () => {
     expect(saved).toMatch(/paths: 8/);
     expect(await page.locator("[data-step=save]").count()).toBe(0);
     expect(browser.complaints).toEqual([]);
+  });
+
+  test("the device's snapshot is a zip file, and a restart begins with the file as it was saved", async () => {
+    const saved = page.waitForEvent("download");
+    await page.locator("[data-command=snapshot]").click();
+    const files = unzipSync(readFileSync(await (await saved).path()));
+    expect(Object.keys(files)).toEqual(expect.arrayContaining(["left.png", "depth.png", "frame.json"]));
+
+    await change("match.sgm.uniqueness", "15");
+    await said("match.sgm.uniqueness", "ok").getByText("running with 15").waitFor();
+    const before = (await documents())?.metrics?.seconds ?? 0;
+    const restart = page.locator("[data-command=restart]");
+    await restart.click();
+    await restart.getByText("Press again to restart").waitFor();
+    await restart.click();
+    await page.locator(".commands [data-said=ok]").getByText("restarting").waitFor();
+    // The run begins anew at the same address, without what was not saved, and the page finds it again.
+    await expect.poll(() => value("match.sgm.uniqueness"), { timeout: 20_000 }).toBe(12);
+    await expect.poll(() => computed("uniqueness"), { timeout: 20_000 }).toBe(12);
+    await expect.poll(async () => (await metrics())!.seconds, { timeout: 20_000 }).toBeLessThan(before);
+    const sets = await shown();
+    await expect.poll(shown, { timeout: 20_000 }).toBeGreaterThan(sets);
   });
 
   test("a request that somebody has listened to is refused the second time, from whichever page", async () => {

@@ -29,9 +29,9 @@ needs("chromium").suite("what a frame costs the page", () => {
     const costs: Record<string, number> = {};
     for (const tab of ["Picture", "Point cloud"]) {
       await page.getByRole("tab", { name: tab }).click();
-      await sleep(2000);
+      await sleep(1500);
       const taken: number[] = [];
-      for (let i = 0; i < 40; i++) {
+      for (let i = 0; i < 20; i++) {
         taken.push(
           await page.evaluate(
             () =>

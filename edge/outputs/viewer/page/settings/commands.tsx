@@ -31,7 +31,7 @@ export function Commands() {
     );
   };
   return (
-    <div class="steps commands">
+    <div class="commands">
       <div class="buttons">
         <button type="button" data-command="snapshot" title={T.snapshotHint} onClick={() => void snapshot()}>
           {T.snapshot}

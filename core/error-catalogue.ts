@@ -62,6 +62,12 @@ export const ERROR_CATALOGUE = {
     "A calibration file holds values that no stereo pair can have.",
     "Calibrate again, or mend the key that the message names.",
   ),
+  CALIBRATION_MISSING: entry(
+    2,
+    false,
+    "Something was asked for that only calibrated cameras can give.",
+    "Give a calibration (--calibration FILE, calibration.file), or switch off what needs it.",
+  ),
   CALIBRATION_SIZE_MISMATCH: entry(
     2,
     false,

@@ -10,6 +10,7 @@
 #include "rectify/rectify.h"
 #include "depth/depth.h"
 #include "match/matcher.h"
+#include "points/points.h"
 #include "refine/fill/fill.h"
 #include "refine/speckle/speckle.h"
 #include "../core/status.h"
@@ -64,6 +65,8 @@ struct EngineParameters {
   bool leftRgb = false;                    ///< the rectified left image's colours are a result too
   Encoding encodeDepth = Encoding::kNone;  ///< kNone or kRvl: raw depth is depthMillimetres itself
   Encoding encodeDisparity = Encoding::kNone;
+  bool makesPoints = false;      ///< needs hasGeometry
+  PointsParameters points;       ///< with the geometry's values
   std::string backend = "auto";  ///< auto, cpu or cuda
   std::string instructionSet;    ///< "" = the best one
   /// For measuring one stage: it runs this many times in every frame, with the same result, and its time is that of all runs.
@@ -92,6 +95,7 @@ struct FrameOutput {
   uint16_t* depthMillimetres = nullptr;  ///< null without a geometry
   uint8_t* encodedDepth = nullptr;       ///< null where not asked for
   uint8_t* encodedDisparity = nullptr;
+  uint8_t* points = nullptr;  ///< null where not asked for; made by the engine, not by the backend
   size_t encodedDepthBytes = 0;
   size_t encodedDisparityBytes = 0;
   int32_t validPixels = 0;

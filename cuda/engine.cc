@@ -2,7 +2,10 @@
 // Checks the parameters, chooses the backend, and exchanges it when it fails; see engine.h.
 #include "engine.h"
 
+#include <chrono>
+#include <cmath>
 #include <new>
+#include <system_error>
 #include <cstring>
 
 #include "cpu/cpu_backend.h"
@@ -62,6 +65,14 @@ Status check(const EngineParameters& p) {
   if (!p.hasGeometry && p.encodeDepth != Encoding::kNone) {
     return Status::error(Code::kParameter,
                          "Expected a geometry (focal length, baseline) where depth is encoded, got none.");
+  }
+  if (!p.hasGeometry && p.makesPoints) {
+    return Status::error(Code::kParameter,
+                         "Expected a geometry (focal length, baseline) where points are asked for, got none.");
+  }
+  if (needsPointColours(p) && !hasColours(p.leftFormat)) {
+    return Status::error(Code::kParameter,
+                         "Expected a left image with colours where points are asked for with colours.");
   }
   if (p.encodeDepth == Encoding::kRaw) {
     return Status::error(Code::kParameter, "Expected no encoding or rvl for depth: raw depth needs no encoding.");
@@ -150,9 +161,16 @@ Status Engine::open(const EngineParameters& parameters, std::unique_ptr<Engine>*
   if (adaptation.watches() || adaptation.movesRows() || adaptation.denoise == Denoise::kOn) {
     engine->observer_ = std::make_unique<PairObserver>(engine->parameters_, *kernels);
   }
+  if (parameters.makesPoints) {
+    for (std::unique_ptr<PointCloud>& cloud : engine->clouds_) {
+      cloud = std::make_unique<PointCloud>(engine->parameters_, *kernels);
+    }
+  }
   status = engine->openBackend();
   if (status.ok()) *opened = std::move(engine);
   return status;
+} catch (const std::system_error& error) {
+  return noThread(error);
 } catch (const std::bad_alloc&) {
   return Status::error(Code::kMemoryExhausted, "Expected memory for maps and images of %dx%d, the system gave none.",
                        parameters.width, parameters.height);
@@ -254,9 +272,20 @@ Status Engine::run(int place, const FrameInput& input, FrameOutput& output) {
     if (status.ok()) ++framesOfBackend_;
   }
   if (!status.ok()) return recoverable ? recover(generation, status) : status;
+  if (clouds_[place]) makePoints(place, input, output);
   output.validPixels = countValid(output.disparityQ4, parameters_.width * parameters_.height);
   output.matchedPixels = countMatched(output.confidence, parameters_.width * parameters_.height);
   return {};
+}
+
+void Engine::makePoints(int place, const FrameInput& input, FrameOutput& output) {
+  const auto start = std::chrono::steady_clock::now();
+  for (int32_t i = parameters_.repeatedStage == kEncode ? parameters_.repetitions : 1; i > 0; --i) {
+    clouds_[place]->make(input, output);
+  }
+  const std::chrono::duration<double, std::milli> taken = std::chrono::steady_clock::now() - start;
+  double& encode = output.stageMilliseconds[kEncode];
+  encode = (std::isnan(encode) ? 0 : encode) + taken.count();
 }
 
 Status Engine::recover(uint32_t generation, const Status& failure) {

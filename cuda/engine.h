@@ -12,6 +12,7 @@
 
 #include "backend.h"
 #include "pair_observer.h"
+#include "point_cloud.h"
 
 namespace depthwatt {
 
@@ -51,6 +52,7 @@ class Engine {
  private:
   /// Looks at the pair where it is its turn. Then, or where a backend has just been opened, the backend learns what holds.
   Status adapt(const FrameInput& input);
+  void makePoints(int place, const FrameInput& input, FrameOutput& output);
   Status openBackend();
   Status openCpu(const std::string& why);
   Status recover(uint32_t generation, const Status& failure);
@@ -74,6 +76,8 @@ class Engine {
   Adaptation adapted_;              ///< what the backend knows
   uint32_t adaptedGeneration_ = 0;  ///< 1 + the generation of the backend that knows it; 0: none
   std::vector<int32_t> movedMap_;   ///< what the backend reads in place of the right map
+  /// Of each place; null where no points are asked for.
+  std::unique_ptr<PointCloud> clouds_[kMaxFramesInWork];
   std::vector<FrameOutput> outputs_;
   std::vector<InputMemory> inputs_;
 };

@@ -76,12 +76,18 @@ inline bool needsRgb(const EngineParameters& parameters, int eye) {
   return images == ImagesNeeded::kGreyAndRgb;
 }
 
+/// Whether the left image's colours are read for the points.
+inline bool needsPointColours(const EngineParameters& parameters) {
+  return parameters.makesPoints && parameters.points.colours;
+}
+
 /// Whether an eye's colours are computed, for the matcher or as a result.
 inline bool computesRgb(const EngineParameters& p, int eye) { return needsRgb(p, eye) || (eye == 0 && p.leftRgb); }
 
 /// Bytes that are read of an eye's captured image.
 inline size_t inputBytes(const EngineParameters& p, int eye) {
-  return eye == 0 ? sourceBytes(p.inputWidth, p.inputHeight, p.leftStrideBytes, p.leftFormat, computesRgb(p, 0))
+  return eye == 0 ? sourceBytes(p.inputWidth, p.inputHeight, p.leftStrideBytes, p.leftFormat,
+                                computesRgb(p, 0) || needsPointColours(p))
                   : sourceBytes(p.inputWidth, p.inputHeight, p.rightStrideBytes, p.rightFormat, computesRgb(p, 1));
 }
 

@@ -63,6 +63,7 @@ export const SUITES: readonly Suite[] = [
       "test/integration/governor-run.test.ts",
       "test/integration/live-cameras.test.ts",
       "test/integration/no-threads.test.ts",
+      "test/integration/points.test.ts",
       "test/integration/profile-energy.test.ts",
     ],
     budgetSeconds: 250,

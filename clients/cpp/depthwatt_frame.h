@@ -29,8 +29,8 @@ enum class Encoding : uint8_t { raw = 1, rvl, png, compressedDepth, jpeg };
 /** rgb8: three bytes a pixel, red first; only the left image has it. */
 enum class Element : uint8_t { u8 = 1, u16, f32, rgb8 };
 enum class Clock : uint8_t { monotonic = 1, realtime, file };
-enum class Quantity : uint8_t { depthMetres = 1, disparityPixels, confidence, greyValue, colourValue };
-enum class InvalidRule : uint8_t { none = 0, zero, nan };
+enum class Quantity : uint8_t { depthMetres = 1, disparityPixels, confidence, greyValue, colourValue, pointMetres };
+enum class InvalidRule : uint8_t { none = 0, zero, nan, lowest };
 
 /** What is wrong with a message; none: nothing. */
 enum class Fault {
@@ -206,8 +206,8 @@ inline Fault parseFrame(const void* message, size_t bytes, Frame& frame) {
   const uint32_t height = load<uint32_t>(at + 20);
   if (width < 1 || width > kMaxSide || height < 1 || height > kMaxSide) return Fault::size;
   const auto within = [at](size_t offset, int least, int most) { return at[offset] >= least && at[offset] <= most; };
-  if (!within(8, 1, 4) || !within(9, 1, 5) || !within(10, 1, 4) || !within(11, 1, 3) || !within(14, 1, 5) ||
-      !within(15, 0, 2))
+  if (!within(8, 1, 4) || !within(9, 1, 5) || !within(10, 1, 4) || !within(11, 1, 3) || !within(14, 1, 6) ||
+      !within(15, 0, 3))
     return Fault::code;
   frame.stream = static_cast<Stream>(at[8]);
   frame.encoding = static_cast<Encoding>(at[9]);

@@ -9,6 +9,7 @@ import {
   type EngineSlot,
   type FrameResult,
   type NativeEngine,
+  pointBytes,
   STAGE_NAMES,
 } from "./native.js";
 import {
@@ -46,6 +47,7 @@ function allocateSlot(options: EngineOptions, encodedBytes: (encoding: "rvl" | "
     encodedDisparity: memory(
       options.encodeDisparity === undefined ? 0 : encodedBytes(options.encodeDisparity),
     ),
+    points: memory(options.points === undefined ? 0 : pixels * pointBytes(options.points)),
   };
 }
 
@@ -59,6 +61,7 @@ function viewsOf(memory: SlotMemory): EngineSlot {
     depthMillimetres: new Uint16Array(memory.depthMillimetres, at),
     encodedDepth: new Uint8Array(memory.encodedDepth, at),
     encodedDisparity: new Uint8Array(memory.encodedDisparity, at),
+    points: new Uint8Array(memory.points, at),
   };
 }
 

@@ -46,6 +46,26 @@ export interface DepthGeometry {
   disparityOffsetPixels: number;
 }
 
+/** camera: x right, y down, z ahead, from the left camera. robot: x ahead, y left, z up, from the middle of the baseline. */
+export type PointFrame = "camera" | "robot";
+
+/** A point for every pixel: cuda/points/points.h has the equations and the bytes. */
+export interface PointsParameters {
+  frame: PointFrame;
+  /** float32: metres, NaN = none. int16: millimetres, -32768 = none. */
+  element: "float32" | "int16";
+  /** Each point has its colour, not its grey alone; needs a left image with colours. */
+  colours: boolean;
+  /** Principal point of the rectified left image, pixels. */
+  cx: number;
+  cy: number;
+}
+
+/** Bytes of one point. */
+export function pointBytes({ element, colours }: Pick<PointsParameters, "element" | "colours">): number {
+  return element === "float32" ? 16 : colours ? 10 : 8;
+}
+
 /** Body encoding of a published image: see docs/4-reference/mqtt.md. */
 export type NativeEncoding = "rvl" | "raw";
 
@@ -94,6 +114,8 @@ export interface EngineOptions {
   /** What to encode natively per frame; absent means not computed. */
   encodeDepth?: "rvl";
   encodeDisparity?: NativeEncoding;
+  /** Needs `geometry`. Absent: no points. */
+  points?: PointsParameters;
   backend: "auto" | BackendName;
   /** Forces an instruction set on the CPU backend; refused with BACKEND_UNAVAILABLE where the CPU lacks it. */
   instructionSet?: InstructionSet;
@@ -148,6 +170,8 @@ export interface EngineSlot {
   /** The encoded body, FrameResult says how long; empty unless asked for. */
   readonly encodedDepth: Uint8Array;
   readonly encodedDisparity: Uint8Array;
+  /** [height][width] points of pointBytes() each; empty unless asked for. */
+  readonly points: Uint8Array;
 }
 
 /** What came of one submitted frame. */

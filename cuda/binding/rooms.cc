@@ -18,6 +18,7 @@
 #include "rooms/left_right.inl.h"
 #include "rooms/match.inl.h"
 #include "rooms/median.inl.h"
+#include "rooms/points.inl.h"
 #include "rooms/pyramid.inl.h"
 #include "rooms/rectify.inl.h"
 #include "rooms/row_offset.inl.h"
@@ -48,6 +49,7 @@ void addRooms(Napi::Env env, Napi::Object exports) {
   addLeftRight(env, rooms);
   addMatch(env, rooms);
   addMedian(env, rooms);
+  addPoints(env, rooms);
   addPyramid(env, rooms);
   addRectify(env, rooms);
   addRowOffset(env, rooms);

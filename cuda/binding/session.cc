@@ -226,6 +226,7 @@ void Session::bindSlot(int slot, const Napi::Object& memory) {
       reinterpret_cast<uint16_t*>(take("depthMillimetres", p.hasGeometry ? pixels * sizeof(uint16_t) : 0));
   output.encodedDepth = take("encodedDepth", encodedBound(p.encodeDepth, p.width, p.height));
   output.encodedDisparity = take("encodedDisparity", encodedBound(p.encodeDisparity, p.width, p.height));
+  output.points = take("points", p.makesPoints ? pixels * pointBytes(p.points) : 0);
   engine_->attach(output);
 }
 
@@ -253,6 +254,7 @@ void Session::requireSlotMemory(int slot) {
   check("depthMillimetres", output.depthMillimetres);
   check("encodedDepth", output.encodedDepth);
   check("encodedDisparity", output.encodedDisparity);
+  check("points", output.points);
 }
 
 void Session::submit(const Napi::CallbackInfo& info) {
@@ -293,13 +295,13 @@ void Session::serve(int place) {
     wake_.wait(lock, [&] { return stop_ || !queued_.empty(); });
     if (stop_) return;
     const int slot = queued_.pop();
-    const uint64_t place = taken_++;
+    const uint64_t turn = taken_++;
     SlotState& state = slots_[slot];
     state.stage = SlotState::kRunning;
     lock.unlock();
     state.status = engine_->run(place, state.input, state.output);
     lock.lock();
-    turn_.wait(lock, [&] { return finished_ == place; });
+    turn_.wait(lock, [&] { return finished_ == turn; });
     ++finished_;
     state.stage = SlotState::kDone;
     done_.push(slot);

@@ -81,6 +81,18 @@ MatcherChoice matcherChoiceOf(const Napi::Object& match, bool halfResolution) {
   return choice;
 }
 
+void pointsFormOf(const Napi::Object& object, PointsParameters* parameters) {
+  const std::string frame = stringOf(object, "frame"), element = stringOf(object, "element");
+  const auto refuse = [&](const char* expected, const std::string& found) {
+    throw errorOf(object.Env(),
+                  Status::error(Code::kParameter, "Expected %s of points, got '%.40s'.", expected, found.c_str()));
+  };
+  if (frame != "camera" && frame != "robot") refuse("camera or robot for the frame", frame);
+  if (element != "float32" && element != "int16") refuse("float32 or int16 for the element", element);
+  parameters->frame = frame == "camera" ? PointFrame::kCamera : PointFrame::kRobot;
+  parameters->element = element == "float32" ? PointElement::kF32 : PointElement::kI16;
+}
+
 Encoding encodingOf(const Napi::Object& object, const char* name) {
   const std::string encoding = optionalStringOf(object, name);
   if (encoding.empty()) return Encoding::kNone;
@@ -167,6 +179,17 @@ EngineParameters engineParametersOf(const Napi::Object& options) {
     p.geometry.disparityOffsetPixels = numberOf(geometry, "disparityOffsetPixels");
   }
   p.leftRgb = !options.Get("leftRgb").IsUndefined() && booleanOf(options, "leftRgb");
+  p.makesPoints = !options.Get("points").IsUndefined();
+  if (p.makesPoints) {
+    const Napi::Object points = objectOf(options, "points");
+    pointsFormOf(points, &p.points);
+    p.points.colours = booleanOf(points, "colours");
+    p.points.cx = numberOf(points, "cx");
+    p.points.cy = numberOf(points, "cy");
+    p.points.focalPixels = p.geometry.focalPixels;
+    p.points.baselineMetres = p.geometry.baselineMetres;
+    p.points.disparityOffsetPixels = p.geometry.disparityOffsetPixels;
+  }
   p.encodeDepth = encodingOf(options, "encodeDepth");
   p.encodeDisparity = encodingOf(options, "encodeDisparity");
   p.backend = stringOf(options, "backend");

@@ -14,6 +14,9 @@ EngineParameters engineParametersOf(const Napi::Object& options);
 /// {algorithm, parameters?}: the matcher with the values that are given, each other one with its default.
 MatcherChoice matcherChoiceOf(const Napi::Object& match, bool halfResolution);
 
+/// Properties frame ("camera" or "robot") and element ("float32" or "int16").
+void pointsFormOf(const Napi::Object& object, PointsParameters* parameters);
+
 /// "rvl" or "raw"; undefined gives kNone.
 Encoding encodingOf(const Napi::Object& object, const char* name);
 

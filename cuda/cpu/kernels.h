@@ -14,6 +14,7 @@
 #include "../match/hsv/hsv.h"
 #include "../match/row_offset/row_offset.h"
 #include "../match/matchers.h"
+#include "../points/points.h"
 #include "../refine/boundary/boundary.h"
 #include "../refine/confidence/confidence.h"
 #include "../refine/left_right/left_right.h"
@@ -56,6 +57,7 @@ struct Kernels {
   MedianRows median;
   DepthMillimetresRows depthMillimetres;
   DepthMetresRows depthMetres;
+  PointsRows points;
 #define DEPTHWATT_MEMBER(name, Name) const Name##Kernels* name;
   DEPTHWATT_MATCHERS(DEPTHWATT_MEMBER)
 #undef DEPTHWATT_MEMBER

@@ -20,6 +20,7 @@
 #include "../rectify/rectify.inl.h"
 #include "../rectify/rectify_rgb.inl.h"
 #include "../depth/depth.inl.h"
+#include "../points/points.inl.h"
 #include "../match/cost/census/census.inl.h"
 #include "../match/select/select.inl.h"
 #include "../match/select/finish.inl.h"
@@ -78,6 +79,7 @@ constexpr Kernels kernelsOf(InstructionSet instructionSet) {
   kernels.median = medianRows;
   kernels.depthMillimetres = depthRows<uint16_t>;
   kernels.depthMetres = depthRows<float>;
+  kernels.points = pointsRows;
   return kernels;
 }
 

@@ -95,9 +95,13 @@ using MaskF32 = __m256;
 inline F32 loadI16AsF32(const int16_t* p) {
   return _mm256_cvtepi32_ps(_mm256_cvtepi16_epi32(_mm_loadu_si128(reinterpret_cast<const __m128i*>(p))));
 }
+inline F32 loadF32(const float* p) { return _mm256_loadu_ps(p); }
 inline void storeF32(float* p, F32 v) { _mm256_storeu_ps(p, v); }
 inline F32 splatF32(float v) { return _mm256_set1_ps(v); }
 inline F32 addF32(F32 a, F32 b) { return _mm256_add_ps(a, b); }
+inline F32 subF32(F32 a, F32 b) { return _mm256_sub_ps(a, b); }
+inline F32 mulF32(F32 a, F32 b) { return _mm256_mul_ps(a, b); }
+inline F32 floorF32(F32 a) { return _mm256_floor_ps(a); }
 inline F32 divF32(F32 a, F32 b) { return _mm256_div_ps(a, b); }
 inline MaskF32 lessF32(F32 a, F32 b) { return _mm256_cmp_ps(a, b, _CMP_LT_OQ); }
 inline MaskF32 notEqualF32(F32 a, F32 b) { return _mm256_cmp_ps(a, b, _CMP_NEQ_UQ); }
@@ -180,6 +184,28 @@ inline void storeTriplesI32(uint8_t* p, I32 v) {
   _mm_storel_epi64(reinterpret_cast<__m128i*>(p + 16), _mm256_extracti128_si256(packed, 1));
 }
 
+inline I32 loadBytesAsI32(const uint8_t* p) {
+  return _mm256_cvtepu8_epi32(_mm_loadl_epi64(reinterpret_cast<const __m128i*>(p)));
+}
+inline I32 truncatedI32(F32 v) { return _mm256_cvttps_epi32(v); }
+inline void storeTwos(void* p, I32 a, I32 b) {
+  const __m256i low = _mm256_unpacklo_epi32(a, b), high = _mm256_unpackhi_epi32(a, b);
+  storeu(p, _mm256_permute2x128_si256(low, high, 0x20));
+  storeu(static_cast<uint8_t*>(p) + 32, _mm256_permute2x128_si256(low, high, 0x31));
+}
+inline void storeFours(void* p, F32 a, F32 b, F32 c, I32 d) {
+  const __m256i x = _mm256_castps_si256(a), y = _mm256_castps_si256(b), z = _mm256_castps_si256(c);
+  const __m256i xyLow = _mm256_unpacklo_epi32(x, y), xyHigh = _mm256_unpackhi_epi32(x, y);
+  const __m256i zdLow = _mm256_unpacklo_epi32(z, d), zdHigh = _mm256_unpackhi_epi32(z, d);
+  // Points 0 and 4, 1 and 5, 2 and 6, 3 and 7.
+  const __m256i p0 = _mm256_unpacklo_epi64(xyLow, zdLow), p1 = _mm256_unpackhi_epi64(xyLow, zdLow);
+  const __m256i p2 = _mm256_unpacklo_epi64(xyHigh, zdHigh), p3 = _mm256_unpackhi_epi64(xyHigh, zdHigh);
+  auto* out = static_cast<uint8_t*>(p);
+  storeu(out, _mm256_permute2x128_si256(p0, p1, 0x20));
+  storeu(out + 32, _mm256_permute2x128_si256(p2, p3, 0x20));
+  storeu(out + 64, _mm256_permute2x128_si256(p0, p1, 0x31));
+  storeu(out + 96, _mm256_permute2x128_si256(p2, p3, 0x31));
+}
 inline void storeI32(int32_t* p, I32 v) { storeu(p, v); }
 inline int32_t lowestI32(I32 v) {
   __m128i least = _mm_min_epi32(_mm256_castsi256_si128(v), _mm256_extracti128_si256(v, 1));

@@ -92,9 +92,13 @@ using MaskF32 = __mmask16;
 inline F32 loadI16AsF32(const int16_t* p) {
   return _mm512_cvtepi32_ps(_mm512_cvtepi16_epi32(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(p))));
 }
+inline F32 loadF32(const float* p) { return _mm512_loadu_ps(p); }
 inline void storeF32(float* p, F32 v) { _mm512_storeu_ps(p, v); }
 inline F32 splatF32(float v) { return _mm512_set1_ps(v); }
 inline F32 addF32(F32 a, F32 b) { return _mm512_add_ps(a, b); }
+inline F32 subF32(F32 a, F32 b) { return _mm512_sub_ps(a, b); }
+inline F32 mulF32(F32 a, F32 b) { return _mm512_mul_ps(a, b); }
+inline F32 floorF32(F32 a) { return _mm512_floor_ps(a); }
 inline F32 divF32(F32 a, F32 b) { return _mm512_div_ps(a, b); }
 inline MaskF32 lessF32(F32 a, F32 b) { return _mm512_cmp_ps_mask(a, b, _CMP_LT_OQ); }
 inline MaskF32 notEqualF32(F32 a, F32 b) { return _mm512_cmp_ps_mask(a, b, _CMP_NEQ_UQ); }
@@ -161,6 +165,30 @@ inline void storeTriplesI32(uint8_t* p, I32 v) {
   _mm_storeu_si128(reinterpret_cast<__m128i*>(p + 32), _mm512_extracti32x4_epi32(packed, 2));
 }
 
+inline I32 loadBytesAsI32(const uint8_t* p) {
+  return _mm512_cvtepu8_epi32(_mm_loadu_si128(reinterpret_cast<const __m128i*>(p)));
+}
+inline I32 truncatedI32(F32 v) { return _mm512_cvttps_epi32(v); }
+inline void storeTwos(void* p, I32 a, I32 b) {
+  const __m512i first = _mm512_setr_epi32(0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23);
+  storeu(p, _mm512_permutex2var_epi32(a, first, b));
+  storeu(static_cast<uint8_t*>(p) + 64, _mm512_permutex2var_epi32(a, _mm512_add_epi32(first, _mm512_set1_epi32(8)), b));
+}
+inline void storeFours(void* p, F32 a, F32 b, F32 c, I32 d) {
+  const __m512i x = _mm512_castps_si512(a), y = _mm512_castps_si512(b), z = _mm512_castps_si512(c);
+  const __m512i xyLow = _mm512_unpacklo_epi32(x, y), xyHigh = _mm512_unpackhi_epi32(x, y);
+  const __m512i zdLow = _mm512_unpacklo_epi32(z, d), zdHigh = _mm512_unpackhi_epi32(z, d);
+  // Of each quarter its points 0, 1, 2 and 3.
+  const __m512i p0 = _mm512_unpacklo_epi64(xyLow, zdLow), p1 = _mm512_unpackhi_epi64(xyLow, zdLow);
+  const __m512i p2 = _mm512_unpacklo_epi64(xyHigh, zdHigh), p3 = _mm512_unpackhi_epi64(xyHigh, zdHigh);
+  const __m512i near01 = _mm512_shuffle_i32x4(p0, p1, 0x44), far01 = _mm512_shuffle_i32x4(p0, p1, 0xee);
+  const __m512i near23 = _mm512_shuffle_i32x4(p2, p3, 0x44), far23 = _mm512_shuffle_i32x4(p2, p3, 0xee);
+  auto* out = static_cast<uint8_t*>(p);
+  storeu(out, _mm512_shuffle_i32x4(near01, near23, 0x88));
+  storeu(out + 64, _mm512_shuffle_i32x4(near01, near23, 0xdd));
+  storeu(out + 128, _mm512_shuffle_i32x4(far01, far23, 0x88));
+  storeu(out + 192, _mm512_shuffle_i32x4(far01, far23, 0xdd));
+}
 inline void storeI32(int32_t* p, I32 v) { storeu(p, v); }
 inline int32_t lowestI32(I32 v) { return _mm512_reduce_min_epi32(v); }
 

@@ -78,9 +78,13 @@ using F32 = float32x4_t;
 using MaskF32 = uint32x4_t;
 
 inline F32 loadI16AsF32(const int16_t* p) { return vcvtq_f32_s32(vmovl_s16(vld1_s16(p))); }
+inline F32 loadF32(const float* p) { return vld1q_f32(p); }
 inline void storeF32(float* p, F32 v) { vst1q_f32(p, v); }
 inline F32 splatF32(float v) { return vdupq_n_f32(v); }
 inline F32 addF32(F32 a, F32 b) { return vaddq_f32(a, b); }
+inline F32 subF32(F32 a, F32 b) { return vsubq_f32(a, b); }
+inline F32 mulF32(F32 a, F32 b) { return vmulq_f32(a, b); }
+inline F32 floorF32(F32 a) { return vrndmq_f32(a); }
 inline F32 divF32(F32 a, F32 b) { return vdivq_f32(a, b); }
 inline MaskF32 lessF32(F32 a, F32 b) { return vcltq_f32(a, b); }
 inline MaskF32 notEqualF32(F32 a, F32 b) { return vmvnq_u32(vceqq_f32(a, b)); }
@@ -169,6 +173,28 @@ inline void storeTriplesI32(uint8_t* p, I32 v) {
   std::memcpy(p + 8, &last, sizeof last);
 }
 
+inline I32 loadBytesAsI32(const uint8_t* p) {
+  uint32_t word;
+  std::memcpy(&word, p, sizeof word);
+  const uint16x8_t halves = vmovl_u8(vreinterpret_u8_u32(vdup_n_u32(word)));
+  return vreinterpretq_s32_u32(vmovl_u16(vget_low_u16(halves)));
+}
+inline I32 truncatedI32(F32 v) { return vcvtq_s32_f32(v); }
+inline void storeTwos(void* p, I32 a, I32 b) {
+  auto* out = static_cast<uint8_t*>(p);
+  vst1q_u8(out, vreinterpretq_u8_s32(vzip1q_s32(a, b)));
+  vst1q_u8(out + 16, vreinterpretq_u8_s32(vzip2q_s32(a, b)));
+}
+inline void storeFours(void* p, F32 a, F32 b, F32 c, I32 d) {
+  const int32x4_t x = vreinterpretq_s32_f32(a), y = vreinterpretq_s32_f32(b), z = vreinterpretq_s32_f32(c);
+  const int64x2_t xyLow = vreinterpretq_s64_s32(vzip1q_s32(x, y)), xyHigh = vreinterpretq_s64_s32(vzip2q_s32(x, y));
+  const int64x2_t zdLow = vreinterpretq_s64_s32(vzip1q_s32(z, d)), zdHigh = vreinterpretq_s64_s32(vzip2q_s32(z, d));
+  auto* out = static_cast<uint8_t*>(p);
+  vst1q_u8(out, vreinterpretq_u8_s64(vzip1q_s64(xyLow, zdLow)));
+  vst1q_u8(out + 16, vreinterpretq_u8_s64(vzip2q_s64(xyLow, zdLow)));
+  vst1q_u8(out + 32, vreinterpretq_u8_s64(vzip1q_s64(xyHigh, zdHigh)));
+  vst1q_u8(out + 48, vreinterpretq_u8_s64(vzip2q_s64(xyHigh, zdHigh)));
+}
 inline void storeI32(int32_t* p, I32 v) { vst1q_s32(p, v); }
 inline int32_t lowestI32(I32 v) { return vminvq_s32(v); }
 

@@ -79,9 +79,13 @@ using F32 = float;
 using MaskF32 = bool;
 
 inline F32 loadI16AsF32(const int16_t* p) { return static_cast<float>(*p); }
+inline F32 loadF32(const float* p) { return *p; }
 inline void storeF32(float* p, F32 v) { *p = v; }
 inline F32 splatF32(float v) { return v; }
 inline F32 addF32(F32 a, F32 b) { return a + b; }
+inline F32 subF32(F32 a, F32 b) { return a - b; }
+inline F32 mulF32(F32 a, F32 b) { return a * b; }
+inline F32 floorF32(F32 a) { return __builtin_floorf(a); }
 inline F32 divF32(F32 a, F32 b) { return a / b; }  ///< one IEEE division per lane
 inline MaskF32 lessF32(F32 a, F32 b) { return a < b; }
 inline MaskF32 notEqualF32(F32 a, F32 b) { return a != b; }
@@ -150,6 +154,19 @@ inline void storeTriplesI32(uint8_t* p, I32 v) {  ///< the low three bytes of ea
 }
 
 inline void storeI32(int32_t* p, I32 v) { *p = v; }
+inline I32 loadBytesAsI32(const uint8_t* p) { return *p; }
+inline I32 truncatedI32(F32 v) { return static_cast<I32>(v); }  ///< lanes within int32
+/// Words of a and b in turn, to any address.
+inline void storeTwos(void* p, I32 a, I32 b) {
+  const I32 words[2] = {a, b};
+  std::memcpy(p, words, sizeof words);
+}
+/// Words of a, b, c and d in turn, to any address.
+inline void storeFours(void* p, F32 a, F32 b, F32 c, I32 d) {
+  const F32 values[3] = {a, b, c};
+  std::memcpy(p, values, sizeof values);
+  std::memcpy(static_cast<uint8_t*>(p) + sizeof values, &d, sizeof d);
+}
 inline int32_t lowestI32(I32 v) { return v; }  ///< smallest lane
 
 }  // namespace

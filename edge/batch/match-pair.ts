@@ -7,6 +7,7 @@ import {
   type Algorithm,
   type EngineInfo,
   type NativeEngine,
+  type PointsParameters,
   openEngine,
   readsColours,
   withoutColours,
@@ -25,6 +26,8 @@ export interface Matched {
   /** Before filling. */
   matchedPercent: number;
   info: EngineInfo;
+  /** Where they were asked for. */
+  points?: { bytes: Uint8Array; form: PointsParameters } | undefined;
 }
 
 /** A pair that is ready to be matched. Whoever got it computes or closes it. */
@@ -34,6 +37,7 @@ export interface OpenedPair {
   left: EnginePicture;
   right: EnginePicture;
   engine: NativeEngine;
+  points?: PointsParameters | undefined;
 }
 
 /** Sentences for the user, such as a calibration's warning. */
@@ -47,7 +51,8 @@ function geometryFor(config: Config, width: number, height: number, note: Note):
 }
 
 /**
- * Reads both pictures, for a matcher that reads colours in colours where both have them.
+ * Reads both pictures, in colours where both have them and somebody reads them: the matcher, or points.
+ * @param colours whether points do
  * @throws DepthwattError SOURCE_UNREADABLE, IMAGE_UNSUPPORTED, IMAGE_SIZE_MISMATCH
  */
 export async function readPair(
@@ -55,10 +60,11 @@ export async function readPair(
   rightFile: string,
   algorithm: Algorithm,
   note: Note,
+  colours = false,
 ): Promise<[EnginePicture, EnginePicture]> {
-  const both = (colours: boolean) =>
-    Promise.all([readEnginePicture(leftFile, colours), readEnginePicture(rightFile, colours)]);
-  const pair = await both(readsColours(algorithm));
+  const both = (wanted: boolean) =>
+    Promise.all([readEnginePicture(leftFile, wanted), readEnginePicture(rightFile, wanted)]);
+  const pair = await both(colours || readsColours(algorithm));
   const grey = pair.some(({ format }) => format !== "RGB8");
   if (grey && readsColours(algorithm)) note(withoutColours(algorithm, "the pictures have"));
   // One eye in colours and one without: both in grey.
@@ -80,11 +86,16 @@ export async function readPair(
   return [left, right];
 }
 
-/** Rectifies where a calibration is given. @throws DepthwattError CALIBRATION_*, ENGINE_*, BACKEND_UNAVAILABLE */
+/**
+ * Rectifies where a calibration is given.
+ * @param points whether points are made as well
+ * @throws DepthwattError CALIBRATION_*, ENGINE_*, BACKEND_UNAVAILABLE
+ */
 export async function openPair(
   config: Config,
   [left, right]: readonly [EnginePicture, EnginePicture],
   note: Note,
+  points = false,
 ): Promise<OpenedPair> {
   const { width: inputWidth, height: inputHeight } = left;
   const geometry = geometryFor(config, inputWidth, inputHeight, note);
@@ -98,14 +109,16 @@ export async function openPair(
     leftStrideBytes: strideBytes,
     rightStrideBytes: strideBytes,
   };
-  const options = engineOptionsOf(config, { description }, { ...geometry, depth: undefined }, {});
-  return { width, height, left, right, engine: await openEngine(options) };
+  const known = points ? geometry : { ...geometry, depth: undefined };
+  const options = engineOptionsOf(config, { description }, known, points ? { points: true } : {});
+  return { width, height, left, right, engine: await openEngine(options), points: options.points };
 }
 
 const bytesOf = ({ data }: EnginePicture) => new Uint8Array(data.buffer, data.byteOffset, data.byteLength);
 
 /** Matches and refines, and closes the pair. @throws DepthwattError ENGINE_FAILED */
-export async function computePair({ width, height, left, right, engine }: OpenedPair): Promise<Matched> {
+export async function computePair(pair: OpenedPair): Promise<Matched> {
+  const { width, height, left, right, engine, points: form } = pair;
   try {
     const { validPixels, matchedPixels } = await engine.compute(bytesOf(left), bytesOf(right));
     const milliseconds = engine.stageMilliseconds.reduce((sum, ms) => (Number.isNaN(ms) ? sum : sum + ms), 0);
@@ -118,6 +131,7 @@ export async function computePair({ width, height, left, right, engine }: Opened
       validPercent: (100 * validPixels) / (width * height),
       matchedPercent: (100 * matchedPixels) / (width * height),
       info: engine.info,
+      ...(form && { points: { bytes: engine.slots[0]!.points.slice(), form } }),
     };
   } finally {
     engine.close();

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // depthwatt match: one pair of pictures in, one disparity map out.
+import { extname } from "node:path";
 import type { Command } from "commander";
 import {
   checkColourName,
@@ -9,10 +10,11 @@ import {
   writeDisparity,
   writeImage,
 } from "../../camera/index.js";
-import { DepthwattError, isSameFile } from "../../core/index.js";
+import { DepthwattError, isSameFile, writeBeside } from "../../core/index.js";
 import { ALGORITHMS, parametersOf } from "../../cuda/index.js";
-import { computePair, openPair, readPair } from "../batch/match-pair.js";
+import { computePair, type Matched, openPair, readPair } from "../batch/match-pair.js";
 import type { FlagValue } from "../config/index.js";
+import { plyOfPoints } from "../frame/ply.js";
 import { adaptationFigures, rowsTooFarApart } from "../pipeline/adaptation.js";
 import { matchParameters } from "../pipeline/parameters.js";
 import { type ConfigOptions, configOf, withConfig, withExamples, withJson } from "./options.js";
@@ -55,18 +57,36 @@ function checkOutputs(leftFile: string, rightFile: string, { output, color }: Ma
   }
 }
 
+async function writeCloud(
+  file: string,
+  { bytes, form }: NonNullable<Matched["points"]>,
+  pixels: number,
+): Promise<void> {
+  const { frame, element, colours } = form;
+  try {
+    await writeBeside(file, plyOfPoints(bytes, pixels, { frame, element, colour: colours ? "rgb" : "grey" }));
+  } catch (cause) {
+    throw new DepthwattError("OUTPUT_UNWRITABLE", `cannot write ${file}: ${(cause as Error).message}`, {
+      cause,
+    });
+  }
+}
+
 async function match(leftFile: string, rightFile: string, options: MatchOptions): Promise<void> {
-  if (options.output !== undefined) checkDisparityName(options.output);
+  const cloud = options.output !== undefined && extname(options.output).toLowerCase() === ".ply";
+  if (options.output !== undefined && !cloud) checkDisparityName(options.output);
   if (options.color !== undefined) checkColourName(options.color);
   checkOutputs(leftFile, rightFile, options);
   const { config } = configOf(options, flagsOf(options));
-  const pictures = await readPair(leftFile, rightFile, config.match.algorithm, note);
-  const matched = await computePair(await openPair(config, pictures, note));
+  const colours = cloud && config.points.colour === "rgb";
+  const pictures = await readPair(leftFile, rightFile, config.match.algorithm, note, colours);
+  const matched = await computePair(await openPair(config, pictures, note, cloud));
   const { width, height, disparityQ4, milliseconds, validPercent, matchedPercent, info } = matched;
   const tooFar = rowsTooFarApart(info);
   if (tooFar !== undefined) note(`warning: ${tooFar}`);
   const disparity = disparityFromQ4(disparityQ4, width, height);
-  if (options.output !== undefined) await writeDisparity(options.output, disparity);
+  if (matched.points !== undefined) await writeCloud(options.output!, matched.points, width * height);
+  else if (options.output !== undefined) await writeDisparity(options.output, disparity);
   if (options.color !== undefined) {
     const { minDisparity, numDisparities } = config.match;
     const colours = colourDisparity(disparity, { min: minDisparity, max: minDisparity + numDisparities });
@@ -97,7 +117,7 @@ async function match(leftFile: string, rightFile: string, options: MatchOptions)
       `${validPercent.toFixed(1)} % valid, ${matchedPercent.toFixed(1)} % matched`,
   );
   if (options.output === undefined && options.color === undefined) {
-    printLine("nothing was written: give -o OUT.pfm or --color OUT.png");
+    printLine("nothing was written: give -o OUT.pfm, -o CLOUD.ply or --color OUT.png");
   }
 }
 
@@ -114,11 +134,12 @@ export function registerMatch(program: Command): void {
     .option("--backend <name>", "auto, cpu or cuda")
     .option(
       "-o, --output <file>",
-      "disparity map: .pfm (float, inf = none) or .png (16 bit, x 256, 0 = none)",
+      "disparity map: .pfm (float, inf = none) or .png (16 bit, x 256, 0 = none); or points: .ply (settings points.*; needs a calibration)",
     )
     .option("--color <file>", "disparity map in colours, .png");
   withExamples(
     withJson(withConfig(command), "print one JSON object"),
     "depthwatt match left.png right.png --num-disparities 64 -o disparity.pfm --color disparity.png",
+    "depthwatt match left.png right.png --calibration stereo.yaml --set points.frame=robot -o cloud.ply",
   ).action((left: string, right: string, options: MatchOptions) => match(left, right, options));
 }

@@ -2,7 +2,7 @@
 // depthwatt view: the live page, fed from any broker. Credentials of the broker stay in this process.
 import { type Command, InvalidArgumentError } from "commander";
 import { connectConsumer } from "../consumer/consumer.js";
-import { STREAM_CODES, type StreamName } from "../frame/frame-format.js";
+import { PICTURE_STREAMS } from "../frame/frame-format.js";
 import { gateOf, HttpServer } from "../http/index.js";
 import { createLog } from "../log.js";
 import { checkBrokerUrl, readCredentials } from "../mqtt/credentials.js";
@@ -48,7 +48,7 @@ async function view(url: string, options: ViewOptions): Promise<void> {
   const hub = new Hub({ kind: "view", origin: redactUrl(url), gate, control });
   const server = new HttpServer({ address, port, onProblem: (problem) => log.error(problem) });
   servePage(server, hub);
-  const streams = Object.keys(STREAM_CODES) as StreamName[];
+  const streams = PICTURE_STREAMS;
   // Somebody sits in front of it: a broker that is back is seen at once.
   const consumer = connectConsumer(url, { base, streams, longestPauseMs: 1000, ...credentials });
   const feed = new BrokerFeed(hub, consumer);

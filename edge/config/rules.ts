@@ -66,7 +66,23 @@ const namesAreTopics: Rule = ({ base, device }) => {
   return undefined;
 };
 
-const RULES: readonly Rule[] = [namesAreTopics, searchFits, matcherIsWhole, sourceIsChosen, sourceIsWhole];
+// ROS has points in metres; to make them of millimetres would cost every frame.
+const recordedPointsAreMetres: Rule = ({ outputs: { mcap }, points: { element } }) =>
+  mcap.file === undefined || !mcap.points || element === "float32"
+    ? undefined
+    : {
+        keys: ["points.element", "outputs.mcap.points"],
+        text: `expected float32, because a recording has points in metres, got ${element}`,
+      };
+
+const RULES: readonly Rule[] = [
+  recordedPointsAreMetres,
+  namesAreTopics,
+  searchFits,
+  matcherIsWhole,
+  sourceIsChosen,
+  sourceIsWhole,
+];
 
 /** Every rule that a configuration of valid values breaks. */
 export function brokenRules(config: Config, origins: ReadonlyMap<string, Origin>): BrokenSetting[] {

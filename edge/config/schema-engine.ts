@@ -150,6 +150,25 @@ export const refineSection = section(
   "live",
 );
 
+export const pointsSection = section(
+  "Points in space, for the outputs that take them and for match -o FILE.ply.",
+  {
+    frame: setting(z.enum(["camera", "robot"]), {
+      default: "camera",
+      description:
+        "camera is x right, y down, z ahead from the left camera; robot is x ahead, y left, z up from the middle of the baseline.",
+    }),
+    element: setting(z.enum(["float32", "int16"]), {
+      default: "float32",
+      description: "float32 is metres; int16 is millimetres, half the bytes, and no point beyond 32.767 m.",
+    }),
+    colour: setting(z.enum(["grey", "rgb"]), {
+      default: "grey",
+      description: "What each point has beside its place; rgb needs a left camera with colours.",
+    }),
+  },
+);
+
 export const engineSection = section("The engine that computes frames.", {
   backend: setting(z.enum(["auto", "cpu", "cuda"]), {
     default: "auto",

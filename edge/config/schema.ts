@@ -9,6 +9,7 @@ import { httpSection } from "../http/settings.js";
 import {
   engineSection,
   matchSection,
+  pointsSection,
   rectifySection,
   refineSection,
   regionSection,
@@ -48,6 +49,7 @@ export const configSchema = section("All settings of depthwatt.", {
   match: matchSection,
   region: regionSection,
   refine: refineSection,
+  points: pointsSection,
   engine: engineSection,
   outputs: outputsSection,
   http: httpSection,

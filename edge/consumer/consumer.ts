@@ -10,7 +10,15 @@ import type { BrokerStatus } from "../outputs/mqtt/publisher-types.js";
 import { checkBaseTopic, checkDeviceName, splitTopic } from "../frame/topics.js";
 import { redactBrokenUrl } from "../redact.js";
 import { type Continuity, ContinuityByStream } from "./continuity.js";
-import { checkPixels, type Counts, DEFAULT_MAX_PIXELS, decodeBody, toValues } from "./decode.js";
+import {
+  checkPixels,
+  type Counts,
+  DEFAULT_MAX_PIXELS,
+  decodeBody,
+  decodePoints,
+  type Points,
+  toValues,
+} from "./decode.js";
 import { Emitter } from "./emitter.js";
 import { latencyMsOf } from "./latency.js";
 
@@ -50,6 +58,8 @@ export interface ReceivedFrame {
   counts(): Counts;
   /** Metres or pixels, NaN = no value. @throws DepthwattError PAYLOAD_INVALID */
   values(): Float32Array;
+  /** Of the stream points alone: where each pixel lies, and its colour. @throws DepthwattError PAYLOAD_INVALID */
+  points(): Points;
 }
 
 export interface ConsumerEvents {
@@ -170,6 +180,7 @@ export class Consumer extends Emitter<ConsumerEvents> {
         missingBefore,
         counts,
         values: () => toValues(header, counts()),
+        points: () => decodePoints(header, body, { maxPixels }),
       });
     } catch (error) {
       if (!isDepthwattError(error) || error.code !== "PAYLOAD_INVALID") throw error;

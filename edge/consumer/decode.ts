@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // From a packed body to counts, and from counts to metres or pixels.
 import { DepthwattError, hasCode } from "../../core/index.js";
-import { COMPRESSED_DEPTH_HEADER_BYTES, ELEMENT_BYTES } from "../frame/frame-format.js";
+import { bytesOfPoint, COMPRESSED_DEPTH_HEADER_BYTES, ELEMENT_BYTES } from "../frame/frame-format.js";
 import type { FrameHeader } from "../frame/payload.js";
 import { decodeRvl } from "../frame/rvl.js";
 import { decodePng } from "./png.js";
@@ -16,7 +16,8 @@ function refuse(expected: string, found: string, cause?: unknown): never {
   });
 }
 
-function makeCounts({ element, width, height }: FrameHeader): Counts {
+function makeCounts({ element, width, height, stream }: FrameHeader): Counts {
+  if (stream === "points") refuse("a picture", "points: use points()");
   if (element === "u8" || element === "rgb8") return new Uint8Array(width * height * ELEMENT_BYTES[element]);
   return element === "u16" ? new Uint16Array(width * height) : new Float32Array(width * height);
 }
@@ -91,6 +92,49 @@ export function decodeBody(
   } else decodeRvl(body, counts);
   return counts;
 }
+
+/** Points of a frame, one for each pixel, row by row. */
+export interface Points {
+  /** x, y, z in metres, [height][width][3]; NaN where there is none. */
+  positions: Float32Array;
+  /** Red, green, blue, [height][width][3]; there for every pixel. */
+  colours: Uint8Array;
+}
+
+/**
+ * Unpacks points. Nothing is allocated before the claimed size was held against `maxPixels`.
+ * @throws DepthwattError PAYLOAD_INVALID: another stream, too many pixels
+ */
+export function decodePoints(
+  header: FrameHeader,
+  body: Uint8Array,
+  { maxPixels = DEFAULT_MAX_PIXELS }: { maxPixels?: number } = {},
+): Points {
+  const { points, element, width, height, unitScale } = header;
+  if (points === undefined) refuse("points", header.stream);
+  checkPixels(header, maxPixels);
+  const count = width * height;
+  const bytes = bytesOfPoint(element, points.colour);
+  const float = element === "f32";
+  const positions = new Float32Array(3 * count);
+  const colours = new Uint8Array(3 * count);
+  const view = new DataView(body.buffer, body.byteOffset, body.byteLength);
+  for (let i = 0; i < count; i++) {
+    const at = i * bytes;
+    for (let axis = 0; axis < 3; axis++) {
+      const value = float ? view.getFloat32(at + 4 * axis, true) : view.getInt16(at + 2 * axis, true);
+      positions[3 * i + axis] = !float && value === NO_POINT ? Number.NaN : value * unitScale;
+    }
+    const from = at + (float ? 12 : 6);
+    const grey = bytes === 8;
+    for (let colour = 0; colour < 3; colour++)
+      colours[3 * i + colour] = body[grey ? from : from + 2 - colour]!;
+  }
+  return { positions, colours };
+}
+
+/** Of points in millimetres: there is none. */
+const NO_POINT = -32_768;
 
 /** Metres, pixels or plain values as the header's quantity says; NaN where there is no value. */
 export function toValues(header: FrameHeader, counts: Counts): Float32Array {

@@ -16,5 +16,12 @@ export {
   connectConsumer,
   type ReceivedFrame,
 } from "./consumer.js";
-export { type Counts, DEFAULT_MAX_PIXELS, decodeBody, toValues } from "./decode.js";
+export {
+  type Counts,
+  DEFAULT_MAX_PIXELS,
+  decodeBody,
+  decodePoints,
+  type Points,
+  toValues,
+} from "./decode.js";
 export { type ConsumerSummary, StreamStatistics, type Unknown } from "./statistics.js";

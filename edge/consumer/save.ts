@@ -3,10 +3,11 @@
 import { join } from "node:path";
 import { DepthwattError, isDepthwattError, writeBeside } from "../../core/index.js";
 import { encodePfm, encodePng, makeFolder } from "../../camera/index.js";
-import { ELEMENT_BYTES } from "../frame/frame-format.js";
+import { bytesOfPoint, ELEMENT_BYTES, type PointsForm } from "../frame/frame-format.js";
+import { plyOfPoints } from "../frame/ply.js";
 import type { ReceivedFrame } from "./consumer.js";
 
-/** auto: PNG for whole millimetres and 8-bit images, PFM (+inf = no value) for disparities and floats. */
+/** auto: PNG for whole millimetres and 8-bit images, PFM (+inf = no value) for disparities and floats, PLY for points. */
 export const SAVE_FORMATS = ["auto", "png", "pfm", "raw"] as const;
 export type SaveFormat = (typeof SAVE_FORMATS)[number];
 
@@ -20,10 +21,28 @@ interface Picture {
   meaning: string;
 }
 
+function cloudOf({ header, body }: ReceivedFrame, format: SaveFormat, form: PointsForm): Picture {
+  const { element, width, height } = header;
+  const what = `${element === "f32" ? "metres" : "millimetres"}, ${form.frame} frame`;
+  if (format === "raw")
+    return { ending: "raw", bytes: body, meaning: `points as in docs/4-reference/mqtt.md, ${what}` };
+  if (format !== "auto") {
+    throw new DepthwattError("IMAGE_UNSUPPORTED", `expected pictures for ${format}, points are none`, {
+      hint: "Use '--format auto' for PLY files, or '--format raw'.",
+    });
+  }
+  const bytes = plyOfPoints(body, width * height, {
+    ...form,
+    element: element === "f32" ? "float32" : "int16",
+  });
+  return { ending: "ply", bytes, meaning: what };
+}
+
 async function pictureOf(frame: ReceivedFrame, format: SaveFormat): Promise<Picture> {
   const { header, body } = frame;
   const { width, height, element, stream } = header;
   const scaled = `${header.quantity} = count * ${header.unitScale} + ${header.valueOffset}`;
+  if (header.points !== undefined) return cloudOf(frame, format, header.points);
   if (header.encoding === "jpeg") return { ending: "jpg", bytes: body, meaning: "grey values" };
   const whole = stream !== "disparity" && element !== "f32";
   const chosen = format === "auto" ? (whole ? "png" : "pfm") : format;
@@ -90,8 +109,8 @@ export class FrameSaver {
   /** Starts writing; a failure shows in finish(). */
   save(frame: ReceivedFrame): void {
     if (this.failure !== undefined) return;
-    const { width, height, element } = frame.header;
-    const bytes = width * height * ELEMENT_BYTES[element];
+    const { width, height, element, points } = frame.header;
+    const bytes = width * height * (points ? bytesOfPoint(element, points.colour) : ELEMENT_BYTES[element]);
     // A frame larger than the bound is written alone.
     if (this.writing > 0 && this.writing + bytes > MAX_WRITING_BYTES) {
       this.skipped++;

@@ -5,6 +5,7 @@ import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { makeFolder } from "../../camera/index.js";
 import { DepthwattError, isDepthwattError, writeBeside } from "../../core/index.js";
+import { plyFile } from "../frame/ply.js";
 import { decodeDepth, parseImage, type RecordedDepth, stampOf } from "../mcap/images.js";
 import { type ImageTopic, imageTopics } from "../mcap/pairs.js";
 import type { Recording } from "../mcap/recording.js";
@@ -25,21 +26,10 @@ export function encodePly(
 ): Uint8Array {
   const points = millimetres.reduce((count, value) => count + (value === 0 ? 0 : 1), 0);
   const properties = ["float x", "float y", "float z", ...(grey ? ["uchar intensity"] : [])];
-  const head = new TextEncoder().encode(
-    [
-      "ply",
-      "format binary_little_endian 1.0",
-      `element vertex ${points}`,
-      ...properties.map((one) => `property ${one}`),
-      "end_header",
-      "",
-    ].join("\n"),
-  );
   const pointBytes = grey ? 13 : 12;
-  const file = new Uint8Array(head.length + points * pointBytes);
-  file.set(head);
+  const { file, at: first } = plyFile(properties, points, pointBytes);
   const view = new DataView(file.buffer);
-  let at = head.length;
+  let at = first;
   for (let y = 0; y < height; y++) {
     for (let x = 0; x < width; x++) {
       const value = millimetres[y * width + x]!;

@@ -3,17 +3,23 @@
 // test holds docs/4-reference/mqtt.md against it.
 
 /** Streams that carry frames, with their number on the wire. */
-export const STREAM_CODES = { depth: 1, disparity: 2, confidence: 3, left: 4 } as const;
+export const STREAM_CODES = { depth: 1, disparity: 2, confidence: 3, left: 4, points: 5 } as const;
 export type StreamName = keyof typeof STREAM_CODES;
+
+/** Those whose body is a picture: one value a pixel. */
+export type PictureStream = Exclude<StreamName, "points">;
+export const PICTURE_STREAMS = (Object.keys(STREAM_CODES) as StreamName[]).filter(
+  (name): name is PictureStream => name !== "points",
+);
 
 /** How a body is packed, with its number on the wire. */
 export const ENCODING_CODES = { raw: 1, rvl: 2, png: 3, compressedDepth: 4, jpeg: 5 } as const;
 export type Encoding = keyof typeof ENCODING_CODES;
 
 /** Element of the decoded picture, little-endian, row by row without padding; rgb8: three bytes, red first. */
-export const ELEMENT_CODES = { u8: 1, u16: 2, f32: 3, rgb8: 4 } as const;
+export const ELEMENT_CODES = { u8: 1, u16: 2, f32: 3, rgb8: 4, i16: 5 } as const;
 export type Element = keyof typeof ELEMENT_CODES;
-export const ELEMENT_BYTES: Readonly<Record<Element, number>> = { u8: 1, u16: 2, f32: 4, rgb8: 3 };
+export const ELEMENT_BYTES: Readonly<Record<Element, number>> = { u8: 1, u16: 2, f32: 4, rgb8: 3, i16: 2 };
 
 /** Clock of the two capture times. `file`: from a recording, unrelated to any clock of the board. */
 export const CLOCK_CODES = { monotonic: 1, realtime: 2, file: 3 } as const;
@@ -26,12 +32,33 @@ export const QUANTITY_CODES = {
   confidence: 3,
   greyValue: 4,
   colourValue: 5,
+  pointMetres: 6,
 } as const;
 export type Quantity = keyof typeof QUANTITY_CODES;
 
 /** Which count means "no value here". */
-export const INVALID_CODES = { none: 0, zero: 1, nan: 2 } as const;
+export const INVALID_CODES = { none: 0, zero: 1, nan: 2, lowest: 3 } as const;
 export type InvalidRule = keyof typeof INVALID_CODES;
+
+/**
+ * Of points: the frame that they are in. camera: x right, y down, z ahead, from the left camera. robot: x ahead, y left, z up,
+ * from the middle of the baseline.
+ */
+export const POINT_FRAME_CODES = { camera: 1, robot: 2 } as const;
+export type PointFrameName = keyof typeof POINT_FRAME_CODES;
+export const POINT_COLOUR_CODES = { grey: 1, rgb: 2 } as const;
+export type PointColour = keyof typeof POINT_COLOUR_CODES;
+
+/** What the points of a frame are. */
+export interface PointsForm {
+  frame: PointFrameName;
+  colour: PointColour;
+}
+
+/** Bytes of one point: x, y, z, then blue, green, red and 255; of i16 with grey the grey and 0 instead. */
+export function bytesOfPoint(element: Element, colour: PointColour): number {
+  return element === "f32" ? 16 : colour === "rgb" ? 10 : 8;
+}
 
 /** First four bytes, ASCII "DWFR" (read as a little-endian u32). */
 export const FRAME_MAGIC = 0x52465744;
@@ -76,7 +103,9 @@ export const FRAME_FIELDS = {
   valueOffset: [72, 8, "f64"],
   runId: [80, 4, "u32"],
   clockDomain: [84, 4, "u32"],
-  reserved: [88, 4, "bytes"],
+  pointBytes: [88, 2, "u16"],
+  pointFrame: [90, 1, "u8"],
+  pointColour: [91, 1, "u8"],
   crc32: [92, 4, "u32"],
 } as const satisfies Record<string, readonly [number, number, FieldType]>;
 export type FieldName = keyof typeof FRAME_FIELDS;
@@ -100,6 +129,10 @@ export function valueMeaning(stream: StreamName, element: Element): ValueMeaning
   if (stream === "disparity") {
     const [unitScale, valueOffset] = element === "f32" ? [1, 0] : [1 / 16, -1 / 16];
     return { quantity: "disparityPixels", invalidRule, unitScale, valueOffset };
+  }
+  if (stream === "points") {
+    const [unitScale, rule] = element === "f32" ? ([1, "nan"] as const) : ([0.001, "lowest"] as const);
+    return { quantity: "pointMetres", invalidRule: rule, unitScale, valueOffset: 0 };
   }
   const brightness = element === "rgb8" ? "colourValue" : "greyValue";
   const quantity = stream === "confidence" ? "confidence" : brightness;

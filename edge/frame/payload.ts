@@ -21,6 +21,10 @@ import {
   type FrameTimestampPoint,
   INVALID_CODES,
   MAX_FRAME_SIDE,
+  POINT_COLOUR_CODES,
+  POINT_FRAME_CODES,
+  type PointsForm,
+  bytesOfPoint,
   QUANTITY_CODES,
   STREAM_CODES,
   TIMESTAMP_POINT_FLAGS,
@@ -48,6 +52,8 @@ export interface FrameDescription {
   /** The cameras' own counters, modulo 2^32. */
   leftSequence: number;
   rightSequence: number;
+  /** Of points, and of them alone. */
+  points?: PointsForm | undefined;
 }
 
 /** What tells one run of one publisher from another. */
@@ -115,7 +121,14 @@ export function writeFrame(
   view.setFloat64(at("valueOffset"), meaning.valueOffset, true);
   view.setUint32(at("runId"), identity.runId, true);
   view.setUint32(at("clockDomain"), identity.clockDomain, true);
-  view.setUint32(at("reserved"), 0, true);
+  const { points } = frame;
+  view.setUint16(
+    at("pointBytes"),
+    points === undefined ? 0 : bytesOfPoint(frame.element, points.colour),
+    true,
+  );
+  view.setUint8(at("pointFrame"), points === undefined ? 0 : POINT_FRAME_CODES[points.frame]);
+  view.setUint8(at("pointColour"), points === undefined ? 0 : POINT_COLOUR_CODES[points.colour]);
   if (prefixBytes > 0) writeCompressedDepthHeader(view, frame.width, frame.height);
   view.setUint32(CRC_OFFSET, frameCrc(message), true);
   return message;
@@ -173,6 +186,22 @@ function nameOf<Name extends string>(
   return refuse(field, `one of ${known.join(", ")}`, code);
 }
 
+/** The form of points, whose bytes follow from it. */
+function pointsOf(
+  element: Element,
+  encoding: Encoding,
+  u8: (field: FieldName) => number,
+  u16: (field: FieldName) => number,
+): PointsForm {
+  if (element !== "f32" && element !== "i16") refuse("element", "f32 or i16 for points", element);
+  if (encoding !== "raw") refuse("encoding", "raw, the only encoding of points", encoding);
+  const colour = nameOf(POINT_COLOUR_CODES, "pointColour", u8("pointColour"));
+  const bytes = bytesOfPoint(element, colour);
+  if (u16("pointBytes") !== bytes)
+    refuse("pointBytes", `${bytes} for ${element} and ${colour}`, u16("pointBytes"));
+  return { frame: nameOf(POINT_FRAME_CODES, "pointFrame", u8("pointFrame")), colour };
+}
+
 /**
  * Parses a message; the body stays packed (see decode.ts) and is a view of `message`.
  * @throws DepthwattError PAYLOAD_INVALID; context says field, offset, expected and found; field "crc32" = damaged on the way
@@ -201,7 +230,11 @@ export function parseFrame(message: Uint8Array): ParsedFrame {
   if (height < 1 || height > MAX_FRAME_SIDE) refuse("height", `1 to ${MAX_FRAME_SIDE} pixels`, height);
   const encoding = nameOf(ENCODING_CODES, "encoding", u8("encoding"));
   const element = nameOf(ELEMENT_CODES, "element", u8("element"));
-  const rawBytes = width * height * ELEMENT_BYTES[element];
+  const stream = nameOf(STREAM_CODES, "stream", u8("stream"));
+  const points = stream === "points" ? pointsOf(element, encoding, u8, u16) : undefined;
+  if (points === undefined && element === "i16") refuse("element", "i16 in the stream points alone", "i16");
+  const pixelBytes = points === undefined ? ELEMENT_BYTES[element] : u16("pointBytes");
+  const rawBytes = width * height * pixelBytes;
   if (encoding === "raw" && bodyBytes !== rawBytes) {
     refuse("bodyBytes", `${rawBytes} for raw ${width} x ${height} ${element}`, bodyBytes);
   }
@@ -224,7 +257,7 @@ export function parseFrame(message: Uint8Array): ParsedFrame {
   if (!Number.isFinite(valueOffset)) refuse("valueOffset", "a finite number", valueOffset);
   const offsetKnown = (u16("flags") & FLAG_REALTIME_OFFSET) !== 0;
   const header: FrameHeader = {
-    stream: nameOf(STREAM_CODES, "stream", u8("stream")),
+    stream,
     encoding,
     element,
     width,
@@ -237,6 +270,7 @@ export function parseFrame(message: Uint8Array): ParsedFrame {
     realtimeOffsetNs: offsetKnown ? view.getBigInt64(at("realtimeOffsetNs"), true) : undefined,
     leftSequence: u32("leftSequence"),
     rightSequence: u32("rightSequence"),
+    points,
     frameNumber: u32("frameNumber"),
     runId: u32("runId"),
     clockDomain: u32("clockDomain"),

@@ -76,6 +76,34 @@ export function writeImage(
   return prefix.length + body.length;
 }
 
+/** PointField.FLOAT32. */
+const FLOAT32 = 7;
+/** As ROS reads points: x, y, z, and rgb, a float whose bytes are blue, green, red and anything. */
+const POINT_FIELDS = ["x", "y", "z", "rgb"];
+
+/** sensor_msgs/msg/PointCloud2 of points of 16 bytes, a row of them for each row of the picture. Behind the body comes is_dense. */
+export function pointCloudPrefix({
+  frameId,
+  width,
+  height,
+}: Pick<ImageLayout, "frameId" | "width" | "height">): ImagePrefix {
+  const writer = header(new CdrWriter(), 0n, frameId).uint32(height).uint32(width);
+  writer.sequenceLength(POINT_FIELDS.length);
+  for (const [at, name] of POINT_FIELDS.entries())
+    writer
+      .string(name)
+      .uint32(4 * at)
+      .uint8(FLOAT32)
+      .uint32(1);
+  const pointBytes = 4 * POINT_FIELDS.length;
+  return writer
+    .uint8(0)
+    .uint32(pointBytes)
+    .uint32(pointBytes * width)
+    .uint32(0)
+    .data.slice();
+}
+
 export interface RosCamera {
   width: number;
   height: number;

@@ -46,6 +46,24 @@ export const COMPRESSED_IMAGE = ros(
   TIME,
 );
 
+export const POINT_CLOUD = ros(
+  "sensor_msgs/msg/PointCloud2",
+  [
+    "std_msgs/Header header",
+    "uint32 height",
+    "uint32 width",
+    "sensor_msgs/PointField[] fields",
+    "bool is_bigendian",
+    "uint32 point_step",
+    "uint32 row_step",
+    "uint8[] data",
+    "bool is_dense",
+  ],
+  HEADER,
+  TIME,
+  ["sensor_msgs/PointField", "string name", "uint32 offset", "uint8 datatype", "uint32 count"],
+);
+
 export const CAMERA_INFO = ros(
   "sensor_msgs/msg/CameraInfo",
   [

@@ -9,7 +9,7 @@ import type { Exact, SettingDescription, SettingValue } from "../config/setting.
 import type { HttpAccess } from "../http/index.js";
 import type { ControlAnswer } from "../control/answer.js";
 import type { ConnectionOptions } from "../mqtt/connection.js";
-import type { ComputedFrame, Encodings } from "../pipeline/computed-frame.js";
+import type { ComputedFrame, EncodingWishes } from "../pipeline/computed-frame.js";
 import type { InputLayout, Rig } from "../pipeline/rig.js";
 import type { RunTotals } from "../pipeline/totals.js";
 
@@ -158,7 +158,7 @@ export interface OutputDefinition<Section extends z.ZodObject> {
    * What the engine should encode. Where another output wishes the same map otherwise, rvl is what the engine makes, and
    * `frame.encodings` says so: the output then packs the map itself.
    */
-  encodings(settings: Exact<z.infer<Section>>, hasDepth: boolean): Encodings;
+  encodings(settings: Exact<z.infer<Section>>, hasDepth: boolean): EncodingWishes;
   /** Frames that it may hold when frame() has returned: slots are allotted for them, and one more for the newest. */
   framesHeld: number;
   /** @throws DepthwattError; what was opened before is closed again */

@@ -2,7 +2,7 @@
 // All outputs of a run: opens those that are switched on, tells each of them everything, and closes them.
 import { DepthwattError, isDepthwattError } from "../../core/index.js";
 import type { EngineOptions } from "../../cuda/index.js";
-import type { Encodings, FrameSink } from "../pipeline/computed-frame.js";
+import type { EncodingWishes, FrameSink } from "../pipeline/computed-frame.js";
 import { known, type Unavailable } from "../pipeline/known.js";
 import type { Percentiles } from "../pipeline/statistics.js";
 import type { OutputTotals } from "../pipeline/totals.js";
@@ -25,7 +25,7 @@ export interface OutputFigures {
 type Settings = Record<OutputKind, object>;
 
 /** What the engine must encode, so that each output that is on finds what it sends, or can make it. */
-export function encodingsOf(outputs: Settings, hasDepth: boolean): Encodings {
+export function encodingsOf(outputs: Settings, hasDepth: boolean): EncodingWishes {
   const wishes = OUTPUT_KINDS.filter(
     (kind) => definitionOf(kind).off(outputs[kind] as never) === undefined,
   ).map((kind) => definitionOf(kind).encodings(outputs[kind] as never, hasDepth));
@@ -33,11 +33,12 @@ export function encodingsOf(outputs: Settings, hasDepth: boolean): Encodings {
 }
 
 /** RVL where anybody wishes it: whoever wishes the map raw can make that of it, at less cost. */
-export function unionOf(wishes: readonly Encodings[]): Encodings {
+export function unionOf(wishes: readonly EncodingWishes[]): EncodingWishes {
   const disparity = wishes.map(({ encodeDisparity }) => encodeDisparity);
   const encodeDisparity = disparity.includes("rvl") ? "rvl" : disparity.find((wish) => wish !== undefined);
   return {
     ...(wishes.some(({ encodeDepth }) => encodeDepth !== undefined) && { encodeDepth: "rvl" as const }),
+    ...(wishes.some(({ points }) => points) && { points: true as const }),
     ...(encodeDisparity && { encodeDisparity }),
     ...(wishes.some(({ leftRgb }) => leftRgb) && { leftRgb: true }),
   };

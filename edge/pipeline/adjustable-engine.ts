@@ -258,19 +258,14 @@ export class AdjustableEngine implements NativeEngine {
 
 const ended = () => new DepthwattError("RUN_ENDED", "the run ended before the change took effect");
 
-function computedOf({
-  encodeDepth,
-  encodeDisparity,
-  leftRgb,
-  region,
-  width,
-  height,
-}: EngineOptions): Computed {
+function computedOf(options: EngineOptions): Computed {
+  const { encodeDepth, encodeDisparity, leftRgb, points, region, width, height } = options;
   return {
     encodings: {
       ...(encodeDepth && { encodeDepth }),
       ...(encodeDisparity && { encodeDisparity }),
       ...(leftRgb && { leftRgb }),
+      ...(points && { points }),
     },
     width,
     height,

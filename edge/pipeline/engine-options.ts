@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // The one place where the engine's options are made of the configuration and of what it computes for.
 import type { PairSource } from "../../camera/index.js";
+import { DepthwattError, hasColours } from "../../core/index.js";
 import type { EngineOptions } from "../../cuda/index.js";
-import { hasColours } from "../../core/index.js";
 import type { Config } from "../config/index.js";
-import type { Encodings } from "./computed-frame.js";
 import { encodingsOf, slotsFor } from "../outputs/outputs.js";
 import type { PipelineGeometry } from "./geometry.js";
 import { adaptationOptions } from "./adaptation.js";
@@ -18,22 +17,25 @@ export type ImageLayout = Pick<
 
 /** An engine that computes for one caller, not for outputs: what it encodes is named, or nothing. */
 export type AloneOptions = Partial<
-  Pick<EngineOptions, "encodeDepth" | "encodeDisparity" | "repeatStage" | "slots">
->;
+  Pick<EngineOptions, "encodeDepth" | "encodeDisparity" | "leftRgb" | "repeatStage" | "slots">
+> & { points?: true };
 
 /**
  * @param alone given: for one caller instead of config.outputs; 2 slots unless it says otherwise
- * @throws DepthwattError CONFIG_INVALID: a region that begins outside, an instruction set that this CPU lacks
+ * @throws DepthwattError CONFIG_INVALID: a region that begins outside, an instruction set that this CPU lacks, points in
+ *   colours of a camera without; CALIBRATION_MISSING: points without a calibration
  */
 export function engineOptionsOf(
   config: Config,
   source: { description: ImageLayout; inputMemory?: PairSource["inputMemory"] },
-  geometry: Pick<PipelineGeometry, "width" | "height" | "depth" | "maps">,
+  geometry: Pick<PipelineGeometry, "width" | "height" | "depth" | "maps" | "rig">,
   alone?: AloneOptions,
 ): EngineOptions {
   const { width: inputWidth, height: inputHeight } = source.description;
   const { leftFormat, rightFormat, leftStrideBytes, rightStrideBytes } = source.description;
   const { width, height, depth, maps } = geometry;
+  // Colours only of a source that has them.
+  const { points, leftRgb, ...wishes } = alone ?? encodingsOf(config.outputs, depth !== undefined);
   return {
     inputWidth,
     inputHeight,
@@ -49,17 +51,34 @@ export function engineOptionsOf(
     ...adaptationOptions(config),
     ...regionParameters(config.region, geometry),
     ...(depth && { geometry: depth }),
-    ...(alone === undefined
-      ? { ...wanted(config, depth !== undefined, leftFormat), slots: slotsFor(config.outputs) }
-      : { slots: 2, ...alone }),
+    ...(points && pointsParameters(config.points, geometry, leftFormat)),
+    slots: alone === undefined ? slotsFor(config.outputs) : 2,
+    ...wishes,
+    ...(leftRgb && hasColours(leftFormat) && { leftRgb }),
     ...forcedInstructionSet(),
     ...(source.inputMemory && { inputMemory: source.inputMemory }),
     ...config.engine,
   };
 }
 
-/** What outputs wish; colours only of a source that has them. */
-function wanted({ outputs }: Config, hasDepth: boolean, leftFormat: ImageLayout["leftFormat"]): Encodings {
-  const { leftRgb, ...encodings } = encodingsOf(outputs, hasDepth);
-  return { ...encodings, ...(leftRgb && hasColours(leftFormat) && { leftRgb }) };
+function pointsParameters(
+  { frame, element, colour }: Config["points"],
+  { depth, rig }: Pick<PipelineGeometry, "depth" | "rig">,
+  leftFormat: ImageLayout["leftFormat"],
+): Pick<EngineOptions, "points"> {
+  if (depth === undefined || rig === undefined) {
+    throw new DepthwattError(
+      "CALIBRATION_MISSING",
+      "points need the focal length, the baseline and the principal point of a calibration, and there is none",
+    );
+  }
+  if (colour === "rgb" && !hasColours(leftFormat)) {
+    throw new DepthwattError(
+      "CONFIG_INVALID",
+      `points.colour: expected grey, because the left image (${leftFormat}) has no colours, got rgb`,
+      { context: { key: "points.colour", found: "rgb" } },
+    );
+  }
+  const { cx, cy } = rig.rectification;
+  return { points: { frame, element, colours: colour === "rgb", cx, cy } };
 }

@@ -49,7 +49,7 @@ function openEngine(
   const base = engineOptionsOf(
     { ...config, engine: { backend: options.backend, threads: options.threads } },
     { description: greyPairLayout(width, height) },
-    { width, height, maps: undefined, depth: without === "depth" ? undefined : depth },
+    { width, height, maps: undefined, depth: without === "depth" ? undefined : depth, rig: undefined },
     {
       ...(encoded && { encodeDepth: "rvl" as const }),
       ...(point.repeat !== undefined && { repeatStage: point.repeat }),

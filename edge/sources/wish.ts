@@ -7,8 +7,9 @@ import type { Config } from "../config/index.js";
 import { encodingsOf } from "../outputs/outputs.js";
 import type { SourceWish } from "./source.js";
 
-export const wishOf = ({ match, outputs }: Config): SourceWish => ({
-  colours: readsColours(match.algorithm) || encodingsOf(outputs, true).leftRgb === true,
+export const wishOf = ({ match, outputs, points }: Config): SourceWish => ({
+  colours:
+    readsColours(match.algorithm) || encodingsOf(outputs, true).leftRgb === true || points.colour === "rgb",
 });
 
 /** For the user, once: the matcher reads colours and these images have none. */

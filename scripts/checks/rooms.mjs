@@ -5,7 +5,14 @@ import { filesBelow, filesIn, NATIVE_ENDINGS, readText, withoutComments } from "
 
 const README_SECTIONS = ["## By hand", "## Cost", "## Files"];
 
-const ROOM_FOLDERS = ["cuda/rectify", "cuda/depth", "cuda/encode", "cuda/match", "cuda/refine"];
+const ROOM_FOLDERS = [
+  "cuda/rectify",
+  "cuda/depth",
+  "cuda/encode",
+  "cuda/match",
+  "cuda/points",
+  "cuda/refine",
+];
 
 /** A room is a folder that holds its own contract: census/census.h. */
 export function findRooms(root) {

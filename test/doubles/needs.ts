@@ -38,6 +38,7 @@ export type NeedName =
   | "turbojpeg"
   | "ffmpeg"
   | "gstreamer"
+  | "vtk"
   | "zstandard"
   | "nats"
   | "prometheus"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The live page with frames of a test: the real server, hub and page, and pictures whose every pixel is known.
-import { FRAME_HEADER_BYTES, type StreamName } from "../../edge/frame/frame-format.js";
+import { FRAME_HEADER_BYTES, type PictureStream } from "../../edge/frame/frame-format.js";
 import { type FrameDescription, writeFrame } from "../../edge/frame/payload.js";
 import { HttpServer } from "../../edge/http/index.js";
 import type { PasswordGate } from "../../edge/http/index.js";
@@ -45,7 +45,7 @@ export interface PageFeed {
 }
 
 export function messageOf(
-  stream: StreamName,
+  stream: PictureStream,
   counts: Uint16Array | Uint8Array,
   changes: Partial<FrameDescription> & Pick<FrameDescription, "width" | "height">,
   frameNumber: number,
@@ -92,7 +92,7 @@ export async function openPageFeed(options: PageFeedOptions = {}): Promise<PageF
     number++;
     if (hub.wanted(device).size === 0) return Promise.resolve();
     const size = { width, height };
-    const frames = new Map<StreamName, Uint8Array>([
+    const frames = new Map<PictureStream, Uint8Array>([
       ["left", messageOf("left", frame.left, size, number)],
       ["depth", messageOf("depth", frame.depth, { ...size, encoding: "rvl" }, number)],
       ["disparity", messageOf("disparity", frame.disparity, size, number)],

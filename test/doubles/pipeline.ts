@@ -102,6 +102,7 @@ export class HandEngine implements NativeEngine {
       depthMillimetres: new Uint16Array(8),
       encodedDepth: new Uint8Array(8),
       encodedDisparity: new Uint8Array(8),
+      points: new Uint8Array(8),
     }));
   }
 

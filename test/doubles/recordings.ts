@@ -22,6 +22,11 @@ export interface ReadTopic {
   k?: number[];
   p?: number[];
   d?: number[];
+  frame?: string;
+  step?: number;
+  fields?: { name: string; offset: number; type: number; count: number }[];
+  dense?: number;
+  places?: number[][];
 }
 
 export interface ReadRecording {

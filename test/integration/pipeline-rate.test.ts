@@ -31,6 +31,7 @@ function makeEngine(): NativeEngine {
     depthMillimetres: new Uint16Array(0),
     encodedDepth: makeFrame(seed, { encoding: "raw" }, [WIDTH, HEIGHT]).buffer,
     encodedDisparity: new Uint8Array(0),
+    points: new Uint8Array(0),
   }));
   return {
     info: {

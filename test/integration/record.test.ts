@@ -53,6 +53,42 @@ needs("zstandard").suite("a recording read by a reader that is not ours", () => 
     );
   });
 
+  test("points are a PointCloud2 that lies in the frame that was asked for", async () => {
+    const set = (...words: string[]) => words.flatMap((one) => ["--set", one]);
+    const clouds = [];
+    for (const frame of ["camera", "robot"]) {
+      const file = place(`points-${frame}.mcap`);
+      await record([file, "--frames", "3", ...set("outputs.mcap.points=true", `points.frame=${frame}`)]);
+      const read = readIndependently(file);
+      const topic = topicOf(read, "/points");
+      expect(topic).toMatchObject({
+        schema: "sensor_msgs/msg/PointCloud2",
+        count: 3,
+        width: 160,
+        height: 120,
+      });
+      expect(topic.fields).toEqual(
+        ["x", "y", "z", "rgb"].map((name, at) => ({ name, offset: 4 * at, type: 7, count: 1 })),
+      );
+      expect(topic).toMatchObject({ step: 16, dense: 0 });
+      expect(topic.stamps).toEqual(topicOf(read, "depth/image_rect").stamps);
+      expect(new Set(topic.hashes).size).toBe(3);
+      expect(read.schemas["sensor_msgs/msg/PointCloud2"]!.data).toMatch(
+        /\nMSG: sensor_msgs\/PointField\nstring name\n/,
+      );
+      clouds.push({ frame: topic.frame, places: topic.places! });
+    }
+    const [camera, robot] = clouds as [(typeof clouds)[0], (typeof clouds)[0]];
+    expect([camera.frame, robot.frame]).toEqual(["left_rectified", "stereo_head"]);
+    const baseline = Math.hypot(...sceneCalibration({ width: 160, height: 120 }).T);
+    for (const [i, [x, y, z]] of camera.places.entries()) {
+      const [ahead, left, up] = robot.places[i]!;
+      expect(ahead).toBe(z);
+      expect(left).toBeCloseTo(baseline / 2 - x!, 4);
+      expect(up).toBeCloseTo(-y!, 6);
+    }
+  }, 60_000);
+
   test("cameras and calibration are those of the scene", () => {
     const read = readIndependently(first);
     const calibration = sceneCalibration({ width: 160, height: 120 });

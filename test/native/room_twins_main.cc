@@ -156,6 +156,25 @@ void rooms(const Kernels& kernels, Random& random, int32_t width, int32_t height
   kernels.depthMetres(geometry, q4.in(), fastMetres.view(), 0, height);
   expectSame("depth metres", metres, fastMetres);
 
+  PointsParameters rig;
+  rig.focalPixels = geometry.focalPixels;
+  rig.baselineMetres = geometry.baselineMetres;
+  rig.disparityOffsetPixels = geometry.disparityOffsetPixels;
+  rig.cx = random.whole(-50, 500) / 7.0;
+  rig.cy = random.whole(-50, 500) / 7.0;
+  rig.frame = random.whole(0, 1) == 0 ? PointFrame::kCamera : PointFrame::kRobot;
+  rig.element = random.whole(0, 1) == 0 ? PointElement::kF32 : PointElement::kI16;
+  rig.colours = random.whole(0, 1) == 0;
+  std::vector<Rgb8> rgb(static_cast<size_t>(width) * height);
+  for (Rgb8& pixel : rgb)
+    pixel = {uint8_t(random.whole(0, 255)), uint8_t(random.whole(0, 255)), uint8_t(random.whole(0, 255))};
+  const PointsImages seen{q4.in(), left.in(), packedView<const Rgb8>(rgb.data(), width, height)};
+  const auto pointRow = static_cast<int32_t>(pointBytes(rig)) * width;
+  Image<uint8_t> cloud(pointRow, height), fastCloud(pointRow, height);
+  pointsReference(rig, seen, cloud.view().data);
+  kernels.points(pointsPlanOf(rig, width), seen, fastCloud.view().data, 0, height);
+  expectSame("points", cloud, fastCloud);
+
   CrossParameters cross{random.whole(0, 3), random.whole(1, 40), random.whole(0, 9), random.whole(0, 9),
                         random.whole(1, 40)};
   cross.armXRight = random.whole(-1, 9);

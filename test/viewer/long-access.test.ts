@@ -8,7 +8,7 @@ import { createRequire } from "node:module";
 import { readFileSync } from "node:fs";
 import type { Page } from "playwright-core";
 import { afterEach, expect, test } from "vitest";
-import type { StreamName } from "../../edge/frame/frame-format.js";
+import type { PictureStream } from "../../edge/frame/frame-format.js";
 import { PasswordGate } from "../../edge/http/index.js";
 import { type Browser, type BrowserOptions, openBrowser } from "../doubles/browser.js";
 import { sleep, until } from "../doubles/frames.js";
@@ -245,7 +245,7 @@ needs("chromium").suite("access to the live page", () => {
     for (const side of ["Plots", "Settings", "Log", "Figures"])
       await page.getByRole("tab", { name: side }).click();
     await until("a page has room", () => feed.hub.wanted("bench").size > 0);
-    feed.hub.send("bench", new Map<StreamName, Uint8Array>([["depth", noise]]), () => {});
+    feed.hub.send("bench", new Map<PictureStream, Uint8Array>([["depth", noise]]), () => {});
     await page.getByText(/depth came damaged: frame header/).waitFor();
     const before = await shownSets(page);
     cleanups.push(feed.stream(20));

@@ -7,7 +7,7 @@ import { unzipSync } from "fflate";
 import mqtt from "mqtt";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { WebSocket } from "ws";
-import type { StreamName } from "../../edge/frame/frame-format.js";
+import type { PictureStream } from "../../edge/frame/frame-format.js";
 import { parseFrame } from "../../edge/frame/payload.js";
 import type { FromPage, ToPage } from "../../edge/outputs/viewer/protocol.js";
 import { openBrowser } from "../doubles/browser.js";
@@ -20,7 +20,7 @@ import { startProgram } from "../doubles/program.js";
 
 const SIZE = { width: 64, height: 48 };
 const SENT = knownFrame(11, SIZE.width * SIZE.height);
-const STREAMS: StreamName[] = ["left", "depth"];
+const STREAMS: PictureStream[] = ["left", "depth"];
 
 const SECRET = "a secret of the test";
 

@@ -6,12 +6,13 @@ import {
   compressedDepthPrefix,
   type ImagePrefix,
   imagePrefix,
+  pointCloudPrefix,
   rectifiedCamera,
   type RosCamera,
   writeImage,
 } from "../../mcap/messages.js";
 import type { RecordedChannel } from "../../mcap/recording-file.js";
-import { CAMERA_INFO, COMPRESSED_IMAGE, IMAGE } from "../../mcap/schemas.js";
+import { CAMERA_INFO, COMPRESSED_IMAGE, IMAGE, POINT_CLOUD } from "../../mcap/schemas.js";
 import type { ComputedFrame } from "../../pipeline/computed-frame.js";
 import type { InputLayout, Rig } from "../../pipeline/rig.js";
 import type { McapSettings } from "./settings.js";
@@ -131,6 +132,32 @@ function cameraChannel(topic: string, frameId: string, camera: RosCamera): Frame
   };
 }
 
+/** Where points are: in the rectified left camera, or between the cameras, as robots have it. */
+const POINT_FRAMES = { camera: "left_rectified", robot: "stereo_head" } as const;
+
+function pointChannel(topic: string, size: { width: number; height: number }): FrameChannel {
+  const prefixes = {
+    camera: pointCloudPrefix({ frameId: POINT_FRAMES.camera, ...size }),
+    robot: pointCloudPrefix({ frameId: POINT_FRAMES.robot, ...size }),
+  };
+  const prefixOf = ({ encodings }: ComputedFrame) => encodings.points && prefixes[encodings.points.frame];
+  return {
+    topic,
+    schema: POINT_CLOUD,
+    metadata: { unit: "m", invalid: "NaN" },
+    bytes(frame) {
+      const prefix = prefixOf(frame);
+      return prefix && prefix.length + frame.slot.points.length + 1;
+    },
+    write(target, at, frame, { leftNs }) {
+      const prefix = prefixOf(frame)!;
+      const end = at + writeImage(target, at, prefix, prefix.length - 4, leftNs, frame.slot.points);
+      target[end] = 0; // is_dense: there are points without a place
+      return { publishNs: leftNs, sequence: frame.leftSequence };
+    },
+  };
+}
+
 function rosCamera(camera: CameraCalibration, rig: Rig, eye: "left" | "right"): RosCamera {
   const { imageSize } = rig.calibration;
   const { model, coefficients } = camera.distortion;
@@ -190,6 +217,7 @@ export function frameChannels(context: ChannelContext): FrameChannel[] {
     );
   if (settings.confidence)
     channels.push(image("confidence/image_rect", "mono8", 1, ({ slot }) => slot.confidence));
+  if (settings.points && hasDepth) channels.push(pointChannel(`${prefix}/points`, { width, height }));
   if (rig) {
     const { left, right } = rig.calibration;
     channels.push(cameraChannel(`${prefix}/left/camera_info`, "left", rosCamera(left, rig, "left")));

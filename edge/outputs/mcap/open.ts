@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // The output "mcap": records what is computed. What it needs is loaded when there is something to record.
-import type { Encodings } from "../../pipeline/computed-frame.js";
+import type { EncodingWishes } from "../../pipeline/computed-frame.js";
 import { defineOutput } from "../output.js";
 import { type McapSettings, mcapSettings } from "./settings.js";
 
-function mcapEncodings({ recording, depth }: McapSettings, hasDepth: boolean): Encodings {
-  return recording && hasDepth && depth === "compressedDepth" ? { encodeDepth: "rvl" } : {};
+function mcapEncodings({ recording, depth, points }: McapSettings, hasDepth: boolean): EncodingWishes {
+  return {
+    ...(recording && hasDepth && depth === "compressedDepth" && { encodeDepth: "rvl" }),
+    ...(recording && points && { points: true }),
+  };
 }
 
 export const mcap = defineOutput({

@@ -31,6 +31,11 @@ export const mcapSettings = section("The recording: an MCAP file that Foxglove, 
     default: true,
     description: "Records the rectified left image as an Image (mono8).",
   }),
+  points: setting(z.boolean(), {
+    default: false,
+    description:
+      "Records points as a PointCloud2, in metres; needs a calibration, and points.element float32.",
+  }),
   inputs: setting(z.boolean(), {
     default: false,
     description: "Records both captured images, so that the recording can be computed again.",

@@ -4,7 +4,7 @@ import type { DepthwattError } from "../../../core/index.js";
 import { MqttDoor } from "../../control/mqtt-door.js";
 import { uniqueClientId } from "../../mqtt/connection.js";
 import { readCredentials } from "../../mqtt/credentials.js";
-import type { Encodings } from "../../pipeline/computed-frame.js";
+import type { EncodingWishes } from "../../pipeline/computed-frame.js";
 import { defineOutput, type OutputContext } from "../output.js";
 import { withHint } from "../../mqtt/broker-errors.js";
 import { startTrialBroker, type TrialBroker } from "./broker.js";
@@ -23,7 +23,7 @@ export const mqtt = defineOutput({
   open: openMqtt,
 });
 
-function mqttEncodings(settings: MqttSettings, hasDepth: boolean): Encodings {
+function mqttEncodings(settings: MqttSettings, hasDepth: boolean): EncodingWishes {
   const { depth, disparity, left } = withStreams(settings, hasDepth);
   const rvlDepth = depth.encoding === "rvl" || depth.encoding === "compressedDepth";
   const native =
@@ -32,6 +32,7 @@ function mqttEncodings(settings: MqttSettings, hasDepth: boolean): Encodings {
     ...(hasDepth && depth.enabled && rvlDepth && { encodeDepth: "rvl" }),
     ...(disparity.enabled && native && { encodeDisparity: native }),
     ...(left.enabled && left.colours && { leftRgb: true }),
+    ...(settings.points.enabled && { points: true }),
   };
 }
 

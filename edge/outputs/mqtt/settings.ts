@@ -76,6 +76,7 @@ export const mqttSettings = section("The MQTT output: topics at a broker.", {
     },
     "live",
   ),
+  points: stream("points", ["raw"], false),
   preview: section(
     "The preview topic.",
     {

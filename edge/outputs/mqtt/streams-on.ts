@@ -9,9 +9,11 @@ export function withStreams(settings: MqttSettings, hasDepth: boolean): MqttSett
 }
 
 export type TopicName = StreamName | "preview";
-const NAMES: readonly TopicName[] = ["depth", "disparity", "confidence", "left", "preview"];
+const NAMES: readonly TopicName[] = ["depth", "disparity", "confidence", "left", "points", "preview"];
 
 export function streamsOn(settings: MqttSettings, hasDepth: boolean): TopicName[] {
   const streams = withStreams(settings, hasDepth);
-  return NAMES.filter((name) => streams[name].enabled && (name !== "depth" || hasDepth));
+  return NAMES.filter(
+    (name) => streams[name].enabled && ((name !== "depth" && name !== "points") || hasDepth),
+  );
 }

@@ -2,6 +2,7 @@
 // One sink per published stream: says where in a slot its body lies and what it means. Bodies that the engine wrote are
 // handed on as they lie; PNG is made here, off the JavaScript thread, and raw disparity where another output has it as RVL.
 import { encodePng } from "../../../camera/index.js";
+import { DepthwattError } from "../../../core/index.js";
 import { ENCODED_HEADROOM_BYTES } from "../../../cuda/index.js";
 import { loadNative } from "../../native.js";
 import type { ComputedFrame } from "../../pipeline/computed-frame.js";
@@ -56,6 +57,8 @@ export function streamSinks(settings: MqttSettings, hasDepth: boolean, options: 
   if (settings.disparity.enabled) add("disparity", settings.disparity.encoding, "u16");
   if (settings.confidence.enabled) add("confidence", settings.confidence.encoding, "u8");
   if (settings.left.enabled) add("left", settings.left.encoding, settings.left.colours ? "rgb8" : "u8");
+  // The element is that of the frame: see describer().
+  if (settings.points.enabled && hasDepth) add("points", settings.points.encoding, "f32");
   return sinks;
 }
 
@@ -77,7 +80,17 @@ const describer =
     realtimeOffsetNs: offset.of(frame.clock),
     leftSequence: frame.leftSequence,
     rightSequence: frame.rightSequence,
+    ...(stream === "points" && pointsOf(frame)),
   });
+
+/** Points are what the engine was asked for. */
+function pointsOf({ encodings: { points } }: ComputedFrame): Pick<FrameDescription, "element" | "points"> {
+  if (points === undefined) throw new DepthwattError("INTERNAL", "expected an engine that makes points");
+  return {
+    element: points.element === "float32" ? "f32" : "i16",
+    points: { frame: points.frame, colour: points.colours ? "rgb" : "grey" },
+  };
+}
 
 type MakeSink = (
   stream: StreamName,
@@ -166,6 +179,8 @@ function bodyOf(
       const left = element === "rgb8" ? slot.leftRgb : slot.left;
       return { buffer: whole(left), bytes: left.byteLength };
     }
+    case "points":
+      return { buffer: whole(slot.points), bytes: slot.points.byteLength };
   }
 }
 

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // The output "ros": depth and camera_info as ROS 2 messages over MQTT.
-import type { Encodings } from "../../pipeline/computed-frame.js";
+import type { EncodingWishes } from "../../pipeline/computed-frame.js";
 import { defineOutput } from "../output.js";
 import { type RosSettings, rosSettings } from "./settings.js";
 
-function rosEncodings({ compressedDepth }: RosSettings, hasDepth: boolean): Encodings {
+function rosEncodings({ compressedDepth }: RosSettings, hasDepth: boolean): EncodingWishes {
   return hasDepth && compressedDepth === "rvl" ? { encodeDepth: "rvl" } : {};
 }
 

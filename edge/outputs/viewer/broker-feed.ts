@@ -2,7 +2,7 @@
 // Feeds the page from a broker: the messages of every device below a base topic, put together again by capture time and
 // handed on as they came.
 import type { Consumer, ReceivedFrame } from "../../consumer/consumer.js";
-import { FRAME_HEADER_BYTES, type StreamName } from "../../frame/frame-format.js";
+import { FRAME_HEADER_BYTES, type PictureStream } from "../../frame/frame-format.js";
 import { printable, redactUrl } from "../../redact.js";
 import type { Hub } from "./hub.js";
 
@@ -13,10 +13,10 @@ const MAX_ASSEMBLIES = 256;
 interface Assembly {
   timestampNs: bigint;
   /** Come and not yet handed on. */
-  frames: Map<StreamName, Uint8Array>;
-  seen: Set<StreamName>;
+  frames: Map<PictureStream, Uint8Array>;
+  seen: Set<PictureStream>;
   /** What the moment before had: when all of it is there, nothing more is waited for. */
-  expected: ReadonlySet<StreamName>;
+  expected: ReadonlySet<PictureStream>;
   timer: NodeJS.Timeout | undefined;
 }
 
@@ -49,7 +49,7 @@ export class BrokerFeed {
   #take(frame: ReceivedFrame): void {
     const { device, stream, header } = frame;
     // The topic says one stream and the header another: damaged in a way of its own.
-    if (header.stream !== stream) return;
+    if (header.stream !== stream || stream === "points") return;
     const before = this.#assemblies.get(device);
     let assembly = before;
     if (before === undefined || before.timestampNs !== header.leftTimestampNs) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // One page at the other end of a WebSocket: what it watches, how many frame sets it may still be sent, what it missed.
 import type { WebSocket } from "ws";
-import type { StreamName } from "../../frame/frame-format.js";
+import type { PictureStream } from "../../frame/frame-format.js";
 import { MAX_CREDITS, type ToPage } from "./protocol.js";
 
 /** A page that does not read is sent nothing more; what it missed is said again once it does. */
@@ -9,7 +9,7 @@ const MAX_WAITING_BYTES = 1 << 20;
 
 export class PageClient {
   device: string | undefined;
-  streams: ReadonlySet<StreamName> = new Set();
+  streams: ReadonlySet<PictureStream> = new Set();
   /** Passed the password, or none is asked for. */
   admitted: boolean;
   /** A document was left out because the socket was full. */
@@ -26,7 +26,7 @@ export class PageClient {
     this.admitted = admitted;
   }
 
-  watch(device: string | undefined, streams: readonly StreamName[]): void {
+  watch(device: string | undefined, streams: readonly PictureStream[]): void {
     this.device = device;
     this.streams = new Set(streams);
   }

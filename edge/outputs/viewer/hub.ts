@@ -4,7 +4,7 @@
 import type { WebSocket } from "ws";
 import { z } from "zod";
 import { MAX_REQUEST_BYTES } from "../../control/gate.js";
-import { STREAM_CODES, type StreamName } from "../../frame/frame-format.js";
+import { PICTURE_STREAMS, type PictureStream } from "../../frame/frame-format.js";
 import type { PasswordGate } from "../../http/index.js";
 import { VERSION } from "../../version.js";
 import { PageClient } from "./client.js";
@@ -30,7 +30,7 @@ const fromPage = z.discriminatedUnion("type", [
   z.object({
     type: z.literal("watch"),
     device: z.string().max(256).optional(),
-    streams: z.array(z.enum(Object.keys(STREAM_CODES) as [StreamName, ...StreamName[]])).max(8),
+    streams: z.array(z.enum(PICTURE_STREAMS as [PictureStream, ...PictureStream[]])).max(8),
   }),
   z.object({ type: z.literal("next") }),
   z.object({
@@ -204,8 +204,8 @@ export class Hub {
   }
 
   /** The streams that somebody watches of this device and has room for now; empty: a frame need not even be looked at. */
-  wanted(device: string): ReadonlySet<StreamName> {
-    const streams = new Set<StreamName>();
+  wanted(device: string): ReadonlySet<PictureStream> {
+    const streams = new Set<PictureStream>();
     this.#device(device);
     for (const client of this.#clients.keys()) {
       if (!client.watches(device)) continue;
@@ -221,7 +221,7 @@ export class Hub {
   }
 
   /** Sends whole messages, header and body, to those whom wanted() just counted. `settled` is called exactly once. */
-  send(device: string, frames: ReadonlyMap<StreamName, Uint8Array>, settled: () => void): void {
+  send(device: string, frames: ReadonlyMap<PictureStream, Uint8Array>, settled: () => void): void {
     let sending = 1;
     const one = () => {
       sending--;

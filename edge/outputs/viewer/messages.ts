@@ -8,7 +8,7 @@ import {
   type Element,
   type Encoding,
   FRAME_HEADER_BYTES,
-  type StreamName,
+  type PictureStream,
 } from "../../frame/frame-format.js";
 import { writeFrame } from "../../frame/payload.js";
 import type { ComputedFrame } from "../../pipeline/computed-frame.js";
@@ -34,15 +34,15 @@ export class FrameMessages {
   /** One message a stream that the frame has. `release` gives their memory back. */
   of(
     frame: ComputedFrame,
-    streams: ReadonlySet<StreamName>,
+    streams: ReadonlySet<PictureStream>,
     frameNumber: number,
     hasDepth: boolean,
-  ): { messages: Map<StreamName, Uint8Array>; release: () => void } {
+  ): { messages: Map<PictureStream, Uint8Array>; release: () => void } {
     const capacity = FRAME_HEADER_BYTES + 2 * frame.width * frame.height;
     if (capacity !== this.#capacity) this.#spare = [];
     this.#capacity = capacity;
     const taken: Uint8Array<ArrayBuffer>[] = [];
-    const messages = new Map<StreamName, Uint8Array>();
+    const messages = new Map<PictureStream, Uint8Array>();
     for (const stream of streams) {
       if (stream === "depth" && !hasDepth) continue;
       const buffer = this.#spare.pop() ?? new Uint8Array(capacity);
@@ -76,7 +76,7 @@ export class FrameMessages {
 }
 
 /** Writes the body behind the header's place; RVL where the engine has it and it is the shorter one. */
-function writeBody(stream: StreamName, frame: ComputedFrame, buffer: Uint8Array<ArrayBuffer>): Body {
+function writeBody(stream: PictureStream, frame: ComputedFrame, buffer: Uint8Array<ArrayBuffer>): Body {
   const { slot, result, encodings } = frame;
   const most = buffer.length - FRAME_HEADER_BYTES;
   const packed = (whole: Uint8Array, bytes: number): Body => {

@@ -2,7 +2,7 @@
 // The live page as an output: what is computed here, shown by the process's own HTTP server to whoever may look.
 import { z } from "zod";
 import { type Exact, section, setting } from "../../config/setting.js";
-import { STREAM_CODES, type StreamName } from "../../frame/frame-format.js";
+import { PICTURE_STREAMS, type PictureStream } from "../../frame/frame-format.js";
 import { CountsByCause } from "../../pipeline/statistics.js";
 import {
   type DeviceState,
@@ -35,7 +35,7 @@ export const viewer = defineOutput({
   open: openViewer,
 });
 
-const STREAMS = Object.keys(STREAM_CODES) as StreamName[];
+const STREAMS = PICTURE_STREAMS;
 
 async function openViewer(context: OutputContext<ViewerSettings>): Promise<Output> {
   const { server, gate } = await context.http();
@@ -71,7 +71,7 @@ class ViewerOutput implements Output {
   }
 
   /** Without a page that shows it, no frame need be offered. */
-  get streams(): readonly StreamName[] {
+  get streams(): readonly PictureStream[] {
     return this.#hub.watched(this.#context.device) ? STREAMS : [];
   }
 

@@ -4,7 +4,7 @@
 import type { SettingDescription } from "../../config/setting.js";
 import type { PresetChoice } from "../../presets/preset.js";
 import type { ControlAnswer } from "../../control/answer.js";
-import type { StreamName } from "../../frame/frame-format.js";
+import type { PictureStream } from "../../frame/frame-format.js";
 
 export const PROTOCOL_VERSION = 1;
 export const SOCKET_PATH = "/live";
@@ -81,7 +81,7 @@ export type ToPage =
 
 export type FromPage =
   | { type: "login"; password: string }
-  | { type: "watch"; device: string | undefined; streams: StreamName[] }
+  | { type: "watch"; device: string | undefined; streams: PictureStream[] }
   /** One more frame set may come. */
   | { type: "next" }
   /** `payload` is the payload of such a request over MQTT (docs/4-reference/mqtt.md). */

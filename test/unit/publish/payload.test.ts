@@ -123,7 +123,7 @@ describe("frame header", () => {
     ["element", (view: DataView) => view.setUint8(10, 3), /the only element of rvl, found f32/],
     ["clock", (view: DataView) => view.setUint8(11, 4), /1 \(monotonic\).*found 4/],
     ["quantity", (view: DataView) => view.setUint8(14, 0), /1 \(depthMetres\).*found 0/],
-    ["invalidRule", (view: DataView) => view.setUint8(15, 3), /2 \(nan\), found 3/],
+    ["invalidRule", (view: DataView) => view.setUint8(15, 4), /3 \(lowest\), found 4/],
     ["width", (view: DataView) => view.setUint32(16, 0, true), /1 to 16384 pixels, found 0/],
     ["height", (view: DataView) => view.setUint32(20, 16385, true), /1 to 16384 pixels, found 16385/],
     ["bodyBytes", (view: DataView) => view.setUint32(24, 5, true), /as the message is long, found 5/],
@@ -184,7 +184,36 @@ describe("frame header", () => {
     },
   );
 
-  test("reserved bytes and unknown flags are ignored, so that a later writer may use them", () => {
+  test.each([
+    ["f32", "rgb", 16],
+    ["f32", "grey", 16],
+    ["i16", "rgb", 10],
+    ["i16", "grey", 8],
+  ] as const)("points of %s with %s travel with their form", (element, colour, bytes) => {
+    const points = { frame: "robot", colour } as const;
+    const buffer = new Uint8Array(FRAME_HEADROOM_BYTES + 6 * bytes).fill(1);
+    const { frame } = makeFrame(1, { stream: "points", encoding: "raw", element, points }, [3, 2]);
+    const message = writeFrame(buffer, FRAME_HEADROOM_BYTES, 6 * bytes, frame, identity);
+    const { header, body } = parseFrame(message);
+    expect(header).toMatchObject({ stream: "points", element, points, quantity: "pointMetres" });
+    expect(header.unitScale).toBe(element === "f32" ? 1 : 0.001);
+    expect(body.length).toBe(6 * bytes);
+    const refused = (change: (view: DataView) => void) => () => parseFrame(resealed(message, change));
+    expect(refused((view) => view.setUint16(88, bytes + 1, true))).toThrow(
+      `byte 88 (pointBytes): expected ${bytes} for ${element} and ${colour}, found ${bytes + 1}`,
+    );
+    expect(refused((view) => view.setUint8(90, 3))).toThrow(/byte 90 \(pointFrame\).*2 \(robot\), found 3/);
+    expect(refused((view) => view.setUint8(91, 0))).toThrow(/byte 91 \(pointColour\).*found 0/);
+    expect(refused((view) => view.setUint8(9, 3))).toThrow(
+      /expected raw, the only encoding of points, found png/,
+    );
+    expect(refused((view) => view.setUint8(10, 1))).toThrow(/expected f32 or i16 for points, found u8/);
+    expect(refused((view) => view.setUint8(8, 1))).toThrow(
+      expect.objectContaining({ code: "PAYLOAD_INVALID" }),
+    );
+  });
+
+  test("what only points have and unknown flags are ignored elsewhere", () => {
     const later = resealed(written(), (view) => {
       view.setUint16(12, 0xffff, true);
       view.setUint32(88, 0xffffffff, true);

@@ -3,14 +3,14 @@
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import type { Consumer, ReceivedFrame } from "../../../edge/consumer/consumer.js";
 import { Emitter } from "../../../edge/consumer/emitter.js";
-import type { StreamName } from "../../../edge/frame/frame-format.js";
+import type { PictureStream } from "../../../edge/frame/frame-format.js";
 import { parseFrame } from "../../../edge/frame/payload.js";
 import { BrokerFeed } from "../../../edge/outputs/viewer/broker-feed.js";
 import type { Hub } from "../../../edge/outputs/viewer/hub.js";
 import { messageOf } from "../../doubles/page-feed.js";
 
 class FakeConsumer extends Emitter<Record<string, never>> {
-  send(device: string, stream: StreamName, moment: number): Uint8Array {
+  send(device: string, stream: PictureStream, moment: number): Uint8Array {
     const counts =
       stream === "left" || stream === "confidence" ? new Uint8Array(4) : new Uint16Array(4).fill(9);
     const message = messageOf(stream, counts, { width: 2, height: 2 }, moment);

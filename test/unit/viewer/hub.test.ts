@@ -3,7 +3,7 @@
 import { once } from "node:events";
 import { afterEach, expect, test } from "vitest";
 import { WebSocket } from "ws";
-import type { StreamName } from "../../../edge/frame/frame-format.js";
+import type { PictureStream } from "../../../edge/frame/frame-format.js";
 import { HttpServer, PasswordGate } from "../../../edge/http/index.js";
 import { Hub, type HubOptions } from "../../../edge/outputs/viewer/hub.js";
 import type { FromPage, ToPage } from "../../../edge/outputs/viewer/protocol.js";
@@ -41,7 +41,7 @@ async function opened(options: Partial<HubOptions> = {}) {
   return { hub, join };
 }
 
-const FRAME = new Map<StreamName, Uint8Array>([
+const FRAME = new Map<PictureStream, Uint8Array>([
   ["depth", Uint8Array.of(1, 2, 3)],
   ["left", Uint8Array.of(4)],
 ]);

@@ -2,7 +2,7 @@
 // The page as a whole: head, view, figures and settings, and what is said when something is not there.
 import type { ComponentType } from "preact";
 import { useEffect, useLayoutEffect, useState } from "preact/hooks";
-import type { StreamName } from "../../../frame/frame-format.js";
+import type { PictureStream } from "../../../frame/frame-format.js";
 import { Tabs } from "./controls.js";
 import { Figures } from "./figures/figures.js";
 import { Log } from "./figures/log.js";
@@ -31,8 +31,8 @@ function Later({ load }: { load: () => Promise<{ default: ComponentType }> }) {
 const loadCloud = () => import("./cloud/cloud-view.js");
 const loadPlots = () => import("./figures/plots.js");
 
-const STREAMS: StreamName[] = ["left", "depth", "disparity", "confidence"];
-const CLOUD_STREAMS: StreamName[] = ["left", "depth", "confidence"];
+const STREAMS: PictureStream[] = ["left", "depth", "disparity", "confidence"];
+const CLOUD_STREAMS: PictureStream[] = ["left", "depth", "confidence"];
 
 /** What the person should know before anything else. */
 function Notice() {

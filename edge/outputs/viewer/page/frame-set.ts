@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the worker hands to the page: the decoded streams of one moment.
 import type { Counts } from "../../../consumer/decode.js";
-import type { StreamName } from "../../../frame/frame-format.js";
+import type { PictureStream } from "../../../frame/frame-format.js";
 import type { FrameHeader } from "../../../frame/payload.js";
 import type { FromPage, ToPage } from "../protocol.js";
 
@@ -13,9 +13,9 @@ export interface Picture {
 
 export interface FrameSet {
   device: string;
-  pictures: Partial<Record<StreamName, Picture>>;
+  pictures: Partial<Record<PictureStream, Picture>>;
   /** Streams that came damaged, with the sentence that says how. */
-  damaged: Partial<Record<StreamName, string>>;
+  damaged: Partial<Record<PictureStream, string>>;
   /** Frames that the program finished since the set before and that this page had no room for. */
   skipped: number;
   bytes: number;

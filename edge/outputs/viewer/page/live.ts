@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The page's end of the worker: messages into the store, the newest frame set to whoever draws, one set a screen refresh.
 import type { ControlAnswer } from "../../../control/answer.js";
-import type { StreamName } from "../../../frame/frame-format.js";
+import type { PictureStream } from "../../../frame/frame-format.js";
 import { type FromPage, SOCKET_PATH, type ToPage } from "../protocol.js";
 import type { FrameSet, FromWorker, ToWorker } from "./frame-set.js";
 import { remember } from "./figures/history.js";
@@ -41,7 +41,7 @@ function isChosen(set: FrameSet): boolean {
 }
 
 let watched = "";
-export function watch(device: string | undefined, streams: StreamName[]): void {
+export function watch(device: string | undefined, streams: PictureStream[]): void {
   const message = { type: "watch", device, streams } as const;
   const text = JSON.stringify(message);
   if (text === watched) return;
@@ -124,7 +124,8 @@ function draw(): void {
   settle();
 }
 
-const firstStream = (set: FrameSet): StreamName => (Object.keys(set.pictures)[0] ?? "depth") as StreamName;
+const firstStream = (set: FrameSet): PictureStream =>
+  (Object.keys(set.pictures)[0] ?? "depth") as PictureStream;
 
 function take(set: FrameSet): void {
   // A tab that is hidden gets no animation frame: it settles nothing, so nothing more is sent to it.

@@ -106,10 +106,13 @@ function takeFrame(message: Uint8Array): void {
   set.bytes += message.length;
   try {
     const { header, body } = parseFrame(message);
+    const { stream } = header;
+    // The page makes its cloud of the depth.
+    if (stream === "points") return;
     try {
-      set.pictures[header.stream] = greyPicture(header, decodeBody(header, body));
+      set.pictures[stream] = greyPicture(header, decodeBody(header, body));
     } catch (error) {
-      set.damaged[header.stream] = (error as Error).message;
+      set.damaged[stream] = (error as Error).message;
     }
   } catch (error) {
     // Not even the header says what it was meant to be.

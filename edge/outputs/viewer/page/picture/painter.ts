@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Draws frame sets onto the two canvases, keeps the range that is shown, and answers what is at a pixel.
-import type { StreamName } from "../../../../frame/frame-format.js";
+import type { PictureStream } from "../../../../frame/frame-format.js";
 import type { FrameSet, Picture } from "../frame-set.js";
 import type { Options, Quantity } from "../options.js";
 import { coloursOf, type ColourMapName } from "./colour-maps.js";
@@ -147,7 +147,7 @@ export class Painter {
     const pictures = this.#set?.pictures;
     const any = pictures && Object.values(pictures)[0];
     if (!any || x < 0 || y < 0 || x >= any.header.width || y >= any.header.height) return undefined;
-    const value = (stream: StreamName) => {
+    const value = (stream: PictureStream) => {
       const picture = pictures[stream];
       if (!picture || x >= picture.header.width || y >= picture.header.height) return undefined;
       return meant(picture.header, picture.counts[y * picture.header.width + x]!);

@@ -158,10 +158,12 @@ function main(reports) {
     PAGE,
     `# The kernels' registers
 
-Registers a thread / warps that a multiprocessor can hold, as the assembler says and as registers, shared memory and blocks
-allow (\`selectKernel\`: rows of 640 pixels; \`cross\`: arms of 9, the first of its columns of 3). Template arguments of the walks: lanes a line, pairs of disparities a lane, wide
-sums, then those of the kernel. No kernel spills a register: a build that does fails. The page describes the kernels of commit
-${commit}; \`node bench/model/cuda-table.mjs\` renews it. How many warps the sm_110 of a Thor can hold is published nowhere that we know of.
+Registers a thread / warps that a multiprocessor can hold, as the assembler says and as registers, shared memory and
+blocks allow (\`selectKernel\`: rows of 640 pixels; \`cross\`: arms of 9, the first of its columns of 3). Template arguments
+of the walks: lanes a line, pairs of disparities a lane, wide sums, then those of the kernel. No kernel spills a
+register: a build that does fails. The page describes the kernels of commit ${commit};
+\`node bench/model/cuda-table.mjs\` renews it. How many warps the sm_110 of a Thor can hold is published nowhere that we
+know of.
 
 ${tables.join("\n\n")}
 `,

@@ -68,6 +68,31 @@ function instructionText(sass) {
   return `The target for sm_87 was 6 slots, and it is missed by a factor of ${(orin.slotsPerCell / 6).toFixed(1)}. Of ${orin.slotsPerCell.toFixed(1)} slots a cell (8 lanes): ${classes.join(", ")}.`;
 }
 
+const COLUMNS = 120;
+
+/** Paragraphs and lists in lines of 120 columns; targets of links do not count. Tables, code and headings stay as they are. */
+function wrapped(page) {
+  const columns = (text) => text.replace(/\]\([^)]*\)/g, "]").length;
+  const paragraph = (text, indent = "") => {
+    const [first, ...words] = text.split(/\s+/);
+    const lines = [first];
+    for (const word of words) {
+      const longer = `${lines.at(-1)} ${word}`;
+      if (columns(longer) <= COLUMNS) lines[lines.length - 1] = longer;
+      else lines.push(indent + word);
+    }
+    return lines.join("\n");
+  };
+  const list = (text) => text.split("\n").map((item) => paragraph(item, "  "));
+  return page
+    .split("\n\n")
+    .map((part) => {
+      if (/^( {4}|[|#])/.test(part)) return part;
+      return part.startsWith("- ") ? list(part).join("\n") : paragraph(part.trimEnd());
+    })
+    .join("\n\n");
+}
+
 /** loaded: result files; test, blind: with and without rows beside a stream in the fit; said: what predictions.mjs predicts. */
 export function pageOf({ times, sass }, test, blind, said, frames) {
   const link = (file) => `[${file.path.split("/").at(-1)}](../../${file.path})`;
@@ -99,7 +124,7 @@ export function pageOf({ times, sass }, test, blind, said, frames) {
       `| ${title} | ${sizeOf(frame)} | ${predicted.toFixed(0)} | ${published} | ${(predicted / published).toFixed(1)} | ${whose} |`,
   );
   const unknown = said.boards.filter((one) => one.why !== undefined);
-  return `# What the model predicts for boards
+  return wrapped(`# What the model predicts for boards
 
 This page describes the kernels of commit ${times[0].commit}; a later change of a kernel does not change it until it is made again.
 
@@ -164,5 +189,5 @@ Published by others, not measured here, with settings of their own:
 | | size | predicted fps, ours | published fps | ours / theirs | whose |
 |---|---|---|---|---|---|
 ${peers.join("\n")}
-`;
+`);
 }

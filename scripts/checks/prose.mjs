@@ -26,8 +26,6 @@ const WORDS = [
 ];
 
 const GENERATED = "<!-- Made from the code by `npm run docs`";
-/** Pages that programs of the laboratory write: their lines are as long as their figures. */
-const WRITTEN_BY_PROGRAMS = ["docs/3-boards/predictions.md", "docs/4-reference/cuda-kernels.md"];
 const blank = (text) => text.replace(/[^\n]/g, " ");
 
 /** A page without its code blocks, fenced or indented, its tables and headings; lines keep their numbers. */
@@ -49,7 +47,7 @@ const withoutCode = (text) => text.replace(/^ *```[\s\S]*?^ *```$/gm, blank).rep
 const withoutTargets = (line) => line.replace(/\]\([^)]*\)/g, "]");
 
 function longLines(path, page) {
-  if (page.startsWith(GENERATED) || WRITTEN_BY_PROGRAMS.includes(path)) return [];
+  if (page.startsWith(GENERATED)) return [];
   return proseOf(page)
     .split("\n")
     .flatMap((line, index) => {

@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: Apache-2.0
+// Fig. 7 of Yu et al. 2010: disparity grows from 0 at the left border to 64 at the right one, the right view is made of the left
+// view and this ramp, and ESAW errs about twice as often as ESMP.
+//   npm run --silent build && DEPTHWATT_DATA=FOLDER node scripts/exponential-ramp.mjs [--machine NAME]
+// The paper does not say which picture it took: these are Middlebury's. Writes bench/results/MACHINE/DATE-COMMIT-exponential-ramp.json.
+import { execFileSync } from "node:child_process";
+import { mkdirSync, readdirSync, writeFileSync } from "node:fs";
+import { cpus } from "node:os";
+import { dirname, join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { parseArgs } from "node:util";
+import sharp from "sharp";
+import { createEngine } from "../dist/cuda/index.js";
+
+const LARGEST = 64;
+
+/** Settings of section V, and what else was tried for b of ESMP (decision 0702). */
+export const FORMS = {
+  "esaw-9": { algorithm: "esaw", parameters: {} },
+  "esaw-5": { algorithm: "esaw", parameters: { steps: 5, basePercent: 260 } },
+  "esmp-8, b 2.80 as printed": { algorithm: "esmp", parameters: { basePercent: 280 } },
+  "esmp-8, b 1.80": { algorithm: "esmp", parameters: { basePercent: 180 } },
+};
+
+/** The right view of a left one whose pixel x has the disparity 64 x / (width - 1); linear between two pixels, rounded. */
+function rightOf(left, width, height) {
+  const right = new Uint8Array(left.length);
+  for (let x = 0; x < width; x++) {
+    const at = Math.min(width - 1, x / (1 - LARGEST / (width - 1)));
+    const whole = Math.min(width - 2, Math.floor(at));
+    for (let y = 0; y < height; y++) {
+      for (let c = 0; c < 3; c++) {
+        const [a, b] = [left[3 * (y * width + whole) + c], left[3 * (y * width + whole + 1) + c]];
+        right[3 * (y * width + x) + c] = Math.round(a + (b - a) * (at - whole));
+      }
+    }
+  }
+  return right;
+}
+
+/** Percent of all pixels that are off by more than one, after the paper's 3x3 median and nothing else, of each form. */
+export async function rampFigures(file) {
+  const image = sharp(file).removeAlpha().toColourspace("srgb");
+  const { data, info } = await image.raw().toBuffer({ resolveWithObject: true });
+  const { width, height } = info;
+  const left = new Uint8Array(data);
+  const right = rightOf(left, width, height);
+  const figures = {};
+  for (const [name, { algorithm, parameters }] of Object.entries(FORMS)) {
+    const engine = createEngine({
+      inputWidth: width,
+      inputHeight: height,
+      width,
+      height,
+      leftFormat: "RGB8",
+      rightFormat: "RGB8",
+      leftStrideBytes: 3 * width,
+      rightStrideBytes: 3 * width,
+      match: { algorithm, halfResolution: false, minDisparity: 0, numDisparities: LARGEST + 1, parameters },
+      refine: {
+        leftRight: false,
+        speckleSize: 0,
+        speckleRangeQ4: 12,
+        fill: "off",
+        fillThresholdQ4: 96,
+        boundary: false,
+        median: true,
+      },
+      backend: "cpu",
+      threads: 2,
+      slots: 2,
+    });
+    await engine.compute(left, right);
+    const { disparityQ4 } = engine.slots[0];
+    let wrong = 0;
+    for (let i = 0; i < disparityQ4.length; i++)
+      if (Math.abs(disparityQ4[i] / 16 - (LARGEST * (i % width)) / (width - 1)) > 1) wrong++;
+    figures[name] = (100 * wrong) / disparityQ4.length;
+    engine.close();
+  }
+  return { width, height, figures };
+}
+
+async function main() {
+  const { values } = parseArgs({ options: { machine: { type: "string" } } });
+  const data = process.env.DEPTHWATT_DATA;
+  if (data === undefined) {
+    console.error("error: DEPTHWATT_DATA names no folder\nhint: the one that holds midd_v2");
+    process.exit(1);
+  }
+  const rows = [];
+  for (const set of ["midd_v2", "midd_2005_2006_third"]) {
+    for (const entry of readdirSync(join(data, set), { withFileTypes: true })) {
+      if (!entry.isDirectory()) continue;
+      const scene = `${set}/${entry.name}`;
+      const { width, height, figures } = await rampFigures(join(data, scene, "left.png"));
+      rows.push({
+        kind: "measured",
+        what: "ramp of Fig. 7, % off by more than 1 px",
+        scene,
+        width,
+        height,
+        figures,
+      });
+    }
+  }
+  const mean = {};
+  for (const name of Object.keys(FORMS))
+    mean[name] = rows.reduce((sum, { figures }) => sum + figures[name], 0) / rows.length;
+  rows.push({ kind: "measured", what: "mean of all scenes", figures: mean });
+  const root = dirname(dirname(fileURLToPath(import.meta.url)));
+  const git = (...words) => execFileSync("git", words, { cwd: root, encoding: "utf8" }).trim();
+  const machine = values.machine ?? `${cpus()[0].model.trim()}, ${cpus().length} cores`;
+  const [commit, date] = [git("rev-parse", "--short", "HEAD"), new Date().toISOString().slice(0, 10)];
+  const folder = join(root, "bench/results", machine.toLowerCase().replaceAll(/[^a-z0-9]+/g, "-"));
+  mkdirSync(folder, { recursive: true });
+  const file = join(folder, `${date}-${commit}-exponential-ramp.json`);
+  const about = {
+    machine,
+    commit,
+    date,
+    toolchain: `node ${process.versions.node}`,
+    powerMode: "not known",
+    clocks: "not locked",
+    load: "of no effect",
+  };
+  writeFileSync(file, `${JSON.stringify({ ...about, rows }, undefined, 1)}\n`);
+  console.log(mean);
+  console.log(file);
+}
+
+if (process.argv[1] === fileURLToPath(import.meta.url)) await main();

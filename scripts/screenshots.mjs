@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Makes the pictures of the live page that the docs show: `depthwatt run` with the synthetic scene, seen in Debian's Chromium.
-// Words: --out DIR (default docs/2-concepts), --all for three widths in both themes.
+// Words: --out DIR (default docs/2-concepts), --all for every tab at three widths in both themes, and a browser without WebGL.
 import { spawn } from "node:child_process";
-import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -17,11 +17,16 @@ const { values } = parseArgs({
 const out = values.out ?? join(root, "docs/2-concepts");
 const profile = mkdtempSync(join(tmpdir(), "depthwatt-screenshots-"));
 
-const program = spawn(
-  process.execPath,
-  [join(root, "dist/edge/cli/main.js"), "run", "--broker", "none", "--rate", "10", "--device", "robot-1"],
-  { stdio: ["ignore", "pipe", "inherit"] },
-);
+// Where all is looked at, settings can be changed.
+const secretFile = join(profile, "control.secret");
+writeFileSync(secretFile, "a secret of the screenshots\n", { mode: 0o600 });
+const control = values.all
+  ? ["--set", "control.enabled=true", "--set", `control.secretFile=${secretFile}`]
+  : [];
+const words = ["run", "--broker", "none", "--rate", "10", "--device", "robot-1", ...control];
+const program = spawn(process.execPath, [join(root, "dist/edge/cli/main.js"), ...words], {
+  stdio: ["ignore", "pipe", "inherit"],
+});
 const address = await new Promise((resolve, reject) => {
   let text = "";
   program.stdout.on("data", (chunk) => {
@@ -44,14 +49,17 @@ const FLAGS = [
   "--disable-component-update",
   "--disable-sync",
 ];
-const context = await chromium.launchPersistentContext(profile, {
-  executablePath: "/usr/bin/chromium",
-  headless: true,
-  args: FLAGS,
-});
-const page = context.pages()[0] ?? (await context.newPage());
+async function browser(name, ...flags) {
+  const context = await chromium.launchPersistentContext(join(profile, name), {
+    executablePath: "/usr/bin/chromium",
+    headless: true,
+    args: [...FLAGS, ...flags],
+  });
+  return { context, page: context.pages()[0] ?? (await context.newPage()) };
+}
+const { context, page: first } = await browser("browser");
 
-async function shoot(name, { width, height, scheme, view, side, probe, fullPage = true }) {
+async function shoot(name, { page = first, width, height, scheme, view, side, probe, fullPage = true }) {
   await page.setViewportSize({ width, height });
   await page.emulateMedia({ colorScheme: scheme });
   await page.locator(`#view-tab-${view}`).click();
@@ -67,10 +75,10 @@ async function shoot(name, { width, height, scheme, view, side, probe, fullPage 
 
 try {
   mkdirSync(out, { recursive: true });
-  await page.goto(address);
-  await page.locator("[data-size]:not([data-size=''])").waitFor({ timeout: 60_000 });
+  await first.goto(address);
+  await first.locator("[data-size]:not([data-size=''])").waitFor({ timeout: 60_000 });
   // A plot of a few seconds is no plot.
-  await page.waitForTimeout(15_000);
+  await first.waitForTimeout(15_000);
   const wide = { width: 1280, height: 760 };
   await shoot("live-page-picture", {
     ...wide,
@@ -81,29 +89,24 @@ try {
   });
   await shoot("live-page-cloud", { ...wide, scheme: "dark", view: "cloud", side: "plots" });
   if (values.all) {
+    const blind = await browser("without-webgl", "--disable-3d-apis");
+    await blind.page.goto(address);
     for (const scheme of ["light", "dark"]) {
       for (const [width, height] of [
         [360, 740],
         [768, 1024],
         [1600, 1000],
       ]) {
-        await shoot(`picture-${width}-${scheme}`, {
-          width,
-          height,
-          scheme,
-          view: "picture",
-          side: "figures",
-        });
-        await shoot(`cloud-${width}-${scheme}`, { width, height, scheme, view: "cloud", side: "plots" });
+        const size = { width, height, scheme };
+        const name = (of) => `${of}-${width}-${scheme}`;
+        await shoot(name("picture"), { ...size, view: "picture", side: "figures" });
+        await shoot(name("cloud"), { ...size, view: "cloud", side: "plots" });
+        await shoot(name("settings"), { ...size, view: "picture", side: "settings" });
+        await shoot(name("log"), { ...size, view: "picture", side: "log" });
+        await shoot(name("no-webgl"), { ...size, page: blind.page, view: "cloud", side: "figures" });
       }
     }
-    await shoot("settings-360", {
-      width: 360,
-      height: 740,
-      scheme: "light",
-      view: "picture",
-      side: "settings",
-    });
+    await blind.context.close();
   }
 } finally {
   await context.close();

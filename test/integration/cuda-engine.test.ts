@@ -19,7 +19,7 @@ import { needs } from "../doubles/needs.js";
 import { lastJson, runProgram } from "../doubles/program.js";
 import { expectSameImage } from "../doubles/rooms.js";
 import { layeredPair } from "../doubles/stereo-pair.js";
-import { computeHash, engineCases } from "../golden/engine-cases.mjs";
+import { computeHash, engineCases, hashOf } from "../golden/engine-cases.mjs";
 
 const folder = mkdtempSync(join(tmpdir(), "depthwatt-emulated-"));
 let plugin = "";
@@ -37,6 +37,35 @@ needs("toolchain").suite("the CUDA backend on a processor", () => {
   const golden = JSON.parse(readFileSync("test/golden/engine.json", "utf8")) as Record<string, string>;
   test.each(Object.entries(engineCases))("golden hash: %s", async (name, engineCase) => {
     expect(await computeHash(createEngine, engineCase, { backend: "cuda" })).toBe(golden[name]);
+  });
+
+  test.each([
+    "from YUYV, rectified",
+    "esaw of 5 rounds from YUYV, rectified",
+    "sad of 9 x 5 from YUYV, rectified",
+    "esaw of grey, in a region at half resolution",
+  ])("the left image's colours are the CPU's, and nothing else changes: %s", async (name) => {
+    const { options, pair } = engineCases[name]!;
+    const colours: Uint8Array[] = [];
+    for (const backend of ["cpu", "cuda"] as const) {
+      const engine = createEngine({ ...options, backend, leftRgb: true });
+      // Two frames in work, each with colours of its own.
+      await Promise.all(
+        [0, 1].map(
+          (slot) =>
+            new Promise<void>((resolve, reject) =>
+              engine.submit(slot, pair.left, pair.right, (error) => (error ? reject(error) : resolve())),
+            ),
+        ),
+      );
+      for (const slot of engine.slots) colours.push(slot.leftRgb.slice());
+      const result = await engine.compute(pair.left, pair.right);
+      expect(hashOf(engine.slots[0]!, result)).toBe(golden[name]);
+      engine.close();
+    }
+    expect(colours).toHaveLength(4);
+    expect(colours[0]!.some((value) => value !== 0)).toBe(true);
+    for (const one of colours) expect(Buffer.compare(one, colours[0]!)).toBe(0);
   });
 
   describe("gives the CPU's bits", () => {

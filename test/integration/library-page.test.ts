@@ -22,10 +22,14 @@ beforeAll(async () => {
   const size = "--set source.synthetic.width=320 --set source.synthetic.height=240";
   publisher = startProgram(`${words} ${size}`.split(" "));
   const printed = () => publisher.stdout() + publisher.stderr();
-  await until("the broker's address", () => {
-    broker = /consume (mqtt:\S+)/.exec(printed())?.[1];
-    return broker !== undefined;
-  });
+  await until(
+    "the broker's address",
+    () => {
+      broker = /consume (mqtt:\S+)/.exec(printed())?.[1];
+      return broker !== undefined;
+    },
+    50_000,
+  );
 }, 60_000);
 afterAll(async () => {
   publisher.child.kill("SIGTERM");

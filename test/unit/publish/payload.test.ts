@@ -255,3 +255,30 @@ describe("crc32", () => {
       }
   });
 });
+
+test("colours travel as three bytes a pixel, in the left image alone", () => {
+  const [width, height] = [4, 2];
+  const description = {
+    ...makeFrame(1).frame,
+    stream: "left",
+    encoding: "raw",
+    element: "rgb8",
+    width,
+    height,
+  } as const;
+  const buffer = new Uint8Array(FRAME_HEADROOM_BYTES + 24).map((_, i) => i);
+  const message = writeFrame(buffer, FRAME_HEADROOM_BYTES, 24, description, identity).slice();
+  const { header, body } = parseFrame(message);
+  expect(header).toMatchObject({ element: "rgb8", quantity: "colourValue", unitScale: 1, bodyBytes: 24 });
+  expect([...body]).toEqual([...buffer.subarray(FRAME_HEADROOM_BYTES)]);
+  const short = writeFrame(buffer, FRAME_HEADROOM_BYTES, 8, description, identity).slice();
+  expect(() => parseFrame(short)).toThrow(/expected 24 for raw 4 x 2 rgb8, found 8/);
+  const depth = writeFrame(
+    buffer,
+    FRAME_HEADROOM_BYTES,
+    24,
+    { ...description, stream: "depth" },
+    identity,
+  ).slice();
+  expect(() => parseFrame(depth)).toThrow(/only left has colours/);
+});

@@ -5,6 +5,7 @@ import { basename, resolve } from "node:path";
 import type { Command } from "commander";
 import { DepthwattError } from "../../core/index.js";
 import {
+  ALGORITHMS,
   type Algorithm,
   createEngine,
   parametersOf,
@@ -18,6 +19,17 @@ import {
   engineMatcher,
   evaluate,
   evaluationTable,
+  type Grid,
+  type GridRow,
+  gridCsv,
+  gridHeatMap,
+  gridPlot,
+  megaDisparitiesPerSecond,
+  oneNumber,
+  type PaperRow,
+  PUBLISHED,
+  paperNotes,
+  paperTable,
   parseSweep,
   readDataset,
   readScene,
@@ -36,8 +48,10 @@ interface EvalOptions extends ConfigOptions {
   threshold?: string;
   scenes?: string;
   frames: string;
-  sweep?: string;
+  sweep?: string[];
   plot?: string;
+  heatMap?: string;
+  table?: string;
   json?: boolean;
 }
 
@@ -106,6 +120,77 @@ function evaluateWith(
   return evaluate(scenes, match, threshold);
 }
 
+/** Every matcher with its own settings, in one table. */
+async function runAll(folders: readonly string[], options: EvalOptions): Promise<void> {
+  const rows: { algorithm: Algorithm; evaluation: Evaluation }[] = [];
+  for (const algorithm of ALGORITHMS) {
+    note(algorithm);
+    const loaded = load({ ...options, algorithm });
+    const scenes = await readScenes(folders, options.scenes, algorithm);
+    rows.push({ algorithm, evaluation: await evaluateWith(loaded, scenes, options) });
+  }
+  if (options.json) {
+    printJson(rows.map(({ algorithm, evaluation }) => ({ algorithm, ...evaluation })));
+    return;
+  }
+  const masks = Object.keys(rows[0]!.evaluation.mean.masks);
+  const lines = rows.map(({ algorithm, evaluation }) => [
+    algorithm,
+    ...masks.map((mask) => evaluation.mean.masks[mask]?.badPercent?.toFixed(2) ?? "-"),
+    evaluation.mean.middleburyV2BadPercent?.toFixed(3) ?? "-",
+    evaluation.mean.milliseconds.toFixed(1),
+    megaDisparitiesPerSecond(evaluation).toFixed(0),
+  ]);
+  const heading = ["matcher", ...masks.map((mask) => `% bad, ${mask}`), "nonocc, all, disc", "ms", "MDE/s"];
+  printTable([heading, ...lines]);
+}
+
+function printTable(rows: readonly string[][]): void {
+  const [heading, ...lines] = columns(rows);
+  printLine(paint("bold", heading!));
+  for (const line of lines) printLine(line);
+}
+
+/** The presets whose figures a paper prints: of one matcher, or of all. */
+async function runPapers(folders: readonly string[], options: EvalOptions): Promise<void> {
+  const { algorithm = "all" } = options;
+  if (algorithm !== "all" && !(ALGORITHMS as readonly string[]).includes(algorithm)) {
+    throw new DepthwattError(
+      "USAGE",
+      `expected --algorithm to be all, ${ALGORITHMS.join(", ")}, got "${algorithm}"`,
+    );
+  }
+  if (options.preset !== undefined)
+    throw new DepthwattError(
+      "USAGE",
+      "expected --preset or --table paper, which has presets of its own, got both",
+    );
+  const rows: PaperRow[] = [];
+  for (const preset of Object.keys(PUBLISHED)) {
+    const { algorithm: _, ...others } = options;
+    const loaded = load({ ...others, preset });
+    const matcher = loaded.config.match.algorithm;
+    if (algorithm !== "all" && matcher !== algorithm) continue;
+    note(preset);
+    const scenes = await readScenes(folders, options.scenes, matcher);
+    rows.push({ preset, evaluation: await evaluateWith(loaded, scenes, options) });
+  }
+  if (options.json) {
+    printJson(
+      rows.map(({ preset, evaluation }) => ({
+        preset,
+        megaDisparitiesPerSecond: megaDisparitiesPerSecond(evaluation),
+        ...evaluation,
+        published: PUBLISHED[preset],
+      })),
+    );
+    return;
+  }
+  printTable(paperTable(rows));
+  for (const line of paperNotes(rows)) note(line);
+  note("% bad counts pixels without an estimate as wrong. MDE/s counts the disparities of the whole images.");
+}
+
 async function runOnce(folders: readonly string[], options: EvalOptions): Promise<void> {
   const loaded = load(options);
   const scenes = await readScenes(folders, options.scenes, loaded.config.match.algorithm);
@@ -126,6 +211,53 @@ async function runOnce(folders: readonly string[], options: EvalOptions): Promis
   note("% bad counts pixels without an estimate as wrong.");
 }
 
+async function writePlot(file: string, text: string): Promise<void> {
+  try {
+    await writeFile(file, text);
+  } catch (cause) {
+    throw new DepthwattError("OUTPUT_UNWRITABLE", `cannot write ${file}: ${(cause as Error).message}`, {
+      cause,
+    });
+  }
+}
+
+/** Two parameters: every value of the one with every value of the other. */
+async function runGrid(
+  folders: readonly string[],
+  options: EvalOptions,
+  [first, second]: readonly [string, string],
+): Promise<void> {
+  const [a, b] = [parseSweep(first), parseSweep(second)];
+  const settings = (x: number, y: number) => [`${a.key}=${x}`, `${b.key}=${y}`];
+  // The corners are checked before the first scene is matched.
+  for (const x of [a.values[0]!, a.values.at(-1)!])
+    for (const y of [b.values[0]!, b.values.at(-1)!]) load(options, settings(x, y));
+  const scenes = await readScenes(folders, options.scenes, load(options).config.match.algorithm);
+  const rows: GridRow[] = [];
+  for (const x of a.values) {
+    for (const y of b.values) {
+      note(`${a.key} = ${x}, ${b.key} = ${y}`);
+      const evaluation = await evaluateWith(load(options, settings(x, y)), scenes, options);
+      rows.push({ values: [x, y], evaluation });
+    }
+  }
+  const grid: Grid = { keys: [a.key, b.key], rows };
+  const title = folders.map((folder) => basename(resolve(folder))).join(", ");
+  const plot = options.plot ?? `sweep-${a.key}-${b.key}.svg`;
+  const heat = options.heatMap ?? `heat-${a.key}-${b.key}.svg`;
+  await writePlot(plot, gridPlot(title, grid));
+  await writePlot(heat, gridHeatMap(title, grid));
+  note(`plot: ${plot}, heat map: ${heat}`);
+  if (options.json) {
+    const told = rows.map(({ values, evaluation }) => ({
+      values,
+      badPercent: oneNumber(evaluation),
+      ...evaluation,
+    }));
+    printJson({ parameters: grid.keys, plot, heatMap: heat, rows: told });
+  } else printLine(gridCsv(grid));
+}
+
 async function runSweep(folders: readonly string[], options: EvalOptions, text: string): Promise<void> {
   const { key, values } = parseSweep(text);
   // Both ends are checked before the first scene is matched.
@@ -138,13 +270,7 @@ async function runSweep(folders: readonly string[], options: EvalOptions, text: 
   }
   const file = options.plot ?? `sweep-${key}.svg`;
   const title = `${folders.map((folder) => basename(resolve(folder))).join(", ")}: % bad over ${key}`;
-  try {
-    await writeFile(file, sweepPlot(title, key, rows));
-  } catch (cause) {
-    throw new DepthwattError("OUTPUT_UNWRITABLE", `cannot write ${file}: ${(cause as Error).message}`, {
-      cause,
-    });
-  }
+  await writePlot(file, sweepPlot(title, key, rows));
   note(`plot: ${file}`);
   if (options.json) {
     printJson({
@@ -160,21 +286,39 @@ export function registerEval(program: Command): void {
     .command("eval")
     .argument("<folders...>", "folders with a dataset.json each")
     .description("measure accuracy on scenes with a ground truth")
-    .option("--algorithm <name>", "matcher (match.algorithm)")
+    .option("--algorithm <name>", "matcher (match.algorithm); all: each of them, in one table")
+    .option("--table <name>", "paper: the presets of the papers, below each what the paper prints")
     .option("--backend <name>", "auto, cpu or cuda (engine.backend)")
     .option("--threshold <px>", "an error above it is bad; by default what each scene says")
     .option("--scenes <names>", "only these, separated by commas")
     .option("--frames <n>", "timed frames per scene; their median is told", DEFAULT_FRAMES)
-    .option("--sweep <param=first:last:step>", "one setting over a range: CSV on stdout, and a plot")
-    .option("--plot <file>", "where the sweep's plot (SVG) goes; by default sweep-PARAM.svg");
+    .option(
+      "--sweep <param=first:last:step>",
+      "one setting over a range, or over a,b,c; given twice: both, each with each; CSV on stdout, and a plot",
+      (value: string, before: string[] = []) => [...before, value],
+    )
+    .option("--plot <file>", "where the sweep's plot (SVG) goes; by default sweep-PARAM.svg")
+    .option("--heat-map <file>", "where that of two goes; by default heat-PARAM-PARAM.svg");
   withJson(withConfig(command), "print one line of JSON");
   withExamples(
     command,
     "depthwatt eval data/midd_v2 --json",
     "depthwatt eval data/midd_v2 data/kitti2015 --set match.sgm.paths=8",
+    "depthwatt eval data/midd_v2 --algorithm all --table paper",
     "depthwatt eval data/midd_v2 --sweep match.sgm.p2=30:120:10 > p2.csv",
+    "depthwatt eval data/midd_v2 --preset esaw-5 --sweep esaw.steps=3:10:1 --sweep basePercent=150:300:10 > esaw.csv",
   );
-  command.action((folders: string[], options: EvalOptions) =>
-    options.sweep === undefined ? runOnce(folders, options) : runSweep(folders, options, options.sweep),
-  );
+  command.action((folders: string[], options: EvalOptions) => {
+    const { sweep = [], table, algorithm } = options;
+    if (table !== undefined && table !== "paper")
+      throw new DepthwattError("USAGE", `expected --table paper, got "${table}"`);
+    if (sweep.length > 2)
+      throw new DepthwattError("USAGE", `expected --sweep once or twice, got it ${sweep.length} times`);
+    if (sweep.length > 0 && (table !== undefined || algorithm === "all"))
+      throw new DepthwattError("USAGE", "expected --sweep of one matcher, and without --table");
+    if (table !== undefined) return runPapers(folders, options);
+    if (algorithm === "all") return runAll(folders, options);
+    if (sweep.length === 2) return runGrid(folders, options, [sweep[0]!, sweep[1]!]);
+    return sweep.length === 1 ? runSweep(folders, options, sweep[0]!) : runOnce(folders, options);
+  });
 }

@@ -6,6 +6,7 @@ import { registerBatch } from "./batch.js";
 import { registerBench } from "./bench.js";
 import { registerBoards } from "./boards.js";
 import { registerCapture } from "./capture.js";
+import { registerCompare } from "./compare.js";
 import { registerConfig } from "./config.js";
 import { registerConsume } from "./consume.js";
 import { registerConvert } from "./convert.js";
@@ -29,6 +30,7 @@ const COMMANDS = [
   registerRecord,
   registerConvert,
   registerMatch,
+  registerCompare,
   registerBatch,
   registerConsume,
   registerView,

@@ -38,6 +38,20 @@ export function linearScale(low: number, high: number, start: number, end: numbe
   return { ticks, at: (value) => start + ((value - from) / (to - from)) * (end - start) };
 }
 
+/** The same by powers of ten, with ticks at 1, 2 and 5 of each; values above 0. */
+export function logScale(low: number, high: number, start: number, end: number): Scale {
+  const powers = Array.from(
+    { length: Math.ceil(Math.log10(high)) - Math.floor(Math.log10(low)) + 1 },
+    (_, i) => 10 ** (Math.floor(Math.log10(low)) + i),
+  );
+  const all = powers.flatMap((power) => [1, 2, 5].map((factor) => Number((factor * power).toPrecision(12))));
+  const first = all.findLastIndex((tick) => tick <= low);
+  const last = all.findIndex((tick) => tick >= high);
+  const ticks = all.slice(first, last + 1);
+  const [from, to] = [Math.log10(ticks[0]!), Math.log10(ticks.at(-1)!)];
+  return { ticks, at: (value) => start + ((Math.log10(value) - from) / (to - from || 1)) * (end - start) };
+}
+
 export interface Frame {
   left: number;
   right: number;

@@ -7,6 +7,7 @@ import {
   horizontalAxis,
   line,
   linearScale,
+  logScale,
   picture,
   text,
   verticalAxis,
@@ -26,6 +27,8 @@ export interface XyPlot {
   x: string;
   y: string;
   series: readonly Series[];
+  /** log: powers of ten, for values above 0. */
+  xScale?: "linear" | "log";
 }
 
 const [WIDTH, HEIGHT] = [720, 440];
@@ -42,13 +45,16 @@ const STYLE = [
 ].join("\n");
 
 /** @throws RangeError without a finite point */
-export function xyPlot({ title, x, y, series }: XyPlot): string {
+export function xyPlot({ title, x, y, series, xScale = "linear" }: XyPlot): string {
   const all = series.flatMap(({ points }) => points);
   if (all.length === 0 || !all.flat().every(Number.isFinite)) {
     throw new RangeError(`expected finite points to plot, got ${all.length} points`);
   }
   const [xs, ys] = [all.map(([at]) => at), all.map(([, at]) => at)];
-  const across = linearScale(Math.min(...xs), Math.max(...xs), FRAME.left, FRAME.right, 8);
+  const across =
+    xScale === "log"
+      ? logScale(Math.min(...xs), Math.max(...xs), FRAME.left, FRAME.right)
+      : linearScale(Math.min(...xs), Math.max(...xs), FRAME.left, FRAME.right, 8);
   const up = linearScale(Math.min(...ys), Math.max(...ys), FRAME.bottom, FRAME.top, 8);
   const drawn = series.map(({ name, points, only, labels = [] }, index) => {
     const colour = index % COLOURS.length;

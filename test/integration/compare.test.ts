@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+// depthwatt compare as its users run it: the sheet, the figures, and what is refused.
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { readRgbImage } from "../../camera/index.js";
+import { lastJson, runProgram } from "../doubles/program.js";
+
+const folder = mkdtempSync(join(tmpdir(), "depthwatt-compare-"));
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+const scene = (name: string) => join(folder, "scene", name);
+const pair = [scene("left/000000.png"), scene("right/000000.png")];
+const out = join(folder, "both.png");
+const QUIET = ["--set", "board=none", "--num-disparities", "32"];
+
+beforeAll(async () => {
+  const ran = await runProgram([
+    "scene",
+    "--frames",
+    "1",
+    "--out",
+    join(folder, "scene"),
+    "--width",
+    "120",
+    "--height",
+    "80",
+  ]);
+  expect(ran.code, ran.stderr).toBe(0);
+}, 60_000);
+
+test("maps above, errors below, held against the truth", async () => {
+  const words = [
+    "--a",
+    "quality",
+    "--b",
+    "sad-3",
+    "--truth",
+    scene("disparity-left/000000.pfm"),
+    "-o",
+    out,
+    "--json",
+  ];
+  const ran = await runProgram(["compare", ...pair, ...words, ...QUIET]);
+  expect(ran.code, ran.stderr).toBe(0);
+  const { a, b, differingPercent } = lastJson<
+    Record<"a" | "b", { preset: string; badPercent: number }> & { differingPercent: number }
+  >(ran);
+  expect([a.preset, b.preset]).toEqual(["quality", "sad-3"]);
+  expect(a.badPercent).toBeLessThan(b.badPercent);
+  expect(differingPercent).toBeGreaterThan(0);
+  const sheet = await readRgbImage(out);
+  expect([sheet.width, sheet.height]).toEqual([2 * 120 + 8, 2 * 80 + 8]);
+  // The error map of the better one is whiter.
+  const white = (fromX: number) => {
+    let count = 0;
+    for (let y = 88; y < 168; ++y)
+      for (let x = fromX; x < fromX + 120; ++x) {
+        const at = 3 * (y * sheet.width + x);
+        if (sheet.data[at] === sheet.data[at + 1] && sheet.data[at]! > 100) ++count;
+      }
+    return count;
+  };
+  expect(white(0)).toBeGreaterThan(white(128));
+}, 30_000);
+
+test("one preset against itself differs nowhere; an unknown one is told with the nearest", async () => {
+  const same = await runProgram([
+    "compare",
+    ...pair,
+    "--a",
+    "quality",
+    "--b",
+    "quality",
+    "-o",
+    out,
+    "--json",
+    ...QUIET,
+  ]);
+  expect(lastJson<{ differingPercent: number }>(same).differingPercent).toBe(0);
+  const unknown = await runProgram([
+    "compare",
+    ...pair,
+    "--a",
+    "quality",
+    "--b",
+    "chang-haf",
+    "-o",
+    out,
+    ...QUIET,
+  ]);
+  expect(unknown.code).toBe(2);
+  expect(unknown.stderr).toMatch(/did you mean "chang-half"\?/);
+}, 30_000);

@@ -30,7 +30,7 @@ interface CompareOptions extends ConfigOptions {
 }
 
 /** An error of so many thresholds, and any larger one, has the last colour. */
-const MOST_THRESHOLDS = 3;
+const MAX_THRESHOLDS = 3;
 const GAP = 8;
 
 function positive(flag: string, text: string): number {
@@ -51,7 +51,7 @@ function errorMap(estimate: FloatImage, truth: FloatImage, threshold: number): R
     if (!Number.isFinite(got)) data.set([128, 0, 255], 3 * i);
     else if (error <= threshold) data.fill(Math.round(255 - (75 * error) / threshold), 3 * i, 3 * i + 3);
     else {
-      const share = Math.min(1, (error / threshold - 1) / (MOST_THRESHOLDS - 1));
+      const share = Math.min(1, (error / threshold - 1) / (MAX_THRESHOLDS - 1));
       data.set([255, Math.round(200 * (1 - share)), 0], 3 * i);
     }
   }

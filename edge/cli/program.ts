@@ -13,6 +13,7 @@ import { registerConvert } from "./convert.js";
 import { registerControl } from "./control.js";
 import { registerDoctor } from "./doctor.js";
 import { registerEval } from "./eval.js";
+import { registerFleet } from "./fleet.js";
 import { registerInstallService } from "./install-service.js";
 import { registerListDevices } from "./list-devices.js";
 import { registerMatch } from "./match.js";
@@ -33,6 +34,7 @@ const COMMANDS = [
   registerCompare,
   registerBatch,
   registerConsume,
+  registerFleet,
   registerView,
   registerControl,
   registerScene,

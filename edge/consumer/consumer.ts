@@ -99,6 +99,8 @@ export class Consumer extends Emitter<ConsumerEvents> {
   private readonly maxPixels: number;
   private readonly connection: BrokerConnection | undefined;
   private readonly given: MqttClient | undefined;
+  private client: MqttClient | undefined;
+  private readonly asked = new Set<string>();
   private readonly receive = (topic: string, payload: Uint8Array) => this.take(topic, payload);
   private readonly resubscribe = () => void this.given?.subscribe(this.filters);
 
@@ -126,6 +128,7 @@ export class Consumer extends Emitter<ConsumerEvents> {
         { url: broker, protocolVersion, clientId, longestPauseMs, ...credentials },
         {
           onUp: (client) => {
+            this.client = client;
             client.on("message", this.receive);
             client.subscribe(this.filters, (error, _subscriptions, packet) => {
               const codes = (packet as { granted?: number[] } | undefined)?.granted ?? [];
@@ -137,7 +140,9 @@ export class Consumer extends Emitter<ConsumerEvents> {
               this.emit("status", { connected: true, reason: told.message, error: told });
             });
           },
-          onDown: () => {},
+          onDown: () => {
+            this.client = undefined;
+          },
           onStatus: (status) => this.emit("status", status),
         },
       );
@@ -216,6 +221,20 @@ export class Consumer extends Emitter<ConsumerEvents> {
     } else if (leaf === "info") this.emit("info", { device, info: document });
     else if (leaf === "camera_info") this.emit("cameraInfo", { device, cameraInfo: document });
     else this.emit("metrics", { device, metrics: document });
+  }
+
+  /**
+   * Subscribes to a device's state, info and camera_info by their exact names: RabbitMQ hands retained messages to nobody who
+   * subscribes with wildcards. Only the first call for a device does anything. @throws DepthwattError CONFIG_INVALID
+   */
+  ask(device: string): void {
+    checkDeviceName(device);
+    if (this.asked.has(device)) return;
+    this.asked.add(device);
+    const exact = ["state", "info", "camera_info"].map((leaf) => `${this.base}/${device}/${leaf}`);
+    // Subscribed anew on each connect.
+    this.filters.push(...exact);
+    (this.client ?? this.given)?.subscribe(exact, () => {});
   }
 
   /** Ends the subscription; a client that was given stays connected. */

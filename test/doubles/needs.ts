@@ -42,6 +42,7 @@ export type NeedName =
   | "zstandard"
   | "nats"
   | "prometheus"
+  | "rabbitmq"
   | "systemd"
   | "debootstrap"
   | "chromium";

@@ -1,0 +1,205 @@
+// SPDX-License-Identifier: Apache-2.0
+// Fifty devices at Mosquitto bridged to Mosquitto, at NATS and at RabbitMQ, all at once: nothing is mixed up, the table is right,
+// and so is the retained state after the broker was restarted. FLEET_SECONDS says how long they publish.
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, expect, test } from "vitest";
+import { connectConsumer } from "../../edge/consumer/index.js";
+import { FRAME_HEADROOM_BYTES } from "../../edge/frame/frame-format.js";
+import { encodeRvl, rvlMaxBytes } from "../../edge/frame/rvl.js";
+import type { FleetDevice } from "../../edge/fleet/fleet.js";
+import type { Publisher } from "../../edge/outputs/mqtt/publisher-types.js";
+import { createPublisher } from "../../edge/outputs/mqtt/publisher.js";
+import { makeFrame, sleep, until } from "../doubles/frames.js";
+import { freePort, type Mosquitto, startMosquitto } from "../doubles/mosquitto.js";
+import { needs } from "../doubles/needs.js";
+import { natsWithMqtt, rabbitWithMqtt } from "../doubles/other-brokers.js";
+import { lastJson, runProgram } from "../doubles/program.js";
+
+const DEVICES = 50;
+const SECONDS = Number(process.env.FLEET_SECONDS ?? 6);
+const nameOf = (index: number) => `robot-${String(index).padStart(2, "0")}`;
+
+const cleanups: (() => unknown)[] = [];
+afterEach(async () => {
+  for (const cleanup of cleanups.splice(0).reverse()) await cleanup();
+});
+
+/** A broker, or two: devices publish at one, people read at the other. */
+interface Site {
+  devices: string;
+  readers: string;
+  restart(): Promise<void>;
+}
+
+/** Each device's pictures hold its number in every pixel, its info its version, its metrics its rate. */
+class SimulatedDevice {
+  readonly publisher: Publisher;
+  readonly #index: number;
+
+  constructor(url: string, index: number) {
+    this.#index = index;
+    this.publisher = createPublisher({ broker: url, base: "depthwatt", device: nameOf(index) });
+    this.publisher.state(
+      index % 10 === 3 ? "degraded" : "online",
+      index % 10 === 3 ? "one camera is late" : "runs",
+    );
+    this.publisher.info({ version: `1.0.${index}`, board: "orin-nano", backend: "cuda", algorithm: "sgm" });
+  }
+
+  publish(): void {
+    const index = this.#index;
+    const [width, height] = [64, 48];
+    const pixels = new Uint16Array(width * height).fill(1000 + index);
+    const buffer = new Uint8Array(FRAME_HEADROOM_BYTES + rvlMaxBytes(pixels.length));
+    const bytes = encodeRvl(pixels, buffer, FRAME_HEADROOM_BYTES);
+    this.publisher.publish(
+      buffer,
+      FRAME_HEADROOM_BYTES,
+      bytes,
+      makeFrame(index, {}, [width, height]).frame,
+      () => {},
+    );
+    const power = {
+      available: true,
+      watts: 10,
+      fpsPerWatt: (10 + index) / 10,
+      joulesPerFrame: 10 / (10 + index),
+    };
+    this.publisher.metrics({ fps: 10 + index, power });
+  }
+}
+
+async function bridged(): Promise<Site> {
+  const folder = mkdtempSync(join(tmpdir(), "depthwatt-bridge-"));
+  cleanups.push(() => rmSync(folder, { recursive: true, force: true }));
+  const near = await startMosquitto();
+  cleanups.push(() => near.stop());
+  const port = await freePort();
+  const settings = [
+    "allow_anonymous true",
+    "persistence true",
+    `persistence_location ${folder}/`,
+    "connection site",
+    `address 127.0.0.1:${near.port}`,
+    "topic depthwatt/# in 1",
+    "cleansession true",
+    "restart_timeout 1",
+  ];
+  let far: Mosquitto = await startMosquitto({ settings, port });
+  cleanups.push(() => far.stop());
+  return {
+    devices: near.url,
+    readers: far.url,
+    async restart() {
+      await far.stop();
+      far = await startMosquitto({ settings, port });
+    },
+  };
+}
+
+async function other(made: typeof natsWithMqtt): Promise<Site> {
+  const broker = await made();
+  cleanups.push(() => broker.remove());
+  await broker.start();
+  return {
+    devices: broker.url,
+    readers: broker.url,
+    async restart() {
+      await broker.stop();
+      await broker.start();
+    },
+  };
+}
+
+async function tableOf(site: Site): Promise<FleetDevice[]> {
+  const ran = await runProgram(["fleet", site.readers, "--seconds", "4", "--json"]);
+  expect(ran.code, ran.stderr).toBe(0);
+  return lastJson<{ devices: FleetDevice[] }>(ran).devices;
+}
+
+function checkTable(devices: readonly FleetDevice[]): void {
+  expect(devices.map(({ device }) => device)).toEqual(
+    Array.from({ length: DEVICES }, (_, index) => nameOf(index)),
+  );
+  for (const [index, device] of devices.entries()) {
+    const degraded = index % 10 === 3;
+    expect(device).toMatchObject({
+      state: degraded ? "degraded" : "online",
+      version: `1.0.${index}`,
+      board: "orin-nano",
+      fps: 10 + index,
+      watts: 10,
+      fpsPerWatt: (10 + index) / 10,
+      warnings: degraded ? ["one camera is late"] : [],
+    });
+  }
+}
+
+async function exercise(site: Site): Promise<string> {
+  const devices = Array.from({ length: DEVICES }, (_, index) => new SimulatedDevice(site.devices, index));
+  cleanups.push(() => Promise.all(devices.map(({ publisher }) => publisher.close())));
+  await Promise.all(devices.map(({ publisher }) => publisher.firstAttempt));
+  const consumer = connectConsumer(site.readers);
+  cleanups.push(() => consumer.close());
+  const frames = new Map<string, number>();
+  const wrong: string[] = [];
+  consumer.on("invalid", ({ device, error }) => wrong.push(`${device}: ${error.message}`));
+  consumer.on("rivals", ({ device }) => wrong.push(`${device} has rivals`));
+  consumer.on("frame", (frame) => {
+    frames.set(frame.device, (frames.get(frame.device) ?? 0) + 1);
+    const counts = frame.counts();
+    const marker = 1000 + Number(frame.device.slice(-2));
+    if (counts.some((count) => count !== marker))
+      wrong.push(`${frame.device} has pictures of ${counts[0]! - 1000}`);
+  });
+  const timer = setInterval(() => {
+    for (const device of devices) device.publish();
+  }, 1000);
+  cleanups.push(() => clearInterval(timer));
+  await sleep(SECONDS * 1000);
+  const before = await tableOf(site);
+  checkTable(before);
+  expect(wrong).toEqual([]);
+  expect(frames.size).toBe(DEVICES);
+  const least = Math.min(...frames.values());
+  expect(least).toBeGreaterThanOrEqual(Math.floor(SECONDS * 0.7));
+  // What changes just before the end of the broker is there again after it.
+  await site.restart();
+  await until(
+    "the devices are back",
+    () => devices.every(({ publisher }) => publisher.counters().connected),
+    60_000,
+  );
+  await sleep(2500);
+  checkTable(await tableOf(site));
+  expect(wrong).toEqual([]);
+  return `${before.length} devices, ${[...frames.values()].reduce((sum, count) => sum + count, 0)} frames, at least ${least} of each`;
+}
+
+const LIMIT_MS = (SECONDS + 180) * 1000;
+
+needs("mosquitto").suite("fifty devices at Mosquitto bridged to Mosquitto", () => {
+  test("the table, the pictures, a restart", { timeout: LIMIT_MS }, async () => {
+    console.info(`Mosquitto bridged: ${await exercise(await bridged())}`);
+  });
+});
+
+needs("nats").suite("fifty devices at NATS with its MQTT listener", () => {
+  test("the table, the pictures, a restart", { timeout: LIMIT_MS }, async () => {
+    console.info(`NATS: ${await exercise(await other(natsWithMqtt))}`);
+  });
+});
+
+needs("rabbitmq").suite("fifty devices at RabbitMQ's MQTT plugin", () => {
+  test("the table, the pictures, a restart", { timeout: LIMIT_MS }, async () => {
+    console.info(`RabbitMQ: ${await exercise(await other(rabbitWithMqtt))}`);
+  });
+});
+
+test("a fleet without a broker is an error that says what to do", async () => {
+  const ran = await runProgram(["fleet", "mqtt://127.0.0.1:1"]);
+  expect(ran.code).toBe(5);
+  expect(ran.stderr).toContain("nothing listens there");
+});

@@ -9,6 +9,8 @@ const [LEFT, RIGHT] = ["/dev/fake0", "/dev/fake1"] as const;
 let fake: FakeVideo;
 let left: Camera;
 let right: Camera;
+/** Near the present when a test begins: a stamp of long ago would be taken for another clock's. */
+let base = 0n;
 
 beforeEach(async () => {
   fake = fakeVideo();
@@ -16,6 +18,7 @@ beforeEach(async () => {
   const around = { system: fake.system, folders: { sysfs: "/nowhere" } };
   left = await open(LEFT, {}, around);
   right = await open(RIGHT, {}, around);
+  base = now();
 });
 afterEach(async () => {
   await Promise.all([left.close(), right.close()]);
@@ -23,11 +26,10 @@ afterEach(async () => {
 });
 
 const streaming = () => until(() => fake.state(LEFT).streaming && fake.state(RIGHT).streaming, "streams on");
-const BASE = now();
 const deliver = (path: string, sequence: number, ms: number) =>
   expect(
     fake.deliver(path, {
-      timestampNs: BASE + BigInt(Math.round(ms * 1e6)),
+      timestampNs: base + BigInt(Math.round(ms * 1e6)),
       sequence,
       bytes: counted(sequence),
     }),
@@ -139,14 +141,14 @@ describe("pairs", () => {
     const stereo = pair(left, right, { rephase: true });
     stereo.start((one) => one.release());
     await streaming();
-    const base = now();
+    const begin = now();
     // 30 Hz, the right camera 12 ms late; images come a little before their time so that the test need not wait for it.
     for (let i = 0; i < 45 && stereo.statistics().restarts === 0; i++) {
       for (const [path, offset] of [
         [LEFT, 0],
         [RIGHT, 12],
       ] as const) {
-        const timestampNs = base + BigInt(Math.round((33.333 * i + offset) * 1e6));
+        const timestampNs = begin + BigInt(Math.round((33.333 * i + offset) * 1e6));
         fake.deliver(path, { timestampNs, sequence: i, bytes: counted(i) });
       }
       await rest(3);

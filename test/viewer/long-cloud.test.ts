@@ -166,6 +166,44 @@ needs("chromium").suite("the point cloud under fingers", () => {
     expect(Math.abs(after.middle[0] - x)).toBeLessThan(5);
   });
 
+  test("the wheel and + and - zoom in and out, Shift moves it by the mouse and by arrows", async () => {
+    const before = await reset();
+    const [x, y] = before.middle;
+    const box = (await canvas().boundingBox()) as { x: number; y: number };
+    const widthNow = async () => {
+      await sleep(300);
+      const { left, right } = await seen();
+      return (right - left) / (before.right - before.left);
+    };
+    await page.mouse.move(box.x + x, box.y + y);
+    await page.mouse.wheel(0, -100);
+    expect(Math.abs((await widthNow()) - Math.exp(0.12))).toBeLessThan(0.04);
+    await page.mouse.wheel(0, 100);
+    expect(Math.abs((await widthNow()) - 1)).toBeLessThan(0.04);
+    await canvas().focus();
+    await page.keyboard.press("+");
+    expect(Math.abs((await widthNow()) - 1.15)).toBeLessThan(0.04);
+    await page.keyboard.press("-");
+    expect(Math.abs((await widthNow()) - 1)).toBeLessThan(0.04);
+    await page.keyboard.press("Shift+ArrowRight");
+    await sleep(300);
+    const byKey = await seen();
+    expect(Math.abs(byKey.middle[0] - x)).toBeGreaterThan(10);
+    expect(Math.abs(byKey.right - byKey.left - (before.right - before.left))).toBeLessThan(5);
+
+    await reset();
+    await page.keyboard.down("Shift");
+    await page.mouse.move(box.x + x, box.y + y);
+    await page.mouse.down();
+    await page.mouse.move(box.x + x + 60, box.y + y + 30, { steps: 4 });
+    await page.mouse.up();
+    await page.keyboard.up("Shift");
+    await sleep(300);
+    const { middle } = await seen();
+    expect(Math.abs(middle[0] - x - 60)).toBeLessThan(6);
+    expect(Math.abs(middle[1] - y - 30)).toBeLessThan(6);
+  });
+
   test("points of half the size leave gaps, larger ones stand over the border", async () => {
     const size = page.getByLabel("Point size");
     const whole = await reset();

@@ -65,6 +65,8 @@ function Plot({ chart, seconds, window, theme }: PlotProps) {
       {
         width: element.clientWidth || 300,
         height: HEIGHT,
+        // The newest time may stand at the end, and half of it beyond.
+        padding: [8, 28, 0, 0],
         legend: { show: false },
         cursor: { y: false },
         scales: { x: { time: true }, y: { range: (_plot, _min, max) => [0, max > 0 ? max * 1.1 : 1] } },

@@ -165,10 +165,10 @@ void rooms(const Kernels& kernels, Random& random, int32_t width, int32_t height
   rig.frame = random.whole(0, 1) == 0 ? PointFrame::kCamera : PointFrame::kRobot;
   rig.element = random.whole(0, 1) == 0 ? PointElement::kF32 : PointElement::kI16;
   rig.colours = random.whole(0, 1) == 0;
-  std::vector<Rgb8> rgb(static_cast<size_t>(width) * height);
-  for (Rgb8& pixel : rgb)
+  std::vector<Rgb8> colours(static_cast<size_t>(width) * height);
+  for (Rgb8& pixel : colours)
     pixel = {uint8_t(random.whole(0, 255)), uint8_t(random.whole(0, 255)), uint8_t(random.whole(0, 255))};
-  const PointsImages seen{q4.in(), left.in(), packedView<const Rgb8>(rgb.data(), width, height)};
+  const PointsImages seen{q4.in(), left.in(), packedView<const Rgb8>(colours.data(), width, height)};
   const auto pointRow = static_cast<int32_t>(pointBytes(rig)) * width;
   Image<uint8_t> cloud(pointRow, height), fastCloud(pointRow, height);
   pointsReference(rig, seen, cloud.view().data);

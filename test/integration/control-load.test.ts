@@ -43,6 +43,13 @@ const stream = (name: string, encoding: string): Record<string, Change> => ({
 const one = (key: string, value: Values[string], change: Partial<Change> = {}): Record<string, Change> => ({
   [key]: { to: { [key]: value }, ...change },
 });
+const ofSection = (section: string, values: Values): Record<string, Change> =>
+  Object.fromEntries(
+    Object.entries(values).map(([name, value]) => {
+      const key = `${section}.${name}`;
+      return [key, { to: { [key]: value } }];
+    }),
+  );
 const ofMatcher = (algorithm: string, values: Values): Record<string, Change> =>
   Object.fromEntries(
     Object.entries(values).map(([name, value]) => {
@@ -54,8 +61,11 @@ const ofMatcher = (algorithm: string, values: Values): Record<string, Change> =>
 const unseen = (changes: Record<string, Change>): Record<string, Change> =>
   Object.fromEntries(Object.entries(changes).map(([key, change]) => [key, { ...change, unseen: true }]));
 
-/** Cameras: live-cameras.test.ts. Whether a file is recorded: each change makes one, control.test.ts does it. */
-const ELSEWHERE = /^(source\.v4l2\.|outputs\.mcap\.recording$)/;
+/**
+ * Cameras: live-cameras.test.ts. Whether a file is recorded: each change makes one, control.test.ts does it. Points have one
+ * encoding, which nothing can change.
+ */
+const ELSEWHERE = /^(source\.v4l2\.|outputs\.mcap\.recording$|outputs\.mqtt\.points\.encoding$)/;
 
 const CHANGES: Record<string, Change> = {
   ...one("match.algorithm", "cbca"),
@@ -72,7 +82,8 @@ const CHANGES: Record<string, Change> = {
     outsideCost: 63,
     subpixel: false,
   }),
-  ...ofMatcher("cbca", { armX: 2, armY: 2, similarity: 4 }),
+  ...ofMatcher("cbca", { armX: 2, armY: 2, similarity: 4, armXRight: 1, armYRight: 1 }),
+  ...ofMatcher("cbca", { lambdaDifference: 60, lambdaCensus: 80, threshold: 0 }),
   "match.esaw.gradientPercent": {
     with: { "match.algorithm": "esaw", "match.esaw.gradientTruncation": 20 },
     to: { "match.esaw.gradientPercent": 800 },
@@ -127,13 +138,40 @@ const CHANGES: Record<string, Change> = {
   ...stream("disparity", "png"),
   ...stream("confidence", "png"),
   ...stream("left", "png"),
-  ...one("outputs.mqtt.left.colours", true, { with: { "outputs.mqtt.left.enabled": true } }),
+  // The scene is grey; left-colours.test.ts has colours.
+  ...one("outputs.mqtt.left.colours", true, { with: { "outputs.mqtt.left.enabled": true }, unseen: true }),
+  ...one("outputs.mqtt.points.enabled", true),
   ...stream("preview", "png"),
   ...one("outputs.mqtt.depth.enabled", false),
   ...one("outputs.mqtt.depth.encoding", "raw"),
   ...one("outputs.mqtt.rateHz", 20, { unseen: true }),
   ...one("outputs.viewer.rateHz", 20, { unseen: true }),
   ...one("outputs.mcap.rateHz", 20, { unseen: true }),
+  // Outputs that are off here: their own tests see what these change.
+  ...unseen(
+    ofSection("outputs.derived", {
+      rateHz: 20,
+      zones: "all 0,0 1,0 1,1 0,1",
+      minPixels: 5,
+      quality: true,
+      qualityWindow: 0.3,
+      scan: true,
+      scanTop: 0.3,
+      scanBottom: 0.7,
+      scanRays: 16,
+      scanMinPixels: 2,
+    }),
+  ),
+  ...unseen(
+    ofSection("outputs.ros", {
+      image: true,
+      compressedDepth: "png",
+      cameraInfo: false,
+      frameId: "camera",
+      rateHz: 20,
+    }),
+  ),
+  ...one("outputs.homeAssistant.announced", false, { unseen: true }),
   ...one("outputs.metricsIntervalMs", 300, { unseen: true }),
   ...one("power.minFps", 1, { unseen: true }),
   ...one("log.level", "debug", { unseen: true }),

@@ -50,6 +50,8 @@ export class CommandCamera {
   #startAgain: NodeJS.Timeout | undefined;
   #backOffMs = SHORTEST_BACK_OFF_MS;
   #lastFrameMs = 0;
+  /** The command has ended, and bytes of it still wait for memory. */
+  #endBehindRest: CommandEnd | undefined;
   #firstFrameMs: number | undefined;
   #suspect = false;
   #lost: string | undefined;
@@ -88,7 +90,11 @@ export class CommandCamera {
     this.#rest = undefined;
     this.#lastFrameMs = performance.now();
     this.#feed(rest);
-    if (this.#rest === undefined) this.#process?.resume();
+    if (this.#rest !== undefined) return;
+    const end = this.#endBehindRest;
+    this.#endBehindRest = undefined;
+    if (end) this.#ended(end);
+    else this.#process?.resume();
   }
 
   async stop(): Promise<void> {
@@ -109,7 +115,9 @@ export class CommandCamera {
     this.#process = new CommandProcess(this.#options.words, {
       onData: (bytes) => {
         this.#bytes += bytes.length;
-        this.#feed(bytes);
+        // Node resumes the output of a command that has exited, paused or not: what comes stands behind what waits.
+        if (this.#rest === undefined) this.#feed(bytes);
+        else this.#rest = Buffer.concat([this.#rest, bytes]);
       },
       onEnd: (end) => this.#ended(end),
     });
@@ -164,6 +172,10 @@ export class CommandCamera {
   }
 
   #ended(end: CommandEnd): void {
+    if (this.#rest !== undefined) {
+      this.#endBehindRest = end;
+      return;
+    }
     this.intake.end();
     const error = this.#errorOf(end);
     const opening = this.#opening;

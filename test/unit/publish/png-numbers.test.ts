@@ -18,7 +18,13 @@ test("numbers count every frame of the stream, whatever becomes of it", async ()
     },
   } as unknown as Publisher;
   const off = { enabled: false, encoding: "raw" };
-  const settings = { depth: { enabled: true, encoding: "png" }, disparity: off, confidence: off, left: off };
+  const settings = {
+    depth: { enabled: true, encoding: "png" },
+    disparity: off,
+    confidence: off,
+    left: off,
+    points: off,
+  };
   const [sink] = streamSinks(settings as unknown as MqttSettings, true, {
     publisher,
     offset: new RealtimeOffset(),

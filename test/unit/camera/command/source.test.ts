@@ -135,6 +135,18 @@ describe("recordings", () => {
     expect(source.counters()).toMatchObject({ pairs: 40, dropsLeft: {}, dropsRight: {}, skewMsMean: 0 });
   });
 
+  test("a command that has exited while its frames wait for the other one's loses none", async () => {
+    const left = `cat ${file("early.y4m", y4m(count(200), 0))}`;
+    const right = `sh -c "sleep 0.4; cat ${file("late.y4m", y4m(count(200), 1))}"`;
+    const { source, seen } = await play({ ...RECORDED, left, right });
+    await until("the end", () => seen.ended);
+    expect(seen.pairs.map(({ sequence }) => sequence)).toEqual(count(200));
+    expect(seen.pairs.map((pair) => [pair.left, pair.right])).toEqual(
+      count(200).map((number) => [grey(number, 0), grey(number, 1)]),
+    );
+    expect(source.counters()).toMatchObject({ pairs: 200, dropsLeft: {}, dropsRight: {} });
+  });
+
   test("wait for a consumer that is slow, at most two pairs ahead, and lose nothing", async () => {
     const command = `cat ${file("slow.y4m", y4m(count(30)))}`;
     const { seen } = await play({ ...RECORDED, left: command, right: command }, false);

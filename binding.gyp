@@ -17,6 +17,8 @@
         # One IEEE operation is one operation, on every processor: the same bits everywhere.
         "-ffp-contract=off"
       ],
+      # Stays mapped when the thread that loaded it ends: libuv still calls what closes its handles after Node unloads it.
+      "ldflags": ["-Wl,-z,nodelete"],
       "libraries": ["-ldl", "-pthread"],
       "conditions": [
         ["with_clang==0", { "cflags_cc": [

@@ -10,6 +10,8 @@
       "cflags_cc": [
         "-std=c++17", "-O2", "-Wall", "-Wextra", "-Wno-unused-parameter", "-fvisibility=hidden"
       ],
+      # Stays mapped when the thread that loaded it ends: libuv still calls what closes its handles after Node unloads it.
+      "ldflags": ["-Wl,-z,nodelete"],
       "libraries": ["-ldl", "-pthread"]
     }
   ]

@@ -130,3 +130,8 @@ test("v4l2-camera by itself: every source that its build names, every page and e
       expect(name, path).toMatch(/^(node:|v4l2-camera)/);
   }
 });
+
+test("the addons stay mapped when the thread that loaded them ends", () => {
+  for (const addon of ["build/Release/depthwatt.node", "camera/v4l2/build/Release/v4l2_camera.node"])
+    expect(execFileSync("readelf", ["-d", addon], { encoding: "utf8" }), addon).toMatch(/NODELETE/);
+});

@@ -145,7 +145,7 @@ export const SUITES: readonly Suite[] = [
   {
     name: "long-vm",
     files: ["test/capture-vm/", "camera/v4l2/test/vm/"],
-    budgetSeconds: 700,
+    budgetSeconds: 450,
     for: "virtual machines with the kernel's own test cameras",
   },
 ];

@@ -133,7 +133,7 @@ export const SUITES: readonly Suite[] = [
   {
     name: "long-compilers",
     files: ["test/integration/cuda-compilers.test.ts", "test/compilers/"],
-    budgetSeconds: 1700,
+    budgetSeconds: 900,
     for: "the addon with g++ 9 to 14 and clang 14 to 19, the kernels with the oldest nvcc and the newest",
   },
   {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // ESAW as TypeScript knows it; esaw.cpu.cc says the same.
+import { EXPONENTIAL_PARAMETERS } from "../exponential-parameters.js";
 import type { Matcher } from "../matcher.js";
 
 export const esaw = {
@@ -53,34 +54,7 @@ export const esaw = {
       unit: "grey",
       description: "Grey difference from which on two pixels differ no more.",
     },
-    {
-      key: "gradientTruncation",
-      kind: "whole",
-      low: 0,
-      high: 127,
-      default: 0,
-      unit: "grey / 2",
-      description:
-        "Difference of horizontal gradients from which on two pixels differ no more; 0: gradients are not compared, as in the paper.",
-    },
-    {
-      key: "gradientPercent",
-      kind: "whole",
-      low: 1,
-      high: 2000,
-      default: 400,
-      unit: "%",
-      description: "Cost of a unit of gradient, as a part of that of a grey value.",
-    },
-    {
-      key: "rightView",
-      kind: "word",
-      choices: ["own", "diagonal"],
-      default: "own",
-      description:
-        "What the left-right check compares with: own aggregates again from the right image, at the cost of another matching; diagonal reads it off the left one's costs.",
-    },
-    { key: "subpixel", kind: "flag", default: false, description: "Interpolates the winner to 1/16 px." },
+    ...EXPONENTIAL_PARAMETERS,
   ],
   ladder: {
     steps: [

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A source that delivers one pair of pictures again and again, faster than the engine computes, and counts what comes back.
+// A source that delivers one pair of pictures again and again, faster than the engine computes, until it is told that it is
+// enough, and counts what comes back.
 import {
   greyPairLayout,
   type PairSource,
@@ -22,13 +23,12 @@ export class PacedSource implements PairSource {
   released = 0;
   ended = false;
   readonly #pictures: Pictures;
-  readonly #pairs: number;
+  #enough = false;
   #timer: NodeJS.Timeout | undefined;
 
-  constructor(pictures: Pictures, pairs: number) {
+  constructor(pictures: Pictures) {
     const { width, height } = pictures;
     this.#pictures = pictures;
-    this.#pairs = pairs;
     this.description = {
       title: "paced",
       ...greyPairLayout(width, height),
@@ -39,7 +39,7 @@ export class PacedSource implements PairSource {
 
   start(events: SourceEvents): void {
     this.#timer = setInterval(() => {
-      if (this.delivered === this.#pairs) {
+      if (this.#enough) {
         clearInterval(this.#timer);
         this.ended = true;
         events.onEnd();
@@ -63,6 +63,11 @@ export class PacedSource implements PairSource {
         },
       });
     }, 3);
+  }
+
+  /** No further pair. */
+  end(): void {
+    this.#enough = true;
   }
 
   async stop(): Promise<void> {

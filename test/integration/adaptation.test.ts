@@ -72,6 +72,12 @@ const errors = (disparityQ4: Int16Array) =>
   disparityQ4.filter((d, i) => i % WIDTH > 30 && Math.abs(d / 16 - DISPARITY) > 1).length /
   disparityQ4.length;
 
+/** Mean distance to the true disparity, in pixels. */
+function deviation(disparityQ4: Int16Array): number {
+  const inside = disparityQ4.filter((_, i) => i % WIDTH > 30);
+  return inside.reduce((sum, d) => sum + Math.abs(d / 16 - DISPARITY), 0) / inside.length;
+}
+
 describe("rows", () => {
   const random = new Random();
   const picture = texture(random);
@@ -89,7 +95,11 @@ describe("rows", () => {
     expect(errors(corrected.frames[0]!), `seed ${random.seed}`).toBeLessThan(0.01);
     const told = await run([pair], { verticalOffset: rows });
     expectSameImage(corrected.frames[0]!, told.frames[0]!, WIDTH, "found and told");
-    expect(errors((await run([pair], {})).frames[0]!), "without").toBeGreaterThan(errors(told.frames[0]!));
+    const without = (await run([pair], {})).frames[0]!;
+    // One row is within what matching bears on some textures (no pixel is a whole pixel off): its deviation still tells.
+    expect(deviation(without), `without, seed ${random.seed}`).toBeGreaterThan(
+      2 * deviation(told.frames[0]!),
+    );
   });
 
   test("an aligned pair is computed as if nobody had looked", async () => {

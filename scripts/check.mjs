@@ -2,7 +2,9 @@
 // `npm run check`: everything that can be said of the tree without running it, one line per check.
 import { dirname } from "node:path";
 import { fileURLToPath } from "node:url";
+import binaries from "./checks/binaries.mjs";
 import citations from "./checks/citations.mjs";
+import dependencies from "./checks/dependencies.mjs";
 import fileSize from "./checks/file-size.mjs";
 import generatedDocs from "./checks/generated-docs.mjs";
 import headers from "./checks/headers.mjs";
@@ -33,6 +35,8 @@ const checks = [
   links,
   citations,
   lockfile,
+  dependencies,
+  binaries,
 ];
 
 let failures = 0;

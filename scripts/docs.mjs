@@ -3,6 +3,7 @@
 import { mkdirSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
+import { bundledTree, productionTree, reasons } from "./dependency-tree.mjs";
 import { table, withResultTables } from "./result-tables.mjs";
 
 const NOTICE = "<!-- Made from the code by `npm run docs`; edits here are lost. -->";
@@ -207,6 +208,43 @@ ${table(["metric", "type", "meaning"], rows)}
 `;
 }
 
+function dependenciesPage(root) {
+  const { installed, insideThePage } = reasons(root);
+  const of = (tree, name) => tree.find((entry) => entry.name === name);
+  const direct = (tree, why) =>
+    Object.entries(why).map(([name, reason]) => {
+      const { version, licence } = of(tree, name);
+      return [code(name), version, licence, reason];
+    });
+  const tree = productionTree(root);
+  const brought = tree
+    .filter(({ name }) => installed[name] === undefined)
+    .map(({ name, version, licence, from }) => [code(name), version, licence, from.map(code).join(", ")]);
+  const heads = ["package", "version", "licence", "what for"];
+  return `${NOTICE}
+# Dependencies
+
+What an installation on a Jetson or a PC consists of. Versions are pinned by ${code("package-lock.json")} with a hash each.
+${code("npm run sbom")} prints the same as a CycloneDX bill of materials. ${code("npm run check")} refuses a dependency without a
+reason, a licence that is not in its list, a package with an install script (ours, which compile the addons, are the only
+ones) and a committed file that is neither text, a picture of a page, nor data of a fuzz target.
+
+## Direct
+
+${table(heads, direct(tree, installed))}
+
+## Inside the live page
+
+Packages of development whose code is built into the page.
+
+${table(heads, direct(bundledTree(root), insideThePage))}
+
+## Brought along
+
+${table(["package", "version", "licence", "by"], brought)}
+`;
+}
+
 export async function generatePages(root) {
   const load = (path) => import(pathToFileURL(join(root, "dist", path)).href);
   const [config, base, program, boards, presets, families, dashboard] = await Promise.all([
@@ -227,6 +265,7 @@ export async function generatePages(root) {
     "docs/4-reference/presets.md": presetsPage(presets),
     "docs/3-boards/boards.md": boardsPage(boards),
     "docs/4-reference/metrics.md": metricsPage(families),
+    "docs/4-reference/dependencies.md": dependenciesPage(root),
     "docs/2-concepts/prometheus/grafana-dashboard.json": `${JSON.stringify(dashboard.grafanaDashboard(), null, 2)}\n`,
     "docs/2-concepts/prometheus/alert-rules.yaml": dashboard.alertRules(),
   };

@@ -56,8 +56,9 @@ const SOUND: Record<string, string> = {
   "docs/papers.md":
     "# Papers\n\n| cited as | paper |\n| --- | --- |\n| Known et al. 2001 | K. Known: a paper |\n\nSee (Known et al. 2001, eq. 1).\n",
   "package.json": '{"dependencies": {"some": "1.0.0"}}\n',
+  "scripts/dependencies.json": '{"installed": {"some": "for this"}, "insideThePage": {}}\n',
   "package-lock.json":
-    '{"packages": {"": {}, "node_modules/some": {"version": "1.0.0", "integrity": "sha512-x"}, "camera": {}, "node_modules/@x/camera": {"resolved": "camera", "link": true}}}\n',
+    '{"packages": {"": {}, "node_modules/some": {"version": "1.0.0", "license": "MIT", "integrity": "sha512-x"}, "camera": {}, "node_modules/@x/camera": {"resolved": "camera", "link": true}}}\n',
 };
 
 let root: string;
@@ -264,6 +265,56 @@ const VIOLATIONS: [string, string, () => void, RegExp][] = [
     () => put("cuda/match/tiny/tiny.inl.h", `${HEADER}void fast() { tinyReference(1); }\n`),
     /fast code never calls a reference/,
   ],
+  [
+    "binaries.mjs",
+    "a compiled file",
+    () => put("docs/tool", "\x7fELF\x02\x01"),
+    /docs\/tool: is a compiled file/,
+  ],
+  [
+    "binaries.mjs",
+    "a file that is not text",
+    () => put("docs/page.png", "\x00\x01"),
+    /docs\/page\.png: is not text/,
+  ],
+  [
+    "dependencies.mjs",
+    "a dependency without a reason",
+    () => put("scripts/dependencies.json", '{"installed": {}, "insideThePage": {}}'),
+    /some: scripts\/dependencies\.json gives no reason/,
+  ],
+  [
+    "dependencies.mjs",
+    "a reason for what is not there",
+    () => put("scripts/dependencies.json", '{"installed": {"some": "x", "gone": "x"}, "insideThePage": {}}'),
+    /gone: in scripts\/dependencies\.json, not in package\.json/,
+  ],
+  [
+    "dependencies.mjs",
+    "a package that the page imports without a reason",
+    () => put("edge/outputs/viewer/page/x.ts", 'import { y } from "@other/thing/y.js";\n'),
+    /@other\/thing: the live page imports it/,
+  ],
+  [
+    "dependencies.mjs",
+    "a licence that is not in the list, of a package that another one brings",
+    () =>
+      put(
+        "package-lock.json",
+        '{"packages": {"": {}, "node_modules/some": {"version": "1.0.0", "license": "MIT", "dependencies": {"deep": "1"}}, "node_modules/deep": {"version": "1.0.0", "license": "GPL-3.0-only"}}}',
+      ),
+    /deep@1\.0\.0: its licence is GPL-3\.0-only/,
+  ],
+  [
+    "dependencies.mjs",
+    "an install script of others",
+    () =>
+      put(
+        "package-lock.json",
+        '{"packages": {"": {}, "node_modules/some": {"version": "1.0.0", "license": "MIT", "hasInstallScript": true}}}',
+      ),
+    /some@1\.0\.0: runs a script at installation/,
+  ],
   ["file-size.mjs", "a large file", () => put("docs/big.bin", "x".repeat((1 << 20) + 1)), /1048577 bytes/],
   [
     "citations.mjs",
@@ -432,7 +483,8 @@ describe("checks", () => {
 
   test("generated pages: a stale page and a missing one are told apart", async () => {
     const check: Check = (await load("generated-docs.mjs")).default;
-    cpSync(join(repository, "scripts"), join(root, "scripts"), { recursive: true });
+    for (const path of ["scripts", "package.json", "package-lock.json"])
+      cpSync(join(repository, path), join(root, path), { recursive: true });
     symlinkSync(join(repository, "dist"), join(root, "dist"));
     symlinkSync(join(repository, "node_modules"), join(root, "node_modules"));
     const { generatePages } = await import(

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+// What is installed with depthwatt: each dependency has a reason, each package a licence that we may pass on, and none but ours
+// runs a script at installation.
+import { bundledTree, productionTree, reasons } from "../dependency-tree.mjs";
+import { filesIn, readText } from "./tree.mjs";
+
+// libvips is a library of its own that sharp loads: LGPL allows that beside any licence.
+const LICENCES = new Set([
+  "0BSD",
+  "Apache-2.0",
+  "BSD-2-Clause",
+  "BSD-3-Clause",
+  "ISC",
+  "LGPL-3.0-or-later",
+  "MIT",
+  "Unlicense",
+]);
+
+function importedByThePage(root) {
+  const files = filesIn(root, ["edge/outputs/viewer/page"], [".ts", ".tsx"]);
+  const names = files.flatMap((path) =>
+    [...readText(root, path).matchAll(/from "([^."][^"]*)"/g)].map(
+      ([, name]) => /^(?:@[^/]+\/)?[^/]+/.exec(name)[0],
+    ),
+  );
+  return new Set(names);
+}
+
+export default {
+  name: "dependencies",
+  run(root) {
+    const problems = [];
+    const file = "scripts/dependencies.json";
+    const { installed, insideThePage } = reasons(root);
+    const tree = [...productionTree(root), ...bundledTree(root)];
+    const { dependencies = {} } = JSON.parse(readText(root, "package.json"));
+    for (const name of Object.keys(dependencies))
+      if (!installed[name]) problems.push(`${name}: ${file} gives no reason for it`);
+    for (const name of Object.keys(installed))
+      if (dependencies[name] === undefined) problems.push(`${name}: in ${file}, not in package.json`);
+    for (const name of importedByThePage(root))
+      if (!insideThePage[name]) problems.push(`${name}: the live page imports it, ${file} gives no reason`);
+    for (const { name, version, licence, hasInstallScript, ours } of tree) {
+      const each = (licence ?? "none").replace(/[()]/g, "").split(/ (?:AND|OR) /);
+      if (!each.every((one) => LICENCES.has(one)))
+        problems.push(`${name}@${version}: its licence is ${licence ?? "not told"}`);
+      if (hasInstallScript && !ours) problems.push(`${name}@${version}: runs a script at installation`);
+    }
+    return { found: `${tree.length} packages`, problems };
+  },
+};

@@ -102,7 +102,7 @@ function helpOf(command) {
   return text.trimEnd();
 }
 
-function commandsPage({ buildProgram }) {
+async function commandsPage({ buildProgram }) {
   const sections = [];
   const visit = (command, prefix) => {
     const name = `${prefix}${command.name()}`;
@@ -110,7 +110,7 @@ function commandsPage({ buildProgram }) {
     sections.push(`${prefix === "" ? "" : `## ${name}\n\n`}${indented}\n`);
     for (const child of command.commands) visit(child, `${name} `);
   };
-  visit(buildProgram(), "");
+  visit(await buildProgram(), "");
   return `${NOTICE}
 # Commands
 
@@ -261,7 +261,7 @@ export async function generatePages(root) {
     "docs/2-concepts/accuracy.md": withResultTables(root, "docs/2-concepts/accuracy.md"),
     "docs/4-reference/config.md": configPage(config),
     "docs/4-reference/errors.md": errorsPage(base),
-    "docs/4-reference/commands.md": commandsPage(program),
+    "docs/4-reference/commands.md": await commandsPage(program),
     "docs/4-reference/presets.md": presetsPage(presets),
     "docs/3-boards/boards.md": boardsPage(boards),
     "docs/4-reference/metrics.md": metricsPage(families),

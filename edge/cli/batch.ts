@@ -141,10 +141,8 @@ function tell(flags: BatchFlags, summary: Summary): void {
   if (sum(skipped) > 0) process.exitCode = EXIT_SKIPPED;
 }
 
-export function registerBatch(program: Command): void {
-  const command = program
-    .command("batch")
-    .description("match whole archives of pairs; goes on where it was interrupted")
+export function defineBatch(command: Command): void {
+  command
     .argument("<in>", "folder with dataset.json, left/ and right/, mav0/, or folders of those")
     .argument("<out>", "folder for the disparity maps, named as the pairs")
     .option("--calibration <file>", "rectify with this calibration (default: the pictures are rectified)")

@@ -68,10 +68,8 @@ async function run(flags: BenchFlags): Promise<void> {
   else for (const line of lines(figures)) printLine(line);
 }
 
-export function registerBench(program: Command): void {
-  const bench = program
-    .command("bench")
-    .description("time a matcher on a synthetic pair in memory")
+export function defineBench(command: Command): void {
+  command
     .option("--width <pixels>", "image width", "640")
     .option("--height <pixels>", "image height", "480")
     .option("--num-disparities <n>", "width of the search (match.numDisparities)")
@@ -80,12 +78,12 @@ export function registerBench(program: Command): void {
     .option("--frames <n>", "timed frames", "100")
     .option("--backend <name>", "auto, cpu or cuda (engine.backend)")
     .option("--repeat-stage <name=n>", "run one stage n times in every frame, to find what it costs");
-  withJson(withConfig(bench), "print one line of JSON");
+  withJson(withConfig(command), "print one line of JSON");
   withExamples(
-    bench,
+    command,
     "depthwatt bench --num-disparities 128 --set match.sgm.paths=8 --json",
     "depthwatt bench --repeat-stage median=50",
     "DEPTHWATT_ISA=avx2 depthwatt bench --width 1280 --height 720 --threads 1",
   );
-  bench.action(run);
+  command.action(run);
 }

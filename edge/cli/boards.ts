@@ -133,10 +133,7 @@ function boards(options: { json?: boolean }): void {
   printLine(paint("dim", "? = not known; --json gives every fact with its source, or why it is not known"));
 }
 
-export function registerBoards(program: Command): void {
-  const command = program
-    .command("boards")
-    .description("which board this is, why, and every board that is known");
+export function defineBoards(command: Command): void {
   withJson(command, "every fact of every board with its source").action(boards);
   withExamples(command, "depthwatt boards", "depthwatt boards --json | tail -1 | jq .detected");
 }

@@ -97,10 +97,8 @@ async function run(options: CaptureOptions): Promise<void> {
     printLine(`${options.frames} pairs in ${join(options.save, "left")} and ${join(options.save, "right")}`);
 }
 
-export function registerCapture(program: Command): void {
-  const command = program
-    .command("capture")
-    .description("save still pairs from the cameras, as captured")
+export function defineCapture(command: Command): void {
+  command
     .option("--left <device>", "left camera")
     .option("--right <device>", "right camera")
     .option("--side-by-side <device>", "one camera with both images side by side")

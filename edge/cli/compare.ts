@@ -154,10 +154,8 @@ async function compare(left: string, right: string, options: CompareOptions): Pr
   );
 }
 
-export function registerCompare(program: Command): void {
-  const command = program
-    .command("compare")
-    .description("match one pair with two presets: disparity and error maps side by side")
+export function defineCompare(command: Command): void {
+  command
     .argument("<left>", "left picture: PNG, JPEG, PGM or PPM")
     .argument("<right>", "right picture of the same size")
     .requiredOption("--a <preset>", "the left half of the picture (depthwatt presets lists them)")

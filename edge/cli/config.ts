@@ -81,20 +81,19 @@ function fileForm(key: string): string {
   return parts.reduceRight((inner, part) => `${part}: { ${inner} }`, last);
 }
 
-export function registerConfig(program: Command): void {
-  const config = program.command("config").description("show settings, their origin and their meaning");
-  withConfig(config)
+export function defineConfig(command: Command): void {
+  withConfig(command)
     .option("--print", "every value and where it came from (what happens without options, too)")
     .option("--schema", "the JSON Schema, for editors and other programs")
     .option("--json", "print as JSON")
     .action((options: PrintOptions) => (options.schema ? printJson(jsonSchema()) : print(options)));
   withExamples(
-    config,
+    command,
     "depthwatt config --print --set match.sgm.paths=8",
     "depthwatt config explain match.sgm.p2",
     "depthwatt config --schema > depthwatt.schema.json",
   );
-  const explainCommand = config
+  const explainCommand = command
     .command("explain")
     .argument("<key>", "dotted key, such as match.sgm.p2")
     .description("one setting: meaning, range, default, and how to set it")

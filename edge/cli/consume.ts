@@ -209,10 +209,8 @@ async function consume(url: string, options: ConsumeOptions): Promise<void> {
   }
 }
 
-export function registerConsume(program: Command): void {
-  const command = program
-    .command("consume")
-    .description("subscribe to a stream: check every frame, report rate, latency and losses")
+export function defineConsume(command: Command): void {
+  command
     .argument("<url>", "the broker: mqtt://, mqtts://, ws:// or wss://")
     .option("--base <topic>", "what the topics begin with", "depthwatt")
     .option("--device <name>", "the device; without it the first one that sends")

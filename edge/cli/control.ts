@@ -124,20 +124,17 @@ function withAccess(command: Command): Command {
     .option("--key-file <file>", "PEM file of its private key");
 }
 
-export function registerControl(program: Command): void {
-  const getCommand = program
-    .command("get")
-    .description("settings of a running depthwatt: those named, or all")
-    .argument("[key...]", "such as match.numDisparities")
-    .action(get);
+export function defineGet(command: Command): void {
+  command.argument("[key...]", "such as match.numDisparities").action(get);
   withExamples(
-    withAccess(getCommand),
+    withAccess(command),
     "depthwatt get match.numDisparities --device robot-1 --secret-file control.secret",
     "depthwatt get --device robot-1 --broker mqtts://broker.local --username anna --password-file p --json",
   );
-  const setCommand = program
-    .command("set")
-    .description("change settings of a running depthwatt, all of them or none, without losing a frame")
+}
+
+export function defineSet(command: Command): void {
+  command
     .argument(
       "<key=value...>",
       "nothing behind = unsets a setting that may have no value; preset=NAME sets many, and others here win",
@@ -145,7 +142,7 @@ export function registerControl(program: Command): void {
     .option("--save", "write them into the device's configuration file too; its comments stay")
     .action(set);
   withExamples(
-    withAccess(setCommand),
+    withAccess(command),
     "depthwatt set match.algorithm=cbca refine.median=false --device robot-1 --secret-file control.secret",
     "depthwatt set preset=esaw-9 refine.fill=off --device robot-1 --secret-file control.secret",
     "depthwatt set power.budgetWatts=10 --device robot-1 --secret-file control.secret --save",

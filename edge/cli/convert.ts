@@ -123,12 +123,8 @@ async function run(from: string, out: string, options: ConvertOptions): Promise<
   if (lost > 0) process.exitCode = EXIT_SKIPPED;
 }
 
-export function registerConvert(program: Command): void {
-  const command = program
-    .command("convert")
-    .description(
-      "recordings into images, point clouds, tables and previews; folders of images into recordings",
-    )
+export function defineConvert(command: Command): void {
+  command
     .argument("<in>", "recording (MCAP), or folder with left/ and right/ or mav0/")
     .argument("<out>", "folder or file to write")
     .addOption(

@@ -68,10 +68,7 @@ async function doctor(options: ConfigOptions & { json?: boolean }): Promise<void
   printLine(bad.length === 0 ? "Ready: 'depthwatt run' will work." : `Not ready: ${names}.`);
 }
 
-export function registerDoctor(program: Command): void {
-  const command = program
-    .command("doctor")
-    .description("what this machine has, what it lacks, and what to do");
+export function defineDoctor(command: Command): void {
   withJson(withConfig(command), "print as JSON, with all facts").action(doctor);
   withExamples(
     command,

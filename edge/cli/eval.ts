@@ -281,11 +281,9 @@ async function runSweep(folders: readonly string[], options: EvalOptions, text: 
   } else printLine(sweepCsv(key, rows));
 }
 
-export function registerEval(program: Command): void {
-  const command = program
-    .command("eval")
+export function defineEval(command: Command): void {
+  command
     .argument("<folders...>", "folders with a dataset.json each")
-    .description("measure accuracy on scenes with a ground truth")
     .option("--algorithm <name>", "matcher (match.algorithm); all: each of them, in one table")
     .option("--table <name>", "paper: the presets of the papers, below each what the paper prints")
     .option("--backend <name>", "auto, cpu or cuda (engine.backend)")

@@ -112,10 +112,8 @@ async function showFleet(url: string, options: FleetOptions): Promise<void> {
   }
 }
 
-export function registerFleet(program: Command): void {
-  const command = program
-    .command("fleet")
-    .description("every device at a broker: state, frames a second, watts, versions, warnings")
+export function defineFleet(command: Command): void {
+  command
     .argument("<url>", "the broker: mqtt://, mqtts://, ws:// or wss://")
     .option("--base <topic>", "what the topics begin with", "depthwatt")
     .option("--seconds <n>", "listen for so long before the table is shown", seconds, 3)

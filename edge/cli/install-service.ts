@@ -64,10 +64,8 @@ function install(options: { dryRun?: boolean; printUnit?: boolean }): void {
   printLine("      systemctl start depthwatt && systemctl status depthwatt");
 }
 
-export function registerInstallService(program: Command): void {
-  const command = program
-    .command("install-service")
-    .description("make depthwatt a systemd service of this machine")
+export function defineInstallService(command: Command): void {
+  command
     .option("--dry-run", "print each step, do nothing")
     .option("--print-unit", "print the unit with this machine's paths, do nothing")
     .action(install);

@@ -99,11 +99,8 @@ async function run({ json, all }: { json?: boolean; all?: boolean }): Promise<vo
 
 const withName = (format: Format) => ({ ...format, format: captureFormatOf(format.fourcc) ?? null });
 
-export function registerListDevices(program: Command): void {
-  const command = program
-    .command("list-devices")
-    .description("cameras with their formats, sizes and rates")
-    .option("--all", "also controls, and formats that depthwatt does not read");
+export function defineListDevices(command: Command): void {
+  command.option("--all", "also controls, and formats that depthwatt does not read");
   withExamples(
     withJson(command, "print everything, controls too, as JSON"),
     "depthwatt list-devices",

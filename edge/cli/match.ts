@@ -121,10 +121,8 @@ async function match(leftFile: string, rightFile: string, options: MatchOptions)
   }
 }
 
-export function registerMatch(program: Command): void {
-  const command = program
-    .command("match")
-    .description("match one pair of pictures and write the disparity map")
+export function defineMatch(command: Command): void {
+  command
     .argument("<left>", "left picture: PNG, JPEG, PGM or PPM")
     .argument("<right>", "right picture of the same size")
     .option("--calibration <file>", "rectify with this calibration (default: the pictures are rectified)")

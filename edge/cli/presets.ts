@@ -39,10 +39,7 @@ function presets({ json }: { json?: boolean }): void {
   printLine(paint("dim", "--json gives every preset's settings, and the file or table of each figure"));
 }
 
-export function registerPresets(program: Command): void {
-  const command = program
-    .command("presets")
-    .description("settings under one name, for --preset: what each is for, its source and its figures");
+export function definePresets(command: Command): void {
   withJson(command, "with settings, and where each figure is from").action(presets);
   withExamples(
     command,

@@ -80,10 +80,7 @@ function compare(a: string, b: string, options: { json?: boolean }): void {
   }
 }
 
-export function registerProfile(program: Command): void {
-  const command = program
-    .command("profile")
-    .description("measure frame rate and energy over sizes, paths, rates and power modes");
+export function defineProfile(command: Command): void {
   command
     .option("-o, --output <dir>", "folder of the results; an interrupted profile in it goes on", "profile")
     .option("--modes <names>", "nvpmodel modes by name, all, or current (the default)", "current")

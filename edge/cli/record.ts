@@ -25,10 +25,8 @@ async function record(file: string, options: RecordOptions): Promise<void> {
   );
 }
 
-export function registerRecord(program: Command): void {
-  const command = program
-    .command("record")
-    .description("run, and record depth, images and figures to an MCAP file")
+export function defineRecord(command: Command): void {
+  command
     .argument("<out.mcap>", "file to record to; {time} in it becomes the time of the beginning")
     .option("--inputs", "record both captured images too, so that all can be computed again");
   withExamples(

@@ -208,10 +208,7 @@ export function withRunOptions(command: Command): Command {
     .option("--frames <n>", "end after this many frames", frameCount);
 }
 
-export function registerRun(program: Command): void {
-  const command = program
-    .command("run")
-    .description("capture, match and publish depth until stopped, with live figures");
+export function defineRun(command: Command): void {
   withExamples(
     withJson(withConfig(withRunOptions(command)), "print one JSON object at the end instead of live lines"),
     "depthwatt run",

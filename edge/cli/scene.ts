@@ -57,10 +57,8 @@ async function run(flags: SceneFlags): Promise<void> {
     );
 }
 
-export function registerScene(program: Command): void {
-  const scene = program
-    .command("scene")
-    .description("write the built-in scene: pictures, exact disparity, occlusion masks, calibration")
+export function defineScene(command: Command): void {
+  command
     .requiredOption("--frames <n>", "how many frames; 30 of them are one second of the scene")
     .requiredOption("--out <dir>", "folder to write to")
     .option(
@@ -79,9 +77,9 @@ export function registerScene(program: Command): void {
         .default("both"),
     )
     .action(run);
-  withJson(scene, "print what was written as JSON");
+  withJson(command, "print what was written as JSON");
   withExamples(
-    scene,
+    command,
     "depthwatt scene --frames 10 --out scene",
     "depthwatt eval scene",
     "depthwatt scene --frames 100 --raw --truth left --out vm-scene",

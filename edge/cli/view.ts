@@ -72,10 +72,8 @@ async function view(url: string, options: ViewOptions): Promise<void> {
   }
 }
 
-export function registerView(program: Command): void {
-  const command = program
-    .command("view")
-    .description("serve the live page for the devices of any broker")
+export function defineView(command: Command): void {
+  command
     .argument("<url>", "the broker: mqtt://, mqtts://, ws:// or wss://")
     .option("--base <topic>", "what the topics begin with", "depthwatt")
     .option("--address <address>", "where the page is served", "127.0.0.1")

@@ -8,6 +8,7 @@ import { join, resolve } from "node:path";
 import type { Command } from "commander";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { DepthwattError } from "../../../../core/index.js";
+import { COMMANDS } from "../../../../edge/cli/commands.js";
 import { buildProgram, runCommandLine } from "../../../../edge/cli/program.js";
 import { PRESETS } from "../../../../edge/presets/index.js";
 import { reportError } from "../../../../edge/cli/report-error.js";
@@ -32,8 +33,9 @@ function everyCommand(command: Command): Command[] {
   return [command, ...command.commands.flatMap(everyCommand)];
 }
 
-describe("help", () => {
-  const commands = buildProgram().commands.flatMap(everyCommand);
+describe("help", async () => {
+  const program = await buildProgram();
+  const commands = program.commands.flatMap(everyCommand);
 
   test.each(commands.map((command) => command.name()))("%s --help ends with an example", (name) => {
     const command = commands.find((candidate) => candidate.name() === name)!;
@@ -50,12 +52,19 @@ describe("help", () => {
       const examples = out.match(/^ {2}\$ depthwatt .*$/gm) ?? [];
       for (const example of examples) {
         const words = example.trim().slice("$ depthwatt ".length).split(" ");
-        const known = buildProgram().commands.find((candidate) => candidate.name() === words[0]);
+        const known = program.commands.find((candidate) => candidate.name() === words[0]);
         expect(known, example).toBeDefined();
         const long = words.filter((word) => word.startsWith("--")).map((word) => word.split("=")[0]);
         const options = everyCommand(known!).flatMap((item) => item.options.map((option) => option.long));
         for (const option of long) expect(options, example).toContain(option);
       }
+    }
+  });
+
+  test("a command's arguments are listed as its own help says them", () => {
+    for (const { name, arguments: listed } of COMMANDS) {
+      const usage = program.commands.find((command) => command.name() === name)!.usage();
+      expect(usage.replace("[options]", "").replace("[command]", "").trim(), name).toBe(listed);
     }
   });
 

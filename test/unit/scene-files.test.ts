@@ -15,7 +15,7 @@ import {
   writeScene,
 } from "../../camera/index.js";
 import { loadNative } from "../../edge/native.js";
-import { registerScene } from "../../edge/cli/scene.js";
+import { defineScene } from "../../edge/cli/scene.js";
 import { readDataset, readScene } from "../../edge/eval/dataset.js";
 
 const SIZE = { width: 320, height: 240 };
@@ -80,7 +80,7 @@ test("a folder that cannot be made is named", async () => {
 test("the command's flags: both views at once and numbers that are none are usage errors", async () => {
   const run = (...words: string[]) => {
     const program = new Command().exitOverride();
-    registerScene(program);
+    defineScene(program.command("scene"));
     return program.parseAsync(["scene", "--out", folder, ...words], { from: "user" });
   };
   await expect(run("--frames", "1", "--raw", "--ideal")).rejects.toMatchObject({ code: "USAGE" });

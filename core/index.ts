@@ -8,3 +8,4 @@ export { type SystemExports, systemAddon } from "./native.js";
 export { hasColours, type PixelFormat } from "./pixel-format.js";
 export { Histogram, type Percentiles } from "./histogram.js";
 export { isSameFile, writeBeside } from "./write-beside.js";
+export { yaml } from "./yaml.js";

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Text to plain objects: YAML (with OpenCV's dialect of it), JSON, and the small XML that FileStorage writes.
-import { parseDocument } from "yaml";
-import { DepthwattError } from "../../core/index.js";
+import { DepthwattError, yaml } from "../../core/index.js";
 import { isRecord, type ParsedFile } from "./draft.js";
 
 function unreadable(file: string, expected: string, found: string, cause?: unknown): DepthwattError {
@@ -17,7 +16,7 @@ const yamlWords = (message: string) =>
 function parseYaml(file: string, text: string): unknown {
   // "%YAML:1.0" is not a directive of any YAML; some files carry it without the "---" that must follow one.
   const body = text.replace(/^\uFEFF?%YAML[^\n]*\n/, "\n");
-  const document = parseDocument(body, { prettyErrors: true });
+  const document = yaml().parseDocument(body, { prettyErrors: true });
   const [error] = document.errors;
   if (error) {
     const line = error.linePos?.[0]?.line;
@@ -95,7 +94,9 @@ export function parseCalibrationText(file: string, text: string): ParsedFile {
       throw unreadable(file, "JSON", (cause as Error).message, cause);
     }
     // JSON's own parser takes the last of two values and says nothing.
-    const twice = parseDocument(start).errors.find(({ code }) => code === "DUPLICATE_KEY");
+    const twice = yaml()
+      .parseDocument(start)
+      .errors.find(({ code }) => code === "DUPLICATE_KEY");
     if (twice) throw unreadable(file, "each key once", `one twice (line ${twice.linePos?.[0]?.line})`, twice);
   } else {
     root = parseYaml(file, text);

@@ -2,9 +2,9 @@
 // Where values come from: each source of settings read into the same flat form, with the origin of every value.
 import { readFileSync } from "node:fs";
 import { dirname, resolve } from "node:path";
-import { type Document, isScalar, parse, parseDocument, visit } from "yaml";
+import type { Document } from "yaml";
 import { z } from "zod";
-import { DepthwattError } from "../../core/index.js";
+import { DepthwattError, yaml } from "../../core/index.js";
 import { checkHasEnd, MAX_TEXT_BYTES } from "../../camera/index.js";
 import { presetOf } from "../presets/index.js";
 import { configSchema, SETTING_BY_KEY, SETTINGS } from "./schema.js";
@@ -150,15 +150,15 @@ function yamlWords(message: string): string {
 /** @throws DepthwattError CONFIG_UNREADABLE where a map has a key twice */
 function refuseTwins(path: string, text: string, document: Document): void {
   let at: number | undefined;
-  visit(document, {
+  yaml().visit(document, {
     Map(_, { items }) {
       const seen = new Set<unknown>();
       for (const { key } of items) {
-        if (!isScalar(key)) continue;
+        if (!yaml().isScalar(key)) continue;
         if (seen.has(key.value)) at ??= key.range?.[0] ?? 0;
         seen.add(key.value);
       }
-      return at === undefined ? undefined : visit.BREAK;
+      return at === undefined ? undefined : yaml().visit.BREAK;
     },
   });
   if (at === undefined) return;
@@ -175,7 +175,7 @@ function refuseTwins(path: string, text: string, document: Document): void {
 export function readSettingsFile(path: string): unknown {
   const text = readText(path);
   // The parser's own search for keys that stand twice compares each with all before it.
-  const document = parseDocument(text, { prettyErrors: true, uniqueKeys: false });
+  const document = yaml().parseDocument(text, { prettyErrors: true, uniqueKeys: false });
   const [error] = document.errors;
   if (error === undefined) refuseTwins(path, text, document);
   else {
@@ -213,7 +213,7 @@ export function valueOfText({ schema }: Setting, text: string): SettingValue | u
   if (schema.safeParse(text).success) return text;
   try {
     // "#x" is a comment to YAML, and nothing would be left of what was typed.
-    return (parse(text) as SettingValue | null) ?? text;
+    return (yaml().parse(text) as SettingValue | null) ?? text;
   } catch {
     return text;
   }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Values into a configuration file, with everything else in it as it was: comments, order, blank lines.
 import { readFileSync, realpathSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
-import { type Document, isAlias, isMap, parseDocument } from "yaml";
-import { DepthwattError } from "../../core/index.js";
+import type { Document } from "yaml";
+import { DepthwattError, yaml } from "../../core/index.js";
 import { type Config, type SettingsChange, valueAt } from "../config/index.js";
 
 export interface SavedSettings {
@@ -41,9 +41,10 @@ function assign(document: Document, path: readonly string[], value: unknown): vo
   for (let depth = 1; depth < path.length; depth++) {
     const group = path.slice(0, depth);
     const node = document.getIn(group, true);
-    if (isAlias(node)) throw new Error(`${group.join(".")} is an alias, which stands for other groups too`);
+    if (yaml().isAlias(node))
+      throw new Error(`${group.join(".")} is an alias, which stands for other groups too`);
     // "match:" with nothing behind it.
-    if (node !== undefined && !isMap(node)) document.deleteIn(group);
+    if (node !== undefined && !yaml().isMap(node)) document.deleteIn(group);
   }
   if (value === undefined || value === null) document.deleteIn(path);
   else document.setIn(path, value);
@@ -51,14 +52,14 @@ function assign(document: Document, path: readonly string[], value: unknown): vo
 
 /** The text of a configuration file with these values in it. @throws Error saying why that cannot be done */
 export function withSettings(text: string, change: SettingsChange): string {
-  const document = parseDocument(text);
+  const document = yaml().parseDocument(text);
   const [error] = document.errors;
   if (error !== undefined) throw new Error(error.message.split("\n")[0]);
   const before = document.toJS();
   const paths = Object.keys(change).map((key) => key.split("."));
   for (const path of paths) assign(document, path, change[path.join(".")]);
   const after = document.toString({ lineWidth: 0 });
-  if (others(parseDocument(after).toJS(), paths) !== others(before, paths))
+  if (others(yaml().parseDocument(after).toJS(), paths) !== others(before, paths))
     throw new Error("other settings of the file share what would be changed, by an anchor");
   return after;
 }

@@ -108,6 +108,12 @@ export const SUITES: readonly Suite[] = [
     for: "hundreds of random attacks on every door and command, terminated workers, little memory",
   },
   {
+    name: "long-soak",
+    files: ["test/soak/"],
+    budgetSeconds: 130,
+    for: "ninety seconds of the soak: every output, bad consumers, faults, and each frame accounted for",
+  },
+  {
     name: "long-emulation",
     files: [
       "test/golden/engine-neon.test.ts",

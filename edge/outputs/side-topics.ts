@@ -16,6 +16,9 @@ export interface SideTopicsOptions {
   onMessage?(topic: string, text: string, retained: boolean): void;
 }
 
+/** Why a message was not sent; lost: the connection broke while it was on its way. */
+export type DropCause = "offline" | "backpressure" | "oversize" | "lost";
+
 /** What may wait in front of the socket. */
 const MAX_PENDING_BYTES = 1 << 20;
 /** Nothing that is read here is larger. */
@@ -107,39 +110,32 @@ export class SideTopics {
     else client.publish(topic, text, { qos: 0 }, (error) => this.#count(error, text));
   }
 
-  /**
-   * Sends bytes that are not copied; `done` is called when the socket has taken them, or at once where they are dropped.
-   * @returns why they are dropped
-   */
-  sendBytes(
-    topic: string,
-    message: Uint8Array,
-    done: () => void,
-  ): "offline" | "backpressure" | "oversize" | undefined {
+  /** Sends bytes that are not copied; `done` is called once, when they are no longer needed: with why they were not sent. */
+  sendBytes(topic: string, message: Uint8Array, done: (dropped: DropCause | undefined) => void): void {
     const client = this.#client;
     const pending = client?.stream.writableLength ?? 0;
     // An idle socket takes a message of any size.
     const full = pending > 0 && pending + message.length > MAX_PENDING_BYTES;
     const oversize = message.length > this.#maxBytes;
     if (client === undefined || client.stream.destroyed || full || oversize) {
-      done();
       const cause = oversize ? "oversize" : full ? "backpressure" : "offline";
       this.#drop(cause);
-      return cause;
+      done(cause);
+      return;
     }
     const { stream } = client;
     stream.cork();
     stream.write(publishPacketHead(topic, message.length, this.#version === 5 ? BINARY : undefined));
     stream.write(Buffer.from(message.buffer, message.byteOffset, message.length), (error) => {
-      if (error || stream.destroyed) this.#drop("lost");
+      const lost = error || stream.destroyed;
+      if (lost) this.#drop("lost");
       else {
         this.sent++;
         this.bytes += message.length;
       }
-      done();
+      done(lost ? "lost" : undefined);
     });
     stream.uncork();
-    return undefined;
   }
 
   #count(error: unknown, text: string): void {

@@ -283,4 +283,24 @@ needs("mosquitto").suite("publisher against Mosquitto", () => {
     await until("the newest disparity arrives", () => parseFrame(last().payload).header.frameNumber === 2);
     expect(parseFrame(last().payload).header).toMatchObject({ quantity: "disparityPixels" });
   });
+
+  test("a frame that a newer one has overtaken is not sent: order is kept", async () => {
+    const { url } = await broker();
+    const messages = await subscriber(url);
+    const made = publisher(url);
+    await made.firstAttempt;
+    const numbers = [
+      made.nextFrameNumber("depth"),
+      made.nextFrameNumber("depth"),
+      made.nextFrameNumber("depth"),
+    ];
+    for (const number of [numbers[1]!, numbers[0]!, numbers[2]!]) {
+      const { buffer, bodyBytes, frame } = makeFrame(number);
+      await new Promise((done) => made.publish(buffer, FRAME_HEADROOM_BYTES, bodyBytes, frame, done, number));
+    }
+    const frames = () => messages.filter(({ topic }) => topic.endsWith("/depth"));
+    await until("two arrive", () => frames().length === 2);
+    expect(frames().map(({ payload }) => parseFrame(payload).header.frameNumber)).toEqual([1, 2]);
+    expect(made.counters().drops).toEqual({ overtaken: 1 });
+  });
 });

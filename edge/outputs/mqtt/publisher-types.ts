@@ -44,7 +44,7 @@ export interface BrokerStatus {
  * offline: no connection. backpressure: the socket was still busy when a newer frame came, or too much was pending.
  * oversize: larger than maxPayloadBytes or than the broker allows. lost: handed to a socket that broke. invalid: the header
  * could not be written (a bug, told through onNotice). closed: handed in after close(). refused: the broker said of a frame
- * before it that it does not take this stream.
+ * before it that it does not take this stream. overtaken: a newer frame of the stream came before it.
  */
 export type PublishDropCause =
   | "offline"
@@ -53,7 +53,8 @@ export type PublishDropCause =
   | "lost"
   | "invalid"
   | "closed"
-  | "refused";
+  | "refused"
+  | "overtaken";
 
 export interface StreamCounters {
   /** Messages that the socket took. */

@@ -126,6 +126,7 @@ class MqttPublisher implements Publisher {
       queue.drop(pending, "oversize");
       this.noticeOversize(pending);
     } else if (this.acceptance.isRefused(this.topics.stream(frame.stream))) queue.drop(pending, "refused");
+    else if (!queue.comesInOrder(pending)) queue.drop(pending, "overtaken");
     else {
       queue.replaceWaiting(pending);
       this.flush();

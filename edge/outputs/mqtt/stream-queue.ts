@@ -25,12 +25,25 @@ export class StreamQueue {
   sending: PendingFrame | undefined;
   waiting: PendingFrame | undefined;
   private offered = 0;
+  private newest: number | undefined;
 
   nextFrameNumber(): number {
     this.used = true;
     const number = this.offered;
     this.offered = (this.offered + 1) >>> 0;
     return number;
+  }
+
+  /**
+   * Whether no newer frame came before this one, which is the newest from now on where it is so. A picture that takes long to
+   * pack is overtaken when the encoding changes while it is made.
+   */
+  comesInOrder({ frameNumber }: PendingFrame): boolean {
+    // Modulo 2^32: a step of more than half the range is a step back.
+    const step = this.newest === undefined ? 1 : (frameNumber - this.newest) >>> 0;
+    if (step === 0 || step > 2 ** 31) return false;
+    this.newest = frameNumber;
+    return true;
   }
 
   drop(pending: PendingFrame, cause: PublishDropCause): void {

@@ -46,6 +46,7 @@ class RosOutput implements Output {
   readonly #prefix: string;
   readonly #offset = new RealtimeOffset();
   readonly #drops = new CountsByCause();
+  readonly #sentByTopic = new CountsByCause();
   readonly #spare = new Map<string, Uint8Array[]>();
   #settings: RosSettings;
   #picture: OutputPicture;
@@ -101,37 +102,28 @@ class RosOutput implements Output {
     return this.#prepared;
   }
 
+  /** Each message is counted for itself; the frame has left with the first of them. */
   frame(lease: FrameLease): void {
     const { frame } = lease;
     const { image, compressedDepth, cameraInfo, frameId } = this.#settings;
     const prepared = this.#prepare(frame);
     const stampNs = frame.leftTimestampNs + (this.#offset.of(frame.clock) ?? 0n);
     const { slot, result } = frame;
-    let left = false;
     if (cameraInfo && this.#picture.rig !== undefined) {
       const message = cameraInfoMessage(rectifiedCamera(this.#picture.rig.rectification), frameId, stampNs);
-      left = this.#send("camera_info", message, () => {}) || left;
+      this.#send(lease, "camera_info", message);
     }
     if (image) {
       const { buffer, byteOffset, byteLength } = slot.depthMillimetres;
-      left =
-        this.#sendImage(
-          "depth",
-          prepared.image,
-          4,
-          stampNs,
-          new Uint8Array(buffer, byteOffset, byteLength),
-        ) || left;
+      const body = new Uint8Array(buffer, byteOffset, byteLength);
+      this.#sendImage(lease, "depth", prepared.image, 4, stampNs, body);
     }
     if (compressedDepth === "rvl") {
       const body = slot.encodedDepth.subarray(0, result.encodedDepthBytes);
-      left = this.#sendImage("compressedDepth", prepared.rvl, 24, stampNs, body) || left;
+      this.#sendImage(lease, "compressedDepth", prepared.rvl, 24, stampNs, body);
     }
     if (compressedDepth === "png") this.#sendPng(lease, prepared, stampNs);
-    else {
-      if (left) lease.sent();
-      lease.release();
-    }
+    else lease.release();
   }
 
   #sendPng(lease: FrameLease, { width, height, png: prefix }: Prepared, stampNs: bigint): void {
@@ -142,9 +134,7 @@ class RosOutput implements Output {
     }
     this.#encoding = true;
     encodePng({ data: lease.frame.slot.depthMillimetres, width, height })
-      .then((file) => {
-        if (this.#sendImage("compressedDepth", prefix, 16, stampNs, file)) lease.sent();
-      })
+      .then((file) => this.#sendImage(lease, "compressedDepth", prefix, 16, stampNs, file))
       .catch(() => this.#drops.add("compressedDepth.encoderFailed"))
       .finally(() => {
         this.#encoding = false;
@@ -153,31 +143,48 @@ class RosOutput implements Output {
   }
 
   /** @param behind where the length of the data stands, counted from the end of the prefix */
-  #sendImage(name: string, prefix: ImagePrefix, behind: number, stampNs: bigint, body: Uint8Array): boolean {
+  #sendImage(
+    lease: FrameLease,
+    name: string,
+    prefix: ImagePrefix,
+    behind: number,
+    stampNs: bigint,
+    body: Uint8Array,
+  ): void {
     const spare = this.#spare.get(name) ?? Array.from({ length: BUFFERS }, () => new Uint8Array(0));
     this.#spare.set(name, spare);
     const needed = prefix.length + body.length;
     let buffer = spare.pop();
     if (buffer === undefined) {
       this.#drops.add(`${name}.backpressure`);
-      return false;
+      return;
     }
     // Bodies differ in length: room for a quarter more, so that it is rarely made anew.
     if (buffer.length < needed) buffer = new Uint8Array(Math.ceil(needed * 1.25));
     const kept = buffer;
     const bytes = writeImage(kept, 0, prefix, prefix.length - behind, stampNs, body);
-    return this.#send(name, kept.subarray(0, bytes), () => spare.push(kept));
+    this.#send(lease, name, kept.subarray(0, bytes), () => spare.push(kept));
   }
 
-  #send(name: string, message: Uint8Array, done: () => void): boolean {
-    const dropped = this.#side.sendBytes(`${this.#prefix}/${name}`, message, done);
-    if (dropped !== undefined) this.#drops.add(`${name}.${dropped}`);
-    return dropped === undefined;
+  #send(lease: FrameLease, name: string, message: Uint8Array, done = () => {}): void {
+    this.#side.sendBytes(`${this.#prefix}/${name}`, message, (dropped) => {
+      done();
+      if (dropped !== undefined) this.#drops.add(`${name}.${dropped}`);
+      else {
+        this.#sentByTopic.add(name);
+        lease.sent();
+      }
+    });
   }
 
   counters(): OutputCounters {
     const { sent, bytes, connected } = this.#side;
-    return { sent, bytes, drops: this.#drops.snapshot(), details: { connected } };
+    return {
+      sent,
+      bytes,
+      drops: this.#drops.snapshot(),
+      details: { connected, sentByTopic: this.#sentByTopic.snapshot() },
+    };
   }
 
   close(): Promise<void> {

@@ -54,3 +54,18 @@ test("frame numbers count every frame offered; sums leave out streams without on
   expect(sums.drops).toEqual({ offline: 2, oversize: 1 });
   expect(Object.keys(sums.streams)).toEqual(["depth", "left"]);
 });
+
+test("a frame that a newer one has overtaken is told, also where the numbers begin anew", () => {
+  const queue = new StreamQueue();
+  const inOrder = (...numbers: number[]) =>
+    numbers.map((number) => queue.comesInOrder(pendingFrame(number).pending));
+  expect(inOrder(4, 6, 5, 6, 7)).toEqual([true, true, false, false, true]);
+  const late = new StreamQueue();
+  const wrapping = [2 ** 32 - 2, 0, 2 ** 32 - 1, 1];
+  expect(wrapping.map((number) => late.comesInOrder(pendingFrame(number).pending))).toEqual([
+    true,
+    true,
+    false,
+    true,
+  ]);
+});

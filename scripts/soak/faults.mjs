@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: Apache-2.0
+// What goes wrong in a soak, by name: each begins, lasts, and is over when its promise resolves.
+import { spawn } from "node:child_process";
+import { closeSync, openSync, rmSync, writeSync } from "node:fs";
+import { connect } from "node:net";
+import { join } from "node:path";
+import mqtt from "mqtt";
+import { REFUSED } from "./settings.mjs";
+import { sleep } from "./random.mjs";
+
+/** Fills the disk of the recording until nothing more fits. */
+function fill(file) {
+  const descriptor = openSync(file, "w");
+  const block = Buffer.alloc(1 << 20);
+  try {
+    for (;;) writeSync(descriptor, block);
+  } catch (error) {
+    if (error.code !== "ENOSPC") throw error;
+  } finally {
+    closeSync(descriptor);
+  }
+}
+
+export const FAULTS = {
+  async "the broker stops reading"({ broker, random }) {
+    broker.freeze();
+    await sleep(random.whole(500, 4000));
+    broker.thaw();
+  },
+  async "the broker dies and comes back"({ broker, random }) {
+    await broker.kill();
+    await sleep(random.whole(100, 3000));
+    await broker.start();
+  },
+  async "the link is cut in the middle of frames"({ link, random }) {
+    for (let cuts = random.whole(1, 3); cuts > 0; cuts--) {
+      link.cut();
+      await sleep(random.whole(50, 800));
+    }
+  },
+  async "the link takes nothing"({ link, random }) {
+    link.stall(true);
+    await sleep(random.whole(500, 4000));
+    link.stall(false);
+  },
+  async "the link refuses"({ link, random }) {
+    await link.refuse();
+    await sleep(random.whole(500, 3000));
+    await link.listen();
+  },
+  async "the program is suspended"({ run, random }) {
+    process.kill(run.pid, "SIGSTOP");
+    await sleep(random.whole(200, 2500));
+    process.kill(run.pid, "SIGCONT");
+  },
+  async "the source changes"({ apply, random }) {
+    await apply({ "source.synthetic.width": 320, "source.synthetic.height": 240 });
+    await sleep(random.whole(500, 2000));
+    await apply({ "source.synthetic.width": 640, "source.synthetic.height": 480 });
+  },
+  async "the calibration changes"({ apply, random }) {
+    await apply({ "calibration.crop": random.whole(0, 4) / 4 });
+  },
+  async "settings that are wrong"({ apply, random }) {
+    await apply(random.pick(REFUSED), true);
+  },
+  async "the disk of the recording is full"({ disk, random }) {
+    if (disk === undefined) return "skipped: needs root, to mount a small disk";
+    const ballast = join(disk, "ballast");
+    fill(ballast);
+    await sleep(random.whole(1000, 4000));
+    rmSync(ballast);
+  },
+  async "a live page is closed by force, and opened again"({ pages, random }) {
+    for (let times = random.whole(1, 4); times > 0; times--) await pages.stalled.reopen();
+  },
+  async "a page that says nonsense"({ page, random }) {
+    for (let times = random.whole(1, 5); times > 0; times--) {
+      const { port, hostname } = new URL(page);
+      const socket = connect(Number(port), hostname);
+      socket.on("error", () => {});
+      socket.write(
+        `GET /live HTTP/1.1\r\nHost: ${hostname}\r\nUpgrade: ${"x".repeat(random.whole(0, 5000))}\r\n\r\n`,
+      );
+      await sleep(50);
+      socket.destroy();
+    }
+  },
+  async "somebody else publishes in its name"({ broker, device, random }) {
+    const stranger = await mqtt.connectAsync(broker.url);
+    const topic = `depthwatt/${device}`;
+    for (const [leaf, payload] of [
+      ["state", "{"],
+      ["state", JSON.stringify({ state: "online", reason: "x", runId: 1 })],
+      [`request/get`, Buffer.alloc(random.whole(0, 20_000), "x")],
+    ])
+      await stranger.publishAsync(`${topic}/${leaf}`, payload);
+    await stranger.endAsync();
+  },
+  async "the CPU has other work"({ random }) {
+    const spin = "const end = Date.now() + Number(process.argv[1]); while (Date.now() < end);";
+    const others = [1, 2].map(() => spawn(process.execPath, ["-e", spin, String(random.whole(500, 2500))]));
+    await Promise.all(others.map((child) => new Promise((resolve) => child.once("exit", resolve))));
+  },
+};

@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+// The run under watch, a process of its own: opens depthwatt with the settings it is given, tells once a second what it holds, takes
+// changes of settings, and at its end tells what became of every pair. Words: settings as key=value; needs --expose-gc.
+import { readdirSync, readFileSync } from "node:fs";
+import { loadConfig } from "../../dist/edge/config/index.js";
+import { openRuntime } from "../../dist/edge/main.js";
+
+const SAMPLE_MS = 1000;
+/** What is garbage and what is kept can only be told after a collection. */
+const COLLECT_EVERY = 5;
+
+const { config } = loadConfig({ set: process.argv.slice(2), environment: {} });
+const notices = {};
+const states = [];
+const runtime = await openRuntime(config, undefined, {
+  onNotice: (text) => {
+    notices[text] = (notices[text] ?? 0) + 1;
+  },
+  onState: (state, reason) => states.push({ atMs: Date.now(), state, reason }),
+});
+const { source, pipeline, outputs } = runtime.parts;
+// A page that is told where to look before the first frame sees every frame.
+const { url: page } = outputs.figures("run").outputs.viewer;
+process.send({ kind: "opened", page, pid: process.pid });
+
+const residentBytes = () => {
+  const status = readFileSync("/proc/self/status", "utf8");
+  const field = (name) => Number(new RegExp(`^${name}:\\s+(\\d+)`, "m").exec(status)[1]);
+  return { residentKb: field("VmRSS"), threads: field("Threads") };
+};
+
+let samples = 0;
+function sample() {
+  const collected = samples++ % COLLECT_EVERY === 0;
+  if (collected) globalThis.gc();
+  const { heapUsed, external, arrayBuffers } = process.memoryUsage();
+  const { residentKb, threads } = residentBytes();
+  const figures = runtime.totals;
+  process.send({
+    kind: "sample",
+    atMs: Date.now(),
+    heapBytes: collected ? heapUsed : undefined,
+    externalBytes: external,
+    arrayBufferBytes: arrayBuffers,
+    residentBytes: residentKb * 1024,
+    threads,
+    descriptors: readdirSync("/proc/self/fd").length,
+    frames: pipeline.frames,
+    pairs: source.counters().pairs,
+    drops: figures?.drops ?? {},
+    latencyMs: pipeline.latency.percentiles("recent"),
+  });
+}
+
+let timer;
+async function start() {
+  timer = setInterval(sample, SAMPLE_MS);
+  const figures = await runtime.run();
+  clearInterval(timer);
+  // Outputs that are closed still say how many frames were taken by whoever they are for.
+  process.send({ kind: "ended", captured, figures, notices, states, lent: lentFrames() }, () =>
+    process.disconnect(),
+  );
+}
+
+/** Frames that left by each output, whatever messages they became. */
+function lentFrames() {
+  const { outputs: byOutput } = outputs.totals();
+  return Object.fromEntries(Object.entries(byOutput).map(([name, { latency }]) => [name, latency.count]));
+}
+
+let captured;
+process.on("message", async (message) => {
+  if (message.kind === "start") await start();
+  else if (message.kind === "stop") {
+    captured = source.counters().pairs;
+    runtime.stop();
+  } else if (message.kind === "apply") {
+    const answer = await runtime.apply(message.change, "soak").then(
+      () => ({ ok: true }),
+      (error) => ({ ok: false, code: error.code, message: error.message }),
+    );
+    if (process.connected) process.send({ kind: "applied", id: message.id, ...answer });
+  }
+});

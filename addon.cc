@@ -15,6 +15,7 @@
 #include "core/napi/errors.cc"
 #include "core/napi/notify.cc"
 #include "core/napi/system.cc"
+#include "cuda/binding/alignment.cc"
 #include "cuda/binding/binding.cc"
 #include "cuda/binding/rooms.cc"
 #include "cuda/binding/session.cc"

@@ -74,6 +74,42 @@ export const ERROR_CATALOGUE = {
     "The calibration was made for another image size.",
     "Capture at the calibrated size, or calibrate at the size you capture.",
   ),
+  RIG_MOVED: entry(
+    3,
+    false,
+    "The cameras do not lie to each other as their calibration says.",
+    "Fasten the cameras and calibrate again; health.correct takes a small change off meanwhile.",
+  ),
+  PAIR_SWAPPED: entry(
+    3,
+    false,
+    "The left image is that of the right camera, and the other way round.",
+    "Exchange the two cameras, folders or files.",
+  ),
+  PAIR_MIRRORED: entry(
+    3,
+    false,
+    "One image of a pair is mirrored or upside down.",
+    "Switch off the camera's flip (v4l2-ctl controls horizontal_flip, vertical_flip), or mount it as the other one.",
+  ),
+  PAIR_BLURRED: entry(
+    3,
+    false,
+    "One camera is out of focus.",
+    "Focus its lens, clean it, and fix the focus: an autofocus changes the calibration.",
+  ),
+  PAIR_FEATURELESS: entry(
+    3,
+    true,
+    "The images have too little texture to compare them.",
+    "Point the cameras at a scene with texture and light; take the cap off the lens.",
+  ),
+  PAIR_UNRELATED: entry(
+    3,
+    true,
+    "The two images do not show the same scene at about the same rows.",
+    "Check that both cameras look the same way at the same moment, and that the calibration is theirs.",
+  ),
   SOURCE_UNREADABLE: entry(
     3,
     false,

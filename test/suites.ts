@@ -73,6 +73,12 @@ export const SUITES: readonly Suite[] = [
     for: "runs of many seconds: every live setting a hundred times, energy of stages, cost and latency of capture, a governor at work",
   },
   {
+    name: "long-rig",
+    files: ["test/long-rig/"],
+    budgetSeconds: 150,
+    for: "rigs that have moved, pairs that were mounted wrongly: figures, verdicts, alarms, corrections",
+  },
+  {
     name: "long-recordings",
     files: [
       "test/integration/batch.test.ts",

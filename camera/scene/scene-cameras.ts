@@ -3,7 +3,16 @@
 // renderer and the calibration file, so that they cannot disagree.
 import type { NativeSceneEye, NativeSceneOptions } from "./native.js";
 import { type StereoCalibration, withHash } from "../calibration/calibration.js";
-import { apply, IDENTITY3, type Matrix3, multiply, transpose } from "../calibration/matrix.js";
+import {
+  apply,
+  IDENTITY3,
+  type Matrix3,
+  multiply,
+  rotationMatrix,
+  scale,
+  transpose,
+  type Vector3,
+} from "../calibration/matrix.js";
 
 export interface SceneOptions {
   /** 16 to 16384 pixels; default 640x480. */
@@ -21,6 +30,11 @@ export interface SceneOptions {
   noiseGrey?: number;
   /** RGB8 in place of grey; default false. */
   colours?: boolean;
+  /**
+   * By how much the right camera has turned since it was calibrated: about x (right), y (down) and z (ahead), degrees. The
+   * calibration does not know of it. Default none.
+   */
+  turnedDegrees?: Vector3;
 }
 
 /** The pinhole view in which the scene's truth is told: both eyes share focal length and principal point. */
@@ -115,6 +129,10 @@ export function sceneSetup(options: SceneOptions = {}): Omit<NativeSceneOptions,
       rotation: transpose(half),
     };
   }
+  if (options.turnedDegrees !== undefined) {
+    const turn = rotationMatrix(scale(options.turnedDegrees, Math.PI / 180));
+    right = { ...right, rotation: multiply(turn, right.rotation as Matrix3) };
+  }
   return {
     width,
     height,
@@ -129,9 +147,10 @@ export function sceneSetup(options: SceneOptions = {}): Omit<NativeSceneOptions,
   };
 }
 
-/** The calibration of the cameras that sceneSetup(options) describes. */
+/** The calibration of the cameras that sceneSetup(options) describes, made before any of them turned. */
 export function sceneCalibration(options: SceneOptions = {}): StereoCalibration {
-  const { width, height, left, right } = sceneSetup(options);
+  const { turnedDegrees: _, ...asCalibrated } = options;
+  const { width, height, left, right } = sceneSetup(asCalibrated);
   const camera = (name: string, eye: NativeSceneEye) => ({
     name,
     K: [eye.fx, 0, eye.cx, 0, eye.fy, eye.cy, 0, 0, 1] as Matrix3,

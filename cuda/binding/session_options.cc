@@ -20,6 +20,27 @@ Napi::Object objectOf(const Napi::Object& object, const char* name) {
   return value.As<Napi::Object>();
 }
 
+GivenValue givenValueOf(const Napi::Object& values, const std::string& name) {
+  const Napi::Value value = values.Get(name);
+  GivenValue given;
+  if (value.IsNumber()) {
+    given.number = value.As<Napi::Number>().DoubleValue();
+  } else if (value.IsString()) {
+    given.kind = GivenValue::kWord;
+    given.word = value.As<Napi::String>().Utf8Value();
+  } else if (value.IsBoolean()) {
+    given.kind = GivenValue::kFlag;
+    given.flag = value.As<Napi::Boolean>().Value();
+  } else {
+    throw errorOf(values.Env(),
+                  Status::error(Code::kParameter, "Expected a number, a word or a boolean for %.40s of the matcher.",
+                                name.c_str()));
+  }
+  return given;
+}
+
+}  // namespace
+
 PixelFormat formatOf(const Napi::Object& object, const char* name) {
   PixelFormat format = PixelFormat::kGrey;
   const std::string text = stringOf(object, name);
@@ -45,27 +66,6 @@ std::vector<int32_t> mapOf(const Napi::Object& object, const char* name) {
                                 array.ByteLength() / 1000000 + 1, name));
   }
 }
-
-GivenValue givenValueOf(const Napi::Object& values, const std::string& name) {
-  const Napi::Value value = values.Get(name);
-  GivenValue given;
-  if (value.IsNumber()) {
-    given.number = value.As<Napi::Number>().DoubleValue();
-  } else if (value.IsString()) {
-    given.kind = GivenValue::kWord;
-    given.word = value.As<Napi::String>().Utf8Value();
-  } else if (value.IsBoolean()) {
-    given.kind = GivenValue::kFlag;
-    given.flag = value.As<Napi::Boolean>().Value();
-  } else {
-    throw errorOf(values.Env(),
-                  Status::error(Code::kParameter, "Expected a number, a word or a boolean for %.40s of the matcher.",
-                                name.c_str()));
-  }
-  return given;
-}
-
-}  // namespace
 
 MatcherChoice matcherChoiceOf(const Napi::Object& match, bool halfResolution) {
   const MatcherFacts* facts = nullptr;

@@ -17,6 +17,12 @@ MatcherChoice matcherChoiceOf(const Napi::Object& match, bool halfResolution);
 /// Properties frame ("camera" or "robot") and element ("float32" or "int16").
 void pointsFormOf(const Napi::Object& object, PointsParameters* parameters);
 
+/// A property that names a pixel format.
+PixelFormat formatOf(const Napi::Object& object, const char* name);
+
+/// A copy of an Int32Array property; empty where it is undefined.
+std::vector<int32_t> mapOf(const Napi::Object& object, const char* name);
+
 /// "rvl" or "raw"; undefined gives kNone.
 Encoding encodingOf(const Napi::Object& object, const char* name);
 

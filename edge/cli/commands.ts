@@ -99,6 +99,12 @@ export const COMMANDS: readonly CommandEntry[] = [
     define: async () => (await import("./bench.js")).defineBench,
   },
   {
+    name: "check-calibration",
+    arguments: "[left] [right]",
+    description: "whether the cameras lie to each other as their calibration says",
+    define: async () => (await import("./check-calibration.js")).defineCheckCalibration,
+  },
+  {
     name: "list-devices",
     arguments: "",
     description: "cameras with their formats, sizes and rates",

@@ -5,6 +5,7 @@ import { z } from "zod";
 import { sourceSection } from "../sources/section.js";
 import { calibrationSection } from "./schema-calibration.js";
 import { controlSection } from "../control/settings.js";
+import { healthSection } from "../health/settings.js";
 import { httpSection } from "../http/settings.js";
 import {
   engineSection,
@@ -46,6 +47,7 @@ export const configSchema = section("All settings of depthwatt.", {
   source: sourceSection,
   calibration: calibrationSection,
   rectify: rectifySection,
+  health: healthSection,
   match: matchSection,
   region: regionSection,
   refine: refineSection,

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+// From a pair as it was captured to how its cameras lie to each other: rectifies, at a share of the resolution where the images are
+// large, finds features and fits them. The engine computes nothing of this; it may run beside it.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "../cpu/kernels.h"
+#include "../../core/pixel_format.h"
+#include "../../core/status.h"
+#include "fit.h"
+
+namespace depthwatt {
+
+struct AlignerParameters {
+  int32_t inputWidth = 0, inputHeight = 0;
+  int32_t width = 0, height = 0;  ///< rectified
+  PixelFormat leftFormat = PixelFormat::kGrey, rightFormat = PixelFormat::kGrey;
+  size_t leftStrideBytes = 0, rightStrideBytes = 0;
+  std::vector<int32_t> leftMap, rightMap;  ///< rectify.h; both empty: rectified already. Only read by the constructor.
+  AlignmentView view;                      ///< of the rectified right image
+  int32_t maxWidth = 0;  ///< wider images are looked at at a half, a third, ... of their size; 0: never
+  FeatureSearch search;  ///< pixels of the rectified images
+};
+
+/// Lengths in pixels of the rectified images.
+struct AlignmentLook {
+  int32_t leftCorners = 0, rightCorners = 0, features = 0;
+  double leftSharpness = 0, rightSharpness = 0;  ///< corners.h
+  double leftContrast = 0, rightContrast = 0;    ///< standard deviation of the grey values
+  AlignmentSums sums;
+};
+
+class Aligner {
+ public:
+  /// kParameter where sizes, strides and maps do not fit each other.
+  static Status check(const AlignerParameters& parameters);
+  Aligner(const AlignerParameters& parameters, const Kernels& kernels);
+  /// Both images must hold inputBytes(). No allocation.
+  AlignmentLook look(const uint8_t* left, const uint8_t* right);
+  size_t inputBytes(int eye) const;
+
+ private:
+  AlignerParameters p_;
+  const Kernels& kernels_;
+  int32_t step_, width_, height_;  ///< of the images that are looked at
+  std::vector<int32_t> maps_[2];
+  std::vector<uint8_t> grey_[2];
+  FeatureMatcher matcher_;
+  AlignmentFit fit_;
+};
+
+}  // namespace depthwatt

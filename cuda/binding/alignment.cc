@@ -1,0 +1,237 @@
+// SPDX-License-Identifier: Apache-2.0
+// PairAligner for JavaScript. Its thread ("dw-health", of low priority) looks at a copy of a pair, so that the pair goes back to
+// its camera at once; it never calls JavaScript, which asks for the newest look when it wants to. Memory is made at open.
+#include "alignment.h"
+
+#include <pthread.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <condition_variable>
+#include <cstring>
+#include <memory>
+#include <mutex>
+#include <new>
+#include <system_error>
+#include <thread>
+#include <vector>
+
+#include "../alignment/aligner.h"
+#include "../../core/workers.h"
+#include "../../core/napi/arguments.h"
+#include "../../core/napi/errors.h"
+#include "session_options.h"
+
+namespace depthwatt {
+namespace {
+
+constexpr int kSumNumbers = kAlignmentTerms * (kAlignmentTerms + 1) / 2 + kAlignmentTerms;
+constexpr int kLookNumbers = 15 + kSumNumbers;  // LOOK_NUMBERS of pair-aligner.ts
+
+double cpuMilliseconds() {
+  timespec now{};
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+  return 1e3 * static_cast<double>(now.tv_sec) + 1e-6 * static_cast<double>(now.tv_nsec);
+}
+
+void writeLook(const AlignmentLook& look, double cpu, double* out) {
+  const AlignmentSums& sums = look.sums;
+  const double numbers[] = {cpu,
+                            static_cast<double>(look.leftCorners),
+                            static_cast<double>(look.rightCorners),
+                            static_cast<double>(look.features),
+                            static_cast<double>(sums.kept),
+                            look.leftSharpness,
+                            look.rightSharpness,
+                            look.leftContrast,
+                            look.rightContrast,
+                            sums.medianDisparity,
+                            sums.smallestDisparity,
+                            sums.meanRows,
+                            sums.p95Rows,
+                            sums.weight,
+                            sums.squares};
+  for (const double number : numbers) *out++ = number;
+  for (int i = 0; i < kAlignmentTerms; ++i) {
+    for (int j = i; j < kAlignmentTerms; ++j) *out++ = sums.products[i][j];
+  }
+  for (const double target : sums.targets) *out++ = target;
+}
+
+class PairAligner : public Napi::ObjectWrap<PairAligner> {
+ public:
+  explicit PairAligner(const Napi::CallbackInfo& info);
+  ~PairAligner() override { stop(); }
+  static Napi::Function define(Napi::Env env) {
+    return DefineClass(env, "PairAligner",
+                       {InstanceMethod("look", &PairAligner::look), InstanceMethod("begin", &PairAligner::begin),
+                        InstanceMethod("take", &PairAligner::take), InstanceMethod("close", &PairAligner::close)});
+  }
+
+ private:
+  const uint8_t* imageAt(const Napi::CallbackInfo& info, size_t place);
+  double* numbersAt(const Napi::CallbackInfo& info, size_t place);
+  Napi::Value look(const Napi::CallbackInfo& info);
+  Napi::Value begin(const Napi::CallbackInfo& info);
+  Napi::Value take(const Napi::CallbackInfo& info);
+  Napi::Value close(const Napi::CallbackInfo& info) {
+    stop();
+    return info.Env().Undefined();
+  }
+  void requireOpen(Napi::Env env) const {
+    if (aligner_ == nullptr) throw errorOf(env, Status::error(Code::kFailed, "Expected an open PairAligner."));
+  }
+  void serve();
+  void stop();
+
+  std::unique_ptr<Aligner> aligner_;
+  std::vector<uint8_t> copies_[2];
+  double numbers_[kLookNumbers] = {};
+  double copyMilliseconds_ = 0;
+  std::mutex mutex_;
+  std::condition_variable wake_;
+  enum { kIdle, kWaiting, kLooking, kDone } stage_ = kIdle;
+  bool stop_ = false;
+  std::thread thread_;
+};
+
+PairAligner::PairAligner(const Napi::CallbackInfo& info) : Napi::ObjectWrap<PairAligner>(info) {
+  const Napi::Object options = objectAt(info, 0, "options");
+  AlignerParameters p;
+  p.inputWidth = integerOf(options, "inputWidth", -kAnyInt, kAnyInt);
+  p.inputHeight = integerOf(options, "inputHeight", -kAnyInt, kAnyInt);
+  p.width = integerOf(options, "width", -kAnyInt, kAnyInt);
+  p.height = integerOf(options, "height", -kAnyInt, kAnyInt);
+  p.leftFormat = formatOf(options, "leftFormat");
+  p.rightFormat = formatOf(options, "rightFormat");
+  p.leftStrideBytes = static_cast<size_t>(integerOf(options, "leftStrideBytes", 1, kAnyInt));
+  p.rightStrideBytes = static_cast<size_t>(integerOf(options, "rightStrideBytes", 1, kAnyInt));
+  p.leftMap = mapOf(options, "leftMap");
+  p.rightMap = mapOf(options, "rightMap");
+  p.view = {numberOf(options, "focalPixels"), numberOf(options, "cx"), numberOf(options, "cy")};
+  p.maxWidth = integerOf(options, "maxWidth", 0, 16384);
+  p.search = {integerOf(options, "rows", 1, 16384), integerOf(options, "minDisparity", -16384, 16384),
+              integerOf(options, "maxDisparity", -16384, 16384)};
+  throwUnlessOk(info.Env(), Aligner::check(p));
+  const Kernels* kernels = nullptr;
+  throwUnlessOk(info.Env(), chooseKernels(optionalStringOf(options, "instructionSet").c_str(), &kernels));
+  try {
+    aligner_ = std::make_unique<Aligner>(p, *kernels);
+  } catch (const std::bad_alloc&) {
+    throw errorOf(info.Env(), Status::error(Code::kMemoryExhausted,
+                                            "Expected memory to compare images of %dx%d, the system gave none.",
+                                            p.width, p.height));
+  }
+}
+
+const uint8_t* PairAligner::imageAt(const Napi::CallbackInfo& info, size_t place) {
+  const size_t bytes = aligner_->inputBytes(static_cast<int>(place));
+  if (!info[place].IsTypedArray() || info[place].As<Napi::TypedArray>().TypedArrayType() != napi_uint8_array ||
+      info[place].As<Napi::Uint8Array>().ByteLength() < bytes) {
+    throw errorOf(info.Env(), Status::error(Code::kParameter, "Expected a Uint8Array of %zu bytes for the %s image.",
+                                            bytes, place == 0 ? "left" : "right"));
+  }
+  return info[place].As<Napi::Uint8Array>().Data();
+}
+
+double* PairAligner::numbersAt(const Napi::CallbackInfo& info, size_t place) {
+  if (!info[place].IsTypedArray() || info[place].As<Napi::TypedArray>().TypedArrayType() != napi_float64_array ||
+      info[place].As<Napi::Float64Array>().ElementLength() < kLookNumbers) {
+    throw errorOf(info.Env(),
+                  Status::error(Code::kParameter, "Expected a Float64Array of %d numbers for a look.", kLookNumbers));
+  }
+  return info[place].As<Napi::Float64Array>().Data();
+}
+
+/// At once, on this thread. Not beside begin().
+Napi::Value PairAligner::look(const Napi::CallbackInfo& info) {
+  requireOpen(info.Env());
+  if (thread_.joinable()) {
+    throw errorOf(info.Env(), Status::error(Code::kParameter, "Expected a PairAligner without a thread at work."));
+  }
+  const uint8_t *left = imageAt(info, 0), *right = imageAt(info, 1);
+  double* const out = numbersAt(info, 2);
+  const double before = cpuMilliseconds();
+  const AlignmentLook seen = aligner_->look(left, right);
+  writeLook(seen, cpuMilliseconds() - before, out);
+  return info.Env().Undefined();
+}
+
+/// false: the thread is still at work, or nobody has taken its newest look.
+Napi::Value PairAligner::begin(const Napi::CallbackInfo& info) {
+  const Napi::Env env = info.Env();
+  requireOpen(env);
+  const uint8_t* images[2] = {imageAt(info, 0), imageAt(info, 1)};
+  if (!thread_.joinable()) {
+    try {
+      for (int eye = 0; eye < 2; ++eye) copies_[eye].resize(aligner_->inputBytes(eye));
+      thread_ = std::thread([this] { serve(); });
+    } catch (const std::system_error& error) {
+      throw errorOf(env, noThread(error));
+    } catch (const std::bad_alloc&) {
+      throw errorOf(env, Status::error(Code::kMemoryExhausted, "Expected memory for a copy of a pair."));
+    }
+    pthread_setname_np(thread_.native_handle(), "dw-health");
+  }
+  {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    if (stage_ != kIdle) return Napi::Boolean::New(env, false);
+  }
+  const double before = cpuMilliseconds();
+  for (int eye = 0; eye < 2; ++eye) std::memcpy(copies_[eye].data(), images[eye], copies_[eye].size());
+  copyMilliseconds_ = cpuMilliseconds() - before;
+  {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    stage_ = kWaiting;
+  }
+  wake_.notify_one();
+  return Napi::Boolean::New(env, true);
+}
+
+/// Whether there is a look since the last call; it is then in the array.
+Napi::Value PairAligner::take(const Napi::CallbackInfo& info) {
+  requireOpen(info.Env());
+  double* const out = numbersAt(info, 0);
+  const std::lock_guard<std::mutex> lock(mutex_);
+  if (stage_ != kDone) return Napi::Boolean::New(info.Env(), false);
+  std::copy_n(numbers_, kLookNumbers, out);
+  stage_ = kIdle;
+  return Napi::Boolean::New(info.Env(), true);
+}
+
+void PairAligner::serve() {
+  // Of this thread alone: on Linux each has its own. Where it is refused the thread only keeps its priority.
+  setpriority(PRIO_PROCESS, static_cast<id_t>(syscall(SYS_gettid)), 10);
+  std::unique_lock<std::mutex> lock(mutex_);
+  for (;;) {
+    wake_.wait(lock, [this] { return stop_ || stage_ == kWaiting; });
+    if (stop_) return;
+    stage_ = kLooking;
+    lock.unlock();
+    const double before = cpuMilliseconds();
+    const AlignmentLook seen = aligner_->look(copies_[0].data(), copies_[1].data());
+    const double cpu = cpuMilliseconds() - before;
+    lock.lock();
+    writeLook(seen, cpu + copyMilliseconds_, numbers_);
+    stage_ = kDone;
+  }
+}
+
+void PairAligner::stop() {
+  {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    stop_ = true;
+  }
+  wake_.notify_all();
+  if (thread_.joinable()) thread_.join();
+  aligner_.reset();
+}
+
+}  // namespace
+
+void addAlignment(Napi::Env env, Napi::Object exports) { exports.Set("PairAligner", PairAligner::define(env)); }
+
+}  // namespace depthwatt

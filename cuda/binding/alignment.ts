@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+// How the cameras of a pair lie to each other, as cuda/alignment measures it: options, numbers, and the native class.
+import type { PixelFormat } from "../../core/index.js";
+
+export interface PairAlignerOptions {
+  /** Size of the captured images, pixels. */
+  inputWidth: number;
+  inputHeight: number;
+  /** Size of the rectified images. */
+  width: number;
+  height: number;
+  leftFormat: PixelFormat;
+  rightFormat: PixelFormat;
+  leftStrideBytes: number;
+  rightStrideBytes: number;
+  /** As EngineOptions has them; absent: the images are rectified already. */
+  leftMap?: Int32Array;
+  rightMap?: Int32Array;
+  /** Of the rectified right image, pixels. */
+  focalPixels: number;
+  cx: number;
+  cy: number;
+  /** Wider images are looked at at a half, a third, ... of their size; 0: never. */
+  maxWidth: number;
+  /** Rows that features are searched in, above and below their own. */
+  rows: number;
+  minDisparity: number;
+  maxDisparity: number;
+}
+
+/** Terms of the fit, in the order of cuda/alignment/fit.h. */
+export const ALIGNMENT_TERMS = ["pitch", "roll", "scale", "yaw", "baselineRoll", "baselineYaw"] as const;
+export type AlignmentTerm = (typeof ALIGNMENT_TERMS)[number];
+
+/** One look at a pair. Lengths in pixels of the rectified images. */
+export interface AlignmentLook {
+  /** CPU time of the look, milliseconds, with the copy of the pair where there was one. */
+  cpuMs: number;
+  leftCorners: number;
+  rightCorners: number;
+  /** Corners that were found in both images. */
+  features: number;
+  /** Features that the fit kept. */
+  kept: number;
+  /** 1: edges go from one pixel to the next; 2 / w: they are w pixels wide; 0: too few edges to tell. */
+  leftSharpness: number;
+  rightSharpness: number;
+  /** Standard deviation of the grey values. */
+  leftContrast: number;
+  rightContrast: number;
+  /** Of the features that were kept. */
+  medianDisparity: number;
+  smallestDisparity: number;
+  /** Rows by which these lie lower in the right image, as the fit has them: mean, and 95th percentile without the sign. */
+  meanRows: number;
+  p95Rows: number;
+  /** Sums of the fit: weights, weighted squares of what is left (radians), products of terms (upper half), terms with rows. */
+  weight: number;
+  squares: number;
+  products: readonly number[];
+  targets: readonly number[];
+}
+
+/** The addon's own class. */
+export interface NativePairAligner {
+  look(left: Uint8Array, right: Uint8Array, numbers: Float64Array): void;
+  begin(left: Uint8Array, right: Uint8Array): boolean;
+  take(numbers: Float64Array): boolean;
+  close(): void;
+}

@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0
+// Settings of the watch over how the cameras lie to each other.
+import { z } from "zod";
+import { section, setting } from "../config/setting.js";
+
+export const healthSection = section("Whether the cameras still lie to each other as they were calibrated.", {
+  maxRows: setting(z.number().min(0.05).max(100), {
+    default: 0.75,
+    unit: "rows",
+    description: "The rig has moved where the rows of both images differ by more than this anywhere.",
+  }),
+  maxDegrees: setting(z.number().min(0.02).max(10), {
+    default: 0.08,
+    unit: "degrees",
+    description: "The rig has moved where one camera is turned by more than this against its calibration.",
+  }),
+});

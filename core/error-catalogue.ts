@@ -257,6 +257,12 @@ export const ERROR_CATALOGUE = {
     "The live page was not built.",
     "Run 'npm ci' in a checkout, or install the package again.",
   ),
+  PEER_UNAVAILABLE: entry(
+    3,
+    false,
+    "A program to compare with is not installed, or failed.",
+    "Install it: 'apt-get install python3-opencv'.",
+  ),
   CONTROL_INVALID: entry(
     2,
     false,

@@ -12,15 +12,27 @@ import {
 } from "../../cuda/index.js";
 import { loadNative } from "../native.js";
 import type { Unavailable } from "../../power/index.js";
-import type { Config } from "../config/index.js";
+import { changedSettings, type Config } from "../config/index.js";
 import { engineOptionsOf } from "../pipeline/engine-options.js";
 import { uncalibrated } from "../pipeline/geometry.js";
 import { matchParameters, megaDisparities, regionParameters } from "../pipeline/parameters.js";
 import { openMeter } from "../power/open-meter.js";
 import { expectToRun } from "../profile/repeated-stage.js";
+import { compareWithOpencv, type PeerFigures } from "./compare.js";
+import { type OpencvPeer, openOpencvPeer } from "./opencv-peer.js";
+import { quantile } from "./quantile.js";
 
 /** First frames, which fill caches and wake the threads. */
 const WARM_UP_FRAMES = 3;
+/** Where no number of frames is asked for: clocks settle, then a window that a power sensor can fill. */
+const WARM_UP_SECONDS = 0.3;
+const WINDOW_SECONDS = 2;
+const MIN_FRAMES = 20;
+/** Beside a peer: rounds, and seconds of each participant in one. */
+const PEER_ROUNDS = 5;
+const PEER_SECONDS = 0.4;
+/** Settings that change what is computed, or by whom. */
+const COMPUTED = /^(match|refine|rectify|region|engine)\./;
 /** A frame of the scene in which the moving object is near. */
 const SCENE_FRAME = 40;
 
@@ -28,7 +40,10 @@ export interface BenchOptions {
   config: Config;
   width: number;
   height: number;
-  frames: number;
+  /** Timed frames; undefined: as many as two seconds hold, at least 20, after 0.3 s of warming up. */
+  frames?: number | undefined;
+  /** OpenCV computes the same pair, in turn with the engine. */
+  peer?: "opencv" | undefined;
   /** Runs more than once in every frame, to find what it costs. */
   repeatStage?: { stage: StageName; times: number };
 }
@@ -55,20 +70,22 @@ export interface BenchFigures {
   threads: number;
   /** Of the whole process, Node included. */
   peakResidentMb: number;
+  /** How long the timed frames took together. */
+  windowSeconds: number;
   watts: number | Unavailable;
+  /** Idle power included, and without it. */
+  joulesPerFrame: number | Unavailable;
+  joulesPerFrameNet: number | Unavailable;
   fpsPerWatt: number | Unavailable;
+  /** Settings of matching and of the engine that are not the defaults, by dotted key. */
+  changedSettings: Record<string, unknown>;
+  /** Empty: none was asked for. */
+  peers: PeerFigures[];
   /** Null: none. */
   repeatedStage: { stage: StageName; times: number } | null;
   /** Median milliseconds of each stage that ran; of a repeated stage, of all its runs in a frame together. */
   stages: Partial<Record<StageName, number>>;
 }
-
-/** The value below which `share` of the sorted values lie. */
-function quantile(sorted: readonly number[], share: number): number {
-  return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] as number;
-}
-
-const ascending = (values: Iterable<number>) => [...values].sort((a, b) => a - b);
 
 function openEngine({ config, width, height, repeatStage }: BenchOptions): NativeEngine {
   const description = greyPairLayout(width, height);
@@ -88,61 +105,82 @@ async function scenePair(width: number, height: number) {
 
 /**
  * @throws DepthwattError USAGE for a repeated stage that does not run, ENGINE_PARAMETER for a size or parameter outside its range, BACKEND_UNAVAILABLE for a backend or a
- *   forced instruction set that is not there
+ *   forced instruction set that is not there, PEER_UNAVAILABLE for a peer
  */
 export async function timeMatcher(options: BenchOptions): Promise<BenchFigures> {
-  const { config, width, height, frames } = options;
+  const { config, width, height, frames: asked } = options;
   const match = matchParameters(config.match);
   const { algorithm, numDisparities, halfResolution } = match;
   const { left, right } = await scenePair(width, height);
   const engine = openEngine(options);
   const meter = openMeter({ ...config.power, native: loadNative() });
+  let peer: OpencvPeer | undefined;
   try {
+    const { backend, instructionSet, threads } = engine.info;
+    if (options.peer !== undefined)
+      peer = await openOpencvPeer({ width, height, numDisparities, threads, left, right });
+    const computeFrame = async () => {
+      const started = performance.now();
+      await engine.compute(left, right);
+      return performance.now() - started;
+    };
+    if (asked === undefined) await meter.measureIdle(WINDOW_SECONDS);
     const stageTimes = STAGE_NAMES.map((): number[] => []);
-    for (let frame = 0; frame < WARM_UP_FRAMES; ++frame) await engine.compute(left, right);
+    const warmUpMs = asked === undefined ? 1000 * WARM_UP_SECONDS : 0;
+    const warmedUp = performance.now() + warmUpMs;
+    for (let n = 0; n < WARM_UP_FRAMES || performance.now() < warmedUp; ++n) await computeFrame();
     expectToRun(engine, options.repeatStage, "--repeat-stage");
     meter.start();
     const times: number[] = [];
-    for (let frame = 0; frame < frames; ++frame) {
+    const begun = performance.now();
+    const enough = () =>
+      asked === undefined
+        ? times.length >= MIN_FRAMES && performance.now() - begun >= 1000 * WINDOW_SECONDS
+        : times.length >= asked;
+    while (!enough()) {
       const capturedNs = process.hrtime.bigint();
-      const started = performance.now();
-      await engine.compute(left, right);
-      times.push(performance.now() - started);
+      times.push(await computeFrame());
       meter.frame(capturedNs);
       for (const [stage, list] of stageTimes.entries()) list.push(engine.stageMilliseconds[stage] as number);
     }
+    const windowSeconds = (performance.now() - begun) / 1000;
     const { region } = regionParameters(config.region, { width, height });
     const perFrame = megaDisparities(match, region ?? { width, height });
     const power = meter.sinceStart(perFrame);
-    const sorted = ascending(times);
-    const medianMs = quantile(sorted, 0.5);
-    const { backend, instructionSet, threads } = engine.info;
-    const stageMedians = STAGE_NAMES.map(
-      (name, stage) => [name, quantile(ascending(stageTimes[stage]!), 0.5)] as const,
-    );
+    const told = <K extends "watts" | "joulesPerFrame" | "joulesPerFrameNet" | "fpsPerWatt">(key: K) =>
+      power.available ? power[key] : { available: false as const, reason: power.reason };
+    const medianMs = quantile(times, 0.5);
+    const stageMedians = STAGE_NAMES.map((name, stage) => [name, quantile(stageTimes[stage]!, 0.5)] as const);
+    const rounds = { rounds: PEER_ROUNDS, seconds: PEER_SECONDS };
     return {
       width,
       height,
       numDisparities,
       algorithm,
       halfResolution,
-      frames,
+      frames: times.length,
       medianMs,
       parameters: parametersOf(match),
-      p95Ms: quantile(sorted, 0.95),
-      minMs: sorted[0] as number,
+      p95Ms: quantile(times, 0.95),
+      minMs: quantile(times, 0),
       fps: 1000 / medianMs,
       megaDisparitiesPerSecond: (1000 * perFrame) / medianMs,
       backend,
       instructionSet,
       threads,
       peakResidentMb: process.resourceUsage().maxRSS / 1024,
-      watts: power.available ? power.watts : { available: false, reason: power.reason },
-      fpsPerWatt: power.available ? power.fpsPerWatt : { available: false, reason: power.reason },
+      windowSeconds,
+      watts: told("watts"),
+      joulesPerFrame: told("joulesPerFrame"),
+      joulesPerFrameNet: told("joulesPerFrameNet"),
+      fpsPerWatt: told("fpsPerWatt"),
+      changedSettings: changedSettings(config, COMPUTED),
       repeatedStage: options.repeatStage ?? null,
       stages: Object.fromEntries(stageMedians.filter(([, milliseconds]) => !Number.isNaN(milliseconds))),
+      peers: peer === undefined ? [] : await compareWithOpencv(computeFrame, peer, rounds),
     };
   } finally {
+    peer?.close();
     meter.close();
     engine.close();
   }

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // depthwatt bench: how long a matcher takes on this machine.
-import type { Command } from "commander";
+import { type Command, Option } from "commander";
 import { DepthwattError } from "../../core/index.js";
 import { qualityWords } from "../../cuda/index.js";
-import { type BenchFigures, timeMatcher } from "../bench/index.js";
+import { type BenchFigures, type PeerFigures, timeMatcher } from "../bench/index.js";
 import { parseRepeatedStage } from "../profile/plan.js";
 import { type ConfigOptions, configOf, withConfig, withExamples, withJson } from "./options.js";
 import { printJson, printLine } from "./output.js";
@@ -14,7 +14,8 @@ interface BenchFlags extends ConfigOptions {
   numDisparities?: string;
   algorithm?: string;
   threads?: string;
-  frames: string;
+  frames?: string;
+  peer?: "opencv";
   backend?: string;
   repeatStage?: string;
   json?: boolean;
@@ -29,13 +30,32 @@ function whole(flag: string, text: string, smallest: number, largest: number): n
   );
 }
 
+function powerWords({ watts, joulesPerFrame, joulesPerFrameNet, fpsPerWatt }: BenchFigures): string {
+  if (typeof watts !== "number") return `watts not measured: ${watts.reason}`;
+  const parts = [`${watts.toFixed(2)} W`];
+  if (typeof joulesPerFrame === "number") {
+    const net =
+      typeof joulesPerFrameNet === "number"
+        ? `${joulesPerFrameNet.toFixed(4)} net of idle`
+        : `net not measured: ${joulesPerFrameNet.reason}`;
+    parts.push(`${joulesPerFrame.toFixed(4)} J a frame (${net})`);
+  }
+  if (typeof fpsPerWatt === "number") parts.push(`${fpsPerWatt.toFixed(2)} fps/W`);
+  return parts.join(", ");
+}
+
+function settingsWords({ changedSettings }: BenchFigures): string {
+  const changed = Object.entries(changedSettings).map(([key, value]) => `${key}=${value ?? ""}`);
+  return changed.length === 0 ? "the defaults" : `the defaults, but ${changed.join(" ")}`;
+}
+
+const peerWords = ({ name, version, mode, paths, threads, medianMs, engineMedianMs, ratio }: PeerFigures) =>
+  `${name} ${version}, ${mode} (${paths} paths), ${threads} ${threads === 1 ? "thread" : "threads"}: median ` +
+  `${medianMs.toFixed(2)} ms; depthwatt in turn ${engineMedianMs.toFixed(2)} ms, ${ratio.toFixed(2)} times as fast`;
+
 function lines(figures: BenchFigures): string[] {
-  const { medianMs, p95Ms, minMs, fps, megaDisparitiesPerSecond, watts, fpsPerWatt } = figures;
+  const { medianMs, p95Ms, minMs, fps, megaDisparitiesPerSecond } = figures;
   const stages = Object.entries(figures.stages).map(([name, ms]) => `${name} ${ms.toFixed(2)}`);
-  const power =
-    typeof watts === "number"
-      ? `${watts.toFixed(2)} W${typeof fpsPerWatt === "number" ? `, ${fpsPerWatt.toFixed(2)} fps/W` : ""}`
-      : `watts not measured: ${watts.reason}`;
   const { repeatedStage } = figures;
   const repeated =
     repeatedStage === null ? "" : ` (${repeatedStage.stage} ${repeatedStage.times} times a frame)`;
@@ -44,7 +64,9 @@ function lines(figures: BenchFigures): string[] {
     `${figures.backend} ${figures.instructionSet}, ${figures.threads} ${figures.threads === 1 ? "thread" : "threads"}, ${figures.frames} frames`,
     `median ${medianMs.toFixed(2)} ms, p95 ${p95Ms.toFixed(2)} ms, minimum ${minMs.toFixed(2)} ms: ${fps.toFixed(1)} fps, ${megaDisparitiesPerSecond.toFixed(0)} million disparities/s`,
     `stages, median ms: ${stages.join(", ")}${repeated}`,
-    `peak memory ${figures.peakResidentMb.toFixed(0)} MB, ${power}`,
+    `peak memory ${figures.peakResidentMb.toFixed(0)} MB, ${powerWords(figures)}`,
+    `settings: ${settingsWords(figures)}`,
+    ...figures.peers.map(peerWords),
   ];
 }
 
@@ -59,7 +81,8 @@ async function run(flags: BenchFlags): Promise<void> {
     config,
     width: whole("--width", flags.width, 16, 16_384),
     height: whole("--height", flags.height, 16, 16_384),
-    frames: whole("--frames", flags.frames, 1, 1_000_000),
+    frames: flags.frames === undefined ? undefined : whole("--frames", flags.frames, 1, 1_000_000),
+    peer: flags.peer,
     ...(flags.repeatStage !== undefined && {
       repeatStage: parseRepeatedStage("--repeat-stage", flags.repeatStage),
     }),
@@ -75,14 +98,18 @@ export function defineBench(command: Command): void {
     .option("--num-disparities <n>", "width of the search (match.numDisparities)")
     .option("--algorithm <name>", "matcher (match.algorithm)")
     .option("--threads <n>", "0 = one per core (engine.threads)")
-    .option("--frames <n>", "timed frames", "100")
+    .option("--frames <n>", "timed frames (default: as many as 2 seconds hold, at least 20)")
     .option("--backend <name>", "auto, cpu or cuda (engine.backend)")
-    .option("--repeat-stage <name=n>", "run one stage n times in every frame, to find what it costs");
+    .option("--repeat-stage <name=n>", "run one stage n times in every frame, to find what it costs")
+    .addOption(
+      new Option("--peer <name>", "compute the same pair with another program, in turn").choices(["opencv"]),
+    );
   withJson(withConfig(command), "print one line of JSON");
   withExamples(
     command,
     "depthwatt bench --num-disparities 128 --set match.sgm.paths=8 --json",
     "depthwatt bench --repeat-stage median=50",
+    "depthwatt bench --peer opencv --num-disparities 128",
     "DEPTHWATT_ISA=avx2 depthwatt bench --width 1280 --height 720 --threads 1",
   );
   command.action(run);

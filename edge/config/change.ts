@@ -20,6 +20,16 @@ export function valueAt(config: Config, key: string): SettingValue | undefined {
     .reduce<unknown>((node, part) => (node as Record<string, unknown>)[part], config) as SettingValue;
 }
 
+/** Settings of `config` that are not the defaults, by dotted key. @param keys which ones are looked at */
+export function changedSettings(config: Config, keys: RegExp): Record<string, SettingValue | undefined> {
+  const pairs = SETTINGS.filter(({ key }) => keys.test(key)).map(({ key, facts }) => {
+    const byDefault = typeof facts.default === "function" ? facts.default() : facts.default;
+    return [key, valueAt(config, key), byDefault as SettingValue | undefined] as const;
+  });
+  const changed = pairs.filter(([, value, byDefault]) => JSON.stringify(value) !== JSON.stringify(byDefault));
+  return Object.fromEntries(changed.map(([key, value]) => [key, value]));
+}
+
 /** The keys in which two configurations differ, with the second one's values. */
 export function differences(from: Config, to: Config): SettingsChange {
   const pairs = SETTINGS.map(({ key }) => [key, valueAt(from, key), valueAt(to, key)] as const);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The front door of the configuration: one schema, loaded from five sources.
 export { type BoardChoice, type BoardPlaces, chooseBoard } from "./board.js";
-export { changedConfig, differences, valueAt } from "./change.js";
+export { changedConfig, changedSettings, differences, valueAt } from "./change.js";
 export { describedSettings } from "./describe.js";
 export { type FlagValue, OTHER_VARIABLES, type Origin, type Problem, variableOf } from "./layers.js";
 export { type ConfigRequest, type LoadedConfig, loadConfig, originWords } from "./load.js";

@@ -15,6 +15,13 @@ describe("depthwatt bench", () => {
     const config = configWith("match.numDisparities=48", "match.sgm.paths=8", "engine.threads=2");
     const figures = await timeMatcher({ config, width: 160, height: 120, frames: 7 });
     const { medianMs, minMs, p95Ms, fps, megaDisparitiesPerSecond, peakResidentMb, stages } = figures;
+    expect(figures.changedSettings).toEqual({
+      "engine.backend": "cpu",
+      "engine.threads": 2,
+      "match.numDisparities": 48,
+      "match.sgm.paths": 8,
+    });
+    expect(figures.peers).toEqual([]);
     expect(figures).toMatchObject({
       width: 160,
       height: 120,

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+// The engine and a peer in turn on one pair: a disturbance of the machine meets both.
+import { OPENCV_MODES, type OpencvMode, type OpencvPeer } from "./opencv-peer.js";
+import { quantile } from "./quantile.js";
+
+export interface PeerFigures {
+  name: "OpenCV StereoSGBM";
+  version: string;
+  mode: OpencvMode;
+  paths: number;
+  threads: number;
+  /** Of the peer, milliseconds a frame. */
+  medianMs: number;
+  /** Of the engine in the same rounds. */
+  engineMedianMs: number;
+  /** The peer's median over the engine's: how many times as fast the engine is. */
+  ratio: number;
+}
+
+/**
+ * @param computeFrame one frame of the engine; its milliseconds
+ * @param rounds in each of which the engine and every mode compute for `seconds`
+ */
+export async function compareWithOpencv(
+  computeFrame: () => Promise<number>,
+  peer: OpencvPeer,
+  { rounds, seconds }: { rounds: number; seconds: number },
+): Promise<PeerFigures[]> {
+  const modes = Object.keys(OPENCV_MODES) as OpencvMode[];
+  const engine: number[] = [];
+  const theirs = new Map(modes.map((mode) => [mode, [] as number[]]));
+  for (let round = 0; round < rounds; ++round) {
+    const end = performance.now() + 1000 * seconds;
+    do engine.push(await computeFrame());
+    while (performance.now() < end);
+    for (const mode of modes) theirs.get(mode)!.push(...(await peer.run(mode, seconds)));
+  }
+  const engineMedianMs = quantile(engine, 0.5);
+  return modes.map((mode) => {
+    const medianMs = quantile(theirs.get(mode)!, 0.5);
+    const { version, threads } = peer;
+    const paths = OPENCV_MODES[mode];
+    const ratio = medianMs / engineMedianMs;
+    return { name: "OpenCV StereoSGBM", version, mode, paths, threads, medianMs, engineMedianMs, ratio };
+  });
+}

@@ -7,6 +7,7 @@
 //   std::vector<uint16_t> counts(frame.pixels());
 //   if (depthwatt::decode(frame, counts.data(), counts.size()) != depthwatt::Fault::none) return;
 //   float metres = frame.value(counts[y * frame.width + x]);   // NaN: no value
+//   // or, of the stream points: depthwatt::Point point = depthwatt::pointAt(frame, y * frame.width + x);
 //
 // The host must be little-endian, as every board and PC is that this runs on.
 #ifndef DEPTHWATT_FRAME_H
@@ -24,10 +25,13 @@ namespace depthwatt {
 constexpr size_t kHeaderBytes = 96;
 constexpr uint32_t kMaxSide = 16384;
 
-enum class Stream : uint8_t { depth = 1, disparity, confidence, left };
+enum class Stream : uint8_t { depth = 1, disparity, confidence, left, points };
 enum class Encoding : uint8_t { raw = 1, rvl, png, compressedDepth, jpeg };
-/** rgb8: three bytes a pixel, red first; only the left image has it. */
-enum class Element : uint8_t { u8 = 1, u16, f32, rgb8 };
+/** rgb8: three bytes a pixel, red first; only the left image has it. i16: only points have it. */
+enum class Element : uint8_t { u8 = 1, u16, f32, rgb8, i16 };
+/** camera: x right, y down, z ahead, from the left camera. robot: x ahead, y left, z up, from the middle of the baseline. */
+enum class PointFrame : uint8_t { none = 0, camera, robot };
+enum class PointColour : uint8_t { none = 0, grey, rgb };
 enum class Clock : uint8_t { monotonic = 1, realtime, file };
 enum class Quantity : uint8_t { depthMetres = 1, disparityPixels, confidence, greyValue, colourValue, pointMetres };
 enum class InvalidRule : uint8_t { none = 0, zero, nan, lowest };
@@ -83,6 +87,12 @@ struct Frame {
   InvalidRule invalidRule;
   uint16_t flags;
   uint32_t width, height;
+  /** 1, or the picture is a smaller one: pixel (x, y) is pixel (reduction x, reduction y) of what was computed. */
+  uint32_t reduction;
+  /** Of points; else none, none and 0. */
+  PointFrame pointFrame;
+  PointColour pointColour;
+  uint32_t pointBytes;
   uint32_t frameNumber;
   /** Nanoseconds on `clock`. */
   uint64_t leftTimestampNs, rightTimestampNs;
@@ -106,6 +116,12 @@ struct Frame {
     if (invalidRule == InvalidRule::zero && count == 0) return std::numeric_limits<float>::quiet_NaN();
     return static_cast<float>(count * unitScale + valueOffset);
   }
+};
+
+/** A point of the stream points: metres, NaN where there is none, and its colour. */
+struct Point {
+  float x, y, z;
+  uint8_t red, green, blue;
 };
 
 namespace detail {
@@ -206,7 +222,7 @@ inline Fault parseFrame(const void* message, size_t bytes, Frame& frame) {
   const uint32_t height = load<uint32_t>(at + 20);
   if (width < 1 || width > kMaxSide || height < 1 || height > kMaxSide) return Fault::size;
   const auto within = [at](size_t offset, int least, int most) { return at[offset] >= least && at[offset] <= most; };
-  if (!within(8, 1, 4) || !within(9, 1, 5) || !within(10, 1, 4) || !within(11, 1, 3) || !within(14, 1, 6) ||
+  if (!within(8, 1, 5) || !within(9, 1, 5) || !within(10, 1, 5) || !within(11, 1, 3) || !within(14, 1, 6) ||
       !within(15, 0, 3))
     return Fault::code;
   frame.stream = static_cast<Stream>(at[8]);
@@ -216,8 +232,22 @@ inline Fault parseFrame(const void* message, size_t bytes, Frame& frame) {
   frame.flags = load<uint16_t>(at + 12);
   frame.quantity = static_cast<Quantity>(at[14]);
   frame.invalidRule = static_cast<InvalidRule>(at[15]);
-  constexpr size_t kBytes[] = {0, 1, 2, 4, 3};
-  const size_t elementBytes = kBytes[at[10]];
+  constexpr size_t kBytes[] = {0, 1, 2, 4, 3, 2};
+  size_t elementBytes = kBytes[at[10]];
+  frame.reduction = 1u << (frame.flags >> 3 & 3);
+  frame.pointFrame = PointFrame::none;
+  frame.pointColour = PointColour::none;
+  frame.pointBytes = 0;
+  if (frame.stream == Stream::points) {
+    if (frame.element != Element::f32 && frame.element != Element::i16) return Fault::element;
+    if (frame.encoding != Encoding::raw) return Fault::element;
+    if (!within(90, 1, 2) || !within(91, 1, 2)) return Fault::code;
+    frame.pointFrame = static_cast<PointFrame>(at[90]);
+    frame.pointColour = static_cast<PointColour>(at[91]);
+    frame.pointBytes = frame.element == Element::f32 ? 16 : frame.pointColour == PointColour::rgb ? 10 : 8;
+    if (load<uint16_t>(at + 88) != frame.pointBytes) return Fault::code;
+    elementBytes = frame.pointBytes;
+  } else if (frame.element == Element::i16) return Fault::element;
   if (frame.element == Element::rgb8 && frame.stream != Stream::left) return Fault::element;
   if (frame.encoding == Encoding::raw && bodyBytes != elementBytes * width * height) return Fault::bodyBytes;
   const bool packed = frame.encoding == Encoding::rvl || frame.encoding == Encoding::compressedDepth;
@@ -278,10 +308,39 @@ inline Fault decode(const Frame& frame, uint8_t* values, size_t room) {
 
 /** Floats as they travel: metres or pixels, NaN = invalid. */
 inline Fault decode(const Frame& frame, float* values, size_t room) {
-  if (frame.element != Element::f32) return Fault::element;
+  if (frame.element != Element::f32 || frame.stream == Stream::points) return Fault::element;
   if (frame.encoding != Encoding::raw) return Fault::encoding;
   if (room < frame.pixels()) return Fault::room;
   std::memcpy(values, frame.body, frame.bodyBytes);
+  return Fault::none;
+}
+
+/** One of the points, unchecked: `index` is below frame.pixels(), and frame.stream is points. */
+inline Point pointAt(const Frame& frame, size_t index) {
+  const uint8_t* at = frame.body + index * frame.pointBytes;
+  Point point{};
+  float* const places[] = {&point.x, &point.y, &point.z};
+  const bool floats = frame.element == Element::f32;
+  for (size_t axis = 0; axis < 3; ++axis) {
+    const int16_t millimetres = floats ? int16_t{0} : detail::load<int16_t>(at + 2 * axis);
+    *places[axis] = floats ? static_cast<float>(detail::load<float>(at + 4 * axis) * frame.unitScale)
+                    : millimetres == -32768
+                        ? std::numeric_limits<float>::quiet_NaN()
+                        : static_cast<float>(millimetres * frame.unitScale);
+  }
+  const uint8_t* colour = at + (floats ? 12 : 6);
+  const bool grey = frame.pointBytes == 8;
+  point.red = grey ? colour[0] : colour[2];
+  point.green = grey ? colour[0] : colour[1];
+  point.blue = colour[0];
+  return point;
+}
+
+/** Unpacks the stream points, one a pixel, row by row. */
+inline Fault decode(const Frame& frame, Point* points, size_t room) {
+  if (frame.stream != Stream::points) return Fault::element;
+  if (room < frame.pixels()) return Fault::room;
+  for (size_t i = 0; i < frame.pixels(); ++i) points[i] = pointAt(frame, i);
   return Fault::none;
 }
 

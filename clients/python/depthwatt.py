@@ -25,20 +25,23 @@ from urllib.parse import unquote, urlsplit
 
 import numpy as np
 
-__all__ = ["Depthwatt", "Frame", "Header", "FrameError", "parse_frame", "decode_rvl", "rvl_decoder"]
+__all__ = ["Depthwatt", "Frame", "Header", "FrameError", "parse_frame", "decode_rvl", "decode_points", "rvl_decoder"]
 
 HEADER_BYTES = 96
 MAX_SIDE = 16384
 MAX_PIXELS = 1 << 24
-STREAMS = {1: "depth", 2: "disparity", 3: "confidence", 4: "left"}
+STREAMS = {1: "depth", 2: "disparity", 3: "confidence", 4: "left", 5: "points"}
 ENCODINGS = {1: "raw", 2: "rvl", 3: "png", 4: "compressedDepth", 5: "jpeg"}
-ELEMENTS = {1: "u8", 2: "u16", 3: "f32", 4: "rgb8"}
+ELEMENTS = {1: "u8", 2: "u16", 3: "f32", 4: "rgb8", 5: "i16"}
 CLOCKS = {1: "monotonic", 2: "realtime", 3: "file"}
 QUANTITIES = {1: "depthMetres", 2: "disparityPixels", 3: "confidence", 4: "greyValue", 5: "colourValue", 6: "pointMetres"}
 INVALID_RULES = {0: "none", 1: "zero", 2: "nan", 3: "lowest"}
+POINT_FRAMES = {1: "camera", 2: "robot"}
+POINT_COLOURS = {1: "grey", 2: "rgb"}
 DTYPES = {"u8": np.dtype("u1"), "u16": np.dtype("<u2"), "f32": np.dtype("<f4"), "rgb8": np.dtype("u1")}
 CHANNELS = {"u8": 1, "u16": 1, "f32": 1, "rgb8": 3}
-_LAYOUT = struct.Struct("<4sHHBBBBHBBIIIIQQqIIddIIII")
+POINT_BYTES = {("f32", "grey"): 16, ("f32", "rgb"): 16, ("i16", "grey"): 8, ("i16", "rgb"): 10}
+_LAYOUT = struct.Struct("<4sHHBBBBHBBIIIIQQqIIddIIHBBI")
 assert _LAYOUT.size == HEADER_BYTES
 
 
@@ -48,7 +51,11 @@ class FrameError(ValueError):
 
 @dataclasses.dataclass(frozen=True)
 class Header:
-    """The header of a frame. Times are nanoseconds on `clock`; realtime_offset_ns is None where it is not known."""
+    """The header of a frame. Times are nanoseconds on `clock`; realtime_offset_ns is None where it is not known.
+
+    reduction: 1, or the picture is a smaller one: pixel (x, y) is pixel (reduction x, reduction y) of what was computed.
+    point_frame ("camera", "robot") and point_colour ("grey", "rgb") are None but for the stream points.
+    """
 
     stream: str
     encoding: str
@@ -70,6 +77,9 @@ class Header:
     value_offset: float
     run_id: int
     clock_domain: int
+    reduction: int = 1
+    point_frame: "str | None" = None
+    point_colour: "str | None" = None
 
 
 def _refuse(field, expected, found):
@@ -89,7 +99,7 @@ def parse_frame(message):
         _refuse("message", f"at least {HEADER_BYTES} bytes", len(message))
     (magic, version, header_bytes, stream, encoding, element, clock, flags, quantity, invalid_rule, width, height,
      body_bytes, frame_number, left_ns, right_ns, offset_ns, left_sequence, right_sequence, scale, offset, run_id,
-     clock_domain, _reserved, crc) = _LAYOUT.unpack_from(message)  # fmt: skip
+     clock_domain, point_bytes, point_frame, point_colour, crc) = _LAYOUT.unpack_from(message)  # fmt: skip
     if magic != b"DWFR":
         _refuse("magic", "DWFR", magic)
     if version != 1:
@@ -126,8 +136,22 @@ def parse_frame(message):
         value_offset=offset,
         run_id=run_id,
         clock_domain=clock_domain,
+        reduction=1 << (flags >> 3 & 3),
+        point_frame=_name(POINT_FRAMES, "pointFrame", point_frame) if stream == 5 else None,
+        point_colour=_name(POINT_COLOURS, "pointColour", point_colour) if stream == 5 else None,
     )
-    raw_bytes = width * height * CHANNELS[header.element] * DTYPES[header.element].itemsize
+    if header.stream == "points":
+        if header.element not in ("f32", "i16"):
+            _refuse("element", "f32 or i16 for points", header.element)
+        if header.encoding != "raw":
+            _refuse("encoding", "raw for points", header.encoding)
+        if point_bytes != POINT_BYTES[header.element, header.point_colour]:
+            _refuse("pointBytes", POINT_BYTES[header.element, header.point_colour], point_bytes)
+        raw_bytes = width * height * point_bytes
+    elif header.element == "i16":
+        _refuse("element", "i16 in the stream points alone", "i16")
+    else:
+        raw_bytes = width * height * CHANNELS[header.element] * DTYPES[header.element].itemsize
     if header.encoding == "raw" and body_bytes != raw_bytes:
         _refuse("bodyBytes", raw_bytes, body_bytes)
     if header.encoding in ("rvl", "compressedDepth") and header.element != "u16":
@@ -389,11 +413,40 @@ def _decode_png(header, body):
     return pixels.view(">u2").astype(np.uint16).reshape(-1) if depth == 16 else pixels.reshape(-1)
 
 
-def decode_body(header, body, max_pixels=MAX_PIXELS):
-    """Counts as they travel: [height, width] of uint8, uint16 or float32; colours [height, width, 3]. Raises FrameError."""
+def _pixels(header, max_pixels):
     count = header.width * header.height
     if count > max_pixels:
         _refuse("header", f"at most {max_pixels} pixels", f"{header.width} x {header.height}")
+    return count
+
+
+def decode_points(header, body, max_pixels=MAX_PIXELS):
+    """Points of a frame: float32 [height, width, 3] of x, y, z in metres (NaN where there is none), and uint8 of red, green,
+    blue. Raises FrameError."""
+    _pixels(header, max_pixels)
+    if header.stream != "points":
+        _refuse("stream", "points", header.stream)
+    shape = (header.height, header.width)
+    point_bytes = POINT_BYTES[header.element, header.point_colour]
+    rows = np.frombuffer(body, np.uint8).reshape(*shape, point_bytes)
+    places = 12 if header.element == "f32" else 6
+    counts = np.ascontiguousarray(rows[..., :places]).view("<f4" if header.element == "f32" else "<i2")
+    with np.errstate(all="ignore"):
+        xyz = (counts.astype(np.float64) * header.unit_scale).astype(np.float32)
+    if header.element == "i16":
+        xyz[counts == -32768] = np.nan
+    if point_bytes == 8:
+        colours = np.repeat(rows[..., places : places + 1], 3, axis=2)
+    else:
+        colours = np.ascontiguousarray(rows[..., places + 2 : places - 1 : -1])
+    return xyz, colours
+
+
+def decode_body(header, body, max_pixels=MAX_PIXELS):
+    """Counts as they travel: [height, width] of uint8, uint16 or float32; colours [height, width, 3]. Raises FrameError."""
+    count = _pixels(header, max_pixels)
+    if header.stream == "points":
+        _refuse("stream", "a picture", "points: use xyz and colours")
     if header.encoding == "jpeg":
         _refuse("encoding", "raw, rvl, png or compressedDepth", "jpeg: use the body as an image file")
     if header.encoding == "png":
@@ -420,7 +473,7 @@ class Frame:
     def __init__(self, device, header, body, max_pixels=MAX_PIXELS):
         self.device, self.header, self.body = device, header, body
         self._max_pixels = max_pixels
-        self._counts = None
+        self._counts = self._unpacked = None
 
     @property
     def counts(self):
@@ -453,6 +506,21 @@ class Frame:
         if self.header.quantity != "disparityPixels":
             _refuse("quantity", "disparityPixels", self.header.quantity)
         return self.values
+
+    @property
+    def xyz(self):
+        """Of points: float32 [height, width, 3], metres, NaN where there is none. Raises FrameError for another stream."""
+        return self._points()[0]
+
+    @property
+    def colours(self):
+        """Of points: uint8 [height, width, 3] of red, green, blue. Raises FrameError for another stream."""
+        return self._points()[1]
+
+    def _points(self):
+        if self._unpacked is None:
+            self._unpacked = decode_points(self.header, self.body, self._max_pixels)
+        return self._unpacked
 
 
 class Depthwatt:

@@ -75,8 +75,17 @@ const recordedPointsAreMetres: Rule = ({ outputs: { mcap }, points: { element } 
         text: `expected float32, because a recording has points in metres, got ${element}`,
       };
 
+const rosPointsAreMetres: Rule = ({ outputs: { ros }, points: { element } }) =>
+  !ros.enabled || !ros.points || element === "float32"
+    ? undefined
+    : {
+        keys: ["points.element", "outputs.ros.points"],
+        text: `expected float32, because a PointCloud2 has points in metres, got ${element}`,
+      };
+
 const RULES: readonly Rule[] = [
   recordedPointsAreMetres,
+  rosPointsAreMetres,
   namesAreTopics,
   searchFits,
   matcherIsWhole,

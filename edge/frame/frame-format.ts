@@ -68,11 +68,18 @@ export const FRAME_HEADER_BYTES = 96;
 export const COMPRESSED_DEPTH_HEADER_BYTES = 20;
 /** Free bytes that a writer needs in front of a body, whatever the encoding; equals the engine's headroom. */
 export const FRAME_HEADROOM_BYTES = 128;
-/** Flag bit 0: realtimeOffsetNs is known. Bits above 2 are written 0 and ignored on reading. */
+/** Flag bit 0: realtimeOffsetNs is known. Bits above 4 are written 0 and ignored on reading. */
 export const FLAG_REALTIME_OFFSET = 1;
 /** Flag bits 1 and 2: which moment the capture times stand for, as the driver says; neither where nobody knows. */
 export const TIMESTAMP_POINT_FLAGS = { startOfExposure: 2, endOfFrame: 4 } as const;
 export type FrameTimestampPoint = keyof typeof TIMESTAMP_POINT_FLAGS;
+/** Flag bits 3 and 4: the exponent of `reduction`, a power of two. */
+export const REDUCTION_SHIFT = 3;
+/**
+ * Of each square of reduction x reduction pixels of the computed picture one was sent, the upper left one: pixel (x, y) is
+ * its pixel (reduction x, reduction y), with the same value.
+ */
+export type Reduction = 1 | 2 | 4 | 8;
 /** Largest width or height of a picture, pixels. */
 export const MAX_FRAME_SIDE = 16384;
 

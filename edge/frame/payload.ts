@@ -17,6 +17,8 @@ import {
   FRAME_HEADER_BYTES,
   FRAME_MAGIC,
   FRAME_VERSION,
+  REDUCTION_SHIFT,
+  type Reduction,
   type FrameClock,
   type FrameTimestampPoint,
   INVALID_CODES,
@@ -54,6 +56,8 @@ export interface FrameDescription {
   rightSequence: number;
   /** Of points, and of them alone. */
   points?: PointsForm | undefined;
+  /** Of each square of so many pixels a side one was sent; absent: 1, the whole picture. */
+  reduction?: Reduction | undefined;
 }
 
 /** What tells one run of one publisher from another. */
@@ -68,6 +72,7 @@ export interface FrameIdentity {
 
 export interface FrameHeader extends FrameDescription, FrameIdentity, ValueMeaning {
   bodyBytes: number;
+  reduction: Reduction;
 }
 
 const at = (field: FieldName): number => FRAME_FIELDS[field][0];
@@ -134,9 +139,10 @@ export function writeFrame(
   return message;
 }
 
-function flagsOf({ realtimeOffsetNs, timestampPoint }: FrameDescription): number {
+function flagsOf({ realtimeOffsetNs, timestampPoint, reduction = 1 }: FrameDescription): number {
   const point = timestampPoint === undefined ? 0 : TIMESTAMP_POINT_FLAGS[timestampPoint];
-  return (realtimeOffsetNs === undefined ? 0 : FLAG_REALTIME_OFFSET) | point;
+  const reduced = Math.log2(reduction) << REDUCTION_SHIFT;
+  return (realtimeOffsetNs === undefined ? 0 : FLAG_REALTIME_OFFSET) | point | reduced;
 }
 
 /** The reading side of flagsOf(); a writer that sets both bits has said nothing. */
@@ -271,6 +277,7 @@ export function parseFrame(message: Uint8Array): ParsedFrame {
     leftSequence: u32("leftSequence"),
     rightSequence: u32("rightSequence"),
     points,
+    reduction: (1 << ((u16("flags") >> REDUCTION_SHIFT) & 3)) as Reduction,
     frameNumber: u32("frameNumber"),
     runId: u32("runId"),
     clockDomain: u32("clockDomain"),

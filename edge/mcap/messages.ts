@@ -104,6 +104,22 @@ export function pointCloudPrefix({
     .data.slice();
 }
 
+/** Where points are that robots read: between the cameras. */
+export const ROBOT_FRAME_ID = "stereo_head";
+
+/** Writes a whole PointCloud2 to `target` from `at` on. @returns its bytes */
+export function writePointCloud(
+  target: Uint8Array,
+  at: number,
+  prefix: ImagePrefix,
+  stampNs: bigint,
+  points: Uint8Array,
+): number {
+  const bytes = writeImage(target, at, prefix, prefix.length - 4, stampNs, points);
+  target[at + bytes] = 0; // is_dense: there are points without a place
+  return bytes + 1;
+}
+
 export interface RosCamera {
   width: number;
   height: number;

@@ -20,6 +20,26 @@ const depth = (width, height) =>
   });
 const bytes = (width, height) => Uint8Array.from({ length: width * height }, (_, i) => (i * 37) & 255);
 
+const POINTS = { stream: "points", encoding: "raw", element: "i16" };
+
+/** Bodies of points as the engine writes them; every seventh pixel has none. */
+function points(width, height, { element, points: { colour } }) {
+  const [float, grey] = [element === "f32", colour === "grey"];
+  const pointBytes = float ? 16 : grey ? 8 : 10;
+  const body = new DataView(new ArrayBuffer(width * height * pointBytes));
+  for (let i = 0; i < width * height; i++) {
+    const at = i * pointBytes;
+    for (let axis = 0; axis < 3; axis++) {
+      const millimetres = i % 7 === 3 ? undefined : ((i * 37 + axis * 1009) % 60001) - 30000;
+      if (float) body.setFloat32(at + 4 * axis, millimetres === undefined ? NaN : millimetres / 1000, true);
+      else body.setInt16(at + 2 * axis, millimetres ?? -32768, true);
+    }
+    const colours = grey && !float ? [(i * 37) & 255, 0] : [i & 255, (i * 3) & 255, (i * 7) & 255, 255];
+    for (const [c, value] of colours.entries()) body.setUint8(at + (float ? 12 : 6) + c, value);
+  }
+  return new Uint8Array(body.buffer);
+}
+
 /** [name, changes to the description, counts]. */
 const CASES = [
   ["depth rvl", { encoding: "rvl" }, depth],
@@ -47,6 +67,11 @@ const CASES = [
     { stream: "left", encoding: "raw", element: "rgb8" },
     (width, height) => bytes(3 * width, height),
   ],
+  ["depth rvl, half", { encoding: "rvl", reduction: 2 }, depth],
+  ["disparity png, quarter", { stream: "disparity", encoding: "png", reduction: 4 }, depth],
+  ["points f32 rgb", { ...POINTS, element: "f32", points: { frame: "camera", colour: "rgb" } }, points],
+  ["points i16 grey, half", { ...POINTS, reduction: 2, points: { frame: "robot", colour: "grey" } }, points],
+  ["points i16 rgb", { ...POINTS, points: { frame: "camera", colour: "rgb" } }, points],
 ];
 
 async function packed(encoding, counts, width, height) {
@@ -74,7 +99,7 @@ export async function goldenFrames() {
       rightSequence: 40,
       ...changes,
     };
-    const counts = counter(frame.width, frame.height);
+    const counts = counter(frame.width, frame.height, frame);
     const body = await packed(frame.encoding, counts, frame.width, frame.height);
     const buffer = new Uint8Array(HEADROOM + body.length);
     buffer.set(body, HEADROOM);

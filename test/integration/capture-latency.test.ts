@@ -73,6 +73,7 @@ needs("toolchain", "mosquitto").suite("capture to published", () => {
       publisher,
       offset: new RealtimeOffset(),
       onDropped: () => {},
+      onReduced: () => {},
     });
     expect(sinks).toHaveLength(1);
     const pipeline = new Pipeline({

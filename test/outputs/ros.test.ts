@@ -15,9 +15,12 @@ import { decodeRvl } from "../../edge/frame/rvl.js";
 import { parseCompressedImage } from "../../edge/mcap/images.js";
 import {
   cameraInfoMessage,
+  compressedDepthPngPrefix,
   compressedDepthPrefix,
   imagePrefix,
+  pointCloudPrefix,
   writeImage,
+  writePointCloud,
 } from "../../edge/mcap/messages.js";
 import type { RunFigures } from "../../edge/pipeline/figures.js";
 import { sleep, until } from "../doubles/frames.js";
@@ -38,11 +41,13 @@ function temporary(): string {
 const STAMP = 1_700_000_000_123_456_789n;
 
 needs("fastcdr", "toolchain").suite("against Fast CDR", () => {
-  test("Image, CompressedImage and CameraInfo are the same bytes", () => {
+  test("Image, CompressedImage, CameraInfo and PointCloud2 are the same bytes", () => {
     const program = join(temporary(), "fast_cdr");
     const source = join(packageRoot(), "test/doubles/readers/fast_cdr.cc");
     execFileSync("g++", ["-std=c++17", "-O1", source, "-lfastcdr", "-o", program]);
-    const [image, compressed, camera] = execFileSync(program, { encoding: "utf8" }).trim().split("\n");
+    const [image, compressed, png, camera, cloud] = execFileSync(program, { encoding: "utf8" })
+      .trim()
+      .split("\n");
 
     const layout = { frameId: "left_rectified", width: 3, height: 2, encoding: "16UC1", strideBytes: 6 };
     const written = (prefix: Uint8Array, behind: number, body: Uint8Array) => {
@@ -55,6 +60,8 @@ needs("fastcdr", "toolchain").suite("against Fast CDR", () => {
     expect(written(compressedDepthPrefix(layout), 24, Uint8Array.of(0, 1, 2, 3, 4, 5, 6, 7))).toBe(
       compressed,
     );
+    const file = Uint8Array.of(0x89, 0x8a, 0x8b, 0x8c, 0x8d, 0x8e, 0x8f);
+    expect(written(compressedDepthPngPrefix(layout), 16, file)).toBe(png);
     const facts = {
       width: 3,
       height: 2,
@@ -65,26 +72,49 @@ needs("fastcdr", "toolchain").suite("against Fast CDR", () => {
       p: [500.5, 0, 1.5, 0, 0, 500.5, 0.5, 0, 0, 0, 1, 0],
     };
     expect(Buffer.from(cameraInfoMessage(facts, "cam", STAMP)).toString("hex")).toBe(camera);
+
+    const points = new Uint8Array(32);
+    new Float32Array(points.buffer).set([0.5, -0.25, 2, 0, NaN, NaN, NaN, 0]);
+    points.set([1, 2, 3, 255], 12);
+    points.set([9, 8, 7, 255], 28);
+    const head = pointCloudPrefix({ frameId: "stereo_head", width: 2, height: 1 });
+    const message = new Uint8Array(head.length + points.length + 1);
+    expect(writePointCloud(message, 0, head, STAMP, points)).toBe(message.length);
+    expect(Buffer.from(message).toString("hex")).toBe(cloud);
   });
 });
 
 needs("opencv").suite("against OpenCV", () => {
-  test("our PNG is what ROS' codec unpacks with imdecode: the same 16 bits", async () => {
+  test("ROS' codec finds our pixels in our PNG message: format, ConfigHeader, imdecode", async () => {
     const folder = temporary();
     const data = Uint16Array.from({ length: 64 * 48 }, (_, i) => (i * 40503) & 0xffff);
-    writeFileSync(join(folder, "depth.png"), await encodePng({ data, width: 64, height: 48 }));
-    const code =
-      "import cv2, numpy, sys, zlib; p = cv2.imdecode(numpy.fromfile(sys.argv[1], numpy.uint8), cv2.IMREAD_UNCHANGED); " +
-      "print(p.dtype, p.shape, zlib.crc32(p.tobytes()))";
-    const said = execFileSync(PYTHON, ["-c", code, join(folder, "depth.png")], { encoding: "utf8" });
+    const file = await encodePng({ data, width: 64, height: 48 });
+    const prefix = compressedDepthPngPrefix({ frameId: "cam" });
+    const message = new Uint8Array(prefix.length + file.length);
+    writeImage(message, 0, prefix, prefix.length - 16, STAMP, file);
+    writeFileSync(join(folder, "message"), message);
+    // As decodeCompressedDepthImage of compressed_depth_image_transport goes about it.
+    const code = [
+      "import cv2, numpy, struct, sys, zlib",
+      "m = open(sys.argv[1], 'rb').read(); at = 12",
+      "def sequence():",
+      "  global at; at += -(at - 4) % 4; (n,) = struct.unpack_from('<I', m, at); at += 4 + n; return m[at - n : at]",
+      "frame, form, data = sequence(), sequence(), sequence()",
+      "encoding, transport = form[:-1].decode().split('; ')",
+      "kind, a, b = struct.unpack_from('<iff', data)",
+      "p = cv2.imdecode(numpy.frombuffer(data[12:], numpy.uint8), cv2.IMREAD_UNCHANGED)",
+      "print(frame[:-1].decode(), encoding, transport, kind, a, b, at == len(m), p.dtype, p.shape, zlib.crc32(p.tobytes()))",
+    ].join("\n");
+    const said = execFileSync(PYTHON, ["-c", code, join(folder, "message")], { encoding: "utf8" });
     const { crc32 } = await import("../../edge/frame/crc32.js");
-    expect(said.trim()).toBe(`uint16 (48, 64) ${crc32(new Uint8Array(data.buffer))}`);
+    const sum = crc32(new Uint8Array(data.buffer));
+    expect(said.trim()).toBe(`cam 16UC1 compressedDepth png 0 0.0 0.0 True uint16 (48, 64) ${sum}`);
   });
 });
 
 needs("mosquitto").suite("a run at Mosquitto", () => {
   test.each(["rvl", "png"] as const)(
-    "publishes depth, camera_info and compressedDepth %s of each frame",
+    "publishes depth, camera_info, points and compressedDepth %s of each frame",
     async (form) => {
       const broker = await startMosquitto();
       cleanups.push(() => broker.stop());
@@ -92,6 +122,7 @@ needs("mosquitto").suite("a run at Mosquitto", () => {
         ...["source.synthetic.width=160", "source.synthetic.height=120", "match.numDisparities=32"],
         ...["outputs.viewer.enabled=false", "outputs.ros.enabled=true", "outputs.ros.image=true"],
         `outputs.ros.compressedDepth=${form}`,
+        "outputs.ros.points=true",
       ];
       const words = ["run", "--broker", broker.url, "--device", "robot", "--rate", "15"];
       const run = startProgram([...words, ...settings.flatMap((one) => ["--set", one])]);
@@ -122,9 +153,9 @@ needs("mosquitto").suite("a run at Mosquitto", () => {
           counts: counts() as Uint16Array,
         });
       });
-      const names = ["depth", "compressedDepth", "camera_info"];
+      const names = ["depth", "compressedDepth", "camera_info", "points"];
       await until("messages", () => names.every((name) => (heard.get(name)?.size ?? 0) >= 8), 30_000);
-      let compared = 0;
+      let [compared, clouds] = [0, 0];
       for (const [stamp, payload] of heard.get("compressedDepth")!) {
         // The nearest: on a busy machine frames come in bursts.
         const distance = ({ ns }: { ns: bigint }) => Math.abs(Number(ns - stamp));
@@ -141,7 +172,19 @@ needs("mosquitto").suite("a run at Mosquitto", () => {
         expect(Buffer.from(pixels.buffer).equals(Buffer.from(frame.counts.buffer))).toBe(true);
         expect(image.subarray(-2 * 160 * 120).equals(Buffer.from(pixels.buffer))).toBe(true);
         compared++;
+        const cloud = heard.get("points")!.get(stamp);
+        if (cloud === undefined) continue;
+        // x, y, z, rgb of each pixel stand before the last byte; z is the depth that the picture rounds to millimetres.
+        const body = Uint8Array.from(cloud.subarray(cloud.length - 1 - 16 * pixels.length, cloud.length - 1));
+        const places = new Float32Array(body.buffer);
+        const wrong = [...pixels].filter((millimetres, i) => {
+          const z = places[4 * i + 2]!;
+          return millimetres === 0 ? z <= 65.535 : !(Math.abs(1000 * z - millimetres) <= 0.51);
+        });
+        expect(wrong).toEqual([]);
+        clouds++;
       }
+      expect(clouds).toBeGreaterThan(3);
       expect(compared).toBeGreaterThan(3);
       const [camera] = heard.get("camera_info")!.values();
       expect(camera!.length).toBeGreaterThan(300);

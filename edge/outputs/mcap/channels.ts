@@ -8,8 +8,10 @@ import {
   imagePrefix,
   pointCloudPrefix,
   rectifiedCamera,
+  ROBOT_FRAME_ID,
   type RosCamera,
   writeImage,
+  writePointCloud,
 } from "../../mcap/messages.js";
 import type { RecordedChannel } from "../../mcap/recording-file.js";
 import { CAMERA_INFO, COMPRESSED_IMAGE, IMAGE, POINT_CLOUD } from "../../mcap/schemas.js";
@@ -132,13 +134,10 @@ function cameraChannel(topic: string, frameId: string, camera: RosCamera): Frame
   };
 }
 
-/** Where points are: in the rectified left camera, or between the cameras, as robots have it. */
-const POINT_FRAMES = { camera: "left_rectified", robot: "stereo_head" } as const;
-
 function pointChannel(topic: string, size: { width: number; height: number }): FrameChannel {
   const prefixes = {
-    camera: pointCloudPrefix({ frameId: POINT_FRAMES.camera, ...size }),
-    robot: pointCloudPrefix({ frameId: POINT_FRAMES.robot, ...size }),
+    camera: pointCloudPrefix({ frameId: "left_rectified", ...size }),
+    robot: pointCloudPrefix({ frameId: ROBOT_FRAME_ID, ...size }),
   };
   const prefixOf = ({ encodings }: ComputedFrame) => encodings.points && prefixes[encodings.points.frame];
   return {
@@ -150,9 +149,7 @@ function pointChannel(topic: string, size: { width: number; height: number }): F
       return prefix && prefix.length + frame.slot.points.length + 1;
     },
     write(target, at, frame, { leftNs }) {
-      const prefix = prefixOf(frame)!;
-      const end = at + writeImage(target, at, prefix, prefix.length - 4, leftNs, frame.slot.points);
-      target[end] = 0; // is_dense: there are points without a place
+      writePointCloud(target, at, prefixOf(frame)!, leftNs, frame.slot.points);
       return { publishNs: leftNs, sequence: frame.leftSequence };
     },
   };

@@ -23,6 +23,7 @@ export function frameProperties(
       ["frameNumber", String(frameNumber)],
       ["leftTimestampNs", String(frame.leftTimestampNs)],
       ["clock", frame.clock],
+      ...(frame.reduction === undefined ? [] : ([["reduction", String(frame.reduction)]] as const)),
     ],
   };
 }

@@ -40,6 +40,7 @@ export class MqttOutput implements Output {
   readonly #parts: MqttOutputParts;
   readonly #offset = new RealtimeOffset();
   readonly #drops = new CountsByCause();
+  readonly #reduced = new CountsByCause();
   #settings: MqttSettings;
   #streams: TopicName[] = [];
   #sinks: StreamSink[] = [];
@@ -71,9 +72,10 @@ export class MqttOutput implements Output {
     publisher.expectEvery(rateHz === undefined ? undefined : 1000 / rateHz);
     const on = withStreams(settings, hasDepth);
     const onDropped = (cause: string) => this.#drops.add(cause);
+    const onReduced = (stream: string, reduction: number) => this.#reduced.add(`${stream}.${reduction}`);
     this.#settings = settings;
     this.#streams = streamsOn(settings, hasDepth);
-    this.#sinks = streamSinks(on, hasDepth, { publisher, offset: this.#offset, onDropped });
+    this.#sinks = streamSinks(on, hasDepth, { publisher, offset: this.#offset, onDropped, onReduced });
     // The one that there is goes on, so that its pace is kept.
     if (!on.preview.enabled) this.#preview = undefined;
     else if (this.#preview === undefined || on.preview.encoding !== this.#previewEncoding) {
@@ -137,7 +139,14 @@ export class MqttOutput implements Output {
       for (const [cause, count] of Object.entries(counters.drops)) drops[`${stream}.${cause}`] = count;
     }
     const control = this.#parts.door?.counters();
-    const details = { connected, reason, sentByStream, ...(control && { control }) };
+    const reduced = this.#reduced.snapshot();
+    const details = {
+      connected,
+      reason,
+      sentByStream,
+      ...(Object.keys(reduced).length > 0 && { reduced }),
+      ...(control && { control }),
+    };
     return { sent: published, bytes, drops, details };
   }
 

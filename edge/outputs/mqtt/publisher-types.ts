@@ -101,6 +101,8 @@ export interface Publisher {
    * that readers see the gap.
    */
   nextFrameNumber(stream: StreamName): number;
+  /** Header and body of a frame may have so many bytes: maxPayloadBytes, or less where the broker says so. */
+  readonly maxMessageBytes: number;
   /** Why what is published does not arrive now: no connection, or a broker that refuses it. */
   readonly failure: DepthwattError | undefined;
   /** Retained; published again on every connect. The will says "offline". */

@@ -54,7 +54,7 @@ class MqttPublisher implements Publisher {
   private readonly clockDomain = localClockDomain();
   private readonly maxPendingBytes: number;
   private periodMs: number;
-  private maxMessageBytes: number;
+  maxMessageBytes: number;
   private brokersBytes = Number.POSITIVE_INFINITY;
   private client: MqttClient | undefined;
   private version: 4 | 5 = 5;
@@ -225,7 +225,7 @@ class MqttPublisher implements Publisher {
       const error = new DepthwattError(
         "BROKER_REFUSED",
         `the broker ${brokerName(this.options.broker)} takes packets of at most ${this.brokersBytes} bytes; ${stream} frames of ${size} are dropped`,
-        { hint: "Raise the broker's packet limit, choose the encoding rvl, or a smaller picture." },
+        { hint: "Raise the broker's packet limit, choose the encoding rvl, set reduceToFit, or take a smaller picture." },
       );
       this.brokerLimit = error;
       this.notice(`oversize ${stream}`, withHint(error));
@@ -234,7 +234,7 @@ class MqttPublisher implements Publisher {
     this.notice(
       `oversize ${stream}`,
       `${stream} frames of ${size} exceed the limit of ${this.maxMessageBytes} bytes and are dropped: raise ` +
-        `outputs.mqtt.maxPayloadBytes, choose the encoding rvl, or a smaller picture`,
+        `outputs.mqtt.maxPayloadBytes, choose the encoding rvl, set reduceToFit, or take a smaller picture`,
     );
   }
 

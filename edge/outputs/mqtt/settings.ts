@@ -16,6 +16,11 @@ function streamSettings(name: string, encodings: readonly [string, ...string[]],
       default: encodings[0],
       description: "How the body of a frame is written; docs/4-reference/mqtt.md has the bytes.",
     }),
+    reduceToFit: setting(z.boolean(), {
+      default: false,
+      description:
+        "A picture larger than maxPayloadBytes, or than the broker takes, is sent with a half or a quarter of its width and height.",
+    }),
   };
 }
 
@@ -59,7 +64,7 @@ export const mqttSettings = section("The MQTT output: topics at a broker.", {
   maxPayloadBytes: setting(z.int().min(1024).max(268_435_455), {
     default: 268_435_455,
     unit: "bytes",
-    description: "Frames larger than this are dropped and counted; set it to the broker's own limit.",
+    description: "Frames larger than this are dropped and counted, or reduced with reduceToFit; set it to the broker's own limit.",
   }),
   rateHz: rateSetting(),
   depth: stream("depth", ["rvl", "raw", "png", "compressedDepth"], true),

@@ -6,7 +6,9 @@ import { DepthwattError } from "../../../core/index.js";
 import { ENCODED_HEADROOM_BYTES } from "../../../cuda/index.js";
 import { loadNative } from "../../native.js";
 import type { ComputedFrame } from "../../pipeline/computed-frame.js";
+import { COMPRESSED_DEPTH_HEADER_BYTES, FRAME_HEADER_BYTES, type Reduction } from "../../frame/frame-format.js";
 import type { Element, Encoding, FrameDescription, Publisher, StreamName } from "./index.js";
+import { countOfDisparity, Reducer, REDUCTIONS, reducedPixels, reducedSize } from "./reduce.js";
 import type { MqttSettings } from "./settings.js";
 
 /** Add to CLOCK_MONOTONIC to get nanoseconds since 1970; renewed once a second, since the realtime clock is steered. */
@@ -38,6 +40,8 @@ export interface StreamOptions {
   publisher: Publisher;
   offset: RealtimeOffset;
   onDropped: (cause: string) => void;
+  /** A frame goes out with fewer pixels than were computed. */
+  onReduced: (stream: StreamName, reduction: Reduction) => void;
 }
 
 /** The sinks of every stream that the settings switch on, depth first. */
@@ -51,7 +55,9 @@ export function streamSinks(settings: MqttSettings, hasDepth: boolean, options: 
           ? rawDisparitySink
           : bodySink;
     const describe = describer(stream, encoding as Encoding, element, options.offset);
-    sinks.push(sink(stream, encoding as Encoding, describe, options));
+    const fits = settings[stream].reduceToFit;
+    const made = sink(stream, encoding as Encoding, describe, options, fits);
+    sinks.push(fits && encoding !== "png" ? fittingSink(made, stream, encoding as Encoding, describe, options) : made);
   };
   if (settings.depth.enabled && hasDepth) add("depth", settings.depth.encoding, "u16");
   if (settings.disparity.enabled) add("disparity", settings.disparity.encoding, "u16");
@@ -97,7 +103,47 @@ type MakeSink = (
   encoding: Encoding,
   describe: Describe,
   options: StreamOptions,
+  /** Reduced until it fits. */
+  fits: boolean,
 ) => StreamSink;
+
+/** Size of a message whose body has so many bytes. */
+const messageBytes = (encoding: Encoding, bodyBytes: number) =>
+  FRAME_HEADER_BYTES + (encoding === "compressedDepth" ? COMPRESSED_DEPTH_HEADER_BYTES : 0) + bodyBytes;
+
+/** Sends the whole picture where it fits, else the largest that does; the smallest is dropped where not even that does. */
+function fittingSink(
+  whole: StreamSink,
+  stream: StreamName,
+  encoding: Encoding,
+  describe: Describe,
+  { publisher, onReduced }: StreamOptions,
+): StreamSink {
+  const reducer = new Reducer(encoding as "raw" | "rvl" | "compressedDepth");
+  return (frame, done) => {
+    const description = describe(frame);
+    const bytes = wholeBytes(stream, encoding, description.element, frame);
+    const fits = (bodyBytes: number) => messageBytes(encoding, bodyBytes) <= publisher.maxMessageBytes;
+    if (fits(bytes)) {
+      whole(frame, done);
+      return;
+    }
+    for (const reduction of REDUCTIONS) {
+      const made = reducer.make(description, frame, reduction);
+      if (!fits(made.bodyBytes) && reduction !== REDUCTIONS.at(-1)) {
+        reducer.giveBack(made.buffer);
+        continue;
+      }
+      const sent = (ok: boolean) => {
+        reducer.giveBack(made.buffer);
+        if (ok) onReduced(stream, reduction);
+        done(ok);
+      };
+      publisher.publish(made.buffer, ENCODED_HEADROOM_BYTES, made.bodyBytes, made.description, sent);
+      return;
+    }
+  };
+}
 
 const bodySink: MakeSink =
   (stream, encoding, describe, { publisher }) =>
@@ -107,8 +153,20 @@ const bodySink: MakeSink =
     publisher.publish(buffer, ENCODED_HEADROOM_BYTES, bytes, description, done);
   };
 
-const pngSink: MakeSink = (stream, _, describe, { publisher, onDropped }) => {
+const pngSink: MakeSink = (stream, encoding, describe, { publisher, onDropped, onReduced }, fits) => {
   let busy = false;
+  const pack = async (frame: ComputedFrame, description: FrameDescription) => {
+    const data = pixelsOf(stream, description.element, frame);
+    const whole = await encodePng({ data, width: frame.width, height: frame.height });
+    let made = { png: whole, description };
+    for (const reduction of fits ? REDUCTIONS : []) {
+      if (messageBytes(encoding, made.png.length) <= publisher.maxMessageBytes) break;
+      const size = reducedSize(frame, reduction);
+      const png = await encodePng({ data: reducedPixels(description, frame, reduction), ...size });
+      made = { png, description: { ...description, ...size, reduction } };
+    }
+    return made;
+  };
   return (frame, done) => {
     const frameNumber = publisher.nextFrameNumber(stream);
     if (busy) {
@@ -117,16 +175,16 @@ const pngSink: MakeSink = (stream, _, describe, { publisher, onDropped }) => {
       return;
     }
     busy = true;
-    const description = describe(frame);
-    encodePng({
-      data: pixelsOf(stream, description.element, frame),
-      width: frame.width,
-      height: frame.height,
-    })
-      .then((png) => {
+    pack(frame, describe(frame))
+      .then(({ png, description }) => {
         const buffer = new Uint8Array(ENCODED_HEADROOM_BYTES + png.length);
         buffer.set(png, ENCODED_HEADROOM_BYTES);
-        publisher.publish(buffer, ENCODED_HEADROOM_BYTES, png.length, description, done, frameNumber);
+        const { reduction } = description;
+        const sent = (ok: boolean) => {
+          if (ok && reduction !== undefined) onReduced(stream, reduction);
+          done(ok);
+        };
+        publisher.publish(buffer, ENCODED_HEADROOM_BYTES, png.length, description, sent, frameNumber);
       })
       .catch(() => {
         onDropped(`${stream}.encoderFailed`);
@@ -140,7 +198,7 @@ const pngSink: MakeSink = (stream, _, describe, { publisher, onDropped }) => {
 
 /** As the engine wrote it, or, where it wrote RVL for another output, made of the map, in buffers that are used again. */
 const rawDisparitySink: MakeSink = (stream, encoding, describe, options) => {
-  const asTheEngineDid = bodySink(stream, encoding, describe, options);
+  const asTheEngineDid = bodySink(stream, encoding, describe, options, false);
   const spare: Uint8Array[] = [];
   return (frame, done) => {
     if (frame.encodings.encodeDisparity === "raw") {
@@ -184,6 +242,13 @@ function bodyOf(
   }
 }
 
+/** Bytes of the body of a whole picture, as bodySink and rawDisparitySink send it. */
+function wholeBytes(stream: StreamName, encoding: Encoding, element: Element, frame: ComputedFrame): number {
+  return stream === "disparity" && encoding === "raw"
+    ? frame.slot.disparityQ4.byteLength
+    : bodyOf(stream, encoding, element, frame).bytes;
+}
+
 function pixelsOf(stream: StreamName, element: Element, { slot }: ComputedFrame): Uint8Array | Uint16Array {
   if (stream === "depth") return slot.depthMillimetres;
   if (stream === "confidence") return slot.confidence;
@@ -193,10 +258,6 @@ function pixelsOf(stream: StreamName, element: Element, { slot }: ComputedFrame)
   return counts;
 }
 
-/** As it travels: disparityQ4 + 1, and 0 where it is invalid. */
 function writeDisparity(disparityQ4: Int16Array, counts: Uint16Array): void {
-  for (let i = 0; i < counts.length; i++) {
-    const value = disparityQ4[i]!;
-    counts[i] = value === -32768 ? 0 : value + 1;
-  }
+  for (let i = 0; i < counts.length; i++) counts[i] = countOfDisparity(disparityQ4[i]!);
 }

@@ -4,8 +4,9 @@ import type { EncodingWishes } from "../../pipeline/computed-frame.js";
 import { defineOutput } from "../output.js";
 import { type RosSettings, rosSettings } from "./settings.js";
 
-function rosEncodings({ compressedDepth }: RosSettings, hasDepth: boolean): EncodingWishes {
-  return hasDepth && compressedDepth === "rvl" ? { encodeDepth: "rvl" } : {};
+function rosEncodings({ compressedDepth, points }: RosSettings, hasDepth: boolean): EncodingWishes {
+  if (!hasDepth) return {};
+  return { ...(compressedDepth === "rvl" && { encodeDepth: "rvl" }), ...(points && { points: true }) };
 }
 
 export const ros = defineOutput({

@@ -8,13 +8,17 @@ import {
   compressedDepthPrefix,
   type ImagePrefix,
   imagePrefix,
+  pointCloudPrefix,
   rectifiedCamera,
+  ROBOT_FRAME_ID,
   writeImage,
+  writePointCloud,
 } from "../../mcap/messages.js";
 import { RealtimeOffset } from "../mqtt/streams.js";
 import type { ComputedFrame } from "../../pipeline/computed-frame.js";
 import { CountsByCause } from "../../pipeline/statistics.js";
 import type { FrameLease, Output, OutputContext, OutputCounters, OutputPicture } from "../output.js";
+import type { PointFrameName } from "../../frame/frame-format.js";
 import { SideTopics } from "../side-topics.js";
 import type { RosSettings } from "./settings.js";
 
@@ -38,6 +42,7 @@ interface Prepared {
   image: ImagePrefix;
   rvl: ImagePrefix;
   png: ImagePrefix;
+  points: Record<PointFrameName, ImagePrefix>;
 }
 
 class RosOutput implements Output {
@@ -67,11 +72,12 @@ class RosOutput implements Output {
   }
 
   get streams(): readonly string[] {
-    const { image, compressedDepth, cameraInfo } = this.#settings;
+    const { image, compressedDepth, cameraInfo, points } = this.#settings;
     if (!this.#picture.hasDepth) return [];
     return [
       ...(image ? ["depth"] : []),
       ...(compressedDepth === "off" ? [] : ["compressedDepth"]),
+      ...(points ? ["points"] : []),
       ...(cameraInfo ? ["camera_info"] : []),
     ];
   }
@@ -98,6 +104,10 @@ class RosOutput implements Output {
       image: imagePrefix(layout),
       rvl: compressedDepthPrefix(layout),
       png: compressedDepthPngPrefix(layout),
+      points: {
+        camera: pointCloudPrefix(layout),
+        robot: pointCloudPrefix({ ...layout, frameId: ROBOT_FRAME_ID }),
+      },
     };
     return this.#prepared;
   }
@@ -105,7 +115,7 @@ class RosOutput implements Output {
   /** Each message is counted for itself; the frame has left with the first of them. */
   frame(lease: FrameLease): void {
     const { frame } = lease;
-    const { image, compressedDepth, cameraInfo, frameId } = this.#settings;
+    const { image, compressedDepth, cameraInfo, points, frameId } = this.#settings;
     const prepared = this.#prepare(frame);
     const stampNs = frame.leftTimestampNs + (this.#offset.of(frame.clock) ?? 0n);
     const { slot, result } = frame;
@@ -121,6 +131,10 @@ class RosOutput implements Output {
     if (compressedDepth === "rvl") {
       const body = slot.encodedDepth.subarray(0, result.encodedDepthBytes);
       this.#sendImage(lease, "compressedDepth", prepared.rvl, 24, stampNs, body);
+    }
+    if (points && frame.encodings.points !== undefined) {
+      const prefix = prepared.points[frame.encodings.points.frame];
+      this.#sendPoints(lease, prefix, stampNs, slot.points);
     }
     if (compressedDepth === "png") this.#sendPng(lease, prepared, stampNs);
     else lease.release();
@@ -151,9 +165,25 @@ class RosOutput implements Output {
     stampNs: bigint,
     body: Uint8Array,
   ): void {
+    this.#sendWritten(lease, name, prefix.length + body.length, (buffer) =>
+      writeImage(buffer, 0, prefix, prefix.length - behind, stampNs, body),
+    );
+  }
+
+  #sendPoints(lease: FrameLease, prefix: ImagePrefix, stampNs: bigint, body: Uint8Array): void {
+    this.#sendWritten(lease, "points", prefix.length + body.length + 1, (buffer) =>
+      writePointCloud(buffer, 0, prefix, stampNs, body),
+    );
+  }
+
+  #sendWritten(
+    lease: FrameLease,
+    name: string,
+    needed: number,
+    write: (buffer: Uint8Array) => number,
+  ): void {
     const spare = this.#spare.get(name) ?? Array.from({ length: BUFFERS }, () => new Uint8Array(0));
     this.#spare.set(name, spare);
-    const needed = prefix.length + body.length;
     let buffer = spare.pop();
     if (buffer === undefined) {
       this.#drops.add(`${name}.backpressure`);
@@ -162,7 +192,7 @@ class RosOutput implements Output {
     // Bodies differ in length: room for a quarter more, so that it is rarely made anew.
     if (buffer.length < needed) buffer = new Uint8Array(Math.ceil(needed * 1.25));
     const kept = buffer;
-    const bytes = writeImage(kept, 0, prefix, prefix.length - behind, stampNs, body);
+    const bytes = write(kept);
     this.#send(lease, name, kept.subarray(0, bytes), () => spare.push(kept));
   }
 

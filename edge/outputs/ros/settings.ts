@@ -20,6 +20,10 @@ export const rosSettings = section(
       default: "rvl",
       description: "sensor_msgs/CompressedImage as compressed_depth_image_transport reads it.",
     }),
+    points: setting(z.boolean(), {
+      default: false,
+      description: "sensor_msgs/PointCloud2, metres: 16 bytes a pixel; needs points.element float32.",
+    }),
     cameraInfo: setting(z.boolean(), {
       default: true,
       description: "sensor_msgs/CameraInfo of the rectified left camera, with each frame.",
@@ -27,7 +31,7 @@ export const rosSettings = section(
     frameId: setting(z.string().regex(/^[A-Za-z0-9_/-]{1,100}$/), {
       default: "left_rectified",
       expects: "letters, digits, _, - and /",
-      description: "The frame_id in each header.",
+      description: "The frame_id in each header; points of points.frame robot are in stereo_head.",
     }),
     rateHz: rateSetting(),
   },

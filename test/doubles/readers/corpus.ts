@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Messages for readers in other languages, good and bad, and what depthwatt's own reader makes of each.
 import { readFileSync } from "node:fs";
-import { decodeBody } from "../../../edge/consumer/decode.js";
+import { decodeBody, decodePoints } from "../../../edge/consumer/decode.js";
 import { crc32 } from "../../../edge/frame/crc32.js";
 import { parseFrame } from "../../../edge/frame/payload.js";
 import { seededRandom } from "../rvl-pictures.js";
@@ -55,15 +55,22 @@ export function joined(messages: readonly Uint8Array[]): Buffer {
 
 const MAX_PIXELS = 1 << 20;
 
-/** "ok WIDTH HEIGHT NUMBER CRC-OF-COUNTS", or "refused"; `image`: its body is a PNG or JPEG file. */
+/** "ok WIDTH HEIGHT NUMBER REDUCTION CRC-OF-COUNTS" (points: two CRCs and their frame), or "refused"; `image`: its body is a PNG or JPEG file. */
 export function verdict(message: Uint8Array): { text: string; image: boolean } {
   let image = false;
   try {
     const { header, body } = parseFrame(message);
     image = header.encoding === "png" || header.encoding === "jpeg";
+    const facts = `ok ${header.width} ${header.height} ${header.frameNumber} ${header.reduction}`;
+    if (header.points !== undefined) {
+      const { positions, colours } = decodePoints(header, body, { maxPixels: MAX_PIXELS });
+      // A NaN has many forms.
+      const places = positions.map((place) => (Number.isNaN(place) ? -1e9 : place));
+      const sums = `${crc32(new Uint8Array(places.buffer))} ${crc32(colours)}`;
+      return { text: `${facts} ${sums} ${header.points.frame}`, image };
+    }
     const counts = decodeBody(header, body, { maxPixels: MAX_PIXELS });
-    const sum = crc32(new Uint8Array(counts.buffer));
-    return { text: `ok ${header.width} ${header.height} ${header.frameNumber} ${sum}`, image };
+    return { text: `${facts} ${crc32(new Uint8Array(counts.buffer))}`, image };
   } catch {
     return { text: "refused", image };
   }

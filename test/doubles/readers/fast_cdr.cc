@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Serialises three ROS 2 messages with Fast CDR, which is what ROS 2's default middleware writes with, and prints each in hex:
-// sensor_msgs/Image, sensor_msgs/CompressedImage, sensor_msgs/CameraInfo.
+// Serialises ROS 2 messages with Fast CDR, which is what ROS 2's default middleware writes with, and prints each in hex:
+// sensor_msgs/Image, sensor_msgs/CompressedImage of RVL and of PNG, sensor_msgs/CameraInfo, sensor_msgs/PointCloud2.
 #include <fastcdr/Cdr.h>
 #include <fastcdr/FastBuffer.h>
 
@@ -55,6 +55,12 @@ int main() {
   compressed.header("left_rectified") << std::string("16UC1; compressedDepth rvl") << data;
   compressed.print();
 
+  std::vector<uint8_t> file(12, 0);
+  for (uint8_t byte = 0x89; byte < 0x90; ++byte) file.push_back(byte);
+  Message png;
+  png.header("left_rectified") << std::string("16UC1; compressedDepth png") << file;
+  png.print();
+
   Message camera;
   camera.header("cam") << uint32_t{2} << uint32_t{3} << std::string("plumb_bob");
   camera << std::vector<double>(5, 0.0);
@@ -64,5 +70,25 @@ int main() {
   camera << uint32_t{0} << uint32_t{0};
   camera << uint32_t{0} << uint32_t{0} << uint32_t{0} << uint32_t{0} << false;
   camera.print();
+
+  // Two points, one without a place.
+  std::vector<uint8_t> places;
+  for (const float value : {0.5f, -0.25f, 2.0f}) {
+    const auto* bytes = reinterpret_cast<const uint8_t*>(&value);
+    places.insert(places.end(), bytes, bytes + 4);
+  }
+  for (const uint8_t colour : {1, 2, 3, 255}) places.push_back(colour);
+  for (int axis = 0; axis < 3; ++axis)
+    for (const uint8_t byte : {0x00, 0x00, 0xc0, 0x7f}) places.push_back(byte);
+  for (const uint8_t colour : {9, 8, 7, 255}) places.push_back(colour);
+  Message cloud;
+  cloud.header("stereo_head") << uint32_t{1} << uint32_t{2} << uint32_t{4};
+  uint32_t offset = 0;
+  for (const char* name : {"x", "y", "z", "rgb"}) {
+    cloud << std::string(name) << offset << uint8_t{7} << uint32_t{1};
+    offset += 4;
+  }
+  cloud << false << uint32_t{16} << uint32_t{32} << places << false;
+  cloud.print();
   return 0;
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reads messages ([u32 length][bytes] ...) with clients/cpp/depthwatt_frame.h; prints "ok WIDTH HEIGHT NUMBER CRC-OF-COUNTS",
+// Reads messages ([u32 length][bytes] ...) with clients/cpp/depthwatt_frame.h; prints "ok WIDTH HEIGHT NUMBER REDUCTION CRC-OF-COUNTS",
 // "unsupported" for image files, or "refused". Each message lies in memory of its own, so that a sanitizer sees its end.
 #include <cstdio>
 #include <memory>
@@ -20,18 +20,38 @@ depthwatt::Fault unpack(const depthwatt::Frame& frame, uint32_t& sum) {
   return fault;
 }
 
+void readPoints(const depthwatt::Frame& frame) {
+  std::vector<depthwatt::Point> points(frame.pixels());
+  if (depthwatt::decode(frame, points.data(), points.size()) != depthwatt::Fault::none) return;
+  std::vector<float> places;
+  std::vector<uint8_t> colours;
+  for (const depthwatt::Point& point : points) {
+    // A NaN has many forms.
+    for (const float place : {point.x, point.y, point.z}) places.push_back(std::isnan(place) ? -1e9f : place);
+    for (const uint8_t colour : {point.red, point.green, point.blue}) colours.push_back(colour);
+  }
+  std::printf("ok %u %u %u %u %u %u %s\n", frame.width, frame.height, frame.frameNumber, frame.reduction,
+              depthwatt::crc32(reinterpret_cast<const uint8_t*>(places.data()), places.size() * sizeof(float)),
+              depthwatt::crc32(colours.data(), colours.size()),
+              frame.pointFrame == depthwatt::PointFrame::robot ? "robot" : "camera");
+}
+
 void read(const uint8_t* message, size_t bytes) {
   depthwatt::Frame frame;
   depthwatt::Fault fault = depthwatt::parseFrame(message, bytes, frame);
   uint32_t sum = 0;
   if (fault == depthwatt::Fault::none && frame.pixels() > kMaxPixels) fault = depthwatt::Fault::room;
+  if (fault == depthwatt::Fault::none && frame.stream == depthwatt::Stream::points) {
+    readPoints(frame);
+    return;
+  }
   if (fault == depthwatt::Fault::none)
     fault = frame.element == depthwatt::Element::u8 || frame.element == depthwatt::Element::rgb8
                 ? unpack<uint8_t>(frame, sum)
             : frame.element == depthwatt::Element::u16 ? unpack<uint16_t>(frame, sum)
                                                        : unpack<float>(frame, sum);
   if (fault == depthwatt::Fault::none)
-    std::printf("ok %u %u %u %u\n", frame.width, frame.height, frame.frameNumber, sum);
+    std::printf("ok %u %u %u %u %u\n", frame.width, frame.height, frame.frameNumber, frame.reduction, sum);
   else std::puts(fault == depthwatt::Fault::encoding ? "unsupported" : "refused");
 }
 

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Reads messages ([u32 length][bytes] ...) with clients/python/depthwatt.py; prints a line for each, or times them.
 
-read_frames.py FILE            one line a message: "ok WIDTH HEIGHT NUMBER CRC-OF-COUNTS", or "refused"
+read_frames.py FILE            one line a message: "ok WIDTH HEIGHT NUMBER REDUCTION CRC-OF-COUNTS", or "refused";
+                               of points the CRCs of places and of colours, and the frame that they are in
 read_frames.py FILE SECONDS    unpacks the first message to metres again and again; prints decoder and frames a second
 """
 
@@ -9,6 +10,8 @@ import struct
 import sys
 import time
 import zlib
+
+import numpy
 
 sys.path.insert(0, sys.argv[1])
 import depthwatt  # noqa: E402
@@ -43,7 +46,14 @@ else:
     for message in messages():
         try:
             frame = read(message)
-            counts, header = frame.counts, frame.header
-            print("ok", header.width, header.height, header.frame_number, zlib.crc32(counts.tobytes()))
+            header = frame.header
+            facts = ["ok", header.width, header.height, header.frame_number, header.reduction]
+            if header.stream == "points":
+                xyz, colours = frame.xyz, frame.colours
+                # A NaN has many forms.
+                sums = zlib.crc32(numpy.where(numpy.isnan(xyz), numpy.float32(-1e9), xyz).tobytes())
+                print(*facts, sums, zlib.crc32(colours.tobytes()), header.point_frame)
+            else:
+                print(*facts, zlib.crc32(frame.counts.tobytes()))
         except depthwatt.FrameError:
             print("refused")

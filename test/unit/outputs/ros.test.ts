@@ -10,7 +10,9 @@ import {
   compressedDepthPngPrefix,
   compressedDepthPrefix,
   imagePrefix,
+  pointCloudPrefix,
   writeImage,
+  writePointCloud,
 } from "../../../edge/mcap/messages.js";
 
 interface Golden {
@@ -46,6 +48,27 @@ test("an Image of 2 x 1 pixels, by hand", () => {
         / {3,}[a-zA-Z].*$|\b(encapsulation|stamp|frame_id|height|encoding|is_bigendian|up|step|data)\b.*$/gm,
         "",
       ),
+    ),
+  );
+});
+
+test("a PointCloud2 of one point, by hand", () => {
+  const prefix = pointCloudPrefix({ frameId: "cam", width: 1, height: 1 });
+  const message = new Uint8Array(prefix.length + 17);
+  const point = new Uint8Array(Float32Array.of(1, -2, 0.5, 0).buffer);
+  point.set([10, 20, 30, 255], 12);
+  expect(writePointCloud(message, 0, prefix, 5_000_000_007n, point)).toBe(message.length);
+  const field = (name: string, offset: string) => `02000000 ${name}000000 ${offset}000000 07 000000 01000000`;
+  expect(Buffer.from(message).toString("hex")).toBe(
+    hex(
+      [
+        "00010000 05000000 07000000 04000000 63616d00", // CDR, 5 s, 7 ns, "cam"
+        "01000000 01000000 04000000", // height, width, four fields
+        ...[field("78", "00"), field("79", "04"), field("7a", "08")], // x, y, z: FLOAT32 at 0, 4, 8, one each
+        "04000000 72676200 0c000000 07 000000 01000000", // rgb at 12
+        "00 000000 10000000 10000000 10000000", // little-endian, point_step, row_step, bytes of data
+        "0000803f 000000c0 0000003f 0a141eff 00", // 1, -2, 0.5, blue 10, green 20, red 30; not dense
+      ].join(""),
     ),
   );
 });
@@ -109,6 +132,7 @@ test("the configuration of mqtt_client in the manual names what is published", (
     compressedDepth: "sensor_msgs/msg/CompressedImage",
     camera_info: "sensor_msgs/msg/CameraInfo",
     depth: "sensor_msgs/msg/Image",
+    points: "sensor_msgs/msg/PointCloud2",
   };
   expect(mqtt2ros.mqtt_topics.length).toBeGreaterThan(0);
   for (const topic of mqtt2ros.mqtt_topics as string[]) {

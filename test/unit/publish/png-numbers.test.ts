@@ -29,6 +29,7 @@ test("numbers count every frame of the stream, whatever becomes of it", async ()
     publisher,
     offset: new RealtimeOffset(),
     onDropped: (cause) => drops.push(cause),
+    onReduced: () => {},
   });
   const frame = {
     width: 4,

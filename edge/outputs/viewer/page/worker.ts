@@ -100,6 +100,19 @@ function greyPicture(header: FrameHeader, counts: Counts): { header: FrameHeader
   return { header: { ...header, element: "u8", quantity: "greyValue" }, counts: grey };
 }
 
+/** A reduced picture in the size of the whole one, each pixel repeated: places are those of the whole picture. */
+function enlarged(header: FrameHeader, counts: Counts): { header: FrameHeader; counts: Counts } {
+  const { reduction, width, height } = header;
+  if (reduction === 1) return { header, counts };
+  const size = { width: reduction * width, height: reduction * height };
+  const whole = new (counts.constructor as new (length: number) => Counts)(size.width * size.height);
+  for (let y = 0, at = 0; y < size.height; y++) {
+    const row = Math.floor(y / reduction) * width;
+    for (let x = 0; x < size.width; x++, at++) whole[at] = counts[row + Math.floor(x / reduction)]!;
+  }
+  return { header: { ...header, ...size }, counts: whole };
+}
+
 function takeFrame(message: Uint8Array): void {
   if (assembling === undefined) return;
   const { set } = assembling;
@@ -110,7 +123,8 @@ function takeFrame(message: Uint8Array): void {
     // The page makes its cloud of the depth.
     if (stream === "points") return;
     try {
-      set.pictures[stream] = greyPicture(header, decodeBody(header, body));
+      const grey = greyPicture(header, decodeBody(header, body));
+      set.pictures[stream] = enlarged(grey.header, grey.counts);
     } catch (error) {
       set.damaged[stream] = (error as Error).message;
     }

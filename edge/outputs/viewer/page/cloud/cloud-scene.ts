@@ -15,6 +15,7 @@ uniform usampler2D grey;
 uniform usampler2D confidence;
 uniform sampler2D colours;
 uniform ivec2 size;
+uniform int reduction;
 uniform vec2 meaning;
 uniform vec4 camera;
 uniform vec2 range;
@@ -28,7 +29,9 @@ void main() {
   ivec2 pixel = ivec2(gl_VertexID % size.x, gl_VertexID / size.x);
   uint count = texelFetch(depth, pixel, 0).r;
   float z = float(count) * meaning.x + meaning.y;
-  bool hidden = hideFilled && texelFetch(confidence, pixel, 0).r == 0u;
+  // Of a square that was sent as one pixel, only the first is a point.
+  bool repeated = pixel.x % reduction != 0 || pixel.y % reduction != 0;
+  bool hidden = repeated || hideFilled && texelFetch(confidence, pixel, 0).r == 0u;
   if (count == 0u || z < range.x || z > range.y || hidden) {
     gl_Position = vec4(2.0, 2.0, 2.0, 1.0);
     gl_PointSize = 0.0;
@@ -37,7 +40,7 @@ void main() {
   vec3 point = vec3((vec2(pixel) - camera.zw) * z / camera.xy, z);
   gl_Position = viewProjection * vec4(point, 1.0);
   // A pixel's share of the scene, as wide as it is seen from here: neighbours touch at size 1.
-  gl_PointSize = clamp(pointSize * pixelsPerSlope * z / camera.x / max(gl_Position.w, 0.05), 1.0, 48.0);
+  gl_PointSize = clamp(pointSize * float(reduction) * pixelsPerSlope * z / camera.x / max(gl_Position.w, 0.05), 1.0, 48.0);
   float share = colouring == 1 ? (1.5 - point.y) / 3.0 : (range.y - z) / max(range.y - range.x, 1e-6);
   colour = colouring == 0
     ? vec3(float(texelFetch(grey, pixel, 0).r) / 255.0)
@@ -59,6 +62,8 @@ export interface CloudFrame {
   grey: Counts | undefined;
   confidence: Counts | undefined;
   camera: Camera;
+  /** See CloudInput. */
+  reduction: number;
 }
 
 export interface CloudLook {
@@ -76,6 +81,7 @@ const UNIFORMS = [
   "confidence",
   "colours",
   "size",
+  "reduction",
   "meaning",
   "camera",
   "range",
@@ -160,9 +166,10 @@ export class CloudScene {
     gl.clearColor(...background, 1);
     gl.clear(gl.COLOR_BUFFER_BIT | gl.DEPTH_BUFFER_BIT);
     if (!this.#frame) return;
-    const { width, height, camera, meaning, confidence, grey } = this.#frame;
+    const { width, height, camera, meaning, confidence, grey, reduction } = this.#frame;
     const at = (name: string) => this.#at[name] ?? null;
     gl.uniform2i(at("size"), width, height);
+    gl.uniform1i(at("reduction"), reduction);
     gl.uniform2f(at("meaning"), meaning.unitScale, meaning.valueOffset);
     gl.uniform4f(at("camera"), camera.focalX, camera.focalY, camera.centreX, camera.centreY);
     gl.uniform2f(at("range"), range.min, range.max);

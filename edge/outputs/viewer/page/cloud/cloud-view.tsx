@@ -30,6 +30,7 @@ function cloudFrameOf(set: FrameSet): CloudFrame | undefined {
     camera,
     depth: depth.counts,
     meaning: depth.header,
+    reduction: depth.header.reduction,
     grey: same(left),
     confidence: same(confidence),
   };

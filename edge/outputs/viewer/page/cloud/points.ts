@@ -10,6 +10,8 @@ export interface CloudInput {
   width: number;
   height: number;
   camera: Camera;
+  /** Of each square of so many pixels a side only the first one was measured, the others repeat it. */
+  reduction?: number | undefined;
   /** Points outside are left out, metres. */
   range: Range;
   /** Left image, for the colour; [height][width]. */
@@ -26,12 +28,13 @@ export interface Points {
 }
 
 export function pointsOf(input: CloudInput): Points {
-  const { depth, meaning, width, height, camera, range, grey, confidence } = input;
+  const { depth, meaning, width, height, camera, range, grey, confidence, reduction = 1 } = input;
   const positions = new Float32Array(3 * width * height);
   const greys = new Uint8Array(width * height);
   let count = 0;
   for (let y = 0, i = 0; y < height; y++) {
     for (let x = 0; x < width; x++, i++) {
+      if (x % reduction !== 0 || y % reduction !== 0) continue;
       const z = meant(meaning, depth[i]!);
       // NaN is in no range.
       if (!(z >= range.min && z <= range.max) || confidence?.[i] === 0) continue;

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Bundles the live page into dist/page, where its output serves it from. Does nothing where the bundle is
 // newer than everything that it is made of.
-import { existsSync, readdirSync, statSync, writeFileSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { gzipSync } from "node:zlib";
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
 const folder = join(root, "edge/outputs/viewer/page");
@@ -52,4 +53,9 @@ await vite.build({
     reportCompressedSize: process.argv.includes("--verbose"),
   },
 });
+// Packed here once, not while the first visitor waits.
+for (const entry of readdirSync(out, { recursive: true, withFileTypes: true })) {
+  const file = join(entry.parentPath, entry.name);
+  if (entry.isFile()) writeFileSync(`${file}.gz`, gzipSync(readFileSync(file), { level: 9 }));
+}
 writeFileSync(stamp, "");

@@ -97,7 +97,7 @@ export const SUITES: readonly Suite[] = [
   {
     name: "long-outputs",
     files: ["test/outputs/"],
-    budgetSeconds: 160,
+    budgetSeconds: 220,
     for: "outputs and readers with their counterparts: Prometheus, brokers of other makers, Python, C++, ROS",
   },
   {

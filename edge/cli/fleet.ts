@@ -63,7 +63,7 @@ function summary(devices: readonly FleetDevice[]): string {
   const counts = [...states].map(([state, count]) => `${count} ${printable(state)}`).join(", ");
   const measured = devices.filter(({ watts }) => watts !== null).length;
   const power = measured > 0 ? `, ${sum(({ watts }) => watts).toFixed(1)} W of ${measured}` : "";
-  return `${devices.length} devices: ${counts || "none"}; ${sum(({ fps }) => fps).toFixed(1)} fps together${power}`;
+  return `${devices.length} ${devices.length === 1 ? "device" : "devices"}: ${counts || "none"}; ${sum(({ fps }) => fps).toFixed(1)} fps together${power}`;
 }
 
 function show(fleet: Fleet, json: boolean | undefined): void {
@@ -72,7 +72,8 @@ function show(fleet: Fleet, json: boolean | undefined): void {
     printJson({ devices, overlooked: fleet.overlooked });
     return;
   }
-  for (const line of table(devices)) printLine(cutToTerminal(line, process.stdout));
+  const { stdout } = process;
+  for (const line of table(devices)) printLine(stdout.isTTY ? cutToTerminal(line, stdout) : line);
   printLine(summary(devices));
   if (fleet.overlooked > 0) printLine(`messages of further devices: ${fleet.overlooked}`);
 }

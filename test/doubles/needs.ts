@@ -43,6 +43,7 @@ export type NeedName =
   | "nats"
   | "prometheus"
   | "rabbitmq"
+  | "jinja2"
   | "systemd"
   | "debootstrap"
   | "chromium";

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Fifty devices at Mosquitto bridged to Mosquitto, at NATS and at RabbitMQ, all at once: nothing is mixed up, the table is right,
-// and so is the retained state after the broker was restarted. FLEET_SECONDS says how long they publish.
-import { mkdtempSync, rmSync } from "node:fs";
+// and so is the retained state right after the broker was restarted. FLEET_SECONDS says how long they publish, FLEET_TABLE into
+// which folder the printed tables go.
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import mqtt from "mqtt";
 import { afterEach, expect, test } from "vitest";
 import { connectConsumer } from "../../edge/consumer/index.js";
 import { FRAME_HEADROOM_BYTES } from "../../edge/frame/frame-format.js";
@@ -15,7 +17,8 @@ import { makeFrame, sleep, until } from "../doubles/frames.js";
 import { freePort, type Mosquitto, startMosquitto } from "../doubles/mosquitto.js";
 import { needs } from "../doubles/needs.js";
 import { natsWithMqtt, rabbitWithMqtt } from "../doubles/other-brokers.js";
-import { lastJson, runProgram } from "../doubles/program.js";
+import { lastJson, runProgram, startProgram } from "../doubles/program.js";
+import { startInTerminal } from "../doubles/terminal.js";
 
 const DEVICES = 50;
 const SECONDS = Number(process.env.FLEET_SECONDS ?? 6);
@@ -137,7 +140,21 @@ function checkTable(devices: readonly FleetDevice[]): void {
   }
 }
 
-async function exercise(site: Site): Promise<string> {
+/** What a newcomer is told of every device, by exact topics: RabbitMQ keeps nothing for wildcards. */
+async function retainedAt(url: string): Promise<Map<string, Record<string, unknown>>> {
+  const client = await mqtt.connectAsync(url, { protocolVersion: 4 });
+  cleanups.push(() => client.endAsync(true));
+  const kept = new Map<string, Record<string, unknown>>();
+  client.on("message", (topic, payload) => {
+    kept.set(topic, JSON.parse(payload.toString()));
+  });
+  const names = Array.from({ length: DEVICES }, (_, index) => nameOf(index));
+  await client.subscribeAsync(names.flatMap((name) => [`depthwatt/${name}/state`, `depthwatt/${name}/info`]));
+  await until("retained messages of all devices", () => kept.size === 2 * DEVICES, 20_000);
+  return kept;
+}
+
+async function exercise(site: Site, broker: string): Promise<string> {
   const devices = Array.from({ length: DEVICES }, (_, index) => new SimulatedDevice(site.devices, index));
   cleanups.push(() => Promise.all(devices.map(({ publisher }) => publisher.close())));
   await Promise.all(devices.map(({ publisher }) => publisher.firstAttempt));
@@ -161,6 +178,10 @@ async function exercise(site: Site): Promise<string> {
   await sleep(SECONDS * 1000);
   const before = await tableOf(site);
   checkTable(before);
+  if (process.env.FLEET_TABLE) {
+    const { stdout } = await runProgram(["fleet", site.readers, "--seconds", "4"]);
+    writeFileSync(join(process.env.FLEET_TABLE, `${broker}.txt`), stdout);
+  }
   expect(wrong).toEqual([]);
   expect(frames.size).toBe(DEVICES);
   const least = Math.min(...frames.values());
@@ -175,6 +196,16 @@ async function exercise(site: Site): Promise<string> {
   await sleep(2500);
   checkTable(await tableOf(site));
   expect(wrong).toEqual([]);
+  // With all devices gone only the broker can know of them, right after it has started.
+  clearInterval(timer);
+  await Promise.all(devices.map(({ publisher }) => publisher.close()));
+  await sleep(1500);
+  await site.restart();
+  const kept = await retainedAt(site.readers);
+  for (let index = 0; index < DEVICES; index++) {
+    expect(kept.get(`depthwatt/${nameOf(index)}/state`)).toMatchObject({ state: "stopped" });
+    expect(kept.get(`depthwatt/${nameOf(index)}/info`)).toMatchObject({ version: `1.0.${index}` });
+  }
   return `${before.length} devices, ${[...frames.values()].reduce((sum, count) => sum + count, 0)} frames, at least ${least} of each`;
 }
 
@@ -182,19 +213,66 @@ const LIMIT_MS = (SECONDS + 180) * 1000;
 
 needs("mosquitto").suite("fifty devices at Mosquitto bridged to Mosquitto", () => {
   test("the table, the pictures, a restart", { timeout: LIMIT_MS }, async () => {
-    console.info(`Mosquitto bridged: ${await exercise(await bridged())}`);
+    console.info(`Mosquitto bridged: ${await exercise(await bridged(), "mosquitto-bridged")}`);
   });
 });
 
 needs("nats").suite("fifty devices at NATS with its MQTT listener", () => {
   test("the table, the pictures, a restart", { timeout: LIMIT_MS }, async () => {
-    console.info(`NATS: ${await exercise(await other(natsWithMqtt))}`);
+    console.info(`NATS: ${await exercise(await other(natsWithMqtt), "nats")}`);
   });
 });
 
 needs("rabbitmq").suite("fifty devices at RabbitMQ's MQTT plugin", () => {
   test("the table, the pictures, a restart", { timeout: LIMIT_MS }, async () => {
-    console.info(`RabbitMQ: ${await exercise(await other(rabbitWithMqtt))}`);
+    console.info(`RabbitMQ: ${await exercise(await other(rabbitWithMqtt), "rabbitmq")}`);
+  });
+});
+
+needs("mosquitto").suite("fleet --watch in a terminal", () => {
+  test("shows the table again and again in the same place, cut to the terminal, until Ctrl-C", async () => {
+    const broker = await startMosquitto();
+    cleanups.push(() => broker.stop());
+    const device = new SimulatedDevice(broker.url, 3);
+    cleanups.push(() => device.publisher.close());
+    await device.publisher.firstAttempt;
+    const timer = setInterval(() => device.publish(), 200);
+    cleanups.push(() => clearInterval(timer));
+    const columns = 72;
+    const fleet = startInTerminal(["fleet", broker.url, "--watch", "--seconds", "1"], columns);
+    cleanups.push(() => fleet.kill());
+    // Home, then clear: what the table before showed is gone.
+    const tables = () => fleet.shown().split("\u001b[H\u001b[2J").slice(1);
+    await until(
+      "two tables",
+      () => tables().filter((table) => table.includes("13.0 fps")).length >= 2,
+      30_000,
+    );
+    const lines = tables().at(-2)!.trim().split("\r\n");
+    expect(lines[0]).toMatch(/^DEVICE +STATE +FPS +W +FPS\/W +VERSION/);
+    expect(lines[1]).toMatch(/^robot-03 +degraded +13\.0 +10\.0 +1\.30 +1\.0\.3 +orin-nano/);
+    expect(lines[2]).toBe("1 device: 1 degraded; 13.0 fps together, 10.0 W of 1");
+    for (const line of lines) expect(line.length).toBeLessThanOrEqual(columns);
+    // The state that changes meanwhile is in a table to come.
+    device.publisher.state("online", "runs again");
+    await until("the new state", () => tables().at(-1)!.includes("1 online"), 10_000);
+    fleet.press("\u0003");
+    expect(await fleet.ended).toBe(0);
+  });
+
+  test("without a terminal it prints tables one after the other, with --json one object a line", async () => {
+    const broker = await startMosquitto();
+    cleanups.push(() => broker.stop());
+    const device = new SimulatedDevice(broker.url, 4);
+    cleanups.push(() => device.publisher.close());
+    await device.publisher.firstAttempt;
+    const fleet = startProgram(["fleet", broker.url, "--watch", "--seconds", "0.5", "--json"]);
+    const lines = () => fleet.stdout().trim().split("\n").filter(Boolean);
+    await until("three objects", () => lines().length >= 3, 30_000);
+    fleet.child.kill("SIGINT");
+    await fleet.ended;
+    for (const line of lines()) expect(JSON.parse(line).overlooked).toBe(0);
+    expect(fleet.stdout()).not.toContain("\u001b");
   });
 });
 

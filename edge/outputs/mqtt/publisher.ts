@@ -225,7 +225,9 @@ class MqttPublisher implements Publisher {
       const error = new DepthwattError(
         "BROKER_REFUSED",
         `the broker ${brokerName(this.options.broker)} takes packets of at most ${this.brokersBytes} bytes; ${stream} frames of ${size} are dropped`,
-        { hint: "Raise the broker's packet limit, choose the encoding rvl, set reduceToFit, or take a smaller picture." },
+        {
+          hint: "Raise the broker's packet limit, choose the encoding rvl, set reduceToFit, or take a smaller picture.",
+        },
       );
       this.brokerLimit = error;
       this.notice(`oversize ${stream}`, withHint(error));

@@ -64,7 +64,8 @@ export const mqttSettings = section("The MQTT output: topics at a broker.", {
   maxPayloadBytes: setting(z.int().min(1024).max(268_435_455), {
     default: 268_435_455,
     unit: "bytes",
-    description: "Frames larger than this are dropped and counted, or reduced with reduceToFit; set it to the broker's own limit.",
+    description:
+      "Frames larger than this are dropped and counted, or reduced with reduceToFit; set it to the broker's own limit.",
   }),
   rateHz: rateSetting(),
   depth: stream("depth", ["rvl", "raw", "png", "compressedDepth"], true),

@@ -6,7 +6,11 @@ import { DepthwattError } from "../../../core/index.js";
 import { ENCODED_HEADROOM_BYTES } from "../../../cuda/index.js";
 import { loadNative } from "../../native.js";
 import type { ComputedFrame } from "../../pipeline/computed-frame.js";
-import { COMPRESSED_DEPTH_HEADER_BYTES, FRAME_HEADER_BYTES, type Reduction } from "../../frame/frame-format.js";
+import {
+  COMPRESSED_DEPTH_HEADER_BYTES,
+  FRAME_HEADER_BYTES,
+  type Reduction,
+} from "../../frame/frame-format.js";
 import type { Element, Encoding, FrameDescription, Publisher, StreamName } from "./index.js";
 import { countOfDisparity, Reducer, REDUCTIONS, reducedPixels, reducedSize } from "./reduce.js";
 import type { MqttSettings } from "./settings.js";
@@ -57,7 +61,9 @@ export function streamSinks(settings: MqttSettings, hasDepth: boolean, options: 
     const describe = describer(stream, encoding as Encoding, element, options.offset);
     const fits = settings[stream].reduceToFit;
     const made = sink(stream, encoding as Encoding, describe, options, fits);
-    sinks.push(fits && encoding !== "png" ? fittingSink(made, stream, encoding as Encoding, describe, options) : made);
+    sinks.push(
+      fits && encoding !== "png" ? fittingSink(made, stream, encoding as Encoding, describe, options) : made,
+    );
   };
   if (settings.depth.enabled && hasDepth) add("depth", settings.depth.encoding, "u16");
   if (settings.disparity.enabled) add("disparity", settings.disparity.encoding, "u16");

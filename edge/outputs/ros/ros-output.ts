@@ -176,12 +176,7 @@ class RosOutput implements Output {
     );
   }
 
-  #sendWritten(
-    lease: FrameLease,
-    name: string,
-    needed: number,
-    write: (buffer: Uint8Array) => number,
-  ): void {
+  #sendWritten(lease: FrameLease, name: string, needed: number, write: (buffer: Uint8Array) => number): void {
     const spare = this.#spare.get(name) ?? Array.from({ length: BUFFERS }, () => new Uint8Array(0));
     this.#spare.set(name, spare);
     let buffer = spare.pop();

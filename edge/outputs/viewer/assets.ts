@@ -3,7 +3,6 @@
 import { readdirSync, readFileSync } from "node:fs";
 import type { IncomingMessage } from "node:http";
 import { extname, join } from "node:path";
-import { gzipSync } from "node:zlib";
 import { DepthwattError, packageRoot } from "../../../core/index.js";
 import type { HttpHandler, HttpServer } from "../../http/index.js";
 import type { Hub } from "./hub.js";
@@ -51,10 +50,9 @@ export function servePage(server: HttpServer, hub: Hub, folder = builtPage()): v
     const type = TYPES[extname(name)];
     if (type === undefined) continue;
     const plain = readFileSync(join(folder, name));
-    let packed: Buffer | undefined;
+    const packed = readFileSync(join(folder, `${name}.gz`));
     const page = name === "index.html";
     const answer: HttpHandler = (request, response) => {
-      packed ??= gzipSync(plain);
       const takesGzip = /\bgzip\b/.test(String(request.headers["accept-encoding"] ?? ""));
       const body = takesGzip ? packed : plain;
       response.setHeader("Content-Type", type);

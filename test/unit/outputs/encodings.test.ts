@@ -58,7 +58,7 @@ test("raw disparity is made of the map where the engine wrote RVL for another ou
     publisher,
     offset: new RealtimeOffset(),
     onDropped: () => {},
-      onReduced: () => {},
+    onReduced: () => {},
   });
   const frame = (...disparityQ4: number[]) =>
     ({

@@ -161,7 +161,9 @@ test("left in colours keeps its three bytes a pixel together", async () => {
   expect(header).toMatchObject({ element: "rgb8", reduction: 2 });
   const at = 3 * (2 * 4 * WIDTH + 2 * 5);
   const reducedAt = 3 * (4 * header.width + 5);
-  expect([...counts.subarray(reducedAt, reducedAt + 3)]).toEqual([...frame.slot.leftRgb.subarray(at, at + 3)]);
+  expect([...counts.subarray(reducedAt, reducedAt + 3)]).toEqual([
+    ...frame.slot.leftRgb.subarray(at, at + 3),
+  ]);
 });
 
 test("points keep their places: those of every fourth row and column", async () => {

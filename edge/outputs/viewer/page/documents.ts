@@ -21,6 +21,7 @@ export interface Metrics {
   latencyMs?: unknown;
   drops?: unknown;
   power?: unknown;
+  governor?: unknown;
 }
 
 export interface Info {

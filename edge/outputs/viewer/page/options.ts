@@ -15,6 +15,7 @@ export interface Options {
   map: ColourMapName;
   blend: number;
   grid: boolean;
+  zones: boolean;
   filled: boolean;
   autoRange: boolean;
   ranges: Record<Quantity, Range>;
@@ -34,6 +35,7 @@ const DEFAULTS: Options = {
   map: "turbo",
   blend: 0.6,
   grid: false,
+  zones: true,
   filled: true,
   autoRange: true,
   ranges: { depth: { min: 0.5, max: 10 }, disparity: { min: 0, max: 64 }, confidence: { min: 0, max: 255 } },

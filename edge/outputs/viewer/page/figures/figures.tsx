@@ -51,6 +51,21 @@ function usePace(): { shown: number; skipped: number } {
   return pace;
 }
 
+/** Only where one is at work. */
+function GovernorRow({ governor }: { governor: unknown }) {
+  const name = textOf(member(governor, "name"));
+  if (name === undefined) return null;
+  const [budget, reason] = [numberOf(member(governor, "budgetWatts")), textOf(member(governor, "reason"))];
+  return (
+    <Row label={T.governor} name="governor">
+      {budget === undefined ? "" : `${T.budget(String(budget))}, `}
+      {name}
+      {reason === undefined ? "" : ": "}
+      {reason !== undefined && <Words text={reason} />}
+    </Row>
+  );
+}
+
 export function Figures() {
   const { metrics, info, state } = useDocuments();
   const pace = usePace();
@@ -131,6 +146,7 @@ export function Figures() {
             </ul>
           </Row>
         )}
+        <GovernorRow governor={metrics?.governor} />
         <Row label={T.drops} name="drops">
           {drops.length === 0 ? (
             T.noDrops

@@ -14,12 +14,14 @@ export interface PictureToolsProps {
   stage: RefObject<HTMLDivElement | null>;
   painter: RefObject<Painter | null>;
   drawing: boolean;
+  /** There are zones to be shown. */
+  hasZones: boolean;
   onDraw: () => void;
 }
 
 const T = S.picture;
 
-export function PictureTools({ stage, painter, drawing, onDraw }: PictureToolsProps) {
+export function PictureTools({ stage, painter, drawing, hasZones, onDraw }: PictureToolsProps) {
   const options = useOptions();
   const frozen = useStore((state) => state.frozen);
   const control = useStore((state) => controlNow(state).state.enabled);
@@ -65,6 +67,7 @@ export function PictureTools({ stage, painter, drawing, onDraw }: PictureToolsPr
       )}
       <Switch label={T.filled} on={options.filled} onChange={(filled) => setOptions({ filled })} />
       <Switch label={T.grid} on={options.grid} onChange={(grid) => setOptions({ grid })} />
+      {hasZones && <Switch label={T.zones} on={options.zones} onChange={(zones) => setOptions({ zones })} />}
       <div class="buttons">
         <button type="button" aria-pressed={frozen} onClick={() => freeze(!frozen)}>
           {T.freeze}

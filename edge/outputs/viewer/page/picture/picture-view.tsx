@@ -4,17 +4,15 @@ import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { onFrames } from "../live.js";
 import { currentOptions, onOptions, useOptions } from "../options.js";
 import { S } from "../strings.js";
-import { useStore } from "../store.js";
+import { controlNow, useStore } from "../store.js";
+import { Overlay } from "./overlay.js";
 import { Painter, type PixelFacts } from "./painter.js";
 import { PictureTools } from "./picture-tools.js";
 import { Probe } from "./probe.js";
 import { RangePanel } from "./range-panel.js";
 import { type DrawnRegion, regionBetween, sendRegion } from "./region.js";
-
-interface Point {
-  x: number;
-  y: number;
-}
+import { ZonePanel } from "./zone-panel.js";
+import { type Point, zonesOf } from "./zones.js";
 
 const TICK_MS = 250;
 
@@ -25,6 +23,12 @@ function pixelAt(canvas: HTMLCanvasElement, event: PointerEvent): Point {
   const y = Math.floor(((event.clientY - box.top) / box.height) * canvas.height);
   return { x: Math.min(canvas.width - 1, Math.max(0, x)), y: Math.min(canvas.height - 1, Math.max(0, y)) };
 }
+
+/** The middle of a pixel, in shares of the picture. */
+const cornerAt = ({ width, height }: HTMLCanvasElement, { x, y }: Point): Point => ({
+  x: (x + 0.5) / width,
+  y: (y + 0.5) / height,
+});
 
 export function PictureView() {
   const options = useOptions();
@@ -39,6 +43,10 @@ export function PictureView() {
   const [, setTick] = useState(0);
   const [drawing, setDrawing] = useState(false);
   const [from, setFrom] = useState<Point>();
+  /** Corners of the zone that is being drawn, in shares of the picture; undefined: none is. */
+  const [corners, setCorners] = useState<readonly Point[]>();
+  const control = useStore(controlNow);
+  const zones = control.state.enabled ? zonesOf(control) : undefined;
 
   useEffect(() => {
     const mine = new Painter(left.current as HTMLCanvasElement, value.current as HTMLCanvasElement);
@@ -75,6 +83,12 @@ export function PictureView() {
         const canvas = event.currentTarget as HTMLCanvasElement;
         const at = pixelAt(canvas, event);
         setPoint(at);
+        if (corners !== undefined) {
+          event.preventDefault();
+          canvas.focus();
+          setCorners([...corners, cornerAt(canvas, at)]);
+          return;
+        }
         if (!drawing) return;
         canvas.setPointerCapture(event.pointerId);
         setFrom(at);
@@ -94,30 +108,44 @@ export function PictureView() {
           ArrowUp: [0, -step],
           ArrowDown: [0, step],
         };
+        const canvas = event.currentTarget as HTMLCanvasElement;
         if (event.key === "Escape") {
           setDrawing(false);
           setFrom(undefined);
+          setCorners(undefined);
         }
+        if (corners !== undefined && event.key === "Enter" && point !== undefined)
+          setCorners([...corners, cornerAt(canvas, point)]);
+        if (corners !== undefined && event.key === "Backspace") setCorners(corners.slice(0, -1));
         const move = moves[event.key];
         if (!move) return;
         event.preventDefault();
-        const { width, height } = event.currentTarget as HTMLCanvasElement;
+        const { width, height } = canvas;
         setPoint((old) => ({
           x: Math.min(width - 1, Math.max(0, (old?.x ?? width >> 1) + move[0])),
           y: Math.min(height - 1, Math.max(0, (old?.y ?? height >> 1) + move[1])),
         }));
       },
     }),
-    [drawing, from],
+    [drawing, from, corners, point],
   );
 
   const shownQuantity = painter.current?.quantity(options) ?? options.quantity;
-  const overlay = <Overlay size={size} point={point} grid={options.grid} region={region} />;
+  const overlay = (
+    <Overlay
+      size={size}
+      point={point}
+      grid={options.grid}
+      region={region}
+      zones={zones !== undefined && options.zones ? zones : []}
+      corners={corners}
+    />
+  );
   return (
     <div class="picture">
       <div
         ref={stage}
-        class={`stage layout-${options.layout}${drawing ? " drawing" : ""}`}
+        class={`stage layout-${options.layout}${drawing || corners ? " drawing" : ""}`}
         data-frozen={frozen}
         data-size={size ? `${size.width}x${size.height}` : ""}
       >
@@ -151,43 +179,14 @@ export function PictureView() {
         stage={stage}
         painter={painter}
         drawing={drawing}
+        hasZones={zones !== undefined}
         onDraw={() => setDrawing((on) => !on)}
       />
       <div class="under">
         <RangePanel painter={painter.current ?? undefined} />
         <Probe facts={facts ?? probed} />
+        {zones !== undefined && <ZonePanel zones={zones} corners={corners} onCorners={setCorners} />}
       </div>
     </div>
-  );
-}
-
-interface OverlayProps {
-  size: { width: number; height: number } | undefined;
-  point: Point | undefined;
-  grid: boolean;
-  region: DrawnRegion | undefined;
-}
-
-/** Lines over a picture, in its own pixels. */
-function Overlay({ size, point, grid, region }: OverlayProps) {
-  if (size === undefined) return null;
-  const { width, height } = size;
-  const step = Math.max(16, Math.round(width / 10 / 16) * 16);
-  const lines = [];
-  if (grid) {
-    for (let x = step; x < width; x += step) lines.push(`M${x} 0V${height}`);
-    for (let y = step; y < height; y += step) lines.push(`M0 ${y}H${width}`);
-  }
-  return (
-    <svg class="overlay" viewBox={`0 0 ${width} ${height}`} aria-hidden="true">
-      {grid && <path class="grid" d={lines.join("")} />}
-      {point && (
-        <path
-          class="cross"
-          d={`M${point.x + 0.5} ${point.y - 12}v8m0 9v8M${point.x - 12} ${point.y + 0.5}h8m9 0h8`}
-        />
-      )}
-      {region && <rect class="region" {...region} />}
-    </svg>
   );
 }

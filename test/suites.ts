@@ -55,6 +55,7 @@ export const SUITES: readonly Suite[] = [
   {
     name: "long-integration",
     files: [
+      "camera/v4l2/test/garbage.test.ts",
       "camera/v4l2/test/unplug-cycles.test.ts",
       "test/integration/capture-cost.test.ts",
       "test/integration/capture-latency.test.ts",

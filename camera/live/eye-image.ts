@@ -24,11 +24,14 @@ export class EyeImage implements RawImage {
   sequence = 0;
   readonly camera: V4l2Camera;
   readonly frame: CameraFrame;
+  /** The camera's view that `data` lies in. */
+  readonly whole: Uint8Array;
 
   constructor(camera: V4l2Camera, frame: CameraFrame, layout: EyeLayout) {
     this.camera = camera;
     this.frame = frame;
-    this.data = frame.data.subarray(layout.offsetBytes);
+    this.whole = frame.data;
+    this.data = this.whole.subarray(layout.offsetBytes);
     this.width = layout.width;
     this.height = layout.height;
     this.strideBytes = layout.strideBytes;
@@ -50,14 +53,18 @@ export class EyeImages {
     this.#layout = layout;
   }
 
-  of(camera: V4l2Camera, frame: CameraFrame, timestampNs: bigint): EyeImage {
+  of(camera: V4l2Camera, frame: CameraFrame): EyeImage {
     if (this.#camera !== camera) {
       this.#camera = camera;
       this.#images = [];
     }
-    this.#images[frame.image] ??= new EyeImage(camera, frame, this.#layout);
-    const image = this.#images[frame.image]!;
-    image.timestampNs = timestampNs;
+    let image = this.#images[frame.image];
+    // Another view: the driver put something else before the data than it did before.
+    if (image?.whole !== frame.data) {
+      image = new EyeImage(camera, frame, this.#layout);
+      this.#images[frame.image] = image;
+    }
+    image.timestampNs = frame.timestampNs;
     image.sequence = frame.sequence;
     return image;
   }

@@ -85,15 +85,15 @@ export class V4l2Source implements PairSource {
     this.#events = events;
     this.#exposure = this.#parts.makeExposure();
     const { left, right } = this.#parts.cameras;
-    this.#startEye("left", left, (camera, frame, timestampNs) => {
-      const image = this.#eyes.left.of(camera, frame, timestampNs);
+    this.#startEye("left", left, (camera, frame) => {
+      const image = this.#eyes.left.of(camera, frame);
       this.#exposure?.look(image);
       if (right) this.#push("left", image);
-      else this.#deliver(image, this.#eyes.right.of(camera, frame, timestampNs));
+      else this.#deliver(image, this.#eyes.right.of(camera, frame));
     });
     if (!right) return;
-    this.#startEye("right", right, (camera, frame, timestampNs) => {
-      this.#push("right", this.#eyes.right.of(camera, frame, timestampNs));
+    this.#startEye("right", right, (camera, frame) => {
+      this.#push("right", this.#eyes.right.of(camera, frame));
     });
   }
 
@@ -124,7 +124,7 @@ export class V4l2Source implements PairSource {
   #startEye(
     eye: Eye,
     camera: SupervisedCamera,
-    onFrame: (camera: V4l2Camera, frame: CameraFrame, timestampNs: bigint) => void,
+    onFrame: (camera: V4l2Camera, frame: CameraFrame) => void,
   ): void {
     camera.start({
       onFrame,

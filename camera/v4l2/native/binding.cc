@@ -70,6 +70,7 @@ CaptureOptions optionsOf(const Napi::Object& object) {
   options.format.rateHz = rateOf(object);
   options.bufferCount = integerOf(object, "buffers", kFewestBuffers, kMaxBuffers, 8);
   options.ownMemory = object.Get("ownMemory").ToBoolean().Value();
+  options.separatePlanes = object.Get("separatePlanes").ToBoolean().Value();
   options.exportBuffers = object.Get("exportBuffers").ToBoolean().Value();
   options.decoding = decodingOf(object);
   if (!object.Get("userBuffers").IsArray()) return options;

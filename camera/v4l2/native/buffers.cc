@@ -9,18 +9,18 @@
 namespace v4l2camera {
 namespace {
 
-/// A v4l2_buffer with its one plane where the device is multi-planar. Must not be copied: it points into itself.
+/// A v4l2_buffer with its planes where the device is multi-planar. Must not be copied: it points into itself.
 struct PlanedBuffer {
   v4l2_buffer buffer{};
-  v4l2_plane plane{};
+  v4l2_plane planes[kMaxPlanes]{};
 
-  PlanedBuffer(const Device& device, uint32_t memory, uint32_t index) {
+  PlanedBuffer(const Device& device, uint32_t memory, uint32_t index, uint32_t planeCount) {
     buffer.type = device.bufferType();
     buffer.memory = memory;
     buffer.index = index;
     if (device.identity().multiPlanar) {
-      buffer.m.planes = &plane;
-      buffer.length = 1;
+      buffer.m.planes = planes;
+      buffer.length = planeCount;
     }
   }
   PlanedBuffer(const PlanedBuffer&) = delete;
@@ -56,34 +56,47 @@ Status BufferQueue::request(const Device& device, uint32_t* count) {
   return {};
 }
 
-Status BufferQueue::requestMapped(const Device& device, int count, bool exportThem) {
+Status BufferQueue::mapPlane(const Device& device, const v4l2_buffer& query, uint32_t plane, bool exportIt) {
+  const bool multiPlanar = device.identity().multiPlanar;
+  const size_t bytes = multiPlanar ? query.m.planes[plane].length : query.length;
+  const int64_t offset = multiPlanar ? query.m.planes[plane].m.mem_offset : query.m.offset;
+  void* memory = nullptr;
+  const VideoSystem& system = device.system();
+  if (const int result = system.map(system.self, device.descriptor(), bytes, offset, &memory); result < 0) {
+    return device.failure("mapping a frame buffer", result);
+  }
+  buffers_.push_back({static_cast<uint8_t*>(memory), bytes, -1, true});
+  if (!exportIt) return {};
+  v4l2_exportbuffer exporting{};
+  exporting.type = device.bufferType();
+  exporting.index = query.index;
+  exporting.plane = plane;
+  exporting.flags = O_CLOEXEC | O_RDWR;
+  if (const int result = device.control(VIDIOC_EXPBUF, &exporting); result < 0) {
+    return device.failure("exporting a frame buffer (VIDIOC_EXPBUF)", result);
+  }
+  buffers_.back().exported = exporting.fd;
+  return {};
+}
+
+Status BufferQueue::requestMapped(const Device& device, int count, uint32_t planes, bool exportThem) {
   memory_ = V4L2_MEMORY_MMAP;
+  planes_ = planes;
   uint32_t given = static_cast<uint32_t>(count);
   if (Status status = request(device, &given); !status.ok()) return status;
   if (given > kMaxBuffers) given = kMaxBuffers;
   for (uint32_t index = 0; index < given; ++index) {
-    PlanedBuffer query(device, memory_, index);
+    PlanedBuffer query(device, memory_, index, planes);
     if (const int result = device.control(VIDIOC_QUERYBUF, &query.buffer); result < 0) {
       return device.failure("asking for a buffer's place (VIDIOC_QUERYBUF)", result);
     }
-    const bool multiPlanar = device.identity().multiPlanar;
-    const size_t bytes = multiPlanar ? query.plane.length : query.buffer.length;
-    const int64_t offset = multiPlanar ? query.plane.m.mem_offset : query.buffer.m.offset;
-    void* memory = nullptr;
-    const VideoSystem& system = device.system();
-    if (const int result = system.map(system.self, device.descriptor(), bytes, offset, &memory); result < 0) {
-      return device.failure("mapping a frame buffer", result);
+    for (uint32_t plane = 0; plane < planes; ++plane) {
+      if (Status status = mapPlane(device, query.buffer, plane, exportThem); !status.ok()) {
+        // Whole images only, so that unmap() finds the planes before this one.
+        buffers_.resize((index + 1) * planes);
+        return status;
+      }
     }
-    buffers_.push_back({static_cast<uint8_t*>(memory), bytes, -1, true});
-    if (!exportThem) continue;
-    v4l2_exportbuffer exporting{};
-    exporting.type = device.bufferType();
-    exporting.index = index;
-    exporting.flags = O_CLOEXEC | O_RDWR;
-    if (const int result = device.control(VIDIOC_EXPBUF, &exporting); result < 0) {
-      return device.failure("exporting a frame buffer (VIDIOC_EXPBUF)", result);
-    }
-    buffers_.back().exported = exporting.fd;
   }
   return {};
 }
@@ -105,13 +118,13 @@ Status BufferQueue::requestUser(const Device& device, const std::vector<Buffer>&
 }
 
 int BufferQueue::enqueue(const Device& device, uint32_t index) const {
-  PlanedBuffer entry(device, memory_, index);
+  PlanedBuffer entry(device, memory_, index, planes_);
   if (memory_ == V4L2_MEMORY_USERPTR) {
     const auto address = reinterpret_cast<unsigned long>(buffers_[index].data);
     const auto bytes = static_cast<uint32_t>(buffers_[index].bytes);
     if (device.identity().multiPlanar) {
-      entry.plane.m.userptr = address;
-      entry.plane.length = bytes;
+      entry.planes[0].m.userptr = address;
+      entry.planes[0].length = bytes;
     } else {
       entry.buffer.m.userptr = address;
       entry.buffer.length = bytes;
@@ -121,12 +134,18 @@ int BufferQueue::enqueue(const Device& device, uint32_t index) const {
 }
 
 int BufferQueue::dequeue(const Device& device, FilledBuffer* filled) const {
-  PlanedBuffer entry(device, memory_, 0);
+  PlanedBuffer entry(device, memory_, 0, planes_);
   if (const int result = device.control(VIDIOC_DQBUF, &entry.buffer); result < 0) return result;
   // An index of nowhere would be a write to nowhere: take the driver at its word only within what it gave.
-  if (entry.buffer.index >= buffers_.size()) return -EIO;
+  if (entry.buffer.index >= count()) return -EIO;
   filled->index = entry.buffer.index;
-  filled->bytesUsed = device.identity().multiPlanar ? entry.plane.bytesused : entry.buffer.bytesused;
+  if (device.identity().multiPlanar) {
+    for (uint32_t i = 0; i < planes_; ++i) {
+      filled->planes[i] = {entry.planes[i].bytesused, entry.planes[i].data_offset};
+    }
+  } else {
+    filled->planes[0] = {entry.buffer.bytesused, 0};
+  }
   filled->sequence = entry.buffer.sequence;
   filled->flags = entry.buffer.flags;
   const auto seconds = static_cast<uint64_t>(entry.buffer.timestamp.tv_sec);
@@ -136,11 +155,13 @@ int BufferQueue::dequeue(const Device& device, FilledBuffer* filled) const {
 }
 
 void BufferQueue::unmap(const VideoSystem& system, uint32_t index) {
-  Buffer& buffer = buffers_[index];
-  if (buffer.mapped) system.unmap(system.self, buffer.data, buffer.bytes);
-  buffer.data = nullptr;
-  buffer.bytes = 0;
-  buffer.mapped = false;
+  for (uint32_t plane = 0; plane < planes_; ++plane) {
+    Buffer& buffer = buffers_[index * planes_ + plane];
+    if (buffer.mapped) system.unmap(system.self, buffer.data, buffer.bytes);
+    buffer.data = nullptr;
+    buffer.bytes = 0;
+    buffer.mapped = false;
+  }
 }
 
 void BufferQueue::free(const Device& device) {

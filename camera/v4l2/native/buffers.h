@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "device.h"
+#include "formats.h"
 
 namespace v4l2camera {
 
@@ -12,6 +13,7 @@ namespace v4l2camera {
 constexpr int kFewestBuffers = 4;
 constexpr int kMaxBuffers = 32;
 
+/// One piece of memory: a whole image, or one plane of an image whose planes lie apart.
 struct Buffer {
   uint8_t* data = nullptr;
   size_t bytes = 0;
@@ -20,10 +22,18 @@ struct Buffer {
   bool mapped = false;
 };
 
+/// What the driver wrote into one plane.
+struct FilledPlane {
+  /// Including what stands before the data.
+  uint32_t bytesUsed = 0;
+  /// Where the data begins.
+  uint32_t offsetBytes = 0;
+};
+
 /// One image as the driver hands it over.
 struct FilledBuffer {
   uint32_t index = 0;
-  uint32_t bytesUsed = 0;
+  FilledPlane planes[kMaxPlanes];
   uint32_t sequence = 0;
   /// V4L2_BUF_FLAG_*.
   uint32_t flags = 0;
@@ -36,28 +46,36 @@ Status tooSmall(const Device& device, size_t imageBytes, size_t bytes);
 
 class BufferQueue {
  public:
-  /// `count` buffers of driver memory (VIDIOC_REQBUFS, QUERYBUF, mmap); with `exportThem` each as a DMA buffer too
-  /// (VIDIOC_EXPBUF). The driver may give more or fewer; fewer than kFewestBuffers is an error.
-  Status requestMapped(const Device& device, int count, bool exportThem);
-  /// The caller's memory (USERPTR): `user` must stay valid until free().
+  /// `count` buffers of driver memory of `planes` memory planes each (VIDIOC_REQBUFS, QUERYBUF, mmap); with `exportThem`
+  /// each plane as a DMA buffer too (VIDIOC_EXPBUF). The driver may give more or fewer; fewer than kFewestBuffers is an
+  /// error.
+  Status requestMapped(const Device& device, int count, uint32_t planes, bool exportThem);
+  /// The caller's memory (USERPTR), one plane an image: `user` must stay valid until free().
   Status requestUser(const Device& device, const std::vector<Buffer>& user, size_t imageBytes);
 
   /// 0 or -errno.
   int enqueue(const Device& device, uint32_t index) const;
   int dequeue(const Device& device, FilledBuffer* filled) const;
 
-  /// Takes one mapping away; its Buffer becomes empty. A mapping keeps the device node alive in the kernel, so that an
+  /// Takes an image's mappings away; its Buffers become empty. A mapping keeps the device node alive in the kernel, so that an
   /// unplugged camera cannot come back under its own name before this.
   void unmap(const VideoSystem& system, uint32_t index);
   /// Closes the exported descriptors and returns the memory to the driver.
   void free(const Device& device);
 
+  /// Of images; each has planes() memory planes.
+  uint32_t count() const { return static_cast<uint32_t>(buffers_.size()) / planes_; }
+  uint32_t planes() const { return planes_; }
+  const Buffer& plane(uint32_t index, uint32_t plane) const { return buffers_[index * planes_ + plane]; }
+  /// Image after image, plane after plane.
   const std::vector<Buffer>& buffers() const { return buffers_; }
 
  private:
+  Status mapPlane(const Device& device, const v4l2_buffer& query, uint32_t plane, bool exportIt);
   Status request(const Device& device, uint32_t* count);
 
   uint32_t memory_ = V4L2_MEMORY_MMAP;
+  uint32_t planes_ = 1;
   std::vector<Buffer> buffers_;
 };
 

@@ -87,7 +87,8 @@ Napi::Array CameraHandle::viewsOf(Napi::Env env, const std::shared_ptr<UserMemor
 }
 
 void CameraHandle::addViews(Napi::Env env, Napi::Object camera) {
-  camera.Set("ring", view(env, capture_->ring(), sizeof(FrameEvent) * kRingEntries));
+  camera.Set("ring", view(env, capture_->ring(), sizeof(uint32_t) * kRingEntries));
+  camera.Set("facts", view(env, capture_->facts(), sizeof(FrameFacts) * kMaxBuffers));
   if (capture_->userMemory() != nullptr) userBuffers_ = Napi::Persistent(viewsOf(env, capture_->userMemory()));
   auto images = Napi::Array::New(env);
   auto exported = Napi::Array::New(env);
@@ -103,6 +104,7 @@ void CameraHandle::addViews(Napi::Env env, Napi::Object camera) {
     if (image.exported >= 0) exported.Set(exported.Length(), image.exported);
     ++index;
   }
+  camera.Set("planes", capture_->planes());
   camera.Set("images", images);
   camera.Set("exportedDescriptors", exported);
 }
@@ -112,7 +114,7 @@ void CameraHandle::addFunctions(Napi::Env env, Napi::Object camera) {
   const auto add = [&](const char* name, auto function) { camera.Set(name, Napi::Function::New(env, function, name)); };
   add("start", [self](const Napi::CallbackInfo& info) { self->start(info); });
   add("release", [self](const Napi::CallbackInfo& info) {
-    const auto count = static_cast<int32_t>(self->capture_->images().size());
+    const auto count = static_cast<int32_t>(self->capture_->imageCount());
     self->release(info.Env(), static_cast<uint32_t>(placeOf(info[0], "an image buffer", count)));
   });
   add("restartAt", [self](const Napi::CallbackInfo& info) {
@@ -193,17 +195,20 @@ void CameraHandle::release(Napi::Env env, uint32_t index) {
   }
 }
 
-/// A view must be empty before its memory goes: reading it then gives nothing instead of a crash.
+/// An image's views must be empty before their memory goes: reading it then gives nothing instead of a crash.
 void CameraHandle::detach(uint32_t index) {
-  if (index >= views_.size() || views_[index].IsEmpty()) return;
-  Napi::ArrayBuffer buffer = views_[index].Value();
-  if (!buffer.IsDetached()) buffer.Detach();
+  const uint32_t planes = capture_->planes();
+  for (uint32_t i = index * planes; i < (index + 1) * planes && i < views_.size(); ++i) {
+    if (views_[i].IsEmpty()) continue;
+    Napi::ArrayBuffer buffer = views_[i].Value();
+    if (!buffer.IsDetached()) buffer.Detach();
+  }
 }
 
 Napi::Value CameraHandle::close(Napi::Env env) {
   if (!closing_) {
     closing_ = true;
-    for (uint32_t i = 0; i < views_.size(); ++i) {
+    for (uint32_t i = 0; i < capture_->imageCount(); ++i) {
       if (!capture_->isHeld(i)) detach(i);
     }
     // What was announced after the last delivery is held natively and known to nobody in JavaScript.
@@ -216,7 +221,7 @@ Napi::Value CameraHandle::close(Napi::Env env) {
 void CameraHandle::afterStop() {
   const uint32_t produced = capture_->produced();
   for (; delivered_ != produced; ++delivered_) {
-    const uint32_t index = capture_->ring()[delivered_ % kRingEntries].buffer;
+    const uint32_t index = capture_->ring()[delivered_ % kRingEntries];
     detach(index);
     capture_->release(index);
   }

@@ -44,8 +44,16 @@ Status Capture::open(const VideoSystem& system, const CaptureOptions& options) {
     return Status::error(Code::kDeviceUnsuitable, "%s: expected an image, the driver set a size of %ux%u.",
                          options.path.c_str(), format_.width, format_.height);
   }
-  // The last row may lack its padding.
-  if (!isCompressed(format_.fourcc)) fewestBytes_ = uint64_t{format_.strideBytes} * (format_.height - 1);
+  if (format_.planeCount > 1 && !(options.separatePlanes && user.empty() && !options.ownMemory)) {
+    return Status::error(Code::kDeviceUnsuitable,
+                         "%s: expected %s in one memory plane, the driver gives %u separate planes.",
+                         options.path.c_str(), fourccText(format_.fourcc).c_str(), format_.planeCount);
+  }
+  for (uint32_t i = 0; i < format_.planeCount && !isCompressed(format_.fourcc); ++i) {
+    // The last row may lack its padding.
+    const uint32_t rows = planeRows(format_, i);
+    if (rows > 1) fewestBytes_[i] = uint64_t{format_.planes[i].strideBytes} * (rows - 1);
+  }
   const bool isJpeg = format_.fourcc == V4L2_PIX_FMT_MJPEG || format_.fourcc == V4L2_PIX_FMT_JPEG;
   const bool decodes = isJpeg && options.decoding != Decoding::kNone;
   if (decodes) {
@@ -55,7 +63,7 @@ Status Capture::open(const VideoSystem& system, const CaptureOptions& options) {
   colours_ = options.decoding == Decoding::kColours;
   const size_t decodedBytes = static_cast<size_t>(format_.width) * format_.height * (colours_ ? 3 : 1);
   if (options.ownMemory) {
-    const size_t bytes = decodes ? decodedBytes : format_.imageBytes;
+    const size_t bytes = decodes ? decodedBytes : format_.planes[0].imageBytes;
     userMemory_ = UserMemory::make(static_cast<size_t>(options.bufferCount), bytes);
     if (userMemory_ == nullptr) return device_.failure("allocating image memory", -ENOMEM);
     for (size_t i = 0; i < userMemory_->count(); ++i) {
@@ -75,14 +83,17 @@ Status Capture::open(const VideoSystem& system, const CaptureOptions& options) {
       decoded_.push_back({decodedMemory_.data() + i * bytes, bytes, -1, false});
     }
   }
-  Status status = user.empty() ? queue_.requestMapped(device_, options.bufferCount, options.exportBuffers)
-                               : queue_.requestUser(device_, user, format_.imageBytes);
+  Status status = user.empty()
+                      ? queue_.requestMapped(device_, options.bufferCount, format_.planeCount, options.exportBuffers)
+                      : queue_.requestUser(device_, user, format_.planes[0].imageBytes);
   if (!status.ok()) return status;
-  for (const Buffer& buffer : queue_.buffers()) {
-    if (buffer.bytes >= fewestBytes_) continue;
+  for (uint32_t i = 0; i < queue_.buffers().size(); ++i) {
+    const uint32_t plane = i % format_.planeCount;
+    const size_t bytes = queue_.buffers()[i].bytes;
+    if (bytes >= fewestBytes_[plane]) continue;
     return Status::error(Code::kDeviceUnsuitable,
                          "%s: expected buffers for %ux%u in rows of %u bytes, the driver gives %zu bytes.",
-                         options.path.c_str(), format_.width, format_.height, format_.strideBytes, buffer.bytes);
+                         options.path.c_str(), format_.width, format_.height, format_.planes[plane].strideBytes, bytes);
   }
   wakeDescriptor_ = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
   if (wakeDescriptor_ < 0) return device_.failure("making an eventfd", -errno);
@@ -111,7 +122,7 @@ bool Capture::release(uint32_t index) {
     decodedHeld_[index] = false;
     return true;
   }
-  if (index >= queue_.buffers().size() || states_[index] != State::kHeld) return false;
+  if (index >= queue_.count() || states_[index] != State::kHeld) return false;
   states_[index] = State::kIdle;
   if (stopped_) {
     queue_.unmap(device_.system(), index);
@@ -141,7 +152,7 @@ void Capture::stop() {
   std::lock_guard<std::mutex> lock(mutex_);
   if (stopped_ || !device_.isOpen()) return;
   stopped_ = true;
-  for (uint32_t i = 0; i < queue_.buffers().size(); ++i) {
+  for (uint32_t i = 0; i < queue_.count(); ++i) {
     if (states_[i] != State::kHeld) queue_.unmap(device_.system(), i);
   }
   queue_.free(device_);
@@ -177,7 +188,7 @@ uint32_t Capture::eventsLost() {
 }
 
 void Capture::releaseAll() {
-  for (uint32_t i = 0; i < queue_.buffers().size(); ++i) queue_.unmap(device_.system(), i);
+  for (uint32_t i = 0; i < queue_.count(); ++i) queue_.unmap(device_.system(), i);
 }
 
 int64_t Capture::threadNs() const {

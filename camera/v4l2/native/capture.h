@@ -29,19 +29,21 @@ struct CaptureOptions {
   /// The same in memory that open() makes: bufferCount buffers, kept by userMemory().
   bool ownMemory = false;
   bool exportBuffers = false;
+  /// Whether the planes of an image may lie in separate pieces of memory; else such a format is refused.
+  bool separatePlanes = false;
   Decoding decoding = Decoding::kGrey;
 };
 
-/// One image as JavaScript reads it from the ring; the layout is also in src/native.ts.
-struct FrameEvent {
+/// What is known of an image while it is held, as JavaScript reads it; the layout is also in src/native.ts.
+struct FrameFacts {
   int64_t timestampNs;  ///< the driver's
   int64_t dequeuedNs;   ///< CLOCK_MONOTONIC when this process had it
-  uint32_t buffer;
-  uint32_t bytesUsed;
   uint32_t sequence;
   uint32_t flags;  ///< V4L2_BUF_FLAG_*
+  FilledPlane planes[kMaxPlanes];
+  uint32_t unused[2];
 };
-static_assert(sizeof(FrameEvent) == 32, "src/native.ts reads 32 bytes per event");
+static_assert(sizeof(FrameFacts) == 64, "src/native.ts reads 64 bytes an image");
 
 /// More than all buffers at once, so the ring never overflows: an entry is read before its buffer can come again.
 constexpr uint32_t kRingEntries = 64;
@@ -113,11 +115,18 @@ class Capture {
 
   const Device& device() const { return device_; }
   const AgreedFormat& format() const { return format_; }
-  /// What is announced: the driver's buffers, or the decoded images of a JPEG camera.
+  /// What is announced, image after image and plane after plane: the driver's buffers, or the decoded images of a JPEG
+  /// camera.
   const std::vector<Buffer>& images() const { return decoder_ ? decoded_ : queue_.buffers(); }
+  /// Memory planes of each of them.
+  uint32_t planes() const { return decoder_ ? 1 : queue_.planes(); }
+  uint32_t imageCount() const { return static_cast<uint32_t>(images().size()) / planes(); }
   /// Null unless asked for. It outlives the capture for as long as somebody holds it.
   const std::shared_ptr<UserMemory>& userMemory() const { return userMemory_; }
-  FrameEvent* ring() { return ring_; }
+  /// Entry i: number of the i-th announced image, modulo kRingEntries.
+  uint32_t* ring() { return ring_; }
+  /// By the image's number; an entry changes only while nobody holds its image.
+  FrameFacts* facts() { return facts_; }
   const CaptureCounters& counters() const { return counters_; }
   /// CPU time of the camera's thread, nanoseconds; 0 where it does not run.
   int64_t threadNs() const;
@@ -134,7 +143,9 @@ class Capture {
   bool takeAll();
   bool take(const FilledBuffer& filled);
   bool takeEvents();
-  void announce(const FilledBuffer& filled, uint32_t image, uint32_t bytesUsed);
+  bool isWhole(const FilledBuffer& filled) const;
+  bool decode(const FilledBuffer& filled, uint32_t image);
+  void announce(const FilledBuffer& filled, uint32_t image);
   void giveBack(uint32_t index);
   void fail(int error, const char* action);
   void freeImage(uint32_t index);
@@ -147,7 +158,7 @@ class Capture {
   std::vector<Buffer> decoded_;
   std::vector<uint8_t> decodedMemory_;
   bool colours_ = false;
-  uint64_t fewestBytes_ = 1;  ///< of a whole image
+  uint64_t fewestBytes_[kMaxPlanes] = {1, 1, 1, 1};  ///< of a whole image, plane by plane
   std::shared_ptr<UserMemory> userMemory_;
 
   std::mutex mutex_;                    ///< guards the states and orders QBUF against STREAMOFF
@@ -161,7 +172,8 @@ class Capture {
   uint32_t eventCount_ = 0;
   uint32_t eventsLost_ = 0;
 
-  FrameEvent ring_[kRingEntries] = {};
+  uint32_t ring_[kRingEntries] = {};
+  FrameFacts facts_[kMaxBuffers] = {};
   std::atomic<uint32_t> produced_{0};
   std::atomic<int> fault_{0};
   const char* faultAction_ = "";

@@ -74,7 +74,7 @@ void Capture::run() {
 bool Capture::streamOn() {
   {
     std::lock_guard<std::mutex> lock(mutex_);
-    for (uint32_t i = 0; i < queue_.buffers().size(); ++i) {
+    for (uint32_t i = 0; i < queue_.count(); ++i) {
       if (states_[i] == State::kIdle) giveBack(i);
     }
   }
@@ -113,7 +113,7 @@ void Capture::giveBack(uint32_t index) {
 bool Capture::enqueueIdle() {
   std::lock_guard<std::mutex> lock(mutex_);
   retryQueueing_.store(false);
-  for (uint32_t i = 0; i < queue_.buffers().size(); ++i) {
+  for (uint32_t i = 0; i < queue_.count(); ++i) {
     if (states_[i] != State::kIdle) continue;
     const int result = queue_.enqueue(device_, i);
     if (result == 0) {
@@ -174,6 +174,26 @@ bool Capture::takeAll() {
   }
 }
 
+/// As many bytes as the image has, and all of them within their memory.
+bool Capture::isWhole(const FilledBuffer& filled) const {
+  for (uint32_t i = 0; i < queue_.planes(); ++i) {
+    const auto [bytesUsed, offsetBytes] = filled.planes[i];
+    if (bytesUsed > queue_.plane(filled.index, i).bytes || offsetBytes > bytesUsed) return false;
+    // A JPEG tells by itself.
+    if (!decoder_ && bytesUsed - offsetBytes < fewestBytes_[i]) return false;
+  }
+  return true;
+}
+
+bool Capture::decode(const FilledBuffer& filled, uint32_t image) {
+  const auto [bytesUsed, offsetBytes] = filled.planes[0];
+  const auto result = decoder_->decode(queue_.plane(filled.index, 0).data + offsetBytes, bytesUsed - offsetBytes,
+                                       static_cast<int32_t>(format_.width), static_cast<int32_t>(format_.height),
+                                       colours_, decoded_[image].data);
+  if (result == JpegDecoder::Result::kRepaired) counters_.decodeRepaired.fetch_add(1);
+  return result != JpegDecoder::Result::kBroken;
+}
+
 /// False where the driver hands over a buffer that it does not have: whoever holds it would see it change.
 bool Capture::take(const FilledBuffer& filled) {
   {
@@ -181,11 +201,10 @@ bool Capture::take(const FilledBuffer& filled) {
     if (states_[filled.index] != State::kAtDriver) return false;
   }
   uint32_t image = filled.index;
-  uint32_t bytesUsed = filled.bytesUsed;
   std::atomic<uint32_t>* lost = nullptr;
   if ((filled.flags & V4L2_BUF_FLAG_ERROR) != 0) {
     lost = &counters_.errorFlagged;
-  } else if (filled.bytesUsed > queue_.buffers()[filled.index].bytes) {
+  } else if (!isWhole(filled)) {
     lost = &counters_.empty;
   } else if (decoder_) {
     {
@@ -195,16 +214,9 @@ bool Capture::take(const FilledBuffer& filled) {
     }
     if (image == decoded_.size()) {
       lost = &counters_.noFreeBuffer;
-    } else {
-      const auto result =
-          decoder_->decode(queue_.buffers()[filled.index].data, filled.bytesUsed, static_cast<int32_t>(format_.width),
-                           static_cast<int32_t>(format_.height), colours_, decoded_[image].data);
-      if (result == JpegDecoder::Result::kBroken) lost = &counters_.decodeFailed;
-      if (result == JpegDecoder::Result::kRepaired) counters_.decodeRepaired.fetch_add(1);
-      bytesUsed = static_cast<uint32_t>(decoded_[image].bytes);
+    } else if (!decode(filled, image)) {
+      lost = &counters_.decodeFailed;
     }
-  } else if (filled.bytesUsed < fewestBytes_) {
-    lost = &counters_.empty;
   }
   {
     std::lock_guard<std::mutex> lock(mutex_);
@@ -215,14 +227,21 @@ bool Capture::take(const FilledBuffer& filled) {
   if (lost != nullptr) {
     lost->fetch_add(1);
   } else {
-    announce(filled, image, bytesUsed);
+    announce(filled, image);
   }
   return true;
 }
 
-void Capture::announce(const FilledBuffer& filled, uint32_t image, uint32_t bytesUsed) {
+void Capture::announce(const FilledBuffer& filled, uint32_t image) {
   const uint32_t count = produced_.load(std::memory_order_relaxed);
-  ring_[count % kRingEntries] = {filled.timestampNs, nowNs(), image, bytesUsed, filled.sequence, filled.flags};
+  FrameFacts& facts = facts_[image];
+  facts.timestampNs = filled.timestampNs;
+  facts.dequeuedNs = nowNs();
+  facts.sequence = filled.sequence;
+  facts.flags = filled.flags;
+  for (uint32_t i = 0; i < kMaxPlanes; ++i) facts.planes[i] = filled.planes[i];
+  if (decoder_) facts.planes[0] = {static_cast<uint32_t>(decoded_[image].bytes), 0};
+  ring_[count % kRingEntries] = image;
   counters_.frames.fetch_add(1);
   produced_.store(count + 1, std::memory_order_release);
   wake_(wakeContext_);

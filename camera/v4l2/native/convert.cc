@@ -77,8 +77,16 @@ Napi::Object toJs(Napi::Env env, const AgreedFormat& format) {
   object.Set("fourcc", fourccText(format.fourcc));
   object.Set("width", format.width);
   object.Set("height", format.height);
-  object.Set("strideBytes", format.strideBytes);
-  object.Set("imageBytes", format.imageBytes);
+  object.Set("strideBytes", format.planes[0].strideBytes);
+  object.Set("imageBytes", format.planes[0].imageBytes);
+  auto planes = Napi::Array::New(env, format.planeCount);
+  for (uint32_t i = 0; i < format.planeCount; ++i) {
+    auto plane = Napi::Object::New(env);
+    plane.Set("strideBytes", format.planes[i].strideBytes);
+    plane.Set("imageBytes", format.planes[i].imageBytes);
+    planes.Set(i, plane);
+  }
+  object.Set("planes", planes);
   object.Set("rateHz", format.rateHz);
   return object;
 }

@@ -90,21 +90,19 @@ Status setFormat(const Device& device, const FormatRequest& request, AgreedForma
   uint32_t field = 0;
   if (device.identity().multiPlanar) {
     const v4l2_pix_format_mplane& pixels = format.fmt.pix_mp;
-    if (pixels.num_planes != 1) {
-      return Status::error(Code::kDeviceUnsuitable,
-                           "%s: expected %s in one memory plane, the driver gives %d separate planes.",
-                           device.path().c_str(), fourccText(pixels.pixelformat).c_str(), pixels.num_planes);
+    if (pixels.num_planes < 1 || pixels.num_planes > kMaxPlanes) {
+      return Status::error(Code::kDeviceUnsuitable, "%s: expected %s in 1 to %u memory planes, the driver gives %d.",
+                           device.path().c_str(), fourccText(pixels.pixelformat).c_str(), kMaxPlanes,
+                           pixels.num_planes);
     }
-    *agreed = {pixels.pixelformat,
-               pixels.width,
-               pixels.height,
-               pixels.plane_fmt[0].bytesperline,
-               pixels.plane_fmt[0].sizeimage,
-               0};
+    *agreed = {pixels.pixelformat, pixels.width, pixels.height, pixels.num_planes, {}, 0};
+    for (uint32_t i = 0; i < agreed->planeCount; ++i) {
+      agreed->planes[i] = {pixels.plane_fmt[i].bytesperline, pixels.plane_fmt[i].sizeimage};
+    }
     field = pixels.field;
   } else {
     const v4l2_pix_format& pixels = format.fmt.pix;
-    *agreed = {pixels.pixelformat, pixels.width, pixels.height, pixels.bytesperline, pixels.sizeimage, 0};
+    *agreed = {pixels.pixelformat, pixels.width, pixels.height, 1, {{pixels.bytesperline, pixels.sizeimage}}, 0};
     field = pixels.field;
   }
   if (field != V4L2_FIELD_NONE && field != V4L2_FIELD_ANY) {
@@ -153,6 +151,23 @@ Status agreeOnFormat(const Device& device, const FormatRequest& request, AgreedF
   if (Status status = setFormat(device, request, agreed); !status.ok()) return status;
   setRate(device, request.rateHz, agreed);
   return {};
+}
+
+uint32_t planeRows(const AgreedFormat& format, uint32_t plane) {
+  if (plane == 0) return format.height;
+  switch (format.fourcc) {
+    case V4L2_PIX_FMT_NV12M:
+    case V4L2_PIX_FMT_NV21M:
+    case V4L2_PIX_FMT_YUV420M:
+    case V4L2_PIX_FMT_YVU420M: return (format.height + 1) / 2;
+    case V4L2_PIX_FMT_NV16M:
+    case V4L2_PIX_FMT_NV61M:
+    case V4L2_PIX_FMT_YUV422M:
+    case V4L2_PIX_FMT_YVU422M:
+    case V4L2_PIX_FMT_YUV444M:
+    case V4L2_PIX_FMT_YVU444M: return format.height;
+    default: return 0;
+  }
 }
 
 std::string fourccText(uint32_t fourcc) {

@@ -38,20 +38,33 @@ struct FormatRequest {
   double rateHz = 0;
 };
 
+/// Memory planes of one image; no format of V4L2 has more.
+constexpr uint32_t kMaxPlanes = 4;
+
+struct PlaneFormat {
+  /// From one row to the next.
+  uint32_t strideBytes = 0;
+  /// Memory that the driver wants for the plane, at least.
+  uint32_t imageBytes = 0;
+};
+
 /// What the driver settled on; may differ from the request.
 struct AgreedFormat {
   uint32_t fourcc = 0;
   uint32_t width = 0;
   uint32_t height = 0;
-  uint32_t strideBytes = 0;
-  uint32_t imageBytes = 0;
+  uint32_t planeCount = 1;
+  PlaneFormat planes[kMaxPlanes];
   /// Frames per second; 0 where the driver does not tell.
   double rateHz = 0;
 };
 
 /// VIDIOC_S_FMT, then VIDIOC_S_PARM where the device has it. A driver that answers with another format or size is no
-/// failure here: the caller compares. Interlaced video and formats of several memory planes are refused.
+/// failure here: the caller compares. Interlaced video is refused.
 Status agreeOnFormat(const Device& device, const FormatRequest& request, AgreedFormat* agreed);
+
+/// Rows of one memory plane of an image with `height` rows; 0 where the format's chroma is not known here.
+uint32_t planeRows(const AgreedFormat& format, uint32_t plane);
 
 /// "YUYV" for its four bytes; what is not printable becomes '.'.
 std::string fourccText(uint32_t fourcc);

@@ -3,13 +3,14 @@
 import { constants } from "node:os";
 import { CameraError, cameraError } from "./errors.js";
 import {
+  FACTS_BYTES,
   type NativeCamera,
   type NativeControlEvent,
   type NativeOpenOptions,
   type NativeAddon,
   RING_ENTRIES,
-  RING_ENTRY_BYTES,
 } from "./native.js";
+import type { DeviceClock } from "./pair/device-clock.js";
 
 /** Bits of v4l2_buffer.flags. */
 const TIMESTAMP_MASK = 0xe000;
@@ -20,26 +21,144 @@ const SOURCE_START_OF_EXPOSURE = 0x10000;
 /** Which moment a capture time stands for; the driver says so with each image. */
 export type TimestampPoint = "startOfExposure" | "endOfFrame";
 
-/** One image as the driver gave it; the object belongs to its buffer and is used again. */
-export interface CameraFrame {
-  readonly image: number;
+/** One memory plane of a frame. */
+export interface FramePlane {
+  /** From where its data begins to the end of its memory. Empty after release() of a closed camera. */
   readonly data: Uint8Array;
-  /** The driver's time stamp, its own clock, ns. */
-  stampNs: bigint;
-  /** CLOCK_MONOTONIC when this process had the image, ns. */
-  dequeuedNs: bigint;
-  sequence: number;
-  bytesUsed: number;
-  /** V4L2_BUF_FLAG_*. */
-  flags: number;
+  /** From one row to the next; 0 for compressed frames. */
+  readonly strideBytes: number;
+  /** Bytes that the driver wrote. */
+  readonly bytesUsed: number;
+}
+
+/** Words of an image's facts, by FACTS_BYTES of native.ts. */
+const WORDS = FACTS_BYTES / 4;
+const SEQUENCE = 4;
+const FLAGS = 5;
+const PLANES = 6;
+
+/** What all images of a camera share: the addon's words about them, and what is worked out of these. */
+interface Facts {
+  words: Uint32Array;
+  times: BigInt64Array;
+  /** How old each image was when it arrived, nanoseconds: arrival less capture time. */
+  agesNs: Float64Array;
+}
+
+class Plane implements FramePlane {
+  readonly strideBytes: number;
+  readonly #memory: Uint8Array;
+  readonly #words: Uint32Array;
+  readonly #at: number;
+  #data: Uint8Array;
+  #offsetBytes = 0;
+
+  constructor(memory: Uint8Array, strideBytes: number, words: Uint32Array, at: number) {
+    this.#memory = this.#data = memory;
+    this.strideBytes = strideBytes;
+    this.#words = words;
+    this.#at = at;
+  }
+
+  get data(): Uint8Array {
+    const offsetBytes = this.#words[this.#at + 1]!;
+    // A driver that puts something before the data does so with every image.
+    if (offsetBytes !== this.#offsetBytes) {
+      this.#offsetBytes = offsetBytes;
+      this.#data = this.#memory.subarray(offsetBytes);
+    }
+    return this.#data;
+  }
+
+  get bytesUsed(): number {
+    return this.#words[this.#at]! - this.#words[this.#at + 1]!;
+  }
+}
+
+/**
+ * One image as the driver gave it. The object belongs to its buffer and is used again. It reads what the addon wrote and makes
+ * a bigint only of what is asked for: a frame that nobody asks costs no memory.
+ */
+export class CameraFrame {
+  readonly image: number;
+  readonly planes: readonly FramePlane[];
   /** Images between this one and the one before that the driver counted and that were not announced. */
-  lostBefore: number;
-  monotonic: boolean;
-  point: TimestampPoint;
+  lostBefore = 0;
+  readonly #facts: Facts;
+  readonly #at: number;
+
+  constructor(image: number, planes: readonly FramePlane[], facts: Facts) {
+    this.image = image;
+    this.planes = planes;
+    this.#facts = facts;
+    this.#at = image * WORDS;
+  }
+
+  /** The first memory plane: of most formats the whole image. */
+  get data(): Uint8Array {
+    return this.planes[0]!.data;
+  }
+
+  /** The driver's time stamp, its own clock, ns. */
+  get stampNs(): bigint {
+    return this.#facts.times[this.#at / 2]!;
+  }
+
+  /** CLOCK_MONOTONIC when this process had the image, ns. */
+  get dequeuedNs(): bigint {
+    return this.#facts.times[this.#at / 2 + 1]!;
+  }
+
+  /** The same as a number, which is exact for the first 104 days of a machine and then to 2 ns. */
+  get dequeuedNumberNs(): number {
+    const { words } = this.#facts;
+    return words[this.#at + 3]! * 2 ** 32 + words[this.#at + 2]!;
+  }
+
+  /** Arrival less capture time, ns; 0 before followed(). */
+  get ageNs(): number {
+    return this.#facts.agesNs[this.image]!;
+  }
+
+  /** Capture time on CLOCK_MONOTONIC, ns, once followed() knows it. */
+  get timestampNs(): bigint {
+    return this.dequeuedNs - BigInt(this.ageNs);
+  }
+
+  get sequence(): number {
+    return this.#facts.words[this.#at + SEQUENCE]!;
+  }
+
+  /** V4L2_BUF_FLAG_*. */
+  get flags(): number {
+    return this.#facts.words[this.#at + FLAGS]!;
+  }
+
+  /** Of all planes. */
+  get bytesUsed(): number {
+    let sum = 0;
+    for (const plane of this.planes) sum += plane.bytesUsed;
+    return sum;
+  }
+
+  get monotonic(): boolean {
+    return (this.flags & TIMESTAMP_MASK) === TIMESTAMP_MONOTONIC;
+  }
+
+  get point(): TimestampPoint {
+    return (this.flags & SOURCE_MASK) === SOURCE_START_OF_EXPOSURE ? "startOfExposure" : "endOfFrame";
+  }
+
+  /** Brings its time stamp to CLOCK_MONOTONIC. */
+  followed(clock: DeviceClock): void {
+    this.#facts.agesNs[this.image] = clock.follow(this.#facts.words, this.#at, this.monotonic);
+  }
 }
 
 export interface CameraEvents {
   onFrame(frame: CameraFrame): void;
+  /** After the frames that came together. */
+  onTurn?(): void;
   /** The stream is over; close() is all that is left. */
   onFault(error: CameraError): void;
   /** Watched controls that changed. */
@@ -60,8 +179,7 @@ export class V4l2Camera {
   /** Images that were handed out and are not back. */
   held = 0;
   readonly #frames: CameraFrame[];
-  readonly #times: BigInt64Array;
-  readonly #words: Uint32Array;
+  readonly #ring: Uint32Array;
   #read = 0;
   #lastSequence: number | undefined;
   #events: CameraEvents | undefined;
@@ -71,20 +189,18 @@ export class V4l2Camera {
 
   private constructor(native: NativeCamera) {
     this.native = native;
-    this.#times = new BigInt64Array(native.ring);
-    this.#words = new Uint32Array(native.ring);
-    this.#frames = native.images.map((data, image) => ({
-      image,
-      data,
-      stampNs: 0n,
-      dequeuedNs: 0n,
-      sequence: 0,
-      bytesUsed: 0,
-      flags: 0,
-      lostBefore: 0,
-      monotonic: true,
-      point: "endOfFrame",
-    }));
+    this.#ring = new Uint32Array(native.ring);
+    const words = new Uint32Array(native.facts);
+    const count = native.images.length / native.planes;
+    const facts = { words, times: new BigInt64Array(native.facts), agesNs: new Float64Array(count) };
+    this.#frames = Array.from({ length: count }, (_, image) => {
+      const planes = Array.from({ length: native.planes }, (__, plane) => {
+        const memory = native.images[image * native.planes + plane]!;
+        const at = image * WORDS + PLANES + 2 * plane;
+        return new Plane(memory, native.format.planes[plane]!.strideBytes, words, at);
+      });
+      return new CameraFrame(image, planes, facts);
+    });
   }
 
   /** @throws CameraError DEVICE_UNAVAILABLE, DEVICE_PERMISSION, DEVICE_BUSY or DEVICE_UNSUITABLE */
@@ -137,26 +253,18 @@ export class V4l2Camera {
     }
     // Closed from within onFrame: what was announced and not read goes back unread.
     for (; this.#read !== produced; this.#read = (this.#read + 1) >>> 0) {
-      this.native.release(this.#words[(this.#read % RING_ENTRIES) * (RING_ENTRY_BYTES / 4) + 4]!);
+      this.native.release(this.#ring[this.#read % RING_ENTRIES]!);
     }
+    this.#events?.onTurn?.();
     if (fault !== 0) this.#events?.onFault(faultError(this.path, fault, action));
   }
 
   #take(entry: number): CameraFrame {
-    const times = entry * (RING_ENTRY_BYTES / 8);
-    const words = entry * (RING_ENTRY_BYTES / 4) + 4;
-    const frame = this.#frames[this.#words[words]!]!;
-    const flags = this.#words[words + 3]!;
-    frame.stampNs = this.#times[times]!;
-    frame.dequeuedNs = this.#times[times + 1]!;
-    frame.bytesUsed = this.#words[words + 1]!;
-    frame.sequence = this.#words[words + 2]!;
-    frame.monotonic = (flags & TIMESTAMP_MASK) === TIMESTAMP_MONOTONIC;
-    frame.point = (flags & SOURCE_MASK) === SOURCE_START_OF_EXPOSURE ? "startOfExposure" : "endOfFrame";
-    frame.flags = flags;
-    frame.lostBefore = this.#lastSequence === undefined ? 0 : lostBetween(this.#lastSequence, frame.sequence);
+    const frame = this.#frames[this.#ring[entry]!]!;
+    const { sequence } = frame;
+    frame.lostBefore = this.#lastSequence === undefined ? 0 : lostBetween(this.#lastSequence, sequence);
     this.sequenceGaps += frame.lostBefore;
-    this.#lastSequence = frame.sequence;
+    this.#lastSequence = sequence;
     return frame;
   }
 }

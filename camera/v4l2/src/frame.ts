@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // One frame of a camera as a program sees it: the driver's memory, and what the driver said of it.
-import type { CameraFrame, TimestampPoint, V4l2Camera } from "./camera.js";
+import type { CameraFrame, FramePlane, TimestampPoint, V4l2Camera } from "./camera.js";
 import type { StampOrigin } from "./pair/device-clock.js";
 import type { PixelFormat } from "./pixel-format.js";
 
@@ -26,8 +26,6 @@ export class Frame implements FrameLayout {
   readonly strideBytes: number;
   readonly format: PixelFormat | "MJPEG" | undefined;
   readonly fourcc: string;
-  /** Capture time on CLOCK_MONOTONIC, nanoseconds. */
-  timestampNs = 0n;
   /** What the capture time was made from; "monotonic" is the kernel's own stamp, untouched. */
   timestampOrigin: StampOrigin = "monotonic";
   readonly #camera: V4l2Camera;
@@ -46,10 +44,28 @@ export class Frame implements FrameLayout {
     this.fourcc = layout.fourcc;
   }
 
-  /** The image's bytes: all of its buffer, or of a compressed one as many as it has. Empty after release() of a closed camera. */
+  /**
+   * The image's bytes: all of its buffer, or of a compressed one as many as it has; of a format whose planes lie apart, the
+   * first plane. Empty after release() of a closed camera.
+   */
   get data(): Uint8Array {
-    const { data, bytesUsed } = this.#frame;
-    return this.strideBytes === 0 ? data.subarray(0, bytesUsed) : data;
+    const { data, planes } = this.#frame;
+    return this.strideBytes === 0 ? data.subarray(0, planes[0]!.bytesUsed) : data;
+  }
+
+  /** The memory planes: one of most formats, two of NV12M, three of YUV420M. */
+  get planes(): readonly FramePlane[] {
+    return this.#frame.planes;
+  }
+
+  /** Capture time on CLOCK_MONOTONIC, nanoseconds. */
+  get timestampNs(): bigint {
+    return this.#frame.timestampNs;
+  }
+
+  /** The same in milliseconds, as a number: exact to 2 ns in the first year of a machine. */
+  get timestampMs(): number {
+    return (this.#frame.dequeuedNumberNs - this.#frame.ageNs) / 1e6;
   }
 
   /** The moment that the time stamp stands for, as the driver says. */
@@ -82,7 +98,7 @@ export class Frame implements FrameLayout {
     return this.#frame.flags;
   }
 
-  /** Bytes that the driver wrote. */
+  /** Bytes that the driver wrote, of all planes. */
   get bytesUsed(): number {
     return this.#frame.bytesUsed;
   }
@@ -111,8 +127,7 @@ export class Frame implements FrameLayout {
   }
 
   /** @internal A new image came into its buffer. */
-  begin(timestampNs: bigint, origin: StampOrigin): void {
-    this.timestampNs = timestampNs;
+  begin(origin: StampOrigin): void {
     this.timestampOrigin = origin;
     this.#held = true;
     this.#kept = false;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Cameras with a V4L2 driver: listed, opened, read in a loop, paired.
-export type { TimestampPoint } from "./camera.js";
+export type { FramePlane, TimestampPoint } from "./camera.js";
 export { type AppliedControl, controlName } from "./controls.js";
 export { CAMERA_ERRORS, CameraError, type CameraErrorCode, type CameraErrorDetails } from "./errors.js";
 export { Frame, type FrameLayout } from "./frame.js";

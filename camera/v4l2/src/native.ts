@@ -63,8 +63,11 @@ export interface NativeAgreedFormat {
   fourcc: string;
   width: number;
   height: number;
+  /** Of the first memory plane, which is the only one of most formats. */
   strideBytes: number;
   imageBytes: number;
+  /** Memory planes, each a piece of memory of its own. */
+  planes: { strideBytes: number; imageBytes: number }[];
   /** 0 where the driver does not tell. */
   rateHz: number;
 }
@@ -87,8 +90,11 @@ export interface NativeStatistics {
 }
 
 export const RING_ENTRIES = 64;
-/** Per entry: int64 timestampNs, int64 dequeuedNs, uint32 image, bytesUsed, sequence, flags. */
-export const RING_ENTRY_BYTES = 32;
+/**
+ * What is known of an image: int64 timestampNs, int64 dequeuedNs, uint32 sequence, flags, then of four memory planes uint32
+ * bytesUsed and offsetBytes each.
+ */
+export const FACTS_BYTES = 64;
 
 export interface NativeControlEvent {
   id: number;
@@ -103,9 +109,14 @@ export interface NativeControlEvent {
 export interface NativeCamera {
   readonly identity: NativeIdentity;
   readonly format: NativeAgreedFormat;
-  /** One view per image buffer, valid while its image is held; empty after close(). */
+  /** Memory planes of each image. */
+  readonly planes: number;
+  /** Image after image, a view of each memory plane, valid while its image is held; empty after close(). */
   readonly images: readonly Uint8Array[];
+  /** uint32 each: numbers of the images as they were announced. */
   readonly ring: ArrayBuffer;
+  /** FACTS_BYTES for each image by its number, which stay as they are while it is held. */
+  readonly facts: ArrayBuffer;
   /** Descriptors of the DMA buffers where asked for; closed by close(). */
   readonly exportedDescriptors: readonly number[];
   /**
@@ -139,6 +150,8 @@ export interface NativeOpenOptions {
   rateHz?: number;
   /** 4 to 32, default 8. */
   buffers?: number;
+  /** Take formats whose memory planes lie apart (NV12M); else they are refused. */
+  separatePlanes?: boolean;
   /** Also export every buffer as a DMA buffer. */
   exportBuffers?: boolean;
   /** The camera writes into these (V4L2 USERPTR), each of at least imageBytes; a JPEG is decoded into them. */

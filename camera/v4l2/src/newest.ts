@@ -6,15 +6,34 @@ interface Releasable {
   releaseUnlessKept(): void;
 }
 
-export class Newest<T extends Releasable> {
-  readonly #onReplaced: () => void;
-  #item: T | undefined;
-  #end: { error?: unknown } | undefined;
-  #wake: (() => void) | undefined;
+type Turn<T> = IteratorResult<T, undefined>;
 
-  /** @param onReplaced called for each item that a newer one took the place of */
-  constructor(onReplaced: () => void) {
+interface Waiting<T> {
+  resolve(turn: Turn<T>): void;
+  reject(error: unknown): void;
+}
+
+/**
+ * Its own iterator, made by hand: an asynchronous generator makes three times the garbage of a turn. A turn here costs one
+ * promise and one result.
+ */
+export class Newest<T extends Releasable> implements AsyncIterableIterator<T, undefined, undefined> {
+  readonly #onReplaced: () => void;
+  readonly #onReturn: () => void;
+  #item: T | undefined;
+  /** What the reader has now. */
+  #given: T | undefined;
+  #end: { error?: unknown } | undefined;
+  /** Turns that nothing came for yet: one, unless somebody calls next() by hand. */
+  readonly #waiting: Waiting<T>[] = [];
+
+  /**
+   * @param onReplaced called for each item that a newer one took the place of
+   * @param onReturn called when nothing more is read
+   */
+  constructor(onReplaced: () => void, onReturn: () => void) {
     this.#onReplaced = onReplaced;
+    this.#onReturn = onReturn;
   }
 
   put(item: T): void {
@@ -27,7 +46,11 @@ export class Newest<T extends Releasable> {
       this.#onReplaced();
     }
     this.#item = item;
-    this.#wake?.();
+  }
+
+  /** Hands what was put to whoever waits. Called when all that came together is put: only the newest of it is read. */
+  flush(): void {
+    while (this.#item !== undefined && this.#waiting.length > 0) this.#waiting.shift()!.resolve(this.#take());
   }
 
   /** Drops what waits, as when its camera went away. */
@@ -36,38 +59,51 @@ export class Newest<T extends Releasable> {
     this.#item = undefined;
   }
 
-  /** Nothing more comes; with an error, reading throws it. */
+  /** Nothing more comes; with an error, reading throws it once. */
   end(error?: unknown): void {
     if (this.#end) return;
     this.#end = error === undefined ? {} : { error };
     this.clear();
-    this.#wake?.();
+    for (const { resolve, reject } of this.#waiting.splice(0)) this.#last(resolve, reject);
+    this.#onReturn();
   }
 
-  /** Item after item, each released when the next is asked for unless it was kept; ends with end(). */
-  async *read(onReturn: () => void): AsyncGenerator<T, void, undefined> {
-    let given: T | undefined;
-    try {
-      for (;;) {
-        while (this.#item === undefined && this.#end === undefined)
-          await new Promise<void>((resolve) => {
-            this.#wake = resolve;
-          });
-        this.#wake = undefined;
-        if (this.#end) {
-          if ("error" in this.#end) throw this.#end.error;
-          return;
-        }
-        given = this.#item!;
-        this.#item = undefined;
-        yield given;
-        given.releaseUnlessKept();
-        given = undefined;
-      }
-    } finally {
-      given?.releaseUnlessKept();
-      this.end();
-      onReturn();
-    }
+  [Symbol.asyncIterator](): this {
+    return this;
+  }
+
+  /** The item before is released unless it was kept. */
+  next(): Promise<Turn<T>> {
+    this.#given?.releaseUnlessKept();
+    this.#given = undefined;
+    return new Promise(this.#begin);
+  }
+
+  return(): Promise<Turn<T>> {
+    this.#given?.releaseUnlessKept();
+    this.#given = undefined;
+    this.end();
+    return Promise.resolve({ done: true, value: undefined });
+  }
+
+  /** Made once: a new function for each turn would be garbage. */
+  readonly #begin = (resolve: Waiting<T>["resolve"], reject: Waiting<T>["reject"]) => {
+    if (this.#end) this.#last(resolve, reject);
+    else if (this.#item !== undefined && this.#waiting.length === 0) resolve(this.#take());
+    else this.#waiting.push({ resolve, reject });
+  };
+
+  #take(): Turn<T> {
+    const value = this.#item!;
+    this.#item = undefined;
+    this.#given = value;
+    return { done: false, value };
+  }
+
+  #last(resolve: Waiting<T>["resolve"], reject: Waiting<T>["reject"]): void {
+    const end = this.#end!;
+    this.#end = {};
+    if ("error" in end) reject(end.error);
+    else resolve({ done: true, value: undefined });
   }
 }

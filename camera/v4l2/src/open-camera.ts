@@ -62,6 +62,7 @@ export interface CameraParts {
 /** Whoever reads the camera. */
 interface Reader {
   onFrame(frame: Frame): void;
+  onTurn?(): void;
   onLost?(): void;
   onEnd(error: unknown): void;
 }
@@ -110,7 +111,7 @@ export class Camera extends EventEmitter<CameraEventMap> implements AsyncIterabl
     return this.#parts.supervised.period.periodNs;
   }
 
-  /** Descriptors of the DMA buffers, where asked for; empty while the camera is away. */
+  /** Descriptors of the DMA buffers, where asked for, plane after plane of each; empty while the camera is away. */
   get dmaBuffers(): readonly number[] {
     return this.#parts.supervised.camera?.native.exportedDescriptors ?? [];
   }
@@ -125,16 +126,18 @@ export class Camera extends EventEmitter<CameraEventMap> implements AsyncIterabl
   }
 
   /** Frame after frame; a frame is released at the next turn unless kept. Whatever is not read in time gives way to newer ones. */
-  [Symbol.asyncIterator](): AsyncGenerator<Frame, void, undefined> {
-    const newest = new Newest<Frame>(() => {
-      this.#replaced++;
-    });
+  [Symbol.asyncIterator](): AsyncIterableIterator<Frame, undefined, undefined> {
+    const newest = new Newest<Frame>(
+      () => this.#replaced++,
+      () => stop(),
+    );
     const stop = this.attach({
       onFrame: (frame) => newest.put(frame),
+      onTurn: () => newest.flush(),
       onLost: () => newest.clear(),
       onEnd: (error) => newest.end(error),
     });
-    return newest.read(stop);
+    return newest;
   }
 
   /** The next frame, which the caller releases. @throws the signal's reason, CameraError */
@@ -203,7 +206,8 @@ export class Camera extends EventEmitter<CameraEventMap> implements AsyncIterabl
     if (!this.#started) {
       this.#started = true;
       this.#parts.supervised.start({
-        onFrame: (camera, frame, timestampNs) => this.#onFrame(camera, frame, timestampNs),
+        onFrame: (camera, frame) => this.#onFrame(camera, frame),
+        onTurn: () => this.#reader?.onTurn?.(),
         onLost: (reason) => {
           this.#reader?.onLost?.();
           this.emit("lost", reason);
@@ -230,14 +234,14 @@ export class Camera extends EventEmitter<CameraEventMap> implements AsyncIterabl
     throw new CameraError("DEVICE_UNAVAILABLE", `${this.path}: the camera ${why}.`);
   }
 
-  #onFrame(camera: V4l2Camera, raw: CameraFrame, timestampNs: bigint): void {
+  #onFrame(camera: V4l2Camera, raw: CameraFrame): void {
     if (this.#open !== camera) {
       this.#open = camera;
       this.#frames = [];
     }
     this.#frames[raw.image] ??= new Frame(camera, raw, this.layout);
     const frame = this.#frames[raw.image]!;
-    frame.begin(timestampNs, this.#parts.supervised.clock.origin ?? "monotonic");
+    frame.begin(this.#parts.supervised.clock.origin ?? "monotonic");
     if (!this.#reader) {
       this.#unread++;
       frame.release();

@@ -71,6 +71,7 @@ function nativeOptions(path: string, wish: CameraWish, system: unknown): NativeO
     ...(rateHz !== undefined && { rateHz }),
     ...(buffers !== undefined && { buffers }),
     decode,
+    separatePlanes: true,
     ...(memory === "userptr" && { ownMemory: true }),
     ...(wish.dmaBuffers === true && { exportBuffers: true }),
     ...(system !== undefined && { system }),

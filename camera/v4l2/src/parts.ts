@@ -4,7 +4,7 @@
 export { loadAddon } from "./addon.js";
 export {
   type CameraEvents,
-  type CameraFrame,
+  CameraFrame,
   lostBetween,
   type TimestampPoint,
   V4l2Camera,

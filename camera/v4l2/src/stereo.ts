@@ -91,6 +91,10 @@ export class CameraPair implements AsyncIterable<FramePair> {
    * @throws CameraError INVALID_STATE where one of them is read already or closed
    */
   start(onPair: (pair: FramePair) => void, onEnd: (error: unknown) => void = () => {}): () => void {
+    return this.#read(onPair, onEnd, () => {});
+  }
+
+  #read(onPair: (pair: FramePair) => void, onEnd: (error: unknown) => void, onTurn: () => void): () => void {
     const pairer = new Pairer<Frame>(this.windowNs, {
       onPair: (left, right) => {
         const pair = new FramePair(left, right);
@@ -117,6 +121,7 @@ export class CameraPair implements AsyncIterable<FramePair> {
               pairer.windowNs = this.windowNs;
               pairer.push(side, frame);
             },
+            onTurn,
             onLost: () => pairer.clear(),
             onEnd: (error) => {
               stop();
@@ -133,15 +138,17 @@ export class CameraPair implements AsyncIterable<FramePair> {
   }
 
   /** Pair after pair; a pair is released at the next turn unless kept. Whatever is not read in time gives way to newer ones. */
-  [Symbol.asyncIterator](): AsyncGenerator<FramePair, void, undefined> {
-    const newest = new Newest<FramePair>(() => {
-      this.#replaced++;
-    });
-    const stop = this.start(
+  [Symbol.asyncIterator](): AsyncIterableIterator<FramePair, undefined, undefined> {
+    const newest = new Newest<FramePair>(
+      () => this.#replaced++,
+      () => stop(),
+    );
+    const stop = this.#read(
       (pair) => newest.put(pair),
       (error) => newest.end(error),
+      () => newest.flush(),
     );
-    return newest.read(stop);
+    return newest;
   }
 
   /** Largest time between the two frames of a pair now, nanoseconds. */

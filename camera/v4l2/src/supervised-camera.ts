@@ -17,8 +17,10 @@ const STALL_MS = 1000;
 const FIRST_IMAGE_MS = 3000;
 
 export interface SupervisorEvents {
-  /** Capture time on CLOCK_MONOTONIC; the frame is held until camera.release(frame). */
-  onFrame(camera: V4l2Camera, frame: CameraFrame, timestampNs: bigint): void;
+  /** frame.timestampNs is known; the frame is held until camera.release(frame). */
+  onFrame(camera: V4l2Camera, frame: CameraFrame): void;
+  /** After the frames that came together. */
+  onTurn?(): void;
   /** No images until onBack; called once per loss. */
   onLost(reason: string): void;
   onBack(): void;
@@ -53,6 +55,10 @@ export class SupervisedCamera {
   #events: SupervisorEvents | undefined;
   #timer: NodeJS.Timeout | undefined;
   #lastImageMs = 0;
+  /** An image came since the last look. */
+  #heard = false;
+  /** Capture time of the last image, NaN before the first; in an array because a field would be a new number each time. */
+  readonly #lastTimeNs = Float64Array.of(Number.NaN);
   #graceMs = FIRST_IMAGE_MS;
   /** Silent for too long at the last look. */
   #suspect = false;
@@ -111,6 +117,7 @@ export class SupervisedCamera {
   /** Restarts the stream at this time, CLOCK_MONOTONIC ns. */
   restartAt(monotonicNs: number): void {
     this.#firstOfStream = true;
+    this.#heard = false;
     this.#lastImageMs = performance.now();
     this.#graceMs = FIRST_IMAGE_MS;
     this.#camera?.native.restartAt(monotonicNs);
@@ -124,30 +131,34 @@ export class SupervisedCamera {
   }
 
   #run(camera: V4l2Camera): void {
+    this.#heard = false;
     this.#lastImageMs = performance.now();
     this.#graceMs = FIRST_IMAGE_MS;
     this.#firstOfStream = true;
     camera.start({
       onFrame: (frame) => this.#onFrame(camera, frame),
+      onTurn: () => this.#events?.onTurn?.(),
       onFault: (error) => this.#lose(error.message),
       onControls: (events) => this.#events?.onControls?.(events),
     });
   }
 
   #onFrame(camera: V4l2Camera, frame: CameraFrame): void {
-    this.#lastImageMs = performance.now();
-    this.#graceMs = 0;
-    const timestampNs = this.#clock.toMonotonic(frame.stampNs, frame.dequeuedNs, frame.monotonic);
+    this.#heard = true;
+    frame.followed(this.#clock);
+    const timeNs = frame.dequeuedNumberNs - frame.ageNs;
     if (this.#firstOfStream) {
       this.#firstOfStream = false;
-      this.startLatencyNs = Number(timestampNs) - camera.native.statistics().streamOnNs;
+      this.startLatencyNs = timeNs - camera.native.statistics().streamOnNs;
     }
-    this.period.add(timestampNs);
+    const stepNs = timeNs - this.#lastTimeNs[0]!;
+    this.#lastTimeNs[0] = timeNs;
+    this.period.addStep(Number.isNaN(stepNs) ? 0 : stepNs);
     if (this.#lost) {
       this.#lost = false;
       this.#events?.onBack();
     }
-    this.#events!.onFrame(camera, frame, timestampNs);
+    this.#events!.onFrame(camera, frame);
   }
 
   #watch(): void {
@@ -156,6 +167,11 @@ export class SupervisedCamera {
         this.#reopening = undefined;
       });
       return;
+    }
+    if (this.#heard) {
+      this.#heard = false;
+      this.#graceMs = 0;
+      this.#lastImageMs = performance.now();
     }
     const periodMs = (this.period.periodNs ?? 0) / 1e6;
     const limitMs = Math.max(STALL_MS, STALL_PERIODS * periodMs, this.#graceMs);
@@ -232,7 +248,8 @@ export class SupervisedCamera {
       was.fourcc === is.fourcc &&
       was.width === is.width &&
       was.height === is.height &&
-      was.strideBytes === is.strideBytes;
+      was.planes.length === is.planes.length &&
+      was.planes.every(({ strideBytes }, i) => strideBytes === is.planes[i]!.strideBytes);
     if (same) return;
     throw new CameraError(
       "DEVICE_UNSUITABLE",

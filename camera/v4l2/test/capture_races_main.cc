@@ -47,9 +47,9 @@ uint32_t live(fake::Driver& driver, fake::Camera& camera, int round) {
   const int64_t end = nowNs() + 150000000;
   while (nowNs() < end && capture.fault() == 0) {
     for (const uint32_t produced = capture.produced(); read != produced; ++read) {
-      const FrameEvent event = capture.ring()[read % kRingEntries];
-      sum += capture.images()[event.buffer].data[0] + event.sequence;
-      capture.release(event.buffer);
+      const uint32_t image = capture.ring()[read % kRingEntries];
+      sum += capture.images()[image].data[0] + capture.facts()[image].sequence;
+      capture.release(image);
     }
     if (read % 40 == 20) {
       std::lock_guard<std::mutex> lock(driver.mutex);
@@ -65,7 +65,7 @@ uint32_t live(fake::Driver& driver, fake::Camera& camera, int round) {
   capture.stop();
   // What was announced last and never read is still held, as by a reader that was late.
   for (const uint32_t produced = capture.produced(); read != produced; ++read) {
-    capture.release(capture.ring()[read % kRingEntries].buffer);
+    capture.release(capture.ring()[read % kRingEntries]);
   }
   {
     std::lock_guard<std::mutex> lock(driver.mutex);

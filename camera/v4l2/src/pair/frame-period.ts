@@ -10,6 +10,17 @@ const LONGEST_PAUSE = 50;
 const FEWEST_FITTED = 60;
 const LARGEST_ERROR_PPM = 50;
 
+/** Line through (frame number, time since the fit's first frame): where we are, running means and centred sums. */
+const FIT = {
+  number: 0,
+  timeNs: 1,
+  meanNumber: 2,
+  meanNs: 3,
+  sumNumbers: 4,
+  sumCross: 5,
+  sumTimes: 6,
+} as const;
+
 /** Follows one camera's capture times; memory made once. */
 export class FramePeriod {
   readonly #nominalNs: number | undefined;
@@ -18,16 +29,9 @@ export class FramePeriod {
   #steps = 0;
   #lastNs: bigint | undefined;
   #periodNs: number | undefined;
-
-  // Line through (frame number, time since the fit's first frame): running means and centred sums.
   #fitted = 0;
-  #number = 0;
-  #timeNs = 0;
-  #meanNumber = 0;
-  #meanNs = 0;
-  #sumNumbers = 0;
-  #sumCross = 0;
-  #sumTimes = 0;
+  /** In an array because a field would be a new number with each frame; FIT says what is where. */
+  readonly #fit = new Float64Array(7);
 
   /** @param nominalNs what the camera says; undefined where it does not */
   constructor(nominalNs: number | undefined) {
@@ -43,20 +47,28 @@ export class FramePeriod {
   /** Mean period since the fit began, ns; undefined before it is known to LARGEST_ERROR_PPM. */
   get fittedNs(): number | undefined {
     if (this.#fitted < FEWEST_FITTED) return undefined;
-    const slopeNs = this.#sumCross / this.#sumNumbers;
-    const residual = Math.max(0, this.#sumTimes - slopeNs * this.#sumCross) / (this.#fitted - 2);
-    const errorNs = Math.sqrt(residual / this.#sumNumbers);
+    const fit = this.#fit;
+    const sumNumbers = fit[FIT.sumNumbers]!;
+    const sumCross = fit[FIT.sumCross]!;
+    const slopeNs = sumCross / sumNumbers;
+    const residual = Math.max(0, fit[FIT.sumTimes]! - slopeNs * sumCross) / (this.#fitted - 2);
+    const errorNs = Math.sqrt(residual / sumNumbers);
     return errorNs * 1e6 > LARGEST_ERROR_PPM * slopeNs ? undefined : slopeNs;
   }
 
   add(timestampNs: bigint): void {
-    const stepNs = this.#lastNs === undefined ? 0 : Number(timestampNs - this.#lastNs);
+    const lastNs = this.#lastNs;
     this.#lastNs = timestampNs;
-    if (stepNs > 0) this.#addStep(stepNs);
+    this.addStep(lastNs === undefined ? 0 : Number(timestampNs - lastNs));
+  }
+
+  /** @param stepNs capture time since the image before; 0 for the first */
+  addStep(stepNs: number): void {
+    if (stepNs > 0) this.#addToMedian(stepNs);
     this.#addToFit(stepNs);
   }
 
-  #addStep(stepNs: number): void {
+  #addToMedian(stepNs: number): void {
     this.#recentNs[this.#steps++ % MEDIAN_OF] = stepNs;
     const filled = Math.min(this.#steps, MEDIAN_OF);
     const sorted = filled === MEDIAN_OF ? this.#sortedNs : this.#sortedNs.subarray(0, filled);
@@ -68,23 +80,28 @@ export class FramePeriod {
   }
 
   #addToFit(stepNs: number): void {
+    const fit = this.#fit;
     const periodNs = this.#periodNs;
     if (stepNs <= 0 || periodNs === undefined || stepNs > LONGEST_PAUSE * periodNs) {
-      this.#fitted = this.#number = this.#timeNs = 0;
-      this.#meanNumber = this.#meanNs = this.#sumNumbers = this.#sumCross = this.#sumTimes = 0;
+      this.#fitted = 0;
+      fit.fill(0);
     } else {
       // By time and not by the driver's sequence number: some drivers do not count what they lose.
-      this.#number += Math.max(1, Math.round(stepNs / periodNs));
-      this.#timeNs += stepNs;
+      fit[FIT.number] = fit[FIT.number]! + Math.max(1, Math.round(stepNs / periodNs));
+      fit[FIT.timeNs] = fit[FIT.timeNs]! + stepNs;
     }
     this.#fitted++;
-    const fromMean = this.#number - this.#meanNumber;
-    this.#meanNumber += fromMean / this.#fitted;
-    const fromMeanNs = this.#timeNs - this.#meanNs;
-    this.#meanNs += fromMeanNs / this.#fitted;
-    this.#sumNumbers += fromMean * (this.#number - this.#meanNumber);
-    this.#sumCross += fromMean * (this.#timeNs - this.#meanNs);
-    this.#sumTimes += fromMeanNs * (this.#timeNs - this.#meanNs);
+    const number = fit[FIT.number]!;
+    const timeNs = fit[FIT.timeNs]!;
+    const fromMean = number - fit[FIT.meanNumber]!;
+    const meanNumber = fit[FIT.meanNumber]! + fromMean / this.#fitted;
+    const fromMeanNs = timeNs - fit[FIT.meanNs]!;
+    const meanNs = fit[FIT.meanNs]! + fromMeanNs / this.#fitted;
+    fit[FIT.meanNumber] = meanNumber;
+    fit[FIT.meanNs] = meanNs;
+    fit[FIT.sumNumbers] = fit[FIT.sumNumbers]! + fromMean * (number - meanNumber);
+    fit[FIT.sumCross] = fit[FIT.sumCross]! + fromMean * (timeNs - meanNs);
+    fit[FIT.sumTimes] = fit[FIT.sumTimes]! + fromMeanNs * (timeNs - meanNs);
   }
 }
 

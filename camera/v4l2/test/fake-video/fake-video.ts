@@ -39,10 +39,17 @@ export interface FakeCamera {
   /** S_PARM answers with the rate that was asked for, whatever is set; G_PARM tells the truth. */
   echoesRate?: boolean;
   /** What the driver says in place of the truth: of rows, of a buffer's size (QUERYBUF), of the height, of the buffers given. */
-  lies?: { strideBytes?: number; bufferBytes?: number; height?: number; buffers?: number };
+  lies?: {
+    strideBytes?: number;
+    bufferBytes?: number;
+    height?: number;
+    buffers?: number;
+    /** Of the planes behind the first. */
+    planeBytes?: number;
+  };
   /** S_FMT answers with this enum v4l2_field; default progressive. */
   field?: number;
-  /** S_FMT answers with so many memory planes (multi-planar devices). */
+  /** S_FMT answers with so many memory planes (multi-planar devices); chroma at half height, as in NV12M and YUV420M. */
   memoryPlanes?: number;
 }
 
@@ -53,6 +60,10 @@ export interface FakeImage {
   flags?: number;
   bytesUsed?: number;
   bytes?: Uint8Array;
+  /** Bytes of the memory planes behind the first. */
+  morePlanes?: readonly Uint8Array[];
+  /** Where the data begins in every plane of a multi-planar device; what lies before is not part of `bytes`. */
+  dataOffset?: number;
   /** The buffer's number as the driver tells it, where that is a lie. */
   claimedIndex?: number;
 }

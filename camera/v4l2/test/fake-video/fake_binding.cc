@@ -40,6 +40,7 @@ std::shared_ptr<Camera> cameraOf(const Napi::Object& options) {
     camera->lies.bufferBytes = number(lies, "bufferBytes");
     camera->lies.height = number(lies, "height", UINT32_MAX);
     camera->lies.buffers = number(lies, "buffers");
+    camera->lies.planeBytes = number(lies, "planeBytes");
   }
   const auto formats = options.Get("formats").As<Napi::Array>();
   for (uint32_t i = 0; i < formats.Length(); ++i) {
@@ -83,6 +84,14 @@ Image imageOf(const Napi::Object& options) {
     const auto bytes = options.Get("bytes").As<Napi::Uint8Array>();
     image.bytes.assign(bytes.Data(), bytes.Data() + bytes.ByteLength());
     if (image.bytesUsed == 0) image.bytesUsed = static_cast<uint32_t>(image.bytes.size());
+  }
+  image.dataOffset = number(options, "dataOffset");
+  if (options.Get("morePlanes").IsArray()) {
+    const auto planes = options.Get("morePlanes").As<Napi::Array>();
+    for (uint32_t i = 0; i < planes.Length(); ++i) {
+      const auto bytes = planes.Get(i).As<Napi::Uint8Array>();
+      image.morePlanes.emplace_back(bytes.Data(), bytes.Data() + bytes.ByteLength());
+    }
   }
   return image;
 }

@@ -14,7 +14,8 @@
 namespace v4l2camera::fake {
 namespace {
 
-constexpr int64_t kSlotSpacing = 1 << 28;
+constexpr int64_t kSlotSpacing = 1 << 27;
+constexpr int64_t kPlaneSpacing = 1 << 25;
 
 bool planar(const Camera& camera) { return (camera.capabilities & V4L2_CAP_VIDEO_CAPTURE_MPLANE) != 0; }
 
@@ -22,9 +23,12 @@ void copyText(void* to, const std::string& text, size_t size) {
   std::strncpy(static_cast<char*>(to), text.c_str(), size - 1);
 }
 
-uint32_t imageBytes(const Camera& camera) {
-  return planar(camera) ? camera.format.fmt.pix_mp.plane_fmt[0].sizeimage : camera.format.fmt.pix.sizeimage;
+uint32_t imageBytes(const Camera& camera, uint32_t plane = 0) {
+  return planar(camera) ? camera.format.fmt.pix_mp.plane_fmt[plane].sizeimage : camera.format.fmt.pix.sizeimage;
 }
+
+/// Where a plane of a slot can be mapped.
+int64_t offsetOf(const Slot& slot, uint32_t plane) { return slot.offset + plane * kPlaneSpacing; }
 
 }  // namespace
 
@@ -183,7 +187,14 @@ int Driver::dequeue(Camera& camera, int descriptor, v4l2_buffer& buffer) {
   buffer.timestamp.tv_sec = static_cast<time_t>(seconds);
   buffer.timestamp.tv_usec = static_cast<suseconds_t>((image.timestampNs - seconds * 1000000000) / 1000);
   if (planar(camera)) {
-    buffer.m.planes[0].bytesused = image.bytesUsed;
+    if (buffer.length < camera.memoryPlanes) return -EINVAL;
+    buffer.m.planes[0].bytesused = image.bytesUsed + image.dataOffset;
+    for (uint32_t i = 0; i < camera.memoryPlanes; ++i) {
+      buffer.m.planes[i].data_offset = image.dataOffset;
+      if (i > 0 && i <= image.morePlanes.size()) {
+        buffer.m.planes[i].bytesused = static_cast<uint32_t>(image.morePlanes[i - 1].size()) + image.dataOffset;
+      }
+    }
   } else {
     buffer.bytesused = image.bytesUsed;
   }
@@ -192,7 +203,7 @@ int Driver::dequeue(Camera& camera, int descriptor, v4l2_buffer& buffer) {
 
 bool Driver::deliver(Camera& camera, const Image& image) {
   if (!camera.streaming || camera.queued.empty() || camera.gone) return false;
-  if (image.bytes.size() > imageBytes(camera)) return false;
+  if (image.bytes.size() + image.dataOffset > imageBytes(camera)) return false;
   const uint32_t index = camera.queued.front();
   camera.queued.pop_front();
   Slot& slot = camera.slots[index];
@@ -202,8 +213,18 @@ bool Driver::deliver(Camera& camera, const Image& image) {
   slot.image.flags = image.flags;
   slot.image.bytesUsed = image.bytesUsed;
   slot.image.claimedIndex = image.claimedIndex;
+  slot.image.dataOffset = image.dataOffset;
+  slot.image.morePlanes = image.morePlanes;
+  for (uint32_t i = 0; i < image.morePlanes.size() && i + 1 < camera.memoryPlanes; ++i) {
+    const std::vector<uint8_t>& bytes = image.morePlanes[i];
+    auto* plane = static_cast<uint8_t*>(mapped_[{&camera, offsetOf(slot, i + 1)}]);
+    if (bytes.size() + image.dataOffset > imageBytes(camera, i + 1)) return false;
+    if (plane != nullptr && !bytes.empty()) std::memcpy(plane + image.dataOffset, bytes.data(), bytes.size());
+  }
   void* memory = slot.memory != nullptr ? slot.memory : mapped_[{&camera, slot.offset}];
-  if (memory != nullptr && !image.bytes.empty()) std::memcpy(memory, image.bytes.data(), image.bytes.size());
+  if (memory != nullptr && !image.bytes.empty()) {
+    std::memcpy(static_cast<uint8_t*>(memory) + image.dataOffset, image.bytes.data(), image.bytes.size());
+  }
   camera.newest = static_cast<uint8_t*>(memory);
   camera.done.push_back(index);
   eventfd_write(camera.owner, 1);
@@ -288,8 +309,12 @@ int Driver::answerBuffers(Camera& camera, int descriptor, unsigned long request,
       if (buffer.index >= camera.slots.size()) return -EINVAL;
       const auto offset = static_cast<uint32_t>(camera.slots[buffer.index].offset);
       if (planar(camera)) {
-        buffer.m.planes[0].length = imageBytes(camera);
-        buffer.m.planes[0].m.mem_offset = offset;
+        if (buffer.length < camera.memoryPlanes) return -EINVAL;
+        for (uint32_t i = 0; i < camera.memoryPlanes; ++i) {
+          const bool lies = i > 0 && camera.lies.planeBytes > 0;
+          buffer.m.planes[i].length = lies ? camera.lies.planeBytes : imageBytes(camera, i);
+          buffer.m.planes[i].m.mem_offset = static_cast<uint32_t>(offsetOf(camera.slots[buffer.index], i));
+        }
       } else {
         buffer.length = camera.lies.bufferBytes > 0 ? camera.lies.bufferBytes : imageBytes(camera);
         buffer.m.offset = offset;
@@ -297,6 +322,7 @@ int Driver::answerBuffers(Camera& camera, int descriptor, unsigned long request,
       return 0;
     }
     case VIDIOC_EXPBUF: {
+      if (static_cast<v4l2_exportbuffer*>(argument)->plane >= camera.memoryPlanes) return -EINVAL;
       const int exported = memfd_create("fake-dmabuf", MFD_CLOEXEC);
       static_cast<v4l2_exportbuffer*>(argument)->fd = exported;
       return exported < 0 ? -errno : 0;

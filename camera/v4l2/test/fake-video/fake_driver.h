@@ -35,6 +35,8 @@ struct Image {
   uint32_t bytesUsed = 0;
   uint32_t claimedIndex = UINT32_MAX;  ///< what DQBUF tells; UINT32_MAX = the truth
   std::vector<uint8_t> bytes;
+  std::vector<std::vector<uint8_t>> morePlanes;  ///< bytes of the planes behind the first
+  uint32_t dataOffset = 0;                       ///< where the data begins in each plane
 };
 
 struct Slot {
@@ -56,7 +58,7 @@ struct Camera {
   bool echoesRate = false;     ///< S_PARM answers with what was asked, whatever is set
   uint32_t stubbornWidth = 0;  ///< what S_FMT answers; 0 = what was asked
   struct {
-    uint32_t strideBytes = 0, bufferBytes = 0, height = UINT32_MAX, buffers = 0;
+    uint32_t strideBytes = 0, bufferBytes = 0, height = UINT32_MAX, buffers = 0, planeBytes = 0;
   } lies;  ///< 0, of the height UINT32_MAX: none
   bool gone = false, fatal = false, streaming = false;
   int openError = 0;

@@ -10,7 +10,8 @@ namespace v4l2camera::fake {
 namespace {
 
 uint32_t bytesPerPixel(uint32_t fourcc) {
-  const bool one = fourcc == V4L2_PIX_FMT_GREY || fourcc == V4L2_PIX_FMT_NV12 || fourcc == V4L2_PIX_FMT_SRGGB8;
+  const bool one = fourcc == V4L2_PIX_FMT_GREY || fourcc == V4L2_PIX_FMT_NV12 || fourcc == V4L2_PIX_FMT_SRGGB8 ||
+                   fourcc == V4L2_PIX_FMT_NV12M || fourcc == V4L2_PIX_FMT_YUV420M;
   return one ? 1 : 2;
 }
 
@@ -61,6 +62,11 @@ void setFormat(Camera& camera, v4l2_format& format) {
     many.num_planes = static_cast<__u8>(camera.memoryPlanes);
     many.plane_fmt[0].bytesperline = stride;
     many.plane_fmt[0].sizeimage = bytes;
+    // As NV12M and YUV420M lie: chroma at half height, in one plane of full rows or in two of half rows.
+    for (uint32_t i = 1; i < camera.memoryPlanes && i < VIDEO_MAX_PLANES; ++i) {
+      many.plane_fmt[i].bytesperline = camera.memoryPlanes > 2 ? stride / 2 : stride;
+      many.plane_fmt[i].sizeimage = many.plane_fmt[i].bytesperline * size.height / 2;
+    }
   } else {
     one.width = size.width;
     one.height = size.height;

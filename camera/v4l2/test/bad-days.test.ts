@@ -1,0 +1,232 @@
+// SPDX-License-Identifier: Apache-2.0
+// A camera's bad days: unplugged, closed under a loop, refused, a driver that lies.
+import { constants } from "node:os";
+import { describe, expect, test, vi } from "vitest";
+import { CameraError, type CameraWish, describe as describeCamera, type Frame, open } from "../src/index.js";
+import { counted, until } from "./fake-video/helpers.js";
+import {
+  around,
+  countAgain,
+  deliver,
+  fake,
+  GAIN,
+  looped,
+  opened,
+  PATH,
+  streaming,
+} from "./fake-video/one-camera.js";
+import { motionJpeg } from "./motion-jpeg.js";
+
+const { EBUSY, EACCES, ENOENT } = constants.errno;
+
+describe("bad days", () => {
+  test("unplugged and back under another name: the same camera, the same loop, its controls set again", async () => {
+    const camera = await opened({ controls: { gain: 40 } }, { bus: "usb-1", controls: [GAIN] });
+    camera.watch("gain");
+    const events: string[] = [];
+    camera.on("lost", (reason) => events.push(`lost ${reason}`));
+    camera.on("back", () => events.push("back"));
+    const { seen } = looped(camera);
+    await streaming();
+    deliver();
+    await until(() => seen.length === 1, "a frame");
+    fake.unplug(PATH);
+    await until(() => events.length === 1, "lost");
+    expect(events[0]).toBe(`lost ${PATH}: the camera was unplugged (ENODEV).`);
+    expect(() => camera.set("gain", 5)).toThrow(/is away/);
+    fake.plugIn({ path: PATH, bus: "usb-1", controls: [GAIN] });
+    await until(() => fake.state(PATH).streaming, "stream again");
+    countAgain();
+    deliver();
+    await until(() => seen.length === 2, "a frame again");
+    expect(events[1]).toBe("back");
+    expect(fake.control(PATH, GAIN.id)).toBe(40);
+    const changed = vi.fn();
+    camera.on("control", changed);
+    fake.change(PATH, GAIN.id, 45);
+    await until(() => changed.mock.calls.length === 1, "still watched");
+  });
+
+  test("without reconnection the loop throws what happened", async () => {
+    const camera = await opened({ reconnect: false });
+    const { ended } = looped(camera);
+    await streaming();
+    fake.unplug(PATH);
+    await expect(ended).rejects.toMatchObject({ code: "DEVICE_UNAVAILABLE", message: /unplugged/ });
+    await camera.close();
+    expect(fake.state(PATH)).toMatchObject({ opens: 0, mappings: 0 });
+  });
+
+  test("read by a function, the same is an error event", async () => {
+    const camera = await opened({ reconnect: false });
+    const errors: Error[] = [];
+    camera.on("error", (error) => errors.push(error));
+    camera.start((frame) => frame.release());
+    await streaming();
+    fake.unplug(PATH);
+    await until(() => errors.length === 1, "an error");
+    expect(errors[0]).toBeInstanceOf(CameraError);
+  });
+
+  test("an abort closes the camera, and the loop throws the signal's reason", async () => {
+    const stop = new AbortController();
+    const camera = await opened({ signal: stop.signal });
+    const { seen, ended } = looped(camera);
+    await streaming();
+    deliver();
+    await until(() => seen.length === 1, "a frame");
+    stop.abort(new Error("enough"));
+    await expect(ended).rejects.toThrow("enough");
+    await camera.close();
+    expect(fake.state(PATH)).toMatchObject({ opens: 0, mappings: 0 });
+    await expect(open(PATH, { signal: stop.signal }, around())).rejects.toThrow("enough");
+    const late = new AbortController();
+    const opening = open(PATH, { signal: late.signal }, around());
+    late.abort();
+    await expect(opening).rejects.toMatchObject({ name: "AbortError" });
+    expect(fake.state(PATH).opens).toBe(0);
+  });
+
+  test("closed while a loop waits: the loop ends", async () => {
+    const camera = await opened();
+    const { seen, ended } = looped(camera);
+    await streaming();
+    await camera.close();
+    await ended;
+    expect(seen).toEqual([]);
+  });
+
+  test("it can be left to the end of a block", async () => {
+    fake.plugIn({ path: PATH });
+    const camera = await open(PATH, {}, around());
+    await camera[Symbol.asyncDispose]();
+    expect(fake.state(PATH).opens).toBe(0);
+  });
+});
+
+describe("refused, with a code and what to do", () => {
+  test.each([
+    ["no permission", EACCES, "DEVICE_PERMISSION", /group 'video'/],
+    ["busy", EBUSY, "DEVICE_BUSY", /other process/],
+    ["gone", ENOENT, "DEVICE_UNAVAILABLE", /cable/],
+  ])("%s", async (_, errno, code, hint) => {
+    fake.plugIn({ path: PATH });
+    fake.openError(PATH, errno);
+    await expect(open(PATH, {}, around())).rejects.toMatchObject({ code, hint: expect.stringMatching(hint) });
+  });
+
+  test("not a device, not a camera, no such file", async () => {
+    await expect(open("/dev/null")).rejects.toMatchObject({ code: "DEVICE_UNSUITABLE" });
+    await expect(open("/etc/hostname")).rejects.toMatchObject({ code: "DEVICE_UNSUITABLE" });
+    await expect(open("/")).rejects.toMatchObject({ code: expect.stringMatching(/^DEVICE_/) });
+    await expect(open("/dev/video999")).rejects.toMatchObject({ code: "DEVICE_UNAVAILABLE" });
+    await expect(describeCamera("/dev/null")).rejects.toMatchObject({ code: "DEVICE_UNSUITABLE" });
+    fake.plugIn({ path: PATH, metadataOnly: true });
+    await expect(open(PATH, {}, around())).rejects.toThrow(/expected a camera that streams/);
+  });
+
+  test.each<[string, unknown]>([
+    ["width", "wide"],
+    ["width", -1],
+    ["height", 0.5],
+    ["rateHz", 0],
+    ["rateHz", Number.NaN],
+    ["rateHz", 1e300],
+    ["buffers", 3],
+    ["buffers", 33],
+    ["format", "nonsense"],
+    ["format", 5],
+    ["decode", "blue"],
+    ["memory", "card"],
+  ])("%s: %s", async (name, value) => {
+    fake.plugIn({ path: PATH });
+    const refused = open(PATH, { [name]: value } as CameraWish, around());
+    await expect(refused).rejects.toMatchObject({ code: "INVALID_ARGUMENT" });
+    expect(fake.state(PATH).opens).toBe(0);
+  });
+
+  test("a path that is no text, or has an end inside", async () => {
+    await expect(open(5 as never)).rejects.toMatchObject({ code: "INVALID_ARGUMENT" });
+    await expect(open("/dev/null\0x")).rejects.toMatchObject({ code: "INVALID_ARGUMENT" });
+  });
+
+  test("a control that is not there, at opening", async () => {
+    fake.plugIn({ path: PATH });
+    await expect(open(PATH, { controls: { zoom: 1 } }, around())).rejects.toThrow(/no control "zoom"/);
+    expect(fake.state(PATH)).toMatchObject({ opens: 0, mappings: 0 });
+  });
+});
+
+describe("a driver that lies", () => {
+  test("of rows shorter than their pixels", async () => {
+    fake.plugIn({ path: PATH, lies: { strideBytes: 10 } });
+    await expect(open(PATH, {}, around())).rejects.toThrow(
+      /rows of at least 64 bytes for GREY 64x48, the driver set 10/,
+    );
+    expect(fake.state(PATH)).toMatchObject({ opens: 0, mappings: 0 });
+  });
+
+  test("of buffers smaller than the image", async () => {
+    fake.plugIn({ path: PATH, lies: { bufferBytes: 1000 } });
+    await expect(open(PATH, {}, around())).rejects.toThrow(
+      /expected buffers for 64x48 in rows of 64 bytes, the driver gives 1000/,
+    );
+    expect(fake.state(PATH)).toMatchObject({ opens: 0, mappings: 0 });
+  });
+
+  test.each([[0], [4_000_000_000]])("of a height of %d", async (height) => {
+    fake.plugIn({ path: PATH, lies: { height } });
+    await expect(open(PATH, {}, around())).rejects.toMatchObject({ code: "DEVICE_UNSUITABLE" });
+    expect(fake.state(PATH)).toMatchObject({ opens: 0, mappings: 0 });
+  });
+
+  test("of more buffers than were asked for, or fewer than work", async () => {
+    fake.plugIn({ path: PATH, lies: { buffers: 200 } });
+    const camera = await open(PATH, {}, around());
+    expect(fake.state(PATH).mappings).toBe(32);
+    await camera.close();
+    fake.plugIn({ path: PATH, maxBuffers: 2 });
+    await expect(open(PATH, {}, around())).rejects.toThrow(/at least 4 frame buffers, the driver gives 2/);
+  });
+
+  test("of more bytes than its buffer has: the image is counted and not read", async () => {
+    const camera = await opened();
+    const { seen } = looped(camera);
+    await streaming();
+    deliver(counted(0), { bytesUsed: 50_000_000 });
+    deliver();
+    await until(() => seen.length === 1, "the honest one");
+    expect(camera.statistics().drops).toEqual({ incomplete: 1 });
+  });
+
+  test("the same of a JPEG, which is decoded", async () => {
+    const formats = [{ fourcc: "MJPG", width: 64, height: 48, ratesHz: [30] }];
+    const camera = await opened({ format: "MJPEG", decode: "grey" }, { formats });
+    const { seen } = looped(camera);
+    await streaming();
+    const jpeg = await motionJpeg({ width: 64, height: 48, pixel: () => [120, 128, 128] });
+    deliver(jpeg, { bytesUsed: 50_000_000 });
+    deliver(jpeg);
+    await until(() => seen.length === 1, "the honest one");
+    expect(camera.statistics().drops).toEqual({ incomplete: 1 });
+  });
+
+  test.each([
+    ["a buffer that it never gave", 31],
+    ["a buffer that the reader holds", 0],
+  ])("of %s: the stream ends instead of two writing into one", async (_, claimedIndex) => {
+    const camera = await opened({ reconnect: false });
+    const errors: Error[] = [];
+    camera.on("error", (error) => errors.push(error));
+    const frames: Frame[] = [];
+    camera.start((frame) => frames.push(frame));
+    await streaming();
+    deliver();
+    await until(() => frames.length === 1, "a frame");
+    deliver(counted(1), { claimedIndex });
+    await until(() => errors.length === 1, "an error");
+    expect(errors[0]!.message).toMatch(/taking an image \(VIDIOC_DQBUF\) failed \(EIO\)/);
+    expect(frames).toHaveLength(1);
+    frames[0]!.release();
+  });
+});

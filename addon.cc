@@ -9,6 +9,7 @@
 #define NODE_API_SWALLOW_UNTHROWABLE_EXCEPTIONS
 #define NODE_ADDON_API_CPP_EXCEPTIONS_ALL
 
+#include "camera/calibrate/binding.cc"
 #include "camera/scene/binding.cc"
 #include "core/napi/arguments.cc"
 #include "core/napi/call.cc"
@@ -29,6 +30,7 @@ Napi::Object initialise(Napi::Env env, Napi::Object exports) {
   addSystem(env, exports);
   addEngine(env, exports);
   addScene(env, exports);
+  addCalibrate(env, exports);
   addPower(env, exports);
   return exports;
 }

@@ -62,6 +62,30 @@ export const ERROR_CATALOGUE = {
     "A calibration file holds values that no stereo pair can have.",
     "Calibrate again, or mend the key that the message names.",
   ),
+  BOARD_NOT_FOUND: entry(
+    3,
+    false,
+    "No image pair shows the calibration board to both cameras.",
+    "Show the whole board to both cameras, flat, evenly lit, a third of the image wide; check --pattern and --board.",
+  ),
+  CALIBRATION_TOO_FEW: entry(
+    3,
+    false,
+    "Too few image pairs are left to calibrate from.",
+    "Take 15 to 30 pairs with the board in every part of the image, near and far, tilted up to 45 degrees both ways.",
+  ),
+  CALIBRATION_DOUBTFUL: entry(
+    3,
+    false,
+    "The pairs contradict a rig of two cameras side by side, so no calibration is written.",
+    "See what the message says of it, mend that, and take the pairs again.",
+  ),
+  FILE_EXISTS: entry(
+    2,
+    false,
+    "A result would overwrite a file that is there.",
+    "Choose another name, or say --force.",
+  ),
   CALIBRATION_MISSING: entry(
     2,
     false,

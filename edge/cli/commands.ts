@@ -99,6 +99,12 @@ export const COMMANDS: readonly CommandEntry[] = [
     define: async () => (await import("./bench.js")).defineBench,
   },
   {
+    name: "calibrate",
+    arguments: "",
+    description: "calibrate both cameras from pairs that show a board",
+    define: async () => (await import("./calibrate.js")).defineCalibrate,
+  },
+  {
     name: "check-calibration",
     arguments: "[left] [right]",
     description: "whether the cameras lie to each other as their calibration says",

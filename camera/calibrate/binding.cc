@@ -1,0 +1,199 @@
+// SPDX-License-Identifier: Apache-2.0
+// Detection and adjustment on threads of Node's pool: JavaScript hands in copies and gets a promise.
+#include "binding.h"
+
+#include <cmath>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "board.h"
+#include "bundle.h"
+#include "../../core/napi/arguments.h"
+#include "../../core/napi/errors.h"
+
+namespace depthwatt {
+namespace {
+
+namespace cal = calibrate;
+
+constexpr int32_t kLargestCalibrationSide = 16384;
+constexpr int32_t kMaxObservations = 4000000;
+
+Napi::Float64Array numbersOf(Napi::Env env, const double* values, size_t count) {
+  auto out = Napi::Float64Array::New(env, count);
+  for (size_t i = 0; i < count; ++i) out[i] = values[i];
+  return out;
+}
+
+class BoardDetection : public Napi::AsyncWorker {
+ public:
+  BoardDetection(Napi::Env env, std::vector<uint8_t> pixels, int32_t width, int32_t height, const cal::BoardSpec& spec)
+      : Napi::AsyncWorker(env, "depthwatt.detectBoard"), deferred_(env), pixels_(std::move(pixels)), width_(width),
+        height_(height), spec_(spec) {}
+
+  Napi::Promise promise() const { return deferred_.Promise(); }
+
+ private:
+  void Execute() override {
+    found_ = cal::detectBoard(packedView<const uint8_t>(pixels_.data(), width_, height_), spec_);
+  }
+  void OnOK() override {
+    static const char* const kAbsences[] = {"none", "nothing", "incomplete", "tooSmall", "otherSize", "outOfOrder"};
+    const Napi::Env env = Env();
+    auto out = Napi::Object::New(env);
+    out.Set("absence", kAbsences[static_cast<size_t>(found_.absence)]);
+    out.Set("columns", found_.columns);
+    out.Set("rows", found_.rows);
+    out.Set("missing", found_.missing);
+    out.Set("blurAlongRows", found_.blurAlongRows);
+    out.Set("blurAlongColumns", found_.blurAlongColumns);
+    out.Set("contrast", found_.contrast);
+    auto ids = Napi::Int32Array::New(env, found_.points.size());
+    auto points = Napi::Float64Array::New(env, 2 * found_.points.size());
+    for (size_t i = 0; i < found_.points.size(); ++i) {
+      ids[i] = found_.points[i].id;
+      points[2 * i] = found_.points[i].x;
+      points[2 * i + 1] = found_.points[i].y;
+    }
+    out.Set("ids", ids);
+    out.Set("points", points);
+    deferred_.Resolve(out);
+  }
+  void OnError(const Napi::Error& error) override { deferred_.Reject(error.Value()); }
+
+  Napi::Promise::Deferred deferred_;
+  std::vector<uint8_t> pixels_;
+  int32_t width_, height_;
+  cal::BoardSpec spec_;
+  cal::Detection found_;
+};
+
+Napi::Value detect(const Napi::CallbackInfo& info) {
+  const Napi::Object call = objectAt(info, 0, "the picture");
+  const int32_t width = integerOf(call, "width", 16, kLargestCalibrationSide);
+  const int32_t height = integerOf(call, "height", 16, kLargestCalibrationSide);
+  const size_t count = static_cast<size_t>(width) * static_cast<size_t>(height);
+  const auto* pixels = elementsOf<uint8_t>(call, "image", count);
+  cal::BoardSpec spec;
+  spec.pattern = static_cast<cal::Pattern>(integerOf(call, "pattern", 0, 2));
+  spec.columns = integerOf(call, "columns", 0, 64);
+  spec.rows = integerOf(call, "rows", 0, 64);
+  spec.dictionary = integerOf(call, "dictionary", 0, 100, 0);
+  spec.markerShare = numberOf(call, "markerShare");
+  auto* worker = new BoardDetection(info.Env(), {pixels, pixels + count}, width, height, spec);
+  worker->Queue();
+  return worker->promise();
+}
+
+class Adjustment : public Napi::AsyncWorker {
+ public:
+  Adjustment(Napi::Env env, cal::Problem problem, std::vector<double> depths, double disparity)
+      : Napi::AsyncWorker(env, "depthwatt.solveCalibration"), deferred_(env), problem_(std::move(problem)),
+        depths_(std::move(depths)), disparity_(disparity) {}
+
+  Napi::Promise promise() const { return deferred_.Promise(); }
+
+ private:
+  void Execute() override {
+    status_ = cal::solve(problem_, solution_);
+    if (!status_.ok()) return;
+    for (size_t i = 0; i + 2 < depths_.size(); i += 3) {
+      double both[2] = {NAN, NAN};
+      if (!cal::depthDeviation(solution_, {depths_[i], depths_[i + 1], depths_[i + 2]}, disparity_, both)) {
+        both[0] = both[1] = NAN;
+      }
+      deviations_.insert(deviations_.end(), both, both + 2);
+    }
+  }
+  void OnOK() override {
+    const Napi::Env env = Env();
+    if (!status_.ok()) {
+      deferred_.Reject(errorOf(env, status_).Value());
+      return;
+    }
+    auto out = Napi::Object::New(env);
+    auto lenses = Napi::Array::New(env);
+    for (int c = 0; c < problem_.cameras; ++c) {
+      const cal::Lens& lens = solution_.lens[c];
+      lenses.Set(static_cast<uint32_t>(c), numbersOf(env, lens.p.data(), static_cast<size_t>(lens.size())));
+    }
+    out.Set("lenses", lenses);
+    out.Set("rotation", numbersOf(env, solution_.rig.R.data(), 9));
+    out.Set("translation", numbersOf(env, solution_.rig.t.data(), 3));
+    std::vector<double> poses;
+    for (const cal::Pose& pose : solution_.poses) {
+      poses.insert(poses.end(), pose.R.begin(), pose.R.end());
+      poses.insert(poses.end(), pose.t.begin(), pose.t.end());
+    }
+    out.Set("poses", numbersOf(env, poses.data(), poses.size()));
+    out.Set("residuals", numbersOf(env, solution_.residuals.data(), solution_.residuals.size()));
+    out.Set("rmsPixels", solution_.rms);
+    out.Set("covariance", numbersOf(env, solution_.covariance.data(), solution_.covariance.size()));
+    out.Set("parameters", solution_.parameters);
+    out.Set("iterations", solution_.iterations);
+    out.Set("depthDeviations", numbersOf(env, deviations_.data(), deviations_.size()));
+    deferred_.Resolve(out);
+  }
+  void OnError(const Napi::Error& error) override { deferred_.Reject(error.Value()); }
+
+  Napi::Promise::Deferred deferred_;
+  cal::Problem problem_;
+  std::vector<double> depths_;
+  double disparity_;
+  cal::Solution solution_;
+  std::vector<double> deviations_;
+  Status status_;
+};
+
+Napi::Value solveCalibration(const Napi::CallbackInfo& info) {
+  const Napi::Object call = objectAt(info, 0, "the problem");
+  cal::Problem problem;
+  problem.model = static_cast<cal::Model>(integerOf(call, "model", 0, 2));
+  problem.cameras = integerOf(call, "cameras", 1, 2);
+  problem.views = integerOf(call, "views", 1, 100000);
+  problem.width = integerOf(call, "width", 16, kLargestCalibrationSide);
+  problem.height = integerOf(call, "height", 16, kLargestCalibrationSide);
+  problem.robust = booleanOf(call, "robust");
+  problem.withoutK3 = booleanOf(call, "withoutK3");
+  const int32_t count = integerOf(call, "count", 4, kMaxObservations);
+  const auto size = static_cast<size_t>(count);
+  const auto* view = elementsOf<int32_t>(call, "viewOf", size);
+  const auto* camera = elementsOf<uint8_t>(call, "cameraOf", size);
+  const auto* used = elementsOf<uint8_t>(call, "used", size);
+  const auto* object = elementsOf<double>(call, "objects", 3 * size);
+  const auto* pixel = elementsOf<double>(call, "pixels", 2 * size);
+  for (size_t i = 0; i < size; ++i) {
+    cal::Observation o;
+    o.view = view[i];
+    o.camera = camera[i];
+    o.used = used[i] != 0;
+    o.object = {object[3 * i], object[3 * i + 1], object[3 * i + 2]};
+    o.pixel[0] = pixel[2 * i];
+    o.pixel[1] = pixel[2 * i + 1];
+    bool finite = std::isfinite(o.pixel[0]) && std::isfinite(o.pixel[1]);
+    for (const double x : o.object) finite = finite && std::isfinite(x);
+    if (!finite || o.view < 0 || o.view >= problem.views || o.camera >= problem.cameras) {
+      throwUnlessOk(info.Env(), Status::error(Code::kParameter,
+                                              "solveCalibration: corner %zu: expected finite numbers, a view below %d "
+                                              "and a camera below %d.",
+                                              i, problem.views, problem.cameras));
+    }
+    problem.observations.push_back(o);
+  }
+  const int32_t depths = integerOf(call, "depthCount", 0, 10000);
+  const auto* points = elementsOf<double>(call, "depthPoints", 3 * static_cast<size_t>(depths));
+  auto* worker =
+      new Adjustment(info.Env(), std::move(problem), {points, points + 3 * depths}, numberOf(call, "disparityPixels"));
+  worker->Queue();
+  return worker->promise();
+}
+
+}  // namespace
+
+void addCalibrate(Napi::Env env, Napi::Object exports) {
+  exports.Set("detectBoard", Napi::Function::New(env, detect, "detectBoard"));
+  exports.Set("solveCalibration", Napi::Function::New(env, solveCalibration, "solveCalibration"));
+}
+
+}  // namespace depthwatt

@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+// Calibration from pictures of a board: detection, what is kept, the adjustment, and what it is worth.
+export { type Board, boardCorners, boardWords, gridOf } from "./board.js";
+export {
+  calibratePairs,
+  type CalibrateOptions,
+  type CalibrationResult,
+  type DepthError,
+} from "./calibrate.js";
+export { coverageOf, type Coverage, COVERAGE_COLUMNS, COVERAGE_ROWS } from "./coverage.js";
+export { type BoardGuess, detectIn, guessBoard, guessDetection } from "./detect.js";
+export type { PairVerdict, RejectionCause, SeenPair } from "./pairs.js";
+export { capturedPoint, rectifiedPoint } from "./rays.js";
+export {
+  type CalibrateExports,
+  type Detection,
+  LENS_MODELS,
+  type LensModel,
+  PATTERNS,
+  type Pattern,
+} from "./native.js";

@@ -1,0 +1,349 @@
+// SPDX-License-Identifier: Apache-2.0
+// The beginning of the adjustment: homographies (Hartley and Zisserman, 4.1), the focal length from them (Zhang 2000), poses,
+// and several focal lengths tried, so that a strong lens does not lead it astray.
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "bundle.h"
+
+namespace depthwatt::calibrate {
+namespace {
+
+struct Pairing {
+  double board[2];
+  double image[2];
+};
+
+/// Normalised so that the mean is 0 and the mean distance the square root of 2.
+Matrix3 normaliser(const std::vector<Pairing>& points, bool board) {
+  double mx = 0, my = 0, spread = 0;
+  for (const Pairing& p : points) {
+    const double* q = board ? p.board : p.image;
+    mx += q[0];
+    my += q[1];
+  }
+  const double n = static_cast<double>(points.size());
+  mx /= n;
+  my /= n;
+  for (const Pairing& p : points) {
+    const double* q = board ? p.board : p.image;
+    spread += std::hypot(q[0] - mx, q[1] - my);
+  }
+  const double s = spread > 0 ? std::sqrt(2.0) * n / spread : 1;
+  return {s, 0, -s * mx, 0, s, -s * my, 0, 0, 1};
+}
+
+/// image ~ H (x, y, 1) by the direct linear transformation.
+bool homographyOf(const std::vector<Pairing>& points, Matrix3& h) {
+  if (points.size() < 4) return false;
+  const Matrix3 tb = normaliser(points, true), ti = normaliser(points, false);
+  std::vector<double> ata(81, 0.0);
+  for (const Pairing& p : points) {
+    const double x = tb[0] * p.board[0] + tb[2], y = tb[4] * p.board[1] + tb[5];
+    const double u = ti[0] * p.image[0] + ti[2], v = ti[4] * p.image[1] + ti[5];
+    const double rows[2][9] = {{-x, -y, -1, 0, 0, 0, u * x, u * y, u}, {0, 0, 0, -x, -y, -1, v * x, v * y, v}};
+    for (const auto& row : rows) {
+      for (size_t i = 0; i < 9; ++i) {
+        for (size_t j = 0; j < 9; ++j) ata[9 * i + j] += row[i] * row[j];
+      }
+    }
+  }
+  const std::vector<double> e = smallestEigenvector(std::move(ata), 9);
+  Matrix3 normal;
+  std::copy_n(e.begin(), 9, normal.begin());
+  h = multiply(inverse(ti), multiply(normal, tb));
+  return std::isfinite(determinant(h)) && std::fabs(determinant(h)) > 1e-14;
+}
+
+std::vector<std::vector<Pairing>> pairingsOf(const Problem& problem) {
+  std::vector<std::vector<Pairing>> out(static_cast<size_t>(problem.views));
+  for (const Observation& o : problem.observations) {
+    if (o.used) out[static_cast<size_t>(o.view)].push_back({{o.object[0], o.object[1]}, {o.pixel[0], o.pixel[1]}});
+  }
+  return out;
+}
+
+/// The focal length that fits all homographies best with the principal point in the middle; 0 where they do not tell.
+double focalOf(const std::vector<std::vector<Pairing>>& views, double cx, double cy) {
+  // w = diag(1, 1, f^2) up to scale: h1' w^-1 h2 = 0 and h1' w^-1 h1 = h2' w^-1 h2, linear in 1 / f^2.
+  double top = 0, bottom = 0;
+  for (const auto& points : views) {
+    Matrix3 h;
+    if (!homographyOf(points, h)) continue;
+    for (size_t i = 0; i < 3; ++i) {
+      h[i] -= cx * h[6 + i];
+      h[3 + i] -= cy * h[6 + i];
+    }
+    const double n1 = std::sqrt(h[0] * h[0] + h[3] * h[3]), n2 = std::sqrt(h[1] * h[1] + h[4] * h[4]);
+    const double s = 1 / (n1 * n2);
+    const double a1 = (h[0] * h[1] + h[3] * h[4]) * s, b1 = h[6] * h[7] * s;
+    const double a2 = (h[0] * h[0] + h[3] * h[3] - h[1] * h[1] - h[4] * h[4]) * s;
+    const double b2 = (h[6] * h[6] - h[7] * h[7]) * s;
+    top -= a1 * b1 + a2 * b2;
+    bottom += a1 * a1 + a2 * a2;
+  }
+  // (1 / f^2) a + b = 0 by least squares.
+  return top > 0 && bottom > 0 ? std::sqrt(bottom / top) : 0;
+}
+
+/// The board's pose from its rays; false where too few of them exist.
+bool poseOf(const Lens& lens, const std::vector<Pairing>& points, Pose& pose) {
+  std::vector<Pairing> rays;
+  for (const Pairing& p : points) {
+    Pairing q = p;
+    if (rayOf(lens, p.image, q.image)) rays.push_back(q);
+  }
+  Matrix3 h;
+  if (rays.size() < std::max<size_t>(4, points.size() / 2) || !homographyOf(rays, h)) return false;
+  const double n1 = std::sqrt(h[0] * h[0] + h[3] * h[3] + h[6] * h[6]);
+  const double n2 = std::sqrt(h[1] * h[1] + h[4] * h[4] + h[7] * h[7]);
+  double scale = 2 / (n1 + n2);
+  // In front of the camera: the depth of the middle of the corners.
+  double depth = 0;
+  for (const Pairing& q : rays) depth += h[6] * q.board[0] + h[7] * q.board[1] + h[8];
+  if (depth < 0) scale = -scale;
+  const Vector3 r1 = {h[0] * scale, h[3] * scale, h[6] * scale}, r2 = {h[1] * scale, h[4] * scale, h[7] * scale};
+  const Vector3 r3 = cross(r1, r2);
+  const Matrix3 r = {r1[0], r2[0], r3[0], r1[1], r2[1], r3[1], r1[2], r2[2], r3[2]};
+  if (!(std::fabs(determinant(r)) > 1e-9)) return false;
+  pose.R = nearestRotation(r);
+  pose.t = {h[2] * scale, h[5] * scale, h[8] * scale};
+  return true;
+}
+
+/// One view's problem with the lens held: six unknowns, in the same solver, by taking the lens's freedom away.
+double poseCost(const Lens& lens, const std::vector<Pairing>& points, const Pose& pose) {
+  double cost = 0;
+  for (const Pairing& p : points) {
+    const Vector3 x = {p.board[0], p.board[1], 0};
+    const Vector3 turned = apply(pose.R, x);
+    double pixel[2];
+    if (!project(lens, {turned[0] + pose.t[0], turned[1] + pose.t[1], turned[2] + pose.t[2]}, pixel, nullptr,
+                 nullptr)) {
+      return std::numeric_limits<double>::infinity();
+    }
+    cost += (pixel[0] - p.image[0]) * (pixel[0] - p.image[0]) + (pixel[1] - p.image[1]) * (pixel[1] - p.image[1]);
+  }
+  return cost;
+}
+
+/// Gauss and Newton's method on one pose, damped.
+double refinePose(const Lens& lens, const std::vector<Pairing>& points, Pose& pose) {
+  double cost = poseCost(lens, points, pose), lambda = 1e-4;
+  for (int round = 0; round < 40 && std::isfinite(cost); ++round) {
+    double a[36] = {}, b[6] = {};
+    for (const Pairing& p : points) {
+      const Vector3 turned = apply(pose.R, {p.board[0], p.board[1], 0});
+      double pixel[2], j[6];
+      project(lens, {turned[0] + pose.t[0], turned[1] + pose.t[1], turned[2] + pose.t[2]}, pixel, j, nullptr);
+      for (int row = 0; row < 2; ++row) {
+        const double x = j[3 * row], y = j[3 * row + 1], z = j[3 * row + 2];
+        const double d[6] = {
+            z * turned[1] - y * turned[2], x * turned[2] - z * turned[0], y * turned[0] - x * turned[1], x, y, z};
+        const double r = p.image[row] - pixel[row];
+        for (int i = 0; i < 6; ++i) {
+          for (int k = 0; k < 6; ++k) a[6 * i + k] += d[i] * d[k];
+          b[i] += d[i] * r;
+        }
+      }
+    }
+    bool better = false;
+    for (int attempt = 0; attempt < 8 && !better; ++attempt, lambda *= 10) {
+      double damped[36], step[6];
+      std::copy_n(a, 36, damped);
+      std::copy_n(b, 6, step);
+      for (int i = 0; i < 6; ++i) damped[7 * i] *= 1 + lambda;
+      if (!solvePositive(damped, 6, step, 1)) continue;
+      Pose next = {nearestRotation(multiply(rotationOf({step[0], step[1], step[2]}), pose.R)),
+                   {pose.t[0] + step[3], pose.t[1] + step[4], pose.t[2] + step[5]}};
+      const double after = poseCost(lens, points, next);
+      if (after < cost) {
+        better = cost - after > 1e-9 * cost;
+        pose = next;
+        cost = after;
+        lambda /= 100;
+        if (!better) return cost;
+      }
+    }
+    if (!better) break;
+  }
+  return cost;
+}
+
+/// A flat board seen from afar looks the same when it is tilted the other way: both are refined, the better one is kept.
+bool bestPose(const Lens& lens, const std::vector<Pairing>& points, Pose& pose) {
+  if (!poseOf(lens, points, pose)) return false;
+  double cx = 0, cy = 0;
+  for (const Pairing& p : points) {
+    cx += p.board[0] / static_cast<double>(points.size());
+    cy += p.board[1] / static_cast<double>(points.size());
+  }
+  Pose other = pose;
+  const Vector3 turned = apply(pose.R, {cx, cy, 0});
+  const Vector3 middle = {turned[0] + pose.t[0], turned[1] + pose.t[1], turned[2] + pose.t[2]};
+  const double distance = length(middle);
+  const Vector3 view = {middle[0] / distance, middle[1] / distance, middle[2] / distance};
+  const Vector3 normal = {pose.R[2], pose.R[5], pose.R[8]};
+  const double along = normal[0] * view[0] + normal[1] * view[1] + normal[2] * view[2];
+  // The turn that takes the normal to its mirror image about the line of sight.
+  const Vector3 target = {2 * along * view[0] - normal[0], 2 * along * view[1] - normal[1],
+                          2 * along * view[2] - normal[2]};
+  const Vector3 axis = cross(normal, target);
+  const double sine = length(axis);
+  const double cosine = normal[0] * target[0] + normal[1] * target[1] + normal[2] * target[2];
+  double cost = refinePose(lens, points, pose);
+  if (sine > 1e-6) {
+    const double angle = std::atan2(sine, cosine);
+    other.R = multiply(rotationOf({axis[0] * angle / sine, axis[1] * angle / sine, axis[2] * angle / sine}), other.R);
+    const Vector3 again = apply(other.R, {cx, cy, 0});
+    other.t = {middle[0] - again[0], middle[1] - again[1], middle[2] - again[2]};
+    const double otherCost = refinePose(lens, points, other);
+    if (otherCost < cost) {
+      pose = other;
+      cost = otherCost;
+    }
+  }
+  return std::isfinite(cost);
+}
+
+/// Poses of all views; a view without one loses its corners in `problem`.
+bool posesOf(Problem& problem, const Lens& lens, const std::vector<std::vector<Pairing>>& views,
+             std::vector<Pose>& poses) {
+  poses.assign(views.size(), {});
+  size_t good = 0;
+  std::vector<bool> has(views.size(), false);
+  for (size_t v = 0; v < views.size(); ++v) {
+    has[v] = !views[v].empty() && bestPose(lens, views[v], poses[v]);
+    good += has[v] ? 1 : 0;
+  }
+  for (Observation& o : problem.observations) o.used = o.used && has[static_cast<size_t>(o.view)];
+  return good > 0;
+}
+
+/// Where radial terms turn an image inside out within it, the fit is one of noise.
+Lens lensAt(const Problem& problem, double focal) {
+  Lens lens;
+  lens.model = problem.model;
+  lens.p[0] = lens.p[1] = focal;
+  lens.p[2] = (problem.width - 1) / 2;
+  lens.p[3] = (problem.height - 1) / 2;
+  return lens;
+}
+
+Status solveMono(const Problem& problem, Solution& best) {
+  const auto views = pairingsOf(problem);
+  const double side = std::max(problem.width, problem.height);
+  std::vector<double> focals;
+  const double zhang = focalOf(views, (problem.width - 1) / 2, (problem.height - 1) / 2);
+  if (zhang > 0.2 * side && zhang < 20 * side) focals.push_back(zhang);
+  for (double factor : {0.35, 0.5, 0.8, 1.2, 2.0}) focals.push_back(factor * side);
+  bool found = false;
+  double bestCost = std::numeric_limits<double>::infinity();
+  for (size_t at = 0; at < focals.size(); ++at) {
+    Problem attempt = problem;
+    attempt.robust = true;
+    Solution s;
+    s.lens[0] = lensAt(problem, focals[at]);
+    if (!posesOf(attempt, s.lens[0], views, s.poses)) continue;
+    if (!adjust(attempt, s).ok()) continue;
+    // The median is what wrong corners and lost views do not decide.
+    std::vector<double> distances;
+    for (size_t i = 0; i < problem.observations.size(); ++i) {
+      if (!problem.observations[i].used) continue;
+      const double d = std::hypot(s.residuals[2 * i], s.residuals[2 * i + 1]);
+      distances.push_back(std::isfinite(d) && attempt.observations[i].used ? d : 1e9);
+    }
+    std::sort(distances.begin(), distances.end());
+    // Not the median alone: a beginning that fits two thirds of the views and loses the rest is a worse one.
+    const double cost = distances[distances.size() / 2] + distances[distances.size() * 8 / 10];
+    if (cost < 0.98 * bestCost) {
+      bestCost = cost;
+      best = s;
+      found = true;
+    }
+    // Zhang's beginning that ends well needs no rival.
+    if (at == 0 && zhang > 0 && focals[0] == zhang && cost < 1.0) break;
+  }
+  if (!found) {
+    return Status::error(Code::kFailed, "The corners fit no camera: no focal length explains the views.");
+  }
+  // Views that found no pose with the first lens get one from the last.
+  for (size_t v = 0; v < views.size(); ++v) {
+    Pose pose;
+    if (!views[v].empty() && bestPose(best.lens[0], views[v], pose) &&
+        poseCost(best.lens[0], views[v], pose) < poseCost(best.lens[0], views[v], best.poses[v])) {
+      best.poses[v] = pose;
+    }
+  }
+  return adjust(problem, best);
+}
+
+Problem only(const Problem& problem, int32_t camera) {
+  Problem out = problem;
+  out.cameras = 1;
+  out.observations.clear();
+  for (Observation o : problem.observations) {
+    if (o.camera != camera) continue;
+    o.camera = 0;
+    out.observations.push_back(o);
+  }
+  return out;
+}
+
+Pose relative(const Pose& left, const Pose& right) {
+  Pose out;
+  out.R = multiply(right.R, transpose(left.R));
+  const Vector3 turned = apply(out.R, left.t);
+  out.t = {right.t[0] - turned[0], right.t[1] - turned[1], right.t[2] - turned[2]};
+  return out;
+}
+
+}  // namespace
+
+Status solve(const Problem& problem, Solution& s) {
+  if (problem.cameras == 1) return solveMono(problem, s);
+  const Problem parts[2] = {only(problem, 0), only(problem, 1)};
+  Solution mono[2];
+  for (int c = 0; c < 2; ++c) {
+    const Status status = solveMono(parts[c], mono[c]);
+    if (!status.ok()) return status;
+  }
+  s.lens[0] = mono[0].lens[0];
+  s.lens[1] = mono[1].lens[0];
+  s.poses = mono[0].poses;
+  std::vector<std::vector<Pairing>> views[2] = {pairingsOf(parts[0]), pairingsOf(parts[1])};
+  // Each view says where the right camera stands; the one that the median view agrees with best is believed.
+  double bestCost = std::numeric_limits<double>::infinity();
+  for (size_t v = 0; v < s.poses.size(); ++v) {
+    if (views[0][v].empty() || views[1][v].empty()) continue;
+    const Pose rig = relative(mono[0].poses[v], mono[1].poses[v]);
+    std::vector<double> costs;
+    for (size_t w = 0; w < s.poses.size(); ++w) {
+      if (views[0][w].empty() || views[1][w].empty()) continue;
+      const Pose& left = s.poses[w];
+      const Vector3 t = apply(rig.R, left.t);
+      const Pose right = {multiply(rig.R, left.R), {t[0] + rig.t[0], t[1] + rig.t[1], t[2] + rig.t[2]}};
+      costs.push_back(poseCost(s.lens[1], views[1][w], right) / static_cast<double>(views[1][w].size()));
+    }
+    std::sort(costs.begin(), costs.end());
+    if (costs[costs.size() / 2] < bestCost) {
+      bestCost = costs[costs.size() / 2];
+      s.rig = rig;
+    }
+  }
+  if (!std::isfinite(bestCost)) {
+    return Status::error(Code::kFailed, "No view shows the board to both cameras in a way that fits both.");
+  }
+  // A board that only the right camera saw stands where that camera says.
+  for (size_t v = 0; v < s.poses.size(); ++v) {
+    if (!views[0][v].empty() || views[1][v].empty()) continue;
+    const Matrix3 back = transpose(s.rig.R);
+    const Pose& right = mono[1].poses[v];
+    s.poses[v].R = multiply(back, right.R);
+    s.poses[v].t = apply(back, {right.t[0] - s.rig.t[0], right.t[1] - s.rig.t[1], right.t[2] - s.rig.t[2]});
+  }
+  return adjust(problem, s);
+}
+
+}  // namespace depthwatt::calibrate

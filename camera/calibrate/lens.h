@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+// A camera's lens: the point in space to the pixel, its derivatives, and the way back to a ray.
+#pragma once
+
+#include <array>
+
+#include "linear.h"
+
+namespace depthwatt::calibrate {
+
+/// Coefficients in OpenCV's order. radtan: k1 k2 p1 p2 k3; rational: k1 k2 p1 p2 k3 k4 k5 k6; equidistant: k1 k2 k3 k4.
+enum class Model { kRadtan, kRational, kEquidistant };
+
+constexpr int kMaxCoefficients = 8;
+/// fx fy cx cy and the coefficients.
+constexpr int kMaxLens = 4 + kMaxCoefficients;
+
+constexpr int coefficientsOf(Model model) { return model == Model::kRadtan ? 5 : model == Model::kRational ? 8 : 4; }
+
+struct Lens {
+  Model model = Model::kRadtan;
+  /// fx fy cx cy (pixels; pixel centres at whole numbers), then the coefficients.
+  std::array<double, kMaxLens> p{};
+  int size() const { return 4 + coefficientsOf(model); }
+};
+
+/// The pixel of a point in the camera's coordinates.
+/// byPoint: 2 x 3 derivatives by X, Y, Z, or null. byLens: 2 x lens.size(), or null.
+/// False for a point that is not in front of the camera, and where the model has no finite value.
+bool project(const Lens& lens, const Vector3& point, double pixel[2], double* byPoint, double* byLens);
+
+/// The ray (x, y, 1) of a pixel, by Newton's method on the forward model; false where it does not converge.
+bool rayOf(const Lens& lens, const double pixel[2], double ray[2]);
+
+}  // namespace depthwatt::calibrate

@@ -6,6 +6,7 @@ import { openControl } from "./control/open-control.js";
 import { Snapshots } from "./control/snapshot.js";
 import { isGoverned, openGovernor, RateGate } from "./governor/index.js";
 import { SharedHttp } from "./http/index.js";
+import { RigWatch } from "./health/index.js";
 import { loadNative } from "./native.js";
 import { Outputs } from "./outputs/outputs.js";
 import { AdjustableEngine } from "./pipeline/adjustable-engine.js";
@@ -84,6 +85,11 @@ export async function openRuntime(
     const meter = openMeter({ ...config.power, native: loadNative(), ...(totalRule && { totalRule }) });
     runtime.owns(() => meter.close());
 
+    // whether the cameras still lie as they were calibrated
+    const health = new RigWatch({ onProblem: (problem) => runtime.rigProblem(problem) });
+    runtime.owns(() => health.close());
+    health.open(config, source.description, input.geometry);
+
     const pipeline: Pipeline = new Pipeline({
       source,
       engine,
@@ -117,6 +123,7 @@ export async function openRuntime(
       outputs,
       meter,
       engine,
+      health: () => health.figures(),
       options: () => engine.options,
       governor: () => runtime.governor,
       searchChanged: () => runtime.searchChanged,
@@ -126,6 +133,7 @@ export async function openRuntime(
       input,
       engine,
       meter,
+      health,
       pipeline,
       outputs,
       reporter,

@@ -20,6 +20,7 @@ import type { AdjustableEngine } from "./pipeline/adjustable-engine.js";
 import type { ComputedFrame } from "./pipeline/computed-frame.js";
 import type { RunFigures } from "./pipeline/figures.js";
 import { runtimeInfo } from "./pipeline/info.js";
+import type { PairProblem, RigWatch } from "./health/index.js";
 import type { LiveInput, NextInput } from "./pipeline/live-input.js";
 import type { Pipeline } from "./pipeline/pipeline.js";
 import { rowsTooFarApart } from "./pipeline/adaptation.js";
@@ -34,7 +35,7 @@ export interface RuntimeEvents {
   onFigures?(figures: RunFigures): void;
   /** A frame was computed: the proof of progress that a watchdog wants. */
   onFrame?(): void;
-  onState?(state: DeviceState, reason: string): void;
+  onState?(state: DeviceState, reason: string, code?: string): void;
   /** The machine is left idle for so long before the first frame. */
   onIdle?(seconds: number): void;
   /** Settings have changed; these hold from now on. */
@@ -55,6 +56,7 @@ export interface RuntimeParts {
   input: LiveInput;
   engine: AdjustableEngine;
   meter: Meter;
+  health: RigWatch;
   pipeline: Pipeline;
   outputs: Outputs;
   reporter: Reporter;
@@ -134,6 +136,7 @@ export class Runtime {
   frameDone(frame: ComputedFrame): void {
     // Frames are joined to energy by their capture time, where that is on the meter's clock.
     this.parts.meter.frame(frame.clock === "monotonic" ? frame.leftTimestampNs : frame.arrivedNs);
+    this.parts.health.frame(frame.images);
     this.#events.onFrame?.();
   }
 
@@ -155,6 +158,13 @@ export class Runtime {
     if (this.#running) this.#showState("all outputs work again");
   }
 
+  /** The rig has moved, a camera lost its focus, or all is well again (undefined). */
+  rigProblem(problem: PairProblem | undefined): void {
+    const again = "the cameras lie as they were calibrated again";
+    this.notice(problem === undefined ? again : `${problem.text} (${problem.code}): ${problem.hint}`);
+    if (this.#running) this.#showState(again);
+  }
+
   /** A frame was lost with its backend: what computes now may be another. */
   backendLost(reason: string): void {
     if (reason === this.#backendLoss) return; // the other frame that was in work
@@ -169,12 +179,14 @@ export class Runtime {
     // Only "auto" comes from CUDA to the CPU.
     const slower = this.#backendLoss !== undefined && engine.info.backend === "cpu";
     const problem = this.#sourceProblem ?? (slower ? this.#backendLoss : undefined) ?? outputs.problem;
-    this.#setState(problem === undefined ? "online" : "degraded", problem ?? reason);
+    const rig = problem === undefined ? this.parts.health.problem : undefined;
+    const told = problem ?? rig?.text;
+    this.#setState(told === undefined ? "online" : "degraded", told ?? reason, rig?.code);
   }
 
-  #setState(state: DeviceState, reason: string): void {
-    this.parts.outputs.state(state, reason);
-    this.#events.onState?.(state, reason);
+  #setState(state: DeviceState, reason: string, code?: string): void {
+    this.parts.outputs.state(state, reason, code);
+    this.#events.onState?.(state, reason, code);
   }
 
   /**
@@ -248,6 +260,7 @@ export class Runtime {
     if (next !== undefined) {
       pipeline.forgetWaiting();
       next.takeOver();
+      this.parts.health.open(config, this.parts.source.description, input.geometry);
     }
     outputs.configure(config.outputs, this.picture);
     const { cameraInfo } = input.geometry;

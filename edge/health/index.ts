@@ -4,3 +4,4 @@ export { Examiner, type Examination, type Limits } from "./examine.js";
 export { type AlignmentFigures, inWords } from "./figures.js";
 export { lookGeometryOf } from "./look-options.js";
 export type { PairProblem } from "./problem.js";
+export { type HealthFigures, RigWatch } from "./watch.js";

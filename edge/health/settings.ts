@@ -4,6 +4,11 @@ import { z } from "zod";
 import { section, setting } from "../config/setting.js";
 
 export const healthSection = section("Whether the cameras still lie to each other as they were calibrated.", {
+  enabled: setting(z.boolean(), {
+    default: true,
+    description:
+      "Compares features of some pairs while frames are computed, at under 1 % of one core; changes no frame by itself.",
+  }),
   maxRows: setting(z.number().min(0.05).max(100), {
     default: 0.75,
     unit: "rows",

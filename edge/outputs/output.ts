@@ -51,7 +51,8 @@ export interface Output {
    * until it has released some; those frames are counted as its drop `held`.
    */
   frame(lease: FrameLease): void;
-  state?(state: DeviceState, reason: string): void;
+  /** @param code of the error catalogue, where the reason has one */
+  state?(state: DeviceState, reason: string, code?: string): void;
   /** A sentence that the log got. */
   notice?(text: string): void;
   /** The newest value replaces the one before. */

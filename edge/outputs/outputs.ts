@@ -125,8 +125,8 @@ export class Outputs {
     }
   }
 
-  state(state: DeviceState, reason: string): void {
-    for (const outlet of this.#outlets) outlet.tell("state", (output) => output.state?.(state, reason));
+  state(state: DeviceState, reason: string, code?: string): void {
+    for (const outlet of this.#outlets) outlet.tell("state", (output) => output.state?.(state, reason, code));
   }
 
   notice(text: string): void {

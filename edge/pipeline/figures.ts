@@ -3,6 +3,7 @@
 import type { Algorithm, EngineInfo, StageName } from "../../cuda/index.js";
 import type { AdaptationFigures } from "./adaptation.js";
 import type { GovernorFigures } from "../governor/figures.js";
+import type { HealthFigures } from "../health/watch.js";
 import type { OutputFigures } from "../outputs/outputs.js";
 import type { PowerFigures, Unavailable } from "../../power/index.js";
 
@@ -38,6 +39,8 @@ export interface RunFigures {
   /** How the eyes lie to each other and how noisy they are, and what is done about it. */
   verticalOffset: AdaptationFigures["verticalOffset"];
   noise: AdaptationFigures["noise"];
+  /** Whether the cameras still lie as they were calibrated. */
+  health: HealthFigures;
   stages: Partial<Record<StageName, StageFigures>>;
   /** Of the first output that takes frames: from capture to the moment it was sent; without one, to the end of the computation. */
   latencyMs: { p50: number; p95: number; p99: number } | Unavailable;

@@ -4,6 +4,7 @@ import type { PairSource, SourceCounters } from "../../camera/index.js";
 import { type EngineOptions, type NativeEngine, STAGE_NAMES } from "../../cuda/index.js";
 import type { Meter, PowerFigures } from "../../power/index.js";
 import type { GovernorLoop } from "../governor/index.js";
+import type { HealthFigures } from "../health/watch.js";
 import type { Outputs } from "../outputs/outputs.js";
 import { adaptationFigures } from "./adaptation.js";
 import { megaDisparities } from "./parameters.js";
@@ -20,6 +21,7 @@ export interface ReporterOptions {
   engine: NativeEngine;
   /** Undefined where neither a budget nor a frame rate is asked for. */
   governor: () => GovernorLoop | undefined;
+  health: () => HealthFigures;
   /** What the engine computes now. */
   options: () => EngineOptions;
   /**
@@ -94,6 +96,7 @@ export class Reporter {
       validPercent: share(pipeline.validPixels),
       matchedPercent: share(pipeline.matchedPixels),
       ...adaptationFigures(engineInfo),
+      health: this.#options.health(),
       stages,
       latencyMs: accounts.latencyMs,
       drops: accounts.drops,

@@ -112,8 +112,8 @@ export class MqttOutput implements Output {
     return this.#parts.publisher.failure;
   }
 
-  state(state: DeviceState, reason: string): void {
-    this.#parts.publisher.state(state, reason);
+  state(state: DeviceState, reason: string, code?: string): void {
+    this.#parts.publisher.state(state, reason, code);
   }
 
   info(info: object): void {

@@ -106,7 +106,7 @@ export interface Publisher {
   /** Why what is published does not arrive now: no connection, or a broker that refuses it. */
   readonly failure: DepthwattError | undefined;
   /** Retained; published again on every connect. The will says "offline". */
-  state(state: DeviceState, reason: string): void;
+  state(state: DeviceState, reason: string, code?: string): void;
   info(info: object): void;
   /** Undefined: there is none any more, and the topic is cleared. */
   cameraInfo(cameraInfo: object | undefined): void;

@@ -258,8 +258,8 @@ class MqttPublisher implements Publisher {
     return this.client?.stream.writableLength ?? 0;
   }
 
-  state(state: DeviceState, reason: string): void {
-    this.setRetained(this.topics.state, { state, reason, runId: this.runId });
+  state(state: DeviceState, reason: string, code?: string): void {
+    this.setRetained(this.topics.state, { state, reason, ...(code && { code }), runId: this.runId });
   }
 
   info(info: object): void {

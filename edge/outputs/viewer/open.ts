@@ -95,8 +95,8 @@ class ViewerOutput implements Output {
     });
   }
 
-  state(state: DeviceState, reason: string): void {
-    this.#hub.document(this.#context.device, "state", { state, reason });
+  state(state: DeviceState, reason: string, code?: string): void {
+    this.#hub.document(this.#context.device, "state", { state, reason, ...(code && { code }) });
   }
 
   info(info: object): void {

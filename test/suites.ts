@@ -115,6 +115,12 @@ export const SUITES: readonly Suite[] = [
     for: "hundreds of random attacks on every door and command, terminated workers, little memory",
   },
   {
+    name: "long-bad-days",
+    files: ["test/bad-days/"],
+    budgetSeconds: 280,
+    for: "a running program on bad days, one after the other: what it says, that it comes back, that it holds what it held",
+  },
+  {
     name: "long-soak",
     files: ["test/soak/"],
     budgetSeconds: 130,

@@ -16,6 +16,8 @@ export interface Certificates {
   otherCaFile: string;
   broker: Pair;
   brokerElsewhere: Pair;
+  /** Not valid any more. */
+  brokerExpired: Pair;
   client: Pair;
   remove(): void;
 }
@@ -33,7 +35,7 @@ export function makeCertificates(): Certificates {
     openssl("req", "-x509", ...newKey, "-days", "2", "-subj", `/CN=${name}`, ...files);
     return at(`${name}.pem`);
   };
-  const signed = (name: string, host: string): Pair => {
+  const signed = (name: string, host: string, days = ["-days", "2"]): Pair => {
     writeFileSync(at(`${name}.ext`), `subjectAltName=DNS:${host}\n`);
     openssl("req", ...newKey, "-subj", `/CN=${name}`, "-keyout", `${name}.key`, "-out", `${name}.csr`);
     const by = [
@@ -45,7 +47,7 @@ export function makeCertificates(): Certificates {
       "-extfile",
       `${name}.ext`,
     ];
-    openssl("x509", "-req", "-in", `${name}.csr`, "-days", "2", ...by, "-out", `${name}.pem`);
+    openssl("x509", "-req", "-in", `${name}.csr`, ...days, ...by, "-out", `${name}.pem`);
     chmodSync(at(`${name}.key`), 0o644);
     return { certFile: at(`${name}.pem`), keyFile: at(`${name}.key`) };
   };
@@ -57,6 +59,7 @@ export function makeCertificates(): Certificates {
     otherCaFile: authority("stranger"),
     broker: signed("broker", "localhost"),
     brokerElsewhere: signed("elsewhere", "broker.example"),
+    brokerExpired: signed("expired", "localhost", ["-days", "-1"]),
     client: signed("client", "client"),
     remove: () => rmSync(folder, { recursive: true, force: true }),
   };

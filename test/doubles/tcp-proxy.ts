@@ -11,7 +11,8 @@ export interface TcpProxy {
   close(): Promise<void>;
 }
 
-export async function startTcpProxy(targetPort: number): Promise<TcpProxy> {
+/** @param ownPort where it listens; default a free one */
+export async function startTcpProxy(targetPort: number, ownPort = 0): Promise<TcpProxy> {
   const sockets = new Set<Socket>();
   const clients = new Set<Socket>();
   let stalled = false;
@@ -37,7 +38,7 @@ export async function startTcpProxy(targetPort: number): Promise<TcpProxy> {
     upstream.pipe(client);
     if (stalled) client.pause();
   });
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  await new Promise<void>((resolve) => server.listen(ownPort, "127.0.0.1", resolve));
   const address = server.address();
   return {
     port: typeof address === "object" && address !== null ? address.port : 0,

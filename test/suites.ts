@@ -109,9 +109,10 @@ export const SUITES: readonly Suite[] = [
       "test/hostile/http-doors.test.ts",
       "test/hostile/little-memory.test.ts",
       "test/hostile/programme.test.ts",
+      "test/hostile/secrets.test.ts",
       "test/hostile/terminated-worker.test.ts",
     ],
-    budgetSeconds: 180,
+    budgetSeconds: 230,
     for: "hundreds of random attacks on every door and command, terminated workers, little memory",
   },
   {

@@ -32,7 +32,7 @@ export const httpSection = section("The HTTP server of the live page and of othe
   }),
   keyFile: setting(z.string().min(1).optional(), {
     isPath: true,
-    description: "PEM file of that certificate's key.",
+    description: "PEM file of that certificate's key; it must not be readable by others.",
   }),
   clientCaFile: setting(z.string().min(1).optional(), {
     isPath: true,

@@ -2,7 +2,7 @@
 // Broker URL, TLS files and password, checked and read once at start, so that a wrong path is a configuration error and not
 // a connection that never comes up.
 import { createPrivateKey, type KeyObject, X509Certificate } from "node:crypto";
-import { readFileSync, statSync } from "node:fs";
+import { readFileSync, statSync, writeFileSync } from "node:fs";
 import { DepthwattError } from "../../core/index.js";
 import { redactBrokenUrl } from "../redact.js";
 
@@ -24,6 +24,18 @@ export interface Credentials {
   ca?: Buffer;
   cert?: Buffer;
   key?: Buffer;
+}
+
+/**
+ * From now on a core dump of this process has no memory in it, only registers and mappings: what was read stays in its heap for as
+ * long as it runs (core(5): coredump_filter). It is one setting for all threads.
+ */
+function keepOutOfCoreDumps(): void {
+  try {
+    writeFileSync("/proc/self/coredump_filter", "0");
+  } catch {
+    // A kernel without core dumps, or a /proc that may not be written: nothing is promised there.
+  }
 }
 
 const PROTOCOLS = ["mqtt:", "mqtts:", "ws:", "wss:"];
@@ -93,8 +105,9 @@ function readKeyed(key: string, path: string): Buffer {
   }
 }
 
-function readPassword(key: string, path: string): string {
-  const password = readKeyed(key, path).toString("utf8").split(/\r?\n/, 1)[0] ?? "";
+/** @throws DepthwattError CONFIG_INVALID where others may read it */
+function readSecret(key: string, path: string): Buffer {
+  const secret = readKeyed(key, path);
   const mode = statSync(path).mode & 0o777;
   if ((mode & 0o007) !== 0) {
     throw new DepthwattError(
@@ -103,8 +116,11 @@ function readPassword(key: string, path: string): string {
       { hint: `Run 'chmod 600 ${path}'.`, context: { key, file: path } },
     );
   }
-  return password;
+  keepOutOfCoreDumps();
+  return secret;
 }
+
+const firstLine = (text: Buffer): string => text.toString("utf8").split(/\r?\n/, 1)[0] ?? "";
 
 const PEM_CERTIFICATE = /-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g;
 
@@ -170,10 +186,10 @@ export function readCredentials(
   const credentials: Credentials = {};
   if (files.username !== undefined) credentials.username = files.username;
   if (files.passwordFile !== undefined)
-    credentials.password = readPassword(name("passwordFile"), files.passwordFile);
+    credentials.password = firstLine(readSecret(name("passwordFile"), files.passwordFile));
   if (files.caFile !== undefined) credentials.ca = readKeyed(name("caFile"), files.caFile);
   if (files.certFile !== undefined) credentials.cert = readKeyed(name("certFile"), files.certFile);
-  if (files.keyFile !== undefined) credentials.key = readKeyed(name("keyFile"), files.keyFile);
+  if (files.keyFile !== undefined) credentials.key = readSecret(name("keyFile"), files.keyFile);
   checkPem(credentials, files, name);
   return credentials;
 }

@@ -19,6 +19,8 @@ export interface Certificates {
   /** Not valid any more. */
   brokerExpired: Pair;
   client: Pair;
+  /** For localhost, and nobody else reads its key: Mosquitto would be another user. */
+  server: Pair;
   remove(): void;
 }
 
@@ -35,7 +37,7 @@ export function makeCertificates(): Certificates {
     openssl("req", "-x509", ...newKey, "-days", "2", "-subj", `/CN=${name}`, ...files);
     return at(`${name}.pem`);
   };
-  const signed = (name: string, host: string, days = ["-days", "2"]): Pair => {
+  const signed = (name: string, host: string, days = ["-days", "2"], mode = 0o644): Pair => {
     writeFileSync(at(`${name}.ext`), `subjectAltName=DNS:${host}\n`);
     openssl("req", ...newKey, "-subj", `/CN=${name}`, "-keyout", `${name}.key`, "-out", `${name}.csr`);
     const by = [
@@ -48,7 +50,7 @@ export function makeCertificates(): Certificates {
       `${name}.ext`,
     ];
     openssl("x509", "-req", "-in", `${name}.csr`, ...days, ...by, "-out", `${name}.pem`);
-    chmodSync(at(`${name}.key`), 0o644);
+    chmodSync(at(`${name}.key`), mode);
     return { certFile: at(`${name}.pem`), keyFile: at(`${name}.key`) };
   };
 
@@ -60,7 +62,8 @@ export function makeCertificates(): Certificates {
     broker: signed("broker", "localhost"),
     brokerElsewhere: signed("elsewhere", "broker.example"),
     brokerExpired: signed("expired", "localhost", ["-days", "-1"]),
-    client: signed("client", "client"),
+    client: signed("client", "client", undefined, 0o600),
+    server: signed("server", "localhost", undefined, 0o600),
     remove: () => rmSync(folder, { recursive: true, force: true }),
   };
 }

@@ -50,7 +50,7 @@ export const mqttSettings = section("The MQTT output: topics at a broker.", {
   }),
   keyFile: setting(z.string().min(1).optional(), {
     isPath: true,
-    description: "PEM file of the client certificate's key.",
+    description: "PEM file of the client certificate's key; it must not be readable by others.",
   }),
   protocolVersion: setting(z.union([z.literal("auto"), z.literal([4, 5])]), {
     default: "auto",

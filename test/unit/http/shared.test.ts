@@ -95,8 +95,8 @@ needs("mosquitto").suite("over TLS", () => {
   test("only clients with a certificate of the authority are let in, and then no password is asked for", async () => {
     const certificates = makeCertificates();
     cleanups.push(() => certificates.remove());
-    const { broker, client, caFile } = certificates;
-    const files = [`http.certFile=${broker.certFile}`, `http.keyFile=${broker.keyFile}`];
+    const { server: pair, client, caFile } = certificates;
+    const files = [`http.certFile=${pair.certFile}`, `http.keyFile=${pair.keyFile}`];
     const { server, gate } = await access(...files, `http.clientCaFile=${caFile}`);
     expect(gate).toBeUndefined();
     expect(server.url).toMatch(/^https:/);

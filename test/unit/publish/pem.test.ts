@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Certificates and keys are read when the settings are: junk, a passphrase, another's key are errors of the configuration.
 import { execFileSync } from "node:child_process";
-import { writeFileSync } from "node:fs";
+import { chmodSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { readCredentials } from "../../../edge/mqtt/credentials.js";
@@ -25,7 +25,7 @@ test("what belongs together is read", () => {
 
 test("what does not is refused with the setting's name", () => {
   const junk = join(made.folder, "junk");
-  writeFileSync(junk, "no PEM at all\n");
+  writeFileSync(junk, "no PEM at all\n", { mode: 0o600 });
   const broken = join(made.folder, "broken");
   writeFileSync(broken, "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n");
   const locked = join(made.folder, "locked");
@@ -40,7 +40,20 @@ test("what does not is refused with the setting's name", () => {
     /^outputs\.mqtt\.keyFile: expected a private key without a passphrase/,
   );
   refused(
-    { certFile, keyFile: made.broker.keyFile },
+    { certFile, keyFile: made.server.keyFile },
     /^outputs\.mqtt\.keyFile: expected the private key of outputs\.mqtt\.certFile/,
   );
+});
+
+test("a private key that others may read is refused, with what mends it", () => {
+  const { certFile, keyFile } = made.client;
+  chmodSync(keyFile, 0o644);
+  const message = expect.stringMatching(
+    /^http\.keyFile: expected a file that others cannot read, .* mode 644$/,
+  );
+  expect(() => readCredentials({ certFile, keyFile }, (field) => `http.${field}`)).toThrow(
+    expect.objectContaining({ code: "CONFIG_INVALID", message, hint: `Run 'chmod 600 ${keyFile}'.` }),
+  );
+  chmodSync(keyFile, 0o640);
+  expect(readCredentials({ certFile, keyFile }).key?.length).toBeGreaterThan(100);
 });

@@ -88,7 +88,7 @@ needs("mosquitto").suite("bad days of a running program", () => {
 
   test("the calibration is replaced, first by one of another size, then by one that fits", async () => {
     const folder = bench.folder();
-    const scene = { frames: 2, truth: "none", view: "camera" } as const;
+    const scene = { frames: 2, truth: "none", view: "raw" } as const;
     await writeScene(loadNative(), { ...scene, width: 192, height: 128, folder: join(folder, "scene") });
     await writeScene(loadNative(), { ...scene, width: 96, height: 64, folder: join(folder, "other") });
     const file = join(folder, "depthwatt.yaml");

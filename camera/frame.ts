@@ -80,6 +80,8 @@ export interface PairSource {
   readonly description: SourceDescription;
   /** Memory that every image of the source's will lie in, where that is known and stays the same until stop() resolves. */
   readonly inputMemory?: readonly Uint8Array[] | undefined;
+  /** True while a device of it is not there, so that nothing but its return brings pairs; absent: never. */
+  isAway?(): boolean;
   start(events: SourceEvents): void;
   stop(): Promise<void>;
   counters(): SourceCounters;

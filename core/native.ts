@@ -9,7 +9,12 @@ export interface SystemExports {
    * One datagram to a Unix socket ("@" in front: abstract namespace), as sd_notify(3) sends it. Never blocks.
    * @returns "" when sent, else the system's words for why not
    */
-  sdNotify(socketAddress: string, message: string): string;
+  sdNotify(socketAddress: string, message: string | Uint8Array): string;
+  /**
+   * Who is at the other end of a connected Unix socket, as the kernel says (SO_PEERCRED).
+   * @throws DepthwattError ENGINE_PARAMETER where the descriptor is no such socket
+   */
+  peerOf(descriptor: number): { pid: number; uid: number; gid: number };
 }
 
 /** @throws DepthwattError ADDON_MISSING */

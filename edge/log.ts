@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// The log: lines on stderr, for people on a terminal, JSON elsewhere; passwords never get into it.
+// The log: lines on stderr, for people on a terminal, JSON elsewhere, fields in the journal; passwords never get into it.
 import { type DestinationStream, type Logger, pino } from "pino";
 import { printable, redactUrl } from "./redact.js";
+import { journalFields, leadsToJournal, sendToJournal } from "./service/journal.js";
 
 export type Log = Logger;
 
@@ -31,11 +32,20 @@ export interface LogPlace extends DestinationStream {
   isTTY?: boolean;
 }
 
+/** Lines of pino as entries of the journal; what it does not take, such as an entry too large, goes to stderr as a line. */
+const journalPlace: LogPlace = {
+  write(line) {
+    if (sendToJournal(journalFields(line)) !== "") process.stderr.write(line);
+  },
+};
+
+const usualPlace = (): LogPlace => (leadsToJournal() ? journalPlace : process.stderr);
+
 /**
  * @param level the least severe level written: fatal, error, warn, info, debug or trace
- * @param place where lines go; default stderr
+ * @param place where lines go; default the journal where systemd has connected stderr with it, else stderr
  */
-export function createLog(level: string, place: LogPlace = process.stderr): Log {
+export function createLog(level: string, place: LogPlace = usualPlace()): Log {
   const redacting: DestinationStream = {
     write: (line) => {
       const safe = redactUrl(line);

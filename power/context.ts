@@ -65,6 +65,11 @@ export function modeNames(conf: string): string[] {
   return [...conf.matchAll(MODE_LINE)].map((match) => match[2]!);
 }
 
+/** Name -> number of all modes in the text of an nvpmodel.conf. */
+export function modeIds(conf: string): Map<string, number> {
+  return new Map([...conf.matchAll(MODE_LINE)].map(([, id, name]) => [name!, Number(id)]));
+}
+
 function powerMode(root: string, read: ValueReader): string | Unavailable {
   const status = read(join(root, "var/lib/nvpmodel/status"));
   if (status.ok) {

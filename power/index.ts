@@ -1,6 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // The front door of power/: edge imports from here and from nowhere deeper.
-export { type ContextOptions, type ContextSnapshot, modeName, modeNames, readContext } from "./context.js";
+export {
+  type ContextOptions,
+  type ContextSnapshot,
+  modeIds,
+  modeName,
+  modeNames,
+  readContext,
+} from "./context.js";
 export { contextChanges } from "./context-history.js";
 export { ExternalSensor, type ExternalSensorOptions } from "./external.js";
 export { withGpu } from "./gpu-context.js";

@@ -10,7 +10,7 @@ const dist = join(root, "dist");
 
 /** Folders copied whole, and the endings copied out of the source folders. */
 const folders = ["board-configs"];
-const endings = [".service", ".rules", ".json", ".html", ".css", ".svg", ".py"];
+const endings = [".service", ".socket", ".rules", ".json", ".html", ".css", ".svg", ".py"];
 const sourceFolders = ["core", "edge", "camera", "cuda", "power"];
 
 for (const folder of folders) {

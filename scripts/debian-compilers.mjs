@@ -24,23 +24,26 @@ export const DEBIANS = {
   },
 };
 
-const cache = () => join(process.env.XDG_CACHE_HOME ?? join(homedir(), ".cache"), "depthwatt");
+export const cacheFolder = () => join(process.env.XDG_CACHE_HOME ?? join(homedir(), ".cache"), "depthwatt");
+
+/** One of Debian's own mirrors, as this machine's apt names it; security updates lie elsewhere and are not needed. */
+export const debianMirror = () =>
+  archives(aptFiles())
+    .map((one) => one.split(" ")[0])
+    .find((one) => !one.includes("security"));
 
 /** The root folder of that Debian where it has been fetched, else undefined. */
-export function cachedDebian(suite, folder = cache()) {
+export function cachedDebian(suite, folder = cacheFolder()) {
   const root = join(folder, `compilers-${suite}`);
   return existsSync(root) ? root : undefined;
 }
 
 /** Fetches where the cache is empty; throws with one sentence where that cannot be. */
-export function fetchDebian(suite, folder = cache()) {
+export function fetchDebian(suite, folder = cacheFolder()) {
   const ready = cachedDebian(suite, folder);
   if (ready !== undefined) return ready;
   if (process.getuid?.() !== 0) throw new Error(`compilers of Debian ${suite}: debootstrap needs root`);
-  // One of Debian's own mirrors, as this machine's apt names it; security updates lie elsewhere and are not needed.
-  const mirror = archives(aptFiles())
-    .map((one) => one.split(" ")[0])
-    .find((one) => !one.includes("security"));
+  const mirror = debianMirror();
   if (mirror === undefined)
     throw new Error(`compilers of Debian ${suite}: this machine's apt names no Debian archive`);
   mkdirSync(folder, { recursive: true });

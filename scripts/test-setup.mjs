@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // `npm run test:setup`: installs the Debian packages that the tests use, from the list in test-packages.json.
-// With `-- --long` it also fetches the compilers of the long suites: nvcc 11.8 and three Debians.
+// With `-- --long` it also fetches what the long suites need beside them: nvcc 11.8, three Debians' compilers, a disk with systemd.
 import { execFileSync, spawnSync } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { DEBIANS, fetchDebian } from "./debian-compilers.mjs";
 import { fetchNvcc118 } from "./nvcc-11.8.mjs";
+import { fetchSystemdRoot } from "./systemd-root.mjs";
 
 const needs = JSON.parse(readFileSync(new URL("./test-packages.json", import.meta.url), "utf8"));
 const wanted = [...new Set(Object.values(needs).flatMap((need) => need.apt))];
@@ -20,14 +21,15 @@ if (spawnSync("dpkg", ["--version"]).status !== 0) {
   );
   process.exit(1);
 }
-/** Compilers of the long suites, 5 GB in a cache: their absence is a failure only where every suite must run. */
-function fetchCompilers() {
+/** Compilers and a disk of the long suites, 5.5 GB in a cache: their absence is a failure only where every suite must run. */
+function fetchLong() {
   if (!process.argv.includes("--long")) return;
   const fetches = [
     () => `nvcc 11.8 is ${fetchNvcc118()}`,
     ...Object.keys(DEBIANS).map(
       (suite) => () => `the compilers of Debian ${suite} are in ${fetchDebian(suite)}`,
     ),
+    () => `the disk of the systemd machine is ${fetchSystemdRoot()}`,
   ];
   for (const fetch of fetches) {
     try {
@@ -42,7 +44,7 @@ function fetchCompilers() {
 const missing = wanted.filter((name) => !installed(name));
 if (missing.length === 0) {
   console.log(`test:setup: all ${wanted.length} packages are installed`);
-  fetchCompilers();
+  fetchLong();
   process.exit(0);
 }
 const install = ["apt-get", "install", "-y", "-q", "--no-install-recommends", ...missing];
@@ -64,4 +66,4 @@ if (stillMissing.length > 0) {
   console.error(`error: apt-get said it was done, but these are missing: ${stillMissing.join(" ")}`);
   process.exit(1);
 }
-fetchCompilers();
+fetchLong();

@@ -168,6 +168,12 @@ export const SUITES: readonly Suite[] = [
     budgetSeconds: 450,
     for: "virtual machines with the kernel's own test cameras",
   },
+  {
+    name: "long-systemd",
+    files: ["test/systemd-vm/"],
+    budgetSeconds: 360,
+    for: "the service in a virtual machine whose init is systemd: its good days, its bad days, its boots",
+  },
 ];
 
 /** Every test file of the project: paths from its root. */

@@ -68,6 +68,11 @@ export class V4l2Source implements PairSource {
     return left.inputMemory && [...left.inputMemory, ...(right?.inputMemory ?? [])];
   }
 
+  isAway(): boolean {
+    const { left, right } = this.#parts.cameras;
+    return left.away || (right?.away ?? false);
+  }
+
   /** Largest time between the two images of a pair, ns. */
   get windowNs(): number {
     return this.#pairer.windowNs;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The clocks and the service manager's socket for JavaScript; see system.h.
+// The clocks and what Node's Unix sockets lack, for JavaScript; see system.h.
 #include "system.h"
 
 #include <ctime>
@@ -30,6 +30,7 @@ Napi::Value clocks(const Napi::CallbackInfo& info) {
 void addSystem(Napi::Env env, Napi::Object exports) {
   exports.Set("clocks", Napi::Function::New(env, clocks, "clocks"));
   exports.Set("sdNotify", Napi::Function::New(env, sdNotify, "sdNotify"));
+  exports.Set("peerOf", Napi::Function::New(env, peerOf, "peerOf"));
 }
 
 }  // namespace depthwatt

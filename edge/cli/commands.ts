@@ -153,6 +153,12 @@ export const COMMANDS: readonly CommandEntry[] = [
     define: async () => (await import("./config.js")).defineConfig,
   },
   {
+    name: "power-modes",
+    arguments: "",
+    description: "this board's power modes, and whether the service may change them",
+    define: async () => (await import("./power-modes.js")).definePowerModes,
+  },
+  {
     name: "install-service",
     arguments: "",
     description: "make depthwatt a systemd service of this machine",

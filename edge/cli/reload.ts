@@ -2,7 +2,7 @@
 // SIGHUP: a service reads its configuration again; a run that was started in a terminal has lost it, and ends.
 import { closeSync, openSync, readFileSync } from "node:fs";
 import { isatty } from "node:tty";
-import { differences, type LoadedConfig } from "../config/index.js";
+import { type Config, differences, type LoadedConfig } from "../config/index.js";
 import { isDepthwattError } from "../../core/index.js";
 import type { Log } from "../log.js";
 import type { Runtime } from "../runtime.js";
@@ -34,9 +34,29 @@ export async function reload(runtime: Runtime, load: () => LoadedConfig, log: Lo
     const change = differences(runtime.config, load().config);
     const keys = Object.keys(change);
     if (keys.length > 0) await runtime.apply(change, "reload");
-    log.info(keys.length === 0 ? "reload: no setting has changed" : `reload: changed ${keys.join(", ")}`);
+    log.info(
+      { event: "reload", changed: keys },
+      keys.length === 0 ? "reload: no setting has changed" : `reload: changed ${keys.join(", ")}`,
+    );
   } catch (error) {
-    if (!isDepthwattError(error)) throw error;
-    log.warn(`reload: ${error.message}; the running settings stay. ${error.hint}`);
+    refused(error, log);
+  }
+}
+
+function refused(error: unknown, log: Log): void {
+  if (!isDepthwattError(error)) throw error;
+  const { code, message, hint } = error;
+  log.warn({ event: "reload", errorCode: code }, `reload: ${message}; the running settings stay. ${hint}`);
+}
+
+/** The same while nothing runs yet. @returns the configuration for the next attempt */
+export function reloadLater(config: Config, load: () => LoadedConfig, log: Log): Config {
+  try {
+    const next = load().config;
+    log.info({ event: "reload", changed: Object.keys(differences(config, next)) }, "reload: read again");
+    return next;
+  } catch (error) {
+    refused(error, log);
+    return config;
   }
 }

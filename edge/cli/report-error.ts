@@ -3,12 +3,28 @@
 import { CommanderError } from "commander";
 import { DepthwattError, ERROR_CATALOGUE, type ErrorCode } from "../../core/index.js";
 import { printable, redactUrl } from "../redact.js";
+import { journalFields, leadsToJournal, sendToJournal } from "../service/journal.js";
 import { note, paint } from "./output.js";
 
 const EXIT_USAGE = 2;
 const EXIT_BUG = 70;
 
-function say(message: string, hint: string): void {
+const PINO_ERROR = 50;
+
+/** In a service: one entry, with the code that can be searched for. @returns whether the journal has it */
+function saidToJournal(message: string, hint: string, code: string): boolean {
+  if (!leadsToJournal()) return false;
+  const line = JSON.stringify({
+    level: PINO_ERROR,
+    msg: `error: ${message}\nhint: ${hint}`,
+    hint,
+    errorCode: code,
+  });
+  return sendToJournal(journalFields(redactUrl(line))) === "";
+}
+
+function say(message: string, hint: string, code: string): void {
+  if (saidToJournal(message, hint, code)) return;
   note(`${paint("red", "error:", process.stderr)} ${printable(redactUrl(message))}`);
   note(`${paint("bold", "hint:", process.stderr)} ${printable(redactUrl(hint))}`);
 }
@@ -33,7 +49,7 @@ function reportUsage(error: CommanderError, commandLine: string): number {
     .trim()
     .replace(/^\(|\)$/g, "");
   const see = `Run '${commandLine} --help'.`;
-  say(first.replace(/^error: /, ""), guess === "" ? see : `${guess} ${see}`);
+  say(first.replace(/^error: /, ""), guess === "" ? see : `${guess} ${see}`, "USAGE");
   return EXIT_USAGE;
 }
 
@@ -46,7 +62,7 @@ export function reportError(error: unknown, commandLine: string): number {
   if (error instanceof CommanderError) return reportUsage(error, commandLine);
   const known = catalogued(error);
   if (known && known.code !== "INTERNAL") {
-    say(known.message, known.hint);
+    say(known.message, known.hint, known.code);
     return known.exitCode;
   }
   note(
@@ -54,6 +70,6 @@ export function reportError(error: unknown, commandLine: string): number {
       ? redactUrl(error.stack ?? error.message)
       : `a value that is no error was thrown: ${String(error)}`,
   );
-  say("this is a bug in depthwatt", ERROR_CATALOGUE.INTERNAL.hint);
+  say("this is a bug in depthwatt", ERROR_CATALOGUE.INTERNAL.hint, "INTERNAL");
   return EXIT_BUG;
 }

@@ -11,12 +11,13 @@ import { openRuntime } from "../main.js";
 import type { Runtime, RuntimeEvents, RuntimeHost } from "../runtime.js";
 import { createLog, type Log } from "../log.js";
 import { createNotifier, type ServiceNotifier } from "../service/notify.js";
+import { whenThere } from "../service/wait.js";
 import { kindOfPath, SOURCE_KINDS } from "../sources/section.js";
 import { greet } from "./greeting.js";
 import { figuresLine, LiveLine } from "./live-line.js";
 import { type ConfigOptions, configOf, eyeFlags, withConfig, withExamples, withJson } from "./options.js";
 import { END_SIGNALS, printJson, printLine } from "./output.js";
-import { hasTerminal, leaveTerminal, reload, terminalDescriptors } from "./reload.js";
+import { hasTerminal, leaveTerminal, reload, reloadLater, terminalDescriptors } from "./reload.js";
 
 export interface RunOptions extends ConfigOptions {
   source?: string;
@@ -135,7 +136,7 @@ async function runOnce(
   log: Log,
   notifier: ServiceNotifier,
 ): Promise<boolean> {
-  const { config } = load();
+  let { config } = load();
   const live = new LiveLine();
   log.level = config.log.level;
   const quiet = options.json === true;
@@ -143,7 +144,11 @@ async function runOnce(
   const events: RuntimeEvents = {
     onNotice: (notice) => {
       live.finish();
-      log.warn(notice);
+      log.warn({ event: "notice" }, notice);
+    },
+    onState: (state, reason) => {
+      // A person sees the notice of it; in the journal it is the way to find when depth went and came.
+      if (notifier.active) log.info({ event: "state", state, reason }, `${state}: ${reason}`);
     },
     onFrame: () => {
       notifier.ready();
@@ -165,8 +170,18 @@ async function runOnce(
     again = true;
     runtime.stop();
   };
-  const runtime: Runtime = await openRuntime(config, options.frames, events, hostOf(options, load, begin));
+  const host = hostOf(options, load, begin);
+  const onHangup = () => {
+    config = reloadLater(config, load, log);
+  };
+  if (notifier.active) process.on("SIGHUP", onHangup);
+  const attempt = () => openRuntime(config, options.frames, events, host);
+  const runtime: Runtime = await whenThere(attempt, notifier, {
+    onWait: ({ code, message, hint }) =>
+      log.warn({ event: "waiting", errorCode: code, hint }, `waiting: ${message}`),
+  }).finally(() => process.off("SIGHUP", onHangup));
   if (!quiet) greet(runtime);
+  notifier.excuse(() => runtime.parts.source.isAway?.() ?? false);
   const expectPairs = () => {
     const { rateHz } = runtime.parts.source.description;
     if (rateHz !== undefined) notifier.expectEvery(1000 / rateHz);

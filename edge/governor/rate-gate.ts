@@ -30,6 +30,10 @@ export class RateGate implements PairSource {
     return this.#source.inputMemory;
   }
 
+  isAway(): boolean {
+    return this.#source.isAway?.() ?? false;
+  }
+
   /** @param rateHz pairs per second at most; undefined = every pair */
   limit(rateHz: number | undefined): void {
     this.#intervalMs = rateHz === undefined ? 0 : 1000 / rateHz;

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // nvpmodel by name: numbers differ between modules, and whoever changes the mode puts it back, also when interrupted.
 import { spawn, spawnSync } from "node:child_process";
-import { readFileSync } from "node:fs";
+import { existsSync, readFileSync } from "node:fs";
+import { fileURLToPath } from "node:url";
 import { DepthwattError } from "../../core/index.js";
-import { modeNames } from "../../power/index.js";
+import { modeIds } from "../../power/index.js";
+import { POWER_MODE_SOCKET } from "../service/power-mode/socket.js";
 
 export interface PowerModesOptions {
-  /** Default: nvpmodel from PATH; another program in tests. */
+  /** Default: nvpmodel from PATH, or the root helper where this process is not root and the helper is on; another in tests. */
   program?: string;
   /** Default: /etc/nvpmodel.conf. */
   confFile?: string;
@@ -15,6 +17,12 @@ export interface PowerModesOptions {
 }
 
 const QUERY = ["-q"];
+
+/** nvpmodel changes modes for root alone; `depthwatt power-modes --allow` switches on who does it for others. */
+function nvpmodel(): [string, ...string[]] {
+  if (process.geteuid?.() === 0 || !existsSync(POWER_MODE_SOCKET)) return ["nvpmodel"];
+  return [process.execPath, fileURLToPath(new URL("../service/power-mode/client.js", import.meta.url))];
+}
 
 function modeIn(answer: string): string {
   const name = /NV Power Mode:\s*(\S+)/.exec(answer)?.[1];
@@ -28,9 +36,9 @@ const isMode = (found: string, wanted: string): boolean => plain(found) === plai
 
 export class PowerModes {
   readonly names: readonly string[];
-  readonly #program: string;
+  readonly #program: readonly [string, ...string[]];
   readonly #signals: readonly NodeJS.Signals[];
-  readonly #ids: ReadonlyMap<string, string>;
+  readonly #ids: ReadonlyMap<string, number>;
   #original: string | undefined;
   #last: Promise<void> = Promise.resolve();
   readonly #onSignal = (signal: NodeJS.Signals): void => {
@@ -44,19 +52,19 @@ export class PowerModes {
     } catch {}
   };
 
-  private constructor(program: string, conf: string, onSignals: boolean) {
+  private constructor(program: readonly [string, ...string[]], conf: string, onSignals: boolean) {
     this.#program = program;
     this.#signals = onSignals ? ["SIGINT", "SIGTERM", "SIGHUP"] : [];
-    this.names = modeNames(conf);
-    const lines = conf.matchAll(/^\s*<\s*POWER_MODEL\s+ID=(\d+)\s+NAME=(\S+)\s*>/gm);
-    this.#ids = new Map([...lines].map(([, id, name]) => [name!, id!]));
+    this.#ids = modeIds(conf);
+    this.names = [...this.#ids.keys()];
   }
 
   /** The machine's modes; undefined where there is no nvpmodel. */
   static open(options: PowerModesOptions = {}): PowerModes | undefined {
     try {
       const conf = readFileSync(options.confFile ?? "/etc/nvpmodel.conf", "utf8");
-      const modes = new PowerModes(options.program ?? "nvpmodel", conf, options.onSignals ?? true);
+      const program: [string, ...string[]] = options.program === undefined ? nvpmodel() : [options.program];
+      const modes = new PowerModes(program, conf, options.onSignals ?? true);
       return modes.names.length > 0 ? modes : undefined;
     } catch {
       return undefined;
@@ -78,7 +86,7 @@ export class PowerModes {
 
   #idOf(name: string): string {
     const id = this.#ids.get(name) ?? [...this.#ids].find(([known]) => isMode(known, name))?.[1];
-    if (id !== undefined) return id;
+    if (id !== undefined) return String(id);
     const hint = `There are: ${this.names.join(", ")}.`;
     throw new DepthwattError("CONFIG_INVALID", `This machine has no power mode "${name}".`, { hint });
   }
@@ -155,37 +163,53 @@ export class PowerModes {
   }
 
   #run(words: string[]): string {
+    const [command, ...before] = this.#program;
     // nvpmodel may ask on its standard input whether to restart now: it gets "no". One that asks nothing has closed its
     // input by then (EPIPE), so the exit status decides and nothing else.
-    const { status, stdout, error } = spawnSync(this.#program, words, {
+    const { status, stdout, stderr, error } = spawnSync(command, [...before, ...words], {
       encoding: "utf8",
       input: "no\n",
       timeout: 30_000,
     });
     if (status === 0) return stdout;
-    throw this.#failed(words, error);
+    throw this.#failed(words, stderr, error);
   }
 
   #runBeside(words: string[]): Promise<string> {
+    const [command, ...before] = this.#program;
     return new Promise((resolve, reject) => {
-      const child = spawn(this.#program, words, { stdio: ["pipe", "pipe", "ignore"], timeout: 30_000 });
+      const child = spawn(command, [...before, ...words], {
+        stdio: ["pipe", "pipe", "pipe"],
+        timeout: 30_000,
+      });
       let answer = "";
+      let complaint = "";
       child.stdout.setEncoding("utf8").on("data", (text: string) => {
         answer += text;
       });
-      child.on("error", (error) => reject(this.#failed(words, error)));
+      child.stderr.setEncoding("utf8").on("data", (text: string) => {
+        complaint = (complaint + text).slice(-1000);
+      });
+      child.on("error", (error) => reject(this.#failed(words, complaint, error)));
       child.on("close", (status) =>
-        status === 0 ? resolve(answer) : reject(this.#failed(words, undefined)),
+        status === 0 ? resolve(answer) : reject(this.#failed(words, complaint, undefined)),
       );
       child.stdin.on("error", () => {});
       child.stdin.end("no\n");
     });
   }
 
-  #failed(words: string[], cause: Error | undefined): DepthwattError {
-    return new DepthwattError("DEVICE_UNAVAILABLE", `${this.#program} ${words.join(" ")} failed.`, {
-      hint: "Changing the power mode needs root: run it with sudo, or leave --modes (power.modes) out.",
-      cause,
-    });
+  #failed(words: string[], stderr: string | null, cause: Error | undefined): DepthwattError {
+    const why = stderr?.trim().split("\n").at(-1) ?? "";
+    return new DepthwattError(
+      "DEVICE_UNAVAILABLE",
+      `nvpmodel ${words.join(" ")} failed${why === "" ? "" : `: ${why}`}.`,
+      {
+        hint:
+          "Changing the power mode needs root: run it with sudo, switch on the helper of the service with 'sudo depthwatt power-modes " +
+          "--allow', or leave --modes (power.modes) out.",
+        cause,
+      },
+    );
   }
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What systemd is told: ready, status, stopping, and a watchdog that only a completed frame feeds.
-// A timer alone would keep petting the watchdog while the cameras hang; here a tick without a new frame sends nothing.
+// What systemd is told: ready, status, stopping, and a watchdog that completed frames feed, and waits that have a known end.
+// A timer alone would keep petting the watchdog while the cameras hang; here a tick without progress sends nothing.
 
 /** Sends one datagram; "" or the reason why not. The addon's sdNotify. */
 export type SendDatagram = (socketAddress: string, message: string) => string;
@@ -14,6 +14,10 @@ export interface ServiceNotifier {
   startsLater(seconds: number): void;
   /** Frames come so seldom: between two of them the watchdog is fed all the same, until three periods have passed. */
   expectEvery(periodMs: number): void;
+  /** No frame can be expected while this says so, as with a camera that is unplugged: a restart would not bring it back. */
+  excuse(isExcused: () => boolean): void;
+  /** Another attempt to open what is not there: the service is up, its status says what it waits for. */
+  waiting(reason: string): void;
   /** The first frame came out: the service is up. Later calls do nothing. */
   ready(): void;
   /** One line for `systemctl status`. */
@@ -41,6 +45,8 @@ const SILENT: ServiceNotifier = {
   watchdogMs: undefined,
   startsLater: () => {},
   expectEvery: () => {},
+  excuse: () => {},
+  waiting: () => {},
   ready: () => {},
   status: () => {},
   frameCompleted: () => {},
@@ -74,6 +80,7 @@ export function createNotifier(options: NotifierOptions): ServiceNotifier {
   let framesFed = 0;
   let patienceMs = 0;
   let awaitedUntilMs = 0;
+  let isExcused = () => false;
   let lastFrameMs = performance.now();
   const watchdogMs = watchdogTime(environment, processId);
   // A quarter, so that a frame period of up to three quarters of the watchdog's time still feeds it in time.
@@ -84,6 +91,7 @@ export function createNotifier(options: NotifierOptions): ServiceNotifier {
           () => {
             const now = performance.now();
             if (frames !== framesFed) lastFrameMs = now;
+            else if (isExcused()) lastFrameMs = now;
             else if (now - lastFrameMs >= patienceMs && now >= awaitedUntilMs) return;
             framesFed = frames;
             tell("WATCHDOG=1");
@@ -91,6 +99,13 @@ export function createNotifier(options: NotifierOptions): ServiceNotifier {
           Math.max(watchdogMs / 4, 10),
         );
   feeder?.unref();
+
+  const ready = () => {
+    if (!isReady) tell("READY=1");
+    isReady = true;
+  };
+  // A newline would begin the next assignment.
+  const status = (text: string) => tell(`STATUS=${text.replace(/\s+/g, " ").trim()}`);
 
   return {
     active: true,
@@ -103,12 +118,16 @@ export function createNotifier(options: NotifierOptions): ServiceNotifier {
     expectEvery: (periodMs) => {
       patienceMs = 3 * periodMs;
     },
-    ready: () => {
-      if (!isReady) tell("READY=1");
-      isReady = true;
+    excuse: (condition) => {
+      isExcused = condition;
     },
-    // A newline would begin the next assignment.
-    status: (text) => tell(`STATUS=${text.replace(/\s+/g, " ").trim()}`),
+    waiting: (reason) => {
+      frames++;
+      ready();
+      status(`waiting: ${reason}`);
+    },
+    ready,
+    status,
     frameCompleted: () => {
       frames++;
     },

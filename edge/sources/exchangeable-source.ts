@@ -173,6 +173,10 @@ export class ExchangeableSource implements PairSource {
     return this.#feed.source.inputMemory;
   }
 
+  isAway(): boolean {
+    return this.#feed.source.isAway?.() ?? false;
+  }
+
   start(events: SourceEvents): void {
     this.#events = events;
     this.#feed.attach(events);

@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // A small virtual machine with real V4L2 devices: Debian's kernel, the vivid driver, the host's files read-only. It runs
 // one program to its end; what the program reports travels as marked lines on the console.
-import { spawn } from "node:child_process";
-import { createWriteStream, existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { type Architecture, CACHE, type GuestKernel, guestKernel, loadOrder } from "./kernel.js";
+import { MARK, type MachineEnd, runQemu } from "./qemu.js";
 import { type RamFile, ramDisk } from "./ram-disk.js";
 
-/** What a line of the guest's report begins with; the console also carries the kernel's words. */
-const MARK = "@@report ";
+export type { MachineEnd };
 
 export interface MachineOptions {
   /** Names the log and the ram disk in .vm/. */
@@ -22,19 +21,6 @@ export interface MachineOptions {
   /** Called with each report as it comes. */
   onReport(report: Record<string, unknown>): void;
 }
-
-export interface MachineEnd {
-  /** The program's exit code; undefined where the machine died before it ended. */
-  exitCode: number | undefined;
-  seconds: number;
-  /** The console's last lines, for a person. */
-  tail: string;
-}
-
-const EMULATORS = {
-  amd64: { command: "qemu-system-x86_64", words: ["-cpu", "max"], console: "ttyS0" },
-  arm64: { command: "qemu-system-aarch64", words: ["-M", "virt", "-cpu", "cortex-a57"], console: "ttyAMA0" },
-};
 
 const quoted = (word: string) => `'${word.replaceAll("'", "'\\''")}'`;
 
@@ -95,73 +81,24 @@ function busybox(architecture: Architecture): string {
 
 /** Boots, runs the program, and resolves when the machine is off; it is killed after limitSeconds. */
 export async function runMachine(options: MachineOptions): Promise<MachineEnd> {
-  const { name, architecture = "amd64", limitSeconds } = options;
+  const { name, architecture = "amd64", limitSeconds, onReport } = options;
   mkdirSync(CACHE, { recursive: true });
   const initrd = join(CACHE, `${name}.cpio`);
   const kernel = await guestKernel(architecture);
   writeFileSync(initrd, makeRamDisk(kernel, options));
-  const emulator = EMULATORS[architecture];
-  const started = performance.now();
-  const child = spawn(
-    emulator.command,
-    [
-      ...emulator.words,
-      "-accel",
-      "tcg,thread=multi",
-      "-smp",
-      "2",
-      "-m",
-      "1536",
-      "-display",
-      "none",
-      "-monitor",
-      "none",
+  return runQemu({
+    name,
+    architecture,
+    kernel: kernel.image,
+    initrd,
+    memoryMegabytes: 1536,
+    append: "panic=-1",
+    words: [
       "-no-reboot",
-      "-nic",
-      "none",
-      "-serial",
-      "stdio",
-      "-kernel",
-      kernel.image,
-      "-initrd",
-      initrd,
-      "-append",
-      `console=${emulator.console} quiet loglevel=1 panic=-1`,
       "-virtfs",
       "local,path=/,mount_tag=host,security_model=none,readonly=on,multidevs=remap",
     ],
-    { stdio: ["ignore", "pipe", "pipe"] },
-  );
-  return new Promise((resolve, reject) => {
-    const log = createWriteStream(join(CACHE, `${name}.log`));
-    const lines: string[] = [];
-    let rest = "";
-    let exitCode: number | undefined;
-    const timer = setTimeout(() => child.kill("SIGKILL"), limitSeconds * 1000);
-    const take = (line: string) => {
-      log.write(`${((performance.now() - started) / 1000).toFixed(1)} ${line}\n`);
-      const at = line.indexOf(MARK);
-      if (at < 0) {
-        lines.push(line);
-        if (lines.length > 60) lines.shift();
-        return;
-      }
-      const report = JSON.parse(line.slice(at + MARK.length)) as Record<string, unknown>;
-      if (typeof report.exitCode === "number") exitCode = report.exitCode;
-      else options.onReport(report);
-    };
-    child.stdout.setEncoding("utf8").on("data", (chunk: string) => {
-      const parts = (rest + chunk).split("\n");
-      rest = parts.pop()!;
-      for (const part of parts) take(part.replace(/\r$/, ""));
-    });
-    child.stderr.setEncoding("utf8").on("data", (chunk: string) => take(`qemu: ${chunk.trim()}`));
-    child.on("error", reject);
-    child.on("close", () => {
-      clearTimeout(timer);
-      if (rest !== "") take(rest);
-      log.end();
-      resolve({ exitCode, seconds: (performance.now() - started) / 1000, tail: lines.join("\n") });
-    });
+    limitSeconds,
+    onReport,
   });
 }

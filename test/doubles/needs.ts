@@ -45,6 +45,7 @@ export type NeedName =
   | "rabbitmq"
   | "jinja2"
   | "systemd"
+  | "systemdVm"
   | "debootstrap"
   | "chromium";
 

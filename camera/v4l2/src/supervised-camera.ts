@@ -63,6 +63,7 @@ export class SupervisedCamera {
   /** Silent for too long at the last look. */
   #suspect = false;
   #lost = false;
+  #away = false;
   #stopped = false;
   #reopening: Promise<void> | undefined;
   /** From STREAMON to the capture time of the first image, ns; undefined until seen. */
@@ -92,6 +93,11 @@ export class SupervisedCamera {
   /** The open camera; undefined while it is lost. */
   get camera(): V4l2Camera | undefined {
     return this.#camera;
+  }
+
+  /** Lost, and no such camera was there at the last look. */
+  get away(): boolean {
+    return this.#away;
   }
 
   get clock(): DeviceClock {
@@ -212,6 +218,7 @@ export class SupervisedCamera {
     // The next camera writes into the same memory: not under a reader of the last one's images.
     if (ownMemory && (this.#previous?.held ?? 0) > 0) return;
     const path = await findCamera(addon, this.#path, this.#first.identity, folders, open.system);
+    this.#away = path === undefined;
     if (path === undefined || this.#stopped) return;
     let camera: V4l2Camera;
     try {

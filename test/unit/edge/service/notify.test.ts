@@ -58,6 +58,30 @@ describe("the watchdog", () => {
     expect(sent).toEqual([]);
   });
 
+  test("is fed while no frame can be expected, and again only by frames after that", () => {
+    const notifier = make();
+    let away = true;
+    notifier.excuse(() => away);
+    vi.advanceTimersByTime(60_000);
+    expect(sent.filter((message) => message === "WATCHDOG=1").length).toBeGreaterThan(20);
+    away = false;
+    vi.advanceTimersByTime(4000);
+    sent = [];
+    vi.advanceTimersByTime(60_000);
+    expect(sent).toEqual([]);
+  });
+
+  test("each attempt to open what is not there feeds it", () => {
+    const notifier = make();
+    notifier.waiting("no\ncamera");
+    expect(sent).toEqual(["READY=1", "STATUS=waiting: no camera"]);
+    vi.advanceTimersByTime(2000);
+    expect(sent.at(-1)).toBe("WATCHDOG=1");
+    sent = [];
+    vi.advanceTimersByTime(60_000);
+    expect(sent).toEqual([]);
+  });
+
   test("a start that comes later is announced", () => {
     make().startsLater(600);
     expect(sent).toEqual(["EXTEND_TIMEOUT_USEC=660000000"]);

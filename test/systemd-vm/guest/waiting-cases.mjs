@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+// The third boot: no camera is there, and somebody else has the port of the live page.
+import {
+  assert,
+  hearDepth,
+  hearState,
+  journal,
+  mainPid,
+  plugAll,
+  sh,
+  show,
+  tried,
+  until,
+  words,
+} from "./tools.mjs";
+
+const waitsFor = (what) => until(() => what.test(show("StatusText")), `a status of ${what}`);
+const told = () => journal(0, "-b").filter((entry) => entry.DEPTHWATT_EVENT === "waiting");
+let pid;
+
+export const cases = {
+  "no camera at boot: the boot ends, the service waits and says so": async () => {
+    await waitsFor(/^waiting: .*video/);
+    assert.equal(show("ActiveState"), "active");
+    await until(
+      () => tried("systemctl", "is-active", "multi-user.target").status === 0,
+      "the end of the boot",
+    );
+    pid = mainPid();
+    const [first] = told();
+    assert.equal(first.DEPTHWATT_ERROR_CODE, "DEVICE_UNAVAILABLE");
+    assert.equal(first.PRIORITY, "4");
+    return { status: show("StatusText") };
+  },
+
+  "a port in use at boot: named with its port, waited for as well": async () => {
+    plugAll();
+    await waitsFor(/^waiting: .*port 8990.*another process has that port/);
+    assert.equal(told().at(-1).DEPTHWATT_ERROR_CODE, "HTTP_UNAVAILABLE");
+    return { status: show("StatusText") };
+  },
+
+  "both come, depth comes, from the process that waited; each reason stands once in the journal":
+    async () => {
+      sh("systemctl", "stop", "other.service");
+      await hearState("online");
+      await hearDepth();
+      assert.equal(mainPid(), pid);
+      assert.equal(show("NRestarts"), "0");
+      const messages = told().map((entry) => entry.MESSAGE);
+      assert.deepEqual([...new Set(messages)], messages);
+      assert(messages.length <= 4, words(told()));
+      return { messages };
+    },
+};

@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: Apache-2.0
+// A virtual machine whose init is systemd and whose kernel has two cameras: Debian from a disk of the cache, depthwatt and Node as
+// they are here on a second, read-only disk at /opt. It boots as often as its cases ask for.
+import { execFileSync } from "node:child_process";
+import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { basename, join } from "node:path";
+import { fetchSystemdRoot } from "../../scripts/systemd-root.mjs";
+import { CACHE, type GuestKernel, guestKernel, loadOrder, PROJECT } from "../capture-vm/kernel.js";
+import { type MachineEnd, runQemu } from "../capture-vm/qemu.js";
+import { type RamFile, ramDisk } from "../capture-vm/ram-disk.js";
+
+const HOME = join(CACHE, "systemd");
+const GUEST = join(PROJECT, "test/systemd-vm/guest");
+const VIVID = "n_devs=2 node_types=0x1,0x1 num_inputs=1,1 input_types=0,0";
+
+/** Runs before systemd: modules, disks, the units of the test, and no cameras where the last boot asked for none. */
+const initScript = (modules: readonly string[], units: readonly string[]) => `#!/bin/busybox sh
+/bin/busybox --install -s /bin
+export PATH=/bin
+mount -t proc proc /proc
+mount -t sysfs sysfs /sys
+mount -t devtmpfs dev /dev
+${modules.map((name) => `insmod /modules/${name}${name === "vivid.ko" ? ` ${VIVID}` : ""}`).join("\n")}
+tries=0
+while [ ! -b /dev/vdb ] && [ $tries -lt 100 ]; do sleep 0.1; tries=$((tries + 1)); done
+mount -t ext4 -o noatime /dev/vda /root && mount -t ext4 -o ro /dev/vdb /root/opt || poweroff -f
+[ -e /root/var/lib/cases/no-cameras ] && echo vivid.0 > /sys/bus/platform/drivers/vivid/unbind
+mkdir -p /root/var/lib/cases /root/etc/systemd/system/multi-user.target.wants
+for unit in ${units.join(" ")}; do
+  cp /units/$unit /root/etc/systemd/system/$unit
+  ln -sf ../$unit /root/etc/systemd/system/multi-user.target.wants/$unit
+done
+if [ -e /root/var/lib/cases/read-only ]; then
+  mount -o remount,ro /root
+  mount -t tmpfs tmpfs /root/var/log
+fi
+for folder in proc sys dev; do mount -o move /$folder /root/$folder; done
+exec switch_root /root /lib/systemd/systemd
+`;
+
+function makeRamDisk(kernel: GuestKernel): Buffer {
+  // ext4 asks for its checksums by name, which loadOrder does not see.
+  const modules = loadOrder(kernel, [
+    "virtio_pci",
+    "virtio_blk",
+    "crc32c_generic",
+    "ext4",
+    "autofs4",
+    "vivid",
+  ]);
+  const units = readdirSync(GUEST).filter((name) => name.endsWith(".service"));
+  const folders = ["bin", "dev", "proc", "sys", "root", "modules", "units"].map(
+    (path): RamFile => ({ path }),
+  );
+  return ramDisk([
+    ...folders,
+    { path: "bin/busybox", content: readFileSync("/bin/busybox") },
+    ...modules.map((path) => ({ path: `modules/${basename(path)}`, content: readFileSync(path) })),
+    ...units.map((name) => ({ path: `units/${name}`, content: readFileSync(join(GUEST, name)) })),
+    {
+      path: "init",
+      content: Buffer.from(
+        initScript(
+          modules.map((path) => basename(path)),
+          units,
+        ),
+      ),
+    },
+  ]);
+}
+
+interface Lockfile {
+  packages: Record<string, { dev?: boolean; link?: boolean }>;
+}
+
+/** What an installation has of depthwatt: no sources, no compilers, no packages for development. */
+function copyProgram(to: string): void {
+  for (const path of [
+    "package.json",
+    "binding.gyp",
+    "dist",
+    "board-configs",
+    "power/udev",
+    "build/Release/depthwatt.node",
+  ])
+    cpSync(join(PROJECT, path), join(to, path), { recursive: true });
+  const lock = JSON.parse(readFileSync(join(PROJECT, "package-lock.json"), "utf8")) as Lockfile;
+  for (const [path, { dev, link }] of Object.entries(lock.packages)) {
+    // Packages of other machines are named and not here.
+    if (!path.startsWith("node_modules/") || dev || link || !existsSync(join(PROJECT, path))) continue;
+    if (!existsSync(join(to, path))) cpSync(join(PROJECT, path), join(to, path), { recursive: true });
+  }
+  const cameras = "node_modules/v4l2-camera";
+  for (const path of ["package.json", "dist", "build/Release/v4l2_camera.node"])
+    cpSync(join(PROJECT, "camera/v4l2", path), join(to, cameras, path), { recursive: true });
+}
+
+/** The disk of /opt: Node, depthwatt, the cases, a calibration of what the cameras deliver. */
+function makeProgramDisk(): string {
+  const tree = join(HOME, "opt");
+  rmSync(tree, { recursive: true, force: true });
+  mkdirSync(join(tree, "node/bin"), { recursive: true });
+  cpSync(process.execPath, join(tree, "node/bin/node"));
+  copyProgram(join(tree, "depthwatt"));
+  cpSync(GUEST, join(tree, "cases"), { recursive: true });
+  const words = ["scene", "--frames", "1", "--width", "320", "--height", "180"];
+  const program = join(PROJECT, "dist/edge/cli/main.js");
+  execFileSync(process.execPath, [program, ...words, "--out", join(tree, "scene")], { stdio: "pipe" });
+  const disk = join(HOME, "opt.ext4");
+  rmSync(disk, { force: true });
+  const path = `${process.env.PATH}:/usr/sbin:/sbin`;
+  const settings = ["-q", "-F", "-O", "^has_journal", "-d", tree, disk, "700M"];
+  execFileSync("mkfs.ext4", settings, { stdio: "pipe", env: { ...process.env, PATH: path } });
+  rmSync(tree, { recursive: true });
+  return disk;
+}
+
+const drive = (file: string, more: string) => ["-drive", `file=${file},format=raw,if=virtio,${more}`];
+
+export interface SystemdMachineOptions {
+  /** Words for the guest's program. */
+  words: readonly string[];
+  limitSeconds: number;
+  onReport(report: Record<string, unknown>): void;
+}
+
+/** Boots with these disks; what the guest writes is forgotten with the machine. */
+export async function runSystemdMachine(options: SystemdMachineOptions): Promise<MachineEnd> {
+  mkdirSync(HOME, { recursive: true });
+  const kernel = await guestKernel("amd64");
+  const root = fetchSystemdRoot();
+  const program = makeProgramDisk();
+  const initrd = join(HOME, "init.cpio");
+  writeFileSync(initrd, makeRamDisk(kernel));
+  const masked = [
+    "getty@tty1.service",
+    "serial-getty@ttyS0.service",
+    "e2scrub_reap.service",
+    "apt-daily.timer",
+  ];
+  const append = [
+    "panic=-1",
+    "mitigations=off",
+    "systemd.show_status=0",
+    ...masked.map((unit) => `systemd.mask=${unit}`),
+    ...options.words.map((word) => `cases.${word}`),
+  ];
+  return runQemu({
+    name: "systemd",
+    architecture: "amd64",
+    kernel: kernel.image,
+    initrd,
+    memoryMegabytes: 1536,
+    append: append.join(" "),
+    words: [...drive(root, "snapshot=on"), ...drive(program, "readonly=on")],
+    limitSeconds: options.limitSeconds,
+    onReport: options.onReport,
+  });
+}

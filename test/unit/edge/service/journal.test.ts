@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: Apache-2.0
+// Entries of the journal: fields of a log line, the bytes of the protocol, and real datagrams through the addon.
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { fstatSync, mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { describe, expect, test } from "vitest";
+import {
+  journalEntry,
+  journalFields,
+  leadsToJournal,
+  sendToJournal,
+} from "../../../../edge/service/journal.js";
+import { createLog } from "../../../../edge/log.js";
+import { PYTHON } from "../../../doubles/needs.js";
+
+/** One line as the log writes it. */
+function lineOf(write: (log: ReturnType<typeof createLog>) => void): string {
+  let line = "";
+  const place = {
+    write(text: string) {
+      line = text;
+    },
+  };
+  write(createLog("trace", place));
+  return line;
+}
+
+describe("the fields of a line", () => {
+  test("are the message, the priority of syslog and each fact under depthwatt's name", () => {
+    const line = lineOf((log) =>
+      log.warn({ event: "waiting", errorCode: "DEVICE_UNAVAILABLE", drops: { late: 2 } }, "no camera"),
+    );
+    expect(journalFields(line)).toEqual({
+      MESSAGE: "no camera",
+      PRIORITY: "4",
+      SYSLOG_IDENTIFIER: "depthwatt",
+      DEPTHWATT_EVENT: "waiting",
+      DEPTHWATT_ERROR_CODE: "DEVICE_UNAVAILABLE",
+      DEPTHWATT_DROPS: '{"late":2}',
+    });
+  });
+
+  test.each([
+    ["fatal", "2"],
+    ["error", "3"],
+    ["warn", "4"],
+    ["info", "6"],
+    ["debug", "7"],
+    ["trace", "7"],
+  ] as const)("%s has priority %s", (level, priority) => {
+    expect(journalFields(lineOf((log) => log[level]("x"))).PRIORITY).toBe(priority);
+  });
+
+  test("an error's stack is a field, its message the entry's where there is no other", () => {
+    const fields = journalFields(lineOf((log) => log.error(new RangeError("too far"))));
+    expect(fields.MESSAGE).toBe("too far");
+    expect(fields.DEPTHWATT_STACK).toMatch(/^RangeError: too far\n {4}at /);
+  });
+
+  test("a name that the journal would refuse is made one that it takes", () => {
+    const fields = journalFields(
+      lineOf((log) => log.info({ "outputs.mqtt/größe": 1, [`x${"y".repeat(99)}`]: 2 }, "x")),
+    );
+    for (const name of Object.keys(fields)) expect(name).toMatch(/^[A-Z][A-Z0-9_]{0,63}$/);
+  });
+});
+
+describe("the bytes of an entry", () => {
+  test("are a line for each field", () => {
+    expect(journalEntry({ MESSAGE: "grüß", PRIORITY: "6" }).toString()).toBe("MESSAGE=grüß\nPRIORITY=6\n");
+  });
+
+  test("a value with line ends stands behind its length, so that it cannot begin a field", () => {
+    const value = `first\nPRIORITY=0\n${"x".repeat(300)}`;
+    const bytes = journalEntry({ MESSAGE: value });
+    expect(bytes.subarray(0, 8).toString()).toBe("MESSAGE\n");
+    expect(bytes.readBigUInt64LE(8)).toBe(BigInt(value.length));
+    expect(bytes.subarray(16).toString()).toBe(`${value}\n`);
+  });
+});
+
+describe("whether stderr leads into the journal", () => {
+  const { dev, ino } = fstatSync(2, { bigint: true });
+  test.each([
+    ["is what systemd named", { JOURNAL_STREAM: `${dev}:${ino}` }, true],
+    ["is another file", { JOURNAL_STREAM: `${dev}:${ino + 1n}` }, false],
+    ["there is no journal", {}, false],
+  ])("%s", (_, environment, answer) => {
+    expect(leadsToJournal(2, environment)).toBe(answer);
+  });
+});
+
+describe("an entry that is sent", () => {
+  test("arrives whole", async () => {
+    const folder = mkdtempSync(join(tmpdir(), "depthwatt-journal-"));
+    const path = join(folder, "socket");
+    const code = `import socket, sys
+s = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+s.bind(sys.argv[1])
+s.settimeout(50)
+print("bound", end="", flush=True)
+sys.stdout.buffer.write(s.recv(65536))`;
+    const receiver = spawn(PYTHON, ["-c", code, path], { stdio: ["ignore", "pipe", "inherit"] });
+    try {
+      const chunks: Buffer[] = [];
+      await once(receiver.stdout, "data");
+      receiver.stdout.on("data", (chunk: Buffer) => chunks.push(chunk));
+      const fields = { MESSAGE: `two\nlines of ${"€".repeat(200)}`, PRIORITY: "4" };
+      const ended = once(receiver, "close");
+      expect(sendToJournal(fields, path)).toBe("");
+      await ended;
+      expect(Buffer.concat(chunks)).toEqual(journalEntry(fields));
+    } finally {
+      receiver.kill();
+      rmSync(folder, { recursive: true });
+    }
+  });
+
+  test("without a journal says why, and throws nothing", () => {
+    expect(sendToJournal({ MESSAGE: "x" }, "/nonexistent/socket")).toMatch(/No such file/);
+  });
+});

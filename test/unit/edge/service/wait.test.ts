@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+// A service waits for cameras and ports; a person at a terminal is told at once; what does not mend itself ends both.
+import { expect, test } from "vitest";
+import { DepthwattError, type ErrorCode } from "../../../../core/index.js";
+import { createNotifier } from "../../../../edge/service/notify.js";
+import { whenThere } from "../../../../edge/service/wait.js";
+
+function make(environment: NodeJS.ProcessEnv) {
+  const sent: string[] = [];
+  const send = (_: string, message: string) => {
+    sent.push(message);
+    return "";
+  };
+  return { notifier: createNotifier({ send, environment }), sent };
+}
+const SERVICE = { NOTIFY_SOCKET: "/run/systemd/notify" };
+
+/** Fails in this order, then works. */
+function attemptsOf(...failures: [ErrorCode, string][]) {
+  let tries = 0;
+  return {
+    tries: () => tries,
+    attempt: async () => {
+      const failure = failures[tries++];
+      if (failure !== undefined) throw new DepthwattError(...failure);
+      return "open";
+    },
+  };
+}
+
+test("a service tries until it works, is ready meanwhile, and names each reason once", async () => {
+  const { notifier, sent } = make(SERVICE);
+  const { attempt, tries } = attemptsOf(
+    ["DEVICE_UNAVAILABLE", "no camera"],
+    ["DEVICE_UNAVAILABLE", "no camera"],
+    ["DEVICE_PERMISSION", "not yet"],
+    ["HTTP_UNAVAILABLE", "port taken"],
+  );
+  const told: string[] = [];
+  const options = { retryMs: 1, onWait: ({ message }: Error) => void told.push(message) };
+  expect(await whenThere(attempt, notifier, options)).toBe("open");
+  expect(tries()).toBe(5);
+  expect(told).toEqual(["no camera", "not yet", "port taken"]);
+  expect(sent).toEqual([
+    "READY=1",
+    "STATUS=waiting: no camera",
+    "STATUS=waiting: no camera",
+    "STATUS=waiting: not yet",
+    "STATUS=waiting: port taken",
+  ]);
+});
+
+test.each([
+  ["without a service manager a missing camera is an error", {}, "DEVICE_UNAVAILABLE"],
+  ["a camera that cannot do what is asked is one in a service, too", SERVICE, "DEVICE_UNSUITABLE"],
+  ["and so is a wrong configuration", SERVICE, "CONFIG_INVALID"],
+] as const)("%s", async (_, environment, code) => {
+  const { notifier, sent } = make(environment);
+  const { attempt } = attemptsOf([code, "no"]);
+  await expect(whenThere(attempt, notifier, { onWait: () => {} })).rejects.toMatchObject({ code });
+  expect(sent).toEqual([]);
+});

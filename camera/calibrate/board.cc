@@ -196,6 +196,20 @@ bool inOrder(const std::vector<BoardPoint>& points, int columns, int rows) {
   return true;
 }
 
+/// Squared pixels of the corners' outline, missing ones left out.
+double areaOf(const Lattice& lattice, const Rectangle& r) {
+  double x0 = 1e9, x1 = -1e9, y0 = 1e9, y1 = -1e9;
+  for (const auto& [place, corner] : lattice.corners) {
+    if (place.first < r.i || place.first >= r.i + r.columns || place.second < r.j || place.second >= r.j + r.rows)
+      continue;
+    x0 = std::min(x0, corner.x);
+    x1 = std::max(x1, corner.x);
+    y0 = std::min(y0, corner.y);
+    y1 = std::max(y1, corner.y);
+  }
+  return x1 > x0 ? (x1 - x0) * (y1 - y0) : 0;
+}
+
 double middleOf(std::vector<double>& values) {
   if (values.empty()) return 0;
   const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
@@ -207,17 +221,23 @@ Detection chessboardOf(const Plane& image, const BoardSpec& spec) {
   Detection best;
   best.missing = 1 << 20;
   const int side = std::min(image.width, image.height);
-  std::vector<int> scales = {0, 1};
-  if (side > 700) scales.push_back(2);
-  scales.push_back(-1);
+  // Of a large picture half the size shows a board as well, in a quarter of the time.
+  std::vector<int> scales = {0, 1, -1};
+  if (side > 700) scales = {1, 0, 2};
+  double bestArea = 0;
   for (const int scale : scales) {
-    // Doubling is for boards of a few pixels a field.
-    if (scale < 0 && side > 800) continue;
     for (Lattice& lattice : findLattices(image, scale, 6)) {
       const Rectangle r = spec.columns > 0 ? bestPlacement(lattice, spec.columns, spec.rows) : largestFull(lattice);
       if (r.columns < 3 || r.rows < 3) continue;
-      const bool larger = spec.columns == 0 && r.columns * r.rows - r.missing <= best.columns * best.rows;
-      if (spec.columns > 0 ? r.missing >= best.missing : larger) continue;
+      const double area = areaOf(lattice, r);
+      if (spec.columns > 0) {
+        // Of two whole boards the nearer one: the other may hang on the wall, or be shown on a screen.
+        const bool twin = r.missing == 0 && best.missing == 0 && area > bestArea;
+        if (r.missing >= best.missing && !twin) continue;
+      } else if (r.columns * r.rows < best.columns * best.rows ||
+                 (r.columns * r.rows == best.columns * best.rows && area <= bestArea)) {
+        continue;
+      }
       Detection here;
       here.columns = spec.columns;
       here.rows = spec.rows;
@@ -244,8 +264,10 @@ Detection chessboardOf(const Plane& image, const BoardSpec& spec) {
         here.rows = std::min(r.columns, r.rows);
       }
       best = std::move(here);
+      bestArea = area;
     }
-    if (best.absence == Absence::kNone && (spec.columns > 0 || scale > 0)) break;
+    const bool small = bestArea < 0.02 * image.width * image.height;
+    if (best.absence == Absence::kNone && !small && (spec.columns > 0 || scale == scales[1])) break;
   }
   return best;
 }
@@ -271,8 +293,10 @@ std::vector<Lattice> findLattices(const Plane& image, int scale, size_t least) {
   const std::vector<Corner> candidates = findCorners(*at);
   std::vector<Lattice> lattices = linkCorners(candidates, least);
   if (lattices.size() > 4) lattices.resize(4);
+  if (lattices.empty()) return lattices;
+  const Plane soft = blurred(*at, 0.8);
   for (Lattice& lattice : lattices) {
-    completeLattice(*at, candidates, lattice);
+    completeLattice(soft, candidates, lattice);
     for (auto& [place, corner] : lattice.corners) {
       corner.x = factor * corner.x + shift;
       corner.y = factor * corner.y + shift;
@@ -281,14 +305,16 @@ std::vector<Lattice> findLattices(const Plane& image, int scale, size_t least) {
   return lattices;
 }
 
-void refineLattice(const Plane& image, Lattice& lattice) {
+void refineLattice(const Plane& image, Lattice& lattice, double windowShare) {
   std::map<Place, Corner> refined;
   for (const auto& [place, corner] : lattice.corners) {
     const double spacing = lattice.spacing(place);
-    const int window = std::min(
-        std::max(static_cast<int>(std::lround(0.17 * spacing)), std::min(5, static_cast<int>(0.36 * spacing))), 10);
+    const double largest = windowShare * spacing;
+    // 5 pixels, as is usual with OpenCV; wider where the fields are large.
+    const double wanted = std::min(std::max(std::round(0.17 * spacing), 5.0), 10.0);
+    const int window = std::max(static_cast<int>(std::min(wanted, largest)), 2);
     Corner moved = corner;
-    if (!refineCorner(image, std::max(window, 2), moved.x, moved.y)) continue;
+    if (!refineCorner(image, window, moved.x, moved.y)) continue;
     if (std::hypot(moved.x - corner.x, moved.y - corner.y) > std::max(3.0, 0.3 * spacing)) continue;
     refined[place] = moved;
   }
@@ -327,6 +353,8 @@ void measureBlur(const Plane& image, const Lattice& lattice, Detection& detectio
 
 Detection detectBoard(const ImageView<const uint8_t>& image, const BoardSpec& spec) {
   const Plane plane = planeOf(image);
+  if (spec.pattern == Pattern::kCircles) return detectCircles(plane, spec);
+  if (spec.pattern == Pattern::kCharuco) return detectCharuco(plane, spec);
   return chessboardOf(plane, spec);
 }
 

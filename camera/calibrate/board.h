@@ -50,8 +50,9 @@ Detection detectCharuco(const Plane& image, const BoardSpec& spec);
 /// Lattices of one picture at the scale that shows them best, in the picture's own pixels, the largest first.
 std::vector<Lattice> findLattices(const Plane& image, int scale, size_t least);
 
-/// Every corner of the lattice at its final place; those that do not settle are dropped.
-void refineLattice(const Plane& image, Lattice& lattice);
+/// Every corner of the lattice at its final place; those that do not settle are dropped. Half the window is at the most
+/// `windowShare` of the spacing.
+void refineLattice(const Plane& image, Lattice& lattice, double windowShare = 0.36);
 
 /// Fills blurAlongRows, blurAlongColumns and contrast.
 void measureBlur(const Plane& image, const Lattice& lattice, Detection& detection);

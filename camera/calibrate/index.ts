@@ -8,6 +8,7 @@ export {
   type DepthError,
 } from "./calibrate.js";
 export { coverageOf, type Coverage, COVERAGE_COLUMNS, COVERAGE_ROWS } from "./coverage.js";
+export { DICTIONARIES, type Dictionary } from "./dictionaries.js";
 export { type BoardGuess, detectIn, guessBoard, guessDetection } from "./detect.js";
 export type { PairVerdict, RejectionCause, SeenPair } from "./pairs.js";
 export { capturedPoint, rectifiedPoint } from "./rays.js";

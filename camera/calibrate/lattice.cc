@@ -12,6 +12,7 @@ namespace {
 constexpr double kPi = 3.14159265358979323846;
 constexpr double kLinkAngle = 0.4;  ///< radians between an axis and the line to the neighbour
 constexpr size_t kMaxLinked = 1500;
+constexpr size_t kNearest = 40;
 
 /// The angle between two lines, 0..pi/2.
 double lineAngle(double a, double b) {
@@ -34,11 +35,19 @@ Links wishes(const std::vector<const Corner*>& corners, size_t at) {
   Links out;
   const Corner& p = *corners[at];
   double best[2][2] = {{1e30, 1e30}, {1e30, 1e30}};
+  // The nearest alone: a neighbour on the board is among them.
+  std::vector<std::pair<double, size_t>> near;
   for (size_t k = 0; k < corners.size(); ++k) {
-    if (k == at) continue;
+    const double dx = corners[k]->x - p.x, dy = corners[k]->y - p.y, distance2 = dx * dx + dy * dy;
+    if (distance2 >= 9) near.emplace_back(distance2, k);
+  }
+  if (near.size() > kNearest) {
+    std::nth_element(near.begin(), near.begin() + kNearest, near.end());
+    near.resize(kNearest);
+  }
+  for (const auto& [distance2, k] : near) {
     const Corner& q = *corners[k];
-    const double dx = q.x - p.x, dy = q.y - p.y, distance = std::hypot(dx, dy);
-    if (distance < 3) continue;
+    const double dx = q.x - p.x, dy = q.y - p.y, distance = std::sqrt(distance2);
     const double direction = std::atan2(dy, dx);
     for (int axis = 0; axis < 2; ++axis) {
       const double here = lineAngle(direction, p.axis[axis]);
@@ -219,7 +228,8 @@ double strangeness(const Lattice& lattice, Place place) {
   return edges == 0 ? 0 : static_cast<double>(bad) / edges;
 }
 
-/// Drops corners whose edges resemble no other, the strangest first, and what then hangs on to the largest part no more.
+}  // namespace
+
 void dropStrangers(Lattice& lattice) {
   for (;;) {
     double worst = 0.34;
@@ -275,9 +285,7 @@ void dropStrangers(Lattice& lattice) {
   }
 }
 
-}  // namespace
-
-void completeLattice(const Plane& image, const std::vector<Corner>& candidates, Lattice& lattice) {
+void completeLattice(const Plane& soft, const std::vector<Corner>& candidates, Lattice& lattice) {
   const auto misfit = [&](Place place, double limit) {
     const Corner* here = lattice.find(place.first, place.second);
     double x, y;
@@ -285,7 +293,6 @@ void completeLattice(const Plane& image, const std::vector<Corner>& candidates, 
     return std::hypot(x - here->x, y - here->y) > limit * around(lattice, place);
   };
   dropStrangers(lattice);
-  const Plane soft = blurred(image, 0.8);
   for (int round = 0; round < 40; ++round) {
     std::vector<std::pair<Place, Corner>> grown;
     std::map<Place, bool> asked;
@@ -295,7 +302,7 @@ void completeLattice(const Plane& image, const std::vector<Corner>& candidates, 
         if (lattice.corners.count(next) != 0 || asked[next]) continue;
         asked[next] = true;
         double x, y;
-        if (!predict(lattice, next.first, next.second, x, y) || !image.holds(x, y, 3)) continue;
+        if (!predict(lattice, next.first, next.second, x, y) || !soft.holds(x, y, 3)) continue;
         const double spacing = std::max(lattice.spacing(place), 4.0);
         // Outwards, where one neighbour alone calls for it, only what is a corner by itself counts: the board ends somewhere.
         int neighbours = 0;

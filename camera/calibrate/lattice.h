@@ -26,9 +26,12 @@ struct Lattice {
 /// The lattices that neighbouring corners form, the largest first; those of fewer than `least` corners are left out.
 std::vector<Lattice> linkCorners(const std::vector<Corner>& corners, size_t least);
 
+/// Drops corners whose edges resemble no other, the strangest first, and what then hangs on to the largest part no more.
+void dropStrangers(Lattice& lattice);
+
 /// Drops corners that their neighbours contradict, adds candidates where neighbours expect one, and looks for it in the picture
-/// where there is no candidate.
-void completeLattice(const Plane& image, const std::vector<Corner>& candidates, Lattice& lattice);
+/// where there is no candidate; `soft` is the picture, slightly blurred.
+void completeLattice(const Plane& soft, const std::vector<Corner>& candidates, Lattice& lattice);
 
 /// Where the neighbours of (i, j) expect it; false where fewer than two lines lead there.
 bool predict(const Lattice& lattice, int i, int j, double& x, double& y);

@@ -123,7 +123,8 @@ export function sameOrder(pair: SeenPair, board: Board): SeenPair | Rejection {
   const { columns, rows } = gridOf(board);
   const turned = readFromOtherEnd(pair.right, board);
   if (shapeDistance(pair.left, turned, count) >= shapeDistance(pair.left, pair.right, count)) return pair;
-  if (board.pattern === "chessboard" && (columns + rows) % 2 === 0) return { ...pair, right: turned };
+  const sameFromBothEnds = board.pattern === "chessboard" ? (columns + rows) % 2 === 0 : rows % 2 === 0;
+  if (sameFromBothEnds) return { ...pair, right: turned };
   return {
     cause: "outOfOrder",
     reason: "the corners of both images are not in the same order: one shows the board turned by half a turn",

@@ -6,6 +6,8 @@ import {
   boardWords,
   type CalibrationResult,
   calibratePairs,
+  DICTIONARIES,
+  type Dictionary,
   type GreyImage,
   LENS_MODELS,
   type LensModel,
@@ -41,6 +43,8 @@ interface CalibrateFlags extends ConfigOptions {
   pattern: Pattern;
   board?: string;
   square?: string;
+  marker?: string;
+  dictionary: Dictionary;
   lens: LensModel;
   k3: boolean;
   baseline?: string;
@@ -91,11 +95,22 @@ function boardOf(flags: CalibrateFlags): WantedBoard {
       "USAGE",
       `expected --board COLUMNSxROWS: a board of ${pattern} cannot be guessed`,
     );
-  return {
-    pattern,
-    squareMetres: square === undefined ? 1 : metresOf("--square", square),
-    ...(flags.board === undefined ? {} : sizeOf(flags.board)),
-  };
+  const squareMetres = square === undefined ? 1 : metresOf("--square", square);
+  const board = { pattern, squareMetres, ...(flags.board === undefined ? {} : sizeOf(flags.board)) };
+  if (pattern !== "charuco") return board;
+  if (square === undefined || flags.marker === undefined)
+    throw new DepthwattError(
+      "USAGE",
+      "expected --square and --marker, the sides of a square and of a marker",
+    );
+  const markerMetres = metresOf("--marker", flags.marker);
+  if (markerMetres > 0.95 * squareMetres || markerMetres < 0.3 * squareMetres) {
+    throw new DepthwattError(
+      "USAGE",
+      `expected --marker to be 0.3 to 0.95 of --square (${squareMetres} m), got ${markerMetres} m`,
+    );
+  }
+  return { ...board, markerMetres, dictionary: DICTIONARIES.indexOf(flags.dictionary) };
 }
 
 async function pairsOfStream(flags: CalibrateFlags): Promise<NamedPair[]> {
@@ -242,8 +257,18 @@ export function defineCalibrate(command: Command): void {
         .choices([...PATTERNS])
         .default("chessboard"),
     )
-    .option("--board <size>", "inner corners of the chessboard, such as 9x6 (default: guessed)")
-    .option("--square <length>", "side of a square: 0.025 (metres), 25mm or 2.5cm")
+    .option(
+      "--board <size>",
+      "inner corners of the chessboard, such as 9x6 (default: guessed); circles a row and rows; squares of a ChArUco board",
+    )
+    .option(
+      "--square <length>",
+      "side of a square, or from row to row of circles: 0.025 (metres), 25mm or 2.5cm",
+    )
+    .option("--marker <length>", "side of a ChArUco board's markers")
+    .addOption(
+      new Option("--dictionary <name>", "the markers' dictionary").choices([...DICTIONARIES]).default("4x4"),
+    )
     .addOption(new Option("--lens <model>", "lens model").choices([...LENS_MODELS]).default("radtan"))
     .option("--no-k3", "radtan without its third radial coefficient, as Kalibr has it")
     .option(

@@ -69,7 +69,7 @@ export interface BoardPose {
   readonly t: Vector3;
 }
 
-/** Boards all over the image, tilted up to `tilt` radians, of such a size that both cameras see them in full. */
+/** Boards all over the image, tilted up to `tilt` radians, that both cameras see in full and not too small. */
 export function posesOf(
   rig: StereoCalibration,
   board: Board,
@@ -101,7 +101,13 @@ export function posesOf(
         ([u, v]) => u > margin && v > margin && u < width - margin && v < height - margin,
       ),
     );
-    if (inside) out.push(pose);
+    const first = cornersOf(rig, board, pose, "left");
+    const apart = Math.min(
+      ...first.map(([u, v], at) =>
+        Math.min(...first.map(([p, q], other) => (other === at ? 1e9 : Math.hypot(p - u, q - v)))),
+      ),
+    );
+    if (inside && apart > 0.022 * width) out.push(pose);
   }
   return out;
 }

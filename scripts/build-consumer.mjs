@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // Builds the package depthwatt-consumer (clients/javascript/dist) out of edge/consumer: one module for Node with its two
-// dependencies outside, one for browsers with everything inside, and the types. Does nothing where they are newer.
-import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync } from "node:fs";
+// dependencies outside, one for browsers with everything inside, one that reads frames without a connection, and the types. Does
+// nothing where they are newer.
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { dirname, join, relative } from "node:path";
 import { fileURLToPath } from "node:url";
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
 const out = join(root, "clients/javascript/dist");
 const ENTRY = "edge/consumer/index";
+const FRAMES = "edge/consumer/frames";
 
 const filesIn = (folder) => readdirSync(folder, { recursive: true }).map((name) => join(folder, name));
 const inputs = ["core", "edge/frame", "edge/consumer", "edge/mqtt"].flatMap((name) =>
@@ -19,17 +21,17 @@ if (existsSync(last) && statSync(last).mtimeMs > newest) process.exit(0);
 
 /** The declaration files that one leads to, by relative imports. */
 function copyTypes() {
-  const waiting = [join(root, "dist", `${ENTRY}.d.ts`)];
+  const waiting = [ENTRY, FRAMES].map((entry) => join(root, "dist", `${entry}.d.ts`));
   const seen = new Set();
   for (let path = waiting.pop(); path !== undefined; path = waiting.pop()) {
     if (seen.has(path)) continue;
     seen.add(path);
     const to = join(out, "types", relative(join(root, "dist"), path));
     mkdirSync(dirname(to), { recursive: true });
-    cpSync(path, to);
-    for (const [, name] of readFileSync(path, "utf8").matchAll(
-      /from "(\.[^"]+)\.js"|import\("(\.[^"]+)\.js"\)/g,
-    ))
+    // What the core has of libraries that this package does not depend on is none of its types.
+    const text = readFileSync(path, "utf8").replace(/^export \{ yaml \} from "\.\/yaml\.js";\n/m, "");
+    writeFileSync(to, text);
+    for (const [, name] of text.matchAll(/from "(\.[^"]+)\.js"|import\("(\.[^"]+)\.js"\)/g))
       if (name !== undefined) waiting.push(join(dirname(path), `${name}.d.ts`));
   }
 }
@@ -37,13 +39,13 @@ function copyTypes() {
 /** @type {typeof import("vite")} */
 const vite = await import("vite");
 
-async function bundle(fileName, external) {
+async function bundle(fileName, external, entry = ENTRY) {
   await vite.build({
     root,
     configFile: false,
     logLevel: "error",
     build: {
-      lib: { entry: join(root, `${ENTRY}.ts`), formats: ["es"], fileName: () => fileName },
+      lib: { entry: join(root, `${entry}.ts`), formats: ["es"], fileName: () => fileName },
       outDir: out,
       target: "es2022",
       minify: false,
@@ -57,4 +59,6 @@ rmSync(out, { recursive: true, force: true });
 mkdirSync(out, { recursive: true });
 copyTypes();
 await bundle("node.js", ["mqtt", "fflate", /^node:/]);
+await bundle("frames.js", ["fflate", /^node:/], FRAMES);
+// The last one: it says that all are there.
 await bundle("browser.js", [/^node:/]);

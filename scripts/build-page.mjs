@@ -21,9 +21,12 @@ function newest(...paths) {
   return time;
 }
 
-const inputs = ["core", "edge/frame", "edge/consumer", "edge/outputs/viewer", "package-lock.json"].map(
-  (name) => join(root, name),
-);
+const inputs = [
+  "clients/javascript/dist/frames.js",
+  "edge/outputs/derived",
+  "edge/outputs/viewer",
+  "package-lock.json",
+].map((name) => join(root, name));
 if (existsSync(stamp) && existsSync(join(out, "index.html")) && statSync(stamp).mtimeMs > newest(...inputs))
   process.exit(0);
 
@@ -31,7 +34,8 @@ if (existsSync(stamp) && existsSync(join(out, "index.html")) && statSync(stamp).
 let vite;
 try {
   vite = await import("vite");
-  for (const name of ["preact", "uplot", "fflate", "@noble/hashes/hmac.js"]) import.meta.resolve(name);
+  for (const name of ["preact", "uplot", "fflate", "depthwatt-consumer/frames", "@noble/hashes/hmac.js"])
+    import.meta.resolve(name);
 } catch (error) {
   console.error(`error: the live page cannot be built: ${error.message.split("\n")[0]}`);
   console.error("hint: run 'npm ci' (or 'npm install --ignore-scripts' where the addon is built)");

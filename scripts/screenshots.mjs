@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Makes the pictures of the live page that the docs show: `depthwatt run` with the synthetic scene, seen in Debian's Chromium.
-// Words: --out DIR (default docs/2-concepts), --all for every tab at three widths in both themes, and a browser without WebGL.
+// Words: --out DIR (default docs/2-concepts), --all for every tab and state at three widths in both
+// themes, and a browser without WebGL.
 import { spawn } from "node:child_process";
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -21,7 +22,7 @@ const profile = mkdtempSync(join(tmpdir(), "depthwatt-screenshots-"));
 const secretFile = join(profile, "control.secret");
 writeFileSync(secretFile, "a secret of the screenshots\n", { mode: 0o600 });
 const control = values.all
-  ? ["--set", "control.enabled=true", "--set", `control.secretFile=${secretFile}`]
+  ? ["control.enabled=true", `control.secretFile=${secretFile}`].flatMap((one) => ["--set", one])
   : [];
 const words = ["run", "--broker", "none", "--rate", "10", "--device", "robot-1", ...control];
 const program = spawn(process.execPath, [join(root, "dist/edge/cli/main.js"), ...words], {
@@ -73,12 +74,94 @@ async function shoot(name, { page = first, width, height, scheme, view, side, pr
   console.log(join(out, `${name}.png`));
 }
 
+/** Starts the program with other words; its page. */
+async function another(...words) {
+  const child = spawn(process.execPath, [join(root, "dist/edge/cli/main.js"), ...words], {
+    stdio: ["ignore", "pipe", "inherit"],
+  });
+  others.push(child);
+  return new Promise((resolve) => {
+    let text = "";
+    child.stdout.on("data", (chunk) => {
+      text += chunk;
+      const [, page] = /^page +(\S+)$/m.exec(text) ?? [];
+      const [, broker] = /^broker +(mqtt:\S+)/m.exec(text) ?? [];
+      if (page) resolve({ page, broker, child });
+    });
+  });
+}
+
+/** The page that asks for its password, refuses a wrong one, a device that is offline, and a zone that is being drawn. */
+async function otherStates() {
+  const passwordFile = join(profile, "password");
+  writeFileSync(passwordFile, "the password of the screenshots\n", { mode: 0o600 });
+  const small = ["--rate", "5", "--set", "http.port=auto"];
+  const guarded = await another(
+    "run",
+    "--broker",
+    "none",
+    ...small,
+    "--set",
+    `http.passwordFile=${passwordFile}`,
+  );
+  const device = await another("run", "--broker", "embedded", "--device", "robot-2", ...small);
+  const second = await another("run", "--broker", device.broker, "--device", "robot-3", ...small);
+  const viewing = await another("view", device.broker, "--port", "auto");
+  const asked = await browser("asked");
+  const viewed = await browser("viewed");
+  await asked.page.goto(guarded.page);
+  await viewed.page.goto(viewing.page);
+  await viewed.page.getByLabel("Device").selectOption("robot-3");
+  await viewed.page.waitForTimeout(4000);
+  second.child.kill("SIGKILL");
+  await viewed.page.getByText("robot-3 is offline").waitFor({ timeout: 60_000 });
+  await first.locator("#view-tab-picture").click();
+  await first.getByRole("button", { name: "Draw zone" }).click();
+  for (const scheme of ["light", "dark"])
+    for (const [width, height] of [
+      [360, 740],
+      [768, 1024],
+      [1600, 1000],
+    ]) {
+      const take = async (page, name) => {
+        await page.setViewportSize({ width, height });
+        await page.emulateMedia({ colorScheme: scheme });
+        await page.waitForTimeout(800);
+        await page.screenshot({ path: join(out, `${name}-${width}-${scheme}.png`), fullPage: true });
+      };
+      await asked.page.reload();
+      await asked.page.getByRole("button", { name: "Enter" }).waitFor();
+      await take(asked.page, "password");
+      await asked.page.getByLabel("Password").fill("a guess");
+      await asked.page.getByRole("button", { name: "Enter" }).click();
+      await asked.page.waitForTimeout(300);
+      await take(asked.page, "password-wrong");
+      await take(viewed.page, "offline");
+      await first.setViewportSize({ width, height });
+      const box = await first.locator(".sheet.left canvas").boundingBox();
+      await first.getByRole("button", { name: "Cancel" }).click();
+      await first.getByRole("button", { name: "Draw zone" }).click();
+      for (const [x, y] of [
+        [0.1, 0.6],
+        [0.4, 0.35],
+        [0.6, 0.7],
+      ])
+        await first
+          .locator(".sheet.left canvas")
+          .click({ position: { x: box.width * x, y: box.height * y } });
+      await take(first, "zone");
+    }
+  await asked.context.close();
+  await viewed.context.close();
+}
+
+const others = [];
 try {
   mkdirSync(out, { recursive: true });
   await first.goto(address);
   await first.locator("[data-size]:not([data-size=''])").waitFor({ timeout: 60_000 });
   // A plot of a few seconds is no plot.
-  await first.waitForTimeout(15_000);
+  await first.waitForTimeout(values.all ? 3000 : 15_000);
   const wide = { width: 1280, height: 760 };
   await shoot("live-page-picture", {
     ...wide,
@@ -107,9 +190,10 @@ try {
       }
     }
     await blind.context.close();
+    await otherStates();
   }
 } finally {
   await context.close();
-  program.kill("SIGTERM");
+  for (const child of [program, ...others]) child.kill("SIGTERM");
   rmSync(profile, { recursive: true, force: true, maxRetries: 5 });
 }

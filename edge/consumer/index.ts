@@ -4,11 +4,7 @@
 //   import { connectConsumer } from "depthwatt/consumer";
 //   const consumer = connectConsumer("mqtt://127.0.0.1:1883");
 //   consumer.on("frame", (frame) => console.log(frame.header.frameNumber, frame.values()));
-export { DepthwattError, type ErrorCode } from "../../core/index.js";
-export * from "../frame/frame-format.js";
-export { type FrameHeader, type ParsedFrame, parseFrame } from "../frame/payload.js";
 export type { BrokerStatus } from "../outputs/mqtt/publisher-types.js";
-export { decodeRvl } from "../frame/rvl.js";
 export {
   Consumer,
   type ConsumerEvents,
@@ -16,12 +12,5 @@ export {
   connectConsumer,
   type ReceivedFrame,
 } from "./consumer.js";
-export {
-  type Counts,
-  DEFAULT_MAX_PIXELS,
-  decodeBody,
-  decodePoints,
-  type Points,
-  toValues,
-} from "./decode.js";
+export * from "./frames.js";
 export { type ConsumerSummary, StreamStatistics, type Unknown } from "./statistics.js";

@@ -15,6 +15,14 @@ const MAY_IMPORT = {
 /** A package of its own inside a folder: it imports nothing from outside, and is imported by its name. Its tests share doubles. */
 const PACKAGE = "camera/v4l2/";
 const SHARED = ["test/doubles/", "test/capture-vm/"];
+/** The live page reads frames as any program in a browser does. */
+const PAGE = "edge/outputs/viewer/page/";
+const PAGE_READS_BY = "depthwatt-consumer/frames";
+
+function pageProblem(path, target) {
+  if (!path.startsWith(PAGE) || !/^edge\/(frame|consumer)\//.test(target)) return undefined;
+  return `${path}: ${target}: the live page reads frames by ${PAGE_READS_BY}`;
+}
 
 function packageProblem(path, target, from) {
   const [inside, enters] = [path.startsWith(PACKAGE), target.startsWith(PACKAGE)];
@@ -47,20 +55,23 @@ export default {
   run(root) {
     const problems = [];
     let count = 0;
-    for (const path of filesIn(root, SOURCE_FOLDERS, [".ts", ".mts"])) {
+    for (const path of filesIn(root, SOURCE_FOLDERS, [".ts", ".tsx", ".mts"])) {
       const folder = path.split("/")[0];
       for (const { from, typesOnly } of importsOf(readText(root, path))) {
         if (!from.startsWith(".")) {
+          if (from === PAGE_READS_BY && path.startsWith(PAGE)) continue;
           if (from.startsWith("depthwatt") || from.startsWith("@depthwatt")) {
             problems.push(`${path}: imports ${from}; inside the project imports are relative`);
           }
           continue;
         }
         count++;
-        if (!/\.(js|json|mjs)$/.test(from)) problems.push(`${path}: ${from} does not end in .js`);
+        if (!/\.(js|json|mjs|css)$/.test(from)) problems.push(`${path}: ${from} does not end in .js`);
         const target = posix.join(posix.dirname(path), from);
         const crossing = packageProblem(path, target, from);
         if (crossing !== undefined) problems.push(crossing);
+        const around = pageProblem(path, target);
+        if (around !== undefined) problems.push(around);
         const targetFolder = target.split("/")[0];
         if (targetFolder === folder || path.startsWith(PACKAGE)) continue;
         const allowed = MAY_IMPORT[folder][targetFolder];

@@ -166,6 +166,19 @@ const VIOLATIONS: [string, string, () => void, RegExp][] = [
     /imported by its name/,
   ],
   [
+    "imports.mjs",
+    "the live page reads frames past the consumer's name",
+    () =>
+      put("edge/outputs/viewer/page/worker.ts", 'import { parseFrame } from "../../../frame/payload.js";\n'),
+    /the live page reads frames by depthwatt-consumer\/frames/,
+  ],
+  [
+    "imports.mjs",
+    "nobody else imports the consumer by its name",
+    () => put("edge/main.ts", 'import { parseFrame } from "depthwatt-consumer/frames";\n'),
+    /inside the project imports are relative/,
+  ],
+  [
     "includes.mjs",
     "the package of cameras includes depthwatt",
     () => put("camera/v4l2/native/device.h", '#include "../../../core/image.h"\n'),

@@ -2,7 +2,7 @@
 // The page as a whole: head, view, figures and settings, and what is said when something is not there.
 import type { ComponentType } from "preact";
 import { useEffect, useLayoutEffect, useState } from "preact/hooks";
-import type { PictureStream } from "../../../frame/frame-format.js";
+import type { PictureStream } from "depthwatt-consumer/frames";
 import { Tabs } from "./controls.js";
 import { Figures } from "./figures/figures.js";
 import { Log } from "./figures/log.js";

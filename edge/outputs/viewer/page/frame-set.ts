@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the worker hands to the page: the decoded streams of one moment.
-import type { Counts } from "../../../consumer/decode.js";
-import type { PictureStream } from "../../../frame/frame-format.js";
-import type { FrameHeader } from "../../../frame/payload.js";
+import type { Counts, PictureStream, FrameHeader } from "depthwatt-consumer/frames";
 import type { FromPage, ToPage } from "../protocol.js";
 
 export interface Picture {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The page's end of the worker: messages into the store, the newest frame set to whoever draws, one set a screen refresh.
 import type { ControlAnswer } from "../../../control/answer.js";
-import type { PictureStream } from "../../../frame/frame-format.js";
+import type { PictureStream } from "depthwatt-consumer/frames";
 import { type FromPage, SOCKET_PATH, type ToPage } from "../protocol.js";
 import type { FrameSet, FromWorker, ToWorker } from "./frame-set.js";
 import { remember } from "./figures/history.js";

@@ -50,6 +50,7 @@ export const S = {
     regionHint: "Drag over the picture: only that part is matched. Esc ends.",
     leftCanvas: "Left image",
     valueCanvas: (what: string) => `${what} picture. Arrow keys move the probe.`,
+    nothing: "No picture has come yet.",
     invalid: "no value",
     filledWord: "filled",
   },
@@ -129,6 +130,7 @@ export const S = {
     damaged: (stream: string, why: string) => `${stream} came damaged: ${why}`,
     unknown: "not known",
     waiting: "No figures yet.",
+    last: "These are its last figures.",
   },
   plots: {
     window: "Window",

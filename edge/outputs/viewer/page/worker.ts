@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Off the page's thread: the WebSocket, its way back after a loss, and the decoding of frames by the consumer's own code.
-import { type Counts, decodeBody } from "../../../consumer/decode.js";
-import { type FrameHeader, parseFrame } from "../../../frame/payload.js";
+import { type Counts, decodeBody, type FrameHeader, parseFrame } from "depthwatt-consumer/frames";
 import { BEAT_MS, type FromPage, MAX_CREDITS, type ToPage } from "../protocol.js";
 import type { FrameSet, FromWorker, ToWorker } from "./frame-set.js";
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The point cloud on WebGL 2: depth and image are textures, the vertex shader makes one point of each pixel. JavaScript only
 // uploads; it touches no point.
-import type { Counts } from "../../../../consumer/decode.js";
+import type { Counts } from "depthwatt-consumer/frames";
 import type { Camera } from "../documents.js";
 import type { Meaning, Range } from "../picture/colourise.js";
 import { type Matrix, pixelsPerSlope } from "./orbit.js";

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // From a depth picture to points in space (pinhole camera): X = (x - cx) Z / fx, Y = (y - cy) Z / fy. X right, Y down, Z away.
-import type { Counts } from "../../../../consumer/decode.js";
+import type { Counts } from "depthwatt-consumer/frames";
 import type { Camera } from "../documents.js";
 import { type Meaning, type Range, meant } from "../picture/colourise.js";
 

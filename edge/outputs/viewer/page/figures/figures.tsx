@@ -81,6 +81,9 @@ export function Figures() {
   const [width, height] = [numberOf(info?.width), numberOf(info?.height)];
   return (
     <div class="figures">
+      {(state?.state === "offline" || state?.state === "stopped") && metrics !== undefined && (
+        <p class="quiet">{T.last}</p>
+      )}
       {damaged.map(([stream, why]) => (
         <p key={stream} class="notice" role="status">
           {T.damaged(stream, why)}

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // From counts to colours through a table with one entry per count, so that a frame costs one read and one write a pixel.
-import type { Counts } from "../../../../consumer/decode.js";
-import type { FrameHeader } from "../../../../frame/payload.js";
+import type { Counts, FrameHeader } from "depthwatt-consumer/frames";
 
 export interface Range {
   min: number;

@@ -32,8 +32,9 @@ export function Overlay({ size, point, grid, region, zones, corners }: OverlayPr
           <path class="zone" d={`M${polygon.map(at).join("L")}Z`} />
           <text
             class="zone-name"
-            x={Math.min(...polygon.map(({ x }) => x * width)) + 4}
-            y={Math.min(...polygon.map(({ y }) => y * height)) + 16}
+            x={Math.min(...polygon.map(({ x }) => x * width)) + width / 100}
+            y={Math.min(...polygon.map(({ y }) => y * height)) + width / 24}
+            font-size={width / 28}
           >
             {name}
           </text>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Draws frame sets onto the two canvases, keeps the range that is shown, and answers what is at a pixel.
-import type { PictureStream } from "../../../../frame/frame-format.js";
+import type { PictureStream } from "depthwatt-consumer/frames";
 import type { FrameSet, Picture } from "../frame-set.js";
 import type { Options, Quantity } from "../options.js";
 import { coloursOf, type ColourMapName } from "./colour-maps.js";

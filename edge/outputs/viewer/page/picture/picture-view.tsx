@@ -174,6 +174,7 @@ export function PictureView() {
           />
           {overlay}
         </div>
+        {size === undefined && <p class="nothing">{S.picture.nothing}</p>}
       </div>
       <PictureTools
         stage={stage}

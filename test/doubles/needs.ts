@@ -40,6 +40,7 @@ export type NeedName =
   | "gstreamer"
   | "vtk"
   | "zstandard"
+  | "lz4"
   | "nats"
   | "prometheus"
   | "rabbitmq"

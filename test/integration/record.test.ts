@@ -2,8 +2,10 @@
 // Recordings by the program itself: read by a reader that is not ours, computed again bit for bit, and what a bad disk does to a run.
 import { spawnSync } from "node:child_process";
 import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from "node:fs";
+import { createHash } from "node:crypto";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import sharp from "sharp";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import type { RunFigures } from "../../edge/pipeline/figures.js";
 import { parseStereoCalibration, sceneCalibration } from "../../camera/index.js";
@@ -160,6 +162,37 @@ needs("zstandard").suite("a recording read by a reader that is not ours", () => 
       pixels: "16UC1; compressedDepth rvl",
     });
     for (const read of reads) expect(read.attachments["calibration.json"]).toBeDefined();
+  });
+});
+
+needs("zstandard").suite("a recording in colours", () => {
+  test("left/image_rect and the captured images are rgb8, each pixel as it was captured", async () => {
+    const [width, height] = [96, 64];
+    const pixels = Buffer.from(
+      Uint8Array.from({ length: 3 * width * height }, (_, i) => (i * 37 + (i >> 7)) & 255),
+    );
+    for (const eye of ["left", "right"]) {
+      mkdirSync(place(`colours/${eye}`), { recursive: true });
+      for (let index = 0; index < 3; index++)
+        await sharp(pixels, { raw: { width, height, channels: 3 } })
+          .png()
+          .toFile(place(`colours/${eye}/${index}.png`));
+    }
+    const words = ["--left", place("colours/left"), "--right", place("colours/right"), "--inputs", ...QUIET];
+    const set = ["board=none", "outputs.mcap.leftColours=true"].flatMap((one) => ["--set", one]);
+    const ran = await runProgram(["record", place("colours.mcap"), ...words, ...set]);
+    expect(ran.code, ran.stderr).toBe(0);
+    const read = readIndependently(place("colours.mcap"));
+    const hash = createHash("sha256").update(pixels).digest("hex");
+    for (const ending of ["left/image_rect", "left/image_raw", "right/image_raw"])
+      expect(topicOf(read, ending), ending).toMatchObject({
+        count: 3,
+        width,
+        height,
+        pixels: "rgb8",
+        step: 3 * width,
+        hashes: [hash, hash, hash],
+      });
   });
 });
 

@@ -173,6 +173,25 @@ function rosCamera(camera: CameraCalibration, rig: Rig, eye: "left" | "right"): 
   };
 }
 
+/** In colours where the engine made them: a source may have none. */
+function leftChannel(topic: string, grey: ImagePrefix, colours: ImagePrefix): FrameChannel {
+  const of = ({ encodings, slot }: ComputedFrame) =>
+    encodings.leftRgb ? ([colours, slot.leftRgb] as const) : ([grey, slot.left] as const);
+  return {
+    topic,
+    schema: IMAGE,
+    bytes(frame) {
+      const [prefix, data] = of(frame);
+      return prefix.length + data.length;
+    },
+    write(target, at, frame, { leftNs }) {
+      const [prefix, data] = of(frame);
+      writeImage(target, at, prefix, prefix.length - 4, leftNs, data);
+      return { publishNs: leftNs, sequence: frame.leftSequence };
+    },
+  };
+}
+
 /** In the order in which a frame's messages stand in the recording. */
 export function frameChannels(context: ChannelContext): FrameChannel[] {
   const { settings, prefix, width, height, hasDepth, rig, input } = context;
@@ -196,7 +215,15 @@ export function frameChannels(context: ChannelContext): FrameChannel[] {
   const channels: FrameChannel[] = [];
   if (settings.inputs)
     channels.push(inputChannel(prefix, "left", input), inputChannel(prefix, "right", input));
-  if (settings.left) channels.push(image("left/image_rect", "mono8", 1, ({ slot }) => slot.left));
+  if (settings.left && settings.leftColours)
+    channels.push(
+      leftChannel(
+        `${prefix}/left/image_rect`,
+        imagePrefix(rectified("mono8", 1)),
+        imagePrefix(rectified("rgb8", 3)),
+      ),
+    );
+  else if (settings.left) channels.push(image("left/image_rect", "mono8", 1, ({ slot }) => slot.left));
   if (hasDepth && settings.depth === "image")
     channels.push(image("depth/image_rect", "16UC1", 2, ({ slot }) => bytesOf(slot.depthMillimetres)));
   if (hasDepth && settings.depth === "compressedDepth") {

@@ -4,10 +4,12 @@ import type { EncodingWishes } from "../../pipeline/computed-frame.js";
 import { defineOutput } from "../output.js";
 import { type McapSettings, mcapSettings } from "./settings.js";
 
-function mcapEncodings({ recording, depth, points }: McapSettings, hasDepth: boolean): EncodingWishes {
+function mcapEncodings(settings: McapSettings, hasDepth: boolean): EncodingWishes {
+  const { recording, depth, points, left, leftColours } = settings;
   return {
     ...(recording && hasDepth && depth === "compressedDepth" && { encodeDepth: "rvl" }),
     ...(recording && points && { points: true }),
+    ...(recording && left && leftColours && { leftRgb: true }),
   };
 }
 

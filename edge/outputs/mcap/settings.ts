@@ -31,6 +31,10 @@ export const mcapSettings = section("The recording: an MCAP file that Foxglove, 
     default: true,
     description: "Records the rectified left image as an Image (mono8).",
   }),
+  leftColours: setting(z.boolean(), {
+    default: false,
+    description: "Records it in colours (rgb8) where the source has them, three times the bytes.",
+  }),
   points: setting(z.boolean(), {
     default: false,
     description:

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Recordings that are cut, damaged or another program's: what is whole is read, what is lost is counted, what is no pair of images is
 // refused by name.
+import { execFileSync } from "node:child_process";
 import {
   closeSync,
   copyFileSync,
@@ -14,7 +15,7 @@ import {
 } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { McapRecordBuilder } from "@mcap/core";
+import { McapRecordBuilder, McapWriter } from "@mcap/core";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { loadZstd } from "../../../edge/mcap/compression.js";
 import { imagePrefix, writeImage } from "../../../edge/mcap/messages.js";
@@ -26,6 +27,7 @@ import { openMcapSource } from "../../../edge/sources/mcap/source.js";
 import type { FramePair } from "../../../camera/index.js";
 import { isDepthwattError } from "../../../core/index.js";
 import { seededRandom } from "../../doubles/rvl-pictures.js";
+import { needs, PYTHON } from "../../doubles/needs.js";
 import { writeForeign } from "../../doubles/recordings.js";
 
 const folder = mkdtempSync(join(tmpdir(), "depthwatt-recording-"));
@@ -88,6 +90,51 @@ test("a whole recording, and one without compression", async () => {
   expect(new TextDecoder().decode(note)).toBe("hello");
   writePairs(place("plain.mcap"), undefined);
   expect((await read(place("plain.mcap"))).numbers).toEqual(all);
+});
+
+needs("lz4").suite("another program's recording in lz4", () => {
+  test("is read like one in zstd: the same pairs", async () => {
+    // Packed by liblz4: what we unpack with is not what packs.
+    const pack = (chunkData: Uint8Array) => {
+      const code =
+        "import lz4.frame, sys; sys.stdout.buffer.write(lz4.frame.compress(sys.stdin.buffer.read()))";
+      const compressedData = new Uint8Array(execFileSync(PYTHON, ["-c", code], { input: chunkData }));
+      return { compression: "lz4", compressedData };
+    };
+    const bytes: Uint8Array[] = [];
+    let position = 0n;
+    const writable = {
+      position: () => position,
+      write: async (piece: Uint8Array) => {
+        bytes.push(piece.slice());
+        position += BigInt(piece.length);
+      },
+    };
+    const writer = new McapWriter({ writable, compressChunk: pack, chunkSize: 8192 });
+    await writer.start({ profile: "ros2", library: "a test" });
+    const recording = await openRecording(whole);
+    const ids = new Map<number, number>();
+    for await (const { channelId, logTime, publishTime, sequence, data } of recording.messages()) {
+      const channel = recording.channels.get(channelId)!;
+      if (!ids.has(channelId)) {
+        const schemaId = await writer.registerSchema({
+          name: IMAGE.name,
+          encoding: "ros2msg",
+          data: new Uint8Array(),
+        });
+        ids.set(channelId, await writer.registerChannel({ ...channel, schemaId }));
+      }
+      await writer.addMessage({ channelId: ids.get(channelId)!, logTime, publishTime, sequence, data });
+    }
+    await recording.close();
+    await writer.end();
+    const file = Buffer.concat(bytes);
+    writeFileSync(place("lz4.mcap"), file);
+    // What they are packed with is told by each chunk; noise would not get smaller.
+    expect(file.includes("lz4")).toBe(true);
+    expect(file.length).toBeLessThan(PAIRS * 2 * 512);
+    expect((await read(place("lz4.mcap"))).numbers).toEqual(all);
+  });
 });
 
 test("cut at every 97th byte: never an error once a chunk is whole, never a wrong pair, and all bytes are accounted for", async () => {

@@ -196,4 +196,32 @@ describe("noise", () => {
     const fromBetween = await run([dimmed(0.66)], { denoise: "auto" });
     expect(fromBetween.info.noise.smoothed, "between, from the start").toBe(false);
   });
+
+  test("an exposure that rolls up and down switches once each way, however it ripples", async () => {
+    // Numbers of its own: the same noise whichever tests ran before.
+    const own = new Random(11);
+    const loud = pairOf(picture, 0, (value) => value + own.whole(-6, 6));
+    // A slow wave from 0.55 to 1 of the exposure, and on them a ripple from look to look, as of lamps on mains.
+    const LOOKS = 48;
+    const shareAt = (look: number) =>
+      0.775 - 0.225 * Math.cos((2 * Math.PI * look) / LOOKS) + (look % 2 === 0 ? -0.035 : 0.035);
+    const pairAt = (look: number): Pair => ({
+      left: loud.left.map((value) => Math.round(shareAt(look) * value)),
+      right: loud.right.map((value) => Math.round(shareAt(look) * value)),
+    });
+    // Frames 0, 4, 8 and 12 are looked at, then every sixteenth.
+    const lookOf = (frame: number) => (frame <= 12 ? frame >> 2 : 3 + ((frame - 12) >> 4));
+    const frames = 13 + 16 * (LOOKS - 4);
+    const pairs = Array.from({ length: LOOKS }, (_, look) => pairAt(look));
+    const { told } = await run(
+      Array.from({ length: frames }, (_, frame) => pairs[lookOf(frame)]!),
+      { denoise: "auto" },
+    );
+    const changes = (states: boolean[]) =>
+      states.filter((state, n) => n > 0 && state !== states[n - 1]).length;
+    const sigmas = told.map(({ noise }) => noise.sigma);
+    expect([Math.min(...sigmas) < 2.4, Math.max(...sigmas) > 3]).toEqual([true, true]);
+    expect(changes(told.map(({ noise }) => noise.smoothed)), "up, then down").toBe(2);
+    expect(changes(sigmas.map((sigma) => sigma > 2.75)), "with one threshold").toBeGreaterThan(2);
+  }, 60_000);
 });

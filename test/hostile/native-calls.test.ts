@@ -276,6 +276,7 @@ test("a sampler of a pipe, a folder, a device without end and a file that is not
 test("matchers, clocks and the service manager", () => {
   for (let i = 0; i < COUNT / 3; i++)
     attempt("datagrams", () => native.sdNotify(odd() as never, odd() as never));
+  for (let i = 0; i < COUNT / 3; i++) attempt("peers", () => native.peerOf(odd() as never));
   expect(native.matchers().length).toBeGreaterThan(0);
   expect(STAGE_NAMES.length).toBeGreaterThan(0);
 });

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // A virtual machine whose init is systemd and whose kernel has two cameras: Debian from a disk of the cache, depthwatt and Node as
 // they are here on a second, read-only disk at /opt. It boots as often as its cases ask for.
-import { execFileSync } from "node:child_process";
-import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { cp } from "node:fs/promises";
 import { basename, join } from "node:path";
-import { fetchSystemdRoot } from "../../scripts/systemd-root.mjs";
-import { CACHE, type GuestKernel, guestKernel, loadOrder, PROJECT } from "../capture-vm/kernel.js";
+import { cachedSystemdRoot } from "../../scripts/systemd-root.mjs";
+import { CACHE, type GuestKernel, guestKernel, loadOrder, PROJECT, run } from "../capture-vm/kernel.js";
 import { type MachineEnd, runQemu } from "../capture-vm/qemu.js";
 import { type RamFile, ramDisk } from "../capture-vm/ram-disk.js";
 
@@ -74,7 +74,7 @@ interface Lockfile {
 }
 
 /** What an installation has of depthwatt: no sources, no compilers, no packages for development. */
-function copyProgram(to: string): void {
+async function copyProgram(to: string): Promise<void> {
   for (const path of [
     "package.json",
     "binding.gyp",
@@ -83,34 +83,33 @@ function copyProgram(to: string): void {
     "power/udev",
     "build/Release/depthwatt.node",
   ])
-    cpSync(join(PROJECT, path), join(to, path), { recursive: true });
+    await cp(join(PROJECT, path), join(to, path), { recursive: true });
   const lock = JSON.parse(readFileSync(join(PROJECT, "package-lock.json"), "utf8")) as Lockfile;
   for (const [path, { dev, link }] of Object.entries(lock.packages)) {
     // Packages of other machines are named and not here.
     if (!path.startsWith("node_modules/") || dev || link || !existsSync(join(PROJECT, path))) continue;
-    if (!existsSync(join(to, path))) cpSync(join(PROJECT, path), join(to, path), { recursive: true });
+    if (!existsSync(join(to, path))) await cp(join(PROJECT, path), join(to, path), { recursive: true });
   }
   const cameras = "node_modules/v4l2-camera";
   for (const path of ["package.json", "dist", "build/Release/v4l2_camera.node"])
-    cpSync(join(PROJECT, "camera/v4l2", path), join(to, cameras, path), { recursive: true });
+    await cp(join(PROJECT, "camera/v4l2", path), join(to, cameras, path), { recursive: true });
 }
 
 /** The disk of /opt: Node, depthwatt, the cases, a calibration of what the cameras deliver. */
-function makeProgramDisk(): string {
+async function makeProgramDisk(): Promise<string> {
   const tree = join(HOME, "opt");
   rmSync(tree, { recursive: true, force: true });
   mkdirSync(join(tree, "node/bin"), { recursive: true });
-  cpSync(process.execPath, join(tree, "node/bin/node"));
-  copyProgram(join(tree, "depthwatt"));
-  cpSync(GUEST, join(tree, "cases"), { recursive: true });
+  await cp(process.execPath, join(tree, "node/bin/node"));
+  await copyProgram(join(tree, "depthwatt"));
+  await cp(GUEST, join(tree, "cases"), { recursive: true });
   const words = ["scene", "--frames", "1", "--width", "320", "--height", "180"];
   const program = join(PROJECT, "dist/edge/cli/main.js");
-  execFileSync(process.execPath, [program, ...words, "--out", join(tree, "scene")], { stdio: "pipe" });
+  await run(process.execPath, [program, ...words, "--out", join(tree, "scene")], PROJECT);
   const disk = join(HOME, "opt.ext4");
   rmSync(disk, { force: true });
-  const path = `${process.env.PATH}:/usr/sbin:/sbin`;
   const settings = ["-q", "-F", "-O", "^has_journal", "-d", tree, disk, "700M"];
-  execFileSync("mkfs.ext4", settings, { stdio: "pipe", env: { ...process.env, PATH: path } });
+  await run("env", [`PATH=${process.env.PATH}:/usr/sbin:/sbin`, "mkfs.ext4", ...settings], PROJECT);
   rmSync(tree, { recursive: true });
   return disk;
 }
@@ -128,8 +127,10 @@ export interface SystemdMachineOptions {
 export async function runSystemdMachine(options: SystemdMachineOptions): Promise<MachineEnd> {
   mkdirSync(HOME, { recursive: true });
   const kernel = await guestKernel("amd64");
-  const root = fetchSystemdRoot();
-  const program = makeProgramDisk();
+  if (cachedSystemdRoot() === undefined)
+    await run(process.execPath, [join(PROJECT, "scripts/systemd-root.mjs")], PROJECT);
+  const root = cachedSystemdRoot()!;
+  const program = await makeProgramDisk();
   const initrd = join(HOME, "init.cpio");
   writeFileSync(initrd, makeRamDisk(kernel));
   const masked = [

@@ -12,7 +12,7 @@ const USER = "depthwatt";
 
 const CONNECTION = 0;
 
-/** The line up to its end, or what came of it; a second of patience is systemd's RuntimeMaxSec. */
+/** The line up to its end, or what came of it; who sends none is waited for until systemd's RuntimeMaxSec ends it. */
 function readRequest(): string {
   const buffer = Buffer.alloc(MAX_REQUEST_BYTES);
   let length = 0;
@@ -39,11 +39,13 @@ function readConf(): string {
 }
 
 function answer(): string {
+  // First of all: a connection that is closed with something unread takes the answer with it.
+  const request = readRequest();
   const program = PROGRAMS.find((path) => existsSync(path));
   if (program === undefined) return "refused this machine has no nvpmodel\n";
   const { uid } = systemAddon().peerOf(CONNECTION);
   return answerTo(
-    readRequest(),
+    request,
     { uid, allowed: userNumbers(USER) },
     {
       conf: readConf(),

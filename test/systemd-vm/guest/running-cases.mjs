@@ -227,6 +227,8 @@ set -- MAXN 15W 30W; shift "$id"; printf 'NV Power Mode: %s\\n%s\\n' "$1" "$id"
     assert.deepEqual([await asked("set 1\n"), status()], ["ok 15W\n", "pmode:0001"]);
     const many = calls().length;
     assert.equal(await asked("set 7\n"), "refused this board has no mode 7\n");
+    const answers = sh("journalctl", "-t", "depthwatt-power-mode", "--no-pager", "-o", "cat");
+    assert.match(answers, /^ok 15W$[\s\S]*^refused this board has no mode 7$/m);
     // Past the mode of the file it is the kernel's word that counts.
     sh("chmod", "666", SOCKET);
     const client = "/opt/depthwatt/dist/edge/service/power-mode/client.js";

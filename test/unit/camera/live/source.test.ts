@@ -136,9 +136,11 @@ needs("toolchain").suite("camera source", () => {
     source.start(events);
     playBoth();
     await until(() => seen.length > 5, "pairs");
+    expect(source.isAway()).toBe(false);
     fake.unplug(RIGHT);
     await until(() => degraded.length === 1, "degraded");
     expect(degraded[0]).toBe(`${RIGHT}: the camera was unplugged (ENODEV).`);
+    await until(() => source.isAway(), "away");
     const before = seen.length;
     await rest(500);
     expect(seen.length).toBe(before);
@@ -146,6 +148,7 @@ needs("toolchain").suite("camera source", () => {
     const returned = performance.now();
     await until(() => seen.length > before, "pairs again");
     expect(performance.now() - returned).toBeLessThan(2000);
+    expect(source.isAway()).toBe(false);
     expect(degraded.at(-1)).toBeUndefined();
     expect(degraded).toHaveLength(2);
   });

@@ -31,7 +31,7 @@ export const SUITES: readonly Suite[] = [
     name: "rooms",
     files: ["test/rooms/"],
     budgetSeconds: 40,
-    for: "every stage: by hand, its properties, its twins on this processor",
+    for: "every stage: by hand, its properties, its twins on this CPU",
   },
   { name: "golden", files: ["test/golden/"], budgetSeconds: 40, for: "hashes that never change" },
   {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Builds the GPU check's twins, and the plugin itself, for the processor: their own sources over the stand-in for CUDA in
+// Builds the GPU check's twins, and the plugin itself, for the CPU: their own sources over the stand-in for CUDA in
 // native/warp/.
 import { execFile } from "node:child_process";
 import { cpSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
@@ -74,7 +74,7 @@ export async function buildEmulatedTwins(
   return program;
 }
 
-/** The whole plugin for the processor: the addon opens it in place of libdepthwatt_cuda.so. Gives the library's path. */
+/** The whole plugin for the CPU: the addon opens it in place of libdepthwatt_cuda.so. Gives the library's path. */
 export async function buildEmulatedPlugin(folder: string): Promise<string> {
   copySources(folder);
   const flags = [

@@ -24,7 +24,7 @@ import { computeHash, engineCases, hashOf } from "../golden/engine-cases.mjs";
 const folder = mkdtempSync(join(tmpdir(), "depthwatt-emulated-"));
 let plugin = "";
 
-needs("toolchain").suite("the CUDA backend on a processor", () => {
+needs("toolchain").suite("the CUDA backend on a CPU", () => {
   beforeAll(async () => {
     plugin = await buildEmulatedPlugin(folder);
     process.env.DEPTHWATT_CUDA_PLUGIN = plugin;
@@ -222,7 +222,7 @@ needs("toolchain").suite("the CUDA backend on a processor", () => {
       expect(got.after.backendReason).toMatch(/Opening it again: CUDA unavailable: the driver refuses/);
     });
 
-    test("where CUDA was asked for: the coded error, and no processor", () => {
+    test("where CUDA was asked for: the coded error, and no CPU", () => {
       const got = frames("cuda", 12, { WARP_FAIL_SYNC: "3", WARP_FAIL_RESET: "1" });
       const failed = got.frames.filter((frame) => frame.code !== undefined);
       expect(failed.length).toBeGreaterThan(0);

@@ -66,7 +66,7 @@ needs("toolchain").suite("named barriers of the stand-in", () => {
   }, 120_000);
 });
 
-needs("toolchain").suite("every kernel against its reference, on the processor", () => {
+needs("toolchain").suite("every kernel against its reference, on the CPU", () => {
   test.each([
     ["U16", 900],
     ["HALF2", 620],

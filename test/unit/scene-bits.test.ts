@@ -77,7 +77,7 @@ needs("toolchain").suite("other flags", () => {
   }, 240_000);
 });
 
-needs("aarch64").suite("another processor", () => {
+needs("aarch64").suite("another CPU", () => {
   test("64-bit ARM, emulated", async () => {
     const expected = await bytesOfAddon(96, 64, [0, 77, 1_000_003]);
     const built = bytesOfBuild("aarch64-linux-gnu-g++", ["-O2", "-static"], ["qemu-aarch64-static"]);

@@ -4,7 +4,7 @@ import { describe, expect, test } from "vitest";
 import { SkewWatch } from "../../../../camera/live/skew-watch.js";
 
 describe("skew warning", () => {
-  test("names the cure once, and again only after it was good", () => {
+  test("names what to do once, and again only after it was good", () => {
     const watch = new SkewWatch({ maxSkewMs: undefined, rephase: false });
     const warnings: string[] = [];
     const feed = (skewNs: number) => {

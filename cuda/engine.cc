@@ -232,10 +232,24 @@ PairObservation Engine::observation() const {
   return observer_ ? observer_->seen() : PairObservation();
 }
 
+Status Engine::setRightMap(std::vector<int32_t> map) {
+  if (map.empty() || map.size() != parameters_.rightMap.size()) {
+    return Status::error(Code::kParameter, "Expected a right map of %zu values as it was opened with, got %zu.",
+                         parameters_.rightMap.size(), map.size());
+  }
+  const std::lock_guard<std::mutex> lock(observerMutex_);
+  if (observer_) observer_->read(map);
+  framesSeen_ = 0;
+  rightMap_ = std::move(map);
+  adaptedGeneration_ = 0;
+  turned_ = true;
+  return {};
+}
+
 Status Engine::adapt(const FrameInput& input) {
   const std::lock_guard<std::mutex> lock(observerMutex_);
   if (parameters_.adaptation.watches() && PairObserver::looksAt(framesSeen_++)) observer_->look(input);
-  const Adaptation wanted = observer_->seen().adaptation;
+  const Adaptation wanted = observer_ ? observer_->seen().adaptation : Adaptation();
   {
     const std::shared_lock<std::shared_mutex> shared(backendMutex_);
     if (adaptedGeneration_ == generation_ + 1 && wanted == adapted_) return {};
@@ -245,7 +259,10 @@ Status Engine::adapt(const FrameInput& input) {
   if (!final_.ok() || !backend_) return {};
   movedMap_.clear();
   if (wanted.quarterRows != 0) {
-    movedMap_ = mapFurtherDown(parameters_.rightMap, parameters_.width, parameters_.height, wanted.quarterRows);
+    const std::vector<int32_t>& map = turned_ ? rightMap_ : parameters_.rightMap;
+    movedMap_ = mapFurtherDown(map, parameters_.width, parameters_.height, wanted.quarterRows);
+  } else if (turned_) {
+    movedMap_ = rightMap_;
   }
   const Status status = backend_->adapt(wanted, movedMap_.empty() ? nullptr : movedMap_.data());
   adapted_ = wanted;
@@ -255,7 +272,7 @@ Status Engine::adapt(const FrameInput& input) {
 
 Status Engine::run(int place, const FrameInput& input, FrameOutput& output) {
   Status status;
-  if (observer_) {
+  if (observer_ || turned_) {
     status = adapt(input);
     if (!status.ok()) return onDevice_ ? recover(generation_, status) : status;
   }

@@ -46,6 +46,8 @@ class Engine {
 
   const EngineParameters& parameters() const { return parameters_; }
   EngineState state() const;
+  /// From the next frame on the right image is read by this map, of the size of the one that it replaces.
+  Status setRightMap(std::vector<int32_t> map);
   /// What the pairs look like and how the computation is adjusted to it; changes between frames.
   PairObservation observation() const;
 
@@ -75,7 +77,9 @@ class Engine {
   uint64_t framesSeen_ = 0;
   Adaptation adapted_;              ///< what the backend knows
   uint32_t adaptedGeneration_ = 0;  ///< 1 + the generation of the backend that knows it; 0: none
-  std::vector<int32_t> movedMap_;   ///< what the backend reads in place of the right map
+  std::vector<int32_t> rightMap_;   ///< in place of the one that was opened, where turned_
+  std::atomic<bool> turned_{false};
+  std::vector<int32_t> movedMap_;  ///< what the backend reads in place of the right map
   /// Of each place; null where no points are asked for.
   std::unique_ptr<PointCloud> clouds_[kMaxFramesInWork];
   std::vector<FrameOutput> outputs_;

@@ -5,9 +5,10 @@ export {
   ALIGNMENT_TERMS,
   type AlignmentLook,
   type AlignmentTerm,
+  type MapTurn,
   type PairAlignerOptions,
 } from "./binding/alignment.js";
-export { PairAligner } from "./binding/pair-aligner.js";
+export { PairAligner, turnMap } from "./binding/pair-aligner.js";
 export { createEngine, openEngine } from "./binding/engine.js";
 export * from "./binding/native.js";
 export * from "./match/matcher.js";

@@ -60,6 +60,14 @@ void PairObserver::look(const FrameInput& input) {
   seen_.medianQuarterRows = rows_.median();
 }
 
+void PairObserver::read(const std::vector<int32_t>& rightMap) {
+  p_.rightMap = rightMap;
+  if (!p_.adaptation.watchesRows) return;
+  rows_ = RowDecision();
+  seen_.rowsKnown = seen_.rowsAtLimit = false;
+  seen_.medianQuarterRows = seen_.adaptation.quarterRows = 0;
+}
+
 size_t PairObserver::workspaceBytes() const { return 2 * grey_[0].size() + 2 * words_[0].size() * sizeof(uint32_t); }
 
 }  // namespace depthwatt

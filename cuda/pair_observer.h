@@ -45,11 +45,13 @@ class PairObserver {
   static bool looksAt(uint64_t frame) { return frame < 16 ? frame % 4 == 0 : frame % 16 == 0; }
   /// Looks at a pair as it was captured.
   void look(const FrameInput& input);
+  /// The right image is read by this map from now on; what was estimated of its rows is forgotten.
+  void read(const std::vector<int32_t>& rightMap);
   const PairObservation& seen() const { return seen_; }
   size_t workspaceBytes() const;
 
  private:
-  const EngineParameters p_;
+  EngineParameters p_;
   const Kernels& kernels_;
   std::vector<uint8_t> grey_[2];
   std::vector<uint32_t> words_[2];

@@ -11,6 +11,7 @@ import { loadNative } from "./native.js";
 import { Outputs } from "./outputs/outputs.js";
 import { AdjustableEngine } from "./pipeline/adjustable-engine.js";
 import { engineOptionsOf } from "./pipeline/engine-options.js";
+import type { PipelineGeometry } from "./pipeline/geometry.js";
 import { runtimeInfo } from "./pipeline/info.js";
 import { LiveInput, type NextInput } from "./pipeline/live-input.js";
 import { Pipeline } from "./pipeline/pipeline.js";
@@ -40,12 +41,30 @@ export async function openRuntime(
     const { rateHz } = source.description;
     const { width, height, depth } = input.geometry;
 
+    // whether the cameras still lie as they were calibrated
+    const health = new RigWatch({
+      onProblem: (problem) => runtime.rigProblem(problem),
+      onCorrection: (sentence) => runtime.rigCorrection(sentence),
+      setRightMap: (map) => engine.setRightMap(map),
+    });
+    runtime.owns(() => health.close());
+    health.open(config, source.description, input.geometry);
+
     // rectify, match, refine, depth, encode
+    const corrected = (geometry: PipelineGeometry): PipelineGeometry => {
+      const rightMap = health.correctedMap;
+      return geometry.maps && rightMap ? { ...geometry, maps: { ...geometry.maps, rightMap } } : geometry;
+    };
     const engineOptions = (of: Config, next?: NextInput) =>
-      engineOptionsOf(of, next?.source ?? source, (next ?? input).geometry);
+      engineOptionsOf(of, next?.source ?? source, next?.geometry ?? corrected(input.geometry));
     const engine = new AdjustableEngine(engineOptions(config), {
       onProblem: (problem) => notice(problem.message),
-      onChange: () => runtime.tellInfo(),
+      onChange: ({ rightMap }) => {
+        // It was opened before the map was turned, or turned back.
+        const wanted = corrected(input.geometry).maps?.rightMap;
+        if (wanted !== undefined && rightMap !== undefined && wanted !== rightMap) engine.setRightMap(wanted);
+        runtime.tellInfo();
+      },
     });
     runtime.owns(() => engine.close());
 
@@ -84,11 +103,6 @@ export async function openRuntime(
     const { totalRule } = chooseBoard(config.board);
     const meter = openMeter({ ...config.power, native: loadNative(), ...(totalRule && { totalRule }) });
     runtime.owns(() => meter.close());
-
-    // whether the cameras still lie as they were calibrated
-    const health = new RigWatch({ onProblem: (problem) => runtime.rigProblem(problem) });
-    runtime.owns(() => health.close());
-    health.open(config, source.description, input.geometry);
 
     const pipeline: Pipeline = new Pipeline({
       source,

@@ -165,6 +165,13 @@ export class Runtime {
     if (this.#running) this.#showState(again);
   }
 
+  /** The right image is read by another map from now on, or what is measured cannot be taken off. */
+  rigCorrection(sentence: string): void {
+    this.notice(sentence);
+    this.tellInfo();
+    if (this.#running) this.#showState("the cameras lie as they were calibrated again");
+  }
+
   /** A frame was lost with its backend: what computes now may be another. */
   backendLost(reason: string): void {
     if (reason === this.#backendLoss) return; // the other frame that was in work

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What cuda/ registers on the native addon; engine.ts makes usable things of it.
 import { loadAddon } from "../../core/index.js";
-import type { NativePairAligner, PairAlignerOptions } from "./alignment.js";
+import type { MapTurn, NativePairAligner, PairAlignerOptions } from "./alignment.js";
 import type { Matcher } from "../match/matcher.js";
 import type { EngineInfo, EngineOptions, EngineSlot, InstructionSet, NativeEncoding } from "./native.js";
 
@@ -27,6 +27,7 @@ export interface NativeSession {
    * validPixels, matchedPixels, then milliseconds of each stage (NaN = off).
    */
   readonly outcomes: Float64Array;
+  setRightMap(call: { map: Int32Array }): void;
   submit(slot: number, left: Uint8Array, right: Uint8Array): void;
   close(): void;
 }
@@ -50,6 +51,8 @@ export interface EngineExports {
   ) => NativeSession;
   /** Opens an engine on another thread, for one Session. */
   openEngine(options: NativeOptions): Promise<OpenedEngine>;
+  /** On another thread. */
+  turnMap(turn: MapTurn): Promise<Int32Array>;
   PairAligner: new (options: PairAlignerOptions) => NativePairAligner;
   /** Bytes that encodedDepth or encodedDisparity must hold. */
   encodedBound(encoding: NativeEncoding, width: number, height: number): number;

@@ -20,6 +20,7 @@
 #include <vector>
 
 #include "../alignment/aligner.h"
+#include "../alignment/correction.h"
 #include "../../core/workers.h"
 #include "../../core/napi/arguments.h"
 #include "../../core/napi/errors.h"
@@ -230,8 +231,56 @@ void PairAligner::stop() {
   aligner_.reset();
 }
 
+/// Turns a map on a thread of Node's pool: a few milliseconds, in which frames go on.
+class MapTurning : public Napi::AsyncWorker {
+ public:
+  MapTurning(Napi::Env env, const Napi::Object& call)
+      : Napi::AsyncWorker(env, "depthwatt.turnMap"), deferred_(env), map_(mapOf(call, "map")) {
+    shape_ = {integerOf(call, "width", 2, 16384), integerOf(call, "height", 2, 16384),
+              integerOf(call, "inputWidth", 1, 16384), integerOf(call, "inputHeight", 1, 16384)};
+    view_ = {numberOf(call, "focalPixels"), numberOf(call, "cx"), numberOf(call, "cy")};
+    const double* rotation = elementsOf<double>(call, "rotation", 9);
+    std::copy_n(rotation, 9, rotation_);
+    if (map_.size() != 2 * static_cast<size_t>(shape_.width) * static_cast<size_t>(shape_.height) ||
+        !(view_.focalPixels > 0)) {
+      throw errorOf(env, Status::error(Code::kParameter, "Expected a map of %dx%d and a focal length above 0.",
+                                       shape_.width, shape_.height));
+    }
+  }
+  Napi::Promise promise() const { return deferred_.Promise(); }
+
+ private:
+  void Execute() override {
+    std::vector<int32_t> turned(map_.size());
+    turnMap(map_.data(), shape_, view_, rotation_, turned.data());
+    map_ = std::move(turned);
+  }
+  void OnOK() override {
+    auto array = Napi::Int32Array::New(Env(), map_.size());
+    std::copy(map_.begin(), map_.end(), array.Data());
+    deferred_.Resolve(array);
+  }
+  void OnError(const Napi::Error& error) override { deferred_.Reject(error.Value()); }
+
+  Napi::Promise::Deferred deferred_;
+  std::vector<int32_t> map_;
+  MapShape shape_;
+  AlignmentView view_;
+  double rotation_[9] = {};
+};
+
+Napi::Value turnMapBeside(const Napi::CallbackInfo& info) {
+  auto turning = std::make_unique<MapTurning>(info.Env(), objectAt(info, 0, "the map"));
+  const Napi::Promise promise = turning->promise();
+  turning.release()->Queue();
+  return promise;
+}
+
 }  // namespace
 
-void addAlignment(Napi::Env env, Napi::Object exports) { exports.Set("PairAligner", PairAligner::define(env)); }
+void addAlignment(Napi::Env env, Napi::Object exports) {
+  exports.Set("PairAligner", PairAligner::define(env));
+  exports.Set("turnMap", Napi::Function::New(env, turnMapBeside, "turnMap"));
+}
 
 }  // namespace depthwatt

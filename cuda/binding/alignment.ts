@@ -61,6 +61,22 @@ export interface AlignmentLook {
   targets: readonly number[];
 }
 
+/** A right map as it is for a camera that has turned; cuda/alignment/correction.h has the equation. */
+export interface MapTurn {
+  /** [height][width][2]. */
+  map: Int32Array;
+  width: number;
+  height: number;
+  /** Of the captured image. */
+  inputWidth: number;
+  inputHeight: number;
+  focalPixels: number;
+  cx: number;
+  cy: number;
+  /** Row-major 3x3: x_now = rotation x_calibrated. */
+  rotation: Float64Array;
+}
+
 /** The addon's own class. */
 export interface NativePairAligner {
   look(left: Uint8Array, right: Uint8Array, numbers: Float64Array): void;

@@ -147,6 +147,14 @@ class SessionEngine implements NativeEngine {
     });
   }
 
+  setRightMap(map: Int32Array): void {
+    try {
+      this.session.setRightMap({ map });
+    } catch (error) {
+      throw coded(error);
+    }
+  }
+
   close(): void {
     this.lastInfo ??= this.session.info;
     // Every frame that still waits is told in here.

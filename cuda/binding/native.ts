@@ -234,6 +234,11 @@ export interface NativeEngine {
    * @throws DepthwattError as submit() and onDone
    */
   compute(left: Uint8Array, right: Uint8Array): Promise<FrameResult>;
+  /**
+   * From the next frame that begins on the right image is read by this map, of the size of the one that it replaces.
+   * @throws DepthwattError ENGINE_PARAMETER: another size, or an engine without maps; ENGINE_FAILED after close()
+   */
+  setRightMap(map: Int32Array): void;
   /** Waits for the frame in flight, drops those queued behind it (onDone says so), stops the threads, frees the workspace. */
   close(): void;
 }

@@ -5,6 +5,7 @@ import { engineAddon } from "./addon.js";
 import {
   ALIGNMENT_TERMS,
   type AlignmentLook,
+  type MapTurn,
   type NativePairAligner,
   type PairAlignerOptions,
 } from "./alignment.js";
@@ -19,6 +20,15 @@ function coded(error: unknown): Error {
   if (error instanceof DepthwattError || !(error instanceof Error) || code === undefined)
     return error as Error;
   return new DepthwattError(code as ErrorCode, error.message, { cause: error });
+}
+
+/** The right map of a camera that has turned, made on another thread. @throws (as a rejection) DepthwattError ENGINE_PARAMETER */
+export async function turnMap(turn: MapTurn): Promise<Int32Array> {
+  try {
+    return await engineAddon().turnMap(turn);
+  } catch (error) {
+    throw coded(error);
+  }
 }
 
 /** Looks at pairs: at once by look(), or beside everything else by begin() and take(), which do not wait. */

@@ -93,6 +93,7 @@ class Session : public Napi::ObjectWrap<Session> {
     deliver();
   }
   Napi::Value info(const Napi::CallbackInfo& info);
+  Napi::Value setRightMap(const Napi::CallbackInfo& info);
   Napi::Value outcomes(const Napi::CallbackInfo&) { return outcomes_.Value(); }
 
   void bindSlot(int slot, const Napi::Object& memory);
@@ -418,11 +419,20 @@ Napi::Value Session::info(const Napi::CallbackInfo& info) {
   return result;
 }
 
+Napi::Value Session::setRightMap(const Napi::CallbackInfo& info) {
+  if (engine_ == nullptr)
+    throw errorOf(info.Env(), Status::error(Code::kFailed, "Expected an open engine, this one is closed."));
+  const Napi::Object call = objectAt(info, 0, "the map");
+  throwUnlessOk(info.Env(), engine_->setRightMap(mapOf(call, "map")));
+  return info.Env().Undefined();
+}
+
 Napi::Function Session::define(Napi::Env env) {
   return DefineClass(
       env, "Session",
       {InstanceMethod("submit", &Session::submit), InstanceMethod("close", &Session::close),
-       InstanceAccessor("info", &Session::info, nullptr), InstanceAccessor("outcomes", &Session::outcomes, nullptr)});
+       InstanceMethod("setRightMap", &Session::setRightMap), InstanceAccessor("info", &Session::info, nullptr),
+       InstanceAccessor("outcomes", &Session::outcomes, nullptr)});
 }
 
 Napi::Value openEngine(const Napi::CallbackInfo& info) {

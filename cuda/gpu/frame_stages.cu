@@ -78,7 +78,8 @@ Status FrameStages::adapt(const Adaptation& adaptation, const int32_t* rightMap)
     const int32_t on = adaptation.smooth ? 1 : 0;
     DEPTHWATT_CUDA(cudaMemcpy(smooths_.get(), &on, sizeof on, cudaMemcpyHostToDevice));
   }
-  if (!p_.adaptation.movesRows()) return {};
+  // Without a map to move, one that is given is that of a camera that has turned.
+  if (!p_.adaptation.movesRows() && (rightMap == nullptr || map_[1].bytes() == 0)) return {};
   std::vector<int32_t> asOpened;
   if (rightMap == nullptr) {
     asOpened = mapFurtherDown(p_.rightMap, p_.width, p_.height, 0);

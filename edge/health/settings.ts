@@ -19,4 +19,14 @@ export const healthSection = section("Whether the cameras still lie to each othe
     unit: "degrees",
     description: "The rig has moved where one camera is turned by more than this against its calibration.",
   }),
+  correct: setting(z.boolean(), {
+    default: false,
+    description:
+      "Takes the measured rotation off by turning the right rectification map between frames; told in state, metrics, info and log.",
+  }),
+  maxCorrectionDegrees: setting(z.number().min(0.05).max(5), {
+    default: 1,
+    unit: "degrees",
+    description: "A rotation beyond this is told and not taken off: calibrate.",
+  }),
 });

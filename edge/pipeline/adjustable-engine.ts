@@ -239,6 +239,13 @@ export class AdjustableEngine implements NativeEngine {
     if (next !== undefined) this.#events.onChange?.(next.options);
   }
 
+  /** From the next frame on, and for engines that are opened with these options later. */
+  setRightMap(map: Int32Array): void {
+    this.#engine.setRightMap(map);
+    this.#asked = { ...this.#asked, rightMap: map };
+    this.#options = { ...this.#options, rightMap: map };
+  }
+
   compute(left: Uint8Array, right: Uint8Array): Promise<FrameResult> {
     return new Promise((resolve, reject) => {
       this.submit(0, left, right, (error, result) =>

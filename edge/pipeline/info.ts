@@ -4,6 +4,7 @@ import type { PairSource } from "../../camera/index.js";
 import { parametersOf } from "../../cuda/index.js";
 import type { Config } from "../config/index.js";
 import { VERSION } from "../version.js";
+import type { RigWatch } from "../health/watch.js";
 import type { AdjustableEngine } from "./adjustable-engine.js";
 import type { PipelineGeometry } from "./geometry.js";
 
@@ -11,9 +12,10 @@ export interface InfoParts {
   source: PairSource;
   input: { geometry: Pick<PipelineGeometry, "width" | "height"> };
   engine: AdjustableEngine;
+  health: Pick<RigWatch, "correction">;
 }
 
-export function runtimeInfo(config: Config, { source, input, engine }: InfoParts): object {
+export function runtimeInfo(config: Config, { source, input, engine, health }: InfoParts): object {
   const { backend, backendReason, instructionSet, threads } = engine.info;
   const { algorithm, parameters: _, ...shared } = engine.match;
   return {
@@ -29,5 +31,6 @@ export function runtimeInfo(config: Config, { source, input, engine }: InfoParts
     region: engine.options.region ?? null,
     width: input.geometry.width,
     height: input.geometry.height,
+    correction: health.correction,
   };
 }

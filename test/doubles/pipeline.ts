@@ -130,5 +130,6 @@ export class HandEngine implements NativeEngine {
     });
   }
 
+  setRightMap(): void {}
   close(): void {}
 }

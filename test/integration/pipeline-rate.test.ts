@@ -57,6 +57,7 @@ function makeEngine(): NativeEngine {
       };
       setTimeout(() => onDone(null, result), COMPUTE_MS);
     },
+    setRightMap() {},
     close() {},
   };
 }

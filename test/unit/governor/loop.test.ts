@@ -64,6 +64,7 @@ class Workshop {
         this.log.push(`frame ${name}`);
         this.finish = () => onDone(null, { slot } as FrameResult);
       },
+      setRightMap: () => {},
       close: () => this.log.push(`close ${name}`),
     };
   };

@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+// The map of a camera that has turned since it was calibrated, from the map that was made for it.
+//   (x', y', 1) ~ K R K^-1 (x, y, 1),   K = (f 0 cx, 0 f cy, 0 0 1),   result(x, y) = map(x', y')
+// The map is read between its entries, and beyond its border by the line through the last two. Entries are rounded to the nearest
+// 1/32 px, halves upwards, and stay within one pixel of the captured image as those of the map do (camera/calibration/maps.ts).
+// in   map [height][width][2] int32, 1/32 px, 2 pixels and more a side; R row-major, x_now = R x_calibrated, up to some degrees
+#pragma once
+
+#include <vector>
+
+#include "fit.h"
+
+namespace depthwatt {
+
+struct MapShape {
+  int32_t width = 0, height = 0;            ///< of the map
+  int32_t inputWidth = 0, inputHeight = 0;  ///< of the captured image
+};
+
+void turnMap(const int32_t* map, const MapShape& shape, const AlignmentView& view, const double rotation[9],
+             int32_t* result);
+
+}  // namespace depthwatt

@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+// An engine whose right map is exchanged between frames computes what one computes that was opened with that map, and back again.
+import { expect, test } from "vitest";
+import { SceneRenderer, sceneCalibration } from "../../camera/index.js";
+import { createEngine, type EngineOptions, turnMap } from "../../cuda/index.js";
+import { rotationOf } from "../../edge/health/correction.js";
+import { loadNative } from "../../edge/native.js";
+import { geometryOf } from "../../edge/pipeline/geometry.js";
+
+const SIZE = { width: 240, height: 160 };
+
+test.each(["auto", 0, 0.5] as const)("with a vertical offset of %s", async (verticalOffset) => {
+  const renderer = new SceneRenderer(loadNative(), { ...SIZE, turnedDegrees: [0.2, 0, 0.4] });
+  const { left, right } = await renderer.frame(0);
+  renderer.close();
+  const { maps, rig } = geometryOf(sceneCalibration(SIZE), 0);
+  const { focalPixels, cx, cy } = rig!.rectification;
+  const turned = await turnMap({
+    ...SIZE,
+    inputWidth: SIZE.width,
+    inputHeight: SIZE.height,
+    map: maps!.rightMap,
+    focalPixels,
+    cx,
+    cy,
+    rotation: rotationOf([0.2, 0, 0.4]),
+  });
+  const options: EngineOptions = {
+    ...SIZE,
+    inputWidth: SIZE.width,
+    inputHeight: SIZE.height,
+    leftFormat: "GREY",
+    rightFormat: "GREY",
+    leftStrideBytes: SIZE.width,
+    rightStrideBytes: SIZE.width,
+    ...maps!,
+    verticalOffset,
+    match: { algorithm: "sgm", halfResolution: false, minDisparity: 0, numDisparities: 48, parameters: {} },
+    refine: {
+      leftRight: true,
+      speckleSize: 60,
+      speckleRangeQ4: 12,
+      fill: "off",
+      fillThresholdQ4: 96,
+      boundary: false,
+      median: true,
+    },
+    backend: "cpu",
+    threads: 1,
+    slots: 2,
+  };
+  const frame = async (engine: ReturnType<typeof createEngine>) => {
+    await engine.compute(left.data as Uint8Array, right.data as Uint8Array);
+    return engine.slots[0]!.disparityQ4.slice();
+  };
+  const fresh = async (rightMap: Int32Array) => {
+    const engine = createEngine({ ...options, rightMap });
+    const disparity = await frame(engine);
+    engine.close();
+    return disparity;
+  };
+  const [asOpened, asTurned] = [await fresh(maps!.rightMap), await fresh(turned)];
+  const engine = createEngine(options);
+  expect(await frame(engine)).toEqual(asOpened);
+  engine.setRightMap(turned);
+  const exchanged = await frame(engine);
+  expect(exchanged).toEqual(asTurned);
+  const valid = (disparity: Int16Array) => disparity.filter((one) => one !== -32768).length;
+  if (verticalOffset === 0) expect(valid(exchanged)).toBeGreaterThan(valid(asOpened));
+  engine.setRightMap(maps!.rightMap);
+  expect(await frame(engine)).toEqual(asOpened);
+  expect(() => engine.setRightMap(new Int32Array(8))).toThrow(/Expected a right map of 76800 values/);
+  engine.close();
+});

@@ -8,16 +8,10 @@ import { DepthwattError } from "./errors.js";
 
 let loaded: object | undefined;
 
-/** The package's root folder: the nearest one above this file with binding.gyp, from source and from dist alike. */
+/** The package's root folder: this file is core/addon.ts in it, or dist/core/addon.js once compiled. */
 export function packageRoot(): string {
-  let folder = dirname(fileURLToPath(import.meta.url));
-  while (!existsSync(join(folder, "binding.gyp"))) {
-    const parent = dirname(folder);
-    if (parent === folder)
-      throw new DepthwattError("INTERNAL", "The package has no binding.gyp above its code.");
-    folder = parent;
-  }
-  return folder;
+  const file = fileURLToPath(import.meta.url);
+  return dirname(dirname(file.endsWith(".ts") ? file : dirname(file)));
 }
 
 /**

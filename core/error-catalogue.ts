@@ -332,7 +332,7 @@ export const ERROR_CATALOGUE = {
   SERVICE_FAILED: entry(
     3,
     false,
-    "The systemd unit could not be installed.",
+    "The systemd unit could not be installed or removed.",
     "Run 'depthwatt install-service --dry-run' to see each step.",
   ),
   INTERNAL: entry(

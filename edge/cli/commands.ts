@@ -164,4 +164,16 @@ export const COMMANDS: readonly CommandEntry[] = [
     description: "make depthwatt a systemd service of this machine",
     define: async () => (await import("./install-service.js")).defineInstallService,
   },
+  {
+    name: "uninstall-service",
+    arguments: "",
+    description: "end the service and remove what install-service made; settings and recordings stay",
+    define: async () => (await import("./install-service.js")).defineUninstallService,
+  },
+  {
+    name: "completion",
+    arguments: "<shell>",
+    description: "print the completion of a shell: commands, options, settings and their values",
+    define: async () => (await import("./completion.js")).defineCompletion,
+  },
 ];

@@ -1,17 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// What install-service would do, step by step, and what it refuses.
+// What install-service and uninstall-service would do, step by step, and what they refuse.
 import { chmodSync, existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { afterAll, describe, expect, test } from "vitest";
 import { DepthwattError } from "../../../../core/index.js";
-import {
-  describeStep,
-  type Machine,
-  perform,
-  planInstallation,
-  unitFor,
-} from "../../../../edge/service/install-plan.js";
+import { type Machine, planInstallation, planRemoval } from "../../../../edge/service/install-plan.js";
+import { describeStep, perform } from "../../../../edge/service/steps.js";
+import { templateFor, unitFor } from "../../../../edge/service/unit-text.js";
 
 const unit = readFileSync(resolve(import.meta.dirname, "../../../../edge/service/depthwatt.service"), "utf8");
 const machine: Machine = {
@@ -20,6 +16,8 @@ const machine: Machine = {
   unit,
   udevRule: "# rule\n",
   hasUser: () => false,
+  hostName: "orin",
+  packaged: false,
 };
 const root = mkdtempSync(join(tmpdir(), "depthwatt-install-"));
 afterAll(() => rmSync(root, { recursive: true }));
@@ -79,6 +77,101 @@ describe("the unit", () => {
   test("quotes what systemd would read as its own", () => {
     const odd = unitFor({ ...machine, mainScript: "/opt/100 % $HOME/main.js" });
     expect(odd).toContain('ExecStart=/usr/bin/node "/opt/100 %% $$HOME/main.js" run');
+  });
+});
+
+describe("the unit of several pairs", () => {
+  test("has settings and folders of its own by its name, and all the hardening", () => {
+    const changed = templateFor(machine).split("\n");
+    const differing = unit
+      .split("\n")
+      .flatMap((line, index) => (line === changed[index] ? [] : [changed[index]]));
+    expect(differing).toEqual([
+      "# ExecStart; the settings are in /etc/depthwatt/%i.yaml.",
+      "Description=depthwatt: stereo depth over MQTT, with its cost in joules per frame (%i)",
+      "ExecStart=/usr/bin/node /opt/depthwatt/dist/edge/cli/main.js run --config /etc/depthwatt/%i.yaml",
+      "StateDirectory=depthwatt/%i",
+      "RuntimeDirectory=depthwatt/%i",
+      "WorkingDirectory=/var/lib/depthwatt/%i",
+    ]);
+  });
+
+  test("one pair gets settings with a device name of its own, and its unit is enabled", () => {
+    const steps = planInstallation(machine, "front");
+    const settings = steps.find((step) => step.kind === "write" && step.path === "/etc/depthwatt/front.yaml");
+    expect(settings?.kind === "write" && settings.text).toContain("device: orin-front");
+    expect(describeStep(steps.at(-1)!)).toBe("run systemctl enable depthwatt@front.service");
+  });
+
+  test.each(["", "a/b", "..", "a b", "-x", "config", "%i", "a".repeat(33)])("refuses the name %j", (name) => {
+    expect(refusal(() => planInstallation(machine, name)).code).toBe("USAGE");
+    expect(
+      refusal(() => planRemoval({ packaged: false, exists: () => true, instances: [] }, { instance: name }))
+        .code,
+    ).toBe("USAGE");
+  });
+
+  test("beside the Debian package only the pair's settings are made", () => {
+    const packaged = { ...machine, packaged: true, mainScript: "/usr/lib/depthwatt/dist/edge/cli/main.js" };
+    expect(refusal(() => planInstallation(packaged)).hint).toContain("systemctl enable --now depthwatt");
+    const steps = planInstallation(packaged, "rear").map(describeStep).join("\n");
+    expect(steps).toContain("/etc/depthwatt/rear.yaml");
+    expect(steps).not.toMatch(/useradd|groupadd|\/etc\/systemd|udev/);
+  });
+});
+
+describe("removal", () => {
+  const all = { packaged: false, exists: () => true, instances: ["depthwatt@front.service"] };
+  const words = (purge: boolean) => planRemoval(all, { purge }).map(describeStep);
+
+  test("ends every unit before its file goes, and keeps settings, password and recordings", () => {
+    expect(words(false)).toEqual([
+      "run systemctl disable --now depthwatt.service",
+      "run systemctl disable --now depthwatt@front.service",
+      "remove /etc/systemd/system/depthwatt.service",
+      "remove /etc/systemd/system/depthwatt@.service",
+      "remove /etc/udev/rules.d/60-depthwatt-power.rules",
+      "run systemctl daemon-reload",
+      "run udevadm control --reload",
+      "run udevadm trigger",
+    ]);
+  });
+
+  test("takes those away when asked", () => {
+    expect(words(true).slice(-2)).toEqual(["remove /etc/depthwatt", "remove /var/lib/depthwatt"]);
+  });
+
+  test("of one pair leaves the others and the program's files", () => {
+    expect(planRemoval(all, { instance: "front" }).map(describeStep)).toEqual([
+      "run systemctl disable --now depthwatt@front.service",
+    ]);
+    expect(planRemoval(all, { instance: "front", purge: true }).map(describeStep).slice(1)).toEqual([
+      "remove /etc/depthwatt/front.yaml",
+      "remove /var/lib/depthwatt/front",
+    ]);
+  });
+
+  test("where nothing was installed nothing is ended, and that is no error", () => {
+    const none = { packaged: false, exists: () => false, instances: [] };
+    expect(planRemoval(none, { purge: true }).map(describeStep)).toEqual([
+      "run systemctl daemon-reload",
+      "run udevadm control --reload",
+      "run udevadm trigger",
+    ]);
+  });
+
+  test("of the Debian package's service is dpkg's", () => {
+    expect(refusal(() => planRemoval({ ...all, packaged: true }, {})).hint).toContain(
+      "apt-get remove depthwatt",
+    );
+  });
+
+  test("takes away each file that installing wrote", () => {
+    const written = planInstallation(machine)
+      .flatMap((step) => (step.kind === "write" ? [step.path] : []))
+      .filter((path) => !path.startsWith("/etc/depthwatt/"));
+    const removed = planRemoval(all, {}).flatMap((step) => (step.kind === "remove" ? [step.path] : []));
+    expect(removed.sort()).toEqual(written.sort());
   });
 });
 

@@ -10,6 +10,8 @@ export interface CommandEntry {
   description: string;
   /** Gives the command its options, its examples and what it does. */
   define: () => Promise<(command: Command) => void>;
+  /** It reads the others: they are defined, too, when it is called. */
+  readsOthers?: true;
 }
 
 export const COMMANDS: readonly CommandEntry[] = [
@@ -175,5 +177,6 @@ export const COMMANDS: readonly CommandEntry[] = [
     arguments: "<shell>",
     description: "print the completion of a shell: commands, options, settings and their values",
     define: async () => (await import("./completion.js")).defineCompletion,
+    readsOthers: true,
   },
 ];

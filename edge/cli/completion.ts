@@ -7,16 +7,12 @@ import { withExamples } from "./options.js";
 
 const SHELLS = { bash: bashCompletion, zsh: zshCompletion };
 
-async function complete(shell: keyof typeof SHELLS): Promise<void> {
-  // Imported here: the program knows its commands by their files, of which this is one.
-  const { buildProgram } = await import("./program.js");
-  process.stdout.write(SHELLS[shell](await buildProgram()));
-}
-
 export function defineCompletion(command: Command): void {
   command
     .addArgument(new Argument("<shell>", "whose").choices(Object.keys(SHELLS)))
-    .action((shell: keyof typeof SHELLS) => complete(shell));
+    .action((shell: keyof typeof SHELLS) => {
+      process.stdout.write(SHELLS[shell](command.parent!));
+    });
   withExamples(
     command,
     "depthwatt completion bash > ~/.local/share/bash-completion/completions/depthwatt",

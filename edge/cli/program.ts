@@ -30,9 +30,11 @@ export async function buildProgram(called?: string): Promise<Command> {
     subcommandTerm: (command) =>
       (command.parent === program && TERMS.get(command.name())) || new Help().subcommandTerm(command),
   });
+  const every =
+    called === undefined || COMMANDS.some(({ name, readsOthers }) => readsOthers && called === name);
   for (const { name, description, define } of COMMANDS) {
     const command = program.command(name).description(description);
-    if (called === undefined || called === name) (await define())(command);
+    if (every || called === name) (await define())(command);
     command.helpOption("--help", "print this help");
   }
   return program;

@@ -14,6 +14,11 @@ export function packageRoot(): string {
   return dirname(dirname(file.endsWith(".ts") ? file : dirname(file)));
 }
 
+/** The command that builds both addons where they lie; it asks npm for nothing. */
+export function addonCommand(): string {
+  return `node ${join(packageRoot(), "scripts", "build-native.mjs")}`;
+}
+
 /**
  * The native addon, loaded on first use, as the part that the caller's folder registers.
  * @throws DepthwattError ADDON_MISSING when it is not built or does not load on this machine
@@ -22,7 +27,10 @@ export function loadAddon<Exports extends object>(): Exports {
   if (loaded !== undefined) return loaded as Exports;
   const path = join(packageRoot(), "build", "Release", "depthwatt.node");
   if (!existsSync(path)) {
-    throw new DepthwattError("ADDON_MISSING", `Expected the native addon at ${path}, found no such file.`);
+    throw new DepthwattError("ADDON_MISSING", `Expected the native addon at ${path}, found no such file.`, {
+      hint: `npm 12 runs no install script that was not approved. Build it: ${addonCommand()} (needs g++, make and python3).`,
+      context: { path },
+    });
   }
   try {
     // Made here: a browser that loads this file with the consumer has no createRequire.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What every folder may import: coded errors, the addon's loader, the names of pixel formats. core/ imports nothing of depthwatt.
-export { loadAddon, packageRoot } from "./addon.js";
+export { addonCommand, loadAddon, packageRoot } from "./addon.js";
 export { ERROR_CATALOGUE } from "./error-catalogue.js";
 export { DepthwattError, type ErrorCode, type ErrorDetails, hasCode, isDepthwattError } from "./errors.js";
 export { allocate } from "./memory.js";

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the doctor says of what is plugged in or reached: cameras, power rails, the broker.
-import { accessSync, constants, readdirSync, readFileSync } from "node:fs";
+import { accessSync, constants, existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { DepthwattError, isDepthwattError } from "../../core/index.js";
 import type { NativeAddon } from "../native.js";
@@ -58,8 +58,9 @@ export function lookAtCameras({ source }: Config, root = "/"): Finding {
   const text = `${cameras.length} video devices`;
   if (usable === cameras.length) return { name: "cameras", state: "ok", text, details, facts: { cameras } };
   const hint = "Join the group 'video': sudo usermod -aG video $USER, then log in again.";
+  const commands = ['sudo usermod -aG video "$USER"'];
   const refusedText = `${text}, ${cameras.length - usable} of them refused to this user`;
-  return { name: "cameras", state, text: refusedText, hint, details, facts: { cameras }, ...exit };
+  return { name: "cameras", state, text: refusedText, hint, commands, details, facts: { cameras }, ...exit };
 }
 
 /** What the rails of a sensor add up to, or why they do not. */
@@ -115,6 +116,14 @@ async function visitBroker(mqtt: Config["outputs"]["mqtt"], timeoutMs: number): 
   }
 }
 
+/** A broker on this machine is installed and started; one elsewhere is not ours to start. */
+export function brokerCommands(url: string, root = "/"): string[] | undefined {
+  if (!["localhost", "127.0.0.1", "[::1]"].includes(new URL(url).hostname)) return undefined;
+  const installed = existsSync(join(root, "usr/sbin/mosquitto"));
+  const start = "sudo systemctl enable --now mosquitto";
+  return installed ? [start] : ["sudo apt-get install mosquitto", start];
+}
+
 export async function lookAtBroker({ outputs: { mqtt } }: Config, timeoutMs = 4000): Promise<Finding> {
   const { broker } = mqtt;
   if (broker === "embedded") {
@@ -132,11 +141,13 @@ export async function lookAtBroker({ outputs: { mqtt } }: Config, timeoutMs = 40
   } catch (error) {
     if (!isDepthwattError(error)) throw error;
     const facts = { broker: shown, reachable: false, code: error.code };
+    const commands = error.code === "BROKER_UNREACHABLE" ? brokerCommands(broker) : undefined;
     return {
       name: "broker",
       state: "bad",
       text: error.message,
       hint: error.hint,
+      ...(commands && { commands }),
       facts,
       exitCode: error.exitCode,
     };

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the doctor says of the program itself: Node, the addon, instruction sets, the CUDA plugin, settings, the board.
-import { hasCode, isDepthwattError } from "../../core/index.js";
+import { existsSync } from "node:fs";
+import { join } from "node:path";
+import { hasCode, isDepthwattError, packageRoot } from "../../core/index.js";
 import { type BoardEvidence, gatherEvidence } from "../boards/index.js";
 import { loadNative, type NativeAddon } from "../native.js";
 import type { LoadedConfig } from "../config/index.js";
@@ -57,6 +59,23 @@ export function lookAtBoard({ board }: LoadedConfig): Finding {
   };
 }
 
+/** Compilers where one is missing, then the build. A Debian package has no sources: it is installed again. */
+export function addonCommands(root = "/", program = packageRoot()): string[] {
+  const again = "sudo apt-get install --reinstall depthwatt";
+  if (!existsSync(join(program, "scripts/build-native.mjs"))) return [again];
+  const missing = ["g++", "make", "python3"].filter((name) => !existsSync(join(root, "usr/bin", name)));
+  const install = missing.length === 0 ? [] : [`sudo apt-get install ${missing.join(" ")}`];
+  return [...install, `node '${join(program, "scripts/build-native.mjs")}'`];
+}
+
+/** The plugin of a Jetson: the toolkit where there is none, then the build. */
+export function cudaCommands(root = "/", program = packageRoot()): string[] | undefined {
+  if (!existsSync(join(program, "scripts/build-cuda.mjs"))) return undefined;
+  const toolkit = existsSync(join(root, "usr/local/cuda/bin/nvcc"));
+  const build = `PATH=/usr/local/cuda/bin:$PATH node '${join(program, "scripts/build-cuda.mjs")}'`;
+  return toolkit ? [build] : ["sudo apt-get install nvidia-jetpack", build];
+}
+
 export function lookAtAddon(): { finding: Finding; native: NativeAddon | undefined } {
   try {
     const native = loadNative();
@@ -66,7 +85,8 @@ export function lookAtAddon(): { finding: Finding; native: NativeAddon | undefin
     const { message, hint = "Run 'npm run build'; it needs g++ and make." } = error as Error & {
       hint?: string;
     };
-    return { finding: { name: "addon", state: "bad", text: message, hint, exitCode: 4 }, native: undefined };
+    const finding: Finding = { name: "addon", state: "bad", text: message, hint, exitCode: 4 };
+    return { finding: { ...finding, commands: addonCommands() }, native: undefined };
   }
 }
 
@@ -99,13 +119,15 @@ export function lookAtCuda(
     return { name: "cuda", state: "ok", text, facts: { available: true } };
   }
   const facts = { available: false, reason };
+  const commands = isJetson(evidence) ? cudaCommands() : undefined;
+  const mend = commands && { commands };
   if (wanted === "cuda") {
     const otherwise = "'--backend auto' computes the same bits on the CPU.";
     const hint = isJetson(evidence) ? `${BUILD_ON_JETSON} Or: ${otherwise}` : `Mend that. Or: ${otherwise}`;
-    return { name: "cuda", state: "bad", text: reason, hint, facts, exitCode: 4 };
+    return { name: "cuda", state: "bad", text: reason, hint, ...mend, facts, exitCode: 4 };
   }
   const hint = isJetson(evidence)
     ? BUILD_ON_JETSON
     : "Without an NVIDIA GPU, nothing: the CPU computes the same bits.";
-  return { name: "cuda", state: "absent", text: reason, hint, facts };
+  return { name: "cuda", state: "absent", text: reason, hint, ...mend, facts };
 }

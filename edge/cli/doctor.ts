@@ -15,7 +15,7 @@ import {
   lookAtSettings,
 } from "./doctor-program.js";
 import { type ConfigOptions, withConfig, withExamples, withJson } from "./options.js";
-import { paint, printJson, printLine, terminalWidth, wrap } from "./output.js";
+import { note, paint, printJson, printLine, terminalWidth, wrap } from "./output.js";
 
 const MARKS = { ok: ["ok", "green"], absent: ["--", "yellow"], bad: ["BAD", "red"] } as const;
 const INDENT = 18;
@@ -54,12 +54,29 @@ export function findingLines({ name, state, text, hint, details = [] }: Finding,
   return [head + lines[0], ...rest.map((line) => " ".repeat(INDENT) + line)];
 }
 
-async function doctor(options: ConfigOptions & { json?: boolean }): Promise<void> {
+/** The commands alone, to read and to pass to a shell; what none of them mends stands there as a remark. */
+export function fixLines(findings: readonly Finding[]): string[] {
+  return findings.flatMap(({ name, state, text, hint, commands = [] }) => {
+    if (commands.length === 0 && state !== "bad") return [];
+    // One line: what follows a line break in a message would be a command.
+    const oneLine = (words: string) => words.replace(/\s+/g, " ");
+    const none = hint === undefined ? [] : [`#   no command does: ${oneLine(hint)}`];
+    return [`# ${name}: ${oneLine(text)}`, ...(commands.length === 0 ? none : commands)];
+  });
+}
+
+async function doctor(options: ConfigOptions & { json?: boolean; fix?: boolean }): Promise<void> {
   const findings = await examine(options);
   const bad = findings.filter((finding) => finding.state === "bad");
   if (bad.length > 0) process.exitCode = bad[0]!.exitCode ?? 3;
   if (options.json) {
     printJson({ version: VERSION, host: hostname(), healthy: bad.length === 0, findings });
+    return;
+  }
+  if (options.fix) {
+    const lines = fixLines(findings);
+    for (const line of lines) printLine(line);
+    if (lines.length === 0) note("Nothing to fix.");
     return;
   }
   printLine(paint("bold", `depthwatt ${VERSION} on ${hostname()}`));
@@ -69,10 +86,13 @@ async function doctor(options: ConfigOptions & { json?: boolean }): Promise<void
 }
 
 export function defineDoctor(command: Command): void {
-  withJson(withConfig(command), "print as JSON, with all facts").action(doctor);
+  withJson(withConfig(command), "print as JSON, with all facts")
+    .option("--fix", "print the commands that mend what was found, and nothing else; run none")
+    .action(doctor);
   withExamples(
     command,
     "depthwatt doctor",
+    "depthwatt doctor --fix",
     "depthwatt doctor --set outputs.mqtt.broker=mqtt://broker.local --json",
   );
 }

@@ -6,9 +6,20 @@ import { createServer, type Socket } from "node:net";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { findingLines } from "../../../../edge/cli/doctor.js";
-import { lookAtBroker, lookAtCameras, lookAtPower } from "../../../../edge/cli/doctor-devices.js";
-import { lookAtCuda, lookAtNode, lookAtSettings } from "../../../../edge/cli/doctor-program.js";
+import { findingLines, fixLines } from "../../../../edge/cli/doctor.js";
+import {
+  brokerCommands,
+  lookAtBroker,
+  lookAtCameras,
+  lookAtPower,
+} from "../../../../edge/cli/doctor-devices.js";
+import {
+  addonCommands,
+  cudaCommands,
+  lookAtCuda,
+  lookAtNode,
+  lookAtSettings,
+} from "../../../../edge/cli/doctor-program.js";
 import { gatherEvidence } from "../../../../edge/boards/index.js";
 import { loadConfig } from "../../../../edge/config/index.js";
 import { buildBoardTree, CONSTRUCTED_BOARDS } from "../../../doubles/board-trees.js";
@@ -176,5 +187,56 @@ describe("the command", () => {
   test("exits with the code of what is bad", () => {
     expect(run("--set", "outputs.mqtt.broker=mqtt://127.0.0.1:1").status).toBe(5);
     expect(run("--set", "match.sgm.p1=0").status).toBe(2);
+  });
+});
+
+describe("--fix", () => {
+  test("prints the commands, and what none mends as a remark of one line; nothing of what is well", () => {
+    const lines = fixLines([
+      { name: "node", state: "ok", text: "20" },
+      { name: "cuda", state: "absent", text: "no plugin", hint: "nothing" },
+      { name: "broker", state: "bad", text: "gone", commands: ["sudo a", "sudo b"] },
+      { name: "cameras", state: "bad", text: "none\nrm -rf x", hint: "plug\nthem in" },
+    ]);
+    expect(lines).toEqual([
+      "# broker: gone",
+      "sudo a",
+      "sudo b",
+      "# cameras: none rm -rf x",
+      "#   no command does: plug them in",
+    ]);
+  });
+
+  test("a broker of this machine is started, and installed where it is not; one elsewhere is not ours", () => {
+    const start = "sudo systemctl enable --now mosquitto";
+    mkdirSync(join(root, "with/usr/sbin"), { recursive: true });
+    writeFileSync(join(root, "with/usr/sbin/mosquitto"), "");
+    expect(brokerCommands("mqtt://localhost:1883", join(root, "with"))).toEqual([start]);
+    expect(brokerCommands("mqtt://127.0.0.1", join(root, "without"))).toEqual([
+      "sudo apt-get install mosquitto",
+      start,
+    ]);
+    expect(brokerCommands("mqtts://broker.example")).toBeUndefined();
+  });
+
+  test("an addon is built with what is missing for it; a Debian package is installed again", () => {
+    mkdirSync(join(root, "tools/usr/bin"), { recursive: true });
+    for (const name of ["g++", "python3"]) writeFileSync(join(root, "tools/usr/bin", name), "");
+    expect(addonCommands(join(root, "tools"), resolve("."))).toEqual([
+      "sudo apt-get install make",
+      `node '${resolve("scripts/build-native.mjs")}'`,
+    ]);
+    expect(addonCommands("/", join(root, "packaged"))).toEqual([
+      "sudo apt-get install --reinstall depthwatt",
+    ]);
+  });
+
+  test("a Jetson's plugin is built, after the toolkit where there is none", () => {
+    const build = `PATH=/usr/local/cuda/bin:$PATH node '${resolve("scripts/build-cuda.mjs")}'`;
+    expect(cudaCommands(join(root, "without"), resolve("."))).toEqual([
+      "sudo apt-get install nvidia-jetpack",
+      build,
+    ]);
+    expect(cudaCommands("/", join(root, "packaged"))).toBeUndefined();
   });
 });

@@ -142,6 +142,13 @@ const CHANGES: Record<string, Change> = {
   ...one("outputs.mqtt.left.colours", true, { with: { "outputs.mqtt.left.enabled": true }, unseen: true }),
   ...one("outputs.mqtt.points.enabled", true),
   ...stream("preview", "png"),
+  // What is small enough stays as it is; byte-ceiling.test.ts has what is not.
+  ...Object.assign(
+    {},
+    ...["depth", "disparity", "confidence", "left", "points"].map((name) =>
+      one(`outputs.mqtt.${name}.reduceToFit`, true, { unseen: true }),
+    ),
+  ),
   ...one("outputs.mqtt.depth.enabled", false),
   ...one("outputs.mqtt.depth.encoding", "raw"),
   ...one("outputs.mqtt.rateHz", 20, { unseen: true }),
@@ -166,6 +173,7 @@ const CHANGES: Record<string, Change> = {
     ofSection("outputs.ros", {
       image: true,
       compressedDepth: "png",
+      points: true,
       cameraInfo: false,
       frameId: "camera",
       rateHz: 20,

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SIGHUP: a service reads its configuration again and goes on whatever it finds there; a run whose terminal was closed ends.
 import { spawn } from "node:child_process";
-import { existsSync, mkdtempSync, readFileSync, writeFileSync } from "node:fs";
+import { existsSync, mkdtempSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, test } from "vitest";
@@ -18,7 +18,9 @@ test("SIGHUP applies what is live, and a bad file leaves the running settings", 
   const file = join(folder, "depthwatt.yaml");
   writeFileSync(file, "match: {numDisparities: 32}\n");
   // A session of its own, as a service has it: no terminal that could be closed.
-  const child = spawn(process.execPath, [PROGRAM, ...WORDS, "--config", file], { detached: true });
+  const recording = join(folder, "run.mcap");
+  const words = [...WORDS, "--config", file, "--set", `outputs.mcap.file=${recording}`];
+  const child = spawn(process.execPath, [PROGRAM, ...words], { detached: true });
   let log = "";
   let out = "";
   child.stderr.on("data", (chunk) => (log += chunk));
@@ -49,6 +51,12 @@ test("SIGHUP applies what is live, and a bad file leaves the running settings", 
     await reload(
       "match: {numDisparities: 64}\nengine: {threads: 1}\n",
       /reload: engine\.threads \(from reload\): expected settings that take effect live, .* the running settings stay/,
+    );
+    // On a slow machine all this is over before the first frame, which a recording shows.
+    await until(
+      "frames are recorded",
+      () => existsSync(recording) && statSync(recording).size > 100_000,
+      60_000,
     );
     child.kill("SIGTERM");
     expect(await ended).toBe(0);

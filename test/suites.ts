@@ -57,6 +57,7 @@ export const SUITES: readonly Suite[] = [
     files: [
       "camera/v4l2/test/garbage.test.ts",
       "camera/v4l2/test/unplug-cycles.test.ts",
+      "test/unit/camera/calibrate/pictures.test.ts",
       "test/integration/capture-cost.test.ts",
       "test/integration/capture-latency.test.ts",
       "test/integration/control-load.test.ts",

@@ -317,7 +317,17 @@ void finish(const Problem& problem, const Layout& layout, Solution& s) {
       system[static_cast<size_t>(i) * n + j] *= scale[static_cast<size_t>(i)] * scale[static_cast<size_t>(j)];
     }
   }
-  if (!solvePositive(system.data(), n, inverse.data(), n)) return;
+  // Rational coefficients can stand in for each other to the last digit: the least ridge that makes the matrix invertible keeps
+  // what is determined, and leaves the rest as uncertain as float64 can tell.
+  const std::vector<double> identity = inverse, scaled = system;
+  bool invertible = false;
+  for (double ridge = 0; ridge < 1e-7 && !invertible; ridge = ridge == 0 ? 1e-14 : ridge * 10) {
+    system = scaled;
+    inverse = identity;
+    for (int i = 0; i < n; ++i) system[static_cast<size_t>(i) * n + i] += ridge;
+    invertible = solvePositive(system.data(), n, inverse.data(), n);
+  }
+  if (!invertible) return;
   const double variance = sum / freedom;
   for (int i = 0; i < n; ++i) {
     for (int j = 0; j < n; ++j) {

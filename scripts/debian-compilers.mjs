@@ -19,7 +19,7 @@ export const DEBIANS = {
     compilers: ["g++-11", "g++-12", "clang++-14", "clang++-15", "clang++-16"],
   },
   trixie: {
-    packages: ["g++-13", "g++-14", "clang-17", "clang-18", "clang-19"],
+    packages: ["g++-13", "g++-14", "clang-17", "clang-18", "clang-19", "libclang-rt-19-dev"],
     compilers: ["g++-13", "g++-14", "clang++-17", "clang++-18", "clang++-19"],
   },
 };
@@ -38,10 +38,22 @@ export function cachedDebian(suite, folder = cacheFolder()) {
   return existsSync(root) ? root : undefined;
 }
 
+/** A root that was fetched before a package was added to its list gets it now. */
+function complete(suite, root) {
+  const installed = (name) => existsSync(join(root, "usr/share/doc", name));
+  const missing = DEBIANS[suite].packages.filter((name) => !installed(name));
+  if (missing.length === 0 || process.getuid?.() !== 0) return root;
+  const apt = ["apt-get", "install", "--yes", "--no-install-recommends", ...missing];
+  const env = { PATH: "/usr/sbin:/usr/bin:/sbin:/bin", DEBIAN_FRONTEND: "noninteractive" };
+  execFileSync("chroot", [root, "apt-get", "update"], { env, stdio: ["ignore", "ignore", "pipe"] });
+  execFileSync("chroot", [root, ...apt], { env, stdio: ["ignore", "ignore", "pipe"] });
+  return root;
+}
+
 /** Fetches where the cache is empty; throws with one sentence where that cannot be. */
 export function fetchDebian(suite, folder = cacheFolder()) {
   const ready = cachedDebian(suite, folder);
-  if (ready !== undefined) return ready;
+  if (ready !== undefined) return complete(suite, ready);
   if (process.getuid?.() !== 0) throw new Error(`compilers of Debian ${suite}: debootstrap needs root`);
   const mirror = debianMirror();
   if (mirror === undefined)

@@ -117,6 +117,12 @@ export const SUITES: readonly Suite[] = [
     for: "hundreds of random attacks on every door and command, terminated workers, little memory",
   },
   {
+    name: "long-fuzz",
+    files: ["test/fuzz/"],
+    budgetSeconds: 150,
+    for: "readers of bytes that others wrote, ten seconds each: libFuzzer, fast-check",
+  },
+  {
     name: "long-bad-days",
     files: ["test/bad-days/"],
     budgetSeconds: 280,

@@ -1,0 +1,231 @@
+// SPDX-License-Identifier: Apache-2.0
+// Fuzz targets of the readers in TypeScript: good inputs, damaged by chance. Each answers with a value or a coded error, soon.
+// FUZZ_SECONDS: for how long each. DEPTHWATT_SEED repeats a failure.
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import fc from "fast-check";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import {
+  decodeGreyImage,
+  decodePfm,
+  decodePgm,
+  decodePpm,
+  encodeJpeg,
+  encodePfm,
+  encodePgm,
+  encodePng,
+  loadStereoCalibration,
+  sceneCalibration,
+  stringifyCalibration,
+  stringifyKalibr,
+  stringifyOpenCv,
+  stringifyRos,
+} from "../../camera/index.js";
+import { FrameStream } from "../../camera/command/frame-stream.js";
+import { isDepthwattError } from "../../core/index.js";
+import { decodeBody, decodePoints } from "../../edge/consumer/decode.js";
+import { crc32 } from "../../edge/frame/crc32.js";
+import { FRAME_HEADER_BYTES, FRAME_HEADROOM_BYTES } from "../../edge/frame/frame-format.js";
+import { parseFrame, writeFrame } from "../../edge/frame/payload.js";
+import { openRecording } from "../../edge/mcap/recording.js";
+import { makeFrame } from "../doubles/frames.js";
+import { runProgram } from "../doubles/program.js";
+
+const seconds = Number(process.env.FUZZ_SECONDS ?? 10);
+const seed = Number(process.env.DEPTHWATT_SEED ?? Date.now()) | 0;
+const folder = mkdtempSync(join(tmpdir(), "depthwatt-fuzz-readers-"));
+const calls: Record<string, { answered: number; refused: number }> = {};
+afterAll(() => {
+  rmSync(folder, { recursive: true, force: true });
+  console.log(`readers, ${seconds} s each, seed ${seed}: ${JSON.stringify(calls)}`);
+});
+/** Far above what a damaged input of some kilobytes can justify, on any machine. */
+const SLOW_MS = 20_000;
+const time = 60_000 + 3000 * seconds;
+
+interface Change {
+  kind: number;
+  at: number;
+  value: number;
+  piece: Uint8Array;
+}
+const change: fc.Arbitrary<Change> = fc.record({
+  kind: fc.nat(5),
+  at: fc.nat(1_000_000),
+  value: fc.nat(255),
+  piece: fc.uint8Array({ maxLength: 12 }),
+});
+const changes = fc.array(change, { maxLength: 8 });
+
+function damaged(good: Uint8Array, steps: readonly Change[]): Uint8Array {
+  let bytes = Uint8Array.from(good);
+  for (const { kind, at: place, value, piece } of steps) {
+    const at = bytes.length === 0 ? 0 : place % bytes.length;
+    if (kind === 0) bytes[at]! ^= 1 << (value & 7);
+    else if (kind === 1) bytes[at] = value;
+    else if (kind === 2) bytes = bytes.slice(0, at);
+    else if (kind === 3)
+      bytes = new Uint8Array(Buffer.concat([bytes.subarray(0, at), piece, bytes.subarray(at)]));
+    else if (kind === 4)
+      bytes = new Uint8Array(Buffer.concat([bytes.subarray(0, at), bytes.subarray(at + value)]));
+    else bytes.set(piece.subarray(0, bytes.length - at), at);
+  }
+  return bytes;
+}
+
+/** Calls `read` with damaged forms of the good inputs until the time is over. */
+async function fuzz(
+  name: string,
+  good: readonly Uint8Array[],
+  read: (bytes: Uint8Array) => unknown,
+  triesASecond = 300,
+): Promise<void> {
+  calls[name] = { answered: 0, refused: 0 };
+  const counted = calls[name];
+  // What is whole is read: a target that refuses everything would find nothing.
+  for (const bytes of good) await read(Uint8Array.from(bytes));
+  const attempt = fc.asyncProperty(fc.nat(good.length - 1), changes, async (which, steps) => {
+    const before = performance.now();
+    try {
+      await read(damaged(good[which]!, steps));
+      counted.answered++;
+    } catch (error) {
+      if (!isDepthwattError(error)) throw error;
+      expect(error.code).not.toBe("INTERNAL");
+      counted.refused++;
+    }
+    expect(performance.now() - before).toBeLessThan(SLOW_MS);
+  });
+  await fc.assert(attempt, {
+    seed,
+    // With a seed, a faster machine tries nothing that this one has not.
+    numRuns: triesASecond * seconds,
+    interruptAfterTimeLimit: 1000 * seconds,
+    markInterruptAsFailure: false,
+  });
+  expect(counted.refused).toBeGreaterThan(0);
+}
+
+test("frames: every encoding, with a CRC that is right again", { timeout: time }, async () => {
+  const picture = makeFrame(1, {}, [16, 8]);
+  const png = await encodePng({ data: picture.pixels, width: 16, height: 8 });
+  const message = (encoding: "rvl" | "raw" | "png" | "compressedDepth", body: Uint8Array) => {
+    const buffer = new Uint8Array(FRAME_HEADROOM_BYTES + body.length);
+    buffer.set(body, FRAME_HEADROOM_BYTES);
+    const frame = { ...picture.frame, encoding };
+    const identity = { frameNumber: 1, runId: 2, clockDomain: 3 };
+    return Uint8Array.from(writeFrame(buffer, FRAME_HEADROOM_BYTES, body.length, frame, identity));
+  };
+  const rvl = picture.buffer.slice(FRAME_HEADROOM_BYTES, FRAME_HEADROOM_BYTES + picture.bodyBytes);
+  const good = [
+    message("rvl", rvl),
+    message("raw", new Uint8Array(picture.pixels.buffer)),
+    message("png", png),
+    message("compressedDepth", rvl),
+  ];
+  await fuzz("frames", good, (bytes) => {
+    if (bytes.length >= FRAME_HEADER_BYTES) {
+      const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+      const covered = Buffer.concat([bytes.subarray(0, 92), bytes.subarray(FRAME_HEADER_BYTES)]);
+      view.setUint32(92, crc32(covered), true);
+    }
+    const { header, body } = parseFrame(bytes);
+    const limits = { maxPixels: 1 << 16 };
+    if (header.stream === "points") decodePoints(header, body, limits);
+    else decodeBody(header, body, limits);
+  });
+});
+
+test("calibrations: JSON, OpenCV, ROS and Kalibr", { timeout: time }, async () => {
+  const calibration = sceneCalibration({ width: 320 });
+  const ros = stringifyRos(calibration);
+  const texts = [
+    stringifyCalibration(calibration),
+    stringifyOpenCv(calibration),
+    stringifyKalibr(calibration),
+    ros.left,
+  ];
+  const right = join(folder, "right.yaml");
+  writeFileSync(right, ros.right);
+  const file = join(folder, "left.yaml");
+  await fuzz(
+    "calibrations",
+    texts.map((text) => new TextEncoder().encode(text)),
+    (bytes) => {
+      writeFileSync(file, bytes);
+      const isRos = Buffer.from(bytes).includes("projection_matrix");
+      loadStereoCalibration(isRos ? [file, right] : file);
+    },
+    50,
+  );
+});
+
+test("pictures: PGM, PPM, PFM, PNG, JPEG", { timeout: time }, async () => {
+  const [width, height] = [13, 9];
+  const grey = Uint8Array.from({ length: width * height }, (_, i) => (i * 7) & 255);
+  const float = Float32Array.from(grey);
+  const rgb = Uint8Array.from({ length: 3 * width * height }, (_, i) => (i * 5) & 255);
+  const ppm = Buffer.concat([Buffer.from(`P6\n${width} ${height}\n255\n`), rgb]);
+  const good = [
+    encodePgm({ data: grey, width, height }),
+    new Uint8Array(ppm),
+    encodePfm({ data: float, width, height }),
+    await encodePng({ data: grey, width, height }),
+    await encodeJpeg({ data: grey, width, height }),
+  ];
+  await fuzz("pictures", good, async (bytes) => {
+    const kind = String.fromCharCode(...bytes.subarray(0, 2));
+    if (kind === "P5") decodePgm(bytes, "fuzz.pgm");
+    else if (kind === "P6") decodePpm(bytes, "fuzz.ppm");
+    else if (kind === "Pf" || kind === "PF") decodePfm(bytes, "fuzz.pfm");
+    else await decodeGreyImage(bytes, "fuzz.png");
+  });
+});
+
+test("streams of commands: YUV4MPEG2, cut into pieces anywhere", { timeout: time }, async () => {
+  const picture = Buffer.alloc(16 * 16 * 1.5, 100);
+  const frame = Buffer.concat([Buffer.from("FRAME\n"), picture]);
+  const stream = (head: string) =>
+    new Uint8Array(Buffer.concat([Buffer.from(`${head}\n`), frame, frame, frame]));
+  const good = [
+    stream("YUV4MPEG2 W16 H16 F30:1 Ip A1:1 C420jpeg"),
+    stream("YUV4MPEG2 W16 H16 F30000:1001 C420mpeg2 XYSCSS=420MPEG2"),
+  ];
+  await fuzz("streams", good, (bytes) => {
+    let target = new Uint8Array(0);
+    const reader = new FrameStream(undefined, {
+      onLayout: ({ imageBytes }) => {
+        // What a pool of frames would take is its own matter.
+        target = new Uint8Array(Math.min(imageBytes, 1 << 20));
+      },
+      begin: () => (target.length > 0 && target.length < 1 << 20 ? target : "drop"),
+      end: () => {},
+    });
+    for (let at = 0; at < bytes.length; at += 37) reader.push(bytes.subarray(at, at + 37));
+  });
+});
+
+let recording: Uint8Array;
+beforeAll(async () => {
+  const file = join(folder, "good.mcap");
+  const size = ["source.synthetic.width=64", "source.synthetic.height=48", "match.numDisparities=16"];
+  const set = [...size, "board=none", "power.sensor=none"].flatMap((one) => ["--set", one]);
+  const ran = await runProgram(["record", file, "--broker", "none", "--frames", "4", "--inputs", ...set]);
+  expect(ran.code, ran.stderr).toBe(0);
+  recording = new Uint8Array(readFileSync(file));
+}, 60_000);
+
+test("recordings: MCAP", { timeout: time }, async () => {
+  const file = join(folder, "fuzz.mcap");
+  const read = async (bytes: Uint8Array) => {
+    writeFileSync(file, bytes);
+    const opened = await openRecording(file);
+    try {
+      await opened.attachment("calibration.json");
+    } finally {
+      await opened.close();
+    }
+  };
+  await fuzz("recordings", [recording], read, 40);
+});

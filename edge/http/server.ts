@@ -33,6 +33,8 @@ export type HttpHandler = (request: IncomingMessage, response: ServerResponse) =
 export type SocketHandler = (socket: WebSocket, request: IncomingMessage) => void;
 
 export const DEFAULT_PORT = 8990;
+/** A run that begins anew in this process is found where it was: pages that are open look for it there. */
+let lastAutoPort: number | undefined;
 /** Messages of a page are settings and clicks. */
 const MAX_MESSAGE_BYTES = 64 << 10;
 const MAX_SOCKETS = 64;
@@ -103,15 +105,17 @@ export class HttpServer {
   /** @throws DepthwattError HTTP_UNAVAILABLE */
   async listen(): Promise<void> {
     const { port } = this.#options;
-    try {
-      await this.#bind(port === "auto" ? DEFAULT_PORT : port);
-    } catch (error) {
-      if (port !== "auto" || (error as NodeJS.ErrnoException).code !== "EADDRINUSE") throw this.#told(error);
-      await this.#bind(0).catch((second) => {
-        throw this.#told(second);
-      });
+    const ports = port === "auto" ? [lastAutoPort ?? DEFAULT_PORT, DEFAULT_PORT, 0] : [port];
+    for (const [index, candidate] of ports.entries()) {
+      const failed = await this.#bind(candidate).then(
+        () => undefined,
+        (error: NodeJS.ErrnoException) => error,
+      );
+      if (failed === undefined) break;
+      if (index === ports.length - 1 || failed.code !== "EADDRINUSE") throw this.#told(failed);
     }
     const { address, family, port: chosen } = this.#server.address() as AddressInfo;
+    if (port === "auto") lastAutoPort = chosen;
     const everywhere = address === "0.0.0.0" || address === "::";
     const host = everywhere ? "localhost" : family === "IPv6" ? `[${address}]` : address;
     this.#url = `${this.#options.tls ? "https" : "http"}://${host}:${chosen}`;

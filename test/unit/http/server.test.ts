@@ -104,6 +104,9 @@ test("a port that is taken: auto takes another, a number is an error that says s
   });
   const [one, other] = [await listening({ port: "auto" }), await listening({ port: "auto" })];
   expect(one.url).not.toBe(other.url);
+  // A run that is restarted keeps the address that it was given.
+  await other.server.close();
+  expect((await listening({ port: "auto" })).url).toBe(other.url);
   await expect(listening({ address: "192.0.2.1" })).rejects.toMatchObject({ code: "HTTP_UNAVAILABLE" });
 });
 

@@ -67,6 +67,37 @@ needs("chromium").suite("the live page in Chromium, all of it", () => {
     await page.getByRole("tab", { name: "Figures" }).click();
   });
 
+  test("plots draw watts by rail and temperatures by sensor, each in its colour", async () => {
+    await page.getByRole("tab", { name: "Plots" }).click();
+    for (const step of [0, 1, 2]) {
+      const rails = { VDD_GPU: { watts: 4 + step }, VDD_SOC: { available: false, reason: "no such rail" } };
+      const context = { temperaturesCelsius: { cpu: 40 + step, gpu: 50 + step } };
+      feed.hub.document("bench", "metrics", { fps: 30, power: { watts: 9 + step, rails, context } });
+      await sleep(500);
+    }
+    const newest = (plot: string, line: string) => text(page, `[data-plot=${plot}] [data-newest="${line}"]`);
+    await expect.poll(() => newest("temperature", "gpu")).toBe("52.0");
+    expect(await newest("temperature", "cpu")).toBe("42.0");
+    expect(await newest("watts", "VDD_GPU")).toBe("6.00");
+    expect(await newest("watts", "total")).toBe("11.0");
+    // A rail that cannot be read has no line; its reason stands in the figures.
+    expect(await page.locator('[data-plot=watts] [data-newest="VDD_SOC"]').count()).toBe(0);
+    for (const plot of ["watts", "temperature"]) {
+      const pixels = await pixelsOf(page, `[data-plot=${plot}] canvas`);
+      // The first two colours of lines: blue, and orange.
+      const drawn = { blue: 0, orange: 0 };
+      for (let i = 0; i < pixels.length; i += 4) {
+        const [red, green, blue, opacity] = pixels.subarray(i, i + 4);
+        if (opacity! < 100) continue;
+        if (red! < 60 && blue! > 120) drawn.blue++;
+        if (red! > 150 && green! > 40 && green! < 140 && blue! < 60) drawn.orange++;
+      }
+      expect(drawn.blue, plot).toBeGreaterThan(3);
+      expect(drawn.orange, plot).toBeGreaterThan(3);
+    }
+    await page.getByRole("tab", { name: "Figures" }).click();
+  });
+
   test("a PLY file has the points of the reconstruction", async () => {
     await page.getByRole("tab", { name: "Point cloud" }).click();
     await page.getByLabel("From (m)").fill("1");

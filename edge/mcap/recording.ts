@@ -290,10 +290,15 @@ async function unpack(compression: string, packed: Uint8Array, bytes: number): P
 
 /** @throws Error where the file ends before */
 export async function readAt(handle: FileHandle, offset: number, bytes: number): Promise<Buffer> {
+  // Before memory is taken for a length that a damaged record names.
+  const behind = offset + bytes - (await handle.stat()).size;
+  if (!(offset >= 0 && bytes >= 0 && behind <= 0))
+    throw new Error(`it names ${bytes} bytes at ${offset}, which the file has not`);
   const buffer = Buffer.allocUnsafeSlow(bytes);
   let done = 0;
   while (done < bytes) {
-    const { bytesRead } = await handle.read(buffer, done, bytes - done, offset + done);
+    // Node ends the process at a length of 2 GiB and more.
+    const { bytesRead } = await handle.read(buffer, done, Math.min(bytes - done, 2 ** 30), offset + done);
     if (bytesRead === 0) throw new Error(`the file ends ${bytes - done} bytes too early`);
     done += bytesRead;
   }

@@ -13,7 +13,7 @@ const project = resolve(here, "../../..");
 const folder = mkdtempSync(join(tmpdir(), "v4l2-camera-sanitized-"));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
-const SUITE = ["camera", "open", "stereo", "hostile"];
+const SUITE = ["camera", "open", "planes", "bad-days", "stereo", "hostile"];
 
 /** A copy of the package, whose addon is built with the sanitizers. */
 async function sanitizedPackage(): Promise<string> {
@@ -23,6 +23,7 @@ async function sanitizedPackage(): Promise<string> {
   symlinkSync(join(project, "node_modules"), join(folder, "node_modules"));
   cpSync(join(project, "tsconfig.json"), join(folder, "tsconfig.json"));
   cpSync(join(project, "test/doubles"), join(folder, "test/doubles"), { recursive: true });
+  cpSync(join(project, "scripts/test-packages.json"), join(folder, "scripts/test-packages.json"));
   cpSync(join(here, "../build/config.gypi"), join(copy, "build/config.gypi"));
   const config = readFileSync(join(here, "../build/config.gypi"), "utf8");
   const nodedir = /"nodedir": "([^"]+)"/.exec(config)![1]!;

@@ -143,7 +143,7 @@ describe("pairs", () => {
     await streaming();
     const begin = now();
     // 30 Hz, the right camera 12 ms late; images come a little before their time so that the test need not wait for it.
-    for (let i = 0; i < 45 && stereo.statistics().restarts === 0; i++) {
+    for (let i = 0; i < 400 && stereo.statistics().restarts === 0; i++) {
       for (const [path, offset] of [
         [LEFT, 0],
         [RIGHT, 12],

@@ -13,6 +13,7 @@ import {
   writeFileSync,
   writeSync,
 } from "node:fs";
+import { open } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { McapRecordBuilder, McapWriter } from "@mcap/core";
@@ -20,7 +21,7 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { loadZstd } from "../../../edge/mcap/compression.js";
 import { imagePrefix, writeImage } from "../../../edge/mcap/messages.js";
 import { pairTopics, recordedPairs } from "../../../edge/mcap/pairs.js";
-import { openRecording } from "../../../edge/mcap/recording.js";
+import { openRecording, readAt } from "../../../edge/mcap/recording.js";
 import { RecordingFile } from "../../../edge/mcap/recording-file.js";
 import { IMAGE } from "../../../edge/mcap/schemas.js";
 import { openMcapSource } from "../../../edge/sources/mcap/source.js";
@@ -433,3 +434,20 @@ test.each([true, false])(
     }
   },
 );
+
+test("a length that the file has not is refused before memory is taken for it; one of 2 GiB ended the process", async () => {
+  const handle = await open(import.meta.filename);
+  try {
+    for (const [offset, bytes] of [
+      [0, 2 ** 31],
+      [0, 2 ** 53],
+      [-1, 1],
+      [0, -1],
+      [Number.NaN, 1],
+    ] as const)
+      await expect(readAt(handle, offset, bytes)).rejects.toThrow("which the file has not");
+    expect((await readAt(handle, 3, 4)).toString()).toBe("SPDX");
+  } finally {
+    await handle.close();
+  }
+});

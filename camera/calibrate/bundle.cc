@@ -41,11 +41,11 @@ struct Layout {
 bool residualOf(const Solution& s, const Layout& layout, const Observation& o, double r[2], double* byGlobal,
                 double* byPose) {
   const Pose& pose = s.poses[static_cast<size_t>(o.view)];
-  const Vector3 turned = apply(pose.R, o.object);
+  const Vector3 turned = transformed(pose.R, o.object);
   const Vector3 left = {turned[0] + pose.t[0], turned[1] + pose.t[1], turned[2] + pose.t[2]};
   const bool right = o.camera == 1;
   const Lens& lens = s.lens[o.camera];
-  const Vector3 rotated = right ? apply(s.rig.R, left) : left;
+  const Vector3 rotated = right ? transformed(s.rig.R, left) : left;
   const Vector3 point =
       right ? Vector3{rotated[0] + s.rig.t[0], rotated[1] + s.rig.t[1], rotated[2] + s.rig.t[2]} : left;
   double pixel[2], byPoint[6], byLens[2 * kMaxLens];

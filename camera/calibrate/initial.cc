@@ -117,7 +117,7 @@ double poseCost(const Lens& lens, const std::vector<Pairing>& points, const Pose
   double cost = 0;
   for (const Pairing& p : points) {
     const Vector3 x = {p.board[0], p.board[1], 0};
-    const Vector3 turned = apply(pose.R, x);
+    const Vector3 turned = transformed(pose.R, x);
     double pixel[2];
     if (!project(lens, {turned[0] + pose.t[0], turned[1] + pose.t[1], turned[2] + pose.t[2]}, pixel, nullptr,
                  nullptr)) {
@@ -134,7 +134,7 @@ double refinePose(const Lens& lens, const std::vector<Pairing>& points, Pose& po
   for (int round = 0; round < 40 && std::isfinite(cost); ++round) {
     double a[36] = {}, b[6] = {};
     for (const Pairing& p : points) {
-      const Vector3 turned = apply(pose.R, {p.board[0], p.board[1], 0});
+      const Vector3 turned = transformed(pose.R, {p.board[0], p.board[1], 0});
       double pixel[2], j[6];
       project(lens, {turned[0] + pose.t[0], turned[1] + pose.t[1], turned[2] + pose.t[2]}, pixel, j, nullptr);
       for (int row = 0; row < 2; ++row) {
@@ -180,7 +180,7 @@ bool bestPose(const Lens& lens, const std::vector<Pairing>& points, Pose& pose) 
     cy += p.board[1] / static_cast<double>(points.size());
   }
   Pose other = pose;
-  const Vector3 turned = apply(pose.R, {cx, cy, 0});
+  const Vector3 turned = transformed(pose.R, {cx, cy, 0});
   const Vector3 middle = {turned[0] + pose.t[0], turned[1] + pose.t[1], turned[2] + pose.t[2]};
   const double distance = length(middle);
   const Vector3 view = {middle[0] / distance, middle[1] / distance, middle[2] / distance};
@@ -196,7 +196,7 @@ bool bestPose(const Lens& lens, const std::vector<Pairing>& points, Pose& pose) 
   if (sine > 1e-6) {
     const double angle = std::atan2(sine, cosine);
     other.R = multiply(rotationOf({axis[0] * angle / sine, axis[1] * angle / sine, axis[2] * angle / sine}), other.R);
-    const Vector3 again = apply(other.R, {cx, cy, 0});
+    const Vector3 again = transformed(other.R, {cx, cy, 0});
     other.t = {middle[0] - again[0], middle[1] - again[1], middle[2] - again[2]};
     const double otherCost = refinePose(lens, points, other);
     if (otherCost < cost) {
@@ -294,7 +294,7 @@ Problem only(const Problem& problem, int32_t camera) {
 Pose relative(const Pose& left, const Pose& right) {
   Pose out;
   out.R = multiply(right.R, transpose(left.R));
-  const Vector3 turned = apply(out.R, left.t);
+  const Vector3 turned = transformed(out.R, left.t);
   out.t = {right.t[0] - turned[0], right.t[1] - turned[1], right.t[2] - turned[2]};
   return out;
 }
@@ -322,7 +322,7 @@ Status solve(const Problem& problem, Solution& s) {
     for (size_t w = 0; w < s.poses.size(); ++w) {
       if (views[0][w].empty() || views[1][w].empty()) continue;
       const Pose& left = s.poses[w];
-      const Vector3 t = apply(rig.R, left.t);
+      const Vector3 t = transformed(rig.R, left.t);
       const Pose right = {multiply(rig.R, left.R), {t[0] + rig.t[0], t[1] + rig.t[1], t[2] + rig.t[2]}};
       costs.push_back(poseCost(s.lens[1], views[1][w], right) / static_cast<double>(views[1][w].size()));
     }
@@ -341,7 +341,7 @@ Status solve(const Problem& problem, Solution& s) {
     const Matrix3 back = transpose(s.rig.R);
     const Pose& right = mono[1].poses[v];
     s.poses[v].R = multiply(back, right.R);
-    s.poses[v].t = apply(back, {right.t[0] - s.rig.t[0], right.t[1] - s.rig.t[1], right.t[2] - s.rig.t[2]});
+    s.poses[v].t = transformed(back, {right.t[0] - s.rig.t[0], right.t[1] - s.rig.t[1], right.t[2] - s.rig.t[2]});
   }
   return adjust(problem, s);
 }

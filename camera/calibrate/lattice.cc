@@ -347,11 +347,12 @@ void completeLattice(const Plane& soft, const std::vector<Corner>& candidates, L
       }
     }
     if (grown.empty()) break;
-    for (const auto& [place, corner] : grown) {
+    for (const auto& one : grown) {
+      const auto& corner = one.second;
       const auto twin = std::find_if(lattice.corners.begin(), lattice.corners.end(), [&](const auto& entry) {
         return std::hypot(entry.second.x - corner.x, entry.second.y - corner.y) < 2;
       });
-      if (twin == lattice.corners.end()) lattice.corners[place] = corner;
+      if (twin == lattice.corners.end()) lattice.corners[one.first] = corner;
     }
     for (const auto& [place, corner] : grown) {
       if (lattice.corners.count(place) != 0 && misfit(place, 0.3)) lattice.corners.erase(place);

@@ -19,7 +19,7 @@ Matrix3 multiply(const Matrix3& a, const Matrix3& b) {
 
 Matrix3 transpose(const Matrix3& a) { return {a[0], a[3], a[6], a[1], a[4], a[7], a[2], a[5], a[8]}; }
 
-Vector3 apply(const Matrix3& a, const Vector3& v) {
+Vector3 transformed(const Matrix3& a, const Vector3& v) {
   return {a[0] * v[0] + a[1] * v[1] + a[2] * v[2], a[3] * v[0] + a[4] * v[1] + a[5] * v[2],
           a[6] * v[0] + a[7] * v[1] + a[8] * v[2]};
 }

@@ -13,7 +13,7 @@ using Vector3 = std::array<double, 3>;
 
 Matrix3 multiply(const Matrix3& a, const Matrix3& b);
 Matrix3 transpose(const Matrix3& a);
-Vector3 apply(const Matrix3& a, const Vector3& v);
+Vector3 transformed(const Matrix3& a, const Vector3& v);
 double determinant(const Matrix3& a);
 /// By cofactors; the caller guarantees a determinant that is not 0.
 Matrix3 inverse(const Matrix3& a);

@@ -137,7 +137,8 @@ export async function withCamera(options, use) {
   try {
     camera.start({
       onFrame(frame) {
-        frames.push({ ...frame, copy: options.copy ? frame.data.slice() : undefined });
+        const { data } = frame;
+        frames.push({ data, copy: options.copy ? data.slice() : undefined });
         camera.release(frame);
       },
       onFault: (error) => faults.push(error),

@@ -15,6 +15,12 @@ export interface SystemExports {
    * @throws DepthwattError ENGINE_PARAMETER where the descriptor is no such socket
    */
   peerOf(descriptor: number): { pid: number; uid: number; gid: number };
+  /**
+   * For a program of its own, before it allocates much: from now on every block of 256 KiB and more is a mapping of its own, which
+   * the system has back when it is freed. Concerns the whole process.
+   * @returns false where the C library has no such switch
+   */
+  giveMemoryBack(): boolean;
 }
 
 /** @throws DepthwattError ADDON_MISSING */

@@ -2,6 +2,8 @@
 // The clocks and what Node's Unix sockets lack, for JavaScript; see system.h.
 #include "system.h"
 
+#include <malloc.h>
+
 #include <ctime>
 
 #include "notify.h"
@@ -25,12 +27,25 @@ Napi::Value clocks(const Napi::CallbackInfo& info) {
   return now;
 }
 
+/// With its defaults the C library of GNU learns from each large block that is freed to keep such blocks in its arenas, up to 32 MB
+/// each. Engines of many sizes then leave holes that nothing else fits: hundreds of megabytes after some minutes.
+Napi::Value giveMemoryBack(const Napi::CallbackInfo& info) {
+  bool done = false;
+#ifdef __GLIBC__
+  constexpr int kMappedFromBytes = 256 << 10;
+  constexpr int kKeptOnTopBytes = 4 << 20;
+  done = mallopt(M_MMAP_THRESHOLD, kMappedFromBytes) == 1 && mallopt(M_TRIM_THRESHOLD, kKeptOnTopBytes) == 1;
+#endif
+  return Napi::Boolean::New(info.Env(), done);
+}
+
 }  // namespace
 
 void addSystem(Napi::Env env, Napi::Object exports) {
   exports.Set("clocks", Napi::Function::New(env, clocks, "clocks"));
   exports.Set("sdNotify", Napi::Function::New(env, sdNotify, "sdNotify"));
   exports.Set("peerOf", Napi::Function::New(env, peerOf, "peerOf"));
+  exports.Set("giveMemoryBack", Napi::Function::New(env, giveMemoryBack, "giveMemoryBack"));
 }
 
 }  // namespace depthwatt

@@ -175,7 +175,10 @@ async function runOnce(
     config = reloadLater(config, load, log);
   };
   if (notifier.active) process.on("SIGHUP", onHangup);
-  const attempt = () => openRuntime(config, options.frames, events, host);
+  const attempt = () => {
+    loadNative().giveMemoryBack();
+    return openRuntime(config, options.frames, events, host);
+  };
   const runtime: Runtime = await whenThere(attempt, notifier, {
     onWait: ({ code, message, hint }) =>
       log.warn({ event: "waiting", errorCode: code, hint }, `waiting: ${message}`),

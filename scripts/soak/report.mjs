@@ -34,6 +34,7 @@ export function writeReport(folder, report, { samples, faults }) {
     y: "MB",
     series: [
       { name: "resident", points: over("residentBytes", 1e-6), only: "line" },
+      { name: "anonymous", points: over("anonymousBytes", 1e-6), only: "line" },
       { name: "heap, collected", points: over("heapBytes", 1e-6), only: "line" },
       { name: "array buffers", points: over("arrayBufferBytes", 1e-6), only: "line" },
     ],

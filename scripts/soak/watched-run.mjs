@@ -4,12 +4,15 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { loadConfig } from "../../dist/edge/config/index.js";
 import { openRuntime } from "../../dist/edge/main.js";
+import { loadNative } from "../../dist/edge/native.js";
 
 const SAMPLE_MS = 1000;
 /** What is garbage and what is kept can only be told after a collection. */
 const COLLECT_EVERY = 5;
 
 const { config } = loadConfig({ set: process.argv.slice(2), environment: {} });
+// As the program does.
+loadNative().giveMemoryBack();
 const notices = {};
 const states = [];
 const runtime = await openRuntime(config, undefined, {
@@ -26,7 +29,7 @@ process.send({ kind: "opened", page, pid: process.pid });
 const residentBytes = () => {
   const status = readFileSync("/proc/self/status", "utf8");
   const field = (name) => Number(new RegExp(`^${name}:\\s+(\\d+)`, "m").exec(status)[1]);
-  return { residentKb: field("VmRSS"), threads: field("Threads") };
+  return { residentKb: field("VmRSS"), anonymousKb: field("RssAnon"), threads: field("Threads") };
 };
 
 let samples = 0;
@@ -34,7 +37,7 @@ function sample() {
   const collected = samples++ % COLLECT_EVERY === 0;
   if (collected) globalThis.gc();
   const { heapUsed, external, arrayBuffers } = process.memoryUsage();
-  const { residentKb, threads } = residentBytes();
+  const { residentKb, anonymousKb, threads } = residentBytes();
   const figures = runtime.totals;
   process.send({
     kind: "sample",
@@ -43,6 +46,8 @@ function sample() {
     externalBytes: external,
     arrayBufferBytes: arrayBuffers,
     residentBytes: residentKb * 1024,
+    // Without the pages of files: programs and libraries, which the system takes and gives as it likes.
+    anonymousBytes: anonymousKb * 1024,
     threads,
     descriptors: readdirSync("/proc/self/fd").length,
     frames: pipeline.frames,

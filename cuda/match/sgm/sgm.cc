@@ -3,7 +3,6 @@
 #include "sgm.h"
 
 #include <sched.h>
-#include <sys/mman.h>
 
 #include <algorithm>
 #include <cstdlib>
@@ -11,6 +10,7 @@
 #include <memory>
 #include <new>
 
+#include "../../../core/huge_pages.h"
 #include "../../cpu/kernels.h"
 #include "../cost/hamming.h"
 #include "sgm_plan.h"
@@ -19,7 +19,6 @@ namespace depthwatt {
 namespace {
 
 constexpr size_t kAlignment = 64;
-constexpr size_t kHugePage = size_t{2} << 20;
 
 Status outside(const char* name, int32_t low, int32_t high, int32_t got) {
   return Status::error(Code::kParameter, "Expected a whole number from %d to %d for %s, got %d.", low, high, name, got);
@@ -148,10 +147,6 @@ void carveSide(const SgmPlan& plan, Carver& carver, SgmSide& side) {
   carver.take(side.progress, static_cast<size_t>(plan.blocks));
 }
 
-struct Free {
-  void operator()(uint8_t* memory) const { std::free(memory); }
-};
-
 class LaneSgm : public Sgm {
  public:
   LaneSgm(const SgmPlan& plan, const SgmKernels& kernels, Workers& workers) : plan_(plan), workers_(workers) {
@@ -167,11 +162,9 @@ class LaneSgm : public Sgm {
     Carver counter(nullptr);
     Tables tables;
     carve(counter, tables);
-    bytes_ = (counter.used() + kHugePage - 1) / kHugePage * kHugePage;
-    memory_.reset(static_cast<uint8_t*>(std::aligned_alloc(kHugePage, bytes_)));
-    if (memory_ == nullptr) return false;
-    madvise(memory_.get(), bytes_, MADV_HUGEPAGE);  // fewer misses in the address translation; no harm where refused
-    std::memset(memory_.get(), 0, bytes_);          // touched now, not in the first frame
+    memory_ = HugePages::of(counter.used());
+    if (memory_.get() == nullptr) return false;
+    std::memset(memory_.get(), 0, memory_.bytes());  // touched now, not in the first frame
     Carver carver(memory_.get());
     carve(carver, tables);
     fillTables(plan_, tables);
@@ -196,7 +189,7 @@ class LaneSgm : public Sgm {
     runHalf(middle, plan_.blocks, 0, middle, true);
   }
 
-  size_t workspaceBytes() const override { return bytes_; }
+  size_t workspaceBytes() const override { return memory_.bytes(); }
 
  private:
   void carve(Carver& carver, Tables& tables) {
@@ -247,10 +240,9 @@ class LaneSgm : public Sgm {
   SgmPlan plan_;
   Workers& workers_;
   SgmSweep sweeps_[2][2];
-  std::unique_ptr<uint8_t, Free> memory_;
+  HugePages memory_;
   std::unique_ptr<SgmScratch[]> scratch_;
   SgmFrame frame_;
-  size_t bytes_ = 0;
 };
 
 }  // namespace

@@ -159,7 +159,7 @@ Status Engine::open(const EngineParameters& parameters, std::unique_ptr<Engine>*
   if (!status.ok()) return status;
   const AdaptationParameters& adaptation = parameters.adaptation;
   if (adaptation.watches() || adaptation.movesRows() || adaptation.denoise == Denoise::kOn) {
-    engine->observer_ = std::make_unique<PairObserver>(engine->parameters_, *kernels);
+    engine->watch_ = std::make_unique<PairWatch>(engine->parameters_, *kernels);
   }
   if (parameters.makesPoints) {
     for (std::unique_ptr<PointCloud>& cloud : engine->clouds_) {
@@ -227,19 +227,15 @@ void Engine::detach() {
   inputs_.clear();
 }
 
-PairObservation Engine::observation() const {
-  const std::lock_guard<std::mutex> lock(observerMutex_);
-  return observer_ ? observer_->seen() : PairObservation();
-}
+PairObservation Engine::observation() const { return watch_ ? watch_->seen() : PairObservation(); }
 
 Status Engine::setRightMap(std::vector<int32_t> map) {
   if (map.empty() || map.size() != parameters_.rightMap.size()) {
     return Status::error(Code::kParameter, "Expected a right map of %zu values as it was opened with, got %zu.",
                          parameters_.rightMap.size(), map.size());
   }
-  const std::lock_guard<std::mutex> lock(observerMutex_);
-  if (observer_) observer_->read(map);
-  framesSeen_ = 0;
+  const std::lock_guard<std::mutex> lock(adaptMutex_);
+  if (watch_) watch_->read(map);
   rightMap_ = std::move(map);
   adaptedGeneration_ = 0;
   turned_ = true;
@@ -247,9 +243,8 @@ Status Engine::setRightMap(std::vector<int32_t> map) {
 }
 
 Status Engine::adapt(const FrameInput& input) {
-  const std::lock_guard<std::mutex> lock(observerMutex_);
-  if (parameters_.adaptation.watches() && PairObserver::looksAt(framesSeen_++)) observer_->look(input);
-  const Adaptation wanted = observer_ ? observer_->seen().adaptation : Adaptation();
+  const std::lock_guard<std::mutex> lock(adaptMutex_);
+  const Adaptation wanted = watch_ ? watch_->take(input) : Adaptation();
   {
     const std::shared_lock<std::shared_mutex> shared(backendMutex_);
     if (adaptedGeneration_ == generation_ + 1 && wanted == adapted_) return {};
@@ -272,7 +267,7 @@ Status Engine::adapt(const FrameInput& input) {
 
 Status Engine::run(int place, const FrameInput& input, FrameOutput& output) {
   Status status;
-  if (observer_ || turned_) {
+  if (watch_ || turned_) {
     status = adapt(input);
     if (!status.ok()) return onDevice_ ? recover(generation_, status) : status;
   }

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "backend.h"
-#include "pair_observer.h"
+#include "pair_watch.h"
 #include "point_cloud.h"
 
 namespace depthwatt {
@@ -72,12 +72,11 @@ class Engine {
   uint32_t generation_ = 0;  ///< backends so far
   std::atomic<uint32_t> framesOfBackend_{0};
   bool reopened_ = false;
-  mutable std::mutex observerMutex_;
-  std::unique_ptr<PairObserver> observer_;  ///< null: nothing is watched
-  uint64_t framesSeen_ = 0;
-  Adaptation adapted_;              ///< what the backend knows
-  uint32_t adaptedGeneration_ = 0;  ///< 1 + the generation of the backend that knows it; 0: none
-  std::vector<int32_t> rightMap_;   ///< in place of the one that was opened, where turned_
+  std::mutex adaptMutex_;             ///< frames are adapted to one after the other
+  std::unique_ptr<PairWatch> watch_;  ///< null: nothing is watched or adjusted
+  Adaptation adapted_;                ///< what the backend knows
+  uint32_t adaptedGeneration_ = 0;    ///< 1 + the generation of the backend that knows it; 0: none
+  std::vector<int32_t> rightMap_;     ///< in place of the one that was opened, where turned_
   std::atomic<bool> turned_{false};
   std::vector<int32_t> movedMap_;  ///< what the backend reads in place of the right map
   /// Of each place; null where no points are asked for.

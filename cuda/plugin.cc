@@ -3,8 +3,11 @@
 #include "plugin.h"
 
 #include <dlfcn.h>
+#include <elf.h>
 #include <unistd.h>
 
+#include <cstdint>
+#include <cstdio>
 #include <cstdlib>
 #include <string>
 
@@ -25,6 +28,39 @@ std::string pluginPath() {
   return addon.substr(0, addon.rfind('/') + 1) + kLibrary;
 }
 
+#if defined(__x86_64__)
+constexpr unsigned kMachine = EM_X86_64;
+#elif defined(__aarch64__)
+constexpr unsigned kMachine = EM_AARCH64;
+#else
+constexpr unsigned kMachine = EM_NONE;
+#endif
+
+std::string machineName(unsigned bits, unsigned machine) {
+  if (machine == EM_X86_64 && bits == 64) return "x86-64";
+  if (machine == EM_AARCH64 && bits == 64) return "AArch64";
+  return "ELF machine " + std::to_string(machine) + " of " + std::to_string(bits) + " bits";
+}
+
+/// Asked before dlopen, which says of a foreign library "No such file or directory" or nothing that helps. A file that is
+/// no ELF file, or cannot be read, is left to dlopen.
+Status checkMachine(const std::string& path) {
+  unsigned char header[20];  // e_ident, e_type, e_machine
+  std::FILE* file = std::fopen(path.c_str(), "rbe");
+  if (file == nullptr) return {};
+  const bool whole = std::fread(header, sizeof header, 1, file) == 1;
+  std::fclose(file);
+  if (!whole || std::string(header, header + SELFMAG) != ELFMAG || kMachine == EM_NONE) return {};
+  const bool littleEndian = header[EI_DATA] == ELFDATA2LSB;
+  const unsigned machine = littleEndian ? header[18] | header[19] << 8 : header[18] << 8 | header[19];
+  const unsigned bits = header[EI_CLASS] == ELFCLASS64 ? 64 : 32;
+  if (littleEndian && bits == 64 && machine == kMachine) return {};
+  return Status::error(Code::kBackendUnavailable,
+                       "CUDA unavailable: the plugin %.120s is built for %s, this program for %s. Install or build the "
+                       "one for this machine.",
+                       path.c_str(), machineName(bits, machine).c_str(), machineName(64, kMachine).c_str());
+}
+
 Status load(const PluginTable** table) {
   const std::string path = pluginPath();
   if (access(path.c_str(), F_OK) != 0) {
@@ -37,6 +73,8 @@ Status load(const PluginTable** table) {
                          "CUDA unavailable: the plugin %s is not built ('npm run build:cuda' builds it with nvcc).",
                          path.substr(path.rfind('/') + 1).c_str());
   }
+  Status fits = checkMachine(path);
+  if (!fits.ok()) return fits;
   void* library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (library == nullptr) {
     const char* reason = dlerror();

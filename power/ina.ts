@@ -4,7 +4,7 @@
 import { applyTotalRule, FileSensor } from "./file-sensor.js";
 import { findInaChannels } from "./ina-channels.js";
 import type { PowerSensor, TotalRule, Unavailable } from "./sensor.js";
-import { readValueFile, type ValueReader } from "./sysfs.js";
+import { isRefused, readValueFile, type ValueReader } from "./sysfs.js";
 
 export interface InaOptions {
   /** Root of the file system; another one in tests. */
@@ -53,7 +53,14 @@ export function openIna(options: InaOptions = {}): PowerSensor | Unavailable {
   });
   const first = sensor.read();
   const failures = first.flatMap((reading) => (reading.available ? [] : [reading.reason]));
-  if (failures.length === first.length)
-    return { available: false, reason: failures[0] ?? "no rail could be read" };
+  if (failures.length === first.length) {
+    const refused = rails.some(({ sources }) =>
+      sources.some(({ file }) => {
+        const result = read(file);
+        return !result.ok && isRefused(result.code);
+      }),
+    );
+    return { available: false, reason: failures[0] ?? "no rail could be read", ...(refused && { refused }) };
+  }
   return sensor;
 }

@@ -4,7 +4,7 @@
 import { join } from "node:path";
 import { type FileRail, FileSensor } from "./file-sensor.js";
 import type { PowerSensor, TotalRule, Unavailable } from "./sensor.js";
-import { listFolder, optionalNumber, readValueFile, type ValueReader } from "./sysfs.js";
+import { isRefused, listFolder, optionalNumber, readValueFile, type ValueReader } from "./sysfs.js";
 
 export interface RaplOptions {
   /** Root of the file system; another one in tests. */
@@ -96,13 +96,19 @@ export function openRapl(options: RaplOptions = {}): PowerSensor | Unavailable {
   }
   const firstValues = new Map<string, number>();
   const failures: string[] = [];
+  let refused = false;
   for (const zone of zones) {
     const value = read(zone.energyPath);
     if (value.ok) firstValues.set(zone.label, Number(value.text));
-    else failures.push(value.reason);
+    else {
+      failures.push(value.reason);
+      refused ||= isRefused(value.code);
+    }
   }
-  if (firstValues.size === 0)
-    return { available: false, reason: failures[0] ?? "no RAPL counter could be read" };
+  if (firstValues.size === 0) {
+    const reason = failures[0] ?? "no RAPL counter could be read";
+    return { available: false, reason, ...(refused && { refused }) };
+  }
   const rails = zones.map((zone): FileRail => {
     const unwrap = unwrapCounter(zone.rangeMicrojoules);
     return {

@@ -5,6 +5,8 @@ export interface Unavailable {
   available: false;
   /** One sentence for the user: what could not be read and what to do. */
   reason: string;
+  /** The system refused the files to this user: a right mends it. */
+  refused?: true;
 }
 
 /** What is known of one rail before reading it. */

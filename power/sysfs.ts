@@ -17,6 +17,9 @@ export function cleanText(text: string): string {
   return text.replace(/\0/g, " ").trim();
 }
 
+/** The kernel's words for "not for this user". */
+export const isRefused = (code: string): boolean => code === "EACCES" || code === "EPERM";
+
 /** The sentence for a failed read: names the file and, where there is one, the hint. */
 export function readFailure(path: string, code: string): string {
   switch (code) {

@@ -7,6 +7,7 @@ import type { Config } from "../config/index.js";
 import { readControlSecret } from "../control/open-control.js";
 import { BrokerConnection, uniqueClientId } from "../mqtt/connection.js";
 import { readCredentials } from "../mqtt/credentials.js";
+import { secretCommands } from "./doctor-commands.js";
 import type { Finding } from "./doctor-finding.js";
 
 type Outcome = { refused: string } | { let: string } | { unknown: DepthwattError };
@@ -88,6 +89,7 @@ export async function lookAtControl(config: Config, timeoutMs = 4000): Promise<F
     return bad(`control.authentication is broker, but ${outcome.let}`, hint, checked);
   } catch (error) {
     if (!isDepthwattError(error)) throw error;
-    return bad(error.message, error.hint, facts);
+    const commands = secretCommands(error);
+    return { ...bad(error.message, error.hint, facts), ...(commands && { commands }) };
   }
 }

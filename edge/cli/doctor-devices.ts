@@ -10,6 +10,7 @@ import { redactUrl } from "../redact.js";
 import { powerNative } from "../power/open-meter.js";
 import { BrokerConnection, uniqueClientId } from "../mqtt/connection.js";
 import { checkBrokerUrl, readCredentials } from "../mqtt/credentials.js";
+import { railCommands, secretCommands } from "./doctor-commands.js";
 import type { Finding } from "./doctor-finding.js";
 
 interface Camera {
@@ -89,7 +90,10 @@ export function lookAtPower(native: NativeAddon | undefined, totalRule?: TotalRu
     const facts = { sensors };
     if (there.length > 0) return { name: "power", state: "ok", text: there.join(", "), details, facts };
     const hint = "Without a sensor everything runs, and watts are reported as unavailable.";
-    return { name: "power", state: "absent", text: "nothing here measures power", hint, details, facts };
+    const refused = candidates.some(({ result }) => "refused" in result && result.refused);
+    const commands = refused ? { commands: railCommands() } : {};
+    const text = "nothing here measures power";
+    return { name: "power", state: "absent", text, hint, ...commands, details, facts };
   } finally {
     for (const { result } of candidates) if ("close" in result) result.close();
   }
@@ -141,7 +145,7 @@ export async function lookAtBroker({ outputs: { mqtt } }: Config, timeoutMs = 40
   } catch (error) {
     if (!isDepthwattError(error)) throw error;
     const facts = { broker: shown, reachable: false, code: error.code };
-    const commands = error.code === "BROKER_UNREACHABLE" ? brokerCommands(broker) : undefined;
+    const commands = error.code === "BROKER_UNREACHABLE" ? brokerCommands(broker) : secretCommands(error);
     return {
       name: "broker",
       state: "bad",

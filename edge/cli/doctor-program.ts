@@ -6,6 +6,7 @@ import { hasCode, isDepthwattError, packageRoot } from "../../core/index.js";
 import { type BoardEvidence, gatherEvidence } from "../boards/index.js";
 import { loadNative, type NativeAddon } from "../native.js";
 import type { LoadedConfig } from "../config/index.js";
+import { settingsCommands } from "./doctor-commands.js";
 import type { Finding } from "./doctor-finding.js";
 import { type ConfigOptions, configOf } from "./options.js";
 
@@ -42,6 +43,7 @@ export function lookAtSettings(options: ConfigOptions): {
       state: "bad",
       text: error.message,
       hint: error.hint,
+      commands: settingsCommands(error),
       facts: { code: error.code },
       exitCode: error.exitCode,
     };

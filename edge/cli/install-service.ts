@@ -4,7 +4,6 @@
 import { existsSync, readdirSync, readFileSync, realpathSync } from "node:fs";
 import { hostname } from "node:os";
 import { join } from "node:path";
-import { fileURLToPath } from "node:url";
 import type { Command } from "commander";
 import { DepthwattError } from "../../core/index.js";
 import { packageRoot } from "../../core/index.js";
@@ -17,6 +16,7 @@ import {
   unitName,
   UNIT_FILE,
 } from "../service/install-plan.js";
+import { isPackaged, mainScript } from "../service/packaged.js";
 import { describeStep, perform, type Step } from "../service/steps.js";
 import { CONFIG_FOLDER, PASSWORD_FILE, templateFor, unitFor } from "../service/unit-text.js";
 import { withExamples } from "./options.js";
@@ -27,12 +27,6 @@ function hasUser(name: string): boolean {
     .split("\n")
     .some((line) => line.startsWith(`${name}:`));
 }
-
-/** Where the Debian package has its program, and dpkg its list of files. */
-const isPackaged = (mainScript: string) =>
-  mainScript.startsWith("/usr/lib/depthwatt/") && existsSync("/var/lib/dpkg/info/depthwatt.list");
-
-const mainScript = () => realpathSync(fileURLToPath(new URL("./main.js", import.meta.url)));
 
 function thisMachine(): Machine {
   const script = mainScript();
@@ -97,7 +91,7 @@ function install({ dryRun = false, printUnit, instance }: InstallOptions): void 
 }
 
 function uninstall({ dryRun = false, purge = false, instance }: InstallOptions & { purge?: boolean }): void {
-  const installed = { packaged: isPackaged(mainScript()), exists: existsSync, instances: enabledInstances() };
+  const installed = { packaged: isPackaged(), exists: existsSync, instances: enabledInstances() };
   const steps = planRemoval(installed, { purge, ...(instance !== undefined && { instance }) });
   go(steps, "uninstall-service", dryRun);
   if (!dryRun && !purge)

@@ -4,15 +4,10 @@ import { existsSync, realpathSync } from "node:fs";
 import type { Command } from "commander";
 import { DepthwattError } from "../../core/index.js";
 import { PowerModes } from "../profile/power-modes.js";
-import {
-  checkRootsOwn,
-  describeStep,
-  helperPath,
-  perform,
-  planAllowing,
-  planForbidding,
-} from "../service/power-mode/install.js";
+import { isPackaged } from "../service/packaged.js";
+import { checkRootsOwn, helperPath, planAllowing, planForbidding } from "../service/power-mode/install.js";
 import { POWER_MODE_SOCKET } from "../service/power-mode/socket.js";
+import { describeStep, perform } from "../service/steps.js";
 import { withExamples } from "./options.js";
 import { printLine } from "./output.js";
 
@@ -48,7 +43,8 @@ function powerModes({ allow = false, forbid = false, dryRun = false }: PowerMode
   const helper = realpathSync(helperPath());
   const node = realpathSync(process.execPath);
   if (allow) checkRootsOwn([node, helper]);
-  const steps = allow ? planAllowing(node, helper) : planForbidding();
+  const packaged = isPackaged();
+  const steps = allow ? planAllowing(node, helper, packaged) : planForbidding(packaged);
   if (!dryRun && process.geteuid?.() !== 0) {
     throw new DepthwattError("SERVICE_FAILED", "changing the services of a machine needs root", {
       hint: "Run it with sudo, or add --dry-run to see each step.",

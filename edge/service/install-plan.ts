@@ -2,6 +2,7 @@
 // The steps that make depthwatt a service of this machine, and those that take it away again.
 import { dirname } from "node:path";
 import { DepthwattError } from "../../core/index.js";
+import { planForbidding, POWER_MODE_FILES } from "./power-mode/install.js";
 import type { Step } from "./steps.js";
 import {
   CONFIG_FILE,
@@ -182,12 +183,15 @@ export function planRemoval(
   const ends = ["depthwatt.service", ...installed.instances]
     .filter((unit) => unit !== "depthwatt.service" || installed.exists(UNIT_FILE))
     .map((unit) => run("end", "systemctl", "disable", "--now", unit));
+  // systemd reads its units once, below.
+  const helper = installed.exists(POWER_MODE_FILES[0]!) ? planForbidding(false).slice(0, -1) : [];
   const stored: Step[] = [
     { kind: "remove", title: "settings and password", path: CONFIG_FOLDER },
     { kind: "remove", title: "what it stored", path: "/var/lib/depthwatt" },
   ];
   return [
     ...ends,
+    ...helper,
     ...removals.filter((step) => step.kind !== "remove" || installed.exists(step.path)),
     run("systemd reads its units", "systemctl", "daemon-reload"),
     ...udevSteps(),

@@ -110,8 +110,9 @@ function putNode(tree, root, architecture, node) {
 /** Units, settings, pages and completions out of the built program. */
 async function putMade(project, tree, { version, date }) {
   const load = (path) => import(pathToFileURL(join(project, "dist/edge", path)).href);
-  const [units, program, pages, bash, zsh] = await Promise.all([
+  const [units, powerMode, program, pages, bash, zsh] = await Promise.all([
     load("service/unit-text.js"),
+    load("service/power-mode/install.js"),
     load("cli/program.js"),
     load("cli/manual/man-page.js"),
     load("cli/manual/bash-completion.js"),
@@ -125,6 +126,10 @@ async function putMade(project, tree, { version, date }) {
   const whole = await program.buildProgram();
   put(tree, "lib/systemd/system/depthwatt.service", units.unitFor(paths));
   put(tree, "lib/systemd/system/depthwatt@.service", units.templateFor(paths));
+  // Off until 'depthwatt power-modes --allow' enables the socket.
+  const helper = `/${HOME}/dist/edge/service/power-mode/helper.js`;
+  for (const [name, text] of Object.entries(powerMode.unitTexts(`/${NODE}`, helper)))
+    put(tree, `lib/systemd/system/${name}`, text);
   put(tree, SETTINGS, units.firstSettings({ file: `/${SETTINGS}`, unit: "depthwatt" }));
   for (const [name, text] of pages.manualPages(whole, { version, date }))
     put(tree, `usr/share/man/man1/${name}.gz`, gzip(text));

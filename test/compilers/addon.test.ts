@@ -2,50 +2,27 @@
 // The sources of both addons compile with every compiler that they promise: g++ 9 to 14 and clang 14 to 19 on x86-64, g++ 10 for arm64;
 // with the project's own flags, but without optimisation, which takes nine tenths of the time.
 import { spawnSync } from "node:child_process";
-import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { createRequire } from "node:module";
-import { dirname, join, resolve } from "node:path";
+import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { join, resolve } from "node:path";
 import { describe, expect, test } from "vitest";
 import { addonSources } from "v4l2-camera/build.mjs";
 import { cachedDebian, DEBIANS } from "../../scripts/debian-compilers.mjs";
 import { nativeSources } from "../../scripts/native-sources.mjs";
+import { addonFlags, copySources } from "../../scripts/packaging/addons.mjs";
 
 const project = resolve(import.meta.dirname, "../..");
-const SOURCES = ["addon.cc", "core", "cuda", "camera", "power"];
-
-/** The flags of binding.gyp, those that only g++ takes last, and those that node-addon-api asks for. */
+/** Those of binding.gyp for this compiler, without optimisation. */
 function flags(compiler: string): string[] {
-  const lists = [
-    ...readFileSync(join(project, "binding.gyp"), "utf8").matchAll(/"cflags_cc": \[([^\]]*)\]/g),
-  ];
-  const [everywhere, tuning] = lists.map(([, list]) =>
-    [...list!.replace(/#.*/g, "").matchAll(/"([^"]+)"/g)].map(([, flag]) => flag!),
-  );
-  expect(everywhere).toContain("-std=c++17");
-  expect(tuning).toContain("-fno-tree-pre");
-  const own = compiler.includes("clang") ? everywhere! : [...everywhere!, ...tuning!];
-  const api = ["-DNAPI_VERSION=8", "-DNAPI_CPP_EXCEPTIONS", "-DNODE_GYP_MODULE_NAME=depthwatt", "-fPIC"];
-  return [...own, ...api, "-O0", "-w", "-I.", "-I../node", "-isystem", "../node-addon-api"];
+  const own = addonFlags(project, { name: "depthwatt", compiler, x64: !compiler.startsWith("aarch64") });
+  expect(own).toContain("-std=c++17");
+  expect(own.includes("-fno-tree-pre")).toBe(!compiler.includes("clang"));
+  return [...own, "-O0", "-w", "-I.", "-I../node", "-isystem", "../node-addon-api"];
 }
 
 /** Where node's headers lie on this machine: what the addon here was built with. */
 function nodeHeaders(): string {
   const config = readFileSync(join(project, "build/config.gypi"), "utf8");
   return join(/"nodedir": "([^"]+)"/.exec(config)![1]!, "include/node");
-}
-
-/** Copies what is compiled below the root of that Debian. Gives the folder as it is called inside. */
-function copyInto(root: string): string {
-  const folder = mkdtempSync(join(root, "tmp/depthwatt-"));
-  for (const name of SOURCES)
-    cpSync(join(project, name), join(folder, "source", name), {
-      recursive: true,
-      filter: (path) => !path.includes("node_modules"),
-    });
-  cpSync(nodeHeaders(), join(folder, "node"), { recursive: true });
-  const require = createRequire(import.meta.url);
-  cpSync(dirname(require.resolve("node-addon-api")), join(folder, "node-addon-api"), { recursive: true });
-  return folder.slice(root.length);
 }
 
 /** Every source with one compiler, two at a time. Gives what the compiler said. */
@@ -74,7 +51,7 @@ for (const [suite, { compilers }] of Object.entries(DEBIANS)) {
         const sources = [...nativeSources(project), ...cameras];
         expect(sources.length).toBeGreaterThan(20);
         expect(sources.every((path) => existsSync(join(project, path)))).toBe(true);
-        const folder = copyInto(root);
+        const folder = copySources(project, root, nodeHeaders());
         try {
           expect(compile(root, folder, compiler, sources)).toBe("");
         } finally {

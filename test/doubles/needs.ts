@@ -48,6 +48,10 @@ export type NeedName =
   | "systemd"
   | "systemdVm"
   | "debootstrap"
+  | "lintian"
+  | "binutils"
+  | "zsh"
+  | "man"
   | "chromium";
 
 export interface Gate<Argument> {

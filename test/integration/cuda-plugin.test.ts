@@ -6,6 +6,7 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { ERROR_CATALOGUE } from "../../core/error-catalogue.js";
 import { chooseArchitectures, readResources } from "../../scripts/build-cuda.mjs";
 import { needs } from "../doubles/needs.js";
 
@@ -31,6 +32,24 @@ function compiled(name: string, source: string, ...options: string[]): string {
   return path;
 }
 
+/** The first 64 bytes of a library: ELF's magic, class, order of bytes, version; type 3; the machine. */
+function elfHeader({
+  elfClass = 2,
+  data = 1,
+  machine,
+}: {
+  elfClass?: number;
+  data?: number;
+  machine: number;
+}) {
+  const bytes = Buffer.alloc(64);
+  bytes.write("\x7fELF", "latin1");
+  bytes.set([elfClass, data, 1], 4);
+  bytes.writeUInt16LE(3, 16);
+  bytes.writeUInt16LE(machine, 18);
+  return bytes;
+}
+
 const stub = (name: string, offset: number) =>
   compiled(name, "plugin_stub.cc", "-shared", "-fPIC", `-DABI_OFFSET=${offset}`);
 
@@ -46,6 +65,49 @@ needs("toolchain").suite("a plugin that cannot be used", () => {
     const path = join(folder, "text.so");
     writeFileSync(path, "not ELF");
     expect(reasonWith(path)).toMatch(/^CUDA unavailable: the plugin does not load \(.*text\.so.*\)\.$/);
+  });
+
+  test.each([
+    ["another architecture", { machine: process.arch === "arm64" ? 62 : 183 }, /for (AArch64|x86-64), this/],
+    ["a machine that we do not know", { machine: 243 }, /for ELF machine 243 of 64 bits, this/],
+    ["32 bits", { elfClass: 1, machine: 40 }, /for ELF machine 40 of 32 bits, this/],
+    ["the other order of bytes", { data: 2, machine: 0x1500 }, /for ELF machine 21 of 64 bits, this/],
+  ])("is for %s: told before it is opened", (_, header, words) => {
+    const path = join(folder, "foreign.so");
+    writeFileSync(path, elfHeader(header));
+    const reason = reasonWith(path);
+    expect(reason).toMatch(words);
+    expect(reason).toMatch(/^CUDA unavailable: .*foreign\.so is built .* the one for this machine\.$/);
+  });
+
+  test("is for another architecture: `cuda` is refused with that sentence, `auto` computes", () => {
+    const path = join(folder, "other-board.so");
+    writeFileSync(path, elfHeader({ machine: process.arch === "arm64" ? 62 : 183 }));
+    const run = (backend: string) =>
+      spawnSync(
+        process.execPath,
+        [
+          "dist/edge/cli/main.js",
+          "run",
+          ...`--source synthetic --broker none --frames 1 --json`.split(" "),
+        ].concat("--backend", backend),
+        { encoding: "utf8", env: { ...process.env, DEPTHWATT_CUDA_PLUGIN: path } },
+      );
+    const refused = run("cuda");
+    expect(refused.status).toBe(4);
+    expect(refused.stderr).toContain("Install or build the one for this machine.");
+    expect(refused.stderr).toContain(ERROR_CATALOGUE.BACKEND_UNAVAILABLE.hint);
+    const computed = run("auto");
+    expect(computed.status).toBe(0);
+    const { backend, backendReason } = JSON.parse(computed.stdout.trim().split("\n").at(-1)!);
+    expect(backend).toBe("cpu");
+    expect(backendReason).toContain("other-board.so is built for");
+  });
+
+  test("is cut short: the loader's words, and the process goes on", () => {
+    const path = join(folder, "short.so");
+    writeFileSync(path, elfHeader({ machine: process.arch === "arm64" ? 183 : 62 }).subarray(0, 19));
+    expect(reasonWith(path)).toMatch(/^CUDA unavailable: the plugin does not load \(.*short\.so.*\)\.$/);
   });
 
   test("is the library of something else", () => {

@@ -5,6 +5,7 @@ import {
   allNodes,
   type CommandNode,
   commandTree,
+  flagsOf,
   optionsOf,
   settingWords,
   type Value,
@@ -37,10 +38,6 @@ function grouped(pairs: readonly (readonly [pattern: string, action: string])[])
   return [...patterns].map(([todo, all]) => `${all.map((one) => `'${one}'`).join("|")}) ${todo} ;;`);
 }
 
-function flagsOf(node: CommandNode): string[] {
-  return optionsOf(node).flatMap(({ short, long }) => [short, long].filter((flag) => flag !== undefined));
-}
-
 function argumentCases(node: CommandNode): [string, string][] {
   const name = node.path.join(" ");
   const listed = node.command.registeredArguments;
@@ -54,7 +51,9 @@ function argumentCases(node: CommandNode): [string, string][] {
 export function bashCompletion(program: Command): string {
   const nodes = allNodes(commandTree(program));
   const name = ({ path }: CommandNode) => path.join(" ");
-  const options = nodes.map((node) => `'${name(node)}') options='${flagsOf(node).join(" ")}' ;;`);
+  const options = nodes.map(
+    (node) => `'${name(node)}') options='${optionsOf(node).flatMap(flagsOf).join(" ")}' ;;`,
+  );
   const children = nodes
     .filter((node) => node.children.length > 0)
     .map((node) => `'${name(node)}') commands='${node.children.map((c) => c.path.at(-1)).join(" ")}' ;;`);
@@ -62,8 +61,7 @@ export function bashCompletion(program: Command): string {
     optionsOf(node).flatMap((option) => {
       const value = valueOfOption(option);
       if (value === undefined) return [];
-      const flags = [option.short, option.long].filter((flag) => flag !== undefined);
-      return flags.map((flag): [string, string] => [`${name(node)} ${flag}`.trim(), action(value)]);
+      return flagsOf(option).map((flag): [string, string] => [`${name(node)} ${flag}`.trim(), action(value)]);
     }),
   );
   const patterns = grouped(nodes.flatMap(argumentCases)).map((line) => line.replace(/:\*'/g, ":'*"));

@@ -85,6 +85,10 @@ export const allNodes = (node: CommandNode): CommandNode[] => [node, ...node.chi
 export const optionsOf = ({ command }: CommandNode): readonly Option[] =>
   command.createHelp().visibleOptions(command);
 
+/** Both spellings of an option, the short one first. */
+export const flagsOf = ({ short, long }: Option): string[] =>
+  [short, long].filter((flag) => flag !== undefined);
+
 interface JsonSchema {
   type?: string;
   const?: unknown;

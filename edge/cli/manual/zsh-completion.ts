@@ -5,6 +5,7 @@ import {
   allNodes,
   type CommandNode,
   commandTree,
+  flagsOf,
   optionsOf,
   settingWords,
   type Value,
@@ -37,9 +38,11 @@ function optionSpecs(option: Option): string[] {
   const described = `[${escaped(option.description)}]`;
   const argument = value === undefined ? "" : `:value:${action(value)}`;
   const repeated = option.long === "--set" ? "*" : "";
-  return [option.short, option.long]
-    .filter((flag) => flag !== undefined)
-    .map((flag) => `'${repeated}${flag}${described}${argument}'`);
+  return flagsOf(option).map((flag) => {
+    // "=" after the name: the value may follow a blank or the sign.
+    const joint = value !== undefined && flag.startsWith("--") ? "=" : "";
+    return `'${repeated}${flag}${joint}${described}${argument}'`;
+  });
 }
 
 function functionOf(node: CommandNode): string {

@@ -1,19 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // The steps that let the service change power modes, and those that forbid it again.
-import { spawnSync } from "node:child_process";
-import { existsSync, lstatSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
-import { basename, dirname, join } from "node:path";
+import { existsSync, lstatSync, readdirSync, readFileSync, statSync } from "node:fs";
+import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { DepthwattError, hasCode, packageRoot } from "../../../core/index.js";
+import { DepthwattError, packageRoot } from "../../../core/index.js";
+import type { Step } from "../steps.js";
 
 export const SOCKET_UNIT = "depthwatt-power-mode.socket";
 const REQUEST_UNIT = "depthwatt-power-mode@.service";
 const FOLDER = "/etc/systemd/system";
-
-export type Step =
-  | { kind: "run"; words: [string, ...string[]] }
-  | { kind: "write"; path: string; text: string }
-  | { kind: "remove"; path: string };
 
 /** The shipped units, the second with this machine's paths. */
 export function unitTexts(node: string, helper: string): Record<string, string> {
@@ -68,46 +63,27 @@ export function checkRootsOwn(programs: readonly string[], owner = 0): void {
 
 export const helperPath = () => fileURLToPath(new URL("./helper.js", import.meta.url));
 
-export function planAllowing(node: string, helper: string): Step[] {
+const run = (title: string, ...words: [string, ...string[]]): Step => ({ kind: "run", title, words });
+const readUnits = run("systemd reads its units", "systemctl", "daemon-reload");
+
+/** Files that planAllowing() writes: the socket first. */
+export const POWER_MODE_FILES = [SOCKET_UNIT, REQUEST_UNIT].map((name) => join(FOLDER, name));
+
+/** @param packaged the Debian package has brought the units, which are only switched */
+export function planAllowing(node: string, helper: string, packaged: boolean): Step[] {
+  const files = Object.entries(unitTexts(node, helper)).map(([name, text]): Step => {
+    const path = join(FOLDER, name);
+    return { kind: "write", title: "unit of the helper", path, mode: 0o644, text, keepExisting: false };
+  });
   return [
-    ...Object.entries(unitTexts(node, helper)).map(
-      ([name, text]): Step => ({ kind: "write", path: join(FOLDER, name), text }),
-    ),
-    { kind: "run", words: ["systemctl", "daemon-reload"] },
-    { kind: "run", words: ["systemctl", "enable", "--now", SOCKET_UNIT] },
+    ...(packaged ? [] : [...files, readUnits]),
+    run("the helper listens", "systemctl", "enable", "--now", SOCKET_UNIT),
   ];
 }
 
-export function planForbidding(): Step[] {
-  return [
-    { kind: "run", words: ["systemctl", "disable", "--now", SOCKET_UNIT] },
-    ...[SOCKET_UNIT, REQUEST_UNIT].map((name): Step => ({ kind: "remove", path: join(FOLDER, name) })),
-    { kind: "run", words: ["systemctl", "daemon-reload"] },
-  ];
-}
-
-export function describeStep(step: Step): string {
-  if (step.kind === "run") return `run ${step.words.join(" ")}`;
-  return step.kind === "write" ? `write ${step.path}` : `remove ${step.path}`;
-}
-
-/** @throws DepthwattError SERVICE_FAILED naming the step */
-export function perform(step: Step): void {
-  try {
-    if (step.kind === "write") writeFileSync(step.path, step.text, { mode: 0o644 });
-    else if (step.kind === "remove") rmSync(step.path, { force: true });
-    else {
-      const [program, ...rest] = step.words;
-      const { status, stderr, error } = spawnSync(program, rest, { encoding: "utf8" });
-      if (error) throw error;
-      if (status !== 0) throw new Error(stderr.trim() || `${basename(program)} ended with status ${status}`);
-    }
-  } catch (cause) {
-    throw new DepthwattError("SERVICE_FAILED", `${describeStep(step)}: ${(cause as Error).message}`, {
-      hint: hasCode(cause, "EACCES")
-        ? "Run it as root; --dry-run prints each step."
-        : "'depthwatt power-modes --dry-run' with --allow or --forbid prints each step.",
-      cause,
-    });
-  }
+export function planForbidding(packaged: boolean): Step[] {
+  const end = run("the helper ends", "systemctl", "disable", "--now", SOCKET_UNIT);
+  if (packaged) return [end];
+  const files = POWER_MODE_FILES.map((path): Step => ({ kind: "remove", title: "unit of the helper", path }));
+  return [end, ...files, readUnits];
 }

@@ -6,6 +6,7 @@ import { join, resolve } from "node:path";
 import { afterAll, describe, expect, test } from "vitest";
 import { DepthwattError } from "../../../../core/index.js";
 import { type Machine, planInstallation, planRemoval } from "../../../../edge/service/install-plan.js";
+import { planAllowing } from "../../../../edge/service/power-mode/install.js";
 import { describeStep, perform } from "../../../../edge/service/steps.js";
 import { templateFor, unitFor } from "../../../../edge/service/unit-text.js";
 
@@ -128,6 +129,9 @@ describe("removal", () => {
     expect(words(false)).toEqual([
       "run systemctl disable --now depthwatt.service",
       "run systemctl disable --now depthwatt@front.service",
+      "run systemctl disable --now depthwatt-power-mode.socket",
+      "remove /etc/systemd/system/depthwatt-power-mode.socket",
+      "remove /etc/systemd/system/depthwatt-power-mode@.service",
       "remove /etc/systemd/system/depthwatt.service",
       "remove /etc/systemd/system/depthwatt@.service",
       "remove /etc/udev/rules.d/60-depthwatt-power.rules",
@@ -167,7 +171,7 @@ describe("removal", () => {
   });
 
   test("takes away each file that installing wrote", () => {
-    const written = planInstallation(machine)
+    const written = [...planInstallation(machine), ...planAllowing("/usr/bin/node", "/opt/helper.js", false)]
       .flatMap((step) => (step.kind === "write" ? [step.path] : []))
       .filter((path) => !path.startsWith("/etc/depthwatt/"));
     const removed = planRemoval(all, {}).flatMap((step) => (step.kind === "remove" ? [step.path] : []));

@@ -10,24 +10,25 @@ import { loadNative } from "../../../../../edge/native.js";
 import { ask } from "../../../../../edge/service/power-mode/client.js";
 import {
   checkRootsOwn,
-  describeStep,
   planAllowing,
   planForbidding,
   unitTexts,
 } from "../../../../../edge/service/power-mode/install.js";
+import { describeStep } from "../../../../../edge/service/steps.js";
 import { needs } from "../../../../doubles/needs.js";
 
 const folder = mkdtempSync(join(realpathSync(tmpdir()), "depthwatt-power-mode-"));
 afterAll(() => rmSync(folder, { recursive: true }));
 
 test("are written with this machine's paths, and taken away again", () => {
-  expect(planAllowing("/opt/node", "/opt/helper.js").map(describeStep)).toEqual([
-    "write /etc/systemd/system/depthwatt-power-mode.socket",
-    "write /etc/systemd/system/depthwatt-power-mode@.service",
+  const plan = planAllowing("/opt/node", "/opt/helper.js", false).map(describeStep);
+  expect(plan.map((step) => step.replace(/, \d+ bytes/, ""))).toEqual([
+    "write /etc/systemd/system/depthwatt-power-mode.socket (mode 0644)",
+    "write /etc/systemd/system/depthwatt-power-mode@.service (mode 0644)",
     "run systemctl daemon-reload",
     "run systemctl enable --now depthwatt-power-mode.socket",
   ]);
-  expect(planForbidding().map(describeStep)).toEqual([
+  expect(planForbidding(false).map(describeStep)).toEqual([
     "run systemctl disable --now depthwatt-power-mode.socket",
     "remove /etc/systemd/system/depthwatt-power-mode.socket",
     "remove /etc/systemd/system/depthwatt-power-mode@.service",
@@ -36,6 +37,14 @@ test("are written with this machine's paths, and taken away again", () => {
   const texts = unitTexts("/opt/node", "/opt/helper.js");
   expect(texts["depthwatt-power-mode@.service"]).toMatch(/^ExecStart=\/opt\/node \/opt\/helper\.js$/m);
   expect(() => unitTexts("/opt/no de", "/opt/helper.js")).toThrow(/without blanks/);
+});
+
+test("which the Debian package has brought are only switched on and off", () => {
+  const [on, off] = [planAllowing("/opt/node", "/opt/helper.js", true), planForbidding(true)];
+  expect([on, off].map((plan) => plan.map(describeStep))).toEqual([
+    ["run systemctl enable --now depthwatt-power-mode.socket"],
+    ["run systemctl disable --now depthwatt-power-mode.socket"],
+  ]);
 });
 
 needs("systemd").suite("the units", () => {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Times window SAD and pyramid SAD: bench_window OUT.json COMMIT [sms...]. Weighted colours of a pair in device memory in, disparity
-// in device memory out, left view alone, as one graph. What the graphs compute is compared with the reference, inside each
-// partition too. Part of check.sh.
+// in device memory out, as one graph; the left view alone where nothing else is said. What the graphs compute is compared with the
+// reference, inside each partition too. Part of check.sh.
 #include "../match/pyramid/pyramid_workspace.h"
 #include "../match/sad/sad_workspace.h"
 #include "bench_frame.h"
@@ -13,6 +13,18 @@ using namespace depthwatt;
 namespace {
 
 const Size kSize = {640, 480, 128};
+
+/// How sad is cut; the first as the device suggests.
+struct SadForm {
+  const char* name;
+  bool wantsRight;
+  gpu::SadTuning tuning;
+};
+const SadForm kSadForms[] = {{"sad 9x9", false, {}},
+                             {"sad 9x9, both views", true, {}},
+                             {"sad 9x9, bands of 11", false, {11}},
+                             {"sad 9x9, bands of 22", false, {22}},
+                             {"sad 9x9, sums stored", false, {0, 0, true}}};
 
 /// Grey as colours: what each channel holds does not change the work.
 std::vector<HsvPixel> coloured(const std::vector<uint8_t>& grey) {
@@ -30,7 +42,7 @@ std::vector<HsvPixel> coloured(const std::vector<uint8_t>& grey) {
 /// Everything that a matcher of colours has on the device.
 struct ColourFrame {
   DeviceBuffer<HsvPixel> image[2];
-  DeviceBuffer<int16_t> q4, whole;
+  DeviceBuffer<int16_t> q4, whole, rightWhole;
   DeviceBuffer<uint8_t> confidence;
   cudaStream_t stream = nullptr;
 
@@ -43,6 +55,7 @@ struct ColourFrame {
     }
     require(q4.allocate(left.size()));
     require(whole.allocate(left.size()));
+    require(rightWhole.allocate(left.size()));
     require(confidence.allocate(left.size()));
     require(cudaStatus(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking), "stream"));
   }
@@ -71,11 +84,12 @@ Expected expectedOf(const Parameters& parameters, const std::vector<HsvPixel>& l
 
 template <class DeviceResult, class Workspace>
 void timeMatcher(Report& report, const char* name, Workspace& workspace, ColourFrame& frame, const Expected& expected,
-                 int sms) {
+                 int sms, bool wantsRight = false) {
   const Timing t = timeGraph(
       frame.stream,
       [&] {
-        const DeviceResult result = {frame.q4.get(), frame.whole.get(), nullptr, frame.confidence.get()};
+        const DeviceResult result = {frame.q4.get(), frame.whole.get(), wantsRight ? frame.rightWhole.get() : nullptr,
+                                     frame.confidence.get()};
         require(workspace.compute(frame.image[0].get(), frame.image[1].get(), result, frame.stream));
       },
       [&] {
@@ -85,7 +99,7 @@ void timeMatcher(Report& report, const char* name, Workspace& workspace, ColourF
       });
   const int multiprocessors = report.multiprocessors(sms);
   const double giga = 1e-6 * kSize.width * kSize.height * kSize.num / t.median;
-  std::printf("%-12s %dx%dx%d %4d %10.4f %10.4f %9.1f %7.1f\n", name, kSize.width, kSize.height, kSize.num,
+  std::printf("%-26s %dx%dx%d %4d %10.4f %10.4f %9.1f %7.1f\n", name, kSize.width, kSize.height, kSize.num,
               multiprocessors, t.median, t.least, giga, 1e-6 * workspace.bytes());
   std::fflush(stdout);
   report.row(
@@ -101,7 +115,7 @@ int main(int argc, char** argv) {
   std::vector<int> partitions = {0};
   for (int i = 3; i < argc; ++i) partitions.push_back(std::atoi(argv[i]));
   Report report(argv[1], argv[2]);
-  std::printf("%-12s %-11s %4s %10s %10s %9s %7s\n", "window", "size", "SMs", "median ms", "least ms", "GDE/s", "MB");
+  std::printf("%-26s %-11s %4s %10s %10s %9s %7s\n", "window", "size", "SMs", "median ms", "least ms", "GDE/s", "MB");
   std::vector<uint8_t> grey[2];
   texturedPair(kSize, grey[0], grey[1]);
   const std::vector<HsvPixel> left = coloured(grey[0]), right = coloured(grey[1]);
@@ -115,11 +129,13 @@ int main(int argc, char** argv) {
     if (sms != 0) enterPartition(sms);
     {
       ColourFrame frame(left, right);
-      gpu::SadWorkspace sadOnGpu;
+      for (const SadForm& form : kSadForms) {
+        gpu::SadWorkspace sadOnGpu;
+        require(sadOnGpu.open(sad, kSize.width, kSize.height, form.wantsRight, form.tuning));
+        timeMatcher<gpu::SadDeviceResult>(report, form.name, sadOnGpu, frame, sadExpected, sms, form.wantsRight);
+      }
       gpu::PyramidWorkspace pyramidOnGpu;
-      require(sadOnGpu.open(sad, kSize.width, kSize.height, false));
       require(pyramidOnGpu.open(pyramid, kSize.width, kSize.height));
-      timeMatcher<gpu::SadDeviceResult>(report, "sad 9x9", sadOnGpu, frame, sadExpected, sms);
       timeMatcher<gpu::PyramidDeviceResult>(report, "pyramid 7x7", pyramidOnGpu, frame, pyramidExpected, sms);
     }
     if (partitions.size() > 1) enterWhole();

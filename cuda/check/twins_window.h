@@ -84,22 +84,23 @@ inline void checkSad(Random& random, const Case& c) {
   p.windowWidth = 3 + 2 * random.whole(0, 6), p.windowHeight = 3 + 2 * random.whole(0, 6);
   p.minDisparity = random.whole(0, 2) == 0 ? random.whole(1, random.whole(0, 9) == 0 ? 1500 : 20) : 0;
   // The reference adds every window up by itself.
-  p.numDisparities = c.width > 67              ? random.whole(1, 4)
+  p.numDisparities = c.width > 140             ? random.whole(1, 4)
                      : random.whole(0, 9) == 0 ? random.whole(1, 300)
                                                : random.whole(1, 40);
   p.subpixel = random.whole(0, 1) == 0;
   gpu::SadTuning tuning;
   tuning.bandRows = random.whole(0, 2) == 0 ? 0 : random.whole(1, 20);
   tuning.slabRows = random.whole(0, 2) == 0 ? 0 : random.whole(1, 20);
+  tuning.stored = random.whole(0, 2) == 0;
   ColourPair pair(random, c, p.weights);
   WindowMaps maps(pair.left.size());
   const auto view = [&](auto& image) { return packedView(image.data(), c.width, c.height); };
   sadReference(p, {view(pair.leftHsv).asConst(), view(pair.rightHsv).asConst()},
                {view(maps.q4), view(maps.whole), view(maps.right), view(maps.confidence)});
   char text[200];
-  std::snprintf(text, sizeof text, "sad %s min %d num %d window %dx%d subpixel %d bands %d slabs %d", c.name.c_str(),
-                p.minDisparity, p.numDisparities, p.windowWidth, p.windowHeight, p.subpixel ? 1 : 0, tuning.bandRows,
-                tuning.slabRows);
+  std::snprintf(text, sizeof text, "sad %s min %d num %d window %dx%d subpixel %d bands %d slabs %d stored %d",
+                c.name.c_str(), p.minDisparity, p.numDisparities, p.windowWidth, p.windowHeight, p.subpixel ? 1 : 0,
+                tuning.bandRows, tuning.slabRows, tuning.stored ? 1 : 0);
   const bool wantsRight = random.whole(0, 3) > 0;
   gpu::SadWorkspace sad;
   require(sad.open(p, c.width, c.height, wantsRight, tuning), text);

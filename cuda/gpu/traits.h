@@ -106,6 +106,17 @@ constexpr int firstBlocks(int pairs, bool adaptive) {
 #endif
 }
 
+/// Blocks of match/sad's one kernel on a multiprocessor: 80 registers a thread, or 128 where it finds the right image's winners too.
+/// Before 8.0 the shared memory of one fits, or of two.
+constexpr int sadBlocks(bool right) {
+#if __CUDA_ARCH__ >= 800
+  return right ? 2 : 3;
+#else
+  (void)right;
+  return 1;
+#endif
+}
+
 /// How loads are prefetched. From 8.0 on they are asynchronous copies to shared memory, waited for in the order of issue, so
 /// several batches may be under way. Before 8.0 one batch is loaded into registers and then written to shared memory.
 #if __CUDA_ARCH__ >= 800

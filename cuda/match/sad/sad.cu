@@ -1,127 +1,68 @@
 // SPDX-License-Identifier: Apache-2.0
-// Window SAD on CUDA; see sad.h. README.md has the counts.
-//   sums     a block goes down kSadColumns columns for 128 disparities: a lane has four disparities of a column, whose sum it keeps in
-//            registers and changes by the row that comes and the row that goes; windows then slide along the row through shared memory.
-//   winners  a warp has a pixel at a time, and its disparities are the lanes'.
+// Window SAD on CUDA; see sad.h. README.md has the counts. Both forms sum windows as sad_columns.cuh does.
+//   up to kGroup disparities: one kernel, which chooses winners where the last sum is made. The right image's winners meet in
+//                             memory, as keys; a second kernel turns them into disparities.
+//   more                      sums are stored, slab by slab, and a second kernel chooses.
 #include "../../gpu/check.h"
-#include "../../gpu/traits.h"
-#include "../hsv_pixel.cuh"
-#include "sad_workspace.h"
+#include "sad_winners.cuh"
 
 namespace depthwatt {
 namespace gpu {
 namespace {
 
-constexpr int kSadColumns = 64, kWarps = 8, kColumnsPerWarp = kSadColumns / kWarps;
-constexpr int kLaneDisparities = 4, kGroup = 32 * kLaneDisparities;
-/// Right pixels that a block's columns meet, a multiple of 4.
-constexpr int kPartners = kSadColumns + kGroup;
 /// Sums of a slab of rows are held at a time.
 constexpr size_t kMaxSlabBytes = size_t{96} << 20;
 
-struct SadArguments {
-  const uint2 *left, *right;
-  uint2* sums;
-  int width, height, firstRow, endRow;  ///< of the slab
-  int bandRows, groups, windowWidth, windowHeight, minDisparity;
-};
-
-struct SadRow {
-  uint2 left[kSadColumns];
-  uint2 right[4][kPartners / 4];  ///< [place % 4][place / 4], so that lanes four places apart meet no bank twice
-};
-
-/// Row y of both images as the block needs it. firstColumn may lie outside the image.
-__device__ __forceinline__ void stage(SadRow& row, const SadArguments& a, int y, int firstColumn, int firstPartner) {
-  const size_t start = static_cast<size_t>(min(max(y, 0), a.height - 1)) * a.width;
-  for (int i = threadIdx.x; i < kPartners; i += 32 * kWarps) {
-    row.right[i & 3][i >> 2] = a.right[start + min(max(firstPartner + i, 0), a.width - 1)];
-    if (i < kSadColumns) row.left[i] = a.left[start + min(max(firstColumn + i, 0), a.width - 1)];
+template <bool kRight>
+__global__ void __launch_bounds__(32 * kSadWarps, sadBlocks(kRight)) sadKernel(SadArguments a) {
+  __shared__ SadShared shared;
+  __shared__ uint32_t rightKeys[2][4][kPartners / 4];  // [turn]
+  const SadPlace at(a);
+  if (kRight) {
+    for (int i = threadIdx.x; i < 2 * kPartners; i += 32 * kSadWarps) (&rightKeys[0][0][0])[i] = kNoKey;
   }
-}
-
-/// Costs of the lane's disparities at the warp's column `i`: two words of two.
-template <int kColumn>
-__device__ __forceinline__ uint2 costsOf(const SadRow& row, int warp, int lane) {
-  const uint2 own = row.left[warp * kColumnsPerWarp + kColumn];
-  uint32_t cost[kLaneDisparities];
-#pragma unroll
-  for (int j = 0; j < kLaneDisparities; ++j) {
-    // Place of the partner: column + kGroup - 1 - (4 lane + j). Columns of a warp begin at a multiple of 4.
-    constexpr int kPast = kColumn + kGroup - 1;
-    const int place = kPast - j, quarter = warp * kColumnsPerWarp / 4 + place / 4 - lane;
-    cost[j] = min(plusDifferences(own, row.right[place & 3][quarter], 0u), static_cast<uint32_t>(kSadMostCost));
-  }
-  return make_uint2(cost[0] | cost[1] << 16, cost[2] | cost[3] << 16);
-}
-
-template <int kColumn>
-struct EachColumn {
-  static __device__ __forceinline__ void add(const SadRow& comes, const SadRow* goes, int warp, int lane,
-                                             uint2* columns) {
-    EachColumn<kColumn - 1>::add(comes, goes, warp, lane, columns);
-    const uint2 more = costsOf<kColumn - 1>(comes, warp, lane);
-    uint2 less = make_uint2(0, 0);
-    if (goes != nullptr) less = costsOf<kColumn - 1>(*goes, warp, lane);
-    // No half borrows from the other in the end: both are sums of costs.
-    columns[kColumn - 1].x += more.x - less.x;
-    columns[kColumn - 1].y += more.y - less.y;
-  }
-};
-template <>
-struct EachColumn<0> {
-  static __device__ __forceinline__ void add(const SadRow&, const SadRow*, int, int, uint2*) {}
-};
-
-__global__ void __launch_bounds__(32 * kWarps) sadSumsKernel(SadArguments a) {
-  __shared__ SadRow rows[2][2];  // [turn][comes, goes]
-  __shared__ uint2 shared[2][kSadColumns][32];
-  const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
-  const int reachX = a.windowWidth / 2, reachY = a.windowHeight / 2;
-  const int pixels = kSadColumns - 2 * reachX, firstPixel = blockIdx.x * pixels, firstColumn = firstPixel - reachX;
-  const int firstRow = a.firstRow + blockIdx.y * a.bandRows, endRow = min(firstRow + a.bandRows, a.endRow);
-  const int firstPartner = firstColumn - (a.minDisparity + static_cast<int>(blockIdx.z) * kGroup) - (kGroup - 1);
-  const int perWarp = (pixels + kWarps - 1) / kWarps;
-  const int from = warp * perWarp, to = min(from + perWarp, min(pixels, a.width - firstPixel));
-  // Columns outside the image hold nothing; the nearest inside stands for them.
-  const int lowest = max(-firstColumn, 0), highest = min(a.width - 1 - firstColumn, kSadColumns - 1);
-
-  uint2 columns[kColumnsPerWarp];
-#pragma unroll
-  for (int i = 0; i < kColumnsPerWarp; ++i) columns[i] = make_uint2(0, 0);
-  stage(rows[0][0], a, firstRow - reachY, firstColumn, firstPartner);
+  SadFound found;
+  int lastTurn = -1;
+  eachSadRow(shared, a, at, [&](int turn, int y) {
+    // Those of the row before: all of the block's warps are past it.
+    if (kRight && lastTurn >= 0) giveRightKeys(a, at, y - 1, rightKeys[lastTurn]);
+    lastTurn = turn;
+    sadRowWinners<kRight>(shared.columns[turn], a, at, y, rightKeys[turn], found);
+  });
+  found.write(a, at);
+  if (!kRight || lastTurn < 0) return;
   __syncthreads();
-  int turn = 0;
-  for (int row = firstRow - reachY; row < endRow + reachY; ++row, turn ^= 1) {
-    const bool full = row - a.windowHeight >= firstRow - reachY;
-    EachColumn<kColumnsPerWarp>::add(rows[turn][0], full ? &rows[turn][1] : nullptr, warp, lane, columns);
-#pragma unroll
-    for (int i = 0; i < kColumnsPerWarp; ++i) shared[turn][warp * kColumnsPerWarp + i][lane] = columns[i];
-    if (row + 1 < endRow + reachY) {
-      stage(rows[turn ^ 1][0], a, row + 1, firstColumn, firstPartner);
-      if (row + 1 - a.windowHeight >= firstRow - reachY)
-        stage(rows[turn ^ 1][1], a, row + 1 - a.windowHeight, firstColumn, firstPartner);
-    }
-    __syncthreads();
-    const int y = row - reachY;
-    if (y < firstRow || from >= to) continue;
-    const auto at = [&](int column) { return shared[turn][min(max(column, lowest), highest)][lane]; };
-    uint2 sum = make_uint2(0, 0);
-    for (int i = 0; i < a.windowWidth; ++i) {
-      const uint2 one = at(from + i);
-      sum.x += one.x, sum.y += one.y;
-    }
-    uint2* out = a.sums +
-                 ((static_cast<size_t>(y - a.firstRow) * a.width + firstPixel + from) * a.groups + blockIdx.z) * 32 +
-                 lane;
-    *out = sum;
-    for (int x = from + 1; x < to; ++x) {
-      const uint2 comes = at(x + 2 * reachX), goes = at(x - 1);
-      sum.x += comes.x - goes.x, sum.y += comes.y - goes.y;
+  giveRightKeys(a, at, at.endRow - 1, rightKeys[lastTurn]);
+}
+
+/// Keys of the right image's winners become disparities; the memory is ready for the next frame.
+__global__ void __launch_bounds__(256)
+    sadRightKernel(uint32_t* keys, int16_t* disparity, int pixels, int minDisparity) {
+  const int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i >= pixels) return;
+  const uint32_t key = keys[i];
+  keys[i] = kNoKey;
+  disparity[i] =
+      key == kNoKey ? kInvalidDisparity : static_cast<int16_t>(minDisparity + static_cast<int>(key & 0xffffu));
+}
+
+__global__ void __launch_bounds__(32 * kSadWarps) sadSumsKernel(SadArguments a) {
+  __shared__ SadShared shared;
+  const SadPlace at(a);
+  eachSadRow(shared, a, at, [&](int turn, int y) {
+    if (at.from >= at.to) return;
+    SadWindow window(shared.columns[turn], at, a.windowWidth);
+    uint2* out =
+        a.sums +
+        ((static_cast<size_t>(y - a.firstRow) * a.width + at.firstPixel + at.from) * a.groups + blockIdx.z) * 32 +
+        at.lane;
+    *out = window.sum;
+    for (int x = at.from + 1; x < at.to; ++x) {
+      window.slide(x);
       out += a.groups * 32;
-      *out = sum;
+      *out = window.sum;
     }
-  }
+  });
 }
 
 struct SadWinnerArguments {
@@ -131,20 +72,10 @@ struct SadWinnerArguments {
   bool subpixel;
 };
 
-constexpr uint32_t kNoKey = 0xffffffffu;
-
 /// A sum above its place: the least key is the lowest disparity of the least sum.
 __device__ __forceinline__ uint32_t keyOf(uint2 word, int j, int place, int end) {
   const uint32_t pair = j < 2 ? word.x : word.y, sum = j % 2 == 0 ? pair & 0xffffu : pair >> 16;
   return place < end ? sum << 16 | static_cast<uint32_t>(place) : kNoKey;
-}
-
-/// 16 times the parabola's place between cells below, best and above, rounded down: match/select's rule.
-__device__ int32_t sadFractionQ4(int32_t below, int32_t best, int32_t above) {
-  const int32_t q = below + above - 2 * best;
-  if (q <= 0) return 0;
-  // 8 is added and taken off again: of a positive quotient, truncation is the floor.
-  return (16 * (below - above) + 17 * q) / (2 * q) - 8;
 }
 
 /// A block is a row of the slab; a warp takes 32 pixels after 32 pixels.
@@ -221,12 +152,19 @@ Status SadWorkspace::open(const SadParameters& parameters, int32_t width, int32_
   p_ = parameters;
   width_ = width, height_ = height;
   groups_ = (p_.numDisparities + kGroup - 1) / kGroup;
+  stored_ = groups_ > 1 || tuning.stored;
   const size_t rowWords = static_cast<size_t>(width) * groups_ * 32;
-  slabRows_ = tuning.slabRows > 0 ? tuning.slabRows : static_cast<int32_t>(kMaxSlabBytes / (rowWords * sizeof(uint2)));
-  slabRows_ = slabRows_ < 1 ? 1 : slabRows_ < height ? slabRows_ : height;
+  slabRows_ = height;
+  if (stored_) {
+    slabRows_ =
+        tuning.slabRows > 0 ? tuning.slabRows : static_cast<int32_t>(kMaxSlabBytes / (rowWords * sizeof(uint2)));
+    slabRows_ = slabRows_ < 1 ? 1 : slabRows_ < height ? slabRows_ : height;
+  }
   bandRows_ = tuning.bandRows;
   if (bandRows_ <= 0) {
-    // The fewest rows that one multiprocessor goes through, with two blocks or more on each where there are as many.
+    // The fewest rows that one multiprocessor goes through, with so many blocks or more on each where there are as many. A row
+    // whose windows are not whole yet takes a part of the time: a half where sums are stored, a quarter where winners are chosen.
+    const int64_t together = stored_ || wantsRight ? 2 : 3, share = stored_ ? 2 : 4;
     int device = 0, multiprocessors = 1;
     DEPTHWATT_CUDA(cudaGetDevice(&device));
     DEPTHWATT_CUDA(cudaDeviceGetAttribute(&multiprocessors, cudaDevAttrMultiProcessorCount, device));
@@ -236,10 +174,15 @@ Status SadWorkspace::open(const SadParameters& parameters, int32_t width, int32_
     for (int32_t rows = 8; rows <= 64; ++rows) {
       const int64_t blocks = across * ((slabRows_ + rows - 1) / rows);
       int64_t rounds = (blocks + multiprocessors - 1) / multiprocessors;
-      if (rounds < 2) rounds = 2;
-      const int64_t work = rounds * (rows + p_.windowHeight - 1);
+      if (rounds < together) rounds = together;
+      const int64_t work = rounds * (share * rows + p_.windowHeight - 1);
       if (least < 0 || work < least) least = work, bandRows_ = rows;
     }
+  }
+  if (!stored_) {
+    if (!wantsRight) return {};
+    DEPTHWATT_TRY(rightKeys_.allocate(static_cast<size_t>(width) * height));
+    return cudaStatus(cudaMemset(rightKeys_.get(), 0xff, rightKeys_.bytes()), "keys of the right image's winners");
   }
   keysBytes_ = wantsRight ? static_cast<size_t>(width) * sizeof(uint32_t) : 0;
   if (keysBytes_ > 48 * 1024) {
@@ -254,17 +197,33 @@ Status SadWorkspace::open(const SadParameters& parameters, int32_t width, int32_
 Status SadWorkspace::compute(const HsvPixel* left, const HsvPixel* right, const SadDeviceResult& result,
                              cudaStream_t stream) {
   const int32_t pixels = kSadColumns - 2 * (p_.windowWidth / 2);
+  SadArguments a = {};
+  a.left = reinterpret_cast<const uint2*>(left), a.right = reinterpret_cast<const uint2*>(right);
+  a.sums = sums_.get();
+  a.result = result;
+  a.rightKeys = rightKeys_.get();
+  a.width = width_, a.height = height_;
+  a.bandRows = bandRows_, a.groups = groups_;
+  a.windowWidth = p_.windowWidth, a.windowHeight = p_.windowHeight;
+  a.minDisparity = p_.minDisparity, a.numDisparities = p_.numDisparities, a.subpixel = p_.subpixel;
   for (int32_t first = 0; first < height_; first += slabRows_) {
-    SadArguments a = {};
-    a.left = reinterpret_cast<const uint2*>(left), a.right = reinterpret_cast<const uint2*>(right);
-    a.sums = sums_.get();
-    a.width = width_, a.height = height_, a.firstRow = first;
+    a.firstRow = first;
     a.endRow = first + slabRows_ < height_ ? first + slabRows_ : height_;
-    a.bandRows = bandRows_, a.groups = groups_;
-    a.windowWidth = p_.windowWidth, a.windowHeight = p_.windowHeight, a.minDisparity = p_.minDisparity;
     const int32_t rows = a.endRow - first;
     const dim3 grid((width_ + pixels - 1) / pixels, (rows + bandRows_ - 1) / bandRows_, groups_);
-    sadSumsKernel<<<grid, 32 * kWarps, 0, stream>>>(a);
+    if (!stored_) {
+      if (result.rightDisparity == nullptr) {
+        sadKernel<false><<<grid, 32 * kSadWarps, 0, stream>>>(a);
+        return launched("sadKernel");
+      }
+      sadKernel<true><<<grid, 32 * kSadWarps, 0, stream>>>(a);
+      DEPTHWATT_TRY(launched("sadKernel"));
+      const int32_t all = width_ * height_;
+      sadRightKernel<<<(all + 255) / 256, 256, 0, stream>>>(rightKeys_.get(), result.rightDisparity, all,
+                                                            p_.minDisparity);
+      return launched("sadRightKernel");
+    }
+    sadSumsKernel<<<grid, 32 * kSadWarps, 0, stream>>>(a);
     DEPTHWATT_TRY(launched("sadSumsKernel"));
     SadWinnerArguments w = {};
     w.sums = sums_.get();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Window SAD on the device: memory made at open, and the two kernels queued for a frame.
+// Window SAD on the device: memory made at open, and the kernels queued for a frame.
 #pragma once
 
 #include "../../gpu/device_buffer.h"
@@ -18,22 +18,25 @@ struct SadDeviceResult {
 
 /// How the work is cut; 0: as the device suggests. Results do not depend on it.
 struct SadTuning {
-  int32_t bandRows = 0;  ///< that a block of the first kernel sums
-  int32_t slabRows = 0;  ///< whose sums are held at a time
+  int32_t bandRows = 0;  ///< that a block sums
+  int32_t slabRows = 0;  ///< whose sums are held at a time, where they are stored
+  bool stored = false;   ///< sums go through memory, as those of more than 128 disparities do anyway
 };
 
 class SadWorkspace {
  public:
   Status open(const SadParameters& parameters, int32_t width, int32_t height, bool wantsRight,
               const SadTuning& tuning = {});
-  size_t bytes() const { return sums_.bytes(); }
+  size_t bytes() const { return sums_.bytes() + rightKeys_.bytes(); }
   Status compute(const HsvPixel* left, const HsvPixel* right, const SadDeviceResult& result, cudaStream_t stream);
 
  private:
   SadParameters p_;
   int32_t width_ = 0, height_ = 0, groups_ = 0, bandRows_ = 0, slabRows_ = 0;
+  bool stored_ = false;
   size_t keysBytes_ = 0;
   DeviceBuffer<uint2> sums_;  ///< [slab rows][width][groups][32]: four disparities each, in their order
+  DeviceBuffer<uint32_t> rightKeys_;  ///< [height][width] where sums are not stored
 };
 
 }  // namespace gpu

@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: Apache-2.0
+// Winners of a row's windows in the kernel that sums them, for at most kGroup disparities: a warp has a pixel at a time, whose
+// disparities are the lanes'.
+#pragma once
+
+#include "sad_columns.cuh"
+
+namespace depthwatt {
+namespace gpu {
+
+/// What the warp has found and not written yet: rows' pixels by lane, so that the arithmetic of results is done for many at once.
+struct SadFound {
+  static constexpr int kRows = 32 / kColumnsPerWarp;  ///< held at most
+  uint32_t best = kNoKey, second = kNoKey;            ///< keys of this lane's pixel
+  uint32_t below = 0, above = 0;                      ///< sums beside its best
+  int rows = 0, firstRow = 0;
+
+  __device__ __forceinline__ void write(const SadArguments& a, const SadPlace& at) {
+    const int row = at.lane / kColumnsPerWarp, pixel = at.from + at.lane % kColumnsPerWarp;
+    if (row < rows && pixel < at.to) {
+      const size_t to = static_cast<size_t>(firstRow + row) * a.width + at.firstPixel + pixel;
+      const int place = static_cast<int>(best & 0xffffu), least = static_cast<int>(best >> 16);
+      int fine = 0;
+      if (a.subpixel && place > 0 && place + 1 < a.numDisparities)
+        fine = sadFractionQ4(static_cast<int>(below), least, static_cast<int>(above));
+      const int rival = static_cast<int>(second >> 16);
+      a.result.disparity[to] = static_cast<int16_t>(a.minDisparity + place);
+      a.result.disparityQ4[to] = static_cast<int16_t>(16 * (a.minDisparity + place) + fine);
+      a.result.confidence[to] =
+          second >> 16 == 0xffffu ? uint8_t{0} : static_cast<uint8_t>(255 * (rival - least) / max(rival, 1));
+    }
+    rows = 0;
+  }
+};
+
+/// The sum at a place of the search, wherever its lane is.
+__device__ __forceinline__ uint32_t sumAt(uint2 sum, int place) {
+  const uint32_t pair = __shfl_sync(kFullWarp, place & 2 ? sum.y : sum.x, place >> 2 & 31);
+  return place & 1 ? pair >> 16 : pair & 0xffffu;
+}
+
+/// Winners of image row y, whose columns' sums are given. rightKeys: [place % 4][place / 4] of the block's partners.
+template <bool kRight>
+__device__ __forceinline__ void sadRowWinners(const SadColumnSums& columns, const SadArguments& a, const SadPlace& at,
+                                              int y, uint32_t (*rightKeys)[kPartners / 4], SadFound& found) {
+  if (at.from >= at.to) return;
+  if (found.rows == 0) found.firstRow = y;
+  const int firstPlace = kLaneDisparities * at.lane;
+  // All ones where nothing is searched: above every sum.
+  uint2 nothing;
+  nothing.x = (firstPlace < a.numDisparities ? 0u : 0xffffu) | (firstPlace + 1 < a.numDisparities ? 0u : 0xffff0000u);
+  nothing.y =
+      (firstPlace + 2 < a.numDisparities ? 0u : 0xffffu) | (firstPlace + 3 < a.numDisparities ? 0u : 0xffff0000u);
+  // The right pixels that the lane's cells meet, pixel by pixel one further.
+  constexpr int kMet = kColumnsPerWarp + kLaneDisparities - 1;
+  uint32_t met[kMet];
+#pragma unroll
+  for (int i = 0; i < kMet; ++i) met[i] = kNoKey;
+
+  SadWindow window(columns, at, a.windowWidth);
+#pragma unroll
+  for (int i = 0; i < kColumnsPerWarp; ++i) {
+    if (at.from + i >= at.to) continue;  // not break: nvcc 13 spills then
+    if (i > 0) window.slide(at.from + i);
+    const uint2 sum = make_uint2(window.sum.x | nothing.x, window.sum.y | nothing.y);
+    const uint32_t place = static_cast<uint32_t>(firstPlace);
+    const uint32_t key[kLaneDisparities] = {pairOf(place, sum.x), (sum.x & 0xffff0000u) | (place + 1),
+                                            pairOf(place + 2, sum.y), (sum.y & 0xffff0000u) | (place + 3)};
+    const uint32_t best = warpMin(min(min(key[0], key[1]), min(key[2], key[3])));
+    const int winner = static_cast<int>(best & 0xffffu);
+    uint32_t second = kNoKey;
+#pragma unroll
+    for (int j = 0; j < kLaneDisparities; ++j) {
+      // Neither the winner nor beside it.
+      const bool apart = static_cast<uint32_t>(firstPlace + j - winner + 1) > 2u;
+      second = min(second, apart ? key[j] : kNoKey);
+      if (kRight) met[i + kLaneDisparities - 1 - j] = min(met[i + kLaneDisparities - 1 - j], key[j]);
+    }
+    second = warpMin(second);
+    const bool mine = at.lane == kColumnsPerWarp * found.rows + i;
+    if (mine) found.best = best, found.second = second;
+    if (a.subpixel) {
+      const uint32_t below = sumAt(window.sum, winner - 1), above = sumAt(window.sum, winner + 1);
+      if (mine) found.below = below, found.above = above;
+    }
+  }
+  if (kRight) {
+    // Where the block's partners are counted from: places of eachColumnsCosts, without the half window to the left.
+#pragma unroll
+    for (int i = 0; i < kMet; ++i) {
+      const int place = at.reachX + at.from + kGroup - kLaneDisparities + i - firstPlace;
+      if (met[i] < 0xffff0000u) atomicMin(&rightKeys[place & 3][place >> 2], met[i]);
+    }
+  }
+  if (++found.rows == SadFound::kRows) found.write(a, at);
+}
+
+/// Right winners of row y that the block has found go to the image's, and the block's are emptied.
+__device__ __forceinline__ void giveRightKeys(const SadArguments& a, const SadPlace& at, int y,
+                                              uint32_t (*rightKeys)[kPartners / 4]) {
+  for (int i = threadIdx.x; i < kPartners; i += 32 * kSadWarps) {
+    const uint32_t key = rightKeys[i & 3][i >> 2];
+    rightKeys[i & 3][i >> 2] = kNoKey;
+    const int x = at.firstPartner + i;
+    if (key != kNoKey && x >= 0) atomicMin(&a.rightKeys[static_cast<size_t>(y) * a.width + x], key);
+  }
+}
+
+}  // namespace gpu
+}  // namespace depthwatt

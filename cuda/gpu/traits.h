@@ -117,6 +117,13 @@ constexpr int sadBlocks(bool right) {
 #endif
 }
 
+/// Blocks of 512 threads of match/exponential's rounds on a multiprocessor: 64 registers a thread, or 128.
+#if __CUDA_ARCH__ >= 800
+constexpr int kRoundBlocks = 2;
+#else
+constexpr int kRoundBlocks = 1;
+#endif
+
 /// How loads are prefetched. From 8.0 on they are asynchronous copies to shared memory, waited for in the order of issue, so
 /// several batches may be under way. Before 8.0 one batch is loaded into registers and then written to shared memory.
 #if __CUDA_ARCH__ >= 800

@@ -25,11 +25,17 @@ Status mirrorColumns(const uint8_t* from, uint8_t* to, int32_t width, int32_t he
 Status mirrorColumns(const Rgb8* from, Rgb8* to, int32_t width, int32_t height, cudaStream_t stream);
 Status mirrorColumns(const int16_t* from, int16_t* to, int32_t width, int32_t height, cudaStream_t stream);
 
+/// One kernel: a pass along x, a pass along y of the same step, or both. -1: left out.
+struct ExponentialRound {
+  int32_t step, passX, passY;
+  int32_t segments, segmentRows;  ///< that each column of rows a step apart is cut into
+};
+
 /// All device memory that aggregation needs; made at open.
 class ExponentialWorkspace {
  public:
   Status open(const ExponentialParameters& parameters, int32_t width, int32_t height);
-  size_t bytes() const { return passes_.bytes() + weights_.bytes() + cells_[0].bytes() + cells_[1].bytes(); }
+  size_t bytes() const { return devicePasses_.bytes() + weights_.bytes() + cells_[0].bytes() + cells_[1].bytes(); }
   /// exponential.h: device images, packed rows.
   Status compute(const uint8_t* left, const uint8_t* right, const Rgb8* leftRgb, const ExponentialDeviceResult& result,
                  cudaStream_t stream);
@@ -37,10 +43,13 @@ class ExponentialWorkspace {
  private:
   ExponentialParameters p_;
   int32_t width_ = 0, height_ = 0;
-  std::vector<ExponentialPass> steps_;
-  DeviceBuffer<ExponentialPass> passes_;
-  DeviceBuffer<uint32_t> weights_;   ///< [pass][height][width]: of the neighbour before (low half) and after
-  DeviceBuffer<uint32_t> cells_[2];  ///< [pairs][height][width]: two disparities beside each other, the even one low
+  int32_t across_ = 0;  ///< threads that share a row
+  std::vector<ExponentialPass> passes_;
+  std::vector<ExponentialRound> rounds_;
+  DeviceBuffer<ExponentialPass> devicePasses_;
+  DeviceBuffer<uint32_t> weights_;  ///< [pass][height][width]: of the neighbour before (low half) and after
+  DeviceBuffer<uint4>
+      cells_[2];  ///< [eights of disparities][height][width]: two beside each other a word, the even one low
 };
 
 }  // namespace gpu

@@ -35,7 +35,7 @@ class SadWorkspace {
   int32_t width_ = 0, height_ = 0, groups_ = 0, bandRows_ = 0, slabRows_ = 0;
   bool stored_ = false;
   size_t keysBytes_ = 0;
-  DeviceBuffer<uint2> sums_;  ///< [slab rows][width][groups][32]: four disparities each, in their order
+  DeviceBuffer<uint2> sums_;          ///< [slab rows][width][groups][32]: four disparities each, in their order
   DeviceBuffer<uint32_t> rightKeys_;  ///< [height][width] where sums are not stored
 };
 

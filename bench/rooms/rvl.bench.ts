@@ -2,7 +2,7 @@
 // RVL on a VGA depth picture (a slope with noise of a few millimetres and a tenth of holes), one thread: native and TypeScript.
 import { bench, describe } from "vitest";
 import { decodeRvl, encodeRvl, rvlMaxBytes } from "../../edge/frame/rvl.js";
-import { native } from "../../test/doubles/rooms.js";
+import { native, variants } from "../../test/doubles/rooms.js";
 import { seededRandom } from "../../test/doubles/rvl-pictures.js";
 
 const [width, height] = [640, 480];
@@ -16,12 +16,16 @@ const body = new Uint8Array(rvlMaxBytes(pixels.length) + 8); // the native form'
 const bytes = encodeRvl(pixels, body);
 const packed = body.slice(0, bytes);
 const out = new Uint16Array(pixels.length);
+const copy = new Uint16Array(pixels.length);
+const fastest = variants[0]!;
 const { rvlEncode, rvlDecode } = native.rooms as unknown as Record<string, (call: object) => unknown>;
 
 describe(`rvl 640x480, ${(pixels.byteLength / bytes).toFixed(2)} : 1`, () => {
   const options = { time: 500, warmupTime: 200 };
   bench("encode, reference", () => void rvlEncode!({ variant: "reference", pixels, body }), options);
-  bench("encode, native", () => void rvlEncode!({ variant: "scalar", pixels, body }), options);
+  bench("encode, native, one by one", () => void rvlEncode!({ variant: "scalar", pixels, body }), options);
+  bench("encode, native", () => void rvlEncode!({ variant: fastest, pixels, body }), options);
+  bench("memcpy of the picture", () => copy.set(pixels), options);
   bench("encode, TypeScript", () => void encodeRvl(pixels, body), options);
   bench("decode, native", () => void rvlDecode!({ body: packed, pixels: out }), options);
   bench("decode, TypeScript", () => void decodeRvl(packed, out), options);

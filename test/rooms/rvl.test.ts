@@ -2,7 +2,7 @@
 // The native RVL room: a row worked out by hand, the definition against the fast form and against TypeScript, hostile bodies.
 import { describe, expect, test } from "vitest";
 import { decodeRvl, encodeRvl, rvlMaxBytes } from "../../edge/frame/rvl.js";
-import { native } from "../doubles/rooms.js";
+import { native, variants } from "../doubles/rooms.js";
 import { depthLikePicture, randomBytes, seededRandom } from "../doubles/rvl-pictures.js";
 
 const encode = native.rooms.rvlEncode as unknown as (call: {
@@ -35,7 +35,7 @@ function unpack(body: Uint8Array, count: number): Uint16Array | undefined {
   return whole ? guarded.slice(16, 16 + count) : undefined;
 }
 
-describe.each(["reference", "scalar"])("rvl, %s", (variant) => {
+describe.each(["reference", ...variants])("rvl, %s", (variant) => {
   test("a row worked out by hand (README)", () => {
     const body = pack(variant, Uint16Array.of(0, 0, 5, 4, 0, 1000));
     expect(Buffer.from(body).toString("hex")).toBe("1811a1220000309f");
@@ -50,6 +50,27 @@ describe.each(["reference", "scalar"])("rvl, %s", (variant) => {
         true,
       );
     }
+  });
+
+  test("runs of every length up to 40 between runs of zeros, with codes of every length", () => {
+    const random = seededRandom(3);
+    const steps = [0, 3, 4, 31, 32, 255, 256, 2047, 2048, 16000, 32000];
+    const pixels: number[] = [];
+    for (let round = 0; round < 8; round++) {
+      for (let run = 1; run <= 40; run++) {
+        let value = 33000;
+        for (let i = 0; i < run; i++) {
+          const step = steps[Math.floor(random() * (round < 4 ? 3 + 2 * round : steps.length))]!;
+          value = value > 33000 ? value - step : value + step;
+          pixels.push(value);
+        }
+        for (let zeros = Math.floor(random() * 20); zeros >= 0; zeros--) pixels.push(0);
+      }
+    }
+    const picture = Uint16Array.from(pixels);
+    const defined = pack("reference", picture);
+    expect(Buffer.from(pack(variant, picture)).equals(defined)).toBe(true);
+    expect(unpack(defined, picture.length)).toEqual(picture);
   });
 
   test("every difference that 16-bit values can have", () => {
@@ -70,15 +91,15 @@ describe.each(["reference", "scalar"])("rvl, %s", (variant) => {
   });
 });
 
-test("disparityQ4 travels as one more, and as 0 where it has no value", () => {
+test.each(variants)("disparityQ4 travels as one more, and as 0 where it has no value, %s", (variant) => {
   const disparity = Int16Array.of(-32768, 0, 1, 16, 32752, 32766, 32767, -1, -32767, 5);
-  const body = pack("scalar", disparity);
+  const body = pack(variant, disparity);
   expect([...(unpack(body, disparity.length) ?? [])]).toEqual([0, 1, 2, 17, 32753, 32767, 0, 0, 0, 6]);
   const mapped = Uint16Array.from({ length: 65536 }, (_, i) =>
     i - 32768 < 0 || i === 65535 ? 0 : i - 32767,
   );
   const all = Int16Array.from({ length: 65536 }, (_, i) => i - 32768);
-  expect(Buffer.from(pack("scalar", all)).equals(pack("reference", mapped))).toBe(true);
+  expect(Buffer.from(pack(variant, all)).equals(pack("reference", mapped))).toBe(true);
 });
 
 test("decodes what TypeScript decodes and refuses what it refuses: truncations, flips, noise", () => {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// native.rooms.rvlEncode({variant: "reference" | any instruction set, pixels: Uint16Array | Int16Array, body: Uint8Array}) -> bytes
+// native.rooms.rvlEncode({variant: "reference" | any instruction set: "scalar" or what suits this CPU, pixels: Uint16Array | Int16Array, body: Uint8Array}) -> bytes
 // native.rooms.rvlDecode({body: Uint8Array, pixels: Uint16Array}) -> whole or not
 #include "../../encode/rvl/rvl.h"
 
@@ -19,7 +19,10 @@ Array arrayOf(const Napi::Object& call, const char* name, napi_typedarray_type t
 
 Napi::Value encode(const Napi::CallbackInfo& info) {
   const auto call = objectAt(info, 0, "the call");
-  const bool reference = kernelsOf(call) == nullptr;
+  const Kernels* const kernels = kernelsOf(call);
+  const bool reference = kernels == nullptr;
+  const bool scalar = !reference && kernels->instructionSet == InstructionSet::kScalar;
+  const RvlForm form = scalar ? RvlForm::kScalar : fastestRvlForm();
   auto body = arrayOf<Napi::Uint8Array>(call, "body", napi_uint8_array, "a Uint8Array");
   const bool isSigned = call.Get("pixels").IsTypedArray() &&
                         call.Get("pixels").As<Napi::TypedArray>().TypedArrayType() == napi_int16_array;
@@ -35,10 +38,11 @@ Napi::Value encode(const Napi::CallbackInfo& info) {
   }
   if (isSigned) {
     const auto in = call.Get("pixels").As<Napi::Int16Array>();
-    bytes = rvlEncodeDisparity(in.Data(), pixels, body.Data());
+    bytes = rvlEncodeDisparity(in.Data(), pixels, body.Data(), form);
   } else {
     const auto in = arrayOf<Napi::Uint16Array>(call, "pixels", napi_uint16_array, "a Uint16Array or an Int16Array");
-    bytes = reference ? rvlReference(in.Data(), pixels, body.Data()) : rvlEncodeDepth(in.Data(), pixels, body.Data());
+    bytes =
+        reference ? rvlReference(in.Data(), pixels, body.Data()) : rvlEncodeDepth(in.Data(), pixels, body.Data(), form);
   }
   return Napi::Number::New(info.Env(), static_cast<double>(bytes));
 }

@@ -1,127 +1,84 @@
 // SPDX-License-Identifier: Apache-2.0
-// The fast encoder, with the mapping to unsigned 16 bit fused, and the decoder, which believes nothing it reads. No vector
-// form: each number's place depends on the lengths of all before it.
+// The fast encoder, with the mapping to unsigned 16 bit fused, and the decoder, which believes nothing it reads.
 #include "rvl.h"
 
 #include <cstring>
+
+#include "rvl_stream.h"
+#include "rvl_values.h"
+#if defined(__x86_64__)
+#include "rvl_bmi2.h"
+#endif
 
 namespace depthwatt {
 
 namespace {
 
-/// One number in nibbles, first one lowest: groups of three bits, "more follows" on all but the last.
-struct RvlCode {
-  uint32_t nibbles;
-  uint32_t bits;
-};
-
-/// Any folded difference: at most 17 bits, so at most six nibbles.
-constexpr RvlCode rvlCodeOf(uint32_t value) {
-  uint32_t nibbles = 0;
-  uint32_t bits = 0;
-  for (; value >= 8; value >>= 3, bits += 4) nibbles |= (8 | (value & 7)) << bits;
-  return {nibbles | value << bits, bits + 4};
+/// One value after the other: `in` to `end`, none of them 0, `last` before them.
+template <class Value, class Pixel>
+void putValues(RvlStream& stream, const Pixel* in, const Pixel* end, uint32_t last) {
+  // Two at a time: their codes do not wait for the stream, so half of its chain of dependent steps is saved.
+  for (; end - in >= 2; in += 2) {
+    const uint32_t first = Value::of(in[0]);
+    const uint32_t second = Value::of(in[1]);
+    const RvlCode a = differenceCode(first, last);
+    const RvlCode b = differenceCode(second, first);
+    stream.put(a.nibbles | uint64_t{b.nibbles} << a.bits, a.bits + b.bits);
+    last = second;
+  }
+  if (in == end) return;
+  const RvlCode code = differenceCode(Value::of(*in), last);
+  stream.put(code.nibbles, code.bits);
 }
 
-/// Codes of the differences that nearly all neighbours have (up to 511 either way); 8 KB, made by the compiler.
-constexpr uint32_t kRvlTableSize = 1024;
-struct RvlTable {
-  RvlCode codes[kRvlTableSize];
-  constexpr RvlTable() : codes() {
-    for (uint32_t value = 0; value < kRvlTableSize; ++value) codes[value] = rvlCodeOf(value);
+/// Where the run of zeros (or of values) that begins at `in` ends.
+template <class Value, bool kZeros, class Pixel>
+const Pixel* endOfRun(const Pixel* in, const Pixel* end) {
+  constexpr int kPixels = 8;
+  while (end - in >= kPixels) {
+    uint64_t isZero[2];
+    Value::zeros(in, isZero);
+    if (kZeros ? (isZero[0] & isZero[1]) != ~uint64_t{0} : (isZero[0] | isZero[1]) != 0) break;
+    in += kPixels;
   }
-};
-constexpr RvlTable kRvlTable;
-
-inline RvlCode rvlCode(uint32_t value) {
-  return __builtin_expect(value < kRvlTableSize, 1) ? kRvlTable.codes[value] : rvlCodeOf(value);
-}
-
-/// Nibbles in the order of the stream, first one in the low half of a byte; turnWords() makes RVL's words of them afterwards.
-/// Eight bytes are stored each time and the pointer steps on by whole bytes: whether a word is full cannot be foreseen, and a
-/// branch missed costs more than a store.
-struct RvlStream {
-  uint8_t* out;
-  uint64_t pending;  ///< the low `bits`: 0 or 4
-  uint32_t bits;
-
-  /// At most 48 bits.
-  void put(uint64_t nibbles, uint32_t count) {
-    pending |= nibbles << bits;
-    std::memcpy(out, &pending, 8);
-    const uint32_t total = bits + count;
-    out += total >> 3;
-    pending >>= total & ~7u;
-    bits = total & 7;
-  }
-};
-
-/// Nibble n of a word lies at bits 31 - 4n to 28 - 4n: each word of the stream is turned round.
-inline void turnWords(uint8_t* first, const uint8_t* end) {
-  for (; first < end; first += 4) {
-    uint32_t word;
-    std::memcpy(&word, first, 4);
-    word = __builtin_bswap32(word);
-    word = (word & 0x0f0f0f0fu) << 4 | (word >> 4 & 0x0f0f0f0fu);
-    std::memcpy(first, &word, 4);
-  }
-}
-
-/// Counts come once per run; up to 2^32 - 1, so they may take eleven nibbles.
-inline void putCount(RvlStream& stream, uint32_t value) {
-  for (; value >= 8; value >>= 3) stream.put(8 | (value & 7), 4);
-  stream.put(value, 4);
-}
-
-struct DepthValue {
-  static uint32_t of(uint16_t millimetres) { return millimetres; }
-};
-
-struct DisparityValue {
-  // 1 more, in 16 bits: what is then not above 0 was negative, invalid, or 32767.
-  static uint32_t of(int16_t disparityQ4) {
-    const auto raised = static_cast<int16_t>(static_cast<uint16_t>(disparityQ4) + 1u);
-    return raised > 0 ? static_cast<uint32_t>(raised) : 0;
-  }
-};
-
-inline RvlCode differenceCode(uint32_t value, uint32_t last) {
-  const auto step = static_cast<int32_t>(value - last);
-  return rvlCode(static_cast<uint32_t>(step) << 1 ^ static_cast<uint32_t>(step >> 31));
+  while (in != end && (Value::of(*in) == 0) == kZeros) ++in;
+  return in;
 }
 
 template <class Value, class Pixel>
-size_t rvlEncode(const Pixel* in, size_t pixels, uint8_t* out) {
+size_t rvlEncode(const Pixel* in, size_t pixels, uint8_t* out, RvlForm form) {
   RvlStream stream{out, 0, 0};
   uint32_t last = 0;
   const Pixel* const end = in + pixels;
   while (in != end) {
-    const Pixel* run = in;
-    while (run != end && Value::of(*run) == 0) ++run;
+    const Pixel* run = endOfRun<Value, true>(in, end);
     putCount(stream, static_cast<uint32_t>(run - in));
     in = run;
-    while (run != end && Value::of(*run) != 0) ++run;
+    run = endOfRun<Value, false>(in, end);
     putCount(stream, static_cast<uint32_t>(run - in));
-    // Two values at a time: their codes do not wait for the stream, so half of its chain of dependent steps is saved.
-    for (; run - in >= 2; in += 2) {
-      const uint32_t first = Value::of(in[0]);
-      const uint32_t second = Value::of(in[1]);
-      const RvlCode a = differenceCode(first, last);
-      const RvlCode b = differenceCode(second, first);
-      stream.put(a.nibbles | uint64_t{b.nibbles} << a.bits, a.bits + b.bits);
-      last = second;
+    if (in == run) break;
+    const Pixel* done = in;
+#if defined(__x86_64__)
+    if (form == RvlForm::kBmi2 && run - in > kRvlGroup) {
+      putValues<Value>(stream, in, in + 1, last);
+      done = putGroups<Value>(stream, in + 1, run);
+      last = Value::of(done[-1]);
     }
-    if (in != run) {
-      const uint32_t value = Value::of(*in++);
-      const RvlCode code = differenceCode(value, last);
-      stream.put(code.nibbles, code.bits);
-      last = value;
-    }
+#endif
+    putValues<Value>(stream, done, run, last);
+    last = Value::of(run[-1]);
+    in = run;
   }
   // Filled up to a whole word with zeros; put() has stored those that are already there.
   const size_t bytes = static_cast<size_t>(stream.out - out) + (stream.bits > 0 ? 1 : 0);
   const size_t whole = (bytes + 3) / 4 * 4;
   if (bytes < whole) std::memset(out + bytes, 0, whole - bytes);
+#if defined(__x86_64__)
+  if (form == RvlForm::kBmi2) {
+    turnWordsBy32(out, out + whole);
+    return whole;
+  }
+#endif
   turnWords(out, out + whole);
   return whole;
 }
@@ -159,12 +116,25 @@ struct RvlReader {
 
 size_t rvlBound(size_t pixels) { return (6 * pixels + 12 + 7) / 8 * 4 + sizeof(uint64_t); }
 
-size_t rvlEncodeDepth(const uint16_t* millimetres, size_t pixels, uint8_t* out) {
-  return rvlEncode<DepthValue>(millimetres, pixels, out);
+RvlForm fastestRvlForm() {
+#if defined(__x86_64__)
+  // The first two generations of Zen have these instructions in microcode, slower than what they replace.
+  static const bool fast = [] {
+    __builtin_cpu_init();
+    return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("bmi2") && __builtin_cpu_supports("popcnt") &&
+           !__builtin_cpu_is("znver1") && !__builtin_cpu_is("znver2");
+  }();
+  if (fast) return RvlForm::kBmi2;
+#endif
+  return RvlForm::kScalar;
 }
 
-size_t rvlEncodeDisparity(const int16_t* disparityQ4, size_t pixels, uint8_t* out) {
-  return rvlEncode<DisparityValue>(disparityQ4, pixels, out);
+size_t rvlEncodeDepth(const uint16_t* millimetres, size_t pixels, uint8_t* out, RvlForm form) {
+  return rvlEncode<DepthValue>(millimetres, pixels, out, form);
+}
+
+size_t rvlEncodeDisparity(const int16_t* disparityQ4, size_t pixels, uint8_t* out, RvlForm form) {
+  return rvlEncode<DisparityValue>(disparityQ4, pixels, out, form);
 }
 
 bool rvlDecode(const uint8_t* in, size_t bytes, uint16_t* out, size_t pixels) {

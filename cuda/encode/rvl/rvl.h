@@ -20,9 +20,14 @@ size_t rvlBound(size_t pixels);
 /// The definition; returns the bytes written. `out` holds rvlBound(pixels).
 size_t rvlReference(const uint16_t* in, size_t pixels, uint8_t* out);
 
+/// kBmi2: x86-64 with AVX2 and BMI2, eight values at a time; elsewhere the same as kScalar. The same bytes.
+enum class RvlForm { kScalar, kBmi2 };
+/// What suits this CPU.
+RvlForm fastestRvlForm();
+
 /// The fast forms. disparityQ4: kInvalidDisparity and values below 0 or above 32766 travel as 0.
-size_t rvlEncodeDepth(const uint16_t* millimetres, size_t pixels, uint8_t* out);
-size_t rvlEncodeDisparity(const int16_t* disparityQ4, size_t pixels, uint8_t* out);
+size_t rvlEncodeDepth(const uint16_t* millimetres, size_t pixels, uint8_t* out, RvlForm form = fastestRvlForm());
+size_t rvlEncodeDisparity(const int16_t* disparityQ4, size_t pixels, uint8_t* out, RvlForm form = fastestRvlForm());
 
 /// Decodes exactly `pixels` values and trusts nothing: false where the bytes end early or late, a run overflows or is empty,
 /// a number has more than 10 nibbles, or a value leaves 1 to 65535. What was read before stays in out; nothing beside is

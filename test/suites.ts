@@ -57,7 +57,6 @@ export const SUITES: readonly Suite[] = [
     files: [
       "camera/v4l2/test/garbage.test.ts",
       "camera/v4l2/test/unplug-cycles.test.ts",
-      "test/unit/camera/calibrate/pictures.test.ts",
       "test/integration/capture-cost.test.ts",
       "test/integration/capture-latency.test.ts",
       "test/integration/control-load.test.ts",
@@ -79,6 +78,12 @@ export const SUITES: readonly Suite[] = [
     files: ["test/long-rig/"],
     budgetSeconds: 150,
     for: "rigs that have moved, pairs that were mounted wrongly: figures, verdicts, alarms, corrections",
+  },
+  {
+    name: "long-calibrate",
+    files: ["test/long-calibrate/", "test/unit/camera/calibrate/pictures.test.ts"],
+    budgetSeconds: 240,
+    for: "depthwatt calibrate as a program: live cameras, rendered rigs, sets that OpenCV calibrates too, bad input",
   },
   {
     name: "long-recordings",

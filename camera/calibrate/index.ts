@@ -6,10 +6,19 @@ export {
   type CalibrateOptions,
   type CalibrationResult,
   type DepthError,
+  LEAST_PAIRS,
 } from "./calibrate.js";
 export { coverageOf, type Coverage, COVERAGE_COLUMNS, COVERAGE_ROWS } from "./coverage.js";
 export { DICTIONARIES, type Dictionary } from "./dictionaries.js";
 export { type BoardGuess, detectIn, guessBoard, guessDetection } from "./detect.js";
+export {
+  CaptureGuide,
+  GUIDE_GOALS,
+  type Guidance,
+  type GuideProgress,
+  type TiltSide,
+  TILTS,
+} from "./guide.js";
 export type { PairVerdict, RejectionCause, SeenPair } from "./pairs.js";
 export { capturedPoint, rectifiedPoint } from "./rays.js";
 export {

@@ -43,7 +43,7 @@ const fromPage = z.discriminatedUnion("type", [
 ]);
 
 export interface HubOptions {
-  kind: "run" | "view";
+  kind: "run" | "view" | "calibrate";
   /** Said to people: where frames come from. */
   origin: string;
   /** Absent: whoever reaches the server may look. */
@@ -72,7 +72,7 @@ export class Hub {
 
   constructor(options: HubOptions) {
     this.#options = options;
-    this.#source = { connected: options.kind === "run", reason: options.origin };
+    this.#source = { connected: options.kind !== "view", reason: options.origin };
   }
 
   get pages(): number {

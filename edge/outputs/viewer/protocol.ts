@@ -14,10 +14,57 @@ export const MAX_CREDITS = 2;
 export const BEAT_MS = 2000;
 
 /** What is known of a device beside its frames; each replaces the one before. */
-export type DocumentType = "state" | "info" | "cameraInfo" | "metrics";
+export type DocumentType = "state" | "info" | "cameraInfo" | "metrics" | "calibration";
 export interface StateDocument {
   state: string;
   reason: string;
+}
+
+/** The newest look of `depthwatt calibrate` at live cameras. */
+export interface CalibrationDocument {
+  verdict: "noBoard" | "moving" | "blurred" | "known" | "taken";
+  /** What was seen and what to do; and all that is missing, as one clause. */
+  text: string;
+  wanted: string;
+  /** Such as "9x6 inner corners". */
+  board: string;
+  /** Why the pairs taken so far make no calibration. */
+  trouble?: string | undefined;
+  /** Said at the end. */
+  result?: string | undefined;
+  images: Record<"left" | "right", CalibrationImage>;
+  /** Absent until the board's size is known. */
+  progress?:
+    | {
+        pairs: number;
+        wantedPairs: number;
+        /** 0 to 1. */
+        share: number;
+        columns: number;
+        rows: number;
+        /** Corners of all taken pairs in each cell, row by row. */
+        cells: Record<"left" | "right", readonly number[]>;
+        tilts: Record<"left" | "right" | "upper" | "lower", number>;
+        wantedTilts: number;
+      }
+    | undefined;
+  /** Of the pairs taken so far; absent where they are too few. */
+  worth?:
+    | {
+        rmsPixels: number;
+        focalPercent: number | undefined;
+        depthErrors: readonly { depthMetres: number; totalMetres: number }[];
+      }
+    | undefined;
+}
+
+export interface CalibrationImage {
+  /** JPEG, base64. */
+  jpeg: string;
+  width: number;
+  height: number;
+  /** x y of each corner that is seen now, pixels of this image. */
+  corners: number[];
 }
 
 export interface LogLine {
@@ -53,8 +100,8 @@ export type ToPage =
       type: "hello";
       protocol: number;
       version: string;
-      /** run: this very program computes; view: frames come from a broker. */
-      kind: "run" | "view";
+      /** run: this very program computes; view: frames come from a broker; calibrate: a board is looked for, nothing is matched. */
+      kind: "run" | "view" | "calibrate";
       /** Where the frames come from: a broker's URL without credentials, or this machine. */
       origin: string;
       /** Milliseconds since 1970 by the program's clock: requests are dated by it, whatever the page's clock says. */

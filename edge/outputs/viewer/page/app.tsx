@@ -30,6 +30,7 @@ function Later({ load }: { load: () => Promise<{ default: ComponentType }> }) {
 
 const loadCloud = () => import("./cloud/cloud-view.js");
 const loadPlots = () => import("./figures/plots.js");
+const loadCalibration = () => import("./calibration/calibration-view.js");
 
 const STREAMS: PictureStream[] = ["left", "depth", "disparity", "confidence"];
 const CLOUD_STREAMS: PictureStream[] = ["left", "depth", "confidence"];
@@ -49,7 +50,7 @@ function Notice() {
   else if (kind === "view" && !source.connected) text = `${S.link.brokerLost}: ${source.reason}`;
   else if (device !== undefined && (entry?.state === "offline" || entry?.state === "stopped"))
     text = S.link.offline(device, entry.reason);
-  else if (!frames) text = S.link.waiting;
+  else if (!frames && kind !== "calibrate") text = S.link.waiting;
   return (
     <div class="live" role="status" aria-live="polite">
       {text !== "" && <p class="notice">{text}</p>}
@@ -61,6 +62,7 @@ export function App() {
   const options = useOptions();
   const password = useStore((state) => state.password);
   const device = useStore((state) => state.device);
+  const kind = useStore((state) => state.hello?.kind);
   useEffect(() => {
     watch(device, options.view === "cloud" ? CLOUD_STREAMS : STREAMS);
   }, [device, options.view]);
@@ -73,6 +75,20 @@ export function App() {
       <main>
         <PasswordForm reason={password} />
       </main>
+    );
+  if (kind === "calibrate")
+    return (
+      <>
+        <Head />
+        <Notice />
+        <main class="calibration">
+          <Later load={loadCalibration} />
+          <section>
+            <h2>{S.sideTabs.log}</h2>
+            <Log />
+          </section>
+        </main>
+      </>
     );
   const sides = {
     figures: <Figures />,

@@ -171,6 +171,7 @@ function hear(message: ToPage): void {
     case "state":
     case "info":
     case "cameraInfo":
+    case "calibration":
       note(message);
   }
 

@@ -3,7 +3,7 @@
 import { useEffect, useState } from "preact/hooks";
 import type { PresetChoice } from "../../../presets/preset.js";
 import type { SettingDescription } from "../../../config/setting.js";
-import type { ControlState, DeviceEntry, LogLine, ToPage } from "../protocol.js";
+import type { CalibrationDocument, ControlState, DeviceEntry, LogLine, ToPage } from "../protocol.js";
 import type { LinkState } from "./frame-set.js";
 import type { CameraInfo, Info, Metrics } from "./documents.js";
 
@@ -12,6 +12,8 @@ export interface DeviceDocuments {
   info?: Info;
   cameraInfo?: CameraInfo;
   metrics?: Metrics;
+  /** Of depthwatt calibrate alone, which is of the page's own version. */
+  calibration?: CalibrationDocument;
 }
 
 export interface Control {

@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: Apache-2.0
+// The guide of live captures: which looks it takes, what it says is missing, and when it has enough.
+import { expect, test } from "vitest";
+import { type Board, calibratePairs, CaptureGuide, type SeenPair } from "../../../../camera/index.js";
+import { multiply, rotationMatrix, type Vector3 } from "../../../../camera/calibration/matrix.js";
+import { loadNative } from "../../../../edge/native.js";
+import { type BoardPose, posesOf, rigOf, seenPair } from "../../../doubles/calibration-rig.js";
+import { Random } from "../../../doubles/random.js";
+
+const native = loadNative();
+const board: Board = { pattern: "chessboard", columns: 9, rows: 6, squareMetres: 0.03 };
+const imageSize = { width: 640, height: 480 };
+const rig = rigOf("radtan", imageSize);
+
+/** The board's middle on the axis between the cameras, `z` metres away. */
+function poseAt(z: number, x = 0, y = 0, turn: Vector3 = [0, 0, 0]): BoardPose {
+  const R = multiply(rotationMatrix(turn), rotationMatrix([0, 0, 0]));
+  const [mx, my] = [4 * 0.03, 2.5 * 0.03];
+  const at = (row: 0 | 3 | 6) => R[row] * mx + R[row + 1]! * my;
+  return { R, t: [0.06 + x - at(0), y - at(3), z - at(6)] };
+}
+
+const random = new Random(3);
+const seen = (pose: BoardPose, name = "look", noise = 0.02) =>
+  seenPair(name, rig, board, pose, random, noise);
+
+test("a board that moves is not taken; one that is held still is, once", () => {
+  const guide = new CaptureGuide(board, imageSize);
+  expect(guide.look(seen(poseAt(0.8)), 0)).toMatchObject({ verdict: "moving", enough: false });
+  // 4 mm in 0.2 s at 0.8 m are 14 pixels a second.
+  expect(guide.look(seen(poseAt(0.8, 0.004)), 200).verdict).toBe("moving");
+  const taken = guide.look(seen(poseAt(0.8, 0.004)), 400);
+  expect(taken.verdict).toBe("taken");
+  expect(taken.progress.pairs).toBe(1);
+  expect(guide.look(seen(poseAt(0.8, 0.004)), 600).verdict).toBe("known");
+  // A look two seconds later says nothing of how it moved.
+  expect(guide.look(seen(poseAt(0.8, 0.2)), 2600).verdict).toBe("moving");
+  expect(guide.look(seen(poseAt(0.8, 0.2)), 2800).verdict).toBe("taken");
+});
+
+test("a board that one camera does not see is asked for", () => {
+  const guide = new CaptureGuide(board, imageSize);
+  const half = seen(poseAt(0.8));
+  const nothing = {
+    ...half.right,
+    absence: "nothing" as const,
+    ids: new Int32Array(),
+    points: new Float64Array(),
+  };
+  const { verdict, text } = guide.look({ ...half, right: nothing }, 0);
+  expect(verdict).toBe("noBoard");
+  expect(text).toMatch(/right image.*show the whole board/);
+});
+
+test("a blurred image is not taken, and the camera is named", () => {
+  const guide = new CaptureGuide(board, imageSize);
+  const sharp = seen(poseAt(0.8));
+  const soft = { ...sharp, left: { ...sharp.left, blurAlongRows: 3.5 } };
+  guide.look(soft, 0);
+  expect(guide.look(soft, 200)).toMatchObject({ verdict: "blurred" });
+  expect(guide.look(soft, 400).text).toMatch(/left image is not sharp \(3\.5 px\)/);
+});
+
+test.each([
+  ["left", [0, -0.5, 0]],
+  ["right", [0, 0.5, 0]],
+  ["upper", [0.5, 0, 0]],
+  ["lower", [-0.5, 0, 0]],
+] as const)("a board whose %s side is nearer counts as that", (side, turn) => {
+  const guide = new CaptureGuide(board, imageSize);
+  // Which way round a positive angle turns is not taken for granted: the nearer side is measured.
+  const pose = poseAt(0.7, 0, 0, turn);
+  const depth = (x: number, y: number) => pose.R[6] * x + pose.R[7] * y;
+  const nearer =
+    turn[1] !== 0
+      ? depth(0.24, 0) < depth(0, 0)
+        ? "right"
+        : "left"
+      : depth(0, 0.15) < depth(0, 0)
+        ? "lower"
+        : "upper";
+  expect(nearer).toBe(side);
+  guide.look(seen(pose), 0);
+  const { progress } = guide.look(seen(pose), 200);
+  expect(progress.tilts).toEqual({ left: 0, right: 0, upper: 0, lower: 0, [side]: 1 });
+});
+
+test("what is missing is named: the empty part of the image, the tilt that was not shown", () => {
+  const guide = new CaptureGuide(board, imageSize);
+  // Everything on the left, nothing tilted.
+  for (const [at, y] of [-0.15, 0, 0.15].entries()) {
+    const pose = poseAt(0.7, -0.14, y);
+    guide.look(seen(pose), 1000 * at);
+    guide.look(seen(pose), 1000 * at + 200);
+  }
+  const { progress, wanted } = guide.look(seen(poseAt(0.7, -0.14, 0)), 9000);
+  expect(progress.pairs).toBe(3);
+  expect(progress.covered.left).toBeLessThan(0.8);
+  expect(wanted).toMatch(/right.* of the left image/);
+  for (const side of ["left", "right", "upper", "lower"]) expect(wanted).toContain(`its ${side} side nearer`);
+});
+
+test("poses all over the image end it, with the calibration's own word that it is precise", async () => {
+  const guide = new CaptureGuide(board, imageSize);
+  const poses = posesOf(rig, board, 120, new Random(21), 0.7);
+  let ms = 0;
+  let enough = false;
+  let shares: number[] = [];
+  for (const [at, pose] of poses.entries()) {
+    for (let look = 0; look < 3 && !enough; look++) {
+      ms += 200;
+      const guidance = guide.look(seen(pose, `pair ${at}`, 0.05), ms);
+      shares.push(guidance.progress.share);
+      if (guidance.verdict === "taken" && guide.pairs.length >= 5 && guide.pairs.length % 5 === 0) {
+        const result = await calibratePairs(native, guide.pairs as SeenPair[], {
+          board,
+          lens: "radtan",
+          imageSize,
+        });
+        guide.solved(result);
+      }
+      enough = guidance.enough;
+    }
+    if (enough) break;
+  }
+  expect(enough).toBe(true);
+  shares = shares.filter((_, at) => at % 3 === 0);
+  expect(shares[0]).toBeLessThan(0.2);
+  expect(guide.pairs.length).toBeGreaterThanOrEqual(15);
+  expect(guide.pairs.length).toBeLessThan(60);
+  const { covered, tilts, precise } = guide.progress();
+  expect(Math.min(covered.left, covered.right)).toBeGreaterThanOrEqual(0.8);
+  expect(Math.min(...Object.values(tilts))).toBeGreaterThanOrEqual(2);
+  expect(precise).toBe(true);
+});

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // depthwatt profile: sweeps operating points, writes CSV, JSON and a report; compare shows two of them side by side.
+import { readFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import type { Command } from "commander";
+import { DepthwattError } from "../../core/index.js";
 import { ALGORITHMS } from "../../cuda/index.js";
 import { compareProfiles } from "../profile/compare.js";
-import { contributionOf } from "../profile/contribute.js";
+import { contributionOf, kernelTimesOf } from "../profile/contribute.js";
 import { reportHtml } from "../profile/report.js";
 import { shortNumber } from "../plot/index.js";
 import { profileCsv, readProfile, writeWhole } from "../profile/store.js";
@@ -20,19 +22,39 @@ function writeOutputs(folder: string, profile: Profile): string[] {
   return [join(folder, "profile.json"), ...files];
 }
 
-function contribute(folder: string): void {
+function kernelTimes(file: string) {
+  let text: string;
+  try {
+    text = readFileSync(file, "utf8");
+  } catch (error) {
+    throw new DepthwattError(
+      "USAGE",
+      `expected --kernels to be a file that can be read: ${(error as Error).message}`,
+    );
+  }
+  return kernelTimesOf(text, file);
+}
+
+function contribute(folder: string, kernels: ReturnType<typeof kernelTimes> | null): void {
   const file = join(folder, "contribution.json");
-  writeWhole(file, `${JSON.stringify(contributionOf(readProfile(folder)), null, 2)}\n`);
+  writeWhole(file, `${JSON.stringify(contributionOf(readProfile(folder), kernels), null, 2)}\n`);
   note(`${file} is ready to be sent in: see docs/3-boards/contribute.md.`);
 }
 
 async function profile(
-  options: ProfileOptions & { json?: boolean; contribute?: boolean; reportOnly?: boolean },
+  options: ProfileOptions & { json?: boolean; contribute?: boolean; kernels?: string; reportOnly?: boolean },
 ) {
   const folder = resolve(options.output);
+  // Before anything is measured: a file that is not there must not cost the minutes of a sweep.
+  const kernels = options.kernels === undefined ? null : kernelTimes(options.kernels);
+  if (kernels !== null && !options.contribute)
+    throw new DepthwattError(
+      "USAGE",
+      "expected --contribute beside --kernels, whose times go into that file",
+    );
   const result = options.reportOnly ? readProfile(folder) : await runProfile(folder, options);
   const files = writeOutputs(folder, result);
-  if (options.contribute) contribute(folder);
+  if (options.contribute) contribute(folder, kernels);
   if (options.json) {
     const rows = result.results.map(({ timeline: _drawn, ...rest }) => rest);
     printJson({ files, idleBefore: result.idleBefore, idleAfter: result.idleAfter, results: rows });
@@ -99,6 +121,7 @@ export function defineProfile(command: Command): void {
     .option("--sensor <name>", "power sensor", "auto")
     .option("--yes", "change power modes without asking")
     .option("--contribute", "also write contribution.json, to be sent in")
+    .option("--kernels <file>", "times of kernels, of 'check.sh --model', to go into contribution.json")
     .option("--report-only", "write CSV and report again from what the folder holds");
   withJson(command, "print the results as JSON").action(profile);
   withExamples(

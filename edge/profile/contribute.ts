@@ -6,6 +6,45 @@ import { isWhole, type Profile } from "./types.js";
 
 const positive = z.number().positive();
 
+/** What `bash cuda/check/check.sh --model` writes: kernels, frames and copies, each alone on the GPU. */
+const kernelTimesSchema = z.object({
+  machine: z.string().min(1),
+  commit: z.string().min(1),
+  date: z.string().min(1),
+  toolchain: z.string().min(1),
+  rows: z
+    .array(
+      z.looseObject({
+        kind: z.literal("measured"),
+        what: z.string().min(1),
+        multiprocessors: z.int().positive(),
+        medianMs: positive,
+      }),
+    )
+    .min(1),
+});
+export type KernelTimes = z.infer<typeof kernelTimesSchema>;
+
+/** @throws DepthwattError CONFIG_INVALID: not what `check.sh --model` writes */
+export function kernelTimesOf(text: string, file: string): KernelTimes {
+  const hint =
+    "Make it on the board: bash cuda/check/check.sh --model --out OUT, then name OUT/model-half2.json.";
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch (error) {
+    throw new DepthwattError("CONFIG_INVALID", `${file} is no JSON: ${(error as Error).message}`, { hint });
+  }
+  const parsed = kernelTimesSchema.safeParse(value);
+  if (parsed.success) return parsed.data;
+  const [issue] = parsed.error.issues;
+  throw new DepthwattError(
+    "CONFIG_INVALID",
+    `${file} holds no times of kernels: ${issue!.path.join(".")}: ${issue!.message}`,
+    { hint },
+  );
+}
+
 export const contributionSchema = z.strictObject({
   format: z.literal("depthwatt-contribution/1"),
   date: z.iso.datetime(),
@@ -32,9 +71,19 @@ export const contributionSchema = z.strictObject({
         width: z.int().positive(),
         height: z.int().positive(),
         numDisparities: z.int().positive(),
+        halfResolution: z.boolean(),
         paths: z.literal([2, 4, 8]),
         rateHz: z.union([positive, z.literal("max")]),
         backend: z.enum(["cpu", "cuda"]),
+        /** Milliseconds of each stage that ran. */
+        stages: z.record(
+          z.string(),
+          z.strictObject({
+            p50Ms: z.number().nonnegative(),
+            p95Ms: z.number().nonnegative(),
+            p99Ms: z.number().nonnegative(),
+          }),
+        ),
         fps: positive,
         watts: positive,
         wattsUncertainty: z.number().nonnegative(),
@@ -45,6 +94,8 @@ export const contributionSchema = z.strictObject({
       }),
     )
     .min(1),
+  /** Where the GPU check ran on this board: with them the model of boards (bench/model) is tested. */
+  kernels: kernelTimesSchema.nullable(),
 });
 
 export type Contribution = z.infer<typeof contributionSchema>;
@@ -53,7 +104,7 @@ export type Contribution = z.infer<typeof contributionSchema>;
  * @throws DepthwattError SENSOR_UNAVAILABLE when nothing was measured, CONFIG_INVALID when the runs are too short to be
  * compared with others
  */
-export function contributionOf(profile: Profile): Contribution {
+export function contributionOf(profile: Profile, kernels: KernelTimes | null = null): Contribution {
   const { provenance } = profile;
   const { sensor } = provenance;
   if ("available" in sensor) {
@@ -73,9 +124,11 @@ export function contributionOf(profile: Profile): Contribution {
         width: point.width,
         height: point.height,
         numDisparities: point.numDisparities,
+        halfResolution: point.halfResolution ?? false,
         paths: point.paths,
         rateHz: point.rateHz,
         backend: result.backend,
+        stages: result.stages,
         fps: result.fps,
         watts: power.watts,
         wattsUncertainty: power.wattsUncertainty,
@@ -97,6 +150,7 @@ export function contributionOf(profile: Profile): Contribution {
     secondsPerPoint: profile.seconds,
     idleWatts: typeof profile.idleBefore === "number" ? profile.idleBefore : null,
     rows,
+    kernels,
   });
   if (parsed.success) return parsed.data;
   const [issue] = parsed.error.issues;

@@ -7,7 +7,7 @@ import { STAGE_NAMES } from "../../../cuda/index.js";
 import { measuredPoints, paretoFront } from "../../../edge/profile/charts.js";
 import { shownRails } from "../../../edge/profile/charts-energy.js";
 import { compareProfiles } from "../../../edge/profile/compare.js";
-import { contributionOf, contributionSchema } from "../../../edge/profile/contribute.js";
+import { contributionOf, contributionSchema, kernelTimesOf } from "../../../edge/profile/contribute.js";
 import { reportHtml } from "../../../edge/profile/report.js";
 import { regress, studentQuantile95 } from "../../../edge/profile/stage-energy.js";
 import { profileCsv } from "../../../edge/profile/store.js";
@@ -212,6 +212,49 @@ describe("contribution", () => {
     // 24 points and one more whole run of the first; runs with a stage left out are no operating points.
     expect(contribution.rows).toHaveLength(25);
     expect(JSON.stringify(contribution)).not.toContain("secret-host");
+    const [row] = contribution.rows;
+    expect(row!.stages).toEqual(profile.results[0]!.stages);
+    expect(Object.keys(row!.stages)).toContain("match");
+    expect(contribution.kernels).toBeNull();
+  });
+
+  test("tells half resolution from full", () => {
+    const profile = constructedProfile();
+    profile.results[0]!.point.halfResolution = true;
+    const [half, full] = contributionOf(profile).rows.map(({ halfResolution }) => halfResolution);
+    expect([half, full]).toEqual([true, false]);
+  });
+
+  test("carries the times of kernels that the GPU check wrote, which the model of boards reads", async () => {
+    const file = "bench/results/h200/2026-11-22-891b4ca-model-half2.json";
+    const kernels = kernelTimesOf(readFileSync(file, "utf8"), file);
+    const contribution = contributionSchema.parse(contributionOf(constructedProfile(), kernels));
+    expect(contribution.kernels!.rows.length).toBeGreaterThan(100);
+    const { jobOf } = (await import(new URL("../../../bench/model/gpu-fit.mjs", import.meta.url).href)) as {
+      jobOf: (row: object) => { family: string } | undefined;
+    };
+    const families = new Set(contribution.kernels!.rows.map((row) => jobOf(row)?.family));
+    expect(families).toEqual(new Set([undefined, "walks", "pixels", "frames"]));
+  });
+
+  test.each([
+    ["not JSON", "{", "no JSON"],
+    ["another file", '{"rows": []}', "no times of kernels"],
+    [
+      "a row that was not measured",
+      JSON.stringify({
+        machine: "a",
+        commit: "b",
+        date: "c",
+        toolchain: "d",
+        rows: [{ kind: "predicted", what: "kernel costs", multiprocessors: 1, medianMs: 1 }],
+      }),
+      "rows.0.kind",
+    ],
+  ])("times of kernels are refused: %s", (_, text, words) => {
+    expect(() => kernelTimesOf(text, "kernels.json")).toThrow(
+      expect.objectContaining({ code: "CONFIG_INVALID", message: expect.stringContaining(words) }),
+    );
   });
 
   test("is refused without watts, and with runs too short to compare", () => {

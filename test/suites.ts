@@ -70,7 +70,7 @@ export const SUITES: readonly Suite[] = [
       "test/integration/points.test.ts",
       "test/integration/profile-energy.test.ts",
     ],
-    budgetSeconds: 380,
+    budgetSeconds: 390,
     for: "runs of many seconds: every live setting a hundred times, energy of stages, cost and latency of capture, a governor at work",
   },
   {
@@ -124,7 +124,7 @@ export const SUITES: readonly Suite[] = [
   {
     name: "long-fuzz",
     files: ["test/fuzz/"],
-    budgetSeconds: 150,
+    budgetSeconds: 210,
     for: "readers of bytes that others wrote, ten seconds each: libFuzzer, fast-check",
   },
   {

@@ -36,6 +36,9 @@ interface XmlElement {
   text: string;
 }
 
+/** FileStorage nests a handful; what follows the tree calls itself at each level. */
+const MAX_XML_DEPTH = 64;
+
 /** Elements and text only: FileStorage writes no CDATA, no namespaces and no entities inside numbers. */
 function parseXmlTree(file: string, text: string): XmlElement {
   const root: XmlElement = { name: "", type: undefined, children: [], text: "" };
@@ -53,6 +56,8 @@ function parseXmlTree(file: string, text: string): XmlElement {
       const element = { name, type: /type_id\s*=\s*"([^"]*)"/.exec(attributes)?.[1], children: [], text: "" };
       top.children.push(element);
       if (!empty) stack.push(element);
+      if (stack.length > MAX_XML_DEPTH)
+        throw unreadable(file, `elements nested at most ${MAX_XML_DEPTH} deep`, "more");
     }
   }
   if (stack.length > 1) throw unreadable(file, `</${stack[stack.length - 1]!.name}>`, "the end of the file");

@@ -88,6 +88,19 @@ int readNumber(Getter getter, double* value, Arguments... arguments) {
   return status;
 }
 
+/// A driver may fill all of `text`, or leave it as it was: whatever it does, what is read is a string.
+int readText(int (*getter)(Device, char*, unsigned), Device device, char* text, uint32_t bytes) {
+  text[0] = 0;
+  const int status = getter(device, text, bytes);
+  text[bytes - 1] = 0;
+  return status;
+}
+
+const char* errorOf(int status) {
+  const char* text = f.errorString(status);
+  return text == nullptr ? "an error without a name" : text;
+}
+
 int instant(Device device, double* value) {
   FieldValue field{};
   field.fieldId = kFieldPowerInstant;
@@ -126,7 +139,7 @@ const char* Nvml::open() {
   unsigned count = 0;
   if (status == kSuccess) status = f.count(&count);
   if (status != kSuccess) {
-    std::snprintf(problem_, sizeof problem_, "NVML does not start: %s", f.errorString(status));
+    std::snprintf(problem_, sizeof problem_, "NVML does not start: %s", errorOf(status));
     return problem_;
   }
   const unsigned wanted = std::min<unsigned>(count, kMaxDevices);
@@ -136,24 +149,24 @@ const char* Nvml::open() {
     if (status == kSuccess && f.fields != nullptr) instantPower[i] = instant(devices_[i], &milliwatts) == kSuccess;
   }
   if (status != kSuccess) {
-    std::snprintf(problem_, sizeof problem_, "NVML shows no handle for a GPU: %s", f.errorString(status));
+    std::snprintf(problem_, sizeof problem_, "NVML shows no handle for a GPU: %s", errorOf(status));
     return problem_;
   }
   if (wanted == 0) {
     std::snprintf(problem_, sizeof problem_, "NVML is there but shows no GPU");
     return problem_;
   }
-  if (f.driverVersion != nullptr) f.driverVersion(driver_, sizeof driver_);
+  if (f.driverVersion != nullptr) f.driverVersion(driver_, sizeof driver_ - 1);
   count_ = wanted;
   return nullptr;
 }
 
 int Nvml::deviceName(uint32_t device, char* text, uint32_t bytes) const {
-  return f.name(devices_[device], text, bytes);
+  return readText(f.name, devices_[device], text, bytes);
 }
 
 int Nvml::deviceUuid(uint32_t device, char* text, uint32_t bytes) const {
-  return f.uuid(devices_[device], text, bytes);
+  return readText(f.uuid, devices_[device], text, bytes);
 }
 
 int Nvml::powerMilliwatts(uint32_t device, double* value) const {
@@ -185,7 +198,7 @@ int Nvml::throttleReasons(uint32_t device, double* value) const {
 }
 
 const char* Nvml::errorText(int status) const {
-  return f.errorString == nullptr ? "NVML is not open" : f.errorString(status);
+  return f.errorString == nullptr ? "NVML is not open" : errorOf(status);
 }
 
 }  // namespace depthwatt

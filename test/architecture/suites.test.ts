@@ -29,13 +29,13 @@ test("the longest beginning decides", () => {
   expect(suiteOf("test/elsewhere/x.test.ts")).toBeUndefined();
 });
 
-test("the budgets fit: two files at a time, a minute for build and checks, npm test in five minutes, both in 45", () => {
+test("the budgets fit: two files at a time, a minute for build and checks, npm test in five minutes, both in 55", () => {
   const wallSeconds = (suites: typeof SUITES) =>
     60 + suites.reduce((sum, suite) => sum + suite.budgetSeconds, 0) / 2;
   const short = wallSeconds(SUITES.filter((suite) => !isLong(suite)));
   const long = wallSeconds(SUITES.filter(isLong));
   expect(short).toBeLessThanOrEqual(5 * 60);
-  expect(short + long).toBeLessThanOrEqual(45 * 60);
+  expect(short + long).toBeLessThanOrEqual(55 * 60);
 });
 
 test("the scripts choose by the name, and CI runs both halves once", () => {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Fuzz targets of the readers in TypeScript: good inputs, damaged by chance. Each answers with a value or a coded error, soon.
 // FUZZ_SECONDS: for how long each. DEPTHWATT_SEED repeats a failure.
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import fc from "fast-check";
@@ -17,6 +17,7 @@ import {
   encodePng,
   loadStereoCalibration,
   sceneCalibration,
+  type StereoCalibration,
   stringifyCalibration,
   stringifyKalibr,
   stringifyOpenCv,
@@ -31,6 +32,7 @@ import { parseFrame, writeFrame } from "../../edge/frame/payload.js";
 import { openRecording } from "../../edge/mcap/recording.js";
 import { makeFrame } from "../doubles/frames.js";
 import { runProgram } from "../doubles/program.js";
+import { changes, damaged } from "./damage.js";
 
 const seconds = Number(process.env.FUZZ_SECONDS ?? 10);
 const seed = Number(process.env.DEPTHWATT_SEED ?? Date.now()) | 0;
@@ -43,36 +45,6 @@ afterAll(() => {
 /** Far above what a damaged input of some kilobytes can justify, on any machine. */
 const SLOW_MS = 20_000;
 const time = 60_000 + 3000 * seconds;
-
-interface Change {
-  kind: number;
-  at: number;
-  value: number;
-  piece: Uint8Array;
-}
-const change: fc.Arbitrary<Change> = fc.record({
-  kind: fc.nat(5),
-  at: fc.nat(1_000_000),
-  value: fc.nat(255),
-  piece: fc.uint8Array({ maxLength: 12 }),
-});
-const changes = fc.array(change, { maxLength: 8 });
-
-function damaged(good: Uint8Array, steps: readonly Change[]): Uint8Array {
-  let bytes = Uint8Array.from(good);
-  for (const { kind, at: place, value, piece } of steps) {
-    const at = bytes.length === 0 ? 0 : place % bytes.length;
-    if (kind === 0) bytes[at]! ^= 1 << (value & 7);
-    else if (kind === 1) bytes[at] = value;
-    else if (kind === 2) bytes = bytes.slice(0, at);
-    else if (kind === 3)
-      bytes = new Uint8Array(Buffer.concat([bytes.subarray(0, at), piece, bytes.subarray(at)]));
-    else if (kind === 4)
-      bytes = new Uint8Array(Buffer.concat([bytes.subarray(0, at), bytes.subarray(at + value)]));
-    else bytes.set(piece.subarray(0, bytes.length - at), at);
-  }
-  return bytes;
-}
 
 /** Calls `read` with damaged forms of the good inputs until the time is over. */
 async function fuzz(
@@ -118,7 +90,13 @@ test("frames: every encoding, with a CRC that is right again", { timeout: time }
     return Uint8Array.from(writeFrame(buffer, FRAME_HEADROOM_BYTES, body.length, frame, identity));
   };
   const rvl = picture.buffer.slice(FRAME_HEADROOM_BYTES, FRAME_HEADROOM_BYTES + picture.bodyBytes);
+  const corpus = join(import.meta.dirname, "corpus/frame");
+  const points = readdirSync(corpus)
+    .filter((name) => name.startsWith("points"))
+    .map((name) => new Uint8Array(readFileSync(join(corpus, name))));
+  expect(points.length).toBeGreaterThan(1);
   const good = [
+    ...points,
     message("rvl", rvl),
     message("raw", new Uint8Array(picture.pixels.buffer)),
     message("png", png),
@@ -137,7 +115,24 @@ test("frames: every encoding, with a CRC that is right again", { timeout: time }
   });
 });
 
-test("calibrations: JSON, OpenCV, ROS and Kalibr", { timeout: time }, async () => {
+/** What OpenCV's FileStorage writes to a file that ends in .xml. */
+function openCvXml(calibration: StereoCalibration): string {
+  const yaml = stringifyOpenCv(calibration);
+  const matrices = [
+    ...yaml.matchAll(
+      /^(\w+): !!opencv-matrix\n\s*rows: (\d+)\n\s*cols: (\d+)\n\s*dt: (\w)\n\s*data: \[([^\]]+)\]/gm,
+    ),
+  ];
+  const nodes = matrices.map(
+    ([, name, rows, cols, type, data]) =>
+      `<${name} type_id="opencv-matrix">\n  <rows>${rows}</rows>\n  <cols>${cols}</cols>\n  <dt>${type}</dt>\n  <data>${data!.replaceAll(",", " ")}</data></${name}>`,
+  );
+  const [, width, height] = /image_width: (\d+)[\s\S]*image_height: (\d+)/.exec(yaml) ?? [];
+  const size = `<image_width>${width}</image_width>\n<image_height>${height}</image_height>`;
+  return `<?xml version="1.0"?>\n<opencv_storage>\n${size}\n${nodes.join("\n")}\n</opencv_storage>\n`;
+}
+
+test("calibrations: JSON, OpenCV as YAML and XML, ROS and Kalibr", { timeout: time }, async () => {
   const calibration = sceneCalibration({ width: 320 });
   const ros = stringifyRos(calibration);
   const texts = [
@@ -145,16 +140,18 @@ test("calibrations: JSON, OpenCV, ROS and Kalibr", { timeout: time }, async () =
     stringifyOpenCv(calibration),
     stringifyKalibr(calibration),
     ros.left,
+    openCvXml(calibration),
   ];
   const right = join(folder, "right.yaml");
   writeFileSync(right, ros.right);
-  const file = join(folder, "left.yaml");
   await fuzz(
     "calibrations",
     texts.map((text) => new TextEncoder().encode(text)),
     (bytes) => {
+      const text = Buffer.from(bytes);
+      const isRos = text.includes("projection_matrix");
+      const file = join(folder, text.subarray(0, 40).includes("<") ? "left.xml" : "left.yaml");
       writeFileSync(file, bytes);
-      const isRos = Buffer.from(bytes).includes("projection_matrix");
       loadStereoCalibration(isRos ? [file, right] : file);
     },
     50,

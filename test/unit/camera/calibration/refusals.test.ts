@@ -322,6 +322,11 @@ describe("files that are none", () => {
     ["broken.json", '{"format": ', /JSON/],
     ["other.xml", "<html><body/></html>", /opencv_storage/],
     ["cut.xml", "<opencv_storage><M1>", /<\/M1>|<\/opencv_storage>/],
+    [
+      "deep.xml",
+      `<opencv_storage>${"<a>".repeat(20_000)}${"</a>".repeat(20_000)}</opencv_storage>`,
+      /at most 64/,
+    ],
     ["other.yaml", "broker: mqtt://x\n", /found the keys broker/],
   ])("%s", (name, text, message) => {
     const path = write(name, text);

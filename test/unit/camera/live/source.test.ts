@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Two cameras as a source, against the driver in memory: pairs, losses by cause, unplugging, controls, refusals.
 import { constants } from "node:os";
-import { afterEach, beforeEach, expect, test } from "vitest";
+import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { openV4l2Source, type V4l2Settings } from "../../../../camera/index.js";
 import { clocks, counted, now, play, recording, rest, until, video } from "../../../doubles/cameras.js";
 import {
@@ -10,6 +10,9 @@ import {
   fakeVideo,
 } from "../../../../camera/v4l2/test/fake-video/fake-video.js";
 import { needs } from "../../../doubles/needs.js";
+
+/** Twenty unpluggings, each waited for: a machine with other work takes its time. */
+vi.setConfig({ testTimeout: 180_000 });
 
 const LEFT = "/dev/fake0";
 const RIGHT = "/dev/fake1";

@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: Apache-2.0
+// Fuzz targets of the readers of power: damaged trees of /sys, and an NVML that lies, under sanitizers. FUZZ_SECONDS: for how long each.
+// DEPTHWATT_SEED repeats a failure.
+import { execFileSync, spawnSync } from "node:child_process";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join, resolve } from "node:path";
+import fc from "fast-check";
+import { afterAll, expect, test } from "vitest";
+import { openBattery } from "../../power/battery.js";
+import { openIna } from "../../power/ina.js";
+import { openRapl } from "../../power/rapl.js";
+import { needs } from "../doubles/needs.js";
+import { ina238Hwmon, ina3221Hwmon, ina3221Iio, raplZones, SysfsTree } from "../doubles/sysfs-tree.js";
+import { changes, damaged } from "./damage.js";
+
+const seconds = Number(process.env.FUZZ_SECONDS ?? 10);
+const seed = Number(process.env.DEPTHWATT_SEED ?? Date.now()) | 0;
+const time = 60_000 + 3000 * seconds;
+const folder = mkdtempSync(join(tmpdir(), "depthwatt-fuzz-power-"));
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+const CHANNELS = [{ label: "VDD_IN" }, { label: "VDD_CPU" }, { label: "NC" }];
+const supply = "sys/class/power_supply/BAT0";
+const FILES: Record<string, string | number> = {
+  ...ina3221Hwmon("1-0040", 0, CHANNELS),
+  ...ina3221Iio("1-0041", 1, [{ label: "POM_5V_GPU" }]),
+  ...ina238Hwmon("1-0044", 2, 12_000, 900),
+  ...raplZones([
+    { zone: "intel-rapl:0", name: "package-0", energy: 1_000_000 },
+    { zone: "intel-rapl:0:0", name: "core", energy: 400_000 },
+  ]),
+  [`${supply}/type`]: "Battery\n",
+  [`${supply}/status`]: "Discharging\n",
+  [`${supply}/power_now`]: 9_000_000,
+  [`${supply}/voltage_now`]: 12_000_000,
+  [`${supply}/current_now`]: 750_000,
+};
+const names = Object.keys(FILES);
+const textOf = (name: string) => Buffer.from(`${FILES[name]}`);
+
+test("trees of /sys: a damaged file is a reading or a reason, never an error and never a number that is none", {
+  timeout: time,
+}, () => {
+  using tree = new SysfsTree().write(FILES);
+  const counts = { rails: 0, readings: 0, unavailable: 0, without: 0 };
+  const open = [openIna, openRapl, openBattery];
+  for (const sensor of open) expect("read" in sensor({ root: tree.root })).toBe(true);
+  const attempt = fc.property(
+    fc.array(fc.tuple(fc.nat(names.length - 1), changes), { minLength: 1, maxLength: 4 }),
+    (damages) => {
+      const touched = new Set<string>();
+      for (const [which, steps] of damages) {
+        const name = names[which]!;
+        touched.add(name);
+        writeFileSync(tree.path(name), damaged(textOf(name), steps));
+      }
+      try {
+        for (const openSensor of open) {
+          const sensor = openSensor({ root: tree.root });
+          if (!("read" in sensor)) {
+            expect(sensor.reason).not.toBe("");
+            counts.without++;
+            continue;
+          }
+          // The same files twice: a counter that stands still is no wrap.
+          for (const reading of [...sensor.read(), ...sensor.read()]) {
+            if (!reading.available) {
+              expect(reading.reason).not.toBe("");
+              counts.unavailable++;
+              continue;
+            }
+            counts.readings++;
+            const { powerMilliwatts = 0, millivolts = 0, milliamperes = 0 } = reading;
+            for (const number of [powerMilliwatts, millivolts, milliamperes])
+              expect(Number.isFinite(number)).toBe(true);
+          }
+          counts.rails += sensor.rails.length;
+          sensor.close();
+        }
+      } finally {
+        for (const name of touched) writeFileSync(tree.path(name), textOf(name));
+      }
+    },
+  );
+  fc.assert(attempt, {
+    seed,
+    numRuns: 150 * seconds,
+    interruptAfterTimeLimit: 1000 * seconds,
+    markInterruptAsFailure: false,
+  });
+  for (const count of [counts.rails, counts.readings]) expect(count).toBeGreaterThan(0);
+  console.log(`trees of /sys, ${seconds} s, seed ${seed}: ${JSON.stringify(counts)}`);
+});
+
+needs("toolchain").suite("NVML that lies, and a sampler of it", () => {
+  const project = resolve(import.meta.dirname, "../..");
+  const library = "test/fuzz/native/lying_nvml.c";
+  const sources = [
+    "test/fuzz/native/power_target_main.cc",
+    "power/native/nvml.cc",
+    "power/native/sampler.cc",
+  ];
+
+  test.each([
+    ["address and undefined behaviour", "address,undefined"],
+    ["thread", "thread"],
+  ])(
+    "%s: sanitizers find nothing",
+    (_, sanitizers) => {
+      const place = mkdtempSync(join(folder, "nvml-"));
+      const run = (file: string, ...words: string[]) => execFileSync(file, words, { cwd: project });
+      run("gcc", "-shared", "-fPIC", "-O1", library, "-o", join(place, "libnvidia-ml.so.1"), "-lpthread");
+      const program = join(place, "target");
+      const flags = [
+        "-std=c++17",
+        "-O1",
+        "-g",
+        "-I.",
+        "-fno-sanitize-recover=all",
+        `-fsanitize=${sanitizers}`,
+      ];
+      run("g++", ...flags, ...sources, "-o", program, "-ldl", "-pthread");
+      // Each process is lied to in its own way: what NVML is, is asked once.
+      const tries = Math.max(3, seconds);
+      let [readings, rows, samplers] = [0, 0, 0];
+      for (let i = 0; i < tries; i++) {
+        const lie = String((seed >>> 0) + i);
+        const environment = { ...process.env, LD_LIBRARY_PATH: place, LYING_NVML_SEED: lie };
+        const words = [String((500 * seconds) / tries), "/proc/uptime", "/dev/zero", "/tmp", "/nothing"];
+        const ran = spawnSync(program, words, { env: environment, encoding: "utf8", timeout: 60_000 });
+        expect(ran.status, `LYING_NVML_SEED=${lie}: ${ran.stderr.slice(0, 4000)}`).toBe(0);
+        expect(ran.stderr).toBe("");
+        const [many, , some, made] = (ran.stdout.match(/\d+/g) ?? []).map(Number);
+        readings += many!;
+        rows += some!;
+        samplers += made!;
+      }
+      expect(rows).toBeGreaterThan(0);
+      console.log(
+        `lying NVML (${sanitizers}): ${readings} readings, ${rows} rows, ${samplers} samplers, ${tries} lies from ${seed >>> 0}`,
+      );
+    },
+    time,
+  );
+});

@@ -11,7 +11,7 @@ const [kind, port, topic, file, hertz, seconds] = process.argv.slice(2);
 const payload = readFileSync(file);
 const url = `mqtt://127.0.0.1:${port}`;
 const STAMP_AT = 32;
-const MOST_WAITING = 2;
+const MAX_WAITING = 2;
 let [published, dropped, waiting] = [0, 0, 0];
 
 /** Header, CRC and all, as in a run; what it drops by itself it counts. */
@@ -51,7 +51,7 @@ async function bare() {
   const client = await mqtt.connectAsync(url, { protocolVersion: 4 });
   return {
     send() {
-      if (waiting >= MOST_WAITING) {
+      if (waiting >= MAX_WAITING) {
         dropped++;
         return;
       }

@@ -17,7 +17,7 @@
 namespace {
 
 constexpr size_t kStampAt = 32;
-constexpr int kMostWaiting = 2;
+constexpr int kMaxWaiting = 2;
 std::atomic<int> waiting{0};
 std::atomic<bool> connected{false};
 
@@ -61,7 +61,7 @@ int main(int count, char** words) {
   for (int64_t next = began; next < endNs; next += periodNs) {
     const timespec until{static_cast<time_t>(next / 1000000000), static_cast<long>(next % 1000000000)};
     clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &until, nullptr);
-    if (waiting >= kMostWaiting) {
+    if (waiting >= kMaxWaiting) {
       dropped++;
       continue;
     }

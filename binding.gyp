@@ -14,7 +14,7 @@
       "cflags_cc!": ["-std=gnu++17", "-std=gnu++14", "-std=gnu++20", "-O3", "-fno-rtti"],
       "cflags_cc": [
         "-std=c++17", "-O2", "-Wall", "-Wextra", "-Wno-unused-parameter", "-fvisibility=hidden",
-        # One IEEE operation is one operation, on every processor: the same bits everywhere.
+        # One IEEE operation is one operation, on every CPU: the same bits everywhere.
         "-ffp-contract=off"
       ],
       # Stays mapped when the thread that loaded it ends: libuv still calls what closes its handles after Node unloads it.

@@ -11,7 +11,7 @@ export type ClockName = "monotonic" | "realtime" | "file";
 /** Which moment a capture time stands for; the driver says so with each image. */
 export type TimestampPoint = "startOfExposure" | "endOfFrame";
 
-/** One eye's image. `data` is owned by the source until release(). */
+/** One camera's image. `data` is owned by the source until release(). */
 export interface RawImage {
   data: Uint8Array;
   width: number;
@@ -59,7 +59,7 @@ export interface SourceCounters {
   /** Mean and 99th percentile of |left - right| capture time, milliseconds; undefined before the first pair. */
   skewMsMean: number | undefined;
   skewMsP99: number | undefined;
-  /** Drift between the two eyes' clocks, parts per million; undefined where it cannot be known. */
+  /** Drift between the two cameras' clocks, parts per million; undefined where it cannot be known. */
   driftPpm: number | undefined;
 }
 

@@ -8,10 +8,10 @@ export interface Percentiles {
 }
 
 /** The smallest value that is told from 0, and the largest that is told from larger ones: 1 ns and 10^6 s, in milliseconds. */
-const LEAST = 1e-6;
-const MOST = 1e9;
+const MIN_MS = 1e-6;
+const MAX_MS = 1e9;
 const GROWTH = Math.log(1.01);
-const INTERVALS = Math.ceil(Math.log(MOST / LEAST) / GROWTH) + 1;
+const INTERVALS = Math.ceil(Math.log(MAX_MS / MIN_MS) / GROWTH) + 1;
 
 export class Histogram {
   readonly #counts = new Float64Array(INTERVALS);
@@ -21,7 +21,7 @@ export class Histogram {
 
   /** Values of 0 or more; smaller ones count as the smallest interval. */
   add(value: number): void {
-    const place = value > LEAST ? Math.floor(Math.log(Math.min(value, MOST) / LEAST) / GROWTH) : 0;
+    const place = value > MIN_MS ? Math.floor(Math.log(Math.min(value, MAX_MS) / MIN_MS) / GROWTH) : 0;
     this.#counts[place] = this.#counts[place]! + 1;
     this.#count++;
     this.#smallest = Math.min(this.#smallest, value);
@@ -46,7 +46,7 @@ export class Histogram {
     for (let place = 0; place < INTERVALS; place++) {
       before += this.#counts[place]!;
       if (before < rank) continue;
-      const middle = LEAST * Math.exp((place + 0.5) * GROWTH);
+      const middle = MIN_MS * Math.exp((place + 0.5) * GROWTH);
       return Math.min(Math.max(middle, this.#smallest), this.#largest);
     }
     return this.#largest;

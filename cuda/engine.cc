@@ -28,11 +28,11 @@ Status checkSides(const char* what, int32_t width, int32_t height) {
                        height);
 }
 
-Status checkSource(int eye, const EngineParameters& p) {
-  const size_t strideBytes = eye == 0 ? p.leftStrideBytes : p.rightStrideBytes;
-  const std::vector<int32_t>& map = eye == 0 ? p.leftMap : p.rightMap;
-  const char* const name = eye == 0 ? "left" : "right";
-  if (inputBytes(p, eye) == 0) {
+Status checkSource(int side, const EngineParameters& p) {
+  const size_t strideBytes = side == 0 ? p.leftStrideBytes : p.rightStrideBytes;
+  const std::vector<int32_t>& map = side == 0 ? p.leftMap : p.rightMap;
+  const char* const name = side == 0 ? "left" : "right";
+  if (inputBytes(p, side) == 0) {
     return Status::error(Code::kParameter,
                          "Expected a row stride that holds %d pixels for the %s image, got %zu bytes.", p.inputWidth,
                          name, strideBytes);

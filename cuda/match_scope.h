@@ -69,10 +69,10 @@ inline MatchTask matchTaskOf(const EngineParameters& parameters, const MatchScop
   return task;
 }
 
-/// Whether the matcher reads an eye's colours: 0 left, 1 right.
-inline bool needsRgb(const EngineParameters& parameters, int eye) {
+/// Whether the matcher reads an image's colours: 0 left, 1 right.
+inline bool needsRgb(const EngineParameters& parameters, int side) {
   const ImagesNeeded images = parameters.matcher.facts->images;
-  if (images == ImagesNeeded::kGreyAndLeftRgb) return eye == 0 || parameters.leftRight;
+  if (images == ImagesNeeded::kGreyAndLeftRgb) return side == 0 || parameters.leftRight;
   return images == ImagesNeeded::kGreyAndRgb;
 }
 
@@ -81,14 +81,14 @@ inline bool needsPointColours(const EngineParameters& parameters) {
   return parameters.makesPoints && parameters.points.colours;
 }
 
-/// Whether an eye's colours are computed, for the matcher or as a result.
-inline bool computesRgb(const EngineParameters& p, int eye) { return needsRgb(p, eye) || (eye == 0 && p.leftRgb); }
+/// Whether an image's colours are computed, for the matcher or as a result.
+inline bool computesRgb(const EngineParameters& p, int side) { return needsRgb(p, side) || (side == 0 && p.leftRgb); }
 
-/// Bytes that are read of an eye's captured image.
-inline size_t inputBytes(const EngineParameters& p, int eye) {
-  return eye == 0 ? sourceBytes(p.inputWidth, p.inputHeight, p.leftStrideBytes, p.leftFormat,
-                                computesRgb(p, 0) || needsPointColours(p))
-                  : sourceBytes(p.inputWidth, p.inputHeight, p.rightStrideBytes, p.rightFormat, computesRgb(p, 1));
+/// Bytes that are read of a captured image.
+inline size_t inputBytes(const EngineParameters& p, int side) {
+  return side == 0 ? sourceBytes(p.inputWidth, p.inputHeight, p.leftStrideBytes, p.leftFormat,
+                                 computesRgb(p, 0) || needsPointColours(p))
+                   : sourceBytes(p.inputWidth, p.inputHeight, p.rightStrideBytes, p.rightFormat, computesRgb(p, 1));
 }
 
 }  // namespace depthwatt

@@ -36,12 +36,12 @@ void PairObserver::look(const FrameInput& input) {
                                     {input.right, p_.inputWidth, p_.inputHeight, p_.rightStrideBytes, p_.rightFormat}};
   const std::vector<int32_t>* maps[2] = {&p_.leftMap, &p_.rightMap};
   NoiseCounts counts;
-  for (int eye = 0; eye < 2; ++eye) {
-    const ImageView<uint8_t> grey = packedView(grey_[eye].data(), p_.width, p_.height);
-    kernels_.rectify(sources[eye], maps[eye]->empty() ? nullptr : maps[eye]->data(), grey, 0, p_.height);
+  for (int side = 0; side < 2; ++side) {
+    const ImageView<uint8_t> grey = packedView(grey_[side].data(), p_.width, p_.height);
+    kernels_.rectify(sources[side], maps[side]->empty() ? nullptr : maps[side]->data(), grey, 0, p_.height);
     if (p_.adaptation.denoise == Denoise::kAuto) kernels_.countNoise(grey.asConst(), counts);
     if (!p_.adaptation.watchesRows) continue;
-    kernels_.twoGradientCensus(grey.asConst(), packedView(words_[eye].data(), p_.width, p_.height), 0, p_.height);
+    kernels_.twoGradientCensus(grey.asConst(), packedView(words_[side].data(), p_.width, p_.height), 0, p_.height);
   }
   if (p_.adaptation.denoise == Denoise::kAuto) {
     seen_.noiseSigmaQ8 = noiseSigmaQ8(counts);
@@ -49,7 +49,7 @@ void PairObserver::look(const FrameInput& input) {
     seen_.adaptation.smooth = seen_.noiseSigmaQ8 >= (seen_.adaptation.smooth ? kQuietSigmaQ8 : kNoisySigmaQ8);
   }
   if (!p_.adaptation.watchesRows) return;
-  const auto words = [&](int eye) { return packedView(words_[eye].data(), p_.width, p_.height).asConst(); };
+  const auto words = [&](int side) { return packedView(words_[side].data(), p_.width, p_.height).asConst(); };
   const RowOffsetSearch search{p_.search.minDisparity, p_.search.numDisparities};
   const RowOffset offset = rowOffsetOf(kernels_.countRowOffset(search, words(0), words(1)));
   if (!offset.known) return;

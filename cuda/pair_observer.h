@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Watches pairs on the CPU, whatever computes the frames, so that every backend is adjusted to the same bits: how many rows the
-// eyes are apart (match/row_offset) and how noisy they are (match/denoise). Every so many frames; decisions outlast one pair.
+// images are apart (match/row_offset) and how noisy they are (match/denoise). Every so many frames; decisions outlast one pair.
 //   rows   the median of the newest nine estimates. The first is taken as it is. Later the applied offset moves where the median is
 //          half a row and more away, or has been the same other value in five estimates one after the other. An estimate at the
 //          limit of the search is told and never applied: such a rig needs a calibration.

@@ -13,7 +13,7 @@ namespace depthwatt {
 PairWatch::PairWatch(const EngineParameters& parameters, const Kernels& kernels)
     : watches_(parameters.adaptation.watches()), observer_(parameters, kernels), seen_(observer_.seen()) {
   if (!watches_) return;
-  for (int eye = 0; eye < 2; ++eye) copies_[eye].resize(inputBytes(parameters, eye));
+  for (int side = 0; side < 2; ++side) copies_[side].resize(inputBytes(parameters, side));
   thread_ = std::thread([this] { serve(); });
   pthread_setname_np(thread_.native_handle(), "dw-watch");
 }

@@ -131,9 +131,8 @@ const worse = rows.filter(
 if (hasOpenCv) console.log(`better than OpenCV on ${rows.length - worse.length} of ${rows.length} scenes`);
 
 const git = (...words) => execFileSync("git", words, { cwd: root, encoding: "utf8" }).trim();
-const processor = cpus()[0]?.model.trim() ?? "unknown processor";
-const machine =
-  values.machine ?? `${processor} ${cpus().length} cores`.toLowerCase().replace(/[^a-z0-9]+/g, "-");
+const cpu = cpus()[0]?.model.trim() ?? "unknown CPU";
+const machine = values.machine ?? `${cpu} ${cpus().length} cores`.toLowerCase().replace(/[^a-z0-9]+/g, "-");
 const commit = git("rev-parse", "--short", "HEAD");
 const date = new Date().toISOString().slice(0, 10);
 const folder = join(root, "bench/results", machine);

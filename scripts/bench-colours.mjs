@@ -79,7 +79,7 @@ for (const threads of [1, 2]) {
     for (let round = 0; round < rounds; round++) {
       if (threads === 1) {
         const begin = performance.now();
-        for (let eye = 0; eye < 2; eye++)
+        for (let side = 0; side < 2; side++)
           native.rooms.rectify({ variant, format, ...size, image, map, grey });
         times.greyOfBothImages.push(performance.now() - begin);
       }

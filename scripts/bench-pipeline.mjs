@@ -51,9 +51,8 @@ function run(point) {
   return JSON.parse(result.stdout.trim().split("\n").at(-1));
 }
 
-const processor = cpus()[0]?.model.trim() ?? "unknown processor";
-const machine =
-  values.machine ?? `${processor} ${cpus().length} cores`.toLowerCase().replace(/[^a-z0-9]+/g, "-");
+const cpu = cpus()[0]?.model.trim() ?? "unknown CPU";
+const machine = values.machine ?? `${cpu} ${cpus().length} cores`.toLowerCase().replace(/[^a-z0-9]+/g, "-");
 const before = loadavg()[0];
 const rows = [];
 for (const point of POINTS) {
@@ -84,7 +83,13 @@ const commit = `${git("rev-parse", "--short", "HEAD")}${dirty ? "-dirty" : ""}`;
 const date = new Date().toISOString().slice(0, 10);
 const result = {
   what: "depthwatt run --rate max on the synthetic scene; engineMs is the sum of the stages' medians, fps includes rendering",
-  machine: { name: machine, processor, cores: cpus().length, memoryBytes: totalmem(), kernel: release() },
+  machine: {
+    name: machine,
+    processor: cpu,
+    cores: cpus().length,
+    memoryBytes: totalmem(),
+    kernel: release(),
+  },
   commit,
   date,
   toolchain: {

@@ -13,7 +13,7 @@ const ENCODE = STAGE_NAMES.indexOf("encode");
 const ROUNDS = 40;
 const FRAMES = 10;
 
-/** Noise that is the same in both eyes, 12 px apart: every pixel has a disparity. */
+/** Noise that is the same in both images, 12 px apart: every pixel has a disparity. */
 function picture(shift) {
   const image = new Uint8Array(3 * width * height);
   for (let y = 0; y < height; ++y) {

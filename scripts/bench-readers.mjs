@@ -102,8 +102,8 @@ const rows = Object.entries(rates).map(([reader, all]) => {
     reader,
     rounds: ROUNDS,
     median: at(0.5),
-    least: at(0),
-    most: at(1),
+    min: at(0),
+    max: at(1),
   };
 });
 const load = loadavg().map((value) => value.toFixed(1));

@@ -133,9 +133,9 @@ function scenePictures(folder) {
     "none",
     "--json",
   ]);
-  const listed = (eye) =>
-    execFileSync("find", [folder, "-path", `*${eye}*`, "-name", "*.png"], { encoding: "utf8" });
-  return ["left", "right"].map((eye) => listed(eye).trim().split("\n")[0]);
+  const listed = (side) =>
+    execFileSync("find", [folder, "-path", `*${side}*`, "-name", "*.png"], { encoding: "utf8" });
+  return ["left", "right"].map((side) => listed(side).trim().split("\n")[0]);
 }
 
 function hasOpencv() {
@@ -211,9 +211,8 @@ function others() {
 }
 
 const git = (...words) => execFileSync("git", words, { cwd: root, encoding: "utf8" }).trim();
-const processor = cpus()[0]?.model.trim() ?? "unknown processor";
-const machine =
-  values.machine ?? `${processor} ${cpus().length} cores`.toLowerCase().replace(/[^a-z0-9]+/g, "-");
+const cpu = cpus()[0]?.model.trim() ?? "unknown CPU";
+const machine = values.machine ?? `${cpu} ${cpus().length} cores`.toLowerCase().replace(/[^a-z0-9]+/g, "-");
 const before = loadavg()[0];
 const folder = mkdtempSync(join(tmpdir(), "depthwatt-bench-"));
 try {
@@ -227,7 +226,13 @@ try {
   const date = new Date().toISOString().slice(0, 10);
   const result = {
     what: "depthwatt bench and OpenCV StereoSGBM in turn, 640x480, 128 disparities, census to checked and smoothed disparity",
-    machine: { name: machine, processor, cores: cpus().length, memoryBytes: totalmem(), kernel: release() },
+    machine: {
+      name: machine,
+      processor: cpu,
+      cores: cpus().length,
+      memoryBytes: totalmem(),
+      kernel: release(),
+    },
     commit,
     date,
     toolchain: {

@@ -12,6 +12,7 @@ import imports from "./checks/imports.mjs";
 import includes from "./checks/includes.mjs";
 import links from "./checks/links.mjs";
 import lockfile from "./checks/lockfile.mjs";
+import names from "./checks/names.mjs";
 import prose from "./checks/prose.mjs";
 import rooms from "./checks/rooms.mjs";
 import { lint, nativeFormat, types } from "./checks/tools.mjs";
@@ -29,6 +30,7 @@ const checks = [
   fileSize,
   headers,
   words,
+  names,
   prose,
   variables,
   generatedDocs,

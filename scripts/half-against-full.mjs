@@ -36,16 +36,16 @@ function nearSteps({ truth, width, height }) {
   const near = new Uint8Array(truth.length);
   for (let y = 0; y < height; ++y) {
     for (let x = 0; x < width; ++x) {
-      let [least, most] = [Infinity, -Infinity];
+      let [min, max] = [Infinity, -Infinity];
       for (let j = Math.max(0, y - REACH); j <= Math.min(height - 1, y + REACH); ++j) {
         for (let i = Math.max(0, x - REACH); i <= Math.min(width - 1, x + REACH); ++i) {
           const value = truth[j * width + i];
           if (!Number.isFinite(value)) continue;
-          if (value < least) least = value;
-          if (value > most) most = value;
+          if (value < min) min = value;
+          if (value > max) max = value;
         }
       }
-      near[y * width + x] = most - least > STEP_PX ? 1 : 0;
+      near[y * width + x] = max - min > STEP_PX ? 1 : 0;
     }
   }
   return near;

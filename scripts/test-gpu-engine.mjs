@@ -149,11 +149,11 @@ async function alone(engine) {
 async function together(engine) {
   const begun = performance.now();
   let next = 0;
-  const lane = async (first) => {
+  const worker = async (first) => {
     for (let slot = first; next++ < framesTimed; slot = (slot + 2) % common.slots)
       await computed(engine, slot);
   };
-  await Promise.all(Array.from({ length: engine.framesInFlight }, (_, first) => lane(first)));
+  await Promise.all(Array.from({ length: engine.framesInFlight }, (_, first) => worker(first)));
   return (performance.now() - begun) / framesTimed;
 }
 

@@ -39,14 +39,14 @@ function hsvOf(rgb) {
   const planes = [0, 1, 2].map(() => new Float64Array(pixels));
   for (let i = 0; i < pixels; ++i) {
     const [r, g, b] = rgb.subarray(3 * i, 3 * i + 3);
-    const most = Math.max(r, g, b);
-    const chroma = most - Math.min(r, g, b);
+    const max = Math.max(r, g, b);
+    const chroma = max - Math.min(r, g, b);
     let hue = 0;
     if (chroma > 0)
-      hue = r === most ? (g - b) / chroma : g === most ? 2 + (b - r) / chroma : 4 + (r - g) / chroma;
+      hue = r === max ? (g - b) / chroma : g === max ? 2 + (b - r) / chroma : 4 + (r - g) / chroma;
     planes[0][i] = hue < 0 ? hue + 6 : hue;
-    planes[1][i] = most > 0 ? (255 * chroma) / most : 0;
-    planes[2][i] = most;
+    planes[1][i] = max > 0 ? (255 * chroma) / max : 0;
+    planes[2][i] = max;
   }
   return planes;
 }
@@ -130,18 +130,18 @@ function halved({ width, height, planes }) {
 function float64Pyramid(scene, side, choices) {
   const { width, height } = scene;
   const levels = 3;
-  const eyes = [scene.leftRgb, scene.rightRgb].map((rgb) => {
+  const images = [scene.leftRgb, scene.rightRgb].map((rgb) => {
     const all = [{ width, height, planes: weighted(rgb, "square") }];
     for (let v = 0; v < levels; ++v) all.push(halved(all[v]));
     return all;
   });
   const reach = (side - 1) / 2;
-  const most = LABELS[scene.name] - 1;
+  const max = LABELS[scene.name] - 1;
   let above;
   for (let v = levels; v >= 0; --v) {
-    const [left, right] = [eyes[0][v], eyes[1][v]];
+    const [left, right] = [images[0][v], images[1][v]];
     const { width: w, height: h } = left;
-    let highest = v < levels ? Math.ceil(most / 2 ** v) : most >> v;
+    let highest = v < levels ? Math.ceil(max / 2 ** v) : max >> v;
     if (choices.powerOfTwo) highest = v < levels ? Infinity : 2 ** Math.ceil(Math.log2(highest + 1)) - 1;
     const map = new Int16Array(w * h);
     for (let p = 0; p < map.length; ++p) {

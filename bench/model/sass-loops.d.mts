@@ -12,7 +12,7 @@ export function slotsOf(name: string, architecture: number): number;
 export function turnOf(
   code: Instruction[],
   loop: [number, number],
-  most: RegExp[],
+  preferred: RegExp[],
   cost: (name: string) => number,
 ): Record<string, number>;
 export function costOf(

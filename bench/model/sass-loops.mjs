@@ -139,12 +139,12 @@ export function loopsOf(code) {
 }
 
 /**
- * One turn of a loop: of all ways through it the one with most of what `most` counts, in that order, and then the cheapest.
+ * One turn of a loop: of all ways through it the one with most of what `preferred` counts, in that order, and then the cheapest.
  * Inner loops are gone through once. Gives instructions by mnemonic.
  */
-export function turnOf(code, [first, last], most, cost) {
+export function turnOf(code, [first, last], preferred, cost) {
   const at = new Map(code.map((one, i) => [one.address, i]));
-  const score = (one) => [...most.map((pattern) => (pattern.test(one.name) ? 1 : 0)), -cost(one.name)];
+  const score = (one) => [...preferred.map((pattern) => (pattern.test(one.name) ? 1 : 0)), -cost(one.name)];
   const better = (a, b) => {
     const where = a.findIndex((value, i) => Math.abs(value - b[i]) > 1e-9);
     return where >= 0 && a[where] > b[where];

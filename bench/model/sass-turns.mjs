@@ -48,8 +48,8 @@ export function tileTurn(code, padded, cost, lanes) {
   const once = stepsOf(around) / stepsOf(steps);
   let counts = added(around, steps, TILE / stepsOf(steps) - once);
   // Of two halves of a tile one is followed by what is done once a pixel.
-  for (const most of [[/^SHFL\.(UP|DOWN)/], [/^SHFL\.(UP|DOWN)/, /^STG|^ST\./]]) {
-    counts = added(counts, turnOf(code, selects, most, cost), TILE / HALF_TILE / 2);
+  for (const preferred of [[/^SHFL\.(UP|DOWN)/], [/^SHFL\.(UP|DOWN)/, /^STG|^ST\./]]) {
+    counts = added(counts, turnOf(code, selects, preferred, cost), TILE / HALF_TILE / 2);
   }
   return { counts, cells: (TILE * padded) / lanes };
 }

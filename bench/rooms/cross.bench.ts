@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Cross-based aggregation of VGA at half resolution (320x240, 64 disparities, both eyes): every vector form, one and two threads.
+// Cross-based aggregation of VGA at half resolution (320x240, 64 disparities, both images): every vector form, one and two threads.
 import { bench, describe } from "vitest";
 import { native, Random, variants } from "../../test/doubles/rooms.js";
 

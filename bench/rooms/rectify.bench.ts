@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rectification of one eye, one thread, VGA, through the map of a barrel lens: every form on this machine, grey and colours.
+// Rectification of one image, one thread, VGA, through the map of a barrel lens: every form on this machine, grey and colours.
 import { bench, describe } from "vitest";
 import { native, Random, variants } from "../../test/doubles/rooms.js";
 

@@ -114,29 +114,29 @@ export function framePinhole(request: FramingRequest): Framing {
   const { views, R1, R2, crop, outputSize, commonPrincipalPoint } = request;
   const { width, height } = views.imageSize;
   const start = ((views.left.K[4] + views.right.K[4]) / 2) * (outputSize.height / height);
-  const eyes = [
+  const cameras = [
     { lens: views.left, R: R1 },
     { lens: views.right, R: R2 },
   ] as const;
-  const centreOf = ({ lens, R }: (typeof eyes)[number]): Point => {
+  const centreOf = ({ lens, R }: (typeof cameras)[number]): Point => {
     const corners = [0, width - 1].flatMap((x) => [0, height - 1].map((y) => turnedRay(lens, R, x, y)));
     const mean = average(corners);
     return { x: (width - 1) / 2 - start * mean.x, y: (height - 1) / 2 - start * mean.y };
   };
-  const shared = share([centreOf(eyes[0]), centreOf(eyes[1])], commonPrincipalPoint);
+  const shared = share([centreOf(cameras[0]), centreOf(cameras[1])], commonPrincipalPoint);
   const centres = shared.map(({ x, y }) => ({
     x: (x * outputSize.width) / width,
     y: (y * outputSize.height) / height,
   })) as [Point, Point];
-  const bounds = eyes.map(({ lens, R }) => gridBounds(lens, R, views.imageSize));
+  const bounds = cameras.map(({ lens, R }) => gridBounds(lens, R, views.imageSize));
   const fits = (which: "inner" | "outer"): number[] =>
-    bounds.flatMap((bound, eye) => fittingFocals(bound[which], centres[eye]!, outputSize));
+    bounds.flatMap((bound, index) => fittingFocals(bound[which], centres[index]!, outputSize));
   const focal = Math.max(...fits("inner")) * (1 - crop) + Math.min(...fits("outer")) * crop;
   return { focal, centres };
 }
 
-/** OpenCV's fisheye::estimateNewCameraMatrixForUndistortRectify of one eye, from the middles of its four sides. */
-function equidistantEye(
+/** OpenCV's fisheye::estimateNewCameraMatrixForUndistortRectify of one camera, from the middles of its four sides. */
+function equidistantFraming(
   lens: Lens,
   R: Matrix3,
   size: ImageSize,
@@ -176,8 +176,8 @@ function equidistantEye(
 /** OpenCV's fisheye::stereoRectify: crop is its `balance`. */
 export function frameEquidistant(request: FramingRequest): Framing {
   const { views, R1, R2, crop, outputSize, commonPrincipalPoint } = request;
-  const [focalLeft, centreLeft] = equidistantEye(views.left, R1, views.imageSize, outputSize, crop);
-  const [focalRight, centreRight] = equidistantEye(views.right, R2, views.imageSize, outputSize, crop);
+  const [focalLeft, centreLeft] = equidistantFraming(views.left, R1, views.imageSize, outputSize, crop);
+  const [focalRight, centreRight] = equidistantFraming(views.right, R2, views.imageSize, outputSize, crop);
   return {
     focal: Math.min(focalLeft, focalRight),
     centres: share([centreLeft, centreRight], commonPrincipalPoint),

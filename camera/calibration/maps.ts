@@ -16,7 +16,7 @@ export interface RectificationMaps {
 }
 
 /**
- * One eye's map by the inverse mapping of OpenCV's initUndistortRectifyMap: ray = (P R)^-1 [x y 1], divided by z,
+ * One camera's map by the inverse mapping of OpenCV's initUndistortRectifyMap: ray = (P R)^-1 [x y 1], divided by z,
  * distorted, multiplied by K; all in float64.
  *
  * Rounding: entry = floor(32 v + 1/2), the nearest step, halves upwards. Entries further than one pixel outside the

@@ -80,7 +80,7 @@ export function readOwnJson({ file, root }: ParsedFile): CalibrationDraft {
   if (!result.success) throw refusal({ file, ...firstProblem(result.error, root) });
   const content = result.data;
   const at = <T>(key: string, value: T): Located<T> => ({ file, key, value });
-  const eye = (side: "left" | "right"): CameraDraft => ({
+  const cameraOf = (side: "left" | "right"): CameraDraft => ({
     name: content[side].name,
     file,
     K: at(`${side}.cameraMatrix`, content[side].cameraMatrix),
@@ -91,8 +91,8 @@ export function readOwnJson({ file, root }: ParsedFile): CalibrationDraft {
   const given = content.rectification;
   return {
     format: "depthwatt JSON",
-    left: eye("left"),
-    right: eye("right"),
+    left: cameraOf("left"),
+    right: cameraOf("right"),
     R: at("rotation", content.rotation),
     T: at("translationMetres", content.translationMetres),
     given: given && {
@@ -107,14 +107,14 @@ export function readOwnJson({ file, root }: ParsedFile): CalibrationDraft {
 
 /** The text of depthwatt's own calibration file; loadStereoCalibration reads back the same hash. */
 export function stringifyCalibration(calibration: StereoCalibration): string {
-  const eye = ({ name, K, distortion }: CameraCalibration) => ({ name, cameraMatrix: K, distortion });
+  const written = ({ name, K, distortion }: CameraCalibration) => ({ name, cameraMatrix: K, distortion });
   const { imageSize, left, right, R, T, given } = calibration;
   const content = {
     format: CALIBRATION_FORMAT,
     version: CALIBRATION_VERSION,
     imageSize,
-    left: eye(left),
-    right: eye(right),
+    left: written(left),
+    right: written(right),
     rotation: R,
     translationMetres: T,
     ...(given ? { rectification: given } : {}),

@@ -24,7 +24,7 @@ export interface RectifyOptions {
   crop?: number | "given";
   /** Size of the rectified images; default: the captured size. */
   outputSize?: ImageSize;
-  /** false keeps a principal point per eye, so that disparityOffsetPixels is not 0. Default true. */
+  /** false keeps a principal point per camera, so that disparityOffsetPixels is not 0. Default true. */
   commonPrincipalPoint?: boolean;
 }
 

@@ -178,11 +178,11 @@ export function validate(
     files,
   });
   const warnings = unitWarnings(draft, T);
-  for (const eye of ["left", "right"] as const) {
-    const [, , cx, , , cy] = calibration[eye].K;
+  for (const side of ["left", "right"] as const) {
+    const [, , cx, , , cy] = calibration[side].K;
     const { width, height } = calibration.imageSize;
     if (cx < 0 || cx > width || cy < 0 || cy > height) {
-      const { file, key } = draft[eye].K;
+      const { file, key } = draft[side].K;
       warnings.push(
         `${file}: ${key}: expected the principal point inside ${width} x ${height}, found (${cx}, ${cy}): was the ` +
           "camera calibrated at another image size?",

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// One eye's frames over all the times that its command is started: their memory, numbers and times, and what was lost.
+// One camera's frames over all the times that its command is started: their memory, numbers and times, and what was lost.
 import { DepthwattError } from "../../core/index.js";
 import { FramePeriod } from "v4l2-camera/parts";
 import { type CommandFrame, FramePool } from "./frames.js";

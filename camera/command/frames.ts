@@ -2,14 +2,14 @@
 // The memory that a command's frames are read into, and the images and pairs in it: made once and used again.
 import { allocate, DepthwattError } from "../../core/index.js";
 import type { ClockName, FramePair, RawImage } from "../frame.js";
-import { eyeWidth, type FrameLayout } from "./layout.js";
+import { widthOfOne, type FrameLayout } from "./layout.js";
 
-/** One is being read, two wait for the other eye, the rest is the consumer's. */
+/** One is being read, two wait for the other camera, the rest is the consumer's. */
 export const FRAMES = 8;
 
 export class CommandFrame {
   readonly data: Uint8Array;
-  /** The one eye's image, or the left and the right one of a side by side frame. */
+  /** The image, or the left and the right one of a side by side frame. */
   readonly images: readonly RawImage[];
   /** Time of arrival, or of the stream, ns. */
   timestampNs = 0n;
@@ -18,7 +18,7 @@ export class CommandFrame {
 
   constructor(layout: FrameLayout, sideBySide: boolean, free: CommandFrame[]) {
     const { height, strideBytes, format } = layout;
-    const width = eyeWidth(layout, sideBySide);
+    const width = widthOfOne(layout, sideBySide);
     this.data = new Uint8Array(allocate(layout.imageBytes, "a frame of the command"));
     this.#free = free;
     const image = (offsetBytes: number): RawImage => ({
@@ -60,7 +60,7 @@ export class HeldPair implements FramePair {
     this.#own = own;
   }
 
-  /** @param right the same frame where it holds both eyes */
+  /** @param right the same frame where it holds both images */
   hold(right: CommandFrame, clock: ClockName, onRelease: () => void): FramePair {
     this.left = this.#own.images[0]!;
     this.right = right === this.#own ? right.images[1]! : right.images[0]!;

@@ -6,7 +6,7 @@ import type { PixelFormat } from "../frame.js";
 import { FORMAT_TRAITS } from "v4l2-camera/parts";
 
 export interface FrameLayout {
-  /** The whole frame, pixels; both eyes where it is side by side. */
+  /** The whole frame, pixels; both images where it is side by side. */
   width: number;
   height: number;
   format: PixelFormat;
@@ -52,8 +52,8 @@ export function rawLayout(name: RawFormat, width: number, height: number, colour
   return { width, height, format, strideBytes, imageBytes: strideBytes * height, skipBytes };
 }
 
-/** The eye's width. @throws DepthwattError DEVICE_UNSUITABLE where the two halves of a frame cannot be equal */
-export function eyeWidth({ width, format }: FrameLayout, sideBySide: boolean): number {
+/** Width of one image. @throws DepthwattError DEVICE_UNSUITABLE where the two halves of a frame cannot be equal */
+export function widthOfOne({ width, format }: FrameLayout, sideBySide: boolean): number {
   if (!sideBySide) return width;
   // Half a pair of YUYV pixels, or of a Bayer cell, has other colours than the left one's.
   const step = /^(YUYV|UYVY|NV12|BAYER)/.test(format) ? 4 : 2;

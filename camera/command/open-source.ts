@@ -3,7 +3,7 @@
 import { basename } from "node:path";
 import { DepthwattError } from "../../core/index.js";
 import { CommandCamera } from "./command-camera.js";
-import { eyeWidth, rawLayout, type StreamFormat } from "./layout.js";
+import { widthOfOne, rawLayout, type StreamFormat } from "./layout.js";
 import { CommandSource } from "./source.js";
 import { splitCommand } from "./words.js";
 
@@ -15,7 +15,7 @@ export interface CommandSettings {
   /** Hands each command line to /bin/sh; else it is split into words here. */
   shell?: boolean;
   format: StreamFormat;
-  /** Size of one eye's image, pixels; of raw frames only. */
+  /** Size of one camera's image, pixels; of raw frames only. */
   width?: number;
   height?: number;
   /** Of raw frames, where it is known. */
@@ -37,7 +37,7 @@ function wordsOf(command: string, shell: boolean): [string, ...string[]] {
 export async function openCommandSource(settings: CommandSettings): Promise<CommandSource> {
   const { sideBySide, format, width, height, live, maxSkewMs, shell = false } = settings;
   const lines = sideBySide === undefined ? [settings.left, settings.right] : [sideBySide];
-  const eyes = sideBySide === undefined ? ["left", "right"] : ["side by side"];
+  const which = sideBySide === undefined ? ["left", "right"] : ["side by side"];
   const across = width === undefined || sideBySide === undefined ? width : 2 * width;
   const names: string[] = [];
   const cameras = lines.map((line, index) => {
@@ -45,7 +45,7 @@ export async function openCommandSource(settings: CommandSettings): Promise<Comm
     const program = shell ? "sh" : basename(words[0]);
     names.push(program);
     return new CommandCamera({
-      name: `${eyes[index]} command "${program}"`,
+      name: `${which[index]} command "${program}"`,
       words,
       layout: format === "y4m" ? undefined : rawLayout(format, across ?? 0, height ?? 0, settings.colours),
       sideBySide: sideBySide !== undefined,
@@ -79,7 +79,7 @@ function assemble(
       `expected both commands to deliver one size, got ${layout.width}x${height} and ${other.width}x${other.height}`,
     );
   }
-  const width = eyeWidth(layout, more.sideBySide);
+  const width = widthOfOne(layout, more.sideBySide);
   const rate = rateHz === undefined ? "" : ` at ${Number(rateHz.toFixed(2))} Hz`;
   const kind = more.live ? "live" : "recorded";
   return new CommandSource({

@@ -2,7 +2,7 @@
 // One or two commands as a source of pairs: live ones paired by time of arrival, recordings by the number of the frame.
 import { DepthwattError } from "../../core/index.js";
 import type { PairSource, SourceCounters, SourceDescription, SourceEvents } from "../frame.js";
-import { driftPpm, type Eye, Pairer, pairWindowNs, SkewStatistics } from "v4l2-camera/parts";
+import { driftPpm, type Side, Pairer, pairWindowNs, SkewStatistics } from "v4l2-camera/parts";
 import type { CommandCamera } from "./command-camera.js";
 import type { CommandFrame } from "./frames.js";
 
@@ -11,7 +11,7 @@ const MAX_HELD = 2;
 
 export interface CommandSourceParts {
   description: SourceDescription;
-  /** Opened; two, or one that delivers both eyes. */
+  /** Opened; two, or one that delivers both images. */
   left: CommandCamera;
   right: CommandCamera | undefined;
   live: boolean;
@@ -23,11 +23,11 @@ export class CommandSource implements PairSource {
   readonly #parts: CommandSourceParts;
   readonly #skew = new SkewStatistics();
   readonly #pairer: Pairer<CommandFrame>;
-  readonly #unpaired: Record<Eye, Record<string, number>> = { left: {}, right: {} };
-  /** Of a recording: frames in order, until the other eye's frame and a free hand are there. */
-  readonly #queues: Record<Eye, CommandFrame[]> = { left: [], right: [] };
-  readonly #over = new Map<Eye, Error | undefined>();
-  readonly #lost = new Map<Eye, string>();
+  readonly #unpaired: Record<Side, Record<string, number>> = { left: {}, right: {} };
+  /** Of a recording: frames in order, until the other camera's frame and a free hand are there. */
+  readonly #queues: Record<Side, CommandFrame[]> = { left: [], right: [] };
+  readonly #over = new Map<Side, Error | undefined>();
+  readonly #lost = new Map<Side, string>();
   #degraded = false;
   #pairs = 0;
   #held = 0;
@@ -41,20 +41,20 @@ export class CommandSource implements PairSource {
     this.description = parts.description;
     this.#pairer = new Pairer<CommandFrame>(this.#windowNs(), {
       onPair: (left, right) => this.#deliver(left, right),
-      onUnpaired: (eye, frame, cause) => this.#unpair(eye, frame, cause),
+      onUnpaired: (side, frame, cause) => this.#unpair(side, frame, cause),
     });
   }
 
   start(events: SourceEvents): void {
     if (this.#events) throw new DepthwattError("INTERNAL", "a command source was started twice");
     this.#events = events;
-    for (const [eye, camera] of this.#cameras()) {
+    for (const [side, camera] of this.#cameras()) {
       camera.start({
-        onFrame: (frame) => this.#onFrame(eye, frame),
-        onLost: (reason) => this.#onLost(eye, reason),
-        onBack: () => this.#lost.delete(eye),
+        onFrame: (frame) => this.#onFrame(side, frame),
+        onLost: (reason) => this.#onLost(side, reason),
+        onBack: () => this.#lost.delete(side),
         onEnd: (error) => {
-          this.#over.set(eye, error);
+          this.#over.set(side, error);
           this.#pump();
         },
         onError: (error) => events.onError(error),
@@ -82,7 +82,7 @@ export class CommandSource implements PairSource {
     };
   }
 
-  #cameras(): [Eye, CommandCamera][] {
+  #cameras(): [Side, CommandCamera][] {
     const { left, right } = this.#parts;
     return right
       ? [
@@ -92,25 +92,25 @@ export class CommandSource implements PairSource {
       : [["left", left]];
   }
 
-  #onFrame(eye: Eye, frame: CommandFrame): void {
+  #onFrame(side: Side, frame: CommandFrame): void {
     if (this.#stopped) {
       frame.giveBack();
       return;
     }
     const { live, right } = this.#parts;
     if (!live) {
-      this.#queues[eye].push(frame);
+      this.#queues[side].push(frame);
       this.#pump();
     } else if (right) {
       this.#pairer.windowNs = this.#windowNs();
-      this.#pairer.push(eye, frame);
+      this.#pairer.push(side, frame);
     } else {
       this.#deliver(frame, frame);
     }
   }
 
-  #onLost(eye: Eye, reason: string): void {
-    this.#lost.set(eye, reason);
+  #onLost(side: Side, reason: string): void {
+    this.#lost.set(side, reason);
     this.#pairer.clear();
     this.#degraded = true;
     this.#events!.onDegraded([...this.#lost.values()].join(" "));
@@ -124,8 +124,8 @@ export class CommandSource implements PairSource {
       const frame = left.shift()!;
       this.#deliver(frame, single ? frame : right.shift()!);
     }
-    for (const [eye, error] of this.#over) {
-      if (this.#queues[eye].length > 0 || this.#ended || this.#stopped) continue;
+    for (const [side, error] of this.#over) {
+      if (this.#queues[side].length > 0 || this.#ended || this.#stopped) continue;
       this.#ended = true;
       for (const frame of left.splice(0)) this.#unpair("left", frame, "unmatched");
       for (const frame of right.splice(0)) this.#unpair("right", frame, "unmatched");
@@ -161,8 +161,8 @@ export class CommandSource implements PairSource {
     for (const [, camera] of this.#cameras()) camera.goOn();
   }
 
-  #unpair(eye: Eye, frame: CommandFrame, cause: string): void {
-    this.#unpaired[eye][cause] = (this.#unpaired[eye][cause] ?? 0) + 1;
+  #unpair(side: Side, frame: CommandFrame, cause: string): void {
+    this.#unpaired[side][cause] = (this.#unpaired[side][cause] ?? 0) + 1;
     frame.giveBack();
   }
 

@@ -11,7 +11,7 @@ import {
 } from "v4l2-camera/parts";
 
 export interface FormatWish {
-  /** Size of the captured image, both eyes of a side-by-side camera together. */
+  /** Size of the captured image, both images of a side-by-side camera together. */
   width: number;
   height: number;
   format: CaptureFormat | "auto";

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // The user's wishes for camera controls, for one camera or both, and what differs between the cameras made equal.
-import type { AppliedControl, CameraControls, Eye } from "v4l2-camera/parts";
+import type { AppliedControl, CameraControls, Side } from "v4l2-camera/parts";
 import { controlName } from "v4l2-camera";
 import { DepthwattError } from "../../core/index.js";
 
-/** One wish such as exposure_time_absolute=100; without an eye it is for both. */
+/** One wish such as exposure_time_absolute=100; without a side it is for both cameras. */
 export interface ControlWish {
-  eye: Eye | undefined;
+  side: Side | undefined;
   name: string;
   /** A number, true or false, or the name of a menu's entry. */
   value: string;
@@ -27,11 +27,11 @@ export function parseControls(text: string): ControlWish[] {
           { hint: "For example: auto_exposure=1,exposure_time_absolute=100,right.gain=20" },
         );
       }
-      return { eye: match[1] as Eye | undefined, name: controlName(match[2]!), value: match[3]!.trim() };
+      return { side: match[1] as Side | undefined, name: controlName(match[2]!), value: match[3]!.trim() };
     });
 }
 
-/** What makes one eye brighter or of another colour than the other, under the names that drivers use. */
+/** What makes one camera brighter or of another colour than the other, under the names that drivers use. */
 export const LOCKED_CONTROLS = [
   "exposure_time_absolute",
   "exposure_absolute",
@@ -49,14 +49,14 @@ export const LOCKED_CONTROLS = [
 
 /**
  * Gives the right camera the left one's value of every locked control that both have, that differs, that is in effect
- * and that no wish names for one eye.
+ * and that no wish names for one camera.
  */
 export function lockRightToLeft(
   left: CameraControls,
   right: CameraControls,
   wishes: readonly ControlWish[],
 ): AppliedControl[] {
-  const single = new Set(wishes.filter((wish) => wish.eye !== undefined).map((wish) => wish.name));
+  const single = new Set(wishes.filter((wish) => wish.side !== undefined).map((wish) => wish.name));
   return LOCKED_CONTROLS.flatMap((name) => {
     const control = right.find(name);
     const wanted = left.read(name);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Ties the exposure control to two cameras: looks at the left image now and then, writes the same values to both eyes.
+// Ties the exposure control to two cameras: looks at the left image now and then, writes the same values to both cameras.
 import type { CameraControls } from "v4l2-camera/parts";
 import { ExposureController, type ExposureLimits } from "./exposure.js";
 import type { RawImage } from "../frame.js";
@@ -33,21 +33,21 @@ export type ExposureState = { on: true } | { on: false; reason: string };
 
 export class ExposureLoop {
   readonly state: ExposureState;
-  readonly #eyes: readonly CameraControls[];
+  readonly #cameras: readonly CameraControls[];
   readonly #counts = new Uint32Array(256);
   #knobs: Knobs | undefined;
   #controller: ExposureController | undefined;
 
-  /** @param eyes left first; one for a side-by-side camera */
-  constructor(eyes: readonly CameraControls[], mode: "auto" | "on" | "off") {
-    this.#eyes = eyes;
-    const knobs = eyes.map(knobsOf)[0];
-    const automatic = AUTOMATIC_NAMES.find((name) => eyes[0]!.find(name));
+  /** @param cameras left first; one for a side-by-side camera */
+  constructor(cameras: readonly CameraControls[], mode: "auto" | "on" | "off") {
+    this.#cameras = cameras;
+    const knobs = cameras.map(knobsOf)[0];
+    const automatic = AUTOMATIC_NAMES.find((name) => cameras[0]!.find(name));
     if (mode === "off") this.state = { on: false, reason: "switched off" };
     else if (!knobs) this.state = { on: false, reason: "the camera has no exposure time to set" };
     else if (mode === "auto" && automatic)
       this.state = { on: false, reason: `the camera has its own (${automatic})` };
-    else if (!eyes.every((eye) => eye.find(knobs.exposure)))
+    else if (!cameras.every((camera) => camera.find(knobs.exposure)))
       this.state = { on: false, reason: `only one camera has the control ${knobs.exposure}` };
     else {
       this.state = { on: true };
@@ -63,14 +63,14 @@ export class ExposureLoop {
     sampleHistogram(left, this.#counts);
     const setting = this.#controller.update(this.#counts);
     if (!setting) return;
-    for (const eye of this.#eyes) {
-      eye.apply(this.#knobs.exposure, setting.exposure);
-      if (this.#knobs.gain && eye.find(this.#knobs.gain)) eye.apply(this.#knobs.gain, setting.gain);
+    for (const camera of this.#cameras) {
+      camera.apply(this.#knobs.exposure, setting.exposure);
+      if (this.#knobs.gain && camera.find(this.#knobs.gain)) camera.apply(this.#knobs.gain, setting.gain);
     }
   }
 
   #begin(knobs: Knobs): ExposureController {
-    const left = this.#eyes[0]!;
+    const left = this.#cameras[0]!;
     const exposure = left.find(knobs.exposure)!;
     const gain = knobs.gain === undefined ? undefined : left.find(knobs.gain)!;
     const limits: ExposureLimits = {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Automatic exposure for sensors that have none: one exposure time and one gain for both eyes, from the left image. Pure.
+// Automatic exposure for sensors that have none: one exposure time and one gain for both cameras, from the left image. Pure.
 
 export interface ExposureLimits {
   /** Exposure time in the driver's steps; the unit does not matter to the control, only that light is proportional. */
@@ -62,7 +62,7 @@ export class ExposureController {
 
   /**
    * @param histogram counts of grey 0 to 255, any number of samples
-   * @returns what to set on both eyes, or undefined where all is well
+   * @returns what to set on both cameras, or undefined where all is well
    */
   update(histogram: ArrayLike<number>): ExposureSetting | undefined {
     const factor = wantedFactor(histogram);

@@ -22,7 +22,7 @@ import { type ControlWish, lockRightToLeft, parseControls } from "./control-wish
 import { ExposureLoop } from "./exposure-loop.js";
 import { chooseFormat } from "./choose.js";
 import { asDepthwattError } from "./errors.js";
-import type { EyeLayout } from "./eye-image.js";
+import type { CameraImageLayout } from "./camera-image.js";
 import { alignmentOf } from "./raw-alignment.js";
 import { V4l2Source } from "./source.js";
 
@@ -31,7 +31,7 @@ export interface V4l2Settings {
   left?: string;
   right?: string;
   sideBySide?: string;
-  /** Size of one eye's image, pixels. */
+  /** Size of one camera's image, pixels. */
   width: number;
   height: number;
   /** Default auto: the cheapest format that both cameras offer. */
@@ -87,7 +87,7 @@ async function openSource(settings: V4l2Settings, around: V4l2Surroundings): Pro
   const cameras: SupervisedCamera[] = [];
   try {
     for (const path of paths)
-      cameras.push(await openEye(path, trait, wish, settings, wishes, around, cameras));
+      cameras.push(await openCamera(path, trait, wish, settings, wishes, around, cameras));
   } catch (error) {
     await Promise.all(cameras.map((camera) => camera.stop()));
     throw error;
@@ -124,7 +124,7 @@ async function describe(path: string, { video, system }: V4l2Surroundings): Prom
   }
 }
 
-async function openEye(
+async function openCamera(
   path: string,
   trait: FormatTrait,
   wish: { width: number; height: number },
@@ -133,7 +133,7 @@ async function openEye(
   around: V4l2Surroundings,
   others: readonly SupervisedCamera[],
 ): Promise<SupervisedCamera> {
-  const eye = others.length === 0 ? "left" : "right";
+  const side = others.length === 0 ? "left" : "right";
   const note = around.onNote ?? (() => {});
   const options: SupervisorOptions = {
     addon: around.video,
@@ -151,7 +151,7 @@ async function openEye(
     },
     prepare: (camera) => {
       const controls = new CameraControls(camera.native);
-      for (const { name, value } of wishes.filter((one) => one.eye === undefined || one.eye === eye)) {
+      for (const { name, value } of wishes.filter((one) => one.side === undefined || one.side === side)) {
         const { asked, got } = controls.apply(name, value);
         if (got !== undefined && got !== asked)
           note(`${path}: asked for ${name}=${asked}, the camera set ${got}.`);
@@ -211,7 +211,7 @@ function assemble(
   const left = cameras[0]!;
   const right = cameras[1];
   const decodedBytes = settings.colours === true ? 3 : 1;
-  const layoutOf = (camera: V4l2Camera, offsetPixels: number): EyeLayout => {
+  const layoutOf = (camera: V4l2Camera, offsetPixels: number): CameraImageLayout => {
     const { identity, format } = camera.native;
     const alignment = settings.rawAlignment ?? "auto";
     return {
@@ -257,7 +257,7 @@ function assemble(
       const open = cameras.flatMap((camera) =>
         camera.camera ? [new CameraControls(camera.camera.native)] : [],
       );
-      // With an eye away there is nothing to keep equal: the next return makes a new one.
+      // While one camera is away there is nothing to keep equal: the next return makes a new one.
       return new ExposureLoop(open, open.length < cameras.length ? "off" : (settings.autoExposure ?? "auto"));
     },
     monotonicNs: () => around.clocks().monotonicNs,

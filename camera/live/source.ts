@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Two cameras, or one with both eyes in its image, as a source of pairs. open-source.ts makes one.
+// Two cameras, or one that has both images side by side, as a source of pairs. open-source.ts makes one.
 import {
   type CameraFrame,
   driftPpm,
-  type Eye,
+  type Side,
   Pairer,
   pairWindowNs,
   Rephaser,
@@ -16,13 +16,13 @@ import type { ExposureLoop } from "./exposure-loop.js";
 import type { PairSource, SourceCounters, SourceDescription, SourceEvents } from "../frame.js";
 import { asDepthwattError } from "./errors.js";
 import { SkewWatch } from "./skew-watch.js";
-import { type EyeImage, EyeImages, type EyeLayout, PairPool } from "./eye-image.js";
+import { type CameraImage, CameraImages, type CameraImageLayout, PairPool } from "./camera-image.js";
 
 export interface V4l2Parts {
   description: SourceDescription;
-  /** Two cameras, or one that has both eyes. */
+  /** Two cameras, or one that has both images. */
   cameras: { left: SupervisedCamera; right: SupervisedCamera | undefined };
-  layouts: { left: EyeLayout; right: EyeLayout };
+  layouts: { left: CameraImageLayout; right: CameraImageLayout };
   maxSkewMs: number | undefined;
   rephase: boolean;
   /** Made anew whenever a camera came back, since its controls begin at their defaults. */
@@ -33,14 +33,14 @@ export interface V4l2Parts {
 export class V4l2Source implements PairSource {
   readonly description: SourceDescription;
   readonly #parts: V4l2Parts;
-  readonly #eyes: { left: EyeImages; right: EyeImages };
+  readonly #sides: { left: CameraImages; right: CameraImages };
   readonly #pool = new PairPool();
-  readonly #pairer: Pairer<EyeImage>;
+  readonly #pairer: Pairer<CameraImage>;
   readonly #skew = new SkewStatistics();
   readonly #watch: SkewWatch;
   readonly #rephaser: Rephaser | undefined;
-  readonly #unpaired: Record<Eye, Record<string, number>> = { left: {}, right: {} };
-  readonly #lost = new Map<Eye, string>();
+  readonly #unpaired: Record<Side, Record<string, number>> = { left: {}, right: {} };
+  readonly #lost = new Map<Side, string>();
   #exposure: ExposureLoop | undefined;
   #degraded = false;
   #pairs = 0;
@@ -50,13 +50,16 @@ export class V4l2Source implements PairSource {
   constructor(parts: V4l2Parts) {
     this.#parts = parts;
     this.description = parts.description;
-    this.#eyes = { left: new EyeImages(parts.layouts.left), right: new EyeImages(parts.layouts.right) };
+    this.#sides = {
+      left: new CameraImages(parts.layouts.left),
+      right: new CameraImages(parts.layouts.right),
+    };
     this.#watch = new SkewWatch({ maxSkewMs: parts.maxSkewMs, rephase: parts.rephase });
     this.#rephaser = parts.rephase && parts.cameras.right ? new Rephaser() : undefined;
-    this.#pairer = new Pairer<EyeImage>(this.#windowNs(), {
+    this.#pairer = new Pairer<CameraImage>(this.#windowNs(), {
       onPair: (left, right) => this.#deliver(left, right),
-      onUnpaired: (eye, image, cause) => {
-        this.#unpaired[eye][cause] = (this.#unpaired[eye][cause] ?? 0) + 1;
+      onUnpaired: (side, image, cause) => {
+        this.#unpaired[side][cause] = (this.#unpaired[side][cause] ?? 0) + 1;
         image.release();
         if (cause === "unmatched") this.#warn(this.#watch.addUnmatched(this.#periodNs()));
       },
@@ -90,15 +93,15 @@ export class V4l2Source implements PairSource {
     this.#events = events;
     this.#exposure = this.#parts.makeExposure();
     const { left, right } = this.#parts.cameras;
-    this.#startEye("left", left, (camera, frame) => {
-      const image = this.#eyes.left.of(camera, frame);
+    this.#startCamera("left", left, (camera, frame) => {
+      const image = this.#sides.left.of(camera, frame);
       this.#exposure?.look(image);
       if (right) this.#push("left", image);
-      else this.#deliver(image, this.#eyes.right.of(camera, frame));
+      else this.#deliver(image, this.#sides.right.of(camera, frame));
     });
     if (!right) return;
-    this.#startEye("right", right, (camera, frame) => {
-      this.#push("right", this.#eyes.right.of(camera, frame));
+    this.#startCamera("right", right, (camera, frame) => {
+      this.#push("right", this.#sides.right.of(camera, frame));
     });
   }
 
@@ -126,30 +129,30 @@ export class V4l2Source implements PairSource {
     await this.#pool.whenEmpty();
   }
 
-  #startEye(
-    eye: Eye,
+  #startCamera(
+    side: Side,
     camera: SupervisedCamera,
     onFrame: (camera: V4l2Camera, frame: CameraFrame) => void,
   ): void {
     camera.start({
       onFrame,
       onLost: (reason) => {
-        this.#lost.set(eye, reason);
+        this.#lost.set(side, reason);
         this.#pairer.clear();
         this.#degraded = true;
         this.#events!.onDegraded([...this.#lost.values()].join(" "));
       },
       onBack: () => {
-        this.#lost.delete(eye);
+        this.#lost.delete(side);
         this.#exposure = this.#parts.makeExposure();
       },
       onError: (error) => this.#events!.onError(asDepthwattError(error)),
     });
   }
 
-  #push(eye: Eye, image: EyeImage): void {
+  #push(side: Side, image: CameraImage): void {
     this.#pairer.windowNs = this.#windowNs();
-    this.#pairer.push(eye, image);
+    this.#pairer.push(side, image);
   }
 
   #windowNs(): number {
@@ -166,7 +169,7 @@ export class V4l2Source implements PairSource {
     return this.#parts.cameras.left.period.periodNs ?? 1e9 / 30;
   }
 
-  #deliver(left: EyeImage, right: EyeImage): void {
+  #deliver(left: CameraImage, right: CameraImage): void {
     const skewNs = Number(right.timestampNs - left.timestampNs);
     this.#pairs++;
     this.#skew.add(left.timestampNs, right.timestampNs);

@@ -8,7 +8,7 @@ import type { ReplayStep } from "./replay-plan.js";
 /** Why an image of a step did not become half of a pair. */
 export type ReplayDrop = "unmatched" | "unreadable" | "wrongSize" | "partnerLost";
 
-/** A pair of pictures, or per eye the reason why it is lost (undefined = the eye has no image in this step). */
+/** A pair of pictures, or per side the reason why its picture is lost (undefined: that side has none in this step). */
 export type DecodedStep =
   | { left: EnginePicture; right: EnginePicture }
   | { dropLeft: ReplayDrop | undefined; dropRight: ReplayDrop | undefined; error: Error | undefined };

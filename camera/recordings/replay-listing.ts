@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which images a recording holds and when each was taken: a folder, a name with `*`, a list file or one image per eye.
+// Which images a recording holds and when each was taken: a folder, a name with `*`, a list file or one image a side.
 import { existsSync } from "node:fs";
 import { readdir, readFile, stat } from "node:fs/promises";
 import { basename, dirname, extname, isAbsolute, join } from "node:path";
@@ -9,7 +9,7 @@ import { checkHasEnd, MAX_TEXT_BYTES } from "./images/index.js";
 /** auto: from names where every name is a time in ns, else counted from the rate. */
 export type TimestampSource = "auto" | "names" | "rate";
 
-/** One image of one eye. */
+/** One image of one camera. */
 export interface ReplayEntry {
   file: string;
   timestampNs: bigint;
@@ -17,7 +17,7 @@ export interface ReplayEntry {
   sequence: number;
 }
 
-/** One eye's images in order of time, before their times are settled. */
+/** One camera's images in order of time, before their times are settled. */
 export interface Listing {
   /** What the user named: for messages. */
   path: string;
@@ -156,7 +156,7 @@ function stampOf(digits: string): bigint | undefined {
 }
 
 /**
- * Finds one eye's images.
+ * Finds one camera's images.
  * @throws DepthwattError SOURCE_UNREADABLE (no such path), SOURCE_EMPTY (no image there)
  */
 export async function listImages(path: string): Promise<Listing> {
@@ -215,7 +215,7 @@ function arrange(path: string, files: string[], stamps: (bigint | undefined)[]):
 }
 
 /**
- * Gives every image of both eyes its time and its place. Times come from the names of both eyes or of neither.
+ * Gives every image of both sides its time and its place. Times come from the names of both sides or of neither.
  * @param periodNs between two images where the names do not tell
  * @throws DepthwattError SOURCE_UNREADABLE when "names" is asked for and a name is no time
  */

@@ -32,15 +32,15 @@ export async function openReplaySource(options: ReplayOptions): Promise<ReplaySo
   }
   const countedNs = BigInt(Math.round(1e9 / (rateHz === "max" ? COUNTED_RATE_HZ : rateHz)));
   const paths = sideBySide === undefined ? [left!, right!] : [sideBySide];
-  // One after the other: where both eyes are wrong, the error names the left one every time.
+  // One after the other: where both sides are wrong, the error names the left one every time.
   const listings: Listing[] = [];
   for (const path of paths) listings.push(await listImages(path));
-  const eyes = settleTimes(listings, options.timestamps ?? "auto", countedNs);
-  const periodNs = medianPeriodNs(eyes[0]!) ?? countedNs;
+  const sides = settleTimes(listings, options.timestamps ?? "auto", countedNs);
+  const periodNs = medianPeriodNs(sides[0]!) ?? countedNs;
   const steps: ReplayStep[] =
     sideBySide === undefined
-      ? planSteps(eyes[0]!, eyes[1]!, periodNs / 2n)
-      : eyes[0]!.map((entry) => ({ left: entry, right: entry }));
+      ? planSteps(sides[0]!, sides[1]!, periodNs / 2n)
+      : sides[0]!.map((entry) => ({ left: entry, right: entry }));
   if (!steps.some((step) => step.left && step.right)) {
     throw new DepthwattError(
       "SOURCE_EMPTY",

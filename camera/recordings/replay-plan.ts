@@ -31,7 +31,7 @@ function nearestIndices(entries: readonly ReplayEntry[], others: readonly Replay
 }
 
 /**
- * Pairs two eyes' images, both in order of time. Never gives one image to two pairs.
+ * Pairs left and right images, both in order of time. Never gives one image to two pairs.
  * @param windowNs largest difference within a pair, half a frame period
  */
 export function planSteps(

@@ -10,7 +10,7 @@ import type { ReplayStep } from "./replay-plan.js";
 import { SkewStatistics } from "v4l2-camera/parts";
 
 export interface ReplayOptions {
-  /** Folder, name with `*`, list file or image of each eye; or `sideBySide` alone, left eye in the left half. */
+  /** Folder, name with `*`, list file or image of each camera; or `sideBySide` alone, left image in the left half. */
   left?: string;
   right?: string;
   sideBySide?: string;
@@ -41,14 +41,14 @@ export interface ReplayOptions {
 const MAX_NAMED_IN_A_ROW = 10;
 
 /** No spread into Math.max: a recording of an hour has more images than a call may have arguments. */
-function rangeOf<T extends bigint | number>(values: readonly T[]): [least: T, most: T] {
-  let least = values[0]!;
-  let most = least;
+function rangeOf<T extends bigint | number>(values: readonly T[]): [min: T, max: T] {
+  let min = values[0]!;
+  let max = min;
   for (const value of values) {
-    if (value < least) least = value;
-    if (value > most) most = value;
+    if (value < min) min = value;
+    if (value > max) max = value;
   }
-  return [least, most];
+  return [min, max];
 }
 
 export class ReplaySource implements PairSource {

@@ -47,20 +47,20 @@ class JobRing {
   int first_ = 0, count_ = 0;
 };
 
-scene::Eye eyeOf(const Napi::Object& options, const char* name) {
+scene::Camera cameraOf(const Napi::Object& options, const char* name) {
   if (!options.Get(name).IsObject()) {
     throwUnlessOk(options.Env(), Status::error(Code::kParameter, "Scene: expected an object %s", name));
   }
   const auto object = options.Get(name).As<Napi::Object>();
-  scene::Eye eye;
-  eye.fx = numberOf(object, "fx");
-  eye.fy = numberOf(object, "fy");
-  eye.cx = numberOf(object, "cx");
-  eye.cy = numberOf(object, "cy");
-  eye.offsetMetres = numberOf(object, "offsetMetres");
-  eye.gain = numberOf(object, "gain");
-  eye.offsetGrey = numberOf(object, "offsetGrey");
-  eye.vignetting = numberOf(object, "vignetting");
+  scene::Camera camera;
+  camera.fx = numberOf(object, "fx");
+  camera.fy = numberOf(object, "fy");
+  camera.cx = numberOf(object, "cx");
+  camera.cy = numberOf(object, "cy");
+  camera.offsetMetres = numberOf(object, "offsetMetres");
+  camera.gain = numberOf(object, "gain");
+  camera.offsetGrey = numberOf(object, "offsetGrey");
+  camera.vignetting = numberOf(object, "vignetting");
   const auto list = [&](const char* key, double* out, uint32_t count) {
     const Napi::Value value = object.Get(key);
     if (!value.IsArray() || value.As<Napi::Array>().Length() != count) {
@@ -72,9 +72,9 @@ scene::Eye eyeOf(const Napi::Object& options, const char* name) {
       out[i] = number.IsNumber() ? number.As<Napi::Number>().DoubleValue() : NAN;
     }
   };
-  list("distortion", eye.distortion, 5);
-  list("rotation", eye.rotation, 9);
-  return eye;
+  list("distortion", camera.distortion, 5);
+  list("rotation", camera.rotation, 9);
+  return camera;
 }
 
 /// By the constructor, which throws where there is no memory: Node-API's own function ends the process.
@@ -117,8 +117,8 @@ class SceneObject : public Napi::ObjectWrap<SceneObject> {
     wanted.cellPixels = integerOf(options, "cellPixels", 1, 256);
     wanted.focalPixels = numberOf(options, "focalPixels");
     wanted.baselineMetres = numberOf(options, "baselineMetres");
-    wanted.eyes[0] = eyeOf(options, "left");
-    wanted.eyes[1] = eyeOf(options, "right");
+    wanted.cameras[0] = cameraOf(options, "left");
+    wanted.cameras[1] = cameraOf(options, "right");
     wanted.colours = options.Get("colours").ToBoolean().Value();
     throwUnlessOk(info.Env(), scene::Scene::check(wanted));
     const int32_t count = integerOf(options, "buffers", 1, kMaxBuffers);
@@ -234,7 +234,7 @@ class SceneObject : public Napi::ObjectWrap<SceneObject> {
     const int32_t height = integerOf(call, "height", 1, kLargestSide);
     const scene::IdealView view{width, height, numberOf(call, "focalPixels"), numberOf(call, "cx"),
                                 numberOf(call, "cy")};
-    const int32_t eye = integerOf(call, "eye", 0, 1);
+    const int32_t side = integerOf(call, "side", 0, 1);
     const auto frame = static_cast<uint32_t>(integerOf(call, "frame", 0, 0x7fffffff));
     const auto disparity = imageOf<float>(call, "disparity", width, height, static_cast<size_t>(width) * sizeof(float));
     const auto visible = imageOf<uint8_t>(call, "visible", width, height, static_cast<size_t>(width));
@@ -247,7 +247,7 @@ class SceneObject : public Napi::ObjectWrap<SceneObject> {
       wake_.wait(lock, [this] { return opened_; });
     }
     throwUnlessOk(info.Env(), status_);
-    scene_->truth(frame, eye, view, disparity.data, visible.data);
+    scene_->truth(frame, side, view, disparity.data, visible.data);
     return info.Env().Undefined();
   }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A board that hangs in the upper left corner of the room, facing the eyes, and shows the frame's number as black and
+// A board that hangs in the upper left corner of the room, facing the cameras, and shows the frame's number as black and
 // white blocks: whoever holds the picture knows which frame it is. camera/scene/frame-index.ts reads it.
 //
 //   10 columns x 4 rows inside a black frame half a block wide. Column 0 is white black white black, column 9 the
@@ -21,7 +21,7 @@ constexpr double kBoardDepth = 5.0;
 
 struct Board {
   double depth = kBoardDepth;
-  double left = 0, top = 0;  ///< metres in the eyes' axes, upper left corner of block (0, 0)
+  double left = 0, top = 0;  ///< metres in the cameras' axes, upper left corner of block (0, 0)
   double cell = 0;           ///< side of a block, metres
 
   /// Number of the block at a point of the board's plane, kBoardCells on the frame, -1 beside it.

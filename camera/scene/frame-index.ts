@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Reads the frame number off the board in the scene's upper left corner; board.h beside this file describes the board.
-// Works on raw and on rectified pictures of either eye: the board is looked for around the place where it should hang.
+// Works on raw and on rectified pictures of either camera: the board is looked for around the place where it should hang.
 import { boardCellPixels, SCENE_BASELINE_METRES, sceneView } from "./scene-cameras.js";
 
 const COLUMNS = 10;
@@ -97,7 +97,7 @@ function readAt(
 
 /**
  * The number of a frame of the synthetic scene, modulo 2^24, or undefined where no board can be read.
- * @param picture left or right eye, raw or rectified, grey u8; a board of blocks down to 4 pixels is read
+ * @param picture of the left or right camera, raw or rectified, grey u8; a board of blocks down to 4 pixels is read
  */
 export function readFrameIndex(picture: BoardPicture): number | undefined {
   const cell = boardCellPixels(picture.width);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The built-in scene as the addon offers it.
 
-/** One eye of the synthetic scene: x_camera = rotation x_scene, lens after OpenCV's plumb_bob. */
-export interface NativeSceneEye {
+/** One camera of the synthetic scene: x_camera = rotation x_scene, lens after OpenCV's plumb_bob. */
+export interface NativeSceneCamera {
   /** Pixels; the centre of the first pixel lies at 0. */
   fx: number;
   fy: number;
@@ -37,16 +37,16 @@ export interface NativeSceneOptions {
   colours?: boolean;
   /** Image pairs that can be drawn or held at once, 1 to 16. */
   buffers: number;
-  left: NativeSceneEye;
-  right: NativeSceneEye;
+  left: NativeSceneCamera;
+  right: NativeSceneCamera;
 }
 
-/** The exact answer for one frame, in a pinhole view without rotation whose eyes have one principal point. */
+/** The exact answer for one frame, in a pinhole view without rotation whose cameras have one principal point. */
 export interface NativeSceneTruth {
   /** 0 to 2^31 - 1. */
   frame: number;
   /** 0 left, 1 right. */
-  eye: 0 | 1;
+  side: 0 | 1;
   width: number;
   height: number;
   focalPixels: number;
@@ -54,7 +54,7 @@ export interface NativeSceneTruth {
   cy: number;
   /** Filled: focalPixels * baselineMetres / Z, pixels, [height][width]. */
   disparity: Float32Array;
-  /** Filled: 255 where the other eye sees the same point inside its image, else 0. */
+  /** Filled: 255 where the other camera sees the same point inside its image, else 0. */
   visible: Uint8Array;
 }
 

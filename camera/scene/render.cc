@@ -37,21 +37,21 @@ Board Scene::board() const {
   return board;
 }
 
-void Scene::writeBoard(uint32_t frame, int eye) {
+void Scene::writeBoard(uint32_t frame, int side) {
   const uint64_t bits = boardBits(frame);
-  for (const BoardPixel& pixel : eyes_[eye].board) {
+  for (const BoardPixel& pixel : cameras_[side].board) {
     for (int c = 0; c < channels(); ++c) {
       uint32_t sum = 2;
       for (const uint8_t cell : pixel.cells) {
         sum += cell == kBoardBeside ? pixel.beside[c] : pixel.light[cell < kBoardCells && (bits >> cell & 1) ? 1 : 0];
       }
-      eyes_[eye].still[pixel.index * channels() + c] = static_cast<uint16_t>(sum >> 2);
+      cameras_[side].still[pixel.index * channels() + c] = static_cast<uint16_t>(sum >> 2);
     }
   }
 }
 
-void Scene::drawShadows(const EyeState& state, const Vec& origin, const ObjectList& movers, uint32_t mask, int32_t x0,
-                        int32_t y0, uint16_t* band) const {
+void Scene::drawShadows(const CameraState& state, const Vec& origin, const ObjectList& movers, uint32_t mask,
+                        int32_t x0, int32_t y0, uint16_t* band) const {
   const int32_t width = options_.width;
   const int32_t x1 = x0 + kTile < width ? x0 + kTile : width;
   const int32_t y1 = y0 + kTile < options_.height ? y0 + kTile : options_.height;
@@ -75,11 +75,12 @@ void Scene::drawShadows(const EyeState& state, const Vec& origin, const ObjectLi
   }
 }
 
-void Scene::drawMovers(int eye, const ObjectList& movers, uint32_t mask, int32_t x0, int32_t y0, uint16_t* band) const {
-  const EyeState& state = eyes_[eye];
+void Scene::drawMovers(int side, const ObjectList& movers, uint32_t mask, int32_t x0, int32_t y0,
+                       uint16_t* band) const {
+  const CameraState& state = cameras_[side];
   const int32_t width = options_.width;
-  const Vec origin = originOf(eye);
-  const double tangent = 1 / options_.eyes[eye].fx;
+  const Vec origin = originOf(side);
+  const double tangent = 1 / options_.cameras[side].fx;
   const int32_t columns = x0 + kTile < width ? kTile : width - x0;
   const int32_t rows = y0 + kTile < options_.height ? kTile : options_.height - y0;
   ObjectList near;
@@ -118,7 +119,7 @@ void Scene::drawMovers(int eye, const ObjectList& movers, uint32_t mask, int32_t
         const double grey = hit.object < 0 ? 0 : greyAt(hit, u, v);
         for (int channel = 0; channel < channels(); ++channel) {
           sum[channel] +=
-              hit.object < 0 ? pixel[channel] : stored(eye, grey * tintOf(near.items[hit.object], channel), u, v);
+              hit.object < 0 ? pixel[channel] : stored(side, grey * tintOf(near.items[hit.object], channel), u, v);
         }
       }
       for (int channel = 0; channel < channels(); ++channel) {
@@ -128,14 +129,14 @@ void Scene::drawMovers(int eye, const ObjectList& movers, uint32_t mask, int32_t
   }
 }
 
-void Scene::render(uint32_t frame, int eye, uint8_t* out) {
-  EyeState& state = eyes_[eye];
+void Scene::render(uint32_t frame, int side, uint8_t* out) {
+  CameraState& state = cameras_[side];
   const int32_t width = options_.width, height = options_.height;
   const int32_t samples = channels() * width;  ///< of a row
-  const Vec origin = originOf(eye);
+  const Vec origin = originOf(side);
   ObjectList movers;
   moveTo(frame, &movers);
-  writeBoard(frame, eye);
+  writeBoard(frame, side);
   const auto low = static_cast<int32_t>(options_.noiseGrey * kGreyUnits + 0.5);
   size_t tileIndex = 0;
   for (int32_t y0 = 0; y0 < height; y0 += kTile) {
@@ -164,18 +165,18 @@ void Scene::render(uint32_t frame, int eye, uint8_t* out) {
       if (!touched) std::memcpy(state.band.data(), still, static_cast<size_t>(rows) * samples * sizeof(uint16_t));
       touched = true;
       if (shaded) drawShadows(state, origin, movers, shaded, x0, y0, state.band.data());
-      if (seen) drawMovers(eye, movers, seen, x0, y0, state.band.data());
+      if (seen) drawMovers(side, movers, seen, x0, y0, state.band.data());
     }
     const uint16_t* light = touched ? state.band.data() : still;
     for (int32_t j = 0; j < rows; ++j) {
-      const int8_t* noise = &noise_[noiseStart(frame, eye, y0 + j, options_.seed)];
+      const int8_t* noise = &noise_[noiseStart(frame, side, y0 + j, options_.seed)];
       exposeRow(light + static_cast<size_t>(j) * samples, noise, low, samples,
                 out + static_cast<size_t>(y0 + j) * samples);
     }
   }
 }
 
-void Scene::truth(uint32_t frame, int eye, const IdealView& view, float* disparity, uint8_t* visible) const {
+void Scene::truth(uint32_t frame, int side, const IdealView& view, float* disparity, uint8_t* visible) const {
   ObjectList all = room_;
   ObjectList movers;
   moveTo(frame, &movers);
@@ -186,17 +187,17 @@ void Scene::truth(uint32_t frame, int eye, const IdealView& view, float* dispari
     const double depth = all.trace({offset, 0, 0}, rayOf(u, v), 1e9).depth;
     return sign.cellAt(offset + u * sign.depth, v * sign.depth) >= 0 && sign.depth < depth ? sign.depth : depth;
   };
-  const double own = eye == 0 ? 0 : baseline, other = eye == 0 ? baseline : 0;
+  const double own = side == 0 ? 0 : baseline, other = side == 0 ? baseline : 0;
   for (int32_t y = 0; y < view.height; ++y) {
     for (int32_t x = 0; x < view.width; ++x) {
       const double u = (x - view.cx) / f, v = (y - view.cy) / f;
       const double depth = nearest(own, u, v);
       const double shift = f * baseline / depth;
-      const double xOther = eye == 0 ? x - shift : x + shift;
+      const double xOther = side == 0 ? x - shift : x + shift;
       const size_t at = static_cast<size_t>(y) * view.width + x;
       disparity[at] = static_cast<float>(shift);
       bool both = xOther >= 0 && xOther <= view.width - 1;
-      // The z test: the other eye looks along the same row at this very point and finds nothing nearer.
+      // The z test: the other camera looks along the same row at this very point and finds nothing nearer.
       if (both) both = nearest(other, u + (own - other) / depth, v) >= depth * (1 - 1e-6);
       visible[at] = both ? 255 : 0;
     }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The two cameras that look at the synthetic scene, as a calibration would describe them: one description feeds the
 // renderer and the calibration file, so that they cannot disagree.
-import type { NativeSceneEye, NativeSceneOptions } from "./native.js";
+import type { NativeSceneCamera, NativeSceneOptions } from "./native.js";
 import { type StereoCalibration, withHash } from "../calibration/calibration.js";
 import {
   apply,
@@ -21,9 +21,9 @@ export interface SceneOptions {
   /** Changes textures and noise, not the room; 0 to 1000000, default 1. */
   seed?: number;
   /**
-   * raw (default): lenses that bend, cameras turned against each other, noise, a right eye that is darker.
+   * raw (default): lenses that bend, cameras turned against each other, noise, a right camera that is darker.
    * rectified: the same sensors behind pinholes without rotation: what a perfect rectification would give.
-   * ideal: pinholes, no noise, equal eyes.
+   * ideal: pinholes, no noise, equal cameras.
    */
   view?: "raw" | "rectified" | "ideal";
   /** Standard deviation of the noise in the dark, grey levels, 0 to 8; default 1.2, ideal 0. */
@@ -37,7 +37,7 @@ export interface SceneOptions {
   turnedDegrees?: Vector3;
 }
 
-/** The pinhole view in which the scene's truth is told: both eyes share focal length and principal point. */
+/** The pinhole view in which the scene's truth is told: both cameras share focal length and principal point. */
 export interface SceneView {
   width: number;
   height: number;
@@ -83,13 +83,13 @@ export function boardCellPixels(width: number): number {
 }
 
 /**
- * Everything the renderer needs but its buffers. The eyes are turned by equal and opposite amounts, so that turning both
+ * Everything the renderer needs but its buffers. The cameras are turned by equal and opposite amounts, so that turning both
  * half-way (what rectification does) ends exactly in the ideal view's axes.
  */
 export function sceneSetup(options: SceneOptions = {}): Omit<NativeSceneOptions, "buffers"> {
   const { width = 640, height = 480, seed = 1, view = "raw" } = options;
   const ideal = sceneView(width, height);
-  const pinhole = (offsetMetres: number): NativeSceneEye => ({
+  const pinhole = (offsetMetres: number): NativeSceneCamera => ({
     fx: ideal.focalPixels,
     fy: ideal.focalPixels,
     cx: ideal.cx,
@@ -151,12 +151,12 @@ export function sceneSetup(options: SceneOptions = {}): Omit<NativeSceneOptions,
 export function sceneCalibration(options: SceneOptions = {}): StereoCalibration {
   const { turnedDegrees: _, ...asCalibrated } = options;
   const { width, height, left, right } = sceneSetup(asCalibrated);
-  const camera = (name: string, eye: NativeSceneEye) => ({
+  const written = (name: string, camera: NativeSceneCamera) => ({
     name,
-    K: [eye.fx, 0, eye.cx, 0, eye.fy, eye.cy, 0, 0, 1] as Matrix3,
+    K: [camera.fx, 0, camera.cx, 0, camera.fy, camera.cy, 0, 0, 1] as Matrix3,
     distortion:
       (options.view ?? "raw") === "raw"
-        ? { model: "plumb_bob" as const, coefficients: eye.distortion }
+        ? { model: "plumb_bob" as const, coefficients: camera.distortion }
         : { model: "none" as const, coefficients: [] },
   });
   // x_left = Rl X, x_right = Rr (X - C): x_right = Rr Rl' x_left - Rr C.
@@ -164,8 +164,8 @@ export function sceneCalibration(options: SceneOptions = {}): StereoCalibration 
   const T = apply(rotationRight, [-right.offsetMetres, 0, 0]);
   return withHash({
     imageSize: { width, height },
-    left: camera("left", left),
-    right: camera("right", right),
+    left: written("left", left),
+    right: written("right", right),
     R: multiply(rotationRight, transpose(left.rotation as Matrix3)),
     T,
     files: [],

@@ -5,11 +5,11 @@ import type { SceneExports, NativeScene } from "./native.js";
 import type { FloatImage, GreyImage, RgbImage } from "../recordings/images/index.js";
 import { type SceneOptions, type SceneView, sceneSetup } from "./scene-cameras.js";
 
-/** What one eye of the ideal view really sees. */
+/** What one camera of the ideal view really sees. */
 export interface SceneTruth {
   /** Pixels: focalPixels * baseline / Z; every pixel has one. */
   disparity: FloatImage;
-  /** 255 where the other eye sees the same point inside its image, else 0. */
+  /** 255 where the other camera sees the same point inside its image, else 0. */
   visible: GreyImage;
 }
 
@@ -29,7 +29,7 @@ export class SceneRenderer {
     });
   }
 
-  /** Both eyes of a frame, as pictures of their own: grey, or where the options ask for colours three bytes a pixel. */
+  /** Both images of a frame, as pictures of their own: grey, or where the options ask for colours three bytes a pixel. */
   frame(number: number): Promise<{ left: GreyImage | RgbImage; right: GreyImage | RgbImage }> {
     const next = this.#last.then(async () => {
       await new Promise<void>((resolve, reject) => {
@@ -44,11 +44,11 @@ export class SceneRenderer {
   }
 
   /** The truth of a frame; about 0.1 s of this thread at 640x480. */
-  truth(number: number, eye: "left" | "right", view: SceneView): SceneTruth {
+  truth(number: number, side: "left" | "right", view: SceneView): SceneTruth {
     const { width, height } = view;
     const disparity = new Float32Array(allocate(4 * width * height, "the truth of a scene"));
     const visible = new Uint8Array(allocate(width * height, "the truth of a scene"));
-    this.#scene.truth({ ...view, frame: number, eye: eye === "left" ? 0 : 1, disparity, visible });
+    this.#scene.truth({ ...view, frame: number, side: side === "left" ? 0 : 1, disparity, visible });
     return { disparity: { data: disparity, width, height }, visible: { data: visible, width, height } };
   }
 

@@ -50,13 +50,14 @@ Status Scene::check(const SceneOptions& options) {
   if (!within(options.noiseGrey, 0, 8)) {
     return Status::error(Code::kParameter, "Expected noiseGrey from 0 to 8 grey levels, got %g.", options.noiseGrey);
   }
-  for (const Eye& eye : options.eyes) {
-    if (!(eye.fx > 0) || !(eye.fy > 0)) {
-      return Status::error(Code::kParameter, "Expected focal lengths above 0 pixels, got %g and %g.", eye.fx, eye.fy);
+  for (const Camera& camera : options.cameras) {
+    if (!(camera.fx > 0) || !(camera.fy > 0)) {
+      return Status::error(Code::kParameter, "Expected focal lengths above 0 pixels, got %g and %g.", camera.fx,
+                           camera.fy);
     }
     const auto finite = [](double number) { return std::isfinite(number); };
-    if (!std::all_of(std::begin(eye.distortion), std::end(eye.distortion), finite) ||
-        !std::all_of(std::begin(eye.rotation), std::end(eye.rotation), finite)) {
+    if (!std::all_of(std::begin(camera.distortion), std::end(camera.distortion), finite) ||
+        !std::all_of(std::begin(camera.rotation), std::end(camera.rotation), finite)) {
       return Status::error(Code::kParameter, "Expected finite numbers in distortion and rotation of each camera.");
     }
   }
@@ -69,21 +70,21 @@ Status Scene::open(const SceneOptions& options) {
   textures_ = texturesOf(options.seed);
   furnish(&room_);
   noise_ = noiseTable(options.seed, channels() * options.width);
-  both([this](int eye) {
-    castCorners(eye);
-    bake(eye);
-    layTiles(eye);
-    layBoard(eye);
-    eyes_[eye].band.resize(static_cast<size_t>(channels()) * options_.width * kTile);
+  both([this](int side) {
+    castCorners(side);
+    bake(side);
+    layTiles(side);
+    layBoard(side);
+    cameras_[side].band.resize(static_cast<size_t>(channels()) * options_.width * kTile);
   });
   if (cancelled_) return Status::error(Code::kFailed, "The scene was closed while it was being made.");
   return {};
 }
 
-void Scene::castCorners(int eye) {
-  const Eye& lens = options_.eyes[eye];
+void Scene::castCorners(int side) {
+  const Camera& lens = options_.cameras[side];
   const double* r = lens.rotation;
-  auto& corners = eyes_[eye].corners;
+  auto& corners = cameras_[side].corners;
   corners.resize(static_cast<size_t>(options_.width + 1) * (options_.height + 1));
   size_t at = 0;
   for (int32_t y = 0; y <= options_.height; ++y) {
@@ -97,21 +98,21 @@ void Scene::castCorners(int eye) {
   }
 }
 
-uint16_t Scene::stored(int eye, double grey, double u, double v) const {
-  const Eye& lens = options_.eyes[eye];
+uint16_t Scene::stored(int side, double grey, double u, double v) const {
+  const Camera& lens = options_.cameras[side];
   const double light = grey * (1 - lens.vignetting * (u * u + v * v)) * lens.gain + lens.offsetGrey;
   const double units = light * kGreyUnits + 0.5;
   return static_cast<uint16_t>(units < 0 ? 0 : units > 255 * kGreyUnits ? 255 * kGreyUnits : units);
 }
 
-void Scene::bake(int eye) {
-  EyeState& state = eyes_[eye];
+void Scene::bake(int side) {
+  CameraState& state = cameras_[side];
   const int32_t width = options_.width, height = options_.height;
   const int32_t channels = this->channels();
   state.depth.resize(static_cast<size_t>(width) * height);
   state.still.resize(state.depth.size() * channels);
-  const Vec origin = originOf(eye);
-  const double tangent = 1 / options_.eyes[eye].fx;
+  const Vec origin = originOf(side);
+  const double tangent = 1 / options_.cameras[side].fx;
   // Which surface each corner of the current and the next row sees: where four corners agree, one look is enough.
   std::vector<int32_t> upper(width + 1), lower(width + 1);
   const auto look = [&](int32_t y, std::vector<int32_t>* row) {
@@ -161,16 +162,16 @@ void Scene::bake(int eye) {
           for (int32_t c = 0; c < channels; ++c) light[c] += grey * tintOf(room_.items[seen.object], c) * 0.0625;
         }
       }
-      for (int32_t c = 0; c < channels; ++c) state.still[at * channels + c] = stored(eye, light[c], u, v);
+      for (int32_t c = 0; c < channels; ++c) state.still[at * channels + c] = stored(side, light[c], u, v);
     }
     upper.swap(lower);
   }
 }
 
-void Scene::layTiles(int eye) {
-  EyeState& state = eyes_[eye];
+void Scene::layTiles(int side) {
+  CameraState& state = cameras_[side];
   const int32_t width = options_.width, height = options_.height;
-  const Vec origin = originOf(eye);
+  const Vec origin = originOf(side);
   for (int32_t y0 = 0; y0 < height; y0 += kTile) {
     for (int32_t x0 = 0; x0 < width; x0 += kTile) {
       const int32_t x1 = x0 + kTile < width ? x0 + kTile : width, y1 = y0 + kTile < height ? y0 + kTile : height;
@@ -202,8 +203,8 @@ void Scene::layTiles(int eye) {
   }
 }
 
-void Scene::layBoard(int eye) {
-  EyeState& state = eyes_[eye];
+void Scene::layBoard(int side) {
+  CameraState& state = cameras_[side];
   const int32_t width = options_.width;
   const Board board = this->board();
   for (int32_t y = 0; y < options_.height; ++y) {
@@ -217,13 +218,13 @@ void Scene::layBoard(int eye) {
         const double a = k & 1 ? 0.75 : 0.25, b = k & 2 ? 0.75 : 0.25;
         u = (c[0].u * (1 - a) + c[1].u * a) * (1 - b) + (d[0].u * (1 - a) + d[1].u * a) * b;
         v = (c[0].v * (1 - a) + c[1].v * a) * (1 - b) + (d[0].v * (1 - a) + d[1].v * a) * b;
-        const int cell = board.cellAt(options_.eyes[eye].offsetMetres + u * board.depth, v * board.depth);
+        const int cell = board.cellAt(options_.cameras[side].offsetMetres + u * board.depth, v * board.depth);
         if (cell >= 0) ++inside;
         pixel.cells[k] = static_cast<uint8_t>(cell >= 0 ? cell : kBoardBeside);
       }
       if (inside == 0) continue;
-      pixel.light[0] = stored(eye, kBoardBlack, u, v);
-      pixel.light[1] = stored(eye, kBoardWhite, u, v);
+      pixel.light[0] = stored(side, kBoardBlack, u, v);
+      pixel.light[1] = stored(side, kBoardWhite, u, v);
       for (int32_t i = 0; i < channels(); ++i) pixel.beside[i] = state.still[pixel.index * channels() + i];
       if (inside >= 2) state.depth[pixel.index] = static_cast<float>(board.depth);
       state.board.push_back(pixel);

@@ -15,8 +15,8 @@
 
 namespace depthwatt::scene {
 
-/// One eye. x_camera = rotation x_scene; lens after OpenCV's plumb_bob (k1 k2 p1 p2 k3).
-struct Eye {
+/// One camera. x_camera = rotation x_scene; lens after OpenCV's plumb_bob (k1 k2 p1 p2 k3).
+struct Camera {
   double fx = 0, fy = 0, cx = 0, cy = 0;  ///< pixels, centre of the first pixel = 0
   double distortion[5] = {0, 0, 0, 0, 0};
   double rotation[9] = {1, 0, 0, 0, 1, 0, 0, 0, 1};  ///< row-major
@@ -34,7 +34,7 @@ struct SceneOptions {
   double focalPixels = 520;  ///< of the ideal view that the board is laid out in
   double baselineMetres = 0.12;
   bool colours = false;  ///< three bytes a pixel, red first, in place of one of grey
-  Eye eyes[2];
+  Camera cameras[2];
 };
 
 /// The ideal view that truth is asked for: a pinhole pair, unrotated, principal points equal.
@@ -54,12 +54,12 @@ class Scene {
   /// Lets an open() that is under way on another thread end soon, with a failure.
   void cancel() { cancelled_ = true; }
 
-  /// Draws one eye of a frame, u8 [height][width], in colours [height][width][3]. Not reentrant for one eye; two eyes may run side by side.
-  void render(uint32_t frame, int eye, uint8_t* out);
+  /// Draws one image of a frame, u8 [height][width], in colours [height][width][3]. Not reentrant for one side; both sides may run at once.
+  void render(uint32_t frame, int side, uint8_t* out);
 
-  /// Disparity in pixels, [height][width], of the ideal view of `eye` (0 left, 1 right): focalPixels * baseline / Z.
-  /// visible: 255 where the other eye sees the same point inside its image, else 0. Reentrant.
-  void truth(uint32_t frame, int eye, const IdealView& view, float* disparity, uint8_t* visible) const;
+  /// Disparity in pixels, [height][width], of the ideal view of `side` (0 left, 1 right): focalPixels * baseline / Z.
+  /// visible: 255 where the other camera sees the same point inside its image, else 0. Reentrant.
+  void truth(uint32_t frame, int side, const IdealView& view, float* disparity, uint8_t* visible) const;
 
   int32_t width() const { return options_.width; }
   int32_t height() const { return options_.height; }
@@ -80,7 +80,7 @@ class Scene {
     uint16_t light[2];   ///< stored light of black and of white
     uint16_t beside[3];  ///< of what is seen beside the board, each channel
   };
-  struct EyeState {
+  struct CameraState {
     std::vector<Direction> corners;  ///< [height + 1][width + 1] rays through pixel corners
     std::vector<uint16_t> still;     ///< light x 64 of each channel, of all that stands still
     std::vector<float> depth;        ///< Z of the same, at pixel centres
@@ -89,19 +89,19 @@ class Scene {
     std::vector<uint16_t> band;  ///< kTile rows being drawn
   };
 
-  void castCorners(int eye);
-  void bake(int eye);
-  void layTiles(int eye);
-  void layBoard(int eye);
-  void writeBoard(uint32_t frame, int eye);
-  void drawShadows(const EyeState& state, const Vec& origin, const ObjectList& movers, uint32_t mask, int32_t x0,
+  void castCorners(int side);
+  void bake(int side);
+  void layTiles(int side);
+  void layBoard(int side);
+  void writeBoard(uint32_t frame, int side);
+  void drawShadows(const CameraState& state, const Vec& origin, const ObjectList& movers, uint32_t mask, int32_t x0,
                    int32_t y0, uint16_t* band) const;
-  void drawMovers(int eye, const ObjectList& movers, uint32_t mask, int32_t x0, int32_t y0, uint16_t* band) const;
-  uint16_t stored(int eye, double grey, double u, double v) const;
+  void drawMovers(int side, const ObjectList& movers, uint32_t mask, int32_t x0, int32_t y0, uint16_t* band) const;
+  uint16_t stored(int side, double grey, double u, double v) const;
   int channels() const { return options_.colours ? 3 : 1; }
   /// The share of an object's light that a channel has: 1 in grey.
   double tintOf(const Object& object, int channel) const { return options_.colours ? object.tint[channel] : 1; }
-  Vec originOf(int eye) const { return {options_.eyes[eye].offsetMetres, 0, 0}; }
+  Vec originOf(int side) const { return {options_.cameras[side].offsetMetres, 0, 0}; }
 
   Board board() const;
 
@@ -109,7 +109,7 @@ class Scene {
   std::atomic<bool> cancelled_{false};
   std::shared_ptr<const Textures> textures_;
   ObjectList room_;
-  EyeState eyes_[2];
+  CameraState cameras_[2];
   std::vector<int8_t> noise_;
 };
 

@@ -2,7 +2,7 @@
 // The scene without Node: draws frames to standard output, so that builds by other compilers, with other flags and for
 // other CPUs can be compared byte by byte. Not part of the addon.
 //   scene_main FRAME... < SETUP > BYTES
-// SETUP: width height seed noiseGrey cellPixels focalPixels baselineMetres, then for the left and for the right eye
+// SETUP: width height seed noiseGrey cellPixels focalPixels baselineMetres, then for the left and for the right camera
 // fx fy cx cy, 5 numbers of distortion, 9 of rotation, offsetMetres gain offsetGrey vignetting. BYTES: per frame the
 // left and the right picture, then the left truth of the ideal view (float32 disparity, u8 visible).
 #include <cstdio>
@@ -35,11 +35,12 @@ int main(int count, char** words) {
   options.cellPixels = static_cast<int32_t>(number());
   options.focalPixels = number();
   options.baselineMetres = number();
-  for (Eye& eye : options.eyes) {
-    for (double* value : {&eye.fx, &eye.fy, &eye.cx, &eye.cy}) *value = number();
-    for (double& value : eye.distortion) value = number();
-    for (double& value : eye.rotation) value = number();
-    for (double* value : {&eye.offsetMetres, &eye.gain, &eye.offsetGrey, &eye.vignetting}) *value = number();
+  for (Camera& camera : options.cameras) {
+    for (double* value : {&camera.fx, &camera.fy, &camera.cx, &camera.cy}) *value = number();
+    for (double& value : camera.distortion) value = number();
+    for (double& value : camera.rotation) value = number();
+    for (double* value : {&camera.offsetMetres, &camera.gain, &camera.offsetGrey, &camera.vignetting})
+      *value = number();
   }
   Scene scene;
   if (const depthwatt::Status status = scene.open(options); !status.ok()) {
@@ -53,8 +54,8 @@ int main(int count, char** words) {
                        (options.height - 1) * 0.5};
   for (int i = 1; i < count; ++i) {
     const auto frame = static_cast<uint32_t>(std::strtoul(words[i], nullptr, 10));
-    for (int eye = 0; eye < 2; ++eye) {
-      scene.render(frame, eye, picture.data());
+    for (int side = 0; side < 2; ++side) {
+      scene.render(frame, side, picture.data());
       std::fwrite(picture.data(), 1, pixels, stdout);
     }
     scene.truth(frame, 0, view, disparity.data(), picture.data());

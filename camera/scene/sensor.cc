@@ -35,8 +35,8 @@ std::vector<int8_t> noiseTable(uint32_t seed, int32_t width) {
   return table;
 }
 
-size_t noiseStart(uint32_t frame, int eye, int32_t row, uint32_t seed) {
-  return hash(frame * 2u + static_cast<uint32_t>(eye), static_cast<uint32_t>(row), seed + 555u) & (kTableLength - 1);
+size_t noiseStart(uint32_t frame, int side, int32_t row, uint32_t seed) {
+  return hash(frame * 2u + static_cast<uint32_t>(side), static_cast<uint32_t>(row), seed + 555u) & (kTableLength - 1);
 }
 
 void exposeRow(const uint16_t* __restrict grey, const int8_t* __restrict noise, int32_t low, int32_t width,

@@ -20,7 +20,7 @@ std::vector<int8_t> noiseTable(uint32_t seed, int32_t width);
 /// numbers of the table; `low`: units of noise in the dark, 0 = a perfect sensor.
 void exposeRow(const uint16_t* grey, const int8_t* noise, int32_t low, int32_t width, uint8_t* out);
 
-/// Where in the table a row's noise begins: as good as random in frame, eye and row.
-size_t noiseStart(uint32_t frame, int eye, int32_t row, uint32_t seed);
+/// Where in the table a row's noise begins: as good as random in frame, camera and row.
+size_t noiseStart(uint32_t frame, int side, int32_t row, uint32_t seed);
 
 }  // namespace depthwatt::scene

@@ -7,7 +7,7 @@
 namespace depthwatt::scene {
 namespace {
 
-// The eyes look down by 11.3 degrees: tan = 1/5, so sin = 1/sqrt(26) and cos = 5/sqrt(26).
+// The cameras look down by 11.3 degrees: tan = 1/5, so sin = 1/sqrt(26) and cos = 5/sqrt(26).
 constexpr double kSinPitch = 0.19611613513818404;
 constexpr double kCosPitch = 0.98058067569092022;
 constexpr double kFloorY = 1.3;
@@ -117,7 +117,7 @@ double enter(const Object& object, Vec origin, Vec direction, int16_t* face) {
 
 }  // namespace
 
-// (-0.48, -0.80, -0.36): from the upper left, behind the eyes. Already of length 1.
+// (-0.48, -0.80, -0.36): from the upper left, behind the cameras. Already of length 1.
 const Vec kToLight{-0.48, -0.80, -0.36};
 
 Vec rayOf(double u, double v) { return {u, kCosPitch * v + kSinPitch, kCosPitch - kSinPitch * v}; }
@@ -199,7 +199,7 @@ void moveTo(uint32_t frame, ObjectList* movers) {
   // A cube turns on the table.
   movers->items[2] =
       box(Paint::kPoster, 0, {1.12, kFloorY - 0.742 - 0.13, 3.60}, {0.13, 0.13, 0.13}, phase(frame, 150), 1.1);
-  // A ball swings close to the eyes.
+  // A ball swings close to the cameras.
   const double swing = phase(frame, 96);
   const double side = sine(swing), depth = cosine(swing);
   const Vec swinging{-0.42 + 0.26 * side, 0.06 - 0.06 * side * side, 1.52 + 0.24 * depth};

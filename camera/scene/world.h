@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The room: walls, floor, furniture that stands still, and four things that move. Metres; x right, y down, z forward,
-// origin between floor and ceiling where the left eye is; the eyes look down a little.
+// origin between floor and ceiling where the left camera is; the cameras look down a little.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +17,7 @@ inline Vec operator-(Vec a, Vec b) { return {a.x - b.x, a.y - b.y, a.z - b.z}; }
 inline Vec operator*(Vec a, double k) { return {a.x * k, a.y * k, a.z * k}; }
 inline double dot(Vec a, Vec b) { return a.x * b.x + a.y * b.y + a.z * b.z; }
 
-/// Direction of the ray through normalised image point (u, v) of an unrotated eye, scaled so that the ray parameter of
+/// Direction of the ray through normalised image point (u, v) of an unrotated camera, scaled so that the ray parameter of
 /// a point is its depth Z along the optical axis.
 Vec rayOf(double u, double v);
 

@@ -21,7 +21,7 @@ export interface WriteSceneOptions extends SceneOptions {
   onFrame?: (done: number) => void;
 }
 
-const EYES = ["left", "right"] as const;
+const SIDES = ["left", "right"] as const;
 
 /** The view that the truth is told in: the ideal one, or what rectifying the raw cameras without cropping options gives. */
 export function truthView(options: SceneOptions): SceneView {
@@ -40,8 +40,8 @@ async function end(stream: WriteStream): Promise<void> {
 
 /**
  * Writes left/, right/ (PNG), disparity-left/, disparity-right/ (PFM), visible-left/, visible-right/ (PNG, 255 = seen by
- * both eyes), calibration.json, scene.json, and
- * - view raw: left.raw and right.raw, all frames of an eye one after the other, grey u8 or RGB8 without headers or padding
+ * both images), calibration.json, scene.json, and
+ * - view raw: left.raw and right.raw, all frames of one side one after the other, grey u8 or RGB8 without headers or padding
  * - else: dataset.json, which `depthwatt eval` reads (raw pictures are not rectified: there it would mislead)
  * @throws DepthwattError OUTPUT_UNWRITABLE, ENGINE_PARAMETER
  */
@@ -49,29 +49,29 @@ export async function writeScene(native: SceneExports, options: WriteSceneOption
   const { folder, frames, firstFrame = 0, truth = "both" } = options;
   const raw = (options.view ?? "raw") === "raw";
   const view = truthView(options);
-  const truthEyes = truth === "both" ? EYES : truth === "left" ? (["left"] as const) : [];
+  const truthSides = truth === "both" ? SIDES : truth === "left" ? (["left"] as const) : [];
   const renderer = new SceneRenderer(native, options);
   try {
-    const folders = [...EYES, ...truthEyes.flatMap((eye) => [`disparity-${eye}`, `visible-${eye}`])];
+    const folders = [...SIDES, ...truthSides.flatMap((side) => [`disparity-${side}`, `visible-${side}`])];
     for (const name of folders) makeFolder(join(folder, name));
-    const streams = raw ? EYES.map((eye) => createWriteStream(join(folder, `${eye}.raw`))) : [];
+    const streams = raw ? SIDES.map((side) => createWriteStream(join(folder, `${side}.raw`))) : [];
     const rows = [];
     for (let i = 0; i < frames; i++) {
       const pair = await renderer.frame(firstFrame + i);
       const name = String(firstFrame + i).padStart(6, "0");
-      for (const [at, eye] of EYES.entries()) {
-        await writeImage(join(folder, eye, `${name}.png`), pair[eye]);
+      for (const [at, side] of SIDES.entries()) {
+        await writeImage(join(folder, side, `${name}.png`), pair[side]);
         const stream = streams[at];
-        if (stream && !stream.write(pair[eye].data)) {
+        if (stream && !stream.write(pair[side].data)) {
           await new Promise<void>((resolve) => stream.once("drain", () => resolve()));
         }
       }
-      for (const eye of truthEyes) {
-        const answer = renderer.truth(firstFrame + i, eye, view);
-        await writeDisparity(join(folder, `disparity-${eye}`, `${name}.pfm`), answer.disparity);
-        await writeImage(join(folder, `visible-${eye}`, `${name}.png`), answer.visible);
+      for (const side of truthSides) {
+        const answer = renderer.truth(firstFrame + i, side, view);
+        await writeDisparity(join(folder, `disparity-${side}`, `${name}.pfm`), answer.disparity);
+        await writeImage(join(folder, `visible-${side}`, `${name}.png`), answer.visible);
       }
-      const map = (eye: string) => ({ path: `disparity-${eye}/${name}.pfm`, scale: 1, invalid: "inf" });
+      const map = (side: string) => ({ path: `disparity-${side}/${name}.pfm`, scale: 1, invalid: "inf" });
       rows.push({
         name,
         left: `left/${name}.png`,

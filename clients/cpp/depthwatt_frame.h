@@ -221,7 +221,7 @@ inline Fault parseFrame(const void* message, size_t bytes, Frame& frame) {
   const uint32_t width = load<uint32_t>(at + 16);
   const uint32_t height = load<uint32_t>(at + 20);
   if (width < 1 || width > kMaxSide || height < 1 || height > kMaxSide) return Fault::size;
-  const auto within = [at](size_t offset, int least, int most) { return at[offset] >= least && at[offset] <= most; };
+  const auto within = [at](size_t offset, int min, int max) { return at[offset] >= min && at[offset] <= max; };
   if (!within(8, 1, 5) || !within(9, 1, 5) || !within(10, 1, 5) || !within(11, 1, 3) || !within(14, 1, 6) ||
       !within(15, 0, 3))
     return Fault::code;

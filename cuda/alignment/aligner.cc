@@ -85,19 +85,19 @@ Aligner::Aligner(const AlignerParameters& parameters, const Kernels& kernels)
   for (std::vector<uint8_t>& image : grey_) image.resize(static_cast<size_t>(width_) * height_);
 }
 
-size_t Aligner::inputBytes(int eye) const {
-  return sourceBytes(p_.inputWidth, p_.inputHeight, eye == 0 ? p_.leftStrideBytes : p_.rightStrideBytes,
-                     eye == 0 ? p_.leftFormat : p_.rightFormat);
+size_t Aligner::inputBytes(int side) const {
+  return sourceBytes(p_.inputWidth, p_.inputHeight, side == 0 ? p_.leftStrideBytes : p_.rightStrideBytes,
+                     side == 0 ? p_.leftFormat : p_.rightFormat);
 }
 
 AlignmentLook Aligner::look(const uint8_t* left, const uint8_t* right) {
   const RectifySource sources[2] = {{left, p_.inputWidth, p_.inputHeight, p_.leftStrideBytes, p_.leftFormat},
                                     {right, p_.inputWidth, p_.inputHeight, p_.rightStrideBytes, p_.rightFormat}};
   ImageView<const uint8_t> images[2];
-  for (int eye = 0; eye < 2; ++eye) {
-    const ImageView<uint8_t> grey = packedView(grey_[eye].data(), width_, height_);
-    kernels_.rectify(sources[eye], maps_[eye].empty() ? nullptr : maps_[eye].data(), grey, 0, height_);
-    images[eye] = grey.asConst();
+  for (int side = 0; side < 2; ++side) {
+    const ImageView<uint8_t> grey = packedView(grey_[side].data(), width_, height_);
+    kernels_.rectify(sources[side], maps_[side].empty() ? nullptr : maps_[side].data(), grey, 0, height_);
+    images[side] = grey.asConst();
   }
   AlignmentLook look;
   look.leftSharpness = edgeSharpness(images[0]);

@@ -39,7 +39,7 @@ class Aligner {
   Aligner(const AlignerParameters& parameters, const Kernels& kernels);
   /// Both images must hold inputBytes(). No allocation.
   AlignmentLook look(const uint8_t* left, const uint8_t* right);
-  size_t inputBytes(int eye) const;
+  size_t inputBytes(int side) const;
 
  private:
   AlignerParameters p_;

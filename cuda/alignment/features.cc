@@ -119,10 +119,10 @@ bool refine(ImageView<const uint8_t> left, ImageView<const uint8_t> right, Featu
 }  // namespace
 
 FeatureMatcher::FeatureMatcher(int32_t width, int32_t height) : finder_(width) {
-  for (int eye = 0; eye < 2; ++eye) {
-    const size_t corners = static_cast<size_t>(tilesOf(width, kTile[eye])) * tilesOf(height, kTile[eye]);
-    corners_[eye].resize(corners);
-    patches_[eye].resize(corners * kPatch);
+  for (int side = 0; side < 2; ++side) {
+    const size_t corners = static_cast<size_t>(tilesOf(width, kTile[side])) * tilesOf(height, kTile[side]);
+    corners_[side].resize(corners);
+    patches_[side].resize(corners * kPatch);
   }
   firstOfRow_.resize(static_cast<size_t>(tilesOf(height, kTile[1])) + 1);
   partnerOfLeft_.resize(corners_[0].size());
@@ -167,11 +167,11 @@ const std::vector<Feature>& FeatureMatcher::match(const FeatureSearch& search, I
                                                   ImageView<const uint8_t> right) {
   const ImageView<const uint8_t> images[2] = {left, right};
   int32_t counts[2];
-  for (int eye = 0; eye < 2; ++eye) {
-    counts[eye] =
-        finder_.find(images[eye], kTile[eye], corners_[eye].data(), static_cast<int32_t>(corners_[eye].size()));
-    for (int32_t i = 0; i < counts[eye]; ++i) {
-      takePatch(images[eye], corners_[eye][i], patches_[eye].data() + static_cast<size_t>(i) * kPatch);
+  for (int side = 0; side < 2; ++side) {
+    counts[side] =
+        finder_.find(images[side], kTile[side], corners_[side].data(), static_cast<int32_t>(corners_[side].size()));
+    for (int32_t i = 0; i < counts[side]; ++i) {
+      takePatch(images[side], corners_[side][i], patches_[side].data() + static_cast<size_t>(i) * kPatch);
     }
   }
   counts_ = {counts[0], counts[1]};

@@ -168,7 +168,7 @@ Napi::Value PairAligner::begin(const Napi::CallbackInfo& info) {
   const uint8_t* images[2] = {imageAt(info, 0), imageAt(info, 1)};
   if (!thread_.joinable()) {
     try {
-      for (int eye = 0; eye < 2; ++eye) copies_[eye].resize(aligner_->inputBytes(eye));
+      for (int side = 0; side < 2; ++side) copies_[side].resize(aligner_->inputBytes(side));
       thread_ = std::thread([this] { serve(); });
     } catch (const std::system_error& error) {
       throw errorOf(env, noThread(error));
@@ -182,7 +182,7 @@ Napi::Value PairAligner::begin(const Napi::CallbackInfo& info) {
     if (stage_ != kIdle) return Napi::Boolean::New(env, false);
   }
   const double before = cpuMilliseconds();
-  for (int eye = 0; eye < 2; ++eye) std::memcpy(copies_[eye].data(), images[eye], copies_[eye].size());
+  for (int side = 0; side < 2; ++side) std::memcpy(copies_[side].data(), images[side], copies_[side].size());
   copyMilliseconds_ = cpuMilliseconds() - before;
   {
     const std::lock_guard<std::mutex> lock(mutex_);

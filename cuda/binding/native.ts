@@ -195,7 +195,7 @@ export interface EngineInfo {
   workspaceBytes: number;
   /** Frames that are computed at once: submitting more of them only makes them wait. */
   framesInFlight: number;
-  /** Rows between the eyes: the median of the newest estimates, and what is applied. atLimit: 4 rows or more, not applied. */
+  /** Rows that the right image lies lower: the median of the newest estimates, and what is applied. atLimit: 4 rows or more, not applied. */
   verticalOffset: {
     watched: boolean;
     known: boolean;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Times the cross-based matcher: bench_cbca OUT.json COMMIT [--sweep] [--unchecked] [sms...]. Grey pair in device memory in, disparity in
-// device memory out, everything between as one graph: halving (half resolution), features and arms, aggregation for both eyes,
+// device memory out, everything between as one graph: halving (half resolution), features and arms, aggregation for both images,
 // ground control points, median, bilateral estimation, upscaling (half resolution). --sweep: other ways to cut it into threads.
 // What a graph computes is compared with the references, inside each partition too. Part of check.sh.
 // bench_cbca --once half|full [groups] runs one frame without a graph, for a profiler.
@@ -72,12 +72,13 @@ struct CbcaFrame {
             const CrossTuning& tuning)
       : job(j), matchedWidth(j.half ? halfOf(j.size.width) : j.size.width),
         matchedHeight(j.half ? halfOf(j.size.height) : j.size.height) {
-    const std::vector<uint8_t>* eyes[2] = {&left, &right};
+    const std::vector<uint8_t>* sides[2] = {&left, &right};
     const size_t pixels = static_cast<size_t>(matchedWidth) * matchedHeight;
-    for (int eye = 0; eye < 2; ++eye) {
-      require(grey[eye].allocate(left.size()));
-      require(cudaStatus(cudaMemcpy(grey[eye].get(), eyes[eye]->data(), left.size(), cudaMemcpyHostToDevice), "copy"));
-      require(half[eye].allocate(pixels));
+    for (int side = 0; side < 2; ++side) {
+      require(grey[side].allocate(left.size()));
+      require(
+          cudaStatus(cudaMemcpy(grey[side].get(), sides[side]->data(), left.size(), cudaMemcpyHostToDevice), "copy"));
+      require(half[side].allocate(pixels));
     }
     require(confidence.allocate(pixels));
     require(matched.allocate(pixels));

@@ -161,15 +161,15 @@ struct Frame {
   Frame(const Size& s, int paths, const std::vector<uint8_t>& left, const std::vector<uint8_t>& right,
         const gpu::SgmTuning& tuning)
       : size(s), pixels(left.size()) {
-    const std::vector<uint8_t>* eyes[2] = {&left, &right};
-    for (int eye = 0; eye < 2; ++eye) {
+    const std::vector<uint8_t>* sides[2] = {&left, &right};
+    for (int side = 0; side < 2; ++side) {
       std::vector<uint8_t> yuyv(2 * pixels, 128);
-      for (size_t i = 0; i < pixels; ++i) yuyv[2 * i] = (*eyes[eye])[i];
-      require(grey[eye].allocate(pixels));
-      require(raw[eye].allocate(2 * pixels));
-      require(census[eye].allocate(pixels));
-      require(cudaStatus(cudaMemcpy(grey[eye].get(), eyes[eye]->data(), pixels, cudaMemcpyHostToDevice), "copy"));
-      require(cudaStatus(cudaMemcpy(raw[eye].get(), yuyv.data(), 2 * pixels, cudaMemcpyHostToDevice), "copy"));
+      for (size_t i = 0; i < pixels; ++i) yuyv[2 * i] = (*sides[side])[i];
+      require(grey[side].allocate(pixels));
+      require(raw[side].allocate(2 * pixels));
+      require(census[side].allocate(pixels));
+      require(cudaStatus(cudaMemcpy(grey[side].get(), sides[side]->data(), pixels, cudaMemcpyHostToDevice), "copy"));
+      require(cudaStatus(cudaMemcpy(raw[side].get(), yuyv.data(), 2 * pixels, cudaMemcpyHostToDevice), "copy"));
     }
     require(confidence.allocate(pixels));
     for (DeviceBuffer<int16_t>* b : {&q4, &whole, &filtered}) require(b->allocate(pixels));
@@ -181,11 +181,11 @@ struct Frame {
   ~Frame() { cudaStreamDestroy(stream); }
 
   void convert() {
-    for (int eye = 0; eye < 2; ++eye) {
+    for (int side = 0; side < 2; ++side) {
       RectifySource source;
-      source.data = raw[eye].get(), source.width = size.width, source.height = size.height;
+      source.data = raw[side].get(), source.width = size.width, source.height = size.height;
       source.strideBytes = static_cast<size_t>(2) * size.width, source.format = PixelFormat::kYuyv;
-      require(gpu::rectify(source, nullptr, grey[eye].get(), size.width, size.height, stream));
+      require(gpu::rectify(source, nullptr, grey[side].get(), size.width, size.height, stream));
     }
   }
   void match() {

@@ -138,10 +138,10 @@ std::vector<Extra> timeAround(const Size& size) {
   std::copy(left.begin(), left.end(), images);
   std::copy(right.begin(), right.end(), images + inBytes);
   const auto fetch = [&] {
-    for (int eye = 0; eye < 2; ++eye) {
-      require(cudaStatus(
-          cudaMemcpyAsync(frame.grey[eye].get(), images + eye * inBytes, inBytes, cudaMemcpyHostToDevice, frame.stream),
-          "copy"));
+    for (int side = 0; side < 2; ++side) {
+      require(cudaStatus(cudaMemcpyAsync(frame.grey[side].get(), images + side * inBytes, inBytes,
+                                         cudaMemcpyHostToDevice, frame.stream),
+                         "copy"));
     }
   };
   std::vector<Extra> rows;

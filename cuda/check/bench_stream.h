@@ -27,7 +27,7 @@ __device__ inline unsigned long long deviceNanoseconds() {
 /// of all threads is count. Until control->stop, or so many nanoseconds.
 __global__ void __launch_bounds__(256, 4)
     streamKernel(const uint4* from, uint4* to, size_t count, StreamControl* control, volatile int* started,
-                 unsigned long long atMost) {
+                 unsigned long long maxNanoseconds) {
   const size_t threads = static_cast<size_t>(gridDim.x) * blockDim.x;
   const size_t first = static_cast<size_t>(blockIdx.x) * blockDim.x + threadIdx.x;
   const unsigned long long begun = deviceNanoseconds();
@@ -46,7 +46,7 @@ __global__ void __launch_bounds__(256, 4)
     }
     own += 16 * 4 * 2 * sizeof(uint4);
     if (*static_cast<volatile unsigned*>(&control->stop) != 0) break;
-    if (deviceNanoseconds() - begun > atMost) {
+    if (deviceNanoseconds() - begun > maxNanoseconds) {
       control->ranOut = 1;
       break;
     }
@@ -124,7 +124,7 @@ class DramStream {
       require(cudaStatus(cudaMemset(control_.get(), 0, control_.bytes()), "stream"));
       require(cudaStatus(cudaDeviceSynchronize(), "stream"));
       streamKernel<<<buffers_.blocks, 256, 0, stream_>>>(buffers_.from.get(), buffers_.to.get(), buffers_.count,
-                                                         control_.get(), started_, kAtMost);
+                                                         control_.get(), started_, kMaxNanoseconds);
       require(cudaStatus(cudaGetLastError(), "streamKernel"));
     });
     const auto asked = std::chrono::steady_clock::now();
@@ -163,7 +163,7 @@ class DramStream {
     require(cuCtxSetCurrent(before), "context");
   }
 
-  static constexpr unsigned long long kAtMost = 10000000000ull;
+  static constexpr unsigned long long kMaxNanoseconds = 10000000000ull;
   CUcontext context_;
   CopyBuffers buffers_;
   DeviceBuffer<StreamControl> control_;

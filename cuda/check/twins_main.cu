@@ -33,41 +33,41 @@ void checkCensus(const Case& c, const std::vector<uint8_t>& left, const std::vec
   const std::vector<uint8_t>* images[2] = {&left, &right};
   DeviceBuffer<uint8_t> in[2];
   DeviceBuffer<uint32_t> out[2];
-  for (int eye = 0; eye < 2; ++eye) {
-    upload(in[eye], *images[eye]);
-    require(out[eye].allocate(left.size()), "census");
+  for (int side = 0; side < 2; ++side) {
+    upload(in[side], *images[side]);
+    require(out[side].allocate(left.size()), "census");
   }
   require(gpu::census(in[0].get(), in[1].get(), out[0].get(), out[1].get(), c.width, c.height, nullptr), "census");
-  for (int eye = 0; eye < 2; ++eye) {
+  for (int side = 0; side < 2; ++side) {
     std::vector<uint32_t> expected(left.size());
-    censusReference<uint8_t>(packedView(images[eye]->data(), c.width, c.height),
+    censusReference<uint8_t>(packedView(images[side]->data(), c.width, c.height),
                              packedView(expected.data(), c.width, c.height));
-    expectSame(expected, fetched(out[eye]), c.width, "census " + c.name);
+    expectSame(expected, fetched(out[side]), c.width, "census " + c.name);
 
-    gradientCensusReference(packedView(images[eye]->data(), c.width, c.height),
+    gradientCensusReference(packedView(images[side]->data(), c.width, c.height),
                             packedView(expected.data(), c.width, c.height));
-    require(gpu::gradientCensus(in[eye].get(), out[eye].get(), c.width, c.height, nullptr), "gradient census");
-    expectSame(expected, fetched(out[eye]), c.width, "gradient census " + c.name);
+    require(gpu::gradientCensus(in[side].get(), out[side].get(), c.width, c.height, nullptr), "gradient census");
+    expectSame(expected, fetched(out[side]), c.width, "gradient census " + c.name);
   }
   DeviceBuffer<uint32_t> more[2];
   for (DeviceBuffer<uint32_t>& words : more) require(words.allocate(left.size()), "wide census");
   require(gpu::wideCensus(in[0].get(), in[1].get(), out[0].get(), more[0].get(), out[1].get(), more[1].get(), c.width,
                           c.height, nullptr),
           "wide census");
-  for (int eye = 0; eye < 2; ++eye) {
+  for (int side = 0; side < 2; ++side) {
     std::vector<uint32_t> first(left.size()), second(left.size());
-    wideCensusReference(packedView(images[eye]->data(), c.width, c.height), packedView(first.data(), c.width, c.height),
-                        packedView(second.data(), c.width, c.height));
-    expectSame(first, fetched(out[eye]), c.width, "wide census, first word, " + c.name);
-    expectSame(second, fetched(more[eye]), c.width, "wide census, second word, " + c.name);
+    wideCensusReference(packedView(images[side]->data(), c.width, c.height),
+                        packedView(first.data(), c.width, c.height), packedView(second.data(), c.width, c.height));
+    expectSame(first, fetched(out[side]), c.width, "wide census, first word, " + c.name);
+    expectSame(second, fetched(more[side]), c.width, "wide census, second word, " + c.name);
   }
   require(gpu::twoGradientCensus(in[0].get(), in[1].get(), out[0].get(), out[1].get(), c.width, c.height, nullptr),
           "two-gradient census");
-  for (int eye = 0; eye < 2; ++eye) {
+  for (int side = 0; side < 2; ++side) {
     std::vector<uint32_t> expected(left.size());
-    twoGradientCensusReference(packedView(images[eye]->data(), c.width, c.height),
+    twoGradientCensusReference(packedView(images[side]->data(), c.width, c.height),
                                packedView(expected.data(), c.width, c.height));
-    expectSame(expected, fetched(out[eye]), c.width, "two-gradient census " + c.name);
+    expectSame(expected, fetched(out[side]), c.width, "two-gradient census " + c.name);
   }
 }
 
@@ -140,20 +140,20 @@ void checkSmooth(const Case& c, const std::vector<uint8_t>& left, const std::vec
   const std::vector<uint8_t>* images[2] = {&left, &right};
   DeviceBuffer<uint8_t> in[2], out[2];
   DeviceBuffer<int32_t> on;
-  for (int eye = 0; eye < 2; ++eye) {
-    upload(in[eye], *images[eye]);
-    require(out[eye].allocate(left.size()), "smooth");
+  for (int side = 0; side < 2; ++side) {
+    upload(in[side], *images[side]);
+    require(out[side].allocate(left.size()), "smooth");
   }
   for (int32_t turn = 0; turn < 2; ++turn) {
     upload(on, std::vector<int32_t>(1, turn));
     require(gpu::smooth(on.get(), in[0].get(), in[1].get(), out[0].get(), out[1].get(), c.width, c.height, nullptr),
             "smooth");
-    for (int eye = 0; eye < 2; ++eye) {
-      std::vector<uint8_t> expected(*images[eye]);
+    for (int side = 0; side < 2; ++side) {
+      std::vector<uint8_t> expected(*images[side]);
       if (turn == 1)
-        smoothReference(packedView(images[eye]->data(), c.width, c.height),
+        smoothReference(packedView(images[side]->data(), c.width, c.height),
                         packedView(expected.data(), c.width, c.height));
-      expectSame(expected, fetched(out[eye]), c.width, "smooth " + c.name);
+      expectSame(expected, fetched(out[side]), c.width, "smooth " + c.name);
     }
   }
 }

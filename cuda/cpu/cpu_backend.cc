@@ -48,10 +48,10 @@ class CpuBackend final : public Backend, private Stages {
     if (p_.adaptation.denoise != Denoise::kOff) {
       for (std::vector<uint8_t>& image : smooth_) image.resize(pixels);
     }
-    for (int eye = 0; eye < 2; ++eye) {
-      if (!needsRgb(p_, eye)) continue;
-      if (eye == 1 || !p_.leftRgb) rgb_[eye].resize(static_cast<size_t>(p_.width) * p_.height);
-      halfRgb_[eye].resize(p_.halfResolution ? pixels : 0);
+    for (int side = 0; side < 2; ++side) {
+      if (!needsRgb(p_, side)) continue;
+      if (side == 1 || !p_.leftRgb) rgb_[side].resize(static_cast<size_t>(p_.width) * p_.height);
+      halfRgb_[side].resize(p_.halfResolution ? pixels : 0);
     }
     return openCpuMatcher(matchTaskOf(p_, scope_), kernels_, workers_, &matcher_);
   }
@@ -119,8 +119,9 @@ class CpuBackend final : public Backend, private Stages {
     workers_.rows(scope_.height, [&](int32_t first, int32_t end) {
       kernels_.half(windowOf(output_->left).asConst(), view(halfLeft_.data()), first, end);
       kernels_.half(windowOf(greyRight_.data()).asConst(), view(halfRight_.data()), first, end);
-      for (int eye = 0; eye < 2; ++eye) {
-        if (needsRgb(p_, eye)) kernels_.halfRgb(windowOf(rgbOf(eye)).asConst(), view(halfRgb_[eye].data()), first, end);
+      for (int side = 0; side < 2; ++side) {
+        if (needsRgb(p_, side))
+          kernels_.halfRgb(windowOf(rgbOf(side)).asConst(), view(halfRgb_[side].data()), first, end);
       }
     });
     return {};
@@ -262,10 +263,10 @@ class CpuBackend final : public Backend, private Stages {
     return (p_.halfResolution ? view(halfRight_.data()) : windowOf(greyRight_.data())).asConst();
   }
   /// Of the rectified images: the left one may be a result.
-  Rgb8* rgbOf(int eye) { return eye == 0 && p_.leftRgb ? output_->leftRgb : rgb_[eye].data(); }
-  ImageView<const Rgb8> rgb(int eye) {
-    if (!needsRgb(p_, eye)) return {};
-    return (p_.halfResolution ? view(halfRgb_[eye].data()) : windowOf(rgbOf(eye))).asConst();
+  Rgb8* rgbOf(int side) { return side == 0 && p_.leftRgb ? output_->leftRgb : rgb_[side].data(); }
+  ImageView<const Rgb8> rgb(int side) {
+    if (!needsRgb(p_, side)) return {};
+    return (p_.halfResolution ? view(halfRgb_[side].data()) : windowOf(rgbOf(side))).asConst();
   }
   /// What the matcher says of its disparities, and what comes of it.
   ImageView<uint8_t> certainty() { return view(certainty_.data()); }

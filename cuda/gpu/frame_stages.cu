@@ -27,12 +27,12 @@ Status FrameStages::open() {
   const bool moves = p_.adaptation.movesRows() && p_.rightMap.empty();
   if (moves) DEPTHWATT_TRY(map_[1].allocate(2 * static_cast<size_t>(p_.width) * p_.height));
   const std::vector<int32_t>* maps[2] = {&p_.leftMap, &p_.rightMap};
-  for (int eye = 0; eye < 2; ++eye) {
-    if (windowed()) DEPTHWATT_TRY(window_[eye].allocate(windowPixels_));
-    if (p_.halfResolution) DEPTHWATT_TRY(half_[eye].allocate(matchedPixels_));
-    if (maps[eye]->empty()) continue;
-    DEPTHWATT_TRY(map_[eye].allocate(maps[eye]->size()));
-    DEPTHWATT_CUDA(cudaMemcpy(map_[eye].get(), maps[eye]->data(), map_[eye].bytes(), cudaMemcpyHostToDevice));
+  for (int side = 0; side < 2; ++side) {
+    if (windowed()) DEPTHWATT_TRY(window_[side].allocate(windowPixels_));
+    if (p_.halfResolution) DEPTHWATT_TRY(half_[side].allocate(matchedPixels_));
+    if (maps[side]->empty()) continue;
+    DEPTHWATT_TRY(map_[side].allocate(maps[side]->size()));
+    DEPTHWATT_CUDA(cudaMemcpy(map_[side].get(), maps[side]->data(), map_[side].bytes(), cudaMemcpyHostToDevice));
   }
   DEPTHWATT_TRY(right_.allocate(static_cast<size_t>(p_.width) * p_.height));
   if (encodesRvl(p_)) DEPTHWATT_TRY(rvlScratch_.open(static_cast<size_t>(p_.width) * p_.height));
@@ -64,11 +64,11 @@ Status FrameStages::open() {
 }
 
 Status FrameStages::openColours() {
-  for (int eye = 0; eye < 2; ++eye) {
-    if (!needsRgb(p_, eye)) continue;
-    if (eye == 1 || !p_.leftRgb) DEPTHWATT_TRY(rgb_[eye].allocate(static_cast<size_t>(p_.width) * p_.height));
-    if (windowed()) DEPTHWATT_TRY(windowRgb_[eye].allocate(windowPixels_));
-    if (p_.halfResolution) DEPTHWATT_TRY(halfRgb_[eye].allocate(matchedPixels_));
+  for (int side = 0; side < 2; ++side) {
+    if (!needsRgb(p_, side)) continue;
+    if (side == 1 || !p_.leftRgb) DEPTHWATT_TRY(rgb_[side].allocate(static_cast<size_t>(p_.width) * p_.height));
+    if (windowed()) DEPTHWATT_TRY(windowRgb_[side].allocate(windowPixels_));
+    if (p_.halfResolution) DEPTHWATT_TRY(halfRgb_[side].allocate(matchedPixels_));
   }
   return {};
 }
@@ -116,30 +116,30 @@ Status FrameStages::rectify() {
 }
 
 /// Of a camera without colours: its grey three times.
-Status FrameStages::rectifyColours(const RectifySource& source, const int32_t* map, int eye) {
-  if (hasColours(source.format)) return gpu::rectifyRgb(source, map, rgbOf(eye), p_.width, p_.height, stream_);
-  const uint8_t* const grey = eye == 0 ? frame_->left.get() : right_.get();
-  return gpu::greyAsRgb(grey, rgbOf(eye), p_.width, p_.height, stream_);
+Status FrameStages::rectifyColours(const RectifySource& source, const int32_t* map, int side) {
+  if (hasColours(source.format)) return gpu::rectifyRgb(source, map, rgbOf(side), p_.width, p_.height, stream_);
+  const uint8_t* const grey = side == 0 ? frame_->left.get() : right_.get();
+  return gpu::greyAsRgb(grey, rgbOf(side), p_.width, p_.height, stream_);
 }
 
 Status FrameStages::half() {
-  for (int eye = 0; eye < 2; ++eye) {
-    if (!needsRgb(p_, eye)) continue;
+  for (int side = 0; side < 2; ++side) {
+    if (!needsRgb(p_, side)) continue;
     DEPTHWATT_TRY(
-        gpu::halfRgb(windowRgbOf(eye), halfRgb_[eye].get(), scope_.window.width, scope_.window.height, stream_));
+        gpu::halfRgb(windowRgbOf(side), halfRgb_[side].get(), scope_.window.width, scope_.window.height, stream_));
   }
   return gpu::half(windowOf(0), windowOf(1), half_[0].get(), half_[1].get(), scope_.window.width, scope_.window.height,
                    stream_);
 }
 
 Status FrameStages::match() {
-  const uint8_t* eyes[2] = {grey(0), grey(1)};
+  const uint8_t* sides[2] = {grey(0), grey(1)};
   if (denoises()) {
-    DEPTHWATT_TRY(gpu::smooth(smooths_.get(), eyes[0], eyes[1], smooth_[0].get(), smooth_[1].get(), scope_.width,
+    DEPTHWATT_TRY(gpu::smooth(smooths_.get(), sides[0], sides[1], smooth_[0].get(), smooth_[1].get(), scope_.width,
                               scope_.height, stream_));
-    for (int eye = 0; eye < 2; ++eye) eyes[eye] = smooth_[eye].get();
+    for (int side = 0; side < 2; ++side) sides[side] = smooth_[side].get();
   }
-  return matcher_->compute({eyes[0], eyes[1], rgb(0), rgb(1)}, {matched(), certainty_.get()}, stream_);
+  return matcher_->compute({sides[0], sides[1], rgb(0), rgb(1)}, {matched(), certainty_.get()}, stream_);
 }
 
 Status FrameStages::speckle() {
@@ -215,9 +215,9 @@ size_t FrameStages::bytes() const {
                  speckleScratch_.bytes() + fillScratch_.bytes() + right_.bytes() + certainty_.bytes() +
                  confidence_.bytes() + doubledConfidence_.bytes() + keptConfidence_.bytes() + matched_.bytes() +
                  filled_.bytes() + edged_.bytes() + refined_.bytes() + doubled_.bytes() + keptDisparity_.bytes();
-  for (int eye = 0; eye < 2; ++eye) {
-    bytes += map_[eye].bytes() + window_[eye].bytes() + half_[eye].bytes();
-    bytes += rgb_[eye].bytes() + windowRgb_[eye].bytes() + halfRgb_[eye].bytes();
+  for (int side = 0; side < 2; ++side) {
+    bytes += map_[side].bytes() + window_[side].bytes() + half_[side].bytes();
+    bytes += rgb_[side].bytes() + windowRgb_[side].bytes() + halfRgb_[side].bytes();
   }
   return bytes;
 }

@@ -90,22 +90,22 @@ class FrameStages final : public Stages {
   int16_t* doubled() const { return windowed() ? doubled_.get() : frame_->disparity.get(); }
   uint8_t* doubledConfidence() const { return windowed() ? doubledConfidence_.get() : frame_->confidence.get(); }
   /// The window of the rectified images.
-  const uint8_t* windowOf(int eye) const {
-    return windowed() ? window_[eye].get() : (eye == 0 ? frame_->left.get() : right_.get());
+  const uint8_t* windowOf(int side) const {
+    return windowed() ? window_[side].get() : (side == 0 ? frame_->left.get() : right_.get());
   }
   /// The image that is matched and refined.
-  const uint8_t* grey(int eye) const { return p_.halfResolution ? half_[eye].get() : windowOf(eye); }
+  const uint8_t* grey(int side) const { return p_.halfResolution ? half_[side].get() : windowOf(side); }
 
   /// Colours of the rectified images: of the left one the frame's own, where they are a result.
-  Rgb8* rgbOf(int eye) const { return eye == 0 && p_.leftRgb ? frame_->leftRgb.get() : rgb_[eye].get(); }
+  Rgb8* rgbOf(int side) const { return side == 0 && p_.leftRgb ? frame_->leftRgb.get() : rgb_[side].get(); }
   /// The same of what is matched; null where the matcher needs none.
-  const Rgb8* windowRgbOf(int eye) const { return windowed() ? windowRgb_[eye].get() : rgbOf(eye); }
-  const Rgb8* rgb(int eye) const {
-    if (!needsRgb(p_, eye)) return nullptr;
-    return p_.halfResolution ? halfRgb_[eye].get() : windowRgbOf(eye);
+  const Rgb8* windowRgbOf(int side) const { return windowed() ? windowRgb_[side].get() : rgbOf(side); }
+  const Rgb8* rgb(int side) const {
+    if (!needsRgb(p_, side)) return nullptr;
+    return p_.halfResolution ? halfRgb_[side].get() : windowRgbOf(side);
   }
   Status openColours();
-  Status rectifyColours(const RectifySource& source, const int32_t* map, int eye);
+  Status rectifyColours(const RectifySource& source, const int32_t* map, int side);
 
   const EngineParameters p_;
   const MatchScope scope_;

@@ -178,13 +178,13 @@ class GpuBackend final : public Backend {
   }
 
   Status upload(FrameInWork& inWork, const FrameInput& input, const uint8_t** sources) {
-    const uint8_t* eyes[2] = {input.left, input.right};
-    for (int eye = 0; eye < 2; ++eye) {
-      const DeviceBuffer<uint8_t>& raw = inWork.images.raw[eye];
-      sources[eye] = rectifiesInGraph() ? nullptr : memory_.onDevice(eyes[eye], raw.bytes());
-      if (sources[eye] != nullptr) continue;
-      sources[eye] = raw.get();
-      DEPTHWATT_TRY(cudaStatus(cudaMemcpyAsync(raw.get(), eyes[eye], raw.bytes(), cudaMemcpyHostToDevice, upload_),
+    const uint8_t* sides[2] = {input.left, input.right};
+    for (int side = 0; side < 2; ++side) {
+      const DeviceBuffer<uint8_t>& raw = inWork.images.raw[side];
+      sources[side] = rectifiesInGraph() ? nullptr : memory_.onDevice(sides[side], raw.bytes());
+      if (sources[side] != nullptr) continue;
+      sources[side] = raw.get();
+      DEPTHWATT_TRY(cudaStatus(cudaMemcpyAsync(raw.get(), sides[side], raw.bytes(), cudaMemcpyHostToDevice, upload_),
                                "copy of a captured image"));
     }
     return cudaStatus(cudaEventRecord(inWork.uploaded, upload_), "cudaEventRecord");

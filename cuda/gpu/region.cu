@@ -13,14 +13,14 @@ struct CropArguments {
   int inWidth, x, y, width, height;
 };
 
-/// One thread, one pixel; z is the eye.
+/// One thread, one pixel; z: 0 left, 1 right.
 template <class Pixel>
 __global__ void __launch_bounds__(256) cropKernel(CropArguments<Pixel> a) {
   const int x = blockIdx.x * 32 + threadIdx.x, y = blockIdx.y * 8 + threadIdx.y;
   if (x >= a.width || y >= a.height) return;
   const size_t from = static_cast<size_t>(a.y + y) * a.inWidth + a.x + x;
-  const int eye = static_cast<int>(blockIdx.z);
-  a.out[eye][static_cast<size_t>(y) * a.width + x] = a.in[eye][from];
+  const int side = static_cast<int>(blockIdx.z);
+  a.out[side][static_cast<size_t>(y) * a.width + x] = a.in[side][from];
 }
 
 struct PlaceArguments {

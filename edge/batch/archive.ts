@@ -4,7 +4,7 @@ import { existsSync, readdirSync, statSync } from "node:fs";
 import { basename, extname, join, relative } from "node:path";
 import { listImages, medianPeriodNs, planSteps, settleTimes } from "../../camera/index.js";
 import { DepthwattError } from "../../core/index.js";
-import { eyesIn } from "../convert/eyes.js";
+import { leftRightIn } from "../convert/left-right.js";
 import { readDataset } from "../eval/dataset.js";
 
 export interface ArchivePair {
@@ -51,15 +51,15 @@ async function walk(root: string, folder: string, depth: number, archive: Archiv
       });
     return;
   }
-  const eyes = eyesIn(folder);
-  if (eyes !== undefined) return addEyes(root, folder, eyes, archive);
+  const sides = leftRightIn(folder);
+  if (sides !== undefined) return addLeftRight(root, folder, sides, archive);
   if (depth === DEEPEST) return;
   for (const entry of readdirSync(folder, { withFileTypes: true }))
     if (entry.isDirectory() && !entry.name.startsWith("."))
       await walk(root, join(folder, entry.name), depth + 1, archive);
 }
 
-async function addEyes(
+async function addLeftRight(
   root: string,
   folder: string,
   { left, right }: { left: string; right: string },

@@ -4,7 +4,7 @@ import { existsSync } from "node:fs";
 import { isDepthwattError } from "../../core/index.js";
 import { join } from "node:path";
 import type { Config } from "../config/index.js";
-import { withAtMost } from "../convert/conversion.js";
+import { forEachLimited } from "../convert/conversion.js";
 import type { ArchivePair } from "./archive.js";
 import { computePair, type Note, openPair, readPair } from "./match-pair.js";
 import { encodeResult, type ResultFormat, unwritable, writeResult } from "./results.js";
@@ -82,7 +82,7 @@ export async function runBatch(
   async function* each() {
     yield* pairs;
   }
-  await withAtMost(ahead, each(), async ({ name, left, right }) => {
+  await forEachLimited(ahead, each(), async ({ name, left, right }) => {
     const path = join(output, `${name}.${format}`);
     if (existsSync(path)) counts.kept++;
     else {

@@ -67,7 +67,7 @@ export async function readPair(
   const pair = await both(colours || readsColours(algorithm));
   const grey = pair.some(({ format }) => format !== "RGB8");
   if (grey && readsColours(algorithm)) note(withoutColours(algorithm, "the pictures have"));
-  // One eye in colours and one without: both in grey.
+  // One camera in colours and one without: both in grey.
   const [left, right] = grey ? await both(false) : pair;
   if (left.width !== right.width || left.height !== right.height) {
     throw new DepthwattError(

@@ -8,7 +8,7 @@ export interface Shard {
   of: number;
 }
 
-const MOST = 1_000_000;
+const MAX_INDEX = 1_000_000;
 
 const wrong = (expected: string, found: string) =>
   new DepthwattError("USAGE", `expected --shard ${expected}, got ${found}`, {
@@ -17,7 +17,7 @@ const wrong = (expected: string, found: string) =>
 
 function whole(text: string | undefined, least: number): number | undefined {
   const value = /^\d{1,7}$/.test(text ?? "") ? Number(text) : Number.NaN;
-  return value >= least && value <= MOST ? value : undefined;
+  return value >= least && value <= MAX_INDEX ? value : undefined;
 }
 
 /**

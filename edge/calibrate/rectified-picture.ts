@@ -14,7 +14,7 @@ export function rectifiedPicture(
   const height = Math.round(rectification.height / scale);
   const data = new Uint8Array(width * height);
   const top =
-    image.data instanceof Uint16Array ? image.data.reduce((most, value) => Math.max(most, value), 1) : 255;
+    image.data instanceof Uint16Array ? image.data.reduce((max, value) => Math.max(max, value), 1) : 255;
   const at = (x: number, y: number) => image.data[y * image.width + x]!;
   for (let y = 0; y < height; y++) {
     for (let x = 0; x < width; x++) {

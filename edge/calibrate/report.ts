@@ -88,10 +88,10 @@ function coverageMap(
   { result, seen }: ReportInput,
 ): string {
   const { width, height } = result.calibration.imageSize;
-  const most = Math.max(...coverage.counts, 1);
+  const max = Math.max(...coverage.counts, 1);
   const [w, h] = [width / COVERAGE_COLUMNS, height / COVERAGE_ROWS];
   const cells = coverage.counts.map((count, at) => {
-    const opacity = count === 0 ? 0 : 0.15 + (0.5 * count) / most;
+    const opacity = count === 0 ? 0 : 0.15 + (0.5 * count) / max;
     return `<rect class="cell" x="${(at % COVERAGE_COLUMNS) * w}" y="${Math.floor(at / COVERAGE_COLUMNS) * h}" width="${w}" height="${h}" fill-opacity="${opacity.toFixed(2)}"><title>${count} corners</title></rect>`;
   });
   const size = Math.max(width / 250, 1).toFixed(1);

@@ -31,13 +31,10 @@ interface BatchFlags extends ConfigOptions {
 /** Of what was skipped, so many are told one by one. */
 const MAX_TOLD = 20;
 
-function numberOf(flag: string, text: string, least: number, most: number): number {
+function numberOf(flag: string, text: string, min: number, max: number): number {
   const value = Number(text);
-  if (value >= least && value <= most) return value;
-  throw new DepthwattError(
-    "USAGE",
-    `expected ${flag} to be a number from ${least} to ${most}, got "${text}"`,
-  );
+  if (value >= min && value <= max) return value;
+  throw new DepthwattError("USAGE", `expected ${flag} to be a number from ${min} to ${max}, got "${text}"`);
 }
 
 const busy = (occupancy: Record<BatchStage, number>) =>

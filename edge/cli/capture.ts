@@ -14,7 +14,7 @@ import {
   type RawImage,
 } from "../../camera/index.js";
 import { openSource } from "../sources/index.js";
-import { type ConfigOptions, configOf, eyeFlags, withConfig, withExamples, withJson } from "./options.js";
+import { type ConfigOptions, configOf, placeFlags, withConfig, withExamples, withJson } from "./options.js";
 import { note, printJson, printLine } from "./output.js";
 import { frameCount } from "./run.js";
 
@@ -38,8 +38,8 @@ function pairsToSkip(text: string): number {
 
 /** Writes one pair; the images are copied out of the cameras' buffers at once, so that these go round. */
 function save({ save: folder, raw, color }: CaptureOptions, pair: FramePair): Promise<void> {
-  const write = async (eye: "left" | "right", image: RawImage) => {
-    const name = join(folder, eye, String(image.timestampNs));
+  const write = async (side: "left" | "right", image: RawImage) => {
+    const name = join(folder, side, String(image.timestampNs));
     // Both copy before they wait: afterwards the buffer is the camera's again.
     const picture = () => (color && hasColours(image.format) ? coloursOf(image) : greyOf(image));
     if (raw) await writeFile(`${name}.raw`, Buffer.from(image.data));
@@ -72,11 +72,11 @@ function take(source: PairSource, options: CaptureOptions): Promise<void> {
 
 async function run(options: CaptureOptions): Promise<void> {
   const kind = { flag: "capture", value: "v4l2" };
-  const { config } = configOf(options, { "source.kind": kind }, eyeFlags(options));
+  const { config } = configOf(options, { "source.kind": kind }, placeFlags(options));
   const { source, warnings } = await openSource(config, { colours: options.color === true });
   for (const warning of warnings) note(`note: ${warning}`);
   try {
-    for (const eye of ["left", "right"]) makeFolder(join(options.save, eye));
+    for (const side of ["left", "right"]) makeFolder(join(options.save, side));
     if (!options.json) printLine(`source    ${source.description.title}`);
     await take(source, options);
   } catch (cause) {

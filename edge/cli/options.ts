@@ -27,8 +27,8 @@ export function withConfig(command: Command): Command {
     );
 }
 
-/** The flags of the two eyes by the setting's name in a source's section. */
-export function eyeFlags(options: { left?: string; right?: string; sideBySide?: string }) {
+/** The flags that say where the images are, by the setting's name in a source's section. */
+export function placeFlags(options: { left?: string; right?: string; sideBySide?: string }) {
   return {
     left: { flag: "--left", value: options.left },
     right: { flag: "--right", value: options.right },

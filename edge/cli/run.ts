@@ -15,7 +15,7 @@ import { whenThere } from "../service/wait.js";
 import { kindOfPath, SOURCE_KINDS } from "../sources/section.js";
 import { greet } from "./greeting.js";
 import { figuresLine, LiveLine } from "./live-line.js";
-import { type ConfigOptions, configOf, eyeFlags, withConfig, withExamples, withJson } from "./options.js";
+import { type ConfigOptions, configOf, placeFlags, withConfig, withExamples, withJson } from "./options.js";
 import { END_SIGNALS, printJson, printLine } from "./output.js";
 import { hasTerminal, leaveTerminal, reload, reloadLater, terminalDescriptors } from "./reload.js";
 
@@ -51,7 +51,7 @@ function sourceFlag(options: RunOptions): FlagValue {
   if (options.source !== undefined) return { flag: "--source", value: options.source };
   const flag = (["left", "right", "sideBySide"] as const).find((one) => options[one] !== undefined);
   if (flag === undefined) return { flag: "--source", value: undefined };
-  return { ...eyeFlags(options)[flag]!, value: kindOfPath(options[flag]!) };
+  return { ...placeFlags(options)[flag]!, value: kindOfPath(options[flag]!) };
 }
 
 function flagsOf(options: RunOptions): Record<string, FlagValue> {
@@ -119,7 +119,7 @@ export async function run(options: RunOptions, more: Record<string, FlagValue> =
     configOf(
       { ...options, ...(file !== undefined && { config: file }) },
       { ...flagsOf(options), ...more },
-      { ...eyeFlags(options), rateHz },
+      { ...placeFlags(options), rateHz },
     );
   const log = createLog("info");
   const notifier = createNotifier({

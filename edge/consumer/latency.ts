@@ -13,7 +13,7 @@ function unixNowMs(): number {
   return Math.abs(fine - coarse) < 2 ? fine : coarse;
 }
 
-/** Milliseconds from the left eye's capture to now; undefined where the capture clock cannot be compared with ours. */
+/** Milliseconds from the left camera's capture to now; undefined where the capture clock cannot be compared with ours. */
 export function latencyMsOf(header: FrameHeader): number | undefined {
   const { clock, leftTimestampNs, realtimeOffsetNs, clockDomain } = header;
   if (clock === "monotonic" && clockDomain !== 0 && clockDomain === domain && monotonicNowNs !== undefined) {

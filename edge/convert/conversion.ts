@@ -51,9 +51,9 @@ export class Counting implements Conversion {
   }
 }
 
-/** Runs `work` on every item, `most` of them at a time. Rejects with the first rejection, when those under way are done. */
-export async function withAtMost<T>(
-  most: number,
+/** Runs `work` on every item, `maxRunning` of them at a time. Rejects with the first rejection, when those under way are done. */
+export async function forEachLimited<T>(
+  maxRunning: number,
   items: AsyncIterable<T>,
   work: (item: T) => Promise<void>,
 ): Promise<void> {
@@ -66,7 +66,7 @@ export async function withAtMost<T>(
       })
       .finally(() => running.delete(one));
     running.add(one);
-    if (running.size >= most) await Promise.race(running);
+    if (running.size >= maxRunning) await Promise.race(running);
     if (failure) break;
   }
   await Promise.all(running);

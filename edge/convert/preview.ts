@@ -63,14 +63,14 @@ export async function toPreview(
       "SOURCE_EMPTY",
       `${recording.file}: expected depth or disparities to show, found none`,
     );
-  const most = MAX_FRAMES[kind];
+  const max = MAX_FRAMES[kind];
   const counting = new Counting(events, undefined);
-  const stepNs = (endNs - startNs) / BigInt(most) + 1n;
+  const stepNs = (endNs - startNs) / BigInt(max) + 1n;
   const { default: sharp } = await import("sharp");
   const frames: { raw: Buffer; height: number }[] = [];
   let dueNs = startNs;
   for await (const message of recording.messages({ channels: new Set([topic.channel.id]) })) {
-    if (message.logTime < dueNs || frames.length === most) continue;
+    if (message.logTime < dueNs || frames.length === max) continue;
     dueNs += stepNs;
     try {
       const { data, width, height } = coloured(topic, message);

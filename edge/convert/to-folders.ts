@@ -14,7 +14,7 @@ import { DepthwattError, isDepthwattError, writeBeside } from "../../core/index.
 import { decodeDepth, decodeImage, parseImage } from "../mcap/images.js";
 import { type ImageTopic, imageTopics, periodNs } from "../mcap/pairs.js";
 import type { Message, Recording } from "../mcap/recording.js";
-import { type Conversion, type ConversionEvents, Counting, withAtMost } from "./conversion.js";
+import { type Conversion, type ConversionEvents, Counting, forEachLimited } from "./conversion.js";
 import { sensorYaml } from "./euroc.js";
 
 /** Images that are packed at a time; zlib packs on threads of its own. */
@@ -95,15 +95,19 @@ export async function toFolders(
   for (const { folder } of folders.values()) makeFolder(folder);
   const attached = await recording.attachment("calibration.json");
   if (attached) await writeBeside(join(out, "calibration.json"), attached);
-  await withAtMost(AT_A_TIME, recording.messages({ channels: new Set(folders.keys()) }), async (message) => {
-    const { topic, folder } = folders.get(message.channelId)!;
-    try {
-      await writeOne(topic, message, folder, counting);
-    } catch (error) {
-      if (!isDepthwattError(error)) throw error;
-      counting.skip("unreadable", `${topic.channel.topic}: ${error.message}`);
-    }
-  });
+  await forEachLimited(
+    AT_A_TIME,
+    recording.messages({ channels: new Set(folders.keys()) }),
+    async (message) => {
+      const { topic, folder } = folders.get(message.channelId)!;
+      try {
+        await writeOne(topic, message, folder, counting);
+      } catch (error) {
+        if (!isDepthwattError(error)) throw error;
+        counting.skip("unreadable", `${topic.channel.topic}: ${error.message}`);
+      }
+    },
+  );
   if (layout === "euroc") await writeEurocFacts(recording, out, topics, attached);
   countLoss(recording, counting);
   return counting;

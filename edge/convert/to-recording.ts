@@ -19,7 +19,7 @@ import { imagePrefix, writeImage } from "../mcap/messages.js";
 import { openRecording } from "../mcap/recording.js";
 import { realDisk, RecordingFile, type Unfinished } from "../mcap/recording-file.js";
 import { IMAGE } from "../mcap/schemas.js";
-import { eyesIn } from "./eyes.js";
+import { leftRightIn } from "./left-right.js";
 import { type Conversion, type ConversionEvents, Counting } from "./conversion.js";
 
 interface Entry {
@@ -36,9 +36,9 @@ export interface FolderRecordingOptions {
   rateHz: number;
 }
 
-function eyesOf(folder: string): { left: string; right: string } {
-  const eyes = eyesIn(folder);
-  if (eyes !== undefined) return eyes;
+function leftRightOf(folder: string): { left: string; right: string } {
+  const sides = leftRightIn(folder);
+  if (sides !== undefined) return sides;
   throw new DepthwattError(
     "SOURCE_UNREADABLE",
     `${folder}: expected left/ and right/, or mav0/cam0 and cam1, found neither`,
@@ -46,11 +46,11 @@ function eyesOf(folder: string): { left: string; right: string } {
 }
 
 async function entriesOf(folder: string, rateHz: number): Promise<Entry[]> {
-  const { left, right } = eyesOf(folder);
+  const { left, right } = leftRightOf(folder);
   const listings = [await listImages(left), await listImages(right)];
   const settled = settleTimes(listings, "auto", BigInt(Math.round(1e9 / rateHz)));
-  const entries = settled.flatMap((eye, index) =>
-    eye.map(({ file, timestampNs, sequence }) => ({
+  const entries = settled.flatMap((side, index) =>
+    side.map(({ file, timestampNs, sequence }) => ({
       topic: `/${["left", "right"][index]}/image_raw`,
       file,
       stampNs: timestampNs,

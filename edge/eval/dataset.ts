@@ -98,20 +98,20 @@ function sameSize(file: string, image: GreyImage | FloatImage, expected: GreyIma
 }
 
 /** @param colours RGB8 where both pictures have colours */
-async function readEyes(left: string, right: string, colours: boolean) {
-  const eyes = await Promise.all([left, right].map((file) => readEnginePicture(file, colours)));
-  if (eyes.every(({ format }) => format === "RGB8")) return { eyes, format: "RGB8" as const };
+async function readPair(left: string, right: string, colours: boolean) {
+  const pictures = await Promise.all([left, right].map((file) => readEnginePicture(file, colours)));
+  if (pictures.every(({ format }) => format === "RGB8")) return { pictures, format: "RGB8" as const };
   const greys = colours
     ? await Promise.all([left, right].map((file) => readEnginePicture(file, false)))
-    : eyes;
-  return { eyes: greys, format: "GREY" as const };
+    : pictures;
+  return { pictures: greys, format: "GREY" as const };
 }
 
 /** Reads the files of one scene. @throws DepthwattError SOURCE_UNREADABLE, IMAGE_UNSUPPORTED, IMAGE_SIZE_MISMATCH */
 export async function readScene(entry: SceneEntry, colours = false): Promise<Scene> {
   const path = (name: string) => join(entry.folder, name);
-  const { eyes, format } = await readEyes(path(entry.left), path(entry.right), colours);
-  const [left, right] = eyes as [EnginePicture, EnginePicture];
+  const { pictures, format } = await readPair(path(entry.left), path(entry.right), colours);
+  const [left, right] = pictures as [EnginePicture, EnginePicture];
   sameSize(path(entry.right), right, left);
   const { path: truthPath, scale, invalid } = entry.groundTruth;
   const truth = await readDisparity(path(truthPath), { scale, invalid });

@@ -108,8 +108,8 @@ export class Governor {
     if (budgetWatts === undefined || last.length === 0) return undefined;
     const latest = last.at(-1)!;
     // Two of three, so that a single wild reading does not make three.
-    const most = last.filter((reading) => reading > budgetWatts).length >= LIMITS.confirm - 1;
-    const confirmed = last.length === LIMITS.confirm && most && mean(last) > budgetWatts;
+    const nearlyAll = last.filter((reading) => reading > budgetWatts).length >= LIMITS.confirm - 1;
+    const confirmed = last.length === LIMITS.confirm && nearlyAll && mean(last) > budgetWatts;
     const over = latest > budgetWatts * LIMITS.farOver || confirmed;
     if (!over) return undefined;
     const why = `${latest.toFixed(2)} W is over the budget of ${budgetWatts} W`;

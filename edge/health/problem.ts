@@ -39,7 +39,7 @@ export function problemOf(looks: readonly AlignmentLook[], disparityOffset = 0):
   const names = ["left", "right"] as const;
   const ratio = sharpness[0] / sharpness[1];
   const blurred = ratio < 1 / MAX_SHARPNESS_RATIO ? 0 : ratio > MAX_SHARPNESS_RATIO ? 1 : undefined;
-  const edge = (eye: 0 | 1) => `${(2 / sharpness[eye]).toFixed(1)} pixels wide`;
+  const edge = (side: 0 | 1) => `${(2 / sharpness[side]).toFixed(1)} pixels wide`;
   if (blurred !== undefined && sharpness[0] > 0 && sharpness[1] > 0) {
     const other = blurred === 0 ? 1 : 0;
     return problem(
@@ -48,11 +48,11 @@ export function problemOf(looks: readonly AlignmentLook[], disparityOffset = 0):
     );
   }
   // The right one has a corner in each of smaller tiles.
-  const flat = names.filter((_, eye) => corners[eye]! < FEWEST_CORNERS * (eye === 0 ? 1 : 2));
+  const flat = names.filter((_, side) => corners[side]! < FEWEST_CORNERS * (side === 0 ? 1 : 2));
   if (flat.length > 0) {
     const which = flat.length === 2 ? "both images are" : `the ${flat[0]} image is`;
     const found = names
-      .map((name, eye) => `${Math.round(corners[eye]!)} corners in the ${name} one`)
+      .map((name, side) => `${Math.round(corners[side]!)} corners in the ${name} one`)
       .join(", ");
     return problem("PAIR_FEATURELESS", `${which} flat: ${found}`);
   }

@@ -6,7 +6,7 @@ import { DepthwattError, isDepthwattError } from "../../core/index.js";
 import { decodeImage, type DecodedImage, type ImageKind, imageKind, stampOf } from "./images.js";
 import type { Recording } from "./recording.js";
 
-/** Messages of one eye that may wait for the other: recorders write their topics in bursts. */
+/** Messages of one camera that may wait for the other: recorders write their topics in bursts. */
 const MAX_WAITING = 32;
 
 export interface ImageTopic {
@@ -24,10 +24,10 @@ export interface RecordedPair {
   right: DecodedImage & { sequence: number };
 }
 
-export type Eye = "left" | "right";
+export type Side = "left" | "right";
 
 export interface PairEvents {
-  onDrop(eye: Eye, cause: "unmatched" | "unreadable" | "partnerLost"): void;
+  onDrop(side: Side, cause: "unmatched" | "unreadable" | "partnerLost"): void;
   /** A message that cannot be read. */
   onBad(error: Error): void;
 }
@@ -59,15 +59,15 @@ export function pairTopics(recording: Recording, names: { left?: string; right?:
     throw wrong(file, "the profile ros2 with cdr messages", found);
   }
   const listed = all.map(({ channel }) => channel.topic).join(", ") || "no topic of images";
-  const pick = (eye: Eye): ImageTopic => {
+  const pick = (side: Side): ImageTopic => {
     const fitting =
-      names[eye] === undefined
+      names[side] === undefined
         ? all.filter(({ channel }) =>
-            new RegExp(`(^|/)${eye}/image(_raw|_color)?(/compressed)?$`).test(channel.topic),
+            new RegExp(`(^|/)${side}/image(_raw|_color)?(/compressed)?$`).test(channel.topic),
           )
-        : all.filter(({ channel }) => channel.topic === names[eye]);
+        : all.filter(({ channel }) => channel.topic === names[side]);
     if (fitting.length === 1) return fitting[0]!;
-    const expected = names[eye] ?? `one topic that ends in ${eye}/image_raw`;
+    const expected = names[side] ?? `one topic that ends in ${side}/image_raw`;
     throw wrong(
       file,
       expected,
@@ -105,17 +105,17 @@ export async function* recordedPairs(
     pairWindowNs(period, period, undefined),
     {
       onPair: (left, right) => ready.push([left, right]),
-      onUnpaired: (eye) => events.onDrop(eye, "unmatched"),
+      onUnpaired: (side) => events.onDrop(side, "unmatched"),
     },
     MAX_WAITING,
   );
   const channels = new Set([topics.left.channel.id, topics.right.channel.id]);
   for await (const { channelId, data, sequence } of recording.messages({ channels, fromNs })) {
-    const eye = channelId === topics.left.channel.id ? "left" : "right";
+    const side = channelId === topics.left.channel.id ? "left" : "right";
     try {
-      pairer.push(eye, { timestampNs: stampOf(data), sequence, message: data });
+      pairer.push(side, { timestampNs: stampOf(data), sequence, message: data });
     } catch (error) {
-      events.onDrop(eye, "unreadable");
+      events.onDrop(side, "unreadable");
       events.onBad(error as Error);
     }
     for (const [left, right] of ready.splice(0)) {
@@ -132,8 +132,8 @@ async function decodePair(
   topics: PairTopics,
   events: PairEvents,
 ): Promise<RecordedPair | undefined> {
-  const read = (eye: Eye, { message, sequence }: Stamped) =>
-    decodeImage(topics[eye].kind, message, topics[eye].channel).then(
+  const read = (side: Side, { message, sequence }: Stamped) =>
+    decodeImage(topics[side].kind, message, topics[side].channel).then(
       (image) => ({ ...image, sequence }),
       (error: Error) => error,
     );

@@ -36,7 +36,7 @@ export interface RunFigures {
   /** Pixels with a disparity, filled ones among them; pixels whose disparity was found by matching. */
   validPercent: number | Unavailable;
   matchedPercent: number | Unavailable;
-  /** How the eyes lie to each other and how noisy they are, and what is done about it. */
+  /** How far the images are apart in rows and how noisy they are, and what is done about it. */
   verticalOffset: AdaptationFigures["verticalOffset"];
   noise: AdaptationFigures["noise"];
   /** Whether the cameras still lie as they were calibrated. */

@@ -8,7 +8,7 @@ export const TIME_BOUNDS_MS = [
 
 export interface TimeCountsSnapshot {
   /** Of each bound of TIME_BOUNDS_MS: how many values were at most that; smaller ones are among them. */
-  atMost: readonly number[];
+  cumulative: readonly number[];
   count: number;
   sumMs: number;
 }
@@ -29,7 +29,7 @@ export class TimeCounts {
 
   snapshot(): TimeCountsSnapshot {
     let below = 0;
-    const atMost = TIME_BOUNDS_MS.map((_, place) => (below += this.#counts[place]!));
-    return { atMost, count: this.#count, sumMs: this.#sumMs };
+    const cumulative = TIME_BOUNDS_MS.map((_, place) => (below += this.#counts[place]!));
+    return { cumulative, count: this.#count, sumMs: this.#sumMs };
   }
 }

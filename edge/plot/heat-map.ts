@@ -23,7 +23,7 @@ function fillOf(share: number): string {
 
 export function heatMap({ title, x, y, columns, rows, values }: HeatMap): string {
   const known = values.flat().filter((value) => value !== null);
-  const [least, most] = [Math.min(...known), Math.max(...known)];
+  const [min, max] = [Math.min(...known), Math.max(...known)];
   const width = Math.max(360, MARGIN.left + CELL.width * columns.length + MARGIN.right);
   const height = MARGIN.top + CELL.height * rows.length + MARGIN.bottom;
   const at = (column: number, row: number) => ({
@@ -33,12 +33,12 @@ export function heatMap({ title, x, y, columns, rows, values }: HeatMap): string
   const cells = values.flatMap((line, row) =>
     line.map((value, column) => {
       const { left, top } = at(column, row);
-      const share = value === null || most === least ? 0 : (value - least) / (most - least);
+      const share = value === null || max === min ? 0 : (value - min) / (max - min);
       const fill = value === null ? "none" : fillOf(share);
       const box = `<rect x="${left}" y="${top}" width="${CELL.width}" height="${CELL.height}" fill="${fill}" stroke="#ffffff"/>`;
       const words = value === null ? "-" : value.toFixed(2);
       // The best cell stands out without its colour.
-      const kind = value === least ? "best" : "label";
+      const kind = value === min ? "best" : "label";
       return box + text(left + CELL.width / 2, top + 18, words, { anchor: "middle", kind });
     }),
   );

@@ -20,8 +20,8 @@ export function energyChart(points: readonly MeasuredPoint[]): string {
     .sort((a, b) => (a.power.joulesPerFrame as number) - (b.power.joulesPerFrame as number));
   const rowHeight = 26;
   const frame: Frame = { left: 210, right: WIDTH - 120, top: 10, bottom: 10 + shown.length * rowHeight };
-  const most = Math.max(...shown.map((point) => point.power.joulesPerFrame as number));
-  const x = linearScale(0, most, frame.left, frame.right);
+  const max = Math.max(...shown.map((point) => point.power.joulesPerFrame as number));
+  const x = linearScale(0, max, frame.left, frame.right);
   const rows = shown.map((point, index) => {
     const top = frame.top + index * rowHeight + 4;
     const gross = point.power.joulesPerFrame as number;

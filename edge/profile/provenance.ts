@@ -9,7 +9,7 @@ import { VERSION } from "../version.js";
 import type { ProfileProvenance } from "./types.js";
 
 /** x86 names itself in /proc/cpuinfo; many ARM boards only say which core they have. */
-function processorName(): string {
+function cpuName(): string {
   const model = cpus()[0]?.model.trim();
   if (model && model !== "unknown") return model;
   try {
@@ -56,7 +56,7 @@ export function provenanceOf(
     version: VERSION,
     machine: hostname(),
     board: { name: board?.name ?? null, title: board?.title ?? "unknown board", reason, level },
-    processor: processorName(),
+    processor: cpuName(),
     cores: cpus().length,
     kernel: release(),
     node: process.version,

@@ -62,7 +62,7 @@ export function provenanceHtml(profile: Profile): string {
   const entries: [string, string][] = [
     ["board", `${board.title} (${board.reason})`],
     ["machine", provenance.machine],
-    ["processor", `${provenance.processor}, ${provenance.cores} cores online`],
+    ["CPU", `${provenance.processor}, ${provenance.cores} cores online`],
     ["GPU", provenance.gpu ?? "none that NVML shows"],
     ["power mode", mode],
     ["kernel", provenance.kernel],

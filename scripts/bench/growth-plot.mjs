@@ -8,7 +8,7 @@ export function growthPlot(rows) {
   const slope =
     rows.reduce((sum, row, i) => sum + cells[i] * row.minMs, 0) /
     cells.reduce((sum, count) => sum + count ** 2, 0);
-  const most = Math.max(...cells);
+  const max = Math.max(...cells);
   const points = (key) => rows.map((row, i) => [cells[i], row[key]]);
   const labels = rows.map((row) => `${row.width}x${row.height}x${row.numDisparities}`);
   return xyPlot({
@@ -22,7 +22,7 @@ export function growthPlot(rows) {
         name: `${slope.toFixed(4)} ms per million`,
         points: [
           [0, 0],
-          [most, slope * most],
+          [max, slope * max],
         ],
         only: "line",
       },

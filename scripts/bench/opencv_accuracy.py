@@ -69,7 +69,7 @@ def filled(disparity):
 
 
 def confidence_of(matcher, disparity, left, right):
-    """0 to 255, from both eyes' disparities; the filter's own result is not used."""
+    """0 to 255, from both images' disparities; the filter's own result is not used."""
     right_matcher = cv2.ximgproc.createRightMatcher(matcher)
     wls = cv2.ximgproc.createDisparityWLSFilter(matcher)
     wls.filter(disparity, left, None, right_matcher.compute(right, left))
@@ -91,12 +91,12 @@ def sparsification(confidence, bad):
 
 
 def evaluate(folder, scene):
-    left, right = (grey(os.path.join(folder, scene[eye])) for eye in ("left", "right"))
+    left, right = (grey(os.path.join(folder, scene[side])) for side in ("left", "right"))
     given = scene["groundTruth"]
     truth = truth_of(os.path.join(folder, given["path"]), given["scale"], given["invalid"])
     searched = -(-scene["numDisparities"] // 16) * 16
     matcher = cv2.StereoSGBM_create(numDisparities=searched, **PARAMETERS)
-    left, right = (cv2.copyMakeBorder(eye, 0, 0, searched, 0, cv2.BORDER_REPLICATE) for eye in (left, right))
+    left, right = (cv2.copyMakeBorder(side, 0, 0, searched, 0, cv2.BORDER_REPLICATE) for side in (left, right))
     started = time.perf_counter()
     matched = matcher.compute(left, right)
     milliseconds = 1000 * (time.perf_counter() - started)

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Percent of bad pixels where the pair is not as it should be: darker, rows apart, noisy, the eyes swapped, no picture at all.
+// Percent of bad pixels where the pair is not as it should be: darker, rows apart, noisy, the cameras swapped, no picture at all.
 import { createEngine } from "../../dist/cuda/index.js";
 import { loadConfig } from "../../dist/edge/config/index.js";
 import { engineMatcher, readDataset, readScene } from "../../dist/edge/eval/index.js";
 
-/** Normal noise, the same in every run; each eye has its own. */
+/** Normal noise, the same in every run; each camera has its own. */
 function noisy(image, sigma, seed) {
   let state = seed;
   const next = () => {

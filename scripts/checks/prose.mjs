@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // How we write: lines of prose that fit 120 columns, and one word for one thing, in pages and in the sentences users see.
+import { BANNED } from "./banned-words.mjs";
 import {
   filesBelow,
   filesIn,
@@ -12,18 +13,7 @@ import {
 
 const COLUMNS = 120;
 
-/** A banned word, the word we use, and the files where the word stands for something else and is right. */
-const WORDS = [
-  { pattern: /\beyes?\b/gi, use: "camera, or left / right image" },
-  { pattern: /\bprocessors?\b|(?<=^|[.:] )Processors?\b/gm, use: "CPU" },
-  { pattern: /\bcure[sd]?\b/gi, use: "hint, or what to do" },
-  // A lane is one thread of a warp or one element of a vector register, and nothing else.
-  {
-    pattern: /\blanes?\b/gi,
-    use: "frame in work, or worker",
-    allowed: /^cuda\/|^docs\/(notebook|decisions\/07)|\/(cuda|cuda-kernels|predictions)\.md$/,
-  },
-];
+const WORDS = BANNED.filter(({ pattern }) => pattern !== undefined);
 
 const GENERATED = "<!-- Made from the code by `npm run docs`";
 const blank = (text) => text.replace(/[^\n]/g, " ");

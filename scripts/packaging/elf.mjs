@@ -36,13 +36,13 @@ export function symbolVersions(path) {
   return newest;
 }
 
-/** Throws where a file asks for a newer version than `atMost`, such as {GLIBC: "2.17"}. */
-export function checkSymbolVersions(path, atMost) {
+/** Throws where a file asks for a newer version than `maxVersions`, such as {GLIBC: "2.17"}. */
+export function checkSymbolVersions(path, maxVersions) {
   const found = symbolVersions(path);
   for (const [name, version] of Object.entries(found)) {
-    if (atMost[name] !== undefined && newer(version, atMost[name]) > 0)
+    if (maxVersions[name] !== undefined && newer(version, maxVersions[name]) > 0)
       throw new Error(
-        `${path} asks for ${name}_${version}, newer than ${atMost[name]}: it would not load on JetPack 5`,
+        `${path} asks for ${name}_${version}, newer than ${maxVersions[name]}: it would not load on JetPack 5`,
       );
   }
   return found;

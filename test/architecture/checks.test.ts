@@ -112,6 +112,36 @@ const VIOLATIONS: [string, string, () => void, RegExp][] = [
     /edge\/main\.ts:3: "processor": we say CPU/,
   ],
   [
+    "names.mjs",
+    "a comment has a banned word",
+    () => put("test/some.test.ts", `${HEADER}// What the left eye sees.\n`),
+    /test\/some\.test\.ts:3: "eye": we say camera/,
+  ],
+  [
+    "names.mjs",
+    "a name has a banned word in it",
+    () => put("camera/pair.h", `${HEADER}struct LeftEye;\n`),
+    /camera\/pair\.h:3: "Eye": we say camera/,
+  ],
+  [
+    "names.mjs",
+    "a board's file has a banned word",
+    () => put("board-configs/x.json", '{"measures": "processor"}\n'),
+    /x\.json:1: "processor": we say CPU/,
+  ],
+  [
+    "names.mjs",
+    "a lane that is no lane of a warp or vector",
+    () => put("edge/main.ts", `${HEADER}export const lanes = 1;\n`),
+    /main\.ts:3: "lanes"/,
+  ],
+  [
+    "names.mjs",
+    "a limit that is called most, where the text beside it may say at most",
+    () => put("edge/main.ts", `${HEADER}export const [most, text] = [1, "at most"]; // at most\n`),
+    /main\.ts:3: "most": we say max/,
+  ],
+  [
     "imports.mjs",
     "camera imports edge",
     () => put("camera/source.ts", 'import "../edge/main.js";\n'),

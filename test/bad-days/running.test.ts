@@ -92,8 +92,8 @@ needs("mosquitto").suite("bad days of a running program", () => {
     await writeScene(loadNative(), { ...scene, width: 192, height: 128, folder: join(folder, "scene") });
     await writeScene(loadNative(), { ...scene, width: 96, height: 64, folder: join(folder, "other") });
     const file = join(folder, "depthwatt.yaml");
-    const eyes = ["left", "right"].map((eye) => `${eye}: ${join(folder, "scene", eye)}`).join(", ");
-    const source = `source: {kind: replay, replay: {${eyes}, loop: true, rateHz: 20}}`;
+    const sides = ["left", "right"].map((side) => `${side}: ${join(folder, "scene", side)}`).join(", ");
+    const source = `source: {kind: replay, replay: {${sides}, loop: true, rateHz: 20}}`;
     const write = (from: string, crop: number) => {
       const calibration = join(folder, from, "calibration.json");
       writeFileSync(file, `${source}\ncalibration: {file: ${calibration}, crop: ${crop}}\n`);

@@ -201,7 +201,7 @@ test("a disk without room, when results are saved: exit 3, the cause, and no hal
     view: "rectified",
     truth: "none",
   });
-  const first = (eye: string) => join(scene, eye, readdirSync(join(scene, eye))[0]!);
+  const first = (side: string) => join(scene, side, readdirSync(join(scene, side))[0]!);
   const fill = () => {
     const descriptor = openSync(join(disk, "ballast"), "w");
     try {

@@ -35,8 +35,9 @@ export function constructedResult(
   model: ModelMachine = MODEL,
 ): PointResult {
   const cells = megaDisparitiesOf(point);
-  const most = model.speed / (cells * point.paths) / 1.15;
-  const fps = (point.rateHz === "max" ? most : Math.min(point.rateHz, most)) * (1 + 0.01 * (random() - 0.5));
+  const maxFps = model.speed / (cells * point.paths) / 1.15;
+  const fps =
+    (point.rateHz === "max" ? maxFps : Math.min(point.rateHz, maxFps)) * (1 + 0.01 * (random() - 0.5));
   const stageSaving = point.without === undefined ? 1 : 0.97;
   const joules = ((cells * (0.4 + 0.15 * point.paths) * model.joulesPerGiga) / 1000) * stageSaving;
   const watts = model.idleWatts + fps * joules + 0.05 * (random() - 0.5);
@@ -84,7 +85,7 @@ export function constructedResult(
     },
     changed: [],
   };
-  const ms = 1000 / most;
+  const ms = 1000 / maxFps;
   const stage = (share: number) => ({ p50Ms: ms * share, p95Ms: ms * share * 1.1, p99Ms: ms * share * 1.2 });
   return {
     id: pointId(point),
@@ -149,7 +150,7 @@ export function constructedProfile(options: { model?: ModelMachine; stageRounds?
         reason: "made by a test",
         level: "board",
       },
-      processor: "constructed processor",
+      processor: "constructed CPU",
       cores: 6,
       kernel: "5.15.148-tegra",
       node: "v20.20.2",

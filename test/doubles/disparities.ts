@@ -2,7 +2,7 @@
 // A disparity map as a matcher leaves it: planes, steps, noise, wrong winners and holes. For benchmarks of what comes after.
 import { Random } from "./rooms.js";
 
-/** Whole disparities, their sixteenths (one hole in 20), the right eye's, and a confidence; [height][width], seeded. */
+/** Whole disparities, their sixteenths (one hole in 20), the right camera's, and a confidence; [height][width], seeded. */
 export function matchedDisparities(width: number, height: number) {
   const random = new Random(1);
   const disparity = Int16Array.from({ length: width * height }, (_, i) => {

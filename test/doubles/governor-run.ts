@@ -110,8 +110,8 @@ export function drawRun(run: Run, goal: GovernorGoal, title: string): string {
   const upper: Frame = { left: 52, right: 880, top: 60, bottom: 260 };
   const lower: Frame = { left: 52, right: 880, top: 310, bottom: 510 };
   const x = linearScale(0, run.seconds.length, upper.left, upper.right, 8);
-  const most = Math.max(...run.seconds.map((second) => second.watts), goal.budgetWatts ?? 0);
-  const watts = linearScale(0, most, upper.bottom, upper.top, 5);
+  const max = Math.max(...run.seconds.map((second) => second.watts), goal.budgetWatts ?? 0);
+  const watts = linearScale(0, max, upper.bottom, upper.top, 5);
   const quality = linearScale(levels.length - 1, 0, lower.bottom, lower.top, 4);
   const axis = {
     ...quality,

@@ -46,7 +46,7 @@ export class PacedSource implements PairSource {
         return;
       }
       const { width, height, left, right } = this.#pictures;
-      const eye: Omit<RawImage, "data"> = {
+      const side: Omit<RawImage, "data"> = {
         width,
         height,
         strideBytes: width,
@@ -55,8 +55,8 @@ export class PacedSource implements PairSource {
         timestampNs: process.hrtime.bigint(),
       };
       events.onPair({
-        left: { ...eye, data: left },
-        right: { ...eye, data: right },
+        left: { ...side, data: left },
+        right: { ...side, data: right },
         clock: "monotonic",
         release: () => {
           this.released++;

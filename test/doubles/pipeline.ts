@@ -43,7 +43,7 @@ export class HandSource implements PairSource {
   /** Delivers the next pair and returns its sequence number. */
   deliver(): number {
     const sequence = this.#sequence++;
-    const eye = {
+    const side = {
       data: new Uint8Array(8),
       width: 4,
       height: 2,
@@ -54,8 +54,8 @@ export class HandSource implements PairSource {
     } as const;
     let releases = 0;
     const pair: FramePair = {
-      left: eye,
-      right: { ...eye },
+      left: side,
+      right: { ...side },
       clock: "monotonic",
       release: () => {
         if (++releases > 1) throw new Error(`pair ${sequence} was released twice`);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A small stereo pair made of whole numbers only, so that it is the same on every machine: textured layers of constant
-// disparity, seen from two eyes, with a little noise.
+// disparity, seen by two cameras, with a little noise.
 import { Random } from "./rooms.js";
 
 export interface TestPair {

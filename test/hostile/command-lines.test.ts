@@ -27,7 +27,7 @@ beforeAll(async () => {
   const scene = join(folder, "scene");
   const size = ["--width", "96", "--height", "64", "--ideal"];
   expect((await runProgram(["scene", "--frames", "2", "--out", scene, ...size])).code).toBe(0);
-  const first = (eye: string) => join(scene, eye, readdirSync(join(scene, eye)).sort()[0]!);
+  const first = (side: string) => join(scene, side, readdirSync(join(scene, side)).sort()[0]!);
   pictures = { folder: scene, left: first("left"), right: first("right") };
 });
 afterAll(() => {

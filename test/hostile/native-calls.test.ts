@@ -223,7 +223,7 @@ test("scenes: options and calls of any kind", async () => {
   const scene = new Scene(good as never, () => {});
   const truth = {
     frame: 0,
-    eye: 0,
+    side: 0,
     width: 8,
     height: 8,
     focalPixels: 9,

@@ -28,7 +28,7 @@ interface Pair {
   right: Uint8Array;
 }
 
-/** What the left eye sees at row y, the right one sees `rows` lower. */
+/** What the left camera sees at row y, the right one sees `rows` lower. */
 function pairOf(
   picture: Uint8Array,
   rows: number,

@@ -64,7 +64,7 @@ test("each result is that of match, byte for byte", async () => {
   expect(stderr).not.toMatch(/\r|\[#/);
   for (const name of ["000000", "000017"]) {
     const out = place(`${name}.pfm`);
-    const images = ["left", "right"].map((eye) => place("archive/scene", eye, `${name}.png`));
+    const images = ["left", "right"].map((side) => place("archive/scene", side, `${name}.png`));
     expect((await runProgram(["match", ...images, "-o", out, ...QUICK])).code).toBe(0);
     expect(readFileSync(place("first/scene", `${name}.pfm`)).equals(readFileSync(out)), name).toBe(true);
   }
@@ -111,9 +111,9 @@ test("three parts are disjoint and together all of it; a scheduler may say which
 test("bad pairs are skipped, told and counted, and the exit code says so", async () => {
   mkdirSync(place("bad/left"), { recursive: true });
   mkdirSync(place("bad/right"));
-  for (const eye of ["left", "right"]) {
+  for (const side of ["left", "right"]) {
     for (const name of ["000000", "000001", "000002", "000003"])
-      copyFileSync(place("archive/scene", eye, `${name}.png`), place("bad", eye, `${name}.png`));
+      copyFileSync(place("archive/scene", side, `${name}.png`), place("bad", side, `${name}.png`));
   }
   writeFileSync(place("bad/left/000001.png"), "no picture");
   rmSync(place("bad/right/000003.png"));

@@ -14,30 +14,30 @@ import { lastJson, runProgram } from "../doubles/program.js";
 const WIDTH = 64;
 const HEIGHT = 48;
 const FRAMES = 6;
-const picture = (number: number, eye: number) =>
+const picture = (number: number, side: number) =>
   Uint8Array.from({ length: WIDTH * HEIGHT }, (_, at) => {
-    const [x, y] = [(at % WIDTH) + 4 * eye, Math.floor(at / WIDTH)];
+    const [x, y] = [(at % WIDTH) + 4 * side, Math.floor(at / WIDTH)];
     return ((x * 37 + number * 50) ^ (x * y)) & 255;
   });
 
 let folder: string;
 beforeAll(async () => {
   folder = mkdtempSync(join(tmpdir(), "depthwatt-programs-"));
-  for (const [eye, name] of ["left", "right"].entries()) {
+  for (const [side, name] of ["left", "right"].entries()) {
     mkdirSync(join(folder, name));
     for (let number = 0; number < FRAMES; number++) {
-      const image = { width: WIDTH, height: HEIGHT, data: picture(number, eye) };
+      const image = { width: WIDTH, height: HEIGHT, data: picture(number, side) };
       writeFileSync(join(folder, name, `${number}.png`), await encodePng(image));
     }
   }
 });
 afterAll(() => rmSync(folder, { recursive: true }));
 
-const ffmpegOf = (eye: string) =>
-  `ffmpeg -v error -framerate 10 -i ${folder}/${eye}/%d.png -pix_fmt gray -f yuv4mpegpipe -`;
+const ffmpegOf = (side: string) =>
+  `ffmpeg -v error -framerate 10 -i ${folder}/${side}/%d.png -pix_fmt gray -f yuv4mpegpipe -`;
 
-const gstreamerOf = (eye: string) =>
-  `gst-launch-1.0 -q multifilesrc location=${folder}/${eye}/%d.png stop-index=${FRAMES - 1} ` +
+const gstreamerOf = (side: string) =>
+  `gst-launch-1.0 -q multifilesrc location=${folder}/${side}/%d.png stop-index=${FRAMES - 1} ` +
   "caps=image/png,framerate=10/1 ! pngdec ! videoconvert ! video/x-raw,format=GRAY8 ! fdsink fd=1";
 
 interface Played {
@@ -132,7 +132,7 @@ needs("ffmpeg").suite("ffmpeg", () => {
 
   test("RTSP: two live streams, their loss in the state, and the way back", async () => {
     const ports = [await freePort(), await freePort()];
-    const url = (port: number | undefined) => `rtsp://127.0.0.1:${port}/eye`;
+    const url = (port: number | undefined) => `rtsp://127.0.0.1:${port}/camera`;
     // These wait for the stream to be brought; a camera's URL is fetched without "listen".
     const camera = (port: number | undefined) =>
       `ffmpeg -v error -rtsp_flags listen -i ${url(port)} -f yuv4mpegpipe -`;

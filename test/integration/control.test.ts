@@ -328,8 +328,8 @@ needs("mosquitto").suite("control over MQTT", () => {
       view: "rectified",
       truth: "none",
     });
-    const eyes = ["left", "right"].map((eye) => `source.replay.${eye}=${join(folder, eye)}`);
-    const still = ["source.kind=replay", ...eyes, "source.replay.loop=true", "source.replay.rateHz=30"];
+    const sides = ["left", "right"].map((side) => `source.replay.${side}=${join(folder, side)}`);
+    const still = ["source.kind=replay", ...sides, "source.replay.loop=true", "source.replay.rateHz=30"];
     const calibration = `calibration.file=${join(folder, "calibration.json")}`;
     const maps = async (device: string, client: TestClient) => {
       await pause(110);

@@ -42,7 +42,7 @@ const WIDE = ["/dev/fake6", "/dev/fake7"] as const;
 
 /** Grey blocks; what the right camera sees lies SHIFT pixels further left. */
 function picture(
-  eye: "left" | "right" | "both",
+  side: "left" | "right" | "both",
   width: number,
   height: number,
   bytesPerPixel: number,
@@ -50,7 +50,7 @@ function picture(
   const random = seededRandom(7);
   const texture = Array.from({ length: (width + SHIFT) * height }, () => Math.floor(random() * 256));
   const at = (x: number, y: number, shift: number) => texture[y * (width + SHIFT) + x + shift]!;
-  const shifts = eye === "both" ? [0, SHIFT] : [eye === "left" ? 0 : SHIFT];
+  const shifts = side === "both" ? [0, SHIFT] : [side === "left" ? 0 : SHIFT];
   const bytes = new Uint8Array(width * shifts.length * height * bytesPerPixel);
   for (let y = 0; y < height; y++)
     for (const [part, shift] of shifts.entries())
@@ -70,8 +70,8 @@ const cleanups: (() => unknown)[] = [];
 /** All cameras deliver, each pair at one moment. */
 function play(shape: { width: number; height: number; bytesPerPixel: number }): void {
   const { width, height, bytesPerPixel } = shape;
-  const [left, right, both] = (["left", "right", "both"] as const).map((eye) =>
-    picture(eye, width, height, bytesPerPixel),
+  const [left, right, both] = (["left", "right", "both"] as const).map((side) =>
+    picture(side, width, height, bytesPerPixel),
   );
   let sequence = 0;
   const timer = setInterval(() => {
@@ -191,7 +191,7 @@ needs("mosquitto", "toolchain").suite("cameras while it runs", () => {
     },
   );
 
-  test("a hundred changes under load, to other cameras, to one with both eyes and back: no pair is lost uncounted", async () => {
+  test("a hundred changes under load, to other cameras, to one with both images and back: no pair is lost uncounted", async () => {
     play({ width: 64, height: 48, bytesPerPixel: 1 });
     const run = await bench.run("none", "load", ...SETUP, ...assignments(beginning(PAIRS.a)));
     const places = [

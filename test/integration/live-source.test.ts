@@ -77,18 +77,18 @@ describe("a source that cannot be used", () => {
     const { runtime } = run;
     const still = asChange(await bench.stillScene());
     const folder = bench.folder();
-    for (const eye of ["left", "right"]) {
-      mkdirSync(join(folder, eye));
-      writeFileSync(join(folder, eye, "000000.png"), "no picture");
+    for (const side of ["left", "right"]) {
+      mkdirSync(join(folder, side));
+      writeFileSync(join(folder, side, "000000.png"), "no picture");
     }
-    const eyes = (of: string) => ({
+    const sides = (of: string) => ({
       "source.replay.left": `${of}/left`,
       "source.replay.right": `${of}/right`,
     });
     const small = await bench.stillScene({ width: 96, height: 64 });
     const cases: [SettingsChange, string, RegExp][] = [
-      [{ ...still, ...eyes("/nowhere") }, "SOURCE_UNREADABLE", /\/nowhere\/left/],
-      [{ ...still, ...eyes(folder) }, "IMAGE_UNSUPPORTED", /000000\.png/],
+      [{ ...still, ...sides("/nowhere") }, "SOURCE_UNREADABLE", /\/nowhere\/left/],
+      [{ ...still, ...sides(folder) }, "IMAGE_UNSUPPORTED", /000000\.png/],
       [{ ...still, "calibration.file": "/nowhere.yaml" }, "CALIBRATION_UNREADABLE", /nowhere\.yaml/],
       [
         { ...still, "calibration.file": small["calibration.file"]! },

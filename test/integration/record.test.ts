@@ -171,12 +171,12 @@ needs("zstandard").suite("a recording in colours", () => {
     const pixels = Buffer.from(
       Uint8Array.from({ length: 3 * width * height }, (_, i) => (i * 37 + (i >> 7)) & 255),
     );
-    for (const eye of ["left", "right"]) {
-      mkdirSync(place(`colours/${eye}`), { recursive: true });
+    for (const side of ["left", "right"]) {
+      mkdirSync(place(`colours/${side}`), { recursive: true });
       for (let index = 0; index < 3; index++)
         await sharp(pixels, { raw: { width, height, channels: 3 } })
           .png()
-          .toFile(place(`colours/${eye}/${index}.png`));
+          .toFile(place(`colours/${side}/${index}.png`));
     }
     const words = ["--left", place("colours/left"), "--right", place("colours/right"), "--inputs", ...QUIET];
     const set = ["board=none", "outputs.mcap.leftColours=true"].flatMap((one) => ["--set", one]);

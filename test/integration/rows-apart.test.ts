@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Eyes that are too many rows apart to be corrected: a run says so once, with the hint, and its figures say why there is no offset.
+// Cameras that are too many rows apart to be corrected: a run says so once, with the hint, and its figures say why there is no offset.
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -11,7 +11,7 @@ const [WIDTH, HEIGHT, DISPARITY] = [240, 120, 9];
 const folder = mkdtempSync(join(tmpdir(), "depthwatt-rows-"));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
-/** Smooth patches: rows tell each other apart. The right eye sees everything `rows` lower. */
+/** Smooth patches: rows tell each other apart. The right camera sees everything `rows` lower. */
 function write(name: string, rows: number): string[] {
   const picture = new Random(3).fill(new Uint8Array((WIDTH + 40) * (HEIGHT + 40)), 20, 235);
   const row = WIDTH + 40;
@@ -22,19 +22,19 @@ function write(name: string, rows: number): string[] {
       { length: WIDTH * HEIGHT },
       (_, i) => picture[(Math.floor(i / WIDTH) + 20 + dy) * row + (i % WIDTH) + 20 + dx]!,
     );
-  const eyes = [
+  const sides = [
     ["left", cut(0, 0)],
     ["right", cut(DISPARITY, -rows)],
   ] as const;
-  return eyes.flatMap(([eye, image]) => {
-    const at = join(folder, name, eye);
+  return sides.flatMap(([side, image]) => {
+    const at = join(folder, name, side);
     mkdirSync(at, { recursive: true });
     for (let frame = 0; frame < 3; ++frame)
       writeFileSync(
         join(at, `${frame}.pgm`),
         Buffer.concat([Buffer.from(`P5 ${WIDTH} ${HEIGHT} 255\n`), image]),
       );
-    return [`--${eye}`, at];
+    return [`--${side}`, at];
   });
 }
 
@@ -43,7 +43,7 @@ const WARNING = "4 rows or more above or below the left one, which is not correc
 test.each([
   [4, 1],
   [1, 0],
-])("eyes %i rows apart are warned of %i times", async (rows, times) => {
+])("cameras %i rows apart are warned of %i times", async (rows, times) => {
   const words = ["run", "--broker", "none", "--rate", "max", "--json", "--set", "match.numDisparities=24"];
   const ran = await runProgram([...words, "--set", "board=none", ...write(`${rows}`, rows)]);
   expect(ran.code, ran.stderr).toBe(0);

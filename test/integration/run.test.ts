@@ -108,7 +108,7 @@ describe("run refuses", () => {
   test.each<[string, string[], number, RegExp]>([
     ["a backend that is not there", ["--backend", "cuda"], 4, /CUDA unavailable/],
     ["a folder that is not there", ["--left", "/nowhere/l", "--right", "/nowhere/r"], 3, /\/nowhere\/l/],
-    ["one eye alone", ["--left", "."], 2, /source\.replay\.right/],
+    ["one side alone", ["--left", "."], 2, /source\.replay\.right/],
     ["a rate of 0", ["--rate", "0"], 2, /source\.synthetic\.rateHz|--rate/],
     ["an unknown setting", ["--set", "match.p9=1"], 2, /match\.p9/],
     ["an unknown option", ["--brocker", "none"], 2, /--brocker/],

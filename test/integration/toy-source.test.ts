@@ -18,7 +18,7 @@ export const toySettings = section("Three pairs, constructed.", {
 `;
 
 const OPEN = `// SPDX-License-Identifier: Apache-2.0
-// The source "toy": three pairs of a pattern that the right eye sees further left.
+// The source "toy": three pairs of a pattern that the right camera sees further left.
 import { greyPairLayout, type PairSource, type RawImage } from "../../../camera/index.js";
 import { defineSource } from "../source.js";
 import { toySettings } from "./settings.js";
@@ -28,7 +28,7 @@ const HEIGHT = 32;
 
 const grey = (x: number, y: number) => ((x * 7919 + y * 104729) ^ (x * y)) & 255;
 
-function eye(shift: number, sequence: number): RawImage {
+function camera(shift: number, sequence: number): RawImage {
   const data = new Uint8Array(WIDTH * HEIGHT);
   for (let at = 0; at < data.length; at++) data[at] = grey((at % WIDTH) + shift, Math.floor(at / WIDTH));
   const timestampNs = process.hrtime.bigint();
@@ -52,7 +52,7 @@ function pairsOf(disparity: number): PairSource {
           if (--held === 0) idle();
           setImmediate(next);
         };
-        events.onPair({ left: eye(0, sequence), right: eye(disparity, sequence), clock: "monotonic", release });
+        events.onPair({ left: camera(0, sequence), right: camera(disparity, sequence), clock: "monotonic", release });
       };
       setImmediate(next);
     },

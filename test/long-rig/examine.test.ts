@@ -124,10 +124,10 @@ describe("pairs that say nothing, or nothing good", () => {
     ["left", "mirrored", acrossFlip],
     ["right", "upside down", turnedRound],
     ["left", "upside down", turnedRound],
-  ] as const)("the %s image is %s", async (eye, how, from) => {
-    const pairs = await each(raw, (pair) => ({ ...pair, [eye]: moved(pair[eye], from) }));
+  ] as const)("the %s image is %s", async (side, how, from) => {
+    const pairs = await each(raw, (pair) => ({ ...pair, [side]: moved(pair[side], from) }));
     const { problem, figures } = examine(pairs);
-    expect(problem).toMatchObject({ code: "PAIR_MIRRORED", text: `the ${eye} image is ${how}` });
+    expect(problem).toMatchObject({ code: "PAIR_MIRRORED", text: `the ${side} image is ${how}` });
     expect(figures).toBeUndefined();
   });
 
@@ -136,10 +136,10 @@ describe("pairs that say nothing, or nothing good", () => {
     expect(examine(pairs).problem?.code).toBe("PAIR_MIRRORED");
   });
 
-  test.each(["left", "right"] as const)("the %s camera is out of focus", async (eye) => {
-    const { problem } = examine(await each(raw, (pair) => ({ ...pair, [eye]: blurred(pair[eye]) })));
+  test.each(["left", "right"] as const)("the %s camera is out of focus", async (side) => {
+    const { problem } = examine(await each(raw, (pair) => ({ ...pair, [side]: blurred(pair[side]) })));
     expect(problem?.code).toBe("PAIR_BLURRED");
-    expect(problem?.text).toContain(`the ${eye} image is out of focus`);
+    expect(problem?.text).toContain(`the ${side} image is out of focus`);
   });
 
   test("flat images", async () => {

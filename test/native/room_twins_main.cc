@@ -205,13 +205,13 @@ void rooms(const Kernels& kernels, Random& random, int32_t width, int32_t height
     pixel = {static_cast<uint8_t>(random.whole(0, 60)), static_cast<uint8_t>(random.whole(0, 60)),
              static_cast<uint8_t>(random.whole(0, 60))};
   }
-  const ExponentialImages eyes{left.in(), right.in(), packedView<const Rgb8>(rgb.data(), width, height)};
+  const ExponentialImages sides{left.in(), right.in(), packedView<const Rgb8>(rgb.data(), width, height)};
   Exponential* aggregation = nullptr;
   if (!Exponential::open(steps, width, height, kernels.exponential, workers, &aggregation).ok()) std::exit(1);
   const std::unique_ptr<Exponential> exponential(aggregation);
   Image<int16_t> winner(width, height), fastWinner(width, height);
-  exponentialReference(steps, eyes, {expected.view(), winner.view(), other.view(), confidence.view()});
-  exponential->compute(eyes, {got.view(), fastWinner.view(), fastOther.view(), fastConfidence.view()});
+  exponentialReference(steps, sides, {expected.view(), winner.view(), other.view(), confidence.view()});
+  exponential->compute(sides, {got.view(), fastWinner.view(), fastOther.view(), fastConfidence.view()});
   expectSame("exponential", expected, got);
   expectSame("exponential winner", winner, fastWinner);
   expectSame("exponential right", other, fastOther);

@@ -40,14 +40,14 @@ async function recording(folder: string): Promise<string> {
         left[y * WIDTH + x] = texture[y * WIDTH + x]!;
         if (x >= disparity) right[y * WIDTH + x - disparity] = texture[y * WIDTH + x]!;
       }
-  for (const [eye, data] of [
+  for (const [side, data] of [
     ["left", left],
     ["right", right],
   ] as const) {
-    mkdirSync(join(folder, eye));
+    mkdirSync(join(folder, side));
     for (let index = 0; index < 4; index++)
       writeFileSync(
-        join(folder, eye, `${index}.png`),
+        join(folder, side, `${index}.png`),
         await encodePng({ data, width: WIDTH, height: HEIGHT }),
       );
   }

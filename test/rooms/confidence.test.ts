@@ -118,7 +118,7 @@ describe.each(variants)("confidence, %s: twin of the reference", (variant) => {
 
   test.each(shapes)("%i x %i, few and many invalid pixels, grey of few and many values", (width, height) => {
     const random = new Random();
-    for (const [oneInvalidIn, highest, most] of [
+    for (const [oneInvalidIn, highest, maxDisparityQ4] of [
       [2, 3, 20],
       [9, 255, 60],
       [1000, 12, 32_736],
@@ -126,7 +126,7 @@ describe.each(variants)("confidence, %s: twin of the reference", (variant) => {
       const size = width * height;
       const grey = random.fill(new Uint8Array(size), 0, highest);
       const certainty = random.fill(new Uint8Array(size), 0, 255);
-      const disparityQ4 = random.fill(new Int16Array(size), 0, most);
+      const disparityQ4 = random.fill(new Int16Array(size), 0, maxDisparityQ4);
       for (let i = 0; i < size; ++i) if (random.whole(1, oneInvalidIn) === 1) disparityQ4[i] = INVALID;
       const call = { grey, disparityQ4, certainty };
       const expected = confidence("reference", width, height, call);

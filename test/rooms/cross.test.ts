@@ -34,7 +34,7 @@ function cross(variant: string, call: Call) {
 
 const forms = ["reference", ...variants];
 
-/** Noise, and the same noise seen `shift` columns further to the left by the right eye. */
+/** Noise, and the same noise seen `shift` columns further to the left by the right image. */
 function shifted(random: Random, width: number, height: number, shift: number) {
   const left = random.fill(new Uint8Array(width * height), 0, 255);
   const right = random.fill(new Uint8Array(width * height), 0, 255);
@@ -99,7 +99,7 @@ describe.each(forms)("cross, %s: properties", (variant) => {
     }
   });
 
-  test("mirroring both eyes and swapping them swaps the maps", () => {
+  test("mirroring both images and swapping them swaps the maps", () => {
     const random = new Random();
     const { width, height, left, right } = shifted(random, 37, 8, 4);
     const mirrored = <A extends Uint8Array | Int16Array>(image: A): A =>

@@ -28,7 +28,7 @@ function leftRight(variant: string, call: Call) {
 const forms = ["reference", ...variants];
 
 describe.each(forms)("left_right, %s: by hand", (variant) => {
-  test("kept within one pixel, rejected beyond, outside, or where either eye has nothing", () => {
+  test("kept within one pixel, rejected beyond, outside, or where either image has nothing", () => {
     // x            0   1   2   3   4   5        6
     // left d       0   2   1   1   2   1        none
     // looks at xr  0  -1   1   2   2   4        outside
@@ -122,7 +122,7 @@ describe.each(forms)("left_right, %s: properties", (variant) => {
     );
   });
 
-  test("what survives is what it was, and two eyes of one plane agree everywhere but at the edge", () => {
+  test("what survives is what it was, and two images of one plane agree everywhere but at the edge", () => {
     const [width, height, d] = [97, 5, 6];
     const plane = new Int16Array(width * height).fill(d);
     const disparityQ4 = Int16Array.from(plane, (_, i) => 16 * d + (i % 16) - 8);

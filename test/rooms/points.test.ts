@@ -86,7 +86,7 @@ describe.each(forms)("points, %s: by hand", (variant) => {
     ]);
   });
 
-  test("Prehn's triangulation: both eyes' columns lead to the point", () => {
+  test("Prehn's triangulation: both images' columns lead to the point", () => {
     // y = b/2 - x_l x / f = -b/2 - x_r x / f, with columns from the middle of each picture (eq. 2.3 and 2.4).
     const at = 7;
     const [x, y] = placesOf(variant, { width: 4, disparityQ4, frame: "robot" })[at]! as [number, number];

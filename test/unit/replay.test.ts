@@ -30,7 +30,7 @@ beforeEach(() => {
 afterEach(() => rmSync(root, { recursive: true, force: true }));
 
 /** 4x2 PGM images; the first pixel tells them apart. */
-async function eye(folder: string, images: Record<string, number>, width = 4): Promise<string> {
+async function side(folder: string, images: Record<string, number>, width = 4): Promise<string> {
   const path = join(root, folder);
   mkdirSync(path, { recursive: true });
   for (const [name, value] of Object.entries(images)) {
@@ -121,13 +121,13 @@ describe("pairs by time", () => {
       return state / 2 ** 32;
     };
     for (let round = 0; round < 200; round++) {
-      const eyeOf = () =>
+      const cameraOf = () =>
         [
           ...new Set(
             Array.from({ length: 1 + Math.floor(random() * 30) }, () => Math.floor(random() * 2000)),
           ),
         ].sort((a, b) => a - b);
-      const [left, right] = [entries(...eyeOf()), entries(...eyeOf())];
+      const [left, right] = [entries(...cameraOf()), entries(...cameraOf())];
       const steps = planSteps(left, right, 40n);
       expect(steps.flatMap((step) => step.left ?? [])).toEqual(left);
       expect(new Set(steps.flatMap((step) => step.right ?? []))).toEqual(new Set(right));
@@ -141,7 +141,7 @@ describe("pairs by time", () => {
 
 describe("listing", () => {
   test("names that are times, whatever their number of digits; other files are passed over", async () => {
-    const path = await eye("a", { "9999999999999.png": 0, "10000000000000.pgm": 1 });
+    const path = await side("a", { "9999999999999.png": 0, "10000000000000.pgm": 1 });
     writeFileSync(join(path, "sensor.yaml"), "x");
     const listing = await listImages(path);
     expect(listing.files.map((file) => basename(file))).toEqual(["9999999999999.png", "10000000000000.pgm"]);
@@ -149,7 +149,7 @@ describe("listing", () => {
   });
 
   test("frame numbers sort as numbers and are no times", async () => {
-    const listing = await listImages(await eye("a", { "f10.pgm": 0, "f9.pgm": 0, "f2.pgm": 0 }));
+    const listing = await listImages(await side("a", { "f10.pgm": 0, "f9.pgm": 0, "f2.pgm": 0 }));
     expect(listing.files.map((file) => basename(file))).toEqual(["f2.pgm", "f9.pgm", "f10.pgm"]);
     expect(listing.stampsNs).toBeUndefined();
     expect(listing.numbers).toEqual([2, 9, 10]);
@@ -179,7 +179,7 @@ describe("listing", () => {
   });
 
   test("a name that no clock can have is a name, in a list an error", async () => {
-    const path = await eye("huge", {
+    const path = await side("huge", {
       "1111111111111111111111111.pgm": 1,
       "1111111111111111111111112.pgm": 2,
     });
@@ -195,14 +195,14 @@ describe("listing", () => {
     expect(performance.now() - before).toBeLessThan(2000);
   });
 
-  test("a star picks one eye out of a common folder", async () => {
-    const path = await eye("both", { "left01.pgm": 1, "right01.pgm": 2, "left02.pgm": 3, "right02.pgm": 4 });
+  test("a star picks one side out of a common folder", async () => {
+    const path = await side("both", { "left01.pgm": 1, "right01.pgm": 2, "left02.pgm": 3, "right02.pgm": 4 });
     const listing = await listImages(join(path, "left*.pgm"));
     expect(listing.files.map((file) => basename(file))).toEqual(["left01.pgm", "left02.pgm"]);
   });
 
   test("list files: comments, times, EuRoC's data folder", async () => {
-    const path = await eye("mav/cam0/data", { "b.pgm": 0, "a.pgm": 1 });
+    const path = await side("mav/cam0/data", { "b.pgm": 0, "a.pgm": 1 });
     const list = join(path, "..", "data.csv");
     writeFileSync(list, "#timestamp [ns],filename\r\n20000000000000,a.pgm\r\n10000000000000,b.pgm\r\n\r\n");
     const listing = await listImages(list);
@@ -220,7 +220,7 @@ describe("listing", () => {
     await expect(listImages(list)).rejects.toThrow(
       /own time, found 10000000000000 ns for both .*a\.png and .*b\.png/,
     );
-    const plain = await listImages(await eye("a", { "1.pgm": 0 }));
+    const plain = await listImages(await side("a", { "1.pgm": 0 }));
     expect(() => settleTimes([plain], "names", 1n)).toThrow(/file names that are times in ns.*found 1\.pgm/);
   });
 
@@ -245,9 +245,9 @@ describe("listing", () => {
     server.close();
   });
 
-  test("a number missing from one eye's names stays missing", async () => {
-    const left = await listImages(await eye("l", { "3.pgm": 0, "4.pgm": 0, "6.pgm": 0 }));
-    const right = await listImages(await eye("r", { "4.pgm": 0, "5.pgm": 0, "6.pgm": 0 }));
+  test("a number missing from one side.s names stays missing", async () => {
+    const left = await listImages(await side("l", { "3.pgm": 0, "4.pgm": 0, "6.pgm": 0 }));
+    const right = await listImages(await side("r", { "4.pgm": 0, "5.pgm": 0, "6.pgm": 0 }));
     const [a, b] = settleTimes([left, right], "auto", 10n);
     expect(a!.map((entry) => entry.sequence)).toEqual([0, 1, 3]);
     expect(planSteps(a!, b!, 5n).map((step) => [step.left?.sequence, step.right?.sequence])).toEqual([
@@ -266,8 +266,8 @@ describe("playing", () => {
     );
 
   test("left and right folders, times from names, clock file", async () => {
-    const left = await eye("l", stamped(3));
-    const right = await eye("r", stamped(3, 2_000_000, 100));
+    const left = await side("l", stamped(3));
+    const right = await side("r", stamped(3, 2_000_000, 100));
     const played = await play({ left, right, rateHz: "max" });
     expect(played.pairs).toEqual(["1/101", "2/102", "3/103"]);
     expect(played.stampsNs).toEqual([10n ** 15n, 10n ** 15n + 50_000_000n, 10n ** 15n + 100_000_000n]);
@@ -284,9 +284,9 @@ describe("playing", () => {
     expect(played.error).toBeUndefined();
   });
 
-  test("singles are counted per eye", async () => {
-    const left = await eye("l", stamped(5));
-    const right = await eye("r", stamped(4));
+  test("singles are counted per side", async () => {
+    const left = await side("l", stamped(5));
+    const right = await side("r", stamped(4));
     unlinkSync(join(right, `${10 ** 15 + 50_000_000}.pgm`));
     const played = await play({ left, right, rateHz: "max" });
     expect(played.pairs).toEqual(["1/1", "3/3", "4/4"]);
@@ -295,8 +295,8 @@ describe("playing", () => {
   });
 
   test("looped: time stamps and sequence numbers go on rising by one period", async () => {
-    const left = await eye("l", stamped(3));
-    const right = await eye("r", stamped(3));
+    const left = await side("l", stamped(3));
+    const right = await side("r", stamped(3));
     const played = await play({ left, right, rateHz: "max", loop: true, frames: 8 });
     expect(played.pairs.map((pair) => pair[0]).join("")).toBe("12312312");
     const gaps = played.stampsNs.slice(1).map((stamp, i) => stamp - played.stampsNs[i]!);
@@ -332,31 +332,31 @@ describe("playing", () => {
   });
 
   test("paced: never earlier than the rate allows", async () => {
-    const folder = await eye("l", stamped(6));
+    const folder = await side("l", stamped(6));
     const begin = performance.now();
     await play({ left: folder, right: folder, rateHz: 50 });
     expect(performance.now() - begin).toBeGreaterThanOrEqual(5 * 20);
   });
 
   test("as fast as they are taken: at most two pairs are out, and nothing is dropped", async () => {
-    const folder = await eye("l", stamped(12));
+    const folder = await side("l", stamped(12));
     const held: FramePair[] = [];
-    let most = 0;
+    let max = 0;
     const played = await play({ left: folder, right: folder, rateHz: "max" }, (pair) => {
       held.push(pair);
-      most = Math.max(most, held.length);
+      max = Math.max(max, held.length);
       const giveBack = () => {
         for (const one of held.splice(0)) one.release();
       };
       if (held.length === 1) setTimeout(giveBack, 5);
     });
-    expect(most).toBe(2);
+    expect(max).toBe(2);
     expect(played.pairs.length).toBe(12);
     expect(played.source.counters().dropsLeft).toEqual({});
   });
 
   test("at a rate, pairs that find the consumer's hands full are dropped and counted", async () => {
-    const folder = await eye("l", stamped(8));
+    const folder = await side("l", stamped(8));
     const held: FramePair[] = [];
     const options = { left: folder, right: folder, rateHz: 500, maxHeldPairs: 3 };
     const source = await openReplaySource(options);
@@ -382,7 +382,7 @@ describe("playing", () => {
   });
 
   test("stop in the middle: no pair and no end after it", async () => {
-    const folder = await eye("l", stamped(5));
+    const folder = await side("l", stamped(5));
     const source = await openReplaySource({ left: folder, right: folder, rateHz: 200, loop: true });
     let count = 0;
     let ended = false;
@@ -411,8 +411,8 @@ describe("bad files", () => {
     Object.fromEntries(Array.from({ length: count }, (_, i) => [`${i}.pgm`, i + 1]));
 
   test("a damaged, a wrongly sized and a vanished file in the middle: named, counted, skipped", async () => {
-    const left = await eye("l", numbered(6));
-    const right = await eye("r", numbered(6));
+    const left = await side("l", numbered(6));
+    const right = await side("r", numbered(6));
     writeFileSync(join(left, "2.pgm"), "P5\n4 2\n255\nabc");
     await writeImage(join(right, "3.pgm"), { data: new Uint8Array(6), width: 3, height: 2 });
     unlinkSync(join(left, "4.pgm"));
@@ -430,8 +430,8 @@ describe("bad files", () => {
   });
 
   test("a folder that goes away fills no log: ten files are named, each once, and all are counted", async () => {
-    const left = await eye("l", numbered(40));
-    const right = await eye("r", numbered(40));
+    const left = await side("l", numbered(40));
+    const right = await side("r", numbered(40));
     const gone = (name: string) => Number(name.split(".")[0]) >= 15;
     const options = { left, right, rateHz: "max", loop: true, rememberBytes: 0, frames: 45 } as const;
     const played = await play(options, (pair, count) => {
@@ -448,7 +448,7 @@ describe("bad files", () => {
   });
 
   test("a pipe or a folder that is named like an image is none", async () => {
-    const left = await eye("l", { "0.pgm": 1, "1.pgm": 2 });
+    const left = await side("l", { "0.pgm": 1, "1.pgm": 2 });
     execFileSync("mkfifo", [join(left, "2.pgm")]);
     mkdirSync(join(left, "3.pgm"));
     const source = await openReplaySource({ left, right: left, rateHz: "max" });
@@ -456,7 +456,7 @@ describe("bad files", () => {
   });
 
   test("a file name that is not UTF-8 is refused as that", async () => {
-    const left = await eye("l", { "0.pgm": 1 });
+    const left = await side("l", { "0.pgm": 1 });
     const name = Buffer.concat([Buffer.from(`${left}/caf`), Buffer.from([0xe9]), Buffer.from(".pgm")]);
     writeFileSync(name, "P5 1 1 255 x");
     await expect(openReplaySource({ left, right: left, rateHz: "max" })).rejects.toMatchObject({
@@ -466,7 +466,7 @@ describe("bad files", () => {
   });
 
   test("a recording of hours has more images than a call may have arguments", async () => {
-    const left = await eye("l", { "0.pgm": 1 });
+    const left = await side("l", { "0.pgm": 1 });
     const lines = Array.from({ length: 140_000 }, (_, i) => `${10n ** 18n + BigInt(i) * 33_333_333n},0.pgm`);
     writeFileSync(join(left, "times.csv"), lines.join("\n"));
     const path = join(left, "times.csv");
@@ -475,7 +475,7 @@ describe("bad files", () => {
   });
 
   test("a file that vanishes after the recording was opened", async () => {
-    const left = await eye("l", numbered(8));
+    const left = await side("l", numbered(8));
     const source = await openReplaySource({ left, right: left, rateHz: "max", prefetchPairs: 1 });
     unlinkSync(join(left, "5.pgm"));
     const values: number[] = [];
@@ -495,8 +495,8 @@ describe("bad files", () => {
   });
 
   test("stop mode ends with the file's error", async () => {
-    const left = await eye("l", numbered(4));
-    const right = await eye("r", numbered(4));
+    const left = await side("l", numbered(4));
+    const right = await side("r", numbered(4));
     writeFileSync(join(right, "1.pgm"), "garbage");
     const played = await play({ left, right, rateHz: "max", onBadFile: "stop" });
     expect(played.pairs).toEqual(["1/1"]);
@@ -505,7 +505,7 @@ describe("bad files", () => {
   });
 
   test("a loop in which nothing can be read any more ends with an error instead of spinning", async () => {
-    const left = await eye("l", numbered(2));
+    const left = await side("l", numbered(2));
     const source = await openReplaySource({ left, right: left, rateHz: "max", loop: true, rememberBytes: 0 });
     for (const name of ["0.pgm", "1.pgm"]) unlinkSync(join(left, name));
     const error = await new Promise<Error>((resolve) => {
@@ -514,14 +514,14 @@ describe("bad files", () => {
     expect(error).toMatchObject({ code: "SOURCE_EMPTY" });
   });
 
-  test("refused at open: eyes of different size, nothing in common, wrong options", async () => {
-    const left = await eye("l", { "0.pgm": 1 });
-    const right = await eye("r", { "0.pgm": 1 }, 6);
+  test("refused at open: images of different size, nothing in common, wrong options", async () => {
+    const left = await side("l", { "0.pgm": 1 });
+    const right = await side("r", { "0.pgm": 1 }, 6);
     await expect(openReplaySource({ left, right, rateHz: "max" })).rejects.toThrow(
       /of one size, found 4x2 and 6x2/,
     );
-    const early = await eye("early", { "10000000000000.pgm": 1, "10000050000000.pgm": 1 });
-    const late = await eye("late", { "20000000000000.pgm": 1 });
+    const early = await side("early", { "10000000000000.pgm": 1, "10000050000000.pgm": 1 });
+    const late = await side("late", { "20000000000000.pgm": 1 });
     await expect(openReplaySource({ left: early, right: late, rateHz: "max" })).rejects.toThrow(
       /within 25 ms of each other/,
     );

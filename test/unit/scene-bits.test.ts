@@ -60,9 +60,9 @@ function bytesOfBuild(compiler: string, flags: string[], runner: string[]): Buff
     setup.focalPixels,
   ];
   numbers.push(setup.baselineMetres);
-  for (const eye of [setup.left, setup.right]) {
-    numbers.push(eye.fx, eye.fy, eye.cx, eye.cy, ...eye.distortion, ...eye.rotation);
-    numbers.push(eye.offsetMetres, eye.gain, eye.offsetGrey, eye.vignetting);
+  for (const side of [setup.left, setup.right]) {
+    numbers.push(side.fx, side.fy, side.cx, side.cy, ...side.distortion, ...side.rotation);
+    numbers.push(side.offsetMetres, side.gain, side.offsetGrey, side.vignetting);
   }
   const [command, ...words] = [...runner, program, "0", "77", "1000003"];
   const run = spawnSync(command!, words, { input: numbers.join("\n"), maxBuffer: 1 << 26 });

@@ -45,7 +45,7 @@ function greyAt(image: GreyImage, x: number, y: number): number {
   return top + (bottom - top) * (y - y0);
 }
 
-/** Median |left - right at x - disparity| over visible pixels, with the right eye brought to the left eye's gain. */
+/** Median |left - right at x - disparity| over visible pixels, with the right camera brought to the left camera's gain. */
 function warpError(
   left: GreyImage,
   right: GreyImage,
@@ -85,7 +85,7 @@ describe("truth", () => {
 
   test("disparity is focal length times baseline over depth, on surfaces whose depth is worked out here", () => {
     const { disparity, visible } = ideal.truth(0, "left", view);
-    // The eyes look down by atan(1/5); the floor lies 1.3 m below them, the back wall 5.7 m in front.
+    // The cameras look down by atan(1/5); the floor lies 1.3 m below them, the back wall 5.7 m in front.
     const sin = 1 / Math.sqrt(26);
     const cos = 5 / Math.sqrt(26);
     const expected = (y: number, depthOf: (v: number) => number) =>
@@ -111,7 +111,7 @@ describe("truth", () => {
     // The board hangs 5 m away.
     expect(at(30, 16)).toBe(Math.fround((view.focalPixels * 0.12) / 5));
     expect(visible.data[16 * size.width + 30]).toBe(255);
-    // What the right eye has left of its picture's edge, it cannot see.
+    // What the right camera has left of its picture's edge, it cannot see.
     expect(visible.data[120 * size.width]).toBe(0);
   });
 
@@ -132,7 +132,7 @@ describe("truth", () => {
     },
   );
 
-  test("visibility is the z test: each eye's map, looked up from the other eye, tells the same", () => {
+  test("visibility is the z test: each camera's map, looked up from the other camera, tells the same", () => {
     for (const [own, other, sign] of [
       ["left", "right", -1],
       ["right", "left", 1],
@@ -148,7 +148,7 @@ describe("truth", () => {
           const seenAt = x + sign * d;
           const inside = seenAt >= 0 && seenAt <= size.width - 1;
           const x0 = Math.floor(seenAt);
-          // The other eye's map at both neighbours of the place; where these are two surfaces, the pixel cannot judge.
+          // The other camera's map at both neighbours of the place; where these are two surfaces, the pixel cannot judge.
           const a = theirs.disparity.data[y * size.width + x0];
           const b = theirs.disparity.data[y * size.width + Math.min(x0 + 1, size.width - 1)];
           if (inside && Math.abs(a! - b!) > 0.3) continue;
@@ -167,12 +167,12 @@ describe("truth", () => {
 
   test("nothing comes nearer than a tenth of the width, in any phase of any motion", () => {
     const small = sceneView(64, 48);
-    let most = 0;
+    let max = 0;
     for (let n = 0; n < 960; n += 5) {
-      for (const value of ideal.truth(n, "left", small).disparity.data) most = Math.max(most, value);
+      for (const value of ideal.truth(n, "left", small).disparity.data) max = Math.max(max, value);
     }
-    expect(most).toBeLessThan(6.4);
-    expect(most).toBeGreaterThan(4);
+    expect(max).toBeLessThan(6.4);
+    expect(max).toBeGreaterThan(4);
   });
 
   test("things move: two frames differ in truth and in picture", async () => {
@@ -212,7 +212,7 @@ describe("cameras", () => {
         1.15 * good.median,
       );
     }
-    // Unrectified, the same truth does not fit: the lenses and the turned eyes are really there.
+    // Unrectified, the same truth does not fit: the lenses and the turned cameras are really there.
     expect(warpError(left, right, disparity.data, visible, 0, 0.93, 3).median).toBeGreaterThan(
       2 * good.median,
     );
@@ -284,7 +284,7 @@ describe("the frame number in the pixels", () => {
     expect([boardCrc(0), boardCrc(1), boardCrc(2), boardCrc(3)]).toEqual([0, 7, 14, 9]);
   });
 
-  test("1000 frames of raw 320x240 pictures, both eyes", async () => {
+  test("1000 frames of raw 320x240 pictures, both images", async () => {
     const raw = renderer({ width: 320, height: 240 });
     const wrong: number[] = [];
     for (let n = 0; n < 1000; n++) {
@@ -310,10 +310,12 @@ describe("the frame number in the pixels", () => {
       ];
       for (const n of [0, 1, 255, 65_535, 11_184_810, 16_777_215]) {
         const { left, right } = await raw.frame(n);
-        for (const [eye, image] of [left, right].entries()) {
-          const name = `${width}x${height} frame ${n} eye ${eye}`;
+        for (const [side, image] of [left, right].entries()) {
+          const name = `${width}x${height} frame ${n} camera ${side}`;
           expect(readFrameIndex(board(image)), name).toBe(n);
-          expect(readFrameIndex(board(remap(image, maps[eye]!, width, height))), `${name} rectified`).toBe(n);
+          expect(readFrameIndex(board(remap(image, maps[side]!, width, height))), `${name} rectified`).toBe(
+            n,
+          );
           if (width < 640) continue;
           const jpeg = await sharp(bytes(image), { raw: { width, height, channels: 1 } })
             .jpeg({ quality: 70 })

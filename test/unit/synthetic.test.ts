@@ -54,15 +54,15 @@ describe("as fast as pairs come back", () => {
     const source = open({ frames: 30 });
     const held: FramePair[] = [];
     const memory = new Set<ArrayBufferLike>();
-    let most = 0;
+    let max = 0;
     await run(source, (pair) => {
       memory.add(pair.left.data.buffer);
       held.push(pair);
-      most = Math.max(most, held.length);
+      max = Math.max(max, held.length);
       setTimeout(() => held.shift()!.release(), 2);
     });
     await source.stop();
-    expect(most).toBe(2);
+    expect(max).toBe(2);
     expect(memory.size).toBe(3);
     expect(source.counters().dropsLeft).toEqual({});
   });

@@ -159,7 +159,7 @@ export async function readPfm(file: string): Promise<FloatImage> {
 }
 
 /**
- * Splits a picture that holds both eyes beside each other, left eye in the left half.
+ * Splits a picture that holds both images beside each other, left image in the left half.
  * @throws DepthwattError IMAGE_SIZE_MISMATCH when the width is odd
  */
 export function splitSideBySide(

@@ -25,7 +25,7 @@ export type * from "./native.js";
 export { type ClockReader, DeviceClock, type StampOrigin } from "./pair/device-clock.js";
 export { driftPpm, FramePeriod } from "./pair/frame-period.js";
 export {
-  type Eye,
+  type Side,
   Pairer,
   type PairerEvents,
   pairWindowNs,

@@ -5,7 +5,7 @@ import type { Frame } from "./frame.js";
 import { Newest } from "./newest.js";
 import type { Camera } from "./open-camera.js";
 import { driftPpm } from "./pair/frame-period.js";
-import { type Eye, Pairer, pairWindowNs } from "./pair/pair.js";
+import { type Side, Pairer, pairWindowNs } from "./pair/pair.js";
 import { Rephaser } from "./pair/rephase.js";
 import { SkewStatistics } from "./pair/skew.js";
 
@@ -57,7 +57,7 @@ export interface PairStatistics {
   /** Pairs that a newer one took the place of before they were read. */
   replaced: number;
   /** Frames without a partner. `unmatched`: none near enough in time; `alone`: the other camera delivered nothing to pair with. */
-  unpaired: Record<Eye, { unmatched: number; alone: number }>;
+  unpaired: Record<Side, { unmatched: number; alone: number }>;
   /** Mean and 99th percentile of the time between the two frames, milliseconds; undefined before the first pair. */
   skewMsMean: number | undefined;
   skewMsP99: number | undefined;

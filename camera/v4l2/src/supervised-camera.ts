@@ -85,7 +85,7 @@ export class SupervisedCamera {
     return new SupervisedCamera(camera, options);
   }
 
-  /** Where this eye's images lie, of whichever camera; undefined where each camera has memory of its own. */
+  /** Where this camera's images lie, of whichever camera; undefined where each camera has memory of its own. */
   get inputMemory(): readonly Uint8Array[] | undefined {
     return this.#options.open.ownMemory ? this.#first.images : undefined;
   }
@@ -129,7 +129,7 @@ export class SupervisedCamera {
     this.#camera?.native.restartAt(monotonicNs);
   }
 
-  /** Images this eye lost before pairing, by cause, since open. */
+  /** Images this camera lost before pairing, by cause, since open. */
   drops(): Record<string, number> {
     const drops = { ...this.#pastDrops };
     if (this.#camera) addDrops(drops, this.#camera);

@@ -19,13 +19,13 @@ describe("garbage of a frame", () => {
     ["function", 700],
     ["loop", 2000],
     ["pair", 4000],
-  ])("read by a %s: less than %i bytes, and nothing stays", { timeout: 120_000 }, (how, most) => {
+  ])("read by a %s: less than %i bytes, and nothing stays", { timeout: 120_000 }, (how, maxBytes) => {
     const reader = new URL("garbage-reader.mjs", import.meta.url).pathname;
     const printed = execFileSync(process.execPath, [...FLAGS, reader, fakeVideoModule(), how], {
       encoding: "utf8",
     });
     const { bytesPerFrame, bytesKept } = JSON.parse(printed);
-    expect(bytesPerFrame, printed).toBeLessThan(most);
+    expect(bytesPerFrame, printed).toBeLessThan(maxBytes);
     expect(bytesKept, printed).toBeLessThan(2000 * 400);
   });
 });

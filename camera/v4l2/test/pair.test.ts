@@ -2,7 +2,7 @@
 // Pairing, frame period, drift and restart into phase, on made-up times.
 import { describe, expect, test } from "vitest";
 import { driftPpm, FramePeriod } from "../src/pair/frame-period.js";
-import { type Eye, Pairer, pairWindowNs, type UnpairedCause } from "../src/pair/pair.js";
+import { type Side, Pairer, pairWindowNs, type UnpairedCause } from "../src/pair/pair.js";
 import { Rephaser, wrapPhase } from "../src/pair/rephase.js";
 import { SkewStatistics } from "../src/pair/skew.js";
 import { Random } from "../../../test/doubles/random.js";
@@ -14,17 +14,17 @@ interface Item {
 
 function recorder(windowNs: number) {
   const pairs: [string, string][] = [];
-  const unpaired: [Eye, string, UnpairedCause][] = [];
+  const unpaired: [Side, string, UnpairedCause][] = [];
   const skews: number[] = [];
   const pairer = new Pairer<Item>(windowNs, {
     onPair: (left, right) => {
       pairs.push([left.name, right.name]);
       skews.push(Number(right.timestampNs - left.timestampNs));
     },
-    onUnpaired: (eye, item, cause) => unpaired.push([eye, item.name, cause]),
+    onUnpaired: (side, item, cause) => unpaired.push([side, item.name, cause]),
   });
-  const push = (eye: Eye, name: string, ms: number) =>
-    pairer.push(eye, { name, timestampNs: BigInt(Math.round(ms * 1e6)) });
+  const push = (side: Side, name: string, ms: number) =>
+    pairer.push(side, { name, timestampNs: BigInt(Math.round(ms * 1e6)) });
   return { pairer, pairs, unpaired, skews, push };
 }
 
@@ -91,23 +91,23 @@ describe("pairing by time", () => {
     for (let round = 0; round < 60; round++) {
       const { pairs, unpaired, skews, push } = recorder(16.6e6);
       const offset = random.whole(-16, 16);
-      const events: [Eye, string, number, number][] = [];
-      for (const eye of ["left", "right"] as const) {
+      const events: [Side, string, number, number][] = [];
+      for (const side of ["left", "right"] as const) {
         for (let i = 0; i < 50; i++) {
           if (random.whole(0, 9) < 3) continue;
-          const ms = 33.3 * i + (eye === "right" ? offset : 0) + random.whole(-100, 100) / 100;
+          const ms = 33.3 * i + (side === "right" ? offset : 0) + random.whole(-100, 100) / 100;
           // Arrival differs from capture: a loaded bus delivers late, but in order.
-          events.push([eye, `${i}`, ms, ms + random.whole(0, 20)]);
+          events.push([side, `${i}`, ms, ms + random.whole(0, 20)]);
         }
       }
       events.sort((one, other) => one[3] - other[3]);
-      const at: Record<Eye, number> = { left: -1, right: -1 };
-      const inOrder = events.filter(([eye, name]) => {
-        const next = Number(name) > at[eye];
-        if (next) at[eye] = Number(name);
+      const at: Record<Side, number> = { left: -1, right: -1 };
+      const inOrder = events.filter(([side, name]) => {
+        const next = Number(name) > at[side];
+        if (next) at[side] = Number(name);
         return next;
       });
-      for (const [eye, name, ms] of inOrder) push(eye, name, ms);
+      for (const [side, name, ms] of inOrder) push(side, name, ms);
       const label = `seed ${random.seed} round ${round}`;
       expect(Math.max(0, ...skews.map(Math.abs)), label).toBeLessThanOrEqual(16.6e6);
       const lefts = pairs.map(([left]) => Number(left));

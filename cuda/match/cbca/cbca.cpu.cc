@@ -55,7 +55,7 @@ class CbcaOnCpu final : public CpuMatcher {
   void compute(const MatcherImages& images, const MatcherResult& result) override {
     cross_->compute({images.left, images.right, view(disparity_), view(rightDisparity_)});
 
-    // Ground control points: both eyes agree exactly (eq. 10).
+    // Ground control points: both images agree exactly (eq. 10).
     workers_.rows(height_, [&](int32_t first, int32_t end) {
       for (int32_t y = first; y < end; ++y) {
         const int16_t* whole = view(disparity_).row(y);

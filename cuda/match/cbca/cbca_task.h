@@ -32,7 +32,7 @@ inline CrossParameters crossParametersOf(const MatchTask& task) {
 
 inline int32_t cbcaThresholdQ4Of(const MatchTask& task) { return 16 * task.matcher.at("threshold"); }
 
-/// Ground control points of two eyes' winners: both agree exactly (eq. 10).
+/// Ground control points of two images' winners: both agree exactly (eq. 10).
 void groundControlPointsReference(ImageView<const int16_t> whole, ImageView<const int16_t> rightWhole,
                                   ImageView<int16_t> disparityQ4, ImageView<uint8_t> confidence);
 

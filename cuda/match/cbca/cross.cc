@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Fast form of cross-based aggregation: arms and mini-census by rows, then each thread takes slices of sixteen disparities.
 //
-// A slice is one eye's sixteen disparities over the whole image; no two slices share anything but what they read, and each
+// A slice is one image's sixteen disparities over the whole image; no two slices share anything but what they read, and each
 // thread keeps the smallest key (sum, then disparity) of its own slices. Which thread took which slice cannot matter.
 #include "cross.h"
 
@@ -30,21 +30,21 @@ void miniCensusRow(ImageView<const uint8_t> image, int32_t y, uint8_t* out) {
   }
 }
 
-void armsRow(const CrossParameters& p, int eye, ImageView<const uint8_t> image, int32_t y, CrossArms* arms) {
+void armsRow(const CrossParameters& p, int side, ImageView<const uint8_t> image, int32_t y, CrossArms* arms) {
   const int32_t width = image.width, height = image.height;
   const uint8_t* row = image.row(y);
   for (int32_t x = 0; x < width; ++x) {
     const int32_t own = row[x];
-    const auto reach = [&](int32_t most, auto&& valueAt) {
+    const auto reach = [&](int32_t maxLength, auto&& valueAt) {
       int32_t length = 0;
-      while (length < most && distance(valueAt(length + 1), own) < p.similarity) ++length;
+      while (length < maxLength && distance(valueAt(length + 1), own) < p.similarity) ++length;
       return static_cast<uint8_t>(length);
     };
     const auto least = [](int32_t a, int32_t b) { return a < b ? a : b; };
-    arms[x].left = reach(least(p.armXOf(eye), x), [&](int32_t i) { return row[x - i]; });
-    arms[x].right = reach(least(p.armXOf(eye), width - 1 - x), [&](int32_t i) { return row[x + i]; });
-    arms[x].up = reach(least(p.armYOf(eye), y), [&](int32_t i) { return image.row(y - i)[x]; });
-    arms[x].down = reach(least(p.armYOf(eye), height - 1 - y), [&](int32_t i) { return image.row(y + i)[x]; });
+    arms[x].left = reach(least(p.armXOf(side), x), [&](int32_t i) { return row[x - i]; });
+    arms[x].right = reach(least(p.armXOf(side), width - 1 - x), [&](int32_t i) { return row[x + i]; });
+    arms[x].up = reach(least(p.armYOf(side), y), [&](int32_t i) { return image.row(y - i)[x]; });
+    arms[x].down = reach(least(p.armYOf(side), height - 1 - y), [&](int32_t i) { return image.row(y + i)[x]; });
   }
 }
 
@@ -54,9 +54,9 @@ class CrossCpu final : public Cross {
       : p_(p), costs_(crossCostsOf(p.lambdaDifference, p.lambdaCensus)), width_(width), height_(height),
         kernels_(kernels), workers_(workers) {
     const size_t pixels = static_cast<size_t>(width) * height;
-    for (Eye& eye : eyes_) {
-      eye.census.resize(pixels);
-      eye.arms.resize(pixels);
+    for (Side& side : sides_) {
+      side.census.resize(pixels);
+      side.arms.resize(pixels);
     }
     threads_.resize(static_cast<size_t>(workers.count()));
     for (Thread& thread : threads_) {
@@ -69,22 +69,22 @@ class CrossCpu final : public Cross {
   void compute(const CrossImages& images) override {
     const ImageView<const uint8_t> greys[2] = {images.left, images.right};
     workers_.rows(height_, [&](int32_t first, int32_t end) {
-      for (int eye = 0; eye < 2; ++eye) {
+      for (int side = 0; side < 2; ++side) {
         for (int32_t y = first; y < end; ++y) {
           const size_t row = static_cast<size_t>(y) * width_;
-          miniCensusRow(greys[eye], y, eyes_[eye].census.data() + row);
-          armsRow(p_, eye, greys[eye], y, eyes_[eye].arms.data() + row);
+          miniCensusRow(greys[side], y, sides_[side].census.data() + row);
+          armsRow(p_, side, greys[side], y, sides_[side].arms.data() + row);
         }
       }
     });
-    const int32_t slicesPerEye = (p_.numDisparities + kCrossLanes - 1) / kCrossLanes;
+    const int32_t slicesPerSide = (p_.numDisparities + kCrossLanes - 1) / kCrossLanes;
     std::atomic<int32_t> next{0};
     workers_.each([&](int worker) {
       Thread& thread = threads_[worker];
       for (std::vector<int32_t>& best : thread.best) {
         for (int32_t& key : best) key = kNothing;
       }
-      for (int32_t number; (number = next.fetch_add(1, std::memory_order_relaxed)) < 2 * slicesPerEye;) {
+      for (int32_t number; (number = next.fetch_add(1, std::memory_order_relaxed)) < 2 * slicesPerSide;) {
         slice(greys, number % 2, number / 2 * kCrossLanes, thread);
       }
     });
@@ -98,7 +98,7 @@ class CrossCpu final : public Cross {
 
   size_t workspaceBytes() const override {
     size_t bytes = 0;
-    for (const Eye& eye : eyes_) bytes += eye.census.size() + eye.arms.size() * sizeof(CrossArms);
+    for (const Side& side : sides_) bytes += side.census.size() + side.arms.size() * sizeof(CrossArms);
     for (const Thread& thread : threads_) {
       bytes += (thread.prefix.size() + thread.columns.size() + 2 * thread.best[0].size()) * sizeof(int32_t);
     }
@@ -106,7 +106,7 @@ class CrossCpu final : public Cross {
   }
 
  private:
-  struct Eye {
+  struct Side {
     std::vector<uint8_t> census;
     std::vector<CrossArms> arms;
   };
@@ -114,35 +114,35 @@ class CrossCpu final : public Cross {
     std::vector<int32_t> prefix, columns, best[2];
   };
 
-  void slice(const ImageView<const uint8_t> (&greys)[2], int eye, int32_t firstIndex, Thread& thread) {
+  void slice(const ImageView<const uint8_t> (&greys)[2], int side, int32_t firstIndex, Thread& thread) {
     const auto census = [&](int which) {
-      return packedView<const uint8_t>(eyes_[which].census.data(), width_, height_);
+      return packedView<const uint8_t>(sides_[which].census.data(), width_, height_);
     };
     CrossSlice slice;
-    slice.own = greys[eye];
-    slice.other = greys[1 - eye];
-    slice.ownCensus = census(eye);
-    slice.otherCensus = census(1 - eye);
-    slice.arms = eyes_[eye].arms.data();
-    slice.direction = eye == 0 ? -1 : 1;
+    slice.own = greys[side];
+    slice.other = greys[1 - side];
+    slice.ownCensus = census(side);
+    slice.otherCensus = census(1 - side);
+    slice.arms = sides_[side].arms.data();
+    slice.direction = side == 0 ? -1 : 1;
     slice.firstDisparity = p_.minDisparity + firstIndex;
     slice.firstIndex = firstIndex;
     const int32_t rest = p_.numDisparities - firstIndex;
     slice.count = rest < kCrossLanes ? rest : kCrossLanes;
-    slice.armY = p_.armYOf(eye);
+    slice.armY = p_.armYOf(side);
     slice.costs = &costs_;
     slice.prefix = thread.prefix.data();
     slice.columns = thread.columns.data();
-    slice.best = thread.best[eye].data();
+    slice.best = thread.best[side].data();
     kernels_.cbca->slice(slice);
   }
 
-  void winnersRow(int eye, int32_t y, int16_t* out) const {
+  void winnersRow(int side, int32_t y, int16_t* out) const {
     const size_t row = static_cast<size_t>(y) * width_;
     for (int32_t x = 0; x < width_; ++x) {
       int32_t key = kNothing;
       for (const Thread& thread : threads_) {
-        const int32_t candidate = thread.best[eye][row + x];
+        const int32_t candidate = thread.best[side][row + x];
         if (candidate < key) key = candidate;
       }
       out[x] = key == kNothing ? kInvalidDisparity : static_cast<int16_t>(p_.minDisparity + (key & 511));
@@ -154,7 +154,7 @@ class CrossCpu final : public Cross {
   const int32_t width_, height_;
   const Kernels& kernels_;
   Workers& workers_;
-  Eye eyes_[2];
+  Side sides_[2];
   std::vector<Thread> threads_;
 };
 

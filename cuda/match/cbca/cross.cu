@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Cross-based aggregation on CUDA: features and arms of both images, then for each chunk of disparities sums along the rows
-// and down the columns of both eyes; see cross_plan.h, README.md has the counts.
+// and down the columns of both images; see cross_plan.h, README.md has the counts.
 #include <new>
 
 #include "../../gpu/device_buffer.h"
@@ -59,12 +59,12 @@ struct CrossDevice {
       DEPTHWATT_TRY(one.allocate(words));
       DEPTHWATT_CUDA(cudaMemset(one.get(), 0, one.bytes()));
     }
-    for (int eye = 0; eye < 2; ++eye) {
-      DEPTHWATT_TRY(armsX[eye].allocate(4 * words));
-      DEPTHWATT_TRY(armsY[eye].allocate(static_cast<size_t>(plan.width) * plan.armRows));
-      DEPTHWATT_CUDA(cudaMemset(armsX[eye].get(), 0, armsX[eye].bytes()));
-      DEPTHWATT_CUDA(cudaMemset(armsY[eye].get(), 0, armsY[eye].bytes()));
-      DEPTHWATT_TRY(sums[eye].allocate(plan.sumWords()));
+    for (int side = 0; side < 2; ++side) {
+      DEPTHWATT_TRY(armsX[side].allocate(4 * words));
+      DEPTHWATT_TRY(armsY[side].allocate(static_cast<size_t>(plan.width) * plan.armRows));
+      DEPTHWATT_CUDA(cudaMemset(armsX[side].get(), 0, armsX[side].bytes()));
+      DEPTHWATT_CUDA(cudaMemset(armsY[side].get(), 0, armsY[side].bytes()));
+      DEPTHWATT_TRY(sums[side].allocate(plan.sumWords()));
     }
     if (plan.chunks > 1) DEPTHWATT_TRY(keys.allocate(2 * pixels));
     DEPTHWATT_TRY(allowShared(reinterpret_cast<const void*>(crossRowsKernel), plan.rowsSharedBytes));
@@ -75,10 +75,10 @@ struct CrossDevice {
     CrossPreparation p = {};
     p.images[0] = left, p.images[1] = right;
     for (int i = 0; i < 4; ++i) p.features[i] = features[i].get();
-    for (int eye = 0; eye < 2; ++eye) p.armsX[eye] = armsX[eye].get(), p.armsY[eye] = armsY[eye].get();
+    for (int side = 0; side < 2; ++side) p.armsX[side] = armsX[side].get(), p.armsY[side] = armsY[side].get();
     p.width = plan.width, p.height = plan.height, p.words = plan.words;
     p.armX = plan.parameters.armX, p.armY = plan.parameters.armY, p.similarity = plan.parameters.similarity;
-    for (int eye = 0; eye < 2; ++eye) p.maxX[eye] = plan.maxX[eye], p.maxY[eye] = plan.maxY[eye];
+    for (int side = 0; side < 2; ++side) p.maxX[side] = plan.maxX[side], p.maxY[side] = plan.maxY[side];
     p.margin = crossTileMargin(p.armX);
     const dim3 grid((plan.width + 127) / 128, (plan.height + kCrossTileRows - 1) / kCrossTileRows, 2);
     crossPrepareKernel<<<grid, dim3(32, kCrossTileRows), plan.prepareSharedBytes, stream>>>(p);
@@ -87,13 +87,13 @@ struct CrossDevice {
 
   CrossArguments arguments(int32_t chunk, int16_t* disparity, int16_t* rightDisparity) {
     CrossArguments a = {};
-    for (int eye = 0; eye < 2; ++eye) {
-      const int own = eye == 0 ? 0 : 3, partner = eye == 0 ? 1 : 2;  // the right eye's problem: mirrored images
-      a.eyes[eye].own = features[own].get();
-      a.eyes[eye].partner = features[partner].get();
-      a.eyes[eye].armsX = reinterpret_cast<const uint2*>(armsX[eye].get());
-      a.eyes[eye].armsY = armsY[eye].get();
-      a.eyes[eye].sums = reinterpret_cast<uint4*>(sums[eye].get());
+    for (int side = 0; side < 2; ++side) {
+      const int own = side == 0 ? 0 : 3, partner = side == 0 ? 1 : 2;  // the right image's problem: mirrored images
+      a.sides[side].own = features[own].get();
+      a.sides[side].partner = features[partner].get();
+      a.sides[side].armsX = reinterpret_cast<const uint2*>(armsX[side].get());
+      a.sides[side].armsY = armsY[side].get();
+      a.sides[side].sums = reinterpret_cast<uint4*>(sums[side].get());
     }
     a.differenceCosts = table.get();
     a.censusLow =
@@ -112,26 +112,26 @@ struct CrossDevice {
     return a;
   }
 
-  /// All chunks of `eyes` eyes from `first` on.
-  Status aggregate(int32_t first, int32_t eyes, int16_t* disparity, int16_t* rightDisparity, cudaStream_t stream) {
+  /// All chunks of `sides` images from `first` on.
+  Status aggregate(int32_t first, int32_t sides, int16_t* disparity, int16_t* rightDisparity, cudaStream_t stream) {
     for (int32_t chunk = 0; chunk < plan.chunks; ++chunk) {
       CrossArguments a = arguments(chunk, disparity, rightDisparity);
-      a.firstEye = first;
-      DEPTHWATT_TRY(aggregate(a, eyes, stream));
+      a.firstSide = first;
+      DEPTHWATT_TRY(aggregate(a, sides, stream));
     }
     return {};
   }
 
-  Status aggregate(CrossArguments a, int32_t eyes, cudaStream_t stream) {
+  Status aggregate(CrossArguments a, int32_t sides, cudaStream_t stream) {
     a.segment = plan.rowSegmentPixels;
     const int32_t threads = plan.rowThreads, rowItems = plan.height * plan.groups;
-    const dim3 rowGrid((rowItems + threads - 1) / threads, plan.rowSegments, eyes);
+    const dim3 rowGrid((rowItems + threads - 1) / threads, plan.rowSegments, sides);
     crossRowsKernel<<<rowGrid, threads, plan.rowsSharedBytes, stream>>>(a);
     DEPTHWATT_TRY(launched("crossRowsKernel"));
 
     a.segment = plan.columnSegmentRows;
     const int32_t columns = plan.columnThreads / 32 * plan.columnsPerWarp;
-    const dim3 columnGrid((plan.width + columns - 1) / columns, plan.columnSegments, eyes);
+    const dim3 columnGrid((plan.width + columns - 1) / columns, plan.columnSegments, sides);
     const ColumnsKernel columnsKernel = columnsKernelOf(plan.sums);
     columnsKernel<<<columnGrid, plan.columnThreads, plan.columnsSharedBytes, stream>>>(a);
     return launched("crossColumnsKernel");
@@ -166,8 +166,8 @@ size_t CrossWorkspace::bytes() const {
   if (device_ == nullptr) return 0;
   size_t bytes = device_->table.bytes() + device_->keys.bytes();
   for (const DeviceBuffer<uint2>& one : device_->features) bytes += one.bytes();
-  for (int eye = 0; eye < 2; ++eye)
-    bytes += device_->armsX[eye].bytes() + device_->armsY[eye].bytes() + device_->sums[eye].bytes();
+  for (int side = 0; side < 2; ++side)
+    bytes += device_->armsX[side].bytes() + device_->armsY[side].bytes() + device_->sums[side].bytes();
   return bytes;
 }
 
@@ -176,7 +176,7 @@ Status CrossWorkspace::compute(const uint8_t* left, const uint8_t* right, int16_
   CrossDevice& d = *device_;
   DEPTHWATT_TRY(d.prepare(left, right, stream));
   if (d.plan.streams == 1) return d.aggregate(0, 2, disparity, rightDisparity, stream);
-  // One eye's columns fill the multiprocessors that the other's rows leave at their end.
+  // One image's columns fill the multiprocessors that the other's rows leave at their end.
   DEPTHWATT_CUDA(cudaEventRecord(d.prepared, stream));
   DEPTHWATT_CUDA(cudaStreamWaitEvent(d.second, d.prepared, 0));
   DEPTHWATT_TRY(d.aggregate(0, 1, disparity, rightDisparity, stream));

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Cross-based aggregation: matching costs summed over regions of similar grey, winners of both eyes from one definition of cost.
+// Cross-based aggregation: matching costs summed over regions of similar grey, winners of both images from one definition of cost.
 //   cost   C(x, y, d) = A[|L(x, y) - R(x - d, y)|] + M[hamming(m_L(x, y), m_R(x - d, y))]         (Chang and Maruyama, eq. 3 to 5)
 //          A, M: exponential_tables.h, by lambdaDifference and lambdaCensus. m: six bits s(I(x + i, y + j), I(x, y)), i = -1, 1 and j = -1, 0, 1, s(u, v) = u >= v.
-//          R(x - d, y) outside the image: kMaxCrossCost. The right eye's cost is the same: C_R(x, y, d) = C(x + d, y, d) (eq. 6).
+//          R(x - d, y) outside the image: kMaxCrossCost. The right image's cost is the same: C_R(x, y, d) = C(x + d, y, d) (eq. 6).
 //   arms   left, right, up, down: how many pixels in a row from (x, y) on have |I - I(x, y)| < similarity; at most armX, armY,
 //          never beyond the image; the right image's at most armXRight, armYRight.
 //   sums   CAx(x, y, d) = sum of C over x - left..x + right (eq. 7); CA = sum of CAx over y - up..y + down (eq. 8), each pixel
-//          with its own arms, the left eye with the left image's, the right eye with the right image's.
+//          with its own arms: those of the left image for left winners, of the right image for right winners.
 //   winner the lowest d of the smallest CA over d in [min, min + num) whose partner lies in the image (eq. 9 meaning argmin)
 // in   left, right [height][width] uint8
 // out  disparity, rightDisparity [height][width] int16, whole pixels; kInvalidDisparity = no candidate
@@ -35,9 +35,9 @@ struct CrossParameters {
   int32_t armXRight = -1, armYRight = -1;  ///< of the right image; -1: the left image's
   int32_t lambdaDifference = kLambdaDifference, lambdaCensus = kLambdaCensus;  ///< kLeastLambda to kMaxLambda
 
-  /// eye: 0 left, 1 right.
-  int32_t armXOf(int eye) const { return eye == 0 || armXRight < 0 ? armX : armXRight; }
-  int32_t armYOf(int eye) const { return eye == 0 || armYRight < 0 ? armY : armYRight; }
+  /// side: 0 left, 1 right.
+  int32_t armXOf(int side) const { return side == 0 || armXRight < 0 ? armX : armXRight; }
+  int32_t armYOf(int side) const { return side == 0 || armYRight < 0 ? armY : armYRight; }
   int32_t longestX() const { return armXOf(1) > armX ? armXOf(1) : armX; }
   int32_t longestY() const { return armYOf(1) > armY ? armYOf(1) : armY; }
 };
@@ -57,7 +57,7 @@ struct CrossArms {
   uint8_t left, right, up, down;
 };
 
-/// kCrossLanes disparities of one eye: what an instruction set's kernel works on.
+/// kCrossLanes disparities of one image: what an instruction set's kernel works on.
 struct CrossSlice {
   ImageView<const uint8_t> own, other;              ///< grey
   ImageView<const uint8_t> ownCensus, otherCensus;  ///< mini-census
@@ -66,7 +66,7 @@ struct CrossSlice {
   int32_t firstDisparity;                           ///< of lane 0, absolute
   int32_t firstIndex;                               ///< of lane 0, from the smallest disparity of the search
   int32_t count;                                    ///< lanes in use
-  int32_t armY;                                     ///< of this eye
+  int32_t armY;                                     ///< of this image
   const CrossCosts* costs;
   int32_t* prefix;   ///< (width + 1) * kCrossLanes
   int32_t* columns;  ///< (2 armY + 2) * width * kCrossLanes

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sums down the columns and the winners of one eye on a device; see cross_plan.h for lanes and segments.
+// Sums down the columns and the winners of one image on a device; see cross_plan.h for lanes and segments.
 //
 // A thread walks down its piece of a column with a running sum and a ring of the last 2 armY + 2 of them, which nobody else
 // reads. A warp holds whole pixels; each lane leaves the smallest key (sum, then disparity) of its eight disparities, and
@@ -88,7 +88,7 @@ struct CrossColumn {
 /// Winners of up to kCrossKeyRows rows from `row` on, of a warp's columns.
 __device__ __forceinline__ void crossWinners(const CrossArguments& a, const uint32_t* keys, int firstColumn, int row,
                                              int rows) {
-  const int eye = a.firstEye + blockIdx.z;
+  const int side = a.firstSide + blockIdx.z;
   __syncwarp();
   for (int item = threadIdx.x % 32; item < kCrossKeyRows * a.columnsPerWarp; item += 32) {
     const int r = item % kCrossKeyRows, column = item / kCrossKeyRows, x = firstColumn + column, y = row + r;
@@ -98,7 +98,7 @@ __device__ __forceinline__ void crossWinners(const CrossArguments& a, const uint
 #pragma unroll 4
     for (int group = 1; group < a.groups; ++group) best = min(best, mine[group]);
     const size_t index = static_cast<size_t>(y) * a.width + x;
-    uint32_t* before = a.keys + eye * (static_cast<size_t>(a.height) * a.width) + index;
+    uint32_t* before = a.keys + side * (static_cast<size_t>(a.height) * a.width) + index;
     if (!a.firstChunk) best = min(best, *before);
     if (!a.lastChunk) {
       *before = best;
@@ -106,7 +106,7 @@ __device__ __forceinline__ void crossWinners(const CrossArguments& a, const uint
     }
     const int disparity = best >= kNoCandidate ? kInvalidDisparity : a.minDisparity + static_cast<int>(best & 511);
     // The second problem is a mirrored one.
-    a.disparity[eye][eye == 0 ? index : index - x + (a.width - 1 - x)] = static_cast<int16_t>(disparity);
+    a.disparity[side][side == 0 ? index : index - x + (a.width - 1 - x)] = static_cast<int16_t>(disparity);
   }
   __syncwarp();
 }
@@ -114,7 +114,7 @@ __device__ __forceinline__ void crossWinners(const CrossArguments& a, const uint
 template <CrossSums kSums>
 __global__ void __launch_bounds__(128, crossColumnBlocks(kSums)) crossColumnsKernel(CrossArguments a) {
   extern __shared__ __align__(16) uint4 ring[];
-  const CrossEye& eye = a.eyes[a.firstEye + blockIdx.z];
+  const CrossSide& side = a.sides[a.firstSide + blockIdx.z];
   const int entries = 2 * a.armY + 2, warps = blockDim.x / 32, warp = threadIdx.x / 32, lane = threadIdx.x % 32;
   uint32_t* keys =
       reinterpret_cast<uint32_t*>(ring + static_cast<size_t>(entries) * blockDim.x * CrossColumn<kSums>::kVectors) +
@@ -132,8 +132,8 @@ __global__ void __launch_bounds__(128, crossColumnBlocks(kSums)) crossColumnsKer
     ids[i] = static_cast<uint32_t>(a.firstIndex + index) | (candidate ? 0u : kNoCandidate);
   }
   const uint32_t lastRow = min(end + a.armY, a.height) - 1, pitch = a.width * a.groups;
-  const uint4* sums = eye.sums + (static_cast<size_t>(x) * a.groups + group);
-  const uint16_t* arms = eye.armsY + x;
+  const uint4* sums = side.sums + (static_cast<size_t>(x) * a.groups + group);
+  const uint16_t* arms = side.armsY + x;
   CrossColumn<kSums> sum(ring + threadIdx.x, blockDim.x, entries);
 
   uint4 ahead[kColumnsAhead];

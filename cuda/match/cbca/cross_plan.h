@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // How cross-based aggregation is cut into threads on a device: chosen once, at open. README.md has the counts behind it.
-//   lane      eight disparities d..d+7 of one eye: four words of two uint16 sums, word i holds d + i (low) and d + 4 + i
+//   lane      eight disparities d..d+7 of one image: four words of two uint16 sums, word i holds d + i (low) and d + 4 + i
 //   groups    lanes that stand beside each other for one pixel; chunks of groups are aggregated one after the other
 //   segment   what one thread walks: a piece of a row (rows kernel) or of a column (columns kernel); it starts an arm's length
 //             before its first result, so that segments share nothing
@@ -42,7 +42,7 @@ struct CrossTuning {
   int32_t rowSegments = 0, columnSegments = 0;
   int32_t rowThreads = 0, columnThreads = 0;  ///< of a block, multiples of 32
   int32_t sums = -1;                          ///< a CrossSums that holds the sums, or -1
-  int32_t streams = 0;                        ///< 1: both eyes in one launch; 2: each on a stream of its own
+  int32_t streams = 0;                        ///< 1: both images in one launch; 2: each on a stream of its own
 };
 
 struct CrossPlan {
@@ -60,7 +60,7 @@ struct CrossPlan {
   CrossSums sums = CrossSums::kWide;
   size_t prepareSharedBytes = 0, rowsSharedBytes = 0, columnsSharedBytes = 0;
   int32_t streams = 1;
-  size_t sumWords() const { return static_cast<size_t>(width) * height * groups * 4; }  ///< of one eye
+  size_t sumWords() const { return static_cast<size_t>(width) * height * groups * 4; }  ///< of one image
 };
 
 namespace crossPlanning {
@@ -79,9 +79,9 @@ inline bool holds(CrossSums sums, const CrossParameters& p) {
 
 /// Lanes a pixel: a warp of the columns kernel holds whole pixels, so 32 / lanes of them. Each chunk is two launches with an end
 /// of their own, so the fewest chunks that leave no more than a quarter of the lanes idle.
-inline int32_t chooseGroups(int32_t needed, int32_t most) {
+inline int32_t chooseGroups(int32_t needed, int32_t maxGroups) {
   int32_t best = 1, bestUsed = 0;
-  for (int32_t chunks = divided(needed, most); chunks <= needed; ++chunks) {
+  for (int32_t chunks = divided(needed, maxGroups); chunks <= needed; ++chunks) {
     const int32_t groups = divided(needed, chunks);
     const int32_t used =
         100 * needed * (32 / groups * groups) / (chunks * groups * 32);  // % of lanes with disparities to search
@@ -93,13 +93,13 @@ inline int32_t chooseGroups(int32_t needed, int32_t most) {
 
 }  // namespace crossPlanning
 
-/// sharedLimit: bytes of shared memory that a block may have. volumeLimit: bytes that both eyes' sums along x may have.
+/// sharedLimit: bytes of shared memory that a block may have. volumeLimit: bytes that both images' sums along x may have.
 inline CrossPlan crossPlanOf(const CrossParameters& given, int32_t width, int32_t height, int32_t multiprocessors,
                              size_t sharedLimit, size_t volumeLimit, const CrossTuning& tuning) {
   using namespace crossPlanning;
   CrossPlan plan;
   CrossParameters p = given;
-  for (int eye = 0; eye < 2; ++eye) plan.maxX[eye] = given.armXOf(eye), plan.maxY[eye] = given.armYOf(eye);
+  for (int side = 0; side < 2; ++side) plan.maxX[side] = given.armXOf(side), plan.maxY[side] = given.armYOf(side);
   p.armX = given.longestX(), p.armY = given.longestY();
   plan.parameters = p;
   plan.width = width;
@@ -126,8 +126,9 @@ inline CrossPlan crossPlanOf(const CrossParameters& given, int32_t width, int32_
 
   const size_t pixelBytes = static_cast<size_t>(width) * height * 2 * 16;
   const int32_t needed = divided(p.numDisparities, kCrossLaneDisparities);
-  const int32_t most = within(static_cast<int32_t>(volumeLimit / pixelBytes), 1, 32);
-  plan.groups = within(tuning.groups > 0 ? tuning.groups : chooseGroups(needed, most), 1, within(needed, 1, most));
+  const int32_t maxGroups = within(static_cast<int32_t>(volumeLimit / pixelBytes), 1, 32);
+  plan.groups =
+      within(tuning.groups > 0 ? tuning.groups : chooseGroups(needed, maxGroups), 1, within(needed, 1, maxGroups));
   plan.chunks = divided(needed, plan.groups);
 
   plan.rowThreads = tuning.rowThreads > 0 ? tuning.rowThreads : 128;
@@ -144,10 +145,10 @@ inline CrossPlan crossPlanOf(const CrossParameters& given, int32_t width, int32_
 
   // Segments: all blocks in as few turns as possible, each as short as possible, its way in included.
   const auto segments = [&](int32_t asked, int32_t length, int32_t blocks, int32_t resident, int32_t arm) {
-    const int32_t most = divided(length, 4 * arm > 32 ? 4 * arm : 32);
+    const int32_t maxCount = divided(length, 4 * arm > 32 ? 4 * arm : 32);
     int64_t least = -1;
     int32_t best = 1;
-    for (int32_t count = 1; count <= most; ++count) {
+    for (int32_t count = 1; count <= maxCount; ++count) {
       const int64_t steps = int64_t{divided(blocks * count, resident)} * (divided(length, count) + 2 * arm);
       if (least < 0 || steps < least) best = count, least = steps;
     }

@@ -16,7 +16,7 @@ constexpr uint32_t kTopBits = 0x80808080u;
 struct CrossPreparation {
   const uint8_t* images[2];
   uint2* features[4];             ///< left, right, left mirrored, right mirrored
-  uint16_t *armsX[2], *armsY[2];  ///< CrossEye's
+  uint16_t *armsX[2], *armsY[2];  ///< CrossSide's
   int32_t width, height, words, similarity;
   int32_t armX, armY;        ///< the longest of both images
   int32_t maxX[2], maxY[2];  ///< of each image
@@ -31,13 +31,13 @@ __device__ __forceinline__ uint32_t crossAtLeast(uint32_t a, uint32_t b) {
 
 /// Four arms that grow step by step.
 struct CrossArmsOfFour {
-  uint32_t own, most;  ///< most: largest difference of one region, four times
+  uint32_t own, maxDifference;  ///< maxDifference: largest difference of one region, four times
   uint32_t alive, lengths;
   __device__ __forceinline__ CrossArmsOfFour(uint32_t own_, int similarity)
-      : own(own_), most((similarity - 1) * 0x01010101u), alive(kTopBits), lengths(0) {}
+      : own(own_), maxDifference((similarity - 1) * 0x01010101u), alive(kTopBits), lengths(0) {}
   /// false: all four have ended.
   __device__ __forceinline__ bool step(uint32_t there) {
-    alive &= crossAtLeast(most, __vabsdiffu4(there, own));
+    alive &= crossAtLeast(maxDifference, __vabsdiffu4(there, own));
     lengths += alive >> 7;
     return alive != 0;
   }

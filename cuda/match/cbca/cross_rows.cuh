@@ -14,9 +14,9 @@
 namespace depthwatt {
 namespace gpu {
 
-/// One eye's problem: find each pixel of `own` in `partner`, whose pixel x - d belongs to x and d. The right eye's problem is
+/// One image's problem: find each pixel of `own` in `partner`, whose pixel x - d belongs to x and d. The right image's problem is
 /// the same one with both images mirrored.
-struct CrossEye {
+struct CrossSide {
   const uint2* own;  ///< [height][words] four greys, four mini-censuses
   const uint2* partner;
   /// Two bytes a pixel: steps back from the end of the longest arm to the region's ends. armsX: [height][words], right and
@@ -28,7 +28,7 @@ struct CrossEye {
 };
 
 struct CrossArguments {
-  CrossEye eyes[2];
+  CrossSide sides[2];
   const uint8_t* differenceCosts;  ///< [256]
   uint32_t censusLow, censusHigh;  ///< costs of distances 0 to 3 and 4 to 6, a byte each
   uint32_t* keys;                  ///< [2][height][width] smallest so far; null with one chunk
@@ -39,7 +39,7 @@ struct CrossArguments {
   int32_t minDisparity, numDisparities;
   int32_t segment;  ///< pixels or rows
   int32_t columnsPerWarp;
-  int32_t firstEye;  ///< of the launch
+  int32_t firstSide;  ///< of the launch
   bool firstChunk, lastChunk;
 };
 
@@ -87,16 +87,16 @@ __global__ void __launch_bounds__(128, kCrossRowBlocks) crossRowsKernel(CrossArg
   const int threads = blockDim.x;
   for (int i = threadIdx.x; i < 256; i += threads) table[i] = a.differenceCosts[i];
   __syncthreads();
-  const CrossEye& eye = a.eyes[a.firstEye + blockIdx.z];
+  const CrossSide& side = a.sides[a.firstSide + blockIdx.z];
   const int item = blockIdx.x * threads + threadIdx.x, y = item / a.groups, group = item % a.groups;
   if (y >= a.height) return;
   const int first = blockIdx.y * a.segment, end = min(first + a.segment, a.width);
   const int start = max(first - a.armX, 0) & ~3;
 
   const size_t rowWords = static_cast<size_t>(y) * a.words;
-  const uint2* own = eye.own + rowWords + start / 4;
-  const uint2* arms = eye.armsX + rowWords + start / 4;
-  const uint2* partner = eye.partner + rowWords;
+  const uint2* own = side.own + rowWords + start / 4;
+  const uint2* arms = side.armsX + rowWords + start / 4;
+  const uint2* partner = side.partner + rowWords;
   const int disparity = a.firstDisparity + kCrossLaneDisparities * group;
   // Partner of x4 and the first disparity: `disparity % 4` bytes before the word x4 / 4 - disparity / 4.
   const uint32_t shifted = 0x7654u - 0x1111u * (disparity & 3);
@@ -113,7 +113,7 @@ __global__ void __launch_bounds__(128, kCrossRowBlocks) crossRowsKernel(CrossArg
   uint32_t at = 0;
   uint4* mine = ring + threadIdx.x;
   mine[0] = sum;
-  uint4* out = eye.sums + (static_cast<size_t>(y) * a.width + first) * a.groups + group;
+  uint4* out = side.sums + (static_cast<size_t>(y) * a.width + first) * a.groups + group;
 
   // What four steps need is loaded four steps before.
   uint2 ownAhead = *own, armsAhead = *arms, partnerAhead = load(word);

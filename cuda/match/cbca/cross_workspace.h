@@ -10,7 +10,7 @@
 namespace depthwatt {
 namespace gpu {
 
-/// Most bytes that both eyes' sums along the rows take; beyond it disparities are aggregated in more chunks.
+/// Most bytes that both images' sums along the rows take; beyond it disparities are aggregated in more chunks.
 constexpr size_t kCrossVolumeBytes = size_t{160} << 20;
 
 struct CrossDevice;

@@ -39,18 +39,18 @@ constexpr QualityStep kSteps[] = {{"steps", 6}, {"steps", 4}};
 Status check(const MatcherChoice& choice, const MatchSearch&, bool) {
   const int32_t truncation = choice.at("truncation"), lambda = choice.at("lambdaThousandths");
   const int32_t gradient = choice.at("gradientTruncation"), percent = choice.at("gradientPercent");
-  const int32_t most = 100 * kMaxThousandths / (100 * truncation + percent * gradient);
-  if (lambda <= most) return {};
+  const int32_t maxLambda = 100 * kMaxThousandths / (100 * truncation + percent * gradient);
+  if (lambda <= maxLambda) return {};
   if (gradient == 0) {
     return Status::error(
         Code::kParameter,
-        "Expected match.esmp.lambdaThousandths of at most %d beside match.esmp.truncation of %d, got %d.", most,
+        "Expected match.esmp.lambdaThousandths of at most %d beside match.esmp.truncation of %d, got %d.", maxLambda,
         truncation, lambda);
   }
   return Status::error(Code::kParameter,
                        "Expected match.esmp.lambdaThousandths of at most %d beside match.esmp.truncation of %d, "
                        "match.esmp.gradientTruncation of %d and match.esmp.gradientPercent of %d, got %d.",
-                       most, truncation, gradient, percent, lambda);
+                       maxLambda, truncation, gradient, percent, lambda);
 }
 
 constexpr MatcherFacts kFacts = {"esmp",

@@ -95,11 +95,11 @@ export const esmp = {
     workPerCell: "steps",
   },
   check({ parameters: { truncation, lambdaThousandths } }) {
-    const most = Math.floor(MAX_THOUSANDTHS / Number(truncation));
-    if (Number(lambdaThousandths) <= most) return undefined;
+    const maxLambda = Math.floor(MAX_THOUSANDTHS / Number(truncation));
+    if (Number(lambdaThousandths) <= maxLambda) return undefined;
     return {
       keys: ["match.esmp.lambdaThousandths", "match.esmp.truncation"],
-      text: `expected at most ${most} beside match.esmp.truncation of ${truncation}, got ${lambdaThousandths}`,
+      text: `expected at most ${maxLambda} beside match.esmp.truncation of ${truncation}, got ${lambdaThousandths}`,
     };
   },
 } as const satisfies Matcher;

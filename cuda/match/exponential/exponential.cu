@@ -276,7 +276,7 @@ __global__ void __launch_bounds__(128)
   result.confidence[at] =
       winner.second == kNothing ? uint8_t{0} : static_cast<uint8_t>(confidenceOf(winner.least, winner.second));
   if (result.rightDisparity == nullptr) return;
-  // This thread's column as the right eye's.
+  // This thread's column as the right image's.
   int best = kNothing, right = kInvalidDisparity;
   for (int d = 0; d < count && x + minDisparity + d < shape.width; ++d) {
     const int cell = cellOf(own + minDisparity + d, pixels, d);

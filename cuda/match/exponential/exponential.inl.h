@@ -13,10 +13,10 @@ inline I16 splatCells(int32_t v) { return splatI16(static_cast<int16_t>(static_c
 template <bool kAdd>
 inline void exponentialCostRow(const uint8_t* left, const uint8_t* right, int32_t truncation, int32_t cost,
                                int32_t pitch, uint16_t* costs) {
-  const I16 most = splatCells(truncation), factor = splatCells(cost);
+  const I16 maxDifference = splatCells(truncation), factor = splatCells(cost);
   for (int32_t x = 0; x < pitch; x += kLanesI16) {
     const I16 a = loadBytesAsI16(left + x), b = loadBytesAsI16(right + x);
-    const I16 own = mulLowU16(minI16(subI16(maxI16(a, b), minI16(a, b)), most), factor);
+    const I16 own = mulLowU16(minI16(subI16(maxI16(a, b), minI16(a, b)), maxDifference), factor);
     storeCells(costs + x, kAdd ? addI16(loadCells(costs + x), own) : own);
   }
 }
@@ -41,7 +41,7 @@ inline void exponentialAggregate(const uint16_t* before, const uint16_t* centre,
 }
 
 inline void exponentialMessages(uint16_t* cells, int32_t numDisparities, int32_t pitch, int32_t slope, int32_t cap) {
-  const I16 perStep = splatCells(slope), most = splatCells(cap);
+  const I16 perStep = splatCells(slope), maxStep = splatCells(cap);
   const size_t stride = static_cast<size_t>(pitch);
   for (int32_t x = 0; x < pitch; x += kLanesI16) {
     uint16_t* at = cells + x;
@@ -53,7 +53,7 @@ inline void exponentialMessages(uint16_t* cells, int32_t numDisparities, int32_t
       running = minU16(addSaturatedU16(running, perStep), cost);
       storeCells(at, running);
     }
-    const I16 limit = addSaturatedU16(least, most);
+    const I16 limit = addSaturatedU16(least, maxStep);
     running = minU16(running, limit);
     storeCells(at, running);
     for (int32_t d = numDisparities - 2; d >= 0; --d) {

@@ -22,12 +22,12 @@ __global__ void __launch_bounds__(256) hsvKernel(HsvArguments a) {
   const size_t at = static_cast<size_t>(y) * a.width + x;
   const Rgb8 pixel = (blockIdx.z == 0 ? a.left : a.right)[at];
   const int red = pixel.red, green = pixel.green, blue = pixel.blue;
-  const int most = max(red, max(green, blue)), chroma = most - min(red, min(green, blue));
-  const int value = (a.valueUnits * most + 50) / 100;
-  const int saturation = most > 0 ? (a.saturationUnits * 51 * chroma + 10 * most) / (20 * most) : 0;
+  const int largest = max(red, max(green, blue)), chroma = largest - min(red, min(green, blue));
+  const int value = (a.valueUnits * largest + 50) / 100;
+  const int saturation = largest > 0 ? (a.saturationUnits * 51 * chroma + 10 * largest) / (20 * largest) : 0;
   int across = 0, down = 0;
   if (chroma > 0) {
-    int hue = red == most ? green - blue : green == most ? 2 * chroma + blue - red : 4 * chroma + red - green;
+    int hue = red == largest ? green - blue : green == largest ? 2 * chroma + blue - red : 4 * chroma + red - green;
     if (hue < 0) hue += 6 * chroma;
     const int whole = 6 * chroma, quarter = 4 * hue / whole, rest = 4 * hue - quarter * whole;
     const int side = (32 * a.hueUnits + 25) / 50, along = (32 * a.hueUnits * rest + 25 * whole) / (50 * whole);

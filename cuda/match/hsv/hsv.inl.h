@@ -36,13 +36,13 @@ struct HsvChannels {
   const HsvInts zero = {}, one = zero + 1;
   const int32_t units = hsvUnits(weights), hueUnits = units * weights.hue, saturationUnits = units * weights.saturation;
   const HsvInts redLeads = (red >= green) & (red >= blue), greenLeads = ~redLeads & (green >= blue);
-  const HsvInts most = hsvChosen(redLeads, red, hsvChosen(greenLeads, green, blue));
+  const HsvInts largest = hsvChosen(redLeads, red, hsvChosen(greenLeads, green, blue));
   const HsvInts lower = hsvChosen(red < green, red, green);
-  const HsvInts chroma = most - hsvChosen(lower < blue, lower, blue);
+  const HsvInts chroma = largest - hsvChosen(lower < blue, lower, blue);
   HsvChannels out;
-  out.value = hsvDivided(units * weights.value * most + 50, zero + 100);
+  out.value = hsvDivided(units * weights.value * largest + 50, zero + 100);
   // 255 k c / (100 V), with common factors taken out.
-  const HsvInts divisor = hsvChosen(most > 0, most, one);
+  const HsvInts divisor = hsvChosen(largest > 0, largest, one);
   out.saturation = hsvDivided(saturationUnits * 51 * chroma + 10 * divisor, 20 * divisor);
   const HsvInts grey = chroma == 0, sixth = hsvChosen(grey, one, chroma);
   HsvInts hue =

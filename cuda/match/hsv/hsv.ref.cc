@@ -15,20 +15,22 @@ void hsvReference(const HsvWeights& weights, ImageView<const Rgb8> rgb, ImageVie
   for (int32_t y = 0; y < rgb.height; ++y) {
     for (int32_t x = 0; x < rgb.width; ++x) {
       const int64_t red = rgb.row(y)[x].red, green = rgb.row(y)[x].green, blue = rgb.row(y)[x].blue;
-      int64_t most = red > green ? red : green, least = red < green ? red : green;
-      if (blue > most) most = blue;
-      if (blue < least) least = blue;
-      const int64_t chroma = most - least;
+      int64_t largest = red > green ? red : green, smallest = red < green ? red : green;
+      if (blue > largest) largest = blue;
+      if (blue < smallest) smallest = blue;
+      const int64_t chroma = largest - smallest;
       HsvPixel pixel = {};
-      const int64_t value = rounded(units * weights.value * most, 100);
-      const int64_t saturation = most > 0 ? rounded(units * weights.saturation * 255 * chroma, 100 * most) : 0;
+      const int64_t value = rounded(units * weights.value * largest, 100);
+      const int64_t saturation = largest > 0 ? rounded(units * weights.saturation * 255 * chroma, 100 * largest) : 0;
       pixel.valueLow = static_cast<uint8_t>(value / 2);
       pixel.valueHigh = static_cast<uint8_t>(value - value / 2);
       pixel.saturationLow = static_cast<uint8_t>(saturation / 2);
       pixel.saturationHigh = static_cast<uint8_t>(saturation - saturation / 2);
       if (chroma > 0) {
         // h = hue / chroma
-        int64_t hue = red == most ? green - blue : green == most ? 2 * chroma + blue - red : 4 * chroma + red - green;
+        int64_t hue = red == largest     ? green - blue
+                      : green == largest ? 2 * chroma + blue - red
+                                         : 4 * chroma + red - green;
         if (hue < 0) hue += 6 * chroma;
         const int64_t quarter = 4 * hue / (6 * chroma), rest = 4 * hue % (6 * chroma);
         const int64_t side = rounded(64 * units * weights.hue, 100);

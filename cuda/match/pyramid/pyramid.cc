@@ -63,16 +63,16 @@ class PyramidOnCpu final : public Pyramid {
   }
 
   void compute(const PyramidImages& images, const PyramidResult& result) override {
-    const ImageView<const HsvPixel> eyes[2] = {images.left, images.right};
-    for (int eye = 0; eye < 2; ++eye) {
-      Copy& copy = copies_[eye][0];
+    const ImageView<const HsvPixel> sides[2] = {images.left, images.right};
+    for (int side = 0; side < 2; ++side) {
+      Copy& copy = copies_[side][0];
       workers_.rows(copy.height, [&](int32_t first, int32_t end) {
         for (int32_t y = first; y < end; ++y) {
-          std::memcpy(copy.row(y), eyes[eye].row(y), static_cast<size_t>(copy.width) * sizeof(HsvPixel));
+          std::memcpy(copy.row(y), sides[side].row(y), static_cast<size_t>(copy.width) * sizeof(HsvPixel));
           copy.pad(y);
         }
       });
-      for (int32_t level = 0; level < p_.levels; ++level) halve(copies_[eye][level], copies_[eye][level + 1]);
+      for (int32_t level = 0; level < p_.levels; ++level) halve(copies_[side][level], copies_[side][level + 1]);
     }
     match(0, -1, &result);
     if (!wantsRight_) return;

@@ -172,7 +172,7 @@ Status PyramidWorkspace::open(const PyramidParameters& parameters, int32_t width
   for (int level = 1; level <= p_.levels; ++level) {
     width_[level] = (width_[level - 1] + 1) / 2, height_[level] = (height_[level - 1] + 1) / 2;
     const size_t pixels = static_cast<size_t>(width_[level]) * height_[level];
-    for (int eye = 0; eye < 2; ++eye) DEPTHWATT_TRY(copies_[eye][level].allocate(pixels));
+    for (int side = 0; side < 2; ++side) DEPTHWATT_TRY(copies_[side][level].allocate(pixels));
     DEPTHWATT_TRY(wholes_[level].allocate(pixels));
   }
   return {};

@@ -17,7 +17,7 @@
 namespace depthwatt {
 
 /// A cost is at most so much: a byte. In weighted grey values that is 255 / hsvUnits.
-constexpr int32_t kSadMostCost = 255;
+constexpr int32_t kSadMaxCost = 255;
 
 struct SadParameters {
   int32_t minDisparity = 0;     ///< 0 to 2046

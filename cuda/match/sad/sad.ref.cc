@@ -15,7 +15,7 @@ int64_t costOf(const SadImages& images, int32_t x, int32_t y, int32_t d) {
   const int64_t sum = absolute(a.hueAcross - b.hueAcross) + absolute(a.hueDown - b.hueDown) +
                       absolute(a.saturationLow - b.saturationLow) + absolute(a.saturationHigh - b.saturationHigh) +
                       absolute(a.valueLow - b.valueLow) + absolute(a.valueHigh - b.valueHigh);
-  return sum < kSadMostCost ? sum : kSadMostCost;
+  return sum < kSadMaxCost ? sum : kSadMaxCost;
 }
 
 }  // namespace

@@ -15,7 +15,7 @@ constexpr int kSadColumns = 64, kSadWarps = 8, kColumnsPerWarp = kSadColumns / k
 constexpr int kLaneDisparities = 4, kGroup = 32 * kLaneDisparities;
 /// Right pixels that a block's columns meet, a multiple of 4.
 constexpr int kPartners = kSadColumns + kGroup;
-/// Above every sum with its place: a sum is 57375 at most.
+/// Above every sum with its place: a sum is 57375 at maxCost.
 constexpr uint32_t kNoKey = 0xffffffffu;
 
 struct SadArguments {
@@ -78,9 +78,9 @@ __device__ __forceinline__ void eachColumnsCosts(const SadRow& row, int warp, in
 #pragma unroll
     for (int j = 0; j < kLaneDisparities; ++j)
       cost[j] = plusDifferences(own, right[column + kLaneDisparities - 1 - j], 0u);
-    // Differences are at most 1530, which every form of cells holds exactly.
-    const uint32_t most = Cell::pair(static_cast<uint32_t>(kSadMostCost));
-    use(column, make_uint2(Cell::min(pairOf(cost[0], cost[1]), most), Cell::min(pairOf(cost[2], cost[3]), most)));
+    // Differences are at maxCost 1530, which every form of cells holds exactly.
+    const uint32_t maxCost = Cell::pair(static_cast<uint32_t>(kSadMaxCost));
+    use(column, make_uint2(Cell::min(pairOf(cost[0], cost[1]), maxCost), Cell::min(pairOf(cost[2], cost[3]), maxCost)));
   }
 }
 

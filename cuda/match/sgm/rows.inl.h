@@ -47,9 +47,9 @@ namespace {
   const auto above = static_cast<Unsigned16>(u > v);
   const Unsigned16 difference = (above & (u - v)) | (~above & (v - u));
   const Unsigned16 lowered = (difference * static_cast<uint16_t>(p.adaptiveP2)) >> 4;
-  const auto most = static_cast<uint16_t>(p.p2 - p.p1);
-  const auto within = static_cast<Unsigned16>(lowered < most);
-  return static_cast<uint16_t>(ceiling + p.p2) - ((within & lowered) | (~within & most));
+  const auto maxLowered = static_cast<uint16_t>(p.p2 - p.p1);
+  const auto within = static_cast<Unsigned16>(lowered < maxLowered);
+  return static_cast<uint16_t>(ceiling + p.p2) - ((within & lowered) | (~within & maxLowered));
 }
 
 /// ceiling + P2 by pixel for each direction: 0 vertical, 1 behind, 2 ahead, 3 along the row.

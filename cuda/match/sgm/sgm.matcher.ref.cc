@@ -21,13 +21,13 @@ void matchSgmReference(const MatchTask& task, const MatcherImages& images, const
   std::vector<int16_t> whole(pixels), rightWhole(pixels);
   std::vector<uint16_t> sums(pixels * static_cast<size_t>(parameters.numDisparities));
   const auto view = [&](auto& image) { return packedView(image.data(), task.width, task.height); };
-  const ImageView<const uint8_t> eyes[2] = {images.left, images.right};
-  for (int eye = 0; eye < 2; ++eye) {
+  const ImageView<const uint8_t> sides[2] = {images.left, images.right};
+  for (int side = 0; side < 2; ++side) {
     switch (matchingCostOf(task)) {
-      case MatchingCost::kWideCensus: wideCensusReference(eyes[eye], view(words[eye]), view(more[eye])); break;
-      case MatchingCost::kTwoGradientCensus: twoGradientCensusReference(eyes[eye], view(words[eye])); break;
-      case MatchingCost::kGradientCensus: gradientCensusReference(eyes[eye], view(words[eye])); break;
-      case MatchingCost::kCensus: censusReference<uint8_t>(eyes[eye], view(words[eye])); break;
+      case MatchingCost::kWideCensus: wideCensusReference(sides[side], view(words[side]), view(more[side])); break;
+      case MatchingCost::kTwoGradientCensus: twoGradientCensusReference(sides[side], view(words[side])); break;
+      case MatchingCost::kGradientCensus: gradientCensusReference(sides[side], view(words[side])); break;
+      case MatchingCost::kCensus: censusReference<uint8_t>(sides[side], view(words[side])); break;
     }
   }
   sgmSumsReference(parameters,

@@ -79,16 +79,16 @@ struct BoundaryRow : BoundaryWindow {
 
   /// low and high, kBoundaryRadius replicated columns on either side; low of nothing valid is 32767. Whether any is invalid.
   bool extremes(int16_t* low, int16_t* high) const {
-    const I16 invalid = splatI16(kInvalidDisparity), most = splatI16(32767);
+    const I16 invalid = splatI16(kInvalidDisparity), largest = splatI16(32767);
     I16 holes = splatI16(0);
     const auto column = [&](int32_t x) {
-      I16 lo = most, hi = invalid;
+      I16 lo = largest, hi = invalid;
       for (int32_t j = 0; j < kBoundarySide; ++j) {
         const I16 d = loadI16(disparity[j] + x);
         const I16 hole = equalI16(d, invalid);
         holes = minI16(holes, hole);
         hi = maxI16(hi, d);
-        lo = minI16(lo, selectI16(hole, most, d));
+        lo = minI16(lo, selectI16(hole, largest, d));
       }
       storeI16(low + kBoundaryRadius + x, lo);
       storeI16(high + kBoundaryRadius + x, hi);
@@ -107,14 +107,14 @@ struct BoundaryRow : BoundaryWindow {
   /// Votes of kLanes pixels from x on. mid: theirs. lowest: kLanes times the invalid disparity.
   template <bool kHoles>
   static void votes(const BoundaryWindow& window, int32_t x, const int16_t* mid, const int16_t* lowest, I16* sum) {
-    const U8 own = loadU8(window.grey[kBoundaryRadius] + x), most = splatU8(kBoundaryGrey);
+    const U8 own = loadU8(window.grey[kBoundaryRadius] + x), maxWeight = splatU8(kBoundaryGrey);
     for (int32_t half = 0; half < kBoundaryHalves; ++half) sum[half] = splatI16(0);
     for (int32_t j = 0; j < kBoundarySide; ++j) {
       U8 all = zeroU8(), near = zeroU8();
       for (int32_t i = -kBoundaryRadius; i <= kBoundaryRadius; ++i) {
         const U8 value = loadU8(window.grey[j] + x + i);
         const int16_t* disparity = window.disparity[j] + x + i;
-        U8 weight = subSaturatedU8(most, add(subSaturatedU8(value, own), subSaturatedU8(own, value)));
+        U8 weight = subSaturatedU8(maxWeight, add(subSaturatedU8(value, own), subSaturatedU8(own, value)));
         if (kHoles) weight = subSaturatedU8(weight, maskGreaterEqual(lowest, disparity));
         all = add(all, weight);
         near = add(near, subSaturatedU8(weight, maskGreaterEqual(mid, disparity)));

@@ -101,8 +101,8 @@ inline void confidenceRows(ImageView<const uint8_t> grey, ImageView<const int16_
         storeI16(textures, texture);
         const int32_t lanes = lesser(kLanesI16, count - x);
         for (int32_t lane = 0; lane < lanes; ++lane) {
-          const int32_t most = kSurePerTexture * textures[lane];
-          const int32_t value = greater(lesser<int32_t>(kSureTable.sure[supports[lane]], most), 1);
+          const int32_t maxValue = kSurePerTexture * textures[lane];
+          const int32_t value = greater(lesser<int32_t>(kSureTable.sure[supports[lane]], maxValue), 1);
           out[x + lane] =
               static_cast<uint8_t>(own.disparity[kSupportRadius + x + lane] == kInvalidDisparity ? 0 : value);
         }

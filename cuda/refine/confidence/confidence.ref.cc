@@ -44,8 +44,8 @@ void confidenceReference(ImageView<const uint8_t> grey, ImageView<const int16_t>
       if (disparityQ4.row(y)[x] == kInvalidDisparity) continue;
       const int32_t support = supportOf(disparityQ4, certainty, x, y), k = support / 256;
       int32_t value = knots[k] + (knots[k + 1] - knots[k]) * (support % 256) / 256;
-      const int32_t most = 16 * textureOf(grey, x, y);
-      if (value > most) value = most;
+      const int32_t maxValue = 16 * textureOf(grey, x, y);
+      if (value > maxValue) value = maxValue;
       sure.row(y)[x] = static_cast<uint8_t>(value < 1 ? 1 : value);
     }
   }

@@ -5,13 +5,13 @@
 //   similar(x)      = l where |I(b-1) - I(x)| <= |I(e) - I(x)|, else r
 //   bilateral   |l - r| <= thresholdQ4: interpolated; else similar                  (Chang and Maruyama, section III.E, eq. 11 mended)
 //   background  |l - r| <= thresholdQ4 and 4 k > |l - r| (a hole over four times as wide as its step): interpolated;
-//               else min(l, r), since what only one eye sees is background
+//               else min(l, r), since what only one image sees is background
 //               Before that the first min(lowestQ4 / 16 + 8, width / 8) columns become holes with confidence 0: their search
 //               was cut down to eight candidates or fewer, so whatever won there had hardly a rival.
 //               There l and r are not the values beside the hole but robust ones, since a hole often begins where values are
 //               already wrong: see end below.
 //   one neighbour only: bilateral copies it. background copies the left one; from the right one (the strip that only the left
-//   eye sees) it goes on with the slope of up to 32 pixels beside the hole, see slope below.
+//   image sees) it goes on with the slope of up to 32 pixels beside the hole, see slope below.
 //   a row without any valid pixel: the nearest filled row above, else below; an image without any: unchanged.
 // end    of the hole's end at column e (left end: columns e - 4 to e, right end: e to e + 4) in row y: the lower median, the
 //        ((n - 1) / 2)th smallest, of the n valid values in those columns of rows y - 2 to y + 2 whose grey differs from that of

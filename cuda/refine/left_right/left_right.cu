@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The left-right check on CUDA, in place and as the cross-based matcher needs it; see left_right.h. (sgm's is part of match/sgm.)
-// One thread, one pixel. Ground control points: whole pixels of both eyes in, disparityQ4 and confidence out, so that nothing is
+// One thread, one pixel. Ground control points: whole pixels of both images in, disparityQ4 and confidence out, so that nothing is
 // written twice.
 #include "left_right.h"
 

@@ -24,7 +24,7 @@ const counts = new Uint32Array(65_536);
 
 export function nearestIn(picture: DepthPicture, spans: readonly Span[], minPixels: number): ZoneDistance {
   const { width, depthMillimetres, confidence } = picture;
-  let [pixels, matched, least, most] = [0, 0, 65_536, -1];
+  let [pixels, matched, nearest, farthest] = [0, 0, 65_536, -1];
   for (const { y, from, to } of spans) {
     pixels += to - from;
     for (let at = y * width + from, end = y * width + to; at < end; at++) {
@@ -32,18 +32,18 @@ export function nearestIn(picture: DepthPicture, spans: readonly Span[], minPixe
       if (depth === 0 || confidence[at] === 0) continue;
       counts[depth] = counts[depth]! + 1;
       matched++;
-      if (depth < least) least = depth;
-      if (depth > most) most = depth;
+      if (depth < nearest) nearest = depth;
+      if (depth > farthest) farthest = depth;
     }
   }
   let nearestMillimetres: number | undefined;
-  for (let depth = least, sum = 0; depth <= most; depth++) {
+  for (let depth = nearest, sum = 0; depth <= farthest; depth++) {
     sum += counts[depth]!;
     if (sum < minPixels) continue;
     nearestMillimetres = depth;
     break;
   }
-  if (most >= 0) counts.fill(0, least, most + 1);
+  if (farthest >= 0) counts.fill(0, nearest, farthest + 1);
   return { nearestMillimetres, pixels, matched };
 }
 

@@ -95,21 +95,21 @@ export function rosEncoding(format: PixelFormat): string {
 /** Rows of an image as they lie in memory, those of NV12's colours among them. */
 const rowsOf = (format: PixelFormat, height: number) => (format === "NV12" ? (3 * height) / 2 : height);
 
-function inputChannel(prefix: string, eye: "left" | "right", input: InputLayout): FrameChannel {
+function inputChannel(prefix: string, side: "left" | "right", input: InputLayout): FrameChannel {
   const { width, height } = input;
   const [format, strideBytes] =
-    eye === "left" ? [input.leftFormat, input.leftStrideBytes] : [input.rightFormat, input.rightStrideBytes];
-  const head = imagePrefix({ frameId: eye, width, height, encoding: rosEncoding(format), strideBytes });
+    side === "left" ? [input.leftFormat, input.leftStrideBytes] : [input.rightFormat, input.rightStrideBytes];
+  const head = imagePrefix({ frameId: side, width, height, encoding: rosEncoding(format), strideBytes });
   const bytes = strideBytes * rowsOf(format, height);
   return {
-    topic: `${prefix}/${eye}/image_raw`,
+    topic: `${prefix}/${side}/image_raw`,
     schema: IMAGE,
     // What 16 bits hold, which ROS has no name for.
     metadata: { pixelFormat: format },
     bytes: ({ images }) => images && head.length + bytes,
     write(target, at, frame, times) {
-      const image = frame.images![eye];
-      const publishNs = eye === "left" ? times.leftNs : times.rightNs;
+      const image = frame.images![side];
+      const publishNs = side === "left" ? times.leftNs : times.rightNs;
       writeImage(target, at, head, head.length - 4, publishNs, image.data.subarray(0, bytes));
       return { publishNs, sequence: image.sequence };
     },
@@ -155,11 +155,11 @@ function pointChannel(topic: string, size: { width: number; height: number }): F
   };
 }
 
-function rosCamera(camera: CameraCalibration, rig: Rig, eye: "left" | "right"): RosCamera {
+function rosCamera(camera: CameraCalibration, rig: Rig, side: "left" | "right"): RosCamera {
   const { imageSize } = rig.calibration;
   const { model, coefficients } = camera.distortion;
   const [r, p] =
-    eye === "left"
+    side === "left"
       ? [rig.rectification.R1, rig.rectification.P1]
       : [rig.rectification.R2, rig.rectification.P2];
   const distortionModel = model === "none" ? "plumb_bob" : model;

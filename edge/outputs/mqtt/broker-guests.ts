@@ -22,7 +22,7 @@ export class Guests {
   #knocking = 0;
 
   constructor(
-    private readonly most: number,
+    private readonly maxGuests: number,
     private readonly maxPacketBytes: number,
   ) {}
 
@@ -32,7 +32,7 @@ export class Guests {
 
   /** @returns whether it may stay; else it is sent away */
   admit(connection: Duplex): boolean {
-    if (this.#guests.size >= this.most && !this.#makeRoom()) {
+    if (this.#guests.size >= this.maxGuests && !this.#makeRoom()) {
       this.refused++;
       this.#sendAway(connection);
       return false;
@@ -89,7 +89,7 @@ export class Guests {
 
   /** "Server unavailable" in the newcomer's MQTT: one who is hung up on would look for a wrong port or for TLS. */
   #sendAway(connection: Duplex): void {
-    if (this.#knocking >= this.most) {
+    if (this.#knocking >= this.maxGuests) {
       connection.destroy();
       return;
     }

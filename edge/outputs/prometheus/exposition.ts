@@ -52,10 +52,10 @@ function valueLines(family: ValueFamily, facts: ScrapeFacts): string[] {
 }
 
 function histogramLines({ name, samples }: HistogramFamily, facts: ScrapeFacts): string[] {
-  return samples(facts).flatMap(({ labels, times: { atMost, count, sumMs } }) => [
+  return samples(facts).flatMap(({ labels, times: { cumulative, count, sumMs } }) => [
     ...TIME_BOUNDS_MS.map(
       (milliseconds, place) =>
-        `${name}_bucket${labelled(labels, { le: bound(milliseconds) })} ${atMost[place]}`,
+        `${name}_bucket${labelled(labels, { le: bound(milliseconds) })} ${cumulative[place]}`,
     ),
     `${name}_bucket${labelled(labels, { le: "+Inf" })} ${count}`,
     `${name}_sum${labelled(labels)} ${number(sumMs / 1000)}`,

@@ -78,7 +78,7 @@ export class FrameMessages {
 /** Writes the body behind the header's place; RVL where the engine has it and it is the shorter one. */
 function writeBody(stream: PictureStream, frame: ComputedFrame, buffer: Uint8Array<ArrayBuffer>): Body {
   const { slot, result, encodings } = frame;
-  const most = buffer.length - FRAME_HEADER_BYTES;
+  const maxBytes = buffer.length - FRAME_HEADER_BYTES;
   const packed = (whole: Uint8Array, bytes: number): Body => {
     // The engine's bodies stand behind a headroom of the same memory.
     buffer.set(
@@ -93,11 +93,11 @@ function writeBody(stream: PictureStream, frame: ComputedFrame, buffer: Uint8Arr
   };
   switch (stream) {
     case "depth":
-      if (encodings.encodeDepth === "rvl" && result.encodedDepthBytes <= most)
+      if (encodings.encodeDepth === "rvl" && result.encodedDepthBytes <= maxBytes)
         return packed(slot.encodedDepth, result.encodedDepthBytes);
       return raw(slot.depthMillimetres, "u16");
     case "disparity": {
-      if (encodings.encodeDisparity === "rvl" && result.encodedDisparityBytes <= most)
+      if (encodings.encodeDisparity === "rvl" && result.encodedDisparityBytes <= maxBytes)
         return packed(slot.encodedDisparity, result.encodedDisparityBytes);
       const { disparityQ4 } = slot;
       const counts = new Uint16Array(buffer.buffer, FRAME_HEADER_BYTES, disparityQ4.length);

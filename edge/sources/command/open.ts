@@ -3,7 +3,7 @@
 import { isDepthwattError } from "../../../core/index.js";
 import { openCommandSource, splitCommand } from "../../../camera/index.js";
 import { printable, redactUrl } from "../../redact.js";
-import { brokenPlaces, placesOf } from "../eyes.js";
+import { brokenPlaces, placesOf } from "../places.js";
 import { type BrokenSetting, defineSource } from "../source.js";
 import { commandSettings } from "./settings.js";
 

@@ -3,9 +3,9 @@
 import { z } from "zod";
 import { section, setting } from "../../config/setting.js";
 
-const topic = (eye: string) =>
+const topic = (side: string) =>
   setting(z.string().min(1).optional(), {
-    description: `Topic of the ${eye} images; without it the one that ends in ${eye}/image_raw.`,
+    description: `Topic of the ${side} images; without it the one that ends in ${side}/image_raw.`,
   });
 
 export const mcapSettings = section(

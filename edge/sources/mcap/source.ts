@@ -200,7 +200,7 @@ class McapSource implements PairSource {
     let firstNs: bigint | undefined;
     let firstSequence = 0;
     const pairEvents: PairEvents = {
-      onDrop: (eye, cause) => this.#drop(eye, cause),
+      onDrop: (side, cause) => this.#drop(side, cause),
       onBad: (error) => this.#tellBad(events, error),
     };
     for await (const pair of recordedPairs(this.#recording, this.#topics, this.#fromNs, pairEvents)) {
@@ -275,8 +275,8 @@ class McapSource implements PairSource {
     });
   }
 
-  #drop(eye: "left" | "right", cause: string): void {
-    this.#drops[eye][cause] = (this.#drops[eye][cause] ?? 0) + 1;
+  #drop(side: "left" | "right", cause: string): void {
+    this.#drops[side][cause] = (this.#drops[side][cause] ?? 0) + 1;
   }
 
   #tellBad(events: SourceEvents, { message }: Error): void {

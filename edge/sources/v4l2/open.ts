@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The source "v4l2": two cameras, or one with both eyes in its image.
+// The source "v4l2": two cameras, or one that has both images side by side.
 import { loadVideo, openV4l2Source } from "../../../camera/index.js";
-import { brokenPlaces } from "../eyes.js";
+import { brokenPlaces } from "../places.js";
 import { defineSource } from "../source.js";
 import { v4l2Settings } from "./settings.js";
 

@@ -29,10 +29,10 @@ async function healsFrom(record, breakIt, reason, repair = () => {}) {
   breakIt();
   await until(() => record.degraded.length > before, "degraded");
   assert.match(record.degraded[before].reason, reason);
-  const cured = performance.now();
+  const plugged = performance.now();
   repair();
   await until(() => record.degraded.at(-1).reason === undefined, "healed");
-  const healedMs = record.degraded.at(-1).at - cured;
+  const healedMs = record.degraded.at(-1).at - plugged;
   assert(healedMs < 2000, `healed after ${healedMs} ms`);
   const count = record.pairs.length;
   await until(() => record.pairs.length > count + 3, "pairs after the repair");
@@ -49,12 +49,12 @@ export const badDayCases = {
         await until(() => record.pairs.length >= 50, "50 pairs", 120_000);
         checkPairs(record);
         const { pairs, dropsLeft, dropsRight } = record.source.counters();
-        for (const [eye, drops] of [
+        for (const [side, drops] of [
           ["left", dropsLeft],
           ["right", dropsRight],
         ]) {
-          assert(drops.driver > 15, `${eye}: ${JSON.stringify(drops)}`);
-          assert(drops.unmatched > 5, `${eye}: ${JSON.stringify(drops)}`);
+          assert(drops.driver > 15, `${side}: ${JSON.stringify(drops)}`);
+          assert(drops.unmatched > 5, `${side}: ${JSON.stringify(drops)}`);
         }
         // What the driver numbered is what was paired, lost or left alone.
         const numbered = record.pairs.at(-1).leftSequence - record.pairs[0].leftSequence + 1;
@@ -250,7 +250,7 @@ export const badDayCases = {
     async () => {
       const run = (...words) =>
         depthwatt(["run", "--source", "v4l2", "--broker", "none", "--frames", "1", ...words]);
-      symlinkSync(LEFT, "/tmp/left-eye");
+      symlinkSync(LEFT, "/tmp/left-side");
       const expected = [
         [
           await run("--left", LEFT, "--right", RIGHT, "--set", "source.v4l2.format=MJPEG"),
@@ -271,7 +271,7 @@ export const badDayCases = {
           3,
           /at 640x400/,
         ],
-        [await run("--left", LEFT, "--right", "/tmp/left-eye"), 2, /same device twice/],
+        [await run("--left", LEFT, "--right", "/tmp/left-side"), 2, /same device twice/],
         [await run("--left", LEFT, "--right", "/dev/video77"), 3, /video77.*No such file/],
         [await run("--left", LEFT, "--right", "/dev/null"), 3, /expected a V4L2 camera/],
       ];
@@ -317,7 +317,7 @@ export const badDayCases = {
   },
 
   "a calibration of another size is refused, and the cameras are free again": async () => {
-    const eye = (name, tx) => `image_width: 1280
+    const side = (name, tx) => `image_width: 1280
 image_height: 720
 camera_name: ${name}
 camera_matrix: {rows: 3, cols: 3, data: [700, 0, 640, 0, 700, 360, 0, 0, 1]}
@@ -326,8 +326,8 @@ distortion_coefficients: {rows: 1, cols: 5, data: [0, 0, 0, 0, 0]}
 rectification_matrix: {rows: 3, cols: 3, data: [1, 0, 0, 0, 1, 0, 0, 0, 1]}
 projection_matrix: {rows: 3, cols: 4, data: [700, 0, 640, ${tx}, 0, 700, 360, 0, 0, 0, 1, 0]}
 `;
-    writeFileSync("/tmp/left.yaml", eye("left", 0));
-    writeFileSync("/tmp/right.yaml", eye("right", -70));
+    writeFileSync("/tmp/left.yaml", side("left", 0));
+    writeFileSync("/tmp/right.yaml", side("right", -70));
     const words = [
       "run",
       "--left",

@@ -137,7 +137,7 @@ export const captureCases = {
     }
   },
 
-  "a side-by-side camera gives both eyes out of one buffer": async () => {
+  "a side-by-side camera gives both images out of one buffer": async () => {
     const source = await openV4l2Source(
       { sideBySide: LEFT, width: 160, height: 180, format: "YUYV", rateHz: 15 },
       { video, clocks },
@@ -159,7 +159,7 @@ export const captureCases = {
     });
     await until(() => pairs.length > 10, "pairs");
     await source.stop();
-    // The right eye begins 160 pixels of two bytes further on, in the same rows, at the same time.
+    // The right camera begins 160 pixels of two bytes further on, in the same rows, at the same time.
     for (const pair of pairs) assert.deepEqual(pair, [320, 0n, 640]);
   },
 
@@ -225,7 +225,7 @@ export const captureCases = {
     }
   },
 
-  "what differs between the eyes is made equal": async () => {
+  "what differs between the cameras is made equal": async () => {
     setControl(LEFT, "brightness=90");
     setControl(RIGHT, "brightness=140");
     await withPair({ controls: "contrast=100,right.saturation=55" }, async ({ notes }) => {
@@ -279,8 +279,8 @@ export const captureCases = {
     const { code, out, err } = await depthwatt(["capture", ...words, ...size]);
     assert.equal(code, 0, err);
     assert.equal(JSON.parse(out.trim().split("\n").at(-1)).saved, 3);
-    for (const eye of ["left", "right"]) {
-      const names = readdirSync(`/tmp/stills/${eye}`);
+    for (const side of ["left", "right"]) {
+      const names = readdirSync(`/tmp/stills/${side}`);
       assert.equal(names.length, 3);
       for (const name of names) assert.match(name, /^\d{9,19}\.png$/);
     }

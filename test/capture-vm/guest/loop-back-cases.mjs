@@ -29,7 +29,7 @@ const OUTPUT_BUFFERS = 3;
 
 const control = (...words) => execFileSync("v4l2-ctl", words, { stdio: "pipe", encoding: "utf8" });
 
-/** One eye: a capture node that shows what is written to its output node. */
+/** One camera: a capture node that shows what is written to its output node. */
 async function loop(bus) {
   const capture = await findDevice(bus);
   const output = await findDevice(bus, false);
@@ -47,11 +47,11 @@ async function loop(bus) {
   return { capture, output };
 }
 
-/** Writes the same frame number to both eyes at the same moment, the next one every so often. */
-async function feed(eyes, holdMs) {
-  const files = ["left", "right"].map((eye) => readFileSync(join(SCENE, `${eye}.raw`)));
+/** Writes the same frame number to both cameras at the same moment, the next one every so often. */
+async function feed(sides, holdMs) {
+  const files = ["left", "right"].map((side) => readFileSync(join(SCENE, `${side}.raw`)));
   const frames = files[0].length / BYTES;
-  const writers = eyes.map(({ output }) =>
+  const writers = sides.map(({ output }) =>
     spawn("v4l2-ctl", ["-d", output, `--stream-out-mmap=${OUTPUT_BUFFERS}`, "--stream-from=-"], {
       stdio: ["pipe", "ignore", "ignore"],
     }),
@@ -77,17 +77,17 @@ async function feed(eyes, holdMs) {
 }
 
 async function withScene(holdMs, use) {
-  const eyes = [await loop("platform:vivid-002"), await loop("platform:vivid-003")];
-  const stopFeeding = await feed(eyes, holdMs);
+  const sides = [await loop("platform:vivid-002"), await loop("platform:vivid-003")];
+  const stopFeeding = await feed(sides, holdMs);
   try {
     await rest(500);
-    return await use(...eyes.map(({ capture }) => capture));
+    return await use(...sides.map(({ capture }) => capture));
   } finally {
     await stopFeeding();
   }
 }
 
-/** The scene's exact disparity and the pixels that both eyes see, by frame number. */
+/** The scene's exact disparity and the pixels that both images see, by frame number. */
 async function truths() {
   const { readPfm, readGreyImage } = await built("camera/index.js");
   const { scenes } = JSON.parse(readFileSync(join(SCENE, "scene.json"), "utf8"));
@@ -114,11 +114,11 @@ function percentRight(depth, truth, focalTimesBaseline) {
 const inMemory = ({ inputMemory }, { left, right }) =>
   [left, right].every(({ data }) => inputMemory.some(({ buffer }) => buffer === data.buffer));
 
-/** Images byte for byte, and both eyes of one moment. */
+/** Images byte for byte, left and right of one moment. */
 const capturesTheScene = (memory) => () =>
   withScene(1000, async (left, right) => {
     const { readFrameIndex } = await built("camera/scene/frame-index.js");
-    const files = ["left", "right"].map((eye) => readFileSync(join(SCENE, `${eye}.raw`)));
+    const files = ["left", "right"].map((side) => readFileSync(join(SCENE, `${side}.raw`)));
     const source = await openV4l2Source(
       { left, right, width: WIDTH, height: HEIGHT, format: "GREY", memory },
       { video, clocks },
@@ -134,9 +134,11 @@ const capturesTheScene = (memory) => () =>
         );
         pairs.push({ leftNs: pair.left.timestampNs, rightNs: pair.right.timestampNs, numbers });
         if (numbers[0] === numbers[1]) same++;
-        const whole = (eye, i) =>
+        const whole = (side, i) =>
           numbers[i] !== undefined &&
-          files[i].subarray(numbers[i] * BYTES, (numbers[i] + 1) * BYTES).equals(eye.data.subarray(0, BYTES));
+          files[i]
+            .subarray(numbers[i] * BYTES, (numbers[i] + 1) * BYTES)
+            .equals(side.data.subarray(0, BYTES));
         if (memory === "userptr" && !inMemory(source, pair)) outside++;
         if (whole(pair.left, 0) && whole(pair.right, 1)) identical++;
         pair.release();
@@ -153,7 +155,7 @@ const capturesTheScene = (memory) => () =>
     checkPairs({ pairs, source }, WINDOW_MS);
     assert.equal(outside, 0, "every image lies in the memory that the source offers");
     assert.equal(identical, pairs.length, "every image is byte for byte one that was written");
-    // Two output nodes show a new frame at their own next refresh: between them the eyes may differ by one.
+    // Two output nodes show a new frame at their own next refresh: between them the cameras may differ by one.
     const frames = files[0].length / BYTES;
     for (const { numbers } of pairs) {
       const apart = (((numbers[1] - numbers[0]) % frames) + frames) % frames;
@@ -164,7 +166,8 @@ const capturesTheScene = (memory) => () =>
   });
 
 export const loopBackCases = {
-  "what is written is what is captured, and the two eyes of a pair show one moment": capturesTheScene("mmap"),
+  "what is written is what is captured, and the two images of a pair show one moment":
+    capturesTheScene("mmap"),
 
   "the same in the process's own memory (USERPTR)": capturesTheScene("userptr"),
 

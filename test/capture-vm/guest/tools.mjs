@@ -32,7 +32,7 @@ export async function findDevice(bus, captures = true) {
   throw new Error(`no device at ${bus}`);
 }
 
-async function findEyes() {
+async function findVideoNodes() {
   LEFT = await findDevice("platform:vivid-000");
   RIGHT = await findDevice("platform:vivid-001");
 }
@@ -188,7 +188,7 @@ export async function runCases(cases) {
       timer = setTimeout(() => reject(new Error(`the case took more than ${limitMs} ms`)), limitMs);
     });
     try {
-      const facts = await Promise.race([findEyes().then(body), limit]);
+      const facts = await Promise.race([findVideoNodes().then(body), limit]);
       report({ case: name, ok: true, ms: Math.round(performance.now() - started), facts });
     } catch (error) {
       failed++;

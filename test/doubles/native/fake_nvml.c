@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A libnvidia-ml.so.1 of one GPU whose power is 200 W + 100 W sin(2 pi t / 3 s), renewed every 20 ms, and whose energy
 // counter is the exact integral: for machines without a GPU. FAKE_NVML_BROKEN makes the readings fail as a lost GPU does.
-// With FAKE_NVML_JOULES_PER_CPU_SECOND it draws so many joules for every second of processor time of this process and
+// With FAKE_NVML_JOULES_PER_CPU_SECOND it draws so many joules for every second of CPU time of this process and
 // nothing else: work costs energy then, as it does on a board, and waiting for other programs costs none.
 #include <math.h>
 #include <stdlib.h>
@@ -31,13 +31,13 @@ static double seconds(void) {
   return now - begin;
 }
 
-static double processorSeconds(void) {
+static double cpuSeconds(void) {
   struct timespec t;
   clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
   return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-static double joulesPerProcessorSecond(void) {
+static double joulesPerCpuSecond(void) {
   const char* text = getenv("FAKE_NVML_JOULES_PER_CPU_SECOND");
   return text == NULL ? 0 : atof(text);
 }
@@ -67,14 +67,14 @@ int nvmlDeviceGetUUID(void* device, char* text, unsigned bytes) {
   return 0;
 }
 int nvmlDeviceGetPowerUsage(void* device, unsigned* milliwatts) {
-  static double lastSeconds = 0, lastProcessor = 0, lastWatts = 0;
-  const double perSecond = joulesPerProcessorSecond(), now = seconds();
+  static double lastSeconds = 0, lastCpuSeconds = 0, lastWatts = 0;
+  const double perSecond = joulesPerCpuSecond(), now = seconds();
   if (perSecond > 0) {
     if (now - lastSeconds > 0.05) {
-      const double used = processorSeconds();
-      lastWatts = perSecond * (used - lastProcessor) / (now - lastSeconds);
+      const double used = cpuSeconds();
+      lastWatts = perSecond * (used - lastCpuSeconds) / (now - lastSeconds);
       lastSeconds = now;
-      lastProcessor = used;
+      lastCpuSeconds = used;
     }
     *milliwatts = (unsigned)(1000 * lastWatts);
     return 0;
@@ -84,9 +84,9 @@ int nvmlDeviceGetPowerUsage(void* device, unsigned* milliwatts) {
   return broken() ? kGpuIsLost : 0;
 }
 int nvmlDeviceGetTotalEnergyConsumption(void* device, unsigned long long* millijoules) {
-  const double t = seconds(), perSecond = joulesPerProcessorSecond();
+  const double t = seconds(), perSecond = joulesPerCpuSecond();
   if (perSecond > 0) {
-    *millijoules = (unsigned long long)(1000 * perSecond * processorSeconds());
+    *millijoules = (unsigned long long)(1000 * perSecond * cpuSeconds());
     return 0;
   }
   const double joules = kMean * t + kSwing * kPeriod / (2 * M_PI) * (1 - cos(2 * M_PI * t / kPeriod));

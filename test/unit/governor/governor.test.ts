@@ -42,8 +42,8 @@ const BOARDS = Array.from({ length: 60 }, (_, i): BoardModelOptions => {
 /** A budget that the board can keep, somewhere inside its ladder. */
 function budgetOf(model: BoardModelOptions, share: number): number {
   const watts = profileOf(model).map((figures) => figures.watts!);
-  const [most, least] = [Math.max(...watts), Math.min(...watts)];
-  return Number((least + share * (most - least) + 0.5).toFixed(1));
+  const [max, min] = [Math.max(...watts), Math.min(...watts)];
+  return Number((min + share * (max - min) + 0.5).toFixed(1));
 }
 
 describe("ladder", () => {

@@ -43,13 +43,13 @@ const place = (name: string) => join(folder, name);
 /** Four pairs a chunk: grey images of 32x16 whose pixels all are the pair's number, the right ones 1 ms later. */
 function writePairs(file: string, zstd: Awaited<ReturnType<typeof loadZstd>> | undefined): void {
   const recording = new RecordingFile(file, zstd);
-  const head = imagePrefix({ frameId: "eye", width: 32, height: 16, encoding: "mono8", strideBytes: 32 });
-  const channels = ["left", "right"].map((eye) =>
-    recording.channel({ topic: `/rig/${eye}/image_raw`, schema: IMAGE }),
+  const head = imagePrefix({ frameId: "side", width: 32, height: 16, encoding: "mono8", strideBytes: 32 });
+  const channels = ["left", "right"].map((side) =>
+    recording.channel({ topic: `/rig/${side}/image_raw`, schema: IMAGE }),
   );
   for (let pair = 0; pair < PAIRS; pair++) {
-    for (const [eye, channelId] of channels.entries()) {
-      const stampNs = START_NS + BigInt(pair) * PERIOD_NS + BigInt(eye) * 1_000_000n;
+    for (const [side, channelId] of channels.entries()) {
+      const stampNs = START_NS + BigInt(pair) * PERIOD_NS + BigInt(side) * 1_000_000n;
       const data = new Uint8Array(head.length + 512);
       writeImage(data, 0, head, head.length - 4, stampNs, new Uint8Array(512).fill(pair));
       recording.message({ channelId, sequence: pair, logTime: stampNs, publishTime: stampNs, data });
@@ -68,7 +68,10 @@ async function read(file: string) {
   const drops: string[] = [];
   try {
     const topics = pairTopics(recording);
-    const events = { onDrop: (eye: string, cause: string) => drops.push(`${eye} ${cause}`), onBad: () => {} };
+    const events = {
+      onDrop: (side: string, cause: string) => drops.push(`${side} ${cause}`),
+      onBad: () => {},
+    };
     for await (const { left, right } of recordedPairs(recording, topics, 0n, events)) {
       expect(left.data).toEqual(right.data);
       expect(right.stampNs - left.stampNs).toBe(1_000_000n);

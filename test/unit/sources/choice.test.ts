@@ -18,7 +18,7 @@ function refusal(request: ConfigRequest): DepthwattError {
   throw new Error("expected a refusal");
 }
 
-const eyes = {
+const sides = {
   left: { flag: "--left", value: "l" },
   right: { flag: "--right", value: "r" },
   sideBySide: { flag: "--side-by-side", value: undefined },
@@ -28,16 +28,16 @@ const rate = (value: string) => ({ rateHz: { flag: "--rate", value } });
 describe("shared flags go to the chosen source", () => {
   test.each(["replay", "v4l2"] as const)("%s, chosen by a flag", (kind) => {
     const flags = { "source.kind": { flag: "--source", value: kind } };
-    const source = load({ flags, sourceFlags: { ...eyes, ...rate("12") } });
+    const source = load({ flags, sourceFlags: { ...sides, ...rate("12") } });
     expect(source[kind]).toMatchObject({ left: "l", right: "r", rateHz: 12 });
     expect(source.synthetic.rateHz).toBe(30);
   });
 
   test("whoever chooses it: a variable, or --set, which comes last", () => {
     const environment = { DEPTHWATT_SOURCE_KIND: "v4l2" };
-    expect(load({ environment, sourceFlags: eyes }).v4l2.left).toBe("l");
+    expect(load({ environment, sourceFlags: sides }).v4l2.left).toBe("l");
     const set = ["source.kind=replay"];
-    expect(load({ environment, set, sourceFlags: eyes })).toMatchObject({
+    expect(load({ environment, set, sourceFlags: sides })).toMatchObject({
       kind: "replay",
       replay: { left: "l" },
     });
@@ -48,7 +48,7 @@ describe("shared flags go to the chosen source", () => {
   });
 
   test("a source that has no such setting refuses the flag and names those that have", () => {
-    const error = refusal({ sourceFlags: { left: eyes.left } });
+    const error = refusal({ sourceFlags: { left: sides.left } });
     expect([error.code, error.message]).toEqual([
       "CONFIG_INVALID",
       'source.kind (from --left): expected "command", "replay" or "v4l2" beside --left, got "synthetic"',
@@ -62,7 +62,7 @@ describe("the kind", () => {
     ["v4l", "v4l2"],
     ["Replay", "replay"],
   ])("%s is refused and %s is named", (value, near) => {
-    const error = refusal({ flags: { "source.kind": { flag: "--source", value } }, sourceFlags: eyes });
+    const error = refusal({ flags: { "source.kind": { flag: "--source", value } }, sourceFlags: sides });
     expect(error.code).toBe("CONFIG_INVALID");
     expect(error.message).toMatch(
       /^source\.kind \(from --source\): expected "command", "mcap", "replay", "synthetic" or "v4l2", got /,
@@ -83,7 +83,7 @@ describe("the kind", () => {
     expect(both.v4l2.left).toBe("/dev/video0");
   });
 
-  test("eyes that are missing are told with their keys", () => {
+  test("images that are missing are told with their keys", () => {
     expect(refusal({ set: ["source.kind=replay", "source.replay.left=a"] }).message).toContain(
       '"replay": expected source.replay.left and source.replay.right, or source.replay.sideBySide alone, ' +
         "got source.replay.left",

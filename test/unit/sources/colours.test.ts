@@ -58,7 +58,7 @@ describe("recordings", () => {
       return { pair, description: source.description };
     });
 
-  test("PNG and PPM keep their colours, byte for byte; a grey eye stays grey; nobody asks: grey", async () => {
+  test("PNG and PPM keep their colours, byte for byte; a grey picture stays grey; nobody asks: grey", async () => {
     const [left, right] = [rgb(), rgb()];
     const files = { left: file("left.png", await png(left)), right: file("right.ppm", ppm(right)) };
     const { pair, description } = await play(files);
@@ -90,10 +90,10 @@ describe("recordings", () => {
     const jpeg = await sharp(rgb(), { raw }).jpeg({ quality: 95 }).toBuffer();
     const decoded = await sharp(jpeg).raw().toBuffer();
     const { pair } = await play({ sideBySide: file("both.jpg", jpeg) });
-    for (const [eye, { bytes, strideBytes }] of pair.entries()) {
+    for (const [side, { bytes, strideBytes }] of pair.entries()) {
       expect(strideBytes).toBe((3 * WIDTH) / 2);
       for (let y = 0; y < HEIGHT; y++) {
-        const start = 3 * (y * WIDTH + (eye * WIDTH) / 2);
+        const start = 3 * (y * WIDTH + (side * WIDTH) / 2);
         const row = bytes.subarray(y * strideBytes, (y + 1) * strideBytes);
         expect(Buffer.compare(row, decoded.subarray(start, start + strideBytes)), `row ${y}`).toBe(0);
       }

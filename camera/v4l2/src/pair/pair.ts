@@ -1,22 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 // Which left image belongs to which right image while they come in: the nearest in time within a window. Pure logic.
 
-export type Eye = "left" | "right";
+export type Side = "left" | "right";
 
 export interface Timed {
-  /** Capture time, both eyes on one clock, ns. */
+  /** Capture time, both cameras on one clock, ns. */
   readonly timestampNs: bigint;
 }
 
-/** `unmatched`: no partner within the window. `alone`: the other eye delivers nothing to pair with. */
+/** `unmatched`: no partner within the window. `alone`: the other camera delivers nothing to pair with. */
 export type UnpairedCause = "unmatched" | "alone";
 
 export interface PairerEvents<T> {
   onPair(left: T, right: T): void;
-  onUnpaired(eye: Eye, item: T, cause: UnpairedCause): void;
+  onUnpaired(side: Side, item: T, cause: UnpairedCause): void;
 }
 
-/** Images of one eye that may wait for the other; each is a buffer that its camera lacks. */
+/** Images of one camera that may wait for the other; each is a buffer that its camera lacks. */
 const CAMERA_WAITING = 2;
 
 /**
@@ -32,7 +32,7 @@ export class Pairer<T extends Timed> {
 
   /**
    * @param windowNs largest |left - right| within a pair, inclusive
-   * @param maxWaiting of one eye for the other, before the oldest is given up
+   * @param maxWaiting of one camera for the other, before the oldest is given up
    */
   constructor(windowNs: number, events: PairerEvents<T>, maxWaiting = CAMERA_WAITING) {
     this.#maxWaiting = maxWaiting;
@@ -48,11 +48,11 @@ export class Pairer<T extends Timed> {
     this.#windowNs = windowNs;
   }
 
-  push(eye: Eye, item: T): void {
-    const own = eye === "left" ? this.#left : this.#right;
+  push(side: Side, item: T): void {
+    const own = side === "left" ? this.#left : this.#right;
     own.push(item);
     this.#settle();
-    if (own.length > this.#maxWaiting) this.#events.onUnpaired(eye, own.shift()!, "alone");
+    if (own.length > this.#maxWaiting) this.#events.onUnpaired(side, own.shift()!, "alone");
   }
 
   /** Hands back what waits, as when a camera went away. */
@@ -64,13 +64,13 @@ export class Pairer<T extends Timed> {
   #settle(): void {
     while (this.#left.length > 0 && this.#right.length > 0) {
       const skewNs = Number(this.#right[0]!.timestampNs - this.#left[0]!.timestampNs);
-      const [older, olderEye, newer] =
+      const [older, olderSide, newer] =
         skewNs >= 0
           ? ([this.#left, "left", this.#right] as const)
           : ([this.#right, "right", this.#left] as const);
       const distanceNs = Math.abs(skewNs);
       if (distanceNs > this.#windowNs || this.#nextIsNearer(older, newer[0]!, distanceNs)) {
-        this.#events.onUnpaired(olderEye, older.shift()!, "unmatched");
+        this.#events.onUnpaired(olderSide, older.shift()!, "unmatched");
       } else {
         this.#events.onPair(this.#left.shift()!, this.#right.shift()!);
       }

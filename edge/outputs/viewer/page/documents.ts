@@ -61,14 +61,14 @@ export const textOf = (value: unknown): string | undefined =>
 export const reasonOf = (value: unknown): string | undefined =>
   member(value, "available") === false ? textOf(member(value, "reason")) : undefined;
 
-/** Members that are numbers, at most `most` of them. */
-export function numbersOf(value: unknown, most = 64): [string, number][] {
+/** Members that are numbers, at most `max` of them. */
+export function numbersOf(value: unknown, max = 64): [string, number][] {
   if (!isRecord(value)) return [];
   const found: [string, number][] = [];
   for (const [name, one] of Object.entries(value)) {
     const number = numberOf(one);
     if (number !== undefined) found.push([name, number]);
-    if (found.length === most) break;
+    if (found.length === max) break;
   }
   return found;
 }

@@ -50,7 +50,7 @@ export const barrel = rig({
   centre: [0.06, 0.0011, -0.0007],
 });
 
-/** Both eyes turned inwards by some degrees, an odd size, pincushion lenses. */
+/** Both cameras turned inwards by some degrees, an odd size, pincushion lenses. */
 export const convergent = rig({
   size: [641, 363],
   left: [700.5, 702.2, 330.1, 177.3],
@@ -167,14 +167,14 @@ interface RosParts {
 
 export function rosCameraInfo(
   { left, right, imageSize }: StereoCalibration,
-  eye: "left" | "right",
+  side: "left" | "right",
   { R, P }: RosParts,
 ): string {
-  const { K, distortion } = eye === "left" ? left : right;
+  const { K, distortion } = side === "left" ? left : right;
   const matrix = (name: string, rows: number, values: readonly number[]): string =>
     `${name}:\n  rows: ${rows}\n  cols: ${values.length / rows}\n  data: ${list(values)}\n`;
   return [
-    `image_width: ${imageSize.width}\nimage_height: ${imageSize.height}\ncamera_name: stereo/${eye}\n`,
+    `image_width: ${imageSize.width}\nimage_height: ${imageSize.height}\ncamera_name: stereo/${side}\n`,
     matrix("camera_matrix", 3, K),
     `distortion_model: ${distortion.model}\n`,
     matrix("distortion_coefficients", 1, distortion.coefficients),

@@ -66,11 +66,11 @@ needs("opencv").suite("OpenCV's own FileStorage", () => {
     test("puts all of its 702 corners on common rows", () => {
       const { calibration } = loadStereoCalibration(files, { imageSize });
       const { R1, R2, P1, P2 } = rectify(calibration);
-      const rowOf = (eye: "left" | "right", [x, y]: number[]): number => {
-        const { K, distortion } = calibration[eye];
+      const rowOf = (side: "left" | "right", [x, y]: number[]): number => {
+        const { K, distortion } = calibration[side];
         const ray = undistort(distortion, (x! - K[2]) / K[0], (y! - K[5]) / K[4]);
-        const [, v, w] = apply(eye === "left" ? R1 : R2, [...ray, 1]);
-        const P = eye === "left" ? P1 : P2;
+        const [, v, w] = apply(side === "left" ? R1 : R2, [...ray, 1]);
+        const P = side === "left" ? P1 : P2;
         return (P[5]! * v) / w + P[6]!;
       };
       expect(found.left).toHaveLength(702);

@@ -11,8 +11,8 @@ import numpy as np
 def rectify(case):
     size = tuple(case["imageSize"])
     out = tuple(case["outputSize"])
-    k1, k2 = (np.array(case[eye]["K"], float).reshape(3, 3) for eye in ("left", "right"))
-    d1, d2 = (np.array(case[eye]["coefficients"], float) for eye in ("left", "right"))
+    k1, k2 = (np.array(case[side]["K"], float).reshape(3, 3) for side in ("left", "right"))
+    d1, d2 = (np.array(case[side]["coefficients"], float) for side in ("left", "right"))
     rotation = np.array(case["R"], float).reshape(3, 3)
     translation = np.array(case["T"], float)
     flags = cv2.CALIB_ZERO_DISPARITY if case["commonPrincipalPoint"] else 0

@@ -35,17 +35,17 @@ def chessboard(images, folder):
     corners = {"left": [], "right": []}
     for left in sorted(images.glob("left[0-9][0-9].jpg")):
         found = {}
-        for eye in corners:
-            image = cv2.imread(str(left).replace("left", eye), cv2.IMREAD_GRAYSCALE)
+        for side in corners:
+            image = cv2.imread(str(left).replace("left", side), cv2.IMREAD_GRAYSCALE)
             ok, points = cv2.findChessboardCorners(image, board)
             if ok:
-                found[eye] = cv2.cornerSubPix(image, points, (11, 11), (-1, -1), (3, 30, 0.01))
+                found[side] = cv2.cornerSubPix(image, points, (11, 11), (-1, -1), (3, 30, 0.01))
         if len(found) == 2:
-            for eye, points in found.items():
-                corners[eye].append(points)
+            for side, points in found.items():
+                corners[side].append(points)
     size = image.shape[::-1]
     objects = [grid] * len(corners["left"])
-    single = {eye: cv2.calibrateCamera(objects, points, size, None, None) for eye, points in corners.items()}
+    single = {side: cv2.calibrateCamera(objects, points, size, None, None) for side, points in corners.items()}
     rms, m1, d1, m2, d2, r, t, _, _ = cv2.stereoCalibrate(
         objects, corners["left"], corners["right"], single["left"][1], single["left"][2], single["right"][1],
         single["right"][2], size, flags=cv2.CALIB_FIX_INTRINSIC)

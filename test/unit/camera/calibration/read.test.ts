@@ -29,11 +29,11 @@ const write = temporaryFiles();
 
 function expectSameRig(got: StereoCalibration, expected: StereoCalibration, digits = 12): void {
   expect(got.imageSize).toEqual(expected.imageSize);
-  for (const eye of ["left", "right"] as const) {
-    expect(got[eye].distortion.model).toBe(expected[eye].distortion.model);
-    for (const [i, value] of expected[eye].K.entries()) expect(got[eye].K[i]).toBeCloseTo(value, digits);
-    for (const [i, value] of expected[eye].distortion.coefficients.entries()) {
-      expect(got[eye].distortion.coefficients[i]).toBeCloseTo(value, digits);
+  for (const side of ["left", "right"] as const) {
+    expect(got[side].distortion.model).toBe(expected[side].distortion.model);
+    for (const [i, value] of expected[side].K.entries()) expect(got[side].K[i]).toBeCloseTo(value, digits);
+    for (const [i, value] of expected[side].distortion.coefficients.entries()) {
+      expect(got[side].distortion.coefficients[i]).toBeCloseTo(value, digits);
     }
   }
   for (const [i, value] of expected.R.entries()) expect(got.R[i]).toBeCloseTo(value, digits);
@@ -91,8 +91,8 @@ describe("OpenCV FileStorage", () => {
   });
 
   test("one intrinsics file per camera beside the extrinsics", () => {
-    const single = (eye: "left" | "right"): string => {
-      const [, k, d] = eye === "left" ? [0, "M1", "D1"] : [0, "M2", "D2"];
+    const single = (side: "left" | "right"): string => {
+      const [, k, d] = side === "left" ? [0, "M1", "D1"] : [0, "M2", "D2"];
       const head = "%YAML:1.0\n---\nimage_width: 640\nimage_height: 480\n";
       const part = (key: string): string =>
         new RegExp(`${key}:[^\\]]*\\]\\n`).exec(openCvIntrinsics(barrel))![0];
@@ -167,7 +167,7 @@ describe("Kalibr camchain", () => {
 
   test("a chain whose first camera is the right one, with leftName", () => {
     const forward = loadStereoCalibration(write("forward.yaml", kalibrCamchain(radtan))).calibration;
-    // The same rig with the roles exchanged: cam0 is the right eye, and the transform is inverted.
+    // The same rig with the roles exchanged: cam0 is the right camera, and the transform is inverted.
     const turned = [0, 3, 6, 1, 4, 7, 2, 5, 8].map((i) => radtan.R[i]!) as unknown as typeof radtan.R;
     const back = [0, 1, 2].map(
       (row) =>

@@ -28,7 +28,7 @@ interface Case {
   samples: [number, number];
 }
 
-interface EyeMap {
+interface CameraMap {
   columns: number[];
   rows: number[];
   map: number[];
@@ -39,8 +39,8 @@ interface Answer {
   R2: number[];
   P1: number[];
   P2: number[];
-  left: EyeMap;
-  right: EyeMap;
+  left: CameraMap;
+  right: CameraMap;
 }
 
 const GOLDEN = new URL("./golden-rectification.json", import.meta.url);
@@ -101,24 +101,24 @@ function expectAgreement(calibration: StereoCalibration, wanted: Case, answer: A
     }
   }
   const maps = buildMaps(calibration, rectification);
-  for (const eye of ["left", "right"] as const) {
-    const map = eye === "left" ? maps.leftMap : maps.rightMap;
+  for (const side of ["left", "right"] as const) {
+    const map = side === "left" ? maps.leftMap : maps.rightMap;
     let index = 0;
     let worst = 0;
     let compared = 0;
-    for (const y of answer[eye].rows) {
-      for (const x of answer[eye].columns) {
+    for (const y of answer[side].rows) {
+      for (const x of answer[side].columns) {
         for (const axis of [0, 1]) {
           // Our maps hold nothing further than one pixel outside the image.
           const limit = wanted.imageSize[axis]!;
-          const theirs = Math.min(Math.max(answer[eye].map[index++]!, -1), limit);
+          const theirs = Math.min(Math.max(answer[side].map[index++]!, -1), limit);
           worst = Math.max(worst, Math.abs(map[2 * (y * width + x) + axis]! / 32 - theirs));
           compared++;
         }
       }
     }
     expect(compared).toBe(2 * wanted.samples[0] * wanted.samples[1]);
-    expect(worst, `${name} ${eye}: worst difference, pixels`).toBeLessThan(TOLERANCE_PIXELS);
+    expect(worst, `${name} ${side}: worst difference, pixels`).toBeLessThan(TOLERANCE_PIXELS);
   }
 }
 
@@ -168,8 +168,8 @@ describe.each(Object.entries(rigs))("rectification of %s, by geometry", (_name, 
     const times = (m: readonly number[], v: number[]): number[] =>
       [0, 1, 2].map((row) => m[3 * row]! * v[0]! + m[3 * row + 1]! * v[1]! + m[3 * row + 2]! * v[2]!);
     const inRight = times(R, point).map((value, i) => value + T[i]!);
-    return [times(R1, point), times(R2, inRight)].map((v, eye) => {
-      const P = eye === 0 ? P1 : P2;
+    return [times(R1, point), times(R2, inRight)].map((v, side) => {
+      const P = side === 0 ? P1 : P2;
       return { x: (P[0]! * v[0]!) / v[2]! + P[2]!, y: (P[5]! * v[1]!) / v[2]! + P[6]! };
     });
   }
@@ -214,10 +214,10 @@ describe.each(Object.entries(rigs))("rectification of %s, by geometry", (_name, 
       // The point behind rectified pixel (x, y) at 2 m, in the left camera's frame.
       const ray = [(x - P1[2]!) / P1[0]!, (y - P1[6]!) / P1[5]!, 1].map((value) => 2 * value);
       const point = [0, 1, 2].map((c) => R1[c]! * ray[0]! + R1[c + 3]! * ray[1]! + R1[c + 6]! * ray[2]!);
-      const shown = (eye: typeof left, v: number[]): [number, number] => {
+      const shown = (side: typeof left, v: number[]): [number, number] => {
         const out = new Float64Array(2);
-        distortFunction(eye.distortion)(v[0]! / v[2]!, v[1]! / v[2]!, out);
-        return [eye.K[0] * out[0]! + eye.K[2], eye.K[4] * out[1]! + eye.K[5]];
+        distortFunction(side.distortion)(v[0]! / v[2]!, v[1]! / v[2]!, out);
+        return [side.K[0] * out[0]! + side.K[2], side.K[4] * out[1]! + side.K[5]];
       };
       const [u, v] = shown(left, point);
       const at = 2 * (y * width + x);

@@ -76,7 +76,7 @@ describe("depthwatt's own file, damaged by hand", () => {
     ],
     ["left.cameraMatrix.0", 1e300, "left.cameraMatrix[0]", /1 to 10000000/, /^1e\+300$/],
     ["right.cameraMatrix.4", 1e-9, "right.cameraMatrix[4]", /1 to 10000000/, /^1e-9$/],
-    ["translationMetres", [-1e200, 0, 0], "translationMetres", /at most 10000000 m/, /m$/],
+    ["translationMetres", [-1e200, 0, 0], "translationMetres", /at max 10000000 m/, /m$/],
   ])("%s: %j", (path, value, key, expected, found) => {
     expectRefusal(own(path, value), { key, expected, found });
   });
@@ -376,9 +376,9 @@ describe("warnings", () => {
       expect(warnings[0]).toContain(`${path}: T`);
     }
     expect(calibration.T[0]).toBe(T[0]);
-    const cured = loadStereoCalibration(path, { lengthUnitMetres: 1 / factor });
-    expect(cured.warnings).toEqual([]);
-    expect(cured.calibration.T[0]).toBeCloseTo(barrel.T[0], 15);
+    const mended = loadStereoCalibration(path, { lengthUnitMetres: 1 / factor });
+    expect(mended.warnings).toEqual([]);
+    expect(mended.calibration.T[0]).toBeCloseTo(barrel.T[0], 15);
   });
 
   test("a principal point outside the image", () => {

@@ -203,10 +203,10 @@ describe("control names and wishes", () => {
     expect(controlName("White Balance, Auto & Preset")).toBe("white_balance_auto_preset");
   });
 
-  test("wishes for both eyes, for one, and badly written ones", () => {
+  test("wishes for both cameras, for one, and badly written ones", () => {
     expect(parseControls("Gain=5, left.auto_exposure = manual")).toEqual([
-      { eye: undefined, name: "gain", value: "5" },
-      { eye: "left", name: "auto_exposure", value: "manual" },
+      { side: undefined, name: "gain", value: "5" },
+      { side: "left", name: "auto_exposure", value: "manual" },
     ]);
     expect(parseControls("")).toEqual([]);
     expect(() => parseControls("gain")).toThrow(/NAME=VALUE/);

@@ -16,14 +16,14 @@ beforeAll(() => {
 });
 afterAll(() => rmSync(folder, { recursive: true }));
 
-const grey = (number: number, eye: number, width = WIDTH) =>
-  Buffer.from(Array.from({ length: width * HEIGHT }, (_, at) => (at * 3 + number * 17 + eye * 101) & 255));
+const grey = (number: number, side: number, width = WIDTH) =>
+  Buffer.from(Array.from({ length: width * HEIGHT }, (_, at) => (at * 3 + number * 17 + side * 101) & 255));
 
-function y4m(numbers: readonly number[], eye = 0, { width = WIDTH, rate = "25:1" } = {}): Buffer {
+function y4m(numbers: readonly number[], side = 0, { width = WIDTH, rate = "25:1" } = {}): Buffer {
   const chroma = Buffer.alloc((width * HEIGHT) / 2, 0xee);
   return Buffer.concat([
     Buffer.from(`YUV4MPEG2 W${width} H${HEIGHT} F${rate} Ip C420jpeg\n`),
-    ...numbers.map((number) => Buffer.concat([Buffer.from("FRAME\n"), grey(number, eye, width), chroma])),
+    ...numbers.map((number) => Buffer.concat([Buffer.from("FRAME\n"), grey(number, side, width), chroma])),
   ]);
 }
 
@@ -160,7 +160,7 @@ describe("recordings", () => {
   });
 
   test("raw frames side by side", async () => {
-    const half = (eye: number) => (y: number) => grey(5, eye).subarray(y * WIDTH, (y + 1) * WIDTH);
+    const half = (side: number) => (y: number) => grey(5, side).subarray(y * WIDTH, (y + 1) * WIDTH);
     const rows = count(HEIGHT).flatMap((y) => [half(0)(y), half(1)(y)]);
     const sideBySide = `cat ${file("both.raw", Buffer.concat([...rows, ...rows]))}`;
     const { source, seen } = await play({
@@ -179,7 +179,7 @@ describe("recordings", () => {
     expect(seen.pairs[1]!.leftNs).toBe(20_000_000n);
   });
 
-  test("what one eye has beyond the other, and a cut frame, are counted", async () => {
+  test("what one camera has beyond the other, and a cut frame, are counted", async () => {
     const left = `cat ${file("long.y4m", y4m(count(5)))}`;
     const right = `cat ${file("cut.y4m", y4m(count(3)).subarray(0, -100))}`;
     const { source, seen } = await play({ ...RECORDED, left, right });
@@ -344,7 +344,7 @@ describe("what is refused at once", () => {
     expect(error.message).toMatch(/^side by side command "sleep": wrote nothing for \d\.\d s$/);
   });
 
-  test("two eyes of different sizes", async () => {
+  test("two images of different sizes", async () => {
     const [left, right] = [y4m([0]), y4m([0], 0, { width: 64 })];
     const error = await refusal({
       ...RECORDED,

@@ -211,7 +211,7 @@ needs("toolchain", "turbojpeg").suite("Motion JPEG", () => {
     await camera.close();
   });
 
-  test("a side-by-side JPEG camera gives both eyes as grey", async () => {
+  test("a side-by-side JPEG camera gives both images as grey", async () => {
     fake.plugIn({ path: PATH, formats: formatsOf(WIDTH, HEIGHT) });
     const source = await openV4l2Source(
       { sideBySide: PATH, width: WIDTH / 2, height: HEIGHT },
@@ -251,16 +251,16 @@ needs("toolchain", "turbojpeg").suite("Motion JPEG in colours", () => {
     const expected = await sharp(await frame({ withoutTables: false }))
       .raw()
       .toBuffer();
-    const eyes = [held[0]!.left, held[0]!.right];
-    for (const [eye, { data, strideBytes }] of eyes.entries()) {
+    const sides = [held[0]!.left, held[0]!.right];
+    for (const [side, { data, strideBytes }] of sides.entries()) {
       for (const [x, y] of [
         [0, 0],
         [10, 3],
         [WIDTH / 2 - 1, HEIGHT - 1],
       ] as const) {
         for (let c = 0; c < 3; c++) {
-          const other = expected[3 * (y * WIDTH + (eye * WIDTH) / 2 + x) + c]!;
-          expect(Math.abs(data[y * strideBytes + 3 * x + c]! - other), `${eye} ${x} ${y} ${c}`).toBeLessThan(
+          const other = expected[3 * (y * WIDTH + (side * WIDTH) / 2 + x) + c]!;
+          expect(Math.abs(data[y * strideBytes + 3 * x + c]! - other), `${side} ${x} ${y} ${c}`).toBeLessThan(
             4,
           );
         }

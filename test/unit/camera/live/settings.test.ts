@@ -47,7 +47,7 @@ needs("toolchain").suite("before the first image", () => {
     for (const cleanup of cleanups.reverse()) await cleanup();
   });
 
-  test("a control that was asked for one eye is not made equal afterwards; the others are", async () => {
+  test("a control that was asked for one camera is not made equal afterwards; the others are", async () => {
     plugBoth(
       { controls: [EXPOSURE, GAIN] },
       {
@@ -93,16 +93,16 @@ needs("toolchain").suite("before the first image", () => {
     const options = { path: LEFT, fourcc: "GREY", width: 64, height: 48, system: fake.system };
     const camera = await V4l2Camera.open(video, options);
     cleanups.push(() => camera.close());
-    const eyes = [new CameraControls(camera.native)];
-    expect(new ExposureLoop(eyes, "auto").state).toEqual({
+    const sides = [new CameraControls(camera.native)];
+    expect(new ExposureLoop(sides, "auto").state).toEqual({
       on: false,
       reason: "the camera has its own (auto_exposure)",
     });
-    expect(new ExposureLoop(eyes, "on").state).toEqual({ on: true });
-    expect(new ExposureLoop(eyes, "off").state).toMatchObject({ on: false });
+    expect(new ExposureLoop(sides, "on").state).toEqual({ on: true });
+    expect(new ExposureLoop(sides, "off").state).toMatchObject({ on: false });
   });
 
-  test("side by side in two bytes a pixel: the right eye begins that many bytes further on", async () => {
+  test("side by side in two bytes a pixel: the right camera begins that many bytes further on", async () => {
     const formats = [{ fourcc: "YUYV", width: 128, height: 48, ratesHz: [30] }];
     fake.plugIn({ path: LEFT, formats, strideExtra: 16 });
     const source = await openV4l2Source(

@@ -87,7 +87,7 @@ needs("toolchain").suite("camera source", () => {
     expect(counters.skewMsP99).toBeCloseTo(1.5, 2);
   });
 
-  test("losses are counted by eye and cause, and no pair exceeds the strict limit", async () => {
+  test("losses are counted by camera and cause, and no pair exceeds the strict limit", async () => {
     twoCameras();
     const source = await open({ maxSkewMs: 4 });
     const { seen, events } = recording();
@@ -220,7 +220,7 @@ needs("toolchain").suite("camera source", () => {
     for (const path of [LEFT, RIGHT]) expect(fake.state(path).mappings).toBe(0);
   });
 
-  test("one eye back is not both: degraded until pairs come again", async () => {
+  test("one camera back is not both: degraded until pairs come again", async () => {
     twoCameras();
     const source = await open();
     const { seen, degraded, events } = recording();
@@ -242,7 +242,7 @@ needs("toolchain").suite("camera source", () => {
     expect(seen.length).toBeGreaterThanOrEqual(count);
   });
 
-  test("20 times unplugged, either eye: always back, nothing left over, and never a stale image", async () => {
+  test("20 times unplugged, either camera: always back, nothing left over, and never a stale image", async () => {
     twoCameras();
     const source = await open();
     const { seen, events } = recording();
@@ -309,7 +309,7 @@ needs("toolchain").suite("camera source", () => {
     expect(errors[0]!.message).toMatch(/come back with GREY 64x48, got YUYV 32x24/);
   });
 
-  test("side by side: one device, both eyes out of one buffer", async () => {
+  test("side by side: one device, both images out of one buffer", async () => {
     fake.plugIn({
       path: LEFT,
       formats: [{ fourcc: "GREY", width: 128, height: 48, ratesHz: [30] }],
@@ -330,12 +330,12 @@ needs("toolchain").suite("camera source", () => {
     fake.deliver(LEFT, { timestampNs: now(), sequence: 3, bytes });
     await until(() => held.length === 1, "a pair");
     const { left, right } = held[0]!;
-    for (const [eye, grey] of [
+    for (const [side, grey] of [
       [left, 10],
       [right, 200],
     ] as const) {
       for (let y = 0; y < 48; y++) {
-        expect([...eye.data.subarray(y * 136, y * 136 + 64)].every((value) => value === grey)).toBe(true);
+        expect([...side.data.subarray(y * 136, y * 136 + 64)].every((value) => value === grey)).toBe(true);
       }
     }
     expect(left.data.buffer).toBe(right.data.buffer);
@@ -345,7 +345,7 @@ needs("toolchain").suite("camera source", () => {
     expect(source.counters()).toMatchObject({ pairs: 1, skewMsMean: 0, driftPpm: undefined });
   });
 
-  test("controls: set on both eyes, read back, and what differs made equal", async () => {
+  test("controls: set on both cameras, read back, and what differs made equal", async () => {
     const controls = [
       { id: 0x980911, name: "Exposure", minimum: 1, maximum: 1000, step: 10, value: 51 },
       { id: 0x980913, name: "Gain", minimum: 0, maximum: 100, value: 7 },
@@ -378,7 +378,7 @@ needs("toolchain").suite("camera source", () => {
     expect(notes.some((note) => /asked for 45 Hz, the camera delivers/.test(note))).toBe(true);
   });
 
-  test("automatic exposure writes the same to both eyes until the image is right", async () => {
+  test("automatic exposure writes the same to both cameras until the image is right", async () => {
     const controls = [
       { id: 0x980911, name: "Exposure", minimum: 1, maximum: 2000, value: 100 },
       { id: 0x980913, name: "Analogue Gain", minimum: 16, maximum: 160, value: 16 },

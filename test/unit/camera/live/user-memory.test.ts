@@ -36,7 +36,7 @@ needs("toolchain").suite("cameras that write into the process's memory", () => {
     for (const path of [LEFT, RIGHT]) expect(fake.state(path)).toMatchObject({ opens: 0, mappings: 0 });
   });
 
-  test("images of both eyes arrive in the memory that the source offers, in whole pages", async () => {
+  test("images of both cameras arrive in the memory that the source offers, in whole pages", async () => {
     const source = await open();
     const memory = memoryOf(source);
     expect(new Set(memory).size).toBe(10);

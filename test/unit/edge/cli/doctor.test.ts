@@ -43,8 +43,8 @@ describe("cameras", () => {
     mkdirSync(join(root, "none/dev"), { recursive: true });
     mkdirSync(join(root, "some/dev"), { recursive: true });
     for (const [number, name] of [
-      [0, "left eye"],
-      [2, "right eye"],
+      [0, "left camera"],
+      [2, "right camera"],
       [10, "third"],
     ] as const) {
       writeFileSync(join(root, `some/dev/video${number}`), "");
@@ -63,8 +63,8 @@ describe("cameras", () => {
     const finding = lookAtCameras(config(), join(root, "some"));
     expect(finding.state).toBe("ok");
     expect(finding.details).toEqual([
-      "/dev/video0  left eye",
-      "/dev/video2  right eye",
+      "/dev/video0  left camera",
+      "/dev/video2  right camera",
       "/dev/video10  third",
     ]);
   });

@@ -49,7 +49,7 @@ const dot = (a: readonly number[], b: readonly number[]) => a[0]! * b[0]! + a[1]
 /** Clip = projection x view, for points in the cloud's axes. */
 export function viewProjection(state: OrbitState, aspect: number): Matrix {
   const { right, up, back } = axesOf(state);
-  const eye = state.target.map((value, axis) => value + back[axis]! * state.distance);
+  const viewpoint = state.target.map((value, axis) => value + back[axis]! * state.distance);
   const f = 1 / Math.tan(FIELD_OF_VIEW / 2);
   const [sx, sy] = aspect > 1 ? [f / aspect, f] : [f, f * aspect];
   const [a, b] = [(FAR + NEAR) / (NEAR - FAR), (2 * FAR * NEAR) / (NEAR - FAR)];
@@ -60,10 +60,10 @@ export function viewProjection(state: OrbitState, aspect: number): Matrix {
     matrix[4 * axis + 2] = a * back[axis]!;
     matrix[4 * axis + 3] = -back[axis]!;
   }
-  matrix[12] = -sx * dot(right, eye);
-  matrix[13] = -sy * dot(up, eye);
-  matrix[14] = -a * dot(back, eye) + b;
-  matrix[15] = dot(back, eye);
+  matrix[12] = -sx * dot(right, viewpoint);
+  matrix[13] = -sy * dot(up, viewpoint);
+  matrix[14] = -a * dot(back, viewpoint) + b;
+  matrix[15] = dot(back, viewpoint);
   return matrix;
 }
 

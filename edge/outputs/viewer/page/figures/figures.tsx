@@ -176,7 +176,7 @@ function Stages() {
   const { metrics } = useDocuments();
   const stages = stagesOf(metrics);
   if (stages.length === 0) return <p class="quiet">{T.waiting}</p>;
-  const most = Math.max(...stages.map(([, stage]) => stage.p95Ms), 0.001);
+  const max = Math.max(...stages.map(([, stage]) => stage.p95Ms), 0.001);
   return (
     <table class="stages">
       <caption>{T.stages}</caption>
@@ -196,8 +196,8 @@ function Stages() {
             <td>{p95Ms.toFixed(2)}</td>
             <td class="bar" aria-hidden="true">
               <svg viewBox="0 0 100 10" preserveAspectRatio="none" aria-hidden="true">
-                <rect class="p95" width={(100 * p95Ms) / most} height="10" />
-                <rect class="p50" width={(100 * p50Ms) / most} height="10" />
+                <rect class="p95" width={(100 * p95Ms) / max} height="10" />
+                <rect class="p50" width={(100 * p50Ms) / max} height="10" />
               </svg>
             </td>
           </tr>

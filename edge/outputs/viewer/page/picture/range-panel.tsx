@@ -20,9 +20,9 @@ function drawBars(canvas: HTMLCanvasElement, { bins }: Histogram, colourAt: (pla
   if (!context) return;
   const { width, height } = canvas;
   context.clearRect(0, 0, width, height);
-  const most = Math.max(1, ...bins);
+  const max = Math.max(1, ...bins);
   for (let i = 0; i < BINS; i++) {
-    const bar = Math.sqrt(bins[i]! / most) * height;
+    const bar = Math.sqrt(bins[i]! / max) * height;
     context.fillStyle = colourAt((i + 0.5) / BINS);
     context.fillRect((i * width) / BINS, height - bar, width / BINS - 1, bar);
   }

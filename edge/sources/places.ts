@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sources whose two eyes come from two places, or side by side from one.
+// Sources whose images come from two places, or side by side from one.
 import type { BrokenSetting } from "./source.js";
 
-export interface EyePlaces {
+export interface ImagePlaces {
   left?: string;
   right?: string;
   sideBySide?: string;
 }
 
 /** Only the places that are given, as the sources' own options want them. */
-export function placesOf({ left, right, sideBySide }: EyePlaces): EyePlaces {
+export function placesOf({ left, right, sideBySide }: ImagePlaces): ImagePlaces {
   return {
     ...(left !== undefined && { left }),
     ...(right !== undefined && { right }),
@@ -18,7 +18,7 @@ export function placesOf({ left, right, sideBySide }: EyePlaces): EyePlaces {
 }
 
 /** Expects left and right, or sideBySide alone. */
-export function brokenPlaces(places: EyePlaces, section: string): BrokenSetting | undefined {
+export function brokenPlaces(places: ImagePlaces, section: string): BrokenSetting | undefined {
   const keys = Object.keys(placesOf(places)).map((name) => `${section}.${name}`);
   const { left, right, sideBySide } = places;
   if (sideBySide === undefined ? left !== undefined && right !== undefined : keys.length === 1)

@@ -4,17 +4,17 @@ import type { CameraFrame, V4l2Camera } from "v4l2-camera/parts";
 import { DepthwattError } from "../../core/index.js";
 import type { ClockName, FramePair, PixelFormat, RawImage, TimestampPoint } from "../frame.js";
 
-/** How one eye lies in its camera's buffer. */
-export interface EyeLayout {
+/** How an image lies in its camera's buffer. */
+export interface CameraImageLayout {
   width: number;
   height: number;
   strideBytes: number;
   format: PixelFormat;
-  /** First byte of the eye in the buffer: not 0 for the right half of a side-by-side image. */
+  /** First byte of the image in the buffer: not 0 for the right half of a side-by-side image. */
   offsetBytes: number;
 }
 
-export class EyeImage implements RawImage {
+export class CameraImage implements RawImage {
   readonly data: Uint8Array;
   readonly width: number;
   readonly height: number;
@@ -27,7 +27,7 @@ export class EyeImage implements RawImage {
   /** The camera's view that `data` lies in. */
   readonly whole: Uint8Array;
 
-  constructor(camera: V4l2Camera, frame: CameraFrame, layout: EyeLayout) {
+  constructor(camera: V4l2Camera, frame: CameraFrame, layout: CameraImageLayout) {
     this.camera = camera;
     this.frame = frame;
     this.whole = frame.data;
@@ -43,17 +43,17 @@ export class EyeImage implements RawImage {
   }
 }
 
-/** The images of one eye, one per buffer of the camera that is open now. */
-export class EyeImages {
-  readonly #layout: EyeLayout;
+/** The left or the right images, one per buffer of the camera that is open now. */
+export class CameraImages {
+  readonly #layout: CameraImageLayout;
   #camera: V4l2Camera | undefined;
-  #images: EyeImage[] = [];
+  #images: CameraImage[] = [];
 
-  constructor(layout: EyeLayout) {
+  constructor(layout: CameraImageLayout) {
     this.#layout = layout;
   }
 
-  of(camera: V4l2Camera, frame: CameraFrame): EyeImage {
+  of(camera: V4l2Camera, frame: CameraFrame): CameraImage {
     if (this.#camera !== camera) {
       this.#camera = camera;
       this.#images = [];
@@ -61,7 +61,7 @@ export class EyeImages {
     let image = this.#images[frame.image];
     // Another view: the driver put something else before the data than it did before.
     if (image?.whole !== frame.data) {
-      image = new EyeImage(camera, frame, this.#layout);
+      image = new CameraImage(camera, frame, this.#layout);
       this.#images[frame.image] = image;
     }
     image.timestampNs = frame.timestampNs;
@@ -72,8 +72,8 @@ export class EyeImages {
 
 /** Belongs to its left image: whoever holds the pair holds that buffer, so the object is free again with it. */
 class HeldPair implements FramePair {
-  left!: EyeImage;
-  right!: EyeImage;
+  left!: CameraImage;
+  right!: CameraImage;
   timestampPoint!: TimestampPoint;
   readonly clock: ClockName = "monotonic";
   held = false;
@@ -87,7 +87,7 @@ class HeldPair implements FramePair {
     if (!this.held) throw new DepthwattError("INTERNAL", "a camera pair was released twice");
     this.held = false;
     this.left.release();
-    // A side-by-side camera has both eyes in one buffer.
+    // A side-by-side camera has both images in one buffer.
     if (this.right.frame !== this.left.frame) this.right.release();
     this.#onRelease();
   }
@@ -96,10 +96,10 @@ class HeldPair implements FramePair {
 export class PairPool {
   /** Pairs that the consumer holds. */
   held = 0;
-  readonly #pairs = new WeakMap<EyeImage, HeldPair>();
+  readonly #pairs = new WeakMap<CameraImage, HeldPair>();
   #waiters: (() => void)[] = [];
 
-  make(left: EyeImage, right: EyeImage): FramePair {
+  make(left: CameraImage, right: CameraImage): FramePair {
     let pair = this.#pairs.get(left);
     if (!pair) {
       pair = new HeldPair(() => this.#released());

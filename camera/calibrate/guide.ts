@@ -243,10 +243,10 @@ export class CaptureGuide {
     for (const side of SIDES) {
       const blur = blurOf(pair[side]);
       const usual = median(this.#taken.map(({ pair: one }) => blurOf(one[side])));
-      const most = Number.isNaN(usual)
+      const max = Number.isNaN(usual)
         ? FIRST_BLUR * Math.max(1, this.#size.width / 640)
         : Math.max(1.5 * usual, usual + 0.5);
-      if (blur > most)
+      if (blur > max)
         return `the ${side} image is not sharp (${blur.toFixed(1)} px): hold the board still, give it more light, or focus`;
     }
     return undefined;

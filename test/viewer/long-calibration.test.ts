@@ -68,7 +68,7 @@ needs("chromium").suite("the live page of a calibration", () => {
         const pixels = await pixelsOf(page, '[data-side="right"] canvas');
         expect(pixels.length).toBe(4 * SIZE.width * SIZE.height);
         const reds = pixels.filter((_, at) => at % 4 === 0);
-        expect(reds.reduce((most, value) => Math.max(most, value), 0)).toBeGreaterThan(190);
+        expect(reds.reduce((max, value) => Math.max(max, value), 0)).toBeGreaterThan(190);
         expect(reds.reduce((least, value) => Math.min(least, value), 255)).toBeLessThan(60);
         if (process.env.SCREENSHOT_FOLDER) {
           const path = join(process.env.SCREENSHOT_FOLDER, "live-page-calibration.png");

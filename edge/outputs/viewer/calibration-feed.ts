@@ -18,7 +18,7 @@ function preview(image: GreyImage): { data: Uint8Array; width: number; height: n
   const step = Math.ceil(image.width / PREVIEW_WIDTH);
   const [width, height] = [Math.floor(image.width / step), Math.floor(image.height / step)];
   const top =
-    image.data instanceof Uint16Array ? image.data.reduce((most, value) => Math.max(most, value), 1) : 255;
+    image.data instanceof Uint16Array ? image.data.reduce((max, value) => Math.max(max, value), 1) : 255;
   const data = new Uint8Array(width * height);
   for (let y = 0, at = 0; y < height; y++)
     for (let x = 0; x < width; x++, at++)

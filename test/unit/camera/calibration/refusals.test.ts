@@ -325,7 +325,7 @@ describe("files that are none", () => {
     [
       "deep.xml",
       `<opencv_storage>${"<a>".repeat(20_000)}${"</a>".repeat(20_000)}</opencv_storage>`,
-      /at most 64/,
+      /at max 64/,
     ],
     ["other.yaml", "broker: mqtt://x\n", /found the keys broker/],
   ])("%s", (name, text, message) => {

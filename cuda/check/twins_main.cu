@@ -10,8 +10,6 @@
 #include "../match/cost/two_gradient_census/two_gradient_census.h"
 #include "../match/cost/wide_census/wide_census.h"
 #include "../match/half/half.h"
-#include "../refine/boundary/boundary.h"
-#include "../refine/confidence/confidence.h"
 #include "../refine/left_right/left_right.h"
 #include "../refine/median/median.h"
 #include "../refine/upscale/upscale.h"
@@ -19,6 +17,7 @@
 #include "../match/sgm/sgm_workspace.h"
 #include "twins_cbca.h"
 #include "twins_exponential.h"
+#include "twins_refine.h"
 #include "twins_rvl.h"
 #include "twins_window.h"
 #ifdef __CUDACC__
@@ -69,70 +68,6 @@ void checkCensus(const Case& c, const std::vector<uint8_t>& left, const std::vec
                                packedView(expected.data(), c.width, c.height));
     expectSame(expected, fetched(out[side]), c.width, "two-gradient census " + c.name);
   }
-}
-
-/// Patches with holes of all lengths, and some rows without anything.
-void checkFillAndBoundary(Random& random, const Case& c, const std::vector<uint8_t>& grey) {
-  std::vector<int16_t> disparities(grey.size());
-  std::vector<uint8_t> confidence(grey.size());
-  random.fill(confidence, 1, 255);
-  const int oneHoleIn = random.whole(2, 30);
-  for (size_t i = 0; i < disparities.size(); ++i) {
-    const int kind = random.whole(0, 9);
-    if (kind == 0 || i == 0) disparities[i] = static_cast<int16_t>(random.whole(0, 2000));
-    else if (kind < 5) disparities[i] = disparities[i - 1];
-    else
-      disparities[i] = static_cast<int16_t>(disparities[i - 1] == kInvalidDisparity
-                                                ? kInvalidDisparity
-                                                : std::max(0, disparities[i - 1] + random.whole(-9, 9)));
-    if (random.whole(1, oneHoleIn) == 1) disparities[i] = kInvalidDisparity;
-  }
-  for (int y = 0; y < c.height; ++y) {
-    if (random.whole(0, 4) > 0) continue;
-    for (int x = 0; x < c.width; ++x) disparities[static_cast<size_t>(y) * c.width + x] = kInvalidDisparity;
-  }
-  FillParameters p;
-  p.method = random.whole(0, 1) == 0 ? FillMethod::kBilateral : FillMethod::kBackground;
-  p.thresholdQ4 = random.whole(0, 300);
-  p.lowestQ4 = 16 * random.whole(0, 3) * random.whole(0, 20);
-  p.highestQ4 = p.lowestQ4 + random.whole(0, 2000);
-
-  std::vector<int16_t> edged(grey.size());
-  DeviceBuffer<uint8_t> dGrey, dConfidence;
-  DeviceBuffer<int16_t> dIn, dOut;
-  DeviceBuffer<int32_t> scratch;
-  upload(dGrey, grey);
-  upload(dConfidence, confidence);
-  upload(dIn, disparities);
-  require(dOut.allocate(grey.size()), "fill");
-  require(scratch.allocate(grey.size() + static_cast<size_t>(c.height)), "fill");
-  const auto view = [&](std::vector<int16_t>& image) { return packedView(image.data(), c.width, c.height); };
-  const auto greyView = packedView(grey.data(), c.width, c.height);
-
-  boundaryReference(greyView, view(disparities).asConst(), view(edged));
-  require(gpu::boundary(dGrey.get(), dIn.get(), dOut.get(), c.width, c.height, nullptr), "boundary");
-  expectSame(edged, fetched(dOut), c.width, "boundary " + c.name);
-
-  std::vector<uint8_t> certainty(grey.size()), sure(grey.size());
-  random.fill(certainty, random.whole(0, 250), 255);
-  DeviceBuffer<uint8_t> dCertainty, dSure;
-  upload(dCertainty, certainty);
-  require(dSure.allocate(grey.size()), "confidence");
-  confidenceReference(greyView, view(disparities).asConst(),
-                      packedView<const uint8_t>(certainty.data(), c.width, c.height),
-                      packedView(sure.data(), c.width, c.height));
-  require(gpu::confidence(dGrey.get(), dIn.get(), dCertainty.get(), dSure.get(), c.width, c.height, nullptr),
-          "confidence");
-  expectSame(sure, fetched(dSure), c.width, "confidence " + c.name);
-
-  std::vector<int16_t> filled(grey.size());
-  fillReference(p, greyView, view(disparities).asConst(), view(filled),
-                packedView(confidence.data(), c.width, c.height));
-  require(
-      gpu::fill(p, dGrey.get(), dIn.get(), dOut.get(), dConfidence.get(), scratch.get(), c.width, c.height, nullptr),
-      "fill");
-  expectSame(filled, fetched(dOut), c.width, "fill " + c.name);
-  expectSame(confidence, fetched(dConfidence), c.width, "fill confidence " + c.name);
 }
 
 /// Smoothing of a pair, switched on and off.
@@ -389,6 +324,7 @@ int main(int argc, char** argv) {
   std::printf("twins: %d cases, seed %u, multiprocessors %d (0 = all)\n", cases, seed, sms);
   Random random;
   random.engine.seed(seed);
+  checkRefinedShapes(random);
   for (int i = 0; i < cases; ++i) {
     Case c;
     c.width = random.whole(0, 9) == 0 && !small ? random.whole(68, 700) : random.whole(1, 67);
@@ -408,7 +344,7 @@ int main(int argc, char** argv) {
     }
     checkSmooth(c, left, right);
     checkCensus(c, left, right);
-    checkFillAndBoundary(random, c, left);
+    checkRefinement(random, c, left, random.whole(0, kDisparityKinds - 1));
     checkHalfAndUpscale(random, c, left);
     SgmParameters parameters = randomParameters(random, small);
     if (large) parameters.numDisparities = std::min(parameters.numDisparities, 70);

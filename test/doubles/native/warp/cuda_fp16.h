@@ -51,6 +51,16 @@ inline __half2 __hsub2(__half2 a, __half2 b) {
 inline __half2 __hsub2_sat(__half2 a, __half2 b) {
   return warp::each(a, b, [](float x, float y) { return std::fmin(std::fmax(x - y, 0.0f), 1.0f); });
 }
+inline __half2 __hfma2(__half2 a, __half2 b, __half2 c) {
+  // Products of two halves are exact in a float; their sum with a third is where it is exact as a half.
+  const auto one = [](__half x, __half y, __half z) {
+    return __half{warp::toHalf(warp::fromHalf(x.bits) * warp::fromHalf(y.bits) + warp::fromHalf(z.bits))};
+  };
+  return {one(a.x, b.x, c.x), one(a.y, b.y, c.y)};
+}
+inline __half2 __hgt2(__half2 a, __half2 b) {
+  return warp::each(a, b, [](float x, float y) { return x > y ? 1.0f : 0.0f; });
+}
 inline __half2 __hmin2(__half2 a, __half2 b) {
   return warp::each(a, b, [](float x, float y) { return std::fmin(x, y); });
 }

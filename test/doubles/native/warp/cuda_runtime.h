@@ -21,6 +21,7 @@
 #define __device__
 #define __host__
 #define __forceinline__ inline
+#define __noinline__
 #define __shared__ static
 #define __align__(n) __attribute__((aligned(n)))
 #define __launch_bounds__(...)
@@ -83,6 +84,16 @@ Launcher<Kernel> launcher(dim3 grid, dim3 block, size_t sharedBytes, cudaStream_
 }  // namespace warp
 
 inline void __syncthreads() { warp::joinBlock(); }
+inline int __syncthreads_or(int predicate) {
+  static int any = 0;
+  if (predicate != 0) any = 1;
+  warp::joinBlock();
+  const int result = any;
+  warp::joinBlock();
+  any = 0;
+  warp::joinBlock();
+  return result;
+}
 inline void __syncwarp(unsigned = 0xffffffffu) {
   warp::exchange(0, [](const uint32_t*, int) { return 0u; });
 }

@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: Apache-2.0
+// Twins of the rooms that refine a disparity: speckle, confidence, fill and boundary, on pictures of several kinds and on
+// shapes beside the edges of the kernels' tiles.
+#pragma once
+
+#include <algorithm>
+
+#include "../gpu/kernels.h"
+#include "../refine/boundary/boundary.h"
+#include "../refine/confidence/confidence.h"
+#include "twins.h"
+
+namespace depthwatt {
+
+constexpr int kDisparityKinds = 7;
+
+/// 0, 1: patches with holes of all lengths and rows without anything. 2: nothing valid. 3: everything valid. 4: one path that
+/// winds through all rows. 5: a chessboard of values and holes. 6: patches that reach the highest disparities.
+inline std::vector<int16_t> disparitiesOf(Random& random, const Case& c, int kind) {
+  std::vector<int16_t> disparities(static_cast<size_t>(c.width) * c.height, kInvalidDisparity);
+  if (kind == 2) return disparities;
+  const int base = kind == 6 ? 30752 : 0, oneHoleIn = random.whole(2, 30), slope = random.whole(-20, 20);
+  for (int y = 0; y < c.height; ++y) {
+    for (int x = 0; x < c.width; ++x) {
+      const size_t i = static_cast<size_t>(y) * c.width + x;
+      if (kind == 3) disparities[i] = static_cast<int16_t>(800 + slope * x / 4 % 700 + random.whole(0, 9));
+      else if (kind == 4) {
+        const int turn = y / 2 % 2 == 0 ? c.width - 1 : 0;
+        if (y % 2 == 0 || x == turn) disparities[i] = static_cast<int16_t>(160 + random.whole(0, 8));
+      } else if (kind == 5) {
+        if ((x + y) % 2 == 0) disparities[i] = static_cast<int16_t>(random.whole(0, 400));
+      } else {
+        const int what = random.whole(0, 9), before = i == 0 ? kInvalidDisparity : disparities[i - 1];
+        if (what == 0 || i == 0) disparities[i] = static_cast<int16_t>(base + random.whole(0, 2000));
+        else if (what < 5 || before == kInvalidDisparity) disparities[i] = static_cast<int16_t>(before);
+        else disparities[i] = static_cast<int16_t>(std::min(std::max(0, before + random.whole(-9, 9)), 32752));
+        if (random.whole(1, oneHoleIn) == 1) disparities[i] = kInvalidDisparity;
+      }
+    }
+  }
+  if (kind > 1 && kind != 6) return disparities;
+  for (int y = 0; y < c.height; ++y) {
+    if (random.whole(0, 4) > 0) continue;
+    std::fill_n(disparities.begin() + static_cast<size_t>(y) * c.width, c.width, kInvalidDisparity);
+  }
+  return disparities;
+}
+
+inline void checkSpeckle(Random& random, const Case& c, std::vector<int16_t> disparities) {
+  std::vector<uint8_t> confidence(disparities.size());
+  random.fill(confidence, 1, 255);
+  SpeckleParameters p;
+  const int pixels = c.width * c.height;
+  p.minPixels = random.whole(0, 1) == 0 ? random.whole(1, 80) : random.whole(1, pixels + 1);
+  p.rangeQ4 = random.whole(0, 30);
+  DeviceBuffer<int16_t> dDisparities;
+  DeviceBuffer<uint8_t> dConfidence;
+  DeviceBuffer<int32_t> scratch;
+  upload(dDisparities, disparities);
+  upload(dConfidence, confidence);
+  require(scratch.allocate(2 * disparities.size()), "speckle");
+  speckleReference(p, packedView(disparities.data(), c.width, c.height),
+                   packedView(confidence.data(), c.width, c.height));
+  require(gpu::speckle(p, dDisparities.get(), dConfidence.get(), scratch.get(), c.width, c.height, nullptr), "speckle");
+  const std::string what =
+      " " + c.name + " minPixels " + std::to_string(p.minPixels) + " rangeQ4 " + std::to_string(p.rangeQ4);
+  expectSame(disparities, fetched(dDisparities), c.width, "speckle" + what);
+  expectSame(confidence, fetched(dConfidence), c.width, "speckle confidence" + what);
+}
+
+/// kind: of disparitiesOf.
+inline void checkRefinement(Random& random, const Case& c, const std::vector<uint8_t>& grey, int kind) {
+  std::vector<int16_t> disparities = disparitiesOf(random, c, kind);
+  checkSpeckle(random, c, disparities);
+  std::vector<uint8_t> confidence(grey.size());
+  random.fill(confidence, 1, 255);
+  FillParameters p;
+  p.method = random.whole(0, 1) == 0 ? FillMethod::kBilateral : FillMethod::kBackground;
+  p.thresholdQ4 = random.whole(0, 300);
+  p.lowestQ4 = 16 * random.whole(0, 3) * random.whole(0, 20);
+  p.highestQ4 = p.lowestQ4 + random.whole(0, 2000);
+
+  std::vector<int16_t> edged(grey.size());
+  DeviceBuffer<uint8_t> dGrey, dConfidence;
+  DeviceBuffer<int16_t> dIn, dOut;
+  DeviceBuffer<int32_t> scratch;
+  upload(dGrey, grey);
+  upload(dConfidence, confidence);
+  upload(dIn, disparities);
+  require(dOut.allocate(grey.size()), "fill");
+  require(scratch.allocate(grey.size() + static_cast<size_t>(c.height)), "fill");
+  const auto view = [&](std::vector<int16_t>& image) { return packedView(image.data(), c.width, c.height); };
+  const auto greyView = packedView(grey.data(), c.width, c.height);
+
+  boundaryReference(greyView, view(disparities).asConst(), view(edged));
+  require(gpu::boundary(dGrey.get(), dIn.get(), dOut.get(), c.width, c.height, nullptr), "boundary");
+  expectSame(edged, fetched(dOut), c.width, "boundary " + c.name);
+
+  std::vector<uint8_t> certainty(grey.size()), sure(grey.size());
+  random.fill(certainty, random.whole(0, 250), 255);
+  DeviceBuffer<uint8_t> dCertainty, dSure;
+  upload(dCertainty, certainty);
+  require(dSure.allocate(grey.size()), "confidence");
+  confidenceReference(greyView, view(disparities).asConst(),
+                      packedView<const uint8_t>(certainty.data(), c.width, c.height),
+                      packedView(sure.data(), c.width, c.height));
+  require(gpu::confidence(dGrey.get(), dIn.get(), dCertainty.get(), dSure.get(), c.width, c.height, nullptr),
+          "confidence");
+  expectSame(sure, fetched(dSure), c.width, "confidence " + c.name);
+
+  std::vector<int16_t> filled(grey.size());
+  fillReference(p, greyView, view(disparities).asConst(), view(filled),
+                packedView(confidence.data(), c.width, c.height));
+  require(
+      gpu::fill(p, dGrey.get(), dIn.get(), dOut.get(), dConfidence.get(), scratch.get(), c.width, c.height, nullptr),
+      "fill");
+  expectSame(filled, fetched(dOut), c.width, "fill " + c.name);
+  expectSame(confidence, fetched(dConfidence), c.width, "fill confidence " + c.name);
+}
+
+/// One row, one column, one pixel, and one pixel less and more than the tiles of the kernels, with every kind of picture.
+inline void checkRefinedShapes(Random& random) {
+  const int shapes[][2] = {{1, 1},   {1, 37}, {67, 1}, {2, 2},  {31, 33}, {32, 32},
+                           {33, 31}, {63, 9}, {64, 8}, {65, 7}, {130, 17}};
+  for (const auto& shape : shapes) {
+    for (int kind = 0; kind < kDisparityKinds; ++kind) {
+      Case c;
+      c.width = shape[0], c.height = shape[1];
+      c.name = std::to_string(c.width) + "x" + std::to_string(c.height) + " picture " + std::to_string(kind);
+      std::vector<uint8_t> grey(static_cast<size_t>(c.width) * c.height);
+      random.fill(grey, 0, random.whole(0, 1) == 0 ? 255 : 40);
+      checkRefinement(random, c, grey, kind);
+    }
+  }
+}
+
+}  // namespace depthwatt

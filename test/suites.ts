@@ -113,6 +113,7 @@ export const SUITES: readonly Suite[] = [
       "test/hostile/command-lines.test.ts",
       "test/hostile/control-fuzz.test.ts",
       "test/hostile/http-doors.test.ts",
+      "test/hostile/leaving.test.ts",
       "test/hostile/little-memory.test.ts",
       "test/hostile/programme.test.ts",
       "test/hostile/secrets.test.ts",

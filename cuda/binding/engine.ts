@@ -71,6 +71,18 @@ function toNative({ repeatStage, ...options }: EngineOptions): NativeOptions {
   return { ...options, repeatStage: { ...repeatStage, stage: STAGE_NAMES.indexOf(repeatStage.stage) } };
 }
 
+const kept = new WeakSet<ArrayBufferLike>();
+
+/**
+ * A thread reads the image after the call. Sent to a worker meanwhile, its memory would be freed under that thread's hands: a copy is
+ * sent instead (Node 20), or the sending refused.
+ */
+function keepHere({ buffer }: Uint8Array): void {
+  if (kept.has(buffer)) return;
+  markAsUntransferable(buffer);
+  kept.add(buffer);
+}
+
 interface Waiting {
   onDone: (error: Error | null, result: FrameResult) => void;
   /** The images, so that they live until the frame is done. */
@@ -133,6 +145,8 @@ class SessionEngine implements NativeEngine {
   submit(slot: number, left: Uint8Array, right: Uint8Array, onDone: Waiting["onDone"]): void {
     try {
       this.session.submit(slot, left, right);
+      keepHere(left);
+      keepHere(right);
     } catch (error) {
       throw coded(error);
     }

@@ -89,6 +89,19 @@ function attempt<T>(what: string, call: () => T): T | undefined {
   }
 }
 
+/** As attempt(), of a call whose answer is a promise; whether it throws or rejects. */
+async function promised(what: string, call: unknown, word: unknown): Promise<void> {
+  count(what);
+  try {
+    await (call as (word: unknown) => Promise<unknown>)(word);
+  } catch (error) {
+    const { code, message } = error as { code?: string; message: string };
+    expect(Object.keys(ERROR_CATALOGUE), `seed ${random.seed}: ${what}: ${message}`).toContain(code);
+    expect(code, `${what}: ${message}`).not.toBe("INTERNAL");
+    count(`${what} refused`);
+  }
+}
+
 /** `value` with one to three things in it, at any depth, replaced. */
 function bent<T>(value: T): T {
   const places: { holder: Record<string, unknown>; key: string }[] = [];
@@ -272,6 +285,98 @@ test("a sampler of a pipe, a folder, a device without end and a file that is not
   ).toBe(true);
   sampler.stop();
 }, 20_000);
+
+const alignerOptions = () => ({
+  inputWidth: 64,
+  inputHeight: 48,
+  width: 64,
+  height: 48,
+  leftFormat: "GREY",
+  rightFormat: "GREY",
+  leftStrideBytes: 64,
+  rightStrideBytes: 64,
+  focalPixels: 60,
+  cx: 32,
+  cy: 24,
+  maxWidth: 0,
+  rows: 3,
+  minDisparity: 0,
+  maxDisparity: 16,
+});
+
+test("aligners of pairs, and maps that are turned", async () => {
+  const picture = () => random.pick([odd, () => new Uint8Array(64 * 48), () => shrinking(64 * 48)])();
+  for (let i = 0; i < COUNT / 2; i++) {
+    const options = random.pick([alignerOptions, () => bent(alignerOptions()), odd])();
+    const aligner = attempt("aligners", () => new native.PairAligner(options as never));
+    if (aligner === undefined) continue;
+    const numbers = () => random.pick([odd, () => new Float64Array(200)])();
+    for (let call = 0; call < 3; call++) {
+      attempt("looks", () => aligner.look(picture() as never, picture() as never, numbers() as never));
+      attempt("looks begun", () => aligner.begin(picture() as never, picture() as never));
+      attempt("looks taken", () => aligner.take(numbers() as never));
+    }
+    aligner.close();
+    attempt("looks after the end", () => aligner.begin(picture() as never, picture() as never));
+  }
+  const turn = () => ({
+    map: new Int32Array(2 * 16 * 16),
+    width: 16,
+    height: 16,
+    inputWidth: 16,
+    inputHeight: 16,
+    focalPixels: 20,
+    cx: 8,
+    cy: 8,
+    rotation: Float64Array.from([1, 0, 0, 0, 1, 0, 0, 0, 1]),
+  });
+  for (let i = 0; i < COUNT / 2; i++)
+    await promised("maps turned", native.turnMap, random.pick([turn, () => bent(turn()), odd])());
+});
+
+test("boards that are looked for, and calibrations that are solved", async () => {
+  const detect = () => ({
+    image: new Uint8Array(64 * 48),
+    width: 64,
+    height: 48,
+    pattern: random.whole(0, 2),
+    columns: 5,
+    rows: 4,
+    dictionary: 0,
+    markerShare: 0.7,
+  });
+  const points = 24;
+  const solve = () => ({
+    model: random.whole(0, 2),
+    cameras: 1,
+    views: 2,
+    width: 640,
+    height: 480,
+    robust: true,
+    withoutK3: true,
+    count: points,
+    viewOf: new Int32Array(points).map((_, i) => i & 1),
+    cameraOf: new Uint8Array(points),
+    used: new Uint8Array(points).fill(1),
+    objects: new Float64Array(3 * points).map((_, i) => (i * 7) % 5),
+    pixels: new Float64Array(2 * points).map((_, i) => (i * 37) % 480),
+    depthCount: 0,
+    depthPoints: new Float64Array(0),
+    disparityPixels: 0.25,
+  });
+  for (let i = 0; i < COUNT / 4; i++) {
+    await promised("boards", native.detectBoard, random.pick([detect, () => bent(detect()), odd])());
+    await promised("calibrations", native.solveCalibration, random.pick([solve, () => bent(solve()), odd])());
+  }
+}, 240_000);
+
+test("everything that the addon offers is called by a test that means no good", () => {
+  const here =
+    "Session openEngine encodedBound PairAligner turnMap Scene detectBoard solveCalibration power sdNotify peerOf";
+  // Without arguments, and the rooms by programme.test.ts.
+  const elsewhere = "clocks giveMemoryBack cpuFeatures cudaUnavailable matchers rooms";
+  expect(Object.keys(native).sort()).toEqual(`${here} ${elsewhere}`.split(" ").sort());
+});
 
 test("matchers, clocks and the service manager", () => {
   for (let i = 0; i < COUNT / 3; i++)

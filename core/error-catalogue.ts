@@ -110,6 +110,12 @@ export const ERROR_CATALOGUE = {
     "The left image is that of the right camera, and the other way round.",
     "Exchange the two cameras, folders or files.",
   ),
+  PAIR_IDENTICAL: entry(
+    3,
+    false,
+    "Both images of a pair are the same picture, byte for byte, which two cameras never take.",
+    "Give the images of both cameras: the same file, folder or device was named twice.",
+  ),
   PAIR_MIRRORED: entry(
     3,
     false,

@@ -305,7 +305,12 @@ std::vector<Lattice> findLattices(const Plane& image, int scale, size_t least) {
   return lattices;
 }
 
-void refineLattice(const Plane& image, Lattice& lattice, double windowShare) {
+/// Edges of a sharp lens are narrower than pixels, and then gradients depend on where between two pixels they lie: corners
+/// of rendered boards are off by 0.055 px rms (11x8 corners in 640x480), with this blur by 0.025. More merges small fields.
+constexpr double kRefineBlur = 1.0;
+
+void refineLattice(const Plane& sharp, Lattice& lattice, double windowShare) {
+  const Plane image = blurred(sharp, kRefineBlur);
   std::map<Place, Corner> refined;
   for (const auto& [place, corner] : lattice.corners) {
     const double spacing = lattice.spacing(place);

@@ -34,6 +34,7 @@ import {
   type SeenPair,
   whyAbsent,
   whyBlurred,
+  whySamePicture,
 } from "./pairs.js";
 import { rectifiedPoint } from "./rays.js";
 
@@ -199,7 +200,7 @@ function sortPairs(pairs: readonly SeenPair[], { board, imageSize }: CalibrateOp
   const rejected = new Map<number, Rejection>();
   const kept: { pair: SeenPair; index: number }[] = [];
   pairs.forEach((seen, index) => {
-    const absent = whyAbsent(seen, board);
+    const absent = whyAbsent(seen, board) ?? whySamePicture(seen);
     const pair = absent ?? sameOrder(seen, board);
     if ("cause" in pair) rejected.set(index, pair);
     else kept.push({ pair, index });

@@ -4,7 +4,7 @@ import type { ImageSize } from "../calibration/index.js";
 import { type Board, boardCorners } from "./board.js";
 import type { CalibrationResult } from "./calibrate.js";
 import { COVERAGE_COLUMNS, COVERAGE_ROWS, type Coverage, coverageOf, type Tilt, tiltOf } from "./coverage.js";
-import { blurOf, meanShift, median, type SeenPair, sameOrder, whyAbsent } from "./pairs.js";
+import { blurOf, meanShift, median, type SeenPair, sameOrder, whyAbsent, whySamePicture } from "./pairs.js";
 
 /** What is good enough. */
 export const GUIDE_GOALS = {
@@ -134,7 +134,7 @@ export class CaptureGuide {
 
   /** Judges a pair that came at `ms`; one with the verdict "taken" is kept. */
   look(seen: SeenPair, ms: number): Guidance {
-    const absent = whyAbsent(seen, this.#board);
+    const absent = whyAbsent(seen, this.#board) ?? whySamePicture(seen);
     const pair = absent ?? sameOrder(seen, this.#board);
     if ("cause" in pair) {
       this.#last = undefined;

@@ -65,6 +65,13 @@ export function whyAbsent(pair: SeenPair, board: Board): Rejection | undefined {
   return undefined;
 }
 
+/** Two cameras never see a board in the same place to the last digit: one file was named twice. */
+export function whySamePicture({ left, right }: SeenPair): Rejection | undefined {
+  const same =
+    left.points.length === right.points.length && left.points.every((v, at) => v === right.points[at]);
+  return same ? { cause: "duplicate", reason: "both images are the same picture" } : undefined;
+}
+
 /** Position of each id; NaN where it was not seen. */
 export function pointsById({ ids, points }: Detection, count: number): Float64Array {
   const out = new Float64Array(2 * count).fill(Number.NaN);

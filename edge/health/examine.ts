@@ -60,6 +60,7 @@ export class Examiner {
   readonly #looks: AlignmentLook[] = [];
   /** Kept for what is tried when they suit no rig. */
   readonly #kept: CapturedPair[] = [];
+  #identical = 0;
 
   /** @throws DepthwattError ENGINE_PARAMETER, MEMORY_EXHAUSTED, ADDON_MISSING */
   constructor(layout: InputLayout, geometry: LookGeometry) {
@@ -77,6 +78,7 @@ export class Examiner {
 
   /** The memory may be used again afterwards. */
   add({ left, right }: CapturedPair): void {
+    if (Buffer.compare(left, right) === 0) this.#identical++;
     this.#looks.push(this.#aligner.look(left, right));
     if (this.#kept.length < TRIED) this.#kept.push({ left: left.slice(), right: right.slice() });
   }
@@ -90,6 +92,11 @@ export class Examiner {
     this.#aligner.close();
     const { view, calibrated, disparityOffset } = this.#geometry;
     const pairs = this.#looks.length;
+    if (this.#identical > 0) {
+      const which = pairs === 1 ? "" : `, in ${this.#identical} of ${pairs} pairs`;
+      const text = `the left and the right image are the same picture${which}`;
+      return { pairs, figures: undefined, problem: problem("PAIR_IDENTICAL", text) };
+    }
     const found = problemOf(this.#looks, disparityOffset);
     if (found !== undefined) {
       return {

@@ -34,3 +34,16 @@ test("flat images have no figures", () => {
   one.add({ left: flat, right: flat });
   expect(one.finish(LIMITS)).toMatchObject({ figures: undefined, problem: { code: "PAIR_FEATURELESS" } });
 });
+
+test("the same picture twice is no rig that is well aligned", async () => {
+  const renderer = new SceneRenderer(loadNative(), SIZE);
+  const { left, right } = await renderer.frame(0);
+  renderer.close();
+  const [l, r] = [left.data as Uint8Array, right.data as Uint8Array];
+  const same = examiner();
+  same.add({ left: l, right: r });
+  same.add({ left: l, right: l.slice() });
+  const { figures, problem } = same.finish(LIMITS);
+  expect(figures).toBeUndefined();
+  expect(problem).toMatchObject({ code: "PAIR_IDENTICAL", text: expect.stringContaining("1 of 2 pairs") });
+});

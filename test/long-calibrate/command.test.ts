@@ -1,0 +1,257 @@
+// SPDX-License-Identifier: Apache-2.0
+// depthwatt calibrate as its users run it: what it writes, what it refuses and with which sentence.
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import sharp from "sharp";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { type Board, encodePng, loadStereoCalibration, type StereoCalibration } from "../../camera/index.js";
+import { boardPicture } from "../doubles/board-pictures.js";
+import { posesOf, rigOf } from "../doubles/calibration-rig.js";
+import { lastJson, runProgram } from "../doubles/program.js";
+import { Random } from "../doubles/random.js";
+
+const SIZE = { width: 400, height: 300 };
+const BOARD: Board = { pattern: "chessboard", columns: 8, rows: 5, squareMetres: 0.03 };
+const PAIRS = 12;
+type Side = "left" | "right";
+type Picture = { data: Uint8Array; width: number; height: number };
+
+let folder: string;
+let rig: StereoCalibration;
+const pictures: Record<Side, Picture[]> = { left: [], right: [] };
+
+/** A folder with left/ and right/, each picture as `change` makes it. */
+async function stills(
+  name: string,
+  change: (side: Side, at: number) => Promise<Uint8Array> | Uint8Array | undefined,
+): Promise<string> {
+  const place = join(folder, name);
+  for (const side of ["left", "right"] as const) {
+    mkdirSync(join(place, side), { recursive: true });
+    for (let at = 0; at < PAIRS; at++) {
+      const bytes = await change(side, at);
+      if (bytes !== undefined) writeFileSync(join(place, side, `${String(at).padStart(2, "0")}.png`), bytes);
+    }
+  }
+  return place;
+}
+
+const plain = (side: Side, at: number) => encodePng(pictures[side][at]!);
+const reworked = (side: Side, at: number, work: (image: sharp.Sharp) => sharp.Sharp) => {
+  const { data, width, height } = pictures[side][at]!;
+  return work(sharp(data, { raw: { width, height, channels: 1 } }))
+    .png()
+    .toBuffer();
+};
+
+function calibrate(place: string, ...words: string[]) {
+  const sides = ["--left", join(place, "left"), "--right", join(place, "right")];
+  return runProgram(["calibrate", ...sides, "-o", join(place, "rig.json"), ...words]);
+}
+
+beforeAll(async () => {
+  folder = mkdtempSync(join(tmpdir(), "depthwatt-calibrate-"));
+  rig = rigOf("radtan", SIZE);
+  const random = new Random(9);
+  for (const pose of posesOf(rig, BOARD, PAIRS, random, 0.6)) {
+    for (const side of ["left", "right"] as const)
+      pictures[side].push(boardPicture(rig, BOARD, pose, side, { noise: 2, random }));
+  }
+  await stills("good", plain);
+}, 120_000);
+
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+test("all forms are written, read back as the same numbers, and nothing is overwritten without --force", async () => {
+  const place = join(folder, "good");
+  const forms = {
+    own: join(place, "rig.json"),
+    opencv: join(place, "rig.yaml"),
+    ros: join(place, "ros"),
+    kalibr: join(place, "camchain.yaml"),
+  };
+  const words = [
+    "--square",
+    "30mm",
+    "--no-k3",
+    "--opencv",
+    forms.opencv,
+    "--ros",
+    forms.ros,
+    "--kalibr",
+    forms.kalibr,
+  ];
+  const report = join(place, "report.html");
+  const first = await calibrate(place, ...words, "--report", report, "--json");
+  expect(first.code, first.stderr).toBe(0);
+  const told = lastJson<{ pairsUsed: number; rmsPixels: number; board: Board; files: string[] }>(first);
+  expect(told.pairsUsed).toBe(PAIRS);
+  expect(told.rmsPixels).toBeLessThan(0.15);
+  expect(told.board).toMatchObject({ columns: 8, rows: 5 });
+  expect(told.files).toHaveLength(6);
+  const numbers = (file: string) => {
+    const { left, right, R, T } = loadStereoCalibration(file, { imageSize: SIZE }).calibration;
+    const four = (side: typeof left) => [...side.distortion.coefficients.slice(0, 4)];
+    return [...left.K, ...four(left), ...right.K, ...four(right), ...R, ...T];
+  };
+  const own = numbers(forms.own);
+  for (const [name, file] of Object.entries(forms)) {
+    const read = numbers(name === "ros" ? `${file}/left.yaml,${file}/right.yaml` : file);
+    expect(read).toHaveLength(own.length);
+    // ROS tells rotation and baseline through rectification and projection matrices.
+    for (const [at, value] of read.entries())
+      expect(Math.abs(value - own[at]!), `${name}, number ${at}`).toBeLessThanOrEqual(
+        1e-9 * (1 + Math.abs(value)),
+      );
+  }
+  expect(readFileSync(report, "utf8")).toContain("Expected depth error");
+
+  const before = readFileSync(forms.own, "utf8");
+  const again = await calibrate(place, "--square", "60mm");
+  expect(again.code).not.toBe(0);
+  expect(again.stderr).toMatch(/rig\.json: expected no such file/);
+  expect(again.stderr).toContain("--force");
+  expect(readFileSync(forms.own, "utf8")).toBe(before);
+  const forced = await calibrate(place, "--square", "60mm", "--force");
+  expect(forced.code, forced.stderr).toBe(0);
+  expect(readFileSync(forms.own, "utf8")).not.toBe(before);
+}, 90_000);
+
+test("images that hold both sides give the same rig", async () => {
+  const place = join(folder, "side-by-side");
+  mkdirSync(place);
+  for (let at = 0; at < PAIRS; at++) {
+    const [left, right] = [pictures.left[at]!, pictures.right[at]!];
+    const both = new Uint8Array(2 * SIZE.width * SIZE.height);
+    for (let y = 0; y < SIZE.height; y++) {
+      both.set(left.data.subarray(y * SIZE.width, (y + 1) * SIZE.width), 2 * y * SIZE.width);
+      both.set(right.data.subarray(y * SIZE.width, (y + 1) * SIZE.width), (2 * y + 1) * SIZE.width);
+    }
+    const image = { data: both, width: 2 * SIZE.width, height: SIZE.height };
+    writeFileSync(join(place, `${String(at).padStart(2, "0")}.png`), await encodePng(image));
+  }
+  const words = [
+    "calibrate",
+    "--side-by-side",
+    place,
+    "--square",
+    "30mm",
+    "-o",
+    join(place, "rig.json"),
+    "--json",
+  ];
+  const ran = await runProgram(words);
+  expect(ran.code, ran.stderr).toBe(0);
+  expect(lastJson<{ pairsUsed: number }>(ran).pairsUsed).toBe(PAIRS);
+  const { calibration } = loadStereoCalibration(join(place, "rig.json"), { imageSize: SIZE });
+  expect(Math.abs(calibration.left.K[0] / rig.left.K[0] - 1)).toBeLessThan(0.005);
+}, 60_000);
+
+const noise = (seed: number) => {
+  const random = new Random(seed);
+  const data = Uint8Array.from({ length: SIZE.width * SIZE.height }, () => random.whole(60, 200));
+  return encodePng({ data, ...SIZE });
+};
+
+/** What is wrong, how the pictures are made, words of the command, what the error says and what to do. */
+const BAD: readonly [
+  name: string,
+  change: (side: Side, at: number) => Promise<Uint8Array> | Uint8Array | undefined,
+  words: readonly string[],
+  message: RegExp,
+  hint: RegExp,
+][] = [
+  [
+    "no board in any pair",
+    (_, at) => (at < 3 ? noise(at + 1) : undefined),
+    [],
+    /expected a chessboard in the images, found none/,
+    /whole board/,
+  ],
+  [
+    "no board of the size that was named",
+    (_, at) => (at < 3 ? noise(at + 1) : undefined),
+    ["--board", "8x5"],
+    /expected a chessboard in the images, found none|expected a board of 8x5/,
+    /board/,
+  ],
+  [
+    "the wrong size named",
+    plain,
+    ["--board", "9x6"],
+    /expected a board of 9x6 inner corners, the images show one of 8x5: 9x6 are its squares/,
+    /--board 8x5/,
+  ],
+  [
+    "mixed sizes",
+    (side, at) =>
+      at === 4 && side === "right" ? reworked(side, at, (image) => image.resize(200, 150)) : plain(side, at),
+    [],
+    /expected 400x300 as in .*, found 200x150/,
+    /one size/,
+  ],
+  [
+    "swapped",
+    (side, at) => plain(side === "left" ? "right" : "left", at),
+    [],
+    /left and right are swapped/,
+    /Exchange/,
+  ],
+  [
+    "the right camera mirrored",
+    (side, at) => (side === "right" ? reworked(side, at, (image) => image.flop()) : plain(side, at)),
+    [],
+    /the right images are mirrored/,
+    /flip/,
+  ],
+  [
+    "the left camera out of focus",
+    (side, at) => (side === "left" ? reworked(side, at, (image) => image.blur(2.6)) : plain(side, at)),
+    ["--board", "8x5"],
+    /the left camera is out of focus/,
+    /Focus the left camera/,
+  ],
+  [
+    "the wrong size of the squares, told by the baseline",
+    plain,
+    ["--square", "25mm", "--baseline", "12cm"],
+    /the squares are probably 0\.030\d? m/,
+    /ruler/,
+  ],
+  [
+    "three pairs only",
+    (side, at) => (at < 3 ? plain(side, at) : undefined),
+    [],
+    /expected at least 5 usable pairs, found 3 of 3/,
+    /pairs/,
+  ],
+  [
+    "one pair twelve times",
+    (side) => plain(side, 0),
+    [],
+    /found 1 of 12 \(most often: the board is where it was in another pair, 11 of 12\)/,
+    /pairs/,
+  ],
+  [
+    "the left images as the right ones too",
+    (_, at) => plain("left", at),
+    [],
+    /both images are the same picture, 12 of 12/,
+    /./,
+  ],
+];
+
+test.each(BAD)(
+  "%s: one sentence, and what to do",
+  async (name, change, words, message, hint) => {
+    const place = await stills(name.replace(/\W/g, "-"), change);
+    const square = words.includes("--square") ? [] : ["--square", "30mm"];
+    const { code, stderr } = await calibrate(place, ...square, ...words);
+    expect(stderr).toMatch(message);
+    expect(code).toBeGreaterThan(1);
+    expect(stderr).toMatch(new RegExp(`hint: .*${hint.source}`));
+    expect(stderr).not.toMatch(/ at .*\.js:\d+/);
+  },
+  60_000,
+);

@@ -92,11 +92,6 @@ export class Examiner {
     this.#aligner.close();
     const { view, calibrated, disparityOffset } = this.#geometry;
     const pairs = this.#looks.length;
-    if (this.#identical > 0) {
-      const which = pairs === 1 ? "" : `, in ${this.#identical} of ${pairs} pairs`;
-      const text = `the left and the right image are the same picture${which}`;
-      return { pairs, figures: undefined, problem: problem("PAIR_IDENTICAL", text) };
-    }
     const found = problemOf(this.#looks, disparityOffset);
     if (found !== undefined) {
       return {
@@ -104,6 +99,11 @@ export class Examiner {
         figures: undefined,
         problem: found.code === "PAIR_UNRELATED" ? this.#tryOthers(found) : found,
       };
+    }
+    if (this.#identical > 0) {
+      const which = pairs === 1 ? "" : `, in ${this.#identical} of ${pairs} pairs`;
+      const text = `the left and the right image are the same picture${which}`;
+      return { pairs, figures: undefined, problem: problem("PAIR_IDENTICAL", text) };
     }
     const figures = joined(this.#looks, view, calibrated)?.figures;
     if (figures === undefined) {

@@ -23,7 +23,7 @@ inline std::vector<int16_t> disparitiesOf(Random& random, const Case& c, int kin
   for (int y = 0; y < c.height; ++y) {
     for (int x = 0; x < c.width; ++x) {
       const size_t i = static_cast<size_t>(y) * c.width + x;
-      if (kind == 3) disparities[i] = static_cast<int16_t>(800 + slope * x / 4 % 700 + random.whole(0, 9));
+      if (kind == 3) disparities[i] = static_cast<int16_t>(800 + slope * x / 4 % 700 + random.whole(0, 4));
       else if (kind == 4) {
         const int turn = y / 2 % 2 == 0 ? c.width - 1 : 0;
         if (y % 2 == 0 || x == turn) disparities[i] = static_cast<int16_t>(160 + random.whole(0, 8));
@@ -120,8 +120,8 @@ inline void checkRefinement(Random& random, const Case& c, const std::vector<uin
 
 /// One row, one column, one pixel, and one pixel less and more than the tiles of the kernels, with every kind of picture.
 inline void checkRefinedShapes(Random& random) {
-  const int shapes[][2] = {{1, 1},   {1, 37}, {67, 1}, {2, 2},  {31, 33}, {32, 32},
-                           {33, 31}, {63, 9}, {64, 8}, {65, 7}, {130, 17}};
+  const int shapes[][2] = {{1, 1},   {1, 37},  {67, 1}, {2, 2},  {31, 33}, {32, 32}, {33, 31},
+                           {34, 34}, {70, 66}, {63, 9}, {64, 8}, {65, 7},  {130, 17}};
   for (const auto& shape : shapes) {
     for (int kind = 0; kind < kDisparityKinds; ++kind) {
       Case c;

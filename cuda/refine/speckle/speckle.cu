@@ -1,18 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
-// Removal of speckles on CUDA: a union-find whose nodes are runs, linked pixels of one row; see speckle.h and README.md.
+// Removal of speckles on CUDA; see speckle.h and README.md. Regions are first found inside tiles of 32 x 32 pixels, in shared
+// memory; what is left for the whole image are the tiles' borders.
 //
-// parents [height][width]: a pixel names the first pixel of its run, and that one another run's first pixel or itself (a
-// root). Only roots are hung elsewhere, by compare-and-swap, and always under a lower index: no cycle, and no link is lost.
-// sizes [height][width]: pixels of a run at its first pixel, of a region at its root, and nothing elsewhere. A region that has
-// reached minPixels is not counted further: thousands of runs would add to one word.
+// parents [height][width]: a pixel names the first pixel of its tile's region, and that one another region's first pixel or
+// itself (a root). Only roots are hung elsewhere, by compare-and-swap, and always under a lower index: no cycle, and no link is
+// lost.
+// sizes [height][width]: pixels of a tile's region at its first pixel, of a whole region at its root, and nothing elsewhere. A
+// region that has reached minPixels is not counted further: hundreds of tiles would add to one word.
 #include "../../gpu/kernels.h"
+#include "../../gpu/launch.cuh"
 #include "../../gpu/traits.h"
 
 namespace depthwatt {
 namespace gpu {
 namespace {
 
-constexpr int kRunWarps = 4;
+constexpr int kTile = 32, kSpeckleThreads = 256, kTileRows = kTile * kTile / kSpeckleThreads;
+/// Of the kernels that follow the whole image: one thread's loads do not wait for each other.
+constexpr int kPixels = 4;
 
 __device__ __forceinline__ bool linked(int value, int other, int rangeQ4) {
   return value != kInvalidDisparity && other != kInvalidDisparity && abs(value - other) <= rangeQ4;
@@ -49,87 +54,183 @@ __device__ void join(int32_t* parents, int a, int b) {
   }
 }
 
-/// A warp follows one row.
-__global__ void __launch_bounds__(32 * kRunWarps)
-    speckleRunsKernel(const int16_t* disparityQ4, int32_t* parents, int32_t* sizes, int width, int height,
-                      int rangeQ4) {
-  const int lane = threadIdx.x & 31, y = blockIdx.x * kRunWarps + (threadIdx.x >> 5);
-  if (y >= height) return;
-  const int row = y * width;
-  int running = 0;               // first pixel of the run that comes from the 32 pixels before
-  int left = kInvalidDisparity;  // their last disparity
-  for (int x0 = 0; x0 < width; x0 += 32) {
-    const int x = x0 + lane;
-    const int value = x < width ? disparityQ4[row + x] : kInvalidDisparity;
-    const int right = x + 1 < width ? disparityQ4[row + x + 1] : kInvalidDisparity;
-    int before = __shfl_up_sync(kFullWarp, value, 1);
-    before = lane == 0 ? left : before;
-    left = __shfl_sync(kFullWarp, value, 31);
-    const uint32_t begins = __ballot_sync(kFullWarp, !linked(value, before, rangeQ4)) & (0xffffffffu >> (31 - lane));
-    const int first = begins != 0 ? x0 + 31 - __clz(begins) : running;
-    running = __shfl_sync(kFullWarp, first, 31);
-    if (x >= width) continue;
-    parents[row + x] = row + first;
-    if (!linked(value, right, rangeQ4)) sizes[row + first] = value == kInvalidDisparity ? 0 : x - first + 1;
-    if (x != first) sizes[row + x] = 0;
+/// The same in a tile, by nothing but atomic operations. Where the upper of the two is no root, what it hung under before is left
+/// to be joined: a lower place each time.
+__device__ __forceinline__ void joinInTile(int32_t* parents, int a, int b) {
+  while (a != b) {
+    const int low = min(a, b), high = max(a, b);
+    a = atomicMin(&parents[high], low);
+    if (a == high) return;
+    b = low;
   }
 }
 
-/// Each overlap of two runs is joined at its first linked pixel, where the pair to its left is not linked the same way.
-__global__ void __launch_bounds__(256)
-    speckleJoinKernel(const int16_t* disparityQ4, int32_t* parents, int width, int height, int rangeQ4) {
-  const int x = blockIdx.x * 32 + threadIdx.x, y = blockIdx.y * 8 + threadIdx.y + 1;
-  if (x >= width || y >= height) return;
-  const int i = y * width + x;
-  const int value = disparityQ4[i], above = disparityQ4[i - width];
-  if (!linked(value, above, rangeQ4)) return;
-  if (x > 0) {
-    const int left = disparityQ4[i - 1], corner = disparityQ4[i - width - 1];
-    if (linked(left, value, rangeQ4) && linked(corner, above, rangeQ4) && linked(left, corner, rangeQ4)) return;
+/// Lane of the first pixel of a lane's run.
+__device__ __forceinline__ int firstOf(uint32_t begins, int lane) {
+  return 31 - __clz(static_cast<int>(begins & (kFullWarp >> (31 - lane))));
+}
+
+/// A warp has four rows of the tile. Runs of linked pixels of a row are found by a ballot; runs of two rows are joined at the
+/// first linked pixel of each overlap, where the pair to its left is not linked the same way.
+__global__ void __launch_bounds__(kSpeckleThreads)
+    speckleTilesKernel(const int16_t* disparityQ4, int32_t* parents, int32_t* sizes, int width, int height,
+                       int rangeQ4) {
+  __shared__ int32_t above[kTile * kTile], counts[kTile * kTile];
+  __shared__ int16_t lastRows[kSpeckleThreads / 32][kTile];
+  __shared__ uint32_t lastBegins[kSpeckleThreads / 32];
+  const int lane = threadIdx.x % 32, warp = threadIdx.x / 32, firstRow = kTileRows * warp;
+  const int x = blockIdx.x * kTile + lane, top = blockIdx.y * kTile;
+  untilKernelBefore();
+  int values[kTileRows], lengths[kTileRows];
+  uint32_t begins[kTileRows];
+#pragma unroll
+  for (int r = 0; r < kTileRows; ++r) {
+    const int y = top + firstRow + r;
+    values[r] = x < width && y < height ? disparityQ4[y * width + x] : kInvalidDisparity;
   }
-  join(parents, i, i - width);
+#pragma unroll
+  for (int r = 0; r < kTileRows; ++r) {
+    const int at = (firstRow + r) * kTile + lane;
+    const int left = __shfl_up_sync(kFullWarp, values[r], 1);
+    begins[r] = __ballot_sync(kFullWarp, lane == 0 || !linked(values[r], left, rangeQ4));
+    const uint32_t later = begins[r] & (0xfffffffeu << lane);
+    const int end = later == 0 ? 32 : __ffs(static_cast<int>(later)) - 1;
+    const bool first = (begins[r] >> lane & 1) != 0;
+    lengths[r] = first && values[r] != kInvalidDisparity ? end - lane : 0;
+    above[at] = (firstRow + r) * kTile + firstOf(begins[r], lane);
+    counts[at] = lengths[r];
+  }
+  lastRows[warp][lane] = static_cast<int16_t>(values[kTileRows - 1]);
+  if (lane == 0) lastBegins[warp] = begins[kTileRows - 1];
+  __syncthreads();
+
+#pragma unroll
+  for (int r = 0; r < kTileRows; ++r) {
+    const int row = firstRow + r;
+    if (row == 0) continue;
+    const int over = r > 0 ? values[max(r - 1, 0)] : lastRows[max(warp - 1, 0)][lane];
+    const uint32_t beginsOver = r > 0 ? begins[max(r - 1, 0)] : lastBegins[max(warp - 1, 0)];
+    const uint32_t links = __ballot_sync(kFullWarp, linked(values[r], over, rangeQ4));
+    const uint32_t joins = links & ~(links << 1 & ~begins[r] & ~beginsOver);
+    if ((joins >> lane & 1) != 0)
+      joinInTile(above, row * kTile + firstOf(begins[r], lane), (row - 1) * kTile + firstOf(beginsOver, lane));
+  }
+  __syncthreads();
+
+  int roots[kTileRows];
+#pragma unroll
+  for (int r = 0; r < kTileRows; ++r) {
+    const int at = (firstRow + r) * kTile + lane;
+    int root = (firstRow + r) * kTile + firstOf(begins[r], lane);
+    for (int next = above[root]; next != root; next = above[root]) root = next;
+    roots[r] = root;
+    if (lengths[r] != 0 && root != at) atomicAdd(&counts[root], lengths[r]);
+  }
+  __syncthreads();
+#pragma unroll
+  for (int r = 0; r < kTileRows; ++r) {
+    const int y = top + firstRow + r, at = (firstRow + r) * kTile + lane;
+    if (x >= width || y >= height) continue;
+    parents[y * width + x] = (top + roots[r] / kTile) * width + blockIdx.x * kTile + roots[r] % kTile;
+    sizes[y * width + x] = roots[r] == at ? counts[at] : 0;
+  }
 }
 
-__global__ void __launch_bounds__(256) speckleCountKernel(int32_t* parents, int32_t* sizes, int pixels, int minPixels) {
-  const int i = blockIdx.x * 256 + threadIdx.x;
-  if (i >= pixels) return;
-  const int size = sizes[i];
-  if (size == 0 || parents[i] == i) return;  // no run begins here, or it is a root
-  const int root = foundRoot(parents, i);
-  parents[i] = root;
-  if (*static_cast<volatile int32_t*>(&sizes[root]) < minPixels) atomicAdd(&sizes[root], size);
+/// The pairs across the borders of tiles: `across` of them one above the other, then those side by side. A pair is left out where
+/// the one before it, along the border and inside the same two tiles, is linked the same way.
+__global__ void __launch_bounds__(kSpeckleThreads)
+    speckleJoinKernel(const int16_t* disparityQ4, int32_t* parents, int width, int height, int rangeQ4, int across,
+                      int pairs) {
+  untilKernelBefore();
+  const int pair = blockIdx.x * kSpeckleThreads + threadIdx.x;
+  if (pair >= pairs) return;
+  const bool vertical = pair < across;
+  const int along = vertical ? pair % width : (pair - across) % height;
+  const int border = kTile * (1 + (vertical ? pair / width : (pair - across) / height));
+  const int i = vertical ? border * width + along : along * width + border;
+  const int other = i - (vertical ? width : 1), back = vertical ? 1 : width;
+  const int value = disparityQ4[i], otherValue = disparityQ4[other];
+  if (!linked(value, otherValue, rangeQ4)) return;
+  if (along % kTile != 0) {
+    const int before = disparityQ4[i - back], otherBefore = disparityQ4[other - back];
+    if (linked(before, value, rangeQ4) && linked(otherBefore, otherValue, rangeQ4) &&
+        linked(before, otherBefore, rangeQ4)) {
+      return;
+    }
+  }
+  join(parents, i, other);
 }
 
-__global__ void __launch_bounds__(256)
+__global__ void __launch_bounds__(kSpeckleThreads)
+    speckleCountKernel(int32_t* parents, int32_t* sizes, int pixels, int minPixels) {
+  untilKernelBefore();
+  const int first = blockIdx.x * (kPixels * kSpeckleThreads) + threadIdx.x;
+  int counted[kPixels];
+#pragma unroll
+  for (int k = 0; k < kPixels; ++k) {
+    const int i = first + k * kSpeckleThreads;
+    counted[k] = i < pixels ? *static_cast<volatile int32_t*>(&sizes[i]) : 0;
+  }
+#pragma unroll
+  for (int k = 0; k < kPixels; ++k) {
+    const int i = first + k * kSpeckleThreads;
+    if (counted[k] == 0 || *static_cast<volatile int32_t*>(&parents[i]) == i) continue;  // no region, or it is a root
+    const int root = foundRoot(parents, i);
+    parents[i] = root;
+    if (*static_cast<volatile int32_t*>(&sizes[root]) < minPixels) atomicAdd(&sizes[root], counted[k]);
+  }
+}
+
+__global__ void __launch_bounds__(kSpeckleThreads)
     speckleRemoveKernel(int16_t* disparityQ4, uint8_t* confidence, const int32_t* parents, const int32_t* sizes,
                         int pixels, int minPixels) {
-  const int i = blockIdx.x * 256 + threadIdx.x;
-  if (i >= pixels || disparityQ4[i] == kInvalidDisparity) return;
-  if (sizes[parents[parents[i]]] >= minPixels) return;
-  disparityQ4[i] = kInvalidDisparity;
-  confidence[i] = 0;
+  untilKernelBefore();
+  const int first = blockIdx.x * (kPixels * kSpeckleThreads) + threadIdx.x;
+  int values[kPixels], regions[kPixels];
+#pragma unroll
+  for (int k = 0; k < kPixels; ++k) {
+    const int i = min(first + k * kSpeckleThreads, pixels - 1);
+    values[k] = disparityQ4[i];
+    regions[k] = parents[i];
+  }
+#pragma unroll
+  for (int k = 0; k < kPixels; ++k) regions[k] = parents[regions[k]];
+#pragma unroll
+  for (int k = 0; k < kPixels; ++k) regions[k] = sizes[regions[k]];
+#pragma unroll
+  for (int k = 0; k < kPixels; ++k) {
+    const int i = first + k * kSpeckleThreads;
+    if (i >= pixels || values[k] == kInvalidDisparity || regions[k] >= minPixels) continue;
+    disparityQ4[i] = kInvalidDisparity;
+    confidence[i] = 0;
+  }
 }
 
 }  // namespace
 
 Status speckle(const SpeckleParameters& parameters, int16_t* disparityQ4, uint8_t* confidence, int32_t* scratch,
                int32_t width, int32_t height, cudaStream_t stream) {
-  const int pixels = width * height, blocks = (pixels + 255) / 256;
+  static const bool overlaps = waitsForKernelBefore(reinterpret_cast<const void*>(speckleTilesKernel)) &&
+                               waitsForKernelBefore(reinterpret_cast<const void*>(speckleJoinKernel)) &&
+                               waitsForKernelBefore(reinterpret_cast<const void*>(speckleCountKernel)) &&
+                               waitsForKernelBefore(reinterpret_cast<const void*>(speckleRemoveKernel));
+  const int pixels = width * height, rangeQ4 = parameters.rangeQ4, minPixels = parameters.minPixels;
   int32_t* const parents = scratch;
   int32_t* const sizes = scratch + pixels;
-  const int rowBlocks = (height + kRunWarps - 1) / kRunWarps, rangeQ4 = parameters.rangeQ4;
-  speckleRunsKernel<<<rowBlocks, 32 * kRunWarps, 0, stream>>>(disparityQ4, parents, sizes, width, height, rangeQ4);
-  DEPTHWATT_TRY(launched("speckleRunsKernel"));
-  if (height > 1) {
-    const dim3 grid((width + 31) / 32, (height + 6) / 8);
-    speckleJoinKernel<<<grid, dim3(32, 8), 0, stream>>>(disparityQ4, parents, width, height, rangeQ4);
-    DEPTHWATT_TRY(launched("speckleJoinKernel"));
+  const int tilesX = (width + kTile - 1) / kTile, tilesY = (height + kTile - 1) / kTile;
+  const auto shape = [&](dim3 grid) { return LaunchShape{grid, dim3(kSpeckleThreads), 0, stream, overlaps}; };
+  const auto blocksOf = [](int threads) { return (threads + kSpeckleThreads - 1) / kSpeckleThreads; };
+  DEPTHWATT_TRY(launch("speckleTilesKernel", speckleTilesKernel, shape(dim3(tilesX, tilesY)), disparityQ4, parents,
+                       sizes, width, height, rangeQ4));
+  const int across = (tilesY - 1) * width, pairs = across + (tilesX - 1) * height;
+  if (pairs > 0) {
+    DEPTHWATT_TRY(launch("speckleJoinKernel", speckleJoinKernel, shape(dim3(blocksOf(pairs))), disparityQ4, parents,
+                         width, height, rangeQ4, across, pairs));
+    DEPTHWATT_TRY(launch("speckleCountKernel", speckleCountKernel,
+                         shape(dim3(blocksOf((pixels + kPixels - 1) / kPixels))), parents, sizes, pixels, minPixels));
   }
-  speckleCountKernel<<<blocks, 256, 0, stream>>>(parents, sizes, pixels, parameters.minPixels);
-  DEPTHWATT_TRY(launched("speckleCountKernel"));
-  speckleRemoveKernel<<<blocks, 256, 0, stream>>>(disparityQ4, confidence, parents, sizes, pixels,
-                                                  parameters.minPixels);
-  return launched("speckleRemoveKernel");
+  return launch("speckleRemoveKernel", speckleRemoveKernel, shape(dim3(blocksOf((pixels + kPixels - 1) / kPixels))),
+                disparityQ4, confidence, parents, sizes, pixels, minPixels);
 }
 
 }  // namespace gpu

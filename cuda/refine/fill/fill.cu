@@ -1,18 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 // Hole filling on CUDA; see fill.h.
 // A block fills a row. Its threads first put a bit for each valid pixel into shared memory, so that the two ends of a hole are a
-// count of leading and of trailing zeros away, a word for 32 pixels. Out of place, so that nobody reads what another thread
-// filled; empty rows are copied by a kernel of its own.
+// count of leading and of trailing zeros away, a word for 32 pixels. The ends of holes are collected in a list, so that their
+// medians are found beside each other, and a warp finds the slope beside the row's first hole. Out of place, so that nobody reads
+// what another thread filled; empty rows are copied by a kernel of its own.
 #include "fill.h"
 
 #include "../../gpu/kernels.h"
+#include "../../gpu/launch.cuh"
+#include "../../gpu/traits.h"
 
 namespace depthwatt {
 namespace gpu {
 namespace {
 
 constexpr int kInvalid = kInvalidDisparity;
-constexpr int kFillThreads = 256;
+constexpr int kFillThreads = 256, kRowsAtOnce = 8, kLoads = 3;
 constexpr int kSlopePixels = 32, kFewestSlopePixels = 16, kSteepestQ4 = 2, kStepQ4 = 16;
 
 __device__ __forceinline__ int floorDivided(int numerator, int denominator) {
@@ -25,23 +28,31 @@ struct HoleEnds {
   int16_t left, right;
 };
 
-/// Lower median of the valid disparities around a hole's end at (e, y); see fill.h.
+/// Lower median of the valid disparities around a hole's end at (e, y); see fill.h. away: -1 at a left end, 1 at a right one.
 __device__ __forceinline__ int robustEnd(const uint8_t* grey, const int16_t* in, int width, int height, int strip,
                                          int e, int y, int away) {
-  constexpr int kCount = kEndColumns * (2 * kEndRows + 1), kNone = 0x7fffffff;
-  const int own = in[static_cast<size_t>(y) * width + e], greyOfEnd = grey[static_cast<size_t>(y) * width + e];
-  int values[kCount], n = 0, low = own, high = own;
+  constexpr int kRows = 2 * kEndRows + 1, kCount = kEndColumns * kRows, kNone = 0x7fffffff;
+  int values[kCount];  // first a disparity and a grey value in one
+  // Places outside are read where the image ends: no load waits for a decision.
+#pragma unroll
+  for (int k = 0; k < kCount; ++k) {
+    const int x = min(max(e + away * (k % kEndColumns), 0), width - 1);
+    const int j = min(max(y + k / kEndColumns - kEndRows, 0), height - 1);
+    const int at = j * width + x;
+    values[k] = in[at] * 256 + grey[at];
+  }
+  const int own = values[kEndRows * kEndColumns] >> 8, greyOfEnd = values[kEndRows * kEndColumns] & 255;
+  int n = 0, low = own, high = own;
 #pragma unroll
   for (int k = 0; k < kCount; ++k) {
     const int x = e + away * (k % kEndColumns), j = y + k / kEndColumns - kEndRows;
-    values[k] = kNone;
-    if (x < strip || x >= width || j < 0 || j >= height) continue;
-    const size_t at = static_cast<size_t>(j) * width + x;
-    const int value = in[at];
-    if (value == kInvalid || abs(grey[at] - greyOfEnd) > kEndGrey) continue;
-    values[k] = value;
-    low = min(low, value), high = max(high, value);
-    ++n;
+    const int value = values[k] >> 8;
+    const bool counts = x >= strip && x < width && j >= 0 && j < height && value != kInvalid &&
+                        abs((values[k] & 255) - greyOfEnd) <= kEndGrey;
+    low = counts ? min(low, value) : low;
+    high = counts ? max(high, value) : high;
+    n += counts ? 1 : 0;
+    values[k] = counts ? value : kNone;
   }
   if (n < kFewestEnd) return own;
   // The smallest value that more than `rank` values do not exceed.
@@ -57,24 +68,32 @@ __device__ __forceinline__ int robustEnd(const uint8_t* grey, const int16_t* in,
   return low;
 }
 
-/// from: the value of the hole's end.
-__device__ __forceinline__ int extrapolated(const FillParameters& p, const int16_t* row, int width, int end, int x,
-                                            int from) {
-  int n = 1;
-  while (n < kSlopePixels && end + n < width && row[end + n] != kInvalid &&
-         abs(row[end + n] - row[end + n - 1]) <= kStepQ4) {
-    ++n;
-  }
-  const int half = n / 2;
-  int value = from;
-  if (2 * half >= kFewestSlopePixels) {
-    int rise = 0;
-    for (int k = 0; k < half; ++k) rise += row[end + half + k] - row[end + k];
-    const int area = half * half;
-    rise = min(max(rise, -kSteepestQ4 * area), kSteepestQ4 * area);
-    value -= floorDivided(2 * (end - x) * rise + area, 2 * area);
-  }
-  return min(max(value, p.lowestQ4), p.highestQ4);
+/// The slope of the pixels from `end` on, a row's first valid one: a rise, cut, over an area, or no area where they are too few.
+struct Slope {
+  int rise, area;
+};
+
+/// A lane looks at one pixel.
+__device__ __forceinline__ Slope slopeOf(const int16_t* row, int width, int end) {
+  static_assert(kSlopePixels == 32, "a warp");
+  const int lane = threadIdx.x % 32, x = end + lane;
+  const int value = x < width ? row[x] : kInvalid;
+  const int before = __shfl_up_sync(kFullWarp, value, 1);
+  const bool goesOn = lane == 0 || (value != kInvalid && abs(value - before) <= kStepQ4);
+  const uint32_t ends = ~__ballot_sync(kFullWarp, goesOn);
+  const int n = ends == 0 ? kSlopePixels : __ffs(static_cast<int>(ends)) - 1, half = n / 2;
+  int rise = lane < half ? -value : lane < 2 * half ? value : 0;
+#pragma unroll
+  for (int offset = 16; offset > 0; offset /= 2) rise += __shfl_xor_sync(kFullWarp, rise, offset);
+  if (2 * half < kFewestSlopePixels) return {0, 0};
+  const int area = half * half;
+  return {min(max(rise, -kSteepestQ4 * area), kSteepestQ4 * area), area};
+}
+
+/// from: the value of the hole's end, `distance` pixels to the right.
+__device__ __forceinline__ int extrapolated(const FillParameters& p, Slope slope, int distance, int from) {
+  if (slope.area > 0) from -= floorDivided(2 * distance * slope.rise + slope.area, 2 * slope.area);
+  return min(max(from, p.lowestQ4), p.highestQ4);
 }
 
 /// Place of the last valid pixel up to x, or -1.
@@ -97,29 +116,49 @@ __global__ void __launch_bounds__(kFillThreads, 4)
     fillKernel(FillParameters p, const uint8_t* grey, const int16_t* in, int16_t* out, uint8_t* confidence,
                int32_t* empty, HoleEnds* allEnds, int width, int height, int strip) {
   extern __shared__ __align__(16) uint32_t valid[];
-  const size_t first = static_cast<size_t>(blockIdx.x) * width;
+  __shared__ int leftEnds, rightEnds;
+  __shared__ Slope slope;
+  const int y = static_cast<int>(blockIdx.x), words = (width + 31) / 32;
+  const size_t first = static_cast<size_t>(y) * width;
   const int16_t* row = in + first;
   HoleEnds* const ends = allEnds + first;
-  const int words = (width + 31) / 32;
-  for (int base = 0; base < width; base += kFillThreads) {
-    const int x = base + threadIdx.x;
-    const uint32_t bits = __ballot_sync(~0u, x >= strip && x < width && row[min(x, width - 1)] != kInvalid);
-    if (x % 32 == 0 && x < width) valid[x / 32] = bits;
+  // Left ends from its beginning, right ends from its end.
+  uint16_t* const list = reinterpret_cast<uint16_t*>(valid + words);
+  untilKernelBefore();
+  if (threadIdx.x == 0) leftEnds = rightEnds = 0;
+  for (int base = 0; base < width; base += kLoads * kFillThreads) {
+    int values[kLoads];
+#pragma unroll
+    for (int k = 0; k < kLoads; ++k)
+      values[k] = row[min(base + k * kFillThreads + static_cast<int>(threadIdx.x), width - 1)];
+#pragma unroll
+    for (int k = 0; k < kLoads; ++k) {
+      const int x = base + k * kFillThreads + static_cast<int>(threadIdx.x);
+      const uint32_t bits = __ballot_sync(kFullWarp, x >= strip && x < width && values[k] != kInvalid);
+      if (x % 32 == 0 && x < width) valid[x / 32] = bits;
+    }
   }
   __syncthreads();
-  if (threadIdx.x == 0) empty[blockIdx.x] = validFrom(valid, 0, words, width) == width;
+  if (threadIdx.x == 0) empty[y] = validFrom(valid, 0, words, width) == width;
   const bool background = p.method == FillMethod::kBackground;
   const auto isValid = [&](int x) { return (valid[x / 32] >> x % 32 & 1) != 0; };
   if (background) {
-    // Once for each end, not for each pixel of a hole.
     for (int x = threadIdx.x; x < width; x += kFillThreads) {
       if (!isValid(x)) continue;
-      const int y = static_cast<int>(blockIdx.x);
-      if (x + 1 < width && !isValid(x + 1)) {
-        ends[x].left = static_cast<int16_t>(robustEnd(grey, in, width, height, strip, x, y, -1));
-      }
-      if (x > 0 && !isValid(x - 1))
-        ends[x].right = static_cast<int16_t>(robustEnd(grey, in, width, height, strip, x, y, 1));
+      if (x + 1 < width && !isValid(x + 1)) list[atomicAdd(&leftEnds, 1)] = static_cast<uint16_t>(x);
+      if (x > 0 && !isValid(x - 1)) list[width - 1 - atomicAdd(&rightEnds, 1)] = static_cast<uint16_t>(x);
+    }
+    if (threadIdx.x / 32 == kFillThreads / 32 - 1) {
+      const Slope found = slopeOf(row, width, validFrom(valid, 0, words, width));
+      if (threadIdx.x % 32 == 0) slope = found;
+    }
+    __syncthreads();
+    for (int i = threadIdx.x; i < leftEnds + rightEnds; i += kFillThreads) {
+      const bool isLeft = i < leftEnds;
+      const int e = list[isLeft ? i : width - 1 - (i - leftEnds)];
+      const auto end = static_cast<int16_t>(robustEnd(grey, in, width, height, strip, e, y, isLeft ? -1 : 1));
+      if (isLeft) ends[e].left = end;
+      else ends[e].right = end;
     }
     __syncthreads();
   }
@@ -148,22 +187,27 @@ __global__ void __launch_bounds__(kFillThreads, 4)
     } else if (hasLeft) {
       value = l;
     } else if (hasRight) {
-      value = background ? extrapolated(p, row, width, right, x, r) : r;
+      value = background ? extrapolated(p, slope, right - x, r) : r;
     }
     out[first + x] = static_cast<int16_t>(value);
   }
 }
 
-__global__ void __launch_bounds__(256) fillCopyRowsKernel(int16_t* out, const int32_t* empty, int width, int height) {
-  const int x = blockIdx.x * 256 + threadIdx.x, y = blockIdx.y;
-  if (x >= width || empty[y] == 0) return;
+/// A warp has a row.
+__global__ void __launch_bounds__(32 * kRowsAtOnce)
+    fillCopyRowsKernel(int16_t* out, const int32_t* empty, int width, int height) {
+  untilKernelBefore();
+  const int y = blockIdx.x * kRowsAtOnce + threadIdx.x / 32;
+  if (y >= height || empty[y] == 0) return;
   int source = y;
   while (source >= 0 && empty[source] != 0) --source;
   if (source < 0) {
     source = y;
     while (source < height && empty[source] != 0) ++source;
   }
-  if (source < height) out[static_cast<size_t>(y) * width + x] = out[static_cast<size_t>(source) * width + x];
+  if (source == height) return;
+  for (int x = threadIdx.x % 32; x < width; x += 32)
+    out[static_cast<size_t>(y) * width + x] = out[static_cast<size_t>(source) * width + x];
 }
 
 }  // namespace
@@ -175,12 +219,17 @@ Status fill(const FillParameters& parameters, const uint8_t* grey, const int16_t
     strip = parameters.lowestQ4 / 16 + kFillStripColumns;
     if (strip > width / 8) strip = width / 8;
   }
-  const size_t shared = static_cast<size_t>((width + 31) / 32) * sizeof(uint32_t);
+  const size_t words = (static_cast<size_t>(width) + 31) / 32;
+  const size_t shared = words * sizeof(uint32_t) + width * sizeof(uint16_t);
   HoleEnds* const ends = reinterpret_cast<HoleEnds*>(scratch + height);
-  fillKernel<<<height, kFillThreads, shared, stream>>>(parameters, grey, in, out, confidence, scratch, ends, width,
-                                                       height, strip);
-  fillCopyRowsKernel<<<dim3((width + 255) / 256, height), 256, 0, stream>>>(out, scratch, width, height);
-  return launched("fill kernels");
+  static const bool overlaps = waitsForKernelBefore(reinterpret_cast<const void*>(fillKernel));
+  DEPTHWATT_TRY(launch("fillKernel", fillKernel,
+                       LaunchShape{dim3(height), dim3(kFillThreads), shared, stream, overlaps}, parameters, grey, in,
+                       out, confidence, scratch, ends, width, height, strip));
+  static const bool copyOverlaps = waitsForKernelBefore(reinterpret_cast<const void*>(fillCopyRowsKernel));
+  const dim3 grid((height + kRowsAtOnce - 1) / kRowsAtOnce);
+  return launch("fillCopyRowsKernel", fillCopyRowsKernel,
+                LaunchShape{grid, dim3(32 * kRowsAtOnce), 0, stream, copyOverlaps}, out, scratch, width, height);
 }
 
 }  // namespace gpu

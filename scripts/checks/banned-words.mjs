@@ -40,5 +40,5 @@ export const BANNED = [
     allowed: WARPS_AND_VECTORS,
   },
   // "At most" is English; in a name it is a second word for max.
-  { inNames: [named("most")], use: "max" },
+  { inNames: [/(?<![A-Za-z])(?<!\bat )(?:most|Most|MOST)(?![a-z])|(?<=[a-z])Most(?![a-z])/g], use: "max" },
 ];

@@ -91,7 +91,7 @@ needs("mosquitto").suite("a broker that refuses", () => {
     await made.firstAttempt;
     await sendSome(made, 2);
     expect(made.counters().drops).toEqual({ oversize: 2 });
-    expect(notices.join("\n")).toMatch(/takes packets of at max \d+ bytes; depth frames of 6240 bytes/);
+    expect(notices.join("\n")).toMatch(/takes packets of at most \d+ bytes; depth frames of 6240 bytes/);
     expect(notices.join("\n")).toContain("at most 400 bytes");
   });
 

@@ -259,7 +259,7 @@ needs("mosquitto").suite("publisher against Mosquitto", () => {
     expect(notices).toHaveLength(2);
     expect(notices[0]).toContain("outputs.mqtt.maxPayloadBytes");
     expect(notices[1]).toMatch(
-      /takes packets of at max 100000 bytes; depth frames of 153696 bytes \(320 x 240, raw\) are dropped/,
+      /takes packets of at most 100000 bytes; depth frames of 153696 bytes \(320 x 240, raw\) are dropped/,
     );
     expect(made.failure).toMatchObject({ code: "BROKER_REFUSED" });
     expect(small.failure).toBeUndefined();

@@ -124,7 +124,7 @@ test("a picture that claims more pixels than are allowed is refused before anyth
   const whole = writeFrame(small.buffer, FRAME_HEADROOM_BYTES, small.bodyBytes, small.frame, identity);
   const { header, body } = parseFrame(whole);
   expect(decodeBody(header, body, { maxPixels: 64 * 48 })).toEqual(small.pixels);
-  expect(() => decodeBody(header, body, { maxPixels: 64 * 48 - 1 })).toThrow(/at max 3071 pixels/);
+  expect(() => decodeBody(header, body, { maxPixels: 64 * 48 - 1 })).toThrow(/at most 3071 pixels/);
 });
 
 describe("continuity", () => {

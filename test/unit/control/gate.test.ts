@@ -193,7 +193,7 @@ describe("what cannot be served", () => {
       "CONFIG_INVALID",
       /true or false/,
     ],
-    ["a broken rule", "set", { values: { "match.sgm.p1": 500 } }, "CONFIG_INVALID", /at max match.sgm.p2/],
+    ["a broken rule", "set", { values: { "match.sgm.p1": 500 } }, "CONFIG_INVALID", /at most match.sgm.p2/],
     [
       "a setting that needs a restart",
       "set",

@@ -77,12 +77,12 @@ test("runs longer than the picture, endless numbers, empty runs and values out o
     new DataView(bytes.buffer).setUint32(0, value, true);
     return bytes;
   };
-  expect(() => unpack(word(0x70000000), 5)).toThrow(/at max 5 zeros, found 7/);
-  expect(() => unpack(word(0x17000000), 5)).toThrow(/at max 4 values, found 7/);
+  expect(() => unpack(word(0x70000000), 5)).toThrow(/at most 5 zeros, found 7/);
+  expect(() => unpack(word(0x17000000), 5)).toThrow(/at most 4 values, found 7/);
   expect(() => unpack(word(0x00000000), 5)).toThrow(/a run of at least one pixel/);
   expect(() => unpack(word(0x01100000), 1)).toThrow(/a value from 1 to 65535, found -1/);
   expect(() => unpack(word(0x01000000), 1)).toThrow(/a value from 1 to 65535, found 0/);
-  expect(() => unpack(new Uint8Array(64).fill(0xff), 5)).toThrow(/at max 10 nibbles/);
+  expect(() => unpack(new Uint8Array(64).fill(0xff), 5)).toThrow(/at most 10 nibbles/);
 });
 
 test("random bytes give an error or a picture, and never write beside the pixels", () => {

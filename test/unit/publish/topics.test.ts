@@ -20,7 +20,7 @@ describe("topics", () => {
     ["$SYS", /no leading '\$'/],
     ["a/b", /single topic level/],
     ["\ud800", /well-formed/],
-    ["x".repeat(201), /at max 200 bytes/],
+    ["x".repeat(201), /at most 200 bytes/],
   ])("device %j is refused", (device, message) => {
     expect(() => makeTopics("depthwatt", device)).toThrow(message);
     expect(() => makeTopics("depthwatt", device)).toThrow(

@@ -76,7 +76,7 @@ describe("depthwatt's own file, damaged by hand", () => {
     ],
     ["left.cameraMatrix.0", 1e300, "left.cameraMatrix[0]", /1 to 10000000/, /^1e\+300$/],
     ["right.cameraMatrix.4", 1e-9, "right.cameraMatrix[4]", /1 to 10000000/, /^1e-9$/],
-    ["translationMetres", [-1e200, 0, 0], "translationMetres", /at max 10000000 m/, /m$/],
+    ["translationMetres", [-1e200, 0, 0], "translationMetres", /at most 10000000 m/, /m$/],
   ])("%s: %j", (path, value, key, expected, found) => {
     expectRefusal(own(path, value), { key, expected, found });
   });
@@ -325,7 +325,7 @@ describe("files that are none", () => {
     [
       "deep.xml",
       `<opencv_storage>${"<a>".repeat(20_000)}${"</a>".repeat(20_000)}</opencv_storage>`,
-      /at max 64/,
+      /at most 64/,
     ],
     ["other.yaml", "broker: mqtt://x\n", /found the keys broker/],
   ])("%s", (name, text, message) => {

@@ -203,7 +203,7 @@ describe("refusals", () => {
 
   test("what run would refuse is refused here: names that are no topics, a broker URL that is none", () => {
     expect(refusal({ set: [`base=${"b".repeat(250)}`] }).message).toMatch(
-      /^base .*at max 200 bytes of UTF-8/,
+      /^base .*at most 200 bytes of UTF-8/,
     );
     expect(refusal({ set: ["device=a/b"] }).message).toMatch(/^device .*expected one MQTT topic level/);
     expect(refusal({ set: ["outputs.mqtt.broker=mqtt://host:99999"] }).message).toMatch(

@@ -268,7 +268,7 @@ export class Runtime {
       pipeline.forgetWaiting();
       next.takeOver();
       this.parts.health.open(config, this.parts.source.description, input.geometry);
-    }
+    } else if (changed.some((key) => key.startsWith("health."))) this.parts.health.configure(config);
     outputs.configure(config.outputs, this.picture);
     const { cameraInfo } = input.geometry;
     if (next !== undefined && (told ?? cameraInfo) !== undefined) outputs.cameraInfo(cameraInfo);

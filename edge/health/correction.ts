@@ -63,7 +63,7 @@ export function rotationOf(angles: Angles): Float64Array {
 
 export class RigCorrection {
   readonly #rig: CorrectedRig;
-  readonly #maxDegrees: number;
+  #maxDegrees: number;
   readonly #events: CorrectionEvents;
   readonly #turn: (turn: MapTurn) => Promise<Int32Array>;
   readonly #now: () => number;
@@ -160,6 +160,19 @@ export class RigCorrection {
         ? `health.correct takes a rotation of the right camera off: pitch ${pitch}, yaw ${yaw}, roll ${roll} degrees`
         : "health.correct takes nothing off any more: the map is that of the calibration again",
     );
+  }
+
+  /** Another bound: what is taken off beyond it is given back at once. */
+  setMaxDegrees(maxDegrees: number): void {
+    this.#maxDegrees = maxDegrees;
+    this.#refused = undefined;
+    if (length(this.#applied) > maxDegrees) this.#apply(NONE, this.#rig.rightMap);
+  }
+
+  /** Ends it: the map is that of the calibration again. */
+  undo(): void {
+    this.close();
+    if (this.active) this.#apply(NONE, this.#rig.rightMap);
   }
 
   figures(): CorrectionFigures {

@@ -82,6 +82,11 @@ export class RigMonitor {
     return this.#problem;
   }
 
+  /** Other limits, from the next look on. */
+  setLimits(limits: MonitorLimits): void {
+    this.#limits = limits;
+  }
+
   /** Each frame; copies its images where a look is due. */
   frame(images: { left: { data: Uint8Array }; right: { data: Uint8Array } }): void {
     const now = this.#now();

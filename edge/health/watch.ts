@@ -30,6 +30,7 @@ const DISPARITY_PER_WIDTH = 0.5;
 export class RigWatch {
   readonly #events: WatchEvents;
   #whyNot = "health.correct is false";
+  #opened: { health: Config["health"]; layout: InputLayout; geometry: PipelineGeometry } | undefined;
   #correction: RigCorrection | undefined;
   #monitor: RigMonitor | undefined;
 
@@ -41,8 +42,9 @@ export class RigWatch {
    * From the next frame on. Where health.enabled is off it ends.
    * @throws DepthwattError MEMORY_EXHAUSTED
    */
-  open({ health }: Config, layout: InputLayout, geometry: PipelineGeometry): void {
+  open({ health }: Pick<Config, "health">, layout: InputLayout, geometry: PipelineGeometry): void {
     this.close();
+    this.#opened = { health, layout, geometry };
     if (!health.enabled) return;
     const look = lookGeometryOf(geometry);
     const { focalPixels, width } = look.view;
@@ -55,6 +57,26 @@ export class RigWatch {
       onProblem: (problem) => this.#events.onProblem(problem),
       onAlignment: (alignment) => this.#correction?.take(alignment),
     });
+  }
+
+  /**
+   * Other settings for the rig that is watched, from the next look on.
+   * @throws DepthwattError MEMORY_EXHAUSTED
+   */
+  configure(config: Pick<Config, "health">): void {
+    const { health } = config;
+    if (this.#opened === undefined) return;
+    const { health: before, layout, geometry } = this.#opened;
+    this.#opened = { health, layout, geometry };
+    if (health.enabled !== before.enabled || health.correct !== before.correct) {
+      const told = this.problem;
+      this.#correction?.undo();
+      this.open(config, layout, geometry);
+      if (told !== undefined) this.#events.onProblem(undefined);
+      return;
+    }
+    this.#monitor?.setLimits(health);
+    this.#correction?.setMaxDegrees(health.maxCorrectionDegrees);
   }
 
   frame(images: Pick<FramePair, "left" | "right"> | undefined): void {

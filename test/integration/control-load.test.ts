@@ -68,6 +68,16 @@ const unseen = (changes: Record<string, Change>): Record<string, Change> =>
 const ELSEWHERE = /^(source\.v4l2\.|outputs\.mcap\.recording$|outputs\.mqtt\.points\.encoding$)/;
 
 const CHANGES: Record<string, Change> = {
+  // The watch changes no picture of a rig that is as it was calibrated.
+  ...unseen(
+    ofSection("health", {
+      enabled: false,
+      maxRows: 1.5,
+      maxDegrees: 0.2,
+      correct: true,
+      maxCorrectionDegrees: 2,
+    }),
+  ),
   ...one("match.algorithm", "cbca"),
   ...one("match.halfResolution", true),
   ...one("match.minDisparity", 8),

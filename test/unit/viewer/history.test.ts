@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the plots draw: ten minutes of each device, whatever its documents say.
 import { expect, test } from "vitest";
+import { chartsOf } from "../../../edge/outputs/viewer/page/figures/charts.js";
 import { perSecond, recent, remember } from "../../../edge/outputs/viewer/page/figures/history.js";
 
 test("ten minutes are kept, of each device its own, and a window takes the newest of them", () => {
@@ -45,4 +46,23 @@ test("documents of another program are no figures", () => {
       0, 0, 0, 0,
     ]);
   }
+});
+
+test("a rig that drifts is a curve of each axis, and what is not told leaves a gap", () => {
+  const health = (roll: number, yaw: unknown) => ({
+    alignment: { rows: { p95: 0.1 + roll }, rotationDegrees: { total: roll, pitch: 0.01, yaw, roll } },
+  });
+  const unknown = { available: false, reason: "the features do not tell it" };
+  for (const [second, roll] of [0, -0.01, -0.02, -0.03].entries())
+    remember("warm", { health: health(roll, second === 1 ? unknown : 0.02) }, second);
+  remember("warm", { health: { alignment: unknown } }, 4);
+  const charts = chartsOf(recent("warm", 60));
+  expect(charts.map(({ key }) => key)).toEqual(["rotation", "rows"]);
+  expect(charts[0]!.signed).toBe(true);
+  expect(charts[0]!.lines).toEqual([
+    { name: "pitch", values: [0.01, 0.01, 0.01, 0.01, undefined] },
+    { name: "yaw", values: [0.02, undefined, 0.02, 0.02, undefined] },
+    { name: "roll", values: [0, -0.01, -0.02, -0.03, undefined] },
+  ]);
+  expect(charts[1]!.lines[0]!.values[2]).toBeCloseTo(0.08, 9);
 });

@@ -22,6 +22,7 @@ export interface Metrics {
   drops?: unknown;
   power?: unknown;
   governor?: unknown;
+  health?: unknown;
 }
 
 export interface Info {

@@ -167,6 +167,8 @@ export const S = {
     latency: "Latency",
     drops: "Drops a second",
     temperature: "Temperature",
+    rotation: "Right camera against its calibration",
+    rows: "Rows apart, 95 % within",
     time: "time",
     none: "Nothing to plot in this window.",
     newest: "newest",
@@ -208,5 +210,5 @@ export const S = {
     restarting: "The device is restarting.",
   },
   log: { empty: "No warnings.", title: "Warnings and log" },
-  units: { m: "m", px: "px", ms: "ms", W: "W", J: "J", mJ: "mJ", C: "°C" },
+  units: { m: "m", px: "px", ms: "ms", W: "W", J: "J", mJ: "mJ", C: "°C", degrees: "degrees", rows: "rows" },
 } as const;

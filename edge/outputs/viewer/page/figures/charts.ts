@@ -9,7 +9,9 @@ export interface Line {
 }
 
 export interface Chart {
-  key: "fps" | "watts" | "efficiency" | "joules" | "latency" | "drops" | "temperature";
+  key: "fps" | "watts" | "efficiency" | "joules" | "latency" | "drops" | "temperature" | "rotation" | "rows";
+  /** Values below 0 are ordinary. */
+  signed?: boolean;
   title: string;
   unit: string;
   lines: Line[];
@@ -37,7 +39,8 @@ function dropLines(samples: readonly Sample[]): Line[] {
 /** Plots that have something to show, in the order in which they stand. */
 export function chartsOf(samples: readonly Sample[]): Chart[] {
   const T = S.plots;
-  const pick = (key: "fps" | "fpsPerWatt" | "joulesPerFrame") => samples.map((sample) => sample[key]);
+  const pick = (key: "fps" | "fpsPerWatt" | "joulesPerFrame" | "rows") =>
+    samples.map((sample) => sample[key]);
   const charts: Chart[] = [
     { key: "fps", title: T.fps, unit: "fps", lines: single("fps", pick("fps")) },
     {
@@ -56,6 +59,14 @@ export function chartsOf(samples: readonly Sample[]): Chart[] {
       unit: S.units.C,
       lines: byName(samples, (sample) => sample.temperatures),
     },
+    {
+      key: "rotation",
+      title: T.rotation,
+      unit: S.units.degrees,
+      lines: byName(samples, (sample) => sample.rotation),
+      signed: true,
+    },
+    { key: "rows", title: T.rows, unit: S.units.rows, lines: single("p95", pick("rows")) },
   ];
   return charts.filter(({ lines }) => lines.length > 0);
 }

@@ -14,6 +14,9 @@ export interface Sample {
   /** Since the start, by cause. */
   drops: Map<string, number>;
   temperatures: Map<string, number>;
+  /** How the right camera is turned against its calibration, degrees, by axis; and rows apart. */
+  rotation: Map<string, number>;
+  rows: number | undefined;
 }
 
 const KEPT_SECONDS = 600;
@@ -37,6 +40,8 @@ function railsOf(power: unknown): Map<string, number> {
 export function sampleOf(document: unknown, seconds: number): Sample {
   const metrics = (isRecord(document) ? document : {}) as Metrics;
   const { power } = metrics;
+  const alignment = member(metrics.health, "alignment");
+  const turned = member(alignment, "rotationDegrees");
   return {
     seconds,
     fps: numberOf(metrics.fps),
@@ -46,6 +51,8 @@ export function sampleOf(document: unknown, seconds: number): Sample {
     latency: new Map(numbersOf(metrics.latencyMs, 8)),
     drops: new Map(numbersOf(metrics.drops, 32)),
     temperatures: new Map(numbersOf(member(member(power, "context"), "temperaturesCelsius"), 16)),
+    rotation: new Map(numbersOf(turned, 4).filter(([axis]) => axis !== "total")),
+    rows: numberOf(member(member(alignment, "rows"), "p95")),
   };
 }
 

@@ -45,6 +45,13 @@ function dataOf(chart: Chart, seconds: number[]): uPlot.AlignedData {
   return [seconds, ...chart.lines.map(({ values }) => values.map((value) => value ?? null))];
 }
 
+/** From 0 on; of what has a sign as far down as up, and never closer than noise. */
+function rangeOf({ signed }: Chart, min: number, max: number): [number, number] {
+  if (!signed) return [0, max > 0 ? max * 1.1 : 1];
+  const reach = Math.max(1.1 * Math.abs(min), 1.1 * Math.abs(max), 0.05);
+  return [-reach, reach];
+}
+
 interface PlotProps {
   chart: Chart;
   seconds: number[];
@@ -69,7 +76,7 @@ function Plot({ chart, seconds, window, theme }: PlotProps) {
         padding: [8, 28, 0, 0],
         legend: { show: false },
         cursor: { y: false },
-        scales: { x: { time: true }, y: { range: (_plot, _min, max) => [0, max > 0 ? max * 1.1 : 1] } },
+        scales: { x: { time: true }, y: { range: (_plot, min, max) => rangeOf(chart, min, max) } },
         axes: [
           { ...axis, size: 26, space: 70, values: (_plot, ticks) => ticks.map(clock) },
           { ...axis, size: 48, space: 22, values: (_plot, ticks) => ticks.map(shortened) },

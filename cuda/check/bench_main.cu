@@ -2,7 +2,7 @@
 // Times matching and what stands around it on the device: bench_main OUT.json COMMIT [--model] [--sweep] [--unchecked] [sms...]
 // Matching: grey pair in device memory in, disparity in device memory out, census to median, as one graph. What two sizes give
 // is compared with the reference, inside each partition too. Then what the model of boards needs (bench_model.h), and --model:
-// nothing but that. --sweep: every number of lanes a line; --unchecked: no references. Part of check.sh.
+// nothing but that. Refinement, room by room (bench_refine.h). --sweep: every number of lanes a line; --unchecked: no references. Part of check.sh.
 // bench_main --once W H D PATHS [ROWLANES COLUMNLANES] runs one frame without a graph, for a profiler.
 #include <cstdio>
 #include <cstdlib>
@@ -14,6 +14,7 @@
 #include "../encode/rvl/rvl_gpu.h"
 #include "bench_frame.h"
 #include "bench_model.h"
+#include "bench_refine.h"
 #include "bench_report.h"
 
 using namespace depthwatt;
@@ -177,20 +178,6 @@ std::vector<Extra> timeAround(const Size& size) {
   return rows;
 }
 
-/// Slopes with noise of one step, steps at objects' edges, and a tenth of holes, as refined disparity has them.
-std::vector<int16_t> disparityPicture(const Size& size) {
-  std::mt19937 engine(11);
-  std::vector<int16_t> picture(static_cast<size_t>(size.width) * size.height);
-  for (int y = 0; y < size.height; ++y) {
-    for (int x = 0; x < size.width; ++x) {
-      const int object = x / 61 * 7 + y / 47 * 13, hole = (x / 9 * 31 + y / 7 * 17) % 10;
-      const int value = 160 + object * 37 % 1500 + x / 8 + static_cast<int>(engine() >> 31);
-      picture[static_cast<size_t>(y) * size.width + x] = static_cast<int16_t>(hole == 0 ? kInvalidDisparity : value);
-    }
-  }
-  return picture;
-}
-
 void timeRvl(Report& report) {
   for (const Size& size : {Size{640, 480, 0}, Size{1280, 720, 0}, Size{1920, 1080, 0}}) {
     const std::vector<int16_t> picture = disparityPicture(size);
@@ -249,6 +236,7 @@ int main(int argc, char** argv) {
   if (!modelOnly) {
     timeSizes(report, partitions, sweep, unchecked);
     timeRvl(report);
+    timeRefinement(report, partitions);
     const Size size = {640, 480, 128};
     for (const Extra& row : timeAround(size)) {
       std::printf("%-70s %10.4f %10.4f\n", row.what, row.timing.median, row.timing.least);

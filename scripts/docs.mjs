@@ -257,7 +257,7 @@ export async function generatePages(root) {
     load("edge/outputs/prometheus/dashboard.js"),
   ]);
   return {
-    "README.md": withResultTables(root, "README.md"),
+    "docs/notebook/sgm-on-the-cpu.md": withResultTables(root, "docs/notebook/sgm-on-the-cpu.md"),
     "docs/2-concepts/accuracy.md": withResultTables(root, "docs/2-concepts/accuracy.md"),
     "docs/4-reference/config.md": configPage(config),
     "docs/4-reference/errors.md": errorsPage(base),

@@ -20,31 +20,27 @@ function newestResults(root, kind) {
 }
 
 function speeds(root) {
-  const rows = newestResults(root, "pipeline").flatMap(({ path, result }) =>
-    result.rows.map((row) => [
-      `${result.machine.processor}, ${result.machine.cores} cores, ${row.instructionSet}`,
-      `${row.width} x ${row.height}, ${row.numDisparities}`,
-      row.paths,
-      row.engineMs.toFixed(1),
-      Math.round(row.megaDisparitiesPerSecond),
-      row.fps.toFixed(1),
-      row.power.available ? (row.fps / row.power.watts).toFixed(2) : "not measurable there",
-      result.load.before.toFixed(1),
-      `${result.date}, [${result.commit}](${path})`,
-    ]),
-  );
-  const heads = [
-    "machine",
-    "size, disparities",
-    "paths",
-    "engine, ms",
-    "MDE/s",
-    "fps",
-    "fps/W",
-    "load before",
-    "date, commit, result file",
-  ];
-  return table(heads, rows);
+  const heads = ["size", "disparities", "paths", "engine, ms", "frames a second", "frames a second and watt"];
+  return newestResults(root, "pipeline")
+    .map(({ path, result: { machine, load, date, commit, rows } }) => {
+      const measured = rows.some(({ power }) => power.available);
+      const cells = rows.map((row) => [
+        `${row.width}x${row.height}`,
+        row.numDisparities,
+        row.paths,
+        row.engineMs.toFixed(1),
+        row.fps.toFixed(1),
+        row.power.available ? (row.fps / row.power.watts).toFixed(2) : "unavailable",
+      ]);
+      const what = `${machine.processor}, ${machine.cores} cores, ${rows[0].instructionSet}`;
+      const shown = measured ? cells : cells.map((row) => row.slice(0, -1));
+      return (
+        `${what}: measured ${date} at [${commit}](../../${path}), load ${load.before.toFixed(1)} before.` +
+        `${measured ? "" : "\nWatts cannot be measured there."}\n\n` +
+        table(measured ? heads : heads.slice(0, -1), shown)
+      );
+    })
+    .join("\n\n");
 }
 
 /** Accuracy is the same bits on every machine: the newest file of all speaks for it. */

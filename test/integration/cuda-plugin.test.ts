@@ -147,6 +147,22 @@ needs("toolchain").suite("a plugin that cannot be used", () => {
   });
 });
 
+needs("toolchain").suite("a backend that takes two frames at once", () => {
+  test("gets them at two places of its own, whatever the number of the frame", { timeout: 120_000 }, () => {
+    const plugin = compiled("two-frames.so", "two_frames_plugin.cc", "-shared", "-fPIC", "-pthread");
+    const run = spawnSync(process.execPath, ["test/doubles/two-frames.mjs"], {
+      encoding: "utf8",
+      env: { ...process.env, DEPTHWATT_CUDA_PLUGIN: plugin },
+    });
+    expect(run.status, run.stderr).toBe(0);
+    const { framesInFlight, places } = JSON.parse(run.stdout) as { framesInFlight: number; places: number[] };
+    expect(framesInFlight).toBe(2);
+    // Which thread takes the first of two frames is chance; that both places serve each two is not.
+    expect(places).toHaveLength(8);
+    for (let pair = 0; pair < 8; pair += 2) expect(places.slice(pair, pair + 2).sort()).toEqual([0, 1]);
+  });
+});
+
 needs("toolchain").suite("what the probe says", () => {
   let program: string;
   beforeAll(() => {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a reader hands over before anything is believed: numbers, each with the file and the key it stood under.
+// A calibration as a reader returns it, before it is checked: numbers, each with the file and the key it was read from.
 import { DepthwattError, type ErrorCode } from "../../core/index.js";
 
 /** Where a value stands. */

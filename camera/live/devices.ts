@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Every video device with what it says of itself, or why it does not.
+// Lists every video device with its driver's description, or the reason why it could not be asked.
 import {
   type ListedDevice,
   listDevices as listCameras,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which left image belongs to which right image: the nearest in time, each the other's nearest, within half a period.
+// Pairs the left and right images of a recording: each the other's nearest in time, at most half a period apart.
 import type { ReplayEntry } from "./replay-listing.js";
 
 /** One step of a recording in order of time: a pair, or an image that has no partner. */

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Opening: every pixel's ray through the lens, then one careful look at all that stands still.
+// Opens the scene: computes each pixel's ray through the lens, then draws once what does not move.
 #include "scene.h"
 
 #include <algorithm>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The paints themselves. Everything is made of one seamless lattice noise, stripes and discs.
+// Textures of the surfaces, made of one seamless lattice noise, stripes and discs.
 #include "texture.h"
 
 #include <atomic>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Many devices as one table: what each says of itself in its state, info and metrics. Trusts none of it to have a form.
+// Many devices as one table, from the state, info and metrics that each publishes. Every field is checked before it is used.
 import type { Consumer } from "../consumer/consumer.js";
 
 export interface FleetDevice {

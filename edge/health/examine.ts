@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Examines pairs that are at hand: figures and a verdict, and where they say nothing, whether they are swapped or mirrored.
+// Examines given pairs: figures and a verdict, and where there is none, whether the images are swapped or mirrored.
 import { type AlignmentLook, PairAligner } from "../../cuda/index.js";
 import type { InputLayout } from "../pipeline/rig.js";
 import { type AlignmentFigures, inWords, joined, typicalDisparity } from "./figures.js";

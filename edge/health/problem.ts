@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Why looks at a pair say nothing of its rig, or nothing good: flat images, one out of focus, swapped, unrelated.
+// What is wrong with the images of a pair where they say nothing about the rig: flat, out of focus, swapped, unrelated.
 import { ERROR_CATALOGUE, type ErrorCode } from "../../core/index.js";
 import type { AlignmentLook } from "../../cuda/index.js";
 import { typicalDisparity } from "./figures.js";

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Messages as bytes (CDR, little-endian). What of an image message does not change from frame to frame is written once; a frame
-// patches time and length and copies its pixels behind it.
+// ROS messages as bytes (CDR, little-endian). The part of an image message that stays the same is written once; each frame
+// changes the time and the length in it and appends its pixels.
 import { CdrWriter } from "@foxglove/cdr";
 import type { Rectification } from "../../camera/index.js";
 import { COMPRESSED_DEPTH_HEADER_BYTES } from "../frame/frame-format.js";

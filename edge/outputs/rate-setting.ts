@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The setting `rateHz` of an output: what is offered to it at most.
+// The setting `rateHz` of an output: the highest rate at which frames are offered to it.
 import { z } from "zod";
 import { setting } from "../config/setting.js";
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The one place where the engine's options are made of the configuration and of what it computes for.
+// Makes the engine's options from the configuration, the source's images and the calibration.
 import type { PairSource } from "../../camera/index.js";
 import { DepthwattError, hasColours } from "../../core/index.js";
 import type { EngineOptions } from "../../cuda/index.js";

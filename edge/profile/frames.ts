@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Pictures to compute on, drawn once before anything is measured: a profile must not pay for its own scene.
+// Draws the pictures that a profile computes on before anything is measured, so that drawing is in no figure.
 import { type StereoCalibration, SyntheticSource } from "../../camera/index.js";
 import type { NativeAddon } from "../native.js";
 

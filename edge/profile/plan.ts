@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which points a profile visits and in which order: modes outermost, because changing one takes longest.
+// The points that a profile measures, in order: power modes are the outermost loop, because changing one takes longest.
 import { DepthwattError } from "../../core/index.js";
 import { type Algorithm, ALGORITHMS, STAGE_NAMES } from "../../cuda/index.js";
 import { hasPaths, OPTIONAL_STAGES, type ProfilePoint, type RepeatedStage } from "./types.js";

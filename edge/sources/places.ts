@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sources whose images come from two places, or side by side from one.
+// Where a source finds its images, from its settings left, right and sideBySide, and what is wrong with a choice of them.
 import type { BrokenSetting } from "./source.js";
 
 export interface ImagePlaces {

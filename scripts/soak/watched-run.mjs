@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The run under watch, a process of its own: opens depthwatt with the settings it is given, tells once a second what it holds, takes
-// changes of settings, and at its end tells what became of every pair. Words: settings as key=value; needs --expose-gc.
+// The run that a soak watches, in a process of its own: opens depthwatt with the given settings, reports its memory, handles and
+// counters once a second, applies changes of settings, and at its end reports what became of every pair. Arguments: key=value;
+// needs --expose-gc.
 import { readdirSync, readFileSync } from "node:fs";
 import { loadConfig } from "../../dist/edge/config/index.js";
 import { openRuntime } from "../../dist/edge/main.js";

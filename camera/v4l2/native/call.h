@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Calls into JavaScript from where no JavaScript is below: a libuv callback. Throws nothing, whatever state the environment is in.
+// Calls JavaScript functions from a libuv callback, where no JavaScript is on the stack. Never throws, whatever state the
+// environment is in.
 #pragma once
 
 #include <napi.h>

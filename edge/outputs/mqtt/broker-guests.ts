@@ -7,7 +7,7 @@ import { PacketMeter } from "./packet-meter.js";
 /** A guest who has neither subscribed nor published for so long makes room. */
 const OF_NO_USE_MS = 5000;
 /** How long a newcomer without a place may take to say which MQTT it speaks, so that it can be told why. */
-const KNOCK_MS = 2000;
+const REFUSAL_MS = 2000;
 
 interface Guest {
   /** CONNECT was accepted. */
@@ -19,7 +19,7 @@ interface Guest {
 export class Guests {
   refused = 0;
   readonly #guests = new Map<Duplex, Guest>();
-  #knocking = 0;
+  #refusing = 0;
 
   constructor(
     private readonly maxGuests: number,
@@ -34,7 +34,7 @@ export class Guests {
   admit(connection: Duplex): boolean {
     if (this.#guests.size >= this.maxGuests && !this.#makeRoom()) {
       this.refused++;
-      this.#sendAway(connection);
+      this.#refuse(connection);
       return false;
     }
     this.#guests.set(connection, { known: false, subscriptions: 0, lastUsefulMs: performance.now() });
@@ -87,18 +87,18 @@ export class Guests {
     };
   }
 
-  /** "Server unavailable" in the newcomer's MQTT: one who is hung up on would look for a wrong port or for TLS. */
-  #sendAway(connection: Duplex): void {
-    if (this.#knocking >= this.maxGuests) {
+  /** Answers "server unavailable" in the client's version of MQTT: a connection that is only closed looks like a wrong port. */
+  #refuse(connection: Duplex): void {
+    if (this.#refusing >= this.maxGuests) {
       connection.destroy();
       return;
     }
-    this.#knocking++;
-    const timer = setTimeout(() => connection.destroy(), KNOCK_MS);
+    this.#refusing++;
+    const timer = setTimeout(() => connection.destroy(), REFUSAL_MS);
     connection.on("error", () => {});
     connection.once("close", () => {
       clearTimeout(timer);
-      this.#knocking--;
+      this.#refusing--;
     });
     connection.once("data", (bytes: Buffer) => {
       const name = bytes.subarray(0, 16).indexOf("MQTT");

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What MQTT 5 says beside a message: content type, expiry, and some header fields again. They never replace the header.
+// The MQTT 5 properties of a frame's message: content type, expiry, and some header fields again for programs that do not read
+// the header. Where they differ, the header is right.
 import type { FrameDescription } from "../../frame/payload.js";
 import type { PublishProperties } from "./publish-packet.js";
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Pictures that are too large for a message: of each square of pixels one is sent, until the message fits. A mean of several
-// would lie between two surfaces, where nothing is.
+// Reduces pictures that are too large for a message: sends one pixel of each square of pixels, of squares as large as it takes.
+// A mean of several pixels would be a depth between two surfaces, where nothing is.
 import { ENCODED_HEADROOM_BYTES } from "../../../cuda/index.js";
 import { bytesOfPoint, type Encoding, type Reduction, type StreamName } from "../../frame/frame-format.js";
 import type { FrameDescription } from "../../frame/payload.js";

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Takes nvpmodel's place where this process is not root: the same words, the same answer, by way of the root helper. A program of
-// its own, so that it can be waited for where the process ends.
+// Stands in for nvpmodel where this process is not root: takes the same arguments, asks the root helper and prints its answer.
+// A program of its own, so that it can be waited for where the process ends.
 import { writeSync } from "node:fs";
 import { connect } from "node:net";
 import { pathToFileURL } from "node:url";

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Documents as the page reads them. They may come from another program: each figure is looked at before it is shown.
+// Reads the documents that the page shows. They may come from another program, so each figure is checked first.
 
 export type Unknown = { available: false; reason: string };
 

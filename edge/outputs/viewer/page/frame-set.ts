@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the worker hands to the page: the decoded streams of one moment.
+// The decoded images of one frame that the worker passes to the page.
 import type { Counts, PictureStream, FrameHeader } from "depthwatt-consumer/frames";
 import type { FromPage, ToPage } from "../protocol.js";
 

@@ -35,6 +35,7 @@ inline CrossTuning randomTuning(Random& random) {
   tuning.columnSegments = random.whole(0, 1) == 0 ? 0 : random.whole(1, 9);
   tuning.rowThreads = 32 * random.whole(0, 4);
   tuning.columnThreads = 32 * random.whole(0, 4);
+  tuning.rowsTogether = random.whole(-1, 1);
   tuning.sums = random.whole(-1, 2);
   return tuning;
 }

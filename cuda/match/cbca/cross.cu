@@ -12,11 +12,15 @@ namespace depthwatt {
 namespace gpu {
 namespace {
 
-using ColumnsKernel = void (*)(CrossArguments);
+using CrossKernel = void (*)(CrossArguments);
 
-ColumnsKernel columnsKernelOf(CrossSums sums) {
+CrossKernel columnsKernelOf(CrossSums sums) {
   if (sums == CrossSums::kShort) return crossColumnsKernel<CrossSums::kShort>;
   return sums == CrossSums::kSplit ? crossColumnsKernel<CrossSums::kSplit> : crossColumnsKernel<CrossSums::kWide>;
+}
+
+CrossKernel rowsKernelOf(const CrossPlan& plan) {
+  return plan.rowsTogether ? crossRowsKernel<true> : crossRowsKernel<false>;
 }
 
 Status allowShared(const void* kernel, size_t bytes) {
@@ -67,7 +71,7 @@ struct CrossDevice {
       DEPTHWATT_TRY(sums[side].allocate(plan.sumWords()));
     }
     if (plan.chunks > 1) DEPTHWATT_TRY(keys.allocate(2 * pixels));
-    DEPTHWATT_TRY(allowShared(reinterpret_cast<const void*>(crossRowsKernel), plan.rowsSharedBytes));
+    DEPTHWATT_TRY(allowShared(reinterpret_cast<const void*>(rowsKernelOf(plan)), plan.rowsSharedBytes));
     return allowShared(reinterpret_cast<const void*>(columnsKernelOf(plan.sums)), plan.columnsSharedBytes);
   }
 
@@ -126,13 +130,14 @@ struct CrossDevice {
     a.segment = plan.rowSegmentPixels;
     const int32_t threads = plan.rowThreads, rowItems = plan.height * plan.groups;
     const dim3 rowGrid((rowItems + threads - 1) / threads, plan.rowSegments, sides);
-    crossRowsKernel<<<rowGrid, threads, plan.rowsSharedBytes, stream>>>(a);
+    const CrossKernel rowsKernel = rowsKernelOf(plan);
+    rowsKernel<<<rowGrid, threads, plan.rowsSharedBytes, stream>>>(a);
     DEPTHWATT_TRY(launched("crossRowsKernel"));
 
     a.segment = plan.columnSegmentRows;
     const int32_t columns = plan.columnThreads / 32 * plan.columnsPerWarp;
     const dim3 columnGrid((plan.width + columns - 1) / columns, plan.columnSegments, sides);
-    const ColumnsKernel columnsKernel = columnsKernelOf(plan.sums);
+    const CrossKernel columnsKernel = columnsKernelOf(plan.sums);
     columnsKernel<<<columnGrid, plan.columnThreads, plan.columnsSharedBytes, stream>>>(a);
     return launched("crossColumnsKernel");
   }

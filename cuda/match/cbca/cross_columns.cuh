@@ -27,25 +27,43 @@ __device__ __forceinline__ uint4 crossLow(uint4 a) {
 }
 __device__ __forceinline__ uint4 crossHigh(uint4 a) { return make_uint4(a.x >> 16, a.y >> 16, a.z >> 16, a.w >> 16); }
 
+/// Bits 16 to 23 of four words.
+__device__ __forceinline__ uint32_t crossTops(uint4 a) {
+  return __byte_perm(__byte_perm(a.x, a.y, 0x0062), __byte_perm(a.z, a.w, 0x0062), 0x5410);
+}
+/// Bits 0 to 23 of a disparity's sum, and others above them. pair: the word that its lower half is in; tops: its four's.
+template <int kPlace, bool kSecond>
+__device__ __forceinline__ uint32_t crossWhole(uint32_t pair, uint32_t tops) {
+  return __byte_perm(pair, tops, (kSecond ? 0x4432u : 0x4410u) + 0x1100u * kPlace);
+}
+
 /// The running sums of a lane's eight disparities, and a ring of them in shared memory.
 template <CrossSums kSums>
 struct CrossColumn {
-  static constexpr int kVectors = kSums == CrossSums::kWide ? 2 : 1;
-  uint4* ring;
+  static constexpr bool kWide = kSums == CrossSums::kWide;
+  static constexpr int kEntryBytes = crossEntryBytes(kSums), kSpareEntries = crossSpareEntries(kSums);
+  uint4* ring;                // two to a word: word i holds d + i (low) and d + 4 + i; wide: the lower half of each
+  uint2* tops;                // wide: bits 16 to 23 of d..d+3, then of d+4..d+7
   uint32_t stride, size, at;  // of entries in vectors; `at`: the newest
   uint4 low, high;            // wide: d..d+3 and d+4..d+7; else low alone, two to a word
 
-  __device__ __forceinline__ CrossColumn(uint4* ring_, int threads, int entries)
-      : ring(ring_), stride(threads * kVectors), size(entries * threads * kVectors), at(0) {
+  __device__ __forceinline__ CrossColumn(uint4* rings, int threads, int entries)
+      : ring(rings + threadIdx.x), tops(reinterpret_cast<uint2*>(rings + entries * threads) + threadIdx.x),
+        stride(threads), size(entries * threads), at(0) {
     low = high = make_uint4(0, 0, 0, 0);
     store();
   }
   __device__ __forceinline__ void store() {
-    ring[at] = low;
-    if (kVectors == 2) ring[at + stride / 2] = high;
+    if (kWide) {
+      ring[at] = make_uint4(__byte_perm(low.x, high.x, 0x5410), __byte_perm(low.y, high.y, 0x5410),
+                            __byte_perm(low.z, high.z, 0x5410), __byte_perm(low.w, high.w, 0x5410));
+      tops[at] = make_uint2(crossTops(low), crossTops(high));
+    } else {
+      ring[at] = low;
+    }
   }
   __device__ __forceinline__ void add(uint4 along) {
-    if (kSums == CrossSums::kWide) {
+    if (kWide) {
       low = low + crossLow(along);
       high = high + crossHigh(along);
     } else {
@@ -54,10 +72,12 @@ struct CrossColumn {
     at = crossWrapped(at + stride - size, size);
     store();
   }
-  __device__ __forceinline__ uint32_t back(uint32_t entries) const { return crossWrapped(at - entries * stride, size); }
-  /// Smallest key of a region; ids: of the eight disparities.
-  __device__ __forceinline__ uint32_t key(uint32_t arms, uint32_t armY, const uint32_t (&ids)[8]) const {
-    const uint32_t lower = back(arms & 255), upper = back(arms >> 8);
+  __device__ __forceinline__ uint32_t back(uint32_t from, uint32_t entries) const {
+    return crossWrapped(from - entries * stride, size);
+  }
+  /// Smallest key of a region whose arms are counted back from entry `from`; ids: of the eight disparities.
+  __device__ __forceinline__ uint32_t key(uint32_t from, uint32_t arms, uint32_t armY, const uint32_t (&ids)[8]) const {
+    const uint32_t lower = back(from, arms & 255), upper = back(from, arms >> 8);
     if (kSums == CrossSums::kShort) {
       const uint4 sums = ring[lower] - ring[upper];
       const uint32_t words[4] = {sums.x, sums.y, sums.z, sums.w};
@@ -69,13 +89,22 @@ struct CrossColumn {
     }
     uint4 first, second;
     if (kSums == CrossSums::kSplit) {
-      const uint4 middle = ring[back(armY)];
+      const uint4 middle = ring[back(from, armY)];
       const uint4 below = ring[lower] - middle, above = middle - ring[upper];
       first = crossLow(below) + crossLow(above);
       second = crossHigh(below) + crossHigh(above);
     } else {
-      first = ring[lower] - ring[upper];
-      second = ring[lower + stride / 2] - ring[upper + stride / 2];
+      // Below 2^22, so that the shift to the key takes the bits away in which a difference modulo 2^24 may be wrong.
+      const uint4 below = ring[lower], above = ring[upper];
+      const uint2 belowTops = tops[lower], aboveTops = tops[upper];
+      first.x = crossWhole<0, false>(below.x, belowTops.x) - crossWhole<0, false>(above.x, aboveTops.x);
+      first.y = crossWhole<1, false>(below.y, belowTops.x) - crossWhole<1, false>(above.y, aboveTops.x);
+      first.z = crossWhole<2, false>(below.z, belowTops.x) - crossWhole<2, false>(above.z, aboveTops.x);
+      first.w = crossWhole<3, false>(below.w, belowTops.x) - crossWhole<3, false>(above.w, aboveTops.x);
+      second.x = crossWhole<0, true>(below.x, belowTops.y) - crossWhole<0, true>(above.x, aboveTops.y);
+      second.y = crossWhole<1, true>(below.y, belowTops.y) - crossWhole<1, true>(above.y, aboveTops.y);
+      second.z = crossWhole<2, true>(below.z, belowTops.y) - crossWhole<2, true>(above.z, aboveTops.y);
+      second.w = crossWhole<3, true>(below.w, belowTops.y) - crossWhole<3, true>(above.w, aboveTops.y);
     }
     const uint32_t sums[8] = {first.x, first.y, first.z, first.w, second.x, second.y, second.z, second.w};
     uint32_t best = ~0u;
@@ -115,10 +144,14 @@ template <CrossSums kSums>
 __global__ void __launch_bounds__(128, crossColumnBlocks(kSums)) crossColumnsKernel(CrossArguments a) {
   extern __shared__ __align__(16) uint4 ring[];
   const CrossSide& side = a.sides[a.firstSide + blockIdx.z];
-  const int entries = 2 * a.armY + 2, warps = blockDim.x / 32, warp = threadIdx.x / 32, lane = threadIdx.x % 32;
-  uint32_t* keys =
-      reinterpret_cast<uint32_t*>(ring + static_cast<size_t>(entries) * blockDim.x * CrossColumn<kSums>::kVectors) +
-      warp * (kCrossKeyRows * kCrossKeyPitch);
+  constexpr int kSpare = CrossColumn<kSums>::kSpareEntries;
+  constexpr bool kTogether = kSpare > 0;
+  static_assert(!kTogether || kSpare == kColumnsAhead - 1, "no sum is overwritten that a key needs");
+  const int entries = 2 * a.armY + 2 + kSpare, warps = blockDim.x / 32, warp = threadIdx.x / 32,
+            lane = threadIdx.x % 32;
+  uint32_t* keys = reinterpret_cast<uint32_t*>(ring) +
+                   static_cast<size_t>(entries) * blockDim.x * CrossColumn<kSums>::kEntryBytes / 4 +
+                   warp * (kCrossKeyRows * kCrossKeyPitch);
   const int firstColumn = (blockIdx.x * warps + warp) * a.columnsPerWarp, group = lane % a.groups;
   // Lanes that are left over and columns beyond the image work on the last one's sums; nobody looks at their keys.
   const int x = min(firstColumn + lane / a.groups, a.width - 1);
@@ -134,7 +167,7 @@ __global__ void __launch_bounds__(128, crossColumnBlocks(kSums)) crossColumnsKer
   const uint32_t lastRow = min(end + a.armY, a.height) - 1, pitch = a.width * a.groups;
   const uint4* sums = side.sums + (static_cast<size_t>(x) * a.groups + group);
   const uint16_t* arms = side.armsY + x;
-  CrossColumn<kSums> sum(ring + threadIdx.x, blockDim.x, entries);
+  CrossColumn<kSums> sum(ring, blockDim.x, entries);
 
   uint4 ahead[kColumnsAhead];
   uint32_t armsAhead[kColumnsAhead];
@@ -153,12 +186,24 @@ __global__ void __launch_bounds__(128, crossColumnBlocks(kSums)) crossColumnsKer
 #pragma unroll
     for (int i = 0; i < kColumnsAhead; ++i) along[i] = ahead[i], reach[i] = armsAhead[i];
     load(y4 + kColumnsAhead);
+    // Few warps fit beside long rings: there the sums of all rows are stored first, so that the keys' loads overlap.
+    uint32_t from[kColumnsAhead];
+    if (kTogether) {
+#pragma unroll
+      for (int i = 0; i < kColumnsAhead; ++i) {
+        sum.add(along[i]);
+        from[i] = sum.at;
+      }
+    }
 #pragma unroll
     for (int i = 0; i < kColumnsAhead; ++i) {
-      sum.add(along[i]);
+      if (!kTogether) {
+        sum.add(along[i]);
+        from[i] = sum.at;
+      }
       const int y = y4 + i - a.armY;
       if (y < first || y >= end) continue;
-      keys[kept * kCrossKeyPitch + lane] = sum.key(reach[i], a.armY, ids);
+      keys[kept * kCrossKeyPitch + lane] = sum.key(from[i], reach[i], a.armY, ids);
       ++kept;
     }
     if (kept <= kCrossKeyRows - kColumnsAhead && y4 + kColumnsAhead < end + a.armY) continue;

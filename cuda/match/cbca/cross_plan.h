@@ -28,8 +28,12 @@ constexpr int32_t crossTileWords(int32_t armX) { return 32 + 2 * crossTileMargin
 enum class CrossSums {
   kShort,  ///< two uint16 a word: every sum is below 2^15
   kSplit,  ///< the same for each half of the arm, above the pixel and below it: every half's sum is below 2^16
-  kWide,   ///< one uint32 a disparity
+  kWide,   ///< three bytes a disparity
 };
+/// Of a ring's entry, for a lane's eight disparities.
+constexpr int32_t crossEntryBytes(CrossSums sums) { return sums == CrossSums::kWide ? 24 : 16; }
+/// Entries of a column's ring beyond those that a region can reach: rows whose sums are stored before they are needed.
+constexpr int32_t crossSpareEntries(CrossSums sums) { return sums == CrossSums::kWide ? 3 : 0; }
 
 /// Blocks of 128 threads that a multiprocessor's registers hold, and that the kernels are compiled for.
 constexpr int32_t kCrossRowBlocks = 8;
@@ -41,6 +45,7 @@ struct CrossTuning {
   int32_t groups = 0;           ///< lanes a pixel, 1 to 32
   int32_t rowSegments = 0, columnSegments = 0;
   int32_t rowThreads = 0, columnThreads = 0;  ///< of a block, multiples of 32
+  int32_t rowsTogether = -1;                  ///< 0, 1 or -1
   int32_t sums = -1;                          ///< a CrossSums that holds the sums, or -1
   int32_t streams = 0;                        ///< 1: both images in one launch; 2: each on a stream of its own
 };
@@ -53,8 +58,9 @@ struct CrossPlan {
   int32_t words = 0;
   int32_t armRows = 0;                    ///< of arms down the columns: the same
   int32_t groups = 0, chunks = 0;         ///< groups 0: the arms are too long for the device's shared memory
-  int32_t ringRows = 0, ringColumns = 0;  ///< entries of the running sum along a row and down a column: 2 arm + 2
+  int32_t ringRows = 0, ringColumns = 0;  ///< entries of the running sum along a row and down a column
   int32_t rowSegments = 0, rowSegmentPixels = 0, rowThreads = 0;
+  bool rowsTogether = false;  ///< cross_rows.cuh
   int32_t columnSegments = 0, columnSegmentRows = 0, columnThreads = 0;
   int32_t columnsPerWarp = 0;
   CrossSums sums = CrossSums::kWide;
@@ -110,7 +116,6 @@ inline CrossPlan crossPlanOf(const CrossParameters& given, int32_t width, int32_
       static_cast<size_t>(crossTileWords(p.armX)) * 4 * (kCrossTileRows + 2 * (p.armY > 1 ? p.armY : 1));
   plan.streams = tuning.streams > 0 ? tuning.streams : 2;
   plan.ringRows = 2 * p.armX + 2;
-  plan.ringColumns = 2 * p.armY + 2;
 
   plan.sums = CrossSums::kWide;
   for (const CrossSums sums : {CrossSums::kSplit, CrossSums::kShort}) {
@@ -118,11 +123,12 @@ inline CrossPlan crossPlanOf(const CrossParameters& given, int32_t width, int32_
   }
   if (tuning.sums >= 0 && holds(static_cast<CrossSums>(tuning.sums), p))
     plan.sums = static_cast<CrossSums>(tuning.sums);
-  const size_t columnBytes = static_cast<size_t>(plan.ringColumns) * (plan.sums == CrossSums::kWide ? 32 : 16);
+  plan.ringColumns = 2 * p.armY + 2 + crossSpareEntries(plan.sums);
+  const size_t columnBytes = static_cast<size_t>(plan.ringColumns) * crossEntryBytes(plan.sums);
   const size_t keyBytes = kCrossKeyRows * kCrossKeyPitch * sizeof(uint32_t);
 
-  const size_t rowBytes = static_cast<size_t>(plan.ringRows) * 16;
-  if (32 * columnBytes + keyBytes > sharedLimit || 8 * rowBytes > sharedLimit) return plan;
+  if (32 * columnBytes + keyBytes > sharedLimit || 8 * static_cast<size_t>(plan.ringRows) * 16 > sharedLimit)
+    return plan;
 
   const size_t pixelBytes = static_cast<size_t>(width) * height * 2 * 16;
   const int32_t needed = divided(p.numDisparities, kCrossLaneDisparities);
@@ -131,11 +137,36 @@ inline CrossPlan crossPlanOf(const CrossParameters& given, int32_t width, int32_
       within(tuning.groups > 0 ? tuning.groups : chooseGroups(needed, maxGroups), 1, within(needed, 1, maxGroups));
   plan.chunks = divided(needed, plan.groups);
 
-  plan.rowThreads = tuning.rowThreads > 0 ? tuning.rowThreads : 128;
+  // Blocks on a multiprocessor, by 128 threads' registers and by shared memory.
+  const auto residentOnOne = [&](int32_t byRegisters, int32_t threads, size_t sharedBytes) {
+    const auto byShared = static_cast<int32_t>((sharedLimit + 1024) / (sharedBytes + 1024));
+    return within(byRegisters * 128 / threads, 1, within(byShared, 1, 32));
+  };
+  // Long arms leave room for few threads: smaller blocks, where an eighth more of them fit.
+  const auto chooseThreads = [&](int32_t byRegisters, size_t threadBytes) {
+    int32_t best = 128, bestThreads = 0;
+    for (int32_t threads = 128; threads >= 32; threads /= 2) {
+      if (threads * threadBytes > sharedLimit) continue;
+      const int32_t fit = threads * residentOnOne(byRegisters, threads, threads * threadBytes);
+      if (8 * fit > 9 * bestThreads) best = threads, bestThreads = fit;
+    }
+    return best;
+  };
+
+  // Together where rings leave a scheduler three warps at most.
+  const size_t fewThreads = 3 * 128;
+  plan.rowsTogether = tuning.rowsTogether >= 0 ? tuning.rowsTogether > 0
+                                               : fewThreads * static_cast<size_t>(plan.ringRows) * 16 > sharedLimit;
+  if (plan.rowsTogether && 8 * static_cast<size_t>(plan.ringRows + 3) * 16 > sharedLimit) plan.rowsTogether = false;
+  if (plan.rowsTogether) plan.ringRows += 3;
+  const size_t rowBytes = static_cast<size_t>(plan.ringRows) * 16;
+  plan.rowThreads = tuning.rowThreads > 0 ? tuning.rowThreads : chooseThreads(kCrossRowBlocks, rowBytes);
   while (plan.rowThreads > 8 && plan.rowThreads * rowBytes > sharedLimit) plan.rowThreads /= 2;
   plan.rowsSharedBytes = plan.rowThreads * rowBytes;
 
-  plan.columnThreads = tuning.columnThreads > 0 ? tuning.columnThreads : 128;
+  plan.columnThreads = tuning.columnThreads > 0
+                           ? tuning.columnThreads
+                           : chooseThreads(crossColumnBlocks(plan.sums), columnBytes + keyBytes / 32);
   while (plan.columnThreads > 32 &&
          plan.columnThreads * columnBytes + plan.columnThreads / 32 * keyBytes > sharedLimit) {
     plan.columnThreads = plan.columnThreads / 64 * 32;
@@ -155,8 +186,7 @@ inline CrossPlan crossPlanOf(const CrossParameters& given, int32_t width, int32_
     return within(asked > 0 ? asked : best, 1, length);
   };
   const auto resident = [&](int32_t byRegisters, int32_t threads, size_t sharedBytes) {
-    const auto byShared = static_cast<int32_t>((sharedLimit + 1024) / (sharedBytes + 1024));
-    return multiprocessors * within(byRegisters * 128 / threads, 1, within(byShared, 1, 32));
+    return multiprocessors * residentOnOne(byRegisters, threads, sharedBytes);
   };
   plan.rowSegments = segments(tuning.rowSegments, width, 2 * divided(height * plan.groups, plan.rowThreads),
                               resident(kCrossRowBlocks, plan.rowThreads, plan.rowsSharedBytes), p.armX);

@@ -81,6 +81,8 @@ __device__ __forceinline__ uint32_t crossFirstBytes(int n) {
 /// A place in a ring of `size` that may lie one turn before its begin, or behind its end with size taken off already.
 __device__ __forceinline__ uint32_t crossWrapped(uint32_t place, uint32_t size) { return min(place, place + size); }
 
+/// kTogether: four steps' sums are stored before the first of them is subtracted from, so that the loads overlap.
+template <bool kTogether>
 __global__ void __launch_bounds__(128, kCrossRowBlocks) crossRowsKernel(CrossArguments a) {
   extern __shared__ __align__(16) uint4 ring[];  // [entry][thread] running sums
   __shared__ uint8_t table[256];
@@ -109,7 +111,7 @@ __global__ void __launch_bounds__(128, kCrossRowBlocks) crossRowsKernel(CrossArg
   uint2 u0, u1 = joined(load(word - 3), before), u2 = joined(before, last);
 
   uint4 sum = make_uint4(0, 0, 0, 0);
-  const uint32_t stride = threads, ringSize = (2 * a.armX + 2) * stride;
+  const uint32_t stride = threads, ringSize = (2 * a.armX + 2 + (kTogether ? 3 : 0)) * stride;
   uint32_t at = 0;
   uint4* mine = ring + threadIdx.x;
   mine[0] = sum;
@@ -126,6 +128,17 @@ __global__ void __launch_bounds__(128, kCrossRowBlocks) crossRowsKernel(CrossArg
     u0 = u1, u1 = u2, u2 = joined(last, next);
     last = next;
     const bool border = x4 - disparity < kCrossLaneDisparities - 1;
+    const auto give = [&](int s, uint32_t from) {
+      if (static_cast<uint32_t>(x4 + s - a.armX - first) >= static_cast<uint32_t>(end - first)) return;
+      const uint32_t pair = s < 2 ? back.x : back.y;
+      const uint32_t toRight = __byte_perm(pair, 0, s % 2 == 0 ? 0x4440 : 0x4442);
+      const uint32_t toLeft = __byte_perm(pair, 0, s % 2 == 0 ? 0x4441 : 0x4443);
+      const uint4 upper = mine[crossWrapped(from - toRight * stride, ringSize)];
+      const uint4 lower = mine[crossWrapped(from - toLeft * stride, ringSize)];
+      *out = make_uint4(upper.x - lower.x, upper.y - lower.y, upper.z - lower.z, upper.w - lower.w);
+      out += a.groups;
+    };
+    uint32_t stored[4];
 #pragma unroll
     for (int s = 0; s < 4; ++s) {
       // Disparities rise, places fall.
@@ -148,15 +161,12 @@ __global__ void __launch_bounds__(128, kCrossRowBlocks) crossRowsKernel(CrossArg
       sum.w += __byte_perm(high, 0, 0x4342);
       at = crossWrapped(at + stride - ringSize, ringSize);
       mine[at] = sum;
-      if (static_cast<uint32_t>(x4 + s - a.armX - first) < static_cast<uint32_t>(end - first)) {
-        const uint32_t pair = s < 2 ? back.x : back.y;
-        const uint32_t toRight = __byte_perm(pair, 0, s % 2 == 0 ? 0x4440 : 0x4442);
-        const uint32_t toLeft = __byte_perm(pair, 0, s % 2 == 0 ? 0x4441 : 0x4443);
-        const uint4 upper = mine[crossWrapped(at - toRight * stride, ringSize)];
-        const uint4 lower = mine[crossWrapped(at - toLeft * stride, ringSize)];
-        *out = make_uint4(upper.x - lower.x, upper.y - lower.y, upper.z - lower.z, upper.w - lower.w);
-        out += a.groups;
-      }
+      stored[s] = at;
+      if (!kTogether) give(s, at);
+    }
+    if (kTogether) {
+#pragma unroll
+      for (int s = 0; s < 4; ++s) give(s, stored[s]);
     }
   }
 }

@@ -95,7 +95,7 @@ struct FrameOutput {
   uint16_t* depthMillimetres = nullptr;  ///< null without a geometry
   uint8_t* encodedDepth = nullptr;       ///< null where not asked for
   uint8_t* encodedDisparity = nullptr;
-  uint8_t* points = nullptr;  ///< null where not asked for; made by the engine, not by the backend
+  uint8_t* points = nullptr;  ///< null where not asked for; made by the engine where the backend does not
   size_t encodedDepthBytes = 0;
   size_t encodedDisparityBytes = 0;
   int32_t validPixels = 0;
@@ -136,6 +136,8 @@ class Backend {
   /// Frames that may be in work at once: so many threads may call run() at the same time, each with a place of its own, 0
   /// and up.
   virtual int framesInWork() const { return 1; }
+  /// Whether run() makes the points that are asked for.
+  virtual bool makesPoints() const { return false; }
   /// One frame from raw images to encoded bodies. Sets stageMilliseconds and everything else of the output but validPixels and matchedPixels.
   virtual Status run(int place, const FrameInput& input, FrameOutput& output) = 0;
   /// Memory that frames will be written to, or read from, until detach(): a device may want to make it known to itself.

@@ -272,7 +272,7 @@ Status Engine::run(int place, const FrameInput& input, FrameOutput& output) {
     if (!status.ok()) return onDevice_ ? recover(generation_, status) : status;
   }
   uint32_t generation = 0;
-  bool recoverable = false;
+  bool recoverable = false, pointsMade = false;
   {
     const std::shared_lock<std::shared_mutex> shared(backendMutex_);
     if (!final_.ok()) return final_;
@@ -281,10 +281,11 @@ Status Engine::run(int place, const FrameInput& input, FrameOutput& output) {
     generation = generation_;
     recoverable = onDevice_;
     status = backend_->run(ownPlace, input, output);
+    pointsMade = backend_->makesPoints();
     if (status.ok()) ++framesOfBackend_;
   }
   if (!status.ok()) return recoverable ? recover(generation, status) : status;
-  if (clouds_[place]) makePoints(place, input, output);
+  if (clouds_[place] && !pointsMade) makePoints(place, input, output);
   output.validPixels = countValid(output.disparityQ4, parameters_.width * parameters_.height);
   output.matchedPixels = countMatched(output.confidence, parameters_.width * parameters_.height);
   return {};

@@ -84,10 +84,12 @@ inline bool needsPointColours(const EngineParameters& parameters) {
 /// Whether an image's colours are computed, for the matcher or as a result.
 inline bool computesRgb(const EngineParameters& p, int side) { return needsRgb(p, side) || (side == 0 && p.leftRgb); }
 
+/// Whether a backend that makes points computes the left image's colours.
+inline bool computesLeftRgb(const EngineParameters& p) { return computesRgb(p, 0) || needsPointColours(p); }
+
 /// Bytes that are read of a captured image.
 inline size_t inputBytes(const EngineParameters& p, int side) {
-  return side == 0 ? sourceBytes(p.inputWidth, p.inputHeight, p.leftStrideBytes, p.leftFormat,
-                                 computesRgb(p, 0) || needsPointColours(p))
+  return side == 0 ? sourceBytes(p.inputWidth, p.inputHeight, p.leftStrideBytes, p.leftFormat, computesLeftRgb(p))
                    : sourceBytes(p.inputWidth, p.inputHeight, p.rightStrideBytes, p.rightFormat, computesRgb(p, 1));
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The points of a frame, from what the backend has left in memory: the same for every backend.
+// The points of a frame on the CPU, from what the backend has left in memory: for backends that make none.
 #pragma once
 
 #include <vector>

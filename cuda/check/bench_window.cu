@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Times window SAD and pyramid SAD: bench_window OUT.json COMMIT [sms...]. Weighted colours of a pair in device memory in, disparity
+// Times window SAD, pyramid SAD and points: bench_window OUT.json COMMIT [sms...]. Weighted colours of a pair in device memory in, disparity
 // in device memory out, as one graph; the left view alone where nothing else is said. What the graphs compute is compared with the
 // reference, inside each partition too. Part of check.sh.
 #include "../match/pyramid/pyramid_workspace.h"
 #include "../match/sad/sad_workspace.h"
+#include "../points/points_gpu.h"
 #include "bench_frame.h"
 #include "bench_partition.h"
 #include "bench_report.h"
@@ -108,6 +109,58 @@ void timeMatcher(Report& report, const char* name, Workspace& workspace, ColourF
       name, kSize.width, kSize.height, kSize.num, multiprocessors, t.median, t.least, workspace.bytes());
 }
 
+/// Points of a ramp with holes.
+void timePoints(Report& report, const char* name, PointElement element, bool colours, int sms) {
+  const size_t pixels = static_cast<size_t>(kSize.width) * kSize.height;
+  PointsParameters p;
+  p.focalPixels = 400, p.baselineMetres = 0.12, p.cx = 319.5, p.cy = 239.5;
+  p.frame = PointFrame::kRobot, p.element = element, p.colours = colours;
+  std::vector<int16_t> disparity(pixels);
+  std::vector<uint8_t> grey(pixels);
+  std::vector<Rgb8> rgb(pixels);
+  for (size_t i = 0; i < pixels; ++i) {
+    disparity[i] = i % 7 == 0 ? kInvalidDisparity : static_cast<int16_t>(i % 2048 + 16);
+    grey[i] = static_cast<uint8_t>(i), rgb[i] = {grey[i], static_cast<uint8_t>(i / 3), static_cast<uint8_t>(i / 640)};
+  }
+  std::vector<uint8_t> expected(pixels * pointBytes(p));
+  pointsReference(p,
+                  {packedView<const int16_t>(disparity.data(), kSize.width, kSize.height),
+                   packedView<const uint8_t>(grey.data(), kSize.width, kSize.height),
+                   packedView<const Rgb8>(rgb.data(), kSize.width, kSize.height)},
+                  expected.data());
+  DeviceBuffer<int16_t> dDisparity;
+  DeviceBuffer<uint8_t> dGrey, dPoints;
+  DeviceBuffer<Rgb8> dRgb;
+  const auto copy = [](auto& to, const auto& from) {
+    require(to.allocate(from.size()));
+    require(cudaStatus(cudaMemcpy(to.get(), from.data(), to.bytes(), cudaMemcpyHostToDevice), "copy"));
+  };
+  copy(dDisparity, disparity);
+  copy(dGrey, grey);
+  copy(dRgb, rgb);
+  require(dPoints.allocate(expected.size()));
+  gpu::PointsWorkspace points;
+  require(points.open(p, kSize.width, kSize.height));
+  cudaStream_t stream = nullptr;
+  require(cudaStatus(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking), "stream"));
+  const Timing t = timeGraph(
+      stream, [&] { require(points.compute(dDisparity.get(), dGrey.get(), dRgb.get(), dPoints.get(), stream)); },
+      [&] {
+        std::vector<uint8_t> got(expected.size());
+        require(cudaStatus(cudaMemcpy(got.data(), dPoints.get(), dPoints.bytes(), cudaMemcpyDeviceToHost), "copy"));
+        if (got != expected) fail(std::string(name) + " differs from the reference");
+      });
+  cudaStreamDestroy(stream);
+  const int multiprocessors = report.multiprocessors(sms);
+  std::printf("%-26s %dx%d     %4d %10.4f %10.4f\n", name, kSize.width, kSize.height, multiprocessors, t.median,
+              t.least);
+  std::fflush(stdout);
+  report.row(
+      "\"what\": \"%s, graph replay\", \"width\": %d, \"height\": %d, \"multiprocessors\": %d, \"medianMs\": %.4f, "
+      "\"minMs\": %.4f, \"checkedAgainstReference\": true",
+      name, kSize.width, kSize.height, multiprocessors, t.median, t.least);
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -138,6 +191,10 @@ int main(int argc, char** argv) {
       require(pyramidOnGpu.open(pyramid, kSize.width, kSize.height));
       timeMatcher<gpu::PyramidDeviceResult>(report, "pyramid 7x7", pyramidOnGpu, frame, pyramidExpected, sms);
     }
+    timePoints(report, "points, float32", PointElement::kF32, false, sms);
+    timePoints(report, "points, float32, colours", PointElement::kF32, true, sms);
+    timePoints(report, "points, int16", PointElement::kI16, false, sms);
+    timePoints(report, "points, int16, colours", PointElement::kI16, true, sms);
     if (partitions.size() > 1) enterWhole();
   }
   return 0;

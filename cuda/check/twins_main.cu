@@ -17,6 +17,7 @@
 #include "../match/sgm/sgm_workspace.h"
 #include "twins_cbca.h"
 #include "twins_exponential.h"
+#include "twins_points.h"
 #include "twins_refine.h"
 #include "twins_rvl.h"
 #include "twins_window.h"
@@ -357,6 +358,7 @@ int main(int argc, char** argv) {
       checkPyramid(random, c);
     }
     checkRvl(random, left.size());
+    checkPoints(random, c);
     // So many blocks that summaries are looked for in several rounds.
     if (i % 16 == 0 && !small) checkRvl(random, static_cast<size_t>(random.whole(270000, 600000)));
     if (i % 8 == 0) checkRectify(random, c);

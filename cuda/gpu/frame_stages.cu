@@ -19,6 +19,7 @@ Status FrameImages::open(const EngineParameters& p) {
   if (p.hasGeometry) DEPTHWATT_TRY(depth.allocate(pixels));
   if (p.encodeDepth == Encoding::kRvl) DEPTHWATT_TRY(rvlDepth.open(pixels));
   if (p.encodeDisparity == Encoding::kRvl) DEPTHWATT_TRY(rvlDisparity.open(pixels));
+  if (p.makesPoints) DEPTHWATT_TRY(points.allocate(pixels * pointBytes(p.points)));
   return {};
 }
 
@@ -35,6 +36,7 @@ Status FrameStages::open() {
     DEPTHWATT_CUDA(cudaMemcpy(map_[side].get(), maps[side]->data(), map_[side].bytes(), cudaMemcpyHostToDevice));
   }
   DEPTHWATT_TRY(right_.allocate(static_cast<size_t>(p_.width) * p_.height));
+  if (p_.makesPoints) DEPTHWATT_TRY(points_.open(p_.points, p_.width, p_.height));
   if (encodesRvl(p_)) DEPTHWATT_TRY(rvlScratch_.open(static_cast<size_t>(p_.width) * p_.height));
   if (fills() || p_.boundary || p_.median) DEPTHWATT_TRY(matched_.allocate(matchedPixels_));
   if (fills() && (p_.boundary || p_.median)) DEPTHWATT_TRY(filled_.allocate(matchedPixels_));
@@ -65,6 +67,8 @@ Status FrameStages::open() {
 
 Status FrameStages::openColours() {
   for (int side = 0; side < 2; ++side) {
+    if (side == 0 && needsPointColours(p_) && !computesRgb(p_, 0))
+      DEPTHWATT_TRY(rgb_[0].allocate(static_cast<size_t>(p_.width) * p_.height));
     if (!needsRgb(p_, side)) continue;
     if (side == 1 || !p_.leftRgb) DEPTHWATT_TRY(rgb_[side].allocate(static_cast<size_t>(p_.width) * p_.height));
     if (windowed()) DEPTHWATT_TRY(windowRgb_[side].allocate(windowPixels_));
@@ -104,7 +108,7 @@ Status FrameStages::rectify() {
   const int32_t* rightMap = map_[1].bytes() > 0 ? map_[1].get() : nullptr;
   DEPTHWATT_TRY(gpu::rectify(left, leftMap, frame_->left.get(), p_.width, p_.height, stream_));
   DEPTHWATT_TRY(gpu::rectify(right, rightMap, right_.get(), p_.width, p_.height, stream_));
-  if (computesRgb(p_, 0)) DEPTHWATT_TRY(rectifyColours(left, leftMap, 0));
+  if (computesLeftRgb(p_)) DEPTHWATT_TRY(rectifyColours(left, leftMap, 0));
   if (needsRgb(p_, 1)) DEPTHWATT_TRY(rectifyColours(right, rightMap, 1));
   if (!windowed()) return {};
   if (needsRgb(p_, 0)) {
@@ -190,6 +194,10 @@ Status FrameStages::encode() {
       DEPTHWATT_TRY(rvl(frame_->disparity.get(), true, pixels, rvlScratch_, disparity.words.get(),
                         disparity.bytes.get(), stream_));
     }
+    if (p_.makesPoints) {
+      DEPTHWATT_TRY(
+          points_.compute(frame_->disparity.get(), frame_->left.get(), rgbOf(0), frame_->points.get(), stream_));
+    }
   }
   return {};
 }
@@ -211,10 +219,11 @@ Status FrameStages::restoreInput() {
 }
 
 size_t FrameStages::bytes() const {
-  size_t bytes = matcher_->bytes() + rvlScratch_.bytes() + smooths_.bytes() + smooth_[0].bytes() + smooth_[1].bytes() +
-                 speckleScratch_.bytes() + fillScratch_.bytes() + right_.bytes() + certainty_.bytes() +
-                 confidence_.bytes() + doubledConfidence_.bytes() + keptConfidence_.bytes() + matched_.bytes() +
-                 filled_.bytes() + edged_.bytes() + refined_.bytes() + doubled_.bytes() + keptDisparity_.bytes();
+  size_t bytes = matcher_->bytes() + rvlScratch_.bytes() + points_.bytes() + smooths_.bytes() + smooth_[0].bytes() +
+                 smooth_[1].bytes() + speckleScratch_.bytes() + fillScratch_.bytes() + right_.bytes() +
+                 certainty_.bytes() + confidence_.bytes() + doubledConfidence_.bytes() + keptConfidence_.bytes() +
+                 matched_.bytes() + filled_.bytes() + edged_.bytes() + refined_.bytes() + doubled_.bytes() +
+                 keptDisparity_.bytes();
   for (int side = 0; side < 2; ++side) {
     bytes += map_[side].bytes() + window_[side].bytes() + half_[side].bytes();
     bytes += rgb_[side].bytes() + windowRgb_[side].bytes() + halfRgb_[side].bytes();

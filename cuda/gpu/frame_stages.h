@@ -6,6 +6,7 @@
 #include "../encode/rvl/rvl_gpu.h"
 #include "../match/gpu_matcher.h"
 #include "../match_scope.h"
+#include "../points/points_gpu.h"
 #include "device_buffer.h"
 
 namespace depthwatt {
@@ -15,6 +16,8 @@ namespace gpu {
 inline bool encodesRvl(const EngineParameters& p) {
   return p.encodeDepth == Encoding::kRvl || p.encodeDisparity == Encoding::kRvl;
 }
+/// Whether encode() has anything to do.
+inline bool hasEncoding(const EngineParameters& p) { return encodesRvl(p) || p.makesPoints; }
 
 /// An encoded image on the device: nothing where it is not asked for.
 struct EncodedImage {
@@ -34,11 +37,12 @@ struct FrameImages {
   DeviceBuffer<int16_t> disparity;
   DeviceBuffer<uint16_t> depth;  ///< empty without a geometry
   EncodedImage rvlDepth, rvlDisparity;
+  DeviceBuffer<uint8_t> points;  ///< empty where not asked for
 
   Status open(const EngineParameters& parameters);
   size_t bytes() const {
     return raw[0].bytes() + raw[1].bytes() + left.bytes() + leftRgb.bytes() + confidence.bytes() + disparity.bytes() +
-           depth.bytes() + rvlDepth.words.bytes() + rvlDisparity.words.bytes();
+           depth.bytes() + rvlDepth.words.bytes() + rvlDisparity.words.bytes() + points.bytes();
   }
 };
 
@@ -67,7 +71,7 @@ class FrameStages final : public Stages {
   Status upscale() override;
   Status region() override;
   Status depth() override;
-  /// What travels as RVL, as its bytes; after the other stages.
+  /// What travels as RVL, as its bytes, and the points; after the other stages.
   Status encode();
   Status keepInput() override;
   Status restoreInput() override;
@@ -114,9 +118,10 @@ class FrameStages final : public Stages {
   DeviceBuffer<int32_t> smooths_;  ///< one switch
   DeviceBuffer<uint8_t> smooth_[2];
   DeviceBuffer<uint8_t> right_, window_[2], half_[2], certainty_, confidence_, doubledConfidence_, keptConfidence_;
-  DeviceBuffer<Rgb8> rgb_[2], windowRgb_[2], halfRgb_[2];  ///< only for a matcher that needs them
+  DeviceBuffer<Rgb8> rgb_[2], windowRgb_[2], halfRgb_[2];  ///< only for a matcher or points that need them
   DeviceBuffer<int16_t> matched_, filled_, edged_, refined_, doubled_, keptDisparity_;
   RvlScratch rvlScratch_;
+  PointsWorkspace points_;
   std::unique_ptr<Matcher> matcher_;
   FrameImages* frame_ = nullptr;
   const uint8_t* sources_[2] = {};

@@ -4,7 +4,7 @@
 //   compute   the kernels of all frames, one frame after the other: a graph that was captured at open
 //   download  results to the caller's memory, while the next frame computes
 // run() queues a frame on the three, each joined to the one before it by an event, and waits. What travels as RVL is encoded by
-// kernels, so that its bytes are copied; raw disparity is prepared by run()'s own thread.
+// kernels, so that its bytes are copied, and points are made by kernels; raw disparity is prepared by run()'s own thread.
 #include "gpu_backend.h"
 
 #include <atomic>
@@ -105,6 +105,7 @@ class GpuBackend final : public Backend {
   }
 
   int framesInWork() const override { return kFramesInWork; }
+  bool makesPoints() const override { return p_.makesPoints; }
 
   Status adapt(const Adaptation& adaptation, const int32_t* rightMap) override {
     DEPTHWATT_CUDA(cudaStreamSynchronize(compute_));
@@ -136,6 +137,7 @@ class GpuBackend final : public Backend {
     memory_.add(output.depthMillimetres, pixels * sizeof(uint16_t));
     if (p_.encodeDepth == Encoding::kRvl) memory_.add(output.encodedDepth, rvlBound(pixels));
     if (p_.encodeDisparity == Encoding::kRvl) memory_.add(output.encodedDisparity, rvlBound(pixels));
+    if (p_.makesPoints) memory_.add(output.points, pixels * pointBytes(p_.points));
   }
   void attach(const InputMemory& input) override { memory_.add(input.data, input.bytes); }
   void detach() override { memory_.clear(); }
@@ -160,7 +162,7 @@ class GpuBackend final : public Backend {
   }
 
   Status queueEncoding(FrameInWork& inWork, bool timed, bool captured) {
-    if (!encodesRvl(p_)) return {};
+    if (!hasEncoding(p_)) return {};
     DEPTHWATT_TRY(stages_.encode());
     return timed ? inWork.stages.end(kEncode, compute_, captured) : Status();
   }
@@ -214,6 +216,7 @@ class GpuBackend final : public Backend {
     DEPTHWATT_TRY(fetch(output.confidence, inWork.images.confidence));
     DEPTHWATT_TRY(fetch(output.left, inWork.images.left));
     if (p_.leftRgb) DEPTHWATT_TRY(fetch(output.leftRgb, inWork.images.leftRgb));
+    if (p_.makesPoints) DEPTHWATT_TRY(fetch(output.points, inWork.images.points));
     const FrameImages& images = inWork.images;
     if (p_.encodeDepth == Encoding::kRvl)
       DEPTHWATT_TRY(inWork.encodedDepth.queue(images.rvlDepth, output.encodedDepth, download_));

@@ -15,7 +15,7 @@
 //      kI16, colours 10 bytes: x, y, z int16 millimetres; blue, green, red, 255
 //      Invalid disparity, or a denominator of 0 or less: x, y, z = NaN (0x7fc00000), or -32768. kI16: the same where one of the
 //      three lies outside -32767 to 32767. The colour is always there.
-// edge none: pixels are independent.   Relies on -ffp-contract=off.   same bits on every instruction set.
+// edge none: pixels are independent.   Relies on -ffp-contract=off.   same bits on every backend.
 #pragma once
 
 #include <vector>
@@ -59,7 +59,19 @@ struct PointsPlan {
   float numerator = 0, offsetQ4 = 0, halfBaseline = 0;
   std::vector<float> columns;  ///< u by x
 };
-PointsPlan pointsPlanOf(const PointsParameters& parameters, int32_t width);
+inline PointsPlan pointsPlanOf(const PointsParameters& parameters, int32_t width) {
+  PointsPlan plan;
+  plan.parameters = parameters;
+  plan.numerator = static_cast<float>(parameters.focalPixels * parameters.baselineMetres * 16.0 * 1000.0);
+  plan.offsetQ4 = static_cast<float>(16.0 * parameters.disparityOffsetPixels);
+  plan.halfBaseline =
+      static_cast<float>(parameters.baselineMetres * (parameters.element == PointElement::kF32 ? 0.5 : 500.0));
+  plan.columns.resize(static_cast<size_t>(width));
+  for (int32_t x = 0; x < width; ++x) {
+    plan.columns[static_cast<size_t>(x)] = static_cast<float>((x - parameters.cx) / parameters.focalPixels);
+  }
+  return plan;
+}
 
 /// The fast form: rows [firstRow, endRow).
 using PointsRows = void (*)(const PointsPlan& plan, const PointsImages& images, uint8_t* points, int32_t firstRow,

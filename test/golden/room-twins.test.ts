@@ -40,7 +40,6 @@ const SOURCES = [
   "cuda/match/denoise/denoise.cc",
   "cuda/match/sgm/sgm.cc",
   "cuda/match/row_offset/row_offset.cc",
-  "cuda/points/points.cc",
   "cuda/refine/fill/fill.cc",
   "cuda/refine/speckle/speckle.cc",
   ...REFERENCES,

@@ -113,6 +113,33 @@ needs("toolchain").suite("the CUDA backend on a CPU", () => {
       expect(got.stages).toEqual(expected.stages);
     });
 
+    const form = { frame: "robot", element: "float32", colours: false, cx: 40, cy: 18 } as const;
+    const colours = { ...form, colours: true };
+    const narrow = { ...RGB, width: 27, inputWidth: 27, leftStrideBytes: 83, rightStrideBytes: 83 };
+    const unencoded = engineOptions(pair, { ...narrow, geometry, threads: 1 });
+    test.each<[string, EngineOptions]>([
+      ["float32", withMatch({}, { points: form })],
+      [
+        "int16, of a region",
+        withMatch({}, { region, points: { ...form, element: "int16", frame: "camera" } }),
+      ],
+      ["float32 with colours, nothing encoded", { ...unencoded, points: colours }],
+      [
+        "int16 with colours that are a result too",
+        { ...cases["from RGB8"]!, leftRgb: true, points: { ...colours, element: "int16" } },
+      ],
+    ])("in points, %s", async (_, options) => {
+      const clouds: Uint8Array[] = [];
+      for (const backend of ["cpu", "cuda"] as const) {
+        const engine = createEngine({ ...options, backend });
+        await engine.compute(pair.left, pair.right);
+        clouds.push(engine.slots[0]!.points.slice());
+        engine.close();
+      }
+      expect(new Set(clouds[0]).size).toBeGreaterThan(50);
+      expect(Buffer.compare(clouds[0]!, clouds[1]!)).toBe(0);
+    });
+
     test.each(["speckle", "fill", "match", "rectify"] as const)("with %s run 3 times", async (stage) => {
       const options = withMatch({}, { repeatStage: { stage, times: 3 } });
       const expected = await computeFrame(pair, options);

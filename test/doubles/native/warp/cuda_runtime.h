@@ -174,6 +174,8 @@ inline int __clz(uint32_t value) { return value == 0 ? 32 : __builtin_clz(value)
 inline float __fadd_rn(float a, float b) { return a + b; }
 inline float __fdividef(float a, float b) { return a / b; }
 inline float __fdiv_rn(float a, float b) { return a / b; }
+inline float __fmul_rn(float a, float b) { return a * b; }
+inline float __fsub_rn(float a, float b) { return a - b; }
 // One thread runs at a time: these are whole by themselves.
 template <class T>
 T atomicMin(T* at, T value) {

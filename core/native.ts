@@ -16,7 +16,7 @@ export interface SystemExports {
    */
   peerOf(descriptor: number): { pid: number; uid: number; gid: number };
   /**
-   * For a program of its own, before it allocates much: from now on every block of 256 KiB and more is a mapping of its own, which
+   * For a program of its own, before it allocates much: from now on every block of 128 KiB and more is a mapping of its own, which
    * the system has back when it is freed. Concerns the whole process.
    * @returns false where the C library has no such switch
    */

@@ -18,6 +18,7 @@ const { values } = parseArgs({
     rounds: { type: "string", default: "3" },
     hertz: { type: "string", default: "30" },
     consumers: { type: "string", default: "1,8,32,128" },
+    machine: { type: "string", default: "unnamed" },
   },
 });
 const folder = mkdtempSync(join(tmpdir(), "depthwatt-bench-load-"));
@@ -166,7 +167,7 @@ try {
   const result = {
     what: `frames of one payload to many consumers: depthwatt's publisher, mqtt.js and libmosquitto in turn, ${values.hertz} frames a second for ${values.seconds} s: scripts/bench-load.mjs`,
     machine: {
-      name: "",
+      name: values.machine,
       processor: cpus()[0]?.model.trim(),
       cores: cpus().length,
       memoryBytes: totalmem(),

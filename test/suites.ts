@@ -125,7 +125,7 @@ export const SUITES: readonly Suite[] = [
   {
     name: "long-fuzz",
     files: ["test/fuzz/"],
-    budgetSeconds: 210,
+    budgetSeconds: 220,
     for: "readers of bytes that others wrote, ten seconds each: libFuzzer, fast-check",
   },
   {

@@ -32,7 +32,7 @@ Napi::Value clocks(const Napi::CallbackInfo& info) {
 Napi::Value giveMemoryBack(const Napi::CallbackInfo& info) {
   bool done = false;
 #ifdef __GLIBC__
-  constexpr int kMappedFromBytes = 256 << 10;
+  constexpr int kMappedFromBytes = 128 << 10;
   constexpr int kKeptOnTopBytes = 4 << 20;
   done = mallopt(M_MMAP_THRESHOLD, kMappedFromBytes) == 1 && mallopt(M_TRIM_THRESHOLD, kKeptOnTopBytes) == 1;
 #endif

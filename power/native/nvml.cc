@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <cstring>
 #include <mutex>
 
 namespace depthwatt {
@@ -90,7 +91,7 @@ int readNumber(Getter getter, double* value, Arguments... arguments) {
 
 /// A driver may fill all of `text`, or leave it as it was: whatever it does, what is read is a string.
 int readText(int (*getter)(Device, char*, unsigned), Device device, char* text, uint32_t bytes) {
-  text[0] = 0;
+  std::memset(text, 0, bytes);
   const int status = getter(device, text, bytes);
   text[bytes - 1] = 0;
   return status;

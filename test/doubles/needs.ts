@@ -25,6 +25,7 @@ const packages = JSON.parse(
 
 export type NeedName =
   | "toolchain"
+  | "valgrind"
   | "mosquitto"
   | "opencv"
   | "paho"

@@ -102,16 +102,7 @@ class PairAligner : public Napi::ObjectWrap<PairAligner> {
 PairAligner::PairAligner(const Napi::CallbackInfo& info) : Napi::ObjectWrap<PairAligner>(info) {
   const Napi::Object options = objectAt(info, 0, "options");
   AlignerParameters p;
-  p.inputWidth = integerOf(options, "inputWidth", -kAnyInt, kAnyInt);
-  p.inputHeight = integerOf(options, "inputHeight", -kAnyInt, kAnyInt);
-  p.width = integerOf(options, "width", -kAnyInt, kAnyInt);
-  p.height = integerOf(options, "height", -kAnyInt, kAnyInt);
-  p.leftFormat = formatOf(options, "leftFormat");
-  p.rightFormat = formatOf(options, "rightFormat");
-  p.leftStrideBytes = static_cast<size_t>(integerOf(options, "leftStrideBytes", 1, kAnyInt));
-  p.rightStrideBytes = static_cast<size_t>(integerOf(options, "rightStrideBytes", 1, kAnyInt));
-  p.leftMap = mapOf(options, "leftMap");
-  p.rightMap = mapOf(options, "rightMap");
+  readInput(options, p);
   p.view = {numberOf(options, "focalPixels"), numberOf(options, "cx"), numberOf(options, "cy")};
   p.maxWidth = integerOf(options, "maxWidth", 0, 16384);
   p.search = {integerOf(options, "rows", 1, 16384), integerOf(options, "minDisparity", -16384, 16384),

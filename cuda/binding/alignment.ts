@@ -1,21 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
 // How the cameras of a pair lie to each other, as cuda/alignment measures it: options, numbers, and the native class.
-import type { PixelFormat } from "../../core/index.js";
+import type { EngineOptions } from "./native.js";
 
-export interface PairAlignerOptions {
-  /** Size of the captured images, pixels. */
-  inputWidth: number;
-  inputHeight: number;
-  /** Size of the rectified images. */
-  width: number;
-  height: number;
-  leftFormat: PixelFormat;
-  rightFormat: PixelFormat;
-  leftStrideBytes: number;
-  rightStrideBytes: number;
-  /** As EngineOptions has them; absent: the images are rectified already. */
-  leftMap?: Int32Array;
-  rightMap?: Int32Array;
+type InputOptions = Pick<
+  EngineOptions,
+  | "inputWidth"
+  | "inputHeight"
+  | "width"
+  | "height"
+  | "leftFormat"
+  | "rightFormat"
+  | "leftStrideBytes"
+  | "rightStrideBytes"
+  | "leftMap"
+  | "rightMap"
+>;
+
+/** Images and maps as the engine has them. */
+export interface PairAlignerOptions extends InputOptions {
   /** Of the rectified right image, pixels. */
   focalPixels: number;
   cx: number;

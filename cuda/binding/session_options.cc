@@ -135,21 +135,12 @@ AdaptationParameters adaptationOf(const Napi::Object& options) {
 
 EngineParameters engineParametersOf(const Napi::Object& options) {
   EngineParameters p;
-  p.inputWidth = integerOf(options, "inputWidth", -kAnyInt, kAnyInt);
-  p.inputHeight = integerOf(options, "inputHeight", -kAnyInt, kAnyInt);
-  p.width = integerOf(options, "width", -kAnyInt, kAnyInt);
-  p.height = integerOf(options, "height", -kAnyInt, kAnyInt);
-  p.leftFormat = formatOf(options, "leftFormat");
-  p.rightFormat = formatOf(options, "rightFormat");
-  p.leftStrideBytes = static_cast<size_t>(integerOf(options, "leftStrideBytes", 1, kAnyInt));
-  p.rightStrideBytes = static_cast<size_t>(integerOf(options, "rightStrideBytes", 1, kAnyInt));
+  readInput(options, p);
   if (!options.Get("region").IsUndefined()) {
     const Napi::Object region = objectOf(options, "region");
     p.region = {integerOf(region, "x", -kAnyInt, kAnyInt), integerOf(region, "y", -kAnyInt, kAnyInt),
                 integerOf(region, "width", -kAnyInt, kAnyInt), integerOf(region, "height", -kAnyInt, kAnyInt)};
   }
-  p.leftMap = mapOf(options, "leftMap");
-  p.rightMap = mapOf(options, "rightMap");
   p.adaptation = adaptationOf(options);
   const Napi::Object match = objectOf(options, "match");
   p.halfResolution = booleanOf(match, "halfResolution");

@@ -65,7 +65,8 @@ const unseen = (changes: Record<string, Change>): Record<string, Change> =>
  * Cameras: live-cameras.test.ts. Whether a file is recorded: each change makes one, control.test.ts does it. Points have one
  * encoding, which nothing can change. health.correct changes pictures, when the watch is sure: long-rig/correction.test.ts.
  */
-const ELSEWHERE = /^(source\.v4l2\.|outputs\.mcap\.recording$|outputs\.mqtt\.points\.encoding$|health\.correct$)/;
+const ELSEWHERE =
+  /^(source\.v4l2\.|outputs\.mcap\.recording$|outputs\.mqtt\.points\.encoding$|health\.correct$)/;
 
 const CHANGES: Record<string, Change> = {
   // The watch changes no picture of a rig that is as it was calibrated.

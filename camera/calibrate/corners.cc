@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "exponential.h"
+
 namespace depthwatt::calibrate {
 namespace {
 
@@ -143,7 +145,7 @@ bool refineCorner(const Plane& image, int halfWindow, double& x, double& y) {
   std::vector<double> patch(static_cast<size_t>(m) * m), weight(static_cast<size_t>(n));
   for (int i = 0; i < n; ++i) {
     const double t = static_cast<double>(i - halfWindow) / halfWindow;
-    weight[static_cast<size_t>(i)] = std::exp(-t * t);
+    weight[static_cast<size_t>(i)] = exponential(-t * t);
   }
   double cx = x, cy = y;
   for (int round = 0; round < 60; ++round) {

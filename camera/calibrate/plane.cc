@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "exponential.h"
+
 namespace depthwatt::calibrate {
 
 float Plane::at(double x, double y) const {
@@ -30,9 +32,9 @@ Plane blurred(const Plane& in, double sigma) {
   const int radius = std::max(1, static_cast<int>(std::ceil(3 * sigma)));
   std::vector<float> kernel(static_cast<size_t>(2 * radius + 1));
   double sum = 0;
-  for (int i = -radius; i <= radius; ++i) sum += std::exp(-i * i / (2 * sigma * sigma));
+  for (int i = -radius; i <= radius; ++i) sum += exponential(-i * i / (2 * sigma * sigma));
   for (int i = -radius; i <= radius; ++i) {
-    kernel[static_cast<size_t>(i + radius)] = static_cast<float>(std::exp(-i * i / (2 * sigma * sigma)) / sum);
+    kernel[static_cast<size_t>(i + radius)] = static_cast<float>(exponential(-i * i / (2 * sigma * sigma)) / sum);
   }
   const int32_t w = in.width, h = in.height;
   Plane across(w, h), out(w, h);

@@ -17,8 +17,11 @@ memory=$2; inside=$memory/root
 mount -t tmpfs none $memory
 mkdir $inside $memory/formats
 cp -a $1/. $inside/
-mount -t binfmt_misc none $memory/formats
-printf ":qemu-aarch64:M::\\x7fELF\\x02\\x01\\x01\\x00\\x00\\x00\\x00\\x00\\x00\\x00\\x00\\x00\\x02\\x00\\xb7\\x00:\\xff\\xff\\xff\\xff\\xff\\xff\\xff\\x00\\xff\\xff\\xff\\xff\\xff\\xff\\xff\\xff\\xfe\\xff\\xff\\xff:/usr/bin/qemu-aarch64-static:F" > $memory/formats/register
+if [ -e $inside/lib/ld-linux-aarch64.so.1 ] && [ "$(uname -m)" != aarch64 ]; then
+    mount -t binfmt_misc none $memory/formats
+    printf ":qemu-aarch64:M::\\x7fELF\\x02\\x01\\x01\\x00\\x00\\x00\\x00\\x00\\x00\\x00\\x00\\x00\\x02\\x00\\xb7\\x00:\\xff\\xff\\xff\\xff\\xff\\xff\\xff\\x00\\xff\\xff\\xff\\xff\\xff\\xff\\xff\\xff\\xfe\\xff\\xff\\xff:/usr/bin/qemu-aarch64-static:F" > $memory/formats/register
+fi
+mkdir -p $inside/proc $inside/dev
 mount -t proc none $inside/proc
 mount -t tmpfs none $inside/dev
 mkdir $inside/dev/shm $inside/debs

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // `npm run test:setup`: installs the Debian packages that the tests use, from the list in test-packages.json.
-// With `-- --long` it also fetches what the long suites need beside them: nvcc 11.8, three Debians' compilers, a disk with systemd.
+// With `-- --long` it also fetches what the long suites need beside them: nvcc 11.8, three Debians' compilers, a disk with systemd, a clean Debian.
 import { execFileSync, spawnSync } from "node:child_process";
 import { readFileSync } from "node:fs";
+import { fetchCleanRoot } from "./clean-roots.mjs";
 import { DEBIANS, fetchDebian } from "./debian-compilers.mjs";
 import { fetchNvcc118 } from "./nvcc-11.8.mjs";
+import { ARCHITECTURES, fetchNode } from "./packaging/node-runtime.mjs";
 import { fetchSystemdRoot } from "./systemd-root.mjs";
 
 const needs = JSON.parse(readFileSync(new URL("./test-packages.json", import.meta.url), "utf8"));
@@ -21,7 +23,7 @@ if (spawnSync("dpkg", ["--version"]).status !== 0) {
   );
   process.exit(1);
 }
-/** Compilers and a disk of the long suites, 5.5 GB in a cache: their absence is a failure only where every suite must run. */
+/** Compilers, disks and roots of the long suites, 6 GB in a cache: their absence is a failure only where every suite must run. */
 function fetchLong() {
   if (!process.argv.includes("--long")) return;
   const fetches = [
@@ -30,6 +32,8 @@ function fetchLong() {
       (suite) => () => `the compilers of Debian ${suite} are in ${fetchDebian(suite)}`,
     ),
     () => `the disk of the systemd machine is ${fetchSystemdRoot()}`,
+    () => `the clean root for packages is ${fetchCleanRoot("amd64")}`,
+    ...Object.keys(ARCHITECTURES).map((one) => () => `the packages' Node for ${one} is ${fetchNode(one)}`),
   ];
   for (const fetch of fetches) {
     try {

@@ -182,6 +182,12 @@ export const SUITES: readonly Suite[] = [
     for: "virtual machines with the kernel's own test cameras",
   },
   {
+    name: "long-packages",
+    files: ["test/packages/"],
+    budgetSeconds: 360,
+    for: "the Debian packages: built twice, judged, and lived with in a clean Debian from installation to purge",
+  },
+  {
     name: "long-systemd",
     files: ["test/systemd-vm/"],
     budgetSeconds: 360,

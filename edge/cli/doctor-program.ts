@@ -109,6 +109,13 @@ const BUILD_ON_JETSON =
   "This Jetson has a GPU: build the plugin with 'PATH=/usr/local/cuda/bin:$PATH npm run build:cuda'; " +
   "nvcc comes with JetPack (sudo apt-get install nvidia-jetpack).";
 
+/** What puts a Jetson's GPU to use; a Debian package has no sources to build from. */
+function gpuHint(program = packageRoot()): string {
+  return existsSync(join(program, "scripts/build-cuda.mjs"))
+    ? BUILD_ON_JETSON
+    : "This Jetson has a GPU: install the package depthwatt-cuda-<sm> of this version; 'depthwatt boards' says which <sm>.";
+}
+
 /** @param evidence what tells a Jetson: there the hint says how its GPU is put to use */
 export function lookAtCuda(
   native: Pick<NativeAddon, "cudaUnavailable">,
@@ -125,11 +132,11 @@ export function lookAtCuda(
   const mend = commands && { commands };
   if (wanted === "cuda") {
     const otherwise = "'--backend auto' computes the same bits on the CPU.";
-    const hint = isJetson(evidence) ? `${BUILD_ON_JETSON} Or: ${otherwise}` : `Mend that. Or: ${otherwise}`;
+    const hint = isJetson(evidence) ? `${gpuHint()} Or: ${otherwise}` : `Mend that. Or: ${otherwise}`;
     return { name: "cuda", state: "bad", text: reason, hint, ...mend, facts, exitCode: 4 };
   }
   const hint = isJetson(evidence)
-    ? BUILD_ON_JETSON
+    ? gpuHint()
     : "Without an NVIDIA GPU, nothing: the CPU computes the same bits.";
   return { name: "cuda", state: "absent", text: reason, hint, ...mend, facts };
 }

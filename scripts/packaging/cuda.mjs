@@ -51,6 +51,9 @@ export function makeCudaPackage({
     if (plugin === undefined) buildPlugin(project, sm, target);
     else cpSync(plugin, target);
     const architecture = architectureOf(target);
+    // Debian wants no names in a library that nobody links with; what GPUs run stays.
+    const foreign = architecture === "arm64" && process.arch !== "arm64" ? "aarch64-linux-gnu-" : "";
+    execFileSync(`${foreign}strip`, ["--strip-unneeded", target]);
     const { GLIBC = "2.17" } = symbolVersions(target);
     const name = `depthwatt-cuda-${sm}`;
     const doc = join(tree, "usr/share/doc", name);

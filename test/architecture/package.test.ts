@@ -85,8 +85,11 @@ test("every package that the published code imports is a dependency", () => {
   expect([...missing]).toEqual([]);
 });
 
-test("v4l2-camera is bundled, whole and once", () => {
-  expect(manifest.bundleDependencies).toEqual(["v4l2-camera"]);
+test("v4l2-camera is bundled, whole and once, with the headers that its build wants", () => {
+  // Without them npm 11 and 12 leave their folder empty in a global installation: they take them for a part of the bundle.
+  expect(manifest.bundleDependencies).toEqual(["v4l2-camera", "node-addon-api"]);
+  for (const file of ["package.json", "index.js", "napi.h", "node_addon_api.gyp"])
+    expect([...packed]).toContain(`node_modules/node-addon-api/${file}`);
   const cameras = JSON.parse(readFileSync("camera/v4l2/package.json", "utf8"));
   // Another version would be looked for in a registry instead of linked.
   expect(manifest.dependencies["v4l2-camera"]).toBe(cameras.version);

@@ -79,16 +79,16 @@ function tryCameras(file, { npm, text }) {
 function tryProgram(file, { npm, prefix, text, tried }) {
   text("npm", ["install", "--global", "--no-audit", "--no-fund", file], prefix);
   const words = ["run", "--source", "synthetic", "--broker", "none", "--frames", "20", "--json"];
-  let cure = "";
+  let note = "";
   if (npm >= 12) {
     const first = tried("depthwatt", words);
     expect(first.status === 4, "the first run without an addon ends with 4", first.said);
     const command = /^hint: npm 12 runs no install script .*Build it: (node \S+)/m.exec(first.said)?.[1];
-    expect(command !== undefined, "the first error says the cure", first.said);
+    expect(command !== undefined, "the first error says what to do", first.said);
     const fix = tried("depthwatt", ["doctor", "--fix"]);
     expect(fix.said.includes("build-native.mjs"), "doctor --fix prints it, too", fix.said);
     text("sh", ["-c", command], prefix);
-    cure = ", after the command of the first error";
+    note = ", after the command of the first error";
   }
   const run = JSON.parse(text("depthwatt", words, prefix).trim().split("\n").at(-1));
   expect(run.frames === 20, "20 frames", JSON.stringify(run));
@@ -99,7 +99,7 @@ function tryProgram(file, { npm, prefix, text, tried }) {
   const plan = text("depthwatt", ["install-service", "--dry-run"], prefix);
   expect(plan.includes("systemctl enable depthwatt.service"), "the plan of install-service", plan);
   text("npm", ["uninstall", "--global", "depthwatt"], prefix);
-  return `frames: ${run.frames}${cure}; the unit starts ${started}`;
+  return `frames: ${run.frames}${note}; the unit starts ${started}`;
 }
 
 let failed = 0;

@@ -73,7 +73,8 @@ struct Refinement {
     require(gpu::speckle(p, matched.get(), certainty.get(), speckleScratch.get(), size.width, size.height, stream));
   }
   void confidence() {
-    require(gpu::confidence(grey.get(), matched.get(), certainty.get(), sure.get(), size.width, size.height, stream));
+    require(gpu::confidence(grey.get(), matched.get(), certainty.get(), false, sure.get(), size.width, size.height,
+                            stream));
   }
   void fill() {
     FillParameters p;

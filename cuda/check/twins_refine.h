@@ -101,12 +101,17 @@ inline void checkRefinement(Random& random, const Case& c, const std::vector<uin
   DeviceBuffer<uint8_t> dCertainty, dSure;
   upload(dCertainty, certainty);
   require(dSure.allocate(grey.size()), "confidence");
-  confidenceReference(greyView, view(disparities).asConst(),
-                      packedView<const uint8_t>(certainty.data(), c.width, c.height),
-                      packedView(sure.data(), c.width, c.height));
-  require(gpu::confidence(dGrey.get(), dIn.get(), dCertainty.get(), dSure.get(), c.width, c.height, nullptr),
-          "confidence");
-  expectSame(sure, fetched(dSure), c.width, "confidence " + c.name);
+  for (size_t i = 0; i < certainty.size(); i += 7) certainty[i] = 0;
+  upload(dCertainty, certainty);
+  for (const bool zeroIsEstimated : {false, true}) {
+    confidenceReference(greyView, view(disparities).asConst(),
+                        packedView<const uint8_t>(certainty.data(), c.width, c.height), zeroIsEstimated,
+                        packedView(sure.data(), c.width, c.height));
+    require(gpu::confidence(dGrey.get(), dIn.get(), dCertainty.get(), zeroIsEstimated, dSure.get(), c.width, c.height,
+                            nullptr),
+            "confidence");
+    expectSame(sure, fetched(dSure), c.width, "confidence " + c.name);
+  }
 
   std::vector<int16_t> filled(grey.size());
   fillReference(p, greyView, view(disparities).asConst(), view(filled),

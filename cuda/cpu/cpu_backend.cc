@@ -148,7 +148,8 @@ class CpuBackend final : public Backend, private Stages {
 
   Status confidence() override {
     workers_.rows(scope_.height, [&](int32_t first, int32_t end) {
-      kernels_.confidence(left(), matched().asConst(), certainty().asConst(), sure(), first, end);
+      kernels_.confidence(left(), matched().asConst(), certainty().asConst(), p_.matcher.facts->estimates, sure(),
+                          first, end);
     });
     return {};
   }

@@ -152,7 +152,8 @@ Status FrameStages::speckle() {
 }
 
 Status FrameStages::confidence() {
-  return gpu::confidence(grey(0), matched(), certainty_.get(), sure(), scope_.width, scope_.height, stream_);
+  return gpu::confidence(grey(0), matched(), certainty_.get(), p_.matcher.facts->estimates, sure(), scope_.width,
+                         scope_.height, stream_);
 }
 
 Status FrameStages::fill() {

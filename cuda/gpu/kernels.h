@@ -70,8 +70,8 @@ Status fill(const FillParameters& parameters, const uint8_t* grey, const int16_t
             int32_t* scratch, int32_t width, int32_t height, cudaStream_t stream);
 
 /// sure: another image than certainty.
-Status confidence(const uint8_t* grey, const int16_t* disparityQ4, const uint8_t* certainty, uint8_t* sure,
-                  int32_t width, int32_t height, cudaStream_t stream);
+Status confidence(const uint8_t* grey, const int16_t* disparityQ4, const uint8_t* certainty, bool zeroIsEstimated,
+                  uint8_t* sure, int32_t width, int32_t height, cudaStream_t stream);
 
 Status boundary(const uint8_t* grey, const int16_t* disparityQ4, int16_t* result, int32_t width, int32_t height,
                 cudaStream_t stream);

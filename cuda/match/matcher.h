@@ -106,6 +106,8 @@ struct MatcherFacts {
   QualityLadder ladder;
   /// What ranges alone cannot tell: kParameter that names settings (match.x.p1), or ok. search: in pixels of the whole images.
   Status (*check)(const MatcherChoice& choice, const MatchSearch& search, bool halfResolution);
+  /// It gives disparities that it did not match but estimated from others: those have confidence 0, all that it matched have more.
+  bool estimates = false;
 };
 
 inline int32_t MatcherChoice::at(const char* key) const {
@@ -134,7 +136,7 @@ struct MatcherImages {
 /// Of the same size. Every pixel of both is written.
 struct MatcherResult {
   ImageView<int16_t> disparityQ4;  ///< 1/16 px, absolute; kInvalidDisparity where there is none
-  ImageView<uint8_t> confidence;   ///< 0 where nothing was matched
+  ImageView<uint8_t> confidence;   ///< 0 where there is none, and where it was estimated (MatcherFacts::estimates)
 };
 
 /// Everything is made when it is opened; compute() allocates nothing.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the confidence is worth: how many of the pixels that have it are within one pixel of the truth, and how well it sorts right from
+// What the confidence is worth: how many of the pixels that have it are right by the threshold of their set, and how well it sorts right from
 // wrong. Part of `npm run bench:accuracy`; by itself, with DEPTHWATT_DATA set:
 //   node scripts/bench/confidence.mjs [--svg FILE] [--set key=value]...    the table, and the reliability plot
 import { existsSync, readdirSync, writeFileSync } from "node:fs";
@@ -22,7 +22,7 @@ function matcherOf(set) {
   return engineMatcher({ config, fixedNumDisparities: false, frames: 1, createEngine });
 }
 
-/** Pixels with a truth by confidence: how many, how many off by more than the scene's threshold, how many within one pixel. */
+/** Pixels with a truth by confidence: how many, how many off by more than the scene's threshold, how many not. */
 function countsOf({ truth, badThresholdPx }, { disparityQ4, confidence }) {
   const counts = {
     pixels: new Array(LEVELS).fill(0),
@@ -35,7 +35,7 @@ function countsOf({ truth, badThresholdPx }, { disparityQ4, confidence }) {
     const level = confidence[i];
     ++counts.pixels[level];
     if (error > badThresholdPx) ++counts.bad[level];
-    if (error <= 1) ++counts.within[level];
+    if (error <= badThresholdPx) ++counts.within[level];
   }
   return counts;
 }
@@ -59,7 +59,7 @@ export function sparsification({ pixels, bad }) {
   return { areaPercent: (100 * area) / kept, randomPercent: (100 * wrong) / kept, bestPercent: 100 * best };
 }
 
-/** Share within one pixel by confidence, sixteen confidences together, every scene with the same weight. */
+/** Share within the threshold by confidence, sixteen confidences together, every scene with the same weight. */
 function reliabilityOf(scenes) {
   const points = [];
   for (let first = 1; first < LEVELS; first += BIN) {
@@ -76,7 +76,7 @@ function reliabilityOf(scenes) {
     if (weight / scenes.length < FEWEST) continue;
     points.push({
       confidence: at / weight,
-      withinOnePixel: within / weight,
+      withinThreshold: within / weight,
       share: weight / scenes.length,
     });
   }
@@ -108,7 +108,7 @@ export async function confidenceFigures(folders, set) {
 export function reliabilityPlot(reliability) {
   const series = Object.entries(reliability).map(([name, points]) => ({
     name,
-    points: points.map(({ confidence, withinOnePixel }) => [confidence, 100 * withinOnePixel]),
+    points: points.map(({ confidence, withinThreshold }) => [confidence, 100 * withinThreshold]),
   }));
   const exact = {
     name: "c / 255",
@@ -121,7 +121,7 @@ export function reliabilityPlot(reliability) {
   return xyPlot({
     title: "Matched pixels by confidence",
     x: "confidence",
-    y: "% within 1 px of the truth",
+    y: "% within its set's threshold",
     series: [...series, exact],
   });
 }
@@ -140,9 +140,9 @@ if (import.meta.url === `file://${process.argv[1]}`) {
       `${scene.padEnd(14)} area ${areaPercent.toFixed(2)} %, random ${randomPercent.toFixed(2)}, best ${bestPercent.toFixed(2)}`,
     );
   }
-  for (const { confidence, withinOnePixel, share } of reliability.all) {
+  for (const { confidence, withinThreshold, share } of reliability.all) {
     console.log(
-      `confidence ${confidence.toFixed(0).padStart(4)}: ${(100 * withinOnePixel).toFixed(1)} % within 1 px, ${(100 * share).toFixed(2)} % of pixels`,
+      `confidence ${confidence.toFixed(0).padStart(4)}: ${(100 * withinThreshold).toFixed(1)} % within the threshold, ${(100 * share).toFixed(2)} % of pixels`,
     );
   }
   if (values.svg !== undefined) writeFileSync(values.svg, reliabilityPlot(reliability));

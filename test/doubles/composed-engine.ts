@@ -80,7 +80,15 @@ function refined(images: Images, matched: Matched, { match, refine }: EngineOpti
     room("speckle")({ ...size, ...regions, disparityQ4, confidence: certainty });
   }
   const confidence = new Uint8Array(disparityQ4.length);
-  room("confidence")({ ...size, grey: images.left, disparityQ4, certainty, sure: confidence });
+  const zeroIsEstimated = match.algorithm === "cbca";
+  room("confidence")({
+    ...size,
+    grey: images.left,
+    disparityQ4,
+    certainty,
+    zeroIsEstimated,
+    sure: confidence,
+  });
   if (refine.fill !== "off") {
     const [lowestQ4, steps] = [16 * match.minDisparity, match.numDisparities - 1];
     const range = { thresholdQ4: refine.fillThresholdQ4, lowestQ4, highestQ4: lowestQ4 + 16 * steps };

@@ -96,6 +96,23 @@ test("what was matched is above 0, what was filled is 0, and matchedPixels count
   expect(filled.result.matchedPixels).toBeLessThan(filled.result.validPixels);
 });
 
+test("what cbca estimated between its control points counts as valid, not as matched", async () => {
+  const [width, height] = [320, 120];
+  const { left, right } = room(width, height);
+  const { confidence, disparityQ4, result } = await computed(left, right, width, height, [
+    "match.algorithm=cbca",
+    "match.halfResolution=false",
+    "refine.fill=off",
+  ]);
+  const matched = confidence.reduce((count, value) => count + (value > 0 ? 1 : 0), 0);
+  expect(result.validPixels).toBe(disparityQ4.reduce((count, d) => count + (d !== INVALID ? 1 : 0), 0));
+  expect(result.matchedPixels).toBe(matched);
+  // In the strip that only the left camera sees no match can be confirmed from both sides.
+  for (let y = 0; y < height; ++y) expect(confidence[y * width + 4]).toBe(0);
+  expect(matched).toBeLessThan(0.97 * result.validPixels);
+  expect(matched).toBeGreaterThan(0.5 * result.validPixels);
+});
+
 for (const set of ["midd_v2", "midd_2005_2006_third", "kitti2015"]) {
   needsData(set).suite(`confidence on ${set}`, (folder) => {
     test("the share within the threshold of the set grows with the confidence", async () => {

@@ -10,6 +10,7 @@ interface Call {
   grey: Uint8Array;
   disparityQ4: Int16Array;
   certainty: Uint8Array;
+  zeroIsEstimated?: boolean;
 }
 
 function confidence(variant: string, width: number, height: number, call: Call): Uint8Array {
@@ -29,45 +30,64 @@ describe.each(forms)("confidence, %s: by hand", (variant) => {
   const [width, height] = [9, 7];
   const centre = 3 * width + 4;
   const flat = () => new Int16Array(width * height).fill(160);
+  const certainties = (value: number) => new Uint8Array(width * height).fill(value);
 
-  test("25 agreeing pixels of certainty 200: support 5000, between knots 19 and 20", () => {
-    const certainty = new Uint8Array(width * height).fill(200);
-    const call = { grey: stripes(width, height), disparityQ4: flat(), certainty };
-    // 5000 = 19 x 256 + 136: 247 + floor(2 x 136 / 256) = 248; the border is replicated, so all pixels are alike.
-    expect([...confidence(variant, width, height, call)]).toEqual(new Array(width * height).fill(248));
+  test("25 agreeing pixels of certainty 100: support 2500, texture 400", () => {
+    const call = { grey: stripes(width, height), disparityQ4: flat(), certainty: certainties(100) };
+    const sure = confidence(variant, width, height, call);
+    // 2500 >> 7 = 19: 63; nothing unmatched: 0; 400 >> 4 = 25: -1. 255 / (1 + exp(-62 / 16)) = 249.8
+    expect(sure[centre]).toBe(250);
+    // Columns -2 to 2: the first three have no step. 160 >> 4 = 10: -20. 255 / (1 + exp(-43 / 16)) = 238.8
+    expect(sure[3 * width]).toBe(239);
   });
 
   test("who is more than a pixel away, or invalid, does not agree", () => {
-    const certainty = new Uint8Array(width * height).fill(200);
     const disparityQ4 = flat();
     disparityQ4[centre - 1] = 160 + 16; // agrees
     disparityQ4[centre + 1] = 160 + 17; // does not
     disparityQ4[centre + width] = INVALID;
-    const sure = confidence(variant, width, height, { grey: stripes(width, height), disparityQ4, certainty });
-    // 23 x 200 = 4600 = 17 x 256 + 248: 237 + floor(5 x 248 / 256) = 241
-    expect(sure[centre]).toBe(241);
-    // Its own 200 and that of the pixel one column further: 176 and 177 agree, 177 and 160 do not; 400 = 256 + 144: 150 + floor(10 x 144 / 256) = 155
-    expect(sure[centre + 1]).toBe(155);
+    const call = { grey: stripes(width, height), disparityQ4, certainty: certainties(100) };
+    const sure = confidence(variant, width, height, call);
+    // 23 x 100 = 2300, 2300 >> 7 = 17: 62; one unmatched, 1 >> 2 = 0: 0; -1. 255 / (1 + exp(-61 / 16)) = 249.5
+    expect(sure[centre]).toBe(249);
+    // Its own 100 and that of the pixel two columns left: 200 >> 7 = 1: 51; -1. 255 / (1 + exp(-50 / 16)) = 244.3
+    expect(sure[centre + 1]).toBe(244);
     expect(sure[centre + width]).toBe(0);
   });
 
-  test("without texture hardly anything is believed, but what was matched is above 0", () => {
-    const certainty = new Uint8Array(width * height).fill(255);
-    const grey = new Uint8Array(width * height).fill(90);
-    expect([...confidence(variant, width, height, { grey, disparityQ4: flat(), certainty })]).toEqual(
-      new Array(width * height).fill(1),
-    );
-    // One step of 5 between columns 4 and 5: rows 2 to 4 have it within 7 columns, 3 x 5 = 15 of texture, 240 at most.
-    const stepped = grey.map((value, i) => (i % width >= 5 ? value + 5 : value));
-    const sure = confidence(variant, width, height, { grey: stepped, disparityQ4: flat(), certainty });
-    expect(sure[centre]).toBe(240);
-    expect(sure[3 * width]).toBe(1); // columns -3 to 3: the step of column 5 is too far
+  test("holes around make unsure", () => {
+    const disparityQ4 = flat().fill(INVALID, 0, width);
+    const call = { grey: stripes(width, height), disparityQ4, certainty: certainties(100) };
+    // Rows -2, -1 and 0 are row 0: 33 of 121, 33 >> 2 = 8: -20. 255 / (1 + exp(-42 / 16)) = 237.8
+    expect(confidence(variant, width, height, call)[centre]).toBe(238);
   });
 
-  test("who has no support is matched, and no more", () => {
-    const certainty = new Uint8Array(width * height);
-    const call = { grey: stripes(width, height), disparityQ4: flat(), certainty };
+  test("without texture hardly anything is believed, but what was matched is above 0", () => {
+    const [columns, rows] = [20, 3];
+    const call = {
+      grey: new Uint8Array(columns * rows).fill(90),
+      disparityQ4: new Int16Array(columns * rows).fill(160),
+      certainty: new Uint8Array(columns * rows).fill(255),
+    };
+    expect([...confidence(variant, columns, rows, call)]).toEqual(new Array(columns * rows).fill(1));
+    // One step of 1 between columns 4 and 5: eleven rows have it within five columns, 8 x 11 = 88 at most.
+    const grey = call.grey.map((value, i) => (i % columns >= 5 ? value + 1 : value));
+    const sure = confidence(variant, columns, rows, { ...call, grey });
+    expect([...sure.subarray(0, 11)]).toEqual(new Array(11).fill(88));
+    expect([...sure.subarray(11, columns)]).toEqual(new Array(9).fill(1));
+  });
+
+  test("who has no support is matched, and no more; where 0 says estimated, not even that", () => {
+    const call = { grey: stripes(width, height), disparityQ4: flat(), certainty: certainties(0) };
     expect(confidence(variant, width, height, call)[centre]).toBe(1);
+    expect([...confidence(variant, width, height, { ...call, zeroIsEstimated: true })]).toEqual(
+      new Array(width * height).fill(0),
+    );
+    // An estimated pixel is a hole to those beside it: rows -2, -1 and 0, as above.
+    const certainty = certainties(100).fill(0, 0, width);
+    expect(confidence(variant, width, height, { ...call, certainty, zeroIsEstimated: true })[centre]).toBe(
+      238,
+    );
   });
 });
 
@@ -128,9 +148,12 @@ describe.each(variants)("confidence, %s: twin of the reference", (variant) => {
       const certainty = random.fill(new Uint8Array(size), 0, 255);
       const disparityQ4 = random.fill(new Int16Array(size), 0, maxDisparityQ4);
       for (let i = 0; i < size; ++i) if (random.whole(1, oneInvalidIn) === 1) disparityQ4[i] = INVALID;
-      const call = { grey, disparityQ4, certainty };
-      const expected = confidence("reference", width, height, call);
-      expectSameImage(confidence(variant, width, height, call), expected, width, `seed ${random.seed}`);
+      for (let i = 0; i < size; ++i) if (random.whole(1, 5) === 1) certainty[i] = 0;
+      for (const zeroIsEstimated of [false, true]) {
+        const call = { grey, disparityQ4, certainty, zeroIsEstimated };
+        const expected = confidence("reference", width, height, call);
+        expectSameImage(confidence(variant, width, height, call), expected, width, `seed ${random.seed}`);
+      }
     }
   });
 });

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // native.rooms.confidence({variant, width, height, grey: Uint8Array, disparityQ4: Int16Array, certainty: Uint8Array,
-//   sure: Uint8Array})
+//   zeroIsEstimated?: boolean, sure: Uint8Array})
 #include "../../refine/confidence/confidence.h"
 
 #include "../../cpu/kernels.h"
@@ -15,8 +15,9 @@ Napi::Value confidence(const Napi::CallbackInfo& info) {
   const auto disparityQ4 = imageOf<const int16_t>(call, "disparityQ4");
   const auto certainty = imageOf<const uint8_t>(call, "certainty");
   const auto sure = imageOf<uint8_t>(call, "sure");
-  if (kernels == nullptr) confidenceReference(grey, disparityQ4, certainty, sure);
-  else kernels->confidence(grey, disparityQ4, certainty, sure, 0, grey.height);
+  const bool zeroIsEstimated = call.Get("zeroIsEstimated").ToBoolean();
+  if (kernels == nullptr) confidenceReference(grey, disparityQ4, certainty, zeroIsEstimated, sure);
+  else kernels->confidence(grey, disparityQ4, certainty, zeroIsEstimated, sure, 0, grey.height);
   return Napi::String::New(info.Env(), kernels == nullptr ? "reference" : nameOf(kernels->instructionSet));
 }
 

@@ -33,7 +33,8 @@ constexpr MatcherFacts kFacts = {"cbca",
                                  kParameters,
                                  sizeof kParameters / sizeof *kParameters,
                                  {nullptr, 0, 0, nullptr, 4},
-                                 nullptr};
+                                 nullptr,
+                                 true};
 
 class CbcaOnCpu final : public CpuMatcher {
  public:

@@ -2,51 +2,73 @@
 // The definition of the confidence; see confidence.h.
 #include "confidence.h"
 
+#include <algorithm>
 #include <cstdlib>
 
 namespace depthwatt {
 namespace {
 
-int32_t inside(int32_t i, int32_t n) { return i < 0 ? 0 : i >= n ? n - 1 : i; }
+struct Images {
+  ImageView<const uint8_t> grey;
+  ImageView<const int16_t> disparityQ4;
+  ImageView<const uint8_t> certainty;
+  bool zeroIsEstimated;
 
-int32_t supportOf(ImageView<const int16_t> disparity, ImageView<const uint8_t> certainty, int32_t x, int32_t y) {
+  int32_t column(int32_t x) const { return std::min(std::max(x, 0), grey.width - 1); }
+  int32_t row(int32_t y) const { return std::min(std::max(y, 0), grey.height - 1); }
+  bool matched(int32_t x, int32_t y) const {
+    if (disparityQ4.row(row(y))[column(x)] == kInvalidDisparity) return false;
+    return !zeroIsEstimated || certainty.row(row(y))[column(x)] > 0;
+  }
+  int32_t step(int32_t x, int32_t y) const {
+    const uint8_t* values = grey.row(row(y));
+    return std::min(16, std::abs(values[column(x)] - values[column(x - 1)]));
+  }
+};
+
+int32_t supportOf(const Images& images, int32_t x, int32_t y) {
   int32_t support = 0;
   for (int32_t j = -2; j <= 2; ++j) {
     for (int32_t i = -2; i <= 2; ++i) {
-      const int32_t qx = inside(x + i, disparity.width), qy = inside(y + j, disparity.height);
-      const int32_t d = disparity.row(qy)[qx];
-      if (d != kInvalidDisparity && std::abs(d - disparity.row(y)[x]) <= 16) support += certainty.row(qy)[qx];
+      const int32_t qx = images.column(x + i), qy = images.row(y + j);
+      const int32_t d = images.disparityQ4.row(qy)[qx];
+      if (d == kInvalidDisparity || std::abs(d - images.disparityQ4.row(y)[x]) > 16) continue;
+      support += images.certainty.row(qy)[qx];
     }
   }
   return support;
 }
 
-int32_t textureOf(ImageView<const uint8_t> grey, int32_t x, int32_t y) {
-  int32_t texture = 0;
-  for (int32_t j = -1; j <= 1; ++j) {
-    const uint8_t* row = grey.row(inside(y + j, grey.height));
-    for (int32_t i = -3; i <= 3; ++i) {
-      const int32_t step = std::abs(row[inside(x + i, grey.width)] - row[inside(x + i - 1, grey.width)]);
-      texture += step < 8 ? step : 8;
-    }
+/// Over (2 radius + 1)^2 pixels.
+template <class Value>
+int32_t sumAround(int32_t x, int32_t y, int32_t radius, Value&& value) {
+  int32_t sum = 0;
+  for (int32_t j = -radius; j <= radius; ++j) {
+    for (int32_t i = -radius; i <= radius; ++i) sum += value(x + i, y + j);
   }
-  return texture;
+  return sum;
 }
 
 }  // namespace
 
 void confidenceReference(ImageView<const uint8_t> grey, ImageView<const int16_t> disparityQ4,
-                         ImageView<const uint8_t> certainty, ImageView<uint8_t> sure) {
-  const int32_t knots[] = DEPTHWATT_CONFIDENCE_KNOTS;
+                         ImageView<const uint8_t> certainty, bool zeroIsEstimated, ImageView<uint8_t> sure) {
+  const int32_t supportScore[] = DEPTHWATT_SUPPORT_SCORES;
+  const int32_t unmatchedScore[] = DEPTHWATT_UNMATCHED_SCORES;
+  const int32_t textureScore[] = DEPTHWATT_TEXTURE_SCORES;
+  const int32_t curve[] = DEPTHWATT_CONFIDENCE_CURVE;
+  const Images images{grey, disparityQ4, certainty, zeroIsEstimated};
+  const auto step = [&](int32_t x, int32_t y) { return images.step(x, y); };
+  const auto unmatched = [&](int32_t x, int32_t y) { return images.matched(x, y) ? 0 : 1; };
   for (int32_t y = 0; y < grey.height; ++y) {
     for (int32_t x = 0; x < grey.width; ++x) {
       sure.row(y)[x] = 0;
-      if (disparityQ4.row(y)[x] == kInvalidDisparity) continue;
-      const int32_t support = supportOf(disparityQ4, certainty, x, y), k = support / 256;
-      int32_t value = knots[k] + (knots[k + 1] - knots[k]) * (support % 256) / 256;
-      const int32_t maxValue = 16 * textureOf(grey, x, y);
-      if (value > maxValue) value = maxValue;
-      sure.row(y)[x] = static_cast<uint8_t>(value < 1 ? 1 : value);
+      if (!images.matched(x, y)) continue;
+      const int32_t score = supportScore[supportOf(images, x, y) / 128] +
+                            unmatchedScore[sumAround(x, y, 5, unmatched) / 4] +
+                            textureScore[sumAround(x, y, 2, step) / 16];
+      const int32_t value = std::min(curve[std::min(std::max(score, -96), 127) + 96], 8 * sumAround(x, y, 5, step));
+      sure.row(y)[x] = static_cast<uint8_t>(std::max(value, 1));
     }
   }
 }

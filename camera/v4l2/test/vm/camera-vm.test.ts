@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // The package on a real kernel: boots a virtual machine with vivid's cameras, runs guest/cases.mjs in it, shows each case as a
 // test. With V4L2_CAMERA_MEASURE=FILE it runs guest/measure.mjs instead and writes the rows there.
-import { readFileSync, writeFileSync } from "node:fs";
-import { afterAll, beforeAll, expect, test } from "vitest";
-import { type MachineEnd, runMachine } from "../../../../test/capture-vm/machine.js";
+import { writeFileSync } from "node:fs";
+import { expect, test } from "vitest";
+import { runMachine } from "../../../../test/capture-vm/machine.js";
+import { caseNamesIn, machineTests } from "../../../../test/capture-vm/machine-suite.js";
 import { needs } from "../../../../test/doubles/needs.js";
 
 /** Two webcams, the second multi-planar. */
@@ -12,10 +13,6 @@ const VIVID = "n_devs=2 node_types=0x1,0x1 num_inputs=1,1 input_types=0,0 multip
 const LIMIT_SECONDS = 600;
 const guest = (name: string) => new URL(`guest/${name}`, import.meta.url).pathname;
 const measured = process.env.V4L2_CAMERA_MEASURE;
-
-const caseNames = [...readFileSync(guest("cases.mjs"), "utf8").matchAll(/^ {2}"([^"]+)":/gm)].map(
-  (match) => match[1]!,
-);
 
 needs("vm", "v4l").suite("v4l2-camera on a real kernel, in a virtual machine", () => {
   if (measured !== undefined) {
@@ -34,41 +31,16 @@ needs("vm", "v4l").suite("v4l2-camera on a real kernel, in a virtual machine", (
     return;
   }
 
-  const reports = new Map<string, { ok: boolean; error?: string }>();
-  let wake = () => {};
-  let ended: MachineEnd | undefined;
-  let machine: Promise<void>;
-  beforeAll(() => {
-    machine = runMachine({
-      name: "v4l2-camera",
-      vivid: VIVID,
-      program: [process.execPath, guest("cases.mjs")],
-      limitSeconds: LIMIT_SECONDS,
-      onReport: (report) => {
-        reports.set(String(report.case), report as { ok: boolean; error?: string });
-        wake();
-      },
-    })
-      .catch((error: Error): MachineEnd => ({ exitCode: undefined, seconds: 0, tail: String(error.stack) }))
-      .then((end) => {
-        ended = end;
-        wake();
-      });
+  machineTests({
+    names: caseNamesIn(new URL("guest/cases.mjs", import.meta.url)),
+    limitSeconds: LIMIT_SECONDS,
+    run: (onReport) =>
+      runMachine({
+        name: "v4l2-camera",
+        vivid: VIVID,
+        program: [process.execPath, guest("cases.mjs")],
+        limitSeconds: LIMIT_SECONDS,
+        onReport,
+      }),
   });
-  afterAll(() => machine, LIMIT_SECONDS * 1000);
-
-  test.each(caseNames)(
-    "%s",
-    async (name) => {
-      while (!reports.has(name)) {
-        if (ended) expect.fail(`the machine ended (${ended.exitCode}) before this case:\n${ended.tail}`);
-        await new Promise<void>((resolve) => {
-          wake = resolve;
-        });
-      }
-      const { ok, error } = reports.get(name)!;
-      expect(ok, error).toBe(true);
-    },
-    LIMIT_SECONDS * 1000,
-  );
 });

@@ -306,11 +306,13 @@ std::vector<Lattice> findLattices(const Plane& image, int scale, size_t least) {
 }
 
 /// Edges of a sharp lens are narrower than pixels, and then gradients depend on where between two pixels they lie: corners
-/// of rendered boards are off by 0.055 px rms (11x8 corners in 640x480), with this blur by 0.025. More merges small fields.
+/// of rendered boards are off by 0.055 px rms (11x8 corners in 640x480), with this blur by 0.025. In a window that is smaller
+/// than its reach, as small fields and the gaps beside markers allow, it mixes in what lies around: there the picture is taken.
 constexpr double kRefineBlur = 1.0;
+constexpr int kLeastBlurredWindow = 4;
 
 void refineLattice(const Plane& sharp, Lattice& lattice, double windowShare) {
-  const Plane image = blurred(sharp, kRefineBlur);
+  const Plane soft = blurred(sharp, kRefineBlur);
   std::map<Place, Corner> refined;
   for (const auto& [place, corner] : lattice.corners) {
     const double spacing = lattice.spacing(place);
@@ -319,7 +321,7 @@ void refineLattice(const Plane& sharp, Lattice& lattice, double windowShare) {
     const double wanted = std::min(std::max(std::round(0.17 * spacing), 5.0), 10.0);
     const int window = std::max(static_cast<int>(std::min(wanted, largest)), 2);
     Corner moved = corner;
-    if (!refineCorner(image, window, moved.x, moved.y)) continue;
+    if (!refineCorner(window < kLeastBlurredWindow ? sharp : soft, window, moved.x, moved.y)) continue;
     if (std::hypot(moved.x - corner.x, moved.y - corner.y) > std::max(3.0, 0.3 * spacing)) continue;
     refined[place] = moved;
   }

@@ -141,12 +141,24 @@ export class MqttDoor {
     });
   }
 
-  /** Answers what is in work and, with RUN_ENDED, what comes until the connection ends. */
+  /**
+   * Answers what is in work and, with RUN_ENDED, everything else that the broker had taken for this device: a broker
+   * acknowledges a request to its sender before it passes it on, and sends what it has before it confirms the end of a
+   * subscription.
+   */
   async close(): Promise<void> {
     this.#gate.close();
+    const answered = this.#unsubscribe().then(() => Promise.all(this.#working));
     const late = new Promise((resolve) => setTimeout(resolve, CLOSE_LIMIT_MS).unref());
-    await Promise.race([Promise.all(this.#working), late]);
+    await Promise.race([answered, late]);
     await this.#connection.end(CLOSE_GRACE_MS);
+  }
+
+  #unsubscribe(): Promise<void> {
+    const client = this.#client;
+    if (client === undefined) return Promise.resolve();
+    // A refusal or a connection that breaks ends the wait as well.
+    return new Promise((resolve) => client.unsubscribe(`${this.#prefix}/request/+`, () => resolve()));
   }
 }
 

@@ -376,13 +376,13 @@ needs("mosquitto").suite("control over MQTT", () => {
     const ended = stop();
     for (const payload of payloads.slice(1)) await client.send("set", payload);
     await ended;
-    await until("all are answered", () => client.received.length >= 1);
+    // The first reached the broker before the end began. The later ones may come after the end of the subscription.
+    await until("the first is answered", () => client.received.some(({ answer }) => answer.id === "1"));
     await pause(200);
     for (const { answer } of client.received)
       expect(
         answer.ok === true || (answer as { code?: string }).code === "RUN_ENDED",
         JSON.stringify(answer),
       ).toBe(true);
-    expect(client.received[0]!.answer.id).toBe("1");
   }, 60_000);
 });

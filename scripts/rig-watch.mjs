@@ -103,7 +103,7 @@ writeResult(values.out, {
   load: values.load ?? `load average ${loadNow()}; simulated time does not depend on it`,
   size: SIZE,
   limits: LIMITS,
-  lookCpuMsAssumedAtMost: SLOWEST_LOOK_MS,
+  maxLookCpuMs: SLOWEST_LOOK_MS,
   rows,
 });
 const late = turned.filter(({ alarmAfterSeconds: after }) => after === null || after > 5);

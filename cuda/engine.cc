@@ -242,7 +242,7 @@ Status Engine::setRightMap(std::vector<int32_t> map) {
   return {};
 }
 
-Status Engine::adapt(const FrameInput& input) {
+Status Engine::adapt(const FrameInput& input, Computing* by) {
   const std::lock_guard<std::mutex> lock(adaptMutex_);
   const Adaptation wanted = watch_ ? watch_->take(input) : Adaptation();
   {
@@ -252,6 +252,7 @@ Status Engine::adapt(const FrameInput& input) {
   // No frame is in work behind this: the map may be exchanged.
   const std::unique_lock<std::shared_mutex> alone(backendMutex_);
   if (!final_.ok() || !backend_) return {};
+  *by = {generation_, onDevice_};
   movedMap_.clear();
   if (wanted.quarterRows != 0) {
     const std::vector<int32_t>& map = turned_ ? rightMap_ : parameters_.rightMap;
@@ -267,24 +268,23 @@ Status Engine::adapt(const FrameInput& input) {
 
 Status Engine::run(int place, const FrameInput& input, FrameOutput& output) {
   Status status;
+  Computing by;
   if (watch_ || turned_) {
-    status = adapt(input);
-    if (!status.ok()) return onDevice_ ? recover(generation_, status) : status;
+    status = adapt(input, &by);
+    if (!status.ok()) return by.recoverable ? recover(by.generation, status) : status;
   }
-  uint32_t generation = 0;
-  bool recoverable = false, pointsMade = false;
+  bool pointsMade = false;
   {
     const std::shared_lock<std::shared_mutex> shared(backendMutex_);
     if (!final_.ok()) return final_;
     const int ownPlace = place < backend_->framesInWork() ? place : 0;
     const std::lock_guard<std::mutex> alone(workMutex_[ownPlace]);
-    generation = generation_;
-    recoverable = onDevice_;
+    by = {generation_, onDevice_};
     status = backend_->run(ownPlace, input, output);
     pointsMade = backend_->makesPoints();
     if (status.ok()) ++framesOfBackend_;
   }
-  if (!status.ok()) return recoverable ? recover(generation, status) : status;
+  if (!status.ok()) return by.recoverable ? recover(by.generation, status) : status;
   if (clouds_[place] && !pointsMade) makePoints(place, input, output);
   output.validPixels = countValid(output.disparityQ4, parameters_.width * parameters_.height);
   output.matchedPixels = countMatched(output.confidence, parameters_.width * parameters_.height);

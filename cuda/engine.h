@@ -52,8 +52,15 @@ class Engine {
   PairObservation observation() const;
 
  private:
+  /// What computed when something failed: by the time the failure is handled, another frame may have exchanged it.
+  struct Computing {
+    uint32_t generation = 0;
+    bool recoverable = false;
+  };
+
   /// Looks at the pair where it is its turn. Then, or where a backend has just been opened, the backend learns what holds.
-  Status adapt(const FrameInput& input);
+  /// by: who did not, where it fails.
+  Status adapt(const FrameInput& input, Computing* by);
   void makePoints(int place, const FrameInput& input, FrameOutput& output);
   Status openBackend();
   Status openCpu(const std::string& why);

@@ -147,10 +147,11 @@ export const SUITES: readonly Suite[] = [
       "test/golden/room-twins.test.ts",
       "camera/v4l2/test/capture-races.test.ts",
       "camera/v4l2/test/sanitized.test.ts",
+      "test/hostile/engine-races.test.ts",
       "test/rooms/rvl-fuzz.test.ts",
       "test/unit/scene-bits.test.ts",
     ],
-    budgetSeconds: 200,
+    budgetSeconds: 230,
     for: "NEON under emulation, sanitizers",
   },
   {

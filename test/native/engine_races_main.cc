@@ -1,0 +1,205 @@
+// SPDX-License-Identifier: Apache-2.0
+// Engines without Node, for ThreadSanitizer: each matcher in scalar form with a team of workers and a watch over its pairs, two frames at
+// once, while another thread asks for its state, sets maps and opens engines beside it; then engines whose device fails now and then,
+// until the CPU goes on. Prints what it counted.
+#include <atomic>
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <memory>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "cuda/cpu/kernels.h"
+#include "cuda/engine.h"
+#include "cuda/match/registry.h"
+#include "cuda/plugin.h"
+
+namespace depthwatt {
+
+// The other forms are left out: they take minutes to compile for a sanitizer, and their threads are those of this one.
+namespace {
+constexpr Kernels absent(InstructionSet which) {
+  Kernels kernels{};
+  kernels.instructionSet = which;
+  return kernels;
+}
+}  // namespace
+#if defined(__x86_64__)
+extern const Kernels kAvx2Kernels;
+extern const Kernels kAvx512Kernels;
+constexpr Kernels kAvx2Kernels = absent(InstructionSet::kAvx2);
+constexpr Kernels kAvx512Kernels = absent(InstructionSet::kAvx512);
+#elif defined(__aarch64__)
+extern const Kernels kNeonKernels;
+constexpr Kernels kNeonKernels = absent(InstructionSet::kNeon);
+#endif
+
+namespace {
+
+/// Devices that may still be opened, and all that were.
+std::atomic<int> devicesLeft{0}, devicesOpened{0};
+
+/// Takes two frames at once. Each third frame fails, and each second time that it is told what holds: both at any moment.
+class FailingDevice : public Backend {
+ public:
+  int framesInWork() const override { return 2; }
+  Status run(int, const FrameInput& input, FrameOutput& output) override {
+    if (++frames_ % 3 == 0) return Status::error(Code::kFailed, "The device was lost in a frame.");
+    output.disparityQ4[0] = input.left[0];
+    return {};
+  }
+  Status adapt(const Adaptation&, const int32_t* rightMap) override {
+    if (rightMap != nullptr && rightMap[0] != 0) std::abort();
+    if (++changes_ % 2 == 0) return Status::error(Code::kFailed, "The device was lost between frames.");
+    return {};
+  }
+  size_t workspaceBytes() const override { return 0; }
+  const char* instructionSet() const override { return "cuda"; }
+  int threads() const override { return 1; }
+
+ private:
+  std::atomic<int> frames_{0};
+  int changes_ = 0;
+};
+
+}  // namespace
+
+// In the place of plugin.cc.
+Status probeCudaPlugin() { return {}; }
+Status openCudaBackend(const EngineParameters&, std::unique_ptr<Backend>* backend) {
+  if (devicesLeft-- <= 0) return Status::error(Code::kBackendUnavailable, "No device is left.");
+  devicesOpened++;
+  *backend = std::make_unique<FailingDevice>();
+  return {};
+}
+
+}  // namespace depthwatt
+
+using namespace depthwatt;
+
+namespace {
+
+constexpr int32_t kWidth = 64, kHeight = 48;
+constexpr size_t kPixels = static_cast<size_t>(kWidth) * kHeight;
+constexpr int kFramesEach = 4, kThreads = 3;
+/// A device that fails takes at most six frames with it, whichever thread they are of: two devices are lost within fourteen.
+constexpr int kFramesEachOfFailing = 7;
+
+void require(const Status& status) {
+  if (status.ok()) return;
+  std::fprintf(stderr, "%s\n", status.message);
+  std::exit(1);
+}
+
+std::vector<int32_t> map() {
+  std::vector<int32_t> made;
+  for (int32_t y = 0; y < kHeight; ++y)
+    for (int32_t x = 0; x < kWidth; ++x) made.push_back(32 * x), made.push_back(32 * y);
+  return made;
+}
+
+EngineParameters parametersOf(const MatcherFacts& facts, const char* backend) {
+  EngineParameters p;
+  p.inputWidth = p.width = kWidth;
+  p.inputHeight = p.height = kHeight;
+  p.leftStrideBytes = p.rightStrideBytes = kWidth;
+  p.adaptation.watchesRows = true;
+  p.adaptation.denoise = Denoise::kAuto;
+  p.leftMap = p.rightMap = map();
+  p.matcher = withDefaults(facts, false);
+  p.search = {0, 16};
+  p.encodeDepth = Encoding::kRvl;
+  p.hasGeometry = true;
+  p.geometry = {100, 0.1, 0};
+  p.backend = backend;
+  p.instructionSet = "scalar";
+  p.threads = kThreads;
+  return p;
+}
+
+struct Slot {
+  std::vector<uint8_t> left = std::vector<uint8_t>(kPixels), confidence = left, body;
+  std::vector<int16_t> disparity = std::vector<int16_t>(kPixels);
+  std::vector<uint16_t> depth = std::vector<uint16_t>(kPixels);
+  FrameOutput out;
+
+  explicit Slot(const EngineParameters& p) : body(encodedBound(p.encodeDepth, p.width, p.height)) {
+    out.left = left.data(), out.confidence = confidence.data(), out.disparityQ4 = disparity.data();
+    out.depthMillimetres = depth.data(), out.encodedDepth = body.data();
+  }
+};
+
+struct Counts {
+  std::atomic<int> frames{0}, lost{0}, asked{0};
+};
+
+/// Two threads give frames to the engine; this one asks and sets until they have ended.
+void live(Engine& engine, const FrameInput& input, int framesEach, Counts& counts) {
+  std::atomic<int> busy{2};
+  const auto serve = [&](int place) {
+    Slot slot(engine.parameters());
+    for (int i = 0; i < framesEach; ++i) {
+      const Status status = engine.run(place, input, slot.out);
+      if (status.code == Code::kFrameLost) {
+        counts.lost++;
+        continue;
+      }
+      require(status);
+      counts.frames++;
+    }
+    busy--;
+  };
+  std::thread first(serve, 0), second(serve, 1);
+  while (busy > 0) {
+    if (engine.state().threads < 1) std::abort();
+    engine.observation();
+    require(engine.setRightMap(map()));
+    counts.asked++;
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+  first.join();
+  second.join();
+}
+
+}  // namespace
+
+int main() {
+  setvbuf(stdout, nullptr, _IOLBF, 0);
+  std::vector<uint8_t> left(kPixels), right(kPixels);
+  for (size_t i = 0; i < kPixels; ++i) {
+    left[i] = static_cast<uint8_t>((i * i) >> 3);
+    right[i] = static_cast<uint8_t>((i * i + 9) >> 3);
+  }
+  const FrameInput input{left.data(), right.data()};
+  Counts counts;
+  int engines = 0;
+  for (const MatcherFacts* facts : matcherFacts()) {
+    const EngineParameters parameters = parametersOf(*facts, "cpu");
+    std::unique_ptr<Engine> engine;
+    require(Engine::open(parameters, &engine));
+    std::thread beside([&] {
+      for (int i = 0; i < 3; ++i) {
+        std::unique_ptr<Engine> other;
+        require(Engine::open(parameters, &other));
+      }
+    });
+    live(*engine, input, kFramesEach, counts);
+    beside.join();
+    engines += 4;
+  }
+  if (counts.lost != 0) std::abort();
+  std::printf("frames %d, engines %d, asked %d\n", counts.frames.load(), engines, counts.asked.load());
+
+  Counts failing;
+  for (int round = 0; round < 6; ++round) {
+    devicesLeft = 2;
+    std::unique_ptr<Engine> engine;
+    require(Engine::open(parametersOf(*matcherFacts().front(), "auto"), &engine));
+    live(*engine, input, kFramesEachOfFailing, failing);
+    if (std::string(engine->state().backend) != "cpu") std::abort();
+  }
+  std::printf("frames %d, lost %d, devices %d\n", failing.frames.load(), failing.lost.load(), devicesOpened.load());
+  return 0;
+}

@@ -21,6 +21,14 @@ export function overBudget(took: ReadonlyMap<string, number>, warn: boolean): st
   return [...lines, ...warnings];
 }
 
+const firstLine = (text: string) => text.split("\n")[0];
+
+/** The topmost place of the stack that is no library's. */
+const ownLine = (stack = "") =>
+  /\(?([^\s(]+:\d+:\d+)/.exec(
+    stack.split("\n").find((line) => /:\d+:\d+/.test(line) && !line.includes("node_modules")) ?? "",
+  )?.[1];
+
 export default class RunReport implements Reporter {
   onTestRunEnd(modules: readonly TestModule[]): void {
     const tests = modules.flatMap((module) => [...module.children.allTests()]);
@@ -28,8 +36,12 @@ export default class RunReport implements Reporter {
     const unsteady = tests.filter((one) => one.diagnostic()?.flaky);
     for (const { fullName } of skipped) console.log(`skipped  ${fullName}`);
     if (skipped.length === 0) console.log("skipped  nothing");
-    for (const { fullName } of unsteady)
-      console.log(`unsteady ${fullName}: failed once, passed the second time`);
+    for (const one of unsteady) {
+      const why = one
+        .result()
+        .errors?.map(({ message, stack }) => `${firstLine(message)} (${ownLine(stack)})`);
+      console.log(`unsteady ${one.fullName}: failed once, passed the second time: ${why?.join("; ")}`);
+    }
     const took = new Map<string, number>();
     for (const module of modules) {
       const { duration, collectDuration, prepareDuration, environmentSetupDuration } = module.diagnostic();

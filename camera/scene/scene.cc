@@ -8,6 +8,7 @@
 #include <iterator>
 
 #include "both.h"
+#include "culling.h"
 #include "sensor.h"
 
 static_assert(FLT_EVAL_METHOD == 0, "intermediate results must be rounded to double");
@@ -105,6 +106,33 @@ uint16_t Scene::stored(int side, double grey, double u, double v) const {
   return static_cast<uint16_t>(units < 0 ? 0 : units > 255 * kGreyUnits ? 255 * kGreyUnits : units);
 }
 
+std::vector<ObjectSet> Scene::seenInTiles(int side) const {
+  const CameraState& state = cameras_[side];
+  const int32_t width = options_.width, height = options_.height;
+  std::vector<ObjectSet> seen;
+  for (int32_t y0 = 0; y0 < height; y0 += kTile) {
+    for (int32_t x0 = 0; x0 < width; x0 += kTile) {
+      const int32_t x1 = std::min(x0 + kTile, width), y1 = std::min(y0 + kTile, height);
+      const auto unitAt = [&](int32_t x, int32_t y) {
+        const Direction& ray = state.corners[static_cast<size_t>(y) * (width + 1) + x];
+        const Vec direction = rayOf(ray.u, ray.v);
+        return direction * (1 / std::sqrt(dot(direction, direction)));
+      };
+      Cone cone{unitAt((x0 + x1) / 2, (y0 + y1) / 2)};
+      double squared = 0;
+      for (int32_t y = y0; y <= y1; ++y) {
+        for (int32_t x = x0; x <= x1; ++x) {
+          const Vec off = unitAt(x, y) - cone.axis;
+          squared = std::max(squared, dot(off, off));
+        }
+      }
+      cone.spread = std::sqrt(squared);
+      seen.push_back(seenThrough(cone, originOf(side), room_));
+    }
+  }
+  return seen;
+}
+
 void Scene::bake(int side) {
   CameraState& state = cameras_[side];
   const int32_t width = options_.width, height = options_.height;
@@ -115,10 +143,17 @@ void Scene::bake(int side) {
   const double tangent = 1 / options_.cameras[side].fx;
   // Which surface each corner of the current and the next row sees: where four corners agree, one look is enough.
   std::vector<int32_t> upper(width + 1), lower(width + 1);
+  const std::vector<ObjectSet> seen = seenInTiles(side);
+  const int32_t tilesAcross = (width + kTile - 1) / kTile;
+  /// The last corners of a tile are the first of the next one; at the border they are the last tile's.
+  const auto among = [&](int32_t x, int32_t y) {
+    return seen[static_cast<size_t>(std::min(y, height - 1) / kTile) * tilesAcross + std::min(x, width - 1) / kTile];
+  };
+  const LightGrid light(room_, 0.03);
   const auto look = [&](int32_t y, std::vector<int32_t>* row) {
     for (int32_t x = 0; x <= width; ++x) {
       const Direction& ray = state.corners[static_cast<size_t>(y) * (width + 1) + x];
-      const Hit hit = room_.trace(origin, rayOf(ray.u, ray.v), 1e9);
+      const Hit hit = room_.trace(origin, rayOf(ray.u, ray.v), 1e9, among(x, y));
       (*row)[x] = hit.object * 8 + hit.face;
     }
   };
@@ -128,8 +163,9 @@ void Scene::bake(int side) {
     const Vec point = origin + direction * hit.depth;
     const Object& object = room_.items[hit.object];
     const Vec above = point + normalOf(object, hit.face, point) * 1e-3;
+    const ObjectSet shading = light.at(above);
     const auto litFrom = [&](double dx, double dz) {
-      return room_.shadowed(above, {kToLight.x + dx, kToLight.y, kToLight.z + dz}) ? 0 : 1;
+      return room_.shadowed(above, {kToLight.x + dx, kToLight.y, kToLight.z + dz}, shading) ? 0 : 1;
     };
     int lit = litFrom(-0.02, -0.02) + litFrom(0.02, 0.02);
     lit = lit == 1 ? lit + litFrom(-0.02, 0.02) + litFrom(0.02, -0.02) : 2 * lit;
@@ -145,24 +181,25 @@ void Scene::bake(int side) {
       const double v = 0.25 * (double{c[0].v} + c[1].v + d[0].v + d[1].v);
       const int32_t id = upper[x];
       const bool plain = id == upper[x + 1] && id == lower[x] && id == lower[x + 1];
-      const Hit hit = plain ? room_.traceOne(id / 8, origin, rayOf(u, v)) : room_.trace(origin, rayOf(u, v), 1e9);
+      const Hit hit =
+          plain ? room_.traceOne(id / 8, origin, rayOf(u, v)) : room_.trace(origin, rayOf(u, v), 1e9, among(x, y));
       const size_t at = static_cast<size_t>(y) * width + x;
       state.depth[at] = static_cast<float>(hit.depth);
-      double light[3] = {};
+      double sum[3] = {};
       if (plain) {
         const double grey = greyAt(hit, u, v);
-        for (int32_t c = 0; c < channels; ++c) light[c] = grey * tintOf(room_.items[hit.object], c);
+        for (int32_t c = 0; c < channels; ++c) sum[c] = grey * tintOf(room_.items[hit.object], c);
       } else {
         for (int k = 0; k < 16; ++k) {
           const double a = ((k & 3) + 0.5) * 0.25, b = ((k >> 2) + 0.5) * 0.25;
           const double su = (c[0].u * (1 - a) + c[1].u * a) * (1 - b) + (d[0].u * (1 - a) + d[1].u * a) * b;
           const double sv = (c[0].v * (1 - a) + c[1].v * a) * (1 - b) + (d[0].v * (1 - a) + d[1].v * a) * b;
-          const Hit seen = room_.trace(origin, rayOf(su, sv), 1e9);
-          const double grey = greyAt(seen, su, sv);
-          for (int32_t c = 0; c < channels; ++c) light[c] += grey * tintOf(room_.items[seen.object], c) * 0.0625;
+          const Hit part = room_.trace(origin, rayOf(su, sv), 1e9, among(x, y));
+          const double grey = greyAt(part, su, sv);
+          for (int32_t c = 0; c < channels; ++c) sum[c] += grey * tintOf(room_.items[part.object], c) * 0.0625;
         }
       }
-      for (int32_t c = 0; c < channels; ++c) state.still[at * channels + c] = stored(side, light[c], u, v);
+      for (int32_t c = 0; c < channels; ++c) state.still[at * channels + c] = stored(side, sum[c], u, v);
     }
     upper.swap(lower);
   }

@@ -48,7 +48,7 @@ class Scene {
   /// What open() would refuse, without its work.
   static Status check(const SceneOptions& options);
 
-  /// Paints the textures and all that stands still: about a second of CPU time at 640x480, on two threads.
+  /// Paints the textures and all that stands still: a third of a second of CPU time at 640x480, on two threads.
   Status open(const SceneOptions& options);
 
   /// Lets an open() that is under way on another thread end soon, with a failure.
@@ -90,6 +90,8 @@ class Scene {
   };
 
   void castCorners(int side);
+  /// What can be seen in each tile of kTile x kTile pixels, row by row.
+  std::vector<ObjectSet> seenInTiles(int side) const;
   void bake(int side);
   void layTiles(int side);
   void layBoard(int side);

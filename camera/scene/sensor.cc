@@ -2,7 +2,7 @@
 // The sensor's noise: a table made once, read from another place in each row.
 #include "sensor.h"
 
-#include "texture.h"
+#include "noise.h"
 
 namespace depthwatt::scene {
 namespace {

@@ -7,6 +7,7 @@
 #include <mutex>
 
 #include "both.h"
+#include "noise.h"
 
 namespace depthwatt::scene {
 namespace {
@@ -15,42 +16,8 @@ constexpr int32_t kTileSize = 512;
 constexpr int32_t kSmallestLevel = 4;
 
 double clamp01(double value) { return value < 0 ? 0 : value > 1 ? 1 : value; }
-double smooth(double value) { return value * value * (3 - 2 * value); }
 /// 0 below `low`, 1 above `high`, smooth between.
 double ramp(double low, double high, double value) { return smooth(clamp01((value - low) / (high - low))); }
-double unit(uint32_t bits) { return (bits >> 8) * (1.0 / 16777216.0); }
-
-/// Lattice noise in [0, 1] that repeats after `periodX` and `periodY` cells.
-double lattice(double x, double y, int32_t periodX, int32_t periodY, uint32_t seed) {
-  const double fx = std::floor(x), fy = std::floor(y);
-  const double sx = smooth(x - fx), sy = smooth(y - fy);
-  // Nearly every point lies within the tile already: divide only where one does not.
-  const auto wrap = [](int32_t index, int32_t period) {
-    if (index >= 0 && index < period) return static_cast<uint32_t>(index);
-    index %= period;
-    return static_cast<uint32_t>(index < 0 ? index + period : index);
-  };
-  const auto cellX = static_cast<int32_t>(fx), cellY = static_cast<int32_t>(fy);
-  const uint32_t x0 = wrap(cellX, periodX), x1 = wrap(cellX + 1, periodX);
-  const uint32_t y0 = wrap(cellY, periodY), y1 = wrap(cellY + 1, periodY);
-  const double top = unit(hash(x0, y0, seed)) * (1 - sx) + unit(hash(x1, y0, seed)) * sx;
-  const double bottom = unit(hash(x0, y1, seed)) * (1 - sx) + unit(hash(x1, y1, seed)) * sx;
-  return top * (1 - sy) + bottom * sy;
-}
-
-/// Octaves from `cells` per tile upwards, each with half the amplitude of the one below; about -1 to 1.
-/// `stretch`: cells are that many times longer along v (wood grain).
-double octaves(double u, double v, int32_t cells, int count, uint32_t seed, int32_t stretch = 1) {
-  double sum = 0, amplitude = 1, total = 0;
-  for (int octave = 0; octave < count; ++octave) {
-    const int32_t cellsV = cells / stretch > 0 ? cells / stretch : 1;
-    sum += amplitude * (lattice(u * cells, v * cellsV, cells, cellsV, seed + 101u * octave) - 0.5);
-    total += amplitude;
-    amplitude *= 0.62;
-    cells *= 2;
-  }
-  return 2 * sum / total;
-}
 
 /// 1 on a line of `width` around whole numbers of x, 0 elsewhere, with soft sides.
 double seam(double x, double width) {
@@ -59,139 +26,213 @@ double seam(double x, double width) {
   return 1 - ramp(width * 0.6, width * 1.4, distance);
 }
 
-double plaster(double u, double v, uint32_t seed) {
-  return 0.66 + 0.10 * octaves(u, v, 3, 3, seed) + 0.07 * octaves(u, v, 40, 4, seed + 7);
-}
+/// Each paint: its noise, made once, and its grey at (u, v) in its tile, 0 to 1 where it is not cut off.
+struct Plaster {
+  Octaves broad, fine;
+  explicit Plaster(uint32_t seed) : broad(3, 3, seed), fine(40, 4, seed + 7) {}
+  double at(double u, double v) const { return 0.66 + 0.10 * broad.at(u, v) + 0.07 * fine.at(u, v); }
+};
 
-double planks(double u, double v, uint32_t seed) {
-  const double board = std::floor(u * 6);
-  const auto index = static_cast<uint32_t>(board);
-  const double shift = unit(hash(index, 3, seed));
-  const auto piece = static_cast<uint32_t>(std::floor((v + shift) * 2)) & 1u;
-  const double tone = 0.34 + 0.20 * unit(hash(index, piece, seed + 1));
-  const double grain = 0.16 * octaves(u, v, 96, 4, seed + 2 + index, 12) + 0.10 * octaves(u, v, 12, 4, seed + 9, 3);
-  const double gaps = 0.75 * seam(u * 6, 0.02) + 0.7 * seam((v + shift) * 2, 0.006);
-  return (tone + grain) * (1 - clamp01(gaps));
-}
-
-double crate(double u, double v, uint32_t seed) {
-  const double edgeU = u < 0.5 ? u : 1 - u, edgeV = v < 0.5 ? v : 1 - v;
-  const double edge = edgeU < edgeV ? edgeU : edgeV;
-  const double diagonal = u > v ? u - v : v - u;
-  const bool frame = edge < 0.12;
-  const bool brace = !frame && diagonal < 0.10;
-  const double alongV = octaves(u, v, 64, 5, seed, 8), alongU = octaves(v, u, 64, 5, seed + 3, 8);
-  double value = 0.50 + 0.24 * (frame && edgeV < edgeU ? alongU : alongV);
-  if (frame) value += 0.14;
-  if (brace) value += 0.08 + 0.12 * octaves(u, v, 24, 4, seed + 5);
-  if (!frame && !brace) value *= 1 - 0.6 * seam(u * 5 + 0.1, 0.035);
-  value *= 1 - 0.65 * (1 - ramp(0.004, 0.012, edge > 0.12 ? edge - 0.12 : 0.12 - edge));
-  if (brace) value *= 1 - 0.55 * ramp(0.088, 0.1, diagonal);
-  const double nailU = edgeU - 0.06, nailV = edgeV - 0.06;
-  if (nailU * nailU + nailV * nailV < 0.00022) value = 0.12;
-  return value;
-}
-
-double books(double u, double v, uint32_t seed) {
-  const double row = std::floor(v * 4), inRow = v * 4 - row;
-  const auto rowIndex = static_cast<uint32_t>(row);
-  if (inRow > 0.91) return 0.46 + 0.12 * octaves(v, u, 48, 4, seed, 8);
-  // Books of uneven width: 26 slots per row, some of them joined to their left neighbour.
-  auto slot = static_cast<uint32_t>(std::floor(u * 26));
-  if (unit(hash(slot, rowIndex, seed)) < 0.35 && slot > 0) --slot;
-  const double height = 0.62 + 0.24 * unit(hash(slot, rowIndex, seed + 1));
-  if (0.91 - inRow > height) return 0.07 + 0.03 * octaves(u, v, 16, 3, seed + 2);
-  const double tone = 0.14 + 0.72 * unit(hash(slot, rowIndex, seed + 3));
-  const double up = (0.91 - inRow) / height;
-  double value = tone + 0.07 * octaves(u, v, 64, 4, seed + 4, 4);
-  const double band = 0.15 + 0.6 * unit(hash(slot, rowIndex, seed + 5));
-  if (up > band && up < band + 0.14) {
-    value = 1 - tone + 0.35 * (lattice(u * 208, v * 160, 208, 160, seed + 6) - 0.5);
+struct Planks {
+  static constexpr int kBoards = 6;
+  uint32_t seed;
+  std::vector<Octaves> grains;  ///< of each board
+  Octaves broad;
+  explicit Planks(uint32_t seed) : seed(seed), broad(12, 4, seed + 9, 3) {
+    for (uint32_t board = 0; board < kBoards; ++board) grains.emplace_back(96, 4, seed + 2 + board, 12);
   }
-  return value * (1 - 0.55 * seam(u * 26, 0.07));
-}
+  double at(double u, double v) const {
+    const auto index = static_cast<uint32_t>(std::floor(u * kBoards));
+    const double shift = unit(hash(index, 3, seed));
+    const auto piece = static_cast<uint32_t>(std::floor((v + shift) * 2)) & 1u;
+    const double tone = 0.34 + 0.20 * unit(hash(index, piece, seed + 1));
+    const double grain = 0.16 * grains[index].at(u, v) + 0.10 * broad.at(u, v);
+    const double gaps = 0.75 * seam(u * kBoards, 0.02) + 0.7 * seam((v + shift) * 2, 0.006);
+    return (tone + grain) * (1 - clamp01(gaps));
+  }
+};
 
-double rug(double u, double v, uint32_t seed) {
-  const double edgeU = u < 0.5 ? u : 1 - u, edgeV = v < 0.5 ? v : 1 - v;
-  const double edge = edgeU < edgeV ? edgeU : edgeV;
-  const double p = u * 8 - std::floor(u * 8) - 0.5, q = v * 6 - std::floor(v * 6) - 0.5;
-  const double diamond = (p < 0 ? -p : p) + (q < 0 ? -q : q);
-  double value = diamond < 0.22 ? 0.78 : diamond < 0.40 ? 0.22 : 0.52;
-  if (edge < 0.07) value = edge > 0.02 && edge < 0.05 ? 0.80 : 0.25;
-  return value + 0.10 * octaves(u, v, 128, 3, seed) + 0.10 * octaves(u, v, 6, 4, seed + 2);
-}
+struct Crate {
+  Octaves alongV, alongU, ofBrace;
+  explicit Crate(uint32_t seed) : alongV(64, 5, seed, 8), alongU(64, 5, seed + 3, 8), ofBrace(24, 4, seed + 5) {}
+  double at(double u, double v) const {
+    const double edgeU = u < 0.5 ? u : 1 - u, edgeV = v < 0.5 ? v : 1 - v;
+    const double edge = edgeU < edgeV ? edgeU : edgeV;
+    const double diagonal = u > v ? u - v : v - u;
+    const bool frame = edge < 0.12;
+    const bool brace = !frame && diagonal < 0.10;
+    double value = 0.50 + 0.24 * (frame && edgeV < edgeU ? alongU.at(v, u) : alongV.at(u, v));
+    if (frame) value += 0.14;
+    if (brace) value += 0.08 + 0.12 * ofBrace.at(u, v);
+    if (!frame && !brace) value *= 1 - 0.6 * seam(u * 5 + 0.1, 0.035);
+    value *= 1 - 0.65 * (1 - ramp(0.004, 0.012, edge > 0.12 ? edge - 0.12 : 0.12 - edge));
+    if (brace) value *= 1 - 0.55 * ramp(0.088, 0.1, diagonal);
+    const double nailU = edgeU - 0.06, nailV = edgeV - 0.06;
+    if (nailU * nailU + nailV * nailV < 0.00022) value = 0.12;
+    return value;
+  }
+};
+
+struct Books {
+  uint32_t seed;
+  Octaves board, dark, cover;
+  Lattice letters;
+  explicit Books(uint32_t seed)
+      : seed(seed), board(48, 4, seed, 8), dark(16, 3, seed + 2), cover(64, 4, seed + 4, 4),
+        letters(208, 160, seed + 6) {}
+  double at(double u, double v) const {
+    const double row = std::floor(v * 4), inRow = v * 4 - row;
+    const auto rowIndex = static_cast<uint32_t>(row);
+    if (inRow > 0.91) return 0.46 + 0.12 * board.at(v, u);
+    // Books of uneven width: 26 slots per row, some of them joined to their left neighbour.
+    auto slot = static_cast<uint32_t>(std::floor(u * 26));
+    if (unit(hash(slot, rowIndex, seed)) < 0.35 && slot > 0) --slot;
+    const double height = 0.62 + 0.24 * unit(hash(slot, rowIndex, seed + 1));
+    if (0.91 - inRow > height) return 0.07 + 0.03 * dark.at(u, v);
+    const double tone = 0.14 + 0.72 * unit(hash(slot, rowIndex, seed + 3));
+    const double up = (0.91 - inRow) / height;
+    double value = tone + 0.07 * cover.at(u, v);
+    const double band = 0.15 + 0.6 * unit(hash(slot, rowIndex, seed + 5));
+    if (up > band && up < band + 0.14) value = 1 - tone + 0.35 * (letters.at(u * 208, v * 160) - 0.5);
+    return value * (1 - 0.55 * seam(u * 26, 0.07));
+  }
+};
+
+struct Rug {
+  Octaves fine, broad;
+  explicit Rug(uint32_t seed) : fine(128, 3, seed), broad(6, 4, seed + 2) {}
+  double at(double u, double v) const {
+    const double edgeU = u < 0.5 ? u : 1 - u, edgeV = v < 0.5 ? v : 1 - v;
+    const double edge = edgeU < edgeV ? edgeU : edgeV;
+    const double p = u * 8 - std::floor(u * 8) - 0.5, q = v * 6 - std::floor(v * 6) - 0.5;
+    const double diamond = (p < 0 ? -p : p) + (q < 0 ? -q : q);
+    double value = diamond < 0.22 ? 0.78 : diamond < 0.40 ? 0.22 : 0.52;
+    if (edge < 0.07) value = edge > 0.02 && edge < 0.05 ? 0.80 : 0.25;
+    return value + 0.10 * fine.at(u, v) + 0.10 * broad.at(u, v);
+  }
+};
 
 /// Uneven patches: the nearest of jittered centres decides the tone.
-double patches(double u, double v, int32_t cells, uint32_t seed) {
-  const double x = u * cells, y = v * cells;
-  const auto cx = static_cast<int32_t>(std::floor(x)), cy = static_cast<int32_t>(std::floor(y));
-  double best = 9, second = 9, tone = 0;
-  for (int32_t dy = -1; dy <= 1; ++dy) {
-    for (int32_t dx = -1; dx <= 1; ++dx) {
-      const auto wx = static_cast<uint32_t>((cx + dx + cells) % cells);
-      const auto wy = static_cast<uint32_t>((cy + dy + cells) % cells);
-      const double ox = cx + dx + unit(hash(wx, wy, seed)) - x, oy = cy + dy + unit(hash(wx, wy, seed + 1)) - y;
-      const double distance = ox * ox + oy * oy;
-      if (distance < best) {
-        second = best;
-        best = distance;
-        tone = unit(hash(wx, wy, seed + 2));
-      } else if (distance < second) {
-        second = distance;
+struct Patches {
+  static constexpr int32_t kCells = 5;
+  uint32_t seed;
+  Octaves fine;
+  explicit Patches(uint32_t seed) : seed(seed), fine(24, 4, seed + 3) {}
+  double at(double u, double v) const {
+    const double x = u * kCells, y = v * kCells;
+    const auto cx = static_cast<int32_t>(std::floor(x)), cy = static_cast<int32_t>(std::floor(y));
+    double best = 9, second = 9, tone = 0;
+    for (int32_t dy = -1; dy <= 1; ++dy) {
+      for (int32_t dx = -1; dx <= 1; ++dx) {
+        const auto wx = static_cast<uint32_t>((cx + dx + kCells) % kCells);
+        const auto wy = static_cast<uint32_t>((cy + dy + kCells) % kCells);
+        const double ox = cx + dx + unit(hash(wx, wy, seed)) - x, oy = cy + dy + unit(hash(wx, wy, seed + 1)) - y;
+        const double distance = ox * ox + oy * oy;
+        if (distance < best) {
+          second = best;
+          best = distance;
+          tone = unit(hash(wx, wy, seed + 2));
+        } else if (distance < second) {
+          second = distance;
+        }
+      }
+    }
+    const double border = ramp(0.01, 0.06, second - best);
+    return (0.12 + 0.80 * tone + 0.12 * fine.at(u, v)) * (0.35 + 0.65 * border);
+  }
+};
+
+struct Dots {
+  Octaves ground;
+  explicit Dots(uint32_t seed) : ground(16, 5, seed) {}
+  double at(double u, double v) const {
+    const double row = std::floor(v * 7), offset = static_cast<int32_t>(row) & 1 ? 0.5 : 0.0;
+    const double p = u * 7 + offset - std::floor(u * 7 + offset) - 0.5, q = v * 7 - row - 0.5;
+    const double inside = 1 - ramp(0.085, 0.115, p * p + q * q);
+    return 0.24 + 0.58 * inside + 0.14 * ground.at(u, v);
+  }
+};
+
+struct Marble {
+  Octaves warp, veins;
+  explicit Marble(uint32_t seed) : warp(4, 3, seed + 1), veins(6, 6, seed) {}
+  double at(double u, double v) const { return 0.62 + 0.30 * veins.at(u + 0.12 * warp.at(u, v), v); }
+};
+
+struct Card {
+  Octaves fibre;
+  explicit Card(uint32_t seed) : fibre(48, 4, seed) {}
+  double at(double u, double v) const { return 0.58 + 0.05 * fibre.at(u, v) - 0.30 * seam(u + 0.5, 0.035); }
+};
+
+/// A landscape in a frame: sky, sun, three ridges.
+struct Poster {
+  static constexpr int kRidges = 3;
+  Octaves paper, sky;
+  std::vector<Octaves> slopes;
+  std::vector<double> crests;  ///< [kRidges][kTileSize]: the height of a ridge in each column of texels
+  explicit Poster(uint32_t seed) : paper(64, 2, seed), sky(5, 4, seed) {
+    for (int ridge = 0; ridge < kRidges; ++ridge) {
+      slopes.emplace_back(20, 5, seed + 30 + ridge);
+      const Octaves outline(4 + 2 * ridge, 5, seed + 20 + ridge);
+      for (int32_t x = 0; x < kTileSize; ++x) {
+        crests.push_back(0.46 + 0.14 * ridge + 0.10 * outline.at((x + 0.5) / kTileSize, 0.1));
       }
     }
   }
-  const double border = ramp(0.01, 0.06, second - best);
-  return (0.12 + 0.80 * tone + 0.12 * octaves(u, v, 24, 4, seed + 3)) * (0.35 + 0.65 * border);
-}
-
-double dots(double u, double v, uint32_t seed) {
-  const double row = std::floor(v * 7), offset = static_cast<int32_t>(row) & 1 ? 0.5 : 0.0;
-  const double p = u * 7 + offset - std::floor(u * 7 + offset) - 0.5, q = v * 7 - row - 0.5;
-  const double inside = 1 - ramp(0.085, 0.115, p * p + q * q);
-  return 0.24 + 0.58 * inside + 0.14 * octaves(u, v, 16, 5, seed);
-}
-
-double poster(double u, double v, uint32_t seed) {
-  const double edgeU = u < 0.5 ? u : 1 - u, edgeV = v < 0.5 ? v : 1 - v;
-  if (edgeU < 0.045 || edgeV < 0.045) return 0.13;
-  if (edgeU < 0.10 || edgeV < 0.10) return 0.93 + 0.02 * octaves(u, v, 64, 2, seed);
-  // A landscape: sky, sun, three ridges.
-  double value = 0.84 - 0.25 * v + 0.05 * octaves(u, v, 5, 4, seed);
-  const double sunU = u - 0.68, sunV = v - 0.32;
-  if (sunU * sunU + sunV * sunV < 0.012) value = 0.98;
-  for (int ridge = 0; ridge < 3; ++ridge) {
-    const double crest = 0.46 + 0.14 * ridge + 0.10 * octaves(u, 0.1, 4 + 2 * ridge, 5, seed + 20 + ridge);
-    if (v > crest) value = 0.56 - 0.17 * ridge + 0.16 * octaves(u, v, 20, 5, seed + 30 + ridge);
+  double at(double u, double v) const {
+    const double edgeU = u < 0.5 ? u : 1 - u, edgeV = v < 0.5 ? v : 1 - v;
+    if (edgeU < 0.045 || edgeV < 0.045) return 0.13;
+    if (edgeU < 0.10 || edgeV < 0.10) return 0.93 + 0.02 * paper.at(u, v);
+    // A later ridge lies in front of an earlier one.
+    const double* crest = &crests[static_cast<size_t>(u * kTileSize)];
+    for (int ridge = kRidges - 1; ridge >= 0; --ridge) {
+      if (v > crest[ridge * kTileSize]) return 0.56 - 0.17 * ridge + 0.16 * slopes[ridge].at(u, v);
+    }
+    const double sunU = u - 0.68, sunV = v - 0.32;
+    if (sunU * sunU + sunV * sunV < 0.012) return 0.98;
+    return 0.84 - 0.25 * v + 0.05 * sky.at(u, v);
   }
-  return value;
+};
+
+struct Linen {
+  Octaves warp, weft;
+  explicit Linen(uint32_t seed) : warp(64, 3, seed, 4), weft(64, 3, seed + 1, 4) {}
+  double at(double u, double v) const { return 0.86 + 0.05 * warp.at(u, v) + 0.04 * weft.at(v, u); }
+};
+
+/// kTileSize rows of kTileSize texels.
+template <class P>
+std::vector<uint8_t> painted(const P& paint) {
+  std::vector<uint8_t> texels;
+  texels.reserve(kTileSize * kTileSize);
+  for (int32_t y = 0; y < kTileSize; ++y) {
+    for (int32_t x = 0; x < kTileSize; ++x) {
+      const double value = paint.at((x + 0.5) / kTileSize, (y + 0.5) / kTileSize);
+      texels.push_back(static_cast<uint8_t>(clamp01(value) * 255 + 0.5));
+    }
+  }
+  return texels;
 }
 
-double paintAt(Paint paint, double u, double v, uint32_t seed) {
+std::vector<uint8_t> tileOf(Paint paint, uint32_t seed) {
   switch (paint) {
-    case Paint::kPlaster: return plaster(u, v, seed);
-    case Paint::kPlanks: return planks(u, v, seed);
-    case Paint::kCrate: return crate(u, v, seed);
-    case Paint::kBooks: return books(u, v, seed);
-    case Paint::kRug: return rug(u, v, seed);
-    case Paint::kPatches: return patches(u, v, 5, seed);
-    case Paint::kDots: return dots(u, v, seed);
-    case Paint::kMarble: return 0.62 + 0.30 * octaves(u + 0.12 * octaves(u, v, 4, 3, seed + 1), v, 6, 6, seed);
-    case Paint::kCard: return 0.58 + 0.05 * octaves(u, v, 48, 4, seed) - 0.30 * seam(u + 0.5, 0.035);
-    case Paint::kPoster: return poster(u, v, seed);
-    case Paint::kLinen: return 0.86 + 0.05 * octaves(u, v, 64, 3, seed, 4) + 0.04 * octaves(v, u, 64, 3, seed + 1, 4);
+    case Paint::kPlaster: return painted(Plaster(seed));
+    case Paint::kPlanks: return painted(Planks(seed));
+    case Paint::kCrate: return painted(Crate(seed));
+    case Paint::kBooks: return painted(Books(seed));
+    case Paint::kRug: return painted(Rug(seed));
+    case Paint::kPatches: return painted(Patches(seed));
+    case Paint::kDots: return painted(Dots(seed));
+    case Paint::kMarble: return painted(Marble(seed));
+    case Paint::kCard: return painted(Card(seed));
+    case Paint::kPoster: return painted(Poster(seed));
+    case Paint::kLinen: return painted(Linen(seed));
   }
-  return 0;
+  return {};
 }
 
 }  // namespace
-
-uint32_t hash(uint32_t x, uint32_t y, uint32_t seed) {
-  uint32_t h = x * 0x9e3779b1u ^ y * 0x85ebca77u ^ (seed + 1u) * 0xc2b2ae3du;
-  h = (h ^ (h >> 15)) * 0x2c1b3c6du;
-  h = (h ^ (h >> 12)) * 0x297a2d39u;
-  return h ^ (h >> 15);
-}
 
 Textures::Textures(uint32_t seed) {
   std::atomic<int> next{0};
@@ -216,13 +257,7 @@ std::shared_ptr<const Textures> texturesOf(uint32_t seed) {
 
 std::vector<Textures::Level> Textures::paintTile(Paint paint, uint32_t seed) {
   std::vector<Level> chain;
-  chain.push_back({kTileSize, std::vector<uint8_t>(kTileSize * kTileSize)});
-  for (int32_t y = 0; y < kTileSize; ++y) {
-    for (int32_t x = 0; x < kTileSize; ++x) {
-      const double value = paintAt(paint, (x + 0.5) / kTileSize, (y + 0.5) / kTileSize, seed);
-      chain[0].texels[y * kTileSize + x] = static_cast<uint8_t>(clamp01(value) * 255 + 0.5);
-    }
-  }
+  chain.push_back({kTileSize, tileOf(paint, seed)});
   while (chain.back().size > kSmallestLevel) {
     const Level& fine = chain.back();
     Level half{fine.size / 2, std::vector<uint8_t>(static_cast<size_t>(fine.size / 2) * (fine.size / 2))};

@@ -26,9 +26,6 @@ enum class Paint : uint8_t {
 };
 constexpr int kPaintCount = 11;
 
-/// Integer hash of a lattice point; the only source of randomness.
-uint32_t hash(uint32_t x, uint32_t y, uint32_t seed);
-
 class Textures {
  public:
   /// 512x512 texels per paint. Adds, multiplies, divides and floor only: the same bytes on every machine.

@@ -69,6 +69,12 @@ Object sphere(Paint paint, Vec centre, double radius, double yawTurn, double rol
   return object;
 }
 
+/// The first of `set` from bit `from` on, 0 to 63; kMaxObjects where there is none.
+int next(ObjectSet set, int from) {
+  const ObjectSet rest = set >> from;
+  return rest == 0 ? kMaxObjects : from + __builtin_ctzll(rest);
+}
+
 double axisOf(Vec v, int axis) { return axis == 0 ? v.x : axis == 1 ? v.y : v.z; }
 
 /// Depth at which the ray enters the object, or 0.
@@ -122,10 +128,10 @@ const Vec kToLight{-0.48, -0.80, -0.36};
 
 Vec rayOf(double u, double v) { return {u, kCosPitch * v + kSinPitch, kCosPitch - kSinPitch * v}; }
 
-Hit ObjectList::trace(Vec origin, Vec direction, double limit) const {
+Hit ObjectList::trace(Vec origin, Vec direction, double limit, ObjectSet among) const {
   Hit hit;
   hit.depth = limit;
-  for (int i = 0; i < count; ++i) {
+  for (int i = next(among, 0); i < count; i = next(among, i + 1)) {
     int16_t face = 0;
     const double depth = enter(items[i], origin, direction, &face);
     if (depth > kNearest && depth < hit.depth) hit = {depth, static_cast<int16_t>(i), face};
@@ -140,8 +146,8 @@ Hit ObjectList::traceOne(int object, Vec origin, Vec direction) const {
   return hit;
 }
 
-bool ObjectList::shadowed(Vec point, Vec toLight) const {
-  for (int i = 0; i < count; ++i) {
+bool ObjectList::shadowed(Vec point, Vec toLight, ObjectSet among) const {
+  for (int i = next(among, 0); i < count; i = next(among, i + 1)) {
     if (items[i].shape == Shape::kPlane) continue;
     int16_t face = 0;
     if (enter(items[i], point, toLight, &face) > kClear) return true;

@@ -45,17 +45,23 @@ struct Hit {
   int16_t face = 0;  ///< 0 to 5 for a box, -x +x -y +y -z +z
 };
 
+/// Objects of a list: bit i is items[i].
+using ObjectSet = uint64_t;
+constexpr ObjectSet kAllObjects = ~ObjectSet{0};
+static_assert(kMaxObjects <= 64, "a bit for each object");
+
 /// A list of objects without heap memory.
 struct ObjectList {
   Object items[kMaxObjects];
   int count = 0;
 
   /// Nearest intersection in front of `origin`, at a depth below `limit`; of two at one depth the earlier object.
-  Hit trace(Vec origin, Vec direction, double limit) const;
+  /// `among`: the others are known not to be met (culling.h).
+  Hit trace(Vec origin, Vec direction, double limit, ObjectSet among = kAllObjects) const;
   /// The same where `object` is known to be the nearest.
   Hit traceOne(int object, Vec origin, Vec direction) const;
-  /// True when something lies between `point` and the light.
-  bool shadowed(Vec point, Vec toLight) const;
+  /// True when something of `among` lies between `point` and the light.
+  bool shadowed(Vec point, Vec toLight, ObjectSet among) const;
 };
 
 /// Everything that stands still.

@@ -42,6 +42,19 @@ beforeAll(() => {
 });
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
+test("rays that ask only the objects they can meet find what rays find that ask all", () => {
+  const program = join(folder, "culling");
+  const files = ["culling", "noise", "world", "texture"].map((name) => join(SOURCES, `${name}.cc`));
+  const flags = ["-std=c++17", "-O2", "-ffp-contract=off", "-pthread", "-o", program];
+  const build = spawnSync("g++", [...flags, "test/native/scene_culling_main.cc", ...files], {
+    encoding: "utf8",
+  });
+  expect(build.stderr).toBe("");
+  const run = (...words: string[]) => spawnSync(program, words, { encoding: "utf8" });
+  expect(run()).toMatchObject({ status: 0, stdout: "0 of 64000 rays, 0 of 64000 shadows\n" });
+  expect(run("blind").status).toBe(1);
+});
+
 function bytesOfBuild(compiler: string, flags: string[], runner: string[]): Buffer {
   const program = join(folder, "scene");
   const build = spawnSync(

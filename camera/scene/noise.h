@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+// Seamless lattice noise: random values on a grid that repeats, smooth between them. The only source of randomness.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+namespace depthwatt::scene {
+
+/// Integer hash of a lattice point.
+uint32_t hash(uint32_t x, uint32_t y, uint32_t seed);
+
+/// The hash as a number in [0, 1), a multiple of 2^-24.
+inline double unit(uint32_t bits) { return (bits >> 8) * (1.0 / 16777216.0); }
+
+inline double smooth(double value) { return value * value * (3 - 2 * value); }
+
+/// floor() for numbers that fit an int32: a call of libm's where the CPU's instruction may not be assumed.
+inline int32_t floorOf(double value) {
+  const auto whole = static_cast<int32_t>(value);
+  return value < whole ? whole - 1 : whole;
+}
+
+/// Values in [0, 1) on a grid of `cellsX` by `cellsY` cells.
+class Lattice {
+ public:
+  Lattice(int32_t cellsX, int32_t cellsY, uint32_t seed);
+
+  /// Between the four values around (x, y), in cells, any real numbers; repeats after the grid.
+  double at(double x, double y) const {
+    const int32_t fx = floorOf(x), fy = floorOf(y);
+    const double sx = smooth(x - fx), sy = smooth(y - fy);
+    const float* upper = &values_[static_cast<size_t>(wrap(fy, cellsY_)) * (cellsX_ + 1) + wrap(fx, cellsX_)];
+    const float* lower = upper + cellsX_ + 1;
+    const double upperLeft = upper[0], upperRight = upper[1], lowerLeft = lower[0], lowerRight = lower[1];
+    const double top = upperLeft * (1 - sx) + upperRight * sx;
+    const double bottom = lowerLeft * (1 - sx) + lowerRight * sx;
+    return top * (1 - sy) + bottom * sy;
+  }
+
+ private:
+  /// Nearly every point lies within the grid already: divide only where one does not.
+  static int32_t wrap(int32_t index, int32_t period) {
+    if (index >= 0 && index < period) return index;
+    index %= period;
+    return index < 0 ? index + period : index;
+  }
+
+  int32_t cellsX_, cellsY_;
+  /// [cellsY + 1][cellsX + 1]: the last column and row repeat the first. 24 bits of each: a float holds them exactly.
+  std::vector<float> values_;
+};
+
+/// A sum of lattices over the unit square, from `cells` cells upwards, each twice as fine and 0.62 times as strong as the
+/// one before. `stretch`: cells are that many times longer along v (wood grain).
+class Octaves {
+ public:
+  Octaves(int32_t cells, int count, uint32_t seed, int32_t stretch = 1);
+
+  /// About -1 to 1.
+  double at(double u, double v) const;
+
+ private:
+  struct Layer {
+    Lattice lattice;
+    int32_t cellsU, cellsV;
+    double amplitude;
+  };
+  std::vector<Layer> layers_;
+  double total_ = 0;
+};
+
+}  // namespace depthwatt::scene

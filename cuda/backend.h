@@ -12,6 +12,7 @@
 #include "match/matcher.h"
 #include "points/points.h"
 #include "refine/fill/fill.h"
+#include "refine/window_confidence/window_confidence.h"
 #include "refine/speckle/speckle.h"
 #include "../core/status.h"
 #include "adaptation.h"
@@ -57,6 +58,9 @@ struct EngineParameters {
   MatchSearch search;     ///< in pixels of the whole images
   bool leftRight = true;  ///< the check of refine/left_right, which a matcher calls for
   SpeckleParameters speckle;
+  bool measuresConfidence = false;  ///< by `measure`, instead of as a probability; the CPU alone
+  ConfidenceMeasure measure = ConfidenceMeasure::kPeakRatio;
+  bool repair = false;  ///< refine/repair, behind the confidence; the CPU alone
   FillParameters fill;  ///< lowestQ4 and highestQ4 follow from search
   bool boundary = true;
   bool median = true;

@@ -2,7 +2,8 @@
 // What is matched and refined: which part of the rectified images, at which size, and the settings in those pixels.
 //   window            the whole images; with a region of interest its rows, and its columns with as many more to the left as the
 //                     largest disparity (where the image has them), so that its left edge finds its partners in the right image;
-//                     at half resolution from an even column and row on, so that its half pixels are those of the whole images
+//                     at half resolution from an even column and row on, so that its half pixels are those of the whole images;
+//                     of a local matcher (MatcherFacts::reach) all that the region's results depend on, as far as that has a bound
 //   full resolution   the window, and the settings as they are
 //   half resolution   ceil(width / 2) x ceil(height / 2), and with h(v) = ceil(v / 2):
 //                     the search [h(min), h(min + num)), so that no doubled disparity lies outside [min, min + num);
@@ -11,6 +12,7 @@
 
 #include "backend.h"
 #include "match/half/half.h"
+#include "refine/repair/repair.h"
 
 namespace depthwatt {
 
@@ -22,6 +24,37 @@ struct MatchScope {
   FillParameters fill;  ///< with lowestQ4 and highestQ4 of the search
 };
 
+/// How far the refinement of a pixel looks: confidence, boundary and median one after the other; the repair's passes along the rows.
+/// What the speckle filter and filling look at has no bound.
+constexpr int32_t kRefinedReach = 6 + 4 + 1, kRepairedReach = 2 * kRepairReach;
+
+/// What a local matcher reads for the region's pixels, and those that refinement looks at.
+inline Region reachedWindow(const EngineParameters& p) {
+  const int32_t scale = p.halfResolution ? 2 : 1;
+  MatchSearch search = p.search;
+  if (p.halfResolution) {
+    search.minDisparity = halfOf(p.search.minDisparity);
+    search.numDisparities = halfOf(p.search.minDisparity + p.search.numDisparities) - search.minDisparity;
+  }
+  const MatchReach reach = p.matcher.facts->reach(p.matcher, search, p.leftRight);
+  // At half resolution a pixel is the mean of three by three and doubled from two: one half pixel more.
+  const int32_t more = kRefinedReach + (p.repair ? kRepairedReach : 0) + (p.halfResolution ? 1 : 0);
+  const int32_t step = scale * reach.step;
+  const auto from = [&](int32_t first, int32_t by) {
+    return first > scale * by ? (first - scale * by) / step * step : 0;
+  };
+  const auto to = [&](int32_t end, int32_t by, int32_t size) {
+    const int32_t reached = (end + scale * by + step - 1) / step * step;
+    return reached < size ? reached : size;
+  };
+  Region window;
+  window.x = from(p.region.x, reach.left + more);
+  window.y = from(p.region.y, reach.rows + more);
+  window.width = to(p.region.x + p.region.width, reach.right + more, p.width) - window.x;
+  window.height = to(p.region.y + p.region.height, reach.rows + more, p.height) - window.y;
+  return window;
+}
+
 /// Of parameters that Engine::open has accepted.
 inline MatchScope matchScopeOf(const EngineParameters& parameters) {
   MatchScope scope;
@@ -32,7 +65,9 @@ inline MatchScope matchScopeOf(const EngineParameters& parameters) {
     scope.window = parameters.region;
     scope.window.x = parameters.region.x > largest ? parameters.region.x - largest : 0;
     scope.window.width = end - scope.window.x;
-    if (parameters.halfResolution) {
+    if (parameters.matcher.facts->reach != nullptr) {
+      scope.window = reachedWindow(parameters);
+    } else if (parameters.halfResolution) {
       scope.window.width += scope.window.x % 2;
       scope.window.height += scope.window.y % 2;
       scope.window.x -= scope.window.x % 2;

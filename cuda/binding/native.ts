@@ -22,6 +22,16 @@ export interface MatchParameters extends MatcherValues {
   parameters: Readonly<Record<string, ParameterValue>>;
 }
 
+/** probability: cuda/refine/confidence. The others, Prehn's, and their product: cuda/refine/window_confidence. */
+export const CONFIDENCE_MEASURES = [
+  "probability",
+  "peakRatio",
+  "featureDensity",
+  "matchingScore",
+  "product",
+] as const;
+export type ConfidenceMeasure = (typeof CONFIDENCE_MEASURES)[number];
+
 export interface RefineParameters {
   /** Largest |left - right| in whole pixels is 1; false switches the check off. */
   leftRight: boolean;
@@ -37,6 +47,10 @@ export interface RefineParameters {
   boundary: boolean;
   /** 3x3 median, the last step. */
   median: boolean;
+  /** What a matched pixel's confidence is; absent: probability. The others have no CUDA kernels. */
+  confidence?: ConfidenceMeasure;
+  /** Outliers take the disparity of surer pixels on both sides; absent: false. It has no CUDA kernels. */
+  repair?: boolean;
 }
 
 /** Depth Z = focalPixels * baselineMetres / (disparity + disparityOffsetPixels), metres. */
@@ -98,7 +112,7 @@ export interface EngineOptions {
    * Region of interest, pixels of the rectified images; absent: all of them. Results keep the whole size: outside the region
    * they are invalid, inside they are those of the images cropped to the region's rows and to its columns with
    * minDisparity + numDisparities - 1 more to the left, as far as the image goes (at half resolution from an even column and
-   * row on).
+   * row on). sad and pyramid give what they give of the whole images there, unless speckle filter or filling are on.
    */
   region?: Region;
   /** Rows by which the right image lies lower, quarters of a row; auto: estimated from the pairs. Absent: 0. */

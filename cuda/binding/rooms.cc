@@ -21,6 +21,7 @@
 #include "rooms/points.inl.h"
 #include "rooms/pyramid.inl.h"
 #include "rooms/rectify.inl.h"
+#include "rooms/repair.inl.h"
 #include "rooms/row_offset.inl.h"
 #include "rooms/rvl.inl.h"
 #include "rooms/sad.inl.h"
@@ -30,6 +31,7 @@
 #include "rooms/two_gradient_census.inl.h"
 #include "rooms/upscale.inl.h"
 #include "rooms/wide_census.inl.h"
+#include "rooms/window_confidence.inl.h"
 
 namespace depthwatt {
 
@@ -52,6 +54,7 @@ void addRooms(Napi::Env env, Napi::Object exports) {
   addPoints(env, rooms);
   addPyramid(env, rooms);
   addRectify(env, rooms);
+  addRepair(env, rooms);
   addRowOffset(env, rooms);
   addRvl(env, rooms);
   addSad(env, rooms);
@@ -61,6 +64,7 @@ void addRooms(Napi::Env env, Napi::Object exports) {
   addTwoGradientCensus(env, rooms);
   addUpscale(env, rooms);
   addWideCensus(env, rooms);
+  addWindowConfidence(env, rooms);
   exports.Set("rooms", rooms);
   exports.Set("matchers", Napi::Function::New(env, matchers, "matchers"));
 }

@@ -159,6 +159,16 @@ EngineParameters engineParametersOf(const Napi::Object& options) {
   p.fill.thresholdQ4 = integerOf(refine, "fillThresholdQ4", -kAnyInt, kAnyInt);
   p.boundary = booleanOf(refine, "boundary");
   p.median = booleanOf(refine, "median");
+  p.repair = !refine.Get("repair").IsUndefined() && booleanOf(refine, "repair");
+  const std::string confidence = optionalStringOf(refine, "confidence");
+  p.measuresConfidence = !confidence.empty() && confidence != "probability";
+  if (p.measuresConfidence && !confidenceMeasureOf(confidence.c_str(), &p.measure)) {
+    throw errorOf(options.Env(),
+                  Status::error(Code::kParameter,
+                                "Expected probability, peakRatio, featureDensity, matchingScore or product for "
+                                "refine.confidence, got '%.40s'.",
+                                confidence.c_str()));
+  }
   p.speckle.minPixels = integerOf(refine, "speckleSize", -kAnyInt, kAnyInt);
   p.speckle.rangeQ4 = integerOf(refine, "speckleRangeQ4", -kAnyInt, kAnyInt);
 

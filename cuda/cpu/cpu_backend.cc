@@ -44,6 +44,10 @@ class CpuBackend final : public Backend, private Stages {
     if (fills() || p_.boundary || p_.median) matched_.resize(pixels);
     if (p_.boundary && p_.median) beforeMedian_.resize(pixels);
     if (fills() && (p_.boundary || p_.median)) filled_.resize(pixels);
+    if (p_.repair) {
+      beforeRepair_.resize(pixels);
+      sureBeforeRepair_.resize(pixels);
+    }
     if (p_.speckle.minPixels > 0) speckleScratch_.resize(speckleScratchWords(scope_.width, scope_.height));
     if (p_.adaptation.denoise != Denoise::kOff) {
       for (std::vector<uint8_t>& image : smooth_) image.resize(pixels);
@@ -84,9 +88,10 @@ class CpuBackend final : public Backend, private Stages {
 
   size_t workspaceBytes() const override {
     return greyRight_.size() + smooth_[0].size() + smooth_[1].size() + halfLeft_.size() + halfRight_.size() +
-           halfConfidence_.size() + certainty_.size() +
+           halfConfidence_.size() + certainty_.size() + sureBeforeRepair_.size() +
            (rgb_[0].size() + rgb_[1].size() + halfRgb_[0].size() + halfRgb_[1].size()) * sizeof(Rgb8) +
-           (matched_.size() + filled_.size() + beforeMedian_.size() + halfRefined_.size()) * sizeof(int16_t) +
+           (matched_.size() + filled_.size() + beforeMedian_.size() + halfRefined_.size() + beforeRepair_.size()) *
+               sizeof(int16_t) +
            speckleScratch_.size() * sizeof(int32_t) + (p_.leftMap.size() + p_.rightMap.size()) * sizeof(int32_t) +
            matcher_->workspaceBytes();
   }
@@ -147,11 +152,28 @@ class CpuBackend final : public Backend, private Stages {
   }
 
   Status confidence() override {
+    const bool estimates = p_.matcher.facts->estimates;
     workers_.rows(scope_.height, [&](int32_t first, int32_t end) {
-      kernels_.confidence(left(), matched().asConst(), certainty().asConst(), p_.matcher.facts->estimates, sure(),
-                          first, end);
+      const ImageView<const int16_t> disparities = matched().asConst();
+      if (p_.measuresConfidence)
+        kernels_.windowConfidence(p_.measure, {left(), right(), disparities, certainty().asConst(), estimates}, sure(),
+                                  first, end);
+      else kernels_.confidence(left(), disparities, certainty().asConst(), estimates, sure(), first, end);
     });
+    if (p_.repair) repairOutliers();
     return {};
+  }
+
+  /// Each pass from a copy, because its pixels look at each other.
+  void repairOutliers() {
+    const ImageView<int16_t> disparities = view(beforeRepair_.data());
+    const ImageView<uint8_t> sures = view(sureBeforeRepair_.data());
+    for (int32_t pass = 0; pass < kRepairPasses; ++pass) {
+      copyInPlace(matched(), sure(), disparities, sures);
+      workers_.rows(scope_.height, [&](int32_t first, int32_t end) {
+        kernels_.repair(pass == 1, {disparities.asConst(), sures.asConst()}, {matched(), sure()}, first, end);
+      });
+    }
   }
 
   Status fill() override {
@@ -289,7 +311,8 @@ class CpuBackend final : public Backend, private Stages {
   Workers workers_;
   std::vector<uint8_t> greyRight_, halfLeft_, halfRight_, halfConfidence_, keptConfidence_, certainty_;
   std::vector<Rgb8> rgb_[2], halfRgb_[2];  ///< only for a matcher that needs them
-  std::vector<int16_t> matched_, filled_, beforeMedian_, halfRefined_, keptDisparity_;
+  std::vector<int16_t> matched_, filled_, beforeMedian_, halfRefined_, keptDisparity_, beforeRepair_;
+  std::vector<uint8_t> sureBeforeRepair_;
   std::vector<int32_t> speckleScratch_;
   std::unique_ptr<CpuMatcher> matcher_;
   std::vector<uint8_t> smooth_[2];     ///< only where noise may be smoothed

@@ -19,7 +19,9 @@
 #include "../refine/confidence/confidence.h"
 #include "../refine/left_right/left_right.h"
 #include "../refine/median/median.h"
+#include "../refine/repair/repair.h"
 #include "../refine/upscale/upscale.h"
+#include "../refine/window_confidence/window_confidence.h"
 #include "../../core/status.h"
 
 namespace depthwatt {
@@ -52,6 +54,8 @@ struct Kernels {
   HsvRows hsv;
   UpscaleRows upscale;
   ConfidenceRows confidence;
+  WindowConfidenceRows windowConfidence;
+  RepairRows repair;
   BoundaryRows boundary;
   LeftRightRows leftRight;
   MedianRows median;

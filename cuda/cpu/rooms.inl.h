@@ -45,6 +45,8 @@
 #include "../refine/upscale/upscale.inl.h"
 #include "../refine/left_right/left_right.inl.h"
 #include "../refine/median/median.inl.h"
+#include "../refine/repair/repair.inl.h"
+#include "../refine/window_confidence/window_confidence.inl.h"
 
 namespace {
 
@@ -74,6 +76,8 @@ constexpr Kernels kernelsOf(InstructionSet instructionSet) {
   kernels.cbca = &kCbcaKernels;
   kernels.upscale = upscaleRows;
   kernels.confidence = confidenceRows;
+  kernels.windowConfidence = windowConfidenceRows;
+  kernels.repair = repairRows;
   kernels.boundary = boundaryRows;
   kernels.leftRight = leftRightRows;
   kernels.median = medianRows;

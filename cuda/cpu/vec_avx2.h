@@ -206,6 +206,38 @@ inline void storeFours(void* p, F32 a, F32 b, F32 c, I32 d) {
   storeu(out + 64, _mm256_permute2x128_si256(p0, p1, 0x31));
   storeu(out + 96, _mm256_permute2x128_si256(p2, p3, 0x31));
 }
+inline I32 loadReversedTriplesI32(const uint8_t* p) {
+  const __m128i first = _mm_loadu_si128(reinterpret_cast<const __m128i*>(p));
+  const __m128i last = _mm_loadu_si128(reinterpret_cast<const __m128i*>(p + 8));
+  // The upper half's first pixel begins at byte 12, which is its fourth.
+  const __m256i places = _mm256_setr_epi8(2, 1, 0, -1, 5, 4, 3, -1, 8, 7, 6, -1, 11, 10, 9, -1, 6, 5, 4, -1, 9, 8, 7,
+                                          -1, 12, 11, 10, -1, 15, 14, 13, -1);
+  return _mm256_shuffle_epi8(_mm256_inserti128_si256(_mm256_castsi128_si256(first), last, 1), places);
+}
+inline void storeTens(void* p, I32 a, I32 b, I32 c) {
+  const __m256i near = _mm256_unpacklo_epi32(a, b), far = _mm256_unpackhi_epi32(a, b);
+  const auto shuffled = [](__m256i v, __m128i places) {
+    return _mm256_shuffle_epi8(v, _mm256_broadcastsi128_si256(places));
+  };
+  // Four points of a half are 40 bytes: 16, 16 and 8.
+  const __m256i parts[3] = {
+      _mm256_or_si256(shuffled(near, _mm_setr_epi8(0, 1, 2, 3, 4, 5, -1, -1, -1, -1, 8, 9, 10, 11, 12, 13)),
+                      shuffled(c, _mm_setr_epi8(-1, -1, -1, -1, -1, -1, 0, 1, 2, 3, -1, -1, -1, -1, -1, -1))),
+      _mm256_or_si256(shuffled(far, _mm_setr_epi8(-1, -1, -1, -1, 0, 1, 2, 3, 4, 5, -1, -1, -1, -1, 8, 9)),
+                      shuffled(c, _mm_setr_epi8(4, 5, 6, 7, -1, -1, -1, -1, -1, -1, 8, 9, 10, 11, -1, -1))),
+      _mm256_or_si256(shuffled(far, _mm_setr_epi8(10, 11, 12, 13, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1)),
+                      shuffled(c, _mm_setr_epi8(-1, -1, -1, -1, 12, 13, 14, 15, -1, -1, -1, -1, -1, -1, -1, -1)))};
+  auto* out = static_cast<uint8_t*>(p);
+  const auto store = [&](__m128i first, __m128i second, __m128i third) {
+    _mm_storeu_si128(reinterpret_cast<__m128i*>(out), first);
+    _mm_storeu_si128(reinterpret_cast<__m128i*>(out + 16), second);
+    _mm_storel_epi64(reinterpret_cast<__m128i*>(out + 32), third);
+    out += 40;
+  };
+  store(_mm256_castsi256_si128(parts[0]), _mm256_castsi256_si128(parts[1]), _mm256_castsi256_si128(parts[2]));
+  store(_mm256_extracti128_si256(parts[0], 1), _mm256_extracti128_si256(parts[1], 1),
+        _mm256_extracti128_si256(parts[2], 1));
+}
 inline void storeI32(int32_t* p, I32 v) { storeu(p, v); }
 inline int32_t lowestI32(I32 v) {
   __m128i least = _mm_min_epi32(_mm256_castsi256_si128(v), _mm256_extracti128_si256(v, 1));

@@ -189,6 +189,41 @@ inline void storeFours(void* p, F32 a, F32 b, F32 c, I32 d) {
   storeu(out + 128, _mm512_shuffle_i32x4(far01, far23, 0x88));
   storeu(out + 192, _mm512_shuffle_i32x4(far01, far23, 0xdd));
 }
+inline I32 loadReversedTriplesI32(const uint8_t* p) {
+  const __m512i bytes = _mm512_maskz_loadu_epi32(0x0fff, p);
+  const __m512i quarters =
+      _mm512_permutexvar_epi32(_mm512_setr_epi32(0, 1, 2, 2, 3, 4, 5, 5, 6, 7, 8, 8, 9, 10, 11, 11), bytes);
+  return _mm512_shuffle_epi8(
+      quarters, _mm512_broadcast_i32x4(_mm_setr_epi8(2, 1, 0, -1, 5, 4, 3, -1, 8, 7, 6, -1, 11, 10, 9, -1)));
+}
+inline void storeTens(void* p, I32 a, I32 b, I32 c) {
+  const __m512i near = _mm512_unpacklo_epi32(a, b), far = _mm512_unpackhi_epi32(a, b);
+  const auto shuffled = [](__m512i v, __m128i places) {
+    return _mm512_shuffle_epi8(v, _mm512_broadcast_i32x4(places));
+  };
+  // Four points of a quarter are 40 bytes: 16, 16 and 8.
+  const __m512i parts[3] = {
+      _mm512_or_si512(shuffled(near, _mm_setr_epi8(0, 1, 2, 3, 4, 5, -1, -1, -1, -1, 8, 9, 10, 11, 12, 13)),
+                      shuffled(c, _mm_setr_epi8(-1, -1, -1, -1, -1, -1, 0, 1, 2, 3, -1, -1, -1, -1, -1, -1))),
+      _mm512_or_si512(shuffled(far, _mm_setr_epi8(-1, -1, -1, -1, 0, 1, 2, 3, 4, 5, -1, -1, -1, -1, 8, 9)),
+                      shuffled(c, _mm_setr_epi8(4, 5, 6, 7, -1, -1, -1, -1, -1, -1, 8, 9, 10, 11, -1, -1))),
+      _mm512_or_si512(shuffled(far, _mm_setr_epi8(10, 11, 12, 13, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1)),
+                      shuffled(c, _mm_setr_epi8(-1, -1, -1, -1, 12, 13, 14, 15, -1, -1, -1, -1, -1, -1, -1, -1)))};
+  auto* out = static_cast<uint8_t*>(p);
+  const auto store = [&](__m128i first, __m128i second, __m128i third) {
+    _mm_storeu_si128(reinterpret_cast<__m128i*>(out), first);
+    _mm_storeu_si128(reinterpret_cast<__m128i*>(out + 16), second);
+    _mm_storel_epi64(reinterpret_cast<__m128i*>(out + 32), third);
+    out += 40;
+  };
+  store(_mm512_castsi512_si128(parts[0]), _mm512_castsi512_si128(parts[1]), _mm512_castsi512_si128(parts[2]));
+  store(_mm512_extracti32x4_epi32(parts[0], 1), _mm512_extracti32x4_epi32(parts[1], 1),
+        _mm512_extracti32x4_epi32(parts[2], 1));
+  store(_mm512_extracti32x4_epi32(parts[0], 2), _mm512_extracti32x4_epi32(parts[1], 2),
+        _mm512_extracti32x4_epi32(parts[2], 2));
+  store(_mm512_extracti32x4_epi32(parts[0], 3), _mm512_extracti32x4_epi32(parts[1], 3),
+        _mm512_extracti32x4_epi32(parts[2], 3));
+}
 inline void storeI32(int32_t* p, I32 v) { storeu(p, v); }
 inline int32_t lowestI32(I32 v) { return _mm512_reduce_min_epi32(v); }
 

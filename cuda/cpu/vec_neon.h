@@ -195,6 +195,25 @@ inline void storeFours(void* p, F32 a, F32 b, F32 c, I32 d) {
   vst1q_u8(out + 32, vreinterpretq_u8_s64(vzip1q_s64(xyHigh, zdHigh)));
   vst1q_u8(out + 48, vreinterpretq_u8_s64(vzip2q_s64(xyHigh, zdHigh)));
 }
+inline I32 loadReversedTriplesI32(const uint8_t* p) {
+  const uint8_t places[16] = {2, 1, 0, 255, 5, 4, 3, 255, 8, 7, 6, 255, 11, 10, 9, 255};
+  uint32_t last;
+  std::memcpy(&last, p + 8, sizeof last);
+  const uint8x16_t bytes = vcombine_u8(vld1_u8(p), vreinterpret_u8_u32(vdup_n_u32(last)));
+  return vreinterpretq_s32_u8(vqtbl1q_u8(bytes, vld1q_u8(places)));
+}
+inline void storeTens(void* p, I32 a, I32 b, I32 c) {
+  const uint8x16x2_t near = {{vreinterpretq_u8_s32(vzip1q_s32(a, b)), vreinterpretq_u8_s32(c)}};
+  const uint8x16x2_t far = {{vreinterpretq_u8_s32(vzip2q_s32(a, b)), vreinterpretq_u8_s32(c)}};
+  // Places from 16 on are those of c.
+  const uint8_t first[16] = {0, 1, 2, 3, 4, 5, 16, 17, 18, 19, 8, 9, 10, 11, 12, 13};
+  const uint8_t second[16] = {20, 21, 22, 23, 0, 1, 2, 3, 4, 5, 24, 25, 26, 27, 8, 9};
+  const uint8_t third[8] = {10, 11, 12, 13, 28, 29, 30, 31};
+  auto* out = static_cast<uint8_t*>(p);
+  vst1q_u8(out, vqtbl2q_u8(near, vld1q_u8(first)));
+  vst1q_u8(out + 16, vqtbl2q_u8(far, vld1q_u8(second)));
+  vst1_u8(out + 32, vqtbl2_u8(far, vld1_u8(third)));
+}
 inline void storeI32(int32_t* p, I32 v) { vst1q_s32(p, v); }
 inline int32_t lowestI32(I32 v) { return vminvq_s32(v); }
 

@@ -167,6 +167,16 @@ inline void storeFours(void* p, F32 a, F32 b, F32 c, I32 d) {
   std::memcpy(p, values, sizeof values);
   std::memcpy(static_cast<uint8_t*>(p) + sizeof values, &d, sizeof d);
 }
+/// Per lane three touching bytes, the last one lowest; the highest byte is 0. Reads not a byte beside them.
+inline I32 loadReversedTriplesI32(const uint8_t* p) { return p[2] | p[1] << 8 | p[0] << 16; }
+/// A word of a, the low half of one of b and a word of c in turn, ten bytes a lane, to any address.
+inline void storeTens(void* p, I32 a, I32 b, I32 c) {
+  auto* out = static_cast<uint8_t*>(p);
+  const auto half = static_cast<uint16_t>(b);
+  std::memcpy(out, &a, sizeof a);
+  std::memcpy(out + 4, &half, sizeof half);
+  std::memcpy(out + 6, &c, sizeof c);
+}
 inline int32_t lowestI32(I32 v) { return v; }  ///< smallest lane
 
 }  // namespace

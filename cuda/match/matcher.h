@@ -83,6 +83,12 @@ struct MatchSearch {
   int32_t numDisparities = 128;  ///< the search is [minDisparity, minDisparity + numDisparities)
 };
 
+/// How far from a pixel a local matcher looks at its images for that pixel's result, in their pixels: columns to the left and to the
+/// right, rows up and down. Its copies of the images begin at multiples of `step`.
+struct MatchReach {
+  int32_t left, right, rows, step;
+};
+
 constexpr int32_t kNoSuchParameter = INT32_MIN;
 
 struct MatcherFacts;
@@ -108,6 +114,8 @@ struct MatcherFacts {
   Status (*check)(const MatcherChoice& choice, const MatchSearch& search, bool halfResolution);
   /// It gives disparities that it did not match but estimated from others: those have confidence 0, all that it matched have more.
   bool estimates = false;
+  /// Of a matcher whose results near the border of a region are to be those of the whole images; null: a region is matched by itself.
+  MatchReach (*reach)(const MatcherChoice& choice, const MatchSearch& search, bool leftRight) = nullptr;
 };
 
 inline int32_t MatcherChoice::at(const char* key) const {

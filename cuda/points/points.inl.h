@@ -36,9 +36,7 @@ struct PointsVectors {
       const I32 grey = loadBytesAsI32(at.grey);
       return orI32(orI32(grey, opaque), orI32(shiftLeftI32<8>(grey), shiftLeftI32<16>(grey)));
     }
-    int32_t words[kLanesI32];
-    for (int32_t i = 0; i < kLanesI32; ++i) words[i] = at.rgb[i].blue | at.rgb[i].green << 8 | at.rgb[i].red << 16;
-    return orI32(loadI32(words), opaque);
+    return orI32(loadReversedTriplesI32(&at.rgb->red), opaque);
   }
 
   static MaskF32 fits(F32 rounded) {
@@ -73,15 +71,7 @@ struct PointsVectors {
       storeTwos(at.points, first, orI32(last, shiftLeftI32<16>(loadBytesAsI32(at.grey))));
       return;
     }
-    int32_t words[3][kLanesI32];
-    storeI32(words[0], first);
-    storeI32(words[1], last);
-    storeI32(words[2], colourWords(at));
-    for (int32_t i = 0; i < kLanesI32; ++i) {
-      std::memcpy(at.points + kBytes * i, &words[0][i], 4);
-      std::memcpy(at.points + kBytes * i + 4, &words[1][i], 2);
-      std::memcpy(at.points + kBytes * i + 6, &words[2][i], 4);
-    }
+    storeTens(at.points, first, last, colourWords(at));
   }
 };
 

@@ -295,7 +295,12 @@ void rgbToGreyRows(const RectifySource& source, const int32_t* map, ImageView<ui
 void rectifyRgbRows(const RectifySource& source, const int32_t* map, ImageView<Rgb8> out, int32_t firstRow,
                     int32_t endRow) {
   switch (source.format) {
-    case PixelFormat::kRgb8: return remapRgbRows<RgbPairs>(source, map, out, firstRow, endRow);
+    case PixelFormat::kRgb8:
+      if (map != nullptr) return remapRgbRows<RgbPairs>(source, map, out, firstRow, endRow);
+      for (int32_t y = firstRow; y < endRow; ++y)
+        std::memcpy(out.row(y), source.data + static_cast<size_t>(y) * source.strideBytes,
+                    3 * static_cast<size_t>(out.width));
+      return;
     case PixelFormat::kYuyv: return remapRgbRows<PackedPairs<0>>(source, map, out, firstRow, endRow);
     case PixelFormat::kUyvy: return remapRgbRows<PackedPairs<8>>(source, map, out, firstRow, endRow);
     case PixelFormat::kNv12: return remapRgbRows<Nv12Pairs>(source, map, out, firstRow, endRow);

@@ -1,7 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // Settings of what is computed: matching, refinement and the engine that runs them.
 import { z } from "zod";
-import { ALGORITHMS, type Algorithm, MATCHERS, type MatcherParameter } from "../../cuda/index.js";
+import {
+  ALGORITHMS,
+  type Algorithm,
+  CONFIDENCE_MEASURES,
+  MATCHERS,
+  type MatcherParameter,
+} from "../../cuda/index.js";
 import { section, setting, type SettingValue } from "./setting.js";
 
 function typeOf(parameter: MatcherParameter): z.ZodType<SettingValue> {
@@ -117,6 +123,16 @@ export const refineSection = section(
     leftRight: setting(z.boolean(), {
       default: true,
       description: "Drops pixels whose disparity seen from the right image differs by more than 1 px.",
+    }),
+    confidence: setting(z.enum(CONFIDENCE_MEASURES), {
+      default: "probability",
+      description:
+        "probability is how likely a matched pixel is right; the others are measures of Prehn 2007 and their product, on the CPU alone.",
+    }),
+    repair: setting(z.boolean(), {
+      default: false,
+      description:
+        "Gives outliers the disparity of surer pixels on both sides within 10 px (Prehn 2007), on the CPU alone.",
     }),
     speckleSize: setting(z.int().min(0).max(1_000_000), {
       default: 60,

@@ -4,6 +4,8 @@
 
 export const REFINED = {
   "refine.leftRight": true,
+  "refine.confidence": "probability",
+  "refine.repair": false,
   "refine.speckleSize": 60,
   "refine.speckleRange": 0.75,
   "refine.fill": "background",

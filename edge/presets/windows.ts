@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Presets of Prehn 2007: window sums, and window sums refined from small copies.
 import type { Figure, Preset } from "./preset.js";
-import { NOTHING_REFINED } from "./refinement.js";
+import { NOTHING_REFINED, REFINED } from "./refinement.js";
 
 const RESULTS = "bench/results/amd-epyc-2-cores/2026-11-22-e2c6f4b-window-sad.json";
 const SCENES = ["cones", "teddy", "tsukuba", "venus"];
@@ -32,6 +32,9 @@ const windows = (matcher: "sad" | "pyramid", side: number, [hue, saturation, val
 
 const OF_THE_TABLES = [20, 30, 50];
 
+/** Colour counts less than in the tables: what is saturated in one camera hardly is in the other. */
+const WITH_LESS_COLOUR = [10, 20, 70];
+
 /** Windows of table 7.2. */
 const ofTable = (side: number, measured: OfScenes, published: OfScenes): Preset => ({
   summary: `window sums of ${side} x ${side} as table 7.2 of Prehn 2007 has them, nothing refined`,
@@ -51,6 +54,12 @@ export const WINDOW_PRESETS: Readonly<Record<string, Preset>> = {
   "sad-3": ofTable(3, [35.908, 46.002, 23.569, 43.823], [36.5, 45.2, 22.5, 43.0]),
   "sad-5t": ofTable(5, [21.674, 33.421, 15.842, 32.439], [23.0, 33.4, 14.9, 31.9]),
   "sad-7": ofTable(7, [16.01, 27.137, 12.421, 25.652], [18.2, 27.8, 11.8, 25.3]),
+  "sad-7-improved": {
+    summary: "window sums of 7 x 7 with less weight on colour and all that refines",
+    source: "Prehn 2007, section 5.2; weights and refinement: cuda/match/sad/README.md",
+    figures: [],
+    settings: { ...windows("sad", 7, WITH_LESS_COLOUR), ...REFINED },
+  },
   pyramid: {
     summary:
       "window sums refined from small copies as table 7.3 of Prehn 2007 has them, nothing refined after",
@@ -60,6 +69,18 @@ export const WINDOW_PRESETS: Readonly<Record<string, Preset>> = {
       ...windows("pyramid", 7, OF_THE_TABLES),
       "match.pyramid.levels": 3,
       "match.pyramid.peakRatio": 5,
+    },
+  },
+  "pyramid-improved": {
+    summary:
+      "window sums of 5 x 5 refined from one small copy, with less weight on colour and all that refines after",
+    source: "Prehn 2007, section 5.3; settings and refinement: cuda/match/pyramid/README.md",
+    figures: [],
+    settings: {
+      ...windows("pyramid", 5, WITH_LESS_COLOUR),
+      ...REFINED,
+      "match.pyramid.levels": 1,
+      "match.pyramid.peakRatio": 0,
     },
   },
 };

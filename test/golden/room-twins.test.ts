@@ -23,10 +23,12 @@ const REFERENCES = [
   "refine/fill/fill",
   "refine/left_right/left_right",
   "refine/median/median",
+  "refine/repair/repair",
   "refine/speckle/speckle",
   "match/row_offset/row_offset",
   "rectify/rectify",
   "refine/upscale/upscale",
+  "refine/window_confidence/window_confidence",
 ].map((room) => `cuda/${room}.ref.cc`);
 const SOURCES = [
   "test/native/room_twins_main.cc",

@@ -127,6 +127,24 @@ void rooms(const Kernels& kernels, Random& random, int32_t width, int32_t height
   kernels.confidence(left.in(), got.in(), fastConfidence.in(), width % 2 == 0, fastSure.view(), 0, height);
   expectSame("confidence", sure, fastSure);
 
+  Image<uint8_t> measured(width, height), fastMeasured(width, height);
+  const WindowConfidenceImages seenTwice{left.in(), right.in(), expected.in(), confidence.in(), width % 2 == 0};
+  for (int32_t measure = 0; measure < 4; ++measure) {
+    windowConfidenceReference(static_cast<ConfidenceMeasure>(measure), seenTwice, measured.view());
+    kernels.windowConfidence(static_cast<ConfidenceMeasure>(measure), seenTwice, fastMeasured.view(), 0, height);
+    expectSame("window_confidence", measured, fastMeasured);
+  }
+  Image<int16_t> repaired = expected, fastRepaired(width, height);
+  repairReference(repaired.view(), measured.view());
+  Image<int16_t> before = expected;
+  for (int32_t pass = 0; pass < kRepairPasses; ++pass) {
+    Image<uint8_t> surely = fastMeasured;
+    kernels.repair(pass == 1, {before.in(), surely.in()}, {fastRepaired.view(), fastMeasured.view()}, 0, height);
+    before = fastRepaired;
+  }
+  expectSame("repair", repaired, fastRepaired);
+  expectSame("repair confidence", measured, fastMeasured);
+
   FillParameters fill;
   fill.method = random.whole(0, 1) == 0 ? FillMethod::kBilateral : FillMethod::kBackground;
   Image<int16_t> filled(width, height), fastFilled(width, height);

@@ -23,6 +23,15 @@ constexpr MatcherParameter kParameters[] = {
 
 Status check(const MatcherChoice& choice, const MatchSearch&, bool) { return checkHsvWeights(choice); }
 
+/// As sad, in the pixels of the smallest copies, which reach furthest; one more for a candidate beyond a guess.
+MatchReach reach(const MatcherChoice& choice, const MatchSearch& search, bool leftRight) {
+  const int32_t step = 1 << choice.at("levels");
+  const auto whole = [&](int32_t pixels) { return (pixels + step - 1) / step + 1; };
+  const int32_t columns = choice.at("windowWidth") / 2 + 1, steps = search.numDisparities - 1;
+  return {step * (columns + whole(search.minDisparity + steps)), step * (columns + (leftRight ? whole(steps) : 0)),
+          step * (choice.at("windowHeight") / 2 + 1), step};
+}
+
 constexpr MatcherFacts kFacts = {"pyramid",
                                  "window sums refined from small copies of the images",
                                  ImagesNeeded::kGreyAndRgb,
@@ -30,7 +39,9 @@ constexpr MatcherFacts kFacts = {"pyramid",
                                  kParameters,
                                  sizeof kParameters / sizeof *kParameters,
                                  {nullptr, 0, 0, nullptr, 1},
-                                 check};
+                                 check,
+                                 false,
+                                 reach};
 
 }  // namespace
 

@@ -18,9 +18,22 @@ constexpr MatcherParameter kParameters[] = {
 
 Status check(const MatcherChoice& choice, const MatchSearch&, bool) { return checkHsvWeights(choice); }
 
-constexpr MatcherFacts kFacts = {
-    "sad",       "window sums of absolute colour differences", ImagesNeeded::kGreyAndRgb,   false,
-    kParameters, sizeof kParameters / sizeof *kParameters,     {nullptr, 0, 0, nullptr, 4}, check};
+/// The window, its partners, and the windows that compete for the right image's pixels.
+MatchReach reach(const MatcherChoice& choice, const MatchSearch& search, bool leftRight) {
+  const int32_t columns = choice.at("windowWidth") / 2, steps = search.numDisparities - 1;
+  return {columns + search.minDisparity + steps, columns + (leftRight ? steps : 0), choice.at("windowHeight") / 2, 1};
+}
+
+constexpr MatcherFacts kFacts = {"sad",
+                                 "window sums of absolute colour differences",
+                                 ImagesNeeded::kGreyAndRgb,
+                                 false,
+                                 kParameters,
+                                 sizeof kParameters / sizeof *kParameters,
+                                 {nullptr, 0, 0, nullptr, 4},
+                                 check,
+                                 false,
+                                 reach};
 
 }  // namespace
 

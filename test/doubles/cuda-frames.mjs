@@ -3,38 +3,11 @@
 // a test can break its device. node test/doubles/cuda-frames.mjs BACKEND FRAMES
 import { createHash } from "node:crypto";
 import { createEngine } from "../../dist/cuda/index.js";
+import { smallEngine } from "./small-engine.mjs";
 
 const [backend, count] = [process.argv[2], Number(process.argv[3])];
 const [width, height] = [48, 24];
-const options = {
-  inputWidth: width,
-  inputHeight: height,
-  width,
-  height,
-  leftFormat: "GREY",
-  rightFormat: "GREY",
-  leftStrideBytes: width,
-  rightStrideBytes: width,
-  backend,
-  threads: 1,
-  slots: 4,
-  match: {
-    algorithm: "sgm",
-    halfResolution: false,
-    minDisparity: 0,
-    numDisparities: 16,
-    parameters: { cost: "census", paths: 4, p1: 10, p2: 60, adaptiveP2: 0, uniqueness: 5, subpixel: true },
-  },
-  refine: {
-    leftRight: true,
-    median: true,
-    speckleSize: 0,
-    speckleRangeQ4: 16,
-    fill: "off",
-    fillThresholdQ4: 16,
-    boundary: false,
-  },
-};
+const options = smallEngine(width, height, { backend, threads: 1, slots: 4 });
 
 // Each frame is another picture, and lies in one of four buffers that the engine knows.
 const pictures = Array.from({ length: 4 }, () => ({

@@ -6,39 +6,12 @@ import { readFileSync } from "node:fs";
 import { createEngine } from "../../dist/cuda/index.js";
 import { loadNative } from "../../dist/edge/native.js";
 import { SceneRenderer } from "../../dist/camera/index.js";
+import { smallEngine } from "./small-engine.mjs";
 
 const STACK_BYTES = 8 << 20;
 const room = Math.floor((Number(process.argv[2]) + 0.5) * STACK_BYTES);
 const [width, height] = [64, 48];
-const options = {
-  inputWidth: width,
-  inputHeight: height,
-  width,
-  height,
-  leftFormat: "GREY",
-  rightFormat: "GREY",
-  leftStrideBytes: width,
-  rightStrideBytes: width,
-  backend: "cpu",
-  threads: 4,
-  slots: 2,
-  match: {
-    algorithm: "sgm",
-    halfResolution: false,
-    minDisparity: 0,
-    numDisparities: 16,
-    parameters: { cost: "census", paths: 4, p1: 10, p2: 60, adaptiveP2: 0, uniqueness: 5, subpixel: true },
-  },
-  refine: {
-    leftRight: true,
-    median: true,
-    speckleSize: 0,
-    speckleRangeQ4: 16,
-    fill: "off",
-    fillThresholdQ4: 16,
-    boundary: false,
-  },
-};
+const options = smallEngine(width, height, { backend: "cpu", threads: 4, slots: 2 });
 
 const native = loadNative();
 const inUse = () => 1024 * Number(/VmSize:\s+(\d+)/.exec(readFileSync("/proc/self/status", "utf8"))[1]);

@@ -23,17 +23,19 @@ struct AdaptationParameters {
 };
 
 struct Adaptation {
-  int32_t quarterRows = 0;  ///< the right image is read so many quarter rows further down
-  bool smooth = false;      ///< matched after smoothing (match/denoise)
+  /// The right image is read so many quarter rows further down in its middle, and how many more at its right border than at its left.
+  int32_t quarterRows = 0, quarterRowsOverWidth = 0;
+  bool smooth = false;  ///< matched after smoothing (match/denoise)
 };
 
 inline bool operator==(const Adaptation& a, const Adaptation& b) {
-  return a.quarterRows == b.quarterRows && a.smooth == b.smooth;
+  return a.quarterRows == b.quarterRows && a.quarterRowsOverWidth == b.quarterRowsOverWidth && a.smooth == b.smooth;
 }
 
 /// A rectification map that reads further down; of a map that is empty, the map that changes nothing else. 1/32 px: rectify.h.
+/// Column x reads 8 quarterRows + floor(8 quarterRowsOverWidth (2 x + 1 - width) / (2 width) + 1/2) of these further down.
 inline std::vector<int32_t> mapFurtherDown(const std::vector<int32_t>& map, int32_t width, int32_t height,
-                                           int32_t quarterRows) {
+                                           int32_t quarterRows, int32_t quarterRowsOverWidth = 0) {
   std::vector<int32_t> moved(map);
   if (map.empty()) {
     moved.resize(2 * static_cast<size_t>(width) * height);
@@ -42,7 +44,14 @@ inline std::vector<int32_t> mapFurtherDown(const std::vector<int32_t>& map, int3
       for (int32_t x = 0; x < width; ++x) row[2 * x] = 32 * x, row[2 * x + 1] = 32 * y;
     }
   }
-  for (size_t i = 1; i < moved.size(); i += 2) moved[i] += 8 * quarterRows;
+  for (int32_t x = 0; x < width; ++x) {
+    const int64_t rise = int64_t{8} * quarterRowsOverWidth * (2 * int64_t{x} + 1 - width) + width,
+                  twice = 2 * int64_t{width};
+    const int64_t down = 8 * quarterRows + (rise >= 0 ? rise / twice : -((twice - 1 - rise) / twice));
+    for (int32_t y = 0; y < height; ++y) {
+      moved[2 * (static_cast<size_t>(y) * width + x) + 1] += static_cast<int32_t>(down);
+    }
+  }
   return moved;
 }
 

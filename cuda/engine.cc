@@ -254,9 +254,10 @@ Status Engine::adapt(const FrameInput& input, Computing* by) {
   if (!final_.ok() || !backend_) return {};
   *by = {generation_, onDevice_};
   movedMap_.clear();
-  if (wanted.quarterRows != 0) {
+  if (wanted.quarterRows != 0 || wanted.quarterRowsOverWidth != 0) {
     const std::vector<int32_t>& map = turned_ ? rightMap_ : parameters_.rightMap;
-    movedMap_ = mapFurtherDown(map, parameters_.width, parameters_.height, wanted.quarterRows);
+    movedMap_ =
+        mapFurtherDown(map, parameters_.width, parameters_.height, wanted.quarterRows, wanted.quarterRowsOverWidth);
   } else if (turned_) {
     movedMap_ = rightMap_;
   }

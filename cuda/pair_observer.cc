@@ -28,44 +28,83 @@ PairObserver::PairObserver(const EngineParameters& parameters, const Kernels& ke
   const size_t pixels = static_cast<size_t>(p_.width) * p_.height;
   for (std::vector<uint8_t>& image : grey_) image.resize(pixels);
   for (std::vector<uint32_t>& image : words_) image.resize(p_.adaptation.watchesRows ? pixels : 0);
-  seen_.adaptation = {p_.adaptation.quarterRows, p_.adaptation.denoise == Denoise::kOn};
+  seen_.adaptation = {p_.adaptation.quarterRows, 0, p_.adaptation.denoise == Denoise::kOn};
+}
+
+void PairObserver::prepare(const FrameInput& input, int side, const std::vector<int32_t>& map) {
+  const RectifySource source =
+      side == 0 ? RectifySource{input.left, p_.inputWidth, p_.inputHeight, p_.leftStrideBytes, p_.leftFormat}
+                : RectifySource{input.right, p_.inputWidth, p_.inputHeight, p_.rightStrideBytes, p_.rightFormat};
+  const ImageView<uint8_t> grey = packedView(grey_[side].data(), p_.width, p_.height);
+  kernels_.rectify(source, map.empty() ? nullptr : map.data(), grey, 0, p_.height);
+  if (!p_.adaptation.watchesRows) return;
+  kernels_.twoGradientCensus(grey.asConst(), packedView(words_[side].data(), p_.width, p_.height), 0, p_.height);
 }
 
 void PairObserver::look(const FrameInput& input) {
-  const RectifySource sources[2] = {{input.left, p_.inputWidth, p_.inputHeight, p_.leftStrideBytes, p_.leftFormat},
-                                    {input.right, p_.inputWidth, p_.inputHeight, p_.rightStrideBytes, p_.rightFormat}};
-  const std::vector<int32_t>* maps[2] = {&p_.leftMap, &p_.rightMap};
   NoiseCounts counts;
   for (int side = 0; side < 2; ++side) {
-    const ImageView<uint8_t> grey = packedView(grey_[side].data(), p_.width, p_.height);
-    kernels_.rectify(sources[side], maps[side]->empty() ? nullptr : maps[side]->data(), grey, 0, p_.height);
-    if (p_.adaptation.denoise == Denoise::kAuto) kernels_.countNoise(grey.asConst(), counts);
-    if (!p_.adaptation.watchesRows) continue;
-    kernels_.twoGradientCensus(grey.asConst(), packedView(words_[side].data(), p_.width, p_.height), 0, p_.height);
+    prepare(input, side, side == 0 ? p_.leftMap : p_.rightMap);
+    if (p_.adaptation.denoise == Denoise::kAuto)
+      kernels_.countNoise(packedView(grey_[side].data(), p_.width, p_.height).asConst(), counts);
   }
   if (p_.adaptation.denoise == Denoise::kAuto) {
     seen_.noiseSigmaQ8 = noiseSigmaQ8(counts);
     seen_.noiseKnown = true;
     seen_.adaptation.smooth = seen_.noiseSigmaQ8 >= (seen_.adaptation.smooth ? kQuietSigmaQ8 : kNoisySigmaQ8);
   }
-  if (!p_.adaptation.watchesRows) return;
+  if (p_.adaptation.watchesRows) lookAtRows(input);
+}
+
+RowBands PairObserver::bands() const {
   const auto words = [&](int side) { return packedView(words_[side].data(), p_.width, p_.height).asConst(); };
   const RowOffsetSearch search{p_.search.minDisparity, p_.search.numDisparities};
-  const RowOffset offset = rowOffsetOf(kernels_.countRowOffset(search, words(0), words(1)));
-  if (!offset.known) return;
-  seen_.rowsAtLimit = offset.atLimit;
-  if (offset.atLimit) return;
+  return countRowBands(search, words(0), words(1), kernels_.countRowOffset);
+}
+
+RowLine PairObserver::lineOf(const FrameInput& input, const RowBands& bands) {
+  const RowLine first = rowLineOf(bands);
+  const int32_t turned = seen_.adaptation.quarterRowsOverWidth == 0 ? kTurnedOverWidth : kStraightOverWidth;
+  if (!first.known || std::abs(first.quarterRowsOverWidth) < turned) return {};
+  prepare(input, 1,
+          mapFurtherDown(p_.rightMap, p_.width, p_.height, first.middleQuarterRows, first.quarterRowsOverWidth));
+  const RowBands through = this->bands();
+  const RowLine rest = rowLineOf(through);
+  // Few samples of a noisy pair lie on a line by chance: then the words agree no better through it than over the best whole row.
+  const RowOffsetSums before = sumsOf(bands), after = sumsOf(through);
+  const int64_t best = *std::min_element(before.sums, before.sums + kRowOffsets);
+  if (!rest.known || after.sums[kMaxRowOffset] * before.samples >= best * after.samples) return {};
+  return {true, first.middleQuarterRows + rest.middleQuarterRows,
+          first.quarterRowsOverWidth + rest.quarterRowsOverWidth};
+}
+
+void PairObserver::lookAtRows(const FrameInput& input) {
+  const RowBands seen = bands();
+  const RowLine line = lineOf(input, seen);
+  int32_t quarterRows = line.middleQuarterRows;
+  if (line.known) {
+    seen_.rowsAtLimit = false;
+  } else {
+    const RowOffset offset = rowOffsetOf(seen);
+    if (!offset.known) return;
+    seen_.rowsAtLimit = offset.atLimit;
+    if (offset.atLimit) return;
+    quarterRows = offset.quarterRows;
+  }
   seen_.rowsKnown = true;
-  seen_.adaptation.quarterRows = rows_.take(offset.quarterRows);
+  seen_.adaptation.quarterRows = rows_.take(quarterRows);
   seen_.medianQuarterRows = rows_.median();
+  seen_.adaptation.quarterRowsOverWidth = overWidth_.take(line.quarterRowsOverWidth);
+  seen_.medianQuarterRowsOverWidth = overWidth_.median();
 }
 
 void PairObserver::read(const std::vector<int32_t>& rightMap) {
   p_.rightMap = rightMap;
   if (!p_.adaptation.watchesRows) return;
-  rows_ = RowDecision();
+  rows_ = overWidth_ = RowDecision();
   seen_.rowsKnown = seen_.rowsAtLimit = false;
   seen_.medianQuarterRows = seen_.adaptation.quarterRows = 0;
+  seen_.medianQuarterRowsOverWidth = seen_.adaptation.quarterRowsOverWidth = 0;
 }
 
 size_t PairObserver::workspaceBytes() const { return 2 * grey_[0].size() + 2 * words_[0].size() * sizeof(uint32_t); }

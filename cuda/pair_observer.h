@@ -4,6 +4,10 @@
 //   rows   the median of the newest nine estimates. The first is taken as it is. Later the applied offset moves where the median is
 //          half a row and more away, or has been the same other value in five estimates one after the other. An estimate at the
 //          limit of the search is told and never applied: such a rig needs a calibration.
+//   line   where the offset rises or falls over the columns by a whole row and more, its line is applied in place of one number, and
+//          looked at once more through it: bands are narrow, and the right image's columns are not the left one's. Where the words
+//          agree no better through it, there is no line. Both numbers of a line are decided like the one. A line that is applied
+//          holds down to half a row over the width.
 //   noise  smoothing begins at a sigma of kNoisySigmaQ8 and ends below kQuietSigmaQ8.
 #pragma once
 
@@ -15,8 +19,9 @@ namespace depthwatt {
 
 constexpr int32_t kNoisySigmaQ8 = 11 * 64, kQuietSigmaQ8 = 10 * 64;
 constexpr int32_t kRowEstimates = 9, kSteadyEstimates = 5;
+constexpr int32_t kTurnedOverWidth = 4, kStraightOverWidth = 2;  ///< quarter rows
 
-/// The decision about rows, by itself so that it can be tested by hand.
+/// The decision about a number of quarter rows, by itself so that it can be tested by hand.
 class RowDecision {
  public:
   /// Takes the next estimate and gives what is to be applied from now on.
@@ -31,7 +36,7 @@ class RowDecision {
 struct PairObservation {
   bool rowsKnown = false;    ///< at least one estimate was possible
   bool rowsAtLimit = false;  ///< the newest one lay at the limit of the search
-  int32_t medianQuarterRows = 0;
+  int32_t medianQuarterRows = 0, medianQuarterRowsOverWidth = 0;
   bool noiseKnown = false;
   int32_t noiseSigmaQ8 = 0;  ///< of the newest pair that was looked at
   Adaptation adaptation;     ///< what holds from now on
@@ -51,11 +56,17 @@ class PairObserver {
   size_t workspaceBytes() const;
 
  private:
+  void prepare(const FrameInput& input, int side, const std::vector<int32_t>& map);
+  RowBands bands() const;
+  void lookAtRows(const FrameInput& input);
+  /// The line that `bands` see, looked at once more through itself; not known where the rows are straight.
+  RowLine lineOf(const FrameInput& input, const RowBands& bands);
+
   EngineParameters p_;
   const Kernels& kernels_;
   std::vector<uint8_t> grey_[2];
   std::vector<uint32_t> words_[2];
-  RowDecision rows_;
+  RowDecision rows_, overWidth_;
   PairObservation seen_;
 };
 

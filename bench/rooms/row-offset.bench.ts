@@ -6,7 +6,7 @@ import { native, Random, variants } from "../../test/doubles/rooms.js";
 const [width, height] = [640, 480];
 const left = new Random(1).fill(new Uint32Array(width * height), 0, 0x7fffffff);
 const right = new Random(2).fill(new Uint32Array(width * height), 0, 0x7fffffff);
-const result = new Int32Array(3);
+const result = new Int32Array(6);
 const room = native.rooms.rowOffset as unknown as (call: object) => string;
 
 describe("row offset 640x480x128, one thread", () => {

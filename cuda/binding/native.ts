@@ -209,13 +209,18 @@ export interface EngineInfo {
   workspaceBytes: number;
   /** Frames that are computed at once: submitting more of them only makes them wait. */
   framesInFlight: number;
-  /** Rows that the right image lies lower: the median of the newest estimates, and what is applied. atLimit: 4 rows or more, not applied. */
+  /**
+   * Rows that the right image lies lower: the median of the newest estimates, and what is applied. atLimit: 4 rows or more, not applied.
+   * OverWidth: how many more at the right border than at the left, where that is a row or more.
+   */
   verticalOffset: {
     watched: boolean;
     known: boolean;
     atLimit: boolean;
     measuredRows: number;
     appliedRows: number;
+    measuredRowsOverWidth: number;
+    appliedRowsOverWidth: number;
   };
   /** Standard deviation of the newest estimate, grey values, and whether pairs are smoothed. */
   noise: { watched: boolean; known: boolean; sigma: number; smoothed: boolean };

@@ -409,6 +409,8 @@ Napi::Value Session::info(const Napi::CallbackInfo& info) {
   rows.Set("atLimit", seen.rowsAtLimit);
   rows.Set("measuredRows", seen.medianQuarterRows / 4.0);
   rows.Set("appliedRows", (engine_->parameters().adaptation.movesRows() ? seen.adaptation.quarterRows : 0) / 4.0);
+  rows.Set("measuredRowsOverWidth", seen.medianQuarterRowsOverWidth / 4.0);
+  rows.Set("appliedRowsOverWidth", seen.adaptation.quarterRowsOverWidth / 4.0);
   result.Set("verticalOffset", rows);
   auto noise = Napi::Object::New(info.Env());
   noise.Set("watched", watched.denoise == Denoise::kAuto);

@@ -94,7 +94,7 @@ export const rectifySection = section("Rectification beside the calibration.", {
     unit: "rows",
     expects: "auto or quarters of a row from -16 to 16",
     description:
-      "Rows by which the right image lies lower than the left one, taken off; auto estimates them from the pairs.",
+      "Rows by which the right image lies lower than the left one, taken off; auto estimates them from the pairs, as a line over the columns where a camera is turned.",
   }),
 });
 

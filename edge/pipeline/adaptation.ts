@@ -9,6 +9,9 @@ export interface VerticalOffsetFigures {
   measuredRows: number | Unavailable;
   /** What rectification takes off. */
   appliedRows: number;
+  /** By how many rows the offset rises from the left border to the right one, where that is a row or more: a camera is turned. */
+  measuredRowsOverWidth: number | Unavailable;
+  appliedRowsOverWidth: number;
 }
 
 export interface NoiseFigures {
@@ -46,10 +49,13 @@ export function adaptationFigures(info: Pick<EngineInfo, "verticalOffset" | "noi
   const unknown = rows.watched
     ? (tooFar ?? "no pair had enough texture to compare rows")
     : "rectify.verticalOffset is not auto";
+  const known = rows.known && tooFar === undefined;
   return {
     verticalOffset: {
-      measuredRows: rows.known && tooFar === undefined ? rows.measuredRows : unavailable(unknown),
+      measuredRows: known ? rows.measuredRows : unavailable(unknown),
       appliedRows: rows.appliedRows,
+      measuredRowsOverWidth: known ? rows.measuredRowsOverWidth : unavailable(unknown),
+      appliedRowsOverWidth: rows.appliedRowsOverWidth,
     },
     noise: {
       sigma: noise.known

@@ -17,12 +17,15 @@ function noisy(image, sigma, seed) {
   });
 }
 
-/** What stood at row y stands `rows` lower; between rows in proportion, the border goes on. */
-function lower(image, width, rows) {
+/**
+ * What stood at row y stands `rows` lower, and in column x as much more as the line has there that rises by `overWidth` rows from the left
+ * border to the right one; between rows in proportion, the border goes on.
+ */
+function lower(image, width, rows, overWidth = 0) {
   const height = image.length / width;
   const at = (x, y) => image[Math.min(height - 1, Math.max(0, y)) * width + x];
   return image.map((_, i) => {
-    const from = Math.floor(i / width) - rows;
+    const from = Math.floor(i / width) - rows - overWidth * (((i % width) + 0.5) / width - 0.5);
     const above = Math.floor(from);
     const share = from - above;
     return Math.round((1 - share) * at(i % width, above) + share * at(i % width, above + 1));
@@ -38,6 +41,8 @@ export const PERTURBATIONS = {
   "0.5 row": (scene) => ({ ...scene, right: lower(scene.right, scene.width, 0.5) }),
   "1 row": (scene) => ({ ...scene, right: lower(scene.right, scene.width, 1) }),
   "2 rows": (scene) => ({ ...scene, right: lower(scene.right, scene.width, 2) }),
+  "1 row over the width": (scene) => ({ ...scene, right: lower(scene.right, scene.width, 0, 1) }),
+  "3 rows over the width": (scene) => ({ ...scene, right: lower(scene.right, scene.width, 0, 3) }),
   "sigma 3": (scene) => ({ ...scene, left: noisy(scene.left, 3, 1), right: noisy(scene.right, 3, 2) }),
   "sigma 6": (scene) => ({ ...scene, left: noisy(scene.left, 6, 1), right: noisy(scene.right, 6, 2) }),
   "sigma 10": (scene) => ({ ...scene, left: noisy(scene.left, 10, 1), right: noisy(scene.right, 10, 2) }),

@@ -69,7 +69,15 @@ export class HandSource implements PairSource {
 
 /** Of an engine that watches nothing. */
 export const UNWATCHED = {
-  verticalOffset: { watched: false, known: false, atLimit: false, measuredRows: 0, appliedRows: 0 },
+  verticalOffset: {
+    watched: false,
+    known: false,
+    atLimit: false,
+    measuredRows: 0,
+    appliedRows: 0,
+    measuredRowsOverWidth: 0,
+    appliedRowsOverWidth: 0,
+  },
   noise: { watched: false, known: false, sigma: 0, smoothed: false },
 } as const;
 

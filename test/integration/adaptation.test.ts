@@ -91,6 +91,8 @@ describe("rows", () => {
       atLimit: false,
       measuredRows: rows,
       appliedRows: rows,
+      measuredRowsOverWidth: 0,
+      appliedRowsOverWidth: 0,
     });
     expect(errors(corrected.frames[0]!), `seed ${random.seed}`).toBeLessThan(0.01);
     const told = await run([pair], { verticalOffset: rows });
@@ -109,6 +111,49 @@ describe("rows", () => {
     for (const frame of frames) expectSameImage(frame, plain.frames[0]!, WIDTH, "aligned");
     expect(info.verticalOffset).toMatchObject({ known: true, appliedRows: 0 });
   });
+
+  // Numbers of its own: the same bands whichever seed the others have.
+  const ownPicture = texture(new Random(31));
+
+  /** The right camera sees what the left one sees at column x of the right image `rows` x / WIDTH lower, from the middle. */
+  function turnedPair(rows: number): Pair {
+    const { left, right } = pairOf(ownPicture, 0);
+    const lower = (i: number) => {
+      const x = i % WIDTH;
+      const from = Math.floor(i / WIDTH) - rows * ((x + 0.5) / WIDTH - 0.5);
+      const above = Math.floor(from);
+      const at = (y: number) => ownPicture[(20 + y) * (WIDTH + 40) + x + 20 + DISPARITY]!;
+      return Math.round(at(above) + (from - above) * (at(above + 1) - at(above)));
+    };
+    return { left, right: right.map((_, i) => lower(i)) };
+  }
+
+  test.each([-4, 4])(
+    "a camera that is turned by %i rows over the width is read along a line",
+    async (rows) => {
+      const pair = turnedPair(rows);
+      const { frames, told } = await run([pair, pair], { verticalOffset: "auto" });
+      const { measuredRowsOverWidth, appliedRowsOverWidth, appliedRows } = told[0]!.verticalOffset;
+      expect(appliedRowsOverWidth).toBe(measuredRowsOverWidth);
+      expect(Math.abs(appliedRowsOverWidth - rows)).toBeLessThanOrEqual(1);
+      expect(Math.abs(appliedRows)).toBeLessThanOrEqual(0.25);
+      const straight = (await run([pair], { verticalOffset: 0 })).frames[0]!;
+      for (const frame of frames) expect(3 * errors(frame)).toBeLessThan(errors(straight));
+    },
+  );
+
+  test("a line is held while it wavers, and goes when the camera is put straight", async () => {
+    const [turned, straight] = [turnedPair(3), pairOf(ownPicture, 0)];
+    const frames = Array.from({ length: 13 + 16 * 12 }, (_, n) => (n < 13 ? turned : straight));
+    const { told } = await run(frames, { verticalOffset: "auto" });
+    const applied = told.map(({ verticalOffset }) => verticalOffset.appliedRowsOverWidth);
+    expect(applied[0]).toBeGreaterThan(2);
+    expect(applied.at(-1)).toBe(0);
+    expect(
+      applied.filter((rows, n) => n > 0 && rows !== applied[n - 1]),
+      "one change",
+    ).toHaveLength(1);
+  }, 60_000);
 
   test("nine rows are not applied; one value or one row is no estimate", async () => {
     const far = await run([pairOf(picture, 9)], { verticalOffset: "auto" });

@@ -100,8 +100,13 @@ void rooms(const Kernels& kernels, Random& random, int32_t width, int32_t height
 
   const RowOffsetSearch search{random.whole(0, 3), random.whole(8, 40)};
   const RowOffset rows = rowOffsetReference(search, words.in(), fastWords.in());
-  const RowOffset fastRows = rowOffsetOf(kernels.countRowOffset(search, words.in(), fastWords.in()));
-  if (rows.known != fastRows.known || rows.atLimit != fastRows.atLimit || rows.quarterRows != fastRows.quarterRows) {
+  const RowLine line = rowLineReference(search, words.in(), fastWords.in());
+  const RowBands bands = countRowBands(search, words.in(), fastWords.in(), kernels.countRowOffset);
+  const RowOffset fastRows = rowOffsetOf(bands);
+  const RowLine fastLine = rowLineOf(bands);
+  if (rows.known != fastRows.known || rows.atLimit != fastRows.atLimit || rows.quarterRows != fastRows.quarterRows ||
+      line.known != fastLine.known || line.middleQuarterRows != fastLine.middleQuarterRows ||
+      line.quarterRowsOverWidth != fastLine.quarterRowsOverWidth) {
     std::printf("row_offset differs\n"), std::exit(1);
   }
 

@@ -14,11 +14,16 @@ interface Pair {
   minDisparity?: number;
 }
 
-function rowOffset(variant: string, pair: Pair) {
-  const result = new Int32Array(3);
+function both(variant: string, pair: Pair) {
+  const result = new Int32Array(6);
   expect(room({ variant, minDisparity: 0, numDisparities: 16, ...pair, result })).toBe(variant);
-  return { known: result[0] === 1, atLimit: result[1] === 1, quarterRows: result[2]! };
+  return {
+    offset: { known: result[0] === 1, atLimit: result[1] === 1, quarterRows: result[2]! },
+    line: { known: result[3] === 1, middle: result[4]!, overWidth: result[5]! },
+  };
 }
+const rowOffset = (variant: string, pair: Pair) => both(variant, pair).offset;
+const rowLine = (variant: string, pair: Pair) => both(variant, pair).line;
 
 /** The left image sees the right one's row y + rows, 5 pixels further right; rows may differ by the parity of the column. */
 function pairOf(random: Random, width: number, height: number, rows: (x: number) => number): Pair {
@@ -84,6 +89,43 @@ describe.each(forms)("row offset, %s", (variant) => {
   });
 });
 
+describe.each(forms)("line of rows, %s", (variant) => {
+  // 415 columns, samples at 15, 20, ... 410: 80 columns of them, 20 a band, so that bands begin at 15, 115, 215 and 315.
+  const WIDTH = 415;
+  const band = (x: number) => Math.min(Math.max(Math.floor((x - 15) / 100), 0), 3);
+  const pairWith = (random: Random, rows: number[]) => pairOf(random, WIDTH, 90, (x) => rows[band(x)]!);
+
+  test("by hand: bands at -1, 0, 1 and 2 rows", () => {
+    // 3 x 12 + 4 = 40 tenths of a quarter a band of 100 columns: 4 quarters x 4.15. The middle: (-4 + 0 + 4 + 8) / 4.
+    expect(rowLine(variant, pairWith(new Random(21), [-1, 0, 1, 2]))).toEqual({
+      known: true,
+      middle: 2,
+      overWidth: 17,
+    });
+  });
+
+  test.each([-2, 0, 1])("%i rows everywhere: a line that does not rise", (rows) => {
+    const straight = pairWith(new Random(22), [rows, rows, rows, rows]);
+    expect(rowLine(variant, straight)).toEqual({ known: true, middle: 4 * rows, overWidth: 0 });
+  });
+
+  test("no line: a band off the others, one at the limit, one without texture, too few columns", () => {
+    const none = { known: false, middle: 0, overWidth: 0 };
+    expect(rowLine(variant, pairWith(new Random(23), [0, 2, 0, 0]))).toEqual(none);
+    expect(rowLine(variant, pairWith(new Random(24), [-4, -3, -2, -1]))).toEqual(none);
+    const bare = pairWith(new Random(25), [0, 0, 0, 0]);
+    for (const image of [bare.left, bare.right])
+      for (let i = 0; i < image.length; ++i) if (i % WIDTH >= 310) image[i] = 7;
+    expect(rowLine(variant, bare)).toEqual(none);
+    expect(
+      rowLine(
+        variant,
+        pairOf(new Random(26), 28, 90, () => 0),
+      ),
+    ).toEqual(none);
+  });
+});
+
 describe.each(variants)("row offset, %s: twin of the reference", (variant) => {
   test("random pairs, searches of every length beside a vector's", () => {
     const random = new Random();
@@ -93,9 +135,22 @@ describe.each(variants)("row offset, %s: twin of the reference", (variant) => {
         numDisparities,
         minDisparity: random.pick([0, 3]),
       };
-      expect(rowOffset(variant, pair), `seed ${random.seed}, ${numDisparities}`).toEqual(
-        rowOffset("reference", pair),
-      );
+      expect(both(variant, pair), `seed ${random.seed}, ${numDisparities}`).toEqual(both("reference", pair));
     }
+  });
+
+  test("lines of random rows a band, of every width", () => {
+    const random = new Random(27);
+    let known = 0;
+    for (let trial = 0; trial < 24; ++trial) {
+      const width = random.whole(300, 420);
+      const [first, step] = [random.whole(-2, 2), random.pick([-1, 0, 1])];
+      const rows = (x: number) => Math.max(-3, Math.min(3, first + Math.floor((step * 4 * x) / width)));
+      const pair = pairOf(random, width, random.whole(60, 90), rows);
+      const expected = both("reference", pair);
+      if (expected.line.known) ++known;
+      expect(both(variant, pair), `trial ${trial}`).toEqual(expected);
+    }
+    expect(known).toBeGreaterThan(6);
   });
 });

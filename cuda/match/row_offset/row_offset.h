@@ -8,6 +8,15 @@
 //               4 m where q <= 0. atLimit where m is -4 or 4. unknown where fewer than kFewestRowSamples were kept, and where
 //               m lies between but S(-4) or S(4) exceeds S(m) by less than a sixteenth: then no row suits, all are alike.
 // A sample of the left image at row y is found at row y + offset of the right one. Words are those of any census.
+//
+// A camera that is turned about its axis has another offset in every column. Four bands of columns have one each:
+//   bands       n = ceil((width - min - num + 1) / 5) columns of samples; bands 0 to 2 have floor(n / 4) each from the left, band 3
+//               the rest. o0..o3: the offset of each, of at least kFewestBandSamples
+//   over width  t = round((3 (o3 - o0) + o2 - o1) width / (50 floor(n / 4))), halves upwards: by how many quarter rows the line of
+//               least squares through the bands rises from the left border to the right one
+//   middle      round((o0 + o1 + o2 + o3) / 4), halves upwards: quarter rows in the middle of the bands
+//   unknown where one of the four is unknown or at its limit, where there is no whole column for a band, and where a band lies
+//   more than kBandsOffLine quarter rows beside the line.
 // in   census words [height][width] uint32        same bits on every backend: integer only.
 #pragma once
 
@@ -19,6 +28,7 @@ constexpr int32_t kMaxRowOffset = 4;
 constexpr int32_t kRowOffsets = 2 * kMaxRowOffset + 1;
 constexpr int32_t kRowSampleRows = 6, kRowSampleColumns = 5, kFewestRowSpread = 4;
 constexpr int32_t kFewestRowSamples = 200;
+constexpr int32_t kRowBands = 4, kBandsOffLine = 2, kFewestBandSamples = 50;
 
 struct RowOffsetSearch {
   int32_t minDisparity = 0, numDisparities = 8;
@@ -34,13 +44,33 @@ struct RowOffset {
   int32_t quarterRows = 0;
 };
 
-/// The definition.
+struct RowLine {
+  bool known = false;
+  int32_t middleQuarterRows = 0;
+  int32_t quarterRowsOverWidth = 0;
+};
+
+/// The definitions.
 RowOffset rowOffsetReference(const RowOffsetSearch& search, ImageView<const uint32_t> left,
                              ImageView<const uint32_t> right);
+RowLine rowLineReference(const RowOffsetSearch& search, ImageView<const uint32_t> left,
+                         ImageView<const uint32_t> right);
 
 /// The fast form: its sums, and what they say.
 using RowOffsetCount = RowOffsetSums (*)(const RowOffsetSearch& search, ImageView<const uint32_t> left,
                                          ImageView<const uint32_t> right);
-RowOffset rowOffsetOf(const RowOffsetSums& sums);
+RowOffset rowOffsetOf(const RowOffsetSums& sums, int32_t fewestSamples = kFewestRowSamples);
+
+/// The sums of the four bands; together they are those of the whole images.
+struct RowBands {
+  RowOffsetSums sums[kRowBands];
+  int32_t columnsOfSamples = 0;  ///< of bands 0 to 2
+  int32_t width = 0;
+};
+RowBands countRowBands(const RowOffsetSearch& search, ImageView<const uint32_t> left, ImageView<const uint32_t> right,
+                       RowOffsetCount count);
+RowOffsetSums sumsOf(const RowBands& bands);
+RowOffset rowOffsetOf(const RowBands& bands);
+RowLine rowLineOf(const RowBands& bands);
 
 }  // namespace depthwatt

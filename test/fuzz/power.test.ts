@@ -11,6 +11,7 @@ import { openBattery } from "../../power/battery.js";
 import { openIna } from "../../power/ina.js";
 import { openRapl } from "../../power/rapl.js";
 import { needs } from "../doubles/needs.js";
+import { told } from "../doubles/told.js";
 import { ina238Hwmon, ina3221Hwmon, ina3221Iio, raplZones, SysfsTree } from "../doubles/sysfs-tree.js";
 import { changes, damaged } from "./damage.js";
 
@@ -44,6 +45,7 @@ test("trees of /sys: a damaged file is a reading or a reason, never an error and
 }, () => {
   using tree = new SysfsTree().write(FILES);
   const counts = { rails: 0, readings: 0, unavailable: 0, without: 0 };
+  let executions = 0;
   const open = [openIna, openRapl, openBattery];
   for (const sensor of open) expect("read" in sensor({ root: tree.root })).toBe(true);
   const attempt = fc.property(
@@ -57,6 +59,7 @@ test("trees of /sys: a damaged file is a reading or a reason, never an error and
       }
       try {
         for (const openSensor of open) {
+          executions++;
           const sensor = openSensor({ root: tree.root });
           if (!("read" in sensor)) {
             expect(sensor.reason).not.toBe("");
@@ -85,12 +88,12 @@ test("trees of /sys: a damaged file is a reading or a reason, never an error and
   );
   fc.assert(attempt, {
     seed,
-    numRuns: 150 * seconds,
+    numRuns: process.env.FUZZ_REPORT === undefined ? 150 * seconds : Number.MAX_SAFE_INTEGER,
     interruptAfterTimeLimit: 1000 * seconds,
     markInterruptAsFailure: false,
   });
   for (const count of [counts.rails, counts.readings]) expect(count).toBeGreaterThan(0);
-  console.log(`trees of /sys, ${seconds} s, seed ${seed}: ${JSON.stringify(counts)}`);
+  told("trees of /sys", { executions, seed, counts });
 });
 
 const project = resolve(import.meta.dirname, "../..");
@@ -108,7 +111,7 @@ function built(...flags: string[]): { place: string; program: string } {
 }
 
 /** Each process is lied to in its own way: what NVML is, is asked once. */
-function lieTo(words: readonly string[], place: string, tries: number): string {
+function lieTo(how: string, words: readonly string[], place: string, tries: number): void {
   let [readings, rows] = [0, 0];
   for (let i = 0; i < tries; i++) {
     const lie = String((seed >>> 0) + i);
@@ -128,7 +131,13 @@ function lieTo(words: readonly string[], place: string, tries: number): string {
     rows += some!;
   }
   expect(rows).toBeGreaterThan(0);
-  return `${readings} readings, ${rows} rows, ${tries} lies from ${seed >>> 0}`;
+  told(`NVML that lies (${how})`, {
+    executions: readings + rows,
+    readings,
+    rows,
+    lies: tries,
+    seed: seed >>> 0,
+  });
 }
 
 needs("toolchain").suite("NVML that lies, and a sampler of it", () => {
@@ -139,7 +148,7 @@ needs("toolchain").suite("NVML that lies, and a sampler of it", () => {
     "%s: sanitizers find nothing",
     (_, sanitizers) => {
       const { place, program } = built("-fno-sanitize-recover=all", `-fsanitize=${sanitizers}`);
-      console.log(`lying NVML (${sanitizers}): ${lieTo([program], place, Math.max(3, seconds))}`);
+      lieTo(sanitizers, [program], place, Math.max(3, seconds));
     },
     time,
   );
@@ -151,7 +160,7 @@ needs("valgrind").suite("NVML that lies, and a sampler of it, in memcheck", () =
     () => {
       const { place, program } = built();
       const words = ["valgrind", "-q", "--error-exitcode=9", "--leak-check=full", program];
-      console.log(`lying NVML (memcheck): ${lieTo(words, place, 3)}`);
+      lieTo("memcheck", words, place, 3);
     },
     time + 120_000,
   );

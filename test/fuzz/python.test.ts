@@ -7,6 +7,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, expect, test } from "vitest";
 import { needs, PYTHON } from "../doubles/needs.js";
+import { told } from "../doubles/told.js";
 
 const seconds = Number(process.env.FUZZ_SECONDS ?? 10);
 const seed = Number(process.env.DEPTHWATT_SEED ?? Date.now() % 1_000_000_007);
@@ -27,10 +28,16 @@ needs("numpy").suite("frames in Python", () => {
       };
       const ran = spawnSync(PYTHON, words, { encoding: "utf8", env });
       expect(ran.status, `seed ${seed}: ${ran.stderr.slice(-4000)}`).toBe(0);
-      const told = JSON.parse(ran.stdout) as { answered: number; refused: number; decoder: string };
-      expect(told.decoder).toBe(decoder);
-      expect(Math.min(told.answered, told.refused)).toBeGreaterThan(50);
-      console.log(`frames in Python, ${seconds / 2} s, seed ${seed}: ${ran.stdout.trim()}`);
+      const did = JSON.parse(ran.stdout) as {
+        answered: number;
+        refused: number;
+        linesReached: string;
+        decoder: string;
+      };
+      expect(did.decoder).toBe(decoder);
+      expect(Math.min(did.answered, did.refused)).toBeGreaterThan(50);
+      const coverage = `${did.linesReached} lines of the reader`;
+      told("frames in Python", { executions: did.answered + did.refused, ...did, coverage, seed });
     },
     60_000 + 3000 * seconds,
   );

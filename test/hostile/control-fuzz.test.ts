@@ -2,7 +2,7 @@
 // Fuzz target of requests: whatever bytes arrive at the gate of control, and whatever JSON stands in a rightly signed request,
 // there is one answer of a known form, and the configuration is always one that the program could have been started with.
 import fc from "fast-check";
-import { expect, test } from "vitest";
+import { afterAll, expect, test } from "vitest";
 import { ERROR_CATALOGUE } from "../../core/index.js";
 import { changedConfig, loadConfig, SETTINGS, type SettingsChange } from "../../edge/config/index.js";
 import { brokenRules } from "../../edge/config/rules.js";
@@ -10,10 +10,14 @@ import { COMMAND_NAMES } from "../../edge/control/commands.js";
 import { Control } from "../../edge/control/control.js";
 import { MAX_REQUEST_BYTES, RequestGate, type WireAnswer } from "../../edge/control/gate.js";
 import { signatureOf } from "../../edge/control/signature.js";
+import { told } from "../doubles/told.js";
 
 const SECRET = "the secret of the tests";
 const numRuns = Number(process.env.DEPTHWATT_HOSTILE_COUNT ?? 3000);
 const seed = Number(process.env.DEPTHWATT_SEED ?? Date.now()) | 0;
+
+let executions = 0;
+afterAll(() => told("requests", { executions, seed }));
 
 function door(secret: string | undefined) {
   const { config } = loadConfig({ set: ["board=none"], environment: {} });
@@ -92,6 +96,7 @@ test("any bytes: one answer, and nothing changes", async () => {
   );
   await fc.assert(
     fc.asyncProperty(command, bytes, async (name, payload) => {
+      executions++;
       const answer = await gate.answer(name, payload);
       expectAnswer(answer);
       expect(answer!.ok).toBe(false);
@@ -117,6 +122,7 @@ test("any request that is signed, or that the broker let pass: one answer, and a
         [signing, signed],
         [trusting, plain],
       ] as const) {
+        executions++;
         const answer = await gate.answer(name, payload);
         expectAnswer(answer);
         if (answer!.ok) served++;

@@ -11,6 +11,7 @@ import { sleep } from "../doubles/frames.js";
 import { freePort } from "../doubles/mosquitto.js";
 import { lastJson, type Running, startProgram } from "../doubles/program.js";
 import { Random } from "../doubles/random.js";
+import { told } from "../doubles/told.js";
 
 const COUNT = Number(process.env.DEPTHWATT_HOSTILE_COUNT ?? 150);
 const random = new Random();
@@ -40,7 +41,7 @@ beforeAll(async () => {
 afterAll(() => {
   for (const socket of held) socket.destroy();
   run.child.kill("SIGKILL");
-  console.log(`HTTP doors, seed ${random.seed}: ${JSON.stringify(counts)}`);
+  told("HTTP doors", { seed: random.seed, counts });
 });
 
 const memoryMegabytes = () =>

@@ -12,6 +12,7 @@ import { ERROR_CATALOGUE } from "../../core/index.js";
 import { createEngine, STAGE_NAMES } from "../../cuda/index.js";
 import { engineOptions } from "../doubles/engine-call.js";
 import { native, Random } from "../doubles/rooms.js";
+import { told } from "../doubles/told.js";
 
 const COUNT = Number(process.env.DEPTHWATT_HOSTILE_COUNT ?? 300);
 const random = new Random();
@@ -22,7 +23,7 @@ const count = (what: string) => {
 };
 afterAll(() => {
   rmSync(folder, { recursive: true });
-  console.log(`native calls, seed ${random.seed}: ${JSON.stringify(counts)}`);
+  told("native calls", { seed: random.seed, counts });
 });
 
 const shrinking = (bytes: number) =>

@@ -21,6 +21,7 @@ import { startTrialBroker } from "../../edge/outputs/mqtt/broker.js";
 import { printable, redactBrokenUrl, redactUrl } from "../../edge/redact.js";
 import { makeFrame } from "../doubles/frames.js";
 import { native, Random } from "../doubles/rooms.js";
+import { told } from "../doubles/told.js";
 
 const COUNT = Number(process.env.DEPTHWATT_HOSTILE_COUNT ?? 300);
 const random = new Random();
@@ -28,7 +29,7 @@ const counts: Record<string, number> = {};
 const count = (what: string) => {
   counts[what] = (counts[what] ?? 0) + 1;
 };
-afterAll(() => console.log(`hostile programme, seed ${random.seed}: ${JSON.stringify(counts)}`));
+afterAll(() => told("hostile programme", { seed: random.seed, counts }));
 
 const bytes = (length: number) => random.fill(new Uint8Array(length), 0, 255);
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The addon called with what it does not expect: each call answers or throws an error with a code. V4L2_CAMERA_SEED repeats one.
 import { expect, test } from "vitest";
+import { told } from "../../../test/doubles/told.js";
 import { CAMERA_ERRORS } from "../src/errors.js";
 import { fakeVideo } from "./fake-video/fake-video.js";
 import { video } from "./fake-video/helpers.js";
@@ -51,7 +52,9 @@ function expectCoded(error: unknown, what: string): void {
   expect(Object.keys(CAMERA_ERRORS), `seed ${seed}: ${what}: ${message}`).toContain(code);
 }
 
+let calls = 0;
 async function attempt(what: string, call: () => unknown): Promise<unknown> {
+  calls++;
   try {
     return await call();
   } catch (error) {
@@ -79,7 +82,8 @@ test("opening, describing and naming of anything", async () => {
       "userBuffers",
       "ownMemory",
     ];
-    for (let bent = 1 + random(2); bent > 0; bent--) options[pick(names)] = odd();
+    // One in ten as it should be: whatever the seed, some cameras are opened.
+    for (let bent = i % 10 === 4 ? 0 : 1 + random(2); bent > 0; bent--) options[pick(names)] = odd();
     const camera = (await attempt("open", () => video.open((i % 9 === 0 ? odd() : options) as never))) as
       | Awaited<ReturnType<typeof video.open>>
       | undefined;
@@ -104,7 +108,8 @@ test("opening, describing and naming of anything", async () => {
     await attempt("describe", () => video.describe(odd() as never));
     await attempt("identify", () => video.identify(odd() as never));
   }
-  expect(opened).toBeGreaterThan(5);
+  expect(opened).toBeGreaterThan(20);
+  told("calls of the cameras' addon", { executions: calls, opened, seed });
   expect(fake.state("/f")).toMatchObject({ opens: 0, mappings: 0 });
 });
 

@@ -25,7 +25,7 @@ int main(int count, char** words) {
   for (const auto& whole : corpus) LLVMFuzzerTestOneInput(whole.data(), whole.size());
   size_t calls = corpus.size();
   while (std::chrono::steady_clock::now() < end) {
-    for (int batch = 0; batch < 500; ++batch, ++calls) {
+    for (int batch = 0; batch < 50; ++batch, ++calls) {
       std::vector<uint8_t> input = corpus[random() % corpus.size()];
       for (unsigned changes = random() % 6; changes > 0 && !input.empty(); --changes) {
         const size_t at = random() % input.size();

@@ -2,9 +2,9 @@
 // Guides a person who holds the board before live cameras: which pair is worth taking, what is missing, and when it is enough.
 import type { ImageSize } from "../calibration/index.js";
 import { type Board, boardCorners } from "./board.js";
-import type { CalibrationResult } from "./calibrate.js";
 import { COVERAGE_COLUMNS, COVERAGE_ROWS, type Coverage, coverageOf, type Tilt, tiltOf } from "./coverage.js";
 import { blurOf, meanShift, median, type SeenPair, sameOrder, whyAbsent, whySamePicture } from "./pairs.js";
+import type { CalibrationResult } from "./result.js";
 
 /** What is good enough. */
 export const GUIDE_GOALS = {

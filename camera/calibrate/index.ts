@@ -1,13 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Calibration from pictures of a board: detection, what is kept, the adjustment, and what it is worth.
 export { type Board, boardCorners, boardWords, gridOf } from "./board.js";
-export {
-  calibratePairs,
-  type CalibrateOptions,
-  type CalibrationResult,
-  type DepthError,
-  LEAST_PAIRS,
-} from "./calibrate.js";
+export { calibratePairs } from "./calibrate.js";
+export { LEAST_PAIRS } from "./choose.js";
 export { coverageOf, type Coverage, COVERAGE_COLUMNS, COVERAGE_ROWS } from "./coverage.js";
 export { DICTIONARIES, type Dictionary } from "./dictionaries.js";
 export { type BoardGuess, detectIn, guessBoard, guessDetection } from "./detect.js";
@@ -21,6 +16,7 @@ export {
 } from "./guide.js";
 export type { PairVerdict, RejectionCause, SeenPair } from "./pairs.js";
 export { capturedPoint, rectifiedPoint } from "./rays.js";
+export type { CalibrateOptions, CalibrationResult, DepthError } from "./result.js";
 export {
   type CalibrateExports,
   type Detection,

@@ -88,6 +88,32 @@ function undistortEquidistant(coefficients: readonly number[], xd: number, yd: n
   );
 }
 
+/** The angle off the axis up to which theta_d grows, at most pi / 2, in steps of a third of a degree. */
+export function growsUntil({ coefficients }: Distortion): number {
+  const [k1 = 0, k2 = 0, k3 = 0, k4 = 0] = coefficients;
+  const steps = 270;
+  for (let step = 1; step <= steps; step++) {
+    const theta = (step / steps) * (Math.PI / 2);
+    const t2 = theta * theta;
+    if (!(1 + (((9 * k4 * t2 + 7 * k3) * t2 + 5 * k2) * t2 + 3 * k1) * t2 > 0))
+      return theta - Math.PI / 2 / steps;
+  }
+  return Math.PI / 2;
+}
+
+/**
+ * Whether a fisheye lens sees this distorted point 90 degrees or more off its axis, where no flat image reaches, or at an angle
+ * that its coefficients no longer tell.
+ */
+export function isBeyondFlat(distortion: Distortion, x: number, y: number): boolean {
+  if (distortion.model !== "equidistant") return false;
+  const [k1 = 0, k2 = 0, k3 = 0, k4 = 0] = distortion.coefficients;
+  const theta = growsUntil(distortion);
+  const t2 = theta * theta;
+  // A hair before, where a tangent is still a number of pixels.
+  return Math.hypot(x, y) > 0.999 * theta * (1 + (((k4 * t2 + k3) * t2 + k2) * t2 + k1) * t2);
+}
+
 /** The undistorted point of a distorted one, both in normalised camera coordinates. */
 export function undistort({ model, coefficients }: Distortion, x: number, y: number): [number, number] {
   if (model === "none") return [x, y];

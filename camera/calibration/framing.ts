@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Chooses the common new camera matrix: which part of the turned images the rectified ones show, and how large.
 import type { CameraCalibration, ImageSize, Matrix34 } from "./calibration.js";
-import { undistort } from "./distortion.js";
-import { apply, type Matrix3 } from "./matrix.js";
+import { isBeyondFlat, undistort } from "./distortion.js";
+import { apply, type Matrix3, type Vector3 } from "./matrix.js";
 
 export interface Views {
   readonly left: Omit<CameraCalibration, "name">;
@@ -46,11 +46,20 @@ interface Bounds {
 
 type Lens = Views["left"];
 
-/** The ray through a captured pixel, turned by R, on the plane z = 1. */
-function turnedRay({ K, distortion }: Lens, R: Matrix3, px: number, py: number): Point {
+/** Whether a fisheye lens sees the pixel at 90 degrees off its axis or more: no bound of a flat image. */
+const isOutside = ({ K, distortion }: Lens, px: number, py: number): boolean =>
+  isBeyondFlat(distortion, (px - K[2]) / K[0], (py - K[5]) / K[4]);
+
+/** The direction of a captured pixel, turned by R. */
+function turnedDirection({ K, distortion }: Lens, R: Matrix3, px: number, py: number): Vector3 {
   const [x, y] = undistort(distortion, (px - K[2]) / K[0], (py - K[5]) / K[4]);
-  const turned = apply(R, [x, y, 1]);
-  return { x: turned[0] / turned[2], y: turned[1] / turned[2] };
+  return apply(R, [x, y, 1]);
+}
+
+/** The ray through a captured pixel, turned by R, on the plane z = 1. */
+function turnedRay(lens: Lens, R: Matrix3, px: number, py: number): Point {
+  const [x, y, z] = turnedDirection(lens, R, px, py);
+  return { x: x / z, y: y / z };
 }
 
 function average(points: readonly Point[]): Point {
@@ -73,7 +82,7 @@ const GRID = 9;
 
 /**
  * Where a 9 x 9 grid over the captured image lands in the plane z = 1: `outer` holds all of it, `inner` lies inside its
- * four outer lines (which a barrel or pincushion border bends).
+ * four outer lines (which a barrel or pincushion border bends). What a fisheye lens sees behind itself is left out.
  */
 function gridBounds(lens: Lens, R: Matrix3, size: ImageSize): { inner: Bounds; outer: Bounds } {
   const inner: Bounds = { x0: -Infinity, x1: Infinity, y0: -Infinity, y1: Infinity };
@@ -82,7 +91,10 @@ function gridBounds(lens: Lens, R: Matrix3, size: ImageSize): { inner: Bounds; o
     for (let column = 0; column < GRID; column++) {
       const px = (column * size.width) / (GRID - 1);
       const py = (row * size.height) / (GRID - 1);
-      const { x, y } = turnedRay(lens, R, px, py);
+      if (isOutside(lens, px, py)) continue;
+      const [dx, dy, dz] = turnedDirection(lens, R, px, py);
+      if (!(dz > 0)) continue;
+      const [x, y] = [dx / dz, dy / dz];
       outer.x0 = Math.min(outer.x0, x);
       outer.x1 = Math.max(outer.x1, x);
       outer.y0 = Math.min(outer.y0, y);

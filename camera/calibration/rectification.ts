@@ -2,6 +2,7 @@
 // Turns both cameras half-way towards each other and gives them one common new camera matrix.
 import { DepthwattError } from "../../core/index.js";
 import type { ImageSize, Matrix34, StereoCalibration } from "./calibration.js";
+import { growsUntil } from "./distortion.js";
 import { frameEquidistant, framePinhole, innerRectangle, type Rectangle, type Views } from "./framing.js";
 import {
   apply,
@@ -124,8 +125,36 @@ function useGiven(calibration: StereoCalibration, views: Views, outputSize: Imag
 }
 
 /**
+ * Fisheye coefficients say nothing of angles that no corner was seen at, and may fold back there: no pixel of the rectified
+ * image may come from such an angle.
+ */
+function checkAngles({ left, right }: Views, { width, height, R1, R2, P1, P2 }: Rectification): void {
+  for (const [{ distortion }, R, P] of [
+    [left, R1, P1],
+    [right, R2, P2],
+  ] as const) {
+    const max = growsUntil(distortion);
+    for (const x of [0, width - 1]) {
+      for (const y of [0, height - 1]) {
+        const ray = apply(transpose(R), [(x - P[2]!) / P[0]!, (y - P[6]!) / P[5]!, 1]);
+        const angle = Math.atan2(Math.hypot(ray[0], ray[1]), ray[2]);
+        if (angle <= max) continue;
+        const degrees = (one: number) => ((one * 180) / Math.PI).toFixed(0);
+        throw new DepthwattError(
+          "CALIBRATION_INVALID",
+          `expected fisheye lenses whose distortion grows up to ${degrees(angle)} degrees off the axis, where the corners of ` +
+            `the rectified image lie; it does up to ${degrees(max)}: coefficients [${distortion.coefficients.join(", ")}].`,
+          { hint: "Calibrate with the board in the corners of both images too, or lower calibration.crop." },
+        );
+      }
+    }
+  }
+}
+
+/**
  * Rectifies a pair as OpenCV's stereoRectify does (fisheye::stereoRectify where the lenses are equidistant).
- * @throws DepthwattError CONFIG_INVALID (crop outside 0..1), CALIBRATION_INVALID (no given rectification)
+ * @throws DepthwattError CONFIG_INVALID (crop outside 0..1), CALIBRATION_INVALID (no given rectification, or a fisheye lens that
+ *   sees too wide for one flat image)
  */
 export function rectify(calibration: StereoCalibration, options: RectifyOptions = {}): Rectification {
   const { crop = 0, outputSize = calibration.imageSize, commonPrincipalPoint = true } = options;
@@ -148,5 +177,7 @@ export function rectify(calibration: StereoCalibration, options: RectifyOptions 
   const baseline = length(T);
   const P1 = [focal, 0, centres[0].x, 0, 0, focal, centres[0].y, 0, 0, 0, 1, 0];
   const P2 = [focal, 0, centres[1].x, -focal * baseline, 0, focal, centres[1].y, 0, 0, 0, 1, 0];
-  return assemble(outputSize, R1, R2, P1, P2, views);
+  const rectification = assemble(outputSize, R1, R2, P1, P2, views);
+  if (fisheye) checkAngles(views, rectification);
+  return rectification;
 }

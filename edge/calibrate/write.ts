@@ -11,7 +11,7 @@ import {
   stringifyOpenCv,
   stringifyRos,
 } from "../../camera/index.js";
-import { DepthwattError, isDepthwattError, writeBeside } from "../../core/index.js";
+import { DepthwattError, hasCode, isDepthwattError, writeBeside } from "../../core/index.js";
 
 export interface Outputs {
   readonly output: string;
@@ -46,7 +46,7 @@ export function checkPlaces(outputs: Outputs, force: boolean): void {
 }
 
 /**
- * Writes all forms, and reads each back. @returns the files, in order
+ * Writes all forms, and reads each back. @returns the files, in the order in which they were written
  * @throws DepthwattError FILE_EXISTS, OUTPUT_UNWRITABLE; CALIBRATION_INVALID where a form cannot hold this lens
  */
 export async function writeOutputs(
@@ -56,28 +56,41 @@ export async function writeOutputs(
   force: boolean,
 ): Promise<string[]> {
   checkPlaces(outputs, force);
-  const texts: [string, string][] = [[outputs.output, stringifyCalibration(calibration)]];
-  if (outputs.opencv !== undefined) texts.push([outputs.opencv, stringifyOpenCv(calibration)]);
-  if (outputs.ros !== undefined) {
-    const { left, right } = stringifyRos(calibration);
-    const [l, r] = rosFiles(outputs.ros);
-    texts.push([l, left], [r, right]);
-  }
-  if (outputs.kalibr !== undefined) texts.push([outputs.kalibr, stringifyKalibr(calibration)]);
-  if (outputs.report !== undefined && report !== undefined) texts.push([outputs.report, report]);
-  for (const [file, text] of texts) {
+  const written: string[] = [];
+  const put = async (file: string, text: string) => {
     try {
       makeFolder(dirname(file));
       await writeBeside(file, text);
     } catch (cause) {
       if (isDepthwattError(cause)) throw cause;
-      throw new DepthwattError("OUTPUT_UNWRITABLE", `cannot write ${file}: ${(cause as Error).message}`, {
-        cause,
-      });
+      const why = (cause as Error).message;
+      throw new DepthwattError("OUTPUT_UNWRITABLE", `cannot write ${file}: ${why}`, { cause });
     }
+    written.push(file);
+  };
+  const { output, opencv, ros, kalibr } = outputs;
+  // What needs no rectification comes first: a lens that no flat image can hold is lost for OpenCV and ROS alone.
+  await put(output, stringifyCalibration(calibration));
+  if (outputs.report !== undefined && report !== undefined) await put(outputs.report, report);
+  try {
+    if (kalibr !== undefined) await put(kalibr, stringifyKalibr(calibration));
+    if (opencv !== undefined) await put(opencv, stringifyOpenCv(calibration));
+    if (ros !== undefined) {
+      const { left, right } = stringifyRos(calibration);
+      const [l, r] = rosFiles(ros);
+      await put(l, left);
+      await put(r, right);
+    }
+  } catch (error) {
+    if (!hasCode(error, "CALIBRATION_INVALID")) throw error;
+    const { message, hint, code } = error as DepthwattError;
+    throw new DepthwattError(code, `${message} ${written.join(", ")}: written all the same.`, {
+      cause: error,
+      hint,
+    });
   }
   readBack(outputs, calibration);
-  return texts.map(([file]) => file);
+  return written;
 }
 
 /** A form that does not come back as it was is a bug: better found now than on the robot. */

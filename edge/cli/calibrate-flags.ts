@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The flags of depthwatt calibrate, and the board that they name.
+import { InvalidArgumentError } from "commander";
 import { DICTIONARIES, type Dictionary, type LensModel, type Pattern } from "../../camera/index.js";
 import { DepthwattError } from "../../core/index.js";
 import type { WantedBoard } from "../calibrate/index.js";
@@ -20,7 +21,7 @@ export interface CalibrateFlags extends ConfigOptions {
   lens: LensModel;
   k3: boolean;
   baseline?: string;
-  interval: string;
+  interval: number;
   output: string;
   opencv?: string;
   ros?: string;
@@ -38,6 +39,27 @@ export function metresOf(flag: string, text: string): number {
   throw new DepthwattError(
     "USAGE",
     `expected ${flag} to be a length such as 0.025 (metres) or 25mm, got "${text}"`,
+  );
+}
+
+/** The argument of --interval. */
+export function secondsOf(text: string): number {
+  const seconds = Number(text);
+  if (text.trim() !== "" && seconds >= 0 && seconds <= 3600) return seconds;
+  throw new InvalidArgumentError("expected seconds, 0 to 3600");
+}
+
+/**
+ * Whether the wanted forms can hold the lens, before anybody holds a board for minutes.
+ * @throws DepthwattError USAGE
+ */
+export function checkForms({ kalibr, lens, k3 }: CalibrateFlags): void {
+  if (kalibr === undefined || lens === "fisheye" || (lens === "radtan" && !k3)) return;
+  throw new DepthwattError(
+    "USAGE",
+    `expected --kalibr with a lens that a camchain can hold (radtan of k1 k2 p1 p2, or equidistant), got --lens ${lens}` +
+      (lens === "radtan" ? " with k3" : ""),
+    { hint: "Add --no-k3 (radtan) or --lens fisheye, or write another form." },
   );
 }
 

@@ -23,7 +23,7 @@ import { openSource } from "../sources/index.js";
 import { kindOfPath } from "../sources/section.js";
 import type { CalibrateFlags } from "./calibrate-flags.js";
 import { LiveLine } from "./live-line.js";
-import { configOf, placeFlags } from "./options.js";
+import { configOf, kindFlag, placeFlags } from "./options.js";
 import { END_SIGNALS, note, printLine } from "./output.js";
 
 const LOG_MS = 2000;
@@ -118,8 +118,7 @@ export interface LiveRun {
 }
 
 async function openCameras(flags: CalibrateFlags): Promise<{ config: Config; source: PairSource }> {
-  const kind = flags.source === undefined ? {} : { "source.kind": { flag: "--source", value: flags.source } };
-  const { config } = configOf(flags, kind, placeFlags(flags));
+  const { config } = configOf(flags, { "source.kind": kindFlag(flags) }, placeFlags(flags));
   // The calibration that is to be made need not be there yet, and an old one may be of another size.
   const { file, ...calibration } = config.calibration;
   if (file !== undefined) note(`note: calibration.file (${file}) is not used`);

@@ -24,7 +24,7 @@ import {
 } from "../calibrate/index.js";
 import { loadNative } from "../native.js";
 import { openSource } from "../sources/index.js";
-import { boardOf, type CalibrateFlags, metresOf } from "./calibrate-flags.js";
+import { boardOf, type CalibrateFlags, checkForms, metresOf, secondsOf } from "./calibrate-flags.js";
 import { isLive, type LiveRun, runLive } from "./calibrate-live.js";
 import { printResult } from "./calibrate-result.js";
 import { configOf, withConfig, withExamples, withJson } from "./options.js";
@@ -42,7 +42,7 @@ async function pairsOfStream(flags: CalibrateFlags): Promise<NamedPair[]> {
   for (const warning of warnings) note(`note: ${warning}`);
   const pairs: NamedPair[] = [];
   try {
-    await takePairs(source, Number(flags.interval), async (pair) => void pairs.push(pair));
+    await takePairs(source, flags.interval, async (pair) => void pairs.push(pair));
   } finally {
     await source.stop();
   }
@@ -63,7 +63,12 @@ function pairsOf(flags: CalibrateFlags): Promise<NamedPair[]> {
 /** Squares scaled so that the baseline is the one that was measured. */
 async function calibrated(flags: CalibrateFlags, looked: Looked): Promise<CalibrationResult> {
   const baselineMetres = flags.baseline === undefined ? undefined : metresOf("--baseline", flags.baseline);
-  const options = { lens: flags.lens, imageSize: looked.imageSize, withoutK3: !flags.k3 };
+  const options = {
+    lens: flags.lens,
+    imageSize: looked.imageSize,
+    withoutK3: !flags.k3,
+    compareLenses: true,
+  };
   const native = loadNative();
   const solve = (board: Board, checked: boolean) =>
     calibratePairs(native, looked.seen, {
@@ -127,6 +132,7 @@ async function make(flags: CalibrateFlags, { pairs, looked }: Material, beganMs:
 async function run(flags: CalibrateFlags): Promise<void> {
   const begin = performance.now();
   const wanted = boardOf(flags);
+  checkForms(flags);
   checkPlaces(flags, flags.force === true);
   if (!isLive(flags)) {
     await make(flags, await lookAtImages(flags, wanted), begin);
@@ -183,7 +189,7 @@ export function defineCalibrate(command: Command): void {
       "--baseline <length>",
       "distance between the cameras as measured: checks --square, or replaces it",
     )
-    .option("--interval <seconds>", "of a recording, look at a pair this often", "0.5")
+    .option("--interval <seconds>", "of a recording, look at a pair this often", secondsOf, 0.5)
     .option("-o, --output <file>", "depthwatt's own form", "calibration.json")
     .option("--opencv <file>", "also as OpenCV FileStorage, YAML")
     .option("--ros <folder>", "also as ROS camera_info, left.yaml and right.yaml")

@@ -3,6 +3,7 @@
 import type { Command } from "commander";
 import { note } from "./output.js";
 import { type FlagValue, type LoadedConfig, loadConfig } from "../config/index.js";
+import { kindOfPath } from "../sources/section.js";
 
 export interface ConfigOptions {
   config?: string;
@@ -34,6 +35,19 @@ export function placeFlags(options: { left?: string; right?: string; sideBySide?
     right: { flag: "--right", value: options.right },
     sideBySide: { flag: "--side-by-side", value: options.sideBySide },
   };
+}
+
+/** Cameras are devices, recordings are folders: without --source, what --left names says which source is meant. */
+export function kindFlag(options: {
+  source?: string;
+  left?: string;
+  right?: string;
+  sideBySide?: string;
+}): FlagValue {
+  if (options.source !== undefined) return { flag: "--source", value: options.source };
+  const flag = (["left", "right", "sideBySide"] as const).find((one) => options[one] !== undefined);
+  if (flag === undefined) return { flag: "--source", value: undefined };
+  return { ...placeFlags(options)[flag], value: kindOfPath(options[flag]!) };
 }
 
 /** Adds --json. */

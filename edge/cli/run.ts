@@ -12,10 +12,18 @@ import type { Runtime, RuntimeEvents, RuntimeHost } from "../runtime.js";
 import { createLog, type Log } from "../log.js";
 import { createNotifier, type ServiceNotifier } from "../service/notify.js";
 import { whenThere } from "../service/wait.js";
-import { kindOfPath, SOURCE_KINDS } from "../sources/section.js";
+import { SOURCE_KINDS } from "../sources/section.js";
 import { greet } from "./greeting.js";
 import { figuresLine, LiveLine } from "./live-line.js";
-import { type ConfigOptions, configOf, placeFlags, withConfig, withExamples, withJson } from "./options.js";
+import {
+  type ConfigOptions,
+  configOf,
+  kindFlag,
+  placeFlags,
+  withConfig,
+  withExamples,
+  withJson,
+} from "./options.js";
 import { END_SIGNALS, printJson, printLine } from "./output.js";
 import { hasTerminal, leaveTerminal, reload, reloadLater, terminalDescriptors } from "./reload.js";
 
@@ -45,13 +53,9 @@ export function frameCount(text: string): number {
 /** --source walk.mcap means the kind and the file. */
 const recordingOf = ({ source }: RunOptions) => (source?.endsWith(".mcap") ? source : undefined);
 
-/** Cameras are devices, recordings are folders: what --left names says which source is meant. */
 function sourceFlag(options: RunOptions): FlagValue {
   if (recordingOf(options) !== undefined) return { flag: "--source", value: "mcap" };
-  if (options.source !== undefined) return { flag: "--source", value: options.source };
-  const flag = (["left", "right", "sideBySide"] as const).find((one) => options[one] !== undefined);
-  if (flag === undefined) return { flag: "--source", value: undefined };
-  return { ...placeFlags(options)[flag]!, value: kindOfPath(options[flag]!) };
+  return kindFlag(options);
 }
 
 function flagsOf(options: RunOptions): Record<string, FlagValue> {

@@ -1,8 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // Capture on a real kernel: boots one virtual machine, in which the guest's cases run, and shows each as a test.
 import { execFileSync } from "node:child_process";
+import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { type Board, stringifyCalibration } from "../../camera/index.js";
+import { boardPicture } from "../doubles/board-pictures.js";
+import { posesOf, rigOf } from "../doubles/calibration-rig.js";
 import { needs } from "../doubles/needs.js";
+import { Random } from "../doubles/random.js";
 import { CACHE, PROJECT } from "./kernel.js";
 import { runMachine } from "./machine.js";
 import { caseNamesIn, machineTests } from "./machine-suite.js";
@@ -22,9 +27,11 @@ const FILES = {
   capture: "capture-cases.mjs",
   "bad-days": "bad-day-cases.mjs",
   "loop-back": "loop-back-cases.mjs",
+  calibrate: "calibrate-cases.mjs",
 };
 const GROUPS = Object.keys(FILES) as (keyof typeof FILES)[];
 const SCENE = join(CACHE, "scene");
+const BOARDS = join(CACHE, "boards");
 /** Of the whole machine, far above what it takes (README.md): a hang ends here, a busy host does not. */
 const LIMIT_SECONDS = 720;
 
@@ -36,17 +43,34 @@ function writeScene(): void {
   });
 }
 
+/** What the cameras of a rig see while somebody holds a board before them; the rig's own numbers beside it. */
+function writeBoards(): void {
+  const rig = rigOf("radtan", { width: 320, height: 240 });
+  const board: Board = { pattern: "chessboard", columns: 8, rows: 5, squareMetres: 0.03 };
+  const random = new Random(41);
+  const poses = posesOf(rig, board, 24, random, 0.7);
+  mkdirSync(BOARDS, { recursive: true });
+  for (const side of ["left", "right"] as const) {
+    const pictures = poses.map((pose) => boardPicture(rig, board, pose, side, { noise: 1.5, random }).data);
+    writeFileSync(join(BOARDS, `${side}.raw`), Buffer.concat(pictures));
+  }
+  writeFileSync(join(BOARDS, "rig.json"), stringifyCalibration(rig));
+}
+
 needs("vm", "v4l", "mosquitto").suite("cameras of a real kernel, in a virtual machine", () => {
   const guest = new URL("guest/main.mjs", import.meta.url).pathname;
   machineTests({
     names: GROUPS.flatMap((group) => caseNamesIn(new URL(`guest/${FILES[group]}`, import.meta.url))),
     limitSeconds: LIMIT_SECONDS,
-    prepare: writeScene,
+    prepare: () => {
+      writeScene();
+      writeBoards();
+    },
     run: (onReport) =>
       runMachine({
         name: "capture",
         vivid: VIVID,
-        program: [process.execPath, guest, `--scene=${SCENE}`, ...GROUPS],
+        program: [process.execPath, guest, `--scene=${SCENE}`, `--boards=${BOARDS}`, ...GROUPS],
         limitSeconds: LIMIT_SECONDS,
         onReport,
       }),

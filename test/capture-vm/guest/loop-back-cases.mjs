@@ -1,90 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0
 // The synthetic scene through the kernel: its raw images are written to output nodes, which loop them back into capture
 // nodes; depthwatt captures, rectifies, matches and publishes; a consumer in this process holds the answer against the truth.
-import { execFileSync, spawn } from "node:child_process";
+import { spawn } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import {
-  assert,
-  built,
-  checkPairs,
-  clocks,
-  findDevice,
-  openV4l2Source,
-  rest,
-  root,
-  until,
-  video,
-} from "./tools.mjs";
+import { BYTES, HEIGHT, RATE_HZ, WIDTH, withPictures } from "./loop-back.mjs";
+import { assert, built, checkPairs, clocks, openV4l2Source, root, until, video } from "./tools.mjs";
 
 const SCENE = process.env.SCENE;
-const [WIDTH, HEIGHT] = [320, 240];
-const BYTES = WIDTH * HEIGHT;
-/** The slowest signal that the driver knows is 720p at 24 Hz; a corner of it is enough for an emulated CPU. */
-const SIGNAL = "--set-dv-bt-timings=index=3";
-const RATE_HZ = 24;
 const WINDOW_MS = 1000 / RATE_HZ / 2 + 0.1;
-const FORMAT = `width=${WIDTH},height=${HEIGHT},pixelformat=GREY`;
-const OUTPUT_BUFFERS = 3;
 
-const control = (...words) => execFileSync("v4l2-ctl", words, { stdio: "pipe", encoding: "utf8" });
-
-/** One camera: a capture node that shows what is written to its output node. */
-async function loop(bus) {
-  const capture = await findDevice(bus);
-  const output = await findDevice(bus, false);
-  // Without scalers a smaller format is a window on the signal, and both nodes take its upper left corner.
-  control(
-    "-d",
-    capture,
-    "-c",
-    "enable_capture_scaler=0,enable_capture_composing=0,loop_video=1,osd_text_mode=2",
-  );
-  control("-d", output, "-c", "enable_output_scaler=0,enable_output_cropping=0");
-  for (const node of [capture, output]) control("-d", node, SIGNAL);
-  control("-d", capture, `--set-fmt-video=${FORMAT}`);
-  control("-d", output, `--set-fmt-video-out=${FORMAT}`);
-  return { capture, output };
-}
-
-/** Writes the same frame number to both cameras at the same moment, the next one every so often. */
-async function feed(sides, holdMs) {
-  const files = ["left", "right"].map((side) => readFileSync(join(SCENE, `${side}.raw`)));
-  const frames = files[0].length / BYTES;
-  const writers = sides.map(({ output }) =>
-    spawn("v4l2-ctl", ["-d", output, `--stream-out-mmap=${OUTPUT_BUFFERS}`, "--stream-from=-"], {
-      stdio: ["pipe", "ignore", "ignore"],
-    }),
-  );
-  let number = 0;
-  const show = () => {
-    const at = (number++ % frames) * BYTES;
-    for (const [i, writer] of writers.entries()) writer.stdin.write(files[i].subarray(at, at + BYTES));
-  };
-  for (const writer of writers) writer.stdin.on("error", () => {});
-  // The buffers that are filled before the stream starts all show the first frame.
-  for (let i = 0; i < OUTPUT_BUFFERS; i++) {
-    number = 0;
-    show();
-  }
-  const timer = setInterval(show, holdMs);
-  return async () => {
-    clearInterval(timer);
-    const ends = writers.map((writer) => new Promise((resolve) => writer.on("close", resolve)));
-    for (const writer of writers) writer.kill("SIGKILL");
-    await Promise.all(ends);
-  };
-}
-
-async function withScene(holdMs, use) {
-  const sides = [await loop("platform:vivid-002"), await loop("platform:vivid-003")];
-  const stopFeeding = await feed(sides, holdMs);
-  try {
-    await rest(500);
-    return await use(...sides.map(({ capture }) => capture));
-  } finally {
-    await stopFeeding();
-  }
+/** The next frame of the scene every so often. */
+function withScene(holdMs, use) {
+  return withPictures(SCENE, async ({ left, right, show }) => {
+    let number = 0;
+    const timer = setInterval(() => show(++number), holdMs);
+    try {
+      return await use(left, right);
+    } finally {
+      clearInterval(timer);
+    }
+  });
 }
 
 /** The scene's exact disparity and the pixels that both images see, by frame number. */

@@ -5,11 +5,14 @@ import { report, runCases } from "./tools.mjs";
 const groups = {
   capture: async () => (await import("./capture-cases.mjs")).captureCases,
   "loop-back": async () => (await import("./loop-back-cases.mjs")).loopBackCases,
+  calibrate: async () => (await import("./calibrate-cases.mjs")).calibrateCases,
   "bad-days": async () => (await import("./bad-day-cases.mjs")).badDayCases,
 };
 
 const words = process.argv.slice(2);
-if (words[0]?.startsWith("--scene=")) process.env.SCENE = words.shift().slice("--scene=".length);
+for (const name of ["scene", "boards"])
+  if (words[0]?.startsWith(`--${name}=`))
+    process.env[name.toUpperCase()] = words.shift().slice(`--${name}=`.length);
 const only = words[0] === "--only" ? new RegExp(words[1]) : undefined;
 let failed = 0;
 for (const name of only ? Object.keys(groups) : words) {

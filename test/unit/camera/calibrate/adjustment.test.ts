@@ -174,3 +174,25 @@ test("without k3 it stays 0", async () => {
   expect(calibration.right.distortion.coefficients[4]).toBe(0);
   expect(deviations!.leftFocalPixels).toBeGreaterThan(0);
 });
+
+test.each([
+  ["fisheye", "radtan", /this looks like a wide lens: .* calibrate with --lens fisheye/],
+  ["radtan", "fisheye", /this looks like no fisheye lens: .* calibrate with --lens radtan/],
+] as const)("a %s lens that is calibrated as %s is told by the other's fit", async (lens, as, told) => {
+  const { pairs } = pairsOf(lens, 14, 0.03, 15);
+  const options = { board, imageSize, compareLenses: true } as const;
+  const wrong = await calibratePairs(native, pairs, { ...options, lens: as });
+  expect(wrong.warnings.join("\n")).toMatch(told);
+  const right = await calibratePairs(native, pairs, { ...options, lens });
+  expect(right.warnings.join("\n")).not.toMatch(/--lens/);
+});
+
+test("a lens model that folds back before the border is told by the rows", async () => {
+  const { pairs } = pairsOf("fisheye", 14, 0.03, 15);
+  const { warnings } = await calibratePairs(native, pairs, {
+    board,
+    lens: "radtan",
+    imageSize,
+  });
+  expect(warnings.join("\n")).toMatch(/rows of rectified corners are \d+\.\d px apart/);
+});

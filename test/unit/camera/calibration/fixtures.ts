@@ -105,6 +105,19 @@ export const fisheye = rig({
   centre: [0.1, -0.0016, 0.002],
 });
 
+/** Fisheye lenses of 136 degrees across: the corners of the images are seen at 90 degrees off the axis and more. */
+export const wideFisheye = rig({
+  size: [400, 300],
+  left: [168, 167.7, 202.8, 147],
+  right: [169, 168.6, 196.8, 153.9],
+  distortion: [
+    { model: "equidistant", coefficients: [-0.02, 0.006, -0.002, 0.0003] },
+    { model: "equidistant", coefficients: [-0.018, 0.004, -0.001, 0.0001] },
+  ],
+  turn: [0.004, -0.006, 0.003],
+  centre: [0.12, 0.0013, -0.0009],
+});
+
 export const rigs = { barrel, convergent, rational, thinPrism, fisheye };
 
 /** A folder of its own for each test file, gone at the end. Returns a writer that answers with the path. */

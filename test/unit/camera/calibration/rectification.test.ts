@@ -13,7 +13,7 @@ import {
 import { distortFunction, undistort } from "../../../../camera/calibration/distortion.js";
 import { IDENTITY3 } from "../../../../camera/calibration/matrix.js";
 import { needs, needsData, PYTHON } from "../../../doubles/needs.js";
-import { rigs } from "./fixtures.js";
+import { rigs, wideFisheye } from "./fixtures.js";
 
 interface Case {
   imageSize: [number, number];
@@ -143,6 +143,14 @@ needs("opencv").suite("rectification agrees with OpenCV over the whole image", (
       expectAgreement(rigOf(name), wanted, answers[name]!, name);
   });
 
+  test("fisheye lenses whose corners look backwards", () => {
+    const cases = casesOf({ wideFisheye }, [101, 77]);
+    // At crop 1 too: the middles of the sides decide, which see 68 degrees.
+    const { answers } = askOpenCv(cases);
+    for (const [name, wanted] of Object.entries(cases))
+      expectAgreement(wideFisheye, wanted, answers[name]!, name);
+  });
+
   needsData("calib").suite("real calibrations", (folder) => {
     test.each([
       "kalibr/camchain-imucam-euroc.yaml",
@@ -270,6 +278,61 @@ describe.each(Object.entries(rigs))("rectification of %s, by geometry", (_name, 
       expect(ux).toBeCloseTo(x, 4);
       expect(uy).toBeCloseTo(y, 4);
     }
+  });
+});
+
+describe("fisheye lenses that see almost everything", () => {
+  test("corners at 90 degrees and more bound nothing: the flat image lies inside them", () => {
+    const rectification = rectify(wideFisheye);
+    const { width, height } = wideFisheye.imageSize;
+    expect(rectification.validLeft.width).toBeGreaterThan(0.95 * width);
+    const { leftMap, rightMap } = buildMaps(wideFisheye, rectification);
+    for (const map of [leftMap, rightMap]) {
+      let outside = 0;
+      for (let i = 0; i < map.length; i += 2) {
+        const [x, y] = [map[i]! / 32, map[i + 1]! / 32];
+        if (x < -0.5 || y < -0.5 || x > width - 0.5 || y > height - 0.5) outside++;
+      }
+      expect(outside / (map.length / 2)).toBeLessThan(0.02);
+    }
+  });
+
+  const withCoefficients = (...coefficients: number[]): StereoCalibration => {
+    const distortion = { model: "equidistant", coefficients } as const;
+    const { left, right } = wideFisheye;
+    return { ...wideFisheye, left: { ...left, distortion }, right: { ...right, distortion } };
+  };
+
+  test("coefficients that fold back where the rectified image looks are refused", () => {
+    // theta (1 - 0.02 theta^2 - 0.12 theta^4) grows up to 64 degrees; the middles of the sides are seen at more.
+    let refusal: unknown;
+    try {
+      rectify(withCoefficients(-0.02, -0.12, 0, 0));
+    } catch (error) {
+      refusal = error;
+    }
+    expect(refusal).toMatchObject({ code: "CALIBRATION_INVALID", message: expect.stringContaining("grows") });
+  });
+
+  test("with every captured pixel kept, the corners of the flat image look further than its sides do", () => {
+    // It grows up to 70 degrees: enough for the sides, which see 65, and not for the corners of a square.
+    const rig = withCoefficients(0.13, 0, 0, -0.0358);
+    const square = (side: "left" | "right") => {
+      const [fx, , cx, , fy] = rig[side].K;
+      return { ...rig[side], K: [fx, 0, cx, 0, fy, cx, 0, 0, 1] as const };
+    };
+    const size = { width: 400, height: 400 };
+    const squares = { ...rig, imageSize: size, left: square("left"), right: square("right") };
+    expect(() => rectify(squares, { crop: 1 })).toThrow(
+      /grows up to \d\d degrees off the axis.*it does up to (69|70)/,
+    );
+  });
+
+  test("coefficients that fold back beyond what the rectified image shows are no reason to refuse", () => {
+    // As boards that never reached the corners left them: they grow up to 87 degrees, and the corners lie further out.
+    const folding = withCoefficients(-0.01525, -0.00761, 0.016384, -0.008167);
+    const { focalPixels } = rectify(folding);
+    expect(Math.abs(focalPixels / rectify(wideFisheye).focalPixels - 1)).toBeLessThan(0.05);
   });
 });
 

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a calibration is made with, and what comes of it.
+import type { ImageSize, StereoCalibration } from "../calibration/index.js";
+import type { Board } from "./board.js";
+import type { Coverage } from "./coverage.js";
+import type { LensModel } from "./native.js";
+import type { PairVerdict } from "./pairs.js";
+
+export interface CalibrateOptions {
+  readonly board: Board;
+  readonly lens: LensModel;
+  readonly imageSize: ImageSize;
+  /** Radtan's k3 stays 0, which Kalibr's form needs. */
+  readonly withoutK3?: boolean;
+  /** Distance between the cameras as somebody measured it: checks the size of the squares. */
+  readonly baselineMetres?: number;
+  /** Matching error that the expected depth error assumes, pixels. Default 0.25. */
+  readonly matchingErrorPixels?: number;
+  /** Also fits the other kind of lens, radtan or fisheye, and says so where it suits the corners better. */
+  readonly compareLenses?: boolean;
+}
+
+/** Standard deviations of depth at one distance, metres, on the axis of the left camera. */
+export interface DepthError {
+  readonly depthMetres: number;
+  /** By the calibration's own uncertainty. */
+  readonly calibrationMetres: number;
+  /** By a matching error of matchingErrorPixels. */
+  readonly matchingMetres: number;
+  /** Both together. */
+  readonly totalMetres: number;
+}
+
+export interface CalibrationResult {
+  readonly calibration: StereoCalibration;
+  readonly lens: LensModel;
+  readonly board: Board;
+  /** Over all corners of both cameras that were used, as OpenCV's stereoCalibrate tells it. */
+  readonly rmsPixels: number;
+  readonly leftRmsPixels: number;
+  readonly rightRmsPixels: number;
+  /** Of the rows of the same corner in both rectified images; undefined where the lenses cannot be rectified. */
+  readonly epipolarRmsPixels: number | undefined;
+  readonly pairs: readonly PairVerdict[];
+  readonly pairsUsed: number;
+  readonly baselineMetres: number;
+  /** Standard deviations from the normal matrix; undefined where it is singular. */
+  readonly deviations:
+    | {
+        readonly leftFocalPixels: number;
+        readonly rightFocalPixels: number;
+        readonly baselineMetres: number;
+        readonly rotationDegrees: number;
+      }
+    | undefined;
+  readonly depthErrors: readonly DepthError[];
+  readonly matchingErrorPixels: number;
+  readonly coverage: { readonly left: Coverage; readonly right: Coverage };
+  /** Median blur of each camera, standard deviation in pixels. */
+  readonly blurPixels: { readonly left: number; readonly right: number };
+  readonly warnings: readonly string[];
+}

@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: Apache-2.0
+// Corners of many pairs to the native adjustment and back: its lenses and pose as a calibration, its residuals as distances.
+import { DepthwattError, hasCode } from "../../core/index.js";
+import {
+  type CameraCalibration,
+  type DistortionModel,
+  type StereoCalibration,
+  withHash,
+} from "../calibration/index.js";
+import { nearestRotation } from "../calibration/matrix.js";
+import type { Matrix3, Vector3 } from "../calibration/matrix.js";
+import { boardPoint } from "./board.js";
+import { type CalibrateExports, LENS_MODELS, type LensModel, type NativeSolution } from "./native.js";
+import type { SeenPair } from "./pairs.js";
+import type { CalibrateOptions } from "./result.js";
+
+/** The names of camera/calibration for the lens models. */
+const MODEL_NAMES: Record<LensModel, DistortionModel> = {
+  radtan: "plumb_bob",
+  rational: "rational_polynomial",
+  fisheye: "equidistant",
+};
+
+export interface Corner {
+  readonly view: number;
+  readonly camera: 0 | 1;
+  readonly id: number;
+  readonly x: number;
+  readonly y: number;
+  used: boolean;
+}
+
+export function cornersOf(pairs: readonly SeenPair[]): Corner[] {
+  return pairs.flatMap((pair, view) =>
+    (["left", "right"] as const).flatMap((side, camera) =>
+      Array.from(pair[side].ids, (id, at) => ({
+        view,
+        camera: camera as 0 | 1,
+        id,
+        x: pair[side].points[2 * at]!,
+        y: pair[side].points[2 * at + 1]!,
+        used: true,
+      })),
+    ),
+  );
+}
+
+export async function solve(
+  native: CalibrateExports,
+  corners: readonly Corner[],
+  views: number,
+  { board, lens, imageSize, matchingErrorPixels = 0.25, withoutK3 = false }: CalibrateOptions,
+  how: { robust: boolean; cameras: 1 | 2; depths?: readonly Vector3[] },
+): Promise<NativeSolution> {
+  const objects = new Float64Array(3 * corners.length);
+  const pixels = new Float64Array(2 * corners.length);
+  corners.forEach(({ id, x, y }, at) => {
+    objects.set([...boardPoint(board, id), 0], 3 * at);
+    pixels.set([x, y], 2 * at);
+  });
+  const depths = how.depths ?? [];
+  try {
+    return await native.solveCalibration({
+      model: LENS_MODELS.indexOf(lens),
+      cameras: how.cameras,
+      views,
+      width: imageSize.width,
+      height: imageSize.height,
+      robust: how.robust,
+      withoutK3,
+      count: corners.length,
+      viewOf: Int32Array.from(corners, ({ view }) => view),
+      cameraOf: Uint8Array.from(corners, ({ camera }) => (how.cameras === 1 ? 0 : camera)),
+      used: Uint8Array.from(corners, ({ used }) => (used ? 1 : 0)),
+      objects,
+      pixels,
+      depthCount: depths.length,
+      depthPoints: Float64Array.from(depths.flat()),
+      disparityPixels: matchingErrorPixels,
+    });
+  } catch (cause) {
+    if (!hasCode(cause, "ENGINE_FAILED")) throw cause;
+    throw new DepthwattError(
+      "CALIBRATION_DOUBTFUL",
+      `expected corners of one rig: ${(cause as Error).message}`,
+      {
+        cause,
+        hint:
+          "Check the size of the board (--board) and that it is flat, and take more pairs with the board tilted; a lens " +
+          "of more than 100 degrees may need --lens fisheye.",
+      },
+    );
+  }
+}
+
+export const rms = (values: readonly number[]): number =>
+  Math.sqrt(values.reduce((sum, value) => sum + value * value, 0) / Math.max(values.length, 1));
+
+/** Distance of each corner from where it should be; NaN where it cannot be projected. */
+export const distancesOf = ({ residuals }: NativeSolution): number[] =>
+  Array.from({ length: residuals.length / 2 }, (_, i) =>
+    Math.hypot(residuals[2 * i]!, residuals[2 * i + 1]!),
+  );
+
+function cameraOf(name: string, lens: LensModel, numbers: Float64Array): CameraCalibration {
+  const [fx, fy, cx, cy, ...coefficients] = numbers as unknown as [
+    number,
+    number,
+    number,
+    number,
+    ...number[],
+  ];
+  return {
+    name,
+    K: [fx, 0, cx, 0, fy, cy, 0, 0, 1],
+    distortion: { model: MODEL_NAMES[lens], coefficients },
+  };
+}
+
+export function calibrationOf(
+  solution: NativeSolution,
+  { lens, imageSize }: CalibrateOptions,
+): StereoCalibration {
+  return withHash({
+    imageSize,
+    left: cameraOf("left", lens, solution.lenses[0]!),
+    right: cameraOf("right", lens, solution.lenses[1]!),
+    R: nearestRotation([...solution.rotation] as unknown as Matrix3),
+    T: [...solution.translation] as unknown as Vector3,
+    files: [],
+  });
+}

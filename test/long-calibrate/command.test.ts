@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // depthwatt calibrate as its users run it: what it writes, what it refuses and with which sentence.
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import sharp from "sharp";
@@ -20,6 +20,8 @@ type Picture = { data: Uint8Array; width: number; height: number };
 let folder: string;
 let rig: StereoCalibration;
 const pictures: Record<Side, Picture[]> = { left: [], right: [] };
+/** What the right camera sees of pair 2 when the board goes on moving: 6 and 5 mm further. */
+let movedOn: Picture;
 
 /** A folder with left/ and right/, each picture as `change` makes it. */
 async function stills(
@@ -62,6 +64,9 @@ beforeAll(async () => {
     for (const side of ["left", "right"] as const)
       pictures[side].push(boardPicture(rig, BOARD, pose, side, { noise: 2, random }));
   }
+  const [pose] = posesOf(rig, BOARD, PAIRS, new Random(9), 0.6).slice(2);
+  const t = [pose!.t[0] + 0.006, pose!.t[1] + 0.005, pose!.t[2]] as const;
+  movedOn = boardPicture(rig, BOARD, { ...pose!, t }, "right", { noise: 2, random });
   await stills("good", plain);
 }, 120_000);
 
@@ -150,6 +155,77 @@ test("images that hold both sides give the same rig", async () => {
   expect(lastJson<{ pairsUsed: number }>(ran).pairsUsed).toBe(PAIRS);
   const { calibration } = loadStereoCalibration(join(place, "rig.json"), { imageSize: SIZE });
   expect(Math.abs(calibration.left.K[0] / rig.left.K[0] - 1)).toBeLessThan(0.005);
+}, 60_000);
+
+test("a recording gives the rig of its images; --interval leaves pairs out", async () => {
+  const recording = join(folder, "good.mcap");
+  const made = await runProgram(["convert", join(folder, "good"), recording, "--rate", "1"]);
+  expect(made.code, made.stderr).toBe(0);
+  const calibrated = async (output: string, ...words: string[]) => {
+    const rest = ["--square", "30mm", "-o", join(folder, output), "--json", ...words];
+    const ran = await runProgram(["calibrate", "--source", recording, ...rest]);
+    expect(ran.code, ran.stderr).toBe(0);
+    return lastJson<{ pairs: { name: string }[]; pairsUsed: number; calibration: StereoCalibration }>(ran);
+  };
+  const all = await calibrated("recorded.json");
+  expect(all.pairsUsed).toBe(PAIRS);
+  expect(all.pairs.map(({ name }) => name)).toEqual(
+    Array.from({ length: PAIRS }, (_, at) => `${at.toFixed(2)} s`),
+  );
+  const ofImages = await calibrate(join(folder, "good"), "--square", "30mm", "--force", "--json");
+  const { calibration } = lastJson<{ calibration: StereoCalibration }>(ofImages);
+  expect(all.calibration.left).toEqual(calibration.left);
+  expect(all.calibration.right).toEqual(calibration.right);
+  expect(all.calibration.T).toEqual(calibration.T);
+  const some = await calibrated("some.json", "--interval", "1.5");
+  expect(some.pairs).toHaveLength(PAIRS / 2);
+}, 90_000);
+
+test("pairs that do not fit are left out, each with its cause", async () => {
+  // Not in the order of the causes, so that no place stands for one.
+  const rotated = (side: Side, at: number) => reworked(side, at, (image) => image.rotate(180));
+  const place = await stills("some-wrong", (side, at) => {
+    // The board moved between the cameras: the right one saw it some centimetres further.
+    if (at === 2 && side === "right") return encodePng(movedOn);
+    if (at === 4 && side === "left") return reworked(side, at, (image) => image.blur(2.2));
+    if (at === 6 && side === "right")
+      return encodePng({ data: new Uint8Array(SIZE.width * SIZE.height).fill(90), ...SIZE });
+    if (at === 7 && side === "right") return rotated(side, at);
+    if (at === 9) return plain(side, 8);
+    return plain(side, at);
+  });
+  const ran = await calibrate(place, "--square", "30mm", "--board", "8x5", "--json");
+  expect(ran.code, ran.stderr).toBe(0);
+  const { pairs } = lastJson<{ pairs: { name: string; cause?: string; reason?: string }[] }>(ran);
+  const causes = Object.fromEntries(
+    pairs.flatMap(({ name, cause }) => (cause === undefined ? [] : [[name, cause]])),
+  );
+  expect(causes).toEqual({
+    "02.png": "motion",
+    "04.png": "blur",
+    "06.png": "noBoard",
+    "07.png": "outOfOrder",
+    "09.png": "duplicate",
+  });
+  for (const { cause, reason } of pairs) if (cause !== undefined) expect(reason).toMatch(/\w+ \w+/);
+}, 60_000);
+
+test("a form that cannot hold the lens is refused before anything is computed", async () => {
+  const place = join(folder, "good");
+  const output = ["-o", join(folder, "never.json"), "--kalibr", join(folder, "never.yaml")];
+  for (const [lens, found] of [
+    [["--lens", "rational"], "--lens rational"],
+    [[], "--lens radtan with k3"],
+  ] as const) {
+    const { code, stderr } = await calibrate(place, "--square", "30mm", ...output, ...lens);
+    expect(code).toBe(2);
+    expect(stderr).toMatch(new RegExp(`expected --kalibr with a lens .* got ${found}`));
+    expect(stderr).toMatch(/hint: Add --no-k3/);
+    expect(existsSync(join(folder, "never.json"))).toBe(false);
+  }
+  const { code, stderr } = await calibrate(place, "--square", "30mm", "--interval", "often");
+  expect(code).toBe(2);
+  expect(stderr).toMatch(/--interval .*expected seconds, 0 to 3600/);
 }, 60_000);
 
 const noise = (seed: number) => {

@@ -151,5 +151,7 @@ inline uint32_t totalOf(Differences sums) {
   const __m128i two = _mm_add_epi64(_mm256_castsi256_si128(sums), _mm256_extracti128_si256(sums, 1));
   return static_cast<uint32_t>(_mm_cvtsi128_si32(_mm_add_epi64(two, _mm_unpackhi_epi64(two, two))));
 }
+constexpr int32_t kDifferencesApart = 4;
+inline void storeDifferences(uint64_t* out, Differences sums) { storeu(out, sums); }
 
 }  // namespace

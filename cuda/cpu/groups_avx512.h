@@ -154,5 +154,7 @@ inline Differences addDifferences(Differences sums, Bytes a, Bytes b) {
   return _mm512_add_epi64(sums, _mm512_sad_epu8(a, b));
 }
 inline uint32_t totalOf(Differences sums) { return static_cast<uint32_t>(_mm512_reduce_add_epi64(sums)); }
+constexpr int32_t kDifferencesApart = 8;
+inline void storeDifferences(uint64_t* out, Differences sums) { storeu(out, sums); }
 
 }  // namespace

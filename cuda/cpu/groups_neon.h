@@ -100,5 +100,7 @@ inline Differences addDifferences(Differences sums, Bytes a, Bytes b) {
   return vpadalq_u16(sums, vpaddlq_u8(vabdq_u8(a, b)));
 }
 inline uint32_t totalOf(Differences sums) { return vaddvq_u32(sums); }
+constexpr int32_t kDifferencesApart = 0;
+inline void storeDifferences(uint64_t*, Differences) {}
 
 }  // namespace

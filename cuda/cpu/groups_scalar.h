@@ -186,5 +186,8 @@ inline Differences addDifferences(Differences sums, Bytes a, Bytes b) {
   return sums;
 }
 inline uint32_t totalOf(Differences sums) { return sums.sum; }
+/// How many sums storeDifferences gives, of eight bytes each; 0: a register has others.
+constexpr int32_t kDifferencesApart = 0;
+inline void storeDifferences(uint64_t*, Differences) {}
 
 }  // namespace

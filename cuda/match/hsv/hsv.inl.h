@@ -71,14 +71,21 @@ inline void hsvRows(const HsvWeights& weights, ImageView<const Rgb8> rgb, ImageV
     HsvPixel* to = out.row(y);
     for (int32_t x = 0; x < rgb.width; x += kHsvLanes) {
       const int32_t count = lesser(kHsvLanes, rgb.width - x);
-#pragma GCC unroll 4
-      for (int32_t i = 0; i < count; ++i) {
-        planes[0][i] = in[x + i].red;
-        planes[1][i] = in[x + i].green;
-        planes[2][i] = in[x + i].blue;
+      HsvInts red, green, blue;
+      if (kLanesI32 == kHsvLanes && count == kHsvLanes) {
+        const I32 words = loadReversedTriplesI32(&in[x].red);
+        std::memcpy(&red, &words, sizeof words);
+        blue = red & 255, green = red >> 8 & 255, red = red >> 16;
+      } else {
+        for (int32_t i = 0; i < count; ++i) {
+          planes[0][i] = in[x + i].red;
+          planes[1][i] = in[x + i].green;
+          planes[2][i] = in[x + i].blue;
+        }
+        readFromMemory(planes);
+        red = hsvLoaded(planes[0]), green = hsvLoaded(planes[1]), blue = hsvLoaded(planes[2]);
       }
-      readFromMemory(planes);
-      const HsvChannels c = hsvOf(weights, hsvLoaded(planes[0]), hsvLoaded(planes[1]), hsvLoaded(planes[2]));
+      const HsvChannels c = hsvOf(weights, red, green, blue);
       // Two words a pixel, lowest byte first.
       const HsvInts saturationLow = c.saturation >> 1, valueLow = c.value >> 1;
       const HsvInts first = c.across | c.down << 8 | saturationLow << 16 | (c.saturation - saturationLow) << 24;

@@ -2,28 +2,82 @@
 // Vector form of pyramid SAD; compiled once per instruction set. No include guard on purpose.
 //
 // Every pixel has disparities of its own, so nothing runs on from pixel to pixel: a vector is a row of the window, whose
-// differences the CPU adds up, and the four candidates share what is read of their own image.
+// differences the CPU adds up, and the four candidates share what is read of their own image. But two pixels below one have the
+// same guess: where a register keeps pixels apart, the columns of both windows are summed once, and each leaves out one of them.
 
 namespace {
 
 constexpr int32_t kPyramidVector = kGroups * 16;
 
-/// kVectors of a window's row; 0: as many as it takes.
-template <int32_t kVectors>
-struct PyramidWindow {
-  const PyramidRow& row;
-  const int32_t vectors;
+/// Vectors that so many pixels take, the last one's bytes beyond them masked.
+struct PyramidSpan {
+  int32_t vectors;
   Bytes lastMask;
 
-  explicit PyramidWindow(const PyramidRow& r)
-      : row(r),
-        vectors((r.windowWidth * static_cast<int32_t>(sizeof(HsvPixel)) + kPyramidVector - 1) / kPyramidVector) {
+  explicit PyramidSpan(int32_t pixels)
+      : vectors((pixels * static_cast<int32_t>(sizeof(HsvPixel)) + kPyramidVector - 1) / kPyramidVector) {
     uint8_t mask[kPyramidVector];
-    const int32_t rest = r.windowWidth * static_cast<int32_t>(sizeof(HsvPixel)) - (vectors - 1) * kPyramidVector;
+    const int32_t rest = pixels * static_cast<int32_t>(sizeof(HsvPixel)) - (vectors - 1) * kPyramidVector;
     for (int32_t i = 0; i < kPyramidVector; ++i) mask[i] = i < rest ? uint8_t{0xff} : uint8_t{0};
     readFromMemory(mask);
     lastMask = loadBytes(mask);
   }
+};
+
+/// Both windows of two pixels beside each other, in kVectors.
+template <int32_t kVectors>
+struct PyramidPair {
+  const PyramidRow& row;
+  const PyramidSpan span;
+
+  explicit PyramidPair(const PyramidRow& r) : row(r), span(r.windowWidth + 1) {}
+
+  /// Of pixel x and of the one behind it.
+  void sums(int32_t x, int32_t first, uint32_t* of, uint32_t* ofNext) const {
+    Differences totals[kPyramidCandidates][kVectors];
+#pragma GCC unroll 4
+    for (int32_t c = 0; c < kPyramidCandidates; ++c) {
+#pragma GCC unroll 2
+      for (int32_t v = 0; v < kVectors; ++v) totals[c][v] = noDifferences();
+    }
+    const int32_t start = x - row.windowWidth / 2;
+    const ptrdiff_t step = row.towards * static_cast<ptrdiff_t>(sizeof(HsvPixel));
+    for (int32_t j = 0; j < row.windowHeight; ++j) {
+      const auto* own = reinterpret_cast<const uint8_t*>(row.own[j] + start);
+      const auto* partner = reinterpret_cast<const uint8_t*>(row.partner[j] + start) + first * step;
+#pragma GCC unroll 2
+      for (int32_t v = 0; v < kVectors; ++v) {
+        const Bytes plain = loadBytes(own + v * kPyramidVector);
+        const Bytes a = v == kVectors - 1 ? andBytes(plain, span.lastMask) : plain;
+#pragma GCC unroll 4
+        for (int32_t c = 0; c < kPyramidCandidates; ++c) {
+          const Bytes b = loadBytes(partner + c * step + v * kPyramidVector);
+          totals[c][v] = addDifferences(totals[c][v], a, v == kVectors - 1 ? andBytes(b, span.lastMask) : b);
+        }
+      }
+    }
+#pragma GCC unroll 4
+    for (int32_t c = 0; c < kPyramidCandidates; ++c) {
+      uint64_t columns[kVectors * kPyramidVector / 8];
+      uint32_t total = 0;
+#pragma GCC unroll 2
+      for (int32_t v = 0; v < kVectors; ++v) {
+        storeDifferences(columns + v * kPyramidVector / 8, totals[c][v]);
+        total += totalOf(totals[c][v]);
+      }
+      of[c] = total - static_cast<uint32_t>(columns[row.windowWidth]);
+      ofNext[c] = total - static_cast<uint32_t>(columns[0]);
+    }
+  }
+};
+
+/// kVectors of a window's row; 0: as many as it takes.
+template <int32_t kVectors>
+struct PyramidWindow {
+  const PyramidRow& row;
+  const PyramidSpan span;
+
+  explicit PyramidWindow(const PyramidRow& r) : row(r), span(r.windowWidth) {}
 
   /// Sums of kCount disparities from `first` on.
   template <int32_t kCount>
@@ -36,14 +90,14 @@ struct PyramidWindow {
     for (int32_t j = 0; j < row.windowHeight; ++j) {
       const auto* own = reinterpret_cast<const uint8_t*>(row.own[j] + start);
       const auto* partner = reinterpret_cast<const uint8_t*>(row.partner[j] + start) + first * step;
-      forEach<kVectors>(vectors, [&](int32_t v) {
-        const bool last = kVectors == 1 || v == vectors - 1;
+      forEach<kVectors>(span.vectors, [&](int32_t v) {
+        const bool last = kVectors == 1 || v == span.vectors - 1;
         const Bytes plain = loadBytes(own + v * kPyramidVector);
-        const Bytes a = last ? andBytes(plain, lastMask) : plain;
+        const Bytes a = last ? andBytes(plain, span.lastMask) : plain;
 #pragma GCC unroll 4
         for (int32_t c = 0; c < kCount; ++c) {
           const Bytes b = loadBytes(partner + c * step + v * kPyramidVector);
-          totals[c] = addDifferences(totals[c], a, last ? andBytes(b, lastMask) : b);
+          totals[c] = addDifferences(totals[c], a, last ? andBytes(b, span.lastMask) : b);
         }
       });
     }
@@ -65,11 +119,29 @@ struct PyramidWindow {
     row.whole[x] = static_cast<int16_t>(best);
   }
 
+  int32_t firstCandidate(int32_t x) const { return 2 * row.coarse[x >> 1] - 1; }
+
   void finer(int32_t x) const {
-    constexpr uint32_t kNone = 0x7fffffff;
-    const int32_t guess = 2 * row.coarse[x >> 1], first = guess - 1;
     uint32_t of[kPyramidCandidates];
-    sums<kPyramidCandidates>(x, first, of);
+    sums<kPyramidCandidates>(x, firstCandidate(x), of);
+    decide(x, firstCandidate(x), of);
+  }
+
+  template <class Pair>
+  void finerPairs() const {
+    const Pair pair(row);
+    int32_t x = 0;
+    for (; x + 2 <= row.width; x += 2) {
+      uint32_t of[2][kPyramidCandidates];
+      pair.sums(x, firstCandidate(x), of[0], of[1]);
+      decide(x, firstCandidate(x), of[0]);
+      decide(x + 1, firstCandidate(x), of[1]);
+    }
+    if (x < row.width) finer(x);
+  }
+
+  void decide(int32_t x, int32_t first, uint32_t* of) const {
+    constexpr uint32_t kNone = 0x7fffffff;
     uint32_t least = kNone, second = kNone;
     int32_t best = 0, secondPlace = 0;
 #pragma GCC unroll 4
@@ -109,6 +181,9 @@ struct PyramidWindow {
   }
 
   void run() const {
+    const int32_t pair = row.windowWidth + 1;
+    if (row.coarse != nullptr && pair <= kDifferencesApart) return finerPairs<PyramidPair<1>>();
+    if (row.coarse != nullptr && pair <= 2 * kDifferencesApart) return finerPairs<PyramidPair<2>>();
     for (int32_t x = 0; x < row.width; ++x) {
       if (row.coarse == nullptr) coarsest(x);
       else finer(x);

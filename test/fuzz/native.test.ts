@@ -86,6 +86,7 @@ test.for(names)(
       "core",
       "camera/v4l2/native",
       "camera/v4l2/test/fake-video",
+      "camera/v4l2/test/v4l2_target_main.cc",
       "test/fuzz/native",
     ])
       cpSync(join(project, part), join(folder, part), { recursive: true });

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // How much of what is kept is wrong where four fifths of the pixels are kept: nothing is filled, and the least sure pixels are left
 // out until the mean density of all scenes is just 80 %. One threshold for all scenes, as a program has one setting.
-//   node scripts/bench/kept-at-density.mjs [--build FOLDER] [--preset NAME] [--set key=value]...      prints a row as JSON
-// FOLDER is another checkout that was built (its matcher must give the confidence). Needs DEPTHWATT_DATA.
-import { existsSync, readdirSync } from "node:fs";
+//   node scripts/bench/kept-at-density.mjs [--build FOLDER] [--preset NAME] [--set key=value]... [--out FILE]
+// Prints a row as JSON; --out adds it to the rows of a result file, which is begun where it is not there. FOLDER is another checkout that was built (its matcher must give the confidence). Needs DEPTHWATT_DATA.
+import { execFileSync } from "node:child_process";
+import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { availableParallelism, cpus } from "node:os";
 import { dirname, join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
@@ -15,6 +17,7 @@ const { values } = parseArgs({
   options: {
     build: { type: "string", default: dirname(dirname(dirname(fileURLToPath(import.meta.url)))) },
     preset: { type: "string" },
+    out: { type: "string" },
     set: { type: "string", multiple: true, default: [] },
   },
 });
@@ -62,18 +65,35 @@ const mean = (name, level) => scenes.reduce((sum, one) => sum + one[name][level]
 let level = 0;
 while (level < 255 && mean("density", level + 1) >= DENSITY) ++level;
 const at = (one) => ({ density: mean("density", one), badPercentOfKept: mean("badPercent", one) });
-console.log(
-  JSON.stringify({
-    kind: "measured",
-    scenes: scenes.length,
-    settings: [...(values.preset === undefined ? [] : [`--preset ${values.preset}`]), ...set],
-    everythingKept: at(0),
-    atDensity: { asked: DENSITY, confidenceAtLeast: level, ...at(level) },
-    byScene: Object.fromEntries(
-      scenes.map((one) => [
-        one.name,
-        { density: one.density[level], badPercentOfKept: one.badPercent[level] },
-      ]),
-    ),
-  }),
-);
+const commit = execFileSync("git", ["rev-parse", "--short", "HEAD"], {
+  cwd: resolve(values.build),
+  encoding: "utf8",
+}).trim();
+const row = {
+  commit,
+  kind: "measured",
+  scenes: scenes.length,
+  settings: [...(values.preset === undefined ? [] : [`--preset ${values.preset}`]), ...set],
+  everythingKept: at(0),
+  atDensity: { asked: DENSITY, confidenceAtLeast: level, ...at(level) },
+  byScene: Object.fromEntries(
+    scenes.map((one) => [one.name, { density: one.density[level], badPercentOfKept: one.badPercent[level] }]),
+  ),
+};
+console.log(JSON.stringify(row));
+if (values.out !== undefined) {
+  const begun = existsSync(values.out)
+    ? JSON.parse(readFileSync(values.out, "utf8"))
+    : {
+        machine: `${cpus()[0].model.trim()}, ${availableParallelism()} cores`,
+        commit,
+        date: new Date().toISOString().slice(0, 10),
+        toolchain: { node: process.version },
+        powerMode: "virtual machine, cannot be read",
+        clocks: "virtual machine, cannot be read",
+        load: "other programs; nothing here is a time",
+        rows: [],
+      };
+  begun.rows.push(row);
+  writeFileSync(values.out, `${JSON.stringify(begun, null, 1)}\n`);
+}

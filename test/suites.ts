@@ -125,7 +125,7 @@ export const SUITES: readonly Suite[] = [
   {
     name: "long-fuzz",
     files: ["test/fuzz/"],
-    budgetSeconds: 220,
+    budgetSeconds: 250,
     for: "readers of bytes that others wrote, ten seconds each: libFuzzer, fast-check",
   },
   {
@@ -151,7 +151,7 @@ export const SUITES: readonly Suite[] = [
       "test/rooms/rvl-fuzz.test.ts",
       "test/unit/scene-bits.test.ts",
     ],
-    budgetSeconds: 230,
+    budgetSeconds: 290,
     for: "NEON under emulation, sanitizers",
   },
   {

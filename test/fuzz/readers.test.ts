@@ -8,14 +8,10 @@ import fc from "fast-check";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import {
   decodeGreyImage,
-  decodePfm,
-  decodePgm,
-  decodePpm,
   encodeJpeg,
   encodePfm,
   encodePgm,
   encodePng,
-  loadStereoCalibration,
   sceneCalibration,
   type StereoCalibration,
   stringifyCalibration,
@@ -23,17 +19,15 @@ import {
   stringifyOpenCv,
   stringifyRos,
 } from "../../camera/index.js";
-import { FrameStream } from "../../camera/command/frame-stream.js";
 import { isDepthwattError } from "../../core/index.js";
-import { decodeBody, decodePoints } from "../../edge/consumer/decode.js";
-import { crc32 } from "../../edge/frame/crc32.js";
-import { FRAME_HEADER_BYTES, FRAME_HEADROOM_BYTES } from "../../edge/frame/frame-format.js";
-import { parseFrame, writeFrame } from "../../edge/frame/payload.js";
+import { FRAME_HEADROOM_BYTES } from "../../edge/frame/frame-format.js";
+import { writeFrame } from "../../edge/frame/payload.js";
 import { openRecording } from "../../edge/mcap/recording.js";
 import { makeFrame } from "../doubles/frames.js";
 import { runProgram } from "../doubles/program.js";
 import { told } from "../doubles/told.js";
 import { changes, damaged } from "./damage.js";
+import { readCalibration, readFrame, readNetpbm, readStream } from "./reading.js";
 
 const seconds = Number(process.env.FUZZ_SECONDS ?? 10);
 const seed = Number(process.env.DEPTHWATT_SEED ?? Date.now()) | 0;
@@ -99,17 +93,7 @@ test("frames: every encoding, with a CRC that is right again", { timeout: time }
     message("png", png),
     message("compressedDepth", rvl),
   ];
-  await fuzz("frames", good, (bytes) => {
-    if (bytes.length >= FRAME_HEADER_BYTES) {
-      const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
-      const covered = Buffer.concat([bytes.subarray(0, 92), bytes.subarray(FRAME_HEADER_BYTES)]);
-      view.setUint32(92, crc32(covered), true);
-    }
-    const { header, body } = parseFrame(bytes);
-    const limits = { maxPixels: 1 << 16 };
-    if (header.stream === "points") decodePoints(header, body, limits);
-    else decodeBody(header, body, limits);
-  });
+  await fuzz("frames", good, readFrame);
 });
 
 /** What OpenCV's FileStorage writes to a file that ends in .xml. */
@@ -144,13 +128,7 @@ test("calibrations: JSON, OpenCV as YAML and XML, ROS and Kalibr", { timeout: ti
   await fuzz(
     "calibrations",
     texts.map((text) => new TextEncoder().encode(text)),
-    (bytes) => {
-      const text = Buffer.from(bytes);
-      const isRos = text.includes("projection_matrix");
-      const file = join(folder, text.subarray(0, 40).includes("<") ? "left.xml" : "left.yaml");
-      writeFileSync(file, bytes);
-      loadStereoCalibration(isRos ? [file, right] : file);
-    },
+    (bytes) => readCalibration(bytes, folder, right),
     50,
   );
 });
@@ -169,11 +147,7 @@ test("pictures: PGM, PPM, PFM, PNG, JPEG", { timeout: time }, async () => {
     await encodeJpeg({ data: grey, width, height }),
   ];
   await fuzz("pictures", good, async (bytes) => {
-    const kind = String.fromCharCode(...bytes.subarray(0, 2));
-    if (kind === "P5") decodePgm(bytes, "fuzz.pgm");
-    else if (kind === "P6") decodePpm(bytes, "fuzz.ppm");
-    else if (kind === "Pf" || kind === "PF") decodePfm(bytes, "fuzz.pfm");
-    else await decodeGreyImage(bytes, "fuzz.png");
+    if (!readNetpbm(bytes)) await decodeGreyImage(bytes, "fuzz.png");
   });
 });
 
@@ -186,18 +160,7 @@ test("streams of commands: YUV4MPEG2, cut into pieces anywhere", { timeout: time
     stream("YUV4MPEG2 W16 H16 F30:1 Ip A1:1 C420jpeg"),
     stream("YUV4MPEG2 W16 H16 F30000:1001 C420mpeg2 XYSCSS=420MPEG2"),
   ];
-  await fuzz("streams", good, (bytes) => {
-    let target = new Uint8Array(0);
-    const reader = new FrameStream(undefined, {
-      onLayout: ({ imageBytes }) => {
-        // What a pool of frames would take is its own matter.
-        target = new Uint8Array(Math.min(imageBytes, 1 << 20));
-      },
-      begin: () => (target.length > 0 && target.length < 1 << 20 ? target : "drop"),
-      end: () => {},
-    });
-    for (let at = 0; at < bytes.length; at += 37) reader.push(bytes.subarray(at, at + 37));
-  });
+  await fuzz("streams", good, readStream);
 });
 
 let recording: Uint8Array;

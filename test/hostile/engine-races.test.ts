@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Engines, their workers and the watch over their pairs under ThreadSanitizer: every matcher, two frames at once, and devices that fail.
+// Engines, their workers and the watch over their pairs under ThreadSanitizer, then under AddressSanitizer and UBSan: every matcher, two
+// frames at once, and devices that fail.
 import { execFile } from "node:child_process";
 import { mkdtempSync, rmSync } from "node:fs";
 import { cpus, tmpdir } from "node:os";
@@ -20,46 +21,45 @@ const SOURCES = nativeSources(root)
   .filter((path) => /^(core|cuda)\//.test(path))
   .filter((path) => !/napi|binding|alignment|isa_(avx|neon)|\.ref\.cc$|plugin\.cc$/.test(path))
   .concat("test/native/engine_races_main.cc");
-const FLAGS = ["-std=c++17", "-O1", "-g1", "-ffp-contract=off", "-fsanitize=thread", "-I."];
+const FLAGS = ["-std=c++17", "-O1", "-g1", "-ffp-contract=off", "-I."];
 
 /** As many compilers at a time as there are CPUs. @returns the program */
-async function built(): Promise<string> {
+async function built(name: string, sanitize: readonly string[]): Promise<string> {
   const waiting = SOURCES.map((source) => ({
     source,
-    object: join(folder, `${source.replaceAll("/", "_")}.o`),
+    object: join(folder, `${name}_${source.replaceAll("/", "_")}.o`),
   }));
   const objects = waiting.map(({ object }) => object);
   const work = async () => {
     for (let one = waiting.shift(); one !== undefined; one = waiting.shift())
-      await execute("g++", [...FLAGS, "-c", one.source, "-o", one.object], { cwd: root });
+      await execute("g++", [...FLAGS, ...sanitize, "-c", one.source, "-o", one.object], { cwd: root });
   };
   await Promise.all(cpus().map(work));
-  const program = join(folder, "engine_races");
-  await execute("g++", ["-fsanitize=thread", ...objects, "-o", program, "-pthread", "-ldl"]);
+  const program = join(folder, name);
+  await execute("g++", [...sanitize, ...objects, "-o", program, "-pthread", "-ldl"]);
   return program;
 }
 
-needs("toolchain").suite("engines under ThreadSanitizer", () => {
-  test("nothing is found, and whoever fails beside another frame is not what fails now", async () => {
-    const program = await built();
-    const { stdout, stderr } = await execute(program, [], { timeout: 240_000 });
-    expect(stderr).toBe("");
-    const numbers = (stdout.match(/\d+/g) ?? []).map(Number);
-    const [frames, engines, asked, answered, lost, devices] = numbers as [
-      number,
-      number,
-      number,
-      number,
-      number,
-      number,
-    ];
-    // Six matchers with eight frames and four engines each.
-    expect([frames, engines]).toEqual([48, 24]);
-    expect(asked).toBeGreaterThan(6);
-    // Six engines with two devices and fourteen frames each; a device that is lost takes at least one frame with it.
-    expect(devices).toBe(12);
-    expect(answered + lost).toBe(84);
-    expect(lost).toBeGreaterThanOrEqual(12);
-    console.log(`engines under ThreadSanitizer: ${stdout.trim().replace("\n", "; ")}`);
-  }, 420_000);
+needs("toolchain").suite("engines under sanitizers", () => {
+  test.each([
+    ["thread", ["-fsanitize=thread"]],
+    ["address and undefined behaviour", ["-fsanitize=address,undefined", "-fno-sanitize-recover=all"]],
+  ])(
+    "%s: nothing is found, and who failed beside another frame is not who computes now",
+    async (name, sanitize) => {
+      const program = await built(name.split(" ")[0]!, sanitize);
+      const { stdout, stderr } = await execute(program, [], { timeout: 240_000 });
+      expect(stderr).toBe("");
+      const [frames, engines, asked, answered, lost, devices] = (stdout.match(/\d+/g) ?? []).map(Number);
+      // Six matchers with eight frames and four engines each.
+      expect([frames, engines]).toEqual([48, 24]);
+      expect(asked).toBeGreaterThan(6);
+      // Six engines with two devices and fourteen frames each; a device that is lost takes at least one frame with it.
+      expect(devices).toBe(12);
+      expect(answered! + lost!).toBe(84);
+      expect(lost).toBeGreaterThanOrEqual(12);
+      console.log(`engines (${name}): ${stdout.trim().replace("\n", "; ")}`);
+    },
+    420_000,
+  );
 });

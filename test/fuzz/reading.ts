@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the fuzz targets do with bytes, whoever makes them: fast-check in readers.test.ts, jazzer.js in jazzer.mjs. Each returns, or throws a
+// coded error.
+import { writeFileSync } from "node:fs";
+import { loadStereoCalibration } from "../../camera/calibration/load.js";
+import { FrameStream } from "../../camera/command/frame-stream.js";
+import { decodePfm, decodePgm, decodePpm } from "../../camera/recordings/images/netpbm.js";
+import { decodeBody, decodePoints } from "../../edge/consumer/decode.js";
+import { crc32 } from "../../edge/frame/crc32.js";
+import { FRAME_HEADER_BYTES } from "../../edge/frame/frame-format.js";
+import { parseFrame } from "../../edge/frame/payload.js";
+
+/** A message; its CRC is put right first, which no fuzzer finds by itself. */
+export function readFrame(bytes: Uint8Array): void {
+  if (bytes.length >= FRAME_HEADER_BYTES) {
+    const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+    const covered = Buffer.concat([bytes.subarray(0, 92), bytes.subarray(FRAME_HEADER_BYTES)]);
+    view.setUint32(92, crc32(covered), true);
+  }
+  const { header, body } = parseFrame(bytes);
+  const limits = { maxPixels: 1 << 16 };
+  if (header.stream === "points") decodePoints(header, body, limits);
+  else decodeBody(header, body, limits);
+}
+
+/** PGM, PPM or PFM by its first two letters. @returns whether it was one of them */
+export function readNetpbm(bytes: Uint8Array): boolean {
+  const kind = String.fromCharCode(...bytes.subarray(0, 2));
+  if (kind === "P5") decodePgm(bytes, "fuzz.pgm");
+  else if (kind === "P6") decodePpm(bytes, "fuzz.ppm");
+  else if (kind === "Pf" || kind === "PF") decodePfm(bytes, "fuzz.pfm");
+  else return false;
+  return true;
+}
+
+/** YUV4MPEG2 in pieces of 37 bytes. */
+export function readStream(bytes: Uint8Array): void {
+  let target = new Uint8Array(0);
+  const reader = new FrameStream(undefined, {
+    onLayout: ({ imageBytes }) => {
+      // What a pool of frames would take is its own matter.
+      target = new Uint8Array(Math.min(imageBytes, 1 << 20));
+    },
+    begin: () => (target.length > 0 && target.length < 1 << 20 ? target : "drop"),
+    end: () => {},
+  });
+  for (let at = 0; at < bytes.length; at += 37) reader.push(bytes.subarray(at, at + 37));
+}
+
+/** A calibration of any format, through a file in `folder`; `right` is the other camera's where it is ROS's. */
+export function readCalibration(bytes: Uint8Array, folder: string, right: string): void {
+  const text = Buffer.from(bytes);
+  const file = `${folder}/${text.subarray(0, 40).includes("<") ? "left.xml" : "left.yaml"}`;
+  writeFileSync(file, bytes);
+  loadStereoCalibration(text.includes("projection_matrix") ? [file, right] : file);
+}

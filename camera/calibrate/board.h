@@ -41,6 +41,9 @@ struct Detection {
 /// Finds the board; every pixel coordinate has the first pixel's centre at 0.
 Detection detectBoard(const ImageView<const uint8_t>& image, const BoardSpec& spec);
 
+/// Inner corners of a chessboard; where the size is not known, of the largest one (chessboard.cc).
+Detection detectChessboard(const Plane& image, const BoardSpec& spec);
+
 /// Asymmetric circles, dark on a bright board (circles.cc).
 Detection detectCircles(const Plane& image, const BoardSpec& spec);
 
@@ -54,7 +57,7 @@ std::vector<Lattice> findLattices(const Plane& image, int scale, size_t least);
 /// `windowShare` of the spacing.
 void refineLattice(const Plane& image, Lattice& lattice, double windowShare = 0.36);
 
-/// Fills blurAlongRows, blurAlongColumns and contrast.
+/// Fills blurAlongRows, blurAlongColumns and contrast (blur.cc).
 void measureBlur(const Plane& image, const Lattice& lattice, Detection& detection);
 
 }  // namespace depthwatt::calibrate

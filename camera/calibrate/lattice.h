@@ -23,7 +23,7 @@ struct Lattice {
   double spacing(Place place) const;
 };
 
-/// The lattices that neighbouring corners form, the largest first; those of fewer than `least` corners are left out.
+/// The lattices that neighbouring corners form, the largest first; those of fewer than `least` corners are left out (links.cc).
 std::vector<Lattice> linkCorners(const std::vector<Corner>& corners, size_t least);
 
 /// Drops corners whose edges resemble no other, the strangest first, and what then hangs on to the largest part no more.

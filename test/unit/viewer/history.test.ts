@@ -3,6 +3,7 @@
 import { expect, test } from "vitest";
 import { chartsOf } from "../../../edge/outputs/viewer/page/figures/charts.js";
 import { perSecond, recent, remember } from "../../../edge/outputs/viewer/page/figures/history.js";
+import { S } from "../../../edge/outputs/viewer/page/strings.js";
 
 test("ten minutes are kept, of each device its own, and a window takes the newest of them", () => {
   for (let second = 0; second < 2000; second++) remember("long", { fps: second }, second);
@@ -65,4 +66,29 @@ test("a rig that drifts is a curve of each axis, and what is not told leaves a g
     { name: "roll", values: [0, -0.01, -0.02, -0.03, undefined] },
   ]);
   expect(charts[1]!.lines[0]!.values[2]).toBeCloseTo(0.08, 9);
+});
+
+test("a drift of a hundredth of a degree a minute is a slope over the ten minutes of the widest window", () => {
+  const widest = Math.max(...Object.keys(S.plots.windows).map(Number));
+  expect(widest).toBe(600);
+  // Fifteen minutes: what a rig does that warms up, with the noise of its looks.
+  const pitchAt = (second: number) => (0.01 * second) / 60 + 0.003 * Math.sin(second);
+  for (let second = 0; second <= 900; second++) {
+    const pitch = pitchAt(second);
+    const alignment = { rows: { p95: 9 * pitch }, rotationDegrees: { total: pitch, pitch, yaw: 0, roll: 0 } };
+    remember("drifting", { health: { alignment } }, second);
+  }
+  const samples = recent("drifting", widest);
+  expect(samples.at(-1)!.seconds - samples[0]!.seconds).toBe(600);
+  const charts = chartsOf(samples);
+  const line = (key: string, name: string) =>
+    charts.find((chart) => chart.key === key)!.lines.find((one) => one.name === name)!.values as number[];
+  const rise = (values: number[]) => values.at(-1)! - values[0]!;
+  expect(Math.abs(rise(line("rotation", "pitch")) - 0.1)).toBeLessThan(0.01);
+  expect(Math.abs(rise(line("rows", "p95")) - 0.9)).toBeLessThan(0.09);
+  // Minute by minute it goes up: a curve, not a step at its end.
+  const minutes = Array.from({ length: 11 }, (_, minute) => line("rotation", "pitch")[60 * minute]!);
+  for (const [minute, pitch] of minutes.entries())
+    if (minute > 0) expect(pitch).toBeGreaterThan(minutes[minute - 1]!);
+  expect(rise(line("rotation", "roll"))).toBe(0);
 });

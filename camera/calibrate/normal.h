@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+// The normal equations of an adjustment: residuals and their derivatives, the blocks that they add up to, and the poses
+// eliminated view by view. Each pose meets only its own view's corners (Schur complement), so the system that is solved has at
+// most 30 unknowns.
+#pragma once
+
+#include <vector>
+
+#include "bundle.h"
+
+namespace depthwatt::calibrate {
+
+constexpr int kPose = 6;
+constexpr int kMaxGlobal = 2 * kMaxLens + kPose;
+
+/// Where each group of parameters that all views share begins.
+struct Layout {
+  explicit Layout(const Problem& problem, const Solution& s)
+      : lens0(0), lens1(s.lens[0].size()), rig(lens1 + (problem.cameras == 2 ? s.lens[1].size() : 0)),
+        size(problem.cameras == 2 ? rig + kPose : rig) {}
+  int lens0, lens1, rig, size;
+};
+
+/// Residual of one corner and its derivatives by all globals (2 x layout.size) and by its board's pose (2 x 6).
+bool residualOf(const Solution& s, const Layout& layout, const Observation& o, double r[2], double* byGlobal,
+                double* byPose);
+
+/// Huber's cost of a distance, and the weight of its square.
+double huber(double distance2, double limit, double& weight);
+
+/// The normal equations in blocks.
+struct Normal {
+  explicit Normal(int globals, int views)
+      : n(globals), a(static_cast<size_t>(n) * n), g(static_cast<size_t>(n)), w(static_cast<size_t>(views) * n * kPose),
+        v(static_cast<size_t>(views) * kPose * kPose), gv(static_cast<size_t>(views) * kPose) {}
+  int n;
+  std::vector<double> a, g;  ///< globals: n x n and n
+  std::vector<double> w;     ///< globals by pose, n x 6 a view
+  std::vector<double> v;     ///< poses, 6 x 6 a view
+  std::vector<double> gv;    ///< 6 a view
+};
+
+/// Fills `out`; false where a used corner cannot be projected.
+bool accumulate(const Problem& problem, const Solution& s, const Layout& layout, double limit, Normal& out);
+
+/// Schur complement and its right side with the damping `lambda`. Views whose block is singular (no used corner) are left out.
+void eliminate(const Normal& normal, double lambda, std::vector<double>& s, std::vector<double>& b,
+               std::vector<double>& solved);
+
+/// What the adjustment found and what it is worth (uncertainty.cc): residuals, rms and covariance of `s`.
+void finish(const Problem& problem, const Layout& layout, Solution& s);
+
+}  // namespace depthwatt::calibrate

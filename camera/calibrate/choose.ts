@@ -70,6 +70,16 @@ export function tooFew(
     const text = reason.replace(/: .*/, "").replace(/where it was in .*/, "where it was in another pair");
     causes.set(text, (causes.get(text) ?? 0) + 1);
   }
+  const turned = [...rejected.values()].filter(({ cause }) => cause === "outOfOrder").length;
+  if (2 * turned > pairs.length) {
+    return new DepthwattError(
+      "CALIBRATION_DOUBTFUL",
+      `one camera's images are upside down: in ${turned} of ${pairs.length} pairs one image shows the board turned by half a turn`,
+      {
+        hint: "Turn the images of that camera by 180 degrees, or switch off its vertical flip, and take the pairs again.",
+      },
+    );
+  }
   const worst = [...causes].sort((a, b) => b[1] - a[1])[0];
   const why = worst === undefined ? "" : ` (most often: ${worst[0]}, ${worst[1]} of ${pairs.length})`;
   const none = usable === 0;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Puts a calibration into files: nothing is overwritten unless that was asked for, and what is written reads back.
-import { existsSync } from "node:fs";
+import { accessSync, constants, existsSync, statSync } from "node:fs";
 import { dirname, join } from "node:path";
 import {
   loadStereoCalibration,
@@ -29,7 +29,7 @@ function filesOf({ output, opencv, ros, kalibr, report }: Outputs): string[] {
   return files.filter((file) => file !== undefined);
 }
 
-/** Before anything is computed. @throws DepthwattError FILE_EXISTS, USAGE */
+/** Before anything is computed: a place that cannot be written is told now. @throws DepthwattError FILE_EXISTS, OUTPUT_UNWRITABLE, USAGE */
 export function checkPlaces(outputs: Outputs, force: boolean): void {
   const files = filesOf(outputs);
   const twice = files.find((file, at) => files.indexOf(file) !== at);
@@ -37,6 +37,18 @@ export function checkPlaces(outputs: Outputs, force: boolean): void {
     throw new DepthwattError("USAGE", `expected every result to have its own file, two go to ${twice}`, {
       hint: "Give each its own name.",
     });
+  }
+  for (const file of files) {
+    const folder = dirname(file);
+    try {
+      makeFolder(folder);
+      accessSync(folder, constants.W_OK);
+      if (existsSync(file) && statSync(file).isDirectory()) throw new Error("it is a folder");
+    } catch (cause) {
+      if (isDepthwattError(cause)) throw cause;
+      const why = (cause as Error).message;
+      throw new DepthwattError("OUTPUT_UNWRITABLE", `cannot write ${file}: ${why}`, { cause });
+    }
   }
   const there = files.find((file) => existsSync(file));
   if (there === undefined || force) return;

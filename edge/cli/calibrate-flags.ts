@@ -50,10 +50,11 @@ export function secondsOf(text: string): number {
 }
 
 /**
- * Whether the wanted forms can hold the lens, before anybody holds a board for minutes.
+ * What can be refused before anybody holds a board for minutes: a baseline that is no length, a form that cannot hold the lens.
  * @throws DepthwattError USAGE
  */
-export function checkForms({ kalibr, lens, k3 }: CalibrateFlags): void {
+export function checkFlags({ kalibr, lens, k3, baseline }: CalibrateFlags): void {
+  if (baseline !== undefined) metresOf("--baseline", baseline);
   if (kalibr === undefined || lens === "fisheye" || (lens === "radtan" && !k3)) return;
   throw new DepthwattError(
     "USAGE",

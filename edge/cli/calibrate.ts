@@ -24,7 +24,7 @@ import {
 } from "../calibrate/index.js";
 import { loadNative } from "../native.js";
 import { openSource } from "../sources/index.js";
-import { boardOf, type CalibrateFlags, checkForms, metresOf, secondsOf } from "./calibrate-flags.js";
+import { boardOf, type CalibrateFlags, checkFlags, metresOf, secondsOf } from "./calibrate-flags.js";
 import { isLive, type LiveRun, runLive } from "./calibrate-live.js";
 import { printResult } from "./calibrate-result.js";
 import { configOf, withConfig, withExamples, withJson } from "./options.js";
@@ -132,7 +132,7 @@ async function make(flags: CalibrateFlags, { pairs, looked }: Material, beganMs:
 async function run(flags: CalibrateFlags): Promise<void> {
   const begin = performance.now();
   const wanted = boardOf(flags);
-  checkForms(flags);
+  checkFlags(flags);
   checkPlaces(flags, flags.force === true);
   if (!isLive(flags)) {
     await make(flags, await lookAtImages(flags, wanted), begin);

@@ -114,7 +114,21 @@ test("all forms are written, read back as the same numbers, and nothing is overw
         1e-9 * (1 + Math.abs(value)),
       );
   }
-  expect(readFileSync(report, "utf8")).toContain("Expected depth error");
+  const page = readFileSync(report, "utf8");
+  for (const part of [
+    "Rectified pair",
+    "Expected depth error",
+    "Errors of each pair",
+    "Pairs left out",
+    "Coverage",
+  ])
+    expect(page).toContain(`<h2>${part}</h2>`);
+  // Three bars a pair (both reprojection errors, rows), both rectified images under 15 lines, corners of both, three distances.
+  expect(page.match(/<rect class="s[012]"/g)).toHaveLength(3 * PAIRS);
+  expect(page.match(/<image [^>]*data:image\/jpeg/g)).toHaveLength(2);
+  expect(page.match(/<line class="row[01]"/g)).toHaveLength(15);
+  expect(page.match(/<path class="points"/g)).toHaveLength(2);
+  for (const metres of [1, 3, 10]) expect(page).toContain(`<td>${metres} m</td>`);
 
   const before = readFileSync(forms.own, "utf8");
   const again = await calibrate(place, "--square", "60mm");
@@ -210,6 +224,22 @@ test("pairs that do not fit are left out, each with its cause", async () => {
   for (const { cause, reason } of pairs) if (cause !== undefined) expect(reason).toMatch(/\w+ \w+/);
 }, 60_000);
 
+test("a place that cannot be written is told before anything is computed", async () => {
+  const place = join(folder, "good");
+  const taken = join(folder, "a-folder.json");
+  mkdirSync(taken, { recursive: true });
+  for (const words of [
+    ["--report", taken],
+    ["--opencv", "/proc/nowhere/rig.yaml"],
+  ]) {
+    const { code, stderr } = await calibrate(place, "--square", "30mm", "--force", ...words);
+    expect(code).toBe(3);
+    expect(stderr).toMatch(/cannot write .*(a-folder|nowhere).*\n.*hint: /);
+    // Nothing had been looked for.
+    expect(stderr).not.toContain("inner corners");
+  }
+});
+
 test("a form that cannot hold the lens is refused before anything is computed", async () => {
   const place = join(folder, "good");
   const output = ["-o", join(folder, "never.json"), "--kalibr", join(folder, "never.yaml")];
@@ -298,6 +328,20 @@ const BAD: readonly [
     ["--square", "25mm", "--baseline", "12cm"],
     /the squares are probably 0\.030\d? m/,
     /ruler/,
+  ],
+  [
+    "the right camera upside down",
+    (side, at) => (side === "right" ? reworked(side, at, (image) => image.rotate(180)) : plain(side, at)),
+    [],
+    /one camera's images are upside down: in 12 of 12 pairs/,
+    /Turn the images of that camera by 180 degrees/,
+  ],
+  [
+    "both cameras upside down",
+    (side, at) => reworked(side, at, (image) => image.rotate(180)),
+    [],
+    /left and right are swapped/,
+    /both cameras mirror their images or hang upside down/,
   ],
   [
     "three pairs only",

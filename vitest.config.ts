@@ -2,7 +2,7 @@
 // One project for each suite of test/suites.ts; what a suite needs of the machine is declared in its files
 // (test/doubles/needs.ts).
 import { defineConfig } from "vitest/config";
-import { SUITES, suiteOf, testFiles } from "./test/suites.js";
+import { chosenSuites, suiteOf, testFiles } from "./test/suites.js";
 
 const files = testFiles();
 
@@ -17,7 +17,7 @@ export default defineConfig({
     hookTimeout: 60_000,
     expect: { poll: { timeout: 10_000 } },
     reporters: ["default", "./test/doubles/run-report.ts"],
-    projects: SUITES.map((suite) => ({
+    projects: chosenSuites(process.argv).map((suite) => ({
       extends: true as const,
       test: { name: suite.name, include: files.filter((path) => suiteOf(path) === suite) },
     })),

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // The suites, once: what belongs to each, how long it may take, what it is for. `npm test` runs the short ones, `npm run
-// test:all` the long ones.
+// test:all` the long ones, `npm run test:apart` those that no merge waits for.
 import { readdirSync } from "node:fs";
 
 export interface Suite {
-  /** Its vitest project. The names of long ones begin with "long-", which is how the scripts of package.json choose. */
+  /** Its vitest project. Names begin with "long-" or "apart-", or neither, which is how the scripts of package.json choose. */
   name: string;
   /** Beginnings of paths. A file belongs to the suite with the longest one that fits. */
   files: readonly string[];
@@ -186,7 +186,7 @@ export const SUITES: readonly Suite[] = [
     name: "long-packages",
     files: ["test/packages/"],
     budgetSeconds: 360,
-    for: "the Debian packages: built twice, judged, and lived with in a clean Debian from installation to purge",
+    for: "the Debian packages: judged, packed twice, and lived with in a clean Debian from installation to purge",
   },
   {
     name: "long-systemd",
@@ -194,7 +194,22 @@ export const SUITES: readonly Suite[] = [
     budgetSeconds: 360,
     for: "the service in a virtual machine whose init is systemd: its good days, its bad days, its boots",
   },
+  {
+    name: "apart-packages",
+    files: ["test/packages-apart/"],
+    budgetSeconds: 1500,
+    for: "the Debian packages of both architectures compiled twice, arm64's lived with under emulation",
+  },
 ];
+
+/**
+ * The suites that a command line of vitest chooses from. Two patterns of "not this" cannot be told to it, so the suites apart are
+ * left out until a word names them.
+ */
+export function chosenSuites(words: readonly string[]): readonly Suite[] {
+  if (words.some((word) => /^(--project=)?apart-/.test(word))) return SUITES;
+  return SUITES.filter(({ name }) => !name.startsWith("apart-"));
+}
 
 /** Every test file of the project: paths from its root. */
 export function testFiles(): string[] {

@@ -3,10 +3,11 @@
 import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
 import { overBudget } from "../doubles/run-report.js";
-import { SUITES, suiteOf, testFiles } from "../suites.js";
+import { chosenSuites, SUITES, suiteOf, testFiles } from "../suites.js";
 
 const files = testFiles();
 const isLong = ({ name }: { name: string }) => name.startsWith("long-");
+const isApart = ({ name }: { name: string }) => name.startsWith("apart-");
 
 test("every test file belongs to exactly one suite", () => {
   expect(files.length).toBeGreaterThan(100);
@@ -32,7 +33,7 @@ test("the longest beginning decides", () => {
 test("the budgets fit: two files at a time, a minute for build and checks, npm test in five minutes, both in 55", () => {
   const wallSeconds = (suites: typeof SUITES) =>
     60 + suites.reduce((sum, suite) => sum + suite.budgetSeconds, 0) / 2;
-  const short = wallSeconds(SUITES.filter((suite) => !isLong(suite)));
+  const short = wallSeconds(SUITES.filter((suite) => !isLong(suite) && !isApart(suite)));
   const long = wallSeconds(SUITES.filter(isLong));
   expect(short).toBeLessThanOrEqual(5 * 60);
   expect(short + long).toBeLessThanOrEqual(55 * 60);
@@ -42,11 +43,21 @@ test("the scripts choose by the name, and CI runs both halves once", () => {
   const { scripts } = JSON.parse(readFileSync("package.json", "utf8"));
   expect(scripts.test).toMatch(/vitest run '--project=!long-\*'$/);
   expect(scripts["test:all"]).toMatch(/vitest run '--project=long-\*'$/);
+  expect(scripts["test:apart"]).toMatch(/vitest run '--project=apart-\*' --no-file-parallelism$/);
   const steps = readFileSync(".ci/run", "utf8").match(/^npm .+$/gm);
   expect(steps).toEqual(["npm run test:setup -- --long", "npm ci", "npm test", "npm run test:all"]);
 });
 
 const budgetOf = (name: string) => SUITES.find((suite) => suite.name === name)!.budgetSeconds;
+
+test("a suite apart is there only for those who ask for it", () => {
+  const projects = (words: string[]) => chosenSuites(words).map(({ name }) => name);
+  const apart = SUITES.filter(isApart).map(({ name }) => name);
+  expect(apart.length).toBeGreaterThan(0);
+  expect(projects(["run", "--project=!long-*"]).filter((name) => apart.includes(name))).toEqual([]);
+  expect(projects(["run", "--project=apart-*"])).toEqual(expect.arrayContaining(apart));
+  expect(projects(["run", "--project", apart[0]!])).toContain(apart[0]);
+});
 
 test("a run says what each suite took, and in CI warns of one beyond its budget", () => {
   const took = new Map([

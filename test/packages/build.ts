@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Packages for the tests: built as `npm run package` does, one with a higher number, one with a plugin that is a stand-in.
 import { execFileSync, spawn } from "node:child_process";
+import { createHash } from "node:crypto";
 import {
   appendFileSync,
   copyFileSync,
@@ -12,6 +13,7 @@ import {
 } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
+import { COMPILERS } from "../../scripts/packaging/addons.mjs";
 
 export const project = resolve(import.meta.dirname, "../..");
 export const { version: VERSION } = JSON.parse(readFileSync(join(project, "package.json"), "utf8")) as {
@@ -73,20 +75,51 @@ export function makeNewer(from: string, to: string, version = NEW_VERSION): void
   }
 }
 
-/** depthwatt-cuda-87 for amd64 with a plugin that Debian 11's compiler makes: it loads, and its probe says that it is a stand-in. */
-export async function makeStandInPackage(compilers: string, out: string, to: string): Promise<void> {
+/** depthwatt-cuda-87 with a plugin that a compiler of Debian 11 makes: it loads, and its probe says that it is a stand-in. */
+export async function makeStandInPackage(architecture: string, compilers: string, to: string): Promise<void> {
   const inside = mkdtempSync(join(compilers, "tmp/depthwatt-plugin-"));
+  const out = mkdtempSync(join(tmpdir(), "depthwatt-plugin-"));
   try {
     for (const path of ["core", "cuda", "test/doubles/native"])
       execFileSync("sh", ["-c", 'mkdir -p "$1/$0" && cp -r "$0/." "$1/$0"', path, inside], { cwd: project });
-    const words = ["g++-10", "-std=c++17", "-shared", "-fPIC", "-DABI_OFFSET=0", "-o", "plugin.so"];
+    const words = [
+      COMPILERS[architecture],
+      "-std=c++17",
+      "-shared",
+      "-fPIC",
+      "-DABI_OFFSET=0",
+      "-o",
+      "plugin.so",
+    ];
     const command = [...words, "test/doubles/native/plugin_stub.cc"].join(" ");
     const place = inside.slice(compilers.length);
     execFileSync("chroot", [compilers, "/bin/sh", "-c", `cd ${place} && ${command}`]);
     const plugin = join(inside, "plugin.so");
     await buildPackages(out, ["--arch", "none", "--cuda", "87", "--plugin", plugin]);
-    copyFileSync(join(out, `depthwatt-cuda-87_${VERSION}-1_amd64.deb`), to);
+    copyFileSync(join(out, `depthwatt-cuda-87_${VERSION}-1_${architecture}.deb`), to);
   } finally {
-    rmSync(inside, { recursive: true });
+    for (const folder of [inside, out]) rmSync(folder, { recursive: true });
   }
+}
+
+/** Where the other build is made: another clock's zone, language, mask of new files and temporary folder. */
+export function buildElsewhere(out: string, words: readonly string[]): Promise<string> {
+  const other = mkdtempSync(join(tmpdir(), "depthwatt-elsewhere-"));
+  const environment = { TZ: "Pacific/Auckland", LC_ALL: "C", UMASK: "077", TMPDIR: other };
+  return buildPackages(out, words, environment).finally(() => rmSync(other, { recursive: true }));
+}
+
+export const sha256 = (path: string) => createHash("sha256").update(readFileSync(path)).digest("hex");
+
+/** What life.sh wants to find: old.deb, new.deb, cuda.deb and foreign.deb. @param deb the package of that architecture */
+export async function layOut(
+  architecture: "amd64" | "arm64",
+  { deb, compilers, folder }: { deb: string; compilers: string; folder: string },
+): Promise<void> {
+  mkdirSync(folder, { recursive: true });
+  copyFileSync(deb, join(folder, "old.deb"));
+  makeNewer(deb, join(folder, "new.deb"));
+  const other = architecture === "amd64" ? "arm64" : "amd64";
+  await makeStandInPackage(architecture, compilers, join(folder, "cuda.deb"));
+  await makeStandInPackage(other, compilers, join(folder, "foreign.deb"));
 }

@@ -30,11 +30,12 @@ for unit in ${units.join(" ")}; do
   cp /units/$unit /root/etc/systemd/system/$unit
   ln -sf ../$unit /root/etc/systemd/system/multi-user.target.wants/$unit
 done
-# The first boot tries the watchdog; later ones must not meet it where an emulated machine is slow.
+# The first boot tries the watchdog; later ones must not meet it, nor the limit of a start, where an emulated machine is slow.
 if [ -e /root/var/lib/cases/no-cameras ] || [ -e /root/var/lib/cases/read-only ]; then
   mkdir -p /root/etc/systemd/system/depthwatt.service.d
   echo "[Service]" > /root/etc/systemd/system/depthwatt.service.d/slow.conf
   echo "WatchdogSec=120" >> /root/etc/systemd/system/depthwatt.service.d/slow.conf
+  echo "TimeoutStartSec=400" >> /root/etc/systemd/system/depthwatt.service.d/slow.conf
 fi
 if [ -e /root/var/lib/cases/read-only ]; then
   mount -o remount,ro /root

@@ -2,6 +2,7 @@
 // Fig. 7 of Yu et al. 2010: disparity grows from 0 at the left border to 64 at the right one, the right view is made of the left
 // view and this ramp, and ESAW errs about twice as often as ESMP.
 //   npm run --silent build && DEPTHWATT_DATA=FOLDER node scripts/exponential-ramp.mjs [--machine NAME]
+//   ... node scripts/exponential-ramp.mjs --dataset FOLDER     writes the pairs, for depthwatt eval FOLDER --sweep
 // The paper does not say which picture it took: these are Middlebury's. Writes bench/results/MACHINE/DATE-COMMIT-exponential-ramp.json.
 import { execFileSync } from "node:child_process";
 import { mkdirSync, readdirSync, writeFileSync } from "node:fs";
@@ -81,28 +82,69 @@ export async function rampFigures(file) {
   return { width, height, figures };
 }
 
+/** The pictures: [set/scene, file]. */
+function pictures(data) {
+  return ["midd_v2", "midd_2005_2006_third"].flatMap((set) =>
+    readdirSync(join(data, set), { withFileTypes: true })
+      .filter((entry) => entry.isDirectory())
+      .map(({ name }) => [`${set}/${name}`, join(data, set, name, "left.png")]),
+  );
+}
+
+/** Pairs and their truth as `depthwatt eval` reads them. */
+async function writeDataset(folder, data) {
+  const scenes = [];
+  for (const [scene, file] of pictures(data)) {
+    const image = sharp(file).removeAlpha().toColourspace("srgb");
+    const { data: left, info } = await image.raw().toBuffer({ resolveWithObject: true });
+    const { width, height } = info;
+    const name = scene.split("/").at(-1);
+    mkdirSync(join(folder, name), { recursive: true });
+    const raw = { raw: { width, height, channels: 3 } };
+    await sharp(left, raw)
+      .png()
+      .toFile(join(folder, name, "left.png"));
+    await sharp(rightOf(left, width, height), raw)
+      .png()
+      .toFile(join(folder, name, "right.png"));
+    // Rows of a PFM stand from the bottom up; these are all the same.
+    const row = Float32Array.from({ length: width }, (_, x) => (LARGEST * x) / (width - 1));
+    const rows = Buffer.concat(new Array(height).fill(Buffer.from(row.buffer)));
+    writeFileSync(
+      join(folder, name, "disp.pfm"),
+      Buffer.concat([Buffer.from(`Pf\n${width} ${height}\n-1\n`), rows]),
+    );
+    scenes.push({
+      name,
+      left: `${name}/left.png`,
+      right: `${name}/right.png`,
+      groundTruth: { path: `${name}/disp.pfm`, scale: 1, invalid: "inf" },
+      numDisparities: LARGEST + 1,
+      badThresholdPx: 1,
+    });
+  }
+  writeFileSync(join(folder, "dataset.json"), `${JSON.stringify({ scenes }, undefined, 1)}\n`);
+}
+
 async function main() {
-  const { values } = parseArgs({ options: { machine: { type: "string" } } });
+  const { values } = parseArgs({ options: { machine: { type: "string" }, dataset: { type: "string" } } });
   const data = process.env.DEPTHWATT_DATA;
   if (data === undefined) {
     console.error("error: DEPTHWATT_DATA names no folder\nhint: the one that holds midd_v2");
     process.exit(1);
   }
+  if (values.dataset !== undefined) return writeDataset(values.dataset, data);
   const rows = [];
-  for (const set of ["midd_v2", "midd_2005_2006_third"]) {
-    for (const entry of readdirSync(join(data, set), { withFileTypes: true })) {
-      if (!entry.isDirectory()) continue;
-      const scene = `${set}/${entry.name}`;
-      const { width, height, figures } = await rampFigures(join(data, scene, "left.png"));
-      rows.push({
-        kind: "measured",
-        what: "ramp of Fig. 7, % off by more than 1 px",
-        scene,
-        width,
-        height,
-        figures,
-      });
-    }
+  for (const [scene, file] of pictures(data)) {
+    const { width, height, figures } = await rampFigures(file);
+    rows.push({
+      kind: "measured",
+      what: "ramp of Fig. 7, % off by more than 1 px",
+      scene,
+      width,
+      height,
+      figures,
+    });
   }
   const mean = {};
   for (const name of Object.keys(FORMS))

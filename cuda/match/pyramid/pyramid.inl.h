@@ -181,9 +181,11 @@ struct PyramidWindow {
   }
 
   void run() const {
-    const int32_t pair = row.windowWidth + 1;
-    if (row.coarse != nullptr && pair <= kDifferencesApart) return finerPairs<PyramidPair<1>>();
-    if (row.coarse != nullptr && pair <= 2 * kDifferencesApart) return finerPairs<PyramidPair<2>>();
+    if constexpr (kDifferencesApart > 0) {
+      const int32_t pair = row.windowWidth + 1;
+      if (row.coarse != nullptr && pair <= kDifferencesApart) return finerPairs<PyramidPair<1>>();
+      if (row.coarse != nullptr && pair <= 2 * kDifferencesApart) return finerPairs<PyramidPair<2>>();
+    }
     for (int32_t x = 0; x < row.width; ++x) {
       if (row.coarse == nullptr) coarsest(x);
       else finer(x);

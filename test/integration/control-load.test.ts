@@ -136,6 +136,8 @@ const CHANGES: Record<string, Change> = {
   "region.width": { to: { "region.width": 80 } },
   "region.height": { to: { "region.height": 50 } },
   ...one("refine.leftRight", false),
+  ...one("refine.confidence", "product", { with: { "outputs.mqtt.confidence.enabled": true } }),
+  ...one("refine.repair", true, { with: { "outputs.mqtt.confidence.enabled": true } }),
   ...one("refine.speckleSize", 0),
   ...one("refine.speckleRange", 0.0625, { with: { "refine.speckleSize": 4000 } }),
   ...one("refine.fill", "off"),

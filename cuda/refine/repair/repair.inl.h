@@ -45,7 +45,7 @@ inline void repairPixel(const RepairLine& line, const RepairedImages& out) {
 
 /// The nearest surer pixel of each lane on one side: mask and disparity.
 struct SurerLanes {
-  I16 found = splatI16(0), disparityQ4 = splatI16(0);
+  I16 found, disparityQ4;
 
   void look(const RepairLine& line, int32_t step, I16 need) {
     for (int32_t k = step; k <= kRepairReach && k >= -kRepairReach && line.holds(k); k += step) {
@@ -60,7 +60,8 @@ struct SurerLanes {
 /// kLanesI16 pixels that all have the same pixels inside.
 inline void repairLanes(const RepairLine& line, const RepairedImages& out) {
   const I16 own = loadBytesAsI16(line.sure(0)), before = loadI16(line.disparityQ4(0)), need = neededI16(own);
-  SurerLanes a, b;
+  const I16 zero = splatI16(0);
+  SurerLanes a{zero, zero}, b{zero, zero};
   a.look(line, -1, need);
   b.look(line, 1, need);
   const I16 apart = subSaturatedI16(a.disparityQ4, b.disparityQ4);

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // What calibrating from many pairs costs: 100 rendered pairs of 1280x720 on disk, `depthwatt calibrate` over them in a terminal of
 // its own, so that its progress bar is drawn. usage (needs a build): node scripts/bench-calibrate.mjs [--pairs 100] [--rounds 3]
-// [--machine NAME] [--load WORDS] [--out FILE]
+// [--folder KEPT] [--machine NAME] [--load WORDS] [--out FILE]. A kept folder is filled up with the pairs that are not there yet;
+// with --rounds 0 that is all.
 import { spawnSync } from "node:child_process";
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { availableParallelism, tmpdir } from "node:os";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
@@ -15,6 +16,7 @@ const { values } = parseArgs({
   options: {
     pairs: { type: "string", default: "100" },
     rounds: { type: "string", default: "3" },
+    folder: { type: "string" },
     machine: { type: "string", default: "unnamed" },
     load: { type: "string" },
     out: { type: "string" },
@@ -23,7 +25,7 @@ const { values } = parseArgs({
 const SIZE = { width: 1280, height: 720 };
 const BOARD = { pattern: "chessboard", columns: 9, rows: 6, squareMetres: 0.03 };
 const [pairs, rounds] = [Number(values.pairs), Number(values.rounds)];
-const folder = mkdtempSync(join(tmpdir(), "depthwatt-bench-calibrate-"));
+const folder = values.folder ?? mkdtempSync(join(tmpdir(), "depthwatt-bench-calibrate-"));
 
 /** The renderer of the tests, which is TypeScript. */
 const double = async (name) => (await runnerImport(`/test/doubles/${name}.ts`)).module;
@@ -36,10 +38,12 @@ async function render() {
   const random = new Random(100);
   const poses = posesOf(rig, BOARD, pairs, random, 0.7);
   for (const side of ["left", "right"]) {
-    mkdirSync(join(folder, side));
+    mkdirSync(join(folder, side), { recursive: true });
     for (const [at, pose] of poses.entries()) {
+      const file = join(folder, side, `${String(at).padStart(3, "0")}.png`);
+      if (existsSync(file)) continue;
       const picture = boardPicture(rig, BOARD, pose, side, { noise: 3, random });
-      writeFileSync(join(folder, side, `${String(at).padStart(3, "0")}.png`), await encodePng(picture));
+      writeFileSync(file, await encodePng(picture));
     }
   }
   return rig;
@@ -70,6 +74,7 @@ const median = (numbers) => [...numbers].sort((a, b) => a - b)[numbers.length >>
 
 try {
   const rig = await render();
+  if (rounds === 0) process.exit(0);
   const before = loadNow();
   const runs = Array.from({ length: rounds }, calibrate);
   const { result } = runs[0];
@@ -100,5 +105,5 @@ try {
     ],
   });
 } finally {
-  rmSync(folder, { recursive: true, force: true });
+  if (values.folder === undefined) rmSync(folder, { recursive: true, force: true });
 }

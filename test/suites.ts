@@ -200,6 +200,12 @@ export const SUITES: readonly Suite[] = [
     budgetSeconds: 1500,
     for: "the Debian packages of both architectures compiled twice, arm64's lived with under emulation",
   },
+  {
+    name: "apart-service-page",
+    files: ["test/service-page/"],
+    budgetSeconds: 600,
+    for: "the service's page followed line by line, from Debian packages, in a virtual machine whose init is systemd",
+  },
 ];
 
 /**

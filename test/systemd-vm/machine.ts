@@ -9,7 +9,6 @@ import { CACHE, type GuestKernel, guestKernel, loadOrder, PROJECT, run } from ".
 import { type MachineEnd, runQemu } from "../capture-vm/qemu.js";
 import { type RamFile, ramDisk } from "../capture-vm/ram-disk.js";
 
-const HOME = join(CACHE, "systemd");
 const GUEST = join(PROJECT, "test/systemd-vm/guest");
 const VIVID = "n_devs=2 node_types=0x1,0x1 num_inputs=1,1 input_types=0,0";
 
@@ -30,13 +29,17 @@ for unit in ${units.join(" ")}; do
   cp /units/$unit /root/etc/systemd/system/$unit
   ln -sf ../$unit /root/etc/systemd/system/multi-user.target.wants/$unit
 done
-# The first boot tries the watchdog; later ones must not meet it, nor the limit of a start, where an emulated machine is slow.
-if [ -e /root/var/lib/cases/no-cameras ] || [ -e /root/var/lib/cases/read-only ]; then
-  mkdir -p /root/etc/systemd/system/depthwatt.service.d
-  echo "[Service]" > /root/etc/systemd/system/depthwatt.service.d/slow.conf
-  echo "WatchdogSec=120" >> /root/etc/systemd/system/depthwatt.service.d/slow.conf
-  echo "TimeoutStartSec=400" >> /root/etc/systemd/system/depthwatt.service.d/slow.conf
-fi
+# An emulated machine on a busy one takes longer to start than the unit allows. The first boot tries the watchdog; later ones must
+# not meet it either. Of volatile units nothing is left for the cases that look at what stays behind.
+mount -t tmpfs -o mode=755 tmpfs /root/run
+for unit in depthwatt depthwatt@; do
+  mkdir -p /root/run/systemd/system/$unit.service.d
+  echo "[Service]" > /root/run/systemd/system/$unit.service.d/slow.conf
+  echo "TimeoutStartSec=400" >> /root/run/systemd/system/$unit.service.d/slow.conf
+  if [ -e /root/var/lib/cases/no-cameras ] || [ -e /root/var/lib/cases/read-only ] || grep -q cases.alone= /proc/cmdline; then
+    echo "WatchdogSec=120" >> /root/run/systemd/system/$unit.service.d/slow.conf
+  fi
+done
 if [ -e /root/var/lib/cases/read-only ]; then
   mount -o remount,ro /root
   mount -t tmpfs tmpfs /root/var/log
@@ -102,18 +105,19 @@ async function copyProgram(to: string): Promise<void> {
     await cp(join(PROJECT, "camera/v4l2", path), join(to, cameras, path), { recursive: true });
 }
 
-/** The disk of /opt: Node, depthwatt, the cases, a calibration of what the cameras deliver. */
-async function makeProgramDisk(): Promise<string> {
-  const tree = join(HOME, "opt");
+/** The disk of /opt: Node, depthwatt or what stands in its place, the cases, a calibration of what the cameras deliver. */
+async function makeProgramDisk(home: string, files: SystemdMachineOptions["files"]): Promise<string> {
+  const tree = join(home, "opt");
   rmSync(tree, { recursive: true, force: true });
   mkdirSync(join(tree, "node/bin"), { recursive: true });
   await cp(process.execPath, join(tree, "node/bin/node"));
-  await copyProgram(join(tree, "depthwatt"));
+  if (files === undefined) await copyProgram(join(tree, "depthwatt"));
+  for (const [name, path] of Object.entries(files ?? {})) await cp(path, join(tree, name));
   await cp(GUEST, join(tree, "cases"), { recursive: true });
   const words = ["scene", "--frames", "1", "--width", "320", "--height", "180"];
   const program = join(PROJECT, "dist/edge/cli/main.js");
   await run(process.execPath, [program, ...words, "--out", join(tree, "scene")], PROJECT);
-  const disk = join(HOME, "opt.ext4");
+  const disk = join(home, "opt.ext4");
   rmSync(disk, { force: true });
   const settings = ["-q", "-F", "-O", "^has_journal", "-d", tree, disk, "700M"];
   await run("env", [`PATH=${process.env.PATH}:/usr/sbin:/sbin`, "mkfs.ext4", ...settings], PROJECT);
@@ -124,6 +128,10 @@ async function makeProgramDisk(): Promise<string> {
 const drive = (file: string, more: string) => ["-drive", `file=${file},format=raw,if=virtio,${more}`];
 
 export interface SystemdMachineOptions {
+  /** Names its log in .vm/ and its folder there. */
+  name: string;
+  /** Below /opt in the place of depthwatt: name and file. */
+  files?: Record<string, string>;
   /** Words for the guest's program. */
   words: readonly string[];
   limitSeconds: number;
@@ -132,19 +140,22 @@ export interface SystemdMachineOptions {
 
 /** Boots with these disks; what the guest writes is forgotten with the machine. */
 export async function runSystemdMachine(options: SystemdMachineOptions): Promise<MachineEnd> {
-  mkdirSync(HOME, { recursive: true });
+  const home = join(CACHE, options.name);
+  mkdirSync(home, { recursive: true });
   const kernel = await guestKernel("amd64");
   if (cachedSystemdRoot() === undefined)
     await run(process.execPath, [join(PROJECT, "scripts/systemd-root.mjs")], PROJECT);
   const root = cachedSystemdRoot()!;
-  const program = await makeProgramDisk();
-  const initrd = join(HOME, "init.cpio");
+  const program = await makeProgramDisk(home, options.files);
+  const initrd = join(home, "init.cpio");
   writeFileSync(initrd, makeRamDisk(kernel));
   const masked = [
     "getty@tty1.service",
     "serial-getty@ttyS0.service",
     "e2scrub_reap.service",
     "apt-daily.timer",
+    "apt-daily-upgrade.timer",
+    "dpkg-db-backup.timer",
   ];
   const append = [
     "panic=-1",
@@ -154,7 +165,7 @@ export async function runSystemdMachine(options: SystemdMachineOptions): Promise
     ...options.words.map((word) => `cases.${word}`),
   ];
   return runQemu({
-    name: "systemd",
+    name: options.name,
     architecture: "amd64",
     kernel: kernel.image,
     initrd,

@@ -16,6 +16,7 @@ needs("vm", "systemdVm").suite("the service under systemd, in a virtual machine"
     limitSeconds: LIMIT_SECONDS,
     run: (onReport) =>
       runSystemdMachine({
+        name: "systemd",
         words: only === undefined ? [] : [`only=${only}`],
         limitSeconds: LIMIT_SECONDS,
         onReport,

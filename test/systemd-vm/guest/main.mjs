@@ -31,14 +31,21 @@ const BOOTS = [
   },
 ];
 
+/** The parameter of the kernel with that name. */
+const parameter = (name) =>
+  new RegExp(`cases\\.${name}=(\\S+)`).exec(readFileSync("/proc/cmdline", "utf8"))?.[1];
+
 const FILE = "/var/lib/cases/boot";
 const boot = existsSync(FILE) ? Number(readFileSync(FILE, "utf8")) : 0;
-const only = /cases\.only=(\S+)/.exec(readFileSync("/proc/cmdline", "utf8"))?.[1];
-report({ boot: BOOTS[boot].name, uptimeSeconds: Number(readFileSync("/proc/uptime", "utf8").split(" ")[0]) });
-const { cases } = await import(`./${BOOTS[boot].name}-cases.mjs`);
+const only = parameter("only");
+/** Another group of cases, in one boot by itself. */
+const alone = parameter("alone");
+const name = alone ?? BOOTS[boot].name;
+report({ boot: name, uptimeSeconds: Number(readFileSync("/proc/uptime", "utf8").split(" ")[0]) });
+const { cases } = await import(`./${name}-cases.mjs`);
 const chosen = Object.entries(cases).filter(([name]) => only === undefined || new RegExp(only).test(name));
 await runCases(Object.fromEntries(chosen));
-const next = BOOTS[boot + 1];
+const next = alone === undefined ? BOOTS[boot + 1] : undefined;
 if (next === undefined) {
   report({ exitCode: 0 });
   sh("systemctl", "poweroff", "--force", "--force");

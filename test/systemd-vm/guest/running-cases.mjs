@@ -46,6 +46,9 @@ async function successor(pid, what) {
   return Number(show("NRestarts"));
 }
 
+/** Since when, and from which process: what comes between needs no depth. */
+let unplugged;
+
 export const cases = {
   "install-service makes a user, settings and a unit that systemd finds exposed at 1.5 or less": async () => {
     const text = sh(NODE, MAIN, "install-service");
@@ -127,67 +130,13 @@ export const cases = {
     assert.equal(mainPid(), pid);
   },
 
-  "both cameras unplugged for longer than the watchdog's time and back: the same process, online again":
-    async () => {
-      const pid = mainPid();
-      const began = uptime();
-      unplugAll();
-      const { reason } = await hearState("degraded");
-      assert.match(reason, /unplugged|ENODEV/);
-      await rest(28_000);
-      assert.equal(mainPid(), pid, "it was restarted");
-      assert.equal((await hearState("degraded")).state, "degraded");
-      const returned = uptime();
-      plugAll();
-      await hearState("online");
-      const backSeconds = uptime() - returned;
-      await hearDepth();
-      assert.equal(mainPid(), pid);
-      assert(!words(journal(began)).includes("Watchdog"));
-      return { reason, backSeconds };
-    },
-
-  "the journal has fields of depthwatt's own: states, error codes, what was changed": async () => {
-    const entries = journal();
-    const states = entries.filter((entry) => entry.DEPTHWATT_EVENT === "state");
-    assert(
-      states.some((entry) => entry.DEPTHWATT_STATE === "degraded" && /video/.test(entry.DEPTHWATT_REASON)),
-    );
-    assert.equal(states.at(-1).DEPTHWATT_STATE, "online");
-    for (const { SYSLOG_IDENTIFIER, _SYSTEMD_UNIT, PRIORITY } of states)
-      assert.deepEqual([SYSLOG_IDENTIFIER, _SYSTEMD_UNIT, PRIORITY], ["depthwatt", UNIT, "6"]);
-    const notices = entries.filter((entry) => entry.DEPTHWATT_EVENT === "notice");
-    assert(notices.length > 0 && notices.every((entry) => entry.PRIORITY === "4"));
-    const found = journal(0, "DEPTHWATT_STATE=degraded");
-    assert(found.length > 0 && found.length < entries.length);
-    return { entries: entries.length, states: states.map((entry) => entry.DEPTHWATT_STATE) };
+  "both cameras unplugged: degraded, with what is missing": async () => {
+    unplugged = { pid: mainPid(), at: uptime() };
+    unplugAll();
+    const { reason } = await hearState("degraded");
+    assert.match(reason, /unplugged|ENODEV/);
+    return { reason };
   },
-
-  "reload: a good file is applied by the running process, a bad one and one that needs a restart are not":
-    async () => {
-      const pid = mainPid();
-      const reload = async (expected) => {
-        const began = uptime();
-        sh("systemctl", "reload", UNIT);
-        return until(
-          () => journal(began).find((entry) => entry.DEPTHWATT_EVENT === "reload" && expected(entry)),
-          "the answer to the reload",
-        );
-      };
-      configure("log: {level: info}", { match: "numDisparities: 16, sgm: {paths: 2, uniqueness: 7}" });
-      const good = await reload(() => true);
-      assert.match(good.DEPTHWATT_CHANGED, /match\.sgm\.uniqueness/);
-      writeFileSync(CONFIG, `${readFileSync(CONFIG, "utf8")}\nlog: {level: loud}\n`);
-      const bad = await reload(() => true);
-      assert.match(bad.DEPTHWATT_ERROR_CODE, /^CONFIG_/);
-      assert.match(bad.MESSAGE, /config\.yaml.*the running settings stay/s);
-      configure("base: elsewhere");
-      const needsRestart = await reload(() => true);
-      assert.equal(needsRestart.DEPTHWATT_ERROR_CODE, "SETTING_NEEDS_RESTART");
-      assert.equal(mainPid(), pid);
-      await hearDepth();
-      configure();
-    },
 
   "a power mode: refused without the helper, set through it, and only for the service": async () => {
     mkdirSync("/var/lib/nvpmodel", { recursive: true });
@@ -239,6 +188,63 @@ set -- MAXN 15W 30W; shift "$id"; printf 'NV Power Mode: %s\\n%s\\n' "$1" "$id"
     sh("chmod", "660", SOCKET);
     assert.deepEqual([status(), calls().length], ["pmode:0001", many]);
   },
+
+  "plugged in after longer than the watchdog's time: the same process, online again": async () => {
+    const { pid, at } = unplugged;
+    await rest(1000 * Math.max(0, 28 - (uptime() - at)));
+    assert.equal(mainPid(), pid, "it was restarted");
+    assert.equal((await hearState("degraded")).state, "degraded");
+    const returned = uptime();
+    plugAll();
+    await hearState("online");
+    const backSeconds = uptime() - returned;
+    await hearDepth();
+    assert.equal(mainPid(), pid);
+    assert(!words(journal(at)).includes("Watchdog"));
+    return { unpluggedSeconds: returned - at, backSeconds };
+  },
+
+  "the journal has fields of depthwatt's own: states, error codes, what was changed": async () => {
+    const entries = journal();
+    const states = entries.filter((entry) => entry.DEPTHWATT_EVENT === "state");
+    assert(
+      states.some((entry) => entry.DEPTHWATT_STATE === "degraded" && /video/.test(entry.DEPTHWATT_REASON)),
+    );
+    assert.equal(states.at(-1).DEPTHWATT_STATE, "online");
+    for (const { SYSLOG_IDENTIFIER, _SYSTEMD_UNIT, PRIORITY } of states)
+      assert.deepEqual([SYSLOG_IDENTIFIER, _SYSTEMD_UNIT, PRIORITY], ["depthwatt", UNIT, "6"]);
+    const notices = entries.filter((entry) => entry.DEPTHWATT_EVENT === "notice");
+    assert(notices.length > 0 && notices.every((entry) => entry.PRIORITY === "4"));
+    const found = journal(0, "DEPTHWATT_STATE=degraded");
+    assert(found.length > 0 && found.length < entries.length);
+    return { entries: entries.length, states: states.map((entry) => entry.DEPTHWATT_STATE) };
+  },
+
+  "reload: a good file is applied by the running process, a bad one and one that needs a restart are not":
+    async () => {
+      const pid = mainPid();
+      const reload = async (expected) => {
+        const began = uptime();
+        sh("systemctl", "reload", UNIT);
+        return until(
+          () => journal(began).find((entry) => entry.DEPTHWATT_EVENT === "reload" && expected(entry)),
+          "the answer to the reload",
+        );
+      };
+      configure("log: {level: info}", { match: "numDisparities: 16, sgm: {paths: 2, uniqueness: 7}" });
+      const good = await reload(() => true);
+      assert.match(good.DEPTHWATT_CHANGED, /match\.sgm\.uniqueness/);
+      writeFileSync(CONFIG, `${readFileSync(CONFIG, "utf8")}\nlog: {level: loud}\n`);
+      const bad = await reload(() => true);
+      assert.match(bad.DEPTHWATT_ERROR_CODE, /^CONFIG_/);
+      assert.match(bad.MESSAGE, /config\.yaml.*the running settings stay/s);
+      configure("base: elsewhere");
+      const needsRestart = await reload(() => true);
+      assert.equal(needsRestart.DEPTHWATT_ERROR_CODE, "SETTING_NEEDS_RESTART");
+      assert.equal(mainPid(), pid);
+      await hearDepth();
+      configure();
+    },
 
   "the hardened service itself changes the mode by way of the helper, and puts it back at its end": () => {
     const calls = () => readFileSync("/var/lib/nvpmodel/calls", "utf8").split("\n");

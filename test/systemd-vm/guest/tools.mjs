@@ -37,7 +37,8 @@ export async function until(condition, what, limitSeconds = 120) {
       const status = tried("systemctl", "status", "--no-pager", "--lines=30", UNIT).output;
       assert.fail(`not within ${limitSeconds} s: ${what}\n${status}`);
     }
-    await rest(100);
+    // Each look starts a program, which takes the emulated machine longer than what it waits for takes.
+    await rest(500);
   }
 }
 
@@ -85,8 +86,6 @@ export function hear(topic, waitSeconds = 100) {
   });
 }
 
-const { parseFrame } = await import("/opt/depthwatt/dist/edge/consumer/index.js");
-
 /** The next depth image, taken apart: its header and checksum have been checked. */
 export async function hearDepth(waitSeconds = 100) {
   const message = await hear("depth", waitSeconds);
@@ -94,6 +93,7 @@ export async function hearDepth(waitSeconds = 100) {
     message !== undefined,
     `no depth within ${waitSeconds} s\n${tried("systemctl", "status", "--no-pager", "--lines=30", UNIT).output}`,
   );
+  const { parseFrame } = await import("/opt/depthwatt/dist/edge/consumer/index.js");
   const { header } = parseFrame(message);
   assert.deepEqual([header.width, header.height], [320, 180]);
   return header;

@@ -1,15 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 // The third boot: no camera is there, and somebody else has the port of the live page.
+import { existsSync, readdirSync } from "node:fs";
 import {
   assert,
   hearDepth,
   hearState,
   journal,
+  MAIN,
   mainPid,
+  NODE,
   plugAll,
   sh,
   show,
   tried,
+  UNIT,
   until,
   words,
 } from "./tools.mjs";
@@ -52,4 +56,18 @@ export const cases = {
       assert(messages.length <= 4, words(told()));
       return { messages };
     },
+
+  "uninstall-service --purge ends it and takes every file away; the user stays": () => {
+    const text = sh(NODE, MAIN, "uninstall-service", "--purge");
+    assert.match(text, /disable --now depthwatt\.service/);
+    assert.equal(tried("systemctl", "is-active", UNIT).output.trim(), "inactive");
+    const units = readdirSync("/etc/systemd/system", { recursive: true });
+    assert.deepEqual(
+      units.filter((name) => name.includes("depthwatt")),
+      [],
+    );
+    for (const path of ["/etc/depthwatt", "/var/lib/depthwatt", "/etc/udev/rules.d/60-depthwatt-power.rules"])
+      assert(!existsSync(path), `${path} is still there`);
+    assert.match(sh("id", "depthwatt"), /\(depthwatt\)/);
+  },
 };

@@ -17,12 +17,10 @@ void unpack(const depthwatt::Frame& frame) {
   const size_t room = frame.elements();
   const std::unique_ptr<T[]> values(new T[room]);
   if (depthwatt::decode(frame, values.get(), room) != depthwatt::Fault::none) return;
-  double sum = 0;
-  for (size_t i = 0; i < room; ++i) {
-    const float value = frame.value(static_cast<double>(values[i]));
-    if (value == value) sum += value;
-  }
-  if (sum != sum) std::abort();
+  // Read each, and keep what was read: a header may give a scale that makes some of them infinite, of either sign.
+  volatile float kept = 0;
+  for (size_t i = 0; i < room; ++i) kept = frame.value(static_cast<double>(values[i]));
+  (void)kept;
   // One element less: it must be refused.
   if (depthwatt::decode(frame, values.get(), room - 1) == depthwatt::Fault::none) std::abort();
 }

@@ -185,7 +185,7 @@ export const SUITES: readonly Suite[] = [
   {
     name: "long-packages",
     files: ["test/packages/"],
-    budgetSeconds: 360,
+    budgetSeconds: 390,
     for: "the Debian packages: judged, packed twice, and lived with in a clean Debian from installation to purge",
   },
   {

@@ -167,7 +167,7 @@ export const SUITES: readonly Suite[] = [
   {
     name: "long-compilers",
     files: ["test/integration/cuda-compilers.test.ts", "test/compilers/"],
-    budgetSeconds: 900,
+    budgetSeconds: 1050,
     for: "the addon with g++ 9 to 14 and clang 14 to 19, the kernels with the oldest nvcc and the newest",
   },
   {

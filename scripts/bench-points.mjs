@@ -7,6 +7,7 @@ import { setTimeout } from "node:timers/promises";
 import { parseArgs } from "node:util";
 import { rgbPairLayout } from "../dist/camera/index.js";
 import { createEngine, STAGE_NAMES } from "../dist/cuda/index.js";
+import { UNREFINED } from "./bench/unrefined.mjs";
 
 const { values } = parseArgs({ options: { out: { type: "string" } } });
 const [width, height] = [640, 480];
@@ -44,15 +45,7 @@ const cases = ["float32", "int16"].flatMap((element) =>
           numDisparities: 16,
           parameters: {},
         },
-        refine: {
-          leftRight: false,
-          speckleSize: 0,
-          speckleRangeQ4: 12,
-          fill: "off",
-          fillThresholdQ4: 96,
-          boundary: false,
-          median: false,
-        },
+        refine: UNREFINED,
         geometry: { focalPixels: 500, baselineMetres: 0.1, disparityOffsetPixels: 0 },
         points,
         backend: "cpu",

@@ -12,6 +12,7 @@ import { setTimeout } from "node:timers/promises";
 import { parseArgs } from "node:util";
 import { encodePng, rgbPairLayout } from "../dist/camera/index.js";
 import { createEngine, STAGE_NAMES } from "../dist/cuda/index.js";
+import { UNREFINED } from "./bench/unrefined.mjs";
 
 const { values } = parseArgs({
   options: { out: { type: "string" }, rounds: { type: "string", default: "12" } },
@@ -44,15 +45,7 @@ function engineOf(algorithm, parameters, threads, instructionSet) {
     height,
     ...rgbPairLayout(width, height),
     match: { algorithm, halfResolution: false, minDisparity: 0, numDisparities, parameters },
-    refine: {
-      leftRight: false,
-      speckleSize: 0,
-      speckleRangeQ4: 12,
-      fill: "off",
-      fillThresholdQ4: 96,
-      boundary: false,
-      median: false,
-    },
+    refine: UNREFINED,
     backend: "cpu",
     ...(instructionSet && { instructionSet }),
     threads,

@@ -12,6 +12,7 @@ import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
 import sharp from "sharp";
 import { createEngine } from "../dist/cuda/index.js";
+import { UNREFINED } from "./bench/unrefined.mjs";
 
 const LARGEST = 64;
 
@@ -58,15 +59,7 @@ export async function rampFigures(file) {
       leftStrideBytes: 3 * width,
       rightStrideBytes: 3 * width,
       match: { algorithm, halfResolution: false, minDisparity: 0, numDisparities: LARGEST + 1, parameters },
-      refine: {
-        leftRight: false,
-        speckleSize: 0,
-        speckleRangeQ4: 12,
-        fill: "off",
-        fillThresholdQ4: 96,
-        boundary: false,
-        median: true,
-      },
+      refine: { ...UNREFINED, median: true },
       backend: "cpu",
       threads: 2,
       slots: 2,

@@ -10,25 +10,16 @@ import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { build } from "vite";
 import { cachedDebian, cacheFolder } from "./debian-compilers.mjs";
+import { fuzzWords } from "./fuzz/words.mjs";
 
 const VERSION = "4.0.0";
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
-const words = process.argv.slice(2);
-function taken(name) {
-  const at = words.indexOf(name);
-  return at < 0 ? undefined : words.splice(at, 2)[1];
-}
-const seconds = Number(taken("--seconds") ?? 600);
-const out = taken("--out");
-const TARGETS = ["frames", "netpbm", "streams", "calibrations"];
-const chosen = words.length > 0 ? words : TARGETS;
+const { seconds, out, chosen } = fuzzWords(["frames", "netpbm", "streams", "calibrations"]);
 const debian = cachedDebian("trixie");
 const fail = (sentence) => {
   console.error(`error: ${sentence}`);
   process.exit(2);
 };
-if (!(seconds > 0) || chosen.some((name) => !TARGETS.includes(name)))
-  fail(`expected seconds above 0 and targets of: ${TARGETS.join(", ")}`);
 if (process.getuid() !== 0 || debian === undefined)
   fail("jazzer.js needs root and the cached root of Debian trixie (npm run test:setup -- --long)");
 

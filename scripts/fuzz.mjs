@@ -8,23 +8,11 @@ import { cpus, loadavg, tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { TARGETS } from "./fuzz/targets.mjs";
+import { fuzzWords } from "./fuzz/words.mjs";
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
-const words = process.argv.slice(2);
-function taken(name) {
-  const at = words.indexOf(name);
-  return at < 0 ? undefined : words.splice(at, 2)[1];
-}
-const seconds = Number(taken("--seconds") ?? 600);
-const out = taken("--out");
-const unknown = words.filter((word) => !TARGETS.some(({ name }) => name === word));
-if (unknown.length > 0 || !(seconds > 0)) {
-  console.error(
-    `error: expected seconds above 0 and targets of: ${TARGETS.map(({ name }) => name).join(", ")}`,
-  );
-  process.exit(2);
-}
-const chosen = TARGETS.filter(({ name }) => words.length === 0 || words.includes(name));
+const { seconds, out, chosen: names } = fuzzWords(TARGETS.map(({ name }) => name));
+const chosen = TARGETS.filter(({ name }) => names.includes(name));
 const folder = mkdtempSync(join(tmpdir(), "depthwatt-fuzz-report-"));
 const git = (...asked) => execFileSync("git", asked, { cwd: root, encoding: "utf8" }).trim();
 

@@ -1,27 +1,31 @@
 // SPDX-License-Identifier: Apache-2.0
-// `node scripts/fuzz-jazzer.mjs [--seconds N] [--out FILE] [target...]`: readers in TypeScript under jazzer.js, which finds its way by
-// coverage, for N seconds (600) each. Its prebuilt fuzzer needs glibc 2.38, so it runs in the cached root of Debian trixie (npm run
-// test:setup -- --long), as root. jazzer.js itself comes from npm, once, into the cache; it is no dependency. Ends with 1 where one has
-// found something.
-import { execFileSync, spawnSync } from "node:child_process";
+// `node scripts/fuzz-jazzer.mjs [--seconds N] [--jobs N] [--out FILE] [target...]`: readers in TypeScript under jazzer.js, which finds its
+// way by coverage, for N seconds (600) each. Its prebuilt fuzzer needs glibc 2.38: where this machine's is older, it runs in the cached
+// root of Debian trixie (npm run test:setup -- --long), as root. jazzer.js itself comes from npm, once, into the cache; it is no
+// dependency. Ends with 1 where one has found something.
+import { execFileSync, spawn } from "node:child_process";
 import { cpSync, existsSync, mkdirSync, mkdtempSync, renameSync, rmSync, writeFileSync } from "node:fs";
-import { cpus, loadavg } from "node:os";
+import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
+import { text } from "node:stream/consumers";
 import { fileURLToPath } from "node:url";
 import { build } from "vite";
 import { cachedDebian, cacheFolder } from "./debian-compilers.mjs";
+import { reportTargets } from "./fuzz/report.mjs";
 import { fuzzWords } from "./fuzz/words.mjs";
 
 const VERSION = "4.0.0";
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
-const { seconds, out, chosen } = fuzzWords(["frames", "netpbm", "streams", "calibrations"]);
-const debian = cachedDebian("trixie");
-const fail = (sentence) => {
-  console.error(`error: ${sentence}`);
+const words = fuzzWords(["frames", "netpbm", "streams", "calibrations"]);
+const [, minor] = process.report.getReport().header.glibcVersionRuntime.split(".").map(Number);
+/** The root to run in: none where this machine's own library will do. */
+const debian = minor >= 38 ? undefined : cachedDebian("trixie");
+if (minor < 38 && (process.getuid() !== 0 || debian === undefined)) {
+  console.error(
+    "error: jazzer.js needs glibc 2.38, or root and the cached root of Debian trixie (npm run test:setup -- --long)",
+  );
   process.exit(2);
-};
-if (process.getuid() !== 0 || debian === undefined)
-  fail("jazzer.js needs root and the cached root of Debian trixie (npm run test:setup -- --long)");
+}
 
 /** jazzer.js in the cache, without anybody's install scripts: its fuzzer comes built. */
 function installed() {
@@ -82,9 +86,43 @@ async function writeCorpora(folder) {
   put("scratch", { "right.yaml": ros.right });
 }
 
-const folder = mkdtempSync(join(debian, "tmp/jazzer-"));
-const rows = [];
-const began = new Date();
+const folder = mkdtempSync(join(debian === undefined ? tmpdir() : join(debian, "tmp"), "jazzer-"));
+
+async function runTarget(target) {
+  const seed = Date.now() % 2 ** 31;
+  const fuzzer = `-max_total_time=${words.seconds} -seed=${seed} -max_len=8192 -print_final_stats=1`;
+  const jazzer = `./node node_modules/@jazzer.js/core/dist/cli.js targets ${target} --sync -f ${target} -- ${fuzzer}`;
+  const script = `cd ${folder.slice(debian?.length ?? 0)} && ${jazzer}; code=$?; times >&2; exit $code`;
+  const shell = ["/bin/bash", "-c", script];
+  const [file, ...given] = debian === undefined ? shell : ["chroot", debian, ...shell];
+  const child = spawn(file, given, {
+    stdio: ["ignore", "ignore", "pipe"],
+    env: { PATH: "/usr/sbin:/usr/bin:/sbin:/bin" },
+  });
+  const ended = new Promise((done) => child.once("close", done));
+  const [stderr, status] = await Promise.all([text(child.stderr), ended]);
+  const number = (pattern) => Number(pattern.exec(stderr)?.[1] ?? Number.NaN);
+  const minutes = [
+    ...stderr
+      .trimEnd()
+      .split("\n")
+      .at(-1)
+      .matchAll(/(\d+)m([\d.]+)s/g),
+  ];
+  return {
+    target,
+    tool: `jazzer.js ${VERSION}${debian === undefined ? "" : " in Debian trixie"}`,
+    askedSeconds: words.seconds,
+    cpuSeconds: Math.round(minutes.reduce((sum, [, m, s]) => sum + 60 * Number(m) + Number(s), 0)),
+    seed,
+    executions: number(/stat::number_of_executed_units: (\d+)/),
+    edgesByCorpus: number(/INITED\s+cov: (\d+)/),
+    edges: number(/DONE\s+cov: (\d+)/),
+    features: number(/DONE\s+cov: \d+ ft: (\d+)/),
+    findings: status === 0 ? [] : [stderr.slice(-4000)],
+  };
+}
+
 try {
   cpSync(installed(), folder, { recursive: true });
   cpSync(process.execPath, join(folder, "node"));
@@ -92,52 +130,14 @@ try {
   cpSync(join(root, "node_modules/yaml"), join(folder, "node_modules/yaml"), { recursive: true });
   await bundle(folder);
   await writeCorpora(folder);
-  for (const target of chosen) {
-    const seed = Date.now() % 2 ** 31;
-    const fuzzer = `-max_total_time=${seconds} -seed=${seed} -max_len=8192 -print_final_stats=1`;
-    const jazzer = `./node node_modules/@jazzer.js/core/dist/cli.js targets ${target} --sync -f ${target} -- ${fuzzer}`;
-    const script = `cd ${folder.slice(debian.length)} && ${jazzer}; code=$?; times >&2; exit $code`;
-    const ran = spawnSync("chroot", [debian, "/bin/bash", "-c", script], {
-      encoding: "utf8",
-      env: { PATH: "/usr/sbin:/usr/bin:/sbin:/bin" },
-      maxBuffer: 1 << 28,
-    });
-    const number = (pattern) => Number(pattern.exec(ran.stderr)?.[1] ?? Number.NaN);
-    const minutes = [
-      ...ran.stderr
-        .trimEnd()
-        .split("\n")
-        .at(-1)
-        .matchAll(/(\d+)m([\d.]+)s/g),
-    ];
-    const row = {
-      target,
-      tool: `jazzer.js ${VERSION} in Debian trixie`,
-      askedSeconds: seconds,
-      cpuSeconds: Math.round(minutes.reduce((sum, [, m, s]) => sum + 60 * Number(m) + Number(s), 0)),
-      seed,
-      executions: number(/stat::number_of_executed_units: (\d+)/),
-      edgesByCorpus: number(/INITED\s+cov: (\d+)/),
-      edges: number(/DONE\s+cov: (\d+)/),
-      findings: ran.status === 0 ? [] : [ran.stderr.slice(-4000)],
-    };
-    rows.push(row);
-    console.log(`${ran.status === 0 ? "ok  " : "BAD "} ${JSON.stringify(row)}`);
-  }
+  await reportTargets({
+    what: "readers in TypeScript under jazzer.js: scripts/fuzz-jazzer.mjs",
+    targets: words.chosen,
+    words,
+    root,
+    run: runTarget,
+    lineOf: (row) => JSON.stringify(row),
+  });
 } finally {
   rmSync(folder, { recursive: true, force: true });
 }
-const commit = execFileSync("git", ["rev-parse", "--short", "HEAD"], { cwd: root, encoding: "utf8" }).trim();
-const cpu = `${cpus()[0]?.model}, ${cpus().length} cores`;
-const load = loadavg().map((one) => Math.round(one * 10) / 10);
-const report = {
-  what: "readers in TypeScript under jazzer.js: scripts/fuzz-jazzer.mjs",
-  commit,
-  began,
-  ended: new Date(),
-  cpu,
-  load,
-  rows,
-};
-if (out !== undefined) writeFileSync(out, `${JSON.stringify(report, undefined, 2)}\n`);
-if (rows.some(({ findings }) => findings.length > 0)) process.exitCode = 1;

@@ -1,30 +1,39 @@
 // SPDX-License-Identifier: Apache-2.0
-// `node scripts/fuzz.mjs [--seconds N] [--out FILE] [target...]`: every fuzz target for N seconds (600), one after the other, with what
-// each executed, reached and found; the report is written again after each. Ends with 1 where one has found something. A target whose
-// test counts tries instead of seconds runs again and again, each time with another seed, until the time is over.
-import { execFileSync, spawnSync } from "node:child_process";
-import { cpSync, existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { cpus, loadavg, tmpdir } from "node:os";
-import { dirname, join } from "node:path";
+// `node scripts/fuzz.mjs [--seconds N] [--jobs N] [--out FILE] [target...]`: every fuzz target for N seconds (600), one after the other or
+// `--jobs` at a time, with what each executed, reached and found; the report is written again after each. Ends with 1 where one has found
+// something or did not run. A target whose test counts tries instead of seconds runs again and again, each time with another seed, until
+// the time is over. `--keep FOLDER` takes what libFuzzer found, `--programs FOLDER` has its programs (scripts/fuzz/libfuzzer.mjs), and
+// `--commit NAME` names the tree where git does not.
+import { spawn } from "node:child_process";
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { dirname, join, resolve } from "node:path";
+import { text } from "node:stream/consumers";
 import { fileURLToPath } from "node:url";
+import { reportTargets } from "./fuzz/report.mjs";
 import { TARGETS } from "./fuzz/targets.mjs";
 import { fuzzWords } from "./fuzz/words.mjs";
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
-const { seconds, out, chosen: names } = fuzzWords(TARGETS.map(({ name }) => name));
-const chosen = TARGETS.filter(({ name }) => names.includes(name));
+const words = fuzzWords(
+  TARGETS.map(({ name }) => name),
+  { keep: { type: "string" }, programs: { type: "string" } },
+);
+const { seconds, keep, programs } = words;
+if (keep !== undefined) mkdirSync(keep, { recursive: true });
 const folder = mkdtempSync(join(tmpdir(), "depthwatt-fuzz-report-"));
-const git = (...asked) => execFileSync("git", asked, { cwd: root, encoding: "utf8" }).trim();
 
 /** One run of the tests of a target. The shell says what they took of the CPU. */
-function once({ file, test, counted, reached }, forSeconds, seed, index) {
-  const lines = join(folder, `${index}.jsonl`);
+async function once({ name, file, test, counted, reached }, seed, index) {
+  const lines = join(folder, `${name}-${index}.jsonl`);
   const vitest = [join(root, "node_modules/vitest/vitest.mjs"), "run", file, "-t", test];
   const room = [`--testTimeout=${120_000 + 4000 * seconds}`, `--hookTimeout=120000`];
   const env = {
     ...process.env,
-    FUZZ_SECONDS: String(forSeconds),
+    FUZZ_SECONDS: String(seconds),
     FUZZ_REPORT: lines,
+    ...(keep !== undefined && { FUZZ_KEEP: resolve(keep) }),
+    ...(programs !== undefined && { FUZZ_PROGRAMS: resolve(programs) }),
     DEPTHWATT_SEED: String(seed),
     V4L2_CAMERA_SEED: String(seed),
     ...(reached !== undefined && {
@@ -35,13 +44,14 @@ function once({ file, test, counted, reached }, forSeconds, seed, index) {
   };
   const began = performance.now();
   const script = '"$@"; code=$?; times >&2; exit $code';
-  const ran = spawnSync("bash", ["-c", script, "bash", process.execPath, ...vitest, ...room], {
+  const child = spawn("bash", ["-c", script, "bash", process.execPath, ...vitest, ...room], {
     cwd: root,
     env,
-    encoding: "utf8",
-    maxBuffer: 1 << 28,
+    stdio: ["ignore", "pipe", "pipe"],
   });
-  const [user, system] = /(\S+) (\S+)\s*$/.exec(ran.stderr.trimEnd())?.slice(1).map(inSeconds) ?? [0, 0];
+  const ended = new Promise((done) => child.once("close", done));
+  const [stdout, stderr, status] = await Promise.all([text(child.stdout), text(child.stderr), ended]);
+  const [user, system] = /(\S+) (\S+)\s*$/.exec(stderr.trimEnd())?.slice(1).map(inSeconds) ?? [0, 0];
   const told = existsSync(lines)
     ? readFileSync(lines, "utf8")
         .trim()
@@ -49,11 +59,11 @@ function once({ file, test, counted, reached }, forSeconds, seed, index) {
         .map((line) => JSON.parse(line))
     : [];
   return {
-    ok: ran.status === 0,
+    ok: status === 0,
     told,
     wall: (performance.now() - began) / 1000,
     cpu: user + system,
-    says: `${ran.stdout}${ran.stderr}`,
+    says: `${stdout}${stderr}`,
   };
 }
 
@@ -71,14 +81,14 @@ function executionsOf({ executions, counts = {} }, of) {
   return names.reduce((sum, name) => sum + (counts[name] ?? 0), 0);
 }
 
-function runTarget(target, which) {
+async function runTarget(target) {
   const began = performance.now();
   const runs = [];
   const left = () => seconds - (performance.now() - began) / 1000;
   let seed = Date.now() % 1_000_000_007;
   const first = seed;
   do {
-    runs.push(once(target, seconds, seed++, `${which}-${runs.length}`));
+    runs.push(await once(target, seed++, runs.length));
   } while (target.counted !== undefined && left() > 0 && runs.at(-1).ok);
   const told = runs.flatMap((run) => run.told);
   const failed = runs.find(({ ok }) => !ok);
@@ -97,35 +107,20 @@ function runTarget(target, which) {
       told
         .map(({ coverage }) => coverage)
         .filter(Boolean)
-        .sort()
+        .sort((a, b) => Number.parseFloat(a) - Number.parseFloat(b))
         .at(-1) ?? "not counted",
     detail: told.slice(0, 4),
     findings: failed === undefined ? [] : [failed.says.slice(-6000)],
   };
 }
 
-const began = new Date();
-const rows = [];
-for (const [which, target] of chosen.entries()) {
-  const row = runTarget(target, which);
-  rows.push(row);
-  console.log(
-    `${row.findings.length === 0 ? "ok  " : "BAD "} ${row.target}: ${row.executions} executions in ${row.wallSeconds} s (${row.cpuSeconds} s of CPU), ${row.coverage}`,
-  );
-  const report = {
-    what: "fuzz targets, one after the other: scripts/fuzz.mjs",
-    commit: git("rev-parse", "--short", "HEAD"),
-    began: began.toISOString(),
-    ended: new Date().toISOString(),
-    cpu: `${cpus()[0]?.model}, ${cpus().length} cores`,
-    load: loadavg().map((one) => Math.round(one * 10) / 10),
-    rows,
-  };
-  if (out !== undefined) {
-    writeFileSync(`${out}.part`, `${JSON.stringify(report, undefined, 2)}\n`);
-    cpSync(`${out}.part`, out);
-    rmSync(`${out}.part`);
-  }
-}
+await reportTargets({
+  what: "fuzz targets: scripts/fuzz.mjs",
+  targets: TARGETS.filter(({ name }) => words.chosen.includes(name)),
+  words,
+  root,
+  run: runTarget,
+  lineOf: ({ target, executions, wallSeconds, cpuSeconds, coverage }) =>
+    `${target}: ${executions} executions in ${wallSeconds} s (${cpuSeconds} s of CPU), ${coverage}`,
+});
 rmSync(folder, { recursive: true, force: true });
-if (rows.some(({ findings }) => findings.length > 0)) process.exitCode = 1;

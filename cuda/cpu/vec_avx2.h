@@ -82,6 +82,25 @@ inline I16 loadBytesAsI16(const uint8_t* p) {
   return _mm256_cvtepu8_epi16(_mm_loadu_si128(reinterpret_cast<const __m128i*>(p)));
 }
 inline bool anyI16(I16 mask) { return _mm256_movemask_epi8(mask) != 0; }
+inline void storeBytesI16(uint8_t* p, I16 v) {
+  const __m128i bytes = _mm_packus_epi16(_mm256_castsi256_si128(v), _mm256_extracti128_si256(v, 1));
+  _mm_storeu_si128(reinterpret_cast<__m128i*>(p), bytes);
+}
+template <int32_t kEntries>
+inline U8 lookUpU8(const uint8_t* table, U8 index) {
+  // Sixteen entries at a time: with 0x70 added, saturating, the indices of the other entries have their highest bit set.
+  const __m256i others = _mm256_set1_epi8(0x70), sixteen = _mm256_set1_epi8(16);
+  __m256i found = _mm256_setzero_si256();
+  for (int32_t entry = 0; entry < kEntries; entry += 16) {
+    const __m128i part = _mm_loadu_si128(reinterpret_cast<const __m128i*>(table + entry));
+    const __m256i own = _mm256_shuffle_epi8(_mm256_broadcastsi128_si256(part), _mm256_adds_epu8(index, others));
+    found = _mm256_or_si256(found, own);
+    index = _mm256_sub_epi8(index, sixteen);
+  }
+  return found;
+}
+inline U8 lookUp64U8(const uint8_t* table, U8 index) { return lookUpU8<64>(table, index); }
+inline U8 lookUp256U8(const uint8_t* table, U8 index) { return lookUpU8<256>(table, index); }
 inline I16 minU16(I16 a, I16 b) { return _mm256_min_epu16(a, b); }
 inline I16 maxU16(I16 a, I16 b) { return _mm256_max_epu16(a, b); }
 inline I16 addSaturatedU16(I16 a, I16 b) { return _mm256_adds_epu16(a, b); }

@@ -79,6 +79,18 @@ inline I16 loadBytesAsI16(const uint8_t* p) {
   return _mm512_cvtepu8_epi16(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(p)));
 }
 inline bool anyI16(I16 mask) { return _mm512_test_epi16_mask(mask, mask) != 0; }
+inline void storeBytesI16(uint8_t* p, I16 v) {
+  _mm256_storeu_si256(reinterpret_cast<__m256i*>(p), _mm512_cvtepi16_epi8(v));
+}
+inline U8 lookUp64U8(const uint8_t* table, U8 index) {
+  return _mm512_permutexvar_epi8(index, _mm512_loadu_si512(table));
+}
+inline U8 lookUp256U8(const uint8_t* table, U8 index) {
+  const auto half = [&](const uint8_t* entries) {
+    return _mm512_permutex2var_epi8(_mm512_loadu_si512(entries), index, _mm512_loadu_si512(entries + 64));
+  };
+  return _mm512_mask_blend_epi8(_mm512_movepi8_mask(index), half(table), half(table + 128));
+}
 inline I16 minU16(I16 a, I16 b) { return _mm512_min_epu16(a, b); }
 inline I16 maxU16(I16 a, I16 b) { return _mm512_max_epu16(a, b); }
 inline I16 addSaturatedU16(I16 a, I16 b) { return _mm512_adds_epu16(a, b); }

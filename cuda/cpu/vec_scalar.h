@@ -60,6 +60,12 @@ inline I16 averageFloorI16(I16 a, I16 b) { return static_cast<I16>((a + b) >> 1)
 inline I16 loadBytesAsI16(const uint8_t* p) { return *p; }
 inline bool anyI16(I16 mask) { return mask != 0; }  ///< of lanes that are -1 or 0
 
+inline void storeBytesI16(uint8_t* p, I16 v) { *p = static_cast<uint8_t>(v); }  ///< lanes of 0 to 255
+
+/// table[index] of each lane, out of 256 entries, or out of 64: every index is below that.
+inline U8 lookUp64U8(const uint8_t* table, U8 index) { return table[index]; }
+inline U8 lookUp256U8(const uint8_t* table, U8 index) { return table[index]; }
+
 /// Lanes as uint16.
 inline I16 minU16(I16 a, I16 b) { return static_cast<uint16_t>(b) < static_cast<uint16_t>(a) ? b : a; }
 inline I16 maxU16(I16 a, I16 b) { return static_cast<uint16_t>(a) < static_cast<uint16_t>(b) ? b : a; }

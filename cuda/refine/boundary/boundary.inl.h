@@ -51,12 +51,16 @@ struct BoundaryMargin {
   /// Pixel x lies at kBoundaryRadius.
   BoundaryWindow around(const BoundaryWindow& window, int32_t x, int32_t width) {
     BoundaryWindow result;
+    const int32_t first = x - kBoundaryRadius;
+    const int32_t before = greater(-first, 0), end = lesser(width - first, kColumns);
     for (int32_t j = 0; j < kBoundarySide; ++j) {
-      for (int32_t i = 0; i < kColumns; ++i) {
-        const int32_t qx = lesser(greater(x + i - kBoundaryRadius, 0), width - 1);
-        grey[j][i] = window.grey[j][qx];
-        disparity[j][i] = window.disparity[j][qx];
-      }
+      const uint8_t* greyRow = window.grey[j];
+      const int16_t* disparityRow = window.disparity[j];
+      for (int32_t i = 0; i < before; ++i) grey[j][i] = greyRow[0], disparity[j][i] = disparityRow[0];
+      std::memcpy(grey[j] + before, greyRow + first + before, static_cast<size_t>(end - before));
+      std::memcpy(disparity[j] + before, disparityRow + first + before,
+                  static_cast<size_t>(end - before) * sizeof(int16_t));
+      for (int32_t i = end; i < kColumns; ++i) grey[j][i] = greyRow[width - 1], disparity[j][i] = disparityRow[width - 1];
       result.grey[j] = grey[j];
       result.disparity[j] = disparity[j];
     }
@@ -145,6 +149,10 @@ struct BoundaryRow : BoundaryWindow {
   }
 
   int16_t closest(int32_t x, int32_t mid, bool near) const {
+    if (x >= kBoundaryRadius && x + kBoundaryRadius < width && y >= kBoundaryRadius &&
+        y + kBoundaryRadius < disparityQ4.height) {
+      return closestInside(x, mid, near);
+    }
     for (int32_t place = 0; place < kBoundarySide * kBoundarySide - 1; ++place) {
       const int32_t qx = x + kBoundaryPlaces.i[place], qy = y + kBoundaryPlaces.j[place];
       if (qx < 0 || qx >= width || qy < 0 || qy >= disparityQ4.height) continue;
@@ -152,6 +160,16 @@ struct BoundaryRow : BoundaryWindow {
       if (d != kInvalidDisparity && (d > mid) == near) return d;
     }
     return disparityQ4.row(y)[x];
+  }
+
+  /// The same where the window lies within the image: its places are as far from the pixel everywhere.
+  int16_t closestInside(int32_t x, int32_t mid, bool near) const {
+    const int32_t lowest = near ? mid + 1 : kInvalidDisparity + 1, highest = near ? 32767 : mid;
+    for (int32_t place = 0; place < kBoundarySide * kBoundarySide - 1; ++place) {
+      const int16_t d = disparity[kBoundaryRadius + kBoundaryPlaces.j[place]][x + kBoundaryPlaces.i[place]];
+      if (d >= lowest && d <= highest) return d;
+    }
+    return disparity[kBoundaryRadius][x];
   }
 
   /// One pixel from its window's extremes.
@@ -200,12 +218,16 @@ struct BoundaryRow : BoundaryWindow {
       const I16 lost = selectI16(near, lessI16(sums[half], zero), lessI16(zero, sums[half]));
       const I16 change = andI16(active[half], lost);
       if (!anyI16(change)) continue;
-      int16_t changes[kLanesI16];
-      storeI16(changes, change);
-      for (int32_t lane = 0; lane < kLanesI16; ++lane) {
-        if (changes[lane] == 0) continue;
-        const int32_t mid = mids[half * kLanesI16 + lane];
-        out[at + lane] = closest(at + lane, mid, disparity[kBoundaryRadius][at + lane] <= mid);
+      alignas(8) uint8_t changes[kLanesI16 < 8 ? 8 : kLanesI16] = {};
+      storeBytesI16(changes, andI16(change, splatI16(1)));
+      for (int32_t eight = 0; eight < kLanesI16; eight += 8) {
+        uint64_t left;
+        std::memcpy(&left, changes + eight, sizeof left);
+        for (; left != 0; left &= left - 1) {
+          const int32_t lane = eight + __builtin_ctzll(left) / 8;
+          const int32_t mid = mids[half * kLanesI16 + lane];
+          out[at + lane] = closest(at + lane, mid, disparity[kBoundaryRadius][at + lane] <= mid);
+        }
       }
     }
   }

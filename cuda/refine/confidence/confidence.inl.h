@@ -3,57 +3,100 @@
 //
 // A stripe of columns goes down the rows: the rows that a pixel looks at lie in a ring, their columns beside the stripe with them, and
 // each row is brought in once. The sums over windows are sums of columns, to which a row is added below and from which one is taken
-// above. What follows the sums are looks into tables, pixel by pixel.
+// above. The scores come out of their tables a vector at a time.
 
 namespace {
 
-constexpr int32_t kSureColumns = 256;  // of a stripe
+constexpr int32_t kSureColumns = 320;  // of a stripe
 constexpr int32_t kSureRing = 16;      // rows kept; at least 2 kWideRadius + 1
-constexpr int32_t kWideColumns = kSureColumns + 2 * kWideRadius;
-constexpr int32_t kWideRoom = (kWideColumns + kLanesI16 - 1) / kLanesI16 * kLanesI16;  // whole vectors
-static_assert(kSureColumns % kLanesI16 == 0, "a stripe is whole vectors");
+constexpr int32_t wholeVectors(int32_t columns) { return (columns + kLanes - 1) / kLanes * kLanes; }
+constexpr int32_t kWideRoom = wholeVectors(kSureColumns + 2 * kWideRadius);  // with the columns beside it
+static_assert(kSureColumns % kLanes == 0, "a stripe is whole vectors");
 
-/// What a row gives the pixels of a stripe; column 0 is the one `radius` left of the stripe.
+/// What a row gives the pixels of a stripe; column 0 is the one kWideRadius left of the stripe.
 struct SureRow {
-  alignas(64) int16_t disparity[kSureColumns + 2 * kSupportRadius];
-  alignas(64) int16_t certainty[kSureColumns + 2 * kSupportRadius];
-  alignas(64) int16_t step[kWideRoom] = {};
-  alignas(64) int16_t unmatched[kWideRoom] = {};
+  alignas(64) int16_t disparity[kWideRoom];
+  alignas(64) int16_t certainty[kWideRoom];
+  alignas(64) uint8_t step[kWideRoom];
+  alignas(64) uint8_t unmatched[kWideRoom];
 };
 
-constexpr int16_t kSupportScoreOf[kSupportScores] = DEPTHWATT_SUPPORT_SCORES;
-constexpr int16_t kUnmatchedScoreOf[kUnmatchedScores] = DEPTHWATT_UNMATCHED_SCORES;
-constexpr int16_t kTextureScoreOf[kTextureScores] = DEPTHWATT_TEXTURE_SCORES;
-constexpr uint8_t kCurveAt[kCurvePoints] = DEPTHWATT_CONFIDENCE_CURVE;
+/// Scores of sums without their lowest bits, as bytes: how much support gives, from kLowestScore on, and how much the others take.
+struct SureTables {
+  alignas(64) uint8_t support[64] = {};
+  alignas(64) uint8_t unmatched[64] = {};
+  alignas(64) uint8_t texture[64] = {};
+  alignas(64) uint8_t curve[256] = {};
 
-inline void bringSureRow(const uint8_t* grey, const int16_t* disparity, const uint8_t* certainty, bool zeroIsEstimated,
-                         int32_t width, int32_t first, SureRow& row) {
-  int16_t disparities[kWideColumns];
-  uint8_t certainties[kWideColumns], values[kWideColumns + 1];
-  const int32_t from = first - kWideRadius;
-  if (from > 0 && from + kWideColumns <= width) {
-    std::memcpy(disparities, disparity + from, sizeof disparities);
-    std::memcpy(certainties, certainty + from, sizeof certainties);
-    std::memcpy(values, grey + from - 1, sizeof values);
-  } else {
-    const auto column = [&](int32_t x) { return lesser(greater(x, 0), width - 1); };
-    values[0] = grey[column(from - 1)];
-    for (int32_t i = 0; i < kWideColumns; ++i) {
-      const int32_t x = column(from + i);
-      disparities[i] = disparity[x];
-      certainties[i] = certainty[x];
-      values[i + 1] = grey[x];
+  constexpr SureTables() {
+    constexpr int32_t supports[kSupportScores] = DEPTHWATT_SUPPORT_SCORES;
+    constexpr int32_t unmatcheds[kUnmatchedScores] = DEPTHWATT_UNMATCHED_SCORES;
+    constexpr int32_t textures[kTextureScores] = DEPTHWATT_TEXTURE_SCORES;
+    constexpr int32_t curves[kCurvePoints] = DEPTHWATT_CONFIDENCE_CURVE;
+    for (int32_t i = 0; i < kSupportScores; ++i) support[i] = static_cast<uint8_t>(supports[i] - kLowestScore);
+    for (int32_t i = 0; i < kUnmatchedScores; ++i) unmatched[i] = static_cast<uint8_t>(-unmatcheds[i]);
+    for (int32_t i = 0; i < kTextureScores; ++i) texture[i] = static_cast<uint8_t>(-textures[i]);
+    for (int32_t i = 0; i < kCurvePoints; ++i) curve[i] = static_cast<uint8_t>(curves[i]);
+  }
+  /// Whether the scores fit bytes: support never lies below the lowest score or above the highest, the others only take.
+  static constexpr bool fits() {
+    constexpr int32_t supports[kSupportScores] = DEPTHWATT_SUPPORT_SCORES;
+    constexpr int32_t unmatcheds[kUnmatchedScores] = DEPTHWATT_UNMATCHED_SCORES;
+    constexpr int32_t textures[kTextureScores] = DEPTHWATT_TEXTURE_SCORES;
+    for (int32_t score : supports) {
+      if (score < kLowestScore || score > kHighestScore) return false;
     }
+    for (int32_t score : unmatcheds) {
+      if (score > 0 || score < -255) return false;
+    }
+    for (int32_t score : textures) {
+      if (score > 0 || score < -255) return false;
+    }
+    return kSupportScores <= 64 && kUnmatchedScores <= 64 && kTextureScores <= 64 && kCurvePoints <= 256;
   }
-  constexpr int32_t kSkipped = kWideRadius - kSupportRadius;
-  std::memcpy(row.disparity, disparities + kSkipped, sizeof row.disparity);
-  for (int32_t i = 0; i < kSureColumns + 2 * kSupportRadius; ++i) row.certainty[i] = certainties[kSkipped + i];
-  for (int32_t i = 0; i < kWideColumns; ++i) {
-    const int32_t step = values[i + 1] - values[i];
-    row.step[i] = static_cast<int16_t>(lesser(step < 0 ? -step : step, kMaxStep));
+};
+static_assert(SureTables::fits(), "scores are looked up as bytes");
+constexpr SureTables kSureTables;
+
+/// A row's pixels from one on, replicated beside the image where the row does not reach.
+template <class Value>
+struct SurePixels {
+  Value copy[kWideRoom + 1];
+
+  const Value* from(const Value* row, int32_t width, int32_t first, int32_t count) {
+    if (first >= 0 && first + count <= width) return row + first;
+    const int32_t before = lesser(greater(-first, 0), count), end = lesser(greater(width - first, 0), count);
+    for (int32_t i = 0; i < before; ++i) copy[i] = row[0];
+    if (end > before) {
+      std::memcpy(copy + before, row + first + before, static_cast<size_t>(end - before) * sizeof(Value));
+    }
+    for (int32_t i = end; i < count; ++i) copy[i] = row[width - 1];
+    return copy;
   }
-  for (int32_t i = 0; i < kWideColumns; ++i) {
-    row.unmatched[i] = disparities[i] == kInvalidDisparity || (zeroIsEstimated && certainties[i] == 0) ? 1 : 0;
+};
+
+/// `room` columns, whole vectors, from `first` on.
+inline void bringSureRow(const uint8_t* grey, const int16_t* disparity, const uint8_t* certainty, bool zeroIsEstimated,
+                         int32_t width, int32_t first, int32_t room, SureRow& row) {
+  SurePixels<int16_t> disparityPixels;
+  SurePixels<uint8_t> certaintyPixels, greyPixels;
+  const int16_t* disparities = disparityPixels.from(disparity, width, first, room);
+  const uint8_t* certainties = certaintyPixels.from(certainty, width, first, room);
+  const uint8_t* values = greyPixels.from(grey, width, first - 1, room + 1);
+  std::memcpy(row.disparity, disparities, static_cast<size_t>(room) * sizeof(int16_t));
+  const U8 most = splatU8(kMaxStep);
+  for (int32_t x = 0; x < room; x += kLanes) {
+    const U8 before = loadU8(values + x), own = loadU8(values + x + 1);
+    const U8 step = add(subSaturatedU8(own, before), subSaturatedU8(before, own));
+    storeU8(row.step + x, sub(step, subSaturatedU8(step, most)));
+  }
+  const I16 invalid = splatI16(kInvalidDisparity), zero = splatI16(0), one = splatI16(1);
+  const I16 whereZero = zeroIsEstimated ? one : zero;
+  for (int32_t x = 0; x < room; x += kLanesI16) {
+    const I16 sure = loadBytesAsI16(certainties + x);
+    storeI16(row.certainty + x, sure);
+    const I16 estimated = andI16(equalI16(sure, zero), whereZero);
+    storeBytesI16(row.unmatched + x, selectI16(equalI16(loadI16(disparities + x), invalid), one, estimated));
   }
 }
 
@@ -64,14 +107,14 @@ struct SureColumns {
   alignas(64) int16_t unmatched[kWideRoom] = {};
 };
 
-inline void addToColumns(int16_t* columns, const int16_t* row) {
-  for (int32_t x = 0; x < kWideRoom; x += kLanesI16) {
-    storeI16(columns + x, addI16(loadI16(columns + x), loadI16(row + x)));
+inline void addToColumns(int16_t* columns, const uint8_t* row, int32_t room) {
+  for (int32_t x = 0; x < room; x += kLanesI16) {
+    storeI16(columns + x, addI16(loadI16(columns + x), loadBytesAsI16(row + x)));
   }
 }
-inline void takeFromColumns(int16_t* columns, const int16_t* row) {
-  for (int32_t x = 0; x < kWideRoom; x += kLanesI16) {
-    storeI16(columns + x, subI16(loadI16(columns + x), loadI16(row + x)));
+inline void takeFromColumns(int16_t* columns, const uint8_t* row, int32_t room) {
+  for (int32_t x = 0; x < room; x += kLanesI16) {
+    storeI16(columns + x, subI16(loadI16(columns + x), loadBytesAsI16(row + x)));
   }
 }
 
@@ -82,65 +125,86 @@ inline I16 sumOfColumns(const int16_t* columns) {
   return sum;
 }
 
-inline uint8_t sureOf(int32_t support, int32_t unmatched, int32_t texture, int32_t wide) {
-  const int32_t score = kSupportScoreOf[support >> kSupportBits] + kUnmatchedScoreOf[unmatched >> kUnmatchedBits] +
-                        kTextureScoreOf[texture >> kTextureBits];
-  const int32_t value = kCurveAt[lesser(greater(score, kLowestScore), kHighestScore) - kLowestScore];
-  return static_cast<uint8_t>(greater(lesser(value, kSurePerStep * wide), 1));
-}
+/// What kLanes pixels look up their scores with, and what bounds them.
+struct SureSums {
+  alignas(64) uint8_t support[kLanes], unmatched[kLanes], texture[kLanes], most[kLanes];
+
+  void store(uint8_t* out) const {
+    const U8 support64 = lookUp64U8(kSureTables.support, loadU8(support));
+    const U8 unmatched64 = lookUp64U8(kSureTables.unmatched, loadU8(unmatched));
+    const U8 texture64 = lookUp64U8(kSureTables.texture, loadU8(texture));
+    const U8 score = subSaturatedU8(subSaturatedU8(support64, unmatched64), texture64);
+    const U8 value = lookUp256U8(kSureTables.curve, score), bound = loadU8(most);
+    const U8 bounded = sub(value, subSaturatedU8(value, bound));
+    storeU8(out, add(bounded, subSaturatedU8(splatU8(1), bounded)));  // at least 1
+  }
+};
 
 inline void confidenceRows(ImageView<const uint8_t> grey, ImageView<const int16_t> disparityQ4,
                            ImageView<const uint8_t> certainty, bool zeroIsEstimated, ImageView<uint8_t> sure,
                            int32_t firstRow, int32_t endRow) {
+  constexpr int32_t kHalves = kLanes / kLanesI16, kSkipped = kWideRadius - kSupportRadius;
   SureRow ring[kSureRing];
   const int32_t width = grey.width, last = grey.height - 1;
   const I16 agreement = splatI16(kAgreementQ4 + 1), towards = splatI16(-kAgreementQ4 - 1);
+  const I16 supportShift = splatI16(1 << (16 - kSupportBits)), textureShift = splatI16(1 << (16 - kTextureBits));
+  const I16 unmatchedShift = splatI16(1 << (16 - kUnmatchedBits)), perStep = splatI16(kSurePerStep);
+  const I16 mostOfByte = splatI16(255), zero = splatI16(0);
   for (int32_t first = 0; first < width; first += kSureColumns) {
     const int32_t count = lesser(kSureColumns, width - first);
+    const int32_t room = wholeVectors(wholeVectors(count) + 2 * kWideRadius);
     SureColumns columns;
     // Rows outside the image are brought in as what they replicate: number y is slot y % kSureRing.
     const auto slot = [&](int32_t y) -> SureRow& { return ring[(y + kSureRing) % kSureRing]; };
     const auto bring = [&](int32_t y) {
       const int32_t from = lesser(greater(y, 0), last);
-      bringSureRow(grey.row(from), disparityQ4.row(from), certainty.row(from), zeroIsEstimated, width, first, slot(y));
-      addToColumns(columns.wide, slot(y).step);
-      addToColumns(columns.unmatched, slot(y).unmatched);
+      bringSureRow(grey.row(from), disparityQ4.row(from), certainty.row(from), zeroIsEstimated, width,
+                   first - kWideRadius, room, slot(y));
+      addToColumns(columns.wide, slot(y).step, room);
+      addToColumns(columns.unmatched, slot(y).unmatched, room);
     };
     for (int32_t y = firstRow - kWideRadius; y < firstRow + kWideRadius; ++y) bring(y);
     for (int32_t y = firstRow - kSupportRadius; y < firstRow + kSupportRadius; ++y) {
-      addToColumns(columns.texture, slot(y).step);
+      addToColumns(columns.texture, slot(y).step, room);
     }
     for (int32_t y = firstRow; y < endRow; ++y) {
       bring(y + kWideRadius);
-      addToColumns(columns.texture, slot(y + kSupportRadius).step);
+      addToColumns(columns.texture, slot(y + kSupportRadius).step, room);
       const SureRow& own = slot(y);
-      uint8_t* out = sure.row(y) + first;
-      for (int32_t x = 0; x < count; x += kLanesI16) {
-        const I16 centre = loadI16(own.disparity + kSupportRadius + x);
-        const I16 low = subSaturatedI16(centre, agreement), high = subSaturatedI16(centre, towards);
-        I16 sum = splatI16(0);
-        for (int32_t j = -kSupportRadius; j <= kSupportRadius; ++j) {
-          const SureRow& row = slot(y + j);
-          for (int32_t i = 0; i <= 2 * kSupportRadius; ++i) {
-            const I16 d = loadI16(row.disparity + x + i);
-            const I16 agrees = andI16(lessI16(low, d), lessI16(d, high));
-            sum = addI16(sum, andI16(agrees, loadI16(row.certainty + x + i)));
+      alignas(64) uint8_t values[kSureColumns];
+      for (int32_t x0 = 0; x0 < count; x0 += kLanes) {
+        SureSums sums;
+        for (int32_t half = 0; half < kHalves; ++half) {
+          const int32_t x = x0 + half * kLanesI16, at = half * kLanesI16;
+          const I16 centre = loadI16(own.disparity + kWideRadius + x);
+          const I16 low = subSaturatedI16(centre, agreement), high = subSaturatedI16(centre, towards);
+          I16 sum = zero;
+          for (int32_t j = -kSupportRadius; j <= kSupportRadius; ++j) {
+            const SureRow& row = slot(y + j);
+            for (int32_t i = kSkipped; i <= kSkipped + 2 * kSupportRadius; ++i) {
+              const I16 d = loadI16(row.disparity + x + i);
+              const I16 agrees = andI16(lessI16(low, d), lessI16(d, high));
+              sum = addI16(sum, andI16(agrees, loadI16(row.certainty + x + i)));
+            }
           }
+          const I16 unmatched = sumOfColumns<2 * kWideRadius + 1>(columns.unmatched + x);
+          const I16 texture = sumOfColumns<2 * kSupportRadius + 1>(columns.texture + kSkipped + x);
+          const I16 wide = sumOfColumns<2 * kWideRadius + 1>(columns.wide + x);
+          storeBytesI16(sums.support + at, mulHighU16(sum, supportShift));
+          storeBytesI16(sums.unmatched + at, mulHighU16(unmatched, unmatchedShift));
+          storeBytesI16(sums.texture + at, mulHighU16(texture, textureShift));
+          storeBytesI16(sums.most + at, minI16(mulLowU16(wide, perStep), mostOfByte));
         }
-        alignas(64) int16_t support[kLanesI16], unmatched[kLanesI16], texture[kLanesI16], wide[kLanesI16];
-        storeI16(support, sum);
-        storeI16(unmatched, sumOfColumns<2 * kWideRadius + 1>(columns.unmatched + x));
-        storeI16(wide, sumOfColumns<2 * kWideRadius + 1>(columns.wide + x));
-        storeI16(texture, sumOfColumns<2 * kSupportRadius + 1>(columns.texture + kWideRadius - kSupportRadius + x));
-        const int32_t lanes = lesser(kLanesI16, count - x);
-        for (int32_t lane = 0; lane < lanes; ++lane) {
-          const uint8_t value = sureOf(support[lane], unmatched[lane], texture[lane], wide[lane]);
-          out[x + lane] = own.unmatched[kWideRadius + x + lane] != 0 ? 0 : value;
+        sums.store(values + x0);
+        for (int32_t half = 0; half < kHalves; ++half) {
+          const int32_t x = x0 + half * kLanesI16;
+          keepBytes(values + x, equalI16(loadBytesAsI16(own.unmatched + kWideRadius + x), zero));
         }
       }
-      takeFromColumns(columns.wide, slot(y - kWideRadius).step);
-      takeFromColumns(columns.unmatched, slot(y - kWideRadius).unmatched);
-      takeFromColumns(columns.texture, slot(y - kSupportRadius).step);
+      std::memcpy(sure.row(y) + first, values, static_cast<size_t>(count));
+      takeFromColumns(columns.wide, slot(y - kWideRadius).step, room);
+      takeFromColumns(columns.unmatched, slot(y - kWideRadius).unmatched, room);
+      takeFromColumns(columns.texture, slot(y - kSupportRadius).step, room);
     }
   }
 }

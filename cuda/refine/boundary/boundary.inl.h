@@ -2,8 +2,8 @@
 // Vector form of the boundary vote; compiled once per instruction set by cuda/cpu/isa_*.cc. No include guard on purpose.
 //
 // Smallest and largest disparity come down the columns first, then along the row. The vote runs over whole vectors, a window's
-// row at a time in bytes: nine weights of at most kBoundaryGrey fit. The pixels that change sides, one or two in a hundred, look
-// for a value one by one.
+// row at a time in bytes: nine weights of at most kBoundaryGrey fit. The pixels that change sides, one in a hundred to one in five,
+// look for a value at the closest places together, further away one by one.
 
 namespace {
 
@@ -33,6 +33,7 @@ struct BoundaryPlaces {
   }
 };
 constexpr BoundaryPlaces kBoundaryPlaces;
+constexpr int32_t kBoundaryVectorPlaces = 24;  // up to 2.8 pixels away; a place further away is looked for pixel by pixel
 
 constexpr int32_t kBoundaryHalves = kLanes / kLanesI16;
 
@@ -149,10 +150,6 @@ struct BoundaryRow : BoundaryWindow {
   }
 
   int16_t closest(int32_t x, int32_t mid, bool near) const {
-    if (x >= kBoundaryRadius && x + kBoundaryRadius < width && y >= kBoundaryRadius &&
-        y + kBoundaryRadius < disparityQ4.height) {
-      return closestInside(x, mid, near);
-    }
     for (int32_t place = 0; place < kBoundarySide * kBoundarySide - 1; ++place) {
       const int32_t qx = x + kBoundaryPlaces.i[place], qy = y + kBoundaryPlaces.j[place];
       if (qx < 0 || qx >= width || qy < 0 || qy >= disparityQ4.height) continue;
@@ -162,14 +159,26 @@ struct BoundaryRow : BoundaryWindow {
     return disparityQ4.row(y)[x];
   }
 
-  /// The same where the window lies within the image: its places are as far from the pixel everywhere.
-  int16_t closestInside(int32_t x, int32_t mid, bool near) const {
-    const int32_t lowest = near ? mid + 1 : kInvalidDisparity + 1, highest = near ? 32767 : mid;
-    for (int32_t place = 0; place < kBoundarySide * kBoundarySide - 1; ++place) {
-      const int16_t d = disparity[kBoundaryRadius + kBoundaryPlaces.j[place]][x + kBoundaryPlaces.i[place]];
-      if (d >= lowest && d <= highest) return d;
+  /// Whether the windows of a vector's pixels lie within the image, so that all places are as far from each of them.
+  bool isInside(int32_t x) const {
+    return x >= kBoundaryRadius && x + kLanesI16 + kBoundaryRadius <= width && y >= kBoundaryRadius &&
+           y + kBoundaryRadius < disparityQ4.height;
+  }
+
+  /// closest() of the lanes of `change` whose place is one of the first. near: the pixel's own side. The lanes that are left.
+  I16 closestOfMost(int32_t x, I16 mid, I16 near, I16 change, int16_t* out) const {
+    const I16 invalid = splatI16(kInvalidDisparity);
+    I16 left = change, result = loadI16(out + x);
+    for (int32_t place = 0; place < kBoundaryVectorPlaces; ++place) {
+      const I16 d = loadI16(disparity[kBoundaryRadius + kBoundaryPlaces.j[place]] + x + kBoundaryPlaces.i[place]);
+      const I16 other = andNotI16(equalI16(lessI16(mid, d), near), left);
+      const I16 taken = andNotI16(equalI16(d, invalid), other);
+      result = selectI16(taken, d, result);
+      left = andNotI16(taken, left);
+      if (place % 4 == 3 && !anyI16(left)) break;
     }
-    return disparity[kBoundaryRadius][x];
+    storeI16(out + x, result);
+    return left;
   }
 
   /// One pixel from its window's extremes.
@@ -218,15 +227,19 @@ struct BoundaryRow : BoundaryWindow {
       const I16 lost = selectI16(near, lessI16(sums[half], zero), lessI16(zero, sums[half]));
       const I16 change = andI16(active[half], lost);
       if (!anyI16(change)) continue;
-      alignas(8) uint8_t changes[kLanesI16 < 8 ? 8 : kLanesI16] = {};
-      storeBytesI16(changes, andI16(change, splatI16(1)));
+      const I16 mid = loadI16(mids + half * kLanesI16);
+      I16 left = change;
+      if (isInside(at)) left = closestOfMost(at, mid, near, change, out);
+      if (!anyI16(left)) continue;
+      alignas(8) uint8_t lefts[kLanesI16 < 8 ? 8 : kLanesI16] = {};
+      storeBytesI16(lefts, andI16(left, splatI16(1)));
       for (int32_t eight = 0; eight < kLanesI16; eight += 8) {
-        uint64_t left;
-        std::memcpy(&left, changes + eight, sizeof left);
-        for (; left != 0; left &= left - 1) {
-          const int32_t lane = eight + __builtin_ctzll(left) / 8;
-          const int32_t mid = mids[half * kLanesI16 + lane];
-          out[at + lane] = closest(at + lane, mid, disparity[kBoundaryRadius][at + lane] <= mid);
+        uint64_t lanes;
+        std::memcpy(&lanes, lefts + eight, sizeof lanes);
+        for (; lanes != 0; lanes &= lanes - 1) {
+          const int32_t lane = eight + __builtin_ctzll(lanes) / 8;
+          const int32_t ownMid = mids[half * kLanesI16 + lane];
+          out[at + lane] = closest(at + lane, ownMid, disparity[kBoundaryRadius][at + lane] <= ownMid);
         }
       }
     }

@@ -60,9 +60,14 @@ struct EndValues {
   int32_t countsOf(int16_t value) const {
     EndRow counted = {};
     for (const EndRow& row : rows) counted += (row < value) + 64 * (row <= value);
-    return -sumOf(counted);
+    return sumOf(-counted);
   }
-  static int32_t sumOf(EndRow v) { return v[0] + v[1] + v[2] + v[3] + v[4] + v[5] + v[6] + v[7]; }
+  /// Of lanes from 0 on, whose sum is below 65536: two words of four lanes added, and their lanes by a multiplication.
+  static int32_t sumOf(EndRow v) {
+    uint64_t words[2];
+    std::memcpy(words, &v, sizeof words);
+    return static_cast<int32_t>((words[0] + words[1]) * 0x0001000100010001u >> 48);
+  }
 };
 
 /// What is read around holes. Without `robust` the value beside a hole stands for itself.
@@ -102,7 +107,7 @@ struct FillSource {
       values.rows[k] = (counts & value) | (~counts & none);
       valid += counts;
     }
-    values.n = -EndValues::sumOf(valid);
+    values.n = EndValues::sumOf(-valid);
     return values.n < kFewestEnd ? own : lowerMedian(values, own);
   }
 

@@ -41,7 +41,13 @@ const rows = [
   { what: "--help", command: depthwatt("--help") },
   {
     what: "match of one pair, 640x480, 64 disparities, written as PNG",
-    command: depthwatt("match", join(folder, "left/000000.png"), join(folder, "right/000000.png"), "-o", join(folder, "out.png")),
+    command: depthwatt(
+      "match",
+      join(folder, "left/000000.png"),
+      join(folder, "right/000000.png"),
+      "-o",
+      join(folder, "out.png"),
+    ),
   },
   {
     what: "run on the built-in scene and broker, one frame, and its end",
@@ -56,7 +62,7 @@ rmSync(folder, { recursive: true });
 
 function summary(seconds) {
   const sorted = seconds.toSorted((a, b) => a - b);
-  return { median: sorted[Math.floor(sorted.length / 2)], least: sorted[0], most: sorted.at(-1) };
+  return { median: sorted[Math.floor(sorted.length / 2)], least: sorted[0], max: sorted.at(-1) };
 }
 writeResult(values.out, {
   what: "from a command's start to its end, seconds",

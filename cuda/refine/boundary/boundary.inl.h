@@ -33,7 +33,8 @@ struct BoundaryPlaces {
   }
 };
 constexpr BoundaryPlaces kBoundaryPlaces;
-constexpr int32_t kBoundaryVectorPlaces = 24;  // up to 2.8 pixels away; a place further away is looked for pixel by pixel
+constexpr int32_t kBoundaryVectorPlaces =
+    24;  // up to 2.8 pixels away; a place further away is looked for pixel by pixel
 
 constexpr int32_t kBoundaryHalves = kLanes / kLanesI16;
 
@@ -61,7 +62,8 @@ struct BoundaryMargin {
       std::memcpy(grey[j] + before, greyRow + first + before, static_cast<size_t>(end - before));
       std::memcpy(disparity[j] + before, disparityRow + first + before,
                   static_cast<size_t>(end - before) * sizeof(int16_t));
-      for (int32_t i = end; i < kColumns; ++i) grey[j][i] = greyRow[width - 1], disparity[j][i] = disparityRow[width - 1];
+      for (int32_t i = end; i < kColumns; ++i)
+        grey[j][i] = greyRow[width - 1], disparity[j][i] = disparityRow[width - 1];
       result.grey[j] = grey[j];
       result.disparity[j] = disparity[j];
     }
@@ -166,7 +168,7 @@ struct BoundaryRow : BoundaryWindow {
   }
 
   /// closest() of the lanes of `change` whose place is one of the first. near: the pixel's own side. The lanes that are left.
-  I16 closestOfMost(int32_t x, I16 mid, I16 near, I16 change, int16_t* out) const {
+  I16 closestNearby(int32_t x, I16 mid, I16 near, I16 change, int16_t* out) const {
     const I16 invalid = splatI16(kInvalidDisparity);
     I16 left = change, result = loadI16(out + x);
     for (int32_t place = 0; place < kBoundaryVectorPlaces; ++place) {
@@ -229,7 +231,7 @@ struct BoundaryRow : BoundaryWindow {
       if (!anyI16(change)) continue;
       const I16 mid = loadI16(mids + half * kLanesI16);
       I16 left = change;
-      if (isInside(at)) left = closestOfMost(at, mid, near, change, out);
+      if (isInside(at)) left = closestNearby(at, mid, near, change, out);
       if (!anyI16(left)) continue;
       alignas(8) uint8_t lefts[kLanesI16 < 8 ? 8 : kLanesI16] = {};
       storeBytesI16(lefts, andI16(left, splatI16(1)));

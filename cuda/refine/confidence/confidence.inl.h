@@ -84,11 +84,11 @@ inline void bringSureRow(const uint8_t* grey, const int16_t* disparity, const ui
   const uint8_t* certainties = certaintyPixels.from(certainty, width, first, room);
   const uint8_t* values = greyPixels.from(grey, width, first - 1, room + 1);
   std::memcpy(row.disparity, disparities, static_cast<size_t>(room) * sizeof(int16_t));
-  const U8 most = splatU8(kMaxStep);
+  const U8 largest = splatU8(kMaxStep);
   for (int32_t x = 0; x < room; x += kLanes) {
     const U8 before = loadU8(values + x), own = loadU8(values + x + 1);
     const U8 step = add(subSaturatedU8(own, before), subSaturatedU8(before, own));
-    storeU8(row.step + x, sub(step, subSaturatedU8(step, most)));
+    storeU8(row.step + x, sub(step, subSaturatedU8(step, largest)));
   }
   const I16 invalid = splatI16(kInvalidDisparity), zero = splatI16(0), one = splatI16(1);
   const I16 whereZero = zeroIsEstimated ? one : zero;
@@ -127,15 +127,15 @@ inline I16 sumOfColumns(const int16_t* columns) {
 
 /// What kLanes pixels look up their scores with, and what bounds them.
 struct SureSums {
-  alignas(64) uint8_t support[kLanes], unmatched[kLanes], texture[kLanes], most[kLanes];
+  alignas(64) uint8_t support[kLanes], unmatched[kLanes], texture[kLanes], bound[kLanes];
 
   void store(uint8_t* out) const {
     const U8 support64 = lookUp64U8(kSureTables.support, loadU8(support));
     const U8 unmatched64 = lookUp64U8(kSureTables.unmatched, loadU8(unmatched));
     const U8 texture64 = lookUp64U8(kSureTables.texture, loadU8(texture));
     const U8 score = subSaturatedU8(subSaturatedU8(support64, unmatched64), texture64);
-    const U8 value = lookUp256U8(kSureTables.curve, score), bound = loadU8(most);
-    const U8 bounded = sub(value, subSaturatedU8(value, bound));
+    const U8 value = lookUp256U8(kSureTables.curve, score), limit = loadU8(bound);
+    const U8 bounded = sub(value, subSaturatedU8(value, limit));
     storeU8(out, add(bounded, subSaturatedU8(splatU8(1), bounded)));  // at least 1
   }
 };
@@ -149,7 +149,7 @@ inline void confidenceRows(ImageView<const uint8_t> grey, ImageView<const int16_
   const I16 agreement = splatI16(kAgreementQ4 + 1), towards = splatI16(-kAgreementQ4 - 1);
   const I16 supportShift = splatI16(1 << (16 - kSupportBits)), textureShift = splatI16(1 << (16 - kTextureBits));
   const I16 unmatchedShift = splatI16(1 << (16 - kUnmatchedBits)), perStep = splatI16(kSurePerStep);
-  const I16 mostOfByte = splatI16(255), zero = splatI16(0);
+  const I16 largestByte = splatI16(255), zero = splatI16(0);
   for (int32_t first = 0; first < width; first += kSureColumns) {
     const int32_t count = lesser(kSureColumns, width - first);
     const int32_t room = wholeVectors(wholeVectors(count) + 2 * kWideRadius);
@@ -193,7 +193,7 @@ inline void confidenceRows(ImageView<const uint8_t> grey, ImageView<const int16_
           storeBytesI16(sums.support + at, mulHighU16(sum, supportShift));
           storeBytesI16(sums.unmatched + at, mulHighU16(unmatched, unmatchedShift));
           storeBytesI16(sums.texture + at, mulHighU16(texture, textureShift));
-          storeBytesI16(sums.most + at, minI16(mulLowU16(wide, perStep), mostOfByte));
+          storeBytesI16(sums.bound + at, minI16(mulLowU16(wide, perStep), largestByte));
         }
         sums.store(values + x0);
         for (int32_t half = 0; half < kHalves; ++half) {

@@ -119,6 +119,7 @@ class SceneObject : public Napi::ObjectWrap<SceneObject> {
     wanted.baselineMetres = numberOf(options, "baselineMetres");
     wanted.cameras[0] = cameraOf(options, "left");
     wanted.cameras[1] = cameraOf(options, "right");
+    if (options.Get("bareRoom").ToBoolean()) wanted.room = scene::RoomKind::kBare;
     wanted.colours = options.Get("colours").ToBoolean().Value();
     throwUnlessOk(info.Env(), scene::Scene::check(wanted));
     const int32_t count = integerOf(options, "buffers", 1, kMaxBuffers);

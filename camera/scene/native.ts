@@ -33,6 +33,8 @@ export interface NativeSceneOptions {
   /** Of the ideal view. */
   focalPixels: number;
   baselineMetres: number;
+  /** The room without texture; absent: the furnished one. */
+  bareRoom?: boolean;
   /** RGB8 in place of grey; absent: grey. */
   colours?: boolean;
   /** Image pairs that can be drawn or held at once, 1 to 16. */

@@ -20,6 +20,8 @@ export interface SceneOptions {
   height?: number;
   /** Changes textures and noise, not the room; 0 to 1000000, default 1. */
   seed?: number;
+  /** furnished (default), or bare: walls and a pane of one grey value, and a blind whose slats repeat. */
+  room?: "furnished" | "bare";
   /**
    * raw (default): lenses that bend, cameras turned against each other, noise, a right camera that is darker.
    * rectified: the same sensors behind pinholes without rotation: what a perfect rectification would give.
@@ -137,6 +139,7 @@ export function sceneSetup(options: SceneOptions = {}): Omit<NativeSceneOptions,
     width,
     height,
     seed,
+    ...(options.room === "bare" && { bareRoom: true }),
     ...(options.colours && { colours: true }),
     noiseGrey: options.noiseGrey ?? (view === "ideal" ? 0 : 1.2),
     cellPixels: boardCellPixels(width),

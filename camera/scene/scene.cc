@@ -69,7 +69,7 @@ Status Scene::open(const SceneOptions& options) {
   if (const Status status = check(options); !status.ok()) return status;
   options_ = options;
   textures_ = texturesOf(options.seed);
-  furnish(&room_);
+  furnish(options.room, &room_);
   noise_ = noiseTable(options.seed, channels() * options.width);
   both([this](int side) {
     castCorners(side);

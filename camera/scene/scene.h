@@ -33,6 +33,7 @@ struct SceneOptions {
   int32_t cellPixels = 8;    ///< side of a block of the frame number's board, pixels of the ideal view
   double focalPixels = 520;  ///< of the ideal view that the board is laid out in
   double baselineMetres = 0.12;
+  RoomKind room = RoomKind::kFurnished;
   bool colours = false;  ///< three bytes a pixel, red first, in place of one of grey
   Camera cameras[2];
 };

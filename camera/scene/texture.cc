@@ -201,6 +201,18 @@ struct Linen {
   double at(double u, double v) const { return 0.86 + 0.05 * warp.at(u, v) + 0.04 * weft.at(v, u); }
 };
 
+struct Bare {
+  double at(double, double) const { return 0.7; }
+};
+
+struct Slats {
+  static constexpr int kCount = 12;
+  double at(double u, double) const {
+    const double p = u * kCount - std::floor(u * kCount);
+    return 0.78 - 0.42 * ramp(0.50, 0.66, p) * (1 - ramp(0.88, 1, p));
+  }
+};
+
 /// kTileSize rows of kTileSize texels.
 template <class P>
 std::vector<uint8_t> painted(const P& paint) {
@@ -228,6 +240,8 @@ std::vector<uint8_t> tileOf(Paint paint, uint32_t seed) {
     case Paint::kCard: return painted(Card(seed));
     case Paint::kPoster: return painted(Poster(seed));
     case Paint::kLinen: return painted(Linen(seed));
+    case Paint::kBare: return painted(Bare());
+    case Paint::kSlats: return painted(Slats());
   }
   return {};
 }

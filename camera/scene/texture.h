@@ -22,9 +22,11 @@ enum class Paint : uint8_t {
   kMarble,
   kCard,
   kPoster,
-  kLinen
+  kLinen,
+  kBare,  ///< one grey value
+  kSlats  ///< the same stripe over and over, along u
 };
-constexpr int kPaintCount = 11;
+constexpr int kPaintCount = 13;
 
 class Textures {
  public:

@@ -32,9 +32,9 @@ void dye(ObjectList* list, int offset) {
   constexpr double kTints[][3] = {{1.06, 0.99, 0.89}, {1.28, 0.93, 0.62}, {1.34, 0.93, 0.46}, {0.70, 1.06, 1.48},
                                   {1.75, 0.71, 0.51}, {0.60, 1.24, 0.82}, {1.55, 0.68, 1.20}, {0.93, 1.00, 1.19},
                                   {1.22, 0.96, 0.62}, {0.82, 1.02, 1.37}, {1.02, 1.00, 0.95}};
-  static_assert(sizeof kTints / sizeof *kTints == kPaintCount, "a tint for each paint");
+  constexpr int kTintCount = sizeof kTints / sizeof *kTints;
   for (int i = 0; i < list->count; ++i) {
-    const double* tint = kTints[(static_cast<int>(list->items[i].paint) + offset) % kPaintCount];
+    const double* tint = kTints[(static_cast<int>(list->items[i].paint) + offset) % kTintCount];
     for (int c = 0; c < 3; ++c) list->items[i].tint[c] = tint[c];
   }
 }
@@ -155,10 +155,28 @@ bool ObjectList::shadowed(Vec point, Vec toLight, ObjectSet among) const {
   return false;
 }
 
-void furnish(ObjectList* room) {
+void furnish(RoomKind kind, ObjectList* room) {
   room->count = 0;
   const auto add = [room](const Object& object) { room->items[room->count++] = object; };
   const auto onFloor = [](double halfHeight) { return kFloorY - halfHeight; };
+  if (kind == RoomKind::kBare) {
+    add(plane(Paint::kPlanks, 1.6, {0, kFloorY, 0}, {0, -1, 0}, 1.15));
+    add(plane(Paint::kBare, 1, {0, 0, 5.7}, {0, 0, -1}, 1.0));
+    add(plane(Paint::kBare, 1, {-3.4, 0, 0}, {1, 0, 0}, 0.9));
+    add(plane(Paint::kBare, 1, {2.75, 0, 0}, {-1, 0, 0}, 1.1));
+    // A blind before the back wall, and a pane in a frame that shows nothing but its own dark.
+    add(box(Paint::kSlats, 0, {-1.35, -0.05, 5.6}, {0.56, 0.62, 0.02}, 0));
+    add(box(Paint::kBare, 1, {1.30, onFloor(0.95), 4.62}, {0.52, 0.78, 0.005}, 0, 0.35));
+    for (int side = -1; side <= 1; side += 2) {
+      add(box(Paint::kPlanks, 0.6, {1.30 + side * 0.57, onFloor(0.95), 4.6}, {0.05, 0.88, 0.03}, 0));
+      add(box(Paint::kPlanks, 0.6, {1.30, onFloor(0.95) + side * 0.83, 4.6}, {0.52, 0.05, 0.03}, 0));
+    }
+    add(box(Paint::kCrate, 0, {-1.75, onFloor(0.36), 3.75}, {0.36, 0.36, 0.36}, 0.07));
+    add(box(Paint::kCard, 0.3, {-0.32, onFloor(0.80), 4.55}, {0.014, 0.80, 0.014}, 0, 0.5));
+    add(sphere(Paint::kDots, {0.35, onFloor(0.21), 4.75}, 0.21, 0.11, 0.07));
+    dye(room, 0);
+    return;
+  }
   add(plane(Paint::kPlanks, 1.6, {0, kFloorY, 0}, {0, -1, 0}, 1.15));
   add(plane(Paint::kPlaster, 2.2, {0, 0, 5.7}, {0, 0, -1}, 1.0));
   add(plane(Paint::kPlaster, 2.2, {-3.4, 0, 0}, {1, 0, 0}, 0.9));

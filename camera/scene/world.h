@@ -64,8 +64,10 @@ struct ObjectList {
   bool shadowed(Vec point, Vec toLight, ObjectSet among) const;
 };
 
+/// Which room: with texture wherever one looks, or one whose walls, pane and blind say nothing about where they are.
+enum class RoomKind : uint8_t { kFurnished, kBare };
 /// Everything that stands still.
-void furnish(ObjectList* room);
+void furnish(RoomKind kind, ObjectList* room);
 /// The moving objects at a frame; 30 frames are one second, every motion repeats by itself.
 void moveTo(uint32_t frame, ObjectList* movers);
 

@@ -97,6 +97,7 @@ export async function writeScene(native: SceneExports, options: WriteSceneOption
       width,
       height,
       seed,
+      ...(options.room === "bare" && { room: "bare" }),
       firstFrame,
       frames,
       images: raw ? "raw" : "rectified",

@@ -141,7 +141,7 @@ inline SgmParameters parametersOf(const Size& size, int paths) {
   SgmParameters p;
   p.numDisparities = size.num, p.paths = paths, p.p1 = 10;
   // The defaults are those of cuda/match/sgm/sgm.cpu.cc.
-  if (size.defaults) p.p2 = 34, p.adaptiveP2 = 4, p.uniqueness = 8, p.outsideCost = 8;
+  if (size.defaults) p.p2 = 24, p.adaptiveP2 = 2, p.uniqueness = 0, p.outsideCost = 6;
   else p.p2 = 60, p.uniqueness = 5;
   return p;
 }

@@ -13,6 +13,7 @@ interface SceneFlags {
   raw?: boolean;
   ideal?: boolean;
   color?: boolean;
+  room: "furnished" | "bare";
   width: string;
   height: string;
   seed: string;
@@ -45,6 +46,7 @@ async function run(flags: SceneFlags): Promise<void> {
     seed: whole("--seed", flags.seed, 0, 1_000_000),
     truth: flags.truth,
     colours: flags.color === true,
+    room: flags.room,
     view,
   } as const;
   await writeScene(loadNative(), options);
@@ -67,6 +69,11 @@ export function defineScene(command: Command): void {
     )
     .option("--ideal", "without noise and with equal cameras")
     .option("--color", "pictures in colours, for matchers that read them")
+    .addOption(
+      new Option("--room <which>", "which room: bare has walls of one grey value, a pane and a blind")
+        .choices(["furnished", "bare"])
+        .default("furnished"),
+    )
     .option("--width <pixels>", "width of the pictures", "640")
     .option("--height <pixels>", "height of the pictures", "480")
     .option("--seed <n>", "other textures and other noise in the same room", "1")

@@ -7,5 +7,5 @@ export { type Grid, type GridRow, gridCsv, gridHeatMap, gridPlot, oneNumber } fr
 export { megaDisparitiesPerSecond, type PaperRow, paperNotes, paperTable } from "./paper-table.js";
 export { sweepPlot } from "./plot.js";
 export { PUBLISHED, type PublishedRow } from "./published.js";
-export { middleburyV2Mean, type Score, score } from "./score.js";
+export { middleburyV2Mean, type Score, score, scoreScene } from "./score.js";
 export { parseSweep, type Sweep, type SweepRow, sweepCsv } from "./sweep.js";

@@ -5,7 +5,7 @@ import { loadConfig } from "../../dist/edge/config/index.js";
 import { engineMatcher, readDataset, readScene } from "../../dist/edge/eval/index.js";
 
 /** Normal noise, the same in every run; each camera has its own. */
-function noisy(image, sigma, seed) {
+export function noisy(image, sigma, seed) {
   let state = seed;
   const next = () => {
     state = (Math.imul(state, 1664525) + 1013904223) >>> 0;

@@ -2,11 +2,12 @@
 // What the confidence promises of whole frames: 0 where nothing was matched, low where the picture cannot tell, and growing with the share of
 // pixels that are right.
 import { expect, test } from "vitest";
+import { SceneRenderer } from "../../camera/index.js";
 import { ALGORITHMS, createEngine } from "../../cuda/index.js";
 import { loadConfig } from "../../edge/config/index.js";
 import { engineMatcher, engineOptionsFor, readDataset, readScene } from "../../edge/eval/index.js";
 import { needsData } from "../doubles/needs.js";
-import { Random } from "../doubles/rooms.js";
+import { native, Random } from "../doubles/rooms.js";
 
 const INVALID = -32768;
 
@@ -79,6 +80,76 @@ test("a bare wall is told as unsure, whatever the disparity is", async () => {
   expect(meanOf(textured)).toBeGreaterThan(240);
   expect(Math.abs(disparityQ4[60 * width + 285]! / 16 - 20)).toBeLessThan(1);
   expect(meanOf(inner(regions.wall))).toBeLessThan(5);
+});
+
+/** Nearly normal noise: twelve even numbers added up. */
+function withNoise(image: Uint8Array, sigma: number, seed: number) {
+  const random = new Random(seed);
+  return image.map((value) => {
+    let sum = -1530;
+    for (let i = 0; i < 12; ++i) sum += random.whole(0, 255);
+    return Math.min(255, Math.max(0, Math.round(value + (sigma * sum) / 256)));
+  });
+}
+
+test.each([
+  [2, 0.25],
+  [3, 0.2],
+  [4, 0.2],
+])("noise of sigma %d on a bare wall is no texture: at most %d of it is believed", async (sigma, share) => {
+  const [width, height] = [320, 120];
+  const { left, right, regions } = room(width, height);
+  const pair = [withNoise(left, sigma, 1), withNoise(right, sigma, 2)] as const;
+  const { confidence } = await computed(...pair, width, height);
+  const { x0, x1, y0, y1 } = regions.wall;
+  let believed = 0;
+  for (let y = y0 + 5; y < y1 - 5; ++y) {
+    for (let x = x0 + 10; x < x1 - 10; ++x) believed += confidence[y * width + x]! > 128 ? 1 : 0;
+  }
+  expect(believed / ((y1 - y0 - 10) * (x1 - x0 - 20))).toBeLessThan(share);
+  // The textured room beside it is believed with the same noise.
+  expect(confidence[60 * width + 285]).toBeGreaterThan(200);
+});
+
+/** Pixels of the left picture whose 11 x 11 surroundings are of one grey value. */
+function ofOneGrey(image: Uint8Array, width: number) {
+  const height = image.length / width;
+  const found: number[] = [];
+  for (let y = 5; y < height - 5; ++y) {
+    for (let x = 5; x < width - 5; ++x) {
+      let same = true;
+      for (let k = 0; same && k < 121; ++k) {
+        same = image[(y - 5 + Math.floor(k / 11)) * width + x - 5 + (k % 11)] === image[y * width + x];
+      }
+      if (same) found.push(y * width + x);
+    }
+  }
+  return found;
+}
+
+test.each([
+  [0, 0.05],
+  [1, 0.2],
+  [3, 0.1],
+])("walls of the bare room, noise of %d: at most %d of them is believed", async (noiseGrey, share) => {
+  const [width, height] = [480, 360];
+  const drawn = async (options: { view: "ideal" | "rectified"; noiseGrey: number }) => {
+    const renderer = new SceneRenderer(native, { width, height, room: "bare", ...options });
+    try {
+      return await renderer.frame(20);
+    } finally {
+      renderer.close();
+    }
+  };
+  const walls = ofOneGrey((await drawn({ view: "ideal", noiseGrey: 0 })).left.data as Uint8Array, width);
+  expect(walls.length).toBeGreaterThan(0.25 * width * height);
+  const { left, right } = await drawn({ view: "rectified", noiseGrey });
+  const { confidence } = await computed(left.data as Uint8Array, right.data as Uint8Array, width, height);
+  const believed = walls.filter((at) => confidence[at]! > 128).length;
+  expect(believed / walls.length).toBeLessThan(share);
+  // The floor, which has texture, is believed.
+  const floor = Array.from({ length: 200 }, (_, i) => confidence[330 * width + 140 + i]!);
+  expect(floor.filter((value) => value > 200).length).toBeGreaterThan(150);
 });
 
 test("what was matched is above 0, what was filled is 0, and matchedPixels counts it", async () => {

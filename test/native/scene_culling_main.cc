@@ -22,7 +22,7 @@ int main(int count, char** words) {
   const bool blind = count > 1 && std::strcmp(words[1], "blind") == 0;
   const auto told = [blind](ObjectSet set) { return blind ? set & (set - 1) : set; };
   ObjectList room;
-  furnish(&room);
+  furnish(RoomKind::kFurnished, &room);
   const LightGrid light(room, 0.03);
   int rays = 0, differentRays = 0, shadows = 0, differentShadows = 0;
   for (int k = 0; k < 4000; ++k) {

@@ -21,10 +21,10 @@ describe("settings of a matcher", () => {
       cost: "twoGradientCensus",
       paths: 8,
       p1: 10,
-      p2: 34,
-      adaptiveP2: 4,
-      uniqueness: 8,
-      outsideCost: 8,
+      p2: 24,
+      adaptiveP2: 2,
+      uniqueness: 0,
+      outsideCost: 6,
       subpixel: true,
     });
     expect(qualityWords(sgm)).toEqual(["8 paths"]);
@@ -67,7 +67,7 @@ describe("values that the engine cannot take", () => {
       { parameters: { cost: "grey" } },
       "Expected twoGradientCensus, gradientCensus, census or wideCensus for match.sgm.cost, got 'grey'.",
     ],
-    [{ parameters: { p1: 41 } }, "Expected match.sgm.p1 of at most match.sgm.p2, which is 34, got 41."],
+    [{ parameters: { p1: 31 } }, "Expected match.sgm.p1 of at most match.sgm.p2, which is 24, got 31."],
     [
       { algorithm: "cbca", parameters: { armX: 62 } },
       "Expected a whole number of 0 to 61 for match.cbca.armX, got 62.",

@@ -39,7 +39,7 @@ export const sgm = {
       kind: "whole",
       low: 1,
       high: 1023,
-      default: 34,
+      default: 24,
       unit: "cost",
       description: "Penalty of a larger step; up to 127 a cell of two summed directions fits one byte.",
     },
@@ -48,7 +48,7 @@ export const sgm = {
       kind: "whole",
       low: 0,
       high: 255,
-      default: 4,
+      default: 2,
       description:
         "Lowers p2 at edges: max(p1, p2 - (adaptiveP2 x grey difference) / 16); 0 switches it off.",
     },
@@ -57,7 +57,7 @@ export const sgm = {
       kind: "whole",
       low: 0,
       high: 99,
-      default: 8,
+      default: 0,
       unit: "%",
       description:
         "How much worse every rival of the winner must be, else the pixel is invalid; 0 switches it off.",
@@ -67,7 +67,7 @@ export const sgm = {
       kind: "whole",
       low: 0,
       high: 63,
-      default: 8,
+      default: 6,
       unit: "cost",
       description:
         "Cost of a candidate outside the right image; where it wins, the pixel is a hole. With 63 it never wins.",

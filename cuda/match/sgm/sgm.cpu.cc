@@ -14,14 +14,14 @@ constexpr MatcherParameter kParameters[] = {
         "What is compared: eight signs beside both gradients, a 5 x 5 census beside the horizontal gradient, the 9 x 7 census of the paper alone, or 62 bits of census and both gradients."),
     oneOf("paths", "2 4 8", 4, "", "Directions along which costs are aggregated; more are smoother and slower."),
     wholeNumber("p1", 1, kMaxP2, 10, "cost", "Penalty of a disparity step of one pixel; at most p2."),
-    wholeNumber("p2", 1, kMaxP2, 34, "cost",
+    wholeNumber("p2", 1, kMaxP2, 24, "cost",
                 "Penalty of a larger step; up to 127 a cell of two summed directions fits one byte."),
-    wholeNumber("adaptiveP2", 0, 255, 4, "",
+    wholeNumber("adaptiveP2", 0, 255, 2, "",
                 "Lowers p2 at edges: max(p1, p2 - (adaptiveP2 x grey difference) / 16); 0 switches it off."),
-    wholeNumber("uniqueness", 0, 99, 8, "%",
+    wholeNumber("uniqueness", 0, 99, 0, "%",
                 "How much worse every rival of the winner must be, else the pixel is invalid; 0 switches it off."),
     wholeNumber(
-        "outsideCost", 0, kNeverOutside, 8, "cost",
+        "outsideCost", 0, kNeverOutside, 6, "cost",
         "Cost of a candidate outside the right image; where it wins, the pixel is a hole. With 63 it never wins."),
     flag("subpixel", true, "Interpolates the winner to 1/16 px."),
 };

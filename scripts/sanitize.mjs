@@ -143,8 +143,6 @@ const env = {
   ASAN_OPTIONS: `detect_leaks=0:allocator_may_return_null=1:log_path=${join(found, "asan")}`,
   UBSAN_OPTIONS: `print_stacktrace=1:log_path=${join(found, "ubsan")}`,
   V4L2_CAMERA_SANITIZE: "address,undefined",
-  // Told to those tests whose limits are of memory or speed.
-  DEPTHWATT_SANITIZED: "1",
 };
 const vitest = join(copy, "node_modules/vitest/vitest.mjs");
 const room = ["--testTimeout=300000", "--hookTimeout=300000", "--reporter=default", "--reporter=json"];

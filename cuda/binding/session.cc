@@ -1,20 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// One engine, a thread for each frame that it takes at once ("dw-engine"), a ring of slots. Per frame it takes a lock, wakes a
-// thread and, when the frame is done, wakes the JavaScript loop through uv_async, which neither allocates nor queues: what is
-// done is read from the ring, in the order of submission.
+// One engine, its threads and slots (frame_threads.h), and the memory of JavaScript that they work on. When a frame is done they wake
+// the JavaScript loop through uv_async, which neither allocates nor queues: what is done is taken from them, in the order of submission.
 #include "session.h"
 
-#include <pthread.h>
 #include <uv.h>
 
-#include <condition_variable>
-#include <mutex>
-#include <system_error>
-#include <thread>
-
 #include "../engine.h"
+#include "../frame_threads.h"
 #include "../match_scope.h"
-#include "../../core/workers.h"
 #include "../../core/napi/arguments.h"
 #include "../../core/napi/call.h"
 #include "../../core/napi/errors.h"
@@ -24,33 +17,7 @@ namespace depthwatt {
 namespace {
 
 constexpr size_t kHeadroomBytes = 128;  // ENCODED_HEADROOM_BYTES of native.ts
-constexpr int kMaxSlots = 16;
 constexpr int kOutcomeNumbers = 4 + kStageCount;
-
-/// A first-in first-out list of slots; each slot stands in it at most once.
-class SlotQueue {
- public:
-  void push(int slot) { slots_[(head_ + count_++) % kMaxSlots] = slot; }
-  int pop() {
-    const int slot = slots_[head_];
-    head_ = (head_ + 1) % kMaxSlots;
-    --count_;
-    return slot;
-  }
-  bool empty() const { return count_ == 0; }
-
- private:
-  int slots_[kMaxSlots] = {};
-  int head_ = 0;
-  int count_ = 0;
-};
-
-struct SlotState {
-  enum { kFree, kQueued, kRunning, kDone } stage = kFree;
-  FrameInput input;
-  FrameOutput output;
-  Status status;
-};
 
 /// Opens an engine on a thread of Node's pool: its memory takes tens of milliseconds, in which frames of another one go on.
 class EngineOpening : public Napi::AsyncWorker {
@@ -99,7 +66,6 @@ class Session : public Napi::ObjectWrap<Session> {
   void bindSlot(int slot, const Napi::Object& memory);
   void requireSlotMemory(int slot);
   void bindInput(const Napi::Value& list);
-  void serve(int place);
   void deliver();
   double* outcomeNumbers(napi_env env) const;
   void shutDown();
@@ -107,19 +73,10 @@ class Session : public Napi::ObjectWrap<Session> {
 
   std::unique_ptr<Engine> engine_;
   int slotCount_ = 0;
-  SlotState slots_[kMaxSlots];
   size_t leftBytes_ = 0, rightBytes_ = 0;
-
-  std::mutex mutex_;
-  std::condition_variable wake_;
-  std::condition_variable turn_;
-  SlotQueue queued_, done_;
-  uint64_t taken_ = 0;     // frames that a thread has begun
-  uint64_t finished_ = 0;  // frames that are done, or have failed: they end in the order in which they began
-  bool stop_ = false;
+  FrameThreads frames_;
   bool closed_ = false;
-  int outstanding_ = 0;  // submitted and not yet told to JavaScript; JavaScript thread only
-  std::thread threads_[kMaxFramesInWork];
+  int outstanding_ = 0;  // submitted and not yet told to JavaScript
 
   uv_async_t* async_ = nullptr;
   Napi::FunctionReference onDone_;
@@ -172,15 +129,11 @@ Session::Session(const Napi::CallbackInfo& info) : Napi::ObjectWrap<Session>(inf
     if (handle->data != nullptr) static_cast<Session*>(handle->data)->deliver();
   });
   uv_unref(reinterpret_cast<uv_handle_t*>(async_));  // an idle engine does not keep the process alive
-  for (int place = 0; place < engine_->state().framesInWork; ++place) {
-    try {
-      threads_[place] = std::thread([this, place] { serve(place); });
-    } catch (const std::system_error& error) {
-      shutDown();
-      throw errorOf(env, noThread(error));
-    }
-    pthread_setname_np(threads_[place].native_handle(), "dw-engine");
-  }
+  const Status started =
+      frames_.start(*engine_, [](void* async) { uv_async_send(static_cast<uv_async_t*>(async)); }, async_);
+  if (started.ok()) return;
+  shutDown();
+  throw errorOf(env, started);
 }
 
 /// Kept until close(): the device must not know memory that is gone.
@@ -218,7 +171,7 @@ void Session::bindSlot(int slot, const Napi::Object& memory) {
     requireFixedSize(buffer, name);
     return static_cast<uint8_t*>(buffer.Data()) + kHeadroomBytes;
   };
-  FrameOutput& output = slots_[slot].output;
+  FrameOutput& output = frames_.output(slot);
   output.left = take("left", pixels);
   output.leftRgb = reinterpret_cast<Rgb8*>(take("leftRgb", p.leftRgb ? pixels * sizeof(Rgb8) : 0));
   output.disparityQ4 = reinterpret_cast<int16_t*>(take("disparityQ4", pixels * sizeof(int16_t)));
@@ -236,7 +189,7 @@ void Session::requireSlotMemory(int slot) {
   const Napi::Value found = memory_.Value().Get(static_cast<uint32_t>(slot));
   // What is no object has none of them.
   const auto memory = found.IsObject() ? found.As<Napi::Object>() : Napi::Object::New(found.Env());
-  const FrameOutput& output = slots_[slot].output;
+  const FrameOutput& output = frames_.output(slot);
   const auto check = [&](const char* name, const void* bound) {
     if (bound == nullptr) return;
     const Napi::Value value = memory.Get(name);
@@ -275,40 +228,10 @@ void Session::submit(const Napi::CallbackInfo& info) {
   }
   requireFixedSize(left.ArrayBuffer(), "left");
   requireFixedSize(right.ArrayBuffer(), "right");
-  {
-    std::lock_guard<std::mutex> lock(mutex_);
-    SlotState& state = slots_[slot];
-    if (state.stage != SlotState::kFree) {
-      throw errorOf(env, Status::error(Code::kParameter, "Expected a free slot, slot %d is still in use.", slot));
-    }
-    state.input = {left.Data(), right.Data()};
-    state.stage = SlotState::kQueued;
-    queued_.push(slot);
-  }
+  if (!frames_.submit(slot, {left.Data(), right.Data()}))
+    throw errorOf(env, Status::error(Code::kParameter, "Expected a free slot, slot %d is still in use.", slot));
   ++outstanding_;
   keepLoopAlive();
-  wake_.notify_one();
-}
-
-void Session::serve(int place) {
-  std::unique_lock<std::mutex> lock(mutex_);
-  for (;;) {
-    wake_.wait(lock, [&] { return stop_ || !queued_.empty(); });
-    if (stop_) return;
-    const int slot = queued_.pop();
-    const uint64_t turn = taken_++;
-    SlotState& state = slots_[slot];
-    state.stage = SlotState::kRunning;
-    lock.unlock();
-    state.status = engine_->run(place, state.input, state.output);
-    lock.lock();
-    turn_.wait(lock, [&] { return finished_ == turn; });
-    ++finished_;
-    state.stage = SlotState::kDone;
-    done_.push(slot);
-    uv_async_send(async_);
-    turn_.notify_all();
-  }
 }
 
 /// The array behind `outcomes`; null where its buffer was transferred, or in an environment that ends.
@@ -331,20 +254,14 @@ void Session::deliver() {
     double* numbers = outcomeNumbers(env);
     int slot = -1;
     Status status;
-    {
-      std::lock_guard<std::mutex> lock(mutex_);
-      if (done_.empty()) break;
-      slot = done_.pop();
-      SlotState& state = slots_[slot];
-      state.stage = SlotState::kFree;
-      status = state.status;
-      if (double* outcome = numbers == nullptr ? nullptr : numbers + slot * kOutcomeNumbers) {
-        outcome[0] = static_cast<double>(state.output.encodedDepthBytes);
-        outcome[1] = static_cast<double>(state.output.encodedDisparityBytes);
-        outcome[2] = state.output.validPixels;
-        outcome[3] = state.output.matchedPixels;
-        for (int i = 0; i < kStageCount; ++i) outcome[4 + i] = state.output.stageMilliseconds[i];
-      }
+    if (!frames_.takeDone(&slot, &status)) break;
+    if (double* outcome = numbers == nullptr ? nullptr : numbers + slot * kOutcomeNumbers) {
+      const FrameOutput& output = frames_.output(slot);
+      outcome[0] = static_cast<double>(output.encodedDepthBytes);
+      outcome[1] = static_cast<double>(output.encodedDisparityBytes);
+      outcome[2] = output.validPixels;
+      outcome[3] = output.matchedPixels;
+      for (int i = 0; i < kStageCount; ++i) outcome[4 + i] = output.stageMilliseconds[i];
     }
     --outstanding_;
     keepLoopAlive();
@@ -365,23 +282,10 @@ void Session::keepLoopAlive() {
 void Session::shutDown() {
   if (closed_) return;
   closed_ = true;
-  {
-    std::lock_guard<std::mutex> lock(mutex_);
-    stop_ = true;
-  }
-  wake_.notify_all();
-  for (std::thread& thread : threads_) {
-    if (thread.joinable()) thread.join();
-  }
+  frames_.stop();
   if (engine_ != nullptr) engine_->detach();
   // Its threads and memory now, not when the garbage collector, which knows nothing of their size, gets to it.
   engine_.reset();
-  while (!queued_.empty()) {
-    const int slot = queued_.pop();
-    slots_[slot].status = Status::error(Code::kFailed, "The engine was closed before this frame was computed.");
-    slots_[slot].stage = SlotState::kDone;
-    done_.push(slot);
-  }
   if (async_ != nullptr) {
     async_->data = nullptr;
     uv_close(reinterpret_cast<uv_handle_t*>(async_),

@@ -124,6 +124,13 @@ export function needs(...names: NeedName[]): Gate<undefined> {
   );
 }
 
+/** The C library's own malloc, for what counts it, measures it or is preloaded beside it: scripts/sanitize.mjs runs tests without. */
+export function needsOwnMalloc(): Gate<undefined> {
+  const sanitized = /libasan/.test(process.env.LD_PRELOAD ?? "");
+  const reason = "needs the C library's malloc, in whose place AddressSanitizer has its own";
+  return gate(undefined, sanitized ? reason : "", false);
+}
+
 /** A file or folder of the research data, below DEPTHWATT_DATA. The suite gets its absolute path. */
 export function needsData(relativePath: string): Gate<string> {
   const root = process.env.DEPTHWATT_DATA;

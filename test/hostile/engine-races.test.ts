@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Engines, their workers and the watch over their pairs under ThreadSanitizer, then under AddressSanitizer and UBSan: every matcher, two
-// frames at once, and devices that fail.
+// Engines, their workers, the watch over their pairs and the threads of frames that the binding drives, under ThreadSanitizer, then under
+// AddressSanitizer and UBSan: every matcher, two frames at once, and devices that fail.
 import { execFile } from "node:child_process";
 import { mkdtempSync, rmSync } from "node:fs";
 import { cpus, tmpdir } from "node:os";
@@ -50,7 +50,9 @@ needs("toolchain").suite("engines under sanitizers", () => {
       const program = await built(name.split(" ")[0]!, sanitize);
       const { stdout, stderr } = await execute(program, [], { timeout: 240_000 });
       expect(stderr).toBe("");
-      const [frames, engines, asked, answered, lost, devices] = (stdout.match(/\d+/g) ?? []).map(Number);
+      const [frames, engines, asked, answered, lost, devices, ...sessions] = (stdout.match(/\d+/g) ?? []).map(
+        Number,
+      );
       // Six matchers with eight frames and four engines each.
       expect([frames, engines]).toEqual([48, 24]);
       expect(asked).toBeGreaterThan(6);
@@ -58,6 +60,11 @@ needs("toolchain").suite("engines under sanitizers", () => {
       expect(devices).toBe(12);
       expect(answered! + lost!).toBe(84);
       expect(lost).toBeGreaterThanOrEqual(12);
+      // Twelve sessions with ten frames each, all of which come back: computed, lost with a device, or waiting at the end.
+      const [done, lostWithDevice, closed] = sessions;
+      expect(done! + lostWithDevice! + closed!).toBe(120);
+      // Six of them on the CPU, where at most the frames of three slots wait at the end.
+      expect(done).toBeGreaterThanOrEqual(42);
       console.log(`engines (${name}): ${stdout.trim().replace("\n", "; ")}`);
     },
     420_000,

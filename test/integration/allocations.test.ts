@@ -5,11 +5,12 @@ import { mkdtempSync, readFileSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { needs } from "../doubles/needs.js";
+import { needs, needsOwnMalloc } from "../doubles/needs.js";
 
 const FRAMES = 100;
 
-needs("toolchain").suite("allocations", () => {
+const gate = needsOwnMalloc().met ? needs("toolchain") : needsOwnMalloc();
+gate.suite("allocations", () => {
   const folder = mkdtempSync(join(tmpdir(), "depthwatt-allocations-"));
   const library = join(folder, "count_allocations.so");
   execFileSync("gcc", ["-O1", "-shared", "-fPIC", "-o", library, "test/native/count_allocations.c", "-ldl"]);

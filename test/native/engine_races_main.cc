@@ -1,18 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 // Engines without Node, for ThreadSanitizer: each matcher in scalar form with a team of workers and a watch over its pairs, two frames at
 // once, while another thread asks for its state, sets maps and opens engines beside it; then engines whose device fails now and then,
-// until the CPU goes on. Prints what it counted.
+// until the CPU goes on; then the threads of frames, driven as the binding drives them. Prints what it counted.
 #include <atomic>
 #include <chrono>
+#include <condition_variable>
 #include <cstdio>
 #include <cstdlib>
+#include <deque>
 #include <memory>
+#include <mutex>
 #include <string>
 #include <thread>
 #include <vector>
 
 #include "cuda/cpu/kernels.h"
 #include "cuda/engine.h"
+#include "cuda/frame_threads.h"
 #include "cuda/match/registry.h"
 #include "cuda/plugin.h"
 
@@ -163,6 +167,77 @@ void live(Engine& engine, const FrameInput& input, int framesEach, Counts& count
   second.join();
 }
 
+constexpr int kSlots = 3, kFramesOfSession = 10, kSessions = 6;
+
+/// What stands in for the JavaScript loop: it is woken by a frame's thread, and comes when it comes.
+struct Loop {
+  std::mutex mutex;
+  std::condition_variable woken;
+  bool rung = false;
+
+  static void wake(void* context) {
+    auto* loop = static_cast<Loop*>(context);
+    std::lock_guard<std::mutex> lock(loop->mutex);
+    loop->rung = true;
+    loop->woken.notify_one();
+  }
+  void wait() {
+    std::unique_lock<std::mutex> lock(mutex);
+    woken.wait(lock, [&] { return rung; });
+    rung = false;
+  }
+};
+
+struct Ended {
+  int done = 0, lost = 0, closed = 0;
+  int64_t read = 0;
+};
+
+/// A session's life: every slot is filled whenever it is free, frames come back in their order, and the end comes while some wait.
+void session(const EngineParameters& parameters, const FrameInput& input, Ended* ended) {
+  Loop loop;
+  std::unique_ptr<Engine> engine;
+  require(Engine::open(parameters, &engine));
+  std::vector<std::unique_ptr<Slot>> memory;
+  FrameThreads frames;
+  std::deque<int> submitted;
+  for (int slot = 0; slot < kSlots; ++slot) {
+    memory.push_back(std::make_unique<Slot>(parameters));
+    frames.output(slot) = memory.back()->out;
+    engine->attach(frames.output(slot));
+  }
+  require(frames.start(*engine, Loop::wake, &loop));
+  const auto take = [&] {
+    int slot = -1;
+    Status status;
+    while (frames.takeDone(&slot, &status)) {
+      if (submitted.empty() || submitted.front() != slot) std::abort();
+      submitted.pop_front();
+      // Read as JavaScript reads it: by the owner, while other frames are computed.
+      if (status.ok()) ended->read += memory[static_cast<size_t>(slot)]->disparity[0];
+      (status.ok() ? ended->done : status.code == Code::kFrameLost ? ended->lost : ended->closed)++;
+    }
+  };
+  for (int left = kFramesOfSession; left > 0;) {
+    for (int slot = 0; slot < kSlots && left > 0; ++slot) {
+      if (!frames.submit(slot, input)) continue;
+      submitted.push_back(slot);
+      --left;
+    }
+    if (left == 0) break;
+    if (engine->state().threads < 1) std::abort();
+    engine->observation();
+    require(engine->setRightMap(map()));
+    loop.wait();
+    take();
+  }
+  frames.stop();
+  engine->detach();
+  engine.reset();
+  take();
+  if (!submitted.empty()) std::abort();
+}
+
 }  // namespace
 
 int main() {
@@ -201,5 +276,20 @@ int main() {
     if (std::string(engine->state().backend) != "cpu") std::abort();
   }
   std::printf("frames %d, lost %d, devices %d\n", failing.frames.load(), failing.lost.load(), devicesOpened.load());
+
+  Ended of[2];
+  std::thread owners[2];
+  for (int i = 0; i < 2; ++i) {
+    owners[i] = std::thread([&, i] {
+      for (int round = 0; round < kSessions; ++round) {
+        // In one of them a device fails until the CPU goes on.
+        if (i == 1) devicesLeft = 2;
+        session(parametersOf(*matcherFacts().front(), i == 0 ? "cpu" : "auto"), input, &of[i]);
+      }
+    });
+  }
+  for (std::thread& owner : owners) owner.join();
+  std::printf("done %d, lost %d, closed %d\n", of[0].done + of[1].done, of[0].lost + of[1].lost,
+              of[0].closed + of[1].closed);
   return 0;
 }

@@ -3,6 +3,7 @@
 import { execFileSync } from "node:child_process";
 import { expect, test } from "vitest";
 import { packageRoot } from "../../core/index.js";
+import { needsOwnMalloc } from "../doubles/needs.js";
 
 /** Megabytes that the system has back when every other one of 60 buffers of 2 MB is gone. */
 function givenBack(asked: boolean): number {
@@ -32,8 +33,10 @@ function givenBack(asked: boolean): number {
   return Number(execFileSync(process.execPath, words, { cwd: packageRoot(), encoding: "utf8" }));
 }
 
-test("freed blocks between others are the system's again once the program has asked for it", () => {
-  expect(givenBack(true)).toBeGreaterThan(40);
-  // Were it so without the call, the call could go.
-  expect(givenBack(false)).toBeLessThan(40);
+needsOwnMalloc().suite("freed blocks between others", () => {
+  test("are the system's again once the program has asked for it", () => {
+    expect(givenBack(true)).toBeGreaterThan(40);
+    // Were it so without the call, the call could go.
+    expect(givenBack(false)).toBeLessThan(40);
+  });
 });

@@ -46,6 +46,8 @@ export async function openBrowser(url: string, options: BrowserOptions = {}): Pr
   const context = await chromium.launchPersistentContext(profile, {
     executablePath: "/usr/bin/chromium",
     headless: true,
+    // A sanitizer that is preloaded for our addon is not for Chromium, which never ends with it.
+    env: { ...process.env, LD_PRELOAD: undefined },
     args: [...FLAGS, ...flags],
     viewport: { width, height },
     acceptDownloads: true,

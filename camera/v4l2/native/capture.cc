@@ -16,6 +16,11 @@ constexpr uint32_t kDecodedImages = 10;
 /// Of a side: a driver that says more is mistaken.
 constexpr uint32_t kMaxPixels = 32768;
 
+/// Of all images in memory of our own, which is taken and touched at open: ten of 64 megapixels in colours are below it.
+constexpr uint64_t kMaxOwnBytes = uint64_t{2} << 30;
+/// Of one such image, by its pixels and beside them: twice what the widest format takes, and what drivers give compressed ones.
+constexpr uint64_t kMaxPixelBytes = 16, kMaxBytesBeside = uint64_t{16} << 20;
+
 /// Formats whose images have no size of their own.
 bool isCompressed(uint32_t fourcc) {
   switch (fourcc) {
@@ -62,8 +67,16 @@ Status Capture::open(const VideoSystem& system, const CaptureOptions& options) {
   }
   colours_ = options.decoding == Decoding::kColours;
   const size_t decodedBytes = static_cast<size_t>(format_.width) * format_.height * (colours_ ? 3 : 1);
+  const auto justified = [&](uint64_t count, uint64_t bytes) {
+    const uint64_t expected = kMaxPixelBytes * format_.width * format_.height + kMaxBytesBeside;
+    if (bytes <= expected && count * bytes <= kMaxOwnBytes) return Status{};
+    return Status::error(Code::kDeviceUnsuitable,
+                         "%s: expected images of %ux%u that fit into memory, the driver's take %llu bytes each.",
+                         options.path.c_str(), format_.width, format_.height, static_cast<unsigned long long>(bytes));
+  };
   if (options.ownMemory) {
     const size_t bytes = decodes ? decodedBytes : format_.planes[0].imageBytes;
+    if (Status status = justified(static_cast<uint64_t>(options.bufferCount), bytes); !status.ok()) return status;
     userMemory_ = UserMemory::make(static_cast<size_t>(options.bufferCount), bytes);
     if (userMemory_ == nullptr) return device_.failure("allocating image memory", -ENOMEM);
     for (size_t i = 0; i < userMemory_->count(); ++i) {
@@ -78,6 +91,7 @@ Status Capture::open(const VideoSystem& system, const CaptureOptions& options) {
     user.clear();
   } else if (decodes) {
     const size_t bytes = decodedBytes;
+    if (Status status = justified(kDecodedImages, bytes); !status.ok()) return status;
     decodedMemory_.resize(bytes * kDecodedImages);
     for (uint32_t i = 0; i < kDecodedImages; ++i) {
       decoded_.push_back({decodedMemory_.data() + i * bytes, bytes, -1, false});

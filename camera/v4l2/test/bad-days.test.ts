@@ -175,6 +175,17 @@ describe("a driver that lies", () => {
     expect(fake.state(PATH)).toMatchObject({ opens: 0, mappings: 0 });
   });
 
+  test("of images that would take all memory: none is taken", async () => {
+    fake.plugIn({ path: PATH, lies: { imageBytes: 4_000_000_000 } });
+    await expect(open(PATH, { memory: "userptr" }, around())).rejects.toMatchObject({
+      code: "DEVICE_UNSUITABLE",
+      message: expect.stringMatching(
+        /images of 64x48 that fit into memory, the driver's take 4000000000 bytes each/,
+      ),
+    });
+    expect(fake.state(PATH)).toMatchObject({ opens: 0, mappings: 0 });
+  });
+
   test.each([[0], [4_000_000_000]])("of a height of %d", async (height) => {
     fake.plugIn({ path: PATH, lies: { height } });
     await expect(open(PATH, {}, around())).rejects.toMatchObject({ code: "DEVICE_UNSUITABLE" });

@@ -46,6 +46,8 @@ export interface FakeCamera {
     buffers?: number;
     /** Of the planes behind the first. */
     planeBytes?: number;
+    /** Of an image. */
+    imageBytes?: number;
   };
   /** S_FMT answers with this enum v4l2_field; default progressive. */
   field?: number;

@@ -41,6 +41,7 @@ std::shared_ptr<Camera> cameraOf(const Napi::Object& options) {
     camera->lies.height = number(lies, "height", UINT32_MAX);
     camera->lies.buffers = number(lies, "buffers");
     camera->lies.planeBytes = number(lies, "planeBytes");
+    camera->lies.imageBytes = number(lies, "imageBytes");
   }
   const auto formats = options.Get("formats").As<Napi::Array>();
   for (uint32_t i = 0; i < formats.Length(); ++i) {

@@ -58,7 +58,7 @@ struct Camera {
   bool echoesRate = false;     ///< S_PARM answers with what was asked, whatever is set
   uint32_t stubbornWidth = 0;  ///< what S_FMT answers; 0 = what was asked
   struct {
-    uint32_t strideBytes = 0, bufferBytes = 0, height = UINT32_MAX, buffers = 0, planeBytes = 0;
+    uint32_t strideBytes = 0, bufferBytes = 0, height = UINT32_MAX, buffers = 0, planeBytes = 0, imageBytes = 0;
   } lies;  ///< 0, of the height UINT32_MAX: none
   bool gone = false, fatal = false, streaming = false;
   int openError = 0;

@@ -78,6 +78,7 @@ void setFormat(Camera& camera, v4l2_format& format) {
   if (camera.stubbornWidth > 0) (planar ? many.width : one.width) = camera.stubbornWidth;
   if (camera.lies.strideBytes > 0)
     (planar ? many.plane_fmt[0].bytesperline : one.bytesperline) = camera.lies.strideBytes;
+  if (camera.lies.imageBytes > 0) (planar ? many.plane_fmt[0].sizeimage : one.sizeimage) = camera.lies.imageBytes;
   if (camera.lies.height != UINT32_MAX) (planar ? many.height : one.height) = camera.lies.height;
   camera.format = format;
 }

@@ -58,14 +58,18 @@ inline I16 averageFloorI16(I16 a, I16 b) { return vhaddq_s16(a, b); }
 inline I16 loadBytesAsI16(const uint8_t* p) { return vreinterpretq_s16_u16(vmovl_u8(vld1_u8(p))); }
 inline bool anyI16(I16 mask) { return vmaxvq_u16(vreinterpretq_u16_s16(mask)) != 0; }
 inline void storeBytesI16(uint8_t* p, I16 v) { vst1_u8(p, vmovn_u16(vreinterpretq_u16_s16(v))); }
-inline U8 lookUp64U8(const uint8_t* table, U8 index) { return vqtbl4q_u8(vld1q_u8_x4(table), index); }
+// Not vld1q_u8_x4: older compilers lack it.
+inline uint8x16x4_t load64U8(const uint8_t* p) {
+  return {{vld1q_u8(p), vld1q_u8(p + 16), vld1q_u8(p + 32), vld1q_u8(p + 48)}};
+}
+inline U8 lookUp64U8(const uint8_t* table, U8 index) { return vqtbl4q_u8(load64U8(table), index); }
 inline U8 lookUp256U8(const uint8_t* table, U8 index) {
   // Indices that a quarter does not have keep what the one before gave.
   const uint8x16_t quarter = vdupq_n_u8(64);
-  U8 found = vqtbl4q_u8(vld1q_u8_x4(table), index);
+  U8 found = vqtbl4q_u8(load64U8(table), index);
   for (int32_t part = 1; part < 4; ++part) {
     index = vsubq_u8(index, quarter);
-    found = vqtbx4q_u8(found, vld1q_u8_x4(table + 64 * part), index);
+    found = vqtbx4q_u8(found, load64U8(table + 64 * part), index);
   }
   return found;
 }

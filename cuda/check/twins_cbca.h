@@ -37,6 +37,7 @@ inline CrossTuning randomTuning(Random& random) {
   tuning.columnThreads = 32 * random.whole(0, 4);
   tuning.rowsTogether = random.whole(-1, 1);
   tuning.sums = random.whole(-1, 2);
+  tuning.whole = random.whole(-1, 3);
   return tuning;
 }
 

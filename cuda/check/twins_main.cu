@@ -212,6 +212,7 @@ void checkMatching(Random& random, const Case& c, const std::vector<uint8_t>& le
   tuning.columnLanes = 8 << 2 * random.whole(0, 1);
   tuning.separateSelection = random.whole(0, 4) == 0;
   tuning.beside = random.whole(-1, 1);
+  tuning.oneForDiagonals = random.whole(-1, 1);
   tuning.costsApart = random.whole(0, 3) == 0;
   require(sgm.open(p, width, height, tuning), "open " + what);
   require(sgm.compute(dCensusLeft.get(), dCensusRight.get(), dGrey.get(), leftRight, dQ4.get(), dWhole.get(),
@@ -292,19 +293,21 @@ void checkRectify(Random& random, const Case& c) {
       for (const Rgb8& pixel : pixels) values.insert(values.end(), {pixel.red, pixel.green, pixel.blue});
       return values;
     };
-    const auto colourTwins = [&](bool mapped, int32_t width, int32_t height) {
+    // offset: of the image from a multiple of its words' size.
+    const auto colourTwins = [&](bool mapped, int32_t width, int32_t height, int offset) {
       std::vector<Rgb8> colours(static_cast<size_t>(width) * height);
-      source.data = bytes.data();
+      source.data = bytes.data() + offset;
       rectifyRgbReference(source, mapped ? map.data() : nullptr, packedView(colours.data(), width, height));
       DeviceBuffer<Rgb8> out;
       require(out.allocate(colours.size()), "colours");
-      source.data = in.get();
+      source.data = in.get() + offset;
       require(gpu::rectifyRgb(source, mapped ? places.get() : nullptr, out.get(), width, height, nullptr), "colours");
       const std::string what = "colours of format " + std::to_string(static_cast<int>(format));
       expectSame(flat(colours), flat(fetched(out)), 3 * width, mapped ? what + " " + c.name : what);
     };
-    colourTwins(true, c.width, c.height);
-    colourTwins(false, source.width, source.height);
+    colourTwins(true, c.width, c.height, 0);
+    colourTwins(false, source.width, source.height, 0);
+    if (format >= PixelFormat::kBayerRggb8) colourTwins(true, c.width, c.height, 1);
   }
 }
 

@@ -92,15 +92,16 @@ inline void checkSad(Random& random, const Case& c) {
   tuning.bandRows = random.whole(0, 2) == 0 ? 0 : random.whole(1, 20);
   tuning.slabRows = random.whole(0, 2) == 0 ? 0 : random.whole(1, 20);
   tuning.stored = random.whole(0, 2) == 0;
+  tuning.ring = random.whole(-1, 1);
   ColourPair pair(random, c, p.weights);
   WindowMaps maps(pair.left.size());
   const auto view = [&](auto& image) { return packedView(image.data(), c.width, c.height); };
   sadReference(p, {view(pair.leftHsv).asConst(), view(pair.rightHsv).asConst()},
                {view(maps.q4), view(maps.whole), view(maps.right), view(maps.confidence)});
   char text[200];
-  std::snprintf(text, sizeof text, "sad %s min %d num %d window %dx%d subpixel %d bands %d slabs %d stored %d",
+  std::snprintf(text, sizeof text, "sad %s min %d num %d window %dx%d subpixel %d bands %d slabs %d stored %d ring %d",
                 c.name.c_str(), p.minDisparity, p.numDisparities, p.windowWidth, p.windowHeight, p.subpixel ? 1 : 0,
-                tuning.bandRows, tuning.slabRows, tuning.stored ? 1 : 0);
+                tuning.bandRows, tuning.slabRows, tuning.stored ? 1 : 0, tuning.ring);
   const bool wantsRight = random.whole(0, 3) > 0;
   gpu::SadWorkspace sad;
   require(sad.open(p, c.width, c.height, wantsRight, tuning), text);

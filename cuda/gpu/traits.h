@@ -120,6 +120,15 @@ constexpr int sadBlocks(bool right) {
 #endif
 }
 
+/// Blocks of match/sad's kernel that keeps its costs: 96 registers a thread. Elsewhere compilers spill at that, and one block alone
+/// waits at its barriers: there the kernel runs only where it is asked for (sadRingSuits).
+#if __CUDA_ARCH__ >= 900 && __CUDA_ARCH__ / 100 != 11
+constexpr int kSadRingBlocks = 2;
+#else
+constexpr int kSadRingBlocks = 1;
+#endif
+constexpr bool sadRingSuits(int major) { return major >= 9 && major != 11; }
+
 /// Blocks of 512 threads of match/exponential's rounds on a multiprocessor: 64 registers a thread, or 128.
 #if __CUDA_ARCH__ >= 800
 constexpr int kRoundBlocks = 2;

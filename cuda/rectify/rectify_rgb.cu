@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Rectification in colours on CUDA, for matchers that need them; see rectify.h and README.md.
 // One thread computes one output pixel: the colours of the four source pixels around its place, all three from one reading of
-// their bytes.
+// their bytes. A mosaic's four pixels have 16 samples around them, which are read once.
 #include "../gpu/kernels.h"
 
 namespace depthwatt {
@@ -9,7 +9,8 @@ namespace gpu {
 #include "sample_layout.inl.h"
 namespace {
 
-enum class Kind { kRgb, kPacked422, kNv12, kMosaic8, kMosaic16 };
+/// Mosaic of bytes; of words that begin at multiples of two bytes; of words anywhere.
+enum class Kind { kRgb, kPacked422, kNv12, kMosaic8, kMosaic16, kMosaic16Anywhere };
 
 struct Source {
   const uint8_t* data;
@@ -42,26 +43,35 @@ __device__ __forceinline__ Colours coloursOf(int luma, int u, int v) {
           byteOf(luma + ((454 * u + 128) >> 8))};
 }
 
-template <bool kWords>
+template <Kind kKind>
 __device__ __forceinline__ int sampleOf(const Source& s, const uint8_t* row, int x) {
-  return kWords ? ((row[2 * x] | row[2 * x + 1] << 8) >> s.shift) & 0xff : row[x];
+  if (kKind == Kind::kMosaic8) return row[x];
+  const int word =
+      kKind == Kind::kMosaic16 ? reinterpret_cast<const uint16_t*>(row)[x] : row[2 * x] | row[2 * x + 1] << 8;
+  return (word >> s.shift) & 0xff;
 }
 
-/// Bilinear demosaicing.
-template <bool kWords>
-__device__ Colours mosaicColours(const Source& s, int x, int y) {
-  const uint8_t* const rows[3] = {rowOf(s, mirrorInto(y - 1, s.height)), rowOf(s, y),
-                                  rowOf(s, mirrorInto(y + 1, s.height))};
-  const int left = mirrorInto(x - 1, s.width), right = mirrorInto(x + 1, s.width);
-  const auto at = [&](int row, int column) { return sampleOf<kWords>(s, rows[row], column); };
-  const int own = at(1, x), beside = at(1, left) + at(1, right), above = at(0, x) + at(2, x);
+/// Bilinear demosaicing of the pixel x, y; at(row, column): the samples -1, 0 and 1 away.
+template <class At>
+__device__ __forceinline__ Colours demosaiced(const Source& s, int x, int y, const At& at) {
+  const int own = at(0, 0), beside = at(0, -1) + at(0, 1), above = at(-1, 0) + at(1, 0);
+  const int corners = at(-1, -1) + at(-1, 1) + at(1, -1) + at(1, 1);
   const bool redColumn = ((x ^ s.redX) & 1) == 0, redRow = ((y ^ s.redY) & 1) == 0;
   if (redColumn != redRow) {
     const int inRow = (beside + 1) >> 1, inColumn = (above + 1) >> 1;
     return {redRow ? inRow : inColumn, own, redRow ? inColumn : inRow};
   }
-  const int other = (at(0, left) + at(0, right) + at(2, left) + at(2, right) + 2) >> 2;
+  const int other = (corners + 2) >> 2;
   return {redRow ? own : other, (beside + above + 2) >> 2, redRow ? other : own};
+}
+
+template <Kind kKind>
+__device__ Colours mosaicColours(const Source& s, int x, int y) {
+  const uint8_t* const rows[3] = {rowOf(s, mirrorInto(y - 1, s.height)), rowOf(s, y),
+                                  rowOf(s, mirrorInto(y + 1, s.height))};
+  const int columns[3] = {mirrorInto(x - 1, s.width), x, mirrorInto(x + 1, s.width)};
+  return demosaiced(s, x, y,
+                    [&](int row, int column) { return sampleOf<kKind>(s, rows[row + 1], columns[column + 1]); });
 }
 
 template <Kind kKind>
@@ -80,8 +90,7 @@ __device__ __forceinline__ Colours coloursAt(const Source& s, int x, int y) {
       const uint8_t* const uv = rowOf(s, s.height + (y >> 1)) + 2 * (x >> 1);
       return coloursOf(row[x], uv[0], uv[1]);
     }
-    case Kind::kMosaic8: return mosaicColours<false>(s, x, y);
-    default: return mosaicColours<true>(s, x, y);
+    default: return mosaicColours<kKind>(s, x, y);
   }
 }
 
@@ -100,8 +109,27 @@ __global__ void __launch_bounds__(256)
     const int fx = from.x & 31, fy = from.y & 31;
     const int left = min(max(x0, 0), source.width - 1), right = min(max(x0 + 1, 0), source.width - 1);
     const int top = min(max(y0, 0), source.height - 1), bottom = min(max(y0 + 1, 0), source.height - 1);
-    const Colours a = coloursAt<kKind>(source, left, top), b = coloursAt<kKind>(source, right, top);
-    const Colours d = coloursAt<kKind>(source, left, bottom), e = coloursAt<kKind>(source, right, bottom);
+    Colours a, b, d, e;
+    constexpr bool kMosaic = kKind == Kind::kMosaic8 || kKind == Kind::kMosaic16 || kKind == Kind::kMosaic16Anywhere;
+    if (kMosaic && right > left && bottom > top) {
+      // Rows and columns -1 to 2 of the pixel at the top left.
+      int samples[4][4];
+#pragma unroll
+      for (int row = 0; row < 4; ++row) {
+        const uint8_t* const from = rowOf(source, mirrorInto(top + row - 1, source.height));
+#pragma unroll
+        for (int column = 0; column < 4; ++column)
+          samples[row][column] = sampleOf<kKind>(source, from, mirrorInto(left + column - 1, source.width));
+      }
+      const auto around = [&](int across, int down) {
+        return demosaiced(source, left + across, top + down,
+                          [&](int row, int column) { return samples[1 + down + row][1 + across + column]; });
+      };
+      a = around(0, 0), b = around(1, 0), d = around(0, 1), e = around(1, 1);
+    } else {
+      a = coloursAt<kKind>(source, left, top), b = coloursAt<kKind>(source, right, top);
+      d = coloursAt<kKind>(source, left, bottom), e = coloursAt<kKind>(source, right, bottom);
+    }
     const auto between = [&](int leftTop, int rightTop, int leftBottom, int rightBottom) {
       return ((32 - fy) * ((32 - fx) * leftTop + fx * rightTop) + fy * ((32 - fx) * leftBottom + fx * rightBottom) +
               512) >>
@@ -125,11 +153,14 @@ __global__ void __launch_bounds__(256) greyAsRgbKernel(const uint8_t* grey, Rgb8
 
 using RectifyRgbKernel = void (*)(Source, const int32_t*, Rgb8*, int, int);
 
-RectifyRgbKernel kernelOf(PixelFormat format) {
+RectifyRgbKernel kernelOf(const RectifySource& source) {
+  const PixelFormat format = source.format;
   if (format == PixelFormat::kRgb8) return rectifyRgbKernel<Kind::kRgb>;
   if (format == PixelFormat::kNv12) return rectifyRgbKernel<Kind::kNv12>;
   if (!isBayer(format)) return rectifyRgbKernel<Kind::kPacked422>;
-  return bayerDepth(format) == 0 ? rectifyRgbKernel<Kind::kMosaic8> : rectifyRgbKernel<Kind::kMosaic16>;
+  if (bayerDepth(format) == 0) return rectifyRgbKernel<Kind::kMosaic8>;
+  const bool even = (reinterpret_cast<uintptr_t>(source.data) | source.strideBytes) % 2 == 0;
+  return even ? rectifyRgbKernel<Kind::kMosaic16> : rectifyRgbKernel<Kind::kMosaic16Anywhere>;
 }
 
 }  // namespace
@@ -146,7 +177,7 @@ Status rectifyRgb(const RectifySource& source, const int32_t* map, Rgb8* out, in
                        bayer ? redX(source.format) : 0,
                        bayer ? redY(source.format) : 0};
   const dim3 grid((width + 31) / 32, (height + 7) / 8);
-  kernelOf(source.format)<<<grid, dim3(32, 8), 0, stream>>>(view, map, out, width, height);
+  kernelOf(source)<<<grid, dim3(32, 8), 0, stream>>>(view, map, out, width, height);
   return launched("rectifyRgbKernel");
 }
 

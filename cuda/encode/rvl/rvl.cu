@@ -47,10 +47,6 @@ struct Smaller {
   static constexpr int kNothing = kNever;
   static __device__ __forceinline__ int of(int a, int b) { return min(a, b); }
 };
-struct Sum {
-  static constexpr int kNothing = 0;
-  static __device__ __forceinline__ int of(int a, int b) { return a + b; }
-};
 
 /// Of all threads of the block, on each of them. perWarp: kWarps words of shared memory.
 template <class Operation>
@@ -66,25 +62,14 @@ __device__ __forceinline__ int overBlock(int own, int32_t* perWarp) {
   return all;
 }
 
-/// Of the threads before this one; or, backwards, of those behind it.
-template <class Operation, bool kBackwards>
-__device__ __forceinline__ int overThreadsBefore(int own, int32_t* perWarp) {
-  const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
-  const auto nearer = [&](int value, int by) {
-    const int other = kBackwards ? __shfl_down_sync(kFullWarp, value, by) : __shfl_up_sync(kFullWarp, value, by);
-    return (kBackwards ? lane + by < 32 : lane >= by) ? other : Operation::kNothing;
-  };
+__device__ __forceinline__ int overWarp(int own) {
+#if __CUDA_ARCH__ >= 800
+  return static_cast<int>(__reduce_add_sync(kFullWarp, static_cast<uint32_t>(own)));
+#else
 #pragma unroll
-  for (int by = 1; by < 32; by *= 2) own = Operation::of(own, nearer(own, by));
-  __syncthreads();
-  if (lane == (kBackwards ? 0 : 31)) perWarp[warp] = own;
-  __syncthreads();
-  int before = nearer(own, 1);
-#pragma unroll
-  for (int w = 0; w < kWarps; ++w) {
-    if (kBackwards ? w > warp : w < warp) before = Operation::of(before, perWarp[w]);
-  }
-  return before;
+  for (int bit = 16; bit > 0; bit /= 2) own += __shfl_xor_sync(kFullWarp, own, bit);
+  return own;
+#endif
 }
 
 /// The four pixels of a thread, and what lies around them.
@@ -125,21 +110,61 @@ __device__ __forceinline__ int firstZeroOf(const OwnPixels& own, int pixels) {
   return zero;
 }
 
-/// Fills in what lies around a thread's pixels.
-__device__ __forceinline__ void lookAround(const RvlArguments& a, OwnPixels& own, int32_t* perWarp) {
-  const int block = blockIdx.x, thread = threadIdx.x;
-  int carried = kNone, zero = kNever;
-  for (int end = block; end > 0 && carried == kNone; end -= kThreads) {
+/// The last pixel with a value and the first zero of each warp of the block.
+struct Warps {
+  int32_t last[kWarps], zero[kWarps];
+};
+
+/// Each warp's, and what the thread's own warp has before (last) and behind (zero) it. Nobody has read another warp's yet.
+__device__ __forceinline__ void overThreads(int& last, int& zero, Warps& warps) {
+  const int lane = threadIdx.x % 32;
+  const uint32_t values = __ballot_sync(kFullWarp, last != kNone), zeros = __ballot_sync(kFullWarp, zero != kNever);
+  const auto lastOf = [&](uint32_t lanes) {
+    const int found = __shfl_sync(kFullWarp, last, 31 - __clz(lanes | 1u));
+    return lanes != 0 ? found : kNone;
+  };
+  const auto firstOf = [&](uint32_t lanes) {
+    const int found = __shfl_sync(kFullWarp, zero, __ffs(lanes | 0x80000000u) - 1);
+    return lanes != 0 ? found : kNever;
+  };
+  const uint32_t before = (1u << lane) - 1u;
+  const int warpLast = lastOf(values), warpZero = firstOf(zeros);
+  const int lastBefore = lastOf(values & before), zeroBehind = firstOf(zeros & ~before & ~(1u << lane));
+  last = lastBefore, zero = zeroBehind;
+  if (lane == 0) warps.last[threadIdx.x / 32] = warpLast, warps.zero[threadIdx.x / 32] = warpZero;
+}
+
+/// Fills in what lies around a thread's pixels. One barrier, and more only where a neighbour block does not have what is needed.
+__device__ __forceinline__ void lookAround(const RvlArguments& a, OwnPixels& own, Warps& warps) {
+  const int block = blockIdx.x, thread = threadIdx.x, warp = thread / 32;
+  int carried = block > 0 ? a.lastValue[block - 1] : kNone;
+  int beyond = block + 1 < a.blocks ? a.firstZero[block + 1] : kNever;
+  int last = lastValueOf(own), zero = firstZeroOf(own, a.pixels);
+  overThreads(last, zero, warps);
+  __syncthreads();
+  int blockLast = kNone, blockZero = kNever;
+#pragma unroll
+  for (int w = 0; w < kWarps; ++w) {
+    const int warpLast = warps.last[w], warpZero = warps.zero[w];
+    blockLast = max(blockLast, warpLast), blockZero = min(blockZero, warpZero);
+    if (w < warp) last = max(last, warpLast);
+    if (w > warp) zero = min(zero, warpZero);
+  }
+  for (int end = block - 1; end > 0 && carried == kNone; end -= kThreads) {
     const int at = end - 1 - thread;
-    carried = overBlock<Larger>(at >= 0 ? a.lastValue[at] : kNone, perWarp);
+    carried = overBlock<Larger>(at >= 0 ? a.lastValue[at] : kNone, warps.last);
   }
-  for (int begin = block + 1; begin < a.blocks && zero == kNever; begin += kThreads) {
-    const int at = begin + thread;
-    zero = overBlock<Smaller>(at < a.blocks ? a.firstZero[at] : kNever, perWarp);
+  // A run's length is written where it begins: only a run that begins here and goes on behind the block needs a zero from there.
+  const int first = block * kBlockPixels;
+  const bool goesOn = blockLast == first + kBlockPixels - 1, begins = blockZero != kNever || carried != first - 1;
+  if (goesOn && (begins || block == 0)) {
+    for (int begin = block + 2; begin < a.blocks && beyond == kNever; begin += kThreads) {
+      const int at = begin + thread;
+      beyond = overBlock<Smaller>(at < a.blocks ? a.firstZero[at] : kNever, warps.zero);
+    }
   }
-  own.before = max(carried, overThreadsBefore<Larger, false>(lastValueOf(own), perWarp));
-  zero = min(zero, overThreadsBefore<Smaller, true>(firstZeroOf(own, a.pixels), perWarp));
-  own.zeroAfter = min(zero, a.pixels);
+  own.before = max(carried, last);
+  own.zeroAfter = min(min(zero, beyond), a.pixels);
   own.valueBefore = own.before == kNone ? 0u : valueOf(a.image[own.before], a.disparity);
 }
 
@@ -179,26 +204,39 @@ __device__ __forceinline__ int ownNibbles(const RvlArguments& a, const OwnPixels
 }
 
 __global__ void __launch_bounds__(kThreads) summariesKernel(RvlArguments a) {
-  __shared__ int32_t perWarp[kWarps];
+  __shared__ Warps warps;
   untilKernelBefore();
   OwnPixels own;
   load(a, own);
-  const int last = overBlock<Larger>(lastValueOf(own), perWarp);
-  const int zero = overBlock<Smaller>(firstZeroOf(own, a.pixels), perWarp);
-  if (threadIdx.x == 0) a.lastValue[blockIdx.x] = last, a.firstZero[blockIdx.x] = zero;
+  int last = lastValueOf(own), zero = firstZeroOf(own, a.pixels);
+  overThreads(last, zero, warps);
+  __syncthreads();
+  if (threadIdx.x == 0) {
+    last = kNone, zero = kNever;
+#pragma unroll
+    for (int w = 0; w < kWarps; ++w) last = max(last, warps.last[w]), zero = min(zero, warps.zero[w]);
+    a.lastValue[blockIdx.x] = last, a.firstZero[blockIdx.x] = zero;
+  }
   constexpr int kShare = 6 * kBlockPixels / 8;
   const int begin = blockIdx.x * kShare, end = blockIdx.x + 1 == a.blocks ? a.wordCount : begin + kShare;
   for (int w = begin + threadIdx.x; w < end; w += kThreads) a.words[w] = 0;
 }
 
 __global__ void __launch_bounds__(kThreads) countsKernel(RvlArguments a) {
-  __shared__ int32_t perWarp[kWarps];
+  __shared__ Warps warps;
+  __shared__ int32_t counts[kWarps];
   untilKernelBefore();
   OwnPixels own;
   load(a, own);
-  lookAround(a, own, perWarp);
-  const int count = overBlock<Sum>(ownNibbles(a, own), perWarp);
-  if (threadIdx.x == 0) a.nibbles[blockIdx.x] = static_cast<uint32_t>(count);
+  lookAround(a, own, warps);
+  const int count = overWarp(ownNibbles(a, own));
+  if (threadIdx.x % 32 == 0) counts[threadIdx.x / 32] = count;
+  __syncthreads();
+  if (threadIdx.x != 0) return;
+  int all = 0;
+#pragma unroll
+  for (int w = 0; w < kWarps; ++w) all += counts[w];
+  a.nibbles[blockIdx.x] = static_cast<uint32_t>(all);
 }
 
 /// Lays nibbles into words from the top, from any place on; a word is shared with the neighbours.
@@ -229,20 +267,39 @@ class NibbleWords {
 };
 
 __global__ void __launch_bounds__(kThreads) codesKernel(RvlArguments a) {
-  __shared__ int32_t perWarp[kWarps];
+  __shared__ Warps warps;
+  __shared__ int32_t counts[kWarps], sums[kWarps];
   __shared__ uint32_t words[kBlockWords];
   untilKernelBefore();
+  const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
   OwnPixels own;
   load(a, own);
-  lookAround(a, own, perWarp);
+  const int count = static_cast<int>(a.nibbles[blockIdx.x]);
   int before = 0;
   for (int b = threadIdx.x; b < static_cast<int>(blockIdx.x); b += kThreads) before += static_cast<int>(a.nibbles[b]);
-  const uint32_t start = static_cast<uint32_t>(overBlock<Sum>(before, perWarp));
-  const int count = static_cast<int>(a.nibbles[blockIdx.x]), from = static_cast<int>(start % 8);
-  const int used = (from + count + 7) / 8;
-  for (int w = threadIdx.x; w < used; w += kThreads) words[w] = 0;
-  const int place = from + overThreadsBefore<Sum, false>(ownNibbles(a, own), perWarp);
-  // The scan's barriers stand between the words that were cleared and those that are written.
+  lookAround(a, own, warps);
+  // Of the blocks before this one, and of the threads before this one.
+  before = overWarp(before);
+  int place = ownNibbles(a, own);
+  const int ownCount = place;
+#pragma unroll
+  for (int by = 1; by < 32; by *= 2) {
+    const int other = __shfl_up_sync(kFullWarp, place, by);
+    if (lane >= by) place += other;
+  }
+  if (lane == 0) sums[warp] = before;
+  if (lane == 31) counts[warp] = place;
+  for (int w = threadIdx.x; w < (count + 14) / 8; w += kThreads) words[w] = 0;
+  __syncthreads();
+  place -= ownCount;
+  uint32_t start = 0;
+#pragma unroll
+  for (int w = 0; w < kWarps; ++w) {
+    start += static_cast<uint32_t>(sums[w]);
+    if (w < warp) place += counts[w];
+  }
+  const int from = static_cast<int>(start % 8), used = (from + count + 7) / 8;
+  place += from;
   NibbleWords nibbles(words, place);
   numbersOf(a, own, [&](uint32_t number) { nibbles.number(number); });
   nibbles.flush();

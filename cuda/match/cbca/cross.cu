@@ -4,8 +4,8 @@
 #include <new>
 
 #include "../../gpu/device_buffer.h"
-#include "cross_columns.cuh"
 #include "cross_prepare.cuh"
+#include "cross_whole.cuh"
 #include "cross_workspace.h"
 
 namespace depthwatt {
@@ -14,12 +14,15 @@ namespace {
 
 using CrossKernel = void (*)(CrossArguments);
 
-CrossKernel columnsKernelOf(CrossSums sums) {
-  if (sums == CrossSums::kShort) return crossColumnsKernel<CrossSums::kShort>;
-  return sums == CrossSums::kSplit ? crossColumnsKernel<CrossSums::kSplit> : crossColumnsKernel<CrossSums::kWide>;
+CrossKernel columnsKernelOf(const CrossPlan& plan) {
+  const bool wide = plan.sums == CrossSums::kWide;
+  if (plan.wholeColumns) return wide ? crossWholeColumnsKernel<true> : crossWholeColumnsKernel<false>;
+  if (plan.sums == CrossSums::kShort) return crossColumnsKernel<CrossSums::kShort>;
+  return wide ? crossColumnsKernel<CrossSums::kWide> : crossColumnsKernel<CrossSums::kSplit>;
 }
 
 CrossKernel rowsKernelOf(const CrossPlan& plan) {
+  if (plan.wholeRows) return crossWholeRowsKernel;
   return plan.rowsTogether ? crossRowsKernel<true> : crossRowsKernel<false>;
 }
 
@@ -72,7 +75,7 @@ struct CrossDevice {
     }
     if (plan.chunks > 1) DEPTHWATT_TRY(keys.allocate(2 * pixels));
     DEPTHWATT_TRY(allowShared(reinterpret_cast<const void*>(rowsKernelOf(plan)), plan.rowsSharedBytes));
-    return allowShared(reinterpret_cast<const void*>(columnsKernelOf(plan.sums)), plan.columnsSharedBytes);
+    return allowShared(reinterpret_cast<const void*>(columnsKernelOf(plan)), plan.columnsSharedBytes);
   }
 
   Status prepare(const uint8_t* left, const uint8_t* right, cudaStream_t stream) {
@@ -113,6 +116,8 @@ struct CrossDevice {
     a.firstDisparity = a.minDisparity + a.firstIndex;
     a.firstChunk = chunk == 0, a.lastChunk = chunk == plan.chunks - 1;
     a.columnsPerWarp = plan.columnsPerWarp;
+    a.fours = (plan.width + 127) / 128;
+    a.pieceInverse = (1u << 20) / (4 * a.fours) + 1;
     return a;
   }
 
@@ -129,15 +134,17 @@ struct CrossDevice {
   Status aggregate(CrossArguments a, int32_t sides, cudaStream_t stream) {
     a.segment = plan.rowSegmentPixels;
     const int32_t threads = plan.rowThreads, rowItems = plan.height * plan.groups;
-    const dim3 rowGrid((rowItems + threads - 1) / threads, plan.rowSegments, sides);
+    const dim3 rowGrid = plan.wholeRows ? dim3(plan.height * plan.wholeParts, 1, sides)
+                                        : dim3((rowItems + threads - 1) / threads, plan.rowSegments, sides);
     const CrossKernel rowsKernel = rowsKernelOf(plan);
     rowsKernel<<<rowGrid, threads, plan.rowsSharedBytes, stream>>>(a);
     DEPTHWATT_TRY(launched("crossRowsKernel"));
 
     a.segment = plan.columnSegmentRows;
     const int32_t columns = plan.columnThreads / 32 * plan.columnsPerWarp;
-    const dim3 columnGrid((plan.width + columns - 1) / columns, plan.columnSegments, sides);
-    const CrossKernel columnsKernel = columnsKernelOf(plan.sums);
+    const dim3 columnGrid = plan.wholeColumns ? dim3(plan.width, 1, sides)
+                                              : dim3((plan.width + columns - 1) / columns, plan.columnSegments, sides);
+    const CrossKernel columnsKernel = columnsKernelOf(plan);
     columnsKernel<<<columnGrid, plan.columnThreads, plan.columnsSharedBytes, stream>>>(a);
     return launched("crossColumnsKernel");
   }
@@ -147,11 +154,14 @@ CrossWorkspace::CrossWorkspace() : device_(nullptr) {}
 CrossWorkspace::~CrossWorkspace() { delete device_; }
 
 Status CrossWorkspace::open(const CrossParameters& parameters, int32_t width, int32_t height,
-                            const CrossTuning& tuning) {
-  int device = 0, multiprocessors = 0, shared = 0;
+                            const CrossTuning& asked) {
+  int device = 0, multiprocessors = 0, shared = 0, major = 0;
   DEPTHWATT_CUDA(cudaGetDevice(&device));
   DEPTHWATT_CUDA(cudaDeviceGetAttribute(&multiprocessors, cudaDevAttrMultiProcessorCount, device));
   DEPTHWATT_CUDA(cudaDeviceGetAttribute(&shared, cudaDevAttrMaxSharedMemoryPerBlockOptin, device));
+  DEPTHWATT_CUDA(cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, device));
+  CrossTuning tuning = asked;
+  if (major < 7) tuning.whole = 0;  // kCrossWholeBound
   if (tuning.multiprocessors > 0) multiprocessors = tuning.multiprocessors;
   device_ = new (std::nothrow) CrossDevice;
   if (device_ == nullptr)

@@ -37,6 +37,49 @@ __device__ __forceinline__ uint32_t crossWhole(uint32_t pair, uint32_t tops) {
   return __byte_perm(pair, tops, (kSecond ? 0x4432u : 0x4410u) + 0x1100u * kPlace);
 }
 
+/// Smallest key of the region between two running sums; ids: of the eight disparities. Not for kSplit, which needs a third.
+template <CrossSums kSums>
+__device__ __forceinline__ uint32_t crossKeyOf(const uint4* sums, const uint2* tops, uint32_t lower, uint32_t upper,
+                                               const uint32_t (&ids)[8]) {
+  uint32_t best = ~0u;
+  const uint4 below = sums[lower], above = sums[upper];
+  if (kSums == CrossSums::kShort) {
+    const uint4 both = below - above;
+    const uint32_t words[4] = {both.x, both.y, both.z, both.w};
+#pragma unroll
+    for (int i = 0; i < 4; ++i) best = min(best, min((words[i] << 16) + ids[i], (words[i] & 0xffff0000u) + ids[4 + i]));
+    return best;
+  }
+  // Below 2^22, so that the shift to the key takes the bits away in which a difference modulo 2^24 may be wrong.
+  const uint2 belowTops = tops[lower], aboveTops = tops[upper];
+  const uint32_t wholes[8] = {crossWhole<0, false>(below.x, belowTops.x) - crossWhole<0, false>(above.x, aboveTops.x),
+                              crossWhole<1, false>(below.y, belowTops.x) - crossWhole<1, false>(above.y, aboveTops.x),
+                              crossWhole<2, false>(below.z, belowTops.x) - crossWhole<2, false>(above.z, aboveTops.x),
+                              crossWhole<3, false>(below.w, belowTops.x) - crossWhole<3, false>(above.w, aboveTops.x),
+                              crossWhole<0, true>(below.x, belowTops.y) - crossWhole<0, true>(above.x, aboveTops.y),
+                              crossWhole<1, true>(below.y, belowTops.y) - crossWhole<1, true>(above.y, aboveTops.y),
+                              crossWhole<2, true>(below.z, belowTops.y) - crossWhole<2, true>(above.z, aboveTops.y),
+                              crossWhole<3, true>(below.w, belowTops.y) - crossWhole<3, true>(above.w, aboveTops.y)};
+#pragma unroll
+  for (int i = 0; i < 8; ++i) best = min(best, (wholes[i] << 9) + ids[i]);
+  return best;
+}
+
+/// The least key of a pixel's disparities of this chunk is known.
+__device__ __forceinline__ void crossGiveWinner(const CrossArguments& a, int x, int y, uint32_t best) {
+  const int side = a.firstSide + blockIdx.z;
+  const size_t index = static_cast<size_t>(y) * a.width + x;
+  uint32_t* before = a.keys + side * (static_cast<size_t>(a.height) * a.width) + index;
+  if (!a.firstChunk) best = min(best, *before);
+  if (!a.lastChunk) {
+    *before = best;
+    return;
+  }
+  const int disparity = best >= kNoCandidate ? kInvalidDisparity : a.minDisparity + static_cast<int>(best & 511);
+  // The second problem is a mirrored one.
+  a.disparity[side][side == 0 ? index : index - x + (a.width - 1 - x)] = static_cast<int16_t>(disparity);
+}
+
 /// The running sums of a lane's eight disparities, and a ring of them in shared memory.
 template <CrossSums kSums>
 struct CrossColumn {
@@ -78,34 +121,10 @@ struct CrossColumn {
   /// Smallest key of a region whose arms are counted back from entry `from`; ids: of the eight disparities.
   __device__ __forceinline__ uint32_t key(uint32_t from, uint32_t arms, uint32_t armY, const uint32_t (&ids)[8]) const {
     const uint32_t lower = back(from, arms & 255), upper = back(from, arms >> 8);
-    if (kSums == CrossSums::kShort) {
-      const uint4 sums = ring[lower] - ring[upper];
-      const uint32_t words[4] = {sums.x, sums.y, sums.z, sums.w};
-      uint32_t best = ~0u;
-#pragma unroll
-      for (int i = 0; i < 4; ++i)
-        best = min(best, min((words[i] << 16) + ids[i], (words[i] & 0xffff0000u) + ids[4 + i]));
-      return best;
-    }
-    uint4 first, second;
-    if (kSums == CrossSums::kSplit) {
-      const uint4 middle = ring[back(from, armY)];
-      const uint4 below = ring[lower] - middle, above = middle - ring[upper];
-      first = crossLow(below) + crossLow(above);
-      second = crossHigh(below) + crossHigh(above);
-    } else {
-      // Below 2^22, so that the shift to the key takes the bits away in which a difference modulo 2^24 may be wrong.
-      const uint4 below = ring[lower], above = ring[upper];
-      const uint2 belowTops = tops[lower], aboveTops = tops[upper];
-      first.x = crossWhole<0, false>(below.x, belowTops.x) - crossWhole<0, false>(above.x, aboveTops.x);
-      first.y = crossWhole<1, false>(below.y, belowTops.x) - crossWhole<1, false>(above.y, aboveTops.x);
-      first.z = crossWhole<2, false>(below.z, belowTops.x) - crossWhole<2, false>(above.z, aboveTops.x);
-      first.w = crossWhole<3, false>(below.w, belowTops.x) - crossWhole<3, false>(above.w, aboveTops.x);
-      second.x = crossWhole<0, true>(below.x, belowTops.y) - crossWhole<0, true>(above.x, aboveTops.y);
-      second.y = crossWhole<1, true>(below.y, belowTops.y) - crossWhole<1, true>(above.y, aboveTops.y);
-      second.z = crossWhole<2, true>(below.z, belowTops.y) - crossWhole<2, true>(above.z, aboveTops.y);
-      second.w = crossWhole<3, true>(below.w, belowTops.y) - crossWhole<3, true>(above.w, aboveTops.y);
-    }
+    if (kSums != CrossSums::kSplit) return crossKeyOf<kSums>(ring, tops, lower, upper, ids);
+    const uint4 middle = ring[back(from, armY)];
+    const uint4 below = ring[lower] - middle, above = middle - ring[upper];
+    const uint4 first = crossLow(below) + crossLow(above), second = crossHigh(below) + crossHigh(above);
     const uint32_t sums[8] = {first.x, first.y, first.z, first.w, second.x, second.y, second.z, second.w};
     uint32_t best = ~0u;
 #pragma unroll
@@ -117,7 +136,6 @@ struct CrossColumn {
 /// Winners of up to kCrossKeyRows rows from `row` on, of a warp's columns.
 __device__ __forceinline__ void crossWinners(const CrossArguments& a, const uint32_t* keys, int firstColumn, int row,
                                              int rows) {
-  const int side = a.firstSide + blockIdx.z;
   __syncwarp();
   for (int item = threadIdx.x % 32; item < kCrossKeyRows * a.columnsPerWarp; item += 32) {
     const int r = item % kCrossKeyRows, column = item / kCrossKeyRows, x = firstColumn + column, y = row + r;
@@ -126,16 +144,7 @@ __device__ __forceinline__ void crossWinners(const CrossArguments& a, const uint
     uint32_t best = mine[0];
 #pragma unroll 4
     for (int group = 1; group < a.groups; ++group) best = min(best, mine[group]);
-    const size_t index = static_cast<size_t>(y) * a.width + x;
-    uint32_t* before = a.keys + side * (static_cast<size_t>(a.height) * a.width) + index;
-    if (!a.firstChunk) best = min(best, *before);
-    if (!a.lastChunk) {
-      *before = best;
-      continue;
-    }
-    const int disparity = best >= kNoCandidate ? kInvalidDisparity : a.minDisparity + static_cast<int>(best & 511);
-    // The second problem is a mirrored one.
-    a.disparity[side][side == 0 ? index : index - x + (a.width - 1 - x)] = static_cast<int16_t>(disparity);
+    crossGiveWinner(a, x, y, best);
   }
   __syncwarp();
 }

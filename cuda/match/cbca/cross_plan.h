@@ -39,6 +39,12 @@ constexpr int32_t crossSpareEntries(CrossSums sums) { return sums == CrossSums::
 constexpr int32_t kCrossRowBlocks = 8;
 constexpr int32_t crossColumnBlocks(CrossSums sums) { return sums == CrossSums::kShort ? 5 : 4; }
 
+/// A block may hold a whole row's or column's sums instead of rings (cross_whole.cuh). A warp makes a row's costs of eight
+/// disparities, a lane up to so many times four pixels of it; a thread takes so many rows of a column. More would not fit the
+/// registers.
+constexpr int32_t kCrossWholeFours = 6, kCrossWholeRows = 16, kCrossWholeThreads = 512;
+constexpr size_t kCrossWholeTableBytes = 16 * 1024;
+
 /// A matter of speed alone: results are the same. 0 = chosen.
 struct CrossTuning {
   int32_t multiprocessors = 0;  ///< that the work will run on; 0 = the device's
@@ -47,7 +53,8 @@ struct CrossTuning {
   int32_t rowThreads = 0, columnThreads = 0;  ///< of a block, multiples of 32
   int32_t rowsTogether = -1;                  ///< 0, 1 or -1
   int32_t sums = -1;                          ///< a CrossSums that holds the sums, or -1
-  int32_t streams = 0;                        ///< 1: both images in one launch; 2: each on a stream of its own
+  int32_t whole = -1;   ///< sum of 1: whole rows, 2: whole columns, each where it fits; 0: rings; -1: chosen
+  int32_t streams = 0;  ///< 1: both images in one launch; 2: each on a stream of its own
 };
 
 struct CrossPlan {
@@ -60,7 +67,9 @@ struct CrossPlan {
   int32_t groups = 0, chunks = 0;         ///< groups 0: the arms are too long for the device's shared memory
   int32_t ringRows = 0, ringColumns = 0;  ///< entries of the running sum along a row and down a column
   int32_t rowSegments = 0, rowSegmentPixels = 0, rowThreads = 0;
-  bool rowsTogether = false;  ///< cross_rows.cuh
+  bool rowsTogether = false;                     ///< cross_rows.cuh
+  bool wholeRows = false, wholeColumns = false;  ///< cross_whole.cuh
+  int32_t wholeParts = 1;                        ///< that a row's groups are cut into
   int32_t columnSegments = 0, columnSegmentRows = 0, columnThreads = 0;
   int32_t columnsPerWarp = 0;
   CrossSums sums = CrossSums::kWide;
@@ -197,6 +206,36 @@ inline CrossPlan crossPlanOf(const CrossParameters& given, int32_t width, int32_
                resident(crossColumnBlocks(plan.sums), plan.columnThreads, plan.columnsSharedBytes), p.armY);
   plan.columnSegmentRows = divided(height, plan.columnSegments);
   plan.columnSegments = divided(height, plan.columnSegmentRows);
+
+  // Whole rows and columns, where rings leave a multiprocessor less than eight warps of rows and three of columns: measured faster at
+  // arms of 41 x 61, slower at 21 x 31. Rows two blocks to a multiprocessor where their halves fit.
+  const bool few = 8 * 32 * rowBytes > sharedLimit && 3 * 32 * columnBytes > sharedLimit;
+  if (tuning.whole > 0 || (tuning.whole < 0 && few)) {
+    const int32_t fours = divided(width, 128);
+    const size_t slots = static_cast<size_t>(32) * 4 * fours + 33;
+    const auto rowBytesOf = [&](int32_t groups) { return groups * slots * 16 + kCrossWholeTableBytes; };
+    plan.wholeParts = plan.groups % 2 == 0 && 2 * (rowBytesOf(plan.groups / 2) + 1024) <= sharedLimit ? 2 : 1;
+    const bool rowsFit = fours <= kCrossWholeFours && 32 * plan.groups <= kCrossWholeThreads &&
+                         rowBytesOf(plan.groups / plan.wholeParts) <= sharedLimit;
+    const bool wide = !holds(CrossSums::kShort, p);
+    const int32_t pieces = divided(height, kCrossWholeRows);
+    const size_t cells = static_cast<size_t>(height + 1) * plan.groups * (wide ? 24 : 16) + 8,
+                 keys = static_cast<size_t>(height) * (plan.groups | 1) * 4,
+                 totals = static_cast<size_t>(pieces) * plan.groups * (wide ? 32 : 16),
+                 columnsShared = cells + (keys > totals ? keys : totals);
+    const bool columnsFit = pieces * plan.groups <= kCrossWholeThreads && columnsShared <= sharedLimit;
+    plan.wholeRows = rowsFit && (tuning.whole > 0 ? (tuning.whole & 1) != 0 : columnsFit);
+    plan.wholeColumns = columnsFit && (tuning.whole > 0 ? (tuning.whole & 2) != 0 : rowsFit);
+    if (plan.wholeRows) {
+      plan.rowThreads = 32 * plan.groups / plan.wholeParts;
+      plan.rowsSharedBytes = rowBytesOf(plan.groups / plan.wholeParts);
+    }
+    if (plan.wholeColumns) {
+      plan.sums = wide ? CrossSums::kWide : CrossSums::kShort;
+      plan.columnThreads = pieces * plan.groups;
+      plan.columnsSharedBytes = columnsShared;
+    }
+  }
   return plan;
 }
 

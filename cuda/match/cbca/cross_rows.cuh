@@ -9,6 +9,7 @@
 
 #include <cuda_runtime.h>
 
+#include "../../gpu/traits.h"
 #include "cross_plan.h"
 
 namespace depthwatt {
@@ -39,7 +40,9 @@ struct CrossArguments {
   int32_t minDisparity, numDisparities;
   int32_t segment;  ///< pixels or rows
   int32_t columnsPerWarp;
-  int32_t firstSide;  ///< of the launch
+  int32_t fours;          ///< whole rows: that a lane makes
+  uint32_t pieceInverse;  ///< 2^20 / (4 fours) + 1
+  int32_t firstSide;      ///< of the launch
   bool firstChunk, lastChunk;
 };
 

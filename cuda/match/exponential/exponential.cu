@@ -3,6 +3,7 @@
 // a word, so that a warp moves whole lines of memory whatever the step is. A pixel's costs become messages in the thread that makes
 // them. A round is one kernel: a thread goes down a column in steps of s, averages each row along x and keeps three of them, which
 // is what the average along y needs.
+#include "../../gpu/launch.cuh"
 #include "../../gpu/traits.h"
 #include "exponential_workspace.h"
 
@@ -22,19 +23,25 @@ __device__ int colourDifference(Rgb8 a, Rgb8 b) {
   return max(max(abs(a.red - b.red), abs(a.green - b.green)), abs(a.blue - b.blue));
 }
 
-__global__ void __launch_bounds__(128)
-    weightsKernel(const Rgb8* rgb, const ExponentialPass* passes, uint32_t* weights, int width, int height) {
-  const int x = blockIdx.x * kBlockX + threadIdx.x, y = blockIdx.y * kBlockY + threadIdx.y;
-  if (x >= width || y >= height) return;
-  const ExponentialPass& pass = passes[blockIdx.z];
+/// 65535 * 4096 / divisor, rounded down; divisor 4096 to 12288.
+__device__ __forceinline__ uint32_t reciprocalOf(uint32_t divisor) {
+  constexpr int kDividend = 65535 * 4096;
+  // At most one off: seventeen bits of a quotient that is good to twenty-two.
+  const auto quotient = static_cast<uint32_t>(__fdividef(static_cast<float>(kDividend), static_cast<float>(divisor)));
+  const int rest = kDividend - static_cast<int>(quotient * divisor);
+  return rest < 0 ? quotient - 1 : rest >= static_cast<int>(divisor) ? quotient + 1 : quotient;
+}
+
+/// Of a pixel and a pass: the weights of the neighbour before (low half) and after.
+__device__ __forceinline__ uint32_t weightsOf(const Rgb8* rgb, const ExponentialPass& pass, int x, int y, int width,
+                                              int height) {
   const int at = y * width + x, step = pass.step;
   const int place = pass.alongX ? x : y, end = pass.alongX ? width : height, offset = pass.alongX ? step : step * width;
   const Rgb8 own = rgb[at];
   const uint32_t before = place >= step ? pass.weights[colourDifference(own, rgb[at - offset])] : 0u;
   const uint32_t after = place + step < end ? pass.weights[colourDifference(own, rgb[at + offset])] : 0u;
-  const uint32_t reciprocal = 65535u * 4096u / (4096u + before + after);
-  weights[static_cast<size_t>(blockIdx.z) * width * height + at] =
-      before * reciprocal >> 12 | (after * reciprocal >> 12) << 16;
+  const uint32_t reciprocal = reciprocalOf(4096u + before + after);
+  return before * reciprocal >> 12 | (after * reciprocal >> 12) << 16;
 }
 
 /// Eq. 18 to 21 for one pixel, two disparities a turn.
@@ -102,11 +109,28 @@ __device__ __forceinline__ void makeMessages(const CostOf& costOf, uint4* cells,
   }
 }
 
+struct Preparation {
+  const uint8_t *left, *right;
+  const Rgb8* rgb;
+  const ExponentialPass* passes;
+  uint32_t* weights;
+  uint4* cells;
+  int passCount;
+};
+
+/// blockIdx.z: a pass's weights, or behind them eight disparities' costs, or all messages.
 template <bool kMessages>
-__global__ void __launch_bounds__(128, 12)
-    costKernel(const uint8_t* left, const uint8_t* right, uint4* cells, Shape shape, ExponentialParameters p) {
+__global__ void __launch_bounds__(128, 12) prepareKernel(Preparation from, Shape shape, ExponentialParameters p) {
+  untilKernelBefore();
   const int x = blockIdx.x * kBlockX + threadIdx.x, y = blockIdx.y * kBlockY + threadIdx.y;
   if (x >= shape.width || y >= shape.height) return;
+  if (static_cast<int>(blockIdx.z) < from.passCount) {
+    from.weights[blockIdx.z * shape.pixels() + static_cast<size_t>(y) * shape.width + x] =
+        weightsOf(from.rgb, from.passes[blockIdx.z], x, y, shape.width, shape.height);
+    return;
+  }
+  const uint8_t *left = from.left, *right = from.right;
+  uint4* cells = from.cells;
   const uint8_t* row = right + static_cast<size_t>(y) * shape.width;
   const int own = left[static_cast<size_t>(y) * shape.width + x];
   cells += static_cast<size_t>(y) * shape.width + x;
@@ -125,36 +149,73 @@ __global__ void __launch_bounds__(128, 12)
   if (kMessages) {
     makeMessages(costOf, cells, shape.pixels(), shape.numDisparities, p.slope, p.cap);
   } else {
-    const int eight = blockIdx.z;
-    cells[eight * shape.pixels()] = cellsOf(costOf, eight, shape.numDisparities);
-  }
-}
-
-/// A pixel's eight cells, each in a word of its own.
-struct Cells {
-  uint32_t low[kWords], high[kWords];
-
-  __device__ __forceinline__ void take(int word, uint32_t pair) { low[word] = pair & 0xffffu, high[word] = pair >> 16; }
-  __device__ __forceinline__ void take(uint4 pairs) {
+    const int eight = static_cast<int>(blockIdx.z) - from.passCount, first = x - p.minDisparity - kEight * eight;
+    if (!gradients && first >= kEight - 1 && kEight * (eight + 1) <= shape.numDisparities) {
+      const uint8_t* const partners = row + first;
+      const auto truncated = [&](int i) {
+        return static_cast<uint32_t>(p.cost * min(abs(own - partners[-i]), p.truncation));
+      };
+      uint4 costs;
 #pragma unroll
-    for (int word = 0; word < kWords; ++word) take(word, wordOf(pairs, word));
+      for (int word = 0; word < kWords; ++word)
+        wordOf(costs, word) = pairOf(truncated(2 * word), truncated(2 * word + 1));
+      cells[eight * shape.pixels()] = costs;
+    } else {
+      cells[eight * shape.pixels()] = cellsOf(costOf, eight, shape.numDisparities);
+    }
+  }
+}
+
+/// A cell c as the number 2^23 + c, whose bits are kBiasBits | c.
+constexpr uint32_t kBiasBits = 0x4b000000u;
+constexpr float kBias = 8388608.f;
+/// What a sum of three cells with this bias begins at, so that it stays between 2^23 and 2^24 from its first addend on (the
+/// pixel's own, whose weight is a third or more), and the bias that it ends with: 2^7 (2^16 - 1) more.
+constexpr float kBiasedStart = 7340160.f, kBiasedEnd = 15728640.f;
+
+/// A pixel's eight cells.
+struct Cells {
+  float cell[kEight];
+  /// With kBias.
+  __device__ __forceinline__ void takeBiased(uint4 pairs) {
+#pragma unroll
+    for (int i = 0; i < kEight; ++i)
+      cell[i] = __uint_as_float(__byte_perm(wordOf(pairs, i / 2), kBiasBits, i % 2 == 0 ? 0x7610 : 0x7632));
+  }
+  __device__ __forceinline__ void without(float bias) {
+#pragma unroll
+    for (int i = 0; i < kEight; ++i) cell[i] -= bias;
+  }
+  /// The lower halves of their bits.
+  __device__ __forceinline__ uint4 pairs() const {
+    uint4 both;
+#pragma unroll
+    for (int word = 0; word < kWords; ++word)
+      wordOf(both, word) = __byte_perm(__float_as_uint(cell[2 * word]), __float_as_uint(cell[2 * word + 1]), 0x5410);
+    return both;
   }
 };
 
+/// A third each of 2^16 - 1 and as parts of 2^16: exact.
 struct Weights {
-  uint32_t before, centre, after;
-  __device__ __forceinline__ explicit Weights(uint32_t both)
-      : before(both & 0xffffu), centre(65535u - (both & 0xffffu) - (both >> 16)), after(both >> 16) {}
+  float before, centre, after;
+  __device__ __forceinline__ explicit Weights(uint32_t both) {
+    const float scale = 1.f / 65536;
+    before = __fmaf_rd(__uint_as_float(__byte_perm(both, kBiasBits, 0x7610)), scale, -kBias * scale);
+    after = __fmaf_rd(__uint_as_float(__byte_perm(both, kBiasBits, 0x7632)), scale, -kBias * scale);
+    centre = 65535 * scale - before - after;
+  }
 };
 
-/// weight times both cells of a pair, each product's upper half.
-__device__ __forceinline__ uint32_t weighted(uint32_t weight, const Cells& cells, int word) {
-  return __byte_perm(weight * cells.low[word], weight * cells.high[word], 0x7632);
-}
-// No half overflows into the other: the three weights' sum is 65535.
-__device__ __forceinline__ uint32_t averaged(const Weights& w, const Cells& before, const Cells& centre,
-                                             const Cells& after, int word) {
-  return weighted(w.before, before, word) + weighted(w.centre, centre, word) + weighted(w.after, after, word);
+/// start + the three products, each rounded down: from 2^23 to 2^24 a number's last bit is 1, so a sum that is rounded down is.
+__device__ __forceinline__ void average(const Weights& w, const Cells& before, const Cells& centre, const Cells& after,
+                                        float start, Cells& out) {
+#pragma unroll
+  for (int i = 0; i < kEight; ++i) {
+    float sum = __fmaf_rd(w.centre, centre.cell[i], start);
+    sum = __fmaf_rd(w.before, before.cell[i], sum);
+    out.cell[i] = __fmaf_rd(w.after, after.cell[i], sum);
+  }
 }
 
 /// A round: along x where weightsX is there, then along y where weightsY is.
@@ -166,57 +227,109 @@ struct Round {
   Shape shape;
 };
 
-/// Averaged along x: the pixel at `at`, in column x. A neighbour outside the image weighs nothing; the pixel stands in for it.
+/// What a thread reads of a row before it averages along x.
+struct RawRow {
+  uint4 before, centre, after;
+  uint32_t weights;
+};
+
+/// Bytes from the volume's begin: one addition to an address that all threads share.
+__device__ __forceinline__ const uint4& cellsAt(const uint4* cells, uint32_t pixel) {
+  return *reinterpret_cast<const uint4*>(reinterpret_cast<const uint8_t*>(cells) + 16 * pixel);
+}
+
+/// Where the neighbours along x lie, from a pixel on. One outside the image weighs nothing; the pixel stands in for it.
+struct Sides {
+  uint32_t before, after;
+  __device__ __forceinline__ Sides(const Round& round, int x)
+      : before(x >= round.step ? 0u - static_cast<uint32_t>(round.step) : 0u),
+        after(x + round.step < round.shape.width ? static_cast<uint32_t>(round.step) : 0u) {}
+};
+
 template <bool kAlongX>
-__device__ __forceinline__ void alongX(const Round& round, const uint4* from, size_t at, int x, Cells& out) {
-  if (!kAlongX) {
-    out.take(from[at]);
-    return;
+__device__ __forceinline__ void readRow(const Round& round, const uint4* from, uint32_t at, const Sides& sides,
+                                        RawRow& row) {
+  row.centre = cellsAt(from, at);
+  if (!kAlongX) return;
+  row.before = cellsAt(from, at + sides.before);
+  row.after = cellsAt(from, at + sides.after);
+  row.weights = round.weightsX[at];
+}
+
+/// Averaged along x, without a bias where kPlain, else with one that the lower halves do not show.
+template <bool kAlongX, bool kPlain>
+__device__ __forceinline__ void alongX(const RawRow& row, Cells& out) {
+  out.takeBiased(row.centre);
+  if (kAlongX) {
+    Cells before, after;
+    before.takeBiased(row.before);
+    after.takeBiased(row.after);
+    average(Weights(row.weights), before, out, after, kBiasedStart, out);
   }
-  const int step = round.step;
-  Cells before, centre, after;
-  centre.take(from[at]);
-  before.take(from[x >= step ? at - step : at]);
-  after.take(from[x + step < round.shape.width ? at + step : at]);
-  const Weights w(round.weightsX[at]);
-#pragma unroll
-  for (int word = 0; word < kWords; ++word) out.take(word, averaged(w, before, centre, after, word));
+  if (kPlain) out.without(kAlongX ? kBiasedEnd : kBias);
 }
 
 /// blockIdx: part of a row; chain of rows and its segment; eight disparities.
 template <bool kAlongX, bool kAlongY>
 __global__ void __launch_bounds__(kMaxAcross, kRoundBlocks) roundKernel(Round round) {
+  untilKernelBefore();
   const int x = blockIdx.x * blockDim.x + threadIdx.x;
   if (x >= round.shape.width) return;
-  const int apart = kAlongY ? round.step : 1, height = round.shape.height;
+  const int apart = kAlongY ? round.step : 1, height = round.shape.height, width = round.shape.width;
   const int segment = static_cast<int>(blockIdx.y) / apart, residue = static_cast<int>(blockIdx.y) % apart;
   const int first = residue + segment * round.segmentRows * apart;
   const int end = min(first + round.segmentRows * apart, height);
   const uint4* from = round.from + blockIdx.z * round.shape.pixels();
   uint4* to = round.to + blockIdx.z * round.shape.pixels();
   if (first >= end) return;
-  const auto place = [&](int y) { return static_cast<size_t>(y) * round.shape.width + x; };
-  Cells before, centre, after;
-  if (kAlongY) alongX<kAlongX>(round, from, place(first >= apart ? first - apart : first), x, before);
-  alongX<kAlongX>(round, from, place(first), x, centre);
-  for (int y = first; y < end; y += apart) {
-    const size_t at = place(y);
-    const int next = y + apart;
-    // Behind the last row of the image nothing has weight, and behind the segment's, without an average along y, nothing is used.
-    if (kAlongY ? next < height : next < end) alongX<kAlongX>(round, from, place(next), x, after);
-    uint4 out;
-    if (kAlongY) {
-      const Weights w(round.weightsY[at]);
-#pragma unroll
-      for (int word = 0; word < kWords; ++word) wordOf(out, word) = averaged(w, before, centre, after, word);
-    } else {
-#pragma unroll
-      for (int word = 0; word < kWords; ++word) wordOf(out, word) = centre.low[word] | centre.high[word] << 16;
+  // Behind the last row of the image nothing has weight, and behind the segment's, without an average along y, nothing is used.
+  const int last = kAlongY ? height : end;
+  const uint32_t stride = static_cast<uint32_t>(apart * width);
+  const Sides sides(round, x);
+  int y = first;
+  uint32_t at = static_cast<uint32_t>(first * width + x);
+  RawRow row;
+  if (!kAlongY) {
+    for (; y < end; ++y, at += stride) {
+      readRow<kAlongX>(round, from, at, sides, row);
+      Cells own;
+      alongX<kAlongX, false>(row, own);
+      to[at] = own.pairs();
     }
-    to[at] = out;
-    before = centre;
-    centre = after;
+    return;
   }
+  // A row above the image or below it has no weight; whatever number stands for it does.
+  Cells cells[3];
+  RawRow next;
+  readRow<kAlongX>(round, from, at, sides, next);
+#pragma unroll
+  for (int i = 0; i < kEight; ++i) cells[0].cell[i] = cells[2].cell[i] = 0.f;
+  if (first >= apart) {
+    readRow<kAlongX>(round, from, at - stride, sides, row);
+    alongX<kAlongX, true>(row, cells[0]);
+  }
+  row = next;
+  if (y + apart < height) readRow<kAlongX>(round, from, at + stride, sides, next);
+  uint32_t weights = round.weightsY[at];
+  alongX<kAlongX, true>(row, cells[1]);
+  // Three rows a turn, so that none is moved from register to register; the row behind the next is on its way.
+  const auto step = [&](const Cells& before, const Cells& centre, Cells& after) {
+    const Weights w(weights);
+    const uint32_t own = at;
+    y += apart, at += stride;
+    if (y < height) {
+      row = next;
+      weights = round.weightsY[at];
+      if (y < end && y + apart < height) readRow<kAlongX>(round, from, at + stride, sides, next);
+      alongX<kAlongX, true>(row, after);
+    }
+    Cells out;
+    average(w, before, centre, after, kBias, out);
+    to[own] = out.pairs();
+    return y < end;
+  };
+  while (step(cells[0], cells[1], cells[2]) && step(cells[1], cells[2], cells[0]) &&
+         step(cells[2], cells[0], cells[1])) {}
 }
 
 __device__ int cellOf(const uint4* cells, size_t pixels, int d) {
@@ -236,45 +349,67 @@ __device__ int32_t confidenceOf(int32_t least, int32_t second) {
   return 255 * (second - least) / (second > 1 ? second : 1);
 }
 
-/// The winner, its neighbours and the least of the others, found in one walk over the disparities.
-struct Winner {
-  int least = kNothing, place = 0, second = kNothing, below = 0, above = 0;
-  int last = kNothing, earlier = kNothing;  ///< the cell before this one; the least of those before that one
+/// Eights of a pixel that a thread holds at a time.
+constexpr int kHeld = 8;
 
-  __device__ __forceinline__ void meet(int cell, int d) {
-    if (cell < least) {
-      least = cell, place = d, below = last, second = earlier;
-    } else {
-      if (d == place + 1) above = cell;
-      if (d > place + 1) second = min(second, cell);
-    }
-    earlier = min(earlier, last);
-    last = cell;
+/// Cells of a pixel from the eight `first` on; what is not searched is above or equal to every cell.
+__device__ __forceinline__ void hold(const uint4* own, size_t pixels, int first, int count, uint4 (&held)[kHeld]) {
+#pragma unroll
+  for (int i = 0; i < kHeld; ++i) {
+    held[i] = make_uint4(~0u, ~0u, ~0u, ~0u);
+    if (kEight * (first + i) < count) held[i] = own[static_cast<size_t>(first + i) * pixels];
   }
-};
+#pragma unroll
+  for (int i = 0; i < kHeld; ++i) {
+    const int d = kEight * (first + i);
+    if (d >= count || d + kEight <= count) continue;
+#pragma unroll
+    for (int word = 0; word < kWords; ++word) {
+      if (d + 2 * word >= count) wordOf(held[i], word) = ~0u;
+      if (d + 2 * word + 1 >= count) wordOf(held[i], word) |= 0xffff0000u;
+    }
+  }
+}
 
 __global__ void __launch_bounds__(128)
     winnersKernel(const uint4* cells, ExponentialDeviceResult result, Shape shape, int minDisparity, bool subpixel) {
+  untilKernelBefore();
   const int x = blockIdx.x * kBlockX + threadIdx.x, y = blockIdx.y * kBlockY + threadIdx.y;
   if (x >= shape.width || y >= shape.height) return;
   const size_t at = static_cast<size_t>(y) * shape.width + x, pixels = shape.pixels();
   const uint4* own = cells + at;
-  const int count = shape.numDisparities;
-  Winner winner;
-  for (int first = 0; first < count; first += kEight) {
-    uint4 eight = own[static_cast<size_t>(first / kEight) * pixels];
+  const int count = shape.numDisparities, eights = (count + kEight - 1) / kEight;
+  uint4 held[kHeld];
+  // A cell above its place: the least key is the lowest disparity of the least cell.
+  uint32_t key = ~0u;
+  for (int first = 0; first < eights; first += kHeld) {
+    hold(own, pixels, first, count, held);
 #pragma unroll
-    for (int i = 0; i < kEight; ++i) {
-      if (first + i < count) winner.meet(static_cast<int>(wordOf(eight, i / 2) >> (16 * (i & 1)) & 0xffffu), first + i);
+    for (int i = 0; i < kHeld * kWords; ++i) {
+      const uint32_t d = static_cast<uint32_t>(kEight * first + 2 * i), pair = wordOf(held[i / kWords], i % kWords);
+      key = min(key, min(pairOf(d, pair), (pair & 0xffff0000u) | (d + 1)));
     }
   }
-  const int place = winner.place;
-  const int fine =
-      subpixel && place > 0 && place + 1 < count ? fractionQ4(winner.below, winner.least, winner.above) : 0;
+  const int place = static_cast<int>(key & 0xffffu), least = static_cast<int>(key >> 16);
+  // The least of the others, the winner's neighbours aside.
+  uint32_t rivals = ~0u;
+  for (int first = 0; first < eights; first += kHeld) {
+    if (eights > kHeld) hold(own, pixels, first, count, held);
+#pragma unroll
+    for (int i = 0; i < kHeld * kWords; ++i) {
+      const auto from = static_cast<uint32_t>(place + 1 - kEight * first - 2 * i);
+      const uint32_t aside = (from < 3u ? 0xffffu : 0u) | (from - 1u < 3u ? 0xffff0000u : 0u);
+      rivals = CellU16::min(rivals, wordOf(held[i / kWords], i % kWords) | aside);
+    }
+  }
+  const int second = static_cast<int>(min(rivals & 0xffffu, rivals >> 16));
+  int fine = 0;
+  if (subpixel && place > 0 && place + 1 < count)
+    fine = fractionQ4(cellOf(own, pixels, place - 1), least, cellOf(own, pixels, place + 1));
   result.disparity[at] = static_cast<int16_t>(minDisparity + place);
   result.disparityQ4[at] = static_cast<int16_t>(16 * (minDisparity + place) + fine);
-  result.confidence[at] =
-      winner.second == kNothing ? uint8_t{0} : static_cast<uint8_t>(confidenceOf(winner.least, winner.second));
+  const bool rivalled = place > 1 || place + 2 < count;
+  result.confidence[at] = rivalled ? static_cast<uint8_t>(confidenceOf(least, second)) : uint8_t{0};
   if (result.rightDisparity == nullptr) return;
   // This thread's column as the right image's.
   int best = kNothing, right = kInvalidDisparity;
@@ -359,20 +494,15 @@ Status ExponentialWorkspace::compute(const uint8_t* left, const uint8_t* right, 
   const Shape shape = {width_, height_, p_.numDisparities};
   const size_t pixels = static_cast<size_t>(width_) * height_;
   const dim3 block(kBlockX, kBlockY);
-  dim3 grid((width_ + kBlockX - 1) / kBlockX, (height_ + kBlockY - 1) / kBlockY, static_cast<unsigned>(passes_.size()));
-  if (!passes_.empty()) {
-    weightsKernel<<<grid, block, 0, stream>>>(leftRgb, devicePasses_.get(), weights_.get(), width_, height_);
-    DEPTHWATT_TRY(launched("weightsKernel"));
-  }
   const unsigned eights = static_cast<unsigned>((p_.numDisparities + kEight - 1) / kEight);
-  if (p_.slope > 0) {
-    grid.z = 1;
-    costKernel<true><<<grid, block, 0, stream>>>(left, right, cells_[0].get(), shape, p_);
-  } else {
-    grid.z = eights;
-    costKernel<false><<<grid, block, 0, stream>>>(left, right, cells_[0].get(), shape, p_);
-  }
-  DEPTHWATT_TRY(launched("costKernel"));
+  const bool overlaps = waitsForKernelBefore(reinterpret_cast<const void*>(roundKernel<true, true>));
+  LaunchShape pixelsShape = {dim3((width_ + kBlockX - 1) / kBlockX, (height_ + kBlockY - 1) / kBlockY), block, 0,
+                             stream, overlaps};
+  const Preparation preparation = {
+      left, right, leftRgb, devicePasses_.get(), weights_.get(), cells_[0].get(), static_cast<int>(passes_.size())};
+  pixelsShape.grid.z = static_cast<unsigned>(passes_.size()) + (p_.slope > 0 ? 1 : eights);
+  DEPTHWATT_TRY(launch("prepareKernel", p_.slope > 0 ? prepareKernel<true> : prepareKernel<false>, pixelsShape,
+                       preparation, shape, p_));
   Round round = {cells_[0].get(), cells_[1].get(), nullptr, nullptr, 0, 0, shape};
   for (const ExponentialRound& one : rounds_) {
     const bool x = one.passX >= 0, y = one.passY >= 0;
@@ -381,14 +511,12 @@ Status ExponentialWorkspace::compute(const uint8_t* left, const uint8_t* right, 
     round.step = one.step, round.segmentRows = one.segmentRows;
     const dim3 parts((width_ + across_ - 1) / across_, (y ? one.step : 1) * one.segments, eights);
     const auto kernel = x && y ? roundKernel<true, true> : x ? roundKernel<true, false> : roundKernel<false, true>;
-    kernel<<<parts, across_, 0, stream>>>(round);
-    DEPTHWATT_TRY(launched("roundKernel"));
+    DEPTHWATT_TRY(launch("roundKernel", kernel, LaunchShape{parts, dim3(across_), 0, stream, overlaps}, round));
     uint4* const next = const_cast<uint4*>(round.from);
     round.from = round.to, round.to = next;
   }
-  grid.z = 1;
-  winnersKernel<<<grid, block, 0, stream>>>(round.from, result, shape, p_.minDisparity, p_.subpixel);
-  return launched("winnersKernel");
+  pixelsShape.grid.z = 1;
+  return launch("winnersKernel", winnersKernel, pixelsShape, round.from, result, shape, p_.minDisparity, p_.subpixel);
 }
 
 }  // namespace gpu

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Window SAD on CUDA; see sad.h. README.md has the counts. Both forms sum windows as sad_columns.cuh does.
+// Window SAD on CUDA; see sad.h. README.md has the counts. Windows are summed as sad_columns.cuh or sad_ring.cuh does.
 //   up to kGroup disparities: one kernel, which chooses winners where the last sum is made. The right image's winners meet in
-//                             memory, as keys; a second kernel turns them into disparities.
+//                             memory, as keys; a second kernel turns them into disparities. Where shared memory holds a
+//                             window's rows of costs (sad_ring.cuh), each cost is computed once, else when its row comes and goes.
 //   more                      sums are stored, slab by slab, and a second kernel chooses.
 #include "../../gpu/check.h"
+#include "sad_ring.cuh"
 #include "sad_winners.cuh"
 
 namespace depthwatt {
@@ -145,6 +147,12 @@ __global__ void __launch_bounds__(256) sadWinnersKernel(SadWinnerArguments a) {
   }
 }
 
+using SadKernel = void (*)(SadArguments);
+SadKernel ringKernelOf(const SadParameters& p, bool right) {
+  if (p.windowWidth == 9) return right ? sadRingKernel<true, true> : sadRingKernel<false, true>;
+  return right ? sadRingKernel<true, false> : sadRingKernel<false, false>;
+}
+
 }  // namespace
 
 Status SadWorkspace::open(const SadParameters& parameters, int32_t width, int32_t height, bool wantsRight,
@@ -160,15 +168,32 @@ Status SadWorkspace::open(const SadParameters& parameters, int32_t width, int32_
         tuning.slabRows > 0 ? tuning.slabRows : static_cast<int32_t>(kMaxSlabBytes / (rowWords * sizeof(uint2)));
     slabRows_ = slabRows_ < 1 ? 1 : slabRows_ < height ? slabRows_ : height;
   }
+  int device = 0, multiprocessors = 1, shared = 0, sharedOfOne = 0, major = 0;
+  DEPTHWATT_CUDA(cudaGetDevice(&device));
+  DEPTHWATT_CUDA(cudaDeviceGetAttribute(&multiprocessors, cudaDevAttrMultiProcessorCount, device));
+  DEPTHWATT_CUDA(cudaDeviceGetAttribute(&shared, cudaDevAttrMaxSharedMemoryPerBlockOptin, device));
+  DEPTHWATT_CUDA(cudaDeviceGetAttribute(&sharedOfOne, cudaDevAttrMaxSharedMemoryPerMultiprocessor, device));
+  DEPTHWATT_CUDA(cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, device));
+  ringBytes_ = 0;
+  if (!stored_ && tuning.ring != 0 && major >= 7) {
+    // Where two blocks fit a multiprocessor, or as asked one; each has a kilobyte of its own.
+    const size_t bytes = sadRingBytes(p_, wantsRight);
+    if (bytes <= static_cast<size_t>(shared) &&
+        (tuning.ring > 0 || (sadRingSuits(major) && 2 * (bytes + 1024 + 64) <= static_cast<size_t>(sharedOfOne))))
+      ringBytes_ = bytes;
+  }
+  if (ringBytes_ > 48 * 1024) {
+    DEPTHWATT_TRY(
+        cudaStatus(cudaFuncSetAttribute(reinterpret_cast<const void*>(ringKernelOf(p_, wantsRight)),
+                                        cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(ringBytes_)),
+                   "shared memory of costs"));
+  }
   bandRows_ = tuning.bandRows;
   if (bandRows_ <= 0) {
     // The fewest rows that one multiprocessor goes through, with so many blocks or more on each where there are as many. A row
     // whose windows are not whole yet takes a part of the time: a half where sums are stored, a quarter where winners are chosen.
-    const int64_t together = stored_ || wantsRight ? 2 : 3, share = stored_ ? 2 : 4;
-    int device = 0, multiprocessors = 1;
-    DEPTHWATT_CUDA(cudaGetDevice(&device));
-    DEPTHWATT_CUDA(cudaDeviceGetAttribute(&multiprocessors, cudaDevAttrMultiProcessorCount, device));
-    const int32_t pixels = kSadColumns - 2 * (p_.windowWidth / 2);
+    const int64_t together = stored_ || wantsRight || ringBytes_ > 0 ? 2 : 3, share = stored_ || ringBytes_ > 0 ? 2 : 4;
+    const int32_t pixels = ringBytes_ > 0 ? kRingPixels : kSadColumns - 2 * (p_.windowWidth / 2);
     const int64_t across = static_cast<int64_t>((width + pixels - 1) / pixels) * groups_;
     int64_t least = -1;
     for (int32_t rows = 8; rows <= 64; ++rows) {
@@ -212,12 +237,20 @@ Status SadWorkspace::compute(const HsvPixel* left, const HsvPixel* right, const 
     const int32_t rows = a.endRow - first;
     const dim3 grid((width_ + pixels - 1) / pixels, (rows + bandRows_ - 1) / bandRows_, groups_);
     if (!stored_) {
-      if (result.rightDisparity == nullptr) {
+      if (ringBytes_ > 0) {
+        const dim3 ringGrid((width_ + kRingPixels - 1) / kRingPixels, grid.y);
+        const SadKernel kernel = ringKernelOf(p_, result.rightDisparity != nullptr);
+        const int threads = 32 * sadRingWarps(p_.windowWidth);
+        kernel<<<ringGrid, threads, ringBytes_, stream>>>(a);
+        DEPTHWATT_TRY(launched("sadRingKernel"));
+      } else if (result.rightDisparity == nullptr) {
         sadKernel<false><<<grid, 32 * kSadWarps, 0, stream>>>(a);
-        return launched("sadKernel");
+        DEPTHWATT_TRY(launched("sadKernel"));
+      } else {
+        sadKernel<true><<<grid, 32 * kSadWarps, 0, stream>>>(a);
+        DEPTHWATT_TRY(launched("sadKernel"));
       }
-      sadKernel<true><<<grid, 32 * kSadWarps, 0, stream>>>(a);
-      DEPTHWATT_TRY(launched("sadKernel"));
+      if (result.rightDisparity == nullptr) return {};
       const int32_t all = width_ * height_;
       sadRightKernel<<<(all + 255) / 256, 256, 0, stream>>>(rightKeys_.get(), result.rightDisparity, all,
                                                             p_.minDisparity);

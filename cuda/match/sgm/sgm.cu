@@ -4,7 +4,7 @@
 //   linesKernel       the first half of both walks along the rows, columns, diagonals -> sums
 //   rowsSelectKernel  second half of the rows, selection, left-right check          -> disparities
 // Columns add to what rows left, one volume for both; or, where that leaves schedulers idle, rows and columns are walked beside
-// each other into a volume each. Each pair of diagonals has its own volume and stream.
+// each other into a volume each. Each pair of diagonals has its own volume and stream, or both share one.
 // With 4 paths, one after the other, firstRowsKernel does in one what costsKernel and linesKernel would for the rows.
 // Where a sum and its index do not fit 16 bits together, linesKernel ends the rows and selectKernel selects.
 #include <new>
@@ -137,10 +137,17 @@ int lanesFor(int set, int padded, bool beside, int width, int height, int multip
   return warpsPerScheduler(lineCount(set, width, height), multiprocessors) > many ? 8 : 32;
 }
 
-/// Whether rows and columns are walked beside each other. It takes a volume more: with 8 paths a fifth more memory and 3 to 5 %
-/// less time; with 4 paths it would be half as much memory again for 2 to 6 %.
-bool besideFor(int paths, int width, int height, int multiprocessors) {
-  return paths == 8 && warpsPerScheduler(width + height, multiprocessors) <= 9;
+/// With 8 paths, whether both pairs of diagonals share a volume, one after the other: a quarter to two fifths less memory. On an
+/// H200 as fast at 640x480 and faster at 1920x1080 and on 16 and 8 multiprocessors; between them 15 to 20 % slower.
+bool oneForDiagonalsFor(int width, int height, int multiprocessors) {
+  const double many = warpsPerScheduler(width + height, multiprocessors);
+  return many <= 4.5 || many > 9;
+}
+
+/// Whether rows and columns are walked beside each other. It takes a volume more: with 8 paths a fifth more memory and, with one
+/// P2, 3 to 5 % less time (with an adaptive one up to 9 % more); with 4 paths it would be half as much memory again for 2 to 6 %.
+bool besideFor(int paths, bool adaptive, int width, int height, int multiprocessors) {
+  return paths == 8 && warpsPerScheduler(width + height, multiprocessors) <= (adaptive ? 4.5 : 9);
 }
 
 /// Lets a block have so much. A walk asks for all that there is for its blocks together: left to itself, the driver gives them
@@ -187,9 +194,13 @@ struct SgmDevice {
     if (costReady != nullptr) cudaEventDestroy(costReady);
   }
 
+  bool oneForDiagonals = false;  ///< both pairs share a volume, and one follows the other
   /// Rows and columns share a volume where one follows the other.
-  int volumeOf(int set) const { return beside ? set : set < kDiagonals ? 0 : set - kColumns; }
-  int volumes() const { return beside ? sets : sets - 1; }
+  int volumeOf(int set) const {
+    if (beside) return set;
+    return set < kDiagonals ? 0 : oneForDiagonals ? 1 : set - kColumns;
+  }
+  int volumes() const { return 1 + volumeOf(sets - 1); }
 };
 
 SgmWorkspace::SgmWorkspace() : device_(nullptr) {}
@@ -218,8 +229,13 @@ Status SgmWorkspace::open(const SgmParameters& parameters, int32_t width, int32_
   d.rowsSelect = !tuning.separateSelection && d.padded <= kMaxPaddedSelecting && largestKey <= 0xffff &&
                  (eight ? 4 : 3) * p2 <= 255;
   const bool wide = !d.rowsSelect && 4 * p2 > 255;
-  d.beside = d.rowsSelect && paths > 2 &&
-             (tuning.beside != 0 ? tuning.beside > 0 : besideFor(paths, width, height, multiprocessors));
+  // rowsSelectKernel<2> adds all seven excesses as bytes.
+  const bool oneFits = d.rowsSelect && eight && 7 * p2 <= 255 && tuning.beside <= 0;
+  d.oneForDiagonals = oneFits && (tuning.oneForDiagonals != 0 ? tuning.oneForDiagonals > 0
+                                                              : oneForDiagonalsFor(width, height, multiprocessors));
+  d.beside = d.rowsSelect && paths > 2 && !d.oneForDiagonals &&
+             (tuning.beside != 0 ? tuning.beside > 0
+                                 : besideFor(paths, parameters.adaptiveP2 > 0, width, height, multiprocessors));
   for (int set = 0; set < d.sets; ++set) {
     const int asked = set == kRows ? tuning.rowLanes : tuning.columnLanes;
     d.walks[set] = linesFor(d.padded, wide, parameters.adaptiveP2 > 0,
@@ -281,7 +297,8 @@ Status SgmWorkspace::compute(const uint32_t* censusLeft, const uint32_t* censusR
   const auto walk = [&](int set, int parts, cudaStream_t on) {
     const Walk<LinesKernel>& w = d.walks[set];
     lines.sums = d.sums[d.volumeOf(set)].get();
-    lines.addFirst = !d.beside && (set == kColumns || parts == kSecondPart);
+    lines.addFirst =
+        (!d.beside && (set == kColumns || parts == kSecondPart)) || (d.oneForDiagonals && set == kAntiDiagonals);
     const LaunchShape shape = {blocks(lineCount(set, d.width, d.height), w.lanes), kThreads, w.sharedBytes(d.slots), on,
                                d.overlaps};
     return launch("linesKernel", w.kernel, shape, lines, set, parts);
@@ -302,9 +319,11 @@ Status SgmWorkspace::compute(const uint32_t* censusLeft, const uint32_t* censusR
   const int firstApart = d.beside ? kColumns : kDiagonals;  // sets with a stream of their own
   if (d.sets > firstApart) DEPTHWATT_CUDA(cudaEventRecord(d.costReady, stream));
   for (int set = firstApart; set < d.sets; ++set) {
-    DEPTHWATT_CUDA(cudaStreamWaitEvent(d.streams[set], d.costReady, 0));
-    DEPTHWATT_TRY(walk(set, kBothParts, d.streams[set]));
-    DEPTHWATT_CUDA(cudaEventRecord(d.done[set], d.streams[set]));
+    const bool follows = d.oneForDiagonals && set == kAntiDiagonals;
+    const cudaStream_t on = d.streams[follows ? kDiagonals : set];
+    if (!follows) DEPTHWATT_CUDA(cudaStreamWaitEvent(on, d.costReady, 0));
+    DEPTHWATT_TRY(walk(set, kBothParts, on));
+    DEPTHWATT_CUDA(cudaEventRecord(d.done[set], on));
   }
   if (!together) DEPTHWATT_TRY(walk(kRows, kFirstPart, stream));
   if (!d.beside && d.stages > 2) DEPTHWATT_TRY(walk(kColumns, kBothParts, stream));

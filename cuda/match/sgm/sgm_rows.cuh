@@ -103,7 +103,8 @@ struct Second {
 };
 
 /// Aggregates along the row and writes keys. kVolumes, the number of sums that are read: 1 or 3 (rows and columns in one volume),
-/// 2 or 4 (rows and columns apart); the last two of 3 and 4 are the diagonals'.
+/// 2 or 4 (rows and columns apart, or 2: rows and columns in one, all diagonals in the other); the last two of 3 and 4 are the
+/// diagonals'.
 template <int kPairs, bool kAdaptive, int kVolumes>
 __device__ __forceinline__ void walkRow(const LineArguments& a, const SelectArguments& s, const RowWalk& walk,
                                         uint32_t* tile, uint8_t* ringBytes, uint8_t* p2Bytes) {
@@ -148,7 +149,7 @@ __device__ __forceinline__ void walkRow(const LineArguments& a, const SelectArgu
     const auto load = [&](int plane) { return Bytes::load(from + plane * Ring::kPlaneBytes); };
     const typename Bytes::Value costs = load(0);
     typename Bytes::Value straight = load(1), diagonal = Bytes::zero();
-    // Sums of rows and columns fit bytes together, and so do those of the diagonals.
+    // Sums of rows and columns fit bytes together, and so do those of the diagonals; of two volumes all do.
     if (kFirstDiagonal == 2) Bytes::add(straight, load(2));
 #pragma unroll
     for (int v = kFirstDiagonal; v < kVolumes; ++v) Bytes::add(diagonal, load(1 + v));

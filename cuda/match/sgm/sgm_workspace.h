@@ -17,6 +17,8 @@ struct SgmTuning {
   int columnLanes = 0;      ///< the same for columns and diagonals
   int multiprocessors = 0;  ///< that the work will run on; 0 = the device's
   int beside = 0;           ///< all sets of lines at once: 1 yes, -1 one after the other, 0 = chosen by size
+  int oneForDiagonals =
+      0;           ///< with 8 paths, one volume for both pairs of diagonals, where sums fit: 1 yes, -1 no, 0 = chosen
   int stages = 4;  ///< for timing: 0 nothing, 1 costs, 2 and the first half of the rows, 3 and all other walks, 4 all
   bool costsApart = false;         ///< costs and rows in kernels of their own where one could do both
   bool separateSelection = false;  ///< rows do not select, a kernel of its own does

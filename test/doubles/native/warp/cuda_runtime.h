@@ -176,6 +176,22 @@ inline float __fdividef(float a, float b) { return a / b; }
 inline float __fdiv_rn(float a, float b) { return a / b; }
 inline float __fmul_rn(float a, float b) { return a * b; }
 inline float __fsub_rn(float a, float b) { return a - b; }
+inline float __uint_as_float(uint32_t bits) {
+  float value;
+  std::memcpy(&value, &bits, sizeof value);
+  return value;
+}
+inline uint32_t __float_as_uint(float value) {
+  uint32_t bits;
+  std::memcpy(&bits, &value, sizeof bits);
+  return bits;
+}
+/// a b + c rounded down. The kernels' products and sums fit a double exactly.
+inline float __fmaf_rd(float a, float b, float c) {
+  const double exact = static_cast<double>(a) * b + c;
+  const float nearest = static_cast<float>(exact);
+  return nearest > exact ? std::nextafter(nearest, -INFINITY) : nearest;
+}
 // One thread runs at a time: these are whole by themselves.
 template <class T>
 T atomicMin(T* at, T value) {

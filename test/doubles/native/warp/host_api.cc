@@ -365,6 +365,7 @@ cudaError_t cudaDeviceGetAttribute(int* value, cudaDeviceAttr attribute, int) {
     case cudaDevAttrHostRegisterSupported: *value = names(deviceSetting(), "register"); break;
     case cudaDevAttrComputeCapabilityMajor: *value = capability() / 10; break;
     case cudaDevAttrComputeCapabilityMinor: *value = capability() % 10; break;
+    case cudaDevAttrMaxSharedMemoryPerMultiprocessor: *value = 233472; break;
     case cudaDevAttrMaxSharedMemoryPerBlockOptin: *value = 98304; break;
   }
   return answer(cudaSuccess);

@@ -150,8 +150,8 @@ __global__ void __launch_bounds__(kCrossWholeBound, 1) crossWholeRowsKernel(Cros
 /// blockIdx: column; unused; side. A thread has a group and kCrossWholeRows rows below each other, then a row of every turn.
 template <bool kWide>
 __global__ void __launch_bounds__(kCrossWholeBound, 1) crossWholeColumnsKernel(CrossArguments a) {
-  extern __shared__ __align__(16)
-      uint4 lower[];  // [entry][group], entries 0..height; behind them the upper bytes, then keys
+  // [entry][group], entries 0..height; behind them the upper bytes, then keys.
+  extern __shared__ __align__(16) uint4 lower[];
   const int groups = a.groups, threads = blockDim.x, group = threadIdx.x % groups, piece = threadIdx.x / groups,
             pieces = threads / groups;
   uint2* upper = reinterpret_cast<uint2*>(lower + (a.height + 1) * groups);

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // All streams of one frame as a zip. The frame is copied and given back at once; its pictures are packed off the JavaScript
 // thread, and the zip only stores them.
-import { zipSync } from "fflate";
 import {
   disparityFromQ4,
   disparityToPng16,
@@ -28,7 +27,7 @@ export interface SnapshotFacts {
 
 interface Copied {
   facts: SnapshotFacts;
-  frame: Omit<ComputedFrame, "slot" | "result" | "encodings">;
+  frame: Omit<ComputedFrame, "slot" | "result" | "encodings" | "images">;
   left: Uint8Array;
   disparityQ4: Int16Array;
   confidence: Uint8Array;
@@ -88,7 +87,7 @@ export class Snapshots {
 const ended = () => new DepthwattError("RUN_ENDED", "the run ended before another frame came");
 
 function copy(
-  { slot, result: _result, encodings: _encodings, ...frame }: ComputedFrame,
+  { slot, result: _result, encodings: _encodings, images: _images, ...frame }: ComputedFrame,
   facts: SnapshotFacts,
 ): Copied {
   const { left, disparityQ4, confidence, depthMillimetres } = slot;
@@ -136,6 +135,7 @@ async function pack({ facts, frame, ...maps }: Copied): Promise<Snapshot> {
     "info.json": json(facts.info),
     ...(facts.cameraInfo && { "camera_info.json": json(facts.cameraInfo) }),
   };
+  const { zipSync } = await import("fflate"); // loaded with the first snapshot
   // The pictures are packed already.
   return { zip: zipSync(files, { level: 0 }), files: Object.keys(files), width, height };
 }

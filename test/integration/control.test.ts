@@ -164,6 +164,11 @@ needs("mosquitto").suite("control over MQTT", () => {
       expect(files).toEqual(
         expect.arrayContaining(["left.png", "disparity.png", "depth.png", "confidence.png"]),
       );
+      // Facts of the frame, and nothing that was lent: captured images are in use again by then.
+      expect(Object.keys(JSON.parse(Buffer.from(zip["frame.json"]!).toString()))).toEqual(
+        expect.arrayContaining(["width", "height", "leftTimestampNs", "leftSequence"]),
+      );
+      expect(zip["frame.json"]!.length).toBeLessThan(1000);
       await pause(300);
       expect(client.received).toEqual([]);
       const { control } = runtime.parts.outputs.figures("recent").outputs.mqtt as unknown as {

@@ -203,6 +203,8 @@ needs("chromium", "mosquitto").suite("control from the page of depthwatt view", 
       expect((await startProgram(["set", "match.sgm.uniqueness=24", ...words]).ended).code).toBe(0);
       await expect.poll(() => input.inputValue(), { timeout: 15_000 }).toBe("24");
 
+      // A device serves ten requests a second, of all who ask; a fast machine has made about as many by now.
+      await sleep(1000);
       const download = page.waitForEvent("download");
       await page.locator("[data-command=snapshot]").click();
       const files = unzipSync(readFileSync(await (await download).path()));

@@ -20,7 +20,7 @@ function valuesNow(keys: readonly string[], { values } = controlNow(pageState())
 }
 
 /** A run tells every page what holds; a broker's device answers only who asked. */
-function holds(device: string | undefined, answer: ControlAnswer): void {
+export function holds(device: string | undefined, answer: ControlAnswer): void {
   const values = answer.ok ? answer.values : undefined;
   const { opened } = pageState();
   const known = device === undefined ? undefined : opened[device];
@@ -44,12 +44,6 @@ export async function openSettings(): Promise<ControlAnswer> {
   const found: Control = { state, settings, values: now.values ?? {}, presets };
   change({ opened: { ...pageState().opened, [device]: found } });
   return now;
-}
-
-/** Somebody may have changed something: what holds now. */
-export async function refreshSettings(device: string): Promise<void> {
-  if (device !== pageState().device || !Object.hasOwn(pageState().opened, device)) return;
-  holds(device, await ask("get", {}));
 }
 
 /** Changes them, all or none. */

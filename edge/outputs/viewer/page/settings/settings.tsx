@@ -6,7 +6,8 @@ import type { SettingDescription } from "../../../../config/setting.js";
 import { isRecord } from "../documents.js";
 import { controlNow, useDocuments, useStore } from "../store.js";
 import { S } from "../strings.js";
-import { choosePreset, openSettings, refreshSettings, saveChanges, undoChange } from "./changes.js";
+import { choosePreset, openSettings, saveChanges, undoChange } from "./changes.js";
+import { refreshSettings } from "./refresh.js";
 import { setSecret } from "./request.js";
 import { Commands } from "./commands.js";
 import { SettingRow } from "./setting-row.js";
@@ -27,7 +28,7 @@ export function Settings() {
   const [search, setSearch] = useState("");
   const live = useMemo(() => settings.filter((setting) => setting.live), [settings]);
   useEffect(() => {
-    if (device !== undefined) void refreshSettings(device);
+    if (device !== undefined) refreshSettings(device);
   }, [device, info]);
   if (!state.enabled && state.askedBelow !== undefined) return <OpenSettings key={device} />;
   if (live.length === 0) return <p class="quiet">{T.none}</p>;

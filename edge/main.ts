@@ -34,6 +34,14 @@ export async function openRuntime(
   const runtime = new Runtime(config, events);
   const notice = (text: string) => runtime.notice(text);
   try {
+    // What publishes may begin with threads of its own, which start while the rest is opened.
+    const outputs = new Outputs({
+      onNotice: notice,
+      onProblem: (problem) => runtime.outputProblem(problem),
+    });
+    runtime.owns(() => outputs.close());
+    outputs.prepare(config.outputs);
+
     // capture, pair
     const input = await LiveInput.open(config, (pairs) => pipeline.drops.add("sourceChanged", pairs));
     runtime.owns(() => input.source.stop());
@@ -71,11 +79,7 @@ export async function openRuntime(
     // publish
     const http = new SharedHttp(config.http, (problem) => notice(`http: ${problem.message}`));
     runtime.owns(() => http.close());
-    const outputs = new Outputs({
-      onNotice: notice,
-      onProblem: (problem) => runtime.outputProblem(problem),
-    });
-    runtime.owns(() => outputs.close());
+    runtime.owns(() => outputs.close()); // before what it was lent frames of
     const snapshots = new Snapshots(() => ({
       info: runtimeInfo(runtime.config, runtime.parts),
       cameraInfo: input.geometry.cameraInfo,

@@ -7,10 +7,10 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { parseArgs } from "node:util";
+import { scriptWords } from "./words.mjs";
 import { loadNow, writeResult } from "./bench/result-file.mjs";
 
-const { values } = parseArgs({
+const { values } = scriptWords({
   options: {
     machine: { type: "string", default: "unnamed" },
     rounds: { type: "string", default: "15" },

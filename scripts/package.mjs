@@ -9,7 +9,7 @@ import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync } fr
 import { tmpdir } from "node:os";
 import { basename, dirname, join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
-import { parseArgs } from "node:util";
+import { scriptWords } from "./words.mjs";
 import { fetchDebian } from "./debian-compilers.mjs";
 import { buildAddons, COMPILERS } from "./packaging/addons.mjs";
 import { makeCudaPackage } from "./packaging/cuda.mjs";
@@ -44,7 +44,7 @@ function sourceDate() {
 }
 
 function readWords() {
-  const { values } = parseArgs({
+  const { values } = scriptWords({
     options: {
       arch: { type: "string", default: Object.keys(COMPILERS).join(",") },
       out: { type: "string", default: join(project, "out") },

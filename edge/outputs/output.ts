@@ -107,9 +107,16 @@ export interface OutputPicture {
   rateHz: number | undefined;
 }
 
+/** What prepare() has begun. It must not reject: how it went is told to open(). */
+export interface Prepared {
+  close(): Promise<void>;
+}
+
 /** What an output knows of the run when it opens. */
 export interface OutputContext<Settings> extends OutputPicture {
   settings: Settings;
+  /** What the kind's prepare() returned, if it was called. */
+  prepared?: Prepared | undefined;
   /** Prefix and name of this device, as topics or names of files want them. */
   base: string;
   device: string;
@@ -162,6 +169,11 @@ export interface OutputDefinition<Section extends z.ZodObject> {
   encodings(settings: Exact<z.infer<Section>>, hasDepth: boolean): EncodingWishes;
   /** Frames that it may hold when frame() has returned: slots are allotted for them, and one more for the newest. */
   framesHeld: number;
+  /**
+   * Begins what takes long to start and needs to know nothing of the frames, such as a thread, while the source and the engine are
+   * opened; open() finds it in its context. Where that is never called, it is closed.
+   */
+  prepare?(settings: Exact<z.infer<Section>>): Prepared | undefined;
   /** @throws DepthwattError; what was opened before is closed again */
   open(context: OutputContext<Exact<z.infer<Section>>>): Promise<Output>;
 }

@@ -7,7 +7,7 @@ import { known, type Unavailable } from "../pipeline/known.js";
 import type { Percentiles } from "../pipeline/statistics.js";
 import type { OutputTotals } from "../pipeline/totals.js";
 import { Outlet } from "./outlet.js";
-import type { DeviceState, OutputContext, OutputPicture } from "./output.js";
+import type { DeviceState, OutputContext, OutputPicture, Prepared } from "./output.js";
 import { definitionOf, OUTPUT_KINDS, type OutputKind } from "./section.js";
 
 /** One output in metrics and summaries. */
@@ -58,6 +58,8 @@ export interface OutputsEvents {
 
 export class Outputs {
   readonly #outlets: Outlet[] = [];
+  /** Begun, and not opened yet. */
+  readonly #prepared = new Map<OutputKind, Prepared>();
   /** Why the others are off. */
   readonly #off: Partial<Record<OutputKind, string>> = {};
   readonly #events: OutputsEvents;
@@ -66,10 +68,21 @@ export class Outputs {
     this.#events = events;
   }
 
+  /** Begins what takes long to start; open() with the same settings goes on with it, close() ends it. */
+  prepare(settings: Settings): void {
+    for (const kind of OUTPUT_KINDS) {
+      const { off, prepare } = definitionOf(kind);
+      const own = settings[kind] as never;
+      if (prepare === undefined || off(own) !== undefined) continue;
+      const prepared = prepare(own);
+      if (prepared !== undefined) this.#prepared.set(kind, prepared);
+    }
+  }
+
   /** @throws DepthwattError of the first output that cannot be opened; OUTPUT_FAILED where its error has no code */
   async open(
     settings: Settings,
-    given: Omit<OutputContext<unknown>, "settings" | "notice" | "broker" | "zones">,
+    given: Omit<OutputContext<unknown>, "settings" | "prepared" | "notice" | "broker" | "zones">,
   ): Promise<void> {
     const context = {
       ...given,
@@ -85,9 +98,13 @@ export class Outputs {
         continue;
       }
       const notice = (text: string) => this.#events.onNotice(text);
-      const output = await definition.open({ ...context, settings: own, notice }).catch((error: unknown) => {
-        throw codedFor(kind, error);
-      });
+      const prepared = this.#prepared.get(kind);
+      this.#prepared.delete(kind);
+      const output = await definition
+        .open({ ...context, settings: own, prepared, notice })
+        .catch((error: unknown) => {
+          throw codedFor(kind, error);
+        });
       const outlet = new Outlet(kind, output, definition.framesHeld, {
         onProblem: (problem) => this.#events.onProblem(problem && `output ${kind}: ${problem}`),
       });
@@ -197,6 +214,9 @@ export class Outputs {
 
   /** All at once; takes no longer than the slowest is waited for. */
   async close(): Promise<void> {
+    const unused = [...this.#prepared.values()];
+    this.#prepared.clear();
+    await Promise.all(unused.map((prepared) => prepared.close()));
     await Promise.all(
       this.#outlets.map(async (outlet) => {
         const problem = await outlet.close();

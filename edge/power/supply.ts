@@ -3,14 +3,15 @@
 import { ExternalSensor, type PowerSensor, type Unavailable } from "../../power/index.js";
 import type { Config } from "../config/index.js";
 import { redactUrl } from "../redact.js";
-import { BrokerConnection, uniqueClientId } from "../mqtt/connection.js";
+import type { BrokerConnection } from "../mqtt/connection.js";
 import { checkBrokerUrl } from "../mqtt/credentials.js";
 
 /** Readings older than this many intervals are not shown any more. */
 const STALE_INTERVALS = 3;
 
 class MqttSupply extends ExternalSensor {
-  readonly #connection: BrokerConnection;
+  #connection: BrokerConnection | undefined;
+  #closed = false;
 
   constructor(supply: Config["power"]["supply"], broker: string, topic: string) {
     super({
@@ -20,6 +21,13 @@ class MqttSupply extends ExternalSensor {
       intervalMs: supply.intervalMs,
       staleAfterMs: STALE_INTERVALS * supply.intervalMs,
     });
+    void this.#connect(broker, topic);
+  }
+
+  /** The library is two hundred modules: only who has such a supply waits for them. */
+  async #connect(broker: string, topic: string): Promise<void> {
+    const { BrokerConnection, uniqueClientId } = await import("../mqtt/connection.js");
+    if (this.#closed) return;
     const clientId = uniqueClientId("depthwatt-supply");
     this.#connection = new BrokerConnection(
       { url: broker, protocolVersion: "auto", clientId },
@@ -37,7 +45,8 @@ class MqttSupply extends ExternalSensor {
   }
 
   override close(): void {
-    void this.#connection.end(500);
+    this.#closed = true;
+    void this.#connection?.end(500);
   }
 }
 

@@ -25,6 +25,8 @@ export interface Mosquitto {
   /** Freezes and thaws the process: a broker whose socket stays open and is never read. */
   freeze(): void;
   thaw(): void;
+  /** Reads its configuration again: access lists, passwords. */
+  reload(): void;
 }
 
 export function freePort(): Promise<number> {
@@ -95,5 +97,6 @@ export async function startMosquitto(options: MosquittoOptions = {}): Promise<Mo
     },
     freeze: () => void child.kill("SIGSTOP"),
     thaw: () => void child.kill("SIGCONT"),
+    reload: () => void child.kill("SIGHUP"),
   };
 }

@@ -15,6 +15,7 @@ import { makeFrame, sleep, until } from "../doubles/frames.js";
 import { startMosquitto } from "../doubles/mosquitto.js";
 import { needs } from "../doubles/needs.js";
 import { runProgram } from "../doubles/program.js";
+import { startTcpProxy } from "../doubles/tcp-proxy.js";
 
 const cleanups: (() => unknown)[] = [];
 afterEach(async () => {
@@ -84,6 +85,26 @@ needs("mosquitto").suite("a broker that refuses", () => {
       hint: expect.stringContaining("message_size_limit"),
     });
     expect(made.counters().drops.refused).toBeGreaterThan(0);
+  });
+
+  test("a connection that is reset before the broker answers is no refusal", async () => {
+    const mosquitto = await startMosquitto({ settings: ["allow_anonymous true"] });
+    cleanups.push(() => mosquitto.stop());
+    const link = await startTcpProxy(mosquitto.port);
+    cleanups.push(() => link.close());
+    const told: boolean[] = [];
+    const onStatus = ({ connected }: BrokerStatus) => told.push(connected);
+    const { made, notices } = publisher(`mqtt://127.0.0.1:${link.port}`, { onStatus });
+    await made.firstAttempt;
+    mosquitto.freeze();
+    cleanups.push(() => mosquitto.thaw());
+    // The first frame asks whether it is taken.
+    await sendSome(made, 1);
+    link.cut();
+    await until("the cut is told", () => told.includes(false));
+    mosquitto.thaw();
+    expect(notices.join("\n")).not.toContain("a code that MQTT 5 does not know");
+    expect(made.failure?.code).not.toBe("BROKER_REFUSED");
   });
 
   test("a Maximum Packet Size that no frame fits is named as it is", async () => {

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // Opens the MQTT output: the broker that the settings name, the publisher, one sink for each stream that is on.
-import type { DepthwattError } from "../../../core/index.js";
 import { MqttDoor } from "../../control/mqtt-door.js";
 import { withHint } from "../../mqtt/broker-errors.js";
 import { uniqueClientId } from "../../mqtt/connection.js";
 import { readCredentials } from "../../mqtt/credentials.js";
 import type { OutputContext } from "../output.js";
-import { startTrialBroker, type TrialBroker } from "./broker.js";
+import type { TrialBroker } from "./broker.js";
 import { MqttOutput } from "./mqtt-output.js";
+import { prepareBroker, type PreparedBroker } from "./prepared-broker.js";
 import { createPublisher } from "./publisher.js";
 import type { MqttSettings } from "./settings.js";
 
@@ -15,7 +15,9 @@ export async function openMqtt(context: OutputContext<MqttSettings>): Promise<Mq
   const { settings, base, device, rateHz, notice } = context;
   let broker: TrialBroker | undefined;
   if (settings.broker === "embedded") {
-    broker = await startTrialBroker({ onFailed: (error: DepthwattError) => notice(error.message) });
+    const prepared = (context.prepared as PreparedBroker | undefined) ?? prepareBroker();
+    broker = await prepared.started;
+    void prepared.failed.then((error) => notice(error.message));
     for (const text of broker.notices) notice(text);
   }
   const brokerUrl = broker?.url ?? settings.broker;

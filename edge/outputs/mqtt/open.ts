@@ -2,6 +2,7 @@
 // The output "mqtt": streams of frames, state, info and metrics as topics of a broker.
 import type { EncodingWishes } from "../../pipeline/computed-frame.js";
 import { defineOutput } from "../output.js";
+import { prepareBroker } from "./prepared-broker.js";
 import { brokenMqtt, type MqttSettings, mqttSettings } from "./settings.js";
 import { withStreams } from "./streams-on.js";
 
@@ -12,6 +13,7 @@ export const mqtt = defineOutput({
   encodings: mqttEncodings,
   // Of each stream one is being sent and the newest one waits.
   framesHeld: 2,
+  prepare: ({ broker }) => (broker === "embedded" ? prepareBroker() : undefined),
   open: async (context) => (await import("./open-mqtt.js")).openMqtt(context),
 });
 

@@ -89,7 +89,10 @@ class MqttPublisher implements Publisher {
         this.connections++;
         this.takeLimit(connack.properties?.maximumPacketSize ?? MAX_REMAINING_LENGTH);
         this.acceptance.forget();
-        client.on("error", () => this.acceptance.unreadable());
+        client.on("error", () => {
+          // The connection's own errors end it; a packet that cannot be read leaves it open.
+          if (!client.stream.destroyed) this.acceptance.unreadable();
+        });
         client.on("packetreceive", (packet) => this.takeAnswer(client, packet));
         client.on("message", (topic, payload, { retain }) => this.takeState(topic, payload, retain));
         // Who may not read it cannot be told of rivals: no harm done.

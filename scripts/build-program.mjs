@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: Apache-2.0
+// Bundles the command line and the broker's thread: dist/edge/cli/main.js and dist/edge/outputs/mqtt/broker-worker.js become entries
+// of dist/program, a few files instead of some 400 to find, read and compile at each start. Other programs import the modules that
+// tsc wrote. Does nothing where the bundle is newer than everything that it is made of.
+import { existsSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { builtinModules } from "node:module";
+import { dirname, join, relative } from "node:path";
+import { fileURLToPath } from "node:url";
+
+const root = dirname(dirname(fileURLToPath(import.meta.url)));
+const dist = join(root, "dist");
+const out = join(dist, "program");
+const notices = join(out, "NOTICES.txt");
+const ENTRIES = ["edge/cli/main", "edge/outputs/mqtt/broker-worker"];
+/** Libraries that go in, with what they import themselves; the others are found in node_modules, by the commands that use them. */
+const WITHIN = ["zod", "commander", "mqtt", "aedes", "ws"];
+/** What ws takes where it is installed; depthwatt does not. */
+const OPTIONAL = ["bufferutil", "utf-8-validate"];
+
+const newest = Math.max(
+  ...["core", "camera", "cuda", "power", "edge"].flatMap((folder) =>
+    readdirSync(join(root, folder), { recursive: true })
+      .filter((name) => name.endsWith(".ts"))
+      .map((name) => statSync(join(root, folder, name)).mtimeMs),
+  ),
+  ...["package-lock.json", "scripts/build-program.mjs"].map((name) => statSync(join(root, name)).mtimeMs),
+);
+const isBundled = (entry) => readFileSync(join(dist, `${entry}.js`), "utf8").includes("/program/");
+if (existsSync(notices) && statSync(notices).mtimeMs > newest && ENTRIES.every(isBundled)) process.exit(0);
+
+/** What lies beside a module is still found there: units, style sheets, threads, board-configs, the addon. */
+const ownPlace = {
+  name: "own-place",
+  enforce: "pre",
+  transform(code, id) {
+    if (!id.startsWith(root) || id.includes("/node_modules/") || !code.includes("import.meta.url"))
+      return null;
+    const place = relative(out, join(dist, relative(root, id).replace(/\.ts$/, ".js")));
+    return {
+      code: code.replaceAll("import.meta.url", `new URL("${place}", import.meta.url).href`),
+      map: null,
+    };
+  },
+};
+
+/** zod exports its messages in every language; messages here are our own. */
+const withoutLanguages = {
+  name: "without-languages",
+  enforce: "pre",
+  resolveId: (name, from) =>
+    name.endsWith("locales/index.js") && from?.includes("/zod/") ? "\0languages" : null,
+  load: (id) => (id === "\0languages" ? "export {};" : null),
+};
+
+/** Builtin modules by the name that every version of Node knows them by, however a library calls them. */
+const builtins = {
+  name: "builtins",
+  enforce: "pre",
+  resolveId: (name) => (builtinModules.includes(name) ? { id: `node:${name}`, external: true } : null),
+};
+
+const isWithin = (name) => WITHIN.some((library) => name === library || name.startsWith(`${library}/`));
+const isOutside = (name, from) => {
+  if (name.startsWith("node:") || OPTIONAL.includes(name)) return true;
+  return !(/^[./\0]/.test(name) || isWithin(name) || from?.includes("/node_modules/"));
+};
+
+/** @type {typeof import("vite")} */
+const vite = await import("vite");
+const { output } = await vite.build({
+  root,
+  configFile: false,
+  logLevel: "error",
+  plugins: [builtins, ownPlace, withoutLanguages],
+  ssr: { noExternal: true },
+  build: {
+    ssr: true,
+    outDir: dist,
+    emptyOutDir: false,
+    target: "es2022",
+    minify: false,
+    rollupOptions: {
+      input: Object.fromEntries(ENTRIES.map((entry) => [entry, join(root, `${entry}.ts`)])),
+      external: isOutside,
+      output: { format: "es", entryFileNames: "[name].js", chunkFileNames: "program/[name]-[hash].js" },
+    },
+  },
+});
+
+const libraries = new Set(
+  output
+    .flatMap(({ moduleIds = [] }) => moduleIds)
+    .map((id) => id.match(/^.*\/node_modules\/(@[^/]+\/[^/]+|[^/]+)/)?.[0])
+    .filter(Boolean),
+);
+// What is no longer used goes last: a program that starts meanwhile finds one bundle or the other.
+const used = new Set(output.map(({ fileName }) => fileName.replace(/^program\//, "")));
+for (const name of readdirSync(out)) if (!used.has(name)) rmSync(join(out, name));
+function noticeOf(library) {
+  const { name, version, license } = JSON.parse(readFileSync(join(library, "package.json"), "utf8"));
+  const file = readdirSync(library).find((entry) => /^(licen[cs]e|copying)/i.test(entry));
+  const text = file === undefined ? "" : `\n${readFileSync(join(library, file), "utf8")}`;
+  return `${name} ${version} (${license})\n${text}`;
+}
+writeFileSync(notices, [...libraries].sort().map(noticeOf).join("\n\n"));

@@ -19,17 +19,18 @@ struct AdaptationParameters {
   Denoise denoise = Denoise::kOff;
 
   bool movesRows() const { return watchesRows || quarterRows != 0; }
-  bool watches() const { return watchesRows || denoise == Denoise::kAuto; }
+  bool watches() const { return watchesRows || denoise != Denoise::kOff; }
 };
 
 struct Adaptation {
   /// The right image is read so many quarter rows further down in its middle, and how many more at its right border than at its left.
   int32_t quarterRows = 0, quarterRowsOverWidth = 0;
-  bool smooth = false;  ///< matched after smoothing (match/denoise)
+  int32_t smoothRange = 0;  ///< matched after a filter of this range, grey values (match/denoise); 0: as they are
 };
 
 inline bool operator==(const Adaptation& a, const Adaptation& b) {
-  return a.quarterRows == b.quarterRows && a.quarterRowsOverWidth == b.quarterRowsOverWidth && a.smooth == b.smooth;
+  return a.quarterRows == b.quarterRows && a.quarterRowsOverWidth == b.quarterRowsOverWidth &&
+         a.smoothRange == b.smoothRange;
 }
 
 /// A rectification map that reads further down; of a map that is empty, the map that changes nothing else. 1/32 px: rectify.h.

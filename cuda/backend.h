@@ -12,6 +12,7 @@
 #include "match/matcher.h"
 #include "points/points.h"
 #include "refine/fill/fill.h"
+#include "refine/upscale/upscale.h"
 #include "refine/window_confidence/window_confidence.h"
 #include "refine/speckle/speckle.h"
 #include "../core/status.h"
@@ -44,6 +45,8 @@ struct Region {
 /// How a stage's image is encoded for the wire.
 enum class Encoding { kNone, kRvl, kRaw };
 
+constexpr int32_t kMaxRounds = 4;
+
 struct EngineParameters {
   int32_t inputWidth = 0, inputHeight = 0;  ///< captured images
   int32_t width = 0, height = 0;            ///< rectified images and every result
@@ -58,12 +61,14 @@ struct EngineParameters {
   MatchSearch search;     ///< in pixels of the whole images
   bool leftRight = true;  ///< the check of refine/left_right, which a matcher calls for
   SpeckleParameters speckle;
-  bool measuresConfidence = false;  ///< by `measure`, instead of as a probability; the CPU alone
+  bool measuresConfidence = false;  ///< by `measure`, instead of as a probability
   ConfidenceMeasure measure = ConfidenceMeasure::kPeakRatio;
-  bool repair = false;  ///< refine/repair, behind the confidence; the CPU alone
-  FillParameters fill;  ///< lowestQ4 and highestQ4 follow from search
+  bool repair = false;                               ///< refine/repair, behind the confidence
+  FillParameters fill;                               ///< lowestQ4 and highestQ4 follow from search
+  int32_t upscaleThresholdQ4 = kUpscaleThresholdQ4;  ///< of half pixels (refine/upscale)
   bool boundary = true;
   bool median = true;
+  int32_t rounds = 1;  ///< of boundary and median, where both are on: 1 to kMaxRounds
   bool hasGeometry = false;
   DepthGeometry geometry;
   bool leftRgb = false;                    ///< the rectified left image's colours are a result too

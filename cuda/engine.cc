@@ -85,6 +85,12 @@ Status check(const EngineParameters& p) {
   if (p.fill.thresholdQ4 < 0 || p.fill.thresholdQ4 > 32767) {
     return Status::error(Code::kParameter, "Expected fillThresholdQ4 of 0 to 32767, got %d.", p.fill.thresholdQ4);
   }
+  if (p.rounds < 1 || p.rounds > kMaxRounds) {
+    return Status::error(Code::kParameter, "Expected 1 to %d rounds of refinement, got %d.", kMaxRounds, p.rounds);
+  }
+  if (p.upscaleThresholdQ4 < 0 || p.upscaleThresholdQ4 > 32767) {
+    return Status::error(Code::kParameter, "Expected upscaleThresholdQ4 of 0 to 32767, got %d.", p.upscaleThresholdQ4);
+  }
   if (p.repetitions < 1 || p.repetitions > 10000) {
     return Status::error(Code::kParameter, "Expected 1 to 10000 runs of a repeated stage, got %d.", p.repetitions);
   }
@@ -158,7 +164,7 @@ Status Engine::open(const EngineParameters& parameters, std::unique_ptr<Engine>*
   status = chooseKernels(parameters.instructionSet.c_str(), &kernels);
   if (!status.ok()) return status;
   const AdaptationParameters& adaptation = parameters.adaptation;
-  if (adaptation.watches() || adaptation.movesRows() || adaptation.denoise == Denoise::kOn) {
+  if (adaptation.watches() || adaptation.movesRows()) {
     engine->watch_ = std::make_unique<PairWatch>(engine->parameters_, *kernels);
   }
   if (parameters.makesPoints) {

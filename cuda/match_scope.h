@@ -26,7 +26,7 @@ struct MatchScope {
 
 /// How far the refinement of a pixel looks: confidence, boundary and median one after the other; the repair's passes along the rows.
 /// What the speckle filter and filling look at has no bound.
-constexpr int32_t kRefinedReach = 6 + 4 + 1, kRepairedReach = 2 * kRepairReach;
+constexpr int32_t kRoundReach = 4 + 1, kRefinedReach = 6 + kRoundReach, kRepairedReach = 2 * kRepairReach;
 
 /// What a local matcher reads for the region's pixels, and those that refinement looks at.
 inline Region reachedWindow(const EngineParameters& p) {
@@ -38,7 +38,8 @@ inline Region reachedWindow(const EngineParameters& p) {
   }
   const MatchReach reach = p.matcher.facts->reach(p.matcher, search, p.leftRight);
   // At half resolution a pixel is the mean of three by three and doubled from two: one half pixel more.
-  const int32_t more = kRefinedReach + (p.repair ? kRepairedReach : 0) + (p.halfResolution ? 1 : 0);
+  const int32_t more =
+      kRefinedReach + (p.rounds - 1) * kRoundReach + (p.repair ? kRepairedReach : 0) + (p.halfResolution ? 1 : 0);
   const int32_t step = scale * reach.step;
   const auto from = [&](int32_t first, int32_t by) {
     return first > scale * by ? (first - scale * by) / step * step : 0;

@@ -23,12 +23,18 @@ int32_t RowDecision::take(int32_t quarterRows) {
   return applied_;
 }
 
+int32_t smoothRangeFor(int32_t sigmaQ8, int32_t applied) {
+  const int32_t wantedQ8 = std::max((14 * sigmaQ8 - 31 * 256) / 4, 0);
+  if (applied > 0 && 2 * std::abs(wantedQ8 - 256 * applied) < 3 * 256) return applied;
+  return std::min(std::max((wantedQ8 + 128) / 256, kMinSmoothRange), kMaxSmoothRange);
+}
+
 PairObserver::PairObserver(const EngineParameters& parameters, const Kernels& kernels)
     : p_(parameters), kernels_(kernels) {
   const size_t pixels = static_cast<size_t>(p_.width) * p_.height;
   for (std::vector<uint8_t>& image : grey_) image.resize(pixels);
   for (std::vector<uint32_t>& image : words_) image.resize(p_.adaptation.watchesRows ? pixels : 0);
-  seen_.adaptation = {p_.adaptation.quarterRows, 0, p_.adaptation.denoise == Denoise::kOn};
+  seen_.adaptation = {p_.adaptation.quarterRows, 0, 0};
 }
 
 void PairObserver::prepare(const FrameInput& input, int side, const std::vector<int32_t>& map) {
@@ -45,13 +51,17 @@ void PairObserver::look(const FrameInput& input) {
   NoiseCounts counts;
   for (int side = 0; side < 2; ++side) {
     prepare(input, side, side == 0 ? p_.leftMap : p_.rightMap);
-    if (p_.adaptation.denoise == Denoise::kAuto)
+    if (p_.adaptation.denoise != Denoise::kOff)
       kernels_.countNoise(packedView(grey_[side].data(), p_.width, p_.height).asConst(), counts);
   }
-  if (p_.adaptation.denoise == Denoise::kAuto) {
+  if (p_.adaptation.denoise != Denoise::kOff) {
     seen_.noiseSigmaQ8 = noiseSigmaQ8(counts);
     seen_.noiseKnown = true;
-    seen_.adaptation.smooth = seen_.noiseSigmaQ8 >= (seen_.adaptation.smooth ? kQuietSigmaQ8 : kNoisySigmaQ8);
+    int32_t& range = seen_.adaptation.smoothRange;
+    const int32_t sigmaQ8 = p_.halfResolution ? seen_.noiseSigmaQ8 / 3 : seen_.noiseSigmaQ8;
+    const bool noisy = sigmaQ8 >= (range > 0 ? kQuietSigmaQ8 : kNoisySigmaQ8) &&
+                       seen_.noiseSigmaQ8 < (range > 0 ? kSurelyTextureSigmaQ8 : kTextureSigmaQ8);
+    range = noisy || p_.adaptation.denoise == Denoise::kOn ? smoothRangeFor(sigmaQ8, range) : 0;
   }
   if (p_.adaptation.watchesRows) lookAtRows(input);
 }

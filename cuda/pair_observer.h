@@ -8,7 +8,10 @@
 //          looked at once more through it: bands are narrow, and the right image's columns are not the left one's. Where the words
 //          agree no better through it, there is no line. Both numbers of a line are decided like the one. A line that is applied
 //          holds down to half a row over the width.
-//   noise  smoothing begins at a sigma of kNoisySigmaQ8 and ends below kQuietSigmaQ8.
+//   noise  filtering begins at a sigma of kNoisySigmaQ8 and ends below kQuietSigmaQ8, unless it is always on. Its range is
+//          (14 sigma - 31) / 4 and moves where it is 3/2 off. At half resolution a third of sigma counts in place of sigma. A sigma
+//          of kTextureSigmaQ8 and more is texture all over the picture, which is not to be averaged away: filtering does not begin,
+//          and ends at kSurelyTextureSigmaQ8.
 #pragma once
 
 #include "adaptation.h"
@@ -18,8 +21,13 @@
 namespace depthwatt {
 
 constexpr int32_t kNoisySigmaQ8 = 11 * 64, kQuietSigmaQ8 = 10 * 64;
+constexpr int32_t kTextureSigmaQ8 = 16 * 256, kSurelyTextureSigmaQ8 = 18 * 256;
 constexpr int32_t kRowEstimates = 9, kSteadyEstimates = 5;
 constexpr int32_t kTurnedOverWidth = 4, kStraightOverWidth = 2;  ///< quarter rows
+
+constexpr int32_t kMinSmoothRange = 3;
+/// The filter's range in grey values, kMinSmoothRange to kMaxSmoothRange; `applied` is the one that holds, 0 for none.
+int32_t smoothRangeFor(int32_t sigmaQ8, int32_t applied);
 
 /// The decision about a number of quarter rows, by itself so that it can be tested by hand.
 class RowDecision {

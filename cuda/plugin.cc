@@ -108,11 +108,6 @@ Status probeCudaPlugin() {
 }
 
 Status openCudaBackend(const EngineParameters& parameters, std::unique_ptr<Backend>* backend) {
-  if (parameters.measuresConfidence || parameters.repair) {
-    return Status::error(Code::kBackendUnavailable, "%s has no CUDA kernels; the CPU has it.",
-                         parameters.repair ? "The repair of outliers (refine.repair)"
-                                           : "A confidence other than probability (refine.confidence)");
-  }
   const PluginTable* table = nullptr;
   Status status = load(&table);
   if (status.ok()) status = table->probe();

@@ -30,7 +30,7 @@ void PointCloud::make(const FrameInput& input, const FrameOutput& output) {
   const RectifySource source{input.left, p_.inputWidth, p_.inputHeight, p_.leftStrideBytes, p_.leftFormat};
   const int32_t* map = p_.leftMap.empty() ? nullptr : p_.leftMap.data();
   workers_.rows(p_.height, [&](int32_t first, int32_t end) {
-    if (!rgb_.empty()) kernels_.rectifyRgb(source, map, packedView(rgb_.data(), p_.width, p_.height), first, end);
+    if (!rgb_.empty()) kernels_.rectifyRgb(source, map, packedView(rgb_.data(), p_.width, p_.height), {}, first, end);
     kernels_.points(plan_, images, output.points, first, end);
   });
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The built-in scene as a source of pairs: at a rate, like a camera that waits for nobody, or as fast as pairs come back.
-// A native thread draws one frame ahead, so that a pair is there when its moment comes.
+// A native thread draws one frame ahead, so that a pair is there when its moment comes; at a rate it begins when the pair before
+// has come back, so that whoever computes it has all cores, or when half of the time until that moment has passed.
 import { DepthwattError } from "../../core/index.js";
 import type { SceneExports, NativeScene } from "./native.js";
 import type { StereoCalibration } from "../calibration/calibration.js";
@@ -17,6 +18,8 @@ export interface SyntheticOptions extends SceneOptions {
   maxHeldPairs?: number;
 }
 
+/** So many times as long as the last picture took is left for the next one. */
+const DRAW_MARGIN = 2;
 /** A late timer is not waited for again: this early is on time, milliseconds. */
 const EARLY_MS = 0.5;
 
@@ -36,6 +39,8 @@ export class SyntheticSource implements PairSource {
   /** Number of the next frame to draw; the picture shows it, the pair carries it as its sequence. */
   #nextFrame = 0;
   #beginMs = 0;
+  #drawBeganMs = 0;
+  #drawMs = 0;
   #timer: NodeJS.Timeout | undefined;
   #events: SourceEvents | undefined;
   #pairs = 0;
@@ -106,16 +111,32 @@ export class SyntheticSource implements PairSource {
   #draw(): void {
     if (this.#stopped || this.#drawing || this.#readyBuffer !== undefined) return;
     if (this.#pairs >= this.#frames) return;
+    clearTimeout(this.#timer);
+    const restMs = this.#restMs();
+    if (restMs > EARLY_MS) {
+      this.#timer = setTimeout(() => this.#draw(), restMs);
+      return;
+    }
     const buffer = this.#free.pop();
     if (buffer === undefined) return;
     this.#skipMissedFrames();
     this.#drawing = true;
+    this.#drawBeganMs = performance.now();
     this.#sequenceOf[buffer] = this.#nextFrame;
     this.#scene.render(buffer, this.#nextFrame++);
   }
 
+  /** How long the next picture can wait: not at all where nobody is busy with the one before. */
+  #restMs(): number {
+    if (this.#rateHz === undefined || this.#beginMs === 0 || this.#heldPairs === 0) return 0;
+    const periodMs = 1000 / this.#rateHz;
+    const neededMs = Math.max(periodMs / 2, DRAW_MARGIN * this.#drawMs);
+    return this.#beginMs + this.#nextFrame * periodMs - neededMs - performance.now();
+  }
+
   #drawn(error: Error | null, buffer: number): void {
     this.#drawing = false;
+    this.#drawMs = performance.now() - this.#drawBeganMs;
     if (this.#stopped) {
       this.#closeWhenIdle();
       return;

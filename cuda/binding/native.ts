@@ -45,11 +45,15 @@ export interface RefineParameters {
   fillThresholdQ4: number;
   /** Moves disparity edges onto grey edges. */
   boundary: boolean;
+  /** Largest step of the half map that its doubling bridges by a mean, 1/16 of its pixels; absent: 48. */
+  upscaleThresholdQ4?: number;
   /** 3x3 median, the last step. */
   median: boolean;
-  /** What a matched pixel's confidence is; absent: probability. The others have no CUDA kernels. */
+  /** How often boundary and median follow each other, where both are on, 1 to 4; absent: once. */
+  rounds?: number;
+  /** What a matched pixel's confidence is; absent: probability. */
   confidence?: ConfidenceMeasure;
-  /** Outliers take the disparity of surer pixels on both sides; absent: false. It has no CUDA kernels. */
+  /** Outliers take the disparity of surer pixels on both sides; absent: false. */
   repair?: boolean;
 }
 
@@ -117,7 +121,7 @@ export interface EngineOptions {
   region?: Region;
   /** Rows by which the right image lies lower, quarters of a row; auto: estimated from the pairs. Absent: 0. */
   verticalOffset?: "auto" | number;
-  /** Whether pairs are smoothed before they are matched; auto: while they are noisy. Absent: off. */
+  /** Whether pairs are filtered before they are matched; auto: while they are noisy. Absent: off. */
   denoise?: "auto" | "off" | "on";
   match: MatchParameters;
   refine: RefineParameters;
@@ -222,8 +226,8 @@ export interface EngineInfo {
     measuredRowsOverWidth: number;
     appliedRowsOverWidth: number;
   };
-  /** Standard deviation of the newest estimate, grey values, and whether pairs are smoothed. */
-  noise: { watched: boolean; known: boolean; sigma: number; smoothed: boolean };
+  /** Standard deviation of the newest estimate, grey values; whether pairs are filtered, and the filter's range in grey values (0: not). */
+  noise: { watched: boolean; known: boolean; sigma: number; smoothed: boolean; range: number };
 }
 
 export interface NativeEngine {

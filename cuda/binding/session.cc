@@ -317,10 +317,11 @@ Napi::Value Session::info(const Napi::CallbackInfo& info) {
   rows.Set("appliedRowsOverWidth", seen.adaptation.quarterRowsOverWidth / 4.0);
   result.Set("verticalOffset", rows);
   auto noise = Napi::Object::New(info.Env());
-  noise.Set("watched", watched.denoise == Denoise::kAuto);
+  noise.Set("watched", watched.denoise != Denoise::kOff);
   noise.Set("known", seen.noiseKnown);
   noise.Set("sigma", seen.noiseSigmaQ8 / 256.0);
-  noise.Set("smoothed", seen.adaptation.smooth);
+  noise.Set("smoothed", seen.adaptation.smoothRange > 0);
+  noise.Set("range", seen.adaptation.smoothRange);
   result.Set("noise", noise);
   return result;
 }

@@ -157,8 +157,11 @@ EngineParameters engineParametersOf(const Napi::Object& options) {
                                 fill.c_str()));
   }
   p.fill.thresholdQ4 = integerOf(refine, "fillThresholdQ4", -kAnyInt, kAnyInt);
+  if (!refine.Get("upscaleThresholdQ4").IsUndefined())
+    p.upscaleThresholdQ4 = integerOf(refine, "upscaleThresholdQ4", -kAnyInt, kAnyInt);
   p.boundary = booleanOf(refine, "boundary");
   p.median = booleanOf(refine, "median");
+  p.rounds = integerOf(refine, "rounds", -kAnyInt, kAnyInt, 1);
   p.repair = !refine.Get("repair").IsUndefined() && booleanOf(refine, "repair");
   const std::string confidence = optionalStringOf(refine, "confidence");
   p.measuresConfidence = !confidence.empty() && confidence != "probability";

@@ -6,6 +6,7 @@
 
 #include "../refine/boundary/boundary.h"
 #include "../refine/confidence/confidence.h"
+#include "../refine/window_confidence/window_confidence.h"
 #include "bench_frame.h"
 #include "bench_partition.h"
 #include "bench_report.h"
@@ -43,8 +44,8 @@ inline std::vector<uint8_t> greyPicture(const Size& size) {
 /// The images between the stages, and a stream; opened where the calling thread works, in a partition or on the whole card.
 struct Refinement {
   Size size;
-  DeviceBuffer<uint8_t> grey, certainty, sure;
-  DeviceBuffer<int16_t> kept, matched, filled, edged, filtered;
+  DeviceBuffer<uint8_t> grey, certainty, sure, repairedSure;
+  DeviceBuffer<int16_t> kept, matched, repaired, filled, edged, filtered;
   DeviceBuffer<int32_t> speckleScratch, fillScratch;
   cudaStream_t stream = nullptr;
 
@@ -52,8 +53,9 @@ struct Refinement {
     const std::vector<int16_t> disparities = disparityPicture(size);
     const std::vector<uint8_t> greys = greyPicture(size);
     const size_t pixels = disparities.size();
-    for (DeviceBuffer<uint8_t>* b : {&grey, &certainty, &sure}) require(b->allocate(pixels));
-    for (DeviceBuffer<int16_t>* b : {&kept, &matched, &filled, &edged, &filtered}) require(b->allocate(pixels));
+    for (DeviceBuffer<uint8_t>* b : {&grey, &certainty, &sure, &repairedSure}) require(b->allocate(pixels));
+    for (DeviceBuffer<int16_t>* b : {&kept, &matched, &repaired, &filled, &edged, &filtered})
+      require(b->allocate(pixels));
     require(speckleScratch.allocate(2 * pixels));
     require(fillScratch.allocate(pixels + size.height));
     require(cudaStatus(cudaMemcpy(grey.get(), greys.data(), pixels, cudaMemcpyHostToDevice), "copy"));
@@ -75,6 +77,15 @@ struct Refinement {
   void confidence() {
     require(gpu::confidence(grey.get(), matched.get(), certainty.get(), false, sure.get(), size.width, size.height,
                             stream));
+  }
+  void measure(ConfidenceMeasure which) {
+    require(gpu::windowConfidence(which, grey.get(), grey.get(), matched.get(), certainty.get(), false, sure.get(),
+                                  size.width, size.height, stream));
+  }
+  /// All three passes.
+  void repair() {
+    require(
+        gpu::repair(matched.get(), sure.get(), repaired.get(), repairedSure.get(), size.width, size.height, stream));
   }
   void fill() {
     FillParameters p;
@@ -105,6 +116,11 @@ inline void timeRefinement(Report& report, const std::vector<int>& partitions) {
       };
       const auto nothing = [] {};
       row("confidence", timeGraph(r.stream, [&] { r.confidence(); }, nothing));
+      row("feature density", timeGraph(r.stream, [&] { r.measure(ConfidenceMeasure::kFeatureDensity); }, nothing));
+      row("product of the three measures",
+          timeGraph(r.stream, [&] { r.measure(ConfidenceMeasure::kProduct); }, nothing));
+      row("copy, confidence, repair", timeGraph(r.stream, [&] { r.restore(), r.confidence(), r.repair(); }, nothing));
+      r.restore(), r.speckle(), r.confidence();
       row("fill", timeGraph(r.stream, [&] { r.fill(); }, nothing));
       row("boundary", timeGraph(r.stream, [&] { r.boundary(); }, nothing));
       row("median", timeGraph(r.stream, [&] { r.median(); }, nothing));

@@ -10,7 +10,7 @@ namespace depthwatt {
 
 inline CrossParameters randomCross(Random& random, const Case& c, bool small) {
   CrossParameters p;
-  const int longest = small ? 24 : kMaxArm;
+  const int longest = small ? 24 : kMaxArmOnCuda;
   p.minDisparity = random.whole(0, 2) == 0 ? random.whole(1, random.whole(0, 9) == 0 ? 1500 : 20) : 0;
   p.numDisparities = random.whole(0, 7) == 0 ? random.whole(1, small ? 100 : 512) : random.whole(1, 40);
   if (c.width > 67) p.numDisparities = random.whole(1, 12);  // the reference adds every sum up by itself

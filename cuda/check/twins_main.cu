@@ -20,6 +20,7 @@
 #include "twins_points.h"
 #include "twins_refine.h"
 #include "twins_rvl.h"
+#include "twins_sgm.h"
 #include "twins_window.h"
 #ifdef __CUDACC__
 #include "bench_partition.h"
@@ -71,24 +72,28 @@ void checkCensus(const Case& c, const std::vector<uint8_t>& left, const std::vec
   }
 }
 
-/// Smoothing of a pair, switched on and off.
-void checkSmooth(const Case& c, const std::vector<uint8_t>& left, const std::vector<uint8_t>& right) {
+/// The filter of a noisy pair: off, and at the least, a random and the largest range.
+void checkSmooth(Random& random, const Case& c, const std::vector<uint8_t>& left, const std::vector<uint8_t>& right) {
   const std::vector<uint8_t>* images[2] = {&left, &right};
   DeviceBuffer<uint8_t> in[2], out[2];
-  DeviceBuffer<int32_t> on;
+  DeviceBuffer<int32_t> range;
   for (int side = 0; side < 2; ++side) {
     upload(in[side], *images[side]);
     require(out[side].allocate(left.size()), "smooth");
   }
-  for (int32_t turn = 0; turn < 2; ++turn) {
-    upload(on, std::vector<int32_t>(1, turn));
-    require(gpu::smooth(on.get(), in[0].get(), in[1].get(), out[0].get(), out[1].get(), c.width, c.height, nullptr),
+  for (const int32_t wide : {0, 1, random.whole(2, kMaxSmoothRange - 1), kMaxSmoothRange}) {
+    upload(range, std::vector<int32_t>(1, wide));
+    require(gpu::smooth(range.get(), in[0].get(), in[1].get(), out[0].get(), out[1].get(), c.width, c.height, nullptr),
             "smooth");
     for (int side = 0; side < 2; ++side) {
       std::vector<uint8_t> expected(*images[side]);
-      if (turn == 1)
-        smoothReference(packedView(images[side]->data(), c.width, c.height),
-                        packedView(expected.data(), c.width, c.height));
+      if (wide > 0) {
+        const ImageView<const uint8_t> image = packedView(images[side]->data(), c.width, c.height);
+        std::vector<uint8_t> guide(image.width * image.height);
+        smoothReference(image, packedView(guide.data(), c.width, c.height));
+        bilateralReference(image, packedView(guide.data(), c.width, c.height).asConst(), wide,
+                           packedView(expected.data(), c.width, c.height));
+      }
       expectSame(expected, fetched(out[side]), c.width, "smooth " + c.name);
     }
   }
@@ -346,7 +351,7 @@ int main(int argc, char** argv) {
         for (int x = 0; x + shift < c.width; ++x) right[y * c.width + x] = left[y * c.width + x + shift];
       }
     }
-    checkSmooth(c, left, right);
+    checkSmooth(random, c, left, right);
     checkCensus(c, left, right);
     checkRefinement(random, c, left, random.whole(0, kDisparityKinds - 1));
     checkHalfAndUpscale(random, c, left);
@@ -354,6 +359,7 @@ int main(int argc, char** argv) {
     if (large) parameters.numDisparities = std::min(parameters.numDisparities, 70);
     checkMatching(random, c, left, right, parameters);
     if (!large) {  // their references add every sum up by itself
+      checkSgmMatcher(random, c, left, right);
       checkCross(random, c, left, right, small);
       checkCbca(random, c, left, right);
       checkExponential(random, c, left, right);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Twins of the rooms that refine a disparity: speckle, confidence, fill and boundary, on pictures of several kinds and on
+// Twins of the rooms that refine a disparity: speckle, confidence, Prehn's measures and repair, fill and boundary, on pictures of several kinds and on
 // shapes beside the edges of the kernels' tiles.
 #pragma once
 
@@ -8,6 +8,9 @@
 #include "../gpu/kernels.h"
 #include "../refine/boundary/boundary.h"
 #include "../refine/confidence/confidence.h"
+#include "../refine/median/median.h"
+#include "../refine/repair/repair.h"
+#include "../refine/window_confidence/window_confidence.h"
 #include "twins.h"
 
 namespace depthwatt {
@@ -68,10 +71,55 @@ inline void checkSpeckle(Random& random, const Case& c, std::vector<int16_t> dis
   expectSame(confidence, fetched(dConfidence), c.width, "speckle confidence" + what);
 }
 
+/// Each measure of Prehn's, and the repair of what has it. The right image is the left one some pixels further, with noise: windows that
+/// agree and windows that do not.
+inline void checkMeasuresAndRepair(Random& random, const Case& c, const std::vector<uint8_t>& left,
+                                   const std::vector<int16_t>& disparities) {
+  const size_t pixels = left.size();
+  std::vector<uint8_t> right(pixels), certainty(pixels);
+  const int shift = random.whole(0, 40), noise = random.whole(0, 60);
+  for (size_t i = 0; i < pixels; ++i) {
+    const int value = left[(i + static_cast<size_t>(shift)) % pixels] + random.whole(-noise, noise);
+    right[i] = static_cast<uint8_t>(std::min(std::max(value, 0), 255));
+  }
+  random.fill(certainty, 0, random.whole(1, 255));
+  DeviceBuffer<uint8_t> dLeft, dRight, dCertainty, dSure, dRepairedSure;
+  DeviceBuffer<int16_t> dRepaired;
+  upload(dLeft, left);
+  upload(dRight, right);
+  upload(dCertainty, certainty);
+  require(dSure.allocate(pixels), "measures");
+  require(dRepairedSure.allocate(pixels), "repair");
+  require(dRepaired.allocate(pixels), "repair");
+  const auto seen = [&](const auto& image) { return packedView(image.data(), c.width, c.height); };
+  for (int measure = 0; measure < 4; ++measure) {
+    const auto which = static_cast<ConfidenceMeasure>(measure);
+    const bool zeroIsEstimated = random.whole(0, 1) == 1;
+    std::vector<uint8_t> sure(pixels);
+    std::vector<int16_t> repaired(disparities);
+    windowConfidenceReference(which, {seen(left), seen(right), seen(disparities), seen(certainty), zeroIsEstimated},
+                              packedView(sure.data(), c.width, c.height));
+    DeviceBuffer<int16_t> dDisparities;
+    upload(dDisparities, disparities);
+    require(gpu::windowConfidence(which, dLeft.get(), dRight.get(), dDisparities.get(), dCertainty.get(),
+                                  zeroIsEstimated, dSure.get(), c.width, c.height, nullptr),
+            "measures");
+    const std::string what = " by measure " + std::to_string(measure) + " " + c.name;
+    expectSame(sure, fetched(dSure), c.width, "confidence" + what);
+    repairReference(packedView(repaired.data(), c.width, c.height), packedView(sure.data(), c.width, c.height));
+    require(
+        gpu::repair(dDisparities.get(), dSure.get(), dRepaired.get(), dRepairedSure.get(), c.width, c.height, nullptr),
+        "repair");
+    expectSame(repaired, fetched(dRepaired), c.width, "repair" + what);
+    expectSame(sure, fetched(dRepairedSure), c.width, "repair, confidence" + what);
+  }
+}
+
 /// kind: of disparitiesOf.
 inline void checkRefinement(Random& random, const Case& c, const std::vector<uint8_t>& grey, int kind) {
   std::vector<int16_t> disparities = disparitiesOf(random, c, kind);
   checkSpeckle(random, c, disparities);
+  checkMeasuresAndRepair(random, c, grey, disparities);
   std::vector<uint8_t> confidence(grey.size());
   random.fill(confidence, 1, 255);
   FillParameters p;
@@ -95,6 +143,19 @@ inline void checkRefinement(Random& random, const Case& c, const std::vector<uin
   boundaryReference(greyView, view(disparities).asConst(), view(edged));
   require(gpu::boundary(dGrey.get(), dIn.get(), dOut.get(), c.width, c.height, nullptr), "boundary");
   expectSame(edged, fetched(dOut), c.width, "boundary " + c.name);
+
+  // The median after it, then both once more, as refine.rounds has them.
+  DeviceBuffer<int16_t> dSmoothed, dEdged;
+  require(dSmoothed.allocate(grey.size()), "rounds");
+  require(dEdged.allocate(grey.size()), "rounds");
+  std::vector<int16_t> smoothed(grey.size());
+  medianReference(view(edged).asConst(), view(smoothed));
+  boundaryReference(greyView, view(smoothed).asConst(), view(edged));
+  medianReference(view(edged).asConst(), view(smoothed));
+  require(gpu::median(dOut.get(), dSmoothed.get(), c.width, c.height, nullptr), "rounds");
+  require(gpu::boundary(dGrey.get(), dSmoothed.get(), dEdged.get(), c.width, c.height, nullptr), "rounds");
+  require(gpu::median(dEdged.get(), dSmoothed.get(), c.width, c.height, nullptr), "rounds");
+  expectSame(smoothed, fetched(dSmoothed), c.width, "two rounds of boundary and median " + c.name);
 
   std::vector<uint8_t> certainty(grey.size()), sure(grey.size());
   random.fill(certainty, random.whole(0, 250), 255);

@@ -43,6 +43,7 @@ class CpuBackend final : public Backend, private Stages {
     // Filling, boundary and median need their input apart from their result.
     if (fills() || p_.boundary || p_.median) matched_.resize(pixels);
     if (p_.boundary && p_.median) beforeMedian_.resize(pixels);
+    if (furtherRounds() > 0) furtherRound_.resize(pixels);
     if (fills() && (p_.boundary || p_.median)) filled_.resize(pixels);
     if (p_.repair) {
       beforeRepair_.resize(pixels);
@@ -50,6 +51,7 @@ class CpuBackend final : public Backend, private Stages {
     }
     if (p_.speckle.minPixels > 0) speckleScratch_.resize(speckleScratchWords(scope_.width, scope_.height));
     if (p_.adaptation.denoise != Denoise::kOff) {
+      for (std::vector<uint8_t>& image : guide_) image.resize(pixels);
       for (std::vector<uint8_t>& image : smooth_) image.resize(pixels);
     }
     for (int side = 0; side < 2; ++side) {
@@ -81,16 +83,17 @@ class CpuBackend final : public Backend, private Stages {
   }
 
   Status adapt(const Adaptation& adaptation, const int32_t* rightMap) override {
-    smooths_ = adaptation.smooth;
+    smoothRange_ = adaptation.smoothRange;
     movedMap_ = rightMap;
     return {};
   }
 
   size_t workspaceBytes() const override {
-    return greyRight_.size() + smooth_[0].size() + smooth_[1].size() + halfLeft_.size() + halfRight_.size() +
+    return greyRight_.size() + 2 * (guide_[0].size() + smooth_[0].size()) + halfLeft_.size() + halfRight_.size() +
            halfConfidence_.size() + certainty_.size() + sureBeforeRepair_.size() +
            (rgb_[0].size() + rgb_[1].size() + halfRgb_[0].size() + halfRgb_[1].size()) * sizeof(Rgb8) +
-           (matched_.size() + filled_.size() + beforeMedian_.size() + halfRefined_.size() + beforeRepair_.size()) *
+           (matched_.size() + filled_.size() + beforeMedian_.size() + furtherRound_.size() + halfRefined_.size() +
+            beforeRepair_.size()) *
                sizeof(int16_t) +
            speckleScratch_.size() * sizeof(int32_t) + (p_.leftMap.size() + p_.rightMap.size()) * sizeof(int32_t) +
            matcher_->workspaceBytes();
@@ -105,17 +108,22 @@ class CpuBackend final : public Backend, private Stages {
     const int32_t* leftMap = p_.leftMap.empty() ? nullptr : p_.leftMap.data();
     const int32_t* rightMap = movedMap_ != nullptr ? movedMap_ : p_.rightMap.empty() ? nullptr : p_.rightMap.data();
     workers_.rows(p_.height, [&](int32_t first, int32_t end) {
-      kernels_.rectify(left, leftMap, whole(output_->left), first, end);
-      if (p_.leftRgb) colours(left, leftMap, whole(output_->left).asConst(), whole(output_->leftRgb), first, end);
       // Of the right image, and of colours for the matcher, nothing but the window's rows is looked at.
-      const int32_t from = first > scope_.window.y ? first : scope_.window.y;
-      const int32_t to = end < scope_.window.y + scope_.window.height ? end : scope_.window.y + scope_.window.height;
-      if (from >= to) return;
-      kernels_.rectify(right, rightMap, whole(greyRight_.data()), from, to);
-      if (needsRgb(p_, 0) && !p_.leftRgb)
-        colours(left, leftMap, whole(output_->left).asConst(), whole(rgb_[0].data()), from, to);
-      if (needsRgb(p_, 1))
-        colours(right, rightMap, whole(greyRight_.data()).asConst(), whole(rgb_[1].data()), from, to);
+      const int32_t windowEnd = scope_.window.y + scope_.window.height;
+      const int32_t from = std::min(std::max(first, scope_.window.y), end),
+                    to = std::max(from, std::min(end, windowEnd));
+      const ImageView<uint8_t> leftGrey = whole(output_->left), rightGrey = whole(greyRight_.data());
+      if (p_.leftRgb) {
+        withColours(left, leftMap, leftGrey, whole(output_->leftRgb), first, end);
+      } else if (needsRgb(p_, 0)) {
+        kernels_.rectify(left, leftMap, leftGrey, first, from);
+        withColours(left, leftMap, leftGrey, whole(rgb_[0].data()), from, to);
+        kernels_.rectify(left, leftMap, leftGrey, to, end);
+      } else {
+        kernels_.rectify(left, leftMap, leftGrey, first, end);
+      }
+      if (needsRgb(p_, 1)) withColours(right, rightMap, rightGrey, whole(rgb_[1].data()), from, to);
+      else kernels_.rectify(right, rightMap, rightGrey, from, to);
     });
     return {};
   }
@@ -133,14 +141,19 @@ class CpuBackend final : public Backend, private Stages {
   }
 
   Status match() override {
-    if (!smooths_) {
+    if (smoothRange_ == 0) {
       matcher_->compute({left(), right(), rgb(0), rgb(1)}, {matched(), certainty()});
       return {};
     }
     const ImageView<uint8_t> smooth[2] = {view(smooth_[0].data()), view(smooth_[1].data())};
+    const ImageView<uint8_t> guide[2] = {view(guide_[0].data()), view(guide_[1].data())};
     workers_.rows(scope_.height, [&](int32_t first, int32_t end) {
-      kernels_.smooth(left(), smooth[0], first, end);
-      kernels_.smooth(right(), smooth[1], first, end);
+      kernels_.smooth(left(), guide[0], first, end);
+      kernels_.smooth(right(), guide[1], first, end);
+    });
+    workers_.rows(scope_.height, [&](int32_t first, int32_t end) {
+      kernels_.bilateral(left(), guide[0].asConst(), smoothRange_, smooth[0], first, end);
+      kernels_.bilateral(right(), guide[1].asConst(), smoothRange_, smooth[1], first, end);
     });
     matcher_->compute({smooth[0].asConst(), smooth[1].asConst(), rgb(0), rgb(1)}, {matched(), certainty()});
     return {};
@@ -192,12 +205,20 @@ class CpuBackend final : public Backend, private Stages {
   Status median() override {
     const ImageView<const int16_t> input = (p_.boundary ? view(beforeMedian_.data()) : beforeBoundary()).asConst();
     workers_.rows(scope_.height, [&](int32_t first, int32_t end) { kernels_.median(input, refined(), first, end); });
+    const ImageView<int16_t> edged = view(furtherRound_.data());
+    for (int32_t round = 0; round < furtherRounds(); ++round) {
+      workers_.rows(scope_.height, [&](int32_t first, int32_t end) {
+        kernels_.boundary(left(), refined().asConst(), edged, first, end);
+      });
+      workers_.rows(scope_.height,
+                    [&](int32_t first, int32_t end) { kernels_.median(edged.asConst(), refined(), first, end); });
+    }
     return {};
   }
 
   Status upscale() override {
     workers_.rows(scope_.window.height, [&](int32_t first, int32_t end) {
-      kernels_.upscale(kUpscaleThresholdQ4, windowOf(output_->left).asConst(), view(halfRefined_.data()).asConst(),
+      kernels_.upscale(p_.upscaleThresholdQ4, windowOf(output_->left).asConst(), view(halfRefined_.data()).asConst(),
                        windowOf(output_->disparityQ4), first, end);
       upscaleConfidence(view(halfConfidence_.data()).asConst(), windowOf(output_->confidence), first, end);
     });
@@ -234,10 +255,11 @@ class CpuBackend final : public Backend, private Stages {
     return {};
   }
 
-  /// Of a camera without colours: its grey three times.
-  void colours(const RectifySource& source, const int32_t* map, ImageView<const uint8_t> grey, ImageView<Rgb8> out,
-               int32_t first, int32_t end) const {
-    if (hasColours(source.format)) return kernels_.rectifyRgb(source, map, out, first, end);
+  /// Grey and colours; of a camera without colours its grey three times.
+  void withColours(const RectifySource& source, const int32_t* map, ImageView<uint8_t> grey, ImageView<Rgb8> out,
+                   int32_t first, int32_t end) const {
+    if (hasColours(source.format)) return kernels_.rectifyRgb(source, map, out, grey, first, end);
+    kernels_.rectify(source, map, grey, first, end);
     for (int32_t y = first; y < end; ++y) {
       for (int32_t x = 0; x < out.width; ++x) out.row(y)[x] = {grey.row(y)[x], grey.row(y)[x], grey.row(y)[x]};
     }
@@ -301,6 +323,7 @@ class CpuBackend final : public Backend, private Stages {
   }
   /// Where the matcher writes, and the stages up to filling work in place.
   ImageView<int16_t> matched() { return matched_.empty() ? refined() : view(matched_.data()); }
+  int32_t furtherRounds() const { return p_.boundary && p_.median ? p_.rounds - 1 : 0; }
   bool fills() const { return p_.fill.method != FillMethod::kOff; }
   ImageView<int16_t> filled() { return filled_.empty() ? refined() : view(filled_.data()); }
   ImageView<int16_t> beforeBoundary() { return fills() ? filled() : matched(); }
@@ -311,13 +334,13 @@ class CpuBackend final : public Backend, private Stages {
   Workers workers_;
   std::vector<uint8_t> greyRight_, halfLeft_, halfRight_, halfConfidence_, keptConfidence_, certainty_;
   std::vector<Rgb8> rgb_[2], halfRgb_[2];  ///< only for a matcher that needs them
-  std::vector<int16_t> matched_, filled_, beforeMedian_, halfRefined_, keptDisparity_, beforeRepair_;
+  std::vector<int16_t> matched_, filled_, beforeMedian_, furtherRound_, halfRefined_, keptDisparity_, beforeRepair_;
   std::vector<uint8_t> sureBeforeRepair_;
   std::vector<int32_t> speckleScratch_;
   std::unique_ptr<CpuMatcher> matcher_;
-  std::vector<uint8_t> smooth_[2];     ///< only where noise may be smoothed
-  const int32_t* movedMap_ = nullptr;  ///< in place of the right map
-  bool smooths_ = false;
+  std::vector<uint8_t> guide_[2], smooth_[2];  ///< only where noise may be filtered
+  const int32_t* movedMap_ = nullptr;          ///< in place of the right map
+  int32_t smoothRange_ = 0;
   FrameInput input_;
   FrameOutput* output_ = nullptr;
 };

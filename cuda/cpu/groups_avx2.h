@@ -98,6 +98,9 @@ inline Halves shiftRightHalves(Halves v, int32_t bits) { return _mm256_srl_epi16
 inline Halves chooseLessHalves(Halves a, Halves b, Halves yes, Halves no) {
   return _mm256_blendv_epi8(yes, no, _mm256_cmpeq_epi16(_mm256_max_epu16(a, b), a));
 }
+inline Halves minUnlessLess(Halves least, Halves v, Halves a, Halves b) {
+  return minHalves(least, chooseLessHalves(a, b, splatHalves(65535), v));
+}
 inline Halves chooseHalves(Halves mask, Halves yes, Halves no) { return _mm256_blendv_epi8(no, yes, mask); }
 inline Halves shiftUpHalves(Halves v, Halves filler) { return _mm256_alignr_epi8(v, filler, 14); }
 inline Halves shiftDownHalves(Halves v, Halves filler) { return _mm256_alignr_epi8(filler, v, 2); }
@@ -128,21 +131,46 @@ inline Halves weighHigh(Bytes a, Bytes b, Weights w) { return _mm256_maddubs_epi
 inline Weights differenceWeights() { return weightsOf(1, 255); }
 inline Halves differenceLow(Bytes a, Bytes b, Weights w) { return weighLow(a, b, w); }
 inline Halves differenceHigh(Bytes a, Bytes b, Weights w) { return weighHigh(a, b, w); }
-inline void inOrder(Halves& low, Halves& high) {
-  const __m256i first = _mm256_permute2x128_si256(low, high, 0x20), second = _mm256_permute2x128_si256(low, high, 0x31);
-  low = first, high = second;
+inline Bytes orderedForHalves(Bytes v) { return _mm256_permute4x64_epi64(v, 0xd8); }
+constexpr bool kHasPixelCosts = true;
+inline Bytes pixelCosts(const void* own, const void* others) {
+  int64_t pixel;
+  std::memcpy(&pixel, own, sizeof pixel);
+  const __m256i a = _mm256_set1_epi64x(pixel);
+  const auto* from = static_cast<const uint8_t*>(others);
+  const auto four = [&](const uint8_t* p) {
+    const __m256i s0 = _mm256_sad_epu8(a, loadu(p)), s1 = _mm256_slli_epi64(_mm256_sad_epu8(a, loadu(p + 32)), 16);
+    const __m256i s2 = _mm256_slli_epi64(_mm256_sad_epu8(a, loadu(p + 64)), 32);
+    const __m256i s3 = _mm256_slli_epi64(_mm256_sad_epu8(a, loadu(p + 96)), 48);
+    return _mm256_or_si256(_mm256_or_si256(s0, s1), _mm256_or_si256(s2, s3));
+  };
+  const __m256i bytes = _mm256_packus_epi16(four(from), four(from + 128));
+  // In a lane: pixels 0 and 1 (2 and 3) of every four, pairs of fours 0, 1, 4, 5 and then 2, 3, 6, 7.
+  const __m256i pairs = _mm256_shuffle_epi8(
+      bytes, _mm256_broadcastsi128_si256(_mm_setr_epi8(0, 4, 1, 5, 8, 12, 9, 13, 2, 6, 3, 7, 10, 14, 11, 15)));
+  return _mm256_shuffle_epi8(
+      _mm256_permute4x64_epi64(pairs, 0xd8),
+      _mm256_broadcastsi128_si256(_mm_setr_epi8(0, 1, 8, 9, 2, 3, 10, 11, 4, 5, 12, 13, 6, 7, 14, 15)));
 }
 inline uint16_t lowestHalf(Halves v) {
   const __m128i lower = _mm_min_epu16(_mm256_castsi256_si128(v), _mm256_extracti128_si256(v, 1));
   return static_cast<uint16_t>(_mm_cvtsi128_si32(_mm_minpos_epu16(lower)));
 }
-inline int32_t firstEqualHalf(Halves v, Halves wanted) {
-  const auto bits = static_cast<uint32_t>(_mm256_movemask_epi8(_mm256_cmpeq_epi16(v, wanted)));
-  return bits == 0 ? -1 : __builtin_ctz(bits) / 2;
+constexpr int32_t kPlaceBits = 1;
+inline uint64_t equalPlaces(Halves first, Halves second, Halves wanted) {
+  const __m256i bytes = _mm256_packs_epi16(_mm256_cmpeq_epi16(first, wanted), _mm256_cmpeq_epi16(second, wanted));
+  return static_cast<uint32_t>(_mm256_movemask_epi8(_mm256_permute4x64_epi64(bytes, 0xd8)));
 }
 
 inline Bytes andBytes(Bytes a, Bytes b) { return _mm256_and_si256(a, b); }
 using Differences = __m256i;
+/// Halves of 64 bits, `apart` numbers from one to the next.
+inline void storePairs(int32_t* out, ptrdiff_t apart, __m128i ab, __m128i cd) {
+  _mm_storel_epi64(reinterpret_cast<__m128i*>(out), ab);
+  _mm_storeh_pd(reinterpret_cast<double*>(out + apart), _mm_castsi128_pd(ab));
+  _mm_storel_epi64(reinterpret_cast<__m128i*>(out + 2 * apart), cd);
+  _mm_storeh_pd(reinterpret_cast<double*>(out + 3 * apart), _mm_castsi128_pd(cd));
+}
 inline Differences noDifferences() { return _mm256_setzero_si256(); }
 inline Differences addDifferences(Differences sums, Bytes a, Bytes b) {
   return _mm256_add_epi64(sums, _mm256_sad_epu8(a, b));
@@ -152,6 +180,14 @@ inline uint32_t totalOf(Differences sums) {
   return static_cast<uint32_t>(_mm_cvtsi128_si32(_mm_add_epi64(two, _mm_unpackhi_epi64(two, two))));
 }
 constexpr int32_t kDifferencesApart = 4;
-inline void storeDifferences(uint64_t* out, Differences sums) { storeu(out, sums); }
+inline Differences doubledDifferences(Differences sums) { return _mm256_or_si256(sums, _mm256_slli_epi64(sums, 32)); }
+inline Differences addDifferenceHalves(Differences a, Differences b) { return _mm256_add_epi32(a, b); }
+inline void storePairTotals(int32_t* out, ptrdiff_t apart, Differences a, Differences b, Differences c, Differences d) {
+  const __m256i ab = _mm256_add_epi32(_mm256_unpacklo_epi64(a, b), _mm256_unpackhi_epi64(a, b));
+  const __m256i cd = _mm256_add_epi32(_mm256_unpacklo_epi64(c, d), _mm256_unpackhi_epi64(c, d));
+  const __m256i all =
+      _mm256_add_epi32(_mm256_permute2x128_si256(ab, cd, 0x20), _mm256_permute2x128_si256(ab, cd, 0x31));
+  storePairs(out, apart, _mm256_castsi256_si128(all), _mm256_extracti128_si256(all, 1));
+}
 
 }  // namespace

@@ -100,6 +100,9 @@ inline Halves shiftRightHalves(Halves v, int32_t bits) { return _mm512_srl_epi16
 inline Halves chooseLessHalves(Halves a, Halves b, Halves yes, Halves no) {
   return _mm512_mask_blend_epi16(_mm512_cmplt_epu16_mask(a, b), no, yes);
 }
+inline Halves minUnlessLess(Halves least, Halves v, Halves a, Halves b) {
+  return _mm512_mask_min_epu16(least, _mm512_cmpge_epu16_mask(a, b), least, v);
+}
 inline Halves chooseHalves(Halves mask, Halves yes, Halves no) {
   return _mm512_ternarylogic_epi64(mask, yes, no, 0xca);
 }
@@ -132,19 +135,38 @@ inline Halves weighHigh(Bytes a, Bytes b, Weights w) { return _mm512_maddubs_epi
 inline Weights differenceWeights() { return weightsOf(1, 255); }
 inline Halves differenceLow(Bytes a, Bytes b, Weights w) { return weighLow(a, b, w); }
 inline Halves differenceHigh(Bytes a, Bytes b, Weights w) { return weighHigh(a, b, w); }
-inline void inOrder(Halves& low, Halves& high) {
-  const __m512i first = _mm512_permutex2var_epi64(low, _mm512_setr_epi64(0, 1, 8, 9, 2, 3, 10, 11), high);
-  const __m512i second = _mm512_permutex2var_epi64(low, _mm512_setr_epi64(4, 5, 12, 13, 6, 7, 14, 15), high);
-  low = first, high = second;
+inline Bytes orderedForHalves(Bytes v) {
+  return _mm512_permutexvar_epi64(_mm512_setr_epi64(0, 4, 1, 5, 2, 6, 3, 7), v);
+}
+constexpr bool kHasPixelCosts = true;
+inline Bytes pixelCosts(const void* own, const void* others) {
+  int64_t pixel;
+  std::memcpy(&pixel, own, sizeof pixel);
+  const __m512i a = _mm512_set1_epi64(pixel);
+  const auto* from = static_cast<const uint8_t*>(others);
+  const auto four = [&](const uint8_t* p) {
+    const __m512i s0 = _mm512_sad_epu8(a, loadu(p)), s1 = _mm512_slli_epi64(_mm512_sad_epu8(a, loadu(p + 64)), 16);
+    const __m512i s2 = _mm512_slli_epi64(_mm512_sad_epu8(a, loadu(p + 128)), 32);
+    const __m512i s3 = _mm512_slli_epi64(_mm512_sad_epu8(a, loadu(p + 192)), 48);
+    return _mm512_or_si512(_mm512_ternarylogic_epi64(s0, s1, s2, 0xfe), s3);
+  };
+  const __m512i bytes = _mm512_packus_epi16(four(from), four(from + 256));
+  // Pixel l of eight k lies in lane l / 2, at 8 (k / 4) + 4 (l % 2) + k % 4.
+  constexpr int64_t kFirst = 0x3430242014100400, kEach = 0x0101010101010101;
+  const __m512i places =
+      _mm512_setr_epi64(kFirst, kFirst + 8 * kEach, kFirst + kEach, kFirst + 9 * kEach, kFirst + 2 * kEach,
+                        kFirst + 10 * kEach, kFirst + 3 * kEach, kFirst + 11 * kEach);
+  return _mm512_permutexvar_epi8(places, bytes);
 }
 inline uint16_t lowestHalf(Halves v) {
   const __m256i half = _mm256_min_epu16(_mm512_castsi512_si256(v), _mm512_extracti64x4_epi64(v, 1));
   const __m128i quarter = _mm_min_epu16(_mm256_castsi256_si128(half), _mm256_extracti128_si256(half, 1));
   return static_cast<uint16_t>(_mm_cvtsi128_si32(_mm_minpos_epu16(quarter)));
 }
-inline int32_t firstEqualHalf(Halves v, Halves wanted) {
-  const uint32_t bits = _mm512_cmpeq_epi16_mask(v, wanted);
-  return bits == 0 ? -1 : __builtin_ctz(bits);
+constexpr int32_t kPlaceBits = 1;
+inline uint64_t equalPlaces(Halves first, Halves second, Halves wanted) {
+  const __mmask32 low = _mm512_cmpeq_epi16_mask(first, wanted), high = _mm512_cmpeq_epi16_mask(second, wanted);
+  return _mm512_kunpackd(high, low);
 }
 
 inline Bytes andBytes(Bytes a, Bytes b) { return _mm512_and_si512(a, b); }
@@ -155,6 +177,20 @@ inline Differences addDifferences(Differences sums, Bytes a, Bytes b) {
 }
 inline uint32_t totalOf(Differences sums) { return static_cast<uint32_t>(_mm512_reduce_add_epi64(sums)); }
 constexpr int32_t kDifferencesApart = 8;
-inline void storeDifferences(uint64_t* out, Differences sums) { storeu(out, sums); }
+inline Differences doubledDifferences(Differences sums) { return _mm512_or_si512(sums, _mm512_slli_epi64(sums, 32)); }
+inline Differences addDifferenceHalves(Differences a, Differences b) { return _mm512_add_epi32(a, b); }
+inline void storePairTotals(int32_t* out, ptrdiff_t apart, Differences a, Differences b, Differences c, Differences d) {
+  const __m512i ab = _mm512_add_epi32(_mm512_unpacklo_epi64(a, b), _mm512_unpackhi_epi64(a, b));
+  const __m512i cd = _mm512_add_epi32(_mm512_unpacklo_epi64(c, d), _mm512_unpackhi_epi64(c, d));
+  const __m512i near = _mm512_shuffle_i64x2(ab, cd, 0x88), far = _mm512_shuffle_i64x2(ab, cd, 0xdd);
+  const __m512i quarters = _mm512_add_epi32(near, far);
+  const __m256i first = _mm512_castsi512_si256(quarters), second = _mm512_extracti64x4_epi64(quarters, 1);
+  const auto both = [](__m256i v) { return _mm_add_epi32(_mm256_castsi256_si128(v), _mm256_extracti128_si256(v, 1)); };
+  const __m128i abTotals = both(first), cdTotals = both(second);
+  _mm_storel_epi64(reinterpret_cast<__m128i*>(out), abTotals);
+  _mm_storeh_pd(reinterpret_cast<double*>(out + apart), _mm_castsi128_pd(abTotals));
+  _mm_storel_epi64(reinterpret_cast<__m128i*>(out + 2 * apart), cdTotals);
+  _mm_storeh_pd(reinterpret_cast<double*>(out + 3 * apart), _mm_castsi128_pd(cdTotals));
+}
 
 }  // namespace

@@ -60,6 +60,9 @@ inline Halves shiftRightHalves(Halves v, int32_t bits) {
 inline Halves chooseLessHalves(Halves a, Halves b, Halves yes, Halves no) {
   return vbslq_u16(vcltq_u16(a, b), yes, no);
 }
+inline Halves minUnlessLess(Halves least, Halves v, Halves a, Halves b) {
+  return minHalves(least, chooseLessHalves(a, b, splatHalves(65535), v));
+}
 inline Halves chooseHalves(Halves mask, Halves yes, Halves no) { return vbslq_u16(mask, yes, no); }
 inline Halves shiftUpHalves(Halves v, Halves filler) { return vextq_u16(filler, v, 7); }
 inline Halves shiftDownHalves(Halves v, Halves filler) { return vextq_u16(v, filler, 1); }
@@ -86,11 +89,14 @@ inline Halves weighHigh(Bytes a, Bytes b, Weights w) {
 inline Weights differenceWeights() { return weightsOf(1, 1); }
 inline Halves differenceLow(Bytes a, Bytes b, Weights) { return vsubl_u8(vget_low_u8(a), vget_low_u8(b)); }
 inline Halves differenceHigh(Bytes a, Bytes b, Weights) { return vsubl_u8(vget_high_u8(a), vget_high_u8(b)); }
-inline void inOrder(Halves&, Halves&) {}
+inline Bytes orderedForHalves(Bytes v) { return v; }
+constexpr bool kHasPixelCosts = false;
+inline Bytes pixelCosts(const void*, const void*) { return vdupq_n_u8(0); }
 inline uint16_t lowestHalf(Halves v) { return vminvq_u16(v); }
-inline int32_t firstEqualHalf(Halves v, Halves wanted) {
-  const uint64_t bits = vget_lane_u64(vreinterpret_u64_u8(vmovn_u16(vceqq_u16(v, wanted))), 0);
-  return bits == 0 ? -1 : __builtin_ctzll(bits) / 8;
+constexpr int32_t kPlaceBits = 4;
+inline uint64_t equalPlaces(Halves first, Halves second, Halves wanted) {
+  const uint8x16_t bytes = vcombine_u8(vmovn_u16(vceqq_u16(first, wanted)), vmovn_u16(vceqq_u16(second, wanted)));
+  return vget_lane_u64(vreinterpret_u64_u8(vshrn_n_u16(vreinterpretq_u16_u8(bytes), 4)), 0);
 }
 
 inline Bytes andBytes(Bytes a, Bytes b) { return vandq_u8(a, b); }
@@ -101,6 +107,8 @@ inline Differences addDifferences(Differences sums, Bytes a, Bytes b) {
 }
 inline uint32_t totalOf(Differences sums) { return vaddvq_u32(sums); }
 constexpr int32_t kDifferencesApart = 0;
-inline void storeDifferences(uint64_t*, Differences) {}
+inline Differences doubledDifferences(Differences sums) { return sums; }
+inline Differences addDifferenceHalves(Differences a, Differences) { return a; }
+inline void storePairTotals(int32_t*, ptrdiff_t, Differences, Differences, Differences, Differences) {}
 
 }  // namespace

@@ -120,6 +120,10 @@ inline Halves shiftRightHalves(Halves v, int32_t bits) { return eachHalf([&](int
 inline Halves chooseLessHalves(Halves a, Halves b, Halves yes, Halves no) {
   return eachHalf([&](int32_t i) { return a.of[i] < b.of[i] ? yes.of[i] : no.of[i]; });
 }
+/// The smaller of least and v, but least where a < b.
+inline Halves minUnlessLess(Halves least, Halves v, Halves a, Halves b) {
+  return eachHalf([&](int32_t i) { return a.of[i] >= b.of[i] && v.of[i] < least.of[i] ? v.of[i] : least.of[i]; });
+}
 inline Halves chooseHalves(Halves mask, Halves yes, Halves no) {
   return eachHalf([&](int32_t i) { return mask.of[i] != 0 ? yes.of[i] : no.of[i]; });
 }
@@ -160,16 +164,23 @@ inline Halves weighHigh(Bytes a, Bytes b, Weights w) {
 inline Weights differenceWeights() { return {1, -1}; }
 inline Halves differenceLow(Bytes a, Bytes b, Weights w) { return weighLow(a, b, w); }
 inline Halves differenceHigh(Bytes a, Bytes b, Weights w) { return weighHigh(a, b, w); }
-/// What widenLow and widenHigh gave, as the first and the second half of all values in their order.
-inline void inOrder(Halves&, Halves&) {}
+/// The bytes of which widenLow gives the first half of all values and widenHigh the second, in their order.
+inline Bytes orderedForHalves(Bytes v) { return v; }
+/// Of one pixel of eight bytes and as many others as a register has bytes: the sums of their absolute differences, at most 255, in
+/// the order of orderedForHalves. Where kHasPixelCosts is false it is not called: a register sums no eight bytes at once.
+constexpr bool kHasPixelCosts = false;
+inline Bytes pixelCosts(const void*, const void*) { return {}; }
 /// The smallest value of a register.
 inline uint16_t lowestHalf(Halves v) { return lowestInGroupHalves(v).of[0]; }
-/// The first value that equals wanted's (all of which are the same), or -1.
-inline int32_t firstEqualHalf(Halves v, Halves wanted) {
+/// For each value of two registers whether it equals wanted's (all of which are the same): kPlaceBits bits, the first lowest.
+constexpr int32_t kPlaceBits = 1;
+inline uint64_t equalPlaces(Halves first, Halves second, Halves wanted) {
+  uint64_t bits = 0;
   for (int32_t i = 0; i < 8; ++i) {
-    if (v.of[i] == wanted.of[0]) return i;
+    bits |= static_cast<uint64_t>(first.of[i] == wanted.of[i]) << i;
+    bits |= static_cast<uint64_t>(second.of[i] == wanted.of[i]) << (8 + i);
   }
-  return -1;
+  return bits;
 }
 
 inline Bytes andBytes(Bytes a, Bytes b) {
@@ -186,8 +197,13 @@ inline Differences addDifferences(Differences sums, Bytes a, Bytes b) {
   return sums;
 }
 inline uint32_t totalOf(Differences sums) { return sums.sum; }
-/// How many sums storeDifferences gives, of eight bytes each; 0: a register has others.
+/// How many sums a register has, of eight bytes each, in 64 bits; 0: it has others, and what follows is not called.
 constexpr int32_t kDifferencesApart = 0;
-inline void storeDifferences(uint64_t*, Differences) {}
+/// Each sum in the high half of its 64 bits too.
+inline Differences doubledDifferences(Differences sums) { return sums; }
+/// Low and high halves each by themselves.
+inline Differences addDifferenceHalves(Differences a, Differences) { return a; }
+/// Of a, b, c and d, `apart` numbers from one to the next: the total of the low halves and, behind it, that of the high halves.
+inline void storePairTotals(int32_t*, ptrdiff_t, Differences, Differences, Differences, Differences) {}
 
 }  // namespace

@@ -48,6 +48,7 @@ struct Kernels {
   ExponentialKernels exponential;
   CountNoise countNoise;
   SmoothRows smooth;
+  BilateralRows bilateral;
   RowOffsetCount countRowOffset;
   HalfRows half;
   HalfRgbRows halfRgb;

@@ -67,6 +67,7 @@ constexpr Kernels kernelsOf(InstructionSet instructionSet) {
   kernels.exponential = kExponentialKernels;
   kernels.countNoise = countNoise;
   kernels.smooth = smoothRows;
+  kernels.bilateral = bilateralRows;
   kernels.countRowOffset = countRowOffset;
   kernels.half = halfRows;
   kernels.halfRgb = halfRgbRows;

@@ -2,7 +2,6 @@
 // Every buffer of the stages, made at open, and the launches; see frame_stages.h.
 #include "frame_stages.h"
 
-#include "../refine/upscale/upscale.h"
 #include "kernels.h"
 
 namespace depthwatt {
@@ -38,9 +37,12 @@ Status FrameStages::open() {
   DEPTHWATT_TRY(right_.allocate(static_cast<size_t>(p_.width) * p_.height));
   if (p_.makesPoints) DEPTHWATT_TRY(points_.open(p_.points, p_.width, p_.height));
   if (encodesRvl(p_)) DEPTHWATT_TRY(rvlScratch_.open(static_cast<size_t>(p_.width) * p_.height));
-  if (fills() || p_.boundary || p_.median) DEPTHWATT_TRY(matched_.allocate(matchedPixels_));
+  if (refinesFurther() || p_.repair) DEPTHWATT_TRY(matched_.allocate(matchedPixels_));
+  if (refinesFurther() && p_.repair) DEPTHWATT_TRY(repaired_.allocate(matchedPixels_));
+  if (p_.repair) DEPTHWATT_TRY(unrepairedSure_.allocate(matchedPixels_));
   if (fills() && (p_.boundary || p_.median)) DEPTHWATT_TRY(filled_.allocate(matchedPixels_));
   if (p_.boundary && p_.median) DEPTHWATT_TRY(edged_.allocate(matchedPixels_));
+  if (furtherRounds() > 0) DEPTHWATT_TRY(furtherRound_.allocate(matchedPixels_));
   if (apart()) {
     DEPTHWATT_TRY(refined_.allocate(matchedPixels_));
     DEPTHWATT_TRY(confidence_.allocate(matchedPixels_));
@@ -57,7 +59,7 @@ Status FrameStages::open() {
     DEPTHWATT_TRY(keptConfidence_.allocate(matchedPixels_));
   }
   if (denoises()) {
-    DEPTHWATT_TRY(smooths_.allocate(1));
+    DEPTHWATT_TRY(smoothRange_.allocate(1));
     for (DeviceBuffer<uint8_t>& image : smooth_) DEPTHWATT_TRY(image.allocate(matchedPixels_));
   }
   if (denoises() || moves) DEPTHWATT_TRY(adapt(Adaptation(), nullptr));
@@ -78,9 +80,8 @@ Status FrameStages::openColours() {
 }
 
 Status FrameStages::adapt(const Adaptation& adaptation, const int32_t* rightMap) {
-  if (smooths_.bytes() > 0) {
-    const int32_t on = adaptation.smooth ? 1 : 0;
-    DEPTHWATT_CUDA(cudaMemcpy(smooths_.get(), &on, sizeof on, cudaMemcpyHostToDevice));
+  if (smoothRange_.bytes() > 0) {
+    DEPTHWATT_CUDA(cudaMemcpy(smoothRange_.get(), &adaptation.smoothRange, sizeof(int32_t), cudaMemcpyHostToDevice));
   }
   // Without a map to move, one that is given is that of a camera that has turned.
   if (!p_.adaptation.movesRows() && (rightMap == nullptr || map_[1].bytes() == 0)) return {};
@@ -139,7 +140,7 @@ Status FrameStages::half() {
 Status FrameStages::match() {
   const uint8_t* sides[2] = {grey(0), grey(1)};
   if (denoises()) {
-    DEPTHWATT_TRY(gpu::smooth(smooths_.get(), sides[0], sides[1], smooth_[0].get(), smooth_[1].get(), scope_.width,
+    DEPTHWATT_TRY(gpu::smooth(smoothRange_.get(), sides[0], sides[1], smooth_[0].get(), smooth_[1].get(), scope_.width,
                               scope_.height, stream_));
     for (int side = 0; side < 2; ++side) sides[side] = smooth_[side].get();
   }
@@ -152,12 +153,21 @@ Status FrameStages::speckle() {
 }
 
 Status FrameStages::confidence() {
-  return gpu::confidence(grey(0), matched(), certainty_.get(), p_.matcher.facts->estimates, sure(), scope_.width,
-                         scope_.height, stream_);
+  const bool estimates = p_.matcher.facts->estimates;
+  uint8_t* const found = p_.repair ? unrepairedSure_.get() : sure();
+  if (p_.measuresConfidence) {
+    DEPTHWATT_TRY(gpu::windowConfidence(p_.measure, grey(0), grey(1), matched(), certainty_.get(), estimates, found,
+                                        scope_.width, scope_.height, stream_));
+  } else {
+    DEPTHWATT_TRY(
+        gpu::confidence(grey(0), matched(), certainty_.get(), estimates, found, scope_.width, scope_.height, stream_));
+  }
+  if (!p_.repair) return {};
+  return gpu::repair(matched(), found, repaired(), sure(), scope_.width, scope_.height, stream_);
 }
 
 Status FrameStages::fill() {
-  return gpu::fill(scope_.fill, grey(0), matched(), filled(), sure(), fillScratch_.get(), scope_.width, scope_.height,
+  return gpu::fill(scope_.fill, grey(0), repaired(), filled(), sure(), fillScratch_.get(), scope_.width, scope_.height,
                    stream_);
 }
 
@@ -165,10 +175,17 @@ Status FrameStages::boundary() {
   return gpu::boundary(grey(0), beforeBoundary(), edged(), scope_.width, scope_.height, stream_);
 }
 
-Status FrameStages::median() { return gpu::median(beforeMedian(), refined(), scope_.width, scope_.height, stream_); }
+Status FrameStages::median() {
+  DEPTHWATT_TRY(gpu::median(beforeMedian(), refined(), scope_.width, scope_.height, stream_));
+  for (int32_t round = 0; round < furtherRounds(); ++round) {
+    DEPTHWATT_TRY(gpu::boundary(grey(0), refined(), furtherRound_.get(), scope_.width, scope_.height, stream_));
+    DEPTHWATT_TRY(gpu::median(furtherRound_.get(), refined(), scope_.width, scope_.height, stream_));
+  }
+  return {};
+}
 
 Status FrameStages::upscale() {
-  return gpu::upscale(kUpscaleThresholdQ4, windowOf(0), refined(), sure(), doubled(), doubledConfidence(),
+  return gpu::upscale(p_.upscaleThresholdQ4, windowOf(0), refined(), sure(), doubled(), doubledConfidence(),
                       scope_.window.width, scope_.window.height, stream_);
 }
 
@@ -220,11 +237,11 @@ Status FrameStages::restoreInput() {
 }
 
 size_t FrameStages::bytes() const {
-  size_t bytes = matcher_->bytes() + rvlScratch_.bytes() + points_.bytes() + smooths_.bytes() + smooth_[0].bytes() +
+  size_t bytes = matcher_->bytes() + rvlScratch_.bytes() + points_.bytes() + smoothRange_.bytes() + smooth_[0].bytes() +
                  smooth_[1].bytes() + speckleScratch_.bytes() + fillScratch_.bytes() + right_.bytes() +
-                 certainty_.bytes() + confidence_.bytes() + doubledConfidence_.bytes() + keptConfidence_.bytes() +
-                 matched_.bytes() + filled_.bytes() + edged_.bytes() + refined_.bytes() + doubled_.bytes() +
-                 keptDisparity_.bytes();
+                 certainty_.bytes() + unrepairedSure_.bytes() + confidence_.bytes() + doubledConfidence_.bytes() +
+                 keptConfidence_.bytes() + matched_.bytes() + repaired_.bytes() + filled_.bytes() + edged_.bytes() +
+                 furtherRound_.bytes() + refined_.bytes() + doubled_.bytes() + keptDisparity_.bytes();
   for (int side = 0; side < 2; ++side) {
     bytes += map_[side].bytes() + window_[side].bytes() + half_[side].bytes();
     bytes += rgb_[side].bytes() + windowRgb_[side].bytes() + halfRgb_[side].bytes();

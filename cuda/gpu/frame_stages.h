@@ -78,6 +78,7 @@ class FrameStages final : public Stages {
 
  private:
   bool denoises() const { return p_.adaptation.denoise != Denoise::kOff; }
+  int32_t furtherRounds() const { return p_.boundary && p_.median ? p_.rounds - 1 : 0; }
   bool fills() const { return p_.fill.method != FillMethod::kOff; }
   bool windowed() const { return p_.region.width > 0; }
   /// Results of the matched size need another step before they are the frame's.
@@ -85,9 +86,11 @@ class FrameStages final : public Stages {
 
   // Where each stage finds and leaves the disparity: the last one of the matched size writes to refined().
   int16_t* refined() const { return apart() ? refined_.get() : frame_->disparity.get(); }
-  int16_t* matched() const { return fills() || p_.boundary || p_.median ? matched_.get() : refined(); }
+  bool refinesFurther() const { return fills() || p_.boundary || p_.median; }
+  int16_t* matched() const { return refinesFurther() || p_.repair ? matched_.get() : refined(); }
+  int16_t* repaired() const { return !p_.repair ? matched() : refinesFurther() ? repaired_.get() : refined(); }
   int16_t* filled() const { return p_.boundary || p_.median ? filled_.get() : refined(); }
-  int16_t* beforeBoundary() const { return fills() ? filled() : matched(); }
+  int16_t* beforeBoundary() const { return fills() ? filled() : repaired(); }
   int16_t* edged() const { return p_.median ? edged_.get() : refined(); }
   int16_t* beforeMedian() const { return p_.boundary ? edged() : beforeBoundary(); }
   uint8_t* sure() const { return apart() ? confidence_.get() : frame_->confidence.get(); }
@@ -115,11 +118,12 @@ class FrameStages final : public Stages {
   const MatchScope scope_;
   const size_t matchedPixels_, windowPixels_;
   DeviceBuffer<int32_t> map_[2], speckleScratch_, fillScratch_;
-  DeviceBuffer<int32_t> smooths_;  ///< one switch
+  DeviceBuffer<int32_t> smoothRange_;  ///< one number
   DeviceBuffer<uint8_t> smooth_[2];
-  DeviceBuffer<uint8_t> right_, window_[2], half_[2], certainty_, confidence_, doubledConfidence_, keptConfidence_;
+  DeviceBuffer<uint8_t> right_, window_[2], half_[2], certainty_, confidence_, doubledConfidence_, keptConfidence_,
+      unrepairedSure_;
   DeviceBuffer<Rgb8> rgb_[2], windowRgb_[2], halfRgb_[2];  ///< only for a matcher or points that need them
-  DeviceBuffer<int16_t> matched_, filled_, edged_, refined_, doubled_, keptDisparity_;
+  DeviceBuffer<int16_t> matched_, repaired_, filled_, edged_, furtherRound_, refined_, doubled_, keptDisparity_;
   RvlScratch rvlScratch_;
   PointsWorkspace points_;
   std::unique_ptr<Matcher> matcher_;

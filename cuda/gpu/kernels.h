@@ -39,14 +39,19 @@ Status wideCensus(const uint8_t* left, const uint8_t* right, uint32_t* leftFirst
 
 Status gradientCensus(const uint8_t* image, uint32_t* out, int32_t width, int32_t height, cudaStream_t stream);
 
-/// Both images of a pair in one launch. on: one int32 in device memory; at 0 the
-/// images are copied unchanged.
-Status smooth(const int32_t* on, const uint8_t* left, const uint8_t* right, uint8_t* leftOut, uint8_t* rightOut,
+/// Both images of a pair in one launch: the filter of denoise.h, guided by the smoothed image. range: one int32 in device memory; at 0
+/// the images are copied unchanged.
+Status smooth(const int32_t* range, const uint8_t* left, const uint8_t* right, uint8_t* leftOut, uint8_t* rightOut,
               int32_t width, int32_t height, cudaStream_t stream);
 
 /// Both images of a pair in one launch; out: half the size, rounded up.
 Status half(const uint8_t* left, const uint8_t* right, uint8_t* leftOut, uint8_t* rightOut, int32_t inWidth,
             int32_t inHeight, cudaStream_t stream);
+
+/// Columns in reverse order; images of packed rows.
+Status mirrorColumns(const uint8_t* from, uint8_t* to, int32_t width, int32_t height, cudaStream_t stream);
+Status mirrorColumns(const Rgb8* from, Rgb8* to, int32_t width, int32_t height, cudaStream_t stream);
+Status mirrorColumns(const int16_t* from, int16_t* to, int32_t width, int32_t height, cudaStream_t stream);
 
 Status halfRgb(const Rgb8* in, Rgb8* out, int32_t inWidth, int32_t inHeight, cudaStream_t stream);
 
@@ -72,6 +77,15 @@ Status fill(const FillParameters& parameters, const uint8_t* grey, const int16_t
 /// sure: another image than certainty.
 Status confidence(const uint8_t* grey, const int16_t* disparityQ4, const uint8_t* certainty, bool zeroIsEstimated,
                   uint8_t* sure, int32_t width, int32_t height, cudaStream_t stream);
+
+/// A measure of refine/window_confidence. sure: another image than certainty.
+Status windowConfidence(ConfidenceMeasure measure, const uint8_t* left, const uint8_t* right,
+                        const int16_t* disparityQ4, const uint8_t* certainty, bool zeroIsEstimated, uint8_t* sure,
+                        int32_t width, int32_t height, cudaStream_t stream);
+
+/// refine/repair, from the first two images to the other two; the first two are worked in.
+Status repair(int16_t* disparityQ4, uint8_t* sure, int16_t* repairedQ4, uint8_t* repairedSure, int32_t width,
+              int32_t height, cudaStream_t stream);
 
 Status boundary(const uint8_t* grey, const int16_t* disparityQ4, int16_t* result, int32_t width, int32_t height,
                 cudaStream_t stream);

@@ -127,7 +127,20 @@ constexpr int kSadRingBlocks = 2;
 #else
 constexpr int kSadRingBlocks = 1;
 #endif
+/// Whether the wide form of it is compiled: only where the kernel suits, for elsewhere compilers spill. As C++ it always is.
+#if defined(__CUDACC__) && defined(__CUDA_ARCH__)
+constexpr bool kSadRingWide = kSadRingBlocks > 1;
+#else
+constexpr bool kSadRingWide = true;
+#endif
 constexpr bool sadRingSuits(int major) { return major >= 9 && major != 11; }
+
+/// Blocks of 256 threads of refine/fill: 64 registers a thread, or 80 where compilers spill at that.
+#if __CUDA_ARCH__ / 100 == 11
+constexpr int kFillBlocks = 3;
+#else
+constexpr int kFillBlocks = 4;
+#endif
 
 /// Blocks of 512 threads of match/exponential's rounds on a multiprocessor: 64 registers a thread, or 128.
 #if __CUDA_ARCH__ >= 800

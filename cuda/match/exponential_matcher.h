@@ -10,17 +10,9 @@
 #include "exponential/exponential.h"
 #include "exponential_right_view.h"
 #include "matcher.h"
+#include "mirror.h"
 
 namespace depthwatt {
-
-/// Columns in reverse order.
-template <class Pixel>
-inline void mirrorColumns(ImageView<const Pixel> from, ImageView<Pixel> to, int32_t firstRow, int32_t endRow) {
-  for (int32_t y = firstRow; y < endRow; ++y) {
-    const Pixel* row = from.row(y);
-    for (int32_t x = 0; x < from.width; ++x) to.row(y)[x] = row[from.width - 1 - x];
-  }
-}
 
 /// Both images exchanged and mirrored, with the colours of the right one.
 struct MirroredImages {

@@ -18,7 +18,7 @@ struct HsvPixel {
   uint8_t hueAcross, hueDown;
   uint8_t saturationLow, saturationHigh;
   uint8_t valueLow, valueHigh;
-  uint8_t none[2];  ///< 0
+  uint8_t none[2];  ///< 0; in the copies of pyramid a third byte of saturation and of value
 };
 static_assert(sizeof(HsvPixel) == 8, "eight bytes: two words of four differences");
 

@@ -31,7 +31,9 @@ using RectifyRows = void (*)(const RectifySource& source, const int32_t* map, Im
 /// The same in colours, for formats that have them (hasColours): each colour by itself, by the same places and weights. Of NV12
 /// the chroma is read too: the source must hold sourceBytes() with colours.
 void rectifyRgbReference(const RectifySource& source, const int32_t* map, ImageView<Rgb8> out);
-using RectifyRgbRows = void (*)(const RectifySource& source, const int32_t* map, ImageView<Rgb8> out, int32_t firstRow,
-                                int32_t endRow);
+/// The fast form, and of the same rows the grey that RectifyRows gives, unless grey is empty (data = nullptr): places are found and
+/// pixels are read once for both.
+using RectifyRgbRows = void (*)(const RectifySource& source, const int32_t* map, ImageView<Rgb8> out,
+                                ImageView<uint8_t> grey, int32_t firstRow, int32_t endRow);
 
 }  // namespace depthwatt

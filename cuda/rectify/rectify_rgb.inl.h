@@ -4,13 +4,14 @@
 //
 // A lane is one output pixel. A format gives, for a row of the source, each colour of the two pixels beside the lane's place, as
 // (left | right << 16); the rest is the same for all. A lane whose bytes would leave the image computes with the nearest place
-// that does not, and its pixel is computed again by itself.
+// that does not, and its pixel is computed again by itself. A group is one function, always inlined: left to itself the compiler
+// calls its parts, passes registers through memory and computes what nobody reads.
 
 namespace {
 
-/// A colour each of two neighbouring pixels, left | right << 16.
+/// Each colour of two neighbouring pixels and their grey, left | right << 16. What of it is not read is not computed either.
 struct PixelPair {
-  I32 red, green, blue;
+  I32 red, green, blue, grey;
 };
 
 /// Whole places that a format's vectors can compute.
@@ -29,7 +30,7 @@ class SourceFetch {
         offset_(addI32(mulI32(row, splatI32(static_cast<int32_t>(plane.strideBytes))), byte)) {}
 
   /// at: a byte of its reach for each lane.
-  I32 fetchAt(int32_t j, I32 at) const {
+  [[gnu::always_inline]] I32 fetchAt(int32_t j, I32 at) const {
     if (SourceWindow<kReach>::possible(kApart) && window_.fits()) return window_.fetchAt(j, at);
     return gatherI32(data_ + static_cast<size_t>(j) * strideBytes_, addI32(offset_, at));
   }
@@ -47,7 +48,8 @@ struct GroupPlace {
   I32 x, y;
   int32_t firstX, firstY;
 
-  GroupPlace(const RectifySource& source, const int32_t* from, I32 wholeX, I32 wholeY, const PlaceLimits& limits) {
+  [[gnu::always_inline]] GroupPlace(const RectifySource& source, const int32_t* from, I32 wholeX, I32 wholeY,
+                                    const PlaceLimits& limits) {
     x = minI32(maxI32(wholeX, splatI32(limits.lowX)), splatI32(limits.highX));
     y = minI32(maxI32(wholeY, splatI32(limits.lowY)), splatI32(limits.highY));
     firstX = clampTo(leastWhole(from, source.width, 0), limits.lowX, limits.highX);
@@ -62,25 +64,29 @@ inline I32 chooseI32(I32 mask, I32 yes, I32 no) { return xorI32(no, andI32(mask,
 /// All ones where bit 0 of v is 1, else 0.
 inline I32 oddMask(I32 v) { return subI32(splatI32(0), andI32(v, splatI32(1))); }
 
+/// BT.601 luma of three bytes, as the definition rounds it.
+inline I32 lumaOfRgb(I32 word) {
+  const I32 redBlue = pairSumI32(bytesOfHalves(word), splatI32(77 | 29 << 16));
+  const I32 green = pairSumI32(andI32(shiftRightI32<8>(word), splatI32(0xff)), splatI32(150));
+  return shiftRightI32<8>(addI32(addI32(redBlue, green), splatI32(128)));
+}
+
 /// Three bytes a pixel: two words, of the left pixel and the right one's red, and of the left one's blue and the right one.
 class RgbPairs {
  public:
   static PlaceLimits limits(const RectifySource& source) { return {0, source.width - 2, 0, source.height - 2}; }
 
-  RgbPairs(const RectifySource& source, const GroupPlace& at)
+  [[gnu::always_inline]] RgbPairs(const RectifySource& source, const GroupPlace& at)
       : bytes_({source.data, source.strideBytes, source.height, 3 * source.width}, 3 * at.firstX, at.firstY,
                addI32(at.x, shiftLeftI32<1>(at.x)), at.y) {}
 
-  I32 first(int32_t j) const { return bytes_.fetch(j); }
-  I32 second(int32_t j) const { return bytes_.fetch(j, 2); }
-
-  PixelPair row(int32_t j) const {
-    const I32 left = first(j), right = second(j);
+  [[gnu::always_inline]] PixelPair row(int32_t j) const {
+    const I32 left = bytes_.fetch(j), right = bytes_.fetch(j, 2);
     const auto outer = [&](I32 word) {
       return orI32(andI32(word, splatI32(0xff)), shiftLeftI32<16>(shiftRightI32<24>(word)));
     };
     const I32 green = orI32(andI32(shiftRightI32<8>(left), splatI32(0xff)), andI32(right, splatI32(0xff0000)));
-    return {outer(left), green, outer(right)};
+    return {outer(left), green, outer(right), joinHalves(lumaOfRgb(left), lumaOfRgb(shiftRightI32<8>(right)))};
   }
 
  private:
@@ -99,14 +105,14 @@ struct ChromaShare {
 };
 
 /// luma: left | right << 16.
-inline PixelPair pairOf(I32 luma, const ChromaShare& left, const ChromaShare& right) {
+[[gnu::always_inline]] inline PixelPair pairOf(I32 luma, const ChromaShare& left, const ChromaShare& right) {
   const I32 leftLuma = lowHalf(luma), rightLuma = shiftRightI32<16>(luma);
   const auto sum = [&](I32 brightness, I32 share) {
     return minI32(maxI32(addI32(brightness, share), splatI32(0)), splatI32(255));
   };
   return {joinHalves(sum(leftLuma, left.red), sum(rightLuma, right.red)),
           joinHalves(sum(leftLuma, left.green), sum(rightLuma, right.green)),
-          joinHalves(sum(leftLuma, left.blue), sum(rightLuma, right.blue))};
+          joinHalves(sum(leftLuma, left.blue), sum(rightLuma, right.blue)), luma};
 }
 
 /// 4:2:2 in words of two pixels. kLumaShift: 0 where luma is the first byte, else 8.
@@ -117,11 +123,11 @@ class PackedPairs {
     return {0, 2 * (source.width >> 1) - 2, 0, source.height - 2};
   }
 
-  PackedPairs(const RectifySource& source, const GroupPlace& at)
+  [[gnu::always_inline]] PackedPairs(const RectifySource& source, const GroupPlace& at)
       : odd_(oddMask(at.x)), words_({source.data, source.strideBytes, source.height, 4 * (source.width >> 1)},
                                     4 * (at.firstX >> 1), at.firstY, shiftLeftI32<2>(shiftRightI32<1>(at.x)), at.y) {}
 
-  PixelPair row(int32_t j) const {
+  [[gnu::always_inline]] PixelPair row(int32_t j) const {
     // The right pixel's word is the next one where the left pixel is the second of its own.
     const I32 word = words_.fetch(j), next = words_.fetchAt(j, andI32(odd_, splatI32(4)));
     const I32 own = bytesOfHalves(shiftRightI32<kLumaShift>(word)),
@@ -143,13 +149,13 @@ class Nv12Pairs {
     return {0, 2 * ((source.width + 1) >> 1) - 3, 0, source.height - 2};
   }
 
-  Nv12Pairs(const RectifySource& source, const GroupPlace& at)
+  [[gnu::always_inline]] Nv12Pairs(const RectifySource& source, const GroupPlace& at)
       : odd_(oddMask(at.x)),
         luma_({source.data, source.strideBytes, source.height, source.width}, at.firstX, at.firstY, at.x, at.y),
         top_(chromaOf(source, at, at.y, at.firstY)),
         bottom_(chromaOf(source, at, addI32(at.y, splatI32(1)), at.firstY + 1)) {}
 
-  PixelPair row(int32_t j) const {
+  [[gnu::always_inline]] PixelPair row(int32_t j) const {
     const I32 uv = j == 0 ? top_.fetch(0) : bottom_.fetch(0);
     const auto halves = [&](I32 pair) {
       return orI32(andI32(pair, splatI32(0xff)), andI32(shiftLeftI32<8>(pair), splatI32(0xff0000)));
@@ -178,22 +184,19 @@ class MosaicPairs {
  public:
   static PlaceLimits limits(const RectifySource& source) { return {1, source.width - 3, 1, source.height - 3}; }
 
-  MosaicPairs(const RectifySource& source, const GroupPlace& at)
+  [[gnu::always_inline]] MosaicPairs(const RectifySource& source, const GroupPlace& at)
       : samples_({source.data, source.strideBytes, source.height, source.width << Samples::kBytesLog2},
                  (at.firstX - 1) << Samples::kBytesLog2, at.firstY - 1,
                  shiftLeftI32<Samples::kBytesLog2>(subI32(at.x, splatI32(1))), subI32(at.y, splatI32(1))),
         evenColumn_(xorI32(oddMask(addI32(at.x, splatI32(redX(source.format)))), splatI32(0xffff))),
-        evenRow_(xorI32(oddMask(addI32(at.y, splatI32(redY(source.format)))), splatI32(-1))) {
-    for (int32_t j = 0; j < 4; ++j) {
-      const MosaicRow row = mosaicRow<Samples>([&](int32_t byte) { return samples_.fetch(j, byte); });
-      own_[j] = row.own, beside_[j] = row.beside;
-    }
-  }
+        evenRow_(xorI32(oddMask(addI32(at.y, splatI32(redY(source.format)))), splatI32(-1))),
+        site_(siteOf(addI32(at.x, splatI32(redX(source.format))), addI32(at.y, splatI32(redY(source.format))))),
+        rows_{sampled(0), sampled(1), sampled(2), sampled(3)} {}
 
-  PixelPair row(int32_t j) const {
+  [[gnu::always_inline]] PixelPair row(int32_t j) const {
     const I32 redRow = j == 0 ? evenRow_ : xorI32(evenRow_, splatI32(-1));
-    const I32 own = shiftLeftI32<2>(own_[j + 1]), beside = beside_[j + 1];
-    const I32 above = addI32(own_[j], own_[j + 2]), corners = addI32(beside_[j], beside_[j + 2]);
+    const I32 own = shiftLeftI32<2>(rows_[j + 1].own), beside = rows_[j + 1].beside;
+    const I32 above = addI32(rows_[j].own, rows_[j + 2].own), corners = addI32(rows_[j].beside, rows_[j + 2].beside);
     const I32 twiceBeside = shiftLeftI32<1>(beside), twiceAbove = shiftLeftI32<1>(above);
     // Fourfold colours, by whether red's columns and rows are the pixel's own. No half exceeds 1020.
     const auto inColumn = [&](I32 yes, I32 no) { return chooseI32(evenColumn_, yes, no); };
@@ -201,14 +204,20 @@ class MosaicPairs {
     const I32 cross = addI32(beside, above);
     return {quarter(chooseI32(redRow, inColumn(own, twiceBeside), inColumn(twiceAbove, corners))),
             quarter(chooseI32(redRow, inColumn(cross, own), inColumn(own, cross))),
-            quarter(chooseI32(redRow, inColumn(corners, twiceAbove), inColumn(twiceBeside, own)))};
+            quarter(chooseI32(redRow, inColumn(corners, twiceAbove), inColumn(twiceBeside, own))),
+            mosaicGrey(rows_[j], rows_[j + 1], rows_[j + 2], xorI32(site_, splatI32(2 * j)))};
   }
 
  private:
+  [[gnu::always_inline]] MosaicRow sampled(int32_t j) const {
+    return mosaicRow<Samples>([&](int32_t byte) { return samples_.fetch(j, byte); });
+  }
+
   const SourceFetch<(4 << Samples::kBytesLog2), (1 << Samples::kBytesLog2)> samples_;
   const I32 evenColumn_,
-      evenRow_;  ///< halves that are all ones in red's columns; lanes in red's rows, for the upper pixels
-  I32 own_[4], beside_[4];
+      evenRow_;     ///< halves that are all ones in red's columns; lanes in red's rows, for the upper pixels
+  const I32 site_;  ///< of the upper left pixel
+  const MosaicRow rows_[4];
 };
 
 Rgb8 remapRgbPixel(const RectifySource& source, const int32_t* from) {
@@ -218,9 +227,10 @@ Rgb8 remapRgbPixel(const RectifySource& source, const int32_t* from) {
   return {value(0), value(1), value(2)};
 }
 
-/// kLanesI32 output pixels.
-template <class Pairs>
-inline void remapRgbGroup(const RectifySource& source, const PlaceLimits& limits, const int32_t* from, Rgb8* out) {
+/// kLanesI32 output pixels. grey: theirs, where kWithGrey.
+template <class Pairs, bool kWithGrey>
+inline void remapRgbGroup(const RectifySource& source, const PlaceLimits& limits, const int32_t* from, Rgb8* out,
+                          uint8_t* grey) {
   I32 px, py;
   loadPairsI32(from, px, py);
   const AxisPlace x(px, source.width - 1), y(py, source.height - 1);
@@ -230,12 +240,14 @@ inline void remapRgbGroup(const RectifySource& source, const PlaceLimits& limits
   const I32 red = interpolate(top.red, bottom.red, x, y), green = interpolate(top.green, bottom.green, x, y);
   const I32 blue = interpolate(top.blue, bottom.blue, x, y);
   storeTriplesI32(&out->red, orI32(red, orI32(shiftLeftI32<8>(green), shiftLeftI32<16>(blue))));
+  if constexpr (kWithGrey) storeBytesI32(grey, interpolate(top.grey, bottom.grey, x, y));
   const I32 moved = orI32(xorI32(place.x, x.whole), xorI32(place.y, y.whole));
   if (!anyAboveUnsignedI32(moved, splatI32(0))) return;
   for (int32_t i = 0; i < kLanesI32; ++i) {
     const auto whole = [&](int32_t at, int32_t size) { return lesser(clampTo(at, 0, 32 * (size - 1)) >> 5, size - 2); };
     if (limits.hold(whole(from[2 * i], source.width), whole(from[2 * i + 1], source.height))) continue;
     out[i] = remapRgbPixel(source, from + 2 * i);
+    if constexpr (kWithGrey) grey[i] = remapPixel(source, from + 2 * i);
   }
 }
 
@@ -258,21 +270,19 @@ inline void groupRows(const int32_t* map, int32_t width, int32_t firstRow, int32
   }
 }
 
-template <class Pairs>
-void remapRgbRows(const RectifySource& source, const int32_t* map, ImageView<Rgb8> out, int32_t firstRow,
-                  int32_t endRow) {
+template <class Pairs, bool kWithGrey>
+void remapRgbRows(const RectifySource& source, const int32_t* map, ImageView<Rgb8> out, ImageView<uint8_t> grey,
+                  int32_t firstRow, int32_t endRow) {
   const PlaceLimits limits = Pairs::limits(source);
   groupRows(
       map, out.width, firstRow, endRow, limits.any(),
-      [&](const int32_t* from, int32_t x, int32_t y) { remapRgbGroup<Pairs>(source, limits, from, out.row(y) + x); },
-      [&](const int32_t* from, int32_t x, int32_t y) { out.row(y)[x] = remapRgbPixel(source, from); });
-}
-
-/// BT.601 luma of three bytes, as the definition rounds it.
-inline I32 lumaOfRgb(I32 word) {
-  const I32 redBlue = pairSumI32(bytesOfHalves(word), splatI32(77 | 29 << 16));
-  const I32 green = pairSumI32(andI32(shiftRightI32<8>(word), splatI32(0xff)), splatI32(150));
-  return shiftRightI32<8>(addI32(addI32(redBlue, green), splatI32(128)));
+      [&](const int32_t* from, int32_t x, int32_t y) {
+        remapRgbGroup<Pairs, kWithGrey>(source, limits, from, out.row(y) + x, kWithGrey ? grey.row(y) + x : nullptr);
+      },
+      [&](const int32_t* from, int32_t x, int32_t y) {
+        out.row(y)[x] = remapRgbPixel(source, from);
+        if (kWithGrey) grey.row(y)[x] = remapPixel(source, from);
+      });
 }
 
 void rgbToGreyRows(const RectifySource& source, const int32_t* map, ImageView<uint8_t> out, int32_t firstRow,
@@ -283,34 +293,51 @@ void rgbToGreyRows(const RectifySource& source, const int32_t* map, ImageView<ui
     loadPairsI32(from, px, py);
     const AxisPlace x(px, source.width - 1), y(py, source.height - 1);
     const RgbPairs pairs(source, GroupPlace(source, from, x.whole, y.whole, limits));
-    const auto row = [&](int32_t j) {
-      return joinHalves(lumaOfRgb(pairs.first(j)), lumaOfRgb(shiftRightI32<8>(pairs.second(j))));
-    };
-    storeBytesI32(out.row(line) + column, interpolate(row(0), row(1), x, y));
+    storeBytesI32(out.row(line) + column, interpolate(pairs.row(0).grey, pairs.row(1).grey, x, y));
   };
   groupRows(map, out.width, firstRow, endRow, limits.any(), group,
             [&](const int32_t* from, int32_t x, int32_t y) { out.row(y)[x] = remapPixel(source, from); });
 }
 
-void rectifyRgbRows(const RectifySource& source, const int32_t* map, ImageView<Rgb8> out, int32_t firstRow,
-                    int32_t endRow) {
+/// A type as an argument.
+template <class Pairs>
+struct PairsOf {
+  using Type = Pairs;
+};
+
+template <class Pairs>
+void remapRgb(const RectifySource& source, const int32_t* map, ImageView<Rgb8> out, ImageView<uint8_t> grey,
+              int32_t firstRow, int32_t endRow) {
+  if (grey.data != nullptr && map != nullptr)
+    return remapRgbRows<Pairs, true>(source, map, out, grey, firstRow, endRow);
+  remapRgbRows<Pairs, false>(source, map, out, {}, firstRow, endRow);
+  // Conversion alone has shorter ways to grey.
+  if (grey.data != nullptr) rectifyRows(source, map, grey, firstRow, endRow);
+}
+
+void rectifyRgbRows(const RectifySource& source, const int32_t* map, ImageView<Rgb8> out, ImageView<uint8_t> grey,
+                    int32_t firstRow, int32_t endRow) {
+  const auto remap = [&](auto pairs) {
+    remapRgb<typename decltype(pairs)::Type>(source, map, out, grey, firstRow, endRow);
+  };
   switch (source.format) {
     case PixelFormat::kRgb8:
-      if (map != nullptr) return remapRgbRows<RgbPairs>(source, map, out, firstRow, endRow);
+      if (map != nullptr) return remap(PairsOf<RgbPairs>{});
       for (int32_t y = firstRow; y < endRow; ++y)
         std::memcpy(out.row(y), source.data + static_cast<size_t>(y) * source.strideBytes,
                     3 * static_cast<size_t>(out.width));
+      if (grey.data != nullptr) rectifyRows(source, map, grey, firstRow, endRow);
       return;
-    case PixelFormat::kYuyv: return remapRgbRows<PackedPairs<0>>(source, map, out, firstRow, endRow);
-    case PixelFormat::kUyvy: return remapRgbRows<PackedPairs<8>>(source, map, out, firstRow, endRow);
-    case PixelFormat::kNv12: return remapRgbRows<Nv12Pairs>(source, map, out, firstRow, endRow);
+    case PixelFormat::kYuyv: return remap(PairsOf<PackedPairs<0>>{});
+    case PixelFormat::kUyvy: return remap(PairsOf<PackedPairs<8>>{});
+    case PixelFormat::kNv12: return remap(PairsOf<Nv12Pairs>{});
     default: break;
   }
   switch (bayerDepth(source.format)) {
-    case 0: return remapRgbRows<MosaicPairs<ByteSamples>>(source, map, out, firstRow, endRow);
-    case 1: return remapRgbRows<MosaicPairs<WordSamples<2>>>(source, map, out, firstRow, endRow);
-    case 2: return remapRgbRows<MosaicPairs<WordSamples<4>>>(source, map, out, firstRow, endRow);
-    default: return remapRgbRows<MosaicPairs<WordSamples<8>>>(source, map, out, firstRow, endRow);
+    case 0: return remap(PairsOf<MosaicPairs<ByteSamples>>{});
+    case 1: return remap(PairsOf<MosaicPairs<WordSamples<2>>>{});
+    case 2: return remap(PairsOf<MosaicPairs<WordSamples<4>>>{});
+    default: return remap(PairsOf<MosaicPairs<WordSamples<8>>>{});
   }
 }
 

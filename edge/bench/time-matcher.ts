@@ -72,6 +72,8 @@ export interface BenchFigures {
   peakResidentMb: number;
   /** How long the timed frames took together. */
   windowSeconds: number;
+  /** What the power sensor measures, such as the GPU board alone; null: nothing was measured. */
+  measured: { sensor: string; what: string } | null;
   watts: number | Unavailable;
   /** Idle power included, and without it. */
   joulesPerFrame: number | Unavailable;
@@ -170,6 +172,7 @@ export async function timeMatcher(options: BenchOptions): Promise<BenchFigures> 
       threads,
       peakResidentMb: process.resourceUsage().maxRSS / 1024,
       windowSeconds,
+      measured: power.available ? { sensor: power.sensor, what: power.reason } : null,
       watts: told("watts"),
       joulesPerFrame: told("joulesPerFrame"),
       joulesPerFrameNet: told("joulesPerFrameNet"),

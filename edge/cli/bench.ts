@@ -30,7 +30,13 @@ function whole(flag: string, text: string, smallest: number, largest: number): n
   );
 }
 
-function powerWords({ watts, joulesPerFrame, joulesPerFrameNet, fpsPerWatt }: BenchFigures): string {
+function powerWords({
+  measured,
+  watts,
+  joulesPerFrame,
+  joulesPerFrameNet,
+  fpsPerWatt,
+}: BenchFigures): string {
   if (typeof watts !== "number") return `watts not measured: ${watts.reason}`;
   const parts = [`${watts.toFixed(2)} W`];
   if (typeof joulesPerFrame === "number") {
@@ -41,7 +47,8 @@ function powerWords({ watts, joulesPerFrame, joulesPerFrameNet, fpsPerWatt }: Be
     parts.push(`${joulesPerFrame.toFixed(4)} J a frame (${net})`);
   }
   if (typeof fpsPerWatt === "number") parts.push(`${fpsPerWatt.toFixed(2)} fps/W`);
-  return parts.join(", ");
+  const of = measured === null ? "" : `; measured: ${measured.what}`;
+  return `${parts.join(", ")}${of}`;
 }
 
 function settingsWords({ changedSettings }: BenchFigures): string {

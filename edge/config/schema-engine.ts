@@ -66,7 +66,7 @@ export const matchSection = section(
       default: "auto",
       takesEffect: "restart",
       description:
-        "Smooths the pair before it is matched; auto does so while its noise exceeds 2.75 grey values.",
+        "Filters noise out of the pair before it is matched, as much as it has; auto does so while that exceeds 2.75 grey values and is below 16, from where on it is texture.",
     }),
     halfResolution: setting(z.union([z.literal("auto"), z.boolean()]), {
       default: "auto",
@@ -127,12 +127,11 @@ export const refineSection = section(
     confidence: setting(z.enum(CONFIDENCE_MEASURES), {
       default: "probability",
       description:
-        "probability is how likely a matched pixel is right; the others are measures of Prehn 2007 and their product, on the CPU alone.",
+        "probability is how likely a matched pixel is right; the others are measures of Prehn 2007 and their product.",
     }),
     repair: setting(z.boolean(), {
       default: false,
-      description:
-        "Gives outliers the disparity of surer pixels on both sides within 10 px (Prehn 2007), on the CPU alone.",
+      description: "Gives outliers the disparity of surer pixels on both sides within 10 px (Prehn 2007).",
     }),
     speckleSize: setting(z.int().min(0).max(1_000_000), {
       default: 60,
@@ -147,12 +146,18 @@ export const refineSection = section(
     fill: setting(z.enum(["background", "bilateral", "off"]), {
       default: "background",
       description:
-        "Fills what has no match: background as an occlusion does, bilateral by grey value (paper 001); confidence stays 0.",
+        "Fills what has no match: background as an occlusion does, up to an edge of the picture where it is none, bilateral by grey value (paper 001); confidence stays 0.",
     }),
     fillThreshold: setting(z.number().min(0).max(2047), {
       default: 6,
       unit: "px",
       description: "Largest difference of a hole's two sides that is bridged by a straight line.",
+    }),
+    upscaleThreshold: setting(z.number().min(0).max(1023), {
+      default: 3,
+      unit: "px",
+      description:
+        "At half resolution: largest step between two pixels of the half map, in its pixels, that doubling bridges by their mean (T of paper 001).",
     }),
     boundary: setting(z.boolean(), {
       default: true,
@@ -161,6 +166,10 @@ export const refineSection = section(
     median: setting(z.boolean(), {
       default: true,
       description: "3x3 median of the disparities, the last step.",
+    }),
+    rounds: setting(z.int().min(1).max(4), {
+      default: 1,
+      description: "How often refine.boundary and refine.median follow each other, where both are on.",
     }),
   },
   "live",

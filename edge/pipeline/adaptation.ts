@@ -17,7 +17,7 @@ export interface VerticalOffsetFigures {
 export interface NoiseFigures {
   /** Standard deviation in grey values, of the newest pair that was looked at. */
   sigma: number | Unavailable;
-  /** Whether pairs are smoothed before they are matched. */
+  /** Whether noise is filtered out of pairs before they are matched. */
   smoothed: boolean;
 }
 
@@ -60,7 +60,7 @@ export function adaptationFigures(info: Pick<EngineInfo, "verticalOffset" | "noi
     noise: {
       sigma: noise.known
         ? rounded(noise.sigma)
-        : unavailable(noise.watched ? "no pair has been looked at yet" : "match.denoise is not auto"),
+        : unavailable(noise.watched ? "no pair has been looked at yet" : "match.denoise is off"),
       smoothed: noise.smoothed,
     },
   };

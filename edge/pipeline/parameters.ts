@@ -42,11 +42,12 @@ export function megaDisparities(
 }
 
 export function refineParameters(config: Config["refine"]): RefineParameters {
-  const { speckleRange, fillThreshold, ...same } = config;
+  const { speckleRange, fillThreshold, upscaleThreshold, ...same } = config;
   return {
     ...same,
     speckleRangeQ4: Math.round(speckleRange * 16),
     fillThresholdQ4: Math.round(fillThreshold * 16),
+    upscaleThresholdQ4: Math.round(upscaleThreshold * 16),
   };
 }
 

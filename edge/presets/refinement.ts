@@ -10,8 +10,10 @@ export const REFINED = {
   "refine.speckleRange": 0.75,
   "refine.fill": "background",
   "refine.fillThreshold": 6,
+  "refine.upscaleThreshold": 3,
   "refine.boundary": true,
   "refine.median": true,
+  "refine.rounds": 1,
 } as const;
 
 /** Whole disparities step by more than speckleRange on every slope, and speckles are what is left of it. */

@@ -3,8 +3,8 @@
 import type { Figure, Preset } from "./preset.js";
 import { NOTHING_REFINED, REFINED } from "./refinement.js";
 
-const RESULTS = "bench/results/amd-epyc-2-cores/2026-11-22-e2c6f4b-window-sad.json";
-const IMPROVED = "bench/results/amd-epyc-2-cores/2026-11-23-53568a9-window-improved.json";
+const RESULTS = "bench/results/amd-epyc-2-cores/2026-11-23-a585ff8-window-sad.json";
+const IMPROVED = "bench/results/amd-epyc-2-cores/2026-11-23-a585ff8-window-improved.json";
 const SCENES = ["cones", "teddy", "tsukuba", "venus"];
 
 type OfScenes = readonly [cones: number, teddy: number, tsukuba: number, venus: number];
@@ -58,14 +58,14 @@ export const WINDOW_PRESETS: Readonly<Record<string, Preset>> = {
   "sad-7-improved": {
     summary: "window sums of 7 x 7 with less weight on colour and all that refines",
     source: "Prehn 2007, section 5.2; weights and refinement: cuda/match/sad/README.md",
-    figures: figures("7.2", [7.387, 13.325, 5.709, 4.225], [18.2, 27.8, 11.8, 25.3], IMPROVED),
+    figures: figures("7.2", [7.175, 13.252, 5.585, 4.214], [18.2, 27.8, 11.8, 25.3], IMPROVED),
     settings: { ...windows("sad", 7, WITH_LESS_COLOUR), ...REFINED },
   },
   pyramid: {
     summary:
       "window sums refined from small copies as table 7.3 of Prehn 2007 has them, nothing refined after",
     source: "Prehn 2007, section 7.1; peakRatio: decision 0703",
-    figures: figures("7.3", [18.043, 25.544, 8.998, 18.287], [19.3, 26.5, 9.67, 20.3]),
+    figures: figures("7.3", [17.975, 25.619, 8.952, 18.278], [19.3, 26.5, 9.67, 20.3]),
     settings: {
       ...windows("pyramid", 7, OF_THE_TABLES),
       "match.pyramid.levels": 3,
@@ -74,14 +74,17 @@ export const WINDOW_PRESETS: Readonly<Record<string, Preset>> = {
   },
   "pyramid-improved": {
     summary:
-      "window sums of 5 x 5 refined from one small copy, with less weight on colour and all that refines after",
+      "window sums of 7 x 5 refined from one small copy, without hue, and all that refines after, four rounds of it",
     source: "Prehn 2007, section 5.3; settings and refinement: cuda/match/pyramid/README.md",
-    figures: figures("7.3", [8.88, 15.289, 5.814, 4.684], [19.3, 26.5, 9.67, 20.3], IMPROVED),
+    figures: figures("7.3", [8.758, 12.928, 4.645, 5.666], [19.3, 26.5, 9.67, 20.3], IMPROVED),
     settings: {
-      ...windows("pyramid", 5, WITH_LESS_COLOUR),
+      ...windows("pyramid", 7, [0, 20, 80]),
       ...REFINED,
+      "refine.speckleSize": 50,
+      "refine.rounds": 4,
+      "match.pyramid.windowHeight": 5,
       "match.pyramid.levels": 1,
-      "match.pyramid.peakRatio": 0,
+      "match.pyramid.peakRatio": 1,
     },
   },
 };

@@ -7,6 +7,7 @@ import {
   openSync,
   readdirSync,
   readFileSync,
+  rmSync,
   statSync,
   writeFileSync,
   writeSync,
@@ -68,6 +69,42 @@ needs("mosquitto").suite("frames that are saved", () => {
     for (const name of names.filter((one) => one.endsWith(".json")))
       expect(() => JSON.parse(readFileSync(join(disk, name), "utf8")), name).not.toThrow();
   }, 120_000);
+});
+
+needs("mosquitto").suite("a running program whose settings are saved", () => {
+  test("on a full disk: the answer says so, the run goes on, and saves when there is room", async (context) => {
+    const disk = smallDisk(context);
+    const file = join(disk, "depthwatt.yaml");
+    const before = `match:\n  numDisparities: 32 # ${"x".repeat(6000)}\n`;
+    writeFileSync(file, before);
+    const secret = join(bench.folder(), "secret");
+    writeFileSync(secret, "correct horse battery staple\n", { mode: 0o600 });
+    const day = await bench.begin({
+      settings: ["control.enabled=true", `control.secretFile=${secret}`],
+      words: ["--config", file],
+    });
+    const set = (value: number) => {
+      const of = ["--broker", day.broker.url, "--device", "bad", "--secret-file", secret, "--save"];
+      return runProgram(["set", `match.sgm.p1=${value}`, ...of]);
+    };
+    const first = await set(15);
+    expect(first.code, first.stderr).toBe(0);
+    const saved = readFileSync(file, "utf8");
+    expect(saved).toContain("p1: 15");
+    const held = await day.holds();
+    fill(disk);
+    const refused = await set(16);
+    expect(refused.code, refused.stderr).not.toBe(0);
+    expect(refused.stderr).toMatch(/could not be saved/);
+    expect(readFileSync(file, "utf8")).toBe(saved);
+    await day.delivers();
+    rmSync(join(disk, "ballast"));
+    const again = await set(17);
+    expect(again.code, again.stderr).toBe(0);
+    expect(readFileSync(file, "utf8")).toContain("p1: 17");
+    await day.holdsAgain(held);
+    expect((await day.end()).code).toBe(0);
+  }, 180_000);
 });
 
 test("settings that are saved on a full disk: the file stays as it was, and the error says so", (context) => {

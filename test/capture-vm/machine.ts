@@ -17,6 +17,10 @@ export interface MachineOptions {
   vivid: string;
   /** The program and its words, as paths of the host. */
   program: readonly string[];
+  /** A folder of the host that the guest may write to, as /tmp/out; else it writes to its own memory alone. */
+  out?: string;
+  /** 1536 where it is not said. */
+  memoryMegabytes?: number;
   limitSeconds: number;
   /** Called with each report as it comes. */
   onReport(report: Record<string, unknown>): void;
@@ -32,6 +36,7 @@ const initScript = (
   modules: readonly string[],
   vivid: string,
   program: readonly string[],
+  writes: boolean,
 ) => `#!/bin/busybox sh
 /bin/busybox --install -s /bin
 export PATH=/bin
@@ -47,6 +52,7 @@ mount -o bind /host/tmp /below
 mount -t tmpfs tmpfs /host/tmp
 mount -t tmpfs tmpfs /host/run
 ${underTmp === undefined ? "" : `mkdir -p ${quoted(`/host/tmp/${underTmp}`)}\nmount -o bind ${quoted(`/below/${underTmp}`)} ${quoted(`/host/tmp/${underTmp}`)}`}
+${writes ? "mkdir -p /host/tmp/out\nmount -t 9p -o trans=virtio,version=9p2000.L,msize=524288 out /host/tmp/out" : ""}
 ifconfig lo 127.0.0.1 up
 cd /
 env -i PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin HOME=/tmp LANG=C.UTF-8 chroot /host ${program.map(quoted).join(" ")}
@@ -56,7 +62,7 @@ poweroff -f
 
 function makeRamDisk(
   kernel: GuestKernel,
-  { architecture = "amd64", vivid, program }: MachineOptions,
+  { architecture = "amd64", vivid, program, out }: MachineOptions,
 ): Buffer {
   const modules = loadOrder(kernel, ["virtio_pci", "9p", "9pnet_virtio", "vivid"]);
   const folders = ["bin", "dev", "proc", "sys", "host", "modules"].map((path): RamFile => ({ path }));
@@ -64,6 +70,7 @@ function makeRamDisk(
     modules.map((path) => basename(path)),
     vivid,
     program,
+    out !== undefined,
   );
   return ramDisk([
     ...folders,
@@ -81,7 +88,7 @@ function busybox(architecture: Architecture): string {
 
 /** Boots, runs the program, and resolves when the machine is off; it is killed after limitSeconds. */
 export async function runMachine(options: MachineOptions): Promise<MachineEnd> {
-  const { name, architecture = "amd64", limitSeconds, onReport } = options;
+  const { name, architecture = "amd64", memoryMegabytes = 1536, out, limitSeconds, onReport } = options;
   mkdirSync(CACHE, { recursive: true });
   const initrd = join(CACHE, `${name}.cpio`);
   const kernel = await guestKernel(architecture);
@@ -91,12 +98,13 @@ export async function runMachine(options: MachineOptions): Promise<MachineEnd> {
     architecture,
     kernel: kernel.image,
     initrd,
-    memoryMegabytes: 1536,
+    memoryMegabytes,
     append: "panic=-1",
     words: [
       "-no-reboot",
       "-virtfs",
       "local,path=/,mount_tag=host,security_model=none,readonly=on,multidevs=remap",
+      ...(out === undefined ? [] : ["-virtfs", `local,path=${out},mount_tag=out,security_model=none`]),
     ],
     limitSeconds,
     onReport,

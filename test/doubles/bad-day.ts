@@ -43,6 +43,8 @@ export interface BadDayOptions {
   settings?: string[];
   words?: string[];
   environment?: NodeJS.ProcessEnv;
+  /** Lines of mosquitto.conf. */
+  broker?: string[];
 }
 
 /** Opens what a test needs, and closes all of it in the opposite order. */
@@ -63,8 +65,9 @@ export class BadDays {
     return folder;
   }
 
-  async begin({ settings = [], words = [], environment = {} }: BadDayOptions = {}): Promise<Day> {
-    const broker = await startMosquitto();
+  async begin(options: BadDayOptions = {}): Promise<Day> {
+    const { settings = [], words = [], environment = {}, broker: lines = [] } = options;
+    const broker = await startMosquitto({ settings: ["allow_anonymous true", ...lines] });
     this.owns(() => broker.stop());
     const link = await startTcpProxy(broker.port);
     this.owns(() => link.close());

@@ -165,7 +165,12 @@ function composedWhole(images: Images, options: EngineOptions): Matched {
   if (!halfResolution) return small;
   const { width, height, left } = images;
   const disparityQ4 = new Int16Array(width * height);
-  const size = { variant: "reference", width, height, thresholdQ4: WITHIN_ONE_SURFACE_Q4 };
+  const size = {
+    variant: "reference",
+    width,
+    height,
+    thresholdQ4: options.refine.upscaleThresholdQ4 ?? WITHIN_ONE_SURFACE_Q4,
+  };
   room("upscale")({ ...size, grey: left, half: small.disparityQ4, result: disparityQ4 });
   const confidence = new Uint8Array(width * height);
   for (let y = 0; y < height; ++y) {

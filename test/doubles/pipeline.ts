@@ -78,7 +78,7 @@ export const UNWATCHED = {
     measuredRowsOverWidth: 0,
     appliedRowsOverWidth: 0,
   },
-  noise: { watched: false, known: false, sigma: 0, smoothed: false },
+  noise: { watched: false, known: false, sigma: 0, smoothed: false, range: 0 },
 } as const;
 
 export class HandEngine implements NativeEngine {

@@ -102,6 +102,19 @@ export const engineCases = {
   "two paths": engineCase(97, 41, { own: { paths: 2 } }),
   "never outside, one gradient": engineCase(97, 41, { own: { cost: "gradientCensus", outsideCost: 63 } }),
   "wide census": engineCase(97, 41, { own: { cost: "wideCensus" } }),
+  "a right view of its own, two rounds": engineCase(
+    97,
+    41,
+    { own: { cost: "wideCensus", rightView: "own" } },
+    { rounds: 2 },
+  ),
+  "a right view of its own, three rounds in a region at half resolution": engineCase(
+    97,
+    41,
+    { own: { rightView: "own", outsideCost: 63, adaptiveP2: 0 }, halfResolution: true },
+    { rounds: 3 },
+    REGION,
+  ),
   "eight paths": engineCase(97, 41, { own: { paths: 8, p2: 30 } }),
   "wide sums": engineCase(97, 33, { own: { paths: 8, p2: 700 }, minDisparity: 3 }),
   "from YUYV, rectified": engineCase(90, 38, { own: { cost: "census" } }, {}, { ...YUYV, maps: true }),
@@ -110,7 +123,7 @@ export const engineCases = {
   "half resolution": engineCase(121, 51, { halfResolution: true, minDisparity: 1, numDisparities: 75 }),
   "rows moved, smoothed": engineCase(97, 41, {}, {}, { verticalOffset: 0.75, denoise: "on" }),
   "rows moved in the maps": engineCase(90, 38, {}, {}, { ...YUYV, maps: true, verticalOffset: -1.5 }),
-  "rows and noise watched": engineCase(97, 41, {}, {}, { verticalOffset: "auto", denoise: "auto" }),
+  "rows and noise watched": engineCase(97, 41, {}, {}, { verticalOffset: "auto", denoise: "on" }),
   "a region": engineCase(97, 41, {}, {}, REGION),
   "a region at half resolution": engineCase(97, 41, { halfResolution: true }, {}, REGION),
   cbca: engineCase(83, 37, { algorithm: "cbca" }),
@@ -155,6 +168,28 @@ export const engineCases = {
     PLAIN,
     RGB8,
   ),
+  "repaired by the product": engineCase(97, 41, {}, { confidence: "product", repair: true }),
+  "repaired by the matching score, nothing refined behind": engineCase(
+    83,
+    37,
+    { algorithm: "sad" },
+    { ...PLAIN, confidence: "matchingScore", repair: true },
+    RGB8,
+  ),
+  "cbca repaired by the density, half resolution, T of half a pixel": engineCase(
+    121,
+    51,
+    { algorithm: "cbca", halfResolution: true },
+    { confidence: "featureDensity", repair: true, upscaleThresholdQ4: 8 },
+  ),
+  "repaired by the probability in a region, median alone": engineCase(
+    97,
+    41,
+    {},
+    { repair: true, fill: "off", boundary: false },
+    REGION,
+  ),
+  "peak ratio": engineCase(83, 37, { algorithm: "pyramid" }, { confidence: "peakRatio" }, RGB8),
 };
 
 /** FNV-1a over everything a slot holds of a frame. */

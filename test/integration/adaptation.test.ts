@@ -229,6 +229,12 @@ describe("noise", () => {
   const picture = new Uint8Array((WIDTH + 40) * (HEIGHT + 40)).map((_, i) => 60 + ((i % (WIDTH + 40)) >> 1));
   const noisy = (amplitude: number) =>
     pairOf(picture, 0, (value) => value + random.whole(-amplitude, amplitude));
+  const dimmed = (pair: Pair, share: number): Pair => ({
+    left: pair.left.map((value) => Math.round(share * value)),
+    right: pair.right.map((value) => Math.round(share * value)),
+  });
+  /** As many as there are from one look to the next among the first sixteen. */
+  const untilLooked = (pair: Pair) => [pair, pair, pair, pair];
 
   test("a noisy pair is smoothed, and computed as with denoise on", async () => {
     const pair = noisy(12);
@@ -244,14 +250,9 @@ describe("noise", () => {
 
   test("it begins above 2.75 grey values and ends below 2.5; a change of exposure between them turns nothing", async () => {
     const [quiet, loud] = [noisy(1), noisy(6)]; // 0.8 and 3.7
-    const dimmed = (share: number): Pair => ({
-      left: loud.left.map((value) => Math.round(share * value)),
-      right: loud.right.map((value) => Math.round(share * value)),
-    });
-    const every = (pair: Pair) => [pair, pair, pair, pair];
     // Frames 0, 4, 8, 12 and 16 are looked at; what is seen of one holds from the next on.
-    const pairs = [...every(quiet), ...every(loud), ...every(dimmed(0.66)), ...every(quiet), quiet];
-    const { told } = await run(pairs, { denoise: "auto" });
+    const pairs = [quiet, loud, dimmed(loud, 0.66), quiet].flatMap(untilLooked);
+    const { told } = await run([...pairs, quiet], { denoise: "auto" });
     const smoothed = told.map(({ noise }) => noise.smoothed);
     expect(smoothed.slice(0, 8), "quiet").toEqual(Array(8).fill(false));
     expect(smoothed.slice(8, 12), "loud").toEqual([true, true, true, true]);
@@ -259,8 +260,50 @@ describe("noise", () => {
     expect(told[12]!.noise.sigma).toBeLessThan(2.75);
     expect(smoothed.slice(12, 16), "between").toEqual([true, true, true, true]);
     expect(smoothed.slice(16), "quiet again").toEqual([false]);
-    const fromBetween = await run([dimmed(0.66)], { denoise: "auto" });
+    const fromBetween = await run([dimmed(loud, 0.66)], { denoise: "auto" });
     expect(fromBetween.info.noise.smoothed, "between, from the start").toBe(false);
+  });
+
+  test("the filter's range follows the noise, stays while the estimate ripples, and is a third's at half resolution", async () => {
+    const own = new Random(13);
+    const loud = pairOf(picture, 0, (value) => value + own.whole(-12, 12)); // 7.2 grey values
+    const shares = [1, 0.97, 1.02, 0.7, 0.7];
+    const { told } = await run(
+      shares.flatMap((share) => untilLooked(dimmed(loud, share))),
+      { denoise: "auto" },
+    );
+    // What is seen of frames 0, 4, 8 and 12 is told from frames 0, 8, 12 and 16 on.
+    const [first, less, more, settled] = [0, 8, 12, 16].map((frame) => told[frame]!.noise);
+    expect(Math.abs(first!.range - (14 * first!.sigma - 31) / 4)).toBeLessThanOrEqual(0.51);
+    expect(less!.sigma).not.toBe(first!.sigma);
+    expect([less!.range, more!.range]).toEqual([first!.range, first!.range]);
+    expect(settled!.sigma).toBeLessThan(0.8 * first!.sigma);
+    expect(settled!.range, "of the quieter pictures").toBeLessThan(first!.range - 4);
+    const match = { ...sized(WIDTH, HEIGHT).match, halfResolution: true };
+    const half = await run([loud], { match, denoise: "on" });
+    expect(half.info.noise.range, "7.2 / 3 is quiet, and on is at least 3").toBe(3);
+    const halfAuto = await run([loud], { match, denoise: "auto" });
+    expect(halfAuto.info.noise).toMatchObject({ smoothed: false, range: 0 });
+  });
+
+  test("texture all over the picture is no noise: from a sigma of 16 on nothing begins, from 18 on it ends", async () => {
+    const own = new Random(29);
+    const loud = pairOf(picture, 0, (value) => value + own.whole(-36, 36)); // 21 grey values
+    const shares = [1, 0.8, 0.6, 0.8, 1, 1, 1, 1, 1];
+    const { told } = await run(
+      shares.flatMap((share) => untilLooked(dimmed(loud, share))),
+      { denoise: "auto" },
+    );
+    const seen = [0, 8, 12, 16, 35].map((frame) => told[frame]!.noise);
+    const sigmas = seen.map(({ sigma }) => sigma);
+    expect([sigmas[0]! > 18, sigmas[1]! > 16 && sigmas[1]! < 18, sigmas[2]! < 16], `${sigmas}`).toEqual([
+      true,
+      true,
+      true,
+    ]);
+    expect(seen.map(({ smoothed }) => smoothed)).toEqual([false, false, true, true, false]);
+    const always = await run([loud], { denoise: "on" });
+    expect(always.info.noise.range).toBe(36);
   });
 
   test("an exposure that rolls up and down switches once each way, however it ripples", async () => {
@@ -271,10 +314,7 @@ describe("noise", () => {
     const LOOKS = 48;
     const shareAt = (look: number) =>
       0.775 - 0.225 * Math.cos((2 * Math.PI * look) / LOOKS) + (look % 2 === 0 ? -0.035 : 0.035);
-    const pairAt = (look: number): Pair => ({
-      left: loud.left.map((value) => Math.round(shareAt(look) * value)),
-      right: loud.right.map((value) => Math.round(shareAt(look) * value)),
-    });
+    const pairAt = (look: number) => dimmed(loud, shareAt(look));
     // Frames 0, 4, 8 and 12 are looked at, then every sixteenth.
     const lookOf = (frame: number) => (frame <= 12 ? frame >> 2 : 3 + ((frame - 12) >> 4));
     const frames = 13 + 16 * (LOOKS - 4);

@@ -14,6 +14,7 @@ import { changedMatch, type MatchChange } from "../doubles/match-change.js";
 import { buildEmulatedPlugin } from "../doubles/emulated-kernels.js";
 import { computeFrame, engineOptions } from "../doubles/engine-call.js";
 import { until } from "../doubles/frames.js";
+import { BadDays } from "../doubles/bad-day.js";
 import { startMosquitto } from "../doubles/mosquitto.js";
 import { needs } from "../doubles/needs.js";
 import { lastJson, runProgram } from "../doubles/program.js";
@@ -111,6 +112,16 @@ needs("toolchain").suite("the CUDA backend on a CPU", () => {
         expectSameImage(got[image], expected[image], options.width, image);
       expect(got.result).toEqual(expected.result);
       expect(got.stages).toEqual(expected.stages);
+    });
+
+    test("not with arms that only the CPU has: cuda refuses, auto says why the CPU computes", async () => {
+      const options = withMatch({ algorithm: "cbca", armX: 62 });
+      await expect(computeFrame(pair, { ...options, backend: "cuda" })).rejects.toMatchObject({
+        code: "BACKEND_UNAVAILABLE",
+        message: expect.stringContaining("at most 61 pixels, got armX 62"),
+      });
+      const { info } = await computeFrame(pair, { ...options, backend: "auto" });
+      expect(info).toMatchObject({ backend: "cpu", backendReason: expect.stringContaining("got armX 62") });
     });
 
     const form = { frame: "robot", element: "float32", colours: false, cx: 40, cy: 18 } as const;
@@ -327,6 +338,27 @@ needs("toolchain").suite("the CUDA backend on a CPU", () => {
           await broker.stop();
         }
       }, 60_000);
+
+      test("a run that has lost it holds what a run on the CPU holds, and one sleeping thread", async () => {
+        const bench = new BadDays();
+        const settings = SMALL.filter((word) => word !== "--set");
+        try {
+          const plain = await bench.begin({ settings: [...settings, "engine.backend=cpu"] });
+          const without = await plain.holds();
+          expect((await plain.end()).code).toBe(0);
+          const environment = { ...failing(), WARP_FAIL_SYNC: "12" };
+          const day = await bench.begin({ settings, environment });
+          await day.says(/CUDA failed: .*cudaErrorIllegalAddress/);
+          await day.delivers();
+          // The thread of a second frame, which CUDA took, sleeps until the engine is closed.
+          await day.holdsAgain({ ...without, threads: without.threads + 1 });
+          const { code, figures } = await day.end();
+          expect(code).toBe(0);
+          expect(figures.backend).toBe("cpu");
+        } finally {
+          await bench.close();
+        }
+      }, 180_000);
     });
 
     test("in `run --backend cuda`: the run ends with that error", async () => {

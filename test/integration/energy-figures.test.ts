@@ -5,6 +5,7 @@ import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, expect, test } from "vitest";
+import type { BenchFigures } from "../../edge/bench/index.js";
 import type { RunFigures } from "../../edge/pipeline/figures.js";
 import { needs } from "../doubles/needs.js";
 import { lastJson, runProgram } from "../doubles/program.js";
@@ -27,6 +28,15 @@ needs("toolchain").suite("a run with a sensor", () => {
     // The energy counter is the total, the power reading stands beside it.
     expect(Object.values(power.rails)[0]).toMatchObject({ joules: power.joules, watts: power.watts });
     expect(power.mdePerJoule).toBeCloseTo(((width * height * 16) / 1e6) * (power.fpsPerWatt as number), 6);
+    // bench says what its joules are the joules of: of the GPU's board, while the CPU computed.
+    const benched = await runProgram(
+      ["bench", "--width", "96", "--height", "64", "--backend", "cpu", "--json", ...sensor],
+      { LD_LIBRARY_PATH: folder },
+    );
+    const { measured, watts } = lastJson<BenchFigures>(benched);
+    expect(watts).toBeGreaterThan(0);
+    expect(measured).toEqual({ sensor: "nvml", what: power.reason });
+    expect(power.reason).toContain("the GPU board alone");
   });
 });
 

@@ -61,6 +61,8 @@ const CASES: Case[] = [
     match: {},
     refine: { fill: "bilateral", fillThresholdQ4: 31, median: false },
   },
+  { name: "nothing is bridged", width: 97, height: 35, match: {}, refine: { upscaleThresholdQ4: 0 } },
+  { name: "all is bridged", width: 97, height: 35, match: {}, refine: { upscaleThresholdQ4: 32767 } },
   { name: "narrower than the search", width: 23, height: 18, match: { numDisparities: 64 } },
   { name: "one pixel", width: 1, height: 1, match: { numDisparities: 16 } },
 ];

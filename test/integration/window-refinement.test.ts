@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What Prehn 2007 adds to any matcher: measures of confidence and the repair, in the engine bit for bit the rooms'; what CUDA says of
-// them; and regions of interest, which for window sums are the crop of the whole result.
+// What Prehn 2007 adds to any matcher: measures of confidence and the repair, in the engine bit for bit the rooms'
+// (cuda-engine.test.ts has CUDA); and regions of interest, which for window sums are the crop of the whole result.
 import { describe, expect, test } from "vitest";
 import {
   ALGORITHMS,
@@ -57,20 +57,6 @@ describe.each(ALGORITHMS)("%s", (algorithm) => {
       expectSameImage(got.confidence, repaired.sure, width, `repaired by ${measure}, confidence`);
     }
   });
-});
-
-test.each([
-  [{ confidence: "product" }, /confidence other than probability .* no CUDA kernels/],
-  [{ repair: true }, /repair of outliers .* no CUDA kernels/],
-] as const)("with %j CUDA refuses, and auto says why the CPU computes", async (refine, why) => {
-  const options = optionsOf("sad", { ...refine });
-  await expect(computeFrame(pair, { ...options, backend: "cuda" })).rejects.toMatchObject({
-    code: "BACKEND_UNAVAILABLE",
-    message: expect.stringMatching(why),
-  });
-  const { info } = await computeFrame(pair, { ...options, backend: "auto" });
-  expect(info.backend).toBe("cpu");
-  expect(info.backendReason).toMatch(why);
 });
 
 test("a confidence that does not exist is refused with those that do", async () => {

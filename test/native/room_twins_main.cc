@@ -97,6 +97,11 @@ void rooms(const Kernels& kernels, Random& random, int32_t width, int32_t height
   smoothReference(left.in(), smoothed.view());
   kernels.smooth(left.in(), fastSmoothed.view(), 0, height);
   expectSame("denoise", smoothed, fastSmoothed);
+  Image<uint8_t> filtered(width, height), fastFiltered(width, height);
+  const int32_t range = random.whole(1, kMaxSmoothRange);
+  bilateralReference(left.in(), smoothed.in(), range, filtered.view());
+  kernels.bilateral(left.in(), smoothed.in(), range, fastFiltered.view(), 0, height);
+  expectSame("denoise, the filter", filtered, fastFiltered);
 
   const RowOffsetSearch search{random.whole(0, 3), random.whole(8, 40)};
   const RowOffset rows = rowOffsetReference(search, words.in(), fastWords.in());
@@ -265,8 +270,13 @@ void rectification(const Kernels& kernels, Random& random, int32_t width, int32_
       if (!hasColours(source.format)) continue;
       Image<Rgb8> expectedRgb(width, height), gotRgb(width, height);
       rectifyRgbReference(source, map.data(), expectedRgb.view());
-      kernels.rectifyRgb(source, map.data(), gotRgb.view(), 0, height);
+      kernels.rectifyRgb(source, map.data(), gotRgb.view(), {}, 0, height);
       expectSame("rectify in colours", expectedRgb, gotRgb);
+      Image<uint8_t> greyBeside(width, height);
+      Image<Rgb8> bothRgb(width, height);
+      kernels.rectifyRgb(source, map.data(), bothRgb.view(), greyBeside.view(), 0, height);
+      expectSame("rectify in colours, with grey", expectedRgb, bothRgb);
+      expectSame("grey beside colours", expected, greyBeside);
     }
   }
 }

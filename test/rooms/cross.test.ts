@@ -154,10 +154,10 @@ describe.each(variants)("cross, %s: twin of the reference", (variant) => {
         ...shifted(random, width, height, random.whole(0, Math.min(20, width - 1))),
         minDisparity: random.pick([0, 0, 5]),
         numDisparities: random.whole(1, 40),
-        armX: random.pick([0, 1, 7, 21, 41]),
-        armY: random.pick([0, 1, 7, 31, 61]),
+        armX: random.pick([0, 1, 7, 21, 41, 141]),
+        armY: random.pick([0, 1, 7, 31, 57]),
         similarity: random.pick([1, 13, 60, 256]),
-        armXRight: random.pick([-1, 0, 5, 41]),
+        armXRight: random.pick([-1, 0, 5, 41, 141]),
         armYRight: random.pick([-1, 0, 5, 41]),
         lambdaDifference: random.pick([10, 100, 300, 10_000]),
         lambdaCensus: random.pick([10, 23, 200, 10_000]),
@@ -174,11 +174,41 @@ describe.each(variants)("cross, %s: twin of the reference", (variant) => {
   });
 });
 
+describe("cross: the longest arms", () => {
+  // Noise counts almost the most there is, and half of the partners lie outside, which costs 254: regions of 283 x 63 pixels sum
+  // up to more than 2^22.
+  const random = new Random(7);
+  const pair = { ...shifted(random, 290, 64, 0), right: random.fill(new Uint8Array(290 * 64), 0, 255) };
+  const lambdas = { lambdaDifference: 10, lambdaCensus: 10 };
+  const call = { ...pair, ...lambdas, minDisparity: 140, numDisparities: 2, armX: 141, similarity: 256 };
+  const expected = cross("reference", call);
+
+  test.each(variants)("%s: twin of the reference", (variant) => {
+    const got = cross(variant, call);
+    expectSameImage(got.disparity, expected.disparity, pair.width, "left");
+    expectSameImage(got.rightDisparity, expected.rightDisparity, pair.width, "right");
+  });
+
+  test("both candidates win somewhere", () => {
+    expect([...new Set(expected.disparity)].sort((a, b) => a - b)).toEqual([INVALID, 140, 141]);
+  });
+});
+
 describe("cross: bad calls", () => {
   test("arms beyond what the sums hold are refused by name", () => {
     const image = new Uint8Array(64);
-    expect(() => cross("scalar", { width: 8, height: 8, left: image, right: image, armX: 62 })).toThrow(
+    expect(() => cross("scalar", { width: 8, height: 8, left: image, right: image, armX: 142 })).toThrow(
       expect.objectContaining({ code: "ENGINE_PARAMETER", message: expect.stringContaining("armX") }),
     );
+    for (const [armX, armY] of [
+      [141, 58],
+      [134, 61],
+    ] as const)
+      expect(() => cross("scalar", { width: 8, height: 8, left: image, right: image, armX, armY })).toThrow(
+        expect.objectContaining({
+          code: "ENGINE_PARAMETER",
+          message: expect.stringContaining("33026 pixels"),
+        }),
+      );
   });
 });

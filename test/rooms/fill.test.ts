@@ -62,24 +62,42 @@ describe.each(forms)("fill, %s: by hand", (variant) => {
   test("background: a hole as an occlusion makes it takes the smaller value, a much wider one is bridged", () => {
     // A step of 32/16 px hides 2 pixels: three holes are an occlusion (4 x 3 <= 32), nine are not (4 x 9 > 32).
     // (A row of up to seven pixels has no strip of shortened search; longer ones here begin with what the strip replaces.)
-    expect(row(variant, [0, null, null, null, 32], { method: "background" })).toEqual([0, 0, 0, 0, 32]);
-    expect(row(variant, [32, null, null, null, 0], { method: "background" })).toEqual([32, 0, 0, 0, 0]);
-    const nine = row(variant, [null, 0, ...new Array(9).fill(null), 32], { method: "background" });
+    const flat = { method: "background", grey: new Uint8Array(25).fill(50) };
+    expect(row(variant, [0, null, null, null, 32], flat)).toEqual([0, 0, 0, 0, 32]);
+    expect(row(variant, [32, null, null, null, 0], flat)).toEqual([32, 0, 0, 0, 0]);
+    const nine = row(variant, [null, 0, ...new Array(9).fill(null), 32], flat);
     expect(nine).toEqual([0, 0, 3, 6, 10, 13, 16, 19, 22, 26, 29, 32]);
     // Eight holes are exactly four times as wide as the step: still an occlusion.
-    const eight = row(variant, [null, 0, ...new Array(8).fill(null), 32], { method: "background" });
+    const eight = row(variant, [null, 0, ...new Array(8).fill(null), 32], flat);
     expect(eight).toEqual([0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 32]);
-    const wideStep = row(variant, [null, null, null, 0, ...new Array(20).fill(null), 49], {
-      method: "background",
-    });
+    const wideStep = row(variant, [null, null, null, 0, ...new Array(20).fill(null), 49], flat);
     expect(wideStep.slice(0, 24)).toEqual(new Array(24).fill(0));
+  });
+
+  test("background: what need not be an occlusion is split at its strongest grey edge", () => {
+    const split = (values: (number | null)[], ...greys: number[]) =>
+      row(variant, values, { method: "background", grey: Uint8Array.from(greys) });
+    // |I(x) + I(x+1) - I(x-1) - I(x-2)| at x = 1 to 4: 0, 40, 80, 40, with the greys beside the hole repeated beyond it.
+    expect(split([32, null, null, null, 0], 50, 50, 50, 90, 90)).toEqual([32, 32, 32, 0, 0]);
+    // Its right end is nearer: an occlusion, unless three pixels or more, one and a half times the step of two.
+    expect(split([0, null, null, null, 32], 50, 50, 50, 90, 90)).toEqual([0, 0, 0, 32, 32]);
+    expect(split([0, null, null, 32], 50, 50, 90, 90)).toEqual([0, 0, 0, 32]);
+    // The edge has to be 32 at least: at x = 3 66 + 66 - 50 - 50, and 66 + 65 - 50 - 50.
+    expect(split([32, null, null, null, 0], 50, 50, 50, 66, 66)).toEqual([32, 32, 32, 0, 0]);
+    expect(split([32, null, null, null, 0], 50, 50, 50, 66, 65)).toEqual([32, 0, 0, 0, 0]);
+    // The first of two equal ones; at the hole's beginning, and behind its end.
+    expect(split([32, null, null, null, null, null, 0], 50, 50, 90, 90, 50, 50, 50)).toEqual([
+      32, 32, 0, 0, 0, 0, 0,
+    ]);
+    expect(split([32, null, null, null, 0], 50, 90, 90, 90, 90)).toEqual([32, 0, 0, 0, 0]);
+    expect(split([32, null, null, null, 0], 50, 50, 50, 50, 90)).toEqual([32, 32, 32, 32, 0]);
   });
 
   test("background: an end is the lower median of what is as grey beside it, three values or more", () => {
     // Right of the hole one 5 among 20s. Alone it is an occlusion's edge: min(20, 5); among {5, 20, 20} it is 20.
     const values = [20, 20, 20, null, 5, 20, 20];
     const alike = new Uint8Array(7).fill(50);
-    const own = Uint8Array.of(50, 50, 50, 50, 67, 50, 50);
+    const own = Uint8Array.of(50, 50, 50, 58, 67, 50, 50);
     expect(row(variant, values, { method: "background", grey: alike })[3]).toBe(20);
     expect(row(variant, values, { method: "background", grey: own })[3]).toBe(5);
     expect(row(variant, values, { method: "background", grey: own.map((v) => (v === 67 ? 66 : v)) })[3]).toBe(

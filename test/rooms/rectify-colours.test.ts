@@ -40,6 +40,18 @@ function colours(variant: string, call: Call): Uint8Array {
   return rgb.subarray(0, bytes);
 }
 
+/** Colours and grey of one call. */
+function withGrey(variant: string, call: Call): [rgb: Uint8Array, grey: Uint8Array] {
+  const pixels = call.width * call.height;
+  const [rgb, grey] = [new Uint8Array(3 * pixels), new Uint8Array(pixels + 64).fill(0xa5)];
+  expect(room({ ...call, variant, rgb, grey })).toBe(variant);
+  expect(
+    grey.subarray(pixels).every((byte) => byte === 0xa5),
+    "nothing is written behind the grey image",
+  ).toBe(true);
+  return [rgb, grey.subarray(0, pixels)];
+}
+
 /** Without a map. */
 function converted(variant: string, format: string, width: number, height: number, image: readonly number[]) {
   const size = {
@@ -116,8 +128,14 @@ describe.each(forms)("colours, %s: properties", (variant) => {
 describe.each(variants)("colours, %s: twin of the reference", (variant) => {
   function expectTwins(call: Call, what: string): void {
     const expected = colours("reference", call);
+    const expectedGrey = new Uint8Array(call.width * call.height);
+    room({ ...call, variant: "reference", grey: expectedGrey });
     for (const edge of [undefined, "start", "end"] as const) {
-      expectSameImage(colours(variant, { ...call, ...(edge && { edge }) }), expected, 3 * call.width, what);
+      const guarded = { ...call, ...(edge && { edge }) };
+      expectSameImage(colours(variant, guarded), expected, 3 * call.width, what);
+      const [rgb, grey] = withGrey(variant, guarded);
+      expectSameImage(rgb, expected, 3 * call.width, `${what}, with grey`);
+      expectSameImage(grey, expectedGrey, call.width, `${what}, its grey`);
     }
   }
 

@@ -21,9 +21,10 @@ function rowsOf(heading: string): string[][] {
 const days = rowsOf("# Bad days");
 const tests = rowsOf("## Tests");
 
-test("every bad day has its test, in the same order", () => {
+test("every bad day has its test, or several, in the same order", () => {
   expect(days.length).toBeGreaterThan(20);
-  expect(tests.map(([day]) => day)).toEqual(days.map(([day]) => day));
+  const tested = tests.map(([day]) => day).filter((day, index, all) => day !== all[index - 1]);
+  expect(tested).toEqual(days.map(([day]) => day));
   for (const cells of days) expect(cells.length, cells[0]).toBe(4);
 });
 

@@ -20,6 +20,7 @@ describe("settings of a matcher", () => {
     expect(parametersOf(sgm)).toEqual({
       cost: "twoGradientCensus",
       paths: 8,
+      rightView: "diagonal",
       p1: 10,
       p2: 24,
       adaptiveP2: 2,
@@ -40,8 +41,8 @@ describe("settings of a matcher", () => {
 
   test.each([
     [
-      "match.cbca.armX=62",
-      /^match\.cbca\.armX .*expected "auto" or a whole number from 0 to 61 \(px\), got 62$/,
+      "match.cbca.armX=142",
+      /^match\.cbca\.armX .*expected "auto" or a whole number from 0 to 141 \(px\), got 142$/,
     ],
     ["match.cbca.paths=4", /^match\.cbca\.paths .*no setting has this name/],
     ["match.paths=4", /^match\.paths .*no setting has this name; did you mean "match\.sgm\.paths"\?$/],
@@ -69,8 +70,8 @@ describe("values that the engine cannot take", () => {
     ],
     [{ parameters: { p1: 31 } }, "Expected match.sgm.p1 of at most match.sgm.p2, which is 24, got 31."],
     [
-      { algorithm: "cbca", parameters: { armX: 62 } },
-      "Expected a whole number of 0 to 61 for match.cbca.armX, got 62.",
+      { algorithm: "cbca", parameters: { armX: 142 } },
+      "Expected a whole number of 0 to 141 for match.cbca.armX, got 142.",
     ],
     [
       { algorithm: "cbca", parameters: { paths: 4 } },

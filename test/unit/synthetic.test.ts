@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The synthetic source: pace, back-pressure, what is dropped and counted, and that memory is made once.
 import { readdirSync } from "node:fs";
-import { describe, expect, test } from "vitest";
+import { afterEach, describe, expect, test, vi } from "vitest";
 import {
   type FramePair,
   readFrameIndex,
@@ -126,6 +126,81 @@ describe("at a rate", () => {
     expect(sequences.length).toBe(20);
     expect(dropsLeft.late).toBe(sequences.at(-1)! + 1 - 20);
     expect(dropsLeft.late).toBeGreaterThan(20);
+  });
+});
+
+describe("when the next picture is drawn", () => {
+  afterEach(() => void vi.useRealTimers());
+
+  /** A scene that draws when it is told to, and notes at which moment it was asked. */
+  function slowScene(options: Partial<SyntheticOptions>) {
+    vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "performance"] });
+    vi.advanceTimersByTime(1000);
+    const asked: number[] = [];
+    let drawn = () => {};
+    class Scene {
+      readonly buffers = Array.from({ length: 4 }, () => ({
+        left: new Uint8Array(1),
+        right: new Uint8Array(1),
+      }));
+      constructor(
+        _: object,
+        readonly tell: (error: Error | null, buffer: number) => void,
+      ) {}
+      render(buffer: number): void {
+        asked.push(performance.now());
+        drawn = () => this.tell(null, buffer);
+      }
+      close(): void {}
+    }
+    const source = new SyntheticSource({ Scene } as never, { ...SIZE, rateHz: 10, ...options });
+    const pairs: FramePair[] = [];
+    source.start({ onPair: (pair) => pairs.push(pair), onDegraded() {}, onEnd() {}, onError() {} });
+    const begin = performance.now();
+    return { source, pairs, asked: () => asked.map((at) => at - begin), draw: () => drawn() };
+  }
+
+  test("at a rate: as soon as the pair before has come back", () => {
+    const { pairs, asked, draw } = slowScene({});
+    draw();
+    expect(pairs.length).toBe(1);
+    vi.advanceTimersByTime(20);
+    expect(asked()).toEqual([0]);
+    pairs[0]!.release();
+    expect(asked()).toEqual([0, 20]);
+    draw();
+    vi.advanceTimersByTime(79);
+    expect(pairs.length).toBe(1);
+    vi.advanceTimersByTime(1);
+    expect(pairs.length).toBe(2);
+  });
+
+  test("at a rate: when half of the time to its moment has passed, though the pair is still out", () => {
+    const { asked, draw } = slowScene({});
+    draw();
+    vi.advanceTimersByTime(49);
+    expect(asked()).toEqual([0]);
+    vi.advanceTimersByTime(1);
+    expect(asked()).toEqual([0, 50]);
+  });
+
+  test("at a rate: so early that a picture as slow as the last one is there in time", () => {
+    const { asked, draw } = slowScene({});
+    draw();
+    vi.advanceTimersByTime(50);
+    vi.advanceTimersByTime(30);
+    draw(); // it took 30 ms, so 60 are left for the next one
+    vi.advanceTimersByTime(20);
+    vi.advanceTimersByTime(39);
+    expect(asked()).toEqual([0, 50]);
+    vi.advanceTimersByTime(1);
+    expect(asked()).toEqual([0, 50, 140]);
+  });
+
+  test("as fast as it goes: at once", () => {
+    const { asked, draw } = slowScene({ rateHz: "max" });
+    draw();
+    expect(asked()).toEqual([0, 0]);
   });
 });
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // native.rooms.rectify({variant, format, inputWidth, inputHeight, strideBytes, image: Uint8Array, width, height,
-//   map?: Int32Array, grey: Uint8Array | rgb: Uint8Array, edge?: "start" | "end"}): width and height are those of `grey`. With `edge`, the image
+//   map?: Int32Array, grey?: Uint8Array, rgb?: Uint8Array, edge?: "start" | "end"}): width and height are those of `grey`. With `edge`, the image
 //   is copied to the start or the end of pages that have no neighbour: a load beside it ends the process.
 #include "../../rectify/rectify.h"
 
@@ -96,8 +96,9 @@ Napi::Value rectify(const Napi::CallbackInfo& info) {
   }
   const auto compute = [&](const RectifySource& from) {
     if (!colours) return run(kernels, from, map, grey);
-    if (kernels == nullptr) rectifyRgbReference(from, map, rgb);
-    else kernels->rectifyRgb(from, map, rgb, 0, height);
+    if (kernels != nullptr) return kernels->rectifyRgb(from, map, rgb, grey, 0, height);
+    rectifyRgbReference(from, map, rgb);
+    if (grey.data != nullptr) rectifyReference(from, map, grey);
   };
   const std::string edge = optionalStringOf(call, "edge");
   if (edge.empty()) {

@@ -40,11 +40,9 @@ __device__ __forceinline__ uint32_t valueOf(uint32_t word, bool disparity) {
 __device__ __forceinline__ int nibblesOf(uint32_t number) { return number < 8 ? 1 : (31 - __clz(number)) / 3 + 1; }
 
 struct Larger {
-  static constexpr int kNothing = kNone;
   static __device__ __forceinline__ int of(int a, int b) { return max(a, b); }
 };
 struct Smaller {
-  static constexpr int kNothing = kNever;
   static __device__ __forceinline__ int of(int a, int b) { return min(a, b); }
 };
 

@@ -10,14 +10,14 @@ namespace depthwatt {
 namespace {
 
 constexpr MatcherParameter kParameters[] = {
-    wholeByResolution("armX", 0, kMaxArm, kCbcaArm, kCbcaArmAtHalf, "px",
+    wholeByResolution("armX", 0, kMaxArmX, kCbcaArm, kCbcaArmAtHalf, "px",
                       "Longest arm of a pixel's cross to its left and right."),
-    wholeByResolution("armY", 0, kMaxArm, kCbcaArm, kCbcaArmAtHalf, "px",
+    wholeByResolution("armY", 0, kMaxArmY, kCbcaArm, kCbcaArmAtHalf, "px",
                       "Longest arm of a pixel's cross above and below it."),
     wholeByResolution("similarity", 1, 256, kCbcaSimilarity, kCbcaSimilarityAtHalf, "grey",
                       "An arm ends where the grey value differs by this much."),
-    wholeNumber("armXRight", -1, kMaxArm, -1, "px", "The same as armX in the right image; -1: as in the left one."),
-    wholeNumber("armYRight", -1, kMaxArm, -1, "px", "The same as armY in the right image; -1: as in the left one."),
+    wholeNumber("armXRight", -1, kMaxArmX, -1, "px", "The same as armX in the right image; -1: as in the left one."),
+    wholeNumber("armYRight", -1, kMaxArmY, -1, "px", "The same as armY in the right image; -1: as in the left one."),
     wholeNumber("lambdaDifference", kLeastLambda, kMaxLambda, kLambdaDifference, "1/1000",
                 "Grey difference whose cost is 63 % of the most, in thousandths of full scale."),
     wholeNumber("lambdaCensus", kLeastLambda, kMaxLambda, kLambdaCensus, "1/10 bit",

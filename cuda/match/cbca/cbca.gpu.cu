@@ -12,7 +12,13 @@ namespace {
 class CbcaOnGpu final : public Matcher {
  public:
   Status open(const MatchTask& task) {
-    return cbca_.open(crossParametersOf(task), cbcaThresholdQ4Of(task), task.width, task.height);
+    const CrossParameters p = crossParametersOf(task);
+    if (p.longestX() > kMaxArmOnCuda) {
+      return Status::error(Code::kBackendUnavailable,
+                           "CUDA unavailable: its kernels have arms of cbca of at most %d pixels, got armX %d.",
+                           kMaxArmOnCuda, p.longestX());
+    }
+    return cbca_.open(p, cbcaThresholdQ4Of(task), task.width, task.height);
   }
 
   Status compute(const MatcherImages& images, const MatcherResult& result, cudaStream_t stream) override {

@@ -166,17 +166,24 @@ Status checkCrossParameters(const CrossParameters& p) {
     int32_t value, low, high;
   } ranges[] = {{"minDisparity", p.minDisparity, 0, 2046},
                 {"numDisparities", p.numDisparities, 1, 512},
-                {"armX", p.armX, 0, kMaxArm},
-                {"armY", p.armY, 0, kMaxArm},
+                {"armX", p.armX, 0, kMaxArmX},
+                {"armY", p.armY, 0, kMaxArmY},
                 {"similarity", p.similarity, 1, 256},
-                {"armXRight", p.armXRight, -1, kMaxArm},
-                {"armYRight", p.armYRight, -1, kMaxArm},
+                {"armXRight", p.armXRight, -1, kMaxArmX},
+                {"armYRight", p.armYRight, -1, kMaxArmY},
                 {"lambdaDifference", p.lambdaDifference, kLeastLambda, kMaxLambda},
                 {"lambdaCensus", p.lambdaCensus, kLeastLambda, kMaxLambda}};
   for (const auto& range : ranges) {
     if (range.value >= range.low && range.value <= range.high) continue;
     return Status::error(Code::kParameter, "Expected %s of %d to %d, got %d.", range.name, range.low, range.high,
                          range.value);
+  }
+  for (int side = 0; side < 2; ++side) {
+    const int32_t region = (2 * p.armXOf(side) + 1) * (2 * p.armYOf(side) + 1);
+    if (region <= kMaxRegion) continue;
+    return Status::error(Code::kParameter,
+                         "Expected arms with (2 armX + 1) (2 armY + 1) of at most %d pixels, got %d from %d and %d.",
+                         kMaxRegion, region, p.armXOf(side), p.armYOf(side));
   }
   return {};
 }

@@ -23,14 +23,18 @@ namespace depthwatt {
 struct Kernels;
 
 constexpr int32_t kMaxCrossCost = 254;
-constexpr int32_t kMaxArm = 61;
+constexpr int32_t kMaxArmX = 141, kMaxArmY = 61;
+/// Longest arm on CUDA, whose sums along a row are 16 bits and whose keys hold regions of 123 x 123.
+constexpr int32_t kMaxArmOnCuda = 61;
+/// A key holds a sum below 2^23 and an index of 9 bits: pixels of a region between arms of all four lengths.
+constexpr int32_t kMaxRegion = ((1 << 23) - 1) / kMaxCrossCost;
 /// Disparities that the fast form aggregates together.
 constexpr int32_t kCrossLanes = 16;
 
 struct CrossParameters {
   int32_t minDisparity = 0;                ///< 0 or more
   int32_t numDisparities = 64;             ///< 1 to 512
-  int32_t armX = 21, armY = 31;            ///< 0 to kMaxArm
+  int32_t armX = 21, armY = 31;            ///< 0 to kMaxArmX, 0 to kMaxArmY; a region of at most kMaxRegion pixels
   int32_t similarity = 13;                 ///< 1 to 256
   int32_t armXRight = -1, armYRight = -1;  ///< of the right image; -1: the left image's
   int32_t lambdaDifference = kLambdaDifference, lambdaCensus = kLambdaCensus;  ///< kLeastLambda to kMaxLambda
@@ -46,6 +50,9 @@ struct CrossImages {
   ImageView<const uint8_t> left, right;
   ImageView<int16_t> disparity, rightDisparity;
 };
+
+/// A key orders sums, then indices, as a signed number: (CA << 9 | index) ^ kKeyBias.
+constexpr int32_t kKeyBias = -2147483647 - 1;
 
 Status checkCrossParameters(const CrossParameters& parameters);
 
@@ -70,7 +77,7 @@ struct CrossSlice {
   const CrossCosts* costs;
   int32_t* prefix;   ///< (width + 1) * kCrossLanes
   int32_t* columns;  ///< (2 armY + 2) * width * kCrossLanes
-  int32_t* best;     ///< [height][width]: smallest CA << 9 | index so far
+  int32_t* best;     ///< [height][width]: smallest key so far
 };
 /// One instruction set's.
 struct CbcaKernels {

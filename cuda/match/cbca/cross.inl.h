@@ -12,7 +12,7 @@ constexpr int32_t kNoKey = 0x7fffffff;
 struct CrossLaneMasks {
   int32_t words[2 * kCrossLanes] = {};
   constexpr CrossLaneMasks() {
-    for (int32_t i = kCrossLanes; i < 2 * kCrossLanes; ++i) words[i] = kNoKey;
+    for (int32_t i = 0; i < 2 * kCrossLanes; ++i) words[i] = i < kCrossLanes ? kKeyBias : kNoKey;
   }
 };
 constexpr CrossLaneMasks kCrossLaneMasks;
@@ -88,8 +88,8 @@ inline void crossSlice(const CrossSlice& slice) {
       I32 least = splatI32(kNoKey);
       for (int32_t lane = 0; lane < kCrossLanes; lane += kLanesI32) {
         const I32 sum = subI32(loadI32(to + lane), loadI32(from + lane));
-        const I32 index = addI32(laneI32(), splatI32(slice.firstIndex + lane));
-        least = minI32(least, orI32(orI32(shiftLeftI32<9>(sum), index), loadI32(masks + lane)));
+        const I32 index = addI32(laneI32(), splatI32(kKeyBias + slice.firstIndex + lane));
+        least = minI32(least, maxI32(xorI32(shiftLeftI32<9>(sum), index), loadI32(masks + lane)));
       }
       best[x] = lesser(best[x], lowestI32(least));
     }

@@ -14,7 +14,6 @@ namespace {
 
 /// Set in the key of a candidate that may not win; sums leave it free.
 constexpr uint32_t kNoCandidate = 0x80000000u;
-constexpr int kColumnsAhead = 4;
 
 __device__ __forceinline__ uint4 operator+(uint4 a, uint4 b) {
   return make_uint4(a.x + b.x, a.y + b.y, a.z + b.z, a.w + b.w);
@@ -84,7 +83,8 @@ __device__ __forceinline__ void crossGiveWinner(const CrossArguments& a, int x, 
 template <CrossSums kSums>
 struct CrossColumn {
   static constexpr bool kWide = kSums == CrossSums::kWide;
-  static constexpr int kEntryBytes = crossEntryBytes(kSums), kSpareEntries = crossSpareEntries(kSums);
+  static constexpr int kEntryBytes = crossEntryBytes(kSums), kSpareEntries = crossSpareEntries(kSums),
+                       kAhead = crossColumnsAhead(kSums);
   uint4* ring;                // two to a word: word i holds d + i (low) and d + 4 + i; wide: the lower half of each
   uint2* tops;                // wide: bits 16 to 23 of d..d+3, then of d+4..d+7
   uint32_t stride, size, at;  // of entries in vectors; `at`: the newest
@@ -153,9 +153,10 @@ template <CrossSums kSums>
 __global__ void __launch_bounds__(128, crossColumnBlocks(kSums)) crossColumnsKernel(CrossArguments a) {
   extern __shared__ __align__(16) uint4 ring[];
   const CrossSide& side = a.sides[a.firstSide + blockIdx.z];
-  constexpr int kSpare = CrossColumn<kSums>::kSpareEntries;
+  constexpr int kSpare = CrossColumn<kSums>::kSpareEntries, kColumnsAhead = CrossColumn<kSums>::kAhead;
   constexpr bool kTogether = kSpare > 0;
   static_assert(!kTogether || kSpare == kColumnsAhead - 1, "no sum is overwritten that a key needs");
+  static_assert(kColumnsAhead <= kCrossMaxColumnsAhead && kColumnsAhead <= kCrossKeyRows, "arms and keys hold them");
   const int entries = 2 * a.armY + 2 + kSpare, warps = blockDim.x / 32, warp = threadIdx.x / 32,
             lane = threadIdx.x % 32;
   uint32_t* keys = reinterpret_cast<uint32_t*>(ring) +

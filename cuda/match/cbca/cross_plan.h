@@ -32,8 +32,14 @@ enum class CrossSums {
 };
 /// Of a ring's entry, for a lane's eight disparities.
 constexpr int32_t crossEntryBytes(CrossSums sums) { return sums == CrossSums::kWide ? 24 : 16; }
+/// Rows that a column's thread loads at a time, before it needs them. Few warps fit beside the rings of wide sums, so each has
+/// more loads on their way; the others would lose more to registers than they gain.
+constexpr int32_t crossColumnsAhead(CrossSums sums) { return sums == CrossSums::kWide ? 8 : 4; }
+constexpr int32_t kCrossMaxColumnsAhead = 8;
 /// Entries of a column's ring beyond those that a region can reach: rows whose sums are stored before they are needed.
-constexpr int32_t crossSpareEntries(CrossSums sums) { return sums == CrossSums::kWide ? 3 : 0; }
+constexpr int32_t crossSpareEntries(CrossSums sums) {
+  return sums == CrossSums::kWide ? crossColumnsAhead(sums) - 1 : 0;
+}
 
 /// Blocks of 128 threads that a multiprocessor's registers hold, and that the kernels are compiled for.
 constexpr int32_t kCrossRowBlocks = 8;
@@ -120,7 +126,7 @@ inline CrossPlan crossPlanOf(const CrossParameters& given, int32_t width, int32_
   plan.width = width;
   plan.height = height;
   plan.words = divided(width + p.armX, 4) + 2;
-  plan.armRows = height + 2 * p.armY + 8;
+  plan.armRows = height + 2 * p.armY + 2 * kCrossMaxColumnsAhead;
   plan.prepareSharedBytes =
       static_cast<size_t>(crossTileWords(p.armX)) * 4 * (kCrossTileRows + 2 * (p.armY > 1 ? p.armY : 1));
   plan.streams = tuning.streams > 0 ? tuning.streams : 2;

@@ -79,11 +79,11 @@ __global__ void __launch_bounds__(kCrossWholeBound, 1) crossWholeRowsKernel(Cros
     uint2 u0, u1 = joined(load(word - 3), before), u2 = joined(before, last);
     uint32_t low[4 * kCrossWholeFours], high[4 * kCrossWholeFours];
     uint4 sum = make_uint4(0, 0, 0, 0);
-    const auto add = [&](int i) {
-      sum.x += __byte_perm(low[i], 0, 0x4140);
-      sum.y += __byte_perm(low[i], 0, 0x4342);
-      sum.z += __byte_perm(high[i], 0, 0x4140);
-      sum.w += __byte_perm(high[i], 0, 0x4342);
+    const auto add = [&sum](uint32_t ofLow, uint32_t ofHigh) {
+      sum.x += __byte_perm(ofLow, 0, 0x4140);
+      sum.y += __byte_perm(ofLow, 0, 0x4342);
+      sum.z += __byte_perm(ofHigh, 0, 0x4140);
+      sum.w += __byte_perm(ofHigh, 0, 0x4342);
     };
 #pragma unroll
     for (int four = 0; four < kCrossWholeFours; ++four) {
@@ -109,7 +109,7 @@ __global__ void __launch_bounds__(kCrossWholeBound, 1) crossWholeRowsKernel(Cros
           low[i] = (low[i] & keepLow) | (kOutside & ~keepLow);
           high[i] = (high[i] & keepHigh) | (kOutside & ~keepHigh);
         }
-        add(i);
+        add(low[i], high[i]);
       }
     }
     // What lies before the lane's piece.
@@ -129,7 +129,7 @@ __global__ void __launch_bounds__(kCrossWholeBound, 1) crossWholeRowsKernel(Cros
       if (start + 4 * four >= end) continue;
 #pragma unroll
       for (int s = 0; s < 4; ++s) {
-        add(4 * four + s);
+        add(low[4 * four + s], high[4 * four + s]);
         mine[4 * four + s] = sum;
       }
     }

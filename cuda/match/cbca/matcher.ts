@@ -1,6 +1,30 @@
 // SPDX-License-Identifier: Apache-2.0
 // The cross-based matcher as TypeScript knows it; cbca.cpu.cc says the same.
-import type { Matcher } from "../matcher.js";
+import type { BrokenRule, Matcher, MatcherValues } from "../matcher.js";
+
+/** A sum of a region's costs has 23 bits, a cost is at most 254. */
+const MAX_REGION = Math.floor((2 ** 23 - 1) / 254);
+
+/** What ranges alone cannot tell: both arms are long. */
+function brokenRegion({ parameters }: MatcherValues): BrokenRule | undefined {
+  // Absent: the resolution's own, which is short.
+  const [armX, armY] = [Number(parameters.armX ?? 0), Number(parameters.armY ?? 0)];
+  const right = (key: string, left: number) =>
+    Number(parameters[key] ?? -1) < 0 ? left : Number(parameters[key]);
+  const regions = [
+    ["armX", "armY", armX, armY],
+    ["armXRight", "armYRight", right("armXRight", armX), right("armYRight", armY)],
+  ] as const;
+  for (const [x, y, along, down] of regions) {
+    const pixels = (2 * along + 1) * (2 * down + 1);
+    if (pixels <= MAX_REGION) continue;
+    return {
+      keys: [`match.cbca.${x}`, `match.cbca.${y}`],
+      text: `expected (2 armX + 1) (2 armY + 1) of at most ${MAX_REGION} pixels, got ${pixels} from ${along} and ${down}`,
+    };
+  }
+  return undefined;
+}
 
 export const cbca = {
   name: "cbca",
@@ -12,7 +36,7 @@ export const cbca = {
       key: "armX",
       kind: "whole",
       low: 0,
-      high: 61,
+      high: 141,
       default: 9,
       defaultAtHalf: 3,
       unit: "px",
@@ -42,7 +66,7 @@ export const cbca = {
       key: "armXRight",
       kind: "whole",
       low: -1,
-      high: 61,
+      high: 141,
       default: -1,
       unit: "px",
       description: "The same as armX in the right image; -1: as in the left one.",
@@ -86,4 +110,5 @@ export const cbca = {
     },
   ],
   ladder: { steps: [], atHalf: 0, workPerCell: 4 },
+  check: brokenRegion,
 } as const satisfies Matcher;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The definitions of the noise estimate and of smoothing; see denoise.h.
+// The definitions of the noise estimate, of smoothing and of the filter; see denoise.h.
 #include "denoise.h"
 
 namespace depthwatt {
@@ -41,6 +41,27 @@ void smoothReference(ImageView<const uint8_t> in, ImageView<uint8_t> out) {
         }
       }
       out.row(y)[x] = static_cast<uint8_t>(sum / 16);
+    }
+  }
+}
+
+void bilateralReference(ImageView<const uint8_t> image, ImageView<const uint8_t> guide, int32_t range,
+                        ImageView<uint8_t> out) {
+  const auto inside = [](int32_t i, int32_t n) { return i < 0 ? 0 : i >= n ? n - 1 : i; };
+  for (int32_t y = 0; y < image.height; ++y) {
+    for (int32_t x = 0; x < image.width; ++x) {
+      int32_t sum = 0, weights = 0;
+      for (int32_t j = -kBilateralRadius; j <= kBilateralRadius; ++j) {
+        for (int32_t i = -kBilateralRadius; i <= kBilateralRadius; ++i) {
+          const int32_t atX = inside(x + i, image.width), atY = inside(y + j, image.height);
+          const int32_t difference = guide.row(atY)[atX] - guide.row(y)[x];
+          const int32_t weight = range - (difference < 0 ? -difference : difference);
+          if (weight <= 0) continue;
+          sum += weight * image.row(atY)[atX];
+          weights += weight;
+        }
+      }
+      out.row(y)[x] = static_cast<uint8_t>((2 * sum + weights) / (2 * weights));
     }
   }
 }

@@ -14,6 +14,8 @@ namespace {
 constexpr int kBlockX = 32, kBlockY = 4;
 /// Disparities that lie together, and words of them.
 constexpr int kEight = 8, kWords = kEight / 2;
+/// Passes whose weights one thread makes: it reads its own pixel's colour once, and its places and addresses are worked out once.
+constexpr int kPassesPerThread = 6;
 /// Threads of a row's block.
 constexpr int kMaxAcross = 512;
 /// Above every cell and every cell with a slope.
@@ -30,18 +32,6 @@ __device__ __forceinline__ uint32_t reciprocalOf(uint32_t divisor) {
   const auto quotient = static_cast<uint32_t>(__fdividef(static_cast<float>(kDividend), static_cast<float>(divisor)));
   const int rest = kDividend - static_cast<int>(quotient * divisor);
   return rest < 0 ? quotient - 1 : rest >= static_cast<int>(divisor) ? quotient + 1 : quotient;
-}
-
-/// Of a pixel and a pass: the weights of the neighbour before (low half) and after.
-__device__ __forceinline__ uint32_t weightsOf(const Rgb8* rgb, const ExponentialPass& pass, int x, int y, int width,
-                                              int height) {
-  const int at = y * width + x, step = pass.step;
-  const int place = pass.alongX ? x : y, end = pass.alongX ? width : height, offset = pass.alongX ? step : step * width;
-  const Rgb8 own = rgb[at];
-  const uint32_t before = place >= step ? pass.weights[colourDifference(own, rgb[at - offset])] : 0u;
-  const uint32_t after = place + step < end ? pass.weights[colourDifference(own, rgb[at + offset])] : 0u;
-  const uint32_t reciprocal = reciprocalOf(4096u + before + after);
-  return before * reciprocal >> 12 | (after * reciprocal >> 12) << 16;
 }
 
 /// Eq. 18 to 21 for one pixel, two disparities a turn.
@@ -118,15 +108,40 @@ struct Preparation {
   int passCount;
 };
 
-/// blockIdx.z: a pass's weights, or behind them eight disparities' costs, or all messages.
+/// Threads of a pixel that make weights.
+__host__ __device__ inline int partsOf(int passCount) { return (passCount + kPassesPerThread - 1) / kPassesPerThread; }
+
+/// Of a pixel and up to kPassesPerThread passes: the weights of the neighbour before (low half) and after.
+__device__ __forceinline__ void makeWeights(const Preparation& from, int first, int x, int y, const Shape& shape) {
+  const int at = y * shape.width + x, last = min(from.passCount, first + kPassesPerThread);
+  const Rgb8 own = from.rgb[at];
+  uint32_t* to = from.weights + first * shape.pixels() + at;
+#pragma unroll 2
+  for (int i = first; i < last; ++i, to += shape.pixels()) {
+    const ExponentialPass& pass = from.passes[i];
+    const int step = pass.step, offset = pass.alongX ? step : step * shape.width;
+    const int place = pass.alongX ? x : y, end = pass.alongX ? shape.width : shape.height;
+    // A neighbour outside the image has no weight; the pixel itself is read in its stead, without a branch.
+    const bool hasBefore = place >= step, hasAfter = place + step < end;
+    const Rgb8 colourBefore = from.rgb[hasBefore ? at - offset : at];
+    const Rgb8 colourAfter = from.rgb[hasAfter ? at + offset : at];
+    uint32_t before = pass.weights[colourDifference(own, colourBefore)];
+    uint32_t after = pass.weights[colourDifference(own, colourAfter)];
+    before = hasBefore ? before : 0u, after = hasAfter ? after : 0u;
+    const uint32_t reciprocal = reciprocalOf(4096u + before + after);
+    *to = before * reciprocal >> 12 | (after * reciprocal >> 12) << 16;
+  }
+}
+
+/// blockIdx.z: some passes' weights, or behind them eight disparities' costs, or all messages.
 template <bool kMessages>
 __global__ void __launch_bounds__(128, 12) prepareKernel(Preparation from, Shape shape, ExponentialParameters p) {
   untilKernelBefore();
   const int x = blockIdx.x * kBlockX + threadIdx.x, y = blockIdx.y * kBlockY + threadIdx.y;
   if (x >= shape.width || y >= shape.height) return;
-  if (static_cast<int>(blockIdx.z) < from.passCount) {
-    from.weights[blockIdx.z * shape.pixels() + static_cast<size_t>(y) * shape.width + x] =
-        weightsOf(from.rgb, from.passes[blockIdx.z], x, y, shape.width, shape.height);
+  const int weightParts = partsOf(from.passCount);
+  if (static_cast<int>(blockIdx.z) < weightParts) {
+    makeWeights(from, static_cast<int>(blockIdx.z) * kPassesPerThread, x, y, shape);
     return;
   }
   const uint8_t *left = from.left, *right = from.right;
@@ -149,7 +164,7 @@ __global__ void __launch_bounds__(128, 12) prepareKernel(Preparation from, Shape
   if (kMessages) {
     makeMessages(costOf, cells, shape.pixels(), shape.numDisparities, p.slope, p.cap);
   } else {
-    const int eight = static_cast<int>(blockIdx.z) - from.passCount, first = x - p.minDisparity - kEight * eight;
+    const int eight = static_cast<int>(blockIdx.z) - weightParts, first = x - p.minDisparity - kEight * eight;
     if (!gradients && first >= kEight - 1 && kEight * (eight + 1) <= shape.numDisparities) {
       const uint8_t* const partners = row + first;
       const auto truncated = [&](int i) {
@@ -218,7 +233,7 @@ __device__ __forceinline__ void average(const Weights& w, const Cells& before, c
   }
 }
 
-/// A round: along x where weightsX is there, then along y where weightsY is.
+/// A round: along x where weightsX is there, then along y where weightsY is. Its first one may have no cells to read: firstRoundKernel.
 struct Round {
   const uint4* from;
   uint4* to;
@@ -227,15 +242,28 @@ struct Round {
   Shape shape;
 };
 
+/// What the first round makes its costs from: grey images, packed rows.
+struct Costs {
+  const uint8_t *left, *right;
+  int minDisparity;
+  float truncation, cost;
+};
+
 /// What a thread reads of a row before it averages along x.
 struct RawRow {
   uint4 before, centre, after;
   uint32_t weights;
 };
 
-/// Bytes from the volume's begin: one addition to an address that all threads share.
-__device__ __forceinline__ const uint4& cellsAt(const uint4* cells, uint32_t pixel) {
-  return *reinterpret_cast<const uint4*>(reinterpret_cast<const uint8_t*>(cells) + 16 * pixel);
+/// Bytes from the volume's begin: one addition to an address that all threads share. Both volumes are more than the second-level
+/// cache holds, and nobody needs a round's input behind it: the cache may give it up first.
+__device__ __forceinline__ uint4 cellsAt(const uint4* cells, uint32_t pixel) {
+  const auto* at = reinterpret_cast<const uint4*>(reinterpret_cast<const uint8_t*>(cells) + 16 * pixel);
+#if defined(__CUDACC__) && defined(__CUDA_ARCH__)
+  return __ldcs(at);
+#else
+  return *at;
+#endif
 }
 
 /// Where the neighbours along x lie, from a pixel on. One outside the image weighs nothing; the pixel stands in for it.
@@ -269,6 +297,93 @@ __device__ __forceinline__ void alongX(const RawRow& row, Cells& out) {
   if (kPlain) out.without(kAlongX ? kBiasedEnd : kBias);
 }
 
+/// What a row's costs are made from: the left image's three pixels, and the right image's that they meet, from the right.
+struct CostRow {
+  uint32_t left[3], right[kEight + 2], weights;
+};
+
+__device__ __forceinline__ void readCosts(const Round& round, const Costs& costs, int x, uint32_t at, CostRow& row) {
+  const uint8_t *const left = costs.left + (at - x), *const right = costs.right + (at - x);
+  const int last = round.shape.width - 1;
+  const int partner =
+      x - costs.minDisparity - kEight * static_cast<int>(blockIdx.z) + 1;  // of the pixel after, lowest d
+#pragma unroll
+  for (int i = 0; i < 3; ++i) row.left[i] = left[min(max(x - 1 + i, 0), last)];
+#pragma unroll
+  for (int i = 0; i < kEight + 2; ++i) row.right[i] = right[static_cast<uint32_t>(min(max(partner - i, 0), last))];
+  row.weights = round.weightsX[at];
+}
+
+/// Costs of three pixels averaged along x, without a bias. Those of disparities that are not searched are numbers that nobody
+/// reads.
+__device__ __forceinline__ void costsAlongX(const Costs& costs, const CostRow& row, Cells& out) {
+  float left[3];
+#pragma unroll
+  for (int i = 0; i < 3; ++i) left[i] = __uint_as_float(row.left[i] | kBiasBits);
+  // Exact: all are whole numbers below 2^16, or that with the bias.
+  const auto cellOf = [&](float own, uint32_t partner) {
+    const float apart = fabsf(own - __uint_as_float(partner | kBiasBits));
+    return __fmaf_rd(fminf(apart, costs.truncation), costs.cost, kBias);
+  };
+  const Weights w(row.weights);
+#pragma unroll
+  for (int i = 0; i < kEight; ++i) {
+    float sum = __fmaf_rd(w.centre, cellOf(left[1], row.right[i + 1]), kBiasedStart);
+    sum = __fmaf_rd(w.before, cellOf(left[0], row.right[i + 2]), sum);
+    out.cell[i] = __fmaf_rd(w.after, cellOf(left[2], row.right[i]), sum);
+  }
+  out.without(kBiasedEnd);
+}
+
+/// From `first` to before `end` in steps of `apart`, down a column: rows averaged along x, three of them along y. rowOf(at, cells)
+/// gives one, and is asked for none outside the image: such a row has no weight, and whatever number stands for it does. A row is
+/// read where it is used; one read ahead would have to be moved from register to register, a sixth of all instructions.
+template <class RowOf>
+__device__ __forceinline__ void goDown(const Round& round, uint4* to, int first, int end, int apart, int x,
+                                       const RowOf& rowOf) {
+  const int height = round.shape.height, width = round.shape.width;
+  const uint32_t stride = static_cast<uint32_t>(apart * width);
+  int y = first;
+  uint32_t at = static_cast<uint32_t>(first * width + x);
+  Cells cells[3];
+#pragma unroll
+  for (int i = 0; i < kEight; ++i) cells[0].cell[i] = cells[2].cell[i] = 0.f;
+  uint32_t weights = round.weightsY[at];
+  if (first >= apart) rowOf(at - stride, cells[0]);
+  rowOf(at, cells[1]);
+  // Three rows a turn, so that none is moved either.
+  const auto step = [&](const Cells& before, const Cells& centre, Cells& after) {
+    const uint32_t own = at, both = weights;
+    y += apart, at += stride;
+    if (y < height) {
+      weights = round.weightsY[at];
+      rowOf(at, after);
+    }
+    Cells out;
+    average(Weights(both), before, centre, after, kBias, out);
+    to[own] = out.pairs();
+    return y < end;
+  };
+  while (step(cells[0], cells[1], cells[2]) && step(cells[1], cells[2], cells[0]) &&
+         step(cells[2], cells[0], cells[1])) {}
+}
+
+/// The first round, of step 1: costs without gradients or messages are made where they are averaged, and never stored.
+/// blockIdx: part of a row; segment of rows; eight disparities.
+__global__ void __launch_bounds__(kMaxAcross, kRoundBlocks) firstRoundKernel(Round round, Costs costs) {
+  untilKernelBefore();
+  const int x = blockIdx.x * blockDim.x + threadIdx.x;
+  if (x >= round.shape.width) return;
+  const int first = static_cast<int>(blockIdx.y) * round.segmentRows;
+  const int end = min(first + round.segmentRows, round.shape.height);
+  if (first >= end) return;
+  goDown(round, round.to + blockIdx.z * round.shape.pixels(), first, end, 1, x, [&](uint32_t at, Cells& out) {
+    CostRow row;
+    readCosts(round, costs, x, at, row);
+    costsAlongX(costs, row, out);
+  });
+}
+
 /// blockIdx: part of a row; chain of rows and its segment; eight disparities.
 template <bool kAlongX, bool kAlongY>
 __global__ void __launch_bounds__(kMaxAcross, kRoundBlocks) roundKernel(Round round) {
@@ -282,54 +397,23 @@ __global__ void __launch_bounds__(kMaxAcross, kRoundBlocks) roundKernel(Round ro
   const uint4* from = round.from + blockIdx.z * round.shape.pixels();
   uint4* to = round.to + blockIdx.z * round.shape.pixels();
   if (first >= end) return;
-  // Behind the last row of the image nothing has weight, and behind the segment's, without an average along y, nothing is used.
-  const int last = kAlongY ? height : end;
-  const uint32_t stride = static_cast<uint32_t>(apart * width);
   const Sides sides(round, x);
-  int y = first;
-  uint32_t at = static_cast<uint32_t>(first * width + x);
-  RawRow row;
-  if (!kAlongY) {
-    for (; y < end; ++y, at += stride) {
+  if (kAlongY) {
+    goDown(round, to, first, end, apart, x, [&](uint32_t at, Cells& out) {
+      RawRow row;
       readRow<kAlongX>(round, from, at, sides, row);
-      Cells own;
-      alongX<kAlongX, false>(row, own);
-      to[at] = own.pairs();
-    }
+      alongX<kAlongX, true>(row, out);
+    });
     return;
   }
-  // A row above the image or below it has no weight; whatever number stands for it does.
-  Cells cells[3];
-  RawRow next;
-  readRow<kAlongX>(round, from, at, sides, next);
-#pragma unroll
-  for (int i = 0; i < kEight; ++i) cells[0].cell[i] = cells[2].cell[i] = 0.f;
-  if (first >= apart) {
-    readRow<kAlongX>(round, from, at - stride, sides, row);
-    alongX<kAlongX, true>(row, cells[0]);
+  uint32_t at = static_cast<uint32_t>(first * width + x);
+  for (int y = first; y < end; ++y, at += static_cast<uint32_t>(width)) {
+    RawRow row;
+    readRow<kAlongX>(round, from, at, sides, row);
+    Cells own;
+    alongX<kAlongX, false>(row, own);
+    to[at] = own.pairs();
   }
-  row = next;
-  if (y + apart < height) readRow<kAlongX>(round, from, at + stride, sides, next);
-  uint32_t weights = round.weightsY[at];
-  alongX<kAlongX, true>(row, cells[1]);
-  // Three rows a turn, so that none is moved from register to register; the row behind the next is on its way.
-  const auto step = [&](const Cells& before, const Cells& centre, Cells& after) {
-    const Weights w(weights);
-    const uint32_t own = at;
-    y += apart, at += stride;
-    if (y < height) {
-      row = next;
-      weights = round.weightsY[at];
-      if (y < end && y + apart < height) readRow<kAlongX>(round, from, at + stride, sides, next);
-      alongX<kAlongX, true>(row, after);
-    }
-    Cells out;
-    average(w, before, centre, after, kBias, out);
-    to[own] = out.pairs();
-    return y < end;
-  };
-  while (step(cells[0], cells[1], cells[2]) && step(cells[1], cells[2], cells[0]) &&
-         step(cells[2], cells[0], cells[1])) {}
 }
 
 __device__ int cellOf(const uint4* cells, size_t pixels, int d) {
@@ -420,32 +504,7 @@ __global__ void __launch_bounds__(128)
   result.rightDisparity[at] = static_cast<int16_t>(right);
 }
 
-template <class Pixel>
-__global__ void __launch_bounds__(128) mirrorKernel(const Pixel* from, Pixel* to, int width, int height) {
-  const int x = blockIdx.x * kBlockX + threadIdx.x, y = blockIdx.y * kBlockY + threadIdx.y;
-  if (x >= width || y >= height) return;
-  const size_t row = static_cast<size_t>(y) * width;
-  to[row + x] = from[row + width - 1 - x];
-}
-
-template <class Pixel>
-Status mirror(const Pixel* from, Pixel* to, int32_t width, int32_t height, cudaStream_t stream) {
-  const dim3 grid((width + kBlockX - 1) / kBlockX, (height + kBlockY - 1) / kBlockY);
-  mirrorKernel<Pixel><<<grid, dim3(kBlockX, kBlockY), 0, stream>>>(from, to, width, height);
-  return launched("mirrorKernel");
-}
-
 }  // namespace
-
-Status mirrorColumns(const uint8_t* from, uint8_t* to, int32_t width, int32_t height, cudaStream_t stream) {
-  return mirror(from, to, width, height, stream);
-}
-Status mirrorColumns(const Rgb8* from, Rgb8* to, int32_t width, int32_t height, cudaStream_t stream) {
-  return mirror(from, to, width, height, stream);
-}
-Status mirrorColumns(const int16_t* from, int16_t* to, int32_t width, int32_t height, cudaStream_t stream) {
-  return mirror(from, to, width, height, stream);
-}
 
 Status ExponentialWorkspace::open(const ExponentialParameters& parameters, int32_t width, int32_t height) {
   p_ = parameters;
@@ -500,7 +559,11 @@ Status ExponentialWorkspace::compute(const uint8_t* left, const uint8_t* right, 
                              stream, overlaps};
   const Preparation preparation = {
       left, right, leftRgb, devicePasses_.get(), weights_.get(), cells_[0].get(), static_cast<int>(passes_.size())};
-  pixelsShape.grid.z = static_cast<unsigned>(passes_.size()) + (p_.slope > 0 ? 1 : eights);
+  const bool makesCosts = p_.slope == 0 && p_.gradientCost == 0 && !rounds_.empty() && rounds_[0].step == 1 &&
+                          rounds_[0].passX >= 0 && rounds_[0].passY >= 0;
+  pixelsShape.grid.z = static_cast<unsigned>(partsOf(preparation.passCount)) + (makesCosts     ? 0
+                                                                                : p_.slope > 0 ? 1
+                                                                                               : eights);
   DEPTHWATT_TRY(launch("prepareKernel", p_.slope > 0 ? prepareKernel<true> : prepareKernel<false>, pixelsShape,
                        preparation, shape, p_));
   Round round = {cells_[0].get(), cells_[1].get(), nullptr, nullptr, 0, 0, shape};
@@ -510,8 +573,15 @@ Status ExponentialWorkspace::compute(const uint8_t* left, const uint8_t* right, 
     round.weightsY = y ? weights_.get() + one.passY * pixels : nullptr;
     round.step = one.step, round.segmentRows = one.segmentRows;
     const dim3 parts((width_ + across_ - 1) / across_, (y ? one.step : 1) * one.segments, eights);
-    const auto kernel = x && y ? roundKernel<true, true> : x ? roundKernel<true, false> : roundKernel<false, true>;
-    DEPTHWATT_TRY(launch("roundKernel", kernel, LaunchShape{parts, dim3(across_), 0, stream, overlaps}, round));
+    const LaunchShape roundShape = {parts, dim3(across_), 0, stream, overlaps};
+    if (makesCosts && &one == rounds_.data()) {
+      const Costs costs = {left, right, p_.minDisparity, static_cast<float>(p_.truncation),
+                           static_cast<float>(p_.cost)};
+      DEPTHWATT_TRY(launch("firstRoundKernel", firstRoundKernel, roundShape, round, costs));
+    } else {
+      const auto kernel = x && y ? roundKernel<true, true> : x ? roundKernel<true, false> : roundKernel<false, true>;
+      DEPTHWATT_TRY(launch("roundKernel", kernel, roundShape, round));
+    }
     uint4* const next = const_cast<uint4*>(round.from);
     round.from = round.to, round.to = next;
   }

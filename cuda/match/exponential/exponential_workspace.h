@@ -20,11 +20,6 @@ struct ExponentialDeviceResult {
   uint8_t* confidence;
 };
 
-/// Columns in reverse order; images of packed rows.
-Status mirrorColumns(const uint8_t* from, uint8_t* to, int32_t width, int32_t height, cudaStream_t stream);
-Status mirrorColumns(const Rgb8* from, Rgb8* to, int32_t width, int32_t height, cudaStream_t stream);
-Status mirrorColumns(const int16_t* from, int16_t* to, int32_t width, int32_t height, cudaStream_t stream);
-
 /// One kernel: a pass along x, a pass along y of the same step, or both. -1: left out.
 struct ExponentialRound {
   int32_t step, passX, passY;

@@ -35,15 +35,6 @@ struct Copy {
   }
 };
 
-using Bytes8 [[gnu::vector_size(8)]] = uint8_t;
-using Sums8 [[gnu::vector_size(16)]] = uint16_t;
-
-Sums8 widened(const HsvPixel& pixel) {
-  Bytes8 bytes;
-  std::memcpy(&bytes, &pixel, sizeof bytes);
-  return __builtin_convertvector(bytes, Sums8);
-}
-
 class PyramidOnCpu final : public Pyramid {
  public:
   PyramidOnCpu(const PyramidParameters& p, int32_t width, int32_t height, bool wantsRight,
@@ -72,7 +63,8 @@ class PyramidOnCpu final : public Pyramid {
           copy.pad(y);
         }
       });
-      for (int32_t level = 0; level < p_.levels; ++level) halve(copies_[side][level], copies_[side][level + 1]);
+      for (int32_t level = 0; level < p_.levels; ++level)
+        halve(copies_[side][level], copies_[side][level + 1], level == 0);
     }
     match(0, -1, &result);
     if (!wantsRight_) return;
@@ -94,18 +86,11 @@ class PyramidOnCpu final : public Pyramid {
   }
 
  private:
-  void halve(Copy& from, Copy& to) {
+  void halve(Copy& from, Copy& to, bool fromImage) {
     workers_.rows(to.height, [&](int32_t first, int32_t end) {
       for (int32_t y = first; y < end; ++y) {
-        const HsvPixel* above = from.row(2 * y);
-        const HsvPixel* below = from.row(within(2 * y + 1, from.height));
-        // The column behind an odd width is the last one again.
-        for (int32_t x = 0; x < to.width; ++x) {
-          const Sums8 sum =
-              widened(above[2 * x]) + widened(above[2 * x + 1]) + widened(below[2 * x]) + widened(below[2 * x + 1]);
-          const Bytes8 mean = __builtin_convertvector((sum + 2) >> 2, Bytes8);
-          std::memcpy(static_cast<void*>(to.row(y) + x), &mean, sizeof mean);
-        }
+        // The column behind an odd width is the last one again, and so is the row below an odd height.
+        kernels_.halve({from.row(2 * y), from.row(within(2 * y + 1, from.height)), to.row(y), to.width, fromImage});
         to.pad(y);
       }
     });
@@ -116,25 +101,31 @@ class PyramidOnCpu final : public Pyramid {
     for (int32_t level = p_.levels; level >= 0; --level) {
       Copy& mine = copies_[own][level];
       Copy& others = copies_[1 - own][level];
-      workers_.rows(mine.height, [&](int32_t first, int32_t end) {
-        PyramidRow row = {};
-        row.width = mine.width;
-        row.windowWidth = p_.windowWidth, row.windowHeight = p_.windowHeight;
-        row.towards = towards;
-        row.lowest = p_.lowest(level), row.highest = p_.highest(level);
-        row.peakRatio = p_.peakRatio, row.subpixel = p_.subpixel;
-        for (int32_t y = first; y < end; ++y) {
-          for (int32_t j = 0; j < p_.windowHeight; ++j) {
+      const int32_t step = level < p_.levels ? kPyramidRows : 1;
+      workers_.rows((mine.height + step - 1) / step, [&](int32_t first, int32_t end) {
+        PyramidRows rows = {};
+        rows.width = mine.width;
+        rows.windowWidth = p_.windowWidth, rows.windowHeight = p_.windowHeight;
+        rows.towards = towards;
+        rows.lowest = p_.lowest(level), rows.highest = p_.highest(level);
+        rows.peakRatio = p_.peakRatio, rows.subpixel = p_.subpixel;
+        for (int32_t pass = first; pass < end; ++pass) {
+          const int32_t y = step * pass;
+          rows.count = y + step <= mine.height ? step : 1;
+          for (int32_t j = 0; j < p_.windowHeight + rows.count - 1; ++j) {
             const int32_t at = within(y + j - p_.windowHeight / 2, mine.height);
-            row.own[j] = mine.row(at), row.partner[j] = others.row(at);
+            rows.own[j] = mine.row(at), rows.partner[j] = others.row(at);
           }
           if (level < p_.levels)
-            row.coarse = wholes_[level + 1].data() + static_cast<size_t>(y / 2) * copies_[own][level + 1].width;
+            rows.coarse = wholes_[level + 1].data() + static_cast<size_t>(pass) * copies_[own][level + 1].width;
           const bool last = level == 0 && result != nullptr;
-          row.whole = last ? result->disparity.row(y) : wholes_[level].data() + static_cast<size_t>(y) * mine.width;
-          row.q4 = last ? result->disparityQ4.row(y) : nullptr;
-          row.confidence = last ? result->confidence.row(y) : nullptr;
-          kernels_.row(row);
+          for (int32_t r = 0; r < rows.count; ++r) {
+            rows.whole[r] =
+                last ? result->disparity.row(y + r) : wholes_[level].data() + static_cast<size_t>(y + r) * mine.width;
+            rows.q4[r] = last ? result->disparityQ4.row(y + r) : nullptr;
+            rows.confidence[r] = last ? result->confidence.row(y + r) : nullptr;
+          }
+          kernels_.rows(rows);
         }
       });
     }

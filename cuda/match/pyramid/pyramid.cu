@@ -16,14 +16,14 @@ struct HalveArguments {
   const uint2 *left, *right;
   uint2 *leftOut, *rightOut;
   int inWidth, inHeight, width, height;
+  uint32_t factor;  ///< eighths: 3 from the image, 2 from a copy
 };
 
-/// Means of four bytes, half up, of four words.
-__device__ __forceinline__ uint32_t meanOf(uint32_t a, uint32_t b, uint32_t c, uint32_t d) {
-  const uint32_t even = (a & 0xff00ffu) + (b & 0xff00ffu) + (c & 0xff00ffu) + (d & 0xff00ffu) + 0x20002u;
-  const uint32_t odd =
-      (a >> 8 & 0xff00ffu) + (b >> 8 & 0xff00ffu) + (c >> 8 & 0xff00ffu) + (d >> 8 & 0xff00ffu) + 0x20002u;
-  return (even >> 2 & 0xff00ffu) | (odd >> 2 & 0xff00ffu) << 8;
+/// A channel of a copy: the sum over four pixels becomes their mean in the copy's units, half up.
+__device__ __forceinline__ uint32_t copied(uint32_t sum, uint32_t factor) { return (sum * factor + 4) >> 3; }
+
+__device__ __forceinline__ uint32_t byteFrom(uint32_t total, uint32_t before) {
+  return min(255u, total > before ? total - before : 0u);
 }
 
 __global__ void __launch_bounds__(256) pyramidHalveKernel(HalveArguments a) {
@@ -33,9 +33,21 @@ __global__ void __launch_bounds__(256) pyramidHalveKernel(HalveArguments a) {
   const uint2* above = in + static_cast<size_t>(2 * y) * a.inWidth;
   const uint2* below = in + static_cast<size_t>(min(2 * y + 1, a.inHeight - 1)) * a.inWidth;
   const int left = 2 * x, right = min(2 * x + 1, a.inWidth - 1);
-  const uint2 p = above[left], q = above[right], r = below[left], s = below[right];
+  const uint2 of[4] = {above[left], above[right], below[left], below[right]};
+  // Sums of bytes 0 and 2, 1 and 3 of either word; in the words' order: hue across, hue down, saturation twice; value twice,
+  // saturation's third, value's third.
+  uint32_t xEven = 0, xOdd = 0, yEven = 0, yOdd = 0;
+#pragma unroll
+  for (int k = 0; k < 4; ++k) {
+    xEven += of[k].x & 0xff00ffu, xOdd += of[k].x >> 8 & 0xff00ffu;
+    yEven += of[k].y & 0xff00ffu, yOdd += of[k].y >> 8 & 0xff00ffu;
+  }
+  const uint32_t across = copied(xEven & 0xffffu, a.factor), down = copied(xOdd & 0xffffu, a.factor);
+  const uint32_t saturation = copied((xEven >> 16) + (xOdd >> 16) + (yEven >> 16), a.factor);
+  const uint32_t value = copied((yEven & 0xffffu) + (yOdd & 0xffffu) + (yOdd >> 16), a.factor);
   (blockIdx.z == 0 ? a.leftOut : a.rightOut)[static_cast<size_t>(y) * a.width + x] =
-      make_uint2(meanOf(p.x, q.x, r.x, s.x), meanOf(p.y, q.y, r.y, s.y));
+      make_uint2(bytesOf(byteFrom(across, 0), byteFrom(down, 0), byteFrom(saturation, 0), byteFrom(saturation, 255)),
+                 bytesOf(byteFrom(value, 0), byteFrom(value, 255), byteFrom(saturation, 510), byteFrom(value, 510)));
 }
 
 struct PyramidArguments {
@@ -234,6 +246,7 @@ Status PyramidWorkspace::compute(const HsvPixel* left, const HsvPixel* right, co
     a.rightOut = reinterpret_cast<uint2*>(copies_[1][level].get());
     a.inWidth = width_[level - 1], a.inHeight = height_[level - 1];
     a.width = width_[level], a.height = height_[level];
+    a.factor = level == 1 ? 3 : 2;
     pyramidHalveKernel<<<tiles(a.width, a.height, 8, 2), dim3(32, 8), 0, stream>>>(a);
     DEPTHWATT_TRY(launched("pyramidHalveKernel"));
   }

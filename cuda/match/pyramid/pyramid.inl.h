@@ -2,12 +2,45 @@
 // Vector form of pyramid SAD; compiled once per instruction set. No include guard on purpose.
 //
 // Every pixel has disparities of its own, so nothing runs on from pixel to pixel: a vector is a row of the window, whose
-// differences the CPU adds up, and the four candidates share what is read of their own image. But two pixels below one have the
-// same guess: where a register keeps pixels apart, the columns of both windows are summed once, and each leaves out one of them.
+// differences the CPU adds up, and the four candidates share what is read of their own image. But the four pixels below one have
+// the same guess. Two rows of them share all rows of their windows but the first and the last. Where a register keeps pixels
+// apart, two pixels beside each other share columns too: those of both windows are summed once, and each leaves out one of them.
+// A block's sums are laid down by candidate; what decides takes them a vector of pixels at a time.
 
 namespace {
 
 constexpr int32_t kPyramidVector = kGroups * 16;
+/// Pixels whose sums are formed before they are decided on: whole vectors, and even.
+constexpr int32_t kPyramidBlock = 64;
+
+constexpr int32_t kPyramidLanes = kGroups * 4;
+using PyramidInts [[gnu::vector_size(kPyramidLanes * 4)]] = int32_t;
+using PyramidFloats [[gnu::vector_size(kPyramidLanes * 4)]] = float;
+using PyramidShorts [[gnu::vector_size(kPyramidLanes * 2)]] = int16_t;
+using PyramidBytes [[gnu::vector_size(kPyramidLanes)]] = uint8_t;
+
+/// Above every sum, and low enough for what is multiplied by it: 15 x 15 pixels of 8 x 255 units are below 2^19.
+constexpr int32_t kPyramidNone = 1 << 20;
+
+[[gnu::always_inline]] inline PyramidInts pyramidLoaded(const int32_t* p) {
+  PyramidInts v;
+  std::memcpy(&v, p, sizeof v);
+  return v;
+}
+[[gnu::always_inline]] inline PyramidInts pyramidChosen(PyramidInts mask, PyramidInts yes, PyramidInts no) {
+  return (mask & yes) | (~mask & no);
+}
+[[gnu::always_inline]] inline PyramidInts pyramidLesser(PyramidInts a, PyramidInts b) {
+  return pyramidChosen(a < b, a, b);
+}
+/// floor(a / b), a of 0 to 2^30, b of 1 on, quotients below 512: single precision is off by one at most, which the rest tells.
+[[gnu::always_inline]] inline PyramidInts pyramidDivided(PyramidInts a, PyramidInts b) {
+  const PyramidInts near = __builtin_convertvector(
+      __builtin_convertvector(a, PyramidFloats) / __builtin_convertvector(b, PyramidFloats), PyramidInts);
+  const PyramidInts rest = a - near * b;
+  // A comparison that holds is -1.
+  return near - (rest >= b) + (rest < 0);
+}
 
 /// Vectors that so many pixels take, the last one's bytes beyond them masked.
 struct PyramidSpan {
@@ -24,49 +57,129 @@ struct PyramidSpan {
   }
 };
 
+/// What is known of a block's pixels before they are decided on.
+struct PyramidBlock {
+  int32_t first[kPyramidBlock];  ///< candidates
+  int32_t of[kPyramidRows][kPyramidCandidates][kPyramidBlock];
+};
+
+/// Below one pixel of the level above.
+inline int32_t firstCandidate(const PyramidRows& rows, int32_t x) { return 2 * rows.coarse[x >> 1] - 1; }
+
+/// As many of them as a vector has, or `count`.
+template <class Narrow, class Element>
+void storePyramid(Element* to, PyramidInts values, int32_t count) {
+  const Narrow narrow = __builtin_convertvector(values, Narrow);
+  if (count >= kPyramidLanes) std::memcpy(to, &narrow, sizeof narrow);
+  else std::memcpy(to, &narrow, static_cast<size_t>(count) * sizeof(Element));
+}
+
+/// Writes of the block's pixels, the first of which is x, so many results of row r.
+inline void decideRow(const PyramidRows& rows, const PyramidBlock& block, int32_t r, int32_t x, int32_t pixels) {
+  const PyramidInts zero = {};
+  for (int32_t at = 0; at < pixels; at += kPyramidLanes) {
+    const PyramidInts first = pyramidLoaded(block.first + at);
+    PyramidInts of[kPyramidCandidates];
+#pragma GCC unroll 4
+    for (int32_t c = 0; c < kPyramidCandidates; ++c) {
+      const PyramidInts d = first + c;
+      of[c] = pyramidChosen((d >= rows.lowest) & (d <= rows.highest), pyramidLoaded(block.of[r][c] + at),
+                            zero + kPyramidNone);
+    }
+    PyramidInts least = of[0], best = zero, second = zero + kPyramidNone, secondPlace = zero;
+#pragma GCC unroll 4
+    for (int32_t c = 1; c < kPyramidCandidates; ++c) {
+      const PyramidInts there = of[c] < kPyramidNone, leads = there & (of[c] <= least);
+      const PyramidInts follows = there & (of[c] <= second);
+      second = pyramidChosen(leads, least, pyramidChosen(follows, of[c], second));
+      secondPlace = pyramidChosen(leads, best, pyramidChosen(follows, zero + c, secondPlace));
+      least = pyramidChosen(leads, of[c], least);
+      best = pyramidChosen(leads, zero + c, best);
+    }
+    const PyramidInts ahead = best - secondPlace, apart = pyramidChosen(ahead < 0, zero - ahead, ahead);
+    const PyramidInts stays =
+        (of[1] < kPyramidNone) & (second < kPyramidNone) & (100 * (second - least) < rows.peakRatio * apart * second);
+    best = pyramidChosen(stays, zero + 1, best);
+    least = pyramidChosen(stays, of[1], least);
+    const PyramidInts d = first + best;
+    storePyramid<PyramidShorts>(rows.whole[r] + x + at, d, pixels - at);
+    if (rows.q4[r] == nullptr) continue;
+    PyramidInts fine = zero;
+    if (rows.subpixel) {
+      const PyramidInts middle = (best == 1) | (best == 2);
+      const PyramidInts below = pyramidChosen(best == 1, of[0], of[1]), above = pyramidChosen(best == 1, of[2], of[3]);
+      const PyramidInts q = below + above - 2 * least;
+      const PyramidInts between =
+          middle & (below < kPyramidNone) & (above < kPyramidNone) & (q > 0) & (least <= below) & (least <= above);
+      // 8 is added and taken off again: of a positive quotient, truncation is the floor.
+      const PyramidInts eighths =
+          pyramidDivided(between & (16 * (below - above) + 17 * q), pyramidChosen(between, 2 * q, zero + 1));
+      fine = between & (eighths - 8);
+    }
+    storePyramid<PyramidShorts>(rows.q4[r] + x + at, 16 * d + fine, pixels - at);
+    const PyramidInts rival =
+        pyramidChosen(best == 0, pyramidLesser(of[2], of[3]),
+                      pyramidChosen(best == 1, of[3], pyramidChosen(best == 2, of[0], pyramidLesser(of[0], of[1]))));
+    const PyramidInts sure = (rival < kPyramidNone) & (rival > least);
+    const PyramidInts confidence = pyramidDivided(sure & (255 * (rival - least)), pyramidChosen(sure, rival, zero + 1));
+    storePyramid<PyramidBytes>(rows.confidence[r] + x + at, confidence, pixels - at);
+  }
+}
+
+inline void decide(const PyramidRows& rows, PyramidBlock& block, int32_t x, int32_t pixels) {
+  readFromMemory(block);
+  for (int32_t r = 0; r < rows.count; ++r) decideRow(rows, block, r, x, pixels);
+}
+
 /// Both windows of two pixels beside each other, in kVectors.
 template <int32_t kVectors>
 struct PyramidPair {
-  const PyramidRow& row;
-  const PyramidSpan span;
+  const PyramidRows& rows;
+  Bytes
+      kept[kVectors];  ///< of each column, low and high half: whether it is in the first, in the second pixel's window
 
-  explicit PyramidPair(const PyramidRow& r) : row(r), span(r.windowWidth + 1) {}
+  explicit PyramidPair(const PyramidRows& r) : rows(r) {
+    uint32_t halves[kVectors * kPyramidVector / 4];
+    for (int32_t column = 0; column < kVectors * kPyramidVector / 8; ++column) {
+      halves[2 * column] = column < r.windowWidth ? ~0u : 0;
+      halves[2 * column + 1] = column > 0 && column <= r.windowWidth ? ~0u : 0;
+    }
+    readFromMemory(halves);
+    for (int32_t v = 0; v < kVectors; ++v) kept[v] = loadBytes(halves + v * kPyramidVector / 4);
+  }
 
-  /// Of pixel x and of the one behind it.
-  void sums(int32_t x, int32_t first, uint32_t* of, uint32_t* ofNext) const {
-    Differences totals[kPyramidCandidates][kVectors];
+  /// Of pixel x and of the one behind it, which stand at `at` of the block.
+  void sums(int32_t x, int32_t first, PyramidBlock& block, int32_t at) const {
+    const int32_t start = x - rows.windowWidth / 2;
+    const ptrdiff_t step = rows.towards * static_cast<ptrdiff_t>(sizeof(HsvPixel));
+    const auto addRow = [&](int32_t j, const Differences(*from)[kVectors], Differences(*to)[kVectors]) {
+      const auto* own = reinterpret_cast<const uint8_t*>(rows.own[j] + start);
+      const auto* partner = reinterpret_cast<const uint8_t*>(rows.partner[j] + start) + first * step;
+#pragma GCC unroll 2
+      for (int32_t v = 0; v < kVectors; ++v) {
+        const Bytes a = loadBytes(own + v * kPyramidVector);
+#pragma GCC unroll 4
+        for (int32_t c = 0; c < kPyramidCandidates; ++c)
+          to[c][v] = addDifferences(from[c][v], a, loadBytes(partner + c * step + v * kPyramidVector));
+      }
+    };
+    Differences shared[kPyramidCandidates][kVectors];
 #pragma GCC unroll 4
     for (int32_t c = 0; c < kPyramidCandidates; ++c) {
 #pragma GCC unroll 2
-      for (int32_t v = 0; v < kVectors; ++v) totals[c][v] = noDifferences();
+      for (int32_t v = 0; v < kVectors; ++v) shared[c][v] = noDifferences();
     }
-    const int32_t start = x - row.windowWidth / 2;
-    const ptrdiff_t step = row.towards * static_cast<ptrdiff_t>(sizeof(HsvPixel));
-    for (int32_t j = 0; j < row.windowHeight; ++j) {
-      const auto* own = reinterpret_cast<const uint8_t*>(row.own[j] + start);
-      const auto* partner = reinterpret_cast<const uint8_t*>(row.partner[j] + start) + first * step;
-#pragma GCC unroll 2
-      for (int32_t v = 0; v < kVectors; ++v) {
-        const Bytes plain = loadBytes(own + v * kPyramidVector);
-        const Bytes a = v == kVectors - 1 ? andBytes(plain, span.lastMask) : plain;
+    for (int32_t j = 1; j < rows.windowHeight; ++j) addRow(j, shared, shared);
+    for (int32_t r = 0; r < rows.count; ++r) {
+      Differences columns[kPyramidCandidates][kVectors], joined[kPyramidCandidates];
+      addRow(r * rows.windowHeight, shared, columns);
 #pragma GCC unroll 4
-        for (int32_t c = 0; c < kPyramidCandidates; ++c) {
-          const Bytes b = loadBytes(partner + c * step + v * kPyramidVector);
-          totals[c][v] = addDifferences(totals[c][v], a, v == kVectors - 1 ? andBytes(b, span.lastMask) : b);
-        }
+      for (int32_t c = 0; c < kPyramidCandidates; ++c) {
+        joined[c] = andBytes(doubledDifferences(columns[c][0]), kept[0]);
+        if constexpr (kVectors > 1)
+          joined[c] = addDifferenceHalves(joined[c], andBytes(doubledDifferences(columns[c][1]), kept[1]));
       }
-    }
-#pragma GCC unroll 4
-    for (int32_t c = 0; c < kPyramidCandidates; ++c) {
-      uint64_t columns[kVectors * kPyramidVector / 8];
-      uint32_t total = 0;
-#pragma GCC unroll 2
-      for (int32_t v = 0; v < kVectors; ++v) {
-        storeDifferences(columns + v * kPyramidVector / 8, totals[c][v]);
-        total += totalOf(totals[c][v]);
-      }
-      of[c] = total - static_cast<uint32_t>(columns[row.windowWidth]);
-      ofNext[c] = total - static_cast<uint32_t>(columns[0]);
+      storePairTotals(block.of[r][0] + at, kPyramidBlock, joined[0], joined[1], joined[2], joined[3]);
     }
   }
 };
@@ -74,132 +187,147 @@ struct PyramidPair {
 /// kVectors of a window's row; 0: as many as it takes.
 template <int32_t kVectors>
 struct PyramidWindow {
-  const PyramidRow& row;
+  const PyramidRows& rows;
   const PyramidSpan span;
 
-  explicit PyramidWindow(const PyramidRow& r) : row(r), span(r.windowWidth) {}
+  explicit PyramidWindow(const PyramidRows& r) : rows(r), span(r.windowWidth) {}
 
-  /// Sums of kCount disparities from `first` on.
-  template <int32_t kCount>
-  void sums(int32_t x, int32_t first, uint32_t* out) const {
-    Differences totals[kCount];
+  /// Adds row j's differences of four disparities from `first` on.
+  void addRow(int32_t x, int32_t first, int32_t j, Differences* totals) const {
+    const int32_t start = x - rows.windowWidth / 2;
+    const ptrdiff_t step = rows.towards * static_cast<ptrdiff_t>(sizeof(HsvPixel));
+    const auto* own = reinterpret_cast<const uint8_t*>(rows.own[j] + start);
+    const auto* partner = reinterpret_cast<const uint8_t*>(rows.partner[j] + start) + first * step;
+    forEach<kVectors>(span.vectors, [&](int32_t v) {
+      const bool last = kVectors == 1 || v == span.vectors - 1;
+      const Bytes plain = loadBytes(own + v * kPyramidVector);
+      const Bytes a = last ? andBytes(plain, span.lastMask) : plain;
 #pragma GCC unroll 4
-    for (int32_t c = 0; c < kCount; ++c) totals[c] = noDifferences();
-    const int32_t start = x - row.windowWidth / 2;
-    const ptrdiff_t step = row.towards * static_cast<ptrdiff_t>(sizeof(HsvPixel));
-    for (int32_t j = 0; j < row.windowHeight; ++j) {
-      const auto* own = reinterpret_cast<const uint8_t*>(row.own[j] + start);
-      const auto* partner = reinterpret_cast<const uint8_t*>(row.partner[j] + start) + first * step;
-      forEach<kVectors>(span.vectors, [&](int32_t v) {
-        const bool last = kVectors == 1 || v == span.vectors - 1;
-        const Bytes plain = loadBytes(own + v * kPyramidVector);
-        const Bytes a = last ? andBytes(plain, span.lastMask) : plain;
+      for (int32_t c = 0; c < kPyramidCandidates; ++c) {
+        const Bytes b = loadBytes(partner + c * step + v * kPyramidVector);
+        totals[c] = addDifferences(totals[c], a, last ? andBytes(b, span.lastMask) : b);
+      }
+    });
+  }
+
+  /// Of the rows of the windows but the first, and of those of a second window but its last.
+  void addShared(int32_t x, int32_t first, Differences* totals) const {
 #pragma GCC unroll 4
-        for (int32_t c = 0; c < kCount; ++c) {
-          const Bytes b = loadBytes(partner + c * step + v * kPyramidVector);
-          totals[c] = addDifferences(totals[c], a, last ? andBytes(b, span.lastMask) : b);
-        }
-      });
-    }
-#pragma GCC unroll 4
-    for (int32_t c = 0; c < kCount; ++c) out[c] = totalOf(totals[c]);
+    for (int32_t c = 0; c < kPyramidCandidates; ++c) totals[c] = noDifferences();
+    for (int32_t j = 1; j < rows.windowHeight; ++j) addRow(x, first, j, totals);
   }
 
   void coarsest(int32_t x) const {
     uint32_t least = 0;
-    int32_t best = row.lowest - 1;
-    for (int32_t d = row.lowest; d <= row.highest; d += kPyramidCandidates) {
-      uint32_t some[kPyramidCandidates];
-      sums<kPyramidCandidates>(x, d, some);
-      for (int32_t c = 0; c < kPyramidCandidates && d + c <= row.highest; ++c) {
-        if (best >= row.lowest && some[c] > least) continue;
-        least = some[c], best = d + c;
+    int32_t best = rows.lowest - 1;
+    for (int32_t d = rows.lowest; d <= rows.highest; d += kPyramidCandidates) {
+      Differences totals[kPyramidCandidates];
+      addShared(x, d, totals);
+      addRow(x, d, 0, totals);
+#pragma GCC unroll 4
+      for (int32_t c = 0; c < kPyramidCandidates; ++c) {
+        const uint32_t sum = totalOf(totals[c]);
+        if (d + c > rows.highest || (best >= rows.lowest && sum > least)) continue;
+        least = sum, best = d + c;
       }
     }
-    row.whole[x] = static_cast<int16_t>(best);
+    rows.whole[0][x] = static_cast<int16_t>(best);
   }
 
-  int32_t firstCandidate(int32_t x) const { return 2 * row.coarse[x >> 1] - 1; }
-
-  void finer(int32_t x) const {
-    uint32_t of[kPyramidCandidates];
-    sums<kPyramidCandidates>(x, firstCandidate(x), of);
-    decide(x, firstCandidate(x), of);
-  }
-
-  template <class Pair>
-  void finerPairs() const {
-    const Pair pair(row);
-    int32_t x = 0;
-    for (; x + 2 <= row.width; x += 2) {
-      uint32_t of[2][kPyramidCandidates];
-      pair.sums(x, firstCandidate(x), of[0], of[1]);
-      decide(x, firstCandidate(x), of[0]);
-      decide(x + 1, firstCandidate(x), of[1]);
-    }
-    if (x < row.width) finer(x);
-  }
-
-  void decide(int32_t x, int32_t first, uint32_t* of) const {
-    constexpr uint32_t kNone = 0x7fffffff;
-    uint32_t least = kNone, second = kNone;
-    int32_t best = 0, secondPlace = 0;
+  /// Of a pixel that stands at `at` of the block.
+  void sums(int32_t x, int32_t first, PyramidBlock& block, int32_t at) const {
+    Differences shared[kPyramidCandidates];
+    addShared(x, first, shared);
+    for (int32_t r = 0; r < rows.count; ++r) {
+      Differences totals[kPyramidCandidates];
 #pragma GCC unroll 4
-    for (int32_t c = 0; c < kPyramidCandidates; ++c) {
-      if (first + c < row.lowest || first + c > row.highest) of[c] = kNone;
-      if (of[c] == kNone) continue;
-      if (of[c] <= least) {
-        second = least, secondPlace = best;
-        least = of[c], best = c;
-      } else if (of[c] <= second) {
-        second = of[c], secondPlace = c;
-      }
-    }
-    if (best != 1 && of[1] != kNone && second != kNone) {
-      const int32_t apart = secondPlace < best ? best - secondPlace : secondPlace - best;
-      if (100 * (second - least) < static_cast<uint32_t>(row.peakRatio * apart) * second) best = 1, least = of[1];
-    }
-    const int32_t d = first + best;
-    row.whole[x] = static_cast<int16_t>(d);
-    if (row.q4 == nullptr) return;
-    int32_t fine = 0;
-    if (row.subpixel && best > 0 && best < kPyramidCandidates - 1 && of[best - 1] != kNone && of[best + 1] != kNone) {
-      const auto below = static_cast<int32_t>(of[best - 1]), centre = static_cast<int32_t>(least),
-                 above = static_cast<int32_t>(of[best + 1]);
-      const int32_t q = below + above - 2 * centre;
-      // 8 is added and taken off again: of a positive quotient, truncation is the floor.
-      if (q > 0 && centre <= below && centre <= above) fine = (16 * (below - above) + 17 * q) / (2 * q) - 8;
-    }
-    row.q4[x] = static_cast<int16_t>(16 * d + fine);
-    uint32_t rival = kNone;
+      for (int32_t c = 0; c < kPyramidCandidates; ++c) totals[c] = shared[c];
+      addRow(x, first, r * rows.windowHeight, totals);
 #pragma GCC unroll 4
-    for (int32_t c = 0; c < kPyramidCandidates; ++c) {
-      if ((c < best - 1 || c > best + 1) && of[c] < rival) rival = of[c];
+      for (int32_t c = 0; c < kPyramidCandidates; ++c) block.of[r][c][at] = static_cast<int32_t>(totalOf(totals[c]));
     }
-    row.confidence[x] =
-        rival == kNone || rival <= least ? uint8_t{0} : static_cast<uint8_t>(255 * (rival - least) / rival);
   }
 
   void run() const {
-    if constexpr (kDifferencesApart > 0) {
-      const int32_t pair = row.windowWidth + 1;
-      if (row.coarse != nullptr && pair <= kDifferencesApart) return finerPairs<PyramidPair<1>>();
-      if (row.coarse != nullptr && pair <= 2 * kDifferencesApart) return finerPairs<PyramidPair<2>>();
+    if (rows.coarse == nullptr) {
+      for (int32_t x = 0; x < rows.width; ++x) coarsest(x);
+      return;
     }
-    for (int32_t x = 0; x < row.width; ++x) {
-      if (row.coarse == nullptr) coarsest(x);
-      else finer(x);
+    PyramidBlock block = {};
+    for (int32_t from = 0; from < rows.width; from += kPyramidBlock) {
+      const int32_t pixels = lesser(kPyramidBlock, rows.width - from);
+      for (int32_t at = 0; at < pixels; ++at) {
+        block.first[at] = firstCandidate(rows, from + at);
+        sums(from + at, block.first[at], block, at);
+      }
+      decide(rows, block, from, pixels);
     }
   }
 };
 
-inline void pyramidRow(const PyramidRow& row) {
-  const int32_t bytes = row.windowWidth * static_cast<int32_t>(sizeof(HsvPixel));
-  if (bytes <= kPyramidVector) return PyramidWindow<1>(row).run();
-  if (bytes <= 2 * kPyramidVector) return PyramidWindow<2>(row).run();
-  PyramidWindow<0>(row).run();
+template <int32_t kVectors>
+void pyramidPairs(const PyramidRows& rows) {
+  const PyramidPair<kVectors> pair(rows);
+  PyramidBlock block = {};
+  for (int32_t from = 0; from < rows.width; from += kPyramidBlock) {
+    const int32_t pixels = lesser(kPyramidBlock, rows.width - from);
+    int32_t at = 0;
+    for (; at + 2 <= pixels; at += 2) {
+      block.first[at] = block.first[at + 1] = firstCandidate(rows, from + at);
+      pair.sums(from + at, block.first[at], block, at);
+    }
+    if (at < pixels) {
+      block.first[at] = firstCandidate(rows, from + at);
+      PyramidWindow<0>(rows).sums(from + at, block.first[at], block, at);
+    }
+    decide(rows, block, from, pixels);
+  }
 }
 
-constexpr PyramidKernels kPyramidKernels = {pyramidRow};
+inline void pyramidRows(const PyramidRows& rows) {
+  if constexpr (kDifferencesApart > 0) {
+    const int32_t pair = rows.windowWidth + 1;
+    if (rows.coarse != nullptr && pair <= kDifferencesApart) return pyramidPairs<1>(rows);
+    if (rows.coarse != nullptr && pair <= 2 * kDifferencesApart) return pyramidPairs<2>(rows);
+  }
+  const int32_t bytes = rows.windowWidth * static_cast<int32_t>(sizeof(HsvPixel));
+  if (bytes <= kPyramidVector) return PyramidWindow<1>(rows).run();
+  if (bytes <= 2 * kPyramidVector) return PyramidWindow<2>(rows).run();
+  PyramidWindow<0>(rows).run();
+}
+
+using CopyBytes [[gnu::vector_size(8)]] = uint8_t;
+using CopySums [[gnu::vector_size(16)]] = uint16_t;
+
+inline CopySums copySumsAt(const HsvPixel* pixel) {
+  CopyBytes bytes;
+  std::memcpy(&bytes, pixel, sizeof bytes);
+  return __builtin_convertvector(bytes, CopySums);
+}
+
+inline void pyramidHalve(const PyramidHalving& rows) {
+  const auto factor = static_cast<uint16_t>(rows.fromImage ? 3 : 2);
+  // Hue bytes are what they are; each of the others has the other two of its channel beside it.
+  const CopySums others = {0, 0, 0xffff, 0xffff, 0xffff, 0xffff, 0xffff, 0xffff};
+  const CopySums before = {0, 0, 0, 255, 0, 255, 510, 510};
+  for (int32_t x = 0; x < rows.width; ++x) {
+    const CopySums sum = copySumsAt(rows.above + 2 * x) + copySumsAt(rows.above + 2 * x + 1) +
+                         copySumsAt(rows.below + 2 * x) + copySumsAt(rows.below + 2 * x + 1);
+#if defined(__clang__)
+    const CopySums second = __builtin_shufflevector(sum, sum, 0, 1, 3, 2, 5, 4, 2, 4);
+    const CopySums third = __builtin_shufflevector(sum, sum, 0, 1, 6, 6, 7, 7, 3, 5);
+#else  // g++ has the other one from version 12 on
+    const CopySums second = __builtin_shuffle(sum, CopySums{0, 1, 3, 2, 5, 4, 2, 4});
+    const CopySums third = __builtin_shuffle(sum, CopySums{0, 1, 6, 6, 7, 7, 3, 5});
+#endif
+    const CopySums total = ((sum + ((second + third) & others)) * factor + 4) >> 3;
+    CopySums rest = total > before ? total - before : CopySums{};
+    rest = rest < 255 ? rest : CopySums{} + 255;
+    const CopyBytes bytes = __builtin_convertvector(rest, CopyBytes);
+    std::memcpy(static_cast<void*>(rows.out + x), &bytes, sizeof bytes);
+  }
+}
+
+constexpr PyramidKernels kPyramidKernels = {pyramidHalve, pyramidRows};
 
 }  // namespace

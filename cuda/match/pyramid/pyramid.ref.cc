@@ -21,7 +21,11 @@ struct Copy {
 
 const uint8_t* bytesOf(const HsvPixel& pixel) { return reinterpret_cast<const uint8_t*>(&pixel); }
 
-Copy halved(const Copy& from) {
+/// Which bytes of a pixel add up to hue across, hue down, saturation and value.
+constexpr int32_t kParts[4][3] = {{0, -1, -1}, {1, -1, -1}, {2, 3, 6}, {4, 5, 7}};
+
+/// fromImage: whose unit is half as large again as a copy's.
+Copy halved(const Copy& from, bool fromImage) {
   Copy copy;
   copy.width = (from.width + 1) / 2;
   copy.height = (from.height + 1) / 2;
@@ -29,10 +33,20 @@ Copy halved(const Copy& from) {
   for (int32_t y = 0; y < copy.height; ++y) {
     for (int32_t x = 0; x < copy.width; ++x) {
       auto* out = reinterpret_cast<uint8_t*>(&copy.pixels[static_cast<size_t>(y) * copy.width + x]);
-      for (int32_t i = 0; i < 8; ++i) {
+      for (const auto& parts : kParts) {
         int32_t sum = 0;
-        for (int32_t k = 0; k < 4; ++k) sum += bytesOf(from.at(2 * x + k % 2, 2 * y + k / 2))[i];
-        out[i] = static_cast<uint8_t>((2 * sum + 4) / 8);
+        for (int32_t k = 0; k < 4; ++k) {
+          const uint8_t* bytes = bytesOf(from.at(2 * x + k % 2, 2 * y + k / 2));
+          for (const int32_t part : parts) sum += part < 0 ? 0 : bytes[part];
+        }
+        // A quarter of the sum, in the copy's units, half up.
+        int32_t rest = fromImage ? (3 * sum + 4) / 8 : (sum + 2) / 4;
+        for (const int32_t part : parts) {
+          if (part < 0) break;
+          const int32_t taken = rest > 255 ? 255 : rest;
+          out[part] = static_cast<uint8_t>(taken);
+          rest -= taken;
+        }
       }
     }
   }
@@ -52,7 +66,7 @@ struct Matching {
       for (int32_t i = -(p.windowWidth / 2); i <= p.windowWidth / 2; ++i) {
         const uint8_t* a = bytesOf(own.at(x + i, y + j));
         const uint8_t* b = bytesOf(partner.at(x + i + towards * d, y + j));
-        for (int32_t k = 0; k < kHsvChannels; ++k) total += absolute(a[k] - b[k]);
+        for (int32_t k = 0; k < 8; ++k) total += absolute(a[k] - b[k]);
       }
     }
     return total;
@@ -79,8 +93,8 @@ struct Maps {
 Maps matched(const PyramidParameters& p, const Copy& own, const Copy& partner, int32_t towards) {
   std::vector<Copy> owns{own}, partners{partner};
   for (int32_t level = 0; level < p.levels; ++level) {
-    owns.push_back(halved(owns.back()));
-    partners.push_back(halved(partners.back()));
+    owns.push_back(halved(owns.back(), level == 0));
+    partners.push_back(halved(partners.back(), level == 0));
   }
   Maps maps;
   std::vector<int16_t> above;

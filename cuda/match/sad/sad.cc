@@ -8,6 +8,7 @@
 #include <new>
 #include <vector>
 
+#include "../../../core/aligned_vector.h"
 #include "sad_band.h"
 
 namespace depthwatt {
@@ -17,7 +18,8 @@ class SadOnCpu final : public Sad {
  public:
   SadOnCpu(const SadParameters& p, int32_t width, int32_t height, const SadKernels& kernels, Workers& workers)
       : p_(p), width_(width), height_(height), kernels_(kernels), workers_(workers),
-        chunks_((p.numDisparities + kernels.lanes - 1) / kernels.lanes), channels_(sadChannelsOf(p.weights)),
+        chunks_((p.numDisparities + kernels.lanes - 1) / kernels.lanes),
+        channels_(sadChannelsOf(p.weights, kernels.pixelCosts)),
         pitch_(static_cast<size_t>(width) + p.minDisparity + static_cast<size_t>(chunks_) * kernels.lanes) {
     right_.resize(static_cast<size_t>(height) * sadChannelCount(channels_) * pitch_);
     const size_t span = kSadStrip + kLargestWindow - 1, vectors = static_cast<size_t>(chunks_) * kernels.lanes;
@@ -27,7 +29,7 @@ class SadOnCpu final : public Sad {
       thread.columns.resize(vectors * span);
       thread.running.resize(vectors);
       thread.block.resize(vectors * kSadBlock);
-      for (std::vector<uint16_t>& one : thread.picked) one.resize(kSadBlock + kSadSlack);
+      for (AlignedVector<uint16_t>& one : thread.picked) one.resize(kSadBlock + kSadSlack);
     }
   }
 
@@ -78,8 +80,8 @@ class SadOnCpu final : public Sad {
 
  private:
   struct Thread {
-    std::vector<uint8_t> costs;
-    std::vector<uint16_t> columns, running, block, picked[5];
+    AlignedVector<uint8_t> costs;
+    AlignedVector<uint16_t> columns, running, block, picked[5];
   };
 
   void forgetRight(int32_t first, int32_t end) {

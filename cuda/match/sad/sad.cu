@@ -148,9 +148,16 @@ __global__ void __launch_bounds__(256) sadWinnersKernel(SadWinnerArguments a) {
 }
 
 using SadKernel = void (*)(SadArguments);
-SadKernel ringKernelOf(const SadParameters& p, bool right) {
-  if (p.windowWidth == 9) return right ? sadRingKernel<true, true> : sadRingKernel<false, true>;
-  return right ? sadRingKernel<true, false> : sadRingKernel<false, false>;
+SadKernel ringKernelOf(const SadParameters& p, int pixels, bool right) {
+  if (pixels > kRingPixels) return right ? sadRingKernel<true, true, true> : sadRingKernel<false, true, true>;
+  if (p.windowWidth == 9) return right ? sadRingKernel<true, true, false> : sadRingKernel<false, true, false>;
+  return right ? sadRingKernel<true, false, false> : sadRingKernel<false, false, false>;
+}
+
+/// Whether blocks of kWideRingPixels have fewer warps in all.
+bool wideRingPays(int width) {
+  const auto warps = [width](int pixels) { return (width + pixels - 1) / pixels * sadRingWarps(pixels, 9); };
+  return warps(kWideRingPixels) <= warps(kRingPixels);
 }
 
 }  // namespace
@@ -175,16 +182,24 @@ Status SadWorkspace::open(const SadParameters& parameters, int32_t width, int32_
   DEPTHWATT_CUDA(cudaDeviceGetAttribute(&sharedOfOne, cudaDevAttrMaxSharedMemoryPerMultiprocessor, device));
   DEPTHWATT_CUDA(cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, device));
   ringBytes_ = 0;
+  ringPixels_ = kRingPixels;
   if (!stored_ && tuning.ring != 0 && major >= 7) {
+    const size_t wideBytes = sadRingBytes(p_, kWideRingPixels, wantsRight);
+    // Static shared memory of 64 bytes is beside it.
+    const bool wideFits = p_.windowWidth == 9 && sadRingSuits(major) && wideBytes + 64 <= static_cast<size_t>(shared);
     // Where two blocks fit a multiprocessor, or as asked one; each has a kilobyte of its own.
-    const size_t bytes = sadRingBytes(p_, wantsRight);
-    if (bytes <= static_cast<size_t>(shared) &&
-        (tuning.ring > 0 || (sadRingSuits(major) && 2 * (bytes + 1024 + 64) <= static_cast<size_t>(sharedOfOne))))
+    const size_t bytes = sadRingBytes(p_, kRingPixels, wantsRight);
+    if (wideFits && (tuning.ring == 2 || (tuning.ring < 0 && wideRingPays(width)))) {
+      ringBytes_ = wideBytes, ringPixels_ = kWideRingPixels;
+    } else if (bytes <= static_cast<size_t>(shared) &&
+               (tuning.ring > 0 ||
+                (sadRingSuits(major) && 2 * (bytes + 1024 + 64) <= static_cast<size_t>(sharedOfOne)))) {
       ringBytes_ = bytes;
+    }
   }
   if (ringBytes_ > 48 * 1024) {
     DEPTHWATT_TRY(
-        cudaStatus(cudaFuncSetAttribute(reinterpret_cast<const void*>(ringKernelOf(p_, wantsRight)),
+        cudaStatus(cudaFuncSetAttribute(reinterpret_cast<const void*>(ringKernelOf(p_, ringPixels_, wantsRight)),
                                         cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(ringBytes_)),
                    "shared memory of costs"));
   }
@@ -192,8 +207,12 @@ Status SadWorkspace::open(const SadParameters& parameters, int32_t width, int32_
   if (bandRows_ <= 0) {
     // The fewest rows that one multiprocessor goes through, with so many blocks or more on each where there are as many. A row
     // whose windows are not whole yet takes a part of the time: a half where sums are stored, a quarter where winners are chosen.
-    const int64_t together = stored_ || wantsRight || ringBytes_ > 0 ? 2 : 3, share = stored_ || ringBytes_ > 0 ? 2 : 4;
-    const int32_t pixels = ringBytes_ > 0 ? kRingPixels : kSadColumns - 2 * (p_.windowWidth / 2);
+    const bool wide = ringPixels_ > kRingPixels;
+    const int64_t together = wide                                      ? 1
+                             : stored_ || wantsRight || ringBytes_ > 0 ? 2
+                                                                       : 3,
+                  share = stored_ || ringBytes_ > 0 ? 2 : 4;
+    const int32_t pixels = ringBytes_ > 0 ? ringPixels_ : kSadColumns - 2 * (p_.windowWidth / 2);
     const int64_t across = static_cast<int64_t>((width + pixels - 1) / pixels) * groups_;
     int64_t least = -1;
     for (int32_t rows = 8; rows <= 64; ++rows) {
@@ -238,9 +257,9 @@ Status SadWorkspace::compute(const HsvPixel* left, const HsvPixel* right, const 
     const dim3 grid((width_ + pixels - 1) / pixels, (rows + bandRows_ - 1) / bandRows_, groups_);
     if (!stored_) {
       if (ringBytes_ > 0) {
-        const dim3 ringGrid((width_ + kRingPixels - 1) / kRingPixels, grid.y);
-        const SadKernel kernel = ringKernelOf(p_, result.rightDisparity != nullptr);
-        const int threads = 32 * sadRingWarps(p_.windowWidth);
+        const dim3 ringGrid((width_ + ringPixels_ - 1) / ringPixels_, grid.y);
+        const SadKernel kernel = ringKernelOf(p_, ringPixels_, result.rightDisparity != nullptr);
+        const int threads = 32 * sadRingWarps(ringPixels_, p_.windowWidth);
         kernel<<<ringGrid, threads, ringBytes_, stream>>>(a);
         DEPTHWATT_TRY(launched("sadRingKernel"));
       } else if (result.rightDisparity == nullptr) {

@@ -3,11 +3,18 @@
 //
 // A vector is one pixel's disparities, so that nothing crosses lanes: a column's sum takes a new cost and gives back an old one,
 // a window's sum takes a new column and gives back an old one, whatever the window's size. Only the winner is looked for across
-// lanes. Bytes widen in two halves, which lie side by side until sums leave for the block (inOrder).
+// lanes. Costs are kept in the order in which their widened halves follow each other (orderedForHalves).
 
 namespace {
 
 constexpr int32_t kSadLanes = kGroups * 16;
+
+inline Halves sadRamp() {
+  uint16_t values[kSadLanes / 2];
+  for (int32_t i = 0; i < kSadLanes / 2; ++i) values[i] = static_cast<uint16_t>(i);
+  readFromMemory(values);
+  return loadHalves(values);
+}
 
 /// kChunks 0: as many as the band says.
 template <SadChannels kChannels, int32_t kChunks>
@@ -18,11 +25,12 @@ struct SadStrip {
   const int32_t firstPixel, endPixel;    ///< whose windows are summed
   const int32_t firstColumn, endColumn;  ///< that they reach
   const int32_t windowWidth, windowHeight, chunks;
+  const Halves ramp;  ///< 0, 1, 2 and so on
 
   SadStrip(const SadBand& b, int32_t first, int32_t end)
       : band(b), firstPixel(first), endPixel(end), firstColumn(greater(first - b.parameters.windowWidth / 2, 0)),
         endColumn(lesser(end + b.parameters.windowWidth / 2, b.width)), windowWidth(b.parameters.windowWidth),
-        windowHeight(b.parameters.windowHeight), chunks(kChunks > 0 ? kChunks : b.chunks) {}
+        windowHeight(b.parameters.windowHeight), chunks(kChunks > 0 ? kChunks : b.chunks), ramp(sadRamp()) {}
 
   static constexpr int32_t kSpan = kSadStrip + kLargestWindow - 1;
   uint8_t* costs(int32_t chunk, int32_t slot) const {
@@ -41,29 +49,39 @@ struct SadStrip {
   }
 
   void addRow(int32_t y, int32_t slot, int32_t chunk) const {
+    constexpr bool kPixel = kChannels == SadChannels::kPixel;
+    constexpr int32_t kStep = kPixel ? static_cast<int32_t>(sizeof(HsvPixel)) : 1;
     const uint8_t* const row = band.right + static_cast<size_t>(y) * kCount * band.pitch;
-    const uint8_t* partner = row + band.width - 1 - firstColumn + band.parameters.minDisparity + chunk * kSadLanes;
+    const uint8_t* partner =
+        row + kStep * (band.width - 1 - firstColumn + band.parameters.minDisparity + chunk * kSadLanes);
     const auto* own =
         reinterpret_cast<const uint8_t*>(band.images.left.row(y) + firstColumn) + sadFirstChannel(kChannels);
     const Weights newLessOld = differenceWeights();
-    const size_t pitch = band.pitch;
     uint8_t* old = costs(chunk, slot);
     uint16_t* sums = column(chunk, firstColumn);
     const uint8_t* const end = old + static_cast<size_t>(endColumn - firstColumn) * kSadLanes;
-    for (; old < end; --partner, own += sizeof(HsvPixel), old += kSadLanes, sums += kSadLanes) {
-      Bytes cost = splatBytes(0);
-#pragma GCC unroll 6
-      for (int32_t i = 0; i < kCount; ++i) {
-        const Bytes a = splatBytes(own[i]), b = loadBytesOnce(partner + i * pitch);
-        const Bytes difference = subBytes(maxBytes(a, b), minBytes(a, b));
-        cost = i == 0 ? difference : addSaturatedBytes(cost, difference);
-        if (kChannels != SadChannels::kAll && i == kCount - 1) cost = addSaturatedBytes(cost, difference);
-      }
+    for (; old < end; partner -= kStep, own += sizeof(HsvPixel), old += kSadLanes, sums += kSadLanes) {
+      Bytes cost;
+      if constexpr (kPixel) cost = pixelCosts(own, partner);
+      else cost = orderedForHalves(costsByChannel(own, partner));
       const Bytes before = loadBytes(old);
       storeBytes(old, cost);
       storeHalves(sums, addHalves(loadHalves(sums), differenceLow(cost, before, newLessOld)));
       storeHalves(sums + kHalf, addHalves(loadHalves(sums + kHalf), differenceHigh(cost, before, newLessOld)));
     }
+  }
+
+  Bytes costsByChannel(const uint8_t* own, const uint8_t* partner) const {
+    const size_t pitch = band.pitch;
+    Bytes cost = splatBytes(0);
+#pragma GCC unroll 6
+    for (int32_t i = 0; i < kCount; ++i) {
+      const Bytes a = splatBytes(own[i]), b = loadBytesOnce(partner + i * pitch);
+      const Bytes difference = subBytes(maxBytes(a, b), minBytes(a, b));
+      cost = i == 0 ? difference : addSaturatedBytes(cost, difference);
+      if (kChannels != SadChannels::kAll && i == kCount - 1) cost = addSaturatedBytes(cost, difference);
+    }
+    return cost;
   }
 
   void clear() const {
@@ -94,7 +112,7 @@ struct SadStrip {
           low = addHalves(low, loadHalves(nearest(chunk, from + i)));
           high = addHalves(high, loadHalves(nearest(chunk, from + i) + kHalf));
         }
-        storeSums(out, low, high);
+        storeHalves(out, low), storeHalves(out + kHalf, high);
         ++x, out += step;
       }
       if (inside) {
@@ -103,7 +121,7 @@ struct SadStrip {
         for (; x < to; ++x, out += step, comes += kSadLanes, goes += kSadLanes) {
           low = subHalves(addHalves(low, loadHalves(comes)), loadHalves(goes));
           high = subHalves(addHalves(high, loadHalves(comes + kHalf)), loadHalves(goes + kHalf));
-          storeSums(out, low, high);
+          storeHalves(out, low), storeHalves(out + kHalf, high);
         }
       }
       for (; x < to; ++x, out += step) {
@@ -111,18 +129,12 @@ struct SadStrip {
         const uint16_t* goes = nearest(chunk, x - reach - 1);
         low = subHalves(addHalves(low, loadHalves(comes)), loadHalves(goes));
         high = subHalves(addHalves(high, loadHalves(comes + kHalf)), loadHalves(goes + kHalf));
-        storeSums(out, low, high);
+        storeHalves(out, low), storeHalves(out + kHalf, high);
       }
       storeHalves(kept, low);
       storeHalves(kept + kHalf, high);
     }
     padBlock(to - from);
-  }
-
-  static void storeSums(uint16_t* out, Halves low, Halves high) {
-    inOrder(low, high);
-    storeHalves(out, low);
-    storeHalves(out + kHalf, high);
   }
 
   /// Disparities that only fill the last vectors never win.
@@ -153,12 +165,27 @@ struct SadStrip {
     return lowestHalf(lowest);
   }
 
+  /// The first place of a value that is there; without a branch, which would often be mistaken.
   int32_t placeOf(const uint16_t* sums, uint16_t value) const {
     const Halves wanted = splatHalves(value);
-    for (int32_t at = 0;; at += kHalf) {
-      const int32_t place = firstEqualHalf(loadHalves(sums + at), wanted);
-      if (place >= 0) return at + place;
-    }
+    int32_t place = 0;
+    forEach<kChunks>(chunks, [&](int32_t i) {
+      const int32_t at = (chunks - 1 - i) * kSadLanes;
+      const uint64_t bits = equalPlaces(loadHalves(sums + at), loadHalves(sums + at + kHalf), wanted);
+      place = bits != 0 ? at + __builtin_ctzll(bits) / kPlaceBits : place;
+    });
+    return place;
+  }
+
+  /// The smallest of a pixel's sums but those at a place and beside it.
+  uint16_t lowestBut(const uint16_t* sums, int32_t place) const {
+    const Halves three = splatHalves(3), step = splatHalves(kHalf);
+    Halves apart = subHalves(ramp, splatHalves(static_cast<uint16_t>(place - 1))), lowest = splatHalves(65535);
+    forEach<2 * kChunks>(2 * chunks, [&](int32_t i) {
+      lowest = minUnlessLess(lowest, loadHalves(sums + i * kHalf), apart, three);
+      apart = addHalves(apart, step);
+    });
+    return lowestHalf(lowest);
   }
 
   void select(int32_t y, int32_t from, int32_t to) const {
@@ -167,17 +194,17 @@ struct SadStrip {
     uint16_t *winner = band.scratch.picked[3], *second = band.scratch.picked[4];
     const int32_t pixels = to - from;
     if (band.rightBest != nullptr) updateRight(y, from, to);
+    // One thing at a time: each is a long chain of instructions, and so those of many pixels are under way.
+    for (int32_t i = 0; i < pixels; ++i) best[i] = lowestOf(blockOf(i));
+    for (int32_t i = 0; i < pixels; ++i) winner[i] = static_cast<uint16_t>(placeOf(blockOf(i), best[i]));
+    for (int32_t i = 0; i < pixels; ++i) second[i] = lowestBut(blockOf(i), winner[i]);
     for (int32_t i = 0; i < pixels; ++i) {
-      uint16_t* sums = blockOf(i);
-      best[i] = lowestOf(sums);
-      const int32_t place = placeOf(sums, best[i]), end = p.numDisparities - 1;
-      winner[i] = static_cast<uint16_t>(place);
-      below[i] = place > 0 ? sums[place - 1] : uint16_t{65535};
-      above[i] = place < end ? sums[place + 1] : uint16_t{65535};
-      // What is left is the second best; the vectors are read again when these have long been written.
-      for (int32_t d = greater(place - 1, 0); d <= lesser(place + 1, end); ++d) sums[d] = 65535;
+      const uint16_t* sums = blockOf(i);
+      const int32_t place = winner[i], end = p.numDisparities - 1;
+      const uint16_t lower = sums[greater(place - 1, 0)], higher = sums[lesser(place + 1, end)];
+      below[i] = place > 0 ? lower : uint16_t{65535};
+      above[i] = place < end ? higher : uint16_t{65535};
     }
-    for (int32_t i = 0; i < pixels; ++i) second[i] = lowestOf(blockOf(i));
     SgmParameters finish;
     finish.minDisparity = p.minDisparity;
     finish.subpixel = p.subpixel;
@@ -187,27 +214,24 @@ struct SadStrip {
     int16_t* whole = band.result.disparity.row(y) + from;
     int16_t* q4 = band.result.disparityQ4.row(y) + from;
     uint8_t* confidence = band.result.confidence.row(y) + from;
-    for (int32_t i = 0; i < pixels; ++i) {
-      q4[i] = static_cast<int16_t>(below[i]);
-      whole[i] = static_cast<int16_t>(winner[i]);
-      confidence[i] = static_cast<uint8_t>(second[i]);
-    }
+    std::memcpy(q4, below, static_cast<size_t>(pixels) * sizeof *q4);
+    std::memcpy(whole, winner, static_cast<size_t>(pixels) * sizeof *whole);
+    int32_t i = 0;
+    for (; i + kLanesI16 <= pixels; i += kLanesI16)
+      storeBytesI16(confidence + i, loadI16(reinterpret_cast<const int16_t*>(second + i)));
+    for (; i < pixels; ++i) confidence[i] = static_cast<uint8_t>(second[i]);
   }
 
   /// Pixels come from left to right, so that a right pixel meets its disparities from the lowest on.
   void updateRight(int32_t y, int32_t from, int32_t to) const {
     uint16_t* rowBest = band.rightBest + static_cast<size_t>(y) * band.pitch;
     uint16_t* rowPlace = band.rightPlace + static_cast<size_t>(y) * band.pitch;
-    uint16_t ramp[kHalf];
-    for (int32_t i = 0; i < kHalf; ++i) ramp[i] = static_cast<uint16_t>(i);
-    readFromMemory(ramp);
-    const Halves steps = loadHalves(ramp);
     for (int32_t x = from; x < to; ++x) {
       const uint16_t* sums = blockOf(x - from);
       const size_t first = static_cast<size_t>(band.width - 1 - x + band.parameters.minDisparity);
       for (int32_t at = 0; at < chunks * kSadLanes; at += kHalf) {
         const Halves sum = loadHalves(sums + at), best = loadHalves(rowBest + first + at);
-        const Halves place = addHalves(steps, splatHalves(static_cast<uint16_t>(at)));
+        const Halves place = addHalves(ramp, splatHalves(static_cast<uint16_t>(at)));
         storeHalves(rowPlace + first + at, chooseLessHalves(sum, best, place, loadHalves(rowPlace + first + at)));
         storeHalves(rowBest + first + at, minHalves(sum, best));
       }
@@ -246,13 +270,21 @@ void sadChunks(const SadBand& band) {
 }
 
 inline void sadBand(const SadBand& band) {
+  if (band.channels == SadChannels::kOnlyValue) return sadChunks<SadChannels::kOnlyValue>(band);
+  if constexpr (kHasPixelCosts) return sadChunks<SadChannels::kPixel>(band);
   if (band.channels == SadChannels::kAll) return sadChunks<SadChannels::kAll>(band);
-  if (band.channels == SadChannels::kValueTwice) return sadChunks<SadChannels::kValueTwice>(band);
-  sadChunks<SadChannels::kOnlyValue>(band);
+  sadChunks<SadChannels::kValueTwice>(band);
+}
+
+inline void sadTurnPixels(const HsvPixel* row, int32_t width, size_t pitch, uint8_t* out) {
+  auto* pixels = reinterpret_cast<HsvPixel*>(out);
+  for (int32_t x = 0; x < width; ++x) pixels[x] = row[width - 1 - x];
+  for (size_t x = static_cast<size_t>(width); x < pitch; ++x) pixels[x] = row[0];
 }
 
 /// Eight pixels a step: their bytes of one channel are a word, which is stored from right to left.
 inline void sadTurnRow(const HsvPixel* row, int32_t width, SadChannels channels, size_t pitch, uint8_t* out) {
+  if (channels == SadChannels::kPixel) return sadTurnPixels(row, width, pitch, out);
   using Pixels [[gnu::vector_size(64)]] = uint64_t;
   using Channel [[gnu::vector_size(8)]] = uint8_t;
   const int32_t count = sadChannelCount(channels), first = sadFirstChannel(channels);
@@ -276,6 +308,6 @@ inline void sadTurnRow(const HsvPixel* row, int32_t width, SadChannels channels,
   }
 }
 
-constexpr SadKernels kSadKernels = {kSadLanes, sadBand, sadTurnRow};
+constexpr SadKernels kSadKernels = {kSadLanes, kHasPixelCosts, sadBand, sadTurnRow};
 
 }  // namespace

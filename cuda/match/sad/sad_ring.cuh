@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Windows and their winners where costs fit shared memory as bytes, a window's height of rows: each cost is computed once, and
 // what a row takes off the columns' sums is read back. A warp has eight columns and eight pixels. Sums of its columns from the
-// first on are what its neighbours need: a window ends in one of them, in this warp's own or the next one's or two.
+// first on are what its neighbours need: a window ends in one of them, in this warp's own or the next one's or two. A wide block
+// (windows nine wide, where shared memory holds it) has twice the pixels: 17 warps do what two blocks of nine do, more evenly on
+// four schedulers, with one barrier a row.
 #pragma once
 
 #include "sad_winners.cuh"
@@ -15,16 +17,22 @@ constexpr int kRingThreads = 320;
 #else
 constexpr int kRingThreads = 160;
 #endif
-constexpr int kRingPixels = 64, kRingPixelWarps = kRingPixels / kColumnsPerWarp;
+/// Of a block and of a wide one, whose windows are nine wide.
+constexpr int kRingPixels = 64, kWideRingPixels = 128, kWideRingThreads = 544;
 
-__host__ __device__ inline int sadRingWarps(int windowWidth) {
-  return kRingPixelWarps + (windowWidth / 2 * 2 + kColumnsPerWarp - 1) / kColumnsPerWarp;
+inline int sadRingWarps(int pixels, int windowWidth) {
+  return pixels / kColumnsPerWarp + (windowWidth / 2 * 2 + kColumnsPerWarp - 1) / kColumnsPerWarp;
 }
 /// Columns and the right pixels that they meet.
 __host__ __device__ inline int sadRingPartners(int warps) { return warps * kColumnsPerWarp + kGroup; }
-inline size_t sadRingBytes(const SadParameters& p, bool right) {
-  const int warps = sadRingWarps(p.windowWidth), columns = warps * kColumnsPerWarp, partners = sadRingPartners(warps);
-  return static_cast<size_t>(p.windowHeight) * columns * kGroup + static_cast<size_t>(columns) * 32 * sizeof(uint2) +
+/// Columns' sums that a block keeps: of a row, or of two rows without the first warp's, which has no neighbour to read them.
+__host__ __device__ inline int sadRingSums(bool wide, int columns) {
+  return wide ? 2 * (columns - kColumnsPerWarp) : columns;
+}
+inline size_t sadRingBytes(const SadParameters& p, int pixels, bool right) {
+  const int warps = sadRingWarps(pixels, p.windowWidth), columns = warps * kColumnsPerWarp;
+  const int partners = sadRingPartners(warps), sums = sadRingSums(pixels > kRingPixels, columns);
+  return static_cast<size_t>(p.windowHeight) * columns * kGroup + static_cast<size_t>(sums) * 32 * sizeof(uint2) +
          2 * static_cast<size_t>(columns + partners) * sizeof(uint2) + (right ? 2 * partners * sizeof(uint32_t) : 0);
 }
 
@@ -37,24 +45,28 @@ __device__ __forceinline__ uint32_t lesserHalf(uint32_t pair) {
   return CellU16::min(pair, __byte_perm(pair, 0, 0x1032));
 }
 
-template <bool kRight, bool kNine>
-__global__ void __launch_bounds__(kRingThreads, kSadRingBlocks) sadRingKernel(SadArguments a) {
+template <bool kRight, bool kNine, bool kWide>
+__global__ void __launch_bounds__(kWide ? kWideRingThreads : kRingThreads, kWide ? 1 : kSadRingBlocks)
+    sadRingKernel(SadArguments a) {
+  static_assert(kNine || !kWide, "a wide block's windows end in the next warp's columns, never in their own");
+  if (kWide && !kSadRingWide) return;             // never launched there: sadRingSuits
   extern __shared__ __align__(16) uint4 costs[];  // [row % window height][warp][two][lane]: a byte each
   __shared__ uint2 besideWinner[8];
   const int warps = blockDim.x / 32, columns = warps * kColumnsPerWarp, partners = sadRingPartners(warps);
   uint2* const sums = reinterpret_cast<uint2*>(costs + a.windowHeight * warps * 64);  // [column][lane]
-  uint2* const leftRows = sums + columns * 32;                                        // [turn][column]
+  uint2* const leftRows = sums + sadRingSums(kWide, columns) * 32;                    // [turn][column]
   uint2* const rightRows = leftRows + 2 * columns;                                    // [turn][place % 4][place / 4]
   uint32_t* const rightKeys = reinterpret_cast<uint32_t*>(rightRows + 2 * partners);  // the same
   const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
   const int reachX = kNine ? 4 : a.windowWidth / 2, reachY = a.windowHeight / 2;
-  const int firstPixel = blockIdx.x * kRingPixels, firstColumn = firstPixel - reachX;
+  constexpr int kPixels = kWide ? kWideRingPixels : kRingPixels;
+  const int firstPixel = blockIdx.x * kPixels, firstColumn = firstPixel - reachX;
   const int firstRow = blockIdx.y * a.bandRows, endRow = min(firstRow + a.bandRows, a.height);
   const int firstPartner = firstColumn - a.minDisparity - (kGroup - 1);
   // Columns outside the image hold nothing; the nearest inside stands for them.
   const int own = warp * kColumnsPerWarp;
   const int lowest = max(-firstColumn, 0) - own, highest = a.width - 1 - firstColumn - own;
-  const int pixels = warp < kRingPixelWarps ? min(kColumnsPerWarp, a.width - firstPixel - own) : 0;
+  const int pixels = warp < kPixels / kColumnsPerWarp ? min(kColumnsPerWarp, a.width - firstPixel - own) : 0;
   if (threadIdx.x < 7) besideWinner[threadIdx.x] = kBesideWinner[threadIdx.x];
   if (kRight) {
     for (int i = threadIdx.x; i < 2 * partners; i += blockDim.x) rightKeys[i] = kNoKey;
@@ -118,17 +130,39 @@ __global__ void __launch_bounds__(kRingThreads, kSadRingBlocks) sadRingKernel(Sa
   __syncthreads();
   int turn = 0, slot = 0;
   for (int y = begin; y < end; ++y, turn ^= 1) {
+    uint4* const kept = costs + (slot * warps + warp) * 64 + lane;
+    uint32_t gone[kColumnsPerWarp] = {};
+    const auto readGone = [&] {
+      if (y - a.windowHeight < begin) return;
+      const uint4 first = kept[0], second = kept[32];
+      gone[0] = first.x, gone[1] = first.y, gone[2] = first.z, gone[3] = first.w;
+      gone[4] = second.x, gone[5] = second.y, gone[6] = second.z, gone[7] = second.w;
+    };
+    // A wide block's threads have registers to spare: what comes later is read before the costs are computed.
+    uint2 nextLeft = make_uint2(0, 0), nextRight = nextLeft;
+    const int nextColumn = static_cast<int>(blockDim.x - 1 - threadIdx.x), nextPartner = static_cast<int>(threadIdx.x);
+    const bool hasNext = y + 1 < end;
+    if (kWide) {
+      if (hasNext) {
+        const size_t start = static_cast<size_t>(min(max(y + 1, 0), a.height - 1)) * a.width;
+        if (nextPartner < partners) nextRight = a.right[start + min(max(firstPartner + nextPartner, 0), a.width - 1)];
+        if (nextColumn < columns) nextLeft = a.left[start + min(max(firstColumn + nextColumn, 0), a.width - 1)];
+      }
+      readGone();
+    }
     // The row's costs, as pairs for the sums and as bytes for the ring.
     uint32_t bytes[kColumnsPerWarp];
+    uint2 pairs[kColumnsPerWarp];
     const uint2* const leftRow = leftRows + turn * columns;
     const uint2* const rightRow = rightRows + turn * partners;
-    const auto bytesOfColumn = [&](uint2 pixel, const uint2* partner, int step) {
+    const auto bytesOfColumn = [&](uint2 pixel, const uint2* partner, uint2& pair) {
       uint32_t cost[kLaneDisparities];
 #pragma unroll
-      for (int j = 0; j < kLaneDisparities; ++j) cost[j] = plusDifferences(pixel, partner[-j * step], 0u);
+      for (int j = 0; j < kLaneDisparities; ++j) cost[j] = plusDifferences(pixel, partner[-j], 0u);
       const uint32_t maxCost = CellU16::pair(static_cast<uint32_t>(kSadMaxCost));
-      return CellU16::toBytes(CellU16::min(pairOf(cost[0], cost[1]), maxCost),
-                              CellU16::min(pairOf(cost[2], cost[3]), maxCost));
+      pair =
+          make_uint2(CellU16::min(pairOf(cost[0], cost[1]), maxCost), CellU16::min(pairOf(cost[2], cost[3]), maxCost));
+      return CellU16::toBytes(pair.x, pair.y);
     };
     if (highest >= 0) {
       // Place of a partner: column + kGroup - 1 - (4 lane + j).
@@ -138,32 +172,27 @@ __global__ void __launch_bounds__(kRingThreads, kSadRingBlocks) sadRingKernel(Sa
 #pragma unroll
       for (int i = 0; i < kRead; ++i) right[i] = rightRow[i % 4 * (partners / 4) + quarter + i / 4];
 #pragma unroll
-      for (int i = 0; i < kColumnsPerWarp; ++i) bytes[i] = bytesOfColumn(leftRow[own + i], right + i + 3, 1);
+      for (int i = 0; i < kColumnsPerWarp; ++i) bytes[i] = bytesOfColumn(leftRow[own + i], right + i + 3, pairs[i]);
     } else {
       // All of its columns are the image's last.
       uint2 right[kLaneDisparities];
       const int at = own + highest + kGroup - kLaneDisparities - firstPlace;
 #pragma unroll
       for (int j = 0; j < kLaneDisparities; ++j) right[j] = rightRow[((at + j) & 3) * (partners / 4) + ((at + j) >> 2)];
-      const uint32_t last = bytesOfColumn(leftRow[own + highest], right + 3, 1);
+      uint2 pair;
+      const uint32_t last = bytesOfColumn(leftRow[own + highest], right + 3, pair);
 #pragma unroll
-      for (int i = 0; i < kColumnsPerWarp; ++i) bytes[i] = last;
+      for (int i = 0; i < kColumnsPerWarp; ++i) bytes[i] = last, pairs[i] = pair;
     }
-    uint4* const kept = costs + (slot * warps + warp) * 64 + lane;
-    uint32_t gone[kColumnsPerWarp] = {};
-    if (y - a.windowHeight >= begin) {
-      const uint4 first = kept[0], second = kept[32];
-      gone[0] = first.x, gone[1] = first.y, gone[2] = first.z, gone[3] = first.w;
-      gone[4] = second.x, gone[5] = second.y, gone[6] = second.z, gone[7] = second.w;
-    }
+    if (!kWide) readGone();
     kept[0] = make_uint4(bytes[0], bytes[1], bytes[2], bytes[3]);
     kept[32] = make_uint4(bytes[4], bytes[5], bytes[6], bytes[7]);
     slot = slot + 1 == a.windowHeight ? 0 : slot + 1;
     // No half borrows from the other in the end: both are sums of costs.
 #pragma unroll
     for (int i = 0; i < kColumnsPerWarp; ++i) {
-      column[i].x += CellU16::fromBytes(bytes[i], 0) - CellU16::fromBytes(gone[i], 0);
-      column[i].y += CellU16::fromBytes(bytes[i], 1) - CellU16::fromBytes(gone[i], 1);
+      column[i].x += pairs[i].x - CellU16::fromBytes(gone[i], 0);
+      column[i].y += pairs[i].y - CellU16::fromBytes(gone[i], 1);
     }
     if (lowest > 0) {
 #pragma unroll
@@ -173,15 +202,26 @@ __global__ void __launch_bounds__(kRingThreads, kSadRingBlocks) sadRingKernel(Sa
 #pragma unroll
       for (int i = 1; i < kColumnsPerWarp; ++i) column[i] = i > highest ? column[i - 1] : column[i];
     }
-    __syncthreads();  // everybody has read the sums of the row before
-    if (y + 1 < end) stage(turn ^ 1, y + 1);
+    if (!kWide) {
+      __syncthreads();  // everybody has read the sums of the row before
+      if (hasNext) stage(turn ^ 1, y + 1);
+    }
     uint2 upTo[kColumnsPerWarp];
     upTo[0] = column[0];
 #pragma unroll
     for (int i = 1; i < kColumnsPerWarp; ++i)
       upTo[i] = make_uint2(upTo[i - 1].x + column[i].x, upTo[i - 1].y + column[i].y);
+    // In a wide block the sums of the row before are another half, which nobody reads any more behind the next barrier.
+    uint2* const rowSums = kWide ? sums + (turn * (columns - kColumnsPerWarp) - kColumnsPerWarp) * 32 : sums;
+    if (!kWide || warp > 0) {
 #pragma unroll
-    for (int i = 0; i < kColumnsPerWarp; ++i) sums[(own + i) * 32 + lane] = upTo[i];
+      for (int i = 0; i < kColumnsPerWarp; ++i) rowSums[(own + i) * 32 + lane] = upTo[i];
+    }
+    if (kWide && hasNext) {
+      if (nextPartner < partners)
+        rightRows[(turn ^ 1) * partners + (nextPartner & 3) * (partners / 4) + (nextPartner >> 2)] = nextRight;
+      if (nextColumn < columns) leftRows[(turn ^ 1) * columns + nextColumn] = nextLeft;
+    }
     __syncthreads();
     const int row = y - reachY;
     if (row < firstRow) continue;
@@ -196,7 +236,7 @@ __global__ void __launch_bounds__(kRingThreads, kSadRingBlocks) sadRingKernel(Sa
     const uint2 one = upTo[kColumnsPerWarp - 1];
     uint2 two = one;
     if (!kNine && 2 * reachX + kColumnsPerWarp > 2 * kColumnsPerWarp) {
-      const uint2 next = sums[(own + 2 * kColumnsPerWarp - 1) * 32 + lane];
+      const uint2 next = rowSums[(own + 2 * kColumnsPerWarp - 1) * 32 + lane];
       two.x += next.x, two.y += next.y;
     }
     // Pixels beyond the image are summed too, and nobody looks: without branches the reductions of all eight overlap.
@@ -205,7 +245,7 @@ __global__ void __launch_bounds__(kRingThreads, kSadRingBlocks) sadRingKernel(Sa
 #pragma unroll
     for (int i = 0; i < kColumnsPerWarp; ++i) {
       const int last = i + 2 * reachX;
-      sum[i] = sums[(own + last) * 32 + lane];
+      sum[i] = rowSums[(own + last) * 32 + lane];
       if (kNine || last >= kColumnsPerWarp) {
         const uint2& whole = kNine || last < 2 * kColumnsPerWarp ? one : two;
         sum[i].x += whole.x, sum[i].y += whole.y;

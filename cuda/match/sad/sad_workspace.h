@@ -22,7 +22,8 @@ struct SadTuning {
   int32_t slabRows = 0;  ///< whose sums are held at a time, where they are stored
   bool stored = false;   ///< sums go through memory, as those of more than 128 disparities do anyway
   int32_t ring =
-      -1;  ///< 1: costs are kept in shared memory where they fit; 0: computed twice; -1: as the device suggests
+      -1;  ///< 1: costs are kept in shared memory where they fit; 2: and in wide blocks where those fit; 0: computed twice;
+           ///< -1: as the device suggests
 };
 
 class SadWorkspace {
@@ -36,6 +37,7 @@ class SadWorkspace {
   SadParameters p_;
   int32_t width_ = 0, height_ = 0, groups_ = 0, bandRows_ = 0, slabRows_ = 0;
   bool stored_ = false;
+  int32_t ringPixels_ = 0;  ///< of a block that keeps costs in shared memory
   size_t keysBytes_ = 0, ringBytes_ = 0;
   DeviceBuffer<uint2> sums_;          ///< [slab rows][width][groups][32]: four disparities each, in their order
   DeviceBuffer<uint32_t> rightKeys_;  ///< [height][width] where sums are not stored

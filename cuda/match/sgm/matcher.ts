@@ -72,6 +72,14 @@ export const sgm = {
       description:
         "Cost of a candidate outside the right image; where it wins, the pixel is a hole. With 63 it never wins.",
     },
+    {
+      key: "rightView",
+      kind: "word",
+      choices: ["diagonal", "own"],
+      default: "diagonal",
+      description:
+        "What the left-right check compares with: diagonal reads the right view off the left one's costs; own matches again from the right image, at the cost of another matching.",
+    },
     { key: "subpixel", kind: "flag", default: true, description: "Interpolates the winner to 1/16 px." },
   ],
   ladder: {

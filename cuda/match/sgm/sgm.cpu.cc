@@ -2,6 +2,7 @@
 // Semi-global matching as a matcher on the CPU: the census of both images, match/sgm, then the left-right check.
 #include "../../../core/workers.h"
 #include "../../cpu/kernels.h"
+#include "../mirror.h"
 #include "sgm.h"
 #include "sgm_task.h"
 
@@ -23,6 +24,9 @@ constexpr MatcherParameter kParameters[] = {
     wholeNumber(
         "outsideCost", 0, kNeverOutside, 6, "cost",
         "Cost of a candidate outside the right image; where it wins, the pixel is a hole. With 63 it never wins."),
+    word(
+        "rightView", "diagonal own",
+        "What the left-right check compares with: diagonal reads the right view off the left one's costs; own matches again from the right image, at the cost of another matching."),
     flag("subpixel", true, "Interpolates the winner to 1/16 px."),
 };
 
@@ -74,6 +78,7 @@ class SgmOnCpu final : public CpuMatcher {
     }
     disparity_.resize(pixels);
     if (task.leftRight) rightDisparity_.resize(pixels);
+    for (std::vector<uint8_t>& image : mirrored_) image.resize(hasOwnRightView(task) ? pixels : 0);
   }
 
   Status open() {
@@ -84,19 +89,11 @@ class SgmOnCpu final : public CpuMatcher {
   }
 
   void compute(const MatcherImages& images, const MatcherResult& result) override {
-    workers_.rows(task_.height, [&](int32_t first, int32_t end) {
-      if (bothWords()) {
-        kernels_.wideCensus(images.left, view(censusLeft_), view(moreLeft_), first, end);
-        kernels_.wideCensus(images.right, view(censusRight_), view(moreRight_), first, end);
-        return;
-      }
-      census_(images.left, view(censusLeft_), first, end);
-      census_(images.right, view(censusRight_), first, end);
-    });
-    const SgmImages words{view(censusLeft_).asConst(), view(censusRight_).asConst(), images.left,
-                          view(moreLeft_).asConst(), view(moreRight_).asConst()};
+    const bool own = hasOwnRightView(task_);
+    if (own) matchFromRight(images, result);
     const ImageView<int16_t> seenFromRight = task_.leftRight ? view(rightDisparity_) : ImageView<int16_t>{};
-    sgm_->compute(words, {result.disparityQ4, view(disparity_), seenFromRight, result.confidence});
+    winners(images.left, images.right,
+            {result.disparityQ4, view(disparity_), own ? ImageView<int16_t>{} : seenFromRight, result.confidence});
     if (!task_.leftRight) return;
     const LeftRightImages check{view(disparity_).asConst(), seenFromRight.asConst(), result.disparityQ4,
                                 result.confidence};
@@ -105,10 +102,39 @@ class SgmOnCpu final : public CpuMatcher {
 
   size_t workspaceBytes() const override {
     return (censusLeft_.size() + censusRight_.size() + moreLeft_.size() + moreRight_.size()) * sizeof(uint32_t) +
-           (disparity_.size() + rightDisparity_.size()) * sizeof(int16_t) + sgm_->workspaceBytes();
+           mirrored_[0].size() + mirrored_[1].size() + (disparity_.size() + rightDisparity_.size()) * sizeof(int16_t) +
+           sgm_->workspaceBytes();
   }
 
  private:
+  void winners(ImageView<const uint8_t> left, ImageView<const uint8_t> right, const SgmResult& result) {
+    workers_.rows(task_.height, [&](int32_t first, int32_t end) {
+      if (bothWords()) {
+        kernels_.wideCensus(left, view(censusLeft_), view(moreLeft_), first, end);
+        kernels_.wideCensus(right, view(censusRight_), view(moreRight_), first, end);
+        return;
+      }
+      census_(left, view(censusLeft_), first, end);
+      census_(right, view(censusRight_), first, end);
+    });
+    sgm_->compute({view(censusLeft_).asConst(), view(censusRight_).asConst(), left, view(moreLeft_).asConst(),
+                   view(moreRight_).asConst()},
+                  result);
+  }
+
+  /// The right view as the left one of the mirrored pair. The result's images are overwritten by the left view's afterwards.
+  void matchFromRight(const MatcherImages& images, const MatcherResult& result) {
+    const ImageView<uint8_t> left = view(mirrored_[0]), right = view(mirrored_[1]);
+    workers_.rows(task_.height, [&](int32_t first, int32_t end) {
+      mirrorColumns(images.right, left, first, end);
+      mirrorColumns(images.left, right, first, end);
+    });
+    winners(left.asConst(), right.asConst(), {result.disparityQ4, view(disparity_), {}, result.confidence});
+    workers_.rows(task_.height, [&](int32_t first, int32_t end) {
+      mirrorColumns(view(disparity_).asConst(), view(rightDisparity_), first, end);
+    });
+  }
+
   bool bothWords() const { return matchingCostOf(task_) == MatchingCost::kWideCensus; }
   template <class T>
   ImageView<T> view(std::vector<T>& image) const {
@@ -121,6 +147,7 @@ class SgmOnCpu final : public CpuMatcher {
   const CensusRows<uint8_t> census_;
   std::vector<uint32_t> censusLeft_, censusRight_, moreLeft_, moreRight_;
   std::vector<int16_t> disparity_, rightDisparity_;
+  std::vector<uint8_t> mirrored_[2];  ///< with a right view of its own
   std::unique_ptr<Sgm> sgm_;
 };
 

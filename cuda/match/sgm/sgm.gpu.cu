@@ -15,7 +15,8 @@ namespace {
 class SgmOnGpu final : public Matcher {
  public:
   explicit SgmOnGpu(const MatchTask& task)
-      : cost_(matchingCostOf(task)), leftRight_(task.leftRight), width_(task.width), height_(task.height) {}
+      : cost_(matchingCostOf(task)), leftRight_(task.leftRight), ownRightView_(hasOwnRightView(task)),
+        width_(task.width), height_(task.height) {}
 
   Status open(const SgmParameters& parameters) {
     const size_t pixels = static_cast<size_t>(width_) * height_;
@@ -24,38 +25,54 @@ class SgmOnGpu final : public Matcher {
       if (parameters.words == 2) DEPTHWATT_TRY(more.allocate(pixels));
     }
     DEPTHWATT_TRY(whole_.allocate(pixels));
+    if (ownRightView_) {
+      DEPTHWATT_TRY(rightWhole_.allocate(pixels));
+      for (DeviceBuffer<uint8_t>& image : mirrored_) DEPTHWATT_TRY(image.allocate(pixels));
+    }
     return sgm_.open(parameters, width_, height_);
   }
 
   Status compute(const MatcherImages& images, const MatcherResult& result, cudaStream_t stream) override {
-    if (cost_ == MatchingCost::kWideCensus) {
-      DEPTHWATT_TRY(gpu::wideCensus(images.left, images.right, census_[0].get(), more_[0].get(), census_[1].get(),
-                                    more_[1].get(), width_, height_, stream));
-    } else if (cost_ == MatchingCost::kTwoGradientCensus) {
-      DEPTHWATT_TRY(gpu::twoGradientCensus(images.left, images.right, census_[0].get(), census_[1].get(), width_,
-                                           height_, stream));
-    } else if (cost_ == MatchingCost::kGradientCensus) {
-      DEPTHWATT_TRY(gpu::gradientCensus(images.left, census_[0].get(), width_, height_, stream));
-      DEPTHWATT_TRY(gpu::gradientCensus(images.right, census_[1].get(), width_, height_, stream));
-    } else {
-      DEPTHWATT_TRY(
-          gpu::census(images.left, images.right, census_[0].get(), census_[1].get(), width_, height_, stream));
-    }
-    return sgm_.compute(census_[0].get(), census_[1].get(), images.left, leftRight_, result.disparityQ4, whole_.get(),
-                        nullptr, result.confidence, stream, more_[0].get(), more_[1].get());
+    if (!ownRightView_) return winners(images.left, images.right, leftRight_, result, stream);
+    // The right view as the left one of the mirrored pair; the result's images are overwritten by the left view's.
+    DEPTHWATT_TRY(mirrorColumns(images.right, mirrored_[0].get(), width_, height_, stream));
+    DEPTHWATT_TRY(mirrorColumns(images.left, mirrored_[1].get(), width_, height_, stream));
+    DEPTHWATT_TRY(winners(mirrored_[0].get(), mirrored_[1].get(), false, result, stream));
+    DEPTHWATT_TRY(mirrorColumns(whole_.get(), rightWhole_.get(), width_, height_, stream));
+    DEPTHWATT_TRY(winners(images.left, images.right, false, result, stream));
+    return gpu::leftRight(whole_.get(), rightWhole_.get(), result.disparityQ4, result.confidence, 1, width_, height_,
+                          stream);
   }
 
   size_t bytes() const override {
     return census_[0].bytes() + census_[1].bytes() + more_[0].bytes() + more_[1].bytes() + whole_.bytes() +
-           sgm_.bytes();
+           rightWhole_.bytes() + mirrored_[0].bytes() + mirrored_[1].bytes() + sgm_.bytes();
   }
 
  private:
+  Status winners(const uint8_t* left, const uint8_t* right, bool check, const MatcherResult& result,
+                 cudaStream_t stream) {
+    if (cost_ == MatchingCost::kWideCensus) {
+      DEPTHWATT_TRY(gpu::wideCensus(left, right, census_[0].get(), more_[0].get(), census_[1].get(), more_[1].get(),
+                                    width_, height_, stream));
+    } else if (cost_ == MatchingCost::kTwoGradientCensus) {
+      DEPTHWATT_TRY(gpu::twoGradientCensus(left, right, census_[0].get(), census_[1].get(), width_, height_, stream));
+    } else if (cost_ == MatchingCost::kGradientCensus) {
+      DEPTHWATT_TRY(gpu::gradientCensus(left, census_[0].get(), width_, height_, stream));
+      DEPTHWATT_TRY(gpu::gradientCensus(right, census_[1].get(), width_, height_, stream));
+    } else {
+      DEPTHWATT_TRY(gpu::census(left, right, census_[0].get(), census_[1].get(), width_, height_, stream));
+    }
+    return sgm_.compute(census_[0].get(), census_[1].get(), left, check, result.disparityQ4, whole_.get(), nullptr,
+                        result.confidence, stream, more_[0].get(), more_[1].get());
+  }
+
   const MatchingCost cost_;
-  const bool leftRight_;
+  const bool leftRight_, ownRightView_;
   const int32_t width_, height_;
   DeviceBuffer<uint32_t> census_[2], more_[2];
-  DeviceBuffer<int16_t> whole_;
+  DeviceBuffer<int16_t> whole_, rightWhole_;
+  DeviceBuffer<uint8_t> mirrored_[2];
   SgmWorkspace sgm_;
 };
 

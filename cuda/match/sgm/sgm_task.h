@@ -11,6 +11,9 @@ enum class MatchingCost { kTwoGradientCensus, kGradientCensus, kCensus, kWideCen
 
 inline MatchingCost matchingCostOf(const MatchTask& task) { return static_cast<MatchingCost>(task.matcher.at("cost")); }
 
+/// Whether the left-right check compares with a match of the mirrored pair, whose left image is the right one.
+inline bool hasOwnRightView(const MatchTask& task) { return task.leftRight && task.matcher.at("rightView") == 1; }
+
 inline SgmParameters sgmParametersOf(const MatchTask& task) {
   SgmParameters p;
   p.minDisparity = task.search.minDisparity;

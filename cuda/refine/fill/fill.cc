@@ -150,6 +150,21 @@ void extrapolate(const FillParameters& p, int16_t* row, int32_t width, int32_t e
   }
 }
 
+/// Where l ends and r begins in a hole [begin, end): at its strongest grey edge, or where only the background fills it.
+int32_t splitOf(const uint8_t* grey, int32_t begin, int32_t end, int32_t l, int32_t r) {
+  const int32_t farther = l < r ? end : begin;
+  if (l < r && 32 * (end - begin) < 3 * (r - l)) return farther;
+  int32_t strongest = kFillEdge - 1, split = farther;
+  for (int32_t x = begin; x <= end; ++x) {
+    const int32_t behind = grey[x < end ? x + 1 : end], before = grey[x > begin ? x - 2 : begin - 1];
+    const int32_t edge = distance(grey[x] + behind, grey[x - 1] + before);
+    if (edge <= strongest) continue;
+    strongest = edge;
+    split = x;
+  }
+  return split;
+}
+
 /// A hole [begin, end) between l and r.
 void fillBetween(const FillParameters& p, const uint8_t* grey, int16_t* row, int32_t begin, int32_t end, int32_t l,
                  int32_t r) {
@@ -159,7 +174,9 @@ void fillBetween(const FillParameters& p, const uint8_t* grey, int16_t* row, int
     Ramp ramp(r - l, end - begin + 1);
     for (int32_t x = begin; x < end; ++x) row[x] = static_cast<int16_t>(l + ramp.next());
   } else if (background) {
-    set(row, begin, end, static_cast<int16_t>(l < r ? l : r));
+    const int32_t split = splitOf(grey, begin, end, l, r);
+    set(row, begin, split, static_cast<int16_t>(l));
+    set(row, split, end, static_cast<int16_t>(r));
   } else {
     const int32_t greyLeft = grey[begin - 1], greyRight = grey[end];
     for (int32_t x = begin; x < end; ++x) {

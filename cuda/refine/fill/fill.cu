@@ -23,7 +23,8 @@ __device__ __forceinline__ int floorDivided(int numerator, int denominator) {
   return numerator % denominator != 0 && numerator < 0 ? quotient - 1 : quotient;
 }
 
-/// Of a valid pixel: its value as the left end of the hole behind it, and as the right end of the one before it.
+/// Of a valid pixel: its value as the left end of the hole behind it, and as the right end of the one before it. Of a hole's first
+/// pixel `left` is the place of the hole's strongest edge, or -1.
 struct HoleEnds {
   int16_t left, right;
 };
@@ -112,16 +113,31 @@ __device__ __forceinline__ int validFrom(const uint32_t* valid, int x, int words
   return bits == 0 ? width : 32 * word + __ffs(bits) - 1;
 }
 
-__global__ void __launch_bounds__(kFillThreads, 4)
+/// The place of the strongest edge between the valid pixels `left` and `right`, or -1 where none is strong enough; see fill.h. The
+/// lanes of a warp look at 32 places at once.
+__device__ __forceinline__ int edgeBetween(const uint8_t* grey, int left, int right) {
+  // The larger edge first, then the place further left.
+  int strongest = kFillEdge * 65536 - 1;
+#pragma unroll 1
+  for (int x = left + 1 + threadIdx.x % 32; x <= right; x += 32) {
+    const int edge = abs(grey[x] + grey[min(x + 1, right)] - grey[x - 1] - grey[max(x - 2, left)]);
+    strongest = max(strongest, edge * 65536 + 65535 - x);
+  }
+#pragma unroll
+  for (int offset = 16; offset > 0; offset /= 2) {
+    strongest = max(strongest, __shfl_xor_sync(kFullWarp, strongest, offset));
+  }
+  return strongest < kFillEdge * 65536 ? -1 : 65535 - strongest % 65536;
+}
+
+__global__ void __launch_bounds__(kFillThreads, kFillBlocks)
     fillKernel(FillParameters p, const uint8_t* grey, const int16_t* in, int16_t* out, uint8_t* confidence,
-               int32_t* empty, HoleEnds* allEnds, int width, int height, int strip) {
+               int32_t* empty, HoleEnds* ends, int width, int height, int strip) {
   extern __shared__ __align__(16) uint32_t valid[];
   __shared__ int leftEnds, rightEnds;
   __shared__ Slope slope;
   const int y = static_cast<int>(blockIdx.x), words = (width + 31) / 32;
-  const size_t first = static_cast<size_t>(y) * width;
-  const int16_t* row = in + first;
-  HoleEnds* const ends = allEnds + first;
+  const int first = y * width;
   // Left ends from its beginning, right ends from its end.
   uint16_t* const list = reinterpret_cast<uint16_t*>(valid + words);
   untilKernelBefore();
@@ -130,7 +146,7 @@ __global__ void __launch_bounds__(kFillThreads, 4)
     int values[kLoads];
 #pragma unroll
     for (int k = 0; k < kLoads; ++k)
-      values[k] = row[min(base + k * kFillThreads + static_cast<int>(threadIdx.x), width - 1)];
+      values[k] = in[first + min(base + k * kFillThreads + static_cast<int>(threadIdx.x), width - 1)];
 #pragma unroll
     for (int k = 0; k < kLoads; ++k) {
       const int x = base + k * kFillThreads + static_cast<int>(threadIdx.x);
@@ -149,7 +165,7 @@ __global__ void __launch_bounds__(kFillThreads, 4)
       if (x > 0 && !isValid(x - 1)) list[width - 1 - atomicAdd(&rightEnds, 1)] = static_cast<uint16_t>(x);
     }
     if (threadIdx.x / 32 == kFillThreads / 32 - 1) {
-      const Slope found = slopeOf(row, width, validFrom(valid, 0, words, width));
+      const Slope found = slopeOf(in + first, width, validFrom(valid, 0, words, width));
       if (threadIdx.x % 32 == 0) slope = found;
     }
     __syncthreads();
@@ -157,29 +173,37 @@ __global__ void __launch_bounds__(kFillThreads, 4)
       const bool isLeft = i < leftEnds;
       const int e = list[isLeft ? i : width - 1 - (i - leftEnds)];
       const auto end = static_cast<int16_t>(robustEnd(grey, in, width, height, strip, e, y, isLeft ? -1 : 1));
-      if (isLeft) ends[e].left = end;
-      else ends[e].right = end;
+      if (isLeft) ends[first + e].left = end;
+      else ends[first + e].right = end;
+    }
+    for (int i = threadIdx.x / 32; i < leftEnds; i += kFillThreads / 32) {
+      const int left = list[i], right = validFrom(valid, left + 1, words, width);
+      if (right >= width) continue;
+      const int edge = edgeBetween(grey + first, left, right);
+      if (threadIdx.x % 32 == 0) ends[first + left + 1].left = static_cast<int16_t>(edge);
     }
     __syncthreads();
   }
   for (int x = threadIdx.x; x < width; x += kFillThreads) {
     if (x < strip) confidence[first + x] = 0;
     if (isValid(x)) {
-      out[first + x] = row[x];
+      out[first + x] = in[first + x];
       continue;
     }
     const int left = validBefore(valid, x), right = validFrom(valid, x, words, width);
     const bool hasLeft = left >= 0, hasRight = right < width;
     int value = kInvalid;
-    const int l = !hasLeft ? 0 : background ? ends[left].left : row[left];
-    const int r = !hasRight ? 0 : background ? ends[right].right : row[right];
+    const int l = !hasLeft ? 0 : background ? ends[first + left].left : in[first + left];
+    const int r = !hasRight ? 0 : background ? ends[first + right].right : in[first + right];
     if (hasLeft && hasRight) {
       const int i = x - left, j = right - x;
       const int step = abs(l - r);
       if (step <= p.thresholdQ4 && (!background || 4 * (right - left - 1) > step)) {
         value = l + floorDivided(2 * i * (r - l) + i + j, 2 * (i + j));
       } else if (background) {
-        value = min(l, r);
+        const int edge = ends[first + left + 1].left;
+        const bool splits = edge >= 0 && (l > r || 32 * (right - left - 1) >= 3 * step);
+        value = splits ? (x < edge ? l : r) : min(l, r);
       } else {
         const int own = grey[first + x];
         value = abs(grey[first + left] - own) <= abs(grey[first + right] - own) ? l : r;

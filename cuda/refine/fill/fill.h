@@ -5,7 +5,8 @@
 //   similar(x)      = l where |I(b-1) - I(x)| <= |I(e) - I(x)|, else r
 //   bilateral   |l - r| <= thresholdQ4: interpolated; else similar                  (Chang and Maruyama, section III.E, eq. 11 mended)
 //   background  |l - r| <= thresholdQ4 and 4 k > |l - r| (a hole over four times as wide as its step): interpolated;
-//               else min(l, r), since what only one image sees is background
+//               else split: l left of s, r from s on. Where there is no s: min(l, r), since what only one image sees is
+//               background
 //               Before that the first min(lowestQ4 / 16 + 8, width / 8) columns become holes with confidence 0: their search
 //               was cut down to eight candidates or fewer, so whatever won there had hardly a rival.
 //               There l and r are not the values beside the hole but robust ones, since a hole often begins where values are
@@ -13,6 +14,9 @@
 //   one neighbour only: bilateral copies it. background copies the left one; from the right one (the strip that only the left
 //   image sees) it goes on with the slope of up to 32 pixels beside the hole, see slope below.
 //   a row without any valid pixel: the nearest filled row above, else below; an image without any: unchanged.
+// s      of a hole that need not be an occlusion, which lies left of the nearer thing and is as wide as the step: l > r, or
+//        32 k >= 3 |l - r| (one and a half times as wide). With the grey values beside it, I(b-1) to I(e), and those beyond replicated,
+//        edge(x) = |I(x) + I(x+1) - I(x-1) - I(x-2)| for x in b..e; s is the first x of the largest edge, if that is at least 32.
 // end    of the hole's end at column e (left end: columns e - 4 to e, right end: e to e + 4) in row y: the lower median, the
 //        ((n - 1) / 2)th smallest, of the n valid values in those columns of rows y - 2 to y + 2 whose grey differs from that of
 //        (e, y) by at most 16; n < 3: D(e, y) itself.
@@ -43,6 +47,7 @@ struct FillParameters {
 
 constexpr int32_t kFillStripColumns = 8;
 constexpr int32_t kEndColumns = 5, kEndRows = 2, kEndGrey = 16, kFewestEnd = 3;
+constexpr int32_t kFillEdge = 32;
 
 void fillReference(const FillParameters& parameters, ImageView<const uint8_t> grey,
                    ImageView<const int16_t> disparityQ4, ImageView<int16_t> filled, ImageView<uint8_t> confidence);

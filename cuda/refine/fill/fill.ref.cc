@@ -69,6 +69,17 @@ int16_t extrapolated(const Unfilled& image, int32_t e, int32_t x, int32_t y) {
   return static_cast<int16_t>(value);
 }
 
+/// Between the valid pixels `left` and `right` of row y: the first pixel that takes the right one's value, or -1 for none.
+int32_t edgeBetween(const Unfilled& image, int32_t left, int32_t right, int32_t y) {
+  const auto grey = [&](int32_t x) { return static_cast<int32_t>(image.grey.row(y)[std::clamp(x, left, right)]); };
+  int32_t largest = 31, split = -1;
+  for (int32_t x = left + 1; x <= right; ++x) {
+    const int32_t edge = absolute(grey(x) + grey(x + 1) - grey(x - 1) - grey(x - 2));
+    if (edge > largest) largest = edge, split = x;
+  }
+  return split;
+}
+
 int16_t filledAt(const Unfilled& image, int32_t x, int32_t y) {
   const FillParameters& p = image.parameters;
   int32_t left = x, right = x;
@@ -85,7 +96,12 @@ int16_t filledAt(const Unfilled& image, int32_t x, int32_t y) {
   if (step <= p.thresholdQ4 && (!image.background() || 4 * k > step)) {
     return static_cast<int16_t>(l + floorDivided(2 * int64_t{i} * (r - l) + i + j, 2 * (i + j)));
   }
-  if (image.background()) return static_cast<int16_t>(l < r ? l : r);
+  if (image.background()) {
+    const bool mayBeSplit = l > r || 32 * k >= 3 * step;
+    const int32_t split = mayBeSplit ? edgeBetween(image, left, right, y) : -1;
+    if (split == -1) return static_cast<int16_t>(std::min(l, r));
+    return static_cast<int16_t>(x < split ? l : r);
+  }
   const uint8_t* grey = image.grey.row(y);
   return static_cast<int16_t>(absolute(grey[left] - grey[x]) <= absolute(grey[right] - grey[x]) ? l : r);
 }

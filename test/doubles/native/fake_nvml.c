@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // A libnvidia-ml.so.1 of one GPU whose power is 200 W + 100 W sin(2 pi t / 3 s), renewed every 20 ms, and whose energy
 // counter is the exact integral: for machines without a GPU. FAKE_NVML_BROKEN makes the readings fail as a lost GPU does.
+// Its clocks are held back all the time, or, with FAKE_NVML_HOT_FILE, while that file is there.
 // With FAKE_NVML_JOULES_PER_CPU_SECOND it draws so many joules for every second of CPU time of this process and
 // nothing else: work costs energy then, as it does on a board, and waiting for other programs costs none.
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 typedef struct {
   unsigned fieldId, scopeId;
@@ -42,7 +44,11 @@ static double joulesPerCpuSecond(void) {
   return text == NULL ? 0 : atof(text);
 }
 
-static int broken(void) { return getenv("FAKE_NVML_BROKEN") != NULL; }
+/** For the whole of a process, or while a file is there. */
+static int broken(void) {
+  const char* file = getenv("FAKE_NVML_BROKEN_FILE");
+  return getenv("FAKE_NVML_BROKEN") != NULL || (file != NULL && access(file, F_OK) == 0);
+}
 
 int nvmlInit_v2(void) { return 0; }
 const char* nvmlErrorString(int status) { return status == kGpuIsLost ? "GPU is lost" : "Unknown Error"; }
@@ -102,7 +108,8 @@ int nvmlDeviceGetTemperature(void* device, unsigned sensor, unsigned* celsius) {
   return 0;
 }
 int nvmlDeviceGetCurrentClocksThrottleReasons(void* device, unsigned long long* reasons) {
-  *reasons = 4;
+  const char* file = getenv("FAKE_NVML_HOT_FILE");
+  *reasons = file == NULL || access(file, F_OK) == 0 ? 4 : 0;
   return 0;
 }
 int nvmlDeviceGetFieldValues(void* device, int count, FieldValue* fields) {

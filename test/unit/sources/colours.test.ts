@@ -15,6 +15,8 @@ import {
   SceneRenderer,
   SyntheticSource,
 } from "../../../camera/index.js";
+import { ALGORITHMS, type Algorithm, readsColours } from "../../../cuda/index.js";
+import { computePair, openPair, readPair } from "../../../edge/batch/match-pair.js";
 import { loadConfig } from "../../../edge/config/index.js";
 import { openRuntime } from "../../../edge/main.js";
 import { loadNative } from "../../../edge/native.js";
@@ -212,6 +214,52 @@ test.each(formats)("still pictures have the engine's colours: %s", (format) => {
   expect(Buffer.compare(coloursOf(still).data, expected)).toBe(0);
 });
 
+const COLOUR_MATCHERS = ALGORITHMS.filter(readsColours);
+
+test("esaw, esmp, sad and pyramid read colours", () => {
+  expect(COLOUR_MATCHERS).toEqual(["esaw", "esmp", "sad", "pyramid"]);
+});
+
+describe("a pair of pictures", () => {
+  /** Match as `depthwatt match` does, and what it says. */
+  const match = async (algorithm: Algorithm, [left, right]: [string, string]) => {
+    const notes: string[] = [];
+    const note = (text: string) => notes.push(text);
+    const set = ["board=none", "engine.backend=cpu", "match.numDisparities=16"];
+    const { config } = loadConfig({ set: [...set, `match.algorithm=${algorithm}`], environment: {} });
+    const pictures = await readPair(left, right, algorithm, note);
+    const { disparityQ4 } = await computePair(await openPair(config, pictures, note));
+    return { disparityQ4, notes, formats: pictures.map(({ format }) => format) };
+  };
+
+  test.each(COLOUR_MATCHERS)(
+    "in grey: %s says so once and computes as with red = green = blue",
+    async (algorithm) => {
+      const values = [0, 1].map(() => random.fill(new Uint8Array(WIDTH * HEIGHT), 0, 255));
+      values[1]!.set(values[0]!.subarray(3), 0);
+      const thrice = (grey: Uint8Array) =>
+        Uint8Array.from({ length: 3 * grey.length }, (_, i) => grey[Math.floor(i / 3)]!);
+      const grey = values.map((v, i) => file(`grey-${algorithm}-${i}.pgm`, pgm(v)));
+      const coloured = values.map((v, i) => file(`thrice-${algorithm}-${i}.ppm`, ppm(thrice(v))));
+      const got = await match(algorithm, grey as [string, string]);
+      const expected = await match(algorithm, coloured as [string, string]);
+      expect(got.formats).toEqual(["GREY", "GREY"]);
+      expect(expected.formats).toEqual(["RGB8", "RGB8"]);
+      expect(got.disparityQ4).toEqual(expected.disparityQ4);
+      expect(got.disparityQ4.some((d) => d === 3 * 16)).toBe(true);
+      expect(got.notes).toEqual([
+        `${algorithm} reads colours, the pictures have no colours: red, green and blue are the grey value`,
+      ]);
+      expect(expected.notes).toEqual([]);
+    },
+  );
+
+  test("in grey: a matcher of grey images says nothing", async () => {
+    const one = file("quiet.pgm", pgm(rgb().subarray(0, WIDTH * HEIGHT)));
+    expect((await match("sgm", [one, one])).notes).toEqual([]);
+  });
+});
+
 describe("a run", () => {
   const run = async (set: Record<string, string>) => {
     const notices: string[] = [];
@@ -223,7 +271,7 @@ describe("a run", () => {
     return { frames, notices: notices.filter((notice) => notice.includes("colours")) };
   };
 
-  test("says once that a matcher which reads colours gets none", async () => {
+  test.each(COLOUR_MATCHERS)("with %s says once that it gets no colours", async (algorithm) => {
     const place = file("still.pgm", pgm(rgb().subarray(0, WIDTH * HEIGHT)));
     const replay = {
       "source.kind": "replay",
@@ -232,12 +280,12 @@ describe("a run", () => {
       "match.numDisparities": "16",
       "source.replay.left": place,
       "source.replay.right": place,
-      "match.algorithm": "esaw",
+      "match.algorithm": algorithm,
     };
     const { frames, notices } = await run(replay);
     expect(frames).toBe(3);
     expect(notices).toEqual([
-      "esaw reads colours, the source's images (GREY) have no colours: red, green and blue are the grey value",
+      `${algorithm} reads colours, the source's images (GREY) have no colours: red, green and blue are the grey value`,
     ]);
     const coloured = file("coloured.png", await png(rgb()));
     expect(

@@ -364,6 +364,8 @@ describe("refusals", () => {
 describe("rules between settings", () => {
   test.each([
     [["match.sgm.p1=30", "match.sgm.p2=20"], "match.sgm.p1"],
+    [["match.algorithm=cbca", "match.cbca.armX=141", "match.cbca.armY=58"], "match.cbca.armX"],
+    [["match.algorithm=cbca", "match.cbca.armXRight=135", "match.cbca.armY=61"], "match.cbca.armXRight"],
     [["match.minDisparity=1600", "match.numDisparities=512"], "match.numDisparities"],
     [["match.halfResolution=true", "match.numDisparities=15"], "match.numDisparities"],
     [["source.kind=replay"], "source.kind"],
@@ -388,6 +390,8 @@ describe("rules between settings", () => {
       load({ set: ["match.minDisparity=1535", "match.numDisparities=512"] }).config.match.minDisparity,
     ).toBe(1535);
     expect(load({ set: ["match.numDisparities=15"] }).config.match.halfResolution).toBe("auto");
+    const longest = ["match.algorithm=cbca", "match.cbca.armX=141", "match.cbca.armY=57"];
+    expect(load({ set: longest }).config.match.cbca).toMatchObject({ armX: 141, armY: 57 });
     const half = ["match.halfResolution=true", "match.numDisparities=16"];
     expect(load({ set: half }).config.match).toMatchObject({ halfResolution: true, numDisparities: 16 });
     expect(

@@ -58,7 +58,7 @@ interface Row {
   mean: number;
 }
 
-const exponential = "bench/results/amd-epyc-2-cores/2026-11-22-bac4b1a-exponential-improved.json";
+const exponential = "bench/results/amd-epyc-2-cores/2026-11-23-1b416ea-exponential-improved.json";
 
 describe.each([
   ["esaw-5", 9.6],
@@ -83,7 +83,7 @@ describe.each([
 });
 
 test("the windows' figures are those of the tables", () => {
-  const file = "bench/results/amd-epyc-2-cores/2026-11-22-e2c6f4b-window-sad.json";
+  const file = "bench/results/amd-epyc-2-cores/2026-11-23-a585ff8-window-sad.json";
   type WindowRow = { kind: string; matcher: string; window: number; what: string; badPercent: number[] };
   const { rows } = JSON.parse(readFileSync(file, "utf8")) as { rows: WindowRow[] };
   for (const [preset, matcher, window] of [
@@ -104,7 +104,7 @@ test("the windows' figures are those of the tables", () => {
 });
 
 test.each([
-  ["2026-11-23-f4501f6", ["quality"], ["midd_v2", "midd_2005_2006_third", "midd_2014", "kitti2015"]],
+  ["2026-11-23-777c5a6", ["quality"], ["midd_v2", "midd_2005_2006_third", "midd_2014", "kitti2015"]],
   ["2026-11-22-c2a61f9", ["sgm-2016"], ["midd_v2", "midd_2005_2006_third", "midd_2014", "kitti2015"]],
   ["2026-11-22-c2a61f9", ["chang-half", "chang-full"], ["midd_2006_aloe"]],
 ])("what was measured at %s is in the result file: %s", (when, presets, sets) => {
@@ -119,6 +119,22 @@ test.each([
     const measured = sets.map((set) => rows.find((row) => row.preset === preset && row.data === set)!.mean);
     expect(told, preset).toEqual(measured);
   }
+});
+
+test("quality-unfilled is quality with holes, and has the figure of its result file", () => {
+  const preset = PRESETS["quality-unfilled"]!;
+  const { value, from } = preset.figures[0]!.measured!;
+  const { rows } = JSON.parse(readFileSync(from, "utf8")) as {
+    rows: { settings: string[]; leftOut: string; atDensity: { density: number; badPercentOfKept: number } }[];
+  };
+  const row = rows.find(
+    ({ settings, leftOut }) =>
+      settings.includes("--preset quality-unfilled") && leftOut === "what is not filled",
+  )!;
+  expect(row.atDensity.badPercentOfKept).toBeCloseTo(value, 3);
+  expect(row.atDensity.density).toBeGreaterThanOrEqual(80);
+  expect(Object.keys(preset.settings)).toEqual(Object.keys(PRESETS.quality!.settings));
+  expect(preset.settings["refine.fill"]).toBe("off");
 });
 
 test("sgm-2016 has the penalties of the authors' code", () => {
@@ -143,7 +159,7 @@ test("an explicit setting wins, and that is said once", () => {
   const { config, overruled } = loadConfig({ environment: {}, preset: "quality", set });
   expect(config.match.sgm.p1).toBe(12);
   expect(config.match.sgm.cost).toBe("wideCensus");
-  expect(overruled).toEqual(["match.sgm.p1 is 12 (from --set), not 16 as preset quality has it"]);
+  expect(overruled).toEqual(["match.sgm.p1 is 12 (from --set), not 14 as preset quality has it"]);
 });
 
 test("an unknown name gets the nearest", () => {

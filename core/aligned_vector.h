@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+// A vector that begins at a cache line: a register of 64 bytes that is loaded from or stored to two lines takes twice as long.
+#pragma once
+
+#include <cstddef>
+#include <new>
+#include <vector>
+
+namespace depthwatt {
+
+constexpr std::size_t kCacheLineBytes = 64;
+
+template <class T>
+struct CacheLineAllocator {
+  using value_type = T;
+  CacheLineAllocator() = default;
+  template <class Other>
+  CacheLineAllocator(const CacheLineAllocator<Other>&) {}
+  T* allocate(std::size_t count) {
+    return static_cast<T*>(::operator new(count * sizeof(T), std::align_val_t{kCacheLineBytes}));
+  }
+  void deallocate(T* data, std::size_t) { ::operator delete(data, std::align_val_t{kCacheLineBytes}); }
+  friend bool operator==(const CacheLineAllocator&, const CacheLineAllocator&) { return true; }
+  friend bool operator!=(const CacheLineAllocator&, const CacheLineAllocator&) { return false; }
+};
+
+template <class T>
+using AlignedVector = std::vector<T, CacheLineAllocator<T>>;
+
+}  // namespace depthwatt

@@ -6,14 +6,14 @@ import { existsSync, mkdirSync, readdirSync, writeFileSync } from "node:fs";
 import { cpus } from "node:os";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { parseArgs } from "node:util";
+import { scriptWords } from "./words.mjs";
 import { confidenceFigures } from "./bench/confidence.mjs";
 import { errorRegions } from "./bench/error-regions.mjs";
 import { perturbedErrors } from "./bench/perturbed.mjs";
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
 const PYTHON = "/usr/bin/python3";
-const { values } = parseArgs({
+const { values } = scriptWords({
   strict: false,
   options: { machine: { type: "string" }, set: { type: "string", multiple: true, default: [] } },
 });

@@ -7,12 +7,12 @@ import { spawnSync } from "node:child_process";
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { availableParallelism, tmpdir } from "node:os";
 import { join } from "node:path";
-import { parseArgs } from "node:util";
+import { scriptWords } from "./words.mjs";
 import { runnerImport } from "vite";
 import { encodePng } from "../dist/camera/index.js";
 import { loadNow, writeResult } from "./bench/result-file.mjs";
 
-const { values } = parseArgs({
+const { values } = scriptWords({
   options: {
     pairs: { type: "string", default: "100" },
     rounds: { type: "string", default: "3" },

@@ -9,13 +9,13 @@ import { mkdirSync, writeFileSync } from "node:fs";
 import { cpus, loadavg } from "node:os";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { parseArgs } from "node:util";
+import { scriptWords } from "./words.mjs";
 import { loadNative } from "../dist/edge/native.js";
 import { createEngine } from "../dist/cuda/index.js";
 import { engineCases } from "../test/golden/engine-cases.mjs";
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
-const { values } = parseArgs({
+const { values } = scriptWords({
   options: { machine: { type: "string" }, rounds: { type: "string", default: "150" } },
 });
 const rounds = Number(values.rounds);

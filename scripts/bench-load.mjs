@@ -6,12 +6,12 @@ import { execFileSync, spawn } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { cpus, loadavg, tmpdir, totalmem } from "node:os";
 import { join } from "node:path";
-import { parseArgs } from "node:util";
+import { scriptWords } from "./words.mjs";
 import { connectConsumer } from "../dist/edge/consumer/index.js";
 import { freePort } from "./soak/broker.mjs";
 import { sleep } from "./soak/random.mjs";
 
-const { values } = parseArgs({
+const { values } = scriptWords({
   options: {
     out: { type: "string" },
     seconds: { type: "string", default: "5" },

@@ -4,12 +4,12 @@
 import { writeFileSync } from "node:fs";
 import { loadavg } from "node:os";
 import { setTimeout } from "node:timers/promises";
-import { parseArgs } from "node:util";
+import { scriptWords } from "./words.mjs";
 import { rgbPairLayout } from "../dist/camera/index.js";
 import { createEngine, STAGE_NAMES } from "../dist/cuda/index.js";
 import { UNREFINED } from "./bench/unrefined.mjs";
 
-const { values } = parseArgs({ options: { out: { type: "string" } } });
+const { values } = scriptWords({ options: { out: { type: "string" } } });
 const [width, height] = [640, 480];
 const ENCODE = STAGE_NAMES.indexOf("encode");
 const ROUNDS = 40;

@@ -6,10 +6,10 @@ import { execFileSync, spawn } from "node:child_process";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { loadavg, tmpdir } from "node:os";
 import { join } from "node:path";
-import { parseArgs } from "node:util";
+import { scriptWords } from "./words.mjs";
 import { connectConsumer, decodeBody, parseFrame, toValues } from "../dist/edge/consumer/index.js";
 
-const { values } = parseArgs({ options: { out: { type: "string" } } });
+const { values } = scriptWords({ options: { out: { type: "string" } } });
 const ROUNDS = 7;
 const SECONDS = 2;
 const folder = mkdtempSync(join(tmpdir(), "depthwatt-bench-readers-"));

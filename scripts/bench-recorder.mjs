@@ -6,9 +6,9 @@ import { spawnSync } from "node:child_process";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { loadavg, tmpdir } from "node:os";
 import { join } from "node:path";
-import { parseArgs } from "node:util";
+import { scriptWords } from "./words.mjs";
 
-const { values } = parseArgs({
+const { values } = scriptWords({
   options: { out: { type: "string" }, rounds: { type: "string", default: "5" } },
 });
 const FRAMES = 60;

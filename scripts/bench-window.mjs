@@ -9,12 +9,12 @@ import { loadavg, tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { setTimeout } from "node:timers/promises";
-import { parseArgs } from "node:util";
+import { scriptWords } from "./words.mjs";
 import { encodePng, rgbPairLayout } from "../dist/camera/index.js";
 import { createEngine, STAGE_NAMES } from "../dist/cuda/index.js";
 import { UNREFINED } from "./bench/unrefined.mjs";
 
-const { values } = parseArgs({
+const { values } = scriptWords({
   options: { out: { type: "string" }, rounds: { type: "string", default: "12" } },
 });
 const [width, height, numDisparities] = [640, 480, 128];

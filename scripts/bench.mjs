@@ -7,13 +7,14 @@ import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "nod
 import { cpus, loadavg, release, tmpdir, totalmem } from "node:os";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { parseArgs } from "node:util";
+import { scriptWords } from "./words.mjs";
 import { shareOfLimit } from "./bench/derived-rows.mjs";
 import { growthPlot } from "./bench/growth-plot.mjs";
 import { secondCore } from "./bench/second-core.mjs";
+import { printRows } from "./bench/tables.mjs";
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
-const { values } = parseArgs({
+const { values } = scriptWords({
   options: {
     rounds: { type: "string", default: "3" },
     frames: { type: "string", default: "40" },
@@ -250,13 +251,7 @@ try {
   const file = join(path, `${date}-${commit}-speed`);
   writeFileSync(`${file}.json`, `${JSON.stringify(result, null, 2)}\n`);
   writeFileSync(`${file}.svg`, growthPlot(grown));
-  const shown = (row) =>
-    Object.fromEntries(
-      Object.entries(row).filter(([key]) => !["kind", "stages", "watts", "fpsPerWatt"].includes(key)),
-    );
-  for (const what of new Set(result.rows.map((row) => row.what))) {
-    console.table(result.rows.filter((row) => row.what === what).map(shown));
-  }
+  printRows(result.rows);
   console.log(`${file}.json`);
 } finally {
   rmSync(folder, { recursive: true, force: true });

@@ -4,13 +4,13 @@
 // the paper leaves open: how colours are compared, the border, candidates outside the right image, d_m.
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { parseArgs } from "node:util";
+import { scriptWords } from "./words.mjs";
 import { readRgbImage } from "../dist/camera/index.js";
 import { readDataset, readScene } from "../dist/edge/eval/dataset.js";
 import { score } from "../dist/edge/eval/score.js";
 import { loadNative } from "../dist/edge/native.js";
 
-const { values } = parseArgs({ options: { variants: { type: "boolean" }, out: { type: "string" } } });
+const { values } = scriptWords({ options: { variants: { type: "boolean" }, out: { type: "string" } } });
 const folder = join(process.env.DEPTHWATT_DATA ?? ".", "midd_v2");
 const MASKS = ["nonocc", "all", "disc"];
 /** Labels per scene as the papers count them: 450x375x60 for teddy and cones. */

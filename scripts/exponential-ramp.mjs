@@ -9,7 +9,7 @@ import { mkdirSync, readdirSync, writeFileSync } from "node:fs";
 import { cpus } from "node:os";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { parseArgs } from "node:util";
+import { scriptWords } from "./words.mjs";
 import sharp from "sharp";
 import { createEngine } from "../dist/cuda/index.js";
 import { UNREFINED } from "./bench/unrefined.mjs";
@@ -120,7 +120,7 @@ async function writeDataset(folder, data) {
 }
 
 async function main() {
-  const { values } = parseArgs({ options: { machine: { type: "string" }, dataset: { type: "string" } } });
+  const { values } = scriptWords({ options: { machine: { type: "string" }, dataset: { type: "string" } } });
   const data = process.env.DEPTHWATT_DATA;
   if (data === undefined) {
     console.error("error: DEPTHWATT_DATA names no folder\nhint: the one that holds midd_v2");

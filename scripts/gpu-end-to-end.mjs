@@ -8,10 +8,10 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { parseArgs } from "node:util";
+import { scriptWords } from "./words.mjs";
 
 const program = fileURLToPath(new URL("../dist/edge/cli/main.js", import.meta.url));
-const { values } = parseArgs({
+const { values } = scriptWords({
   options: {
     backend: { type: "string", default: "cuda" },
     frames: { type: "string", default: "600" },

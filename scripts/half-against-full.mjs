@@ -3,12 +3,12 @@
 // (needs a build and DEPTHWATT_DATA). Percent of the pixels with a ground truth that are off by more than the scene's threshold.
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { parseArgs } from "node:util";
+import { scriptWords } from "./words.mjs";
 import { createEngine } from "../dist/cuda/index.js";
 import { loadConfig } from "../dist/edge/config/index.js";
 import { engineMatcher, readDataset, readScene } from "../dist/edge/eval/index.js";
 
-const { values } = parseArgs({ options: { out: { type: "string" } } });
+const { values } = scriptWords({ options: { out: { type: "string" } } });
 const INVALID = -32_768;
 const FOLDERS = ["midd_2006_aloe", "kitti2015"];
 /** A pixel is near a step where the ground truth within so many pixels spans more than STEP_PX. */

@@ -5,14 +5,14 @@
 import { writeFileSync } from "node:fs";
 import { cpus, loadavg } from "node:os";
 import { join } from "node:path";
-import { parseArgs } from "node:util";
+import { scriptWords } from "./words.mjs";
 import { ALGORITHMS, createEngine, readsColours } from "../dist/cuda/index.js";
 import { loadConfig } from "../dist/edge/config/index.js";
 import { engineMatcher, evaluate, readDataset, readScene } from "../dist/edge/eval/index.js";
 import { xyPlot } from "../dist/edge/plot/index.js";
 import { PRESET_NAMES } from "../dist/edge/presets/index.js";
 
-const { values } = parseArgs({ options: { out: { type: "string" }, plot: { type: "string" } } });
+const { values } = scriptWords({ options: { out: { type: "string" }, plot: { type: "string" } } });
 const ROUNDS = 5;
 const entries = await readDataset(join(process.env.DEPTHWATT_DATA ?? ".", "midd_v2"));
 const scenes = { grey: [], rgb: [] };

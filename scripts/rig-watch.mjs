@@ -2,7 +2,7 @@
 // The watch over a rig, faster than real time: rigs that have turned, then a still one for 30 minutes, drawn by the synthetic
 // scene with noise. Ends with 1 where an alarm is missing, late or false. usage: node scripts/rig-watch.mjs [--minutes 30]
 // [--machine NAME] [--load WORDS] [--out FILE]
-import { parseArgs } from "node:util";
+import { scriptWords } from "./words.mjs";
 import { greyPairLayout, SceneRenderer, sceneCalibration } from "../dist/camera/index.js";
 import { PairAligner } from "../dist/cuda/index.js";
 import { lookGeometryOf, lookOptions } from "../dist/edge/health/look-options.js";
@@ -11,7 +11,7 @@ import { loadNative } from "../dist/edge/native.js";
 import { geometryOf } from "../dist/edge/pipeline/geometry.js";
 import { loadNow, writeResult } from "./bench/result-file.mjs";
 
-const { values } = parseArgs({
+const { values } = scriptWords({
   options: {
     minutes: { type: "string", default: "30" },
     machine: { type: "string", default: "unnamed" },

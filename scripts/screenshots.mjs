@@ -7,12 +7,12 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { parseArgs } from "node:util";
+import { scriptWords } from "./words.mjs";
 import { chromium } from "playwright-core";
 import sharp from "sharp";
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
-const { values } = parseArgs({
+const { values } = scriptWords({
   options: { out: { type: "string" }, all: { type: "boolean", default: false } },
 });
 const out = values.out ?? join(root, "docs/2-concepts");

@@ -1,32 +1,39 @@
 // SPDX-License-Identifier: Apache-2.0
-// `npm run soak -- --minutes N [--seed S] [--out FOLDER]`: a run with every output on, consumers good and bad, a live setting changed
-// each second, a fault every ten seconds. Ends with 1 where a frame is unaccounted for, damaged, or something grows.
-// Needs mosquitto (npm run test:setup). Prints one JSON object; with --out also writes it, and plots of it as SVG.
+// `npm run soak -- --minutes N [--seed S] [--out FOLDER] [--vm]`: a run with every output on, consumers good and bad, a live setting
+// changed each second, a fault every ten seconds. Ends with 1 where a frame is unaccounted for, damaged, or something grows.
+// Needs mosquitto (npm run test:setup). Prints one JSON object; with --out also writes it, and plots of it as SVG. With --vm all of it
+// runs in a virtual machine that has two V4L2 cameras (`--cameras` in there).
 import { execFileSync, fork, spawnSync } from "node:child_process";
 import { mkdirSync, mkdtempSync, readdirSync, rmSync, statSync } from "node:fs";
 import { cpus, tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { parseArgs } from "node:util";
+import { scriptWords } from "./words.mjs";
 import { Broker, freePort, Link } from "./soak/broker.mjs";
-import { FAULTS } from "./soak/faults.mjs";
+import { CAMERA_SIGNAL, Cameras } from "./soak/cameras.mjs";
+import { CAMERA_FAULTS, SCENE_FAULTS } from "./soak/faults.mjs";
 import { accounts, growth, verdict } from "./soak/judge.mjs";
 import { Page, scraper, sluggishSubscriber } from "./soak/other-consumers.mjs";
 import { Random, sleep } from "./soak/random.mjs";
 import { percentilesOf, writeReport } from "./soak/report.mjs";
-import { nextChange, settingsOf } from "./soak/settings.mjs";
+import { nextChange, SCENE, settingsOf } from "./soak/settings.mjs";
 
-const { values: words } = parseArgs({
+const { values: words } = scriptWords({
   options: {
     minutes: { type: "string", default: "30" },
     seed: { type: "string" },
     out: { type: "string" },
     "fault-seconds": { type: "string", default: "10" },
+    vm: { type: "boolean", default: false },
+    cameras: { type: "boolean", default: false },
+    commit: { type: "string" },
+    machine: { type: "string" },
   },
 });
 const minutes = Number(words.minutes);
 if (!(minutes > 0)) throw new Error(`--minutes: expected a number above 0, got ${words.minutes}`);
 const seed = Number(words.seed ?? Date.now() % 1_000_000_007);
+if (words.vm) process.exit(await inMachine());
 const random = new Random(seed);
 console.error(`soak of ${minutes} minutes, --seed ${seed}`);
 
@@ -78,6 +85,26 @@ function keepNewest(place) {
   for (const { path } of files.slice(2)) rmSync(path);
 }
 
+/** The same words, in the guest. @returns its exit code */
+async function inMachine() {
+  const { soakInMachine } = await import("./soak/machine.mjs");
+  const { minutes: asked, "fault-seconds": pause, commit = commitOf() } = words;
+  const guest = ["--minutes", asked, "--seed", String(seed), "--fault-seconds", pause, "--commit", commit];
+  const machine = "QEMU without KVM, cameras by vivid";
+  const out = words.out ?? mkdtempSync(join(tmpdir(), "depthwatt-soak-"));
+  return soakInMachine({ words: [...guest, "--machine", machine], minutes, out });
+}
+
+/** Devices of the guest; undefined where the source is the scene. */
+async function openCameras() {
+  if (!words.cameras) return undefined;
+  const { loadAddon } = await import("v4l2-camera/parts");
+  const video = loadAddon();
+  const cameras = new Cameras((path) => video.identify(path), random);
+  await cameras.show();
+  return cameras;
+}
+
 async function soak() {
   const disk = mountDisk();
   const recordings = disk ?? join(folder, "disk");
@@ -88,13 +115,17 @@ async function soak() {
   await link.open();
   closers.push(() => link.close());
 
-  const settings = settingsOf({ port: link.port, folder: recordings, device });
+  const cameras = await openCameras();
+  const source = cameras === undefined ? SCENE : await cameras.settings(folder);
+  const settings = settingsOf({ port: link.port, folder: recordings, device, source });
+  const shown = cameras === undefined ? "scene" : "bars";
+  const FAULTS = cameras === undefined ? SCENE_FAULTS : CAMERA_FAULTS;
   const run = start("watched-run.mjs", settings, ["--expose-gc"]);
   const { page } = await heard(run, ({ kind }) => kind === "opened");
   const everything = ["depth", "disparity", "confidence", "left", "points"];
   const consumers = [everything, ["depth", "left"]].map((streams, index) => ({
     name: `fast consumer ${index + 1}`,
-    child: start("fast-consumer.mjs", [broker.url, device, ...streams]),
+    child: start("fast-consumer.mjs", [broker.url, device, shown, ...streams]),
   }));
   await Promise.all(consumers.map(({ child }) => heard(child, ({ ready }) => ready === true)));
   const topics = `depthwatt/${device}/#`;
@@ -130,6 +161,7 @@ async function soak() {
 
   const endsAt = Date.now() + 60_000 * minutes;
   const faults = [];
+  const parts = { broker, link, random, run, apply, disk, pages, page, device, cameras };
   const inject = async () => {
     const names = Object.keys(FAULTS);
     let order = [];
@@ -141,7 +173,7 @@ async function soak() {
       const fault = { name, atMs: began };
       faults.push(fault);
       try {
-        fault.note = await FAULTS[name]({ broker, link, random, run, apply, disk, pages, page, device });
+        fault.note = await FAULTS[name](parts);
       } catch (error) {
         fault.error = String(error);
       }
@@ -163,6 +195,7 @@ async function soak() {
   } finally {
     clearInterval(housekeeping);
   }
+  for (const one of Object.values(pages)) one.mayEnd();
   run.send({ kind: "stop" });
   const told = await ended;
   await sleep(1000);
@@ -202,8 +235,9 @@ const wrong = verdict({ ...found, accounts: rows, growth: grown });
 const { ended, consumers } = found;
 const report = {
   what: "soak: every output on, a live setting changed each second, a fault every ten seconds",
+  source: words.cameras ? `two V4L2 cameras, ${CAMERA_SIGNAL}` : "the scene, 640x480 at 60 Hz",
   machine: { name: words.machine, processor: cpus()[0]?.model.trim(), cores: cpus().length },
-  commit: commitOf(),
+  commit: words.commit ?? commitOf(),
   date: new Date().toISOString().slice(0, 10),
   minutes,
   seed,
@@ -212,6 +246,8 @@ const report = {
   accounts: rows,
   growth: grown,
   warmUpSeconds: warmUpMs / 1000,
+  capturedPerSecond: Math.round((100 * rows[0].expected) / (60 * minutes)) / 100,
+  cameras: words.cameras ? ended.counters : undefined,
   frames: ended.figures.frames,
   fps: ended.figures.fps,
   drops: ended.figures.drops,
@@ -222,7 +258,9 @@ const report = {
     consumers: consumers.map(({ name, latencies }) => ({ name, ...percentilesOf(latencies) })),
   },
   consumers: consumers.map(({ name, counts, byStream }) => ({ name, counts, byStream })),
-  pages: { fast: found.pages.fast.sets, stalled: found.pages.stalled.sets },
+  pages: Object.fromEntries(
+    Object.entries(found.pages).map(([name, { sets, closed }]) => [name, { sets, closed }]),
+  ),
   scrapes: found.scrapes,
   notices: ended.notices,
 };

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // Settings by measurement: percent bad of each value, or of each combination, on the research sets and on rendered rooms without texture.
 //   node scripts/tune.mjs --vary KEY=V1,V2... [--vary ...] [--descend] [--set key=value]... [--preset NAME]
-//                         [--sets NAME,NAME] [--noise SIGMA] [--leave-one-out] [--machine NAME --out FILE]
+//                         [--sets NAME,NAME] [--noise SIGMA] [--machine NAME --out FILE]
 // Every combination of the values is tried; with --descend one key after the other, each time the best value of it, until none gets better.
 // Better is what has the smaller mean over the sets of its error in proportion to that of the settings as given, with no bare room counted.
-// --noise adds normal noise to the research pairs. --leave-one-out chooses again without each scene and tells what the choice costs it.
+// --noise adds normal noise to the research pairs. bench/leave-one-out.mjs tells what a choice is worth on scenes that had no say in it.
 // Needs DEPTHWATT_DATA for the research sets; the bare rooms are rendered.
-import { parseArgs } from "node:util";
+import { scriptWords } from "./words.mjs";
 import { bareScenes } from "./bench/bare-scenes.mjs";
 import { noisy } from "./bench/perturbed.mjs";
 import { loadNow, writeResult } from "./bench/result-file.mjs";
@@ -14,7 +14,7 @@ import { figuresOf, mean, researchSets } from "./bench/tuning.mjs";
 
 const BARE = "bare";
 
-const { values } = parseArgs({
+const { values } = scriptWords({
   options: {
     vary: { type: "string", multiple: true, default: [] },
     set: { type: "string", multiple: true, default: [] },
@@ -22,7 +22,6 @@ const { values } = parseArgs({
     sets: { type: "string" },
     noise: { type: "string" },
     descend: { type: "boolean", default: false },
-    "leave-one-out": { type: "boolean", default: false },
     machine: { type: "string" },
     out: { type: "string" },
   },
@@ -106,44 +105,16 @@ async function descend(start) {
   return best;
 }
 
-/** For each scene: which row the others choose, and its error there beside the one that it would have chosen itself. */
-function leaveOneOut(start) {
-  const rows = [...tried.values()];
-  const scenes = counted.flatMap((name) => sets[name].map((scene) => scene.name));
-  return scenes.map((left) => {
-    const others = (row) =>
-      mean(
-        scenes
-          .filter((name) => name !== left)
-          .map((name) => row.figures.scenes[name] / start.figures.scenes[name]),
-      );
-    const chosen = bestOf(rows, others);
-    return {
-      scene: left,
-      chosen: chosen.settings,
-      badPercent: chosen.figures.scenes[left],
-      atFirst: start.figures.scenes[left],
-      ownBest: Math.min(...rows.map((row) => row.figures.scenes[left])),
-    };
-  });
-}
-
 console.log(`${names.join(", ")}, wrong at 80 %, confidence of bare walls; settings`);
 const start = await tryOut({});
 const best = values.descend ? await descend(start) : await grid(start);
 console.log(`\nbest, ${costOf(best, start).toFixed(4)} of the first: ${JSON.stringify(best.settings)}`);
-const left = values["leave-one-out"] ? leaveOneOut(start) : undefined;
-for (const row of left ?? []) {
-  const { scene, badPercent, atFirst, ownBest, chosen } = row;
-  const cells = [badPercent, atFirst, ownBest].map((value) => value.toFixed(2).padStart(6)).join(" ");
-  console.log(`${scene.padEnd(14)} ${cells}  ${JSON.stringify(chosen)}`);
-}
 if (values.out !== undefined) {
   const rows = [...tried.values()].map(({ settings, figures }) => ({
     kind: "measured",
     settings,
     ...figures,
   }));
-  const chosen = { asked: values, best: best.settings, leaveOneOut: left, rows };
+  const chosen = { asked: values, best: best.settings, rows };
   writeResult(values.out, { what: "settings by error", machine: values.machine, load: loadNow(), ...chosen });
 }

@@ -1,18 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 // Tables 7.2 and 7.3 of Prehn 2007 on Middlebury v2: the matchers sad and pyramid, the same in double precision from the equations,
-// what the thesis leaves open, and sad with everything that refines: `node scripts/window-float64.mjs [--out FILE]` (needs a build
-// and DEPTHWATT_DATA). Percent of non-occluded pixels off by more than 1 px.
+// and what the thesis leaves open: `node scripts/window-float64.mjs [--out FILE] [--only REGEX]`
+// (needs a build and DEPTHWATT_DATA; REGEX of "sad 3x3 float64" and the like). Percent of non-occluded pixels off by more than 1 px.
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { parseArgs } from "node:util";
+import { scriptWords } from "./words.mjs";
 import { readRgbImage } from "../dist/camera/index.js";
-import { createEngine } from "../dist/cuda/index.js";
-import { loadConfig } from "../dist/edge/config/index.js";
-import { engineMatcher, evaluate, readDataset, readScene } from "../dist/edge/eval/index.js";
+import { readDataset, readScene } from "../dist/edge/eval/index.js";
 import { score } from "../dist/edge/eval/score.js";
 import { loadNative } from "../dist/edge/native.js";
 
-const { values } = parseArgs({ options: { out: { type: "string" } } });
+const { values } = scriptWords({ options: { out: { type: "string" }, only: { type: "string" } } });
+const wanted = new RegExp(values.only ?? "");
 const folder = join(process.env.DEPTHWATT_DATA ?? ".", "midd_v2");
 const SCENES = ["cones", "teddy", "tsukuba", "venus"];
 /** Table 7.1: both ends included. Its sizes belong to other scenes. */
@@ -33,31 +32,44 @@ const PAPER = {
 
 const clamped = (value, end) => Math.max(0, Math.min(end - 1, value));
 
+/** What else "HSV" could mean: saturation and value (or what stands in its place), 0 to 255, of the largest and smallest channel. */
+const COLOURS = {
+  HSV: (max, min) => [max > 0 ? (255 * (max - min)) / max : 0, max],
+  "HSV, saturation max - min": (max, min) => [max - min, max],
+  HSL: (max, min) => [
+    max > min ? (255 * (max - min)) / (255 - Math.abs(max + min - 255)) : 0,
+    (max + min) / 2,
+  ],
+  HSI: (_max, min, mean) => [mean > 0 ? 255 * (1 - min / mean) : 0, mean],
+};
+
 /** Hue 0 to 6, saturation and value 0 to 255, as planes. */
-function hsvOf(rgb) {
+function hsvOf(rgb, { colours = "HSV", exchanged = false } = {}) {
   const pixels = rgb.length / 3;
   const planes = [0, 1, 2].map(() => new Float64Array(pixels));
   for (let i = 0; i < pixels; ++i) {
-    const [r, g, b] = rgb.subarray(3 * i, 3 * i + 3);
+    const [first, g, third] = rgb.subarray(3 * i, 3 * i + 3);
+    const [r, b] = exchanged ? [third, first] : [first, third];
     const max = Math.max(r, g, b);
     const chroma = max - Math.min(r, g, b);
     let hue = 0;
     if (chroma > 0)
       hue = r === max ? (g - b) / chroma : g === max ? 2 + (b - r) / chroma : 4 + (r - g) / chroma;
     planes[0][i] = hue < 0 ? hue + 6 : hue;
-    planes[1][i] = max > 0 ? (255 * chroma) / max : 0;
-    planes[2][i] = max;
+    [planes[1][i], planes[2][i]] = COLOURS[colours](max, max - chroma, (r + g + b) / 3);
   }
   return planes;
 }
 
 /** Weighted planes whose absolute differences add up, in grey values. hue: "square", "no wrap". */
-function weighted(rgb, hue) {
-  const [h, s, v] = hsvOf(rgb);
-  const weight = { h: 0.2, s: 0.3, v: 0.5 };
+function weighted(rgb, hue, choices) {
+  const [h, s, v] = hsvOf(rgb, choices);
+  const [h0, s0, v0] = choices.weights ?? [0.2, 0.3, 0.5];
+  const weight = { h: h0, s: s0, v: v0 };
   const rest = [s.map((x) => weight.s * x), v.map((x) => weight.v * x)];
-  if (hue === "no wrap") return [h.map((x) => (weight.h * 256 * x) / 6), ...rest];
-  const side = 64 * weight.h;
+  const circle = choices.circle ?? 256;
+  if (hue === "no wrap") return [h.map((x) => (weight.h * circle * x) / 6), ...rest];
+  const side = (circle / 4) * weight.h;
   const along = (x) => {
     const t = (4 * x) / 6;
     const [q, f] = [Math.floor(t), side * (t - Math.floor(t))];
@@ -68,7 +80,9 @@ function weighted(rgb, hue) {
       [0, side - f],
     ][q];
   };
-  return [h.map((x) => along(x)[0]), h.map((x) => along(x)[1]), ...rest];
+  const planes = [h.map((x) => along(x)[0]), h.map((x) => along(x)[1]), ...rest];
+  const unit = choices.imageUnit;
+  return unit === undefined ? planes : planes.map((plane) => plane.map((x) => Math.round(x / unit) * unit));
 }
 
 /** hue "circle": the shorter way around, which no sum of differences gives. */
@@ -80,20 +94,33 @@ function hueCircle(leftRgb, rightRgb) {
   };
 }
 
+/** differences "whole": what abs() of integers leaves of them, hue by the shorter way around. */
+function wholeDifferences(leftRgb, rightRgb) {
+  const [left, right] = [hsvOf(leftRgb), hsvOf(rightRgb)];
+  return (p, q) => {
+    const apart = Math.abs(left[0][p] - right[0][q]);
+    const [s, v] = [1, 2].map((k) => Math.abs(left[k][p] - right[k][q]));
+    const hue = (256 * Math.min(apart, 6 - apart)) / 6;
+    return 0.2 * Math.floor(hue) + 0.3 * Math.floor(s) + 0.5 * Math.floor(v);
+  };
+}
+
 function float64Sad(scene, side, choices) {
   const { width, height, leftRgb, rightRgb } = scene;
   const pixels = width * height;
   const kind = choices.hue === "circle" ? "no wrap" : choices.hue;
-  const [left, right] = [weighted(leftRgb, kind), weighted(rightRgb, kind)];
+  const [left, right] = [weighted(leftRgb, kind, choices), weighted(rightRgb, kind, choices)];
   const circle = choices.hue === "circle" ? hueCircle(leftRgb, rightRgb) : undefined;
+  const whole = choices.differences === "whole" ? wholeDifferences(leftRgb, rightRgb) : undefined;
   const reach = (side - 1) / 2;
   const [best, winners] = [new Float64Array(pixels).fill(Infinity), new Int16Array(pixels)];
   const [costs, rows] = [new Float64Array(pixels), new Float64Array(pixels)];
-  for (let d = 0; d < LABELS[scene.name]; ++d) {
+  for (let d = 0; d < LABELS[scene.name] - (choices.fewer ?? 0); ++d) {
     for (let p = 0; p < pixels; ++p) {
       const q = p - Math.min(d, p % width);
-      let sum = circle ? circle(p, q) : 0;
-      for (let k = circle ? 1 : 0; k < left.length; ++k) sum += Math.abs(left[k][p] - right[k][q]);
+      let sum = whole ? whole(p, q) : circle ? circle(p, q) : 0;
+      for (let k = whole ? left.length : circle ? 1 : 0; k < left.length; ++k)
+        sum += Math.abs(left[k][p] - right[k][q]);
       costs[p] = Math.min(sum, choices.limit);
     }
     for (let p = 0; p < pixels; ++p) {
@@ -115,13 +142,16 @@ function float64Sad(scene, side, choices) {
   return winners;
 }
 
-function halved({ width, height, planes }) {
+/** unit: what the means are rounded to, in grey values; 0: not at all. */
+function halved({ width, height, planes }, unit) {
   const [w, h] = [(width + 1) >> 1, (height + 1) >> 1];
   const at = (x, y) => Math.min(y, height - 1) * width + Math.min(x, width - 1);
   const half = planes.map((plane) =>
     Float64Array.from({ length: w * h }, (_, p) => {
       const [x, y] = [2 * (p % w), 2 * Math.floor(p / w)];
-      return (plane[at(x, y)] + plane[at(x + 1, y)] + plane[at(x, y + 1)] + plane[at(x + 1, y + 1)]) / 4;
+      const mean =
+        (plane[at(x, y)] + plane[at(x + 1, y)] + plane[at(x, y + 1)] + plane[at(x + 1, y + 1)]) / 4;
+      return unit > 0 ? Math.round(mean / unit) * unit : mean;
     }),
   );
   return { width: w, height: h, planes: half };
@@ -131,8 +161,8 @@ function float64Pyramid(scene, side, choices) {
   const { width, height } = scene;
   const levels = 3;
   const images = [scene.leftRgb, scene.rightRgb].map((rgb) => {
-    const all = [{ width, height, planes: weighted(rgb, "square") }];
-    for (let v = 0; v < levels; ++v) all.push(halved(all[v]));
+    const all = [{ width, height, planes: weighted(rgb, "square", choices) }];
+    for (let v = 0; v < levels; ++v) all.push(halved(all[v], choices.unit));
     return all;
   });
   const reach = (side - 1) / 2;
@@ -212,26 +242,41 @@ for (const entry of await readDataset(folder)) {
 scenes.sort((a, b) => SCENES.indexOf(a.name) - SCENES.indexOf(b.name));
 
 const rows = [];
-function report(matcher, what, side, bad, kind = "measured") {
+function report(matcher, what, side, of, kind = "measured") {
+  if (!wanted.test(`${matcher} ${side}x${side} ${what}`)) return;
+  const bad = of();
   const apart = bad.map((value, i) => value - (PAPER[matcher]?.[side]?.[i] ?? Number.NaN));
   rows.push({ kind, matcher, window: side, what, badPercent: bad.map((value) => Number(value.toFixed(3))) });
   const text = (list) => list.map((value) => value.toFixed(2).padStart(6)).join("");
   console.log(`${matcher} ${side}x${side} ${what.padEnd(40)}${text(bad)}   from the table${text(apart)}`);
-  return bad;
 }
-const badOf = (mapOf) =>
+const badOf = (mapOf) => () =>
   scenes.map((scene) => score(mapOf(scene), scene.truth, scene.masks.get("nonocc"), 1).badPercent);
 
+const OTHER_COLOURS = ["HSV, saturation max - min", "HSL", "HSI"].map((colours) => ({ colours }));
 const CHOSEN = { hue: "square", rim: "computed", limit: 63.75 };
 for (const side of [3, 5, 7]) {
-  report("sad", "table 7.2", side, PAPER.sad[side], "published");
+  report("sad", "table 7.2", side, () => PAPER.sad[side], "published");
   report(
     "sad",
     "fixed point",
     side,
     badOf((scene) => fixed(scene, "sad", side)),
   );
-  for (const other of [{}, { hue: "circle" }, { hue: "no wrap" }, { rim: "0" }, { limit: Infinity }]) {
+  const others = [{}, { hue: "circle" }, { hue: "no wrap" }, { rim: "0" }, { limit: Infinity }];
+  if (side === 3)
+    others.push(
+      ...OTHER_COLOURS,
+      { hue: "no wrap", exchanged: true },
+      { circle: 180 },
+      { circle: 360 },
+      { hue: "no wrap", circle: 180 },
+      { differences: "whole" },
+      { limit: 50 },
+      { fewer: 1 },
+      { weights: [0.3, 0.2, 0.5] },
+    );
+  for (const other of others) {
     const what = ["float64", ...Object.entries(other).map(([key, value]) => `${key} ${value}`)].join(", ");
     const choices = { ...CHOSEN, ...other };
     report(
@@ -243,16 +288,29 @@ for (const side of [3, 5, 7]) {
   }
 }
 for (const side of [3, 5, 7]) {
-  report("pyramid", "table 7.3", side, PAPER.pyramid[side], "published");
+  report("pyramid", "table 7.3", side, () => PAPER.pyramid[side], "published");
   report(
     "pyramid",
     "fixed point",
     side,
     badOf((scene) => fixed(scene, "pyramid", side)),
   );
-  for (const other of [{}, { peakRatio: 0 }, { peakRatio: 3 }, { peakRatio: 7 }, { powerOfTwo: true }]) {
+  // What rounding moves: of the image alone, and of its copies to 1/8 to 1/64 of a grey value.
+  for (const other of [
+    {},
+    { imageUnit: 1 / 4 },
+    { unit: 1 / 8 },
+    { unit: 1 / 16 },
+    { unit: 1 / 32 },
+    { unit: 1 / 64 },
+    { peakRatio: 0 },
+    { peakRatio: 3 },
+    { peakRatio: 7 },
+    { powerOfTwo: true },
+    ...(side === 3 ? OTHER_COLOURS.slice(0, 1) : []),
+  ]) {
     const what = ["float64", ...Object.entries(other).map(([key, value]) => `${key} ${value}`)].join(", ");
-    const choices = { peakRatio: 5, powerOfTwo: false, ...other };
+    const choices = { peakRatio: 5, powerOfTwo: false, unit: 0, ...other };
     report(
       "pyramid",
       what,
@@ -262,26 +320,6 @@ for (const side of [3, 5, 7]) {
   }
 }
 
-// Everything that refines: left-right check, filling, sub-pixel, median.
-for (const [matcher, side] of [
-  ["sad", 7],
-  ["sad", 9],
-  ["sad", 11],
-  ["pyramid", 7],
-  ["pyramid", 9],
-]) {
-  const own = { windowWidth: side, windowHeight: side, ...WEIGHTS, subpixel: true };
-  const set = ["board=none", "engine.backend=cpu", `match.algorithm=${matcher}`];
-  for (const [key, value] of Object.entries(own)) set.push(`match.${matcher}.${key}=${value}`);
-  const { config } = loadConfig({ environment: {}, set });
-  const entries = await readDataset(folder);
-  const read = await Promise.all(entries.map((entry) => readScene(entry, true)));
-  for (const scene of read) scene.numDisparities = LABELS[scene.name];
-  const match = engineMatcher({ config, fixedNumDisparities: false, frames: 1, createEngine });
-  const { scenes: results } = await evaluate(read, match);
-  const bad = SCENES.map((name) => results.find((result) => result.name === name).masks.nonocc.badPercent);
-  report(matcher, "refined: left-right, fill, sub-pixel", side, bad);
-}
 if (values.out) {
   const text = JSON.stringify(
     { what: "sad and pyramid, Middlebury v2, nonocc", scenes: SCENES, labels: LABELS, rows },

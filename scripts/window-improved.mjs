@@ -4,12 +4,12 @@
 // build and DEPTHWATT_DATA).
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { parseArgs } from "node:util";
+import { scriptWords } from "./words.mjs";
 import { createEngine } from "../dist/cuda/index.js";
 import { loadConfig } from "../dist/edge/config/index.js";
 import { engineMatcher, evaluate, readDataset, readScene } from "../dist/edge/eval/index.js";
 
-const { values } = parseArgs({ options: { out: { type: "string" } } });
+const { values } = scriptWords({ options: { out: { type: "string" } } });
 const SCENES = ["cones", "teddy", "tsukuba", "venus"];
 const LABELS = { tsukuba: 16, venus: 20, teddy: 60, cones: 60 };
 const weights = (matcher, hue, saturation, value) => [
@@ -35,16 +35,23 @@ const CHANGES = {
     "windows of 5": side("sad", 5),
     "windows of 9": side("sad", 9),
     "windows of 11": side("sad", 11),
+    "four rounds of boundary and median": ["refine.rounds=4"],
     ...SHARED,
   },
   "pyramid-improved": {
     "as it is": [],
     "weights of the table": weights("pyramid", 20, 30, 50),
     "sub-pixel": ["match.pyramid.subpixel=true"],
-    "windows of 7": side("pyramid", 7),
+    "hue, saturation and value of 10, 20 and 70": weights("pyramid", 10, 20, 70),
+    "windows of 5 x 5": side("pyramid", 5),
+    "windows of 7 x 7": side("pyramid", 7),
     "two smaller copies": ["match.pyramid.levels=2"],
     "three smaller copies": ["match.pyramid.levels=3"],
+    "a peak ratio of 0": ["match.pyramid.peakRatio=0"],
     "a peak ratio of 5": ["match.pyramid.peakRatio=5"],
+    "one round of boundary and median": ["refine.rounds=1"],
+    "two rounds": ["refine.rounds=2"],
+    "speckles of 60 pixels": ["refine.speckleSize=60"],
     ...SHARED,
   },
 };

@@ -6,12 +6,12 @@
 //   repairedPercent  of the wrong pixels those that are right after the repair; spoiltPercent: right ones that are not, per wrong one
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { parseArgs } from "node:util";
+import { scriptWords } from "./words.mjs";
 import { CONFIDENCE_MEASURES, createEngine } from "../dist/cuda/index.js";
 import { loadConfig } from "../dist/edge/config/index.js";
 import { engineMatcher, readDataset, readScene } from "../dist/edge/eval/index.js";
 
-const { values } = parseArgs({ options: { out: { type: "string" } } });
+const { values } = scriptWords({ options: { out: { type: "string" } } });
 const LABELS = { tsukuba: 16, venus: 20, teddy: 60, cones: 60 };
 const PRESETS = ["pyramid", "sad-7", "esaw-9", "esmp-8", "sgm-2016"];
 const entries = await readDataset(join(process.env.DEPTHWATT_DATA ?? ".", "midd_v2"));

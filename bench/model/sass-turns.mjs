@@ -61,10 +61,11 @@ export function costsTurn(code, _padded, cost) {
   return { counts, cells: counted(counts, /^POPC/) };
 }
 
-/** The smallest loop that holds all of these. */
-const smallestLoop = (code, patterns) => {
+/** The smallest loop that holds all of these, and nothing of `without`. */
+const smallestLoop = (code, patterns, without) => {
   const found = loopsOf(code)
     .filter((loop) => patterns.every((pattern) => has(code, loop, pattern)))
+    .filter((loop) => without === undefined || !has(code, loop, without))
     .sort((a, b) => a[1] - a[0] - (b[1] - b[0]))[0];
   if (found === undefined) throw new Error(`no loop of this disassembly holds ${patterns.join(" and ")}`);
   return found;
@@ -72,7 +73,9 @@ const smallestLoop = (code, patterns) => {
 const STORES = /^STG|^ST\./;
 
 export function lineTurn(code, padded, cost, lanes) {
-  const counts = turnOf(code, smallestLoop(code, [/^SHFL\.IDX/, STORES]), [/^SHFL/, /^LDGSTS/, /^LDS/], cost);
+  // The warp beside it that computes costs stores them too, and may ask another lane.
+  const loop = smallestLoop(code, [/^SHFL\.IDX/, STORES], /^POPC/);
+  const counts = turnOf(code, loop, [/^SHFL/, /^LDGSTS/, /^LDS/], cost);
   return { counts, cells: (stepsOf(counts) * padded) / lanes };
 }
 

@@ -4,7 +4,7 @@
 //   node scripts/bench/confidence.mjs [--svg FILE] [--set key=value]...    the table, and the reliability plot
 import { existsSync, readdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { parseArgs } from "node:util";
+import { scriptWords } from "../words.mjs";
 import { createEngine } from "../../dist/cuda/index.js";
 import { loadConfig } from "../../dist/edge/config/index.js";
 import { engineMatcher, readDataset, readScene } from "../../dist/edge/eval/index.js";
@@ -127,7 +127,7 @@ export function reliabilityPlot(reliability) {
 }
 
 if (import.meta.url === `file://${process.argv[1]}`) {
-  const { values } = parseArgs({
+  const { values } = scriptWords({
     options: { svg: { type: "string" }, set: { type: "string", multiple: true, default: [] } },
   });
   const data = process.env.DEPTHWATT_DATA ?? "";

@@ -1,22 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
 // How much of what is kept is wrong where four fifths of the pixels are kept: nothing is filled, and the least sure pixels are left
 // out until the mean density of all scenes is just 80 %. One threshold for all scenes, as a program has one setting.
-//   node scripts/bench/kept-at-density.mjs [--build FOLDER] [--preset NAME] [--set key=value]... [--out FILE]
+//   node scripts/bench/kept-at-density.mjs [--build FOLDER] [--preset NAME] [--set key=value]... [--confident] [--out FILE]
+// --confident: everything is filled first, so that boundary and median see whole maps, and then what has no confidence is left out.
 // Prints a row as JSON; --out adds it to the rows of a result file, which is begun where it is not there. FOLDER is another checkout that was built (its matcher must give the confidence). Needs DEPTHWATT_DATA.
 import { execFileSync } from "node:child_process";
 import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { availableParallelism, cpus } from "node:os";
 import { dirname, join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
-import { parseArgs } from "node:util";
+import { scriptWords } from "../words.mjs";
 
 const INVALID = -32_768;
 const DENSITY = 80;
 
-const { values } = parseArgs({
+const { values } = scriptWords({
   options: {
     build: { type: "string", default: dirname(dirname(dirname(fileURLToPath(import.meta.url)))) },
     preset: { type: "string" },
+    confident: { type: "boolean", default: false },
     out: { type: "string" },
     set: { type: "string", multiple: true, default: [] },
   },
@@ -30,7 +32,7 @@ const data = process.env.DEPTHWATT_DATA;
 const folders = readdirSync(data)
   .map((name) => join(data, name))
   .filter((folder) => existsSync(join(folder, "dataset.json")));
-const set = ["refine.fill=off", ...values.set];
+const set = [...(values.confident ? [] : ["refine.fill=off"]), ...values.set];
 const { config } = loadConfig({ set, ...(values.preset !== undefined && { preset: values.preset }) });
 const matcher = engineMatcher({ config, fixedNumDisparities: false, frames: 1, createEngine });
 
@@ -46,7 +48,7 @@ for (const folder of folders) {
     for (let i = 0; i < scene.truth.length; ++i) {
       if (!Number.isFinite(scene.truth[i])) continue;
       ++truths;
-      if (disparityQ4[i] === INVALID) continue;
+      if (disparityQ4[i] === INVALID || (values.confident && confidence[i] === 0)) continue;
       ++kept[confidence[i]];
       if (Math.abs(disparityQ4[i] / 16 - scene.truth[i]) > scene.badThresholdPx) ++bad[confidence[i]];
     }
@@ -69,13 +71,20 @@ const commit = execFileSync("git", ["rev-parse", "--short", "HEAD"], {
   cwd: resolve(values.build),
   encoding: "utf8",
 }).trim();
+const [more, fewer] = [at(level), at(level + 1)];
+const share = more.density <= DENSITY ? 0 : (more.density - DENSITY) / (more.density - fewer.density);
 const row = {
   commit,
   kind: "measured",
   scenes: scenes.length,
   settings: [...(values.preset === undefined ? [] : [`--preset ${values.preset}`]), ...set],
+  leftOut: values.confident ? "what has a confidence of 0, after filling" : "what is not filled",
   everythingKept: at(0),
-  atDensity: { asked: DENSITY, confidenceAtLeast: level, ...at(level) },
+  atDensity: { asked: DENSITY, confidenceAtLeast: level, ...more },
+  betweenTwoThresholds: {
+    density: Math.min(DENSITY, more.density),
+    badPercentOfKept: (1 - share) * more.badPercentOfKept + share * fewer.badPercentOfKept,
+  },
   byScene: Object.fromEntries(
     scenes.map((one) => [one.name, { density: one.density[level], badPercentOfKept: one.badPercent[level] }]),
   ),

@@ -8,7 +8,7 @@ import { writeFileSync } from "node:fs";
 import { availableParallelism, cpus, loadavg } from "node:os";
 import { dirname, join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
-import { parseArgs } from "node:util";
+import { scriptWords } from "../words.mjs";
 
 const SCENES = {
   midd_v2: ["teddy"],
@@ -18,7 +18,7 @@ const SCENES = {
 };
 const FRAMES = 16;
 const own = dirname(dirname(dirname(fileURLToPath(import.meta.url))));
-const { values } = parseArgs({
+const { values } = scriptWords({
   options: {
     build: { type: "string" },
     rounds: { type: "string", default: "9" },

@@ -14,7 +14,7 @@ import {
 
 const INVALID = -32_768;
 /** Percent of all pixels that are kept where errors among the surest are told. */
-const KEPT = 80;
+export const KEPT = 80;
 /** A confidence that a caller would take for sure. */
 const SURE = 200;
 
@@ -32,7 +32,7 @@ export async function researchSets(folder = process.env.DEPTHWATT_DATA) {
 }
 
 /** Among pixels with a truth, by confidence: how many are at least so sure, and how many of these are wrong. */
-function sureness({ truth, badThresholdPx }, { disparityQ4, confidence }) {
+export function sureness({ truth, badThresholdPx }, { disparityQ4, confidence }) {
   const kept = new Float64Array(257);
   const bad = new Float64Array(257);
   let truths = 0;

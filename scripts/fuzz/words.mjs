@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // The command line of the scripts that fuzz: `[--seconds N] [--jobs N] [--out FILE] [--commit NAME] [target...]`.
 import { availableParallelism } from "node:os";
-import { parseArgs } from "node:util";
+import { scriptWords } from "../words.mjs";
 
 /**
  * @returns seconds for each target (600), how many run at a time (1), the report's file, the commit where git is not asked, and the
  *   targets: all where none is named; and what `more` adds. Ends with 2 where one is wrong.
  */
 export function fuzzWords(targets, more = {}) {
-  const { values, positionals } = parseArgs({
+  const { values, positionals } = scriptWords({
     allowPositionals: true,
     options: {
       seconds: { type: "string", default: "600" },

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // A fast consumer, a process of its own: reads every stream with the library, unpacks every frame, and judges each: checksum, order,
-// and whether its parts are of one moment. The left image of the scene carries its frame number. Words: URL, device, streams.
+// and whether its parts are of one moment. Words: URL, device, what its left images show ("scene" or "bars"), streams.
 import { readFrameIndex } from "../../dist/camera/index.js";
 import { connectConsumer } from "../../dist/edge/consumer/index.js";
 
-const [url, device, ...streams] = process.argv.slice(2);
+const [url, device, shown, ...streams] = process.argv.slice(2);
 const consumer = connectConsumer(url, { device, streams, longestPauseMs: 1000 });
 
-const counts = { crc: 0, invalid: 0, undecodable: 0, outOfOrder: 0, torn: 0, boards: 0 };
+const counts = { crc: 0, invalid: 0, undecodable: 0, outOfOrder: 0, torn: 0, pictures: 0 };
 const byStream = Object.fromEntries(streams.map((name) => [name, { frames: 0, missing: 0 }]));
 const latencies = [];
 const complaints = [];
@@ -47,19 +47,36 @@ consumer.on("frame", (frame) => {
     complain("torn", `${stream}: right ${rightSequence} beside left ${leftSequence}, before ${known}`);
   pairs.set(key, rightSequence);
   if (pairs.size > 64) pairs.delete(pairs.keys().next().value);
-  if (stream === "left") readBoard(frame);
+  if (stream === "left" && header.element === "u8") PICTURES[shown](frame);
   if (stream === "depth" && frame.latencyMs !== undefined) latencies.push(frame.latencyMs);
 });
 
-function readBoard({ header, counts: unpack }) {
-  const { width, height, leftSequence, element } = header;
-  if (element !== "u8") return;
-  const read = readFrameIndex({ data: unpack(), width, height });
-  if (read === undefined) return;
-  counts.boards++;
-  if (read !== leftSequence % 2 ** 24)
-    complain("torn", `left: the picture is ${read}, its header says ${leftSequence}`);
-}
+const PICTURES = {
+  /** The left image of the scene carries its frame number. */
+  scene({ header: { width, height, leftSequence }, counts: unpack }) {
+    const read = readFrameIndex({ data: unpack(), width, height });
+    if (read === undefined) return;
+    counts.pictures++;
+    if (read !== leftSequence % 2 ** 24)
+      complain("torn", `left: the picture is ${read}, its header says ${leftSequence}`);
+  },
+  /**
+   * Upright bars that move from image to image: the rows of one moment are the same. Between the upper 16 and the lowest 4 of them the
+   * driver may have written, when it has just come back.
+   */
+  bars({ header: { width, height, frameNumber }, counts: unpack }) {
+    const pixels = unpack();
+    const row = (y) => pixels.subarray(y * width, (y + 1) * width);
+    const last = row(height - 1);
+    counts.pictures++;
+    for (let y = 0; y < height - 1; y = y === 15 ? height - 4 : y + 1)
+      if (Buffer.compare(row(y), last) !== 0)
+        return complain(
+          "torn",
+          `left: row ${y} of frame ${frameNumber} is not of the moment of the last one`,
+        );
+  },
+};
 
 process.on("message", async () => {
   await consumer.close();

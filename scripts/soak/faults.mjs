@@ -1,27 +1,29 @@
 // SPDX-License-Identifier: Apache-2.0
 // What goes wrong in a soak, by name: each begins, lasts, and is over when its promise resolves.
 import { spawn } from "node:child_process";
-import { closeSync, openSync, rmSync, writeSync } from "node:fs";
+import { rmSync } from "node:fs";
+import { open } from "node:fs/promises";
 import { connect } from "node:net";
 import { join } from "node:path";
 import mqtt from "mqtt";
 import { REFUSED } from "./settings.mjs";
 import { sleep } from "./random.mjs";
 
-/** Fills the disk of the recording until nothing more fits. */
-function fill(file) {
-  const descriptor = openSync(file, "w");
+/** Fills the disk of the recording until nothing more fits, and lets the live pages of this process answer meanwhile. */
+async function fill(file) {
+  const ballast = await open(file, "w");
   const block = Buffer.alloc(1 << 20);
   try {
-    for (;;) writeSync(descriptor, block);
+    for (;;) await ballast.write(block);
   } catch (error) {
     if (error.code !== "ENOSPC") throw error;
   } finally {
-    closeSync(descriptor);
+    await ballast.close();
   }
 }
 
-export const FAULTS = {
+/** What any source goes through. */
+const AROUND = {
   async "the broker stops reading"({ broker, random }) {
     broker.freeze();
     await sleep(random.whole(500, 4000));
@@ -53,11 +55,6 @@ export const FAULTS = {
     await sleep(random.whole(200, 2500));
     process.kill(run.pid, "SIGCONT");
   },
-  async "the source changes"({ apply, random }) {
-    await apply({ "source.synthetic.width": 320, "source.synthetic.height": 240 });
-    await sleep(random.whole(500, 2000));
-    await apply({ "source.synthetic.width": 640, "source.synthetic.height": 480 });
-  },
   async "the calibration changes"({ apply, random }) {
     await apply({ "calibration.crop": random.whole(0, 4) / 4 });
   },
@@ -67,7 +64,7 @@ export const FAULTS = {
   async "the disk of the recording is full"({ disk, random }) {
     if (disk === undefined) return "skipped: needs root, to mount a small disk";
     const ballast = join(disk, "ballast");
-    fill(ballast);
+    await fill(ballast);
     await sleep(random.whole(1000, 4000));
     rmSync(ballast);
   },
@@ -101,5 +98,42 @@ export const FAULTS = {
     const spin = "const end = Date.now() + Number(process.argv[1]); while (Date.now() < end);";
     const others = [1, 2].map(() => spawn(process.execPath, ["-e", spin, String(random.whole(500, 2500))]));
     await Promise.all(others.map((child) => new Promise((resolve) => child.once("exit", resolve))));
+  },
+};
+
+export const SCENE_FAULTS = {
+  ...AROUND,
+  async "the source changes"({ apply, random }) {
+    await apply({ "source.synthetic.width": 320, "source.synthetic.height": 240 });
+    await sleep(random.whole(500, 2000));
+    await apply({ "source.synthetic.width": 640, "source.synthetic.height": 480 });
+  },
+};
+
+/** And what cameras do, which the driver vivid does for them. */
+export const CAMERA_FAULTS = {
+  ...AROUND,
+  async "the driver drops 30 % of both cameras' images"({ cameras, random }) {
+    await cameras.setBoth("percentage_of_dropped_buffers=30");
+    await sleep(random.whole(500, 4000));
+    await cameras.setBoth("percentage_of_dropped_buffers=0");
+  },
+  async "images that the driver calls broken"({ cameras, random }) {
+    for (let times = random.whole(1, 4); times > 0; times--)
+      await cameras.press("inject_v4l2_buf_flag_error");
+  },
+  async "buffers that the driver does not take back at once"({ cameras, random }) {
+    for (let times = random.whole(1, 3); times > 0; times--) await cameras.press("inject_vidioc_qbuf_error");
+  },
+  async "the stream of a camera fails"({ cameras }) {
+    await cameras.press("inject_fatal_streaming_error");
+  },
+  async "a camera is unplugged, then both are plugged in again"({ cameras, random }) {
+    await cameras.press("disconnect");
+    await sleep(random.whole(200, 2000));
+    await cameras.replug(0);
+  },
+  async "both cameras are unplugged for a while"({ cameras, random }) {
+    await cameras.replug(random.whole(200, 3000));
   },
 };

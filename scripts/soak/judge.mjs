@@ -93,7 +93,7 @@ export function verdict({ accounts: rows, growth: grown, consumers, ended, fault
   for (const { name, counts, byStream, complaints } of consumers) {
     for (const what of ["crc", "invalid", "undecodable", "outOfOrder", "torn"])
       if (counts[what] > 0) wrong.push(`${name}: ${counts[what]} frames ${what}: ${complaints.join("; ")}`);
-    if (counts.boards === 0) wrong.push(`${name}: no frame number was read in any left image`);
+    if (counts.pictures === 0) wrong.push(`${name}: no left image was judged by what it shows`);
     for (const [stream, { frames, missing }] of Object.entries(byStream)) {
       const sent = ended.figures.outputs.mqtt.sentByStream[stream] ?? 0;
       if (frames === 0) wrong.push(`${name}: no frame of ${stream} came`);

@@ -46,6 +46,8 @@ export function sluggishSubscriber(port, filter, name, bytesEach, everyMs) {
 /** A live page. One that `asks` gets a frame set after the other; else it takes two and never asks again. */
 export class Page {
   sets = 0;
+  /** Times that the program closed it: while no page is open, no frame is offered to any. */
+  closed = 0;
   #url;
   #device;
   #asks;
@@ -73,6 +75,9 @@ export class Page {
     socket.send(JSON.stringify({ type: "watch", device: this.#device, streams }));
     for (let credits = 0; credits < 2; credits++) socket.send(JSON.stringify({ type: "next" }));
     socket.on("message", (data, isBinary) => this.#take(data, isBinary));
+    socket.on("close", () => {
+      if (!this.#ended && socket === this.#socket) this.closed++;
+    });
   }
 
   #take(data, isBinary) {
@@ -88,8 +93,15 @@ export class Page {
 
   /** As a browser's tab that is closed by force. */
   async reopen() {
-    this.#socket.terminate();
+    const before = this.#socket;
+    this.#socket = undefined;
+    before?.terminate();
     await this.open();
+  }
+
+  /** From here on the program may close it. */
+  mayEnd() {
+    this.#ended = true;
   }
 
   close() {

@@ -18,7 +18,7 @@ const thinned = (points) => points.filter((_, index) => index % Math.ceil(points
 
 export function writeReport(folder, report, { samples, faults }) {
   mkdirSync(folder, { recursive: true });
-  const name = `${report.date}-${report.commit}-soak`;
+  const name = `${report.date}-${report.commit}-soak${report.cameras === undefined ? "" : "-cameras"}`;
   const zero = samples[0].atMs;
   const over = (field, scale = 1) =>
     thinned(

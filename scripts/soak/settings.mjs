@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // The settings of a soak: every output and every stream is on, and every second a live setting that leaves them on changes.
-export function settingsOf({ port, folder, device, hertz = 60 }) {
+export function settingsOf({ port, folder, device, source }) {
   return [
     "board=none",
     `device=${device}`,
     "power.sensor=none",
-    "source.kind=synthetic",
-    `source.synthetic.rateHz=${hertz}`,
+    ...source,
     `outputs.mqtt.broker=mqtt://127.0.0.1:${port}`,
     ...["disparity", "confidence", "left", "points", "preview"].map(
       (name) => `outputs.mqtt.${name}.enabled=true`,
@@ -24,6 +23,8 @@ export function settingsOf({ port, folder, device, hertz = 60 }) {
     "outputs.mcap.rotateMegabytes=16",
   ];
 }
+
+export const SCENE = ["source.kind=synthetic", "source.synthetic.rateHz=60"];
 
 /** Each with the values it takes in turn. */
 const LIVE = {

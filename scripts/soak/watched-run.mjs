@@ -64,7 +64,7 @@ async function start() {
   const figures = await runtime.run();
   clearInterval(timer);
   // Outputs that are closed still say how many frames were taken by whoever they are for.
-  process.send({ kind: "ended", captured, figures, notices, states, lent: lentFrames() }, () =>
+  process.send({ kind: "ended", captured, counters, figures, notices, states, lent: lentFrames() }, () =>
     process.disconnect(),
   );
 }
@@ -76,10 +76,12 @@ function lentFrames() {
 }
 
 let captured;
+let counters;
 process.on("message", async (message) => {
   if (message.kind === "start") await start();
   else if (message.kind === "stop") {
-    captured = source.counters().pairs;
+    counters = source.counters();
+    captured = counters.pairs;
     runtime.stop();
   } else if (message.kind === "apply") {
     const answer = await runtime.apply(message.change, "soak").then(

@@ -76,6 +76,7 @@ if (values.plot !== undefined) {
     x: "milliseconds a frame, mean of four scenes (fastest of 5 frames each)",
     y: "% bad",
     xScale: "log",
+    yScale: "log",
     series: [
       ...ALGORITHMS.map((algorithm) => {
         const own = rows.filter((row) => row.algorithm === algorithm);
@@ -83,7 +84,7 @@ if (values.plot !== undefined) {
           name: algorithm,
           only: "marks",
           points: own.map(({ milliseconds, badPercent }) => [milliseconds, badPercent]),
-          labels: own.map(({ name }) => name.replace(", defaults", "")),
+          labels: own.map(({ name }) => name.replace(",", "")),
         };
       }),
       {

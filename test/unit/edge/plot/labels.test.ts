@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+// Words beside points: near, in sight, and on nothing else.
+import fc from "fast-check";
+import { expect, test } from "vitest";
+import { type Box, type Label, type PlacedLabel, placeLabels } from "../../../../edge/plot/labels.js";
+
+const WITHIN: Box = [0, 0, 500, 300];
+/** As wide and high as a word is taken for. */
+function boxOf({ textX, textY, anchor, text }: PlacedLabel): Box {
+  const width = 7 * text.length;
+  const left = textX - { start: 0, middle: width / 2, end: width }[anchor];
+  return [left, textY - 10, left + width, textY + 3];
+}
+const meet = (a: Box, b: Box) => a[0] < b[2] && b[0] < a[2] && a[1] < b[3] && b[1] < a[3];
+
+test("a word alone stands right of its point, without a line to it", () => {
+  const [placed] = placeLabels([{ x: 100, y: 100, text: "sgm" }], WITHIN);
+  expect(placed).toMatchObject({ textX: 108, textY: 103.5, anchor: "start", leader: undefined });
+});
+
+test("at the right border it stands below, in the corner left", () => {
+  const [border, corner] = placeLabels(
+    [
+      { x: 480, y: 100, text: "quality" },
+      { x: 495, y: 295, text: "quality" },
+    ],
+    WITHIN,
+  );
+  expect(boxOf(border!)[2]).toBeLessThanOrEqual(500);
+  expect(boxOf(corner!)[2]).toBeLessThan(495);
+  expect(boxOf(corner!)[3]).toBeLessThanOrEqual(300);
+});
+
+test("words of points that lie together cover neither each other nor a point, and a line leads to those further away", () => {
+  const labels: Label[] = Array.from({ length: 8 }, (_, i) => ({
+    x: 250 + 4 * (i % 3),
+    y: 150 + 3 * (i % 2),
+    text: `preset-${i}`,
+  }));
+  const placed = placeLabels(labels, WITHIN);
+  const boxes = placed.map(boxOf);
+  for (const [i, box] of boxes.entries()) {
+    for (const other of boxes.slice(i + 1)) expect(meet(box, other)).toBe(false);
+    for (const { x, y } of labels) expect(meet(box, [x - 4, y - 4, x + 4, y + 4])).toBe(false);
+  }
+  expect(placed.filter(({ leader }) => leader !== undefined).length).toBeGreaterThan(0);
+});
+
+test("every word stays within, and each label comes back in its place", () => {
+  const label = fc.record({
+    x: fc.double({ min: 0, max: 500, noNaN: true }),
+    y: fc.double({ min: 0, max: 300, noNaN: true }),
+    text: fc.constantFrom("sgm", "esaw-9-improved", "x"),
+  });
+  fc.assert(
+    fc.property(fc.array(label, { maxLength: 40 }), (labels) => {
+      const placed = placeLabels(labels, WITHIN);
+      expect(placed.map(({ x, y, text }) => ({ x, y, text }))).toEqual(labels);
+      for (const box of placed.map(boxOf)) {
+        expect(box[0]).toBeGreaterThanOrEqual(-1e-9);
+        expect(box[1]).toBeGreaterThanOrEqual(0);
+        expect(box[2]).toBeLessThanOrEqual(500 + 1e-9);
+        expect(box[3]).toBeLessThanOrEqual(300);
+      }
+    }),
+  );
+});

@@ -98,9 +98,6 @@ inline Halves shiftRightHalves(Halves v, int32_t bits) { return _mm256_srl_epi16
 inline Halves chooseLessHalves(Halves a, Halves b, Halves yes, Halves no) {
   return _mm256_blendv_epi8(yes, no, _mm256_cmpeq_epi16(_mm256_max_epu16(a, b), a));
 }
-inline Halves minUnlessLess(Halves least, Halves v, Halves a, Halves b) {
-  return minHalves(least, chooseLessHalves(a, b, splatHalves(65535), v));
-}
 inline Halves chooseHalves(Halves mask, Halves yes, Halves no) { return _mm256_blendv_epi8(no, yes, mask); }
 inline Halves shiftUpHalves(Halves v, Halves filler) { return _mm256_alignr_epi8(v, filler, 14); }
 inline Halves shiftDownHalves(Halves v, Halves filler) { return _mm256_alignr_epi8(filler, v, 2); }

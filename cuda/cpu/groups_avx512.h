@@ -100,9 +100,6 @@ inline Halves shiftRightHalves(Halves v, int32_t bits) { return _mm512_srl_epi16
 inline Halves chooseLessHalves(Halves a, Halves b, Halves yes, Halves no) {
   return _mm512_mask_blend_epi16(_mm512_cmplt_epu16_mask(a, b), no, yes);
 }
-inline Halves minUnlessLess(Halves least, Halves v, Halves a, Halves b) {
-  return _mm512_mask_min_epu16(least, _mm512_cmpge_epu16_mask(a, b), least, v);
-}
 inline Halves chooseHalves(Halves mask, Halves yes, Halves no) {
   return _mm512_ternarylogic_epi64(mask, yes, no, 0xca);
 }

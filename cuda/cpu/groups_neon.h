@@ -60,9 +60,6 @@ inline Halves shiftRightHalves(Halves v, int32_t bits) {
 inline Halves chooseLessHalves(Halves a, Halves b, Halves yes, Halves no) {
   return vbslq_u16(vcltq_u16(a, b), yes, no);
 }
-inline Halves minUnlessLess(Halves least, Halves v, Halves a, Halves b) {
-  return minHalves(least, chooseLessHalves(a, b, splatHalves(65535), v));
-}
 inline Halves chooseHalves(Halves mask, Halves yes, Halves no) { return vbslq_u16(mask, yes, no); }
 inline Halves shiftUpHalves(Halves v, Halves filler) { return vextq_u16(filler, v, 7); }
 inline Halves shiftDownHalves(Halves v, Halves filler) { return vextq_u16(v, filler, 1); }

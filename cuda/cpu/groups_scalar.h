@@ -120,10 +120,6 @@ inline Halves shiftRightHalves(Halves v, int32_t bits) { return eachHalf([&](int
 inline Halves chooseLessHalves(Halves a, Halves b, Halves yes, Halves no) {
   return eachHalf([&](int32_t i) { return a.of[i] < b.of[i] ? yes.of[i] : no.of[i]; });
 }
-/// The smaller of least and v, but least where a < b.
-inline Halves minUnlessLess(Halves least, Halves v, Halves a, Halves b) {
-  return eachHalf([&](int32_t i) { return a.of[i] >= b.of[i] && v.of[i] < least.of[i] ? v.of[i] : least.of[i]; });
-}
 inline Halves chooseHalves(Halves mask, Halves yes, Halves no) {
   return eachHalf([&](int32_t i) { return mask.of[i] != 0 ? yes.of[i] : no.of[i]; });
 }

@@ -177,15 +177,9 @@ struct SadStrip {
     return place;
   }
 
-  /// The smallest of a pixel's sums but those at a place and beside it.
-  uint16_t lowestBut(const uint16_t* sums, int32_t place) const {
-    const Halves three = splatHalves(3), step = splatHalves(kHalf);
-    Halves apart = subHalves(ramp, splatHalves(static_cast<uint16_t>(place - 1))), lowest = splatHalves(65535);
-    forEach<2 * kChunks>(2 * chunks, [&](int32_t i) {
-      lowest = minUnlessLess(lowest, loadHalves(sums + i * kHalf), apart, three);
-      apart = addHalves(apart, step);
-    });
-    return lowestHalf(lowest);
+  /// Takes a place and those beside it out of a pixel's sums, so that their smallest is the second best.
+  void takeOut(uint16_t* sums, int32_t place, int32_t last) const {
+    sums[greater(place - 1, 0)] = sums[place] = sums[lesser(place + 1, last)] = 65535;
   }
 
   void select(int32_t y, int32_t from, int32_t to) const {
@@ -197,14 +191,16 @@ struct SadStrip {
     // One thing at a time: each is a long chain of instructions, and so those of many pixels are under way.
     for (int32_t i = 0; i < pixels; ++i) best[i] = lowestOf(blockOf(i));
     for (int32_t i = 0; i < pixels; ++i) winner[i] = static_cast<uint16_t>(placeOf(blockOf(i), best[i]));
-    for (int32_t i = 0; i < pixels; ++i) second[i] = lowestBut(blockOf(i), winner[i]);
     for (int32_t i = 0; i < pixels; ++i) {
-      const uint16_t* sums = blockOf(i);
-      const int32_t place = winner[i], end = p.numDisparities - 1;
-      const uint16_t lower = sums[greater(place - 1, 0)], higher = sums[lesser(place + 1, end)];
+      uint16_t* sums = blockOf(i);
+      const int32_t place = winner[i], last = p.numDisparities - 1;
+      const uint16_t lower = sums[greater(place - 1, 0)], higher = sums[lesser(place + 1, last)];
       below[i] = place > 0 ? lower : uint16_t{65535};
-      above[i] = place < end ? higher : uint16_t{65535};
+      above[i] = place < last ? higher : uint16_t{65535};
+      takeOut(sums, place, last);
     }
+    // A vector that holds what was just stored as a number waits for it: by now that has reached the cache.
+    for (int32_t i = 0; i < pixels; ++i) second[i] = lowestOf(blockOf(i));
     SgmParameters finish;
     finish.minDisparity = p.minDisparity;
     finish.subpixel = p.subpixel;

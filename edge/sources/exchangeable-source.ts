@@ -29,6 +29,7 @@ class Feed {
   #degraded: string | undefined;
   #warnings: string[] = [];
   #end: { error?: Error } | undefined;
+  #started = false;
   #retired = false;
   #onFirst: () => void = () => {};
 
@@ -37,7 +38,10 @@ class Feed {
     this.#onDropped = onDropped;
   }
 
+  /** Once, however often it is called: one that was prepared runs already. */
   start(): void {
+    if (this.#started) return;
+    this.#started = true;
     this.source.start({
       onPair: (pair) => this.#take(pair),
       onDegraded: (reason) => {
@@ -205,13 +209,15 @@ export class ExchangeableSource implements PairSource {
   }
 
   #takeOver(feed: Feed): void {
-    if (this.#stopped || this.#events === undefined) {
+    if (this.#stopped) {
       this.#retire(feed);
       return;
     }
     const before = this.#feed;
     this.#feed = feed;
     this.#retire(before);
+    // The run has not begun: start() attaches it.
+    if (this.#events === undefined) return;
     if (before.degraded) this.#events.onDegraded(undefined);
     feed.attach(this.#events);
   }

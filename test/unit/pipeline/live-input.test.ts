@@ -57,3 +57,23 @@ test("a run that ends does not wait for the first pair of another source", async
   ending.abort();
   await expect(prepared).rejects.toMatchObject({ code: "RUN_ENDED" });
 });
+
+test("a source that is exchanged before the run begins is the one that it begins with", async () => {
+  const { input, prepare } = await open();
+  const next = await prepare({ "source.synthetic.width": 128 });
+  next!.takeOver();
+  expect(input.source.description.width).toBe(128);
+  expect(input.geometry.width).toBe(128);
+  const bytes = await new Promise<number>((resolve, reject) => {
+    input.source.start({
+      onPair: (pair) => {
+        resolve(pair.left.data.length);
+        pair.release();
+      },
+      onDegraded: () => {},
+      onEnd: () => reject(new Error("it ended")),
+      onError: reject,
+    });
+  });
+  expect(bytes).toBe(128 * 64);
+});

@@ -6,6 +6,8 @@ import { MAX_CREDITS, type ToPage } from "./protocol.js";
 
 /** A page that does not read is sent nothing more; what it missed is said again once it does. */
 const MAX_WAITING_BYTES = 1 << 20;
+/** Somebody waits for an answer, which may hold a snapshot. Who asks on and reads none is cut off. */
+const MAX_UNREAD_BYTES = 64 << 20;
 
 export class PageClient {
   device: string | undefined;
@@ -49,13 +51,20 @@ export class PageClient {
     this.#skipped++;
   }
 
+  /** Says what is said again with the next of its kind, or to who missed something. */
   say(message: ToPage): void {
-    if (this.socket.readyState !== this.socket.OPEN) return;
-    if (this.socket.bufferedAmount > MAX_WAITING_BYTES) {
-      this.missed = true;
-      return;
-    }
-    this.socket.send(JSON.stringify(message));
+    if (this.socket.bufferedAmount > MAX_WAITING_BYTES) this.missed = true;
+    else this.#send(message);
+  }
+
+  /** Says it however many frames wait: it is said once. */
+  answer(message: Extract<ToPage, { type: "answer" }>): void {
+    if (this.socket.bufferedAmount > MAX_UNREAD_BYTES) this.socket.terminate();
+    else this.#send(message);
+  }
+
+  #send(message: ToPage): void {
+    if (this.socket.readyState === this.socket.OPEN) this.socket.send(JSON.stringify(message));
   }
 
   /** Uses a credit. `settled` is called exactly once, when the socket no longer needs the bytes. */
@@ -63,7 +72,8 @@ export class PageClient {
     this.#credits--;
     const skipped = this.#skipped;
     this.#skipped = 0;
-    this.say({ type: "frames", device, count: frames.length, skipped });
+    // Without it the page would not know the frames for a set, and never ask for another one.
+    this.#send({ type: "frames", device, count: frames.length, skipped });
     let waiting = frames.length;
     const one = () => {
       waiting--;

@@ -132,7 +132,7 @@ export class Hub {
       const who = this.#clients.get(client) ?? "";
       const { control } = this.#options;
       const answer = control?.ask(message, who) ?? Promise.resolve(readOnly(message.id));
-      void answer.then((said) => client.say(said));
+      void answer.then((said) => client.answer(said));
     }
   }
 

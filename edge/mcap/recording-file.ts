@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Writes one MCAP file, chunk by chunk. Whatever happens, what was flushed can be read: a chunk that could not be written whole is
 // cut off again, and end() only adds the index.
-import { closeSync, fdatasyncSync, fsyncSync, ftruncateSync, openSync, writeSync } from "node:fs";
+import { closeSync, fdatasyncSync, fsyncSync, ftruncateSync, openSync, rmSync, writeSync } from "node:fs";
 import { dirname } from "node:path";
 import { crc32 } from "node:zlib";
 import {
@@ -107,9 +107,15 @@ export class RecordingFile {
     try {
       this.#append();
     } catch (error) {
-      disk.close(this.#file);
+      this.discard();
       throw error;
     }
+  }
+
+  /** Closes and removes a file that holds no message. */
+  discard(): void {
+    this.#disk.close(this.#file);
+    rmSync(this.path, { force: true });
   }
 
   #continue({ schemas, channels, chunks, counts, attachments }: Unfinished): void {

@@ -139,10 +139,16 @@ export class Recorder {
     const { ms, date } = this.#around.now();
     const rotates = this.#options.rotateBytes > 0 || this.#options.rotateSeconds > 0;
     const { file, part } = this.#open(date, rotates);
+    try {
+      for (const { name, mediaType, data } of this.head.attachments)
+        file.attachment(name, mediaType, data, logTime);
+    } catch (error) {
+      // The next frame tries again: else a full disk would hold an empty file for each.
+      file.discard();
+      throw error;
+    }
     this.#part = part;
     this.#begunMs = ms;
-    for (const { name, mediaType, data } of this.head.attachments)
-      file.attachment(name, mediaType, data, logTime);
     for (const part of this.#sticky.values()) this.#add(file, part, logTime);
     this.#events.onFile(file.path);
     return file;

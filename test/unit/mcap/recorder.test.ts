@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A recording against a bad disk: full, faulty, cut off from power. What was flushed can be read, and what is lost is counted.
-import { mkdtempSync, rmSync, statSync } from "node:fs";
+import { mkdtempSync, readdirSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
@@ -210,6 +210,46 @@ test("a disk that fails in any of its calls costs counted frames, never an excep
     const recorded = await framesIn(told.files.at(-1)!);
     expect(recorded.frames).toEqual([1]);
   }
+});
+
+test.each([
+  ["the file's first bytes", 0],
+  ["its calibration", 1],
+])("a disk that has no room for %s gets no empty file for each frame, and no file stays open", (_, room) => {
+  let full = true;
+  const open = new Map<number, number>();
+  const disk: RecordingDisk = {
+    ...realDisk,
+    open(path) {
+      const file = realDisk.open(path);
+      open.set(file, 0);
+      return file;
+    },
+    close(file) {
+      open.delete(file);
+      realDisk.close(file);
+    },
+    write(file, bytes, position) {
+      const written = open.get(file)!;
+      if (full && written >= room) throw Object.assign(new Error("ENOSPC"), { code: "ENOSPC" });
+      open.set(file, written + 1);
+      return realDisk.write(file, bytes, position);
+    },
+  };
+  const { recorder, frame, told } = start({}, disk);
+  const data = new TextEncoder().encode("{}");
+  recorder.head = {
+    ...recorder.head,
+    attachments: [{ name: "calibration.json", mediaType: "application/json", data }],
+  };
+  for (let i = 0; i < 5; i++) frame();
+  expect(told.lost).toEqual({ diskFull: 5 });
+  expect({ open: open.size, files: readdirSync(folder) }).toEqual({ open: 0, files: [] });
+  full = false;
+  frame();
+  recorder.end();
+  expect(told.written).toBe(1);
+  expect({ open: open.size, files: readdirSync(folder) }).toEqual({ open: 0, files: ["out.mcap"] });
 });
 
 test("an index that cannot be written is told, and the file is read without it", async () => {

@@ -6,6 +6,7 @@ import mqtt from "mqtt";
 import { afterEach, describe, expect, test } from "vitest";
 import { WebSocket } from "ws";
 import { startTrialBroker, type TrialBrokerOptions } from "../../edge/outputs/mqtt/broker.js";
+import { startBrokerCore } from "../../edge/outputs/mqtt/broker-core.js";
 import { FRAME_HEADER_BYTES, FRAME_HEADROOM_BYTES } from "../../edge/frame/frame-format.js";
 import { createPublisher } from "../../edge/outputs/mqtt/publisher.js";
 import { makeFrame, sleep, until } from "../doubles/frames.js";
@@ -159,6 +160,31 @@ describe("trial broker", () => {
       cleanups.push(() => socket.destroy());
     });
   const CONNECT = Buffer.from([0x10, 13, 0, 4, ...Buffer.from("MQTT"), 4, 2, 0, 0, 0, 1, 97]);
+
+  test("its end waits for nobody: silent connections, half a request, guests at either port", async () => {
+    const core = await startBrokerCore(
+      {
+        maxPendingBytesPerClient: 1e6,
+        maxConnections: 8,
+        maxPacketBytes: 1e6,
+        maxRetainedBytes: 1e6,
+        maxRetainedMessages: 10,
+      },
+      { mqtt: 0, webSocket: 0 },
+    );
+    const sockets = await Promise.all([core.port, core.webSocketPort!, core.webSocketPort!].map(rawConnection));
+    sockets[2]!.write("GET / HTTP/1.1\r\nHost: localhost\r\n");
+    const guests = await Promise.all(
+      [`mqtt://127.0.0.1:${core.port}`, `ws://127.0.0.1:${core.webSocketPort}`].map((url) =>
+        mqtt.connectAsync(url, { protocolVersion: 4, reconnectPeriod: 0 }),
+      ),
+    );
+    const cut = [...sockets, ...guests].map(
+      (one) => new Promise<void>((resolve) => void one.once("close", () => resolve())),
+    );
+    await core.close();
+    await Promise.all(cut);
+  });
 
   test("a packet that will be too large ends its connection when it begins, not when it is whole", async () => {
     const broker = await trialBroker({ maxPacketBytes: 100_000 });

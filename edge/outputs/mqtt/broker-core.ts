@@ -123,11 +123,14 @@ export async function startBrokerCore(limits: BrokerLimits, ports: BrokerPorts):
     webSocketPort,
     counters: () => ({ ...counters, connections: guests.count, refusedConnections: guests.refused }),
     async close() {
-      guests.closeAll();
-      await new Promise<void>((resolve) => aedes.close(resolve));
-      await Promise.all(
+      const closed = Promise.all(
         [tcp, http].map((server) => new Promise((done) => server?.close(done) ?? done(null))),
       );
+      guests.closeAll();
+      // Those that never became WebSockets, such as one that a browser opens beforehand, would be waited for.
+      http?.closeAllConnections();
+      await new Promise<void>((resolve) => aedes.close(resolve));
+      await closed;
     },
   };
 }

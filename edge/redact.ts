@@ -3,9 +3,12 @@
 
 const HIDDEN = "(hidden)";
 
-/** Hides the password inside URLs: mqtt://anna:secret@host becomes mqtt://anna:(hidden)@host. */
+/**
+ * Hides the password inside URLs: mqtt://anna:secret@host becomes mqtt://anna:(hidden)@host. One that holds an @ goes on to the
+ * last, but not beyond a quotation mark: a line of JSON stays one.
+ */
 export function redactUrl(text: string): string {
-  return text.replace(/(\b[a-z]+:\/\/[^\s/:@]*):[^\s/@]*@/gi, `$1:${HIDDEN}@`);
+  return text.replace(/(\b[a-z]+:\/\/[^\s/:@]*):[^\s/@]*@(?:[^\s/@"]*@)*/gi, `$1:${HIDDEN}@`);
 }
 
 /**

@@ -52,6 +52,12 @@ test("redactUrl leaves ordinary URLs alone", () => {
   expect(redactUrl("ws://u:p@h and ws://x:y@z")).toBe("ws://u:(hidden)@h and ws://x:(hidden)@z");
 });
 
+test("redactUrl hides all of a password that holds an @, and what follows a URL in JSON stays", () => {
+  expect(redactUrl("mqtt://anna:p@ss@word@host:1883/a@b")).toBe("mqtt://anna:(hidden)@host:1883/a@b");
+  const line = '{"url":"mqtt://anna:p@ss@host","mail":"a@b"}';
+  expect(redactUrl(line)).toBe('{"url":"mqtt://anna:(hidden)@host","mail":"a@b"}');
+});
+
 test.each([
   ["mqtt://anna:secret@host:1883:x", "mqtt://anna:(hidden)@host:1883:x"],
   ["mqtt:/anna:secret@host", "mqtt:(hidden)@host"],

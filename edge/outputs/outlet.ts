@@ -32,6 +32,7 @@ export class Outlet {
   /** By method. */
   readonly #problems = new Map<string, string>();
   #closed = false;
+  #closing: Promise<string | undefined> | undefined;
   /** What it counted when it was last asked: it is not asked any more once it is closed. */
   #counted: OutputCounters = { sent: 0, bytes: 0, drops: {} };
 
@@ -139,8 +140,14 @@ export class Outlet {
     return { ...this.#counted, drops: { ...this.#counted.drops, ...this.#drops.snapshot() } };
   }
 
-  /** @returns what went wrong, where it did not close in time or not at all */
-  async close(): Promise<string | undefined> {
+  /** @returns what went wrong, where it did not close in time or not at all; told to whoever asks first */
+  close(): Promise<string | undefined> {
+    if (this.#closing !== undefined) return this.#closing.then(() => undefined);
+    this.#closing = this.#close();
+    return this.#closing;
+  }
+
+  async #close(): Promise<string | undefined> {
     let timer: NodeJS.Timeout | undefined;
     // That a closed one is not connected is nothing to tell.
     const { details } = this.counters();

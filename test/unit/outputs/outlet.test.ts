@@ -165,6 +165,14 @@ test("an output that does not close is not waited for longer than the limit", as
   expect(await outlets[0]!.close()).toBe("it did not close: EIO");
 });
 
+test("an output is closed once, and what went wrong is told once, however often its end is asked for", async () => {
+  const close = vi.fn(() => Promise.reject(new Error("EIO")));
+  const { outlets } = start(outputOf(() => {}, { close }));
+  const both = await Promise.all([outlets[0]!.close(), outlets[0]!.close()]);
+  expect([...both, await outlets[0]!.close()]).toEqual(["it did not close: EIO", undefined, undefined]);
+  expect(close).toHaveBeenCalledTimes(1);
+});
+
 test("a frame that an output cannot be lent takes its number; one that its rate leaves out does not", async () => {
   const numbers: number[] = [];
   const kept: FrameLease[] = [];

@@ -88,8 +88,8 @@ export class SideTopics {
 
   /** The newest value of a topic stays at the broker; an empty text makes it forget the topic. */
   keep(topic: string, text: string): void {
-    if (text === "") this.#retained.delete(topic);
-    else this.#retained.set(topic, text);
+    // An empty one too: a broker that is away now would go on to keep what was there.
+    this.#retained.set(topic, text);
     if (this.#client !== undefined) this.#keep(this.#client, topic, text);
   }
 

@@ -2,7 +2,7 @@
 // What becomes of bytes on the connection beside that of the frames: each call hears once what happened, and why.
 import { once } from "node:events";
 import { createServer, type Socket } from "node:net";
-import { expect, test } from "vitest";
+import { expect, test, vi } from "vitest";
 import { type DropCause, SideTopics } from "../../../edge/outputs/side-topics.js";
 
 test("what was on its way when the connection broke is lost, what comes then is offline", async () => {
@@ -40,3 +40,50 @@ test("what was on its way when the connection broke is lost, what comes then is 
     server.close();
   }
 });
+
+test("what is taken back while the broker is away is taken back when it is there again", async () => {
+  /** PUBLISH, QoS 1, retained, of the topic "t" (MQTT 3.1.1 section 3.3): one with "x", one with nothing. */
+  const [kept, empty] = [
+    [0x33, 6, 0, 1, 0x74],
+    [0x33, 5, 0, 1, 0x74],
+  ].map((bytes) => Buffer.from(bytes));
+  const heard: Buffer[] = [];
+  const waiting: { wanted: Buffer; there: () => void }[] = [];
+  let peer: Socket | undefined;
+  let open = Promise.resolve();
+  const server = createServer((socket) => {
+    peer = socket;
+    socket.on("error", () => {});
+    socket.once("data", () => open.then(() => socket.write(Buffer.from([0x20, 2, 0, 0]))));
+    socket.on("data", (bytes) => {
+      heard.push(bytes);
+      for (const { wanted, there } of waiting) if (Buffer.concat(heard).includes(wanted)) there();
+    });
+  }).listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const until = (wanted: Buffer) => new Promise<void>((there) => void waiting.push({ wanted, there }));
+  const { port } = server.address() as { port: number };
+  const broker = { url: `mqtt://127.0.0.1:${port}`, embedded: false, protocolVersion: 4 as const };
+  const side = new SideTopics({ broker, name: "test", notice: () => {} });
+  try {
+    await side.ready;
+    const came = until(kept!);
+    side.keep("t", "x");
+    await came;
+    let admit = () => {};
+    open = new Promise((resolve) => {
+      admit = resolve;
+    });
+    peer!.resetAndDestroy();
+    await vi.waitFor(() => expect(side.connected).toBe(false), 5000);
+    const gone = until(empty!);
+    side.keep("t", "");
+    admit();
+    await gone;
+  } finally {
+    const closed = side.close();
+    peer?.destroy();
+    await closed;
+    server.close();
+  }
+}, 20_000);

@@ -165,6 +165,7 @@ export class Control implements RunControl {
     const turn = (on: boolean, asker: string) => this.#run.apply({ "outputs.mcap.recording": on }, asker);
     clearTimeout(this.#recordingEnds);
     await turn(recording, from);
+    clearTimeout(this.#recordingEnds); // of a request that was served just before this one
     this.#run.notice(`recording ${recording ? "begun" : "ended"} by ${from}`);
     if (recording && seconds !== undefined) {
       const end = () => void turn(false, from).catch(() => {}); // the run has ended, and the file with it

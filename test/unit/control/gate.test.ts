@@ -2,7 +2,7 @@
 // The gate and what is behind it, without a broker: every refusal by its code, counts, and what a signature covers.
 import { createHmac } from "node:crypto";
 import { readFileSync } from "node:fs";
-import { describe, expect, test } from "vitest";
+import { describe, expect, test, vi } from "vitest";
 import { type Config, changedConfig, loadConfig, type SettingsChange } from "../../../edge/config/index.js";
 import { Control, type ControlledRun } from "../../../edge/control/control.js";
 import { MAX_REQUEST_BYTES, RequestGate } from "../../../edge/control/gate.js";
@@ -81,6 +81,36 @@ test("the reference's example is signed as it says", () => {
   const example = JSON.parse(/```json signed request\n([\s\S]*?)```/.exec(page)![1]!);
   const request = { device: "depthwatt/robot-1", command: "get", text: example.signed as string };
   expect(example.signature).toBe(signatureOf("the secret of the manual", request));
+});
+
+test("of two requests to record that come together the later one says when it ends", async () => {
+  vi.useFakeTimers();
+  try {
+    const { config } = loadConfig({ set: ["board=none", "outputs.mcap.file=out.mcap"], environment: {} });
+    const applied: unknown[] = [];
+    const control = new Control(
+      {
+        config,
+        apply: async (change) => {
+          applied.push(change["outputs.mcap.recording"]);
+          return change;
+        },
+        notice: () => {},
+        snapshot: () => Promise.reject(new Error("none here")),
+      },
+      { off: undefined, secret: undefined, brokerAuthenticates: true },
+    );
+    await Promise.all([
+      control.perform("record", { seconds: 10 }, "anna"),
+      control.perform("record", { seconds: 60 }, "ben"),
+    ]);
+    await vi.advanceTimersByTimeAsync(59_000);
+    expect(applied).toEqual([true, true]);
+    await vi.advanceTimersByTimeAsync(1000);
+    expect(applied).toEqual([true, true, false]);
+  } finally {
+    vi.useRealTimers();
+  }
 });
 
 describe("a signed request", () => {

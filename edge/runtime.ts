@@ -2,7 +2,7 @@
 // One running depthwatt: what it owns, what it tells its outputs about itself, how its settings change, and how it ends. Opened
 // by main.ts.
 import type { PairSource } from "../camera/index.js";
-import type { DepthwattError } from "../core/index.js";
+import { DepthwattError } from "../core/index.js";
 import type { EngineOptions } from "../cuda/index.js";
 import type { Meter } from "../power/index.js";
 import {
@@ -86,10 +86,19 @@ export class Runtime {
   #rowsApart = false;
   readonly #stopping = new AbortController();
   #failure: DepthwattError | undefined;
+  /** Resolves when run() is called; rejects where it is closed before. */
+  readonly begun: Promise<void>;
+  #begin: () => void = () => {};
+  #neverBegins: (error: DepthwattError) => void = () => {};
 
   constructor(config: Config, events: RuntimeEvents) {
     this.#config = config;
     this.#events = events;
+    this.begun = new Promise((resolve, reject) => {
+      this.#begin = resolve;
+      this.#neverBegins = reject;
+    });
+    this.begun.catch(() => {});
   }
 
   /** The settings that hold now. */
@@ -304,6 +313,7 @@ export class Runtime {
 
   /** Runs to the end of the source, the frame limit or stop(), closes everything and returns the figures of the whole run. */
   async run(): Promise<RunFigures> {
+    this.#begin();
     const { meter, pipeline, outputs, reporter, input, source } = this.parts;
     const { idleSeconds } = this.#config.power;
     let figures: RunFigures;
@@ -357,6 +367,7 @@ export class Runtime {
   }
 
   async close(): Promise<void> {
+    this.#neverBegins(new DepthwattError("RUN_ENDED", "the run ended before it began"));
     for (let close = this.#closers.pop(); close !== undefined; close = this.#closers.pop()) await close();
   }
 }

@@ -36,6 +36,8 @@ const PRESET_FIELD = { what: "preset", code: "CONTROL_INVALID" } as const;
 
 /** What there is to be controlled. */
 export interface ControlledRun {
+  /** Requests wait for it: the first outputs take them while the last are opened. @throws DepthwattError RUN_ENDED */
+  readonly begun?: Promise<void>;
   readonly config: Config;
   apply(change: SettingsChange, from: string): Promise<SettingsChange>;
   notice(text: string): void;
@@ -85,6 +87,7 @@ export class Control implements RunControl {
         const text = `expected at most ${MAX_REQUESTS_A_SECOND} requests a second, of all who ask together`;
         throw new DepthwattError("CONTROL_BUSY", text);
       }
+      await this.#run.begun;
       return await this.#serve(command, body, from);
     } catch (error) {
       if (isDepthwattError(error)) return refusalOf(error);

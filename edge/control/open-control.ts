@@ -25,6 +25,7 @@ export function openControl(runtime: Runtime, snapshots: Snapshots, { restart, s
   const secret = enabled && secretFile !== undefined ? readControlSecret(secretFile) : undefined;
   return new Control(
     {
+      begun: runtime.begun,
       get config() {
         return runtime.config;
       },

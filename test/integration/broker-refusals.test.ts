@@ -114,6 +114,12 @@ needs("mosquitto").suite("a broker that refuses", () => {
     expect(made.counters().drops).toEqual({ oversize: 2 });
     expect(notices.join("\n")).toMatch(/takes packets of at most \d+ bytes; depth frames of 6240 bytes/);
     expect(notices.join("\n")).toContain("at most 400 bytes");
+    expect(made.failure).toMatchObject({ code: "BROKER_REFUSED" });
+    // The settings were changed: whether that was a cure the next frame tells.
+    made.expectEvery(100);
+    expect(made.failure).toBeUndefined();
+    await sendSome(made, 1);
+    expect(made.failure).toMatchObject({ code: "BROKER_REFUSED" });
   });
 
   test("two publishers under one device name tell each other; the one that stays keeps its state", async () => {

@@ -110,7 +110,10 @@ export interface Publisher {
   info(info: object): void;
   /** Undefined: there is none any more, and the topic is cleared. */
   cameraInfo(cameraInfo: object | undefined): void;
-  /** Time between frames from now on; undefined: not known. */
+  /**
+   * Settings or the source have changed: what was too large before may fit now, or be switched off.
+   * @param periodMs time between frames from now on; undefined: not known
+   */
   expectEvery(periodMs: number | undefined): void;
   /** Not retained; skipped while offline or while the socket is behind. */
   metrics(metrics: object): void;

@@ -275,6 +275,7 @@ class MqttPublisher implements Publisher {
 
   expectEvery(periodMs = DEFAULT_PERIOD_MS): void {
     this.periodMs = periodMs;
+    this.brokerLimit = undefined;
   }
 
   /** @param value undefined: an empty message, which makes a broker forget the topic */

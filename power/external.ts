@@ -28,6 +28,8 @@ export function valueAtPath(value: unknown, path: string): unknown {
   return here;
 }
 
+/** In whichever unit: more is no reading, and could not be added up. */
+const MAX_READING = 1e9;
 const MILLIWATTS = { milliwatts: 1, watts: 1000 } as const;
 const MICROJOULES = { wattHours: 3.6e9, kilowattHours: 3.6e12 } as const;
 
@@ -75,11 +77,12 @@ export class ExternalSensor implements PowerSensor {
     }
     const found = valueAtPath(parsed, path);
     const number = typeof found === "string" && found.trim() !== "" ? Number(found) : found;
-    if (typeof number !== "number" || !Number.isFinite(number)) {
+    if (typeof number !== "number" || !(Math.abs(number) <= MAX_READING)) {
       // The sender controls the text: quote a bounded piece of it in a reason, never all of it.
       const isGroup = typeof found === "object" && found !== null;
       const words = isGroup ? "a group or a list" : (JSON.stringify(found)?.slice(0, 40) ?? "nothing");
-      const reason = `${source}: expected a number at "${path}", got ${words}`;
+      const wanted = typeof number === "number" && !Number.isNaN(number) ? `a number up to ${MAX_READING}` : "a number";
+      const reason = `${source}: expected ${wanted} at "${path}", got ${words}`;
       this.#latest = { available: false, reason };
       return;
     }

@@ -246,6 +246,19 @@ describe("bench supply or smart plug", () => {
     expect(sensor.read()[0]).toMatchObject({ energyMicrojoules: 3_600_000n + 7_200_000n });
   });
 
+  test.each(["watts", "milliwatts", "wattHours", "kilowattHours"] as const)(
+    "a number of %s that no supply has is refused, however large: anybody may publish it",
+    (unit) => {
+      const sensor = new ExternalSensor({ ...options, path: "", unit });
+      for (const number of ["0", "1e300", "-1e308"]) sensor.accept(number);
+      expect(refusal(sensor.read()[0]!)).toBe(
+        'plug/SENSOR: expected a number up to 1000000000 at "", got -1e+308',
+      );
+      sensor.accept("8");
+      expect(sensor.read()[0]).toMatchObject({ available: true });
+    },
+  );
+
   test("names what it found instead of a number", () => {
     const sensor = new ExternalSensor(options);
     sensor.accept('{"ENERGY":{"Power":"off"}}');

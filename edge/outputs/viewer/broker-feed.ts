@@ -5,10 +5,14 @@ import type { Consumer, ReceivedFrame } from "../../consumer/consumer.js";
 import { FRAME_HEADER_BYTES, type PictureStream } from "../../frame/frame-format.js";
 import { printable, redactUrl } from "../../redact.js";
 import type { Hub } from "./hub.js";
+import type { DocumentType } from "./protocol.js";
 
 /** Streams of one moment come one after the other; what is not there by then was not sent. */
 const PATIENCE_MS = 100;
 const MAX_ASSEMBLIES = 256;
+/** Ours have some kilobytes in five levels; anybody may publish others, which every page would be told. */
+const MAX_DOCUMENT_LENGTH = 1 << 20;
+const MAX_LEVELS = 32;
 
 interface Assembly {
   timestampNs: bigint;
@@ -24,6 +28,15 @@ interface Assembly {
 const messageOf = ({ body, messageBytes }: ReceivedFrame): Uint8Array =>
   new Uint8Array(body.buffer, body.byteOffset - FRAME_HEADER_BYTES, messageBytes);
 
+/** JSON.stringify calls itself for each level and ends in an exception where they are some thousand. */
+function isShallow(value: unknown, levels = MAX_LEVELS): boolean {
+  if (typeof value !== "object" || value === null) return true;
+  return levels > 0 && Object.values(value).every((one) => isShallow(one, levels - 1));
+}
+
+const canBeTold = (document: unknown) =>
+  isShallow(document) && JSON.stringify(document).length <= MAX_DOCUMENT_LENGTH;
+
 export class BrokerFeed {
   readonly #hub: Hub;
   readonly #assemblies = new Map<string, Assembly>();
@@ -32,18 +45,33 @@ export class BrokerFeed {
   constructor(hub: Hub, consumer: Consumer) {
     this.#hub = hub;
     consumer.on("frame", (frame) => this.#take(frame));
-    consumer.on("state", ({ device, state, reason }) => hub.document(device, "state", { state, reason }));
-    consumer.on("info", ({ device, info }) => hub.document(device, "info", info));
-    consumer.on("cameraInfo", ({ device, cameraInfo }) => hub.document(device, "cameraInfo", cameraInfo));
-    consumer.on("metrics", ({ device, metrics }) => hub.document(device, "metrics", metrics));
+    consumer.on("state", ({ device, state, reason }) => this.#tell(device, "state", { state, reason }));
+    consumer.on("info", ({ device, info }) => this.#tell(device, "info", info));
+    consumer.on("cameraInfo", ({ device, cameraInfo }) => this.#tell(device, "cameraInfo", cameraInfo));
+    consumer.on("metrics", ({ device, metrics }) => this.#tell(device, "metrics", metrics));
     consumer.on("status", ({ connected, reason }) => hub.source(connected, redactUrl(reason)));
     consumer.on("invalid", ({ device, stream, error }) => {
-      // One line for each kind of damage and device, however many messages have it.
-      const key = `${device} ${stream} ${String(error.context.field)}`;
-      if (this.#damages.has(key) || this.#damages.size > MAX_ASSEMBLIES) return;
-      this.#damages.add(key);
-      hub.log("warn", printable(`${device}/${stream}: ${error.message}`));
+      this.#damaged(
+        `${device} ${stream} ${String(error.context.field)}`,
+        `${device}/${stream}: ${error.message}`,
+      );
     });
+  }
+
+  /** One line for each kind of damage and device, however many messages have it. */
+  #damaged(key: string, text: string): void {
+    if (this.#damages.has(key) || this.#damages.size > MAX_ASSEMBLIES) return;
+    this.#damages.add(key);
+    this.#hub.log("warn", printable(text));
+  }
+
+  #tell(device: string, type: DocumentType, document: unknown): void {
+    if (canBeTold(document)) this.#hub.document(device, type, document);
+    else
+      this.#damaged(
+        `${device} ${type}`,
+        `${device}: expected ${type} of at most ${MAX_DOCUMENT_LENGTH} characters in ${MAX_LEVELS} levels, got more`,
+      );
   }
 
   #take(frame: ReceivedFrame): void {

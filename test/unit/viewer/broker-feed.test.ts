@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // Streams of one moment are put together again, whichever come, in whatever order; nothing waits for what was switched off.
+import { EventEmitter } from "node:events";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import type { WebSocket } from "ws";
 import type { Consumer, ReceivedFrame } from "../../../edge/consumer/consumer.js";
 import { Emitter } from "../../../edge/consumer/emitter.js";
 import type { PictureStream } from "../../../edge/frame/frame-format.js";
 import { parseFrame } from "../../../edge/frame/payload.js";
 import { BrokerFeed } from "../../../edge/outputs/viewer/broker-feed.js";
-import type { Hub } from "../../../edge/outputs/viewer/hub.js";
+import { Hub } from "../../../edge/outputs/viewer/hub.js";
+import type { ToPage } from "../../../edge/outputs/viewer/protocol.js";
 import { messageOf } from "../../doubles/page-feed.js";
 
 class FakeConsumer extends Emitter<Record<string, never>> {
@@ -18,6 +21,10 @@ class FakeConsumer extends Emitter<Record<string, never>> {
     const frame = { device, stream, header, body, messageBytes: message.length } as ReceivedFrame;
     this.emit("frame", frame as never);
     return message;
+  }
+
+  info(device: string, info: unknown): void {
+    this.emit("info", { device, info } as never);
   }
 }
 
@@ -75,4 +82,29 @@ test("nothing comes after it was closed", () => {
   fed.close();
   vi.advanceTimersByTime(500);
   expect(sets).toEqual([]);
+});
+
+test("a document that no page could be told is left out, with one line in the log: anybody may publish it", () => {
+  const hub = new Hub({ kind: "view", origin: "a test" });
+  const said: ToPage[] = [];
+  const page = Object.assign(new EventEmitter(), {
+    OPEN: 1,
+    readyState: 1,
+    bufferedAmount: 0,
+    send: (text: string) => void said.push(JSON.parse(text)),
+  });
+  hub.join(page as unknown as WebSocket, "a test");
+  const consumer = new FakeConsumer();
+  new BrokerFeed(hub, consumer as unknown as Consumer);
+  consumer.info("a", JSON.parse("[".repeat(100_000) + "]".repeat(100_000)));
+  consumer.info("a", { board: "x".repeat(2 << 20) });
+  consumer.info("a", { board: "jetson" });
+  expect(said.filter(({ type }) => type === "info")).toEqual([
+    { type: "info", device: "a", document: { board: "jetson" } },
+  ]);
+  const lines = said.flatMap((message) => (message.type === "log" ? message.lines : []));
+  expect(lines).toMatchObject([
+    { level: "warn", text: expect.stringMatching(/^a: expected info of at most /) },
+  ]);
+  page.emit("close");
 });

@@ -81,7 +81,8 @@ export class ExternalSensor implements PowerSensor {
       // The sender controls the text: quote a bounded piece of it in a reason, never all of it.
       const isGroup = typeof found === "object" && found !== null;
       const words = isGroup ? "a group or a list" : (JSON.stringify(found)?.slice(0, 40) ?? "nothing");
-      const wanted = typeof number === "number" && !Number.isNaN(number) ? `a number up to ${MAX_READING}` : "a number";
+      const wanted =
+        typeof number === "number" && !Number.isNaN(number) ? `a number up to ${MAX_READING}` : "a number";
       const reason = `${source}: expected ${wanted} at "${path}", got ${words}`;
       this.#latest = { available: false, reason };
       return;

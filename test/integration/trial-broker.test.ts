@@ -172,7 +172,9 @@ describe("trial broker", () => {
       },
       { mqtt: 0, webSocket: 0 },
     );
-    const sockets = await Promise.all([core.port, core.webSocketPort!, core.webSocketPort!].map(rawConnection));
+    const sockets = await Promise.all(
+      [core.port, core.webSocketPort!, core.webSocketPort!].map(rawConnection),
+    );
     sockets[2]!.write("GET / HTTP/1.1\r\nHost: localhost\r\n");
     const guests = await Promise.all(
       [`mqtt://127.0.0.1:${core.port}`, `ws://127.0.0.1:${core.webSocketPort}`].map((url) =>

@@ -115,7 +115,7 @@ needs("mosquitto").suite("a broker that refuses", () => {
     expect(notices.join("\n")).toMatch(/takes packets of at most \d+ bytes; depth frames of 6240 bytes/);
     expect(notices.join("\n")).toContain("at most 400 bytes");
     expect(made.failure).toMatchObject({ code: "BROKER_REFUSED" });
-    // The settings were changed: whether that was a cure the next frame tells.
+    // The settings were changed: whether it helped the next frame tells.
     made.expectEvery(100);
     expect(made.failure).toBeUndefined();
     await sendSome(made, 1);

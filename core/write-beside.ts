@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Files that are there whole or not at all: written beside their place and renamed, so that a full disk or an interrupted program
 // leaves what was there before and no half of what was to come.
-import { lstatSync, statSync } from "node:fs";
+import { lstatSync, type Stats, statSync } from "node:fs";
 import { rename, rm, writeFile } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 
@@ -29,12 +29,21 @@ export async function writeBeside(path: string, bytes: Uint8Array | string): Pro
   }
 }
 
+/** Undefined also where nothing can be there: a name that is too long, links in a circle, a file taken for a folder. */
+function foundAt(path: string): Stats | undefined {
+  try {
+    return statSync(path);
+  } catch {
+    return undefined;
+  }
+}
+
 /** Whether two paths lead to one file that is there; two that are not there are one where their names are. */
 export function isSameFile(a: string, b: string): boolean {
-  const [one, other] = [a, b].map((path) => statSync(path, { throwIfNoEntry: false }));
+  const [one, other] = [foundAt(a), foundAt(b)];
   if (one === undefined || other === undefined) {
     const place = (path: string) => {
-      const folder = statSync(dirname(path), { throwIfNoEntry: false });
+      const folder = foundAt(dirname(path));
       return `${folder?.dev}:${folder?.ino}/${basename(path)}`;
     };
     return one === other && place(a) === place(b);

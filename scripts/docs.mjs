@@ -114,7 +114,7 @@ async function commandsPage({ buildProgram }) {
   return `${NOTICE}
 # Commands
 
-Results go to stdout, everything else to stderr. With ${code("--json")} the last line of stdout is one JSON object.
+Results go to stdout, everything else to stderr. With ${code("--json")} the last line of stdout is one JSON document.
 In a clone, ${code("npm start")} is ${code("depthwatt run")} (${code("npm start -- --frames 60")} passes flags on), and every other
 command is ${code("npx depthwatt COMMAND")}.
 

@@ -12,8 +12,10 @@ import {
 } from "../../camera/index.js";
 import { DepthwattError } from "../../core/index.js";
 import { computePair, type Matched, openPair, readPair } from "../batch/match-pair.js";
+import { nearestName } from "../config/index.js";
 import { score } from "../eval/index.js";
-import { type ConfigOptions, configOf, withConfig, withExamples, withJson } from "./options.js";
+import { presetOf } from "../presets/index.js";
+import { checkOutputs, type ConfigOptions, configOf, withConfig, withExamples, withJson } from "./options.js";
 import { columns, note, printJson, printLine } from "./output.js";
 
 interface CompareOptions extends ConfigOptions {
@@ -78,6 +80,12 @@ const sides = ["a", "b"] as const;
 
 async function compare(left: string, right: string, options: CompareOptions): Promise<void> {
   checkColourName(options.output);
+  checkOutputs(
+    { "the left picture": left, "the right picture": right, "--truth": options.truth },
+    { "-o": options.output },
+  );
+  if (options.truthScale !== undefined && options.truth === undefined)
+    throw new DepthwattError("USAGE", "expected --truth beside --truth-scale, got nothing");
   const threshold = positive("--threshold", options.threshold);
   const scale = options.truthScale === undefined ? undefined : positive("--truth-scale", options.truthScale);
   const flags = {
@@ -87,6 +95,7 @@ async function compare(left: string, right: string, options: CompareOptions): Pr
   };
   const results: { matched: Matched; map: FloatImage; min: number; max: number }[] = [];
   // Both presets are known before the first is matched.
+  for (const side of sides) presetOf(options[side], nearestName, { what: `--${side}`, code: "USAGE" });
   const configs = sides.map((side) => configOf({ ...options, preset: options[side] }, flags).config);
   for (const config of configs) {
     const pictures = await readPair(left, right, config.match.algorithm, note);
@@ -168,7 +177,7 @@ export function defineCompare(command: Command): void {
     .option("--num-disparities <n>", "disparities searched, 8 to 512")
     .option("--backend <name>", "auto, cpu or cuda");
   withExamples(
-    withJson(withConfig(command), "print one JSON object"),
+    withJson(withConfig(command, { preset: false }), "print one JSON object"),
     "depthwatt compare left.png right.png --a sgm-2016 --b quality -o both.png",
     "depthwatt compare left.png right.png --a chang-half --b chang-full --truth disp.pfm -o both.png",
   ).action((left: string, right: string, options: CompareOptions) => compare(left, right, options));

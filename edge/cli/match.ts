@@ -10,14 +10,14 @@ import {
   writeDisparity,
   writeImage,
 } from "../../camera/index.js";
-import { DepthwattError, isSameFile, writeBeside } from "../../core/index.js";
+import { DepthwattError, writeBeside } from "../../core/index.js";
 import { ALGORITHMS, parametersOf } from "../../cuda/index.js";
 import { computePair, type Matched, openPair, readPair } from "../batch/match-pair.js";
 import type { FlagValue } from "../config/index.js";
 import { plyOfPoints } from "../frame/ply.js";
 import { adaptationFigures, rowsTooFarApart } from "../pipeline/adaptation.js";
 import { matchParameters } from "../pipeline/parameters.js";
-import { type ConfigOptions, configOf, withConfig, withExamples, withJson } from "./options.js";
+import { checkOutputs, type ConfigOptions, configOf, withConfig, withExamples, withJson } from "./options.js";
 import { note, printJson, printLine } from "./output.js";
 
 interface MatchOptions extends ConfigOptions {
@@ -39,24 +39,6 @@ const flagsOf = (options: MatchOptions): Record<string, FlagValue> => ({
   "engine.backend": { flag: "--backend", value: options.backend },
 });
 
-/** Two results in one file, or one in place of what it was made of, would be a loss without a word. */
-function checkOutputs(leftFile: string, rightFile: string, { output, color }: MatchOptions): void {
-  const places: [string, string | undefined][] = [
-    ["the left picture", leftFile],
-    ["the right picture", rightFile],
-    ["-o", output],
-    ["--color", color],
-  ];
-  for (const [at, [name, path]] of places.entries()) {
-    if (path === undefined || at < 2) continue;
-    const other = places.slice(0, at).find(([, before]) => before !== undefined && isSameFile(before, path));
-    if (other === undefined) continue;
-    throw new DepthwattError("USAGE", `expected ${name} and ${other[0]} to be two files, both are ${path}`, {
-      hint: "Give each its own name.",
-    });
-  }
-}
-
 async function writeCloud(
   file: string,
   { bytes, form }: NonNullable<Matched["points"]>,
@@ -74,9 +56,12 @@ async function writeCloud(
 
 async function match(leftFile: string, rightFile: string, options: MatchOptions): Promise<void> {
   const cloud = options.output !== undefined && extname(options.output).toLowerCase() === ".ply";
-  if (options.output !== undefined && !cloud) checkDisparityName(options.output);
+  if (options.output !== undefined && !cloud) checkDisparityName(options.output, ".pfm, .png or .ply");
   if (options.color !== undefined) checkColourName(options.color);
-  checkOutputs(leftFile, rightFile, options);
+  checkOutputs(
+    { "the left picture": leftFile, "the right picture": rightFile },
+    { "-o": options.output, "--color": options.color },
+  );
   const { config } = configOf(options, flagsOf(options));
   const colours = cloud && config.points.colour === "rgb";
   const pictures = await readPair(leftFile, rightFile, config.match.algorithm, note, colours);

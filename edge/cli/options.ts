@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Options that several commands share, and how a command gets its configuration from them.
 import type { Command } from "commander";
+import { DepthwattError, isSameFile } from "../../core/index.js";
 import { note } from "./output.js";
 import { type FlagValue, type LoadedConfig, loadConfig } from "../config/index.js";
 import { kindOfPath } from "../sources/section.js";
@@ -13,19 +14,19 @@ export interface ConfigOptions {
 
 const collect = (value: string, before: string[] = []) => [...before, value];
 
-/** Adds --config and --set. */
-export function withConfig(command: Command): Command {
-  return command
-    .option("--config <file>", "configuration file, YAML or JSON")
-    .option(
+/** Adds --config, --set and, unless the command names presets its own way, --preset. */
+export function withConfig(command: Command, { preset = true } = {}): Command {
+  command.option("--config <file>", "configuration file, YAML or JSON");
+  if (preset)
+    command.option(
       "--preset <name>",
       "settings under one name (depthwatt presets lists them); explicit settings win",
-    )
-    .option(
-      "--set <key=value>",
-      "any setting; may be repeated (depthwatt config --print lists them)",
-      collect,
     );
+  return command.option(
+    "--set <key=value>",
+    "any setting; may be repeated (depthwatt config --print lists them)",
+    collect,
+  );
 }
 
 /** The flags that say where the images are, by the setting's name in a source's section. */
@@ -48,6 +49,29 @@ export function kindFlag(options: {
   const flag = (["left", "right", "sideBySide"] as const).find((one) => options[one] !== undefined);
   if (flag === undefined) return { flag: "--source", value: undefined };
   return { ...placeFlags(options)[flag], value: kindOfPath(options[flag]!) };
+}
+
+/**
+ * Two results in one file, or one in place of what it was made of, would be a loss without a word.
+ * @param read what is read and @param written what is written: paths by what the command calls them
+ * @throws DepthwattError USAGE
+ */
+export function checkOutputs(
+  read: Readonly<Record<string, string | undefined>>,
+  written: Readonly<Record<string, string | undefined>>,
+): void {
+  const before = Object.entries(read);
+  for (const [name, path] of Object.entries(written)) {
+    if (path === undefined) continue;
+    const other = before.find(([, one]) => one !== undefined && isSameFile(one, path));
+    if (other !== undefined)
+      throw new DepthwattError(
+        "USAGE",
+        `expected ${name} and ${other[0]} to be two files, both are ${path}`,
+        { hint: "Give each its own name." },
+      );
+    before.push([name, path]);
+  }
 }
 
 /** Adds --json. */

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // depthwatt compare as its users run it: the sheet, the figures, and what is refused.
-import { mkdtempSync, rmSync } from "node:fs";
+import { copyFileSync, existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
@@ -90,5 +90,27 @@ test("one preset against itself differs nowhere; an unknown one is told with the
     ...QUIET,
   ]);
   expect(unknown.code).toBe(2);
-  expect(unknown.stderr).toMatch(/did you mean "chang-half"\?/);
+  expect(unknown.stderr).toMatch(/expected --b to be .*did you mean "chang-half"\?/);
+}, 30_000);
+
+test("no picture is overwritten by what was made of it", async () => {
+  const truth = join(folder, "truth.png");
+  copyFileSync(pair[0]!, truth);
+  for (const place of [...pair, truth]) {
+    const before = readFileSync(place);
+    const words = ["--a", "sad-3", "--b", "sad-5", "--truth", truth, "-o", place];
+    const ran = await runProgram(["compare", ...pair, ...words, ...QUIET]);
+    expect(ran.code, ran.stderr).toBe(2);
+    expect(ran.stderr).toMatch(/expected -o and (the (left|right) picture|--truth) to be two files/);
+    expect(readFileSync(place).equals(before), place).toBe(true);
+  }
+}, 30_000);
+
+test("what would have no effect is refused", async () => {
+  const words = ["compare", ...pair, "--a", "sad-3", "--b", "sad-5", "-o", join(folder, "idle.png")];
+  const preset = await runProgram([...words, "--preset", "quality"]);
+  expect([preset.code, preset.stderr]).toEqual([2, expect.stringContaining("unknown option '--preset'")]);
+  const scale = await runProgram([...words, "--truth-scale", "4"]);
+  expect([scale.code, scale.stderr]).toEqual([2, expect.stringContaining("expected --truth beside")]);
+  expect(existsSync(join(folder, "idle.png"))).toBe(false);
 }, 30_000);

@@ -45,6 +45,14 @@ test("one file by other names is one file", () => {
   expect(isSameFile("/dev/null", "/dev/null")).toBe(false);
 });
 
+test("a path that can lead nowhere is no other file, and no error", () => {
+  const path = join(folder, "taken for a folder");
+  writeFileSync(path, "");
+  symlinkSync("circle", join(folder, "circle"));
+  for (const nowhere of [join(folder, "circle"), join(folder, "n".repeat(300)), join(path, "below")])
+    expect(isSameFile(nowhere, path), nowhere.slice(0, 80)).toBe(false);
+});
+
 /** A small disk of its own; undefined where this user may not mount one. */
 function smallDisk(): string | undefined {
   const disk = join(folder, "disk");

@@ -61,9 +61,13 @@ function refuseExtension(file: string, expected: string): never {
   });
 }
 
-/** Refuses a name that writeDisparity() would refuse, before there is anything to write. @throws DepthwattError USAGE */
-export function checkDisparityName(file: string): void {
-  if (![".pfm", ".png"].includes(extname(file).toLowerCase())) refuseExtension(file, ".pfm or .png");
+/**
+ * Refuses a name that writeDisparity() would refuse, before there is anything to write.
+ * @param expected the endings, where the caller knows more of them
+ * @throws DepthwattError USAGE
+ */
+export function checkDisparityName(file: string, expected = ".pfm or .png"): void {
+  if (![".pfm", ".png"].includes(extname(file).toLowerCase())) refuseExtension(file, expected);
 }
 
 /** The same for a colour picture and writeImage(). @throws DepthwattError USAGE */

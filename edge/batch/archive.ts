@@ -3,7 +3,7 @@
 import { existsSync, readdirSync, statSync } from "node:fs";
 import { basename, extname, join, relative } from "node:path";
 import { listImages, medianPeriodNs, planSteps, settleTimes } from "../../camera/index.js";
-import { DepthwattError } from "../../core/index.js";
+import { DepthwattError, isDepthwattError } from "../../core/index.js";
 import { leftRightIn } from "../convert/left-right.js";
 import { readDataset } from "../eval/dataset.js";
 
@@ -27,10 +27,22 @@ const COUNTED_PERIOD_NS = 33_333_333n;
 
 /** @throws DepthwattError SOURCE_UNREADABLE, SOURCE_EMPTY, DATASET_INVALID */
 export async function listArchive(root: string): Promise<Archive> {
-  if (!statSync(root, { throwIfNoEntry: false })?.isDirectory())
-    throw new DepthwattError("SOURCE_UNREADABLE", `expected a folder of image pairs at ${root}, found none`);
   const archive: Archive = { pairs: [], unmatched: 0 };
-  await walk(root, root, 0, archive);
+  try {
+    if (!statSync(root, { throwIfNoEntry: false })?.isDirectory())
+      throw new DepthwattError(
+        "SOURCE_UNREADABLE",
+        `expected a folder of image pairs at ${root}, found none`,
+      );
+    await walk(root, root, 0, archive);
+  } catch (cause) {
+    if (isDepthwattError(cause) || (cause as NodeJS.ErrnoException).syscall === undefined) throw cause;
+    throw new DepthwattError(
+      "SOURCE_UNREADABLE",
+      `expected a folder of image pairs at ${root}, found: ${(cause as Error).message}`,
+      { cause },
+    );
+  }
   if (archive.pairs.length === 0)
     throw new DepthwattError(
       "SOURCE_EMPTY",

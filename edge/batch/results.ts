@@ -48,6 +48,22 @@ export const hashOf = (...parts: readonly (string | Uint8Array)[]): string => {
 };
 
 /**
+ * A file that is called as a result counts as done, so a folder that holds such a file and no note is refused: the file may be a
+ * picture of the archive itself.
+ * @param names of the results, as they would stand in the folder
+ * @throws DepthwattError USAGE
+ */
+export function checkFree(folder: string, names: readonly string[]): void {
+  if (!existsSync(folder) || existsSync(join(folder, NOTE))) return;
+  const found = names.find((name) => existsSync(join(folder, name)));
+  // Asked again: the note is written before any result, also where another machine has just begun.
+  if (found !== undefined && !existsSync(join(folder, NOTE)))
+    throw others(folder, `${found} and no ${NOTE} that says what it was made with`);
+}
+
+const NOTE = "batch.json";
+
+/**
  * The folder's own note of what its results were made with. Made where there is none.
  * @returns the hash of the choice
  * @throws DepthwattError USAGE: results of other settings are there; OUTPUT_UNWRITABLE
@@ -55,7 +71,7 @@ export const hashOf = (...parts: readonly (string | Uint8Array)[]): string => {
 export async function claimFolder(folder: string, choice: object): Promise<string> {
   const text = JSON.stringify(choice);
   const key = hashOf(text);
-  const note = join(folder, "batch.json");
+  const note = join(folder, NOTE);
   try {
     makeFolder(folder);
     if (!existsSync(note)) await writeOnce(note, `${JSON.stringify({ key, choice }, undefined, 1)}\n`);

@@ -55,10 +55,18 @@ async function run(input: string, output: string, flags: BatchFlags): Promise<vo
   const shard = flags.queue === undefined ? shardOf(flags.shard, process.env) : undefined;
   if (flags.queue !== undefined && flags.shard !== undefined)
     throw new DepthwattError("USAGE", "expected --shard or --queue, got both");
-  const [{ listArchive }, { choiceOf, claimFolder }] = await Promise.all([
+  const [{ listArchive }, { checkFree, choiceOf, claimFolder }] = await Promise.all([
     import("../batch/archive.js"),
     import("../batch/results.js"),
   ]);
+  // Before the folder is made and claimed, which a mistyped archive should not do. A worker of a queue lists nothing.
+  const archive = flags.queue === undefined || flags.enqueue ? await listArchive(input) : undefined;
+  // Results of a queue are called after what is in their pictures.
+  if (archive !== undefined && flags.queue === undefined)
+    checkFree(
+      output,
+      archive.pairs.map(({ name }) => `${name}.${flags.format}`),
+    );
   const key = await claimFolder(output, choiceOf(config, flags.format));
   const progress = new Progress();
   let told = 0;
@@ -91,8 +99,8 @@ async function run(input: string, output: string, flags: BatchFlags): Promise<vo
       key,
       ackWaitSeconds: numberOf("--ack-wait", flags.ackWait, 1, 86_400),
     };
-    if (flags.enqueue) {
-      const { pairs, unmatched } = await listArchive(input);
+    if (archive !== undefined) {
+      const { pairs, unmatched } = archive;
       const fresh = await enqueue(pairs, queue);
       if (flags.json) printJson({ pairs: pairs.length, enqueued: fresh, unmatched });
       else printLine(`${fresh} of ${pairs.length} pairs are new in the queue`);
@@ -102,7 +110,7 @@ async function run(input: string, output: string, flags: BatchFlags): Promise<vo
     return tell(flags, { ...done.counts, seconds: seconds(), occupancy: done.occupancy, unmatched: 0 });
   }
   const { runBatch } = await import("../batch/batch.js");
-  const { pairs, unmatched } = await listArchive(input);
+  const { pairs, unmatched } = archive!;
   const { counts, occupancy } = await runBatch(partOf(pairs, shard), options).finally(() => progress.clear());
   const part = shard && { shard: `${shard.index}/${shard.of}` };
   tell(flags, { ...counts, ...part, unmatched, seconds: seconds(), occupancy });

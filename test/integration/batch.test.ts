@@ -9,6 +9,7 @@ import {
   readFileSync,
   rmSync,
   statSync,
+  symlinkSync,
   writeFileSync,
 } from "node:fs";
 import { tmpdir } from "node:os";
@@ -133,4 +134,24 @@ test("results of other settings are not mixed in, and an archive without pairs i
   const none = await runProgram(["batch", place("empty"), place("empty-out"), ...QUICK]);
   expect(none.code).toBe(3);
   expect(none.stderr).toMatch(/expected dataset\.json, left\/ and right\/, or mav0\//);
+  expect(existsSync(place("empty-out")), "nothing was computed, so nothing is claimed").toBe(false);
+});
+
+test("an archive that cannot be looked at is an error of one line, and claims no folder", async () => {
+  symlinkSync("circle", place("circle"));
+  for (const archive of [place("circle"), place("n".repeat(300)), place("archive/scene/left/000000.png/x")]) {
+    const ran = await runProgram(["batch", archive, place("unclaimed"), ...QUICK]);
+    expect(ran.code, ran.stderr).toBe(3);
+    expect(ran.stderr).toMatch(/^error: expected a folder of image pairs at .*\nhint: .*\n$/);
+  }
+  expect(existsSync(place("unclaimed"))).toBe(false);
+});
+
+test("pictures of the archive are not taken for results", async () => {
+  const left = place("archive/scene/left");
+  const before = readdirSync(left).sort();
+  const ran = await runProgram(["batch", place("archive/scene"), left, "--format", "png", ...QUICK]);
+  expect(ran.code, ran.stdout).toBe(2);
+  expect(ran.stderr).toMatch(/found 000000\.png and no batch\.json/);
+  expect(readdirSync(left).sort()).toEqual(before);
 });

@@ -12,8 +12,7 @@ import {
   readsColours,
   withoutColours,
 } from "../../cuda/index.js";
-import { matchParameters } from "../config/index.js";
-import type { LoadedConfig } from "../config/index.js";
+import { type FlagValue, type LoadedConfig, loadConfig, matchParameters } from "../config/index.js";
 import {
   type Evaluation,
   engineMatcher,
@@ -35,11 +34,12 @@ import {
   readScene,
   type Scene,
   type SceneEntry,
+  type Sweep,
   type SweepRow,
   sweepCsv,
   sweepPlot,
 } from "../eval/index.js";
-import { type ConfigOptions, configOf, withConfig, withExamples, withJson } from "./options.js";
+import { checkOutputs, type ConfigOptions, configOf, withConfig, withExamples, withJson } from "./options.js";
 import { columns, note, paint, printJson, printLine } from "./output.js";
 
 interface EvalOptions extends ConfigOptions {
@@ -97,12 +97,40 @@ async function readScenes(
   return scenes;
 }
 
-function load(options: EvalOptions, extra: readonly string[] = []): LoadedConfig {
-  const flags = {
-    "match.algorithm": { flag: "--algorithm", value: options.algorithm },
-    "engine.backend": { flag: "--backend", value: options.backend },
-  };
-  return configOf({ ...options, set: [...(options.set ?? []), ...extra] }, flags);
+function load(options: EvalOptions): LoadedConfig {
+  return configOf(options, flagsOf(options));
+}
+
+const flagsOf = (options: EvalOptions): Record<string, FlagValue> => ({
+  "match.algorithm": { flag: "--algorithm", value: options.algorithm },
+  "engine.backend": { flag: "--backend", value: options.backend },
+});
+
+/** With one value of each parameter that is swept. That a preset has another one goes without saying. */
+function loadSwept(options: EvalOptions, values: Readonly<Record<string, number>>): LoadedConfig {
+  const { config: file, preset, set } = options;
+  const swept = Object.entries(values).map(([key, value]) => [
+    key,
+    { flag: "--sweep", value: String(value) },
+  ]);
+  return loadConfig({ file, preset, set, flags: { ...flagsOf(options), ...Object.fromEntries(swept) } });
+}
+
+/** What stands in the way of a sweep is said before its first scene is matched, which may take hours. */
+function checkSweeps(options: EvalOptions, sweeps: readonly Sweep[]): void {
+  const [first, second] = sweeps;
+  if (first!.key === second?.key)
+    throw new DepthwattError("USAGE", `expected two parameters to sweep, got ${first!.key} twice`);
+  for (const { key } of sweeps)
+    if (options.set?.some((pair) => pair.startsWith(`${key}=`)))
+      throw new DepthwattError("USAGE", `expected --sweep or --set of ${key}, got both`);
+  const at = (x: number, y: number | undefined) =>
+    loadSwept(options, { [first!.key]: x, ...(y !== undefined && { [second!.key]: y }) });
+  const ends = (sweep: Sweep) => [sweep.values[0]!, sweep.values.at(-1)!];
+  // Each value by itself, since a step may meet what is no whole number, and the corners of two.
+  for (const x of first!.values) at(x, second?.values[0]);
+  for (const y of second?.values ?? []) at(first!.values[0]!, y);
+  for (const x of ends(first!)) for (const y of second === undefined ? [] : ends(second)) at(x, y);
 }
 
 function evaluateWith(
@@ -228,26 +256,22 @@ async function runGrid(
   [first, second]: readonly [string, string],
 ): Promise<void> {
   const [a, b] = [parseSweep(first), parseSweep(second)];
-  const settings = (x: number, y: number) => [`${a.key}=${x}`, `${b.key}=${y}`];
-  // The corners are checked before the first scene is matched.
-  for (const x of [a.values[0]!, a.values.at(-1)!])
-    for (const y of [b.values[0]!, b.values.at(-1)!]) load(options, settings(x, y));
+  checkSweeps(options, [a, b]);
+  const plot = options.plot ?? `sweep-${a.key}-${b.key}.svg`;
+  const heat = options.heatMap ?? `heat-${a.key}-${b.key}.svg`;
+  checkOutputs({}, { "--plot": plot, "--heat-map": heat });
   const scenes = await readScenes(folders, options.scenes, load(options).config.match.algorithm);
   const rows: GridRow[] = [];
   for (const x of a.values) {
     for (const y of b.values) {
       note(`${a.key} = ${x}, ${b.key} = ${y}`);
-      const evaluation = await evaluateWith(load(options, settings(x, y)), scenes, options);
+      const evaluation = await evaluateWith(loadSwept(options, { [a.key]: x, [b.key]: y }), scenes, options);
       rows.push({ values: [x, y], evaluation });
     }
   }
   const grid: Grid = { keys: [a.key, b.key], rows };
   const title = folders.map((folder) => basename(resolve(folder))).join(", ");
-  const plot = options.plot ?? `sweep-${a.key}-${b.key}.svg`;
-  const heat = options.heatMap ?? `heat-${a.key}-${b.key}.svg`;
-  await writePlot(plot, gridPlot(title, grid));
-  await writePlot(heat, gridHeatMap(title, grid));
-  note(`plot: ${plot}, heat map: ${heat}`);
+  // The figures first: a plot that cannot be written does not cost them.
   if (options.json) {
     const told = rows.map(({ values, evaluation }) => ({
       values,
@@ -256,22 +280,26 @@ async function runGrid(
     }));
     printJson({ parameters: grid.keys, plot, heatMap: heat, rows: told });
   } else printLine(gridCsv(grid));
+  await writePlot(plot, gridPlot(title, grid));
+  await writePlot(heat, gridHeatMap(title, grid));
+  note(`plot: ${plot}, heat map: ${heat}`);
 }
 
 async function runSweep(folders: readonly string[], options: EvalOptions, text: string): Promise<void> {
-  const { key, values } = parseSweep(text);
-  // Both ends are checked before the first scene is matched.
-  for (const value of [values[0]!, values.at(-1)!]) load(options, [`${key}=${value}`]);
+  const sweep = parseSweep(text);
+  const { key, values } = sweep;
+  checkSweeps(options, [sweep]);
   const scenes = await readScenes(folders, options.scenes, load(options).config.match.algorithm);
   const rows: SweepRow[] = [];
   for (const value of values) {
     note(`${key} = ${value}`);
-    rows.push({ value, evaluation: await evaluateWith(load(options, [`${key}=${value}`]), scenes, options) });
+    rows.push({
+      value,
+      evaluation: await evaluateWith(loadSwept(options, { [key]: value }), scenes, options),
+    });
   }
   const file = options.plot ?? `sweep-${key}.svg`;
   const title = `${folders.map((folder) => basename(resolve(folder))).join(", ")}: % bad over ${key}`;
-  await writePlot(file, sweepPlot(title, key, rows));
-  note(`plot: ${file}`);
   if (options.json) {
     printJson({
       parameter: key,
@@ -279,6 +307,8 @@ async function runSweep(folders: readonly string[], options: EvalOptions, text: 
       rows: rows.map(({ value, evaluation }) => ({ value, ...evaluation })),
     });
   } else printLine(sweepCsv(key, rows));
+  await writePlot(file, sweepPlot(title, key, rows));
+  note(`plot: ${file}`);
 }
 
 export function defineEval(command: Command): void {
@@ -314,6 +344,13 @@ export function defineEval(command: Command): void {
       throw new DepthwattError("USAGE", `expected --sweep once or twice, got it ${sweep.length} times`);
     if (sweep.length > 0 && (table !== undefined || algorithm === "all"))
       throw new DepthwattError("USAGE", "expected --sweep of one matcher, and without --table");
+    if (sweep.length < 2 && options.heatMap !== undefined)
+      throw new DepthwattError(
+        "USAGE",
+        `expected --sweep twice beside --heat-map, got ${sweep.length} of it`,
+      );
+    if (sweep.length === 0 && options.plot !== undefined)
+      throw new DepthwattError("USAGE", "expected --sweep beside --plot, got nothing");
     if (table !== undefined) return runPapers(folders, options);
     if (algorithm === "all") return runAll(folders, options);
     if (sweep.length === 2) return runGrid(folders, options, [sweep[0]!, sweep[1]!]);

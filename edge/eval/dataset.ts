@@ -64,7 +64,8 @@ export async function readDataset(folder: string): Promise<SceneEntry[]> {
   let content: unknown;
   try {
     checkHasEnd(file, MAX_TEXT_BYTES);
-    content = JSON.parse(await readFile(file, "utf8"));
+    // Some editors begin a file with a byte order mark, which is no JSON.
+    content = JSON.parse((await readFile(file, "utf8")).replace(/^\uFEFF/, ""));
   } catch (cause) {
     const found = cause instanceof SyntaxError ? `no JSON: ${cause.message}` : (cause as Error).message;
     throw new DepthwattError("DATASET_INVALID", `expected a data set at ${file}, found ${found}`, {

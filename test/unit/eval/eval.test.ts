@@ -118,6 +118,11 @@ describe("a data set on disk", () => {
     expect([...float!.truth]).toEqual([1.5, INFINITE, 0, 2]);
   });
 
+  test("a byte order mark before the JSON is no damage", async () => {
+    writeFileSync(join(folder, "dataset.json"), `\uFEFF${JSON.stringify({ scenes: [entry] })}\r\n`);
+    expect((await readDataset(folder)).map(({ name }) => name)).toEqual([entry.name]);
+  });
+
   test("what is missing or malformed is named with its file and key", async () => {
     await expect(readDataset(join(folder, "nowhere"))).rejects.toMatchObject({
       code: "DATASET_INVALID",

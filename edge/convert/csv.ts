@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The metrics of a recording as a table: a row for each, a column for each number in any of them.
-import { writeBeside } from "../../core/index.js";
+import { DepthwattError, writeBeside } from "../../core/index.js";
 import type { Recording } from "../mcap/recording.js";
 import { type Conversion, type ConversionEvents, Counting } from "./conversion.js";
 import { countLoss } from "./to-folders.js";
@@ -24,6 +24,7 @@ export function flattened(
 const cellText = (cell: Cell | undefined) =>
   typeof cell === "string" && /[",\n]/.test(cell) ? `"${cell.replaceAll('"', '""')}"` : String(cell ?? "");
 
+/** @throws DepthwattError SOURCE_EMPTY: a recording without figures */
 export async function toCsv(
   recording: Recording,
   out: string,
@@ -42,12 +43,19 @@ export async function toCsv(
       counting.skip("unreadable", (error as Error).message);
     }
   }
+  countLoss(recording, counting);
+  // Where some were damaged, the table is as empty as the counts say.
+  if (rows.length === 0 && Object.keys(counting.skipped).length === 0)
+    throw new DepthwattError(
+      "SOURCE_EMPTY",
+      `${recording.file}: expected figures of a run (depthwatt.Metrics), found none`,
+      { hint: "Figures are in what 'depthwatt record' writes, once a second and at the end." },
+    );
   const columns = [...new Set(rows.flatMap((row) => Object.keys(row)))];
   const lines = [
     columns.join(","),
     ...rows.map((row) => columns.map((name) => cellText(row[name])).join(",")),
   ];
   await writeBeside(out, `${lines.join("\n")}\n`);
-  countLoss(recording, counting);
   return counting;
 }

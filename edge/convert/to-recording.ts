@@ -114,10 +114,18 @@ export async function toRecording(
 ): Promise<Conversion> {
   const entries = await entriesOf(folder, rateHz);
   const counting = new Counting(events, entries.length);
+  // Read before there is a file: a wrong one leaves none behind.
+  const attached = calibrationText(folder, calibration);
   const beside = `${out}.part`;
   const before = await interrupted(beside);
   const recording = new RecordingFile(beside, await loadZstd(), realDisk, before);
-  if (before === undefined) attach(recording, folder, calibration, entries[0]?.stampNs ?? 0n);
+  if (before === undefined && attached !== undefined)
+    recording.attachment(
+      "calibration.json",
+      "application/json",
+      new TextEncoder().encode(attached),
+      entries[0]?.stampNs ?? 0n,
+    );
   // An attempt before this one wrote the first so many of those that can be read.
   let kept = before === undefined ? 0n : [...before.counts.values()].reduce((sum, count) => sum + count, 0n);
   for (const entry of entries) {
@@ -162,14 +170,10 @@ function add(recording: RecordingFile, { topic, stampNs, sequence }: Entry, pict
   recording.message({ channelId, sequence, logTime: stampNs, publishTime: stampNs, data });
 }
 
-function attach(recording: RecordingFile, folder: string, named: string | undefined, logTime: bigint): void {
+function calibrationText(folder: string, named: string | undefined): string | undefined {
+  if (named !== undefined) return stringifyCalibration(loadStereoCalibration(named).calibration);
   const own = join(folder, "calibration.json");
-  if (named === undefined && !existsSync(own)) return;
-  const text =
-    named === undefined
-      ? readFileSync(own, "utf8")
-      : stringifyCalibration(loadStereoCalibration(named).calibration);
-  recording.attachment("calibration.json", "application/json", new TextEncoder().encode(text), logTime);
+  return existsSync(own) ? readFileSync(own, "utf8") : undefined;
 }
 
 /** What an earlier attempt has left. */

@@ -197,6 +197,33 @@ test("CSV: a row for each metrics, a column for each number", async () => {
   expect(flattened({ a: { b: 1, c: null, d: [1] }, e: "x,y" })).toEqual({ "a.b": 1, e: "x,y" });
 });
 
+test("CSV of a recording without figures is refused, and no empty table is left", async () => {
+  const bare = place("bare.mcap");
+  await toRecording(place("scene"), bare, { rateHz: 30 }, deaf);
+  const out = place("bare.csv");
+  await expect(withRecording(bare, (opened) => toCsv(opened, out, deaf))).rejects.toMatchObject({
+    code: "SOURCE_EMPTY",
+    message: expect.stringContaining("bare.mcap: expected figures"),
+  });
+  expect(existsSync(out)).toBe(false);
+});
+
+test("a wrong calibration leaves nothing behind", async () => {
+  const out = place("no-such-calibration.mcap");
+  const options = { calibration: place("nowhere.json"), rateHz: 30 };
+  await expect(toRecording(place("scene"), out, options, deaf)).rejects.toMatchObject({
+    code: "CALIBRATION_UNREADABLE",
+  });
+  expect([out, `${out}.part`].filter((path) => existsSync(path))).toEqual([]);
+});
+
+test("a name of one point cloud is refused: there is one for each frame", async () => {
+  const { code, stderr } = await runProgram(["convert", recording, place("cloud.ply")]);
+  expect(code).toBe(2);
+  expect(stderr).toMatch(/expected --to ply and a folder, got a single file/);
+  expect(existsSync(place("cloud.ply"))).toBe(false);
+});
+
 test("a preview: an animated WebP, or a strip of pictures", async () => {
   const { default: sharp } = await import("sharp");
   for (const name of ["preview.webp", "preview.png"]) {

@@ -231,7 +231,7 @@ export const ERROR_CATALOGUE = {
     4,
     true,
     "There is no memory for what the settings ask for.",
-    "Use smaller images, fewer disparities or fewer 'engine.slots', or give the process more memory.",
+    "Use smaller images or fewer disparities ('match.numDisparities'), or give the process more memory.",
   ),
   FRAME_LOST: entry(
     4,

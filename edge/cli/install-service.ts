@@ -9,6 +9,7 @@ import { DepthwattError } from "../../core/index.js";
 import { packageRoot } from "../../core/index.js";
 import { UDEV_RULE } from "../../power/index.js";
 import {
+  checkInstance,
   type Machine,
   planInstallation,
   planRemoval,
@@ -73,6 +74,7 @@ interface InstallOptions {
 }
 
 function install({ dryRun = false, printUnit, instance }: InstallOptions): void {
+  if (instance !== undefined) checkInstance(instance);
   const machine = thisMachine();
   if (printUnit) {
     printLine((instance === undefined ? unitFor(machine) : templateFor(machine)).trimEnd());

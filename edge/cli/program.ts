@@ -47,7 +47,8 @@ export async function runCommandLine(words: readonly string[]): Promise<number> 
     await program.parseAsync(words, { from: "user" });
     return Number(process.exitCode ?? 0);
   } catch (error) {
-    const command = program.commands.find((candidate) => words.includes(candidate.name()));
-    return reportError(error, command ? `depthwatt ${command.name()}` : "depthwatt");
+    // The first one named: `profile compare` is of profile.
+    const named = words.find((word) => program.commands.some((command) => command.name() === word));
+    return reportError(error, named === undefined ? "depthwatt" : `depthwatt ${named}`);
   }
 }

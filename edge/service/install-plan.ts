@@ -47,8 +47,8 @@ function checkVisible(machine: Machine): void {
   }
 }
 
-/** The name of a pair of cameras becomes a file name, part of a unit's name and of topics. */
-function checkInstance(instance: string): void {
+/** The name of a pair of cameras becomes a file name, part of a unit's name and of topics. @throws DepthwattError USAGE */
+export function checkInstance(instance: string): void {
   if (/^[A-Za-z0-9][A-Za-z0-9_-]{0,31}$/.test(instance) && instance !== "config") return;
   throw new DepthwattError(
     "USAGE",

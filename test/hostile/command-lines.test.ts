@@ -63,6 +63,11 @@ const set = (...settings: string[]) => settings.flatMap((one) => ["--set", one])
 const small = set("source.synthetic.width=96", "source.synthetic.height=64", "match.numDisparities=16");
 const NOBODY = "mqtt://127.0.0.1:9";
 const match = (...words: string[]) => ["match", ...words, "--num-disparities", "16"];
+const compare = (...words: string[]) => [
+  "compare",
+  ...words,
+  ...["--a", "sad-3", "--b", "sgm-2016", "--num-disparities", "16", "-o", join(folder, "both.png")],
+];
 const run = (...words: string[]) => ["run", "--broker", "none", "--frames", "2", ...small, ...words];
 const pair = () => [pictures.left, pictures.right] as const;
 const right = () => join(pictures.folder, "right");
@@ -72,6 +77,15 @@ const LINES: Record<string, (file: string) => string[]> = {
   "match --calibration": (file) => match(...pair(), "--calibration", file),
   "match --output": (file) => match(...pair(), "--output", file),
   "match --color": (file) => match(...pair(), "--color", file),
+  "match --output .pfm": (file) => match(...pair(), "--output", `${file}/x.pfm`),
+  "compare LEFT": (file) => compare(file, pictures.right),
+  "compare --truth": (file) => compare(...pair(), "--truth", file),
+  "batch IN": (file) => ["batch", file, join(folder, "maps"), ...set("match.numDisparities=16")],
+  "batch OUT": (file) => ["batch", pictures.folder, file, ...set("match.numDisparities=16")],
+  "convert IN": (file) => ["convert", file, join(folder, `converted-${random.whole(0, 1e9)}.csv`)],
+  "convert OUT": (file) => ["convert", pictures.folder, file, "--to", "mcap"],
+  "check-calibration LEFT": (file) => ["check-calibration", file, pictures.right],
+  "calibrate --left": (file) => ["calibrate", "--left", file, "--right", file, "--square", "25mm"],
   "match --config": (file) => match(...pair(), "--config", file),
   "run --config": (file) => run("--config", file),
   "run --left": (file) => run("--source", "replay", "--left", file, "--right", right()),
@@ -258,6 +272,13 @@ const ODD = [
 ];
 const COMMANDS = [
   "match",
+  "compare",
+  "batch",
+  "convert",
+  "check-calibration",
+  "fleet",
+  "presets",
+  "completion",
   "eval",
   "consume",
   "scene",

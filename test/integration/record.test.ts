@@ -1,7 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 // Recordings by the program itself: read by a reader that is not ours, computed again bit for bit, and what a bad disk does to a run.
 import { spawnSync } from "node:child_process";
-import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from "node:fs";
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from "node:fs";
 import { createHash } from "node:crypto";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -200,6 +209,17 @@ test("a file that is there is not written over", async () => {
   const { code, stderr } = await runProgram(["record", "package.json"]);
   expect(code).toBe(2);
   expect(stderr).toMatch(/expected a new file to record to/);
+});
+
+test("a run whose recording's name is taken says that it takes another", async () => {
+  const taken = place("taken.mcap");
+  writeFileSync(taken, "somebody's");
+  const words = ["run", "--frames", "2", "--broker", "none", "--set", `outputs.mcap.file=${taken}`];
+  const { code, stdout } = await runProgram([...words, ...SMALL, ...QUIET.slice(0, -1)]);
+  expect(code).toBe(0);
+  expect(stdout).toMatch(/^recording +beside .*taken\.mcap, which is there already: NAME-0002 or higher$/m);
+  expect(readFileSync(taken, "utf8")).toBe("somebody's");
+  expect(existsSync(place("taken-0002.mcap"))).toBe(true);
 });
 
 test("a folder that is not there is told before the first frame", async () => {

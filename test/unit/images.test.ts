@@ -29,6 +29,7 @@ import {
   writeDisparity,
   writeImage,
 } from "../../camera/recordings/images/index.js";
+import { damageWords } from "../../camera/recordings/images/decode.js";
 import { needs, needsData, PYTHON } from "../doubles/needs.js";
 
 let folder = "";
@@ -116,6 +117,14 @@ describe("PNG", () => {
       await expect(decodeGreyImage(bytes, "left/0007.png")).rejects.toEqual(code("SOURCE_UNREADABLE"));
     }
   });
+
+  test.each([
+    ["Warning treated as error due to failOn setting", "its end is missing, or a part of it cannot be read"],
+    ["Input buffer has corrupt header:", "Input buffer has corrupt header"],
+    ["VipsJpeg: premature end\nVipsJpeg: no image", "VipsJpeg: premature end VipsJpeg: no image"],
+  ])("what is said of damage is a line about the file: %s", (message, words) =>
+    expect(damageWords(message)).toBe(words),
+  );
 });
 
 describe("PPM", () => {

@@ -50,3 +50,12 @@ test("every setting is one", () => {
   expect(keys.length).toBeGreaterThanOrEqual(6);
   for (const key of keys) expect([...SETTING_BY_KEY.keys()]).toContain(key);
 });
+
+test("every setting that an error's hint names is one", () => {
+  const groups = new Set([...SETTING_BY_KEY.keys()].flatMap((key) => key.split(".").slice(0, -1)));
+  const named = Object.values(ERROR_CATALOGUE).flatMap(({ hint }) =>
+    [...hint.matchAll(/(?<![\w/.])([a-z]\w*)(?:\.\w+)+/g)].filter(([, group]) => groups.has(group!)),
+  );
+  expect(named.length).toBeGreaterThanOrEqual(4);
+  for (const [key] of named) expect([...SETTING_BY_KEY.keys()]).toContain(key);
+});

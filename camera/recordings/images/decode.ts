@@ -53,6 +53,15 @@ function unsupported(bytes: Uint8Array, name: string, expected: string): Depthwa
   });
 }
 
+/**
+ * What libvips says of a file, in one line. Where two pictures are decoded at once, one may have taken the other's words, and sharp
+ * then names an option of its own.
+ */
+export function damageWords(message: string): string {
+  if (/failOn/.test(message)) return "its end is missing, or a part of it cannot be read";
+  return message.replaceAll(/\s*\n\s*/g, " ").replace(/\s*:\s*$/, "");
+}
+
 /** Samples as the file holds them: palettes expanded, colour profiles ignored, 16 bit kept. */
 async function decodeSamples(bytes: Uint8Array, kind: "png" | "jpeg", name: string) {
   // PNG header: bit depth at byte 24, colour type at 25 (0 and 4 are grey). JPEG is 8 bit.
@@ -71,7 +80,7 @@ async function decodeSamples(bytes: Uint8Array, kind: "png" | "jpeg", name: stri
       : new Uint8Array(data.buffer, data.byteOffset, data.length);
     return { samples, width: info.width, height: info.height, channels: info.channels };
   } catch (cause) {
-    const reason = String((cause as Error).message).replaceAll(/\s*\n\s*/g, " ");
+    const reason = damageWords(String((cause as Error).message));
     throw new DepthwattError(
       "SOURCE_UNREADABLE",
       `${name}: expected a whole ${kind.toUpperCase()} of at most ${LIMIT_PIXELS / 1e6} megapixels, found damage: ${reason}`,

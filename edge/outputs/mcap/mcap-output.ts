@@ -257,7 +257,11 @@ class McapOutput implements Output {
   }
 
   greeting(): [label: string, text: string][] {
-    return [["recording", resolve(this.#context.settings.file!)]];
+    const file = resolve(this.#context.settings.file!);
+    // Nothing is written over: the recording takes the next number that is free.
+    return [
+      ["recording", existsSync(file) ? `beside ${file}, which is there already: NAME-0002 or higher` : file],
+    ];
   }
 
   async close(): Promise<void> {

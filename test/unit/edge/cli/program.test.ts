@@ -86,6 +86,11 @@ describe("errors", () => {
       ["config", "--prnt"],
       "error: unknown option '--prnt'\nhint: Did you mean --print? Run 'depthwatt config --help'.\n",
     ],
+    [["profile", "compare"], "error: missing required argument 'a'\nhint: Run 'depthwatt profile --help'.\n"],
+    [
+      ["config", "explain", "match.sgm.p1", "--json"],
+      "error: expected config explain with a key alone, got --json beside it\nhint: Run the command with --help.\n",
+    ],
     [["config", "explain"], "error: missing required argument 'key'\nhint: Run 'depthwatt config --help'.\n"],
     [
       ["config", "explain", "match.sgm.p3"],
@@ -199,8 +204,8 @@ describe("capture", () => {
 
 describe("match", () => {
   test.each([
-    ["-o", "out.tif", ".pfm or .png"],
-    ["-o", "out", ".pfm or .png"],
+    ["-o", "out.tif", ".pfm, .png or .ply"],
+    ["-o", "out", ".pfm, .png or .ply"],
     ["--color", "out.pfm", ".png for a colour picture"],
   ])(
     "an output name that means no format is refused before anything is read: %s %s",
@@ -211,6 +216,42 @@ describe("match", () => {
       );
     },
   );
+});
+
+describe("eval", () => {
+  const twice = ["--sweep", "match.sgm.p1=8:10:1", "--sweep", "refine.rounds=1,2"];
+  test.each([
+    [["--plot", "x.svg"], "expected --sweep beside --plot, got nothing"],
+    [
+      ["--sweep", "p1=8:10:1", "--heat-map", "x.svg"],
+      "expected --sweep twice beside --heat-map, got 1 of it",
+    ],
+    [[...twice, "--plot", "x.svg", "--heat-map", "x.svg"], "expected --heat-map and --plot to be two files"],
+    [
+      ["--sweep", "p1=8:10:1", "--sweep", "match.sgm.p1=1,2"],
+      "two parameters to sweep, got match.sgm.p1 twice",
+    ],
+    [
+      ["--sweep", "p1=8:10:1", "--set", "match.sgm.p1=9"],
+      "expected --sweep or --set of match.sgm.p1, got both",
+    ],
+    [["--sweep", "p1=8,9000,9"], "match.sgm.p1 (from --sweep): expected a whole number from 1 to 1023"],
+    [["--sweep", "p1=8:10:0.5"], "(from --sweep): expected a whole number from 1 to 1023 (cost), got 8.5"],
+    [
+      [...twice.slice(0, 3), "rounds=1,5,2"],
+      "refine.rounds (from --sweep): expected a whole number from 1 to 4",
+    ],
+  ])("what a sweep cannot be is said before a scene is read: %j", async (words, expected) => {
+    expect(await runCommandLine(["eval", "no-such-folder", ...words])).toBe(2);
+    expect(err).toContain(expected);
+    expect(err).not.toContain("no-such-folder");
+  });
+});
+
+test("install-service prints no unit for an instance that cannot be", async () => {
+  expect(await runCommandLine(["install-service", "--print-unit", "--instance", "a/b"])).toBe(2);
+  expect(err).toContain("--instance: expected up to 32 letters");
+  expect(out).toBe("");
 });
 
 describe("config", () => {

@@ -79,7 +79,7 @@ export const SUITES: readonly Suite[] = [
   {
     name: "long-rig",
     files: ["test/long-rig/"],
-    budgetSeconds: 150,
+    budgetSeconds: 90,
     for: "rigs that have moved, pairs that were mounted wrongly: figures, verdicts, alarms, corrections",
   },
   {
@@ -101,7 +101,7 @@ export const SUITES: readonly Suite[] = [
   {
     name: "long-viewer",
     files: ["test/viewer/long-"],
-    budgetSeconds: 260,
+    budgetSeconds: 290,
     for: "the live page: access, control, brokers that go and come back, memory over time",
   },
   {
@@ -134,7 +134,7 @@ export const SUITES: readonly Suite[] = [
   {
     name: "long-bad-days",
     files: ["test/bad-days/"],
-    budgetSeconds: 330,
+    budgetSeconds: 240,
     for: "a running program on bad days, one after the other: what it says, that it comes back, that it holds what it held",
   },
   {
@@ -171,7 +171,7 @@ export const SUITES: readonly Suite[] = [
   {
     name: "long-compilers",
     files: ["test/integration/cuda-compilers.test.ts", "test/compilers/"],
-    budgetSeconds: 1050,
+    budgetSeconds: 1150,
     for: "the addon with g++ 9 to 14 and clang 14 to 19, the kernels with the oldest nvcc and the newest",
   },
   {

@@ -174,8 +174,8 @@ export const ERROR_CATALOGUE = {
   DISK_FULL: entry(
     3,
     false,
-    "What is recorded cannot be written: the disk is full, gone, or has less free than recording leaves.",
-    "Free some space, lower outputs.mcap.keepFreePercent, or record to another disk.",
+    "What is recorded cannot be written: the disk is full, gone, has less free than recording leaves, or may not be written to.",
+    "Free some space, lower outputs.mcap.keepFreePercent, or record to another disk or a folder that this user may write to.",
   ),
   OUTPUT_FAILED: entry(
     3,

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // depthwatt scene: the built-in scene as files, with the exact answer beside them.
+import { existsSync } from "node:fs";
+import { join } from "node:path";
 import { type Command, Option } from "commander";
 import { DepthwattError } from "../../core/index.js";
 import { writeScene } from "../../camera/index.js";
@@ -31,10 +33,23 @@ function whole(flag: string, text: string, smallest: number, largest: number): n
   );
 }
 
+/** An older scene is written over, somebody's data set is not. @throws DepthwattError FILE_EXISTS */
+function checkFolder(folder: string): void {
+  if (existsSync(join(folder, "scene.json"))) return;
+  const found = ["dataset.json", "calibration.json"].find((name) => existsSync(join(folder, name)));
+  if (found !== undefined)
+    throw new DepthwattError(
+      "FILE_EXISTS",
+      `${folder}: expected a new folder or one with an older scene, found ${found} and no scene.json`,
+      { hint: "Give another folder." },
+    );
+}
+
 async function run(flags: SceneFlags): Promise<void> {
   if (flags.raw && flags.ideal) throw new DepthwattError("USAGE", "expected --raw or --ideal, got both");
   const frames = whole("--frames", flags.frames, 1, 1_000_000);
   if (flags.out.trim() === "") throw new DepthwattError("USAGE", 'expected --out to be a folder, got ""');
+  checkFolder(flags.out);
   const begin = performance.now();
   const view = flags.raw ? "raw" : flags.ideal ? "ideal" : "rectified";
   const options = {

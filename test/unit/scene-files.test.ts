@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // depthwatt scene: what it writes is what the other commands read.
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Command } from "commander";
@@ -90,4 +90,25 @@ test("the command's flags: both views at once and numbers that are none are usag
   );
   await run("--frames", "1", "--ideal", "--truth", "none", "--width", "64", "--height", "48");
   expect((await readGreyImage(join(folder, "left/000000.png"))).width).toBe(64);
+});
+
+test("a scene is written over an older scene, and over nobody's data set or calibration", async () => {
+  const run = () => {
+    const program = new Command().exitOverride();
+    defineScene(program.command("scene"));
+    const words = ["--frames", "1", "--ideal", "--truth", "none", "--width", "64", "--height", "48"];
+    return program.parseAsync(["scene", "--out", folder, ...words], { from: "user" });
+  };
+  for (const name of ["dataset.json", "calibration.json"]) {
+    writeFileSync(join(folder, name), "{}");
+    await expect(run()).rejects.toMatchObject({
+      code: "FILE_EXISTS",
+      message: expect.stringContaining(`${name} and no scene.json`),
+    });
+    expect(readdirSync(folder)).toEqual([name]);
+    rmSync(join(folder, name));
+  }
+  await run();
+  await run();
+  expect(readdirSync(folder)).toContain("scene.json");
 });

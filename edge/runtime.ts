@@ -276,13 +276,24 @@ export class Runtime {
     if (next !== undefined) {
       pipeline.forgetWaiting();
       next.takeOver();
-      this.parts.health.open(config, this.parts.source.description, input.geometry);
-    } else if (changed.some((key) => key.startsWith("health."))) this.parts.health.configure(config);
+    }
+    this.#watchRig(config, changed, next !== undefined);
     outputs.configure(config.outputs, this.picture);
     const { cameraInfo } = input.geometry;
     if (next !== undefined && (told ?? cameraInfo) !== undefined) outputs.cameraInfo(cameraInfo);
     if (this.#timer !== undefined) this.#startMetrics();
     this.#events.onSettings?.(config);
+  }
+
+  /** The change holds already: without memory for a watch frames are computed all the same. */
+  #watchRig(config: Config, changed: readonly string[], anew: boolean): void {
+    const { health, source, input } = this.parts;
+    try {
+      if (anew) health.open(config, source.description, input.geometry);
+      else if (changed.some((key) => key.startsWith("health."))) health.configure(config);
+    } catch (error) {
+      this.notice(`health: ${(error as Error).message}`);
+    }
   }
 
   /** What the frames are of. */

@@ -3,6 +3,7 @@
 // what is told about the run follows.
 import mqtt from "mqtt";
 import { afterEach, describe, expect, test } from "vitest";
+import { DepthwattError } from "../../core/index.js";
 import { type Config, loadConfig, type SettingsChange } from "../../edge/config/index.js";
 import { openRuntime } from "../../edge/main.js";
 import type { RunFigures } from "../../edge/pipeline/figures.js";
@@ -23,6 +24,7 @@ interface Run {
   captured(): number;
   stop(): Promise<RunFigures>;
   settings: Config[];
+  notices: string[];
 }
 
 async function start(...set: string[]): Promise<Run> {
@@ -30,8 +32,9 @@ async function start(...set: string[]): Promise<Run> {
   const all = ["board=none", "power.sensor=none", ...small, "source.synthetic.rateHz=120", ...set];
   const { config } = loadConfig({ set: all, environment: {} });
   const settings: Config[] = [];
+  const notices: string[] = [];
   const runtime = await openRuntime(config, undefined, {
-    onNotice: () => {},
+    onNotice: (notice) => notices.push(notice),
     onSettings: (now) => settings.push(now),
   });
   let captured = 0;
@@ -54,7 +57,7 @@ async function start(...set: string[]): Promise<Run> {
   };
   cleanups.push(stop);
   await until("frames", () => runtime.parts.pipeline.frames > 3, 30_000);
-  return { runtime, ended, captured: () => captured, stop, settings };
+  return { runtime, ended, captured: () => captured, stop, settings, notices };
 }
 
 const sum = (drops: Record<string, number>, pattern: RegExp) =>
@@ -203,4 +206,19 @@ describe("a change", () => {
     expect(runtime.governor).toBeUndefined();
     await stop();
   });
+});
+
+test("another source goes on though there is no memory to watch its rig", async () => {
+  const run = await start("outputs.mqtt.broker=none", "outputs.viewer.enabled=false");
+  const { health, pipeline } = run.runtime.parts;
+  health.open = () => {
+    throw new DepthwattError("MEMORY_EXHAUSTED", "expected memory for two images, got none");
+  };
+  expect(await run.runtime.apply({ "source.synthetic.width": 128 })).toEqual({
+    "source.synthetic.width": 128,
+  });
+  const before = pipeline.frames;
+  await until("frames of the new source", () => pipeline.frames > before + 5, 30_000);
+  expect(run.notices.join("\n")).toContain("expected memory for two images");
+  expect((await run.stop()).width).toBe(128);
 });

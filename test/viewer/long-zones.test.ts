@@ -6,9 +6,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import mqtt from "mqtt";
 import type { Page } from "playwright-core";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
 import { type Browser, openBrowser } from "../doubles/browser.js";
-import { until } from "../doubles/frames.js";
+import { sleep, until } from "../doubles/frames.js";
 import { type Mosquitto, startMosquitto } from "../doubles/mosquitto.js";
 import { needs } from "../doubles/needs.js";
 import { type Running, startProgram } from "../doubles/program.js";
@@ -65,6 +65,9 @@ needs("chromium", "mosquitto").suite("zones, budget and log of a run, from its p
     await broker?.stop();
     rmSync(folder, { recursive: true, force: true });
   });
+
+  // Ten requests a second are served: on a fast machine three of these tests would fit into one.
+  beforeEach(() => sleep(500));
 
   const value = (key: string) =>
     page.evaluate(

@@ -4,7 +4,7 @@
 import { execFileSync, spawnSync } from "node:child_process";
 import { closeSync, mkdirSync, openSync, rmSync, writeFileSync, writeSync } from "node:fs";
 import { join } from "node:path";
-import { afterEach, expect, test } from "vitest";
+import { afterEach, expect, test, vi } from "vitest";
 import { writeScene } from "../../camera/index.js";
 import { connectConsumer } from "../../edge/consumer/index.js";
 import { loadNative } from "../../edge/native.js";
@@ -15,6 +15,9 @@ import { needs } from "../doubles/needs.js";
 
 const bench = new BadDays();
 afterEach(() => bench.close());
+
+/** Each waits for what comes back by itself, a minute for each thing at most. */
+vi.setConfig({ testTimeout: 180_000 });
 
 /** The run ends in order, and every frame that it computed was sent or dropped under a cause. */
 async function endsExactly(day: Day, last = /^stopped$/) {

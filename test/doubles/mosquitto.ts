@@ -55,7 +55,7 @@ function configuration(options: MosquittoOptions, port: number, webSocketPort: n
 }
 
 async function waitUntilRunning(child: ChildProcess, log: () => string): Promise<void> {
-  const deadline = Date.now() + 10_000;
+  const deadline = Date.now() + 30_000;
   while (!/mosquitto version .* running/.test(log())) {
     if (child.exitCode !== null || Date.now() > deadline)
       throw new Error(`mosquitto did not start:\n${log()}`);

@@ -64,7 +64,7 @@ export class TreeCopy {
 
   /** @param what "build" for addon and TypeScript, "build:ts" where nothing native was added */
   async build(what: "build" | "build:ts"): Promise<void> {
-    await promisify(execFile)("npm", ["run", "--silent", what], { cwd: this.root, timeout: 280_000 });
+    await promisify(execFile)("npm", ["run", "--silent", what], { cwd: this.root, timeout: 900_000 });
   }
 
   /** Runs the copy's command line to its end. */

@@ -48,7 +48,7 @@ needs("toolchain").suite("engines under sanitizers", () => {
     "%s: nothing is found, and who failed beside another frame is not who computes now",
     async (name, sanitize) => {
       const program = await built(name.split(" ")[0]!, sanitize);
-      const { stdout, stderr } = await execute(program, [], { timeout: 240_000 });
+      const { stdout, stderr } = await execute(program, [], { timeout: 900_000 });
       expect(stderr).toBe("");
       const [frames, engines, asked, answered, lost, devices, ...sessions] = (stdout.match(/\d+/g) ?? []).map(
         Number,
@@ -67,6 +67,6 @@ needs("toolchain").suite("engines under sanitizers", () => {
       expect(done).toBeGreaterThanOrEqual(42);
       console.log(`engines (${name}): ${stdout.trim().replace("\n", "; ")}`);
     },
-    420_000,
+    1_200_000,
   );
 });

@@ -96,7 +96,7 @@ beforeAll(async () => {
     for (let x = 0; x < WIDTH; x++)
       picture.set(isRed(x, y) ? [250, 10, 10] : [10, 90, 90], 3 * (y * WIDTH + x));
   writeFileSync(join(tree.root, "pair.rgb"), picture);
-}, 600_000);
+}, 960_000);
 afterAll(() => tree.remove());
 
 const COLOURS = [

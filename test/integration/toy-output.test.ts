@@ -63,7 +63,7 @@ beforeAll(async () => {
   );
   copy.replace("edge/outputs/list.ts", "  viewer,\n", "  viewer,\n  counter,\n");
   await copy.build("build:ts");
-}, 300_000);
+}, 960_000);
 afterAll(() => copy?.remove());
 
 const SMALL = ["source.synthetic.width=96", "source.synthetic.height=64", "match.numDisparities=16"];

@@ -84,7 +84,7 @@ beforeAll(async () => {
     'export { toy } from "./toy/open.js";\nexport { synthetic }',
   );
   await tree.build("build:ts");
-}, 280_000);
+}, 960_000);
 afterAll(() => tree.remove());
 
 const RUN = ["run", "--source", "toy", "--broker", "none", "--json", "--set", "match.numDisparities=16"];

@@ -16,16 +16,18 @@ export interface OtherBroker {
   remove(): Promise<void>;
 }
 
+const isOpen = (port: number) =>
+  new Promise<boolean>((resolve) => {
+    const socket = connect(port, "127.0.0.1", () => resolve(true));
+    socket.once("error", () => resolve(false));
+    socket.once("close", () => resolve(false));
+    socket.once("connect", () => socket.destroy());
+  });
+
 async function answers(port: number, what: string, child: ChildProcess, log: () => string): Promise<void> {
-  const deadline = Date.now() + 60_000;
+  const deadline = Date.now() + 120_000;
   for (;;) {
-    const open = await new Promise<boolean>((resolve) => {
-      const socket = connect(port, "127.0.0.1", () => resolve(true));
-      socket.once("error", () => resolve(false));
-      socket.once("close", () => resolve(false));
-      socket.once("connect", () => socket.destroy());
-    });
-    if (open) return;
+    if (await isOpen(port)) return;
     if (child.exitCode !== null || Date.now() > deadline) throw new Error(`${what} did not start:\n${log()}`);
     await new Promise((resolve) => setTimeout(resolve, 200));
   }
@@ -62,9 +64,11 @@ class BrokerProcess implements OtherBroker {
     if (child === undefined || child.exitCode !== null || child.signalCode !== null) return;
     const ended = new Promise((resolve) => child.once("exit", resolve));
     child.kill("SIGTERM");
-    const late = setTimeout(() => child.kill("SIGKILL"), 20_000);
+    // RabbitMQ is a shell around Erlang: killed, it would leave a broker behind that answers in place of the next one.
+    const late = setTimeout(() => child.kill("SIGKILL"), 120_000);
     await ended;
     clearTimeout(late);
+    while (await isOpen(this.port)) await new Promise((resolve) => setTimeout(resolve, 100));
   }
 
   async remove(): Promise<void> {

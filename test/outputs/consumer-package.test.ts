@@ -65,7 +65,7 @@ async function publishUntil(
   cleanups.push(() => publisher.close());
   await publisher.firstAttempt;
   const { buffer, bodyBytes, frame, pixels } = makeFrame(5);
-  for (let round = 0; round < 200 && !done(); round++) {
+  for (let round = 0; round < 800 && !done(); round++) {
     publisher.publish(buffer, FRAME_HEADROOM_BYTES, bodyBytes, frame, () => {});
     await sleep(50);
   }

@@ -122,6 +122,19 @@ async function tableOf(site: Site): Promise<FleetDevice[]> {
   return lastJson<{ devices: FleetDevice[] }>(ran).devices;
 }
 
+/** Where a broker, a bridge or the machine takes its time, the table is right a little later. */
+async function rightTable(site: Site): Promise<FleetDevice[]> {
+  for (const deadline = performance.now() + 60_000; ; await sleep(500)) {
+    try {
+      const devices = await tableOf(site);
+      checkTable(devices);
+      return devices;
+    } catch (error) {
+      if (performance.now() > deadline) throw error;
+    }
+  }
+}
+
 function checkTable(devices: readonly FleetDevice[]): void {
   expect(devices.map(({ device }) => device)).toEqual(
     Array.from({ length: DEVICES }, (_, index) => nameOf(index)),
@@ -176,30 +189,37 @@ async function exercise(site: Site, broker: string): Promise<string> {
   }, 1000);
   cleanups.push(() => clearInterval(timer));
   await sleep(SECONDS * 1000);
-  const before = await tableOf(site);
-  checkTable(before);
+  const before = await rightTable(site);
   if (process.env.FLEET_TABLE) {
     const { stdout } = await runProgram(["fleet", site.readers, "--seconds", "4"]);
     writeFileSync(join(process.env.FLEET_TABLE, `${broker}.txt`), stdout);
   }
   expect(wrong).toEqual([]);
-  expect(frames.size).toBe(DEVICES);
+  await until("a frame of each", () => frames.size === DEVICES, 30_000);
+  const enough = Math.floor(SECONDS * 0.7);
+  await until("frames of each", () => Math.min(...frames.values()) >= enough, 30_000);
   const least = Math.min(...frames.values());
-  expect(least).toBeGreaterThanOrEqual(Math.floor(SECONDS * 0.7));
   // What changes just before the end of the broker is there again after it.
   await site.restart();
   await until(
     "the devices are back",
     () => devices.every(({ publisher }) => publisher.counters().connected),
-    60_000,
+    150_000,
   );
   await sleep(2500);
-  checkTable(await tableOf(site));
+  await rightTable(site);
   expect(wrong).toEqual([]);
   // With all devices gone only the broker can know of them, right after it has started.
   clearInterval(timer);
+  const seen = await retainedAt(site.readers);
   await Promise.all(devices.map(({ publisher }) => publisher.close()));
-  await sleep(1500);
+  const stopped = (index: number) => seen.get(`depthwatt/${nameOf(index)}/state`)?.state === "stopped";
+  await until(
+    "the readers' broker has their last states",
+    () => devices.every((_, index) => stopped(index)),
+    30_000,
+  );
+  await sleep(500);
   await site.restart();
   const kept = await retainedAt(site.readers);
   for (let index = 0; index < DEVICES; index++) {
@@ -209,7 +229,7 @@ async function exercise(site: Site, broker: string): Promise<string> {
   return `${before.length} devices, ${[...frames.values()].reduce((sum, count) => sum + count, 0)} frames, at least ${least} of each`;
 }
 
-const LIMIT_MS = (SECONDS + 180) * 1000;
+const LIMIT_MS = (SECONDS + 400) * 1000;
 
 needs("mosquitto").suite("fifty devices at Mosquitto bridged to Mosquitto", () => {
   test("the table, the pictures, a restart", { timeout: LIMIT_MS }, async () => {

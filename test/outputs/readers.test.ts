@@ -128,7 +128,7 @@ needs("paho", "numpy").suite("the Python reader", () => {
         const ended = new Promise((resolve) => reader.once("exit", resolve));
         await publisher.firstAttempt;
         const { buffer, bodyBytes, frame, pixels } = makeFrame(5);
-        for (let round = 0; round < 100 && !output.includes("\n") && errors === ""; round++) {
+        for (let round = 0; round < 600 && !output.includes("\n") && errors === ""; round++) {
           publisher.publish(buffer, FRAME_HEADROOM_BYTES, bodyBytes, frame, () => {});
           await sleep(50);
         }
@@ -144,7 +144,7 @@ needs("paho", "numpy").suite("the Python reader", () => {
           "-m",
           "hello",
         ]);
-        for (let round = 0; round < 50 && reader.exitCode === null; round++) {
+        for (let round = 0; round < 600 && reader.exitCode === null; round++) {
           publisher.publish(buffer, FRAME_HEADROOM_BYTES, bodyBytes, frame, () => {});
           await sleep(50);
         }
@@ -200,7 +200,7 @@ needs("toolchain").suite("the C++ reader", () => {
         });
         await publisher.firstAttempt;
         const { buffer, bodyBytes, frame, pixels } = makeFrame(5);
-        for (let round = 0; round < 100 && !output.includes("\n"); round++) {
+        for (let round = 0; round < 600 && !output.includes("\n"); round++) {
           publisher.publish(buffer, FRAME_HEADROOM_BYTES, bodyBytes, frame, () => {});
           await sleep(50);
         }

@@ -212,6 +212,6 @@ test("it serves on, has not grown, and ends at once though connections are held 
   expect(ran!.code, ran!.stderr).toBe(0);
   expect(ran!.stderr).not.toMatch(/bug in depthwatt|\n {4}at /);
   const { frames, fps } = lastJson<RunFigures>(ran!);
-  expect(frames).toBeGreaterThan(30);
+  expect(frames).toBeGreaterThan(10);
   expect(fps).toBeGreaterThan(5);
 }, 60_000);

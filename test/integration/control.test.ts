@@ -98,7 +98,14 @@ needs("mosquitto").suite("control over MQTT", () => {
     try {
       const { url } = await broker();
       const file = join(folder, "out.mcap");
-      await start(url, "good", `outputs.mcap.file=${file}`, "outputs.mcap.recording=false");
+      const { runtime } = await start(
+        url,
+        "good",
+        `outputs.mcap.file=${file}`,
+        "outputs.mcap.recording=false",
+      );
+      const sent = () =>
+        (runtime.parts.outputs.figures("run").outputs.mcap as unknown as { sent: number }).sent;
       const client = await clientOf(url, "good", 5);
       await pause(300);
       expect(readdirSync(folder)).toEqual([]);
@@ -106,10 +113,16 @@ needs("mosquitto").suite("control over MQTT", () => {
         code: "CONTROL_INVALID",
       });
       expect(await client.ask("record", {})).toMatchObject({ ok: true, recording: true });
-      await pause(1200);
+      await until("frames are recorded", () => sent() > 3, 20_000);
       expect(await client.ask("record", { recording: false })).toMatchObject({ ok: true, recording: false });
       expect(await client.ask("record", { seconds: 1 })).toMatchObject({ ok: true, recording: true });
-      await pause(2500);
+      const isIndexed = async (name: string) => {
+        const recording = await openRecording(join(folder, name));
+        await recording.close();
+        return recording.loss.index === undefined;
+      };
+      // It is there before it has a whole chunk.
+      await expect.poll(() => isIndexed("out-0002.mcap").catch(() => false), { timeout: 20_000 }).toBe(true);
       for (const name of ["out.mcap", "out-0002.mcap"]) {
         const recording = await openRecording(join(folder, name));
         expect(recording.loss.index, name).toBeUndefined(); // it was ended, with its index
@@ -125,7 +138,7 @@ needs("mosquitto").suite("control over MQTT", () => {
     } finally {
       rmSync(folder, { recursive: true, force: true });
     }
-  }, 30_000);
+  }, 60_000);
 
   test.each<[string, 4 | 5]>([
     ["3.1.1", 4],

@@ -6,6 +6,7 @@ import { join } from "node:path";
 import mqtt from "mqtt";
 import { expect, test } from "vitest";
 import { packageRoot } from "../../core/index.js";
+import { until } from "../doubles/frames.js";
 import { startMosquitto } from "../doubles/mosquitto.js";
 import { needs } from "../doubles/needs.js";
 
@@ -54,6 +55,7 @@ needs("mosquitto").suite("documents of a run", () => {
     });
     try {
       expect(await new Promise((resolve) => child.once("close", resolve)), errors).toBe(0);
+      await until("its last word", () => seen.state?.at(-1)?.state === "stopped");
       for (const name of NAMES) {
         const newest = seen[name]?.at(-1) ?? {};
         const expected = typesOf(documented(name));

@@ -119,11 +119,11 @@ needs("mosquitto").suite("the pipeline's rate", () => {
     const good = await share();
     proxy.stall(true);
     const stalled = await share();
-    expect(publisher.counters().drops.backpressure).toBeGreaterThan(20);
+    expect(publisher.counters().drops.backpressure).toBeGreaterThan(5);
     proxy.cut();
     await mosquitto.stop("SIGKILL");
     const dead = await share();
-    expect(publisher.counters().drops.offline).toBeGreaterThan(20);
+    expect(publisher.counters().drops.offline).toBeGreaterThan(5);
     for (const [what, measured] of Object.entries({ stalled, dead })) {
       // A broker that was waited for would leave nothing; the rest is room for what else the machine does meanwhile.
       expect(measured, `${what}, against ${good} with a good broker`).toBeGreaterThan(0.6 * good);
@@ -137,7 +137,7 @@ needs("mosquitto").suite("the pipeline's rate", () => {
     await until("the publisher is back", () => publisher.counters().connected, 15_000);
     const before = publisher.counters().published;
     await share();
-    expect(publisher.counters().published).toBeGreaterThan(before + 10);
+    expect(publisher.counters().published).toBeGreaterThan(before + 5);
     pipeline.stop();
     await ended;
   });

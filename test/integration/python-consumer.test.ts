@@ -37,7 +37,7 @@ needs("mosquitto", "paho").suite("the documented Python consumer", () => {
       await publisher.firstAttempt;
       const { buffer, bodyBytes, frame, pixels } = makeFrame(5);
       // It subscribes some time after it starts; frames are not retained, so they are sent until one is heard.
-      for (let round = 0; round < 100 && !output.includes("\n") && errors === ""; round++) {
+      for (let round = 0; round < 400 && !output.includes("\n") && errors === ""; round++) {
         publisher.publish(buffer, FRAME_HEADROOM_BYTES, bodyBytes, frame, () => {});
         await sleep(100);
       }

@@ -226,7 +226,8 @@ describe("trial broker", () => {
   test("idle connections make room for one that has something to do; else it is told that there is none", async () => {
     const broker = await trialBroker({ maxConnections: 3 });
     for (let i = 0; i < 3; i++) await rawConnection(broker.port);
-    await sleep(300);
+    // Of no use from 200 ms on, by the clock of the broker's thread, which may have seen them late.
+    await sleep(1500);
     const reader = await mqtt.connectAsync(broker.url, { protocolVersion: 4, reconnectPeriod: 0 });
     cleanups.push(() => reader.endAsync(true));
     await reader.subscribeAsync("x");

@@ -175,7 +175,7 @@ describe("listing", () => {
     const before = performance.now();
     expect(matchesPattern(`${"a".repeat(200)}b`, `${"a*".repeat(100)}c`)).toBe(false);
     expect(matchesPattern("a".repeat(255), `${"*a".repeat(127)}*b*`)).toBe(false);
-    expect(performance.now() - before).toBeLessThan(100);
+    expect(performance.now() - before).toBeLessThan(5000); // where it is not, this takes hours
   });
 
   test("a name that no clock can have is a name, in a list an error", async () => {

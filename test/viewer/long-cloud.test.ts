@@ -61,7 +61,7 @@ needs("chromium").suite("the point cloud under fingers", () => {
       await sleep(100);
     }
     stop();
-    await sleep(300);
+    await drawn();
   });
 
   afterAll(async () => {
@@ -70,6 +70,15 @@ needs("chromium").suite("the point cloud under fingers", () => {
   });
 
   const canvas = () => page.locator(".cloud canvas");
+
+  /** What was done to the page is on the screen: its parts have rendered, and each frame that they asked for is drawn. */
+  async function drawn(): Promise<void> {
+    await sleep(200);
+    await page.evaluate(async () => {
+      for (let frames = 0; frames < 5; frames++)
+        await new Promise<number>((resolve) => requestAnimationFrame(resolve));
+    });
+  }
 
   async function seen(): Promise<Seen> {
     const { data, info } = await sharp(await canvas().screenshot())
@@ -106,12 +115,12 @@ needs("chromium").suite("the point cloud under fingers", () => {
     for (let step = 1; step <= 5; step++)
       await inspector.send("Input.dispatchTouchEvent", { type: "touchMove", touchPoints: at(step / 5) });
     await inspector.send("Input.dispatchTouchEvent", { type: "touchEnd", touchPoints: [] });
-    await sleep(300);
+    await drawn();
   }
 
   async function reset(): Promise<Seen> {
     await page.getByRole("button", { name: "Reset view" }).click();
-    await sleep(300);
+    await drawn();
     return seen();
   }
 
@@ -171,7 +180,7 @@ needs("chromium").suite("the point cloud under fingers", () => {
     const [x, y] = before.middle;
     const box = (await canvas().boundingBox()) as { x: number; y: number };
     const widthNow = async () => {
-      await sleep(300);
+      await drawn();
       const { left, right } = await seen();
       return (right - left) / (before.right - before.left);
     };
@@ -186,7 +195,7 @@ needs("chromium").suite("the point cloud under fingers", () => {
     await page.keyboard.press("-");
     expect(Math.abs((await widthNow()) - 1)).toBeLessThan(0.04);
     await page.keyboard.press("Shift+ArrowRight");
-    await sleep(300);
+    await drawn();
     const byKey = await seen();
     expect(Math.abs(byKey.middle[0] - x)).toBeGreaterThan(10);
     expect(Math.abs(byKey.right - byKey.left - (before.right - before.left))).toBeLessThan(5);
@@ -198,7 +207,7 @@ needs("chromium").suite("the point cloud under fingers", () => {
     await page.mouse.move(box.x + x + 60, box.y + y + 30, { steps: 4 });
     await page.mouse.up();
     await page.keyboard.up("Shift");
-    await sleep(300);
+    await drawn();
     const { middle } = await seen();
     expect(Math.abs(middle[0] - x - 60)).toBeLessThan(6);
     expect(Math.abs(middle[1] - y - 30)).toBeLessThan(6);
@@ -209,7 +218,7 @@ needs("chromium").suite("the point cloud under fingers", () => {
     const whole = await reset();
     const litAt = async (value: string) => {
       await size.fill(value);
-      await sleep(300);
+      await drawn();
       return seen();
     };
     const area = ({ left, right, top, bottom }: Seen) => (right - left) * (bottom - top);
@@ -227,7 +236,7 @@ needs("chromium").suite("the point cloud under fingers", () => {
     expect(byImage.pixel(middle, Math.round(byImage.middle[1]))).toEqual([255, 255, 255]);
     const colour = page.locator(".cloud .field", { hasText: "Colour" }).locator("select");
     await colour.selectOption("Height");
-    await sleep(300);
+    await drawn();
     const { top, bottom, pixel } = await seen();
     const colours = coloursOf("turbo");
     const { K } = CAMERA;

@@ -378,7 +378,8 @@ describe("native capture", () => {
     camera.native.restartAt(at);
     await until(() => fake.state(PATH).streamOns === 2, "stream on again");
     expect(camera.native.statistics().streamOnNs - at).toBeGreaterThanOrEqual(0);
-    expect(camera.native.statistics().streamOnNs - at).toBeLessThan(30e6);
+    // No earlier; how soon after it the thread is woken is the machine's affair.
+    expect(camera.native.statistics().streamOnNs - at).toBeLessThan(5e9);
     expect(fake.state(PATH).queued).toBe(7);
     expect(counterOf(frames[0]!.data)).toBe(7);
     camera.release(frames[0]!);

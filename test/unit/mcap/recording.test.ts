@@ -308,11 +308,12 @@ test("seeking begins at the named time", async () => {
 });
 
 test("speed: 40 pairs of 30 Hz at ten times take 0.13 s", async () => {
+  const began = performance.now();
   const { got, atMs } = await play({ file: whole, speed: 10 });
   expect(got).toHaveLength(PAIRS);
-  const seconds = (atMs.at(-1)! - atMs[0]!) / 1000;
-  expect(seconds).toBeGreaterThan(0.12);
-  expect(seconds).toBeLessThan(1);
+  // A machine that stands still makes single pairs late; none may be early.
+  expect((atMs.at(-1)! - began) / 1000).toBeGreaterThan(0.12);
+  expect((atMs.at(-1)! - atMs[0]!) / 1000).toBeLessThan(1);
 });
 
 test("a loop goes on: times and numbers rise without a gap", async () => {

@@ -60,7 +60,7 @@ test("an asynchronous frame() that rejects is counted too, and its frame comes b
     }) as () => void),
   );
   compute(1);
-  await vi.waitFor(() => expect(problems).toEqual(["frame failed: later"]));
+  await vi.waitFor(() => expect(problems).toEqual(["frame failed: later"]), 10_000);
   expect(outlets[0]!.counters().drops).toEqual({ failed: 1 });
   pipeline.stop();
   await ended; // at once, since no slot is held

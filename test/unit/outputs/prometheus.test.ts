@@ -184,7 +184,7 @@ test("clients that do not read are bounded and cut off; the others are served fr
       made++;
       return "x".repeat(8 << 20);
     },
-    { maxUnread: 2, readLimitMs: 300, freshMs: 60_000 },
+    { maxUnread: 2, readLimitMs: 1500, freshMs: 60_000 },
   );
   const server = createServer((_, response) => {
     const why = scrapes.answer("prometheus", response);
@@ -206,11 +206,13 @@ test("clients that do not read are bounded and cut off; the others are served fr
   await Promise.all(stalled);
   const third = await fetch(`http://127.0.0.1:${port}`);
   expect([third.status, await third.text()]).toEqual([503, expect.stringContaining("at most 2 scrapes")]);
-  await new Promise((resolve) => setTimeout(resolve, 500));
+  const cutOff = () => scrapes.counters().details?.cutOff;
+  await vi.waitFor(() => expect(cutOff()).toBe(2), { timeout: 20_000, interval: 50 });
   const fourth = await fetch(`http://127.0.0.1:${port}`);
   expect([fourth.status, (await fourth.text()).length]).toEqual([200, 8 << 20]);
-  await vi.waitFor(() =>
-    expect(scrapes.counters()).toMatchObject({ sent: 1, details: { refusedBusy: 1, cutOff: 2 } }),
+  await vi.waitFor(
+    () => expect(scrapes.counters()).toMatchObject({ sent: 1, details: { refusedBusy: 1, cutOff: 2 } }),
+    10_000,
   );
   expect(made).toBe(1);
   server.closeAllConnections();

@@ -16,7 +16,7 @@ import {
 import { DepthwattError, isDepthwattError } from "../../core/index.js";
 import { loadZstd } from "../mcap/compression.js";
 import { imagePrefix, writeImage } from "../mcap/messages.js";
-import { openRecording } from "../mcap/recording.js";
+import { openRecording, type Recording } from "../mcap/recording.js";
 import { realDisk, RecordingFile, type Unfinished } from "../mcap/recording-file.js";
 import { IMAGE } from "../mcap/schemas.js";
 import { leftRightIn } from "./left-right.js";
@@ -117,8 +117,8 @@ export async function toRecording(
   // Read before there is a file: a wrong one leaves none behind.
   const attached = calibrationText(folder, calibration);
   const beside = `${out}.part`;
-  const before = await interrupted(beside);
-  const recording = new RecordingFile(beside, await loadZstd(), realDisk, before);
+  const before = await interrupted(beside, entries, attached);
+  const recording = new RecordingFile(beside, await loadZstd(), realDisk, before?.unfinished);
   if (before === undefined && attached !== undefined)
     recording.attachment(
       "calibration.json",
@@ -126,20 +126,16 @@ export async function toRecording(
       new TextEncoder().encode(attached),
       entries[0]?.stampNs ?? 0n,
     );
-  // An attempt before this one wrote the first so many of those that can be read.
-  let kept = before === undefined ? 0n : [...before.counts.values()].reduce((sum, count) => sum + count, 0n);
-  for (const entry of entries) {
+  const unreadable = (message: string) => counting.skip("unreadable", message);
+  for (let kept = 0; kept < (before?.kept ?? 0); kept++) counting.keeps();
+  for (const message of before?.unreadable ?? []) unreadable(message);
+  for (const entry of entries.slice(before?.entries ?? 0)) {
     try {
-      if (kept > 0n && (await stillReadable(entry))) {
-        kept--;
-        counting.keeps();
-        continue;
-      }
       add(recording, entry, await pictureOf(entry));
       counting.wrote();
     } catch (error) {
       if (!isDepthwattError(error)) throw error;
-      counting.skip("unreadable", error.message);
+      unreadable(error.message);
     }
     if (recording.pendingBytes >= CHUNK_BYTES) recording.flush();
   }
@@ -148,16 +144,8 @@ export async function toRecording(
   return counting;
 }
 
-const stillReadable = (entry: Entry) =>
-  pictureOf(entry).then(
-    () => true,
-    () => false,
-  );
-
-function add(recording: RecordingFile, { topic, stampNs, sequence }: Entry, picture: Picture): void {
-  const { encoding, width, height, bytes } = picture;
-  const metadata = topic.startsWith("/disparity") ? { unit: "1/16 px", invalid: "-32768" } : {};
-  const channelId = recording.channel({ topic, schema: IMAGE, metadata });
+/** The message of an entry, as it stands in the recording. */
+function messageOf({ topic, stampNs }: Entry, { encoding, width, height, bytes }: Picture): Uint8Array {
   const head = imagePrefix({
     frameId: topic.split("/")[1]!,
     width,
@@ -167,6 +155,14 @@ function add(recording: RecordingFile, { topic, stampNs, sequence }: Entry, pict
   });
   const data = new Uint8Array(head.length + bytes.length);
   writeImage(data, 0, head, head.length - 4, stampNs, bytes);
+  return data;
+}
+
+function add(recording: RecordingFile, entry: Entry, picture: Picture): void {
+  const { topic, stampNs, sequence } = entry;
+  const metadata = topic.startsWith("/disparity") ? { unit: "1/16 px", invalid: "-32768" } : {};
+  const channelId = recording.channel({ topic, schema: IMAGE, metadata });
+  const data = messageOf(entry, picture);
   recording.message({ channelId, sequence, logTime: stampNs, publishTime: stampNs, data });
 }
 
@@ -176,11 +172,65 @@ function calibrationText(folder: string, named: string | undefined): string | un
   return existsSync(own) ? readFileSync(own, "utf8") : undefined;
 }
 
-/** What an earlier attempt has left. */
-async function interrupted(file: string): Promise<Unfinished | undefined> {
+interface Before {
+  unfinished: Unfinished;
+  /** Messages that are there, of the first so many entries, of which some could not be read. */
+  kept: number;
+  entries: number;
+  unreadable: string[];
+}
+
+/** What an earlier attempt has left, where it was made of the same; else its file is removed. */
+async function interrupted(
+  file: string,
+  entries: readonly Entry[],
+  attached: string | undefined,
+): Promise<Before | undefined> {
   if (!existsSync(file)) return undefined;
   const recording = await openRecording(file).catch(() => undefined);
-  const before = await recording?.unfinished().finally(() => recording.close());
+  if (recording === undefined) {
+    rmSync(file);
+    return undefined;
+  }
+  const before = await sameBeginning(recording, entries, attached).finally(() => recording.close());
   if (before === undefined) rmSync(file);
   return before;
+}
+
+/** Undefined where a message or the calibration is another: the earlier attempt was of another folder, or by other options. */
+async function sameBeginning(
+  recording: Recording,
+  entries: readonly Entry[],
+  attached: string | undefined,
+): Promise<Before | undefined> {
+  const unfinished = await recording.unfinished();
+  const calibration = await recording.attachment("calibration.json");
+  const text = calibration && new TextDecoder("utf-8", { ignoreBOM: true }).decode(calibration);
+  if (unfinished === undefined || text !== attached) return undefined;
+  const count = Number([...unfinished.counts.values()].reduce((sum, one) => sum + one, 0n));
+  const before: Before = { unfinished, kept: 0, entries: 0, unreadable: [] };
+  for await (const { channelId, logTime, data } of recording.messages()) {
+    if (before.kept === count) break;
+    const topic = recording.channels.get(channelId)?.topic;
+    const entry = await nextReadable(entries, before);
+    if (entry === undefined || topic !== entry.topic || logTime !== entry.stampNs) return undefined;
+    if (Buffer.compare(data, entry.message) !== 0) return undefined;
+    before.kept++;
+  }
+  return before.kept === count ? before : undefined;
+}
+
+async function nextReadable(
+  entries: readonly Entry[],
+  before: Before,
+): Promise<(Entry & { message: Uint8Array }) | undefined> {
+  for (let entry = entries[before.entries++]; entry !== undefined; entry = entries[before.entries++]) {
+    try {
+      return { ...entry, message: messageOf(entry, await pictureOf(entry)) };
+    } catch (error) {
+      if (!isDepthwattError(error)) throw error;
+      before.unreadable.push(error.message);
+    }
+  }
+  return undefined;
 }

@@ -130,6 +130,36 @@ test("a recording that is cut off anywhere while it is made is gone on with, to 
   }
 });
 
+test("what was interrupted is not gone on with of other pictures, other times or another calibration", async () => {
+  const [image] = readdirSync(place("scene/left")).sort();
+  const path = place("scene/left", image!);
+  const before = readFileSync(path);
+  const cut = place("cut-off.mcap");
+  await toRecording(place("scene"), cut, { rateHz: 10 }, deaf);
+  const resume = async (name: string, options: Parameters<typeof toRecording>[2]) => {
+    const out = place(name);
+    copyFileSync(cut, `${out}.part`);
+    const { kept, written } = await toRecording(place("scene"), out, options, deaf);
+    const fresh = place(`fresh-${name}`);
+    await toRecording(place("scene"), fresh, options, deaf);
+    expect(await contents(out)).toEqual(await contents(fresh));
+    const attached = (file: string) => withRecording(file, (opened) => opened.attachment("calibration.json"));
+    expect(await attached(out)).toEqual(await attached(fresh));
+    return { kept, written };
+  };
+  const anew = { kept: 0, written: 2 * FRAMES };
+  expect(await resume("same.mcap", { rateHz: 10 })).toEqual({ kept: 2 * FRAMES, written: 0 });
+  expect(await resume("times.mcap", { rateHz: 20 })).toEqual(anew);
+  const other = place("other-calibration.json");
+  const wider = JSON.parse(readFileSync(place("scene/calibration.json"), "utf8"));
+  wider.translationMetres[0] *= 2;
+  writeFileSync(other, JSON.stringify(wider));
+  expect(await resume("calibration.mcap", { rateHz: 10, calibration: other })).toEqual(anew);
+  copyFileSync(place("scene/right", image!), path);
+  expect(await resume("pictures.mcap", { rateHz: 10 })).toEqual(anew);
+  writeFileSync(path, before);
+});
+
 test("EuRoC and back", async () => {
   const out = place("euroc");
   await withRecording(recording, (opened) => toFolders(opened, out, "euroc", deaf));

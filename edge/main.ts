@@ -154,6 +154,7 @@ export async function openRuntime(
       health,
       pipeline,
       outputs,
+      snapshots,
       reporter,
       engineOptions,
       govern,

@@ -59,6 +59,8 @@ export interface RuntimeParts {
   health: RigWatch;
   pipeline: Pipeline;
   outputs: Outputs;
+  /** Those that still wait for a frame are given up by close(). */
+  snapshots: { close(): void };
   reporter: Reporter;
   /** What the engine would have to compute for a configuration, and of another input where one is given. @throws DepthwattError */
   engineOptions(config: Config, next?: NextInput): EngineOptions;
@@ -325,7 +327,7 @@ export class Runtime {
   /** Runs to the end of the source, the frame limit or stop(), closes everything and returns the figures of the whole run. */
   async run(): Promise<RunFigures> {
     this.#begin();
-    const { meter, pipeline, outputs, reporter, input, source } = this.parts;
+    const { meter, pipeline, outputs, snapshots, reporter, input, source } = this.parts;
     const { idleSeconds } = this.#config.power;
     let figures: RunFigures;
     // A run that is over before the broker has answered would have published nothing.
@@ -358,6 +360,8 @@ export class Runtime {
       this.#tellRowsApart();
       outputs.metrics(figures);
       this.#failure = outputs.failure;
+      // No frame comes any more: who waits for one is answered while the outputs are open.
+      snapshots.close();
       // Only a closed output knows what became of each frame.
       await outputs.close();
       figures = reporter.settled(figures);

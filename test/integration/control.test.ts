@@ -15,6 +15,7 @@ import { loadNative } from "../../edge/native.js";
 import type { RunFigures } from "../../edge/pipeline/figures.js";
 import type { Runtime } from "../../edge/runtime.js";
 import { SECRET, TestClient } from "../doubles/control-client.js";
+import { accountedPairs } from "../doubles/controlled-run.js";
 import { until } from "../doubles/frames.js";
 import { type MosquittoOptions, startMosquitto } from "../doubles/mosquitto.js";
 import { needs } from "../doubles/needs.js";
@@ -34,6 +35,8 @@ interface Run {
   runtime: Runtime;
   notices: string[];
   captured(): number;
+  /** From now on no pair reaches the engine; resolves when none is in work any more. */
+  starve(): Promise<void>;
   stop(): Promise<RunFigures>;
 }
 
@@ -53,12 +56,17 @@ async function start(url: string, device: string, ...set: string[]): Promise<Run
   const runtime = await openRuntime(config, undefined, { onNotice: (notice) => notices.push(notice) });
   let captured = 0;
   let stopped = false;
-  const { source } = runtime.parts;
+  let starving = false;
+  const { source, reporter } = runtime.parts;
   const startSource = source.start.bind(source);
   source.start = (events) =>
     startSource({
       ...events,
       onPair: (pair) => {
+        if (starving) {
+          pair.release();
+          return;
+        }
         if (!stopped) captured++;
         events.onPair(pair);
       },
@@ -71,7 +79,11 @@ async function start(url: string, device: string, ...set: string[]): Promise<Run
   };
   cleanups.push(stop);
   await until("frames", () => runtime.parts.pipeline.frames > 3, 30_000);
-  return { runtime, notices, captured: () => captured, stop };
+  const starve = () => {
+    starving = true;
+    return until("nothing is in work", () => accountedPairs(reporter.figures("run")) === captured);
+  };
+  return { runtime, notices, captured: () => captured, starve, stop };
 }
 
 async function broker(options: MosquittoOptions = {}) {
@@ -403,4 +415,16 @@ needs("mosquitto").suite("control over MQTT", () => {
         JSON.stringify(answer),
       ).toBe(true);
   }, 60_000);
+
+  test("a snapshot that waits for a frame when the run ends is told so", async () => {
+    const { url } = await broker();
+    const { starve, stop } = await start(url, "starving");
+    const client = await clientOf(url, "starving");
+    await starve();
+    const snapshot = client.ask("snapshot", {});
+    // Requests come in their order: the one before is in work when this one is answered.
+    expect(await client.ask("get", { keys: ["device"] })).toMatchObject({ ok: true });
+    await stop();
+    expect(await snapshot).toMatchObject({ ok: false, code: "RUN_ENDED" });
+  });
 });

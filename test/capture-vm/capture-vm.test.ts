@@ -33,7 +33,7 @@ const GROUPS = Object.keys(FILES) as (keyof typeof FILES)[];
 const SCENE = join(CACHE, "scene");
 const BOARDS = join(CACHE, "boards");
 /** Of the whole machine, far above what it takes (README.md): a hang ends here, a busy host does not. */
-const LIMIT_SECONDS = 720;
+const LIMIT_SECONDS = 1500;
 
 /** What the cameras will see: 20 frames of the scene as the lenses bend it, and the truth. */
 function writeScene(): void {

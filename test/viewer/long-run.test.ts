@@ -90,7 +90,7 @@ needs("chromium").suite("the live page of a run", () => {
     expect(sets).toBeGreaterThan(60);
     expect(after - before).toBeLessThan(10e6);
     expect(browser.complaints).toEqual([]);
-  }, 120_000);
+  }, 180_000);
 
   test.concurrent("a hidden page is sent nothing for 30 s, and goes on with the newest frame when it is seen again", async ({
     onTestFinished,
@@ -131,7 +131,7 @@ needs("chromium").suite("the live page of a run", () => {
           .header.frameNumber;
       });
     await expect.poll(newest, { timeout: 10_000 }).toBeGreaterThan(asleep);
-  });
+  }, 120_000);
 });
 
 needs("chromium", "mosquitto").suite("the live page of depthwatt view", () => {

@@ -415,29 +415,27 @@ function writeSparse(file: string, withIndex: boolean): number {
   return at;
 }
 
-test.each([true, false])(
-  "100 GiB open in under a second and in little memory, with index: %s",
-  async (withIndex) => {
-    const file = place("sparse.mcap");
-    expect(writeSparse(file, withIndex)).toBeGreaterThan(100 * GIGABYTE);
-    const before = process.memoryUsage().rss;
-    const began = performance.now();
-    const recording = await openRecording(file);
-    const ms = performance.now() - began;
-    try {
-      expect(ms).toBeLessThan(1000);
-      expect(recording.chunks).toBe(6400);
-      const last = recording.messages({ fromNs: 6399n * 1_000_000n });
-      expect((await last.next()).value?.sequence).toBe(6399);
-      // Chunks of 16 MiB come and go.
-      for await (const message of recording.messages({ fromNs: 6370n * 1_000_000n })) void message;
-      expect((process.memoryUsage().rss - before) / 2 ** 20).toBeLessThan(400);
-    } finally {
-      await recording.close();
-      rmSync(file);
-    }
-  },
-);
+test.each([true, false])("100 GiB open at once and in little memory, with index: %s", async (withIndex) => {
+  const file = place("sparse.mcap");
+  expect(writeSparse(file, withIndex)).toBeGreaterThan(100 * GIGABYTE);
+  const before = process.memoryUsage().rss;
+  const began = performance.now();
+  const recording = await openRecording(file);
+  const ms = performance.now() - began;
+  try {
+    // 40 to 290 were seen; to read it would take minutes.
+    expect(ms).toBeLessThan(5000);
+    expect(recording.chunks).toBe(6400);
+    const last = recording.messages({ fromNs: 6399n * 1_000_000n });
+    expect((await last.next()).value?.sequence).toBe(6399);
+    // Chunks of 16 MiB come and go.
+    for await (const message of recording.messages({ fromNs: 6370n * 1_000_000n })) void message;
+    expect((process.memoryUsage().rss - before) / 2 ** 20).toBeLessThan(400);
+  } finally {
+    await recording.close();
+    rmSync(file);
+  }
+});
 
 test("a length that the file has not is refused before memory is taken for it; one of 2 GiB ended the process", async () => {
   const handle = await open(import.meta.filename);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // depthwatt convert: recordings into files of other programs, and folders of images into recordings.
-import { existsSync, statSync } from "node:fs";
+import { existsSync, lstatSync, statSync } from "node:fs";
 import { extname } from "node:path";
 import { type Command, Option } from "commander";
 import { DepthwattError } from "../../core/index.js";
@@ -43,6 +43,15 @@ function formatOf(from: string, out: string, named: Format | undefined): Format 
     ? "a folder is converted to a recording"
     : "a recording is converted to something else";
   throw new DepthwattError("USAGE", `expected --to to fit: ${text}, got --to ${format}`);
+}
+
+/** By a file, or by a link that leads nowhere yet, which the new file would take the place of. */
+function isTaken(path: string): boolean {
+  try {
+    return lstatSync(path, { throwIfNoEntry: false }) !== undefined;
+  } catch {
+    return false; // writing says it better
+  }
 }
 
 async function fromRecording(
@@ -89,7 +98,7 @@ async function run(from: string, out: string, options: ConvertOptions): Promise<
     );
   const format = formatOf(from, out, options.to);
   const isFile = ["csv", "webp", "strip", "mcap"].includes(format);
-  if (isFile && existsSync(out)) {
+  if (isFile && isTaken(out)) {
     const hint = "Give another name, or remove it.";
     throw new DepthwattError("USAGE", `expected a new file to write, and ${out} is there already`, { hint });
   }

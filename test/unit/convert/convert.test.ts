@@ -3,11 +3,13 @@
 import {
   copyFileSync,
   existsSync,
+  lstatSync,
   mkdtempSync,
   readdirSync,
   readFileSync,
   rmSync,
   statSync,
+  symlinkSync,
   truncateSync,
   writeFileSync,
 } from "node:fs";
@@ -245,6 +247,15 @@ test("a wrong calibration leaves nothing behind", async () => {
     code: "CALIBRATION_UNREADABLE",
   });
   expect([out, `${out}.part`].filter((path) => existsSync(path))).toEqual([]);
+});
+
+test("a link that leads nowhere is not replaced by a file", async () => {
+  const link = place("link.mcap");
+  symlinkSync("not-there.mcap", link);
+  const { code, stderr } = await runProgram(["convert", place("scene"), link]);
+  expect(code).toBe(2);
+  expect(stderr).toMatch(/expected a new file to write, and .*link\.mcap is there already/);
+  expect(lstatSync(link).isSymbolicLink()).toBe(true);
 });
 
 test("a name of one point cloud is refused: there is one for each frame", async () => {

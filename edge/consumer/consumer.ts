@@ -237,8 +237,10 @@ export class Consumer extends Emitter<ConsumerEvents> {
     (this.client ?? this.given)?.subscribe(exact, () => {});
   }
 
-  /** Ends the subscription; a client that was given stays connected. */
+  /** Ends the subscription, and no message is told after the call; a client that was given stays connected. */
   async close(): Promise<void> {
+    // What has arrived with the message that is being told, or comes before the broker knows.
+    this.client?.removeListener("message", this.receive);
     if (this.given !== undefined) {
       this.given.removeListener("message", this.receive);
       this.given.removeListener("connect", this.resubscribe);

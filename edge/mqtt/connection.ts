@@ -47,6 +47,7 @@ export class BrokerConnection {
   private pauseMs: number;
   private version: 4 | 5;
   private ended = false;
+  private ending: Promise<void> | undefined;
   private afterClose: (() => void) | undefined;
 
   constructor(
@@ -153,8 +154,13 @@ export class BrokerConnection {
     this.events.onStatus(status);
   }
 
-  /** Says goodbye (DISCONNECT, so that no will is sent) and closes; after `graceMs` the socket is cut. */
+  /** Says goodbye (DISCONNECT, so that no will is sent) and closes; after `graceMs` of the first call the socket is cut. */
   end(graceMs: number): Promise<void> {
+    this.ending ??= this.close(graceMs);
+    return this.ending;
+  }
+
+  private close(graceMs: number): Promise<void> {
     this.ended = true;
     clearTimeout(this.timer);
     const { client } = this;

@@ -121,6 +121,31 @@ needs("mosquitto").suite("consumer against Mosquitto", () => {
     expect(client.connected).toBe(true);
   });
 
+  test("whoever closes at the first message is told no second one, though more have arrived with it", async () => {
+    const mosquitto = await setUp();
+    const writer = await mqtt.connectAsync(mosquitto.url);
+    cleanups.push(() => writer.endAsync(true));
+    for (const broker of [mosquitto.url, await mqtt.connectAsync(mosquitto.url)]) {
+      if (typeof broker !== "string") cleanups.push(() => broker.endAsync(true));
+      const consumer = connectConsumer(broker, { device: "burst" });
+      const events = collect(consumer);
+      const closed = new Promise<void>((resolve) => {
+        consumer.on("metrics", () => resolve(consumer.close()));
+      });
+      await consumer.firstAttempt;
+      let burst = 0;
+      // From when on it is subscribed nobody tells.
+      while (events.of("metrics").length === 0 && ++burst < 200) {
+        for (let i = 0; i < 50; ++i) writer.publish("depthwatt/burst/metrics", `{"fps":${i}}`);
+        await sleep(50);
+      }
+      // Every call waits for the end, the first one too.
+      await Promise.all([closed, consumer.close()]);
+      await sleep(100);
+      expect(events.of("metrics")).toHaveLength(1);
+    }
+  });
+
   test("a damaged frame is told as a CRC error, another's message as invalid, and the stream goes on", async () => {
     const mosquitto = await setUp();
     const consumer = connectConsumer(mosquitto.url);

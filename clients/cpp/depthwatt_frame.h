@@ -233,7 +233,8 @@ inline Fault parseFrame(const void* message, size_t bytes, Frame& frame) {
   frame.quantity = static_cast<Quantity>(at[14]);
   frame.invalidRule = static_cast<InvalidRule>(at[15]);
   constexpr size_t kBytes[] = {0, 1, 2, 4, 3, 2};
-  size_t elementBytes = kBytes[at[10]];
+  // 16384 x 16384 points of 16 bytes are 2^32 bytes: nothing, where size_t has 32 bits.
+  uint64_t elementBytes = kBytes[at[10]];
   frame.reduction = 1u << (frame.flags >> 3 & 3);
   frame.pointFrame = PointFrame::none;
   frame.pointColour = PointColour::none;

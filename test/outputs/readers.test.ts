@@ -14,7 +14,7 @@ import { createPublisher } from "../../edge/outputs/mqtt/publisher.js";
 import { makeFrame, sleep } from "../doubles/frames.js";
 import { startMosquitto } from "../doubles/mosquitto.js";
 import { needs, PYTHON } from "../doubles/needs.js";
-import { fuzzedMessages, goldenMessages, joined, verdict } from "../doubles/readers/corpus.js";
+import { fuzzedMessages, goldenMessages, joined, reseal, verdict } from "../doubles/readers/corpus.js";
 import { seededRandom } from "../doubles/rvl-pictures.js";
 
 const root = packageRoot();
@@ -170,6 +170,21 @@ needs("toolchain").suite("the C++ reader", () => {
     const ran = spawnSync(program, [written("cpp", messages)], { encoding: "utf8", maxBuffer: 64 << 20 });
     expect(ran.stderr, `seed ${seed}`).toBe("");
     expect(mismatches(messages, ran.stdout.trim().split("\n"), false)).toEqual([]);
+  });
+
+  test("a body whose size has more than 32 bits is missed also where size_t has no more", () => {
+    const program = join(folder, "short_sizes");
+    const flags = ["-std=c++17", "-O1", "-Wall", "-Wextra", "-Werror"];
+    execFileSync("g++", [...flags, "test/doubles/readers/short_sizes.cc", "-o", program], { cwd: root });
+    const golden = goldenMessages();
+    // Stream points, element f32: 16 bytes each.
+    const points = golden.find((message) => message[8] === 5 && message[10] === 3)!;
+    const empty = points.slice(0, 96);
+    const view = new DataView(empty.buffer);
+    for (const side of [16, 20]) view.setUint32(side, 16_384, true);
+    const ran = execFileSync(program, [written("short", [...golden, reseal(empty)])], { encoding: "utf8" });
+    const whole = golden.map(() => "a frame");
+    expect(ran.trim().split("\n")).toEqual([...whole, "expected a body as long as the header says"]);
   });
 
   needs("libmosquitto", "mosquitto").suite("with libmosquitto", () => {

@@ -14,7 +14,7 @@ export function goldenMessages(): Uint8Array[] {
 }
 
 /** The CRC and the length of the body made right, so that what is wrong must be noticed by itself. */
-function reseal(message: Uint8Array): Uint8Array {
+export function reseal(message: Uint8Array): Uint8Array {
   const view = new DataView(message.buffer, message.byteOffset, message.byteLength);
   view.setUint32(24, message.length - 96, true);
   view.setUint32(92, crc32(message.subarray(96), crc32(message.subarray(0, 92))), true);

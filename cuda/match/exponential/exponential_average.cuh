@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+// Three weighted cells and their sum, exponential.h's rounded products exactly, with multiply-adds of floats.
+#pragma once
+
+#include "exponential_cells.cuh"
+
+namespace depthwatt {
+namespace gpu {
+namespace {
+
+/// A cell c as the number 2^23 + c, whose bits are kBiasBits | c.
+constexpr uint32_t kBiasBits = 0x4b000000u;
+constexpr float kBias = 8388608.f;
+/// What a sum of three cells with this bias begins at, so that it stays between 2^23 and 2^24 from its first addend on (the
+/// pixel's own, whose weight is a third or more), and the bias that it ends with: 2^7 (2^16 - 1) more.
+constexpr float kBiasedStart = 7340160.f, kBiasedEnd = 15728640.f;
+
+/// A pixel's eight cells.
+struct Cells {
+  float cell[kEight];
+  /// With kBias.
+  __device__ __forceinline__ void takeBiased(uint4 pairs) {
+#pragma unroll
+    for (int i = 0; i < kEight; ++i)
+      cell[i] = __uint_as_float(__byte_perm(wordOf(pairs, i / 2), kBiasBits, i % 2 == 0 ? 0x7610 : 0x7632));
+  }
+  __device__ __forceinline__ void without(float bias) {
+#pragma unroll
+    for (int i = 0; i < kEight; ++i) cell[i] -= bias;
+  }
+  /// The lower halves of their bits.
+  __device__ __forceinline__ uint4 pairs() const {
+    uint4 both;
+#pragma unroll
+    for (int word = 0; word < kWords; ++word)
+      wordOf(both, word) = __byte_perm(__float_as_uint(cell[2 * word]), __float_as_uint(cell[2 * word + 1]), 0x5410);
+    return both;
+  }
+};
+
+/// A third each of 2^16 - 1 and as parts of 2^16: exact.
+struct Weights {
+  float before, centre, after;
+  __device__ __forceinline__ explicit Weights(uint32_t both) {
+    const float scale = 1.f / 65536;
+    before = __fmaf_rd(__uint_as_float(__byte_perm(both, kBiasBits, 0x7610)), scale, -kBias * scale);
+    after = __fmaf_rd(__uint_as_float(__byte_perm(both, kBiasBits, 0x7632)), scale, -kBias * scale);
+    centre = 65535 * scale - before - after;
+  }
+};
+
+/// start + the three products, each rounded down: from 2^23 to 2^24 a number's last bit is 1, so a sum that is rounded down is.
+__device__ __forceinline__ void average(const Weights& w, const Cells& before, const Cells& centre, const Cells& after,
+                                        float start, Cells& out) {
+#pragma unroll
+  for (int i = 0; i < kEight; ++i) {
+    float sum = __fmaf_rd(w.centre, centre.cell[i], start);
+    sum = __fmaf_rd(w.before, before.cell[i], sum);
+    out.cell[i] = __fmaf_rd(w.after, after.cell[i], sum);
+  }
+}
+
+}  // namespace
+}  // namespace gpu
+}  // namespace depthwatt

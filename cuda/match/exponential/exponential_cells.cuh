@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+// How the cells of exponential.cu lie: [eight][y][x], eight disparities of a pixel are 16 bytes, two in a word, so that a warp moves
+// whole lines of memory whatever the step is.
+#pragma once
+
+#include <cuda_runtime.h>
+
+#include "exponential.h"
+
+namespace depthwatt {
+namespace gpu {
+namespace {
+
+/// Of the kernels whose thread has a pixel.
+constexpr int kBlockX = 32, kBlockY = 4;
+/// Disparities that lie together, and words of them.
+constexpr int kEight = 8, kWords = kEight / 2;
+/// Above every cell and every cell with a slope.
+constexpr int kNothing = 1 << 20;
+
+__device__ __forceinline__ uint32_t& wordOf(uint4& cells, int word) {
+  return word == 0 ? cells.x : word == 1 ? cells.y : word == 2 ? cells.z : cells.w;
+}
+
+struct Shape {
+  int width, height, numDisparities;
+  __device__ size_t pixels() const { return static_cast<size_t>(width) * height; }
+};
+
+}  // namespace
+}  // namespace gpu
+}  // namespace depthwatt

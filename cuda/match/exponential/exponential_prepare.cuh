@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the rounds of exponential.cu begin with: all passes' weights, and costs or messages where the first round makes no costs. A
+// pixel's costs become messages in the thread that makes them.
+#pragma once
+
+#include "../../gpu/traits.h"
+#include "exponential_cells.cuh"
+
+namespace depthwatt {
+namespace gpu {
+namespace {
+
+/// Passes whose weights one thread makes: it reads its own pixel's colour once, and its places and addresses are worked out once.
+constexpr int kPassesPerThread = 6;
+
+__device__ int colourDifference(Rgb8 a, Rgb8 b) {
+  return max(max(abs(a.red - b.red), abs(a.green - b.green)), abs(a.blue - b.blue));
+}
+
+/// 65535 * 4096 / divisor, rounded down; divisor 4096 to 12288.
+__device__ __forceinline__ uint32_t reciprocalOf(uint32_t divisor) {
+  constexpr int kDividend = 65535 * 4096;
+  // At most one off: seventeen bits of a quotient that is good to twenty-two.
+  const auto quotient = static_cast<uint32_t>(__fdividef(static_cast<float>(kDividend), static_cast<float>(divisor)));
+  const int rest = kDividend - static_cast<int>(quotient * divisor);
+  return rest < 0 ? quotient - 1 : rest >= static_cast<int>(divisor) ? quotient + 1 : quotient;
+}
+
+/// Eq. 18 to 21 for one pixel, two disparities a turn.
+struct Messages {
+  int slope, running, least;
+
+  __device__ explicit Messages(int perStep) : slope(perStep), running(kNothing), least(kNothing) {}
+  __device__ int up(int cost) {
+    least = min(least, cost);
+    running = min(running + slope, cost);
+    return running;
+  }
+  __device__ int down(int cell, int limit) {
+    running = min(min(running + slope, cell), limit);
+    return running;
+  }
+};
+
+/// Disparities [8 eight, 8 eight + 8) of a pixel, those that are not searched 0.
+template <class CostOf>
+__device__ __forceinline__ uint4 cellsOf(const CostOf& costOf, int eight, int numDisparities) {
+  uint4 cells = make_uint4(0, 0, 0, 0);
+#pragma unroll
+  for (int word = 0; word < kWords; ++word) {
+    const int d = kEight * eight + 2 * word;
+    const uint32_t low = d < numDisparities ? costOf(d) : 0u, high = d + 1 < numDisparities ? costOf(d + 1) : 0u;
+    wordOf(cells, word) = low | high << 16;
+  }
+  return cells;
+}
+
+/// Cells of all a pixel's disparities become messages: those from below first, with what costOf gives, then those from above.
+template <class CostOf>
+__device__ __forceinline__ void makeMessages(const CostOf& costOf, uint4* cells, size_t pixels, int numDisparities,
+                                             int slope, int cap) {
+  Messages messages(slope);
+  const int eights = (numDisparities + kEight - 1) / kEight;
+  for (int eight = 0; eight < eights; ++eight) {
+    cells[eight * pixels] = cellsOf(
+        [&](int d) { return static_cast<uint32_t>(messages.up(static_cast<int>(costOf(d)))); }, eight, numDisparities);
+  }
+  const int limit = messages.least + cap;
+  messages.running = kNothing;
+  for (int eight = eights - 1; eight >= 0; --eight) {
+    uint4 own = cells[eight * pixels];
+#pragma unroll
+    for (int word = kWords - 1; word >= 0; --word) {
+      const int d = kEight * eight + 2 * word;
+      const uint32_t was = wordOf(own, word);
+      uint32_t low = 0, high = 0;
+      if (d + 1 < numDisparities) high = static_cast<uint32_t>(messages.down(static_cast<int>(was >> 16), limit));
+      if (d < numDisparities) low = static_cast<uint32_t>(messages.down(static_cast<int>(was & 0xffffu), limit));
+      wordOf(own, word) = low | high << 16;
+    }
+    cells[eight * pixels] = own;
+  }
+}
+
+struct Preparation {
+  const uint8_t *left, *right;
+  const Rgb8* rgb;
+  const ExponentialPass* passes;
+  uint32_t* weights;
+  uint4* cells;
+  int passCount;
+};
+
+/// Threads of a pixel that make weights.
+__host__ __device__ inline int partsOf(int passCount) { return (passCount + kPassesPerThread - 1) / kPassesPerThread; }
+
+/// Of a pixel and up to kPassesPerThread passes: the weights of the neighbour before (low half) and after.
+__device__ __forceinline__ void makeWeights(const Preparation& from, int first, int x, int y, const Shape& shape) {
+  const int at = y * shape.width + x, last = min(from.passCount, first + kPassesPerThread);
+  const Rgb8 own = from.rgb[at];
+  uint32_t* to = from.weights + first * shape.pixels() + at;
+#pragma unroll 2
+  for (int i = first; i < last; ++i, to += shape.pixels()) {
+    const ExponentialPass& pass = from.passes[i];
+    const int step = pass.step, offset = pass.alongX ? step : step * shape.width;
+    const int place = pass.alongX ? x : y, end = pass.alongX ? shape.width : shape.height;
+    // A neighbour outside the image has no weight; the pixel itself is read in its stead, without a branch.
+    const bool hasBefore = place >= step, hasAfter = place + step < end;
+    const Rgb8 colourBefore = from.rgb[hasBefore ? at - offset : at];
+    const Rgb8 colourAfter = from.rgb[hasAfter ? at + offset : at];
+    uint32_t before = pass.weights[colourDifference(own, colourBefore)];
+    uint32_t after = pass.weights[colourDifference(own, colourAfter)];
+    before = hasBefore ? before : 0u, after = hasAfter ? after : 0u;
+    const uint32_t reciprocal = reciprocalOf(4096u + before + after);
+    *to = before * reciprocal >> 12 | (after * reciprocal >> 12) << 16;
+  }
+}
+
+/// blockIdx.z: some passes' weights, or behind them eight disparities' costs, or all messages.
+template <bool kMessages>
+__global__ void __launch_bounds__(128, 12) prepareKernel(Preparation from, Shape shape, ExponentialParameters p) {
+  untilKernelBefore();
+  const int x = blockIdx.x * kBlockX + threadIdx.x, y = blockIdx.y * kBlockY + threadIdx.y;
+  if (x >= shape.width || y >= shape.height) return;
+  const int weightParts = partsOf(from.passCount);
+  if (static_cast<int>(blockIdx.z) < weightParts) {
+    makeWeights(from, static_cast<int>(blockIdx.z) * kPassesPerThread, x, y, shape);
+    return;
+  }
+  const uint8_t *left = from.left, *right = from.right;
+  uint4* cells = from.cells;
+  const uint8_t* row = right + static_cast<size_t>(y) * shape.width;
+  const int own = left[static_cast<size_t>(y) * shape.width + x];
+  cells += static_cast<size_t>(y) * shape.width + x;
+  const int lastColumn = shape.width - 1;
+  const auto gradientOf = [lastColumn](const uint8_t* line, int at) {
+    return (line[min(at + 1, lastColumn)] - line[max(at - 1, 0)] + 255) >> 1;
+  };
+  const bool gradients = p.gradientCost > 0;
+  const int ownGradient = gradients ? gradientOf(left + static_cast<size_t>(y) * shape.width, x) : 0;
+  const auto costOf = [=](int d) {
+    const int partner = max(x - p.minDisparity - d, 0);
+    int cost = p.cost * min(abs(own - row[partner]), p.truncation);
+    if (gradients) cost += p.gradientCost * min(abs(ownGradient - gradientOf(row, partner)), p.gradientTruncation);
+    return static_cast<uint32_t>(cost);
+  };
+  if (kMessages) {
+    makeMessages(costOf, cells, shape.pixels(), shape.numDisparities, p.slope, p.cap);
+  } else {
+    const int eight = static_cast<int>(blockIdx.z) - weightParts, first = x - p.minDisparity - kEight * eight;
+    if (!gradients && first >= kEight - 1 && kEight * (eight + 1) <= shape.numDisparities) {
+      const uint8_t* const partners = row + first;
+      const auto truncated = [&](int i) {
+        return static_cast<uint32_t>(p.cost * min(abs(own - partners[-i]), p.truncation));
+      };
+      uint4 costs;
+#pragma unroll
+      for (int word = 0; word < kWords; ++word)
+        wordOf(costs, word) = pairOf(truncated(2 * word), truncated(2 * word + 1));
+      cells[eight * shape.pixels()] = costs;
+    } else {
+      cells[eight * shape.pixels()] = cellsOf(costOf, eight, shape.numDisparities);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace gpu
+}  // namespace depthwatt

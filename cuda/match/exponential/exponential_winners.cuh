@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0
+// Winners, sub-pixel, confidence and the right image's winners of exponential.cu.
+#pragma once
+
+#include "../../gpu/traits.h"
+#include "exponential_cells.cuh"
+#include "exponential_workspace.h"
+
+namespace depthwatt {
+namespace gpu {
+namespace {
+
+__device__ int cellOf(const uint4* cells, size_t pixels, int d) {
+  const auto* words = reinterpret_cast<const uint32_t*>(cells + static_cast<size_t>(d / kEight) * pixels);
+  return static_cast<int>(words[d % kEight / 2] >> (16 * (d & 1)) & 0xffffu);
+}
+
+/// 16 times the parabola's place between cells below, best and above, rounded down: match/select's rule.
+__device__ int32_t fractionQ4(int32_t below, int32_t best, int32_t above) {
+  const int32_t q = below + above - 2 * best;
+  if (q <= 0) return 0;
+  // 8 is added and taken off again: of a positive quotient, truncation is the floor.
+  return (16 * (below - above) + 17 * q) / (2 * q) - 8;
+}
+
+__device__ int32_t confidenceOf(int32_t least, int32_t second) {
+  return 255 * (second - least) / (second > 1 ? second : 1);
+}
+
+/// Eights of a pixel that a thread holds at a time.
+constexpr int kHeld = 8;
+
+/// Cells of a pixel from the eight `first` on; what is not searched is above or equal to every cell.
+__device__ __forceinline__ void hold(const uint4* own, size_t pixels, int first, int count, uint4 (&held)[kHeld]) {
+#pragma unroll
+  for (int i = 0; i < kHeld; ++i) {
+    held[i] = make_uint4(~0u, ~0u, ~0u, ~0u);
+    if (kEight * (first + i) < count) held[i] = own[static_cast<size_t>(first + i) * pixels];
+  }
+#pragma unroll
+  for (int i = 0; i < kHeld; ++i) {
+    const int d = kEight * (first + i);
+    if (d >= count || d + kEight <= count) continue;
+#pragma unroll
+    for (int word = 0; word < kWords; ++word) {
+      if (d + 2 * word >= count) wordOf(held[i], word) = ~0u;
+      if (d + 2 * word + 1 >= count) wordOf(held[i], word) |= 0xffff0000u;
+    }
+  }
+}
+
+__global__ void __launch_bounds__(128)
+    winnersKernel(const uint4* cells, ExponentialDeviceResult result, Shape shape, int minDisparity, bool subpixel) {
+  untilKernelBefore();
+  const int x = blockIdx.x * kBlockX + threadIdx.x, y = blockIdx.y * kBlockY + threadIdx.y;
+  if (x >= shape.width || y >= shape.height) return;
+  const size_t at = static_cast<size_t>(y) * shape.width + x, pixels = shape.pixels();
+  const uint4* own = cells + at;
+  const int count = shape.numDisparities, eights = (count + kEight - 1) / kEight;
+  uint4 held[kHeld];
+  // A cell above its place: the least key is the lowest disparity of the least cell.
+  uint32_t key = ~0u;
+  for (int first = 0; first < eights; first += kHeld) {
+    hold(own, pixels, first, count, held);
+#pragma unroll
+    for (int i = 0; i < kHeld * kWords; ++i) {
+      const uint32_t d = static_cast<uint32_t>(kEight * first + 2 * i), pair = wordOf(held[i / kWords], i % kWords);
+      key = min(key, min(pairOf(d, pair), (pair & 0xffff0000u) | (d + 1)));
+    }
+  }
+  const int place = static_cast<int>(key & 0xffffu), least = static_cast<int>(key >> 16);
+  // The least of the others, the winner's neighbours aside.
+  uint32_t rivals = ~0u;
+  for (int first = 0; first < eights; first += kHeld) {
+    if (eights > kHeld) hold(own, pixels, first, count, held);
+#pragma unroll
+    for (int i = 0; i < kHeld * kWords; ++i) {
+      const auto from = static_cast<uint32_t>(place + 1 - kEight * first - 2 * i);
+      const uint32_t aside = (from < 3u ? 0xffffu : 0u) | (from - 1u < 3u ? 0xffff0000u : 0u);
+      rivals = CellU16::min(rivals, wordOf(held[i / kWords], i % kWords) | aside);
+    }
+  }
+  const int second = static_cast<int>(min(rivals & 0xffffu, rivals >> 16));
+  int fine = 0;
+  if (subpixel && place > 0 && place + 1 < count)
+    fine = fractionQ4(cellOf(own, pixels, place - 1), least, cellOf(own, pixels, place + 1));
+  result.disparity[at] = static_cast<int16_t>(minDisparity + place);
+  result.disparityQ4[at] = static_cast<int16_t>(16 * (minDisparity + place) + fine);
+  const bool rivalled = place > 1 || place + 2 < count;
+  result.confidence[at] = rivalled ? static_cast<uint8_t>(confidenceOf(least, second)) : uint8_t{0};
+  if (result.rightDisparity == nullptr) return;
+  // This thread's column as the right image's.
+  int best = kNothing, right = kInvalidDisparity;
+  for (int d = 0; d < count && x + minDisparity + d < shape.width; ++d) {
+    const int cell = cellOf(own + minDisparity + d, pixels, d);
+    if (cell < best) best = cell, right = minDisparity + d;
+  }
+  result.rightDisparity[at] = static_cast<int16_t>(right);
+}
+
+}  // namespace
+}  // namespace gpu
+}  // namespace depthwatt

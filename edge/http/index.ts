@@ -3,5 +3,12 @@
 export { gateOf } from "./access.js";
 export { isLoopback } from "./guard.js";
 export { PasswordGate } from "./password.js";
-export { DEFAULT_PORT, type HttpHandler, type HttpOptions, HttpServer, sendText } from "./server.js";
+export {
+  DEFAULT_PORT,
+  type HttpHandler,
+  type HttpOptions,
+  HttpServer,
+  MAX_STRANGERS,
+  sendText,
+} from "./server.js";
 export { type HttpAccess, SharedHttp } from "./shared.js";

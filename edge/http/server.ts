@@ -37,7 +37,10 @@ export const DEFAULT_PORT = 8990;
 let lastAutoPort: number | undefined;
 /** Messages of a page are settings and clicks. */
 const MAX_MESSAGE_BYTES = 64 << 10;
-const MAX_SOCKETS = 64;
+/** Sockets of people that have not given the password yet. Who asks for it lets the older ones of them give way. */
+export const MAX_STRANGERS = 16;
+/** 64 people who may look, beside whoever may not. */
+const MAX_SOCKETS = 64 + MAX_STRANGERS;
 
 const HEADERS = {
   "X-Content-Type-Options": "nosniff",

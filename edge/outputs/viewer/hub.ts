@@ -5,7 +5,7 @@ import type { WebSocket } from "ws";
 import { z } from "zod";
 import { MAX_REQUEST_BYTES } from "../../control/gate.js";
 import { PICTURE_STREAMS, type PictureStream } from "../../frame/frame-format.js";
-import type { PasswordGate } from "../../http/index.js";
+import { MAX_STRANGERS, type PasswordGate } from "../../http/index.js";
 import { VERSION } from "../../version.js";
 import { PageClient } from "./client.js";
 import {
@@ -104,7 +104,32 @@ export class Hub {
       timeMs: Date.now(),
     });
     if (client.admitted) this.#tellAll(client);
-    else client.say({ type: "password", reason: "needed" });
+    else {
+      client.say({ type: "password", reason: "needed" });
+      this.#boundStrangers();
+    }
+  }
+
+  /**
+   * Of those without a password the oldest gives way, of the address that has most of them: one machine that connects again
+   * and again leaves the others the time to type.
+   */
+  #boundStrangers(): void {
+    const byAddress = new Map<string, PageClient[]>();
+    let strangers = 0;
+    for (const [client, who] of this.#clients) {
+      if (client.admitted) continue;
+      strangers++;
+      const others = byAddress.get(who);
+      if (others === undefined) byAddress.set(who, [client]);
+      else others.push(client);
+    }
+    if (strangers <= MAX_STRANGERS) return;
+    const [most = []] = [...byAddress.values()].sort((a, b) => b.length - a.length);
+    const oldest = most[0] as PageClient;
+    this.#clients.delete(oldest);
+    // Nothing is said: a page connects again by itself, and who does not read would hold the socket until it did.
+    oldest.socket.terminate();
   }
 
   #take(client: PageClient, text: string): void {

@@ -17,14 +17,14 @@ afterEach(async () => {
 async function opened(options: Partial<HubOptions> = {}) {
   const hub = new Hub({ kind: "run", origin: "a test", ...options });
   const server = new HttpServer({ address: "127.0.0.1", port: 0 });
-  server.socket("/live", (socket) => hub.join(socket, "a test"));
+  server.socket("/live", (socket, { url = "" }) => hub.join(socket, url.split("?")[1] ?? "a test"));
   await server.listen();
   cleanups.push(async () => {
     hub.close();
     await server.close();
   });
-  const join = async () => {
-    const socket = new WebSocket(`${server.url?.replace("http", "ws")}/live`);
+  const join = async (who = "a test") => {
+    const socket = new WebSocket(`${server.url?.replace("http", "ws")}/live?${who}`);
     const said: ToPage[] = [];
     const frames: Buffer[] = [];
     socket.on("message", (data: Buffer, binary) => {
@@ -139,6 +139,29 @@ test("before the password a page hears nothing and is sent nothing", async () =>
   expect(hub.watched("a")).toBe(false);
   page.say({ type: "login", password: "correct horse" });
   await until("it is let in", () => page.heard("metrics").length === 1);
+});
+
+test("pages without a password give way to others, and first those of the address that has most", async () => {
+  const password = "correct horse";
+  const { hub, join } = await opened({ gate: new PasswordGate(password) });
+  const enter = async (page: Awaited<ReturnType<typeof join>>) => {
+    page.say({ type: "login", password });
+    await until("it is let in", () => page.heard("source").length === 1);
+  };
+  const people = [];
+  for (let i = 0; i < 63; i++) {
+    people.push(await join());
+    await enter(people.at(-1)!);
+  }
+  const typing = await join("somebody");
+  const strangers: { socket: WebSocket }[] = [];
+  for (let i = 0; i < 100; i++) strangers.push(await join("a stranger"));
+  const isOpen = ({ socket }: { socket: WebSocket }) => socket.readyState === WebSocket.OPEN;
+  await until("the older ones are cut off", () => strangers.filter(isOpen).length === 15);
+  expect(strangers.slice(-15).every(isOpen)).toBe(true);
+  await enter(typing);
+  expect(people.every(isOpen)).toBe(true);
+  expect(hub.pages).toBe(79);
 });
 
 test.each([

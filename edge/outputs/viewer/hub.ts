@@ -125,8 +125,8 @@ export class Hub {
       else others.push(client);
     }
     if (strangers <= MAX_STRANGERS) return;
-    const [most = []] = [...byAddress.values()].sort((a, b) => b.length - a.length);
-    const oldest = most[0] as PageClient;
+    const [crowd = []] = [...byAddress.values()].sort((a, b) => b.length - a.length);
+    const oldest = crowd[0] as PageClient;
     this.#clients.delete(oldest);
     // Nothing is said: a page connects again by itself, and who does not read would hold the socket until it did.
     oldest.socket.terminate();

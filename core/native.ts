@@ -16,6 +16,12 @@ export interface SystemExports {
    */
   peerOf(descriptor: number): { pid: number; uid: number; gid: number };
   /**
+   * Whether an open file is this descriptor's alone now (flock); it is until it is closed, or until the process ends.
+   * @returns false where another has it
+   * @throws DepthwattError ENGINE_PARAMETER where the descriptor is none
+   */
+  lockFile(descriptor: number): boolean;
+  /**
    * For a program of its own, before it allocates much: from now on every block of 128 KiB and more is a mapping of its own, which
    * the system has back when it is freed. Concerns the whole process.
    * @returns false where the C library has no such switch

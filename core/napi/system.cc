@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// The clocks and what Node's Unix sockets lack, for JavaScript; see system.h.
+// The clocks, locks of files and what Node's Unix sockets lack, for JavaScript; see system.h.
 #include "system.h"
 
 #include <malloc.h>
+#include <sys/file.h>
 
+#include <cerrno>
 #include <ctime>
 
+#include "errors.h"
 #include "notify.h"
 
 namespace depthwatt {
@@ -39,12 +42,23 @@ Napi::Value giveMemoryBack(const Napi::CallbackInfo& info) {
   return Napi::Boolean::New(info.Env(), done);
 }
 
+/// A lock of flock(2): the system takes it back when the file is closed, however the process ends. A file system that has no
+/// locks refuses nobody.
+Napi::Value lockFile(const Napi::CallbackInfo& info) {
+  const bool isNumber = info.Length() == 1 && info[0].IsNumber();
+  const bool locked = isNumber && flock(info[0].As<Napi::Number>().Int32Value(), LOCK_EX | LOCK_NB) == 0;
+  if (!isNumber || (!locked && errno == EBADF))
+    throwUnlessOk(info.Env(), Status::error(Code::kParameter, "lockFile: expected the descriptor of an open file"));
+  return Napi::Boolean::New(info.Env(), locked || errno != EWOULDBLOCK);
+}
+
 }  // namespace
 
 void addSystem(Napi::Env env, Napi::Object exports) {
   exports.Set("clocks", Napi::Function::New(env, clocks, "clocks"));
   exports.Set("sdNotify", Napi::Function::New(env, sdNotify, "sdNotify"));
   exports.Set("peerOf", Napi::Function::New(env, peerOf, "peerOf"));
+  exports.Set("lockFile", Napi::Function::New(env, lockFile, "lockFile"));
   exports.Set("giveMemoryBack", Napi::Function::New(env, giveMemoryBack, "giveMemoryBack"));
 }
 

@@ -1,7 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 // From folders to a recording: the two cameras' images, and depth and disparities where there are any. Goes on where it was
 // interrupted.
-import { existsSync, readdirSync, readFileSync, renameSync, rmSync } from "node:fs";
+import {
+  closeSync,
+  constants,
+  existsSync,
+  fstatSync,
+  ftruncateSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  statSync,
+} from "node:fs";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import {
@@ -13,11 +24,11 @@ import {
   settleTimes,
   stringifyCalibration,
 } from "../../camera/index.js";
-import { DepthwattError, isDepthwattError } from "../../core/index.js";
+import { DepthwattError, isDepthwattError, systemAddon } from "../../core/index.js";
 import { loadZstd } from "../mcap/compression.js";
 import { imagePrefix, writeImage } from "../mcap/messages.js";
 import { openRecording, type Recording } from "../mcap/recording.js";
-import { realDisk, RecordingFile, type Unfinished } from "../mcap/recording-file.js";
+import { realDisk, RecordingFile, type RecordingDisk, type Unfinished } from "../mcap/recording-file.js";
 import { IMAGE } from "../mcap/schemas.js";
 import { leftRightIn } from "./left-right.js";
 import { type Conversion, type ConversionEvents, Counting } from "./conversion.js";
@@ -117,8 +128,54 @@ export async function toRecording(
   // Read before there is a file: a wrong one leaves none behind.
   const attached = calibrationText(folder, calibration);
   const beside = `${out}.part`;
+  const held = hold(beside, out);
+  try {
+    await write(beside, entries, attached, counting);
+    renameSync(beside, out);
+  } finally {
+    closeSync(held);
+  }
+  return counting;
+}
+
+/**
+ * Opens what an earlier attempt has left, or a new file, for this attempt alone. The system lets it go however the process ends.
+ * @throws DepthwattError OUTPUT_UNWRITABLE where another conversion has it
+ */
+function hold(beside: string, out: string): number {
+  const file = openSync(beside, constants.O_RDWR | constants.O_CREAT, 0o666);
+  // Who waited for a conversion that has just ended holds what is now its output.
+  const isHeld = () =>
+    systemAddon().lockFile(file) &&
+    fstatSync(file).ino === statSync(beside, { throwIfNoEntry: false })?.ino &&
+    !existsSync(out);
+  if (isHeld()) return file;
+  closeSync(file);
+  throw new DepthwattError(
+    "OUTPUT_UNWRITABLE",
+    `expected ${out} to be written by one conversion at a time, another one has ${beside} open or has just ended`,
+    { hint: "Wait until it is done, or give another name." },
+  );
+}
+
+/** The file is there and held: begun anew, it is emptied. */
+const heldDisk: RecordingDisk = {
+  ...realDisk,
+  open(path) {
+    const file = openSync(path, "r+");
+    ftruncateSync(file);
+    return file;
+  },
+};
+
+async function write(
+  beside: string,
+  entries: readonly Entry[],
+  attached: string | undefined,
+  counting: Counting,
+): Promise<void> {
   const before = await interrupted(beside, entries, attached);
-  const recording = new RecordingFile(beside, await loadZstd(), realDisk, before?.unfinished);
+  const recording = new RecordingFile(beside, await loadZstd(), heldDisk, before?.unfinished);
   if (before === undefined && attached !== undefined)
     recording.attachment(
       "calibration.json",
@@ -140,8 +197,6 @@ export async function toRecording(
     if (recording.pendingBytes >= CHUNK_BYTES) recording.flush();
   }
   recording.end();
-  renameSync(beside, out);
-  return counting;
 }
 
 /** The message of an entry, as it stands in the recording. */
@@ -180,21 +235,15 @@ interface Before {
   unreadable: string[];
 }
 
-/** What an earlier attempt has left, where it was made of the same; else its file is removed. */
+/** What an earlier attempt has left, where it was made of the same. */
 async function interrupted(
   file: string,
   entries: readonly Entry[],
   attached: string | undefined,
 ): Promise<Before | undefined> {
-  if (!existsSync(file)) return undefined;
   const recording = await openRecording(file).catch(() => undefined);
-  if (recording === undefined) {
-    rmSync(file);
-    return undefined;
-  }
-  const before = await sameBeginning(recording, entries, attached).finally(() => recording.close());
-  if (before === undefined) rmSync(file);
-  return before;
+  if (recording === undefined) return undefined;
+  return sameBeginning(recording, entries, attached).finally(() => recording.close());
 }
 
 /** Undefined where a message or the calibration is another: the earlier attempt was of another folder, or by other options. */

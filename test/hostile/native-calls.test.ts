@@ -373,7 +373,7 @@ test("boards that are looked for, and calibrations that are solved", async () =>
 
 test("everything that the addon offers is called by a test that means no good", () => {
   const here =
-    "Session openEngine encodedBound PairAligner turnMap Scene detectBoard solveCalibration power sdNotify peerOf";
+    "Session openEngine encodedBound PairAligner turnMap Scene detectBoard solveCalibration power sdNotify peerOf lockFile";
   // Without arguments, and the rooms by programme.test.ts.
   const elsewhere = "clocks giveMemoryBack cpuFeatures cudaUnavailable matchers rooms";
   expect(Object.keys(native).sort()).toEqual(`${here} ${elsewhere}`.split(" ").sort());
@@ -383,6 +383,7 @@ test("matchers, clocks and the service manager", () => {
   for (let i = 0; i < COUNT / 3; i++)
     attempt("datagrams", () => native.sdNotify(odd() as never, odd() as never));
   for (let i = 0; i < COUNT / 3; i++) attempt("peers", () => native.peerOf(odd() as never));
+  for (let i = 0; i < COUNT / 3; i++) attempt("locks", () => native.lockFile(odd() as never));
   expect(native.matchers().length).toBeGreaterThan(0);
   expect(STAGE_NAMES.length).toBeGreaterThan(0);
 });

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // Conversions there and back: the same pixels, the same times; what was interrupted goes on; what is lost is told.
 import {
+  closeSync,
   copyFileSync,
   existsSync,
   lstatSync,
   mkdtempSync,
+  openSync,
   readdirSync,
   readFileSync,
   rmSync,
@@ -160,6 +162,25 @@ test("what was interrupted is not gone on with of other pictures, other times or
   copyFileSync(place("scene/right", image!), path);
   expect(await resume("pictures.mcap", { rateHz: 10 })).toEqual(anew);
   writeFileSync(path, before);
+});
+
+test("a second conversion to one output is refused while the first is at it, and leaves its file alone", async () => {
+  const out = place("twice.mcap");
+  const cut = place("twice-before.mcap");
+  await toRecording(place("scene"), cut, { rateHz: 10 }, deaf);
+  truncateSync(cut, Math.floor(statSync(cut).size / 2));
+  copyFileSync(cut, `${out}.part`);
+  const held = openSync(`${out}.part`, "r+");
+  expect(loadNative().lockFile(held)).toBe(true);
+  const refused = await runProgram(["convert", place("scene"), out, "--rate", "10"]);
+  expect(refused.stderr).toContain("one conversion at a time");
+  expect(refused.code).toBe(3);
+  expect(readFileSync(`${out}.part`)).toEqual(readFileSync(cut));
+  // As the system does at the end of a process that was killed.
+  closeSync(held);
+  const { code, stderr } = await runProgram(["convert", place("scene"), out, "--rate", "10"]);
+  expect(code, stderr).toBe(0);
+  expect(existsSync(`${out}.part`)).toBe(false);
 });
 
 test("EuRoC and back", async () => {

@@ -105,6 +105,7 @@ const cases = {
     match: cbca(),
     refine: { ...refine, leftRight: false, median: false },
   },
+  "filtered for noise": { denoise: "on" },
   "nothing refined": { refine: { ...refine, leftRight: false, median: false } },
 };
 const results = ["left", "disparityQ4", "confidence", "depthMillimetres", "encodedDepth", "encodedDisparity"];

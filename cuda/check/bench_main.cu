@@ -2,7 +2,8 @@
 // Times matching and what stands around it on the device: bench_main OUT.json COMMIT [--model] [--sweep] [--unchecked] [sms...]
 // Matching: grey pair in device memory in, disparity in device memory out, census to median, as one graph. What two sizes give
 // is compared with the reference, inside each partition too. Then what the model of boards needs (bench_model.h), and --model:
-// nothing but that. Refinement, room by room (bench_refine.h). --sweep: every number of lanes a line; --unchecked: no references. Part of check.sh.
+// nothing but that. Refinement, room by room (bench_refine.h), and the noise filter (bench_denoise.h). --sweep: every number of
+// lanes a line; --unchecked: no references. Part of check.sh.
 // bench_main --once W H D PATHS [ROWLANES COLUMNLANES] runs one frame without a graph, for a profiler.
 #include <cstdio>
 #include <cstdlib>
@@ -12,6 +13,7 @@
 #include <vector>
 
 #include "../encode/rvl/rvl_gpu.h"
+#include "bench_denoise.h"
 #include "bench_frame.h"
 #include "bench_model.h"
 #include "bench_refine.h"
@@ -237,6 +239,7 @@ int main(int argc, char** argv) {
     timeSizes(report, partitions, sweep, unchecked);
     timeRvl(report);
     timeRefinement(report, partitions);
+    timeNoiseFilter(report, partitions);
     const Size size = {640, 480, 128};
     for (const Extra& row : timeAround(size)) {
       std::printf("%-70s %10.4f %10.4f\n", row.what, row.timing.median, row.timing.least);

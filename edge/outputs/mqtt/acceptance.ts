@@ -20,6 +20,7 @@ interface Asked {
 export class Acceptance {
   readonly #topics = new Map<string, Asked>();
   readonly #underway = new Map<number, string>();
+  #unused: ReadonlySet<string> = new Set();
 
   constructor(
     private readonly brokerUrl: string,
@@ -31,6 +32,13 @@ export class Acceptance {
   forget(): void {
     this.#topics.clear();
     this.#underway.clear();
+  }
+
+  /** Nothing is published to these topics from now on: what the broker said of them, or will say of what is underway, is over. */
+  leave(topics: readonly string[]): void {
+    // Those of before too: one that is used again asks anew.
+    for (const topic of [...this.#unused, ...topics]) this.#topics.delete(topic);
+    this.#unused = new Set(topics);
   }
 
   /** Whether the next frame of a topic should ask. */
@@ -63,6 +71,7 @@ export class Acceptance {
   }
 
   judge(topic: string, code: number): void {
+    if (this.#unused.has(topic)) return;
     const before = this.#topics.get(topic);
     this.#topics.set(topic, { atMs: before?.atMs ?? this.now(), code });
     if (code >= FIRST_REFUSAL && code !== before?.code) this.onRefused(this.#errorOf(topic, code));

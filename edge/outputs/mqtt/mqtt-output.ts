@@ -69,12 +69,13 @@ export class MqttOutput implements Output {
 
   configure(settings: MqttSettings, { hasDepth, rateHz }: OutputPicture): void {
     const { publisher, context } = this.#parts;
-    publisher.expectEvery(rateHz === undefined ? undefined : 1000 / rateHz);
     const on = withStreams(settings, hasDepth);
     const onDropped = (cause: string) => this.#drops.add(cause);
     const onReduced = (stream: string, reduction: number) => this.#reduced.add(`${stream}.${reduction}`);
     this.#settings = settings;
     this.#streams = streamsOn(settings, hasDepth);
+    const streams = this.#streams.filter((name) => name !== "preview");
+    publisher.expect(streams, rateHz === undefined ? undefined : 1000 / rateHz);
     this.#sinks = streamSinks(on, hasDepth, { publisher, offset: this.#offset, onDropped, onReduced });
     // The one that there is goes on, so that its pace is kept.
     if (!on.preview.enabled) this.#preview = undefined;

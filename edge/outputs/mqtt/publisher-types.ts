@@ -111,10 +111,11 @@ export interface Publisher {
   /** Undefined: there is none any more, and the topic is cleared. */
   cameraInfo(cameraInfo: object | undefined): void;
   /**
-   * Settings or the source have changed: what was too large before may fit now, or be switched off.
-   * @param periodMs time between frames from now on; undefined: not known
+   * Settings or the source have changed: what was too large before may fit now; what the broker refused may be switched off.
+   * @param streams those that are on from now on
+   * @param periodMs time between their frames; undefined: not known
    */
-  expectEvery(periodMs: number | undefined): void;
+  expect(streams: readonly StreamName[], periodMs: number | undefined): void;
   /** Not retained; skipped while offline or while the socket is behind. */
   metrics(metrics: object): void;
   /**

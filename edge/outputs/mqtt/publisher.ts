@@ -273,9 +273,11 @@ class MqttPublisher implements Publisher {
     this.setRetained(this.topics.cameraInfo, cameraInfo);
   }
 
-  expectEvery(periodMs = DEFAULT_PERIOD_MS): void {
+  expect(streams: readonly StreamName[], periodMs = DEFAULT_PERIOD_MS): void {
     this.periodMs = periodMs;
     this.brokerLimit = undefined;
+    const off = (Object.keys(this.queues) as StreamName[]).filter((stream) => !streams.includes(stream));
+    this.acceptance.leave(off.map((stream) => this.topics.stream(stream)));
   }
 
   /** @param value undefined: an empty message, which makes a broker forget the topic */

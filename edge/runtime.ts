@@ -352,6 +352,8 @@ export class Runtime {
       reporter.begin();
       await pipeline.run();
     } finally {
+      // Also where it ends by itself: who asked for another source is answered while the outputs are open.
+      this.#stopping.abort();
       this.#running = false;
       clearInterval(this.#timer);
       this.#timer = undefined;

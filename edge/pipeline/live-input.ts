@@ -41,6 +41,25 @@ function devicesOf({ source }: Config): string[] {
   });
 }
 
+/**
+ * A command may take its time until the first frame: who asked for it is answered when the run ends, and what is opened later
+ * is stopped.
+ */
+async function openUnlessEnded(config: Config, signal: AbortSignal): ReturnType<typeof openSource> {
+  const ended = () => new DepthwattError("RUN_ENDED", "the run ended before the new source was open");
+  if (signal.aborted) throw ended();
+  const opening = openSource(config);
+  let end = () => {};
+  const ending = new Promise<void>((resolve) => {
+    end = resolve;
+    signal.addEventListener("abort", end);
+  });
+  await Promise.race([opening, ending]).finally(() => signal.removeEventListener("abort", end));
+  if (!signal.aborted) return opening;
+  void opening.then(({ source }) => source.stop()).catch(() => {});
+  throw ended();
+}
+
 /** Sources that can be opened a second time while they are in use: a camera cannot, and a command may read one. */
 const OPENS_TWICE: readonly string[] = ["replay", "synthetic"];
 
@@ -89,7 +108,7 @@ export class LiveInput {
 
   /**
    * @param changed keys whose value in `config` is another than before
-   * @param signal gives up waiting for the first pair
+   * @param signal the run ends: nothing is waited for any more
    * @returns undefined where none of them changes what comes in
    * @throws DepthwattError of the source or of its calibration; the running source goes on
    */
@@ -118,7 +137,7 @@ export class LiveInput {
         { hint: "Restart depthwatt with the setting changed.", context: { device: again } },
       );
     }
-    const { source, calibration, brought, warnings } = await openSource(config);
+    const { source, calibration, brought, warnings } = await openUnlessEnded(config, signal);
     let geometry: PipelineGeometry;
     let successor: Successor;
     try {

@@ -135,6 +135,18 @@ describe("a source that cannot be used", () => {
     expect(accountedPairs(ended)).toBe(ended.captured);
   }, 60_000);
 
+  test("a change of the source that waits when the run ends by itself is answered", async () => {
+    const { url } = await bench.broker();
+    const run = await bench.run(url, "over", "source.kind=synthetic", "source.command.sideBySide=sleep 10");
+    const client = await bench.client(url, "over");
+    // It never writes a frame.
+    const changed = client.ask("set", { values: { "source.kind": "command" } });
+    // Requests come in their order: the one before is in work when this one is answered.
+    expect(await client.ask("get", { keys: ["device"] })).toMatchObject({ ok: true });
+    run.runtime.parts.pipeline.stop();
+    expect(await changed).toMatchObject({ ok: false, code: "RUN_ENDED" });
+  }, 60_000);
+
   test("a run that ends while another source is being opened ends, and stops both", async () => {
     const run = await bench.run("none", "ending");
     const still = asChange(await bench.stillScene());

@@ -58,6 +58,23 @@ test("a run that ends does not wait for the first pair of another source", async
   await expect(prepared).rejects.toMatchObject({ code: "RUN_ENDED" });
 });
 
+test("a run that ends does not wait for a source that is still being opened", async () => {
+  // It never writes a frame: opening it fails after a second.
+  const set = [
+    "source.kind=synthetic",
+    "source.command.sideBySide=sleep 10",
+    "source.command.timeoutMs=1000",
+  ];
+  const { input } = await open(...set);
+  const { config: next, changed } = changedConfig(config(...set), { "source.kind": "command" }, "a test");
+  const ending = new AbortController();
+  const prepared = input.prepare(next, changed, ending.signal);
+  ending.abort();
+  await expect(prepared).rejects.toMatchObject({ code: "RUN_ENDED" });
+  // One that waits its turn behind it is not opened at all.
+  await expect(input.prepare(next, changed, ending.signal)).rejects.toMatchObject({ code: "RUN_ENDED" });
+});
+
 test("a source that is exchanged before the run begins is the one that it begins with", async () => {
   const { input, prepare } = await open();
   const next = await prepare({ "source.synthetic.width": 128 });

@@ -3,7 +3,7 @@
 // Retained messages are published again on every connect; of others the newest wins where the broker does not read.
 import type { MqttClient } from "mqtt";
 import { BrokerConnection, uniqueClientId } from "../mqtt/connection.js";
-import { MAX_REMAINING_LENGTH, publishPacketHead } from "./mqtt/publish-packet.js";
+import { MAX_REMAINING_LENGTH, plainPacketBytes, publishPacketHead } from "./mqtt/publish-packet.js";
 import type { BrokerAccess } from "./output.js";
 
 export interface SideTopicsOptions {
@@ -37,7 +37,7 @@ export class SideTopics {
   #client: MqttClient | undefined;
   #keeps = true;
   #version: 4 | 5 = 5;
-  #maxBytes = Number.POSITIVE_INFINITY;
+  #maxPacketBytes = Number.POSITIVE_INFINITY;
   #told = new Set<string>();
   sent = 0;
   bytes = 0;
@@ -52,7 +52,7 @@ export class SideTopics {
       onUp: (client, version, connack) => {
         this.#client = client;
         this.#version = version;
-        this.#maxBytes = (connack.properties?.maximumPacketSize ?? MAX_REMAINING_LENGTH) - HEAD_ALLOWANCE;
+        this.#maxPacketBytes = connack.properties?.maximumPacketSize ?? MAX_REMAINING_LENGTH;
         this.#keeps = connack.properties?.retainAvailable !== false;
         client.on("message", (topic, payload, { retain }) => {
           options.onMessage?.(topic, payload.toString(), retain);
@@ -99,7 +99,19 @@ export class SideTopics {
       this.#once(`the broker keeps no retained messages, so ${topic} is not published`);
       return;
     }
+    if (!this.#fits(topic, text)) return;
     client.publish(topic, text, { qos: 1, retain: true }, (error) => this.#count(error, text));
+  }
+
+  /** Most brokers end the connection of whoever sends them more than they take. */
+  #fits(topic: string, text: string): boolean {
+    const bytes = plainPacketBytes(topic, text);
+    if (bytes <= this.#maxPacketBytes) return true;
+    this.#drop("oversize");
+    this.#once(
+      `the broker takes packets of at most ${this.#maxPacketBytes} bytes, so ${topic} is not published`,
+    );
+    return false;
   }
 
   /** Sent once, or dropped and counted. */
@@ -107,7 +119,8 @@ export class SideTopics {
     const client = this.#client;
     if (client === undefined) this.#drop("offline");
     else if (client.stream.writableLength + text.length > MAX_PENDING_BYTES) this.#drop("backpressure");
-    else client.publish(topic, text, { qos: 0 }, (error) => this.#count(error, text));
+    else if (this.#fits(topic, text))
+      client.publish(topic, text, { qos: 0 }, (error) => this.#count(error, text));
   }
 
   /** Sends bytes that are not copied; `done` is called once, when they are no longer needed: with why they were not sent. */
@@ -116,7 +129,7 @@ export class SideTopics {
     const pending = client?.stream.writableLength ?? 0;
     // An idle socket takes a message of any size.
     const full = pending > 0 && pending + message.length > MAX_PENDING_BYTES;
-    const oversize = message.length > this.#maxBytes;
+    const oversize = message.length + HEAD_ALLOWANCE > this.#maxPacketBytes;
     if (client === undefined || client.stream.destroyed || full || oversize) {
       const cause = oversize ? "oversize" : full ? "backpressure" : "offline";
       this.#drop(cause);

@@ -10,6 +10,7 @@ import { afterEach, expect, test } from "vitest";
 import { connectConsumer } from "../../edge/consumer/index.js";
 import { FRAME_HEADROOM_BYTES } from "../../edge/frame/frame-format.js";
 import { createPublisher } from "../../edge/outputs/mqtt/publisher.js";
+import { SideTopics } from "../../edge/outputs/side-topics.js";
 import type { BrokerStatus, PublisherOptions } from "../../edge/outputs/mqtt/publisher-types.js";
 import { makeFrame, sleep, until } from "../doubles/frames.js";
 import { startMosquitto } from "../doubles/mosquitto.js";
@@ -137,6 +138,53 @@ needs("mosquitto").suite("a broker that refuses", () => {
     expect(made.failure).toBeUndefined();
     await sendSome(made, 1);
     expect(made.failure).toMatchObject({ code: "BROKER_REFUSED" });
+  });
+
+  test("documents beyond the Maximum Packet Size are dropped, counted and named; the connection stays", async () => {
+    const url = await broker(["max_packet_size 2000"]);
+    const { made, notices } = publisher(url);
+    await made.firstAttempt;
+    const infos: unknown[] = [];
+    const consumer = connectConsumer(url, { device: "test", streams: [] });
+    cleanups.push(() => consumer.close());
+    consumer.on("info", ({ info }) => infos.push(info));
+    await consumer.firstAttempt;
+    made.info({ note: "x".repeat(3000) });
+    made.metrics({ note: "x".repeat(3000) });
+    expect(made.failure).toMatchObject({
+      code: "BROKER_REFUSED",
+      message: expect.stringMatching(/takes packets of at most 2000 bytes; info of 30\d\d bytes is dropped$/),
+    });
+    expect(made.counters().oversizeDocuments).toEqual({ info: 1, metrics: 1 });
+    expect(notices.filter((notice) => notice.includes("at most 2000 bytes"))).toHaveLength(2);
+    made.metrics({ fps: 1 });
+    made.info({ note: "small" });
+    expect(made.failure).toBeUndefined();
+    await until("what fits arrives", () => infos.length > 0);
+    expect(infos).toEqual([{ note: "small" }]);
+    expect(made.counters()).toMatchObject({ connected: true, connections: 1 });
+  });
+
+  test("what Home Assistant and others are told is held against it too", async () => {
+    const notices: string[] = [];
+    const access = { url: await broker(["max_packet_size 500"]), embedded: false };
+    const side = new SideTopics({
+      broker: { ...access, protocolVersion: 5 },
+      name: "test",
+      notice: (text) => notices.push(text),
+    });
+    cleanups.push(() => side.close());
+    await side.ready;
+    side.keep("a/kept", "x".repeat(500));
+    side.send("a/sent", "x".repeat(500));
+    side.keep("a/small", "x".repeat(400));
+    await until("what fits is taken", () => side.sent === 1);
+    expect(side.drops).toEqual({ oversize: 2 });
+    expect(notices).toEqual([
+      "the broker takes packets of at most 500 bytes, so a/kept is not published",
+      "the broker takes packets of at most 500 bytes, so a/sent is not published",
+    ]);
+    expect(side.connected).toBe(true);
   });
 
   test("two publishers under one device name tell each other; the one that stays keeps its state", async () => {

@@ -132,13 +132,15 @@ export class MqttOutput implements Output {
   }
 
   counters(): OutputCounters {
-    const { published, bytes, connected, reason, streams } = this.#parts.publisher.counters();
+    const { published, bytes, connected, reason, streams, oversizeDocuments } =
+      this.#parts.publisher.counters();
     const drops = this.#drops.snapshot();
     const sentByStream: Record<string, number> = {};
     for (const [stream, counters] of Object.entries(streams)) {
       sentByStream[stream] = counters.published;
       for (const [cause, count] of Object.entries(counters.drops)) drops[`${stream}.${cause}`] = count;
     }
+    for (const [name, count] of Object.entries(oversizeDocuments)) drops[`${name}.oversize`] = count;
     const control = this.#parts.door?.counters();
     const reduced = this.#reduced.snapshot();
     const details = {

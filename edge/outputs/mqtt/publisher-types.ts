@@ -73,6 +73,8 @@ export interface PublisherCounters extends StreamCounters {
   /** Bytes now waiting for the socket. */
   pendingBytes: number;
   streams: Partial<Record<StreamName, StreamCounters>>;
+  /** Documents (state, info, camera_info, metrics) that were larger than the broker allows, by name. */
+  oversizeDocuments: Record<string, number>;
 }
 
 export type DeviceState = "online" | "degraded" | "stopped";

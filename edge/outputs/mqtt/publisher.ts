@@ -19,7 +19,7 @@ import {
 } from "./stream-queue.js";
 import { expirySeconds, frameProperties } from "./frame-properties.js";
 import { type FrameDescription, writeFrame } from "../../frame/payload.js";
-import { MAX_REMAINING_LENGTH, publishPacketHead } from "./publish-packet.js";
+import { MAX_REMAINING_LENGTH, plainPacketBytes, publishPacketHead } from "./publish-packet.js";
 import type {
   BrokerStatus,
   DeviceState,
@@ -65,6 +65,9 @@ class MqttPublisher implements Publisher {
   private readonly acceptance: Acceptance;
   /** Of the broker, where it is what the largest frame comes up against. */
   private brokerLimit: DepthwattError | undefined;
+  /** By topic: those whose newest value the broker does not take, and how many values it would not have taken. */
+  private readonly tooLarge = new Map<string, DepthwattError>();
+  private readonly documents: Record<string, number> = {};
 
   constructor(private readonly options: PublisherOptions) {
     checkBrokerUrl(options.broker);
@@ -137,7 +140,9 @@ class MqttPublisher implements Publisher {
   }
 
   get failure(): DepthwattError | undefined {
-    return this.status.connected ? (this.acceptance.refusal ?? this.brokerLimit) : this.status.error;
+    return this.status.connected
+      ? (this.acceptance.refusal ?? this.brokerLimit ?? this.tooLarge.values().next().value)
+      : this.status.error;
   }
 
   /** What the broker takes at most, in one packet (MQTT 5 section 3.2.2.3.6). */
@@ -146,7 +151,25 @@ class MqttPublisher implements Publisher {
     this.brokersBytes = brokerLimit;
     this.maxMessageBytes = Math.min(own, Math.max(0, brokerLimit - PACKET_HEAD_ALLOWANCE));
     this.brokerLimit = undefined;
+    this.tooLarge.clear();
   }
+
+  /** Most brokers end the connection of whoever sends them more than they take. */
+  private readonly fits = (topic: string, value: string): boolean => {
+    this.tooLarge.delete(topic);
+    const bytes = plainPacketBytes(topic, value);
+    if (bytes <= this.brokersBytes) return true;
+    const name = topic.slice(topic.lastIndexOf("/") + 1);
+    this.documents[name] = (this.documents[name] ?? 0) + 1;
+    const error = new DepthwattError(
+      "BROKER_REFUSED",
+      `the broker ${brokerName(this.options.broker)} takes packets of at most ${this.brokersBytes} bytes; ${name} of ${bytes} bytes is dropped`,
+      { hint: "Raise the broker's packet limit." },
+    );
+    this.tooLarge.set(topic, error);
+    this.notice(`oversize ${name}`, withHint(error));
+    return false;
+  };
 
   private takeAnswer(client: MqttClient, packet: Packet): void {
     if (packet.cmd !== "puback" || packet.messageId === undefined) return;
@@ -175,7 +198,7 @@ class MqttPublisher implements Publisher {
     const { client } = this;
     if (client === undefined || client.stream.destroyed) return;
     if (this.pendingBytes() <= this.maxPendingBytes) {
-      this.retained.publishChanged(client, (topic, code) => this.acceptance.judge(topic, code));
+      this.retained.publishChanged(client, this.fits, (topic, code) => this.acceptance.judge(topic, code));
     }
     for (const queue of Object.values(this.queues)) {
       const next = queue.waiting;
@@ -288,7 +311,8 @@ class MqttPublisher implements Publisher {
 
   metrics(metrics: object): void {
     if (this.client === undefined || this.pendingBytes() > this.maxPendingBytes) return;
-    this.client.publish(this.topics.metrics, JSON.stringify(metrics), { qos: 0 });
+    const text = JSON.stringify(metrics);
+    if (this.fits(this.topics.metrics, text)) this.client.publish(this.topics.metrics, text, { qos: 0 });
   }
 
   preview(file: Uint8Array, contentType: string): PublishDropCause | undefined {
@@ -312,6 +336,7 @@ class MqttPublisher implements Publisher {
       reason: status.reason,
       connections,
       pendingBytes,
+      oversizeDocuments: { ...this.documents },
     };
   }
 

@@ -21,10 +21,19 @@ export class RetainedTopics {
     if (this.values.has(topic)) this.changed.add(topic);
   }
 
-  /** @param onAnswer hears the broker's reason code, 0 where it took the value */
-  publishChanged(client: MqttClient, onAnswer: (topic: string, code: number) => void): void {
+  /**
+   * @param fits whether the broker takes a value of this size
+   * @param onAnswer hears the broker's reason code, 0 where it took the value
+   */
+  publishChanged(
+    client: MqttClient,
+    fits: (topic: string, value: string) => boolean,
+    onAnswer: (topic: string, code: number) => void,
+  ): void {
     for (const topic of this.changed) {
-      client.publish(topic, this.values.get(topic) ?? "", { qos: 1, retain: true }, (error) => {
+      const value = this.values.get(topic) ?? "";
+      if (!fits(topic, value)) continue;
+      client.publish(topic, value, { qos: 1, retain: true }, (error) => {
         const code = (error as { code?: unknown } | undefined)?.code;
         // A failure without a number means that the connection broke: markAll() on the next one makes up for it.
         if (!error || typeof code === "number") onAnswer(topic, error ? (code as number) : 0);

@@ -56,4 +56,55 @@ inline std::vector<int32_t> mapFurtherDown(const std::vector<int32_t>& map, int3
   return moved;
 }
 
+/// Whether a place, 1/32 px, lies more than half a row above or below a captured picture: nothing was seen there.
+inline bool outsideRows(int32_t place, int32_t capturedHeight) {
+  return place < -16 || place > 32 * (capturedHeight - 1) + 16;
+}
+
+/// Maps that the images are read by in place of those that were opened.
+struct MovedMaps {
+  std::vector<int32_t> left, right;  ///< empty: as opened
+};
+
+/// The right map further down, and what follows for the left one. Where the right image is moved out of its captured picture the border
+/// row would stand in for what the left image goes on to show, and rows would be matched with what they never saw. There both images
+/// repeat, column by column, the nearest row that both have. What lay outside before stays as it is.
+inline MovedMaps mapsFurtherDown(const std::vector<int32_t>& left, const std::vector<int32_t>& right, int32_t width,
+                                 int32_t height, int32_t capturedHeight, int32_t quarterRows,
+                                 int32_t quarterRowsOverWidth = 0) {
+  MovedMaps moved;
+  moved.right = mapFurtherDown(right, width, height, quarterRows, quarterRowsOverWidth);
+  const auto at = [&](int32_t x, int32_t y) { return 2 * (static_cast<size_t>(y) * width + x); };
+  const auto outside = [&](const std::vector<int32_t>& map, int32_t x, int32_t y) {
+    return outsideRows(map[at(x, y) + 1], capturedHeight);
+  };
+  /// -1: none. Of two, the upper one.
+  const auto nearestInside = [&](int32_t x, int32_t y) {
+    for (int32_t away = 1; away < height; ++away) {
+      if (y - away >= 0 && !outside(moved.right, x, y - away)) return y - away;
+      if (y + away < height && !outside(moved.right, x, y + away)) return y + away;
+    }
+    return -1;
+  };
+  struct Repeated {
+    size_t to, from;
+  };
+  std::vector<Repeated> repeated;
+  for (int32_t y = 0; y < height; ++y) {
+    for (int32_t x = 0; x < width; ++x) {
+      if (!outside(moved.right, x, y) || (!right.empty() && outside(right, x, y))) continue;
+      const int32_t from = nearestInside(x, y);
+      if (from >= 0) repeated.push_back({at(x, y), at(x, from)});
+    }
+  }
+  if (repeated.empty()) return moved;
+  moved.left = left.empty() ? mapFurtherDown(left, width, height, 0) : left;
+  for (std::vector<int32_t>* map : {&moved.left, &moved.right}) {
+    for (const Repeated& one : repeated) {
+      (*map)[one.to] = (*map)[one.from], (*map)[one.to + 1] = (*map)[one.from + 1];
+    }
+  }
+  return moved;
+}
+
 }  // namespace depthwatt

@@ -154,9 +154,9 @@ class Backend {
   virtual void attach(const FrameOutput&) {}
   virtual void attach(const InputMemory&) {}
   virtual void detach() {}
-  /// Every frame from now on. rightMap: the whole map that it asks for, or null: as opened. Lives until the next call. Between
-  /// frames only.
-  virtual Status adapt(const Adaptation& adaptation, const int32_t* rightMap) = 0;
+  /// Every frame from now on. leftMap, rightMap: the whole maps that it asks for, or null: as opened. They live until the next call.
+  /// Between frames only.
+  virtual Status adapt(const Adaptation& adaptation, const int32_t* leftMap, const int32_t* rightMap) = 0;
   virtual size_t workspaceBytes() const = 0;
   virtual const char* instructionSet() const = 0;
   virtual int threads() const = 0;

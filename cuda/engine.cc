@@ -141,6 +141,8 @@ int32_t countMatched(const uint8_t* confidence, int32_t pixels) {
   return matched;
 }
 
+const int32_t* orNull(const std::vector<int32_t>& map) { return map.empty() ? nullptr : map.data(); }
+
 }  // namespace
 
 size_t encodedBound(Encoding encoding, int32_t width, int32_t height) {
@@ -259,15 +261,15 @@ Status Engine::adapt(const FrameInput& input, Computing* by) {
   const std::unique_lock<std::shared_mutex> alone(backendMutex_);
   if (!final_.ok() || !backend_) return {};
   *by = {generation_, onDevice_};
-  movedMap_.clear();
+  moved_ = {};
   if (wanted.quarterRows != 0 || wanted.quarterRowsOverWidth != 0) {
     const std::vector<int32_t>& map = turned_ ? rightMap_ : parameters_.rightMap;
-    movedMap_ =
-        mapFurtherDown(map, parameters_.width, parameters_.height, wanted.quarterRows, wanted.quarterRowsOverWidth);
+    moved_ = mapsFurtherDown(parameters_.leftMap, map, parameters_.width, parameters_.height, parameters_.inputHeight,
+                             wanted.quarterRows, wanted.quarterRowsOverWidth);
   } else if (turned_) {
-    movedMap_ = rightMap_;
+    moved_.right = rightMap_;
   }
-  const Status status = backend_->adapt(wanted, movedMap_.empty() ? nullptr : movedMap_.data());
+  const Status status = backend_->adapt(wanted, orNull(moved_.left), orNull(moved_.right));
   adapted_ = wanted;
   adaptedGeneration_ = generation_ + 1;
   return status;
@@ -280,19 +282,22 @@ Status Engine::run(int place, const FrameInput& input, FrameOutput& output) {
     status = adapt(input, &by);
     if (!status.ok()) return by.recoverable ? recover(by.generation, status) : status;
   }
-  bool pointsMade = false;
   {
     const std::shared_lock<std::shared_mutex> shared(backendMutex_);
     if (!final_.ok()) return final_;
     const int ownPlace = place < backend_->framesInWork() ? place : 0;
-    const std::lock_guard<std::mutex> alone(workMutex_[ownPlace]);
     by = {generation_, onDevice_};
-    status = backend_->run(ownPlace, input, output);
-    pointsMade = backend_->makesPoints();
-    if (status.ok()) ++framesOfBackend_;
+    {
+      const std::lock_guard<std::mutex> alone(workMutex_[ownPlace]);
+      status = backend_->run(ownPlace, input, output);
+    }
+    if (status.ok()) {
+      ++framesOfBackend_;
+      // Before anything is adapted to the next pair: colours are read by the map that the frame was.
+      if (clouds_[place] && !backend_->makesPoints()) makePoints(place, input, output);
+    }
   }
   if (!status.ok()) return by.recoverable ? recover(by.generation, status) : status;
-  if (clouds_[place] && !pointsMade) makePoints(place, input, output);
   output.validPixels = countValid(output.disparityQ4, parameters_.width * parameters_.height);
   output.matchedPixels = countMatched(output.confidence, parameters_.width * parameters_.height);
   return {};
@@ -301,7 +306,7 @@ Status Engine::run(int place, const FrameInput& input, FrameOutput& output) {
 void Engine::makePoints(int place, const FrameInput& input, FrameOutput& output) {
   const auto start = std::chrono::steady_clock::now();
   for (int32_t i = parameters_.repeatedStage == kEncode ? parameters_.repetitions : 1; i > 0; --i) {
-    clouds_[place]->make(input, output);
+    clouds_[place]->make(input, output, orNull(moved_.left));
   }
   const std::chrono::duration<double, std::milli> taken = std::chrono::steady_clock::now() - start;
   double& encode = output.stageMilliseconds[kEncode];

@@ -85,7 +85,7 @@ class Engine {
   uint32_t adaptedGeneration_ = 0;    ///< 1 + the generation of the backend that knows it; 0: none
   std::vector<int32_t> rightMap_;     ///< in place of the one that was opened, where turned_
   std::atomic<bool> turned_{false};
-  std::vector<int32_t> movedMap_;  ///< what the backend reads in place of the right map
+  MovedMaps moved_;  ///< what the backend reads in place of the maps
   /// Of each place; null where no points are asked for.
   std::unique_ptr<PointCloud> clouds_[kMaxFramesInWork];
   std::vector<FrameOutput> outputs_;

@@ -16,8 +16,8 @@ struct Kernels;
 class PointCloud {
  public:
   PointCloud(const EngineParameters& parameters, const Kernels& kernels);
-  /// output.points from its disparity and its left image; colours come from input.
-  void make(const FrameInput& input, const FrameOutput& output);
+  /// output.points from its disparity and its left image; colours come from input, by the map that the frame was read by (null: as opened).
+  void make(const FrameInput& input, const FrameOutput& output, const int32_t* movedLeftMap);
   size_t workspaceBytes() const { return rgb_.size() * sizeof(Rgb8) + plan_.columns.size() * sizeof(float); }
 
  private:

@@ -4,6 +4,7 @@
 //   node scripts/test-gpu-engine.mjs [--json]     one line of JSON for each case instead of words
 import { readFileSync } from "node:fs";
 import { createEngine, STAGE_NAMES } from "../dist/cuda/index.js";
+import { framesOfMovingRows } from "../test/doubles/moving-rows.mjs";
 import { bentMap, computeHash, engineCases } from "../test/golden/engine-cases.mjs";
 
 const width = 640;
@@ -84,6 +85,9 @@ const cases = {
   "a region at half resolution": { match: { ...match, halfResolution: true }, refine: everything, region },
   "a region by cbca": { match: cbca({ halfResolution: true }), region },
   "maps, speckle": { leftMap: map, rightMap: map, refine: { ...refine, speckleSize: 30 } },
+  "rows watched, 4 paths": { verticalOffset: "auto" },
+  "rows apart, 4 paths": { verticalOffset: 1.5 },
+  "maps, rows apart": { leftMap: map, rightMap: map, verticalOffset: -2 },
   "8 paths, adaptive P2": { match: sgm({ paths: 8, p2: 100, adaptiveP2: 20 }) },
   "wide sums, 97 disparities from 7": { match: sgm({ p2: 700 }, { minDisparity: 7, numDisparities: 97 }) },
   "gradient census, filled": {
@@ -124,6 +128,19 @@ for (const [name, engineCase] of Object.entries(engineCases)) {
   const equal = hash === expected[name];
   if (!equal) ++failures;
   say({ golden: name, hash, equal }, `golden hash, ${name}: ${equal ? "equal" : `DIFFERENT: ${hash}`}`);
+}
+
+{
+  const [expectedFrames, got] = [
+    await framesOfMovingRows(createEngine, "cpu"),
+    await framesOfMovingRows(createEngine, "cuda"),
+  ];
+  const equal = JSON.stringify(got) === JSON.stringify(expectedFrames);
+  if (!equal) ++failures;
+  say(
+    { case: "rows that move in a run", equal },
+    `rows that move in a run: ${equal ? "equal" : "DIFFERENT"}`,
+  );
 }
 
 const median = (values) => values.toSorted((a, b) => a - b)[values.length >> 1];

@@ -82,9 +82,23 @@ class CpuBackend final : public Backend, private Stages {
     });
   }
 
-  Status adapt(const Adaptation& adaptation, const int32_t* rightMap) override {
+  Status adapt(const Adaptation& adaptation, const int32_t* leftMap, const int32_t* rightMap) override {
     smoothRange_ = adaptation.smoothRange;
-    movedMap_ = rightMap;
+    movedMaps_[0] = leftMap;
+    movedMaps_[1] = rightMap;
+    // Of captured images the left map repeats a few outer rows; the others need none, and reading by one takes twenty times as long.
+    capturedFrom_ = capturedEnd_ = 0;
+    if (leftMap == nullptr || !p_.leftMap.empty()) return {};
+    const auto asCaptured = [&](int32_t y) {
+      const int32_t* row = leftMap + 2 * static_cast<size_t>(p_.width) * y;
+      for (int32_t x = 0; x < p_.width; ++x) {
+        if (row[2 * x] != 32 * x || row[2 * x + 1] != 32 * y) return false;
+      }
+      return true;
+    };
+    while (capturedFrom_ < p_.height && !asCaptured(capturedFrom_)) ++capturedFrom_;
+    capturedEnd_ = capturedFrom_;
+    while (capturedEnd_ < p_.height && asCaptured(capturedEnd_)) ++capturedEnd_;
     return {};
   }
 
@@ -105,27 +119,40 @@ class CpuBackend final : public Backend, private Stages {
   Status rectify() override {
     const RectifySource left{input_.left, p_.inputWidth, p_.inputHeight, p_.leftStrideBytes, p_.leftFormat};
     const RectifySource right{input_.right, p_.inputWidth, p_.inputHeight, p_.rightStrideBytes, p_.rightFormat};
-    const int32_t* leftMap = p_.leftMap.empty() ? nullptr : p_.leftMap.data();
-    const int32_t* rightMap = movedMap_ != nullptr ? movedMap_ : p_.rightMap.empty() ? nullptr : p_.rightMap.data();
-    workers_.rows(p_.height, [&](int32_t first, int32_t end) {
-      // Of the right image, and of colours for the matcher, nothing but the window's rows is looked at.
-      const int32_t windowEnd = scope_.window.y + scope_.window.height;
-      const int32_t from = std::min(std::max(first, scope_.window.y), end),
-                    to = std::max(from, std::min(end, windowEnd));
-      const ImageView<uint8_t> leftGrey = whole(output_->left), rightGrey = whole(greyRight_.data());
+    const int32_t *leftMap = mapOf(0, p_.leftMap), *rightMap = mapOf(1, p_.rightMap);
+    const ImageView<uint8_t> leftGrey = whole(output_->left), rightGrey = whole(greyRight_.data());
+    // Of the right image, and of colours for the matcher, nothing but the window's rows is looked at.
+    const auto ofWindow = [&](int32_t first, int32_t end) {
+      const int32_t from = std::min(std::max(first, scope_.window.y), end);
+      return std::pair{from, std::max(from, std::min(end, scope_.window.y + scope_.window.height))};
+    };
+    const auto leftRows = [&](const int32_t* map, int32_t first, int32_t end) {
       if (p_.leftRgb) {
-        withColours(left, leftMap, leftGrey, whole(output_->leftRgb), first, end);
+        withColours(left, map, leftGrey, whole(output_->leftRgb), first, end);
       } else if (needsRgb(p_, 0)) {
-        kernels_.rectify(left, leftMap, leftGrey, first, from);
-        withColours(left, leftMap, leftGrey, whole(rgb_[0].data()), from, to);
-        kernels_.rectify(left, leftMap, leftGrey, to, end);
+        const auto [from, to] = ofWindow(first, end);
+        kernels_.rectify(left, map, leftGrey, first, from);
+        withColours(left, map, leftGrey, whole(rgb_[0].data()), from, to);
+        kernels_.rectify(left, map, leftGrey, to, end);
       } else {
-        kernels_.rectify(left, leftMap, leftGrey, first, end);
+        kernels_.rectify(left, map, leftGrey, first, end);
       }
+    };
+    workers_.rows(p_.height, [&](int32_t first, int32_t end) {
+      const int32_t capturedFrom = std::min(std::max(first, capturedFrom_), end),
+                    capturedEnd = std::min(std::max(first, capturedEnd_), end);
+      leftRows(leftMap, first, capturedFrom);
+      leftRows(nullptr, capturedFrom, capturedEnd);
+      leftRows(leftMap, capturedEnd, end);
+      const auto [from, to] = ofWindow(first, end);
       if (needsRgb(p_, 1)) withColours(right, rightMap, rightGrey, whole(rgb_[1].data()), from, to);
       else kernels_.rectify(right, rightMap, rightGrey, from, to);
     });
     return {};
+  }
+
+  const int32_t* mapOf(int side, const std::vector<int32_t>& opened) const {
+    return movedMaps_[side] != nullptr ? movedMaps_[side] : opened.empty() ? nullptr : opened.data();
   }
 
   Status half() override {
@@ -338,8 +365,9 @@ class CpuBackend final : public Backend, private Stages {
   std::vector<uint8_t> sureBeforeRepair_;
   std::vector<int32_t> speckleScratch_;
   std::unique_ptr<CpuMatcher> matcher_;
-  std::vector<uint8_t> guide_[2], smooth_[2];  ///< only where noise may be filtered
-  const int32_t* movedMap_ = nullptr;          ///< in place of the right map
+  std::vector<uint8_t> guide_[2], smooth_[2];   ///< only where noise may be filtered
+  const int32_t* movedMaps_[2] = {};            ///< in place of those that were opened
+  int32_t capturedFrom_ = 0, capturedEnd_ = 0;  ///< rows that the moved left map leaves as they were captured
   int32_t smoothRange_ = 0;
   FrameInput input_;
   FrameOutput* output_ = nullptr;

@@ -27,10 +27,12 @@ class FrameGraph {
   FrameGraph(const FrameGraph&) = delete;
   FrameGraph& operator=(const FrameGraph&) = delete;
 
-  /// `queue` queues work on `stream`, which is not done but remembered.
+  /// `queue` queues work on `stream`, which is not done but remembered, in place of what was remembered before.
   template <class Queue>
   Status capture(cudaStream_t stream, Queue&& queue) {
     cudaGraph_t graph = nullptr;
+    if (frame_ != nullptr) cudaGraphExecDestroy(frame_);
+    frame_ = nullptr;
     // Of this thread alone: other engines of the process go on meanwhile.
     DEPTHWATT_CUDA(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal));
     Status status = queue();

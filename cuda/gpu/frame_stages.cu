@@ -23,9 +23,13 @@ Status FrameImages::open(const EngineParameters& p) {
 }
 
 Status FrameStages::open() {
-  // Where the rows may move there is always a right map: a captured frame keeps its kernels.
+  // Where the rows may move there is always a right map: a captured frame keeps its kernels. A left one is read from the first time on
+  // that rows leave the right picture, for which frames are captured once more: most rigs never need it.
   const bool moves = p_.adaptation.movesRows() && p_.rightMap.empty();
-  if (moves) DEPTHWATT_TRY(map_[1].allocate(2 * static_cast<size_t>(p_.width) * p_.height));
+  readsLeftMap_ = !p_.leftMap.empty();
+  if (moves) {
+    for (DeviceBuffer<int32_t>& map : map_) DEPTHWATT_TRY(map.allocate(2 * static_cast<size_t>(p_.width) * p_.height));
+  }
   const std::vector<int32_t>* maps[2] = {&p_.leftMap, &p_.rightMap};
   for (int side = 0; side < 2; ++side) {
     if (windowed()) DEPTHWATT_TRY(window_[side].allocate(windowPixels_));
@@ -62,7 +66,7 @@ Status FrameStages::open() {
     DEPTHWATT_TRY(smoothRange_.allocate(1));
     for (DeviceBuffer<uint8_t>& image : smooth_) DEPTHWATT_TRY(image.allocate(matchedPixels_));
   }
-  if (denoises() || moves) DEPTHWATT_TRY(adapt(Adaptation(), nullptr));
+  if (denoises() || moves) DEPTHWATT_TRY(adapt(Adaptation(), nullptr, nullptr));
   DEPTHWATT_TRY(openColours());
   return openMatcher(matchTaskOf(p_, scope_), &matcher_);
 }
@@ -79,19 +83,26 @@ Status FrameStages::openColours() {
   return {};
 }
 
-Status FrameStages::adapt(const Adaptation& adaptation, const int32_t* rightMap) {
+Status FrameStages::copyMap(int side, const int32_t* map) {
+  std::vector<int32_t> asOpened;
+  if (map == nullptr) {
+    asOpened = mapFurtherDown(side == 0 ? p_.leftMap : p_.rightMap, p_.width, p_.height, 0);
+    map = asOpened.data();
+  }
+  return cudaStatus(cudaMemcpy(map_[side].get(), map, map_[side].bytes(), cudaMemcpyHostToDevice), "copy of a map");
+}
+
+Status FrameStages::adapt(const Adaptation& adaptation, const int32_t* leftMap, const int32_t* rightMap) {
   if (smoothRange_.bytes() > 0) {
     DEPTHWATT_CUDA(cudaMemcpy(smoothRange_.get(), &adaptation.smoothRange, sizeof(int32_t), cudaMemcpyHostToDevice));
   }
   // Without a map to move, one that is given is that of a camera that has turned.
   if (!p_.adaptation.movesRows() && (rightMap == nullptr || map_[1].bytes() == 0)) return {};
-  std::vector<int32_t> asOpened;
-  if (rightMap == nullptr) {
-    asOpened = mapFurtherDown(p_.rightMap, p_.width, p_.height, 0);
-    rightMap = asOpened.data();
-  }
-  return cudaStatus(cudaMemcpy(map_[1].get(), rightMap, map_[1].bytes(), cudaMemcpyHostToDevice),
-                    "copy of the right map");
+  DEPTHWATT_TRY(copyMap(1, rightMap));
+  if (leftMap == nullptr && !leftMapMoved_) return {};
+  leftMapMoved_ = leftMap != nullptr;
+  readsLeftMap_ = true;
+  return copyMap(0, leftMap);
 }
 
 void FrameStages::select(FrameImages& frame, const uint8_t* leftSource, const uint8_t* rightSource,
@@ -105,7 +116,7 @@ void FrameStages::select(FrameImages& frame, const uint8_t* leftSource, const ui
 Status FrameStages::rectify() {
   const RectifySource left = {sources_[0], p_.inputWidth, p_.inputHeight, p_.leftStrideBytes, p_.leftFormat};
   const RectifySource right = {sources_[1], p_.inputWidth, p_.inputHeight, p_.rightStrideBytes, p_.rightFormat};
-  const int32_t* leftMap = map_[0].bytes() > 0 ? map_[0].get() : nullptr;
+  const int32_t* leftMap = readsLeftMap_ ? map_[0].get() : nullptr;
   const int32_t* rightMap = map_[1].bytes() > 0 ? map_[1].get() : nullptr;
   DEPTHWATT_TRY(gpu::rectify(left, leftMap, frame_->left.get(), p_.width, p_.height, stream_));
   DEPTHWATT_TRY(gpu::rectify(right, rightMap, right_.get(), p_.width, p_.height, stream_));

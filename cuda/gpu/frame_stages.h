@@ -58,7 +58,9 @@ class FrameStages final : public Stages {
   void select(FrameImages& frame, const uint8_t* leftSource, const uint8_t* rightSource, cudaStream_t stream);
   size_t bytes() const;
   /// Between frames: no kernel runs.
-  Status adapt(const Adaptation& adaptation, const int32_t* rightMap);
+  Status adapt(const Adaptation& adaptation, const int32_t* leftMap, const int32_t* rightMap);
+  /// adapt() may switch it on: then rectify() queues another launch.
+  bool readsLeftMap() const { return readsLeftMap_; }
 
   Status rectify() override;
   Status half() override;
@@ -113,6 +115,8 @@ class FrameStages final : public Stages {
   }
   Status openColours();
   Status rectifyColours(const RectifySource& source, const int32_t* map, int side);
+  /// null: as opened.
+  Status copyMap(int side, const int32_t* map);
 
   const EngineParameters p_;
   const MatchScope scope_;
@@ -127,6 +131,7 @@ class FrameStages final : public Stages {
   RvlScratch rvlScratch_;
   PointsWorkspace points_;
   std::unique_ptr<Matcher> matcher_;
+  bool readsLeftMap_ = false, leftMapMoved_ = false;
   FrameImages* frame_ = nullptr;
   const uint8_t* sources_[2] = {};
   cudaStream_t stream_ = nullptr;

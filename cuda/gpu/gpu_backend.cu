@@ -97,19 +97,20 @@ class GpuBackend final : public Backend {
       for (cudaEvent_t* event : {&inWork.uploaded, &inWork.computed, &inWork.downloaded}) {
         DEPTHWATT_CUDA(cudaEventCreateWithFlags(event, how));
       }
-      if (!replays()) continue;
-      DEPTHWATT_TRY(capture(inWork, inWork.timed, true));
-      DEPTHWATT_TRY(capture(inWork, inWork.untimed, false));
     }
+    DEPTHWATT_TRY(captureFrames());
     return cudaStatus(cudaStreamSynchronize(compute_), "cudaStreamSynchronize");
   }
 
   int framesInWork() const override { return kFramesInWork; }
   bool makesPoints() const override { return p_.makesPoints; }
 
-  Status adapt(const Adaptation& adaptation, const int32_t* rightMap) override {
+  Status adapt(const Adaptation& adaptation, const int32_t* leftMap, const int32_t* rightMap) override {
     DEPTHWATT_CUDA(cudaStreamSynchronize(compute_));
-    return stages_.adapt(adaptation, rightMap);
+    const bool readLeftMap = stages_.readsLeftMap();
+    DEPTHWATT_TRY(stages_.adapt(adaptation, leftMap, rightMap));
+    // What was captured reads no left map. This happens once: from then on there is one.
+    return stages_.readsLeftMap() == readLeftMap || !rectifiesInGraph() ? Status() : captureFrames();
   }
 
   Status run(int index, const FrameInput& input, FrameOutput& output) override {
@@ -177,6 +178,15 @@ class GpuBackend final : public Backend {
       }));
       return queueEncoding(inWork, timed, true);
     });
+  }
+
+  Status captureFrames() {
+    if (!replays()) return {};
+    for (FrameInWork& inWork : work_) {
+      DEPTHWATT_TRY(capture(inWork, inWork.timed, true));
+      DEPTHWATT_TRY(capture(inWork, inWork.untimed, false));
+    }
+    return {};
   }
 
   Status upload(FrameInWork& inWork, const FrameInput& input, const uint8_t** sources) {

@@ -19,6 +19,7 @@ import { startMosquitto } from "../doubles/mosquitto.js";
 import { needs } from "../doubles/needs.js";
 import { lastJson, runProgram } from "../doubles/program.js";
 import { expectSameImage } from "../doubles/rooms.js";
+import { framesOfMovingRows } from "../doubles/moving-rows.mjs";
 import { layeredPair } from "../doubles/stereo-pair.js";
 import { computeHash, engineCases, hashOf } from "../golden/engine-cases.mjs";
 
@@ -102,6 +103,11 @@ needs("toolchain").suite("the CUDA backend on a CPU", () => {
       "cbca at half resolution": withMatch({ algorithm: "cbca", halfResolution: true }),
       "cbca in a region": withMatch({ algorithm: "cbca", halfResolution: true }, { region }),
       "a region, nothing refined": withMatch({}, { region, refine: { ...base.refine, ...plain } }),
+      "two rows apart": withMatch({}, { verticalOffset: 2 }),
+      "rows apart, in a region at half resolution": withMatch(
+        { halfResolution: true },
+        { region, verticalOffset: -1.5 },
+      ),
     };
 
     test.each(Object.entries(cases))("%s", async (_, options) => {
@@ -139,6 +145,7 @@ needs("toolchain").suite("the CUDA backend on a CPU", () => {
         "int16 with colours that are a result too",
         { ...cases["from RGB8"]!, leftRgb: true, points: { ...colours, element: "int16" } },
       ],
+      ["float32 with colours, two rows apart", { ...unencoded, points: colours, verticalOffset: -2 }],
     ])("in points, %s", async (_, options) => {
       const clouds: Uint8Array[] = [];
       for (const backend of ["cpu", "cuda"] as const) {
@@ -158,6 +165,17 @@ needs("toolchain").suite("the CUDA backend on a CPU", () => {
       expectSameImage(got.disparityQ4, expected.disparityQ4, pair.width, "disparity");
       expectSameImage(got.confidence, expected.confidence, pair.width, "confidence");
       expect(got.stages).toContain(stage);
+    });
+
+    test("while rows move: a left map is read from the first time on that rows are lost", async () => {
+      const [expected, got] = [
+        await framesOfMovingRows(createEngine, "cpu"),
+        await framesOfMovingRows(createEngine, "cuda"),
+      ];
+      expect(got).toEqual(expected);
+      // Of each kind one hash, and one of the frame that is aligned while the rows are still moved.
+      expect(got.appliedRows).toEqual([...Array(8).fill(0), ...Array(4).fill(2), 0]);
+      expect(new Set(got.hashes).size).toBe(4);
     });
 
     test("in each of two frames that are in work at once, in the order of submission", async () => {

@@ -54,7 +54,7 @@ class FailingDevice : public Backend {
     output.disparityQ4[0] = input.left[0];
     return {};
   }
-  Status adapt(const Adaptation&, const int32_t* rightMap) override {
+  Status adapt(const Adaptation&, const int32_t*, const int32_t* rightMap) override {
     if (rightMap != nullptr && rightMap[0] != 0) std::abort();
     if (++changes_ % 2 == 0) return Status::error(Code::kFailed, "The device was lost between frames.");
     return {};

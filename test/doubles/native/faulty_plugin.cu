@@ -21,6 +21,7 @@ class FaultyBackend final : public Backend {
  public:
   explicit FaultyBackend(std::unique_ptr<Backend> sound) : sound_(std::move(sound)) {}
   int framesInWork() const override { return sound_->framesInWork(); }
+  bool makesPoints() const override { return sound_->makesPoints(); }
   Status run(int place, const FrameInput& input, FrameOutput& output) override {
     const char* given = std::getenv("FAULT_FRAMES");
     const std::string list = "," + std::string(given == nullptr ? "" : given) + ",";
@@ -35,6 +36,9 @@ class FaultyBackend final : public Backend {
   void attach(const FrameOutput& output) override { sound_->attach(output); }
   void attach(const InputMemory& input) override { sound_->attach(input); }
   void detach() override { sound_->detach(); }
+  Status adapt(const Adaptation& adaptation, const int32_t* leftMap, const int32_t* rightMap) override {
+    return sound_->adapt(adaptation, leftMap, rightMap);
+  }
   size_t workspaceBytes() const override { return sound_->workspaceBytes(); }
   const char* instructionSet() const override { return sound_->instructionSet(); }
   int threads() const override { return sound_->threads(); }

@@ -33,7 +33,7 @@ class TwoFrames : public depthwatt::Backend {
     return {};
   }
 
-  Status adapt(const depthwatt::Adaptation&, const int32_t*) override { return {}; }
+  Status adapt(const depthwatt::Adaptation&, const int32_t*, const int32_t*) override { return {}; }
   size_t workspaceBytes() const override { return 0; }
   const char* instructionSet() const override { return "cuda"; }
   int threads() const override { return 1; }

@@ -1,0 +1,204 @@
+// SPDX-License-Identifier: Apache-2.0
+// Where an offset of rows moves the right image out of its captured picture, both images repeat the nearest row that both have: by hand,
+// against maps that a plain definition makes, and with fewer errors at the border than a border row that stands in for them.
+import { describe, expect, test } from "vitest";
+import { createEngine, type EngineOptions } from "../../cuda/index.js";
+import { computeFrame, engineOptions } from "../doubles/engine-call.js";
+import { expectSameImage, Random, variants } from "../doubles/rooms.js";
+import { bentMap } from "../golden/engine-cases.mjs";
+
+/** Grey value 10 y + x % 10: what stands in the rectified left image says which row it was read from. */
+const numbered = (width: number, height: number) =>
+  Uint8Array.from({ length: width * height }, (_, i) => 10 * Math.floor(i / width) + ((i % width) % 10));
+
+async function leftRows(height: number, changes: Partial<EngineOptions>): Promise<number[]> {
+  const [width, image] = [64, numbered(64, height)];
+  const pair = { width, height, left: image, right: image };
+  const { left } = await computeFrame(pair, engineOptions(pair, changes));
+  const rows = Array.from({ length: height }, (_, y) => Math.floor(left[y * width]! / 10));
+  const expected = Uint8Array.from(
+    left,
+    (_, i) => image[rows[Math.floor(i / width)]! * width + (i % width)]!,
+  );
+  expectSameImage(left, expected, width, "whole rows");
+  return rows;
+}
+
+describe.each([1, 3])("by hand, with %i threads", (threads) => {
+  test.each([
+    [0, [0, 1, 2, 3, 4, 5, 6, 7]],
+    [0.5, [0, 1, 2, 3, 4, 5, 6, 7]],
+    [0.75, [0, 1, 2, 3, 4, 5, 6, 6]],
+    [1, [0, 1, 2, 3, 4, 5, 6, 6]],
+    [1.5, [0, 1, 2, 3, 4, 5, 6, 6]],
+    [2.25, [0, 1, 2, 3, 4, 5, 5, 5]],
+    [-0.5, [0, 1, 2, 3, 4, 5, 6, 7]],
+    [-1, [1, 1, 2, 3, 4, 5, 6, 7]],
+    [-3, [3, 3, 3, 3, 4, 5, 6, 7]],
+    [7, [0, 0, 0, 0, 0, 0, 0, 0]],
+    // No row of the right picture is left: there is nothing to repeat.
+    [-16, [0, 1, 2, 3, 4, 5, 6, 7]],
+  ])("%f rows: the left image shows rows %j", async (verticalOffset, rows) => {
+    expect(await leftRows(8, { verticalOffset, threads })).toEqual(rows);
+  });
+});
+
+/** Blocks of constant disparity in random patches; what the left camera sees at row y, the right one sees `rows(x)` lower. */
+function pairOf(width: number, height: number, rows: (x: number) => number, seed = 4) {
+  const random = new Random(seed);
+  const [wide, high] = [width + 40, height + 40];
+  const picture = random.fill(new Uint8Array(wide * high), 20, 235);
+  for (let i = wide + 1; i < picture.length; ++i)
+    picture[i] = (picture[i - 1]! + picture[i - wide]! + 2 * picture[i]!) >> 2;
+  const at = (x: number, y: number) => picture[(y + 20) * wide + x + 20]!;
+  const left = Uint8Array.from({ length: width * height }, (_, i) => at(i % width, Math.floor(i / width)));
+  const right = left.map((_, i) => {
+    const from = Math.floor(i / width) - rows(i % width);
+    const [x, above] = [(i % width) + 9, Math.floor(from)];
+    return Math.round(at(x, above) + (from - above) * (at(x, above + 1) - at(x, above)));
+  });
+  return { width, height, left, right };
+}
+
+interface Moved {
+  leftMap: Int32Array;
+  rightMap: Int32Array;
+  repeated: number;
+}
+
+/** What the engine does to its maps, column by column and without any of its shortcuts. */
+function movedByHand(
+  size: { width: number; height: number },
+  quarterRows: number,
+  quarterRowsOverWidth: number,
+  maps?: { leftMap: Int32Array; rightMap: Int32Array },
+): Moved {
+  const { width, height } = size;
+  const captured = Int32Array.from(
+    { length: 2 * width * height },
+    (_, i) => 32 * (i % 2 === 0 ? (i >> 1) % width : Math.floor((i >> 1) / width)),
+  );
+  const opened = maps ?? { leftMap: captured, rightMap: captured };
+  const [leftMap, rightMap] = [opened.leftMap.slice(), opened.rightMap.slice()];
+  const seen = (place: number) => place >= -16 && place <= 32 * height - 16;
+  let repeated = 0;
+  for (let x = 0; x < width; ++x) {
+    const down =
+      8 * quarterRows + Math.floor((8 * quarterRowsOverWidth * (2 * x + 1 - width)) / (2 * width) + 0.5);
+    const before = Array.from({ length: height }, (_, y) => opened.rightMap[2 * (y * width + x) + 1]!);
+    const inside = [...before.keys()].filter((y) => seen(before[y]! + down));
+    for (let y = 0; y < height; ++y) {
+      const lost = seen(before[y]!) && !seen(before[y]! + down) && inside.length > 0;
+      const from = lost
+        ? inside.reduce((best, row) => (Math.abs(row - y) < Math.abs(best - y) ? row : best))
+        : y;
+      if (lost) ++repeated;
+      for (const axis of [0, 1]) {
+        const [to, of] = [2 * (y * width + x) + axis, 2 * (from * width + x) + axis];
+        leftMap[to] = opened.leftMap[of]!;
+        rightMap[to] = opened.rightMap[of]! + axis * down;
+      }
+    }
+  }
+  return { leftMap, rightMap, repeated };
+}
+
+describe("the maps are those of the definition", () => {
+  const images = ["left", "disparityQ4", "confidence"] as const;
+
+  test.each(variants)("of captured images, %s", async (instructionSet) => {
+    const pair = pairOf(113, 61, () => 2);
+    for (const verticalOffset of [2, -1.75]) {
+      const { repeated, ...maps } = movedByHand(pair, 4 * verticalOffset, 0);
+      expect(repeated).toBe(2 * 113);
+      const expected = await computeFrame(pair, engineOptions(pair, maps));
+      const got = await computeFrame(pair, engineOptions(pair, { verticalOffset, instructionSet }));
+      for (const image of images) expectSameImage(got[image], expected[image], pair.width, image);
+    }
+  });
+
+  test.each(variants)(
+    "of rectified images, some rows of which were outside before, %s",
+    async (instructionSet) => {
+      const pair = pairOf(113, 61, () => 1);
+      const leftMap = bentMap(113, 61);
+      const rightMap = leftMap.map((place, i) => (i % 2 === 0 ? place : place + 64));
+      const { repeated, ...maps } = movedByHand(pair, 6, 0, { leftMap, rightMap });
+      // Rows 59 and 60 were outside, but for what the bent map reads above them; 58 and 57 are lost with 1.5 rows.
+      expect(repeated).toBeGreaterThan(113);
+      expect(repeated).toBeLessThan(3 * 113);
+      const expected = await computeFrame(pair, engineOptions(pair, maps));
+      const options = { leftMap, rightMap, verticalOffset: 1.5, instructionSet };
+      const got = await computeFrame(pair, engineOptions(pair, options));
+      for (const image of images) expectSameImage(got[image], expected[image], pair.width, image);
+    },
+  );
+
+  test.each(variants)("along a line, at both ends of it, %s", async (instructionSet) => {
+    const pair = pairOf(240, 120, (x) => 4 * ((x + 0.5) / 240 - 0.5), 31);
+    // Bands of columns hold enough samples with a search of 24 pixels.
+    const match = { ...engineOptions(pair).match, numDisparities: 24 };
+    const auto = { match, verticalOffset: "auto", instructionSet } as const;
+    const got = await computeFrame(pair, engineOptions(pair, auto));
+    const { appliedRows, appliedRowsOverWidth } = got.info.verticalOffset;
+    expect(Math.abs(appliedRowsOverWidth - 4)).toBeLessThanOrEqual(1);
+    const { repeated, ...maps } = movedByHand(pair, 4 * appliedRows, 4 * appliedRowsOverWidth);
+    expect(repeated).toBeGreaterThan(240 / 2);
+    const expected = await computeFrame(pair, engineOptions(pair, { ...maps, match }));
+    for (const image of images) expectSameImage(got[image], expected[image], pair.width, image);
+  });
+
+  test("colours of the left image and of points are read by them too", async () => {
+    const [width, height] = [33, 21];
+    const bytes = new Random(8).fill(new Uint8Array(3 * width * height), 0, 255);
+    const layout = {
+      leftFormat: "RGB8",
+      rightFormat: "RGB8",
+      leftStrideBytes: 99,
+      rightStrideBytes: 99,
+    } as const;
+    const geometry = { focalPixels: 400, baselineMetres: 0.12, disparityOffsetPixels: 0 };
+    const points = { frame: "camera", element: "float32", colours: true, cx: 16, cy: 10 } as const;
+    const pair = { width, height, left: bytes, right: bytes };
+    const { repeated, ...maps } = movedByHand(pair, 8, 0);
+    expect(repeated).toBe(2 * width);
+    for (const leftRgb of [true, false]) {
+      const common = engineOptions(pair, { ...layout, geometry, points, leftRgb });
+      const [told, opened] = [
+        createEngine({ ...common, verticalOffset: 2 }),
+        createEngine({ ...common, ...maps }),
+      ];
+      for (const engine of [told, opened]) await engine.compute(bytes, bytes);
+      expect(Buffer.compare(told.slots[0]!.points, opened.slots[0]!.points)).toBe(0);
+      if (leftRgb) expect(Buffer.compare(told.slots[0]!.leftRgb, opened.slots[0]!.leftRgb)).toBe(0);
+      for (const engine of [told, opened]) engine.close();
+    }
+  });
+});
+
+test.each([-4, 4])(
+  "%i rows cost less at the border that they leave than a border row that stands in",
+  async (rows) => {
+    const [width, height, disparity, outer] = [240, 120, 9, 8];
+    const pair = pairOf(width, height, () => rows);
+    const wrongAtBorder = async (changes: Partial<EngineOptions>) => {
+      // As matched: filling and the median would hide much of it on one plane.
+      const { refine } = engineOptions(pair);
+      const plain = { ...refine, fill: "off", boundary: false, median: false } as const;
+      const { disparityQ4 } = await computeFrame(pair, engineOptions(pair, { refine: plain, ...changes }));
+      const first = rows > 0 ? height - outer : 0;
+      const border = disparityQ4.subarray(first * width, (first + outer) * width);
+      return border.filter((d, i) => i % width > 30 && Math.abs(d / 16 - disparity) > 1).length;
+    };
+    const standsIn = Int32Array.from({ length: 2 * width * height }, (_, i) =>
+      i % 2 === 0 ? 32 * ((i >> 1) % width) : 32 * Math.floor((i >> 1) / width),
+    );
+    const rightMap = standsIn.map((place, i) => (i % 2 === 0 ? place : place + 32 * rows));
+    const [before, now] = [
+      await wrongAtBorder({ leftMap: standsIn, rightMap }),
+      await wrongAtBorder({ verticalOffset: rows }),
+    ];
+    expect(before).toBeGreaterThan(20);
+    expect(now).toBeLessThan(before / 4);
+  },
+);

@@ -19,7 +19,9 @@ function isPlain(path: string): boolean {
 /** @throws Node's error; the file is then as it was */
 export async function writeBeside(path: string, bytes: Uint8Array | string): Promise<void> {
   if (!isPlain(path)) return writeFile(path, bytes);
-  const beside = join(dirname(path), `.${basename(path).slice(0, 200)}.${process.pid}-${written++}.part`);
+  // File systems count bytes: 255 of them.
+  const name = Buffer.from(basename(path)).toString("utf8", 0, 200);
+  const beside = join(dirname(path), `.${name}.${process.pid}-${written++}.part`);
   try {
     await writeFile(beside, bytes, { flag: "wx" });
     await rename(beside, path);

@@ -3,6 +3,7 @@
 import { join } from "node:path";
 import { DepthwattError, isDepthwattError, writeBeside } from "../../core/index.js";
 import { encodePfm, encodePng, makeFolder } from "../../camera/index.js";
+import { crc32 } from "../frame/crc32.js";
 import { bytesOfPoint, ELEMENT_BYTES, type PointsForm } from "../frame/frame-format.js";
 import { plyOfPoints } from "../frame/ply.js";
 import type { ReceivedFrame } from "./consumer.js";
@@ -13,6 +14,9 @@ export type SaveFormat = (typeof SAVE_FORMATS)[number];
 
 /** Unpacked bytes being written at once; more would pile up in memory where the disk is slower than the stream. */
 const MAX_WRITING_BYTES = 64 << 20;
+
+/** Of a device's name in a file's; longer ones are cut. */
+const MAX_DEVICE_BYTES = 200;
 
 interface Picture {
   ending: string;
@@ -139,7 +143,7 @@ export class FrameSaver {
     // A publisher that restarts counts from 0 again: without its run a frame would take the place of an older one.
     const run = runId.toString(16).padStart(8, "0");
     const number = String(frameNumber).padStart(6, "0");
-    const name = join(this.folder, `${frame.device}-${frame.stream}-${run}-${number}`);
+    const name = join(this.folder, `${shortName(frame.device)}-${frame.stream}-${run}-${number}`);
     const { ending, bytes, meaning } = await pictureOf(frame, this.format);
     const metadata = { file: `${name}.${ending}`, meaning, device: frame.device, ...frame.header };
     const text = JSON.stringify(
@@ -168,6 +172,13 @@ export class FrameSaver {
     }
     if (this.failure !== undefined) throw this.failure;
   }
+}
+
+/** A file name has 255 bytes, a topic 65535; the JSON beside the picture has the whole name. */
+function shortName(device: string): string {
+  const bytes = Buffer.from(device);
+  if (bytes.length <= MAX_DEVICE_BYTES) return device;
+  return `${bytes.toString("utf8", 0, MAX_DEVICE_BYTES - 20)}~${crc32(bytes).toString(16).padStart(8, "0")}`;
 }
 
 function unwritable(path: string, cause: unknown): DepthwattError {

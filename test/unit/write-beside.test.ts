@@ -31,6 +31,16 @@ test("a file is replaced whole; what cannot be written leaves the older one and 
   expect(readdirSync(folder).sort()).toEqual(["a.txt", "is-a-folder"]);
 });
 
+test("a name of 255 bytes is written, whatever its letters have", async () => {
+  const long = mkdtempSync(join(folder, "long-"));
+  for (const name of ["a".repeat(255), "\u6df1".repeat(85)]) {
+    await writeBeside(join(long, name), "x");
+    expect(readdirSync(long)).toEqual([name]);
+    rmSync(join(long, name));
+  }
+  rmSync(long, { recursive: true });
+});
+
 test("one file by other names is one file", () => {
   const path = join(folder, "file");
   writeFileSync(path, "");

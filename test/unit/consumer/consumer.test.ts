@@ -1,13 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 // The consumer's parts: gaps, latency, statistics, every encoding unpacked, damaged bodies refused.
 import { EventEmitter } from "node:events";
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import type { MqttClient } from "mqtt";
 import { describe, expect, test } from "vitest";
 import { encodePng } from "../../../camera/index.js";
-import { connectConsumer } from "../../../edge/consumer/consumer.js";
+import { connectConsumer, type ReceivedFrame } from "../../../edge/consumer/consumer.js";
 import { Continuity, ContinuityByStream } from "../../../edge/consumer/continuity.js";
 import { decodeBody, toValues } from "../../../edge/consumer/decode.js";
 import { latencyMsOf } from "../../../edge/consumer/latency.js";
+import { FrameSaver } from "../../../edge/consumer/save.js";
 import { StreamStatistics } from "../../../edge/consumer/statistics.js";
 import { localClockDomain } from "../../../edge/frame/clock-domain.js";
 import { FRAME_HEADROOM_BYTES } from "../../../edge/frame/frame-format.js";
@@ -31,6 +35,28 @@ function message(changes: Partial<FrameDescription>, body: Uint8Array, size: [nu
   odd.set(whole, 1);
   return parseFrame(odd.subarray(1));
 }
+
+describe("saving", () => {
+  test("a device's name of any length and alphabet fits into the names of files, and two stay two", async () => {
+    const folder = mkdtempSync(join(tmpdir(), "depthwatt-save-"));
+    try {
+      const saver = new FrameSaver(folder, "auto");
+      const { header, body } = message({ encoding: "raw", element: "f32" }, new Uint8Array(16), [2, 2]);
+      const values = () => new Float32Array(4);
+      const rest = { stream: header.stream, messageBytes: 0, latencyMs: undefined, missingBefore: 0 };
+      const devices = ["short", "\u6df1".repeat(66), `${"a".repeat(5000)}1`, `${"a".repeat(5000)}2`];
+      for (const device of devices)
+        saver.save({ ...rest, device, header, body, values, counts: values } as unknown as ReceivedFrame);
+      await saver.finish();
+      const documents = readdirSync(folder).filter((name) => name.endsWith(".json"));
+      const told = documents.map((name) => JSON.parse(readFileSync(join(folder, name), "utf8")).device);
+      expect(told.sort()).toEqual(devices.sort());
+      expect(documents).toContain("short-depth-00000002-000001.json");
+    } finally {
+      rmSync(folder, { recursive: true });
+    }
+  });
+});
 
 describe("unpacking", () => {
   test("raw, rvl, compressedDepth and png all give the same counts", async () => {

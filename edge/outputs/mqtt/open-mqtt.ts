@@ -9,6 +9,7 @@ import type { TrialBroker } from "./broker.js";
 import { MqttOutput } from "./mqtt-output.js";
 import { prepareBroker, type PreparedBroker } from "./prepared-broker.js";
 import { createPublisher } from "./publisher.js";
+import type { Publisher } from "./publisher-types.js";
 import type { MqttSettings } from "./settings.js";
 
 export async function openMqtt(context: OutputContext<MqttSettings>): Promise<MqttOutput> {
@@ -22,8 +23,15 @@ export async function openMqtt(context: OutputContext<MqttSettings>): Promise<Mq
   }
   const brokerUrl = broker?.url ?? settings.broker;
   let closing = false;
+  let publisher: Publisher | undefined;
+  let door: MqttDoor | undefined;
+  const close = async () => {
+    closing = true;
+    await Promise.all([publisher?.close(), door?.close()]);
+    await broker?.close();
+  };
   try {
-    const publisher = createPublisher({
+    publisher = createPublisher({
       broker: brokerUrl,
       base,
       device,
@@ -40,15 +48,11 @@ export async function openMqtt(context: OutputContext<MqttSettings>): Promise<Mq
       },
       onNotice: notice,
     });
-    const door = openDoor(context, brokerUrl, broker !== undefined);
-    const close = async () => {
-      closing = true;
-      await Promise.all([publisher.close(), door?.close()]);
-      await broker?.close();
-    };
+    door = openDoor(context, brokerUrl, broker !== undefined);
     return new MqttOutput({ context, publisher, door, brokerUrl, embedded: broker !== undefined, close });
   } catch (error) {
-    await broker?.close();
+    // Files of credentials are read again for each connection, and may be gone by then.
+    await close();
     throw error;
   }
 }

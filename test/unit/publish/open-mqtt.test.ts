@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+// What becomes of an MQTT output that cannot be opened whole: nothing of it goes on.
+import { beforeEach, expect, test, vi } from "vitest";
+import { DepthwattError } from "../../../core/index.js";
+import { loadConfig } from "../../../edge/config/index.js";
+import { openMqtt } from "../../../edge/outputs/mqtt/open-mqtt.js";
+import type { Publisher } from "../../../edge/outputs/mqtt/publisher-types.js";
+
+const seen = vi.hoisted(() => ({ reads: 0, publishers: [] as Publisher[] }));
+beforeEach(() => {
+  Object.assign(seen, { reads: 0, publishers: [] });
+});
+vi.mock("../../../edge/mqtt/credentials.js", async (original) => ({
+  ...(await original<object>()),
+  readCredentials: () => {
+    if (seen.reads++ > 0) throw new DepthwattError("CONFIG_UNREADABLE", "the file does not exist any more");
+    return {};
+  },
+}));
+vi.mock("../../../edge/outputs/mqtt/publisher.js", async (original) => {
+  const { createPublisher } = await original<{ createPublisher: (options: object) => Publisher }>();
+  return {
+    createPublisher: (options: object) => {
+      const made = createPublisher(options);
+      seen.publishers.push(made);
+      return made;
+    },
+  };
+});
+
+test("credentials that vanish after the first connection has read them leave no publisher behind", async () => {
+  // Nobody listens there: whoever is not closed tries again and again.
+  const set = ["board=none", "outputs.mqtt.broker=mqtt://127.0.0.1:9"];
+  const { config } = loadConfig({ set, environment: {} });
+  const context = { settings: config.outputs.mqtt, base: "depthwatt", device: "test", notice: () => {} };
+  await expect(openMqtt(context as never)).rejects.toMatchObject({ code: "CONFIG_UNREADABLE" });
+  expect(seen.publishers.map((made) => made.counters().reason)).toEqual(["closed"]);
+});

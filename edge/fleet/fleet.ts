@@ -35,6 +35,8 @@ interface Known {
 
 /** Names on a broker are anybody's: beyond, further ones are only counted. */
 export const MAX_DEVICES = 10_000;
+/** Runs of one name that are told apart; anybody at the broker may make up more. */
+const MAX_RUNS = 16;
 /** Metrics that are this many times later than the ones before are missing. */
 const LATE = 5;
 const LEAST_LATE_SECONDS = 5;
@@ -76,7 +78,7 @@ export class Fleet {
       known.state = state;
       known.reason = reason;
       // An offline of another run is its will; a run that goes on says so again.
-      if (runId !== undefined) known.runIds.add(runId);
+      if (runId !== undefined && known.runIds.size < MAX_RUNS) known.runIds.add(runId);
       if (state === "offline" || state === "stopped") known.runIds.clear();
     });
     consumer.on("info", ({ device, info }) => {
@@ -116,7 +118,8 @@ export class Fleet {
   #warnings({ state, reason, metrics, runIds, intervalMs }: Known, ageSeconds: number | null): string[] {
     const warnings: string[] = [];
     if (state === "degraded") warnings.push(reason);
-    if (runIds.size > 1) warnings.push(`${runIds.size} runs have this name`);
+    const runsOfName = runIds.size < MAX_RUNS ? `${runIds.size} runs` : `${MAX_RUNS} runs or more`;
+    if (runIds.size > 1) warnings.push(`${runsOfName} have this name`);
     const runs = state === "online" || state === "degraded";
     const lateAfter = Math.max(LEAST_LATE_SECONDS, (LATE * (intervalMs ?? 0)) / 1000);
     if (runs && ageSeconds !== null && ageSeconds > lateAfter)

@@ -93,6 +93,14 @@ test.each([null, 7, "text", [], { fps: "fast", power: null }, { power: { watts: 
   },
 );
 
+test("runs of one name are counted up to a bound", () => {
+  const { said, fleet } = fleetOf();
+  for (let runId = 1; runId <= 15; runId++) said.say("state", { device: "a", ...online, runId });
+  expect(fleet.devices()[0]!.warnings).toEqual(["15 runs have this name"]);
+  for (let runId = 16; runId <= 1000; runId++) said.say("state", { device: "a", ...online, runId });
+  expect(fleet.devices()[0]!.warnings).toEqual(["16 runs or more have this name"]);
+});
+
 test("names are bounded", () => {
   const { said, fleet } = fleetOf();
   for (let index = 0; index < MAX_DEVICES + 5; index++) said.say("state", { device: `d${index}`, ...online });

@@ -74,6 +74,18 @@ export async function buildEmulatedTwins(
   return program;
 }
 
+/** What a compiler says of another file in place of the plugin's plugin.cu, beside sources that were copied before; "" where nothing. */
+export async function compilePluginOf(folder: string, source: string): Promise<string> {
+  const copy = join(folder, source);
+  mkdirSync(dirname(copy), { recursive: true });
+  writeFileSync(copy, withoutCudaSyntax(readFileSync(join(root, source), "utf8")));
+  const flags = [...FLAGS, "-D__CUDA_ARCH__=900", "-fsyntax-only", "-x", "c++", copy];
+  return promisify(execFile)("g++", flags).then(
+    ({ stderr }) => stderr,
+    (error: { stderr: string }) => error.stderr,
+  );
+}
+
 /** The whole plugin for the CPU: the addon opens it in place of libdepthwatt_cuda.so. Gives the library's path. */
 export async function buildEmulatedPlugin(folder: string): Promise<string> {
   copySources(folder);

@@ -11,7 +11,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { createEngine, type EngineInfo, type EngineOptions } from "../../cuda/index.js";
 import type { RunFigures } from "../../edge/pipeline/figures.js";
 import { changedMatch, type MatchChange } from "../doubles/match-change.js";
-import { buildEmulatedPlugin } from "../doubles/emulated-kernels.js";
+import { buildEmulatedPlugin, compilePluginOf } from "../doubles/emulated-kernels.js";
 import { computeFrame, engineOptions } from "../doubles/engine-call.js";
 import { until } from "../doubles/frames.js";
 import { BadDays } from "../doubles/bad-day.js";
@@ -34,6 +34,10 @@ needs("toolchain").suite("the CUDA backend on a CPU", () => {
   afterAll(() => {
     delete process.env.DEPTHWATT_CUDA_PLUGIN;
     rmSync(folder, { recursive: true, force: true });
+  });
+
+  test("the plugin that fails on purpose, for scripts/test-gpu-faults.mjs, compiles", async () => {
+    expect(await compilePluginOf(folder, "test/doubles/native/faulty_plugin.cu")).toBe("");
   });
 
   const golden = JSON.parse(readFileSync("test/golden/engine.json", "utf8")) as Record<string, string>;

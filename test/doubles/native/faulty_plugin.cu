@@ -26,9 +26,11 @@ class FaultyBackend final : public Backend {
     const char* given = std::getenv("FAULT_FRAMES");
     const std::string list = "," + std::string(given == nullptr ? "" : given) + ",";
     const std::string frame = std::to_string(++frames);
-    if (list.find("," + frame + ",") != std::string::npos) breakKernel<<<1, 1>>>();
+    if (list.find("," + frame + ",") != std::string::npos) {
+      breakKernel<<<1, 1, 0, nullptr>>>();
+    }
     if (list.find(",L" + frame + ",") != std::string::npos) {
-      breakKernel<<<1, 4096>>>();
+      breakKernel<<<1, 4096, 0, nullptr>>>();
       return launched("breakKernel");
     }
     return sound_->run(place, input, output);

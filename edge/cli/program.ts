@@ -3,11 +3,12 @@
 import { Command, Help } from "commander";
 import { VERSION } from "../version.js";
 import { COMMANDS } from "./commands.js";
+import { DEFAULT_COLUMNS, formatItem, helpColumns, helpText } from "./help.js";
 import { reportError } from "./report-error.js";
 
 const EPILOGUE = `
-Exit codes: 0 done, 2 usage or configuration, 3 device, file or sensor, 4 engine, 5 broker, 6 done but
-something was left out, 70 a bug.
+Exit codes: 0 done, 2 usage or configuration, 3 device, file or sensor, 4 engine, 5 broker, 6 done but something was \
+left out, 70 a bug.
 Begin with: depthwatt run, then depthwatt doctor for what this machine has.`;
 
 /** Of every command, whether it was defined or only listed. */
@@ -22,11 +23,12 @@ export async function buildProgram(called?: string): Promise<Command> {
     .version(VERSION, "--version", "print the version")
     .helpOption("--help", "print this help")
     .helpCommand(false)
-    .addHelpText("after", EPILOGUE)
+    .addHelpText("after", () => helpText(EPILOGUE))
     .exitOverride()
     // Usage errors are told by reportError, in the same form as every other error.
-    .configureOutput({ outputError: () => {} });
+    .configureOutput({ outputError: () => {}, getOutHelpWidth: () => helpColumns() ?? DEFAULT_COLUMNS });
   program.configureHelp({
+    formatItem,
     subcommandTerm: (command) =>
       (command.parent === program && TERMS.get(command.name())) || new Help().subcommandTerm(command),
   });

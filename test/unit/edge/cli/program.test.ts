@@ -45,6 +45,30 @@ describe("help", async () => {
     expect(command.description()).not.toBe("");
   });
 
+  test.each([60, 80, 109])(
+    "in a terminal of %i columns no line is longer but usage and examples",
+    (columns) => {
+      const { isTTY, columns: before } = process.stdout;
+      Object.assign(process.stdout, { isTTY: true, columns });
+      try {
+        for (const command of [program, ...commands]) command.outputHelp();
+      } finally {
+        Object.assign(process.stdout, { isTTY, columns: before });
+      }
+      const lines = out.split("\n").filter((line) => !/^Usage:|^ {2}\$ /.test(line));
+      expect(lines.filter((line) => line.length > columns)).toEqual([]);
+      expect(out.replace(/\s+/g, " ")).toContain(
+        "convert [options] <in> <out> recordings into images, point clouds, tables and previews; folders of images",
+      );
+    },
+  );
+
+  test("where it is piped every description stands beside its name", () => {
+    program.outputHelp();
+    expect(out).toMatch(/^ {2}convert .* recordings into images, .* folders of images into recordings$/m);
+    expect(out).toContain("6 done but\nsomething was left out, 70 a bug.\nBegin with: depthwatt run, then");
+  });
+
   test("the example lines are understood by the program itself", () => {
     for (const command of commands) {
       out = "";

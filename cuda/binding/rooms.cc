@@ -4,6 +4,7 @@
 #include "rooms.h"
 
 #include "rooms/variant.h"
+#include "rooms/ambiguity.inl.h"
 #include "rooms/boundary.inl.h"
 #include "rooms/census.inl.h"
 #include "rooms/confidence.inl.h"
@@ -37,6 +38,7 @@ namespace depthwatt {
 
 void addRooms(Napi::Env env, Napi::Object exports) {
   auto rooms = Napi::Object::New(env);
+  addAmbiguity(env, rooms);
   addBoundary(env, rooms);
   addCensus(env, rooms);
   addConfidence(env, rooms);

@@ -44,7 +44,7 @@ inline std::vector<uint8_t> greyPicture(const Size& size) {
 /// The images between the stages, and a stream; opened where the calling thread works, in a partition or on the whole card.
 struct Refinement {
   Size size;
-  DeviceBuffer<uint8_t> grey, certainty, sure, repairedSure;
+  DeviceBuffer<uint8_t> grey, certainty, limit, sure, repairedSure;
   DeviceBuffer<int16_t> kept, matched, repaired, filled, edged, filtered;
   DeviceBuffer<int32_t> speckleScratch, fillScratch;
   cudaStream_t stream = nullptr;
@@ -54,6 +54,7 @@ struct Refinement {
     const std::vector<uint8_t> greys = greyPicture(size);
     const size_t pixels = disparities.size();
     for (DeviceBuffer<uint8_t>* b : {&grey, &certainty, &sure, &repairedSure}) require(b->allocate(pixels));
+    require(limit.allocate(static_cast<size_t>(blockColumnsOf(size.width)) * blockRowsOf(size.height)));
     for (DeviceBuffer<int16_t>* b : {&kept, &matched, &repaired, &filled, &edged, &filtered})
       require(b->allocate(pixels));
     require(speckleScratch.allocate(2 * pixels));
@@ -74,9 +75,12 @@ struct Refinement {
     p.minPixels = 60, p.rangeQ4 = 16;
     require(gpu::speckle(p, matched.get(), certainty.get(), speckleScratch.get(), size.width, size.height, stream));
   }
+  void ambiguity() {
+    require(gpu::ambiguity(grey.get(), grey.get(), matched.get(), limit.get(), size.width, size.height, stream));
+  }
   void confidence() {
-    require(gpu::confidence(grey.get(), matched.get(), certainty.get(), false, sure.get(), size.width, size.height,
-                            stream));
+    require(gpu::confidence(grey.get(), matched.get(), certainty.get(), false, limit.get(), sure.get(), size.width,
+                            size.height, stream));
   }
   void measure(ConfidenceMeasure which) {
     require(gpu::windowConfidence(which, grey.get(), grey.get(), matched.get(), certainty.get(), false, sure.get(),
@@ -104,7 +108,7 @@ inline void timeRefinement(Report& report, const std::vector<int>& partitions) {
     for (const Size& size : {Size{640, 480, 0}, Size{1280, 720, 0}, Size{1920, 1080, 0}}) {
       Refinement r(size);
       // Each stage finds what the one before it left.
-      r.restore(), r.speckle(), r.confidence(), r.fill(), r.boundary(), r.median();
+      r.restore(), r.speckle(), r.ambiguity(), r.confidence(), r.fill(), r.boundary(), r.median();
       require(cudaStatus(cudaStreamSynchronize(r.stream), "refinement"));
       const auto row = [&](const char* what, const Timing& t) {
         std::printf("refinement, %dx%d, %d multiprocessors, %-40s %10.4f %10.4f\n", size.width, size.height,
@@ -115,6 +119,7 @@ inline void timeRefinement(Report& report, const std::vector<int>& partitions) {
             what, size.width, size.height, report.multiprocessors(sms), t.median, t.least);
       };
       const auto nothing = [] {};
+      row("ambiguity", timeGraph(r.stream, [&] { r.ambiguity(); }, nothing));
       row("confidence", timeGraph(r.stream, [&] { r.confidence(); }, nothing));
       row("feature density", timeGraph(r.stream, [&] { r.measure(ConfidenceMeasure::kFeatureDensity); }, nothing));
       row("product of the three measures",
@@ -129,8 +134,8 @@ inline void timeRefinement(Report& report, const std::vector<int>& partitions) {
       row("copy, speckle to median", timeGraph(
                                          r.stream,
                                          [&] {
-                                           r.restore(), r.speckle(), r.confidence(), r.fill(), r.boundary();
-                                           r.median();
+                                           r.restore(), r.speckle(), r.ambiguity(), r.confidence(), r.fill();
+                                           r.boundary(), r.median();
                                          },
                                          nothing));
     }

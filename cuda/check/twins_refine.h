@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Twins of the rooms that refine a disparity: speckle, confidence, Prehn's measures and repair, fill and boundary, on pictures of several kinds and on
+// Twins of the rooms that refine a disparity: speckle, ambiguity, confidence, Prehn's measures and repair, fill and boundary, on pictures of several kinds and on
 // shapes beside the edges of the kernels' tiles.
 #pragma once
 
@@ -7,6 +7,7 @@
 
 #include "../gpu/kernels.h"
 #include "../refine/boundary/boundary.h"
+#include "../refine/ambiguity/ambiguity.h"
 #include "../refine/confidence/confidence.h"
 #include "../refine/median/median.h"
 #include "../refine/repair/repair.h"
@@ -115,11 +116,42 @@ inline void checkMeasuresAndRepair(Random& random, const Case& c, const std::vec
   }
 }
 
+/// Pictures that repeat along the row, that are noise on one grey value, and that are neither, with the right image some pixels further.
+inline void checkAmbiguity(Random& random, const Case& c, const std::vector<int16_t>& disparities) {
+  const size_t pixels = disparities.size();
+  std::vector<uint8_t> left(pixels), right(pixels),
+      limit(static_cast<size_t>(blockColumnsOf(c.width)) * blockRowsOf(c.height));
+  const int kind = random.whole(0, 3), period = random.whole(2, 40), noise = random.whole(0, 4);
+  const int shift = random.whole(0, 40);
+  for (size_t i = 0; i < pixels; ++i) {
+    const int x = static_cast<int>(i % static_cast<size_t>(c.width));
+    const int value = kind == 0 ? (x % period < period / 2 ? 60 : 160) : kind == 1 ? random.whole(0, 255) : 128;
+    left[i] = static_cast<uint8_t>(std::min(std::max(value + random.whole(-noise, noise), 0), 255));
+  }
+  for (size_t i = 0; i < pixels; ++i) {
+    const int value = left[(i + static_cast<size_t>(shift)) % pixels] + random.whole(-noise, noise);
+    right[i] = static_cast<uint8_t>(kind == 2 ? random.whole(0, 255) : std::min(std::max(value, 0), 255));
+  }
+  const auto seen = [&](const auto& image) { return packedView(image.data(), c.width, c.height); };
+  ambiguityReference({seen(left), seen(right), seen(disparities)},
+                     packedView(limit.data(), blockColumnsOf(c.width), blockRowsOf(c.height)));
+  DeviceBuffer<uint8_t> dLeft, dRight, dLimit;
+  DeviceBuffer<int16_t> dDisparities;
+  upload(dLeft, left);
+  upload(dRight, right);
+  upload(dDisparities, disparities);
+  require(dLimit.allocate(limit.size()), "ambiguity");
+  require(gpu::ambiguity(dLeft.get(), dRight.get(), dDisparities.get(), dLimit.get(), c.width, c.height, nullptr),
+          "ambiguity");
+  expectSame(limit, fetched(dLimit), blockColumnsOf(c.width), "ambiguity " + c.name);
+}
+
 /// kind: of disparitiesOf.
 inline void checkRefinement(Random& random, const Case& c, const std::vector<uint8_t>& grey, int kind) {
   std::vector<int16_t> disparities = disparitiesOf(random, c, kind);
   checkSpeckle(random, c, disparities);
   checkMeasuresAndRepair(random, c, grey, disparities);
+  checkAmbiguity(random, c, disparities);
   std::vector<uint8_t> confidence(grey.size());
   random.fill(confidence, 1, 255);
   FillParameters p;
@@ -164,12 +196,20 @@ inline void checkRefinement(Random& random, const Case& c, const std::vector<uin
   require(dSure.allocate(grey.size()), "confidence");
   for (size_t i = 0; i < certainty.size(); i += 7) certainty[i] = 0;
   upload(dCertainty, certainty);
+  std::vector<uint8_t> limit(static_cast<size_t>(blockColumnsOf(c.width)) * blockRowsOf(c.height));
+  random.fill(limit, 1, 255);
+  DeviceBuffer<uint8_t> dLimit;
+  upload(dLimit, limit);
   for (const bool zeroIsEstimated : {false, true}) {
+    // The same two pictures once without a limit, once with one.
+    const uint8_t* const limits = zeroIsEstimated ? dLimit.get() : nullptr;
     confidenceReference(greyView, view(disparities).asConst(),
                         packedView<const uint8_t>(certainty.data(), c.width, c.height), zeroIsEstimated,
+                        packedView<const uint8_t>(zeroIsEstimated ? limit.data() : nullptr, blockColumnsOf(c.width),
+                                                  blockRowsOf(c.height)),
                         packedView(sure.data(), c.width, c.height));
-    require(gpu::confidence(dGrey.get(), dIn.get(), dCertainty.get(), zeroIsEstimated, dSure.get(), c.width, c.height,
-                            nullptr),
+    require(gpu::confidence(dGrey.get(), dIn.get(), dCertainty.get(), zeroIsEstimated, limits, dSure.get(), c.width,
+                            c.height, nullptr),
             "confidence");
     expectSame(sure, fetched(dSure), c.width, "confidence " + c.name);
   }

@@ -32,6 +32,8 @@ class CpuBackend final : public Backend, private Stages {
     greyRight_.resize(static_cast<size_t>(p_.width) * p_.height);
     const size_t pixels = static_cast<size_t>(scope_.width) * scope_.height;
     certainty_.resize(pixels);
+    if (!p_.measuresConfidence)
+      limit_.resize(static_cast<size_t>(blockColumnsOf(scope_.width)) * blockRowsOf(scope_.height));
     if (p_.halfResolution) {
       for (std::vector<uint8_t>* image : {&halfLeft_, &halfRight_, &halfConfidence_}) image->resize(pixels);
       halfRefined_.resize(pixels);
@@ -104,7 +106,7 @@ class CpuBackend final : public Backend, private Stages {
 
   size_t workspaceBytes() const override {
     return greyRight_.size() + 2 * (guide_[0].size() + smooth_[0].size()) + halfLeft_.size() + halfRight_.size() +
-           halfConfidence_.size() + certainty_.size() + sureBeforeRepair_.size() +
+           halfConfidence_.size() + certainty_.size() + limit_.size() + sureBeforeRepair_.size() +
            (rgb_[0].size() + rgb_[1].size() + halfRgb_[0].size() + halfRgb_[1].size()) * sizeof(Rgb8) +
            (matched_.size() + filled_.size() + beforeMedian_.size() + furtherRound_.size() + halfRefined_.size() +
             beforeRepair_.size()) *
@@ -193,12 +195,20 @@ class CpuBackend final : public Backend, private Stages {
 
   Status confidence() override {
     const bool estimates = p_.matcher.facts->estimates;
+    const int32_t columns = blockColumnsOf(scope_.width), rows = blockRowsOf(scope_.height);
+    const ImageView<uint8_t> limit = packedView(limit_.data(), columns, rows);
+    if (!p_.measuresConfidence) {
+      workers_.rows(rows, [&](int32_t first, int32_t end) {
+        kernels_.ambiguity({left(), right(), matched().asConst()}, limit, first, end);
+      });
+    }
     workers_.rows(scope_.height, [&](int32_t first, int32_t end) {
       const ImageView<const int16_t> disparities = matched().asConst();
       if (p_.measuresConfidence)
         kernels_.windowConfidence(p_.measure, {left(), right(), disparities, certainty().asConst(), estimates}, sure(),
                                   first, end);
-      else kernels_.confidence(left(), disparities, certainty().asConst(), estimates, sure(), first, end);
+      else
+        kernels_.confidence(left(), disparities, certainty().asConst(), estimates, limit.asConst(), sure(), first, end);
     });
     if (p_.repair) repairOutliers();
     return {};
@@ -362,7 +372,7 @@ class CpuBackend final : public Backend, private Stages {
   std::vector<uint8_t> greyRight_, halfLeft_, halfRight_, halfConfidence_, keptConfidence_, certainty_;
   std::vector<Rgb8> rgb_[2], halfRgb_[2];  ///< only for a matcher that needs them
   std::vector<int16_t> matched_, filled_, beforeMedian_, furtherRound_, halfRefined_, keptDisparity_, beforeRepair_;
-  std::vector<uint8_t> sureBeforeRepair_;
+  std::vector<uint8_t> sureBeforeRepair_, limit_;
   std::vector<int32_t> speckleScratch_;
   std::unique_ptr<CpuMatcher> matcher_;
   std::vector<uint8_t> guide_[2], smooth_[2];   ///< only where noise may be filtered

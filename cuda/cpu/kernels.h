@@ -15,6 +15,7 @@
 #include "../match/row_offset/row_offset.h"
 #include "../match/matchers.h"
 #include "../points/points.h"
+#include "../refine/ambiguity/ambiguity.h"
 #include "../refine/boundary/boundary.h"
 #include "../refine/confidence/confidence.h"
 #include "../refine/left_right/left_right.h"
@@ -54,6 +55,7 @@ struct Kernels {
   HalfRgbRows halfRgb;
   HsvRows hsv;
   UpscaleRows upscale;
+  AmbiguityRows ambiguity;
   ConfidenceRows confidence;
   WindowConfidenceRows windowConfidence;
   RepairRows repair;

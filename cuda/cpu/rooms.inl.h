@@ -40,6 +40,7 @@
 #include "../match/cost/gradient_census/gradient_census.inl.h"
 #include "../match/cost/two_gradient_census/two_gradient_census.inl.h"
 #include "../match/cost/wide_census/wide_census.inl.h"
+#include "../refine/ambiguity/ambiguity.inl.h"
 #include "../refine/boundary/boundary.inl.h"
 #include "../refine/confidence/confidence.inl.h"
 #include "../refine/upscale/upscale.inl.h"
@@ -76,6 +77,7 @@ constexpr Kernels kernelsOf(InstructionSet instructionSet) {
   kernels.pyramid = &kPyramidKernels;
   kernels.cbca = &kCbcaKernels;
   kernels.upscale = upscaleRows;
+  kernels.ambiguity = ambiguityRows;
   kernels.confidence = confidenceRows;
   kernels.windowConfidence = windowConfidenceRows;
   kernels.repair = repairRows;

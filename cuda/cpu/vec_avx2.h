@@ -82,6 +82,17 @@ inline I16 loadBytesAsI16(const uint8_t* p) {
   return _mm256_cvtepu8_epi16(_mm_loadu_si128(reinterpret_cast<const __m128i*>(p)));
 }
 inline bool anyI16(I16 mask) { return _mm256_movemask_epi8(mask) != 0; }
+constexpr int32_t kEights = 4;
+inline void storeUnlikeEights(uint8_t* out, const uint8_t* a, const uint8_t* b, uint8_t largest) {
+  const __m256i x = loadu(a), y = loadu(b);
+  const __m256i difference = _mm256_or_si256(_mm256_subs_epu8(x, y), _mm256_subs_epu8(y, x));
+  const __m256i unlike = _mm256_min_epu8(difference, _mm256_set1_epi8(static_cast<char>(largest)));
+  const __m256i sums = _mm256_sad_epu8(unlike, _mm256_setzero_si256());
+  const __m128i pairs = _mm_packs_epi32(_mm256_castsi256_si128(sums), _mm256_extracti128_si256(sums, 1));
+  const int32_t bytes = _mm_cvtsi128_si32(
+      _mm_shuffle_epi8(pairs, _mm_setr_epi8(0, 4, 8, 12, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1)));
+  __builtin_memcpy(out, &bytes, sizeof bytes);
+}
 inline void storeBytesI16(uint8_t* p, I16 v) {
   const __m128i bytes = _mm_packus_epi16(_mm256_castsi256_si128(v), _mm256_extracti128_si256(v, 1));
   _mm_storeu_si128(reinterpret_cast<__m128i*>(p), bytes);

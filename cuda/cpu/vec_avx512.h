@@ -79,6 +79,14 @@ inline I16 loadBytesAsI16(const uint8_t* p) {
   return _mm512_cvtepu8_epi16(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(p)));
 }
 inline bool anyI16(I16 mask) { return _mm512_test_epi16_mask(mask, mask) != 0; }
+constexpr int32_t kEights = 8;
+inline void storeUnlikeEights(uint8_t* out, const uint8_t* a, const uint8_t* b, uint8_t largest) {
+  const __m512i x = loadu(a), y = loadu(b);
+  const __m512i difference = _mm512_or_si512(_mm512_subs_epu8(x, y), _mm512_subs_epu8(y, x));
+  const __m512i unlike = _mm512_min_epu8(difference, _mm512_set1_epi8(static_cast<char>(largest)));
+  const __m512i sums = _mm512_sad_epu8(unlike, _mm512_setzero_si512());
+  _mm_storel_epi64(reinterpret_cast<__m128i*>(out), _mm512_cvtepi64_epi8(sums));
+}
 inline void storeBytesI16(uint8_t* p, I16 v) {
   _mm256_storeu_si256(reinterpret_cast<__m256i*>(p), _mm512_cvtepi16_epi8(v));
 }

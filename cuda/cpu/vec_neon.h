@@ -57,6 +57,13 @@ inline I16 subSaturatedI16(I16 a, I16 b) { return vqsubq_s16(a, b); }
 inline I16 averageFloorI16(I16 a, I16 b) { return vhaddq_s16(a, b); }
 inline I16 loadBytesAsI16(const uint8_t* p) { return vreinterpretq_s16_u16(vmovl_u8(vld1_u8(p))); }
 inline bool anyI16(I16 mask) { return vmaxvq_u16(vreinterpretq_u16_s16(mask)) != 0; }
+constexpr int32_t kEights = 2;
+inline void storeUnlikeEights(uint8_t* out, const uint8_t* a, const uint8_t* b, uint8_t largest) {
+  const uint8x16_t unlike = vminq_u8(vabdq_u8(vld1q_u8(a), vld1q_u8(b)), vdupq_n_u8(largest));
+  const uint64x2_t sums = vpaddlq_u32(vpaddlq_u16(vpaddlq_u8(unlike)));
+  out[0] = static_cast<uint8_t>(vgetq_lane_u64(sums, 0));
+  out[1] = static_cast<uint8_t>(vgetq_lane_u64(sums, 1));
+}
 inline void storeBytesI16(uint8_t* p, I16 v) { vst1_u8(p, vmovn_u16(vreinterpretq_u16_s16(v))); }
 // Not vld1q_u8_x4: older compilers lack it.
 inline uint8x16x4_t load64U8(const uint8_t* p) {

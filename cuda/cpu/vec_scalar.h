@@ -60,6 +60,16 @@ inline I16 averageFloorI16(I16 a, I16 b) { return static_cast<I16>((a + b) >> 1)
 inline I16 loadBytesAsI16(const uint8_t* p) { return *p; }
 inline bool anyI16(I16 mask) { return mask != 0; }  ///< of lanes that are -1 or 0
 
+/// Of each eight of the 8 kEights bytes at a and b: the sum of min(largest, |a - b|), at most 255, as a byte.
+constexpr int32_t kEights = 1;
+inline void storeUnlikeEights(uint8_t* out, const uint8_t* a, const uint8_t* b, uint8_t largest) {
+  int32_t sum = 0;
+  for (int32_t i = 0; i < 8; ++i) {
+    const int32_t difference = a[i] < b[i] ? b[i] - a[i] : a[i] - b[i];
+    sum += difference < largest ? difference : largest;
+  }
+  *out = static_cast<uint8_t>(sum);
+}
 inline void storeBytesI16(uint8_t* p, I16 v) { *p = static_cast<uint8_t>(v); }  ///< lanes of 0 to 255
 
 /// table[index] of each lane, out of 256 entries, or out of 64: every index is below that.

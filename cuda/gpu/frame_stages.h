@@ -124,8 +124,8 @@ class FrameStages final : public Stages {
   DeviceBuffer<int32_t> map_[2], speckleScratch_, fillScratch_;
   DeviceBuffer<int32_t> smoothRange_;  ///< one number
   DeviceBuffer<uint8_t> smooth_[2];
-  DeviceBuffer<uint8_t> right_, window_[2], half_[2], certainty_, confidence_, doubledConfidence_, keptConfidence_,
-      unrepairedSure_;
+  DeviceBuffer<uint8_t> right_, window_[2], half_[2], certainty_, limit_, confidence_, doubledConfidence_,
+      keptConfidence_, unrepairedSure_;
   DeviceBuffer<Rgb8> rgb_[2], windowRgb_[2], halfRgb_[2];  ///< only for a matcher or points that need them
   DeviceBuffer<int16_t> matched_, repaired_, filled_, edged_, furtherRound_, refined_, doubled_, keptDisparity_;
   RvlScratch rvlScratch_;

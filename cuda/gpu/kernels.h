@@ -9,6 +9,7 @@
 #include "../depth/depth.h"
 #include "../match/cost/census/census.h"
 #include "../match/denoise/denoise.h"
+#include "../refine/ambiguity/ambiguity.h"
 #include "../refine/fill/fill.h"
 #include "../refine/speckle/speckle.h"
 #include "check.h"
@@ -74,9 +75,13 @@ Status speckle(const SpeckleParameters& parameters, int16_t* disparityQ4, uint8_
 Status fill(const FillParameters& parameters, const uint8_t* grey, const int16_t* in, int16_t* out, uint8_t* confidence,
             int32_t* scratch, int32_t width, int32_t height, cudaStream_t stream);
 
-/// sure: another image than certainty.
+/// limit: [blockRowsOf(height)][blockColumnsOf(width)].
+Status ambiguity(const uint8_t* left, const uint8_t* right, const int16_t* disparityQ4, uint8_t* limit, int32_t width,
+                 int32_t height, cudaStream_t stream);
+
+/// sure: another image than certainty; limit: ambiguity's, or null.
 Status confidence(const uint8_t* grey, const int16_t* disparityQ4, const uint8_t* certainty, bool zeroIsEstimated,
-                  uint8_t* sure, int32_t width, int32_t height, cudaStream_t stream);
+                  const uint8_t* limit, uint8_t* sure, int32_t width, int32_t height, cudaStream_t stream);
 
 /// A measure of refine/window_confidence. sure: another image than certainty.
 Status windowConfidence(ConfidenceMeasure measure, const uint8_t* left, const uint8_t* right,

@@ -18,6 +18,7 @@ const REFERENCES = [
   "points/points",
   "match/denoise/denoise",
   "match/half/half",
+  "refine/ambiguity/ambiguity",
   "refine/boundary/boundary",
   "refine/confidence/confidence",
   "refine/fill/fill",

@@ -119,6 +119,67 @@ test.each([
   expect(confidence[60 * width + width - 35]).toBeGreaterThan(200);
 });
 
+test.each([0.5, 1, 1.5])("a wall in a room, with noise of sigma %d, is told as unsure", async (sigma) => {
+  const [width, height, wallEnd] = SMALL;
+  const { left, right, regions } = room(width, height, wallEnd);
+  const pair = [withNoise(left, sigma, 1), withNoise(right, sigma, 2)] as const;
+  for (const set of [[], ["match.denoise=off"], ["match.algorithm=sad"]]) {
+    const { confidence } = await computed(...pair, width, height, set);
+    const { x0, x1, y0, y1 } = regions.wall;
+    let [sum, pixels] = [0, 0];
+    for (let y = y0 + 10; y < y1 - 10; ++y) {
+      for (let x = x0 + 14; x < x1 - 14; ++x, ++pixels) sum += confidence[y * width + x]!;
+    }
+    expect(sum / pixels, set.join(" ")).toBeLessThan(60);
+    expect(confidence[60 * width + width - 35], "the room beside it").toBeGreaterThan(200);
+  }
+});
+
+/** A field of a room at disparity 16 that stands at 24 and shows a value of its own by column and row. */
+function fieldInRoom(value: (x: number, y: number) => number) {
+  const [width, height] = [400, 200];
+  const random = new Random(7);
+  const texture = random.fill(new Uint8Array((width + 64) * height), 0, 255);
+  const within = (x: number, y: number) => x >= 130 && x < 290 && y >= 30 && y < 170;
+  const picture = (disparity: (inField: boolean) => number) =>
+    Uint8Array.from({ length: width * height }, (_, i) => {
+      const [x, y] = [i % width, Math.floor(i / width)];
+      const at = x + disparity(true);
+      return within(at, y) ? value(at - 130, y - 30) : texture[y * (width + 64) + x + disparity(false)]!;
+    });
+  const left = picture(() => 0);
+  const right = picture((inField) => (inField ? 24 : 16));
+  const inner: number[] = [];
+  for (let y = 40; y < 160; ++y) for (let x = 150; x < 270; ++x) inner.push(y * width + x);
+  return { left, right, width, height, inner };
+}
+
+test.each([4, 6, 8, 13, 20])(
+  "slats of %d columns are told as unsure, whatever the disparity is",
+  async (period) => {
+    for (const sigma of [0, 1, 2]) {
+      const { left, right, width, height, inner } = fieldInRoom(
+        (x) => 60 + Math.round(60 * (1 + Math.sin((2 * Math.PI * x) / period))),
+      );
+      const pair = [withNoise(left, sigma, 1), withNoise(right, sigma, 2)] as const;
+      for (const set of [[], ["match.denoise=off"]]) {
+        const { confidence } = await computed(...pair, width, height, set);
+        const mean = inner.reduce((sum, at) => sum + confidence[at]!, 0) / inner.length;
+        expect(mean, `sigma ${sigma} ${set.join(" ")}`).toBeLessThan(20);
+        expect(confidence[100 * width + width - 40], "the room beside it").toBeGreaterThan(200);
+      }
+    }
+  },
+);
+
+test("a field with texture of its own is believed", async () => {
+  const random = new Random(11);
+  const texture = random.fill(new Uint8Array(160 * 140), 60, 180);
+  const { left, right, width, height, inner } = fieldInRoom((x, y) => texture[y * 160 + x]!);
+  const { confidence } = await computed(left, right, width, height);
+  expect(inner.reduce((sum, at) => sum + confidence[at]!, 0) / inner.length).toBeGreaterThan(240);
+});
+
 /** Pixels of the left picture whose 11 x 11 surroundings are of one grey value. */
 function ofOneGrey(image: Uint8Array, width: number) {
   const height = image.length / width;

@@ -133,8 +133,14 @@ void rooms(const Kernels& kernels, Random& random, int32_t width, int32_t height
   expectSame("speckle", expected, got);
 
   Image<uint8_t> sure(width, height), fastSure(width, height);
-  confidenceReference(left.in(), expected.in(), confidence.in(), width % 2 == 0, sure.view());
-  kernels.confidence(left.in(), got.in(), fastConfidence.in(), width % 2 == 0, fastSure.view(), 0, height);
+  const int32_t blockColumns = blockColumnsOf(width), blockRows = blockRowsOf(height);
+  Image<uint8_t> limit(blockColumns, blockRows), fastLimit(blockColumns, blockRows);
+  ambiguityReference({left.in(), right.in(), expected.in()}, limit.view());
+  kernels.ambiguity({left.in(), right.in(), got.in()}, fastLimit.view(), 0, blockRows);
+  expectSame("ambiguity", limit, fastLimit);
+  confidenceReference(left.in(), expected.in(), confidence.in(), width % 2 == 0, limit.in(), sure.view());
+  kernels.confidence(left.in(), got.in(), fastConfidence.in(), width % 2 == 0, fastLimit.in(), fastSure.view(), 0,
+                     height);
   expectSame("confidence", sure, fastSure);
 
   Image<uint8_t> measured(width, height), fastMeasured(width, height);

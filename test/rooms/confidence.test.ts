@@ -11,6 +11,7 @@ interface Call {
   disparityQ4: Int16Array;
   certainty: Uint8Array;
   zeroIsEstimated?: boolean;
+  limit?: Uint8Array;
 }
 
 function confidence(variant: string, width: number, height: number, call: Call): Uint8Array {
@@ -75,6 +76,23 @@ describe.each(forms)("confidence, %s: by hand", (variant) => {
     const sure = confidence(variant, columns, rows, { ...call, grey });
     expect([...sure.subarray(0, 11)]).toEqual(new Array(11).fill(88));
     expect([...sure.subarray(11, columns)]).toEqual(new Array(9).fill(1));
+  });
+
+  test("no more than the limit of its block, 8 columns wide and 4 rows high", () => {
+    const [columns, rows] = [20, 9];
+    const call = {
+      grey: stripes(columns, rows),
+      disparityQ4: new Int16Array(columns * rows).fill(160),
+      certainty: new Uint8Array(columns * rows).fill(100),
+    };
+    const free = confidence(variant, columns, rows, call);
+    const limit = Uint8Array.of(255, 40, 7, 1, 255, 90, 255, 249, 200);
+    const limited = confidence(variant, columns, rows, { ...call, limit });
+    const expected = free.map((value, i) => {
+      const [x, y] = [i % columns, Math.floor(i / columns)];
+      return Math.min(value, limit[3 * Math.floor(y / 4) + Math.floor(x / 8)]!);
+    });
+    expect([...limited]).toEqual([...expected]);
   });
 
   test("who has no support is matched, and no more; where 0 says estimated, not even that", () => {

@@ -25,7 +25,8 @@ struct Pair {
   const uint8_t* grey;
   const int16_t* disparityQ4;
   const uint8_t* certainty;
-  int width, height;
+  const uint8_t* limit;
+  int width, height, limitColumns;
   bool zeroIsEstimated;
 };
 
@@ -99,15 +100,19 @@ __global__ void __launch_bounds__(kThreads) confidenceKernel(Pair in, uint8_t* s
   const int score = scores.support[supportAt(in, x, y) >> kSupportBits] + scores.unmatched[holeSum >> kUnmatchedBits] +
                     scores.texture[textureSum >> kTextureBits];
   const int value = scores.curve[min(max(score, kLowestScore), kHighestScore) - kLowestScore];
-  sure[at] = static_cast<uint8_t>(max(min(value, kSurePerStep * wideSum), 1));
+  int maximum = kSurePerStep * wideSum;
+  if (in.limit != nullptr) {
+    maximum = min(maximum, static_cast<int>(in.limit[y / kBlockRows * in.limitColumns + x / kBlockColumns]));
+  }
+  sure[at] = static_cast<uint8_t>(max(min(value, maximum), 1));
 }
 
 }  // namespace
 
 Status confidence(const uint8_t* grey, const int16_t* disparityQ4, const uint8_t* certainty, bool zeroIsEstimated,
-                  uint8_t* sure, int32_t width, int32_t height, cudaStream_t stream) {
+                  const uint8_t* limit, uint8_t* sure, int32_t width, int32_t height, cudaStream_t stream) {
   const dim3 grid((width + kColumns - 1) / kColumns, (height + kRows - 1) / kRows);
-  const Pair in = {grey, disparityQ4, certainty, width, height, zeroIsEstimated};
+  const Pair in = {grey, disparityQ4, certainty, limit, width, height, blockColumnsOf(width), zeroIsEstimated};
   const Scores scores = {DEPTHWATT_SUPPORT_SCORES, DEPTHWATT_UNMATCHED_SCORES, DEPTHWATT_TEXTURE_SCORES,
                          DEPTHWATT_CONFIDENCE_CURVE};
   static const bool overlaps = waitsForKernelBefore(reinterpret_cast<const void*>(confidenceKernel));

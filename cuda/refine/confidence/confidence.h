@@ -5,16 +5,19 @@
 //   unmatched(x, y)  how many of the 11 x 11 pixels around were not matched; 0 to 121
 //   step(q)          min(16, |I(q) - I(q left of it)|); texture(x, y): their sum over 5 x 5, 0 to 400; wide(x, y): over 11 x 11
 //   score            supportScore[support >> 7] + unmatchedScore[unmatched >> 2] + textureScore[texture >> 4]
-//   sure             curve[score clamped to -96..127], but at most 8 wide, and at least 1; 0 where (x, y) was not matched
+//   sure             curve[score clamped to -96..127], but at most 8 wide and at most limit(x / 8, y / 4), and at least 1; 0 where (x, y) was
+//                    not matched
 // The scores are 16 times the natural logarithm of the odds of being right, and curve(s) = 255 / (1 + exp(-s / 16)), at least 1.
 // in   grey [height][width] uint8; disparityQ4 [height][width] int16, 1/16 px, at most 32736 or kInvalidDisparity; certainty
-//      [height][width] uint8, what the matcher said; zeroIsEstimated: a certainty of 0 means that the disparity was not matched
+//      [height][width] uint8, what the matcher said; zeroIsEstimated: a certainty of 0 means that the disparity was not matched; limit
+//      [(height + 3) / 4][(width + 7) / 8] uint8, refine/ambiguity's, or empty for none
 // out  sure [height][width] uint8, another image than certainty: 255 times the share of pixels that are right
 // edge border pixels replicated.   not matched: an invalid disparity, and where zeroIsEstimated a certainty of 0; an invalid q
 //      agrees with nobody.   same bits on every backend: integer only.
 #pragma once
 
 #include "../../../core/image.h"
+#include "../blocks.h"
 
 namespace depthwatt {
 
@@ -54,11 +57,13 @@ constexpr int32_t kCurvePoints = kHighestScore - kLowestScore + 1;
    255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255}
 
 void confidenceReference(ImageView<const uint8_t> grey, ImageView<const int16_t> disparityQ4,
-                         ImageView<const uint8_t> certainty, bool zeroIsEstimated, ImageView<uint8_t> sure);
+                         ImageView<const uint8_t> certainty, bool zeroIsEstimated, ImageView<const uint8_t> limit,
+                         ImageView<uint8_t> sure);
 
 /// Rows [firstRow, endRow) of the result; reads the rows around them.
 using ConfidenceRows = void (*)(ImageView<const uint8_t> grey, ImageView<const int16_t> disparityQ4,
-                                ImageView<const uint8_t> certainty, bool zeroIsEstimated, ImageView<uint8_t> sure,
-                                int32_t firstRow, int32_t endRow);
+                                ImageView<const uint8_t> certainty, bool zeroIsEstimated,
+                                ImageView<const uint8_t> limit, ImageView<uint8_t> sure, int32_t firstRow,
+                                int32_t endRow);
 
 }  // namespace depthwatt

@@ -12,6 +12,7 @@ constexpr int32_t kSureRing = 16;      // rows kept; at least 2 kWideRadius + 1
 constexpr int32_t wholeVectors(int32_t columns) { return (columns + kLanes - 1) / kLanes * kLanes; }
 constexpr int32_t kWideRoom = wholeVectors(kSureColumns + 2 * kWideRadius);  // with the columns beside it
 static_assert(kSureColumns % kLanes == 0, "a stripe is whole vectors");
+static_assert(kSureColumns % kBlockColumns == 0, "a stripe is whole blocks");
 
 /// What a row gives the pixels of a stripe; column 0 is the one kWideRadius left of the stripe.
 struct SureRow {
@@ -141,19 +142,21 @@ struct SureSums {
 };
 
 inline void confidenceRows(ImageView<const uint8_t> grey, ImageView<const int16_t> disparityQ4,
-                           ImageView<const uint8_t> certainty, bool zeroIsEstimated, ImageView<uint8_t> sure,
-                           int32_t firstRow, int32_t endRow) {
+                           ImageView<const uint8_t> certainty, bool zeroIsEstimated, ImageView<const uint8_t> limit,
+                           ImageView<uint8_t> sure, int32_t firstRow, int32_t endRow) {
   constexpr int32_t kHalves = kLanes / kLanesI16, kSkipped = kWideRadius - kSupportRadius;
   SureRow ring[kSureRing];
   const int32_t width = grey.width, last = grey.height - 1;
   const I16 agreement = splatI16(kAgreementQ4 + 1), towards = splatI16(-kAgreementQ4 - 1);
   const I16 supportShift = splatI16(1 << (16 - kSupportBits)), textureShift = splatI16(1 << (16 - kTextureBits));
   const I16 unmatchedShift = splatI16(1 << (16 - kUnmatchedBits)), perStep = splatI16(kSurePerStep);
-  const I16 largestByte = splatI16(255), zero = splatI16(0);
+  const I16 zero = splatI16(0);
   for (int32_t first = 0; first < width; first += kSureColumns) {
     const int32_t count = lesser(kSureColumns, width - first);
     const int32_t room = wholeVectors(wholeVectors(count) + 2 * kWideRadius);
     SureColumns columns;
+    alignas(64) uint8_t maximum[kSureColumns];
+    std::memset(maximum, 255, sizeof maximum);
     // Rows outside the image are brought in as what they replicate: number y is slot y % kSureRing.
     const auto slot = [&](int32_t y) -> SureRow& { return ring[(y + kSureRing) % kSureRing]; };
     const auto bring = [&](int32_t y) {
@@ -169,6 +172,12 @@ inline void confidenceRows(ImageView<const uint8_t> grey, ImageView<const int16_
     }
     for (int32_t y = firstRow; y < endRow; ++y) {
       bring(y + kWideRadius);
+      if (limit.data != nullptr && (y == firstRow || y % kBlockRows == 0)) {
+        const uint8_t* limits = limit.row(y / kBlockRows) + first / kBlockColumns;
+        for (int32_t b = 0; b < blockColumnsOf(count); ++b) {
+          std::memset(maximum + kBlockColumns * b, limits[b], kBlockColumns);
+        }
+      }
       addToColumns(columns.texture, slot(y + kSupportRadius).step, room);
       const SureRow& own = slot(y);
       alignas(64) uint8_t values[kSureColumns];
@@ -193,7 +202,7 @@ inline void confidenceRows(ImageView<const uint8_t> grey, ImageView<const int16_
           storeBytesI16(sums.support + at, mulHighU16(sum, supportShift));
           storeBytesI16(sums.unmatched + at, mulHighU16(unmatched, unmatchedShift));
           storeBytesI16(sums.texture + at, mulHighU16(texture, textureShift));
-          storeBytesI16(sums.bound + at, minI16(mulLowU16(wide, perStep), largestByte));
+          storeBytesI16(sums.bound + at, minI16(mulLowU16(wide, perStep), loadBytesAsI16(maximum + x)));
         }
         sums.store(values + x0);
         for (int32_t half = 0; half < kHalves; ++half) {

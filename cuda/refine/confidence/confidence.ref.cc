@@ -52,7 +52,8 @@ int32_t sumAround(int32_t x, int32_t y, int32_t radius, Value&& value) {
 }  // namespace
 
 void confidenceReference(ImageView<const uint8_t> grey, ImageView<const int16_t> disparityQ4,
-                         ImageView<const uint8_t> certainty, bool zeroIsEstimated, ImageView<uint8_t> sure) {
+                         ImageView<const uint8_t> certainty, bool zeroIsEstimated, ImageView<const uint8_t> limit,
+                         ImageView<uint8_t> sure) {
   const int32_t supportScore[] = DEPTHWATT_SUPPORT_SCORES;
   const int32_t unmatchedScore[] = DEPTHWATT_UNMATCHED_SCORES;
   const int32_t textureScore[] = DEPTHWATT_TEXTURE_SCORES;
@@ -68,7 +69,8 @@ void confidenceReference(ImageView<const uint8_t> grey, ImageView<const int16_t>
                             unmatchedScore[sumAround(x, y, 5, unmatched) / 4] +
                             textureScore[sumAround(x, y, 2, step) / 16];
       const int32_t value = std::min(curve[std::min(std::max(score, -96), 127) + 96], 8 * sumAround(x, y, 5, step));
-      sure.row(y)[x] = static_cast<uint8_t>(std::max(value, 1));
+      const int32_t maximum = limit.data == nullptr ? 255 : limit.row(y / 4)[x / 8];
+      sure.row(y)[x] = static_cast<uint8_t>(std::max(std::min(value, maximum), 1));
     }
   }
 }

@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: Apache-2.0
+// The blocks of pixels that have one limit of confidence each: one room works it out, another one applies it.
+#pragma once
+
+#include <cstdint>
+
+namespace depthwatt {
+
+constexpr int32_t kBlockColumns = 8, kBlockRows = 4;
+
+constexpr int32_t blockColumnsOf(int32_t width) { return (width + kBlockColumns - 1) / kBlockColumns; }
+constexpr int32_t blockRowsOf(int32_t height) { return (height + kBlockRows - 1) / kBlockRows; }
+
+}  // namespace depthwatt

@@ -47,6 +47,7 @@ struct Refinement {
   DeviceBuffer<uint8_t> grey, certainty, limit, sure, repairedSure;
   DeviceBuffer<int16_t> kept, matched, repaired, filled, edged, filtered;
   DeviceBuffer<int32_t> speckleScratch, fillScratch;
+  DeviceBuffer<uint64_t> blockSums;
   cudaStream_t stream = nullptr;
 
   explicit Refinement(const Size& s) : size(s) {
@@ -54,7 +55,9 @@ struct Refinement {
     const std::vector<uint8_t> greys = greyPicture(size);
     const size_t pixels = disparities.size();
     for (DeviceBuffer<uint8_t>* b : {&grey, &certainty, &sure, &repairedSure}) require(b->allocate(pixels));
-    require(limit.allocate(static_cast<size_t>(blockColumnsOf(size.width)) * blockRowsOf(size.height)));
+    const size_t blocks = static_cast<size_t>(blockColumnsOf(size.width)) * blockRowsOf(size.height);
+    require(limit.allocate(blocks));
+    require(blockSums.allocate(blocks));
     for (DeviceBuffer<int16_t>* b : {&kept, &matched, &repaired, &filled, &edged, &filtered})
       require(b->allocate(pixels));
     require(speckleScratch.allocate(2 * pixels));
@@ -76,7 +79,8 @@ struct Refinement {
     require(gpu::speckle(p, matched.get(), certainty.get(), speckleScratch.get(), size.width, size.height, stream));
   }
   void ambiguity() {
-    require(gpu::ambiguity(grey.get(), grey.get(), matched.get(), limit.get(), size.width, size.height, stream));
+    require(gpu::ambiguity(grey.get(), grey.get(), matched.get(), blockSums.get(), limit.get(), size.width, size.height,
+                           stream));
   }
   void confidence() {
     require(gpu::confidence(grey.get(), matched.get(), certainty.get(), false, limit.get(), sure.get(), size.width,

@@ -141,7 +141,10 @@ inline void checkAmbiguity(Random& random, const Case& c, const std::vector<int1
   upload(dRight, right);
   upload(dDisparities, disparities);
   require(dLimit.allocate(limit.size()), "ambiguity");
-  require(gpu::ambiguity(dLeft.get(), dRight.get(), dDisparities.get(), dLimit.get(), c.width, c.height, nullptr),
+  DeviceBuffer<uint64_t> sums;
+  require(sums.allocate(limit.size()), "ambiguity");
+  require(gpu::ambiguity(dLeft.get(), dRight.get(), dDisparities.get(), sums.get(), dLimit.get(), c.width, c.height,
+                         nullptr),
           "ambiguity");
   expectSame(limit, fetched(dLimit), blockColumnsOf(c.width), "ambiguity " + c.name);
 }

@@ -56,8 +56,11 @@ Status FrameStages::open() {
     DEPTHWATT_TRY(doubledConfidence_.allocate(windowPixels_));
   }
   DEPTHWATT_TRY(certainty_.allocate(matchedPixels_));
-  if (!p_.measuresConfidence)
-    DEPTHWATT_TRY(limit_.allocate(static_cast<size_t>(blockColumnsOf(scope_.width)) * blockRowsOf(scope_.height)));
+  if (!p_.measuresConfidence) {
+    const size_t blocks = static_cast<size_t>(blockColumnsOf(scope_.width)) * blockRowsOf(scope_.height);
+    DEPTHWATT_TRY(limit_.allocate(blocks));
+    DEPTHWATT_TRY(blockSums_.allocate(blocks));
+  }
   if (p_.speckle.minPixels > 0) DEPTHWATT_TRY(speckleScratch_.allocate(2 * matchedPixels_));
   if (fills()) DEPTHWATT_TRY(fillScratch_.allocate(static_cast<size_t>(scope_.width + 1) * scope_.height));
   if (p_.repetitions > 1) {
@@ -172,7 +175,8 @@ Status FrameStages::confidence() {
     DEPTHWATT_TRY(gpu::windowConfidence(p_.measure, grey(0), grey(1), matched(), certainty_.get(), estimates, found,
                                         scope_.width, scope_.height, stream_));
   } else {
-    DEPTHWATT_TRY(gpu::ambiguity(grey(0), grey(1), matched(), limit_.get(), scope_.width, scope_.height, stream_));
+    DEPTHWATT_TRY(gpu::ambiguity(grey(0), grey(1), matched(), blockSums_.get(), limit_.get(), scope_.width,
+                                 scope_.height, stream_));
     DEPTHWATT_TRY(gpu::confidence(grey(0), matched(), certainty_.get(), estimates, limit_.get(), found, scope_.width,
                                   scope_.height, stream_));
   }
@@ -253,10 +257,10 @@ Status FrameStages::restoreInput() {
 size_t FrameStages::bytes() const {
   size_t bytes = matcher_->bytes() + rvlScratch_.bytes() + points_.bytes() + smoothRange_.bytes() + smooth_[0].bytes() +
                  smooth_[1].bytes() + speckleScratch_.bytes() + fillScratch_.bytes() + right_.bytes() +
-                 certainty_.bytes() + limit_.bytes() + unrepairedSure_.bytes() + confidence_.bytes() +
-                 doubledConfidence_.bytes() + keptConfidence_.bytes() + matched_.bytes() + repaired_.bytes() +
-                 filled_.bytes() + edged_.bytes() + furtherRound_.bytes() + refined_.bytes() + doubled_.bytes() +
-                 keptDisparity_.bytes();
+                 certainty_.bytes() + limit_.bytes() + blockSums_.bytes() + unrepairedSure_.bytes() +
+                 confidence_.bytes() + doubledConfidence_.bytes() + keptConfidence_.bytes() + matched_.bytes() +
+                 repaired_.bytes() + filled_.bytes() + edged_.bytes() + furtherRound_.bytes() + refined_.bytes() +
+                 doubled_.bytes() + keptDisparity_.bytes();
   for (int side = 0; side < 2; ++side) {
     bytes += map_[side].bytes() + window_[side].bytes() + half_[side].bytes();
     bytes += rgb_[side].bytes() + windowRgb_[side].bytes() + halfRgb_[side].bytes();

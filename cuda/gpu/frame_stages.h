@@ -124,6 +124,7 @@ class FrameStages final : public Stages {
   DeviceBuffer<int32_t> map_[2], speckleScratch_, fillScratch_;
   DeviceBuffer<int32_t> smoothRange_;  ///< one number
   DeviceBuffer<uint8_t> smooth_[2];
+  DeviceBuffer<uint64_t> blockSums_;  ///< scratch of the confidence's limits
   DeviceBuffer<uint8_t> right_, window_[2], half_[2], certainty_, limit_, confidence_, doubledConfidence_,
       keptConfidence_, unrepairedSure_;
   DeviceBuffer<Rgb8> rgb_[2], windowRgb_[2], halfRgb_[2];  ///< only for a matcher or points that need them

@@ -75,9 +75,9 @@ Status speckle(const SpeckleParameters& parameters, int16_t* disparityQ4, uint8_
 Status fill(const FillParameters& parameters, const uint8_t* grey, const int16_t* in, int16_t* out, uint8_t* confidence,
             int32_t* scratch, int32_t width, int32_t height, cudaStream_t stream);
 
-/// limit: [blockRowsOf(height)][blockColumnsOf(width)].
-Status ambiguity(const uint8_t* left, const uint8_t* right, const int16_t* disparityQ4, uint8_t* limit, int32_t width,
-                 int32_t height, cudaStream_t stream);
+/// limit: [blockRowsOf(height)][blockColumnsOf(width)]; sums: scratch, as many words.
+Status ambiguity(const uint8_t* left, const uint8_t* right, const int16_t* disparityQ4, uint64_t* sums, uint8_t* limit,
+                 int32_t width, int32_t height, cudaStream_t stream);
 
 /// sure: another image than certainty; limit: ambiguity's, or null.
 Status confidence(const uint8_t* grey, const int16_t* disparityQ4, const uint8_t* certainty, bool zeroIsEstimated,

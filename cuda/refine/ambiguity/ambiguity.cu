@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where a pair cannot tell a disparity, on CUDA; see ambiguity.h. A thread block has 16 x 4 of the blocks. What their rows and those beside
-// them are unlike themselves, for every shift, and the sums of their samples lie in shared memory.
+// Where a pair cannot tell a disparity, on CUDA; see ambiguity.h. samplesKernel: one thread, one sample; four of them give a block's sums.
+// ambiguityKernel: a thread block has 16 x 4 of the blocks; what their rows and those beside them are unlike themselves, for every
+// shift, and the windows' sums lie in shared memory. A warp looks at a block's shifts, one a lane.
 #include "ambiguity.h"
 
 #include "../../gpu/kernels.h"
@@ -11,11 +12,15 @@ namespace depthwatt {
 namespace gpu {
 namespace {
 
-constexpr int kColumns = 16, kRows = 4, kBlocks = kColumns * kRows, kThreads = 256;
+constexpr int kColumns = 16, kRows = 4, kBlocks = kColumns * kRows, kThreads = 256, kWarps = kThreads / 32;
 constexpr int kUnlikeColumns = kColumns + 2, kUnlikeRows = kRows + 2;
 constexpr int kWindowsColumns = kColumns + 2 * kSpreadColumns, kWindowsRows = kRows + 2 * kSpreadRows;
 constexpr int kSignalColumns = kWindowsColumns + 2 * kWindowColumns, kSignalRows = kWindowsRows + 2 * kWindowRows;
 constexpr int kPixels = kUnlikeColumns * kBlockColumns + kLastRepeat;
+constexpr int kSamples = kBlockColumns / kSampleStep;
+constexpr int kShiftsATurn = 8;  // of a thread, which keeps the pixels of its block and of the shifted one
+static_assert(kLastRepeat == 32, "a lane, a shift");
+static_assert(kBlocks % (2 * kWarps) == 0, "a warp looks at two blocks at a time");
 
 struct Pair {
   const uint8_t *left, *right;
@@ -33,23 +38,35 @@ struct Signal {
   int samples, shared, own, energy;
 };
 
-__device__ __forceinline__ Signal signalOf(const Pair& in, int b, int k) {
+/// As they lie in the scratch, read and written as a word.
+struct alignas(8) BlockSums {
+  int16_t samples, shared, own, energy;
+};
+
+__global__ void __launch_bounds__(kThreads) samplesKernel(Pair in, BlockSums* sums) {
+  const int i = blockIdx.x * kThreads + threadIdx.x;
+  const int block = i / kSamples, k = block / in.columns;
+  const int x = kBlockColumns * (block % in.columns) + i % kSamples * kSampleStep;
+  untilKernelBefore();
   Signal sum = {0, 0, 0, 0};
-  if (b < 0 || b >= in.columns || k < 0 || k >= in.rows) return sum;
-  const size_t row = static_cast<size_t>(seenRow(in, k)) * in.width;
-#pragma unroll
-  for (int i = 0; i < kBlockColumns; i += kSampleStep) {
-    const int x = kBlockColumns * b + i;
-    if (x >= in.width) break;
+  if (k < in.rows && x < in.width) {
+    const size_t row = static_cast<size_t>(seenRow(in, k)) * in.width;
     const int d = in.disparityQ4[row + x];
     const int l = changeAt(in.left + row, x);
     const int r = d == kInvalidDisparity ? 0 : changeAt(in.right + row, min(max(x - ((d + 8) >> 4), 0), in.width - 1));
-    ++sum.samples;
-    sum.shared += l * r;
-    sum.own += l * l;
-    sum.energy += l * l + r * r;
+    sum = {1, l * r, l * l, l * l + r * r};
   }
-  return sum;
+#pragma unroll
+  for (int lanes = 1; lanes < kSamples; lanes *= 2) {
+    sum.samples += __shfl_xor_sync(0xffffffff, sum.samples, lanes);
+    sum.shared += __shfl_xor_sync(0xffffffff, sum.shared, lanes);
+    sum.own += __shfl_xor_sync(0xffffffff, sum.own, lanes);
+    sum.energy += __shfl_xor_sync(0xffffffff, sum.energy, lanes);
+  }
+  if (k < in.rows && i % kSamples == 0) {
+    sums[block] = {static_cast<int16_t>(sum.samples), static_cast<int16_t>(sum.shared), static_cast<int16_t>(sum.own),
+                   static_cast<int16_t>(sum.energy)};
+  }
 }
 
 __device__ __forceinline__ int limitOfWindow(const Signal& of) {
@@ -57,14 +74,14 @@ __device__ __forceinline__ int limitOfWindow(const Signal& of) {
   return max(255 * (24 * of.shared - of.energy) / of.energy, 255 * (of.own - 5 * of.samples) / of.samples);
 }
 
-__global__ void __launch_bounds__(kThreads) ambiguityKernel(Pair in, uint8_t* limit) {
+__device__ __forceinline__ void add(Signal& sum, int samples, int shared, int own, int energy) {
+  sum.samples += samples, sum.shared += shared, sum.own += own, sum.energy += energy;
+}
+
+__global__ void __launch_bounds__(kThreads) ambiguityKernel(Pair in, const BlockSums* blocks, uint8_t* limit) {
   __shared__ uint8_t pixels[kUnlikeRows][kPixels];
-  __shared__ uint8_t unlike[kLastRepeat][kUnlikeRows][kUnlikeColumns];
-  __shared__ uint16_t sums[kLastRepeat][kBlocks];
-  __shared__ int16_t samples[kSignalRows][kSignalColumns];
-  __shared__ int16_t shared[kSignalRows][kSignalColumns];
-  __shared__ int16_t own[kSignalRows][kSignalColumns];
-  __shared__ int16_t energy[kSignalRows][kSignalColumns];
+  __shared__ uint8_t unlike[kUnlikeRows][kUnlikeColumns][kLastRepeat];
+  __shared__ BlockSums signal[kSignalRows][kSignalColumns];
   // Down the columns.
   __shared__ Signal columns[kWindowsRows][kSignalColumns];
   __shared__ uint8_t windows[kWindowsRows][kWindowsColumns];
@@ -78,82 +95,111 @@ __global__ void __launch_bounds__(kThreads) ambiguityKernel(Pair in, uint8_t* li
     pixels[j][i % kPixels] = in.left[static_cast<size_t>(seenRow(in, k)) * in.width + min(max(x, 0), in.width - 1)];
   }
   for (int i = thread; i < kSignalRows * kSignalColumns; i += kThreads) {
-    const int j = i / kSignalColumns, c = i % kSignalColumns;
-    const Signal of =
-        signalOf(in, firstColumn - kSpreadColumns - kWindowColumns + c, firstRow - kSpreadRows - kWindowRows + j);
-    samples[j][c] = static_cast<int16_t>(of.samples);
-    shared[j][c] = static_cast<int16_t>(of.shared);
-    own[j][c] = static_cast<int16_t>(of.own);
-    energy[j][c] = static_cast<int16_t>(of.energy);
+    const int b = firstColumn - kSpreadColumns - kWindowColumns + i % kSignalColumns;
+    const int k = firstRow - kSpreadRows - kWindowRows + i / kSignalColumns;
+    const bool inside = b >= 0 && b < in.columns && k >= 0 && k < in.rows;
+    signal[i / kSignalColumns][i % kSignalColumns] =
+        inside ? blocks[static_cast<size_t>(k) * in.columns + b] : BlockSums{0, 0, 0, 0};
   }
   __syncthreads();
-  for (int i = thread; i < kLastRepeat * kUnlikeRows * kUnlikeColumns; i += kThreads) {
-    const int s = i / (kUnlikeRows * kUnlikeColumns) + 1, j = i / kUnlikeColumns % kUnlikeRows, c = i % kUnlikeColumns;
+  constexpr int kTurns = kLastRepeat / kShiftsATurn;
+  for (int i = thread; i < kUnlikeRows * kUnlikeColumns * kTurns; i += kThreads) {
+    const int c = i % kUnlikeColumns, j = i / kUnlikeColumns % kUnlikeRows;
+    const int first = i / (kUnlikeColumns * kUnlikeRows) * kShiftsATurn + 1;
     // A block beside the image is the nearest one.
     const int b = min(max(firstColumn - 1 + c, 0), in.columns - 1);
     const uint8_t* at = pixels[j] + kLastRepeat + kBlockColumns * (b - (firstColumn - 1));
-    int sum = 0;
+    int own[kBlockColumns], shifted[kBlockColumns];
 #pragma unroll
-    for (int x = 0; x < kBlockColumns; ++x) sum += min(abs(at[x] - at[x - s]), kLargestUnlike);
-    unlike[s - 1][j][c] = static_cast<uint8_t>(kBlockColumns * b < s ? kBlockColumns * kLargestUnlike : sum);
+    for (int x = 0; x < kBlockColumns; ++x) own[x] = at[x], shifted[x] = at[x - first];
+#pragma unroll
+    for (int turn = 0; turn < kShiftsATurn; ++turn) {
+      const int s = first + turn;
+      int sum = 0;
+#pragma unroll
+      for (int x = 0; x < kBlockColumns; ++x) sum += min(abs(own[x] - shifted[x]), kLargestUnlike);
+      unlike[j][c][s - 1] = static_cast<uint8_t>(kBlockColumns * b < s ? kBlockColumns * kLargestUnlike : sum);
+      // One pixel further: all but the first are there.
+#pragma unroll
+      for (int x = kBlockColumns - 1; x > 0; --x) shifted[x] = shifted[x - 1];
+      if (turn + 1 < kShiftsATurn) shifted[0] = at[-s - 1];
+    }
   }
   for (int i = thread; i < kWindowsRows * kSignalColumns; i += kThreads) {
     const int j = i / kSignalColumns, c = i % kSignalColumns;
     Signal sum = {0, 0, 0, 0};
 #pragma unroll
-    for (int row = j; row <= j + 2 * kWindowRows; ++row) {
-      sum.samples += samples[row][c], sum.shared += shared[row][c];
-      sum.own += own[row][c], sum.energy += energy[row][c];
+    for (int row = 0; row <= 2 * kWindowRows; ++row) {
+      const BlockSums of = signal[j + row][c];
+      add(sum, of.samples, of.shared, of.own, of.energy);
     }
     columns[j][c] = sum;
   }
   __syncthreads();
-  for (int i = thread; i < kLastRepeat * kBlocks; i += kThreads) {
-    const int s = i / kBlocks, j = i % kBlocks / kColumns, c = i % kColumns;
-    int sum = 0;
-#pragma unroll
-    for (int q = 0; q < 9; ++q) sum += unlike[s][j + q / 3][c + q % 3];
-    sums[s][i % kBlocks] = static_cast<uint16_t>(sum);
-  }
   for (int i = thread; i < kWindowsRows * kWindowsColumns; i += kThreads) {
     const int j = i / kWindowsColumns, c = i % kWindowsColumns;
     const int b = firstColumn - kSpreadColumns + c, k = firstRow - kSpreadRows + j;
     Signal sum = {0, 0, 0, 0};
 #pragma unroll
-    for (int column = c; column <= c + 2 * kWindowColumns; ++column) {
-      const Signal& of = columns[j][column];
-      sum.samples += of.samples, sum.shared += of.shared, sum.own += of.own, sum.energy += of.energy;
+    for (int column = 0; column <= 2 * kWindowColumns; ++column) {
+      const Signal of = columns[j][c + column];
+      add(sum, of.samples, of.shared, of.own, of.energy);
     }
     const bool inside = b >= 0 && b < in.columns && k >= 0 && k < in.rows;
     windows[j][c] = static_cast<uint8_t>(inside ? max(limitOfWindow(sum), 0) : 255);
   }
   __syncthreads();
-  const int j = thread / kColumns, c = thread % kColumns, b = firstColumn + c, k = firstRow + j;
-  if (thread >= kBlocks || b >= in.columns || k >= in.rows) return;
-  int least = 255, largest = 0;
-  for (int row = j; row <= j + 2 * kSpreadRows; ++row) {
+  const int lane = thread % 32;
+#pragma unroll 2
+  for (int block = thread / 32; block < kBlocks; block += kWarps) {
+    const int j = block / kColumns, c = block % kColumns;
+    const int b = firstColumn + c, k = firstRow + j;
+    int sum = 0;
 #pragma unroll
-    for (int column = c; column <= c + 2 * kSpreadColumns; ++column) {
-      least = min(least, static_cast<int>(windows[row][column]));
+    for (int q = 0; q < 9; ++q) sum += unlike[j + q / 3][c + q % 3][lane];
+    // The largest of all shifts up to this one, then of those before it.
+    int largest = sum;
+#pragma unroll
+    for (int lanes = 1; lanes < 32; lanes *= 2) {
+      const int other = __shfl_up_sync(0xffffffff, largest, lanes);
+      if (lane >= lanes) largest = max(largest, other);
+    }
+    largest = __shfl_up_sync(0xffffffff, largest, 1);
+    int least = 255;
+    if (lane + 1 >= kFirstRepeat && 10 * sum < 3 * largest) least = 255 * (10 * sum - 2 * largest) / largest;
+    // The windows around, two a lane.
+    constexpr int kAround = (2 * kSpreadRows + 1) * (2 * kSpreadColumns + 1);
+#pragma unroll
+    for (int i = lane; i < kAround; i += 32) {
+      const int row = i / (2 * kSpreadColumns + 1), column = i % (2 * kSpreadColumns + 1);
+      least = min(least, static_cast<int>(windows[j + row][c + column]));
+    }
+    // Nearly everywhere no lane has found anything.
+    if (__ballot_sync(0xffffffff, least < 255) != 0) {
+#pragma unroll
+      for (int lanes = 16; lanes > 0; lanes /= 2) least = min(least, __shfl_xor_sync(0xffffffff, least, lanes));
+    }
+    if (lane == 0 && b < in.columns && k < in.rows) {
+      limit[static_cast<size_t>(k) * in.columns + b] = static_cast<uint8_t>(max(least, 1));
     }
   }
-#pragma unroll 4
-  for (int s = 1; s <= kLastRepeat; ++s) {
-    const int sum = sums[s - 1][thread];
-    if (s >= kFirstRepeat && 10 * sum < 3 * largest) least = min(least, 255 * (10 * sum - 2 * largest) / largest);
-    largest = max(largest, sum);
-  }
-  limit[static_cast<size_t>(k) * in.columns + b] = static_cast<uint8_t>(max(least, 1));
 }
 
 }  // namespace
 
-Status ambiguity(const uint8_t* left, const uint8_t* right, const int16_t* disparityQ4, uint8_t* limit, int32_t width,
-                 int32_t height, cudaStream_t stream) {
+Status ambiguity(const uint8_t* left, const uint8_t* right, const int16_t* disparityQ4, uint64_t* sums, uint8_t* limit,
+                 int32_t width, int32_t height, cudaStream_t stream) {
   const Pair in = {left, right, disparityQ4, width, height, blockColumnsOf(width), blockRowsOf(height)};
+  static_assert(sizeof(BlockSums) == sizeof *sums, "a word a block");
+  auto* const blocks = reinterpret_cast<BlockSums*>(sums);
+  static const bool overlaps = waitsForKernelBefore(reinterpret_cast<const void*>(samplesKernel)) &&
+                               waitsForKernelBefore(reinterpret_cast<const void*>(ambiguityKernel));
+  const dim3 threads((in.columns * in.rows * kSamples + kThreads - 1) / kThreads);
+  DEPTHWATT_TRY(
+      launch("samplesKernel", samplesKernel, LaunchShape{threads, dim3(kThreads), 0, stream, overlaps}, in, blocks));
   const dim3 grid((in.columns + kColumns - 1) / kColumns, (in.rows + kRows - 1) / kRows);
-  static const bool overlaps = waitsForKernelBefore(reinterpret_cast<const void*>(ambiguityKernel));
-  return launch("ambiguityKernel", ambiguityKernel, LaunchShape{grid, dim3(kThreads), 0, stream, overlaps}, in, limit);
+  return launch("ambiguityKernel", ambiguityKernel, LaunchShape{grid, dim3(kThreads), 0, stream, overlaps}, in, blocks,
+                limit);
 }
 
 }  // namespace gpu

@@ -17,6 +17,7 @@ const SCENES = {
   kitti2015: ["000004_10"],
 };
 const FRAMES = 16;
+const loadBefore = loadavg()[0];
 const own = dirname(dirname(dirname(fileURLToPath(import.meta.url))));
 const { values } = scriptWords({
   options: {
@@ -98,7 +99,8 @@ if (values.out !== undefined) {
     toolchain: { node: process.version },
     powerMode: "virtual machine, cannot be read",
     clocks: "virtual machine, cannot be read",
-    load: { oneMinute: loadavg()[0], what: "other programs on both cores" },
+    // After it, this program is in the load itself.
+    load: { before: loadBefore, after: loadavg()[0] },
     what: `CPU time of a frame, CPU backend, one thread: ${values.rounds} times ${FRAMES} frames of each in turn`,
     rows,
   };

@@ -82,7 +82,7 @@ async function main() {
       board: { type: "string" },
       out: { type: "string" },
       report: { type: "string" },
-      // Another file in place of plugin.cu: the plugin that fails, for scripts/test-gpu-faults.mjs.
+      // Another file in place of plugin.cu: the plugin that fails, for test/gpu/faults.mjs.
       plugin: { type: "string", default: PLUGIN },
     },
   });

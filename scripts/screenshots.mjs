@@ -7,12 +7,12 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { scriptWords } from "./words.mjs";
+import { scriptArguments } from "./arguments.mjs";
 import { chromium } from "playwright-core";
 import sharp from "sharp";
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
-const { values } = scriptWords({
+const { values } = scriptArguments({
   options: { out: { type: "string" }, all: { type: "boolean", default: false } },
 });
 const out = values.out ?? join(root, "docs/2-concepts");

@@ -7,7 +7,7 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { FLAGS_11_8, fetchNvcc118 } from "../../scripts/nvcc-11.8.mjs";
+import { FLAGS_11_8, fetchNvcc118 } from "../../test/setup/nvcc-11.8.mjs";
 
 const PAGE = new URL("../../docs/4-reference/cuda-kernels.md", import.meta.url);
 

@@ -8,7 +8,7 @@ export default {
   name: "file headers",
   run(root) {
     const problems = [];
-    const folders = [...SOURCE_FOLDERS, "scripts", "test", "bench"];
+    const folders = [...SOURCE_FOLDERS, "scripts", "test", "bench", "packaging"];
     const paths = filesIn(root, folders, [".ts", ".mts", ".mjs", ...NATIVE_ENDINGS]);
     for (const path of paths) {
       const lines = readText(root, path).split("\n");

@@ -79,7 +79,10 @@ export default {
     const edges = new Map();
     let count = 0;
     const top = filesBelow(root).filter((path) => path === "addon.cc");
-    for (const path of [...top, ...filesIn(root, [...SOURCE_FOLDERS, "scripts", "test"], NATIVE_ENDINGS)]) {
+    for (const path of [
+      ...top,
+      ...filesIn(root, [...SOURCE_FOLDERS, "bench", "packaging", "scripts", "test"], NATIVE_ENDINGS),
+    ]) {
       edges.set(path, []);
       for (const [written, target] of includesOf(root, path)) {
         count++;

@@ -36,7 +36,7 @@ function missingFiles(root, room) {
     ],
     [`cuda/binding/rooms/${name}.inl.h`, everywhere(`cuda/binding/rooms/${name}.inl.h`)],
     [`test/rooms/${file}.test.ts`, everywhere(`test/rooms/${file}.test.ts`)],
-    [`bench/rooms/${file}.bench.ts`, everywhere(`bench/rooms/${file}.bench.ts`)],
+    [`bench/stages/${file}.bench.ts`, everywhere(`bench/stages/${file}.bench.ts`)],
   ];
   return needed.filter(([, there]) => !there).map(([path]) => `${room}: ${path} is missing`);
 }

@@ -11,7 +11,11 @@ export default {
       readText(root, "edge/config/layers.ts").match(/OTHER_VARIABLES[^{]*\{([\s\S]*?)\n\};/)?.[1] ?? "";
     const known = new Set([...list.matchAll(/^\s*(DEPTHWATT_[A-Z0-9_]+):/gm)].map(([, name]) => name));
     const problems = [];
-    const paths = filesIn(root, [...SOURCE_FOLDERS, "scripts", "test"], [".ts", ".mjs", ...NATIVE_ENDINGS]);
+    const paths = filesIn(
+      root,
+      [...SOURCE_FOLDERS, "bench", "packaging", "scripts", "test"],
+      [".ts", ".mjs", ...NATIVE_ENDINGS],
+    );
     for (const path of paths) {
       const text = readText(root, path);
       for (const match of text.matchAll(READ)) {

@@ -47,7 +47,11 @@ const RULES = [
   {
     why: "a limit is called max",
     paths: (root) =>
-      filesIn(root, [...SOURCE_FOLDERS, "scripts", "test"], [".ts", ".tsx", ".mjs", ...NATIVE_ENDINGS]),
+      filesIn(
+        root,
+        [...SOURCE_FOLDERS, "bench", "packaging", "scripts", "test"],
+        [".ts", ".tsx", ".mjs", ...NATIVE_ENDINGS],
+      ),
     pattern: /\b(?:kM[o]st(?=[A-Z])|M[O]ST_|most(?=[A-Z]))\w*/g,
   },
   {

@@ -48,8 +48,8 @@ const SOUND: Record<string, string> = {
   "cuda/binding/rooms/other.inl.h": `${HEADER}\n`,
   "test/rooms/tiny.test.ts": `${HEADER}test("x", () => {});\n`,
   "test/rooms/other.test.ts": `${HEADER}test("x", () => {});\n`,
-  "bench/rooms/tiny.bench.ts": `${HEADER}\n`,
-  "bench/rooms/other.bench.ts": `${HEADER}\n`,
+  "bench/stages/tiny.bench.ts": `${HEADER}\n`,
+  "bench/stages/other.bench.ts": `${HEADER}\n`,
   "README.md": "# Title\n\n[down](docs/page.md#a-part), [here](#title), [out](https://example.org)\n",
   "docs/page.md": "# Page\n\n## A part\n",
   "docs/2-concepts/accuracy.md": "# Accuracy\n",
@@ -528,7 +528,7 @@ describe("checks", () => {
   // Imports the whole program from a copy: on a machine with other work this takes a minute.
   test("generated pages: a stale page and a missing one are told apart", { timeout: 240_000 }, async () => {
     const check: Check = (await load("generated-docs.mjs")).default;
-    for (const path of ["scripts", "package.json", "package-lock.json"])
+    for (const path of ["scripts", "bench/shared", "package.json", "package-lock.json"])
       cpSync(join(repository, path), join(root, path), { recursive: true });
     symlinkSync(join(repository, "dist"), join(root, "dist"));
     symlinkSync(join(repository, "node_modules"), join(root, "node_modules"));

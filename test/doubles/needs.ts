@@ -20,7 +20,7 @@ interface Need {
 }
 
 const packages = JSON.parse(
-  readFileSync(new URL("../../scripts/test-packages.json", import.meta.url), "utf8"),
+  readFileSync(new URL("../setup/packages.json", import.meta.url), "utf8"),
 ) as Record<string, Need>;
 
 export type NeedName =
@@ -112,7 +112,7 @@ function gate<Argument>(argument: Argument, reason: string, fails: boolean): Gat
   };
 }
 
-/** Debian packages by the names of scripts/test-packages.json; `npm run test:setup` installs them all. */
+/** Debian packages by the names of test/setup/packages.json; `npm run test:setup` installs them all. */
 export function needs(...names: NeedName[]): Gate<undefined> {
   const missing = names.filter((name) => !satisfied(name));
   if (missing.length === 0) return gate(undefined, "", false);
@@ -124,7 +124,7 @@ export function needs(...names: NeedName[]): Gate<undefined> {
   );
 }
 
-/** The C library's own malloc, for what counts it, measures it or is preloaded beside it: scripts/sanitize.mjs runs tests without. */
+/** The C library's own malloc, for what counts it, measures it or is preloaded beside it: test/sanitize/sanitize.mjs runs tests without. */
 export function needsOwnMalloc(): Gate<undefined> {
   const sanitized = /libasan/.test(process.env.LD_PRELOAD ?? "");
   const reason = "needs the C library's malloc, in whose place AddressSanitizer has its own";

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Test files that run once more, with an addon that AddressSanitizer and UBSan watch (scripts/sanitize.mjs).
+// Test files that run once more, with an addon that AddressSanitizer and UBSan watch (test/sanitize/sanitize.mjs).
 import { spawn } from "node:child_process";
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
@@ -21,14 +21,15 @@ export async function runSanitized(
   fewestTests: number,
 ): Promise<void> {
   const root = packageRoot();
-  const words = [join(root, "scripts/sanitize.mjs"), "--addon", addon, "--quick", ...files];
+  const words = [join(root, "test/sanitize/sanitize.mjs"), "--addon", addon, "--quick", ...files];
   // Some commands of tests print in colours unless they are told.
   const env = { ...process.env, NO_COLOR: "1", FORCE_COLOR: "0" };
   const child = spawn(process.execPath, words, { cwd: root, env, stdio: ["ignore", "pipe", "pipe"] });
   const ended = new Promise((resolve) => child.once("close", resolve));
   const [stdout, stderr, code] = await Promise.all([text(child.stdout), text(child.stderr), ended]);
   const last = stdout.trim().split("\n").at(-1);
-  if (!last?.startsWith("{")) throw new Error(`no report of scripts/sanitize.mjs: ${stderr.slice(-4000)}`);
+  if (!last?.startsWith("{"))
+    throw new Error(`no report of test/sanitize/sanitize.mjs: ${stderr.slice(-4000)}`);
   const { testFiles, passed, failed, sanitizerReports } = JSON.parse(last) as Report;
   expect(sanitizerReports.join("\n")).toBe("");
   expect(failed, stderr.slice(-4000)).toEqual([]);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a fuzz target has done: printed, and where FUZZ_REPORT names a file, a line of it for scripts/fuzz.mjs.
+// What a fuzz target has done: printed, and where FUZZ_REPORT names a file, a line of it for test/fuzz/fuzz.mjs.
 import { appendFileSync } from "node:fs";
 
 export interface Told {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The targets that jazzer.js calls, one function each: scripts/fuzz-jazzer.mjs bundles this file, since it instruments no ES modules.
+// The targets that jazzer.js calls, one function each: test/fuzz/fuzz-jazzer.mjs bundles this file, since it instruments no ES modules.
 import { isDepthwattError } from "../../core/errors.js";
 import { readCalibration, readFrame, readNetpbm, readStream } from "./reading.js";
 

@@ -13,7 +13,7 @@ import {
   libFuzzerRoot,
   NATIVE_TARGETS,
   type NativeTarget,
-} from "../../scripts/fuzz/libfuzzer.mjs";
+} from "./libfuzzer.mjs";
 import { needs } from "../doubles/needs.js";
 import { told } from "../doubles/told.js";
 
@@ -53,7 +53,7 @@ needs("toolchain").suite("with g++ and a driver", () => {
   );
 });
 
-/** Programs that scripts/fuzz/libfuzzer.mjs built beforehand, for a machine without that clang. */
+/** Programs that test/fuzz/libfuzzer.mjs built beforehand, for a machine without that clang. */
 const programs = process.env.FUZZ_PROGRAMS;
 test.for(names)(
   "%s with libFuzzer: nothing is found, and the corpus still reaches the code",

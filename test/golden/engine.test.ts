@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // From two raw images to depth and its encoded body, the same hashes on every instruction set. cuda-engine.test.ts asks the CUDA
-// backend for them on the CPU, scripts/test-gpu-engine.mjs on a GPU.
+// backend for them on the CPU, test/gpu/engine.mjs on a GPU.
 import { readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
 import { createEngine } from "../../cuda/index.js";

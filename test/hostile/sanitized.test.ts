@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The addon with its Node-API part under AddressSanitizer and UBSan: calls with words of the wrong kind, images that are given away,
 // processes and threads that end meanwhile, and one test file of each part that has native code. All of `npm test` runs so by
-// `node scripts/sanitize.mjs`.
+// `node test/sanitize/sanitize.mjs`.
 import { test } from "vitest";
 import { needs } from "../doubles/needs.js";
 import { runSanitized } from "../doubles/sanitized.js";

@@ -6,7 +6,7 @@ import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { cachedNvcc118, FLAGS_11_8 } from "../../scripts/nvcc-11.8.mjs";
+import { cachedNvcc118, FLAGS_11_8 } from "../setup/nvcc-11.8.mjs";
 
 const folder = mkdtempSync(join(tmpdir(), "depthwatt-compilers-"));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));

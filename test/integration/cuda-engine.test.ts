@@ -36,7 +36,7 @@ needs("toolchain").suite("the CUDA backend on a CPU", () => {
     rmSync(folder, { recursive: true, force: true });
   });
 
-  test("the plugin that fails on purpose, for scripts/test-gpu-faults.mjs, compiles", async () => {
+  test("the plugin that fails on purpose, for test/gpu/faults.mjs, compiles", async () => {
     expect(await compilePluginOf(folder, "test/doubles/native/faulty_plugin.cu")).toBe("");
   });
 

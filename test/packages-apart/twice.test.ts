@@ -5,8 +5,8 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { cachedCleanRoot } from "../../scripts/clean-roots.mjs";
-import { cachedDebian } from "../../scripts/debian-compilers.mjs";
+import { cachedCleanRoot } from "../setup/clean-roots.mjs";
+import { cachedDebian } from "../../packaging/debian-compilers.mjs";
 import { needs } from "../doubles/needs.js";
 import { buildElsewhere, buildPackages, layOut, sha256, VERSION } from "../packages/build.js";
 import { type Architecture, type Life, lifeTests, live } from "../packages/life.js";
@@ -47,7 +47,7 @@ needs("binutils", "aarch64", "debootstrap").suite(TITLE, () => {
   });
 
   const root = cachedCleanRoot("arm64");
-  const lived = "arm64's package under emulation ('node scripts/clean-roots.mjs arm64' fetches its root)";
+  const lived = "arm64's package under emulation ('node test/setup/clean-roots.mjs arm64' fetches its root)";
   describe.skipIf(!usable || root === undefined)(lived, () => {
     let life: Life;
     beforeAll(async () => {

@@ -13,7 +13,7 @@ import {
 } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
-import { COMPILERS } from "../../scripts/packaging/addons.mjs";
+import { COMPILERS } from "../../packaging/addons.mjs";
 
 export const project = resolve(import.meta.dirname, "../..");
 export const { version: VERSION } = JSON.parse(readFileSync(join(project, "package.json"), "utf8")) as {
@@ -50,10 +50,10 @@ export async function buildPackages(
   environment: NodeJS.ProcessEnv = {},
 ): Promise<string> {
   mkdirSync(out, { recursive: true });
-  const program = [process.execPath, "scripts/package.mjs", ...words, "--out", out, "--compression", "1"];
+  const program = [process.execPath, "packaging/package.mjs", ...words, "--out", out, "--compression", "1"];
   const shell = ["-c", 'umask "$0"; exec "$@"', environment.UMASK ?? "022", ...program];
   const { status, said } = await run("sh", shell, { environment });
-  if (status !== 0) throw new Error(`scripts/package.mjs ended with ${status}: ${said}`);
+  if (status !== 0) throw new Error(`packaging/package.mjs ended with ${status}: ${said}`);
   return said;
 }
 

@@ -4,7 +4,7 @@ import { copyFileSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSy
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, describe } from "vitest";
-import { cachedDebian } from "../../scripts/debian-compilers.mjs";
+import { cachedDebian } from "../../packaging/debian-compilers.mjs";
 import { caseNamesIn, machineTests } from "../capture-vm/machine-suite.js";
 import { needs } from "../doubles/needs.js";
 import { buildPackages, makeNewer, makeStandInPackage, project, VERSION } from "../packages/build.js";

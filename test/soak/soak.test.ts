@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Ninety seconds of the soak (scripts/soak.mjs): every output, consumers good and bad, live settings, faults from a printed seed. It is
+// Ninety seconds of the soak (test/soak/soak.mjs): every output, consumers good and bad, live settings, faults from a printed seed. It is
 // judged by what is exact and by what is not given back, never by speed. DEPTHWATT_SEED repeats a failure.
 import { spawn } from "node:child_process";
 import { existsSync, mkdtempSync, readdirSync, rmSync } from "node:fs";
@@ -25,7 +25,7 @@ needs("mosquitto").suite("soak", () => {
   }, async () => {
     const seed = process.env.DEPTHWATT_SEED ?? String(Date.now() % 1_000_000_007);
     const words = [
-      "scripts/soak.mjs",
+      "test/soak/soak.mjs",
       "--minutes",
       "1.5",
       "--fault-seconds",

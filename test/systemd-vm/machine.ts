@@ -4,7 +4,7 @@
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { cp } from "node:fs/promises";
 import { basename, join } from "node:path";
-import { cachedSystemdRoot } from "../../scripts/systemd-root.mjs";
+import { cachedSystemdRoot } from "../setup/systemd-root.mjs";
 import { CACHE, type GuestKernel, guestKernel, loadOrder, PROJECT, run } from "../capture-vm/kernel.js";
 import { type MachineEnd, runQemu } from "../capture-vm/qemu.js";
 import { type RamFile, ramDisk } from "../capture-vm/ram-disk.js";
@@ -144,7 +144,7 @@ export async function runSystemdMachine(options: SystemdMachineOptions): Promise
   mkdirSync(home, { recursive: true });
   const kernel = await guestKernel("amd64");
   if (cachedSystemdRoot() === undefined)
-    await run(process.execPath, [join(PROJECT, "scripts/systemd-root.mjs")], PROJECT);
+    await run(process.execPath, [join(PROJECT, "test/setup/systemd-root.mjs")], PROJECT);
   const root = cachedSystemdRoot()!;
   const program = await makeProgramDisk(home, options.files);
   const initrd = join(home, "init.cpio");

@@ -3,9 +3,9 @@
 import { spawnSync } from "node:child_process";
 import { fileURLToPath } from "node:url";
 import { describe, expect, test } from "vitest";
-import { tableLines } from "../../scripts/bench/tables.mjs";
+import { tableLines } from "../../bench/shared/tables.mjs";
 
-const SCRIPT = fileURLToPath(new URL("../../scripts/bench.mjs", import.meta.url));
+const SCRIPT = fileURLToPath(new URL("../../bench/run/speed.mjs", import.meta.url));
 const said = (...words: string[]) => spawnSync(process.execPath, [SCRIPT, ...words], { encoding: "utf8" });
 
 describe("the tables of npm run bench", () => {

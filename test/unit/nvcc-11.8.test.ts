@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where scripts/nvcc-11.8.mjs looks for the compiler of the old boards.
+// Where test/setup/nvcc-11.8.mjs looks for the compiler of the old boards.
 import { expect, test } from "vitest";
-import { archives, cachedNvcc118 } from "../../scripts/nvcc-11.8.mjs";
+import { archives, cachedNvcc118 } from "../setup/nvcc-11.8.mjs";
 
 test("both forms of apt's sources, without what is switched off, is source code, or is not Debian's", () => {
   const text = [

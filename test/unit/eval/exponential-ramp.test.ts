@@ -2,7 +2,7 @@
 // Fig. 7 of Yu et al. 2010: on a ramp of disparities from 0 to 64 ESAW errs about twice as often as ESMP, with b as it is printed.
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { rampFigures } from "../../../scripts/exponential-ramp.mjs";
+import { rampFigures } from "../../../bench/papers/exponential-ramp.mjs";
 import { needsData } from "../../doubles/needs.js";
 
 needsData("midd_v2/dataset.json").suite("the ramp of Fig. 7", () => {

@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a choice of settings is worth on scenes that had no say in it: chooses among all combinations of the values without each scene,
+// then without each set, and tells the error on what was left out beside that of the settings as they are shipped.
+//   node bench/accuracy/leave-one-out.mjs --vary KEY=V1,V2... [--vary ...] [--set key=value]... [--preset NAME] [--unfilled]
+//                                        [--cache FILE] [--machine NAME --out FILE]
+// Filled: the best has the smallest mean over the sets of its error in proportion to that of the shipped settings. Unfilled: it has the
+// fewest wrong where just 80 % are kept, in the mean of the scenes, one threshold for all; the one left out gets the threshold of the others.
+// Each combination is measured once; --cache keeps the figures for another run of the same build. Needs DEPTHWATT_DATA.
+import { createHash } from "node:crypto";
+import { existsSync, readFileSync, writeFileSync } from "node:fs";
+import { scriptArguments } from "../../scripts/arguments.mjs";
+import { createEngine } from "../../dist/cuda/index.js";
+import { loadConfig } from "../../dist/edge/config/index.js";
+import { engineMatcher, middleburyV2Mean, scoreScene } from "../../dist/edge/eval/index.js";
+import { loadNow, writeResult } from "../shared/result-file.mjs";
+import { KEPT, mean, researchSets, sureness } from "./tuning.mjs";
+
+const { values } = scriptArguments({
+  options: {
+    vary: { type: "string", multiple: true, default: [] },
+    set: { type: "string", multiple: true, default: [] },
+    preset: { type: "string" },
+    unfilled: { type: "boolean", default: false },
+    cache: { type: "string" },
+    machine: { type: "string" },
+    out: { type: "string" },
+  },
+});
+
+const addon = new URL("../../build/Release/depthwatt.node", import.meta.url);
+const build = createHash("sha256").update(readFileSync(addon)).digest("hex").slice(0, 16);
+const cache = values.cache && existsSync(values.cache) ? JSON.parse(readFileSync(values.cache, "utf8")) : {};
+let sets;
+
+/** By scene: name, set, percent bad (of Middlebury v2 the mean of its three masks), or kept and bad by confidence. */
+async function figuresOf(varied) {
+  const set = [...values.set, ...(values.unfilled ? ["refine.fill=off"] : []), ...varied];
+  const key = [build, values.preset ?? "", ...set].join(" ");
+  if (cache[key] !== undefined) return cache[key];
+  sets ??= await researchSets();
+  const { config } = loadConfig({ set, ...(values.preset !== undefined && { preset: values.preset }) });
+  const matcher = engineMatcher({ config, fixedNumDisparities: false, frames: 0, createEngine });
+  const figures = [];
+  for (const [name, scenes] of Object.entries(sets)) {
+    for (const scene of scenes) {
+      const matched = await matcher(scene);
+      const scores = scoreScene(scene, matched.disparityQ4, scene.badThresholdPx);
+      const { kept, bad } = sureness(scene, matched);
+      figures.push({
+        scene: scene.name,
+        set: name,
+        ...(values.unfilled
+          ? { kept: Array.from(kept), bad: Array.from(bad) }
+          : { bad: middleburyV2Mean([scores]) ?? scores.valid.badPercent }),
+      });
+    }
+  }
+  cache[key] = figures;
+  if (values.cache !== undefined) writeFileSync(values.cache, JSON.stringify(cache));
+  return figures;
+}
+
+/** The least sure confidence that is kept, as a whole number and the share on the way to the next. */
+function thresholdOf(figures) {
+  const kept = (level) => mean(figures.map((one) => one.kept[level]));
+  let level = 1;
+  while (level < 255 && kept(level + 1) >= KEPT) ++level;
+  const [more, fewer] = [kept(level), kept(level + 1)];
+  return { level, share: more <= KEPT ? 0 : (more - KEPT) / (more - fewer) };
+}
+const at = (curve, { level, share }) => (1 - share) * curve[level] + share * curve[level + 1];
+
+/** What is to be small, of the scenes that have a say. */
+function costOf(row, shipped, counts) {
+  const figures = row.figures.filter(counts);
+  if (values.unfilled) {
+    const threshold = thresholdOf(figures);
+    return mean(figures.map((one) => at(one.bad, threshold)));
+  }
+  const names = [...new Set(figures.map((one) => one.set))];
+  const ofSet = ({ figures: all }, name) =>
+    mean(all.filter((one) => counts(one) && one.set === name).map((one) => one.bad));
+  return mean(names.map((name) => ofSet(row, name) / ofSet(shipped, name)));
+}
+
+/** Error of the scenes that were left out; of unfilled maps at the threshold of the others, and how much is kept there. */
+function errorOf(row, isLeft) {
+  const left = row.figures.filter(isLeft);
+  if (!values.unfilled) return { badPercent: mean(left.map((one) => one.bad)) };
+  const threshold = thresholdOf(row.figures.filter((one) => !isLeft(one)));
+  return {
+    badPercent: mean(left.map((one) => at(one.bad, threshold))),
+    density: mean(left.map((one) => at(one.kept, threshold))),
+  };
+}
+
+let combinations = [[]];
+for (const text of values.vary) {
+  const [key, list] = text.split("=");
+  if (!list) throw new Error(`expected --vary KEY=VALUE,VALUE, got "${text}"`);
+  combinations = combinations.flatMap((some) => list.split(",").map((value) => [...some, `${key}=${value}`]));
+}
+const shipped = { settings: "as shipped", figures: await figuresOf([]) };
+const rows = [];
+for (const varied of combinations)
+  rows.push({ settings: varied.join(" "), figures: await figuresOf(varied) });
+
+function without(name, isLeft) {
+  const counts = (one) => !isLeft(one);
+  const best = rows.reduce((a, b) => (costOf(b, shipped, counts) < costOf(a, shipped, counts) ? b : a));
+  return { left: name, chosen: best.settings, ...errorOf(best, isLeft), shipped: errorOf(shipped, isLeft) };
+}
+const scenes = shipped.figures.map(({ scene, set }) => ({
+  ...without(scene, (one) => one.scene === scene),
+  set,
+}));
+const names = [...new Set(scenes.map((one) => one.set))];
+const wholeSets = names.map((name) => without(name, (one) => one.set === name));
+const all = rows.toSorted((a, b) => costOf(a, shipped, () => true) - costOf(b, shipped, () => true));
+
+const cell = ({ badPercent, density }) =>
+  `${badPercent.toFixed(2).padStart(6)}${density === undefined ? "" : ` of ${density.toFixed(1)}`}`;
+console.log(`with all of them: ${all[0].settings}`);
+console.log("left out, % bad there with what the others choose, with what is shipped, the choice");
+for (const row of [...scenes, ...wholeSets]) {
+  console.log(`${row.left.padEnd(22)} ${cell(row)} ${cell(row.shipped)}  ${row.chosen}`);
+}
+const meansOf = (of) => ({
+  badPercent: mean(scenes.map((row) => of(row).badPercent)),
+  ...(values.unfilled && { density: mean(scenes.map((row) => of(row).density)) }),
+});
+const meanOfScenes = { chosen: meansOf((row) => row), shipped: meansOf((row) => row.shipped) };
+console.log(`${"mean of the scenes".padEnd(22)} ${cell(meanOfScenes.chosen)} ${cell(meanOfScenes.shipped)}`);
+const bySet = Object.fromEntries(
+  names.map((name) => {
+    const of = scenes.filter((row) => row.set === name);
+    return [
+      name,
+      {
+        chosen: mean(of.map((row) => row.badPercent)),
+        shipped: mean(of.map((row) => row.shipped.badPercent)),
+      },
+    ];
+  }),
+);
+for (const [name, { chosen, shipped: as }] of Object.entries(bySet)) {
+  console.log(
+    `${name.padEnd(22)} ${chosen.toFixed(2).padStart(6)} ${as.toFixed(2).padStart(6)}  each scene left out`,
+  );
+}
+if (values.out !== undefined) {
+  const costs = all.map((row) => ({ settings: row.settings, cost: costOf(row, shipped, () => true) }));
+  const { cache: _, ...asked } = values;
+  const figures = { asked, kind: "measured", meanOfScenes, bySet, scenes, sets: wholeSets, costs };
+  writeResult(values.out, { what: "leave one out", machine: values.machine, load: loadNow(), ...figures });
+}

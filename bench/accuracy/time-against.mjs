@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a frame takes beside another checkout of depthwatt: CPU time of sixteen frames of each in turn, on one thread, the look at the pair
+// (every sixteenth frame) with them. Other work on the machine slows all of them, so the ratios are what counts.
+//   node bench/accuracy/time-against.mjs --build FOLDER [--rounds N] [--out FILE]
+// FOLDER is a checkout that was built, at its own defaults. Needs DEPTHWATT_DATA.
+import { execFileSync } from "node:child_process";
+import { writeFileSync } from "node:fs";
+import { availableParallelism, cpus, loadavg } from "node:os";
+import { dirname, join, resolve } from "node:path";
+import { fileURLToPath } from "node:url";
+import { scriptArguments } from "../../scripts/arguments.mjs";
+
+const SCENES = {
+  midd_v2: ["teddy"],
+  midd_2005_2006_third: ["Art"],
+  midd_2014: ["MotorcycleQ"],
+  kitti2015: ["000004_10"],
+};
+const FRAMES = 16;
+const loadBefore = loadavg()[0];
+const own = dirname(dirname(dirname(fileURLToPath(import.meta.url))));
+const { values } = scriptArguments({
+  options: {
+    build: { type: "string" },
+    rounds: { type: "string", default: "9" },
+    out: { type: "string" },
+  },
+});
+
+async function contenderOf(build, preset) {
+  const from = (path) => import(join(resolve(build), "dist", path));
+  const { createEngine } = await from("cuda/index.js");
+  const { loadConfig } = await from("edge/config/index.js");
+  const { engineOptionsFor } = await from("edge/eval/index.js");
+  const { config } = loadConfig({ set: ["engine.threads=1"], ...(preset && { preset }) });
+  return ({ width, height, numDisparities }) =>
+    createEngine(engineOptionsFor(config, width, height, numDisparities));
+}
+
+/** Milliseconds of CPU time a frame. */
+async function timeOf(engine, { left, right }) {
+  const before = process.cpuUsage();
+  for (let frame = 0; frame < FRAMES; ++frame) {
+    await new Promise((done, fail) =>
+      engine.submit(0, left, right, (error) => (error ? fail(error) : done())),
+    );
+  }
+  const { user, system } = process.cpuUsage(before);
+  return (user + system) / 1000 / FRAMES;
+}
+
+const contenders = {
+  before: await contenderOf(values.build),
+  default: await contenderOf(own),
+  quality: await contenderOf(own, "quality"),
+};
+const { readDataset, readScene } = await import(join(own, "dist/edge/eval/index.js"));
+const median = (times) => times.toSorted((a, b) => a - b)[times.length >> 1];
+const rows = [];
+for (const [set, names] of Object.entries(SCENES)) {
+  for (const entry of await readDataset(join(process.env.DEPTHWATT_DATA, set))) {
+    if (!names.includes(entry.name)) continue;
+    const scene = await readScene(entry);
+    const engines = Object.entries(contenders).map(([name, open]) => [name, open(scene)]);
+    const times = Object.fromEntries(engines.map(([name]) => [name, []]));
+    for (const [, engine] of engines) await timeOf(engine, scene);
+    for (let round = 0; round < Number(values.rounds); ++round) {
+      for (const [name, engine] of engines) times[name].push(await timeOf(engine, scene));
+    }
+    for (const [, engine] of engines) engine.close();
+    const medianMs = Object.fromEntries(Object.entries(times).map(([name, all]) => [name, median(all)]));
+    const smallestMs = Object.fromEntries(
+      Object.entries(times).map(([name, all]) => [name, Math.min(...all)]),
+    );
+    const ratio = (of) => ({
+      default: of.default / of.before,
+      quality: of.quality / of.before,
+    });
+    const row = { kind: "measured", scene: entry.name, width: scene.width, height: scene.height };
+    rows.push({
+      ...row,
+      numDisparities: scene.numDisparities,
+      medianMs,
+      smallestMs,
+      ofMedians: ratio(medianMs),
+      ofSmallest: ratio(smallestMs),
+    });
+    console.log(JSON.stringify(rows.at(-1)));
+  }
+}
+const commitOf = (folder) =>
+  execFileSync("git", ["rev-parse", "--short", "HEAD"], { cwd: folder, encoding: "utf8" }).trim();
+if (values.out !== undefined) {
+  const report = {
+    machine: `${cpus()[0].model.trim()}, ${availableParallelism()} cores`,
+    commit: commitOf(own),
+    before: commitOf(values.build),
+    date: new Date().toISOString().slice(0, 10),
+    toolchain: { node: process.version },
+    powerMode: "virtual machine, cannot be read",
+    clocks: "virtual machine, cannot be read",
+    // After it, this program is in the load itself.
+    load: { before: loadBefore, after: loadavg()[0] },
+    what: `CPU time of a frame, CPU backend, one thread: ${values.rounds} times ${FRAMES} frames of each in turn`,
+    rows,
+  };
+  writeFileSync(values.out, `${JSON.stringify(report, null, 1)}\n`);
+}

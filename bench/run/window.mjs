@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: Apache-2.0
+// What sad and pyramid take on this machine at 640x480: the engine's match stage beside OpenCV's StereoBM in the same run.
+//   npm run --silent build && node bench/run/window.mjs [--out FILE] [--rounds N]     (needs python3-opencv)
+// Forms take turns, a few frames each: what else runs on the machine hits all of them. A program of its own computes StereoBM, which
+// gets the two threads while nothing is matched here.
+import { execFileSync } from "node:child_process";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { loadavg, tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { setTimeout } from "node:timers/promises";
+import { scriptArguments } from "../../scripts/arguments.mjs";
+import { encodePng, rgbPairLayout } from "../../dist/camera/index.js";
+import { createEngine, STAGE_NAMES } from "../../dist/cuda/index.js";
+import { UNREFINED } from "../shared/unrefined.mjs";
+
+const { values } = scriptArguments({
+  options: { out: { type: "string" }, rounds: { type: "string", default: "12" } },
+});
+const [width, height, numDisparities] = [640, 480, 128];
+const FRAMES = 6;
+const MATCH = STAGE_NAMES.indexOf("match");
+
+/** A smooth texture that is the same in both images, 20 px apart. */
+function picture(shift) {
+  const image = new Uint8Array(3 * width * height);
+  for (let y = 0; y < height; ++y) {
+    for (let x = 0; x < width; ++x) {
+      const [u, v] = [x + shift, y];
+      const grain = (Math.imul(u, 2_654_435_761) ^ Math.imul(v, 40_503)) >>> 27;
+      const wave = (channel) => 110 + 60 * Math.sin(u / (5 + channel)) * Math.cos(v / (9 - channel));
+      for (let c = 0; c < 3; ++c) image[3 * (y * width + x) + c] = Math.round(wave(c)) + grain;
+    }
+  }
+  return image;
+}
+const greyOf = (rgb) => rgb.filter((_, i) => i % 3 === 1);
+const [left, right] = [picture(0), picture(20)];
+
+function engineOf(algorithm, parameters, threads, instructionSet) {
+  return createEngine({
+    inputWidth: width,
+    inputHeight: height,
+    width,
+    height,
+    ...rgbPairLayout(width, height),
+    match: { algorithm, halfResolution: false, minDisparity: 0, numDisparities, parameters },
+    refine: UNREFINED,
+    backend: "cpu",
+    ...(instructionSet && { instructionSet }),
+    threads,
+    slots: 2,
+  });
+}
+
+const side = (pixels) => ({
+  windowWidth: pixels,
+  windowHeight: pixels,
+  hueWeight: 20,
+  saturationWeight: 30,
+  valueWeight: 50,
+});
+const cases = [1, 2].flatMap((threads) => [
+  { what: "sad 9x9", threads, engine: engineOf("sad", side(9), threads), times: [] },
+  { what: "sad 9x9, AVX2", threads, engine: engineOf("sad", side(9), threads, "avx2"), times: [] },
+  { what: "pyramid 7x7", threads, engine: engineOf("pyramid", side(7), threads), times: [] },
+  { what: "pyramid 7x7, AVX2", threads, engine: engineOf("pyramid", side(7), threads, "avx2"), times: [] },
+  { what: "StereoBM 9x9", threads, times: [] },
+]);
+
+const folder = mkdtempSync(join(tmpdir(), "depthwatt-bench-window-"));
+const files = ["left", "right"].map((name) => join(folder, `${name}.png`));
+writeFileSync(files[0], await encodePng({ data: greyOf(left), width, height }));
+writeFileSync(files[1], await encodePng({ data: greyOf(right), width, height }));
+const peer = join(dirname(fileURLToPath(import.meta.url)), "opencv_bm.py");
+let opencv = "";
+for (let round = 0; round < Number(values.rounds); ++round) {
+  for (const one of cases) {
+    // With real-time priority (chrt) nobody else would run otherwise.
+    await setTimeout(300);
+    if (one.engine === undefined) {
+      const words = [peer, ...files, numDisparities, 9, one.threads, FRAMES].map(String);
+      const told = JSON.parse(execFileSync("/usr/bin/python3", words, { encoding: "utf8" }));
+      one.times.push(...told.times);
+      opencv = told.opencv;
+      continue;
+    }
+    for (let frame = 0; frame < FRAMES + 2; ++frame) {
+      await one.engine.compute(left, right);
+      if (frame >= 2) one.times.push(one.engine.stageMilliseconds[MATCH]);
+    }
+  }
+}
+rmSync(folder, { recursive: true, force: true });
+
+const rows = cases.map(({ what, threads, engine, times }) => {
+  times.sort((a, b) => a - b);
+  const at = (share) => Number(times[Math.floor(share * (times.length - 1))].toFixed(3));
+  const instructionSet = engine?.info.instructionSet ?? `OpenCV ${opencv}`;
+  engine?.close();
+  return {
+    kind: "measured",
+    what,
+    width,
+    height,
+    numDisparities,
+    threads,
+    instructionSet,
+    frames: times.length,
+    medianMs: at(0.5),
+    p10Ms: at(0.1),
+    leastMs: at(0),
+  };
+});
+console.table(rows.map(({ kind: _, width: __, height: ___, numDisparities: ____, ...row }) => row));
+const load = `load average ${loadavg()
+  .map((value) => value.toFixed(1))
+  .join(", ")}`;
+console.log(load);
+if (values.out !== undefined) writeFileSync(values.out, `${JSON.stringify({ load, rows }, undefined, 1)}\n`);

@@ -2,21 +2,16 @@
 // `npm run check`: everything that can be said of the tree without running it, one line per check.
 import { dirname } from "node:path";
 import { fileURLToPath } from "node:url";
-import binaries from "./checks/binaries.mjs";
 import citations from "./checks/citations.mjs";
-import dependencies from "./checks/dependencies.mjs";
-import fileSize from "./checks/file-size.mjs";
-import generatedDocs from "./checks/generated-docs.mjs";
-import headers from "./checks/headers.mjs";
+import { dependencies, lockFile } from "./checks/dependencies.mjs";
+import { binaries, fileSize, headers } from "./checks/files.mjs";
 import imports from "./checks/imports.mjs";
 import includes from "./checks/includes.mjs";
-import links from "./checks/links.mjs";
-import lockfile from "./checks/lockfile.mjs";
-import names from "./checks/names.mjs";
-import prose from "./checks/prose.mjs";
+import { generatedPages, links } from "./checks/pages.mjs";
 import rooms from "./checks/rooms.mjs";
 import { lint, nativeFormat, types } from "./checks/tools.mjs";
 import variables from "./checks/variables.mjs";
+import { names, prose } from "./checks/wording.mjs";
 import words from "./checks/words.mjs";
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
@@ -33,10 +28,10 @@ const checks = [
   names,
   prose,
   variables,
-  generatedDocs,
+  generatedPages,
   links,
   citations,
-  lockfile,
+  lockFile,
   dependencies,
   binaries,
 ];

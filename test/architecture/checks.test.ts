@@ -15,6 +15,12 @@ interface Check {
 const load = async (file: string) =>
   import(/* @vite-ignore */ pathToFileURL(join(repository, "scripts/checks", file)).href);
 
+/** @param check "links.mjs", or "pages.mjs links" for one of several in a file */
+const loadCheck = async (check: string): Promise<Check> => {
+  const [file, name = "default"] = check.split(" ");
+  return (await load(file!))[name];
+};
+
 const HEADER = "// SPDX-License-Identifier: Apache-2.0\n// A file of this test.\n";
 const README = "# tiny: a room\n\ntext\n\n## By hand\n\n## Cost\n\n## Files\n";
 
@@ -74,70 +80,70 @@ function put(path: string, text: string): void {
   writeFileSync(join(root, path), text);
 }
 
-/** [file of the check, what is wrong, how to make it so, what the check must say] */
+/** [file of the check and its export (default), what is wrong, how to make it so, what the check must say] */
 const VIOLATIONS: [string, string, () => void, RegExp][] = [
   [
-    "prose.mjs",
+    "wording.mjs prose",
     "a line of prose is too long",
     () => put("docs/page.md", `# Page\n\n## A part\n\n${"word ".repeat(25)}\n`),
     /docs\/page\.md:5: 12\d columns/,
   ],
   [
-    "prose.mjs",
+    "wording.mjs prose",
     "a line of a list is too long",
     () => put("docs/page.md", `# Page\n\n- one\n    ${"word ".repeat(25)}\n`),
     /docs\/page\.md:4: 1\d\d columns/,
   ],
   [
-    "prose.mjs",
+    "wording.mjs prose",
     "a page has a banned word",
     () => put("docs/page.md", "# Page\n\nThe left\neye sees.\n"),
     /docs\/page\.md:4: "eye": we say camera/,
   ],
   [
-    "prose.mjs",
+    "wording.mjs prose",
     "a table has a banned word",
     () => put("docs/page.md", "# Page\n\n| symptom | cure |\n| --- | --- |\n"),
     /docs\/page\.md:3: "cure": we say hint/,
   ],
   [
-    "prose.mjs",
+    "wording.mjs prose",
     "a lane that is no lane of a warp or vector",
     () => put("docs/page.md", "# Page\n\nEach frame has a lane.\n"),
     /docs\/page\.md:3: "lane"/,
   ],
   [
-    "prose.mjs",
+    "wording.mjs prose",
     "a sentence of the program has a banned word",
     () => put("edge/main.ts", `${HEADER}export const text = \`the processor of \${text} is slow\`;\n`),
     /edge\/main\.ts:3: "processor": we say CPU/,
   ],
   [
-    "names.mjs",
+    "wording.mjs names",
     "a comment has a banned word",
     () => put("test/some.test.ts", `${HEADER}// What the left eye sees.\n`),
     /test\/some\.test\.ts:3: "eye": we say camera/,
   ],
   [
-    "names.mjs",
+    "wording.mjs names",
     "a name has a banned word in it",
     () => put("camera/pair.h", `${HEADER}struct LeftEye;\n`),
     /camera\/pair\.h:3: "Eye": we say camera/,
   ],
   [
-    "names.mjs",
+    "wording.mjs names",
     "a board's file has a banned word",
     () => put("board-configs/x.json", '{"measures": "processor"}\n'),
     /x\.json:1: "processor": we say CPU/,
   ],
   [
-    "names.mjs",
+    "wording.mjs names",
     "a lane that is no lane of a warp or vector",
     () => put("edge/main.ts", `${HEADER}export const lanes = 1;\n`),
     /main\.ts:3: "lanes"/,
   ],
   [
-    "names.mjs",
+    "wording.mjs names",
     "a limit that is called most, where the text beside it may say at most",
     () => put("edge/main.ts", `${HEADER}export const [most, text] = [1, "at most"]; // at most\n`),
     /main\.ts:3: "most": we say max/,
@@ -310,37 +316,37 @@ const VIOLATIONS: [string, string, () => void, RegExp][] = [
     /fast code never calls a reference/,
   ],
   [
-    "binaries.mjs",
+    "files.mjs binaries",
     "a compiled file",
     () => put("docs/tool", "\x7fELF\x02\x01"),
     /docs\/tool: is a compiled file/,
   ],
   [
-    "binaries.mjs",
+    "files.mjs binaries",
     "a file that is not text",
     () => put("docs/page.png", "\x00\x01"),
     /docs\/page\.png: is not text/,
   ],
   [
-    "dependencies.mjs",
+    "dependencies.mjs dependencies",
     "a dependency without a reason",
     () => put("scripts/dependencies.json", '{"installed": {}, "insideThePage": {}}'),
     /some: scripts\/dependencies\.json gives no reason/,
   ],
   [
-    "dependencies.mjs",
+    "dependencies.mjs dependencies",
     "a reason for what is not there",
     () => put("scripts/dependencies.json", '{"installed": {"some": "x", "gone": "x"}, "insideThePage": {}}'),
     /gone: in scripts\/dependencies\.json, not in package\.json/,
   ],
   [
-    "dependencies.mjs",
+    "dependencies.mjs dependencies",
     "a package that the page imports without a reason",
     () => put("edge/outputs/viewer/page/x.ts", 'import { y } from "@other/thing/y.js";\n'),
     /@other\/thing: the live page imports it/,
   ],
   [
-    "dependencies.mjs",
+    "dependencies.mjs dependencies",
     "a licence that is not in the list, of a package that another one brings",
     () =>
       put(
@@ -350,7 +356,7 @@ const VIOLATIONS: [string, string, () => void, RegExp][] = [
     /deep@1\.0\.0: its licence is GPL-3\.0-only/,
   ],
   [
-    "dependencies.mjs",
+    "dependencies.mjs dependencies",
     "an install script of others",
     () =>
       put(
@@ -359,7 +365,12 @@ const VIOLATIONS: [string, string, () => void, RegExp][] = [
       ),
     /some@1\.0\.0: runs a script at installation/,
   ],
-  ["file-size.mjs", "a large file", () => put("docs/big.bin", "x".repeat((1 << 20) + 1)), /1048577 bytes/],
+  [
+    "files.mjs fileSize",
+    "a large file",
+    () => put("docs/big.bin", "x".repeat((1 << 20) + 1)),
+    /1048577 bytes/,
+  ],
   [
     "citations.mjs",
     "a paper that is not listed",
@@ -372,9 +383,9 @@ const VIOLATIONS: [string, string, () => void, RegExp][] = [
     () => put("docs/page.md", "# Page\n\n## A part\n\nAs in [papers/004].\n"),
     /"\[papers\/004" is not in/,
   ],
-  ["headers.mjs", "no licence", () => put("edge/main.ts", "// x\n// y\n"), /first line/],
+  ["files.mjs headers", "no licence", () => put("edge/main.ts", "// x\n// y\n"), /first line/],
   [
-    "headers.mjs",
+    "files.mjs headers",
     "no word of what it is",
     () => put("cuda/x.cc", '// SPDX-License-Identifier: Apache-2.0\n#include "x.h"\n'),
     /line 2/,
@@ -429,7 +440,7 @@ const VIOLATIONS: [string, string, () => void, RegExp][] = [
     /singled out/,
   ],
   [
-    "lockfile.mjs",
+    "dependencies.mjs lockFile",
     "a download host",
     () =>
       put(
@@ -439,26 +450,31 @@ const VIOLATIONS: [string, string, () => void, RegExp][] = [
     /names the host/,
   ],
   [
-    "lockfile.mjs",
+    "dependencies.mjs lockFile",
     "a package without its hash",
     () => put("package-lock.json", SOUND["package-lock.json"]!.replace(', "integrity": "sha512-x"', "")),
     /no integrity/,
   ],
   [
-    "lockfile.mjs",
+    "dependencies.mjs lockFile",
     "a dependency that is not locked",
     () => put("package.json", '{"dependencies": {"some": "1", "new": "1"}}'),
     /new: in package\.json/,
   ],
-  ["links.mjs", "a page that is not there", () => put("README.md", "[x](docs/none.md)\n"), /leads nowhere/],
   [
-    "links.mjs",
+    "pages.mjs links",
+    "a page that is not there",
+    () => put("README.md", "[x](docs/none.md)\n"),
+    /leads nowhere/,
+  ],
+  [
+    "pages.mjs links",
     "code that names a page that is not there",
     () => put("edge/main.ts", "// See docs/none.md.\n"),
     /edge\/main\.ts: names docs\/none\.md/,
   ],
   [
-    "links.mjs",
+    "pages.mjs links",
     "a heading that is not there",
     () => put("README.md", "[x](docs/page.md#nothing)\n"),
     /no such heading/,
@@ -472,14 +488,14 @@ const VIOLATIONS: [string, string, () => void, RegExp][] = [
 ];
 
 describe("checks", () => {
-  test.each([...new Set(VIOLATIONS.map(([file]) => file))])("%s is green on a sound tree", async (file) => {
-    const check: Check = (await load(file)).default;
+  test.each([...new Set(VIOLATIONS.map(([file]) => file))])("%s is green on a sound tree", async (name) => {
+    const check = await loadCheck(name);
     expect((await check.run(root)).problems).toEqual([]);
   });
 
-  test.each(VIOLATIONS)("%s is red: %s", async (file, _, violate, message) => {
+  test.each(VIOLATIONS)("%s is red: %s", async (name, _, violate, message) => {
     violate();
-    const check: Check = (await load(file)).default;
+    const check = await loadCheck(name);
     const { problems } = await check.run(root);
     expect(problems.join("\n")).toMatch(message);
     expect(problems).toHaveLength(1);
@@ -527,7 +543,7 @@ describe("checks", () => {
 
   // Imports the whole program from a copy: on a machine with other work this takes a minute.
   test("generated pages: a stale page and a missing one are told apart", { timeout: 240_000 }, async () => {
-    const check: Check = (await load("generated-docs.mjs")).default;
+    const check = await loadCheck("pages.mjs generatedPages");
     for (const path of ["scripts", "bench/shared", "package.json", "package-lock.json"])
       cpSync(join(repository, path), join(root, path), { recursive: true });
     symlinkSync(join(repository, "dist"), join(root, "dist"));

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Links between our own pages, and the pages that our code names, lead somewhere: the file is there, and the heading in it.
-import { existsSync, statSync } from "node:fs";
+// Checks of pages: their links lead somewhere, and the generated ones are up to date.
+import { existsSync, readFileSync, statSync } from "node:fs";
 import { join, posix } from "node:path";
+import { pathToFileURL } from "node:url";
 import { filesBelow, filesIn, NATIVE_ENDINGS, readText, SOURCE_FOLDERS } from "./tree.mjs";
 
 /** A heading's anchor, as GitHub makes it. */
@@ -16,7 +17,8 @@ function anchors(text) {
   return new Set([...text.matchAll(/^#+ (.+)$/gm)].map(([, heading]) => anchorOf(heading.trim())));
 }
 
-export default {
+/** Links between our own pages, and the pages that our code names, lead to a file and a heading that exist. */
+export const links = {
   name: "links",
   run(root) {
     const problems = [];
@@ -48,5 +50,23 @@ export default {
       }
     }
     return { found: `${count} links`, problems };
+  },
+};
+
+/** The pages that `npm run docs` writes say what the code says now. */
+export const generatedPages = {
+  name: "generated pages",
+  async run(root) {
+    if (!existsSync(join(root, "dist/edge/config/index.js"))) {
+      return { found: "", problems: ["dist is not built: run 'npm run build:ts' first"] };
+    }
+    const { generatePages } = await import(pathToFileURL(join(root, "scripts/docs.mjs")).href);
+    const pages = await generatePages(root);
+    const problems = Object.entries(pages).flatMap(([path, text]) => {
+      const file = join(root, path);
+      if (!existsSync(file)) return [`${path} is missing: run 'npm run docs'`];
+      return readFileSync(file, "utf8") === text ? [] : [`${path} is stale: run 'npm run docs'`];
+    });
+    return { found: `${Object.keys(pages).length} pages`, problems };
   },
 };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The Node-API addon's entry: collects what each folder registers, and nothing else.
+// The Node-API addon's entry: collects what each folder registers, and joins what folders may not include of each other.
 // All that reads napi.h is included here and compiled together: reading it takes a second, which a dozen files would each
 // spend in every installation. native-sources.mjs leaves out what is included here; a file that is not compiles on its own.
 
@@ -9,27 +9,38 @@
 #define NODE_API_SWALLOW_UNTHROWABLE_EXCEPTIONS
 #define NODE_ADDON_API_CPP_EXCEPTIONS_ALL
 
-#include "camera/calibrate/binding.cc"
+#include "camera/rig/alignment/binding.cc"
+#include "camera/rig/calibrate/binding.cc"
 #include "camera/scene/binding.cc"
 #include "core/napi/arguments.cc"
 #include "core/napi/call.cc"
+#include "core/napi/captured_pair.cc"
 #include "core/napi/errors.cc"
 #include "core/napi/notify.cc"
 #include "core/napi/system.cc"
-#include "cuda/binding/alignment.cc"
 #include "cuda/binding/binding.cc"
 #include "cuda/binding/rooms.cc"
 #include "cuda/binding/session.cc"
 #include "cuda/binding/session_options.cc"
+#include "cuda/cpu/kernels.h"
 #include "power/native/binding.cc"
 
 namespace depthwatt {
 namespace {
 
+/// camera/ must not include cuda/, so the rig alignment is given the engine's rectification here: the fastest that this CPU
+/// runs. Every instruction set computes the same bits.
+void rectifyForAlignment(const CapturedImage& image, const int32_t* map, ImageView<uint8_t> out) {
+  int count = 0;
+  const Kernels& fastest = *availableKernels(&count)[0];
+  fastest.rectify({image.data, image.width, image.height, image.strideBytes, image.format}, map, out, 0, out.height);
+}
+
 Napi::Object initialise(Napi::Env env, Napi::Object exports) {
   addSystem(env, exports);
   addEngine(env, exports);
   addScene(env, exports);
+  addAlignment(env, exports, rectifyForAlignment);
   addCalibrate(env, exports);
   addPower(env, exports);
   return exports;

@@ -9,7 +9,8 @@ export { listImages, settleTimes, type TimestampSource } from "./recordings/repl
 export { openReplaySource } from "./recordings/replay-open.js";
 export { medianPeriodNs, planSteps } from "./recordings/replay-plan.js";
 export * from "./calibration/index.js";
-export * from "./calibrate/index.js";
+export * from "./rig/alignment/index.js";
+export * from "./rig/calibrate/index.js";
 export { type CommandSettings, openCommandSource } from "./command/open-source.js";
 export { STREAM_FORMATS, type StreamFormat } from "./command/layout.js";
 export { splitCommand } from "./command/words.js";

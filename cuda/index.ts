@@ -1,14 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The front door of cuda/: edge imports from here and from nowhere deeper.
 export { engineAddon, type EngineExports, type CpuFeatures, type NativeRooms } from "./binding/addon.js";
-export {
-  ALIGNMENT_TERMS,
-  type AlignmentLook,
-  type AlignmentTerm,
-  type MapTurn,
-  type PairAlignerOptions,
-} from "./binding/alignment.js";
-export { PairAligner, turnMap } from "./binding/pair-aligner.js";
 export { createEngine, openEngine } from "./binding/engine.js";
 export * from "./binding/native.js";
 export * from "./match/matcher.js";

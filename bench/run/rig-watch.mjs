@@ -3,8 +3,7 @@
 // scene with noise. Ends with 1 where an alarm is missing, late or false. usage: node bench/run/rig-watch.mjs [--minutes 30]
 // [--machine NAME] [--load WORDS] [--out FILE]
 import { scriptArguments } from "../../scripts/arguments.mjs";
-import { greyPairLayout, SceneRenderer, sceneCalibration } from "../../dist/camera/index.js";
-import { PairAligner } from "../../dist/cuda/index.js";
+import { greyPairLayout, PairAligner, SceneRenderer, sceneCalibration } from "../../dist/camera/index.js";
 import { lookGeometryOf, lookOptions } from "../../dist/edge/health/look-options.js";
 import { RigMonitor } from "../../dist/edge/health/monitor.js";
 import { loadNative } from "../../dist/edge/native.js";

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What cuda/ registers on the native addon; engine.ts makes usable things of it.
 import { loadAddon } from "../../core/index.js";
-import type { MapTurn, NativePairAligner, PairAlignerOptions } from "./alignment.js";
 import type { Matcher } from "../match/matcher.js";
 import type { EngineInfo, EngineOptions, EngineSlot, InstructionSet, NativeEncoding } from "./native.js";
 
@@ -51,9 +50,6 @@ export interface EngineExports {
   ) => NativeSession;
   /** Opens an engine on another thread, for one Session. */
   openEngine(options: NativeOptions): Promise<OpenedEngine>;
-  /** On another thread. */
-  turnMap(turn: MapTurn): Promise<Int32Array>;
-  PairAligner: new (options: PairAlignerOptions) => NativePairAligner;
   /** Bytes that encodedDepth or encodedDisparity must hold. */
   encodedBound(encoding: NativeEncoding, width: number, height: number): number;
   /** Why CUDA cannot be used, one sentence; "" where it can. */

@@ -4,7 +4,6 @@
 
 #include "../cpu/kernels.h"
 #include "../plugin.h"
-#include "alignment.h"
 #include "rooms.h"
 #include "session.h"
 
@@ -32,7 +31,6 @@ void addEngine(Napi::Env env, Napi::Object exports) {
   exports.Set("cpuFeatures", Napi::Function::New(env, cpuFeatures, "cpuFeatures"));
   exports.Set("cudaUnavailable", Napi::Function::New(env, cudaUnavailable, "cudaUnavailable"));
   addSession(env, exports);
-  addAlignment(env, exports);
   addRooms(env, exports);
 }
 

@@ -3,7 +3,6 @@
 #include "session_options.h"
 
 #include <cmath>
-#include <new>
 
 #include "../../core/napi/arguments.h"
 #include "../../core/napi/errors.h"
@@ -40,32 +39,6 @@ GivenValue givenValueOf(const Napi::Object& values, const std::string& name) {
 }
 
 }  // namespace
-
-PixelFormat formatOf(const Napi::Object& object, const char* name) {
-  PixelFormat format = PixelFormat::kGrey;
-  const std::string text = stringOf(object, name);
-  if (!pixelFormatOf(text.c_str(), &format)) {
-    throw errorOf(object.Env(),
-                  Status::error(Code::kParameter, "Expected a pixel format for %s, got '%.40s'.", name, text.c_str()));
-  }
-  return format;
-}
-
-std::vector<int32_t> mapOf(const Napi::Object& object, const char* name) {
-  const Napi::Value value = object.Get(name);
-  if (value.IsUndefined()) return {};
-  if (!value.IsTypedArray() || value.As<Napi::TypedArray>().TypedArrayType() != napi_int32_array) {
-    throw errorOf(object.Env(), Status::error(Code::kParameter, "Expected an Int32Array for %s.", name));
-  }
-  auto array = value.As<Napi::Int32Array>();
-  try {
-    return {array.Data(), array.Data() + array.ElementLength()};
-  } catch (const std::bad_alloc&) {
-    throw errorOf(object.Env(),
-                  Status::error(Code::kMemoryExhausted, "Expected %zu MB of memory for %s, the system gave none.",
-                                array.ByteLength() / 1000000 + 1, name));
-  }
-}
 
 MatcherChoice matcherChoiceOf(const Napi::Object& match, bool halfResolution) {
   const MatcherFacts* facts = nullptr;

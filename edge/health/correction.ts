@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Takes the measured rotation of the right camera off, where health.correct asks for it: when it is steady, within a bound, by a map
 // that is turned between frames. The calibration on disk stays as it is.
-import { type MapTurn, turnMap } from "../../cuda/index.js";
+import { type MapTurn, turnMap } from "../../camera/index.js";
 import type { Unavailable } from "../pipeline/known.js";
 import type { Alignment, AlignmentView } from "./estimate.js";
 

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // From the sums of one or several looks to angles, rows and how sure they are.
-import { ALIGNMENT_TERMS, type AlignmentLook, type AlignmentTerm } from "../../cuda/index.js";
+import { ALIGNMENT_TERMS, type AlignmentLook, type AlignmentTerm } from "../../camera/index.js";
 
 const TERMS = ALIGNMENT_TERMS.length;
 const DEGREES = 180 / Math.PI;
 
-/** What is known before the first feature: standard deviations, radians (of scale: a share). As in cuda/alignment/fit.h. */
+/** What is known before the first feature: standard deviations, radians (of scale: a share). As in camera/rig/alignment/fit.h. */
 const PRIORS: Record<AlignmentTerm, number> = {
   pitch: 0.1,
   roll: 0.1,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Examines given pairs: figures and a verdict, and where there is none, whether the images are swapped or mirrored.
-import { type AlignmentLook, PairAligner } from "../../cuda/index.js";
+import { type AlignmentLook, PairAligner } from "../../camera/index.js";
 import type { InputLayout } from "../pipeline/rig.js";
 import { type AlignmentFigures, inWords, joined, typicalDisparity } from "./figures.js";
 import { type LookGeometry, lookOptions } from "./look-options.js";

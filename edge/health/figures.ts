@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The figures of a rig as people and programs read them: rows, degrees, percent, each rounded to what it is worth.
-import type { AlignmentLook } from "../../cuda/index.js";
+import type { AlignmentLook } from "../../camera/index.js";
 import { known, type Unavailable } from "../pipeline/known.js";
 import { type Alignment, type AlignmentView, alignmentOf, type Quantity, rowsAt } from "./estimate.js";
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What a PairAligner is told, of the images and of how they are rectified.
-import type { PairAlignerOptions } from "../../cuda/index.js";
+import type { PairAlignerOptions } from "../../camera/index.js";
 import type { PipelineGeometry } from "../pipeline/geometry.js";
 import type { InputLayout } from "../pipeline/rig.js";
 import type { AlignmentView } from "./estimate.js";

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Watches the rig while frames are computed: a look now and then, on a thread of its own, and what becomes of many looks.
-import type { AlignmentLook, PairAligner } from "../../cuda/index.js";
+import type { AlignmentLook, PairAligner } from "../../camera/index.js";
 import type { Unavailable } from "../pipeline/known.js";
 import type { Alignment } from "./estimate.js";
 import { type AlignmentFigures, inWords, joined } from "./figures.js";

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What is wrong with the images of a pair where they say nothing about the rig: flat, out of focus, swapped, unrelated.
 import { ERROR_CATALOGUE, type ErrorCode } from "../../core/index.js";
-import type { AlignmentLook } from "../../cuda/index.js";
+import type { AlignmentLook } from "../../camera/index.js";
 import { typicalDisparity } from "./figures.js";
 
 export interface PairProblem {

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The watch of a run over its rig: a monitor for what comes in now, another one when the source or its calibration changes.
-import { PairAligner } from "../../cuda/index.js";
-import type { FramePair } from "../../camera/index.js";
+import { type FramePair, PairAligner } from "../../camera/index.js";
 import type { Config } from "../config/index.js";
 import type { PipelineGeometry } from "../pipeline/geometry.js";
 import type { Unavailable } from "../pipeline/known.js";

@@ -3,7 +3,7 @@
 import { readFileSync } from "node:fs";
 import type { Board, StereoCalibration } from "../../camera/index.js";
 import { apply, multiply, transpose } from "../../camera/calibration/matrix.js";
-import { rayOf } from "../../camera/calibrate/rays.js";
+import { rayOf } from "../../camera/rig/calibrate/rays.js";
 import type { BoardPose } from "./calibration-rig.js";
 import { normalPair } from "./calibration-rig.js";
 import type { Random } from "./random.js";
@@ -15,7 +15,7 @@ const SUBSAMPLES = 4;
 
 /** Markers as the addon's header has them, n x n bits each. */
 export function markersOf(n: 4 | 5 | 6 | 7): bigint[] {
-  const header = readFileSync("camera/calibrate/dictionaries.h", "utf8");
+  const header = readFileSync("camera/rig/calibrate/dictionaries.h", "utf8");
   const table = new RegExp(`kMarkers${n}\\[[^{]*\\{([^}]*)\\}`).exec(header)![1]!;
   return table.match(/0x[0-9a-f]+/g)!.map((text) => BigInt(text));
 }

@@ -17,8 +17,8 @@ import {
   rotationMatrix,
   type Vector3,
 } from "../../camera/calibration/matrix.js";
-import { boardCorners, boardPoint, gridOf } from "../../camera/calibrate/board.js";
-import { rayOf } from "../../camera/calibrate/rays.js";
+import { boardCorners, boardPoint, gridOf } from "../../camera/rig/calibrate/board.js";
+import { rayOf } from "../../camera/rig/calibrate/rays.js";
 import type { Random } from "./random.js";
 
 const LENSES: Record<LensModel, readonly [Distortion, Distortion]> = {

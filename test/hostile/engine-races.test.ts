@@ -19,7 +19,7 @@ afterAll(() => rmSync(folder, { recursive: true, force: true }));
 /** The engine's own sources: nothing of Node, of one instruction set, or of the plugin, which the program stands in for. */
 const SOURCES = nativeSources(root)
   .filter((path) => /^(core|cuda)\//.test(path))
-  .filter((path) => !/napi|binding|alignment|isa_(avx|neon)|\.ref\.cc$|plugin\.cc$/.test(path))
+  .filter((path) => !/napi|binding|isa_(avx|neon)|\.ref\.cc$|plugin\.cc$/.test(path))
   .concat("test/native/engine_races_main.cc");
 const FLAGS = ["-std=c++17", "-O1", "-g1", "-ffp-contract=off", "-I."];
 

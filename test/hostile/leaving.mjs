@@ -4,11 +4,11 @@
 import { Worker, isMainThread, workerData } from "node:worker_threads";
 
 const load = (path) => import(new URL(`../../dist/${path}`, import.meta.url).href);
-const { createEngine, openEngine, PairAligner } = await load("cuda/index.js");
+const { createEngine, openEngine } = await load("cuda/index.js");
 const { loadConfig } = await load("edge/config/index.js");
 const { engineOptionsOf } = await load("edge/pipeline/engine-options.js");
 const { uncalibrated } = await load("edge/pipeline/geometry.js");
-const { greyPairLayout, SyntheticSource } = await load("camera/index.js");
+const { greyPairLayout, PairAligner, SyntheticSource } = await load("camera/index.js");
 const { loadNative } = await load("edge/native.js");
 const native = loadNative();
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // An engine whose right map is exchanged between frames computes what one computes that was opened with that map, and back again.
 import { expect, test } from "vitest";
-import { SceneRenderer, sceneCalibration } from "../../camera/index.js";
-import { createEngine, type EngineOptions, turnMap } from "../../cuda/index.js";
+import { sceneCalibration, SceneRenderer, turnMap } from "../../camera/index.js";
+import { createEngine, type EngineOptions } from "../../cuda/index.js";
 import { rotationOf } from "../../edge/health/correction.js";
 import { loadNative } from "../../edge/native.js";
 import { geometryOf } from "../../edge/pipeline/geometry.js";

@@ -6,12 +6,12 @@ import { join } from "node:path";
 import { afterAll, expect, test } from "vitest";
 import {
   greyPairLayout,
+  sceneCalibration,
   type SceneOptions,
   SceneRenderer,
-  sceneCalibration,
+  turnMap,
   writeScene,
 } from "../../camera/index.js";
-import { turnMap } from "../../cuda/index.js";
 import { loadConfig } from "../../edge/config/index.js";
 import { rotationOf } from "../../edge/health/correction.js";
 import { type CapturedPair, Examiner } from "../../edge/health/examine.js";

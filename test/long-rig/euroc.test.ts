@@ -8,10 +8,10 @@ import {
   loadStereoCalibration,
   readEnginePicture,
   type StereoCalibration,
+  turnMap,
   withHash,
 } from "../../camera/index.js";
 import { apply, multiply, rotationMatrix, type Vector3 } from "../../camera/calibration/matrix.js";
-import { turnMap } from "../../cuda/index.js";
 import { rotationOf } from "../../edge/health/correction.js";
 import { type CapturedPair, Examiner } from "../../edge/health/examine.js";
 import { lookGeometryOf } from "../../edge/health/look-options.js";

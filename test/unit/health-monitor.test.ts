@@ -2,7 +2,7 @@
 // What the watch over a rig makes of many looks: when an alarm begins and ends, what it costs, what is told in the dark. Looks are
 // constructed of features whose rows follow the equation, with noise of a fixed seed; the clock is the test's.
 import { describe, expect, test } from "vitest";
-import type { AlignmentLook } from "../../cuda/index.js";
+import type { AlignmentLook } from "../../camera/index.js";
 import { RigMonitor } from "../../edge/health/monitor.js";
 import type { PairProblem } from "../../edge/health/problem.js";
 
@@ -16,7 +16,7 @@ const uniform = () => {
   return state / 2 ** 32;
 };
 
-/** 200 features with rows off by 0.1 pixels each, as cuda/alignment would sum them. */
+/** 200 features with rows off by 0.1 pixels each, as camera/rig/alignment would sum them. */
 function lookAt([pitch, yaw, roll]: Angles, cpuMs = 4, change: Partial<AlignmentLook> = {}): AlignmentLook {
   const products = new Array<number>(21).fill(0);
   const targets = new Array<number>(6).fill(0);

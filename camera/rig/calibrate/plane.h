@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "../../core/image.h"
+#include "../../../core/image.h"
 
 namespace depthwatt::calibrate {
 

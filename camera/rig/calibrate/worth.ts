@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // What a calibration is worth: standard deviations, depth errors, rows of rectified corners, and what a user should be told.
-import { hasCode } from "../../core/index.js";
-import { type Rectification, rectify, type StereoCalibration } from "../calibration/index.js";
-import type { Vector3 } from "../calibration/matrix.js";
+import { hasCode } from "../../../core/index.js";
+import { type Rectification, rectify, type StereoCalibration } from "../../calibration/index.js";
+import type { Vector3 } from "../../calibration/matrix.js";
 import type { CalibrateExports, LensModel, NativeSolution } from "./native.js";
 import { pointsById, type SeenPair } from "./pairs.js";
 import { rectifiedPoint } from "./rays.js";

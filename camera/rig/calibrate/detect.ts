@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Looks for a board in pictures, and guesses the size of a chessboard from what many of them show.
-import { DepthwattError } from "../../core/index.js";
-import type { GreyImage } from "../recordings/images/index.js";
+import { DepthwattError } from "../../../core/index.js";
+import type { GreyImage } from "../../recordings/images/index.js";
 import type { Board } from "./board.js";
 import { type CalibrateExports, type Detection, PATTERNS } from "./native.js";
 

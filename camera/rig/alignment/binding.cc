@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // PairAligner for JavaScript. Its thread ("dw-health", of low priority) looks at a copy of a pair, so that the pair goes back to
 // its camera at once; it never calls JavaScript, which asks for the newest look when it wants to. Memory is made at open.
-#include "alignment.h"
+#include "binding.h"
 
 #include <pthread.h>
 #include <sys/resource.h>
@@ -19,12 +19,12 @@
 #include <thread>
 #include <vector>
 
-#include "../alignment/aligner.h"
-#include "../alignment/correction.h"
-#include "../../core/workers.h"
-#include "../../core/napi/arguments.h"
-#include "../../core/napi/errors.h"
-#include "session_options.h"
+#include "aligner.h"
+#include "correction.h"
+#include "../../../core/workers.h"
+#include "../../../core/napi/arguments.h"
+#include "../../../core/napi/captured_pair.h"
+#include "../../../core/napi/errors.h"
 
 namespace depthwatt {
 namespace {
@@ -66,10 +66,11 @@ class PairAligner : public Napi::ObjectWrap<PairAligner> {
  public:
   explicit PairAligner(const Napi::CallbackInfo& info);
   ~PairAligner() override { stop(); }
-  static Napi::Function define(Napi::Env env) {
+  static Napi::Function define(Napi::Env env, RectifyGrey rectify) {
     return DefineClass(env, "PairAligner",
                        {InstanceMethod("look", &PairAligner::look), InstanceMethod("begin", &PairAligner::begin),
-                        InstanceMethod("take", &PairAligner::take), InstanceMethod("close", &PairAligner::close)});
+                        InstanceMethod("take", &PairAligner::take), InstanceMethod("close", &PairAligner::close)},
+                       reinterpret_cast<void*>(rectify));
   }
 
  private:
@@ -108,10 +109,8 @@ PairAligner::PairAligner(const Napi::CallbackInfo& info) : Napi::ObjectWrap<Pair
   p.search = {integerOf(options, "rows", 1, 16384), integerOf(options, "minDisparity", -16384, 16384),
               integerOf(options, "maxDisparity", -16384, 16384)};
   throwUnlessOk(info.Env(), Aligner::check(p));
-  const Kernels* kernels = nullptr;
-  throwUnlessOk(info.Env(), chooseKernels(optionalStringOf(options, "instructionSet").c_str(), &kernels));
   try {
-    aligner_ = std::make_unique<Aligner>(p, *kernels);
+    aligner_ = std::make_unique<Aligner>(p, reinterpret_cast<RectifyGrey>(info.Data()));
   } catch (const std::bad_alloc&) {
     throw errorOf(info.Env(), Status::error(Code::kMemoryExhausted,
                                             "Expected memory to compare images of %dx%d, the system gave none.",
@@ -269,8 +268,8 @@ Napi::Value turnMapBeside(const Napi::CallbackInfo& info) {
 
 }  // namespace
 
-void addAlignment(Napi::Env env, Napi::Object exports) {
-  exports.Set("PairAligner", PairAligner::define(env));
+void addAlignment(Napi::Env env, Napi::Object exports, RectifyGrey rectify) {
+  exports.Set("PairAligner", PairAligner::define(env, rectify));
   exports.Set("turnMap", Napi::Function::New(env, turnMapBeside, "turnMap"));
 }
 

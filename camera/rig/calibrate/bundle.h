@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "../../core/status.h"
+#include "../../../core/status.h"
 #include "lens.h"
 
 namespace depthwatt::calibrate {

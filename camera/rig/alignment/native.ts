@@ -1,23 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
-// How the cameras of a pair lie to each other, as cuda/alignment measures it: options, numbers, and the native class.
-import type { EngineOptions } from "./native.js";
+// How the cameras of a pair lie to each other, as camera/rig/alignment measures it: options, numbers, and the native class.
+import type { SourceDescription } from "../../frame.js";
 
-type InputOptions = Pick<
-  EngineOptions,
-  | "inputWidth"
-  | "inputHeight"
-  | "width"
-  | "height"
-  | "leftFormat"
-  | "rightFormat"
-  | "leftStrideBytes"
-  | "rightStrideBytes"
-  | "leftMap"
-  | "rightMap"
+type InputLayout = Pick<
+  SourceDescription,
+  "leftFormat" | "rightFormat" | "leftStrideBytes" | "rightStrideBytes"
 >;
 
-/** Images and maps as the engine has them. */
-export interface PairAlignerOptions extends InputOptions {
+export interface PairAlignerOptions extends InputLayout {
+  inputWidth: number;
+  inputHeight: number;
+  /** Size of the rectified images. */
+  width: number;
+  height: number;
+  /** Rectification maps, Int32Array [height][width][2], 1/32 px; absent: the images are rectified already. */
+  leftMap?: Int32Array;
+  rightMap?: Int32Array;
   /** Of the rectified right image, pixels. */
   focalPixels: number;
   cx: number;
@@ -30,7 +28,7 @@ export interface PairAlignerOptions extends InputOptions {
   maxDisparity: number;
 }
 
-/** Terms of the fit, in the order of cuda/alignment/fit.h. */
+/** Terms of the fit, in the order of camera/rig/alignment/fit.h. */
 export const ALIGNMENT_TERMS = ["pitch", "roll", "scale", "yaw", "baselineRoll", "baselineYaw"] as const;
 export type AlignmentTerm = (typeof ALIGNMENT_TERMS)[number];
 
@@ -63,7 +61,7 @@ export interface AlignmentLook {
   targets: readonly number[];
 }
 
-/** A right map as it is for a camera that has turned; cuda/alignment/correction.h has the equation. */
+/** A right map as it is for a camera that has turned; camera/rig/alignment/correction.h has the equation. */
 export interface MapTurn {
   /** [height][width][2]. */
   map: Int32Array;
@@ -85,4 +83,11 @@ export interface NativePairAligner {
   begin(left: Uint8Array, right: Uint8Array): boolean;
   take(numbers: Float64Array): boolean;
   close(): void;
+}
+
+/** What camera/rig/alignment registers on the native addon. */
+export interface AlignmentExports {
+  PairAligner: new (options: PairAlignerOptions) => NativePairAligner;
+  /** On another thread. */
+  turnMap(turn: MapTurn): Promise<Int32Array>;
 }

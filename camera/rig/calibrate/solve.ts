@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // Corners of many pairs to the native adjustment and back: its lenses and pose as a calibration, its residuals as distances.
-import { DepthwattError, hasCode } from "../../core/index.js";
+import { DepthwattError, hasCode } from "../../../core/index.js";
 import {
   type CameraCalibration,
   type DistortionModel,
   type StereoCalibration,
   withHash,
-} from "../calibration/index.js";
-import { nearestRotation } from "../calibration/matrix.js";
-import type { Matrix3, Vector3 } from "../calibration/matrix.js";
+} from "../../calibration/index.js";
+import { nearestRotation } from "../../calibration/matrix.js";
+import type { Matrix3, Vector3 } from "../../calibration/matrix.js";
 import { boardPoint } from "./board.js";
 import { type CalibrateExports, LENS_MODELS, type LensModel, type NativeSolution } from "./native.js";
 import type { SeenPair } from "./pairs.js";

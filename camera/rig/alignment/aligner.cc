@@ -73,8 +73,8 @@ Status Aligner::check(const AlignerParameters& p) {
   return {};
 }
 
-Aligner::Aligner(const AlignerParameters& parameters, const Kernels& kernels)
-    : p_(parameters), kernels_(kernels), step_(stepOf(parameters)), width_(std::max(1, parameters.width / step_)),
+Aligner::Aligner(const AlignerParameters& parameters, RectifyGrey rectify)
+    : p_(parameters), rectify_(rectify), step_(stepOf(parameters)), width_(std::max(1, parameters.width / step_)),
       height_(std::max(1, parameters.height / step_)), matcher_(width_, height_),
       fit_(static_cast<size_t>(width_) * height_ / 256 + 64) {
   if (step_ > 1 || !p_.leftMap.empty()) {
@@ -91,12 +91,12 @@ size_t Aligner::inputBytes(int side) const {
 }
 
 AlignmentLook Aligner::look(const uint8_t* left, const uint8_t* right) {
-  const RectifySource sources[2] = {{left, p_.inputWidth, p_.inputHeight, p_.leftStrideBytes, p_.leftFormat},
+  const CapturedImage sources[2] = {{left, p_.inputWidth, p_.inputHeight, p_.leftStrideBytes, p_.leftFormat},
                                     {right, p_.inputWidth, p_.inputHeight, p_.rightStrideBytes, p_.rightFormat}};
   ImageView<const uint8_t> images[2];
   for (int side = 0; side < 2; ++side) {
     const ImageView<uint8_t> grey = packedView(grey_[side].data(), width_, height_);
-    kernels_.rectify(sources[side], maps_[side].empty() ? nullptr : maps_[side].data(), grey, 0, height_);
+    rectify_(sources[side], maps_[side].empty() ? nullptr : maps_[side].data(), grey);
     images[side] = grey.asConst();
   }
   AlignmentLook look;

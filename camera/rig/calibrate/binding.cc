@@ -9,8 +9,8 @@
 
 #include "board.h"
 #include "bundle.h"
-#include "../../core/napi/arguments.h"
-#include "../../core/napi/errors.h"
+#include "../../../core/napi/arguments.h"
+#include "../../../core/napi/errors.h"
 
 namespace depthwatt {
 namespace {

@@ -96,7 +96,7 @@ export interface NativeSolution {
   readonly depthDeviations: Float64Array;
 }
 
-/** What camera/calibrate registers on the native addon. */
+/** What camera/rig/calibrate registers on the native addon. */
 export interface CalibrateExports {
   /** @throws DepthwattError ENGINE_PARAMETER */
   detectBoard(call: NativeDetectCall): Promise<Detection>;

@@ -7,7 +7,7 @@
 
 #include <vector>
 
-#include "../../core/image.h"
+#include "../../../core/image.h"
 
 namespace depthwatt {
 

@@ -6,20 +6,33 @@
 #include <string>
 #include <vector>
 
-#include "../cpu/kernels.h"
-#include "../../core/pixel_format.h"
-#include "../../core/status.h"
+#include "../../../core/image.h"
+#include "../../../core/pixel_format.h"
+#include "../../../core/status.h"
 #include "fit.h"
 
 namespace depthwatt {
+
+/// One image as the camera wrote it.
+struct CapturedImage {
+  const uint8_t* data = nullptr;
+  int32_t width = 0, height = 0;
+  size_t strideBytes = 0;
+  PixelFormat format = PixelFormat::kGrey;
+};
+
+/// Writes the rectified grey image; map as in cuda/rectify/rectify.h, nullptr where `out` has the size of the image. The
+/// addon passes in the engine's kernel, so that camera/ needs nothing of cuda/.
+using RectifyGrey = void (*)(const CapturedImage& image, const int32_t* map, ImageView<uint8_t> out);
 
 struct AlignerParameters {
   int32_t inputWidth = 0, inputHeight = 0;
   int32_t width = 0, height = 0;  ///< rectified
   PixelFormat leftFormat = PixelFormat::kGrey, rightFormat = PixelFormat::kGrey;
   size_t leftStrideBytes = 0, rightStrideBytes = 0;
-  std::vector<int32_t> leftMap, rightMap;  ///< rectify.h; both empty: rectified already. Only read by the constructor.
-  AlignmentView view;                      ///< of the rectified right image
+  std::vector<int32_t> leftMap,
+      rightMap;          ///< of RectifyGrey; both empty: rectified already. Only read by the constructor.
+  AlignmentView view;    ///< of the rectified right image
   int32_t maxWidth = 0;  ///< wider images are looked at at a half, a third, ... of their size; 0: never
   FeatureSearch search;  ///< pixels of the rectified images
 };
@@ -36,14 +49,14 @@ class Aligner {
  public:
   /// kParameter where sizes, strides and maps do not fit each other.
   static Status check(const AlignerParameters& parameters);
-  Aligner(const AlignerParameters& parameters, const Kernels& kernels);
+  Aligner(const AlignerParameters& parameters, RectifyGrey rectify);
   /// Both images must hold inputBytes(). No allocation.
   AlignmentLook look(const uint8_t* left, const uint8_t* right);
   size_t inputBytes(int side) const;
 
  private:
   AlignerParameters p_;
-  const Kernels& kernels_;
+  RectifyGrey rectify_;
   int32_t step_, width_, height_;  ///< of the images that are looked at
   std::vector<int32_t> maps_[2];
   std::vector<uint8_t> grey_[2];

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What a calibration is made with, and what comes of it.
-import type { ImageSize, StereoCalibration } from "../calibration/index.js";
+import type { ImageSize, StereoCalibration } from "../../calibration/index.js";
 import type { Board } from "./board.js";
 import type { Coverage } from "./coverage.js";
 import type { LensModel } from "./native.js";

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // What a calibration says about its rig that no rig should be: exchanged cameras, a camera out of focus, wrong squares.
-import { DepthwattError } from "../../core/index.js";
-import type { StereoCalibration } from "../calibration/index.js";
-import { rotationVector } from "../calibration/matrix.js";
+import { DepthwattError } from "../../../core/index.js";
+import type { StereoCalibration } from "../../calibration/index.js";
+import { rotationVector } from "../../calibration/matrix.js";
 import type { Board } from "./board.js";
 
 /** Ratio and standard deviation of the blur, pixels, from which a camera is out of focus. */

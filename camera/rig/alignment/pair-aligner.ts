@@ -1,14 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 // PairAligner: looks at pairs, and reads the numbers that the addon writes of each look.
-import { DepthwattError, type ErrorCode } from "../../core/index.js";
-import { engineAddon } from "./addon.js";
+import { DepthwattError, type ErrorCode, loadAddon } from "../../../core/index.js";
 import {
   ALIGNMENT_TERMS,
+  type AlignmentExports,
   type AlignmentLook,
   type MapTurn,
   type NativePairAligner,
   type PairAlignerOptions,
-} from "./alignment.js";
+} from "./native.js";
+
+/** @throws DepthwattError ADDON_MISSING */
+const alignmentAddon = (): AlignmentExports => loadAddon<AlignmentExports>();
 
 const TERMS = ALIGNMENT_TERMS.length;
 const PRODUCTS = (TERMS * (TERMS + 1)) / 2;
@@ -25,7 +28,7 @@ function coded(error: unknown): Error {
 /** The right map of a camera that has turned, made on another thread. @throws (as a rejection) DepthwattError ENGINE_PARAMETER */
 export async function turnMap(turn: MapTurn): Promise<Int32Array> {
   try {
-    return await engineAddon().turnMap(turn);
+    return await alignmentAddon().turnMap(turn);
   } catch (error) {
     throw coded(error);
   }
@@ -39,7 +42,7 @@ export class PairAligner {
   /** @throws DepthwattError ENGINE_PARAMETER, MEMORY_EXHAUSTED, ADDON_MISSING */
   constructor(options: PairAlignerOptions) {
     try {
-      this.#native = new (engineAddon().PairAligner)(options);
+      this.#native = new (alignmentAddon().PairAligner)(options);
     } catch (error) {
       throw coded(error);
     }

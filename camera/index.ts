@@ -4,6 +4,7 @@ export type * from "./frame.js";
 export { greyPairLayout, rgbPairLayout } from "./grey-pair.js";
 export * from "./recordings/images/index.js";
 export { Pairer, pairWindowNs, SkewStatistics } from "v4l2-camera/parts";
+export { leftRightIn } from "./recordings/left-right.js";
 export { type ReplayOptions, ReplaySource } from "./recordings/replay.js";
 export { listImages, settleTimes, type TimestampSource } from "./recordings/replay-listing.js";
 export { openReplaySource } from "./recordings/replay-open.js";

@@ -3,6 +3,7 @@
 export { addonCommand, loadAddon, packageRoot } from "./addon.js";
 export { ERROR_CATALOGUE } from "./error-catalogue.js";
 export { DepthwattError, type ErrorCode, type ErrorDetails, hasCode, isDepthwattError } from "./errors.js";
+export { forEachLimited } from "./for-each-limited.js";
 export { allocate } from "./memory.js";
 export { type SystemExports, systemAddon } from "./native.js";
 export { hasColours, type PixelFormat } from "./pixel-format.js";

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Options that several commands share, and how a command gets its configuration from them.
-import type { Command } from "commander";
+import { type Argument, type Command, InvalidArgumentError } from "commander";
 import { DepthwattError, isSameFile } from "../../core/index.js";
 import { note } from "./output.js";
 import { type FlagValue, type LoadedConfig, loadConfig } from "../config/index.js";
@@ -72,6 +72,27 @@ export function checkOutputs(
       );
     before.push([name, path]);
   }
+}
+
+/**
+ * Describes the arguments that a command's line in the list names.
+ * @param descriptions by the argument's name, in the order of the line
+ * @returns the arguments, for their choices
+ */
+export function describeArguments(
+  { registeredArguments }: Command,
+  descriptions: Readonly<Record<string, string>>,
+): readonly Argument[] {
+  for (const argument of registeredArguments) argument.description = descriptions[argument.name()] ?? "";
+  return registeredArguments;
+}
+
+/** Parses the argument of --frames. */
+export function frameCount(text: string): number {
+  const frames = Number(text);
+  if (!Number.isSafeInteger(frames) || frames < 1)
+    throw new InvalidArgumentError("expected a whole number of 1 or more");
+  return frames;
 }
 
 /** Adds --json. */

@@ -2,7 +2,7 @@
 // The command line as a whole: the list of commands, and what holds for all of them.
 import { Command, Help } from "commander";
 import { VERSION } from "../version.js";
-import { COMMANDS } from "./commands.js";
+import { COMMANDS, type CommandEntry } from "../commands/list.js";
 import { DEFAULT_COLUMNS, formatItem, helpColumns, helpText } from "./help.js";
 import { reportError } from "./report-error.js";
 
@@ -11,9 +11,12 @@ Exit codes: 0 done, 2 usage or configuration, 3 device, file or sensor, 4 engine
 left out, 70 a bug.
 Begin with: depthwatt run, then depthwatt doctor for what this machine has.`;
 
-/** Of every command, whether it was defined or only listed. */
+/** Every command's line in --help, whether its code was imported or not. */
 const TERMS = new Map(
-  COMMANDS.map(({ name, arguments: all }) => [name, `${name} [options] ${all}`.trimEnd()]),
+  COMMANDS.map(({ usage }) => {
+    const [name, ...listed] = usage.split(" ");
+    return [name, [name, "[options]", ...listed].join(" ")];
+  }),
 );
 
 /** @param called the command to define whole; the others are only listed. Every one if undefined. */
@@ -32,11 +35,11 @@ export async function buildProgram(called?: string): Promise<Command> {
     subcommandTerm: (command) =>
       (command.parent === program && TERMS.get(command.name())) || new Help().subcommandTerm(command),
   });
-  const every =
-    called === undefined || COMMANDS.some(({ name, readsOthers }) => readsOthers && called === name);
-  for (const { name, description, define } of COMMANDS) {
-    const command = program.command(name).description(description);
-    if (every || called === name) (await define())(command);
+  const nameOf = ({ usage }: CommandEntry) => usage.split(" ", 1)[0];
+  const all = called === undefined || COMMANDS.some((entry) => entry.needsAll && nameOf(entry) === called);
+  for (const entry of COMMANDS) {
+    const command = program.command(entry.usage).description(entry.summary);
+    if (all || nameOf(entry) === called) (await entry.load()).define(command);
     command.helpOption("--help", "print this help");
   }
   return program;

@@ -31,7 +31,8 @@ const RULES = [
   },
   {
     why: "only the command line ends the process or writes to the terminal",
-    paths: (root) => filesIn(root, SOURCE_FOLDERS, [".ts"]).filter((path) => !path.startsWith("edge/cli/")),
+    paths: (root) =>
+      filesIn(root, SOURCE_FOLDERS, [".ts"]).filter((path) => !/^edge\/(cli|commands)\//.test(path)),
     pattern: /\bprocess\.exit\s*\(|\bconsole\.(log|error|warn|info)\s*\(|\bprocess\.stdout\.write\s*\(/g,
   },
   {

@@ -5,7 +5,7 @@ import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, expect, test } from "vitest";
-import type { BenchFigures } from "../../edge/bench/index.js";
+import type { BenchFigures } from "../../edge/commands/bench/index.js";
 import type { RunFigures } from "../../edge/pipeline/figures.js";
 import { needs } from "../doubles/needs.js";
 import { lastJson, runProgram } from "../doubles/program.js";

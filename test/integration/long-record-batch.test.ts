@@ -4,7 +4,7 @@ import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, expect, test } from "vitest";
-import { listArchive } from "../../edge/batch/archive.js";
+import { listArchive } from "../../edge/commands/batch/archive.js";
 import { needsData } from "../doubles/needs.js";
 import { lastJson, runProgram } from "../doubles/program.js";
 

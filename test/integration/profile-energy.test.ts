@@ -6,7 +6,7 @@ import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { stageEnergies } from "../../edge/profile/stage-energy.js";
+import { stageEnergies } from "../../edge/commands/profile/stage-energy.js";
 import { readProfile } from "../../edge/profile/store.js";
 import { isWhole, type ProfilePoint } from "../../edge/profile/types.js";
 import { needs } from "../doubles/needs.js";

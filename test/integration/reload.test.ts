@@ -5,7 +5,7 @@ import { existsSync, mkdtempSync, readFileSync, statSync, writeFileSync } from "
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { hasTerminal } from "../../edge/cli/reload.js";
+import { hasTerminal } from "../../edge/cli/run/reload.js";
 import type { RunFigures } from "../../edge/pipeline/figures.js";
 import { until } from "../doubles/frames.js";
 import { PROGRAM } from "../doubles/program.js";

@@ -10,7 +10,7 @@ import { afterEach, expect, test } from "vitest";
 import { connectConsumer } from "../../edge/consumer/index.js";
 import { FRAME_HEADROOM_BYTES } from "../../edge/frame/frame-format.js";
 import { encodeRvl, rvlMaxBytes } from "../../edge/frame/rvl.js";
-import type { FleetDevice } from "../../edge/fleet/fleet.js";
+import type { FleetDevice } from "../../edge/commands/fleet/fleet.js";
 import type { Publisher } from "../../edge/outputs/mqtt/publisher-types.js";
 import { createPublisher } from "../../edge/outputs/mqtt/publisher.js";
 import { makeFrame, sleep, until } from "../doubles/frames.js";

@@ -15,7 +15,7 @@ import {
   writeScene,
 } from "../../camera/index.js";
 import { loadNative } from "../../edge/native.js";
-import { defineScene } from "../../edge/cli/scene.js";
+import { define } from "../../edge/commands/scene/command.js";
 import { readDataset, readScene } from "../../edge/eval/dataset.js";
 
 const SIZE = { width: 320, height: 240 };
@@ -80,7 +80,7 @@ test("a folder that cannot be made is named", async () => {
 test("the command's flags: both views at once and numbers that are none are usage errors", async () => {
   const run = (...words: string[]) => {
     const program = new Command().exitOverride();
-    defineScene(program.command("scene"));
+    define(program.command("scene"));
     return program.parseAsync(["scene", "--out", folder, ...words], { from: "user" });
   };
   await expect(run("--frames", "1", "--raw", "--ideal")).rejects.toMatchObject({ code: "USAGE" });
@@ -95,7 +95,7 @@ test("the command's flags: both views at once and numbers that are none are usag
 test("a scene is written over an older scene, and over nobody's data set or calibration", async () => {
   const run = () => {
     const program = new Command().exitOverride();
-    defineScene(program.command("scene"));
+    define(program.command("scene"));
     const words = ["--frames", "1", "--ideal", "--truth", "none", "--width", "64", "--height", "48"];
     return program.parseAsync(["scene", "--out", folder, ...words], { from: "user" });
   };

@@ -6,18 +6,17 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { encodePfm, encodePng } from "../../../camera/index.js";
 import { meanScores } from "../../../edge/eval/score.js";
+import { sweepPlot } from "../../../edge/commands/eval/plot.js";
+import { parseSweep, sweepCsv } from "../../../edge/commands/eval/sweep.js";
 import {
   type Evaluation,
   evaluate,
   evaluationTable,
   middleburyV2Mean,
-  parseSweep,
   readDataset,
   readScene,
   type Scene,
   score,
-  sweepCsv,
-  sweepPlot,
 } from "../../../edge/eval/index.js";
 import { needsData } from "../../doubles/needs.js";
 

@@ -16,7 +16,7 @@ import {
   SyntheticSource,
 } from "../../../camera/index.js";
 import { ALGORITHMS, type Algorithm, readsColours } from "../../../cuda/index.js";
-import { computePair, openPair, readPair } from "../../../edge/batch/match-pair.js";
+import { computePair, openPair, readPair } from "../../../edge/match/match-pair.js";
 import { loadConfig } from "../../../edge/config/index.js";
 import { openRuntime } from "../../../edge/main.js";
 import { loadNative } from "../../../edge/native.js";

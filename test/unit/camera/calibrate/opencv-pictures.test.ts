@@ -2,7 +2,7 @@
 // OpenCV's own thirteen pairs of a chessboard: all are found, and fit as well as with OpenCV.
 import { expect, test } from "vitest";
 import { calibratePairs } from "../../../../camera/index.js";
-import { listPairs, lookForBoard } from "../../../../edge/calibrate/index.js";
+import { listPairs, lookForBoard } from "../../../../edge/commands/calibrate/index.js";
 import { loadNative } from "../../../../edge/native.js";
 import { needsData } from "../../../doubles/needs.js";
 

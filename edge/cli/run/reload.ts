@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+// SIGHUP: a service reads its configuration again; a run that was started in a terminal has lost it, and ends.
+import { closeSync, openSync, readFileSync } from "node:fs";
+import { isatty } from "node:tty";
+import { type Config, differences, type LoadedConfig } from "../../config/index.js";
+import { isDepthwattError } from "../../../core/index.js";
+import type { Log } from "../../log.js";
+import type { Runtime } from "../../runtime.js";
+
+/** Whether this process has a controlling terminal: only such a one is sent SIGHUP when a terminal is closed. */
+export function hasTerminal(stat = readFileSync("/proc/self/stat", "utf8")): boolean {
+  // After the name in parentheses, which may hold anything: state, ppid, pgrp, session, tty_nr (proc(5)).
+  const [, , , , terminal] = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
+  return Number(terminal) !== 0;
+}
+
+/** Those of stdin, stdout and stderr that are a terminal: to be asked while it is there. */
+export const terminalDescriptors = (): number[] => [0, 1, 2].filter((descriptor) => isatty(descriptor));
+
+/** A closed terminal refuses to be set back, and Node aborts at its very end where it tries: the null device takes its place. */
+export function leaveTerminal(descriptors: readonly number[]): void {
+  for (const descriptor of descriptors) {
+    closeSync(descriptor);
+    openSync("/dev/null", "r+"); // gets the lowest number that is free
+  }
+}
+
+/**
+ * Applies what is different in the configuration as it stands now. A file that cannot be read, a wrong value or a setting that
+ * needs a restart changes nothing, and the log says why.
+ */
+export async function reload(runtime: Runtime, load: () => LoadedConfig, log: Log): Promise<void> {
+  try {
+    const change = differences(runtime.config, load().config);
+    const keys = Object.keys(change);
+    if (keys.length > 0) await runtime.apply(change, "reload");
+    log.info(
+      { event: "reload", changed: keys },
+      keys.length === 0 ? "reload: no setting has changed" : `reload: changed ${keys.join(", ")}`,
+    );
+  } catch (error) {
+    refused(error, log);
+  }
+}
+
+function refused(error: unknown, log: Log): void {
+  if (!isDepthwattError(error)) throw error;
+  const { code, message, hint } = error;
+  log.warn({ event: "reload", errorCode: code }, `reload: ${message}; the running settings stay. ${hint}`);
+}
+
+/** The same while nothing runs yet. @returns the configuration for the next attempt */
+export function reloadLater(config: Config, load: () => LoadedConfig, log: Log): Config {
+  try {
+    const next = load().config;
+    log.info({ event: "reload", changed: Object.keys(differences(config, next)) }, "reload: read again");
+    return next;
+  } catch (error) {
+    refused(error, log);
+    return config;
+  }
+}

@@ -1,0 +1,216 @@
+// SPDX-License-Identifier: Apache-2.0
+// What run and record share: their flags, and a run from its first frame to its end or the next restart.
+import { constants } from "node:os";
+import type { Command } from "commander";
+import { DepthwattError } from "../../../core/index.js";
+import { ALGORITHMS } from "../../../cuda/index.js";
+import { loadNative } from "../../native.js";
+import { either, type FlagValue, type LoadedConfig } from "../../config/index.js";
+import { saveSettings } from "../../control/save.js";
+import { openRuntime } from "../../main.js";
+import type { Runtime, RuntimeEvents, RuntimeHost } from "../../runtime.js";
+import { createLog, type Log } from "../../log.js";
+import { createNotifier, type ServiceNotifier } from "../../service/notify.js";
+import { whenThere } from "../../service/wait.js";
+import { SOURCE_KINDS } from "../../sources/section.js";
+import { greet } from "./greeting.js";
+import { figuresLine, LiveLine } from "../live-line.js";
+import { type ConfigOptions, configOf, frameCount, kindFlag, placeFlags } from "../options.js";
+import { END_SIGNALS, printJson, printLine } from "../output.js";
+import { hasTerminal, leaveTerminal, reload, reloadLater, terminalDescriptors } from "./reload.js";
+
+export interface RunOptions extends ConfigOptions {
+  source?: string;
+  left?: string;
+  right?: string;
+  sideBySide?: string;
+  calibration?: string;
+  algorithm?: string;
+  backend?: string;
+  broker?: string;
+  base?: string;
+  device?: string;
+  rate?: string;
+  frames?: number;
+  json?: boolean;
+}
+
+/** --source walk.mcap means the kind and the file. */
+const recordingOf = ({ source }: RunOptions) => (source?.endsWith(".mcap") ? source : undefined);
+
+function sourceFlag(options: RunOptions): FlagValue {
+  if (recordingOf(options) !== undefined) return { flag: "--source", value: "mcap" };
+  return kindFlag(options);
+}
+
+function flagsOf(options: RunOptions): Record<string, FlagValue> {
+  return {
+    "source.kind": sourceFlag(options),
+    "source.mcap.file": { flag: "--source", value: recordingOf(options) },
+    "calibration.file": { flag: "--calibration", value: options.calibration },
+    "match.algorithm": { flag: "--algorithm", value: options.algorithm },
+    "engine.backend": { flag: "--backend", value: options.backend },
+    "outputs.mqtt.broker": { flag: "--broker", value: options.broker },
+    base: { flag: "--base", value: options.base },
+    device: { flag: "--device", value: options.device },
+  };
+}
+
+/**
+ * The first signal ends the run in order; a second one, of whatever kind, ends the process. Where there is no terminal that
+ * could have been closed, SIGHUP calls `onHangup` instead.
+ */
+function stopOnSignals(
+  runtime: Runtime,
+  notifier: ServiceNotifier,
+  onHangup: () => void,
+): { received: boolean; forget(): void } {
+  const reloads = !hasTerminal();
+  const terminals = terminalDescriptors();
+  const ending = END_SIGNALS.filter((name) => name !== "SIGHUP" || !reloads);
+  const stop = (signal: NodeJS.Signals) => {
+    if (signals.received) process.exit(128 + constants.signals[signal]);
+    signals.received = true;
+    if (signal === "SIGHUP") leaveTerminal(terminals);
+    notifier.stopping();
+    runtime.stop();
+  };
+  const signals = {
+    received: false,
+    forget() {
+      for (const name of ending) process.off(name, stop);
+      process.off("SIGHUP", onHangup);
+    },
+  };
+  for (const name of ending) process.on(name, stop);
+  if (reloads) process.on("SIGHUP", onHangup);
+  return signals;
+}
+
+/** What can be asked of this process over control. `begin`: another run shall follow this one. */
+function hostOf(options: RunOptions, load: (file?: string) => LoadedConfig, begin: () => void): RuntimeHost {
+  const file = options.config ?? process.env.DEPTHWATT_CONFIG;
+  const restart = () => {
+    load();
+    begin();
+  };
+  if (!file) return { restart };
+  return {
+    restart,
+    save: (change) => saveSettings(file, change, (candidate) => load(candidate).config),
+  };
+}
+
+/** @param more flags of the command that are not those of run */
+export async function run(options: RunOptions, more: Record<string, FlagValue> = {}): Promise<void> {
+  const rateHz = { flag: "--rate", value: options.rate };
+  const load = (file = options.config) =>
+    configOf(
+      { ...options, ...(file !== undefined && { config: file }) },
+      { ...flagsOf(options), ...more },
+      { ...placeFlags(options), rateHz },
+    );
+  const log = createLog("info");
+  const notifier = createNotifier({
+    send: (address, message) => loadNative().sdNotify(address, message),
+    onFailure: (reason) => log.warn(reason),
+  });
+  while (await runOnce(options, load, log, notifier)) log.info("restart: beginning anew");
+}
+
+/** @returns whether another run shall follow */
+async function runOnce(
+  options: RunOptions,
+  load: (file?: string) => LoadedConfig,
+  log: Log,
+  notifier: ServiceNotifier,
+): Promise<boolean> {
+  let { config } = load();
+  const live = new LiveLine();
+  log.level = config.log.level;
+  const quiet = options.json === true;
+  let again = false;
+  const events: RuntimeEvents = {
+    onNotice: (notice) => {
+      live.finish();
+      log.warn({ event: "notice" }, notice);
+    },
+    onState: (state, reason) => {
+      // A person sees the notice of it; in the journal it is the way to find when depth went and came.
+      if (notifier.active) log.info({ event: "state", state, reason }, `${state}: ${reason}`);
+    },
+    onFrame: () => {
+      notifier.ready();
+      notifier.frameCompleted();
+    },
+    onSettings: (settings) => {
+      log.level = settings.log.level;
+      expectPairs();
+    },
+    onIdle: (seconds) => notifier.startsLater(seconds),
+    onFigures: (figures) => {
+      const line = figuresLine(figures);
+      notifier.status(line);
+      // Under a service manager the status line above is the place; the journal would get one line a second.
+      if (!quiet && !notifier.active) live.show(line);
+    },
+  };
+  const begin = () => {
+    again = true;
+    runtime.stop();
+  };
+  const host = hostOf(options, load, begin);
+  const onHangup = () => {
+    config = reloadLater(config, load, log);
+  };
+  if (notifier.active) process.on("SIGHUP", onHangup);
+  const attempt = () => {
+    loadNative().giveMemoryBack();
+    return openRuntime(config, options.frames, events, host);
+  };
+  const runtime: Runtime = await whenThere(attempt, notifier, {
+    onWait: ({ code, message, hint }) =>
+      log.warn({ event: "waiting", errorCode: code, hint }, `waiting: ${message}`),
+  }).finally(() => process.off("SIGHUP", onHangup));
+  if (!quiet) greet(runtime);
+  notifier.excuse(() => runtime.parts.source.isAway?.() ?? false);
+  const expectPairs = () => {
+    const { rateHz } = runtime.parts.source.description;
+    if (rateHz !== undefined) notifier.expectEvery(1000 / rateHz);
+  };
+  expectPairs();
+  const signals = stopOnSignals(runtime, notifier, () => void reload(runtime, load, log));
+  try {
+    const figures = await runtime.run();
+    live.finish();
+    again &&= !signals.received;
+    if (figures.frames === 0 && !signals.received && !again)
+      throw new DepthwattError("SOURCE_EMPTY", "Expected at least one frame, none was computed.");
+    if (!quiet)
+      printLine(`${figures.frames} frames in ${figures.seconds.toFixed(1)} s | ${figuresLine(figures)}`);
+    else if (!again) printJson(figures);
+    // Frames were asked for that did not arrive. Whoever ends the run by hand has been told already.
+    if (!signals.received && !again && runtime.failure !== undefined) throw runtime.failure;
+    return again;
+  } finally {
+    live.finish();
+    signals.forget();
+  }
+}
+
+/** The options that say what is computed from what. */
+export function withRunOptions(command: Command): Command {
+  return command
+    .option("--source <kind>", `${either(SOURCE_KINDS)}, or a recording's file (default: what --left names)`)
+    .option("--left <path>", "left images or camera device")
+    .option("--right <path>", "right images or camera device")
+    .option("--side-by-side <path>", "images, or one device, left beside right")
+    .option("--calibration <file>", "calibration file, or two joined by a comma")
+    .option("--algorithm <name>", `matcher: ${ALGORITHMS.join(", ")}`)
+    .option("--backend <name>", "auto, cpu or cuda")
+    .option("--broker <url>", "of the MQTT output: embedded, none, or mqtt://, mqtts://, ws://, wss:// URL")
+    .option("--base <topic>", "what every topic begins with")
+    .option("--device <name>", "name of this device in its topics")
+    .option("--rate <hz>", "pairs per second, or max")
+    .option("--frames <n>", "end after this many frames", frameCount);
+}

@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a command reports that skips what it cannot convert or match, and continues.
+import { note } from "./output.js";
+import type { Progress } from "./progress.js";
+
+/** The exit code of a command that is done but has skipped something. */
+export const EXIT_SKIPPED = 6;
+
+/** Returns a function that prints each skipped item above the progress bar; beyond `max` items it prints nothing. */
+export function noteSkipped(progress: Progress, max: number): (text: string) => void {
+  let notes = 0;
+  return (text) => {
+    if (notes === max) return;
+    notes++;
+    progress.clear();
+    note(`skipped: ${text}${notes === max ? "; more of them are only counted" : ""}`);
+  };
+}

@@ -1,0 +1,181 @@
+// SPDX-License-Identifier: Apache-2.0
+// depthwatt batch: disparity maps of whole archives of pairs, on one machine or on many.
+import { availableParallelism } from "node:os";
+import { type Command, Option } from "commander";
+import { DepthwattError } from "../../../core/index.js";
+import { ALGORITHMS } from "../../../cuda/index.js";
+import type { BatchCounts, BatchOptions } from "./batch.js";
+import type { ResultFormat } from "./results.js";
+import { partOf, shardOf } from "./shard.js";
+import type { BatchStage } from "./stages.js";
+import {
+  describeArguments,
+  type ConfigOptions,
+  configOf,
+  withConfig,
+  withExamples,
+  withJson,
+} from "../../cli/options.js";
+import { note, printJson, printLine } from "../../cli/output.js";
+import { Progress } from "../../cli/progress.js";
+import { EXIT_SKIPPED, noteSkipped } from "../../cli/skipped.js";
+
+interface BatchFlags extends ConfigOptions {
+  calibration?: string;
+  algorithm?: string;
+  numDisparities?: string;
+  minDisparity?: string;
+  backend?: string;
+  format: ResultFormat;
+  shard?: string;
+  ahead?: string;
+  queue?: string;
+  enqueue?: boolean;
+  ackWait: string;
+  json?: boolean;
+}
+
+const MAX_SKIPPED_NOTES = 20;
+
+function numberOf(flag: string, text: string, min: number, max: number): number {
+  const value = Number(text);
+  if (value >= min && value <= max) return value;
+  throw new DepthwattError("USAGE", `expected ${flag} to be a number from ${min} to ${max}, got "${text}"`);
+}
+
+const busy = (occupancy: Record<BatchStage, number>) =>
+  Object.entries(occupancy)
+    .map(([stage, percent]) => `${stage} ${percent.toFixed(0)} %`)
+    .join(", ");
+
+async function run(input: string, output: string, flags: BatchFlags): Promise<void> {
+  const { config } = configOf(flags, {
+    "calibration.file": { flag: "--calibration", value: flags.calibration },
+    "match.algorithm": { flag: "--algorithm", value: flags.algorithm },
+    "match.numDisparities": { flag: "--num-disparities", value: flags.numDisparities },
+    "match.minDisparity": { flag: "--min-disparity", value: flags.minDisparity },
+    "engine.backend": { flag: "--backend", value: flags.backend },
+  });
+  if (flags.queue === undefined && flags.enqueue)
+    throw new DepthwattError("USAGE", "expected --queue beside --enqueue, got nothing");
+  const shard = flags.queue === undefined ? shardOf(flags.shard, process.env) : undefined;
+  if (flags.queue !== undefined && flags.shard !== undefined)
+    throw new DepthwattError("USAGE", "expected --shard or --queue, got both");
+  const [{ listArchive }, { checkFree, choiceOf, claimFolder }] = await Promise.all([
+    import("./archive.js"),
+    import("./results.js"),
+  ]);
+  // Before the folder is made and claimed, which a mistyped archive should not do. A worker of a queue lists nothing.
+  const archive = flags.queue === undefined || flags.enqueue ? await listArchive(input) : undefined;
+  // Results of a queue are called after what is in their pictures.
+  if (archive !== undefined && flags.queue === undefined)
+    checkFree(
+      output,
+      archive.pairs.map(({ name }) => `${name}.${flags.format}`),
+    );
+  const key = await claimFolder(output, choiceOf(config, flags.format));
+  const progress = new Progress();
+  const options: BatchOptions = {
+    config,
+    input,
+    output,
+    format: flags.format,
+    note: once(progress),
+    ahead: numberOf("--ahead", flags.ahead ?? String(2 + Math.min(6, availableParallelism())), 1, 64),
+    onProgress: ({ pairs, written, kept, skipped }, occupancy) =>
+      progress.show(
+        written + kept + sum(skipped),
+        flags.queue === undefined ? pairs : undefined,
+        busy(occupancy),
+      ),
+    onSkip: noteSkipped(progress, MAX_SKIPPED_NOTES),
+  };
+  const began = performance.now();
+  const seconds = () => Math.round(performance.now() - began) / 1000;
+  if (flags.queue !== undefined) {
+    const { enqueue, workQueue } = await import("./queue.js");
+    const queue = {
+      ...options,
+      url: flags.queue,
+      key,
+      ackWaitSeconds: numberOf("--ack-wait", flags.ackWait, 1, 86_400),
+    };
+    if (archive !== undefined) {
+      const { pairs, unmatched } = archive;
+      const fresh = await enqueue(pairs, queue);
+      if (flags.json) printJson({ pairs: pairs.length, enqueued: fresh, unmatched });
+      else printLine(`${fresh} of ${pairs.length} pairs are new in the queue`);
+      return;
+    }
+    const done = await workQueue(queue).finally(() => progress.clear());
+    return tell(flags, { ...done.counts, seconds: seconds(), occupancy: done.occupancy, unmatched: 0 });
+  }
+  const { runBatch } = await import("./batch.js");
+  const { pairs, unmatched } = archive!;
+  const { counts, occupancy } = await runBatch(partOf(pairs, shard), options).finally(() => progress.clear());
+  const part = shard && { shard: `${shard.index}/${shard.of}` };
+  tell(flags, { ...counts, ...part, unmatched, seconds: seconds(), occupancy });
+}
+
+const sum = (counts: Record<string, number>) =>
+  Object.values(counts).reduce((total, count) => total + count, 0);
+
+/** What holds of every pair is told with the first one. */
+function once(progress: Progress): (text: string) => void {
+  const said = new Set<string>();
+  return (text) => {
+    if (said.has(text)) return;
+    said.add(text);
+    progress.clear();
+    note(text);
+  };
+}
+
+type Summary = BatchCounts & { seconds: number; occupancy: Record<BatchStage, number>; unmatched: number };
+
+function tell(flags: BatchFlags, summary: Summary): void {
+  const { pairs, written, kept, skipped, seconds, occupancy, unmatched } = summary;
+  if (flags.json) printJson(summary);
+  else {
+    const left = Object.entries(skipped).map(([code, count]) => `${count} ${code}`);
+    printLine(
+      `${pairs} pairs in ${seconds.toFixed(1)} s: ${written} written, ${kept} there already, ` +
+        `${left.length === 0 ? "none skipped" : `skipped: ${left.join(", ")}`}, ${unmatched} images without a partner`,
+    );
+    printLine(`busy: ${busy(occupancy)}`);
+  }
+  if (sum(skipped) > 0) process.exitCode = EXIT_SKIPPED;
+}
+
+export function define(command: Command): void {
+  describeArguments(command, {
+    in: "folder with dataset.json, left/ and right/, mav0/, or folders of those",
+    out: "folder for the disparity maps, named as the pairs",
+  });
+  command
+    .option("--calibration <file>", "rectify with this calibration (default: the pictures are rectified)")
+    .option("--algorithm <name>", `matcher: ${ALGORITHMS.join(", ")}`)
+    .option("--num-disparities <n>", "disparities searched, 8 to 512")
+    .option("--min-disparity <n>", "smallest disparity searched")
+    .option("--backend <name>", "auto, cpu or cuda")
+    .addOption(
+      new Option("--format <name>", "disparity maps as match writes them")
+        .choices(["pfm", "png"])
+        .default("pfm"),
+    )
+    .option(
+      "--shard <i/n>",
+      "this part of n; n alone where JOB_COMPLETION_INDEX or SLURM_ARRAY_TASK_ID says which",
+    )
+    .option("--ahead <n>", "pairs in work at a time: one is matched, the others are read, decoded, written")
+    .option("--queue <url>", "pull pairs from a JetStream work queue: nats://HOST:4222/STREAM")
+    .option("--enqueue", "put the pairs of <in> into the queue, and end")
+    .option("--ack-wait <s>", "seconds after which a pair of a worker that died comes again", "30");
+  withExamples(
+    withJson(withConfig(command), "print one JSON object at the end"),
+    "depthwatt batch archive maps --num-disparities 128",
+    "depthwatt batch archive maps --shard 2/8",
+    "depthwatt batch archive maps --queue nats://queue:4222/NIGHT --enqueue",
+    "depthwatt batch archive maps --queue nats://queue:4222/NIGHT",
+  ).action(run);
+}

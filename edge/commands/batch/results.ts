@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: Apache-2.0
+// Where results go: each is written whole and once, and a folder holds those of one choice of settings.
+import { createHash } from "node:crypto";
+import { existsSync, readFileSync } from "node:fs";
+import { link, readFile, rm, writeFile } from "node:fs/promises";
+import { dirname, join } from "node:path";
+import {
+  disparityFromQ4,
+  disparityToPng16,
+  encodePfm,
+  encodePng,
+  makeFolder,
+} from "../../../camera/index.js";
+import { DepthwattError, hasCode, writeBeside } from "../../../core/index.js";
+import { parametersOf } from "../../../cuda/index.js";
+import type { Config } from "../../config/index.js";
+import { matchParameters } from "../../pipeline/parameters.js";
+import { VERSION } from "../../version.js";
+import type { Matched } from "../../match/match-pair.js";
+
+export type ResultFormat = "pfm" | "png";
+
+/** All that a result depends on beside its pictures. */
+export function choiceOf(config: Config, format: ResultFormat): object {
+  const { match, refine, rectify, region, calibration } = config;
+  const { file, ...how } = calibration;
+  const files = file?.split(",").map((path) => readText(path.trim()));
+  const used = matchParameters(match);
+  const { parameters: _, ...shared } = used;
+  return {
+    version: VERSION,
+    format,
+    match: { ...shared, ...parametersOf(used), denoise: match.denoise },
+    refine,
+    rectify,
+    region,
+    calibration: { ...how, files },
+  };
+}
+
+/** What a folder holds cannot be read in one go: its name stands for it, and loading it says what is wrong. */
+function readText(path: string): string {
+  try {
+    return readFileSync(path, "utf8");
+  } catch {
+    return path;
+  }
+}
+
+export const hashOf = (...parts: readonly (string | Uint8Array)[]): string => {
+  const hash = createHash("sha256");
+  for (const part of parts) hash.update(part);
+  return hash.digest("hex");
+};
+
+/**
+ * A file that is called as a result counts as done, so a folder that holds such a file and no note is refused: the file may be a
+ * picture of the archive itself.
+ * @param names of the results, as they would stand in the folder
+ * @throws DepthwattError USAGE
+ */
+export function checkFree(folder: string, names: readonly string[]): void {
+  if (!existsSync(folder) || existsSync(join(folder, NOTE))) return;
+  const found = names.find((name) => existsSync(join(folder, name)));
+  // Asked again: the note is written before any result, also where another machine has just begun.
+  if (found !== undefined && !existsSync(join(folder, NOTE)))
+    throw others(folder, `${found} and no ${NOTE} that says what it was made with`);
+}
+
+const NOTE = "batch.json";
+
+/**
+ * The folder's own note of what its results were made with. Made where there is none.
+ * @returns the hash of the choice
+ * @throws DepthwattError USAGE: results of other settings are there; OUTPUT_UNWRITABLE
+ */
+export async function claimFolder(folder: string, choice: object): Promise<string> {
+  const text = JSON.stringify(choice);
+  const key = hashOf(text);
+  const note = join(folder, NOTE);
+  try {
+    makeFolder(folder);
+    if (!existsSync(note)) await writeOnce(note, `${JSON.stringify({ key, choice }, undefined, 1)}\n`);
+    const found = (JSON.parse(await readFile(note, "utf8")) as { key?: unknown }).key;
+    if (found === key) return key;
+  } catch (cause) {
+    if (cause instanceof SyntaxError) throw others(folder, "a batch.json that is none of ours");
+    throw unwritable(folder, cause as Error);
+  }
+  throw others(folder, "results of other settings or another version");
+}
+
+const others = (folder: string, found: string) =>
+  new DepthwattError(
+    "USAGE",
+    `${folder}: expected a new folder or one with results of these settings, found ${found}`,
+    {
+      hint: "Give another folder; batch.json in it says what its results were made with.",
+    },
+  );
+
+export const unwritable = (path: string, cause: Error) =>
+  new DepthwattError("OUTPUT_UNWRITABLE", `cannot write to ${path}: ${cause.message}`, { cause });
+
+/** @throws DepthwattError IMAGE_UNSUPPORTED: disparities that a PNG does not hold */
+export async function encodeResult(
+  { disparityQ4, width, height }: Matched,
+  format: ResultFormat,
+  name: string,
+): Promise<Uint8Array> {
+  const disparity = disparityFromQ4(disparityQ4, width, height);
+  return format === "pfm" ? encodePfm(disparity) : encodePng(disparityToPng16(disparity, name));
+}
+
+/** Replaces what is there, which can only be the same. @throws Node's error */
+export async function writeResult(path: string, bytes: Uint8Array): Promise<void> {
+  makeFolder(dirname(path));
+  await writeBeside(path, bytes);
+}
+
+let count = 0;
+
+/** Of several that write one name at once, on one machine or on many, one does. @returns whether it was this one */
+export async function writeOnce(path: string, bytes: Uint8Array | string): Promise<boolean> {
+  makeFolder(dirname(path));
+  const beside = `${path}.${process.pid}-${Math.floor(Math.random() * 2 ** 32)}-${count++}.part`;
+  try {
+    await writeFile(beside, bytes, { flag: "wx" });
+    await link(beside, path);
+    return true;
+  } catch (error) {
+    if (!hasCode(error, "EEXIST")) throw error;
+    return false;
+  } finally {
+    await rm(beside, { force: true });
+  }
+}

@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: Apache-2.0
+// depthwatt boards: which board this is and why, what can be measured on it, and every board that is known.
+import type { Command } from "commander";
+import { loadNative, type NativeAddon } from "../../native.js";
+import { openCandidates } from "../../../power/index.js";
+import {
+  type BoardFile,
+  type Detection,
+  detectBoard,
+  type Fact,
+  known,
+  knownNumber,
+  loadBoards,
+  totalRuleOf,
+} from "../../boards/index.js";
+import { powerNative } from "../../power/open-meter.js";
+import { withExamples, withJson } from "../../cli/options.js";
+import { columns, paint, printJson, printLine } from "../../cli/output.js";
+
+function addonOrNothing(): NativeAddon | undefined {
+  try {
+    return loadNative();
+  } catch {
+    // Without the addon NVML says that it is missing; `depthwatt doctor` says how to build it.
+    return undefined;
+  }
+}
+
+/** Every sensor that could be here: its rails and total, or why it is not. */
+function sensors(detection: Detection) {
+  const totalRule = totalRuleOf(detection);
+  const candidates = openCandidates({
+    native: powerNative(addonOrNothing()),
+    ...(totalRule !== undefined && { totalRule }),
+  });
+  return candidates.map(({ name, result }) => {
+    if (!("rails" in result)) return { name, ...result };
+    const rails = result.rails.map(({ label, kind, sourcePath, updateIntervalMs, step }) => ({
+      label,
+      kind,
+      sourcePath,
+      updateIntervalMs: updateIntervalMs ?? null,
+      step: step ?? null,
+    }));
+    result.close();
+    return { name, available: true as const, rails, total: result.total };
+  });
+}
+
+const shown = <T extends string | number>(item: Fact<T>, unit = ""): string => {
+  const value = known(item);
+  return value === undefined ? "?" : `${value}${unit}`;
+};
+
+function boardRow(board: BoardFile): string[] {
+  const total = known(board.power.total);
+  return [
+    board.name,
+    known(board.gpu.nvccArchitectures)
+      ?.map((number) => `${number === "native" ? "" : "sm_"}${number}`)
+      .join(" ") ?? "?",
+    shown(board.gpu.multiprocessors),
+    shown(board.memory.gigabytesPerSecond),
+    total === undefined ? "?" : total.rails.join(" + "),
+    board.title,
+  ];
+}
+
+function printDetection(detection: Detection): void {
+  const { board, level, reason, evidence } = detection;
+  const { model, l4t } = evidence;
+  printLine(paint("bold", `Board: ${board?.title ?? "unknown"}`));
+  const rows = [["  because", `${reason}${level === "guess" ? " (a guess)" : ""}`]];
+  if (model !== undefined) rows.push(["  model", model]);
+  if (l4t !== undefined) {
+    const software = l4t.jetpack === undefined ? "" : ` (JetPack ${l4t.jetpack}, CUDA ${l4t.cuda})`;
+    rows.push(["  L4T", `${l4t.version}${software}${l4t.note === "" ? "" : `: ${l4t.note}`}`]);
+  }
+  for (const sensor of sensors(detection)) {
+    const words = sensor.available ? sensor.rails.map((rail) => rail.label).join(", ") : sensor.reason;
+    rows.push([`  ${sensor.name}`, words]);
+    if (!sensor.available) continue;
+    rows.push([
+      "",
+      "rails" in sensor.total ? `total: ${sensor.total.rails.join(" + ")}` : sensor.total.reason,
+    ]);
+  }
+  for (const line of columns(rows)) printLine(line);
+  if (board === undefined || !Array.isArray(board.recommended)) return;
+  printLine("  recommended:");
+  const advice = board.recommended.map((item) => {
+    const watts = knownNumber(item.budgetWatts);
+    return [
+      `    ${item.mode}`,
+      watts === undefined ? "" : `${watts} W mode`,
+      `${item.width}x${item.height}`,
+      `${item.numDisparities} disparities`,
+      `${item.paths} paths`,
+      `${item.framesPerSecond} fps`,
+      item.kind,
+    ];
+  });
+  for (const line of columns(advice)) printLine(line);
+}
+
+function boards(options: { json?: boolean }): void {
+  const all = loadBoards();
+  const detection = detectBoard(all);
+  if (options.json) {
+    const { board, level, reason, evidence } = detection;
+    printJson({
+      detected: {
+        name: board?.name ?? null,
+        title: board?.title ?? null,
+        level,
+        reason,
+        model: evidence.model ?? null,
+        compatible: evidence.compatible ?? null,
+        l4t: evidence.l4t ?? null,
+        modes: evidence.modes,
+        sensors: sensors(detection),
+      },
+      boards: all,
+    });
+    return;
+  }
+  printDetection(detection);
+  printLine();
+  const head = ["board", "GPU", "SMs", "GB/s", "total power", ""];
+  for (const [index, line] of columns([head, ...all.map(boardRow)]).entries()) {
+    printLine(index === 0 ? paint("dim", line) : line);
+  }
+  printLine(paint("dim", "? = not known; --json gives every fact with its source, or why it is not known"));
+}
+
+export function define(command: Command): void {
+  withJson(command, "every fact of every board with its source").action(boards);
+  withExamples(command, "depthwatt boards", "depthwatt boards --json | tail -1 | jq .detected");
+}

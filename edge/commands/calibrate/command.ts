@@ -1,0 +1,208 @@
+// SPDX-License-Identifier: Apache-2.0
+// depthwatt calibrate: pictures of a board in, a stereo calibration, its uncertainty and a report out.
+import { type Command, Option } from "commander";
+import {
+  type Board,
+  type CalibrationResult,
+  calibratePairs,
+  DICTIONARIES,
+  type GreyImage,
+  LENS_MODELS,
+  PATTERNS,
+} from "../../../camera/index.js";
+import { DepthwattError } from "../../../core/index.js";
+import {
+  checkPlaces,
+  listPairs,
+  type Looked,
+  lookForBoard,
+  type NamedPair,
+  reportPage,
+  takePairs,
+  type WantedBoard,
+  writeOutputs,
+} from "./index.js";
+import { loadNative } from "../../native.js";
+import { openSource } from "../../sources/index.js";
+import { boardOf, type CalibrateFlags, checkFlags, metresOf, secondsOf } from "./flags.js";
+import { isLive, type LiveRun, runLive } from "./live-run.js";
+import { printResult } from "./print-result.js";
+import { configOf, withConfig, withExamples, withJson } from "../../cli/options.js";
+import { note, printJson } from "../../cli/output.js";
+import { Progress } from "../../cli/progress.js";
+
+async function pairsOfStream(flags: CalibrateFlags): Promise<NamedPair[]> {
+  const recording = flags.source!;
+  const { config } = configOf(flags, {
+    "source.kind": { flag: "--source", value: "mcap" },
+    "source.mcap.file": { flag: "--source", value: recording },
+    "source.mcap.speed": { flag: "--source", value: "max" },
+  });
+  const { source, warnings } = await openSource(config, { colours: false });
+  for (const warning of warnings) note(`note: ${warning}`);
+  const pairs: NamedPair[] = [];
+  try {
+    await takePairs(source, flags.interval, async (pair) => void pairs.push(pair));
+  } finally {
+    await source.stop();
+  }
+  return pairs;
+}
+
+function pairsOf(flags: CalibrateFlags): Promise<NamedPair[]> {
+  const { source, left, right, sideBySide } = flags;
+  if (source !== undefined) {
+    if (source.endsWith(".mcap")) return pairsOfStream(flags);
+    throw new DepthwattError("USAGE", `expected --source to be a recording (.mcap), got "${source}"`, {
+      hint: "With --live it is a kind of source, such as v4l2 or command.",
+    });
+  }
+  return listPairs({ left, right, sideBySide });
+}
+
+/** Squares scaled so that the baseline is the one that was measured. */
+async function calibrated(flags: CalibrateFlags, looked: Looked): Promise<CalibrationResult> {
+  const baselineMetres = flags.baseline === undefined ? undefined : metresOf("--baseline", flags.baseline);
+  const options = {
+    lens: flags.lens,
+    imageSize: looked.imageSize,
+    withoutK3: !flags.k3,
+    compareLenses: true,
+  };
+  const native = loadNative();
+  const solve = (board: Board, checked: boolean) =>
+    calibratePairs(native, looked.seen, {
+      ...options,
+      board,
+      ...(checked && baselineMetres !== undefined ? { baselineMetres } : {}),
+    });
+  if (flags.square !== undefined) return solve(looked.board, true);
+  const rough = await solve(looked.board, false);
+  return solve({ ...looked.board, squareMetres: baselineMetres! / rough.baselineMetres }, true);
+}
+
+async function exampleOf(
+  result: CalibrationResult,
+  pairs: readonly NamedPair[],
+): Promise<{ name: string; left: GreyImage; right: GreyImage } | undefined> {
+  // The middle one of those that fit: neither the best nor the worst.
+  const order = result.pairs
+    .map((pair, at) => ({ at, error: pair.epipolarRmsPixels ?? Number.NaN }))
+    .filter(({ error }) => !Number.isNaN(error))
+    .sort((a, b) => a.error - b.error);
+  const pair = pairs[order[order.length >> 1]?.at ?? -1];
+  return pair === undefined ? undefined : { name: pair.name, ...(await pair.read()) };
+}
+
+/** Images that are at hand: the board is looked for in all of them. */
+async function lookAtImages(flags: CalibrateFlags, wanted: WantedBoard): Promise<Material> {
+  const pairs = await pairsOf(flags);
+  const progress = new Progress();
+  try {
+    const looked = await lookForBoard(loadNative(), pairs, wanted, (done, of) =>
+      progress.show(done, of, "looking for the board"),
+    );
+    return { pairs, looked };
+  } finally {
+    progress.clear();
+  }
+}
+
+interface Material {
+  pairs: readonly NamedPair[];
+  looked: Looked;
+}
+
+async function make(flags: CalibrateFlags, { pairs, looked }: Material, beganMs: number): Promise<string> {
+  for (const text of looked.notes) note(`note: ${text}`);
+  const result = await calibrated(flags, looked);
+  const { board, seen, notes } = looked;
+  const report =
+    flags.report === undefined
+      ? undefined
+      : await reportPage({ result, seen, example: await exampleOf(result, pairs), notes, date: new Date() });
+  const files = await writeOutputs(flags, result.calibration, report, flags.force === true);
+  if (flags.json) {
+    const { calibration, ...rest } = result;
+    printJson({ ...rest, calibration, board, files, seconds: (performance.now() - beganMs) / 1000 });
+  } else printResult(result, files);
+  return `${result.pairsUsed} pairs, ${result.rmsPixels.toFixed(3)} px rms, written to ${files.join(", ")}`;
+}
+
+async function run(flags: CalibrateFlags): Promise<void> {
+  const begin = performance.now();
+  const wanted = boardOf(flags);
+  checkFlags(flags);
+  checkPlaces(flags, flags.force === true);
+  if (!isLive(flags)) {
+    await make(flags, await lookAtImages(flags, wanted), begin);
+    return;
+  }
+  const live: LiveRun = await runLive(flags, wanted);
+  let ended = "no calibration";
+  try {
+    const { capture } = live;
+    if (!capture.enough) note("note: ended before everything that was wanted had been seen");
+    ended = await make(flags, { pairs: capture.pairs, looked: capture }, begin);
+  } catch (error) {
+    ended = (error as Error).message;
+    throw error;
+  } finally {
+    await live.finish(ended);
+  }
+}
+
+export function define(command: Command): void {
+  command
+    .option("--left <path>", "left images: a folder, a name with *, or a list file; or the left camera")
+    .option("--right <path>", "right images, or the right camera")
+    .option(
+      "--side-by-side <path>",
+      "images that hold the left and the right image side by side, or a camera that delivers such",
+    )
+    .option("--source <file>", "a recording (.mcap) with both input images; with --live a kind of source")
+    .option(
+      "--live",
+      "takes pairs of the running source by itself and says what to show (default for cameras)",
+    )
+    .option("--save <folder>", "of live cameras, also keep the pairs that were taken, as left/ and right/")
+    .addOption(
+      new Option("--pattern <name>", "what is printed on the board")
+        .choices([...PATTERNS])
+        .default("chessboard"),
+    )
+    .option(
+      "--board <size>",
+      "inner corners of the chessboard, such as 9x6 (default: guessed); circles a row and rows; squares of a ChArUco board",
+    )
+    .option(
+      "--square <length>",
+      "side of a square, or from row to row of circles: 0.025 (metres), 25mm or 2.5cm",
+    )
+    .option("--marker <length>", "side of a ChArUco board's markers")
+    .addOption(
+      new Option("--dictionary <name>", "the markers' dictionary").choices([...DICTIONARIES]).default("4x4"),
+    )
+    .addOption(new Option("--lens <model>", "lens model").choices([...LENS_MODELS]).default("radtan"))
+    .option("--no-k3", "radtan without its third radial coefficient, as Kalibr has it")
+    .option(
+      "--baseline <length>",
+      "distance between the cameras as measured: checks --square, or replaces it",
+    )
+    .option("--interval <seconds>", "of a recording, look at a pair this often", secondsOf, 0.5)
+    .option("-o, --output <file>", "depthwatt's own form", "calibration.json")
+    .option("--opencv <file>", "also as OpenCV FileStorage, YAML")
+    .option("--ros <folder>", "also as ROS camera_info, left.yaml and right.yaml")
+    .option("--kalibr <file>", "also as Kalibr camchain, YAML")
+    .option(
+      "--report <file>",
+      "a page with errors, coverage, a rectified pair and the expected depth error, HTML",
+    )
+    .option("--force", "overwrite files that are there");
+  withExamples(
+    withJson(withConfig(command), "print one JSON object"),
+    "depthwatt calibrate --left stills/left --right stills/right --square 25mm --report report.html",
+    "depthwatt calibrate --left stills/left --right stills/right --board 9x6 --square 0.025 --lens fisheye -o rig.json --opencv rig.yaml",
+    "depthwatt calibrate --left /dev/video0 --right /dev/video2 --square 25mm --report report.html",
+  ).action(run);
+}

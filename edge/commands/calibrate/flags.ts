@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: Apache-2.0
+// The flags of depthwatt calibrate, and the board that they name.
+import { InvalidArgumentError } from "commander";
+import { DICTIONARIES, type Dictionary, type LensModel, type Pattern } from "../../../camera/index.js";
+import { DepthwattError } from "../../../core/index.js";
+import type { WantedBoard } from "./index.js";
+import type { ConfigOptions } from "../../cli/options.js";
+
+export interface CalibrateFlags extends ConfigOptions {
+  left?: string;
+  right?: string;
+  sideBySide?: string;
+  source?: string;
+  live?: boolean;
+  save?: string;
+  pattern: Pattern;
+  board?: string;
+  square?: string;
+  marker?: string;
+  dictionary: Dictionary;
+  lens: LensModel;
+  k3: boolean;
+  baseline?: string;
+  interval: number;
+  output: string;
+  opencv?: string;
+  ros?: string;
+  kalibr?: string;
+  report?: string;
+  force?: boolean;
+  json?: boolean;
+}
+
+/** "0.025", "25mm" or "2.5 cm" in metres. */
+export function metresOf(flag: string, text: string): number {
+  const [, number, unit = "m"] = /^\s*(\d*\.?\d+(?:e-?\d+)?)\s*(m|cm|mm)?\s*$/i.exec(text) ?? [];
+  const metres = Number(number) * { m: 1, cm: 0.01, mm: 0.001 }[unit.toLowerCase() as "m" | "cm" | "mm"];
+  if (number !== undefined && metres > 0 && metres < 100) return metres;
+  throw new DepthwattError(
+    "USAGE",
+    `expected ${flag} to be a length such as 0.025 (metres) or 25mm, got "${text}"`,
+  );
+}
+
+/** The argument of --interval. */
+export function secondsOf(text: string): number {
+  const seconds = Number(text);
+  if (text.trim() !== "" && seconds >= 0 && seconds <= 3600) return seconds;
+  throw new InvalidArgumentError("expected seconds, 0 to 3600");
+}
+
+/**
+ * What can be refused before anybody holds a board for minutes: a baseline that is no length, a form that cannot hold the lens.
+ * @throws DepthwattError USAGE
+ */
+export function checkFlags({ kalibr, lens, k3, baseline }: CalibrateFlags): void {
+  if (baseline !== undefined) metresOf("--baseline", baseline);
+  if (kalibr === undefined || lens === "fisheye" || (lens === "radtan" && !k3)) return;
+  throw new DepthwattError(
+    "USAGE",
+    `expected --kalibr with a lens that a camchain can hold (radtan of k1 k2 p1 p2, or equidistant), got --lens ${lens}` +
+      (lens === "radtan" ? " with k3" : ""),
+    { hint: "Add --no-k3 (radtan) or --lens fisheye, or write another form." },
+  );
+}
+
+function sizeOf(text: string): { columns: number; rows: number } {
+  const [, columns, rows] = /^\s*(\d+)\s*[x×]\s*(\d+)\s*$/.exec(text) ?? [];
+  const size = { columns: Number(columns), rows: Number(rows) };
+  if (Object.values(size).every((side) => side >= 3 && side <= 64)) return size;
+  throw new DepthwattError(
+    "USAGE",
+    `expected --board to be COLUMNSxROWS of 3 to 64 each, such as 9x6, got "${text}"`,
+  );
+}
+
+/** @throws DepthwattError USAGE */
+export function boardOf(flags: CalibrateFlags): WantedBoard {
+  const { pattern, square, baseline } = flags;
+  if (square === undefined && baseline === undefined) {
+    throw new DepthwattError(
+      "USAGE",
+      "expected --square, the side of a square of the printed board, got nothing",
+      {
+        hint: "Measure ten squares with a ruler: --square 25mm. Or give --baseline, the distance between the cameras.",
+      },
+    );
+  }
+  if (pattern !== "chessboard" && flags.board === undefined)
+    throw new DepthwattError(
+      "USAGE",
+      `expected --board COLUMNSxROWS: a board of ${pattern} cannot be guessed`,
+    );
+  const squareMetres = square === undefined ? 1 : metresOf("--square", square);
+  const board = { pattern, squareMetres, ...(flags.board === undefined ? {} : sizeOf(flags.board)) };
+  if (pattern !== "charuco") return board;
+  if (square === undefined || flags.marker === undefined)
+    throw new DepthwattError(
+      "USAGE",
+      "expected --square and --marker, the sides of a square and of a marker",
+    );
+  const markerMetres = metresOf("--marker", flags.marker);
+  if (markerMetres > 0.95 * squareMetres || markerMetres < 0.3 * squareMetres) {
+    throw new DepthwattError(
+      "USAGE",
+      `expected --marker to be 0.3 to 0.95 of --square (${squareMetres} m), got ${markerMetres} m`,
+    );
+  }
+  return { ...board, markerMetres, dictionary: DICTIONARIES.indexOf(flags.dictionary) };
+}

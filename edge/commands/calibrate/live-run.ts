@@ -1,0 +1,182 @@
+// SPDX-License-Identifier: Apache-2.0
+// depthwatt calibrate with live cameras: what the person who holds the board is told, in the terminal and on the live page.
+import { writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { encodePng, makeFolder, type PairSource, TILTS } from "../../../camera/index.js";
+import { DepthwattError } from "../../../core/index.js";
+import {
+  captureLive,
+  lengthWords,
+  type LiveCapture,
+  type LiveImages,
+  type LiveLook,
+  type NamedPair,
+  type WantedBoard,
+} from "./index.js";
+import type { Config } from "../../config/index.js";
+import { SharedHttp } from "../../http/index.js";
+import { loadNative } from "../../native.js";
+import { servePage } from "../../outputs/viewer/assets.js";
+import { CalibrationFeed } from "./calibration-feed.js";
+import { Hub } from "../../outputs/viewer/hub.js";
+import { openSource } from "../../sources/index.js";
+import { kindOfPath } from "../../sources/section.js";
+import type { CalibrateFlags } from "./flags.js";
+import { LiveLine } from "../../cli/live-line.js";
+import { configOf, kindFlag, placeFlags } from "../../cli/options.js";
+import { END_SIGNALS, note, printLine } from "../../cli/output.js";
+
+const LOG_MS = 2000;
+
+const percent = (share: number) => `${Math.floor(100 * share)} %`;
+
+/** "62 % | 9/15 pairs | seen in 75 % 70 % | tilts 5/8 | depth 4.1 mm at 1 m, ... | hold it into the upper left ..." */
+export function guidanceLine({ progress, result, text, trouble }: LiveLook): string {
+  const parts: string[] = [];
+  if (progress !== undefined) {
+    const { share, pairs, wantedPairs, covered, tilts } = progress;
+    const tilted = TILTS.reduce((sum, side) => sum + Math.min(tilts[side], 2), 0);
+    parts.push(
+      percent(share),
+      `${pairs}/${wantedPairs} pairs`,
+      `seen in ${percent(covered.left)} and ${percent(covered.right)} of the images`,
+      `tilts ${tilted}/${2 * TILTS.length}`,
+    );
+  }
+  if (trouble !== undefined) parts.push(`problem: ${trouble}`);
+  // What to do comes before what it is worth: the end of the line may be cut off.
+  parts.push(text);
+  if (result !== undefined) {
+    const errors = result.depthErrors.map((one) => `${lengthWords(one.totalMetres)} at ${one.depthMetres} m`);
+    parts.push(`depth error ${errors.join(", ")}`);
+  }
+  return parts.join(" | ");
+}
+
+/** Whether the flags name cameras; a recording and images are not live. */
+export function isLive({ live, left, right, sideBySide }: CalibrateFlags): boolean {
+  const paths = [left, right, sideBySide].filter((path) => path !== undefined);
+  return live === true || paths.some((path) => kindOfPath(path) === "v4l2");
+}
+
+interface PageOfCapture {
+  feed: CalibrationFeed | undefined;
+  close(): Promise<void>;
+}
+
+async function openPage({ http, outputs, base, device }: Config): Promise<PageOfCapture> {
+  if (!outputs.viewer.enabled) return { feed: undefined, close: async () => {} };
+  const shared = new SharedHttp(http, (problem) => note(`http: ${problem.message}`));
+  const { server, gate } = await shared.access();
+  const hub = new Hub({ kind: "calibrate", origin: `${base}/${device}`, gate });
+  servePage(server, hub);
+  printLine(`page      ${server.url}`);
+  return {
+    feed: new CalibrationFeed(hub, device),
+    async close() {
+      hub.close();
+      await shared.close();
+    },
+  };
+}
+
+/** Pictures of the pairs that were taken, as depthwatt capture names them. */
+class Saver {
+  readonly #folder: string;
+  readonly #writing: Promise<void>[] = [];
+
+  constructor(folder: string) {
+    this.#folder = folder;
+    for (const side of ["left", "right"]) makeFolder(join(folder, side));
+  }
+
+  save({ name }: NamedPair, images: LiveImages): void {
+    const file = `${name.replace(/\D/g, "").padStart(6, "0")}.png`;
+    for (const side of ["left", "right"] as const) {
+      const path = join(this.#folder, side, file);
+      const written = encodePng(images[side]).then((bytes) => writeFile(path, bytes));
+      // Told when it is waited for.
+      written.catch(() => {});
+      this.#writing.push(written);
+    }
+  }
+
+  async done(): Promise<void> {
+    try {
+      await Promise.all(this.#writing);
+    } catch (cause) {
+      const why = (cause as Error).message;
+      throw new DepthwattError("OUTPUT_UNWRITABLE", `cannot write below ${this.#folder}: ${why}`, { cause });
+    }
+  }
+}
+
+export interface LiveRun {
+  capture: LiveCapture;
+  /** Tells the page how it ended, and closes it. */
+  finish(result: string): Promise<void>;
+}
+
+async function openCameras(flags: CalibrateFlags): Promise<{ config: Config; source: PairSource }> {
+  const { config } = configOf(flags, { "source.kind": kindFlag(flags) }, placeFlags(flags));
+  // The calibration that is to be made need not be there yet, and an old one may be of another size.
+  const { file, ...calibration } = config.calibration;
+  if (file !== undefined) note(`note: calibration.file (${file}) is not used`);
+  const { source, warnings } = await openSource({ ...config, calibration }, { colours: false });
+  for (const warning of warnings) note(`note: ${warning}`);
+  return { config, source };
+}
+
+/** Captures until it is enough, or until the first signal; a second one ends the program. */
+export async function runLive(flags: CalibrateFlags, wanted: WantedBoard): Promise<LiveRun> {
+  const saver = flags.save === undefined ? undefined : new Saver(flags.save);
+  const { config, source } = await openCameras(flags);
+  const ending = new AbortController();
+  const end = () => ending.abort();
+  const line = new LiveLine();
+  let page: PageOfCapture | undefined;
+  try {
+    if (!flags.json) printLine(`source    ${source.description.title}`);
+    page = flags.json ? { feed: undefined, close: async () => {} } : await openPage(config);
+    const { feed, close } = page;
+    for (const name of END_SIGNALS) process.once(name, end);
+    let said = { text: "", ms: Number.NEGATIVE_INFINITY };
+    const capture = await captureLive(loadNative(), source, wanted, {
+      lens: flags.lens,
+      withoutK3: !flags.k3,
+      signal: ending.signal,
+      onLook: (look) => {
+        feed?.look(look);
+        // A terminal's line is renewed with every look; a log gets what is taken, and now and then what to do.
+        const now = performance.now();
+        const news = look.verdict === "taken" || (look.text !== said.text && now - said.ms > LOG_MS);
+        if (!process.stderr.isTTY && !news) return;
+        line.show(guidanceLine(look));
+        said = { text: look.text, ms: now };
+      },
+      onTaken: (pair, images) => saver?.save(pair, images),
+      onNotice: (text) => {
+        line.finish();
+        note(`note: ${text}`);
+        feed?.notice(text);
+      },
+    });
+    await saver?.done();
+    return {
+      capture,
+      async finish(result) {
+        feed?.finished(result);
+        // A page that is open gets to see how it ended.
+        if (feed !== undefined) await new Promise((resolve) => setTimeout(resolve, 200));
+        await close();
+      },
+    };
+  } catch (error) {
+    await page?.close();
+    throw error;
+  } finally {
+    line.finish();
+    for (const name of END_SIGNALS) process.removeListener(name, end);
+    await source.stop();
+  }
+}

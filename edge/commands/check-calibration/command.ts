@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: Apache-2.0
+// depthwatt check-calibration: whether the cameras lie to each other as their calibration says, from a few pairs.
+import { type Command, InvalidArgumentError } from "commander";
+import type { FramePair, PairSource } from "../../../camera/index.js";
+import { DepthwattError, ERROR_CATALOGUE } from "../../../core/index.js";
+import { type AlignmentFigures, type Examination, Examiner, lookGeometryOf } from "../../health/index.js";
+import { geometryOf, uncalibrated } from "../../pipeline/geometry.js";
+import type { Unavailable } from "../../pipeline/known.js";
+import { openSource } from "../../sources/index.js";
+import { kindOfPath } from "../../sources/section.js";
+import {
+  describeArguments,
+  type ConfigOptions,
+  configOf,
+  withConfig,
+  withExamples,
+  withJson,
+} from "../../cli/options.js";
+import { note, printJson, printLine } from "../../cli/output.js";
+
+interface CheckOptions extends ConfigOptions {
+  calibration?: string;
+  pairs: number;
+  json?: boolean;
+}
+
+function pairCount(text: string): number {
+  const pairs = Number(text);
+  if (Number.isSafeInteger(pairs) && pairs >= 1) return pairs;
+  throw new InvalidArgumentError("expected a whole number of 1 or more");
+}
+
+/** Ends after so many pairs, or with the source. */
+function take(source: PairSource, pairs: number, look: (pair: FramePair) => void): Promise<void> {
+  let seen = 0;
+  return new Promise((resolve, reject) => {
+    source.start({
+      onPair: (pair) => {
+        try {
+          if (seen++ < pairs) look(pair);
+        } catch (error) {
+          reject(error as Error);
+        } finally {
+          pair.release();
+        }
+        if (seen >= pairs) resolve();
+      },
+      onDegraded: (reason) => reason !== undefined && note(`warning: ${reason}`),
+      onWarning: note,
+      onEnd: resolve,
+      onError: reject,
+    });
+  });
+}
+
+function lines({
+  rows,
+  rotationDegrees: turned,
+  deviationDegrees: sure,
+  ...figures
+}: AlignmentFigures): string[] {
+  const fixed = (value: number, digits: number) => (Number(value.toFixed(digits)) + 0).toFixed(digits);
+  const told = (value: number | Unavailable, unit: string, digits: number) =>
+    typeof value === "number" ? `${fixed(value, digits)} ${unit}` : `unavailable: ${value.reason}`;
+  const angle = (name: "pitch" | "yaw" | "roll") => {
+    const [value, deviation] = [turned[name], sure[name]];
+    const chance =
+      typeof value === "number" && typeof deviation === "number" ? ` +- ${deviation.toFixed(3)}` : "";
+    return `${name.padEnd(6)} ${told(value, "degrees", 3)}${chance}`;
+  };
+  return [
+    `rows   ${fixed(rows.mean, 2)} in the mean, 95 % within ${fixed(rows.p95, 2)}; over the width ${fixed(rows.overWidth, 2)}, over the height ${fixed(rows.overHeight, 2)}`,
+    angle("pitch"),
+    angle("yaw"),
+    angle("roll"),
+    `scale  ${fixed(figures.scalePercent, 3)} %, focal lengths differ by ${told(figures.focalPixels, "px", 1)}`,
+    `from   ${figures.features} features, ${figures.residualRows.toFixed(2)} rows about the fit`,
+  ];
+}
+
+function tell({ pairs, figures, problem }: Examination, calibrated: boolean): void {
+  if (figures !== undefined) for (const line of lines(figures)) printLine(line);
+  const against = calibrated ? "as the calibration says" : "as rectified images should";
+  const fits = `the images lie ${against} (${pairs} pair${pairs === 1 ? "" : "s"})`;
+  printLine(problem === undefined ? `ok     ${fits}` : `BAD    ${problem.code}: ${problem.text}`);
+  if (problem !== undefined) printLine(`hint   ${problem.hint}`);
+}
+
+async function check(
+  left: string | undefined,
+  right: string | undefined,
+  options: CheckOptions,
+): Promise<void> {
+  if (left !== undefined && right === undefined) {
+    throw new DepthwattError("USAGE", "expected LEFT and RIGHT, or neither of them, got LEFT alone", {
+      hint: "Give the right images too, or none for the source of the configuration.",
+    });
+  }
+  const named = left !== undefined;
+  const flags = {
+    "source.kind": { flag: "LEFT", value: named ? kindOfPath(left) : undefined },
+    "calibration.file": { flag: "--calibration", value: options.calibration },
+  };
+  const fastest = named && kindOfPath(left) === "replay" ? "max" : undefined;
+  const { config } = configOf(options, flags, {
+    left: { flag: "LEFT", value: left },
+    right: { flag: "RIGHT", value: right },
+    rateHz: { flag: "LEFT", value: fastest },
+  });
+  const { source, calibration, warnings } = await openSource(config, { colours: false });
+  let examined: Examination;
+  try {
+    for (const warning of warnings) note(`warning: ${warning}`);
+    const { width, height } = source.description;
+    const geometry =
+      calibration === undefined
+        ? uncalibrated(width, height)
+        : geometryOf(calibration, config.calibration.crop);
+    const examiner = new Examiner(source.description, lookGeometryOf(geometry));
+    await take(source, options.pairs, (pair) =>
+      examiner.add({ left: pair.left.data, right: pair.right.data }),
+    );
+    if (examiner.pairs === 0)
+      throw new DepthwattError("SOURCE_EMPTY", `expected a pair of ${source.description.title}, got none`);
+    examined = examiner.finish(config.health);
+  } finally {
+    await source.stop();
+  }
+  const { pairs, figures, problem } = examined;
+  if (problem !== undefined) process.exitCode = ERROR_CATALOGUE[problem.code].exitCode;
+  if (!options.json) return tell(examined, calibration !== undefined);
+  printJson({
+    fits: problem === undefined,
+    calibrated: calibration !== undefined,
+    pairs,
+    problem: problem ?? null,
+    alignment: figures ?? { available: false, reason: problem?.text },
+  });
+}
+
+export function define(command: Command): void {
+  describeArguments(command, {
+    left: "left images: a picture, a folder or a device (default: the configured source)",
+    right: "right images",
+  });
+  command
+    .option("--calibration <file>", "rectify with this calibration (default: the images are rectified)")
+    .option("--pairs <n>", "pairs that are compared", pairCount, 20);
+  withExamples(
+    withJson(withConfig(command), "print one JSON object"),
+    "depthwatt check-calibration left.png right.png",
+    "depthwatt check-calibration shots/left shots/right --calibration stereo.yaml --json",
+  ).action(check);
+}

@@ -1,0 +1,194 @@
+// SPDX-License-Identifier: Apache-2.0
+// depthwatt compare: one pair of pictures matched by two presets, disparity and error maps side by side.
+import type { Command } from "commander";
+import {
+  checkColourName,
+  colourDisparity,
+  disparityFromQ4,
+  type FloatImage,
+  readDisparity,
+  type RgbImage,
+  writeImage,
+} from "../../../camera/index.js";
+import { DepthwattError } from "../../../core/index.js";
+import { computePair, type Matched, openPair, readPair } from "../../match/match-pair.js";
+import { nearestName } from "../../config/index.js";
+import { score } from "../../eval/index.js";
+import { presetOf } from "../../presets/index.js";
+import {
+  describeArguments,
+  checkOutputs,
+  type ConfigOptions,
+  configOf,
+  withConfig,
+  withExamples,
+  withJson,
+} from "../../cli/options.js";
+import { columns, note, printJson, printLine } from "../../cli/output.js";
+
+interface CompareOptions extends ConfigOptions {
+  a: string;
+  b: string;
+  output: string;
+  calibration?: string;
+  numDisparities?: string;
+  backend?: string;
+  truth?: string;
+  truthScale?: string;
+  threshold: string;
+  json?: boolean;
+}
+
+/** An error of so many thresholds, and any larger one, has the last colour. */
+const MAX_THRESHOLDS = 3;
+const GAP = 8;
+
+function positive(flag: string, text: string): number {
+  const value = Number(text);
+  if (text.trim() === "" || !(value > 0) || !Number.isFinite(value))
+    throw new DepthwattError("USAGE", `expected a number above 0 for ${flag}, got "${text}"`);
+  return value;
+}
+
+/** White is right, yellow to red is wrong, violet has no estimate, black nothing to hold it against. */
+function errorMap(estimate: FloatImage, truth: FloatImage, threshold: number): RgbImage {
+  const { width, height } = truth;
+  const data = new Uint8Array(3 * width * height);
+  for (let i = 0; i < width * height; ++i) {
+    const [got, expected] = [estimate.data[i]!, truth.data[i]!];
+    if (!Number.isFinite(expected)) continue;
+    const error = Math.abs(got - expected);
+    if (!Number.isFinite(got)) data.set([128, 0, 255], 3 * i);
+    else if (error <= threshold) data.fill(Math.round(255 - (75 * error) / threshold), 3 * i, 3 * i + 3);
+    else {
+      const share = Math.min(1, (error / threshold - 1) / (MAX_THRESHOLDS - 1));
+      data.set([255, Math.round(200 * (1 - share)), 0], 3 * i);
+    }
+  }
+  return { data, width, height };
+}
+
+/** Two above two, with a white line between them. */
+function sheet(images: readonly (readonly [RgbImage, RgbImage])[]): RgbImage {
+  const { width, height } = images[0]![0];
+  const whole = { width: 2 * width + GAP, height: images.length * (height + GAP) - GAP };
+  const data = new Uint8Array(3 * whole.width * whole.height).fill(255);
+  for (const [row, pair] of images.entries()) {
+    for (const [column, image] of pair.entries()) {
+      for (let y = 0; y < height; ++y) {
+        const to = (row * (height + GAP) + y) * whole.width + column * (width + GAP);
+        data.set(image.data.subarray(3 * y * width, 3 * (y + 1) * width), 3 * to);
+      }
+    }
+  }
+  return { data, ...whole };
+}
+
+const sides = ["a", "b"] as const;
+
+async function compare(left: string, right: string, options: CompareOptions): Promise<void> {
+  checkColourName(options.output);
+  checkOutputs(
+    { "the left picture": left, "the right picture": right, "--truth": options.truth },
+    { "-o": options.output },
+  );
+  if (options.truthScale !== undefined && options.truth === undefined)
+    throw new DepthwattError("USAGE", "expected --truth beside --truth-scale, got nothing");
+  const threshold = positive("--threshold", options.threshold);
+  const scale = options.truthScale === undefined ? undefined : positive("--truth-scale", options.truthScale);
+  const flags = {
+    "calibration.file": { flag: "--calibration", value: options.calibration },
+    "match.numDisparities": { flag: "--num-disparities", value: options.numDisparities },
+    "engine.backend": { flag: "--backend", value: options.backend },
+  };
+  const results: { matched: Matched; map: FloatImage; min: number; max: number }[] = [];
+  // Both presets are known before the first is matched.
+  for (const side of sides) presetOf(options[side], nearestName, { what: `--${side}`, code: "USAGE" });
+  const configs = sides.map((side) => configOf({ ...options, preset: options[side] }, flags).config);
+  for (const config of configs) {
+    const pictures = await readPair(left, right, config.match.algorithm, note);
+    const matched = await computePair(await openPair(config, pictures, note));
+    const { minDisparity: min, numDisparities } = config.match;
+    const map = disparityFromQ4(matched.disparityQ4, matched.width, matched.height);
+    results.push({ matched, map, min, max: min + numDisparities });
+  }
+  const [a, b] = results as [(typeof results)[0], (typeof results)[0]];
+  const truth =
+    options.truth === undefined ? undefined : await readDisparity(options.truth, scale ? { scale } : {});
+  if (truth !== undefined && (truth.width !== a.map.width || truth.height !== a.map.height)) {
+    throw new DepthwattError(
+      "IMAGE_SIZE_MISMATCH",
+      `${options.truth}: expected ${a.map.width} x ${a.map.height} as the maps are, found ${truth.width} x ${truth.height}`,
+    );
+  }
+  const range = { min: Math.min(a.min, b.min), max: Math.max(a.max, b.max) };
+  const maps = [colourDisparity(a.map, range), colourDisparity(b.map, range)] as const;
+  // Without a ground truth each is held against the other.
+  const errors = [
+    errorMap(a.map, truth ?? b.map, threshold),
+    errorMap(b.map, truth ?? a.map, threshold),
+  ] as const;
+  await writeImage(options.output, sheet([maps, errors]));
+  const scores = results.map(
+    ({ matched }) => truth && score(matched.disparityQ4, truth.data, undefined, threshold),
+  );
+  const differing = score(a.matched.disparityQ4, b.map.data, undefined, threshold);
+  const told = sides.map((side, at) => {
+    const { matched } = results[at]!;
+    return {
+      preset: options[side],
+      milliseconds: Math.round(1000 * matched.milliseconds) / 1000,
+      validPercent: matched.validPercent,
+      badPercent: scores[at]?.badPercent ?? null,
+      averageErrorPx: scores[at]?.averageErrorPx ?? null,
+    };
+  });
+  if (options.json) {
+    printJson({
+      width: a.map.width,
+      height: a.map.height,
+      threshold,
+      a: told[0],
+      b: told[1],
+      differingPercent: differing.badPercent,
+    });
+    return;
+  }
+  const percent = (value: number | null) => (value === null ? "-" : `${value.toFixed(2)} %`);
+  const rows = told.map(({ preset, milliseconds, validPercent, badPercent, averageErrorPx }) => [
+    preset,
+    `${milliseconds.toFixed(1)} ms`,
+    `${percent(validPercent)} valid`,
+    truth === undefined ? "" : `${percent(badPercent)} off by more than ${threshold} px`,
+    averageErrorPx === null ? "" : `mean error ${averageErrorPx.toFixed(2)} px`,
+  ]);
+  for (const line of columns(rows)) printLine(line);
+  printLine(
+    `${percent(differing.badPercent)} of the pixels differ by more than ${threshold} px, or have one estimate alone`,
+  );
+  note(
+    `${options.output}: above ${options.a} and ${options.b}, below ${truth ? "their errors" : "where they differ"}`,
+  );
+}
+
+export function define(command: Command): void {
+  describeArguments(command, {
+    left: "left picture: PNG, JPEG, PGM or PPM",
+    right: "right picture of the same size",
+  });
+  command
+    .requiredOption("--a <preset>", "the left half of the picture (depthwatt presets lists them)")
+    .requiredOption("--b <preset>", "the right half")
+    .requiredOption("-o, --output <file>", "the picture, .png: both maps above, their errors below")
+    .option("--truth <file>", "ground truth, .pfm or .png; without it the maps are held against each other")
+    .option("--truth-scale <units>", "stored units per pixel (default: 256 for 16-bit pictures, else 1)")
+    .option("--threshold <px>", "an error above it is bad", "1")
+    .option("--calibration <file>", "rectify with this calibration (default: the pictures are rectified)")
+    .option("--num-disparities <n>", "disparities searched, 8 to 512")
+    .option("--backend <name>", "auto, cpu or cuda");
+  withExamples(
+    withJson(withConfig(command, { preset: false }), "print one JSON object"),
+    "depthwatt compare left.png right.png --a sgm-2016 --b quality -o both.png",
+    "depthwatt compare left.png right.png --a chang-half --b chang-full --truth disp.pfm -o both.png",
+  ).action((left: string, right: string, options: CompareOptions) => compare(left, right, options));
+}

@@ -1,0 +1,241 @@
+// SPDX-License-Identifier: Apache-2.0
+// depthwatt consume: subscribes to a stream, checks every frame, reports rate, latency and losses, saves frames.
+import { type Command, InvalidArgumentError, Option } from "commander";
+import { DepthwattError } from "../../../core/index.js";
+import { connectConsumer, type Consumer, type ReceivedFrame } from "../../consumer/consumer.js";
+import { DEFAULT_MAX_PIXELS } from "../../consumer/decode.js";
+import { FrameSaver, SAVE_FORMATS, type SaveFormat } from "../../consumer/save.js";
+import type { BrokerStatus } from "../../outputs/mqtt/publisher-types.js";
+import { type ConsumerSummary, StreamStatistics } from "../../consumer/statistics.js";
+import { checkBrokerUrl, readCredentials } from "../../mqtt/credentials.js";
+import { STREAM_CODES, type StreamName } from "../../frame/frame-format.js";
+import { printable } from "../../redact.js";
+import { CONSUME_FLAGS } from "../../cli/consume-flags.js";
+import { cutToTerminal } from "../../cli/live-line.js";
+import { describeArguments, withExamples, withJson } from "../../cli/options.js";
+import { END_SIGNALS, note, printJson, printLine } from "../../cli/output.js";
+
+interface ConsumeOptions {
+  base: string;
+  device?: string;
+  stream: StreamName;
+  save?: string;
+  format: SaveFormat;
+  frames?: number;
+  timeout?: number;
+  username?: string;
+  passwordFile?: string;
+  caFile?: string;
+  certFile?: string;
+  keyFile?: string;
+  maxPixels?: number;
+  json?: boolean;
+}
+
+const LIVE_LINE_MS = 500;
+/** Other devices named at most. */
+const MAX_OTHERS = 20;
+// Timers hold milliseconds in 31 bits, and end at once beyond that.
+const MAX_TIMEOUT_SECONDS = 2_147_483;
+
+/** Hints speak of settings, which this command has as flags. */
+function inFlags(error: DepthwattError): DepthwattError {
+  const { code, message, context, cause } = error;
+  const hint = error.hint.replace(
+    /outputs\.mqtt\.(username|passwordFile|caFile|certFile|keyFile)/g,
+    (_, setting: keyof typeof CONSUME_FLAGS) => CONSUME_FLAGS[setting],
+  );
+  return new DepthwattError(code, message, { hint, context, cause });
+}
+
+function positive(text: string): number {
+  const value = Number(text);
+  if (!(value > 0)) throw new InvalidArgumentError("Expected a number above 0.");
+  return value;
+}
+
+function seconds(text: string): number {
+  const value = positive(text);
+  if (value > MAX_TIMEOUT_SECONDS)
+    throw new InvalidArgumentError(`Expected at most ${MAX_TIMEOUT_SECONDS} seconds.`);
+  return value;
+}
+
+function wholePositive(text: string): number {
+  const value = positive(text);
+  if (!Number.isInteger(value)) throw new InvalidArgumentError("Expected a whole number.");
+  return value;
+}
+
+function liveLine(summary: ConsumerSummary): string {
+  const fps = typeof summary.fps === "number" ? `${summary.fps.toFixed(1)} fps` : "- fps";
+  const { latencyMs } = summary;
+  const latency =
+    "p50" in latencyMs ? `${latencyMs.p50.toFixed(1)} ms (p95 ${latencyMs.p95.toFixed(1)})` : "-";
+  const { frames, gaps, crcErrors, invalid } = summary;
+  const refused = invalid > 0 ? `  refused ${invalid}` : "";
+  return `${frames} frames  ${fps}  latency ${latency}  lost ${gaps}  crc errors ${crcErrors}${refused}`;
+}
+
+function report(summary: ConsumerSummary): void {
+  const { frames, seconds, bytes, latencyMs } = summary;
+  printLine(liveLine(summary));
+  printLine(`${seconds} s, ${bytes} bytes, ${frames > 0 ? Math.round(bytes / frames) : 0} bytes a frame`);
+  if (!("p50" in latencyMs)) printLine(`latency unknown: ${latencyMs.reason}`);
+}
+
+/** Resolves when enough frames came or Ctrl-C was pressed; rejects when none came for `timeout` seconds. */
+async function watch(
+  consumer: Consumer,
+  options: ConsumeOptions,
+  onFrame: (frame: ReceivedFrame) => boolean,
+): Promise<void> {
+  let status: BrokerStatus = { connected: false, reason: "connecting" };
+  let timer: NodeJS.Timeout | undefined;
+  let stopListening = () => {};
+  let stopNotes = () => {};
+  let interrupt = () => {};
+  try {
+    await new Promise<void>((resolve, reject) => {
+      const silent = () => {
+        const topic = `${options.base}/${options.device ?? "+"}/${options.stream}`;
+        const text = `no frame on ${topic} for ${options.timeout} s (${status.reason})`;
+        reject(
+          status.error
+            ? inFlags(status.error)
+            : new DepthwattError("STREAM_SILENT", text, { context: { topic } }),
+        );
+      };
+      const restartTimer = () => {
+        clearTimeout(timer);
+        if (options.timeout !== undefined) timer = setTimeout(silent, options.timeout * 1000);
+      };
+      restartTimer();
+      interrupt = resolve;
+      for (const name of END_SIGNALS) process.once(name, interrupt);
+      stopNotes = consumer.on("status", (news) => {
+        // Each attempt that fails like the one before need not be told again.
+        if (news.reason !== status.reason && !(options.json && news.connected)) {
+          note(news.error === undefined ? news.reason : `${news.reason}\nhint: ${inFlags(news.error).hint}`);
+        }
+        status = news;
+        // Trying again does not mend a refused password or certificate.
+        if (status.error !== undefined && !status.error.retryable) reject(inFlags(status.error));
+      });
+      stopListening = consumer.on("frame", (frame) => {
+        restartTimer();
+        if (!onFrame(frame)) return;
+        stopListening();
+        resolve();
+      });
+    });
+  } finally {
+    clearTimeout(timer);
+    stopListening();
+    stopNotes();
+    for (const name of END_SIGNALS) process.off(name, interrupt);
+  }
+}
+
+async function consume(url: string, options: ConsumeOptions): Promise<void> {
+  checkBrokerUrl(url, "URL");
+  const { base, device, stream } = options;
+  let chosen = device;
+  const credentials = readCredentials(options, (field) => CONSUME_FLAGS[field]);
+  // One line for each kind of damage, however many messages have it and whatever they hold.
+  const damages = new Set<unknown>();
+  const noteDamage = (sender: string, error: DepthwattError) => {
+    const { field } = error.context;
+    if (!damages.has(field)) note(printable(`${sender}/${stream}: ${error.message}`));
+    damages.add(field);
+  };
+  const saver =
+    options.save === undefined
+      ? undefined
+      : new FrameSaver(options.save, options.format, (error) => noteDamage(chosen ?? "?", error));
+  const statistics = new StreamStatistics();
+  const consumer = connectConsumer(url, {
+    base,
+    streams: [stream],
+    ...(device === undefined ? {} : { device }),
+    ...(options.maxPixels === undefined ? {} : { maxPixels: options.maxPixels }),
+    ...credentials,
+  });
+  const others = new Set<string>();
+  consumer.on("invalid", (invalid) => {
+    if (invalid.crc) statistics.crcErrors++;
+    else statistics.invalid++;
+    noteDamage(invalid.device, invalid.error);
+  });
+  consumer.on("rivals", ({ device: name, runIds }) => {
+    if (name !== (chosen ?? name)) return;
+    statistics.rivals = runIds.length;
+    const runs = runIds.map((runId) => runId.toString(16).padStart(8, "0")).join(" and ");
+    note(printable(`${runIds.length} publishers send as ${base}/${name} at once (runs ${runs})`));
+    note("hint: give each its own device name ('depthwatt run --device NAME')");
+  });
+  const live = process.stderr.isTTY
+    ? setInterval(
+        () =>
+          process.stderr.write(`\r\u001b[K${cutToTerminal(liveLine(statistics.summary()), process.stderr)}`),
+        LIVE_LINE_MS,
+      )
+    : undefined;
+  try {
+    await watch(consumer, options, (frame) => {
+      chosen ??= frame.device;
+      if (frame.device !== chosen) {
+        if (others.size < MAX_OTHERS && !others.has(frame.device)) {
+          note(printable(`also there, not shown: ${base}/${frame.device} (use --device)`));
+          others.add(frame.device);
+        }
+        return false;
+      }
+      statistics.add(frame);
+      saver?.save(frame);
+      return statistics.frames === options.frames || saver?.failed === true;
+    });
+    await saver?.finish();
+  } finally {
+    clearInterval(live);
+    if (live !== undefined) process.stderr.write("\r\u001b[K");
+    await consumer.close();
+    if (saver !== undefined) {
+      const left = `skipped ${saver.skipped} (the disk was busy), ${saver.undecodable} not decodable`;
+      note(`saved ${saver.saved} frames to ${options.save}, ${left}`);
+    }
+    if (options.json) printJson(statistics.summary());
+    else report(statistics.summary());
+  }
+}
+
+export function define(command: Command): void {
+  describeArguments(command, { url: "the broker: mqtt://, mqtts://, ws:// or wss://" });
+  command
+    .option("--base <topic>", "what the topics begin with", "depthwatt")
+    .option("--device <name>", "the device; without it the first one that sends")
+    .addOption(
+      new Option("--stream <name>", "which stream").choices(Object.keys(STREAM_CODES)).default("depth"),
+    )
+    .option("--frames <n>", "end after so many frames", wholePositive)
+    .option("--timeout <seconds>", "give up when no frame comes for so long", seconds)
+    .option("--save <folder>", "write every frame there, with its header as JSON beside it")
+    .addOption(new Option("--format <format>", "of saved frames").choices([...SAVE_FORMATS]).default("auto"))
+    .option("--username <name>", "user name at the broker")
+    .option("--password-file <file>", "file whose first line is the password")
+    .option("--ca-file <file>", "PEM file of the authority that signed the broker's certificate")
+    .option("--cert-file <file>", "PEM file of this client's certificate")
+    .option("--key-file <file>", "PEM file of its private key")
+    .action(consume);
+  command.option(
+    "--max-pixels <n>",
+    `refuse frames that claim more pixels (default: ${DEFAULT_MAX_PIXELS})`,
+    wholePositive,
+  );
+  withJson(command, "print the summary as one line of JSON");
+  withExamples(
+    command,
+    "depthwatt consume mqtt://127.0.0.1:1883",
+    "depthwatt consume mqtt://127.0.0.1:1883 --stream disparity --frames 10 --save out --json",
+  );
+}

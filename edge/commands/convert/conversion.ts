@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+// What every conversion counts and tells.
+
+export interface Conversion {
+  /** Files or messages written now. */
+  written: number;
+  /** Those that were there already, from a conversion that was interrupted. */
+  kept: number;
+  /** What could not be converted, by cause. */
+  skipped: Record<string, number>;
+}
+
+export interface ConversionEvents {
+  /** `total` is undefined where nobody knows. */
+  onProgress(done: number, total: number | undefined): void;
+  /** One thing that was skipped, and why. */
+  onSkip(text: string): void;
+}
+
+export class Counting implements Conversion {
+  written = 0;
+  kept = 0;
+  readonly skipped: Record<string, number> = {};
+  readonly #events: ConversionEvents;
+  readonly #total: number | undefined;
+  #done = 0;
+
+  constructor(events: ConversionEvents, total: number | undefined) {
+    this.#events = events;
+    this.#total = total;
+  }
+
+  wrote(): void {
+    this.written++;
+    this.#step();
+  }
+
+  keeps(): void {
+    this.kept++;
+    this.#step();
+  }
+
+  skip(cause: string, text: string, count = 1): void {
+    this.skipped[cause] = (this.skipped[cause] ?? 0) + count;
+    this.#events.onSkip(text);
+    this.#step();
+  }
+
+  #step(): void {
+    this.#events.onProgress(++this.#done, this.#total);
+  }
+}

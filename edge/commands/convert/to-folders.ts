@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: Apache-2.0
+// From a recording to one file per image: plain folders, or the layout of EuRoC.
+import { existsSync, readdirSync } from "node:fs";
+import { join } from "node:path";
+import {
+  disparityFromQ4,
+  encodePfm,
+  encodePng,
+  greyOf,
+  makeFolder,
+  parseStereoCalibration,
+} from "../../../camera/index.js";
+import { DepthwattError, forEachLimited, isDepthwattError, writeBeside } from "../../../core/index.js";
+import { decodeDepth, decodeImage, parseImage } from "../../mcap/images.js";
+import { type ImageTopic, imageTopics, periodNs } from "../../mcap/pairs.js";
+import type { Message, Recording } from "../../mcap/recording.js";
+import { type Conversion, type ConversionEvents, Counting } from "./conversion.js";
+import { sensorYaml } from "./euroc.js";
+
+/** Images that are packed at a time; zlib packs on threads of its own. */
+const AT_A_TIME = 4;
+
+const FOLDERS: readonly [ending: RegExp, folder: string][] = [
+  [/(^|\/)left\/image_raw$/, "left"],
+  [/(^|\/)right\/image_raw$/, "right"],
+  [/(^|\/)left\/image_rect$/, "left_rectified"],
+  [/(^|\/)depth\/image_rect(\/compressedDepth)?$/, "depth"],
+  [/(^|\/)disparity\/image_rect$/, "disparity"],
+  [/(^|\/)confidence\/image_rect$/, "confidence"],
+];
+
+/** The folder of a topic's images. */
+export function folderOf(topic: string): string {
+  const known = FOLDERS.find(([ending]) => ending.test(topic));
+  return known?.[1] ?? topic.replace(/^\//, "").replace(/[^A-Za-z0-9_]+/g, "_");
+}
+
+interface Packed {
+  stampNs: bigint;
+  ending: "png" | "pfm";
+  bytes: Uint8Array;
+}
+
+const isDisparity = ({ channel }: ImageTopic) => folderOf(channel.topic) === "disparity";
+const isDepth = ({ channel }: ImageTopic) => folderOf(channel.topic) === "depth";
+
+/** Grey and colours as PNG, depth as PNG of 16 bits in millimetres, disparities as PFM. */
+async function pack(topic: ImageTopic, { data }: Message): Promise<Packed> {
+  const { kind, channel } = topic;
+  if (isDepth(topic)) {
+    const { stampNs, millimetres, width, height } = decodeDepth(kind, data, channel.topic);
+    return { stampNs, ending: "png", bytes: await encodePng({ data: millimetres, width, height }) };
+  }
+  if (isDisparity(topic)) {
+    const { stampNs, width, height, data: bytes } = parseImage(data);
+    const q4 = new Int16Array(bytes.slice(0, 2 * width * height).buffer);
+    return { stampNs, ending: "pfm", bytes: encodePfm(disparityFromQ4(q4, width, height)) };
+  }
+  const { stampNs, format, ...image } = await decodeImage(kind, data, channel);
+  if (format === "RGB8")
+    return {
+      stampNs,
+      ending: "png",
+      bytes: await encodePng({ ...image, data: image.data.subarray(0, 3 * image.width * image.height) }),
+    };
+  const bytes = await encodePng(greyOf({ ...image, format, timestampNs: stampNs, sequence: 0 }));
+  return { stampNs, ending: "png", bytes };
+}
+
+const CAMERAS: Readonly<Record<string, string>> = { left: "cam0", right: "cam1" };
+
+/**
+ * @param layout euroc: only the two cameras, since it has no place for depth
+ * @throws Node's error where it cannot write
+ */
+export async function toFolders(
+  recording: Recording,
+  out: string,
+  layout: "folder" | "euroc",
+  events: ConversionEvents,
+): Promise<Conversion> {
+  const folderFor = (topic: ImageTopic) => {
+    const name = folderOf(topic.channel.topic);
+    return join(out, layout === "euroc" ? join("mav0", CAMERAS[name]!, "data") : name);
+  };
+  const topics = imageTopics(recording).filter(
+    ({ channel }) => layout === "folder" || folderOf(channel.topic) in CAMERAS,
+  );
+  if (topics.length === 0)
+    throw new DepthwattError("SOURCE_EMPTY", `${recording.file}: expected images, found no topic of them`);
+  const { counts } = recording;
+  const total = counts && topics.reduce((sum, { channel }) => sum + Number(counts.get(channel.id) ?? 0n), 0);
+  const counting = new Counting(events, total);
+  const folders = new Map(topics.map((topic) => [topic.channel.id, { topic, folder: folderFor(topic) }]));
+  for (const { folder } of folders.values()) makeFolder(folder);
+  const attached = await recording.attachment("calibration.json");
+  if (attached) await writeBeside(join(out, "calibration.json"), attached);
+  await forEachLimited(
+    AT_A_TIME,
+    recording.messages({ channels: new Set(folders.keys()) }),
+    async (message) => {
+      const { topic, folder } = folders.get(message.channelId)!;
+      try {
+        await writeOne(topic, message, folder, counting);
+      } catch (error) {
+        if (!isDepthwattError(error)) throw error;
+        counting.skip("unreadable", `${topic.channel.topic}: ${error.message}`);
+      }
+    },
+  );
+  if (layout === "euroc") await writeEurocFacts(recording, out, topics, attached);
+  countLoss(recording, counting);
+  return counting;
+}
+
+/** Chunks that could not be read. */
+export function countLoss({ loss }: Recording, counting: Counting): void {
+  const lost = [...loss.messages.values()].reduce((sum, count) => sum + count, 0);
+  if (loss.chunks > 0)
+    counting.skip("damaged", `${loss.chunks} damaged chunks: ${loss.reason}`, Math.max(1, lost));
+  if (loss.bytes > 0) counting.skip("cut", `${loss.bytes} bytes that belong to no whole record`);
+}
+
+async function writeOne(
+  topic: ImageTopic,
+  message: Message,
+  folder: string,
+  counting: Counting,
+): Promise<void> {
+  // The name is the capture time, which stands in the message's first bytes.
+  const view = new DataView(message.data.buffer, message.data.byteOffset);
+  const stamp = BigInt(view.getInt32(4, true)) * 1_000_000_000n + BigInt(view.getUint32(8, true));
+  const name = join(folder, `${stamp}.${isDisparity(topic) ? "pfm" : "png"}`);
+  // A file is there whole or not at all.
+  if (existsSync(name)) return counting.keeps();
+  await writeBeside(name, (await pack(topic, message)).bytes);
+  counting.wrote();
+}
+
+/** What stands beside the images of EuRoC: lists, and the cameras where they are known. */
+async function writeEurocFacts(
+  recording: Recording,
+  out: string,
+  topics: readonly ImageTopic[],
+  calibration: Uint8Array | undefined,
+): Promise<void> {
+  const known =
+    calibration && parseStereoCalibration(new TextDecoder().decode(calibration), recording.file).calibration;
+  for (const topic of topics) {
+    const camera = CAMERAS[folderOf(topic.channel.topic)] as "cam0" | "cam1";
+    const folder = join(out, "mav0", camera);
+    const names = readdirSync(join(folder, "data")).filter((name) => /^\d+\.png$/.test(name));
+    const stamps = names.map((name) => BigInt(name.slice(0, -4))).sort((a, b) => (a < b ? -1 : 1));
+    const rows = stamps.map((stamp) => `${stamp},${stamp}.png`);
+    await writeBeside(join(folder, "data.csv"), `${["#timestamp [ns],filename", ...rows].join("\n")}\n`);
+    if (known === undefined) continue;
+    const period = periodNs(recording, topic);
+    const rateHz = period === undefined ? undefined : Math.round(1e11 / period) / 100;
+    await writeBeside(join(folder, "sensor.yaml"), sensorYaml(known, camera, rateHz));
+  }
+}

@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: Apache-2.0
+// depthwatt fleet: every device at a broker in one table, once or again and again.
+import { setTimeout as delay } from "node:timers/promises";
+import { type Command, InvalidArgumentError } from "commander";
+import { DepthwattError } from "../../../core/index.js";
+import { connectConsumer } from "../../consumer/consumer.js";
+import { Fleet, type FleetDevice } from "./fleet.js";
+import { checkBrokerUrl, readCredentials } from "../../mqtt/credentials.js";
+import { printable } from "../../redact.js";
+import { CONSUME_FLAGS } from "../../cli/consume-flags.js";
+import { cutToTerminal } from "../../cli/live-line.js";
+import { describeArguments, withExamples, withJson } from "../../cli/options.js";
+import { columns, END_SIGNALS, note, printJson, printLine } from "../../cli/output.js";
+
+interface FleetOptions {
+  base: string;
+  seconds: number;
+  watch?: boolean;
+  username?: string;
+  passwordFile?: string;
+  caFile?: string;
+  certFile?: string;
+  keyFile?: string;
+  json?: boolean;
+}
+
+const MAX_SECONDS = 3600;
+
+function seconds(text: string): number {
+  const value = Number(text);
+  if (!(value > 0 && value <= MAX_SECONDS))
+    throw new InvalidArgumentError(`Expected a number above 0 and up to ${MAX_SECONDS}.`);
+  return value;
+}
+
+const figure = (value: number | null, digits: number) => (value === null ? "-" : value.toFixed(digits));
+
+function table(devices: readonly FleetDevice[]): string[] {
+  const rows = devices.map(({ device, state, fps, watts, fpsPerWatt, version, board, backend, warnings }) =>
+    [
+      device,
+      state,
+      figure(fps, 1),
+      figure(watts, 1),
+      figure(fpsPerWatt, 2),
+      version ?? "-",
+      board ?? "-",
+      backend ?? "-",
+      warnings.join("; "),
+    ].map(printable),
+  );
+  return columns([
+    ["DEVICE", "STATE", "FPS", "W", "FPS/W", "VERSION", "BOARD", "BACKEND", "WARNINGS"],
+    ...rows,
+  ]);
+}
+
+function summary(devices: readonly FleetDevice[]): string {
+  const states = new Map<string, number>();
+  for (const { state } of devices) states.set(state, (states.get(state) ?? 0) + 1);
+  const sum = (pick: (device: FleetDevice) => number | null) =>
+    devices.reduce((total, device) => total + (pick(device) ?? 0), 0);
+  const counts = [...states].map(([state, count]) => `${count} ${printable(state)}`).join(", ");
+  const measured = devices.filter(({ watts }) => watts !== null).length;
+  const power = measured > 0 ? `, ${sum(({ watts }) => watts).toFixed(1)} W of ${measured}` : "";
+  return `${devices.length} ${devices.length === 1 ? "device" : "devices"}: ${counts || "none"}; ${sum(({ fps }) => fps).toFixed(1)} fps together${power}`;
+}
+
+function show(fleet: Fleet, json: boolean | undefined): void {
+  const devices = fleet.devices();
+  if (json) {
+    printJson({ devices, overlooked: fleet.overlooked });
+    return;
+  }
+  const { stdout } = process;
+  for (const line of table(devices)) printLine(stdout.isTTY ? cutToTerminal(line, stdout) : line);
+  printLine(summary(devices));
+  if (fleet.overlooked > 0) printLine(`messages of further devices: ${fleet.overlooked}`);
+}
+
+async function showFleet(url: string, options: FleetOptions): Promise<void> {
+  checkBrokerUrl(url, "URL");
+  const credentials = readCredentials(options, (field) => CONSUME_FLAGS[field]);
+  const consumer = connectConsumer(url, { base: options.base, streams: [], ...credentials });
+  const fleet = new Fleet();
+  fleet.follow(consumer);
+  const ending = new AbortController();
+  const end = () => ending.abort();
+  let failed: DepthwattError | undefined;
+  consumer.on("status", ({ connected, reason, error }) => {
+    if (!connected && options.watch) note(reason);
+    if (error === undefined) failed = undefined;
+    else failed = error;
+    if (error !== undefined && !error.retryable) ending.abort();
+  });
+  for (const name of END_SIGNALS) process.once(name, end);
+  try {
+    const first = await consumer.firstAttempt;
+    if (!first.connected && !options.watch)
+      throw first.error ?? new DepthwattError("BROKER_UNREACHABLE", first.reason);
+    do {
+      const pause = () => delay(options.seconds * 500, undefined, { signal: ending.signal }).catch(() => {});
+      await pause();
+      for (const { device, state } of fleet.devices()) if (state === "unknown") consumer.ask(device);
+      await pause();
+      if (options.watch && process.stdout.isTTY && !options.json) printLine("\u001b[H\u001b[2J".trimEnd());
+      if (failed !== undefined && !failed.retryable) throw failed;
+      show(fleet, options.json);
+    } while (options.watch && !ending.signal.aborted);
+  } finally {
+    for (const name of END_SIGNALS) process.off(name, end);
+    await consumer.close();
+  }
+}
+
+export function define(command: Command): void {
+  describeArguments(command, { url: "the broker: mqtt://, mqtts://, ws:// or wss://" });
+  command
+    .option("--base <topic>", "what the topics begin with", "depthwatt")
+    .option("--seconds <n>", "listen for so long before the table is shown", seconds, 3)
+    .option("--watch", "show it again and again, until Ctrl-C")
+    .option("--username <name>", "user name at the broker")
+    .option("--password-file <file>", "file whose first line is the password")
+    .option("--ca-file <file>", "PEM file of the authority that signed the broker's certificate")
+    .option("--cert-file <file>", "PEM file of this client's certificate")
+    .option("--key-file <file>", "PEM file of its private key")
+    .action(showFleet);
+  withJson(command, "print the devices as one line of JSON");
+  withExamples(
+    command,
+    "depthwatt fleet mqtt://broker.local:1883",
+    "depthwatt fleet mqtt://broker.local:1883 --watch",
+  );
+}

@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+// depthwatt install-service: makes user, groups, settings, udev rule and units, or lists what would be done.
+import { readFileSync, realpathSync } from "node:fs";
+import { hostname } from "node:os";
+import { join } from "node:path";
+import type { Command } from "commander";
+import { packageRoot } from "../../../core/index.js";
+import { UDEV_RULE } from "../../../power/index.js";
+import {
+  checkInstance,
+  type Machine,
+  planInstallation,
+  settingsFile,
+  unitName,
+  UNIT_FILE,
+} from "../../service/install-plan.js";
+import { isPackaged, mainScript } from "../../service/packaged.js";
+import { PASSWORD_FILE, templateFor, unitFor } from "../../service/unit-text.js";
+import { withExamples } from "../../cli/options.js";
+import { printLine } from "../../cli/output.js";
+import { go, type ServiceFlags, withServiceFlags } from "../../cli/service-steps.js";
+
+function hasUser(name: string): boolean {
+  return readFileSync("/etc/passwd", "utf8")
+    .split("\n")
+    .some((line) => line.startsWith(`${name}:`));
+}
+
+function thisMachine(): Machine {
+  const script = mainScript();
+  const packaged = isPackaged(script);
+  return {
+    node: realpathSync(process.execPath),
+    mainScript: script,
+    unit: readFileSync(new URL("../../service/depthwatt.service", import.meta.url), "utf8"),
+    // The package has put it where udev looks.
+    udevRule: packaged ? "" : readFileSync(join(packageRoot(), UDEV_RULE), "utf8"),
+    hasUser,
+    hostName: hostname(),
+    packaged,
+  };
+}
+
+interface InstallFlags extends ServiceFlags {
+  printUnit?: boolean;
+}
+
+function install({ dryRun = false, printUnit, instance }: InstallFlags): void {
+  if (instance !== undefined) checkInstance(instance);
+  const machine = thisMachine();
+  if (printUnit) {
+    printLine((instance === undefined ? unitFor(machine) : templateFor(machine)).trimEnd());
+    return;
+  }
+  go(planInstallation(machine, instance), "install-service", dryRun);
+  if (dryRun) {
+    printLine(`The unit itself: depthwatt install-service --print-unit (goes to ${UNIT_FILE})`);
+    return;
+  }
+  const unit = unitName(instance);
+  printLine(
+    `Next: edit ${settingsFile(instance)}, put the broker's password into ${PASSWORD_FILE} if it has one, then`,
+  );
+  printLine(`      systemctl start ${unit} && systemctl status ${unit}`);
+}
+
+export function define(command: Command): void {
+  withServiceFlags(command)
+    .option("--print-unit", "print the unit with this machine's paths, do nothing")
+    .action(install);
+  withExamples(
+    command,
+    "depthwatt install-service --dry-run",
+    "depthwatt install-service --instance front",
+    "depthwatt install-service --print-unit",
+  );
+}

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+// Every command, one line each, in the order in which --help lists them. A command's code is imported when it is called.
+import type { Command } from "commander";
+
+export interface CommandEntry {
+  /** Its name and its arguments, such as "convert <in> <out>". */
+  usage: string;
+  /** One line for --help. */
+  summary: string;
+  /** Imports its folder's command.ts, which adds its options, its examples and its action. */
+  load: () => Promise<{ define: (command: Command) => void }>;
+  /** Its action reads the other commands, so that they are defined too. */
+  needsAll?: true;
+}
+
+// biome-ignore format: one line per command
+export const COMMANDS: readonly CommandEntry[] = [
+  { usage: "run", summary: "capture, match and publish depth until stopped, with live figures", load: () => import("./run/command.js") },
+  { usage: "record <out.mcap>", summary: "run, and record depth, images and figures to an MCAP file", load: () => import("./record/command.js") },
+  { usage: "convert <in> <out>", summary: "recordings into images, point clouds, tables and previews; folders of images into recordings", load: () => import("./convert/command.js") },
+  { usage: "match <left> <right>", summary: "match one pair of pictures and write the disparity map", load: () => import("./match/command.js") },
+  { usage: "compare <left> <right>", summary: "match one pair with two presets: disparity and error maps side by side", load: () => import("./compare/command.js") },
+  { usage: "batch <in> <out>", summary: "match whole archives of pairs; goes on where it was interrupted", load: () => import("./batch/command.js") },
+  { usage: "consume <url>", summary: "subscribe to a stream: check every frame, report rate, latency and losses", load: () => import("./consume/command.js") },
+  { usage: "fleet <url>", summary: "every device at a broker: state, frames a second, watts, versions, warnings", load: () => import("./fleet/command.js") },
+  { usage: "view <url>", summary: "serve the live page for the devices of any broker", load: () => import("./view/command.js") },
+  { usage: "get [key...]", summary: "settings of a running depthwatt: those named, or all", load: () => import("./get/command.js") },
+  { usage: "set <key=value...>", summary: "change settings of a running depthwatt, all of them or none, without losing a frame", load: () => import("./set/command.js") },
+  { usage: "scene", summary: "write the built-in scene: pictures, exact disparity, occlusion masks, calibration", load: () => import("./scene/command.js") },
+  { usage: "eval <folders...>", summary: "measure accuracy on scenes with a ground truth", load: () => import("./eval/command.js") },
+  { usage: "bench", summary: "time a matcher on a synthetic pair in memory", load: () => import("./bench/command.js") },
+  { usage: "calibrate", summary: "calibrate both cameras from pairs that show a board", load: () => import("./calibrate/command.js") },
+  { usage: "check-calibration [left] [right]", summary: "whether the cameras lie to each other as their calibration says", load: () => import("./check-calibration/command.js") },
+  { usage: "list-devices", summary: "cameras with their formats, sizes and rates", load: () => import("./list-devices/command.js") },
+  { usage: "capture", summary: "save still pairs from the cameras, as captured", load: () => import("./capture/command.js") },
+  { usage: "profile", summary: "measure frame rate and energy over sizes, paths, rates and power modes", load: () => import("./profile/command.js") },
+  { usage: "doctor", summary: "what this machine has, what it lacks, and what to do", load: () => import("./doctor/command.js") },
+  { usage: "boards", summary: "which board this is, why, and every board that is known", load: () => import("./boards/command.js") },
+  { usage: "presets", summary: "settings under one name, for --preset: what each is for, its source and its figures", load: () => import("./presets/command.js") },
+  { usage: "config", summary: "show settings, their origin and their meaning", load: () => import("./config/command.js") },
+  { usage: "power-modes", summary: "this board's power modes, and whether the service may change them", load: () => import("./power-modes/command.js") },
+  { usage: "install-service", summary: "make depthwatt a systemd service of this machine", load: () => import("./install-service/command.js") },
+  { usage: "uninstall-service", summary: "end the service and remove what install-service made; settings and recordings stay", load: () => import("./uninstall-service/command.js") },
+  { usage: "completion <shell>", summary: "print the completion of a shell: commands, options, settings and their values", load: () => import("./completion/command.js"), needsAll: true },
+];

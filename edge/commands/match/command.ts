@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: Apache-2.0
+// depthwatt match: one pair of pictures in, one disparity map out.
+import { extname } from "node:path";
+import type { Command } from "commander";
+import {
+  checkColourName,
+  checkDisparityName,
+  colourDisparity,
+  disparityFromQ4,
+  writeDisparity,
+  writeImage,
+} from "../../../camera/index.js";
+import { DepthwattError, writeBeside } from "../../../core/index.js";
+import { ALGORITHMS, parametersOf } from "../../../cuda/index.js";
+import { computePair, type Matched, openPair, readPair } from "../../match/match-pair.js";
+import type { FlagValue } from "../../config/index.js";
+import { plyOfPoints } from "../../frame/ply.js";
+import { adaptationFigures, rowsTooFarApart } from "../../pipeline/adaptation.js";
+import { matchParameters } from "../../pipeline/parameters.js";
+import {
+  describeArguments,
+  checkOutputs,
+  type ConfigOptions,
+  configOf,
+  withConfig,
+  withExamples,
+  withJson,
+} from "../../cli/options.js";
+import { note, printJson, printLine } from "../../cli/output.js";
+
+interface MatchOptions extends ConfigOptions {
+  calibration?: string;
+  algorithm?: string;
+  numDisparities?: string;
+  minDisparity?: string;
+  backend?: string;
+  output?: string;
+  color?: string;
+  json?: boolean;
+}
+
+const flagsOf = (options: MatchOptions): Record<string, FlagValue> => ({
+  "calibration.file": { flag: "--calibration", value: options.calibration },
+  "match.algorithm": { flag: "--algorithm", value: options.algorithm },
+  "match.numDisparities": { flag: "--num-disparities", value: options.numDisparities },
+  "match.minDisparity": { flag: "--min-disparity", value: options.minDisparity },
+  "engine.backend": { flag: "--backend", value: options.backend },
+});
+
+async function writeCloud(
+  file: string,
+  { bytes, form }: NonNullable<Matched["points"]>,
+  pixels: number,
+): Promise<void> {
+  const { frame, element, colours } = form;
+  try {
+    await writeBeside(file, plyOfPoints(bytes, pixels, { frame, element, colour: colours ? "rgb" : "grey" }));
+  } catch (cause) {
+    throw new DepthwattError("OUTPUT_UNWRITABLE", `cannot write ${file}: ${(cause as Error).message}`, {
+      cause,
+    });
+  }
+}
+
+async function match(leftFile: string, rightFile: string, options: MatchOptions): Promise<void> {
+  const cloud = options.output !== undefined && extname(options.output).toLowerCase() === ".ply";
+  if (options.output !== undefined && !cloud) checkDisparityName(options.output, ".pfm, .png or .ply");
+  if (options.color !== undefined) checkColourName(options.color);
+  checkOutputs(
+    { "the left picture": leftFile, "the right picture": rightFile },
+    { "-o": options.output, "--color": options.color },
+  );
+  const { config } = configOf(options, flagsOf(options));
+  const colours = cloud && config.points.colour === "rgb";
+  const pictures = await readPair(leftFile, rightFile, config.match.algorithm, note, colours);
+  const matched = await computePair(await openPair(config, pictures, note, cloud));
+  const { width, height, disparityQ4, milliseconds, validPercent, matchedPercent, info } = matched;
+  const tooFar = rowsTooFarApart(info);
+  if (tooFar !== undefined) note(`warning: ${tooFar}`);
+  const disparity = disparityFromQ4(disparityQ4, width, height);
+  if (matched.points !== undefined) await writeCloud(options.output!, matched.points, width * height);
+  else if (options.output !== undefined) await writeDisparity(options.output, disparity);
+  if (options.color !== undefined) {
+    const { minDisparity, numDisparities } = config.match;
+    const colours = colourDisparity(disparity, { min: minDisparity, max: minDisparity + numDisparities });
+    await writeImage(options.color, colours);
+  }
+  const used = matchParameters(config.match);
+  const { algorithm, minDisparity, numDisparities, halfResolution } = used;
+  if (options.json) {
+    printJson({
+      width,
+      height,
+      algorithm,
+      backend: info.backend,
+      instructionSet: info.instructionSet,
+      milliseconds: Math.round(milliseconds * 1000) / 1000,
+      validPercent: Math.round(validPercent * 1000) / 1000,
+      matchedPercent: Math.round(matchedPercent * 1000) / 1000,
+      ...adaptationFigures(info),
+      minDisparity,
+      numDisparities,
+      parameters: { halfResolution, ...parametersOf(used), refine: config.refine },
+    });
+    return;
+  }
+  printLine(
+    `${width}x${height}, ${algorithm}, disparities ${minDisparity} to ${minDisparity + numDisparities - 1}, ` +
+      `${info.backend} (${info.instructionSet}): ${milliseconds.toFixed(2)} ms, ` +
+      `${validPercent.toFixed(1)} % valid, ${matchedPercent.toFixed(1)} % matched`,
+  );
+  if (options.output === undefined && options.color === undefined) {
+    printLine("nothing was written: give -o OUT.pfm, -o CLOUD.ply or --color OUT.png");
+  }
+}
+
+export function define(command: Command): void {
+  describeArguments(command, {
+    left: "left picture: PNG, JPEG, PGM or PPM",
+    right: "right picture of the same size",
+  });
+  command
+    .option("--calibration <file>", "rectify with this calibration (default: the pictures are rectified)")
+    .option("--algorithm <name>", `matcher: ${ALGORITHMS.join(", ")}`)
+    .option("--num-disparities <n>", "disparities searched, 8 to 512")
+    .option("--min-disparity <n>", "smallest disparity searched")
+    .option("--backend <name>", "auto, cpu or cuda")
+    .option(
+      "-o, --output <file>",
+      "disparity map: .pfm (float, inf = none) or .png (16 bit, x 256, 0 = none); or points: .ply (settings points.*; needs a calibration)",
+    )
+    .option("--color <file>", "disparity map in colours, .png");
+  withExamples(
+    withJson(withConfig(command), "print one JSON object"),
+    "depthwatt match left.png right.png --num-disparities 64 -o disparity.pfm --color disparity.png",
+    "depthwatt match left.png right.png --calibration stereo.yaml --set points.frame=robot -o cloud.ply",
+  ).action((left: string, right: string, options: MatchOptions) => match(left, right, options));
+}

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+// depthwatt power-modes: the board's modes, and the switch for the root helper that changes them for the service.
+import { existsSync, realpathSync } from "node:fs";
+import type { Command } from "commander";
+import { DepthwattError } from "../../../core/index.js";
+import { PowerModes } from "../../profile/power-modes.js";
+import { isPackaged } from "../../service/packaged.js";
+import { checkRootsOwn, helperPath, planAllowing, planForbidding } from "../../service/power-mode/install.js";
+import { POWER_MODE_SOCKET } from "../../service/power-mode/socket.js";
+import { describeStep, perform } from "../../service/steps.js";
+import { withExamples } from "../../cli/options.js";
+import { printLine } from "../../cli/output.js";
+
+interface PowerModesOptions {
+  allow?: boolean;
+  forbid?: boolean;
+  dryRun?: boolean;
+}
+
+function show(): void {
+  const modes = PowerModes.open()?.names;
+  printLine(
+    modes === undefined
+      ? "This machine has no /etc/nvpmodel.conf, so it has no power modes."
+      : `Power modes: ${modes.join(", ")}`,
+  );
+  printLine(
+    existsSync(POWER_MODE_SOCKET)
+      ? "The service may change them: depthwatt power-modes --forbid takes that back."
+      : "The service may not change them: depthwatt power-modes --allow lets it.",
+  );
+}
+
+function powerModes({ allow = false, forbid = false, dryRun = false }: PowerModesOptions): void {
+  if (allow && forbid)
+    throw new DepthwattError("USAGE", "expected one of --allow and --forbid, got both", {
+      hint: "Give one of them.",
+    });
+  if (!allow && !forbid) {
+    show();
+    return;
+  }
+  const helper = realpathSync(helperPath());
+  const node = realpathSync(process.execPath);
+  if (allow) checkRootsOwn([node, helper]);
+  const packaged = isPackaged();
+  const steps = allow ? planAllowing(node, helper, packaged) : planForbidding(packaged);
+  if (!dryRun && process.geteuid?.() !== 0) {
+    throw new DepthwattError("SERVICE_FAILED", "changing the services of a machine needs root", {
+      hint: "Run it with sudo, or add --dry-run to see each step.",
+    });
+  }
+  for (const step of steps) {
+    printLine(`${dryRun ? "would " : ""}${describeStep(step)}`);
+    if (!dryRun) perform(step);
+  }
+}
+
+export function define(command: Command): void {
+  command
+    .option(
+      "--allow",
+      "let the service change the power mode, through a helper that runs as root for each change",
+    )
+    .option("--forbid", "take that back")
+    .option("--dry-run", "print each step, do nothing")
+    .action(powerModes);
+  withExamples(command, "depthwatt power-modes", "depthwatt power-modes --allow --dry-run");
+}

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+// depthwatt presets: every preset with what it is for, where its values are from, and how good it is.
+import type { Command } from "commander";
+import { type Figure, type Preset, PRESETS } from "../../presets/index.js";
+import { withExamples, withJson } from "../../cli/options.js";
+import { columns, paint, printJson, printLine, terminalWidth, wrap } from "../../cli/output.js";
+
+const indent = (text: string) => wrap(text, terminalWidth() - 2).map((line) => `  ${line}`);
+
+const shown = (figure: Figure, kind: "measured" | "published") => {
+  const value = figure[kind]?.value;
+  return value === undefined ? "-" : `${value}`;
+};
+
+function print(name: string, { summary, source, figures }: Preset): void {
+  printLine(paint("bold", name));
+  for (const line of [...indent(`${summary}.`), ...indent(`Values: ${source}.`)]) printLine(line);
+  if (figures.length === 0) return;
+  const rows = figures.map((figure) => [
+    "",
+    shown(figure, "measured"),
+    shown(figure, "published"),
+    figure.unit,
+    figure.of,
+  ]);
+  for (const line of columns([["", "measured", "published", "", ""], ...rows])) printLine(line);
+}
+
+function presets({ json }: { json?: boolean }): void {
+  if (json) {
+    printJson(Object.entries(PRESETS).map(([name, preset]) => ({ name, ...preset })));
+    return;
+  }
+  for (const [index, [name, preset]] of Object.entries(PRESETS).entries()) {
+    if (index > 0) printLine();
+    print(name, preset);
+  }
+  printLine();
+  printLine(paint("dim", "--json gives every preset's settings, and the file or table of each figure"));
+}
+
+export function define(command: Command): void {
+  withJson(command, "with settings, and where each figure is from").action(presets);
+  withExamples(
+    command,
+    "depthwatt presets",
+    "depthwatt presets --json | jq '.[] | select(.name == \"esaw-9\").settings'",
+  );
+}

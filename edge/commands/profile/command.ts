@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: Apache-2.0
+// depthwatt profile: sweeps operating points, writes CSV, JSON and a report; compare shows two of them side by side.
+import { readFileSync } from "node:fs";
+import { join, resolve } from "node:path";
+import type { Command } from "commander";
+import { DepthwattError } from "../../../core/index.js";
+import { ALGORITHMS } from "../../../cuda/index.js";
+import { compareProfiles } from "./compare.js";
+import { contributionOf, kernelTimesOf } from "./contribute.js";
+import { reportHtml } from "./report.js";
+import { shortNumber } from "../../plot/index.js";
+import { profileCsv, readProfile, writeWhole } from "../../profile/store.js";
+import type { Profile } from "../../profile/types.js";
+import { columns, note, paint, printJson, printLine } from "../../cli/output.js";
+import { withExamples, withJson } from "../../cli/options.js";
+import { type ProfileOptions, runProfile } from "./run.js";
+
+function writeOutputs(folder: string, profile: Profile): string[] {
+  const files = [join(folder, "profile.csv"), join(folder, "report.html")];
+  writeWhole(files[0]!, profileCsv(profile.results));
+  writeWhole(files[1]!, reportHtml(profile));
+  return [join(folder, "profile.json"), ...files];
+}
+
+function kernelTimes(file: string) {
+  let text: string;
+  try {
+    text = readFileSync(file, "utf8");
+  } catch (error) {
+    throw new DepthwattError(
+      "USAGE",
+      `expected --kernels to be a file that can be read: ${(error as Error).message}`,
+    );
+  }
+  return kernelTimesOf(text, file);
+}
+
+function contribute(folder: string, kernels: ReturnType<typeof kernelTimes> | null): void {
+  const file = join(folder, "contribution.json");
+  writeWhole(file, `${JSON.stringify(contributionOf(readProfile(folder), kernels), null, 2)}\n`);
+  note(`${file} is ready to be sent in: see docs/3-boards/contribute.md.`);
+}
+
+async function profile(
+  options: ProfileOptions & { json?: boolean; contribute?: boolean; kernels?: string; reportOnly?: boolean },
+) {
+  const folder = resolve(options.output);
+  // Before anything is measured: a file that is not there must not cost the minutes of a sweep.
+  const kernels = options.kernels === undefined ? null : kernelTimes(options.kernels);
+  if (kernels !== null && !options.contribute)
+    throw new DepthwattError(
+      "USAGE",
+      "expected --contribute beside --kernels, whose times go into that file",
+    );
+  const result = options.reportOnly ? readProfile(folder) : await runProfile(folder, options);
+  const files = writeOutputs(folder, result);
+  if (options.contribute) contribute(folder, kernels);
+  if (options.json) {
+    const rows = result.results.map(({ timeline: _drawn, ...rest }) => rest);
+    printJson({ files, idleBefore: result.idleBefore, idleAfter: result.idleAfter, results: rows });
+    return;
+  }
+  for (const file of files) printLine(file);
+}
+
+function compare(a: string, b: string, options: { json?: boolean }): void {
+  const comparison = compareProfiles(readProfile(a), readProfile(b));
+  if (options.json) {
+    printJson(comparison);
+    return;
+  }
+  for (const difference of comparison.differences) printLine(`differs: ${difference}`);
+  const change = (percent: number): string => `${percent >= 0 ? "+" : ""}${percent.toFixed(1)} %`;
+  const rows = comparison.points.map(({ id, fps, watts, joulesPerFrame }) => {
+    const side = (item: typeof watts, unit: string): string[] =>
+      item.available
+        ? [
+            `${shortNumber(item.a)} ${unit}`,
+            `${shortNumber(item.b)} ${unit}`,
+            `${change(item.changePercent)}${item.significant ? "" : " (within uncertainty)"}`,
+          ]
+        : ["-", "-", ""];
+    return [
+      id,
+      fps.a.toFixed(1),
+      fps.b.toFixed(1),
+      change(fps.changePercent),
+      ...side(watts, "W"),
+      ...side(joulesPerFrame, "J"),
+    ];
+  });
+  const head = ["point", "fps A", "fps B", "", "A", "B", "", "per frame A", "B", ""];
+  for (const [index, line] of columns([head, ...rows]).entries())
+    printLine(index === 0 ? paint("dim", line) : line);
+  const refused = comparison.points.find(({ watts }) => !watts.available)?.watts;
+  if (refused !== undefined && !refused.available) printLine(`no watts to compare: ${refused.reason}`);
+  for (const [name, ids] of [
+    ["A", comparison.onlyA],
+    ["B", comparison.onlyB],
+  ] as const) {
+    if (ids.length > 0) printLine(`only in ${name}: ${ids.join(", ")}`);
+  }
+}
+
+export function define(command: Command): void {
+  command
+    .option("-o, --output <dir>", "folder of the results; an interrupted profile in it goes on", "profile")
+    .option("--modes <names>", "nvpmodel modes by name, all, or current (the default)", "current")
+    .option("--algorithms <names>", `matchers: ${ALGORITHMS.join(", ")}`, "sgm")
+    .option("--sizes <list>", "image sizes", "640x480")
+    .option("--disparities <list>", "numbers of disparities", "64,128")
+    .option("--paths <list>", "numbers of paths", "2,4,8")
+    .option("--rates <list>", "frames per second, max for as many as can be", "max")
+    .option("--resolutions <list>", "full, half", "full")
+    .option("--seconds <n>", "measured per point, at least 2", "20")
+    .option("--warm-up <n>", "seconds before that which do not count", "4")
+    .option("--idle <n>", "seconds of idle power before and after, at least 2", "10")
+    .option("--stage-rounds <n>", "rounds of runs with stages left out or repeated: what each costs", "0")
+    .option("--repeat-stages <list>", "stages that those rounds repeat, such as match=3,median=40", "")
+    .option("--backend <name>", "auto, cpu or cuda", "auto")
+    .option("--sensor <name>", "power sensor", "auto")
+    .option("--yes", "change power modes without asking")
+    .option("--contribute", "also write contribution.json, to be sent in")
+    .option("--kernels <file>", "times of kernels, of 'check.sh --model', to go into contribution.json")
+    .option("--report-only", "write CSV and report again from what the folder holds");
+  withJson(command, "print the results as JSON").action(profile);
+  withExamples(
+    command,
+    "depthwatt profile --sizes 640x480,1280x720 --paths 4,8 -o out/desk",
+    "depthwatt profile --disparities 64 --paths 4 --stage-rounds 4 --repeat-stages match=3,median=40",
+    "sudo depthwatt profile --modes all --contribute -o out/orin",
+    "depthwatt profile compare out/before out/after",
+  );
+  const compareCommand = command
+    .command("compare")
+    .argument("<a>", "folder of a profile")
+    .argument("<b>", "folder of another")
+    .description("show two profiles point by point");
+  compareCommand.option("--json", "print the comparison as JSON");
+  compareCommand.action((a: string, b: string) => compare(a, b, compareCommand.optsWithGlobals()));
+  withExamples(compareCommand, "depthwatt profile compare out/before out/after");
+}

@@ -1,0 +1,179 @@
+// SPDX-License-Identifier: Apache-2.0
+// One point: the engine on pictures in memory, at a rate or as fast as it can, with the meter running beside it.
+import { setTimeout as sleep } from "node:timers/promises";
+import { greyPairLayout } from "../../../camera/index.js";
+import { createEngine, type NativeEngine, STAGE_NAMES } from "../../../cuda/index.js";
+import type { ContextSnapshot, Figure, Meter } from "../../../power/index.js";
+import { loadConfig, matchParameters } from "../../config/index.js";
+import { geometryOf } from "../../pipeline/geometry.js";
+import { engineOptionsOf } from "../../pipeline/engine-options.js";
+import { RecentValues } from "../../pipeline/statistics.js";
+import type { SceneCache } from "./frames.js";
+import { expectToRun } from "../../profile/repeated-stage.js";
+import { runFrames } from "./run-frames.js";
+import {
+  hasPaths,
+  megaDisparitiesOf,
+  type PointResult,
+  type ProfilePoint,
+  TIMELINE_FRAMES,
+  pointId,
+  type TemperatureFigures,
+} from "../../profile/types.js";
+
+export interface MeasureOptions {
+  scenes: SceneCache;
+  meter: Meter;
+  backend: "auto" | "cpu" | "cuda";
+  threads: number;
+  seconds: number;
+  warmUpSeconds: number;
+  readContext: () => ContextSnapshot;
+}
+
+/** A profile measures what the default settings compute. */
+const { config } = loadConfig({ environment: {}, set: ["board=none"] });
+
+const TIMELINE_SECONDS = 10;
+const BIN_SECONDS = 0.1;
+const STEADY_DEGREES = 1;
+
+function openEngine(
+  point: ProfilePoint,
+  options: Pick<MeasureOptions, "backend" | "threads">,
+  calibration: Parameters<typeof geometryOf>[0],
+): NativeEngine {
+  const { width, height, without } = point;
+  const depth = geometryOf(calibration, 0).depth;
+  const encoded = without !== "depth" && without !== "encode" && depth !== undefined;
+  const base = engineOptionsOf(
+    { ...config, engine: { backend: options.backend, threads: options.threads } },
+    { description: greyPairLayout(width, height) },
+    { width, height, maps: undefined, depth: without === "depth" ? undefined : depth, rig: undefined },
+    {
+      ...(encoded && { encodeDepth: "rvl" as const }),
+      ...(point.repeat !== undefined && { repeatStage: point.repeat }),
+    },
+  );
+  const { algorithm, numDisparities, halfResolution = false } = point;
+  const match = matchParameters({ ...config.match, algorithm, numDisparities, halfResolution });
+  return createEngine({
+    ...base,
+    match: {
+      ...match,
+      parameters: { ...match.parameters, ...(hasPaths(algorithm) && { paths: point.paths }) },
+    },
+    refine: {
+      ...base.refine,
+      leftRight: without !== "leftRight",
+      median: without !== "median",
+      ...(without === "speckle" && { speckleSize: 0 }),
+    },
+  });
+}
+
+function hottest(context: ContextSnapshot): Figure {
+  const values = Object.values(context.temperaturesCelsius);
+  if (values.length > 0) return Math.max(...values);
+  return { available: false, reason: "no thermal zone can be read" };
+}
+
+function temperatureOf(halfway: Figure, start: Figure, end: Figure): TemperatureFigures {
+  const steady =
+    typeof halfway === "number" && typeof start === "number"
+      ? Math.abs(start - halfway) < STEADY_DEGREES
+      : { available: false as const, reason: "no thermal zone can be read" };
+  return { startCelsius: start, endCelsius: end, steady };
+}
+
+/**
+ * Tries the points that repeat a stage, one frame each, before anything is measured.
+ * @throws DepthwattError USAGE for a stage that does not run
+ */
+export async function tryRepeatedStages(
+  points: readonly ProfilePoint[],
+  options: Pick<MeasureOptions, "scenes" | "backend" | "threads">,
+): Promise<void> {
+  const tried = new Set<string>();
+  for (const point of points) {
+    if (point.repeat === undefined || tried.has(pointId(point))) continue;
+    tried.add(pointId(point));
+    const { pairs, calibration } = await options.scenes.get(point);
+    const engine = openEngine(point, options, calibration);
+    try {
+      const { left, right } = pairs[0]!;
+      await engine.compute(left, right);
+      expectToRun(engine, point.repeat, "--repeat-stages");
+    } finally {
+      engine.close();
+    }
+  }
+}
+
+export async function measurePoint(point: ProfilePoint, options: MeasureOptions): Promise<PointResult> {
+  const { meter, seconds, warmUpSeconds, readContext } = options;
+  const { pairs, calibration } = await options.scenes.get(point);
+  const engine = openEngine(point, options, calibration);
+  try {
+    const ignore = (): void => {};
+    await runFrames(engine, pairs, point.rateHz, warmUpSeconds / 2, ignore);
+    const halfway = hottest(readContext());
+    await runFrames(engine, pairs, point.rateHz, warmUpSeconds / 2, ignore);
+    const start = hottest(readContext());
+    const stages = STAGE_NAMES.map(() => new RecentValues(4096));
+    const frames: number[] = [];
+    let count = 0;
+    let validPixels = 0;
+    const date = new Date().toISOString();
+    const fromNs = process.hrtime.bigint();
+    await runFrames(engine, pairs, point.rateHz, seconds, (takenNs, valid) => {
+      meter.frame(takenNs);
+      count++;
+      validPixels += valid;
+      for (const [index, milliseconds] of engine.stageMilliseconds.entries()) {
+        if (!Number.isNaN(milliseconds)) stages[index]!.add(milliseconds);
+      }
+      const at = Number(takenNs - fromNs) / 1e9;
+      if (at < TIMELINE_SECONDS && frames.length < TIMELINE_FRAMES) frames.push(Number(at.toFixed(4)));
+    });
+    const toNs = process.hrtime.bigint();
+    const end = hottest(readContext());
+    // The reading after the end: the last frames' energy is only known then.
+    await sleep(250);
+    meter.sample();
+    const shown = Math.min(TIMELINE_SECONDS, seconds);
+    const timeline = meter.timeline(fromNs, fromNs + BigInt(Math.round(shown * 1e9)), BIN_SECONDS);
+    const measuredSeconds = Number(toNs - fromNs) / 1e9;
+    return {
+      id: pointId(point),
+      point,
+      date,
+      backend: engine.info.backend,
+      instructionSet: engine.info.instructionSet,
+      threads: engine.info.threads,
+      frames: count,
+      seconds: measuredSeconds,
+      fps: count / measuredSeconds,
+      validPercent: count === 0 ? 0 : (100 * validPixels) / (count * point.width * point.height),
+      stages: stageFigures(stages),
+      power: meter.report({ fromNs, toNs, megaDisparitiesPerFrame: megaDisparitiesOf(point) }),
+      temperature: temperatureOf(halfway, start, end),
+      timeline: {
+        binSeconds: BIN_SECONDS,
+        watts: timeline.map((watts) => (Number.isNaN(watts) ? null : Number(watts.toFixed(3)))),
+        frames,
+      },
+    };
+  } finally {
+    engine.close();
+  }
+}
+
+function stageFigures(stages: readonly RecentValues[]): PointResult["stages"] {
+  const figures: PointResult["stages"] = {};
+  for (const [index, name] of STAGE_NAMES.entries()) {
+    const values = stages[index]!.percentiles();
+    if (values !== undefined) figures[name] = { p50Ms: values.p50, p95Ms: values.p95, p99Ms: values.p99 };
+  }
+  return figures;
+}

@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0
+// The points that a profile measures, in order: power modes are the outermost loop, because changing one takes longest.
+import { DepthwattError } from "../../../core/index.js";
+import { type Algorithm, ALGORITHMS } from "../../../cuda/index.js";
+import { parseRepeatedStage } from "../../profile/repeated-stage.js";
+import { hasPaths, OPTIONAL_STAGES, type ProfilePoint, type RepeatedStage } from "../../profile/types.js";
+
+export interface PlanOptions {
+  /** Undefined = the mode the machine is in. */
+  modes: readonly (string | undefined)[];
+  algorithms: readonly Algorithm[];
+  sizes: readonly { width: number; height: number }[];
+  disparities: readonly number[];
+  paths: readonly (2 | 4 | 8)[];
+  rates: readonly (number | "max")[];
+  /** Whether each is at half resolution. */
+  resolutions: readonly boolean[];
+  /** Adds runs with each optional stage left out and each of `repeated` repeated, this many rounds of them; 0 = none. */
+  stageRounds: number;
+  repeated: readonly RepeatedStage[];
+}
+
+function refuse(option: string, found: string, expected: string): never {
+  throw new DepthwattError("USAGE", `${option}: expected ${expected}, got "${found}"`);
+}
+
+const parts = (text: string): string[] => text.split(",").filter((part) => part !== "");
+
+function wholeNumbers(option: string, text: string, low: number, high: number): number[] {
+  return parts(text).map((part) => {
+    const value = Number(part);
+    if (Number.isInteger(value) && value >= low && value <= high) return value;
+    return refuse(option, part, `whole numbers from ${low} to ${high}`);
+  });
+}
+
+export function parseSizes(text: string): { width: number; height: number }[] {
+  return parts(text).map((part) => {
+    const match = /^(\d{2,5})x(\d{2,5})$/.exec(part);
+    if (match === null) return refuse("--sizes", part, "sizes such as 640x480");
+    return { width: Number(match[1]), height: Number(match[2]) };
+  });
+}
+
+export const parseDisparities = (text: string): number[] => wholeNumbers("--disparities", text, 8, 512);
+
+export function parsePaths(text: string): (2 | 4 | 8)[] {
+  return wholeNumbers("--paths", text, 2, 8).map((value) =>
+    value === 2 || value === 4 || value === 8 ? value : refuse("--paths", String(value), "2, 4 or 8"),
+  );
+}
+
+export function parseRates(text: string): (number | "max")[] {
+  return parts(text).map((part) => {
+    const value = Number(part);
+    if (part === "max") return "max";
+    return value > 0 && value <= 1000
+      ? value
+      : refuse("--rates", part, '"max" or frames per second up to 1000');
+  });
+}
+
+export function parseAlgorithms(text: string): Algorithm[] {
+  return parts(text).map((part) => {
+    const known = ALGORITHMS.find((name) => name === part);
+    return known ?? refuse("--algorithms", part, ALGORITHMS.join(" or "));
+  });
+}
+
+/** @returns whether each is at half resolution */
+export function parseResolutions(text: string): boolean[] {
+  return parts(text).map((part) =>
+    part === "full" || part === "half" ? part === "half" : refuse("--resolutions", part, "full or half"),
+  );
+}
+
+export const parseRepeatedStages = (text: string): RepeatedStage[] =>
+  parts(text).map((part) => parseRepeatedStage("--repeat-stages", part));
+
+/** Every point once; rounds of left-out stages are interleaved so that a drift in temperature meets all alike. */
+export function planPoints(options: PlanOptions): ProfilePoint[] {
+  const points: ProfilePoint[] = [];
+  for (const mode of options.modes) {
+    for (const algorithm of options.algorithms) {
+      for (const size of options.sizes) {
+        for (const numDisparities of options.disparities) {
+          for (const paths of options.paths) {
+            // Of a matcher without paths once is enough.
+            if (!hasPaths(algorithm) && paths !== options.paths[0]) continue;
+            for (const half of options.resolutions) {
+              for (const rateHz of options.rates) {
+                const resolution = half ? { halfResolution: true as const } : {};
+                points.push({ mode, algorithm, ...size, numDisparities, paths, rateHz, ...resolution });
+              }
+            }
+          }
+        }
+      }
+    }
+  }
+  const [base] = points;
+  if (base === undefined) throw new DepthwattError("USAGE", "There is nothing to profile: a list is empty.");
+  for (let round = 0; round < options.stageRounds; round++) {
+    for (const without of OPTIONAL_STAGES) points.push({ ...base, without });
+    for (const repeat of options.repeated) points.push({ ...base, repeat });
+    points.push({ ...base });
+  }
+  return points;
+}

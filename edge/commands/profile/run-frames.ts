@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+// Feeds an engine from memory for a given time: as fast as it can, or paced like a camera that waits for nobody.
+import type { NativeEngine } from "../../../cuda/index.js";
+import type { DrawnPair } from "./frames.js";
+
+/** Frames handed to the engine at once where it runs as fast as it can: one computed, one waiting. */
+const IN_FLIGHT = 2;
+
+export class FrameLoop {
+  #begin = 0;
+  #next = 0;
+  /** Number of the last camera tick that was used. */
+  #tick = -1;
+  #flying = 0;
+  #free: number[];
+  #settle: { resolve: () => void; reject: (error: Error) => void } | undefined;
+
+  /** @param onFrame called for each finished frame with the moment it was taken in, CLOCK_MONOTONIC nanoseconds */
+  constructor(
+    private readonly engine: NativeEngine,
+    private readonly pairs: readonly DrawnPair[],
+    private readonly rateHz: number | "max",
+    private readonly seconds: number,
+    private readonly onFrame: (takenNs: bigint, validPixels: number) => void,
+  ) {
+    this.#free = engine.slots.map((_, slot) => slot);
+  }
+
+  run(): Promise<void> {
+    return new Promise((resolve, reject) => {
+      this.#settle = { resolve, reject };
+      this.#begin = performance.now();
+      this.#advance();
+    });
+  }
+
+  get #passedSeconds(): number {
+    return (performance.now() - this.#begin) / 1000;
+  }
+
+  #advance(): void {
+    const passed = this.#passedSeconds;
+    if (passed >= this.seconds) {
+      if (this.#flying === 0) this.#settle?.resolve();
+      return;
+    }
+    if (this.rateHz === "max") {
+      while (this.#flying < IN_FLIGHT && this.#free.length > 0) this.#submit();
+      return;
+    }
+    // A tick that passed while the engine was busy is not made up for.
+    this.#tick = Math.max(this.#tick + 1, Math.ceil(passed * this.rateHz));
+    const dueMs = (this.#tick / this.rateHz - passed) * 1000;
+    setTimeout(() => (this.#passedSeconds < this.seconds ? this.#submit() : this.#advance()), dueMs);
+  }
+
+  #submit(): void {
+    const pair = this.pairs[this.#next++ % this.pairs.length]!;
+    const slot = this.#free.pop()!;
+    const takenNs = process.hrtime.bigint();
+    this.#flying++;
+    this.engine.submit(slot, pair.left, pair.right, (error, result) => {
+      this.#flying--;
+      this.#free.push(slot);
+      if (error !== null) {
+        this.#settle?.reject(error);
+        return;
+      }
+      this.onFrame(takenNs, result.validPixels);
+      this.#advance();
+    });
+  }
+}
+
+/** Runs frames until `seconds` have passed and the last one is done. */
+export function runFrames(...parameters: ConstructorParameters<typeof FrameLoop>): Promise<void> {
+  return new FrameLoop(...parameters).run();
+}

@@ -1,0 +1,212 @@
+// SPDX-License-Identifier: Apache-2.0
+// Runs a profile from the command line's options: asks before it changes a power mode, shows how long it will take, stops
+// after the current point when interrupted.
+import { createInterface } from "node:readline/promises";
+import { DepthwattError } from "../../../core/index.js";
+import { greyPairLayout } from "../../../camera/index.js";
+import { createEngine } from "../../../cuda/index.js";
+import { loadNative } from "../../native.js";
+import { type Meter, SENSOR_CHOICES, type SensorChoice } from "../../../power/index.js";
+import { type Detection, detectBoard, loadBoards, totalRuleOf } from "../../boards/index.js";
+import { loadConfig } from "../../config/index.js";
+import { engineOptionsOf } from "../../pipeline/engine-options.js";
+import { uncalibrated } from "../../pipeline/geometry.js";
+import { contextReader, openMeter, powerNative } from "../../power/open-meter.js";
+import {
+  parseAlgorithms,
+  parseDisparities,
+  parsePaths,
+  parseRates,
+  parseRepeatedStages,
+  parseResolutions,
+  parseSizes,
+  planPoints,
+} from "./plan.js";
+import { SceneCache } from "./frames.js";
+import { PowerModes } from "../../profile/power-modes.js";
+import { provenanceOf } from "./provenance.js";
+import { tryRepeatedStages } from "./measure.js";
+import { resumeProfile } from "../../profile/store.js";
+import { missingPoints, type Progress, sweep } from "./sweep.js";
+import { PROFILE_FORMAT, type Profile, type ProfilePoint } from "../../profile/types.js";
+import { cutToTerminal } from "../../cli/live-line.js";
+import { note } from "../../cli/output.js";
+
+/** Pairs that a profile's runs go round: enough that no cache holds them all at VGA. */
+const SCENE_PAIRS = 8;
+
+export interface ProfileOptions {
+  output: string;
+  modes: string;
+  algorithms: string;
+  sizes: string;
+  disparities: string;
+  paths: string;
+  rates: string;
+  resolutions: string;
+  seconds: string;
+  warmUp: string;
+  idle: string;
+  stageRounds: string;
+  repeatStages: string;
+  backend: string;
+  sensor: string;
+  yes?: boolean;
+}
+
+function numberOption(name: string, text: string, low: number, high: number): number {
+  const value = Number(text);
+  if (text !== "" && value >= low && value <= high) return value;
+  throw new DepthwattError("USAGE", `${name}: expected a number from ${low} to ${high}, got "${text}"`);
+}
+
+function choiceOption<T extends string>(name: string, text: string, choices: readonly T[]): T {
+  const found = choices.find((choice) => choice === text);
+  if (found !== undefined) return found;
+  throw new DepthwattError("USAGE", `${name}: expected one of ${choices.join(", ")}, got "${text}"`);
+}
+
+function plannedModes(text: string, modes: PowerModes | undefined): (string | undefined)[] {
+  if (text === "current") return [undefined];
+  if (modes === undefined) {
+    throw new DepthwattError(
+      "DEVICE_UNAVAILABLE",
+      "This machine has no /etc/nvpmodel.conf, so it has no power modes.",
+      {
+        hint: "Leave --modes out.",
+      },
+    );
+  }
+  return text === "all" ? [...modes.names] : text.split(",");
+}
+
+async function mayChangeModes(
+  options: ProfileOptions,
+  wanted: readonly (string | undefined)[],
+): Promise<void> {
+  const names = wanted.filter((mode) => mode !== undefined);
+  if (names.length === 0 || options.yes) return;
+  if (!process.stdin.isTTY) {
+    throw new DepthwattError("USAGE", "Changing power modes needs --yes where nobody can be asked.");
+  }
+  const asking = createInterface({ input: process.stdin, output: process.stderr });
+  const answer = await asking.question(
+    `Change the power mode to ${names.join(", ")} in turn, and back at the end? [y/N] `,
+  );
+  asking.close();
+  if (!/^y(es)?$/i.test(answer.trim())) throw new DepthwattError("USAGE", "Nothing was changed or measured.");
+}
+
+/** What the engine says of itself, from the smallest engine there is. */
+function engineInfo(backend: "auto" | "cpu" | "cuda") {
+  const size = { width: 64, height: 48 };
+  const { config } = loadConfig({ environment: {}, set: ["board=none", `engine.backend=${backend}`] });
+  const description = greyPairLayout(size.width, size.height);
+  const engine = createEngine(
+    engineOptionsOf(config, { description }, uncalibrated(size.width, size.height), {}),
+  );
+  const info = { ...engine.info };
+  engine.close();
+  return info;
+}
+
+const clock = (seconds: number): string =>
+  `${Math.floor(seconds / 60)}:${String(Math.round(seconds % 60)).padStart(2, "0")}`;
+
+function showProgress({ done, total, remainingSeconds, words }: Progress): void {
+  const filled = Math.round((20 * done) / total);
+  const bar = `[${"=".repeat(filled)}${" ".repeat(20 - filled)}] ${done}/${total}`;
+  const line = `${bar}  ${clock(remainingSeconds)} left  ${words}`;
+  if (process.stderr.isTTY) process.stderr.write(`\r\u001b[K${cutToTerminal(line, process.stderr)}`);
+  else note(line);
+}
+
+function freshProfile(
+  options: ProfileOptions,
+  detection: Detection,
+  meter: Meter,
+  backend: "auto" | "cpu" | "cuda",
+): Profile {
+  const notYet = { available: false, reason: "not measured yet" } as const;
+  return {
+    format: PROFILE_FORMAT,
+    date: new Date().toISOString(),
+    provenance: provenanceOf(detection, meter, engineInfo(backend), powerNative(loadNative())),
+    seconds: numberOption("--seconds", options.seconds, 2, 3600),
+    warmUpSeconds: numberOption("--warm-up", options.warmUp, 0.5, 600),
+    idleBefore: notYet,
+    idleAfter: notYet,
+    results: [],
+  };
+}
+
+function planOf(options: ProfileOptions, modes: readonly (string | undefined)[]): ProfilePoint[] {
+  return planPoints({
+    modes,
+    algorithms: parseAlgorithms(options.algorithms),
+    sizes: parseSizes(options.sizes),
+    disparities: parseDisparities(options.disparities),
+    paths: parsePaths(options.paths),
+    rates: parseRates(options.rates),
+    resolutions: parseResolutions(options.resolutions),
+    stageRounds: numberOption("--stage-rounds", options.stageRounds, 0, 20),
+    repeated: parseRepeatedStages(options.repeatStages),
+  });
+}
+
+/** @throws DepthwattError USAGE, CONFIG_INVALID, DEVICE_UNAVAILABLE, BACKEND_UNAVAILABLE, ADDON_MISSING, OUTPUT_UNWRITABLE */
+export async function runProfile(folder: string, options: ProfileOptions): Promise<Profile> {
+  const backend = choiceOption("--backend", options.backend, ["auto", "cpu", "cuda"]);
+  const sensor: SensorChoice = choiceOption("--sensor", options.sensor, SENSOR_CHOICES);
+  const idleSeconds = numberOption("--idle", options.idle, 2, 600);
+  const modes = PowerModes.open();
+  const wanted = plannedModes(options.modes, modes);
+  const points = planOf(options, wanted);
+  const native = loadNative();
+  const detection = detectBoard(loadBoards());
+  const totalRule = totalRuleOf(detection);
+  await mayChangeModes(options, wanted);
+  const meter = openMeter({ sensor, rateHz: 100, native, ...(totalRule && { totalRule }) });
+  const stop = new AbortController();
+  const onInterrupt = (): void => {
+    stop.abort();
+    note("\nstopping after this point; the same command goes on later");
+  };
+  process.once("SIGINT", onInterrupt);
+  try {
+    const profile = resumeProfile(folder, freshProfile(options, detection, meter, backend));
+    const left = missingPoints(points, profile.results).length;
+    if (left < points.length) note(`${points.length - left} of ${points.length} points are there already`);
+    meter.start();
+    // Its columns of watts and joules stay empty: that must not be found out at the end.
+    const missing = "rails" in meter.sensor ? meter.sensor.total : meter.sensor;
+    if (!("rails" in missing)) note(`no watts and no joules will be measured: ${missing.reason}`);
+    const { seconds, warmUpSeconds } = profile;
+    const conditions = contextReader(meter.sensor, powerNative(native));
+    const run = {
+      scenes: new SceneCache(native, SCENE_PAIRS),
+      meter,
+      backend,
+      threads: 0,
+      seconds,
+      warmUpSeconds,
+      idleSeconds,
+    };
+    await tryRepeatedStages(points, run);
+    await sweep({
+      ...run,
+      readContext: conditions,
+      folder,
+      profile,
+      points,
+      modes,
+      onProgress: showProgress,
+      signal: stop.signal,
+    });
+    if (process.stderr.isTTY) process.stderr.write("\n");
+    return profile;
+  } finally {
+    process.off("SIGINT", onInterrupt);
+    meter.close();
+  }
+}

@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+// Visits every point of a plan, keeps each result at once, and leaves the machine as it found it.
+import type { MeasureOptions } from "./measure.js";
+import { measurePoint } from "./measure.js";
+import type { PowerModes } from "../../profile/power-modes.js";
+import { saveProfile } from "../../profile/store.js";
+import { type PointResult, type Profile, type ProfilePoint, pointId } from "../../profile/types.js";
+
+export interface Progress {
+  done: number;
+  total: number;
+  remainingSeconds: number;
+  /** What is being done now. */
+  words: string;
+}
+
+export interface SweepOptions extends MeasureOptions {
+  folder: string;
+  profile: Profile;
+  points: readonly ProfilePoint[];
+  modes: PowerModes | undefined;
+  idleSeconds: number;
+  onProgress: (progress: Progress) => void;
+  /** Ends after the point that is being measured. */
+  signal?: AbortSignal;
+}
+
+/** First guess of what setting up a point takes: drawing its pictures, opening and closing the engine. */
+const OVERHEAD_SECONDS = 2;
+
+/** Points of the plan that the profile does not hold yet; a point planned several times needs as many results. */
+export function missingPoints(
+  points: readonly ProfilePoint[],
+  results: readonly PointResult[],
+): ProfilePoint[] {
+  const have = new Map<string, number>();
+  for (const { id } of results) have.set(id, (have.get(id) ?? 0) + 1);
+  return points.filter((point) => {
+    const id = pointId(point);
+    const left = have.get(id) ?? 0;
+    have.set(id, left - 1);
+    return left <= 0;
+  });
+}
+
+/** @throws whatever opening the engine or changing the mode throws; what was measured before is on disk then */
+export async function sweep(options: SweepOptions): Promise<void> {
+  const { profile, folder, meter, modes, idleSeconds, seconds, warmUpSeconds } = options;
+  const todo = missingPoints(options.points, profile.results);
+  const total = options.points.length;
+  let perPoint = seconds + warmUpSeconds + OVERHEAD_SECONDS;
+  let spent = 0;
+  const idleLeft = "rails" in meter.sensor ? idleSeconds : 0;
+  const tell = (left: number, words: string): void =>
+    options.onProgress({ done: total - left, total, remainingSeconds: left * perPoint + idleLeft, words });
+  try {
+    if (typeof profile.idleBefore !== "number" && "rails" in meter.sensor) {
+      tell(todo.length, "idle power");
+      profile.idleBefore = await meter.measureIdle(idleSeconds);
+      saveProfile(folder, profile);
+    }
+    for (const [index, point] of todo.entries()) {
+      if (options.signal?.aborted) return;
+      tell(todo.length - index, pointId(point));
+      const begin = performance.now();
+      if (point.mode !== undefined) modes?.set(point.mode);
+      const result = await measurePoint(point, options);
+      profile.results.push(result);
+      saveProfile(folder, profile);
+      spent += (performance.now() - begin) / 1000;
+      perPoint = spent / (index + 1);
+    }
+    if ("rails" in meter.sensor) {
+      tell(0, "idle power again");
+      profile.idleAfter = await meter.measureIdle(idleSeconds);
+    } else {
+      profile.idleBefore = meter.sensor;
+      profile.idleAfter = meter.sensor;
+    }
+    tell(0, "done");
+    saveProfile(folder, profile);
+  } finally {
+    modes?.restore();
+  }
+}

@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0
+// depthwatt scene: the built-in scene as files, with the exact answer beside them.
+import { existsSync } from "node:fs";
+import { join } from "node:path";
+import { type Command, Option } from "commander";
+import { DepthwattError } from "../../../core/index.js";
+import { writeScene } from "../../../camera/index.js";
+import { loadNative } from "../../native.js";
+import { withExamples, withJson } from "../../cli/options.js";
+import { note, printJson } from "../../cli/output.js";
+
+interface SceneFlags {
+  frames: string;
+  out: string;
+  raw?: boolean;
+  ideal?: boolean;
+  color?: boolean;
+  room: "furnished" | "bare";
+  width: string;
+  height: string;
+  seed: string;
+  first: string;
+  truth: "both" | "left" | "none";
+  json?: boolean;
+}
+
+function whole(flag: string, text: string, smallest: number, largest: number): number {
+  const value = /^\d+$/.test(text) ? Number(text) : Number.NaN;
+  if (value >= smallest && value <= largest) return value;
+  throw new DepthwattError(
+    "USAGE",
+    `expected ${flag} to be a whole number from ${smallest} to ${largest}, got "${text}"`,
+  );
+}
+
+/** An older scene is written over, somebody's data set is not. @throws DepthwattError FILE_EXISTS */
+function checkFolder(folder: string): void {
+  if (existsSync(join(folder, "scene.json"))) return;
+  const found = ["dataset.json", "calibration.json"].find((name) => existsSync(join(folder, name)));
+  if (found !== undefined)
+    throw new DepthwattError(
+      "FILE_EXISTS",
+      `${folder}: expected a new folder or one with an older scene, found ${found} and no scene.json`,
+      { hint: "Give another folder." },
+    );
+}
+
+async function run(flags: SceneFlags): Promise<void> {
+  if (flags.raw && flags.ideal) throw new DepthwattError("USAGE", "expected --raw or --ideal, got both");
+  const frames = whole("--frames", flags.frames, 1, 1_000_000);
+  if (flags.out.trim() === "") throw new DepthwattError("USAGE", 'expected --out to be a folder, got ""');
+  checkFolder(flags.out);
+  const begin = performance.now();
+  const view = flags.raw ? "raw" : flags.ideal ? "ideal" : "rectified";
+  const options = {
+    folder: flags.out,
+    frames,
+    firstFrame: whole("--first", flags.first, 0, 1_000_000_000),
+    width: whole("--width", flags.width, 16, 16_384),
+    height: whole("--height", flags.height, 16, 16_384),
+    seed: whole("--seed", flags.seed, 0, 1_000_000),
+    truth: flags.truth,
+    colours: flags.color === true,
+    room: flags.room,
+    view,
+  } as const;
+  await writeScene(loadNative(), options);
+  const { folder, width, height, seed } = options;
+  const seconds = (performance.now() - begin) / 1000;
+  if (flags.json) printJson({ folder, frames, width, height, seed, view, seconds });
+  else
+    note(
+      `${frames} ${frames === 1 ? "frame" : "frames"} ${width}x${height} (${view}) in ${folder}, ${seconds.toFixed(1)} s`,
+    );
+}
+
+export function define(command: Command): void {
+  command
+    .requiredOption("--frames <n>", "how many frames; 30 of them are one second of the scene")
+    .requiredOption("--out <dir>", "folder to write to")
+    .option(
+      "--raw",
+      "as the cameras see it: bent by lenses, cameras turned; also one headerless file per camera",
+    )
+    .option("--ideal", "without noise and with equal cameras")
+    .option("--color", "pictures in colours, for matchers that read them")
+    .addOption(
+      new Option("--room <which>", "which room: bare has walls of one grey value, a pane and a blind")
+        .choices(["furnished", "bare"])
+        .default("furnished"),
+    )
+    .option("--width <pixels>", "width of the pictures", "640")
+    .option("--height <pixels>", "height of the pictures", "480")
+    .option("--seed <n>", "other textures and other noise in the same room", "1")
+    .option("--first <n>", "number of the first frame", "0")
+    .addOption(
+      new Option("--truth <which>", "which exact answers to write")
+        .choices(["both", "left", "none"])
+        .default("both"),
+    )
+    .action(run);
+  withJson(command, "print what was written as JSON");
+  withExamples(
+    command,
+    "depthwatt scene --frames 10 --out scene",
+    "depthwatt eval scene",
+    "depthwatt scene --frames 100 --raw --truth left --out vm-scene",
+  );
+}

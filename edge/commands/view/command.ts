@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+// depthwatt view: the live page, fed from any broker. Credentials of the broker stay in this process.
+import { type Command, InvalidArgumentError } from "commander";
+import { connectConsumer } from "../../consumer/consumer.js";
+import { PICTURE_STREAMS } from "../../frame/frame-format.js";
+import { gateOf, HttpServer } from "../../http/index.js";
+import { createLog } from "../../log.js";
+import { checkBrokerUrl, readCredentials } from "../../mqtt/credentials.js";
+import { brokerControl } from "../../outputs/viewer/broker-control.js";
+import { BrokerFeed } from "../../outputs/viewer/broker-feed.js";
+import { servePage } from "../../outputs/viewer/assets.js";
+import { Hub } from "../../outputs/viewer/hub.js";
+import { redactUrl } from "../../redact.js";
+import { CONSUME_FLAGS } from "../../cli/consume-flags.js";
+import { describeArguments, withExamples } from "../../cli/options.js";
+import { END_SIGNALS, printLine } from "../../cli/output.js";
+
+interface ViewOptions {
+  base: string;
+  address: string;
+  port: number | "auto";
+  pagePasswordFile?: string;
+  username?: string;
+  passwordFile?: string;
+  caFile?: string;
+  certFile?: string;
+  keyFile?: string;
+}
+
+function portOf(text: string): number | "auto" {
+  const port = Number(text);
+  if (text === "auto") return text;
+  if (!Number.isInteger(port) || port < 0 || port > 65535)
+    throw new InvalidArgumentError("Expected auto or a port from 0 to 65535.");
+  return port;
+}
+
+async function view(url: string, options: ViewOptions): Promise<void> {
+  checkBrokerUrl(url, "URL");
+  const { base, address, port } = options;
+  const gate = gateOf(address, options.pagePasswordFile, {
+    address: "--address",
+    passwordFile: "--page-password-file",
+  });
+  const credentials = readCredentials(options, (field) => CONSUME_FLAGS[field]);
+  const log = createLog("info");
+  const control = brokerControl({ broker: url, base, credentials });
+  const hub = new Hub({ kind: "view", origin: redactUrl(url), gate, control });
+  const server = new HttpServer({ address, port, onProblem: (problem) => log.error(problem) });
+  servePage(server, hub);
+  const streams = PICTURE_STREAMS;
+  // Somebody sits in front of it: a broker that is back is seen at once.
+  const consumer = connectConsumer(url, { base, streams, longestPauseMs: 1000, ...credentials });
+  const feed = new BrokerFeed(hub, consumer);
+  try {
+    await server.listen();
+    let reason = "";
+    consumer.on("status", (status) => {
+      // Each attempt that fails like the one before need not be told again.
+      if (status.reason !== reason) log[status.connected ? "info" : "warn"](`broker: ${status.reason}`);
+      reason = status.reason;
+    });
+    printLine(`page      ${server.url}`);
+    await new Promise<void>((resolve) => {
+      for (const name of END_SIGNALS) process.once(name, () => resolve());
+    });
+  } finally {
+    feed.close();
+    await consumer.close();
+    hub.close();
+    await server.close();
+  }
+}
+
+export function define(command: Command): void {
+  describeArguments(command, { url: "the broker: mqtt://, mqtts://, ws:// or wss://" });
+  command
+    .option("--base <topic>", "what the topics begin with", "depthwatt")
+    .option("--address <address>", "where the page is served", "127.0.0.1")
+    .option("--port <port>", "its port; auto takes 8990 or a free one", portOf, "auto")
+    .option("--page-password-file <file>", "password of the page; needed beyond loopback")
+    .option("--username <name>", "user name at the broker")
+    .option("--password-file <file>", "file whose first line is the broker's password")
+    .option("--ca-file <file>", "PEM file of the authority that signed the broker's certificate")
+    .option("--cert-file <file>", "PEM file of this client's certificate")
+    .option("--key-file <file>", "PEM file of its private key")
+    .action(view);
+  withExamples(
+    command,
+    "depthwatt view mqtt://127.0.0.1:1883",
+    "depthwatt view mqtts://broker.local --username me --password-file broker.txt",
+  );
+}

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+// Which part of an archive a process works on, and how busy a stage is.
+import { expect, test } from "vitest";
+import { partOf, shardOf } from "../../../../../edge/commands/batch/shard.js";
+import { Occupancy } from "../../../../../edge/commands/batch/stages.js";
+
+test.each<[string | undefined, NodeJS.ProcessEnv, unknown]>([
+  [undefined, {}, undefined],
+  ["2/8", {}, { index: 2, of: 8 }],
+  ["1/1", { JOB_COMPLETION_INDEX: "3" }, { index: 1, of: 1 }],
+  ["8", { JOB_COMPLETION_INDEX: "0" }, { index: 1, of: 8 }],
+  ["8", { JOB_COMPLETION_INDEX: "7" }, { index: 8, of: 8 }],
+  ["4", { SLURM_ARRAY_TASK_ID: "2" }, { index: 3, of: 4 }],
+  [
+    undefined,
+    { SLURM_ARRAY_TASK_ID: "12", SLURM_ARRAY_TASK_MIN: "10", SLURM_ARRAY_TASK_COUNT: "5" },
+    { index: 3, of: 5 },
+  ],
+])("--shard %s with %j is %j", (flag, environment, expected) => {
+  expect(shardOf(flag, environment)).toEqual(expected);
+});
+
+test.each<[string | undefined, NodeJS.ProcessEnv, RegExp]>([
+  ["0/8", {}, /i\/n with 1 <= i <= n, got "0\/8"/],
+  ["9/8", {}, /1 <= i <= n/],
+  ["1/2/3", {}, /1 <= i <= n/],
+  ["a/b", {}, /1 <= i <= n/],
+  ["8", {}, /no scheduler says which one/],
+  [
+    undefined,
+    { JOB_COMPLETION_INDEX: "3" },
+    /how many there are, since JOB_COMPLETION_INDEX says only which/,
+  ],
+  ["3", { JOB_COMPLETION_INDEX: "3" }, /more than JOB_COMPLETION_INDEX \(3, counted from 0\), got 3/],
+  ["3", { SLURM_ARRAY_TASK_ID: "x" }, /SLURM_ARRAY_TASK_ID that is a number/],
+])("--shard %s with %j is refused", (flag, environment, message) => {
+  expect(() => shardOf(flag, environment)).toThrow(message);
+});
+
+test("the parts of an archive are all of it, and nothing twice", () => {
+  const items = Array.from({ length: 101 }, (_, i) => i);
+  const parts = [1, 2, 3, 4, 5, 6, 7].flatMap((index) => partOf(items, { index, of: 7 }));
+  expect(parts.sort((a, b) => a - b)).toEqual(items);
+  expect(partOf(items, undefined)).toEqual(items);
+});
+
+test("a stage is as busy as the time in which something is in work, however much at once", async () => {
+  let now = 0;
+  const occupancy = new Occupancy(() => now);
+  const ends: (() => void)[] = [];
+  const work = () => new Promise<void>((resolve) => ends.push(resolve));
+  const first = occupancy.during("match", work);
+  now = 10;
+  const second = occupancy.during("match", work);
+  now = 30;
+  ends[0]!();
+  await first;
+  now = 40;
+  ends[1]!();
+  await second;
+  now = 80;
+  expect(occupancy.percent).toEqual({ decode: 0, open: 0, match: 50, write: 0 });
+});

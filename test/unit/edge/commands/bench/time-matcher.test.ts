@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+// The figures of depthwatt bench agree with each other, and name the instruction set that made them.
+import { afterEach, describe, expect, test } from "vitest";
+import { timeMatcher } from "../../../../../edge/commands/bench/index.js";
+import { loadConfig } from "../../../../../edge/config/index.js";
+
+const configWith = (...set: string[]) => loadConfig({ set: ["engine.backend=cpu", ...set] }).config;
+
+describe("depthwatt bench", () => {
+  afterEach(() => {
+    delete process.env.DEPTHWATT_ISA;
+  });
+
+  test("every figure is there, consistent with the others, and none is 0", async () => {
+    const config = configWith("match.numDisparities=48", "match.sgm.paths=8", "engine.threads=2");
+    const figures = await timeMatcher({ config, width: 160, height: 120, frames: 7 });
+    const { medianMs, minMs, p95Ms, fps, megaDisparitiesPerSecond, peakResidentMb, stages } = figures;
+    expect(figures.changedSettings).toEqual({
+      "engine.backend": "cpu",
+      "engine.threads": 2,
+      "match.numDisparities": 48,
+      "match.sgm.paths": 8,
+    });
+    expect(figures.peers).toEqual([]);
+    expect(figures).toMatchObject({
+      width: 160,
+      height: 120,
+      numDisparities: 48,
+      parameters: { paths: 8 },
+      threads: 2,
+      frames: 7,
+    });
+    expect(minMs).toBeGreaterThan(0);
+    expect(medianMs).toBeGreaterThanOrEqual(minMs);
+    expect(p95Ms).toBeGreaterThanOrEqual(medianMs);
+    expect(fps * medianMs).toBeCloseTo(1000, 6);
+    expect(megaDisparitiesPerSecond).toBeCloseTo((160 * 120 * 48 * fps) / 1e6, 6);
+    expect(peakResidentMb).toBeGreaterThan(20);
+    expect(stages.match).toBeGreaterThan(0);
+    expect(stages.match).toBeLessThanOrEqual(p95Ms);
+    if (typeof figures.watts !== "number") expect(figures.watts.reason).not.toBe("");
+  });
+
+  test("a forced instruction set is the one that answers", async () => {
+    process.env.DEPTHWATT_ISA = "scalar";
+    const figures = await timeMatcher({ config: configWith(), width: 64, height: 48, frames: 1 });
+    expect(figures.instructionSet).toBe("scalar");
+    process.env.DEPTHWATT_ISA = "sse9";
+    await expect(
+      timeMatcher({ config: configWith(), width: 64, height: 48, frames: 1 }),
+    ).rejects.toMatchObject({
+      code: "CONFIG_INVALID",
+    });
+  });
+});

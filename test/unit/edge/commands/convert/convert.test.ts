@@ -1,0 +1,337 @@
+// SPDX-License-Identifier: Apache-2.0
+// Conversions there and back: the same pixels, the same times; what was interrupted goes on; what is lost is told.
+import {
+  closeSync,
+  copyFileSync,
+  existsSync,
+  lstatSync,
+  mkdtempSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  truncateSync,
+  writeFileSync,
+} from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { decodePfm, loadStereoCalibration, readGreyImage, writeScene } from "../../../../../camera/index.js";
+import { parse } from "yaml";
+import { flattened, toCsv } from "../../../../../edge/commands/convert/csv.js";
+import { toPly } from "../../../../../edge/commands/convert/ply.js";
+import { toFolders } from "../../../../../edge/commands/convert/to-folders.js";
+import { toRecording } from "../../../../../edge/commands/convert/to-recording.js";
+import { progressLine } from "../../../../../edge/cli/progress.js";
+import { loadNative } from "../../../../../edge/native.js";
+import { openRecording } from "../../../../../edge/mcap/recording.js";
+import { lastJson, runProgram } from "../../../../doubles/program.js";
+
+const folder = mkdtempSync(join(tmpdir(), "depthwatt-convert-"));
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+const place = (...names: string[]) => join(folder, ...names);
+const FRAMES = 12;
+const deaf = { onProgress: () => {}, onSkip: () => {} };
+const recording = place("recorded.mcap");
+
+async function withRecording<T>(
+  file: string,
+  use: (opened: Awaited<ReturnType<typeof openRecording>>) => Promise<T>,
+) {
+  const opened = await openRecording(file);
+  try {
+    return await use(opened);
+  } finally {
+    await opened.close();
+  }
+}
+
+/** Every message as topic, time and bytes. */
+const contents = (file: string) =>
+  withRecording(file, async (opened) => {
+    const all: string[] = [];
+    for await (const { channelId, logTime, data } of opened.messages())
+      all.push(`${opened.channels.get(channelId)!.topic} ${logTime} ${Buffer.from(data).toString("base64")}`);
+    return all.sort();
+  });
+
+beforeAll(async () => {
+  await writeScene(loadNative(), {
+    folder: place("scene"),
+    frames: FRAMES,
+    width: 96,
+    height: 64,
+    truth: "none",
+    view: "raw",
+  });
+  const small = [
+    "source.synthetic.width=96",
+    "source.synthetic.height=64",
+    "board=none",
+    "match.numDisparities=16",
+  ];
+  const set = [
+    ...small,
+    "outputs.viewer.enabled=false",
+    "outputs.mcap.disparity=true",
+    "outputs.metricsIntervalMs=100",
+  ];
+  const words = ["record", recording, "--inputs", "--frames", String(FRAMES), "--rate", "20", "--json"];
+  const { code, stderr } = await runProgram([...words, ...set.flatMap((one) => ["--set", one])]);
+  expect(code, stderr).toBe(0);
+}, 60_000);
+
+test("a recording to folders and back: the same images, depths, disparities and times", async () => {
+  const out = place("folders");
+  const counts = await withRecording(recording, (opened) => toFolders(opened, out, "folder", deaf));
+  expect(counts).toMatchObject({ written: 5 * FRAMES, kept: 0, skipped: {} });
+  for (const name of ["left", "right", "left_rectified", "depth", "disparity"])
+    expect(readdirSync(join(out, name)), name).toHaveLength(FRAMES);
+  const again = await withRecording(recording, (opened) => toFolders(opened, out, "folder", deaf));
+  expect(again).toMatchObject({ written: 0, kept: 5 * FRAMES });
+
+  const back = place("back.mcap");
+  expect(await toRecording(out, back, { rateHz: 30 }, deaf)).toMatchObject({
+    written: 4 * FRAMES,
+    skipped: {},
+  });
+  // Where both have the topic: pixels and capture times are the same.
+  const pixels = (file: string) =>
+    withRecording(file, async (opened) => {
+      const found: string[] = [];
+      for await (const { channelId, data } of opened.messages()) {
+        const topic = opened.channels.get(channelId)!.topic;
+        const name = /(left|right)\/image_raw$|(depth|disparity)\/image_rect$/.exec(topic)?.[0];
+        if (name)
+          found.push(
+            `${name} ${Buffer.from(data.subarray(4, 12)).toString("hex")} ${Buffer.from(data.subarray(-96 * 64)).toString("base64")}`,
+          );
+      }
+      return found.sort();
+    });
+  expect(await pixels(back)).toEqual(await pixels(recording));
+  const attached = await withRecording(back, (opened) => opened.attachment("calibration.json"));
+  expect(Buffer.from(attached!)).toEqual(readFileSync(join(out, "calibration.json")));
+});
+
+test("a recording that is cut off anywhere while it is made is gone on with, to the same messages", async () => {
+  const whole = place("whole.mcap");
+  await toRecording(place("scene"), whole, { rateHz: 10 }, deaf);
+  const expected = await contents(whole);
+  expect(expected).toHaveLength(2 * FRAMES);
+  const bytes = statSync(whole).size;
+  for (const share of [0, 0.02, 0.3, 0.6, 0.9, 0.999]) {
+    const out = place(`resumed-${share}.mcap`);
+    copyFileSync(whole, `${out}.part`);
+    truncateSync(`${out}.part`, Math.floor(bytes * share));
+    const { written, kept } = await toRecording(place("scene"), out, { rateHz: 10 }, deaf);
+    expect(written + kept).toBe(2 * FRAMES);
+    expect(await contents(out), String(share)).toEqual(expected);
+    expect(await withRecording(out, async ({ loss }) => loss.index)).toBeUndefined();
+    expect(existsSync(`${out}.part`)).toBe(false);
+  }
+});
+
+test("what was interrupted is not gone on with of other pictures, other times or another calibration", async () => {
+  const [image] = readdirSync(place("scene/left")).sort();
+  const path = place("scene/left", image!);
+  const before = readFileSync(path);
+  const cut = place("cut-off.mcap");
+  await toRecording(place("scene"), cut, { rateHz: 10 }, deaf);
+  const resume = async (name: string, options: Parameters<typeof toRecording>[2]) => {
+    const out = place(name);
+    copyFileSync(cut, `${out}.part`);
+    const { kept, written } = await toRecording(place("scene"), out, options, deaf);
+    const fresh = place(`fresh-${name}`);
+    await toRecording(place("scene"), fresh, options, deaf);
+    expect(await contents(out)).toEqual(await contents(fresh));
+    const attached = (file: string) => withRecording(file, (opened) => opened.attachment("calibration.json"));
+    expect(await attached(out)).toEqual(await attached(fresh));
+    return { kept, written };
+  };
+  const anew = { kept: 0, written: 2 * FRAMES };
+  expect(await resume("same.mcap", { rateHz: 10 })).toEqual({ kept: 2 * FRAMES, written: 0 });
+  expect(await resume("times.mcap", { rateHz: 20 })).toEqual(anew);
+  const other = place("other-calibration.json");
+  const wider = JSON.parse(readFileSync(place("scene/calibration.json"), "utf8"));
+  wider.translationMetres[0] *= 2;
+  writeFileSync(other, JSON.stringify(wider));
+  expect(await resume("calibration.mcap", { rateHz: 10, calibration: other })).toEqual(anew);
+  copyFileSync(place("scene/right", image!), path);
+  expect(await resume("pictures.mcap", { rateHz: 10 })).toEqual(anew);
+  writeFileSync(path, before);
+});
+
+test("a second conversion to one output is refused while the first is at it, and leaves its file alone", async () => {
+  const out = place("twice.mcap");
+  const cut = place("twice-before.mcap");
+  await toRecording(place("scene"), cut, { rateHz: 10 }, deaf);
+  truncateSync(cut, Math.floor(statSync(cut).size / 2));
+  copyFileSync(cut, `${out}.part`);
+  const held = openSync(`${out}.part`, "r+");
+  expect(loadNative().lockFile(held)).toBe(true);
+  const refused = await runProgram(["convert", place("scene"), out, "--rate", "10"]);
+  expect(refused.stderr).toContain("one conversion at a time");
+  expect(refused.code).toBe(3);
+  expect(readFileSync(`${out}.part`)).toEqual(readFileSync(cut));
+  // As the system does at the end of a process that was killed.
+  closeSync(held);
+  const { code, stderr } = await runProgram(["convert", place("scene"), out, "--rate", "10"]);
+  expect(code, stderr).toBe(0);
+  expect(existsSync(`${out}.part`)).toBe(false);
+});
+
+test("EuRoC and back", async () => {
+  const out = place("euroc");
+  await withRecording(recording, (opened) => toFolders(opened, out, "euroc", deaf));
+  const list = readFileSync(join(out, "mav0/cam0/data.csv"), "utf8").trim().split("\n");
+  expect(list[0]).toBe("#timestamp [ns],filename");
+  expect(list).toHaveLength(1 + FRAMES);
+  expect(existsSync(join(out, "mav0/cam0/data", list[1]!.split(",")[1]!))).toBe(true);
+  const { calibration } = loadStereoCalibration(join(out, "calibration.json"));
+  const yaml = parse(readFileSync(join(out, "mav0/cam1/sensor.yaml"), "utf8")) as {
+    T_BS: { data: number[] };
+    intrinsics: number[];
+    distortion_coefficients: number[];
+  };
+  const { K, distortion } = calibration.right;
+  expect(yaml.intrinsics).toEqual([K[0], K[4], K[2], K[5]]);
+  expect(yaml.distortion_coefficients).toEqual([...distortion.coefficients.slice(0, 4)]);
+  // T_BS takes the right camera's centre to its place beside the left one: x_right = R x + T is 0 there.
+  const centre = [yaml.T_BS.data[3]!, yaml.T_BS.data[7]!, yaml.T_BS.data[11]!];
+  for (let row = 0; row < 3; row++) {
+    const R = calibration.R.slice(3 * row, 3 * row + 3);
+    const value = R.reduce((sum, r, i) => sum + r * centre[i]!, 0) + calibration.T[row]!;
+    expect(value).toBeCloseTo(0, 12);
+  }
+  const back = place("euroc.mcap");
+  expect(await toRecording(out, back, { rateHz: 30 }, deaf)).toMatchObject({
+    written: 2 * FRAMES,
+    skipped: {},
+  });
+});
+
+test("PLY: a point for each pixel with depth, where camera_info puts it", async () => {
+  const out = place("clouds");
+  expect(await withRecording(recording, (opened) => toPly(opened, out, deaf))).toMatchObject({
+    written: FRAMES,
+    skipped: {},
+  });
+  const [name] = readdirSync(out).sort();
+  const file = readFileSync(join(out, name!));
+  const end = file.indexOf("end_header\n") + 11;
+  const head = file.subarray(0, end).toString();
+  expect(head).toMatch(/^ply\nformat binary_little_endian 1\.0\nelement vertex \d+\n/);
+  const points = Number(/vertex (\d+)/.exec(head)![1]);
+  expect(file.length).toBe(end + 13 * points);
+  const depth = await readGreyImage(place("folders/depth", name!.replace("ply", "png")));
+  expect(points).toBe(depth.data.filter((value) => value > 0).length);
+  const first = depth.data.findIndex((value) => value > 0);
+  expect(file.readFloatLE(end + 8)).toBeCloseTo(depth.data[first]! / 1000, 6);
+  const { default: sharp } = await import("sharp");
+  const grey = await sharp(place("folders/left_rectified", name!.replace("ply", "png")))
+    .toColourspace("b-w")
+    .raw()
+    .toBuffer();
+  expect(file[end + 12]).toBe(grey[first]);
+});
+
+test("CSV: a row for each metrics, a column for each number", async () => {
+  const out = place("metrics.csv");
+  const { written } = await withRecording(recording, (opened) => toCsv(opened, out, deaf));
+  const lines = readFileSync(out, "utf8").trim().split("\n");
+  expect(lines).toHaveLength(1 + written);
+  const columns = lines[0]!.split(",");
+  expect(columns).toEqual(
+    expect.arrayContaining(["timeNs", "frames", "stages.match.p50Ms", "outputs.mcap.sent"]),
+  );
+  expect(flattened({ a: { b: 1, c: null, d: [1] }, e: "x,y" })).toEqual({ "a.b": 1, e: "x,y" });
+});
+
+test("CSV of a recording without figures is refused, and no empty table is left", async () => {
+  const bare = place("bare.mcap");
+  await toRecording(place("scene"), bare, { rateHz: 30 }, deaf);
+  const out = place("bare.csv");
+  await expect(withRecording(bare, (opened) => toCsv(opened, out, deaf))).rejects.toMatchObject({
+    code: "SOURCE_EMPTY",
+    message: expect.stringContaining("bare.mcap: expected figures"),
+  });
+  expect(existsSync(out)).toBe(false);
+});
+
+test("a wrong calibration leaves nothing behind", async () => {
+  const out = place("no-such-calibration.mcap");
+  const options = { calibration: place("nowhere.json"), rateHz: 30 };
+  await expect(toRecording(place("scene"), out, options, deaf)).rejects.toMatchObject({
+    code: "CALIBRATION_UNREADABLE",
+  });
+  expect([out, `${out}.part`].filter((path) => existsSync(path))).toEqual([]);
+});
+
+test("a link that leads nowhere is not replaced by a file", async () => {
+  const link = place("link.mcap");
+  symlinkSync("not-there.mcap", link);
+  const { code, stderr } = await runProgram(["convert", place("scene"), link]);
+  expect(code).toBe(2);
+  expect(stderr).toMatch(/expected a new file to write, and .*link\.mcap is there already/);
+  expect(lstatSync(link).isSymbolicLink()).toBe(true);
+});
+
+test("a name of one point cloud is refused: there is one for each frame", async () => {
+  const { code, stderr } = await runProgram(["convert", recording, place("cloud.ply")]);
+  expect(code).toBe(2);
+  expect(stderr).toMatch(/expected --to ply and a folder, got a single file/);
+  expect(existsSync(place("cloud.ply"))).toBe(false);
+});
+
+test("a preview: an animated WebP, or a strip of pictures", async () => {
+  const { default: sharp } = await import("sharp");
+  for (const name of ["preview.webp", "preview.png"]) {
+    const { code, stderr } = await runProgram(["convert", recording, place(name)]);
+    expect(code, stderr).toBe(0);
+  }
+  const webp = await sharp(place("preview.webp"), { animated: true }).metadata();
+  expect(webp).toMatchObject({ format: "webp", pages: FRAMES, width: 96, pageHeight: 64 });
+  const strip = await sharp(place("preview.png")).metadata();
+  expect(strip.height).toBe(64);
+  expect(strip.width! % 96).toBe(0);
+  expect(strip.width! / 96).toBeGreaterThanOrEqual(4);
+});
+
+test("what cannot be read is skipped, told, counted, and the exit code says so; no bar is drawn into a pipe", async () => {
+  const bytes = readFileSync(recording);
+  const damaged = place("damaged.mcap");
+  writeFileSync(damaged, bytes.subarray(0, Math.floor(bytes.length * 0.8)));
+  const ran = await runProgram(["convert", damaged, place("from-damaged"), "--json"]);
+  expect(ran.code).toBe(6);
+  expect(lastJson(ran)).toMatchObject({ format: "folder", skipped: { cut: 1 } });
+  expect(ran.stderr).toMatch(/skipped: \d+ bytes that belong to no whole record/);
+  expect(ran.stderr).not.toMatch(/\r|\[#/);
+  const [image] = readdirSync(place("scene/left"));
+  const before = readFileSync(place("scene/left", image!));
+  writeFileSync(place("scene/left", image!), "no picture");
+  const partly = await runProgram(["convert", place("scene"), place("partly.mcap"), "--json"]);
+  writeFileSync(place("scene/left", image!), before);
+  expect(partly.code).toBe(6);
+  expect(lastJson(partly)).toMatchObject({ written: 2 * FRAMES - 1, skipped: { unreadable: 1 } });
+  const wrong = await runProgram(["convert", recording, place("x.mcap")]);
+  expect(wrong.code).toBe(2);
+  expect(wrong.stderr).toMatch(/a recording is converted to something else/);
+  expect((await runProgram(["convert", recording, place("metrics.csv")])).code).toBe(2);
+});
+
+test("the bar", () => {
+  expect(progressLine(20, 30, 2)).toBe("[################--------] 66 % 20/30, 10.0/s, 0:01 left");
+  expect(progressLine(7, undefined, 0)).toBe("7");
+  expect(progressLine(30, 30, 3, "engine 97 %")).toBe(
+    "[########################] 100 % 30/30, 10.0/s, engine 97 %",
+  );
+});
+
+test("PFM of a converted disparity is the recorded one", async () => {
+  const [name] = readdirSync(place("folders/disparity"));
+  const { data } = decodePfm(readFileSync(place("folders/disparity", name!)), name!);
+  for (const value of data) expect(Number.isFinite(value) ? (16 * value) % 1 : 0).toBe(0);
+});

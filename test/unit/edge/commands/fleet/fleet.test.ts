@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0
+// The table of a fleet out of what devices say, of any form.
+import { expect, test } from "vitest";
+import { Emitter } from "../../../../../edge/consumer/emitter.js";
+import type { ConsumerEvents } from "../../../../../edge/consumer/consumer.js";
+import { Fleet, MAX_DEVICES } from "../../../../../edge/commands/fleet/fleet.js";
+
+class Said extends Emitter<ConsumerEvents> {
+  say<Name extends keyof ConsumerEvents>(name: Name, event: ConsumerEvents[Name]): void {
+    this.emit(name, event);
+  }
+}
+
+function fleetOf() {
+  let nowMs = 0;
+  const said = new Said();
+  const fleet = new Fleet(() => nowMs);
+  fleet.follow(said as never);
+  return { said, fleet, pass: (ms: number) => (nowMs += ms) };
+}
+
+const online = { state: "online", reason: "runs", runId: 1 };
+
+test("devices stand in the order of their names with what they say; what they do not say is null", () => {
+  const { said, fleet } = fleetOf();
+  said.say("state", { device: "b", ...online });
+  said.say("metrics", {
+    device: "a",
+    metrics: {
+      fps: 30,
+      power: {
+        available: true,
+        watts: 8,
+        fpsPerWatt: 3.75,
+        context: { temperaturesCelsius: { cpu: 40, gpu: 51 } },
+      },
+    },
+  });
+  const [a, b] = fleet.devices();
+  expect(a).toMatchObject({
+    device: "a",
+    state: "unknown",
+    fps: 30,
+    watts: 8,
+    temperatureCelsius: 51,
+    version: null,
+  });
+  expect(b).toMatchObject({ device: "b", state: "online", fps: null, watts: null, metricsAgeSeconds: null });
+});
+
+test("it warns of what is degraded, silent, without frames, without power, and of two runs under one name", () => {
+  const { said, fleet, pass } = fleetOf();
+  said.say("state", { device: "a", state: "degraded", reason: "one camera is late", runId: 1 });
+  said.say("metrics", { device: "a", metrics: { fps: 0, power: { available: false, reason: "no sensor" } } });
+  pass(6000);
+  said.say("state", { device: "a", ...online, state: "degraded", reason: "one camera is late", runId: 2 });
+  expect(fleet.devices()[0]!.warnings).toEqual([
+    "one camera is late",
+    "2 runs have this name",
+    "no metrics for 6 s",
+    "no frames",
+    "power unknown: no sensor",
+  ]);
+  // A run that ends and another that begins are no rivals.
+  said.say("state", { device: "a", state: "offline", reason: "lost", runId: 2 });
+  said.say("state", { device: "a", ...online, runId: 3 });
+  said.say("metrics", { device: "a", metrics: { fps: 5, power: { available: true, watts: 1 } } });
+  expect(fleet.devices()[0]!.warnings).toEqual([]);
+});
+
+test("metrics that come every minute are not late after ten seconds", () => {
+  const { said, fleet, pass } = fleetOf();
+  said.say("state", { device: "a", ...online });
+  for (let times = 0; times < 3; times++) {
+    said.say("metrics", { device: "a", metrics: { fps: 5 } });
+    pass(60_000);
+  }
+  expect(fleet.devices()[0]!.warnings).toEqual([]);
+});
+
+test.each([null, 7, "text", [], { fps: "fast", power: null }, { power: { watts: Number.NaN } }, { fps: {} }])(
+  "metrics and info of the form %j are null in the table",
+  (form) => {
+    const { said, fleet } = fleetOf();
+    said.say("metrics", { device: "a", metrics: form });
+    said.say("info", { device: "a", info: form });
+    expect(fleet.devices()[0]).toMatchObject({
+      fps: null,
+      watts: null,
+      version: null,
+      temperatureCelsius: null,
+    });
+  },
+);
+
+test("runs of one name are counted up to a bound", () => {
+  const { said, fleet } = fleetOf();
+  for (let runId = 1; runId <= 15; runId++) said.say("state", { device: "a", ...online, runId });
+  expect(fleet.devices()[0]!.warnings).toEqual(["15 runs have this name"]);
+  for (let runId = 16; runId <= 1000; runId++) said.say("state", { device: "a", ...online, runId });
+  expect(fleet.devices()[0]!.warnings).toEqual(["16 runs or more have this name"]);
+});
+
+test("names are bounded", () => {
+  const { said, fleet } = fleetOf();
+  for (let index = 0; index < MAX_DEVICES + 5; index++) said.say("state", { device: `d${index}`, ...online });
+  expect(fleet.devices()).toHaveLength(MAX_DEVICES);
+  expect(fleet.overlooked).toBe(5);
+});

@@ -1,0 +1,337 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a profile says of its figures: fronts, stage energy with a known truth, comparison, CSV, contribution and the page.
+import { readFileSync } from "node:fs";
+import { describe, expect, test } from "vitest";
+import { isDepthwattError } from "../../../../../core/index.js";
+import { STAGE_NAMES } from "../../../../../cuda/index.js";
+import { measuredPoints, paretoFront } from "../../../../../edge/commands/profile/charts.js";
+import { shownRails } from "../../../../../edge/commands/profile/charts-energy.js";
+import { compareProfiles } from "../../../../../edge/commands/profile/compare.js";
+import {
+  contributionOf,
+  contributionSchema,
+  kernelTimesOf,
+} from "../../../../../edge/commands/profile/contribute.js";
+import { reportHtml } from "../../../../../edge/commands/profile/report.js";
+import { regress, studentQuantile95 } from "../../../../../edge/commands/profile/stage-energy.js";
+import { profileCsv } from "../../../../../edge/profile/store.js";
+import { escapeText, linearScale, roundTicks, shortNumber } from "../../../../../edge/plot/index.js";
+import { OPTIONAL_STAGES, type Profile } from "../../../../../edge/profile/types.js";
+import { constructedProfile, MODEL, seeded } from "../../../../doubles/constructed-profile.js";
+
+const code = (action: () => unknown): string => {
+  try {
+    action();
+    return "no refusal";
+  } catch (error) {
+    return isDepthwattError(error) ? error.code : String(error);
+  }
+};
+
+/** The same profile on a machine whose watts cannot be read. */
+function withoutWatts(profile: Profile): Profile {
+  const refused = { available: false as const, reason: "no power sensor (rapl: not here)" };
+  const results = profile.results.map((result) => ({ ...result, power: refused }));
+  return {
+    ...profile,
+    idleBefore: refused,
+    idleAfter: refused,
+    results,
+    provenance: { ...profile.provenance, sensor: refused },
+  };
+}
+
+describe("Pareto front", () => {
+  test("nobody on it is beaten, everybody off it is", () => {
+    const points = measuredPoints(constructedProfile().results);
+    const front = paretoFront(points);
+    const beats = (a: (typeof points)[0], b: (typeof points)[0]) =>
+      a.power.watts <= b.power.watts && a.fps >= b.fps && a !== b;
+    for (const point of front) expect(points.some((other) => beats(other, point))).toBe(false);
+    for (const point of points)
+      if (!front.includes(point)) expect(front.some((other) => beats(other, point))).toBe(true);
+  });
+});
+
+describe("stage energy by regression", () => {
+  const truth = { leftRight: 0.004, median: 0.002, speckle: 0.006, depth: 0.001, encode: 0.003 } as const;
+  const observe = (rounds: number, noise: number, seed: number) => {
+    const random = seeded(seed);
+    const gauss = () => Math.sqrt(-2 * Math.log(random() + 1e-12)) * Math.cos(2 * Math.PI * random());
+    const runs = [undefined, ...OPTIONAL_STAGES];
+    return Array.from({ length: rounds }, () => runs)
+      .flat()
+      .map((without) => {
+        let joules = 0.05;
+        for (const stage of OPTIONAL_STAGES) {
+          const off = stage === without || (stage === "encode" && without === "depth");
+          if (!off) joules += truth[stage];
+        }
+        return { ...(without && { without }), joulesPerFrame: joules + noise * gauss() };
+      });
+  };
+
+  /** Runs with stages repeated, some of which no frame can do without. */
+  const repeated = [
+    { stage: "rectify", times: 40 },
+    { stage: "match", times: 3 },
+    { stage: "median", times: 20 },
+  ] as const;
+  const dear = { rectify: 0.0005, match: 0.02, median: 0.002 } as const;
+  const observeRepeated = (rounds: number, noise: number, seed: number) => {
+    const random = seeded(seed);
+    const gauss = () => Math.sqrt(-2 * Math.log(random() + 1e-12)) * Math.cos(2 * Math.PI * random());
+    return Array.from({ length: rounds }, () => [undefined, ...repeated])
+      .flat()
+      .map((repeat) => {
+        let joules = 0.04;
+        for (const [stage, cost] of Object.entries(dear))
+          joules += cost * (repeat?.stage === stage ? repeat.times : 1);
+        return { ...(repeat && { repeat }), joulesPerFrame: joules + noise * gauss() };
+      });
+  };
+
+  test("repeated stages: what no frame can do without has a figure too, and a short one a small interval", () => {
+    const exact = regress(observeRepeated(3, 0, 1))!;
+    expect(exact.stages.map(({ stage }) => stage)).toEqual(["rectify", "match", "median"]);
+    for (const { stage, joulesPerFrame } of exact.stages)
+      expect(joulesPerFrame).toBeCloseTo(dear[stage as keyof typeof dear], 9);
+    expect(exact.remainder.joulesPerFrame).toBeCloseTo(0.04, 9);
+    const [rectify, match] = regress(observeRepeated(3, 0.002, 5))!.stages;
+    expect(rectify!.halfWidth).toBeLessThan(match!.halfWidth / 10);
+  });
+
+  test("repeated stages: the 95 % intervals hold the truth about 95 times in a hundred", () => {
+    let held = 0;
+    const trials = 500;
+    for (let seed = 1; seed <= trials; seed++) {
+      for (const { stage, joulesPerFrame, halfWidth } of regress(observeRepeated(3, 0.002, seed * 7919))!
+        .stages) {
+        if (Math.abs(joulesPerFrame - dear[stage as keyof typeof dear]) <= halfWidth) held++;
+      }
+    }
+    const share = held / (trials * repeated.length);
+    expect(share).toBeGreaterThan(0.93);
+    expect(share).toBeLessThan(0.97);
+  });
+
+  test("left out in one run and repeated in another is one stage", () => {
+    const runs = [
+      ...observe(2, 0, 1),
+      { repeat: { stage: "median" as const, times: 11 }, joulesPerFrame: 0.066 + 0.02 },
+    ];
+    const median = regress(runs)!.stages.find(({ stage }) => stage === "median")!;
+    expect(median.joulesPerFrame).toBeCloseTo(truth.median, 9);
+  });
+
+  test("finds the truth exactly without noise; depth takes encode with it", () => {
+    const energies = regress(observe(3, 0, 1))!;
+    for (const { stage, joulesPerFrame, halfWidth } of energies.stages) {
+      expect(joulesPerFrame).toBeCloseTo(truth[stage as keyof typeof truth], 9);
+      expect(halfWidth).toBeLessThan(1e-9);
+    }
+    expect(energies.remainder.joulesPerFrame).toBeCloseTo(0.05, 9);
+    expect(energies.degreesOfFreedom).toBe(18 - 6);
+  });
+
+  test("its 95 % intervals hold the truth about 95 times in a hundred", () => {
+    let held = 0;
+    const trials = 400;
+    for (let seed = 1; seed <= trials; seed++) {
+      for (const { stage, joulesPerFrame, halfWidth } of regress(observe(4, 0.002, seed * 7919))!.stages) {
+        if (Math.abs(joulesPerFrame - truth[stage as keyof typeof truth]) <= halfWidth) held++;
+      }
+    }
+    const share = held / (trials * OPTIONAL_STAGES.length);
+    expect(share).toBeGreaterThan(0.93);
+    expect(share).toBeLessThan(0.97);
+  });
+
+  test("too few runs give no interval, so no figure", () => {
+    expect(regress(observe(1, 0, 1))).toBeUndefined();
+    expect(regress([])).toBeUndefined();
+  });
+
+  test("Student's t against tables", () => {
+    for (const [degrees, value] of [
+      [1, 12.706],
+      [5, 2.571],
+      [6, 2.447],
+      [10, 2.228],
+      [30, 2.042],
+      [120, 1.98],
+    ] as const) {
+      expect(Math.abs(studentQuantile95(degrees) / value - 1)).toBeLessThan(0.005);
+    }
+  });
+});
+
+describe("compare", () => {
+  test("a change beyond both uncertainties is one, a smaller one is not, other boards are said", () => {
+    const a = constructedProfile();
+    const b = constructedProfile({ model: { ...MODEL, idleWatts: 6.6 } });
+    b.results.pop();
+    b.provenance.board.title = "another board";
+    const comparison = compareProfiles(a, b);
+    expect(comparison.points).toHaveLength(a.results.length - 1);
+    expect(comparison.onlyA).toEqual([a.results.at(-1)!.id]);
+    expect(comparison.differences[0]).toContain("another board");
+    for (const { watts } of comparison.points)
+      expect(watts).toMatchObject({ available: true, significant: true });
+    const same = compareProfiles(a, constructedProfile());
+    for (const { watts } of same.points)
+      expect(watts).toMatchObject({ changePercent: 0, significant: false });
+  });
+
+  test("without watts the reason stands where the figure would", () => {
+    const a = constructedProfile();
+    const [first] = compareProfiles(a, withoutWatts(a)).points;
+    expect(first!.watts).toEqual({
+      available: false,
+      reason: "watts of B: no power sensor (rapl: not here)",
+    });
+  });
+});
+
+describe("CSV", () => {
+  test("one row per run; what is not known is empty, never 0", () => {
+    const profile = constructedProfile();
+    const rows = profileCsv(profile.results).trim().split("\r\n");
+    expect(rows).toHaveLength(profile.results.length + 1);
+    const head = rows[0]!.split(",");
+    const unknown = profileCsv(withoutWatts(profile).results).split("\r\n")[1]!.split(",");
+    expect(unknown[head.indexOf("watts")]).toBe("");
+    expect(unknown[head.indexOf("joules_per_frame")]).toBe("");
+    expect(Number(rows[1]!.split(",")[head.indexOf("watts")])).toBeGreaterThan(4);
+  });
+});
+
+describe("contribution", () => {
+  test("holds measured rows and nothing of the owner", () => {
+    const profile = constructedProfile({ stageRounds: 1 });
+    profile.provenance.machine = "secret-host";
+    const contribution = contributionOf(profile);
+    expect(contributionSchema.parse(contribution)).toEqual(contribution);
+    expect(contribution.rows.every((row) => row.kind === "measured" && row.powerMode === "15W")).toBe(true);
+    // 24 points and one more whole run of the first; runs with a stage left out are no operating points.
+    expect(contribution.rows).toHaveLength(25);
+    expect(JSON.stringify(contribution)).not.toContain("secret-host");
+    const [row] = contribution.rows;
+    expect(row!.stages).toEqual(profile.results[0]!.stages);
+    expect(Object.keys(row!.stages)).toContain("match");
+    expect(contribution.kernels).toBeNull();
+  });
+
+  test("tells half resolution from full", () => {
+    const profile = constructedProfile();
+    profile.results[0]!.point.halfResolution = true;
+    const [half, full] = contributionOf(profile).rows.map(({ halfResolution }) => halfResolution);
+    expect([half, full]).toEqual([true, false]);
+  });
+
+  test("carries the times of kernels that the GPU check wrote, which the model of boards reads", async () => {
+    const file = "bench/results/h200/2026-11-22-891b4ca-model-half2.json";
+    const kernels = kernelTimesOf(readFileSync(file, "utf8"), file);
+    const contribution = contributionSchema.parse(contributionOf(constructedProfile(), kernels));
+    expect(contribution.kernels!.rows.length).toBeGreaterThan(100);
+    const { jobOf } = (await import(
+      new URL("../../../../../bench/model/gpu-fit.mjs", import.meta.url).href
+    )) as {
+      jobOf: (row: object) => { family: string } | undefined;
+    };
+    const families = new Set(contribution.kernels!.rows.map((row) => jobOf(row)?.family));
+    expect(families).toEqual(new Set([undefined, "walks", "pixels", "frames"]));
+  });
+
+  test.each([
+    ["not JSON", "{", "no JSON"],
+    ["another file", '{"rows": []}', "no times of kernels"],
+    [
+      "a row that was not measured",
+      JSON.stringify({
+        machine: "a",
+        commit: "b",
+        date: "c",
+        toolchain: "d",
+        rows: [{ kind: "predicted", what: "kernel costs", multiprocessors: 1, medianMs: 1 }],
+      }),
+      "rows.0.kind",
+    ],
+  ])("times of kernels are refused: %s", (_, text, words) => {
+    expect(() => kernelTimesOf(text, "kernels.json")).toThrow(
+      expect.objectContaining({ code: "CONFIG_INVALID", message: expect.stringContaining(words) }),
+    );
+  });
+
+  test("is refused without watts, and with runs too short to compare", () => {
+    expect(code(() => contributionOf(withoutWatts(constructedProfile())))).toBe("SENSOR_UNAVAILABLE");
+    expect(code(() => contributionOf({ ...constructedProfile(), seconds: 5 }))).toBe("CONFIG_INVALID");
+  });
+});
+
+describe("the page", () => {
+  test("needs nothing from elsewhere, and shows every run", () => {
+    const profile = constructedProfile({ stageRounds: 3 });
+    const html = reportHtml(profile);
+    expect(html).not.toMatch(/<script|<link|<img|@import|url\(|\ssrc=|href=/);
+    expect(html.replaceAll('xmlns="http://www.w3.org/2000/svg"', "")).not.toMatch(/https?:\/\//);
+    expect(html).not.toMatch(/NaN|undefined|Infinity|\[object/);
+    expect(html.match(/<tr>/g)).toHaveLength(profile.results.length + 1);
+    for (const words of [
+      "Frames against watts",
+      "Energy of a frame",
+      "Watts over time",
+      "Energy of a stage",
+      "k = 2",
+      "gain error",
+    ])
+      expect(html).toContain(words);
+  });
+
+  test("without a sensor it says so and draws no energy", () => {
+    const html = reportHtml(withoutWatts(constructedProfile()));
+    expect(html).toContain("No watts on this machine");
+    expect(html).toContain("no power sensor (rapl: not here)");
+    expect(html).not.toContain("Energy of a frame");
+    expect(html).not.toMatch(/NaN|undefined|Infinity/);
+  });
+
+  test("text from the machine cannot become markup", () => {
+    const profile = constructedProfile();
+    profile.provenance.processor = '<img src=x onerror="alert(1)">';
+    expect(reportHtml(profile)).not.toContain("<img");
+    expect(escapeText(`<a b="c">'&`)).toBe("&#60;a b=&#34;c&#34;&#62;&#39;&#38;");
+  });
+
+  test("rails side by side: the parts of a sum, or what lies below one input", () => {
+    const points = measuredPoints(constructedProfile().results);
+    expect(shownRails(points, ["VDD_IN"])).toEqual(["VDD_CPU_GPU_CV", "VDD_SOC"]);
+    expect(shownRails(points, ["VDD_IN", "VDD_SOC"])).toEqual(["VDD_IN", "VDD_SOC"]);
+  });
+
+  test("ticks are round and enclose the values", () => {
+    for (const [low, high] of [
+      [0, 7.3],
+      [4.61, 4.63],
+      [0, 0.00031],
+      [-0.2, 1],
+      [5, 5],
+    ] as const) {
+      const ticks = roundTicks(low, high, 6);
+      expect(ticks[0]).toBeLessThanOrEqual(low);
+      expect(ticks.at(-1)).toBeGreaterThanOrEqual(high);
+      expect(ticks.length).toBeGreaterThan(2);
+      expect(ticks.length).toBeLessThan(14);
+    }
+    expect(linearScale(0, 10, 100, 200).at(5)).toBeCloseTo(150);
+    expect([0.01234, 1.5, 123.4, 0].map(shortNumber)).toEqual(["0.0123", "1.50", "123", "0"]);
+  });
+});
+
+test("every stage has a colour of its own in the report", () => {
+  const css = readFileSync("edge/commands/profile/report.css", "utf8");
+  const colours = STAGE_NAMES.map((_, stage) => css.match(new RegExp(`--s${stage}: (#[0-9a-f]{6})`))?.[1]);
+  expect(new Set(colours).size).toBe(STAGE_NAMES.length);
+  expect(colours).not.toContain(undefined);
+  for (const [stage] of STAGE_NAMES.entries()) expect(css).toContain(`.stage${stage} {`);
+});

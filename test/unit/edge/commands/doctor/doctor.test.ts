@@ -161,7 +161,7 @@ test("lines fit the terminal", () => {
 });
 
 describe("the command", () => {
-  const main = resolve(import.meta.dirname, "../../../../dist/edge/cli/main.js");
+  const main = resolve(import.meta.dirname, "../../../../../dist/edge/cli/main.js");
   const run = (...words: string[]) =>
     spawnSync(process.execPath, [main, "doctor", ...words], { encoding: "utf8" });
 

@@ -20,7 +20,7 @@ import { openRapl } from "../../../../../power/rapl.js";
 const folder = mkdtempSync(join(tmpdir(), "depthwatt doctor's "));
 afterAll(() => rmSync(folder, { recursive: true }));
 const config = (...set: string[]) => loadConfig({ environment: {}, set }).config;
-const main = resolve(import.meta.dirname, "../../../../dist/edge/cli/main.js");
+const main = resolve(import.meta.dirname, "../../../../../dist/edge/cli/main.js");
 
 /** Does what is printed, with `editor` as the editor and depthwatt as it is built here. */
 function follow(commands: readonly string[], editor = "true"): void {

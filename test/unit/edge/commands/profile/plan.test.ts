@@ -215,7 +215,7 @@ printf 'NV Power Mode: %s\\n%s\\n' "$1" "$id"
   });
 
   test.each(["SIGINT", "SIGTERM"] as const)("comes back when the process gets %s", async (signal) => {
-    const module = join(import.meta.dirname, "../../../dist/edge/profile/power-modes.js");
+    const module = join(import.meta.dirname, "../../../../../dist/edge/profile/power-modes.js");
     const code = `import { PowerModes } from ${JSON.stringify(module)};
       const modes = PowerModes.open({ program: ${JSON.stringify(program)}, confFile: ${JSON.stringify(join(folder, "nvpmodel.conf"))} });
       modes.set("MAXN"); console.log("changed"); setInterval(() => {}, 1000);`;
@@ -234,7 +234,7 @@ printf 'NV Power Mode: %s\\n%s\\n' "$1" "$id"
 test("the command runs for real, writes its three files and goes on where it was", {
   timeout: 120_000,
 }, () => {
-  const main = join(import.meta.dirname, "../../../dist/edge/cli/main.js");
+  const main = join(import.meta.dirname, "../../../../../dist/edge/cli/main.js");
   const run = (...more: string[]) => {
     const words = ["profile", "-o", folder, "--sizes", "96x64", "--disparities", "16", "--seconds", "2"];
     const rest = ["--warm-up", "0.5", "--idle", "2", "--backend", "cpu", "--json", ...more];

@@ -18,11 +18,11 @@
 #include "core/napi/errors.cc"
 #include "core/napi/notify.cc"
 #include "core/napi/system.cc"
-#include "cuda/binding/binding.cc"
-#include "cuda/binding/rooms.cc"
-#include "cuda/binding/session.cc"
-#include "cuda/binding/session_options.cc"
-#include "cuda/cpu/kernels.h"
+#include "cuda/engine/binding/binding.cc"
+#include "cuda/engine/binding/rooms.cc"
+#include "cuda/engine/binding/session.cc"
+#include "cuda/engine/binding/session_options.cc"
+#include "cuda/simd/kernels.h"
 #include "power/native/binding.cc"
 
 namespace depthwatt {

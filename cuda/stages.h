@@ -2,7 +2,7 @@
 // The order of the stages: it stands here, once for every backend, and reads like the paper.
 #pragma once
 
-#include "backend.h"
+#include "engine/backend.h"
 
 namespace depthwatt {
 

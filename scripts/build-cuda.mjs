@@ -20,7 +20,7 @@ export const KERNELS = readdirSync(join(root, "cuda"), { recursive: true })
   .map((name) => `cuda/${name}`)
   .filter((path) => path.endsWith(".cu") && !path.startsWith("cuda/check/"))
   .sort();
-export const HOST_SOURCES = ["cuda/encode/bodies.cc", "cuda/encode/rvl/rvl.cc", "core/pixel_format.cc"];
+export const HOST_SOURCES = ["cuda/output/bodies.cc", "cuda/output/rvl/rvl.cc", "core/pixel_format.cc"];
 
 function fail(message, hint) {
   console.error(`error: ${message}\nhint: ${hint}`);

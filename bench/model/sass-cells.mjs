@@ -120,7 +120,7 @@ export function cellsOf(text, architecture, cells) {
   );
 }
 
-/** What cuda/gpu/traits.h chooses, unless a target names its cells. */
+/** What cuda/device/traits.h chooses, unless a target names its cells. */
 const cellsFor = (target) => {
   const [architecture, named] = target.split(/[:-]/);
   return named ?? (architecture === "90" ? "uint16" : "half2");

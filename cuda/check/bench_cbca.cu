@@ -8,7 +8,7 @@
 #include <future>
 #include <memory>
 
-#include "../match/half/half.h"
+#include "../prepare/half/half.h"
 #include "../refine/upscale/upscale.h"
 #include "bench_frame.h"
 #include "bench_partition.h"

@@ -13,7 +13,7 @@
 #include "../match/select/select.h"
 #include "../refine/left_right/left_right.h"
 #include "../refine/median/median.h"
-#include "../gpu/device_buffer.h"
+#include "../device/device_buffer.h"
 #include "../gpu/kernels.h"
 #include "../match/sgm/sgm_workspace.h"
 #include "program.h"

@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-#include "../encode/rvl/rvl_gpu.h"
+#include "../output/rvl/rvl_gpu.h"
 #include "bench_denoise.h"
 #include "bench_frame.h"
 #include "bench_model.h"

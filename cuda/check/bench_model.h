@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "../match/half/half.h"
+#include "../prepare/half/half.h"
 #include "../refine/upscale/upscale.h"
 #include "bench_report.h"
 #include "bench_stream.h"

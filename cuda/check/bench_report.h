@@ -9,7 +9,7 @@
 #include <ctime>
 #include <string>
 
-#include "../gpu/check.h"
+#include "../device/check.h"
 #include "program.h"
 
 namespace depthwatt {

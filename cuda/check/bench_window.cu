@@ -4,7 +4,7 @@
 // reference, inside each partition too. Part of check.sh.
 #include "../match/pyramid/pyramid_workspace.h"
 #include "../match/sad/sad_workspace.h"
-#include "../points/points_gpu.h"
+#include "../output/points/points_gpu.h"
 #include "bench_frame.h"
 #include "bench_partition.h"
 #include "bench_report.h"

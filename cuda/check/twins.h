@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "../gpu/device_buffer.h"
+#include "../device/device_buffer.h"
 #include "program.h"
 
 namespace depthwatt {

@@ -9,7 +9,7 @@
 #include "../match/cost/gradient_census/gradient_census.h"
 #include "../match/cost/two_gradient_census/two_gradient_census.h"
 #include "../match/cost/wide_census/wide_census.h"
-#include "../match/half/half.h"
+#include "../prepare/half/half.h"
 #include "../refine/left_right/left_right.h"
 #include "../refine/median/median.h"
 #include "../refine/upscale/upscale.h"

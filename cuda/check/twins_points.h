@@ -2,7 +2,7 @@
 // Twins of points: both frames, both elements, with and without colours, over every kind of disparity.
 #pragma once
 
-#include "../points/points_gpu.h"
+#include "../output/points/points_gpu.h"
 #include "twins.h"
 
 namespace depthwatt {

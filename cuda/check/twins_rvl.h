@@ -2,8 +2,8 @@
 // RVL on the device against its definition: depth and disparity, with holes, noise, none and nothing but zeros.
 #pragma once
 
-#include "../encode/rvl/rvl.h"
-#include "../encode/rvl/rvl_gpu.h"
+#include "../output/rvl/rvl.h"
+#include "../output/rvl/rvl_gpu.h"
 #include "../match/matching.h"
 #include "twins.h"
 

@@ -10,13 +10,13 @@
 #include <thread>
 #include <utility>
 
-#include "../encode/bodies.h"
+#include "../output/bodies.h"
 #include "../match/registry.h"
-#include "../match_scope.h"
+#include "../engine/match_scope.h"
 #include "../refine/median/median.h"
 #include "../refine/upscale/upscale.h"
 #include "../stages.h"
-#include "kernels.h"
+#include "../simd/kernels.h"
 
 namespace depthwatt {
 namespace {

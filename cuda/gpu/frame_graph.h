@@ -4,8 +4,8 @@
 
 #include <cmath>
 
-#include "../backend.h"
-#include "check.h"
+#include "../engine/backend.h"
+#include "../device/check.h"
 
 namespace depthwatt {
 namespace gpu {

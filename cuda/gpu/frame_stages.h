@@ -3,11 +3,11 @@
 // one workspace serves all; what is copied while another frame runs belongs to the frame (FrameImages).
 #pragma once
 
-#include "../encode/rvl/rvl_gpu.h"
+#include "../output/rvl/rvl_gpu.h"
 #include "../match/gpu_matcher.h"
-#include "../match_scope.h"
-#include "../points/points_gpu.h"
-#include "device_buffer.h"
+#include "../engine/match_scope.h"
+#include "../output/points/points_gpu.h"
+#include "../device/device_buffer.h"
 
 namespace depthwatt {
 namespace gpu {

@@ -13,8 +13,8 @@
 #include <mutex>
 #include <new>
 
-#include "../encode/bodies.h"
-#include "../encode/rvl/rvl.h"
+#include "../output/bodies.h"
+#include "../output/rvl/rvl.h"
 #include "../stages.h"
 #include "encoded_download.h"
 #include "frame_graph.h"

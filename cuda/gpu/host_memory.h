@@ -4,7 +4,7 @@
 
 #include <vector>
 
-#include "check.h"
+#include "../device/check.h"
 #include "input_path.h"
 
 namespace depthwatt {

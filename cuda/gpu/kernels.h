@@ -5,14 +5,14 @@
 #include <cuda_runtime.h>
 
 #include "../rectify/rectify.h"
-#include "../backend.h"
-#include "../depth/depth.h"
+#include "../engine/backend.h"
+#include "../output/depth/depth.h"
 #include "../match/cost/census/census.h"
-#include "../match/denoise/denoise.h"
+#include "../prepare/denoise/denoise.h"
 #include "../refine/ambiguity/ambiguity.h"
 #include "../refine/fill/fill.h"
 #include "../refine/speckle/speckle.h"
-#include "check.h"
+#include "../device/check.h"
 
 namespace depthwatt {
 namespace gpu {

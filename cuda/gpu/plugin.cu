@@ -2,7 +2,7 @@
 // libdepthwatt_cuda.so: the one table that plugin_abi.h asks for, and the probe behind it.
 #include <cuda_runtime.h>
 
-#include "../plugin_abi.h"
+#include "../engine/plugin_abi.h"
 #include "gpu_backend.h"
 #include "probe_sentences.h"
 

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "../../core/workers.h"
-#include "../cpu/kernels.h"
+#include "../simd/kernels.h"
 #include "../refine/left_right/left_right.h"
 #include "exponential/exponential.h"
 #include "exponential_right_view.h"

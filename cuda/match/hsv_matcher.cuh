@@ -4,7 +4,7 @@
 
 #include <new>
 
-#include "../gpu/device_buffer.h"
+#include "../device/device_buffer.h"
 #include "../gpu/kernels.h"
 #include "gpu_matcher.h"
 #include "hsv_pixel.cuh"

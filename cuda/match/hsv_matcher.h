@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "../../core/workers.h"
-#include "../cpu/kernels.h"
+#include "../simd/kernels.h"
 #include "../refine/left_right/left_right.h"
 #include "hsv/hsv.h"
 #include "hsv_task.h"

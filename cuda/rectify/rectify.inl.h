@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Vector form of the rectification; compiled once per instruction set by cuda/cpu/isa_*.cc. No include guard on purpose.
+// Vector form of the rectification; compiled once per instruction set by cuda/simd/isa_*.cc. No include guard on purpose.
 //
 // A lane is one output pixel. Two fetches of 32 bits bring its four source pixels; each is brought to (left | right << 16), so
 // that one multiply-add of 16-bit pairs interpolates along x, and a second one, on (top | bottom << 16), along y. Bayer takes

@@ -16,7 +16,7 @@ const MAY_INCLUDE = {
 /** Folders that others must stay out of, and who may enter: the longest prefix that matches a file is what counts. */
 const CLOSED = {
   "cuda/check": ["cuda/check", "test"],
-  "cuda/binding": ["cuda/binding", "addon.cc", "test"],
+  "cuda/engine/binding": ["cuda/engine/binding", "addon.cc", "test"],
   "camera/v4l2": ["camera/v4l2"],
 };
 

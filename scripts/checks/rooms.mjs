@@ -5,14 +5,7 @@ import { filesBelow, filesIn, NATIVE_ENDINGS, readText, withoutComments } from "
 
 const README_SECTIONS = ["## By hand", "## Cost", "## Files"];
 
-const ROOM_FOLDERS = [
-  "cuda/rectify",
-  "cuda/depth",
-  "cuda/encode",
-  "cuda/match",
-  "cuda/points",
-  "cuda/refine",
-];
+const ROOM_FOLDERS = ["cuda/rectify", "cuda/prepare", "cuda/match", "cuda/refine", "cuda/output"];
 
 /** A room is a folder that holds its own contract: census/census.h. */
 export function findRooms(root) {
@@ -34,7 +27,7 @@ function missingFiles(root, room) {
       `${room}/${name}.inl.h or ${name}.cc`,
       here.has(`${room}/${name}.inl.h`) || here.has(`${room}/${name}.cc`),
     ],
-    [`cuda/binding/rooms/${name}.inl.h`, everywhere(`cuda/binding/rooms/${name}.inl.h`)],
+    [`cuda/engine/binding/rooms/${name}.inl.h`, everywhere(`cuda/engine/binding/rooms/${name}.inl.h`)],
     [`test/rooms/${file}.test.ts`, everywhere(`test/rooms/${file}.test.ts`)],
     [`bench/stages/${file}.bench.ts`, everywhere(`bench/stages/${file}.bench.ts`)],
   ];

@@ -33,8 +33,8 @@ const SOUND: Record<string, string> = {
   "edge/config/layers.ts": `${HEADER}export const OTHER_VARIABLES: Record<string, string> = {\n  DEPTHWATT_KNOWN: "x",\n};\n`,
   "edge/main.ts": `${HEADER}import { camera } from "../camera/index.js";\nimport { power } from "../power/index.js";\nexport const all = camera + power;\n`,
   "core/image.h": `${HEADER}`,
-  "addon.cc": `${HEADER}#include "cuda/binding/binding.cc"\n#include "camera/scene/video.h"\n`,
-  "cuda/binding/binding.cc": `${HEADER}#include "../gpu/one.h"\n`,
+  "addon.cc": `${HEADER}#include "cuda/engine/binding/binding.cc"\n#include "camera/scene/video.h"\n`,
+  "cuda/engine/binding/binding.cc": `${HEADER}#include "../gpu/one.h"\n`,
   "cuda/check/twins_main.cu": `${HEADER}#include "twins.h"\n#include "../gpu/one.h"\n`,
   "cuda/check/twins.h": `${HEADER}`,
   "cuda/gpu/one.h": `${HEADER}#include "core/image.h"\n`,
@@ -50,8 +50,8 @@ const SOUND: Record<string, string> = {
   "cuda/match/other/README.md": README.replace("tiny", "other"),
   "cuda/match/other/other.ref.cc": `${HEADER}\n`,
   "cuda/match/other/other.inl.h": `${HEADER}\n`,
-  "cuda/binding/rooms/tiny.inl.h": `${HEADER}\n`,
-  "cuda/binding/rooms/other.inl.h": `${HEADER}\n`,
+  "cuda/engine/binding/rooms/tiny.inl.h": `${HEADER}\n`,
+  "cuda/engine/binding/rooms/other.inl.h": `${HEADER}\n`,
   "test/rooms/tiny.test.ts": `${HEADER}test("x", () => {});\n`,
   "test/rooms/other.test.ts": `${HEADER}test("x", () => {});\n`,
   "bench/stages/tiny.bench.ts": `${HEADER}\n`,
@@ -530,7 +530,8 @@ describe("checks", () => {
   test("C++ and CUDA are compared with what clang-format would write", async () => {
     const { nativeFormat } = (await load("tools.mjs")) as { nativeFormat: Check };
     put(".clang-format", "BasedOnStyle: Google\nColumnLimit: 120\nSortIncludes: Never\n");
-    for (const folder of ["cuda/match", "cuda/binding"]) rmSync(join(root, folder), { recursive: true });
+    for (const folder of ["cuda/match", "cuda/engine/binding"])
+      rmSync(join(root, folder), { recursive: true });
     const kernel = "cuda/gpu/one.cu";
     const tidy = `${HEADER}void f() { kernel<A<B>><<<1, 2, 0, stream>>>(x); }\n`;
     put(kernel, tidy);

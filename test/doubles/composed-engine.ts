@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The engine's results, put together from the rooms' references one by one: the second witness of the order of the stages and
-// of what half resolution and a region of interest do to sizes and settings. It shares no code with cuda/engine.cc and cuda/cpu.
+// of what half resolution and a region of interest do to sizes and settings. It shares no code with cuda/engine/engine.cc and cuda/cpu.
 import type { EngineOptions, Region } from "../../cuda/index.js";
 import { native } from "./rooms.js";
 

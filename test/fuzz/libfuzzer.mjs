@@ -29,13 +29,13 @@ const CAPTURE = [
 /** Target -> its sources. */
 export const NATIVE_TARGETS = {
   frame: ["test/fuzz/native/frame_target.cc"],
-  rvl: ["test/fuzz/native/rvl_target.cc", "cuda/encode/rvl/rvl.cc", "cuda/encode/rvl/rvl.ref.cc"],
+  rvl: ["test/fuzz/native/rvl_target.cc", "cuda/output/rvl/rvl.cc", "cuda/output/rvl/rvl.ref.cc"],
   v4l2: ["camera/v4l2/test/v4l2_target_main.cc", ...CAPTURE],
 };
 export const FLAGS = ["-std=c++17", "-O1", "-g", "-fno-sanitize-recover=all"];
 /** Sources and the headers that they include. */
 const PARTS = [
-  "cuda/encode/rvl",
+  "cuda/output/rvl",
   "clients/cpp",
   "core",
   "camera/v4l2/native",

@@ -131,9 +131,9 @@ needs("aarch64").suite("golden hashes, NEON under emulation", () => {
       "test/native/golden_main.cc",
       "cuda/match/sgm/sgm.cc",
       "core/workers.cc",
-      "cuda/cpu/dispatch.cc",
-      "cuda/cpu/isa_neon.cc",
-      "cuda/cpu/isa_scalar.cc",
+      "cuda/simd/dispatch.cc",
+      "cuda/simd/isa_neon.cc",
+      "cuda/simd/isa_scalar.cc",
     ];
     const flags = [
       "-std=c++17",

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "cuda/engine.h"
+#include "cuda/engine/engine.h"
 #include "cuda/match/registry.h"
 
 using namespace depthwatt;

@@ -14,11 +14,11 @@
 #include <thread>
 #include <vector>
 
-#include "cuda/cpu/kernels.h"
-#include "cuda/engine.h"
-#include "cuda/frame_threads.h"
+#include "cuda/simd/kernels.h"
+#include "cuda/engine/engine.h"
+#include "cuda/engine/frame_threads.h"
 #include "cuda/match/registry.h"
-#include "cuda/plugin.h"
+#include "cuda/engine/plugin.h"
 
 namespace depthwatt {
 

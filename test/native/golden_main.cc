@@ -10,7 +10,7 @@
 #include <memory>
 #include <vector>
 
-#include "cuda/cpu/kernels.h"
+#include "cuda/simd/kernels.h"
 #include "cuda/match/sgm/sgm.h"
 
 using namespace depthwatt;

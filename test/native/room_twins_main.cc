@@ -7,7 +7,7 @@
 #include <memory>
 #include <vector>
 
-#include "cuda/cpu/kernels.h"
+#include "cuda/simd/kernels.h"
 #include "cuda/match/cbca/cross.h"
 #include "cuda/refine/fill/fill.h"
 #include "cuda/refine/speckle/speckle.h"

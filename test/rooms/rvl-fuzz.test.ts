@@ -14,8 +14,8 @@ needs("toolchain").suite("rvl under sanitizers", () => {
     folder = mkdtempSync(join(tmpdir(), "depthwatt-rvl-"));
     const sources = [
       "test/doubles/native/rvl_fuzz.cc",
-      "cuda/encode/rvl/rvl.cc",
-      "cuda/encode/rvl/rvl.ref.cc",
+      "cuda/output/rvl/rvl.cc",
+      "cuda/output/rvl/rvl.ref.cc",
     ];
     const flags = ["-std=c++17", "-O1", "-g", "-fsanitize=address,undefined", "-fno-sanitize-recover=all"];
     execFileSync("g++", [...flags, ...sources, "-o", join(folder, "fuzz")], { cwd: packageRoot() });

@@ -2,7 +2,7 @@
 // The cross-based matcher on the CPU (Chang and Maruyama, section III): cross, ground control points, median, bilateral estimation.
 // Halving before it and upscaling after it are the engine's stages.
 #include "../../../core/workers.h"
-#include "../../cpu/kernels.h"
+#include "../../simd/kernels.h"
 #include "../../refine/fill/fill.h"
 #include "cbca_task.h"
 

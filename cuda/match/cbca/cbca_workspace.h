@@ -3,7 +3,7 @@
 // estimation, as cbca.cpu.cc. Halving before it and upscaling after it are the engine's stages.
 #pragma once
 
-#include "../../gpu/device_buffer.h"
+#include "../../device/device_buffer.h"
 #include "../../gpu/kernels.h"
 #include "cbca_task.h"
 #include "cross_workspace.h"

@@ -9,7 +9,7 @@
 #include <new>
 #include <vector>
 
-#include "../../cpu/kernels.h"
+#include "../../simd/kernels.h"
 
 namespace depthwatt {
 namespace {

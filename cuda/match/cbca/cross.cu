@@ -3,7 +3,7 @@
 // and down the columns of both images; see cross_plan.h, README.md has the counts.
 #include <new>
 
-#include "../../gpu/device_buffer.h"
+#include "../../device/device_buffer.h"
 #include "cross_prepare.cuh"
 #include "cross_whole.cuh"
 #include "cross_workspace.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Vector form of cross-based aggregation; compiled once per instruction set by cuda/cpu/isa_*.cc. No include guard on purpose.
+// Vector form of cross-based aggregation; compiled once per instruction set by cuda/simd/isa_*.cc. No include guard on purpose.
 //
 // kCrossLanes disparities of a pixel lie beside each other. A running sum along the row makes CAx the difference of two of its
 // entries, a running sum down the columns makes CA the same: whatever the arms' lengths, two subtractions. The columns' sums

@@ -9,7 +9,7 @@
 
 #include <cuda_runtime.h>
 
-#include "../../gpu/traits.h"
+#include "../../device/traits.h"
 #include "cross_plan.h"
 
 namespace depthwatt {

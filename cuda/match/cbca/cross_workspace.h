@@ -4,7 +4,7 @@
 
 #include <cuda_runtime.h>
 
-#include "../../gpu/check.h"
+#include "../../device/check.h"
 #include "cross_plan.h"
 
 namespace depthwatt {

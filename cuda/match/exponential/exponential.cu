@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Exponential-step aggregation on CUDA; see exponential.h: what a frame of one size and set of parameters needs, and its launches.
-#include "../../gpu/launch.cuh"
+#include "../../device/launch.cuh"
 #include "exponential_first_round.cuh"
 #include "exponential_prepare.cuh"
 #include "exponential_winners.cuh"

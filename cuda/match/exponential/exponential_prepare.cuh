@@ -3,7 +3,7 @@
 // pixel's costs become messages in the thread that makes them.
 #pragma once
 
-#include "../../gpu/traits.h"
+#include "../../device/traits.h"
 #include "exponential_cells.cuh"
 
 namespace depthwatt {

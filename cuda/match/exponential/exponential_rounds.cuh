@@ -3,7 +3,7 @@
 // them, which is what the average along y needs.
 #pragma once
 
-#include "../../gpu/traits.h"
+#include "../../device/traits.h"
 #include "exponential_average.cuh"
 
 namespace depthwatt {

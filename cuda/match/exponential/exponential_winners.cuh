@@ -2,7 +2,7 @@
 // Winners, sub-pixel, confidence and the right image's winners of exponential.cu.
 #pragma once
 
-#include "../../gpu/traits.h"
+#include "../../device/traits.h"
 #include "exponential_cells.cuh"
 #include "exponential_workspace.h"
 

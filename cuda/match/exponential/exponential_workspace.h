@@ -6,7 +6,7 @@
 
 #include <vector>
 
-#include "../../gpu/device_buffer.h"
+#include "../../device/device_buffer.h"
 #include "exponential.h"
 
 namespace depthwatt {

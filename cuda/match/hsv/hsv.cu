@@ -2,7 +2,7 @@
 // Weighted hue, saturation and value on CUDA; see hsv.h. One thread, one pixel of one image.
 #include "hsv.h"
 
-#include "../../gpu/check.h"
+#include "../../device/check.h"
 #include "../hsv_pixel.cuh"
 
 namespace depthwatt {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Pyramid SAD on CUDA; see pyramid.h. README.md has the counts. At the coarsest level a warp has a pixel and its lanes are
 // disparities; below it a thread has a pixel and its four candidates, which share what is read of both images.
-#include "../../gpu/check.h"
-#include "../../gpu/traits.h"
+#include "../../device/check.h"
+#include "../../device/traits.h"
 #include "../hsv_pixel.cuh"
 #include "pyramid_workspace.h"
 

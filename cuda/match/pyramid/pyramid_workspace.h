@@ -2,7 +2,7 @@
 // Pyramid SAD on the device: copies and disparities of every level, made at open, and the kernels queued for a frame.
 #pragma once
 
-#include "../../gpu/device_buffer.h"
+#include "../../device/device_buffer.h"
 #include "pyramid.h"
 
 namespace depthwatt {

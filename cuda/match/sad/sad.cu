@@ -4,7 +4,7 @@
 //                             memory, as keys; a second kernel turns them into disparities. Where shared memory holds a
 //                             window's rows of costs (sad_ring.cuh), each cost is computed once, else when its row comes and goes.
 //   more                      sums are stored, slab by slab, and a second kernel chooses.
-#include "../../gpu/check.h"
+#include "../../device/check.h"
 #include "sad_ring.cuh"
 #include "sad_winners.cuh"
 

@@ -4,7 +4,7 @@
 // goes. Then windows slide along the row through shared memory.
 #pragma once
 
-#include "../../gpu/traits.h"
+#include "../../device/traits.h"
 #include "../hsv_pixel.cuh"
 #include "sad_workspace.h"
 

@@ -2,7 +2,7 @@
 // Window SAD on the device: memory made at open, and the kernels queued for a frame.
 #pragma once
 
-#include "../../gpu/device_buffer.h"
+#include "../../device/device_buffer.h"
 #include "sad.h"
 
 namespace depthwatt {

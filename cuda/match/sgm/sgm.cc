@@ -11,7 +11,7 @@
 #include <new>
 
 #include "../../../core/huge_pages.h"
-#include "../../cpu/kernels.h"
+#include "../../simd/kernels.h"
 #include "../cost/hamming.h"
 #include "sgm_plan.h"
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Semi-global matching as a matcher on the CPU: the census of both images, match/sgm, then the left-right check.
 #include "../../../core/workers.h"
-#include "../../cpu/kernels.h"
+#include "../../simd/kernels.h"
 #include "../mirror.h"
 #include "sgm.h"
 #include "sgm_task.h"

@@ -9,8 +9,8 @@
 // Where a sum and its index do not fit 16 bits together, linesKernel ends the rows and selectKernel selects.
 #include <new>
 
-#include "../../gpu/device_buffer.h"
-#include "../../gpu/launch.cuh"
+#include "../../device/device_buffer.h"
+#include "../../device/launch.cuh"
 #include "sgm_costs.cuh"
 #include "sgm_first.cuh"
 #include "sgm_lines.cuh"

@@ -2,7 +2,7 @@
 // Semi-global matching as a matcher on CUDA: the census of both images, then match/sgm with the left-right check in it.
 #include <new>
 
-#include "../../gpu/device_buffer.h"
+#include "../../device/device_buffer.h"
 #include "../../gpu/kernels.h"
 #include "../gpu_matcher.h"
 #include "sgm_task.h"

@@ -7,7 +7,7 @@
 // instructions a pixel. Stored bytes do not depend on the number of lanes.
 #pragma once
 
-#include "../../gpu/traits.h"
+#include "../../device/traits.h"
 #include "../cost/hamming.h"
 #include "sgm.h"
 

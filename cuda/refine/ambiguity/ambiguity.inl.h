@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Vector form of where a pair cannot tell; compiled once per instruction set by cuda/cpu/isa_*.cc. No include guard on purpose.
+// Vector form of where a pair cannot tell; compiled once per instruction set by cuda/simd/isa_*.cc. No include guard on purpose.
 //
 // A stripe of blocks goes down the rows of blocks. What a row is unlike itself, shifted, is worked out once for three rows of blocks, which
 // lie in a ring. The samples' sums lie in another and are sums of columns, to which a row is added below and from which one is taken above; the

@@ -11,8 +11,8 @@
 #include <algorithm>
 
 #include "../../gpu/kernels.h"
-#include "../../gpu/launch.cuh"
-#include "../../gpu/traits.h"
+#include "../../device/launch.cuh"
+#include "../../device/traits.h"
 
 namespace depthwatt {
 namespace gpu {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Vector form of the boundary vote; compiled once per instruction set by cuda/cpu/isa_*.cc. No include guard on purpose.
+// Vector form of the boundary vote; compiled once per instruction set by cuda/simd/isa_*.cc. No include guard on purpose.
 //
 // Smallest and largest disparity come down the columns first, then along the row. The vote runs over whole vectors, a window's
 // row at a time in bytes: nine weights of at most kBoundaryGrey fit. The pixels that change sides, one in a hundred to one in five,

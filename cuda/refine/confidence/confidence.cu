@@ -4,8 +4,8 @@
 #include "confidence.h"
 
 #include "../../gpu/kernels.h"
-#include "../../gpu/launch.cuh"
-#include "../../gpu/traits.h"
+#include "../../device/launch.cuh"
+#include "../../device/traits.h"
 
 namespace depthwatt {
 namespace gpu {

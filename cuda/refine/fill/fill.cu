@@ -7,8 +7,8 @@
 #include "fill.h"
 
 #include "../../gpu/kernels.h"
-#include "../../gpu/launch.cuh"
-#include "../../gpu/traits.h"
+#include "../../device/launch.cuh"
+#include "../../device/traits.h"
 
 namespace depthwatt {
 namespace gpu {

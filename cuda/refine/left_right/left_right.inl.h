@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Vector form of the left-right check; compiled once per instruction set by cuda/cpu/isa_*.cc. No include guard on purpose.
+// Vector form of the left-right check; compiled once per instruction set by cuda/simd/isa_*.cc. No include guard on purpose.
 //
 // The right winner is looked up lane by lane (a hardware gather is no faster for 16 bits); the rest is vectors. A lookup that
 // leaves the image gives kInvalidDisparity, so that one test rejects it, a right pixel without a match and an invalid left one.

@@ -3,8 +3,8 @@
 // One thread computes one pixel; the nine values come through the first-level cache. The median of nine is the median of
 // (largest of the columns' smallest, median of their medians, smallest of their largest).
 #include "../../gpu/kernels.h"
-#include "../../gpu/launch.cuh"
-#include "../../gpu/traits.h"
+#include "../../device/launch.cuh"
+#include "../../device/traits.h"
 
 namespace depthwatt {
 namespace gpu {

@@ -5,8 +5,8 @@
 #include "repair.h"
 
 #include "../../gpu/kernels.h"
-#include "../../gpu/launch.cuh"
-#include "../../gpu/traits.h"
+#include "../../device/launch.cuh"
+#include "../../device/traits.h"
 
 namespace depthwatt {
 namespace gpu {

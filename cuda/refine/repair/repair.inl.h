@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Vector form of the repair; compiled once per instruction set by cuda/cpu/isa_*.cc. No include guard on purpose.
+// Vector form of the repair; compiled once per instruction set by cuda/simd/isa_*.cc. No include guard on purpose.
 //
 // A vector of pixels looks ten steps to either side, one step for all lanes at a time; a lane that has found a surer pixel keeps what
 // it found. Along the rows the first and the last ten columns go one by one.

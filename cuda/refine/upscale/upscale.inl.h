@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Fast form of doubling; compiled once per instruction set by cuda/cpu/isa_*.cc. No include guard on purpose.
+// Fast form of doubling; compiled once per instruction set by cuda/simd/isa_*.cc. No include guard on purpose.
 //
 // Each half row is widened once; an odd row is the mean of two widened ones, the lower of which becomes the next even row.
 

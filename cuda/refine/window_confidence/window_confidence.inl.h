@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Vector form of the confidence measures; compiled once per instruction set by cuda/cpu/isa_*.cc. No include guard on purpose.
+// Vector form of the confidence measures; compiled once per instruction set by cuda/simd/isa_*.cc. No include guard on purpose.
 //
 // Vectors of pixels whose windows lie inside the image's columns; pixels at its left and right edge go one by one. Neighbours mostly
 // have one disparity: where all of a vector do, their partners lie beside each other too, else each pixel finds its own.

@@ -6,7 +6,7 @@
 #include <string>
 
 #define depthwatt_plugin depthwatt_sound_plugin
-#include "../../../cuda/gpu/check.h"
+#include "../../../cuda/device/check.h"
 #include "../../../cuda/gpu/plugin.cu"
 #undef depthwatt_plugin
 

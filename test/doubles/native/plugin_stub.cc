@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A plugin for tests: its ABI version and what its probe answers are given by the compiler's command line.
-#include "../../../cuda/plugin_abi.h"
+#include "../../../cuda/engine/plugin_abi.h"
 
 namespace {
 

@@ -7,7 +7,7 @@
 #include <memory>
 #include <random>
 
-#include "../../../cuda/encode/rvl/rvl.h"
+#include "../../../cuda/output/rvl/rvl.h"
 
 namespace {
 

@@ -5,7 +5,7 @@
 #include <condition_variable>
 #include <mutex>
 
-#include "../../../cuda/plugin_abi.h"
+#include "../../../cuda/engine/plugin_abi.h"
 
 namespace {
 

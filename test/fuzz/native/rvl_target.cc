@@ -5,7 +5,7 @@
 #include <cstring>
 #include <memory>
 
-#include "../../../cuda/encode/rvl/rvl.h"
+#include "../../../cuda/output/rvl/rvl.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   using namespace depthwatt;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Vector form of the census transform; compiled once per instruction set by cuda/cpu/isa_*.cc. No include guard on purpose.
+// Vector form of the census transform; compiled once per instruction set by cuda/simd/isa_*.cc. No include guard on purpose.
 //
 // A comparison of kLanes pixel pairs gives a byte of all ones or zeros per pixel. Shifting these into a byte,
 // acc = 2 acc - mask, collects eight comparisons; four such bytes, interleaved, are the 32 bits of each pixel.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Vector form of the gradient census; compiled once per instruction set by cuda/cpu/isa_*.cc. No include guard on purpose.
+// Vector form of the gradient census; compiled once per instruction set by cuda/simd/isa_*.cc. No include guard on purpose.
 //
 // As in census.inl.h, comparisons are shifted into four bytes per pixel. A gradient does not fit a byte with its sign: rise
 // and fall, each cut at 0, do, and g >= t is rise >= t above 0 and -t >= fall from 0 down.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Vector form of the two-gradient census; compiled once per instruction set by cuda/cpu/isa_*.cc. No include guard on purpose.
+// Vector form of the two-gradient census; compiled once per instruction set by cuda/simd/isa_*.cc. No include guard on purpose.
 //
 // As in gradient_census.inl.h: comparisons are shifted into four bytes per pixel, and a gradient is its rise and its fall, each
 // cut at 0: g >= t is rise >= t above 0 and -t >= fall from 0 down.

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+// What cuda/ registers on the native addon; engine.ts makes usable things of it.
+import { loadAddon } from "../../../core/index.js";
+import type { Matcher } from "../../match/matcher.js";
+import type { EngineInfo, EngineOptions, EngineSlot, InstructionSet, NativeEncoding } from "./native.js";
+
+export interface CpuFeatures {
+  /** Instruction sets this build and this CPU both have, best first. */
+  available: InstructionSet[];
+  best: InstructionSet;
+}
+
+/** Rooms one by one, for tests and benchmarks; unstable. Each file of cuda/engine/binding/rooms adds its own. */
+export type NativeRooms = Record<string, (...parameters: never[]) => unknown>;
+
+/** EngineOptions with the repeated stage as its place in STAGE_NAMES. */
+export type NativeOptions = Omit<EngineOptions, "repeatStage"> & {
+  repeatStage?: { stage: number; times: number };
+};
+
+/** The addon's own engine class; engine.ts makes a NativeEngine of it. */
+export interface NativeSession {
+  readonly info: EngineInfo;
+  /**
+   * Outcome of each slot's newest frame, 4 + STAGE_NAMES.length numbers a slot: encodedDepthBytes, encodedDisparityBytes,
+   * validPixels, matchedPixels, then milliseconds of each stage (NaN = off).
+   */
+  readonly outcomes: Float64Array;
+  setRightMap(call: { map: Int32Array }): void;
+  submit(slot: number, left: Uint8Array, right: Uint8Array): void;
+  close(): void;
+}
+
+/** A slot's memory, headroom included; native code computes into it. */
+export type SlotMemory = Record<keyof EngineSlot, ArrayBuffer>;
+
+/** An engine without a session, held by the addon. */
+export interface OpenedEngine {
+  readonly opened: unique symbol;
+}
+
+export interface EngineExports {
+  /** `onDone(slot, error)` is called on the JavaScript thread for every submitted frame. */
+  Session: new (
+    options: NativeOptions,
+    memory: readonly SlotMemory[],
+    onDone: (slot: number, error: Error | null) => void,
+    /** One that openEngine() has opened for the same options; without it the session opens its own. */
+    opened?: OpenedEngine,
+  ) => NativeSession;
+  /** Opens an engine on another thread, for one Session. */
+  openEngine(options: NativeOptions): Promise<OpenedEngine>;
+  /** Bytes that encodedDepth or encodedDisparity must hold. */
+  encodedBound(encoding: NativeEncoding, width: number, height: number): number;
+  /** Why CUDA cannot be used, one sentence; "" where it can. */
+  cudaUnavailable(): string;
+  cpuFeatures(): CpuFeatures;
+  readonly rooms: NativeRooms;
+  /** What the native registry knows of each matcher: all of Matcher but its rules. */
+  matchers(): Omit<Matcher, "check">[];
+}
+
+/** @throws DepthwattError ADDON_MISSING */
+export const engineAddon = (): EngineExports => loadAddon<EngineExports>();

@@ -1,0 +1,218 @@
+// SPDX-License-Identifier: Apache-2.0
+// createEngine: a NativeEngine from the addon's Session, its slots' memory and the bookkeeping of who waits for which slot.
+import { markAsUntransferable } from "node:worker_threads";
+import { allocate, DepthwattError, type ErrorCode } from "../../../core/index.js";
+import {
+  ENCODED_HEADROOM_BYTES,
+  type EngineInfo,
+  type EngineOptions,
+  type EngineSlot,
+  type FrameResult,
+  type NativeEngine,
+  pointBytes,
+  STAGE_NAMES,
+} from "./native.js";
+import {
+  engineAddon,
+  type NativeOptions,
+  type NativeSession,
+  type OpenedEngine,
+  type SlotMemory,
+} from "./addon.js";
+
+const OUTCOME_NUMBERS = 4 + STAGE_NAMES.length;
+
+/** Native errors carry the catalogue's code; here they get its hint. */
+function coded(error: unknown): Error {
+  if (error instanceof DepthwattError || !(error instanceof Error)) return error as Error;
+  const code = (error as { code?: string }).code;
+  return code === undefined ? error : new DepthwattError(code as ErrorCode, error.message, { cause: error });
+}
+
+function allocateSlot(options: EngineOptions, encodedBytes: (encoding: "rvl" | "raw") => number): SlotMemory {
+  const pixels = options.width * options.height;
+  const memory = (bytes: number) => {
+    const buffer = allocate(ENCODED_HEADROOM_BYTES + bytes, "the results of a frame");
+    // Native threads write into it: sent to a worker, it would be written to, or freed, under somebody else's hands.
+    markAsUntransferable(buffer);
+    return buffer;
+  };
+  return {
+    left: memory(pixels),
+    leftRgb: memory(options.leftRgb ? 3 * pixels : 0),
+    disparityQ4: memory(2 * pixels),
+    confidence: memory(pixels),
+    depthMillimetres: memory(options.geometry === undefined ? 0 : 2 * pixels),
+    encodedDepth: memory(options.encodeDepth === undefined ? 0 : encodedBytes(options.encodeDepth)),
+    encodedDisparity: memory(
+      options.encodeDisparity === undefined ? 0 : encodedBytes(options.encodeDisparity),
+    ),
+    points: memory(options.points === undefined ? 0 : pixels * pointBytes(options.points)),
+  };
+}
+
+function viewsOf(memory: SlotMemory): EngineSlot {
+  const at = ENCODED_HEADROOM_BYTES;
+  return {
+    left: new Uint8Array(memory.left, at),
+    leftRgb: new Uint8Array(memory.leftRgb, at),
+    disparityQ4: new Int16Array(memory.disparityQ4, at),
+    confidence: new Uint8Array(memory.confidence, at),
+    depthMillimetres: new Uint16Array(memory.depthMillimetres, at),
+    encodedDepth: new Uint8Array(memory.encodedDepth, at),
+    encodedDisparity: new Uint8Array(memory.encodedDisparity, at),
+    points: new Uint8Array(memory.points, at),
+  };
+}
+
+/** The stage by its place, which is how the engine names it. */
+function toNative({ repeatStage, ...options }: EngineOptions): NativeOptions {
+  if (repeatStage === undefined) return options;
+  return { ...options, repeatStage: { ...repeatStage, stage: STAGE_NAMES.indexOf(repeatStage.stage) } };
+}
+
+const kept = new WeakSet<ArrayBufferLike>();
+
+/**
+ * A thread reads the image after the call. Sent to a worker meanwhile, its memory would be freed under that thread's hands: a copy is
+ * sent instead (Node 20), or the sending refused.
+ */
+function keepHere({ buffer }: Uint8Array): void {
+  if (kept.has(buffer)) return;
+  markAsUntransferable(buffer);
+  kept.add(buffer);
+}
+
+interface Waiting {
+  onDone: (error: Error | null, result: FrameResult) => void;
+  /** The images, so that they live until the frame is done. */
+  left: Uint8Array;
+  right: Uint8Array;
+}
+
+/**
+ * From the addon's callback to the engine. The addon holds its callback while the session lives, and the session lives while
+ * the engine does: a circle that no garbage collector sees through, with the memory of all slots in it. close() cuts it.
+ */
+interface Link {
+  engine: SessionEngine | undefined;
+}
+
+class SessionEngine implements NativeEngine {
+  readonly slots: readonly EngineSlot[];
+  readonly stageMilliseconds = new Float64Array(STAGE_NAMES.length).fill(Number.NaN);
+  private readonly session: NativeSession;
+  private readonly link: Link = { engine: this };
+  private readonly outcomes: Float64Array;
+  private readonly waiting: (Waiting | undefined)[];
+  private readonly results: FrameResult[];
+  framesInFlight: number;
+  /** What ran, kept for the reports that are made after close(). */
+  private lastInfo: EngineInfo | undefined;
+
+  constructor(options: EngineOptions, opened?: OpenedEngine) {
+    const native = engineAddon();
+    const memory = Array.from({ length: options.slots }, () =>
+      allocateSlot(options, (encoding) => native.encodedBound(encoding, options.width, options.height)),
+    );
+    this.slots = memory.map(viewsOf);
+    this.waiting = memory.map(() => undefined);
+    this.results = memory.map((_, slot) => ({
+      slot,
+      encodedDepthBytes: 0,
+      encodedDisparityBytes: 0,
+      validPixels: 0,
+      matchedPixels: 0,
+    }));
+    try {
+      this.session = new native.Session(
+        toNative(options),
+        memory,
+        SessionEngine.finisherOf(this.link),
+        opened,
+      );
+    } catch (error) {
+      throw coded(error);
+    }
+    this.outcomes = this.session.outcomes;
+    this.framesInFlight = this.session.info.framesInFlight;
+  }
+
+  get info(): EngineInfo {
+    return this.lastInfo ?? this.session.info;
+  }
+
+  submit(slot: number, left: Uint8Array, right: Uint8Array, onDone: Waiting["onDone"]): void {
+    try {
+      this.session.submit(slot, left, right);
+      keepHere(left);
+      keepHere(right);
+    } catch (error) {
+      throw coded(error);
+    }
+    this.waiting[slot] = { onDone, left, right };
+  }
+
+  compute(left: Uint8Array, right: Uint8Array): Promise<FrameResult> {
+    return new Promise((resolve, reject) => {
+      this.submit(0, left, right, (error, result) =>
+        error === null ? resolve({ ...result }) : reject(error),
+      );
+    });
+  }
+
+  setRightMap(map: Int32Array): void {
+    try {
+      this.session.setRightMap({ map });
+    } catch (error) {
+      throw coded(error);
+    }
+  }
+
+  close(): void {
+    this.lastInfo ??= this.session.info;
+    // Every frame that still waits is told in here.
+    this.session.close();
+    this.link.engine = undefined;
+  }
+
+  /** Beside the constructor, whose variables a function made in it would keep. */
+  private static finisherOf(link: Link): (slot: number, error: Error | null) => void {
+    return (slot, error) => link.engine?.finish(slot, error);
+  }
+
+  private finish(slot: number, error: Error | null): void {
+    const waiting = this.waiting[slot] as Waiting;
+    this.waiting[slot] = undefined;
+    const result = this.results[slot] as FrameResult;
+    const at = slot * OUTCOME_NUMBERS;
+    result.encodedDepthBytes = this.outcomes[at] as number;
+    result.encodedDisparityBytes = this.outcomes[at + 1] as number;
+    result.validPixels = this.outcomes[at + 2] as number;
+    result.matchedPixels = this.outcomes[at + 3] as number;
+    this.stageMilliseconds.set(this.outcomes.subarray(at + 4, at + OUTCOME_NUMBERS));
+    if (error !== null) this.framesInFlight = this.info.framesInFlight;
+    waiting.onDone(error === null ? null : coded(error), result);
+  }
+}
+
+/**
+ * Opens an engine: allocates every buffer, starts its threads.
+ * @throws DepthwattError ENGINE_PARAMETER (names the parameter, its range and what came), BACKEND_UNAVAILABLE (an explicit
+ * backend or instruction set that is not there), ENGINE_FAILED, MEMORY_EXHAUSTED, ADDON_MISSING
+ */
+export function createEngine(options: EngineOptions): NativeEngine {
+  return new SessionEngine(options);
+}
+
+/**
+ * As createEngine(), but its memory is made on another thread, while other engines go on.
+ * @throws (as a rejection) what createEngine() throws
+ */
+export async function openEngine(options: EngineOptions): Promise<NativeEngine> {
+  try {
+    return new SessionEngine(options, await engineAddon().openEngine(toNative(options)));
+  } catch (error) {
+    throw coded(error);
+  }
+}

@@ -1,0 +1,267 @@
+// SPDX-License-Identifier: Apache-2.0
+// The engine as TypeScript sees it: parameters, slots and results with their units. engine.ts opens one.
+import type { PixelFormat } from "../../../core/index.js";
+import type { MatcherValues, ParameterValue } from "../../match/matcher.js";
+import type { Algorithm } from "../../match/matchers.js";
+
+/** How holes are filled: cuda/refine/fill. */
+export type FillMethod = "off" | "bilateral" | "background";
+export type BackendName = "cpu" | "cuda";
+export type InstructionSet = "scalar" | "avx2" | "avx512" | "neon";
+
+/** A matcher, its search and its parameters; ranges and tie rules stand in the rooms' READMEs (cuda/match). */
+export interface MatchParameters extends MatcherValues {
+  algorithm: Algorithm;
+  /** Matches and refines images of half the width and height, with half the disparities, and doubles the result. */
+  halfResolution: boolean;
+  /** Smallest disparity searched, pixels; 0 or more. */
+  minDisparity: number;
+  /** Whole number from 8 to 512; the search is [minDisparity, minDisparity + numDisparities). */
+  numDisparities: number;
+  /** Of the matcher, by key; one that is left out has its default. */
+  parameters: Readonly<Record<string, ParameterValue>>;
+}
+
+/** probability: cuda/refine/confidence. The others, Prehn's, and their product: cuda/refine/window_confidence. */
+export const CONFIDENCE_MEASURES = [
+  "probability",
+  "peakRatio",
+  "featureDensity",
+  "matchingScore",
+  "product",
+] as const;
+export type ConfidenceMeasure = (typeof CONFIDENCE_MEASURES)[number];
+
+export interface RefineParameters {
+  /** Largest |left - right| in whole pixels is 1; false switches the check off. */
+  leftRight: boolean;
+  /** Regions smaller than this many pixels become invalid; 0 switches it off. */
+  speckleSize: number;
+  /** Largest step between neighbours of one region, 1/16 px. */
+  speckleRangeQ4: number;
+  /** Filled pixels keep a confidence of 0; "off" leaves holes. */
+  fill: FillMethod;
+  /** Largest difference of a hole's two sides that is bridged by a straight line, 1/16 px. */
+  fillThresholdQ4: number;
+  /** Moves disparity edges onto grey edges. */
+  boundary: boolean;
+  /** Largest step of the half map that its doubling bridges by a mean, 1/16 of its pixels; absent: 48. */
+  upscaleThresholdQ4?: number;
+  /** 3x3 median, the last step. */
+  median: boolean;
+  /** How often boundary and median follow each other, where both are on, 1 to 4; absent: once. */
+  rounds?: number;
+  /** What a matched pixel's confidence is; absent: probability. */
+  confidence?: ConfidenceMeasure;
+  /** Outliers take the disparity of surer pixels on both sides; absent: false. */
+  repair?: boolean;
+}
+
+/** Depth Z = focalPixels * baselineMetres / (disparity + disparityOffsetPixels), metres. */
+export interface DepthGeometry {
+  focalPixels: number;
+  baselineMetres: number;
+  disparityOffsetPixels: number;
+}
+
+/** camera: x right, y down, z ahead, from the left camera. robot: x ahead, y left, z up, from the middle of the baseline. */
+export type PointFrame = "camera" | "robot";
+
+/** A point for every pixel: cuda/output/points/points.h has the equations and the bytes. */
+export interface PointsParameters {
+  frame: PointFrame;
+  /** float32: metres, NaN = none. int16: millimetres, -32768 = none. */
+  element: "float32" | "int16";
+  /** Each point has its colour, not its grey alone; needs a left image with colours. */
+  colours: boolean;
+  /** Principal point of the rectified left image, pixels. */
+  cx: number;
+  cy: number;
+}
+
+/** Bytes of one point. */
+export function pointBytes({ element, colours }: Pick<PointsParameters, "element" | "colours">): number {
+  return element === "float32" ? 16 : colours ? 10 : 8;
+}
+
+/** Body encoding of a published image: see docs/4-reference/mqtt.md. */
+export type NativeEncoding = "rvl" | "raw";
+
+export interface Region {
+  x: number;
+  y: number;
+  width: number;
+  height: number;
+}
+
+export interface EngineOptions {
+  /** Size of the captured images, pixels. */
+  inputWidth: number;
+  inputHeight: number;
+  /** Size of the rectified images and of every result. Equal to the input size where no maps are given. */
+  width: number;
+  height: number;
+  leftFormat: PixelFormat;
+  rightFormat: PixelFormat;
+  /** Bytes from one row to the next of the captured images. */
+  leftStrideBytes: number;
+  rightStrideBytes: number;
+  /**
+   * Rectification maps: for each output pixel, row-major, the source x then y in 1/32 px (int32, two per pixel).
+   * Absent: the images are rectified already and only converted to grey.
+   */
+  leftMap?: Int32Array;
+  rightMap?: Int32Array;
+  /**
+   * Region of interest, pixels of the rectified images; absent: all of them. Results keep the whole size: outside the region
+   * they are invalid, inside they are those of the images cropped to the region's rows and to its columns with
+   * minDisparity + numDisparities - 1 more to the left, as far as the image goes (at half resolution from an even column and
+   * row on). sad and pyramid give what they give of the whole images there, unless speckle filter or filling are on.
+   */
+  region?: Region;
+  /** Rows by which the right image lies lower, quarters of a row; auto: estimated from the pairs. Absent: 0. */
+  verticalOffset?: "auto" | number;
+  /** Whether pairs are filtered before they are matched; auto: while they are noisy. Absent: off. */
+  denoise?: "auto" | "off" | "on";
+  match: MatchParameters;
+  refine: RefineParameters;
+  /** Absent: no depth can be computed (depthMillimetres stays empty). */
+  geometry?: DepthGeometry;
+  /** Whether the rectified left image's colours are a result too. Of a camera without colours they are its grey three times. */
+  leftRgb?: boolean;
+  /** What to encode natively per frame; absent means not computed. */
+  encodeDepth?: "rvl";
+  encodeDisparity?: NativeEncoding;
+  /** Needs `geometry`. Absent: no points. */
+  points?: PointsParameters;
+  backend: "auto" | BackendName;
+  /** Forces an instruction set on the CPU backend; refused with BACKEND_UNAVAILABLE where the CPU lacks it. */
+  instructionSet?: InstructionSet;
+  /** For measuring: runs one stage so many times in every frame, 1 to 10000, with the same result; its time is that of all. */
+  repeatStage?: { stage: StageName; times: number };
+  /** Worker threads; 0 = one per online core. */
+  threads: number;
+  /**
+   * Memory that images will be submitted from, such as a camera's buffers; kept until close(). A device page-locks it, so
+   * that its copies run beside computation, and a board's GPU reads it in place.
+   */
+  inputMemory?: readonly Uint8Array[];
+  /** Result slots: frames that may be in flight or held by outputs at once, 2 to 16. */
+  slots: number;
+}
+
+/** Bytes kept free in front of every array of a slot, so that a frame header can be written there without a copy. */
+export const ENCODED_HEADROOM_BYTES = 128;
+
+/** Names and order of the stage times, the same for every backend. */
+export const STAGE_NAMES = [
+  "rectify",
+  "half",
+  "match",
+  "speckle",
+  "confidence",
+  "fill",
+  "boundary",
+  "median",
+  "upscale",
+  "region",
+  "depth",
+  "encode",
+] as const;
+export type StageName = (typeof STAGE_NAMES)[number];
+
+/**
+ * One result slot. All arrays are views of memory made once at open, each after ENCODED_HEADROOM_BYTES free bytes of its own
+ * ArrayBuffer. What they hold is valid until the slot is submitted again.
+ */
+export interface EngineSlot {
+  /** Rectified left image, grey u8, [height][width]. */
+  readonly left: Uint8Array;
+  /** The same in colours, RGB, u8, [height][width][3]; empty unless asked for. */
+  readonly leftRgb: Uint8Array;
+  /** Absolute disparity, 1/16 px, [height][width]; -32768 = invalid. */
+  readonly disparityQ4: Int16Array;
+  /** 255 times the share of such pixels that are within one pixel of the truth, at least 1, [height][width]; 0 where nothing was matched, filled or not. */
+  readonly confidence: Uint8Array;
+  /** Depth in millimetres, [height][width]; 0 = invalid or beyond 65.535 m. Empty without a geometry. */
+  readonly depthMillimetres: Uint16Array;
+  /** The encoded body, FrameResult says how long; empty unless asked for. */
+  readonly encodedDepth: Uint8Array;
+  readonly encodedDisparity: Uint8Array;
+  /** [height][width] points of pointBytes() each; empty unless asked for. */
+  readonly points: Uint8Array;
+}
+
+/** What came of one submitted frame. */
+export interface FrameResult {
+  slot: number;
+  /** Bytes of the body in encodedDepth; 0 when not asked for. */
+  encodedDepthBytes: number;
+  encodedDisparityBytes: number;
+  /** Pixels with a valid disparity. */
+  validPixels: number;
+  /** Those of them that were matched: the others are filled. Matching halves, it is half pixels that were. */
+  matchedPixels: number;
+}
+
+export interface EngineInfo {
+  backend: BackendName;
+  /** Why this backend runs, one sentence. */
+  backendReason: string;
+  instructionSet: InstructionSet | "cuda";
+  threads: number;
+  workspaceBytes: number;
+  /** Frames that are computed at once: submitting more of them only makes them wait. */
+  framesInFlight: number;
+  /**
+   * Rows that the right image lies lower: the median of the newest estimates, and what is applied. atLimit: 4 rows or more, not applied.
+   * OverWidth: how many more at the right border than at the left, where that is a row or more.
+   */
+  verticalOffset: {
+    watched: boolean;
+    known: boolean;
+    atLimit: boolean;
+    measuredRows: number;
+    appliedRows: number;
+    measuredRowsOverWidth: number;
+    appliedRowsOverWidth: number;
+  };
+  /** Standard deviation of the newest estimate, grey values; whether pairs are filtered, and the filter's range in grey values (0: not). */
+  noise: { watched: boolean; known: boolean; sigma: number; smoothed: boolean; range: number };
+}
+
+export interface NativeEngine {
+  readonly info: EngineInfo;
+  readonly slots: readonly EngineSlot[];
+  /** As in info, and changes as it does: when a frame was lost. */
+  readonly framesInFlight: number;
+  /**
+   * Milliseconds of each stage of the newest completed frame, in the order of STAGE_NAMES; NaN = stage off, or this frame's
+   * stages were not timed.
+   */
+  readonly stageMilliseconds: Float64Array;
+  /**
+   * Starts one frame; the caller keeps `left` and `right` alive and unchanged until onDone. At most `slots` frames are
+   * queued, computed in order on native threads. onDone is called on the JavaScript thread, in the order of submission. With
+   * the error FRAME_LOST this frame came to nothing and the engine goes on: info says with what. Any other error is final.
+   * @throws DepthwattError ENGINE_PARAMETER (slot in use, buffer too small), ENGINE_FAILED after close()
+   */
+  submit(
+    slot: number,
+    left: Uint8Array,
+    right: Uint8Array,
+    onDone: (error: Error | null, result: FrameResult) => void,
+  ): void;
+  /**
+   * One frame in slot 0, by itself: submit() as a promise.
+   * @throws DepthwattError as submit() and onDone
+   */
+  compute(left: Uint8Array, right: Uint8Array): Promise<FrameResult>;
+  /**
+   * From the next frame that begins on the right image is read by this map, of the size of the one that it replaces.
+   * @throws DepthwattError ENGINE_PARAMETER: another size, or an engine without maps; ENGINE_FAILED after close()
+   */
+  setRightMap(map: Int32Array): void;
+  /** Waits for the frame in flight, drops those queued behind it (onDone says so), stops the threads, frees the workspace. */
+  close(): void;
+}

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+// native.rooms.hsv({variant, width, height, hue, saturation, value, rgb: Uint8Array, result: Uint8Array of eight bytes a pixel})
+#include "../../../match/hsv/hsv.h"
+
+#include "../../../simd/kernels.h"
+
+namespace depthwatt {
+namespace {
+
+HsvWeights hsvWeightsOf(const Napi::Object& call) {
+  HsvWeights weights;
+  weights.hue = integerOf(call, "hue", 0, 100);
+  weights.saturation = integerOf(call, "saturation", 0, 100);
+  weights.value = integerOf(call, "value", 0, 100);
+  return weights;
+}
+
+ImageView<const Rgb8> rgbImageOf(const Napi::Object& call, const char* name, int32_t width, int32_t height) {
+  const auto bytes = imageOf<const uint8_t>(call, name, 3 * width, height, 3 * static_cast<size_t>(width));
+  return packedView(reinterpret_cast<const Rgb8*>(bytes.data), width, height);
+}
+
+ImageView<const HsvPixel> hsvImageOf(const Napi::Object& call, const char* name, int32_t width, int32_t height) {
+  const auto bytes = imageOf<const uint8_t>(call, name, 8 * width, height, 8 * static_cast<size_t>(width));
+  return packedView(reinterpret_cast<const HsvPixel*>(bytes.data), width, height);
+}
+
+Napi::Value hsv(const Napi::CallbackInfo& info) {
+  const auto call = info[0].As<Napi::Object>();
+  const Kernels* kernels = kernelsOf(call);
+  const int32_t width = integerOf(call, "width", 1, 16384), height = integerOf(call, "height", 1, 16384);
+  const HsvWeights weights = hsvWeightsOf(call);
+  const ImageView<const Rgb8> rgb = rgbImageOf(call, "rgb", width, height);
+  const auto bytes = imageOf<uint8_t>(call, "result", 8 * width, height, 8 * static_cast<size_t>(width));
+  const auto out = packedView(reinterpret_cast<HsvPixel*>(bytes.data), width, height);
+  if (kernels == nullptr) hsvReference(weights, rgb, out);
+  else kernels->hsv(weights, rgb, out, 0, height);
+  return Napi::String::New(info.Env(), kernels == nullptr ? "reference" : nameOf(kernels->instructionSet));
+}
+
+}  // namespace
+
+void addHsv(Napi::Env env, Napi::Object rooms) { rooms.Set("hsv", Napi::Function::New(env, hsv, "hsv")); }
+
+}  // namespace depthwatt

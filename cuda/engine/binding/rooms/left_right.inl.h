@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+// native.rooms.leftRight({variant, width, height, disparity, rightDisparity, disparityQ4: Int16Array, confidence?: Uint8Array,
+//                         tolerance?: 0 | 1})
+#include "../../../refine/left_right/left_right.h"
+
+#include "../../../simd/kernels.h"
+
+namespace depthwatt {
+namespace {
+
+Napi::Value leftRight(const Napi::CallbackInfo& info) {
+  const auto call = objectAt(info, 0, "the call");
+  const Kernels* kernels = kernelsOf(call);
+  LeftRightImages images{imageOf<const int16_t>(call, "disparity"),
+                         imageOf<const int16_t>(call, "rightDisparity"),
+                         imageOf<int16_t>(call, "disparityQ4"),
+                         {},
+                         1};
+  images.tolerance = integerOf(call, "tolerance", 0, 1, 1);
+  if (!call.Get("confidence").IsUndefined()) {
+    images.confidence = imageOf<uint8_t>(call, "confidence", images.disparity.width, images.disparity.height,
+                                         static_cast<size_t>(images.disparity.width));
+  }
+  if (kernels == nullptr) leftRightReference(images);
+  else kernels->leftRight(images, 0, images.disparity.height);
+  return Napi::String::New(info.Env(), kernels == nullptr ? "reference" : nameOf(kernels->instructionSet));
+}
+
+}  // namespace
+
+void addLeftRight(Napi::Env env, Napi::Object rooms) {
+  rooms.Set("leftRight", Napi::Function::New(env, leftRight, "leftRight"));
+}
+
+}  // namespace depthwatt

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+// native.rooms.windowConfidence({variant, width, height, measure: string, left: Uint8Array, right: Uint8Array,
+//   disparityQ4: Int16Array, certainty: Uint8Array, zeroIsEstimated?: boolean, sure: Uint8Array})
+#include "../../../refine/window_confidence/window_confidence.h"
+
+#include "../../../simd/kernels.h"
+
+namespace depthwatt {
+namespace {
+
+Napi::Value windowConfidence(const Napi::CallbackInfo& info) {
+  const auto call = objectAt(info, 0, "the call");
+  const Kernels* kernels = kernelsOf(call);
+  ConfidenceMeasure measure = ConfidenceMeasure::kPeakRatio;
+  const std::string name = stringOf(call, "measure");
+  if (!confidenceMeasureOf(name.c_str(), &measure)) {
+    throwUnlessOk(info.Env(),
+                  Status::error(Code::kParameter, "Expected the name of a measure, got '%.40s'.", name.c_str()));
+  }
+  const WindowConfidenceImages images{imageOf<const uint8_t>(call, "left"), imageOf<const uint8_t>(call, "right"),
+                                      imageOf<const int16_t>(call, "disparityQ4"),
+                                      imageOf<const uint8_t>(call, "certainty"),
+                                      call.Get("zeroIsEstimated").ToBoolean()};
+  const auto sure = imageOf<uint8_t>(call, "sure");
+  if (kernels == nullptr) windowConfidenceReference(measure, images, sure);
+  else kernels->windowConfidence(measure, images, sure, 0, sure.height);
+  return Napi::String::New(info.Env(), kernels == nullptr ? "reference" : nameOf(kernels->instructionSet));
+}
+
+}  // namespace
+
+void addWindowConfidence(Napi::Env env, Napi::Object rooms) {
+  rooms.Set("windowConfidence", Napi::Function::New(env, windowConfidence, "windowConfidence"));
+}
+
+}  // namespace depthwatt

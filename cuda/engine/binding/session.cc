@@ -1,0 +1,367 @@
+// SPDX-License-Identifier: Apache-2.0
+// One engine, its threads and slots (frame_threads.h), and the memory of JavaScript that they work on. When a frame is done they wake
+// the JavaScript loop through uv_async, which neither allocates nor queues: what is done is taken from them, in the order of submission.
+#include "session.h"
+
+#include <uv.h>
+
+#include "../engine.h"
+#include "../frame_threads.h"
+#include "../match_scope.h"
+#include "../../../core/napi/arguments.h"
+#include "../../../core/napi/call.h"
+#include "../../../core/napi/errors.h"
+#include "session_options.h"
+
+namespace depthwatt {
+namespace {
+
+constexpr size_t kHeadroomBytes = 128;  // ENCODED_HEADROOM_BYTES of native.ts
+constexpr int kOutcomeNumbers = 4 + kStageCount;
+
+/// Opens an engine on a thread of Node's pool: its memory takes tens of milliseconds, in which frames of another one go on.
+class EngineOpening : public Napi::AsyncWorker {
+ public:
+  EngineOpening(Napi::Env env, EngineParameters parameters)
+      : Napi::AsyncWorker(env, "depthwatt.openEngine"), deferred_(env), parameters_(std::move(parameters)) {}
+
+  Napi::Promise promise() const { return deferred_.Promise(); }
+
+ private:
+  void Execute() override { status_ = Engine::open(parameters_, &engine_); }
+  void OnOK() override {
+    if (!status_.ok()) {
+      deferred_.Reject(errorOf(Env(), status_).Value());
+      return;
+    }
+    auto* opened = new std::unique_ptr<Engine>(std::move(engine_));
+    deferred_.Resolve(Napi::External<std::unique_ptr<Engine>>::New(
+        Env(), opened, [](Napi::Env, std::unique_ptr<Engine>* kept) { delete kept; }));
+  }
+  void OnError(const Napi::Error& error) override { deferred_.Reject(error.Value()); }
+
+  Napi::Promise::Deferred deferred_;
+  EngineParameters parameters_;
+  std::unique_ptr<Engine> engine_;
+  Status status_;
+};
+
+class Session : public Napi::ObjectWrap<Session> {
+ public:
+  explicit Session(const Napi::CallbackInfo& info);
+  ~Session() override { shutDown(); }  // must not throw: no Node-API call that can fail
+  static Napi::Function define(Napi::Env env);
+
+ private:
+  void submit(const Napi::CallbackInfo& info);
+  void close(const Napi::CallbackInfo&) {
+    shutDown();
+    inputMemory_.Reset();
+    deliver();
+  }
+  Napi::Value info(const Napi::CallbackInfo& info);
+  Napi::Value setRightMap(const Napi::CallbackInfo& info);
+  Napi::Value outcomes(const Napi::CallbackInfo&) { return outcomes_.Value(); }
+
+  void bindSlot(int slot, const Napi::Object& memory);
+  void requireSlotMemory(int slot);
+  void bindInput(const Napi::Value& list);
+  void deliver();
+  double* outcomeNumbers(napi_env env) const;
+  void shutDown();
+  void keepLoopAlive();
+
+  std::unique_ptr<Engine> engine_;
+  int slotCount_ = 0;
+  size_t leftBytes_ = 0, rightBytes_ = 0;
+  FrameThreads frames_;
+  bool closed_ = false;
+  int outstanding_ = 0;  // submitted and not yet told to JavaScript
+
+  uv_async_t* async_ = nullptr;
+  Napi::FunctionReference onDone_;
+  Napi::Reference<Napi::Float64Array> outcomes_;
+  Napi::Reference<Napi::Array> memory_;
+  Napi::Reference<Napi::Array> inputMemory_;
+  std::unique_ptr<Napi::AsyncContext> context_;
+};
+
+Session::Session(const Napi::CallbackInfo& info) : Napi::ObjectWrap<Session>(info) {
+  const Napi::Env env = info.Env();
+  const Napi::Object options = objectAt(info, 0, "options");
+  if (!info[1].IsArray() || !info[2].IsFunction()) {
+    throw errorOf(env, Status::error(Code::kParameter, "Expected options, a list of slots and a function."));
+  }
+  const auto memory = info[1].As<Napi::Array>();
+  const EngineParameters parameters = engineParametersOf(options);
+  slotCount_ = integerOf(options, "slots", 2, kMaxSlots);
+  if (memory.Length() != static_cast<uint32_t>(slotCount_)) {
+    throw errorOf(
+        env, Status::error(Code::kParameter, "Expected the memory of %d slots, got %u.", slotCount_, memory.Length()));
+  }
+  if (info[3].IsExternal()) {
+    engine_ = std::move(*info[3].As<Napi::External<std::unique_ptr<Engine>>>().Data());
+    if (engine_ == nullptr)
+      throw errorOf(env, Status::error(Code::kParameter, "Expected an engine that no session has yet."));
+  } else {
+    throwUnlessOk(env, Engine::open(parameters, &engine_));
+  }
+  // Of the engine, not of the options: one that was opened before may be another than they say.
+  leftBytes_ = inputBytes(engine_->parameters(), 0);
+  rightBytes_ = inputBytes(engine_->parameters(), 1);
+  for (int slot = 0; slot < slotCount_; ++slot) {
+    const Napi::Value one = memory.Get(static_cast<uint32_t>(slot));
+    if (!one.IsObject()) throw errorOf(env, Status::error(Code::kParameter, "Expected an object for slot %d.", slot));
+    bindSlot(slot, one.As<Napi::Object>());
+  }
+  bindInput(options.Get("inputMemory"));
+
+  outcomes_ = Napi::Persistent(Napi::Float64Array::New(env, static_cast<size_t>(slotCount_ * kOutcomeNumbers)));
+  memory_ = Napi::Persistent(memory);
+  onDone_ = Napi::Persistent(info[2].As<Napi::Function>());
+  context_ = std::make_unique<Napi::AsyncContext>(env, "depthwatt.Session");
+
+  uv_loop_t* loop = nullptr;
+  napi_get_uv_event_loop(env, &loop);
+  async_ = new uv_async_t;
+  async_->data = this;
+  uv_async_init(loop, async_, [](uv_async_t* handle) {
+    if (handle->data != nullptr) static_cast<Session*>(handle->data)->deliver();
+  });
+  uv_unref(reinterpret_cast<uv_handle_t*>(async_));  // an idle engine does not keep the process alive
+  const Status started =
+      frames_.start(*engine_, [](void* async) { uv_async_send(static_cast<uv_async_t*>(async)); }, async_);
+  if (started.ok()) return;
+  shutDown();
+  throw errorOf(env, started);
+}
+
+/// Kept until close(): the device must not know memory that is gone.
+void Session::bindInput(const Napi::Value& list) {
+  if (list.IsUndefined()) return;
+  const auto refuse = [&] {
+    throw errorOf(list.Env(), Status::error(Code::kParameter, "Expected a list of Uint8Array for inputMemory."));
+  };
+  if (!list.IsArray()) refuse();
+  const auto arrays = list.As<Napi::Array>();
+  for (uint32_t i = 0; i < arrays.Length(); ++i) {
+    const Napi::Value one = arrays.Get(i);
+    if (!one.IsTypedArray() || one.As<Napi::TypedArray>().TypedArrayType() != napi_uint8_array) refuse();
+    auto bytes = one.As<Napi::Uint8Array>();
+    requireFixedSize(bytes.ArrayBuffer(), "inputMemory");
+    engine_->attach(InputMemory{bytes.Data(), bytes.ByteLength()});
+  }
+  inputMemory_ = Napi::Persistent(arrays);
+}
+
+void Session::bindSlot(int slot, const Napi::Object& memory) {
+  const EngineParameters& p = engine_->parameters();
+  const size_t pixels = static_cast<size_t>(p.width) * static_cast<size_t>(p.height);
+  const auto take = [&](const char* name, size_t bytes) -> uint8_t* {
+    if (bytes == 0) return nullptr;
+    if (!memory.Get(name).IsArrayBuffer()) {
+      throw errorOf(memory.Env(),
+                    Status::error(Code::kParameter, "Expected an ArrayBuffer for %s of slot %d.", name, slot));
+    }
+    auto buffer = memory.Get(name).As<Napi::ArrayBuffer>();
+    if (buffer.ByteLength() < kHeadroomBytes + bytes) {
+      throw errorOf(memory.Env(), Status::error(Code::kParameter, "Expected %zu bytes for %s of slot %d, got %zu.",
+                                                kHeadroomBytes + bytes, name, slot, buffer.ByteLength()));
+    }
+    requireFixedSize(buffer, name);
+    return static_cast<uint8_t*>(buffer.Data()) + kHeadroomBytes;
+  };
+  FrameOutput& output = frames_.output(slot);
+  output.left = take("left", pixels);
+  output.leftRgb = reinterpret_cast<Rgb8*>(take("leftRgb", p.leftRgb ? pixels * sizeof(Rgb8) : 0));
+  output.disparityQ4 = reinterpret_cast<int16_t*>(take("disparityQ4", pixels * sizeof(int16_t)));
+  output.confidence = take("confidence", pixels);
+  output.depthMillimetres =
+      reinterpret_cast<uint16_t*>(take("depthMillimetres", p.hasGeometry ? pixels * sizeof(uint16_t) : 0));
+  output.encodedDepth = take("encodedDepth", encodedBound(p.encodeDepth, p.width, p.height));
+  output.encodedDisparity = take("encodedDisparity", encodedBound(p.encodeDisparity, p.width, p.height));
+  output.points = take("points", p.makesPoints ? pixels * pointBytes(p.points) : 0);
+  engine_->attach(output);
+}
+
+/// A buffer that was transferred to a worker is memory of somebody else, or of nobody.
+void Session::requireSlotMemory(int slot) {
+  const Napi::Value found = memory_.Value().Get(static_cast<uint32_t>(slot));
+  // What is no object has none of them.
+  const auto memory = found.IsObject() ? found.As<Napi::Object>() : Napi::Object::New(found.Env());
+  const FrameOutput& output = frames_.output(slot);
+  const auto check = [&](const char* name, const void* bound) {
+    if (bound == nullptr) return;
+    const Napi::Value value = memory.Get(name);
+    const bool there = value.IsArrayBuffer() && !value.As<Napi::ArrayBuffer>().IsDetached() &&
+                       static_cast<uint8_t*>(value.As<Napi::ArrayBuffer>().Data()) + kHeadroomBytes == bound;
+    if (there) return;
+    throw errorOf(memory.Env(), Status::error(Code::kParameter,
+                                              "Expected the memory of slot %d that the engine was opened "
+                                              "with, %s was transferred or replaced.",
+                                              slot, name));
+  };
+  check("left", output.left);
+  check("leftRgb", output.leftRgb);
+  check("disparityQ4", output.disparityQ4);
+  check("confidence", output.confidence);
+  check("depthMillimetres", output.depthMillimetres);
+  check("encodedDepth", output.encodedDepth);
+  check("encodedDisparity", output.encodedDisparity);
+  check("points", output.points);
+}
+
+void Session::submit(const Napi::CallbackInfo& info) {
+  const Napi::Env env = info.Env();
+  if (closed_) throw errorOf(env, Status::error(Code::kFailed, "Expected an open engine, this one is closed."));
+  const int slot = placeOf(info[0], "a slot", slotCount_);
+  requireSlotMemory(slot);
+  if (!info[1].IsTypedArray() || !info[2].IsTypedArray()) {
+    throw errorOf(env, Status::error(Code::kParameter, "Expected a Uint8Array for each of left and right."));
+  }
+  auto left = info[1].As<Napi::Uint8Array>();
+  auto right = info[2].As<Napi::Uint8Array>();
+  if (left.ByteLength() < leftBytes_ || right.ByteLength() < rightBytes_) {
+    throw errorOf(env, Status::error(Code::kParameter,
+                                     "Expected at least %zu and %zu bytes of left and right image, got %zu and %zu.",
+                                     leftBytes_, rightBytes_, left.ByteLength(), right.ByteLength()));
+  }
+  requireFixedSize(left.ArrayBuffer(), "left");
+  requireFixedSize(right.ArrayBuffer(), "right");
+  if (!frames_.submit(slot, {left.Data(), right.Data()}))
+    throw errorOf(env, Status::error(Code::kParameter, "Expected a free slot, slot %d is still in use.", slot));
+  ++outstanding_;
+  keepLoopAlive();
+}
+
+/// The array behind `outcomes`; null where its buffer was transferred, or in an environment that ends.
+double* Session::outcomeNumbers(napi_env env) const {
+  napi_value array = nullptr;
+  void* data = nullptr;
+  size_t count = 0;
+  if (napi_get_reference_value(env, outcomes_, &array) != napi_ok || array == nullptr) return nullptr;
+  const bool known = napi_get_typedarray_info(env, array, nullptr, &count, &data, nullptr, nullptr) == napi_ok;
+  return known && count == static_cast<size_t>(slotCount_ * kOutcomeNumbers) ? static_cast<double*>(data) : nullptr;
+}
+
+/// Tells JavaScript of every frame that is done. Runs on the JavaScript thread, below a libuv callback: it must not throw.
+void Session::deliver() {
+  napi_env env = Env();
+  napi_handle_scope scope = nullptr;
+  if (napi_open_handle_scope(env, &scope) != napi_ok) return;
+  for (;;) {
+    // Asked for each time: what is called back may have transferred it.
+    double* numbers = outcomeNumbers(env);
+    int slot = -1;
+    Status status;
+    if (!frames_.takeDone(&slot, &status)) break;
+    if (double* outcome = numbers == nullptr ? nullptr : numbers + slot * kOutcomeNumbers) {
+      const FrameOutput& output = frames_.output(slot);
+      outcome[0] = static_cast<double>(output.encodedDepthBytes);
+      outcome[1] = static_cast<double>(output.encodedDisparityBytes);
+      outcome[2] = output.validPixels;
+      outcome[3] = output.matchedPixels;
+      for (int i = 0; i < kStageCount; ++i) outcome[4 + i] = output.stageMilliseconds[i];
+    }
+    --outstanding_;
+    keepLoopAlive();
+    napi_value arguments[2] = {nullptr, errorOrNull(env, status)};
+    if (napi_create_int32(env, slot, &arguments[0]) != napi_ok) continue;
+    callBack(env, onDone_, *context_, 2, arguments);
+  }
+  napi_close_handle_scope(env, scope);
+}
+
+void Session::keepLoopAlive() {
+  if (async_ == nullptr) return;
+  auto* handle = reinterpret_cast<uv_handle_t*>(async_);
+  if (outstanding_ > 0) uv_ref(handle);
+  else uv_unref(handle);
+}
+
+void Session::shutDown() {
+  if (closed_) return;
+  closed_ = true;
+  frames_.stop();
+  if (engine_ != nullptr) engine_->detach();
+  // Its threads and memory now, not when the garbage collector, which knows nothing of their size, gets to it.
+  engine_.reset();
+  if (async_ != nullptr) {
+    async_->data = nullptr;
+    uv_close(reinterpret_cast<uv_handle_t*>(async_),
+             [](uv_handle_t* handle) { delete reinterpret_cast<uv_async_t*>(handle); });
+    async_ = nullptr;
+  }
+}
+
+Napi::Value Session::info(const Napi::CallbackInfo& info) {
+  if (engine_ == nullptr)
+    throw errorOf(info.Env(), Status::error(Code::kFailed, "Expected an open engine, this one is closed."));
+  auto result = Napi::Object::New(info.Env());
+  const EngineState state = engine_->state();
+  result.Set("backend", state.backend);
+  result.Set("backendReason", state.reason);
+  result.Set("instructionSet", state.instructionSet);
+  result.Set("threads", state.threads);
+  result.Set("workspaceBytes", static_cast<double>(state.workspaceBytes));
+  result.Set("framesInFlight", state.framesInWork);
+  const PairObservation seen = engine_->observation();
+  const AdaptationParameters& watched = engine_->parameters().adaptation;
+  auto rows = Napi::Object::New(info.Env());
+  rows.Set("watched", watched.watchesRows);
+  rows.Set("known", seen.rowsKnown);
+  rows.Set("atLimit", seen.rowsAtLimit);
+  rows.Set("measuredRows", seen.medianQuarterRows / 4.0);
+  rows.Set("appliedRows", (engine_->parameters().adaptation.movesRows() ? seen.adaptation.quarterRows : 0) / 4.0);
+  rows.Set("measuredRowsOverWidth", seen.medianQuarterRowsOverWidth / 4.0);
+  rows.Set("appliedRowsOverWidth", seen.adaptation.quarterRowsOverWidth / 4.0);
+  result.Set("verticalOffset", rows);
+  auto noise = Napi::Object::New(info.Env());
+  noise.Set("watched", watched.denoise != Denoise::kOff);
+  noise.Set("known", seen.noiseKnown);
+  noise.Set("sigma", seen.noiseSigmaQ8 / 256.0);
+  noise.Set("smoothed", seen.adaptation.smoothRange > 0);
+  noise.Set("range", seen.adaptation.smoothRange);
+  result.Set("noise", noise);
+  return result;
+}
+
+Napi::Value Session::setRightMap(const Napi::CallbackInfo& info) {
+  if (engine_ == nullptr)
+    throw errorOf(info.Env(), Status::error(Code::kFailed, "Expected an open engine, this one is closed."));
+  const Napi::Object call = objectAt(info, 0, "the map");
+  throwUnlessOk(info.Env(), engine_->setRightMap(mapOf(call, "map")));
+  return info.Env().Undefined();
+}
+
+Napi::Function Session::define(Napi::Env env) {
+  return DefineClass(
+      env, "Session",
+      {InstanceMethod("submit", &Session::submit), InstanceMethod("close", &Session::close),
+       InstanceMethod("setRightMap", &Session::setRightMap), InstanceAccessor("info", &Session::info, nullptr),
+       InstanceAccessor("outcomes", &Session::outcomes, nullptr)});
+}
+
+Napi::Value openEngine(const Napi::CallbackInfo& info) {
+  auto* opening = new EngineOpening(info.Env(), engineParametersOf(objectAt(info, 0, "options")));
+  const Napi::Promise promise = opening->promise();
+  opening->Queue();
+  return promise;
+}
+
+Napi::Value bound(const Napi::CallbackInfo& info) {
+  auto call = Napi::Object::New(info.Env());
+  call.Set("encoding", info[0]);
+  const int32_t width = placeOf(info[1], "a width", kAnyInt), height = placeOf(info[2], "a height", kAnyInt);
+  return Napi::Number::New(info.Env(), static_cast<double>(encodedBound(encodingOf(call, "encoding"), width, height)));
+}
+
+}  // namespace
+
+void addSession(Napi::Env env, Napi::Object exports) {
+  exports.Set("Session", Session::define(env));
+  exports.Set("openEngine", Napi::Function::New(env, openEngine, "openEngine"));
+  exports.Set("encodedBound", Napi::Function::New(env, bound, "encodedBound"));
+}
+
+}  // namespace depthwatt

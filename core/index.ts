@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What every folder may import: coded errors, the addon's loader, the names of pixel formats. core/ imports nothing of depthwatt.
+// The wire format (core/frame/) and the broker's connection (core/mqtt/) are imported by their own modules, so that
+// code without a broker does not load the MQTT client.
 export { addonCommand, loadAddon, packageRoot } from "./addon.js";
 export { ERROR_CATALOGUE } from "./error-catalogue.js";
 export { DepthwattError, type ErrorCode, type ErrorDetails, hasCode, isDepthwattError } from "./errors.js";
@@ -8,5 +10,6 @@ export { allocate } from "./memory.js";
 export { type SystemExports, systemAddon } from "./native.js";
 export { hasColours, type PixelFormat } from "./pixel-format.js";
 export { Histogram, type Percentiles } from "./histogram.js";
+export { printable, redactBrokenUrl, redactUrl } from "./redact.js";
 export { isSameFile, writeBeside } from "./write-beside.js";
 export { yaml } from "./yaml.js";

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The log: lines on stderr, for people on a terminal, JSON elsewhere, fields in the journal; passwords never get into it.
 import { type DestinationStream, type Logger, pino } from "pino";
-import { printable, redactUrl } from "./redact.js";
+import { printable, redactUrl } from "../core/index.js";
 import { journalFields, leadsToJournal, sendToJournal } from "./service/journal.js";
 
 export type Log = Logger;

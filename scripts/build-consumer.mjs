@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Builds the package depthwatt-consumer (clients/javascript/dist) out of edge/consumer: one module for Node with its two
+// Builds the package depthwatt-consumer (clients/javascript/dist) from its src: one module for Node with its two
 // dependencies outside, one for browsers with everything inside, one that reads frames without a connection, and the types. Does
 // nothing where they are newer.
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
@@ -8,13 +8,11 @@ import { fileURLToPath } from "node:url";
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
 const out = join(root, "clients/javascript/dist");
-const ENTRY = "edge/consumer/index";
-const FRAMES = "edge/consumer/frames";
+const ENTRY = "clients/javascript/src/index";
+const FRAMES = "clients/javascript/src/frames";
 
 const filesIn = (folder) => readdirSync(folder, { recursive: true }).map((name) => join(folder, name));
-const inputs = ["core", "edge/frame", "edge/consumer", "edge/mqtt"].flatMap((name) =>
-  filesIn(join(root, name)),
-);
+const inputs = ["core", "clients/javascript/src"].flatMap((name) => filesIn(join(root, name)));
 const newest = Math.max(...inputs.map((path) => statSync(path).mtimeMs));
 const last = join(out, "browser.js");
 if (existsSync(last) && statSync(last).mtimeMs > newest) process.exit(0);

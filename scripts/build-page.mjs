@@ -7,7 +7,7 @@ import { fileURLToPath } from "node:url";
 import { gzipSync } from "node:zlib";
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
-const folder = join(root, "edge/outputs/viewer/page");
+const folder = join(root, "clients/page");
 const out = join(root, "dist/page");
 const stamp = join(root, "dist/page.stamp");
 
@@ -23,6 +23,7 @@ function newest(...paths) {
 
 const inputs = [
   "clients/javascript/dist/frames.js",
+  "clients/page",
   "edge/outputs/derived",
   "edge/outputs/viewer",
   "package-lock.json",

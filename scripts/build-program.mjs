@@ -18,7 +18,7 @@ const WITHIN = ["zod", "commander", "mqtt", "aedes", "ws"];
 const OPTIONAL = ["bufferutil", "utf-8-validate"];
 
 const newest = Math.max(
-  ...["core", "camera", "cuda", "power", "edge"].flatMap((folder) =>
+  ...["core", "camera", "cuda", "power", "edge", "clients/javascript/src"].flatMap((folder) =>
     readdirSync(join(root, folder), { recursive: true })
       .filter((name) => name.endsWith(".ts"))
       .map((name) => statSync(join(root, folder, name)).mtimeMs),

@@ -21,8 +21,6 @@ for (const folder of sourceFolders) {
     if (!endings.some((ending) => path.endsWith(ending)) || path.endsWith("package.json")) continue;
     // A package of its own, which is built beside its sources.
     if (join(folder, path).startsWith("camera/v4l2/")) continue;
-    // The live page is bundled (build-page.mjs).
-    if (join(folder, path).startsWith("edge/outputs/viewer/page/")) continue;
     mkdirSync(dirname(join(dist, folder, path)), { recursive: true });
     cpSync(join(root, folder, path), join(dist, folder, path));
   }

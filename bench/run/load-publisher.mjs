@@ -3,8 +3,8 @@
 // second, seconds. At most two messages wait for the socket; what comes meanwhile is dropped. Prints one JSON line.
 import { readFileSync } from "node:fs";
 import mqtt from "mqtt";
-import { parseFrame } from "../../dist/edge/consumer/index.js";
-import { FRAME_HEADER_BYTES, FRAME_HEADROOM_BYTES } from "../../dist/edge/frame/frame-format.js";
+import { parseFrame } from "../../dist/clients/javascript/src/index.js";
+import { FRAME_HEADER_BYTES, FRAME_HEADROOM_BYTES } from "../../dist/core/frame/frame-format.js";
 import { createPublisher } from "../../dist/edge/outputs/mqtt/index.js";
 
 const [kind, port, topic, file, hertz, seconds] = process.argv.slice(2);

@@ -7,7 +7,7 @@ import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node
 import { cpus, loadavg, tmpdir, totalmem } from "node:os";
 import { join } from "node:path";
 import { scriptArguments } from "../../scripts/arguments.mjs";
-import { connectConsumer } from "../../dist/edge/consumer/index.js";
+import { connectConsumer } from "../../dist/clients/javascript/src/index.js";
 import { freePort } from "../../test/soak/broker.mjs";
 import { sleep } from "../../test/soak/random.mjs";
 

@@ -7,7 +7,12 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { loadavg, tmpdir } from "node:os";
 import { join } from "node:path";
 import { scriptArguments } from "../../scripts/arguments.mjs";
-import { connectConsumer, decodeBody, parseFrame, toValues } from "../../dist/edge/consumer/index.js";
+import {
+  connectConsumer,
+  decodeBody,
+  parseFrame,
+  toValues,
+} from "../../dist/clients/javascript/src/index.js";
 
 const { values } = scriptArguments({ options: { out: { type: "string" } } });
 const ROUNDS = 7;

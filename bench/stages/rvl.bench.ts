@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // RVL on VGA depth pictures (a slope with noise and a tenth of holes), one thread: native and TypeScript.
 import { bench, describe } from "vitest";
-import { decodeRvl, encodeRvl, rvlMaxBytes } from "../../edge/frame/rvl.js";
+import { decodeRvl, encodeRvl, rvlMaxBytes } from "../../core/frame/rvl.js";
 import { native, variants } from "../../test/doubles/rooms.js";
 import { seededRandom } from "../../test/doubles/rvl-pictures.js";
 

@@ -282,19 +282,15 @@ inline Fault decode(const Frame& frame, uint16_t* counts, size_t room) {
   if (frame.element != Element::u16) return Fault::element;
   if (room < frame.pixels()) return Fault::room;
   switch (frame.encoding) {
-    case Encoding::raw:
-      std::memcpy(counts, frame.body, frame.bodyBytes);
-      return Fault::none;
-    case Encoding::rvl:
-      return decodeRvl(frame.body, frame.bodyBytes, counts, frame.pixels());
+    case Encoding::raw: std::memcpy(counts, frame.body, frame.bodyBytes); return Fault::none;
+    case Encoding::rvl: return decodeRvl(frame.body, frame.bodyBytes, counts, frame.pixels());
     case Encoding::compressedDepth:
       // ROS: 12 bytes of ConfigHeader, columns, rows, then the words.
       if (frame.bodyBytes < 20 || detail::load<uint32_t>(frame.body + 12) != frame.width ||
           detail::load<uint32_t>(frame.body + 16) != frame.height)
         return Fault::body;
       return decodeRvl(frame.body + 20, frame.bodyBytes - 20, counts, frame.pixels());
-    default:
-      return Fault::encoding;
+    default: return Fault::encoding;
   }
 }
 
@@ -324,10 +320,9 @@ inline Point pointAt(const Frame& frame, size_t index) {
   const bool floats = frame.element == Element::f32;
   for (size_t axis = 0; axis < 3; ++axis) {
     const int16_t millimetres = floats ? int16_t{0} : detail::load<int16_t>(at + 2 * axis);
-    *places[axis] = floats ? static_cast<float>(detail::load<float>(at + 4 * axis) * frame.unitScale)
-                    : millimetres == -32768
-                        ? std::numeric_limits<float>::quiet_NaN()
-                        : static_cast<float>(millimetres * frame.unitScale);
+    *places[axis] = floats                  ? static_cast<float>(detail::load<float>(at + 4 * axis) * frame.unitScale)
+                    : millimetres == -32768 ? std::numeric_limits<float>::quiet_NaN()
+                                            : static_cast<float>(millimetres * frame.unitScale);
   }
   const uint8_t* colour = at + (floats ? 12 : 6);
   const bool grey = frame.pointBytes == 8;

@@ -26,8 +26,7 @@ void onConnect(mosquitto* client, void* state, int code) {
 void onMessage(mosquitto*, void* state, const mosquitto_message* message) {
   Reader& reader = *static_cast<Reader*>(state);
   depthwatt::Frame frame;
-  depthwatt::Fault fault =
-      depthwatt::parseFrame(message->payload, static_cast<size_t>(message->payloadlen), frame);
+  depthwatt::Fault fault = depthwatt::parseFrame(message->payload, static_cast<size_t>(message->payloadlen), frame);
   if (fault == depthwatt::Fault::none && frame.pixels() > kMaxPixels) fault = depthwatt::Fault::room;
   if (fault == depthwatt::Fault::none) {
     reader.counts.resize(frame.pixels());

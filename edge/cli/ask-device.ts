@@ -2,12 +2,11 @@
 // What get and set share: the flags that say which device, and one request to it over its broker.
 import { hostname, userInfo } from "node:os";
 import { type Command, InvalidArgumentError } from "commander";
-import { DepthwattError, ERROR_CATALOGUE, type ErrorCode } from "../../core/index.js";
+import { DepthwattError, ERROR_CATALOGUE, type ErrorCode, printable } from "../../core/index.js";
 import type { ControlResult } from "../control/answer.js";
 import { askDevice } from "../control/client.js";
 import { readControlSecret } from "../control/open-control.js";
 import { checkBrokerUrl, readCredentials } from "../mqtt/credentials.js";
-import { printable } from "../redact.js";
 import { CONSUME_FLAGS } from "./consume-flags.js";
 import { withJson } from "./options.js";
 import { columns, printJson, printLine } from "./output.js";

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What a user sees of an error: one line and a hint for what we know, the stack for what we do not.
 import { CommanderError } from "commander";
-import { DepthwattError, ERROR_CATALOGUE, type ErrorCode } from "../../core/index.js";
-import { printable, redactUrl } from "../redact.js";
+import { DepthwattError, ERROR_CATALOGUE, type ErrorCode, printable, redactUrl } from "../../core/index.js";
 import { journalFields, leadsToJournal, sendToJournal } from "../service/journal.js";
 import { note, paint } from "./output.js";
 

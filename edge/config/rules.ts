@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What one setting alone cannot tell: the rules between settings.
 import { isDepthwattError } from "../../core/index.js";
-import { checkBaseTopic, checkDeviceName } from "../frame/topics.js";
+import { checkBaseTopic, checkDeviceName } from "../../core/frame/topics.js";
 import { matcherOf } from "../../cuda/index.js";
 import { brokenOutputs } from "../outputs/section.js";
 import { brokenHttp } from "../http/settings.js";

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Settings in words: what a value must be, what came instead, and which name was probably meant.
 import { z } from "zod";
-import { redactBrokenUrl } from "../redact.js";
+import { redactBrokenUrl } from "../../core/index.js";
 import type { Setting } from "./setting.js";
 
 interface JsonSchemaNode {

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What a request is answered with: what holds now, or an error of the catalogue. The same over MQTT and on the live page.
-import type { DepthwattError } from "../../core/index.js";
-import { redactUrl } from "../redact.js";
+import { type DepthwattError, redactUrl } from "../../core/index.js";
 
 export type ControlAnswer = ControlResult | ControlRefusal;
 

@@ -4,8 +4,8 @@
 import { randomBytes } from "node:crypto";
 import type { MqttClient } from "mqtt";
 import { DepthwattError } from "../../core/index.js";
-import { makeTopics } from "../frame/topics.js";
-import { BrokerConnection, type ConnectionOptions, uniqueClientId } from "../mqtt/connection.js";
+import { makeTopics } from "../../core/frame/topics.js";
+import { BrokerConnection, type ConnectionOptions, uniqueClientId } from "../../core/mqtt/connection.js";
 import type { ControlAnswer } from "./answer.js";
 import { signatureOf } from "./signature.js";
 

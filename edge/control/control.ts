@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What a running depthwatt does when it is asked: one request in, one answer out. Knows neither MQTT nor HTTP; whoever calls
 // answers for who is asking.
-import { DepthwattError, isDepthwattError } from "../../core/index.js";
+import { DepthwattError, isDepthwattError, redactUrl } from "../../core/index.js";
 import {
   type Config,
   describedSettings,
@@ -14,7 +14,6 @@ import {
 } from "../config/index.js";
 import type { RunControl } from "../outputs/output.js";
 import { PRESET_CHOICES, presetOf } from "../presets/index.js";
-import { redactUrl } from "../redact.js";
 import { type ControlAnswer, type ControlResult, refusalOf } from "./answer.js";
 import {
   type BodyOf,

@@ -3,7 +3,7 @@
 // does not wait behind frames and a flood of requests does not stop them.
 import type { IPublishPacket, MqttClient } from "mqtt";
 import { DepthwattError } from "../../core/index.js";
-import { BrokerConnection, type ConnectionOptions } from "../mqtt/connection.js";
+import { BrokerConnection, type ConnectionOptions } from "../../core/mqtt/connection.js";
 import { type GateCounters, RequestGate, type WireAnswer } from "./gate.js";
 import type { RunControl } from "../outputs/output.js";
 

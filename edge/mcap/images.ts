@@ -4,8 +4,8 @@ import { CdrReader } from "@foxglove/cdr";
 import type { Channel, Schema } from "@mcap/core";
 import { decodeGreyImage, type PixelFormat } from "../../camera/index.js";
 import { DepthwattError } from "../../core/index.js";
-import { decodeRvl } from "../frame/rvl.js";
-import { COMPRESSED_DEPTH_HEADER_BYTES } from "../frame/frame-format.js";
+import { decodeRvl } from "../../core/frame/rvl.js";
+import { COMPRESSED_DEPTH_HEADER_BYTES } from "../../core/frame/frame-format.js";
 
 /** An image as it stands in a message. */
 export interface RosImage {

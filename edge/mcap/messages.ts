@@ -3,7 +3,7 @@
 // changes the time and the length in it and appends its pixels.
 import { CdrWriter } from "@foxglove/cdr";
 import type { Rectification } from "../../camera/index.js";
-import { COMPRESSED_DEPTH_HEADER_BYTES } from "../frame/frame-format.js";
+import { COMPRESSED_DEPTH_HEADER_BYTES } from "../../core/frame/frame-format.js";
 
 const NS_PER_SECOND = 1_000_000_000n;
 /** Behind the four bytes of the encapsulation: int32 sec, uint32 nanosec. */

@@ -3,8 +3,7 @@
 // a connection that never comes up.
 import { createPrivateKey, type KeyObject, X509Certificate } from "node:crypto";
 import { readFileSync, statSync, writeFileSync } from "node:fs";
-import { DepthwattError } from "../../core/index.js";
-import { redactBrokenUrl } from "../redact.js";
+import { DepthwattError, redactBrokenUrl } from "../../core/index.js";
 
 /** What a message calls each of them: by default its setting's key. */
 export type CredentialName = (field: keyof CredentialFiles) => string;

@@ -8,7 +8,7 @@ import type { BrokenSetting } from "../config/broken-setting.js";
 import type { Exact, SettingDescription, SettingValue } from "../config/setting.js";
 import type { HttpAccess } from "../http/index.js";
 import type { ControlAnswer } from "../control/answer.js";
-import type { ConnectionOptions } from "../mqtt/connection.js";
+import type { ConnectionOptions } from "../../core/mqtt/connection.js";
 import type { ComputedFrame, EncodingWishes } from "../pipeline/computed-frame.js";
 import type { InputLayout, Rig } from "../pipeline/rig.js";
 import type { RunTotals } from "../pipeline/totals.js";

@@ -2,7 +2,7 @@
 // A connection beside that of the frames, for small messages: they do not wait behind pictures, and pictures not behind them.
 // Retained messages are published again on every connect; of others the newest wins where the broker does not read.
 import type { MqttClient } from "mqtt";
-import { BrokerConnection, uniqueClientId } from "../mqtt/connection.js";
+import { BrokerConnection, uniqueClientId } from "../../core/mqtt/connection.js";
 import { MAX_REMAINING_LENGTH, plainPacketBytes, publishPacketHead } from "./mqtt/publish-packet.js";
 import type { BrokerAccess } from "./output.js";
 

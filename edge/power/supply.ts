@@ -2,8 +2,8 @@
 // A bench supply or smart plug on MQTT as a power sensor: this is the connection, power/external.ts is the sensor.
 import { ExternalSensor, type PowerSensor, type Unavailable } from "../../power/index.js";
 import type { Config } from "../config/index.js";
-import { redactUrl } from "../redact.js";
-import type { BrokerConnection } from "../mqtt/connection.js";
+import { redactUrl } from "../../core/index.js";
+import type { BrokerConnection } from "../../core/mqtt/connection.js";
 import { checkBrokerUrl } from "../mqtt/credentials.js";
 
 /** Readings older than this many intervals are not shown any more. */
@@ -26,7 +26,7 @@ class MqttSupply extends ExternalSensor {
 
   /** The library is two hundred modules: only who has such a supply waits for them. */
   async #connect(broker: string, topic: string): Promise<void> {
-    const { BrokerConnection, uniqueClientId } = await import("../mqtt/connection.js");
+    const { BrokerConnection, uniqueClientId } = await import("../../core/mqtt/connection.js");
     if (this.#closed) return;
     const clientId = uniqueClientId("depthwatt-supply");
     this.#connection = new BrokerConnection(

@@ -17,7 +17,7 @@ const LICENCES = new Set([
 ]);
 
 function importedByThePage(root) {
-  const files = filesIn(root, ["edge/outputs/viewer/page"], [".ts", ".tsx"]);
+  const files = filesIn(root, ["clients/page"], [".ts", ".tsx"]);
   const names = files.flatMap((path) =>
     [...readText(root, path).matchAll(/from "([^."][^"]*)"/g)].map(
       ([, name]) => /^(?:@[^/]+\/)?[^/]+/.exec(name)[0],

@@ -1,28 +1,46 @@
 // SPDX-License-Identifier: Apache-2.0
-// Who may import whom: core nobody; power, camera and cuda core's index; edge everybody's index.
+// Which folder may import which modules of others.
 import { posix } from "node:path";
 import { filesIn, readText, SOURCE_FOLDERS, withoutComments } from "./tree.mjs";
 
-/** Folder -> folders it may import, and whether only types. */
+const WIRE_FORMAT = ["core/frame/", "core/mqtt/"];
+/** Folder -> modules of other folders that it may import; a name that ends in "/" stands for every module below it. */
 const MAY_IMPORT = {
-  core: {},
-  power: { core: "values" },
-  camera: { core: "values" },
-  cuda: { core: "values" },
-  edge: { core: "values", camera: "values", cuda: "values", power: "values" },
+  core: [],
+  power: ["core/index.js"],
+  camera: ["core/index.js"],
+  cuda: ["core/index.js"],
+  "clients/javascript": ["core/index.js", ...WIRE_FORMAT],
+  "clients/page": ["edge/outputs/viewer/protocol.js"],
+  edge: [
+    "core/index.js",
+    ...WIRE_FORMAT,
+    "camera/index.js",
+    "cuda/index.js",
+    "power/index.js",
+    "clients/javascript/src/index.js",
+  ],
 };
-
 /** A package of its own inside a folder: it imports nothing from outside, and is imported by its name. Its tests share doubles. */
 const PACKAGE = "camera/v4l2/";
 const SHARED = ["test/doubles/", "test/capture-vm/"];
-/** The live page reads frames as any program in a browser does. */
-const PAGE = "edge/outputs/viewer/page/";
-const PAGE_READS_BY = "depthwatt-consumer/frames";
 
-function pageProblem(path, target) {
-  if (!path.startsWith(PAGE) || !/^edge\/(frame|consumer)\//.test(target)) return undefined;
-  return `${path}: ${target}: the live page reads frames by ${PAGE_READS_BY}`;
+const folderOf = (path) => Object.keys(MAY_IMPORT).find((folder) => path.startsWith(`${folder}/`));
+
+function directionProblem(path, target, from) {
+  const [folder, targetFolder] = [folderOf(path), folderOf(target)];
+  if (path.startsWith(PACKAGE) || folder === undefined || folder === targetFolder) return undefined;
+  const entries = MAY_IMPORT[folder].filter((entry) => folderOf(entry) === targetFolder);
+  if (targetFolder === undefined || entries.length === 0)
+    return `${path}: ${folder} must not import ${targetFolder ?? target} (${from})`;
+  if (entries.some((entry) => (entry.endsWith("/") ? target.startsWith(entry) : target === entry)))
+    return undefined;
+  return `${path}: ${from}: ${folder} imports ${targetFolder} by ${entries.join(", ")} only`;
 }
+
+/** The live page reads frames as any program in a browser does. */
+const PAGE = "clients/page/";
+const PAGE_READS_BY = "depthwatt-consumer/frames";
 
 function packageProblem(path, target, from) {
   const [inside, enters] = [path.startsWith(PACKAGE), target.startsWith(PACKAGE)];
@@ -33,21 +51,10 @@ function packageProblem(path, target, from) {
   return `${path}: ${from}: v4l2-camera imports nothing of depthwatt`;
 }
 
-const IMPORT =
-  /\b(import|export)\s+(type\s+)?(?:([^"';]*?)\s+from\s+)?"([^"]+)"|\bimport\(\s*"([^"]+)"\s*\)/g;
+const IMPORT = /\b(?:import|export)\s+(?:[^"';]*?\s+from\s+)?"([^"]+)"|\bimport\(\s*"([^"]+)"\s*\)/g;
 
 function* importsOf(text) {
-  for (const match of withoutComments(text).matchAll(IMPORT)) {
-    const [, , type, names = "", from, dynamic] = match;
-    const inner =
-      names
-        .match(/^\{([^}]*)\}$/)?.[1]
-        ?.split(",")
-        .map((name) => name.trim()) ?? [];
-    const allTypes =
-      inner.filter(Boolean).length > 0 && inner.filter(Boolean).every((name) => name.startsWith("type "));
-    yield { from: from ?? dynamic, typesOnly: Boolean(type) || allTypes };
-  }
+  for (const [, from, dynamic] of withoutComments(text).matchAll(IMPORT)) yield from ?? dynamic;
 }
 
 export default {
@@ -56,8 +63,7 @@ export default {
     const problems = [];
     let count = 0;
     for (const path of filesIn(root, SOURCE_FOLDERS, [".ts", ".tsx", ".mts"])) {
-      const folder = path.split("/")[0];
-      for (const { from, typesOnly } of importsOf(readText(root, path))) {
+      for (const from of importsOf(readText(root, path))) {
         if (!from.startsWith(".")) {
           if (from === PAGE_READS_BY && path.startsWith(PAGE)) continue;
           if (from.startsWith("depthwatt") || from.startsWith("@depthwatt")) {
@@ -68,20 +74,8 @@ export default {
         count++;
         if (!/\.(js|json|mjs|css)$/.test(from)) problems.push(`${path}: ${from} does not end in .js`);
         const target = posix.join(posix.dirname(path), from);
-        const crossing = packageProblem(path, target, from);
-        if (crossing !== undefined) problems.push(crossing);
-        const around = pageProblem(path, target);
-        if (around !== undefined) problems.push(around);
-        const targetFolder = target.split("/")[0];
-        if (targetFolder === folder || path.startsWith(PACKAGE)) continue;
-        const allowed = MAY_IMPORT[folder][targetFolder];
-        if (allowed === undefined)
-          problems.push(`${path}: ${folder} must not import ${targetFolder} (${from})`);
-        else if (target !== `${targetFolder}/index.js`) {
-          problems.push(`${path}: ${from}: ${targetFolder} is entered by its index.js only`);
-        } else if (allowed === "types" && !typesOnly) {
-          problems.push(`${path}: ${from}: ${folder} may import only types from ${targetFolder}`);
-        }
+        const problem = packageProblem(path, target, from) ?? directionProblem(path, target, from);
+        if (problem !== undefined) problems.push(problem);
       }
     }
     return { found: `${count} imports`, problems };

@@ -17,7 +17,7 @@ export const types = {
   name: "types",
   run(root) {
     // The live page is a project of its own: a browser's types, and JSX.
-    const problems = ["tsconfig.check.json", "edge/outputs/viewer/page"]
+    const problems = ["tsconfig.check.json", "clients/page"]
       .filter((project) => existsSync(join(root, project)))
       .flatMap((project) => run(root, "typescript/bin/tsc", ["-p", project, "--pretty", "false"]).lines);
     return { found: "sources, tests, benchmarks and the live page", problems };

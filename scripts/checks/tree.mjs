@@ -39,5 +39,5 @@ export function withoutComments(text) {
   return text.replace(pattern, (piece) => (piece.startsWith("/") ? piece.replace(/[^\n]/g, " ") : piece));
 }
 
-export const SOURCE_FOLDERS = ["core", "edge", "camera", "cuda", "power"];
+export const SOURCE_FOLDERS = ["core", "edge", "camera", "cuda", "power", "clients"];
 export const NATIVE_ENDINGS = [".h", ".cc", ".cu", ".cuh"];

@@ -126,16 +126,7 @@ export const prose = {
   },
 };
 
-const FOLDERS = [
-  ...SOURCE_FOLDERS,
-  "bench",
-  "board-configs",
-  "clients",
-  "docs",
-  "packaging",
-  "scripts",
-  "test",
-];
+const FOLDERS = [...SOURCE_FOLDERS, "bench", "board-configs", "docs", "packaging", "scripts", "test"];
 const SCRIPTS = [".ts", ".tsx", ".mts", ".mjs"];
 const OTHERS = [".c", ".hpp", ".py", ".json", ".service", ".yml", ".yaml", ".sh"];
 

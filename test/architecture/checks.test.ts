@@ -205,9 +205,32 @@ const VIOLATIONS: [string, string, () => void, RegExp][] = [
   [
     "imports.mjs",
     "the live page reads frames past the consumer's name",
-    () =>
-      put("edge/outputs/viewer/page/worker.ts", 'import { parseFrame } from "../../../frame/payload.js";\n'),
-    /the live page reads frames by depthwatt-consumer\/frames/,
+    () => put("clients/page/worker.ts", 'import { parseFrame } from "../../core/frame/payload.js";\n'),
+    /clients\/page must not import core/,
+  ],
+  [
+    "imports.mjs",
+    "the live page imports a module of the program that is not its protocol",
+    () => put("clients/page/live.ts", 'import type { Hub } from "../../edge/outputs/viewer/hub.js";\n'),
+    /clients\/page imports edge by edge\/outputs\/viewer\/protocol\.js only/,
+  ],
+  [
+    "imports.mjs",
+    "the consumer imports the program",
+    () => put("clients/javascript/src/index.ts", 'import { openRuntime } from "../../../edge/main.js";\n'),
+    /clients\/javascript must not import edge/,
+  ],
+  [
+    "imports.mjs",
+    "the program goes past the consumer's index",
+    () => put("edge/main.ts", 'import { decodePng } from "../clients/javascript/src/png.js";\n'),
+    /edge imports clients\/javascript by clients\/javascript\/src\/index\.js only/,
+  ],
+  [
+    "imports.mjs",
+    "the engine reads the wire format",
+    () => put("cuda/index.ts", 'import { crc32 } from "../core/frame/crc32.js";\n'),
+    /cuda imports core by core\/index\.js only/,
   ],
   [
     "imports.mjs",
@@ -342,7 +365,7 @@ const VIOLATIONS: [string, string, () => void, RegExp][] = [
   [
     "dependencies.mjs dependencies",
     "a package that the page imports without a reason",
-    () => put("edge/outputs/viewer/page/x.ts", 'import { y } from "@other/thing/y.js";\n'),
+    () => put("clients/page/x.ts", 'import { y } from "@other/thing/y.js";\n'),
     /@other\/thing: the live page imports it/,
   ],
   [

@@ -6,7 +6,7 @@ import { closeSync, mkdirSync, openSync, rmSync, writeFileSync, writeSync } from
 import { join } from "node:path";
 import { afterEach, expect, test, vi } from "vitest";
 import { writeScene } from "../../camera/index.js";
-import { connectConsumer } from "../../edge/consumer/index.js";
+import { connectConsumer } from "../../clients/javascript/src/index.js";
 import { loadNative } from "../../edge/native.js";
 import { BadDays, type Day } from "../doubles/bad-day.js";
 import { accountedDepth } from "../doubles/controlled-run.js";

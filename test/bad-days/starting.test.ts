@@ -114,7 +114,7 @@ needs("mosquitto").suite("a broker that it may not talk to", () => {
       notices.some((text) => /another client|closed the connection/.test(text)),
     );
     // What depthwatt itself connects with is a new id each time, so that this takes a setting of somebody else's.
-    const { uniqueClientId } = await import("../../edge/mqtt/connection.js");
+    const { uniqueClientId } = await import("../../core/mqtt/connection.js");
     expect(uniqueClientId("depthwatt-a")).not.toBe(uniqueClientId("depthwatt-a"));
   });
 });

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Frames as the engine hands them over: headroom, then the body, in one buffer; and small helpers for waiting.
-import { FRAME_HEADROOM_BYTES } from "../../edge/frame/frame-format.js";
-import type { FrameDescription } from "../../edge/frame/payload.js";
-import { encodeRvl, rvlMaxBytes } from "../../edge/frame/rvl.js";
+import { FRAME_HEADROOM_BYTES } from "../../core/frame/frame-format.js";
+import type { FrameDescription } from "../../core/frame/payload.js";
+import { encodeRvl, rvlMaxBytes } from "../../core/frame/rvl.js";
 import { seededRandom } from "./rvl-pictures.js";
 
 export interface TestFrame {

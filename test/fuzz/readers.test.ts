@@ -20,8 +20,8 @@ import {
   stringifyRos,
 } from "../../camera/index.js";
 import { isDepthwattError } from "../../core/index.js";
-import { FRAME_HEADROOM_BYTES } from "../../edge/frame/frame-format.js";
-import { writeFrame } from "../../edge/frame/payload.js";
+import { FRAME_HEADROOM_BYTES } from "../../core/frame/frame-format.js";
+import { writeFrame } from "../../core/frame/payload.js";
 import { openRecording } from "../../edge/mcap/recording.js";
 import { makeFrame } from "../doubles/frames.js";
 import { runProgram } from "../doubles/program.js";

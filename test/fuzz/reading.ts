@@ -5,10 +5,10 @@ import { writeFileSync } from "node:fs";
 import { loadStereoCalibration } from "../../camera/calibration/load.js";
 import { FrameStream } from "../../camera/command/frame-stream.js";
 import { decodePfm, decodePgm, decodePpm } from "../../camera/recordings/images/netpbm.js";
-import { decodeBody, decodePoints } from "../../edge/consumer/decode.js";
-import { crc32 } from "../../edge/frame/crc32.js";
-import { FRAME_HEADER_BYTES } from "../../edge/frame/frame-format.js";
-import { parseFrame } from "../../edge/frame/payload.js";
+import { decodeBody, decodePoints } from "../../clients/javascript/src/decode.js";
+import { crc32 } from "../../core/frame/crc32.js";
+import { FRAME_HEADER_BYTES } from "../../core/frame/frame-format.js";
+import { parseFrame } from "../../core/frame/payload.js";
 
 /** A message; its CRC is put right first, which no fuzzer finds by itself. */
 export function readFrame(bytes: Uint8Array): void {

@@ -35,7 +35,7 @@ export const TARGETS = [
     tool: fastCheck,
     file: "test/fuzz/readers.test.ts",
     test: "^frames",
-    reached: ["edge/frame/", "edge/consumer/decode", "edge/consumer/png"],
+    reached: ["core/frame/", "clients/javascript/src/decode", "clients/javascript/src/png"],
   },
   {
     name: "calibrations",
@@ -115,7 +115,7 @@ export const TARGETS = [
     tool: random,
     file: "test/hostile/programme.test.ts",
     test: "messages",
-    reached: ["edge/consumer/", "edge/frame/"],
+    reached: ["clients/javascript/src/", "core/frame/"],
     counted: 3000,
     of: ["messages"],
   },

@@ -4,9 +4,9 @@
 import { writeFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { encodePng } from "../../dist/camera/index.js";
-import { crc32 } from "../../dist/edge/frame/crc32.js";
-import { writeFrame } from "../../dist/edge/frame/payload.js";
-import { encodeRvl, rvlMaxBytes } from "../../dist/edge/frame/rvl.js";
+import { crc32 } from "../../dist/core/frame/crc32.js";
+import { writeFrame } from "../../dist/core/frame/payload.js";
+import { encodeRvl, rvlMaxBytes } from "../../dist/core/frame/rvl.js";
 
 const HEADROOM = 128;
 const [WIDTH, HEIGHT] = [24, 17];

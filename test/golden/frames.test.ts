@@ -3,9 +3,9 @@
 // of a library, which may pack them otherwise one day; of them only the reader is held.
 import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
-import { decodeBody } from "../../edge/consumer/decode.js";
-import { crc32 } from "../../edge/frame/crc32.js";
-import { parseFrame } from "../../edge/frame/payload.js";
+import { decodeBody } from "../../clients/javascript/src/decode.js";
+import { crc32 } from "../../core/frame/crc32.js";
+import { parseFrame } from "../../core/frame/payload.js";
 import { goldenFrames } from "./frame-cases.mjs";
 
 interface Golden {

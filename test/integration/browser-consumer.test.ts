@@ -12,7 +12,7 @@ import { build } from "vite";
 import { afterEach, expect, test } from "vitest";
 import { packageRoot } from "../../core/index.js";
 import { startTrialBroker } from "../../edge/outputs/mqtt/broker.js";
-import { FRAME_HEADROOM_BYTES } from "../../edge/frame/frame-format.js";
+import { FRAME_HEADROOM_BYTES } from "../../core/frame/frame-format.js";
 import { createPublisher } from "../../edge/outputs/mqtt/publisher.js";
 import { makeFrame, sleep, until } from "../doubles/frames.js";
 import { needs } from "../doubles/needs.js";
@@ -44,7 +44,7 @@ async function bundle(folder: string): Promise<void> {
     logLevel: "error",
     build: {
       lib: {
-        entry: join(packageRoot(), "edge/consumer/index.ts"),
+        entry: join(packageRoot(), "clients/javascript/src/index.ts"),
         formats: ["es"],
         fileName: () => "consumer.js",
       },

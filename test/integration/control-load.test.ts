@@ -4,7 +4,7 @@
 import { createHash } from "node:crypto";
 import { afterEach, expect, test } from "vitest";
 import { SETTINGS } from "../../edge/config/index.js";
-import { FRAME_HEADER_BYTES } from "../../edge/frame/frame-format.js";
+import { FRAME_HEADER_BYTES } from "../../core/frame/frame-format.js";
 import type { TestClient } from "../doubles/control-client.js";
 import {
   accountedDepth,

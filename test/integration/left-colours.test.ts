@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The left image in colours: from the engine, bit for bit the room's, with nothing else changed; and as the stream left.
 import { describe, expect, test } from "vitest";
-import { connectConsumer, type ReceivedFrame } from "../../edge/consumer/index.js";
+import { connectConsumer, type ReceivedFrame } from "../../clients/javascript/src/index.js";
 import { loadConfig } from "../../edge/config/index.js";
 import { openRuntime } from "../../edge/main.js";
 import { startTrialBroker } from "../../edge/outputs/mqtt/broker.js";

@@ -4,7 +4,7 @@
 import { afterEach, expect, test } from "vitest";
 import { type EngineSlot, type FrameResult, type NativeEngine, STAGE_NAMES } from "../../cuda/index.js";
 import { Pipeline } from "../../edge/pipeline/pipeline.js";
-import { FRAME_HEADROOM_BYTES } from "../../edge/frame/frame-format.js";
+import { FRAME_HEADROOM_BYTES } from "../../core/frame/frame-format.js";
 import { createPublisher } from "../../edge/outputs/mqtt/publisher.js";
 import { makeFrame, sleep, until } from "../doubles/frames.js";
 import { startMosquitto } from "../doubles/mosquitto.js";

@@ -8,7 +8,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { encodePng, readGreyImage, readPfm } from "../../camera/index.js";
 import { writeBeside } from "../../core/index.js";
-import { connectConsumer, type ReceivedFrame } from "../../edge/consumer/index.js";
+import { connectConsumer, type ReceivedFrame } from "../../clients/javascript/src/index.js";
 import { until } from "../doubles/frames.js";
 import { startMosquitto } from "../doubles/mosquitto.js";
 import { needs, PYTHON } from "../doubles/needs.js";

@@ -7,9 +7,9 @@ import {
   FRAME_HEADROOM_BYTES,
   type PublisherOptions,
 } from "../../edge/outputs/mqtt/index.js";
-import { parseFrame } from "../../edge/frame/payload.js";
+import { parseFrame } from "../../core/frame/payload.js";
 import { createPublisher } from "../../edge/outputs/mqtt/publisher.js";
-import { decodeRvl } from "../../edge/frame/rvl.js";
+import { decodeRvl } from "../../core/frame/rvl.js";
 import { makeFrame, sleep, type TestFrame, until } from "../doubles/frames.js";
 import { type Mosquitto, type MosquittoOptions, startMosquitto } from "../doubles/mosquitto.js";
 import { needs } from "../doubles/needs.js";

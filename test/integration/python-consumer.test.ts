@@ -3,7 +3,7 @@
 import { spawn } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
-import { FRAME_HEADROOM_BYTES } from "../../edge/frame/frame-format.js";
+import { FRAME_HEADROOM_BYTES } from "../../core/frame/frame-format.js";
 import { createPublisher } from "../../edge/outputs/mqtt/publisher.js";
 import { makeFrame, sleep } from "../doubles/frames.js";
 import { startMosquitto } from "../doubles/mosquitto.js";

@@ -7,7 +7,7 @@ import { afterEach, describe, expect, test } from "vitest";
 import { WebSocket } from "ws";
 import { startTrialBroker, type TrialBrokerOptions } from "../../edge/outputs/mqtt/broker.js";
 import { startBrokerCore } from "../../edge/outputs/mqtt/broker-core.js";
-import { FRAME_HEADER_BYTES, FRAME_HEADROOM_BYTES } from "../../edge/frame/frame-format.js";
+import { FRAME_HEADER_BYTES, FRAME_HEADROOM_BYTES } from "../../core/frame/frame-format.js";
 import { createPublisher } from "../../edge/outputs/mqtt/publisher.js";
 import { makeFrame, sleep, until } from "../doubles/frames.js";
 import { needsOwnMalloc } from "../doubles/needs.js";

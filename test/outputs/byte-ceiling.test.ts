@@ -8,7 +8,7 @@ import { join } from "node:path";
 import mqtt from "mqtt";
 import { afterEach, expect, test } from "vitest";
 import { packageRoot } from "../../core/index.js";
-import { parseFrame } from "../../edge/frame/payload.js";
+import { parseFrame } from "../../core/frame/payload.js";
 import { until } from "../doubles/frames.js";
 import { startMosquitto } from "../doubles/mosquitto.js";
 import { needs, PYTHON } from "../doubles/needs.js";

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What is derived from depth at Mosquitto, held against the depth frames of the same capture; zones that change while it runs.
 import { afterEach, expect, test } from "vitest";
-import { connectConsumer } from "../../edge/consumer/index.js";
+import { connectConsumer } from "../../clients/javascript/src/index.js";
 import { until } from "../doubles/frames.js";
 import { startMosquitto } from "../doubles/mosquitto.js";
 import { needs } from "../doubles/needs.js";

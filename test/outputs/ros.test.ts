@@ -9,9 +9,9 @@ import mqtt from "mqtt";
 import { afterEach, expect, test } from "vitest";
 import { encodePng } from "../../camera/index.js";
 import { packageRoot } from "../../core/index.js";
-import { connectConsumer } from "../../edge/consumer/index.js";
-import { decodePng } from "../../edge/consumer/png.js";
-import { decodeRvl } from "../../edge/frame/rvl.js";
+import { connectConsumer } from "../../clients/javascript/src/index.js";
+import { decodePng } from "../../clients/javascript/src/png.js";
+import { decodeRvl } from "../../core/frame/rvl.js";
 import { parseCompressedImage } from "../../edge/mcap/images.js";
 import {
   cameraInfoMessage,
@@ -106,7 +106,7 @@ needs("opencv").suite("against OpenCV", () => {
       "print(frame[:-1].decode(), encoding, transport, kind, a, b, at == len(m), p.dtype, p.shape, zlib.crc32(p.tobytes()))",
     ].join("\n");
     const said = execFileSync(PYTHON, ["-c", code, join(folder, "message")], { encoding: "utf8" });
-    const { crc32 } = await import("../../edge/frame/crc32.js");
+    const { crc32 } = await import("../../core/frame/crc32.js");
     const sum = crc32(new Uint8Array(data.buffer));
     expect(said.trim()).toBe(`cam 16UC1 compressedDepth png 0 0.0 0.0 True uint16 (48, 64) ${sum}`);
   });

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The native RVL room: a row worked out by hand, the definition against the fast form and against TypeScript, hostile bodies.
 import { describe, expect, test } from "vitest";
-import { decodeRvl, encodeRvl, rvlMaxBytes } from "../../edge/frame/rvl.js";
+import { decodeRvl, encodeRvl, rvlMaxBytes } from "../../core/frame/rvl.js";
 import { native, variants } from "../doubles/rooms.js";
 import { depthLikePicture, randomBytes, seededRandom } from "../doubles/rvl-pictures.js";
 

@@ -2,7 +2,7 @@
 // A fast consumer, a process of its own: reads every stream with the library, unpacks every frame, and judges each: checksum, order,
 // and whether its parts are of one moment. Words: URL, device, what its left images show ("scene" or "bars"), streams.
 import { readFrameIndex } from "../../dist/camera/index.js";
-import { connectConsumer } from "../../dist/edge/consumer/index.js";
+import { connectConsumer } from "../../dist/clients/javascript/src/index.js";
 
 const [url, device, shown, ...streams] = process.argv.slice(2);
 const consumer = connectConsumer(url, { device, streams, longestPauseMs: 1000 });

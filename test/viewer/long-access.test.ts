@@ -8,7 +8,7 @@ import { createRequire } from "node:module";
 import { readFileSync } from "node:fs";
 import type { Page } from "playwright-core";
 import { afterEach, expect, test } from "vitest";
-import type { PictureStream } from "../../edge/frame/frame-format.js";
+import type { PictureStream } from "../../core/frame/frame-format.js";
 import { PasswordGate } from "../../edge/http/index.js";
 import { type Browser, type BrowserOptions, openBrowser } from "../doubles/browser.js";
 import { sleep, until } from "../doubles/frames.js";

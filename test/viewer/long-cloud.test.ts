@@ -4,7 +4,7 @@
 import sharp from "sharp";
 import type { CDPSession, Page } from "playwright-core";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { coloursOf } from "../../edge/outputs/viewer/page/picture/colour-maps.js";
+import { coloursOf } from "../../clients/page/picture/colour-maps.js";
 import { type Browser, openBrowser } from "../doubles/browser.js";
 import { sleep } from "../doubles/frames.js";
 import { needs } from "../doubles/needs.js";

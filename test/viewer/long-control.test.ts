@@ -10,7 +10,7 @@ import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
 import { WebSocket } from "ws";
 import { writeScene } from "../../camera/index.js";
 import { loadNative } from "../../edge/native.js";
-import { requestPayload, setSecret } from "../../edge/outputs/viewer/page/settings/request.js";
+import { requestPayload, setSecret } from "../../clients/page/settings/request.js";
 import type { ToPage } from "../../edge/outputs/viewer/protocol.js";
 import { PRESETS } from "../../edge/presets/index.js";
 import { type Browser, openBrowser } from "../doubles/browser.js";

@@ -5,7 +5,7 @@ import { readFileSync } from "node:fs";
 import sharp from "sharp";
 import type { Page } from "playwright-core";
 import { afterEach, expect, test } from "vitest";
-import { coloursOf } from "../../edge/outputs/viewer/page/picture/colour-maps.js";
+import { coloursOf } from "../../clients/page/picture/colour-maps.js";
 import { openBrowser } from "../doubles/browser.js";
 import { sleep, until } from "../doubles/frames.js";
 import { needs } from "../doubles/needs.js";

@@ -4,7 +4,7 @@
 //   Every number is written in groups of three bits, lowest first, each with a continue bit above it, packed into 32-bit
 //   little-endian words from the highest nibble down; the last word is padded with zeros.
 // in   pixels uint16, 0 = invalid; a disparity image travels as uint16(disparityQ4 + 1) with 0 = invalid
-// out  bytes, a multiple of four.   same bytes on every backend and in TypeScript (edge/frame/rvl.ts).
+// out  bytes, a multiple of four.   same bytes on every backend and in TypeScript (core/frame/rvl.ts).
 #pragma once
 
 #include <cstddef>

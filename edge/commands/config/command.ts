@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // depthwatt config: every value and where it came from, one setting explained, or the schema for editors.
 import type { Command } from "commander";
-import { DepthwattError } from "../../../core/index.js";
+import { DepthwattError, redactUrl } from "../../../core/index.js";
 import {
   expectedWords,
   jsonSchema,
@@ -12,7 +12,6 @@ import {
   valueAt,
   variableOf,
 } from "../../config/index.js";
-import { redactUrl } from "../../redact.js";
 import { type ConfigOptions, configOf, withConfig, withExamples } from "../../cli/options.js";
 import { columns, paint, printJson, printLine } from "../../cli/output.js";
 

@@ -1,15 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 // depthwatt consume: subscribes to a stream, checks every frame, reports rate, latency and losses, saves frames.
 import { type Command, InvalidArgumentError, Option } from "commander";
-import { DepthwattError } from "../../../core/index.js";
-import { connectConsumer, type Consumer, type ReceivedFrame } from "../../consumer/consumer.js";
-import { DEFAULT_MAX_PIXELS } from "../../consumer/decode.js";
-import { FrameSaver, SAVE_FORMATS, type SaveFormat } from "../../consumer/save.js";
-import type { BrokerStatus } from "../../outputs/mqtt/publisher-types.js";
-import { type ConsumerSummary, StreamStatistics } from "../../consumer/statistics.js";
+import { DepthwattError, printable } from "../../../core/index.js";
+import {
+  connectConsumer,
+  type Consumer,
+  type ConsumerSummary,
+  DEFAULT_MAX_PIXELS,
+  type ReceivedFrame,
+  StreamStatistics,
+} from "../../../clients/javascript/src/index.js";
+import { FrameSaver, SAVE_FORMATS, type SaveFormat } from "./frame-saver.js";
 import { checkBrokerUrl, readCredentials } from "../../mqtt/credentials.js";
-import { STREAM_CODES, type StreamName } from "../../frame/frame-format.js";
-import { printable } from "../../redact.js";
+import { STREAM_CODES, type StreamName } from "../../../core/frame/frame-format.js";
+import type { BrokerStatus } from "../../../core/mqtt/connection.js";
 import { CONSUME_FLAGS } from "../../cli/consume-flags.js";
 import { cutToTerminal } from "../../cli/live-line.js";
 import { describeArguments, withExamples, withJson } from "../../cli/options.js";

@@ -5,7 +5,7 @@ import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { makeFolder } from "../../../camera/index.js";
 import { DepthwattError, isDepthwattError, writeBeside } from "../../../core/index.js";
-import { plyFile } from "../../frame/ply.js";
+import { plyFile } from "../../../core/frame/ply.js";
 import { decodeDepth, parseImage, type RecordedDepth, stampOf } from "../../mcap/images.js";
 import { type ImageTopic, imageTopics } from "../../mcap/pairs.js";
 import type { Recording } from "../../mcap/recording.js";

@@ -2,13 +2,12 @@
 // What the doctor says of what is plugged in or reached: cameras, power rails, the broker.
 import { accessSync, constants, existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { DepthwattError, isDepthwattError } from "../../../core/index.js";
+import { DepthwattError, isDepthwattError, redactUrl } from "../../../core/index.js";
 import type { NativeAddon } from "../../native.js";
 import { openCandidates, type PowerSensor, type TotalRule } from "../../../power/index.js";
 import type { Config } from "../../config/index.js";
-import { redactUrl } from "../../redact.js";
 import { powerNative } from "../../power/open-meter.js";
-import { BrokerConnection, uniqueClientId } from "../../mqtt/connection.js";
+import { BrokerConnection, uniqueClientId } from "../../../core/mqtt/connection.js";
 import { checkBrokerUrl, readCredentials } from "../../mqtt/credentials.js";
 import { railCommands, secretCommands } from "./fix-commands.js";
 import type { Finding } from "./finding.js";

@@ -2,11 +2,10 @@
 // depthwatt fleet: every device at a broker in one table, once or again and again.
 import { setTimeout as delay } from "node:timers/promises";
 import { type Command, InvalidArgumentError } from "commander";
-import { DepthwattError } from "../../../core/index.js";
-import { connectConsumer } from "../../consumer/consumer.js";
+import { DepthwattError, printable } from "../../../core/index.js";
+import { connectConsumer } from "../../../clients/javascript/src/index.js";
 import { Fleet, type FleetDevice } from "./fleet.js";
 import { checkBrokerUrl, readCredentials } from "../../mqtt/credentials.js";
-import { printable } from "../../redact.js";
 import { CONSUME_FLAGS } from "../../cli/consume-flags.js";
 import { cutToTerminal } from "../../cli/live-line.js";
 import { describeArguments, withExamples, withJson } from "../../cli/options.js";

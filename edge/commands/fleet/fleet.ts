@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Many devices as one table, from the state, info and metrics that each publishes. Every field is checked before it is used.
-import type { Consumer } from "../../consumer/consumer.js";
+import type { Consumer } from "../../../clients/javascript/src/index.js";
 
 export interface FleetDevice {
   device: string;

@@ -14,7 +14,7 @@ import { DepthwattError, writeBeside } from "../../../core/index.js";
 import { ALGORITHMS, parametersOf } from "../../../cuda/index.js";
 import { computePair, type Matched, openPair, readPair } from "../../match/match-pair.js";
 import type { FlagValue } from "../../config/index.js";
-import { plyOfPoints } from "../../frame/ply.js";
+import { plyOfPoints } from "../../../core/frame/ply.js";
 import { adaptationFigures, rowsTooFarApart } from "../../pipeline/adaptation.js";
 import { matchParameters } from "../../pipeline/parameters.js";
 import {

@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // depthwatt set: settings of a running depthwatt, changed over its broker.
 import type { Command } from "commander";
-import { DepthwattError } from "../../../core/index.js";
+import { DepthwattError, printable } from "../../../core/index.js";
 import { ask, type ControlOptions, show, withAccess } from "../../cli/ask-device.js";
 import { describeArguments, withExamples } from "../../cli/options.js";
 import { note } from "../../cli/output.js";
 import { SETTING_BY_KEY, type SettingValue } from "../../config/index.js";
 import { valueOfText } from "../../config/layers.js";
-import { printable } from "../../redact.js";
 
 interface SetOptions extends ControlOptions {
   save?: boolean;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // depthwatt view: the live page, fed from any broker. Credentials of the broker stay in this process.
 import { type Command, InvalidArgumentError } from "commander";
-import { connectConsumer } from "../../consumer/consumer.js";
-import { PICTURE_STREAMS } from "../../frame/frame-format.js";
+import { connectConsumer } from "../../../clients/javascript/src/index.js";
+import { PICTURE_STREAMS } from "../../../core/frame/frame-format.js";
 import { gateOf, HttpServer } from "../../http/index.js";
 import { createLog } from "../../log.js";
 import { checkBrokerUrl, readCredentials } from "../../mqtt/credentials.js";
@@ -10,7 +10,7 @@ import { brokerControl } from "../../outputs/viewer/broker-control.js";
 import { BrokerFeed } from "../../outputs/viewer/broker-feed.js";
 import { servePage } from "../../outputs/viewer/assets.js";
 import { Hub } from "../../outputs/viewer/hub.js";
-import { redactUrl } from "../../redact.js";
+import { redactUrl } from "../../../core/index.js";
 import { CONSUME_FLAGS } from "../../cli/consume-flags.js";
 import { describeArguments, withExamples } from "../../cli/options.js";
 import { END_SIGNALS, printLine } from "../../cli/output.js";

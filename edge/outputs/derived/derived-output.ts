@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The open output of what is derived from depth.
 import { DepthwattError } from "../../../core/index.js";
-import { makeTopics } from "../../frame/topics.js";
+import { makeTopics } from "../../../core/frame/topics.js";
 import type { ComputedFrame } from "../../pipeline/computed-frame.js";
 import type { FrameLease, Output, OutputContext, OutputCounters, OutputPicture } from "../output.js";
 import { SideTopics } from "../side-topics.js";

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // What Home Assistant is told: one device with its entities, as its MQTT discovery wants it
 // (home-assistant.io/integrations/mqtt, "Device discovery payload"). Its schemas are strict: a key too many is refused.
-import { crc32 } from "../../frame/crc32.js";
-import type { Topics } from "../../frame/topics.js";
+import { crc32 } from "../../../core/frame/crc32.js";
+import type { Topics } from "../../../core/frame/topics.js";
 
 /** A live setting that becomes a switch (no options) or a select. */
 export interface ControlledSetting {

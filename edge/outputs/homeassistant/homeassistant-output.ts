@@ -2,7 +2,7 @@
 // An open announcement to Home Assistant: told at the start, when Home Assistant has started, and when what there is changes;
 // carries what its switches and selects say to the control.
 import { DepthwattError } from "../../../core/index.js";
-import { makeTopics } from "../../frame/topics.js";
+import { makeTopics } from "../../../core/frame/topics.js";
 import { VERSION } from "../../version.js";
 import type { Output, OutputContext, OutputCounters, RunControl } from "../output.js";
 import { SideTopics } from "../side-topics.js";

@@ -4,7 +4,7 @@ import { z } from "zod";
 import { isDepthwattError } from "../../../core/index.js";
 import type { BrokenSetting } from "../../config/broken-setting.js";
 import { type Exact, section, setting } from "../../config/setting.js";
-import { checkBaseTopic } from "../../frame/topics.js";
+import { checkBaseTopic } from "../../../core/frame/topics.js";
 
 const KEYS = /^[A-Za-z0-9.]+(,[A-Za-z0-9.]+)*$/;
 

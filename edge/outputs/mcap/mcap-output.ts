@@ -6,13 +6,12 @@ import { dirname, join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import { isDeepStrictEqual } from "node:util";
 import { Worker } from "node:worker_threads";
-import { DepthwattError, packageRoot } from "../../../core/index.js";
+import { DepthwattError, packageRoot, redactUrl } from "../../../core/index.js";
 import { stringifyCalibration } from "../../../camera/index.js";
 import { RealtimeOffset } from "../mqtt/streams.js";
 import { INFO, METRICS, NOTICE, SETTINGS, STATE } from "../../mcap/schemas.js";
 import type { ComputedFrame } from "../../pipeline/computed-frame.js";
 import { CountsByCause } from "../../pipeline/statistics.js";
-import { redactUrl } from "../../redact.js";
 import type { Rig } from "../../pipeline/rig.js";
 import type {
   DeviceState,

@@ -3,7 +3,7 @@
 // QoS 1 now and then, and its PUBACK says whether an access list or a limit refuses it. While one is refused, frames of its
 // stream are not sent but counted, and every TRY_AGAIN_MS one tries again. MQTT 3.1.1 has no words for a refusal.
 import { DepthwattError } from "../../../core/index.js";
-import { brokerName } from "../../mqtt/broker-errors.js";
+import { brokerName } from "../../../core/mqtt/broker-errors.js";
 
 const ASK_AGAIN_MS = 10_000;
 /** MQTT 5 section 3.4.2.1: from here on a reason code is a refusal. */

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The MQTT 5 properties of a frame's message: content type, expiry, and some header fields again for programs that do not read
 // the header. Where they differ, the header is right.
-import type { FrameDescription } from "../../frame/payload.js";
+import type { FrameDescription } from "../../../core/frame/payload.js";
 import type { PublishProperties } from "./publish-packet.js";
 
 export const FRAME_CONTENT_TYPE = "application/vnd.depthwatt.frame";

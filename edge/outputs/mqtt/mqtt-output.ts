@@ -2,7 +2,7 @@
 // An open MQTT output: hands each frame to every stream that is on, and the retained topics and metrics to the publisher.
 import type { DepthwattError } from "../../../core/index.js";
 import type { MqttDoor } from "../../control/mqtt-door.js";
-import { brokerName } from "../../mqtt/broker-errors.js";
+import { brokerName } from "../../../core/mqtt/broker-errors.js";
 import { readCredentials } from "../../mqtt/credentials.js";
 import type { FrameSink } from "../../pipeline/computed-frame.js";
 import { CountsByCause } from "../../pipeline/statistics.js";

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Opens the MQTT output: the broker that the settings name, the publisher, one sink for each stream that is on.
 import { MqttDoor } from "../../control/mqtt-door.js";
-import { withHint } from "../../mqtt/broker-errors.js";
-import { uniqueClientId } from "../../mqtt/connection.js";
+import { withHint } from "../../../core/mqtt/broker-errors.js";
+import { uniqueClientId } from "../../../core/mqtt/connection.js";
 import { readCredentials } from "../../mqtt/credentials.js";
 import type { OutputContext } from "../output.js";
 import type { TrialBroker } from "./broker.js";

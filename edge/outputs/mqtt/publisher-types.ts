@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // The publisher as the pipeline sees it: hand over a slot's buffer and forget it; the release callback says when it is free.
 import type { DepthwattError } from "../../../core/index.js";
-import type { StreamName } from "../../frame/frame-format.js";
-import type { FrameDescription } from "../../frame/payload.js";
+import type { StreamName } from "../../../core/frame/frame-format.js";
+import type { FrameDescription } from "../../../core/frame/payload.js";
+import type { BrokerStatus } from "../../../core/mqtt/connection.js";
 
 export interface PublisherOptions {
   /** mqtt://, mqtts://, ws:// or wss:// with host and, where not standard, port. */
@@ -30,14 +31,6 @@ export interface PublisherOptions {
   onStatus?: (status: BrokerStatus) => void;
   /** Something a person should read once: an oversize frame, a broker that speaks only 3.1.1. */
   onNotice?: (notice: string) => void;
-}
-
-export interface BrokerStatus {
-  connected: boolean;
-  /** Where to, in which protocol, or why not: one sentence. */
-  reason: string;
-  /** The newest failure while not connected. */
-  error?: DepthwattError;
 }
 
 /**

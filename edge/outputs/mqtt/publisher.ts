@@ -4,10 +4,10 @@
 import { randomInt } from "node:crypto";
 import type { MqttClient, Packet } from "mqtt";
 import { DepthwattError } from "../../../core/index.js";
-import type { StreamName } from "../../frame/frame-format.js";
-import { localClockDomain } from "../../frame/clock-domain.js";
-import { brokerName, withHint } from "../../mqtt/broker-errors.js";
-import { BrokerConnection, uniqueClientId } from "../../mqtt/connection.js";
+import type { StreamName } from "../../../core/frame/frame-format.js";
+import { localClockDomain } from "../../../core/frame/clock-domain.js";
+import { brokerName, withHint } from "../../../core/mqtt/broker-errors.js";
+import { BrokerConnection, type BrokerStatus, uniqueClientId } from "../../../core/mqtt/connection.js";
 import { checkBrokerUrl, readCredentials } from "../../mqtt/credentials.js";
 import { Acceptance } from "./acceptance.js";
 import {
@@ -18,10 +18,9 @@ import {
   sumStreamQueues,
 } from "./stream-queue.js";
 import { expirySeconds, frameProperties } from "./frame-properties.js";
-import { type FrameDescription, writeFrame } from "../../frame/payload.js";
+import { type FrameDescription, writeFrame } from "../../../core/frame/payload.js";
 import { MAX_REMAINING_LENGTH, plainPacketBytes, publishPacketHead } from "./publish-packet.js";
 import type {
-  BrokerStatus,
   DeviceState,
   Publisher,
   PublishDropCause,
@@ -30,7 +29,7 @@ import type {
 } from "./publisher-types.js";
 import { RetainedTopics } from "./retained.js";
 import { judgeState } from "./rivals.js";
-import { makeTopics, type Topics } from "../../frame/topics.js";
+import { makeTopics, type Topics } from "../../../core/frame/topics.js";
 
 const DEFAULT_MAX_PENDING_BYTES = 4 << 20;
 const DEFAULT_MAX_PAYLOAD_BYTES = 64 << 20;

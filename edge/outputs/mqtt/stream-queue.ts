@@ -5,8 +5,8 @@ import {
   FRAME_HEADER_BYTES,
   STREAM_CODES,
   type StreamName,
-} from "../../frame/frame-format.js";
-import type { FrameDescription } from "../../frame/payload.js";
+} from "../../../core/frame/frame-format.js";
+import type { FrameDescription } from "../../../core/frame/payload.js";
 import type { PublishDropCause, PublisherCounters, StreamCounters } from "./publisher-types.js";
 
 export interface PendingFrame {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Which streams are on: without a calibration depth is unknown, and disparity takes its place.
-import type { StreamName } from "../../frame/frame-format.js";
+import type { StreamName } from "../../../core/frame/frame-format.js";
 import type { MqttSettings } from "./settings.js";
 
 export function withStreams(settings: MqttSettings, hasDepth: boolean): MqttSettings {

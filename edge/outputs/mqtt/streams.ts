@@ -10,7 +10,7 @@ import {
   COMPRESSED_DEPTH_HEADER_BYTES,
   FRAME_HEADER_BYTES,
   type Reduction,
-} from "../../frame/frame-format.js";
+} from "../../../core/frame/frame-format.js";
 import type { Element, Encoding, FrameDescription, Publisher, StreamName } from "./index.js";
 import { countOfDisparity, Reducer, REDUCTIONS, reducedPixels, reducedSize } from "./reduce.js";
 import type { MqttSettings } from "./settings.js";

@@ -18,7 +18,7 @@ import { RealtimeOffset } from "../mqtt/streams.js";
 import type { ComputedFrame } from "../../pipeline/computed-frame.js";
 import { CountsByCause } from "../../pipeline/statistics.js";
 import type { FrameLease, Output, OutputContext, OutputCounters, OutputPicture } from "../output.js";
-import type { PointFrameName } from "../../frame/frame-format.js";
+import type { PointFrameName } from "../../../core/frame/frame-format.js";
 import { SideTopics } from "../side-topics.js";
 import type { RosSettings } from "./settings.js";
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Feeds the page from a broker: the messages of every device below a base topic, put together again by capture time and
 // handed on as they came.
-import type { Consumer, ReceivedFrame } from "../../consumer/consumer.js";
-import { FRAME_HEADER_BYTES, type PictureStream } from "../../frame/frame-format.js";
-import { printable, redactUrl } from "../../redact.js";
+import type { Consumer, ReceivedFrame } from "../../../clients/javascript/src/index.js";
+import { FRAME_HEADER_BYTES, type PictureStream } from "../../../core/frame/frame-format.js";
+import { printable, redactUrl } from "../../../core/index.js";
 import type { Hub } from "./hub.js";
 import type { DocumentType } from "./protocol.js";
 

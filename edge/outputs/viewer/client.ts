@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // One page at the other end of a WebSocket: what it watches, how many frame sets it may still be sent, what it missed.
 import type { WebSocket } from "ws";
-import type { PictureStream } from "../../frame/frame-format.js";
+import type { PictureStream } from "../../../core/frame/frame-format.js";
 import { MAX_CREDITS, type ToPage } from "./protocol.js";
 
 /** A page that does not read is sent nothing more; what it missed is said again once it does. */

@@ -4,7 +4,7 @@
 import type { WebSocket } from "ws";
 import { z } from "zod";
 import { MAX_REQUEST_BYTES } from "../../control/gate.js";
-import { PICTURE_STREAMS, type PictureStream } from "../../frame/frame-format.js";
+import { PICTURE_STREAMS, type PictureStream } from "../../../core/frame/frame-format.js";
 import { MAX_STRANGERS, type PasswordGate } from "../../http/index.js";
 import { VERSION } from "../../version.js";
 import { PageClient } from "./client.js";

@@ -3,14 +3,14 @@
 // and must not hold the engine's memory meanwhile. The memory of messages is used again.
 import { randomInt } from "node:crypto";
 import { ENCODED_HEADROOM_BYTES } from "../../../cuda/index.js";
-import { localClockDomain } from "../../frame/clock-domain.js";
+import { localClockDomain } from "../../../core/frame/clock-domain.js";
 import {
   type Element,
   type Encoding,
   FRAME_HEADER_BYTES,
   type PictureStream,
-} from "../../frame/frame-format.js";
-import { writeFrame } from "../../frame/payload.js";
+} from "../../../core/frame/frame-format.js";
+import { writeFrame } from "../../../core/frame/payload.js";
 import type { ComputedFrame } from "../../pipeline/computed-frame.js";
 import { RealtimeOffset } from "../mqtt/streams.js";
 

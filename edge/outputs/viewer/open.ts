@@ -2,7 +2,7 @@
 // The live page as an output: what is computed here, shown by the process's own HTTP server to whoever may look.
 import { z } from "zod";
 import { type Exact, section, setting } from "../../config/setting.js";
-import { PICTURE_STREAMS, type PictureStream } from "../../frame/frame-format.js";
+import { PICTURE_STREAMS, type PictureStream } from "../../../core/frame/frame-format.js";
 import { CountsByCause } from "../../pipeline/statistics.js";
 import {
   type DeviceState,

@@ -1,10 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the live page and the program say to each other over their WebSocket. Types only: the page is built from them too.
-// Text messages are JSON of these shapes; binary messages are frames exactly as on the MQTT streams (edge/frame).
+// What the live page and the program say to each other over their WebSocket, and the only module of the program that the page
+// imports. Text messages are JSON of these shapes; binary messages are frames exactly as on the MQTT streams (core/frame).
+import type { PictureStream } from "../../../core/frame/frame-format.js";
 import type { SettingDescription } from "../../config/setting.js";
-import type { PresetChoice } from "../../presets/preset.js";
 import type { ControlAnswer } from "../../control/answer.js";
-import type { PictureStream } from "../../frame/frame-format.js";
+import type { PresetChoice } from "../../presets/preset.js";
+
+export type { ControlAnswer, PresetChoice, SettingDescription };
+/** The page checks the zones that are drawn on it as the settings do. */
+export { type Point, parseZones, type Zone } from "../derived/polygon.js";
 
 export const PROTOCOL_VERSION = 1;
 export const SOCKET_PATH = "/live";

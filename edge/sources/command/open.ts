@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The source "command": any program as a camera.
-import { isDepthwattError } from "../../../core/index.js";
+import { isDepthwattError, printable, redactUrl } from "../../../core/index.js";
 import { openCommandSource, splitCommand } from "../../../camera/index.js";
-import { printable, redactUrl } from "../../redact.js";
 import { brokenPlaces, placesOf } from "../places.js";
 import { type BrokenSetting, defineSource } from "../source.js";
 import { commandSettings } from "./settings.js";

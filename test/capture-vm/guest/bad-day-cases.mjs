@@ -156,7 +156,7 @@ export const badDayCases = {
     let frames = 0;
     let consumer;
     try {
-      const { connectConsumer } = await built("edge/consumer/index.js");
+      const { connectConsumer } = await built("clients/javascript/src/index.js");
       consumer = connectConsumer(url, { device: "rig", streams: ["disparity"] });
       consumer.on("state", ({ state, reason }) => states.push({ state, reason }));
       consumer.on("frame", () => frames++);

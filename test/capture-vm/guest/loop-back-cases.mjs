@@ -130,7 +130,7 @@ export const loopBackCases = {
       let consumer;
       try {
         const truth = await truths();
-        const { connectConsumer } = await built("edge/consumer/index.js");
+        const { connectConsumer } = await built("clients/javascript/src/index.js");
         const { readFrameIndex } = await built("camera/scene/frame-index.js");
         const lefts = new Map();
         const depths = [];

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Messages for readers in other languages, good and bad, and what depthwatt's own reader makes of each.
 import { readFileSync } from "node:fs";
-import { decodeBody, decodePoints } from "../../../edge/consumer/decode.js";
-import { crc32 } from "../../../edge/frame/crc32.js";
-import { parseFrame } from "../../../edge/frame/payload.js";
+import { decodeBody, decodePoints } from "../../../clients/javascript/src/decode.js";
+import { crc32 } from "../../../core/frame/crc32.js";
+import { parseFrame } from "../../../core/frame/payload.js";
 import { seededRandom } from "../rvl-pictures.js";
 
 const GOLDEN = new URL("../../golden/frames.json", import.meta.url);

@@ -93,7 +93,7 @@ export async function hearDepth(waitSeconds = 100) {
     message !== undefined,
     `no depth within ${waitSeconds} s\n${tried("systemctl", "status", "--no-pager", "--lines=30", UNIT).output}`,
   );
-  const { parseFrame } = await import("/opt/depthwatt/dist/edge/consumer/index.js");
+  const { parseFrame } = await import("/opt/depthwatt/dist/clients/javascript/src/index.js");
   const { header } = parseFrame(message);
   assert.deepEqual([header.width, header.height], [320, 180]);
   return header;

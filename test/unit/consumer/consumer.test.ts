@@ -7,20 +7,20 @@ import { join } from "node:path";
 import type { MqttClient } from "mqtt";
 import { describe, expect, test } from "vitest";
 import { encodePng } from "../../../camera/index.js";
-import { connectConsumer, type ReceivedFrame } from "../../../edge/consumer/consumer.js";
-import { Continuity, ContinuityByStream } from "../../../edge/consumer/continuity.js";
-import { decodeBody, toValues } from "../../../edge/consumer/decode.js";
-import { latencyMsOf } from "../../../edge/consumer/latency.js";
-import { FrameSaver } from "../../../edge/consumer/save.js";
-import { StreamStatistics } from "../../../edge/consumer/statistics.js";
-import { localClockDomain } from "../../../edge/frame/clock-domain.js";
-import { FRAME_HEADROOM_BYTES } from "../../../edge/frame/frame-format.js";
+import { connectConsumer, type ReceivedFrame } from "../../../clients/javascript/src/consumer.js";
+import { Continuity, ContinuityByStream } from "../../../clients/javascript/src/continuity.js";
+import { decodeBody, toValues } from "../../../clients/javascript/src/decode.js";
+import { latencyMsOf } from "../../../clients/javascript/src/latency.js";
+import { FrameSaver } from "../../../edge/commands/consume/frame-saver.js";
+import { StreamStatistics } from "../../../clients/javascript/src/statistics.js";
+import { localClockDomain } from "../../../core/frame/clock-domain.js";
+import { FRAME_HEADROOM_BYTES } from "../../../core/frame/frame-format.js";
 import {
   type FrameDescription,
   type FrameHeader,
   parseFrame,
   writeFrame,
-} from "../../../edge/frame/payload.js";
+} from "../../../core/frame/payload.js";
 import { makeFrame } from "../../doubles/frames.js";
 
 const identity = { frameNumber: 1, runId: 2, clockDomain: 3 };

@@ -5,7 +5,7 @@ import { constants, crc32, deflateSync, inflateSync } from "node:zlib";
 import { decode as decodeByFastPng, encode as encodeByFastPng } from "fast-png";
 import { expect, test } from "vitest";
 import { encodePng } from "../../../camera/index.js";
-import { decodePng, inflateByFflate } from "../../../edge/consumer/png.js";
+import { decodePng, inflateByFflate } from "../../../clients/javascript/src/png.js";
 
 const SIGNATURE = Buffer.from([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a]);
 

@@ -2,7 +2,7 @@
 // The log: levels, both forms, and no password in either.
 import { describe, expect, test } from "vitest";
 import { createLog } from "../../../edge/log.js";
-import { printable, redactBrokenUrl, redactUrl } from "../../../edge/redact.js";
+import { printable, redactBrokenUrl, redactUrl } from "../../../core/index.js";
 
 function capture(level: string, isTTY: boolean) {
   const lines: string[] = [];

@@ -4,7 +4,7 @@
 import { expect, test } from "vitest";
 import { z } from "zod";
 import { loadConfig } from "../../../edge/config/index.js";
-import { makeTopics } from "../../../edge/frame/topics.js";
+import { makeTopics } from "../../../core/frame/topics.js";
 import {
   type DiscoveryFacts,
   discoveryPayload,

@@ -2,13 +2,13 @@
 // Pictures that are sent smaller until they fit: which size is chosen, that every pixel is one of the whole picture, and that
 // the header says so.
 import { describe, expect, test } from "vitest";
-import { decodeBody, decodePoints } from "../../../edge/consumer/decode.js";
-import { FRAME_HEADROOM_BYTES } from "../../../edge/frame/frame-format.js";
-import { parseFrame, writeFrame } from "../../../edge/frame/payload.js";
+import { decodeBody, decodePoints } from "../../../clients/javascript/src/decode.js";
+import { FRAME_HEADROOM_BYTES } from "../../../core/frame/frame-format.js";
+import { parseFrame, writeFrame } from "../../../core/frame/payload.js";
 import type { Publisher } from "../../../edge/outputs/mqtt/publisher-types.js";
 import type { MqttSettings } from "../../../edge/outputs/mqtt/settings.js";
 import { RealtimeOffset, streamSinks } from "../../../edge/outputs/mqtt/streams.js";
-import { encodeRvl, rvlMaxBytes } from "../../../edge/frame/rvl.js";
+import { encodeRvl, rvlMaxBytes } from "../../../core/frame/rvl.js";
 import type { ComputedFrame } from "../../../edge/pipeline/computed-frame.js";
 import { seededRandom } from "../../doubles/rvl-pictures.js";
 

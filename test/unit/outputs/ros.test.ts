@@ -3,8 +3,8 @@
 import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
 import { parse } from "yaml";
-import { decodePng } from "../../../edge/consumer/png.js";
-import { encodeRvl, rvlMaxBytes } from "../../../edge/frame/rvl.js";
+import { decodePng } from "../../../clients/javascript/src/png.js";
+import { encodeRvl, rvlMaxBytes } from "../../../core/frame/rvl.js";
 import {
   cameraInfoMessage,
   compressedDepthPngPrefix,

@@ -3,8 +3,11 @@
 import { type AddressInfo, createServer, type Socket } from "node:net";
 import { generate, type IConnectPacket, parser } from "mqtt-packet";
 import { afterEach, expect, test, vi } from "vitest";
-import { BrokerConnection, type ConnectionOptions } from "../../../edge/mqtt/connection.js";
-import type { BrokerStatus } from "../../../edge/outputs/mqtt/publisher-types.js";
+import {
+  BrokerConnection,
+  type BrokerStatus,
+  type ConnectionOptions,
+} from "../../../core/mqtt/connection.js";
 import { sleep, until } from "../../doubles/frames.js";
 
 const cleanups: (() => unknown)[] = [];

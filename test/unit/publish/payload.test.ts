@@ -5,7 +5,7 @@ import { crc32 as zlibCrc32 } from "node:zlib";
 import { describe, expect, test } from "vitest";
 import { ENCODED_HEADROOM_BYTES } from "../../../cuda/index.js";
 import { seededRandom } from "../../doubles/rvl-pictures.js";
-import { crc32, crc32ByTables } from "../../../edge/frame/crc32.js";
+import { crc32, crc32ByTables } from "../../../core/frame/crc32.js";
 import {
   CLOCK_CODES,
   ELEMENT_CODES,
@@ -16,8 +16,8 @@ import {
   INVALID_CODES,
   QUANTITY_CODES,
   STREAM_CODES,
-} from "../../../edge/frame/frame-format.js";
-import { parseFrame, writeFrame } from "../../../edge/frame/payload.js";
+} from "../../../core/frame/frame-format.js";
+import { parseFrame, writeFrame } from "../../../core/frame/payload.js";
 import { makeFrame } from "../../doubles/frames.js";
 
 const identity = { frameNumber: 7, runId: 0xdeadbeef, clockDomain: 0x01020304 };

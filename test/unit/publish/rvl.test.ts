@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // RVL in TypeScript: words worked out on paper, round trips, and bodies made to break a decoder.
 import { expect, test } from "vitest";
-import { decodeRvl, encodeRvl, rvlMaxBytes } from "../../../edge/frame/rvl.js";
+import { decodeRvl, encodeRvl, rvlMaxBytes } from "../../../core/frame/rvl.js";
 import { depthLikePicture, randomBytes } from "../../doubles/rvl-pictures.js";
 
 function pack(pixels: Uint16Array): Uint8Array {

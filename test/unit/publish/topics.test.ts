@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Topic names: what users may choose, and what is refused with the key's name.
 import { describe, expect, test } from "vitest";
-import { makeTopics, splitTopic } from "../../../edge/frame/topics.js";
+import { makeTopics, splitTopic } from "../../../core/frame/topics.js";
 
 describe("topics", () => {
   test("are <base>/<device>/<leaf>", () => {

@@ -3,10 +3,10 @@
 import { EventEmitter } from "node:events";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import type { WebSocket } from "ws";
-import type { Consumer, ReceivedFrame } from "../../../edge/consumer/consumer.js";
-import { Emitter } from "../../../edge/consumer/emitter.js";
-import type { PictureStream } from "../../../edge/frame/frame-format.js";
-import { parseFrame } from "../../../edge/frame/payload.js";
+import type { Consumer, ReceivedFrame } from "../../../clients/javascript/src/consumer.js";
+import { Emitter } from "../../../clients/javascript/src/emitter.js";
+import type { PictureStream } from "../../../core/frame/frame-format.js";
+import { parseFrame } from "../../../core/frame/payload.js";
 import { BrokerFeed } from "../../../edge/outputs/viewer/broker-feed.js";
 import { Hub } from "../../../edge/outputs/viewer/hub.js";
 import type { ToPage } from "../../../edge/outputs/viewer/protocol.js";

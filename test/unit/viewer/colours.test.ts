@@ -1,13 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The colours of the live page's pictures, and the range that they are spread over by itself.
 import { describe, expect, test } from "vitest";
-import { COLOUR_MAPS, coloursOf } from "../../../edge/outputs/viewer/page/picture/colour-maps.js";
-import {
-  autoRange,
-  eased,
-  histogramOf,
-  valueAt,
-} from "../../../edge/outputs/viewer/page/picture/histogram.js";
+import { COLOUR_MAPS, coloursOf } from "../../../clients/page/picture/colour-maps.js";
+import { autoRange, eased, histogramOf, valueAt } from "../../../clients/page/picture/histogram.js";
 
 const rgb = (word: number) => [word & 255, (word >> 8) & 255, (word >> 16) & 255];
 

@@ -5,7 +5,7 @@ import { requestPayload as clientPayload } from "../../../edge/control/client.js
 import { signatureOf } from "../../../edge/control/signature.js";
 import type { RunControl } from "../../../edge/outputs/output.js";
 import { controlOf } from "../../../edge/outputs/viewer/control.js";
-import { requestPayload, setSecret } from "../../../edge/outputs/viewer/page/settings/request.js";
+import { requestPayload, setSecret } from "../../../clients/page/settings/request.js";
 
 const SECRET = "open sesame, at once";
 const FOR = "page of depthwatt/robot-1";

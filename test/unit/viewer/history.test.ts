@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the plots draw: ten minutes of each device, whatever its documents say.
 import { expect, test } from "vitest";
-import { chartsOf } from "../../../edge/outputs/viewer/page/figures/charts.js";
-import { perSecond, recent, remember } from "../../../edge/outputs/viewer/page/figures/history.js";
-import { S } from "../../../edge/outputs/viewer/page/strings.js";
+import { chartsOf } from "../../../clients/page/figures/charts.js";
+import { perSecond, recent, remember } from "../../../clients/page/figures/history.js";
+import { S } from "../../../clients/page/strings.js";
 
 test("ten minutes are kept, of each device its own, and a window takes the newest of them", () => {
   for (let second = 0; second < 2000; second++) remember("long", { fps: second }, second);

@@ -3,7 +3,7 @@
 import { once } from "node:events";
 import { afterEach, expect, test } from "vitest";
 import { WebSocket } from "ws";
-import type { PictureStream } from "../../../edge/frame/frame-format.js";
+import type { PictureStream } from "../../../core/frame/frame-format.js";
 import { HttpServer, PasswordGate } from "../../../edge/http/index.js";
 import { Hub, type HubOptions } from "../../../edge/outputs/viewer/hub.js";
 import type { FromPage, ToPage } from "../../../edge/outputs/viewer/protocol.js";

@@ -3,7 +3,7 @@
 import { EventEmitter } from "node:events";
 import { expect, test, vi } from "vitest";
 import type { WebSocket } from "ws";
-import type { PictureStream } from "../../../edge/frame/frame-format.js";
+import type { PictureStream } from "../../../core/frame/frame-format.js";
 import { Hub } from "../../../edge/outputs/viewer/hub.js";
 import type { FromPage, ToPage } from "../../../edge/outputs/viewer/protocol.js";
 

@@ -6,7 +6,7 @@ import { join } from "node:path";
 import ts from "typescript";
 import { expect, test } from "vitest";
 
-const FOLDER = "edge/outputs/viewer/page";
+const FOLDER = "clients/page";
 /** Attributes whose text a person sees or hears. */
 const READ = new Set(["aria-label", "title", "placeholder", "alt", "label", "value"]);
 /** Two letters in a row are a word; signs and digits are not. */

@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0
+// The zones by name, and the one that is being drawn. Everything that the mouse does on the picture has a button here.
+import { useState } from "preact/hooks";
+import type { ControlAnswer } from "../../../edge/outputs/viewer/protocol.js";
+import { S } from "../strings.js";
+import { addZone, freeName, type Point, removeZone, type Zone } from "./zones.js";
+
+const T = S.zones;
+
+interface ZonePanelProps {
+  zones: readonly Zone[];
+  /** Of the zone that is being drawn; undefined: none is. */
+  corners: readonly Point[] | undefined;
+  onCorners: (corners: readonly Point[] | undefined) => void;
+}
+
+export function ZonePanel({ zones, corners, onCorners }: ZonePanelProps) {
+  const [name, setName] = useState<string>();
+  const [said, setSaid] = useState<{ ok: boolean; text: string }>();
+  const chosen = name ?? freeName(zones);
+  const tell = (answer: ControlAnswer, done: string) =>
+    setSaid({ ok: answer.ok, text: answer.ok ? done : `${answer.message} ${answer.hint}` });
+  const finish = async () => {
+    if (corners === undefined) return;
+    const answer = await addZone({ name: chosen, corners });
+    tell(answer, T.drawn(chosen));
+    if (!answer.ok) return;
+    setName(undefined);
+    onCorners(undefined);
+  };
+  return (
+    <section class="zones" aria-labelledby="zones-title">
+      <h2 id="zones-title">{T.title}</h2>
+      {corners === undefined ? (
+        <>
+          <p class="quiet">{T.about}</p>
+          <ul>
+            {zones.map((zone) => (
+              <li key={zone.name} data-zone={zone.name}>
+                {zone.name} <span class="quiet">{T.corners(zone.corners.length)}</span>{" "}
+                <button
+                  type="button"
+                  aria-label={`${T.remove} ${zone.name}`}
+                  onClick={async () => tell(await removeZone(zone.name), T.removed(zone.name))}
+                >
+                  {T.remove}
+                </button>
+              </li>
+            ))}
+          </ul>
+          <button type="button" onClick={() => onCorners([])}>
+            {T.draw}
+          </button>
+        </>
+      ) : (
+        <form
+          onSubmit={(event) => {
+            event.preventDefault();
+            void finish();
+          }}
+        >
+          <p class="quiet">{T.hint}</p>
+          <label class="field">
+            <span>{T.name}</span>
+            <input
+              value={chosen}
+              maxLength={32}
+              pattern="[A-Za-z0-9_\-]+"
+              onInput={(event) => setName(event.currentTarget.value)}
+            />
+          </label>
+          <p data-zone-corners={corners.length}>{T.corners(corners.length)}</p>
+          <div class="buttons">
+            <button type="submit" disabled={corners.length < 3}>
+              {T.finish}
+            </button>
+            <button
+              type="button"
+              disabled={corners.length === 0}
+              onClick={() => onCorners(corners.slice(0, -1))}
+            >
+              {T.back}
+            </button>
+            <button type="button" onClick={() => onCorners(undefined)}>
+              {T.cancel}
+            </button>
+          </div>
+        </form>
+      )}
+      {said && (
+        <p role="status" class={said.ok ? "good" : "bad"} data-said={said.ok ? "ok" : "refused"}>
+          {said.text}
+        </p>
+      )}
+    </section>
+  );
+}

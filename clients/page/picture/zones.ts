@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+// The zones of the derived topics as the page draws them: polygons in shares of the picture, in the words of their setting.
+import {
+  type ControlAnswer,
+  parseZones,
+  type Point,
+  type Zone,
+} from "../../../edge/outputs/viewer/protocol.js";
+import { changeSettings } from "../settings/changes.js";
+import { type Control, controlNow, pageState } from "../store.js";
+
+export type { Point, Zone };
+
+const KEY = "outputs.derived.zones";
+
+/** Those that hold now; undefined: this device has no such setting, or does not tell it. */
+export function zonesOf({ settings, values }: Control): readonly Zone[] | undefined {
+  if (!settings.some(({ key }) => key === KEY)) return undefined;
+  const text = values[KEY];
+  const zones = typeof text === "string" ? parseZones(text) : [];
+  return typeof zones === "string" ? [] : zones;
+}
+
+/** The first of zone-1, zone-2, ... that no zone has. */
+export function freeName(zones: readonly Zone[]): string {
+  for (let number = 1; ; number++) {
+    const name = `zone-${number}`;
+    if (zones.every((zone) => zone.name !== name)) return name;
+  }
+}
+
+const share = (value: number) => Math.round(1e4 * Math.min(1, Math.max(0, value))) / 1e4;
+
+export function zoneText({ name, corners }: Zone): string {
+  return `${name} ${corners.map(({ x, y }) => `${share(x)},${share(y)}`).join(" ")}`;
+}
+
+/** Without zones the setting has no value. */
+function send(zones: readonly Zone[]): Promise<ControlAnswer> {
+  return changeSettings({ [KEY]: zones.length === 0 ? null : zones.map(zoneText).join("; ") });
+}
+
+const held = () => zonesOf(controlNow(pageState())) ?? [];
+
+/** One of the same name is replaced. The device says what is wrong with a polygon. */
+export const addZone = (zone: Zone): Promise<ControlAnswer> =>
+  send([...held().filter(({ name }) => name !== zone.name), zone]);
+
+export const removeZone = (name: string): Promise<ControlAnswer> =>
+  send(held().filter((zone) => zone.name !== name));

@@ -1,0 +1,290 @@
+// SPDX-License-Identifier: Apache-2.0
+// A frame as bytes: a 96-byte little-endian header, then the body. Written in place into the headroom before a body, parsed
+// with every field checked. Layout: docs/4-reference/mqtt.md. Runs in Node and in a browser.
+import { DepthwattError } from "../errors.js";
+import { crc32 } from "./crc32.js";
+import {
+  CLOCK_CODES,
+  COMPRESSED_DEPTH_HEADER_BYTES,
+  ELEMENT_BYTES,
+  ELEMENT_CODES,
+  ENCODING_CODES,
+  type Element,
+  type Encoding,
+  type FieldName,
+  FLAG_REALTIME_OFFSET,
+  FRAME_FIELDS,
+  FRAME_HEADER_BYTES,
+  FRAME_MAGIC,
+  FRAME_VERSION,
+  REDUCTION_SHIFT,
+  type Reduction,
+  type FrameClock,
+  type FrameTimestampPoint,
+  INVALID_CODES,
+  MAX_FRAME_SIDE,
+  POINT_COLOUR_CODES,
+  POINT_FRAME_CODES,
+  type PointsForm,
+  bytesOfPoint,
+  QUANTITY_CODES,
+  STREAM_CODES,
+  TIMESTAMP_POINT_FLAGS,
+  type StreamName,
+  type ValueMeaning,
+  valueMeaning,
+} from "./frame-format.js";
+
+/** What the publisher of one frame knows about it. */
+export interface FrameDescription {
+  stream: StreamName;
+  encoding: Encoding;
+  /** Element of the decoded picture: u16 for millimetres and for disparityQ4 + 1, f32 for metres, u8 for images. */
+  element: Element;
+  width: number;
+  height: number;
+  /** Capture times on `clock`, nanoseconds. */
+  leftTimestampNs: bigint;
+  rightTimestampNs: bigint;
+  clock: FrameClock;
+  /** Which moment of its exposure a capture time is; undefined where the source does not know. */
+  timestampPoint?: FrameTimestampPoint | undefined;
+  /** Add it to a capture time to get nanoseconds since 1970 (UTC); undefined where it is not known (`file`). */
+  realtimeOffsetNs: bigint | undefined;
+  /** The cameras' own counters, modulo 2^32. */
+  leftSequence: number;
+  rightSequence: number;
+  /** Of points, and of them alone. */
+  points?: PointsForm | undefined;
+  /** Of each square of so many pixels a side one was sent; absent: 1, the whole picture. */
+  reduction?: Reduction | undefined;
+}
+
+/** What tells one run of one publisher from another. */
+export interface FrameIdentity {
+  /** Counts the frames of this stream that the engine finished, also those dropped before the socket; modulo 2^32. */
+  frameNumber: number;
+  /** Random, new at each start: a frameNumber that jumps back under a new runId is a restart, not a loss. */
+  runId: number;
+  /** Equal on two processes that share one monotonic clock (same boot of the same host); 0 = unknown. */
+  clockDomain: number;
+}
+
+export interface FrameHeader extends FrameDescription, FrameIdentity, ValueMeaning {
+  bodyBytes: number;
+  reduction: Reduction;
+}
+
+const at = (field: FieldName): number => FRAME_FIELDS[field][0];
+const CRC_OFFSET = at("crc32");
+
+/**
+ * Writes the header into the bytes before `bodyOffset` and returns the whole message as a view of `buffer`; nothing is
+ * copied. `buffer` holds the body at [bodyOffset, bodyOffset + bodyBytes); for `compressedDepth` that body is the RVL words,
+ * and the ROS header is written before them.
+ * @throws DepthwattError INTERNAL where the headroom is too small for the encoding
+ */
+export function writeFrame(
+  buffer: Uint8Array,
+  bodyOffset: number,
+  bodyBytes: number,
+  frame: FrameDescription,
+  identity: FrameIdentity,
+): Uint8Array {
+  const prefixBytes = frame.encoding === "compressedDepth" ? COMPRESSED_DEPTH_HEADER_BYTES : 0;
+  const start = bodyOffset - prefixBytes - FRAME_HEADER_BYTES;
+  if (start < 0 || bodyOffset + bodyBytes > buffer.length) {
+    const needed = FRAME_HEADER_BYTES + prefixBytes;
+    throw new DepthwattError(
+      "INTERNAL",
+      `expected ${needed} free bytes before a body of ${bodyBytes}, got a buffer of ${buffer.length} with ${bodyOffset}`,
+    );
+  }
+  const message = buffer.subarray(start, bodyOffset + bodyBytes);
+  const view = new DataView(message.buffer, message.byteOffset, message.byteLength);
+  const meaning = valueMeaning(frame.stream, frame.element);
+  view.setUint32(at("magic"), FRAME_MAGIC, true);
+  view.setUint16(at("version"), FRAME_VERSION, true);
+  view.setUint16(at("headerBytes"), FRAME_HEADER_BYTES, true);
+  view.setUint8(at("stream"), STREAM_CODES[frame.stream]);
+  view.setUint8(at("encoding"), ENCODING_CODES[frame.encoding]);
+  view.setUint8(at("element"), ELEMENT_CODES[frame.element]);
+  view.setUint8(at("clock"), CLOCK_CODES[frame.clock]);
+  view.setUint16(at("flags"), flagsOf(frame), true);
+  view.setUint8(at("quantity"), QUANTITY_CODES[meaning.quantity]);
+  view.setUint8(at("invalidRule"), INVALID_CODES[meaning.invalidRule]);
+  view.setUint32(at("width"), frame.width, true);
+  view.setUint32(at("height"), frame.height, true);
+  view.setUint32(at("bodyBytes"), prefixBytes + bodyBytes, true);
+  view.setUint32(at("frameNumber"), identity.frameNumber, true);
+  view.setBigUint64(at("leftTimestampNs"), frame.leftTimestampNs, true);
+  view.setBigUint64(at("rightTimestampNs"), frame.rightTimestampNs, true);
+  view.setBigInt64(at("realtimeOffsetNs"), frame.realtimeOffsetNs ?? 0n, true);
+  view.setUint32(at("leftSequence"), frame.leftSequence, true);
+  view.setUint32(at("rightSequence"), frame.rightSequence, true);
+  view.setFloat64(at("unitScale"), meaning.unitScale, true);
+  view.setFloat64(at("valueOffset"), meaning.valueOffset, true);
+  view.setUint32(at("runId"), identity.runId, true);
+  view.setUint32(at("clockDomain"), identity.clockDomain, true);
+  const { points } = frame;
+  view.setUint16(
+    at("pointBytes"),
+    points === undefined ? 0 : bytesOfPoint(frame.element, points.colour),
+    true,
+  );
+  view.setUint8(at("pointFrame"), points === undefined ? 0 : POINT_FRAME_CODES[points.frame]);
+  view.setUint8(at("pointColour"), points === undefined ? 0 : POINT_COLOUR_CODES[points.colour]);
+  if (prefixBytes > 0) writeCompressedDepthHeader(view, frame.width, frame.height);
+  view.setUint32(CRC_OFFSET, frameCrc(message), true);
+  return message;
+}
+
+function flagsOf({ realtimeOffsetNs, timestampPoint, reduction = 1 }: FrameDescription): number {
+  const point = timestampPoint === undefined ? 0 : TIMESTAMP_POINT_FLAGS[timestampPoint];
+  const reduced = Math.log2(reduction) << REDUCTION_SHIFT;
+  return (realtimeOffsetNs === undefined ? 0 : FLAG_REALTIME_OFFSET) | point | reduced;
+}
+
+/** The reading side of flagsOf(); a writer that sets both bits has said nothing. */
+function timestampPointOf(flags: number): FrameTimestampPoint | undefined {
+  const { startOfExposure, endOfFrame } = TIMESTAMP_POINT_FLAGS;
+  const bits = flags & (startOfExposure | endOfFrame);
+  return bits === startOfExposure ? "startOfExposure" : bits === endOfFrame ? "endOfFrame" : undefined;
+}
+
+/** The CRC covers everything but its own four bytes: header [0, 92), then the body. */
+function frameCrc(message: Uint8Array): number {
+  return crc32(message.subarray(FRAME_HEADER_BYTES), crc32(message.subarray(0, CRC_OFFSET)));
+}
+
+// compressed_depth_image_transport: int32 format (0 = inverse depth), float32 depthParam[2] (unused for 16UC1, ours are 0;
+// ROS leaves them uninitialised), then u32 columns and rows.
+function writeCompressedDepthHeader(view: DataView, width: number, height: number): void {
+  view.setInt32(FRAME_HEADER_BYTES, 0, true);
+  view.setFloat32(FRAME_HEADER_BYTES + 4, 0, true);
+  view.setFloat32(FRAME_HEADER_BYTES + 8, 0, true);
+  view.setUint32(FRAME_HEADER_BYTES + 12, width, true);
+  view.setUint32(FRAME_HEADER_BYTES + 16, height, true);
+}
+
+export interface ParsedFrame {
+  header: FrameHeader;
+  /** View of the message, not a copy. */
+  body: Uint8Array;
+}
+
+function refuse(field: FieldName, expected: string, found: string | number): never {
+  const offset = at(field);
+  throw new DepthwattError(
+    "PAYLOAD_INVALID",
+    `frame header, byte ${offset} (${field}): expected ${expected}, found ${found}`,
+    { context: { field, offset, expected, found } },
+  );
+}
+
+function nameOf<Name extends string>(
+  codes: Readonly<Record<Name, number>>,
+  field: FieldName,
+  code: number,
+): Name {
+  for (const name in codes) if (codes[name] === code) return name;
+  const known = Object.entries(codes).map(([name, value]) => `${value} (${name})`);
+  return refuse(field, `one of ${known.join(", ")}`, code);
+}
+
+/** The form of points, whose bytes follow from it. */
+function pointsOf(
+  element: Element,
+  encoding: Encoding,
+  u8: (field: FieldName) => number,
+  u16: (field: FieldName) => number,
+): PointsForm {
+  if (element !== "f32" && element !== "i16") refuse("element", "f32 or i16 for points", element);
+  if (encoding !== "raw") refuse("encoding", "raw, the only encoding of points", encoding);
+  const colour = nameOf(POINT_COLOUR_CODES, "pointColour", u8("pointColour"));
+  const bytes = bytesOfPoint(element, colour);
+  if (u16("pointBytes") !== bytes)
+    refuse("pointBytes", `${bytes} for ${element} and ${colour}`, u16("pointBytes"));
+  return { frame: nameOf(POINT_FRAME_CODES, "pointFrame", u8("pointFrame")), colour };
+}
+
+/**
+ * Parses a message; the body stays packed (see decode.ts) and is a view of `message`.
+ * @throws DepthwattError PAYLOAD_INVALID; context says field, offset, expected and found; field "crc32" = damaged on the way
+ */
+export function parseFrame(message: Uint8Array): ParsedFrame {
+  if (message.length < FRAME_HEADER_BYTES) {
+    refuse("magic", `at least ${FRAME_HEADER_BYTES} bytes of message`, `${message.length} bytes`);
+  }
+  const view = new DataView(message.buffer, message.byteOffset, message.byteLength);
+  const u8 = (field: FieldName) => view.getUint8(at(field));
+  const u16 = (field: FieldName) => view.getUint16(at(field), true);
+  const u32 = (field: FieldName) => view.getUint32(at(field), true);
+  const hex = (value: number) => `0x${value.toString(16).padStart(8, "0")}`;
+  if (u32("magic") !== FRAME_MAGIC) refuse("magic", `"DWFR" (${hex(FRAME_MAGIC)})`, hex(u32("magic")));
+  if (u16("version") !== FRAME_VERSION) refuse("version", `version ${FRAME_VERSION}`, u16("version"));
+  if (u16("headerBytes") !== FRAME_HEADER_BYTES)
+    refuse("headerBytes", `${FRAME_HEADER_BYTES}`, u16("headerBytes"));
+  const bodyBytes = u32("bodyBytes");
+  const bodyThere = message.length - FRAME_HEADER_BYTES;
+  if (bodyBytes !== bodyThere) refuse("bodyBytes", `${bodyThere} as the message is long`, bodyBytes);
+  const crc = frameCrc(message);
+  if (u32("crc32") !== crc) refuse("crc32", `${hex(crc)} as computed`, hex(u32("crc32")));
+  const width = u32("width");
+  const height = u32("height");
+  if (width < 1 || width > MAX_FRAME_SIDE) refuse("width", `1 to ${MAX_FRAME_SIDE} pixels`, width);
+  if (height < 1 || height > MAX_FRAME_SIDE) refuse("height", `1 to ${MAX_FRAME_SIDE} pixels`, height);
+  const encoding = nameOf(ENCODING_CODES, "encoding", u8("encoding"));
+  const element = nameOf(ELEMENT_CODES, "element", u8("element"));
+  const stream = nameOf(STREAM_CODES, "stream", u8("stream"));
+  const points = stream === "points" ? pointsOf(element, encoding, u8, u16) : undefined;
+  if (points === undefined && element === "i16") refuse("element", "i16 in the stream points alone", "i16");
+  const pixelBytes = points === undefined ? ELEMENT_BYTES[element] : u16("pointBytes");
+  const rawBytes = width * height * pixelBytes;
+  if (encoding === "raw" && bodyBytes !== rawBytes) {
+    refuse("bodyBytes", `${rawBytes} for raw ${width} x ${height} ${element}`, bodyBytes);
+  }
+  if ((encoding === "rvl" || encoding === "compressedDepth") && element !== "u16") {
+    refuse(
+      "element",
+      `u16 (${ELEMENT_CODES.u16}), the only element of ${encoding}`,
+      `${element} (${u8("element")})`,
+    );
+  }
+  if (encoding === "jpeg" && element !== "u8") {
+    refuse("element", `u8 (${ELEMENT_CODES.u8}), the only element of jpeg`, `${element} (${u8("element")})`);
+  }
+  if (element === "rgb8" && u8("stream") !== STREAM_CODES.left) {
+    refuse("element", `an element of one number: only left has colours`, `${element} (${u8("element")})`);
+  }
+  const unitScale = view.getFloat64(at("unitScale"), true);
+  const valueOffset = view.getFloat64(at("valueOffset"), true);
+  if (!(unitScale > 0 && unitScale < Infinity)) refuse("unitScale", "a finite number above 0", unitScale);
+  if (!Number.isFinite(valueOffset)) refuse("valueOffset", "a finite number", valueOffset);
+  const offsetKnown = (u16("flags") & FLAG_REALTIME_OFFSET) !== 0;
+  const header: FrameHeader = {
+    stream,
+    encoding,
+    element,
+    width,
+    height,
+    bodyBytes,
+    leftTimestampNs: view.getBigUint64(at("leftTimestampNs"), true),
+    rightTimestampNs: view.getBigUint64(at("rightTimestampNs"), true),
+    clock: nameOf(CLOCK_CODES, "clock", u8("clock")),
+    timestampPoint: timestampPointOf(u16("flags")),
+    realtimeOffsetNs: offsetKnown ? view.getBigInt64(at("realtimeOffsetNs"), true) : undefined,
+    leftSequence: u32("leftSequence"),
+    rightSequence: u32("rightSequence"),
+    points,
+    reduction: (1 << ((u16("flags") >> REDUCTION_SHIFT) & 3)) as Reduction,
+    frameNumber: u32("frameNumber"),
+    runId: u32("runId"),
+    clockDomain: u32("clockDomain"),
+    quantity: nameOf(QUANTITY_CODES, "quantity", u8("quantity")),
+    invalidRule: nameOf(INVALID_CODES, "invalidRule", u8("invalidRule")),
+    unitScale,
+    valueOffset,
+  };
+  return { header, body: message.subarray(FRAME_HEADER_BYTES) };
+}

@@ -21,6 +21,7 @@
 #include "../rectify/rectify_rgb.inl.h"
 #include "../output/depth/depth.inl.h"
 #include "../output/points/points.inl.h"
+#include "../match/cost/census_rows.inl.h"
 #include "../match/cost/census/census.inl.h"
 #include "../match/select/select.inl.h"
 #include "../match/select/finish.inl.h"

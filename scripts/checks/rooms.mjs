@@ -64,23 +64,30 @@ function includeProblems(root, room, rooms) {
 /** What the definition and the fast form may both read: the one matching cost, and tables made of integers. */
 const SHARED_DEFINITIONS = new Set(["cuda/match/cost/hamming.h", "cuda/match/cbca/exponential_tables.h"]);
 
+/** Headers for references alone. */
+const isForReferences = (path) => path.endsWith(".ref.h");
+
 /** A twin that calls or includes the other proves nothing: the definition stands alone, and fast code never asks it. */
 function referenceProblems(root, room) {
   const contract = `${room}/${posix.basename(room)}.h`;
   return filesIn(root, [room], NATIVE_ENDINGS).flatMap((path) => {
     const text = withoutComments(readText(root, path));
     if (path.endsWith(".matcher.ref.cc")) return [];
+    const included = [...text.matchAll(/^\s*#include\s+"([^"]+)"/gm)].map(([, name]) =>
+      posix.join(posix.dirname(path), name),
+    );
     if (path.endsWith(".ref.cc")) {
-      const included = [...text.matchAll(/^\s*#include\s+"([^"]+)"/gm)].map(([, name]) =>
-        posix.join(posix.dirname(path), name),
-      );
       return included
-        .filter((target) => target !== contract && !SHARED_DEFINITIONS.has(target))
+        .filter(
+          (target) => target !== contract && !SHARED_DEFINITIONS.has(target) && !isForReferences(target),
+        )
         .map(
           (target) =>
             `${path}: a reference shares no arithmetic with the fast code, but it includes ${target}`,
         );
     }
+    const shared = included.find(isForReferences);
+    if (shared !== undefined) return [`${path}: only references include ${shared}`];
     if (path === contract) return [];
     const called = /\b\w+Reference\s*\(/.exec(text);
     return called ? [`${path}: fast code never calls a reference, but it has ${called[0]}`] : [];

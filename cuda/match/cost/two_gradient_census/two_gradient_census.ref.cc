@@ -2,18 +2,9 @@
 // The definition of the two-gradient census; see two_gradient_census.h.
 #include "two_gradient_census.h"
 
+#include "../replicated.ref.h"
+
 namespace depthwatt {
-namespace {
-
-int32_t replicated(ImageView<const uint8_t> image, int32_t x, int32_t y) {
-  if (x < 0) x = 0;
-  if (x >= image.width) x = image.width - 1;
-  if (y < 0) y = 0;
-  if (y >= image.height) y = image.height - 1;
-  return image.row(y)[x];
-}
-
-}  // namespace
 
 void twoGradientCensusReference(ImageView<const uint8_t> image, ImageView<uint32_t> census) {
   for (int32_t y = 0; y < image.height; ++y) {

@@ -51,6 +51,22 @@ function packageProblem(path, target, from) {
   return `${path}: ${from}: v4l2-camera imports nothing of depthwatt`;
 }
 
+/** Each command is a folder below this one, imported by the list alone. */
+const COMMANDS = "edge/commands/";
+const COMMAND_LIST = `${COMMANDS}list.ts`;
+
+const commandOf = (path) => path.match(/^edge\/commands\/([^/]+)\//)?.[1];
+
+function commandProblem(path, target) {
+  if (target === COMMAND_LIST.replace(/ts$/, "js")) {
+    if (path.startsWith("edge/cli/")) return undefined;
+    return `${path}: ${target}: only edge/cli imports the list of commands`;
+  }
+  const command = commandOf(target);
+  if (command === undefined || path === COMMAND_LIST || command === commandOf(path)) return undefined;
+  return `${path}: ${target}: only ${COMMAND_LIST} imports a command; move what is shared to a feature or to edge/cli`;
+}
+
 const IMPORT = /\b(?:import|export)\s+(?:[^"';]*?\s+from\s+)?"([^"]+)"|\bimport\(\s*"([^"]+)"\s*\)/g;
 
 function* importsOf(text) {
@@ -74,7 +90,10 @@ export default {
         count++;
         if (!/\.(js|json|mjs|css)$/.test(from)) problems.push(`${path}: ${from} does not end in .js`);
         const target = posix.join(posix.dirname(path), from);
-        const problem = packageProblem(path, target, from) ?? directionProblem(path, target, from);
+        const problem =
+          packageProblem(path, target, from) ??
+          commandProblem(path, target) ??
+          directionProblem(path, target, from);
         if (problem !== undefined) problems.push(problem);
       }
     }

@@ -234,6 +234,24 @@ const VIOLATIONS: [string, string, () => void, RegExp][] = [
   ],
   [
     "imports.mjs",
+    "a command imports another command",
+    () => put("edge/commands/record/command.ts", 'import { run } from "../run/command.js";\n'),
+    /only edge\/commands\/list\.ts imports a command/,
+  ],
+  [
+    "imports.mjs",
+    "a feature imports a command",
+    () => put("edge/outputs/open.ts", 'import { run } from "../commands/run/command.js";\n'),
+    /only edge\/commands\/list\.ts imports a command/,
+  ],
+  [
+    "imports.mjs",
+    "a command imports the list of commands",
+    () => put("edge/commands/help/command.ts", 'import { COMMANDS } from "../list.js";\n'),
+    /only edge\/cli imports the list of commands/,
+  ],
+  [
+    "imports.mjs",
     "nobody else imports the consumer by its name",
     () => put("edge/main.ts", 'import { parseFrame } from "depthwatt-consumer/frames";\n'),
     /inside the project imports are relative/,

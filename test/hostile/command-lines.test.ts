@@ -10,6 +10,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { PROGRAM, type Ran, runProgram } from "../doubles/program.js";
 import { packageRoot } from "../../core/index.js";
+import { COMMANDS } from "../../edge/commands/list.js";
 import { Random } from "../doubles/random.js";
 
 const COUNT = Number(process.env.DEPTHWATT_HOSTILE_COUNT ?? 12);
@@ -270,30 +271,7 @@ const ODD = [
   "file:///x",
   "\u001b[2J",
 ];
-const COMMANDS = [
-  "match",
-  "compare",
-  "batch",
-  "convert",
-  "check-calibration",
-  "fleet",
-  "presets",
-  "completion",
-  "eval",
-  "consume",
-  "scene",
-  "capture",
-  "config",
-  "boards",
-  "list-devices",
-  "get",
-  "set",
-  "bench",
-  "profile",
-  "run",
-  "view",
-  "nonsense",
-];
+const NAMES = [...COMMANDS.map(({ usage }) => usage.split(" ", 1)[0]!), "nonsense"];
 /** Each command's own flags, as its help names them. */
 async function flagsOf(command: string): Promise<string[]> {
   const { stdout } = await runProgram([command, "--help"]);
@@ -302,14 +280,14 @@ async function flagsOf(command: string): Promise<string[]> {
 
 test("flags of anything", async () => {
   const flags = new Map(
-    await Promise.all(COMMANDS.map(async (command) => [command, await flagsOf(command)] as const)),
+    await Promise.all(NAMES.map(async (command) => [command, await flagsOf(command)] as const)),
   );
   const lines = Array.from({ length: COUNT }, () => {
-    const command = pick(COMMANDS);
-    const own = flags
-      .get(command)!
-      .filter((flag) => !["--yes", "--help", "--modes", "--contribute"].includes(flag));
-    const words = [command];
+    const command = pick(NAMES);
+    const every = flags.get(command)!;
+    const own = every.filter((flag) => !["--yes", "--help", "--modes", "--contribute"].includes(flag));
+    // First, since "--" ends the flags: as root, commands such as install-service change the machine.
+    const words = every.includes("--dry-run") ? [command, "--dry-run"] : [command];
     for (let n = random.whole(0, 2); n > 0; n--) words.push(pick(ODD));
     for (let n = random.whole(0, 3); n > 0 && own.length > 0; n--) words.push(pick(own), pick(ODD));
     return words;

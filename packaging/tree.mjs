@@ -7,8 +7,8 @@ import { tmpdir } from "node:os";
 import { basename, dirname, join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { gzipSync } from "node:zlib";
-import { ARCHITECTURES } from "./node-runtime.mjs";
 import { inRoot } from "./addons.mjs";
+import { ARCHITECTURES } from "./node-runtime.mjs";
 
 const HOME = "usr/lib/depthwatt";
 const DOC = "usr/share/doc/depthwatt";

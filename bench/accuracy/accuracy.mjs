@@ -1,21 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 // Accuracy side by side with OpenCV's StereoSGBM on the research data, part of `npm run bench`; by itself `npm run
-// bench:accuracy -- [--machine NAME] [--set key=value]...`. Writes bench/results/MACHINE/DATE-COMMIT-accuracy.json.
-import { execFileSync, spawnSync } from "node:child_process";
-import { existsSync, mkdirSync, readdirSync, writeFileSync } from "node:fs";
-import { cpus } from "node:os";
-import { dirname, join } from "node:path";
-import { fileURLToPath } from "node:url";
+// bench:accuracy -- [--set key=value]...`.
+import { spawnSync } from "node:child_process";
+import { existsSync, readdirSync } from "node:fs";
+import { join } from "node:path";
 import { scriptArguments } from "../../scripts/arguments.mjs";
+import { runDepthwatt, spawnJson } from "../shared/depthwatt.mjs";
+import { RESULT_OPTIONS, root, writeResult } from "../shared/result-file.mjs";
 import { confidenceFigures } from "./confidence.mjs";
 import { errorRegions } from "./error-regions.mjs";
 import { perturbedErrors } from "./perturbed.mjs";
 
-const root = dirname(dirname(dirname(fileURLToPath(import.meta.url))));
 const PYTHON = "/usr/bin/python3";
 const { values } = scriptArguments({
   strict: false,
-  options: { machine: { type: "string" }, set: { type: "string", multiple: true, default: [] } },
+  options: { set: { type: "string", multiple: true, default: [] }, ...RESULT_OPTIONS },
 });
 
 const data = process.env.DEPTHWATT_DATA;
@@ -30,30 +29,13 @@ if (folders.length === 0) {
   process.exit(0);
 }
 
-function json(program, words) {
-  const result = spawnSync(program, words, { encoding: "utf8", maxBuffer: 1 << 26 });
-  if (result.status !== 0) throw new Error(`${program}: ${result.stderr || result.error}`);
-  return JSON.parse(result.stdout.trim().split("\n").at(-1));
-}
-
-const set = values.set.flatMap((item) => ["--set", item]);
-const main = join(root, "dist/edge/cli/main.js");
-const ours = json(process.execPath, [main, "eval", ...folders, "--frames", "1", "--json", ...set]);
-const unfilled = ["--set", "refine.fill=off"];
-const kept = json(process.execPath, [
-  main,
-  "eval",
-  ...folders,
-  "--frames",
-  "1",
-  "--json",
-  ...set,
-  ...unfilled,
-]);
+const words = ["eval", ...folders, "--frames", "1"];
+const ours = runDepthwatt(words, values.set);
+const kept = runDepthwatt(words, [...values.set, "refine.fill=off"]);
 const hasOpenCv = spawnSync(PYTHON, ["-c", "import cv2"]).status === 0;
 if (!hasOpenCv) console.log("OpenCV: skipped, needs python3-opencv (sudo apt-get install python3-opencv)");
 const peer = hasOpenCv
-  ? json(PYTHON, [join(root, "bench/accuracy/opencv_accuracy.py"), ...folders])
+  ? spawnJson(PYTHON, [join(root, "bench/accuracy/opencv_accuracy.py"), ...folders])
   : { scenes: [] };
 
 const regions = await errorRegions(folders, values.set);
@@ -130,24 +112,12 @@ const worse = rows.filter(
 );
 if (hasOpenCv) console.log(`better than OpenCV on ${rows.length - worse.length} of ${rows.length} scenes`);
 
-const git = (...words) => execFileSync("git", words, { cwd: root, encoding: "utf8" }).trim();
-const cpu = cpus()[0]?.model.trim() ?? "unknown CPU";
-const machine = values.machine ?? `${cpu} ${cpus().length} cores`.toLowerCase().replace(/[^a-z0-9]+/g, "-");
-const commit = git("rev-parse", "--short", "HEAD");
-const date = new Date().toISOString().slice(0, 10);
-const folder = join(root, "bench/results", machine);
-mkdirSync(folder, { recursive: true });
-const file = join(folder, `${date}-${commit}-accuracy.json`);
-const report = {
-  machine,
-  commit,
-  date,
-  toolchain: { openCv: peer.opencv ?? null, node: process.version },
+writeResult("accuracy", values, {
+  what: "error of the default settings and of OpenCV StereoSGBM HH on the research data",
+  openCv: peer.opencv ?? null,
   parameters: { depthwatt: ours.parameters, openCv: peer.parameters ?? null },
   middleburyV2BadPercent: twelve,
   perturbed,
   reliability,
   rows,
-};
-writeFileSync(file, `${JSON.stringify(report, null, 1)}\n`);
-console.log(file);
+});

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Pairs of the synthetic scene whose walls say nothing, as scenes to evaluate: rendered, with exact truth.
-import { sceneView, SceneRenderer } from "../../dist/camera/index.js";
+import { SceneRenderer, sceneView } from "../../dist/camera/index.js";
 import { loadNative } from "../../dist/edge/native.js";
 
 const [WIDTH, HEIGHT] = [480, 360];

@@ -4,11 +4,11 @@
 //   node bench/accuracy/confidence.mjs [--svg FILE] [--set key=value]...    the table, and the reliability plot
 import { existsSync, readdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { scriptArguments } from "../../scripts/arguments.mjs";
 import { createEngine } from "../../dist/cuda/index.js";
 import { loadConfig } from "../../dist/edge/config/index.js";
 import { engineMatcher, readDataset, readScene } from "../../dist/edge/eval/index.js";
 import { xyPlot } from "../../dist/edge/plot/index.js";
+import { scriptArguments } from "../../scripts/arguments.mjs";
 
 const INVALID = -32_768;
 const LEVELS = 256;

@@ -6,17 +6,17 @@
 // Prints a row as JSON; --out adds it to the rows of a result file, which is begun where it is not there. FOLDER is another checkout that was built (its matcher must give the confidence). Needs DEPTHWATT_DATA.
 import { execFileSync } from "node:child_process";
 import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
-import { availableParallelism, cpus } from "node:os";
-import { dirname, join, resolve } from "node:path";
-import { fileURLToPath } from "node:url";
+import { join, resolve } from "node:path";
 import { scriptArguments } from "../../scripts/arguments.mjs";
+import { describeRun, formatResult, root } from "../shared/result-file.mjs";
+import { mean } from "../shared/statistics.mjs";
 
 const INVALID = -32_768;
 const DENSITY = 80;
 
 const { values } = scriptArguments({
   options: {
-    build: { type: "string", default: dirname(dirname(dirname(fileURLToPath(import.meta.url)))) },
+    build: { type: "string", default: root },
     preset: { type: "string" },
     confident: { type: "boolean", default: false },
     out: { type: "string" },
@@ -63,10 +63,10 @@ for (const folder of folders) {
     });
   }
 }
-const mean = (name, level) => scenes.reduce((sum, one) => sum + one[name][level], 0) / scenes.length;
+const meanAt = (name, level) => mean(scenes.map((scene) => scene[name][level]));
 let level = 0;
-while (level < 255 && mean("density", level + 1) >= DENSITY) ++level;
-const at = (one) => ({ density: mean("density", one), badPercentOfKept: mean("badPercent", one) });
+while (level < 255 && meanAt("density", level + 1) >= DENSITY) ++level;
+const at = (one) => ({ density: meanAt("density", one), badPercentOfKept: meanAt("badPercent", one) });
 const commit = execFileSync("git", ["rev-parse", "--short", "HEAD"], {
   cwd: resolve(values.build),
   encoding: "utf8",
@@ -93,16 +93,7 @@ console.log(JSON.stringify(row));
 if (values.out !== undefined) {
   const begun = existsSync(values.out)
     ? JSON.parse(readFileSync(values.out, "utf8"))
-    : {
-        machine: `${cpus()[0].model.trim()}, ${availableParallelism()} cores`,
-        commit,
-        date: new Date().toISOString().slice(0, 10),
-        toolchain: { node: process.version },
-        powerMode: "virtual machine, cannot be read",
-        clocks: "virtual machine, cannot be read",
-        load: "other programs; nothing here is a time",
-        rows: [],
-      };
+    : { ...describeRun(), commit, rows: [] };
   begun.rows.push(row);
-  writeFileSync(values.out, `${JSON.stringify(begun, null, 1)}\n`);
+  writeFileSync(values.out, formatResult(begun));
 }

@@ -2,18 +2,19 @@
 // What a choice of settings is worth on scenes that had no say in it: chooses among all combinations of the values without each scene,
 // then without each set, and tells the error on what was left out beside that of the settings as they are shipped.
 //   node bench/accuracy/leave-one-out.mjs --vary KEY=V1,V2... [--vary ...] [--set key=value]... [--preset NAME] [--unfilled]
-//                                        [--cache FILE] [--machine NAME --out FILE]
+//                                        [--cache FILE] [--out FILE]
 // Filled: the best has the smallest mean over the sets of its error in proportion to that of the shipped settings. Unfilled: it has the
 // fewest wrong where just 80 % are kept, in the mean of the scenes, one threshold for all; the one left out gets the threshold of the others.
 // Each combination is measured once; --cache keeps the figures for another run of the same build. Needs DEPTHWATT_DATA.
 import { createHash } from "node:crypto";
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
-import { scriptArguments } from "../../scripts/arguments.mjs";
 import { createEngine } from "../../dist/cuda/index.js";
 import { loadConfig } from "../../dist/edge/config/index.js";
 import { engineMatcher, middleburyV2Mean, scoreScene } from "../../dist/edge/eval/index.js";
-import { loadNow, writeResult } from "../shared/result-file.mjs";
-import { KEPT, mean, researchSets, sureness } from "./tuning.mjs";
+import { scriptArguments } from "../../scripts/arguments.mjs";
+import { RESULT_OPTIONS, writeResult } from "../shared/result-file.mjs";
+import { mean } from "../shared/statistics.mjs";
+import { KEPT, researchSets, sureness } from "./tuning.mjs";
 
 const { values } = scriptArguments({
   options: {
@@ -22,8 +23,7 @@ const { values } = scriptArguments({
     preset: { type: "string" },
     unfilled: { type: "boolean", default: false },
     cache: { type: "string" },
-    machine: { type: "string" },
-    out: { type: "string" },
+    ...RESULT_OPTIONS,
   },
 });
 
@@ -151,6 +151,6 @@ for (const [name, { chosen, shipped: as }] of Object.entries(bySet)) {
 if (values.out !== undefined) {
   const costs = all.map((row) => ({ settings: row.settings, cost: costOf(row, shipped, () => true) }));
   const { cache: _, ...asked } = values;
-  const figures = { asked, kind: "measured", meanOfScenes, bySet, scenes, sets: wholeSets, costs };
-  writeResult(values.out, { what: "leave one out", machine: values.machine, load: loadNow(), ...figures });
+  const figures = { asked, kind: "measured", meanOfScenes, bySet, sets: wholeSets, costs, rows: scenes };
+  writeResult("leave-one-out", values, { what: "leave one out", ...figures });
 }

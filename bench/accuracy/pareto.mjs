@@ -1,18 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
-// Error against time of every matcher and every preset on Middlebury v2, on this machine: `node bench/accuracy/pareto.mjs --out RESULT.json
-// [--plot docs/2-concepts/pareto.svg]` (needs a build and DEPTHWATT_DATA). Cases take turns; of each scene the fastest of the frames
+// Error against time of every matcher and every preset on Middlebury v2, on this machine: `node bench/accuracy/pareto.mjs
+// [--plot docs/2-concepts/pareto.svg]` (needs DEPTHWATT_DATA). Cases take turns; of each scene the fastest of the frames
 // counts, because whatever else runs can only make one slower.
 import { writeFileSync } from "node:fs";
-import { cpus, loadavg } from "node:os";
+import { cpus } from "node:os";
 import { join } from "node:path";
-import { scriptArguments } from "../../scripts/arguments.mjs";
 import { ALGORITHMS, createEngine, readsColours } from "../../dist/cuda/index.js";
 import { loadConfig } from "../../dist/edge/config/index.js";
 import { engineMatcher, evaluate, readDataset, readScene } from "../../dist/edge/eval/index.js";
 import { xyPlot } from "../../dist/edge/plot/index.js";
 import { PRESET_NAMES } from "../../dist/edge/presets/index.js";
+import { scriptArguments } from "../../scripts/arguments.mjs";
+import { RESULT_OPTIONS, writeResult } from "../shared/result-file.mjs";
+import { mean } from "../shared/statistics.mjs";
 
-const { values } = scriptArguments({ options: { out: { type: "string" }, plot: { type: "string" } } });
+const { values } = scriptArguments({ options: { plot: { type: "string" }, ...RESULT_OPTIONS } });
 const ROUNDS = 5;
 const entries = await readDataset(join(process.env.DEPTHWATT_DATA ?? ".", "midd_v2"));
 const scenes = { grey: [], rgb: [] };
@@ -42,8 +44,8 @@ const cases = [
 
 for (let round = 0; round < ROUNDS; ++round) {
   for (const one of cases) {
-    const { scenes: results, mean } = await evaluate(one.scenes, one.match);
-    one.badPercent = mean.middleburyV2BadPercent;
+    const { scenes: results, mean: means } = await evaluate(one.scenes, one.match);
+    one.badPercent = means.middleburyV2BadPercent;
     for (const [at, { milliseconds }] of results.entries())
       one.fastest[at] = Math.min(one.fastest[at] ?? Infinity, milliseconds);
   }
@@ -54,7 +56,7 @@ const rows = cases.map(({ name, algorithm, badPercent, fastest }) => ({
   name,
   algorithm,
   badPercent: Number(badPercent.toFixed(3)),
-  milliseconds: Number((fastest.reduce((sum, ms) => sum + ms, 0) / fastest.length).toFixed(2)),
+  milliseconds: Number(mean(fastest).toFixed(2)),
 }));
 for (const row of rows)
   row.onFront = !rows.some(
@@ -66,9 +68,6 @@ for (const row of rows)
   );
 rows.sort((a, b) => a.milliseconds - b.milliseconds);
 console.table(rows.map(({ kind: _, ...row }) => row));
-const load = `load average ${loadavg()
-  .map((value) => value.toFixed(1))
-  .join(", ")}; fastest of ${ROUNDS} frames`;
 if (values.plot !== undefined) {
   const front = rows.filter(({ onFront }) => onFront);
   const plot = xyPlot({
@@ -96,4 +95,5 @@ if (values.plot !== undefined) {
   });
   writeFileSync(values.plot, plot);
 }
-if (values.out !== undefined) writeFileSync(values.out, `${JSON.stringify({ load, rows }, undefined, 2)}\n`);
+const what = `error and time of every matcher and preset on Middlebury v2, fastest of ${ROUNDS} frames`;
+writeResult("pareto", values, { what, rows });

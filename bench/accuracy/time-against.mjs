@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // What a frame takes beside another checkout of depthwatt: CPU time of sixteen frames of each in turn, on one thread, the look at the pair
 // (every sixteenth frame) with them. Other work on the machine slows all of them, so the ratios are what counts.
-//   node bench/accuracy/time-against.mjs --build FOLDER [--rounds N] [--out FILE]
+//   node bench/accuracy/time-against.mjs --build FOLDER [--rounds N]
 // FOLDER is a checkout that was built, at its own defaults. Needs DEPTHWATT_DATA.
 import { execFileSync } from "node:child_process";
-import { writeFileSync } from "node:fs";
-import { availableParallelism, cpus, loadavg } from "node:os";
-import { dirname, join, resolve } from "node:path";
-import { fileURLToPath } from "node:url";
+import { join, resolve } from "node:path";
 import { scriptArguments } from "../../scripts/arguments.mjs";
+import { RESULT_OPTIONS, root, writeResult } from "../shared/result-file.mjs";
+import { median } from "../shared/statistics.mjs";
 
 const SCENES = {
   midd_v2: ["teddy"],
@@ -17,13 +16,11 @@ const SCENES = {
   kitti2015: ["000004_10"],
 };
 const FRAMES = 16;
-const loadBefore = loadavg()[0];
-const own = dirname(dirname(dirname(fileURLToPath(import.meta.url))));
 const { values } = scriptArguments({
   options: {
     build: { type: "string" },
     rounds: { type: "string", default: "9" },
-    out: { type: "string" },
+    ...RESULT_OPTIONS,
   },
 });
 
@@ -51,11 +48,10 @@ async function timeOf(engine, { left, right }) {
 
 const contenders = {
   before: await contenderOf(values.build),
-  default: await contenderOf(own),
-  quality: await contenderOf(own, "quality"),
+  default: await contenderOf(root),
+  quality: await contenderOf(root, "quality"),
 };
-const { readDataset, readScene } = await import(join(own, "dist/edge/eval/index.js"));
-const median = (times) => times.toSorted((a, b) => a - b)[times.length >> 1];
+const { readDataset, readScene } = await import(join(root, "dist/edge/eval/index.js"));
 const rows = [];
 for (const [set, names] of Object.entries(SCENES)) {
   for (const entry of await readDataset(join(process.env.DEPTHWATT_DATA, set))) {
@@ -88,21 +84,9 @@ for (const [set, names] of Object.entries(SCENES)) {
     console.log(JSON.stringify(rows.at(-1)));
   }
 }
-const commitOf = (folder) =>
-  execFileSync("git", ["rev-parse", "--short", "HEAD"], { cwd: folder, encoding: "utf8" }).trim();
-if (values.out !== undefined) {
-  const report = {
-    machine: `${cpus()[0].model.trim()}, ${availableParallelism()} cores`,
-    commit: commitOf(own),
-    before: commitOf(values.build),
-    date: new Date().toISOString().slice(0, 10),
-    toolchain: { node: process.version },
-    powerMode: "virtual machine, cannot be read",
-    clocks: "virtual machine, cannot be read",
-    // After it, this program is in the load itself.
-    load: { before: loadBefore, after: loadavg()[0] },
-    what: `CPU time of a frame, CPU backend, one thread: ${values.rounds} times ${FRAMES} frames of each in turn`,
-    rows,
-  };
-  writeFileSync(values.out, `${JSON.stringify(report, null, 1)}\n`);
-}
+const words = ["rev-parse", "--short", "HEAD"];
+writeResult("time-against", values, {
+  what: `CPU time of a frame, CPU backend, one thread: ${values.rounds} times ${FRAMES} frames of each in turn`,
+  before: execFileSync("git", words, { cwd: values.build, encoding: "utf8" }).trim(),
+  rows,
+});

@@ -1,16 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 // Settings by measurement: percent bad of each value, or of each combination, on the research sets and on rendered rooms without texture.
 //   node bench/accuracy/tune.mjs --vary KEY=V1,V2... [--vary ...] [--descend] [--set key=value]... [--preset NAME]
-//                         [--sets NAME,NAME] [--noise SIGMA] [--machine NAME --out FILE]
+//                         [--sets NAME,NAME] [--noise SIGMA] [--out FILE]
 // Every combination of the values is tried; with --descend one key after the other, each time the best value of it, until none gets better.
 // Better is what has the smaller mean over the sets of its error in proportion to that of the settings as given, with no bare room counted.
 // --noise adds normal noise to the research pairs. bench/leave-one-out.mjs tells what a choice is worth on scenes that had no say in it.
 // Needs DEPTHWATT_DATA for the research sets; the bare rooms are rendered.
 import { scriptArguments } from "../../scripts/arguments.mjs";
+import { RESULT_OPTIONS, writeResult } from "../shared/result-file.mjs";
+import { mean } from "../shared/statistics.mjs";
 import { bareScenes } from "./bare-scenes.mjs";
 import { noisy } from "./perturbed.mjs";
-import { loadNow, writeResult } from "../shared/result-file.mjs";
-import { figuresOf, mean, researchSets } from "./tuning.mjs";
+import { figuresOf, researchSets } from "./tuning.mjs";
 
 const BARE = "bare";
 
@@ -22,8 +23,7 @@ const { values } = scriptArguments({
     sets: { type: "string" },
     noise: { type: "string" },
     descend: { type: "boolean", default: false },
-    machine: { type: "string" },
-    out: { type: "string" },
+    ...RESULT_OPTIONS,
   },
 });
 const varied = values.vary.map((text) => {
@@ -116,5 +116,5 @@ if (values.out !== undefined) {
     ...figures,
   }));
   const chosen = { asked: values, best: best.settings, rows };
-  writeResult(values.out, { what: "settings by error", machine: values.machine, load: loadNow(), ...chosen });
+  writeResult("tuning", values, { what: "settings by error", ...chosen });
 }

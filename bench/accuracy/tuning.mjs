@@ -11,6 +11,7 @@ import {
   readScene,
   scoreScene,
 } from "../../dist/edge/eval/index.js";
+import { mean } from "../shared/statistics.mjs";
 
 const INVALID = -32_768;
 /** Percent of all pixels that are kept where errors among the surest are told. */
@@ -76,8 +77,6 @@ export function blocksNearZero({ truth, width, numDisparities }, disparityQ4) {
   }
   return found;
 }
-
-export const mean = (values) => values.reduce((sum, value) => sum + value, 0) / values.length;
 
 /** Percent wrong among the surest 80 % of all scenes, one threshold for all, in proportion between two thresholds. */
 function badAtDensity(scenes) {

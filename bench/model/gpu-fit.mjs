@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Fits the model of gpu-model.mjs on some rows of a GPU check (bench_model.h) and tests it on all others.
-import { PARAMETERS, PIXELWISE, WALKS, frameMs, pixelMs, walkMs } from "./gpu-model.mjs";
+import { frameMs, PARAMETERS, PIXELWISE, pixelMs, WALKS, walkMs } from "./gpu-model.mjs";
 
 /** Shorter times are differences of two that are no steadier than this. */
 const LEAST_MS = 0.002;
@@ -37,6 +37,7 @@ const countsOf = (sass, architecture, cells) => {
   );
   return (shape, padded) => rows.get(`${shape} ${padded}`);
 };
+
 export { countsOf };
 
 /** Every row of the result files with its job and the machine it ran on. */

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The text of docs/3-boards/predictions.md: every figure in it, and whether the test is passed, follows from what it is given.
+import { median } from "../shared/statistics.mjs";
 import { FITTED_PARTITIONS, FITTED_WIDTHS, LIMIT } from "./gpu-fit.mjs";
 import { slotsByClass } from "./sass-loops.mjs";
 
@@ -8,7 +9,6 @@ const sizeOf = ({ width, height, numDisparities }) =>
   `${width}x${height}${numDisparities === undefined ? "" : `x${numDisparities}`}`;
 const worstOf = (rows) => Math.max(0, ...rows.map((one) => Math.abs(one.error)));
 const within = (rows) => rows.filter((one) => Math.abs(one.error) <= LIMIT).length;
-const median = (values) => values.sort((a, b) => a - b)[Math.floor(values.length / 2)];
 /** Bytes that memory gives a multiprocessor in a clock. */
 const bytesAClock = (machine) =>
   (machine.memoryGigabytesPerSecond * 1e3) / (machine.multiprocessors * machine.megahertz);

@@ -11,8 +11,8 @@ import { basename, dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
 import { gunzipSync } from "node:zlib";
-import { launchOf, readableNames, residentWarps } from "./cuda-table.mjs";
 import { FLAGS_11_8, fetchNvcc118 } from "../../test/setup/nvcc-11.8.mjs";
+import { launchOf, readableNames, residentWarps } from "./cuda-table.mjs";
 import { costOf, parseSass, slotsOf } from "./sass-loops.mjs";
 import { costsTurn, firstTurn, lineTurn, selectingTurn, tileTurn } from "./sass-turns.mjs";
 

@@ -1,16 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 // ESAW and ESMP in double precision from the equations of Yu et al. 2010, beside the fixed-point room, on Middlebury v2:
-// `node bench/papers/exponential-float64.mjs [--variants] [--out FILE]` (needs a build and DEPTHWATT_DATA). --variants also tries what
+// `node bench/papers/exponential-float64.mjs [--variants]` (needs DEPTHWATT_DATA). --variants also tries what
 // the paper leaves open: how colours are compared, the border, candidates outside the right image, d_m.
-import { writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { scriptArguments } from "../../scripts/arguments.mjs";
 import { readRgbImage } from "../../dist/camera/index.js";
 import { readDataset, readScene } from "../../dist/edge/eval/dataset.js";
 import { score } from "../../dist/edge/eval/score.js";
 import { loadNative } from "../../dist/edge/native.js";
+import { scriptArguments } from "../../scripts/arguments.mjs";
+import { RESULT_OPTIONS, writeResult } from "../shared/result-file.mjs";
+import { mean } from "../shared/statistics.mjs";
 
-const { values } = scriptArguments({ options: { variants: { type: "boolean" }, out: { type: "string" } } });
+const { values } = scriptArguments({ options: { variants: { type: "boolean" }, ...RESULT_OPTIONS } });
 const folder = join(process.env.DEPTHWATT_DATA ?? ".", "midd_v2");
 const MASKS = ["nonocc", "all", "disc"];
 /** Labels per scene as the papers count them: 450x375x60 for teddy and cones. */
@@ -200,7 +201,6 @@ function medianQ4(whole, width, height) {
   });
 }
 
-const mean = (rows) => rows.flat().reduce((sum, value) => sum + value, 0) / 12;
 const scenes = [];
 for (const entry of await readDataset(folder)) {
   const { data } = await readRgbImage(join(folder, entry.left));
@@ -215,13 +215,13 @@ function report(what, name, winnersOf) {
   const numbers = bad
     .map((three) => three.map((value) => value.toFixed(2).padStart(5)).join(" "))
     .join(" | ");
-  console.log(`${name} ${what.padEnd(44)} ${numbers} | ${mean(bad).toFixed(3)}`);
+  console.log(`${name} ${what.padEnd(44)} ${numbers} | ${mean(bad.flat()).toFixed(3)}`);
   rows.push({
     kind: what === "paper" ? "published" : "measured",
     preset: name,
     what,
     badPercent: bad,
-    mean: mean(bad),
+    mean: mean(bad.flat()),
   });
 }
 for (const [name, preset] of Object.entries(PRESETS)) {
@@ -230,9 +230,9 @@ for (const [name, preset] of Object.entries(PRESETS)) {
     preset: name,
     what: "paper, Table IV",
     badPercent: PAPER[name],
-    mean: mean(PAPER[name]),
+    mean: mean(PAPER[name].flat()),
   });
-  console.log(`${name} paper: mean ${mean(PAPER[name]).toFixed(3)}`);
+  console.log(`${name} paper: mean ${mean(PAPER[name].flat()).toFixed(3)}`);
   report("fixed point", name, (scene, labels) => fixedWinners(scene, preset, labels));
   report("float64", name, (scene, labels) => float64Winners(scene, preset, labels, CHOSEN));
   if (!values.variants) continue;
@@ -258,8 +258,9 @@ for (const [name, preset] of Object.entries(PRESETS)) {
     );
   }
 }
-if (values.out)
-  writeFileSync(
-    values.out,
-    `${JSON.stringify({ what: "ESAW and ESMP, Middlebury v2", labels: LABELS, chosen: CHOSEN, rows }, null, 1)}\n`,
-  );
+writeResult("exponential", values, {
+  what: "ESAW and ESMP, Middlebury v2",
+  labels: LABELS,
+  chosen: CHOSEN,
+  rows,
+});

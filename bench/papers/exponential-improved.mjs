@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // What esaw and esmp reach on Middlebury v2 with all that refines: the paper's settings, default refinement, and the presets esaw-5-improved,
-// esaw-9-improved and esmp-8-improved. Percent off by more than 1 px: `node bench/papers/exponential-improved.mjs [--machine NAME --out FILE]`
-// (needs a build and DEPTHWATT_DATA).
+// esaw-9-improved and esmp-8-improved. Percent off by more than 1 px: `node bench/papers/exponential-improved.mjs`
+// (needs DEPTHWATT_DATA).
 import { join } from "node:path";
-import { loadNow, writeResult } from "../shared/result-file.mjs";
-import { scriptArguments } from "../../scripts/arguments.mjs";
 import { createEngine } from "../../dist/cuda/index.js";
 import { loadConfig } from "../../dist/edge/config/index.js";
 import {
@@ -14,8 +12,10 @@ import {
   readScene,
   scoreScene,
 } from "../../dist/edge/eval/index.js";
+import { scriptArguments } from "../../scripts/arguments.mjs";
+import { RESULT_OPTIONS, writeResult } from "../shared/result-file.mjs";
 
-const { values } = scriptArguments({ options: { machine: { type: "string" }, out: { type: "string" } } });
+const { values } = scriptArguments({ options: RESULT_OPTIONS });
 const LABELS = { tsukuba: 16, venus: 20, teddy: 60, cones: 60 };
 const MASKS = ["nonocc", "all", "disc"];
 const UNREFINED = ["leftRight=false", "speckleSize=0", "fill=off", "boundary=false"].map(
@@ -72,8 +72,6 @@ for (const [preset, description] of Object.entries(MATCHERS)) {
     );
   }
 }
-if (values.out !== undefined) {
-  const what =
-    "ESAW and ESMP with refinement and gradients, Middlebury v2: percent off by more than 1 px (nonocc, all, disc)";
-  writeResult(values.out, { what, machine: values.machine, load: loadNow(), labels: LABELS, rows });
-}
+const what =
+  "ESAW and ESMP with refinement and gradients, Middlebury v2: percent off by more than 1 px (nonocc, all, disc)";
+writeResult("exponential-improved", values, { what, labels: LABELS, rows });

@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 // Fig. 7 of Yu et al. 2010: disparity grows from 0 at the left border to 64 at the right one, the right view is made of the left
 // view and this ramp, and ESAW errs about twice as often as ESMP.
-//   npm run --silent build && DEPTHWATT_DATA=FOLDER node bench/papers/exponential-ramp.mjs [--machine NAME]
+//   DEPTHWATT_DATA=FOLDER node bench/papers/exponential-ramp.mjs
 //   ... node bench/papers/exponential-ramp.mjs --dataset FOLDER     writes the pairs, for depthwatt eval FOLDER --sweep
-// The paper does not say which picture it took: these are Middlebury's. Writes bench/results/MACHINE/DATE-COMMIT-exponential-ramp.json.
-import { execFileSync } from "node:child_process";
+// The paper does not say which picture it took: these are Middlebury's.
 import { mkdirSync, readdirSync, writeFileSync } from "node:fs";
-import { cpus } from "node:os";
-import { dirname, join } from "node:path";
+import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { scriptArguments } from "../../scripts/arguments.mjs";
 import sharp from "sharp";
 import { createEngine } from "../../dist/cuda/index.js";
+import { scriptArguments } from "../../scripts/arguments.mjs";
+import { RESULT_OPTIONS, writeResult } from "../shared/result-file.mjs";
+import { mean } from "../shared/statistics.mjs";
 import { UNREFINED } from "../shared/unrefined.mjs";
 
 const LARGEST = 64;
@@ -121,7 +121,7 @@ async function writeDataset(folder, data) {
 
 async function main() {
   const { values } = scriptArguments({
-    options: { machine: { type: "string" }, dataset: { type: "string" } },
+    options: { dataset: { type: "string" }, ...RESULT_OPTIONS },
   });
   const data = process.env.DEPTHWATT_DATA;
   if (data === undefined) {
@@ -141,29 +141,15 @@ async function main() {
       figures,
     });
   }
-  const mean = {};
-  for (const name of Object.keys(FORMS))
-    mean[name] = rows.reduce((sum, { figures }) => sum + figures[name], 0) / rows.length;
-  rows.push({ kind: "measured", what: "mean of all scenes", figures: mean });
-  const root = dirname(dirname(dirname(fileURLToPath(import.meta.url))));
-  const git = (...words) => execFileSync("git", words, { cwd: root, encoding: "utf8" }).trim();
-  const machine = values.machine ?? `${cpus()[0].model.trim()}, ${cpus().length} cores`;
-  const [commit, date] = [git("rev-parse", "--short", "HEAD"), new Date().toISOString().slice(0, 10)];
-  const folder = join(root, "bench/results", machine.toLowerCase().replaceAll(/[^a-z0-9]+/g, "-"));
-  mkdirSync(folder, { recursive: true });
-  const file = join(folder, `${date}-${commit}-exponential-ramp.json`);
-  const about = {
-    machine,
-    commit,
-    date,
-    toolchain: `node ${process.versions.node}`,
-    powerMode: "not known",
-    clocks: "not locked",
-    load: "of no effect",
-  };
-  writeFileSync(file, `${JSON.stringify({ ...about, rows }, undefined, 1)}\n`);
-  console.log(mean);
-  console.log(file);
+  const average = Object.fromEntries(
+    Object.keys(FORMS).map((name) => [name, mean(rows.map(({ figures }) => figures[name]))]),
+  );
+  rows.push({ kind: "measured", what: "mean of all scenes", figures: average });
+  console.log(average);
+  writeResult("exponential-ramp", values, {
+    what: "Fig. 7 of Yu et al. 2010: errors of ESAW and ESMP on a ramp",
+    rows,
+  });
 }
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) await main();

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// chang-half against chang-full on the scenes of full size, and where each is wrong: `node bench/papers/half-against-full.mjs [--out FILE]`
-// (needs a build and DEPTHWATT_DATA). Percent of the pixels with a ground truth that are off by more than the scene's threshold.
-import { writeFileSync } from "node:fs";
+// chang-half against chang-full on the scenes of full size, and where each is wrong: `node bench/papers/half-against-full.mjs`
+// (needs DEPTHWATT_DATA). Percent of the pixels with a ground truth that are off by more than the scene's threshold.
 import { join } from "node:path";
-import { scriptArguments } from "../../scripts/arguments.mjs";
 import { createEngine } from "../../dist/cuda/index.js";
 import { loadConfig } from "../../dist/edge/config/index.js";
 import { engineMatcher, readDataset, readScene } from "../../dist/edge/eval/index.js";
+import { scriptArguments } from "../../scripts/arguments.mjs";
+import { RESULT_OPTIONS, writeResult } from "../shared/result-file.mjs";
 
-const { values } = scriptArguments({ options: { out: { type: "string" } } });
+const { values } = scriptArguments({ options: RESULT_OPTIONS });
 const INVALID = -32_768;
 const FOLDERS = ["midd_2006_aloe", "kitti2015"];
 /** A pixel is near a step where the ground truth within so many pixels spans more than STEP_PX. */
@@ -125,4 +125,4 @@ for (const folder of FOLDERS) {
     }
   }
 }
-if (values.out !== undefined) writeFileSync(values.out, `${JSON.stringify({ rows }, undefined, 2)}\n`);
+writeResult("half-against-full", values, { what: "chang-half and chang-full on scenes of full size", rows });

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 // Tables 7.2 and 7.3 of Prehn 2007 on Middlebury v2: the matchers sad and pyramid, the same in double precision from the equations,
-// and what the thesis leaves open: `node bench/papers/window-float64.mjs [--out FILE] [--only REGEX]`
-// (needs a build and DEPTHWATT_DATA; REGEX of "sad 3x3 float64" and the like). Percent of non-occluded pixels off by more than 1 px.
-import { writeFileSync } from "node:fs";
+// and what the thesis leaves open: `node bench/papers/window-float64.mjs [--only REGEX]`
+// (needs DEPTHWATT_DATA; REGEX of "sad 3x3 float64" and the like). Percent of non-occluded pixels off by more than 1 px.
 import { join } from "node:path";
-import { scriptArguments } from "../../scripts/arguments.mjs";
 import { readRgbImage } from "../../dist/camera/index.js";
 import { readDataset, readScene } from "../../dist/edge/eval/index.js";
 import { score } from "../../dist/edge/eval/score.js";
 import { loadNative } from "../../dist/edge/native.js";
+import { scriptArguments } from "../../scripts/arguments.mjs";
+import { RESULT_OPTIONS, writeResult } from "../shared/result-file.mjs";
 
-const { values } = scriptArguments({ options: { out: { type: "string" }, only: { type: "string" } } });
+const { values } = scriptArguments({ options: { only: { type: "string" }, ...RESULT_OPTIONS } });
 const wanted = new RegExp(values.only ?? "");
 const folder = join(process.env.DEPTHWATT_DATA ?? ".", "midd_v2");
 const SCENES = ["cones", "teddy", "tsukuba", "venus"];
@@ -320,11 +320,9 @@ for (const side of [3, 5, 7]) {
   }
 }
 
-if (values.out) {
-  const text = JSON.stringify(
-    { what: "sad and pyramid, Middlebury v2, nonocc", scenes: SCENES, labels: LABELS, rows },
-    null,
-    1,
-  );
-  writeFileSync(values.out, `${text}\n`);
-}
+writeResult("window-sad", values, {
+  what: "sad and pyramid, Middlebury v2, nonocc",
+  scenes: SCENES,
+  labels: LABELS,
+  rows,
+});

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // What sad and pyramid reach on Middlebury v2 with all that refines: the presets sad-7-improved and pyramid-improved, and each of them with
-// one thing changed. Percent of non-occluded pixels off by more than 1 px: `node bench/papers/window-improved.mjs [--out FILE]` (needs a
-// build and DEPTHWATT_DATA).
-import { writeFileSync } from "node:fs";
+// one thing changed. Percent of non-occluded pixels off by more than 1 px: `node bench/papers/window-improved.mjs` (needs
+// DEPTHWATT_DATA).
 import { join } from "node:path";
-import { scriptArguments } from "../../scripts/arguments.mjs";
 import { createEngine } from "../../dist/cuda/index.js";
 import { loadConfig } from "../../dist/edge/config/index.js";
 import { engineMatcher, evaluate, readDataset, readScene } from "../../dist/edge/eval/index.js";
+import { scriptArguments } from "../../scripts/arguments.mjs";
+import { RESULT_OPTIONS, writeResult } from "../shared/result-file.mjs";
 
-const { values } = scriptArguments({ options: { out: { type: "string" } } });
+const { values } = scriptArguments({ options: RESULT_OPTIONS });
 const SCENES = ["cones", "teddy", "tsukuba", "venus"];
 const LABELS = { tsukuba: 16, venus: 20, teddy: 60, cones: 60 };
 const weights = (matcher, hue, saturation, value) => [
@@ -73,5 +73,9 @@ for (const [preset, changes] of Object.entries(CHANGES)) {
     console.log(`${preset}, ${what}: ${badPercent.join(" ")}`);
   }
 }
-if (values.out !== undefined)
-  writeFileSync(values.out, `${JSON.stringify({ scenes: SCENES, labels: LABELS, rows }, null, 1)}\n`);
+writeResult("window-improved", values, {
+  what: "sad and pyramid with refinement, Middlebury v2, percent of non-occluded pixels off by more than 1 px",
+  scenes: SCENES,
+  labels: LABELS,
+  rows,
+});

@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the repair of Prehn 2007 does to errors, and how well each confidence measure tells right from wrong: presets that refine
-// nothing else, Middlebury v2, non-occluded pixels off by more than 1 px: `node bench/papers/window-repair.mjs [--out FILE]` (needs a
-// build and DEPTHWATT_DATA). Of a scene and a confidence:
+// nothing else, Middlebury v2, non-occluded pixels off by more than 1 px: `node bench/papers/window-repair.mjs` (needs
+// DEPTHWATT_DATA). Of a scene and a confidence:
 //   areaPercent      wrong pixels among the surest share of all, in the mean of all shares; without a confidence it is badPercent
 //   repairedPercent  of the wrong pixels those that are right after the repair; spoiltPercent: right ones that are not, per wrong one
-import { writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { scriptArguments } from "../../scripts/arguments.mjs";
 import { CONFIDENCE_MEASURES, createEngine } from "../../dist/cuda/index.js";
 import { loadConfig } from "../../dist/edge/config/index.js";
 import { engineMatcher, readDataset, readScene } from "../../dist/edge/eval/index.js";
+import { scriptArguments } from "../../scripts/arguments.mjs";
+import { RESULT_OPTIONS, writeResult } from "../shared/result-file.mjs";
 
-const { values } = scriptArguments({ options: { out: { type: "string" } } });
+const { values } = scriptArguments({ options: RESULT_OPTIONS });
 const LABELS = { tsukuba: 16, venus: 20, teddy: 60, cones: 60 };
 const PRESETS = ["pyramid", "sad-7", "esaw-9", "esmp-8", "sgm-2016"];
 const entries = await readDataset(join(process.env.DEPTHWATT_DATA ?? ".", "midd_v2"));
@@ -78,5 +78,8 @@ for (const preset of PRESETS) {
   }
 }
 console.table(rows.map(({ kind: _, ...row }) => row));
-if (values.out !== undefined)
-  writeFileSync(values.out, `${JSON.stringify({ labels: LABELS, rows }, null, 1)}\n`);
+writeResult("window-repair", values, {
+  what: "the repair of Prehn 2007 by confidence measure, Middlebury v2, non-occluded pixels",
+  labels: LABELS,
+  rows,
+});

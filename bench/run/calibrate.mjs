@@ -1,25 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
 // What calibrating from many pairs costs: 100 rendered pairs of 1280x720 on disk, `depthwatt calibrate` over them in a terminal of
-// its own, so that its progress bar is drawn. usage (needs a build): node bench/run/calibrate.mjs [--pairs 100] [--rounds 3]
-// [--folder KEPT] [--machine NAME] [--load WORDS] [--out FILE]. A kept folder is filled up with the pairs that are not there yet;
+// its own, so that its progress bar is drawn. node bench/run/calibrate.mjs [--pairs 100] [--rounds 3]
+// [--folder KEPT]. A kept folder is filled up with the pairs that are not there yet;
 // with --rounds 0 that is all.
 import { spawnSync } from "node:child_process";
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { availableParallelism, tmpdir } from "node:os";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { scriptArguments } from "../../scripts/arguments.mjs";
 import { runnerImport } from "vite";
 import { encodePng } from "../../dist/camera/index.js";
-import { loadNow, writeResult } from "../shared/result-file.mjs";
+import { scriptArguments } from "../../scripts/arguments.mjs";
+import { PROGRAM } from "../shared/depthwatt.mjs";
+import { RESULT_OPTIONS, writeResult } from "../shared/result-file.mjs";
+import { median } from "../shared/statistics.mjs";
 
 const { values } = scriptArguments({
   options: {
     pairs: { type: "string", default: "100" },
     rounds: { type: "string", default: "3" },
     folder: { type: "string" },
-    machine: { type: "string", default: "unnamed" },
-    load: { type: "string" },
-    out: { type: "string" },
+    ...RESULT_OPTIONS,
   },
 });
 const SIZE = { width: 1280, height: 720 };
@@ -49,41 +49,39 @@ async function render() {
   return rig;
 }
 
-const quoted = (word) => `'${word.replaceAll("'", "'\\''")}'`;
-
 function calibrate() {
-  const words = ["calibrate", "--left", join(folder, "left"), "--right", join(folder, "right"), "--json"];
-  const told = join(folder, "told.json");
-  const outputs = ["--square", "30mm", "-o", join(folder, "rig.json"), "--force"];
-  const program = [process.execPath, "dist/edge/cli/main.js", ...words, ...outputs].map(quoted).join(" ");
-  const times = join(folder, "times");
-  const command = `TIMEFORMAT='%R %U %S'; { time ${program} >${told} 2>/dev/tty; } 2>${times}`;
+  const command = `TIMEFORMAT='%R %U %S'; { time "$NODE" "$PROGRAM" calibrate --left "$FOLDER/left" --right "$FOLDER/right" --json \\
+    --square 30mm -o "$FOLDER/rig.json" --force >"$FOLDER/report.json" 2>/dev/tty; } 2>"$FOLDER/times"`;
   // A terminal for what looks for one; its screen comes back as the output.
-  const screen = spawnSync("script", ["-qec", `bash -c ${quoted(command)}`, "/dev/null"], {
+  const screen = spawnSync("script", ["-qec", command, "/dev/null"], {
     encoding: "utf8",
-    env: { ...process.env, COLUMNS: "100" },
+    env: {
+      ...process.env,
+      SHELL: "/bin/bash",
+      COLUMNS: "100",
+      NODE: process.execPath,
+      PROGRAM,
+      FOLDER: folder,
+    },
   });
   if (screen.status !== 0) throw new Error(`calibrate ended with ${screen.status}: ${screen.stdout}`);
-  const [wallSeconds, user, system] = readFileSync(times, "utf8").trim().split(" ").map(Number);
-  const result = JSON.parse(readFileSync(told, "utf8"));
+  const [wallSeconds, user, system] = readFileSync(join(folder, "times"), "utf8")
+    .trim()
+    .split(" ")
+    .map(Number);
+  const result = JSON.parse(readFileSync(join(folder, "report.json"), "utf8"));
   const bars = [...screen.stdout.matchAll(/\] (\d+) % (\d+)\/(\d+)/g)];
   return { wallSeconds, cpuSeconds: user + system, bars: bars.length, last: bars.at(-1)?.[0], result };
 }
 
-const median = (numbers) => [...numbers].sort((a, b) => a - b)[numbers.length >> 1];
-
 try {
   const rig = await render();
   if (rounds === 0) process.exit(0);
-  const before = loadNow();
   const runs = Array.from({ length: rounds }, calibrate);
   const { result } = runs[0];
   const off = (side) => Math.abs(result.calibration[side].K[0] / rig[side].K[0] - 1) * 100;
-  writeResult(values.out, {
+  writeResult("calibrate", values, {
     what: `depthwatt calibrate over ${pairs} rendered pairs of ${SIZE.width}x${SIZE.height}, size of the board guessed: bench/run/calibrate.mjs --rounds ${rounds}`,
-    machine: values.machine,
-    load:
-      values.load ?? `load average ${before} before, ${loadNow()} after, on ${availableParallelism()} cores`,
     rows: [
       {
         kind: "measured",

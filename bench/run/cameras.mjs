@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// What v4l2-camera costs by itself, with a camera in memory: frames a second, CPU time and heap of each frame. Prints rows as JSON.
-// Needs the package's tests to have run once, which build the driver in memory, and gcc. With another word it is one measurement.
+// What v4l2-camera costs by itself, with a camera in memory: frames a second, CPU time and heap of each frame.
+// Needs the package's tests to have run once, which build the driver in memory, and gcc.
 //   node bench/run/cameras.mjs
 import { execFileSync } from "node:child_process";
 import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from "node:fs";
 import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
-import { dirname, join } from "node:path";
+import { join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { scriptArguments } from "../../scripts/arguments.mjs";
+import { RESULT_OPTIONS, root, writeResult } from "../shared/result-file.mjs";
 
-const root = dirname(dirname(dirname(fileURLToPath(import.meta.url))));
 const doubles = join(root, "camera/v4l2/build/test-doubles");
 const RATE_HZ = 500;
 const FRAMES = 1500;
@@ -88,8 +89,9 @@ async function measure({ width, height, how }) {
   };
 }
 
-if (process.argv[2] !== undefined) {
-  console.log(JSON.stringify(await measure(JSON.parse(process.argv[2]))));
+const { values } = scriptArguments({ options: { job: { type: "string" }, ...RESULT_OPTIONS } });
+if (values.job !== undefined) {
+  console.log(JSON.stringify(await measure(JSON.parse(values.job))));
   process.exit(0);
 }
 
@@ -106,7 +108,7 @@ for (let round = 1; round <= 3; round++) {
       const job = JSON.stringify({ ...size, how });
       const run = (env) =>
         JSON.parse(
-          execFileSync(process.execPath, [...words, fileURLToPath(import.meta.url), job], {
+          execFileSync(process.execPath, [...words, fileURLToPath(import.meta.url), "--job", job], {
             encoding: "utf8",
             env: { ...process.env, ...env },
           }),
@@ -125,4 +127,4 @@ for (let round = 1; round <= 3; round++) {
   }
 }
 rmSync(folder, { recursive: true });
-console.log(JSON.stringify(rows, null, 2));
+writeResult("cameras", values, { what: "v4l2-camera with a camera in memory", rows });

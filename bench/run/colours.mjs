@@ -1,22 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 // What colours cost the rectification of a VGA pair on this machine: nothing where no matcher reads them, and how much where one does.
-//   npm run --silent build && node bench/run/colours.mjs [--machine NAME] [--rounds N]
+//   node bench/run/colours.mjs [--rounds N]
 // The same stage of three engines in turn, from the same images: sgm, which reads grey; esaw without and with the left-right check,
 // which reads the left image's colours and both images'. Beside them the room's own grey of both images: what the stage would be if
-// colours did not exist. On a machine with other work the least of many short runs is what counts. Writes bench/results/MACHINE/DATE-COMMIT-colours.json.
-import { execFileSync } from "node:child_process";
-import { mkdirSync, writeFileSync } from "node:fs";
-import { cpus, loadavg } from "node:os";
-import { dirname, join } from "node:path";
-import { fileURLToPath } from "node:url";
-import { scriptArguments } from "../../scripts/arguments.mjs";
-import { loadNative } from "../../dist/edge/native.js";
-import { createEngine } from "../../dist/cuda/index.js";
-import { engineCases } from "../../test/golden/engine-cases.mjs";
+// colours did not exist. On a machine with other work the least of many short runs is what counts.
 
-const root = dirname(dirname(dirname(fileURLToPath(import.meta.url))));
+import { createEngine } from "../../dist/cuda/index.js";
+import { loadNative } from "../../dist/edge/native.js";
+import { scriptArguments } from "../../scripts/arguments.mjs";
+import { engineCases } from "../../test/golden/engine-cases.mjs";
+import { RESULT_OPTIONS, writeResult } from "../shared/result-file.mjs";
+import { median } from "../shared/statistics.mjs";
+
 const { values } = scriptArguments({
-  options: { machine: { type: "string" }, rounds: { type: "string", default: "150" } },
+  options: { rounds: { type: "string", default: "150" }, ...RESULT_OPTIONS },
 });
 const rounds = Number(values.rounds);
 const [width, height] = [640, 480];
@@ -33,7 +30,6 @@ for (let y = 0, at = 0; y < height; y++) {
 }
 
 const FORMATS = { YUYV: 2, NV12: 1, RGB8: 3, BAYER_RGGB8: 1, BAYER_RGGB12: 2 };
-const median = (all) => all.sort((a, b) => a - b)[all.length >> 1];
 const native = loadNative();
 const rows = [];
 
@@ -110,22 +106,7 @@ for (const threads of [1, 2]) {
   }
 }
 
-const git = (...words) => execFileSync("git", words, { cwd: root, encoding: "utf8" }).trim();
-const machine = values.machine ?? cpus()[0].model.trim();
-const commit = git("rev-parse", "--short", "HEAD");
-const date = new Date().toISOString().slice(0, 10);
-const folder = join(root, "bench/results", machine.toLowerCase().replaceAll(/[^a-z0-9]+/g, "-"));
-mkdirSync(folder, { recursive: true });
-const file = join(folder, `${date}-${commit}-colours.json`);
-const load = `other work on the machine, load ${loadavg()[0].toFixed(1)}`;
-const about = {
-  machine,
-  commit,
-  date,
-  toolchain: `node ${process.versions.node}`,
-  powerMode: "unknown",
-  clocks: "unknown",
-  load,
-};
-writeFileSync(file, `${JSON.stringify({ ...about, rows }, undefined, 1)}\n`);
-console.log(file);
+writeResult("colours", values, {
+  what: "rectify stage of a pair, through maps, with and without colours",
+  rows,
+});

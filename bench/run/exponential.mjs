@@ -1,25 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 // What esaw and esmp take on this machine at the papers' size, 450x375 with 60 disparities: the engine's match stage, on one thread
 // and on two, in every vector form, with the papers' settings, with gradients, and with a right view of its own.
-//   npm run --silent build && node bench/run/exponential.mjs [--machine NAME] [--rounds N] [--load TEXT]
-// The engines take turns, a frame each: what else runs on the machine hits all of them. Writes
-// bench/results/MACHINE/DATE-COMMIT-exponential-speed.json.
-import { execFileSync } from "node:child_process";
-import { mkdirSync, writeFileSync } from "node:fs";
-import { cpus, loadavg } from "node:os";
-import { dirname, join } from "node:path";
-import { fileURLToPath } from "node:url";
-import { scriptArguments } from "../../scripts/arguments.mjs";
+//   node bench/run/exponential.mjs [--rounds N]
+// The engines take turns, a frame each: what else runs on the machine hits all of them.
+
 import { createEngine, STAGE_NAMES } from "../../dist/cuda/index.js";
 import { loadNative } from "../../dist/edge/native.js";
+import { scriptArguments } from "../../scripts/arguments.mjs";
 import { engineCases } from "../../test/golden/engine-cases.mjs";
+import { RESULT_OPTIONS, writeResult } from "../shared/result-file.mjs";
+import { median } from "../shared/statistics.mjs";
 
-const root = dirname(dirname(dirname(fileURLToPath(import.meta.url))));
 const { values } = scriptArguments({
   options: {
-    machine: { type: "string" },
     rounds: { type: "string", default: "25" },
-    load: { type: "string" },
+    ...RESULT_OPTIONS,
   },
 });
 const rounds = Number(values.rounds);
@@ -94,8 +89,7 @@ for (let round = -2; round < rounds; round++) {
 }
 
 const rows = cases.map(({ preset, form, instructionSet, threads, engine, times }) => {
-  times.sort((a, b) => a - b);
-  const [medianMs, leastMs] = [times[times.length >> 1], times[0]];
+  const [medianMs, leastMs] = [median(times), Math.min(...times)];
   const rate = (ms) => Number(((width * height * numDisparities) / ms / 1000).toFixed(1));
   const { workspaceBytes } = engine.info;
   engine.close();
@@ -117,25 +111,8 @@ const rows = cases.map(({ preset, form, instructionSet, threads, engine, times }
   };
 });
 
-const git = (...words) => execFileSync("git", words, { cwd: root, encoding: "utf8" }).trim();
-const machine = values.machine ?? `${cpus()[0].model.trim()}, ${cpus().length} cores`;
-const commit = git("rev-parse", "--short", "HEAD");
-const date = new Date().toISOString().slice(0, 10);
-const folder = join(root, "bench/results", machine.toLowerCase().replaceAll(/[^a-z0-9]+/g, "-"));
-mkdirSync(folder, { recursive: true });
-const file = join(folder, `${date}-${commit}-exponential-speed.json`);
-const about = {
-  machine,
-  commit,
-  date,
-  toolchain: `g++ ${execFileSync("g++", ["-dumpfullversion"], { encoding: "utf8" }).trim()}, node ${process.versions.node}`,
-  powerMode: "not known",
-  clocks: "not locked",
-  load: `${values.load ?? "other work on the machine"}, load ${loadavg()[0].toFixed(1)}`,
-};
-writeFileSync(file, `${JSON.stringify({ ...about, rows }, undefined, 1)}\n`);
 for (const row of rows)
   console.log(
     `${row.preset} ${row.form}, ${row.instructionSet}, ${row.threads}: ${row.medianMs} ms, ${row.millionDisparitiesPerSecond} MDE/s (least ${row.leastMs} ms)`,
   );
-console.log(file);
+writeResult("exponential-speed", values, { what: "match stage of esaw and esmp", rows });

@@ -7,21 +7,22 @@ import { spawn } from "node:child_process";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { fileURLToPath } from "node:url";
 import { scriptArguments } from "../../scripts/arguments.mjs";
+import { PROGRAM } from "../shared/depthwatt.mjs";
+import { RESULT_OPTIONS, writeResult } from "../shared/result-file.mjs";
 
-const program = fileURLToPath(new URL("../../dist/edge/cli/main.js", import.meta.url));
 const { values } = scriptArguments({
   options: {
     backend: { type: "string", default: "cuda" },
     frames: { type: "string", default: "600" },
     rates: { type: "string", default: "max" },
     set: { type: "string", multiple: true, default: [] },
+    ...RESULT_OPTIONS,
   },
 });
 
 function start(words) {
-  const child = spawn(process.execPath, [program, ...words], { stdio: ["ignore", "pipe", "pipe"] });
+  const child = spawn(process.execPath, [PROGRAM, ...words], { stdio: ["ignore", "pipe", "pipe"] });
   let [stdout, stderr] = ["", ""];
   child.stdout.on("data", (text) => (stdout += text));
   child.stderr.on("data", (text) => (stderr += text));
@@ -44,6 +45,7 @@ if (made.code !== 0) {
 const recording = [`--left=${join(folder, "left")}`, `--right=${join(folder, "right")}`];
 recording.push(`--calibration=${join(folder, "calibration.json")}`, "--source=replay");
 
+const rows = [];
 for (const rate of values.rates.split(",")) {
   const set = ["source.replay.loop=true", "match.numDisparities=128", ...values.set];
   const words = [
@@ -77,6 +79,8 @@ for (const rate of values.rates.split(",")) {
   );
   const encodeMs = figures.stages.encode?.p50Ms ?? 0;
   const overheadMs = figures.latencyMs.p50 - kernelsMs - encodeMs;
-  console.log(JSON.stringify({ rate, set, kernelsMs, encodeMs, overheadMs, consumed, run: figures }));
+  rows.push({ rate, set, kernelsMs, encodeMs, overheadMs, consumed, run: figures });
+  console.log(JSON.stringify(rows.at(-1)));
 }
 rmSync(folder, { recursive: true, force: true });
+writeResult("end-to-end", values, { what: "depthwatt run and a consumer behind the embedded broker", rows });

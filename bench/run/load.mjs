@@ -1,31 +1,33 @@
 // SPDX-License-Identifier: Apache-2.0
 // depthwatt's publisher beside a bare one of mqtt.js and one in C on libmosquitto, with 1, 8, 32 and 128 consumers: `node
-// bench/run/load.mjs [--out FILE] [--seconds N] [--rounds N] [--hertz N]` (needs a build, mosquitto, libmosquitto-dev). The same
+// bench/run/load.mjs [--seconds N] [--rounds N] [--hertz N]` (needs mosquitto, libmosquitto-dev). The same
 // payload, a depth frame of 640x480 as `rvl`; the publishers take turns, so that what else runs meets them all alike.
 import { execFileSync, spawn } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
-import { cpus, loadavg, tmpdir, totalmem } from "node:os";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { scriptArguments } from "../../scripts/arguments.mjs";
 import { connectConsumer } from "../../dist/clients/javascript/src/index.js";
+import { scriptArguments } from "../../scripts/arguments.mjs";
 import { freePort } from "../../test/soak/broker.mjs";
 import { sleep } from "../../test/soak/random.mjs";
+import { PROGRAM } from "../shared/depthwatt.mjs";
+import { RESULT_OPTIONS, root, writeResult } from "../shared/result-file.mjs";
+import { median } from "../shared/statistics.mjs";
 
 const { values } = scriptArguments({
   options: {
-    out: { type: "string" },
     seconds: { type: "string", default: "5" },
     rounds: { type: "string", default: "3" },
     hertz: { type: "string", default: "30" },
     consumers: { type: "string", default: "1,8,32,128" },
-    machine: { type: "string", default: "unnamed" },
+    ...RESULT_OPTIONS,
   },
 });
 const folder = mkdtempSync(join(tmpdir(), "depthwatt-bench-load-"));
 const TOPIC = "depthwatt/load/depth";
 const compiled = (name, ...more) => {
   const program = join(folder, name);
-  execFileSync("g++", ["-std=c++17", "-O2", `bench/run/${name}.cc`, "-o", program, ...more]);
+  execFileSync("g++", ["-std=c++17", "-O2", join(root, `bench/run/${name}.cc`), "-o", program, ...more]);
   return program;
 };
 
@@ -49,11 +51,7 @@ async function writePayload(file) {
   const frame = new Promise((resolve) => consumer.on("frame", resolve));
   const set = ["board=none", "power.sensor=none", "outputs.viewer.enabled=false"];
   const words = ["run", "--broker", url, "--frames", "20", "--rate", "5"];
-  const run = spawn(process.execPath, [
-    "dist/edge/cli/main.js",
-    ...words,
-    ...set.flatMap((one) => ["--set", one]),
-  ]);
+  const run = spawn(process.execPath, [PROGRAM, ...words, ...set.flatMap((one) => ["--set", one])]);
   const { body, messageBytes } = await frame;
   writeFileSync(
     file,
@@ -98,7 +96,7 @@ async function measure(publisher, count, programs, file) {
     const child =
       publisher === "libmosquitto"
         ? spawn(programs.publisher, words)
-        : spawn(process.execPath, ["bench/run/load-publisher.mjs", publisher, ...words]);
+        : spawn(process.execPath, [join(root, "bench/run/load-publisher.mjs"), publisher, ...words]);
     child.stderr.pipe(process.stderr);
     const told = JSON.parse(await lines(child)());
     // What is still under way arrives.
@@ -115,7 +113,6 @@ async function measure(publisher, count, programs, file) {
 }
 
 const round = (value, digits = 1) => Math.round(value * 10 ** digits) / 10 ** digits;
-const median = (all) => [...all].sort((a, b) => a - b)[all.length >> 1];
 
 try {
   const programs = {
@@ -163,34 +160,11 @@ try {
       console.error(JSON.stringify(rows.at(-1)));
     }
   }
-  const git = (...words) => execFileSync("git", words, { encoding: "utf8" }).trim();
-  const result = {
+  writeResult("load", values, {
     what: `frames of one payload to many consumers: depthwatt's publisher, mqtt.js and libmosquitto in turn, ${values.hertz} frames a second for ${values.seconds} s: bench/run/load.mjs`,
-    machine: {
-      name: values.machine,
-      processor: cpus()[0]?.model.trim(),
-      cores: cpus().length,
-      memoryBytes: totalmem(),
-      kernel: execFileSync("uname", ["-r"], { encoding: "utf8" }).trim(),
-    },
-    commit: git("rev-parse", "--short", "HEAD"),
-    date: new Date().toISOString().slice(0, 10),
-    toolchain: {
-      node: process.version,
-      compiler: execFileSync("g++", ["--version"], { encoding: "utf8" }).split("\n")[0],
-      broker: "mosquitto 2.0.11, libmosquitto 2.0.11",
-    },
-    powerMode: null,
-    clocks: null,
-    load: `load average ${loadavg()
-      .map((value) => value.toFixed(1))
-      .join(", ")}`,
     payloadBytes: statSync(file).size,
     rows,
-  };
-  const text = `${JSON.stringify(result, undefined, 2)}\n`;
-  if (values.out === undefined) console.log(text);
-  else writeFileSync(values.out, text);
+  });
 } finally {
   rmSync(folder, { recursive: true, force: true });
 }

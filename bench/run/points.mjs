@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // What points cost on the CPU: the stage "encode" of an engine that encodes nothing else, 640x480, by form and threads:
-// `node bench/run/points.mjs [--out FILE]` (needs a build). Forms take turns, so that what else runs meets them all alike.
-import { writeFileSync } from "node:fs";
-import { loadavg } from "node:os";
+// `node bench/run/points.mjs`. Forms take turns, so that what else runs meets them all alike.
 import { setTimeout } from "node:timers/promises";
-import { scriptArguments } from "../../scripts/arguments.mjs";
 import { rgbPairLayout } from "../../dist/camera/index.js";
 import { createEngine, STAGE_NAMES } from "../../dist/cuda/index.js";
+import { scriptArguments } from "../../scripts/arguments.mjs";
+import { RESULT_OPTIONS, writeResult } from "../shared/result-file.mjs";
+import { quantile } from "../shared/statistics.mjs";
 import { UNREFINED } from "../shared/unrefined.mjs";
 
-const { values } = scriptArguments({ options: { out: { type: "string" } } });
+const { values } = scriptArguments({ options: RESULT_OPTIONS });
 const [width, height] = [640, 480];
 const ENCODE = STAGE_NAMES.indexOf("encode");
 const ROUNDS = 40;
@@ -68,8 +68,7 @@ for (let round = 0; round < ROUNDS; ++round) {
 }
 const round4 = (value) => Math.round(value * 1e4) / 1e4;
 const rows = cases.map(({ element, colour, threads, engine, times }) => {
-  times.sort((a, b) => a - b);
-  const at = (share) => round4(times[Math.floor(share * (times.length - 1))]);
+  const at = (share) => round4(quantile(times, share));
   const { instructionSet } = engine.info;
   engine.close();
   return {
@@ -85,8 +84,5 @@ const rows = cases.map(({ element, colour, threads, engine, times }) => {
     leastMs: at(0),
   };
 });
-const loads = loadavg().map((value) => value.toFixed(1));
 console.table(rows.map(({ kind: _, what: __, ...row }) => row));
-console.log(`load average ${loads.join(" ")}`);
-if (values.out !== undefined)
-  writeFileSync(values.out, `${JSON.stringify({ load: loads.join(", "), rows }, undefined, 2)}\n`);
+writeResult("points", values, { what: "the stage encode of an engine that encodes points only", rows });

@@ -1,31 +1,29 @@
 // SPDX-License-Identifier: Apache-2.0
 // How many frames a second readers unpack, from the message to metres, on one core: 640x480 of the built-in scene as `rvl`, by
-// Python with its C helper, Python with numpy alone, and JavaScript: `node bench/run/readers.mjs [--out FILE]` (needs a build,
+// Python with its C helper, Python with numpy alone, and JavaScript: `node bench/run/readers.mjs` (needs
 // python3-numpy and python3-paho-mqtt). Readers take turns, so that what else runs meets them all alike.
 import { execFileSync, spawn } from "node:child_process";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { loadavg, tmpdir } from "node:os";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { scriptArguments } from "../../scripts/arguments.mjs";
 import {
   connectConsumer,
   decodeBody,
   parseFrame,
   toValues,
 } from "../../dist/clients/javascript/src/index.js";
+import { scriptArguments } from "../../scripts/arguments.mjs";
+import { PROGRAM } from "../shared/depthwatt.mjs";
+import { RESULT_OPTIONS, root, writeResult } from "../shared/result-file.mjs";
+import { quantile } from "../shared/statistics.mjs";
 
-const { values } = scriptArguments({ options: { out: { type: "string" } } });
+const { values } = scriptArguments({ options: RESULT_OPTIONS });
 const ROUNDS = 7;
 const SECONDS = 2;
 const folder = mkdtempSync(join(tmpdir(), "depthwatt-bench-readers-"));
 
 async function message() {
-  const run = spawn(process.execPath, [
-    "dist/edge/cli/main.js",
-    "run",
-    "--set",
-    "outputs.viewer.enabled=false",
-  ]);
+  const run = spawn(process.execPath, [PROGRAM, "run", "--set", "outputs.viewer.enabled=false"]);
   try {
     let said = "";
     const url = await new Promise((resolve, reject) => {
@@ -65,7 +63,12 @@ function python(decoder) {
     XDG_CACHE_HOME: folder,
     ...(decoder === "numpy" && { DEPTHWATT_RVL: "numpy" }),
   };
-  const words = ["test/doubles/readers/read_frames.py", "clients/python", file, String(SECONDS)];
+  const words = [
+    join(root, "test/doubles/readers/read_frames.py"),
+    join(root, "clients/python"),
+    file,
+    String(SECONDS),
+  ];
   const [by, rate] = execFileSync("/usr/bin/python3", words, { env, encoding: "utf8" }).trim().split(" ");
   if (by !== decoder) throw new Error(`expected RVL by ${decoder}, got ${by}`);
   return Number(rate);
@@ -98,12 +101,12 @@ try {
 } finally {
   rmSync(folder, { recursive: true, force: true });
 }
+const what = `from message to metres, ${header.width}x${header.height}, ${header.encoding}, ${bytes.length} bytes, frames a second of CPU time`;
 const rows = Object.entries(rates).map(([reader, all]) => {
-  all.sort((a, b) => a - b);
-  const at = (share) => Math.round(10 * all[Math.floor(share * (all.length - 1))]) / 10;
+  const at = (share) => Math.round(10 * quantile(all, share)) / 10;
   return {
     kind: "measured",
-    what: `from message to metres, ${header.width}x${header.height}, ${header.encoding}, ${bytes.length} bytes, frames a second of CPU time`,
+    what,
     reader,
     rounds: ROUNDS,
     median: at(0.5),
@@ -111,9 +114,6 @@ const rows = Object.entries(rates).map(([reader, all]) => {
     max: at(1),
   };
 });
-const load = loadavg().map((value) => value.toFixed(1));
 console.table(rows.map(({ kind: _, what: __, ...row }) => row));
-console.log(`${rows[0].what}; load average ${load.join(" ")}`);
-if (values.out !== undefined)
-  writeFileSync(values.out, `${JSON.stringify({ load: load.join(", "), rows }, undefined, 2)}\n`);
+writeResult("readers", values, { what, rows });
 process.exit(0);

@@ -1,21 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 // The watch over a rig, faster than real time: rigs that have turned, then a still one for 30 minutes, drawn by the synthetic
-// scene with noise. Ends with 1 where an alarm is missing, late or false. usage: node bench/run/rig-watch.mjs [--minutes 30]
-// [--machine NAME] [--load WORDS] [--out FILE]
-import { scriptArguments } from "../../scripts/arguments.mjs";
+// scene with noise. Ends with 1 where an alarm is missing, late or false.
+//   node bench/run/rig-watch.mjs [--minutes 30]
 import { greyPairLayout, PairAligner, SceneRenderer, sceneCalibration } from "../../dist/camera/index.js";
 import { lookGeometryOf, lookOptions } from "../../dist/edge/health/look-options.js";
 import { RigMonitor } from "../../dist/edge/health/monitor.js";
 import { loadNative } from "../../dist/edge/native.js";
 import { geometryOf } from "../../dist/edge/pipeline/geometry.js";
-import { loadNow, writeResult } from "../shared/result-file.mjs";
+import { scriptArguments } from "../../scripts/arguments.mjs";
+import { RESULT_OPTIONS, writeResult } from "../shared/result-file.mjs";
+import { median } from "../shared/statistics.mjs";
 
 const { values } = scriptArguments({
   options: {
     minutes: { type: "string", default: "30" },
-    machine: { type: "string", default: "unnamed" },
-    load: { type: "string" },
-    out: { type: "string" },
+    ...RESULT_OPTIONS,
   },
 });
 const SIZE = { width: 640, height: 480 };
@@ -66,8 +65,7 @@ async function watch(seconds, turnedDegrees) {
   const { looks, alignment } = monitor.report();
   monitor.close();
   renderer.close();
-  cpu.sort((a, b) => a - b);
-  const medianCpuMs = Number(cpu[cpu.length >> 1].toFixed(2));
+  const medianCpuMs = Number(median(cpu).toFixed(2));
   return { turnedDegrees, simulatedSeconds: seconds, looks, medianCpuMs, largestDegrees, alarms, alignment };
 }
 
@@ -96,10 +94,8 @@ const rows = [
   ...turned.map((row) => ({ kind: "measured", what: "a turned rig", ...row })),
   { kind: "measured", what: "a still rig", ...still },
 ];
-writeResult(values.out, {
+writeResult("rig-watch", values, {
   what: `alarms of the watch over a rig, simulated time: right camera turned by 0.1, 0.2 and 0.5 degrees about each axis and about all three, both ways, then still for ${values.minutes} minutes: bench/run/rig-watch.mjs`,
-  machine: values.machine,
-  load: values.load ?? `load average ${loadNow()}; simulated time does not depend on it`,
   size: SIZE,
   limits: LIMITS,
   maxLookCpuMs: SLOWEST_LOOK_MS,

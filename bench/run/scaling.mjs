@@ -1,25 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 // What size, search range and threads cost with the default settings: `depthwatt bench` for each point, in turns, the median of
 // the rounds' medians. Prints a table in Markdown and writes a result file.
-//   node bench/run/scaling.mjs --machine NAME [--rounds N] [--frames N] [--out FILE] [--load TEXT]      (needs a build)
-import { spawnSync } from "node:child_process";
+//   node bench/run/scaling.mjs [--rounds N] [--frames N]
 import { cpus } from "node:os";
-import { dirname, join } from "node:path";
-import { fileURLToPath } from "node:url";
-import { parseArgs } from "node:util";
-import { loadNow, writeResult } from "../shared/result-file.mjs";
+import { scriptArguments } from "../../scripts/arguments.mjs";
+import { runDepthwatt } from "../shared/depthwatt.mjs";
+import { RESULT_OPTIONS, writeResult } from "../shared/result-file.mjs";
 import { table } from "../shared/result-tables.mjs";
+import { median } from "../shared/statistics.mjs";
 
-const { values } = parseArgs({
+const { values } = scriptArguments({
   options: {
-    machine: { type: "string", default: "unnamed" },
     rounds: { type: "string", default: "3" },
     frames: { type: "string" },
-    out: { type: "string" },
-    load: { type: "string" },
+    ...RESULT_OPTIONS,
   },
 });
-const root = dirname(dirname(dirname(fileURLToPath(import.meta.url))));
 const SIZES = [
   { width: 320, height: 240, numDisparities: 64, paths: 4 },
   { width: 640, height: 480, numDisparities: 64, paths: 4 },
@@ -39,22 +35,14 @@ function threadCounts(cores) {
 }
 
 function bench({ width, height, numDisparities, paths, threads }) {
-  const words = ["bench", "--json", "--backend", "cpu", "--width", width, "--height", height];
-  words.push("--num-disparities", numDisparities, "--set", `match.sgm.paths=${paths}`, "--threads", threads);
+  const words = ["bench", "--backend", "cpu", "--width", width, "--height", height, "--threads", threads];
+  words.push("--num-disparities", numDisparities);
   if (values.frames !== undefined) words.push("--frames", values.frames);
-  const program = [join(root, "dist/edge/cli/main.js"), ...words.map(String)];
-  const { status, stdout, stderr } = spawnSync(process.execPath, program, {
-    encoding: "utf8",
-    maxBuffer: 1 << 26,
-  });
-  if (status !== 0) throw new Error(`depthwatt ${words.join(" ")} ended with ${status}: ${stderr}`);
-  return JSON.parse(stdout.trim().split("\n").at(-1));
+  return runDepthwatt(words, [`match.sgm.paths=${paths}`]);
 }
 
-const middle = (numbers) => numbers.toSorted((a, b) => a - b)[Math.floor(numbers.length / 2)];
 const points = SIZES.flatMap((size) => threadCounts(cpus().length).map((threads) => ({ ...size, threads })));
 const runs = points.map(() => []);
-const load = loadNow();
 for (let round = 0; round < Number(values.rounds); ++round) {
   for (const [index, point] of points.entries()) runs[index].push(bench(point));
 }
@@ -67,9 +55,9 @@ const rows = points.map((point, index) => {
     kind: "measured",
     ...point,
     instructionSet,
-    medianMs: middle(runs[index].map((run) => run.medianMs)),
+    medianMs: median(runs[index].map((run) => run.medianMs)),
     minMs: Math.min(...runs[index].map((run) => run.minMs)),
-    peakResidentMb: middle(runs[index].map((run) => run.peakResidentMb)),
+    peakResidentMb: median(runs[index].map((run) => run.peakResidentMb)),
     ...joules,
     changedSettings,
   };
@@ -99,12 +87,8 @@ console.log(
     ]),
   ),
 );
-if (values.out !== undefined) {
-  writeResult(values.out, {
-    what: "depthwatt bench with the default settings: size, search range, threads",
-    machine: values.machine,
-    load: values.load ?? load,
-    rounds: Number(values.rounds),
-    rows,
-  });
-}
+writeResult("scaling", values, {
+  what: "depthwatt bench with the default settings: size, search range, threads",
+  rounds: Number(values.rounds),
+  rows,
+});

@@ -4,31 +4,31 @@
 // within each round, so that a disturbance meets all three.
 //   node bench/run/second-core.mjs [ROUNDS]     prints the rows as JSON; `npm run bench` has them too
 import { execFile } from "node:child_process";
-import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
+import { PROGRAM } from "../shared/depthwatt.mjs";
+import { median } from "../shared/statistics.mjs";
 
-const program = join(fileURLToPath(new URL("../..", import.meta.url)), "dist/edge/cli/main.js");
 const SIZE = ["--width", "640", "--height", "480", "--num-disparities", "128"];
-/** Census to disparity, as bench.mjs compares it. */
-const STAGES = [
+/** Settings that compare with OpenCV: census to disparity, uniqueness, sub-pixel, left-right check, median, and nothing more. */
+export const LIKE_FOR_LIKE = [
   "match.sgm.cost=census",
   "match.sgm.adaptiveP2=0",
   "match.sgm.p1=10",
   "match.sgm.p2=60",
   "match.sgm.uniqueness=10",
+  "refine.speckleSize=0",
+  "refine.fill=off",
+  "refine.boundary=false",
 ];
-const REFINE = ["refine.speckleSize=0", "refine.fill=off", "refine.boundary=false"];
 
 async function bench(paths, threads) {
   const words = ["bench", "--backend", "cpu", "--json", "--frames", "60", ...SIZE];
   words.push("--set", `match.sgm.paths=${paths}`, "--threads", String(threads));
-  for (const item of [...STAGES, ...REFINE]) words.push("--set", item);
-  const { stdout } = await promisify(execFile)(process.execPath, [program, ...words]);
+  for (const item of LIKE_FOR_LIKE) words.push("--set", item);
+  const { stdout } = await promisify(execFile)(process.execPath, [PROGRAM, ...words]);
   return JSON.parse(stdout.trim().split("\n").at(-1)).medianMs;
 }
-
-const median = (list) => [...list].sort((a, b) => a - b)[list.length >> 1];
 
 export async function secondCore(rounds) {
   const rows = [];

@@ -1,24 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
 // `npm run bench`: the matcher side by side with OpenCV, its growth over five sizes, and the share of this machine's limit.
-//   npm run bench -- [--rounds N] [--frames N] [--machine NAME] [--set key=value]...
-// Writes bench/results/MACHINE/DATE-COMMIT-speed.json and the plot beside it.
+//   npm run bench -- [--rounds N] [--frames N] [--set key=value]... [--plot FILE.svg]
 import { execFileSync, spawnSync } from "node:child_process";
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { cpus, loadavg, release, tmpdir, totalmem } from "node:os";
-import { dirname, join } from "node:path";
-import { fileURLToPath } from "node:url";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { cpus, tmpdir } from "node:os";
+import { join } from "node:path";
 import { scriptArguments } from "../../scripts/arguments.mjs";
+import { PROGRAM, runDepthwatt, spawnJson } from "../shared/depthwatt.mjs";
+import { RESULT_OPTIONS, root, writeResult } from "../shared/result-file.mjs";
+import { median } from "../shared/statistics.mjs";
+import { printRows } from "../shared/tables.mjs";
 import { shareOfLimit } from "./derived-rows.mjs";
 import { growthPlot } from "./growth-plot.mjs";
-import { secondCore } from "./second-core.mjs";
-import { printRows } from "../shared/tables.mjs";
+import { LIKE_FOR_LIKE, secondCore } from "./second-core.mjs";
 
-const root = dirname(dirname(dirname(fileURLToPath(import.meta.url))));
 const { values } = scriptArguments({
   options: {
     rounds: { type: "string", default: "3" },
     frames: { type: "string", default: "40" },
-    machine: { type: "string" },
+    plot: { type: "string" },
+    ...RESULT_OPTIONS,
     set: { type: "string", multiple: true, default: [] },
   },
 });
@@ -36,28 +37,6 @@ const PEERS = [
   { mode: "3WAY", paths: 4 },
   { mode: "HH", paths: 8 },
 ];
-/** What the peer does too: census to disparity, uniqueness, sub-pixel, left-right check, median, and nothing more. */
-const LIKE_FOR_LIKE = [
-  "match.sgm.cost=census",
-  "match.sgm.adaptiveP2=0",
-  "match.sgm.p1=10",
-  "match.sgm.p2=60",
-  "match.sgm.uniqueness=10",
-  "refine.speckleSize=0",
-  "refine.fill=off",
-  "refine.boundary=false",
-];
-
-function spawnJson(program, words, environment = {}) {
-  const result = spawnSync(program, words, {
-    encoding: "utf8",
-    maxBuffer: 1 << 26,
-    env: { ...process.env, ...environment },
-  });
-  if (result.status !== 0) throw new Error(`${program} ${words.join(" ")}: ${result.stderr || result.error}`);
-  return JSON.parse(result.stdout.trim().split("\n").at(-1));
-}
-
 function bench({
   width,
   height,
@@ -69,36 +48,21 @@ function bench({
   algorithm = "sgm",
 }) {
   const words = [
-    join(root, "dist/edge/cli/main.js"),
     "bench",
     "--backend",
     "cpu",
-    "--json",
     "--frames",
     values.frames,
     "--width",
     width,
     "--height",
     height,
-    "--num-disparities",
-    numDisparities,
-    "--set",
-    `match.sgm.paths=${paths}`,
-    "--threads",
-    threads,
-    "--algorithm",
-    algorithm,
-    ...[...set, ...values.set].flatMap((item) => ["--set", item]),
   ];
-  const { parameters, ...figures } = spawnJson(
-    process.execPath,
-    words.map(String),
-    isa ? { DEPTHWATT_ISA: isa } : {},
-  );
+  words.push("--num-disparities", numDisparities, "--threads", threads, "--algorithm", algorithm);
+  const settings = [`match.sgm.paths=${paths}`, ...set, ...values.set];
+  const { parameters, ...figures } = runDepthwatt(words, settings, isa && { DEPTHWATT_ISA: isa });
   return { ...figures, paths };
 }
-
-const median = (list) => [...list].sort((a, b) => a - b)[list.length >> 1];
 
 /** Of several runs: the median of medians, the smallest minimum, the largest memory. */
 function merged(runs) {
@@ -127,13 +91,7 @@ function measuredLimits(folder) {
 
 function scenePictures(folder) {
   const words = ["scene", "--frames", "1", "--first", "40", "--out", folder];
-  execFileSync(process.execPath, [
-    join(root, "dist/edge/cli/main.js"),
-    ...words,
-    "--truth",
-    "none",
-    "--json",
-  ]);
+  execFileSync(process.execPath, [PROGRAM, ...words, "--truth", "none", "--json"]);
   const listed = (side) =>
     execFileSync("find", [folder, "-path", `*${side}*`, "-name", "*.png"], { encoding: "utf8" });
   return ["left", "right"].map((side) => listed(side).trim().split("\n")[0]);
@@ -211,10 +169,6 @@ function others() {
   return rows.map((row) => ({ kind: "measured", ...row }));
 }
 
-const git = (...words) => execFileSync("git", words, { cwd: root, encoding: "utf8" }).trim();
-const cpu = cpus()[0]?.model.trim() ?? "unknown CPU";
-const machine = values.machine ?? `${cpu} ${cpus().length} cores`.toLowerCase().replace(/[^a-z0-9]+/g, "-");
-const before = loadavg()[0];
 const folder = mkdtempSync(join(tmpdir(), "depthwatt-bench-"));
 try {
   const compared = sideBySide(folder);
@@ -223,36 +177,14 @@ try {
   const second = cpus().length > 1 ? await secondCore(rounds) : [];
   const limits = measuredLimits(folder);
   const shares = compared.filter((row) => row.what === "depthwatt").map((row) => shareOfLimit(row, limits));
-  const commit = git("rev-parse", "--short", "HEAD");
-  const date = new Date().toISOString().slice(0, 10);
-  const result = {
+  const rows = [...compared, ...second, ...grown, ...rest, ...shares];
+  printRows(rows);
+  writeResult("speed", values, {
     what: "depthwatt bench and OpenCV StereoSGBM in turn, 640x480, 128 disparities, census to checked and smoothed disparity",
-    machine: {
-      name: machine,
-      processor: cpu,
-      cores: cpus().length,
-      memoryBytes: totalmem(),
-      kernel: release(),
-    },
-    commit,
-    date,
-    toolchain: {
-      node: process.version,
-      compiler: execFileSync("g++", ["--version"], { encoding: "utf8" }).split("\n")[0],
-    },
-    powerMode: null,
-    clocks: readFileSync("/proc/cpuinfo", "utf8").match(/MHz\s*:\s*([\d.]+)/)?.[1] ?? null,
-    load: { before, after: loadavg()[0] },
     limits: { kind: "measured", ...limits },
-    rows: [...compared, ...second, ...grown, ...rest, ...shares],
-  };
-  const path = join(root, "bench/results", machine);
-  mkdirSync(path, { recursive: true });
-  const file = join(path, `${date}-${commit}-speed`);
-  writeFileSync(`${file}.json`, `${JSON.stringify(result, null, 2)}\n`);
-  writeFileSync(`${file}.svg`, growthPlot(grown));
-  printRows(result.rows);
-  console.log(`${file}.json`);
+    rows,
+  });
+  if (values.plot !== undefined) writeFileSync(values.plot, growthPlot(grown));
 } finally {
   rmSync(folder, { recursive: true, force: true });
 }

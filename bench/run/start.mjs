@@ -1,27 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
 // How long commands take from nothing: `depthwatt --help`, `match` of one pair, `run` until its first frame is published and
 // everything is closed again. Wall time and the CPU time of all threads; commands take turns.
-//   node bench/run/start.mjs --machine NAME [--rounds N] [--out FILE] [--load TEXT]      (needs a build)
+//   node bench/run/start.mjs [--rounds N]
 import { spawnSync } from "node:child_process";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { dirname, join } from "node:path";
-import { fileURLToPath } from "node:url";
+import { join } from "node:path";
 import { scriptArguments } from "../../scripts/arguments.mjs";
-import { loadNow, writeResult } from "../shared/result-file.mjs";
+import { PROGRAM } from "../shared/depthwatt.mjs";
+import { RESULT_OPTIONS, writeResult } from "../shared/result-file.mjs";
+import { median } from "../shared/statistics.mjs";
 
 const { values } = scriptArguments({
   options: {
-    machine: { type: "string", default: "unnamed" },
     rounds: { type: "string", default: "15" },
-    out: { type: "string" },
-    load: { type: "string" },
+    ...RESULT_OPTIONS,
   },
 });
-const root = dirname(dirname(dirname(fileURLToPath(import.meta.url))));
-const program = join(root, "dist/edge/cli/main.js");
 const folder = mkdtempSync(join(tmpdir(), "depthwatt-start-"));
-const depthwatt = (...words) => [process.execPath, program, ...words];
+const depthwatt = (...words) => [process.execPath, PROGRAM, ...words];
 
 /** A process from its start to its end. bash tells the CPU time of its child, which Node does not. */
 function timed(command) {
@@ -54,20 +51,16 @@ const rows = [
     command: depthwatt("run", "--frames", "1", "--json"),
   },
 ].map((row) => ({ ...row, runs: [] }));
-const load = loadNow();
 for (let round = 0; round < Number(values.rounds); ++round) {
   for (const { command, runs } of rows) runs.push(timed(command));
 }
 rmSync(folder, { recursive: true });
 
 function summary(seconds) {
-  const sorted = seconds.toSorted((a, b) => a - b);
-  return { median: sorted[Math.floor(sorted.length / 2)], least: sorted[0], max: sorted.at(-1) };
+  return { median: median(seconds), least: Math.min(...seconds), max: Math.max(...seconds) };
 }
-writeResult(values.out, {
+writeResult("start", values, {
   what: "from a command's start to its end, seconds",
-  machine: values.machine,
-  load: values.load ?? load,
   rounds: Number(values.rounds),
   rows: rows.map(({ what, runs }) => ({
     kind: "measured",

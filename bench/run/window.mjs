@@ -1,21 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 // What sad and pyramid take on this machine at 640x480: the engine's match stage beside OpenCV's StereoBM in the same run.
-//   npm run --silent build && node bench/run/window.mjs [--out FILE] [--rounds N]     (needs python3-opencv)
+//   node bench/run/window.mjs [--rounds N]     (needs python3-opencv)
 // Forms take turns, a few frames each: what else runs on the machine hits all of them. A program of its own computes StereoBM, which
 // gets the two threads while nothing is matched here.
 import { execFileSync } from "node:child_process";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { loadavg, tmpdir } from "node:os";
-import { dirname, join } from "node:path";
-import { fileURLToPath } from "node:url";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { setTimeout } from "node:timers/promises";
-import { scriptArguments } from "../../scripts/arguments.mjs";
 import { encodePng, rgbPairLayout } from "../../dist/camera/index.js";
 import { createEngine, STAGE_NAMES } from "../../dist/cuda/index.js";
+import { scriptArguments } from "../../scripts/arguments.mjs";
+import { RESULT_OPTIONS, root, writeResult } from "../shared/result-file.mjs";
+import { quantile } from "../shared/statistics.mjs";
 import { UNREFINED } from "../shared/unrefined.mjs";
 
 const { values } = scriptArguments({
-  options: { out: { type: "string" }, rounds: { type: "string", default: "12" } },
+  options: { rounds: { type: "string", default: "12" }, ...RESULT_OPTIONS },
 });
 const [width, height, numDisparities] = [640, 480, 128];
 const FRAMES = 6;
@@ -72,7 +73,7 @@ const folder = mkdtempSync(join(tmpdir(), "depthwatt-bench-window-"));
 const files = ["left", "right"].map((name) => join(folder, `${name}.png`));
 writeFileSync(files[0], await encodePng({ data: greyOf(left), width, height }));
 writeFileSync(files[1], await encodePng({ data: greyOf(right), width, height }));
-const peer = join(dirname(fileURLToPath(import.meta.url)), "opencv_bm.py");
+const peer = join(root, "bench/run/opencv_bm.py");
 let opencv = "";
 for (let round = 0; round < Number(values.rounds); ++round) {
   for (const one of cases) {
@@ -94,8 +95,7 @@ for (let round = 0; round < Number(values.rounds); ++round) {
 rmSync(folder, { recursive: true, force: true });
 
 const rows = cases.map(({ what, threads, engine, times }) => {
-  times.sort((a, b) => a - b);
-  const at = (share) => Number(times[Math.floor(share * (times.length - 1))].toFixed(3));
+  const at = (share) => Number(quantile(times, share).toFixed(3));
   const instructionSet = engine?.info.instructionSet ?? `OpenCV ${opencv}`;
   engine?.close();
   return {
@@ -113,8 +113,7 @@ const rows = cases.map(({ what, threads, engine, times }) => {
   };
 });
 console.table(rows.map(({ kind: _, width: __, height: ___, numDisparities: ____, ...row }) => row));
-const load = `load average ${loadavg()
-  .map((value) => value.toFixed(1))
-  .join(", ")}`;
-console.log(load);
-if (values.out !== undefined) writeFileSync(values.out, `${JSON.stringify({ load, rows }, undefined, 1)}\n`);
+writeResult("window-speed", values, {
+  what: "the match stage of sad and pyramid, and OpenCV StereoBM, in turn",
+  rows,
+});

@@ -11,8 +11,8 @@ import { text } from "node:stream/consumers";
 import { fileURLToPath } from "node:url";
 import { build } from "vite";
 import { cachedDebian, cacheFolder } from "../../packaging/debian-compilers.mjs";
-import { reportTargets } from "./report.mjs";
 import { fuzzArguments } from "./arguments.mjs";
+import { reportTargets } from "./report.mjs";
 
 const VERSION = "4.0.0";
 const root = dirname(dirname(dirname(fileURLToPath(import.meta.url))));

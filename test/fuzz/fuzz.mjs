@@ -10,9 +10,9 @@ import { tmpdir } from "node:os";
 import { dirname, join, resolve } from "node:path";
 import { text } from "node:stream/consumers";
 import { fileURLToPath } from "node:url";
+import { fuzzArguments } from "./arguments.mjs";
 import { reportTargets } from "./report.mjs";
 import { TARGETS } from "./targets.mjs";
-import { fuzzArguments } from "./arguments.mjs";
 
 const root = dirname(dirname(dirname(fileURLToPath(import.meta.url))));
 const words = fuzzArguments(

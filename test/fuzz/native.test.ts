@@ -6,6 +6,8 @@ import { cpSync, mkdirSync, mkdtempSync, readdirSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { afterEach, expect, test } from "vitest";
+import { needs } from "../doubles/needs.js";
+import { told } from "../doubles/told.js";
 import {
   buildLibFuzzer,
   FLAGS,
@@ -14,8 +16,6 @@ import {
   NATIVE_TARGETS,
   type NativeTarget,
 } from "./libfuzzer.mjs";
-import { needs } from "../doubles/needs.js";
-import { told } from "../doubles/told.js";
 
 const seconds = Number(process.env.FUZZ_SECONDS ?? 10);
 const seed = Number(process.env.DEPTHWATT_SEED ?? Date.now() % 1_000_000_007);

@@ -11,8 +11,8 @@ import { openBattery } from "../../power/battery.js";
 import { openIna } from "../../power/ina.js";
 import { openRapl } from "../../power/rapl.js";
 import { needs } from "../doubles/needs.js";
-import { told } from "../doubles/told.js";
 import { ina238Hwmon, ina3221Hwmon, ina3221Iio, raplZones, SysfsTree } from "../doubles/sysfs-tree.js";
+import { told } from "../doubles/told.js";
 import { changes, damaged } from "./damage.js";
 
 const seconds = Number(process.env.FUZZ_SECONDS ?? 10);

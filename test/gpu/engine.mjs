@@ -3,6 +3,7 @@
 // bit, with the time of a frame alone and the rate of two in work. Needs a GPU and the plugin.
 //   node test/gpu/engine.mjs [--json]     one line of JSON for each case instead of words
 import { readFileSync } from "node:fs";
+import { median } from "../../bench/shared/statistics.mjs";
 import { createEngine, STAGE_NAMES } from "../../dist/cuda/index.js";
 import { framesOfMovingRows } from "../doubles/moving-rows.mjs";
 import { bentMap, computeHash, engineCases } from "../golden/engine-cases.mjs";
@@ -142,8 +143,6 @@ for (const [name, engineCase] of Object.entries(engineCases)) {
     `rows that move in a run: ${equal ? "equal" : "DIFFERENT"}`,
   );
 }
-
-const median = (values) => values.toSorted((a, b) => a - b)[values.length >> 1];
 
 /** Milliseconds from submit to done, one frame at a time, and what the stages take of them. */
 async function alone(engine) {

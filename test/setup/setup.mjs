@@ -3,10 +3,10 @@
 // With `-- --long` it also fetches what the long suites need beside them: nvcc 11.8, three Debians' compilers, a disk with systemd, a clean Debian.
 import { execFileSync, spawnSync } from "node:child_process";
 import { readFileSync } from "node:fs";
-import { fetchCleanRoot } from "./clean-roots.mjs";
 import { DEBIANS, fetchDebian } from "../../packaging/debian-compilers.mjs";
-import { fetchNvcc118 } from "./nvcc-11.8.mjs";
 import { ARCHITECTURES, fetchNode } from "../../packaging/node-runtime.mjs";
+import { fetchCleanRoot } from "./clean-roots.mjs";
+import { fetchNvcc118 } from "./nvcc-11.8.mjs";
 import { fetchSystemdRoot } from "./systemd-root.mjs";
 
 const needs = JSON.parse(readFileSync(new URL("./packages.json", import.meta.url), "utf8"));

@@ -2,8 +2,8 @@
 // The disk of the virtual machine whose init is systemd, for test/systemd-vm: a small Debian with udev, a broker and v4l-utils as
 // one ext4 file in the cache. `node test/setup/systemd-root.mjs` makes it where it is missing (debootstrap, as root): 40 s, 0.4 GB.
 import { execFileSync } from "node:child_process";
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { createHash } from "node:crypto";
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { cacheFolder, debianMirror } from "../../packaging/debian-compilers.mjs";

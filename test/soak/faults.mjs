@@ -6,8 +6,8 @@ import { open } from "node:fs/promises";
 import { connect } from "node:net";
 import { join } from "node:path";
 import mqtt from "mqtt";
-import { REFUSED } from "./settings.mjs";
 import { sleep } from "./random.mjs";
+import { REFUSED } from "./settings.mjs";
 
 /** Fills the disk of the recording until nothing more fits, and lets the live pages of this process answer meanwhile. */
 async function fill(file) {

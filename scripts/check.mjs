@@ -2,7 +2,7 @@
 // `npm run check`: everything that can be said of the tree without running it, one line per check.
 import { dirname } from "node:path";
 import { fileURLToPath } from "node:url";
-import citations from "./checks/citations.mjs";
+import { papers, results } from "./checks/citations.mjs";
 import { dependencies, lockFile } from "./checks/dependencies.mjs";
 import { binaries, fileSize, headers } from "./checks/files.mjs";
 import imports from "./checks/imports.mjs";
@@ -30,7 +30,8 @@ const checks = [
   variables,
   generatedPages,
   links,
-  citations,
+  papers,
+  results,
   lockFile,
   dependencies,
   binaries,

@@ -7,9 +7,9 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { scriptArguments } from "./arguments.mjs";
 import { chromium } from "playwright-core";
 import sharp from "sharp";
+import { scriptArguments } from "./arguments.mjs";
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
 const { values } = scriptArguments({

@@ -42,6 +42,7 @@ export const headers = {
 /** Test data says in its folder's README how it is made. */
 const ALLOWED = [
   { pattern: /^docs\/.*\.png$/, magic: "\x89PNG" },
+  { pattern: /^test\/data\/[\w-]+\.csv\.gz$/, magic: "\x1f\x8b" },
   { pattern: /^test\/fuzz\/corpus\/[\w-]+\/[\w.-]+$/ },
 ];
 /** What a machine runs, or holds other files: no folder may have it. */

@@ -22,6 +22,19 @@ const loadCheck = async (check: string): Promise<Check> => {
 };
 
 const HEADER = "// SPDX-License-Identifier: Apache-2.0\n// A file of this test.\n";
+const RESULT = `{
+ "machine": "one",
+ "commit": "0123abc",
+ "date": "2026-01-02",
+ "toolchain": null,
+ "powerMode": null,
+ "clocks": null,
+ "load": null,
+ "rows": [
+  {"medianMs":1.5}
+ ]
+}
+`;
 const README = "# tiny: a room\n\ntext\n\n## By hand\n\n## Cost\n\n## Files\n";
 
 const SOUND: Record<string, string> = {
@@ -56,8 +69,9 @@ const SOUND: Record<string, string> = {
   "test/rooms/other.test.ts": `${HEADER}test("x", () => {});\n`,
   "bench/stages/tiny.bench.ts": `${HEADER}\n`,
   "bench/stages/other.bench.ts": `${HEADER}\n`,
+  "bench/results/one/2026-01-02-0123abc-speed.json": RESULT,
   "README.md": "# Title\n\n[down](docs/page.md#a-part), [here](#title), [out](https://example.org)\n",
-  "docs/page.md": "# Page\n\n## A part\n",
+  "docs/page.md": "# Page\n\n## A part\n\n[measured](../bench/results/one/2026-01-02-0123abc-speed.json)\n",
   "docs/2-concepts/accuracy.md": "# Accuracy\n",
   "docs/notebook/sgm-on-the-cpu.md": "# SGM on the CPU\n",
   "docs/papers.md":
@@ -419,16 +433,44 @@ const VIOLATIONS: [string, string, () => void, RegExp][] = [
     /1048577 bytes/,
   ],
   [
-    "citations.mjs",
+    "citations.mjs papers",
     "a paper that is not listed",
     () => put("cuda/x.cc", "// As they do (Nobody et al. 1999, eq. 3).\n"),
     /"\(Nobody et al\. 1999, eq\. 3\)" is not in docs\/papers\.md/,
   ],
   [
-    "citations.mjs",
+    "citations.mjs papers",
     "a paper named by the number of a file",
     () => put("docs/page.md", "# Page\n\n## A part\n\nAs in [papers/004].\n"),
     /"\[papers\/004" is not in/,
+  ],
+  [
+    "citations.mjs results",
+    "a result that nothing cites",
+    () => put("bench/results/one/2026-01-02-0123abc-start.json", RESULT),
+    /2026-01-02-0123abc-start\.json: no page, preset, program or test cites it/,
+  ],
+  [
+    "citations.mjs results",
+    "a cited result that is missing",
+    () => put("edge/main.ts", `${HEADER}// See 2026-01-02-${"0123abc"}-start.json.\n`),
+    /edge\/main\.ts:3: 2026-01-02-0123abc-start\.json is not in bench\/results/,
+  ],
+  [
+    "citations.mjs results",
+    "a result without its load",
+    () => put("bench/results/one/2026-01-02-0123abc-speed.json", RESULT.replace(' "load": null,\n', "")),
+    /speed\.json: expected the keys load/,
+  ],
+  [
+    "citations.mjs results",
+    "a result with a row on several lines",
+    () =>
+      put(
+        "bench/results/one/2026-01-02-0123abc-speed.json",
+        JSON.stringify(JSON.parse(RESULT), undefined, 2),
+      ),
+    /speed\.json: is not in the format of results/,
   ],
   ["files.mjs headers", "no licence", () => put("edge/main.ts", "// x\n// y\n"), /first line/],
   [

@@ -1,7 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // Reads a record of power/tools/nvml_check_main.cc and integrates it with the meter's own arithmetic.
 import { readFileSync } from "node:fs";
+import { gunzipSync } from "node:zlib";
 import { RailSeries } from "../../power/series.js";
+
+/** A record as text; a name that ends with .gz is unpacked. */
+export function readRecord(file: string): string {
+  const bytes = readFileSync(file);
+  return (file.endsWith(".gz") ? gunzipSync(bytes) : bytes).toString("utf8");
+}
 
 /** Power samples only, by the trapezoid of the meter, against the energy counter that was read beside them. */
 export function integrateRecord(file: string): {
@@ -9,7 +16,7 @@ export function integrateRecord(file: string): {
   counterJoules: number;
   seconds: number;
 } {
-  const lines = readFileSync(file, "utf8").trim().split("\n").slice(1);
+  const lines = readRecord(file).trim().split("\n").slice(1);
   // A field that was not read is empty; such a row is left out whole.
   const rows = lines.map((line) => line.split(",")).filter((row) => row.every((field) => field !== ""));
   const rail = {

@@ -2,18 +2,18 @@
 // A recorded board for the governor: watts and speed of each level as `depthwatt profile` measured them on an H200 (CUDA,
 // full resolution), and the swings of its power as NVML's samples held them, second by second. What was not recorded is not
 // made up: only levels of the profile are visited, and loads of others are added on top by the test.
-import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import type { LevelFigures } from "../../edge/governor/knowledge.js";
 import type { QualityLevel } from "../../edge/governor/ladder.js";
 import type { Observation } from "../../edge/governor/limits.js";
 import type { Board } from "./governor-run.js";
+import { readRecord } from "./nvml-record.js";
 
-const FOLDER = join(import.meta.dirname, "../../bench/results/h200");
+const repository = join(import.meta.dirname, "../..");
 
-function rowsOf(ending: string): Record<string, string>[] {
-  const name = readdirSync(FOLDER).find((file) => file.endsWith(ending))!;
-  const [head, ...lines] = readFileSync(join(FOLDER, name), "utf8").trim().split(/\r?\n/);
+/** @param path a CSV file, relative to the repository */
+function rowsOf(path: string): Record<string, string>[] {
+  const [head, ...lines] = readRecord(join(repository, path)).trim().split(/\r?\n/);
   const names = head!.split(",");
   return lines.map((line) => {
     const fields = line.split(",");
@@ -27,7 +27,7 @@ interface Recorded {
   joulesPerFrameNet: number;
 }
 
-const PROFILE = rowsOf("profile.csv");
+const PROFILE = rowsOf("bench/results/h200/2026-11-21-7286ae5-profile.csv");
 
 /** What was measured at 640 x 480 as fast as it went; undefined where the profile was not. */
 export function recorded({
@@ -52,7 +52,7 @@ export function recorded({
  */
 function recordedSwings(idleWatts: number): number[] {
   const seconds = new Map<number, number[]>();
-  for (const { time_ns, power_instant_mw } of rowsOf("nvml-samples.csv")) {
+  for (const { time_ns, power_instant_mw } of rowsOf("test/data/h200-nvml-samples.csv.gz")) {
     const second = Math.floor(Number(time_ns) / 1e9);
     if (second < 54 || second > 59) continue;
     seconds.set(second, [...(seconds.get(second) ?? []), Number(power_instant_mw) / 1000 - idleWatts]);

@@ -7,8 +7,8 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { chromium } from "playwright-core";
 import sharp from "sharp";
+import { runnerImport } from "vite";
 import { scriptArguments } from "./arguments.mjs";
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
@@ -40,25 +40,9 @@ const address = await new Promise((resolve, reject) => {
   );
 });
 
-const FLAGS = [
-  "--headless",
-  "--no-sandbox",
-  "--disable-gpu",
-  "--disable-quic",
-  "--no-first-run",
-  "--disable-background-networking",
-  "--disable-component-update",
-  "--disable-sync",
-];
-async function browser(name, ...flags) {
-  const context = await chromium.launchPersistentContext(join(profile, name), {
-    executablePath: "/usr/bin/chromium",
-    headless: true,
-    args: [...FLAGS, ...flags],
-  });
-  return { context, page: context.pages()[0] ?? (await context.newPage()) };
-}
-const { context, page: first } = await browser("browser");
+const { openBrowser } = (await runnerImport(join(root, "test/doubles/browser.ts"))).module;
+const browser = await openBrowser(address);
+const first = browser.page;
 
 async function shoot(name, { page = first, width, height, scheme, view, side, probe, fullPage = true }) {
   await page.setViewportSize({ width, height });
@@ -107,10 +91,8 @@ async function otherStates() {
   const device = await another("run", "--broker", "embedded", "--device", "robot-2", ...small);
   const second = await another("run", "--broker", device.broker, "--device", "robot-3", ...small);
   const viewing = await another("view", device.broker, "--port", "auto");
-  const asked = await browser("asked");
-  const viewed = await browser("viewed");
-  await asked.page.goto(guarded.page);
-  await viewed.page.goto(viewing.page);
+  const asked = await openBrowser(guarded.page);
+  const viewed = await openBrowser(viewing.page);
   await viewed.page.getByLabel("Device").selectOption("robot-3");
   await viewed.page.waitForTimeout(4000);
   second.child.kill("SIGKILL");
@@ -151,14 +133,13 @@ async function otherStates() {
           .click({ position: { x: box.width * x, y: box.height * y } });
       await take(first, "zone");
     }
-  await asked.context.close();
-  await viewed.context.close();
+  await asked.close();
+  await viewed.close();
 }
 
 const others = [];
 try {
   mkdirSync(out, { recursive: true });
-  await first.goto(address);
   await first.locator("[data-size]:not([data-size=''])").waitFor({ timeout: 60_000 });
   // A plot of a few seconds is no plot.
   await first.waitForTimeout(values.all ? 3000 : 15_000);
@@ -172,8 +153,7 @@ try {
   });
   await shoot("live-page-cloud", { ...wide, scheme: "dark", view: "cloud", side: "plots" });
   if (values.all) {
-    const blind = await browser("without-webgl", "--disable-3d-apis");
-    await blind.page.goto(address);
+    const blind = await openBrowser(address, { flags: ["--disable-3d-apis"] });
     for (const scheme of ["light", "dark"]) {
       for (const [width, height] of [
         [360, 740],
@@ -189,11 +169,11 @@ try {
         await shoot(name("no-webgl"), { ...size, page: blind.page, view: "cloud", side: "figures" });
       }
     }
-    await blind.context.close();
+    await blind.close();
     await otherStates();
   }
 } finally {
-  await context.close();
+  await browser.close();
   for (const child of [program, ...others]) child.kill("SIGTERM");
   rmSync(profile, { recursive: true, force: true, maxRetries: 5 });
 }

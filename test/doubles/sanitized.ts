@@ -7,11 +7,9 @@ import { expect } from "vitest";
 import { packageRoot } from "../../core/index.js";
 
 interface Report {
-  testFiles: number;
-  passed: number;
-  skipped: number;
   failed: unknown[];
   sanitizerReports: string[];
+  rows: [{ testFiles: number; passed: number }];
 }
 
 /** Builds the addon in a copy of the project and runs the files; nothing may fail there, and no sanitizer may say anything. */
@@ -30,7 +28,8 @@ export async function runSanitized(
   const last = stdout.trim().split("\n").at(-1);
   if (!last?.startsWith("{"))
     throw new Error(`no report of test/sanitize/sanitize.mjs: ${stderr.slice(-4000)}`);
-  const { testFiles, passed, failed, sanitizerReports } = JSON.parse(last) as Report;
+  const { failed, sanitizerReports, rows } = JSON.parse(last) as Report;
+  const [{ testFiles, passed }] = rows;
   expect(sanitizerReports.join("\n")).toBe("");
   expect(failed, stderr.slice(-4000)).toEqual([]);
   expect(code, stderr.slice(-4000)).toBe(0);

@@ -134,7 +134,6 @@ try {
     what: "readers in TypeScript under jazzer.js: test/fuzz/fuzz-jazzer.mjs",
     targets: words.chosen,
     words,
-    root,
     run: runTarget,
     lineOf: (row) => JSON.stringify(row),
   });

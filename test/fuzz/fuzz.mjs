@@ -118,7 +118,6 @@ await reportTargets({
   what: "fuzz targets: test/fuzz/fuzz.mjs",
   targets: TARGETS.filter(({ name }) => words.chosen.includes(name)),
   words,
-  root,
   run: runTarget,
   lineOf: ({ target, executions, wallSeconds, cpuSeconds, coverage }) =>
     `${target}: ${executions} executions in ${wallSeconds} s (${cpuSeconds} s of CPU), ${coverage}`,

@@ -1,33 +1,29 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the scripts that fuzz have in common: targets run `jobs` at a time, and a report that is written again after each of them.
-import { execFileSync } from "node:child_process";
 import { renameSync, writeFileSync } from "node:fs";
-import { cpus, loadavg } from "node:os";
+import { describeRun, formatResult } from "../../bench/shared/result-file.mjs";
 
 /**
  * Runs every target, prints its row as `lineOf(row)` says, and writes the report, rows in the order of the targets.
  * @returns the rows; the exit code is 1 where one of them has findings or did not run
  */
-export async function reportTargets({ what, targets, words, root, run, lineOf }) {
+export async function reportTargets({ what, targets, words, run, lineOf }) {
   const { seconds, jobs, out, commit } = words;
   const began = new Date();
   const rows = new Map();
-  const git = () =>
-    execFileSync("git", ["rev-parse", "--short", "HEAD"], { cwd: root, encoding: "utf8" }).trim();
   const write = () => {
     if (out === undefined) return;
     const report = {
       what,
-      commit: commit ?? git(),
+      ...describeRun(),
+      ...(commit !== undefined && { commit }),
       began: began.toISOString(),
       ended: new Date().toISOString(),
-      cpu: `${cpus()[0]?.model}, ${cpus().length} cores`,
-      load: loadavg().map((one) => Math.round(one * 10) / 10),
       askedSeconds: seconds,
       targetsAtATime: jobs,
       rows: targets.filter((target) => rows.has(target)).map((target) => rows.get(target)),
     };
-    writeFileSync(`${out}.part`, `${JSON.stringify(report, undefined, 2)}\n`);
+    writeFileSync(`${out}.part`, formatResult(report));
     renameSync(`${out}.part`, out);
   };
   const waiting = [...targets];

@@ -3,7 +3,7 @@
 // that is named, under AddressSanitizer and UBSan, in a copy of the tree; without words, what `npm test` runs. --quick leaves the bodies
 // in vectors as they were built without. A folder that is kept has its addons built once. Prints one JSON object; ends with 1 where a
 // sanitizer says anything, or a test fails.
-import { execFileSync, spawnSync } from "node:child_process";
+import { spawnSync } from "node:child_process";
 import {
   chmodSync,
   existsSync,
@@ -14,8 +14,9 @@ import {
   rmSync,
   writeFileSync,
 } from "node:fs";
-import { cpus, loadavg, tmpdir } from "node:os";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { describeRun, formatResult } from "../../bench/shared/result-file.mjs";
 import { ADDONS, buildAddon, copyTree, root, SANITIZERS, sanitizerEnvironment } from "./build.mjs";
 
 const words = process.argv.slice(2);
@@ -37,8 +38,6 @@ const folder = kept ?? mkdtempSync(join(tmpdir(), "depthwatt-sanitize-"));
 const TIMEOUT_MS = 300_000;
 const copy = join(folder, "tree");
 const found = join(folder, "found");
-const git = (...asked) => execFileSync("git", asked, { cwd: root, encoding: "utf8" }).trim();
-const commit = git("rev-parse", "--short", "HEAD");
 
 /** Programs of others are called as ever: a sanitizer in them finds nothing of ours, and breaks some. */
 const FOREIGN = ["g++", "gcc", "cc", "git", "chromium", "gst-launch-1.0", "ffmpeg", "tar"];
@@ -99,21 +98,23 @@ const ran = spawnSync(
 );
 const reports = readdirSync(found).map((name) => readFileSync(join(found, name), "utf8"));
 const nothing = { testFiles: 0, passed: 0, skipped: 0, failed: [{ file: "", test: "", says: "no run" }] };
-const told = existsSync(results) ? JSON.parse(readFileSync(results, "utf8")) : nothing;
+const { failed, ...counts } = existsSync(results) ? JSON.parse(readFileSync(results, "utf8")) : nothing;
 const report = {
   what: `tests with ${addons.join(" and ")} under ${SANITIZERS[0]}: test/sanitize/sanitize.mjs ${tests.join(" ")}`,
-  commit,
-  changed: git("status", "--porcelain", "--untracked-files=no") !== "",
-  cpu: `${cpus()[0]?.model}, ${cpus().length} cores`,
-  load: loadavg().map((one) => Math.round(one * 10) / 10),
-  compiler: execFileSync("g++", ["--version"], { encoding: "utf8" }).split("\n")[0],
-  seconds: Math.round((Date.now() - began) / 1000),
-  buildSeconds: Math.round(builtSeconds),
-  vectors: quick ? "not watched" : "AddressSanitizer",
-  ...told,
+  ...describeRun(),
+  failed,
   sanitizerReports: reports.map((text) => text.slice(0, 4000)),
+  rows: [
+    {
+      kind: "measured",
+      seconds: Math.round((Date.now() - began) / 1000),
+      buildSeconds: Math.round(builtSeconds),
+      vectors: quick ? "not watched" : "AddressSanitizer",
+      ...counts,
+    },
+  ],
 };
-if (out !== undefined) writeFileSync(out, `${JSON.stringify(report, undefined, 2)}\n`);
+if (out !== undefined) writeFileSync(out, formatResult(report));
 console.log(JSON.stringify(report));
 if (kept === undefined) rmSync(folder, { recursive: true, force: true });
-if (ran.status !== 0 || reports.length > 0 || told.failed.length > 0) process.exitCode = 1;
+if (ran.status !== 0 || reports.length > 0 || failed.length > 0) process.exitCode = 1;

@@ -2,6 +2,7 @@
 // The report of a soak: its figures as JSON, and what they were over time as plots.
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { formatResult } from "../../bench/shared/result-file.mjs";
 import { xyPlot } from "../../dist/edge/plot/index.js";
 
 /** Nearest rank; undefined where nothing was measured. */
@@ -26,7 +27,7 @@ export function writeReport(folder, report, { samples, faults }) {
         .filter((sample) => sample[field] !== undefined)
         .map((sample) => [(sample.atMs - zero) / 60_000, sample[field] * scale]),
     );
-  const title = (what) => `${what}, soak of ${report.minutes} minutes`;
+  const title = (what) => `${what}, soak of ${report.rows[0].minutes} minutes`;
   const plot = (file, options) =>
     writeFileSync(join(folder, `${name}-${file}.svg`), xyPlot({ x: "minutes", ...options }));
   plot("memory", {
@@ -66,5 +67,5 @@ export function writeReport(folder, report, { samples, faults }) {
       },
     ],
   });
-  writeFileSync(join(folder, `${name}.json`), `${JSON.stringify(report, undefined, 2)}\n`);
+  writeFileSync(join(folder, `${name}.json`), formatResult(report));
 }

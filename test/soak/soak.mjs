@@ -3,11 +3,12 @@
 // changed each second, a fault every ten seconds. Ends with 1 where a frame is unaccounted for, damaged, or something grows.
 // Needs mosquitto (npm run test:setup). Prints one JSON object; with --out also writes it, and plots of it as SVG. With --vm all of it
 // runs in a virtual machine that has two V4L2 cameras (`--cameras` in there).
-import { execFileSync, fork, spawnSync } from "node:child_process";
+import { fork, spawnSync } from "node:child_process";
 import { mkdirSync, mkdtempSync, readdirSync, rmSync, statSync } from "node:fs";
-import { cpus, tmpdir } from "node:os";
+import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { describeRun } from "../../bench/shared/result-file.mjs";
 import { scriptArguments } from "../../scripts/arguments.mjs";
 import { Broker, freePort, Link } from "./broker.mjs";
 import { CAMERA_SIGNAL, Cameras } from "./cameras.mjs";
@@ -88,7 +89,7 @@ function keepNewest(place) {
 /** The same words, in the guest. @returns its exit code */
 async function inMachine() {
   const { soakInMachine } = await import("./machine.mjs");
-  const { minutes: asked, "fault-seconds": pause, commit = commitOf() } = words;
+  const { minutes: asked, "fault-seconds": pause, commit = describeRun().commit } = words;
   const guest = ["--minutes", asked, "--seed", String(seed), "--fault-seconds", pause, "--commit", commit];
   const machine = "QEMU without KVM, cameras by vivid";
   const out = words.out ?? mkdtempSync(join(tmpdir(), "depthwatt-soak-"));
@@ -229,29 +230,20 @@ try {
 // C library's first arena reached its size after 37 minutes and kept it.
 const warmUpMs = Math.min(2_400_000, (60_000 * minutes) / 2);
 const settled = found.samples.filter(({ atMs }) => atMs - found.samples[0].atMs >= warmUpMs);
-const rows = accounts(found.ended);
+const accounted = accounts(found.ended);
 const grown = growth(settled);
-const wrong = verdict({ ...found, accounts: rows, growth: grown });
+const wrong = verdict({ ...found, accounts: accounted, growth: grown });
 const { ended, consumers } = found;
 const report = {
   what: "soak: every output on, a live setting changed each second, a fault every ten seconds",
   source: words.cameras ? `two V4L2 cameras, ${CAMERA_SIGNAL}` : "the scene, 640x480 at 60 Hz",
-  machine: { name: words.machine, processor: cpus()[0]?.model.trim(), cores: cpus().length },
-  commit: words.commit ?? commitOf(),
-  date: new Date().toISOString().slice(0, 10),
-  minutes,
-  seed,
-  passed: wrong.length === 0,
+  ...describeRun(words),
+  ...(words.commit !== undefined && { commit: words.commit }),
   wrong,
-  accounts: rows,
+  accounts: accounted,
   growth: grown,
-  warmUpSeconds: warmUpMs / 1000,
-  capturedPerSecond: Math.round((100 * rows[0].expected) / (60 * minutes)) / 100,
   cameras: words.cameras ? ended.counters : undefined,
-  frames: ended.figures.frames,
-  fps: ended.figures.fps,
   drops: ended.figures.drops,
-  settingsChanged: found.changes,
   faults: summary(found.faults),
   latencyMs: {
     publisher: ended.figures.latencyMs,
@@ -263,15 +255,20 @@ const report = {
   ),
   scrapes: found.scrapes,
   notices: ended.notices,
+  rows: [
+    {
+      kind: "measured",
+      minutes,
+      seed,
+      passed: wrong.length === 0,
+      warmUpSeconds: warmUpMs / 1000,
+      capturedPerSecond: Math.round((100 * accounted[0].expected) / (60 * minutes)) / 100,
+      frames: ended.figures.frames,
+      fps: ended.figures.fps,
+      settingsChanged: found.changes,
+    },
+  ],
 };
-
-function commitOf() {
-  try {
-    return execFileSync("git", ["rev-parse", "--short", "HEAD"], { encoding: "utf8" }).trim();
-  } catch {
-    return "unknown";
-  }
-}
 
 function summary(faults) {
   const byName = {};

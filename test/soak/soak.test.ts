@@ -12,11 +12,9 @@ const out = mkdtempSync(join(tmpdir(), "depthwatt-soak-report-"));
 afterAll(() => rmSync(out, { recursive: true, force: true }));
 
 interface Report {
-  passed: boolean;
   wrong: string[];
   accounts: { of: string; done: number; exact: boolean }[];
   faults: Record<string, { times: number }>;
-  settingsChanged: number;
 }
 
 needs("mosquitto").suite("soak", () => {

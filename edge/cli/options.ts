@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Options that several commands share, and how a command gets its configuration from them.
-import { type Argument, type Command, InvalidArgumentError } from "commander";
+import type { Argument, Command } from "commander";
 import { DepthwattError, isSameFile } from "../../core/index.js";
 import { note } from "./output.js";
 import { type FlagValue, type LoadedConfig, loadConfig } from "../config/index.js";
@@ -29,8 +29,22 @@ export function withConfig(command: Command, { preset = true } = {}): Command {
   );
 }
 
-/** The flags that say where the images are, by the setting's name in a source's section. */
-export function placeFlags(options: { left?: string; right?: string; sideBySide?: string }) {
+export interface PlaceOptions {
+  left?: string;
+  right?: string;
+  sideBySide?: string;
+}
+
+/** Adds the flags that say where the images are. @param what such as "images or camera" */
+export function withPlaces(command: Command, what: string): Command {
+  return command
+    .option("--left <path>", `left ${what}`)
+    .option("--right <path>", `right ${what}`)
+    .option("--side-by-side <path>", `${what} with left and right side by side`);
+}
+
+/** The values of these flags, by the setting's name in a source's section. */
+export function placeFlags(options: PlaceOptions) {
   return {
     left: { flag: "--left", value: options.left },
     right: { flag: "--right", value: options.right },
@@ -39,12 +53,7 @@ export function placeFlags(options: { left?: string; right?: string; sideBySide?
 }
 
 /** Cameras are devices, recordings are folders: without --source, what --left names says which source is meant. */
-export function kindFlag(options: {
-  source?: string;
-  left?: string;
-  right?: string;
-  sideBySide?: string;
-}): FlagValue {
+export function kindFlag(options: PlaceOptions & { source?: string }): FlagValue {
   if (options.source !== undefined) return { flag: "--source", value: options.source };
   const flag = (["left", "right", "sideBySide"] as const).find((one) => options[one] !== undefined);
   if (flag === undefined) return { flag: "--source", value: undefined };
@@ -85,14 +94,6 @@ export function describeArguments(
 ): readonly Argument[] {
   for (const argument of registeredArguments) argument.description = descriptions[argument.name()] ?? "";
   return registeredArguments;
-}
-
-/** Parses the argument of --frames. */
-export function frameCount(text: string): number {
-  const frames = Number(text);
-  if (!Number.isSafeInteger(frames) || frames < 1)
-    throw new InvalidArgumentError("expected a whole number of 1 or more");
-  return frames;
 }
 
 /** Adds --json. */

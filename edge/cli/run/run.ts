@@ -3,7 +3,6 @@
 import { constants } from "node:os";
 import type { Command } from "commander";
 import { DepthwattError } from "../../../core/index.js";
-import { ALGORITHMS } from "../../../cuda/index.js";
 import { loadNative } from "../../native.js";
 import { either, type FlagValue, type LoadedConfig } from "../../config/index.js";
 import { saveSettings } from "../../control/save.js";
@@ -15,21 +14,23 @@ import { whenThere } from "../../service/wait.js";
 import { SOURCE_KINDS } from "../../sources/section.js";
 import { greet } from "./greeting.js";
 import { figuresLine, LiveLine } from "../live-line.js";
-import { type ConfigOptions, configOf, frameCount, kindFlag, placeFlags } from "../options.js";
+import {
+  type ConfigOptions,
+  configOf,
+  kindFlag,
+  placeFlags,
+  type PlaceOptions,
+  withPlaces,
+} from "../options.js";
+import { wholeNumberFrom } from "../numbers.js";
 import { END_SIGNALS, printJson, printLine } from "../output.js";
+import { type SettingOptions, settingFlags, withSettingFlags } from "../setting-flags.js";
 import { hasTerminal, leaveTerminal, reload, reloadLater, terminalDescriptors } from "./reload.js";
 
-export interface RunOptions extends ConfigOptions {
+const SETTINGS = ["calibration", "algorithm", "backend", "broker", "base", "device"] as const;
+
+export interface RunOptions extends ConfigOptions, PlaceOptions, SettingOptions<(typeof SETTINGS)[number]> {
   source?: string;
-  left?: string;
-  right?: string;
-  sideBySide?: string;
-  calibration?: string;
-  algorithm?: string;
-  backend?: string;
-  broker?: string;
-  base?: string;
-  device?: string;
   rate?: string;
   frames?: number;
   json?: boolean;
@@ -47,12 +48,7 @@ function flagsOf(options: RunOptions): Record<string, FlagValue> {
   return {
     "source.kind": sourceFlag(options),
     "source.mcap.file": { flag: "--source", value: recordingOf(options) },
-    "calibration.file": { flag: "--calibration", value: options.calibration },
-    "match.algorithm": { flag: "--algorithm", value: options.algorithm },
-    "engine.backend": { flag: "--backend", value: options.backend },
-    "outputs.mqtt.broker": { flag: "--broker", value: options.broker },
-    base: { flag: "--base", value: options.base },
-    device: { flag: "--device", value: options.device },
+    ...settingFlags(options),
   };
 }
 
@@ -200,17 +196,12 @@ async function runOnce(
 
 /** The options that say what is computed from what. */
 export function withRunOptions(command: Command): Command {
-  return command
-    .option("--source <kind>", `${either(SOURCE_KINDS)}, or a recording's file (default: what --left names)`)
-    .option("--left <path>", "left images or camera device")
-    .option("--right <path>", "right images or camera device")
-    .option("--side-by-side <path>", "images, or one device, left beside right")
-    .option("--calibration <file>", "calibration file, or two joined by a comma")
-    .option("--algorithm <name>", `matcher: ${ALGORITHMS.join(", ")}`)
-    .option("--backend <name>", "auto, cpu or cuda")
-    .option("--broker <url>", "of the MQTT output: embedded, none, or mqtt://, mqtts://, ws://, wss:// URL")
-    .option("--base <topic>", "what every topic begins with")
-    .option("--device <name>", "name of this device in its topics")
+  command.option(
+    "--source <kind>",
+    `${either(SOURCE_KINDS)}, or a recording's file (default: what --left names)`,
+  );
+  withPlaces(command, "images or camera");
+  return withSettingFlags(command, ...SETTINGS)
     .option("--rate <hz>", "pairs per second, or max")
-    .option("--frames <n>", "end after this many frames", frameCount);
+    .option("--frames <n>", "end after this many frames", wholeNumberFrom(1));
 }

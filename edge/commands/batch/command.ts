@@ -3,7 +3,6 @@
 import { availableParallelism } from "node:os";
 import { type Command, Option } from "commander";
 import { DepthwattError } from "../../../core/index.js";
-import { ALGORITHMS } from "../../../cuda/index.js";
 import type { BatchCounts, BatchOptions } from "./batch.js";
 import type { ResultFormat } from "./results.js";
 import { partOf, shardOf } from "./shard.js";
@@ -17,15 +16,14 @@ import {
   withJson,
 } from "../../cli/options.js";
 import { note, printJson, printLine } from "../../cli/output.js";
+import { numberBetween } from "../../cli/numbers.js";
+import { type SettingOptions, settingFlags, withSettingFlags } from "../../cli/setting-flags.js";
 import { Progress } from "../../cli/progress.js";
 import { EXIT_SKIPPED, noteSkipped } from "../../cli/skipped.js";
 
-interface BatchFlags extends ConfigOptions {
-  calibration?: string;
-  algorithm?: string;
-  numDisparities?: string;
-  minDisparity?: string;
-  backend?: string;
+const SETTINGS = ["calibration", "algorithm", "numDisparities", "minDisparity", "backend"] as const;
+
+interface BatchFlags extends ConfigOptions, SettingOptions<(typeof SETTINGS)[number]> {
   format: ResultFormat;
   shard?: string;
   ahead?: string;
@@ -37,25 +35,13 @@ interface BatchFlags extends ConfigOptions {
 
 const MAX_SKIPPED_NOTES = 20;
 
-function numberOf(flag: string, text: string, min: number, max: number): number {
-  const value = Number(text);
-  if (value >= min && value <= max) return value;
-  throw new DepthwattError("USAGE", `expected ${flag} to be a number from ${min} to ${max}, got "${text}"`);
-}
-
 const busy = (occupancy: Record<BatchStage, number>) =>
   Object.entries(occupancy)
     .map(([stage, percent]) => `${stage} ${percent.toFixed(0)} %`)
     .join(", ");
 
 async function run(input: string, output: string, flags: BatchFlags): Promise<void> {
-  const { config } = configOf(flags, {
-    "calibration.file": { flag: "--calibration", value: flags.calibration },
-    "match.algorithm": { flag: "--algorithm", value: flags.algorithm },
-    "match.numDisparities": { flag: "--num-disparities", value: flags.numDisparities },
-    "match.minDisparity": { flag: "--min-disparity", value: flags.minDisparity },
-    "engine.backend": { flag: "--backend", value: flags.backend },
-  });
+  const { config } = configOf(flags, settingFlags(flags));
   if (flags.queue === undefined && flags.enqueue)
     throw new DepthwattError("USAGE", "expected --queue beside --enqueue, got nothing");
   const shard = flags.queue === undefined ? shardOf(flags.shard, process.env) : undefined;
@@ -81,7 +67,7 @@ async function run(input: string, output: string, flags: BatchFlags): Promise<vo
     output,
     format: flags.format,
     note: once(progress),
-    ahead: numberOf("--ahead", flags.ahead ?? String(2 + Math.min(6, availableParallelism())), 1, 64),
+    ahead: numberBetween("--ahead", flags.ahead ?? String(2 + Math.min(6, availableParallelism())), 1, 64),
     onProgress: ({ pairs, written, kept, skipped }, occupancy) =>
       progress.show(
         written + kept + sum(skipped),
@@ -98,7 +84,7 @@ async function run(input: string, output: string, flags: BatchFlags): Promise<vo
       ...options,
       url: flags.queue,
       key,
-      ackWaitSeconds: numberOf("--ack-wait", flags.ackWait, 1, 86_400),
+      ackWaitSeconds: numberBetween("--ack-wait", flags.ackWait, 1, 86_400),
     };
     if (archive !== undefined) {
       const { pairs, unmatched } = archive;
@@ -152,12 +138,7 @@ export function define(command: Command): void {
     in: "folder with dataset.json, left/ and right/, mav0/, or folders of those",
     out: "folder for the disparity maps, named as the pairs",
   });
-  command
-    .option("--calibration <file>", "rectify with this calibration (default: the pictures are rectified)")
-    .option("--algorithm <name>", `matcher: ${ALGORITHMS.join(", ")}`)
-    .option("--num-disparities <n>", "disparities searched, 8 to 512")
-    .option("--min-disparity <n>", "smallest disparity searched")
-    .option("--backend <name>", "auto, cpu or cuda")
+  withSettingFlags(command, ...SETTINGS)
     .addOption(
       new Option("--format <name>", "disparity maps as match writes them")
         .choices(["pfm", "png"])

@@ -1,33 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
 // depthwatt bench: how long a matcher takes on this machine.
 import { type Command, Option } from "commander";
-import { DepthwattError } from "../../../core/index.js";
 import { qualityWords } from "../../../cuda/index.js";
 import { type BenchFigures, type PeerFigures, timeMatcher } from "./index.js";
 import { parseRepeatedStage } from "../../profile/repeated-stage.js";
 import { type ConfigOptions, configOf, withConfig, withExamples, withJson } from "../../cli/options.js";
 import { printJson, printLine } from "../../cli/output.js";
+import { type SettingOptions, settingFlags, withSettingFlags } from "../../cli/setting-flags.js";
+import { wholeNumber } from "../../cli/numbers.js";
 
-interface BenchFlags extends ConfigOptions {
+const SETTINGS = ["numDisparities", "algorithm", "threads", "backend"] as const;
+
+interface BenchFlags extends ConfigOptions, SettingOptions<(typeof SETTINGS)[number]> {
   width: string;
   height: string;
-  numDisparities?: string;
-  algorithm?: string;
-  threads?: string;
   frames?: string;
   peer?: "opencv";
-  backend?: string;
   repeatStage?: string;
   json?: boolean;
-}
-
-function whole(flag: string, text: string, smallest: number, largest: number): number {
-  const value = /^\d+$/.test(text) ? Number(text) : Number.NaN;
-  if (value >= smallest && value <= largest) return value;
-  throw new DepthwattError(
-    "USAGE",
-    `expected ${flag} to be a whole number from ${smallest} to ${largest}, got "${text}"`,
-  );
 }
 
 function powerWords({
@@ -78,17 +68,12 @@ function lines(figures: BenchFigures): string[] {
 }
 
 async function run(flags: BenchFlags): Promise<void> {
-  const { config } = configOf(flags, {
-    "match.algorithm": { flag: "--algorithm", value: flags.algorithm },
-    "match.numDisparities": { flag: "--num-disparities", value: flags.numDisparities },
-    "engine.threads": { flag: "--threads", value: flags.threads },
-    "engine.backend": { flag: "--backend", value: flags.backend },
-  });
+  const { config } = configOf(flags, settingFlags(flags));
   const figures = await timeMatcher({
     config,
-    width: whole("--width", flags.width, 16, 16_384),
-    height: whole("--height", flags.height, 16, 16_384),
-    frames: flags.frames === undefined ? undefined : whole("--frames", flags.frames, 1, 1_000_000),
+    width: wholeNumber("--width", flags.width, 16, 16_384),
+    height: wholeNumber("--height", flags.height, 16, 16_384),
+    frames: flags.frames === undefined ? undefined : wholeNumber("--frames", flags.frames, 1, 1_000_000),
     peer: flags.peer,
     ...(flags.repeatStage !== undefined && {
       repeatStage: parseRepeatedStage("--repeat-stage", flags.repeatStage),
@@ -99,14 +84,9 @@ async function run(flags: BenchFlags): Promise<void> {
 }
 
 export function define(command: Command): void {
-  command
-    .option("--width <pixels>", "image width", "640")
-    .option("--height <pixels>", "image height", "480")
-    .option("--num-disparities <n>", "width of the search (match.numDisparities)")
-    .option("--algorithm <name>", "matcher (match.algorithm)")
-    .option("--threads <n>", "0 = one per core (engine.threads)")
+  command.option("--width <pixels>", "image width", "640").option("--height <pixels>", "image height", "480");
+  withSettingFlags(command, ...SETTINGS)
     .option("--frames <n>", "timed frames (default: as many as 2 seconds hold, at least 20)")
-    .option("--backend <name>", "auto, cpu or cuda (engine.backend)")
     .option("--repeat-stage <name=n>", "run one stage n times in every frame, to find what it costs")
     .addOption(
       new Option("--peer <name>", "compute the same pair with another program, in turn").choices(["opencv"]),

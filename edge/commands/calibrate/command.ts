@@ -27,7 +27,7 @@ import { openSource } from "../../sources/index.js";
 import { boardOf, type CalibrateFlags, checkFlags, metresOf, secondsOf } from "./flags.js";
 import { isLive, type LiveRun, runLive } from "./live-run.js";
 import { printResult } from "./print-result.js";
-import { configOf, withConfig, withExamples, withJson } from "../../cli/options.js";
+import { configOf, withConfig, withExamples, withJson, withPlaces } from "../../cli/options.js";
 import { note, printJson } from "../../cli/output.js";
 import { Progress } from "../../cli/progress.js";
 
@@ -153,13 +153,7 @@ async function run(flags: CalibrateFlags): Promise<void> {
 }
 
 export function define(command: Command): void {
-  command
-    .option("--left <path>", "left images: a folder, a name with *, or a list file; or the left camera")
-    .option("--right <path>", "right images, or the right camera")
-    .option(
-      "--side-by-side <path>",
-      "images that hold the left and the right image side by side, or a camera that delivers such",
-    )
+  withPlaces(command, "images (a folder, a name with *, or a list file) or camera")
     .option("--source <file>", "a recording (.mcap) with both input images; with --live a kind of source")
     .option(
       "--live",

@@ -4,12 +4,9 @@ import { InvalidArgumentError } from "commander";
 import { DICTIONARIES, type Dictionary, type LensModel, type Pattern } from "../../../camera/index.js";
 import { DepthwattError } from "../../../core/index.js";
 import type { WantedBoard } from "./index.js";
-import type { ConfigOptions } from "../../cli/options.js";
+import type { ConfigOptions, PlaceOptions } from "../../cli/options.js";
 
-export interface CalibrateFlags extends ConfigOptions {
-  left?: string;
-  right?: string;
-  sideBySide?: string;
+export interface CalibrateFlags extends ConfigOptions, PlaceOptions {
   source?: string;
   live?: boolean;
   save?: string;

@@ -2,7 +2,7 @@
 // depthwatt capture: still pairs from the cameras as files that `depthwatt run` and a calibration can read.
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { type Command, InvalidArgumentError } from "commander";
+import type { Command } from "commander";
 import { DepthwattError, hasColours } from "../../../core/index.js";
 import {
   coloursOf,
@@ -17,30 +17,23 @@ import { openSource } from "../../sources/index.js";
 import {
   type ConfigOptions,
   configOf,
-  frameCount,
   placeFlags,
+  type PlaceOptions,
+  withPlaces,
   withConfig,
   withExamples,
   withJson,
 } from "../../cli/options.js";
 import { note, printJson, printLine } from "../../cli/output.js";
+import { wholeNumberFrom } from "../../cli/numbers.js";
 
-interface CaptureOptions extends ConfigOptions {
-  left?: string;
-  right?: string;
-  sideBySide?: string;
+interface CaptureOptions extends ConfigOptions, PlaceOptions {
   frames: number;
   save: string;
   skip: number;
   raw?: boolean;
   color?: boolean;
   json?: boolean;
-}
-
-function pairsToSkip(text: string): number {
-  const pairs = Number(text);
-  if (Number.isSafeInteger(pairs) && pairs >= 0) return pairs;
-  throw new InvalidArgumentError("expected a whole number of 0 or more");
 }
 
 /** Writes one pair; the images are copied out of the cameras' buffers at once, so that these go round. */
@@ -105,13 +98,10 @@ async function run(options: CaptureOptions): Promise<void> {
 }
 
 export function define(command: Command): void {
-  command
-    .option("--left <device>", "left camera")
-    .option("--right <device>", "right camera")
-    .option("--side-by-side <device>", "one camera with both images side by side")
-    .requiredOption("--frames <n>", "pairs to save", frameCount)
+  withPlaces(command, "camera")
+    .requiredOption("--frames <n>", "pairs to save", wholeNumberFrom(1))
     .requiredOption("--save <folder>", "where: left/ and right/ below it, files named by capture time in ns")
-    .option("--skip <n>", "pairs to let pass first, while exposure settles", pairsToSkip, 15)
+    .option("--skip <n>", "pairs to let pass first, while exposure settles", wholeNumberFrom(0), 15)
     .option("--raw", "the camera's own bytes instead of PNG")
     .option("--color", "PNG in colours instead of grey, where the camera has them");
   withExamples(

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // depthwatt check-calibration: whether the cameras lie to each other as their calibration says, from a few pairs.
-import { type Command, InvalidArgumentError } from "commander";
+import type { Command } from "commander";
 import type { FramePair, PairSource } from "../../../camera/index.js";
 import { DepthwattError, ERROR_CATALOGUE } from "../../../core/index.js";
 import { type AlignmentFigures, type Examination, Examiner, lookGeometryOf } from "../../health/index.js";
@@ -17,17 +17,12 @@ import {
   withJson,
 } from "../../cli/options.js";
 import { note, printJson, printLine } from "../../cli/output.js";
+import { wholeNumberFrom } from "../../cli/numbers.js";
+import { type SettingOptions, settingFlags, withSettingFlags } from "../../cli/setting-flags.js";
 
-interface CheckOptions extends ConfigOptions {
-  calibration?: string;
+interface CheckOptions extends ConfigOptions, SettingOptions<"calibration"> {
   pairs: number;
   json?: boolean;
-}
-
-function pairCount(text: string): number {
-  const pairs = Number(text);
-  if (Number.isSafeInteger(pairs) && pairs >= 1) return pairs;
-  throw new InvalidArgumentError("expected a whole number of 1 or more");
 }
 
 /** Ends after so many pairs, or with the source. */
@@ -99,7 +94,7 @@ async function check(
   const named = left !== undefined;
   const flags = {
     "source.kind": { flag: "LEFT", value: named ? kindOfPath(left) : undefined },
-    "calibration.file": { flag: "--calibration", value: options.calibration },
+    ...settingFlags(options),
   };
   const fastest = named && kindOfPath(left) === "replay" ? "max" : undefined;
   const { config } = configOf(options, flags, {
@@ -143,9 +138,12 @@ export function define(command: Command): void {
     left: "left images: a picture, a folder or a device (default: the configured source)",
     right: "right images",
   });
-  command
-    .option("--calibration <file>", "rectify with this calibration (default: the images are rectified)")
-    .option("--pairs <n>", "pairs that are compared", pairCount, 20);
+  withSettingFlags(command, "calibration").option(
+    "--pairs <n>",
+    "pairs that are compared",
+    wholeNumberFrom(1),
+    20,
+  );
   withExamples(
     withJson(withConfig(command), "print one JSON object"),
     "depthwatt check-calibration left.png right.png",

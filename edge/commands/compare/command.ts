@@ -25,14 +25,15 @@ import {
   withJson,
 } from "../../cli/options.js";
 import { columns, note, printJson, printLine } from "../../cli/output.js";
+import { positiveNumber } from "../../cli/numbers.js";
+import { type SettingOptions, settingFlags, withSettingFlags } from "../../cli/setting-flags.js";
 
-interface CompareOptions extends ConfigOptions {
+const SETTINGS = ["calibration", "numDisparities", "backend"] as const;
+
+interface CompareOptions extends ConfigOptions, SettingOptions<(typeof SETTINGS)[number]> {
   a: string;
   b: string;
   output: string;
-  calibration?: string;
-  numDisparities?: string;
-  backend?: string;
   truth?: string;
   truthScale?: string;
   threshold: string;
@@ -42,13 +43,6 @@ interface CompareOptions extends ConfigOptions {
 /** An error of so many thresholds, and any larger one, has the last colour. */
 const MAX_THRESHOLDS = 3;
 const GAP = 8;
-
-function positive(flag: string, text: string): number {
-  const value = Number(text);
-  if (text.trim() === "" || !(value > 0) || !Number.isFinite(value))
-    throw new DepthwattError("USAGE", `expected a number above 0 for ${flag}, got "${text}"`);
-  return value;
-}
 
 /** White is right, yellow to red is wrong, violet has no estimate, black nothing to hold it against. */
 function errorMap(estimate: FloatImage, truth: FloatImage, threshold: number): RgbImage {
@@ -94,17 +88,15 @@ async function compare(left: string, right: string, options: CompareOptions): Pr
   );
   if (options.truthScale !== undefined && options.truth === undefined)
     throw new DepthwattError("USAGE", "expected --truth beside --truth-scale, got nothing");
-  const threshold = positive("--threshold", options.threshold);
-  const scale = options.truthScale === undefined ? undefined : positive("--truth-scale", options.truthScale);
-  const flags = {
-    "calibration.file": { flag: "--calibration", value: options.calibration },
-    "match.numDisparities": { flag: "--num-disparities", value: options.numDisparities },
-    "engine.backend": { flag: "--backend", value: options.backend },
-  };
+  const threshold = positiveNumber("--threshold", options.threshold);
+  const scale =
+    options.truthScale === undefined ? undefined : positiveNumber("--truth-scale", options.truthScale);
   const results: { matched: Matched; map: FloatImage; min: number; max: number }[] = [];
   // Both presets are known before the first is matched.
   for (const side of sides) presetOf(options[side], nearestName, { what: `--${side}`, code: "USAGE" });
-  const configs = sides.map((side) => configOf({ ...options, preset: options[side] }, flags).config);
+  const configs = sides.map(
+    (side) => configOf({ ...options, preset: options[side] }, settingFlags(options)).config,
+  );
   for (const config of configs) {
     const pictures = await readPair(left, right, config.match.algorithm, note);
     const matched = await computePair(await openPair(config, pictures, note));
@@ -173,19 +165,16 @@ async function compare(left: string, right: string, options: CompareOptions): Pr
 
 export function define(command: Command): void {
   describeArguments(command, {
-    left: "left picture: PNG, JPEG, PGM or PPM",
+    left: "left picture: PNG, JPEG, PGM or PPM; rectified, unless --calibration is given",
     right: "right picture of the same size",
   });
-  command
+  withSettingFlags(command, ...SETTINGS)
     .requiredOption("--a <preset>", "the left half of the picture (depthwatt presets lists them)")
     .requiredOption("--b <preset>", "the right half")
     .requiredOption("-o, --output <file>", "the picture, .png: both maps above, their errors below")
     .option("--truth <file>", "ground truth, .pfm or .png; without it the maps are held against each other")
     .option("--truth-scale <units>", "stored units per pixel (default: 256 for 16-bit pictures, else 1)")
-    .option("--threshold <px>", "an error above it is bad", "1")
-    .option("--calibration <file>", "rectify with this calibration (default: the pictures are rectified)")
-    .option("--num-disparities <n>", "disparities searched, 8 to 512")
-    .option("--backend <name>", "auto, cpu or cuda");
+    .option("--threshold <px>", "an error above it is bad", "1");
   withExamples(
     withJson(withConfig(command, { preset: false }), "print one JSON object"),
     "depthwatt compare left.png right.png --a sgm-2016 --b quality -o both.png",

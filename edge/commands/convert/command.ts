@@ -7,6 +7,7 @@ import { DepthwattError } from "../../../core/index.js";
 import type { Conversion, ConversionEvents } from "./conversion.js";
 import { describeArguments, withExamples, withJson } from "../../cli/options.js";
 import { printJson, printLine } from "../../cli/output.js";
+import { numberBetween } from "../../cli/numbers.js";
 import { Progress } from "../../cli/progress.js";
 import { EXIT_SKIPPED, noteSkipped } from "../../cli/skipped.js";
 
@@ -83,12 +84,7 @@ async function fromRecording(
 }
 
 async function run(from: string, out: string, options: ConvertOptions): Promise<void> {
-  const rateHz = Number(options.rate);
-  if (!(rateHz >= 0.01 && rateHz <= 1000))
-    throw new DepthwattError(
-      "USAGE",
-      `expected --rate to be a number from 0.01 to 1000, got "${options.rate}"`,
-    );
+  const rateHz = numberBetween("--rate", options.rate, 0.01, 1000);
   if (!existsSync(from))
     throw new DepthwattError(
       "SOURCE_UNREADABLE",

@@ -11,9 +11,8 @@ import {
   writeImage,
 } from "../../../camera/index.js";
 import { DepthwattError, writeBeside } from "../../../core/index.js";
-import { ALGORITHMS, parametersOf } from "../../../cuda/index.js";
+import { parametersOf } from "../../../cuda/index.js";
 import { computePair, type Matched, openPair, readPair } from "../../match/match-pair.js";
-import type { FlagValue } from "../../config/index.js";
 import { plyOfPoints } from "../../../core/frame/ply.js";
 import { adaptationFigures, rowsTooFarApart } from "../../pipeline/adaptation.js";
 import { matchParameters } from "../../pipeline/parameters.js";
@@ -27,25 +26,15 @@ import {
   withJson,
 } from "../../cli/options.js";
 import { note, printJson, printLine } from "../../cli/output.js";
+import { type SettingOptions, settingFlags, withSettingFlags } from "../../cli/setting-flags.js";
 
-interface MatchOptions extends ConfigOptions {
-  calibration?: string;
-  algorithm?: string;
-  numDisparities?: string;
-  minDisparity?: string;
-  backend?: string;
+const SETTINGS = ["calibration", "algorithm", "numDisparities", "minDisparity", "backend"] as const;
+
+interface MatchOptions extends ConfigOptions, SettingOptions<(typeof SETTINGS)[number]> {
   output?: string;
   color?: string;
   json?: boolean;
 }
-
-const flagsOf = (options: MatchOptions): Record<string, FlagValue> => ({
-  "calibration.file": { flag: "--calibration", value: options.calibration },
-  "match.algorithm": { flag: "--algorithm", value: options.algorithm },
-  "match.numDisparities": { flag: "--num-disparities", value: options.numDisparities },
-  "match.minDisparity": { flag: "--min-disparity", value: options.minDisparity },
-  "engine.backend": { flag: "--backend", value: options.backend },
-});
 
 async function writeCloud(
   file: string,
@@ -70,7 +59,7 @@ async function match(leftFile: string, rightFile: string, options: MatchOptions)
     { "the left picture": leftFile, "the right picture": rightFile },
     { "-o": options.output, "--color": options.color },
   );
-  const { config } = configOf(options, flagsOf(options));
+  const { config } = configOf(options, settingFlags(options));
   const colours = cloud && config.points.colour === "rgb";
   const pictures = await readPair(leftFile, rightFile, config.match.algorithm, note, colours);
   const matched = await computePair(await openPair(config, pictures, note, cloud));
@@ -116,15 +105,10 @@ async function match(leftFile: string, rightFile: string, options: MatchOptions)
 
 export function define(command: Command): void {
   describeArguments(command, {
-    left: "left picture: PNG, JPEG, PGM or PPM",
+    left: "left picture: PNG, JPEG, PGM or PPM; rectified, unless --calibration is given",
     right: "right picture of the same size",
   });
-  command
-    .option("--calibration <file>", "rectify with this calibration (default: the pictures are rectified)")
-    .option("--algorithm <name>", `matcher: ${ALGORITHMS.join(", ")}`)
-    .option("--num-disparities <n>", "disparities searched, 8 to 512")
-    .option("--min-disparity <n>", "smallest disparity searched")
-    .option("--backend <name>", "auto, cpu or cuda")
+  withSettingFlags(command, ...SETTINGS)
     .option(
       "-o, --output <file>",
       "disparity map: .pfm (float, inf = none) or .png (16 bit, x 256, 0 = none); or points: .ply (settings points.*; needs a calibration)",

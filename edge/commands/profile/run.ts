@@ -31,6 +31,7 @@ import { missingPoints, type Progress, sweep } from "./sweep.js";
 import { PROFILE_FORMAT, type Profile, type ProfilePoint } from "../../profile/types.js";
 import { cutToTerminal } from "../../cli/live-line.js";
 import { note } from "../../cli/output.js";
+import { numberBetween } from "../../cli/numbers.js";
 
 /** Pairs that a profile's runs go round: enough that no cache holds them all at VGA. */
 const SCENE_PAIRS = 8;
@@ -52,12 +53,6 @@ export interface ProfileOptions {
   backend: string;
   sensor: string;
   yes?: boolean;
-}
-
-function numberOption(name: string, text: string, low: number, high: number): number {
-  const value = Number(text);
-  if (text !== "" && value >= low && value <= high) return value;
-  throw new DepthwattError("USAGE", `${name}: expected a number from ${low} to ${high}, got "${text}"`);
 }
 
 function choiceOption<T extends string>(name: string, text: string, choices: readonly T[]): T {
@@ -132,8 +127,8 @@ function freshProfile(
     format: PROFILE_FORMAT,
     date: new Date().toISOString(),
     provenance: provenanceOf(detection, meter, engineInfo(backend), powerNative(loadNative())),
-    seconds: numberOption("--seconds", options.seconds, 2, 3600),
-    warmUpSeconds: numberOption("--warm-up", options.warmUp, 0.5, 600),
+    seconds: numberBetween("--seconds", options.seconds, 2, 3600),
+    warmUpSeconds: numberBetween("--warm-up", options.warmUp, 0.5, 600),
     idleBefore: notYet,
     idleAfter: notYet,
     results: [],
@@ -149,7 +144,7 @@ function planOf(options: ProfileOptions, modes: readonly (string | undefined)[])
     paths: parsePaths(options.paths),
     rates: parseRates(options.rates),
     resolutions: parseResolutions(options.resolutions),
-    stageRounds: numberOption("--stage-rounds", options.stageRounds, 0, 20),
+    stageRounds: numberBetween("--stage-rounds", options.stageRounds, 0, 20),
     repeated: parseRepeatedStages(options.repeatStages),
   });
 }
@@ -158,7 +153,7 @@ function planOf(options: ProfileOptions, modes: readonly (string | undefined)[])
 export async function runProfile(folder: string, options: ProfileOptions): Promise<Profile> {
   const backend = choiceOption("--backend", options.backend, ["auto", "cpu", "cuda"]);
   const sensor: SensorChoice = choiceOption("--sensor", options.sensor, SENSOR_CHOICES);
-  const idleSeconds = numberOption("--idle", options.idle, 2, 600);
+  const idleSeconds = numberBetween("--idle", options.idle, 2, 600);
   const modes = PowerModes.open();
   const wanted = plannedModes(options.modes, modes);
   const points = planOf(options, wanted);

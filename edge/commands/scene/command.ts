@@ -8,6 +8,7 @@ import { writeScene } from "../../../camera/index.js";
 import { loadNative } from "../../native.js";
 import { withExamples, withJson } from "../../cli/options.js";
 import { note, printJson } from "../../cli/output.js";
+import { wholeNumber } from "../../cli/numbers.js";
 
 interface SceneFlags {
   frames: string;
@@ -24,15 +25,6 @@ interface SceneFlags {
   json?: boolean;
 }
 
-function whole(flag: string, text: string, smallest: number, largest: number): number {
-  const value = /^\d+$/.test(text) ? Number(text) : Number.NaN;
-  if (value >= smallest && value <= largest) return value;
-  throw new DepthwattError(
-    "USAGE",
-    `expected ${flag} to be a whole number from ${smallest} to ${largest}, got "${text}"`,
-  );
-}
-
 /** An older scene is written over, somebody's data set is not. @throws DepthwattError FILE_EXISTS */
 function checkFolder(folder: string): void {
   if (existsSync(join(folder, "scene.json"))) return;
@@ -47,7 +39,7 @@ function checkFolder(folder: string): void {
 
 async function run(flags: SceneFlags): Promise<void> {
   if (flags.raw && flags.ideal) throw new DepthwattError("USAGE", "expected --raw or --ideal, got both");
-  const frames = whole("--frames", flags.frames, 1, 1_000_000);
+  const frames = wholeNumber("--frames", flags.frames, 1, 1_000_000);
   if (flags.out.trim() === "") throw new DepthwattError("USAGE", 'expected --out to be a folder, got ""');
   checkFolder(flags.out);
   const begin = performance.now();
@@ -55,10 +47,10 @@ async function run(flags: SceneFlags): Promise<void> {
   const options = {
     folder: flags.out,
     frames,
-    firstFrame: whole("--first", flags.first, 0, 1_000_000_000),
-    width: whole("--width", flags.width, 16, 16_384),
-    height: whole("--height", flags.height, 16, 16_384),
-    seed: whole("--seed", flags.seed, 0, 1_000_000),
+    firstFrame: wholeNumber("--first", flags.first, 0, 1_000_000_000),
+    width: wholeNumber("--width", flags.width, 16, 16_384),
+    height: wholeNumber("--height", flags.height, 16, 16_384),
+    seed: wholeNumber("--seed", flags.seed, 0, 1_000_000),
     truth: flags.truth,
     colours: flags.color === true,
     room: flags.room,

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+// The flags of depthwatt eval, and which of its modes they choose.
+import { DepthwattError } from "../../../core/index.js";
+import type { ConfigOptions } from "../../cli/options.js";
+import type { SettingOptions } from "../../cli/setting-flags.js";
+
+export interface EvalOptions extends ConfigOptions, SettingOptions<"algorithm" | "backend"> {
+  threshold?: string;
+  scenes?: string;
+  frames: number;
+  sweep?: string[];
+  plot?: string;
+  heatMap?: string;
+  table?: string;
+  json?: boolean;
+}
+
+export type EvalMode = "papers" | "matchers" | "grid" | "sweep" | "once";
+
+/** Returns the mode that the flags choose. @throws DepthwattError USAGE for flags that exclude each other */
+export function modeFrom({ sweep = [], table, algorithm, plot, heatMap }: EvalOptions): EvalMode {
+  if (table !== undefined && table !== "paper")
+    throw new DepthwattError("USAGE", `expected --table paper, got "${table}"`);
+  if (sweep.length > 2)
+    throw new DepthwattError("USAGE", `expected --sweep once or twice, got it ${sweep.length} times`);
+  if (sweep.length > 0 && (table !== undefined || algorithm === "all"))
+    throw new DepthwattError("USAGE", "expected --sweep of one matcher, and without --table");
+  if (sweep.length < 2 && heatMap !== undefined)
+    throw new DepthwattError("USAGE", `expected --sweep twice beside --heat-map, got ${sweep.length} of it`);
+  if (sweep.length === 0 && plot !== undefined)
+    throw new DepthwattError("USAGE", "expected --sweep beside --plot, got nothing");
+  if (table !== undefined) return "papers";
+  if (algorithm === "all") return "matchers";
+  if (sweep.length === 2) return "grid";
+  return sweep.length === 1 ? "sweep" : "once";
+}

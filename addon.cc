@@ -19,6 +19,7 @@
 #include "core/napi/notify.cc"
 #include "core/napi/system.cc"
 #include "cuda/engine/binding/binding.cc"
+#include "cuda/engine/binding/facts.cc"
 #include "cuda/engine/binding/rooms.cc"
 #include "cuda/engine/binding/session.cc"
 #include "cuda/engine/binding/session_options.cc"

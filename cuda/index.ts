@@ -8,5 +8,4 @@ export {
 } from "./engine/binding/addon.js";
 export { createEngine, openEngine } from "./engine/binding/engine.js";
 export * from "./engine/binding/native.js";
-export * from "./match/matcher.js";
-export * from "./match/matchers.js";
+export * from "./matchers.js";

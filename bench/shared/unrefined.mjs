@@ -5,9 +5,9 @@
 export const UNREFINED = {
   leftRight: false,
   speckleSize: 0,
-  speckleRangeQ4: 12,
+  speckleRange: 0.75,
   fill: "off",
-  fillThresholdQ4: 96,
+  fillThreshold: 6,
   boundary: false,
   median: false,
 };

@@ -12,7 +12,6 @@
 
 #include "backend.h"
 #include "pair_watch.h"
-#include "point_cloud.h"
 
 namespace depthwatt {
 
@@ -61,7 +60,6 @@ class Engine {
   /// Looks at the pair where it is its turn. Then, or where a backend has just been opened, the backend learns what holds.
   /// by: who did not, where it fails.
   Status adapt(const FrameInput& input, Computing* by);
-  void makePoints(int place, const FrameInput& input, FrameOutput& output);
   Status openBackend();
   Status openCpu(const std::string& why);
   Status recover(uint32_t generation, const Status& failure);
@@ -86,8 +84,6 @@ class Engine {
   std::vector<int32_t> rightMap_;     ///< in place of the one that was opened, where turned_
   std::atomic<bool> turned_{false};
   MovedMaps moved_;  ///< what the backend reads in place of the maps
-  /// Of each place; null where no points are asked for.
-  std::unique_ptr<PointCloud> clouds_[kMaxFramesInWork];
   std::vector<FrameOutput> outputs_;
   std::vector<InputMemory> inputs_;
 };

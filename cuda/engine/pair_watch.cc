@@ -6,8 +6,6 @@
 
 #include <cstring>
 
-#include "match_scope.h"
-
 namespace depthwatt {
 
 PairWatch::PairWatch(const EngineParameters& parameters, const Kernels& kernels)

@@ -5,10 +5,20 @@
 
 #include <algorithm>
 
-#include "frame_stages.h"
+#include "../output/rvl/rvl_gpu.h"
 
 namespace depthwatt {
 namespace gpu {
+
+/// An encoded image on the device; nothing where it is not asked for.
+struct EncodedImage {
+  DeviceBuffer<uint32_t> words, bytes;
+
+  Status open(size_t pixels) {
+    DEPTHWATT_TRY(words.allocate(rvlWords(pixels)));
+    return bytes.allocate(1);
+  }
+};
 
 class EncodedDownload {
  public:

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// The kernels of a frame as one graph, captured once, and the events between its stages.
+// The kernels of a frame as one graph, captured once, and the events between its steps.
 #pragma once
 
 #include <cmath>
+#include <vector>
 
-#include "../engine/backend.h"
+#include "../chain.h"
 #include "../device/check.h"
 
 namespace depthwatt {
@@ -55,41 +56,39 @@ class FrameGraph {
   cudaGraphExec_t frame_ = nullptr;
 };
 
-/// When each stage of one frame ended.
-class StageEvents {
+/// When each step of one frame ended.
+class StepEvents {
  public:
-  StageEvents() = default;
-  ~StageEvents() {
+  StepEvents() = default;
+  ~StepEvents() {
     for (cudaEvent_t event : ends_) {
       if (event != nullptr) cudaEventDestroy(event);
     }
     if (begun_ != nullptr) cudaEventDestroy(begun_);
   }
-  StageEvents(const StageEvents&) = delete;
-  StageEvents& operator=(const StageEvents&) = delete;
+  StepEvents(const StepEvents&) = delete;
+  StepEvents& operator=(const StepEvents&) = delete;
 
-  Status open() {
+  Status open(size_t steps) {
     DEPTHWATT_CUDA(cudaEventCreate(&begun_));
+    ends_.resize(steps);
     for (cudaEvent_t& event : ends_) DEPTHWATT_CUDA(cudaEventCreate(&event));
     return {};
   }
 
-  /// captured: within a graph that is being captured, where an event would else be a mere dependence.
+  /// captured: within a graph that is being captured, where an event would otherwise be a mere dependence.
   Status begin(cudaStream_t stream, bool captured) { return record(begun_, stream, captured); }
-  Status end(Stage stage, cudaStream_t stream, bool captured) {
-    marked_[stage] = true;
-    return record(ends_[stage], stream, captured);
-  }
+  Status end(size_t step, cudaStream_t stream, bool captured) { return record(ends_[step], stream, captured); }
 
-  /// Of the frame that is done.
-  Status read(double* stageMilliseconds) const {
+  /// After the frame: adds the milliseconds of each step to those of its stage.
+  Status read(const std::vector<Chain::Step>& steps, double* stageMilliseconds) const {
     cudaEvent_t before = begun_;
-    for (int stage = 0; stage < kStageCount; ++stage) {
-      if (!marked_[stage]) continue;
+    for (size_t i = 0; i < ends_.size(); ++i) {
       float between = 0;
-      DEPTHWATT_CUDA(cudaEventElapsedTime(&between, before, ends_[stage]));
-      stageMilliseconds[stage] = between;
-      before = ends_[stage];
+      DEPTHWATT_CUDA(cudaEventElapsedTime(&between, before, ends_[i]));
+      double& total = stageMilliseconds[steps[i].stage];
+      total = (std::isnan(total) ? 0 : total) + between;
+      before = ends_[i];
     }
     return {};
   }
@@ -104,8 +103,8 @@ class StageEvents {
     return cudaStatus(cudaEventRecord(event, stream), "cudaEventRecord");
   }
 
-  cudaEvent_t begun_ = nullptr, ends_[kStageCount] = {};
-  bool marked_[kStageCount] = {};
+  cudaEvent_t begun_ = nullptr;
+  std::vector<cudaEvent_t> ends_;
 };
 
 }  // namespace gpu

@@ -14,11 +14,12 @@
 #include <new>
 
 #include "../output/bodies.h"
+#include "../chain.h"
+#include "../device/device_buffer.h"
+#include "../device/gpu_stage.h"
 #include "../output/rvl/rvl.h"
-#include "../stages.h"
 #include "encoded_download.h"
 #include "frame_graph.h"
-#include "frame_stages.h"
 #include "host_memory.h"
 
 /// The stages of every so many frames are timed, from the first on; 0: never. On an H200 a frame whose eight stages are timed
@@ -29,7 +30,16 @@
 
 namespace depthwatt {
 namespace gpu {
+
+#define DEPTHWATT_DECLARE(name, Name) Status open##Name##OnGpu(const StageTask&, std::unique_ptr<GpuStage>*);
+DEPTHWATT_STAGES(DEPTHWATT_DECLARE)
+#undef DEPTHWATT_DECLARE
+
 namespace {
+
+#define DEPTHWATT_OPEN(name, Name) open##Name##OnGpu,
+Status (*const kOpen[])(const StageTask&, std::unique_ptr<GpuStage>*) = {DEPTHWATT_STAGES(DEPTHWATT_OPEN)};
+#undef DEPTHWATT_OPEN
 
 constexpr int kFramesInWork = 2;
 constexpr uint32_t kTimedEvery = DEPTHWATT_TIMED_EVERY;
@@ -55,16 +65,19 @@ struct FrameInWork {
       if (event != nullptr) cudaEventDestroy(event);
     }
   }
-  FrameImages images;
+  DeviceBuffer<uint8_t> raw[2];  ///< a copy of each captured image, where kernels do not read the captured one
+  DeviceBuffer<uint8_t> results[kBufferCount];
+  EncodedImage rvlDepth, rvlDisparity;
+  FrameMemory memory;
   EncodedDownload encodedDepth, encodedDisparity;
-  StageEvents stages;
+  StepEvents steps;
   FrameGraph timed, untimed;
   cudaEvent_t uploaded = nullptr, computed = nullptr, downloaded = nullptr;
 };
 
 class GpuBackend final : public Backend {
  public:
-  explicit GpuBackend(const EngineParameters& parameters) : p_(parameters), stages_(parameters) {}
+  explicit GpuBackend(const EngineParameters& parameters) : p_(parameters), chain_(p_, WindowForm::kPacked) {}
 
   ~GpuBackend() override {
     const cudaStream_t streams[] = {upload_, compute_, download_};
@@ -87,13 +100,9 @@ class GpuBackend final : public Backend {
     }
     // A board has few CPU cores and counts joules: there the waiting thread sleeps.
     const unsigned how = cudaEventDisableTiming | (facts.integrated ? cudaEventBlockingSync : 0u);
-    DEPTHWATT_TRY(stages_.open());
+    DEPTHWATT_TRY(openStages());
     for (FrameInWork& inWork : work_) {
-      const size_t pixels = static_cast<size_t>(p_.width) * p_.height;
-      DEPTHWATT_TRY(inWork.images.open(p_));
-      if (p_.encodeDepth == Encoding::kRvl) DEPTHWATT_TRY(inWork.encodedDepth.open(pixels));
-      if (p_.encodeDisparity == Encoding::kRvl) DEPTHWATT_TRY(inWork.encodedDisparity.open(pixels));
-      DEPTHWATT_TRY(inWork.stages.open());
+      DEPTHWATT_TRY(openFrame(inWork));
       for (cudaEvent_t* event : {&inWork.uploaded, &inWork.computed, &inWork.downloaded}) {
         DEPTHWATT_CUDA(cudaEventCreateWithFlags(event, how));
       }
@@ -103,14 +112,14 @@ class GpuBackend final : public Backend {
   }
 
   int framesInWork() const override { return kFramesInWork; }
-  bool makesPoints() const override { return p_.makesPoints; }
 
   Status adapt(const Adaptation& adaptation, const int32_t* leftMap, const int32_t* rightMap) override {
     DEPTHWATT_CUDA(cudaStreamSynchronize(compute_));
-    const bool readLeftMap = stages_.readsLeftMap();
-    DEPTHWATT_TRY(stages_.adapt(adaptation, leftMap, rightMap));
-    // What was captured reads no left map. This happens once: from then on there is one.
-    return stages_.readsLeftMap() == readLeftMap || !rectifiesInGraph() ? Status() : captureFrames();
+    bool requeue = false;
+    for (const std::unique_ptr<GpuStage>& stage : stages_) {
+      if (stage != nullptr) DEPTHWATT_TRY(stage->adapt(adaptation, leftMap, rightMap, &requeue));
+    }
+    return requeue && rectifiesInGraph() ? captureFrames() : Status();
   }
 
   Status run(int index, const FrameInput& input, FrameOutput& output) override {
@@ -125,58 +134,107 @@ class GpuBackend final : public Backend {
     DEPTHWATT_TRY(download(inWork, output));
     DEPTHWATT_TRY(
         cudaStatus(cudaEventSynchronize(inWork.downloaded), "a frame's kernels and copies (cudaEventSynchronize)"));
-    if (timed) DEPTHWATT_TRY(inWork.stages.read(output.stageMilliseconds));
+    if (timed) DEPTHWATT_TRY(inWork.steps.read(chain_.steps(), output.stageMilliseconds));
     return finishEncoding(inWork, output);
   }
 
   void attach(const FrameOutput& output) override {
+    for (int buffer = kScratchCount; buffer < kBufferCount; ++buffer)
+      memory_.add(resultOf(output, buffer), chain_.bytes(static_cast<Buffer>(buffer)));
     const size_t pixels = static_cast<size_t>(p_.width) * p_.height;
-    memory_.add(output.left, pixels);
-    if (p_.leftRgb) memory_.add(output.leftRgb, pixels * sizeof(Rgb8));
-    memory_.add(output.disparityQ4, pixels * sizeof(int16_t));
-    memory_.add(output.confidence, pixels);
-    memory_.add(output.depthMillimetres, pixels * sizeof(uint16_t));
     if (p_.encodeDepth == Encoding::kRvl) memory_.add(output.encodedDepth, rvlBound(pixels));
     if (p_.encodeDisparity == Encoding::kRvl) memory_.add(output.encodedDisparity, rvlBound(pixels));
-    if (p_.makesPoints) memory_.add(output.points, pixels * pointBytes(p_.points));
   }
   void attach(const InputMemory& input) override { memory_.add(input.data, input.bytes); }
   void detach() override { memory_.clear(); }
 
   size_t workspaceBytes() const override {
-    size_t bytes = stages_.bytes();
-    for (const FrameInWork& inWork : work_) bytes += inWork.images.bytes();
+    size_t bytes = 0;
+    for (const DeviceBuffer<uint8_t>& buffer : scratch_) bytes += buffer.bytes();
+    for (const std::unique_ptr<GpuStage>& stage : stages_) bytes += stage != nullptr ? stage->bytes() : 0;
+    for (const FrameInWork& inWork : work_) {
+      for (const DeviceBuffer<uint8_t>& buffer : inWork.results) bytes += buffer.bytes();
+      bytes += inWork.raw[0].bytes() + inWork.raw[1].bytes() + inWork.rvlDepth.words.bytes() +
+               inWork.rvlDisparity.words.bytes();
+    }
     return bytes;
   }
   const char* instructionSet() const override { return "cuda"; }
   int threads() const override { return kFramesInWork; }
 
  private:
-  /// A repeated stage is queued kernel by kernel: a graph of 10000 runs would be one to build, not to measure.
-  bool replays() const { return kHasGraphs && p_.repetitions == 1; }
-  /// Where kernels read captured images at an address that changes from frame to frame, the graph begins behind them.
-  bool rectifiesInGraph() const { return memory_.path() != InputPath::kMapped; }
-
-  Status queueStage(FrameInWork& inWork, Stage which, Status (Stages::*step)(), bool timed, bool captured) {
-    DEPTHWATT_TRY(runStage(p_, stages_, which, step));
-    return timed ? inWork.stages.end(which, compute_, captured) : Status();
+  Status openStages() {
+    for (int buffer = 0; buffer < kScratchCount; ++buffer) {
+      const size_t bytes = chain_.bytes(static_cast<Buffer>(buffer));
+      if (bytes > 0) DEPTHWATT_TRY(scratch_[buffer].allocate(bytes));
+    }
+    for (int i = 0; i < kStageCount; ++i) {
+      const Stage stage = static_cast<Stage>(i);
+      if (chain_.runs(stage)) DEPTHWATT_TRY(chain_.named(stage, kOpen[stage](chain_.task(), &stages_[stage])));
+    }
+    return {};
   }
 
-  Status queueEncoding(FrameInWork& inWork, bool timed, bool captured) {
-    if (!hasEncoding(p_)) return {};
-    DEPTHWATT_TRY(stages_.encode());
-    return timed ? inWork.stages.end(kEncode, compute_, captured) : Status();
+  Status openFrame(FrameInWork& inWork) {
+    const size_t pixels = static_cast<size_t>(p_.width) * p_.height;
+    for (int side = 0; side < 2; ++side) {
+      DEPTHWATT_TRY(inWork.raw[side].allocate(inputBytes(p_, side)));
+      inWork.memory.captured[side] = inWork.raw[side].get();
+    }
+    for (int buffer = 0; buffer < kBufferCount; ++buffer) {
+      inWork.memory.buffers[buffer] = buffer < kScratchCount ? scratch_[buffer].get() : nullptr;
+      const size_t bytes = buffer < kScratchCount ? 0 : chain_.bytes(static_cast<Buffer>(buffer));
+      if (bytes == 0) continue;
+      DEPTHWATT_TRY(inWork.results[buffer].allocate(bytes));
+      inWork.memory.buffers[buffer] = inWork.results[buffer].get();
+    }
+    if (p_.encodeDepth == Encoding::kRvl) {
+      DEPTHWATT_TRY(inWork.rvlDepth.open(pixels));
+      DEPTHWATT_TRY(inWork.encodedDepth.open(pixels));
+      inWork.memory.depthBody = {reinterpret_cast<uint8_t*>(inWork.rvlDepth.words.get()), inWork.rvlDepth.bytes.get()};
+    }
+    if (p_.encodeDisparity == Encoding::kRvl) {
+      DEPTHWATT_TRY(inWork.rvlDisparity.open(pixels));
+      DEPTHWATT_TRY(inWork.encodedDisparity.open(pixels));
+      inWork.memory.disparityBody = {reinterpret_cast<uint8_t*>(inWork.rvlDisparity.words.get()),
+                                     inWork.rvlDisparity.bytes.get()};
+    }
+    return inWork.steps.open(chain_.steps().size());
+  }
+
+  /// A repeated stage is queued kernel by kernel: a graph of 10000 runs would take longer to build than to measure.
+  bool replays() const { return kHasGraphs && p_.repetitions == 1; }
+  /// Where kernels read captured images at an address that changes from frame to frame, the graph begins after them.
+  bool rectifiesInGraph() const { return memory_.path() != InputPath::kMapped; }
+
+  /// The steps [first, end).
+  Status queueSteps(FrameInWork& inWork, size_t first, size_t end, bool timed, bool captured) {
+    for (size_t i = first; i < end; ++i) {
+      const Chain::Step& step = chain_.steps()[i];
+      const StageImages images = chain_.images(step, inWork.memory);
+      DEPTHWATT_TRY(chain_.runStep(
+          step, images, inWork.memory, [&] { return stages_[step.stage]->run(images, compute_); },
+          [&](const Chain::RefinedImages& from, const Chain::RefinedImages& to) { return copy(from, to); }));
+      if (timed) DEPTHWATT_TRY(inWork.steps.end(i, compute_, captured));
+    }
+    return {};
+  }
+
+  Status copy(const Chain::RefinedImages& from, const Chain::RefinedImages& to) {
+    const size_t pixels = static_cast<size_t>(from.disparity.width) * from.disparity.height;
+    DEPTHWATT_CUDA(cudaMemcpyAsync(to.disparity.data, from.disparity.data, pixels * sizeof(int16_t),
+                                   cudaMemcpyDeviceToDevice, compute_));
+    return cudaStatus(
+        cudaMemcpyAsync(to.confidence.data, from.confidence.data, pixels, cudaMemcpyDeviceToDevice, compute_),
+        "copy of the confidence");
   }
 
   Status capture(FrameInWork& inWork, FrameGraph& graph, bool timed) {
-    stages_.select(inWork.images, inWork.images.raw[0].get(), inWork.images.raw[1].get(), compute_);
+    inWork.memory.captured[0] = inWork.raw[0].get();
+    inWork.memory.captured[1] = inWork.raw[1].get();
     return graph.capture(compute_, [&] {
-      if (timed && rectifiesInGraph()) DEPTHWATT_TRY(inWork.stages.begin(compute_, true));
-      DEPTHWATT_TRY(forEachStage(p_, [&](Stage which, Status (Stages::*step)()) {
-        if (which == kRectify && !rectifiesInGraph()) return Status();
-        return queueStage(inWork, which, step, timed, true);
-      }));
-      return queueEncoding(inWork, timed, true);
+      if (timed && rectifiesInGraph()) DEPTHWATT_TRY(inWork.steps.begin(compute_, true));
+      return queueSteps(inWork, rectifiesInGraph() ? 0 : 1, chain_.steps().size(), timed, true);
     });
   }
 
@@ -192,7 +250,7 @@ class GpuBackend final : public Backend {
   Status upload(FrameInWork& inWork, const FrameInput& input, const uint8_t** sources) {
     const uint8_t* sides[2] = {input.left, input.right};
     for (int side = 0; side < 2; ++side) {
-      const DeviceBuffer<uint8_t>& raw = inWork.images.raw[side];
+      const DeviceBuffer<uint8_t>& raw = inWork.raw[side];
       sources[side] = rectifiesInGraph() ? nullptr : memory_.onDevice(sides[side], raw.bytes());
       if (sources[side] != nullptr) continue;
       sources[side] = raw.get();
@@ -206,14 +264,13 @@ class GpuBackend final : public Backend {
     const std::lock_guard<std::mutex> alone(computeMutex_);
     DEPTHWATT_CUDA(cudaStreamWaitEvent(compute_, inWork.uploaded, 0));
     FrameGraph& graph = timed ? inWork.timed : inWork.untimed;
-    if (timed && !(graph.captured() && rectifiesInGraph())) DEPTHWATT_TRY(inWork.stages.begin(compute_, false));
-    stages_.select(inWork.images, sources[0], sources[1], compute_);
+    if (timed && !(graph.captured() && rectifiesInGraph())) DEPTHWATT_TRY(inWork.steps.begin(compute_, false));
+    inWork.memory.captured[0] = sources[0];
+    inWork.memory.captured[1] = sources[1];
     if (!graph.captured()) {
-      DEPTHWATT_TRY(forEachStage(
-          p_, [&](Stage which, Status (Stages::*step)()) { return queueStage(inWork, which, step, timed, false); }));
-      DEPTHWATT_TRY(queueEncoding(inWork, timed, false));
+      DEPTHWATT_TRY(queueSteps(inWork, 0, chain_.steps().size(), timed, false));
     } else {
-      if (!rectifiesInGraph()) DEPTHWATT_TRY(queueStage(inWork, kRectify, &Stages::rectify, timed, false));
+      if (!rectifiesInGraph()) DEPTHWATT_TRY(queueSteps(inWork, 0, 1, timed, false));
       DEPTHWATT_TRY(graph.launch(compute_));
     }
     return cudaStatus(cudaEventRecord(inWork.computed, compute_), "cudaEventRecord");
@@ -221,42 +278,51 @@ class GpuBackend final : public Backend {
 
   Status download(FrameInWork& inWork, FrameOutput& output) {
     DEPTHWATT_CUDA(cudaStreamWaitEvent(download_, inWork.computed, 0));
-    DEPTHWATT_TRY(fetch(output.disparityQ4, inWork.images.disparity));
-    if (p_.hasGeometry) DEPTHWATT_TRY(fetch(output.depthMillimetres, inWork.images.depth));
-    DEPTHWATT_TRY(fetch(output.confidence, inWork.images.confidence));
-    DEPTHWATT_TRY(fetch(output.left, inWork.images.left));
-    if (p_.leftRgb) DEPTHWATT_TRY(fetch(output.leftRgb, inWork.images.leftRgb));
-    if (p_.makesPoints) DEPTHWATT_TRY(fetch(output.points, inWork.images.points));
-    const FrameImages& images = inWork.images;
-    if (p_.encodeDepth == Encoding::kRvl)
-      DEPTHWATT_TRY(inWork.encodedDepth.queue(images.rvlDepth, output.encodedDepth, download_));
-    if (p_.encodeDisparity == Encoding::kRvl) {
-      DEPTHWATT_TRY(inWork.encodedDisparity.queue(images.rvlDisparity, output.encodedDisparity, download_));
+    for (int buffer = kScratchCount; buffer < kBufferCount; ++buffer) {
+      const DeviceBuffer<uint8_t>& from = inWork.results[buffer];
+      if (from.bytes() == 0) continue;
+      DEPTHWATT_TRY(cudaStatus(
+          cudaMemcpyAsync(resultOf(output, buffer), from.get(), from.bytes(), cudaMemcpyDeviceToHost, download_),
+          "copy of a result"));
     }
+    if (p_.encodeDepth == Encoding::kRvl)
+      DEPTHWATT_TRY(inWork.encodedDepth.queue(inWork.rvlDepth, output.encodedDepth, download_));
+    if (p_.encodeDisparity == Encoding::kRvl)
+      DEPTHWATT_TRY(inWork.encodedDisparity.queue(inWork.rvlDisparity, output.encodedDisparity, download_));
     return cudaStatus(cudaEventRecord(inWork.downloaded, download_), "cudaEventRecord");
   }
 
-  template <class T>
-  Status fetch(T* to, const DeviceBuffer<T>& from) {
-    return cudaStatus(cudaMemcpyAsync(to, from.get(), from.bytes(), cudaMemcpyDeviceToHost, download_),
-                      "copy of a result");
+  static void* resultOf(const FrameOutput& output, int buffer) {
+    switch (buffer) {
+      case kLeftResult: return output.left;
+      case kLeftRgbResult: return output.leftRgb;
+      case kDisparityResult: return output.disparityQ4;
+      case kConfidenceResult: return output.confidence;
+      case kDepthResult: return output.depthMillimetres;
+      default: return output.points;
+    }
   }
 
   Status finishEncoding(FrameInWork& inWork, FrameOutput& output) {
-    const FrameImages& images = inWork.images;
+    output.encodedDepthBytes = output.encodedDisparityBytes = 0;
     if (p_.encodeDepth == Encoding::kRvl) {
       DEPTHWATT_TRY(
-          inWork.encodedDepth.finish(images.rvlDepth, output.encodedDepth, &output.encodedDepthBytes, download_));
+          inWork.encodedDepth.finish(inWork.rvlDepth, output.encodedDepth, &output.encodedDepthBytes, download_));
     }
     if (p_.encodeDisparity == Encoding::kRvl) {
-      return inWork.encodedDisparity.finish(images.rvlDisparity, output.encodedDisparity, &output.encodedDisparityBytes,
+      return inWork.encodedDisparity.finish(inWork.rvlDisparity, output.encodedDisparity, &output.encodedDisparityBytes,
                                             download_);
     }
     if (p_.encodeDisparity == Encoding::kNone) return {};
     const std::chrono::steady_clock::time_point start = std::chrono::steady_clock::now();
-    for (int32_t i = p_.repeatedStage == kEncode ? p_.repetitions : 1; i > 0; --i) encodeDisparityBody(p_, output);
+    uint32_t bytes = 0;
+    for (int32_t i = p_.repeatedStage == kEncodeStage ? p_.repetitions : 1; i > 0; --i) {
+      encodeDisparityBody(p_.encodeDisparity, packedView<const int16_t>(output.disparityQ4, p_.width, p_.height),
+                          {output.encodedDisparity, &bytes});
+    }
+    output.encodedDisparityBytes = bytes;
     const std::chrono::duration<double, std::milli> taken = std::chrono::steady_clock::now() - start;
-    double& encode = output.stageMilliseconds[kEncode];
+    double& encode = output.stageMilliseconds[kEncodeStage];
     encode = (std::isnan(encode) ? 0 : encode) + taken.count();
     return {};
   }
@@ -265,7 +331,9 @@ class GpuBackend final : public Backend {
   const EngineParameters p_;
   HostMemory memory_;
   cudaStream_t upload_ = nullptr, compute_ = nullptr, download_ = nullptr;
-  FrameStages stages_;
+  const Chain chain_;
+  DeviceBuffer<uint8_t> scratch_[kScratchCount];
+  std::unique_ptr<GpuStage> stages_[kStageCount];
   FrameInWork work_[kFramesInWork];
   std::atomic<uint32_t> frames_{0};
   std::mutex computeMutex_;  ///< a frame's kernels stand together

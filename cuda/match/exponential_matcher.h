@@ -14,6 +14,18 @@
 
 namespace depthwatt {
 
+// Settings that both matchers have.
+constexpr Setting kGradientTruncation = wholeNumber(
+    "gradientTruncation", 0, 127, 0, "grey / 2",
+    "Largest difference of horizontal gradients that counts. 0: gradients are not compared, as in the paper.");
+constexpr Setting kGradientPercent =
+    wholeNumber("gradientPercent", 1, 2000, 400, "%", "Cost of a unit of gradient, relative to that of a grey value.");
+constexpr Setting kRightView = word(
+    "rightView", "own diagonal",
+    "Right-image match for the left-right check. own: aggregates again from the right image, at twice the time; diagonal: "
+    "reads it from the left image's costs.");
+constexpr Setting kSubpixel = flag("subpixel", false, "Interpolates the winner to 1/16 px.");
+
 /// Both images exchanged and mirrored, with the colours of the right one.
 struct MirroredImages {
   std::vector<uint8_t> left, right;

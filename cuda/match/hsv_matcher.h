@@ -14,14 +14,14 @@
 
 namespace depthwatt {
 
-/// That the three weights of match.<name> fit together.
-inline Status checkHsvWeights(const MatcherChoice& choice) {
+/// The rule that the three weights of match.<name> are 1 to 100 % together.
+inline BrokenRule checkHsvWeights(const MatcherChoice& choice) {
   const HsvWeights w = hsvWeightsOf(choice);
   const int32_t sum = w.hue + w.saturation + w.value;
   if (sum >= 1 && sum <= 100) return {};
-  return Status::error(Code::kParameter,
-                       "Expected match.%s.hueWeight, saturationWeight and valueWeight of 1 to 100 together, got %d.",
-                       choice.facts->name, sum);
+  const std::string prefix = std::string("match.") + choice.facts->name + ".";
+  return BrokenRule::of({prefix + "hueWeight", prefix + "saturationWeight", prefix + "valueWeight"},
+                        "expected 1 to 100 %% for the three weights together, got %d", sum);
 }
 
 /// Room: Sad or Pyramid. Images, Result: what it computes from and to.

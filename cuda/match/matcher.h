@@ -10,13 +10,18 @@
 //                     of the rooms' references. May be absent.
 #pragma once
 
+#include <cstdarg>
 #include <cstdint>
+#include <cstdio>
 #include <cstring>
 #include <memory>
+#include <string>
+#include <utility>
 #include <vector>
 
 #include "../../core/image.h"
 #include "../../core/status.h"
+#include "../setting.h"
 #include "matching.h"
 
 namespace depthwatt {
@@ -27,41 +32,6 @@ class Workers;
 /// In the words of TypeScript: "grey", "grey and left rgb", "grey and rgb". kGreyAndLeftRgb: the right image's colours too where
 /// the left-right check is asked for.
 enum class ImagesNeeded { kGrey, kGreyAndLeftRgb, kGreyAndRgb };
-
-/// How a parameter's value stands as a number: itself; the word's place among the choices; 0 or 1.
-enum class ParameterKind { kWhole, kOneOf, kWord, kFlag };
-
-/// One setting, match.<matcher>.<key>. matcher.ts beside it says the same; a test holds them equal.
-struct MatcherParameter {
-  const char* key;
-  ParameterKind kind;
-  int32_t low, high;        ///< kWhole
-  const char* choices;      ///< kOneOf: whole numbers, kWord: words; separated by blanks
-  int32_t fallback;         ///< where nothing is given
-  int32_t fallbackAtHalf;   ///< the same at half resolution
-  const char* unit;         ///< "" for none
-  const char* description;  ///< one sentence
-};
-
-constexpr MatcherParameter wholeNumber(const char* key, int32_t low, int32_t high, int32_t fallback, const char* unit,
-                                       const char* description) {
-  return {key, ParameterKind::kWhole, low, high, "", fallback, fallback, unit, description};
-}
-constexpr MatcherParameter wholeByResolution(const char* key, int32_t low, int32_t high, int32_t atFull, int32_t atHalf,
-                                             const char* unit, const char* description) {
-  return {key, ParameterKind::kWhole, low, high, "", atFull, atHalf, unit, description};
-}
-constexpr MatcherParameter oneOf(const char* key, const char* numbers, int32_t fallback, const char* unit,
-                                 const char* description) {
-  return {key, ParameterKind::kOneOf, 0, 0, numbers, fallback, fallback, unit, description};
-}
-/// The first word is the default.
-constexpr MatcherParameter word(const char* key, const char* words, const char* description) {
-  return {key, ParameterKind::kWord, 0, 0, words, 0, 0, "", description};
-}
-constexpr MatcherParameter flag(const char* key, bool fallback, const char* description) {
-  return {key, ParameterKind::kFlag, 0, 0, "", fallback ? 1 : 0, fallback ? 1 : 0, "", description};
-}
 
 /// One step down of a quality ladder: the parameter is lowered to this value where it is higher.
 struct QualityStep {
@@ -89,17 +59,35 @@ struct MatchReach {
   int32_t left, right, rows, step;
 };
 
-constexpr int32_t kNoSuchParameter = INT32_MIN;
-
 struct MatcherFacts;
 
 /// A matcher and the values of its parameters, in their order.
 struct MatcherChoice {
   const MatcherFacts* facts = nullptr;
   std::vector<int32_t> values;
-  /// The value of a parameter that the matcher has, else kNoSuchParameter, which no room accepts. Looked up by name: for open,
+  /// The value of a parameter that the matcher has, else kNoSuchSetting, which no room accepts. Looked up by name: for open,
   /// not for frames.
   inline int32_t at(const char* key) const;
+};
+
+/// A rule between settings that does not hold. Empty: none is broken.
+struct BrokenRule {
+  std::vector<std::string> keys;  ///< dotted; the first is the one to change
+  std::string text;               ///< "expected ..., got ..."
+
+  bool empty() const { return keys.empty(); }
+
+  [[gnu::format(printf, 2, 3)]] static BrokenRule of(std::vector<std::string> keys, const char* format, ...) {
+    BrokenRule broken;
+    broken.keys = std::move(keys);
+    char text[240];
+    va_list arguments;
+    va_start(arguments, format);
+    std::vsnprintf(text, sizeof text, format, arguments);
+    va_end(arguments);
+    broken.text = text;
+    return broken;
+  }
 };
 
 struct MatcherFacts {
@@ -107,11 +95,11 @@ struct MatcherFacts {
   const char* description;  ///< the rest of the sentence "NAME is ..."
   ImagesNeeded images;
   bool halfByDefault;  ///< match.halfResolution = auto means at half resolution
-  const MatcherParameter* parameters;
+  const Setting* parameters;
   int32_t parameterCount;
   QualityLadder ladder;
-  /// What ranges alone cannot tell: kParameter that names settings (match.x.p1), or ok. search: in pixels of the whole images.
-  Status (*check)(const MatcherChoice& choice, const MatchSearch& search, bool halfResolution);
+  /// What ranges alone cannot tell: a rule between settings that does not hold, or an empty one. search: in pixels of the whole images.
+  BrokenRule (*check)(const MatcherChoice& choice, const MatchSearch& search, bool halfResolution);
   /// It gives disparities that it did not match but estimated from others: those have confidence 0, all that it matched have more.
   bool estimates = false;
   /// Of a matcher whose results near the border of a region are to be those of the whole images; null: a region is matched by itself.
@@ -122,7 +110,7 @@ inline int32_t MatcherChoice::at(const char* key) const {
   for (int32_t i = 0; i < facts->parameterCount; ++i) {
     if (std::strcmp(facts->parameters[i].key, key) == 0) return values[static_cast<size_t>(i)];
   }
-  return kNoSuchParameter;
+  return kNoSuchSetting;
 }
 
 /// What a matcher is opened for.

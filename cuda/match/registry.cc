@@ -2,8 +2,6 @@
 // The matchers of matchers.h on the CPU, and what is the same for the parameters of all of them; see registry.h.
 #include "registry.h"
 
-#include <cmath>
-#include <cstring>
 #include <new>
 
 #include "matchers.h"
@@ -39,67 +37,6 @@ const Entry* entryOf(const MatchTask& task) {
 
 Status unknownMatcher() { return Status::error(Code::kParameter, "Expected a matcher of the registry."); }
 
-std::vector<std::string> choicesOf(const MatcherParameter& parameter) {
-  std::vector<std::string> choices;
-  const char* at = parameter.choices;
-  while (*at != '\0') {
-    const size_t length = std::strcspn(at, " ");
-    choices.emplace_back(at, length);
-    at += length + (at[length] == ' ' ? 1 : 0);
-  }
-  return choices;
-}
-
-/// "a, b or c".
-std::string listed(const std::vector<std::string>& words) {
-  std::string text;
-  for (size_t i = 0; i < words.size(); ++i) text += (i == 0 ? "" : i + 1 < words.size() ? ", " : " or ") + words[i];
-  return text;
-}
-
-std::string expectationOf(const MatcherParameter& parameter) {
-  switch (parameter.kind) {
-    case ParameterKind::kWhole:
-      return "a whole number of " + std::to_string(parameter.low) + " to " + std::to_string(parameter.high);
-    case ParameterKind::kFlag: return "true or false";
-    case ParameterKind::kOneOf:
-    case ParameterKind::kWord: break;
-  }
-  return listed(choicesOf(parameter));
-}
-
-std::string shown(const GivenValue& value) {
-  if (value.kind == GivenValue::kFlag) return value.flag ? "true" : "false";
-  if (value.kind == GivenValue::kWord) return "'" + value.word.substr(0, 40) + "'";
-  char text[32];
-  std::snprintf(text, sizeof text, "%.15g", value.number);
-  return text;
-}
-
-/// The value as the number that stands for it; false where the parameter has no such value.
-bool read(const MatcherParameter& parameter, const GivenValue& value, int32_t* number) {
-  if (parameter.kind == ParameterKind::kFlag) {
-    *number = value.flag ? 1 : 0;
-    return value.kind == GivenValue::kFlag;
-  }
-  if (parameter.kind == ParameterKind::kWord) {
-    const std::vector<std::string> words = choicesOf(parameter);
-    for (size_t i = 0; i < words.size(); ++i) {
-      *number = static_cast<int32_t>(i);
-      if (value.kind == GivenValue::kWord && words[i] == value.word) return true;
-    }
-    return false;
-  }
-  if (value.kind != GivenValue::kNumber || value.number != std::floor(value.number) || std::fabs(value.number) > 1e9)
-    return false;
-  *number = static_cast<int32_t>(value.number);
-  if (parameter.kind == ParameterKind::kWhole) return *number >= parameter.low && *number <= parameter.high;
-  for (const std::string& choice : choicesOf(parameter)) {
-    if (choice == std::to_string(*number)) return true;
-  }
-  return false;
-}
-
 }  // namespace
 
 const std::vector<const MatcherFacts*>& matcherFacts() {
@@ -127,7 +64,7 @@ MatcherChoice withDefaults(const MatcherFacts& facts, bool halfResolution) {
   MatcherChoice choice;
   choice.facts = &facts;
   for (int32_t i = 0; i < facts.parameterCount; ++i) {
-    const MatcherParameter& parameter = facts.parameters[i];
+    const Setting& parameter = facts.parameters[i];
     choice.values.push_back(halfResolution ? parameter.fallbackAtHalf : parameter.fallback);
   }
   return choice;
@@ -137,12 +74,11 @@ Status setParameter(MatcherChoice* choice, const std::string& key, const GivenVa
   const MatcherFacts& facts = *choice->facts;
   std::vector<std::string> keys;
   for (int32_t i = 0; i < facts.parameterCount; ++i) {
-    const MatcherParameter& parameter = facts.parameters[i];
+    const Setting& parameter = facts.parameters[i];
     keys.emplace_back(parameter.key);
     if (key != parameter.key) continue;
-    if (read(parameter, value, &choice->values[static_cast<size_t>(i)])) return {};
-    return Status::error(Code::kParameter, "Expected %s for match.%s.%s, got %s.", expectationOf(parameter).c_str(),
-                         facts.name, parameter.key, shown(value).c_str());
+    return readSetting(parameter, std::string("match.") + facts.name + "." + key, value,
+                       &choice->values[static_cast<size_t>(i)]);
   }
   return Status::error(Code::kParameter, "Expected a parameter of %s (%s), got match.%s.%.40s.", facts.name,
                        listed(keys).c_str(), facts.name, key.c_str());
@@ -158,7 +94,13 @@ Status checkMatcher(const MatcherChoice& choice, const MatchSearch& search, bool
                          "Expected match.minDisparity of 0 to %d beside match.numDisparities of %d, got %d.",
                          kMaxDisparity - search.numDisparities, search.numDisparities, search.minDisparity);
   }
-  return choice.facts->check == nullptr ? Status() : choice.facts->check(choice, search, halfResolution);
+  const BrokenRule broken = brokenRuleOf(choice, search, halfResolution);
+  if (broken.empty()) return {};
+  return Status::error(Code::kParameter, "%s: %s.", broken.keys[0].c_str(), broken.text.c_str());
+}
+
+BrokenRule brokenRuleOf(const MatcherChoice& choice, const MatchSearch& search, bool halfResolution) {
+  return choice.facts->check == nullptr ? BrokenRule() : choice.facts->check(choice, search, halfResolution);
 }
 
 Status openCpuMatcher(const MatchTask& task, const Kernels& kernels, Workers& workers,

@@ -4,6 +4,7 @@
 
 #include <string>
 
+#include "../setting_value.h"
 #include "matcher.h"
 
 namespace depthwatt {
@@ -14,14 +15,6 @@ const std::vector<const MatcherFacts*>& matcherFacts();
 /// kParameter with the names there are where there is none of this name.
 Status findMatcher(const std::string& name, const MatcherFacts** found);
 
-/// A value as it was given, before anybody knows whether the parameter exists.
-struct GivenValue {
-  enum { kNumber, kWord, kFlag } kind = kNumber;
-  double number = 0;
-  std::string word;
-  bool flag = false;
-};
-
 /// The matcher with each parameter's default.
 MatcherChoice withDefaults(const MatcherFacts& facts, bool halfResolution);
 
@@ -30,6 +23,9 @@ Status setParameter(MatcherChoice* choice, const std::string& key, const GivenVa
 
 /// Values against their ranges, the search against what disparityQ4 holds, then the matcher's own rules.
 Status checkMatcher(const MatcherChoice& choice, const MatchSearch& search, bool halfResolution);
+
+/// The matcher's own rules alone: the first that its values break.
+BrokenRule brokenRuleOf(const MatcherChoice& choice, const MatchSearch& search, bool halfResolution);
 
 Status openCpuMatcher(const MatchTask& task, const Kernels& kernels, Workers& workers,
                       std::unique_ptr<CpuMatcher>* opened);

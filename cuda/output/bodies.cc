@@ -7,26 +7,29 @@
 namespace depthwatt {
 namespace {
 
-size_t pixelsOf(const EngineParameters& p) { return static_cast<size_t>(p.width) * static_cast<size_t>(p.height); }
+template <class T>
+size_t pixelsOf(const ImageView<T>& image) {
+  return static_cast<size_t>(image.width) * static_cast<size_t>(image.height);
+}
 
 }  // namespace
 
-void encodeDepthBody(const EngineParameters& parameters, FrameOutput& output) {
-  output.encodedDepthBytes = rvlEncodeDepth(output.depthMillimetres, pixelsOf(parameters), output.encodedDepth);
+void encodeDepthBody(ImageView<const uint16_t> depthMillimetres, const EncodedBody& body) {
+  *body.bytes = static_cast<uint32_t>(rvlEncodeDepth(depthMillimetres.data, pixelsOf(depthMillimetres), body.data));
 }
 
-void encodeDisparityBody(const EngineParameters& parameters, FrameOutput& output) {
-  const size_t pixels = pixelsOf(parameters);
-  if (parameters.encodeDisparity == Encoding::kRvl) {
-    output.encodedDisparityBytes = rvlEncodeDisparity(output.disparityQ4, pixels, output.encodedDisparity);
+void encodeDisparityBody(Encoding encoding, ImageView<const int16_t> disparityQ4, const EncodedBody& body) {
+  const size_t pixels = pixelsOf(disparityQ4);
+  if (encoding == Encoding::kRvl) {
+    *body.bytes = static_cast<uint32_t>(rvlEncodeDisparity(disparityQ4.data, pixels, body.data));
     return;
   }
-  auto* words = reinterpret_cast<uint16_t*>(output.encodedDisparity);
+  auto* words = reinterpret_cast<uint16_t*>(body.data);
   for (size_t i = 0; i < pixels; ++i) {
-    const int16_t value = output.disparityQ4[i];
+    const int16_t value = disparityQ4.data[i];
     words[i] = value == kInvalidDisparity ? 0 : static_cast<uint16_t>(value + 1);
   }
-  output.encodedDisparityBytes = pixels * sizeof(uint16_t);
+  *body.bytes = static_cast<uint32_t>(pixels * sizeof(uint16_t));
 }
 
 }  // namespace depthwatt

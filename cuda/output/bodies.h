@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// The encoded bodies of a frame, from its images in the CPU's memory: the same for every backend.
+// The encoded bodies of a frame, from images in the CPU's memory with packed rows: the same for every backend.
 #pragma once
 
-#include "../engine/backend.h"
+#include "../stage.h"
 
 namespace depthwatt {
 
-/// depthMillimetres as RVL into encodedDepth; sets encodedDepthBytes.
-void encodeDepthBody(const EngineParameters& parameters, FrameOutput& output);
+/// Depth in millimetres as RVL.
+void encodeDepthBody(ImageView<const uint16_t> depthMillimetres, const EncodedBody& body);
 
-/// disparityQ4 + 1, 0 = invalid, as RVL or raw words into encodedDisparity; sets encodedDisparityBytes.
-void encodeDisparityBody(const EngineParameters& parameters, FrameOutput& output);
+/// disparityQ4 + 1, 0 = invalid, as RVL or raw words.
+void encodeDisparityBody(Encoding encoding, ImageView<const int16_t> disparityQ4, const EncodedBody& body);
 
 }  // namespace depthwatt

@@ -2,7 +2,7 @@
 // What one setting alone cannot tell: the rules between settings.
 import { isDepthwattError } from "../../core/index.js";
 import { checkBaseTopic, checkDeviceName } from "../../core/frame/topics.js";
-import { matcherOf } from "../../cuda/index.js";
+import { engineAddon } from "../../cuda/index.js";
 import { brokenOutputs } from "../outputs/section.js";
 import { brokenHttp } from "../http/settings.js";
 import { brokenControl } from "../control/settings.js";
@@ -23,9 +23,14 @@ const searchFits: Rule = ({ match: { minDisparity, numDisparities } }) =>
         text: `expected match.minDisparity + match.numDisparities to be at most 2047, got ${minDisparity + numDisparities}`,
       };
 
+/** The matcher's own rules, which the addon knows. Without the addon nothing can be matched, and opening an engine says so. */
 const matcherIsWhole: Rule = ({ match }) => {
-  const values = matchParameters(match);
-  return matcherOf(values.algorithm).check?.(values);
+  try {
+    return engineAddon().brokenRule(matchParameters(match)) ?? undefined;
+  } catch (error) {
+    if (isDepthwattError(error) && error.code === "ADDON_MISSING") return undefined;
+    throw error;
+  }
 };
 
 // What somebody set of one source would else be passed over for the source that is the default.

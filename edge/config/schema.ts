@@ -14,7 +14,7 @@ import {
   rectifySection,
   refineSection,
   regionSection,
-} from "./schema-engine.js";
+} from "./schema-stages.js";
 import { outputsSection } from "../outputs/section.js";
 import { logSection, powerSection } from "./schema-power.js";
 import { type Exact, listSettings, section, setting } from "./setting.js";

@@ -7,7 +7,7 @@ import type { Config } from "../config/index.js";
 import { encodingsOf, slotsFor } from "../outputs/outputs.js";
 import type { PipelineGeometry } from "./geometry.js";
 import { adaptationOptions } from "./adaptation.js";
-import { forcedInstructionSet, matchParameters, refineParameters, regionParameters } from "./parameters.js";
+import { forcedInstructionSet, matchParameters, regionParameters } from "./parameters.js";
 
 /** How the captured images lie in memory. */
 export type ImageLayout = Pick<
@@ -47,7 +47,7 @@ export function engineOptionsOf(
     leftStrideBytes,
     rightStrideBytes,
     match: matchParameters(config.match),
-    refine: refineParameters(config.refine),
+    refine: config.refine,
     ...adaptationOptions(config),
     ...regionParameters(config.region, geometry),
     ...(depth && { geometry: depth }),

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The configuration's matching and refinement settings as the engine's parameters.
 import { DepthwattError } from "../../core/index.js";
-import type { InstructionSet, MatchParameters, RefineParameters, Region } from "../../cuda/index.js";
+import type { InstructionSet, MatchParameters, Region } from "../../cuda/index.js";
 import { loadNative } from "../native.js";
 import type { Config } from "../config/index.js";
 
@@ -39,16 +39,6 @@ export function megaDisparities(
 ): number {
   const share = (value: number) => (halfResolution ? Math.ceil(value / 2) : value);
   return (share(image.width) * share(image.height) * share(numDisparities)) / 1e6;
-}
-
-export function refineParameters(config: Config["refine"]): RefineParameters {
-  const { speckleRange, fillThreshold, upscaleThreshold, ...same } = config;
-  return {
-    ...same,
-    speckleRangeQ4: Math.round(speckleRange * 16),
-    fillThresholdQ4: Math.round(fillThreshold * 16),
-    upscaleThresholdQ4: Math.round(upscaleThreshold * 16),
-  };
 }
 
 /**

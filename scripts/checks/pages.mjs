@@ -61,7 +61,10 @@ export const generatedPages = {
       return { found: "", problems: ["dist is not built: run 'npm run build:ts' first"] };
     }
     const { generatePages } = await import(pathToFileURL(join(root, "scripts/docs.mjs")).href);
-    const pages = await generatePages(root);
+    const { FACTS_PATH, factsText } = await import(pathToFileURL(join(root, "scripts/facts.mjs")).href);
+    const facts = factsText(root);
+    // Without the addon, types and settings are as committed.
+    const pages = { ...(await generatePages(root)), ...(facts !== undefined && { [FACTS_PATH]: facts }) };
     const problems = Object.entries(pages).flatMap(([path, text]) => {
       const file = join(root, path);
       if (!existsSync(file)) return [`${path} is missing: run 'npm run docs'`];

@@ -47,7 +47,7 @@ function readmeProblems(root, room) {
 }
 
 /** A matcher's adapters, and its definition as a whole: they put rooms one after the other, and compute nothing themselves. */
-const composesRooms = (path) => /\.(cpu\.cc|gpu\.cu|matcher\.ref\.cc)$/.test(path);
+const composesRooms = (path) => /\.(cpu\.cc|gpu\.cu|stage\.cc|stage\.cu|matcher\.ref\.cc)$/.test(path);
 
 function includeProblems(root, room, rooms) {
   return filesIn(root, [room], NATIVE_ENDINGS).flatMap((path) => {

@@ -5,7 +5,7 @@ import type { EngineOptions, Region } from "../../cuda/index.js";
 import { native } from "./rooms.js";
 
 const halfOf = (value: number) => Math.ceil(value / 2);
-const WITHIN_ONE_SURFACE_Q4 = 48;
+const WITHIN_ONE_SURFACE = 3;
 
 type Room = (call: object) => string;
 const room = (name: string) => native.rooms[name] as unknown as Room;
@@ -71,12 +71,20 @@ function crossBased(images: Images, { match }: EngineOptions): Matched {
   return { disparityQ4, confidence };
 }
 
-function refined(images: Images, matched: Matched, { match, refine }: EngineOptions): Matched {
+/** The settings in 1/16 px, as the references take them. */
+const q4 = (pixels: number) => Math.round(16 * pixels);
+
+/** Every case names all settings that it uses. */
+const refineOf = ({ refine }: EngineOptions) => refine as Required<EngineOptions["refine"]>;
+
+function refined(images: Images, matched: Matched, options: EngineOptions): Matched {
+  const { match } = options;
+  const refine = refineOf(options);
   const size = { variant: "reference", width: images.width, height: images.height };
   const { confidence: certainty } = matched;
   let { disparityQ4 } = matched;
   if (refine.speckleSize > 0) {
-    const regions = { minPixels: refine.speckleSize, rangeQ4: refine.speckleRangeQ4 };
+    const regions = { minPixels: refine.speckleSize, rangeQ4: q4(refine.speckleRange) };
     room("speckle")({ ...size, ...regions, disparityQ4, confidence: certainty });
   }
   const confidence = new Uint8Array(disparityQ4.length);
@@ -91,7 +99,7 @@ function refined(images: Images, matched: Matched, { match, refine }: EngineOpti
   });
   if (refine.fill !== "off") {
     const [lowestQ4, steps] = [16 * match.minDisparity, match.numDisparities - 1];
-    const range = { thresholdQ4: refine.fillThresholdQ4, lowestQ4, highestQ4: lowestQ4 + 16 * steps };
+    const range = { thresholdQ4: q4(refine.fillThreshold), lowestQ4, highestQ4: lowestQ4 + 16 * steps };
     room("fill")({ ...size, method: refine.fill, ...range, grey: images.left, disparityQ4, confidence });
   }
   for (const name of ["boundary", "median"] as const) {
@@ -105,7 +113,9 @@ function refined(images: Images, matched: Matched, { match, refine }: EngineOpti
 
 /** Settings in half pixels: nothing that the doubled result can be lies outside the search that was asked for. */
 function halvedOptions(options: EngineOptions): EngineOptions {
-  const { match, refine } = options;
+  const { match } = options;
+  const refine = refineOf(options);
+  const halfQ4 = (pixels: number) => halfOf(q4(pixels)) / 16;
   const first = halfOf(match.minDisparity);
   const last = Math.floor((match.minDisparity + match.numDisparities - 1) / 2);
   return {
@@ -114,8 +124,8 @@ function halvedOptions(options: EngineOptions): EngineOptions {
     refine: {
       ...refine,
       speckleSize: Math.ceil(refine.speckleSize / 4),
-      speckleRangeQ4: halfOf(refine.speckleRangeQ4),
-      fillThresholdQ4: halfOf(refine.fillThresholdQ4),
+      speckleRange: halfQ4(refine.speckleRange),
+      fillThreshold: halfQ4(refine.fillThreshold),
     },
   };
 }
@@ -169,7 +179,7 @@ function composedWhole(images: Images, options: EngineOptions): Matched {
     variant: "reference",
     width,
     height,
-    thresholdQ4: options.refine.upscaleThresholdQ4 ?? WITHIN_ONE_SURFACE_Q4,
+    thresholdQ4: q4(options.refine.upscaleThreshold ?? WITHIN_ONE_SURFACE),
   };
   room("upscale")({ ...size, grey: left, half: small.disparityQ4, result: disparityQ4 });
   const confidence = new Uint8Array(width * height);

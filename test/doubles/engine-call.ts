@@ -41,9 +41,9 @@ export function engineOptions(pair: Pair, changes: Partial<EngineOptions> = {}):
     refine: {
       leftRight: true,
       speckleSize: 60,
-      speckleRangeQ4: 12,
+      speckleRange: 0.75,
       fill: "background",
-      fillThresholdQ4: 192,
+      fillThreshold: 12,
       boundary: true,
       median: true,
     },

@@ -53,9 +53,9 @@ const SGM = {
 const REFINE = {
   leftRight: true,
   speckleSize: 30,
-  speckleRangeQ4: 12,
+  speckleRange: 0.75,
   fill: "background",
-  fillThresholdQ4: 96,
+  fillThreshold: 6,
   boundary: true,
   median: true,
 };
@@ -180,7 +180,7 @@ export const engineCases = {
     121,
     51,
     { algorithm: "cbca", halfResolution: true },
-    { confidence: "featureDensity", repair: true, upscaleThresholdQ4: 8 },
+    { confidence: "featureDensity", repair: true, upscaleThreshold: 0.5 },
   ),
   "repaired by the probability in a region, median alone": engineCase(
     97,

@@ -45,12 +45,9 @@ function caseText(folder: string, name: string, index: number, { options, pair }
     ...Object.entries(match.parameters ?? {}).map(
       ([key, value]) => `parameter ${key} ${kindOf(value)} ${told(value)}`,
     ),
-    `refine ${Number(refine.leftRight)} ${Number(refine.boundary)} ${Number(refine.median)} ${refine.rounds ?? 1}`,
-    `speckle ${refine.speckleSize} ${refine.speckleRangeQ4}`,
-    `fill ${refine.fill} ${refine.fillThresholdQ4}`,
-    `measured ${refine.confidence ?? "probability"} ${Number(refine.repair ?? false)}`,
-    `upscale ${refine.upscaleThresholdQ4 ?? 48}`,
-    `rounds ${refine.rounds ?? 1}`,
+    ...Object.entries(refine).map(
+      ([name, value]) => `setting refine.${name} ${kindOf(value)} ${told(value)}`,
+    ),
   ];
   if (options.leftMap && options.rightMap)
     lines.push(`maps ${file("leftmap", options.leftMap)} ${file("rightmap", options.rightMap)}`);

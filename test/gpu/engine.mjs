@@ -51,9 +51,9 @@ const refine = {
   leftRight: true,
   median: true,
   speckleSize: 0,
-  speckleRangeQ4: 16,
+  speckleRange: 1,
   fill: "off",
-  fillThresholdQ4: 16,
+  fillThreshold: 1,
   boundary: false,
 };
 const common = {

@@ -26,7 +26,7 @@ gate.suite("allocations", () => {
         leftStrideBytes: 2 * width, rightStrideBytes: 2 * width,
         match: { algorithm: "sgm", halfResolution: false, minDisparity: 0, numDisparities: 64,
                  parameters: { paths: 8, p1: 10, p2: 60, adaptiveP2: 16, uniqueness: 5 } },
-        refine: { leftRight: true, speckleSize: 50, speckleRangeQ4: 16, fill: "background", fillThresholdQ4: 128, boundary: true, median: true },
+        refine: { leftRight: true, speckleSize: 50, speckleRange: 1, fill: "background", fillThreshold: 8, boundary: true, median: true },
         geometry: { focalPixels: 300, baselineMetres: 0.1, disparityOffsetPixels: 0 },
         encodeDepth: "rvl", encodeDisparity: "rvl", backend: "cpu", threads: 2, slots: 3,
       };

@@ -6,7 +6,7 @@ import { afterEach, expect, test } from "vitest";
 import { openV4l2Source } from "../../camera/index.js";
 import { createEngine } from "../../cuda/index.js";
 import { loadConfig } from "../../edge/config/index.js";
-import { matchParameters, refineParameters } from "../../edge/pipeline/parameters.js";
+import { matchParameters } from "../../edge/pipeline/parameters.js";
 import { ageMs, type ComputedFrame } from "../../edge/pipeline/computed-frame.js";
 import { Pipeline } from "../../edge/pipeline/pipeline.js";
 import { RecentValues } from "../../edge/pipeline/statistics.js";
@@ -41,7 +41,7 @@ needs("toolchain", "mosquitto").suite("capture to published", () => {
       inputWidth: width,
       inputHeight: height,
       match: matchParameters(config.match),
-      refine: refineParameters(config.refine),
+      refine: config.refine,
       geometry: { focalPixels: 500, baselineMetres: 0.1, disparityOffsetPixels: 0 },
       encodeDepth: "rvl",
       backend: "cpu",

@@ -49,9 +49,9 @@ function options(changes: Partial<EngineOptions> = {}): EngineOptions {
     refine: {
       leftRight: true,
       speckleSize: 30,
-      speckleRangeQ4: 16,
+      speckleRange: 1,
       fill: "background",
-      fillThresholdQ4: 128,
+      fillThreshold: 8,
       boundary: true,
       median: true,
     },

@@ -52,17 +52,17 @@ const CASES: Case[] = [
     width: 64,
     height: 25,
     match: {},
-    refine: { speckleSize: 33, speckleRangeQ4: 7, fill: "off", boundary: false },
+    refine: { speckleSize: 33, speckleRange: 0.4375, fill: "off", boundary: false },
   },
   {
     name: "boundary without median, bilateral fill",
     width: 77,
     height: 40,
     match: {},
-    refine: { fill: "bilateral", fillThresholdQ4: 31, median: false },
+    refine: { fill: "bilateral", fillThreshold: 1.9375, median: false },
   },
-  { name: "nothing is bridged", width: 97, height: 35, match: {}, refine: { upscaleThresholdQ4: 0 } },
-  { name: "all is bridged", width: 97, height: 35, match: {}, refine: { upscaleThresholdQ4: 32767 } },
+  { name: "nothing is bridged", width: 97, height: 35, match: {}, refine: { upscaleThreshold: 0 } },
+  { name: "all is bridged", width: 97, height: 35, match: {}, refine: { upscaleThreshold: 1023 } },
   { name: "narrower than the search", width: 23, height: 18, match: { numDisparities: 64 } },
   { name: "one pixel", width: 1, height: 1, match: { numDisparities: 16 } },
 ];
@@ -116,7 +116,7 @@ describe("half resolution", () => {
   test("halves first and upscales after everything else", async () => {
     const pair = layeredPair(120, 40);
     const { stages } = await computeFrame(pair, optionsOf(pair, CASES[0]!));
-    const refinement = ["speckle", "confidence", "fill", "boundary", "median"];
+    const refinement = ["speckle", "ambiguity", "confidence", "fill", "boundary", "median"];
     expect(stages).toEqual(["rectify", "half", "match", ...refinement, "upscale"]);
     const { stages: whole } = await computeFrame(pair, engineOptions(pair));
     expect(whole).toEqual(["rectify", "match", ...refinement]);
@@ -151,7 +151,7 @@ describe("half resolution", () => {
     const options = optionsOf(pair, { ...CASES[0]!, match: { numDisparities: 15 } });
     await expect(computeFrame(pair, options)).rejects.toMatchObject({
       code: "ENGINE_PARAMETER",
-      message: expect.stringContaining("16 to 512 at half resolution, got 15"),
+      message: expect.stringContaining("16 to 512 with match.halfResolution, got 15"),
     });
   });
 });

@@ -39,9 +39,9 @@ test.each(["auto", 0, 0.5] as const)("with a vertical offset of %s", async (vert
     refine: {
       leftRight: true,
       speckleSize: 60,
-      speckleRangeQ4: 12,
+      speckleRange: 0.75,
       fill: "off",
-      fillThresholdQ4: 96,
+      fillThreshold: 6,
       boundary: false,
       median: true,
     },

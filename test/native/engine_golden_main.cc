@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "cuda/engine/engine.h"
+#include "cuda/engine/stage_registry.h"
 #include "cuda/match/registry.h"
 
 using namespace depthwatt;
@@ -78,17 +79,10 @@ bool read(const std::string& key, std::istream& line, Case* one) {
     line >> word >> p.halfResolution;
     require(findMatcher(word, &facts));
     p.matcher = withDefaults(*facts, p.halfResolution);
+    p.settings = defaultStageSettings(p.halfResolution);
   } else if (key == "search") line >> p.search.minDisparity >> p.search.numDisparities;
   else if (key == "parameter") line >> word, require(setParameter(&p.matcher, word, givenOf(line)));
-  else if (key == "refine") line >> p.leftRight >> p.boundary >> p.median >> p.rounds;
-  else if (key == "speckle") line >> p.speckle.minPixels >> p.speckle.rangeQ4;
-  else if (key == "fill") line >> word >> p.fill.thresholdQ4, fillMethodOf(word.c_str(), &p.fill.method);
-  else if (key == "measured") {
-    line >> word >> p.repair;
-    p.measuresConfidence = word != "probability";
-    if (p.measuresConfidence && !confidenceMeasureOf(word.c_str(), &p.measure)) return false;
-  } else if (key == "upscale") line >> p.upscaleThresholdQ4;
-  else if (key == "rounds") line >> p.rounds;
+  else if (key == "setting") line >> word, require(setStageSetting(&p.settings, word, givenOf(line)));
   else if (key == "geometry") {
     p.hasGeometry = true;
     line >> p.geometry.focalPixels >> p.geometry.baselineMetres >> p.geometry.disparityOffsetPixels;

@@ -17,6 +17,7 @@
 #include "cuda/simd/kernels.h"
 #include "cuda/engine/engine.h"
 #include "cuda/engine/frame_threads.h"
+#include "cuda/engine/stage_registry.h"
 #include "cuda/match/registry.h"
 #include "cuda/engine/plugin.h"
 
@@ -113,6 +114,7 @@ EngineParameters parametersOf(const MatcherFacts& facts, const char* backend) {
   p.adaptation.denoise = Denoise::kAuto;
   p.leftMap = p.rightMap = map();
   p.matcher = withDefaults(facts, false);
+  p.settings = defaultStageSettings(false);
   p.search = {0, 16};
   p.encodeDepth = Encoding::kRvl;
   p.hasGeometry = true;

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // TypeScript's list of matchers against the native registry, and what the registry says of values it cannot take.
 import { describe, expect, test } from "vitest";
-import { engineAddon, MATCHERS, parametersOf, qualityWords } from "../../cuda/index.js";
+import { MATCHER_FACTS, STAGE_FACTS } from "../../cuda/facts.js";
+import { engineAddon, parametersOf, qualityWords } from "../../cuda/index.js";
 import { loadConfig, matchParameters } from "../../edge/config/index.js";
 import { computeFrame, engineOptions } from "../doubles/engine-call.js";
 import { layeredPair } from "../doubles/stereo-pair.js";
 
-test("both lists say the same of every matcher", () => {
-  const listed = MATCHERS.map(({ check: _, ...matcher }) => matcher);
-  expect(engineAddon().matchers()).toEqual(listed);
+test("cuda/facts.ts is what the addon says", () => {
+  expect(engineAddon().facts()).toEqual({ matchers: MATCHER_FACTS, stages: STAGE_FACTS });
 });
 
 const configOf = (...set: string[]) => loadConfig({ environment: {}, set: ["board=none", ...set] }).config;
@@ -68,7 +68,7 @@ describe("values that the engine cannot take", () => {
       { parameters: { cost: "grey" } },
       "Expected twoGradientCensus, gradientCensus, census or wideCensus for match.sgm.cost, got 'grey'.",
     ],
-    [{ parameters: { p1: 31 } }, "Expected match.sgm.p1 of at most match.sgm.p2, which is 24, got 31."],
+    [{ parameters: { p1: 31 } }, "match.sgm.p1: expected at most match.sgm.p2, which is 24, got 31."],
     [
       { algorithm: "cbca", parameters: { armX: 142 } },
       "Expected a whole number of 0 to 141 for match.cbca.armX, got 142.",
@@ -77,7 +77,7 @@ describe("values that the engine cannot take", () => {
       { algorithm: "cbca", parameters: { paths: 4 } },
       "Expected a parameter of cbca (armX, armY, similarity, armXRight, armYRight, lambdaDifference, lambdaCensus or threshold), got match.cbca.paths.",
     ],
-    [{ numDisparities: 7 }, "Expected match.numDisparities of 8 to 512, got 7."],
+    [{ numDisparities: 7 }, "Expected a whole number of 8 to 512 for match.numDisparities, got 7."],
   ])("%j", async (match, message) => {
     await expect(compute(match)).rejects.toMatchObject({ code: "ENGINE_PARAMETER", message });
   });

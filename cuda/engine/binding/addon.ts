@@ -1,8 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // What cuda/ registers on the native addon; engine.ts makes usable things of it.
 import { loadAddon } from "../../../core/index.js";
-import type { Matcher } from "../../match/matcher.js";
-import type { EngineInfo, EngineOptions, EngineSlot, InstructionSet, NativeEncoding } from "./native.js";
+import type { Algorithm, Matcher, MatcherValues, SettingFact, StageName } from "../../matchers.js";
+import type {
+  EngineInfo,
+  EngineOptions,
+  EngineSlot,
+  InstructionSet,
+  NativeEncoding,
+  PointsParameters,
+} from "./native.js";
 
 export interface CpuFeatures {
   /** Instruction sets this build and this CPU both have, best first. */
@@ -13,10 +20,19 @@ export interface CpuFeatures {
 /** Rooms one by one, for tests and benchmarks; unstable. Each file of cuda/engine/binding/rooms adds its own. */
 export type NativeRooms = Record<string, (...parameters: never[]) => unknown>;
 
-/** EngineOptions with the repeated stage as its place in STAGE_NAMES. */
-export type NativeOptions = Omit<EngineOptions, "repeatStage"> & {
+/** EngineOptions as the addon reads them: settings of stages as SECTION.NAME, the repeated stage as its index in STAGE_NAMES. */
+export type NativeOptions = Omit<EngineOptions, "denoise" | "verticalOffset" | "points" | "repeatStage"> & {
+  match: EngineOptions["match"] & { denoise: string };
+  rectify: { verticalOffset: number | "auto" };
+  points?: PointsParameters & { colour: string };
   repeatStage?: { stage: number; times: number };
 };
+
+/** A rule between settings that does not hold: the first of the keys is the one to change. */
+export interface BrokenRule {
+  keys: [string, ...string[]];
+  text: string;
+}
 
 /** The addon's own engine class; engine.ts makes a NativeEngine of it. */
 export interface NativeSession {
@@ -56,8 +72,13 @@ export interface EngineExports {
   cudaUnavailable(): string;
   cpuFeatures(): CpuFeatures;
   readonly rooms: NativeRooms;
-  /** What the native registry knows of each matcher: all of Matcher but its rules. */
-  matchers(): Omit<Matcher, "check">[];
+  /** Names, ranges, defaults, units and descriptions of matchers and stages. */
+  facts(): {
+    matchers: readonly Matcher[];
+    stages: readonly { name: StageName; settings: readonly SettingFact[] }[];
+  };
+  /** The first rule between the settings of a matcher that its values break. */
+  brokenRule(match: MatcherValues & { algorithm: Algorithm }): BrokenRule | null;
 }
 
 /** @throws DepthwattError ADDON_MISSING */

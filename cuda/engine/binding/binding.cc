@@ -4,6 +4,7 @@
 
 #include "../../simd/kernels.h"
 #include "../plugin.h"
+#include "facts.h"
 #include "rooms.h"
 #include "session.h"
 
@@ -31,6 +32,7 @@ void addEngine(Napi::Env env, Napi::Object exports) {
   exports.Set("cpuFeatures", Napi::Function::New(env, cpuFeatures, "cpuFeatures"));
   exports.Set("cudaUnavailable", Napi::Function::New(env, cudaUnavailable, "cudaUnavailable"));
   addSession(env, exports);
+  addFacts(env, exports);
   addRooms(env, exports);
 }
 

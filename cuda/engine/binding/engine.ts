@@ -10,8 +10,8 @@ import {
   type FrameResult,
   type NativeEngine,
   pointBytes,
-  STAGE_NAMES,
 } from "./native.js";
+import { STAGE_NAMES } from "../../matchers.js";
 import {
   engineAddon,
   type NativeOptions,
@@ -65,10 +65,16 @@ function viewsOf(memory: SlotMemory): EngineSlot {
   };
 }
 
-/** The stage by its place, which is how the engine names it. */
-function toNative({ repeatStage, ...options }: EngineOptions): NativeOptions {
-  if (repeatStage === undefined) return options;
-  return { ...options, repeatStage: { ...repeatStage, stage: STAGE_NAMES.indexOf(repeatStage.stage) } };
+/** The options as the addon reads them: settings of stages by section, a repeated stage by its index. */
+function toNative(options: EngineOptions): NativeOptions {
+  const { denoise = "off", verticalOffset = 0, points, repeatStage, ...rest } = options;
+  return {
+    ...rest,
+    match: { ...options.match, denoise },
+    rectify: { verticalOffset },
+    ...(points && { points: { ...points, colour: points.colours ? "rgb" : "grey" } }),
+    ...(repeatStage && { repeatStage: { ...repeatStage, stage: STAGE_NAMES.indexOf(repeatStage.stage) } }),
+  };
 }
 
 const kept = new WeakSet<ArrayBufferLike>();

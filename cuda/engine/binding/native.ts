@@ -1,11 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The engine as TypeScript sees it: parameters, slots and results with their units. engine.ts opens one.
 import type { PixelFormat } from "../../../core/index.js";
-import type { MatcherValues, ParameterValue } from "../../match/matcher.js";
-import type { Algorithm } from "../../match/matchers.js";
+import type { Algorithm, MatcherValues, ParameterValue, SectionSettings, StageName } from "../../matchers.js";
 
-/** How holes are filled: cuda/refine/fill. */
-export type FillMethod = "off" | "bilateral" | "background";
 export type BackendName = "cpu" | "cuda";
 export type InstructionSet = "scalar" | "avx2" | "avx512" | "neon";
 
@@ -22,40 +19,8 @@ export interface MatchParameters extends MatcherValues {
   parameters: Readonly<Record<string, ParameterValue>>;
 }
 
-/** probability: cuda/refine/confidence. The others, Prehn's, and their product: cuda/refine/window_confidence. */
-export const CONFIDENCE_MEASURES = [
-  "probability",
-  "peakRatio",
-  "featureDensity",
-  "matchingScore",
-  "product",
-] as const;
-export type ConfidenceMeasure = (typeof CONFIDENCE_MEASURES)[number];
-
-export interface RefineParameters {
-  /** Largest |left - right| in whole pixels is 1; false switches the check off. */
-  leftRight: boolean;
-  /** Regions smaller than this many pixels become invalid; 0 switches it off. */
-  speckleSize: number;
-  /** Largest step between neighbours of one region, 1/16 px. */
-  speckleRangeQ4: number;
-  /** Filled pixels keep a confidence of 0; "off" leaves holes. */
-  fill: FillMethod;
-  /** Largest difference of a hole's two sides that is bridged by a straight line, 1/16 px. */
-  fillThresholdQ4: number;
-  /** Moves disparity edges onto grey edges. */
-  boundary: boolean;
-  /** Largest step of the half map that its doubling bridges by a mean, 1/16 of its pixels; absent: 48. */
-  upscaleThresholdQ4?: number;
-  /** 3x3 median, the last step. */
-  median: boolean;
-  /** How often boundary and median follow each other, where both are on, 1 to 4; absent: once. */
-  rounds?: number;
-  /** What a matched pixel's confidence is; absent: probability. */
-  confidence?: ConfidenceMeasure;
-  /** Outliers take the disparity of surer pixels on both sides; absent: false. */
-  repair?: boolean;
-}
+/** The settings refine.*, in the units of the settings; one that is left out has its default. */
+export type RefineSettings = Partial<SectionSettings<"refine">>;
 
 /** Depth Z = focalPixels * baselineMetres / (disparity + disparityOffsetPixels), metres. */
 export interface DepthGeometry {
@@ -124,7 +89,7 @@ export interface EngineOptions {
   /** Whether pairs are filtered before they are matched; auto: while they are noisy. Absent: off. */
   denoise?: "auto" | "off" | "on";
   match: MatchParameters;
-  refine: RefineParameters;
+  refine: RefineSettings;
   /** Absent: no depth can be computed (depthMillimetres stays empty). */
   geometry?: DepthGeometry;
   /** Whether the rectified left image's colours are a result too. Of a camera without colours they are its grey three times. */
@@ -152,23 +117,6 @@ export interface EngineOptions {
 
 /** Bytes kept free in front of every array of a slot, so that a frame header can be written there without a copy. */
 export const ENCODED_HEADROOM_BYTES = 128;
-
-/** Names and order of the stage times, the same for every backend. */
-export const STAGE_NAMES = [
-  "rectify",
-  "half",
-  "match",
-  "speckle",
-  "confidence",
-  "fill",
-  "boundary",
-  "median",
-  "upscale",
-  "region",
-  "depth",
-  "encode",
-] as const;
-export type StageName = (typeof STAGE_NAMES)[number];
 
 /**
  * One result slot. All arrays are views of memory made once at open, each after ENCODED_HEADROOM_BYTES free bytes of its own

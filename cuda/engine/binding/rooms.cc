@@ -68,7 +68,6 @@ void addRooms(Napi::Env env, Napi::Object exports) {
   addWideCensus(env, rooms);
   addWindowConfidence(env, rooms);
   exports.Set("rooms", rooms);
-  exports.Set("matchers", Napi::Function::New(env, matchers, "matchers"));
 }
 
 }  // namespace depthwatt

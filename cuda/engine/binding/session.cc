@@ -7,7 +7,6 @@
 
 #include "../engine.h"
 #include "../frame_threads.h"
-#include "../match_scope.h"
 #include "../../../core/napi/arguments.h"
 #include "../../../core/napi/call.h"
 #include "../../../core/napi/errors.h"

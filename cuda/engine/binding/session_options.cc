@@ -7,6 +7,7 @@
 #include "../../../core/napi/arguments.h"
 #include "../../../core/napi/errors.h"
 #include "../../match/registry.h"
+#include "../stage_registry.h"
 
 namespace depthwatt {
 namespace {
@@ -19,7 +20,8 @@ Napi::Object objectOf(const Napi::Object& object, const char* name) {
   return value.As<Napi::Object>();
 }
 
-GivenValue givenValueOf(const Napi::Object& values, const std::string& name) {
+/// key: the setting's name in messages.
+GivenValue givenValueOf(const Napi::Object& values, const std::string& name, const std::string& key) {
   const Napi::Value value = values.Get(name);
   GivenValue given;
   if (value.IsNumber()) {
@@ -32,8 +34,7 @@ GivenValue givenValueOf(const Napi::Object& values, const std::string& name) {
     given.flag = value.As<Napi::Boolean>().Value();
   } else {
     throw errorOf(values.Env(),
-                  Status::error(Code::kParameter, "Expected a number, a word or a boolean for %.40s of the matcher.",
-                                name.c_str()));
+                  Status::error(Code::kParameter, "Expected a number, a word or a boolean for %.60s.", key.c_str()));
   }
   return given;
 }
@@ -49,7 +50,9 @@ MatcherChoice matcherChoiceOf(const Napi::Object& match, bool halfResolution) {
   const Napi::Array keys = values.GetPropertyNames();
   for (uint32_t i = 0; i < keys.Length(); ++i) {
     const std::string key = keys.Get(i).As<Napi::String>().Utf8Value();
-    throwUnlessOk(match.Env(), setParameter(&choice, key, givenValueOf(values, key)));
+    throwUnlessOk(
+        match.Env(),
+        setParameter(&choice, key, givenValueOf(values, key, std::string("match.") + facts->name + "." + key)));
   }
   return choice;
 }
@@ -75,78 +78,59 @@ Encoding encodingOf(const Napi::Object& object, const char* name) {
                 Status::error(Code::kParameter, "Expected rvl or raw for %s, got '%.40s'.", name, encoding.c_str()));
 }
 
-AdaptationParameters adaptationOf(const Napi::Object& options) {
+/// The value of every stage's setting "section.name" from options.section.name; its default where the section or the name is missing.
+StageSettings stageSettingsOf(const Napi::Object& options, bool halfResolution) {
+  StageSettings settings = defaultStageSettings(halfResolution);
+  for (int stage = 0; stage < kStageCount; ++stage) {
+    const StageFacts& facts = *settings.stages[stage];
+    for (int32_t i = 0; i < facts.settingCount; ++i) {
+      const std::string key = facts.settings[i].key;
+      const size_t dot = key.find('.');
+      const Napi::Value section = options.Get(key.substr(0, dot));
+      if (section.IsUndefined()) continue;
+      const Napi::Object values = objectOf(options, key.substr(0, dot).c_str());
+      const std::string name = key.substr(dot + 1);
+      if (values.Get(name).IsUndefined()) continue;
+      throwUnlessOk(options.Env(), setStageSetting(&settings, key, givenValueOf(values, name, key)));
+    }
+  }
+  return settings;
+}
+
+/// A misspelled name would silently leave a default.
+void requireKnownNames(const Napi::Object& options, const StageSettings& settings, const char* section) {
+  if (options.Get(section).IsUndefined()) return;
+  const Napi::Array names = objectOf(options, section).GetPropertyNames();
+  for (uint32_t i = 0; i < names.Length(); ++i) {
+    const std::string key = std::string(section) + "." + names.Get(i).As<Napi::String>().Utf8Value();
+    if (settings.at(key.c_str()) != kNoSuchSetting) continue;
+    throw errorOf(options.Env(),
+                  Status::error(Code::kParameter, "Expected a setting of a stage, got %.60s.", key.c_str()));
+  }
+}
+
+AdaptationParameters adaptationOf(const StageSettings& settings) {
   AdaptationParameters p;
-  const Napi::Value rows = options.Get("verticalOffset");
-  if (rows.IsNumber()) {
-    const double quarters = 4 * rows.As<Napi::Number>().DoubleValue();
-    if (quarters != std::floor(quarters) || std::fabs(quarters) > kMaxQuarterRows) {
-      throw errorOf(options.Env(),
-                    Status::error(Code::kParameter,
-                                  "Expected auto or quarters of a row from %d to %d for verticalOffset, got %g.",
-                                  -kMaxQuarterRows / 4, kMaxQuarterRows / 4, quarters / 4));
-    }
-    p.quarterRows = static_cast<int32_t>(quarters);
-  } else if (!rows.IsUndefined()) {
-    const std::string word = stringOf(options, "verticalOffset");
-    if (word != "auto") {
-      throw errorOf(options.Env(),
-                    Status::error(Code::kParameter,
-                                  "Expected auto or a number of rows for verticalOffset, got '%.40s'.", word.c_str()));
-    }
-    p.watchesRows = true;
-  }
-  const std::string denoise = optionalStringOf(options, "denoise");
-  if (denoise == "auto") p.denoise = Denoise::kAuto;
-  else if (denoise == "on") p.denoise = Denoise::kOn;
-  else if (!denoise.empty() && denoise != "off") {
-    throw errorOf(options.Env(), Status::error(Code::kParameter, "Expected auto, off or on for denoise, got '%.40s'.",
-                                               denoise.c_str()));
-  }
+  const int32_t quarterRows = settings.at("rectify.verticalOffset");
+  p.watchesRows = quarterRows == kAutomatic;
+  if (!p.watchesRows) p.quarterRows = quarterRows;
+  // The words of match.denoise, in their order.
+  constexpr Denoise kDenoise[] = {Denoise::kAuto, Denoise::kOff, Denoise::kOn};
+  p.denoise = kDenoise[settings.at("match.denoise")];
   return p;
 }
 
 EngineParameters engineParametersOf(const Napi::Object& options) {
   EngineParameters p;
   readInput(options, p);
-  if (!options.Get("region").IsUndefined()) {
-    const Napi::Object region = objectOf(options, "region");
-    p.region = {integerOf(region, "x", -kAnyInt, kAnyInt), integerOf(region, "y", -kAnyInt, kAnyInt),
-                integerOf(region, "width", -kAnyInt, kAnyInt), integerOf(region, "height", -kAnyInt, kAnyInt)};
-  }
-  p.adaptation = adaptationOf(options);
   const Napi::Object match = objectOf(options, "match");
   p.halfResolution = booleanOf(match, "halfResolution");
   p.matcher = matcherChoiceOf(match, p.halfResolution);
-  p.search = {integerOf(match, "minDisparity", -kAnyInt, kAnyInt),
-              integerOf(match, "numDisparities", -kAnyInt, kAnyInt)};
-
-  const Napi::Object refine = objectOf(options, "refine");
-  p.leftRight = booleanOf(refine, "leftRight");
-  const std::string fill = stringOf(refine, "fill");
-  if (!fillMethodOf(fill.c_str(), &p.fill.method)) {
-    throw errorOf(options.Env(),
-                  Status::error(Code::kParameter, "Expected off, bilateral or background for refine.fill, got '%.40s'.",
-                                fill.c_str()));
-  }
-  p.fill.thresholdQ4 = integerOf(refine, "fillThresholdQ4", -kAnyInt, kAnyInt);
-  if (!refine.Get("upscaleThresholdQ4").IsUndefined())
-    p.upscaleThresholdQ4 = integerOf(refine, "upscaleThresholdQ4", -kAnyInt, kAnyInt);
-  p.boundary = booleanOf(refine, "boundary");
-  p.median = booleanOf(refine, "median");
-  p.rounds = integerOf(refine, "rounds", -kAnyInt, kAnyInt, 1);
-  p.repair = !refine.Get("repair").IsUndefined() && booleanOf(refine, "repair");
-  const std::string confidence = optionalStringOf(refine, "confidence");
-  p.measuresConfidence = !confidence.empty() && confidence != "probability";
-  if (p.measuresConfidence && !confidenceMeasureOf(confidence.c_str(), &p.measure)) {
-    throw errorOf(options.Env(),
-                  Status::error(Code::kParameter,
-                                "Expected probability, peakRatio, featureDensity, matchingScore or product for "
-                                "refine.confidence, got '%.40s'.",
-                                confidence.c_str()));
-  }
-  p.speckle.minPixels = integerOf(refine, "speckleSize", -kAnyInt, kAnyInt);
-  p.speckle.rangeQ4 = integerOf(refine, "speckleRangeQ4", -kAnyInt, kAnyInt);
+  p.settings = stageSettingsOf(options, p.halfResolution);
+  for (const char* section : {"refine", "rectify", "region"}) requireKnownNames(options, p.settings, section);
+  p.adaptation = adaptationOf(p.settings);
+  p.region = {p.at("region.x"), p.at("region.y"), p.at("region.width"), p.at("region.height")};
+  p.search = {p.at("match.minDisparity"), p.at("match.numDisparities")};
 
   p.hasGeometry = !options.Get("geometry").IsUndefined();
   if (p.hasGeometry) {
@@ -159,8 +143,9 @@ EngineParameters engineParametersOf(const Napi::Object& options) {
   p.makesPoints = !options.Get("points").IsUndefined();
   if (p.makesPoints) {
     const Napi::Object points = objectOf(options, "points");
-    pointsFormOf(points, &p.points);
-    p.points.colours = booleanOf(points, "colours");
+    p.points.frame = p.at("points.frame") == 0 ? PointFrame::kCamera : PointFrame::kRobot;
+    p.points.element = p.at("points.element") == 0 ? PointElement::kF32 : PointElement::kI16;
+    p.points.colours = p.at("points.colour") != 0;
     p.points.cx = numberOf(points, "cx");
     p.points.cy = numberOf(points, "cy");
     p.points.focalPixels = p.geometry.focalPixels;
@@ -177,7 +162,7 @@ EngineParameters engineParametersOf(const Napi::Object& options) {
   p.instructionSet = optionalStringOf(options, "instructionSet");
   if (!options.Get("repeatStage").IsUndefined()) {
     const Napi::Object repeat = objectOf(options, "repeatStage");
-    // Places in STAGE_NAMES, which is the order of Stage.
+    // Places in STAGE_NAMES, which is the order of stages.h.
     p.repeatedStage = static_cast<Stage>(integerOf(repeat, "stage", 0, kStageCount - 1));
     p.repetitions = integerOf(repeat, "times", -kAnyInt, kAnyInt);
   }

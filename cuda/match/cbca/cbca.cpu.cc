@@ -9,7 +9,7 @@
 namespace depthwatt {
 namespace {
 
-constexpr MatcherParameter kParameters[] = {
+constexpr Setting kParameters[] = {
     wholeByResolution("armX", 0, kMaxArmX, kCbcaArm, kCbcaArmAtHalf, "px",
                       "Longest arm of a pixel's cross to its left and right."),
     wholeByResolution("armY", 0, kMaxArmY, kCbcaArm, kCbcaArmAtHalf, "px",
@@ -26,6 +26,26 @@ constexpr MatcherParameter kParameters[] = {
                 "Largest step that bilateral estimation bridges with a straight line."),
 };
 
+/// A sum of a region's costs has 23 bits.
+BrokenRule check(const MatcherChoice& choice, const MatchSearch&, bool) {
+  const auto right = [&](const char* key, const char* left) {
+    return choice.at(key) < 0 ? choice.at(left) : choice.at(key);
+  };
+  const struct {
+    const char *x, *y;
+    int32_t along, down;
+  } regions[] = {{"armX", "armY", choice.at("armX"), choice.at("armY")},
+                 {"armXRight", "armYRight", right("armXRight", "armX"), right("armYRight", "armY")}};
+  for (const auto& region : regions) {
+    const int32_t pixels = (2 * region.along + 1) * (2 * region.down + 1);
+    if (pixels <= kMaxRegion) continue;
+    return BrokenRule::of({std::string("match.cbca.") + region.x, std::string("match.cbca.") + region.y},
+                          "expected (2 armX + 1) (2 armY + 1) of at most %d pixels, got %d from %d and %d", kMaxRegion,
+                          pixels, region.along, region.down);
+  }
+  return {};
+}
+
 constexpr MatcherFacts kFacts = {"cbca",
                                  "cross-based aggregation over regions of similar grey",
                                  ImagesNeeded::kGrey,
@@ -33,7 +53,7 @@ constexpr MatcherFacts kFacts = {"cbca",
                                  kParameters,
                                  sizeof kParameters / sizeof *kParameters,
                                  {nullptr, 0, 0, nullptr, 4},
-                                 nullptr,
+                                 check,
                                  true};
 
 class CbcaOnCpu final : public CpuMatcher {

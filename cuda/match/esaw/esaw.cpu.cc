@@ -6,7 +6,7 @@
 namespace depthwatt {
 namespace {
 
-constexpr MatcherParameter kParameters[] = {
+constexpr Setting kParameters[] = {
     wholeNumber("steps", 1, kMaxSteps, 9, "", "Rounds of aggregation, each along x and then along y."),
     wholeNumber(
         "basePercent", 100, 400, 190, "%",
@@ -15,14 +15,10 @@ constexpr MatcherParameter kParameters[] = {
                 "Colour difference at which a neighbour's weight falls to 1/e."),
     wholeNumber("gammaDistance", 1, kMaxGamma, 36, "px", "Distance at which a neighbour's weight falls to 1/e."),
     wholeNumber("truncation", 1, 255, 12, "grey", "Grey difference from which on two pixels differ no more."),
-    wholeNumber(
-        "gradientTruncation", 0, 127, 0, "grey / 2",
-        "Difference of horizontal gradients from which on two pixels differ no more; 0: gradients are not compared, as in the paper."),
-    wholeNumber("gradientPercent", 1, 2000, 400, "%", "Cost of a unit of gradient, as a part of that of a grey value."),
-    word(
-        "rightView", "own diagonal",
-        "What the left-right check compares with: own aggregates again from the right image, at the cost of another matching; diagonal reads it off the left one's costs."),
-    flag("subpixel", false, "Interpolates the winner to 1/16 px."),
+    kGradientTruncation,
+    kGradientPercent,
+    kRightView,
+    kSubpixel,
 };
 
 constexpr QualityStep kSteps[] = {{"steps", 7}, {"steps", 5}};

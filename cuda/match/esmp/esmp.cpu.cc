@@ -9,7 +9,7 @@ namespace {
 /// Of slope and cost in thousandths: 65535 cells.
 constexpr int32_t kMaxThousandths = 65535 / kEsmpPerThousandth;
 
-constexpr MatcherParameter kParameters[] = {
+constexpr Setting kParameters[] = {
     wholeNumber("steps", 1, kMaxSteps, 8, "", "Rounds of aggregation, each along x and then along y."),
     wholeNumber(
         "basePercent", 100, 400, 180, "%",
@@ -24,33 +24,29 @@ constexpr MatcherParameter kParameters[] = {
                 "Penalty of each pixel by which neighbours' disparities differ."),
     wholeNumber("capTenThousandths", 0, 10000, 375, "1/10000",
                 "Largest penalty, as a part of the search: times numDisparities - 1."),
-    wholeNumber(
-        "gradientTruncation", 0, 127, 0, "grey / 2",
-        "Difference of horizontal gradients from which on two pixels differ no more; 0: gradients are not compared, as in the paper."),
-    wholeNumber("gradientPercent", 1, 2000, 400, "%", "Cost of a unit of gradient, as a part of that of a grey value."),
-    word(
-        "rightView", "own diagonal",
-        "What the left-right check compares with: own aggregates again from the right image, at the cost of another matching; diagonal reads it off the left one's costs."),
-    flag("subpixel", false, "Interpolates the winner to 1/16 px."),
+    kGradientTruncation,
+    kGradientPercent,
+    kRightView,
+    kSubpixel,
 };
 
 constexpr QualityStep kSteps[] = {{"steps", 6}, {"steps", 4}};
 
-Status check(const MatcherChoice& choice, const MatchSearch&, bool) {
+BrokenRule check(const MatcherChoice& choice, const MatchSearch&, bool) {
   const int32_t truncation = choice.at("truncation"), lambda = choice.at("lambdaThousandths");
   const int32_t gradient = choice.at("gradientTruncation"), percent = choice.at("gradientPercent");
   const int32_t maxLambda = 100 * kMaxThousandths / (100 * truncation + percent * gradient);
   if (lambda <= maxLambda) return {};
   if (gradient == 0) {
-    return Status::error(
-        Code::kParameter,
-        "Expected match.esmp.lambdaThousandths of at most %d beside match.esmp.truncation of %d, got %d.", maxLambda,
-        truncation, lambda);
+    return BrokenRule::of({"match.esmp.lambdaThousandths", "match.esmp.truncation"},
+                          "expected at most %d with match.esmp.truncation of %d, got %d", maxLambda, truncation,
+                          lambda);
   }
-  return Status::error(Code::kParameter,
-                       "Expected match.esmp.lambdaThousandths of at most %d beside match.esmp.truncation of %d, "
-                       "match.esmp.gradientTruncation of %d and match.esmp.gradientPercent of %d, got %d.",
-                       maxLambda, truncation, gradient, percent, lambda);
+  return BrokenRule::of({"match.esmp.lambdaThousandths", "match.esmp.truncation", "match.esmp.gradientTruncation",
+                         "match.esmp.gradientPercent"},
+                        "expected at most %d with match.esmp.truncation of %d, match.esmp.gradientTruncation of %d and "
+                        "match.esmp.gradientPercent of %d, got %d",
+                        maxLambda, truncation, gradient, percent, lambda);
 }
 
 constexpr MatcherFacts kFacts = {"esmp",

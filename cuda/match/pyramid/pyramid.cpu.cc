@@ -6,7 +6,7 @@
 namespace depthwatt {
 namespace {
 
-constexpr MatcherParameter kParameters[] = {
+constexpr Setting kParameters[] = {
     oneOf("windowWidth", "3 5 7 9 11 13 15", 7, "px", "Width of the window at every level."),
     oneOf("windowHeight", "3 5 7 9 11 13 15", 7, "px", "Height of the window."),
     wholeNumber("levels", 1, kMaxLevels, 3, "",
@@ -21,7 +21,7 @@ constexpr MatcherParameter kParameters[] = {
     flag("subpixel", false, "Interpolates the winner to 1/16 px."),
 };
 
-Status check(const MatcherChoice& choice, const MatchSearch&, bool) { return checkHsvWeights(choice); }
+BrokenRule check(const MatcherChoice& choice, const MatchSearch&, bool) { return checkHsvWeights(choice); }
 
 /// As sad, in the pixels of the smallest copies, which reach furthest; one more for a candidate beyond a guess.
 MatchReach reach(const MatcherChoice& choice, const MatchSearch& search, bool leftRight) {

@@ -6,7 +6,7 @@
 namespace depthwatt {
 namespace {
 
-constexpr MatcherParameter kParameters[] = {
+constexpr Setting kParameters[] = {
     oneOf("windowWidth", "3 5 7 9 11 13 15", 5, "px", "Width of the window whose differences are added up."),
     oneOf("windowHeight", "3 5 7 9 11 13 15", 5, "px", "Height of the window."),
     wholeNumber("hueWeight", 0, 100, 30, "%", "What a difference in hue counts; a full circle is 256 grey values."),
@@ -16,7 +16,7 @@ constexpr MatcherParameter kParameters[] = {
     flag("subpixel", false, "Interpolates the winner to 1/16 px."),
 };
 
-Status check(const MatcherChoice& choice, const MatchSearch&, bool) { return checkHsvWeights(choice); }
+BrokenRule check(const MatcherChoice& choice, const MatchSearch&, bool) { return checkHsvWeights(choice); }
 
 /// The window, its partners, and the windows that compete for the right image's pixels.
 MatchReach reach(const MatcherChoice& choice, const MatchSearch& search, bool leftRight) {

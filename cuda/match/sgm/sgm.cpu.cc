@@ -9,7 +9,7 @@
 namespace depthwatt {
 namespace {
 
-constexpr MatcherParameter kParameters[] = {
+constexpr Setting kParameters[] = {
     word(
         "cost", "twoGradientCensus gradientCensus census wideCensus",
         "What is compared: eight signs beside both gradients, a 5 x 5 census beside the horizontal gradient, the 9 x 7 census of the paper alone, or 62 bits of census and both gradients."),
@@ -32,14 +32,16 @@ constexpr MatcherParameter kParameters[] = {
 
 constexpr QualityStep kSteps[] = {{"paths", 4}, {"paths", 2}};
 
-Status check(const MatcherChoice& choice, const MatchSearch& search, bool halfResolution) {
+BrokenRule check(const MatcherChoice& choice, const MatchSearch& search, bool halfResolution) {
   if (choice.at("p1") > choice.at("p2")) {
-    return Status::error(Code::kParameter, "Expected match.sgm.p1 of at most match.sgm.p2, which is %d, got %d.",
-                         choice.at("p2"), choice.at("p1"));
+    return BrokenRule::of({"match.sgm.p1", "match.sgm.p2"}, "expected at most match.sgm.p2, which is %d, got %d",
+                          choice.at("p2"), choice.at("p1"));
   }
+  // Half the search must still be one: 8 disparities of the half images.
   if (halfResolution && search.numDisparities < 2 * kMinNumDisparities) {
-    return Status::error(Code::kParameter, "Expected match.numDisparities of %d to %d at half resolution, got %d.",
-                         2 * kMinNumDisparities, kMaxNumDisparities, search.numDisparities);
+    return BrokenRule::of({"match.numDisparities", "match.halfResolution"},
+                          "expected %d to %d with match.halfResolution, got %d", 2 * kMinNumDisparities,
+                          kMaxNumDisparities, search.numDisparities);
   }
   return {};
 }

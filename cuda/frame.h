@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: Apache-2.0
+// What an engine is opened for, what a frame brings and what it leaves. Plain C++14: the plugin's sources include it too.
+#pragma once
+
+#include <cmath>
+#include <string>
+#include <vector>
+
+#include "../core/pixel_format.h"
+#include "../core/status.h"
+#include "engine/adaptation.h"
+#include "match/matcher.h"
+#include "output/depth/depth.h"
+#include "output/points/points.h"
+#include "setting.h"
+#include "stages.h"
+
+namespace depthwatt {
+
+struct StageFacts;
+
+/// A rectangle of the rectified images, pixels; a width of 0 is none.
+struct Region {
+  int32_t x = 0, y = 0, width = 0, height = 0;
+};
+
+/// How a result is encoded for the wire.
+enum class Encoding { kNone, kRvl, kRaw };
+
+/// The values of all stages' settings, in the order of stages.h.
+struct StageSettings {
+  const StageFacts* const* stages = nullptr;  ///< kStageCount of them
+  std::vector<int32_t> values;
+  /// The stored value of a setting (setting.h), kNoSuchSetting if there is none. A search by name: for open, not for frames.
+  int32_t at(const char* key) const;
+};
+
+struct EngineParameters {
+  int32_t inputWidth = 0, inputHeight = 0;  ///< captured images
+  int32_t width = 0, height = 0;            ///< rectified images and every result
+  PixelFormat leftFormat = PixelFormat::kGrey, rightFormat = PixelFormat::kGrey;
+  size_t leftStrideBytes = 0, rightStrideBytes = 0;
+  std::vector<int32_t> leftMap, rightMap;  ///< rectify.h; both empty: the images are rectified already
+  AdaptationParameters adaptation;
+  bool halfResolution = false;  ///< match and refine at half the width and height, then double
+  Region region;                ///< the only pixels that get results; all others are invalid
+  MatcherChoice matcher;
+  MatchSearch search;      ///< in pixels of the whole images
+  StageSettings settings;  ///< of every stage
+  bool hasGeometry = false;
+  DepthGeometry geometry;
+  bool leftRgb = false;                    ///< the rectified left image in colour is a result too
+  Encoding encodeDepth = Encoding::kNone;  ///< kNone or kRvl: raw depth is depthMillimetres itself
+  Encoding encodeDisparity = Encoding::kNone;
+  bool makesPoints = false;      ///< needs hasGeometry
+  PointsParameters points;       ///< with the geometry's values
+  std::string backend = "auto";  ///< auto, cpu or cuda
+  std::string instructionSet;    ///< "" = the best one
+  /// For measuring one stage: it runs this many times in every frame, with the same result, and its time is that of all runs.
+  Stage repeatedStage = kStageCount;
+  int32_t repetitions = 1;  ///< 1 to 10000
+  int32_t threads = 0;      ///< 0 = one per online core
+
+  int32_t at(const char* key) const { return settings.at(key); }
+};
+
+/// Whether the matcher reads an image's colours: 0 left, 1 right.
+inline bool needsRgb(const EngineParameters& p, int side) {
+  const ImagesNeeded images = p.matcher.facts->images;
+  if (images == ImagesNeeded::kGreyAndLeftRgb) return side == 0 || p.at("refine.leftRight") != 0;
+  return images == ImagesNeeded::kGreyAndRgb;
+}
+
+/// Whether the left image's colours are read for the points.
+inline bool needsPointColours(const EngineParameters& p) { return p.makesPoints && p.points.colours; }
+
+/// Whether an image's colours are computed: for the matcher, for points, or as a result.
+inline bool computesRgb(const EngineParameters& p, int side) {
+  return needsRgb(p, side) || (side == 0 && (p.leftRgb || needsPointColours(p)));
+}
+
+/// Bytes that are read of a captured image; 0 where the row stride cannot hold the width.
+inline size_t inputBytes(const EngineParameters& p, int side) {
+  return side == 0 ? sourceBytes(p.inputWidth, p.inputHeight, p.leftStrideBytes, p.leftFormat, computesRgb(p, 0))
+                   : sourceBytes(p.inputWidth, p.inputHeight, p.rightStrideBytes, p.rightFormat, computesRgb(p, 1));
+}
+
+/// Bytes that a body of this encoding can need at most.
+size_t encodedBound(Encoding encoding, int32_t width, int32_t height);
+
+struct FrameInput {
+  const uint8_t* left = nullptr;
+  const uint8_t* right = nullptr;
+};
+
+/// Memory from which frames will be given to run(), such as a camera's buffers.
+struct InputMemory {
+  const uint8_t* data = nullptr;
+  size_t bytes = 0;
+};
+
+/// Memory of the caller, sized by EngineParameters; encoded buffers hold encodedBound() bytes. Null where not asked for.
+struct FrameOutput {
+  uint8_t* left = nullptr;  ///< rectified grey
+  Rgb8* leftRgb = nullptr;
+  int16_t* disparityQ4 = nullptr;
+  uint8_t* confidence = nullptr;
+  uint16_t* depthMillimetres = nullptr;
+  uint8_t* encodedDepth = nullptr;
+  uint8_t* encodedDisparity = nullptr;
+  uint8_t* points = nullptr;
+  size_t encodedDepthBytes = 0;
+  size_t encodedDisparityBytes = 0;
+  int32_t validPixels = 0;
+  int32_t matchedPixels = 0;                   ///< pixels whose disparity was matched, not filled
+  double stageMilliseconds[kStageCount] = {};  ///< NaN: the stage did not run, or was not timed
+};
+
+}  // namespace depthwatt

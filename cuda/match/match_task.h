@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the match stage opens its matcher for, the same for both backends.
+#pragma once
+
+#include "../stage.h"
+
+namespace depthwatt {
+
+inline MatchTask matchTaskOf(const StageTask& stage) {
+  MatchTask task;
+  task.width = stage.width;
+  task.height = stage.height;
+  task.search = stage.search;
+  task.leftRight = stage.at("refine.leftRight") != 0;
+  task.matcher = stage.frame.matcher;
+  return task;
+}
+
+}  // namespace depthwatt

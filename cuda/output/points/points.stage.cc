@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+// Points as a stage: their settings, and on the CPU.
+#include "../../simd/kernels.h"
+#include "../../stage.h"
+#include "points.h"
+
+namespace depthwatt {
+namespace {
+
+constexpr Setting kSettings[] = {
+    word(
+        "points.frame", "camera robot",
+        "Axes of the points. camera: x right, y down, z ahead, from the left camera; robot: x ahead, y left, z up, from the "
+        "middle of the baseline.")
+        .restart(),
+    word("points.element", "float32 int16",
+         "Number format. float32: metres; int16: millimetres, half the bytes, no point beyond 32.767 m.")
+        .restart(),
+    word("points.colour", "grey rgb", "Colour of each point. rgb needs a left camera with colours.").restart(),
+};
+
+Status check(const EngineParameters& p) {
+  if (p.makesPoints && !p.hasGeometry) {
+    return Status::error(Code::kParameter,
+                         "Expected a geometry (focal length, baseline) where points are asked for, got none.");
+  }
+  if (needsPointColours(p) && !hasColours(p.leftFormat)) {
+    return Status::error(Code::kParameter,
+                         "Expected a left image with colours where points are asked for with colours.");
+  }
+  return {};
+}
+
+}  // namespace
+
+const StageFacts& pointsFacts() {
+  static const StageFacts facts = [] {
+    StageFacts f;
+    f.name = "points";
+    f.has(kSettings);
+    f.isOn = [](const EngineParameters& p) { return p.makesPoints; };
+    f.check = check;
+    f.reads = f.leaves = Scale::kWhole;
+    return f;
+  }();
+  return facts;
+}
+
+Status openPointsOnCpu(const StageTask& task, const CpuContext& cpu, std::unique_ptr<CpuStage>* opened) {
+  const PointsRows points = cpu.kernels.points;
+  const PointsPlan plan = pointsPlanOf(task.frame.points, task.frame.width);
+  *opened = rowsStage(cpu, task.frame.height, [=](const StageImages& images, int32_t first, int32_t end) {
+    points(plan, {images.disparityIn.asConst(), images.whole.grey[0].asConst(), images.whole.rgb[0].asConst()},
+           images.points, first, end);
+  });
+  return {};
+}
+
+}  // namespace depthwatt

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+// Filling as a stage: its settings, and on the CPU.
+#include "fill_task.h"
+
+namespace depthwatt {
+namespace {
+
+constexpr Setting kSettings[] = {
+    word(
+        "refine.fill", "background bilateral off",
+        "How pixels without a match are filled. background: as an occlusion, up to an edge of the image; bilateral: by grey "
+        "value (paper 001). Filled pixels keep a confidence of 0."),
+    fraction("refine.fillThreshold", 16, true, 0, 16 * 2047, 16 * 6, "px",
+             "Largest difference between the two sides of a hole that a straight line bridges.")
+        .length(),
+};
+
+class FillOnCpu final : public CpuStage {
+ public:
+  FillOnCpu(const StageTask& task, const CpuContext& cpu)
+      : parameters_(fillParametersOf(task)), workers_(cpu.workers) {}
+
+  Status run(const StageImages& images) override {
+    fillHoles(parameters_, images.matched.grey[0].asConst(), images.disparityIn.asConst(), images.disparityOut,
+              images.confidenceOut, workers_);
+    return {};
+  }
+
+ private:
+  const FillParameters parameters_;
+  Workers& workers_;
+};
+
+}  // namespace
+
+const StageFacts& fillFacts() {
+  static const StageFacts facts = [] {
+    StageFacts f;
+    f.name = "fill";
+    f.has(kSettings);
+    f.writes = kWritesDisparity | kWritesConfidence;
+    f.inPlace = kWritesConfidence;
+    f.isOn = [](const EngineParameters& p) { return fillMethodOf(p.at("refine.fill")) != FillMethod::kOff; };
+    return f;
+  }();
+  return facts;
+}
+
+Status openFillOnCpu(const StageTask& task, const CpuContext& cpu, std::unique_ptr<CpuStage>* opened) {
+  *opened = std::make_unique<FillOnCpu>(task, cpu);
+  return {};
+}
+
+}  // namespace depthwatt

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Generated from the addon by `npm run docs`: edits here are lost. The facts are written in cuda/match/*/*.cpu.cc and
+// Generated from the addon by `npm run build`: edits here are lost. The facts are written in cuda/match/*/*.cpu.cc and
 // cuda/**/*.stage.cc; cuda/setting.h explains them.
 
 /** Every matcher, in the order of cuda/match/matchers.h. */

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Writes cuda/facts.ts from the addon's facts of matchers and stages: `node scripts/facts.mjs`, part of `npm run docs`. Needs only
+// Writes cuda/facts.ts from the addon's facts of matchers and stages, as part of `npm run build`. Needs only
 // the compiled addon, because the TypeScript sources are compiled with the result.
 import { spawnSync } from "node:child_process";
-import { existsSync, writeFileSync } from "node:fs";
+import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -15,7 +15,7 @@ export function factsText(root) {
   if (!existsSync(addon)) return undefined;
   const { matchers, stages } = createRequire(import.meta.url)(addon).facts();
   const text = `// SPDX-License-Identifier: Apache-2.0
-// Generated from the addon by \`npm run docs\`: edits here are lost. The facts are written in cuda/match/*/*.cpu.cc and
+// Generated from the addon by \`npm run build\`: edits here are lost. The facts are written in cuda/match/*/*.cpu.cc and
 // cuda/**/*.stage.cc; cuda/setting.h explains them.
 
 /** Every matcher, in the order of cuda/match/matchers.h. */
@@ -38,6 +38,9 @@ if (process.argv[1] === fileURLToPath(import.meta.url)) {
     console.error("error: the addon is not compiled\nhint: run 'npm run build' first");
     process.exit(1);
   }
-  writeFileSync(join(root, FACTS_PATH), text);
-  console.log(FACTS_PATH);
+  const path = join(root, FACTS_PATH);
+  if (!existsSync(path) || readFileSync(path, "utf8") !== text) {
+    writeFileSync(path, text);
+    console.log(FACTS_PATH);
+  }
 }

@@ -5,6 +5,7 @@ import { createHash } from "node:crypto";
 import { afterEach, expect, test } from "vitest";
 import { SETTINGS } from "../../edge/config/index.js";
 import { FRAME_HEADER_BYTES } from "../../core/frame/frame-format.js";
+import { MATCHERS, type SettingFact, STAGE_SETTINGS } from "../../cuda/index.js";
 import type { TestClient } from "../doubles/control-client.js";
 import {
   accountedDepth,
@@ -68,7 +69,38 @@ const unseen = (changes: Record<string, Change>): Record<string, Change> =>
 const ELSEWHERE =
   /^(source\.v4l2\.|outputs\.mcap\.recording$|outputs\.mqtt\.points\.encoding$|health\.correct$)/;
 
+/** A value other than the default that breaks no rule; undefined where the setting is none of a matcher or a stage. */
+function otherValue(fact: SettingFact): Values[string] {
+  switch (fact.kind) {
+    case "flag":
+      return fact.default !== true;
+    case "word":
+      return fact.choices.find((word) => word !== fact.default) as string;
+    case "oneOf":
+      return fact.choices.find((number) => number !== fact.default) as number;
+    case "whole":
+      return fact.default < fact.high ? fact.default + 1 : fact.default - 1;
+    case "fraction":
+      return fact.high;
+  }
+}
+
+/** For parameters and stages that have no line below: a new one is changed under load without one. */
+const FROM_FACTS: Record<string, Change> = Object.fromEntries([
+  ...STAGE_SETTINGS.filter(({ takesEffect }) => takesEffect === undefined).map((fact) => [
+    fact.key,
+    { to: { [fact.key]: otherValue(fact) }, unseen: true },
+  ]),
+  ...MATCHERS.flatMap(({ name, parameters }) =>
+    parameters.map((fact) => {
+      const key = `match.${name}.${fact.key}`;
+      return [key, { ...matcher(name, { [key]: otherValue(fact) }), unseen: true }];
+    }),
+  ),
+]);
+
 const CHANGES: Record<string, Change> = {
+  ...FROM_FACTS,
   // The watch changes no picture of a rig that is as it was calibrated.
   ...unseen(
     ofSection("health", {
@@ -314,7 +346,7 @@ needs("mosquitto").suite("every live setting", () => {
         // Both are paths of a source that is not in use.
         "source.replay.sideBySide": null,
       };
-      const algorithms = ["cbca", "sgm", "esaw", "esmp", "sad", "pyramid"];
+      const algorithms = MATCHERS.map(({ name }) => name);
       const echoMs: number[] = [];
       const changed = new Map<string, number>();
       for (let i = 0; i < 100; i++) {

@@ -168,13 +168,14 @@ export function define(command: Command): void {
     left: "left picture: PNG, JPEG, PGM or PPM; rectified, unless --calibration is given",
     right: "right picture of the same size",
   });
-  withSettingFlags(command, ...SETTINGS)
+  command
     .requiredOption("--a <preset>", "the left half of the picture (depthwatt presets lists them)")
     .requiredOption("--b <preset>", "the right half")
     .requiredOption("-o, --output <file>", "the picture, .png: both maps above, their errors below")
     .option("--truth <file>", "ground truth, .pfm or .png; without it the maps are held against each other")
     .option("--truth-scale <units>", "stored units per pixel (default: 256 for 16-bit pictures, else 1)")
     .option("--threshold <px>", "an error above it is bad", "1");
+  withSettingFlags(command, ...SETTINGS);
   withExamples(
     withJson(withConfig(command, { preset: false }), "print one JSON object"),
     "depthwatt compare left.png right.png --a sgm-2016 --b quality -o both.png",

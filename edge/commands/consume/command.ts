@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // depthwatt consume: subscribes to a stream, checks every frame, reports rate, latency and losses, saves frames.
-import { type Command, InvalidArgumentError, Option } from "commander";
+import { type Command, Option } from "commander";
 import { DepthwattError, printable } from "../../../core/index.js";
 import {
   connectConsumer,
@@ -11,27 +11,28 @@ import {
   StreamStatistics,
 } from "../../../clients/javascript/src/index.js";
 import { FrameSaver, SAVE_FORMATS, type SaveFormat } from "./frame-saver.js";
-import { checkBrokerUrl, readCredentials } from "../../mqtt/credentials.js";
+import { checkBrokerUrl } from "../../mqtt/credentials.js";
 import { STREAM_CODES, type StreamName } from "../../../core/frame/frame-format.js";
 import type { BrokerStatus } from "../../../core/mqtt/connection.js";
+import {
+  type BrokerOptions,
+  credentialsFrom,
+  URL_ARGUMENT,
+  withBrokerAccess,
+} from "../../cli/broker-flags.js";
 import { CONSUME_FLAGS } from "../../cli/consume-flags.js";
 import { cutToTerminal } from "../../cli/live-line.js";
 import { describeArguments, withExamples, withJson } from "../../cli/options.js";
+import { secondsUpTo, wholeNumberFrom } from "../../cli/numbers.js";
 import { END_SIGNALS, note, printJson, printLine } from "../../cli/output.js";
 
-interface ConsumeOptions {
-  base: string;
+interface ConsumeOptions extends BrokerOptions {
   device?: string;
   stream: StreamName;
   save?: string;
   format: SaveFormat;
   frames?: number;
   timeout?: number;
-  username?: string;
-  passwordFile?: string;
-  caFile?: string;
-  certFile?: string;
-  keyFile?: string;
   maxPixels?: number;
   json?: boolean;
 }
@@ -50,25 +51,6 @@ function inFlags(error: DepthwattError): DepthwattError {
     (_, setting: keyof typeof CONSUME_FLAGS) => CONSUME_FLAGS[setting],
   );
   return new DepthwattError(code, message, { hint, context, cause });
-}
-
-function positive(text: string): number {
-  const value = Number(text);
-  if (!(value > 0)) throw new InvalidArgumentError("Expected a number above 0.");
-  return value;
-}
-
-function seconds(text: string): number {
-  const value = positive(text);
-  if (value > MAX_TIMEOUT_SECONDS)
-    throw new InvalidArgumentError(`Expected at most ${MAX_TIMEOUT_SECONDS} seconds.`);
-  return value;
-}
-
-function wholePositive(text: string): number {
-  const value = positive(text);
-  if (!Number.isInteger(value)) throw new InvalidArgumentError("Expected a whole number.");
-  return value;
 }
 
 function liveLine(summary: ConsumerSummary): string {
@@ -145,7 +127,7 @@ async function consume(url: string, options: ConsumeOptions): Promise<void> {
   checkBrokerUrl(url, "URL");
   const { base, device, stream } = options;
   let chosen = device;
-  const credentials = readCredentials(options, (field) => CONSUME_FLAGS[field]);
+  const credentials = credentialsFrom(options);
   // One line for each kind of damage, however many messages have it and whatever they hold.
   const damages = new Set<unknown>();
   const noteDamage = (sender: string, error: DepthwattError) => {
@@ -214,28 +196,27 @@ async function consume(url: string, options: ConsumeOptions): Promise<void> {
 }
 
 export function define(command: Command): void {
-  describeArguments(command, { url: "the broker: mqtt://, mqtts://, ws:// or wss://" });
+  describeArguments(command, URL_ARGUMENT);
   command
-    .option("--base <topic>", "what the topics begin with", "depthwatt")
     .option("--device <name>", "the device; without it the first one that sends")
     .addOption(
       new Option("--stream <name>", "which stream").choices(Object.keys(STREAM_CODES)).default("depth"),
     )
-    .option("--frames <n>", "end after so many frames", wholePositive)
-    .option("--timeout <seconds>", "give up when no frame comes for so long", seconds)
+    .option("--frames <n>", "end after so many frames", wholeNumberFrom(1))
+    .option(
+      "--timeout <seconds>",
+      "give up when no frame comes for so long",
+      secondsUpTo(MAX_TIMEOUT_SECONDS),
+    )
     .option("--save <folder>", "write every frame there, with its header as JSON beside it")
     .addOption(new Option("--format <format>", "of saved frames").choices([...SAVE_FORMATS]).default("auto"))
-    .option("--username <name>", "user name at the broker")
-    .option("--password-file <file>", "file whose first line is the password")
-    .option("--ca-file <file>", "PEM file of the authority that signed the broker's certificate")
-    .option("--cert-file <file>", "PEM file of this client's certificate")
-    .option("--key-file <file>", "PEM file of its private key")
     .action(consume);
   command.option(
     "--max-pixels <n>",
     `refuse frames that claim more pixels (default: ${DEFAULT_MAX_PIXELS})`,
-    wholePositive,
+    wholeNumberFrom(1),
   );
+  withBrokerAccess(command);
   withJson(command, "print the summary as one line of JSON");
   withExamples(
     command,

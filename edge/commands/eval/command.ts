@@ -21,7 +21,7 @@ const MODES: Record<EvalMode, (folders: readonly string[], options: EvalOptions)
 
 export function define(command: Command): void {
   describeArguments(command, { folders: "folders with a dataset.json each" });
-  withSettingFlags(command, "backend")
+  command
     .option("--algorithm <name>", "matcher (match.algorithm); all: each of them, in one table")
     .option("--table <name>", "paper: the presets of the papers, below each what the paper prints")
     .option("--threshold <px>", "an error above it is bad; by default what each scene says")
@@ -34,6 +34,7 @@ export function define(command: Command): void {
     )
     .option("--plot <file>", "the sweep's plot, SVG (default: sweep-PARAM.svg)")
     .option("--heat-map <file>", "the heat map of two parameters, SVG (default: heat-PARAM-PARAM.svg)");
+  withSettingFlags(command, "backend");
   withJson(withConfig(command), "print one line of JSON");
   withExamples(
     command,

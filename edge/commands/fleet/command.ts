@@ -1,35 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0
 // depthwatt fleet: every device at a broker in one table, once or again and again.
 import { setTimeout as delay } from "node:timers/promises";
-import { type Command, InvalidArgumentError } from "commander";
+import type { Command } from "commander";
 import { DepthwattError, printable } from "../../../core/index.js";
 import { connectConsumer } from "../../../clients/javascript/src/index.js";
 import { Fleet, type FleetDevice } from "./fleet.js";
-import { checkBrokerUrl, readCredentials } from "../../mqtt/credentials.js";
-import { CONSUME_FLAGS } from "../../cli/consume-flags.js";
+import { checkBrokerUrl } from "../../mqtt/credentials.js";
+import {
+  type BrokerOptions,
+  credentialsFrom,
+  URL_ARGUMENT,
+  withBrokerAccess,
+} from "../../cli/broker-flags.js";
 import { cutToTerminal } from "../../cli/live-line.js";
 import { describeArguments, withExamples, withJson } from "../../cli/options.js";
+import { secondsUpTo } from "../../cli/numbers.js";
 import { columns, END_SIGNALS, note, printJson, printLine } from "../../cli/output.js";
 
-interface FleetOptions {
-  base: string;
+interface FleetOptions extends BrokerOptions {
   seconds: number;
   watch?: boolean;
-  username?: string;
-  passwordFile?: string;
-  caFile?: string;
-  certFile?: string;
-  keyFile?: string;
   json?: boolean;
-}
-
-const MAX_SECONDS = 3600;
-
-function seconds(text: string): number {
-  const value = Number(text);
-  if (!(value > 0 && value <= MAX_SECONDS))
-    throw new InvalidArgumentError(`Expected a number above 0 and up to ${MAX_SECONDS}.`);
-  return value;
 }
 
 const figure = (value: number | null, digits: number) => (value === null ? "-" : value.toFixed(digits));
@@ -79,7 +70,7 @@ function show(fleet: Fleet, json: boolean | undefined): void {
 
 async function showFleet(url: string, options: FleetOptions): Promise<void> {
   checkBrokerUrl(url, "URL");
-  const credentials = readCredentials(options, (field) => CONSUME_FLAGS[field]);
+  const credentials = credentialsFrom(options);
   const consumer = connectConsumer(url, { base: options.base, streams: [], ...credentials });
   const fleet = new Fleet();
   fleet.follow(consumer);
@@ -113,17 +104,12 @@ async function showFleet(url: string, options: FleetOptions): Promise<void> {
 }
 
 export function define(command: Command): void {
-  describeArguments(command, { url: "the broker: mqtt://, mqtts://, ws:// or wss://" });
+  describeArguments(command, URL_ARGUMENT);
   command
-    .option("--base <topic>", "what the topics begin with", "depthwatt")
-    .option("--seconds <n>", "listen for so long before the table is shown", seconds, 3)
+    .option("--seconds <n>", "listen for so long before the table is shown", secondsUpTo(3600), 3)
     .option("--watch", "show it again and again, until Ctrl-C")
-    .option("--username <name>", "user name at the broker")
-    .option("--password-file <file>", "file whose first line is the password")
-    .option("--ca-file <file>", "PEM file of the authority that signed the broker's certificate")
-    .option("--cert-file <file>", "PEM file of this client's certificate")
-    .option("--key-file <file>", "PEM file of its private key")
     .action(showFleet);
+  withBrokerAccess(command);
   withJson(command, "print the devices as one line of JSON");
   withExamples(
     command,

@@ -18,7 +18,7 @@ import { isPackaged, mainScript } from "../../service/packaged.js";
 import { PASSWORD_FILE, templateFor, unitFor } from "../../service/unit-text.js";
 import { withExamples } from "../../cli/options.js";
 import { printLine } from "../../cli/output.js";
-import { go, type ServiceFlags, withServiceFlags } from "../../cli/service-steps.js";
+import { performSteps, withDryRun, withInstance } from "../../cli/service-steps.js";
 
 function hasUser(name: string): boolean {
   return readFileSync("/etc/passwd", "utf8")
@@ -41,7 +41,9 @@ function thisMachine(): Machine {
   };
 }
 
-interface InstallFlags extends ServiceFlags {
+interface InstallFlags {
+  dryRun?: boolean;
+  instance?: string;
   printUnit?: boolean;
 }
 
@@ -52,7 +54,7 @@ function install({ dryRun = false, printUnit, instance }: InstallFlags): void {
     printLine((instance === undefined ? unitFor(machine) : templateFor(machine)).trimEnd());
     return;
   }
-  go(planInstallation(machine, instance), "install-service", dryRun);
+  performSteps(planInstallation(machine, instance), "install-service", dryRun);
   if (dryRun) {
     printLine(`The unit itself: depthwatt install-service --print-unit (goes to ${UNIT_FILE})`);
     return;
@@ -65,7 +67,7 @@ function install({ dryRun = false, printUnit, instance }: InstallFlags): void {
 }
 
 export function define(command: Command): void {
-  withServiceFlags(command)
+  withInstance(withDryRun(command))
     .option("--print-unit", "print the unit with this machine's paths, do nothing")
     .action(install);
   withExamples(

@@ -7,9 +7,9 @@ import { PowerModes } from "../../profile/power-modes.js";
 import { isPackaged } from "../../service/packaged.js";
 import { checkRootsOwn, helperPath, planAllowing, planForbidding } from "../../service/power-mode/install.js";
 import { POWER_MODE_SOCKET } from "../../service/power-mode/socket.js";
-import { describeStep, perform } from "../../service/steps.js";
 import { withExamples } from "../../cli/options.js";
 import { printLine } from "../../cli/output.js";
+import { performSteps, withDryRun } from "../../cli/service-steps.js";
 
 interface PowerModesOptions {
   allow?: boolean;
@@ -45,25 +45,16 @@ function powerModes({ allow = false, forbid = false, dryRun = false }: PowerMode
   if (allow) checkRootsOwn([node, helper]);
   const packaged = isPackaged();
   const steps = allow ? planAllowing(node, helper, packaged) : planForbidding(packaged);
-  if (!dryRun && process.geteuid?.() !== 0) {
-    throw new DepthwattError("SERVICE_FAILED", "changing the services of a machine needs root", {
-      hint: "Run it with sudo, or add --dry-run to see each step.",
-    });
-  }
-  for (const step of steps) {
-    printLine(`${dryRun ? "would " : ""}${describeStep(step)}`);
-    if (!dryRun) perform(step);
-  }
+  performSteps(steps, `power-modes ${allow ? "--allow" : "--forbid"}`, dryRun);
 }
 
 export function define(command: Command): void {
-  command
+  withDryRun(command)
     .option(
       "--allow",
       "let the service change the power mode, through a helper that runs as root for each change",
     )
     .option("--forbid", "take that back")
-    .option("--dry-run", "print each step, do nothing")
     .action(powerModes);
   withExamples(command, "depthwatt power-modes", "depthwatt power-modes --allow --dry-run");
 }

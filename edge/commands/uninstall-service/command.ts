@@ -4,12 +4,14 @@ import { existsSync, readdirSync } from "node:fs";
 import type { Command } from "commander";
 import { withExamples } from "../../cli/options.js";
 import { printLine } from "../../cli/output.js";
-import { go, type ServiceFlags, withServiceFlags } from "../../cli/service-steps.js";
+import { performSteps, withDryRun, withInstance } from "../../cli/service-steps.js";
 import { planRemoval } from "../../service/install-plan.js";
 import { isPackaged } from "../../service/packaged.js";
 import { CONFIG_FOLDER } from "../../service/unit-text.js";
 
-interface UninstallFlags extends ServiceFlags {
+interface UninstallFlags {
+  dryRun?: boolean;
+  instance?: string;
   purge?: boolean;
 }
 
@@ -23,7 +25,7 @@ function enabledInstances(): string[] {
 function uninstall({ dryRun = false, purge = false, instance }: UninstallFlags): void {
   const installed = { packaged: isPackaged(), exists: existsSync, instances: enabledInstances() };
   const steps = planRemoval(installed, { purge, ...(instance !== undefined && { instance }) });
-  go(steps, "uninstall-service", dryRun);
+  performSteps(steps, "uninstall-service", dryRun);
   if (!dryRun && !purge)
     printLine(
       `Settings and password stay in ${CONFIG_FOLDER}, recordings in /var/lib/depthwatt; --purge removes them.`,
@@ -31,7 +33,7 @@ function uninstall({ dryRun = false, purge = false, instance }: UninstallFlags):
 }
 
 export function define(command: Command): void {
-  withServiceFlags(command)
+  withInstance(withDryRun(command))
     .option("--purge", "remove settings, password and recordings, too")
     .action(uninstall);
   withExamples(

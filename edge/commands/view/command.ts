@@ -5,26 +5,25 @@ import { connectConsumer } from "../../../clients/javascript/src/index.js";
 import { PICTURE_STREAMS } from "../../../core/frame/frame-format.js";
 import { gateOf, HttpServer } from "../../http/index.js";
 import { createLog } from "../../log.js";
-import { checkBrokerUrl, readCredentials } from "../../mqtt/credentials.js";
+import { checkBrokerUrl } from "../../mqtt/credentials.js";
 import { brokerControl } from "../../outputs/viewer/broker-control.js";
 import { BrokerFeed } from "../../outputs/viewer/broker-feed.js";
 import { servePage } from "../../outputs/viewer/assets.js";
 import { Hub } from "../../outputs/viewer/hub.js";
 import { redactUrl } from "../../../core/index.js";
-import { CONSUME_FLAGS } from "../../cli/consume-flags.js";
+import {
+  type BrokerOptions,
+  credentialsFrom,
+  URL_ARGUMENT,
+  withBrokerAccess,
+} from "../../cli/broker-flags.js";
 import { describeArguments, withExamples } from "../../cli/options.js";
 import { END_SIGNALS, printLine } from "../../cli/output.js";
 
-interface ViewOptions {
-  base: string;
+interface ViewOptions extends BrokerOptions {
   address: string;
   port: number | "auto";
   pagePasswordFile?: string;
-  username?: string;
-  passwordFile?: string;
-  caFile?: string;
-  certFile?: string;
-  keyFile?: string;
 }
 
 function portOf(text: string): number | "auto" {
@@ -42,7 +41,7 @@ async function view(url: string, options: ViewOptions): Promise<void> {
     address: "--address",
     passwordFile: "--page-password-file",
   });
-  const credentials = readCredentials(options, (field) => CONSUME_FLAGS[field]);
+  const credentials = credentialsFrom(options);
   const log = createLog("info");
   const control = brokerControl({ broker: url, base, credentials });
   const hub = new Hub({ kind: "view", origin: redactUrl(url), gate, control });
@@ -73,18 +72,13 @@ async function view(url: string, options: ViewOptions): Promise<void> {
 }
 
 export function define(command: Command): void {
-  describeArguments(command, { url: "the broker: mqtt://, mqtts://, ws:// or wss://" });
+  describeArguments(command, URL_ARGUMENT);
   command
-    .option("--base <topic>", "what the topics begin with", "depthwatt")
     .option("--address <address>", "where the page is served", "127.0.0.1")
     .option("--port <port>", "its port; auto takes 8990 or a free one", portOf, "auto")
     .option("--page-password-file <file>", "password of the page; needed beyond loopback")
-    .option("--username <name>", "user name at the broker")
-    .option("--password-file <file>", "file whose first line is the broker's password")
-    .option("--ca-file <file>", "PEM file of the authority that signed the broker's certificate")
-    .option("--cert-file <file>", "PEM file of this client's certificate")
-    .option("--key-file <file>", "PEM file of its private key")
     .action(view);
+  withBrokerAccess(command);
   withExamples(
     command,
     "depthwatt view mqtt://127.0.0.1:1883",

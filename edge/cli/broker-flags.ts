@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+// Flags of the commands that connect to a broker as a client: the topics, and the credentials.
+import type { Command } from "commander";
+import { type CredentialFiles, type Credentials, readCredentials } from "../mqtt/credentials.js";
+import { CONSUME_FLAGS } from "./consume-flags.js";
+
+export interface BrokerOptions extends CredentialFiles {
+  base: string;
+}
+
+/** Describes the argument <url> of such a command. */
+export const URL_ARGUMENT = { url: "the broker: mqtt://, mqtts://, ws:// or wss://" };
+
+export function withBrokerAccess(command: Command): Command {
+  return command
+    .option("--base <topic>", "what the topics begin with", "depthwatt")
+    .option(`${CONSUME_FLAGS.username} <name>`, "user name at the broker")
+    .option(`${CONSUME_FLAGS.passwordFile} <file>`, "file whose first line is the broker's password")
+    .option(
+      `${CONSUME_FLAGS.caFile} <file>`,
+      "PEM file of the authority that signed the broker's certificate",
+    )
+    .option(`${CONSUME_FLAGS.certFile} <file>`, "PEM file of this client's certificate")
+    .option(`${CONSUME_FLAGS.keyFile} <file>`, "PEM file of its private key");
+}
+
+/** Reads the files that the flags name. @throws DepthwattError CONFIG_UNREADABLE, CONFIG_INVALID naming the flag */
+export const credentialsFrom = (options: BrokerOptions): Credentials =>
+  readCredentials(options, (field) => CONSUME_FLAGS[field]);

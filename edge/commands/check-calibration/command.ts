@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// depthwatt check-calibration: whether the cameras lie to each other as their calibration says, from a few pairs.
+// depthwatt check-calibration: whether the cameras still match their calibration, from a few pairs.
 import type { Command } from "commander";
 import type { FramePair, PairSource } from "../../../camera/index.js";
 import { DepthwattError, ERROR_CATALOGUE } from "../../../core/index.js";

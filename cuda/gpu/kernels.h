@@ -12,6 +12,7 @@
 #include "../refine/ambiguity/ambiguity.h"
 #include "../refine/fill/fill.h"
 #include "../refine/speckle/speckle.h"
+#include "../refine/window_confidence/window_confidence.h"
 #include "../device/check.h"
 
 namespace depthwatt {

@@ -21,7 +21,6 @@ class FaultyBackend final : public Backend {
  public:
   explicit FaultyBackend(std::unique_ptr<Backend> sound) : sound_(std::move(sound)) {}
   int framesInWork() const override { return sound_->framesInWork(); }
-  bool makesPoints() const override { return sound_->makesPoints(); }
   Status run(int place, const FrameInput& input, FrameOutput& output) override {
     const char* given = std::getenv("FAULT_FRAMES");
     const std::string list = "," + std::string(given == nullptr ? "" : given) + ",";

@@ -2,6 +2,7 @@
 // The definition of exponential-step aggregation; see exponential.h.
 #include <vector>
 
+#include "../winner.ref.h"
 #include "exponential.h"
 
 namespace depthwatt {
@@ -72,47 +73,6 @@ void aggregate(const ExponentialParameters& p, ImageView<const Rgb8> rgb, int32_
   }
 }
 
-void select(const ExponentialParameters& p, Volume& volume, const ExponentialResult& result) {
-  const int32_t count = volume.disparities;
-  for (int32_t y = 0; y < volume.height; ++y) {
-    for (int32_t x = 0; x < volume.width; ++x) {
-      const int64_t* cells = volume.at(x, y);
-      int32_t best = 0;
-      for (int32_t d = 1; d < count; ++d) {
-        if (cells[d] < cells[best]) best = d;
-      }
-      int64_t second = -1;
-      for (int32_t d = 0; d < count; ++d) {
-        if (absolute(d - best) > 1 && (second < 0 || cells[d] < second)) second = cells[d];
-      }
-      int32_t fine = 0;
-      if (p.subpixel && best > 0 && best + 1 < count) {
-        const int64_t n = 8 * (cells[best - 1] - cells[best + 1]);
-        const int64_t q = cells[best - 1] + cells[best + 1] - 2 * cells[best];
-        // floor((2 n + q) / (2 q))
-        if (q > 0) {
-          int64_t quotient = (2 * n + q) / (2 * q);
-          if ((2 * n + q) % (2 * q) < 0) --quotient;
-          fine = static_cast<int32_t>(quotient);
-        }
-      }
-      result.disparity.row(y)[x] = static_cast<int16_t>(p.minDisparity + best);
-      result.disparityQ4.row(y)[x] = static_cast<int16_t>(16 * (p.minDisparity + best) + fine);
-      result.confidence.row(y)[x] =
-          second < 0 ? 0 : static_cast<uint8_t>(255 * (second - cells[best]) / (second > 1 ? second : 1));
-    }
-    if (result.rightDisparity.data == nullptr) continue;
-    for (int32_t xr = 0; xr < volume.width; ++xr) {
-      int32_t best = -1;
-      for (int32_t d = 0; d < count && xr + p.minDisparity + d < volume.width; ++d) {
-        const int32_t x = xr + p.minDisparity;
-        if (best < 0 || volume.at(x + d, y)[d] < volume.at(x + best, y)[best]) best = d;
-      }
-      result.rightDisparity.row(y)[xr] = best < 0 ? kInvalidDisparity : static_cast<int16_t>(p.minDisparity + best);
-    }
-  }
-}
-
 }  // namespace
 
 void exponentialReference(const ExponentialParameters& p, const ExponentialImages& images,
@@ -137,7 +97,7 @@ void exponentialReference(const ExponentialParameters& p, const ExponentialImage
     if (reaches && step < width) aggregate(p, images.leftRgb, 1, 0, step, volume);
     if (reaches && step < height) aggregate(p, images.leftRgb, 0, 1, step, volume);
   }
-  select(p, volume, result);
+  for (int32_t y = 0; y < height; ++y) selectRow(p, volume.at(0, y), y, result);
 }
 
 }  // namespace depthwatt

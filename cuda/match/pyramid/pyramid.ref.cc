@@ -5,6 +5,8 @@
 #include <map>
 #include <vector>
 
+#include "../winner.ref.h"
+
 namespace depthwatt {
 namespace {
 
@@ -124,13 +126,7 @@ Maps matched(const PyramidParameters& p, const Copy& own, const Copy& partner, i
         int32_t fine = 0;
         if (p.subpixel && sums.count(best - 1) > 0 && sums.count(best + 1) > 0) {
           const int64_t below = sums[best - 1], centre = sums[best], over = sums[best + 1];
-          const int64_t n = 8 * (below - over), q = below + over - 2 * centre;
-          // floor((2 n + q) / (2 q))
-          if (q > 0 && centre <= below && centre <= over) {
-            int64_t quotient = (2 * n + q) / (2 * q);
-            if ((2 * n + q) % (2 * q) < 0) --quotient;
-            fine = static_cast<int32_t>(quotient);
-          }
+          if (centre <= below && centre <= over) fine = subpixelQ4(below, centre, over);
         }
         int64_t certainty = 0;
         if (smallest(sums, best - 1, best + 1, &second) && sums[second] > sums[best]) {

@@ -2,6 +2,8 @@
 // The definition of the selection; see select.h.
 #include "select.h"
 
+#include "../winner.ref.h"
+
 namespace depthwatt {
 namespace {
 
@@ -20,17 +22,9 @@ struct Row {
   }
 };
 
-int32_t floorOfQuotient(int32_t a, int32_t b) {
-  const int32_t quotient = a / b;
-  return (a % b != 0 && (a < 0) != (b < 0)) ? quotient - 1 : quotient;
-}
-
-int32_t subpixelQ4(const Row& row, int32_t x, int32_t d0) {
+int32_t fractionQ4(const Row& row, int32_t x, int32_t d0) {
   if (!row.isCandidate(x, d0 - 1) || !row.isCandidate(x, d0 + 1)) return 0;
-  const int32_t below = row.sum(x, d0 - 1), above = row.sum(x, d0 + 1);
-  const int32_t n = 8 * (below - above);
-  const int32_t q = below + above - 2 * row.sum(x, d0);
-  return q <= 0 ? 0 : floorOfQuotient(2 * n + q, 2 * q);
+  return subpixelQ4(row.sum(x, d0 - 1), row.sum(x, d0), row.sum(x, d0 + 1));
 }
 
 struct Selection {
@@ -58,7 +52,7 @@ Selection select(const SgmParameters& parameters, const Row& row, int32_t x) {
     if (second < 0 || row.sum(x, d) < second) second = row.sum(x, d);
     if (parameters.uniqueness > 0 && row.sum(x, d) * (100 - parameters.uniqueness) < 100 * best) return selection;
   }
-  selection.disparityQ4 = static_cast<int16_t>(16 * d0 + (parameters.subpixel ? subpixelQ4(row, x, d0) : 0));
+  selection.disparityQ4 = static_cast<int16_t>(16 * d0 + (parameters.subpixel ? fractionQ4(row, x, d0) : 0));
   if (second >= 0) selection.confidence = static_cast<uint8_t>(255 * (second - best) / (second > 1 ? second : 1));
   return selection;
 }

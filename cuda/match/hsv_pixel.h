@@ -27,7 +27,4 @@ constexpr int32_t kHsvChannels = 6;
 /// Units in a weighted grey value: what keeps each channel's halves within a byte.
 inline int32_t hsvUnits(const HsvWeights& w) { return w.hue <= 50 && w.saturation <= 50 && w.value <= 50 ? 4 : 2; }
 
-/// Windows of sad and pyramid: odd, and no larger.
-constexpr int32_t kSmallestWindow = 3, kLargestWindow = 15;
-
 }  // namespace depthwatt

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "../../simd/kernels.h"
+#include "../ranges.h"
 
 namespace depthwatt {
 namespace {
@@ -161,23 +162,16 @@ class CrossCpu final : public Cross {
 }  // namespace
 
 Status checkCrossParameters(const CrossParameters& p) {
-  const struct {
-    const char* name;
-    int32_t value, low, high;
-  } ranges[] = {{"minDisparity", p.minDisparity, 0, 2046},
-                {"numDisparities", p.numDisparities, 1, 512},
-                {"armX", p.armX, 0, kMaxArmX},
-                {"armY", p.armY, 0, kMaxArmY},
-                {"similarity", p.similarity, 1, 256},
-                {"armXRight", p.armXRight, -1, kMaxArmX},
-                {"armYRight", p.armYRight, -1, kMaxArmY},
-                {"lambdaDifference", p.lambdaDifference, kLeastLambda, kMaxLambda},
-                {"lambdaCensus", p.lambdaCensus, kLeastLambda, kMaxLambda}};
-  for (const auto& range : ranges) {
-    if (range.value >= range.low && range.value <= range.high) continue;
-    return Status::error(Code::kParameter, "Expected %s of %d to %d, got %d.", range.name, range.low, range.high,
-                         range.value);
-  }
+  const Status status = checkRanges({{"minDisparity", p.minDisparity, 0, 2046},
+                                     {"numDisparities", p.numDisparities, 1, 512},
+                                     {"armX", p.armX, 0, kMaxArmX},
+                                     {"armY", p.armY, 0, kMaxArmY},
+                                     {"similarity", p.similarity, 1, 256},
+                                     {"armXRight", p.armXRight, -1, kMaxArmX},
+                                     {"armYRight", p.armYRight, -1, kMaxArmY},
+                                     {"lambdaDifference", p.lambdaDifference, kLeastLambda, kMaxLambda},
+                                     {"lambdaCensus", p.lambdaCensus, kLeastLambda, kMaxLambda}});
+  if (!status.ok()) return status;
   for (int side = 0; side < 2; ++side) {
     const int32_t region = (2 * p.armXOf(side) + 1) * (2 * p.armYOf(side) + 1);
     if (region <= kMaxRegion) continue;

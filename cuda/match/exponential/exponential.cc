@@ -10,6 +10,8 @@
 #include <new>
 #include <vector>
 
+#include "../ranges.h"
+
 namespace depthwatt {
 namespace {
 
@@ -255,28 +257,19 @@ class ExponentialCpu final : public Exponential {
 }  // namespace
 
 Status checkExponentialParameters(const ExponentialParameters& p) {
-  const struct {
-    const char* name;
-    int32_t value, low, high;
-  } ranges[] = {{"minDisparity", p.minDisparity, 0, 2046},
-                {"numDisparities", p.numDisparities, 1, 512},
-                {"steps", p.steps, 1, kMaxSteps},
-                {"base", p.basePercent, 100, 400},
-                {"gammaColour", p.gammaColour, 1, kMaxGamma},
-                {"gammaDistance", p.gammaDistance, 1, kMaxGamma},
-                {"truncation", p.truncation, 1, 255},
-                {"cost", p.cost, 1, 65535 / (p.truncation > 0 ? p.truncation : 1)},
-                {"gradientTruncation", p.gradientTruncation, 0, 255},
-                {"gradientCost", p.gradientCost, 0,
-                 (65535 - p.cost * p.truncation) / (p.gradientTruncation > 0 ? p.gradientTruncation : 1)},
-                {"slope", p.slope, 0, 65535},
-                {"cap", p.cap, 0, 65535}};
-  for (const auto& range : ranges) {
-    if (range.value >= range.low && range.value <= range.high) continue;
-    return Status::error(Code::kParameter, "Expected %s of %d to %d, got %d.", range.name, range.low, range.high,
-                         range.value);
-  }
-  return {};
+  return checkRanges({{"minDisparity", p.minDisparity, 0, 2046},
+                      {"numDisparities", p.numDisparities, 1, 512},
+                      {"steps", p.steps, 1, kMaxSteps},
+                      {"base", p.basePercent, 100, 400},
+                      {"gammaColour", p.gammaColour, 1, kMaxGamma},
+                      {"gammaDistance", p.gammaDistance, 1, kMaxGamma},
+                      {"truncation", p.truncation, 1, 255},
+                      {"cost", p.cost, 1, 65535 / (p.truncation > 0 ? p.truncation : 1)},
+                      {"gradientTruncation", p.gradientTruncation, 0, 255},
+                      {"gradientCost", p.gradientCost, 0,
+                       (65535 - p.cost * p.truncation) / (p.gradientTruncation > 0 ? p.gradientTruncation : 1)},
+                      {"slope", p.slope, 0, 65535},
+                      {"cap", p.cap, 0, 65535}});
 }
 
 Status Exponential::open(const ExponentialParameters& parameters, int32_t width, int32_t height,

@@ -7,6 +7,7 @@
 #include <new>
 #include <vector>
 
+#include "../ranges.h"
 #include "pyramid_row.h"
 
 namespace depthwatt {
@@ -142,24 +143,9 @@ class PyramidOnCpu final : public Pyramid {
 }  // namespace
 
 Status checkPyramidParameters(const PyramidParameters& p) {
-  const struct {
-    const char* name;
-    int32_t value, low, high;
-  } ranges[] = {{"minDisparity", p.minDisparity, 0, 2046},
-                {"numDisparities", p.numDisparities, 1, 512},
-                {"windowWidth", p.windowWidth, kSmallestWindow, kLargestWindow},
-                {"windowHeight", p.windowHeight, kSmallestWindow, kLargestWindow},
-                {"levels", p.levels, 1, kMaxLevels},
-                {"peakRatio", p.peakRatio, 0, 50}};
-  for (const auto& range : ranges) {
-    if (range.value >= range.low && range.value <= range.high) continue;
-    return Status::error(Code::kParameter, "Expected %s of %d to %d, got %d.", range.name, range.low, range.high,
-                         range.value);
-  }
-  for (const int32_t side : {p.windowWidth, p.windowHeight}) {
-    if (side % 2 == 0) return Status::error(Code::kParameter, "Expected a window of odd sides, got %d.", side);
-  }
-  return {};
+  const Status status = checkWindowParameters(p);
+  if (!status.ok()) return status;
+  return checkRanges({{"levels", p.levels, 1, kMaxLevels}, {"peakRatio", p.peakRatio, 0, 50}});
 }
 
 Status Pyramid::open(const PyramidParameters& parameters, int32_t width, int32_t height, bool wantsRight,
@@ -169,8 +155,8 @@ Status Pyramid::open(const PyramidParameters& parameters, int32_t width, int32_t
   try {
     *opened = new PyramidOnCpu(parameters, width, height, wantsRight, kernels, workers);
   } catch (const std::bad_alloc&) {
-    return Status::error(Code::kFailed, "Expected memory for pyramid SAD of %dx%d, the allocation failed.", width,
-                         height);
+    return Status::error(Code::kMemoryExhausted, "Expected memory for pyramid SAD of %dx%d, the allocation failed.",
+                         width, height);
   }
   return {};
 }

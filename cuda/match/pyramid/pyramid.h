@@ -21,10 +21,8 @@
 // edge each coordinate outside an image becomes the nearest inside.       same bits on every backend: integer only.
 #pragma once
 
-#include "../../../core/image.h"
-#include "../../../core/status.h"
 #include "../../../core/workers.h"
-#include "../hsv_pixel.h"
+#include "../window.h"
 
 namespace depthwatt {
 
@@ -32,15 +30,11 @@ constexpr int32_t kMaxLevels = 4;
 /// From g - 1 on.
 constexpr int32_t kPyramidCandidates = 4;
 
-struct PyramidParameters {
-  int32_t minDisparity = 0;     ///< 0 to 2046
-  int32_t numDisparities = 64;  ///< 1 to 512
-  int32_t windowWidth = 7;      ///< odd, kSmallestWindow to kLargestWindow pixels
-  int32_t windowHeight = 7;
+struct PyramidParameters : WindowParameters {
   int32_t levels = 3;     ///< coarser copies, 1 to kMaxLevels
   int32_t peakRatio = 5;  ///< percent, 0 to 50
-  bool subpixel = false;
 
+  PyramidParameters() { windowWidth = windowHeight = 7; }
   int32_t lowest(int32_t level) const { return minDisparity >> level; }
   int32_t highest(int32_t level) const {
     const int32_t last = minDisparity + numDisparities - 1;
@@ -48,17 +42,8 @@ struct PyramidParameters {
   }
 };
 
-struct PyramidImages {
-  ImageView<const HsvPixel> left, right;
-};
-
-/// rightDisparity may be empty (data = nullptr): then it is not computed.
-struct PyramidResult {
-  ImageView<int16_t> disparityQ4;     ///< 1/16 px; every pixel has one
-  ImageView<int16_t> disparity;       ///< whole pixels
-  ImageView<int16_t> rightDisparity;  ///< whole pixels
-  ImageView<uint8_t> confidence;
-};
+using PyramidImages = WindowImages;
+using PyramidResult = WindowResult;
 
 Status checkPyramidParameters(const PyramidParameters& parameters);
 
@@ -67,15 +52,11 @@ void pyramidReference(const PyramidParameters& parameters, const PyramidImages& 
 
 struct PyramidKernels;
 
-/// The fast form. The workspace is made once, at open, for one size, one set of parameters and one team.
-class Pyramid {
+class Pyramid : public WindowMatcher {
  public:
   /// wantsRight: results have a rightDisparity; without it none may.
   static Status open(const PyramidParameters& parameters, int32_t width, int32_t height, bool wantsRight,
                      const PyramidKernels& kernels, Workers& workers, Pyramid** opened);
-  virtual ~Pyramid() = default;
-  virtual void compute(const PyramidImages& images, const PyramidResult& result) = 0;
-  virtual size_t workspaceBytes() const = 0;
 };
 
 }  // namespace depthwatt

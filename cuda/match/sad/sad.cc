@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "../../../core/aligned_vector.h"
+#include "../ranges.h"
 #include "sad_band.h"
 
 namespace depthwatt {
@@ -115,27 +116,13 @@ class SadOnCpu final : public Sad {
 }  // namespace
 
 Status checkSadParameters(const SadParameters& p) {
-  const struct {
-    const char* name;
-    int32_t value, low, high;
-  } ranges[] = {
-      {"minDisparity", p.minDisparity, 0, 2046},
-      {"numDisparities", p.numDisparities, 1, 512},
-      {"windowWidth", p.windowWidth, kSmallestWindow, kLargestWindow},
-      {"windowHeight", p.windowHeight, kSmallestWindow, kLargestWindow},
-      {"hue", p.weights.hue, 0, 100},
-      {"saturation", p.weights.saturation, 0, 100},
-      {"value", p.weights.value, 0, 100},
-      {"the sum of hue, saturation and value", p.weights.hue + p.weights.saturation + p.weights.value, 1, 100}};
-  for (const auto& range : ranges) {
-    if (range.value >= range.low && range.value <= range.high) continue;
-    return Status::error(Code::kParameter, "Expected %s of %d to %d, got %d.", range.name, range.low, range.high,
-                         range.value);
-  }
-  for (const int32_t side : {p.windowWidth, p.windowHeight}) {
-    if (side % 2 == 0) return Status::error(Code::kParameter, "Expected a window of odd sides, got %d.", side);
-  }
-  return {};
+  const Status status = checkWindowParameters(p);
+  if (!status.ok()) return status;
+  const int32_t sum = p.weights.hue + p.weights.saturation + p.weights.value;
+  return checkRanges({{"hue", p.weights.hue, 0, 100},
+                      {"saturation", p.weights.saturation, 0, 100},
+                      {"value", p.weights.value, 0, 100},
+                      {"the sum of hue, saturation and value", sum, 1, 100}});
 }
 
 Status Sad::open(const SadParameters& parameters, int32_t width, int32_t height, bool wantsRight,
@@ -147,7 +134,7 @@ Status Sad::open(const SadParameters& parameters, int32_t width, int32_t height,
     if (wantsRight) sad->wantRight();
     *opened = sad.release();
   } catch (const std::bad_alloc&) {
-    return Status::error(Code::kFailed,
+    return Status::error(Code::kMemoryExhausted,
                          "Expected memory for window SAD of %dx%d with %d disparities, the allocation failed.", width,
                          height, parameters.numDisparities);
   }

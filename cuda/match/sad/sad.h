@@ -9,38 +9,21 @@
 // bound 15 x 15 x 255 fits uint16.   same bits on every backend: integer only.
 #pragma once
 
-#include "../../../core/image.h"
-#include "../../../core/status.h"
 #include "../../../core/workers.h"
-#include "../hsv_pixel.h"
+#include "../window.h"
 
 namespace depthwatt {
 
 /// A cost is at most so much: a byte. In weighted grey values that is 255 / hsvUnits.
 constexpr int32_t kSadMaxCost = 255;
 
-struct SadParameters {
-  int32_t minDisparity = 0;     ///< 0 to 2046
-  int32_t numDisparities = 64;  ///< 1 to 512
-  int32_t windowWidth = 5;      ///< odd, kSmallestWindow to kLargestWindow pixels
-  int32_t windowHeight = 5;
-  HsvWeights weights;  ///< what the images were made with
-  bool subpixel = false;
+struct SadParameters : WindowParameters {
+  HsvWeights weights;  ///< that the images were made with
 };
 
-struct SadImages {
-  ImageView<const HsvPixel> left, right;
-};
+using SadImages = WindowImages;
+using SadResult = WindowResult;
 
-/// rightDisparity may be empty (data = nullptr): then it is not computed.
-struct SadResult {
-  ImageView<int16_t> disparityQ4;     ///< 1/16 px; every pixel has one
-  ImageView<int16_t> disparity;       ///< whole pixels, the winner before sub-pixel
-  ImageView<int16_t> rightDisparity;  ///< whole pixels
-  ImageView<uint8_t> confidence;
-};
-
-/// kParameter with the name, the expected range and what came, or ok.
 Status checkSadParameters(const SadParameters& parameters);
 
 /// The definition. Slow: for small images.
@@ -48,15 +31,11 @@ void sadReference(const SadParameters& parameters, const SadImages& images, cons
 
 struct SadKernels;
 
-/// The fast form. The workspace is made once, at open, for one size, one set of parameters and one team.
-class Sad {
+class Sad : public WindowMatcher {
  public:
   /// wantsRight: results have a rightDisparity; without it none may.
   static Status open(const SadParameters& parameters, int32_t width, int32_t height, bool wantsRight,
                      const SadKernels& kernels, Workers& workers, Sad** opened);
-  virtual ~Sad() = default;
-  virtual void compute(const SadImages& images, const SadResult& result) = 0;
-  virtual size_t workspaceBytes() const = 0;
 };
 
 }  // namespace depthwatt

@@ -20,11 +20,6 @@ ImageView<const Rgb8> rgbImageOf(const Napi::Object& call, const char* name, int
   return packedView(reinterpret_cast<const Rgb8*>(bytes.data), width, height);
 }
 
-ImageView<const HsvPixel> hsvImageOf(const Napi::Object& call, const char* name, int32_t width, int32_t height) {
-  const auto bytes = imageOf<const uint8_t>(call, name, 8 * width, height, 8 * static_cast<size_t>(width));
-  return packedView(reinterpret_cast<const HsvPixel*>(bytes.data), width, height);
-}
-
 Napi::Value hsv(const Napi::CallbackInfo& info) {
   const auto call = info[0].As<Napi::Object>();
   const Kernels* kernels = kernelsOf(call);

@@ -31,7 +31,7 @@ __global__ void __launch_bounds__(32 * kSadWarps, sadBlocks(kRight)) sadKernel(S
     lastTurn = turn;
     sadRowWinners<kRight>(shared.columns[turn], a, at, y, rightKeys[turn], found);
   });
-  found.write(a, at);
+  writeFound(a, at, found);
   if (!kRight || lastTurn < 0) return;
   __syncthreads();
   giveRightKeys(a, at, at.endRow - 1, rightKeys[lastTurn]);

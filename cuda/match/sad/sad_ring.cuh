@@ -36,7 +36,8 @@ inline size_t sadRingBytes(const SadParameters& p, int pixels, bool right) {
          2 * static_cast<size_t>(columns + partners) * sizeof(uint2) + (right ? 2 * partners * sizeof(uint32_t) : 0);
 }
 
-/// Ones over the places that are not the winner's rivals: [winner - a lane's first place + 1], 6 where none of the lane's four is.
+/// Masks of the candidates that are no rivals of a winner, the winner and its neighbours: [winner - a lane's first place + 1], 6
+/// where none of the lane's four is.
 __device__ const uint2 kBesideWinner[7] = {
     {0x0000ffffu, 0u}, {0xffffffffu, 0u}, {0xffffffffu, 0x0000ffffu}, {0xffff0000u, 0xffffffffu}, {0u, 0xffffffffu},
     {0u, 0xffff0000u}, {0u, 0u}};
@@ -45,154 +46,148 @@ __device__ __forceinline__ uint32_t lesserHalf(uint32_t pair) {
   return CellU16::min(pair, __byte_perm(pair, 0, 0x1032));
 }
 
-template <bool kRight, bool kNine, bool kWide>
-__global__ void __launch_bounds__(kWide ? kWideRingThreads : kRingThreads, kWide ? 1 : kSadRingBlocks)
-    sadRingKernel(SadArguments a) {
-  static_assert(kNine || !kWide, "a wide block's windows end in the next warp's columns, never in their own");
-  if (kWide && !kSadRingWide) return;             // never launched there: sadRingSuits
-  extern __shared__ __align__(16) uint4 costs[];  // [row % window height][warp][two][lane]: a byte each
-  __shared__ uint2 besideWinner[8];
-  const int warps = blockDim.x / 32, columns = warps * kColumnsPerWarp, partners = sadRingPartners(warps);
-  uint2* const sums = reinterpret_cast<uint2*>(costs + a.windowHeight * warps * 64);  // [column][lane]
-  uint2* const leftRows = sums + sadRingSums(kWide, columns) * 32;                    // [turn][column]
-  uint2* const rightRows = leftRows + 2 * columns;                                    // [turn][place % 4][place / 4]
-  uint32_t* const rightKeys = reinterpret_cast<uint32_t*>(rightRows + 2 * partners);  // the same
-  const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
-  const int reachX = kNine ? 4 : a.windowWidth / 2, reachY = a.windowHeight / 2;
-  constexpr int kPixels = kWide ? kWideRingPixels : kRingPixels;
-  const int firstPixel = blockIdx.x * kPixels, firstColumn = firstPixel - reachX;
-  const int firstRow = blockIdx.y * a.bandRows, endRow = min(firstRow + a.bandRows, a.height);
-  const int firstPartner = firstColumn - a.minDisparity - (kGroup - 1);
+/// Returns where element i of `count` lies in shared memory as [i % 4][i / 4]: lanes four elements apart then meet no bank twice.
+__device__ __forceinline__ int slotOf(int i, int count) { return (i & 3) * (count / 4) + (i >> 2); }
+
+/// Makes keys of the sums of a lane's four places in the search.
+struct SadLaneKeys {
+  int firstPlace;
+  uint32_t raise[2];                 ///< factor for the sum of an even place; 0 where nothing is searched
+  uint32_t place[kLaneDisparities];  ///< added to the raised sum; kNoKey where nothing is searched
+  uint2 unsearched;                  ///< mask of the places where nothing is searched
+
+  __device__ __forceinline__ SadLaneKeys(int lane, int numDisparities) : firstPlace(kLaneDisparities * lane) {
+#pragma unroll
+    for (int j = 0; j < kLaneDisparities; ++j) {
+      const bool searched = firstPlace + j < numDisparities;
+      place[j] = searched ? static_cast<uint32_t>(firstPlace + j) : kNoKey;
+      if (j % 2 == 0) raise[j / 2] = searched ? 65536u : 0u;
+    }
+    unsearched = make_uint2((place[0] >> 31) * 0xffffu | (place[1] >> 31) * 0xffff0000u,
+                            (place[2] >> 31) * 0xffffu | (place[3] >> 31) * 0xffff0000u);
+  }
+  __device__ __forceinline__ void of(uint2 sum, uint32_t (&key)[kLaneDisparities]) const {
+    key[0] = sum.x * raise[0] + place[0], key[1] = (sum.x & 0xffff0000u) | place[1];
+    key[2] = sum.y * raise[1] + place[2], key[3] = (sum.y & 0xffff0000u) | place[3];
+  }
+};
+
+/// A block's shared memory, and where the block and its warps are.
+template <bool kNine, bool kWide>
+struct SadRing {
+  static constexpr int kPixels = kWide ? kWideRingPixels : kRingPixels;
+
+  const SadArguments& a;
+  const int warps, columns, partners;
+  uint4* const costs;         ///< [row % window height][warp][two][lane]: a byte each
+  uint2* const sums;          ///< [column][lane], from each warp's first column on
+  uint2* const leftRows;      ///< [turn][column]
+  uint2* const rightRows;     ///< [turn][slotOf partner]
+  uint32_t* const rightKeys;  ///< the same
+  const int warp, lane, reachX, reachY, firstPixel, firstColumn, firstRow, endRow, firstPartner;
+  const int own;  ///< the warp's first column
   // Columns outside the image hold nothing; the nearest inside stands for them.
-  const int own = warp * kColumnsPerWarp;
-  const int lowest = max(-firstColumn, 0) - own, highest = a.width - 1 - firstColumn - own;
-  const int pixels = warp < kPixels / kColumnsPerWarp ? min(kColumnsPerWarp, a.width - firstPixel - own) : 0;
-  if (threadIdx.x < 7) besideWinner[threadIdx.x] = kBesideWinner[threadIdx.x];
-  if (kRight) {
+  const int lowest, highest;
+  const int pixels;  ///< of the warp
+
+  __device__ __forceinline__ SadRing(const SadArguments& arguments, uint4* shared)
+      : a(arguments), warps(blockDim.x / 32), columns(warps * kColumnsPerWarp), partners(sadRingPartners(warps)),
+        costs(shared), sums(reinterpret_cast<uint2*>(costs + a.windowHeight * warps * 64)),
+        leftRows(sums + sadRingSums(kWide, columns) * 32), rightRows(leftRows + 2 * columns),
+        rightKeys(reinterpret_cast<uint32_t*>(rightRows + 2 * partners)), warp(threadIdx.x / 32),
+        lane(threadIdx.x % 32), reachX(kNine ? 4 : a.windowWidth / 2), reachY(a.windowHeight / 2),
+        firstPixel(blockIdx.x * kPixels), firstColumn(firstPixel - reachX), firstRow(blockIdx.y * a.bandRows),
+        endRow(min(firstRow + a.bandRows, a.height)), firstPartner(firstColumn - a.minDisparity - (kGroup - 1)),
+        own(warp * kColumnsPerWarp), lowest(max(-firstColumn, 0) - own), highest(a.width - 1 - firstColumn - own),
+        pixels(warp < kPixels / kColumnsPerWarp ? min(kColumnsPerWarp, a.width - firstPixel - own) : 0) {}
+
+  __device__ __forceinline__ size_t startOf(int y) const {
+    return static_cast<size_t>(min(max(y, 0), a.height - 1)) * a.width;
+  }
+  __device__ __forceinline__ uint2 leftAt(size_t start, int column) const {
+    return a.left[start + min(max(firstColumn + column, 0), a.width - 1)];
+  }
+  __device__ __forceinline__ uint2 rightAt(size_t start, int partner) const {
+    return a.right[start + min(max(firstPartner + partner, 0), a.width - 1)];
+  }
+
+  /// Copies row y of both images.
+  __device__ __forceinline__ void stage(int turn, int y) const {
+    const size_t start = startOf(y);
+    for (int i = threadIdx.x; i < partners; i += blockDim.x)
+      rightRows[turn * partners + slotOf(i, partners)] = rightAt(start, i);
+    if (static_cast<int>(threadIdx.x) < columns)
+      leftRows[turn * columns + threadIdx.x] = leftAt(start, static_cast<int>(threadIdx.x));
+  }
+
+  __device__ __forceinline__ void emptyRightKeys() const {
     for (int i = threadIdx.x; i < 2 * partners; i += blockDim.x) rightKeys[i] = kNoKey;
   }
-  const auto stage = [&](int turn, int y) {
-    const size_t start = static_cast<size_t>(min(max(y, 0), a.height - 1)) * a.width;
-    for (int i = threadIdx.x; i < partners; i += blockDim.x)
-      rightRows[turn * partners + (i & 3) * (partners / 4) + (i >> 2)] =
-          a.right[start + min(max(firstPartner + i, 0), a.width - 1)];
-    if (static_cast<int>(threadIdx.x) < columns)
-      leftRows[turn * columns + threadIdx.x] =
-          a.left[start + min(max(firstColumn + static_cast<int>(threadIdx.x), 0), a.width - 1)];
-  };
-  const auto giveRight = [&](int turn, int y) {
+  /// Hands the block's right winners of row y to the image, and empties them.
+  __device__ __forceinline__ void giveRight(int turn, int y) const {
     for (int i = threadIdx.x; i < partners; i += blockDim.x) {
-      uint32_t& kept = rightKeys[turn * partners + (i & 3) * (partners / 4) + (i >> 2)];
+      uint32_t& kept = rightKeys[turn * partners + slotOf(i, partners)];
       const uint32_t key = kept;
       kept = kNoKey;
       const int x = firstPartner + i;
       if (key != kNoKey && x >= 0) atomicMin(&a.rightKeys[static_cast<size_t>(y) * a.width + x], key);
     }
-  };
-  // Of the lane's four places: what makes a key of an even one's sum, what is added to it, and all ones where nothing is searched.
-  const int firstPlace = kLaneDisparities * lane;
-  uint32_t raise[2], place[kLaneDisparities];
-#pragma unroll
-  for (int j = 0; j < kLaneDisparities; ++j) {
-    const bool searched = firstPlace + j < a.numDisparities;
-    place[j] = searched ? static_cast<uint32_t>(firstPlace + j) : kNoKey;
-    if (j % 2 == 0) raise[j / 2] = searched ? 65536u : 0u;
   }
-  const uint2 nothing = make_uint2((place[0] >> 31) * 0xffffu | (place[1] >> 31) * 0xffff0000u,
-                                   (place[2] >> 31) * 0xffffu | (place[3] >> 31) * 0xffff0000u);
-
-  uint2 column[kColumnsPerWarp];
+  /// met: keys of the right pixels that the lane's cells meet, pixel by pixel one further.
+  template <int kMet>
+  __device__ __forceinline__ void meetRight(int turn, int firstPlace, const uint32_t (&met)[kMet]) const {
 #pragma unroll
-  for (int i = 0; i < kColumnsPerWarp; ++i) column[i] = make_uint2(0, 0);
-  struct {
-    uint32_t best, second, below, above;
-    int rows, firstRow;
-  } found = {kNoKey, kNoKey, 0, 0, 0, 0};
-  const auto write = [&] {
-    const int row = lane / kColumnsPerWarp, pixel = lane % kColumnsPerWarp;
-    if (row < found.rows && pixel < pixels) {
-      const size_t to = static_cast<size_t>(found.firstRow + row) * a.width + firstPixel + own + pixel;
-      const int winner = static_cast<int>(found.best & 0xffffu), least = static_cast<int>(found.best >> 16);
-      int fine = 0;
-      if (a.subpixel && winner > 0 && winner + 1 < a.numDisparities)
-        fine = sadFractionQ4(static_cast<int>(found.below), least, static_cast<int>(found.above));
-      const int rival = static_cast<int>(found.second & 0xffffu);
-      a.result.disparity[to] = static_cast<int16_t>(a.minDisparity + winner);
-      a.result.disparityQ4[to] = static_cast<int16_t>(16 * (a.minDisparity + winner) + fine);
-      a.result.confidence[to] =
-          rival == 0xffff ? uint8_t{0} : static_cast<uint8_t>(255 * (rival - least) / max(rival, 1));
+    for (int i = 0; i < kMet; ++i) {
+      const int at = reachX + own + kGroup - kLaneDisparities + i - firstPlace;
+      if (met[i] < 0xffff0000u) atomicMin(&rightKeys[turn * partners + slotOf(at, partners)], met[i]);
     }
-    found.rows = 0;
-  };
+  }
 
-  const int begin = firstRow - reachY, end = endRow + reachY;
-  stage(0, begin);
-  __syncthreads();
-  int turn = 0, slot = 0;
-  for (int y = begin; y < end; ++y, turn ^= 1) {
-    uint4* const kept = costs + (slot * warps + warp) * 64 + lane;
-    uint32_t gone[kColumnsPerWarp] = {};
-    const auto readGone = [&] {
-      if (y - a.windowHeight < begin) return;
-      const uint4 first = kept[0], second = kept[32];
-      gone[0] = first.x, gone[1] = first.y, gone[2] = first.z, gone[3] = first.w;
-      gone[4] = second.x, gone[5] = second.y, gone[6] = second.z, gone[7] = second.w;
-    };
-    // A wide block's threads have registers to spare: what comes later is read before the costs are computed.
-    uint2 nextLeft = make_uint2(0, 0), nextRight = nextLeft;
-    const int nextColumn = static_cast<int>(blockDim.x - 1 - threadIdx.x), nextPartner = static_cast<int>(threadIdx.x);
-    const bool hasNext = y + 1 < end;
-    if (kWide) {
-      if (hasNext) {
-        const size_t start = static_cast<size_t>(min(max(y + 1, 0), a.height - 1)) * a.width;
-        if (nextPartner < partners) nextRight = a.right[start + min(max(firstPartner + nextPartner, 0), a.width - 1)];
-        if (nextColumn < columns) nextLeft = a.left[start + min(max(firstColumn + nextColumn, 0), a.width - 1)];
-      }
-      readGone();
-    }
-    // The row's costs, as pairs for the sums and as bytes for the ring.
-    uint32_t bytes[kColumnsPerWarp];
-    uint2 pairs[kColumnsPerWarp];
+  /// Computes the costs of the warp's columns, as pairs for the sums and as bytes for the ring.
+  __device__ __forceinline__ void costsOfRow(int turn, int firstPlace, uint32_t (&bytes)[kColumnsPerWarp],
+                                             uint2 (&pairs)[kColumnsPerWarp]) const {
     const uint2* const leftRow = leftRows + turn * columns;
     const uint2* const rightRow = rightRows + turn * partners;
-    const auto bytesOfColumn = [&](uint2 pixel, const uint2* partner, uint2& pair) {
-      uint32_t cost[kLaneDisparities];
-#pragma unroll
-      for (int j = 0; j < kLaneDisparities; ++j) cost[j] = plusDifferences(pixel, partner[-j], 0u);
-      const uint32_t maxCost = CellU16::pair(static_cast<uint32_t>(kSadMaxCost));
-      pair =
-          make_uint2(CellU16::min(pairOf(cost[0], cost[1]), maxCost), CellU16::min(pairOf(cost[2], cost[3]), maxCost));
-      return CellU16::toBytes(pair.x, pair.y);
-    };
     if (highest >= 0) {
       // Place of a partner: column + kGroup - 1 - (4 lane + j).
       constexpr int kFirst = kGroup - kLaneDisparities, kRead = kColumnsPerWarp + kLaneDisparities - 1;
       const int quarter = (own + kFirst) / 4 - lane;
       uint2 right[kRead];
 #pragma unroll
-      for (int i = 0; i < kRead; ++i) right[i] = rightRow[i % 4 * (partners / 4) + quarter + i / 4];
+      for (int i = 0; i < kRead; ++i) right[i] = rightRow[slotOf(i, partners) + quarter];
 #pragma unroll
-      for (int i = 0; i < kColumnsPerWarp; ++i) bytes[i] = bytesOfColumn(leftRow[own + i], right + i + 3, pairs[i]);
+      for (int i = 0; i < kColumnsPerWarp; ++i) bytes[i] = costsOfColumn(leftRow[own + i], right + i + 3, pairs[i]);
     } else {
       // All of its columns are the image's last.
       uint2 right[kLaneDisparities];
       const int at = own + highest + kGroup - kLaneDisparities - firstPlace;
 #pragma unroll
-      for (int j = 0; j < kLaneDisparities; ++j) right[j] = rightRow[((at + j) & 3) * (partners / 4) + ((at + j) >> 2)];
+      for (int j = 0; j < kLaneDisparities; ++j) right[j] = rightRow[slotOf(at + j, partners)];
       uint2 pair;
-      const uint32_t last = bytesOfColumn(leftRow[own + highest], right + 3, pair);
+      const uint32_t last = costsOfColumn(leftRow[own + highest], right + 3, pair);
 #pragma unroll
       for (int i = 0; i < kColumnsPerWarp; ++i) bytes[i] = last, pairs[i] = pair;
     }
-    if (!kWide) readGone();
-    kept[0] = make_uint4(bytes[0], bytes[1], bytes[2], bytes[3]);
-    kept[32] = make_uint4(bytes[4], bytes[5], bytes[6], bytes[7]);
-    slot = slot + 1 == a.windowHeight ? 0 : slot + 1;
+  }
+  /// Returns the costs of a column's four places as bytes. partner: of the first place; the others' lie before it.
+  static __device__ __forceinline__ uint32_t costsOfColumn(uint2 pixel, const uint2* partner, uint2& pair) {
+    uint32_t cost[kLaneDisparities];
+#pragma unroll
+    for (int j = 0; j < kLaneDisparities; ++j) cost[j] = plusDifferences(pixel, partner[-j], 0u);
+    const uint32_t maxCost = CellU16::pair(static_cast<uint32_t>(kSadMaxCost));
+    pair = make_uint2(CellU16::min(pairOf(cost[0], cost[1]), maxCost), CellU16::min(pairOf(cost[2], cost[3]), maxCost));
+    return CellU16::toBytes(pair.x, pair.y);
+  }
+
+  /// Moves the columns' sums down by a row: `comes` is added, `gone` taken off.
+  __device__ __forceinline__ void moveColumns(const uint2 (&comes)[kColumnsPerWarp],
+                                              const uint32_t (&gone)[kColumnsPerWarp],
+                                              uint2 (&column)[kColumnsPerWarp]) const {
     // No half borrows from the other in the end: both are sums of costs.
 #pragma unroll
     for (int i = 0; i < kColumnsPerWarp; ++i) {
-      column[i].x += pairs[i].x - CellU16::fromBytes(gone[i], 0);
-      column[i].y += pairs[i].y - CellU16::fromBytes(gone[i], 1);
+      column[i].x += comes[i].x - CellU16::fromBytes(gone[i], 0);
+      column[i].y += comes[i].y - CellU16::fromBytes(gone[i], 1);
     }
     if (lowest > 0) {
 #pragma unroll
@@ -202,46 +197,20 @@ __global__ void __launch_bounds__(kWide ? kWideRingThreads : kRingThreads, kWide
 #pragma unroll
       for (int i = 1; i < kColumnsPerWarp; ++i) column[i] = i > highest ? column[i - 1] : column[i];
     }
-    if (!kWide) {
-      __syncthreads();  // everybody has read the sums of the row before
-      if (hasNext) stage(turn ^ 1, y + 1);
-    }
-    uint2 upTo[kColumnsPerWarp];
-    upTo[0] = column[0];
-#pragma unroll
-    for (int i = 1; i < kColumnsPerWarp; ++i)
-      upTo[i] = make_uint2(upTo[i - 1].x + column[i].x, upTo[i - 1].y + column[i].y);
-    // In a wide block the sums of the row before are another half, which nobody reads any more behind the next barrier.
-    uint2* const rowSums = kWide ? sums + (turn * (columns - kColumnsPerWarp) - kColumnsPerWarp) * 32 : sums;
-    if (!kWide || warp > 0) {
-#pragma unroll
-      for (int i = 0; i < kColumnsPerWarp; ++i) rowSums[(own + i) * 32 + lane] = upTo[i];
-    }
-    if (kWide && hasNext) {
-      if (nextPartner < partners)
-        rightRows[(turn ^ 1) * partners + (nextPartner & 3) * (partners / 4) + (nextPartner >> 2)] = nextRight;
-      if (nextColumn < columns) leftRows[(turn ^ 1) * columns + nextColumn] = nextLeft;
-    }
-    __syncthreads();
-    const int row = y - reachY;
-    if (row < firstRow) continue;
-    if (kRight && row > firstRow) giveRight(turn ^ 1, row - 1);
-    if (pixels <= 0) continue;
-    if (found.rows == 0) found.firstRow = row;
-    constexpr int kMet = kColumnsPerWarp + kLaneDisparities - 1;
-    uint32_t met[kMet];
-#pragma unroll
-    for (int i = 0; i < kMet; ++i) met[i] = kNoKey;
-    // Of the columns before the one that a window ends in, of its own eight: none, this warp's, or the next one's too.
+  }
+
+  /// Sums of the windows at the warp's pixels, which end in the columns of the next warps. Pixels beyond the image are summed too,
+  /// unused: without branches the reductions of all eight overlap.
+  /// upTo: the sums of the warp's own columns from its first on; rowSums: those of all columns.
+  __device__ __forceinline__ void windowSums(const uint2 (&upTo)[kColumnsPerWarp], const uint2* rowSums,
+                                             uint2 (&sum)[kColumnsPerWarp]) const {
+    // What the columns before the last warp's that a window reaches add up to: one warp's, or two.
     const uint2 one = upTo[kColumnsPerWarp - 1];
     uint2 two = one;
     if (!kNine && 2 * reachX + kColumnsPerWarp > 2 * kColumnsPerWarp) {
       const uint2 next = rowSums[(own + 2 * kColumnsPerWarp - 1) * 32 + lane];
       two.x += next.x, two.y += next.y;
     }
-    // Pixels beyond the image are summed too, and nobody looks: without branches the reductions of all eight overlap.
-    uint2 sum[kColumnsPerWarp];
-    uint32_t best[kColumnsPerWarp], second[kColumnsPerWarp];
 #pragma unroll
     for (int i = 0; i < kColumnsPerWarp; ++i) {
       const int last = i + 2 * reachX;
@@ -251,49 +220,153 @@ __global__ void __launch_bounds__(kWide ? kWideRingThreads : kRingThreads, kWide
         sum[i].x += whole.x, sum[i].y += whole.y;
       }
       if (i > 0) sum[i].x -= upTo[i - 1].x, sum[i].y -= upTo[i - 1].y;
-      const uint32_t key[kLaneDisparities] = {sum[i].x * raise[0] + place[0], (sum[i].x & 0xffff0000u) | place[1],
-                                              sum[i].y * raise[1] + place[2], (sum[i].y & 0xffff0000u) | place[3]};
-      best[i] = min(min(key[0], key[1]), min(key[2], key[3]));
-      if (kRight && i < pixels) {
-#pragma unroll
-        for (int j = 0; j < kLaneDisparities; ++j)
-          met[i + kLaneDisparities - 1 - j] = min(met[i + kLaneDisparities - 1 - j], key[j]);
-      }
     }
+  }
+};
+
+/// The next row of a wide block, whose threads have registers to spare: loaded before the costs are computed, stored behind them.
+struct SadNextRow {
+  uint2 left = make_uint2(0, 0), right = make_uint2(0, 0);
+  const int column = static_cast<int>(blockDim.x - 1 - threadIdx.x), partner = static_cast<int>(threadIdx.x);
+
+  template <class Ring>
+  __device__ __forceinline__ void load(const Ring& ring, int y) {
+    const size_t start = ring.startOf(y);
+    if (partner < ring.partners) right = ring.rightAt(start, partner);
+    if (column < ring.columns) left = ring.leftAt(start, column);
+  }
+  template <class Ring>
+  __device__ __forceinline__ void store(const Ring& ring, int turn) const {
+    if (partner < ring.partners) ring.rightRows[turn * ring.partners + slotOf(partner, ring.partners)] = right;
+    if (column < ring.columns) ring.leftRows[turn * ring.columns + column] = left;
+  }
+};
+
+/// The costs of a warp's columns in one row of the ring.
+__device__ __forceinline__ void readCosts(const uint4* kept, uint32_t (&bytes)[kColumnsPerWarp]) {
+  const uint4 first = kept[0], second = kept[32];
+  bytes[0] = first.x, bytes[1] = first.y, bytes[2] = first.z, bytes[3] = first.w;
+  bytes[4] = second.x, bytes[5] = second.y, bytes[6] = second.z, bytes[7] = second.w;
+}
+__device__ __forceinline__ void writeCosts(uint4* kept, const uint32_t (&bytes)[kColumnsPerWarp]) {
+  kept[0] = make_uint4(bytes[0], bytes[1], bytes[2], bytes[3]);
+  kept[32] = make_uint4(bytes[4], bytes[5], bytes[6], bytes[7]);
+}
+
+/// Finds the winners of a warp's windows and their least rivals, and keeps them in `found`; the right image's winners go to
+/// the ring's keys. besideWinner: kBesideWinner in shared memory.
+template <bool kRight, class Ring>
+__device__ __forceinline__ void findWinners(const Ring& ring, const SadLaneKeys& keys, const uint2* besideWinner,
+                                            int turn, const uint2 (&sum)[kColumnsPerWarp], SadFound& found) {
+  constexpr int kMet = kColumnsPerWarp + kLaneDisparities - 1;
+  uint32_t met[kMet];
 #pragma unroll
-    for (int i = 0; i < kColumnsPerWarp; ++i) best[i] = warpMin(best[i]);
+  for (int i = 0; i < kMet; ++i) met[i] = kNoKey;
+  uint32_t best[kColumnsPerWarp], second[kColumnsPerWarp];
 #pragma unroll
-    for (int i = 0; i < kColumnsPerWarp; ++i) {
+  for (int i = 0; i < kColumnsPerWarp; ++i) {
+    uint32_t key[kLaneDisparities];
+    keys.of(sum[i], key);
+    best[i] = min(min(key[0], key[1]), min(key[2], key[3]));
+    if (kRight && i < ring.pixels) {
+#pragma unroll
+      for (int j = 0; j < kLaneDisparities; ++j)
+        met[i + kLaneDisparities - 1 - j] = min(met[i + kLaneDisparities - 1 - j], key[j]);
+    }
+  }
+#pragma unroll
+  for (int i = 0; i < kColumnsPerWarp; ++i) best[i] = warpMin(best[i]);
+#pragma unroll
+  for (int i = 0; i < kColumnsPerWarp; ++i) {
+    const int winner = static_cast<int>(best[i] & 0xffffu);
+    const uint2 beside = besideWinner[min(static_cast<uint32_t>(winner - keys.firstPlace + 1), 6u)];
+    second[i] =
+        lesserHalf(CellU16::min(sum[i].x | beside.x | keys.unsearched.x, sum[i].y | beside.y | keys.unsearched.y));
+  }
+#pragma unroll
+  for (int i = 0; i < kColumnsPerWarp; ++i) second[i] = warpMin(second[i]);
+#pragma unroll
+  for (int i = 0; i < kColumnsPerWarp; ++i) {
+    const bool mine = ring.lane == kColumnsPerWarp * found.rows + i;
+    if (mine) found.best = best[i], found.second = second[i];
+    if (ring.a.subpixel) {
       const int winner = static_cast<int>(best[i] & 0xffffu);
-      const uint2 beside = besideWinner[min(static_cast<uint32_t>(winner - firstPlace + 1), 6u)];
-      second[i] = lesserHalf(CellU16::min(sum[i].x | beside.x | nothing.x, sum[i].y | beside.y | nothing.y));
+      const uint32_t below = sumAt(sum[i], winner - 1), above = sumAt(sum[i], winner + 1);
+      if (mine) found.below = below, found.above = above;
     }
+  }
+  if (kRight) ring.meetRight(turn, keys.firstPlace, met);
+}
+
+template <bool kRight, bool kNine, bool kWide>
+__global__ void __launch_bounds__(kWide ? kWideRingThreads : kRingThreads, kWide ? 1 : kSadRingBlocks)
+    sadRingKernel(SadArguments a) {
+  static_assert(kNine || !kWide, "a wide block's windows end in the next warp's columns, never in their own");
+  if (kWide && !kSadRingWide) return;  // never launched there: sadRingSuits
+  extern __shared__ __align__(16) uint4 shared[];
+  __shared__ uint2 besideWinner[8];
+  const SadRing<kNine, kWide> ring(a, shared);
+  if (threadIdx.x < 7) besideWinner[threadIdx.x] = kBesideWinner[threadIdx.x];
+  if (kRight) ring.emptyRightKeys();
+  const SadLaneKeys keys(ring.lane, a.numDisparities);
+  uint2 column[kColumnsPerWarp];
 #pragma unroll
-    for (int i = 0; i < kColumnsPerWarp; ++i) second[i] = warpMin(second[i]);
-#pragma unroll
-    for (int i = 0; i < kColumnsPerWarp; ++i) {
-      const bool mine = lane == kColumnsPerWarp * found.rows + i;
-      if (mine) found.best = best[i], found.second = second[i];
-      if (a.subpixel) {
-        const int winner = static_cast<int>(best[i] & 0xffffu);
-        const uint32_t below = sumAt(sum[i], winner - 1), above = sumAt(sum[i], winner + 1);
-        if (mine) found.below = below, found.above = above;
-      }
+  for (int i = 0; i < kColumnsPerWarp; ++i) column[i] = make_uint2(0, 0);
+  SadFound found;
+  const auto write = [&] {
+    found.write(a, ring.lane, ring.firstPixel, ring.own, ring.own + ring.pixels,
+                static_cast<int>(found.second & 0xffffu));
+  };
+
+  const int begin = ring.firstRow - ring.reachY, end = ring.endRow + ring.reachY;
+  ring.stage(0, begin);
+  __syncthreads();
+  int turn = 0, slot = 0;
+  for (int y = begin; y < end; ++y, turn ^= 1) {
+    const bool hasNext = y + 1 < end, isFull = y - a.windowHeight >= begin;
+    uint4* const kept = ring.costs + (slot * ring.warps + ring.warp) * 64 + ring.lane;
+    uint32_t gone[kColumnsPerWarp] = {}, bytes[kColumnsPerWarp];
+    uint2 pairs[kColumnsPerWarp];
+    SadNextRow next;
+    if (kWide && hasNext) next.load(ring, y + 1);
+    if (kWide && isFull) readCosts(kept, gone);
+    ring.costsOfRow(turn, keys.firstPlace, bytes, pairs);
+    if (!kWide && isFull) readCosts(kept, gone);
+    writeCosts(kept, bytes);
+    slot = slot + 1 == a.windowHeight ? 0 : slot + 1;
+    ring.moveColumns(pairs, gone, column);
+    if (!kWide) {
+      __syncthreads();  // everybody has read the sums of the row before
+      if (hasNext) ring.stage(turn ^ 1, y + 1);
     }
-    if (kRight) {
+    uint2 upTo[kColumnsPerWarp];
+    upTo[0] = column[0];
 #pragma unroll
-      for (int i = 0; i < kMet; ++i) {
-        const int at = reachX + own + kGroup - kLaneDisparities + i - firstPlace;
-        if (met[i] < 0xffff0000u)
-          atomicMin(&rightKeys[turn * partners + (at & 3) * (partners / 4) + (at >> 2)], met[i]);
-      }
+    for (int i = 1; i < kColumnsPerWarp; ++i)
+      upTo[i] = make_uint2(upTo[i - 1].x + column[i].x, upTo[i - 1].y + column[i].y);
+    // In a wide block the sums of the row before are another half, which nobody reads any more behind the next barrier.
+    uint2* const rowSums =
+        kWide ? ring.sums + (turn * (ring.columns - kColumnsPerWarp) - kColumnsPerWarp) * 32 : ring.sums;
+    if (!kWide || ring.warp > 0) {
+#pragma unroll
+      for (int i = 0; i < kColumnsPerWarp; ++i) rowSums[(ring.own + i) * 32 + ring.lane] = upTo[i];
     }
+    if (kWide && hasNext) next.store(ring, turn ^ 1);
+    __syncthreads();
+    const int row = y - ring.reachY;
+    if (row < ring.firstRow) continue;
+    if (kRight && row > ring.firstRow) ring.giveRight(turn ^ 1, row - 1);
+    if (ring.pixels <= 0) continue;
+    if (found.rows == 0) found.firstRow = row;
+    uint2 sum[kColumnsPerWarp];
+    ring.windowSums(upTo, rowSums, sum);
+    findWinners<kRight>(ring, keys, besideWinner, turn, sum, found);
     if (++found.rows == SadFound::kRows) write();
   }
-  if (pixels > 0) write();
-  if (!kRight || endRow <= firstRow) return;
+  if (ring.pixels > 0) write();
+  if (!kRight || ring.endRow <= ring.firstRow) return;
   __syncthreads();
-  giveRight(turn ^ 1, endRow - 1);
+  ring.giveRight(turn ^ 1, ring.endRow - 1);
 }
 
 }  // namespace gpu

@@ -15,19 +15,19 @@ struct SadFound {
   uint32_t below = 0, above = 0;                      ///< sums beside its best
   int rows = 0, firstRow = 0;
 
-  __device__ __forceinline__ void write(const SadArguments& a, const SadPlace& at) {
-    const int row = at.lane / kColumnsPerWarp, pixel = at.from + at.lane % kColumnsPerWarp;
-    if (row < rows && pixel < at.to) {
-      const size_t to = static_cast<size_t>(firstRow + row) * a.width + at.firstPixel + pixel;
+  /// Writes what the lanes hold. from, to: the warp's pixels, from the block's first on; rival: this lane's sum, or 0xffff.
+  __device__ __forceinline__ void write(const SadArguments& a, int lane, int firstPixel, int from, int to, int rival) {
+    const int row = lane / kColumnsPerWarp, pixel = from + lane % kColumnsPerWarp;
+    if (row < rows && pixel < to) {
+      const size_t at = static_cast<size_t>(firstRow + row) * a.width + firstPixel + pixel;
       const int place = static_cast<int>(best & 0xffffu), least = static_cast<int>(best >> 16);
       int fine = 0;
       if (a.subpixel && place > 0 && place + 1 < a.numDisparities)
         fine = sadFractionQ4(static_cast<int>(below), least, static_cast<int>(above));
-      const int rival = static_cast<int>(second >> 16);
-      a.result.disparity[to] = static_cast<int16_t>(a.minDisparity + place);
-      a.result.disparityQ4[to] = static_cast<int16_t>(16 * (a.minDisparity + place) + fine);
-      a.result.confidence[to] =
-          second >> 16 == 0xffffu ? uint8_t{0} : static_cast<uint8_t>(255 * (rival - least) / max(rival, 1));
+      a.result.disparity[at] = static_cast<int16_t>(a.minDisparity + place);
+      a.result.disparityQ4[at] = static_cast<int16_t>(16 * (a.minDisparity + place) + fine);
+      a.result.confidence[at] =
+          rival == 0xffff ? uint8_t{0} : static_cast<uint8_t>(255 * (rival - least) / max(rival, 1));
     }
     rows = 0;
   }
@@ -37,6 +37,11 @@ struct SadFound {
 __device__ __forceinline__ uint32_t sumAt(uint2 sum, int place) {
   const uint32_t pair = __shfl_sync(kFullWarp, place & 2 ? sum.y : sum.x, place >> 2 & 31);
   return place & 1 ? pair >> 16 : pair & 0xffffu;
+}
+
+/// Writes the warp's winners, whose rivals are keys.
+__device__ __forceinline__ void writeFound(const SadArguments& a, const SadPlace& at, SadFound& found) {
+  found.write(a, at.lane, at.firstPixel, at.from, at.to, static_cast<int>(found.second >> 16));
 }
 
 /// Winners of image row y, whose columns' sums are given. rightKeys: [place % 4][place / 4] of the block's partners.
@@ -92,7 +97,7 @@ __device__ __forceinline__ void sadRowWinners(const SadColumnSums& columns, cons
       if (met[i] < 0xffff0000u) atomicMin(&rightKeys[place & 3][place >> 2], met[i]);
     }
   }
-  if (++found.rows == SadFound::kRows) found.write(a, at);
+  if (++found.rows == SadFound::kRows) writeFound(a, at, found);
 }
 
 /// Right winners of row y that the block has found go to the image's, and the block's are emptied.

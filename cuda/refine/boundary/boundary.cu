@@ -167,89 +167,105 @@ __device__ __noinline__ int voteInIntegers(const Tile& tile, int column, int row
   return vote;
 }
 
-__global__ void __launch_bounds__(kBoundaryThreads)
-    boundaryKernel(const uint8_t* grey, const int16_t* disparityQ4, int16_t* result, int width, int height,
-                   Places places) {
-  __shared__ Tile tile;
-  const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
-  const int left = blockIdx.x * kTileWidth, top = blockIdx.y * kTileHeight;
-  untilKernelBefore();
-  if (threadIdx.x == 0) tile.changes = 0;
+/// The images of a launch, and where a block's tile and a thread's pixels are in them.
+struct BoundaryPlace {
+  int width, height;
+  int lane, warp;
+  int left, top;  ///< of the block's pixels
+  int firstRow;   ///< of the thread's 2 x 2 pixels in the block's, whose first column is 2 lane
+
+  __device__ __forceinline__ BoundaryPlace(int imageWidth, int imageHeight)
+      : width(imageWidth), height(imageHeight), lane(threadIdx.x % 32), warp(threadIdx.x / 32),
+        left(blockIdx.x * kTileWidth), top(blockIdx.y * kTileHeight), firstRow(kThreadRows * warp) {}
+};
+
+/// Loads disparities and grey values. Returns whether the thread met a disparity that half-precision numbers do not keep in order.
+__device__ __forceinline__ bool loadTile(Tile& tile, const BoundaryPlace& at, const uint8_t* grey,
+                                         const int16_t* disparityQ4) {
   bool unordered = false;
 #pragma unroll
   for (int c = 0; c < kHaloWidth; c += 32) {
-    const int column = c + lane, x = min(max(left + column - kRadius, 0), width - 1);
+    const int column = c + at.lane, x = min(max(at.left + column - kRadius, 0), at.width - 1);
     if (column >= kHaloWidth) continue;
 #pragma unroll
     for (int r = 0; r < kHaloHeight; r += kBoundaryThreads / 32) {
-      const int row = r + warp, y = min(max(top + row - kRadius, 0), height - 1);
-      const size_t at = static_cast<size_t>(y) * width + x;
-      const int d = disparityQ4[at];
-      const uint32_t value = d == kInvalid ? kGreyNone : kGreyZero + grey[at];
+      const int row = r + at.warp, y = min(max(at.top + row - kRadius, 0), at.height - 1);
+      const size_t pixel = static_cast<size_t>(y) * at.width + x;
+      const int d = disparityQ4[pixel];
+      const uint32_t value = d == kInvalid ? kGreyNone : kGreyZero + grey[pixel];
       unordered = unordered || (d != kInvalid && (d < 0 || d >= kOrderedEnd));
       row16(tile.disparities[row])[column] = static_cast<int16_t>(d);
       row16(tile.greys[row])[column] = static_cast<int16_t>(value);
     }
   }
-  unordered = __syncthreads_or(unordered) != 0;
-  if (threadIdx.x < kHaloWidth) extremesOfColumn(tile, threadIdx.x);
-  __syncthreads();
+  return unordered;
+}
 
-  const int firstRow = kThreadRows * warp;
-  int centre[kThreadRows][2], middle[kThreadRows][2];
-  bool steps[kThreadRows][2], any = false;
+/// A thread's 2 x 2 pixels.
+struct Pixels {
+  int centre[kThreadRows][2], middle[kThreadRows][2];  ///< disparity, and what separates near from far around it
+  bool steps[kThreadRows][2], any = false;             ///< whether the pixel's window holds a step; any of them
+  int votes[kThreadRows][2];                           ///< > 0 for near
+
+  /// Finds the pixels at a step, and writes all of them as they are.
+  __device__ __forceinline__ void findSteps(const Tile& tile, const BoundaryPlace& at, int16_t* result) {
 #pragma unroll
-  for (int r = 0; r < kThreadRows; ++r) {
-    const uint32_t pair = tile.disparities[firstRow + r + kRadius][lane + kRadius / 2];
-    centre[r][0] = lowOf(pair), centre[r][1] = highOf(pair);
-    int lowest[2], highest[2];
-    extremesOfRow<1>(&tile.lowest[firstRow + r][lane], lowest[0], lowest[1]);
-    extremesOfRow<-1>(&tile.highest[firstRow + r][lane], highest[0], highest[1]);
+    for (int r = 0; r < kThreadRows; ++r) {
+      const uint32_t pair = tile.disparities[at.firstRow + r + kRadius][at.lane + kRadius / 2];
+      centre[r][0] = lowOf(pair), centre[r][1] = highOf(pair);
+      int lowest[2], highest[2];
+      extremesOfRow<1>(&tile.lowest[at.firstRow + r][at.lane], lowest[0], lowest[1]);
+      extremesOfRow<-1>(&tile.highest[at.firstRow + r][at.lane], highest[0], highest[1]);
 #pragma unroll
-    for (int p = 0; p < 2; ++p) {
-      const bool inside = left + 2 * lane + p < width && top + firstRow + r < height;
-      middle[r][p] = (lowest[p] + highest[p]) >> 1;
-      steps[r][p] = inside && centre[r][p] != kInvalid && highest[p] - lowest[p] > kBoundaryStepQ4;
-      any = any || steps[r][p];
-      if (inside) {
-        result[static_cast<size_t>(top + firstRow + r) * width + left + 2 * lane + p] =
-            static_cast<int16_t>(centre[r][p]);
+      for (int p = 0; p < 2; ++p) {
+        const bool inside = at.left + 2 * at.lane + p < at.width && at.top + at.firstRow + r < at.height;
+        middle[r][p] = (lowest[p] + highest[p]) >> 1;
+        steps[r][p] = inside && centre[r][p] != kInvalid && highest[p] - lowest[p] > kBoundaryStepQ4;
+        any = any || steps[r][p];
+        if (inside) {
+          result[static_cast<size_t>(at.top + at.firstRow + r) * at.width + at.left + 2 * at.lane + p] =
+              static_cast<int16_t>(centre[r][p]);
+        }
       }
     }
   }
-  if (any) {
-    int votes[kThreadRows][2];
-    if (!unordered) {
-      Vote vote[kThreadRows];
+
+  /// Votes in half-precision numbers, each row of neighbours for both rows of pixels.
+  __device__ __forceinline__ void countVotes(const Tile& tile, const BoundaryPlace& at) {
+    Vote vote[kThreadRows];
 #pragma unroll
-      for (int r = 0; r < kThreadRows; ++r) {
-        vote[r].own = halves(tile.greys[firstRow + r + kRadius][lane + kRadius / 2]);
-        vote[r].middle =
-            halves(static_cast<uint32_t>(middle[r][0] & 0xffff) | static_cast<uint32_t>(middle[r][1]) << 16);
-        vote[r].near = vote[r].all = halves(0);
-      }
-      WindowRow row;
-      row.load(&tile.disparities[firstRow][lane], &tile.greys[firstRow][lane]);
-      row.addTo(vote[0]);
-#pragma unroll 1
-      for (int j = 1; j < kWindow; ++j) {
-        row.load(&tile.disparities[firstRow + j][lane], &tile.greys[firstRow + j][lane]);
-        row.addTo(vote[0]);
-        row.addTo(vote[1]);
-      }
-      row.load(&tile.disparities[firstRow + kWindow][lane], &tile.greys[firstRow + kWindow][lane]);
-      row.addTo(vote[1]);
-#pragma unroll
-      for (int r = 0; r < kThreadRows; ++r) {
-        // Sums are not negative: their bits have their order.
-        const uint32_t near = bitsOf(vote[r].near), far = bitsOf(__hsub2(vote[r].all, vote[r].near));
-        votes[r][0] = lowOf(near) - lowOf(far), votes[r][1] = highOf(near) - highOf(far);
-      }
-    } else {
-      for (int r = 0; r < kThreadRows; ++r) {
-        for (int p = 0; p < 2; ++p) votes[r][p] = voteInIntegers(tile, 2 * lane + p, firstRow + r, middle[r][p]);
-      }
+    for (int r = 0; r < kThreadRows; ++r) {
+      vote[r].own = halves(tile.greys[at.firstRow + r + kRadius][at.lane + kRadius / 2]);
+      vote[r].middle = halves(static_cast<uint32_t>(middle[r][0] & 0xffff) | static_cast<uint32_t>(middle[r][1]) << 16);
+      vote[r].near = vote[r].all = halves(0);
     }
+    WindowRow row;
+    row.load(&tile.disparities[at.firstRow][at.lane], &tile.greys[at.firstRow][at.lane]);
+    row.addTo(vote[0]);
+#pragma unroll 1
+    for (int j = 1; j < kWindow; ++j) {
+      row.load(&tile.disparities[at.firstRow + j][at.lane], &tile.greys[at.firstRow + j][at.lane]);
+      row.addTo(vote[0]);
+      row.addTo(vote[1]);
+    }
+    row.load(&tile.disparities[at.firstRow + kWindow][at.lane], &tile.greys[at.firstRow + kWindow][at.lane]);
+    row.addTo(vote[1]);
+#pragma unroll
+    for (int r = 0; r < kThreadRows; ++r) {
+      // Sums are not negative: their bits have their order.
+      const uint32_t near = bitsOf(vote[r].near), far = bitsOf(__hsub2(vote[r].all, vote[r].near));
+      votes[r][0] = lowOf(near) - lowOf(far), votes[r][1] = highOf(near) - highOf(far);
+    }
+  }
+
+  __device__ __forceinline__ void countVotesInIntegers(const Tile& tile, const BoundaryPlace& at) {
+    for (int r = 0; r < kThreadRows; ++r) {
+      for (int p = 0; p < 2; ++p) votes[r][p] = voteInIntegers(tile, 2 * at.lane + p, at.firstRow + r, middle[r][p]);
+    }
+  }
+
+  /// Adds the pixels whose vote went against their side to the tile's list.
+  __device__ __forceinline__ void listChanges(Tile& tile, const BoundaryPlace& at) const {
 #pragma unroll
     for (int r = 0; r < kThreadRows; ++r) {
 #pragma unroll
@@ -257,25 +273,51 @@ __global__ void __launch_bounds__(kBoundaryThreads)
         const bool near = centre[r][p] > middle[r][p];
         if (!steps[r][p] || votes[r][p] == 0 || (votes[r][p] > 0) == near) continue;
         const int entry = atomicAdd(&tile.changes, 1);
-        tile.changed[entry] = static_cast<int16_t>((firstRow + r) * kTileWidth + 2 * lane + p);
+        tile.changed[entry] = static_cast<int16_t>((at.firstRow + r) * kTileWidth + 2 * at.lane + p);
         tile.middle[entry] = static_cast<int16_t>(middle[r][p]);
       }
     }
   }
-  __syncthreads();
+};
+
+/// Gives each listed pixel the disparity of the nearest pixel on the other side.
+__device__ __forceinline__ void changeSides(const Tile& tile, const BoundaryPlace& at, const Places& places,
+                                            int16_t* result) {
   for (int entry = threadIdx.x; entry < tile.changes; entry += kBoundaryThreads) {
     const int column = tile.changed[entry] % kTileWidth, row = tile.changed[entry] / kTileWidth;
-    const int middleOfWindow = tile.middle[entry];
-    const bool near = row16(tile.disparities[row + kRadius])[column + kRadius] > middleOfWindow;
+    const int middle = tile.middle[entry];
+    const bool near = row16(tile.disparities[row + kRadius])[column + kRadius] > middle;
     for (int k = 0; k < kPlaces; ++k) {
-      const int i = places.x[k], j = places.y[k], x = left + column + i, y = top + row + j;
-      if (x < 0 || x >= width || y < 0 || y >= height) continue;
+      const int i = places.x[k], j = places.y[k], x = at.left + column + i, y = at.top + row + j;
+      if (x < 0 || x >= at.width || y < 0 || y >= at.height) continue;
       const int d = row16(tile.disparities[row + j + kRadius])[column + i + kRadius];
-      if (d == kInvalid || (d > middleOfWindow) == near) continue;
-      result[static_cast<size_t>(top + row) * width + left + column] = static_cast<int16_t>(d);
+      if (d == kInvalid || (d > middle) == near) continue;
+      result[static_cast<size_t>(at.top + row) * at.width + at.left + column] = static_cast<int16_t>(d);
       break;
     }
   }
+}
+
+__global__ void __launch_bounds__(kBoundaryThreads)
+    boundaryKernel(const uint8_t* grey, const int16_t* disparityQ4, int16_t* result, int width, int height,
+                   Places places) {
+  __shared__ Tile tile;
+  const BoundaryPlace at(width, height);
+  untilKernelBefore();
+  if (threadIdx.x == 0) tile.changes = 0;
+  const bool unordered = __syncthreads_or(loadTile(tile, at, grey, disparityQ4)) != 0;
+  if (threadIdx.x < kHaloWidth) extremesOfColumn(tile, threadIdx.x);
+  __syncthreads();
+
+  Pixels pixels;
+  pixels.findSteps(tile, at, result);
+  if (pixels.any) {
+    if (!unordered) pixels.countVotes(tile, at);
+    else pixels.countVotesInIntegers(tile, at);
+    pixels.listChanges(tile, at);
+  }
+  __syncthreads();
+  changeSides(tile, at, places, result);
 }
 
 }  // namespace

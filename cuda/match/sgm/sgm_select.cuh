@@ -20,10 +20,103 @@ constexpr uint32_t kNoKey = 0xffffffffu;
 /// Bytes of shared memory for each pixel of a row: its right key, its results.
 constexpr int kSelectBytesPerPixel = sizeof(uint32_t) + 2 * sizeof(int16_t) + 1;
 
+/// Best keys of the right pixels on the diagonals of a lane's cells, in each half. What leaves the last cell of a half is done, and
+/// goes to the row's keys.
+template <int kPairs>
+class RightKeys {
+ public:
+  static constexpr int kHalf = 32 * kPairs;
+
+  __device__ __forceinline__ RightKeys(uint32_t* rowKeys, int minDisparity, int lane)
+      : rowKeys_(rowKeys), minDisparity_(minDisparity), lane_(lane) {
+#pragma unroll
+    for (int j = 0; j < kPairs; ++j) carried_[0][j] = carried_[1][j] = kNoKey;
+  }
+  /// Moves a half's keys up by one cell, to pixel x, whose cells have the keys `key`.
+  __device__ __forceinline__ void advance(int half, const uint32_t (&key)[kPairs], int x) {
+    uint32_t (&carried)[kPairs] = carried_[half];
+    const uint32_t entering = __shfl_up_sync(kFullWarp, carried[kPairs - 1], 1);
+    if (lane_ == 31) deliver(carried[kPairs - 1], x - 1 - minDisparity_ - (half + 1) * kHalf + 1);
+#pragma unroll
+    for (int j = kPairs - 1; j > 0; --j) carried[j] = min(carried[j - 1], key[j]);
+    carried[0] = min(lane_ == 0 ? kNoKey : entering, key[0]);
+  }
+  /// Delivers the keys that are still carried at the last pixel, x.
+  __device__ __forceinline__ void finish(int x) const {
+#pragma unroll
+    for (int half = 0; half < 2; ++half) {
+#pragma unroll
+      for (int j = 0; j < kPairs; ++j)
+        deliver(carried_[half][j], x - minDisparity_ - (lane_ * kPairs + j + half * kHalf));
+    }
+  }
+
+ private:
+  __device__ __forceinline__ void deliver(uint32_t key, int rightX) const {
+    if (key != kNoKey && rightX >= 0) atomicMin(&rowKeys_[rightX], key);
+  }
+
+  uint32_t* const rowKeys_;
+  const int minDisparity_, lane_;
+  uint32_t carried_[2][kPairs];
+};
+
+/// Adds up a lane's sums of a pixel: of all directions, and the costs that these left out.
 template <int kPairs, bool kWide, int kVolumes>
-__global__ void __launch_bounds__(32 * kSelectWarps, 2) selectKernel(SelectArguments a) {
+__device__ __forceinline__ void addSums(const SelectArguments& a, size_t cell, uint32_t (&sums)[kPairs]) {
   using Costs = Stored<kPairs, false>;
   using Sums = Stored<kPairs, kWide>;
+  const typename Costs::Value cost = Costs::load(a.cost + cell * Costs::kBytes);
+#pragma unroll
+  for (int j = 0; j < kPairs; ++j) sums[j] = a.paths * Costs::pair(cost, j);
+#pragma unroll
+  for (int v = 0; v < kVolumes; ++v) {
+    const typename Sums::Value values = Sums::load(a.sums[v] + cell * Sums::kBytes);
+#pragma unroll
+    for (int j = 0; j < kPairs; ++j) sums[j] += Sums::pair(values, j);
+  }
+}
+
+/// What a warp has found for a pixel, in few registers: a lane keeps one until the arithmetic of 32 pixels is done at once.
+struct Found {
+  uint32_t best = kNoKey;     ///< the winner's key
+  uint32_t second = 0xffffu;  ///< the smallest sum further away
+  uint32_t sides = 0;         ///< S(d0 - 1) | S(d0 + 1) << 16
+
+  __device__ __forceinline__ Winner winner() const {
+    return {best == kNoKey ? -1 : static_cast<int>(best & 0xffff), static_cast<int>(best >> 16),
+            static_cast<int>(second), static_cast<int>(sides & 0xffff), static_cast<int>(sides >> 16)};
+  }
+};
+
+/// Finds the sums beside the winner of key `best` and the smallest further away.
+template <int kPairs>
+__device__ __forceinline__ Found foundBeside(const uint32_t (&key)[2][kPairs], uint32_t best, int candidates,
+                                             int lane) {
+  constexpr int kHalf = 32 * kPairs;
+  const int d0 = best & 0xffff;
+  uint32_t second = kNoKey, atBelow = 0xffffu, atAbove = 0xffffu;
+#pragma unroll
+  for (int half = 0; half < 2; ++half) {
+#pragma unroll
+    for (int j = 0; j < kPairs; ++j) {
+      const int distance = lane * kPairs + j + half * kHalf - d0;
+      second = (distance < -1 || distance > 1) ? min(second, key[half][j]) : second;
+      if (distance == -1) atBelow = key[half][j] >> 16;
+      if (distance == 1) atAbove = key[half][j] >> 16;
+    }
+  }
+  second = warpMin(second);
+  const auto laneOf = [](int d) { return (d & (kHalf - 1)) / kPairs; };
+  const uint32_t below = d0 > 0 ? __shfl_sync(kFullWarp, atBelow, laneOf(d0 - 1)) : 0xffffu;
+  const uint32_t above = d0 + 1 < candidates ? __shfl_sync(kFullWarp, atAbove, laneOf(d0 + 1)) : 0xffffu;
+  Found found;
+  found.best = best, found.second = second >> 16, found.sides = below | above << 16;
+  return found;
+}
+
+template <int kPairs, bool kWide, int kVolumes>
+__global__ void __launch_bounds__(32 * kSelectWarps, 2) selectKernel(SelectArguments a) {
   constexpr int kHalf = 32 * kPairs;
   extern __shared__ __align__(16) uint32_t rowKeys[];
   int16_t* const rowQ4 = reinterpret_cast<int16_t*>(rowKeys + a.width);
@@ -33,38 +126,19 @@ __global__ void __launch_bounds__(32 * kSelectWarps, 2) selectKernel(SelectArgum
   untilKernelBefore();
   for (int x = threadIdx.x; x < a.width; x += 32 * kSelectWarps) rowKeys[x] = kNoKey;
   __syncthreads();
-  const auto deliver = [&](uint32_t key, int rightX) {
-    if (key != kNoKey && rightX >= 0) atomicMin(&rowKeys[rightX], key);
-  };
 
   // Segments are whole batches of 32 pixels.
   const int batches = (a.width + 31) / 32;
   const int firstBatch = batches * warp / kSelectWarps, endBatch = batches * (warp + 1) / kSelectWarps;
   const size_t rowPixel = static_cast<size_t>(y) * a.width;
-  uint32_t carried[2][kPairs];  // best key of the right pixel on each cell's diagonal, in each half
-#pragma unroll
-  for (int j = 0; j < kPairs; ++j) carried[0][j] = carried[1][j] = kNoKey;
-
+  RightKeys<kPairs> right(rowKeys, a.minDisparity, lane);
   for (int batch = firstBatch; batch < endBatch; ++batch) {
-    uint32_t batchBest = kNoKey;
-    uint32_t batchSecond = 0xffffu;
-    uint32_t batchSides = 0;  // S(d0 - 1) | S(d0 + 1) << 16
+    Found own;  // of this lane's pixel
     const int pixels = min(32, a.width - 32 * batch);
     for (int p = 0; p < pixels; ++p) {
-      const int x = 32 * batch + p;
-      const size_t cell = (rowPixel + x) * 32 + lane;
-      uint32_t sums[kPairs];
-      const typename Costs::Value cost = Costs::load(a.cost + cell * Costs::kBytes);
-#pragma unroll
-      for (int j = 0; j < kPairs; ++j) sums[j] = a.paths * Costs::pair(cost, j);
-#pragma unroll
-      for (int v = 0; v < kVolumes; ++v) {
-        const typename Sums::Value values = Sums::load(a.sums[v] + cell * Sums::kBytes);
-#pragma unroll
-        for (int j = 0; j < kPairs; ++j) sums[j] += Sums::pair(values, j);
-      }
-      const int candidates = a.candidates(x);
-      uint32_t key[2][kPairs], own = kNoKey;
+      const int x = 32 * batch + p, candidates = a.candidates(x);
+      uint32_t sums[kPairs], key[2][kPairs], least = kNoKey;
+      addSums<kPairs, kWide, kVolumes>(a, (rowPixel + x) * 32 + lane, sums);
 #pragma unroll
       for (int half = 0; half < 2; ++half) {
 #pragma unroll
@@ -72,58 +146,20 @@ __global__ void __launch_bounds__(32 * kSelectWarps, 2) selectKernel(SelectArgum
           const int d = lane * kPairs + j + half * kHalf;
           const uint32_t sum = half != 0 ? sums[j] & 0xffff0000u : sums[j] << 16;
           key[half][j] = d < candidates ? sum | d : kNoKey;
-          own = min(own, key[half][j]);
+          least = min(least, key[half][j]);
         }
-        // Right winner: the diagonal moves up by one cell per pixel.
-        const uint32_t entering = __shfl_up_sync(kFullWarp, carried[half][kPairs - 1], 1);
-        if (lane == 31) deliver(carried[half][kPairs - 1], x - 1 - a.minDisparity - (half + 1) * kHalf + 1);
-#pragma unroll
-        for (int j = kPairs - 1; j > 0; --j) carried[half][j] = min(carried[half][j - 1], key[half][j]);
-        carried[half][0] = min(lane == 0 ? kNoKey : entering, key[half][0]);
+        right.advance(half, key[half], x);
       }
-      const uint32_t best = warpMin(own);
-      const int d0 = best & 0xffff;
-      // Sums beside the winner, and the smallest further away.
-      uint32_t second = kNoKey, atBelow = 0xffffu, atAbove = 0xffffu;
-#pragma unroll
-      for (int half = 0; half < 2; ++half) {
-#pragma unroll
-        for (int j = 0; j < kPairs; ++j) {
-          const int distance = lane * kPairs + j + half * kHalf - d0;
-          second = (distance < -1 || distance > 1) ? min(second, key[half][j]) : second;
-          if (distance == -1) atBelow = key[half][j] >> 16;
-          if (distance == 1) atAbove = key[half][j] >> 16;
-        }
-      }
-      second = warpMin(second);
-      const auto laneOf = [](int d) { return (d & (kHalf - 1)) / kPairs; };
-      const uint32_t below = d0 > 0 ? __shfl_sync(kFullWarp, atBelow, laneOf(d0 - 1)) : 0xffffu;
-      const uint32_t above = d0 + 1 < candidates ? __shfl_sync(kFullWarp, atAbove, laneOf(d0 + 1)) : 0xffffu;
-      if (lane == p) {
-        batchBest = best;
-        batchSecond = second >> 16;
-        batchSides = below | above << 16;
-      }
+      const Found found = foundBeside<kPairs>(key, warpMin(least), candidates, lane);
+      if (lane == p) own = found;
     }
     if (lane < pixels) {
-      const Winner winner = {batchBest == kNoKey ? -1 : static_cast<int>(batchBest & 0xffff),
-                             static_cast<int>(batchBest >> 16), static_cast<int>(batchSecond),
-                             static_cast<int>(batchSides & 0xffff), static_cast<int>(batchSides >> 16)};
       const int x = 32 * batch + lane;
-      const Selected s = finished(a, winner, x);
+      const Selected s = finished(a, own.winner(), x);
       rowQ4[x] = s.q4, rowWhole[x] = s.whole, rowConfidence[x] = s.confidence;
     }
   }
-  if (endBatch > firstBatch) {
-    const int xLast = min(32 * endBatch, a.width) - 1;
-#pragma unroll
-    for (int half = 0; half < 2; ++half) {
-#pragma unroll
-      for (int j = 0; j < kPairs; ++j) {
-        deliver(carried[half][j], xLast - a.minDisparity - (lane * kPairs + j + half * kHalf));
-      }
-    }
-  }
+  if (endBatch > firstBatch) right.finish(min(32 * endBatch, a.width) - 1);
   __syncthreads();
   const auto rightWinner = [&](int xr) { return rowKeys[xr] == kNoKey ? -1 : static_cast<int>(rowKeys[xr] & 0xffff); };
   for (int x = threadIdx.x; x < a.width; x += 32 * kSelectWarps) {

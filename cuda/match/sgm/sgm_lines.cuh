@@ -44,6 +44,41 @@ __device__ inline Line lineOf(int set, int index, int width, int height) {
   return line;
 }
 
+/// A lane's line, and the steps in which its warp walks all lines of it.
+struct LineWalk {
+  int index;                 ///< of the line in its set
+  bool valid;                ///< whether the lane's line is there, and not the set's last one again
+  Steps steps;               ///< of the longest line: loop bounds must be the same for all of a warp's lanes
+  int firstStep, endStep;    ///< steps that lie in the lane's line
+  int allFirst, allEnd;      ///< steps that lie in all lines
+  ptrdiff_t pixel0, toNext;  ///< pixel of step 0, and from one step's to the next's
+
+  /// kLanes: that serve a line.
+  template <int kLanes>
+  static __device__ __forceinline__ LineWalk of(const LineArguments& a, int set, int asked, bool backward) {
+    const int index = min(asked, lineCount(set, a.width, a.height) - 1);
+    const Line line = lineOf(set, index, a.width, a.height);
+    int longest = line.length, shortest = line.length;
+#pragma unroll
+    for (int offset = kLanes; offset < 32; offset *= 2) {
+      longest = max(longest, __shfl_xor_sync(kFullWarp, longest, offset));
+      shortest = min(shortest, __shfl_xor_sync(kFullWarp, shortest, offset));
+    }
+    const Steps steps(__shfl_sync(kFullWarp, longest, 0), backward);
+    shortest = __shfl_sync(kFullWarp, shortest, 0);
+    const ptrdiff_t forward = static_cast<ptrdiff_t>(line.dy) * a.width + line.dx;
+    return {index,
+            asked == index,
+            steps,
+            steps.first(line.length),
+            steps.end(line.length),
+            steps.first(shortest),
+            steps.end(shortest),
+            static_cast<ptrdiff_t>(line.y) * a.width + line.x + steps.firstPixel() * forward,
+            steps.backward ? -forward : forward};
+  }
+};
+
 /// What linesKernel keeps in shared memory.
 template <int kLanes, int kPairs, bool kWide>
 struct LinesRing {
@@ -67,29 +102,14 @@ __global__ void __launch_bounds__(32 * kWarpsPerBlock, kWalkBlocks) linesKernel(
   constexpr int kPadded = Ring::kPadded, kLinesPerWarp = 32 / kLanes, kBatch = Ring::kBatch;
   extern __shared__ __align__(16) uint8_t ring[];
   const int lane = threadIdx.x & (kLanes - 1), group = (threadIdx.x & 31) / kLanes, warp = warpOfBlock();
-  const int asked = (blockIdx.x * (kWarpsPerBlock / 2) + warp / 2) * kLinesPerWarp + group;
-  const int index = min(asked, lineCount(set, a.width, a.height) - 1);
-  const bool valid = asked == index;
-  const Line line = lineOf(set, index, a.width, a.height);
-  int longest = line.length, shortest = line.length;
-#pragma unroll
-  for (int offset = kLanes; offset < 32; offset *= 2) {
-    longest = max(longest, __shfl_xor_sync(kFullWarp, longest, offset));
-    shortest = min(shortest, __shfl_xor_sync(kFullWarp, shortest, offset));
-  }
-  // One meeting point for all lines of a warp: loop bounds must be the same for all of its lanes.
-  const Steps steps(__shfl_sync(kFullWarp, longest, 0), (warp & 1) != 0);
-  shortest = __shfl_sync(kFullWarp, shortest, 0);
-  const int allFirst = steps.first(shortest), allEnd = steps.end(shortest);
-  const int firstStep = steps.first(line.length), endStep = steps.end(line.length);
-  const ptrdiff_t forwardStep = static_cast<ptrdiff_t>(line.dy) * a.width + line.dx;
-  const ptrdiff_t pixelStep = steps.backward ? -forwardStep : forwardStep;
-  const ptrdiff_t pixel0 = static_cast<ptrdiff_t>(line.y) * a.width + line.x + steps.firstPixel() * forwardStep;
-  const ptrdiff_t startPixel = pixel0 + (parts == kSecondPart ? steps.own() * pixelStep : 0);
+  const LineWalk walk = LineWalk::of<kLanes>(
+      a, set, (blockIdx.x * (kWarpsPerBlock / 2) + warp / 2) * kLinesPerWarp + group, (warp & 1) != 0);
+  const Steps& steps = walk.steps;
+  const ptrdiff_t startPixel = walk.pixel0 + (parts == kSecondPart ? steps.own() * walk.toNext : 0);
   uint8_t* here = a.sums + startPixel * Ring::kSumBytes + lane * SumValues::kBytes;
-  const ptrdiff_t sumsStep = pixelStep * Ring::kSumBytes;
+  const ptrdiff_t sumsStep = walk.toNext * Ring::kSumBytes;
   uint8_t* const ownRing = ring + warp * Ring::kSlotBytes * kRingSlots;
-  typename Ring::Costs costs(ownRing, a.cost + startPixel * kPadded, pixelStep * kPadded, lane, group);
+  typename Ring::Costs costs(ownRing, a.cost + startPixel * kPadded, walk.toNext * kPadded, lane, group);
   typename Ring::Sums sums(ownRing + Ring::Costs::kBytes, a.sums + startPixel * Ring::kSumBytes, sumsStep, lane, group);
   const uint8_t* const ownCosts = keptShared(ownRing + group * kPadded + lane * CostValues::kBytes);
   const uint8_t* const ownSums =
@@ -97,7 +117,8 @@ __global__ void __launch_bounds__(32 * kWarpsPerBlock, kWalkBlocks) linesKernel(
 
   using P2 = StepP2<kAdaptive, kLanes, kBatch>;
   __shared__ __align__(16) uint8_t p2Bytes[kWarpsPerBlock * P2::kBytes];
-  P2 p2(a, p2Bytes + warp * P2::kBytes, a.grey + pixel0, pixelStep, firstStep, endStep, firstStep, lane, group);
+  P2 p2(a, p2Bytes + warp * P2::kBytes, a.grey + walk.pixel0, walk.toNext, walk.firstStep, walk.endStep, walk.firstStep,
+        lane, group);
 
   Path<kLanes, kPairs, kWide> path(a, lane);
   const auto advanceAs = [&](auto careful, int slot, int s0, bool joining) {
@@ -122,18 +143,19 @@ __global__ void __launch_bounds__(32 * kWarpsPerBlock, kWalkBlocks) linesKernel(
       path.step(cells, p2OfSteps.pair(k), excess);
       typename SumValues::Value value = SumValues::pack(excess);
       SumValues::add(value, found[k]);
-      if (valid && (!kCareful || (s0 + k >= firstStep && s0 + k < endStep))) SumValues::store(here, value);
-      if (kCareful && s0 + k < firstStep) path.reset();
+      if (walk.valid && (!kCareful || (s0 + k >= walk.firstStep && s0 + k < walk.endStep)))
+        SumValues::store(here, value);
+      if (kCareful && s0 + k < walk.firstStep) path.reset();
     }
   };
 
   untilKernelBefore();
-  uint32_t* const state = a.state + (static_cast<size_t>(index) * 2 + steps.backward) * (kPadded / 2);
+  uint32_t* const state = a.state + (static_cast<size_t>(walk.index) * 2 + steps.backward) * (kPadded / 2);
   if (parts == kSecondPart) path.restore(state);
   const bool walks = a.both || !steps.backward;
   if (!walks && parts == kFirstPart) {  // later kernels add to the backward half, so it must hold zeros
     for (int s = 0; s < steps.own(); ++s, here += sumsStep) {
-      if (valid && s >= firstStep) SumValues::store(here, SumValues::zero());
+      if (walk.valid && s >= walk.firstStep) SumValues::store(here, SumValues::zero());
     }
   }
 #pragma unroll 1
@@ -142,13 +164,13 @@ __global__ void __launch_bounds__(32 * kWarpsPerBlock, kWalkBlocks) linesKernel(
     // Past the middle the sums of the other direction are there: add to them.
     const bool joining = a.addFirst || (part != 0 && a.both);
     if (part != 0) __syncthreads();
-    const int lastStep = max(min(endStep, end), firstStep);
+    const int lastStep = max(min(walk.endStep, end), walk.firstStep);
     if (begin < end) p2.fetch(begin);
     walkRing<kBatch, Ring::kSlotBytes>(
         begin, end,
         [&](int slot, int s) {
-          costs.ask(slot, s, firstStep, lastStep);
-          sums.ask(slot, s, firstStep, joining ? lastStep : firstStep);
+          costs.ask(slot, s, walk.firstStep, lastStep);
+          sums.ask(slot, s, walk.firstStep, joining ? lastStep : walk.firstStep);
         },
         [&](int slot) {
           costs.arrive(slot);
@@ -157,11 +179,11 @@ __global__ void __launch_bounds__(32 * kWarpsPerBlock, kWalkBlocks) linesKernel(
         },
         [&](int slot, int s) {
           p2.fetch(s + kBatch);
-          if (s >= allFirst && s + kBatch <= allEnd) advanceAs(Plain(), slot, s, joining);
+          if (s >= walk.allFirst && s + kBatch <= walk.allEnd) advanceAs(Plain(), slot, s, joining);
           else advanceAs(Careful(), slot, s, joining);
         });
   }
-  if (parts == kFirstPart && valid) path.save(state);
+  if (parts == kFirstPart && walk.valid) path.save(state);
 }
 
 }  // namespace gpu

@@ -102,6 +102,33 @@ struct Second {
   static constexpr int value = 1;
 };
 
+/// What makes keys of a lane's sums. This is not on the critical path from one step to the next.
+template <int kPairs>
+struct KeyRule {
+  using Tile = RowTile<kPairs>;
+  static constexpr int kHalf = Tile::kHalf, kPadded = 2 * kHalf;
+  static constexpr uint32_t kOne = 1u << Tile::kIndexBits;  ///< a sum of 1
+
+  uint32_t counted, scale;      ///< factors of the step's excess and of the cost
+  int plainFirst, plainEnd;     ///< every cell is a candidate from plainFirst or before plainEnd on
+  uint32_t beyondNone[kPairs];  ///< less the pixel's last candidate: the highest bit is set where a cell is none
+
+  __device__ __forceinline__ KeyRule(const LineArguments& a, const SelectArguments& s, const RowWalk& walk,
+                                     int firstPair)
+      : counted(walk.backward() && !a.both ? 0 : kOne), scale(s.paths * kOne) {
+#pragma unroll
+    for (int j = 0; j < kPairs; ++j) {
+      const uint32_t d = firstPair + j;
+      beyondNone[j] = 0x7fff7fffu + d * 0x00010001u + (static_cast<uint32_t>(kHalf) << 16);
+    }
+    const int stepOfLeast = (a.minDisparity + kPadded - 1 - walk.firstX) * walk.direction;
+    plainFirst = a.numDisparities < kPadded ? walk.steps : walk.backward() ? 0 : stepOfLeast;
+    plainEnd = walk.backward() ? stepOfLeast + 1 : walk.steps;
+  }
+  /// Returns whether every cell of `count` steps from s on is a candidate.
+  __device__ __forceinline__ bool isPlain(int s, int count) const { return s >= plainFirst && s + count <= plainEnd; }
+};
+
 /// Aggregates along the row and writes keys. kVolumes, the number of sums that are read: 1 or 3 (rows and columns in one volume),
 /// 2 or 4 (rows and columns apart, or 2: rows and columns in one, all diagonals in the other); the last two of 3 and 4 are the
 /// diagonals'.
@@ -129,23 +156,8 @@ __device__ __forceinline__ void walkRow(const LineArguments& a, const SelectArgu
 
   Path<32, kPairs, false> path(a, lane);
   path.restore(a.state + (static_cast<size_t>(walk.row) * 2 + walk.backward()) * kHalf);
-  // The key is not on the critical path from one step to the next.
-  const uint32_t one = 1u << Tile::kIndexBits, counted = walk.backward() && !a.both ? 0 : one, scale = s.paths * one;
-  // A cell is no candidate where its disparity exceeds the pixel's last one: there this, less the last one, has its highest bit
-  // set.
-  uint32_t beyondNone[kPairs];
-#pragma unroll
-  for (int j = 0; j < kPairs; ++j) {
-    const uint32_t d = firstPair + j;
-    beyondNone[j] = 0x7fff7fffu + d * 0x00010001u + (static_cast<uint32_t>(kHalf) << 16);
-  }
-  // Every cell is a candidate from plainFirst or before plainEnd on.
-  const int stepOfLeast = (a.minDisparity + kPadded - 1 - walk.firstX) * walk.direction;
-  const int plainFirst = a.numDisparities < kPadded ? walk.steps : walk.backward() ? 0 : stepOfLeast;
-  const int plainEnd = walk.backward() ? stepOfLeast + 1 : walk.steps;
-
+  const KeyRule<kPairs> rule(a, s, walk, firstPair);
   const auto stepAs = [&](auto careful, const uint8_t* from, int step, uint32_t p2OfStep, uint32_t* keys) {
-    constexpr bool kCareful = decltype(careful)::value;
     const auto load = [&](int plane) { return Bytes::load(from + plane * Ring::kPlaneBytes); };
     const typename Bytes::Value costs = load(0);
     typename Bytes::Value straight = load(1), diagonal = Bytes::zero();
@@ -154,19 +166,18 @@ __device__ __forceinline__ void walkRow(const LineArguments& a, const SelectArgu
 #pragma unroll
     for (int v = kFirstDiagonal; v < kVolumes; ++v) Bytes::add(diagonal, load(1 + v));
     uint32_t cells[kPairs], excess[kPairs];
-    typename Keys::Value key;
 #pragma unroll
     for (int j = 0; j < kPairs; ++j) cells[j] = Cell::fromBytes(costs.word[j / 2 % Bytes::kWords], j % 2);
     path.step(cells, p2OfStep, excess);
-    // Below it no candidate is left: -1.
-    const uint32_t last = max(s.candidates(walk.x(step)) - 1, -1);
+    typename Keys::Value key;
+    const uint32_t last = max(s.candidates(walk.x(step)) - 1, -1);  // below it no candidate is left: -1
 #pragma unroll
     for (int j = 0; j < kPairs; ++j) {
-      uint32_t sum = scale * Bytes::pair(costs, j) + (firstPair + j) * 0x00010001u;
-      sum += one * Bytes::pair(straight, j);
-      if (kVolumes > 2) sum += one * Bytes::pair(diagonal, j);
-      key.word[j] = counted * excess[j] + sum;
-      if (kCareful) key.word[j] |= signsOf(beyondNone[j] - last * 0x00010001u);
+      uint32_t sum = rule.scale * Bytes::pair(costs, j) + (firstPair + j) * 0x00010001u;
+      sum += rule.kOne * Bytes::pair(straight, j);
+      if (kVolumes > 2) sum += rule.kOne * Bytes::pair(diagonal, j);
+      key.word[j] = rule.counted * excess[j] + sum;
+      if (decltype(careful)::value) key.word[j] |= signsOf(rule.beyondNone[j] - last * 0x00010001u);
     }
     Keys::store(reinterpret_cast<uint8_t*>(keys), key);
   };
@@ -197,7 +208,7 @@ __device__ __forceinline__ void walkRow(const LineArguments& a, const SelectArgu
       p2.fetch(s + kBatch);
       if (b == 0 && s >= 2 * Tile::kPixels) turns.untilEmptied(kNumber);
       uint32_t* const keys = tile + (kNumber * Tile::kPixels + b * kBatch) * Tile::kStride + firstPair;
-      if (s >= plainFirst && s + kBatch <= plainEnd) advanceAs(Plain(), own + slot, s, keys);
+      if (rule.isPlain(s, kBatch)) advanceAs(Plain(), own + slot, s, keys);
       else advanceAs(Careful(), own + slot, s, keys);
     }
     turns.filled(kNumber);

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Checks the parameters that the window matchers sad and pyramid share; see window.h.
 #include "window.h"
 
 #include "ranges.h"

@@ -8,7 +8,7 @@ export {
   loadConfig,
   type SettingsChange,
 } from "./config/index.js";
-export { openRuntime } from "./main.js";
-export type { RunFigures } from "./pipeline/figures.js";
-export type { Runtime, RuntimeEvents } from "./runtime.js";
-export { VERSION } from "./version.js";
+export { openRuntime } from "./run/main.js";
+export type { RunFigures } from "./run/figures.js";
+export type { Runtime, RuntimeEvents } from "./run/runtime.js";
+export { VERSION } from "./contracts/version.js";

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Bundles the command line and the broker's thread: dist/edge/cli/main.js and dist/edge/outputs/mqtt/broker-worker.js become entries
+// Bundles the command line and the broker's thread: dist/edge/cli/main.js and dist/edge/broker/broker-worker.js become entries
 // of dist/program, a few files instead of some 400 to find, read and compile at each start. Other programs import the modules that
 // tsc wrote. Does nothing where the bundle is newer than everything that it is made of.
 import { existsSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
@@ -11,7 +11,7 @@ const root = dirname(dirname(fileURLToPath(import.meta.url)));
 const dist = join(root, "dist");
 const out = join(dist, "program");
 const notices = join(out, "NOTICES.txt");
-const ENTRIES = ["edge/cli/main", "edge/outputs/mqtt/broker-worker"];
+const ENTRIES = ["edge/cli/main", "edge/broker/broker-worker"];
 /** Libraries that go in, with what they import themselves; the others are found in node_modules, by the commands that use them. */
 const WITHIN = ["zod", "commander", "mqtt", "aedes", "ws"];
 /** What ws takes where it is installed; depthwatt does not. */

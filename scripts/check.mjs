@@ -7,6 +7,7 @@ import { dependencies, lockFile } from "./checks/dependencies.mjs";
 import { binaries, fileSize, headers } from "./checks/files.mjs";
 import imports from "./checks/imports.mjs";
 import includes from "./checks/includes.mjs";
+import layers from "./checks/layers.mjs";
 import { generatedPages, links } from "./checks/pages.mjs";
 import rooms from "./checks/rooms.mjs";
 import { lint, nativeFormat, types } from "./checks/tools.mjs";
@@ -20,6 +21,7 @@ const checks = [
   lint,
   nativeFormat,
   imports,
+  layers,
   includes,
   rooms,
   fileSize,

@@ -3,9 +3,9 @@
 import { hostname, userInfo } from "node:os";
 import type { Command } from "commander";
 import { DepthwattError, ERROR_CATALOGUE, type ErrorCode, printable } from "../../core/index.js";
-import type { ControlResult } from "../control/answer.js";
+import type { ControlResult } from "../contracts/control.js";
 import { askDevice } from "../control/client.js";
-import { readControlSecret } from "../control/open-control.js";
+import { readControlSecret } from "../control/secret.js";
 import { checkBrokerUrl } from "../mqtt/credentials.js";
 import { type BrokerOptions, credentialsFrom, withBrokerAccess } from "./broker-flags.js";
 import { secondsUpTo } from "./numbers.js";

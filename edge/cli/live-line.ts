@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The live line of `depthwatt run`: one line, renewed in a terminal, appended elsewhere.
-import type { RunFigures } from "../pipeline/figures.js";
+import type { RunFigures } from "../run/figures.js";
 
 /** "30.0 fps | match 7.9 (8.4) rectify 0.6 (0.7) ... ms p50 (p95) | 12.1 W 2.47 fps/W | drops 3" */
 export function figuresLine(figures: RunFigures): string {

@@ -5,7 +5,7 @@ import { checkValue, type Origin, type Problem, resolvePaths, unknownKey } from 
 import { nest, raise } from "./load.js";
 import { brokenRules } from "./rules.js";
 import { type Config, SETTING_BY_KEY, SETTINGS } from "./schema.js";
-import type { SettingsChange, SettingValue } from "./setting.js";
+import type { SettingsChange, SettingValue } from "../contracts/setting.js";
 
 export interface ChangedConfig {
   config: Config;

@@ -3,7 +3,7 @@
 import { z } from "zod";
 import { valueAt } from "./change.js";
 import { type Config, SETTING_BY_KEY, SETTINGS } from "./schema.js";
-import type { SettingDescription, SettingValue } from "./setting.js";
+import type { SettingDescription, SettingValue } from "../contracts/setting.js";
 
 let described: SettingDescription[] | undefined;
 

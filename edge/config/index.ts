@@ -14,5 +14,5 @@ export type {
   SettingsChange,
   SettingValue,
   TakesEffect,
-} from "./setting.js";
+} from "../contracts/setting.js";
 export { either, expectedWords, nearestName } from "./words.js";

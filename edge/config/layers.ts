@@ -8,7 +8,7 @@ import { DepthwattError, yaml } from "../../core/index.js";
 import { checkHasEnd, MAX_TEXT_BYTES } from "../../camera/index.js";
 import { presetOf } from "../presets/index.js";
 import { configSchema, SETTING_BY_KEY, SETTINGS } from "./schema.js";
-import type { Setting, SettingValue } from "./setting.js";
+import type { Setting, SettingValue } from "../contracts/setting.js";
 import { expectedWords, foundWords, nearestChoice, nearestName, shortName } from "./words.js";
 
 export type OriginKind = "default" | "board" | "preset" | "file" | "environment" | "flag" | "change";

@@ -7,7 +7,7 @@ import { brokenOutputs } from "../outputs/section.js";
 import { brokenHttp } from "../http/settings.js";
 import { brokenControl } from "../control/settings.js";
 import { brokenSource } from "../sources/section.js";
-import type { BrokenSetting } from "./broken-setting.js";
+import type { BrokenSetting } from "../contracts/broken-setting.js";
 import type { Origin } from "./layers.js";
 import { matchParameters } from "./match-parameters.js";
 import type { Config } from "./schema.js";

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Settings of the calibration of what comes in.
 import { z } from "zod";
-import { section, setting } from "./setting.js";
+import { section, setting } from "../contracts/setting.js";
 
 export const calibrationSection = section(
   "The calibration of the pair; without one, images must be rectified.",

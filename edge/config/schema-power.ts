@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Settings of the energy figures, the governor and the log.
+// Settings of the energy figures and of the governor.
 import { z } from "zod";
 import { SENSOR_CHOICES } from "../../power/index.js";
-import { section, setting } from "./setting.js";
+import { section, setting } from "../contracts/setting.js";
 
 const MODE_NAMES = /^[^,\s]+(,[^,\s]+)*$/;
 
@@ -62,13 +62,5 @@ export const powerSection = section("Power and energy figures.", {
     isPath: true,
     description:
       "Folder of 'depthwatt profile': the governor then knows each level's watts before it has been there.",
-  }),
-});
-
-export const logSection = section("The log on stderr.", {
-  level: setting(z.enum(["fatal", "error", "warn", "info", "debug", "trace"]), {
-    default: "info",
-    takesEffect: "live",
-    description: "The least severe line that is written.",
   }),
 });

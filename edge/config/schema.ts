@@ -5,7 +5,7 @@ import { z } from "zod";
 import { sourceSection } from "../sources/section.js";
 import { calibrationSection } from "./schema-calibration.js";
 import { controlSection } from "../control/settings.js";
-import { healthSection } from "../health/settings.js";
+import { healthSection } from "../rig/health/settings.js";
 import { httpSection } from "../http/settings.js";
 import {
   engineSection,
@@ -16,8 +16,9 @@ import {
   regionSection,
 } from "./schema-stages.js";
 import { outputsSection } from "../outputs/section.js";
-import { logSection, powerSection } from "./schema-power.js";
-import { type Exact, listSettings, section, setting } from "./setting.js";
+import { powerSection } from "./schema-power.js";
+import { logSection } from "./schema-log.js";
+import { type Exact, listSettings, section, setting } from "../contracts/setting.js";
 
 // Control characters would reach the terminals of those who list devices; MQTT forbids or discourages them.
 const TOPIC_LEVEL = /^[^+#/\s\p{Cc}$][^+#/\s\p{Cc}]*$/u;

@@ -2,7 +2,7 @@
 // Settings in words: what a value must be, what came instead, and which name was probably meant.
 import { z } from "zod";
 import { redactBrokenUrl } from "../../core/index.js";
-import type { Setting } from "./setting.js";
+import type { Setting } from "../contracts/setting.js";
 
 interface JsonSchemaNode {
   type?: string;

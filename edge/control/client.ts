@@ -6,7 +6,7 @@ import type { MqttClient } from "mqtt";
 import { DepthwattError } from "../../core/index.js";
 import { makeTopics } from "../../core/frame/topics.js";
 import { BrokerConnection, type ConnectionOptions, uniqueClientId } from "../../core/mqtt/connection.js";
-import type { ControlAnswer } from "./answer.js";
+import type { ControlAnswer } from "../contracts/control.js";
 import { signatureOf } from "./signature.js";
 
 export interface ControlClientOptions {

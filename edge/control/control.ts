@@ -12,9 +12,10 @@ import {
   type SettingValue,
   valueAt,
 } from "../config/index.js";
-import type { RunControl } from "../outputs/output.js";
+import type { RunControl } from "../contracts/control.js";
 import { PRESET_CHOICES, presetOf } from "../presets/index.js";
-import { type ControlAnswer, type ControlResult, refusalOf } from "./answer.js";
+import { refusalOf } from "./answer.js";
+import type { ControlAnswer, ControlResult } from "../contracts/control.js";
 import {
   type BodyOf,
   COMMAND_NAMES,

@@ -3,7 +3,8 @@
 // has one answer, or, where too many are refused, is counted.
 import { DepthwattError, isDepthwattError } from "../../core/index.js";
 import { z } from "zod";
-import { type ControlAnswer, refusalOf } from "./answer.js";
+import { refusalOf } from "./answer.js";
+import type { ControlAnswer } from "../contracts/control.js";
 import { firstIssue } from "./commands.js";
 import { RateLimit } from "./rate-limit.js";
 import { SignatureVerifier, type VerifierClock } from "./signature.js";

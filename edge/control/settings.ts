@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Settings of control: whether a running depthwatt can be changed from outside, and what proves that somebody may.
 import { z } from "zod";
-import type { BrokenSetting } from "../config/broken-setting.js";
-import { type Exact, section, setting } from "../config/setting.js";
+import type { BrokenSetting } from "../contracts/broken-setting.js";
+import { type Exact, section, setting } from "../contracts/setting.js";
 
 export const controlSection = section("Asking and changing a running depthwatt from outside.", {
   enabled: setting(z.boolean(), {

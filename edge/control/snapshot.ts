@@ -9,7 +9,7 @@ import {
   type FloatImage,
 } from "../../camera/index.js";
 import { DepthwattError, isDepthwattError } from "../../core/index.js";
-import type { ComputedFrame, FrameSink } from "../pipeline/computed-frame.js";
+import type { ComputedFrame, FrameSink } from "../contracts/computed-frame.js";
 
 export interface Snapshot {
   zip: Uint8Array;

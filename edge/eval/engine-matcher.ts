@@ -28,7 +28,7 @@ export function engineOptionsFor(
 ): EngineOptions {
   const description = format === "RGB8" ? rgbPairLayout(width, height) : greyPairLayout(width, height);
   const searched = { ...config, match: { ...config.match, numDisparities } };
-  return engineOptionsOf(searched, { description }, uncalibrated(width, height), {});
+  return engineOptionsOf(searched, { description }, uncalibrated(width, height));
 }
 
 const median = (values: number[]) => values.sort((a, b) => a - b)[values.length >> 1]!;

@@ -4,5 +4,4 @@ export { Governor } from "./governor.js";
 export { type QualityLevel, qualityLadder } from "./ladder.js";
 export type { GovernorFigures } from "./figures.js";
 export { GovernorLoop } from "./loop.js";
-export { isGoverned, openGovernor } from "./open-governor.js";
 export { RateGate } from "./rate-gate.js";

@@ -5,10 +5,9 @@ export { isLoopback } from "./guard.js";
 export { PasswordGate } from "./password.js";
 export {
   DEFAULT_PORT,
-  type HttpHandler,
   type HttpOptions,
   HttpServer,
   MAX_STRANGERS,
   sendText,
 } from "./server.js";
-export { type HttpAccess, SharedHttp } from "./shared.js";
+export { SharedHttp } from "./shared.js";

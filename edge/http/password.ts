@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // One password for whoever may look: compared in constant time, guessed at most a few times a second.
 import { createHash, timingSafeEqual } from "node:crypto";
+import type { PasswordCheck } from "../contracts/http.js";
 
 /** Wrong guesses that all clients together have before they wait, and how fast they come back. */
 const MAX_WRONG = 10;
@@ -8,7 +9,7 @@ const FORGET_ONE_MS = 1000;
 
 const digest = (text: string) => createHash("sha256").update(text).digest();
 
-export class PasswordGate {
+export class PasswordGate implements PasswordCheck {
   readonly #expected: Buffer;
   readonly #now: () => number;
   #wrong = 0;
@@ -20,7 +21,6 @@ export class PasswordGate {
     this.#sinceMs = now();
   }
 
-  /** "wait": too many wrong ones lately, this one was not even looked at. */
   check(given: string): "right" | "wrong" | "wait" {
     const forgotten = Math.floor((this.#now() - this.#sinceMs) / FORGET_ONE_MS);
     this.#wrong = Math.max(0, this.#wrong - forgotten);

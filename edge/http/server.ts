@@ -9,8 +9,9 @@ import {
 } from "node:http";
 import { createServer as createTlsServer } from "node:https";
 import type { AddressInfo, Socket } from "node:net";
-import { type WebSocket, WebSocketServer } from "ws";
+import { WebSocketServer } from "ws";
 import { DepthwattError } from "../../core/index.js";
+import type { HttpHandler, HttpRoutes, SocketHandler } from "../contracts/http.js";
 import { isLoopback, type Refusal, refusalOf } from "./guard.js";
 import type { PasswordGate } from "./password.js";
 
@@ -29,9 +30,6 @@ export interface HttpOptions {
   onProblem?: (problem: Error) => void;
 }
 
-export type HttpHandler = (request: IncomingMessage, response: ServerResponse) => void;
-export type SocketHandler = (socket: WebSocket, request: IncomingMessage) => void;
-
 export const DEFAULT_PORT = 8990;
 /** A run that begins anew in this process is found where it was: pages that are open look for it there. */
 let lastAutoPort: number | undefined;
@@ -49,7 +47,7 @@ const HEADERS = {
   "Referrer-Policy": "no-referrer",
 };
 
-export class HttpServer {
+export class HttpServer implements HttpRoutes {
   readonly #options: HttpOptions;
   readonly #server: Server;
   readonly #pages = new Map<string, { handler: HttpHandler; open: boolean }>();
@@ -82,15 +80,10 @@ export class HttpServer {
     this.#server.on("clientError", (_error, socket) => socket.destroy());
   }
 
-  /**
-   * Answers GET and HEAD of exactly this path. Where the server has a password, a request must carry it (HTTP Basic, whatever
-   * user name), unless the path is `open`: for what tells nothing of the run.
-   */
   get(path: string, handler: HttpHandler, { open = false }: { open?: boolean } = {}): void {
     this.#pages.set(path, { handler, open });
   }
 
-  /** Takes WebSockets at exactly this path. A browser sends no password with one: the handler asks for it. */
   socket(path: string, handler: SocketHandler): void {
     this.#sockets.set(path, handler);
   }
@@ -100,7 +93,6 @@ export class HttpServer {
     return isLoopback(this.#options.address);
   }
 
-  /** Where it listens, such as http://127.0.0.1:8990; undefined before listen(). */
   get url(): string | undefined {
     return this.#url;
   }

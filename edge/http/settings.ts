@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Settings of the process's HTTP server.
 import { z } from "zod";
-import type { BrokenSetting } from "../config/broken-setting.js";
-import { type Exact, section, setting } from "../config/setting.js";
+import type { BrokenSetting } from "../contracts/broken-setting.js";
+import { type Exact, section, setting } from "../contracts/setting.js";
 import { isLoopback } from "./guard.js";
 
 const NAMES = /^[a-z0-9.-]+(,[a-z0-9.-]+)*$/;

@@ -1,21 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 // The process's one HTTP server, opened with the first output that asks for it, with the settings and the password of all.
 import { readCredentials } from "../mqtt/credentials.js";
+import type { HttpAccess } from "../contracts/http.js";
 import { gateOf } from "./access.js";
-import type { PasswordGate } from "./password.js";
 import { HttpServer } from "./server.js";
 import type { HttpSettings } from "./settings.js";
 
-export interface HttpAccess {
-  server: HttpServer;
-  /** Whoever looks must pass it; undefined where nobody need be asked. The server asks by itself, but for WebSockets. */
-  gate: PasswordGate | undefined;
-}
+type OpenHttp = HttpAccess & { server: HttpServer };
 
 export class SharedHttp {
   readonly #settings: HttpSettings;
   readonly #onProblem: (problem: Error) => void;
-  #opening: Promise<HttpAccess> | undefined;
+  #opening: Promise<OpenHttp> | undefined;
 
   constructor(settings: HttpSettings, onProblem: (problem: Error) => void) {
     this.#settings = settings;
@@ -23,12 +19,12 @@ export class SharedHttp {
   }
 
   /** @throws DepthwattError HTTP_UNAVAILABLE, CONFIG_INVALID, CONFIG_UNREADABLE */
-  access(): Promise<HttpAccess> {
+  access(): Promise<OpenHttp> {
     this.#opening ??= this.#open();
     return this.#opening;
   }
 
-  async #open(): Promise<HttpAccess> {
+  async #open(): Promise<OpenHttp> {
     const { address, port, names, passwordFile, certFile, keyFile, clientCaFile } = this.#settings;
     const gate =
       clientCaFile !== undefined && passwordFile === undefined

@@ -110,7 +110,7 @@ export async function openPair(
     rightStrideBytes: strideBytes,
   };
   const known = points ? geometry : { ...geometry, depth: undefined };
-  const options = engineOptionsOf(config, { description }, known, points ? { points: true } : {});
+  const options = engineOptionsOf(config, { description }, known, points ? { points } : {});
   return { width, height, left, right, engine: await openEngine(options), points: options.points };
 }
 

@@ -2,10 +2,10 @@
 // One open output as the run sees it: lends it frames, measures its latency, counts what it does not take, and stands between
 // its mistakes and everybody else.
 import type { DepthwattError } from "../../core/index.js";
-import type { ComputedFrame, FrameSink } from "../pipeline/computed-frame.js";
-import { ageMs } from "../pipeline/computed-frame.js";
-import { CountsByCause, RunValues } from "../pipeline/statistics.js";
-import type { FrameLease, Output, OutputCounters } from "./output.js";
+import type { ComputedFrame, FrameSink } from "../contracts/computed-frame.js";
+import { ageMs } from "../contracts/computed-frame.js";
+import { CountsByCause, RunValues } from "../contracts/statistics.js";
+import type { FrameLease, Output, OutputCounters } from "../contracts/output.js";
 
 /** How long close() of an output is waited for, milliseconds. */
 export const CLOSE_LIMIT_MS = 3000;

@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // All outputs of a run: opens those that are switched on, tells each of them everything, and closes them.
 import { DepthwattError, isDepthwattError } from "../../core/index.js";
-import type { EngineOptions } from "../../cuda/index.js";
-import type { EncodingWishes, FrameSink } from "../pipeline/computed-frame.js";
-import { known, type Unavailable } from "../pipeline/known.js";
-import type { Percentiles } from "../pipeline/statistics.js";
-import type { OutputTotals } from "../pipeline/totals.js";
+import type { FrameSink } from "../contracts/computed-frame.js";
+import { known, type Unavailable } from "../contracts/known.js";
+import type { Percentiles } from "../contracts/statistics.js";
+import type { OutputTotals } from "../contracts/totals.js";
 import { Outlet } from "./outlet.js";
-import type { DeviceState, OutputContext, OutputPicture, Prepared } from "./output.js";
+import type { DeviceState, OutputContext, OutputPicture, Prepared } from "../contracts/output.js";
 import { definitionOf, OUTPUT_KINDS, type OutputKind } from "./section.js";
 
 /** One output in metrics and summaries. */
@@ -23,32 +22,6 @@ export interface OutputFigures {
 }
 
 type Settings = Record<OutputKind, object>;
-
-/** What the engine must encode, so that each output that is on finds what it sends, or can make it. */
-export function encodingsOf(outputs: Settings, hasDepth: boolean): EncodingWishes {
-  const wishes = OUTPUT_KINDS.filter(
-    (kind) => definitionOf(kind).off(outputs[kind] as never) === undefined,
-  ).map((kind) => definitionOf(kind).encodings(outputs[kind] as never, hasDepth));
-  return unionOf(wishes);
-}
-
-/** RVL where anybody wishes it: whoever wishes the map raw can make that of it, at less cost. */
-export function unionOf(wishes: readonly EncodingWishes[]): EncodingWishes {
-  const disparity = wishes.map(({ encodeDisparity }) => encodeDisparity);
-  const encodeDisparity = disparity.includes("rvl") ? "rvl" : disparity.find((wish) => wish !== undefined);
-  return {
-    ...(wishes.some(({ encodeDepth }) => encodeDepth !== undefined) && { encodeDepth: "rvl" as const }),
-    ...(wishes.some(({ points }) => points) && { points: true as const }),
-    ...(encodeDisparity && { encodeDisparity }),
-    ...(wishes.some(({ leftRgb }) => leftRgb) && { leftRgb: true }),
-  };
-}
-
-/** Two that are computed at most, and for each output what it may hold and the newest that it is offered. */
-export function slotsFor(outputs: Settings): EngineOptions["slots"] {
-  const on = OUTPUT_KINDS.filter((kind) => definitionOf(kind).off(outputs[kind] as never) === undefined);
-  return on.reduce((slots, kind) => slots + definitionOf(kind).framesHeld + 1, 2);
-}
 
 export interface OutputsEvents {
   onNotice(notice: string): void;

@@ -4,7 +4,6 @@ import type { PairSource } from "../../camera/index.js";
 import { DepthwattError, hasColours } from "../../core/index.js";
 import type { EngineOptions } from "../../cuda/index.js";
 import type { Config } from "../config/index.js";
-import { encodingsOf, slotsFor } from "../outputs/outputs.js";
 import type { PipelineGeometry } from "./geometry.js";
 import { adaptationOptions } from "./adaptation.js";
 import { forcedInstructionSet, matchParameters, regionParameters } from "./parameters.js";
@@ -15,13 +14,12 @@ export type ImageLayout = Pick<
   "width" | "height" | "leftFormat" | "rightFormat" | "leftStrideBytes" | "rightStrideBytes"
 >;
 
-/** An engine that computes for one caller, not for outputs: what it encodes is named, or nothing. */
-export type AloneOptions = Partial<
+/** What the engine encodes beside the disparity, and its slots; without any of it, two slots and nothing encoded. */
+export type EngineWishes = Partial<
   Pick<EngineOptions, "encodeDepth" | "encodeDisparity" | "leftRgb" | "repeatStage" | "slots">
 > & { points?: true };
 
 /**
- * @param alone given: for one caller instead of config.outputs; 2 slots unless it says otherwise
  * @throws DepthwattError CONFIG_INVALID: a region that begins outside, an instruction set that this CPU lacks, points in
  *   colours of a camera without; CALIBRATION_MISSING: points without a calibration
  */
@@ -29,13 +27,11 @@ export function engineOptionsOf(
   config: Config,
   source: { description: ImageLayout; inputMemory?: PairSource["inputMemory"] },
   geometry: Pick<PipelineGeometry, "width" | "height" | "depth" | "maps" | "rig">,
-  alone?: AloneOptions,
+  { points, leftRgb, slots = 2, ...encoded }: EngineWishes = {},
 ): EngineOptions {
   const { width: inputWidth, height: inputHeight } = source.description;
   const { leftFormat, rightFormat, leftStrideBytes, rightStrideBytes } = source.description;
   const { width, height, depth, maps } = geometry;
-  // Colours only of a source that has them.
-  const { points, leftRgb, ...wishes } = alone ?? encodingsOf(config.outputs, depth !== undefined);
   return {
     inputWidth,
     inputHeight,
@@ -52,8 +48,9 @@ export function engineOptionsOf(
     ...regionParameters(config.region, geometry),
     ...(depth && { geometry: depth }),
     ...(points && pointsParameters(config.points, geometry, leftFormat)),
-    slots: alone === undefined ? slotsFor(config.outputs) : 2,
-    ...wishes,
+    slots,
+    ...encoded,
+    // Only a source that has colours can deliver them.
     ...(leftRgb && hasColours(leftFormat) && { leftRgb }),
     ...forcedInstructionSet(),
     ...(source.inputMemory && { inputMemory: source.inputMemory }),

@@ -2,7 +2,7 @@
 // From a calibration to what the engine and the consumers need: maps, depth geometry, camera_info.
 import { buildMaps, type RectificationMaps, rectify, type StereoCalibration } from "../../camera/index.js";
 import type { DepthGeometry } from "../../cuda/index.js";
-import type { Rig } from "./rig.js";
+import type { Rig } from "../contracts/rig.js";
 
 export interface PipelineGeometry {
   /** Size of the rectified images. */

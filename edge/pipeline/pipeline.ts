@@ -4,9 +4,9 @@
 import { DepthwattError } from "../../core/index.js";
 import type { FramePair, PairSource } from "../../camera/index.js";
 import { type EngineSlot, type FrameResult, type NativeEngine, STAGE_NAMES } from "../../cuda/index.js";
-import { ageMs, type ComputedFrame, type Encodings, type FrameSink } from "./computed-frame.js";
+import { ageMs, type ComputedFrame, type Encodings, type FrameSink } from "../contracts/computed-frame.js";
 import { SlotPool } from "./slots.js";
-import { CountsByCause, Rate, RunValues } from "./statistics.js";
+import { CountsByCause, Rate, RunValues } from "../contracts/statistics.js";
 
 export interface Computed {
   encodings: Encodings;

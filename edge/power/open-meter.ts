@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Opens the meter of a run: hands power/ the native clock, NVML and the board's rule, which it may not fetch itself.
-import type { NativeAddon } from "../native.js";
+import type { NativeAddon } from "../contracts/native.js";
 import type { Config } from "../config/index.js";
 import { openSupply } from "./supply.js";
 import {

@@ -2,7 +2,7 @@
 // What a profile is made of: points that are measured one after the other, their results, and where they come from.
 import { type Algorithm, type BackendName, matcherOf, type StageName } from "../../cuda/index.js";
 import type { Figure, PowerFigures } from "../../power/index.js";
-import type { StageFigures } from "../pipeline/figures.js";
+import type { StageFigures } from "../contracts/totals.js";
 import { megaDisparities } from "../pipeline/parameters.js";
 
 /** One operating point. */

@@ -69,7 +69,8 @@ function commandProblem(path, target) {
 
 const IMPORT = /\b(?:import|export)\s+(?:[^"';]*?\s+from\s+)?"([^"]+)"|\bimport\(\s*"([^"]+)"\s*\)/g;
 
-function* importsOf(text) {
+/** The module specifiers that a file imports, exports from or imports dynamically. */
+export function* importsOf(text) {
   for (const [, from, dynamic] of withoutComments(text).matchAll(IMPORT)) yield from ?? dynamic;
 }
 

@@ -44,7 +44,7 @@ const SOUND: Record<string, string> = {
   "camera/index.ts": `${HEADER}export const camera = 1;\nexport type Camera = number;\n`,
   "camera/source.ts": `${HEADER}import { base } from "../core/index.js";\nexport const source = base;\n`,
   "edge/config/layers.ts": `${HEADER}export const OTHER_VARIABLES: Record<string, string> = {\n  DEPTHWATT_KNOWN: "x",\n};\n`,
-  "edge/main.ts": `${HEADER}import { camera } from "../camera/index.js";\nimport { power } from "../power/index.js";\nexport const all = camera + power;\n`,
+  "edge/run/main.ts": `${HEADER}import { camera } from "../../camera/index.js";\nimport { power } from "../../power/index.js";\nexport const all = camera + power;\n`,
   "core/image.h": `${HEADER}`,
   "addon.cc": `${HEADER}#include "cuda/engine/binding/binding.cc"\n#include "camera/scene/video.h"\n`,
   "cuda/engine/binding/binding.cc": `${HEADER}#include "../gpu/one.h"\n`,
@@ -129,8 +129,8 @@ const VIOLATIONS: [string, string, () => void, RegExp][] = [
   [
     "wording.mjs prose",
     "a sentence of the program has a banned word",
-    () => put("edge/main.ts", `${HEADER}export const text = \`the processor of \${text} is slow\`;\n`),
-    /edge\/main\.ts:3: "processor": we say CPU/,
+    () => put("edge/run/main.ts", `${HEADER}export const text = \`the processor of \${text} is slow\`;\n`),
+    /edge\/run\/main\.ts:3: "processor": we say CPU/,
   ],
   [
     "wording.mjs names",
@@ -153,19 +153,19 @@ const VIOLATIONS: [string, string, () => void, RegExp][] = [
   [
     "wording.mjs names",
     "a lane that is no lane of a warp or vector",
-    () => put("edge/main.ts", `${HEADER}export const lanes = 1;\n`),
+    () => put("edge/run/main.ts", `${HEADER}export const lanes = 1;\n`),
     /main\.ts:3: "lanes"/,
   ],
   [
     "wording.mjs names",
     "a limit that is called most, where the text beside it may say at most",
-    () => put("edge/main.ts", `${HEADER}export const [most, text] = [1, "at most"]; // at most\n`),
+    () => put("edge/run/main.ts", `${HEADER}export const [most, text] = [1, "at most"]; // at most\n`),
     /main\.ts:3: "most": we say max/,
   ],
   [
     "imports.mjs",
     "camera imports edge",
-    () => put("camera/source.ts", 'import "../edge/main.js";\n'),
+    () => put("camera/source.ts", 'import "../edge/run/main.js";\n'),
     /camera must not import edge/,
   ],
   [
@@ -177,7 +177,7 @@ const VIOLATIONS: [string, string, () => void, RegExp][] = [
   [
     "imports.mjs",
     "edge goes past an index",
-    () => put("edge/main.ts", 'import { source } from "../camera/source.js";\n'),
+    () => put("edge/run/main.ts", 'import { source } from "../../camera/source.js";\n'),
     /index\.js only/,
   ],
   [
@@ -195,13 +195,13 @@ const VIOLATIONS: [string, string, () => void, RegExp][] = [
   [
     "imports.mjs",
     "a dynamic import counts",
-    () => put("core/index.ts", 'await import("../edge/main.js");\n'),
+    () => put("core/index.ts", 'await import("../edge/run/main.js");\n'),
     /core must not import edge/,
   ],
   [
     "imports.mjs",
     "an ending is missing",
-    () => put("edge/main.ts", 'import "./config/layers";\n'),
+    () => put("edge/run/main.ts", 'import "../config/layers";\n'),
     /does not end in \.js/,
   ],
   [
@@ -231,13 +231,14 @@ const VIOLATIONS: [string, string, () => void, RegExp][] = [
   [
     "imports.mjs",
     "the consumer imports the program",
-    () => put("clients/javascript/src/index.ts", 'import { openRuntime } from "../../../edge/main.js";\n'),
+    () =>
+      put("clients/javascript/src/index.ts", 'import { openRuntime } from "../../../edge/run/main.js";\n'),
     /clients\/javascript must not import edge/,
   ],
   [
     "imports.mjs",
     "the program goes past the consumer's index",
-    () => put("edge/main.ts", 'import { decodePng } from "../clients/javascript/src/png.js";\n'),
+    () => put("edge/run/main.ts", 'import { decodePng } from "../../clients/javascript/src/png.js";\n'),
     /edge imports clients\/javascript by clients\/javascript\/src\/index\.js only/,
   ],
   [
@@ -267,8 +268,29 @@ const VIOLATIONS: [string, string, () => void, RegExp][] = [
   [
     "imports.mjs",
     "nobody else imports the consumer by its name",
-    () => put("edge/main.ts", 'import { parseFrame } from "depthwatt-consumer/frames";\n'),
+    () => put("edge/run/main.ts", 'import { parseFrame } from "depthwatt-consumer/frames";\n'),
     /inside the project imports are relative/,
+  ],
+  [
+    "layers.mjs",
+    "a feature imports the run",
+    () => put("edge/config/layers.ts", 'import { all } from "../run/main.js";\n'),
+    /layers\.ts: a feature must not import run/,
+  ],
+  [
+    "layers.mjs",
+    "a contract imports the type of a feature",
+    () => put("edge/contracts/output.ts", 'import type { Rig } from "../rig/health/index.js";\n'),
+    /output\.ts: contracts must not import a feature/,
+  ],
+  [
+    "layers.mjs",
+    "two features import each other",
+    () => {
+      put("edge/one/a.ts", 'import "../two/b.js";\n');
+      put("edge/two/c.ts", 'import "../one/d.js";\n');
+    },
+    /edge\/one <-> edge\/two: edge\/one\/a\.ts imports .*, and edge\/two\/c\.ts imports/,
   ],
   [
     "includes.mjs",
@@ -285,7 +307,7 @@ const VIOLATIONS: [string, string, () => void, RegExp][] = [
   [
     "imports.mjs",
     "the package imports itself by name",
-    () => put("edge/main.ts", 'import "@depthwatt/camera";\n'),
+    () => put("edge/run/main.ts", 'import "@depthwatt/camera";\n'),
     /are relative/,
   ],
   [
@@ -453,8 +475,8 @@ const VIOLATIONS: [string, string, () => void, RegExp][] = [
   [
     "citations.mjs results",
     "a cited result that is missing",
-    () => put("edge/main.ts", `${HEADER}// See 2026-01-02-${"0123abc"}-start.json.\n`),
-    /edge\/main\.ts:3: 2026-01-02-0123abc-start\.json is not in bench\/results/,
+    () => put("edge/run/main.ts", `${HEADER}// See 2026-01-02-${"0123abc"}-start.json.\n`),
+    /edge\/run\/main\.ts:3: 2026-01-02-0123abc-start\.json is not in bench\/results/,
   ],
   [
     "citations.mjs results",
@@ -472,7 +494,7 @@ const VIOLATIONS: [string, string, () => void, RegExp][] = [
       ),
     /speed\.json: is not in the format of results/,
   ],
-  ["files.mjs headers", "no licence", () => put("edge/main.ts", "// x\n// y\n"), /first line/],
+  ["files.mjs headers", "no licence", () => put("edge/run/main.ts", "// x\n// y\n"), /first line/],
   [
     "files.mjs headers",
     "no word of what it is",
@@ -500,7 +522,7 @@ const VIOLATIONS: [string, string, () => void, RegExp][] = [
   [
     "words.mjs",
     "the library ends the process",
-    () => put("edge/main.ts", "process.exit(1);\n"),
+    () => put("edge/run/main.ts", "process.exit(1);\n"),
     /only the command line/,
   ],
   [
@@ -513,13 +535,13 @@ const VIOLATIONS: [string, string, () => void, RegExp][] = [
   [
     "words.mjs",
     "an object literal spread into another",
-    () => put("edge/main.ts", `export const all = { one: 1, ${".."}.{ two: 2, three: 3 } };\n`),
+    () => put("edge/run/main.ts", `export const all = { one: 1, ${".."}.{ two: 2, three: 3 } };\n`),
     /edge\/main\.ts:1: .*can stand there themselves/,
   ],
   [
     "words.mjs",
     "a limit by another name",
-    () => put("edge/main.ts", `export const ${"MO"}ST_FRAMES = 1;\n`),
+    () => put("edge/run/main.ts", `export const ${"MO"}ST_FRAMES = 1;\n`),
     /called max/,
   ],
   [
@@ -559,7 +581,7 @@ const VIOLATIONS: [string, string, () => void, RegExp][] = [
   [
     "pages.mjs links",
     "code that names a page that is not there",
-    () => put("edge/main.ts", "// See docs/none.md.\n"),
+    () => put("edge/run/main.ts", "// See docs/none.md.\n"),
     /edge\/main\.ts: names docs\/none\.md/,
   ],
   [
@@ -571,7 +593,7 @@ const VIOLATIONS: [string, string, () => void, RegExp][] = [
   [
     "variables.mjs",
     "a variable nobody listed",
-    () => put("edge/main.ts", "process.env.DEPTHWATT_" + "SECRET;\n"),
+    () => put("edge/run/main.ts", "process.env.DEPTHWATT_" + "SECRET;\n"),
     /DEPTHWATT_SECRET/,
   ],
 ];

@@ -7,7 +7,7 @@ import { join } from "node:path";
 import { afterEach, expect, test, vi } from "vitest";
 import { writeScene } from "../../camera/index.js";
 import { connectConsumer } from "../../clients/javascript/src/index.js";
-import { loadNative } from "../../edge/native.js";
+import { loadNative } from "../../edge/contracts/native.js";
 import { BadDays, type Day } from "../doubles/bad-day.js";
 import { accountedDepth } from "../doubles/controlled-run.js";
 import { sleep, until } from "../doubles/frames.js";

@@ -16,7 +16,7 @@ import { join } from "node:path";
 import mqtt from "mqtt";
 import { afterAll, afterEach, beforeAll, expect, test } from "vitest";
 import { writeScene } from "../../camera/index.js";
-import { loadNative } from "../../edge/native.js";
+import { loadNative } from "../../edge/contracts/native.js";
 import { createPublisher } from "../../edge/outputs/mqtt/publisher.js";
 import { BadDays } from "../doubles/bad-day.js";
 import { type Certificates, makeCertificates } from "../doubles/certificates.js";

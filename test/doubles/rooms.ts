@@ -2,7 +2,7 @@
 // What every room's test needs: a seeded generator, images of awkward shapes, and a comparison that says where it differs.
 import { expect } from "vitest";
 import type { InstructionSet } from "../../cuda/index.js";
-import { loadNative } from "../../edge/native.js";
+import { loadNative } from "../../edge/contracts/native.js";
 
 export const native = loadNative();
 

@@ -6,7 +6,7 @@ import { readFileSync } from "node:fs";
 import { connect, type Socket } from "node:net";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { WebSocket } from "ws";
-import type { RunFigures } from "../../edge/pipeline/figures.js";
+import type { RunFigures } from "../../edge/run/figures.js";
 import { sleep } from "../doubles/frames.js";
 import { freePort } from "../doubles/mosquitto.js";
 import { lastJson, type Running, startProgram } from "../doubles/program.js";

@@ -9,7 +9,7 @@ const { loadConfig } = await load("edge/config/index.js");
 const { engineOptionsOf } = await load("edge/pipeline/engine-options.js");
 const { uncalibrated } = await load("edge/pipeline/geometry.js");
 const { greyPairLayout, PairAligner, SyntheticSource } = await load("camera/index.js");
-const { loadNative } = await load("edge/native.js");
+const { loadNative } = await load("edge/contracts/native.js");
 const native = loadNative();
 
 function optionsOf(width, height) {

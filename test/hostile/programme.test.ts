@@ -17,7 +17,7 @@ import { loadConfig } from "../../edge/config/index.js";
 import { connectConsumer } from "../../clients/javascript/src/consumer.js";
 import { FRAME_HEADROOM_BYTES } from "../../core/frame/frame-format.js";
 import { writeFrame } from "../../core/frame/payload.js";
-import { startTrialBroker } from "../../edge/outputs/mqtt/broker.js";
+import { startTrialBroker } from "../../edge/broker/trial-broker.js";
 import { makeFrame } from "../doubles/frames.js";
 import { native, Random } from "../doubles/rooms.js";
 import { told } from "../doubles/told.js";

@@ -16,7 +16,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { writeScene } from "../../camera/index.js";
-import { loadNative } from "../../edge/native.js";
+import { loadNative } from "../../edge/contracts/native.js";
 import { until } from "../doubles/frames.js";
 import { lastJson, runProgram, startProgram } from "../doubles/program.js";
 

@@ -10,7 +10,7 @@ import { afterEach, expect, test } from "vitest";
 import { connectConsumer } from "../../clients/javascript/src/index.js";
 import { FRAME_HEADROOM_BYTES } from "../../core/frame/frame-format.js";
 import { createPublisher } from "../../edge/outputs/mqtt/publisher.js";
-import { SideTopics } from "../../edge/outputs/side-topics.js";
+import { SideTopics } from "../../edge/mqtt/side-topics.js";
 import type { BrokerStatus } from "../../core/mqtt/connection.js";
 import type { PublisherOptions } from "../../edge/outputs/mqtt/publisher-types.js";
 import { makeFrame, sleep, until } from "../doubles/frames.js";

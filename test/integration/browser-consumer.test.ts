@@ -11,7 +11,7 @@ import { join } from "node:path";
 import { build } from "vite";
 import { afterEach, expect, test } from "vitest";
 import { packageRoot } from "../../core/index.js";
-import { startTrialBroker } from "../../edge/outputs/mqtt/broker.js";
+import { startTrialBroker } from "../../edge/broker/trial-broker.js";
 import { FRAME_HEADROOM_BYTES } from "../../core/frame/frame-format.js";
 import { createPublisher } from "../../edge/outputs/mqtt/publisher.js";
 import { makeFrame, sleep, until } from "../doubles/frames.js";

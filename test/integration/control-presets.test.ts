@@ -3,7 +3,7 @@
 // as a run that began with it. The broker's thread runs the compiled broker-worker.js, so `npm run build:ts` comes first.
 import { afterEach, expect, test } from "vitest";
 import { changedConfig, valueAt } from "../../edge/config/index.js";
-import { startTrialBroker } from "../../edge/outputs/mqtt/broker.js";
+import { startTrialBroker } from "../../edge/broker/trial-broker.js";
 import { PRESET_NAMES, PRESETS } from "../../edge/presets/index.js";
 import { accountedPairs, assignments, ControlBench, hashes } from "../doubles/controlled-run.js";
 import { until } from "../doubles/frames.js";

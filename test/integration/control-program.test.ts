@@ -8,7 +8,7 @@ import { dirname, join } from "node:path";
 import { afterEach, expect, test } from "vitest";
 import { loadConfig } from "../../edge/config/index.js";
 import { lookAtControl } from "../../edge/commands/doctor/look-at-control.js";
-import type { RunFigures } from "../../edge/pipeline/figures.js";
+import type { RunFigures } from "../../edge/run/figures.js";
 import { SECRET, TestClient } from "../doubles/control-client.js";
 import { sleep, until } from "../doubles/frames.js";
 import { startMosquitto } from "../doubles/mosquitto.js";

@@ -9,7 +9,7 @@ import { join } from "node:path";
 import { connectAsync } from "mqtt";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { createEngine, type EngineInfo, type EngineOptions } from "../../cuda/index.js";
-import type { RunFigures } from "../../edge/pipeline/figures.js";
+import type { RunFigures } from "../../edge/run/figures.js";
 import { changedMatch, type MatchChange } from "../doubles/match-change.js";
 import { buildEmulatedPlugin, compilePluginOf } from "../doubles/emulated-kernels.js";
 import { computeFrame, engineOptions } from "../doubles/engine-call.js";

@@ -6,7 +6,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, expect, test } from "vitest";
 import type { BenchFigures } from "../../edge/commands/bench/index.js";
-import type { RunFigures } from "../../edge/pipeline/figures.js";
+import type { RunFigures } from "../../edge/run/figures.js";
 import { needs } from "../doubles/needs.js";
 import { lastJson, runProgram } from "../doubles/program.js";
 

@@ -13,7 +13,7 @@ import {
   type NativeEngine,
   openEngine,
 } from "../../cuda/index.js";
-import { loadNative } from "../../edge/native.js";
+import { loadNative } from "../../edge/contracts/native.js";
 import { changedMatch } from "../doubles/match-change.js";
 import { until } from "../doubles/frames.js";
 import { variants } from "../doubles/rooms.js";

@@ -3,8 +3,8 @@
 import { describe, expect, test } from "vitest";
 import { connectConsumer, type ReceivedFrame } from "../../clients/javascript/src/index.js";
 import { loadConfig } from "../../edge/config/index.js";
-import { openRuntime } from "../../edge/main.js";
-import { startTrialBroker } from "../../edge/outputs/mqtt/broker.js";
+import { openRuntime } from "../../edge/run/main.js";
+import { startTrialBroker } from "../../edge/broker/trial-broker.js";
 import { createEngine, type FrameResult } from "../../cuda/index.js";
 import { until } from "../doubles/frames.js";
 import { native, Random, variants } from "../doubles/rooms.js";

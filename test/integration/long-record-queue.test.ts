@@ -10,7 +10,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { connect } from "nats";
 import { writeScene } from "../../camera/index.js";
-import { loadNative } from "../../edge/native.js";
+import { loadNative } from "../../edge/contracts/native.js";
 import { until } from "../doubles/frames.js";
 import { needs } from "../doubles/needs.js";
 import { lastJson, runProgram, startProgram } from "../doubles/program.js";

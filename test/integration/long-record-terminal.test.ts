@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { writeScene } from "../../camera/index.js";
-import { loadNative } from "../../edge/native.js";
+import { loadNative } from "../../edge/contracts/native.js";
 import { runProgram } from "../doubles/program.js";
 import { startInTerminal } from "../doubles/terminal.js";
 

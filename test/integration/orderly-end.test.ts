@@ -4,7 +4,7 @@
 import { spawn } from "node:child_process";
 import mqtt from "mqtt";
 import { afterEach, expect, test } from "vitest";
-import type { RunFigures } from "../../edge/pipeline/figures.js";
+import type { RunFigures } from "../../edge/run/figures.js";
 import { sleep, until } from "../doubles/frames.js";
 import { startMosquitto } from "../doubles/mosquitto.js";
 import { needs } from "../doubles/needs.js";

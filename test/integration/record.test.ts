@@ -16,7 +16,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import sharp from "sharp";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import type { RunFigures } from "../../edge/pipeline/figures.js";
+import type { RunFigures } from "../../edge/run/figures.js";
 import { parseStereoCalibration, sceneCalibration } from "../../camera/index.js";
 import { needs } from "../doubles/needs.js";
 import { lastJson, runProgram } from "../doubles/program.js";

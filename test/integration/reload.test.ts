@@ -6,7 +6,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { hasTerminal } from "../../edge/cli/run/reload.js";
-import type { RunFigures } from "../../edge/pipeline/figures.js";
+import type { RunFigures } from "../../edge/run/figures.js";
 import { until } from "../doubles/frames.js";
 import { PROGRAM } from "../doubles/program.js";
 

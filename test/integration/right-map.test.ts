@@ -3,8 +3,8 @@
 import { expect, test } from "vitest";
 import { sceneCalibration, SceneRenderer, turnMap } from "../../camera/index.js";
 import { createEngine, type EngineOptions } from "../../cuda/index.js";
-import { rotationOf } from "../../edge/health/correction.js";
-import { loadNative } from "../../edge/native.js";
+import { rotationOf } from "../../edge/rig/health/correction.js";
+import { loadNative } from "../../edge/contracts/native.js";
 import { geometryOf } from "../../edge/pipeline/geometry.js";
 
 const SIZE = { width: 240, height: 160 };

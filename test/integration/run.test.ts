@@ -5,7 +5,7 @@ import { constants, tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { STAGE_NAMES } from "../../cuda/index.js";
-import type { RunFigures } from "../../edge/pipeline/figures.js";
+import type { RunFigures } from "../../edge/run/figures.js";
 import { until } from "../doubles/frames.js";
 import { startMosquitto } from "../doubles/mosquitto.js";
 import { needs } from "../doubles/needs.js";

@@ -2,7 +2,7 @@
 // An output of one's own, added from its folder to a copy of the project and run by `depthwatt run`: what it costs in changed
 // files, and that a bad one hurts nobody.
 import { afterAll, beforeAll, expect, test } from "vitest";
-import type { RunFigures } from "../../edge/pipeline/figures.js";
+import type { RunFigures } from "../../edge/run/figures.js";
 import { TreeCopy } from "../doubles/tree-copy.js";
 
 const COUNTER = `// SPDX-License-Identifier: Apache-2.0

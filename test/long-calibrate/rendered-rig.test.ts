@@ -3,7 +3,7 @@
 import { expect, test } from "vitest";
 import { type Board, calibratePairs, detectIn, type SeenPair } from "../../camera/index.js";
 import { multiply, rotationVector, transpose, type Vector3 } from "../../camera/calibration/matrix.js";
-import { loadNative } from "../../edge/native.js";
+import { loadNative } from "../../edge/contracts/native.js";
 import { boardPicture } from "../doubles/board-pictures.js";
 import { posesOf, rigOf } from "../doubles/calibration-rig.js";
 import { Random } from "../doubles/random.js";

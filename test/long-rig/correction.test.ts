@@ -13,11 +13,11 @@ import {
   writeScene,
 } from "../../camera/index.js";
 import { loadConfig } from "../../edge/config/index.js";
-import { rotationOf } from "../../edge/health/correction.js";
-import { type CapturedPair, Examiner } from "../../edge/health/examine.js";
-import { lookGeometryOf } from "../../edge/health/look-options.js";
-import { openRuntime } from "../../edge/main.js";
-import { loadNative } from "../../edge/native.js";
+import { rotationOf } from "../../edge/rig/health/correction.js";
+import { type CapturedPair, Examiner } from "../../edge/rig/health/examine.js";
+import { lookGeometryOf } from "../../edge/rig/health/look-options.js";
+import { openRuntime } from "../../edge/run/main.js";
+import { loadNative } from "../../edge/contracts/native.js";
 import { geometryOf, type PipelineGeometry } from "../../edge/pipeline/geometry.js";
 import { until } from "../doubles/frames.js";
 

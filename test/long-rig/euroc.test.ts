@@ -12,9 +12,9 @@ import {
   withHash,
 } from "../../camera/index.js";
 import { apply, multiply, rotationMatrix, type Vector3 } from "../../camera/calibration/matrix.js";
-import { rotationOf } from "../../edge/health/correction.js";
-import { type CapturedPair, Examiner } from "../../edge/health/examine.js";
-import { lookGeometryOf } from "../../edge/health/look-options.js";
+import { rotationOf } from "../../edge/rig/health/correction.js";
+import { type CapturedPair, Examiner } from "../../edge/rig/health/examine.js";
+import { lookGeometryOf } from "../../edge/rig/health/look-options.js";
 import { geometryOf, type PipelineGeometry } from "../../edge/pipeline/geometry.js";
 import { needsData } from "../doubles/needs.js";
 

@@ -2,9 +2,9 @@
 // Pairs of the synthetic scene whose right camera has turned by a known angle, and pairs that were mounted wrongly.
 import { describe, expect, test } from "vitest";
 import { greyPairLayout, SceneRenderer, type SceneOptions, sceneCalibration } from "../../camera/index.js";
-import { type CapturedPair, Examiner } from "../../edge/health/examine.js";
-import { lookGeometryOf } from "../../edge/health/look-options.js";
-import { loadNative } from "../../edge/native.js";
+import { type CapturedPair, Examiner } from "../../edge/rig/health/examine.js";
+import { lookGeometryOf } from "../../edge/rig/health/look-options.js";
+import { loadNative } from "../../edge/contracts/native.js";
 import { geometryOf, uncalibrated } from "../../edge/pipeline/geometry.js";
 
 const WIDTH = 640;

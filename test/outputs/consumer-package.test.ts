@@ -12,7 +12,7 @@ import { packageRoot } from "../../core/index.js";
 import { decodeBody, toValues } from "../../clients/javascript/src/decode.js";
 import { FRAME_HEADROOM_BYTES } from "../../core/frame/frame-format.js";
 import { parseFrame } from "../../core/frame/payload.js";
-import { startTrialBroker } from "../../edge/outputs/mqtt/broker.js";
+import { startTrialBroker } from "../../edge/broker/trial-broker.js";
 import { createPublisher } from "../../edge/outputs/mqtt/publisher.js";
 import { makeFrame, sleep } from "../doubles/frames.js";
 import { needs } from "../doubles/needs.js";

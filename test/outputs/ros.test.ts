@@ -22,7 +22,7 @@ import {
   writeImage,
   writePointCloud,
 } from "../../edge/mcap/messages.js";
-import type { RunFigures } from "../../edge/pipeline/figures.js";
+import type { RunFigures } from "../../edge/run/figures.js";
 import { sleep, until } from "../doubles/frames.js";
 import { startMosquitto } from "../doubles/mosquitto.js";
 import { needs, PYTHON } from "../doubles/needs.js";

@@ -3,8 +3,8 @@
 // constructed of features whose rows follow the equation, with noise of a fixed seed; the clock is the test's.
 import { describe, expect, test } from "vitest";
 import type { AlignmentLook } from "../../camera/index.js";
-import { RigMonitor } from "../../edge/health/monitor.js";
-import type { PairProblem } from "../../edge/health/problem.js";
+import { RigMonitor } from "../../edge/rig/health/monitor.js";
+import type { PairProblem } from "../../edge/rig/health/problem.js";
 
 const VIEW = { width: 640, height: 480, focalPixels: 520, cx: 319.5, cy: 239.5 };
 const DEGREES = 180 / Math.PI;

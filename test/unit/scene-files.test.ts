@@ -14,7 +14,7 @@ import {
   sceneCalibration,
   writeScene,
 } from "../../camera/index.js";
-import { loadNative } from "../../edge/native.js";
+import { loadNative } from "../../edge/contracts/native.js";
 import { define } from "../../edge/commands/scene/command.js";
 import { readDataset, readScene } from "../../edge/eval/dataset.js";
 

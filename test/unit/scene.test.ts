@@ -17,7 +17,7 @@ import {
   truthView,
 } from "../../camera/index.js";
 import { boardCrc } from "../../camera/scene/frame-index.js";
-import { loadNative } from "../../edge/native.js";
+import { loadNative } from "../../edge/contracts/native.js";
 
 const renderers: SceneRenderer[] = [];
 function renderer(options: SceneOptions): SceneRenderer {

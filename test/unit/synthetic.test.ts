@@ -10,7 +10,7 @@ import {
   type SyntheticOptions,
   SyntheticSource,
 } from "../../camera/index.js";
-import { loadNative } from "../../edge/native.js";
+import { loadNative } from "../../edge/contracts/native.js";
 
 const SIZE = { width: 160, height: 120 };
 

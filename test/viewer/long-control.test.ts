@@ -9,7 +9,7 @@ import type { Page } from "playwright-core";
 import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
 import { WebSocket } from "ws";
 import { writeScene } from "../../camera/index.js";
-import { loadNative } from "../../edge/native.js";
+import { loadNative } from "../../edge/contracts/native.js";
 import { requestPayload, setSecret } from "../../clients/page/settings/request.js";
 import type { ToPage } from "../../edge/outputs/viewer/protocol.js";
 import { PRESETS } from "../../edge/presets/index.js";

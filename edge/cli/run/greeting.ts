@@ -2,7 +2,7 @@
 // What run prints first: what computes, where the stream is, and the command that reads it.
 import { qualityWords } from "../../../cuda/index.js";
 import { matchParameters } from "../../config/index.js";
-import type { Runtime } from "../../runtime.js";
+import type { Runtime } from "../../run/runtime.js";
 import { printLine } from "../output.js";
 
 const line = (label: string, text: string) => printLine(`${label.padEnd(9)} ${text}`.trimEnd());

@@ -4,8 +4,8 @@ import { closeSync, openSync, readFileSync } from "node:fs";
 import { isatty } from "node:tty";
 import { type Config, differences, type LoadedConfig } from "../../config/index.js";
 import { isDepthwattError } from "../../../core/index.js";
-import type { Log } from "../../log.js";
-import type { Runtime } from "../../runtime.js";
+import type { Log } from "../log.js";
+import type { Runtime } from "../../run/runtime.js";
 
 /** Whether this process has a controlling terminal: only such a one is sent SIGHUP when a terminal is closed. */
 export function hasTerminal(stat = readFileSync("/proc/self/stat", "utf8")): boolean {

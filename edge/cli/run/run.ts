@@ -3,12 +3,12 @@
 import { constants } from "node:os";
 import type { Command } from "commander";
 import { DepthwattError } from "../../../core/index.js";
-import { loadNative } from "../../native.js";
+import { loadNative } from "../../contracts/native.js";
 import { either, type FlagValue, type LoadedConfig } from "../../config/index.js";
 import { saveSettings } from "../../control/save.js";
-import { openRuntime } from "../../main.js";
-import type { Runtime, RuntimeEvents, RuntimeHost } from "../../runtime.js";
-import { createLog, type Log } from "../../log.js";
+import { openRuntime } from "../../run/main.js";
+import type { Runtime, RuntimeEvents, RuntimeHost } from "../../run/runtime.js";
+import { createLog, type Log } from "../log.js";
 import { createNotifier, type ServiceNotifier } from "../../service/notify.js";
 import { whenThere } from "../../service/wait.js";
 import { SOURCE_KINDS } from "../../sources/section.js";

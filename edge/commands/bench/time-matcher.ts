@@ -10,7 +10,7 @@ import {
   STAGE_NAMES,
   type StageName,
 } from "../../../cuda/index.js";
-import { loadNative } from "../../native.js";
+import { loadNative } from "../../contracts/native.js";
 import type { Unavailable } from "../../../power/index.js";
 import { changedSettings, type Config } from "../../config/index.js";
 import { engineOptionsOf } from "../../pipeline/engine-options.js";
@@ -91,8 +91,8 @@ export interface BenchFigures {
 
 function openEngine({ config, width, height, repeatStage }: BenchOptions): NativeEngine {
   const description = greyPairLayout(width, height);
-  const alone = repeatStage === undefined ? {} : { repeatStage };
-  return createEngine(engineOptionsOf(config, { description }, uncalibrated(width, height), alone));
+  const repeated = repeatStage && { repeatStage };
+  return createEngine(engineOptionsOf(config, { description }, uncalibrated(width, height), repeated));
 }
 
 async function scenePair(width: number, height: number) {

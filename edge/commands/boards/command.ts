@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // depthwatt boards: which board this is and why, what can be measured on it, and every board that is known.
 import type { Command } from "commander";
-import { loadNative, type NativeAddon } from "../../native.js";
+import { loadNative, type NativeAddon } from "../../contracts/native.js";
 import { openCandidates } from "../../../power/index.js";
 import {
   type BoardFile,

@@ -7,7 +7,7 @@ import {
   GUIDE_GOALS,
   type GreyImage,
 } from "../../../camera/index.js";
-import type { LiveLook } from "./index.js";
+import type { LiveLook } from "../../rig/calibrate/index.js";
 import type { Hub } from "../../outputs/viewer/hub.js";
 import type { CalibrationDocument, CalibrationImage } from "../../outputs/viewer/protocol.js";
 

@@ -21,9 +21,9 @@ import {
   takePairs,
   type WantedBoard,
   writeOutputs,
-} from "./index.js";
-import { loadNative } from "../../native.js";
-import { openSource } from "../../sources/index.js";
+} from "../../rig/calibrate/index.js";
+import { loadNative } from "../../contracts/native.js";
+import { openSource } from "../../run/open-source.js";
 import { boardOf, type CalibrateFlags, checkFlags, metresOf, secondsOf } from "./flags.js";
 import { isLive, type LiveRun, runLive } from "./live-run.js";
 import { printResult } from "./print-result.js";

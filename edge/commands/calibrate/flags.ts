@@ -3,7 +3,7 @@
 import { InvalidArgumentError } from "commander";
 import { DICTIONARIES, type Dictionary, type LensModel, type Pattern } from "../../../camera/index.js";
 import { DepthwattError } from "../../../core/index.js";
-import type { WantedBoard } from "./index.js";
+import type { WantedBoard } from "../../rig/calibrate/index.js";
 import type { ConfigOptions, PlaceOptions } from "../../cli/options.js";
 
 export interface CalibrateFlags extends ConfigOptions, PlaceOptions {

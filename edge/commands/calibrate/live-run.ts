@@ -12,14 +12,14 @@ import {
   type LiveLook,
   type NamedPair,
   type WantedBoard,
-} from "./index.js";
+} from "../../rig/calibrate/index.js";
 import type { Config } from "../../config/index.js";
 import { SharedHttp } from "../../http/index.js";
-import { loadNative } from "../../native.js";
+import { loadNative } from "../../contracts/native.js";
 import { servePage } from "../../outputs/viewer/assets.js";
 import { CalibrationFeed } from "./calibration-feed.js";
 import { Hub } from "../../outputs/viewer/hub.js";
-import { openSource } from "../../sources/index.js";
+import { openSource } from "../../run/open-source.js";
 import { kindOfPath } from "../../sources/section.js";
 import type { CalibrateFlags } from "./flags.js";
 import { LiveLine } from "../../cli/live-line.js";

@@ -13,7 +13,7 @@ import {
   type PairSource,
   type RawImage,
 } from "../../../camera/index.js";
-import { openSource } from "../../sources/index.js";
+import { openSource } from "../../run/open-source.js";
 import {
   type ConfigOptions,
   configOf,

@@ -3,10 +3,10 @@
 import type { Command } from "commander";
 import type { FramePair, PairSource } from "../../../camera/index.js";
 import { DepthwattError, ERROR_CATALOGUE } from "../../../core/index.js";
-import { type AlignmentFigures, type Examination, Examiner, lookGeometryOf } from "../../health/index.js";
+import { type AlignmentFigures, type Examination, Examiner, lookGeometryOf } from "../../rig/health/index.js";
 import { geometryOf, uncalibrated } from "../../pipeline/geometry.js";
-import type { Unavailable } from "../../pipeline/known.js";
-import { openSource } from "../../sources/index.js";
+import type { Unavailable } from "../../contracts/known.js";
+import { openSource } from "../../run/open-source.js";
 import { kindOfPath } from "../../sources/section.js";
 import {
   describeArguments,

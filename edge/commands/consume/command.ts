@@ -20,7 +20,7 @@ import {
   URL_ARGUMENT,
   withBrokerAccess,
 } from "../../cli/broker-flags.js";
-import { CONSUME_FLAGS } from "../../cli/consume-flags.js";
+import { CONSUME_FLAGS } from "../../mqtt/consume-flags.js";
 import { cutToTerminal } from "../../cli/live-line.js";
 import { describeArguments, withExamples, withJson } from "../../cli/options.js";
 import { secondsUpTo, wholeNumberFrom } from "../../cli/numbers.js";

@@ -2,7 +2,7 @@
 // depthwatt doctor: what this machine has, what it lacks, and what to do about that.
 import { hostname } from "node:os";
 import type { Command } from "commander";
-import { VERSION } from "../../version.js";
+import { VERSION } from "../../contracts/version.js";
 import { lookAtControl } from "./look-at-control.js";
 import { lookAtBroker, lookAtCameras, lookAtPower } from "./look-at-devices.js";
 import type { Finding } from "./finding.js";

@@ -4,7 +4,7 @@
 import type { MqttClient } from "mqtt";
 import { type DepthwattError, isDepthwattError } from "../../../core/index.js";
 import type { Config } from "../../config/index.js";
-import { readControlSecret } from "../../control/open-control.js";
+import { readControlSecret } from "../../control/secret.js";
 import { BrokerConnection, uniqueClientId } from "../../../core/mqtt/connection.js";
 import { readCredentials } from "../../mqtt/credentials.js";
 import { secretCommands } from "./fix-commands.js";

@@ -3,7 +3,7 @@
 import { accessSync, constants, existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { DepthwattError, isDepthwattError, redactUrl } from "../../../core/index.js";
-import type { NativeAddon } from "../../native.js";
+import type { NativeAddon } from "../../contracts/native.js";
 import { openCandidates, type PowerSensor, type TotalRule } from "../../../power/index.js";
 import type { Config } from "../../config/index.js";
 import { powerNative } from "../../power/open-meter.js";

@@ -4,7 +4,7 @@ import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { hasCode, isDepthwattError, packageRoot } from "../../../core/index.js";
 import { type BoardEvidence, gatherEvidence } from "../../boards/index.js";
-import { loadNative, type NativeAddon } from "../../native.js";
+import { loadNative, type NativeAddon } from "../../contracts/native.js";
 import type { LoadedConfig } from "../../config/index.js";
 import { settingsCommands } from "./fix-commands.js";
 import type { Finding } from "./finding.js";

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Draws the pictures that a profile computes on before anything is measured, so that drawing is in no figure.
 import { type StereoCalibration, SyntheticSource } from "../../../camera/index.js";
-import type { NativeAddon } from "../../native.js";
+import type { NativeAddon } from "../../contracts/native.js";
 
 export interface DrawnPair {
   left: Uint8Array;

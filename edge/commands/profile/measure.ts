@@ -7,7 +7,7 @@ import type { ContextSnapshot, Figure, Meter } from "../../../power/index.js";
 import { loadConfig, matchParameters } from "../../config/index.js";
 import { geometryOf } from "../../pipeline/geometry.js";
 import { engineOptionsOf } from "../../pipeline/engine-options.js";
-import { RecentValues } from "../../pipeline/statistics.js";
+import { RecentValues } from "../../contracts/statistics.js";
 import type { SceneCache } from "./frames.js";
 import { expectToRun } from "../../profile/repeated-stage.js";
 import { runFrames } from "./run-frames.js";

@@ -5,7 +5,7 @@ import { cpus, hostname, release } from "node:os";
 import type { EngineInfo } from "../../../cuda/index.js";
 import type { Meter, PowerNative } from "../../../power/index.js";
 import type { Detection } from "../../boards/index.js";
-import { VERSION } from "../../version.js";
+import { VERSION } from "../../contracts/version.js";
 import type { ProfileProvenance } from "../../profile/types.js";
 
 /** x86 names itself in /proc/cpuinfo; many ARM boards only say which core they have. */

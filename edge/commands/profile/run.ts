@@ -5,7 +5,7 @@ import { createInterface } from "node:readline/promises";
 import { DepthwattError } from "../../../core/index.js";
 import { greyPairLayout } from "../../../camera/index.js";
 import { createEngine } from "../../../cuda/index.js";
-import { loadNative } from "../../native.js";
+import { loadNative } from "../../contracts/native.js";
 import { type Meter, SENSOR_CHOICES, type SensorChoice } from "../../../power/index.js";
 import { type Detection, detectBoard, loadBoards, totalRuleOf } from "../../boards/index.js";
 import { loadConfig } from "../../config/index.js";
@@ -98,7 +98,7 @@ function engineInfo(backend: "auto" | "cpu" | "cuda") {
   const { config } = loadConfig({ environment: {}, set: ["board=none", `engine.backend=${backend}`] });
   const description = greyPairLayout(size.width, size.height);
   const engine = createEngine(
-    engineOptionsOf(config, { description }, uncalibrated(size.width, size.height), {}),
+    engineOptionsOf(config, { description }, uncalibrated(size.width, size.height)),
   );
   const info = { ...engine.info };
   engine.close();

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { type Command, Option } from "commander";
 import { DepthwattError } from "../../../core/index.js";
 import { writeScene } from "../../../camera/index.js";
-import { loadNative } from "../../native.js";
+import { loadNative } from "../../contracts/native.js";
 import { withExamples, withJson } from "../../cli/options.js";
 import { note, printJson } from "../../cli/output.js";
 import { wholeNumber } from "../../cli/numbers.js";

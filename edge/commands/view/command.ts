@@ -4,7 +4,7 @@ import { type Command, InvalidArgumentError } from "commander";
 import { connectConsumer } from "../../../clients/javascript/src/index.js";
 import { PICTURE_STREAMS } from "../../../core/frame/frame-format.js";
 import { gateOf, HttpServer } from "../../http/index.js";
-import { createLog } from "../../log.js";
+import { createLog } from "../../cli/log.js";
 import { checkBrokerUrl } from "../../mqtt/credentials.js";
 import { brokerControl } from "../../outputs/viewer/broker-control.js";
 import { BrokerFeed } from "../../outputs/viewer/broker-feed.js";

@@ -2,9 +2,15 @@
 // The open output of what is derived from depth.
 import { DepthwattError } from "../../../core/index.js";
 import { makeTopics } from "../../../core/frame/topics.js";
-import type { ComputedFrame } from "../../pipeline/computed-frame.js";
-import type { FrameLease, Output, OutputContext, OutputCounters, OutputPicture } from "../output.js";
-import { SideTopics } from "../side-topics.js";
+import type { ComputedFrame } from "../../contracts/computed-frame.js";
+import type {
+  FrameLease,
+  Output,
+  OutputContext,
+  OutputCounters,
+  OutputPicture,
+} from "../../contracts/output.js";
+import { SideTopics } from "../../mqtt/side-topics.js";
 import { nearestIn, type ScanGeometry, scanOf } from "./nearest.js";
 import { parseZones, type Span, spansOf, type Zone } from "./polygon.js";
 import { gridOver, planeFit, TemporalNoise } from "./quality.js";

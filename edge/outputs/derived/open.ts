@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The output "derived": nearest distances by zone and by angle, and figures of quality, as small JSON topics.
-import { defineOutput } from "../output.js";
+import { defineOutput } from "../../contracts/output.js";
 import { brokenDerived, derivedSettings } from "./settings.js";
 
 export const derived = defineOutput({

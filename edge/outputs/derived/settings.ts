@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Settings of what is derived from depth.
 import { z } from "zod";
-import type { BrokenSetting } from "../../config/broken-setting.js";
-import { type Exact, section, setting } from "../../config/setting.js";
+import type { BrokenSetting } from "../../contracts/broken-setting.js";
+import { type Exact, section, setting } from "../../contracts/setting.js";
 import { parseZones } from "./polygon.js";
 
 const share = z.number().min(0).max(1);

@@ -3,9 +3,10 @@
 // carries what its switches and selects say to the control.
 import { DepthwattError } from "../../../core/index.js";
 import { makeTopics } from "../../../core/frame/topics.js";
-import { VERSION } from "../../version.js";
-import type { Output, OutputContext, OutputCounters, RunControl } from "../output.js";
-import { SideTopics } from "../side-topics.js";
+import { VERSION } from "../../contracts/version.js";
+import type { Output, OutputContext, OutputCounters } from "../../contracts/output.js";
+import type { RunControl } from "../../contracts/control.js";
+import { SideTopics } from "../../mqtt/side-topics.js";
 import {
   commandTopicOf,
   type ControlledSetting,

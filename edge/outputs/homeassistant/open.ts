@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The output "homeAssistant": announces the device, its figures, its picture and some of its settings.
-import { defineOutput } from "../output.js";
+import { defineOutput } from "../../contracts/output.js";
 import { brokenHomeAssistant, homeAssistantSettings } from "./settings.js";
 
 export const homeAssistant = defineOutput({

@@ -15,8 +15,8 @@ import {
 } from "../../mcap/messages.js";
 import type { RecordedChannel } from "../../mcap/recording-file.js";
 import { CAMERA_INFO, COMPRESSED_IMAGE, IMAGE, POINT_CLOUD } from "../../mcap/schemas.js";
-import type { ComputedFrame } from "../../pipeline/computed-frame.js";
-import type { InputLayout, Rig } from "../../pipeline/rig.js";
+import type { ComputedFrame } from "../../contracts/computed-frame.js";
+import type { InputLayout, Rig } from "../../contracts/rig.js";
 import type { McapSettings } from "./settings.js";
 
 /** Capture times as the recording has them, nanoseconds since 1970, or the recording's own where it was replayed. */

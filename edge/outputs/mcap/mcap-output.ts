@@ -10,9 +10,9 @@ import { DepthwattError, packageRoot, redactUrl } from "../../../core/index.js";
 import { stringifyCalibration } from "../../../camera/index.js";
 import { RealtimeOffset } from "../mqtt/streams.js";
 import { INFO, METRICS, NOTICE, SETTINGS, STATE } from "../../mcap/schemas.js";
-import type { ComputedFrame } from "../../pipeline/computed-frame.js";
-import { CountsByCause } from "../../pipeline/statistics.js";
-import type { Rig } from "../../pipeline/rig.js";
+import type { ComputedFrame } from "../../contracts/computed-frame.js";
+import { CountsByCause } from "../../contracts/statistics.js";
+import type { Rig } from "../../contracts/rig.js";
 import type {
   DeviceState,
   FrameLease,
@@ -20,7 +20,7 @@ import type {
   OutputContext,
   OutputCounters,
   OutputPicture,
-} from "../output.js";
+} from "../../contracts/output.js";
 import { type FrameChannel, frameChannels, topicPrefix } from "./channels.js";
 import type { FromRecorder, PartPlace, RecorderThreadData, ToRecorder } from "./messages.js";
 import type { RecordingHead } from "./recorder.js";

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The output "mcap": records what is computed. What it needs is loaded when there is something to record.
-import type { EncodingWishes } from "../../pipeline/computed-frame.js";
-import { defineOutput } from "../output.js";
+import type { EncodingWishes } from "../../contracts/computed-frame.js";
+import { defineOutput } from "../../contracts/output.js";
 import { type McapSettings, mcapSettings } from "./settings.js";
 
 function mcapEncodings(settings: McapSettings, hasDepth: boolean): EncodingWishes {

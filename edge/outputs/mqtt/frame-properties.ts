@@ -2,7 +2,7 @@
 // The MQTT 5 properties of a frame's message: content type, expiry, and some header fields again for programs that do not read
 // the header. Where they differ, the header is right.
 import type { FrameDescription } from "../../../core/frame/payload.js";
-import type { PublishProperties } from "./publish-packet.js";
+import type { PublishProperties } from "../../mqtt/publish-packet.js";
 
 export const FRAME_CONTENT_TYPE = "application/vnd.depthwatt.frame";
 

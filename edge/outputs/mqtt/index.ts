@@ -7,7 +7,7 @@ export {
   parseFrame,
   writeFrame,
 } from "../../../core/frame/payload.js";
-export { startTrialBroker, type TrialBroker, type TrialBrokerOptions } from "./broker.js";
+export { startTrialBroker, type TrialBroker, type TrialBrokerOptions } from "../../broker/trial-broker.js";
 export { FRAME_CONTENT_TYPE } from "./frame-properties.js";
 export { createPublisher } from "./publisher.js";
 export type * from "./publisher-types.js";

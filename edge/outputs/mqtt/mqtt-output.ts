@@ -4,8 +4,8 @@ import type { DepthwattError } from "../../../core/index.js";
 import type { MqttDoor } from "../../control/mqtt-door.js";
 import { brokerName } from "../../../core/mqtt/broker-errors.js";
 import { readCredentials } from "../../mqtt/credentials.js";
-import type { FrameSink } from "../../pipeline/computed-frame.js";
-import { CountsByCause } from "../../pipeline/statistics.js";
+import type { FrameSink } from "../../contracts/computed-frame.js";
+import { CountsByCause } from "../../contracts/statistics.js";
 import type {
   BrokerAccess,
   DeviceState,
@@ -14,7 +14,7 @@ import type {
   OutputContext,
   OutputCounters,
   OutputPicture,
-} from "../output.js";
+} from "../../contracts/output.js";
 import { consumeCommand } from "./consume-command.js";
 import { previewSink } from "./preview.js";
 import type { Publisher } from "./publisher-types.js";

@@ -2,7 +2,7 @@
 // The preview topic: now and then a small colour picture of the disparity, as a plain JPEG or PNG file for whatever can show
 // one, such as Home Assistant. The frame's slot is free again before the picture is packed.
 import { colourDisparity, encodeJpeg, encodePng, type FloatImage } from "../../../camera/index.js";
-import type { ComputedFrame, FrameSink } from "../../pipeline/computed-frame.js";
+import type { ComputedFrame, FrameSink } from "../../contracts/computed-frame.js";
 import type { Publisher } from "./index.js";
 import type { MqttSettings } from "./settings.js";
 

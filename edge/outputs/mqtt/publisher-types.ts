@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The publisher as the pipeline sees it: hand over a slot's buffer and forget it; the release callback says when it is free.
 import type { DepthwattError } from "../../../core/index.js";
+import type { DeviceState } from "../../contracts/output.js";
 import type { StreamName } from "../../../core/frame/frame-format.js";
 import type { FrameDescription } from "../../../core/frame/payload.js";
 import type { BrokerStatus } from "../../../core/mqtt/connection.js";
@@ -69,8 +70,6 @@ export interface PublisherCounters extends StreamCounters {
   /** Documents (state, info, camera_info, metrics) that were larger than the broker allows, by name. */
   oversizeDocuments: Record<string, number>;
 }
-
-export type DeviceState = "online" | "degraded" | "stopped";
 
 /**
  * Never blocks, never throws, never copies a frame. Per stream it holds at most two buffers: one at the socket and the

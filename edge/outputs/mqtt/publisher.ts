@@ -19,14 +19,9 @@ import {
 } from "./stream-queue.js";
 import { expirySeconds, frameProperties } from "./frame-properties.js";
 import { type FrameDescription, writeFrame } from "../../../core/frame/payload.js";
-import { MAX_REMAINING_LENGTH, plainPacketBytes, publishPacketHead } from "./publish-packet.js";
-import type {
-  DeviceState,
-  Publisher,
-  PublishDropCause,
-  PublisherCounters,
-  PublisherOptions,
-} from "./publisher-types.js";
+import { MAX_REMAINING_LENGTH, plainPacketBytes, publishPacketHead } from "../../mqtt/publish-packet.js";
+import type { Publisher, PublishDropCause, PublisherCounters, PublisherOptions } from "./publisher-types.js";
+import type { DeviceState } from "../../contracts/output.js";
 import { RetainedTopics } from "./retained.js";
 import { judgeState } from "./rivals.js";
 import { makeTopics, type Topics } from "../../../core/frame/topics.js";

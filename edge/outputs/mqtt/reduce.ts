@@ -10,7 +10,7 @@ import {
 } from "../../../core/frame/frame-format.js";
 import type { FrameDescription } from "../../../core/frame/payload.js";
 import { encodeRvl, rvlMaxBytes } from "../../../core/frame/rvl.js";
-import type { ComputedFrame } from "../../pipeline/computed-frame.js";
+import type { ComputedFrame } from "../../contracts/computed-frame.js";
 
 /** What is tried, in this order, where the whole picture does not fit. */
 export const REDUCTIONS: readonly Reduction[] = [2, 4];

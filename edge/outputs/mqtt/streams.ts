@@ -4,8 +4,8 @@
 import { encodePng } from "../../../camera/index.js";
 import { DepthwattError } from "../../../core/index.js";
 import { ENCODED_HEADROOM_BYTES } from "../../../cuda/index.js";
-import { loadNative } from "../../native.js";
-import type { ComputedFrame } from "../../pipeline/computed-frame.js";
+import { loadNative } from "../../contracts/native.js";
+import type { ComputedFrame } from "../../contracts/computed-frame.js";
 import {
   COMPRESSED_DEPTH_HEADER_BYTES,
   FRAME_HEADER_BYTES,

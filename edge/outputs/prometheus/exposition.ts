@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The metrics as text: Prometheus' format 0.0.4, and OpenMetrics 1.0.0 for whoever asks for it.
-import { TIME_BOUNDS_MS } from "../../pipeline/time-counts.js";
+import { TIME_BOUNDS_MS } from "../../contracts/time-counts.js";
 import type { Family, HistogramFamily, Labels, ScrapeFacts, ValueFamily } from "./family.js";
 
 export type Format = "prometheus" | "openMetrics";

@@ -2,7 +2,7 @@
 // Answers scrapes: the text is made at most a few times a second however often it is asked for, and whoever does not read
 // is cut off, so that no client costs more than a few answers' memory.
 import type { ServerResponse } from "node:http";
-import type { OutputCounters } from "../output.js";
+import type { OutputCounters } from "../../contracts/output.js";
 import { CONTENT_TYPES, type Format } from "./exposition.js";
 
 /** A text is good for so long. */

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The output "ros": depth and camera_info as ROS 2 messages over MQTT.
-import type { EncodingWishes } from "../../pipeline/computed-frame.js";
-import { defineOutput } from "../output.js";
+import type { EncodingWishes } from "../../contracts/computed-frame.js";
+import { defineOutput } from "../../contracts/output.js";
 import { type RosSettings, rosSettings } from "./settings.js";
 
 function rosEncodings({ compressedDepth, points }: RosSettings, hasDepth: boolean): EncodingWishes {

@@ -15,11 +15,17 @@ import {
   writePointCloud,
 } from "../../mcap/messages.js";
 import { RealtimeOffset } from "../mqtt/streams.js";
-import type { ComputedFrame } from "../../pipeline/computed-frame.js";
-import { CountsByCause } from "../../pipeline/statistics.js";
-import type { FrameLease, Output, OutputContext, OutputCounters, OutputPicture } from "../output.js";
+import type { ComputedFrame } from "../../contracts/computed-frame.js";
+import { CountsByCause } from "../../contracts/statistics.js";
+import type {
+  FrameLease,
+  Output,
+  OutputContext,
+  OutputCounters,
+  OutputPicture,
+} from "../../contracts/output.js";
 import type { PointFrameName } from "../../../core/frame/frame-format.js";
-import { SideTopics } from "../side-topics.js";
+import { SideTopics } from "../../mqtt/side-topics.js";
 import type { RosSettings } from "./settings.js";
 
 /** Buffers of one topic: one at the socket, and one that is being written. */

@@ -4,7 +4,7 @@ import { readdirSync, readFileSync } from "node:fs";
 import type { IncomingMessage } from "node:http";
 import { extname, join } from "node:path";
 import { DepthwattError, packageRoot } from "../../../core/index.js";
-import type { HttpHandler, HttpServer } from "../../http/index.js";
+import type { HttpHandler, HttpRoutes } from "../../contracts/http.js";
 import type { Hub } from "./hub.js";
 import { SOCKET_PATH } from "./protocol.js";
 
@@ -37,7 +37,7 @@ function contentSecurityPolicy(request: IncomingMessage, secure: boolean): strin
  * Registers the page's files and its WebSocket.
  * @throws DepthwattError ADDON_MISSING where the page was not built
  */
-export function servePage(server: HttpServer, hub: Hub, folder = builtPage()): void {
+export function servePage(server: HttpRoutes, hub: Hub, folder = builtPage()): void {
   let names: string[];
   try {
     names = readdirSync(folder, { recursive: true, withFileTypes: true })

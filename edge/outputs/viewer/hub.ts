@@ -5,8 +5,9 @@ import type { WebSocket } from "ws";
 import { z } from "zod";
 import { MAX_REQUEST_BYTES } from "../../control/gate.js";
 import { PICTURE_STREAMS, type PictureStream } from "../../../core/frame/frame-format.js";
-import { MAX_STRANGERS, type PasswordGate } from "../../http/index.js";
-import { VERSION } from "../../version.js";
+import type { PasswordCheck } from "../../contracts/http.js";
+import { MAX_STRANGERS } from "../../http/index.js";
+import { VERSION } from "../../contracts/version.js";
 import { PageClient } from "./client.js";
 import {
   BEAT_MS,
@@ -47,7 +48,7 @@ export interface HubOptions {
   /** Said to people: where frames come from. */
   origin: string;
   /** Absent: whoever reaches the server may look. */
-  gate?: PasswordGate | undefined;
+  gate?: PasswordCheck | undefined;
   /** Changes a setting; absent: the page is read-only. */
   control?: HubControl | undefined;
 }

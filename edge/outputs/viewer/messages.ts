@@ -11,7 +11,7 @@ import {
   type PictureStream,
 } from "../../../core/frame/frame-format.js";
 import { writeFrame } from "../../../core/frame/payload.js";
-import type { ComputedFrame } from "../../pipeline/computed-frame.js";
+import type { ComputedFrame } from "../../contracts/computed-frame.js";
 import { RealtimeOffset } from "../mqtt/streams.js";
 
 const INVALID_DISPARITY_Q4 = -32_768;

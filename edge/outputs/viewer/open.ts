@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // The live page as an output: what is computed here, shown by the process's own HTTP server to whoever may look.
 import { z } from "zod";
-import { type Exact, section, setting } from "../../config/setting.js";
+import { type Exact, section, setting } from "../../contracts/setting.js";
 import { PICTURE_STREAMS, type PictureStream } from "../../../core/frame/frame-format.js";
-import { CountsByCause } from "../../pipeline/statistics.js";
+import { CountsByCause } from "../../contracts/statistics.js";
 import {
   type DeviceState,
   defineOutput,
@@ -12,8 +12,8 @@ import {
   type OutputContext,
   type OutputCounters,
   type OutputPicture,
-} from "../output.js";
-import { rateSetting } from "../rate-setting.js";
+} from "../../contracts/output.js";
+import { rateSetting } from "../../contracts/rate-setting.js";
 import { servePage } from "./assets.js";
 import { controlOf } from "./control.js";
 import { Hub } from "./hub.js";

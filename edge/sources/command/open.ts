@@ -2,8 +2,8 @@
 // The source "command": any program as a camera.
 import { isDepthwattError, printable, redactUrl } from "../../../core/index.js";
 import { openCommandSource, splitCommand } from "../../../camera/index.js";
-import { brokenPlaces, placesOf } from "../places.js";
-import { type BrokenSetting, defineSource } from "../source.js";
+import { brokenPlaces, placesOf } from "../../contracts/image-places.js";
+import { type BrokenSetting, defineSource } from "../../contracts/source.js";
 import { commandSettings } from "./settings.js";
 
 /** What a camera's program says of itself may hold the password of its URL. */

@@ -2,7 +2,7 @@
 // Settings of programs that write images to their standard output.
 import { z } from "zod";
 import { STREAM_FORMATS } from "../../../camera/index.js";
-import { section, setting } from "../../config/setting.js";
+import { section, setting } from "../../contracts/setting.js";
 
 export const commandSettings = section("Programs that write images to their standard output.", {
   left: setting(z.string().min(1).optional(), {

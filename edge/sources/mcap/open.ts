@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The source "mcap": a recording is computed again. What reads it is loaded with it.
-import { defineSource } from "../source.js";
+import { defineSource } from "../../contracts/source.js";
 import { mcapSettings } from "./settings.js";
 
 export const mcap = defineSource({

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Settings of recordings in MCAP.
 import { z } from "zod";
-import { section, setting } from "../../config/setting.js";
+import { section, setting } from "../../contracts/setting.js";
 
 const topic = (side: string) =>
   setting(z.string().min(1).optional(), {

@@ -19,7 +19,7 @@ import {
   recordedPairs,
 } from "../../mcap/pairs.js";
 import { openRecording, type Recording, type RecordingLoss } from "../../mcap/recording.js";
-import type { OpenedSource } from "../source.js";
+import type { OpenedSource } from "../../contracts/source.js";
 
 export interface McapSourceSettings {
   file: string;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The source "replay": images on disk, played at a rate or as fast as they are taken.
 import { openReplaySource } from "../../../camera/index.js";
-import { brokenPlaces, placesOf } from "../places.js";
-import { defineSource } from "../source.js";
+import { brokenPlaces, placesOf } from "../../contracts/image-places.js";
+import { defineSource } from "../../contracts/source.js";
 import { replaySettings } from "./settings.js";
 
 export const replay = defineSource({

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Settings of recordings: images on disk.
 import { z } from "zod";
-import { section, setting } from "../../config/setting.js";
+import { section, setting } from "../../contracts/setting.js";
 
 export const replaySettings = section(
   "Images on disk, as depthwatt capture or other programs wrote them.",

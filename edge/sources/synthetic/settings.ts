@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Settings of the built-in scene.
 import { z } from "zod";
-import { section, setting } from "../../config/setting.js";
+import { section, setting } from "../../contracts/setting.js";
 
 export const syntheticSettings = section(
   "The built-in moving scene, which brings its own calibration.",

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The source "v4l2": two cameras, or one that has both images side by side.
 import { loadVideo, openV4l2Source } from "../../../camera/index.js";
-import { brokenPlaces } from "../places.js";
-import { defineSource } from "../source.js";
+import { brokenPlaces } from "../../contracts/image-places.js";
+import { defineSource } from "../../contracts/source.js";
 import { v4l2Settings } from "./settings.js";
 
 export const v4l2 = defineSource({

@@ -2,7 +2,7 @@
 // Settings of cameras with a V4L2 driver.
 import { z } from "zod";
 import { CAPTURE_FORMATS } from "../../../camera/index.js";
-import { section, setting } from "../../config/setting.js";
+import { section, setting } from "../../contracts/setting.js";
 
 export const v4l2Settings = section(
   "Cameras with a V4L2 driver: /dev/video*.",

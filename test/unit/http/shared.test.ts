@@ -6,7 +6,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, expect, test } from "vitest";
 import { loadConfig } from "../../../edge/config/index.js";
-import { type HttpAccess, sendText, SharedHttp } from "../../../edge/http/index.js";
+import type { HttpAccess } from "../../../edge/contracts/http.js";
+import { sendText, SharedHttp } from "../../../edge/http/index.js";
 import { makeCertificates } from "../../doubles/certificates.js";
 import { needs } from "../../doubles/needs.js";
 

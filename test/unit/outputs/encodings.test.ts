@@ -3,8 +3,8 @@
 import { expect, test } from "vitest";
 import { loadConfig } from "../../../edge/config/index.js";
 import { streamSinks, RealtimeOffset } from "../../../edge/outputs/mqtt/streams.js";
-import { encodingsOf, slotsFor, unionOf } from "../../../edge/outputs/outputs.js";
-import type { ComputedFrame } from "../../../edge/pipeline/computed-frame.js";
+import { encodingsOf, slotsFor, unionOf } from "../../../edge/outputs/encodings.js";
+import type { ComputedFrame } from "../../../edge/contracts/computed-frame.js";
 import type { Publisher } from "../../../edge/outputs/mqtt/index.js";
 
 const outputs = (...set: string[]) =>

@@ -2,7 +2,7 @@
 // What stands between an output's mistakes and the run: each is counted, told once, and costs nobody else a frame.
 import { expect, test, vi } from "vitest";
 import { Outlet } from "../../../edge/outputs/outlet.js";
-import type { FrameLease, Output } from "../../../edge/outputs/output.js";
+import type { FrameLease, Output } from "../../../edge/contracts/output.js";
 import { Pipeline } from "../../../edge/pipeline/pipeline.js";
 import { HandEngine, HandSource } from "../../doubles/pipeline.js";
 

@@ -9,7 +9,7 @@ import { exposition, formatFor } from "../../../edge/outputs/prometheus/expositi
 import { FAMILIES } from "../../../edge/outputs/prometheus/families.js";
 import type { Family, ScrapeFacts } from "../../../edge/outputs/prometheus/family.js";
 import { Scrapes } from "../../../edge/outputs/prometheus/scrapes.js";
-import { TIME_BOUNDS_MS, TimeCounts } from "../../../edge/pipeline/time-counts.js";
+import { TIME_BOUNDS_MS, TimeCounts } from "../../../edge/contracts/time-counts.js";
 
 const NOTHING: ScrapeFacts = {
   totals: undefined,

@@ -9,7 +9,7 @@ import type { Publisher } from "../../../edge/outputs/mqtt/publisher-types.js";
 import type { MqttSettings } from "../../../edge/outputs/mqtt/settings.js";
 import { RealtimeOffset, streamSinks } from "../../../edge/outputs/mqtt/streams.js";
 import { encodeRvl, rvlMaxBytes } from "../../../core/frame/rvl.js";
-import type { ComputedFrame } from "../../../edge/pipeline/computed-frame.js";
+import type { ComputedFrame } from "../../../edge/contracts/computed-frame.js";
 import { seededRandom } from "../../doubles/rvl-pictures.js";
 
 const [WIDTH, HEIGHT] = [61, 43];

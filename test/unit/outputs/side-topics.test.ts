@@ -3,7 +3,7 @@
 import { once } from "node:events";
 import { createServer, type Socket } from "node:net";
 import { expect, test, vi } from "vitest";
-import { type DropCause, SideTopics } from "../../../edge/outputs/side-topics.js";
+import { type DropCause, SideTopics } from "../../../edge/mqtt/side-topics.js";
 
 test("what was on its way when the connection broke is lost, what comes then is offline", async () => {
   let peer: Socket | undefined;

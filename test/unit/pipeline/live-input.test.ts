@@ -3,7 +3,7 @@
 import { afterEach, expect, test } from "vitest";
 import { hasColours } from "../../../core/index.js";
 import { type Config, changedConfig, loadConfig, type SettingsChange } from "../../../edge/config/index.js";
-import { LiveInput } from "../../../edge/pipeline/live-input.js";
+import { LiveInput } from "../../../edge/run/live-input.js";
 
 const opened: LiveInput[] = [];
 afterEach(async () => {

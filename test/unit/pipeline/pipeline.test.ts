@@ -2,7 +2,7 @@
 // The order and the back-pressure of the pipeline, with a source and an engine that the test plays by hand.
 import { expect, test, vi } from "vitest";
 import { DepthwattError } from "../../../core/index.js";
-import type { ComputedFrame, FrameSink } from "../../../edge/pipeline/computed-frame.js";
+import type { ComputedFrame, FrameSink } from "../../../edge/contracts/computed-frame.js";
 import { Pipeline } from "../../../edge/pipeline/pipeline.js";
 import { HandEngine, HandSource } from "../../doubles/pipeline.js";
 

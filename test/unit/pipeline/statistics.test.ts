@@ -2,7 +2,7 @@
 // Percentiles, rates and counts, against values worked out by hand.
 import { expect, test } from "vitest";
 import { Histogram } from "../../../core/index.js";
-import { CountsByCause, Rate, RecentValues, RunValues } from "../../../edge/pipeline/statistics.js";
+import { CountsByCause, Rate, RecentValues, RunValues } from "../../../edge/contracts/statistics.js";
 
 test("percentiles by nearest rank", () => {
   const values = new RecentValues();

@@ -64,7 +64,7 @@ needs("toolchain").suite("NVML", () => {
     () => {
       const code = `
       const { openMeter } = await import(${JSON.stringify(join(root, "dist/edge/power/open-meter.js"))});
-      const { loadNative } = await import(${JSON.stringify(join(root, "dist/edge/native.js"))});
+      const { loadNative } = await import(${JSON.stringify(join(root, "dist/edge/contracts/native.js"))});
       const meter = openMeter({ sensor: "nvml", rateHz: 100, native: loadNative() });
       meter.start();
       await new Promise((resolve) => setTimeout(resolve, 3100));

@@ -5,7 +5,7 @@ import { execFileSync, spawnSync } from "node:child_process";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
-import { loadNative } from "../../../edge/native.js";
+import { loadNative } from "../../../edge/contracts/native.js";
 import { powerNative } from "../../../edge/power/open-meter.js";
 import { Meter, openBestSensor, type PowerSensor } from "../../../power/index.js";
 import { type SampledSensor, SampledReader } from "../../../power/sampled.js";

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The meter of packets: however a stream is cut into pieces, each packet's length is read where it stands.
 import { expect, test } from "vitest";
-import { PacketMeter } from "../../../edge/outputs/mqtt/packet-meter.js";
+import { PacketMeter } from "../../../edge/broker/packet-meter.js";
 
 /** A PUBLISH whose remaining length is `length`. */
 function packet(length: number): number[] {

@@ -4,7 +4,7 @@ import { expect, test } from "vitest";
 import type { Publisher } from "../../../edge/outputs/mqtt/publisher-types.js";
 import type { MqttSettings } from "../../../edge/outputs/mqtt/settings.js";
 import { RealtimeOffset, streamSinks } from "../../../edge/outputs/mqtt/streams.js";
-import type { ComputedFrame } from "../../../edge/pipeline/computed-frame.js";
+import type { ComputedFrame } from "../../../edge/contracts/computed-frame.js";
 
 test("numbers count every frame of the stream, whatever becomes of it", async () => {
   const numbers: (number | undefined)[] = [];

@@ -18,8 +18,8 @@ import {
 import { ALGORITHMS, type Algorithm, readsColours } from "../../../cuda/index.js";
 import { computePair, openPair, readPair } from "../../../edge/match/match-pair.js";
 import { loadConfig } from "../../../edge/config/index.js";
-import { openRuntime } from "../../../edge/main.js";
-import { loadNative } from "../../../edge/native.js";
+import { openRuntime } from "../../../edge/run/main.js";
+import { loadNative } from "../../../edge/contracts/native.js";
 import { chooseFormat } from "../../../camera/live/choose.js";
 import { FORMAT_TRAITS } from "v4l2-camera/parts";
 import { native, Random } from "../../doubles/rooms.js";

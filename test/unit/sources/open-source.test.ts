@@ -2,7 +2,7 @@
 // What opening a source says beside the source.
 import { expect, test } from "vitest";
 import { loadConfig } from "../../../edge/config/index.js";
-import { openSource } from "../../../edge/sources/index.js";
+import { openSource } from "../../../edge/run/open-source.js";
 
 test("a calibration beside the synthetic scene, which brings its own, is told as not used", async () => {
   const { config } = loadConfig({});

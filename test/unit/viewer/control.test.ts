@@ -3,7 +3,7 @@
 import { expect, test } from "vitest";
 import { requestPayload as clientPayload } from "../../../edge/control/client.js";
 import { signatureOf } from "../../../edge/control/signature.js";
-import type { RunControl } from "../../../edge/outputs/output.js";
+import type { RunControl } from "../../../edge/contracts/control.js";
 import { controlOf } from "../../../edge/outputs/viewer/control.js";
 import { requestPayload, setSecret } from "../../../clients/page/settings/request.js";
 

@@ -3,7 +3,7 @@
 import { expect, test } from "vitest";
 import { type Board, calibratePairs, CaptureGuide, type SeenPair } from "../../../../camera/index.js";
 import { multiply, rotationMatrix, type Vector3 } from "../../../../camera/calibration/matrix.js";
-import { loadNative } from "../../../../edge/native.js";
+import { loadNative } from "../../../../edge/contracts/native.js";
 import { type BoardPose, posesOf, rigOf, seenPair } from "../../../doubles/calibration-rig.js";
 import { Random } from "../../../doubles/random.js";
 

@@ -11,7 +11,7 @@ import {
   type SeenPair,
 } from "../../../../camera/index.js";
 import { multiply, rotationVector, transpose } from "../../../../camera/calibration/matrix.js";
-import { loadNative } from "../../../../edge/native.js";
+import { loadNative } from "../../../../edge/contracts/native.js";
 import { boardPicture } from "../../../doubles/board-pictures.js";
 import { cornersOf, posesOf, rigOf } from "../../../doubles/calibration-rig.js";
 import { Random } from "../../../doubles/random.js";

@@ -12,7 +12,7 @@ import {
   leadsToJournal,
   sendToJournal,
 } from "../../../../edge/service/journal.js";
-import { createLog } from "../../../../edge/log.js";
+import { createLog } from "../../../../edge/cli/log.js";
 import { PYTHON } from "../../../doubles/needs.js";
 
 /** One line as the log writes it. */

@@ -6,7 +6,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, afterEach, beforeEach, describe, expect, test, vi } from "vitest";
-import { loadNative } from "../../../../edge/native.js";
+import { loadNative } from "../../../../edge/contracts/native.js";
 import { createNotifier } from "../../../../edge/service/notify.js";
 import { PYTHON } from "../../../doubles/needs.js";
 

@@ -25,7 +25,7 @@ import { toPly } from "../../../../../edge/commands/convert/ply.js";
 import { toFolders } from "../../../../../edge/commands/convert/to-folders.js";
 import { toRecording } from "../../../../../edge/commands/convert/to-recording.js";
 import { progressLine } from "../../../../../edge/cli/progress.js";
-import { loadNative } from "../../../../../edge/native.js";
+import { loadNative } from "../../../../../edge/contracts/native.js";
 import { openRecording } from "../../../../../edge/mcap/recording.js";
 import { lastJson, runProgram } from "../../../../doubles/program.js";
 

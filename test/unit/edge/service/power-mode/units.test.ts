@@ -6,7 +6,7 @@ import { createServer, type Server } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, describe, expect, test } from "vitest";
-import { loadNative } from "../../../../../edge/native.js";
+import { loadNative } from "../../../../../edge/contracts/native.js";
 import { ask } from "../../../../../edge/service/power-mode/client.js";
 import {
   checkRootsOwn,

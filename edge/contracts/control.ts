@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+// Control of a run as outputs offer it to others: requests, and what they are answered with over MQTT and on the live page.
+import type { SettingDescription, SettingValue } from "./setting.js";
+
+/** What may be asked and changed of a run. Whoever offers it to others answers for who they are. */
+export interface RunControl {
+  /** Why nothing may be changed; undefined: it may. */
+  readonly off: string | undefined;
+  /** What each request is signed with, where there is such a secret. */
+  readonly secret: string | undefined;
+  /** What comes over MQTT needs no secret: the broker lets nobody else publish it. */
+  readonly brokerAuthenticates: boolean;
+  /** Every live setting, and the values that hold now. */
+  settings(): {
+    settings: SettingDescription[];
+    values: Record<string, SettingValue | undefined>;
+    presets: readonly { name: string; summary: string }[];
+  };
+  /** Serves one request of docs/4-reference/mqtt.md, at most ten a second; never rejects. `from`: who asks, as it is told. */
+  perform(command: string, body: unknown, from: string): Promise<ControlAnswer>;
+}
+
+export type ControlAnswer = ControlResult | ControlRefusal;
+
+export interface ControlResult {
+  ok: true;
+  /** get and set: by dotted key, what holds now; null where a setting has no value. */
+  values?: Record<string, unknown>;
+  [field: string]: unknown;
+}
+
+export interface ControlRefusal {
+  ok: false;
+  /** Of core/error-catalogue.ts. */
+  code: string;
+  message: string;
+  hint: string;
+}

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+// What has been counted since the start of a run: numbers that only grow, for whoever makes rates of them.
+import type { StageName } from "../../cuda/index.js";
+import type { PowerFigures } from "../../power/index.js";
+import type { TimeCountsSnapshot } from "./time-counts.js";
+
+/** Times of a stage, milliseconds. */
+export interface StageFigures {
+  p50Ms: number;
+  p95Ms: number;
+  p99Ms: number;
+}
+
+export interface OutputTotals {
+  sent: number;
+  bytes: number;
+  /** What is wrong with it; undefined: nothing. */
+  problem: string | undefined;
+  /** From capture to the moment when the frame had left this process. */
+  latency: TimeCountsSnapshot;
+}
+
+export interface RunTotals {
+  frames: number;
+  /** Pixels that were asked for; those with a disparity, filled ones among them; those found by matching. */
+  pixels: { asked: number; valid: number; matched: number };
+  /** Every stage that has run. */
+  stages: Partial<Record<StageName, TimeCountsSnapshot>>;
+  /** From capture to the end of the computation. */
+  latency: TimeCountsSnapshot;
+  /** By kind, those that are open. */
+  outputs: Record<string, OutputTotals>;
+  /** As in RunFigures. */
+  drops: Record<string, number>;
+  /** Since the start. */
+  power: PowerFigures;
+}

@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: Apache-2.0
+// A connection beside that of the frames, for small messages: they do not wait behind pictures, and pictures not behind them.
+// Retained messages are published again on every connect; of others the newest wins where the broker does not read.
+import type { MqttClient } from "mqtt";
+import { BrokerConnection, uniqueClientId } from "../../core/mqtt/connection.js";
+import { MAX_REMAINING_LENGTH, plainPacketBytes, publishPacketHead } from "./publish-packet.js";
+import type { BrokerAccess } from "../contracts/output.js";
+
+export interface SideTopicsOptions {
+  broker: BrokerAccess;
+  /** Begins the client id. */
+  name: string;
+  notice(text: string): void;
+  /** Topics to be subscribed to, and who hears of them. */
+  subscriptions?: readonly string[];
+  onMessage?(topic: string, text: string, retained: boolean): void;
+}
+
+/** Why a message was not sent; lost: the connection broke while it was on its way. */
+export type DropCause = "offline" | "backpressure" | "oversize" | "lost";
+
+/** What may wait in front of the socket. */
+const MAX_PENDING_BYTES = 1 << 20;
+/** Nothing that is read here is larger. */
+const MAX_PACKET_BYTES = 64 << 10;
+/** Topic and properties beside the payload. */
+const HEAD_ALLOWANCE = 1024;
+/** What MQTT 5 says of bytes: nobody wants them when they are old. */
+const BINARY = { contentType: "application/octet-stream", expirySeconds: 1, user: [] };
+const CLOSE_GRACE_MS = 500;
+
+export class SideTopics {
+  readonly ready: Promise<unknown>;
+  readonly #options: SideTopicsOptions;
+  readonly #connection: BrokerConnection;
+  readonly #retained = new Map<string, string>();
+  #client: MqttClient | undefined;
+  #keeps = true;
+  #version: 4 | 5 = 5;
+  #maxPacketBytes = Number.POSITIVE_INFINITY;
+  #told = new Set<string>();
+  sent = 0;
+  bytes = 0;
+  /** Messages that were not sent, by cause. */
+  readonly drops: Record<string, number> = {};
+
+  constructor(options: SideTopicsOptions) {
+    this.#options = options;
+    const clientId = uniqueClientId(`depthwatt-${options.name}`);
+    const connection = { ...options.broker, clientId, maximumPacketBytes: MAX_PACKET_BYTES };
+    this.#connection = new BrokerConnection(connection, {
+      onUp: (client, version, connack) => {
+        this.#client = client;
+        this.#version = version;
+        this.#maxPacketBytes = connack.properties?.maximumPacketSize ?? MAX_REMAINING_LENGTH;
+        this.#keeps = connack.properties?.retainAvailable !== false;
+        client.on("message", (topic, payload, { retain }) => {
+          options.onMessage?.(topic, payload.toString(), retain);
+        });
+        for (const topic of options.subscriptions ?? []) this.#subscribe(client, topic);
+        for (const [topic, text] of this.#retained) this.#keep(client, topic, text);
+      },
+      onDown: () => {
+        this.#client = undefined;
+      },
+      // That the broker is away is told by who publishes frames to it.
+      onStatus: () => {},
+    });
+    this.ready = this.#connection.firstAttempt;
+  }
+
+  get connected(): boolean {
+    return this.#client !== undefined;
+  }
+
+  #subscribe(client: MqttClient, topic: string): void {
+    client.subscribe(topic, { qos: 1 }, (error, granted) => {
+      if (error || granted?.some(({ qos }) => qos >= 128))
+        this.#once(`this device may not subscribe to ${topic} at the broker`);
+    });
+  }
+
+  #once(text: string): void {
+    if (this.#told.has(text)) return;
+    this.#told.add(text);
+    this.#options.notice(text);
+  }
+
+  /** The newest value of a topic stays at the broker; an empty text makes it forget the topic. */
+  keep(topic: string, text: string): void {
+    // An empty one too: a broker that is away now would go on to keep what was there.
+    this.#retained.set(topic, text);
+    if (this.#client !== undefined) this.#keep(this.#client, topic, text);
+  }
+
+  #keep(client: MqttClient, topic: string, text: string): void {
+    if (!this.#keeps) {
+      this.#drop("retainRefused");
+      this.#once(`the broker keeps no retained messages, so ${topic} is not published`);
+      return;
+    }
+    if (!this.#fits(topic, text)) return;
+    client.publish(topic, text, { qos: 1, retain: true }, (error) => this.#count(error, text));
+  }
+
+  /** Most brokers end the connection of whoever sends them more than they take. */
+  #fits(topic: string, text: string): boolean {
+    const bytes = plainPacketBytes(topic, text);
+    if (bytes <= this.#maxPacketBytes) return true;
+    this.#drop("oversize");
+    this.#once(
+      `the broker takes packets of at most ${this.#maxPacketBytes} bytes, so ${topic} is not published`,
+    );
+    return false;
+  }
+
+  /** Sent once, or dropped and counted. */
+  send(topic: string, text: string): void {
+    const client = this.#client;
+    if (client === undefined) this.#drop("offline");
+    else if (client.stream.writableLength + text.length > MAX_PENDING_BYTES) this.#drop("backpressure");
+    else if (this.#fits(topic, text))
+      client.publish(topic, text, { qos: 0 }, (error) => this.#count(error, text));
+  }
+
+  /** Sends bytes that are not copied; `done` is called once, when they are no longer needed: with why they were not sent. */
+  sendBytes(topic: string, message: Uint8Array, done: (dropped: DropCause | undefined) => void): void {
+    const client = this.#client;
+    const pending = client?.stream.writableLength ?? 0;
+    // An idle socket takes a message of any size.
+    const full = pending > 0 && pending + message.length > MAX_PENDING_BYTES;
+    const oversize = message.length + HEAD_ALLOWANCE > this.#maxPacketBytes;
+    if (client === undefined || client.stream.destroyed || full || oversize) {
+      const cause = oversize ? "oversize" : full ? "backpressure" : "offline";
+      this.#drop(cause);
+      done(cause);
+      return;
+    }
+    const { stream } = client;
+    stream.cork();
+    stream.write(publishPacketHead(topic, message.length, this.#version === 5 ? BINARY : undefined));
+    stream.write(Buffer.from(message.buffer, message.byteOffset, message.length), (error) => {
+      const lost = error || stream.destroyed;
+      if (lost) this.#drop("lost");
+      else {
+        this.sent++;
+        this.bytes += message.length;
+      }
+      done(lost ? "lost" : undefined);
+    });
+    stream.uncork();
+  }
+
+  #count(error: unknown, text: string): void {
+    if (error) {
+      this.#drop("refused");
+      return;
+    }
+    this.sent++;
+    this.bytes += Buffer.byteLength(text);
+  }
+
+  #drop(cause: string): void {
+    this.drops[cause] = (this.drops[cause] ?? 0) + 1;
+  }
+
+  close(): Promise<void> {
+    return this.#connection.end(CLOSE_GRACE_MS);
+  }
+}

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a PairAligner is told, of the images and of how they are rectified.
+import type { PairAlignerOptions } from "../../../camera/index.js";
+import type { PipelineGeometry } from "../../pipeline/geometry.js";
+import type { InputLayout } from "../../contracts/rig.js";
+import type { AlignmentView } from "./estimate.js";
+
+export interface LookGeometry {
+  view: AlignmentView;
+  /** Whether the focal length is known. */
+  calibrated: boolean;
+  disparityOffset: number;
+  maps: PipelineGeometry["maps"];
+}
+
+/** Without a calibration the lens is taken as one of 64 degrees; nothing is told that depends on it. */
+const FOCAL_PER_WIDTH = 0.8;
+
+export function lookGeometryOf({ width, height, maps, rig }: PipelineGeometry): LookGeometry {
+  if (rig === undefined) {
+    const view = {
+      width,
+      height,
+      focalPixels: FOCAL_PER_WIDTH * width,
+      cx: (width - 1) / 2,
+      cy: (height - 1) / 2,
+    };
+    return { view, calibrated: false, disparityOffset: 0, maps };
+  }
+  const { focalPixels, cx, cy, disparityOffsetPixels } = rig.rectification;
+  const view = { width, height, focalPixels, cx: cx + disparityOffsetPixels, cy };
+  return { view, calibrated: true, disparityOffset: disparityOffsetPixels, maps };
+}
+
+export interface LookReach {
+  /** Wider images are looked at at a half, a third, ... of their size. */
+  maxWidth: number;
+  rows: number;
+  minDisparity: number;
+  maxDisparity: number;
+}
+
+export function lookOptions(
+  layout: InputLayout,
+  geometry: LookGeometry,
+  reach: LookReach,
+): PairAlignerOptions {
+  const { view, maps } = geometry;
+  const { width: inputWidth, height: inputHeight, leftFormat, rightFormat } = layout;
+  const { leftStrideBytes, rightStrideBytes } = layout;
+  return {
+    inputWidth,
+    inputHeight,
+    leftFormat,
+    rightFormat,
+    leftStrideBytes,
+    rightStrideBytes,
+    ...maps,
+    ...view,
+    ...reach,
+  };
+}

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+// Settings of the watch over how the cameras lie to each other.
+import { z } from "zod";
+import { type Exact, section, setting } from "../../contracts/setting.js";
+
+export const healthSection = section(
+  "Whether the cameras still lie to each other as they were calibrated.",
+  {
+    enabled: setting(z.boolean(), {
+      default: true,
+      description:
+        "Compares features of some pairs while frames are computed, at under 1 % of one core; changes no frame by itself.",
+    }),
+    maxRows: setting(z.number().min(0.05).max(100), {
+      default: 0.75,
+      unit: "rows",
+      description: "The rig has moved where the rows of both images differ by more than this anywhere.",
+    }),
+    maxDegrees: setting(z.number().min(0.02).max(10), {
+      default: 0.08,
+      unit: "degrees",
+      description: "The rig has moved where one camera is turned by more than this against its calibration.",
+    }),
+    correct: setting(z.boolean(), {
+      default: false,
+      description:
+        "Takes the measured rotation off by turning the right rectification map between frames; told in state, metrics, info and log.",
+    }),
+    maxCorrectionDegrees: setting(z.number().min(0.05).max(5), {
+      default: 1,
+      unit: "degrees",
+      description: "A rotation beyond this is told and not taken off: calibrate.",
+    }),
+  },
+  "live",
+);
+
+export type HealthSettings = Exact<z.infer<typeof healthSection>>;

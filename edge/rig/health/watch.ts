@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: Apache-2.0
+// The watch of a run over its rig: a monitor for what comes in now, another one when the source or its calibration changes.
+import { type FramePair, PairAligner } from "../../../camera/index.js";
+import type { PipelineGeometry } from "../../pipeline/geometry.js";
+import type { Unavailable } from "../../contracts/known.js";
+import type { InputLayout } from "../../contracts/rig.js";
+import { type LookGeometry, lookGeometryOf, lookOptions } from "./look-options.js";
+import { type CorrectionReport, RigCorrection } from "./correction.js";
+import { type HealthReport, type MonitorEvents, RigMonitor } from "./monitor.js";
+import { type PairProblem, problem } from "./problem.js";
+import type { HealthSettings } from "./settings.js";
+
+export type HealthFigures = (HealthReport & { correction: CorrectionReport }) | Unavailable;
+
+export interface WatchEvents extends Pick<MonitorEvents, "onProblem"> {
+  /** The right map has changed, or something cannot be taken off: one sentence. */
+  onCorrection(sentence: string): void;
+  /** What the engine reads the right image by from the next frame on. */
+  setRightMap(map: Int32Array): void;
+}
+
+/** Wider images are looked at at a half, a third, ...: an angle is as sure, and the look costs a quarter. */
+const MAX_WIDTH = 800;
+/** A camera that has turned by one degree is still found: a share of the focal length. */
+const ROWS_PER_FOCAL = 0.02;
+/** Half the image is nearer than any search. */
+const DISPARITY_PER_WIDTH = 0.5;
+
+export class RigWatch {
+  readonly #events: WatchEvents;
+  #whyNot = "health.correct is false";
+  #opened: { health: HealthSettings; layout: InputLayout; geometry: PipelineGeometry } | undefined;
+  #correction: RigCorrection | undefined;
+  #monitor: RigMonitor | undefined;
+
+  constructor(events: WatchEvents) {
+    this.#events = events;
+  }
+
+  /**
+   * From the next frame on. Where health.enabled is off it ends.
+   * @throws DepthwattError MEMORY_EXHAUSTED
+   */
+  open({ health }: { health: HealthSettings }, layout: InputLayout, geometry: PipelineGeometry): void {
+    this.close();
+    this.#opened = { health, layout, geometry };
+    if (!health.enabled) return;
+    const look = lookGeometryOf(geometry);
+    const { focalPixels, width } = look.view;
+    const rows = Math.max(8, Math.round(ROWS_PER_FOCAL * focalPixels));
+    const maxDisparity = Math.round(DISPARITY_PER_WIDTH * width);
+    const reach = { maxWidth: MAX_WIDTH, rows, minDisparity: -4 - rows, maxDisparity };
+    const aligner = new PairAligner(lookOptions(layout, look, reach));
+    this.#correction = this.#correctionFor(health, layout, geometry, look.view);
+    this.#monitor = new RigMonitor(aligner, look, health, {
+      onProblem: (problem) => this.#events.onProblem(problem),
+      onAlignment: (alignment) => this.#correction?.take(alignment),
+    });
+  }
+
+  /**
+   * Other settings for the rig that is watched, from the next look on.
+   * @throws DepthwattError MEMORY_EXHAUSTED
+   */
+  configure(config: { health: HealthSettings }): void {
+    const { health } = config;
+    if (this.#opened === undefined) return;
+    const { health: before, layout, geometry } = this.#opened;
+    this.#opened = { health, layout, geometry };
+    if (health.enabled !== before.enabled || health.correct !== before.correct) {
+      const told = this.problem;
+      this.#correction?.undo();
+      this.open(config, layout, geometry);
+      if (told !== undefined) this.#events.onProblem(undefined);
+      return;
+    }
+    this.#monitor?.setLimits(health);
+    this.#correction?.setMaxDegrees(health.maxCorrectionDegrees);
+  }
+
+  frame(images: Pick<FramePair, "left" | "right"> | undefined): void {
+    if (images !== undefined) this.#monitor?.frame(images);
+  }
+
+  #correctionFor(
+    { correct, maxCorrectionDegrees }: HealthSettings,
+    { width: inputWidth, height: inputHeight }: InputLayout,
+    { maps }: PipelineGeometry,
+    view: LookGeometry["view"],
+  ): RigCorrection | undefined {
+    this.#whyNot = correct ? "needs a calibration: there is no map to turn" : "health.correct is false";
+    if (!correct || maps === undefined) return undefined;
+    const { setRightMap, onCorrection } = this.#events;
+    const rig = { view, inputWidth, inputHeight, rightMap: maps.rightMap, setRightMap };
+    return new RigCorrection(rig, maxCorrectionDegrees, {
+      onChange: onCorrection,
+      onRefused: (why) => onCorrection(`health.correct: ${why}`),
+    });
+  }
+
+  /** The right map that holds now, where it is not that of the calibration. */
+  get correctedMap(): Int32Array | undefined {
+    return this.#correction?.active ? this.#correction.rightMap : undefined;
+  }
+
+  /** What is taken off, and told. */
+  get correction(): CorrectionReport {
+    return this.#correction?.figures() ?? { available: false, reason: this.#whyNot };
+  }
+
+  /** While something is taken off the rig is not as it was calibrated, however well its images suit each other. */
+  get problem(): PairProblem | undefined {
+    const found = this.#monitor?.problem;
+    if (!this.#correction?.active || (found !== undefined && found.code !== "RIG_MOVED")) return found;
+    const { pitch, yaw, roll } = this.#correction.figures();
+    const taken = `health.correct takes off ${Math.hypot(pitch, yaw, roll).toFixed(2)} degrees`;
+    return problem("RIG_MOVED", `${found?.text ?? "the rig has moved"}; ${taken}`);
+  }
+
+  figures(): HealthFigures {
+    const report = this.#monitor?.report();
+    if (report === undefined) return { available: false, reason: "health.enabled is false" };
+    return { ...report, correction: this.correction };
+  }
+
+  close(): void {
+    this.#monitor?.close();
+    this.#monitor = undefined;
+    this.#correction?.close();
+    this.#correction = undefined;
+  }
+}

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+// The one shape of `run --json` and of the metrics topic. What cannot be known is {available: false, reason}.
+import type { Algorithm, EngineInfo, StageName } from "../../cuda/index.js";
+import type { AdaptationFigures } from "../pipeline/adaptation.js";
+import type { GovernorFigures } from "../governor/figures.js";
+import type { HealthFigures } from "../rig/health/watch.js";
+import type { OutputFigures } from "../outputs/outputs.js";
+import type { PowerFigures, Unavailable } from "../../power/index.js";
+import type { StageFigures } from "../contracts/totals.js";
+
+export interface PairingFigures {
+  skewMsMean: number | Unavailable;
+  skewMsP99: number | Unavailable;
+  driftPpm: number | Unavailable;
+  unmatchedLeft: number;
+  unmatchedRight: number;
+}
+
+export interface RunFigures {
+  /** Frames computed since the start. */
+  frames: number;
+  seconds: number;
+  /** Over the whole run in a summary, over the newest two seconds in metrics. */
+  fps: number;
+  backend: EngineInfo["backend"];
+  backendReason: string;
+  instructionSet: EngineInfo["instructionSet"];
+  algorithm: Algorithm;
+  width: number;
+  height: number;
+  /** Pixels with a disparity, filled ones among them; pixels whose disparity was found by matching. */
+  validPercent: number | Unavailable;
+  matchedPercent: number | Unavailable;
+  /** How far the images are apart in rows and how noisy they are, and what is done about it. */
+  verticalOffset: AdaptationFigures["verticalOffset"];
+  noise: AdaptationFigures["noise"];
+  /** Whether the cameras still lie as they were calibrated. */
+  health: HealthFigures;
+  stages: Partial<Record<StageName, StageFigures>>;
+  /** Of the first output that takes frames: from capture to the moment it was sent; without one, to the end of the computation. */
+  latencyMs: { p50: number; p95: number; p99: number } | Unavailable;
+  /** Images and pairs that did not become a frame, by cause, and frames that an output did not send, under its name. */
+  drops: Record<string, number>;
+  pairing: PairingFigures;
+  power: PowerFigures;
+  governor: GovernorFigures;
+  /** By kind; those that are switched off say why. */
+  outputs: Record<string, OutputFigures | Unavailable>;
+}

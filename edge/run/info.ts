@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+// The retained info of a run: what it is made of and what it computes now.
+import type { PairSource } from "../../camera/index.js";
+import { parametersOf } from "../../cuda/index.js";
+import type { Config } from "../config/index.js";
+import { VERSION } from "../contracts/version.js";
+import type { RigWatch } from "../rig/health/watch.js";
+import type { AdjustableEngine } from "../pipeline/adjustable-engine.js";
+import type { PipelineGeometry } from "../pipeline/geometry.js";
+
+export interface InfoParts {
+  source: PairSource;
+  input: { geometry: Pick<PipelineGeometry, "width" | "height"> };
+  engine: AdjustableEngine;
+  health: Pick<RigWatch, "correction">;
+}
+
+export function runtimeInfo(config: Config, { source, input, engine, health }: InfoParts): object {
+  const { backend, backendReason, instructionSet, threads } = engine.info;
+  const { algorithm, parameters: _, ...shared } = engine.match;
+  return {
+    version: VERSION,
+    board: config.board,
+    source: source.description.title,
+    backend,
+    backendReason,
+    instructionSet,
+    threads,
+    algorithm,
+    parameters: { match: { ...shared, ...parametersOf(engine.match) }, refine: config.refine },
+    region: engine.options.region ?? null,
+    width: input.geometry.width,
+    height: input.geometry.height,
+    correction: health.correction,
+  };
+}

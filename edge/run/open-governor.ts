@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+// Puts a governor into a run where the configuration asks for one.
+import type { PairSource } from "../../camera/index.js";
+import type { Meter } from "../../power/index.js";
+import type { Config } from "../config/index.js";
+import { DepthwattError } from "../../core/index.js";
+import { PowerModes } from "../profile/power-modes.js";
+import { readProfile } from "../profile/store.js";
+import type { AdjustableEngine } from "../pipeline/adjustable-engine.js";
+import { matchParameters } from "../pipeline/parameters.js";
+import { Governor } from "../governor/governor.js";
+import { qualityLadder } from "../governor/ladder.js";
+import { GovernorLoop } from "../governor/loop.js";
+import type { RateGate } from "../governor/rate-gate.js";
+import { tableOf } from "../governor/table.js";
+
+export function isGoverned({ budgetWatts, minFps }: Config["power"]): boolean {
+  return budgetWatts !== undefined || minFps !== undefined;
+}
+
+export interface OpenGovernorOptions {
+  config: Config;
+  source: PairSource;
+  engine: AdjustableEngine;
+  gate: RateGate;
+  meter: Meter;
+  frames: () => number;
+  onChange: (reason: string) => void;
+  onProblem: (problem: Error) => void;
+}
+
+/** The power modes that may be stepped down to, and the program that changes them. */
+function powerModes(names: string | undefined): { names: readonly string[]; modes: PowerModes | undefined } {
+  if (names === undefined) return { names: [], modes: undefined };
+  const modes = PowerModes.open({ onSignals: false });
+  if (modes === undefined) {
+    throw new DepthwattError(
+      "DEVICE_UNAVAILABLE",
+      "power.modes is set, but this machine has no /etc/nvpmodel.conf, so it has no power modes.",
+      { hint: "Leave power.modes out on this machine." },
+    );
+  }
+  const list = names.split(",");
+  for (const name of list) modes.check(name);
+  return { names: list, modes };
+}
+
+/**
+ * @throws DepthwattError SOURCE_UNREADABLE when power.profile names no profile; DEVICE_UNAVAILABLE or CONFIG_INVALID when
+ *   power.modes names modes that this machine does not have
+ */
+export function openGovernor({ config, source, ...parts }: OpenGovernorOptions): GovernorLoop {
+  const { budgetWatts, minFps, profile } = config.power;
+  const { width, height, rateHz } = source.description;
+  const match = matchParameters(config.match);
+  const { names, modes } = powerModes(config.power.modes);
+  const levels = qualityLadder({
+    match,
+    sourceHz: rateHz,
+    half: parts.engine.supports({ ...match, halfResolution: true }),
+    ...(minFps !== undefined && { minFps }),
+    modes: names,
+  });
+  const table = profile === undefined ? [] : tableOf(readProfile(profile), levels, { width, height, rateHz });
+  return new GovernorLoop({
+    governor: new Governor(levels, { budgetWatts, minFps }, table),
+    modes,
+    ...parts,
+  });
+}

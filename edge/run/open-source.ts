@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+// Opens the source that the configuration names, and the calibration that goes with its images.
+import type { PairSource, StereoCalibration } from "../../camera/index.js";
+import type { Config } from "../config/index.js";
+import { configuredCalibration } from "../pipeline/calibration.js";
+import type { OpenedSource } from "../contracts/source.js";
+import { definitionOf } from "../sources/section.js";
+import { wishOf } from "./source-wish.js";
+
+export interface CalibratedSource {
+  source: PairSource;
+  /** undefined: none was given, and the images are taken as rectified. */
+  calibration: StereoCalibration | undefined;
+  /** The source brought it, and what is configured is not used. */
+  brought: boolean;
+  warnings: string[];
+}
+
+/** @throws DepthwattError of the source or of the calibration; a source that was opened is stopped again */
+export async function openSource(config: Config, wish = wishOf(config)): Promise<CalibratedSource> {
+  const { kind } = config.source;
+  const opened = await definitionOf(kind).open(config.source[kind], wish);
+  try {
+    return { source: opened.source, ...calibrated(config, opened) };
+  } catch (error) {
+    await opened.source.stop();
+    throw error;
+  }
+}
+
+/** @throws DepthwattError CALIBRATION_UNREADABLE, CALIBRATION_INVALID, CALIBRATION_SIZE_MISMATCH */
+function calibrated(
+  config: Config,
+  { source, calibration, warnings = [] }: OpenedSource,
+): Omit<CalibratedSource, "source"> {
+  if (calibration === undefined) {
+    const { width, height } = source.description;
+    const loaded = configuredCalibration(config, { width, height });
+    const all = [...warnings, ...(loaded?.warnings ?? [])];
+    return { calibration: loaded?.calibration, brought: false, warnings: all };
+  }
+  const { file } = config.calibration;
+  const unused = `calibration.file (${file}) is not used: the source "${config.source.kind}" brings its own calibration`;
+  return { calibration, brought: true, warnings: file === undefined ? warnings : [...warnings, unused] };
+}
+
+/**
+ * The configured calibration for images of a source that is open already and brings none.
+ * @throws DepthwattError CALIBRATION_UNREADABLE, CALIBRATION_INVALID, CALIBRATION_SIZE_MISMATCH
+ */
+export const calibrationFor = (config: Config, source: PairSource): Omit<CalibratedSource, "source"> =>
+  calibrated(config, { source });

@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a run wishes of its images beside grey, and what it says where they do not have it.
+import type { SourceDescription } from "../../camera/index.js";
+import { hasColours } from "../../core/index.js";
+import { readsColours, withoutColours } from "../../cuda/index.js";
+import type { Config } from "../config/index.js";
+import { encodingsOf } from "../outputs/encodings.js";
+import type { SourceWish } from "../contracts/source.js";
+
+export const wishOf = ({ match, outputs, points }: Config): SourceWish => ({
+  colours:
+    readsColours(match.algorithm) || encodingsOf(outputs, true).leftRgb === true || points.colour === "rgb",
+});
+
+/** For the user, once: the matcher reads colours and these images have none. */
+export function colourNote(
+  { match: { algorithm } }: Config,
+  { leftFormat }: Pick<SourceDescription, "leftFormat">,
+): string | undefined {
+  if (!readsColours(algorithm) || hasColours(leftFormat)) return undefined;
+  return withoutColours(algorithm, `the source's images (${leftFormat}) have`);
+}

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Pairs of the synthetic scene whose walls say nothing, as scenes to evaluate: rendered, with exact truth.
 import { SceneRenderer, sceneView } from "../../dist/camera/index.js";
-import { loadNative } from "../../dist/edge/native.js";
+import { loadNative } from "../../dist/edge/contracts/native.js";
 
 const [WIDTH, HEIGHT] = [480, 360];
 const RADIUS = 5;

@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { readRgbImage } from "../../dist/camera/index.js";
 import { readDataset, readScene } from "../../dist/edge/eval/index.js";
 import { score } from "../../dist/edge/eval/score.js";
-import { loadNative } from "../../dist/edge/native.js";
+import { loadNative } from "../../dist/edge/contracts/native.js";
 import { scriptArguments } from "../../scripts/arguments.mjs";
 import { RESULT_OPTIONS, writeResult } from "../shared/result-file.mjs";
 

@@ -6,7 +6,7 @@
 // colours did not exist. On a machine with other work the least of many short runs is what counts.
 
 import { createEngine } from "../../dist/cuda/index.js";
-import { loadNative } from "../../dist/edge/native.js";
+import { loadNative } from "../../dist/edge/contracts/native.js";
 import { scriptArguments } from "../../scripts/arguments.mjs";
 import { engineCases } from "../../test/golden/engine-cases.mjs";
 import { RESULT_OPTIONS, writeResult } from "../shared/result-file.mjs";

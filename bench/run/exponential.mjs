@@ -5,7 +5,7 @@
 // The engines take turns, a frame each: what else runs on the machine hits all of them.
 
 import { createEngine, STAGE_NAMES } from "../../dist/cuda/index.js";
-import { loadNative } from "../../dist/edge/native.js";
+import { loadNative } from "../../dist/edge/contracts/native.js";
 import { scriptArguments } from "../../scripts/arguments.mjs";
 import { engineCases } from "../../test/golden/engine-cases.mjs";
 import { RESULT_OPTIONS, writeResult } from "../shared/result-file.mjs";

@@ -4,7 +4,7 @@
 import { execFileSync } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { createEngine } from "../../dist/cuda/index.js";
-import { loadNative } from "../../dist/edge/native.js";
+import { loadNative } from "../../dist/edge/contracts/native.js";
 import { SceneRenderer } from "../../dist/camera/index.js";
 import { smallEngine } from "./small-engine.mjs";
 

@@ -8,8 +8,8 @@ import { TreeCopy } from "../doubles/tree-copy.js";
 const COUNTER = `// SPDX-License-Identifier: Apache-2.0
 // An output that counts.
 import { z } from "zod";
-import { section, setting } from "../../config/setting.js";
-import { defineOutput, type FrameLease, type Output } from "../output.js";
+import { section, setting } from "../../contracts/setting.js";
+import { defineOutput, type FrameLease, type Output } from "../../contracts/output.js";
 
 const settings = section("A counter.", {
   enabled: setting(z.boolean(), { default: false, description: "Counts frames." }),

@@ -6,7 +6,7 @@ import { TreeCopy } from "../doubles/tree-copy.js";
 const SETTINGS = `// SPDX-License-Identifier: Apache-2.0
 // Settings of the toy.
 import { z } from "zod";
-import { section, setting } from "../../config/setting.js";
+import { section, setting } from "../../contracts/setting.js";
 
 export const toySettings = section("Three pairs, constructed.", {
   disparity: setting(z.int().min(0).max(15), {
@@ -20,7 +20,7 @@ export const toySettings = section("Three pairs, constructed.", {
 const OPEN = `// SPDX-License-Identifier: Apache-2.0
 // The source "toy": three pairs of a pattern that the right camera sees further left.
 import { greyPairLayout, type PairSource, type RawImage } from "../../../camera/index.js";
-import { defineSource } from "../source.js";
+import { defineSource } from "../../contracts/source.js";
 import { toySettings } from "./settings.js";
 
 const WIDTH = 64;

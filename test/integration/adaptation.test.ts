@@ -196,7 +196,7 @@ describe("rows", () => {
 
   test.each([0.3, 17, Number.NaN])("%d rows are refused", (verticalOffset) => {
     expect(() => createEngine({ ...sized(64, 8), verticalOffset })).toThrow(
-      expect.objectContaining({ message: expect.stringContaining("quarters of a row") }),
+      expect.objectContaining({ message: expect.stringContaining("a multiple of 0.25 from -16 to 16") }),
     );
   });
 });

@@ -67,8 +67,6 @@ export function parseImage(message: Uint8Array): RosImage {
     const data = reader.uint8Array();
     if (width < 1 || height < 1 || width > 16_384 || height > 16_384)
       throw damaged(`a size of ${width}x${height}`);
-    if (data.length < strideBytes * height)
-      throw damaged(`${data.length} bytes for ${height} rows of ${strideBytes}`);
     return { ...head, width, height, encoding, bigEndian, strideBytes, data };
   });
 }
@@ -92,37 +90,48 @@ export interface DecodedImage {
   format: PixelFormat;
 }
 
-const FORMATS: Readonly<Record<string, PixelFormat>> = {
-  mono8: "GREY",
-  "8UC1": "GREY",
-  mono16: "Y16",
-  "16UC1": "Y16",
-  rgb8: "RGB8",
-  "8UC3": "RGB8",
-  bgr8: "RGB8",
-  rgba8: "RGB8",
-  bgra8: "RGB8",
-  yuv422: "UYVY",
-  uyvy: "UYVY",
-  yuv422_yuy2: "YUYV",
-  yuyv: "YUYV",
-  nv12: "NV12",
-  bayer_rggb8: "BAYER_RGGB8",
-  bayer_grbg8: "BAYER_GRBG8",
-  bayer_gbrg8: "BAYER_GBRG8",
-  bayer_bggr8: "BAYER_BGGR8",
-  bayer_rggb16: "BAYER_RGGB16",
-  bayer_grbg16: "BAYER_GRBG16",
-  bayer_gbrg16: "BAYER_GBRG16",
-  bayer_bggr16: "BAYER_BGGR16",
+/** What each encoding of ROS holds, and its bytes per pixel. */
+const ENCODINGS: Readonly<Record<string, readonly [PixelFormat, number]>> = {
+  mono8: ["GREY", 1],
+  "8UC1": ["GREY", 1],
+  mono16: ["Y16", 2],
+  "16UC1": ["Y16", 2],
+  rgb8: ["RGB8", 3],
+  "8UC3": ["RGB8", 3],
+  bgr8: ["RGB8", 3],
+  rgba8: ["RGB8", 4],
+  bgra8: ["RGB8", 4],
+  yuv422: ["UYVY", 2],
+  uyvy: ["UYVY", 2],
+  yuv422_yuy2: ["YUYV", 2],
+  yuyv: ["YUYV", 2],
+  nv12: ["NV12", 1],
+  bayer_rggb8: ["BAYER_RGGB8", 1],
+  bayer_grbg8: ["BAYER_GRBG8", 1],
+  bayer_gbrg8: ["BAYER_GBRG8", 1],
+  bayer_bggr8: ["BAYER_BGGR8", 1],
+  bayer_rggb16: ["BAYER_RGGB16", 2],
+  bayer_grbg16: ["BAYER_GRBG16", 2],
+  bayer_gbrg16: ["BAYER_GBRG16", 2],
+  bayer_bggr16: ["BAYER_BGGR16", 2],
 };
 
-/** Bytes of a pixel in encodings whose channels are turned round or left out, and where red, green and blue are. */
-const REORDERED: Readonly<Record<string, readonly [number, number, number, number]>> = {
-  bgr8: [3, 2, 1, 0],
-  rgba8: [4, 0, 1, 2],
-  bgra8: [4, 2, 1, 0],
+/** Where red, green and blue are in encodings whose channels are reordered or left out. */
+const REORDERED: Readonly<Record<string, readonly [number, number, number]>> = {
+  bgr8: [2, 1, 0],
+  rgba8: [0, 1, 2],
+  bgra8: [2, 1, 0],
 };
+
+/** @throws DepthwattError SOURCE_UNREADABLE: rows overlap, or the last ones are missing */
+function checkRows({ width, height, encoding, strideBytes, data }: RosImage, pixelBytes: number): void {
+  if (strideBytes < width * pixelBytes)
+    throw damaged(`a step of ${strideBytes} bytes for rows of ${width * pixelBytes} bytes`);
+  // The chroma of NV12 follows its luma, in half as many rows.
+  const rows = encoding === "nv12" ? height + Math.ceil(height / 2) : height;
+  if (data.length < strideBytes * rows)
+    throw damaged(`${data.length} bytes for ${rows} rows of ${strideBytes}`);
+}
 
 /**
  * The pixels in memory of their own.
@@ -135,19 +144,22 @@ export async function decodeImage(
   channel: Channel,
 ): Promise<DecodedImage> {
   if (kind === "CompressedImage") return decodeCompressed(message, channel);
-  const { stampNs, width, height, encoding, bigEndian, strideBytes, data } = parseImage(message);
-  const format = FORMATS[encoding];
-  if (format === undefined)
+  const image = parseImage(message);
+  const { stampNs, width, height, encoding, bigEndian, strideBytes, data } = image;
+  const known = Object.hasOwn(ENCODINGS, encoding) ? ENCODINGS[encoding] : undefined;
+  if (known === undefined)
     throw new DepthwattError(
       "IMAGE_UNSUPPORTED",
-      `${channel.topic}: expected one of ${Object.keys(FORMATS).join(", ")}, found "${encoding}"`,
+      `${channel.topic}: expected one of ${Object.keys(ENCODINGS).join(", ")}, found "${encoding}"`,
     );
-  const order = REORDERED[encoding];
+  const [format, pixelBytes] = known;
+  checkRows(image, pixelBytes);
+  const hasGaps = format === "RGB8" && strideBytes > width * pixelBytes;
+  const order = REORDERED[encoding] ?? (hasGaps ? ([0, 1, 2] as const) : undefined);
   if (order) {
-    if (strideBytes < width * order[0]) throw damaged(`rows of ${strideBytes} bytes`);
     return {
       stampNs,
-      data: reordered(data, width, height, strideBytes, order),
+      data: reordered(image, pixelBytes, order),
       width,
       height,
       strideBytes: 3 * width,
@@ -164,11 +176,9 @@ export async function decodeImage(
 }
 
 function reordered(
-  data: Uint8Array,
-  width: number,
-  height: number,
-  strideBytes: number,
-  [step, red, green, blue]: readonly [number, number, number, number],
+  { data, width, height, strideBytes }: RosImage,
+  step: number,
+  [red, green, blue]: readonly [number, number, number],
 ): Uint8Array {
   const pixels = new Uint8Array(3 * width * height);
   for (let y = 0, to = 0; y < height; y++) {
@@ -201,9 +211,11 @@ export interface RecordedDepth {
 /** From an Image of 16UC1 or a CompressedImage of compressedDepth RVL. @throws as decodeImage, PAYLOAD_INVALID */
 export function decodeDepth(kind: ImageKind, message: Uint8Array, topic: string): RecordedDepth {
   if (kind === "Image") {
-    const { stampNs, frameId, width, height, encoding, bigEndian, strideBytes, data } = parseImage(message);
+    const image = parseImage(message);
+    const { stampNs, frameId, width, height, encoding, bigEndian, strideBytes, data } = image;
     if (encoding !== "16UC1" && encoding !== "mono16")
       throw new DepthwattError("IMAGE_UNSUPPORTED", `${topic}: expected 16UC1, found "${encoding}"`);
+    checkRows(image, 2);
     const view = new DataView(data.buffer, data.byteOffset, data.byteLength);
     const millimetres = new Uint16Array(width * height);
     for (let i = 0; i < millimetres.length; i++)
@@ -223,4 +235,25 @@ export function decodeDepth(kind: ImageKind, message: Uint8Array, topic: string)
   const millimetres = new Uint16Array(width * height);
   decodeRvl(data.subarray(COMPRESSED_DEPTH_HEADER_BYTES), millimetres);
   return { stampNs, frameId, width, height, millimetres };
+}
+
+/** A disparity map as depthwatt records it. */
+export interface RecordedDisparity {
+  width: number;
+  height: number;
+  /** 1/16 px; -32768: no value. */
+  q4: Int16Array;
+}
+
+/** From an Image of 16SC1 without gaps between its rows. @throws DepthwattError SOURCE_UNREADABLE, IMAGE_UNSUPPORTED */
+export function decodeDisparity(message: Uint8Array, topic: string): RecordedDisparity {
+  const image = parseImage(message);
+  const { width, height, encoding, strideBytes, data } = image;
+  if (encoding !== "16SC1" || strideBytes !== 2 * width)
+    throw new DepthwattError(
+      "IMAGE_UNSUPPORTED",
+      `${topic}: expected 16SC1 in rows of ${2 * width} bytes, found "${encoding}" in rows of ${strideBytes}`,
+    );
+  checkRows(image, 2);
+  return { width, height, q4: new Int16Array(data.slice(0, 2 * width * height).buffer) };
 }

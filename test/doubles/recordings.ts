@@ -3,6 +3,7 @@
 import { execFileSync } from "node:child_process";
 import { McapWriter } from "@mcap/core";
 import { open } from "node:fs/promises";
+import { imagePrefix, writeImage } from "../../edge/mcap/messages.js";
 import { PYTHON } from "./needs.js";
 
 export interface ReadTopic {
@@ -53,17 +54,26 @@ export const topicOf = ({ topics }: ReadRecording, ending: string): ReadTopic =>
   return topics[names[0]!]!;
 };
 
-/** A file by the official writer, as another program would leave it. */
-export async function writeForeign(
+export interface ForeignMessage {
+  topic: string;
+  /** ROS' name of the message's type, such as sensor_msgs/msg/Image. */
+  schema: string;
+  data: Uint8Array;
+  /** Nanoseconds. */
+  logTime: bigint;
+}
+
+type WriterOptions = Omit<ConstructorParameters<typeof McapWriter>[0], "writable">;
+
+/** Writes a file by the official writer, as another program would leave it. */
+export async function writeForeignMessages(
   file: string,
+  messages: readonly ForeignMessage[],
   {
-    profile,
-    schema,
-    encoding,
-    topic,
-    data,
-  }: Record<"profile" | "schema" | "encoding" | "topic", string> & { data: Uint8Array },
-  useChunks = true,
+    profile = "ros2",
+    encoding = "cdr",
+    ...options
+  }: WriterOptions & Partial<Record<"profile" | "encoding", string>> = {},
 ): Promise<void> {
   const handle = await open(file, "w");
   let position = 0n;
@@ -74,17 +84,60 @@ export async function writeForeign(
       position += BigInt(bytes.length);
     },
   };
-  const writer = new McapWriter({ writable, useChunks });
+  const writer = new McapWriter({ writable, ...options });
   await writer.start({ profile, library: "a test" });
-  const schemaId = await writer.registerSchema({ name: schema, encoding: "ros2msg", data: new Uint8Array() });
-  const channelId = await writer.registerChannel({
-    schemaId,
-    topic,
-    messageEncoding: encoding,
-    metadata: new Map(),
-  });
-  for (let sequence = 0; sequence < 3; sequence++)
-    await writer.addMessage({ channelId, sequence, logTime: BigInt(sequence), publishTime: 0n, data });
+  const channels = new Map<string, number>();
+  for (const [sequence, { topic, schema, data, logTime }] of messages.entries()) {
+    if (!channels.has(topic)) {
+      const schemaId = await writer.registerSchema({
+        name: schema,
+        encoding: "ros2msg",
+        data: new Uint8Array(),
+      });
+      const channel = { schemaId, topic, messageEncoding: encoding, metadata: new Map<string, string>() };
+      channels.set(topic, await writer.registerChannel(channel));
+    }
+    await writer.addMessage({
+      channelId: channels.get(topic)!,
+      sequence,
+      logTime,
+      publishTime: logTime,
+      data,
+    });
+  }
   await writer.end();
   await handle.close();
+}
+
+/** Writes three equal messages of one topic. */
+export function writeForeign(
+  file: string,
+  {
+    topic,
+    schema,
+    data,
+    profile,
+    encoding,
+  }: Record<"profile" | "schema" | "encoding" | "topic", string> & { data: Uint8Array },
+  useChunks = true,
+): Promise<void> {
+  const messages = [0n, 1n, 2n].map((logTime) => ({ topic, schema, data, logTime }));
+  return writeForeignMessages(file, messages, { profile, encoding, useChunks });
+}
+
+/** A sensor_msgs Image whose pixels all have one value. */
+export function imageMessage(
+  image: { width: number; height: number; stampNs: bigint } & Partial<{
+    encoding: string;
+    strideBytes: number;
+    bytes: number;
+    value: number;
+  }>,
+): Uint8Array {
+  const { width, height, stampNs, encoding = "mono8", strideBytes = width, value = 0 } = image;
+  const head = imagePrefix({ frameId: "side", width, height, encoding, strideBytes });
+  const body = new Uint8Array(image.bytes ?? strideBytes * height).fill(value);
+  const data = new Uint8Array(head.length + body.length);
+  writeImage(data, 0, head, head.length - 4, stampNs, body);
+  return data;
 }

@@ -2,7 +2,7 @@
 // A recording at a glance: depth in colours, as an animated WebP or as a strip of pictures in one PNG.
 import { colourDisparity, encodePng, type RgbImage } from "../../../camera/index.js";
 import { DepthwattError, isDepthwattError, writeBeside } from "../../../core/index.js";
-import { decodeDepth, parseImage } from "../../mcap/images.js";
+import { decodeDepth, decodeDisparity } from "../../mcap/images.js";
 import { type ImageTopic, imageTopics } from "../../mcap/pairs.js";
 import type { Message, Recording } from "../../mcap/recording.js";
 import { type Conversion, type ConversionEvents, Counting } from "./conversion.js";
@@ -23,10 +23,9 @@ function coloured(topic: ImageTopic, { data }: Message): RgbImage {
       value === 0 ? Number.POSITIVE_INFINITY : 1000 / value,
     );
   } else {
-    const image = parseImage(data);
-    size = image;
-    const q4 = new Int16Array(image.data.slice(0, 2 * image.width * image.height).buffer);
-    values = Float32Array.from(q4, (value) => (value === -32768 ? Number.POSITIVE_INFINITY : value / 16));
+    const map = decodeDisparity(data, channel.topic);
+    size = map;
+    values = Float32Array.from(map.q4, (value) => (value === -32768 ? Number.POSITIVE_INFINITY : value / 16));
   }
   const finite = values.filter(Number.isFinite).sort();
   const at = (share: number) => finite[Math.floor(share * (finite.length - 1))] ?? 0;

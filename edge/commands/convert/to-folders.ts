@@ -11,7 +11,7 @@ import {
   parseStereoCalibration,
 } from "../../../camera/index.js";
 import { DepthwattError, forEachLimited, isDepthwattError, writeBeside } from "../../../core/index.js";
-import { decodeDepth, decodeImage, parseImage } from "../../mcap/images.js";
+import { decodeDepth, decodeDisparity, decodeImage } from "../../mcap/images.js";
 import { type ImageTopic, imageTopics, periodNs } from "../../mcap/pairs.js";
 import type { Message, Recording } from "../../mcap/recording.js";
 import { type Conversion, type ConversionEvents, Counting } from "./conversion.js";
@@ -35,36 +35,24 @@ export function folderOf(topic: string): string {
   return known?.[1] ?? topic.replace(/^\//, "").replace(/[^A-Za-z0-9_]+/g, "_");
 }
 
-interface Packed {
-  stampNs: bigint;
-  ending: "png" | "pfm";
-  bytes: Uint8Array;
-}
-
 const isDisparity = ({ channel }: ImageTopic) => folderOf(channel.topic) === "disparity";
 const isDepth = ({ channel }: ImageTopic) => folderOf(channel.topic) === "depth";
 
 /** Grey and colours as PNG, depth as PNG of 16 bits in millimetres, disparities as PFM. */
-async function pack(topic: ImageTopic, { data }: Message): Promise<Packed> {
+async function pack(topic: ImageTopic, { data }: Message): Promise<Uint8Array> {
   const { kind, channel } = topic;
   if (isDepth(topic)) {
-    const { stampNs, millimetres, width, height } = decodeDepth(kind, data, channel.topic);
-    return { stampNs, ending: "png", bytes: await encodePng({ data: millimetres, width, height }) };
+    const { millimetres, width, height } = decodeDepth(kind, data, channel.topic);
+    return encodePng({ data: millimetres, width, height });
   }
   if (isDisparity(topic)) {
-    const { stampNs, width, height, data: bytes } = parseImage(data);
-    const q4 = new Int16Array(bytes.slice(0, 2 * width * height).buffer);
-    return { stampNs, ending: "pfm", bytes: encodePfm(disparityFromQ4(q4, width, height)) };
+    const { width, height, q4 } = decodeDisparity(data, channel.topic);
+    return encodePfm(disparityFromQ4(q4, width, height));
   }
   const { stampNs, format, ...image } = await decodeImage(kind, data, channel);
   if (format === "RGB8")
-    return {
-      stampNs,
-      ending: "png",
-      bytes: await encodePng({ ...image, data: image.data.subarray(0, 3 * image.width * image.height) }),
-    };
-  const bytes = await encodePng(greyOf({ ...image, format, timestampNs: stampNs, sequence: 0 }));
-  return { stampNs, ending: "png", bytes };
+    return encodePng({ ...image, data: image.data.subarray(0, 3 * image.width * image.height) });
+  return encodePng(greyOf({ ...image, format, timestampNs: stampNs, sequence: 0 }));
 }
 
 const CAMERAS: Readonly<Record<string, string>> = { left: "cam0", right: "cam1" };
@@ -133,7 +121,7 @@ async function writeOne(
   const name = join(folder, `${stamp}.${isDisparity(topic) ? "pfm" : "png"}`);
   // A file is there whole or not at all.
   if (existsSync(name)) return counting.keeps();
-  await writeBeside(name, (await pack(topic, message)).bytes);
+  await writeBeside(name, await pack(topic, message));
   counting.wrote();
 }
 

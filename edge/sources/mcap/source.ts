@@ -49,7 +49,7 @@ export function lossWords({
   return parts.length === 0 ? undefined : parts.join("; ");
 }
 
-/** @throws DepthwattError SOURCE_UNREADABLE, SOURCE_EMPTY */
+/** @throws DepthwattError SOURCE_UNREADABLE, SOURCE_EMPTY, IMAGE_SIZE_MISMATCH */
 export async function openMcapSource(settings: McapSourceSettings): Promise<OpenedSource> {
   const { file, leftTopic, rightTopic } = settings;
   const recording = await openRecording(file);
@@ -65,6 +65,12 @@ export async function openMcapSource(settings: McapSourceSettings): Promise<Open
       const seconds = (Number(endNs - startNs) / 1e9).toFixed(1);
       const text = `${file}: expected an image pair from ${settings.startSeconds} s on, found none in ${seconds} s`;
       throw new DepthwattError("SOURCE_EMPTY", text, { context: { file } });
+    }
+    const { left, right } = first;
+    if (left.width !== right.width || left.height !== right.height) {
+      const sizes = `${left.width}x${left.height} and ${right.width}x${right.height}`;
+      const text = `${file}: expected left and right images of one size, found ${sizes}`;
+      throw new DepthwattError("IMAGE_SIZE_MISMATCH", text, { context: { file } });
     }
     const source = new McapSource(settings, recording, topics, fromNs, first);
     const attached = await recording.attachment("calibration.json");

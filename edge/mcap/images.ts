@@ -5,6 +5,7 @@ import type { Channel, Schema } from "@mcap/core";
 import { decodeGreyImage, type PixelFormat } from "../../camera/index.js";
 import { DepthwattError } from "../../core/index.js";
 import { decodeRvl } from "../../core/frame/rvl.js";
+import type { Message } from "./recording.js";
 import { COMPRESSED_DEPTH_HEADER_BYTES } from "../../core/frame/frame-format.js";
 
 /** An image as it stands in a message. */
@@ -36,7 +37,7 @@ export function imageKind({ messageEncoding }: Channel, schema: Schema | undefin
 }
 
 const damaged = (what: string, cause?: unknown) =>
-  new DepthwattError("SOURCE_UNREADABLE", `an image message with ${what}`, { cause });
+  new DepthwattError("SOURCE_UNREADABLE", `a message with ${what}`, { cause });
 
 function header(reader: CdrReader): { stampNs: bigint; frameId: string } {
   const seconds = reader.int32();
@@ -53,8 +54,30 @@ function guarded<T>(parse: () => T): T {
   }
 }
 
-/** Only its time, which is all that pairing needs. @throws DepthwattError SOURCE_UNREADABLE */
-export const stampOf = (message: Uint8Array): bigint => guarded(() => header(new CdrReader(message)).stampNs);
+/** Returns the time in a message's header, nanoseconds. @throws DepthwattError SOURCE_UNREADABLE */
+const headerStampOf = (message: Uint8Array): bigint => guarded(() => header(new CdrReader(message)).stampNs);
+
+/**
+ * Returns when a message was captured, nanoseconds. Drivers without a clock leave the header's time at 0: then the time of recording
+ * is returned. @throws DepthwattError SOURCE_UNREADABLE
+ */
+export function captureTimeOf({ data, logTime }: Message): { timeNs: bigint; isLogTime: boolean } {
+  const stampNs = headerStampOf(data);
+  return stampNs === 0n ? { timeNs: logTime, isLogTime: true } : { timeNs: stampNs, isLogTime: false };
+}
+
+/** The matrix K of a sensor_msgs CameraInfo, row-major. @throws DepthwattError SOURCE_UNREADABLE */
+export function parseCameraMatrix(message: Uint8Array): number[] {
+  return guarded(() => {
+    const reader = new CdrReader(message);
+    header(reader);
+    reader.uint32();
+    reader.uint32();
+    reader.string();
+    reader.float64Array();
+    return Array.from({ length: 9 }, () => reader.float64());
+  });
+}
 
 /** @throws DepthwattError SOURCE_UNREADABLE */
 export function parseImage(message: Uint8Array): RosImage {
@@ -67,6 +90,8 @@ export function parseImage(message: Uint8Array): RosImage {
     const data = reader.uint8Array();
     if (width < 1 || height < 1 || width > 16_384 || height > 16_384)
       throw damaged(`a size of ${width}x${height}`);
+    if (data.length < strideBytes * height)
+      throw damaged(`${data.length} bytes for ${height} rows of ${strideBytes}`);
     return { ...head, width, height, encoding, bigEndian, strideBytes, data };
   });
 }
@@ -128,8 +153,8 @@ function checkRows({ width, height, encoding, strideBytes, data }: RosImage, pix
   if (strideBytes < width * pixelBytes)
     throw damaged(`a step of ${strideBytes} bytes for rows of ${width * pixelBytes} bytes`);
   // The chroma of NV12 follows its luma, in half as many rows.
-  const rows = encoding === "nv12" ? height + Math.ceil(height / 2) : height;
-  if (data.length < strideBytes * rows)
+  const rows = height + Math.ceil(height / 2);
+  if (encoding === "nv12" && data.length < strideBytes * rows)
     throw damaged(`${data.length} bytes for ${rows} rows of ${strideBytes}`);
 }
 

@@ -3,7 +3,7 @@
 import type { Channel } from "@mcap/core";
 import { Pairer, pairWindowNs } from "../../camera/index.js";
 import { DepthwattError, isDepthwattError } from "../../core/index.js";
-import { decodeImage, type DecodedImage, type ImageKind, imageKind, stampOf } from "./images.js";
+import { captureTimeOf, decodeImage, type DecodedImage, type ImageKind, imageKind } from "./images.js";
 import type { Recording } from "./recording.js";
 
 /** Messages of one camera that may wait for the other: recorders write their topics in bursts. */
@@ -30,6 +30,8 @@ export interface PairEvents {
   onDrop(side: Side, cause: "unmatched" | "unreadable" | "partnerLost"): void;
   /** A message that cannot be read. */
   onBad(error: Error): void;
+  /** A message without a capture time: the time of recording takes its place. */
+  onLogTime?(): void;
 }
 
 /** Topics of images, as a person would choose among them. */
@@ -110,10 +112,13 @@ export async function* recordedPairs(
     MAX_WAITING,
   );
   const channels = new Set([topics.left.channel.id, topics.right.channel.id]);
-  for await (const { channelId, data, sequence } of recording.messages({ channels, fromNs })) {
+  for await (const message of recording.messages({ channels, fromNs })) {
+    const { channelId, data, sequence } = message;
     const side = channelId === topics.left.channel.id ? "left" : "right";
     try {
-      pairer.push(side, { timestampNs: stampOf(data), sequence, message: data });
+      const { timeNs, isLogTime } = captureTimeOf(message);
+      if (isLogTime) events.onLogTime?.();
+      pairer.push(side, { timestampNs: timeNs, sequence, message: data });
     } catch (error) {
       events.onDrop(side, "unreadable");
       events.onBad(error as Error);
@@ -132,9 +137,9 @@ async function decodePair(
   topics: PairTopics,
   events: PairEvents,
 ): Promise<RecordedPair | undefined> {
-  const read = (side: Side, { message, sequence }: Stamped) =>
+  const read = (side: Side, { message, sequence, timestampNs }: Stamped) =>
     decodeImage(topics[side].kind, message, topics[side].channel).then(
-      (image) => ({ ...image, sequence }),
+      (image) => ({ ...image, stampNs: timestampNs, sequence }),
       (error: Error) => error,
     );
   const [first, second] = await Promise.all([read("left", left), read("right", right)]);

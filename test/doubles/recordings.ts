@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Recordings for tests: read by a reader that is not ours, and written by hand.
 import { execFileSync } from "node:child_process";
+import { CdrWriter } from "@foxglove/cdr";
 import { McapWriter } from "@mcap/core";
 import { open } from "node:fs/promises";
 import { imagePrefix, writeImage } from "../../edge/mcap/messages.js";
@@ -141,3 +142,12 @@ export function imageMessage(
   writeImage(data, 0, head, head.length - 4, stampNs, body);
   return data;
 }
+
+/** A sensor_msgs CompressedImage. */
+export const compressedMessage = (stampNs: bigint, picture: Uint8Array): Uint8Array =>
+  new CdrWriter()
+    .int32(Number(stampNs / 1_000_000_000n))
+    .uint32(Number(stampNs % 1_000_000_000n))
+    .string("side")
+    .string("png")
+    .uint8Array(picture, true).data;

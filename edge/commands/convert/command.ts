@@ -6,7 +6,7 @@ import { type Command, Option } from "commander";
 import { DepthwattError } from "../../../core/index.js";
 import type { Conversion, ConversionEvents } from "./conversion.js";
 import { describeArguments, withExamples, withJson } from "../../cli/options.js";
-import { printJson, printLine } from "../../cli/output.js";
+import { note, printJson, printLine } from "../../cli/output.js";
 import { numberBetween } from "../../cli/numbers.js";
 import { Progress } from "../../cli/progress.js";
 import { EXIT_SKIPPED, noteSkipped } from "../../cli/skipped.js";
@@ -100,6 +100,10 @@ async function run(from: string, out: string, options: ConvertOptions): Promise<
   const events: ConversionEvents = {
     onProgress: (done, total) => progress.show(done, total),
     onSkip: noteSkipped(progress, MAX_SKIPPED_NOTES),
+    onWarning: (text) => {
+      progress.clear();
+      note(`warning: ${text}`);
+    },
   };
   const began = performance.now();
   const convert = async () => {

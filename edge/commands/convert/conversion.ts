@@ -15,6 +15,7 @@ export interface ConversionEvents {
   onProgress(done: number, total: number | undefined): void;
   /** One thing that was skipped, and why. */
   onSkip(text: string): void;
+  onWarning(text: string): void;
 }
 
 export class Counting implements Conversion {
@@ -24,6 +25,7 @@ export class Counting implements Conversion {
   readonly #events: ConversionEvents;
   readonly #total: number | undefined;
   #done = 0;
+  readonly #warned = new Set<string>();
 
   constructor(events: ConversionEvents, total: number | undefined) {
     this.#events = events;
@@ -44,6 +46,13 @@ export class Counting implements Conversion {
     this.skipped[cause] = (this.skipped[cause] ?? 0) + count;
     this.#events.onSkip(text);
     this.#step();
+  }
+
+  /** Warns once of a topic whose messages have no capture time. */
+  warnOfLogTime(topic: string): void {
+    if (this.#warned.has(topic)) return;
+    this.#warned.add(topic);
+    this.#events.onWarning(`${topic}: capture times are 0, so the times of recording are used`);
   }
 
   #step(): void {

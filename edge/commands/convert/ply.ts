@@ -1,14 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 // Depth maps as point clouds: one PLY file per map, in the left rectified camera's frame (x right, y down, z ahead), metres.
-import { CdrReader } from "@foxglove/cdr";
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { makeFolder } from "../../../camera/index.js";
 import { DepthwattError, isDepthwattError, writeBeside } from "../../../core/index.js";
 import { plyFile } from "../../../core/frame/ply.js";
-import { decodeDepth, parseImage, type RecordedDepth, stampOf } from "../../mcap/images.js";
+import {
+  captureTimeOf,
+  decodeDepth,
+  parseCameraMatrix,
+  parseImage,
+  type RecordedDepth,
+} from "../../mcap/images.js";
 import { type ImageTopic, imageTopics } from "../../mcap/pairs.js";
-import type { Recording } from "../../mcap/recording.js";
+import type { Message, Recording } from "../../mcap/recording.js";
 import { type Conversion, type ConversionEvents, Counting } from "./conversion.js";
 import { countLoss, folderOf } from "./to-folders.js";
 
@@ -45,17 +50,8 @@ export function encodePly(
   return file;
 }
 
-/** The matrix K of a CameraInfo. */
 function pinholeOf(message: Uint8Array): Pinhole {
-  const reader = new CdrReader(message);
-  reader.int32();
-  reader.uint32();
-  reader.string();
-  reader.uint32();
-  reader.uint32();
-  reader.string();
-  reader.float64Array();
-  const k = Array.from({ length: 9 }, () => reader.float64());
+  const k = parseCameraMatrix(message);
   return { focalPixels: k[0]!, cx: k[2]!, cy: k[5]! };
 }
 
@@ -85,26 +81,36 @@ export async function toPly(
   let grey: { stampNs: bigint; data: Uint8Array } | undefined;
   let waiting: RecordedDepth | undefined;
   let pinhole: Pinhole | undefined;
+  const timeOf = (message: Message) => {
+    const { timeNs, isLogTime } = captureTimeOf(message);
+    if (isLogTime) counting.warnOfLogTime(recording.channels.get(message.channelId)!.topic);
+    return timeNs;
+  };
   const write = async () => {
-    if (waiting === undefined || pinhole === undefined) return;
+    if (waiting === undefined) return;
     const map = waiting;
     waiting = undefined;
+    if (pinhole === undefined)
+      return counting.skip("noCamera", "a depth map without a camera_info before it");
     const name = join(out, `${map.stampNs}.ply`);
     if (existsSync(name)) return counting.keeps();
     await writeBeside(name, encodePly(map, pinhole, grey?.stampNs === map.stampNs ? grey.data : undefined));
     counting.wrote();
   };
-  for await (const { channelId, data } of recording.messages({ channels })) {
+  for await (const message of recording.messages({ channels })) {
+    const { channelId, data } = message;
     try {
       if (channelId === camera.id) {
         pinhole = pinholeOf(data);
-        if (waiting?.stampNs === stampOf(data)) await write();
+        if (waiting?.stampNs === timeOf(message)) await write();
       } else if (channelId === left?.channel.id) {
         const image = parseImage(data);
-        if (image.encoding === "mono8" && image.strideBytes === image.width) grey = image;
+        if (image.encoding === "mono8" && image.strideBytes === image.width)
+          grey = { data: image.data, stampNs: timeOf(message) };
       } else {
         await write();
-        waiting = decodeDepth(depth.kind, data, depth.channel.topic);
+        const map = decodeDepth(depth.kind, data, depth.channel.topic);
+        waiting = { ...map, stampNs: timeOf(message) };
       }
     } catch (error) {
       if (!isDepthwattError(error)) throw error;

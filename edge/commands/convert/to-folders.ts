@@ -11,7 +11,7 @@ import {
   parseStereoCalibration,
 } from "../../../camera/index.js";
 import { DepthwattError, forEachLimited, isDepthwattError, writeBeside } from "../../../core/index.js";
-import { decodeDepth, decodeDisparity, decodeImage } from "../../mcap/images.js";
+import { captureTimeOf, decodeDepth, decodeDisparity, decodeImage } from "../../mcap/images.js";
 import { type ImageTopic, imageTopics, periodNs } from "../../mcap/pairs.js";
 import type { Message, Recording } from "../../mcap/recording.js";
 import { type Conversion, type ConversionEvents, Counting } from "./conversion.js";
@@ -21,8 +21,8 @@ import { sensorYaml } from "./euroc.js";
 const AT_A_TIME = 4;
 
 const FOLDERS: readonly [ending: RegExp, folder: string][] = [
-  [/(^|\/)left\/image_raw$/, "left"],
-  [/(^|\/)right\/image_raw$/, "right"],
+  [/(^|\/)left\/image(_raw|_color)?(\/compressed)?$/, "left"],
+  [/(^|\/)right\/image(_raw|_color)?(\/compressed)?$/, "right"],
   [/(^|\/)left\/image_rect$/, "left_rectified"],
   [/(^|\/)depth\/image_rect(\/compressedDepth)?$/, "depth"],
   [/(^|\/)disparity\/image_rect$/, "disparity"],
@@ -32,7 +32,22 @@ const FOLDERS: readonly [ending: RegExp, folder: string][] = [
 /** The folder of a topic's images. */
 export function folderOf(topic: string): string {
   const known = FOLDERS.find(([ending]) => ending.test(topic));
-  return known?.[1] ?? topic.replace(/^\//, "").replace(/[^A-Za-z0-9_]+/g, "_");
+  return known?.[1] ?? plainName(topic);
+}
+
+const plainName = (topic: string) => topic.replace(/^\//, "").replace(/[^A-Za-z0-9_]+/g, "_");
+
+/** A folder for each topic. Where several topics ask for one name, the first has it. */
+function foldersOf(topics: readonly ImageTopic[]): Map<string, ImageTopic> {
+  const folders = new Map<string, ImageTopic>();
+  for (const topic of topics) {
+    const { id, topic: name } = topic.channel;
+    const free = [folderOf(name), plainName(name), `${plainName(name)}_${id}`].find(
+      (one) => !folders.has(one),
+    );
+    folders.set(free ?? `${id}`, topic);
+  }
+  return folders;
 }
 
 const isDisparity = ({ channel }: ImageTopic) => folderOf(channel.topic) === "disparity";
@@ -67,19 +82,27 @@ export async function toFolders(
   layout: "folder" | "euroc",
   events: ConversionEvents,
 ): Promise<Conversion> {
-  const folderFor = (topic: ImageTopic) => {
-    const name = folderOf(topic.channel.topic);
-    return join(out, layout === "euroc" ? join("mav0", CAMERAS[name]!, "data") : name);
-  };
-  const topics = imageTopics(recording).filter(
-    ({ channel }) => layout === "folder" || folderOf(channel.topic) in CAMERAS,
-  );
+  const all = imageTopics(recording);
+  const named = [...foldersOf(all)].filter(([name]) => layout === "folder" || Object.hasOwn(CAMERAS, name));
+  const topics = named.map(([, topic]) => topic);
   if (topics.length === 0)
     throw new DepthwattError("SOURCE_EMPTY", `${recording.file}: expected images, found no topic of them`);
+  const cameras = all.filter(({ channel }) => Object.hasOwn(CAMERAS, folderOf(channel.topic)));
+  if (layout === "euroc" && cameras.length > topics.length) {
+    const used = topics.map(({ channel }) => channel.topic).join(" and ");
+    events.onWarning(
+      `only ${used} converted: EuRoC has one left and one right camera, this recording has ${cameras.length}`,
+    );
+  }
   const { counts } = recording;
   const total = counts && topics.reduce((sum, { channel }) => sum + Number(counts.get(channel.id) ?? 0n), 0);
   const counting = new Counting(events, total);
-  const folders = new Map(topics.map((topic) => [topic.channel.id, { topic, folder: folderFor(topic) }]));
+  const folders = new Map(
+    named.map(([name, topic]) => {
+      const folder = join(out, layout === "euroc" ? join("mav0", CAMERAS[name]!, "data") : name);
+      return [topic.channel.id, { topic, folder, times: new Set<bigint>() }];
+    }),
+  );
   for (const { folder } of folders.values()) makeFolder(folder);
   const attached = await recording.attachment("calibration.json");
   if (attached) await writeBeside(join(out, "calibration.json"), attached);
@@ -87,9 +110,9 @@ export async function toFolders(
     AT_A_TIME,
     recording.messages({ channels: new Set(folders.keys()) }),
     async (message) => {
-      const { topic, folder } = folders.get(message.channelId)!;
+      const { topic, ...place } = folders.get(message.channelId)!;
       try {
-        await writeOne(topic, message, folder, counting);
+        await writeOne(topic, message, place, counting);
       } catch (error) {
         if (!isDepthwattError(error)) throw error;
         counting.skip("unreadable", `${topic.channel.topic}: ${error.message}`);
@@ -112,13 +135,15 @@ export function countLoss({ loss }: Recording, counting: Counting): void {
 async function writeOne(
   topic: ImageTopic,
   message: Message,
-  folder: string,
+  { folder, times }: { folder: string; times: Set<bigint> },
   counting: Counting,
 ): Promise<void> {
-  // The name is the capture time, which stands in the message's first bytes.
-  const view = new DataView(message.data.buffer, message.data.byteOffset);
-  const stamp = BigInt(view.getInt32(4, true)) * 1_000_000_000n + BigInt(view.getUint32(8, true));
-  const name = join(folder, `${stamp}.${isDisparity(topic) ? "pfm" : "png"}`);
+  const { timeNs, isLogTime } = captureTimeOf(message);
+  if (isLogTime) counting.warnOfLogTime(topic.channel.topic);
+  if (times.has(timeNs))
+    return counting.skip("sameTime", `${topic.channel.topic}: a second image of ${timeNs} ns`);
+  times.add(timeNs);
+  const name = join(folder, `${timeNs}.${isDisparity(topic) ? "pfm" : "png"}`);
   // A file is there whole or not at all.
   if (existsSync(name)) return counting.keeps();
   await writeBeside(name, await pack(topic, message));

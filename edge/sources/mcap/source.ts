@@ -59,12 +59,12 @@ export async function openMcapSource(settings: McapSourceSettings): Promise<Open
       ...(rightTopic !== undefined && { right: rightTopic }),
     });
     const fromNs = (recording.startNs ?? 0n) + BigInt(Math.round(settings.startSeconds * 1e9));
-    const first = await firstPair(recording, topics, fromNs);
+    const { first, reason, hasLogTimes } = await firstPair(recording, topics, fromNs);
     if (first === undefined) {
-      const { startNs = 0n, endNs = 0n } = recording;
-      const seconds = (Number(endNs - startNs) / 1e9).toFixed(1);
-      const text = `${file}: expected an image pair from ${settings.startSeconds} s on, found none in ${seconds} s`;
-      throw new DepthwattError("SOURCE_EMPTY", text, { context: { file } });
+      const cause = reason ?? lossWords(recording.loss);
+      const text = `${file}: expected an image pair from ${settings.startSeconds} s on, found none${cause ? `: ${cause}` : ""}`;
+      const hint = "'depthwatt convert' counts what it holds and what cannot be read.";
+      throw new DepthwattError("SOURCE_EMPTY", text, { hint, context: { file } });
     }
     const { left, right } = first;
     if (left.width !== right.width || left.height !== right.height) {
@@ -76,6 +76,7 @@ export async function openMcapSource(settings: McapSourceSettings): Promise<Open
     const attached = await recording.attachment("calibration.json");
     const words = lossWords(recording.loss);
     const warnings = words === undefined ? [] : [`${file}: ${words}`];
+    if (hasLogTimes) warnings.push(`${file}: capture times are 0, so the times of recording are used`);
     if (attached === undefined) return { source, warnings };
     const loaded = parseStereoCalibration(new TextDecoder().decode(attached), `${file}: calibration.json`);
     return { source, calibration: loaded.calibration, warnings: [...warnings, ...loaded.warnings] };
@@ -85,11 +86,21 @@ export async function openMcapSource(settings: McapSourceSettings): Promise<Open
   }
 }
 
-const DEAF: PairEvents = { onDrop: () => {}, onBad: () => {} };
-
 async function firstPair(recording: Recording, topics: PairTopics, fromNs: bigint) {
-  for await (const pair of recordedPairs(recording, topics, fromNs, DEAF)) return pair;
-  return undefined;
+  let reason: string | undefined;
+  let hasLogTimes = false;
+  const events: PairEvents = {
+    onDrop: () => {},
+    onBad: ({ message }) => {
+      reason ??= message;
+    },
+    onLogTime: () => {
+      hasLogTimes = true;
+    },
+  };
+  for await (const first of recordedPairs(recording, topics, fromNs, events))
+    return { first, reason, hasLogTimes };
+  return { first: undefined, reason, hasLogTimes };
 }
 
 class McapSource implements PairSource {

@@ -5,11 +5,17 @@ import { existsSync, mkdtempSync, readdirSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, expect, test } from "vitest";
-import { readEnginePicture } from "../../../camera/index.js";
+import { encodePng, readEnginePicture } from "../../../camera/index.js";
+import { toPly } from "../../../edge/commands/convert/ply.js";
 import { toFolders } from "../../../edge/commands/convert/to-folders.js";
 import { openRecording } from "../../../edge/mcap/recording.js";
 import { openMcapSource } from "../../../edge/sources/mcap/source.js";
-import { type ForeignMessage, imageMessage, writeForeignMessages } from "../../doubles/recordings.js";
+import {
+  compressedMessage,
+  type ForeignMessage,
+  imageMessage,
+  writeForeignMessages,
+} from "../../doubles/recordings.js";
 
 const folder = mkdtempSync(join(tmpdir(), "depthwatt-foreign-"));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
@@ -37,13 +43,21 @@ function pairs(
 
 const openSource = (file: string) => openMcapSource({ file, startSeconds: 0, speed: "max", loop: false });
 
-async function convert(name: string, layout: "folder" | "euroc" = "folder") {
+async function convert(name: string, layout: "folder" | "euroc" | "ply" = "folder") {
   const recording = await openRecording(place(`${name}.mcap`));
   const skips: string[] = [];
+  const warnings: string[] = [];
   try {
-    const events = { onProgress: () => {}, onSkip: (text: string) => skips.push(text) };
-    const { written, kept, skipped } = await toFolders(recording, place(name), layout, events);
-    return { written, kept, skipped, skips };
+    const events = {
+      onProgress: () => {},
+      onSkip: (text: string) => skips.push(text),
+      onWarning: (text: string) => warnings.push(text),
+    };
+    const { written, kept, skipped } =
+      layout === "ply"
+        ? await toPly(recording, place(name), events)
+        : await toFolders(recording, place(name), layout, events);
+    return { written, kept, skipped, skips, warnings };
   } finally {
     await recording.close();
   }
@@ -108,5 +122,120 @@ test("first images of two sizes are named as such", async () => {
   await expect(openSource(place("sizes.mcap"))).rejects.toMatchObject({
     code: "IMAGE_SIZE_MISMATCH",
     message: expect.stringContaining("found 24x8 and 32x8") as string,
+  });
+});
+
+test.each([0, 1, 4, 7, 8, 11])(
+  "messages of %i bytes are skipped and counted, in folders and EuRoC",
+  async (bytes) => {
+    const name = `short-${bytes}`;
+    await writeForeignMessages(
+      place(`${name}.mcap`),
+      pairs((side, pair) => (side === "left" && pair % 2 === 0 ? new Uint8Array(bytes) : {})),
+    );
+    for (const layout of ["folder", "euroc"] as const) {
+      const { skipped } = await convert(name, layout);
+      expect(skipped).toEqual({ unreadable: PAIRS / 2 });
+    }
+  },
+);
+
+test("depth maps whose camera_info is empty are skipped and counted", async () => {
+  const image = "sensor_msgs/msg/Image";
+  const messages = [0n, 1n].flatMap((logTime) => [
+    { topic: "/depth/camera_info", schema: "sensor_msgs/msg/CameraInfo", data: new Uint8Array(0), logTime },
+    {
+      topic: "/depth/image_rect",
+      schema: image,
+      data: imageMessage({ width: 8, height: 4, stampNs: 1n + logTime, encoding: "16UC1", strideBytes: 16 }),
+      logTime,
+    },
+  ]);
+  await writeForeignMessages(place("camera-info.mcap"), messages);
+  expect(await convert("camera-info", "ply")).toMatchObject({
+    written: 0,
+    skipped: { unreadable: 2, noCamera: 2 },
+  });
+});
+
+test("capture times of 0 give way to the times of recording, which convert and run report", async () => {
+  await writeForeignMessages(
+    place("unstamped.mcap"),
+    pairs(() => ({ stampNs: 0n })),
+  );
+  const { written, kept, skipped, warnings } = await convert("unstamped");
+  expect({ written, kept, skipped }).toEqual({ written: 2 * PAIRS, kept: 0, skipped: {} });
+  expect(warnings).toEqual(
+    ["left", "right"].map((side) => expect.stringContaining(`/${side}/image_raw: capture times are 0`)),
+  );
+  expect(imagesIn("unstamped", "left")).toContain(`${START_NS}.png`);
+  const { source, warnings: reported } = await openSource(place("unstamped.mcap"));
+  expect(reported).toEqual([expect.stringContaining("capture times are 0")]);
+  const times: bigint[] = [];
+  await new Promise<void>((resolve, reject) =>
+    source.start({
+      onPair: ({ left, release }) => {
+        times.push(left.timestampNs);
+        release();
+      },
+      onDegraded: () => {},
+      onEnd: resolve,
+      onError: reject,
+    }),
+  );
+  await source.stop();
+  expect(times).toEqual(Array.from({ length: PAIRS }, (_, pair) => START_NS + BigInt(pair) * 100_000_000n));
+});
+
+test("a second image of one time is skipped and counted, and a second conversion says the same", async () => {
+  await writeForeignMessages(
+    place("same-time.mcap"),
+    pairs((_, pair) => (pair < 3 ? { stampNs: START_NS } : {})),
+  );
+  const skipped = { sameTime: 4 };
+  expect(await convert("same-time")).toMatchObject({ written: 2 * PAIRS - 4, kept: 0, skipped });
+  expect(await convert("same-time")).toMatchObject({ written: 0, kept: 2 * PAIRS - 4, skipped });
+});
+
+test("EuRoC of CompressedImage, and of the first of several cameras", async () => {
+  const data = compressedMessage(
+    START_NS,
+    await encodePng({ data: new Uint8Array(32), width: 8, height: 4 }),
+  );
+  const image = (topic: string) => ({ topic, schema: "sensor_msgs/msg/CompressedImage", data, logTime: 0n });
+  await writeForeignMessages(
+    place("compressed.mcap"),
+    ["/a/left/image_raw/compressed", "/a/right/image_raw/compressed", "/b/left/image_raw/compressed"].map(
+      image,
+    ),
+  );
+  const { written, warnings } = await convert("compressed", "euroc");
+  expect(written).toBe(2);
+  expect(imagesIn("compressed/mav0/cam0/data")).toEqual([`${START_NS}.png`]);
+  expect(warnings[0]).toMatch(/only \/a\/left\/image_raw\/compressed and .* converted: .* has 3/);
+  rmSync(place("compressed"), { recursive: true });
+  expect(await convert("compressed")).toMatchObject({ written: 3, skipped: {} });
+  expect(readdirSync(place("compressed")).sort()).toEqual(["b_left_image_raw_compressed", "left", "right"]);
+});
+
+test("EuRoC of 200 left cameras is that of the first", async () => {
+  const data = imageMessage({ width: 2, height: 1, stampNs: START_NS });
+  const topics = Array.from({ length: 200 }, (_, i) => `/rig${i}/left/image_raw`);
+  await writeForeignMessages(
+    place("topics.mcap"),
+    topics.map((topic) => ({ topic, schema: "sensor_msgs/msg/Image", data, logTime: 0n })),
+  );
+  expect(await convert("topics", "euroc")).toMatchObject({ written: 1, kept: 0, skipped: {} });
+});
+
+test("a recording without a pair names what is wrong with the images", async () => {
+  await writeForeignMessages(
+    place("floats.mcap"),
+    pairs(() => ({ encoding: "32FC1", strideBytes: 96 })),
+  );
+  await expect(openSource(place("floats.mcap"))).rejects.toMatchObject({
+    code: "SOURCE_EMPTY",
+    message: expect.stringMatching(/found none: .*expected one of mono8.*, found "32FC1"/) as string,
+    hint: expect.stringContaining("depthwatt convert") as string,
   });
 });

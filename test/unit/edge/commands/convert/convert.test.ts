@@ -33,7 +33,7 @@ const folder = mkdtempSync(join(tmpdir(), "depthwatt-convert-"));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 const place = (...names: string[]) => join(folder, ...names);
 const FRAMES = 12;
-const deaf = { onProgress: () => {}, onSkip: () => {} };
+const deaf = { onProgress: () => {}, onSkip: () => {}, onWarning: () => {} };
 const recording = place("recorded.mcap");
 
 async function withRecording<T>(

@@ -16,6 +16,7 @@ export { type CommandSettings, openCommandSource } from "./command/open-source.j
 export { STREAM_FORMATS, type StreamFormat } from "./command/layout.js";
 export { splitCommand } from "./command/words.js";
 export { CAPTURE_FORMATS, type CaptureFormat, captureFormatOf, controlName } from "v4l2-camera";
+export { loadImageLibrary } from "./recordings/images/image-library.js";
 export { greyOf } from "./recordings/still.js";
 export { coloursOf } from "./recordings/still-colours.js";
 export { type BoardPicture, readFrameIndex } from "./scene/frame-index.js";

@@ -220,6 +220,12 @@ export const ERROR_CATALOGUE = {
     "The native addon is not built or does not load on this machine.",
     "Run 'npm run build'; it needs g++ and make.",
   ),
+  IMAGE_LIBRARY_MISSING: entry(
+    4,
+    false,
+    "The library that reads PNG and JPEG (sharp) is not installed or does not load on this machine.",
+    "Run 'npm ci' with optional packages, on this machine and for its C library; 'depthwatt doctor' checks it.",
+  ),
   ENGINE_PARAMETER: entry(
     4,
     false,

@@ -145,7 +145,7 @@ async function decodePair(
   const [first, second] = await Promise.all([read("left", left), read("right", right)]);
   if (!(first instanceof Error) && !(second instanceof Error)) return { left: first, right: second };
   const bad = (first instanceof Error ? first : second) as Error;
-  if (!isDepthwattError(bad)) throw bad;
+  if (!isDepthwattError(bad) || bad.code === "IMAGE_LIBRARY_MISSING") throw bad;
   events.onDrop("left", first instanceof Error ? "unreadable" : "partnerLost");
   events.onDrop("right", second instanceof Error ? "unreadable" : "partnerLost");
   events.onBad(bad);

@@ -5,6 +5,7 @@ import { readFile } from "node:fs/promises";
 import { DepthwattError, hasCode } from "../../../core/index.js";
 import { checkHasEnd } from "./ending-file.js";
 import { cropColumns, type FloatImage, type GreyImage, greyFromSamples, type RgbImage } from "./image.js";
+import { loadImageLibrary } from "./image-library.js";
 import { decodePfm, decodePgm, decodePpm } from "./netpbm.js";
 
 /** Largest picture read: 64 megapixels. A damaged header must not ask for all memory. */
@@ -68,9 +69,8 @@ async function decodeSamples(bytes: Uint8Array, kind: "png" | "jpeg", name: stri
   const deep = kind === "png" && bytes[24] === 16;
   const grey = kind === "png" && (bytes[25] === 0 || bytes[25] === 4);
   const space = grey ? (deep ? "grey16" : "b-w") : deep ? "rgb16" : "srgb";
+  const sharp = await loadImageLibrary();
   try {
-    // Loaded on first use: its libraries are 20 MB, and most runs read no picture.
-    const { default: sharp } = await import("sharp");
     const { data, info } = await sharp(bytes, { ignoreIcc: true, limitInputPixels: LIMIT_PIXELS })
       .toColourspace(space)
       .raw(deep ? { depth: "ushort" } : {})

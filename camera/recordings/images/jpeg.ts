@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // JPEG writer for pictures that people look at. libvips packs it on its own threads.
+import { loadImageLibrary } from "./image-library.js";
 import type { GreyImage, RgbImage } from "./image.js";
 
 const QUALITY = 80;
@@ -7,8 +8,7 @@ const QUALITY = 80;
 /** A JPEG file of 8 bit grey or colour; lossy, so never for what is measured. */
 export async function encodeJpeg(image: GreyImage | RgbImage): Promise<Uint8Array> {
   const { data, width, height } = image;
-  // Loaded on first use: its libraries are 20 MB.
-  const { default: sharp } = await import("sharp");
+  const sharp = await loadImageLibrary();
   const channels = data.length === width * height ? 1 : 3;
   return sharp(data, { raw: { width, height, channels } }).jpeg({ quality: QUALITY }).toBuffer();
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What every conversion counts and tells.
+import { isDepthwattError } from "../../../core/index.js";
 
 export interface Conversion {
   /** Files or messages written now. */
@@ -40,6 +41,12 @@ export class Counting implements Conversion {
   keeps(): void {
     this.kept++;
     this.#step();
+  }
+
+  /** Counts what cannot be read. @throws `error` itself where it is not about one image */
+  skipUnreadable(error: unknown, prefix = ""): void {
+    if (!isDepthwattError(error) || error.code === "IMAGE_LIBRARY_MISSING") throw error;
+    this.skip("unreadable", prefix + error.message);
   }
 
   skip(cause: string, text: string, count = 1): void {

@@ -3,7 +3,7 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { makeFolder } from "../../../camera/index.js";
-import { DepthwattError, isDepthwattError, writeBeside } from "../../../core/index.js";
+import { DepthwattError, writeBeside } from "../../../core/index.js";
 import { plyFile } from "../../../core/frame/ply.js";
 import {
   captureTimeOf,
@@ -113,8 +113,7 @@ export async function toPly(
         waiting = { ...map, stampNs: timeOf(message) };
       }
     } catch (error) {
-      if (!isDepthwattError(error)) throw error;
-      counting.skip("unreadable", error.message);
+      counting.skipUnreadable(error);
     }
   }
   await write();

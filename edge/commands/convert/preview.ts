@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A recording at a glance: depth in colours, as an animated WebP or as a strip of pictures in one PNG.
-import { colourDisparity, encodePng, type RgbImage } from "../../../camera/index.js";
-import { DepthwattError, isDepthwattError, writeBeside } from "../../../core/index.js";
+import { colourDisparity, encodePng, loadImageLibrary, type RgbImage } from "../../../camera/index.js";
+import { DepthwattError, writeBeside } from "../../../core/index.js";
 import { decodeDepth, decodeDisparity } from "../../mcap/images.js";
 import { type ImageTopic, imageTopics } from "../../mcap/pairs.js";
 import type { Message, Recording } from "../../mcap/recording.js";
@@ -65,7 +65,7 @@ export async function toPreview(
   const max = MAX_FRAMES[kind];
   const counting = new Counting(events, undefined);
   const stepNs = (endNs - startNs) / BigInt(max) + 1n;
-  const { default: sharp } = await import("sharp");
+  const sharp = await loadImageLibrary();
   const frames: { raw: Buffer; height: number }[] = [];
   let dueNs = startNs;
   for await (const message of recording.messages({ channels: new Set([topic.channel.id]) })) {
@@ -80,8 +80,7 @@ export async function toPreview(
       frames.push({ raw, height: info.height });
       counting.wrote();
     } catch (error) {
-      if (!isDepthwattError(error)) throw error;
-      counting.skip("unreadable", error.message);
+      counting.skipUnreadable(error);
     }
   }
   const [first] = frames;

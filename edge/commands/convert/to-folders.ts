@@ -10,7 +10,7 @@ import {
   makeFolder,
   parseStereoCalibration,
 } from "../../../camera/index.js";
-import { DepthwattError, forEachLimited, isDepthwattError, writeBeside } from "../../../core/index.js";
+import { DepthwattError, forEachLimited, writeBeside } from "../../../core/index.js";
 import { captureTimeOf, decodeDepth, decodeDisparity, decodeImage } from "../../mcap/images.js";
 import { type ImageTopic, imageTopics, periodNs } from "../../mcap/pairs.js";
 import type { Message, Recording } from "../../mcap/recording.js";
@@ -114,8 +114,7 @@ export async function toFolders(
       try {
         await writeOne(topic, message, place, counting);
       } catch (error) {
-        if (!isDepthwattError(error)) throw error;
-        counting.skip("unreadable", `${topic.channel.topic}: ${error.message}`);
+        counting.skipUnreadable(error, `${topic.channel.topic}: `);
       }
     },
   );

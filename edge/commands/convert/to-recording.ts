@@ -183,16 +183,14 @@ async function write(
       new TextEncoder().encode(attached),
       entries[0]?.stampNs ?? 0n,
     );
-  const unreadable = (message: string) => counting.skip("unreadable", message);
   for (let kept = 0; kept < (before?.kept ?? 0); kept++) counting.keeps();
-  for (const message of before?.unreadable ?? []) unreadable(message);
+  for (const message of before?.unreadable ?? []) counting.skip("unreadable", message);
   for (const entry of entries.slice(before?.entries ?? 0)) {
     try {
       add(recording, entry, await pictureOf(entry));
       counting.wrote();
     } catch (error) {
-      if (!isDepthwattError(error)) throw error;
-      unreadable(error.message);
+      counting.skipUnreadable(error);
     }
     if (recording.pendingBytes >= CHUNK_BYTES) recording.flush();
   }

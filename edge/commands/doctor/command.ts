@@ -9,6 +9,7 @@ import type { Finding } from "./finding.js";
 import {
   lookAtAddon,
   lookAtBoard,
+  lookAtImages,
   lookAtCuda,
   lookAtNode,
   lookAtCpu,
@@ -23,7 +24,7 @@ const INDENT = 18;
 async function examine(options: ConfigOptions): Promise<Finding[]> {
   const { finding: settings, loaded } = lookAtSettings(options);
   const { finding: addon, native } = lookAtAddon();
-  const findings = [lookAtNode(), addon];
+  const findings = [lookAtNode(), addon, await lookAtImages()];
   if (native) findings.push(lookAtCpu(native), lookAtCuda(native, loaded?.config.engine.backend ?? "auto"));
   findings.push(settings);
   if (loaded) findings.push(lookAtBoard(loaded), lookAtCameras(loaded.config));

@@ -2,6 +2,7 @@
 // What the doctor says of the program itself: Node, the addon, instruction sets, the CUDA plugin, settings, the board.
 import { existsSync } from "node:fs";
 import { join } from "node:path";
+import { loadImageLibrary } from "../../../camera/index.js";
 import { hasCode, isDepthwattError, packageRoot } from "../../../core/index.js";
 import { type BoardEvidence, gatherEvidence } from "../../boards/index.js";
 import { loadNative, type NativeAddon } from "../../contracts/native.js";
@@ -89,6 +90,23 @@ export function lookAtAddon(): { finding: Finding; native: NativeAddon | undefin
     };
     const finding: Finding = { name: "addon", state: "bad", text: message, hint, exitCode: 4 };
     return { finding: { ...finding, commands: addonCommands() }, native: undefined };
+  }
+}
+
+/** The library that PNG and JPEG are read by. */
+export async function lookAtImages(): Promise<Finding> {
+  try {
+    const { versions } = await loadImageLibrary();
+    return {
+      name: "images",
+      state: "ok",
+      text: `PNG and JPEG by libvips ${versions.vips}`,
+      facts: { versions },
+    };
+  } catch (error) {
+    if (!isDepthwattError(error)) throw error;
+    const { message, hint, exitCode } = error;
+    return { name: "images", state: "bad", text: message, hint, exitCode };
   }
 }
 

@@ -172,6 +172,7 @@ describe("the command", () => {
     expect(names).toEqual([
       "node",
       "addon",
+      "images",
       "cpu",
       "cuda",
       "settings",

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // An MCAP file that is read: its index where it has one, made anew from the chunks' heads where it was cut off or damaged. One chunk
 // is in memory at a time, and what cannot be read is counted.
+import { readSync } from "node:fs";
 import { type FileHandle, open } from "node:fs/promises";
 import { crc32 } from "node:zlib";
 import { type Channel, McapIndexedReader, McapStreamReader, type McapTypes, type Schema } from "@mcap/core";
@@ -117,8 +118,9 @@ class OpenRecording implements Recording {
     try {
       const readable = { size: async () => BigInt(sizeBytes), read };
       index = await McapIndexedReader.Initialize({ readable });
-      if (index.chunkIndexes.some((one) => Number(one.chunkStartOffset + one.chunkLength) > sizeBytes))
-        throw new Error("its index names chunks behind its end");
+      checkChunkPlaces(index.chunkIndexes, handle, sizeBytes);
+      // Chunks need no index by the specification: then the records say whether there are any.
+      if (index.chunkIndexes.length === 0) throw new Error("it lists no chunks");
     } catch (error) {
       const { scanned, loss } = await scanRecording(handle, sizeBytes);
       if (scanned === undefined) throw unreadable(file, "no whole record in it");
@@ -126,10 +128,9 @@ class OpenRecording implements Recording {
       index = { ...scanned, loss: { ...loss, index: reason } };
     }
     const recording = new OpenRecording(file, handle, sizeBytes, index);
-    const told = index.statistics?.messageCount ?? 0n;
-    if (recording.#chunks.length === 0 && (told > 0n || index.loss?.unchunked))
+    if (recording.#chunks.length === 0 && index.loss?.unchunked)
       throw unreadable(file, "messages outside of chunks", undefined, "Convert it with 'mcap compress'.");
-    if (index.loss !== undefined) await recording.#learnChannels();
+    await recording.#learnChannels(index.loss === undefined);
     return recording;
   }
 
@@ -137,14 +138,20 @@ class OpenRecording implements Recording {
     return this.#chunks.length;
   }
 
-  /** Without a summary, channels and schemas stand only in the chunks that use them first. */
-  async #learnChannels(): Promise<void> {
+  /**
+   * Reads chunks that use channels or schemas the summary does not repeat.
+   * @param hasSummary a summary that repeats any channel repeats all of them
+   */
+  async #learnChannels(hasSummary: boolean): Promise<void> {
+    const isKnown = (id: number) => {
+      const schemaId = this.channels.get(id)?.schemaId;
+      return schemaId !== undefined && (schemaId === 0 || this.schemas.has(schemaId));
+    };
+    const isWhole = hasSummary && this.channels.size > 0 && [...this.channels.keys()].every(isKnown);
     for (const chunk of this.#chunks) {
-      if (
-        [...chunk.messageIndexOffsets.keys()].every((id) => this.channels.has(id)) &&
-        this.channels.size > 0
-      )
-        continue;
+      const used = [...chunk.messageIndexOffsets.keys()];
+      // A chunk without message indexes may use any channel.
+      if (used.length > 0 ? used.every(isKnown) : isWhole) continue;
       await this.#read(chunk);
     }
   }
@@ -279,6 +286,22 @@ class OpenRecording implements Recording {
 
   close(): Promise<void> {
     return this.#handle.close();
+  }
+}
+
+/** Bytes of a record's opcode and length. */
+const RECORD_HEAD_BYTES = 9;
+
+/** @throws Error where the index names places that hold no chunk of its length */
+function checkChunkPlaces(chunks: readonly ChunkIndex[], { fd }: FileHandle, sizeBytes: number): void {
+  const head = Buffer.alloc(RECORD_HEAD_BYTES);
+  for (const { chunkStartOffset, chunkLength } of chunks) {
+    if (Number(chunkStartOffset + chunkLength) > sizeBytes)
+      throw new Error("its index names chunks behind its end");
+    // Not asynchronous: there may be tens of thousands of them.
+    readSync(fd, head, 0, RECORD_HEAD_BYTES, Number(chunkStartOffset));
+    if (head[0] !== 0x06 || head.readBigUInt64LE(1) + BigInt(RECORD_HEAD_BYTES) !== chunkLength)
+      throw new Error("its index names chunks where there are none");
   }
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Recordings of other programs whose image messages are valid MCAP and doubtful ROS: what is damaged is skipped and counted, and
 // the reason is named.
-import { existsSync, mkdtempSync, readdirSync, rmSync } from "node:fs";
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, expect, test } from "vitest";
@@ -238,4 +238,54 @@ test("a recording without a pair names what is wrong with the images", async () 
     message: expect.stringMatching(/found none: .*expected one of mono8.*, found "32FC1"/) as string,
     hint: expect.stringContaining("depthwatt convert") as string,
   });
+});
+
+/** Every combination of what the specification lets a writer leave out of the summary. */
+const SUMMARIES = Array.from({ length: 32 }, (_, bits) => ({
+  repeatChannels: (bits & 1) !== 0,
+  repeatSchemas: (bits & 2) !== 0,
+  useChunkIndex: (bits & 4) !== 0,
+  useMessageIndex: (bits & 8) !== 0,
+  useStatistics: (bits & 16) !== 0,
+}));
+
+test.each(SUMMARIES)(
+  "a valid recording is read with $repeatChannels $repeatSchemas $useChunkIndex $useMessageIndex $useStatistics",
+  async (options) => {
+    const file = place("summary.mcap");
+    await writeForeignMessages(file, pairs(), { ...options, chunkSize: 600 });
+    const recording = await openRecording(file);
+    try {
+      expect(recording.chunks).toBeGreaterThan(2);
+      expect([...recording.channels.values()].map(({ topic }) => topic).sort()).toEqual([
+        "/left/image_raw",
+        "/right/image_raw",
+      ]);
+      let messages = 0;
+      for await (const _ of recording.messages()) messages++;
+      expect(messages).toBe(2 * PAIRS);
+      expect(recording.loss).toMatchObject({ bytes: 0, chunks: 0 });
+    } finally {
+      await recording.close();
+    }
+    const { source } = await openSource(file);
+    await source.stop();
+  },
+);
+
+test("an index that names wrong places is made anew", async () => {
+  const file = place("wrong-places.mcap");
+  await writeForeignMessages(file, pairs(), { chunkSize: 600 });
+  const bytes = readFileSync(file);
+  bytes.writeUInt32LE(0, bytes.length - 12); // no CRC of the summary
+  // ChunkIndex records, opcode 8, begin with two times, and the offset follows them.
+  const summary = Number(bytes.readBigUInt64LE(bytes.length - 28));
+  for (let at = summary; bytes[at] !== 0x02; at += 9 + Number(bytes.readBigUInt64LE(at + 1)))
+    if (bytes[at] === 0x08) bytes.writeBigUInt64LE(bytes.readBigUInt64LE(at + 25) + 3n, at + 25);
+  writeFileSync(file, bytes);
+  const { source, warnings } = await openSource(file);
+  expect(warnings).toEqual([
+    expect.stringContaining("names chunks where there are none), so one was made anew"),
+  ]);
+  await source.stop();
 });

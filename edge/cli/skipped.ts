@@ -7,12 +7,12 @@ import type { Progress } from "./progress.js";
 export const EXIT_SKIPPED = 6;
 
 /** Returns a function that prints each skipped item above the progress bar; beyond `max` items it prints nothing. */
-export function noteSkipped(progress: Progress, max: number): (text: string) => void {
+export function noteSkipped(progress: Progress, max: number, word = "skipped"): (text: string) => void {
   let notes = 0;
   return (text) => {
     if (notes === max) return;
     notes++;
     progress.clear();
-    note(`skipped: ${text}${notes === max ? "; more of them are only counted" : ""}`);
+    note(`${word}: ${text}${notes === max ? "; more of them are only counted" : ""}`);
   };
 }

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // A batch over a JetStream work queue: three workers, one killed twice; every result is there once, and is that of a batch without
 // a queue.
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
+import { copyFileSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { spawn } from "node:child_process";
 import { createServer } from "node:net";
 import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { setTimeout } from "node:timers/promises";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { connect } from "nats";
 import { writeScene } from "../../camera/index.js";
@@ -28,6 +29,8 @@ async function freePort(): Promise<number> {
   return port;
 }
 
+const GOOD = { name: "000000", left: "left/000000.png", right: "right/000000.png" };
+
 interface Summary {
   pairs: number;
   written: number;
@@ -38,6 +41,7 @@ interface Summary {
 
 needs("nats").suite("a JetStream work queue", () => {
   let url: string;
+  let server: { start(): Promise<void>; stop(): Promise<void> };
   const cleanups: (() => unknown)[] = [];
   afterAll(async () => {
     for (const cleanup of cleanups.reverse()) await cleanup();
@@ -46,19 +50,26 @@ needs("nats").suite("a JetStream work queue", () => {
 
   beforeAll(async () => {
     const port = await freePort();
-    const server = spawn(
-      "nats-server",
-      ["-js", "-a", "127.0.0.1", "-p", String(port), "-sd", place("store")],
-      {
-        env: { ...process.env, PATH: `${process.env.PATH}:/usr/sbin` },
-        stdio: "ignore",
+    let running: ReturnType<typeof spawn> | undefined;
+    server = {
+      start: async () => {
+        running = spawn(
+          "nats-server",
+          ["-js", "-a", "127.0.0.1", "-p", String(port), "-sd", place("store")],
+          {
+            env: { ...process.env, PATH: `${process.env.PATH}:/usr/sbin` },
+            stdio: "ignore",
+          },
+        );
       },
-    );
-    const ended = new Promise((resolve) => server.once("exit", resolve));
-    cleanups.push(() => {
-      server.kill("SIGKILL");
-      return ended;
-    });
+      stop: async () => {
+        const ended = new Promise((resolve) => running!.once("exit", resolve));
+        running!.kill("SIGKILL");
+        await ended;
+      },
+    };
+    await server.start();
+    cleanups.push(() => server.stop());
     url = `nats://127.0.0.1:${port}`;
     const options = { frames: PAIRS, width: 160, height: 120, truth: "none", view: "ideal" } as const;
     await writeScene(loadNative(), { ...options, folder: place("archive") });
@@ -147,6 +158,11 @@ needs("nats").suite("a JetStream work queue", () => {
       "{}",
       '{"name":"x","left":"/etc/passwd","right":"a"}',
       '{"name":"../x","left":"a","right":"b"}',
+      JSON.stringify({ ...GOOD, name: "n".repeat(300) }),
+      JSON.stringify({ ...GOOD, name: "a\0b" }),
+      JSON.stringify({ ...GOOD, name: "batch.json/x" }),
+      JSON.stringify({ ...GOOD, left: `${"n".repeat(300)}.png` }),
+      JSON.stringify({ ...GOOD, left: "left/000000.png/x" }),
     ];
     for (const text of bad) await jetstream.publish("BAD.pairs", new TextEncoder().encode(text));
     const worker = await runProgram(words("bad", "BAD"));
@@ -158,6 +174,52 @@ needs("nats").suite("a JetStream work queue", () => {
     });
     expect((await manager.streams.info("BAD")).state.messages).toBe(0);
     await connection.close();
+  });
+
+  test("a worker that cannot see the archive ends, and the others get its pairs", {
+    timeout: 120_000,
+  }, async () => {
+    const few = place("few");
+    for (const side of ["left", "right"]) {
+      mkdirSync(join(few, side), { recursive: true });
+      for (const name of ["000000", "000001", "000002", "000003"])
+        copyFileSync(place("archive", side, `${name}.png`), join(few, side, `${name}.png`));
+    }
+    mkdirSync(place("unmounted"));
+    const at = (archive: string, ...more: string[]) => {
+      const [command, , ...rest] = words("mount-out", "MOUNT", ...more);
+      return [command!, archive, ...rest];
+    };
+    expect(lastJson(await runProgram(at(few, "--enqueue")))).toMatchObject({ enqueued: 4 });
+    const blind = await runProgram(at(place("unmounted")));
+    expect(blind.code).toBe(3);
+    expect(blind.stderr).toMatch(
+      /expected the pairs of the queue at .*unmounted, found 3 in a row that cannot be read/,
+    );
+    expect(blind.stderr).toMatch(/hint: Check that the archive is mounted/);
+    const healthy = await runProgram(at(few));
+    expect(healthy.code, healthy.stderr).toBe(0);
+    expect(lastJson(healthy)).toMatchObject({ written: 4, returned: 0, skipped: {} });
+    expect(results("mount-out")).toHaveLength(4);
+    // A pair whose result is lost is not new to the queue, unless it is asked for again.
+    rmSync(place("mount-out", results("mount-out")[0]!));
+    expect(lastJson(await runProgram(at(few, "--enqueue")))).toMatchObject({ pairs: 4, enqueued: 0 });
+    expect(lastJson(await runProgram(at(few, "--enqueue", "--again")))).toMatchObject({ enqueued: 1 });
+    expect(lastJson(await runProgram(at(few)))).toMatchObject({ pairs: 1, written: 1 });
+  });
+
+  test("a server that is away for two seconds ends no worker", { timeout: 120_000 }, async () => {
+    expect(lastJson(await runProgram(words("restart", "RESTART", "--enqueue")))).toMatchObject({
+      enqueued: PAIRS,
+    });
+    const worker = startProgram(words("restart", "RESTART", "--ahead", "2"));
+    await until("some results are there", () => results("restart").length >= 2, 60_000);
+    await server.stop();
+    await setTimeout(2000);
+    await server.start();
+    const ran = await worker.ended;
+    expect(ran.code, ran.stderr).toBe(0);
+    expect(results("restart")).toHaveLength(PAIRS);
   });
 
   test("a queue that does not answer is told", { timeout: 60_000 }, async () => {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // depthwatt batch: disparity maps of whole archives of pairs, on one machine or on many.
+import { existsSync, realpathSync } from "node:fs";
 import { availableParallelism } from "node:os";
 import { type Command, Option } from "commander";
 import { DepthwattError } from "../../../core/index.js";
@@ -29,21 +30,35 @@ interface BatchFlags extends ConfigOptions, SettingOptions<(typeof SETTINGS)[num
   ahead?: string;
   queue?: string;
   enqueue?: boolean;
-  ackWait: string;
+  again?: boolean;
+  ackWait?: string;
   json?: boolean;
 }
 
 const MAX_SKIPPED_NOTES = 20;
+const ACK_WAIT_SECONDS = "30";
+const FLAGS = { enqueue: "--enqueue", ackWait: "--ack-wait" } as const;
 
 const busy = (occupancy: Record<BatchStage, number>) =>
   Object.entries(occupancy)
     .map(([stage, percent]) => `${stage} ${percent.toFixed(0)} %`)
     .join(", ");
 
+const isSameFolder = (one: string, other: string) =>
+  existsSync(one) && existsSync(other) && realpathSync(one) === realpathSync(other);
+
 async function run(input: string, output: string, flags: BatchFlags): Promise<void> {
   const { config } = configOf(flags, settingFlags(flags));
-  if (flags.queue === undefined && flags.enqueue)
-    throw new DepthwattError("USAGE", "expected --queue beside --enqueue, got nothing");
+  for (const name of ["enqueue", "ackWait"] as const)
+    if (flags.queue === undefined && flags[name] !== undefined)
+      throw new DepthwattError("USAGE", `expected --queue beside ${FLAGS[name]}, got nothing`);
+  if (flags.again && !flags.enqueue)
+    throw new DepthwattError("USAGE", "expected --enqueue beside --again, got nothing");
+  if (isSameFolder(input, output))
+    throw new DepthwattError(
+      "USAGE",
+      `expected another folder than the archive for the results, got ${output}`,
+    );
   const shard = flags.queue === undefined ? shardOf(flags.shard, process.env) : undefined;
   if (flags.queue !== undefined && flags.shard !== undefined)
     throw new DepthwattError("USAGE", "expected --shard or --queue, got both");
@@ -84,16 +99,18 @@ async function run(input: string, output: string, flags: BatchFlags): Promise<vo
       ...options,
       url: flags.queue,
       key,
-      ackWaitSeconds: numberBetween("--ack-wait", flags.ackWait, 1, 86_400),
+      onReturn: noteSkipped(progress, MAX_SKIPPED_NOTES, "returned to the queue"),
+      ackWaitSeconds: numberBetween("--ack-wait", flags.ackWait ?? ACK_WAIT_SECONDS, 1, 86_400),
     };
     if (archive !== undefined) {
       const { pairs, unmatched } = archive;
-      const fresh = await enqueue(pairs, queue);
+      const fresh = await enqueue(pairs, queue, flags.again ?? false);
       if (flags.json) printJson({ pairs: pairs.length, enqueued: fresh, unmatched });
       else printLine(`${fresh} of ${pairs.length} pairs are new in the queue`);
       return;
     }
     const done = await workQueue(queue).finally(() => progress.clear());
+    if (done.counts.returned > 0) note(`${done.counts.returned} deliveries went back into the queue`);
     return tell(flags, { ...done.counts, seconds: seconds(), occupancy: done.occupancy, unmatched: 0 });
   }
   const { runBatch } = await import("./batch.js");
@@ -151,7 +168,11 @@ export function define(command: Command): void {
     .option("--ahead <n>", "pairs in work at a time: one is matched, the others are read, decoded, written")
     .option("--queue <url>", "pull pairs from a JetStream work queue: nats://HOST:4222/STREAM")
     .option("--enqueue", "put the pairs of <in> into the queue, and end")
-    .option("--ack-wait <s>", "seconds after which a pair of a worker that died comes again", "30");
+    .option("--again", "with --enqueue: put all pairs without a result into the queue, also those given up")
+    .option(
+      "--ack-wait <s>",
+      `seconds after which a pair of a worker that died comes again (default: ${ACK_WAIT_SECONDS})`,
+    );
   withExamples(
     withJson(withConfig(command), "print one JSON object at the end"),
     "depthwatt batch archive maps --num-disparities 128",

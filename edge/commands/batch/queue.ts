@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // A batch whose pairs are messages of a JetStream work queue: any number of machines pull, a message is acknowledged when its result
 // is written, and what a killed worker had comes again.
-import { existsSync } from "node:fs";
+import { randomUUID } from "node:crypto";
+import { existsSync, readdirSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import { isAbsolute, join, normalize } from "node:path";
+import { setTimeout } from "node:timers/promises";
 import type { JsMsg, NatsConnection } from "nats";
 import { z } from "zod";
 import { DepthwattError, isDepthwattError, redactUrl } from "../../../core/index.js";
@@ -14,20 +16,31 @@ import { type BatchStage, Occupancy } from "./stages.js";
 
 const CONSUMER = "depthwatt-workers";
 const SECOND_NS = 1_000_000_000;
-/** How often a pair may bring its worker down before it is given up. */
+/** How often a pair is delivered before it is given up. */
 const MAX_DELIVERIES = 5;
+/** Delays before a pair that could not be read comes again, by delivery. */
+const BACK_OFF_MS = [1000, 5000, 15_000, 30_000] as const;
+/** Pairs in a row that a worker cannot read before it ends: the archive may be missing on its machine. */
+const MAX_IN_A_ROW = 3;
+/** How long a worker waits for a server that restarts. */
+const MAX_SERVER_ABSENCE_MS = 60_000;
+const SERVER_RETRY_MS = 500;
+/** What Node says of a path that no machine can use: too long, or below a file. */
+const PATH_FAULTS = ["ENAMETOOLONG", "ENOTDIR", "EEXIST", "EISDIR"];
 /** A pair that is queued a second time within a day is one message. */
 const DUPLICATES_NS = 86_400 * SECOND_NS;
 const DEFAULT_STREAM = "DEPTHWATT";
 
-const pairSchema = z.strictObject({
-  name: z.string().min(1),
-  left: z.string().min(1),
-  right: z.string().min(1),
-});
+const path = z
+  .string()
+  .min(1)
+  .refine((text) => !text.includes("\0"));
+const pairSchema = z.strictObject({ name: path, left: path, right: path });
 
 export interface QueueOptions extends BatchOptions {
   url: string;
+  /** A pair that went back into the queue, and why. */
+  onReturn(text: string): void;
   /** Of the choice of settings; stands in the names of results. */
   key: string;
   /** A message that is neither acknowledged nor worked on for so long comes again. */
@@ -37,6 +50,8 @@ export interface QueueOptions extends BatchOptions {
 export interface QueueCounts extends BatchCounts {
   /** Results that another worker wrote meanwhile. */
   doubled: number;
+  /** Deliveries given back because this machine could not read the pair. */
+  returned: number;
 }
 
 /** nats://host:4222/STREAM: the path names the stream. */
@@ -103,15 +118,26 @@ async function withQueue<T>(
   }
 }
 
-/** Puts pairs into the queue, each once. @returns how many were new */
-export function enqueue(pairs: readonly ArchivePair[], options: QueueOptions): Promise<number> {
+/**
+ * Puts pairs into the queue, each once.
+ * @param again puts the pairs without a result into it, also those that were in it before
+ * @returns how many were new
+ */
+export function enqueue(
+  pairs: readonly ArchivePair[],
+  options: QueueOptions,
+  again: boolean,
+): Promise<number> {
   return withQueue(options, async (connection, stream) => {
     const jetstream = connection.jetstream();
+    const done = again ? pairsWithResult(options) : new Set<string>();
+    const round = again ? randomUUID() : "";
     let fresh = 0;
     for (const pair of pairs) {
+      if (done.has(normalize(pair.name))) continue;
       const data = new TextEncoder().encode(JSON.stringify(pair));
       const { duplicate } = await jetstream.publish(`${stream}.pairs`, data, {
-        msgID: hashOf(options.key, data),
+        msgID: hashOf(options.key, data, round),
       });
       if (!duplicate) fresh++;
     }
@@ -119,29 +145,62 @@ export function enqueue(pairs: readonly ArchivePair[], options: QueueOptions): P
   });
 }
 
-/** Works until nothing is queued and nobody has anything in work. @throws DepthwattError QUEUE_FAILED */
+/** Returns the names of pairs that have a result in the output folder. */
+function pairsWithResult({ output, format }: QueueOptions): Set<string> {
+  const ending = new RegExp(`-[0-9a-f]{16}\\.${format}$`);
+  const files = readdirSync(output, { recursive: true, encoding: "utf8" });
+  return new Set(files.filter((file) => ending.test(file)).map((file) => file.replace(ending, "")));
+}
+
+/** Repeats a request while the server restarts. @throws NatsError of a server that stays away */
+async function retried<T>(request: () => Promise<T>): Promise<T> {
+  const { NatsError } = await import("nats");
+  const began = performance.now();
+  for (;;) {
+    try {
+      return await request();
+    } catch (error) {
+      if (!(error instanceof NatsError) || performance.now() - began > MAX_SERVER_ABSENCE_MS) throw error;
+      await setTimeout(SERVER_RETRY_MS);
+    }
+  }
+}
+
+/**
+ * Works until nothing is queued and no worker has anything in work.
+ * @throws DepthwattError QUEUE_FAILED; that of a pair where this machine cannot read several in a row
+ */
 export function workQueue(
   options: QueueOptions,
 ): Promise<{ counts: QueueCounts; occupancy: Record<BatchStage, number> }> {
   return withQueue(options, async (connection, stream) => {
-    const counts: QueueCounts = { pairs: 0, written: 0, kept: 0, doubled: 0, skipped: {} };
+    const counts: QueueCounts = { pairs: 0, written: 0, kept: 0, doubled: 0, returned: 0, skipped: {} };
     const occupancy = new Occupancy();
     const turns = new Turns();
     const consumer = await connection.jetstream().consumers.get(stream, CONSUMER);
+    const work: Work = { occupancy, turns, unreadInARow: 0 };
+    let failure: { error: unknown } | undefined;
     const worker = async () => {
-      for (;;) {
-        const message = await consumer.next({ expires: 1000 });
+      while (failure === undefined) {
+        const message = await retried(() => consumer.next({ expires: 1000 }));
         if (message === null) {
-          const { num_pending, num_ack_pending } = await consumer.info();
+          const { num_pending, num_ack_pending } = await retried(() => consumer.info());
           if (num_pending === 0 && num_ack_pending === 0) return;
           continue;
         }
         counts.pairs++;
-        await serve(message, options, counts, { occupancy, turns });
+        await serve(message, options, counts, work);
         options.onProgress(counts, occupancy.percent);
       }
     };
-    await Promise.all(Array.from({ length: options.ahead }, worker));
+    // Pairs in work are finished before the connection is closed.
+    const workers = Array.from({ length: options.ahead }, () =>
+      worker().catch((error: unknown) => {
+        failure ??= { error };
+      }),
+    );
+    await Promise.all(workers);
+    if (failure !== undefined) throw failure.error;
     return { counts, occupancy: occupancy.percent };
   });
 }
@@ -149,25 +208,46 @@ export function workQueue(
 interface Work {
   occupancy: Occupancy;
   turns: Turns;
+  /** Pairs that this machine could not read, since the last result. */
+  unreadInARow: number;
+}
+
+/** Whether another machine may be able to read or write what this one cannot: a file is missing, a disk fails, files are too many. */
+export function mayBeThisMachine({ code, cause }: DepthwattError): boolean {
+  if (!SKIPPED_CODES.has(code)) return true;
+  const { syscall, code: errno = "" } = (cause ?? {}) as NodeJS.ErrnoException;
+  return syscall !== undefined && !PATH_FAULTS.includes(errno);
 }
 
 async function serve(message: JsMsg, options: QueueOptions, counts: QueueCounts, work: Work): Promise<void> {
-  const { ackWaitSeconds, onSkip } = options;
+  const { ackWaitSeconds, onSkip, onReturn } = options;
+  const giveUp = ({ code, message: text }: DepthwattError) => {
+    message.term();
+    counts.skipped[code] = (counts.skipped[code] ?? 0) + 1;
+    onSkip(text);
+  };
   // As long as it is worked on, nobody else gets it.
   const beat = setInterval(() => message.working(), (1000 * ackWaitSeconds) / 3);
   try {
     counts[await serveOne(message, options, work)]++;
-    // Acknowledged when the result is written, and by a server that has heard it.
-    await message.ackAck();
+    work.unreadInARow = 0;
+    // The result is written. Where the server is away, the pair comes again and its result is kept.
+    await message.ackAck().catch(() => {});
   } catch (error) {
+    const delivery = message.info.deliveryCount;
+    const delayMs = BACK_OFF_MS[Math.min(delivery, BACK_OFF_MS.length) - 1] ?? BACK_OFF_MS[0];
     if (!isDepthwattError(error) || !SKIPPED_CODES.has(error.code)) {
-      message.nak();
+      message.nak(delayMs);
       throw error;
     }
-    // No other worker could read it either.
-    message.term();
-    counts.skipped[error.code] = (counts.skipped[error.code] ?? 0) + 1;
-    onSkip(error.message);
+    if (mayBeThisMachine(error)) {
+      if (delivery < MAX_DELIVERIES) {
+        message.nak(delayMs);
+        counts.returned++;
+        onReturn(error.message);
+      } else giveUp(error);
+      if (++work.unreadInARow >= MAX_IN_A_ROW) throw cannotSee(options.input, error);
+    } else giveUp(error);
   } finally {
     clearInterval(beat);
   }
@@ -185,16 +265,31 @@ async function serveOne(
   const bytes = await resultOf(pair, options, work.occupancy, work.turns);
   const first = await work.occupancy
     .during("write", () => writeOnce(path, bytes))
-    .catch((cause: Error) => {
+    .catch((cause: NodeJS.ErrnoException) => {
+      if (PATH_FAULTS.includes(cause.code ?? ""))
+        throw malformed(message, `expected a name for a result in ${output}, found ${cause.code}`);
       throw unwritable(path, cause);
     });
   return first ? "written" : "doubled";
 }
 
+const malformed = (message: JsMsg, why: string) =>
+  new DepthwattError("SOURCE_UNREADABLE", `message ${message.seq} of the queue: ${why}`);
+
+const cannotSee = (input: string, cause: DepthwattError) =>
+  new DepthwattError(
+    "SOURCE_UNREADABLE",
+    `expected the pairs of the queue at ${input}, found ${MAX_IN_A_ROW} in a row that cannot be read: ${cause.message}`,
+    {
+      cause,
+      hint: "Check that the archive is mounted here. The pairs are back in the queue for other workers.",
+    },
+  );
+
 /** @throws DepthwattError SOURCE_UNREADABLE: no pair, or one that lies elsewhere */
 function pairOf(message: JsMsg, input: string): ArchivePair {
   const refuse = (why: string) => {
-    throw new DepthwattError("SOURCE_UNREADABLE", `message ${message.seq} of the queue: ${why}`);
+    throw malformed(message, why);
   };
   let content: unknown;
   try {

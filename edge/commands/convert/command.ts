@@ -15,11 +15,12 @@ const FORMATS = ["folder", "euroc", "ply", "csv", "webp", "strip", "mcap"] as co
 type Format = (typeof FORMATS)[number];
 
 const MAX_SKIPPED_NOTES = 5;
+const RATE_HZ = "30";
 
 interface ConvertOptions {
   to?: Format;
   calibration?: string;
-  rate: string;
+  rate?: string;
   json?: boolean;
 }
 
@@ -84,13 +85,20 @@ async function fromRecording(
 }
 
 async function run(from: string, out: string, options: ConvertOptions): Promise<void> {
-  const rateHz = numberBetween("--rate", options.rate, 0.01, 1000);
+  if (out === "") throw new DepthwattError("USAGE", "expected a folder or file to write, got an empty name");
+  const rateHz = numberBetween("--rate", options.rate ?? RATE_HZ, 0.01, 1000);
   if (!existsSync(from))
     throw new DepthwattError(
       "SOURCE_UNREADABLE",
       `expected a recording or a folder at ${from}, found nothing`,
     );
   const format = formatOf(from, out, options.to);
+  for (const name of ["rate", "calibration"] as const)
+    if (format !== "mcap" && options[name] !== undefined)
+      throw new DepthwattError(
+        "USAGE",
+        `expected --${name} only beside --to mcap, got it beside --to ${format}`,
+      );
   const isFile = ["csv", "webp", "strip", "mcap"].includes(format);
   if (isFile && isTaken(out)) {
     const hint = "Give another name, or remove it.";
@@ -144,7 +152,10 @@ export function define(command: Command): void {
       "--calibration <file>",
       "to mcap: calibration to attach (default: calibration.json in the folder)",
     )
-    .option("--rate <hz>", "to mcap: pairs per second, where names of images are no times", "30");
+    .option(
+      "--rate <hz>",
+      `to mcap: pairs per second, where names of images are no times (default: ${RATE_HZ})`,
+    );
   withExamples(
     withJson(command, "print counts as JSON"),
     "depthwatt convert walk.mcap walk",

@@ -25,8 +25,21 @@ function assignment(word: string): [key: string, value: SettingValue | null] {
   return [key, setting === undefined ? text : (valueOfText(setting, text) ?? null)];
 }
 
+function assignments(words: readonly string[]): Record<string, SettingValue | null> {
+  const values = new Map<string, SettingValue | null>();
+  for (const [key, value] of words.map(assignment)) {
+    if (values.has(key))
+      throw new DepthwattError(
+        "USAGE",
+        `expected each key once, got ${JSON.stringify(key.slice(0, 100))} twice`,
+      );
+    values.set(key, value);
+  }
+  return Object.fromEntries(values);
+}
+
 async function set(words: string[], options: SetOptions): Promise<void> {
-  const { preset, ...values } = Object.fromEntries(words.map(assignment));
+  const { preset, ...values } = assignments(words);
   const answer = await ask(options, "set", {
     ...(preset !== undefined && { preset }),
     values,

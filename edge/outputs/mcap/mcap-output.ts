@@ -257,6 +257,7 @@ class McapOutput implements Output {
 
   greeting(): [label: string, text: string][] {
     const file = resolve(this.#context.settings.file!);
+    if (!this.#recording) return [["recording", `off, until outputs.mcap.recording is true: ${file}`]];
     // Nothing is written over: the recording takes the next number that is free.
     return [
       ["recording", existsSync(file) ? `beside ${file}, which is there already: NAME-0002 or higher` : file],

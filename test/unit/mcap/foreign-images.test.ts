@@ -131,7 +131,7 @@ test.each([0, 1, 4, 7, 8, 11])(
     const name = `short-${bytes}`;
     await writeForeignMessages(
       place(`${name}.mcap`),
-      pairs((side, pair) => (side === "left" && pair % 2 === 0 ? new Uint8Array(bytes) : {})),
+      pairs((side, pair) => (side === "right" && pair % 2 === 1 ? new Uint8Array(bytes) : {})),
     );
     for (const layout of ["folder", "euroc"] as const) {
       const { skipped } = await convert(name, layout);

@@ -32,9 +32,8 @@ namespace {
 /// camera/ must not include cuda/, so the rig alignment is given the engine's rectification here: the fastest that this CPU
 /// runs. Every instruction set computes the same bits.
 void rectifyForAlignment(const CapturedImage& image, const int32_t* map, ImageView<uint8_t> out) {
-  int count = 0;
-  const Kernels& fastest = *availableKernels(&count)[0];
-  fastest.rectify({image.data, image.width, image.height, image.strideBytes, image.format}, map, out, 0, out.height);
+  const RectifyRows rectify = kernelsFor<RectifyKernels>(availableInstructionSets().front()).rectify;
+  rectify({image.data, image.width, image.height, image.strideBytes, image.format}, map, out, 0, out.height);
 }
 
 Napi::Object initialise(Napi::Env env, Napi::Object exports) {

@@ -122,7 +122,7 @@ struct StageImages {
 
 /// What stages on the CPU compute with.
 struct CpuContext {
-  const Kernels& kernels;
+  InstructionSet instructionSet;
   Workers& workers;
 };
 

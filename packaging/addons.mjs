@@ -7,7 +7,7 @@ import { createRequire } from "node:module";
 import { availableParallelism } from "node:os";
 import { dirname, join } from "node:path";
 import { addonSources } from "v4l2-camera/build.mjs";
-import { nativeSources } from "../scripts/native-sources.mjs";
+import { nativeSources, writeGeneratedHeaders } from "../scripts/native-sources.mjs";
 
 /** Debian architecture -> compiler of Debian 11. */
 export const COMPILERS = { amd64: "g++-10", arm64: "aarch64-linux-gnu-g++-10" };
@@ -47,6 +47,7 @@ export function copySources(project, root, headers) {
       recursive: true,
       filter: (path) => !/\/(node_modules|build|dist)(\/|$)/.test(path.slice(project.length)),
     });
+  writeGeneratedHeaders(join(folder, "source"));
   cpSync(headers, join(folder, "node"), { recursive: true });
   const require = createRequire(import.meta.url);
   cpSync(dirname(require.resolve("node-addon-api")), join(folder, "node-addon-api"), { recursive: true });

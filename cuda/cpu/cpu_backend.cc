@@ -11,7 +11,6 @@
 #include <vector>
 
 #include "../chain.h"
-#include "../simd/kernels.h"
 
 namespace depthwatt {
 
@@ -31,8 +30,8 @@ constexpr Status (*kOpen[])(const StageTask&, const CpuContext&,
 
 class CpuBackend final : public Backend {
  public:
-  CpuBackend(const EngineParameters& parameters, const Kernels& kernels, int threads)
-      : p_(parameters), kernels_(kernels), workers_(threads), chain_(p_, WindowForm::kView) {}
+  CpuBackend(const EngineParameters& parameters, InstructionSet set, int threads)
+      : p_(parameters), set_(set), workers_(threads), chain_(p_, WindowForm::kView) {}
 
   Status open() {
     memory_.denoised = false;
@@ -43,7 +42,7 @@ class CpuBackend final : public Backend {
     for (int i = 0; i < kStageCount; ++i) {
       const Stage stage = static_cast<Stage>(i);
       if (!chain_.runs(stage)) continue;
-      const Status status = chain_.named(stage, kOpen[stage](chain_.task(), {kernels_, workers_}, &stages_[stage]));
+      const Status status = chain_.named(stage, kOpen[stage](chain_.task(), {set_, workers_}, &stages_[stage]));
       if (!status.ok()) return status;
     }
     return {};
@@ -84,7 +83,7 @@ class CpuBackend final : public Backend {
     for (const std::unique_ptr<CpuStage>& stage : stages_) bytes += stage ? stage->workspaceBytes() : 0;
     return bytes;
   }
-  const char* instructionSet() const override { return nameOf(kernels_.instructionSet); }
+  const char* instructionSet() const override { return nameOf(set_); }
   int threads() const override { return workers_.count(); }
 
  private:
@@ -113,7 +112,7 @@ class CpuBackend final : public Backend {
   }
 
   const EngineParameters p_;
-  const Kernels& kernels_;
+  const InstructionSet set_;
   Workers workers_;
   const Chain chain_;
   std::vector<uint8_t> scratch_[kScratchCount];
@@ -130,11 +129,11 @@ int threadsFor(int32_t asked) {
 }  // namespace
 
 Status openCpuBackend(const EngineParameters& parameters, std::unique_ptr<Backend>* backend) {
-  const Kernels* kernels = nullptr;
-  Status status = chooseKernels(parameters.instructionSet.c_str(), &kernels);
+  InstructionSet set = InstructionSet::kScalar;
+  Status status = chooseInstructionSet(parameters.instructionSet.c_str(), &set);
   if (!status.ok()) return status;
   try {
-    auto opened = std::make_unique<CpuBackend>(parameters, *kernels, threadsFor(parameters.threads));
+    auto opened = std::make_unique<CpuBackend>(parameters, set, threadsFor(parameters.threads));
     status = opened->open();
     if (status.ok()) *backend = std::move(opened);
     return status;

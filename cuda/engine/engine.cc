@@ -101,12 +101,12 @@ Status Engine::open(const EngineParameters& parameters, std::unique_ptr<Engine>*
   if (!status.ok()) return status;
   std::unique_ptr<Engine> engine(new Engine);
   engine->parameters_ = parameters;
-  const Kernels* kernels = nullptr;
-  status = chooseKernels(parameters.instructionSet.c_str(), &kernels);
+  InstructionSet set = InstructionSet::kScalar;
+  status = chooseInstructionSet(parameters.instructionSet.c_str(), &set);
   if (!status.ok()) return status;
   const AdaptationParameters& adaptation = parameters.adaptation;
   if (adaptation.watches() || adaptation.movesRows()) {
-    engine->watch_ = std::make_unique<PairWatch>(engine->parameters_, *kernels);
+    engine->watch_ = std::make_unique<PairWatch>(engine->parameters_, set);
   }
   status = engine->openBackend();
   if (status.ok()) *opened = std::move(engine);

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <cstdlib>
 
+#include "../simd/kernels.h"
+
 namespace depthwatt {
 
 int32_t RowDecision::take(int32_t quarterRows) {
@@ -29,8 +31,11 @@ int32_t smoothRangeFor(int32_t sigmaQ8, int32_t applied) {
   return std::min(std::max((wantedQ8 + 128) / 256, kMinSmoothRange), kMaxSmoothRange);
 }
 
-PairObserver::PairObserver(const EngineParameters& parameters, const Kernels& kernels)
-    : p_(parameters), kernels_(kernels) {
+PairObserver::PairObserver(const EngineParameters& parameters, InstructionSet set)
+    : p_(parameters), rectify_(kernelsFor<RectifyKernels>(set).rectify),
+      census_(kernelsFor<TwoGradientCensusKernels>(set).twoGradientCensus),
+      countNoise_(kernelsFor<DenoiseKernels>(set).countNoise),
+      countRowOffset_(kernelsFor<RowOffsetKernels>(set).countRowOffset) {
   const size_t pixels = static_cast<size_t>(p_.width) * p_.height;
   for (std::vector<uint8_t>& image : grey_) image.resize(pixels);
   for (std::vector<uint32_t>& image : words_) image.resize(p_.adaptation.watchesRows ? pixels : 0);
@@ -42,9 +47,9 @@ void PairObserver::prepare(const FrameInput& input, int side, const std::vector<
       side == 0 ? RectifySource{input.left, p_.inputWidth, p_.inputHeight, p_.leftStrideBytes, p_.leftFormat}
                 : RectifySource{input.right, p_.inputWidth, p_.inputHeight, p_.rightStrideBytes, p_.rightFormat};
   const ImageView<uint8_t> grey = packedView(grey_[side].data(), p_.width, p_.height);
-  kernels_.rectify(source, map.empty() ? nullptr : map.data(), grey, 0, p_.height);
+  rectify_(source, map.empty() ? nullptr : map.data(), grey, 0, p_.height);
   if (!p_.adaptation.watchesRows) return;
-  kernels_.twoGradientCensus(grey.asConst(), packedView(words_[side].data(), p_.width, p_.height), 0, p_.height);
+  census_(grey.asConst(), packedView(words_[side].data(), p_.width, p_.height), 0, p_.height);
 }
 
 void PairObserver::look(const FrameInput& input) {
@@ -52,7 +57,7 @@ void PairObserver::look(const FrameInput& input) {
   for (int side = 0; side < 2; ++side) {
     prepare(input, side, side == 0 ? p_.leftMap : p_.rightMap);
     if (p_.adaptation.denoise != Denoise::kOff)
-      kernels_.countNoise(packedView(grey_[side].data(), p_.width, p_.height).asConst(), counts);
+      countNoise_(packedView(grey_[side].data(), p_.width, p_.height).asConst(), counts);
   }
   if (p_.adaptation.denoise != Denoise::kOff) {
     seen_.noiseSigmaQ8 = noiseSigmaQ8(counts);
@@ -69,7 +74,7 @@ void PairObserver::look(const FrameInput& input) {
 RowBands PairObserver::bands() const {
   const auto words = [&](int side) { return packedView(words_[side].data(), p_.width, p_.height).asConst(); };
   const RowOffsetSearch search{p_.search.minDisparity, p_.search.numDisparities};
-  return countRowBands(search, words(0), words(1), kernels_.countRowOffset);
+  return countRowBands(search, words(0), words(1), countRowOffset_);
 }
 
 RowLine PairObserver::lineOf(const FrameInput& input, const RowBands& bands) {

@@ -14,9 +14,13 @@
 //          and ends at kSurelyTextureSigmaQ8.
 #pragma once
 
+#include "../match/cost/two_gradient_census/two_gradient_census.h"
+#include "../prepare/denoise/denoise.h"
+#include "../prepare/row_offset/row_offset.h"
+#include "../rectify/rectify.h"
+#include "../simd/instruction_set.h"
 #include "adaptation.h"
 #include "backend.h"
-#include "../simd/kernels.h"
 
 namespace depthwatt {
 
@@ -52,7 +56,7 @@ struct PairObservation {
 
 class PairObserver {
  public:
-  PairObserver(const EngineParameters& parameters, const Kernels& kernels);
+  PairObserver(const EngineParameters& parameters, InstructionSet set);
 
   /// Whether this frame, counted from 0, is one to look at.
   static bool looksAt(uint64_t frame) { return frame < 16 ? frame % 4 == 0 : frame % 16 == 0; }
@@ -71,7 +75,10 @@ class PairObserver {
   RowLine lineOf(const FrameInput& input, const RowBands& bands);
 
   EngineParameters p_;
-  const Kernels& kernels_;
+  const RectifyRows rectify_;
+  const TwoGradientCensusRows census_;
+  const CountNoise countNoise_;
+  const RowOffsetCount countRowOffset_;
   std::vector<uint8_t> grey_[2];
   std::vector<uint32_t> words_[2];
   RowDecision rows_, overWidth_;

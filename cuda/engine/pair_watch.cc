@@ -8,8 +8,8 @@
 
 namespace depthwatt {
 
-PairWatch::PairWatch(const EngineParameters& parameters, const Kernels& kernels)
-    : watches_(parameters.adaptation.watches()), observer_(parameters, kernels), seen_(observer_.seen()) {
+PairWatch::PairWatch(const EngineParameters& parameters, InstructionSet set)
+    : watches_(parameters.adaptation.watches()), observer_(parameters, set), seen_(observer_.seen()) {
   if (!watches_) return;
   for (int side = 0; side < 2; ++side) copies_[side].resize(inputBytes(parameters, side));
   thread_ = std::thread([this] { serve(); });

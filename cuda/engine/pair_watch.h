@@ -16,7 +16,7 @@ namespace depthwatt {
 class PairWatch {
  public:
   /// Allocates, and where pairs are watched starts its thread: throws std::bad_alloc or std::system_error.
-  PairWatch(const EngineParameters& parameters, const Kernels& kernels);
+  PairWatch(const EngineParameters& parameters, InstructionSet set);
   ~PairWatch();
   PairWatch(const PairWatch&) = delete;
   PairWatch& operator=(const PairWatch&) = delete;

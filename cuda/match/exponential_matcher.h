@@ -50,8 +50,8 @@ struct MirroredImages {
 
 class ExponentialOnCpu final : public CpuMatcher {
  public:
-  ExponentialOnCpu(const MatchTask& task, const Kernels& kernels, Workers& workers)
-      : task_(task), kernels_(kernels), workers_(workers) {
+  ExponentialOnCpu(const MatchTask& task, InstructionSet set, Workers& workers)
+      : task_(task), set_(set), leftRight_(kernelsFor<LeftRightKernels>(set).leftRight), workers_(workers) {
     const size_t pixels = static_cast<size_t>(task.width) * task.height;
     disparity_.resize(pixels);
     if (task.leftRight) rightDisparity_.resize(pixels);
@@ -62,8 +62,7 @@ class ExponentialOnCpu final : public CpuMatcher {
 
   Status open(const ExponentialParameters& parameters) {
     Exponential* made = nullptr;
-    const Status status =
-        Exponential::open(parameters, task_.width, task_.height, kernels_.exponential, workers_, &made);
+    const Status status = Exponential::open(parameters, task_.width, task_.height, set_, workers_, &made);
     exponential_.reset(made);
     return status;
   }
@@ -84,7 +83,7 @@ class ExponentialOnCpu final : public CpuMatcher {
     if (!task_.leftRight) return;
     const LeftRightImages check{view(disparity_).asConst(), seenFromRight.asConst(), result.disparityQ4,
                                 result.confidence};
-    workers_.rows(task_.height, [&](int32_t first, int32_t end) { kernels_.leftRight(check, first, end); });
+    workers_.rows(task_.height, [&](int32_t first, int32_t end) { leftRight_(check, first, end); });
   }
 
   size_t workspaceBytes() const override {
@@ -98,16 +97,17 @@ class ExponentialOnCpu final : public CpuMatcher {
   }
 
   const MatchTask task_;
-  const Kernels& kernels_;
+  const InstructionSet set_;
+  const LeftRightRows leftRight_;
   Workers& workers_;
   std::vector<int16_t> disparity_, rightDisparity_, mirroredDisparity_;
   std::unique_ptr<MirroredImages> mirrored_;  ///< null: no view of the right image's own
   std::unique_ptr<Exponential> exponential_;
 };
 
-inline Status openExponentialOnCpu(const ExponentialParameters& parameters, const MatchTask& task,
-                                   const Kernels& kernels, Workers& workers, std::unique_ptr<CpuMatcher>* opened) {
-  std::unique_ptr<ExponentialOnCpu> matcher(new ExponentialOnCpu(task, kernels, workers));
+inline Status openExponentialOnCpu(const ExponentialParameters& parameters, const MatchTask& task, InstructionSet set,
+                                   Workers& workers, std::unique_ptr<CpuMatcher>* opened) {
+  std::unique_ptr<ExponentialOnCpu> matcher(new ExponentialOnCpu(task, set, workers));
   const Status status = matcher->open(parameters);
   if (status.ok()) *opened = std::move(matcher);
   return status;

@@ -28,8 +28,9 @@ inline BrokenRule checkHsvWeights(const MatcherChoice& choice) {
 template <class Room, class Images, class Result>
 class HsvMatcherOnCpu final : public CpuMatcher {
  public:
-  HsvMatcherOnCpu(const MatchTask& task, const Kernels& kernels, Workers& workers)
-      : task_(task), kernels_(kernels), workers_(workers), weights_(hsvWeightsOf(task.matcher)) {
+  HsvMatcherOnCpu(const MatchTask& task, InstructionSet set, Workers& workers)
+      : task_(task), hsvRows_(kernelsFor<HsvKernels>(set).hsv), leftRight_(kernelsFor<LeftRightKernels>(set).leftRight),
+        workers_(workers), weights_(hsvWeightsOf(task.matcher)) {
     const size_t pixels = static_cast<size_t>(task.width) * task.height;
     for (std::vector<HsvPixel>& image : hsv_) image.resize(pixels);
     disparity_.resize(pixels);
@@ -40,8 +41,8 @@ class HsvMatcherOnCpu final : public CpuMatcher {
 
   void compute(const MatcherImages& images, const MatcherResult& result) override {
     workers_.rows(task_.height, [&](int32_t first, int32_t end) {
-      kernels_.hsv(weights_, images.leftRgb, view(hsv_[0]), first, end);
-      kernels_.hsv(weights_, images.rightRgb, view(hsv_[1]), first, end);
+      hsvRows_(weights_, images.leftRgb, view(hsv_[0]), first, end);
+      hsvRows_(weights_, images.rightRgb, view(hsv_[1]), first, end);
     });
     const ImageView<int16_t> seenFromRight = task_.leftRight ? view(rightDisparity_) : ImageView<int16_t>{};
     room_->compute(Images{view(hsv_[0]).asConst(), view(hsv_[1]).asConst()},
@@ -49,7 +50,7 @@ class HsvMatcherOnCpu final : public CpuMatcher {
     if (!task_.leftRight) return;
     const LeftRightImages check{view(disparity_).asConst(), seenFromRight.asConst(), result.disparityQ4,
                                 result.confidence};
-    workers_.rows(task_.height, [&](int32_t first, int32_t end) { kernels_.leftRight(check, first, end); });
+    workers_.rows(task_.height, [&](int32_t first, int32_t end) { leftRight_(check, first, end); });
   }
 
   size_t workspaceBytes() const override {
@@ -64,7 +65,8 @@ class HsvMatcherOnCpu final : public CpuMatcher {
   }
 
   const MatchTask task_;
-  const Kernels& kernels_;
+  const HsvRows hsvRows_;
+  const LeftRightRows leftRight_;
   Workers& workers_;
   const HsvWeights weights_;
   std::vector<HsvPixel> hsv_[2];

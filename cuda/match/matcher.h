@@ -3,7 +3,7 @@
 // adapters (x.cpu.cc, x.gpu.cu) that implement what stands here; matchers.h has one line for each. Plain C++14: nvcc reads it too.
 //
 //   x.cpu.cc          const MatcherFacts& xFacts();
-//                     Status openXOnCpu(const MatchTask&, const Kernels&, Workers&, std::unique_ptr<CpuMatcher>*);
+//                     Status openXOnCpu(const MatchTask&, InstructionSet, Workers&, std::unique_ptr<CpuMatcher>*);
 //   x.gpu.cu          namespace gpu: Status openXOnGpu(const MatchTask&, std::unique_ptr<Matcher>*);  see gpu_matcher.h. Absent: the
 //                     CUDA backend says that it has no kernels for it.
 //   x.matcher.ref.cc  void matchXReference(const MatchTask&, const MatcherImages&, const MatcherResult&);  the definition, composed
@@ -22,11 +22,11 @@
 #include "../../core/image.h"
 #include "../../core/status.h"
 #include "../setting.h"
+#include "../simd/instruction_set.h"
 #include "matching.h"
 
 namespace depthwatt {
 
-struct Kernels;
 class Workers;
 
 /// In the words of TypeScript: "grey", "grey and left rgb", "grey and rgb". kGreyAndLeftRgb: the right image's colours too where

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Every matcher, one line each: its folder and word, and what its names in C++ begin with. matchers.ts is the same list for
-// TypeScript; rooms.inl.h of cuda/cpu includes what a matcher compiles once per instruction set.
+// TypeScript.
 #pragma once
 
 #define DEPTHWATT_MATCHERS(MATCHER) \

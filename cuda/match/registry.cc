@@ -10,7 +10,7 @@ namespace depthwatt {
 
 #define DEPTHWATT_DECLARE(name, Name)                                                                 \
   const MatcherFacts& name##Facts();                                                                  \
-  Status open##Name##OnCpu(const MatchTask&, const Kernels&, Workers&, std::unique_ptr<CpuMatcher>*); \
+  Status open##Name##OnCpu(const MatchTask&, InstructionSet, Workers&, std::unique_ptr<CpuMatcher>*); \
   [[gnu::weak]] void match##Name##Reference(const MatchTask&, const MatcherImages&, const MatcherResult&);
 DEPTHWATT_MATCHERS(DEPTHWATT_DECLARE)
 #undef DEPTHWATT_DECLARE
@@ -19,7 +19,7 @@ namespace {
 
 struct Entry {
   const MatcherFacts& (*facts)();
-  Status (*open)(const MatchTask&, const Kernels&, Workers&, std::unique_ptr<CpuMatcher>*);
+  Status (*open)(const MatchTask&, InstructionSet, Workers&, std::unique_ptr<CpuMatcher>*);
   void (*reference)(const MatchTask&, const MatcherImages&, const MatcherResult&);
 };
 
@@ -103,12 +103,12 @@ BrokenRule brokenRuleOf(const MatcherChoice& choice, const MatchSearch& search, 
   return choice.facts->check == nullptr ? BrokenRule() : choice.facts->check(choice, search, halfResolution);
 }
 
-Status openCpuMatcher(const MatchTask& task, const Kernels& kernels, Workers& workers,
+Status openCpuMatcher(const MatchTask& task, InstructionSet set, Workers& workers,
                       std::unique_ptr<CpuMatcher>* opened) {
   const Entry* const entry = entryOf(task);
   if (entry == nullptr) return unknownMatcher();
   try {
-    return entry->open(task, kernels, workers, opened);
+    return entry->open(task, set, workers, opened);
   } catch (const std::bad_alloc&) {
     return Status::error(Code::kMemoryExhausted,
                          "Expected memory for %s at %dx%d with %d disparities, the allocation failed.",

@@ -27,8 +27,7 @@ Status checkMatcher(const MatcherChoice& choice, const MatchSearch& search, bool
 /// The matcher's own rules alone: the first that its values break.
 BrokenRule brokenRuleOf(const MatcherChoice& choice, const MatchSearch& search, bool halfResolution);
 
-Status openCpuMatcher(const MatchTask& task, const Kernels& kernels, Workers& workers,
-                      std::unique_ptr<CpuMatcher>* opened);
+Status openCpuMatcher(const MatchTask& task, InstructionSet set, Workers& workers, std::unique_ptr<CpuMatcher>* opened);
 
 /// The definition; kBackendUnavailable where the matcher has none.
 Status matchReference(const MatchTask& task, const MatcherImages& images, const MatcherResult& result);

@@ -35,5 +35,9 @@ void rectifyRgbReference(const RectifySource& source, const int32_t* map, ImageV
 /// pixels are read once for both.
 using RectifyRgbRows = void (*)(const RectifySource& source, const int32_t* map, ImageView<Rgb8> out,
                                 ImageView<uint8_t> grey, int32_t firstRow, int32_t endRow);
+struct RectifyKernels {
+  RectifyRows rectify;
+  RectifyRgbRows rectifyRgb;
+};
 
 }  // namespace depthwatt

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Vector form of the rectification; compiled once per instruction set by cuda/simd/isa_*.cc. No include guard on purpose.
+// Vector form of the rectification; compiled once per instruction set.
 //
 // A lane is one output pixel. Two fetches of 32 bits bring its four source pixels; each is brought to (left | right << 16), so
 // that one multiply-add of 16-bit pairs interpolates along x, and a second one, on (top | bottom << 16), along y. Bayer takes
@@ -7,6 +7,7 @@
 // Neighbouring pixels come from neighbouring places: where a group's lie on two rows and within one vector's bytes, a fetch is
 // two loads and a byte permutation; where they do not, it is a gather.
 
+#include "rectify.h"
 #include "rectify_pixel.inl.h"
 
 namespace {
@@ -339,3 +340,7 @@ void rectifyRows(const RectifySource& source, const int32_t* map, ImageView<uint
 }
 
 }  // namespace
+
+#include "rectify_rgb.inl.h"
+
+DEPTHWATT_VECTOR_CODE(RectifyKernels, rectifyRows, rectifyRgbRows)

@@ -21,7 +21,8 @@ constexpr Setting kSettings[] = {
 class RectifyOnCpu final : public CpuStage {
  public:
   RectifyOnCpu(const StageTask& task, const CpuContext& cpu)
-      : p_(task.frame), window_(task.window), kernels_(cpu.kernels), workers_(cpu.workers) {}
+      : p_(task.frame), window_(task.window), kernels_(kernelsFor<RectifyKernels>(cpu.instructionSet)),
+        workers_(cpu.workers) {}
 
   Status run(const StageImages& images) override {
     const RectifySource left{images.captured[0], p_.inputWidth, p_.inputHeight, p_.leftStrideBytes, p_.leftFormat};
@@ -90,7 +91,7 @@ class RectifyOnCpu final : public CpuStage {
 
   const EngineParameters& p_;
   const Region window_;
-  const Kernels& kernels_;
+  const RectifyKernels& kernels_;
   Workers& workers_;
   const int32_t* movedMaps_[2] = {};            ///< replace those that were opened
   int32_t capturedFrom_ = 0, capturedEnd_ = 0;  ///< rows that the moved left map leaves as they were captured

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // One pixel at a time: the pixels that the vectors of rectify.inl.h leave over.
-// Compiled once per instruction set, like it; no include guard on purpose.
+// Compiled once per instruction set, like it.
 
 #include "sample_layout.inl.h"
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Vector form of rectification in colours, and of the grey of three-byte pixels; compiled once per instruction set, after
-// rectify.inl.h. No include guard on purpose.
+// rectify.inl.h.
 //
 // A lane is one output pixel. A format gives, for a row of the source, each colour of the two pixels beside the lane's place, as
 // (left | right << 16); the rest is the same for all. A lane whose bytes would leave the image computes with the nearest place

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // How each format stands in memory. Compiled once per instruction set and for CUDA's host side, so nothing here may have external
-// linkage; no include guard on purpose.
+// linkage.
 
 namespace {
 

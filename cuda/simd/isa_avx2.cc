@@ -1,32 +1,36 @@
 // SPDX-License-Identifier: Apache-2.0
-// Every room's vector code, compiled for avx2.
+// The vector code of every stage, compiled for AVX2.
 #if defined(__x86_64__)
 #include <immintrin.h>
 
-#include "stages.inl.h"
+#include <cstdint>
+#include <cstring>
 
-// System headers stand above this line: an inline function of theirs compiled below it could be the copy the linker keeps,
-// and would then run on CPUs without these instructions. Everything below has internal linkage but the table.
+#include "../../build/generated/vector_code.h"
+#include "kernels.h"
+
+// Include headers above this line only. The linker keeps one copy of an inline function: one compiled below could be that copy,
+// and would then run on CPUs without these instructions. Only the functions that return a stage's table have external linkage.
 #if defined(__clang__)
 #pragma clang attribute push(__attribute__((target("avx2,bmi,bmi2,lzcnt,popcnt"))), apply_to = function)
 #else
 #pragma GCC target("avx2,bmi,bmi2,lzcnt,popcnt")
 #endif
 
+#define DEPTHWATT_ISA avx2
+
 namespace depthwatt {
 namespace avx2 {
+constexpr InstructionSet kInstructionSet = InstructionSet::kAvx2;
 #include "scalar_ops.inl.h"
 #include "vec_avx2.h"
 #include "groups_avx2.h"
-#include "stages.inl.h"
+#include "../../build/generated/vector_code.inl.h"
 }  // namespace avx2
 
 #if defined(__clang__)
 #pragma clang attribute pop
 #endif
-
-extern const Kernels kAvx2Kernels;
-constexpr Kernels kAvx2Kernels = avx2::kernelsOf(InstructionSet::kAvx2);
 
 }  // namespace depthwatt
 #endif

@@ -1,12 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// Every room's vector code, compiled for avx512.
+// The vector code of every stage, compiled for AVX-512.
 #if defined(__x86_64__)
 #include <immintrin.h>
 
-#include "stages.inl.h"
+#include <cstdint>
+#include <cstring>
 
-// System headers stand above this line: an inline function of theirs compiled below it could be the copy the linker keeps,
-// and would then run on CPUs without these instructions. Everything below has internal linkage but the table.
+#include "../../build/generated/vector_code.h"
+#include "kernels.h"
+
+// Include headers above this line only. The linker keeps one copy of an inline function: one compiled below could be that copy,
+// and would then run on CPUs without these instructions. Only the functions that return a stage's table have external linkage.
 #if defined(__clang__)
 #pragma clang attribute push(                                                                                       \
     __attribute__((target(                                                                                          \
@@ -26,20 +30,20 @@
 #pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
 #endif
 
+#define DEPTHWATT_ISA avx512
+
 namespace depthwatt {
 namespace avx512 {
+constexpr InstructionSet kInstructionSet = InstructionSet::kAvx512;
 #include "scalar_ops.inl.h"
 #include "vec_avx512.h"
 #include "groups_avx512.h"
-#include "stages.inl.h"
+#include "../../build/generated/vector_code.inl.h"
 }  // namespace avx512
 
 #if defined(__clang__)
 #pragma clang attribute pop
 #endif
-
-extern const Kernels kAvx512Kernels;
-constexpr Kernels kAvx512Kernels = avx512::kernelsOf(InstructionSet::kAvx512);
 
 }  // namespace depthwatt
 #endif

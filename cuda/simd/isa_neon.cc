@@ -1,20 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
-// Every room's vector code, compiled for neon.
+// The vector code of every stage, compiled for NEON.
 #if defined(__aarch64__)
 #include <arm_neon.h>
 
-#include "stages.inl.h"
+#include <cstdint>
+#include <cstring>
+
+#include "../../build/generated/vector_code.h"
+#include "kernels.h"
+
+#define DEPTHWATT_ISA neon
 
 namespace depthwatt {
 namespace neon {
+constexpr InstructionSet kInstructionSet = InstructionSet::kNeon;
 #include "scalar_ops.inl.h"
 #include "vec_neon.h"
 #include "groups_neon.h"
-#include "stages.inl.h"
+#include "../../build/generated/vector_code.inl.h"
 }  // namespace neon
-
-extern const Kernels kNeonKernels;
-constexpr Kernels kNeonKernels = neon::kernelsOf(InstructionSet::kNeon);
-
 }  // namespace depthwatt
 #endif

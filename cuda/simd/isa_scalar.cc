@@ -1,17 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
-// Every room's vector code, compiled for scalar.
+// The vector code of every stage, compiled for any CPU.
+#include <cstdint>
+#include <cstring>
 
-#include "stages.inl.h"
+#include "../../build/generated/vector_code.h"
+#include "kernels.h"
+
+#define DEPTHWATT_ISA scalar
 
 namespace depthwatt {
 namespace scalar {
+constexpr InstructionSet kInstructionSet = InstructionSet::kScalar;
 #include "scalar_ops.inl.h"
 #include "vec_scalar.h"
 #include "groups_scalar.h"
-#include "stages.inl.h"
+#include "../../build/generated/vector_code.inl.h"
 }  // namespace scalar
-
-extern const Kernels kScalarKernels;
-constexpr Kernels kScalarKernels = scalar::kernelsOf(InstructionSet::kScalar);
-
 }  // namespace depthwatt

@@ -1,80 +1,46 @@
 // SPDX-License-Identifier: Apache-2.0
-// One table of fast functions per instruction set, and the choice between them.
+// The vector code of a stage: a table of functions (its struct XKernels), compiled once per instruction set.
+//
+// x.h declares the table's type, x.inl.h has the code and ends with DEPTHWATT_VECTOR_CODE. scripts/native-sources.mjs lists every
+// x.inl.h that has this line, and each isa_*.cc includes that list.
 #pragma once
 
-#include "../rectify/rectify.h"
-#include "../output/depth/depth.h"
-#include "../match/cost/census/census.h"
-#include "../match/cost/gradient_census/gradient_census.h"
-#include "../match/cost/two_gradient_census/two_gradient_census.h"
-#include "../match/cost/wide_census/wide_census.h"
-#include "../match/exponential/exponential.h"
-#include "../prepare/denoise/denoise.h"
-#include "../prepare/half/half.h"
-#include "../match/hsv/hsv.h"
-#include "../prepare/row_offset/row_offset.h"
-#include "../match/matchers.h"
-#include "../output/points/points.h"
-#include "../refine/ambiguity/ambiguity.h"
-#include "../refine/boundary/boundary.h"
-#include "../refine/confidence/confidence.h"
-#include "../refine/left_right/left_right.h"
-#include "../refine/median/median.h"
-#include "../refine/repair/repair.h"
-#include "../refine/upscale/upscale.h"
-#include "../refine/window_confidence/window_confidence.h"
-#include "../../core/status.h"
+#include "instruction_set.h"
 
 namespace depthwatt {
 
-enum class InstructionSet { kScalar, kAvx2, kAvx512, kNeon };
+/// A stage's table for one instruction set. DEPTHWATT_VECTOR_CODE defines it, in isa_*.cc.
+template <class Kernels, InstructionSet kSet>
+const Kernels& compiledKernels();
 
-/// "scalar", "avx2", "avx512" or "neon".
-const char* nameOf(InstructionSet instructionSet);
-
-/// What a matcher compiles once per instruction set: a struct of its own folder, null where it has none.
-#define DEPTHWATT_DECLARE(name, Name) struct Name##Kernels;
-DEPTHWATT_MATCHERS(DEPTHWATT_DECLARE)
-#undef DEPTHWATT_DECLARE
-
-struct Kernels {
-  InstructionSet instructionSet;
-  RectifyRows rectify;
-  RectifyRgbRows rectifyRgb;
-  CensusRows<uint8_t> census8;
-  CensusRows<uint16_t> census16;
-  GradientCensusRows gradientCensus;
-  TwoGradientCensusRows twoGradientCensus;
-  WideCensusRows wideCensus;
-  ExponentialKernels exponential;
-  CountNoise countNoise;
-  SmoothRows smooth;
-  BilateralRows bilateral;
-  RowOffsetCount countRowOffset;
-  HalfRows half;
-  HalfRgbRows halfRgb;
-  HsvRows hsv;
-  UpscaleRows upscale;
-  AmbiguityRows ambiguity;
-  ConfidenceRows confidence;
-  WindowConfidenceRows windowConfidence;
-  RepairRows repair;
-  BoundaryRows boundary;
-  LeftRightRows leftRight;
-  MedianRows median;
-  DepthMillimetresRows depthMillimetres;
-  DepthMetresRows depthMetres;
-  PointsRows points;
-#define DEPTHWATT_MEMBER(name, Name) const Name##Kernels* name;
-  DEPTHWATT_MATCHERS(DEPTHWATT_MEMBER)
-#undef DEPTHWATT_MEMBER
-};
-
-/// Tables that this build has and this CPU can run, best first; ends with the scalar one. count: how many.
-const Kernels* const* availableKernels(int* count);
-
-/// The best table, or the one that `forced` names (null or "" = none forced).
-/// kBackendUnavailable where the name is unknown or the CPU cannot run it: never another table instead.
-Status chooseKernels(const char* forced, const Kernels** chosen);
+/// Returns a stage's table for one of availableInstructionSets(): kernelsFor<MedianKernels>(set).median(...).
+template <class Kernels>
+const Kernels& kernelsFor(InstructionSet set) {
+  switch (set) {
+// DEPTHWATT_SCALAR_ONLY builds a program without vector code, which takes minutes to compile under a sanitizer.
+#if defined(DEPTHWATT_SCALAR_ONLY)
+#elif defined(__x86_64__)
+    case InstructionSet::kAvx512: return compiledKernels<Kernels, InstructionSet::kAvx512>();
+    case InstructionSet::kAvx2: return compiledKernels<Kernels, InstructionSet::kAvx2>();
+#elif defined(__aarch64__)
+    case InstructionSet::kNeon: return compiledKernels<Kernels, InstructionSet::kNeon>();
+#endif
+    default: return compiledKernels<Kernels, InstructionSet::kScalar>();
+  }
+}
 
 }  // namespace depthwatt
+
+/// Defines a stage's table for the instruction set being compiled: the last line of its x.inl.h. The arguments are the table's
+/// type and its members. isa_*.cc defines DEPTHWATT_ISA, the namespace of its code; it is closed for the definition, because a
+/// template is specialized in its own namespace. The table is a constant: no code runs before the instruction set is chosen.
+#define DEPTHWATT_VECTOR_CODE(Kernels, ...)                                   \
+  namespace {                                                                 \
+  constexpr Kernels k##Kernels = {__VA_ARGS__};                               \
+  }                                                                           \
+  }                                                                           \
+  template <>                                                                 \
+  const Kernels& compiledKernels<Kernels, DEPTHWATT_ISA::kInstructionSet>() { \
+    return DEPTHWATT_ISA::k##Kernels;                                         \
+  }                                                                           \
+  namespace DEPTHWATT_ISA {

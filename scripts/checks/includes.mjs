@@ -28,12 +28,16 @@ const APART = [
 
 const within = (path, folder) => path === folder || path.startsWith(`${folder}/`);
 
-/** [included as written, path from the root or undefined] of every include in quotation marks. */
+/** Headers that scripts/native-sources.mjs writes. */
+const GENERATED = "build/generated/";
+
+/** [included as written, path from the root or undefined] of every include in quotation marks but those of generated headers. */
 export function includesOf(root, path) {
   const text = withoutComments(readText(root, path));
-  return [...text.matchAll(/^\s*#\s*include\s+"([^"]+)"/gm)].map(([, written]) => {
+  return [...text.matchAll(/^\s*#\s*include\s+"([^"]+)"/gm)].flatMap(([, written]) => {
     const candidates = [posix.join(posix.dirname(path), written), posix.normalize(written)];
-    return [written, candidates.find((candidate) => existsSync(join(root, candidate)))];
+    if (candidates.some((candidate) => candidate.startsWith(GENERATED))) return [];
+    return [[written, candidates.find((candidate) => existsSync(join(root, candidate)))]];
   });
 }
 

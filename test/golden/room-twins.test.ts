@@ -5,37 +5,15 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { nativeSources } from "../../scripts/native-sources.mjs";
 import { needs } from "../doubles/needs.js";
 
 const root = new URL("../../", import.meta.url).pathname;
-const REFERENCES = [
-  "depth/depth",
-  "match/cbca/cross",
-  "match/cost/gradient_census/gradient_census",
-  "match/cost/two_gradient_census/two_gradient_census",
-  "match/cost/wide_census/wide_census",
-  "match/exponential/exponential",
-  "points/points",
-  "match/denoise/denoise",
-  "match/half/half",
-  "refine/ambiguity/ambiguity",
-  "refine/boundary/boundary",
-  "refine/confidence/confidence",
-  "refine/fill/fill",
-  "refine/left_right/left_right",
-  "refine/median/median",
-  "refine/repair/repair",
-  "refine/speckle/speckle",
-  "match/row_offset/row_offset",
-  "rectify/rectify",
-  "refine/upscale/upscale",
-  "refine/window_confidence/window_confidence",
-].map((room) => `cuda/${room}.ref.cc`);
 const SOURCES = [
   "test/native/room_twins_main.cc",
   "core/pixel_format.cc",
   "core/workers.cc",
-  "cuda/simd/dispatch.cc",
+  "cuda/simd/instruction_set.cc",
   "cuda/simd/isa_neon.cc",
   "cuda/simd/isa_scalar.cc",
   "cuda/match/cbca/cross.cc",
@@ -45,7 +23,7 @@ const SOURCES = [
   "cuda/prepare/row_offset/row_offset.cc",
   "cuda/refine/fill/fill.cc",
   "cuda/refine/speckle/speckle.cc",
-  ...REFERENCES,
+  ...nativeSources(root).filter((path) => /(?<!\.matcher)\.ref\.cc$/.test(path)),
 ];
 const FLAGS = ["-std=c++17", "-O2", "-ffp-contract=off", "-Wall", "-Wextra", "-Wno-unused-parameter", "-I."];
 

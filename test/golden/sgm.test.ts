@@ -6,6 +6,7 @@ import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { writeGeneratedHeaders } from "../../scripts/native-sources.mjs";
 import { needs } from "../doubles/needs.js";
 import { native, Random, variants } from "../doubles/rooms.js";
 import { emptyAnswer, sgm } from "../doubles/sgm-call.js";
@@ -127,11 +128,12 @@ needs("aarch64").suite("golden hashes, NEON under emulation", () => {
   afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
   beforeAll(() => {
+    writeGeneratedHeaders(root);
     const sources = [
       "test/native/golden_main.cc",
       "cuda/match/sgm/sgm.cc",
       "core/workers.cc",
-      "cuda/simd/dispatch.cc",
+      "cuda/simd/instruction_set.cc",
       "cuda/simd/isa_neon.cc",
       "cuda/simd/isa_scalar.cc",
     ];

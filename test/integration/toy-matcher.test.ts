@@ -42,7 +42,7 @@ class Toy final : public CpuMatcher {
 
 const MatcherFacts& toyFacts() { return kFacts; }
 
-Status openToyOnCpu(const MatchTask& task, const Kernels&, Workers&, std::unique_ptr<CpuMatcher>* opened) {
+Status openToyOnCpu(const MatchTask& task, InstructionSet, Workers&, std::unique_ptr<CpuMatcher>* opened) {
   opened->reset(new Toy(task));
   return {};
 }

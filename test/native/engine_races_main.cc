@@ -14,7 +14,6 @@
 #include <thread>
 #include <vector>
 
-#include "cuda/simd/kernels.h"
 #include "cuda/engine/engine.h"
 #include "cuda/engine/frame_threads.h"
 #include "cuda/engine/stage_registry.h"
@@ -22,24 +21,6 @@
 #include "cuda/engine/plugin.h"
 
 namespace depthwatt {
-
-// The other forms are left out: they take minutes to compile for a sanitizer, and their threads are those of this one.
-namespace {
-constexpr Kernels absent(InstructionSet which) {
-  Kernels kernels{};
-  kernels.instructionSet = which;
-  return kernels;
-}
-}  // namespace
-#if defined(__x86_64__)
-extern const Kernels kAvx2Kernels;
-extern const Kernels kAvx512Kernels;
-constexpr Kernels kAvx2Kernels = absent(InstructionSet::kAvx2);
-constexpr Kernels kAvx512Kernels = absent(InstructionSet::kAvx512);
-#elif defined(__aarch64__)
-extern const Kernels kNeonKernels;
-constexpr Kernels kNeonKernels = absent(InstructionSet::kNeon);
-#endif
 
 namespace {
 

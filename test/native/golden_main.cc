@@ -10,8 +10,14 @@
 #include <memory>
 #include <vector>
 
-#include "cuda/simd/kernels.h"
+#include "cuda/match/cost/census/census.h"
+#include "cuda/match/cost/gradient_census/gradient_census.h"
 #include "cuda/match/sgm/sgm.h"
+#include "cuda/prepare/half/half.h"
+#include "cuda/refine/left_right/left_right.h"
+#include "cuda/refine/median/median.h"
+#include "cuda/refine/upscale/upscale.h"
+#include "cuda/simd/kernels.h"
 
 using namespace depthwatt;
 
@@ -85,7 +91,7 @@ struct Matcher {
   Workers workers;
   std::unique_ptr<Sgm> sgm;
 
-  Matcher(const Case& c, const Kernels& kernels)
+  Matcher(const Case& c, InstructionSet set)
       : half(c.half), fullWidth(c.width), fullHeight(c.height), width(c.half ? halfOf(c.width) : c.width),
         height(c.half ? halfOf(c.height) : c.height), pair(pairOf(c.width, c.height, c.min, c.num, 7)),
         workers(c.threads) {
@@ -104,26 +110,27 @@ struct Matcher {
     p.adaptiveP2 = c.adaptive;
     p.uniqueness = c.uniqueness;
     Sgm* opened = nullptr;
-    const Status status = Sgm::open(p, width, height, kernels, workers, &opened);
+    const Status status = Sgm::open(p, width, height, set, workers, &opened);
     if (!status.ok()) std::fprintf(stderr, "%s\n", status.message);
     sgm.reset(opened);
   }
 
-  void run(const Kernels& kernels) {
+  void run(InstructionSet set) {
     const auto view = [&](auto* data) { return packedView(data, width, height); };
     const auto full = [&](auto* data) { return packedView(data, fullWidth, fullHeight); };
     const auto fullLeft = full(static_cast<const uint8_t*>(pair.left.data()));
     const auto fullRight = full(static_cast<const uint8_t*>(pair.right.data()));
     if (half) {
       workers.rows(height, [&](int32_t first, int32_t end) {
-        kernels.half(fullLeft, view(halves[0].data()), first, end);
-        kernels.half(fullRight, view(halves[1].data()), first, end);
+        kernelsFor<HalfKernels>(set).half(fullLeft, view(halves[0].data()), first, end);
+        kernelsFor<HalfKernels>(set).half(fullRight, view(halves[1].data()), first, end);
       });
     }
     const auto left = half ? view(static_cast<const uint8_t*>(halves[0].data())) : fullLeft;
     const auto other = half ? view(static_cast<const uint8_t*>(halves[1].data())) : fullRight;
     workers.rows(height, [&](int32_t first, int32_t end) {
-      const auto census = half ? kernels.gradientCensus : kernels.census8;
+      const auto census =
+          half ? kernelsFor<GradientCensusKernels>(set).gradientCensus : kernelsFor<CensusKernels>(set).census8;
       census(left, view(censusLeft.data()), first, end);
       census(other, view(censusRight.data()), first, end);
     });
@@ -135,13 +142,16 @@ struct Matcher {
                  {view(q4.data()), view(whole.data()), view(right.data()), view(confidence.data())});
     const auto asConst = [&](std::vector<int16_t>& v) { return view(static_cast<const int16_t*>(v.data())); };
     workers.rows(height, [&](int32_t first, int32_t end) {
-      kernels.leftRight({asConst(whole), asConst(right), view(q4.data()), view(confidence.data())}, first, end);
+      kernelsFor<LeftRightKernels>(set).leftRight(
+          {asConst(whole), asConst(right), view(q4.data()), view(confidence.data())}, first, end);
     });
-    workers.rows(height,
-                 [&](int32_t first, int32_t end) { kernels.median(asConst(q4), view(smooth.data()), first, end); });
+    workers.rows(height, [&](int32_t first, int32_t end) {
+      kernelsFor<MedianKernels>(set).median(asConst(q4), view(smooth.data()), first, end);
+    });
     if (!half) return;
     workers.rows(fullHeight, [&](int32_t first, int32_t end) {
-      kernels.upscale(kUpscaleThresholdQ4, fullLeft, asConst(smooth), full(upscaled.data()), first, end);
+      kernelsFor<UpscaleKernels>(set).upscale(kUpscaleThresholdQ4, fullLeft, asConst(smooth), full(upscaled.data()),
+                                              first, end);
     });
   }
 
@@ -161,29 +171,29 @@ double milliseconds() {
 }  // namespace
 
 int main(int count, char** arguments) {
-  const Kernels* kernels = nullptr;
-  const Status status = chooseKernels(count > 1 ? arguments[1] : "", &kernels);
+  InstructionSet set = InstructionSet::kScalar;
+  const Status status = chooseInstructionSet(count > 1 ? arguments[1] : "", &set);
   if (!status.ok()) {
     std::fprintf(stderr, "%s\n", status.message);
     return 1;
   }
-  std::printf("isa %s\n", nameOf(kernels->instructionSet));
+  std::printf("isa %s\n", nameOf(set));
   if (count < 9) {
     for (const Case& c : kCases) {
-      Matcher matcher(c, *kernels);
+      Matcher matcher(c, set);
       if (matcher.sgm == nullptr) return 1;
-      matcher.run(*kernels);
+      matcher.run(set);
       std::printf("%s %08x\n", c.name, matcher.hash());
     }
     return 0;
   }
   const auto number = [&](int i) { return static_cast<int32_t>(std::atoi(arguments[i])); };
-  Matcher matcher({"time", number(3), number(4), number(5), 0, number(6), 10, 60, 0, 10, number(7), false}, *kernels);
+  Matcher matcher({"time", number(3), number(4), number(5), 0, number(6), 10, 60, 0, 10, number(7), false}, set);
   if (matcher.sgm == nullptr) return 1;
   std::vector<double> times;
   for (int32_t i = 0; i < number(8); ++i) {
     const double before = milliseconds();
-    matcher.run(*kernels);
+    matcher.run(set);
     times.push_back(milliseconds() - before);
   }
   std::sort(times.begin(), times.end());

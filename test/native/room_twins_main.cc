@@ -7,8 +7,8 @@
 #include <memory>
 #include <vector>
 
+#include "build/generated/vector_code.h"
 #include "cuda/simd/kernels.h"
-#include "cuda/match/cbca/cross.h"
 #include "cuda/refine/fill/fill.h"
 #include "cuda/refine/speckle/speckle.h"
 
@@ -63,50 +63,51 @@ Image<int16_t> disparities(Random& random, int32_t width, int32_t height) {
   return image;
 }
 
-void rooms(const Kernels& kernels, Random& random, int32_t width, int32_t height) {
+void rooms(InstructionSet set, Random& random, int32_t width, int32_t height) {
   Workers workers(random.whole(1, 3));
   Image<uint8_t> left = grey(random, width, height), right = grey(random, width, height);
   Image<int16_t> q4 = disparities(random, width, height), expected(width, height), got(width, height);
 
   medianReference(q4.in(), expected.view());
-  kernels.median(q4.in(), got.view(), 0, height);
+  kernelsFor<MedianKernels>(set).median(q4.in(), got.view(), 0, height);
   expectSame("median", expected, got);
 
   boundaryReference(left.in(), q4.in(), expected.view());
-  kernels.boundary(left.in(), q4.in(), got.view(), 0, height);
+  kernelsFor<BoundaryKernels>(set).boundary(left.in(), q4.in(), got.view(), 0, height);
   expectSame("boundary", expected, got);
 
   Image<uint32_t> words(width, height), fastWords(width, height);
   gradientCensusReference(left.in(), words.view());
-  kernels.gradientCensus(left.in(), fastWords.view(), 0, height);
+  kernelsFor<GradientCensusKernels>(set).gradientCensus(left.in(), fastWords.view(), 0, height);
   expectSame("gradient_census", words, fastWords);
   twoGradientCensusReference(left.in(), words.view());
-  kernels.twoGradientCensus(left.in(), fastWords.view(), 0, height);
+  kernelsFor<TwoGradientCensusKernels>(set).twoGradientCensus(left.in(), fastWords.view(), 0, height);
   expectSame("two_gradient_census", words, fastWords);
   Image<uint32_t> more(width, height), fastMore(width, height);
   wideCensusReference(left.in(), words.view(), more.view());
-  kernels.wideCensus(left.in(), fastWords.view(), fastMore.view(), 0, height);
+  kernelsFor<WideCensusKernels>(set).wideCensus(left.in(), fastWords.view(), fastMore.view(), 0, height);
   expectSame("wide_census", words, fastWords);
   expectSame("wide_census, second word", more, fastMore);
 
   const auto counts = std::make_unique<NoiseCounts>(), fastCounts = std::make_unique<NoiseCounts>();
   countNoiseReference(left.in(), *counts);
-  kernels.countNoise(left.in(), *fastCounts);
+  kernelsFor<DenoiseKernels>(set).countNoise(left.in(), *fastCounts);
   if (noiseSigmaQ8Reference(*counts) != noiseSigmaQ8(*fastCounts)) std::printf("noise differs\n"), std::exit(1);
   Image<uint8_t> smoothed(width, height), fastSmoothed(width, height);
   smoothReference(left.in(), smoothed.view());
-  kernels.smooth(left.in(), fastSmoothed.view(), 0, height);
+  kernelsFor<DenoiseKernels>(set).smooth(left.in(), fastSmoothed.view(), 0, height);
   expectSame("denoise", smoothed, fastSmoothed);
   Image<uint8_t> filtered(width, height), fastFiltered(width, height);
   const int32_t range = random.whole(1, kMaxSmoothRange);
   bilateralReference(left.in(), smoothed.in(), range, filtered.view());
-  kernels.bilateral(left.in(), smoothed.in(), range, fastFiltered.view(), 0, height);
+  kernelsFor<DenoiseKernels>(set).bilateral(left.in(), smoothed.in(), range, fastFiltered.view(), 0, height);
   expectSame("denoise, the filter", filtered, fastFiltered);
 
   const RowOffsetSearch search{random.whole(0, 3), random.whole(8, 40)};
   const RowOffset rows = rowOffsetReference(search, words.in(), fastWords.in());
   const RowLine line = rowLineReference(search, words.in(), fastWords.in());
-  const RowBands bands = countRowBands(search, words.in(), fastWords.in(), kernels.countRowOffset);
+  const RowBands bands =
+      countRowBands(search, words.in(), fastWords.in(), kernelsFor<RowOffsetKernels>(set).countRowOffset);
   const RowOffset fastRows = rowOffsetOf(bands);
   const RowLine fastLine = rowLineOf(bands);
   if (rows.known != fastRows.known || rows.atLimit != fastRows.atLimit || rows.quarterRows != fastRows.quarterRows ||
@@ -122,7 +123,8 @@ void rooms(const Kernels& kernels, Random& random, int32_t width, int32_t height
   got = q4;
   Image<uint8_t> confidence = left, fastConfidence = left;
   leftRightReference({whole.in(), rightWhole.in(), expected.view(), confidence.view()});
-  kernels.leftRight({whole.in(), rightWhole.in(), got.view(), fastConfidence.view()}, 0, height);
+  kernelsFor<LeftRightKernels>(set).leftRight({whole.in(), rightWhole.in(), got.view(), fastConfidence.view()}, 0,
+                                              height);
   expectSame("left_right", expected, got);
   expectSame("left_right confidence", confidence, fastConfidence);
 
@@ -136,18 +138,19 @@ void rooms(const Kernels& kernels, Random& random, int32_t width, int32_t height
   const int32_t blockColumns = blockColumnsOf(width), blockRows = blockRowsOf(height);
   Image<uint8_t> limit(blockColumns, blockRows), fastLimit(blockColumns, blockRows);
   ambiguityReference({left.in(), right.in(), expected.in()}, limit.view());
-  kernels.ambiguity({left.in(), right.in(), got.in()}, fastLimit.view(), 0, blockRows);
+  kernelsFor<AmbiguityKernels>(set).ambiguity({left.in(), right.in(), got.in()}, fastLimit.view(), 0, blockRows);
   expectSame("ambiguity", limit, fastLimit);
   confidenceReference(left.in(), expected.in(), confidence.in(), width % 2 == 0, limit.in(), sure.view());
-  kernels.confidence(left.in(), got.in(), fastConfidence.in(), width % 2 == 0, fastLimit.in(), fastSure.view(), 0,
-                     height);
+  kernelsFor<ConfidenceKernels>(set).confidence(left.in(), got.in(), fastConfidence.in(), width % 2 == 0,
+                                                fastLimit.in(), fastSure.view(), 0, height);
   expectSame("confidence", sure, fastSure);
 
   Image<uint8_t> measured(width, height), fastMeasured(width, height);
   const WindowConfidenceImages seenTwice{left.in(), right.in(), expected.in(), confidence.in(), width % 2 == 0};
   for (int32_t measure = 0; measure < 4; ++measure) {
     windowConfidenceReference(static_cast<ConfidenceMeasure>(measure), seenTwice, measured.view());
-    kernels.windowConfidence(static_cast<ConfidenceMeasure>(measure), seenTwice, fastMeasured.view(), 0, height);
+    kernelsFor<WindowConfidenceKernels>(set).windowConfidence(static_cast<ConfidenceMeasure>(measure), seenTwice,
+                                                              fastMeasured.view(), 0, height);
     expectSame("window_confidence", measured, fastMeasured);
   }
   Image<int16_t> repaired = expected, fastRepaired(width, height);
@@ -155,7 +158,8 @@ void rooms(const Kernels& kernels, Random& random, int32_t width, int32_t height
   Image<int16_t> before = expected;
   for (int32_t pass = 0; pass < kRepairPasses; ++pass) {
     Image<uint8_t> surely = fastMeasured;
-    kernels.repair(pass == 1, {before.in(), surely.in()}, {fastRepaired.view(), fastMeasured.view()}, 0, height);
+    kernelsFor<RepairKernels>(set).repair(pass == 1, {before.in(), surely.in()},
+                                          {fastRepaired.view(), fastMeasured.view()}, 0, height);
     before = fastRepaired;
   }
   expectSame("repair", repaired, fastRepaired);
@@ -171,12 +175,12 @@ void rooms(const Kernels& kernels, Random& random, int32_t width, int32_t height
 
   Image<uint8_t> half(halfOf(width), halfOf(height)), fastHalf(halfOf(width), halfOf(height));
   halfReference(left.in(), half.view());
-  kernels.half(left.in(), fastHalf.view(), 0, half.height);
+  kernelsFor<HalfKernels>(set).half(left.in(), fastHalf.view(), 0, half.height);
   expectSame("half", half, fastHalf);
 
   Image<int16_t> small = disparities(random, half.width, half.height);
   upscaleReference(48, left.in(), small.in(), expected.view());
-  kernels.upscale(48, left.in(), small.in(), got.view(), 0, height);
+  kernelsFor<UpscaleKernels>(set).upscale(48, left.in(), small.in(), got.view(), 0, height);
   expectSame("upscale", expected, got);
 
   const DepthGeometry geometry{random.whole(100, 3000) / 3.0, random.whole(1, 500) / 1000.0,
@@ -184,10 +188,10 @@ void rooms(const Kernels& kernels, Random& random, int32_t width, int32_t height
   Image<uint16_t> millimetres(width, height), fastMillimetres(width, height);
   Image<float> metres(width, height), fastMetres(width, height);
   depthMillimetresReference(geometry, q4.in(), millimetres.view());
-  kernels.depthMillimetres(geometry, q4.in(), fastMillimetres.view(), 0, height);
+  kernelsFor<DepthKernels>(set).depthMillimetres(geometry, q4.in(), fastMillimetres.view(), 0, height);
   expectSame("depth millimetres", millimetres, fastMillimetres);
   depthMetresReference(geometry, q4.in(), metres.view());
-  kernels.depthMetres(geometry, q4.in(), fastMetres.view(), 0, height);
+  kernelsFor<DepthKernels>(set).depthMetres(geometry, q4.in(), fastMetres.view(), 0, height);
   expectSame("depth metres", metres, fastMetres);
 
   PointsParameters rig;
@@ -206,7 +210,7 @@ void rooms(const Kernels& kernels, Random& random, int32_t width, int32_t height
   const auto pointRow = static_cast<int32_t>(pointBytes(rig)) * width;
   Image<uint8_t> cloud(pointRow, height), fastCloud(pointRow, height);
   pointsReference(rig, seen, cloud.view().data);
-  kernels.points(pointsPlanOf(rig, width), seen, fastCloud.view().data, 0, height);
+  kernelsFor<PointsKernels>(set).points(pointsPlanOf(rig, width), seen, fastCloud.view().data, 0, height);
   expectSame("points", cloud, fastCloud);
 
   CrossParameters cross{random.whole(0, 3), random.whole(1, 40), random.whole(0, 9), random.whole(0, 9),
@@ -216,7 +220,7 @@ void rooms(const Kernels& kernels, Random& random, int32_t width, int32_t height
   cross.lambdaDifference = random.whole(kLeastLambda, 900);
   cross.lambdaCensus = random.whole(kLeastLambda, 90);
   Cross* opened = nullptr;
-  if (!Cross::open(cross, width, height, kernels, workers, &opened).ok()) std::exit(1);
+  if (!Cross::open(cross, width, height, set, workers, &opened).ok()) std::exit(1);
   const std::unique_ptr<Cross> fast(opened);
   Image<int16_t> other(width, height), fastOther(width, height);
   crossReference(cross, {left.in(), right.in(), expected.view(), other.view()});
@@ -241,7 +245,7 @@ void rooms(const Kernels& kernels, Random& random, int32_t width, int32_t height
   }
   const ExponentialImages sides{left.in(), right.in(), packedView<const Rgb8>(rgb.data(), width, height)};
   Exponential* aggregation = nullptr;
-  if (!Exponential::open(steps, width, height, kernels.exponential, workers, &aggregation).ok()) std::exit(1);
+  if (!Exponential::open(steps, width, height, set, workers, &aggregation).ok()) std::exit(1);
   const std::unique_ptr<Exponential> exponential(aggregation);
   Image<int16_t> winner(width, height), fastWinner(width, height);
   exponentialReference(steps, sides, {expected.view(), winner.view(), other.view(), confidence.view()});
@@ -253,7 +257,7 @@ void rooms(const Kernels& kernels, Random& random, int32_t width, int32_t height
 }
 
 /// Every format, grey and colours, through places anywhere and through neighbouring ones.
-void rectification(const Kernels& kernels, Random& random, int32_t width, int32_t height) {
+void rectification(InstructionSet set, Random& random, int32_t width, int32_t height) {
   for (int32_t format = 0; format <= static_cast<int32_t>(PixelFormat::kBayerBggr16); ++format) {
     RectifySource source;
     source.format = static_cast<PixelFormat>(format);
@@ -271,16 +275,16 @@ void rectification(const Kernels& kernels, Random& random, int32_t width, int32_
       }
       Image<uint8_t> expected(width, height), got(width, height);
       rectifyReference(source, map.data(), expected.view());
-      kernels.rectify(source, map.data(), got.view(), 0, height);
+      kernelsFor<RectifyKernels>(set).rectify(source, map.data(), got.view(), 0, height);
       expectSame("rectify", expected, got);
       if (!hasColours(source.format)) continue;
       Image<Rgb8> expectedRgb(width, height), gotRgb(width, height);
       rectifyRgbReference(source, map.data(), expectedRgb.view());
-      kernels.rectifyRgb(source, map.data(), gotRgb.view(), {}, 0, height);
+      kernelsFor<RectifyKernels>(set).rectifyRgb(source, map.data(), gotRgb.view(), {}, 0, height);
       expectSame("rectify in colours", expectedRgb, gotRgb);
       Image<uint8_t> greyBeside(width, height);
       Image<Rgb8> bothRgb(width, height);
-      kernels.rectifyRgb(source, map.data(), bothRgb.view(), greyBeside.view(), 0, height);
+      kernelsFor<RectifyKernels>(set).rectifyRgb(source, map.data(), bothRgb.view(), greyBeside.view(), 0, height);
       expectSame("rectify in colours, with grey", expectedRgb, bothRgb);
       expectSame("grey beside colours", expected, greyBeside);
     }
@@ -290,8 +294,8 @@ void rectification(const Kernels& kernels, Random& random, int32_t width, int32_
 }  // namespace
 
 int main(int count, char** arguments) {
-  const Kernels* kernels = nullptr;
-  const Status status = chooseKernels(count > 1 ? arguments[1] : "", &kernels);
+  InstructionSet set = InstructionSet::kScalar;
+  const Status status = chooseInstructionSet(count > 1 ? arguments[1] : "", &set);
   if (!status.ok()) {
     std::fprintf(stderr, "%s\n", status.message);
     return 1;
@@ -299,10 +303,9 @@ int main(int count, char** arguments) {
   Random random{count > 2 ? static_cast<uint32_t>(std::strtoul(arguments[2], nullptr, 10)) | 1u : 1u};
   constexpr int32_t kWidths[] = {1, 2, 7, 8, 9, 15, 16, 17, 31, 33, 40, 64, 65, 97};
   for (const int32_t width : kWidths) {
-    rooms(*kernels, random, width, random.whole(1, 14));
-    rectification(*kernels, random, width, random.whole(1, 14));
+    rooms(set, random, width, random.whole(1, 14));
+    rectification(set, random, width, random.whole(1, 14));
   }
-  std::printf("isa %s: %zu sizes equal bit for bit\n", nameOf(kernels->instructionSet),
-              sizeof kWidths / sizeof *kWidths);
+  std::printf("isa %s: %zu sizes equal bit for bit\n", nameOf(set), sizeof kWidths / sizeof *kWidths);
   return 0;
 }

@@ -2,7 +2,7 @@
 // What the engine puts on the addon's exports; see binding.h.
 #include "binding.h"
 
-#include "../../simd/kernels.h"
+#include "../../simd/instruction_set.h"
 #include "../plugin.h"
 #include "facts.h"
 #include "rooms.h"
@@ -12,13 +12,12 @@ namespace depthwatt {
 namespace {
 
 Napi::Value cpuFeatures(const Napi::CallbackInfo& info) {
-  int count = 0;
-  const Kernels* const* tables = availableKernels(&count);
+  const std::vector<InstructionSet>& sets = availableInstructionSets();
   auto available = Napi::Array::New(info.Env());
-  for (int i = 0; i < count; ++i) available.Set(static_cast<uint32_t>(i), nameOf(tables[i]->instructionSet));
+  for (uint32_t i = 0; i < sets.size(); ++i) available.Set(i, nameOf(sets[i]));
   auto features = Napi::Object::New(info.Env());
   features.Set("available", available);
-  features.Set("best", nameOf(tables[0]->instructionSet));
+  features.Set("best", nameOf(sets.front()));
   return features;
 }
 

@@ -2,8 +2,10 @@
 // The cross-based matcher on the CPU (Chang and Maruyama, section III): cross, ground control points, median, bilateral estimation.
 // Halving before it and upscaling after it are the engine's stages.
 #include "../../../core/workers.h"
-#include "../../simd/kernels.h"
 #include "../../refine/fill/fill.h"
+#include "../../refine/left_right/left_right.h"
+#include "../../refine/median/median.h"
+#include "../../simd/kernels.h"
 #include "cbca_task.h"
 
 namespace depthwatt {
@@ -58,16 +60,17 @@ constexpr MatcherFacts kFacts = {"cbca",
 
 class CbcaOnCpu final : public CpuMatcher {
  public:
-  CbcaOnCpu(const MatchTask& task, const Kernels& kernels, Workers& workers)
-      : kernels_(kernels), workers_(workers), thresholdQ4_(cbcaThresholdQ4Of(task)), width_(task.width),
-        height_(task.height) {
+  CbcaOnCpu(const MatchTask& task, InstructionSet set, Workers& workers)
+      : set_(set), leftRight_(kernelsFor<LeftRightKernels>(set).leftRight),
+        median_(kernelsFor<MedianKernels>(set).median), workers_(workers), thresholdQ4_(cbcaThresholdQ4Of(task)),
+        width_(task.width), height_(task.height) {
     const size_t pixels = static_cast<size_t>(width_) * height_;
     for (std::vector<int16_t>* image : {&disparity_, &rightDisparity_, &points_}) image->resize(pixels);
   }
 
   Status open(const CrossParameters& parameters) {
     Cross* made = nullptr;
-    const Status status = Cross::open(parameters, width_, height_, kernels_, workers_, &made);
+    const Status status = Cross::open(parameters, width_, height_, set_, workers_, &made);
     cross_.reset(made);
     return status;
   }
@@ -88,11 +91,10 @@ class CbcaOnCpu final : public CpuMatcher {
       LeftRightImages check{view(disparity_).asConst(), view(rightDisparity_).asConst(), view(points_),
                             result.confidence};
       check.tolerance = 0;
-      kernels_.leftRight(check, first, end);
+      leftRight_(check, first, end);
     });
-    workers_.rows(height_, [&](int32_t first, int32_t end) {
-      kernels_.median(view(points_).asConst(), result.disparityQ4, first, end);
-    });
+    workers_.rows(
+        height_, [&](int32_t first, int32_t end) { median_(view(points_).asConst(), result.disparityQ4, first, end); });
     FillParameters fill;
     fill.method = FillMethod::kBilateral;
     fill.thresholdQ4 = thresholdQ4_;
@@ -109,7 +111,9 @@ class CbcaOnCpu final : public CpuMatcher {
     return packedView(image.data(), width_, height_);
   }
 
-  const Kernels& kernels_;
+  const InstructionSet set_;
+  const LeftRightRows leftRight_;
+  const MedianRows median_;
   Workers& workers_;
   const int32_t thresholdQ4_;
   const int32_t width_, height_;
@@ -121,9 +125,8 @@ class CbcaOnCpu final : public CpuMatcher {
 
 const MatcherFacts& cbcaFacts() { return kFacts; }
 
-Status openCbcaOnCpu(const MatchTask& task, const Kernels& kernels, Workers& workers,
-                     std::unique_ptr<CpuMatcher>* opened) {
-  std::unique_ptr<CbcaOnCpu> cbca(new CbcaOnCpu(task, kernels, workers));
+Status openCbcaOnCpu(const MatchTask& task, InstructionSet set, Workers& workers, std::unique_ptr<CpuMatcher>* opened) {
+  std::unique_ptr<CbcaOnCpu> cbca(new CbcaOnCpu(task, set, workers));
   const Status status = cbca->open(crossParametersOf(task));
   if (status.ok()) *opened = std::move(cbca);
   return status;

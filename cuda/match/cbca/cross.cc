@@ -51,9 +51,9 @@ void armsRow(const CrossParameters& p, int side, ImageView<const uint8_t> image,
 
 class CrossCpu final : public Cross {
  public:
-  CrossCpu(const CrossParameters& p, int32_t width, int32_t height, const Kernels& kernels, Workers& workers)
+  CrossCpu(const CrossParameters& p, int32_t width, int32_t height, InstructionSet set, Workers& workers)
       : p_(p), costs_(crossCostsOf(p.lambdaDifference, p.lambdaCensus)), width_(width), height_(height),
-        kernels_(kernels), workers_(workers) {
+        kernels_(kernelsFor<CbcaKernels>(set)), workers_(workers) {
     const size_t pixels = static_cast<size_t>(width) * height;
     for (Side& side : sides_) {
       side.census.resize(pixels);
@@ -135,7 +135,7 @@ class CrossCpu final : public Cross {
     slice.prefix = thread.prefix.data();
     slice.columns = thread.columns.data();
     slice.best = thread.best[side].data();
-    kernels_.cbca->slice(slice);
+    kernels_.slice(slice);
   }
 
   void winnersRow(int side, int32_t y, int16_t* out) const {
@@ -153,7 +153,7 @@ class CrossCpu final : public Cross {
   const CrossParameters p_;
   const CrossCosts costs_;
   const int32_t width_, height_;
-  const Kernels& kernels_;
+  const CbcaKernels& kernels_;
   Workers& workers_;
   Side sides_[2];
   std::vector<Thread> threads_;
@@ -182,12 +182,12 @@ Status checkCrossParameters(const CrossParameters& p) {
   return {};
 }
 
-Status Cross::open(const CrossParameters& parameters, int32_t width, int32_t height, const Kernels& kernels,
+Status Cross::open(const CrossParameters& parameters, int32_t width, int32_t height, InstructionSet set,
                    Workers& workers, Cross** opened) {
   const Status status = checkCrossParameters(parameters);
   if (!status.ok()) return status;
   try {
-    *opened = new CrossCpu(parameters, width, height, kernels, workers);
+    *opened = new CrossCpu(parameters, width, height, set, workers);
   } catch (const std::bad_alloc&) {
     return Status::error(Code::kMemoryExhausted,
                          "Expected memory for cross-based aggregation of %dx%d, the allocation failed.", width, height);

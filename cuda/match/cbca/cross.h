@@ -16,11 +16,10 @@
 #include "../../../core/image.h"
 #include "../../../core/status.h"
 #include "../../../core/workers.h"
+#include "../../simd/instruction_set.h"
 #include "exponential_tables.h"
 
 namespace depthwatt {
-
-struct Kernels;
 
 constexpr int32_t kMaxCrossCost = 254;
 constexpr int32_t kMaxArmX = 141, kMaxArmY = 61;
@@ -87,7 +86,7 @@ struct CbcaKernels {
 /// The fast form. The workspace is made once, at open, for one size, one set of parameters and one team.
 class Cross {
  public:
-  static Status open(const CrossParameters& parameters, int32_t width, int32_t height, const Kernels& kernels,
+  static Status open(const CrossParameters& parameters, int32_t width, int32_t height, InstructionSet set,
                      Workers& workers, Cross** opened);
   virtual ~Cross() = default;
   virtual void compute(const CrossImages& images) = 0;

@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Vector form of cross-based aggregation; compiled once per instruction set by cuda/simd/isa_*.cc. No include guard on purpose.
+// Vector form of cross-based aggregation; compiled once per instruction set.
 //
 // kCrossLanes disparities of a pixel lie beside each other. A running sum along the row makes CAx the difference of two of its
 // entries, a running sum down the columns makes CA the same: whatever the arms' lengths, two subtractions. The columns' sums
 // live in a ring of 2 armY + 2 rows; row y - armY is finished when row y has been added.
+
+#include "cross.h"
+#include "exponential_tables.h"
 
 namespace {
 
@@ -97,3 +100,5 @@ inline void crossSlice(const CrossSlice& slice) {
 }
 
 }  // namespace
+
+DEPTHWATT_VECTOR_CODE(CbcaKernels, crossSlice)

@@ -1,9 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// Vector code that all census variants share; compiled once per instruction set by cuda/simd/isa_*.cc. No include guard on purpose.
+// Vector code that all census variants share; compiled once per instruction set.
 //
 // A variant is a descriptor: a struct with kRadiusX and kRadiusY, the reach of its window, and a static compare(site), which
 // calls site.compare and site.gradient for all 31 bits, highest first. Both sites give the same bits: CensusAtBorder computes
 // one pixel whose window leaves the image, CensusInside computes kLanes pixels whose windows lie inside.
+
+#pragma once
+
+#include "../../../core/image.h"
 
 namespace {
 

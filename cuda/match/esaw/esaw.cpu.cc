@@ -36,9 +36,8 @@ constexpr MatcherFacts kFacts = {"esaw",
 
 const MatcherFacts& esawFacts() { return kFacts; }
 
-Status openEsawOnCpu(const MatchTask& task, const Kernels& kernels, Workers& workers,
-                     std::unique_ptr<CpuMatcher>* opened) {
-  return openExponentialOnCpu(esawParametersOf(task), task, kernels, workers, opened);
+Status openEsawOnCpu(const MatchTask& task, InstructionSet set, Workers& workers, std::unique_ptr<CpuMatcher>* opened) {
+  return openExponentialOnCpu(esawParametersOf(task), task, set, workers, opened);
 }
 
 }  // namespace depthwatt

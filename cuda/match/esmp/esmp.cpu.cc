@@ -62,9 +62,8 @@ constexpr MatcherFacts kFacts = {"esmp",
 
 const MatcherFacts& esmpFacts() { return kFacts; }
 
-Status openEsmpOnCpu(const MatchTask& task, const Kernels& kernels, Workers& workers,
-                     std::unique_ptr<CpuMatcher>* opened) {
-  return openExponentialOnCpu(esmpParametersOf(task), task, kernels, workers, opened);
+Status openEsmpOnCpu(const MatchTask& task, InstructionSet set, Workers& workers, std::unique_ptr<CpuMatcher>* opened) {
+  return openExponentialOnCpu(esmpParametersOf(task), task, set, workers, opened);
 }
 
 }  // namespace depthwatt

@@ -10,6 +10,7 @@
 #include <new>
 #include <vector>
 
+#include "../../simd/kernels.h"
 #include "../ranges.h"
 
 namespace depthwatt {
@@ -53,11 +54,10 @@ class Cells {
 
 class ExponentialCpu final : public Exponential {
  public:
-  ExponentialCpu(const ExponentialParameters& p, int32_t width, int32_t height, const ExponentialKernels& kernels,
-                 Workers& workers)
+  ExponentialCpu(const ExponentialParameters& p, int32_t width, int32_t height, InstructionSet set, Workers& workers)
       : p_(p), width_(width), height_(height),
-        pitch_((width + kExponentialPitch - 1) / kExponentialPitch * kExponentialPitch), kernels_(kernels),
-        workers_(workers), passes_(2 * kMaxSteps) {
+        pitch_((width + kExponentialPitch - 1) / kExponentialPitch * kExponentialPitch),
+        kernels_(kernelsFor<ExponentialKernels>(set)), workers_(workers), passes_(2 * kMaxSteps) {
     passes_.resize(static_cast<size_t>(exponentialPasses(p, width, height, passes_.data())));
     weights_.resize(passes_.size() * 2 * pitch_ * height);
     reciprocals_.resize(2 * 4096 + 1);
@@ -272,12 +272,12 @@ Status checkExponentialParameters(const ExponentialParameters& p) {
                       {"cap", p.cap, 0, 65535}});
 }
 
-Status Exponential::open(const ExponentialParameters& parameters, int32_t width, int32_t height,
-                         const ExponentialKernels& kernels, Workers& workers, Exponential** opened) {
+Status Exponential::open(const ExponentialParameters& parameters, int32_t width, int32_t height, InstructionSet set,
+                         Workers& workers, Exponential** opened) {
   const Status status = checkExponentialParameters(parameters);
   if (!status.ok()) return status;
   try {
-    *opened = new ExponentialCpu(parameters, width, height, kernels, workers);
+    *opened = new ExponentialCpu(parameters, width, height, set, workers);
   } catch (const std::bad_alloc&) {
     return Status::error(Code::kMemoryExhausted,
                          "Expected memory for exponential-step aggregation of %dx%d, the allocation failed.", width,

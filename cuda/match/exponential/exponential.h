@@ -21,6 +21,7 @@
 #include "../../../core/image.h"
 #include "../../../core/status.h"
 #include "../../../core/workers.h"
+#include "../../simd/instruction_set.h"
 #include "exponential_table.h"
 
 namespace depthwatt {
@@ -144,8 +145,8 @@ struct ExponentialKernels {
 /// The fast form. The workspace is made once, at open, for one size, one set of parameters and one team.
 class Exponential {
  public:
-  static Status open(const ExponentialParameters& parameters, int32_t width, int32_t height,
-                     const ExponentialKernels& kernels, Workers& workers, Exponential** opened);
+  static Status open(const ExponentialParameters& parameters, int32_t width, int32_t height, InstructionSet set,
+                     Workers& workers, Exponential** opened);
   virtual ~Exponential() = default;
   virtual void compute(const ExponentialImages& images, const ExponentialResult& result) = 0;
   virtual size_t workspaceBytes() const = 0;

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rows of exponential-step aggregation; see exponential.h. Compiled once per instruction set. No include guard on purpose.
+// Rows of exponential-step aggregation; see exponential.h. Compiled once per instruction set.
+
+#include "exponential.h"
 
 namespace {
 
@@ -90,7 +92,7 @@ inline void exponentialWinners(const uint16_t* cells, int32_t numDisparities, in
   }
 }
 
-constexpr ExponentialKernels kExponentialKernels = {exponentialCostRow<false>, exponentialCostRow<true>,
-                                                    exponentialAggregate, exponentialMessages, exponentialWinners};
-
 }  // namespace
+
+DEPTHWATT_VECTOR_CODE(ExponentialKernels, exponentialCostRow<false>, exponentialCostRow<true>, exponentialAggregate,
+                      exponentialMessages, exponentialWinners)

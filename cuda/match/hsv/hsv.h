@@ -21,5 +21,8 @@ void hsvReference(const HsvWeights& weights, ImageView<const Rgb8> rgb, ImageVie
 /// Rows [firstRow, endRow).
 using HsvRows = void (*)(const HsvWeights& weights, ImageView<const Rgb8> rgb, ImageView<HsvPixel> out,
                          int32_t firstRow, int32_t endRow);
+struct HsvKernels {
+  HsvRows hsv;
+};
 
 }  // namespace depthwatt

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Vector form of weighted hue, saturation and value; compiled once per instruction set. No include guard on purpose.
+// Vector form of weighted hue, saturation and value; compiled once per instruction set.
 //
 // Every quotient is of whole numbers below 2^24, below 512, by a number below 2^17: as far below the next whole number as a
 // single division's rounding does not reach, so truncating it is the exact integer division.
+
+#include "hsv.h"
 
 namespace {
 
@@ -98,3 +100,5 @@ inline void hsvRows(const HsvWeights& weights, ImageView<const Rgb8> rgb, ImageV
 }
 
 }  // namespace
+
+DEPTHWATT_VECTOR_CODE(HsvKernels, hsvRows)

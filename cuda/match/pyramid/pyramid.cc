@@ -7,6 +7,7 @@
 #include <new>
 #include <vector>
 
+#include "../../simd/kernels.h"
 #include "../ranges.h"
 #include "pyramid_row.h"
 
@@ -38,9 +39,9 @@ struct Copy {
 
 class PyramidOnCpu final : public Pyramid {
  public:
-  PyramidOnCpu(const PyramidParameters& p, int32_t width, int32_t height, bool wantsRight,
-               const PyramidKernels& kernels, Workers& workers)
-      : p_(p), wantsRight_(wantsRight), kernels_(kernels), workers_(workers) {
+  PyramidOnCpu(const PyramidParameters& p, int32_t width, int32_t height, bool wantsRight, InstructionSet set,
+               Workers& workers)
+      : p_(p), wantsRight_(wantsRight), kernels_(kernelsFor<PyramidKernels>(set)), workers_(workers) {
     for (int32_t level = 0; level <= p.levels; ++level) {
       // Candidates that lie beyond the range are summed and dropped.
       const int32_t beside = p.windowWidth / 2 + p.highest(level) + kPyramidCandidates;
@@ -149,11 +150,11 @@ Status checkPyramidParameters(const PyramidParameters& p) {
 }
 
 Status Pyramid::open(const PyramidParameters& parameters, int32_t width, int32_t height, bool wantsRight,
-                     const PyramidKernels& kernels, Workers& workers, Pyramid** opened) {
+                     InstructionSet set, Workers& workers, Pyramid** opened) {
   const Status status = checkPyramidParameters(parameters);
   if (!status.ok()) return status;
   try {
-    *opened = new PyramidOnCpu(parameters, width, height, wantsRight, kernels, workers);
+    *opened = new PyramidOnCpu(parameters, width, height, wantsRight, set, workers);
   } catch (const std::bad_alloc&) {
     return Status::error(Code::kMemoryExhausted, "Expected memory for pyramid SAD of %dx%d, the allocation failed.",
                          width, height);

@@ -47,13 +47,13 @@ constexpr MatcherFacts kFacts = {"pyramid",
 
 const MatcherFacts& pyramidFacts() { return kFacts; }
 
-Status openPyramidOnCpu(const MatchTask& task, const Kernels& kernels, Workers& workers,
+Status openPyramidOnCpu(const MatchTask& task, InstructionSet set, Workers& workers,
                         std::unique_ptr<CpuMatcher>* opened) {
   std::unique_ptr<HsvMatcherOnCpu<Pyramid, PyramidImages, PyramidResult>> matcher(
-      new HsvMatcherOnCpu<Pyramid, PyramidImages, PyramidResult>(task, kernels, workers));
+      new HsvMatcherOnCpu<Pyramid, PyramidImages, PyramidResult>(task, set, workers));
   Pyramid* room = nullptr;
-  const Status status = Pyramid::open(pyramidParametersOf(task), task.width, task.height, task.leftRight,
-                                      *kernels.pyramid, workers, &room);
+  const Status status =
+      Pyramid::open(pyramidParametersOf(task), task.width, task.height, task.leftRight, set, workers, &room);
   if (!status.ok()) return status;
   matcher->adopt(room);
   *opened = std::move(matcher);

@@ -22,6 +22,7 @@
 #pragma once
 
 #include "../../../core/workers.h"
+#include "../../simd/instruction_set.h"
 #include "../window.h"
 
 namespace depthwatt {
@@ -50,13 +51,11 @@ Status checkPyramidParameters(const PyramidParameters& parameters);
 /// The definition. Slow: for small images.
 void pyramidReference(const PyramidParameters& parameters, const PyramidImages& images, const PyramidResult& result);
 
-struct PyramidKernels;
-
 class Pyramid : public WindowMatcher {
  public:
   /// wantsRight: results have a rightDisparity; without it none may.
   static Status open(const PyramidParameters& parameters, int32_t width, int32_t height, bool wantsRight,
-                     const PyramidKernels& kernels, Workers& workers, Pyramid** opened);
+                     InstructionSet set, Workers& workers, Pyramid** opened);
 };
 
 }  // namespace depthwatt

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// Vector form of pyramid SAD; compiled once per instruction set. No include guard on purpose.
+// Vector form of pyramid SAD; compiled once per instruction set.
 //
 // Every pixel has disparities of its own, so nothing runs on from pixel to pixel: a vector is a row of the window, whose
 // differences the CPU adds up, and the four candidates share what is read of their own image. But the four pixels below one have
 // the same guess. Two rows of them share all rows of their windows but the first and the last. Where a register keeps pixels
 // apart, two pixels beside each other share columns too: those of both windows are summed once, and each leaves out one of them.
 // A block's sums are laid down by candidate; what decides takes them a vector of pixels at a time.
+
+#include "pyramid_row.h"
 
 namespace {
 
@@ -328,6 +330,6 @@ inline void pyramidHalve(const PyramidHalving& rows) {
   }
 }
 
-constexpr PyramidKernels kPyramidKernels = {pyramidHalve, pyramidRows};
-
 }  // namespace
+
+DEPTHWATT_VECTOR_CODE(PyramidKernels, pyramidHalve, pyramidRows)

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "../../../core/aligned_vector.h"
+#include "../../simd/kernels.h"
 #include "../ranges.h"
 #include "sad_band.h"
 
@@ -125,12 +126,12 @@ Status checkSadParameters(const SadParameters& p) {
                       {"the sum of hue, saturation and value", sum, 1, 100}});
 }
 
-Status Sad::open(const SadParameters& parameters, int32_t width, int32_t height, bool wantsRight,
-                 const SadKernels& kernels, Workers& workers, Sad** opened) {
+Status Sad::open(const SadParameters& parameters, int32_t width, int32_t height, bool wantsRight, InstructionSet set,
+                 Workers& workers, Sad** opened) {
   const Status status = checkSadParameters(parameters);
   if (!status.ok()) return status;
   try {
-    std::unique_ptr<SadOnCpu> sad(new SadOnCpu(parameters, width, height, kernels, workers));
+    std::unique_ptr<SadOnCpu> sad(new SadOnCpu(parameters, width, height, kernelsFor<SadKernels>(set), workers));
     if (wantsRight) sad->wantRight();
     *opened = sad.release();
   } catch (const std::bad_alloc&) {

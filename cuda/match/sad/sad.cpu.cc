@@ -39,13 +39,11 @@ constexpr MatcherFacts kFacts = {"sad",
 
 const MatcherFacts& sadFacts() { return kFacts; }
 
-Status openSadOnCpu(const MatchTask& task, const Kernels& kernels, Workers& workers,
-                    std::unique_ptr<CpuMatcher>* opened) {
+Status openSadOnCpu(const MatchTask& task, InstructionSet set, Workers& workers, std::unique_ptr<CpuMatcher>* opened) {
   std::unique_ptr<HsvMatcherOnCpu<Sad, SadImages, SadResult>> matcher(
-      new HsvMatcherOnCpu<Sad, SadImages, SadResult>(task, kernels, workers));
+      new HsvMatcherOnCpu<Sad, SadImages, SadResult>(task, set, workers));
   Sad* room = nullptr;
-  const Status status =
-      Sad::open(sadParametersOf(task), task.width, task.height, task.leftRight, *kernels.sad, workers, &room);
+  const Status status = Sad::open(sadParametersOf(task), task.width, task.height, task.leftRight, set, workers, &room);
   if (!status.ok()) return status;
   matcher->adopt(room);
   *opened = std::move(matcher);

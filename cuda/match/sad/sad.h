@@ -10,6 +10,7 @@
 #pragma once
 
 #include "../../../core/workers.h"
+#include "../../simd/instruction_set.h"
 #include "../window.h"
 
 namespace depthwatt {
@@ -29,13 +30,11 @@ Status checkSadParameters(const SadParameters& parameters);
 /// The definition. Slow: for small images.
 void sadReference(const SadParameters& parameters, const SadImages& images, const SadResult& result);
 
-struct SadKernels;
-
 class Sad : public WindowMatcher {
  public:
   /// wantsRight: results have a rightDisparity; without it none may.
   static Status open(const SadParameters& parameters, int32_t width, int32_t height, bool wantsRight,
-                     const SadKernels& kernels, Workers& workers, Sad** opened);
+                     InstructionSet set, Workers& workers, Sad** opened);
 };
 
 }  // namespace depthwatt

@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Vector form of window SAD; compiled once per instruction set. No include guard on purpose.
+// Vector form of window SAD; compiled once per instruction set.
 //
 // A vector is one pixel's disparities, so that nothing crosses lanes: a column's sum takes a new cost and gives back an old one,
 // a window's sum takes a new column and gives back an old one, whatever the window's size. Only the winner is looked for across
 // lanes. Costs are kept in the order in which their widened halves follow each other (orderedForHalves).
+
+#include "../finish.inl.h"
+#include "sad_band.h"
 
 namespace {
 
@@ -304,6 +307,6 @@ inline void sadTurnRow(const HsvPixel* row, int32_t width, SadChannels channels,
   }
 }
 
-constexpr SadKernels kSadKernels = {kSadLanes, kHasPixelCosts, sadBand, sadTurnRow};
-
 }  // namespace
+
+DEPTHWATT_VECTOR_CODE(SadKernels, kSadLanes, kHasPixelCosts, sadBand, sadTurnRow)

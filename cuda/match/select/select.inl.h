@@ -1,33 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// Selection beside the last aggregation; compiled once per instruction set. No include guard on purpose.
+// Selection beside the last aggregation; compiled once per instruction set, as a part of match/sgm.
 //
 // A cell's key is its sum and, below it, the number of its stripe: the minimum over stripes then names the lowest stripe
 // that has it. The winner among the 16 bytes of a group is found the same way. What is per pixel (neighbours of the winner,
 // second best) is read from the keys in memory, four steps at once. Results lie by step, kGroups rows side by side, until
 // the block's end makes rows of them.
 
+#include "../finish.inl.h"
+
 namespace {
 
-constexpr int32_t kFinished = kGroups * 4;  // pixels at once: four steps
-using Words32 [[gnu::vector_size(kFinished * 4)]] = int32_t;
-using Floats32 [[gnu::vector_size(kFinished * 4)]] = float;
-using Unsigned16 [[gnu::vector_size(kFinished * 2)]] = uint16_t;
 using Unsigned8 [[gnu::vector_size(kFinished)]] = uint8_t;
-
-[[gnu::always_inline]] inline Words32 widened(const uint16_t* from) {
-  Unsigned16 v;
-  std::memcpy(&v, from, sizeof v);
-  return __builtin_convertvector(v, Words32);
-}
-
-[[gnu::always_inline]] inline void storeNarrowed(uint16_t* to, Words32 v) {
-  const Unsigned16 narrow = __builtin_convertvector(v, Unsigned16);
-  std::memcpy(to, &narrow, sizeof narrow);
-}
-
-[[gnu::always_inline]] inline Words32 chosen(Words32 mask, Words32 yes, Words32 no) {
-  return (mask & yes) | (~mask & no);
-}
 
 /// Where a column's value lies in a pair of vectors, within its group.
 [[gnu::always_inline]] inline Words32 placeOfColumn(Words32 j) { return (j >> 3) * (kGroups * 16) + (j & 7) * 2; }

@@ -274,12 +274,13 @@ Status checkSgmParameters(const SgmParameters& p) {
   return {};
 }
 
-Status Sgm::open(const SgmParameters& parameters, int32_t width, int32_t height, const Kernels& kernels,
-                 Workers& workers, Sgm** opened) {
+Status Sgm::open(const SgmParameters& parameters, int32_t width, int32_t height, InstructionSet set, Workers& workers,
+                 Sgm** opened) {
   if (const Status status = checkSgmParameters(parameters); !status.ok()) return status;
   if (width < 1 || width > 32768) return outside("width", 1, 32768, width);
   if (height < 1 || height > 32768) return outside("height", 1, 32768, height);
-  auto sgm = std::make_unique<LaneSgm>(planOf(parameters, width, height, *kernels.sgm), *kernels.sgm, workers);
+  const SgmKernels& kernels = kernelsFor<SgmKernels>(set);
+  auto sgm = std::make_unique<LaneSgm>(planOf(parameters, width, height, kernels), kernels, workers);
   if (!sgm->allocate()) {
     return Status::error(Code::kFailed, "Expected %zu MiB of memory for matching %d x %d x %d, got none.",
                          sgm->workspaceBytes() >> 20, width, height, parameters.numDisparities);

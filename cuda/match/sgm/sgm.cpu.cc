@@ -1,7 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // Semi-global matching as a matcher on the CPU: the census of both images, match/sgm, then the left-right check.
 #include "../../../core/workers.h"
+#include "../../refine/left_right/left_right.h"
 #include "../../simd/kernels.h"
+#include "../cost/census/census.h"
+#include "../cost/gradient_census/gradient_census.h"
+#include "../cost/two_gradient_census/two_gradient_census.h"
+#include "../cost/wide_census/wide_census.h"
 #include "../mirror.h"
 #include "sgm.h"
 #include "sgm_task.h"
@@ -57,20 +62,22 @@ constexpr MatcherFacts kFacts = {
     {kSteps, sizeof kSteps / sizeof *kSteps, 1, "paths", 0},
     check};
 
-CensusRows<uint8_t> censusOf(MatchingCost cost, const Kernels& kernels) {
+CensusRows<uint8_t> censusOf(MatchingCost cost, InstructionSet set) {
   switch (cost) {
-    case MatchingCost::kTwoGradientCensus: return kernels.twoGradientCensus;
-    case MatchingCost::kGradientCensus: return kernels.gradientCensus;
+    case MatchingCost::kTwoGradientCensus: return kernelsFor<TwoGradientCensusKernels>(set).twoGradientCensus;
+    case MatchingCost::kGradientCensus: return kernelsFor<GradientCensusKernels>(set).gradientCensus;
     case MatchingCost::kWideCensus:  // of two words: below
     case MatchingCost::kCensus: break;
   }
-  return kernels.census8;
+  return kernelsFor<CensusKernels>(set).census8;
 }
 
 class SgmOnCpu final : public CpuMatcher {
  public:
-  SgmOnCpu(const MatchTask& task, const Kernels& kernels, Workers& workers)
-      : task_(task), kernels_(kernels), workers_(workers), census_(censusOf(matchingCostOf(task), kernels)) {
+  SgmOnCpu(const MatchTask& task, InstructionSet set, Workers& workers)
+      : task_(task), set_(set), workers_(workers), census_(censusOf(matchingCostOf(task), set)),
+        wideCensus_(kernelsFor<WideCensusKernels>(set).wideCensus),
+        leftRight_(kernelsFor<LeftRightKernels>(set).leftRight) {
     const size_t pixels = static_cast<size_t>(task.width) * task.height;
     censusLeft_.resize(pixels);
     censusRight_.resize(pixels);
@@ -85,7 +92,7 @@ class SgmOnCpu final : public CpuMatcher {
 
   Status open() {
     Sgm* opened = nullptr;
-    const Status status = Sgm::open(sgmParametersOf(task_), task_.width, task_.height, kernels_, workers_, &opened);
+    const Status status = Sgm::open(sgmParametersOf(task_), task_.width, task_.height, set_, workers_, &opened);
     sgm_.reset(opened);
     return status;
   }
@@ -99,7 +106,7 @@ class SgmOnCpu final : public CpuMatcher {
     if (!task_.leftRight) return;
     const LeftRightImages check{view(disparity_).asConst(), seenFromRight.asConst(), result.disparityQ4,
                                 result.confidence};
-    workers_.rows(task_.height, [&](int32_t first, int32_t end) { kernels_.leftRight(check, first, end); });
+    workers_.rows(task_.height, [&](int32_t first, int32_t end) { leftRight_(check, first, end); });
   }
 
   size_t workspaceBytes() const override {
@@ -112,8 +119,8 @@ class SgmOnCpu final : public CpuMatcher {
   void winners(ImageView<const uint8_t> left, ImageView<const uint8_t> right, const SgmResult& result) {
     workers_.rows(task_.height, [&](int32_t first, int32_t end) {
       if (bothWords()) {
-        kernels_.wideCensus(left, view(censusLeft_), view(moreLeft_), first, end);
-        kernels_.wideCensus(right, view(censusRight_), view(moreRight_), first, end);
+        wideCensus_(left, view(censusLeft_), view(moreLeft_), first, end);
+        wideCensus_(right, view(censusRight_), view(moreRight_), first, end);
         return;
       }
       census_(left, view(censusLeft_), first, end);
@@ -144,9 +151,11 @@ class SgmOnCpu final : public CpuMatcher {
   }
 
   const MatchTask task_;
-  const Kernels& kernels_;
+  const InstructionSet set_;
   Workers& workers_;
   const CensusRows<uint8_t> census_;
+  const WideCensusRows wideCensus_;
+  const LeftRightRows leftRight_;
   std::vector<uint32_t> censusLeft_, censusRight_, moreLeft_, moreRight_;
   std::vector<int16_t> disparity_, rightDisparity_;
   std::vector<uint8_t> mirrored_[2];  ///< with a right view of its own
@@ -157,9 +166,8 @@ class SgmOnCpu final : public CpuMatcher {
 
 const MatcherFacts& sgmFacts() { return kFacts; }
 
-Status openSgmOnCpu(const MatchTask& task, const Kernels& kernels, Workers& workers,
-                    std::unique_ptr<CpuMatcher>* opened) {
-  std::unique_ptr<SgmOnCpu> sgm(new SgmOnCpu(task, kernels, workers));
+Status openSgmOnCpu(const MatchTask& task, InstructionSet set, Workers& workers, std::unique_ptr<CpuMatcher>* opened) {
+  std::unique_ptr<SgmOnCpu> sgm(new SgmOnCpu(task, set, workers));
   const Status status = sgm->open();
   if (status.ok()) *opened = std::move(sgm);
   return status;

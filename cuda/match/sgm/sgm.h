@@ -17,11 +17,10 @@
 #include "../../../core/image.h"
 #include "../../../core/status.h"
 #include "../../../core/workers.h"
+#include "../../simd/instruction_set.h"
 #include "../matching.h"
 
 namespace depthwatt {
-
-struct Kernels;
 
 /// kParameter with the name, the expected range and what came, or ok.
 Status checkSgmParameters(const SgmParameters& parameters);
@@ -40,7 +39,7 @@ void sgmSumsReference(const SgmParameters& parameters, const SgmImages& images, 
 /// The workspace is made once, at open, for one size, one set of parameters and one team.
 class Sgm {
  public:
-  static Status open(const SgmParameters& parameters, int32_t width, int32_t height, const Kernels& kernels,
+  static Status open(const SgmParameters& parameters, int32_t width, int32_t height, InstructionSet set,
                      Workers& workers, Sgm** opened);
   virtual ~Sgm() = default;
   virtual void compute(const SgmImages& images, const SgmResult& result) = 0;

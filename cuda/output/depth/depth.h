@@ -26,5 +26,9 @@ using DepthMillimetresRows = void (*)(const DepthGeometry& geometry, ImageView<c
                                       ImageView<uint16_t> millimetres, int32_t firstRow, int32_t endRow);
 using DepthMetresRows = void (*)(const DepthGeometry& geometry, ImageView<const int16_t> disparityQ4,
                                  ImageView<float> metres, int32_t firstRow, int32_t endRow);
+struct DepthKernels {
+  DepthMillimetresRows depthMillimetres;
+  DepthMetresRows depthMetres;
+};
 
 }  // namespace depthwatt

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Vector form of depth from disparity; compiled once per instruction set by cuda/simd/isa_*.cc. No include guard on purpose.
+// Vector form of depth from disparity; compiled once per instruction set.
 //
 // The same roundings in the same order as the definition. An invalid disparity is exactly -32768.0f as a float.
+
+#include "depth.h"
 
 namespace {
 
@@ -58,3 +60,5 @@ void depthRows(const DepthGeometry& geometry, ImageView<const int16_t> disparity
 }
 
 }  // namespace
+
+DEPTHWATT_VECTOR_CODE(DepthKernels, depthRows<uint16_t>, depthRows<float>)

@@ -34,7 +34,7 @@ const StageFacts& depthFacts() {
 }
 
 Status openDepthOnCpu(const StageTask& task, const CpuContext& cpu, std::unique_ptr<CpuStage>* opened) {
-  const DepthMillimetresRows depth = cpu.kernels.depthMillimetres;
+  const DepthMillimetresRows depth = kernelsFor<DepthKernels>(cpu.instructionSet).depthMillimetres;
   const DepthGeometry geometry = task.frame.geometry;
   *opened = rowsStage(cpu, task.frame.height, [=](const StageImages& images, int32_t first, int32_t end) {
     depth(geometry, images.disparityIn.asConst(), images.depthMillimetres, first, end);

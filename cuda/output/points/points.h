@@ -76,5 +76,8 @@ inline PointsPlan pointsPlanOf(const PointsParameters& parameters, int32_t width
 /// The fast form: rows [firstRow, endRow).
 using PointsRows = void (*)(const PointsPlan& plan, const PointsImages& images, uint8_t* points, int32_t firstRow,
                             int32_t endRow);
+struct PointsKernels {
+  PointsRows points;
+};
 
 }  // namespace depthwatt

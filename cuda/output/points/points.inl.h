@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Vector form of points; compiled once per instruction set by cuda/simd/isa_*.cc. No include guard on purpose.
+// Vector form of points; compiled once per instruction set.
 //
 // The same roundings in the same order as the definition; u is looked up by column. Coordinates and colour are four vectors of
 // words, woven into points as they are stored.
+
+#include "points.h"
 
 namespace {
 
@@ -132,3 +134,5 @@ void pointsRows(const PointsPlan& plan, const PointsImages& images, uint8_t* poi
 }
 
 }  // namespace
+
+DEPTHWATT_VECTOR_CODE(PointsKernels, pointsRows)

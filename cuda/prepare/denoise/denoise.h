@@ -42,6 +42,11 @@ using CountNoise = void (*)(ImageView<const uint8_t> image, NoiseCounts& counts)
 using SmoothRows = void (*)(ImageView<const uint8_t> in, ImageView<uint8_t> out, int32_t firstRow, int32_t endRow);
 using BilateralRows = void (*)(ImageView<const uint8_t> image, ImageView<const uint8_t> guide, int32_t range,
                                ImageView<uint8_t> out, int32_t firstRow, int32_t endRow);
+struct DenoiseKernels {
+  CountNoise countNoise;
+  SmoothRows smooth;
+  BilateralRows bilateral;
+};
 int32_t noiseSigmaQ8(const NoiseCounts& counts);
 
 }  // namespace depthwatt

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Fast forms of the noise counts, of smoothing and of the filter; compiled once per instruction set by cuda/simd/isa_*.cc. No include guard on
-// purpose.
+// Fast forms of the noise counts, of smoothing and of the filter; compiled once per instruction set.
 //
 // Every sum fits 16 bits, but for the filter's over seven rows. The vectors are the compiler's own, as wide as the set's.
+
+#include "denoise.h"
 
 namespace {
 
@@ -124,3 +125,5 @@ inline void bilateralRows(ImageView<const uint8_t> image, ImageView<const uint8_
 }
 
 }  // namespace
+
+DEPTHWATT_VECTOR_CODE(DenoiseKernels, countNoise, smoothRows, bilateralRows)

@@ -19,7 +19,8 @@ constexpr Setting kSettings[] = {
 
 class DenoiseOnCpu final : public CpuStage {
  public:
-  DenoiseOnCpu(const StageTask& task, const CpuContext& cpu) : kernels_(cpu.kernels), workers_(cpu.workers) {
+  DenoiseOnCpu(const StageTask& task, const CpuContext& cpu)
+      : kernels_(kernelsFor<DenoiseKernels>(cpu.instructionSet)), workers_(cpu.workers) {
     for (std::vector<uint8_t>& image : guide_) image.resize(static_cast<size_t>(task.width) * task.height);
   }
 
@@ -42,7 +43,7 @@ class DenoiseOnCpu final : public CpuStage {
   size_t workspaceBytes() const override { return guide_[0].size() + guide_[1].size(); }
 
  private:
-  const Kernels& kernels_;
+  const DenoiseKernels& kernels_;
   Workers& workers_;
   std::vector<uint8_t> guide_[2];
   int32_t range_ = 0;  ///< grey values; 0: the stage is skipped

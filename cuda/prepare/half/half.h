@@ -20,5 +20,9 @@ using HalfRows = void (*)(ImageView<const uint8_t> in, ImageView<uint8_t> out, i
 /// The same of each colour by itself.
 void halfRgbReference(ImageView<const Rgb8> in, ImageView<Rgb8> out);
 using HalfRgbRows = void (*)(ImageView<const Rgb8> in, ImageView<Rgb8> out, int32_t firstRow, int32_t endRow);
+struct HalfKernels {
+  HalfRows half;
+  HalfRgbRows halfRgb;
+};
 
 }  // namespace depthwatt

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Fast form of halving; compiled once per instruction set by cuda/simd/isa_*.cc. No include guard on purpose.
+// Fast form of halving; compiled once per instruction set.
 //
 // Columns of three are summed once and shared by the two windows that meet in every odd column; the division by nine is a
 // multiplication: floor(s / 9) = (s * 7282) >> 16 for every s up to 9 * 255 + 4.
+
+#include "half.h"
 
 namespace {
 
@@ -41,3 +43,5 @@ inline void halfRgbRows(ImageView<const Rgb8> in, ImageView<Rgb8> out, int32_t f
 }
 
 }  // namespace
+
+DEPTHWATT_VECTOR_CODE(HalfKernels, halfRows, halfRgbRows)

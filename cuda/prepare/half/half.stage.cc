@@ -29,8 +29,8 @@ const StageFacts& halfFacts() {
 }
 
 Status openHalfOnCpu(const StageTask& task, const CpuContext& cpu, std::unique_ptr<CpuStage>* opened) {
-  const HalfRows half = cpu.kernels.half;
-  const HalfRgbRows halfRgb = cpu.kernels.halfRgb;
+  const HalfRows half = kernelsFor<HalfKernels>(cpu.instructionSet).half;
+  const HalfRgbRows halfRgb = kernelsFor<HalfKernels>(cpu.instructionSet).halfRgb;
   const bool colours[2] = {needsRgb(task.frame, 0), needsRgb(task.frame, 1)};
   *opened = rowsStage(cpu, task.height, [=](const StageImages& images, int32_t first, int32_t end) {
     for (int side = 0; side < 2; ++side) {

@@ -59,6 +59,9 @@ RowLine rowLineReference(const RowOffsetSearch& search, ImageView<const uint32_t
 /// The fast form: its sums, and what they say.
 using RowOffsetCount = RowOffsetSums (*)(const RowOffsetSearch& search, ImageView<const uint32_t> left,
                                          ImageView<const uint32_t> right);
+struct RowOffsetKernels {
+  RowOffsetCount countRowOffset;
+};
 RowOffset rowOffsetOf(const RowOffsetSums& sums, int32_t fewestSamples = kFewestRowSamples);
 
 /// The sums of the four bands; together they are those of the whole images.

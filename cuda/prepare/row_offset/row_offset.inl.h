@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Fast form of the row offset's sums; compiled once per instruction set by cuda/simd/isa_*.cc. No include guard on purpose.
+// Fast form of the row offset's sums; compiled once per instruction set.
 //
 // The candidates of a sample lie side by side in each row of the right image. Bits are counted by adding neighbours in place:
 // no set of vectors here has an instruction for words.
+
+#include "row_offset.h"
 
 namespace {
 
@@ -51,3 +53,5 @@ inline RowOffsetSums countRowOffset(const RowOffsetSearch& search, ImageView<con
 }
 
 }  // namespace
+
+DEPTHWATT_VECTOR_CODE(RowOffsetKernels, countRowOffset)

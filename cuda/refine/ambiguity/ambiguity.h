@@ -41,5 +41,8 @@ void ambiguityReference(const AmbiguityImages& images, ImageView<uint8_t> limit)
 /// Rows [firstRow, endRow) of the result, which are rows of blocks; reads the rows around them.
 using AmbiguityRows = void (*)(const AmbiguityImages& images, ImageView<uint8_t> limit, int32_t firstRow,
                                int32_t endRow);
+struct AmbiguityKernels {
+  AmbiguityRows ambiguity;
+};
 
 }  // namespace depthwatt

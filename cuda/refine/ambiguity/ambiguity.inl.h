@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Vector form of where a pair cannot tell; compiled once per instruction set by cuda/simd/isa_*.cc. No include guard on purpose.
+// Vector form of where a pair cannot tell; compiled once per instruction set.
 //
 // A stripe of blocks goes down the rows of blocks. What a row is unlike itself, shifted, is worked out once for three rows of blocks, which
 // lie in a ring. The samples' sums lie in another and are sums of columns, to which a row is added below and from which one is taken above; the
 // windows' limits, already the least along the row, in a third. Divisions only where a limit is below 255, which is rare.
+
+#include "ambiguity.h"
 
 namespace {
 
@@ -214,3 +216,5 @@ inline void ambiguityRows(const AmbiguityImages& images, ImageView<uint8_t> limi
 }
 
 }  // namespace
+
+DEPTHWATT_VECTOR_CODE(AmbiguityKernels, ambiguityRows)

@@ -24,5 +24,8 @@ void boundaryReference(ImageView<const uint8_t> grey, ImageView<const int16_t> d
 /// Rows [firstRow, endRow) of the result; reads the rows around them.
 using BoundaryRows = void (*)(ImageView<const uint8_t> grey, ImageView<const int16_t> disparityQ4,
                               ImageView<int16_t> result, int32_t firstRow, int32_t endRow);
+struct BoundaryKernels {
+  BoundaryRows boundary;
+};
 
 }  // namespace depthwatt

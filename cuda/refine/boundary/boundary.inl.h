@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Vector form of the boundary vote; compiled once per instruction set by cuda/simd/isa_*.cc. No include guard on purpose.
+// Vector form of the boundary vote; compiled once per instruction set.
 //
 // Smallest and largest disparity come down the columns first, then along the row. The vote runs over whole vectors, a window's
 // row at a time in bytes: nine weights of at most kBoundaryGrey fit. The pixels that change sides, one in a hundred to one in five,
 // look for a value at the closest places together, further away one by one.
+
+#include "boundary.h"
 
 namespace {
 
@@ -282,3 +284,5 @@ inline void boundaryRows(ImageView<const uint8_t> grey, ImageView<const int16_t>
 }
 
 }  // namespace
+
+DEPTHWATT_VECTOR_CODE(BoundaryKernels, boundaryRows)

@@ -30,7 +30,7 @@ const StageFacts& boundaryFacts() {
 }
 
 Status openBoundaryOnCpu(const StageTask& task, const CpuContext& cpu, std::unique_ptr<CpuStage>* opened) {
-  const BoundaryRows boundary = cpu.kernels.boundary;
+  const BoundaryRows boundary = kernelsFor<BoundaryKernels>(cpu.instructionSet).boundary;
   *opened = rowsStage(cpu, task.height, [=](const StageImages& images, int32_t first, int32_t end) {
     boundary(images.matched.grey[0].asConst(), images.disparityIn.asConst(), images.disparityOut, first, end);
   });

@@ -65,5 +65,8 @@ using ConfidenceRows = void (*)(ImageView<const uint8_t> grey, ImageView<const i
                                 ImageView<const uint8_t> certainty, bool zeroIsEstimated,
                                 ImageView<const uint8_t> limit, ImageView<uint8_t> sure, int32_t firstRow,
                                 int32_t endRow);
+struct ConfidenceKernels {
+  ConfidenceRows confidence;
+};
 
 }  // namespace depthwatt

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Vector form of the confidence; compiled once per instruction set by cuda/simd/isa_*.cc. No include guard on purpose.
+// Vector form of the confidence; compiled once per instruction set.
 //
 // A stripe of columns goes down the rows: the rows that a pixel looks at lie in a ring, their columns beside the stripe with them, and
 // each row is brought in once. The sums over windows are sums of columns, to which a row is added below and from which one is taken
 // above. The scores come out of their tables a vector at a time.
+
+#include "confidence.h"
 
 namespace {
 
@@ -219,3 +221,5 @@ inline void confidenceRows(ImageView<const uint8_t> grey, ImageView<const int16_
 }
 
 }  // namespace
+
+DEPTHWATT_VECTOR_CODE(ConfidenceKernels, confidenceRows)

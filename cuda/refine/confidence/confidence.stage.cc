@@ -30,7 +30,7 @@ const StageFacts& confidenceFacts() {
 }
 
 Status openConfidenceOnCpu(const StageTask& task, const CpuContext& cpu, std::unique_ptr<CpuStage>* opened) {
-  const ConfidenceRows confidence = cpu.kernels.confidence;
+  const ConfidenceRows confidence = kernelsFor<ConfidenceKernels>(cpu.instructionSet).confidence;
   const bool estimates = task.frame.matcher.facts->estimates;
   *opened = rowsStage(cpu, task.height, [=](const StageImages& images, int32_t first, int32_t end) {
     confidence(images.matched.grey[0].asConst(), images.disparityIn.asConst(), images.confidenceIn.asConst(), estimates,

@@ -21,5 +21,8 @@ void leftRightReference(const LeftRightImages& images);
 
 /// Rows [firstRow, endRow); rows are independent.
 using LeftRightRows = void (*)(const LeftRightImages& images, int32_t firstRow, int32_t endRow);
+struct LeftRightKernels {
+  LeftRightRows leftRight;
+};
 
 }  // namespace depthwatt

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Vector form of the left-right check; compiled once per instruction set by cuda/simd/isa_*.cc. No include guard on purpose.
+// Vector form of the left-right check; compiled once per instruction set.
 //
 // The right winner is looked up lane by lane (a hardware gather is no faster for 16 bits); the rest is vectors. A lookup that
 // leaves the image gives kInvalidDisparity, so that one test rejects it, a right pixel without a match and an invalid left one.
+
+#include "left_right.h"
 
 namespace {
 
@@ -54,3 +56,5 @@ inline void leftRightRows(const LeftRightImages& images, int32_t firstRow, int32
 }
 
 }  // namespace
+
+DEPTHWATT_VECTOR_CODE(LeftRightKernels, leftRightRows)

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Vector form of the 3 x 3 median; compiled once per instruction set by cuda/simd/isa_*.cc. No include guard on purpose.
+// Vector form of the 3 x 3 median; compiled once per instruction set.
 //
 // Each column of three is sorted; the median of nine is the median of (largest of the lows, median of the middles, smallest
 // of the highs). The columns cannot be shared between pixels: what an invalid neighbour counts as depends on the centre.
+
+#include "median.h"
 
 namespace {
 
@@ -94,3 +96,5 @@ inline void medianRows(ImageView<const int16_t> in, ImageView<int16_t> out, int3
 }
 
 }  // namespace
+
+DEPTHWATT_VECTOR_CODE(MedianKernels, medianRows)

@@ -28,7 +28,7 @@ const StageFacts& medianFacts() {
 }
 
 Status openMedianOnCpu(const StageTask& task, const CpuContext& cpu, std::unique_ptr<CpuStage>* opened) {
-  const MedianRows median = cpu.kernels.median;
+  const MedianRows median = kernelsFor<MedianKernels>(cpu.instructionSet).median;
   *opened = rowsStage(cpu, task.height, [=](const StageImages& images, int32_t first, int32_t end) {
     median(images.disparityIn.asConst(), images.disparityOut, first, end);
   });

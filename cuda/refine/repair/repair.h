@@ -32,5 +32,8 @@ struct RepairedImages {
 /// Rows [firstRow, endRow) of one pass: along the columns, or along the rows.
 using RepairRows = void (*)(bool alongColumns, const RepairImages& in, const RepairedImages& out, int32_t firstRow,
                             int32_t endRow);
+struct RepairKernels {
+  RepairRows repair;
+};
 
 }  // namespace depthwatt

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Vector form of the repair; compiled once per instruction set by cuda/simd/isa_*.cc. No include guard on purpose.
+// Vector form of the repair; compiled once per instruction set.
 //
 // A vector of pixels looks ten steps to either side, one step for all lanes at a time; a lane that has found a surer pixel keeps what
 // it found. Along the rows the first and the last ten columns go one by one.
+
+#include "repair.h"
 
 namespace {
 
@@ -91,3 +93,5 @@ inline void repairRows(bool alongColumns, const RepairImages& in, const Repaired
 }
 
 }  // namespace
+
+DEPTHWATT_VECTOR_CODE(RepairKernels, repairRows)

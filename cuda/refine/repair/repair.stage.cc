@@ -15,7 +15,7 @@ constexpr Setting kSettings[] = {
 class RepairOnCpu final : public CpuStage {
  public:
   RepairOnCpu(const StageTask& task, const CpuContext& cpu)
-      : height_(task.height), repair_(cpu.kernels.repair), workers_(cpu.workers) {}
+      : height_(task.height), repair_(kernelsFor<RepairKernels>(cpu.instructionSet).repair), workers_(cpu.workers) {}
 
   /// Every pass reads what the pass before it left, so the passes alternate between the two pairs of images.
   Status run(const StageImages& images) override {

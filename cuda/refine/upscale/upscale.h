@@ -23,6 +23,9 @@ void upscaleReference(int32_t thresholdQ4, ImageView<const uint8_t> grey, ImageV
 /// Rows [firstRow, endRow) of the result.
 using UpscaleRows = void (*)(int32_t thresholdQ4, ImageView<const uint8_t> grey, ImageView<const int16_t> half,
                              ImageView<int16_t> result, int32_t firstRow, int32_t endRow);
+struct UpscaleKernels {
+  UpscaleRows upscale;
+};
 
 /// Rows [firstRow, endRow) of the full map's confidence: a half pixel's own, for each of its four.
 inline void upscaleConfidence(ImageView<const uint8_t> half, ImageView<uint8_t> result, int32_t firstRow,

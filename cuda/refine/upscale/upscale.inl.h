@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Fast form of doubling; compiled once per instruction set by cuda/simd/isa_*.cc. No include guard on purpose.
+// Fast form of doubling; compiled once per instruction set.
 //
 // Each half row is widened once; an odd row is the mean of two widened ones, the lower of which becomes the next even row.
+
+#include "upscale.h"
 
 namespace {
 
@@ -59,3 +61,5 @@ inline void upscaleRows(int32_t thresholdQ4, ImageView<const uint8_t> grey, Imag
 }
 
 }  // namespace
+
+DEPTHWATT_VECTOR_CODE(UpscaleKernels, upscaleRows)

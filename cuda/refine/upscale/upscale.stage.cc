@@ -30,7 +30,7 @@ const StageFacts& upscaleFacts() {
 }
 
 Status openUpscaleOnCpu(const StageTask& task, const CpuContext& cpu, std::unique_ptr<CpuStage>* opened) {
-  const UpscaleRows upscale = cpu.kernels.upscale;
+  const UpscaleRows upscale = kernelsFor<UpscaleKernels>(cpu.instructionSet).upscale;
   const int32_t thresholdQ4 = task.at("refine.upscaleThreshold");
   *opened = rowsStage(cpu, task.window.height, [=](const StageImages& images, int32_t first, int32_t end) {
     upscale(thresholdQ4, images.window.grey[0].asConst(), images.disparityIn.asConst(), images.disparityOut, first,

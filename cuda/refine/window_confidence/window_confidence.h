@@ -50,5 +50,8 @@ void windowConfidenceReference(ConfidenceMeasure measure, const WindowConfidence
 /// Rows [firstRow, endRow) of the result; reads the rows around them.
 using WindowConfidenceRows = void (*)(ConfidenceMeasure measure, const WindowConfidenceImages& images,
                                       ImageView<uint8_t> sure, int32_t firstRow, int32_t endRow);
+struct WindowConfidenceKernels {
+  WindowConfidenceRows windowConfidence;
+};
 
 }  // namespace depthwatt

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Vector form of the confidence measures; compiled once per instruction set by cuda/simd/isa_*.cc. No include guard on purpose.
+// Vector form of the confidence measures; compiled once per instruction set.
 //
 // Vectors of pixels whose windows lie inside the image's columns; pixels at its left and right edge go one by one. Neighbours mostly
 // have one disparity: where all of a vector do, their partners lie beside each other too, else each pixel finds its own.
+
+#include "window_confidence.h"
 
 namespace {
 
@@ -141,3 +143,5 @@ inline void windowConfidenceRows(ConfidenceMeasure measure, const WindowConfiden
 }
 
 }  // namespace
+
+DEPTHWATT_VECTOR_CODE(WindowConfidenceKernels, windowConfidenceRows)

@@ -19,7 +19,8 @@ const StageFacts& windowConfidenceFacts() {
 }
 
 Status openWindowConfidenceOnCpu(const StageTask& task, const CpuContext& cpu, std::unique_ptr<CpuStage>* opened) {
-  const WindowConfidenceRows windowConfidence = cpu.kernels.windowConfidence;
+  const WindowConfidenceRows windowConfidence =
+      kernelsFor<WindowConfidenceKernels>(cpu.instructionSet).windowConfidence;
   // The words of refine.confidence: probability, then the measures in their order.
   const ConfidenceMeasure measure = static_cast<ConfidenceMeasure>(task.at("refine.confidence") - 1);
   const bool estimates = task.frame.matcher.facts->estimates;

@@ -3,24 +3,22 @@
 //   vector forms in so many parts of rows
 #include "../../../refine/ambiguity/ambiguity.h"
 
-#include "../../../simd/kernels.h"
-
 namespace depthwatt {
 namespace {
 
 Napi::Value ambiguity(const Napi::CallbackInfo& info) {
   const auto call = info[0].As<Napi::Object>();
-  const Kernels* kernels = kernelsOf(call);
+  const Variant variant = variantOf(call);
   const AmbiguityImages images{imageOf<const uint8_t>(call, "left"), imageOf<const uint8_t>(call, "right"),
                                imageOf<const int16_t>(call, "disparityQ4")};
   const int32_t columns = blockColumnsOf(images.left.width), rows = blockRowsOf(images.left.height);
   const auto limit = imageOf<uint8_t>(call, "limit", columns, rows, static_cast<size_t>(columns));
   const int32_t parts = integerOf(call, "parts", 1, rows, 1);
-  if (kernels == nullptr) ambiguityReference(images, limit);
-  for (int32_t i = 0; kernels != nullptr && i < parts; ++i) {
-    kernels->ambiguity(images, limit, rows * i / parts, rows * (i + 1) / parts);
+  if (variant.isReference) ambiguityReference(images, limit);
+  for (int32_t i = 0; !variant.isReference && i < parts; ++i) {
+    kernelsFor<AmbiguityKernels>(variant.set).ambiguity(images, limit, rows * i / parts, rows * (i + 1) / parts);
   }
-  return Napi::String::New(info.Env(), kernels == nullptr ? "reference" : nameOf(kernels->instructionSet));
+  return Napi::String::New(info.Env(), variant.name());
 }
 
 }  // namespace

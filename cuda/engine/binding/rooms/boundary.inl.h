@@ -2,20 +2,18 @@
 // native.rooms.boundary({variant, width, height, grey: Uint8Array, disparityQ4: Int16Array, result: Int16Array})
 #include "../../../refine/boundary/boundary.h"
 
-#include "../../../simd/kernels.h"
-
 namespace depthwatt {
 namespace {
 
 Napi::Value boundary(const Napi::CallbackInfo& info) {
   const auto call = objectAt(info, 0, "the call");
-  const Kernels* kernels = kernelsOf(call);
+  const Variant variant = variantOf(call);
   const auto grey = imageOf<const uint8_t>(call, "grey");
   const auto in = imageOf<const int16_t>(call, "disparityQ4");
   const auto out = imageOf<int16_t>(call, "result");
-  if (kernels == nullptr) boundaryReference(grey, in, out);
-  else kernels->boundary(grey, in, out, 0, grey.height);
-  return Napi::String::New(info.Env(), kernels == nullptr ? "reference" : nameOf(kernels->instructionSet));
+  if (variant.isReference) boundaryReference(grey, in, out);
+  else kernelsFor<BoundaryKernels>(variant.set).boundary(grey, in, out, 0, grey.height);
+  return Napi::String::New(info.Env(), variant.name());
 }
 
 }  // namespace

@@ -3,14 +3,12 @@
 //   zeroIsEstimated?: boolean, limit?: Uint8Array, sure: Uint8Array})
 #include "../../../refine/confidence/confidence.h"
 
-#include "../../../simd/kernels.h"
-
 namespace depthwatt {
 namespace {
 
 Napi::Value confidence(const Napi::CallbackInfo& info) {
   const auto call = info[0].As<Napi::Object>();
-  const Kernels* kernels = kernelsOf(call);
+  const Variant variant = variantOf(call);
   const auto grey = imageOf<const uint8_t>(call, "grey");
   const auto disparityQ4 = imageOf<const int16_t>(call, "disparityQ4");
   const auto certainty = imageOf<const uint8_t>(call, "certainty");
@@ -21,9 +19,11 @@ Napi::Value confidence(const Napi::CallbackInfo& info) {
     const int32_t columns = blockColumnsOf(grey.width);
     limit = imageOf<const uint8_t>(call, "limit", columns, blockRowsOf(grey.height), static_cast<size_t>(columns));
   }
-  if (kernels == nullptr) confidenceReference(grey, disparityQ4, certainty, zeroIsEstimated, limit, sure);
-  else kernels->confidence(grey, disparityQ4, certainty, zeroIsEstimated, limit, sure, 0, grey.height);
-  return Napi::String::New(info.Env(), kernels == nullptr ? "reference" : nameOf(kernels->instructionSet));
+  if (variant.isReference) confidenceReference(grey, disparityQ4, certainty, zeroIsEstimated, limit, sure);
+  else
+    kernelsFor<ConfidenceKernels>(variant.set)
+        .confidence(grey, disparityQ4, certainty, zeroIsEstimated, limit, sure, 0, grey.height);
+  return Napi::String::New(info.Env(), variant.name());
 }
 
 }  // namespace

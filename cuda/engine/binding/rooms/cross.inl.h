@@ -6,7 +6,6 @@
 
 #include <memory>
 
-#include "../../../simd/kernels.h"
 #include "../../../../core/napi/errors.h"
 
 namespace depthwatt {
@@ -14,7 +13,7 @@ namespace {
 
 Napi::Value cross(const Napi::CallbackInfo& info) {
   const auto call = objectAt(info, 0, "the call");
-  const Kernels* kernels = kernelsOf(call);
+  const Variant variant = variantOf(call);
   CrossParameters parameters{integerOf(call, "minDisparity", -kAnyInt, kAnyInt),
                              integerOf(call, "numDisparities", -kAnyInt, kAnyInt),
                              integerOf(call, "armX", -kAnyInt, kAnyInt), integerOf(call, "armY", -kAnyInt, kAnyInt),
@@ -26,16 +25,17 @@ Napi::Value cross(const Napi::CallbackInfo& info) {
   throwUnlessOk(info.Env(), checkCrossParameters(parameters));
   const CrossImages images{imageOf<const uint8_t>(call, "left"), imageOf<const uint8_t>(call, "right"),
                            imageOf<int16_t>(call, "disparity"), imageOf<int16_t>(call, "rightDisparity")};
-  if (kernels == nullptr) {
+  if (variant.isReference) {
     crossReference(parameters, images);
-    return Napi::String::New(info.Env(), "reference");
+    return Napi::String::New(info.Env(), variant.name());
   }
   Workers workers(integerOf(call, "threads", 1, 64, 1));
   Cross* opened = nullptr;
-  throwUnlessOk(info.Env(), Cross::open(parameters, images.left.width, images.left.height, *kernels, workers, &opened));
+  throwUnlessOk(info.Env(),
+                Cross::open(parameters, images.left.width, images.left.height, variant.set, workers, &opened));
   const std::unique_ptr<Cross> fast(opened);
   fast->compute(images);
-  return Napi::String::New(info.Env(), nameOf(kernels->instructionSet));
+  return Napi::String::New(info.Env(), variant.name());
 }
 
 }  // namespace

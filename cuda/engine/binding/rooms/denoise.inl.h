@@ -3,32 +3,30 @@
 //   filtered: Uint8Array, sigmaQ8: Int32Array of 1})
 #include "../../../prepare/denoise/denoise.h"
 
-#include "../../../simd/kernels.h"
-
 namespace depthwatt {
 namespace {
 
 Napi::Value denoise(const Napi::CallbackInfo& info) {
   const auto call = objectAt(info, 0, "the call");
-  const Kernels* kernels = kernelsOf(call);
+  const Variant variant = variantOf(call);
   const auto image = imageOf<const uint8_t>(call, "image");
   const auto smoothed = imageOf<uint8_t>(call, "smoothed", image.width, image.height, static_cast<size_t>(image.width));
   const auto filtered = imageOf<uint8_t>(call, "filtered", image.width, image.height, static_cast<size_t>(image.width));
   const int32_t range = integerOf(call, "range", 1, kMaxSmoothRange);
   const auto sigma = imageOf<int32_t>(call, "sigmaQ8", 1, 1, sizeof(int32_t));
   NoiseCounts counts;
-  if (kernels == nullptr) {
+  if (variant.isReference) {
     countNoiseReference(image, counts);
     smoothReference(image, smoothed);
     bilateralReference(image, smoothed.asConst(), range, filtered);
     *sigma.data = noiseSigmaQ8Reference(counts);
-    return Napi::String::New(info.Env(), "reference");
+    return Napi::String::New(info.Env(), variant.name());
   }
-  kernels->countNoise(image, counts);
-  kernels->smooth(image, smoothed, 0, image.height);
-  kernels->bilateral(image, smoothed.asConst(), range, filtered, 0, image.height);
+  kernelsFor<DenoiseKernels>(variant.set).countNoise(image, counts);
+  kernelsFor<DenoiseKernels>(variant.set).smooth(image, smoothed, 0, image.height);
+  kernelsFor<DenoiseKernels>(variant.set).bilateral(image, smoothed.asConst(), range, filtered, 0, image.height);
   *sigma.data = noiseSigmaQ8(counts);
-  return Napi::String::New(info.Env(), nameOf(kernels->instructionSet));
+  return Napi::String::New(info.Env(), variant.name());
 }
 
 }  // namespace

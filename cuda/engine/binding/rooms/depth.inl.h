@@ -3,14 +3,12 @@
 //                     depth: Uint16Array (millimetres) | Float32Array (metres)})
 #include "../../../output/depth/depth.h"
 
-#include "../../../simd/kernels.h"
-
 namespace depthwatt {
 namespace {
 
 Napi::Value depth(const Napi::CallbackInfo& info) {
   const auto call = objectAt(info, 0, "the call");
-  const Kernels* kernels = kernelsOf(call);
+  const Variant variant = variantOf(call);
   const auto disparityQ4 = imageOf<const int16_t>(call, "disparityQ4");
   const DepthGeometry geometry{numberOf(call, "focalPixels"), numberOf(call, "baselineMetres"),
                                numberOf(call, "disparityOffsetPixels")};
@@ -19,14 +17,14 @@ Napi::Value depth(const Napi::CallbackInfo& info) {
   const int32_t width = disparityQ4.width, height = disparityQ4.height;
   if (metres) {
     const auto out = imageOf<float>(call, "depth", width, height, static_cast<size_t>(width) * sizeof(float));
-    if (kernels == nullptr) depthMetresReference(geometry, disparityQ4, out);
-    else kernels->depthMetres(geometry, disparityQ4, out, 0, height);
+    if (variant.isReference) depthMetresReference(geometry, disparityQ4, out);
+    else kernelsFor<DepthKernels>(variant.set).depthMetres(geometry, disparityQ4, out, 0, height);
   } else {
     const auto out = imageOf<uint16_t>(call, "depth", width, height, static_cast<size_t>(width) * sizeof(uint16_t));
-    if (kernels == nullptr) depthMillimetresReference(geometry, disparityQ4, out);
-    else kernels->depthMillimetres(geometry, disparityQ4, out, 0, height);
+    if (variant.isReference) depthMillimetresReference(geometry, disparityQ4, out);
+    else kernelsFor<DepthKernels>(variant.set).depthMillimetres(geometry, disparityQ4, out, 0, height);
   }
-  return Napi::String::New(info.Env(), kernels == nullptr ? "reference" : nameOf(kernels->instructionSet));
+  return Napi::String::New(info.Env(), variant.name());
 }
 
 }  // namespace

@@ -6,7 +6,6 @@
 
 #include <memory>
 
-#include "../../../simd/kernels.h"
 #include "../../../../core/napi/errors.h"
 
 namespace depthwatt {
@@ -14,7 +13,7 @@ namespace {
 
 Napi::Value exponential(const Napi::CallbackInfo& info) {
   const auto call = objectAt(info, 0, "the call");
-  const Kernels* kernels = kernelsOf(call);
+  const Variant variant = variantOf(call);
   const auto number = [&](const char* name) { return integerOf(call, name, -kAnyInt, kAnyInt); };
   ExponentialParameters p;
   p.minDisparity = number("minDisparity");
@@ -38,16 +37,16 @@ Napi::Value exponential(const Napi::CallbackInfo& info) {
                                  packedView(reinterpret_cast<const Rgb8*>(rgb.data), left.width, left.height)};
   const ExponentialResult result{imageOf<int16_t>(call, "disparityQ4"), imageOf<int16_t>(call, "disparity"),
                                  imageOf<int16_t>(call, "rightDisparity"), imageOf<uint8_t>(call, "confidence")};
-  if (kernels == nullptr) {
+  if (variant.isReference) {
     exponentialReference(p, images, result);
-    return Napi::String::New(info.Env(), "reference");
+    return Napi::String::New(info.Env(), variant.name());
   }
   Workers workers(integerOf(call, "threads", 1, 64, 1));
   Exponential* opened = nullptr;
-  throwUnlessOk(info.Env(), Exponential::open(p, left.width, left.height, kernels->exponential, workers, &opened));
+  throwUnlessOk(info.Env(), Exponential::open(p, left.width, left.height, variant.set, workers, &opened));
   const std::unique_ptr<Exponential> fast(opened);
   fast->compute(images, result);
-  return Napi::String::New(info.Env(), nameOf(kernels->instructionSet));
+  return Napi::String::New(info.Env(), variant.name());
 }
 
 }  // namespace

@@ -8,7 +8,6 @@
 #include <memory>
 #include <vector>
 
-#include "../../../simd/kernels.h"
 #include "../../../../core/napi/errors.h"
 
 namespace depthwatt {
@@ -27,7 +26,7 @@ FillMethod methodOf(const Napi::Object& call) {
 
 Napi::Value fill(const Napi::CallbackInfo& info) {
   const auto call = objectAt(info, 0, "the call");
-  const Kernels* kernels = kernelsOf(call);
+  const Variant variant = variantOf(call);
   const auto grey = imageOf<const uint8_t>(call, "grey");
   const auto disparityQ4 = imageOf<int16_t>(call, "disparityQ4");
   // The room's result is another image; here it takes the place of what came.
@@ -39,14 +38,14 @@ Napi::Value fill(const Napi::CallbackInfo& info) {
   const int32_t threads = integerOf(call, "threads", 1, 64, 1);
   ImageView<uint8_t> confidence;
   if (!call.Get("confidence").IsUndefined()) confidence = imageOf<uint8_t>(call, "confidence");
-  if (kernels == nullptr) {
+  if (variant.isReference) {
     fillReference(parameters, grey, before.asConst(), disparityQ4, confidence);
-    return Napi::String::New(info.Env(), "reference");
+    return Napi::String::New(info.Env(), variant.name());
   }
   static thread_local std::unique_ptr<Workers> workers;
   if (!workers || workers->count() != threads) workers = std::make_unique<Workers>(threads);
   fillHoles(parameters, grey, before.asConst(), disparityQ4, confidence, *workers);
-  return Napi::String::New(info.Env(), nameOf(kernels->instructionSet));
+  return Napi::String::New(info.Env(), variant.name());
 }
 
 }  // namespace

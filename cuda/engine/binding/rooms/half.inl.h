@@ -3,12 +3,10 @@
 // The same with `colours: true`: both images of packed rows of three bytes a pixel.
 #include "../../../prepare/half/half.h"
 
-#include "../../../simd/kernels.h"
-
 namespace depthwatt {
 namespace {
 
-Napi::Value halfColours(const Napi::Object& call, const Kernels* kernels) {
+Napi::Value halfColours(const Napi::Object& call, const Variant& variant) {
   const int32_t width = integerOf(call, "width", 1, 32768), height = integerOf(call, "height", 1, 32768);
   const auto colours = [&](auto* data, int32_t w, int32_t h) { return packedView(data, w, h); };
   const auto in = imageOf<const uint8_t>(call, "image", 3 * width, height, 3 * static_cast<size_t>(width));
@@ -16,21 +14,21 @@ Napi::Value halfColours(const Napi::Object& call, const Kernels* kernels) {
   const auto out = imageOf<uint8_t>(call, "result", 3 * w, h, 3 * static_cast<size_t>(w));
   const auto from = colours(reinterpret_cast<const Rgb8*>(in.data), width, height);
   const auto to = colours(reinterpret_cast<Rgb8*>(out.data), w, h);
-  if (kernels == nullptr) halfRgbReference(from, to);
-  else kernels->halfRgb(from, to, 0, h);
-  return Napi::String::New(call.Env(), kernels == nullptr ? "reference" : nameOf(kernels->instructionSet));
+  if (variant.isReference) halfRgbReference(from, to);
+  else kernelsFor<HalfKernels>(variant.set).halfRgb(from, to, 0, h);
+  return Napi::String::New(call.Env(), variant.name());
 }
 
 Napi::Value half(const Napi::CallbackInfo& info) {
   const auto call = objectAt(info, 0, "the call");
-  const Kernels* kernels = kernelsOf(call);
-  if (!call.Get("colours").IsUndefined()) return halfColours(call, kernels);
+  const Variant variant = variantOf(call);
+  if (!call.Get("colours").IsUndefined()) return halfColours(call, variant);
   const auto image = imageOf<const uint8_t>(call, "image");
   const int32_t width = halfOf(image.width);
   const auto result = imageOf<uint8_t>(call, "result", width, halfOf(image.height), static_cast<size_t>(width));
-  if (kernels == nullptr) halfReference(image, result);
-  else kernels->half(image, result, 0, result.height);
-  return Napi::String::New(info.Env(), kernels == nullptr ? "reference" : nameOf(kernels->instructionSet));
+  if (variant.isReference) halfReference(image, result);
+  else kernelsFor<HalfKernels>(variant.set).half(image, result, 0, result.height);
+  return Napi::String::New(info.Env(), variant.name());
 }
 
 }  // namespace

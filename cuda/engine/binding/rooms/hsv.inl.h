@@ -2,8 +2,6 @@
 // native.rooms.hsv({variant, width, height, hue, saturation, value, rgb: Uint8Array, result: Uint8Array of eight bytes a pixel})
 #include "../../../match/hsv/hsv.h"
 
-#include "../../../simd/kernels.h"
-
 namespace depthwatt {
 namespace {
 
@@ -22,15 +20,15 @@ ImageView<const Rgb8> rgbImageOf(const Napi::Object& call, const char* name, int
 
 Napi::Value hsv(const Napi::CallbackInfo& info) {
   const auto call = info[0].As<Napi::Object>();
-  const Kernels* kernels = kernelsOf(call);
+  const Variant variant = variantOf(call);
   const int32_t width = integerOf(call, "width", 1, 16384), height = integerOf(call, "height", 1, 16384);
   const HsvWeights weights = hsvWeightsOf(call);
   const ImageView<const Rgb8> rgb = rgbImageOf(call, "rgb", width, height);
   const auto bytes = imageOf<uint8_t>(call, "result", 8 * width, height, 8 * static_cast<size_t>(width));
   const auto out = packedView(reinterpret_cast<HsvPixel*>(bytes.data), width, height);
-  if (kernels == nullptr) hsvReference(weights, rgb, out);
-  else kernels->hsv(weights, rgb, out, 0, height);
-  return Napi::String::New(info.Env(), kernels == nullptr ? "reference" : nameOf(kernels->instructionSet));
+  if (variant.isReference) hsvReference(weights, rgb, out);
+  else kernelsFor<HsvKernels>(variant.set).hsv(weights, rgb, out, 0, height);
+  return Napi::String::New(info.Env(), variant.name());
 }
 
 }  // namespace

@@ -3,14 +3,12 @@
 //                         tolerance?: 0 | 1})
 #include "../../../refine/left_right/left_right.h"
 
-#include "../../../simd/kernels.h"
-
 namespace depthwatt {
 namespace {
 
 Napi::Value leftRight(const Napi::CallbackInfo& info) {
   const auto call = objectAt(info, 0, "the call");
-  const Kernels* kernels = kernelsOf(call);
+  const Variant variant = variantOf(call);
   LeftRightImages images{imageOf<const int16_t>(call, "disparity"),
                          imageOf<const int16_t>(call, "rightDisparity"),
                          imageOf<int16_t>(call, "disparityQ4"),
@@ -21,9 +19,9 @@ Napi::Value leftRight(const Napi::CallbackInfo& info) {
     images.confidence = imageOf<uint8_t>(call, "confidence", images.disparity.width, images.disparity.height,
                                          static_cast<size_t>(images.disparity.width));
   }
-  if (kernels == nullptr) leftRightReference(images);
-  else kernels->leftRight(images, 0, images.disparity.height);
-  return Napi::String::New(info.Env(), kernels == nullptr ? "reference" : nameOf(kernels->instructionSet));
+  if (variant.isReference) leftRightReference(images);
+  else kernelsFor<LeftRightKernels>(variant.set).leftRight(images, 0, images.disparity.height);
+  return Napi::String::New(info.Env(), variant.name());
 }
 
 }  // namespace

@@ -5,7 +5,6 @@
 //   size and a search in their pixels. halfResolution: only says which defaults its parameters have. Colours are packed.
 #include "../../../match/registry.h"
 
-#include "../../../simd/kernels.h"
 #include "../../../../core/napi/errors.h"
 #include "../session_options.h"
 
@@ -18,7 +17,7 @@ bool flagOf(const Napi::Object& call, const char* name) {
 
 Napi::Value match(const Napi::CallbackInfo& info) {
   const auto call = objectAt(info, 0, "the call");
-  const Kernels* kernels = kernelsOf(call);
+  const Variant variant = variantOf(call);
   MatchTask task;
   task.width = integerOf(call, "width", 1, 32768);
   task.height = integerOf(call, "height", 1, 32768);
@@ -41,15 +40,15 @@ Napi::Value match(const Napi::CallbackInfo& info) {
   const MatcherResult result{
       imageOf<int16_t>(call, "disparityQ4", task.width, task.height, 2 * static_cast<size_t>(task.width)),
       imageOf<uint8_t>(call, "confidence", task.width, task.height, static_cast<size_t>(task.width))};
-  if (kernels == nullptr) {
+  if (variant.isReference) {
     throwUnlessOk(info.Env(), matchReference(task, images, result));
-    return Napi::String::New(info.Env(), "reference");
+    return Napi::String::New(info.Env(), variant.name());
   }
   Workers workers(integerOf(call, "threads", 1, 64, 1));
   std::unique_ptr<CpuMatcher> matcher;
-  throwUnlessOk(info.Env(), openCpuMatcher(task, *kernels, workers, &matcher));
+  throwUnlessOk(info.Env(), openCpuMatcher(task, variant.set, workers, &matcher));
   matcher->compute(images, result);
-  return Napi::String::New(info.Env(), nameOf(kernels->instructionSet));
+  return Napi::String::New(info.Env(), variant.name());
 }
 
 }  // namespace

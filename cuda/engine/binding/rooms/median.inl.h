@@ -2,19 +2,17 @@
 // native.rooms.median({variant, width, height, strideBytes?, disparityQ4: Int16Array, result: Int16Array})
 #include "../../../refine/median/median.h"
 
-#include "../../../simd/kernels.h"
-
 namespace depthwatt {
 namespace {
 
 Napi::Value median(const Napi::CallbackInfo& info) {
   const auto call = objectAt(info, 0, "the call");
-  const Kernels* kernels = kernelsOf(call);
+  const Variant variant = variantOf(call);
   const auto in = imageOf<const int16_t>(call, "disparityQ4");
   const auto out = imageOf<int16_t>(call, "result");
-  if (kernels == nullptr) medianReference(in, out);
-  else kernels->median(in, out, 0, in.height);
-  return Napi::String::New(info.Env(), kernels == nullptr ? "reference" : nameOf(kernels->instructionSet));
+  if (variant.isReference) medianReference(in, out);
+  else kernelsFor<MedianKernels>(variant.set).median(in, out, 0, in.height);
+  return Napi::String::New(info.Env(), variant.name());
 }
 
 }  // namespace

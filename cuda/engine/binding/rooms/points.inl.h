@@ -5,7 +5,6 @@
 #include "../../../output/points/points.h"
 
 #include "../../../../core/workers.h"
-#include "../../../simd/kernels.h"
 #include "../session_options.h"
 
 namespace depthwatt {
@@ -13,7 +12,7 @@ namespace {
 
 Napi::Value points(const Napi::CallbackInfo& info) {
   const auto call = objectAt(info, 0, "the call");
-  const Kernels* kernels = kernelsOf(call);
+  const Variant variant = variantOf(call);
   PointsParameters parameters;
   parameters.focalPixels = numberOf(call, "focalPixels");
   parameters.baselineMetres = numberOf(call, "baselineMetres");
@@ -32,14 +31,16 @@ Napi::Value points(const Napi::CallbackInfo& info) {
     images.rgb = packedView(reinterpret_cast<const Rgb8*>(bytes), width, height);
   }
   auto* out = elementsOf<uint8_t>(call, "points", pixels * pointBytes(parameters));
-  if (kernels == nullptr) {
+  if (variant.isReference) {
     pointsReference(parameters, images, out);
-    return Napi::String::New(info.Env(), "reference");
+    return Napi::String::New(info.Env(), variant.name());
   }
   const PointsPlan plan = pointsPlanOf(parameters, width);
   Workers workers(integerOf(call, "threads", 1, 64, 1));
-  workers.rows(height, [&](int32_t first, int32_t end) { kernels->points(plan, images, out, first, end); });
-  return Napi::String::New(info.Env(), nameOf(kernels->instructionSet));
+  workers.rows(height, [&](int32_t first, int32_t end) {
+    kernelsFor<PointsKernels>(variant.set).points(plan, images, out, first, end);
+  });
+  return Napi::String::New(info.Env(), variant.name());
 }
 
 }  // namespace

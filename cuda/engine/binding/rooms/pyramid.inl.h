@@ -14,7 +14,7 @@ Napi::Value pyramid(const Napi::CallbackInfo& info) {
   p.levels = integerOf(call, "levels", -kAnyInt, kAnyInt);
   p.peakRatio = integerOf(call, "peakRatio", -kAnyInt, kAnyInt);
   throwUnlessOk(info.Env(), checkPyramidParameters(p));
-  return runWindow<Pyramid>(info, p, &Kernels::pyramid, pyramidReference);
+  return runWindow<Pyramid>(info, p, pyramidReference);
 }
 
 }  // namespace

@@ -9,7 +9,6 @@
 
 #include <cstring>
 
-#include "../../../simd/kernels.h"
 #include "../../../../core/napi/errors.h"
 
 namespace depthwatt {
@@ -66,14 +65,14 @@ class GuardedCopy {
   size_t length_ = 0;
 };
 
-void run(const Kernels* kernels, const RectifySource& source, const int32_t* map, ImageView<uint8_t> grey) {
-  if (kernels == nullptr) rectifyReference(source, map, grey);
-  else kernels->rectify(source, map, grey, 0, grey.height);
+void run(const Variant& variant, const RectifySource& source, const int32_t* map, ImageView<uint8_t> grey) {
+  if (variant.isReference) rectifyReference(source, map, grey);
+  else kernelsFor<RectifyKernels>(variant.set).rectify(source, map, grey, 0, grey.height);
 }
 
 Napi::Value rectify(const Napi::CallbackInfo& info) {
   const auto call = objectAt(info, 0, "the call");
-  const Kernels* kernels = kernelsOf(call);
+  const Variant variant = variantOf(call);
   const RectifySource source = sourceOf(call);
   const int32_t width = integerOf(call, "width", 1, 32768), height = integerOf(call, "height", 1, 32768);
   const auto grey = call.Get("grey").IsUndefined()
@@ -95,8 +94,9 @@ Napi::Value rectify(const Napi::CallbackInfo& info) {
       throw errorOf(info.Env(), Status::error(Code::kParameter, "Expected a format with colours."));
   }
   const auto compute = [&](const RectifySource& from) {
-    if (!colours) return run(kernels, from, map, grey);
-    if (kernels != nullptr) return kernels->rectifyRgb(from, map, rgb, grey, 0, height);
+    if (!colours) return run(variant, from, map, grey);
+    if (!variant.isReference)
+      return kernelsFor<RectifyKernels>(variant.set).rectifyRgb(from, map, rgb, grey, 0, height);
     rectifyRgbReference(from, map, rgb);
     if (grey.data != nullptr) rectifyReference(from, map, grey);
   };
@@ -111,7 +111,7 @@ Napi::Value rectify(const Napi::CallbackInfo& info) {
     guarded.data = copy.data();
     compute(guarded);
   }
-  return Napi::String::New(info.Env(), kernels == nullptr ? "reference" : nameOf(kernels->instructionSet));
+  return Napi::String::New(info.Env(), variant.name());
 }
 
 }  // namespace

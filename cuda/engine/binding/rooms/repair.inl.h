@@ -4,19 +4,17 @@
 
 #include <vector>
 
-#include "../../../simd/kernels.h"
-
 namespace depthwatt {
 namespace {
 
 Napi::Value repair(const Napi::CallbackInfo& info) {
   const auto call = objectAt(info, 0, "the call");
-  const Kernels* kernels = kernelsOf(call);
+  const Variant variant = variantOf(call);
   const auto disparityQ4 = imageOf<int16_t>(call, "disparityQ4");
   const auto sure = imageOf<uint8_t>(call, "sure");
-  if (kernels == nullptr) {
+  if (variant.isReference) {
     repairReference(disparityQ4, sure);
-    return Napi::String::New(info.Env(), "reference");
+    return Napi::String::New(info.Env(), variant.name());
   }
   const size_t pixels = static_cast<size_t>(sure.width) * static_cast<size_t>(sure.height);
   std::vector<int16_t> disparities(pixels);
@@ -28,9 +26,10 @@ Napi::Value repair(const Napi::CallbackInfo& info) {
       std::memcpy(before.row(y), disparityQ4.row(y), static_cast<size_t>(sure.width) * sizeof(int16_t));
       std::memcpy(sureBefore.row(y), sure.row(y), static_cast<size_t>(sure.width));
     }
-    kernels->repair(pass == 1, {before.asConst(), sureBefore.asConst()}, {disparityQ4, sure}, 0, sure.height);
+    kernelsFor<RepairKernels>(variant.set)
+        .repair(pass == 1, {before.asConst(), sureBefore.asConst()}, {disparityQ4, sure}, 0, sure.height);
   }
-  return Napi::String::New(info.Env(), nameOf(kernels->instructionSet));
+  return Napi::String::New(info.Env(), variant.name());
 }
 
 }  // namespace

@@ -3,14 +3,12 @@
 // result: known, at the limit (0 or 1), quarter rows; of the line: known, quarter rows in the middle, over the width.
 #include "../../../prepare/row_offset/row_offset.h"
 
-#include "../../../simd/kernels.h"
-
 namespace depthwatt {
 namespace {
 
 Napi::Value rowOffset(const Napi::CallbackInfo& info) {
   const auto call = objectAt(info, 0, "the call");
-  const Kernels* kernels = kernelsOf(call);
+  const Variant variant = variantOf(call);
   const int32_t width = integerOf(call, "width", 1, 32768), height = integerOf(call, "height", 1, 32768);
   const size_t row = static_cast<size_t>(width) * sizeof(uint32_t);
   const auto left = imageOf<const uint32_t>(call, "left", width, height, row);
@@ -19,11 +17,11 @@ Napi::Value rowOffset(const Napi::CallbackInfo& info) {
   const RowOffsetSearch search{integerOf(call, "minDisparity", 0, 2039), integerOf(call, "numDisparities", 8, 512)};
   RowOffset offset;
   RowLine line;
-  if (kernels == nullptr) {
+  if (variant.isReference) {
     offset = rowOffsetReference(search, left, right);
     line = rowLineReference(search, left, right);
   } else {
-    const RowBands bands = countRowBands(search, left, right, kernels->countRowOffset);
+    const RowBands bands = countRowBands(search, left, right, kernelsFor<RowOffsetKernels>(variant.set).countRowOffset);
     offset = rowOffsetOf(bands);
     line = rowLineOf(bands);
   }
@@ -33,7 +31,7 @@ Napi::Value rowOffset(const Napi::CallbackInfo& info) {
   result.data[3] = line.known ? 1 : 0;
   result.data[4] = line.middleQuarterRows;
   result.data[5] = line.quarterRowsOverWidth;
-  return Napi::String::New(info.Env(), kernels == nullptr ? "reference" : nameOf(kernels->instructionSet));
+  return Napi::String::New(info.Env(), variant.name());
 }
 
 }  // namespace

@@ -19,9 +19,9 @@ Array arrayOf(const Napi::Object& call, const char* name, napi_typedarray_type t
 
 Napi::Value encode(const Napi::CallbackInfo& info) {
   const auto call = objectAt(info, 0, "the call");
-  const Kernels* const kernels = kernelsOf(call);
-  const bool reference = kernels == nullptr;
-  const bool scalar = !reference && kernels->instructionSet == InstructionSet::kScalar;
+  const Variant variant = variantOf(call);
+  const bool reference = variant.isReference;
+  const bool scalar = !reference && variant.set == InstructionSet::kScalar;
   const RvlForm form = scalar ? RvlForm::kScalar : fastestRvlForm();
   auto body = arrayOf<Napi::Uint8Array>(call, "body", napi_uint8_array, "a Uint8Array");
   const bool isSigned = call.Get("pixels").IsTypedArray() &&

@@ -13,7 +13,7 @@ Napi::Value sad(const Napi::CallbackInfo& info) {
   readWindow(call, p);
   p.weights = hsvWeightsOf(call);
   throwUnlessOk(info.Env(), checkSadParameters(p));
-  return runWindow<Sad>(info, p, &Kernels::sad, sadReference);
+  return runWindow<Sad>(info, p, sadReference);
 }
 
 }  // namespace

@@ -12,7 +12,7 @@ namespace {
 
 Napi::Value select(const Napi::CallbackInfo& info) {
   const auto call = objectAt(info, 0, "the call");
-  if (kernelsOf(call) != nullptr) {
+  if (!variantOf(call).isReference) {
     throw errorOf(info.Env(),
                   Status::error(Code::kBackendUnavailable,
                                 "Expected the variant reference for select, whose fast form is part of sgm."));

@@ -10,7 +10,6 @@
 #include <memory>
 #include <vector>
 
-#include "../../../simd/kernels.h"
 #include "../../../match/select/select.h"
 #include "../../../../core/napi/errors.h"
 #include "sgm_arguments.h"
@@ -51,12 +50,12 @@ void computeReference(const Napi::Object& call, const SgmParameters& parameters,
   selectReference(parameters, sums, result);
 }
 
-void computeFast(const Napi::Object& call, const Kernels& kernels, const SgmParameters& parameters,
-                 const SgmImages& images, const SgmResult& result) {
+void computeFast(const Napi::Object& call, InstructionSet set, const SgmParameters& parameters, const SgmImages& images,
+                 const SgmResult& result) {
   Workers workers(integerOf(call, "threads", 1, 256, 1));
   Sgm* opened = nullptr;
   throwUnlessOk(call.Env(),
-                Sgm::open(parameters, images.censusLeft.width, images.censusLeft.height, kernels, workers, &opened));
+                Sgm::open(parameters, images.censusLeft.width, images.censusLeft.height, set, workers, &opened));
   const std::unique_ptr<Sgm> sgm(opened);
   if (call.Get("timesNs").IsUndefined()) {
     sgm->compute(images, result);
@@ -73,14 +72,14 @@ void computeFast(const Napi::Object& call, const Kernels& kernels, const SgmPara
 
 Napi::Value sgm(const Napi::CallbackInfo& info) {
   const auto call = objectAt(info, 0, "the call");
-  const Kernels* kernels = kernelsOf(call);
+  const Variant variant = variantOf(call);
   const SgmParameters parameters = sgmParametersOf(call);
   const int32_t width = integerOf(call, "width", 1, 32768), height = integerOf(call, "height", 1, 32768);
   const SgmImages images = imagesOf(call, width, height);
   const SgmResult result = sgmResultOf(call, width, height);
-  if (kernels == nullptr) computeReference(call, parameters, images, result);
-  else computeFast(call, *kernels, parameters, images, result);
-  return Napi::String::New(info.Env(), kernels == nullptr ? "reference" : nameOf(kernels->instructionSet));
+  if (variant.isReference) computeReference(call, parameters, images, result);
+  else computeFast(call, variant.set, parameters, images, result);
+  return Napi::String::New(info.Env(), variant.name());
 }
 
 }  // namespace

@@ -7,14 +7,12 @@
 #include <memory>
 #include <vector>
 
-#include "../../../simd/kernels.h"
-
 namespace depthwatt {
 namespace {
 
 Napi::Value speckle(const Napi::CallbackInfo& info) {
   const auto call = objectAt(info, 0, "the call");
-  const Kernels* kernels = kernelsOf(call);
+  const Variant variant = variantOf(call);
   const auto disparityQ4 = imageOf<int16_t>(call, "disparityQ4");
   const SpeckleParameters parameters{integerOf(call, "minPixels", 0, 1 << 30), integerOf(call, "rangeQ4", 0, 32767)};
   const int32_t threads = integerOf(call, "threads", 1, 64, 1);
@@ -23,9 +21,9 @@ Napi::Value speckle(const Napi::CallbackInfo& info) {
     confidence = imageOf<uint8_t>(call, "confidence", disparityQ4.width, disparityQ4.height,
                                   static_cast<size_t>(disparityQ4.width));
   }
-  if (kernels == nullptr) {
+  if (variant.isReference) {
     speckleReference(parameters, disparityQ4, confidence);
-    return Napi::String::New(info.Env(), "reference");
+    return Napi::String::New(info.Env(), variant.name());
   }
   // Kept between calls, as an engine keeps it: a benchmark must not time the making of threads and memory.
   static thread_local std::vector<int32_t> scratch;
@@ -33,7 +31,7 @@ Napi::Value speckle(const Napi::CallbackInfo& info) {
   if (!workers || workers->count() != threads) workers = std::make_unique<Workers>(threads);
   scratch.resize(std::max(scratch.size(), speckleScratchWords(disparityQ4.width, disparityQ4.height)));
   speckleFilter(parameters, disparityQ4, confidence, scratch.data(), *workers);
-  return Napi::String::New(info.Env(), nameOf(kernels->instructionSet));
+  return Napi::String::New(info.Env(), variant.name());
 }
 
 }  // namespace

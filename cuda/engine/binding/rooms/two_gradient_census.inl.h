@@ -2,20 +2,18 @@
 // native.rooms.twoGradientCensus({variant, width, height, strideBytes?, image: Uint8Array, census: Uint32Array})
 #include "../../../match/cost/two_gradient_census/two_gradient_census.h"
 
-#include "../../../simd/kernels.h"
-
 namespace depthwatt {
 namespace {
 
 Napi::Value twoGradientCensus(const Napi::CallbackInfo& info) {
   const auto call = objectAt(info, 0, "the call");
-  const Kernels* kernels = kernelsOf(call);
+  const Variant variant = variantOf(call);
   const auto image = imageOf<const uint8_t>(call, "image");
   const auto census =
       imageOf<uint32_t>(call, "census", image.width, image.height, static_cast<size_t>(image.width) * sizeof(uint32_t));
-  if (kernels == nullptr) twoGradientCensusReference(image, census);
-  else kernels->twoGradientCensus(image, census, 0, image.height);
-  return Napi::String::New(info.Env(), kernels == nullptr ? "reference" : nameOf(kernels->instructionSet));
+  if (variant.isReference) twoGradientCensusReference(image, census);
+  else kernelsFor<TwoGradientCensusKernels>(variant.set).twoGradientCensus(image, census, 0, image.height);
+  return Napi::String::New(info.Env(), variant.name());
 }
 
 }  // namespace

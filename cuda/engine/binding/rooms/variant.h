@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which form of a room a call from JavaScript asks for.
+// Which form of a stage's code a call from JavaScript runs.
 #pragma once
 
 #include "../../../../core/napi/arguments.h"
@@ -8,13 +8,21 @@
 
 namespace depthwatt {
 
-/// The instruction set that property `variant` names, for rooms called one by one; "reference" gives null.
-inline const Kernels* kernelsOf(const Napi::Object& object) {
-  const std::string variant = stringOf(object, "variant");
-  if (variant == "reference") return nullptr;
-  const Kernels* kernels = nullptr;
-  throwUnlessOk(object.Env(), chooseKernels(variant.c_str(), &kernels));
-  return kernels;
+/// The reference, or the code of one instruction set.
+struct Variant {
+  bool isReference = false;
+  InstructionSet set = InstructionSet::kScalar;
+
+  const char* name() const { return isReference ? "reference" : nameOf(set); }
+};
+
+/// Reads the property `variant`: "reference" or an instruction set that this CPU has.
+inline Variant variantOf(const Napi::Object& call) {
+  const std::string name = stringOf(call, "variant");
+  Variant variant;
+  variant.isReference = name == "reference";
+  if (!variant.isReference) throwUnlessOk(call.Env(), chooseInstructionSet(name.c_str(), &variant.set));
+  return variant;
 }
 
 }  // namespace depthwatt

@@ -7,7 +7,6 @@
 #include <memory>
 
 #include "../../../match/window.h"
-#include "../../../simd/kernels.h"
 #include "variant.h"
 
 namespace depthwatt {
@@ -26,26 +25,26 @@ inline void readWindow(const Napi::Object& call, WindowParameters& p) {
   p.subpixel = booleanOf(call, "subpixel");
 }
 
-/// Runs the variant of the call. Stage: Sad or Pyramid; kernels: its member of Kernels.
-template <class Stage, class Parameters, class StageKernels>
-Napi::Value runWindow(const Napi::CallbackInfo& info, const Parameters& p, const StageKernels* Kernels::* kernels,
+/// Runs the variant of the call. Stage: Sad or Pyramid.
+template <class Stage, class Parameters>
+Napi::Value runWindow(const Napi::CallbackInfo& info, const Parameters& p,
                       void (*reference)(const Parameters&, const WindowImages&, const WindowResult&)) {
   const auto call = info[0].As<Napi::Object>();
   const int32_t width = integerOf(call, "width", 1, 16384), height = integerOf(call, "height", 1, 16384);
   const WindowImages images{hsvImageOf(call, "left", width, height), hsvImageOf(call, "right", width, height)};
   const WindowResult result{imageOf<int16_t>(call, "disparityQ4"), imageOf<int16_t>(call, "disparity"),
                             imageOf<int16_t>(call, "rightDisparity"), imageOf<uint8_t>(call, "confidence")};
-  const Kernels* variant = kernelsOf(call);
-  if (variant == nullptr) {
+  const Variant variant = variantOf(call);
+  if (variant.isReference) {
     reference(p, images, result);
-    return Napi::String::New(info.Env(), "reference");
+    return Napi::String::New(info.Env(), variant.name());
   }
   Workers workers(integerOf(call, "threads", 1, 64, 1));
   Stage* opened = nullptr;
-  throwUnlessOk(info.Env(), Stage::open(p, width, height, true, *(variant->*kernels), workers, &opened));
+  throwUnlessOk(info.Env(), Stage::open(p, width, height, true, variant.set, workers, &opened));
   const std::unique_ptr<Stage> fast(opened);
   fast->compute(images, result);
-  return Napi::String::New(info.Env(), nameOf(variant->instructionSet));
+  return Napi::String::New(info.Env(), variant.name());
 }
 
 }  // namespace depthwatt

@@ -3,14 +3,12 @@
 //   disparityQ4: Int16Array, certainty: Uint8Array, zeroIsEstimated?: boolean, sure: Uint8Array})
 #include "../../../refine/window_confidence/window_confidence.h"
 
-#include "../../../simd/kernels.h"
-
 namespace depthwatt {
 namespace {
 
 Napi::Value windowConfidence(const Napi::CallbackInfo& info) {
   const auto call = objectAt(info, 0, "the call");
-  const Kernels* kernels = kernelsOf(call);
+  const Variant variant = variantOf(call);
   ConfidenceMeasure measure = ConfidenceMeasure::kPeakRatio;
   const std::string name = stringOf(call, "measure");
   if (!confidenceMeasureOf(name.c_str(), &measure)) {
@@ -22,9 +20,9 @@ Napi::Value windowConfidence(const Napi::CallbackInfo& info) {
                                       imageOf<const uint8_t>(call, "certainty"),
                                       call.Get("zeroIsEstimated").ToBoolean()};
   const auto sure = imageOf<uint8_t>(call, "sure");
-  if (kernels == nullptr) windowConfidenceReference(measure, images, sure);
-  else kernels->windowConfidence(measure, images, sure, 0, sure.height);
-  return Napi::String::New(info.Env(), kernels == nullptr ? "reference" : nameOf(kernels->instructionSet));
+  if (variant.isReference) windowConfidenceReference(measure, images, sure);
+  else kernelsFor<WindowConfidenceKernels>(variant.set).windowConfidence(measure, images, sure, 0, sure.height);
+  return Napi::String::New(info.Env(), variant.name());
 }
 
 }  // namespace

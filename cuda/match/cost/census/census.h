@@ -23,5 +23,9 @@ void censusReference(ImageView<const Pixel> image, ImageView<uint32_t> census);
 /// The fast form computes rows [firstRow, endRow) of the census; it reads the rows around them from the whole image.
 template <class Pixel>
 using CensusRows = void (*)(ImageView<const Pixel> image, ImageView<uint32_t> census, int32_t firstRow, int32_t endRow);
+struct CensusKernels {
+  CensusRows<uint8_t> census8;
+  CensusRows<uint16_t> census16;
+};
 
 }  // namespace depthwatt

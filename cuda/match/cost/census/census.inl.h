@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Vector form of the census transform; compiled once per instruction set by cuda/simd/isa_*.cc. No include guard on purpose.
+// Vector form of the census transform; compiled once per instruction set.
+
+#include "../census_rows.inl.h"
+#include "census.h"
 
 namespace {
 
@@ -18,3 +21,5 @@ void censusRows(ImageView<const Pixel> image, ImageView<uint32_t> census, int32_
 }
 
 }  // namespace
+
+DEPTHWATT_VECTOR_CODE(CensusKernels, censusRows<uint8_t>, censusRows<uint16_t>)

@@ -26,5 +26,8 @@ void gradientCensusReference(ImageView<const uint8_t> image, ImageView<uint32_t>
 /// The fast form computes rows [firstRow, endRow) of the census; it reads the rows around them from the whole image.
 using GradientCensusRows = void (*)(ImageView<const uint8_t> image, ImageView<uint32_t> census, int32_t firstRow,
                                     int32_t endRow);
+struct GradientCensusKernels {
+  GradientCensusRows gradientCensus;
+};
 
 }  // namespace depthwatt

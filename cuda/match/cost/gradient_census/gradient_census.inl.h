@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Vector form of the gradient census; compiled once per instruction set by cuda/simd/isa_*.cc. No include guard on purpose.
+// Vector form of the gradient census; compiled once per instruction set.
+
+#include "../census_rows.inl.h"
+#include "gradient_census.h"
 
 namespace {
 
@@ -19,3 +22,5 @@ inline void gradientCensusRows(ImageView<const uint8_t> image, ImageView<uint32_
 }
 
 }  // namespace
+
+DEPTHWATT_VECTOR_CODE(GradientCensusKernels, gradientCensusRows)

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Vector form of the two-gradient census; compiled once per instruction set by cuda/simd/isa_*.cc. No include guard on purpose.
+// Vector form of the two-gradient census; compiled once per instruction set.
+
+#include "../census_rows.inl.h"
+#include "two_gradient_census.h"
 
 namespace {
 
@@ -26,3 +29,5 @@ inline void twoGradientCensusRows(ImageView<const uint8_t> image, ImageView<uint
 }
 
 }  // namespace
+
+DEPTHWATT_VECTOR_CODE(TwoGradientCensusKernels, twoGradientCensusRows)

@@ -25,5 +25,8 @@ void wideCensusReference(ImageView<const uint8_t> image, ImageView<uint32_t> fir
 /// The fast form computes rows [firstRow, endRow) of both words; it reads the rows around them from the whole image.
 using WideCensusRows = void (*)(ImageView<const uint8_t> image, ImageView<uint32_t> first, ImageView<uint32_t> second,
                                 int32_t firstRow, int32_t endRow);
+struct WideCensusKernels {
+  WideCensusRows wideCensus;
+};
 
 }  // namespace depthwatt

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Vector form of the wide census; compiled once per instruction set by cuda/simd/isa_*.cc. No include guard on purpose.
+// Vector form of the wide census; compiled once per instruction set.
+
+#include "../census_rows.inl.h"
+#include "wide_census.h"
 
 namespace {
 
@@ -47,3 +50,5 @@ inline void wideCensusRows(ImageView<const uint8_t> image, ImageView<uint32_t> f
 }
 
 }  // namespace
+
+DEPTHWATT_VECTOR_CODE(WideCensusKernels, wideCensusRows)

@@ -1,11 +1,35 @@
 // SPDX-License-Identifier: Apache-2.0
-// The end of a block's selection: sub-pixel, uniqueness and confidence from the sums around each winner. Compiled once per
-// instruction set. No include guard on purpose.
+// The end of a selection: sub-pixel, uniqueness and confidence from the sums around each winner. Included by the vector code of
+// match/sgm and match/sad, and compiled once per instruction set.
 //
 // The quotients are those of whole numbers below 2^24 by whole numbers below 2^18, and smaller than 256: an IEEE single
 // division cannot round one up to the next whole number, so truncating it is the exact integer division.
 
+#pragma once
+
+#include "matching.h"
+
 namespace {
+
+constexpr int32_t kFinished = kGroups * 4;  // pixels at once: four steps
+using Words32 [[gnu::vector_size(kFinished * 4)]] = int32_t;
+using Floats32 [[gnu::vector_size(kFinished * 4)]] = float;
+using Unsigned16 [[gnu::vector_size(kFinished * 2)]] = uint16_t;
+
+[[gnu::always_inline]] inline Words32 widened(const uint16_t* from) {
+  Unsigned16 v;
+  std::memcpy(&v, from, sizeof v);
+  return __builtin_convertvector(v, Words32);
+}
+
+[[gnu::always_inline]] inline void storeNarrowed(uint16_t* to, Words32 v) {
+  const Unsigned16 narrow = __builtin_convertvector(v, Unsigned16);
+  std::memcpy(to, &narrow, sizeof narrow);
+}
+
+[[gnu::always_inline]] inline Words32 chosen(Words32 mask, Words32 yes, Words32 no) {
+  return (mask & yes) | (~mask & no);
+}
 
 [[gnu::always_inline]] inline Words32 dividedExactly(Words32 a, Words32 b) {
   return __builtin_convertvector(__builtin_convertvector(a, Floats32) / __builtin_convertvector(b, Floats32), Words32);

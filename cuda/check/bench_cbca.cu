@@ -8,12 +8,12 @@
 #include <future>
 #include <memory>
 
-#include "../prepare/half/half.h"
-#include "../refine/upscale/upscale.h"
+#include "../match/cbca/cbca_workspace.h"
+#include "../prepare/half/half_gpu.h"
+#include "../refine/upscale/upscale_gpu.h"
 #include "bench_frame.h"
 #include "bench_partition.h"
 #include "bench_report.h"
-#include "../match/cbca/cbca_workspace.h"
 
 using namespace depthwatt;
 

@@ -5,6 +5,7 @@
 
 #include <vector>
 
+#include "../prepare/denoise/denoise_gpu.h"
 #include "bench_frame.h"
 #include "bench_partition.h"
 #include "bench_report.h"

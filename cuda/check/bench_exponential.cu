@@ -3,6 +3,7 @@
 // in, disparity or colours in device memory out, everything between as one graph. What the aggregation's graphs compute is compared
 // with the reference, inside each partition too. Part of check.sh.
 #include "../match/exponential/exponential_workspace.h"
+#include "../rectify/rectify_gpu.h"
 #include "bench_frame.h"
 #include "bench_partition.h"
 #include "bench_report.h"

@@ -9,13 +9,16 @@
 #include <string>
 #include <vector>
 
-#include "../match/cost/two_gradient_census/two_gradient_census.h"
-#include "../match/select/select.h"
-#include "../refine/left_right/left_right.h"
-#include "../refine/median/median.h"
 #include "../device/device_buffer.h"
-#include "../gpu/kernels.h"
+#include "../match/cost/census/census_gpu.h"
+#include "../match/cost/two_gradient_census/two_gradient_census_gpu.h"
+#include "../match/select/select.h"
 #include "../match/sgm/sgm_workspace.h"
+#include "../output/depth/depth_gpu.h"
+#include "../rectify/rectify_gpu.h"
+#include "../refine/left_right/left_right.h"
+#include "../refine/median/median_gpu.h"
+#include "../refine/speckle/speckle_gpu.h"
 #include "program.h"
 
 namespace depthwatt {

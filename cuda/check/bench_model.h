@@ -8,8 +8,10 @@
 #include <string>
 #include <vector>
 
-#include "../prepare/half/half.h"
-#include "../refine/upscale/upscale.h"
+#include "../match/cost/census/census_gpu.h"
+#include "../prepare/half/half_gpu.h"
+#include "../refine/median/median_gpu.h"
+#include "../refine/upscale/upscale_gpu.h"
 #include "bench_report.h"
 #include "bench_stream.h"
 

@@ -4,9 +4,14 @@
 
 #include <algorithm>
 
-#include "../refine/boundary/boundary.h"
-#include "../refine/confidence/confidence.h"
-#include "../refine/window_confidence/window_confidence.h"
+#include "../refine/ambiguity/ambiguity_gpu.h"
+#include "../refine/boundary/boundary_gpu.h"
+#include "../refine/confidence/confidence_gpu.h"
+#include "../refine/fill/fill_gpu.h"
+#include "../refine/median/median_gpu.h"
+#include "../refine/repair/repair_gpu.h"
+#include "../refine/speckle/speckle_gpu.h"
+#include "../refine/window_confidence/window_confidence_gpu.h"
 #include "bench_frame.h"
 #include "bench_partition.h"
 #include "bench_report.h"

@@ -4,6 +4,7 @@
 #pragma once
 
 #include "../match/cbca/cbca_workspace.h"
+#include "../refine/left_right/left_right_gpu.h"
 #include "twins.h"
 
 namespace depthwatt {

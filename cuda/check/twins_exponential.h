@@ -5,7 +5,8 @@
 #include <cstring>
 
 #include "../match/exponential_matcher.cuh"
-#include "../refine/left_right/left_right.h"
+#include "../match/mirror_gpu.h"
+#include "../refine/left_right/left_right_gpu.h"
 #include "twins.h"
 
 namespace depthwatt {

@@ -5,7 +5,14 @@
 
 #include <algorithm>
 
-#include "../gpu/kernels.h"
+#include "../refine/ambiguity/ambiguity_gpu.h"
+#include "../refine/boundary/boundary_gpu.h"
+#include "../refine/confidence/confidence_gpu.h"
+#include "../refine/fill/fill_gpu.h"
+#include "../refine/median/median_gpu.h"
+#include "../refine/repair/repair_gpu.h"
+#include "../refine/speckle/speckle_gpu.h"
+#include "../refine/window_confidence/window_confidence_gpu.h"
 #include "../refine/boundary/boundary.h"
 #include "../refine/ambiguity/ambiguity.h"
 #include "../refine/confidence/confidence.h"

@@ -14,7 +14,7 @@ Status openSgmOnGpu(const MatchTask& task, std::unique_ptr<Matcher>* matcher);
 }
 
 inline MatcherFacts sgmKeys() {
-  static const MatcherParameter keys[] = {
+  static const Setting keys[] = {
       word("cost", "", ""),
       oneOf("paths", "", 4, "", ""),
       wholeNumber("p1", 0, 0, 0, "", ""),

@@ -4,7 +4,8 @@
 
 #include <new>
 
-#include "../gpu/kernels.h"
+#include "../refine/left_right/left_right_gpu.h"
+#include "mirror_gpu.h"
 #include "exponential/exponential_workspace.h"
 #include "exponential_right_view.h"
 #include "gpu_matcher.h"

@@ -5,7 +5,7 @@
 #include <new>
 
 #include "../device/device_buffer.h"
-#include "../gpu/kernels.h"
+#include "../refine/left_right/left_right_gpu.h"
 #include "gpu_matcher.h"
 #include "hsv_pixel.cuh"
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Columns of an image in reverse order (mirror.h). One thread, one pixel.
-#include "../gpu/kernels.h"
+#include "mirror_gpu.h"
 
 namespace depthwatt {
 namespace gpu {

@@ -2,7 +2,7 @@
 // Rectification fused with conversion to grey on CUDA; see rectify.h and README.md.
 // One thread computes one output pixel from the four source pixels around its place; neighbours' places lie beside each
 // other, so the loads of a warp fall into a few cache lines.
-#include "../gpu/kernels.h"
+#include "rectify_gpu.h"
 
 namespace depthwatt {
 namespace gpu {

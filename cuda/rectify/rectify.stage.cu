@@ -2,7 +2,8 @@
 // Rectification as a stage on CUDA: both images, and the window cut out of them where there is a region of interest.
 #include "../device/device_buffer.h"
 #include "../device/gpu_stage.h"
-#include "../gpu/kernels.h"
+#include "../output/region/region_gpu.h"
+#include "rectify_gpu.h"
 
 namespace depthwatt {
 namespace gpu {

@@ -2,7 +2,7 @@
 // Rectification in colours on CUDA, for matchers that need them; see rectify.h and README.md.
 // One thread computes one output pixel: the colours of the four source pixels around its place, all three from one reading of
 // their bytes. A mosaic's four pixels have 16 samples around them, which are read once.
-#include "../gpu/kernels.h"
+#include "rectify_gpu.h"
 
 namespace depthwatt {
 namespace gpu {

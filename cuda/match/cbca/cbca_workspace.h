@@ -4,7 +4,9 @@
 #pragma once
 
 #include "../../device/device_buffer.h"
-#include "../../gpu/kernels.h"
+#include "../../refine/fill/fill_gpu.h"
+#include "../../refine/left_right/left_right_gpu.h"
+#include "../../refine/median/median_gpu.h"
 #include "cbca_task.h"
 #include "cross_workspace.h"
 

@@ -3,7 +3,12 @@
 #include <new>
 
 #include "../../device/device_buffer.h"
-#include "../../gpu/kernels.h"
+#include "../../refine/left_right/left_right_gpu.h"
+#include "../cost/census/census_gpu.h"
+#include "../cost/gradient_census/gradient_census_gpu.h"
+#include "../cost/two_gradient_census/two_gradient_census_gpu.h"
+#include "../cost/wide_census/wide_census_gpu.h"
+#include "../mirror_gpu.h"
 #include "../gpu_matcher.h"
 #include "sgm_task.h"
 #include "sgm_workspace.h"

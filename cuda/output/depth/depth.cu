@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Depth from disparity on CUDA; see depth.h. One thread, one pixel; each operation is one IEEE rounding, never fused.
-#include "../../gpu/kernels.h"
+#include "depth_gpu.h"
 
 namespace depthwatt {
 namespace gpu {

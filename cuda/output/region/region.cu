@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A region of interest on CUDA (decision 0805): its window cut out of both images, its result set into images of the whole size.
-#include "../../gpu/kernels.h"
+#include "region_gpu.h"
 
 namespace depthwatt {
 namespace gpu {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The region of interest as a stage on CUDA: the window's results placed into images of the whole size.
 #include "../../device/gpu_stage.h"
-#include "../../gpu/kernels.h"
+#include "region_gpu.h"
 
 namespace depthwatt {
 namespace gpu {

@@ -4,7 +4,7 @@
 // the pixels are copied.
 #include "denoise.h"
 
-#include "../../gpu/kernels.h"
+#include "denoise_gpu.h"
 
 namespace depthwatt {
 namespace gpu {

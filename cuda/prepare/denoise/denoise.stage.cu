@@ -3,7 +3,7 @@
 // copied unchanged.
 #include "../../device/device_buffer.h"
 #include "../../device/gpu_stage.h"
-#include "../../gpu/kernels.h"
+#include "denoise_gpu.h"
 
 namespace depthwatt {
 namespace gpu {

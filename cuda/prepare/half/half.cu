@@ -2,7 +2,7 @@
 // Halving of an image on CUDA; see half.h. One thread, one pixel of one result.
 #include "half.h"
 
-#include "../../gpu/kernels.h"
+#include "half_gpu.h"
 
 namespace depthwatt {
 namespace gpu {

@@ -4,7 +4,7 @@
 // shift, and the windows' sums lie in shared memory. A warp looks at a block's shifts, one a lane.
 #include "ambiguity.h"
 
-#include "../../gpu/kernels.h"
+#include "ambiguity_gpu.h"
 #include "../../device/launch.cuh"
 #include "../../device/traits.h"
 

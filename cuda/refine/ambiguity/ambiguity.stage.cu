@@ -2,7 +2,7 @@
 // The limits of the confidence as a stage on CUDA.
 #include "../../device/device_buffer.h"
 #include "../../device/gpu_stage.h"
-#include "../../gpu/kernels.h"
+#include "ambiguity_gpu.h"
 #include "../blocks.h"
 
 namespace depthwatt {

@@ -10,7 +10,7 @@
 
 #include <algorithm>
 
-#include "../../gpu/kernels.h"
+#include "boundary_gpu.h"
 #include "../../device/launch.cuh"
 #include "../../device/traits.h"
 

@@ -3,7 +3,7 @@
 // memory: first along the rows, then down the columns. The disparities that support comes from pass through the first-level cache.
 #include "confidence.h"
 
-#include "../../gpu/kernels.h"
+#include "confidence_gpu.h"
 #include "../../device/launch.cuh"
 #include "../../device/traits.h"
 

@@ -6,7 +6,7 @@
 // what another thread filled; empty rows are copied by a kernel of its own.
 #include "fill.h"
 
-#include "../../gpu/kernels.h"
+#include "fill_gpu.h"
 #include "../../device/launch.cuh"
 #include "../../device/traits.h"
 

@@ -2,7 +2,7 @@
 // Filling as a stage on CUDA.
 #include "../../device/device_buffer.h"
 #include "../../device/gpu_stage.h"
-#include "../../gpu/kernels.h"
+#include "fill_gpu.h"
 #include "fill_task.h"
 
 namespace depthwatt {

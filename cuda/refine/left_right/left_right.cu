@@ -4,7 +4,7 @@
 // written twice.
 #include "left_right.h"
 
-#include "../../gpu/kernels.h"
+#include "left_right_gpu.h"
 
 namespace depthwatt {
 namespace gpu {

@@ -2,7 +2,7 @@
 // 3 x 3 median on CUDA; see median.h.
 // One thread computes one pixel; the nine values come through the first-level cache. The median of nine is the median of
 // (largest of the columns' smallest, median of their medians, smallest of their largest).
-#include "../../gpu/kernels.h"
+#include "median_gpu.h"
 #include "../../device/launch.cuh"
 #include "../../device/traits.h"
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The median as a stage on CUDA.
 #include "../../device/gpu_stage.h"
-#include "../../gpu/kernels.h"
+#include "median_gpu.h"
 
 namespace depthwatt {
 namespace gpu {

@@ -4,7 +4,7 @@
 // row in all passes: its steps lie beside each other along rows and columns alike.
 #include "repair.h"
 
-#include "../../gpu/kernels.h"
+#include "repair_gpu.h"
 #include "../../device/launch.cuh"
 #include "../../device/traits.h"
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The repair of outliers as a stage on CUDA.
 #include "../../device/gpu_stage.h"
-#include "../../gpu/kernels.h"
+#include "repair_gpu.h"
 
 namespace depthwatt {
 namespace gpu {

@@ -7,7 +7,7 @@
 // lost.
 // sizes [height][width]: pixels of a tile's region at its first pixel, of a whole region at its root, and nothing elsewhere. A
 // region that has reached minPixels is not counted further: hundreds of tiles would add to one word.
-#include "../../gpu/kernels.h"
+#include "speckle_gpu.h"
 #include "../../device/launch.cuh"
 #include "../../device/traits.h"
 

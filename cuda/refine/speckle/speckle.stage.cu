@@ -2,7 +2,7 @@
 // The speckle filter as a stage on CUDA.
 #include "../../device/device_buffer.h"
 #include "../../device/gpu_stage.h"
-#include "../../gpu/kernels.h"
+#include "speckle_gpu.h"
 #include "speckle_task.h"
 
 namespace depthwatt {

@@ -2,7 +2,7 @@
 // Doubling of a disparity map and its confidence on CUDA; see upscale.h. One thread, one pixel of the result.
 #include "upscale.h"
 
-#include "../../gpu/kernels.h"
+#include "upscale_gpu.h"
 
 namespace depthwatt {
 namespace gpu {

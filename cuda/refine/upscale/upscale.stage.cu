@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Doubling as a stage on CUDA.
 #include "../../device/gpu_stage.h"
-#include "../../gpu/kernels.h"
+#include "upscale_gpu.h"
 
 namespace depthwatt {
 namespace gpu {

@@ -4,7 +4,7 @@
 // image's pixels come through the first-level cache, each at its own disparity.
 #include "window_confidence.h"
 
-#include "../../gpu/kernels.h"
+#include "window_confidence_gpu.h"
 #include "../../device/launch.cuh"
 #include "../../device/traits.h"
 

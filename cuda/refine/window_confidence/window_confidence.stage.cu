@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Prehn's confidence measures as a stage on CUDA.
 #include "../../device/gpu_stage.h"
-#include "../../gpu/kernels.h"
+#include "window_confidence_gpu.h"
 #include "window_confidence.h"
 
 namespace depthwatt {

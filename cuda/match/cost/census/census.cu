@@ -4,7 +4,7 @@
 // A thread computes two neighbouring pixels, packed as two 16-bit numbers in a word: with a and b below 256, a - b + 256 has
 // its bit 8 set where a >= b. The block's grey values with their border lie in shared memory, two bytes each, so that the
 // pixels at an even distance are one word and those at an odd one are taken out of two.
-#include "../../../gpu/kernels.h"
+#include "census_gpu.h"
 
 namespace depthwatt {
 namespace gpu {

@@ -2,7 +2,7 @@
 // Gradient census on CUDA; see gradient_census.h and, for the tile (444 bytes), census_tile.cuh.
 #include "gradient_census.h"
 
-#include "../../../gpu/kernels.h"
+#include "gradient_census_gpu.h"
 #include "../census_tile.cuh"
 
 namespace depthwatt {

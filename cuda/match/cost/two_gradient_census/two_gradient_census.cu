@@ -2,7 +2,7 @@
 // Two-gradient census on CUDA; see two_gradient_census.h and, for the tile (444 bytes), census_tile.cuh.
 #include "two_gradient_census.h"
 
-#include "../../../gpu/kernels.h"
+#include "two_gradient_census_gpu.h"
 #include "../census_tile.cuh"
 
 namespace depthwatt {

@@ -2,7 +2,7 @@
 // Wide census on CUDA; see wide_census.h and, for the tile (444 bytes), census_tile.cuh.
 #include "wide_census.h"
 
-#include "../../../gpu/kernels.h"
+#include "wide_census_gpu.h"
 #include "../census_tile.cuh"
 
 namespace depthwatt {

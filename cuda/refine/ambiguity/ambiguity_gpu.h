@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0
+// The limit of the confidence on CUDA: images of packed rows in device memory.
+#pragma once
+
+#include "../../device/check.h"
+#include "ambiguity.h"
+
+namespace depthwatt {
+namespace gpu {
+
+/// limit: [blockRowsOf(height)][blockColumnsOf(width)]; sums: scratch, as many words.
+Status ambiguity(const uint8_t* left, const uint8_t* right, const int16_t* disparityQ4, uint64_t* sums, uint8_t* limit,
+                 int32_t width, int32_t height, cudaStream_t stream);
+
+}  // namespace gpu
+}  // namespace depthwatt

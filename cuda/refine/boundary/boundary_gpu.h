@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: Apache-2.0
+// The boundary filter on CUDA: images of packed rows in device memory.
+#pragma once
+
+#include "../../device/check.h"
+#include "boundary.h"
+
+namespace depthwatt {
+namespace gpu {
+
+Status boundary(const uint8_t* grey, const int16_t* disparityQ4, int16_t* result, int32_t width, int32_t height,
+                cudaStream_t stream);
+
+}  // namespace gpu
+}  // namespace depthwatt

@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0
+// The repair on CUDA: images of packed rows in device memory.
+#pragma once
+
+#include "../../device/check.h"
+#include "repair.h"
+
+namespace depthwatt {
+namespace gpu {
+
+/// refine/repair, from the first two images to the other two; the first two are worked in.
+Status repair(int16_t* disparityQ4, uint8_t* sure, int16_t* repairedQ4, uint8_t* repairedSure, int32_t width,
+              int32_t height, cudaStream_t stream);
+
+}  // namespace gpu
+}  // namespace depthwatt

@@ -20,9 +20,9 @@
 #include "core/napi/system.cc"
 #include "cuda/engine/binding/binding.cc"
 #include "cuda/engine/binding/facts.cc"
-#include "cuda/engine/binding/rooms.cc"
 #include "cuda/engine/binding/session.cc"
 #include "cuda/engine/binding/session_options.cc"
+#include "cuda/engine/binding/stage_bindings.cc"
 #include "cuda/simd/kernels.h"
 #include "power/native/binding.cc"
 

@@ -4,7 +4,7 @@ export {
   engineAddon,
   type EngineExports,
   type CpuFeatures,
-  type NativeRooms,
+  type NativeStages,
 } from "./engine/binding/addon.js";
 export { createEngine, openEngine } from "./engine/binding/engine.js";
 export * from "./engine/binding/native.js";

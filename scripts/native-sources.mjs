@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Lists the addon's C++ sources for binding.gyp: every .cc file of the native folders. Writes the headers in build/generated, which
-// include the vector code of every stage. So a new stage needs no line in any list.
+// include the vector code and the test bindings of every stage. So a new stage needs no line in these lists.
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join, posix } from "node:path";
 
@@ -41,7 +41,7 @@ export function nativeSources(root = ".") {
   return [...all.filter(isLong), ...all.filter((path) => !isLong(path))];
 }
 
-/** The last line of a stage's x.inl.h (cuda/simd/kernels.h). */
+/** The last line of a stage's vector code, x.inl.h (cuda/simd/kernels.h). */
 const VECTOR_CODE = /^DEPTHWATT_VECTOR_CODE\(/m;
 
 /** Returns what a file includes as it appears in an #include: "<cstring>", or a path from the root. Follows x.inl.h files. */
@@ -54,10 +54,17 @@ function headersOf(root, path) {
   });
 }
 
+/** Returns the function that x_y.node.inl.h defines: addXY. */
+function adderOf(path) {
+  const words = posix.basename(path, ".node.inl.h").split("_");
+  return `add${words.map((word) => word[0].toUpperCase() + word.slice(1)).join("")}`;
+}
+
 /**
- * Writes build/generated/vector_code.inl.h, which includes the vector code of every stage, and vector_code.h, which includes the
- * headers that this code needs: isa_*.cc includes these before it chooses an instruction set. Rewrites a file only if its content
- * changes, so that nothing is compiled without need.
+ * Writes headers to build/generated. Rewrites a file only if its content changes, so that nothing is compiled without need.
+ * - vector_code.inl.h includes the vector code of every stage.
+ * - vector_code.h includes the headers of that code: isa_*.cc includes them before it chooses an instruction set.
+ * - stage_bindings.inl.h includes every x.node.inl.h and calls its addX.
  * @param root folder of the sources
  */
 export function writeGeneratedHeaders(root = ".") {
@@ -66,10 +73,19 @@ export function writeGeneratedHeaders(root = ".") {
     VECTOR_CODE.test(readFileSync(join(root, path), "utf8")),
   );
   const headers = [...new Set(code.flatMap((path) => headersOf(root, path)))].sort();
+  const bindings = filesBelow(root, "cuda", ".node.inl.h");
   const include = (path) => `#include ${path.startsWith("<") ? path : `"../../${path}"`}`;
   const lists = {
     "vector_code.h": ["#pragma once", ...headers.map(include)],
     "vector_code.inl.h": code.map(include),
+    "stage_bindings.inl.h": [
+      ...bindings.map(include),
+      "namespace depthwatt {",
+      "inline void addStageBindings(Napi::Env env, Napi::Object stages) {",
+      ...bindings.map((path) => `  ${adderOf(path)}(env, stages);`),
+      "}",
+      "}  // namespace depthwatt",
+    ],
   };
   mkdirSync(folder, { recursive: true });
   for (const [name, lines] of Object.entries(lists)) {

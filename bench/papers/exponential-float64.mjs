@@ -165,7 +165,7 @@ function fixedWinners(scene, preset, labels) {
     ...Object.fromEntries(maps),
     confidence: new Uint8Array(width * height),
   };
-  loadNative().rooms.exponential({
+  loadNative().stages.exponential({
     variant: "scalar",
     threads: 2,
     width,

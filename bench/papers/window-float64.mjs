@@ -207,7 +207,7 @@ function fixed(scene, algorithm, side) {
   const { width, height, leftRgb, rightRgb } = scene;
   const grey = new Uint8Array(width * height);
   const disparityQ4 = new Int16Array(width * height);
-  loadNative().rooms.match({
+  loadNative().stages.match({
     variant: "scalar",
     threads: 2,
     algorithm,

@@ -76,7 +76,7 @@ for (const threads of [1, 2]) {
       if (threads === 1) {
         const begin = performance.now();
         for (let side = 0; side < 2; side++)
-          native.rooms.rectify({ variant, format, ...size, image, map, grey });
+          native.stages.rectify({ variant, format, ...size, image, map, grey });
         times.greyOfBothImages.push(performance.now() - begin);
       }
       for (const [name, engine] of Object.entries(engines)) {

@@ -9,7 +9,7 @@ const { disparityQ4 } = matchedDisparities(width, height);
 const texture = new Random().fill(new Uint8Array(width * height), 0, 255);
 const slats = texture.map((_, i) => (i % 8 < 4 ? 60 : 160));
 const limit = new Uint8Array((width / 8) * (height / 4));
-const room = native.rooms.ambiguity as unknown as (call: object) => string;
+const room = native.stages.ambiguity as unknown as (call: object) => string;
 
 describe.each([
   ["texture", texture],

@@ -13,7 +13,7 @@ const grey = Uint8Array.from(
 );
 const disparityQ4 = Int16Array.from({ length: width * height }, (_, i) => (edge(...at(i), 3) ? 160 : 480));
 const result = new Int16Array(width * height);
-const room = native.rooms.boundary as unknown as (call: object) => string;
+const room = native.stages.boundary as unknown as (call: object) => string;
 
 describe("boundary 640x480, one thread", () => {
   for (const variant of ["reference", ...variants]) {

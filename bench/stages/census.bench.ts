@@ -6,7 +6,7 @@ import { native, Random, variants } from "../../test/doubles/rooms.js";
 const [width, height] = [640, 480];
 const image = new Random(1).fill(new Uint8Array(width * height), 0, 255);
 const census = new Uint32Array(width * height);
-const room = native.rooms.census as unknown as (call: object) => string;
+const room = native.stages.census as unknown as (call: object) => string;
 
 describe("census 640x480, one thread", () => {
   for (const variant of ["reference", ...variants]) {

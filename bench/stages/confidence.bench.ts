@@ -10,7 +10,7 @@ const random = new Random();
 const grey = random.fill(new Uint8Array(width * height), 0, 255);
 const certainty = random.fill(new Uint8Array(width * height), 0, 255);
 const sure = new Uint8Array(width * height);
-const room = native.rooms.confidence as unknown as (call: object) => string;
+const room = native.stages.confidence as unknown as (call: object) => string;
 
 describe("confidence 640x480, one thread", () => {
   for (const variant of ["reference", ...variants]) {

@@ -10,7 +10,7 @@ const right = left.map((_, i) => left[i - (i % width) + Math.min(width - 1, (i %
 const [disparity, rightDisparity] = [new Int16Array(width * height), new Int16Array(width * height)];
 const search = { minDisparity: 0, numDisparities: 64, armX: 21, armY: 31, similarity: 13 };
 const call = { width, height, left, right, disparity, rightDisparity, ...search };
-const room = native.rooms.cross as unknown as (call: object) => string;
+const room = native.stages.cross as unknown as (call: object) => string;
 
 describe("cross 320x240, 64 disparities", () => {
   for (const variant of variants) {

@@ -8,7 +8,7 @@ const image = new Random(1).fill(new Uint8Array(width * height), 0, 255);
 const smoothed = new Uint8Array(width * height);
 const filtered = new Uint8Array(width * height);
 const sigmaQ8 = new Int32Array(1);
-const room = native.rooms.denoise as unknown as (call: object) => string;
+const room = native.stages.denoise as unknown as (call: object) => string;
 
 describe("denoise 640x480, one thread", () => {
   for (const variant of ["reference", ...variants]) {

@@ -7,7 +7,7 @@ import { native, variants } from "../../test/doubles/rooms.js";
 const [width, height] = [640, 480];
 const { disparityQ4 } = matchedDisparities(width, height);
 const geometry = { focalPixels: 500, baselineMetres: 0.1, disparityOffsetPixels: 0 };
-const room = native.rooms.depth as unknown as (call: object) => string;
+const room = native.stages.depth as unknown as (call: object) => string;
 
 for (const [unit, depth] of [
   ["millimetres", new Uint16Array(width * height)],

@@ -32,7 +32,7 @@ const esmp = {
   cost: 3000,
 };
 const kinds = { "esaw, 9 steps": esaw, "esmp, 8 steps": { ...esmp, slope: 20000, cap: 44250 } };
-const room = native.rooms.exponential as unknown as (call: object) => string;
+const room = native.stages.exponential as unknown as (call: object) => string;
 
 for (const [name, parameters] of Object.entries(kinds)) {
   describe(`${name}, 450x375, 60 disparities`, () => {

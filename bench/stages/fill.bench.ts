@@ -10,7 +10,7 @@ const grey = new Random(2).fill(new Uint8Array(width * height), 0, 255);
 const disparityQ4 = new Int16Array(width * height);
 const range = { thresholdQ4: 128, lowestQ4: 0, highestQ4: 2032 };
 const call = { width, height, method: "background", ...range, grey, disparityQ4 };
-const room = native.rooms.fill as unknown as (call: object) => string;
+const room = native.stages.fill as unknown as (call: object) => string;
 
 describe("fill 640x480", () => {
   for (const [name, variant, threads] of [

@@ -6,7 +6,7 @@ import { native, Random, variants } from "../../test/doubles/rooms.js";
 const [width, height] = [640, 480];
 const rgb = new Random(1).fill(new Uint8Array(3 * width * height), 0, 255);
 const result = new Uint8Array(8 * width * height);
-const room = native.rooms.hsv as unknown as (call: object) => string;
+const room = native.stages.hsv as unknown as (call: object) => string;
 
 describe("hsv 640x480, one thread", () => {
   for (const variant of ["reference", ...variants]) {

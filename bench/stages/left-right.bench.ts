@@ -6,7 +6,7 @@ import { native, variants } from "../../test/doubles/rooms.js";
 
 const [width, height] = [640, 480];
 const images = matchedDisparities(width, height);
-const room = native.rooms.leftRight as unknown as (call: object) => string;
+const room = native.stages.leftRight as unknown as (call: object) => string;
 
 describe("left_right 640x480, one thread", () => {
   for (const variant of ["reference", ...variants]) {

@@ -7,7 +7,7 @@ import { native, variants } from "../../test/doubles/rooms.js";
 const [width, height] = [640, 480];
 const { disparityQ4 } = matchedDisparities(width, height);
 const result = new Int16Array(width * height);
-const room = native.rooms.median as unknown as (call: object) => string;
+const room = native.stages.median as unknown as (call: object) => string;
 
 describe("median 640x480, one thread", () => {
   for (const variant of ["reference", ...variants]) {

@@ -10,7 +10,7 @@ const { disparityQ4 } = matchedDisparities(width, height);
 const rig = { focalPixels: 500, baselineMetres: 0.1, disparityOffsetPixels: 0, cx: 319.5, cy: 239.5 };
 const grey = new Uint8Array(width * height).fill(100);
 const rgb = new Uint8Array(3 * width * height).fill(100);
-const room = native.rooms.points as unknown as (call: object) => string;
+const room = native.stages.points as unknown as (call: object) => string;
 
 for (const element of ["float32", "int16"] as const) {
   for (const colours of [false, true]) {

@@ -19,7 +19,7 @@ const call = {
   ...maps,
   confidence: new Uint8Array(width * height),
 };
-const room = native.rooms.pyramid as unknown as (call: object) => string;
+const room = native.stages.pyramid as unknown as (call: object) => string;
 
 describe("pyramid 640x480, 128 disparities", () => {
   for (const variant of variants) {

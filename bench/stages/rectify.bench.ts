@@ -7,7 +7,7 @@ const [width, height] = [640, 480];
 const image = new Random(1).fill(new Uint8Array(3 * width * height), 0, 255);
 const grey = new Uint8Array(width * height);
 const rgb = new Uint8Array(3 * width * height);
-const room = native.rooms.rectify as unknown as (call: object) => string;
+const room = native.stages.rectify as unknown as (call: object) => string;
 
 /** What a lens and a turn of one degree do: neighbours stay neighbours, rows become arcs. */
 const map = new Int32Array(2 * width * height);

@@ -7,7 +7,7 @@ import { native, Random, variants } from "../../test/doubles/rooms.js";
 const [width, height] = [640, 480];
 const { disparityQ4 } = matchedDisparities(width, height);
 const sure = new Random().fill(new Uint8Array(width * height), 1, 255);
-const room = native.rooms.repair as unknown as (call: object) => string;
+const room = native.stages.repair as unknown as (call: object) => string;
 
 describe("repair 640x480, three passes, one thread", () => {
   for (const variant of ["reference", ...variants])

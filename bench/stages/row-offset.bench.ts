@@ -7,7 +7,7 @@ const [width, height] = [640, 480];
 const left = new Random(1).fill(new Uint32Array(width * height), 0, 0x7fffffff);
 const right = new Random(2).fill(new Uint32Array(width * height), 0, 0x7fffffff);
 const result = new Int32Array(6);
-const room = native.rooms.rowOffset as unknown as (call: object) => string;
+const room = native.stages.rowOffset as unknown as (call: object) => string;
 
 describe("row offset 640x480x128, one thread", () => {
   for (const variant of ["reference", ...variants]) {

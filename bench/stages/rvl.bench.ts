@@ -9,7 +9,7 @@ const [width, height] = [640, 480];
 /** Noise of so many millimetres above the slope: 6 is a smooth wall, 100 costs as many nibbles as the depth of a real scene. */
 const NOISES = [6, 100];
 const fastest = variants[0]!;
-const { rvlEncode, rvlDecode } = native.rooms as unknown as Record<string, (call: object) => unknown>;
+const { rvlEncode, rvlDecode } = native.stages as unknown as Record<string, (call: object) => unknown>;
 
 for (const noise of NOISES) {
   const random = seededRandom(1);

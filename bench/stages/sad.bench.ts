@@ -20,7 +20,7 @@ const call = {
   ...maps,
   confidence: new Uint8Array(width * height),
 };
-const room = native.rooms.sad as unknown as (call: object) => string;
+const room = native.stages.sad as unknown as (call: object) => string;
 
 describe("sad 640x480, 128 disparities", () => {
   for (const variant of variants) {

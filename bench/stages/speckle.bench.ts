@@ -8,7 +8,7 @@ const [width, height] = [640, 480];
 const matched = matchedDisparities(width, height).disparityQ4;
 const disparityQ4 = new Int16Array(width * height);
 const call = { width, height, minPixels: 100, rangeQ4: 16, disparityQ4 };
-const room = native.rooms.speckle as unknown as (call: object) => string;
+const room = native.stages.speckle as unknown as (call: object) => string;
 
 describe("speckle 640x480", () => {
   for (const [name, variant, threads] of [

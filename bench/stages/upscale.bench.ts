@@ -8,7 +8,7 @@ const [width, height] = [640, 480];
 const half = matchedDisparities(width / 2, height / 2).disparityQ4;
 const grey = new Random(2).fill(new Uint8Array(width * height), 0, 255);
 const result = new Int16Array(width * height);
-const room = native.rooms.upscale as unknown as (call: object) => string;
+const room = native.stages.upscale as unknown as (call: object) => string;
 
 describe("upscale to 640x480, one thread", () => {
   for (const variant of ["reference", ...variants]) {

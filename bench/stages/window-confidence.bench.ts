@@ -9,7 +9,7 @@ const { disparityQ4 } = matchedDisparities(width, height);
 const random = new Random();
 const image = () => random.fill(new Uint8Array(width * height), 0, 255);
 const call = { width, height, disparityQ4, left: image(), right: image(), certainty: image(), sure: image() };
-const room = native.rooms.windowConfidence as unknown as (call: object) => string;
+const room = native.stages.windowConfidence as unknown as (call: object) => string;
 
 describe("window confidence 640x480, product, one thread", () => {
   for (const variant of ["reference", ...variants])

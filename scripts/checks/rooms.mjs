@@ -27,7 +27,7 @@ function missingFiles(root, room) {
       `${room}/${name}.inl.h or ${name}.cc`,
       here.has(`${room}/${name}.inl.h`) || here.has(`${room}/${name}.cc`),
     ],
-    [`cuda/engine/binding/rooms/${name}.inl.h`, everywhere(`cuda/engine/binding/rooms/${name}.inl.h`)],
+    [`${room}/${name}.node.inl.h`, here.has(`${room}/${name}.node.inl.h`)],
     [`test/rooms/${file}.test.ts`, everywhere(`test/rooms/${file}.test.ts`)],
     [`bench/stages/${file}.bench.ts`, everywhere(`bench/stages/${file}.bench.ts`)],
   ];
@@ -47,7 +47,8 @@ function readmeProblems(root, room) {
 }
 
 /** A matcher's adapters, and its definition as a whole: they put rooms one after the other, and compute nothing themselves. */
-const composesRooms = (path) => /\.(cpu\.cc|gpu\.cu|stage\.cc|stage\.cu|matcher\.ref\.cc)$/.test(path);
+const composesRooms = (path) =>
+  /\.(cpu\.cc|gpu\.cu|stage\.cc|stage\.cu|matcher\.ref\.cc|node\.inl\.h)$/.test(path);
 
 /** Vector code that fuses two stages: the first one includes the second one's. */
 const FUSED = { "cuda/match/sgm/sgm.inl.h": "cuda/match/select/select.inl.h" };
@@ -76,7 +77,7 @@ function referenceProblems(root, room) {
   const contract = `${room}/${posix.basename(room)}.h`;
   return filesIn(root, [room], NATIVE_ENDINGS).flatMap((path) => {
     const text = withoutComments(readText(root, path));
-    if (path.endsWith(".matcher.ref.cc")) return [];
+    if (/\.(matcher\.ref\.cc|node\.inl\.h)$/.test(path)) return [];
     const included = [...text.matchAll(/^\s*#include\s+"([^"]+)"/gm)].map(([, name]) =>
       posix.join(posix.dirname(path), name),
     );

@@ -8,7 +8,7 @@ const halfOf = (value: number) => Math.ceil(value / 2);
 const WITHIN_ONE_SURFACE = 3;
 
 type Room = (call: object) => string;
-const room = (name: string) => native.rooms[name] as unknown as Room;
+const room = (name: string) => native.stages[name] as unknown as Room;
 
 interface Images {
   width: number;

@@ -74,14 +74,14 @@ function run(variant: string, name: string): string {
   const size = { variant, width, height };
   const matched = (image: Uint8Array) => {
     const result = new Uint8Array(width * height);
-    if (half) (native.rooms.half as unknown as Room)({ ...full, image, result });
+    if (half) (native.stages.half as unknown as Room)({ ...full, image, result });
     return half ? result : image;
   };
   const left = matched(pair.left);
   const right = matched(pair.right);
   const census = (image: Uint8Array) => {
     const words = new Uint32Array(width * height);
-    const room = half ? native.rooms.gradientCensus : native.rooms.census;
+    const room = half ? native.stages.gradientCensus : native.stages.census;
     (room as unknown as Room)({ ...size, image, census: words });
     return words;
   };
@@ -99,13 +99,13 @@ function run(variant: string, name: string): string {
     },
     answer,
   );
-  (native.rooms.leftRight as unknown as Room)({ ...size, ...answer });
+  (native.stages.leftRight as unknown as Room)({ ...size, ...answer });
   const smooth = new Int16Array(width * height);
-  (native.rooms.median as unknown as Room)({ ...size, disparityQ4: answer.disparityQ4, result: smooth });
+  (native.stages.median as unknown as Room)({ ...size, disparityQ4: answer.disparityQ4, result: smooth });
   const upscaled = new Int16Array(half ? fullWidth * fullHeight : 0);
   if (half) {
     const call = { ...full, thresholdQ4: 48, grey: pair.left, half: smooth, result: upscaled };
-    (native.rooms.upscale as unknown as Room)(call);
+    (native.stages.upscale as unknown as Room)(call);
   }
   const images = [answer.disparity, answer.rightDisparity, answer.disparityQ4, smooth, upscaled];
   return hash([...images, answer.confidence]);

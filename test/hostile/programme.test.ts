@@ -162,9 +162,9 @@ function hostileCall(): Record<string, unknown> {
 }
 
 test("native rooms: calls of wrong types, sizes and numbers", () => {
-  const names = Object.keys(native.rooms);
+  const names = Object.keys(native.stages);
   for (let i = 0; i < COUNT * 10; i++) {
-    const room = native.rooms[random.pick(names)] as unknown as (call: unknown) => unknown;
+    const room = native.stages[random.pick(names)] as unknown as (call: unknown) => unknown;
     const call = random.whole(0, 19) === 0 ? ODD() : hostileCall();
     count("room calls");
     try {

@@ -10,7 +10,7 @@ import { until } from "../doubles/frames.js";
 import { native, Random, variants } from "../doubles/rooms.js";
 import { engineCases, hashOf } from "../golden/engine-cases.mjs";
 
-const rectify = native.rooms.rectify as unknown as (call: object) => string;
+const rectify = native.stages.rectify as unknown as (call: object) => string;
 
 /** Of the golden cases those whose images have colours, and one that has none. */
 const CASES = [

@@ -10,7 +10,7 @@ import { emptyAnswer, sgm } from "../doubles/sgm-call.js";
 
 const refused = (message: RegExp) =>
   expect.objectContaining({ code: "ENGINE_PARAMETER", message: expect.stringMatching(message) });
-const room = (name: string) => native.rooms[name] as unknown as (call: object) => unknown;
+const room = (name: string) => native.stages[name] as unknown as (call: object) => unknown;
 
 /** Moves the memory away, as a message to a worker does. */
 const transfer = (buffer: ArrayBuffer) => structuredClone(buffer, { transfer: [buffer] });

@@ -17,7 +17,7 @@ import { layeredPair } from "../doubles/stereo-pair.js";
 
 const pair = layeredPair(171, 83, 9);
 const { width, height } = pair;
-const room = (name: string) => native.rooms[name] as unknown as (call: object) => string;
+const room = (name: string) => native.stages[name] as unknown as (call: object) => string;
 const NOTHING = { speckleSize: 0, fill: "off", boundary: false, median: false } as const;
 
 function optionsOf(

@@ -4,7 +4,7 @@ import { describe, expect, test } from "vitest";
 import { AWKWARD_WIDTHS, expectSameImage, native, Random, variants } from "../doubles/rooms.js";
 
 const INVALID = -32768;
-const room = native.rooms.ambiguity as unknown as (call: object) => string;
+const room = native.stages.ambiguity as unknown as (call: object) => string;
 const blockColumns = (width: number) => Math.ceil(width / 8);
 const blockRows = (height: number) => Math.ceil(height / 4);
 

@@ -4,7 +4,7 @@ import { describe, expect, test } from "vitest";
 import { AWKWARD_WIDTHS, expectSameImage, native, Random, variants } from "../doubles/rooms.js";
 
 const INVALID = -32768;
-const room = native.rooms.boundary as unknown as (call: object) => string;
+const room = native.stages.boundary as unknown as (call: object) => string;
 
 function boundary(variant: string, width: number, height: number, grey: Uint8Array, disparityQ4: Int16Array) {
   const result = new Int16Array(width * height);

@@ -5,7 +5,7 @@ import { AWKWARD_WIDTHS, expectSameImage, native, Random, variants } from "../do
 
 type Pixels = Uint8Array | Uint16Array;
 
-const room = native.rooms.census as unknown as (call: {
+const room = native.stages.census as unknown as (call: {
   variant: string;
   width: number;
   height: number;

@@ -3,8 +3,8 @@
 import { describe, expect, test } from "vitest";
 import { expectSameImage, native, Random, variants } from "../doubles/rooms.js";
 
-const rectify = native.rooms.rectify as unknown as (call: object) => string;
-const half = native.rooms.half as unknown as (call: object) => string;
+const rectify = native.stages.rectify as unknown as (call: object) => string;
+const half = native.stages.half as unknown as (call: object) => string;
 
 describe.each(["reference", ...variants])("%s", (variant) => {
   test("grey of RGB8 is BT.601 luma, rounded", () => {

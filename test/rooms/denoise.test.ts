@@ -3,7 +3,7 @@
 import { describe, expect, test } from "vitest";
 import { AWKWARD_WIDTHS, expectSameImage, native, Random, variants } from "../doubles/rooms.js";
 
-const room = native.rooms.denoise as unknown as (call: object) => string;
+const room = native.stages.denoise as unknown as (call: object) => string;
 
 function denoise(
   variant: string,

@@ -5,7 +5,7 @@ import { readFileSync } from "node:fs";
 import { AWKWARD_WIDTHS, expectSameImage, native, Random, variants } from "../doubles/rooms.js";
 
 const INVALID = -32768;
-const room = native.rooms.exponential as unknown as (call: object) => string;
+const room = native.stages.exponential as unknown as (call: object) => string;
 const esaw = { steps: 9, basePercent: 190, gammaColour: 17, gammaDistance: 36, truncation: 12, cost: 5461 };
 const esmp = { steps: 8, basePercent: 280, gammaColour: 18, gammaDistance: 29, truncation: 17, cost: 3000 };
 const messages = { ...esmp, slope: 20000, cap: 750 * 15 };

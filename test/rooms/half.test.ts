@@ -3,7 +3,7 @@
 import { describe, expect, test } from "vitest";
 import { AWKWARD_WIDTHS, expectSameImage, native, Random, variants } from "../doubles/rooms.js";
 
-const room = native.rooms.half as unknown as (call: object) => string;
+const room = native.stages.half as unknown as (call: object) => string;
 
 function half(variant: string, width: number, height: number, image: Uint8Array, stride = width) {
   const result = new Uint8Array(((width + 1) >> 1) * ((height + 1) >> 1));

@@ -3,7 +3,7 @@
 import { describe, expect, test } from "vitest";
 import { expectSameImage, native, Random, variants } from "../doubles/rooms.js";
 
-const room = native.rooms.hsv as unknown as (call: object) => string;
+const room = native.stages.hsv as unknown as (call: object) => string;
 const forms = ["reference", ...variants];
 
 interface Weights {

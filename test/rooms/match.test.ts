@@ -6,7 +6,7 @@ import { MATCHERS } from "../../cuda/index.js";
 import { layeredPair } from "../doubles/stereo-pair.js";
 import { expectSameImage, native, Random, variants } from "../doubles/rooms.js";
 
-const match = native.rooms.match as unknown as (call: object) => string;
+const match = native.stages.match as unknown as (call: object) => string;
 
 interface Call {
   width: number;

@@ -5,8 +5,8 @@ import { pointBytes } from "../../cuda/index.js";
 import { AWKWARD_WIDTHS, expectSameImage, native, Random, variants } from "../doubles/rooms.js";
 
 const INVALID = -32_768;
-const room = native.rooms.points as unknown as (call: object) => string;
-const depthRoom = native.rooms.depth as unknown as (call: object) => string;
+const room = native.stages.points as unknown as (call: object) => string;
+const depthRoom = native.stages.depth as unknown as (call: object) => string;
 
 interface Call {
   width: number;

@@ -6,7 +6,7 @@ import { MAPS, noisyPair, valuesOnly, windowRoom } from "../doubles/window-rooms
 
 const forms = ["reference", ...variants];
 const DEFAULTS = { windowWidth: 5, windowHeight: 5, levels: 2, peakRatio: 5, subpixel: true };
-const pyramid = windowRoom(native.rooms.pyramid as unknown as (call: object) => string, DEFAULTS);
+const pyramid = windowRoom(native.stages.pyramid as unknown as (call: object) => string, DEFAULTS);
 
 describe.each(forms)("pyramid, %s: by hand", (variant) => {
   test("a flat image: the highest disparity of equals, from level to level, until nothing stands out", () => {

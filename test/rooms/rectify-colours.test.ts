@@ -16,7 +16,7 @@ interface Call {
   edge?: "start" | "end";
 }
 
-const room = native.rooms.rectify as unknown as (call: object) => string;
+const room = native.stages.rectify as unknown as (call: object) => string;
 const MOSAICS = ["RGGB", "GRBG", "GBRG", "BGGR"].flatMap((order) =>
   [8, 10, 12, 16].map((bits) => `BAYER_${order}${bits}`),
 );

@@ -20,7 +20,7 @@ interface Call {
   edge?: "start" | "end";
 }
 
-const room = native.rooms.rectify as unknown as (
+const room = native.stages.rectify as unknown as (
   call: Call & { variant: string; grey: Uint8Array },
 ) => string;
 

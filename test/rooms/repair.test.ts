@@ -4,7 +4,7 @@ import { describe, expect, test } from "vitest";
 import { AWKWARD_WIDTHS, expectSameImage, native, Random, variants } from "../doubles/rooms.js";
 
 const INVALID = -32768;
-const room = native.rooms.repair as unknown as (call: object) => string;
+const room = native.stages.repair as unknown as (call: object) => string;
 
 interface Maps {
   disparityQ4: Int16Array;

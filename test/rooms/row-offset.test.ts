@@ -3,7 +3,7 @@
 import { describe, expect, test } from "vitest";
 import { native, Random, variants } from "../doubles/rooms.js";
 
-const room = native.rooms.rowOffset as unknown as (call: object) => string;
+const room = native.stages.rowOffset as unknown as (call: object) => string;
 
 interface Pair {
   width: number;

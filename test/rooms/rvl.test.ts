@@ -5,12 +5,12 @@ import { decodeRvl, encodeRvl, rvlMaxBytes } from "../../core/frame/rvl.js";
 import { native, variants } from "../doubles/rooms.js";
 import { depthLikePicture, randomBytes, seededRandom } from "../doubles/rvl-pictures.js";
 
-const encode = native.rooms.rvlEncode as unknown as (call: {
+const encode = native.stages.rvlEncode as unknown as (call: {
   variant: string;
   pixels: Uint16Array | Int16Array;
   body: Uint8Array;
 }) => number;
-const decode = native.rooms.rvlDecode as unknown as (call: {
+const decode = native.stages.rvlDecode as unknown as (call: {
   body: Uint8Array;
   pixels: Uint16Array;
 }) => boolean;

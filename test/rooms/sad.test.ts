@@ -6,7 +6,7 @@ import { INVALID, MAPS, noisyPair, valuesOnly, windowRoom } from "../doubles/win
 
 const forms = ["reference", ...variants];
 const DEFAULTS = { windowWidth: 3, windowHeight: 3, hue: 20, saturation: 30, value: 50, subpixel: true };
-const sad = windowRoom(native.rooms.sad as unknown as (call: object) => string, DEFAULTS);
+const sad = windowRoom(native.stages.sad as unknown as (call: object) => string, DEFAULTS);
 
 describe.each(forms)("sad, %s: by hand", (variant) => {
   test("a row of five values", () => {

@@ -15,7 +15,7 @@ interface Given {
 }
 
 function select({ sums, ...given }: Given): SgmAnswer {
-  const room = native.rooms.select as unknown as (call: object) => string;
+  const room = native.stages.select as unknown as (call: object) => string;
   const answer = emptyAnswer(given.width);
   const defaults = { variant: "reference", height: 1, minDisparity: 0, numDisparities: 8, subpixel: true };
   expect(room({ ...defaults, ...given, sums: Uint16Array.from(sums), ...answer })).toBe("reference");
@@ -109,7 +109,7 @@ describe("select: by hand", () => {
 });
 
 test("select has no fast form of its own, and says so", () => {
-  const room = native.rooms.select as unknown as (call: object) => string;
+  const room = native.stages.select as unknown as (call: object) => string;
   expect(() => room({ variant: "scalar", width: 1, height: 1, numDisparities: 8 })).toThrow(
     expect.objectContaining({ code: "BACKEND_UNAVAILABLE", message: expect.stringContaining("sgm") }),
   );

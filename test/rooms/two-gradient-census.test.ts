@@ -3,7 +3,7 @@
 import { describe, expect, test } from "vitest";
 import { AWKWARD_WIDTHS, expectSameImage, native, Random, variants } from "../doubles/rooms.js";
 
-const room = native.rooms.twoGradientCensus as unknown as (call: object) => string;
+const room = native.stages.twoGradientCensus as unknown as (call: object) => string;
 const HORIZONTAL = [-16, -13, -9, -6, -3, -1, 1, 3, 6, 9, 13, 16];
 const VERTICAL = [-16, -13, -8, -5, -2, 0, 2, 5, 8, 13, 16];
 

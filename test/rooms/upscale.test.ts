@@ -4,7 +4,7 @@ import { describe, expect, test } from "vitest";
 import { AWKWARD_WIDTHS, expectSameImage, native, Random, variants } from "../doubles/rooms.js";
 
 const INVALID = -32768;
-const room = native.rooms.upscale as unknown as (call: object) => string;
+const room = native.stages.upscale as unknown as (call: object) => string;
 
 function upscale(
   variant: string,

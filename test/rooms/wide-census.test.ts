@@ -3,7 +3,7 @@
 import { describe, expect, test } from "vitest";
 import { AWKWARD_WIDTHS, expectSameImage, native, Random, variants } from "../doubles/rooms.js";
 
-const room = native.rooms.wideCensus as unknown as (call: object) => string;
+const room = native.stages.wideCensus as unknown as (call: object) => string;
 const THRESHOLDS = [-17, -15, -13, -10, -8, -6, -4, -2, -1, 0, 1, 2, 4, 6, 8, 10, 13, 15, 17];
 const FLAT = (0xfff << 19) | (0b1111111111 << 9);
 

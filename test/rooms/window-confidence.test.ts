@@ -5,7 +5,7 @@ import { CONFIDENCE_MEASURES } from "../../cuda/index.js";
 import { AWKWARD_WIDTHS, expectSameImage, native, Random, variants } from "../doubles/rooms.js";
 
 const INVALID = -32768;
-const room = native.rooms.windowConfidence as unknown as (call: object) => string;
+const room = native.stages.windowConfidence as unknown as (call: object) => string;
 const MEASURES = CONFIDENCE_MEASURES.filter((name) => name !== "probability");
 
 interface Call {

@@ -37,7 +37,7 @@ function ramp(random: Random) {
 function badPercent(algorithm: string, images: ReturnType<typeof ramp>): number {
   const disparityQ4 = new Int16Array(WIDTH * HEIGHT);
   const call = { width: WIDTH, height: HEIGHT, minDisparity: 0, numDisparities: LARGEST + 1, threads: 2 };
-  const room = native.rooms.match as unknown as (call: object) => string;
+  const room = native.stages.match as unknown as (call: object) => string;
   const confidence = new Uint8Array(WIDTH * HEIGHT);
   const [variant] = native.cpuFeatures().available;
   room({ ...call, ...images, variant, algorithm, disparityQ4, confidence });

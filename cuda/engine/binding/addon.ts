@@ -17,8 +17,8 @@ export interface CpuFeatures {
   best: InstructionSet;
 }
 
-/** Rooms one by one, for tests and benchmarks; unstable. Each file of cuda/engine/binding/rooms adds its own. */
-export type NativeRooms = Record<string, (...parameters: never[]) => unknown>;
+/** Stages one by one, for tests and benchmarks; unstable. The file x.node.inl.h of each stage's folder adds its functions. */
+export type NativeStages = Record<string, (...parameters: never[]) => unknown>;
 
 /** EngineOptions as the addon reads them: settings of stages as SECTION.NAME, the repeated stage as its index in STAGE_NAMES. */
 export type NativeOptions = Omit<EngineOptions, "denoise" | "verticalOffset" | "points" | "repeatStage"> & {
@@ -71,7 +71,7 @@ export interface EngineExports {
   /** Why CUDA cannot be used, one sentence; "" where it can. */
   cudaUnavailable(): string;
   cpuFeatures(): CpuFeatures;
-  readonly rooms: NativeRooms;
+  readonly stages: NativeStages;
   /** Names, ranges, defaults, units and descriptions of matchers and stages. */
   facts(): {
     matchers: readonly Matcher[];

@@ -5,7 +5,7 @@
 #include "../../simd/instruction_set.h"
 #include "../plugin.h"
 #include "facts.h"
-#include "rooms.h"
+#include "stage_bindings.h"
 #include "session.h"
 
 namespace depthwatt {
@@ -32,7 +32,7 @@ void addEngine(Napi::Env env, Napi::Object exports) {
   exports.Set("cudaUnavailable", Napi::Function::New(env, cudaUnavailable, "cudaUnavailable"));
   addSession(env, exports);
   addFacts(env, exports);
-  addRooms(env, exports);
+  addStages(env, exports);
 }
 
 }  // namespace depthwatt

@@ -33,7 +33,7 @@ async function brightness(path, trait) {
     const { data } = greyOf({ ...raw, timestampNs: 0n, sequence: 0 });
     const grey = new Uint8Array(width * height);
     const sizes = { inputWidth: width, inputHeight: height, width, height, strideBytes };
-    native.rooms.rectify({ variant: "reference", format: trait.format, ...sizes, image: raw.data, grey });
+    native.stages.rectify({ variant: "reference", format: trait.format, ...sizes, image: raw.data, grey });
     const still = mean(data) / (data instanceof Uint16Array ? 257 : 1);
     assert(
       Math.abs(mean(grey) - still) < 2,

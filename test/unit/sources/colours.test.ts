@@ -196,7 +196,7 @@ const formats = [
   "BAYER_BGGR16",
 ];
 test.each(formats)("still pictures have the engine's colours: %s", (format) => {
-  const room = native.rooms.rectify as unknown as (call: object) => string;
+  const room = native.stages.rectify as unknown as (call: object) => string;
   const [width, height, strideBytes] = [13, 9, 41];
   const image = random.fill(new Uint8Array(2 * strideBytes * height), 0, 255);
   const expected = new Uint8Array(3 * width * height);

@@ -21,7 +21,7 @@ import {
 import { needsData } from "../../../doubles/needs.js";
 import { native, Random, variants } from "../../../doubles/rooms.js";
 
-const room = native.rooms.rectify as unknown as (call: object) => string;
+const room = native.stages.rectify as unknown as (call: object) => string;
 
 function remap({ width, height, data }: GreyImage, map: Int32Array, size: Rectification): Grey {
   const grey = new Uint8Array(size.width * size.height);

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the calls of sad and pyramid share: threads?, width, height, minDisparity, numDisparities, windowWidth, windowHeight, subpixel,
+// left, right: Uint8Array of eight bytes a pixel, as hsv gives them, disparityQ4, disparity, rightDisparity: Int16Array,
+// confidence: Uint8Array.
+#pragma once
+
+#include <memory>
+
+#include "../../match/window.h"
+#include "variant.h"
+
+namespace depthwatt {
+
+inline ImageView<const HsvPixel> hsvImageOf(const Napi::Object& call, const char* name, int32_t width, int32_t height) {
+  const auto bytes = imageOf<const uint8_t>(call, name, 8 * width, height, 8 * static_cast<size_t>(width));
+  return packedView(reinterpret_cast<const HsvPixel*>(bytes.data), width, height);
+}
+
+inline void readWindow(const Napi::Object& call, WindowParameters& p) {
+  const auto number = [&](const char* name) { return integerOf(call, name, -kAnyInt, kAnyInt); };
+  p.minDisparity = number("minDisparity");
+  p.numDisparities = number("numDisparities");
+  p.windowWidth = number("windowWidth");
+  p.windowHeight = number("windowHeight");
+  p.subpixel = booleanOf(call, "subpixel");
+}
+
+/// Runs the variant of the call. Stage: Sad or Pyramid.
+template <class Stage, class Parameters>
+Napi::Value runWindow(const Napi::CallbackInfo& info, const Parameters& p,
+                      void (*reference)(const Parameters&, const WindowImages&, const WindowResult&)) {
+  const auto call = info[0].As<Napi::Object>();
+  const int32_t width = integerOf(call, "width", 1, 16384), height = integerOf(call, "height", 1, 16384);
+  const WindowImages images{hsvImageOf(call, "left", width, height), hsvImageOf(call, "right", width, height)};
+  const WindowResult result{imageOf<int16_t>(call, "disparityQ4"), imageOf<int16_t>(call, "disparity"),
+                            imageOf<int16_t>(call, "rightDisparity"), imageOf<uint8_t>(call, "confidence")};
+  const Variant variant = variantOf(call);
+  if (variant.isReference) {
+    reference(p, images, result);
+    return Napi::String::New(info.Env(), variant.name());
+  }
+  Workers workers(integerOf(call, "threads", 1, 64, 1));
+  Stage* opened = nullptr;
+  throwUnlessOk(info.Env(), Stage::open(p, width, height, true, variant.set, workers, &opened));
+  const std::unique_ptr<Stage> fast(opened);
+  fast->compute(images, result);
+  return Napi::String::New(info.Env(), variant.name());
+}
+
+}  // namespace depthwatt

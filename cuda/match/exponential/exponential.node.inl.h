@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+// native.stages.exponential({variant, threads?, width, height, minDisparity, numDisparities, steps, basePercent, gammaColour,
+//                           gammaDistance, truncation, cost, gradientTruncation?, gradientCost?, slope, cap, subpixel, left, right, leftRgb: Uint8Array,
+//                           disparityQ4, disparity, rightDisparity: Int16Array, confidence: Uint8Array})
+#include "exponential.h"
+
+#include <memory>
+
+#include "../../engine/binding/variant.h"
+
+namespace depthwatt {
+namespace {
+
+Napi::Value exponential(const Napi::CallbackInfo& info) {
+  const auto call = objectAt(info, 0, "the call");
+  const Variant variant = variantOf(call);
+  const auto number = [&](const char* name) { return integerOf(call, name, -kAnyInt, kAnyInt); };
+  ExponentialParameters p;
+  p.minDisparity = number("minDisparity");
+  p.numDisparities = number("numDisparities");
+  p.steps = number("steps");
+  p.basePercent = number("basePercent");
+  p.gammaColour = number("gammaColour");
+  p.gammaDistance = number("gammaDistance");
+  p.truncation = number("truncation");
+  p.cost = number("cost");
+  p.gradientTruncation = integerOf(call, "gradientTruncation", -kAnyInt, kAnyInt, 0);
+  p.gradientCost = integerOf(call, "gradientCost", -kAnyInt, kAnyInt, 0);
+  p.slope = number("slope");
+  p.cap = number("cap");
+  p.subpixel = booleanOf(call, "subpixel");
+  throwUnlessOk(info.Env(), checkExponentialParameters(p));
+  const auto left = imageOf<const uint8_t>(call, "left");
+  const size_t rgbBytes = 3 * static_cast<size_t>(left.width);
+  const auto rgb = imageOf<const uint8_t>(call, "leftRgb", 3 * left.width, left.height, rgbBytes);
+  const ExponentialImages images{left, imageOf<const uint8_t>(call, "right"),
+                                 packedView(reinterpret_cast<const Rgb8*>(rgb.data), left.width, left.height)};
+  const ExponentialResult result{imageOf<int16_t>(call, "disparityQ4"), imageOf<int16_t>(call, "disparity"),
+                                 imageOf<int16_t>(call, "rightDisparity"), imageOf<uint8_t>(call, "confidence")};
+  if (variant.isReference) {
+    exponentialReference(p, images, result);
+    return Napi::String::New(info.Env(), variant.name());
+  }
+  Workers workers(integerOf(call, "threads", 1, 64, 1));
+  Exponential* opened = nullptr;
+  throwUnlessOk(info.Env(), Exponential::open(p, left.width, left.height, variant.set, workers, &opened));
+  const std::unique_ptr<Exponential> fast(opened);
+  fast->compute(images, result);
+  return Napi::String::New(info.Env(), variant.name());
+}
+
+}  // namespace
+
+void addExponential(Napi::Env env, Napi::Object stages) {
+  stages.Set("exponential", Napi::Function::New(env, exponential, "exponential"));
+}
+
+}  // namespace depthwatt

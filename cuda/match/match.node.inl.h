@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+// native.stages.match({variant: "reference" | any instruction set, algorithm, parameters?, width, height, minDisparity,
+//   numDisparities, halfResolution?, leftRight?, threads?, left, right: Uint8Array, leftRgb?, rightRgb?: Uint8Array,
+//   disparityQ4: Int16Array, confidence: Uint8Array}): any matcher of the registry, as the engine opens it for images of this
+//   size and a search in their pixels. halfResolution: only says which defaults its parameters have. Colours are packed.
+#include "registry.h"
+
+#include "../engine/binding/session_options.h"
+#include "../engine/binding/variant.h"
+
+namespace depthwatt {
+namespace {
+
+bool flagOf(const Napi::Object& call, const char* name) {
+  return !call.Get(name).IsUndefined() && booleanOf(call, name);
+}
+
+Napi::Value match(const Napi::CallbackInfo& info) {
+  const auto call = objectAt(info, 0, "the call");
+  const Variant variant = variantOf(call);
+  MatchTask task;
+  task.width = integerOf(call, "width", 1, 32768);
+  task.height = integerOf(call, "height", 1, 32768);
+  task.search = {integerOf(call, "minDisparity", -kAnyInt, kAnyInt),
+                 integerOf(call, "numDisparities", -kAnyInt, kAnyInt)};
+  task.leftRight = flagOf(call, "leftRight");
+  task.matcher = matcherChoiceOf(call, flagOf(call, "halfResolution"));
+  throwUnlessOk(info.Env(), checkMatcher(task.matcher, task.search, false));
+  MatcherImages images{imageOf<const uint8_t>(call, "left"), imageOf<const uint8_t>(call, "right"), {}, {}};
+  if (task.matcher.facts->images != ImagesNeeded::kGrey) {
+    const size_t rowBytes = 3 * static_cast<size_t>(task.width);
+    const auto colours = [&](const char* name) {
+      const auto bytes = imageOf<const uint8_t>(call, name, 3 * task.width, task.height, rowBytes);
+      return packedView(reinterpret_cast<const Rgb8*>(bytes.data), task.width, task.height);
+    };
+    images.leftRgb = colours("leftRgb");
+    if (task.leftRight || task.matcher.facts->images == ImagesNeeded::kGreyAndRgb)
+      images.rightRgb = colours("rightRgb");
+  }
+  const MatcherResult result{
+      imageOf<int16_t>(call, "disparityQ4", task.width, task.height, 2 * static_cast<size_t>(task.width)),
+      imageOf<uint8_t>(call, "confidence", task.width, task.height, static_cast<size_t>(task.width))};
+  if (variant.isReference) {
+    throwUnlessOk(info.Env(), matchReference(task, images, result));
+    return Napi::String::New(info.Env(), variant.name());
+  }
+  Workers workers(integerOf(call, "threads", 1, 64, 1));
+  std::unique_ptr<CpuMatcher> matcher;
+  throwUnlessOk(info.Env(), openCpuMatcher(task, variant.set, workers, &matcher));
+  matcher->compute(images, result);
+  return Napi::String::New(info.Env(), variant.name());
+}
+
+}  // namespace
+
+void addMatch(Napi::Env env, Napi::Object stages) { stages.Set("match", Napi::Function::New(env, match, "match")); }
+
+}  // namespace depthwatt

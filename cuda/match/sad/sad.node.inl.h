@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+// native.stages.sad({variant, hue, saturation, value, and what window_call.h names})
+#include "sad.h"
+
+#include "../../engine/binding/window_call.h"
+
+namespace depthwatt {
+namespace {
+
+Napi::Value sad(const Napi::CallbackInfo& info) {
+  const auto call = info[0].As<Napi::Object>();
+  SadParameters p;
+  readWindow(call, p);
+  p.weights = hsvWeightsOf(call);
+  throwUnlessOk(info.Env(), checkSadParameters(p));
+  return runWindow<Sad>(info, p, sadReference);
+}
+
+}  // namespace
+
+void addSad(Napi::Env env, Napi::Object stages) { stages.Set("sad", Napi::Function::New(env, sad, "sad")); }
+
+}  // namespace depthwatt

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+// native.stages.ambiguity({variant, width, height, left, right: Uint8Array, disparityQ4: Int16Array, limit: Uint8Array, parts?: number}): the
+//   vector forms in so many parts of rows
+#include "ambiguity.h"
+
+#include "../../engine/binding/variant.h"
+
+namespace depthwatt {
+namespace {
+
+Napi::Value ambiguity(const Napi::CallbackInfo& info) {
+  const auto call = info[0].As<Napi::Object>();
+  const Variant variant = variantOf(call);
+  const AmbiguityImages images{imageOf<const uint8_t>(call, "left"), imageOf<const uint8_t>(call, "right"),
+                               imageOf<const int16_t>(call, "disparityQ4")};
+  const int32_t columns = blockColumnsOf(images.left.width), rows = blockRowsOf(images.left.height);
+  const auto limit = imageOf<uint8_t>(call, "limit", columns, rows, static_cast<size_t>(columns));
+  const int32_t parts = integerOf(call, "parts", 1, rows, 1);
+  if (variant.isReference) ambiguityReference(images, limit);
+  for (int32_t i = 0; !variant.isReference && i < parts; ++i) {
+    kernelsFor<AmbiguityKernels>(variant.set).ambiguity(images, limit, rows * i / parts, rows * (i + 1) / parts);
+  }
+  return Napi::String::New(info.Env(), variant.name());
+}
+
+}  // namespace
+
+void addAmbiguity(Napi::Env env, Napi::Object stages) {
+  stages.Set("ambiguity", Napi::Function::New(env, ambiguity, "ambiguity"));
+}
+
+}  // namespace depthwatt

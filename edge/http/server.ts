@@ -5,7 +5,7 @@ import {
   type IncomingMessage,
   type RequestListener,
   type Server,
-  type ServerResponse,
+  ServerResponse,
 } from "node:http";
 import { createServer as createTlsServer } from "node:https";
 import type { AddressInfo, Socket } from "node:net";
@@ -39,6 +39,8 @@ const MAX_MESSAGE_BYTES = 64 << 10;
 export const MAX_STRANGERS = 16;
 /** 64 people who may look, beside whoever may not. */
 const MAX_SOCKETS = 64 + MAX_STRANGERS;
+/** How long the client of an unknown upgrade may leave its response unread. */
+const UNREAD_RESPONSE_MS = 10_000;
 
 const HEADERS = {
   "X-Content-Type-Options": "nosniff",
@@ -53,6 +55,8 @@ export class HttpServer implements HttpRoutes {
   readonly #pages = new Map<string, { handler: HttpHandler; open: boolean }>();
   readonly #sockets = new Map<string, SocketHandler>();
   readonly #upgrades: WebSocketServer;
+  /** Every open TCP connection. Node forgets upgraded ones and those in a TLS handshake, but close() waits for them. */
+  readonly #connections = new Set<Socket>();
   #url: string | undefined;
 
   constructor(options: HttpOptions) {
@@ -74,6 +78,10 @@ export class HttpServer implements HttpRoutes {
       noServer: true,
       maxPayload: MAX_MESSAGE_BYTES,
       perMessageDeflate: false,
+    });
+    this.#server.on("connection", (socket: Socket) => {
+      this.#connections.add(socket);
+      socket.once("close", () => this.#connections.delete(socket));
     });
     this.#server.on("upgrade", (request, socket, head) => this.#upgrade(request, socket as Socket, head));
     // What a stranger's bytes break is that stranger's connection.
@@ -193,12 +201,17 @@ export class HttpServer implements HttpRoutes {
 
   #upgrade(request: IncomingMessage, socket: Socket, head: Buffer): void {
     socket.on("error", () => socket.destroy());
+    if (request.headers.upgrade?.toLowerCase() !== "websocket") {
+      this.#answerOnce(request, socket);
+      return;
+    }
     const refused = this.#refusal(request, true);
     const handler = this.#sockets.get(pathOf(request));
     const full = this.#upgrades.clients.size >= MAX_SOCKETS;
     if (refused || handler === undefined || full) {
       const status = refused?.status ?? (full ? 503 : 404);
-      socket.end(`HTTP/1.1 ${status} Refused\r\nConnection: close\r\nContent-Length: 0\r\n\r\n`);
+      socket.write(`HTTP/1.1 ${status} Refused\r\nConnection: close\r\nContent-Length: 0\r\n\r\n`);
+      socket.destroySoon();
       return;
     }
     this.#upgrades.handleUpgrade(request, socket, head, (accepted) => {
@@ -207,12 +220,24 @@ export class HttpServer implements HttpRoutes {
     });
   }
 
+  /**
+   * Answers a request for an unknown upgrade, such as h2c, as if it asked for none (RFC 9110, section 7.8). Node has
+   * already detached its parser from the connection, so the connection ends with this response.
+   */
+  #answerOnce(request: IncomingMessage, socket: Socket): void {
+    const response = new ServerResponse(request);
+    response.shouldKeepAlive = false;
+    response.assignSocket(socket);
+    response.once("finish", () => socket.destroySoon());
+    socket.setTimeout(UNREAD_RESPONSE_MS, () => socket.destroy());
+    this.#answer(request, response);
+  }
+
   async close(): Promise<void> {
-    for (const client of this.#upgrades.clients) client.terminate();
     this.#upgrades.close();
     if (!this.#server.listening) return;
     const closed = new Promise<void>((resolve) => this.#server.close(() => resolve()));
-    this.#server.closeAllConnections();
+    for (const connection of this.#connections) connection.destroy();
     await closed;
   }
 }

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // The HTTP server over real sockets: exact paths, methods, no way into the file system, ports that are taken.
 import { once } from "node:events";
-import { connect } from "node:net";
-import { afterEach, expect, test } from "vitest";
+import { readFileSync } from "node:fs";
+import { connect, type Socket } from "node:net";
+import { afterEach, expect, onTestFinished, test } from "vitest";
 import { WebSocket } from "ws";
 import { HttpServer, PasswordGate, sendText } from "../../../edge/http/index.js";
+import { makeCertificates } from "../../doubles/certificates.js";
 
 const servers: HttpServer[] = [];
 afterEach(async () => {
@@ -94,6 +96,53 @@ test("bytes that are no HTTP end their own connection only", async () => {
   socket.resume();
   await once(socket, "close");
   expect((await fetch(url)).status).toBe(200);
+});
+
+test("an upgrade that the server does not know is ignored and the page is answered", async () => {
+  const { port } = await listening();
+  const lines = ["Connection: Upgrade, HTTP2-Settings", "Upgrade: h2c", "HTTP2-Settings: AAMAAABk"];
+  const home = await raw(port, "/", lines);
+  expect(home).toMatch(/^HTTP\/1\.1 200 OK\r\n/);
+  expect(home).toMatch(/\r\nConnection: close\r\n[\s\S]*home\n/);
+  expect(await raw(port, "/x", lines)).toMatch(/^HTTP\/1\.1 404 /);
+  expect(await raw(port, "/", [...lines, "Origin: http://attacker.example"])).toMatch(/^HTTP\/1\.1 403 /);
+});
+
+/** A client that sends this and never closes its own end. */
+async function heldConnection(port: number, sent: string | Buffer): Promise<Socket> {
+  const socket = connect({ port, host: "127.0.0.1", allowHalfOpen: true });
+  // The server may reset the connection.
+  socket.on("error", () => {});
+  await once(socket, "connect");
+  socket.write(sent);
+  return socket.resume();
+}
+
+test.each([
+  ["/nowhere", "websocket"],
+  ["/live", "websocket"],
+  ["/", "h2c"],
+])(
+  "close() does not wait for the client of %s that keeps a refused upgrade to %s open",
+  async (path, kind) => {
+    const { server, port } = await listening();
+    const lines = [`GET ${path} HTTP/1.1`, "Host: 127.0.0.1", "Connection: Upgrade", `Upgrade: ${kind}`];
+    const socket = await heldConnection(port, `${lines.join("\r\n")}\r\n\r\n`);
+    await once(socket, "end");
+    await server.close();
+    socket.destroy();
+  },
+);
+
+test("close() does not wait for a TLS handshake", async () => {
+  const { server: pair, remove } = makeCertificates();
+  onTestFinished(remove);
+  const tls = { cert: readFileSync(pair.certFile), key: readFileSync(pair.keyFile) };
+  const { server, port } = await listening({ tls });
+  // The first byte of a TLS record: the server waits for the rest of it.
+  const socket = await heldConnection(port, Buffer.of(0x16));
+  await server.close();
+  socket.destroy();
 });
 
 test("a port that is taken: auto takes another, a number is an error that says so", async () => {

@@ -9,7 +9,10 @@ import { dirname, join } from "node:path";
 import { addonSources } from "v4l2-camera/build.mjs";
 import { nativeSources, writeGeneratedHeaders } from "../scripts/native-sources.mjs";
 
-/** Debian architecture -> compiler of Debian 11. */
+/**
+ * Debian architecture -> compiler of Debian 11.
+ * @type {Record<string, string>}
+ */
 export const COMPILERS = { amd64: "g++-10", arm64: "aarch64-linux-gnu-g++-10" };
 
 const FOLDERS = ["addon.cc", "core", "cuda", "camera", "power"];
@@ -17,7 +20,9 @@ const FOLDERS = ["addon.cc", "core", "cuda", "camera", "power"];
 /**
  * The compiler's flags for one addon: those of its binding.gyp, for x86 or g++ alone where they stand there, and those that
  * node-addon-api and node-gyp add.
- * @param folder with binding.gyp
+ * @param {string} folder with binding.gyp
+ * @param {{name: string, compiler: string, x64: boolean}} options
+ * @returns {string[]}
  */
 export function addonFlags(folder, { name, compiler, x64 }) {
   const text = readFileSync(join(folder, "binding.gyp"), "utf8").replace(/#.*/g, "");
@@ -35,11 +40,18 @@ export function addonFlags(folder, { name, compiler, x64 }) {
 function linkFlags(folder) {
   const text = readFileSync(join(folder, "binding.gyp"), "utf8");
   return [/"ldflags": \[([^\]]*)\]/, /"libraries": \[([^\]]*)\]/].map((pattern) =>
-    [...pattern.exec(text)[1].matchAll(/"([^"]+)"/g)].map(([, flag]) => flag),
+    [.../** @type {RegExpExecArray} */ (pattern.exec(text))[1].matchAll(/"([^"]+)"/g)].map(
+      ([, flag]) => flag,
+    ),
   );
 }
 
-/** Copies what is compiled below `root`. Gives the folder as it is called inside. */
+/**
+ * Copies what is compiled below `root`. Gives the folder as it is called inside.
+ * @param {string} project
+ * @param {string} root
+ * @param {string} headers
+ */
 export function copySources(project, root, headers) {
   const folder = mkdtempSync(join(root, "tmp/depthwatt-"));
   for (const name of FOLDERS)

@@ -8,7 +8,10 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { aptFiles, archives } from "../test/setup/nvcc-11.8.mjs";
 
-/** Suite -> its packages and the C++ compilers in them. */
+/**
+ * Suite -> its packages and the C++ compilers in them.
+ * @type {Record<string, {packages: string[], compilers: string[]}>}
+ */
 export const DEBIANS = {
   bullseye: {
     packages: ["g++-9", "g++-10", "g++-10-aarch64-linux-gnu"],
@@ -32,7 +35,10 @@ export const debianMirror = () =>
     .map((one) => one.split(" ")[0])
     .find((one) => !one.includes("security"));
 
-/** The root folder of that Debian where it has been fetched, else undefined. */
+/**
+ * The root folder of that Debian where it has been fetched, else undefined.
+ * @param {string} suite
+ */
 export function cachedDebian(suite, folder = cacheFolder()) {
   const root = join(folder, `compilers-${suite}`);
   return existsSync(root) ? root : undefined;
@@ -50,7 +56,11 @@ function complete(suite, root) {
   return root;
 }
 
-/** Fetches where the cache is empty; throws with one sentence where that cannot be. */
+/**
+ * Fetches where the cache is empty; throws with one sentence where that cannot be.
+ * @param {string} suite
+ * @returns {string}
+ */
 export function fetchDebian(suite, folder = cacheFolder()) {
   const ready = cachedDebian(suite, folder);
   if (ready !== undefined) return complete(suite, ready);
@@ -76,7 +86,7 @@ export function fetchDebian(suite, folder = cacheFolder()) {
   } finally {
     rmSync(work, { recursive: true, force: true });
   }
-  return cachedDebian(suite, folder);
+  return /** @type {string} */ (cachedDebian(suite, folder));
 }
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) {

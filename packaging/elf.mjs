@@ -5,7 +5,10 @@ import { closeSync, openSync, readSync } from "node:fs";
 
 const MACHINES = { 62: "x86-64", 183: "AArch64" };
 
-/** Undefined where the file is no little-endian ELF file of 64 bits. */
+/**
+ * Undefined where the file is no little-endian ELF file of 64 bits.
+ * @param {string} path
+ */
 export function machineOf(path) {
   const bytes = Buffer.alloc(20);
   const descriptor = openSync(path, "r");
@@ -23,20 +26,29 @@ const newer = (a, b) => {
   return 0;
 };
 
-/** The newest of each: {GLIBC: "2.17", GLIBCXX: "3.4.22"}; what a file does not ask for is not in it. */
+/**
+ * The newest of each: {GLIBC: "2.17", GLIBCXX: "3.4.22"}; what a file does not ask for is not in it.
+ * @param {string} path
+ * @returns {Record<string, string>}
+ */
 export function symbolVersions(path) {
   const said = execFileSync("readelf", ["--version-info", "--wide", path], {
     encoding: "utf8",
     maxBuffer: 1 << 26,
   });
   const needs = said.slice(said.indexOf("Version needs section"));
+  /** @type {Record<string, string>} */
   const newest = {};
   for (const [, name, version] of needs.matchAll(/Name: (GLIBC|GLIBCXX|CXXABI)_([0-9.]+)/g))
     if (newest[name] === undefined || newer(version, newest[name]) > 0) newest[name] = version;
   return newest;
 }
 
-/** Throws where a file asks for a newer version than `maxVersions`, such as {GLIBC: "2.17"}. */
+/**
+ * Throws where a file asks for a newer version than `maxVersions`, such as {GLIBC: "2.17"}.
+ * @param {string} path
+ * @param {Record<string, string>} maxVersions
+ */
 export function checkSymbolVersions(path, maxVersions) {
   const found = symbolVersions(path);
   for (const [name, version] of Object.entries(found)) {

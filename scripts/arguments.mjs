@@ -14,7 +14,12 @@ function headOf(script) {
     .join("\n");
 }
 
-/** @param config as parseArgs takes it. Ends with 0 after --help, with 2 where a word is wrong. */
+/**
+ * Parses the command line. Ends the process with 0 after --help, with 2 where an argument is wrong.
+ * @template {import("node:util").ParseArgsConfig} T
+ * @param {T} config as parseArgs takes it
+ * @returns {ReturnType<typeof parseArgs<T>>}
+ */
 export function scriptArguments(config) {
   const script = process.argv[1];
   if (process.argv.includes("--help")) {

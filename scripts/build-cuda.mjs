@@ -10,6 +10,17 @@ import { fileURLToPath } from "node:url";
 import { parseArgs, promisify } from "node:util";
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
+/**
+ * @typedef {{
+ *   kernel: string,
+ *   architecture: number,
+ *   stackBytes: number,
+ *   spillBytes: number,
+ *   registers: number,
+ *   sharedBytes: number,
+ * }} KernelResources
+ */
+
 /** Every architecture that a supported board or card has. */
 const KNOWN_ARCHITECTURES = ["53", "62", "72", "87", "90", "110"];
 
@@ -47,6 +58,10 @@ function boardArchitectures(name) {
   }
 }
 
+/**
+ * @param {Record<"asked" | "gpu", string | undefined> & {board: string[] | undefined, toolkit: string[]}} found
+ * @returns {string[]}
+ */
 export function chooseArchitectures({ asked, board, gpu, toolkit }) {
   const supported = KNOWN_ARCHITECTURES.filter((one) => toolkit.includes(one));
   if (asked !== undefined && asked !== "") return asked.split(/[ ,]+/).filter((one) => one !== "");
@@ -55,9 +70,14 @@ export function chooseArchitectures({ asked, board, gpu, toolkit }) {
   return supported;
 }
 
-/** Registers, stack and spills of each kernel and architecture, out of what ptxas -v says. */
+/**
+ * Registers, stack and spills of each kernel and architecture, out of what ptxas -v says.
+ * @param {string} log
+ * @returns {KernelResources[]}
+ */
 export function readResources(log) {
   const rows = [];
+  /** @type {any} */
   let current;
   for (const line of log.split("\n")) {
     const entry = line.match(/Compiling entry function '([^']+)' for 'sm_(\d+)'/);

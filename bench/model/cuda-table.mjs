@@ -61,7 +61,11 @@ export function launchOf(name, architecture) {
   return { threads: name.startsWith("probeKernel") ? 1 : 256, dynamic: 0 };
 }
 
-/** Warps that a multiprocessor can hold: registers are given in eights a thread and 256 a warp. */
+/**
+ * Warps that a multiprocessor can hold: registers are given in eights a thread and 256 a warp.
+ * @param {number} architecture
+ * @param {{registers: number, sharedBytes: number, threads: number, dynamic: number}} kernel
+ */
 export function residentWarps(architecture, { registers, sharedBytes, threads, dynamic }) {
   const limit = LIMITS[architecture];
   if (limit === undefined) return undefined;

@@ -2,12 +2,26 @@
 // Fits the model of gpu-model.mjs on some rows of a GPU check (bench_model.h) and tests it on all others.
 import { frameMs, PARAMETERS, PIXELWISE, pixelMs, WALKS, walkMs } from "./gpu-model.mjs";
 
+/**
+ * @typedef {{
+ *   what: string,
+ *   width: number,
+ *   multiprocessors: number,
+ *   streamGigabytesPerSecond: number,
+ *   medianMs: number,
+ * }} Row
+ */
+
 /** Shorter times are differences of two that are no steadier than this. */
 const LEAST_MS = 0.002;
 /** What a row may be off by. */
 export const LIMIT = 0.25;
 
-/** A row as a job, or undefined where the model does not speak of it. */
+/**
+ * A row as a job, or undefined where the model does not speak of it.
+ * @param {any} row
+ * @returns {any}
+ */
 export function jobOf(row) {
   const { width, height, numDisparities, lanes } = row;
   if (row.what === "frame" || row.what === "frame at half resolution") {
@@ -24,6 +38,7 @@ export function jobOf(row) {
 /** Sizes by width, and the partitions, that the model is fitted on; it is tested on the other sizes and on the partition of 16. */
 export const FITTED_WIDTHS = [320, 640, 1920];
 export const FITTED_PARTITIONS = [132, 8];
+/** @param {Row} row */
 export const isFitted = (row) =>
   FITTED_PARTITIONS.includes(row.multiprocessors) &&
   FITTED_WIDTHS.includes(row.width) &&
@@ -102,9 +117,13 @@ function search(used, begin, time) {
   return { parameters, rootMeanSquare: Math.exp(Math.sqrt(error)) - 1 };
 }
 
-/** fitted: which rows may be looked at. */
+/**
+ * fitted: which rows may be looked at.
+ * @returns {{parameters: import("./gpu-model.mjs").Parameters, rows: number}}
+ */
 export function fitModel(measured, fitted = isFitted) {
   const of = (family) => measured.filter((one) => one.job.family === family && fitted(one.row));
+  /** @type {any} */
   const parameters = {};
   let rows = 0;
   for (const [family, begin] of Object.entries(PARAMETERS)) {

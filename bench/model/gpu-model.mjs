@@ -5,9 +5,32 @@
 // two tables below.
 
 /**
+ * @typedef {{
+ *   architecture?: number,
+ *   multiprocessors: number,
+ *   megahertz: number,
+ *   copyGigabytesPerSecond: number,
+ *   memoryGigabytesPerSecond: number,
+ *   cacheBytes: number,
+ *   beside: boolean,
+ *   startMs: number,
+ *   counts: (shape: string, padded: number) => Count | undefined,
+ * }} Machine
+ * @typedef {{
+ *   boundSlotsPerCell: number,
+ *   instructionsPerCell: number,
+ *   residentWarps: number,
+ *   warpsOfALine?: number,
+ * }} Count
+ * @typedef {Record<"walks" | "pixels", Record<string, number>>} Parameters
+ * @typedef {{ width: number, height: number, numDisparities: number, half?: boolean }} Frame
+ */
+
+/**
  * The kernels that walk or fill volumes. Of a cell: bytes that it reads and writes, bytes of the volumes that it works on, visits.
  * planes: volumes that come through its ring; lanes: those that can walk a line, more than `many` warps a scheduler taking the
  * fewer (lanesFor in sgm.cu); steps: that wait for each other; across: neighbouring steps do not lie side by side in memory.
+ * @type {Record<string, any>}
  */
 export const WALKS = {
   costs: { bytes: 1, volumes: 1, visits: 1, planes: 0, lanes: [32], steps: () => 0, lines: () => 0 },
@@ -110,7 +133,9 @@ const timeOf = (machine) => ({
 /**
  * Milliseconds of a walk. p: see PARAMETERS. Instructions and waiting add up; bytes pass beside both, so that the longer of the two
  * counts, rounded off by an exponent.
- * @param job {kernel, width, height, numDisparities, lanes}
+ * @param {{kernel: string, width: number, height: number, numDisparities: number, lanes: number}} job
+ * @param {Machine} machine
+ * @param {Record<string, number>} p
  */
 export function walkMs(job, machine, p) {
   const kernel = WALKS[job.kernel];
@@ -190,7 +215,12 @@ export const PARAMETERS = {
   },
 };
 
-/** Milliseconds of a frame with 4 paths, census to median; with half resolution from halving to upscaling. */
+/**
+ * Milliseconds of a frame with 4 paths, census to median; with half resolution from halving to upscaling.
+ * @param {Frame} frame
+ * @param {Machine} machine
+ * @param {Parameters} parameters
+ */
 export function frameMs({ width, height, numDisparities, half }, machine, parameters) {
   const full = { width, height };
   const matched = half

@@ -8,6 +8,21 @@ import { countsOf, fitModel, isFitted, judge, LIMIT, measurements } from "./gpu-
 import { frameMs, frameWalks, lanesFor, walkMs } from "./gpu-model.mjs";
 import { pageOf } from "./predictions-page.mjs";
 
+/**
+ * @typedef {import("./gpu-fit.mjs").Row} Row
+ * @typedef {{ times: { rows: (Row & { gigabytesPerSecond: number })[], commit: string }[], sass: { rows: any[] } }} Loaded
+ * @typedef {{
+ *   parameters: import("./gpu-model.mjs").Parameters,
+ *   fittedRows: number,
+ *   unseen: { error: number, row: Row, job: { family: string }, machine: any }[],
+ *   missed: object[],
+ *   besideStream: number,
+ *   places: any[],
+ *   largestVolume: number,
+ *   passed: boolean,
+ * }} ModelTest
+ */
+
 const root = dirname(dirname(dirname(fileURLToPath(import.meta.url))));
 const PAGE = "docs/3-boards/predictions.md";
 /** What the card's memory is sold for; boards' are taken to reach the same share of it. */
@@ -36,7 +51,10 @@ const QUARTER_HD = { width: 960, height: 540, numDisparities: 64 };
 const WIDE = { width: 1024, height: 440, numDisparities: 128 };
 const ISAAC = "VPI on the GPU, in NVIDIA's Isaac ROS benchmark";
 const LIBSGM = "libSGM, 4 paths, sub-pixel";
-/** Frames a second that others published for these boards, the best of their releases; nothing of it was measured here. */
+/**
+ * Frames a second that others published for these boards, the best of their releases; nothing of it was measured here.
+ * @type {[string, {width: number, height: number, numDisparities: number}, number, string][]}
+ */
 const PUBLISHED = [
   ["agx-thor-t5000", QUARTER_HD, 217.3, ISAAC],
   ["agx-orin-64gb", QUARTER_HD, 168.2, ISAAC],
@@ -61,6 +79,7 @@ function named() {
   ];
 }
 
+/** @param {string[]} paths @returns {Loaded} */
 export function load(paths = named()) {
   const files = paths.map((path) => ({ path, ...read(path) }));
   const sass = files.find((file) => file.machine === "disassembly");
@@ -83,7 +102,12 @@ function board(name, folder = join(root, "board-configs")) {
   return { ...base, ...own, gpu: { ...base.gpu, ...own.gpu }, memory: { ...base.memory, ...own.memory } };
 }
 
-/** The model fitted and tested. fitted: which rows it may look at; all others test it. */
+/**
+ * The model fitted and tested. fitted: which rows it may look at; all others test it.
+ * @param {Loaded} loaded
+ * @param {(row: Row) => boolean} fitted
+ * @returns {ModelTest}
+ */
 export function tested({ times, sass } = load(), fitted = isFitted) {
   const measured = measurements(times, sass);
   const { parameters, rows } = fitModel(measured, fitted);
@@ -116,7 +140,10 @@ export function tested({ times, sass } = load(), fitted = isFitted) {
   };
 }
 
-/** What a board is to the model, or the sentence why nothing is predicted for it. share: of its memory's rate that a copy reaches. */
+/**
+ * What a board is to the model, or the sentence why nothing is predicted for it. share: of its memory's rate that a copy reaches.
+ * @returns {any}
+ */
 function machineOf(name, sass, share, startMs) {
   const { gpu, memory } = board(name);
   const architecture = gpu.nvccArchitectures.value[0];
@@ -149,13 +176,14 @@ function sharesOf(frame, machine, parameters) {
   return sums;
 }
 
+/** @param {Loaded} loaded */
 export function predictions(loaded = load(), test = tested(loaded)) {
   const copies = loaded.times.flatMap((file) => file.rows.filter((row) => row.what === "copy"));
   const card = Math.max(
     ...copies.filter((row) => row.streamGigabytesPerSecond === 0).map((row) => row.gigabytesPerSecond),
   );
   const share = card / CARD_GIGABYTES_PER_SECOND;
-  const startMs = test.unseen.find((one) => one.row.multiprocessors === 132).machine.startMs;
+  const startMs = test.unseen.filter((one) => one.row.multiprocessors === 132)[0].machine.startMs;
   const machines = new Map(BOARDS.map((name) => [name, machineOf(name, loaded.sass, share, startMs)]));
   const titleOf = (name) => board(name).title.replace("NVIDIA Jetson ", "");
   const fps = (frame, machine) => 1000 / frameMs(frame, machine, test.parameters);
@@ -182,6 +210,7 @@ export function predictions(loaded = load(), test = tested(loaded)) {
   };
 }
 
+/** @param {Loaded} loaded */
 export function page(loaded = load()) {
   const test = tested(loaded);
   const blind = tested(loaded, (row) => isFitted(row) && !(row.streamGigabytesPerSecond > 0));

@@ -2,6 +2,10 @@
 // Reads a disassembly: the loop of a kernel that walks batches, the instructions that one turn of it issues, and what they cost.
 
 /**
+ * @typedef {{ address: number, name: string, conditional: boolean, target: number | undefined }} Instruction
+ */
+
+/**
  * Results a clock and multiprocessor of a pipe, for one 32-bit register a thread (CUDA C++ Programming Guide, throughput of native
  * arithmetic instructions; population count, shuffle and reduction as measured on an H200). Neither 8.7 nor 11.0 stands in a
  * table that we found. 8.6 is taken for 8.7: the guide's section on 8.x gives both the same cores (128 of FP32, 64 of INT32), and
@@ -41,7 +45,10 @@ export const LANES = {
 /** A warp's instruction takes one of a multiprocessor's four schedulers a clock: 128 lanes. */
 const ISSUE = 128;
 
-/** Class by mnemonic; what is not named here is an integer operation. */
+/**
+ * Class by mnemonic; what is not named here is an integer operation.
+ * @type {[RegExp, string][]}
+ */
 const CLASSES = [
   [/^(HADD2|HMUL2|HFMA2)/, "half"],
   [/^(HMNMX2|IMNMX|VMNMX|VIMNMX|VHMNMX|FMNMX|HSETP2|HSET2)/, "minimum"],
@@ -78,7 +85,11 @@ const PIPES = {
 const words = (name) => (/\.128/.test(name) ? 4 : /\.64/.test(name) ? 2 : 1);
 const classOf = (name) => CLASSES.find(([pattern]) => pattern.test(name))?.[1] ?? "integer";
 
-/** Issue slots of a scheduler's clock that an instruction takes: 1 where its pipe keeps up with all four schedulers. */
+/**
+ * Issue slots of a scheduler's clock that an instruction takes: 1 where its pipe keeps up with all four schedulers.
+ * @param {string} name
+ * @param {number} architecture
+ */
 export function slotsOf(name, architecture) {
   const lanes = LANES[architecture];
   const kind = classOf(name);
@@ -89,7 +100,11 @@ export function slotsOf(name, architecture) {
   return ISSUE / lanes[kind];
 }
 
-/** The instructions of each function of `cuobjdump -sass`: address, mnemonic, and where it branches to. */
+/**
+ * The instructions of each function of `cuobjdump -sass`: address, mnemonic, and where it branches to.
+ * @param {string} text
+ * @returns {Map<string, Instruction[]>}
+ */
 export function parseSass(text) {
   const functions = new Map();
   let current;
@@ -129,7 +144,11 @@ export function parseSass(text) {
   return functions;
 }
 
-/** Backward branches, as [first, last] indices of the instructions of their loops. */
+/**
+ * Backward branches, as [first, last] indices of the instructions of their loops.
+ * @param {Instruction[]} code
+ * @returns {[number, number][]}
+ */
 export function loopsOf(code) {
   const at = new Map(code.map((one, i) => [one.address, i]));
   return code.flatMap((one, i) => {
@@ -141,6 +160,11 @@ export function loopsOf(code) {
 /**
  * One turn of a loop: of all ways through it the one with most of what `preferred` counts, in that order, and then the cheapest.
  * Inner loops are gone through once. Gives instructions by mnemonic.
+ * @param {Instruction[]} code
+ * @param {[number, number]} loop
+ * @param {RegExp[]} preferred
+ * @param {(name: string) => number} cost
+ * @returns {Record<string, number>}
  */
 export function turnOf(code, [first, last], preferred, cost) {
   const at = new Map(code.map((one, i) => [one.address, i]));
@@ -166,6 +190,7 @@ export function turnOf(code, [first, last], preferred, cost) {
       if (before === undefined || better(total, before.total)) best.set(n, { total, previous: i });
     }
   }
+  /** @type {Record<string, number>} */
   const counts = {};
   for (let i = last; i !== undefined; i = best.get(i)?.previous)
     counts[code[i].name] = (counts[code[i].name] ?? 0) + 1;
@@ -185,6 +210,8 @@ export function slotsByClass(counts, architecture) {
 /**
  * Of counts by mnemonic: instructions; slots, the sum of what each takes of its pipe; and what binds, since pipes work beside each
  * other: the fullest of them, or the schedulers.
+ * @param {Record<string, number>} counts
+ * @param {number} architecture
  */
 export function costOf(counts, architecture) {
   let instructions = 0;

@@ -3,6 +3,15 @@
 // it. All take a function's instructions, what numbers of disparities are rounded up to, what an instruction costs, and lanes.
 import { loopsOf, turnOf } from "./sass-loops.mjs";
 
+/**
+ * @typedef {(
+ *   code: import("./sass-loops.mjs").Instruction[],
+ *   padded: number,
+ *   cost: (name: string) => number,
+ *   lanes: number,
+ * ) => { counts: Record<string, number>, cells: number }} Turn
+ */
+
 /** Pixels of both halves of a tile that is selected from, and of one. */
 const TILE = 32;
 const HALF_TILE = 16;
@@ -21,7 +30,10 @@ const counted = (counts, pattern) =>
 // A step asks the lane before and the lane behind for one register each.
 const stepsOf = (counts) => counted(counts, /^SHFL\.IDX/) / 2;
 
-/** One warp walks, another selects from the tile that it fills: both of them, for one tile. */
+/**
+ * One warp walks, another selects from the tile that it fills: both of them, for one tile.
+ * @type {Turn}
+ */
 export function tileTurn(code, padded, cost, lanes) {
   const loops = loopsOf(code);
   const inside = ([a, b], [c, d]) => a < c && d < b;
@@ -72,6 +84,7 @@ const smallestLoop = (code, patterns, without) => {
 };
 const STORES = /^STG|^ST\./;
 
+/** @type {Turn} */
 export function lineTurn(code, padded, cost, lanes) {
   // The warp beside it that computes costs stores them too, and may ask another lane.
   const loop = smallestLoop(code, [/^SHFL\.IDX/, STORES], /^POPC/);
@@ -79,7 +92,10 @@ export function lineTurn(code, padded, cost, lanes) {
   return { counts, cells: (stepsOf(counts) * padded) / lanes };
 }
 
-/** Costs by one warp, a walk by another. */
+/**
+ * Costs by one warp, a walk by another.
+ * @type {Turn}
+ */
 export function firstTurn(code, padded, cost, lanes) {
   const costs = turnOf(code, smallestLoop(code, [/^POPC/]), [/^POPC/], cost);
   const walk = lineTurn(code, padded, cost, lanes);

@@ -5,7 +5,7 @@
 //   ... node bench/papers/exponential-ramp.mjs --dataset FOLDER     writes the pairs, for depthwatt eval FOLDER --sweep
 // The paper does not say which picture it took: these are Middlebury's.
 import { mkdirSync, readdirSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
+import { basename, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import sharp from "sharp";
 import { createEngine } from "../../dist/cuda/index.js";
@@ -16,7 +16,10 @@ import { UNREFINED } from "../shared/unrefined.mjs";
 
 const LARGEST = 64;
 
-/** Settings of section V, and what else was tried for b of ESMP (decision 0702). */
+/**
+ * Settings of section V, and what else was tried for b of ESMP (decision 0702).
+ * @type {Record<string, {algorithm: "esaw" | "esmp", parameters: Record<string, number>}>}
+ */
 export const FORMS = {
   "esaw-9": { algorithm: "esaw", parameters: {} },
   "esaw-5": { algorithm: "esaw", parameters: { steps: 5, basePercent: 260 } },
@@ -40,13 +43,18 @@ function rightOf(left, width, height) {
   return right;
 }
 
-/** Percent of all pixels that are off by more than one, after the paper's 3x3 median and nothing else, of each form. */
+/**
+ * Percent of all pixels that are off by more than one, after the paper's 3x3 median and nothing else, of each form.
+ * @param {string} file
+ * @returns {Promise<{width: number, height: number, figures: Record<string, number>}>}
+ */
 export async function rampFigures(file) {
   const image = sharp(file).removeAlpha().toColourspace("srgb");
   const { data, info } = await image.raw().toBuffer({ resolveWithObject: true });
   const { width, height } = info;
   const left = new Uint8Array(data);
   const right = rightOf(left, width, height);
+  /** @type {Record<string, number>} */
   const figures = {};
   for (const [name, { algorithm, parameters }] of Object.entries(FORMS)) {
     const engine = createEngine({
@@ -91,9 +99,9 @@ async function writeDataset(folder, data) {
     const image = sharp(file).removeAlpha().toColourspace("srgb");
     const { data: left, info } = await image.raw().toBuffer({ resolveWithObject: true });
     const { width, height } = info;
-    const name = scene.split("/").at(-1);
+    const name = basename(scene);
     mkdirSync(join(folder, name), { recursive: true });
-    const raw = { raw: { width, height, channels: 3 } };
+    const raw = { raw: { width, height, channels: /** @type {const} */ (3) } };
     await sharp(left, raw)
       .png()
       .toFile(join(folder, name, "left.png"));

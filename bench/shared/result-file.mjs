@@ -12,12 +12,17 @@ export const root = dirname(dirname(dirname(fileURLToPath(import.meta.url))));
 /** Keys that every result file has; a value that is not known is null. */
 export const RESULT_KEYS = ["machine", "commit", "date", "toolchain", "powerMode", "clocks", "load", "rows"];
 
-/** Command line options of every program that writes a result: name of the machine's folder, a remark on the load, another file. */
+/**
+ * Command line options of every program that writes a result: name of the machine's folder, a remark on the load, another file.
+ * @type {Record<keyof ResultOptions, {type: "string"}>}
+ */
 export const RESULT_OPTIONS = {
   machine: { type: "string" },
   load: { type: "string" },
   out: { type: "string" },
 };
+
+/** @typedef {{ machine?: string | undefined, load?: string | undefined, out?: string | undefined }} ResultOptions */
 
 /** Load average when the program started. */
 const loadBefore = loadavg()[0];
@@ -32,7 +37,10 @@ const optional = (read) => {
 const firstLine = (command, ...words) =>
   optional(() => execFileSync(command, words, { cwd: root, encoding: "utf8" }).trim().split("\n")[0]);
 
-/** The head of a result file: everything but what was measured. */
+/**
+ * The head of a result file: everything but what was measured.
+ * @param {ResultOptions} options
+ */
 export function describeRun({ machine, load } = {}) {
   const model = cpus()[0]?.model.trim() ?? "unknown CPU";
   const cores = cpus().length;
@@ -68,9 +76,9 @@ export function formatResult(result) {
 
 /**
  * Writes bench/results/MACHINE/DATE-COMMIT-KIND.json, or `out`, and prints its path.
- * @param kind such as "speed", the last part of the file's name
- * @param options values of RESULT_OPTIONS
- * @param measured `what`, in a sentence, and `rows`
+ * @param {string} kind such as "speed", the last part of the file's name
+ * @param {ResultOptions} options values of RESULT_OPTIONS
+ * @param {{what: string, [key: string]: unknown}} measured `what`, in a sentence, and `rows`
  * @returns the path
  */
 export function writeResult(kind, { machine, load, out }, { what, ...measured }) {

@@ -1,11 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 // The rows of a result file of `npm run bench` as tables that a person reads; the file has everything.
 
+/** @typedef {Record<string, any>} Row */
+
 const ms = (value) => value?.toFixed(2);
 const ratio = (value) => value?.toFixed(2);
+/** @param {Row} row */
 const size = ({ width, height, numDisparities }) => width && `${width}x${height}x${numDisparities}`;
 
-/** Column and cell, of whatever kind the row is; a column that no row of a table has is left out. */
+/**
+ * Column and cell, of whatever kind the row is; a column that no row of a table has is left out.
+ * @type {[string, (row: Row) => unknown][]}
+ */
 const COLUMNS = [
   ["size", size],
   ["mode", (row) => row.mode],
@@ -27,7 +33,10 @@ const COLUMNS = [
   ["share", (row) => ratio(row.shareOfLimit)],
 ];
 
-/** Lines of one table: right-aligned columns under their names. */
+/**
+ * Lines of one table: right-aligned columns under their names.
+ * @param {readonly Row[]} rows
+ */
 export function tableLines(rows) {
   const columns = COLUMNS.map(([name, cell]) => [name, ...rows.map((row) => String(cell(row) ?? ""))]);
   const used = columns.filter(([, ...cells]) => cells.some((cell) => cell !== ""));

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // What benchmarks of matchers switch off.
 
-/** The refinement of an engine that leaves what its matcher found. */
+/**
+ * The refinement of an engine that leaves what its matcher found.
+ * @type {import("../../cuda/index.js").EngineOptions["refine"]}
+ */
 export const UNREFINED = {
   leftRight: false,
   speckleSize: 0,

@@ -120,9 +120,9 @@ async function locked(root, work) {
 
 /**
  * Builds the addon of a package with a binding.gyp.
- * @param root the package's folder
- * @param sources C++ sources, by which a new one is noticed
- * @param words --verbose and node-gyp's options
+ * @param {string} root the package's folder
+ * @param {readonly string[]} sources C++ sources, by which a new one is noticed
+ * @param {readonly string[]} words --verbose and node-gyp's options
  * @returns a sentence of what was done
  * @throws Error with a `hint`, and the compiler's `output` where there is some
  */

@@ -5,7 +5,7 @@ import { formatResult, RESULT_KEYS } from "../../bench/shared/result-file.mjs";
 import { filesBelow, lineAt, readText } from "./tree.mjs";
 
 const LIST = "docs/papers.md";
-const isText = (path) => /\.(ts|mts|mjs|h|cc|cu|cuh|md)$/.test(path);
+const isText = (path) => /\.(ts|mjs|h|cc|cu|cuh|md)$/.test(path);
 /** "(Hernandez-Juarez et al. 2016, eq. 3)": a name with a capital, perhaps more names, a year; or the number of a file of ours. */
 const CITATION =
   /\(((?:\p{Lu}[\p{L}-]+)(?: et al\.| and \p{Lu}[\p{L}-]+)?(?: (?:19|20)\d\d)?)(?:, (?:eq|section|sections|alg|table|fig)[^)]*)\)|\[papers\/\d+/gu;

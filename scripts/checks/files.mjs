@@ -27,7 +27,7 @@ export const headers = {
   run(root) {
     const problems = [];
     const folders = [...SOURCE_FOLDERS, "scripts", "test", "bench", "packaging"];
-    const paths = filesIn(root, folders, [".ts", ".mts", ".mjs", ...NATIVE_ENDINGS]);
+    const paths = filesIn(root, folders, [".ts", ".mjs", ...NATIVE_ENDINGS]);
     for (const path of paths) {
       const lines = readText(root, path).split("\n");
       if (lines[0].startsWith("#!")) lines.shift();

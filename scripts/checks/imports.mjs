@@ -79,7 +79,7 @@ export default {
   run(root) {
     const problems = [];
     let count = 0;
-    for (const path of filesIn(root, SOURCE_FOLDERS, [".ts", ".tsx", ".mts"])) {
+    for (const path of filesIn(root, SOURCE_FOLDERS, [".ts", ".tsx"])) {
       for (const from of importsOf(readText(root, path))) {
         if (!from.startsWith(".")) {
           if (from === PAGE_READS_BY && path.startsWith(PAGE)) continue;

@@ -2,8 +2,9 @@
 // The checks that are other people's programs: the TypeScript compiler, biome (lint and format), clang-format.
 import { spawnSync } from "node:child_process";
 import { existsSync } from "node:fs";
-import { join } from "node:path";
+import { join, posix } from "node:path";
 import { formattedSources, unformatted } from "../format-native.mjs";
+import { filesBelow, readText } from "./tree.mjs";
 
 function run(root, program, words) {
   const script = join(root, "node_modules", program);
@@ -13,14 +14,32 @@ function run(root, program, words) {
   return { lines: lines.length > 0 ? lines : [`${program} ended with status ${result.status}`], output: "" };
 }
 
+/** Scripts that TypeScript imports and tsconfig.scripts.json does not list. */
+function unlistedScripts(root) {
+  const file = "tsconfig.scripts.json";
+  const listed = existsSync(join(root, file)) ? JSON.parse(readText(root, file)).include : [];
+  const sources = filesBelow(root).filter((path) => path.endsWith(".ts"));
+  const imported = sources.flatMap((path) =>
+    [...readText(root, path).matchAll(/^(?:import|export) [^;]*?from "(\.[^"]+\.mjs)";/gm)].map(([, name]) =>
+      posix.join(posix.dirname(path), name),
+    ),
+  );
+  return [...new Set(imported)]
+    .filter((path) => !listed.includes(path))
+    .map((path) => `${path}: TypeScript imports this script, and ${file} does not list it`);
+}
+
 export const types = {
   name: "types",
   run(root) {
-    // The live page is a project of its own: a browser's types, and JSX.
-    const problems = ["tsconfig.check.json", "clients/page"]
+    // The live page has a browser's types, and JSX; the scripts that TypeScript imports are JavaScript.
+    const problems = ["tsconfig.check.json", "tsconfig.scripts.json", "clients/page"]
       .filter((project) => existsSync(join(root, project)))
       .flatMap((project) => run(root, "typescript/bin/tsc", ["-p", project, "--pretty", "false"]).lines);
-    return { found: "sources, tests, benchmarks and the live page", problems };
+    return {
+      found: "sources, tests, scripts that they import, and the live page",
+      problems: [...problems, ...unlistedScripts(root)],
+    };
   },
 };
 

@@ -11,7 +11,7 @@ import {
 } from "./tree.mjs";
 
 const isProgram = (path) => path.endsWith("_main.cc") || path.startsWith("cuda/check/");
-const isText = (path) => /\.(ts|mts|mjs|h|cc|cu|cuh|md|json|gyp|service|rules|sh|py|yaml|yml)$/.test(path);
+const isText = (path) => /\.(ts|mjs|h|cc|cu|cuh|md|json|gyp|service|rules|sh|py|yaml|yml)$/.test(path);
 
 // Written in pieces, so that this file does not forbid itself.
 const UNFINISHED = new RegExp(`\\b(${["TO" + "DO", "FIX" + "ME", "X" + "XX"].join("|")})\\b`, "g");
@@ -42,7 +42,7 @@ const RULES = [
   },
   {
     why: "an object literal spread into another: its properties can stand there themselves",
-    paths: (root) => filesBelow(root).filter((path) => /\.(ts|tsx|mts|mjs)$/.test(path)),
+    paths: (root) => filesBelow(root).filter((path) => /\.(ts|tsx|mjs)$/.test(path)),
     pattern: /\.\.\.\{/g,
   },
   {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Each check is itself checked: green on a small sound tree, red on the same tree with one violation in it.
-import { cpSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
@@ -625,6 +625,17 @@ describe("checks", () => {
     expect((await lint.run(root)).problems).toEqual([]);
     put("core/index.ts", `${HEADER}export const base: string = 1;\n`);
     expect((await types.run(root)).problems.join("\n")).toMatch(/core\/index\.ts.*error TS2322/);
+    put("core/script.mjs", `${HEADER}export const base = (/** @type {number} */ one) => one.length;\n`);
+    put(
+      "core/index.ts",
+      `${HEADER}import { base } from "./script.mjs";\n\nexport const length: string = base(1);\n`,
+    );
+    expect((await types.run(root)).problems.join("\n")).toMatch(
+      /core\/script\.mjs: TypeScript imports this script, and tsconfig\.scripts\.json does not list it/,
+    );
+    const scripts = JSON.parse(readFileSync(join(repository, "tsconfig.scripts.json"), "utf8"));
+    put("tsconfig.scripts.json", JSON.stringify({ ...scripts, include: ["core/script.mjs"] }));
+    expect((await types.run(root)).problems.join("\n")).toMatch(/core\/script\.mjs.*error TS2339/);
     put("core/index.ts", `${HEADER}export const base : any = 1\n`);
     expect((await lint.run(root)).problems.join("\n")).toMatch(/noExplicitAny/);
     put(

@@ -25,6 +25,8 @@ function pairOf(rows) {
 /**
  * Thirteen frames, two at a time where the backend takes two: four that say nothing of their rows, four with rows that are apart, then
  * aligned ones. The engine looks at every fourth frame, so that rows are moved from frame 8 to frame 11.
+ * @param {typeof import("../../cuda/index.js").createEngine} open
+ * @param {"cpu" | "cuda"} backend
  */
 export async function framesOfMovingRows(open, backend) {
   const grey = new Uint8Array(WIDTH * HEIGHT).fill(100);
@@ -40,7 +42,7 @@ export async function framesOfMovingRows(open, backend) {
           (n) =>
             new Promise((resolve, reject) => {
               const { left, right } = kinds[Math.min(n >> 2, 2)];
-              engine.submit(n % 4, left, right, (error) => (error ? reject(error) : resolve()));
+              engine.submit(n % 4, left, right, (error) => (error ? reject(error) : resolve(undefined)));
             }),
         ),
       );

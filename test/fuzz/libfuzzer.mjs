@@ -26,7 +26,11 @@ const CAPTURE = [
   "camera/v4l2/test/fake-video/fake_driver.cc",
   "camera/v4l2/test/fake-video/fake_settings.cc",
 ];
-/** Target -> its sources. */
+/**
+ * Target -> its sources.
+ * @typedef {"frame" | "rvl" | "v4l2"} NativeTarget
+ * @type {Record<NativeTarget, string[]>}
+ */
 export const NATIVE_TARGETS = {
   frame: ["test/fuzz/native/frame_target.cc"],
   rvl: ["test/fuzz/native/rvl_target.cc", "cuda/output/rvl/rvl.cc", "cuda/output/rvl/rvl.ref.cc"],
@@ -51,13 +55,24 @@ export function libFuzzerRoot() {
   return process.getuid?.() === 0 && root !== undefined && existsSync(join(root, FUZZER)) ? root : undefined;
 }
 
-/** Runs words in that root, in `folder`, whose path is one of this machine's. */
+/**
+ * Runs words in that root, in `folder`, whose path is one of this machine's.
+ * @param {string} root
+ * @param {string} folder
+ * @param {readonly string[]} words
+ * @returns {[string, string[]]}
+ */
 export function inRoot(root, folder, words) {
   const script = `cd ${folder.slice(root.length)} && ${words.join(" ")}`;
   return ["chroot", [root, "/bin/sh", "-c", script]];
 }
 
-/** Builds a target in `folder`, which lies in the root. The program is FOLDER/fuzz. */
+/**
+ * Builds a target in `folder`, which lies in the root. The program is FOLDER/fuzz.
+ * @param {string} root
+ * @param {NativeTarget} target
+ * @param {string} folder
+ */
 export function buildLibFuzzer(root, target, folder) {
   for (const part of PARTS) cpSync(join(project, part), join(folder, part), { recursive: true });
   const sources = [...NATIVE_TARGETS[target], "test/fuzz/native/no_leak_search.cc"];
@@ -75,7 +90,7 @@ if (process.argv[1] === fileURLToPath(import.meta.url)) {
     process.exit(2);
   }
   mkdirSync(to, { recursive: true });
-  for (const target of Object.keys(NATIVE_TARGETS)) {
+  for (const target of /** @type {NativeTarget[]} */ (Object.keys(NATIVE_TARGETS))) {
     const folder = mkdtempSync(join(root, "tmp/fuzz-"));
     try {
       buildLibFuzzer(root, target, folder);

@@ -1,6 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // Whole engines whose results are pinned in engine.json: plain JavaScript, so that the check on a GPU machine reads it too.
 
+/**
+ * @typedef {import("../../cuda/index.js").EngineOptions} EngineOptions
+ * @typedef {{
+ *   options: Omit<EngineOptions, "backend">,
+ *   pair: { left: Uint8Array, right: Uint8Array },
+ * }} EngineCase
+ */
+
 /** A linear congruential generator: the same numbers on every machine. */
 function numbers(seed) {
   let state = seed;
@@ -27,7 +35,11 @@ function pairOf(width, height, min, num, bytes) {
   return { left, right };
 }
 
-/** Moves pixels by fractions, and some of them out of the image. */
+/**
+ * Moves pixels by fractions, and some of them out of the image.
+ * @param {number} width
+ * @param {number} height
+ */
 export function bentMap(width, height) {
   const map = new Int32Array(2 * width * height);
   for (let y = 0; y < height; ++y) {
@@ -61,11 +73,12 @@ const REFINE = {
 };
 const PLAIN = { ...REFINE, leftRight: false, speckleSize: 0, fill: "off", boundary: false, median: false };
 
+/** @returns {any} */
 function engineCase(width, height, match = {}, refine = {}, more = {}) {
   const bytes = { YUYV: 2, RGB8: 3 }[more.leftFormat] ?? 1;
   const { own = {}, ...shared } = match;
-  const used = { ...MATCH, ...shared };
-  used.parameters = used.algorithm === "sgm" ? { ...SGM, ...own } : own;
+  const used = { ...MATCH, ...shared, parameters: own };
+  if (used.algorithm === "sgm") used.parameters = { ...SGM, ...own };
   const map = more.maps ? { leftMap: bentMap(width, height), rightMap: bentMap(width, height) } : {};
   const { maps: _, ...rest } = more;
   return {
@@ -96,7 +109,10 @@ const YUYV = { leftFormat: "YUYV", rightFormat: "YUYV" };
 const RGB8 = { leftFormat: "RGB8", rightFormat: "RGB8" };
 const REGION = { region: { x: 41, y: 7, width: 37, height: 20 } };
 
-/** Each with the options of an engine, and the pair it computes. */
+/**
+ * Each with the options of an engine, and the pair it computes.
+ * @type {Record<string, EngineCase>}
+ */
 export const engineCases = {
   usual: engineCase(97, 41),
   "two paths": engineCase(97, 41, { own: { paths: 2 } }),
@@ -192,7 +208,11 @@ export const engineCases = {
   "peak ratio": engineCase(83, 37, { algorithm: "pyramid" }, { confidence: "peakRatio" }, RGB8),
 };
 
-/** FNV-1a over everything a slot holds of a frame. */
+/**
+ * FNV-1a over everything a slot holds of a frame.
+ * @param {import("../../cuda/index.js").EngineSlot} slot
+ * @param {import("../../cuda/index.js").FrameResult} result
+ */
 export function hashOf(slot, result) {
   let h = 2166136261;
   const depthBody = slot.encodedDepth.subarray(0, result.encodedDepthBytes);
@@ -203,7 +223,13 @@ export function hashOf(slot, result) {
   return (h >>> 0).toString(16).padStart(8, "0");
 }
 
-/** The hash of the second frame of an engine: the first leaves something in every buffer. */
+/**
+ * The hash of the second frame of an engine: the first leaves something in every buffer.
+ * @param {typeof import("../../cuda/index.js").createEngine} createEngine
+ * @param {EngineCase} engineCase
+ * @param {Partial<EngineOptions> & Pick<EngineOptions, "backend">} changes
+ * @returns {Promise<string>}
+ */
 export async function computeHash(createEngine, { options, pair }, changes) {
   const engine = createEngine({ ...options, ...changes });
   try {

@@ -40,7 +40,10 @@ function points(width, height, { element, points: { colour } }) {
   return new Uint8Array(body.buffer);
 }
 
-/** [name, changes to the description, counts]. */
+/**
+ * [name, changes to the description, counts].
+ * @type {[string, object, (width: number, height: number, frame: any) => any][]}
+ */
 const CASES = [
   ["depth rvl", { encoding: "rvl" }, depth],
   ["depth raw", { encoding: "raw" }, depth],
@@ -81,10 +84,14 @@ async function packed(encoding, counts, width, height) {
   return body.subarray(0, encodeRvl(counts, body));
 }
 
-/** [{name, message, countsCrc}] */
+/**
+ * [{name, message, countsCrc}]
+ * @returns {Promise<{name: string, message: Uint8Array, countsCrc: number}[]>}
+ */
 export async function goldenFrames() {
   const frames = [];
   for (const [index, [name, changes, counter]] of CASES.entries()) {
+    /** @type {any} */
     const frame = {
       stream: "depth",
       encoding: "rvl",

@@ -11,7 +11,10 @@ import { cacheFolder, debianMirror } from "../../packaging/debian-compilers.mjs"
 const SUITE = "bullseye";
 const inside = fileURLToPath(new URL("../../packaging/in-a-clean-root.sh", import.meta.url));
 
-/** The root where it has been fetched, else undefined. */
+/**
+ * The root where it has been fetched, else undefined.
+ * @param {string} architecture
+ */
 export function cachedCleanRoot(architecture, folder = cacheFolder()) {
   const root = join(folder, `clean-${SUITE}-${architecture}`);
   return existsSync(root) ? root : undefined;
@@ -36,7 +39,11 @@ function finishForeign(work, root) {
   execFileSync("tar", ["-C", root, "--extract", "--file", join(work, "root.tar"), "--numeric-owner"]);
 }
 
-/** Fetches where the cache is empty; throws with one sentence where that cannot be. */
+/**
+ * Fetches where the cache is empty; throws with one sentence where that cannot be.
+ * @param {string} architecture
+ * @returns {string}
+ */
 export function fetchCleanRoot(architecture, folder = cacheFolder()) {
   const ready = cachedCleanRoot(architecture, folder);
   if (ready !== undefined) return ready;
@@ -49,6 +56,7 @@ export function fetchCleanRoot(architecture, folder = cacheFolder()) {
   const root = join(work, "root");
   const own = execFileSync("dpkg", ["--print-architecture"], { encoding: "utf8" }).trim();
   const foreign = architecture === own ? [] : ["--foreign"];
+  /** @type {import("node:child_process").ExecFileSyncOptions} */
   const quiet = { stdio: ["ignore", "ignore", "pipe"], maxBuffer: 1 << 26 };
   try {
     const words = ["--variant=minbase", `--arch=${architecture}`, ...foreign, SUITE, root, mirror];
@@ -65,7 +73,7 @@ export function fetchCleanRoot(architecture, folder = cacheFolder()) {
   } finally {
     rmSync(work, { recursive: true, force: true });
   }
-  return cachedCleanRoot(architecture, folder);
+  return /** @type {string} */ (cachedCleanRoot(architecture, folder));
 }
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) {

@@ -37,7 +37,11 @@ export function cachedNvcc118(folder = cache()) {
   return existsSync(nvcc) ? nvcc : undefined;
 }
 
-/** This machine's Debian archives as one-line sources with the components that CUDA lies in. `files`: what apt itself reads. */
+/**
+ * This machine's Debian archives as one-line sources with the components that CUDA lies in. `files`: what apt itself reads.
+ * @param {readonly {name: string, text: string}[]} files
+ * @returns {string[]}
+ */
 export function archives(files) {
   const found = new Set();
   for (const { name, text } of files) {
@@ -70,7 +74,10 @@ export function aptFiles() {
     .map((path) => ({ name: path, text: readFileSync(path, "utf8") }));
 }
 
-/** Fetches and unpacks where the cache is empty; throws with one sentence where that cannot be. */
+/**
+ * Fetches and unpacks where the cache is empty; throws with one sentence where that cannot be.
+ * @returns {string}
+ */
 export function fetchNvcc118(folder = cache()) {
   const ready = cachedNvcc118(folder);
   if (ready !== undefined) return ready;
@@ -144,7 +151,7 @@ export function fetchNvcc118(folder = cache()) {
   } finally {
     rmSync(work, { recursive: true, force: true });
   }
-  return cachedNvcc118(folder);
+  return /** @type {string} */ (cachedNvcc118(folder));
 }
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) {

@@ -31,7 +31,10 @@ export function cachedSystemdRoot(folder = cacheFolder()) {
   return existsSync(file) ? file : undefined;
 }
 
-/** Makes it where the cache is empty; throws with one sentence where that cannot be. */
+/**
+ * Makes it where the cache is empty; throws with one sentence where that cannot be.
+ * @returns {string}
+ */
 export function fetchSystemdRoot(folder = cacheFolder()) {
   const ready = cachedSystemdRoot(folder);
   if (ready !== undefined) return ready;
@@ -41,6 +44,7 @@ export function fetchSystemdRoot(folder = cacheFolder()) {
   if (mirror === undefined) throw new Error(`${what}: this machine's apt names no Debian archive`);
   mkdirSync(folder, { recursive: true });
   const work = mkdtempSync(join(folder, "systemd-root-"));
+  /** @type {import("node:child_process").ExecFileSyncOptions} */
   const quiet = { stdio: ["ignore", "ignore", "pipe"], maxBuffer: 1 << 26 };
   try {
     const root = join(work, "root");
@@ -62,7 +66,7 @@ export function fetchSystemdRoot(folder = cacheFolder()) {
   } finally {
     rmSync(work, { recursive: true, force: true });
   }
-  return cachedSystemdRoot(folder);
+  return /** @type {string} */ (cachedSystemdRoot(folder));
 }
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) {

@@ -9,7 +9,7 @@ import { open } from "v4l2-camera";
 const BOUNDARY = "frame";
 
 /**
- * @param camera open, with Motion JPEG left as it came
+ * @param {AsyncIterable<{data: Uint8Array}> & {layout: {format: string | undefined}, format: {fourcc: string}}} camera open, with Motion JPEG left as it came
  * @param port 0 for a free one
  * @returns the server, listening on 127.0.0.1
  */
@@ -59,7 +59,8 @@ if (process.argv[1] !== undefined && import.meta.url === pathToFileURL(process.a
   const camera = await open(process.argv[2] ?? "/dev/video0", { format: "MJPEG", signal: stop.signal });
   camera.on("lost", (reason) => console.error(reason));
   const server = await serve(camera, Number(process.argv[3] ?? 8080));
-  console.log(`http://127.0.0.1:${server.address().port}/`);
+  const { port } = /** @type {import("node:net").AddressInfo} */ (server.address());
+  console.log(`http://127.0.0.1:${port}/`);
   process.once("SIGINT", () => {
     stop.abort();
     server.closeAllConnections();

@@ -106,7 +106,7 @@ export interface OutputPicture {
   rateHz: number | undefined;
 }
 
-/** What prepare() has begun. It must not reject: how it went is told to open(). */
+/** What prepare() has begun. prepare() and what it begins must not fail: open() reports how it went. */
 export interface Prepared {
   close(): Promise<void>;
 }

@@ -23,26 +23,11 @@ export interface OutputFigures {
 
 type Settings = Record<OutputKind, object>;
 
-export interface OutputsEvents {
-  onNotice(notice: string): void;
-  /** What is wrong with an output, by name; undefined: nothing any more. */
-  onProblem(problem: string | undefined): void;
-}
-
-export class Outputs {
-  readonly #outlets: Outlet[] = [];
-  /** Begun, and not opened yet. */
+/** Begins what takes long to start, such as threads, before the outputs are opened; Outputs.open() continues with it. */
+export class PreparedOutputs {
   readonly #prepared = new Map<OutputKind, Prepared>();
-  /** Why the others are off. */
-  readonly #off: Partial<Record<OutputKind, string>> = {};
-  readonly #events: OutputsEvents;
 
-  constructor(events: OutputsEvents) {
-    this.#events = events;
-  }
-
-  /** Begins what takes long to start; open() with the same settings goes on with it, close() ends it. */
-  prepare(settings: Settings): void {
+  constructor(settings: Settings) {
     for (const kind of OUTPUT_KINDS) {
       const { off, prepare } = definitionOf(kind);
       const own = settings[kind] as never;
@@ -52,9 +37,39 @@ export class Outputs {
     }
   }
 
+  /** Hands over what was begun for an output. The output closes it. */
+  take(kind: OutputKind): Prepared | undefined {
+    const prepared = this.#prepared.get(kind);
+    this.#prepared.delete(kind);
+    return prepared;
+  }
+
+  /** Closes what no output has taken. */
+  async close(): Promise<void> {
+    await Promise.all([...this.#prepared.values()].map((prepared) => prepared.close()));
+  }
+}
+
+export interface OutputsEvents {
+  onNotice(notice: string): void;
+  /** What is wrong with an output, by name; undefined: nothing any more. */
+  onProblem(problem: string | undefined): void;
+}
+
+export class Outputs {
+  readonly #outlets: Outlet[] = [];
+  /** Why the others are off. */
+  readonly #off: Partial<Record<OutputKind, string>> = {};
+  readonly #events: OutputsEvents;
+
+  constructor(events: OutputsEvents) {
+    this.#events = events;
+  }
+
   /** @throws DepthwattError of the first output that cannot be opened; OUTPUT_FAILED where its error has no code */
   async open(
     settings: Settings,
+    prepared: PreparedOutputs,
     given: Omit<OutputContext<unknown>, "settings" | "prepared" | "notice" | "broker" | "zones">,
   ): Promise<void> {
     const context = {
@@ -71,10 +86,8 @@ export class Outputs {
         continue;
       }
       const notice = (text: string) => this.#events.onNotice(text);
-      const prepared = this.#prepared.get(kind);
-      this.#prepared.delete(kind);
       const output = await definition
-        .open({ ...context, settings: own, prepared, notice })
+        .open({ ...context, settings: own, prepared: prepared.take(kind), notice })
         .catch((error: unknown) => {
           throw codedFor(kind, error);
         });
@@ -187,9 +200,6 @@ export class Outputs {
 
   /** All at once; takes no longer than the slowest is waited for. */
   async close(): Promise<void> {
-    const unused = [...this.#prepared.values()];
-    this.#prepared.clear();
-    await Promise.all(unused.map((prepared) => prepared.close()));
     await Promise.all(
       this.#outlets.map(async (outlet) => {
         const problem = await outlet.close();

@@ -23,6 +23,8 @@ export interface PipelineOptions {
   width: number;
   height: number;
   sinks: readonly FrameSink[];
+  /** Counts the drops; given if other parts count theirs there too. */
+  drops?: CountsByCause;
   /** What the engine computes now, asked for each frame; absent: it encodes nothing and matches the whole images. */
   computed?: () => Computed;
   /** No frame is in work and every one before has been handed on: what is computed, and from what, may change now. */
@@ -43,7 +45,7 @@ export class Pipeline {
   readonly stageTimes = STAGE_NAMES.map(() => new RunValues());
   /** To the end of the computation; what an output adds is its own. */
   readonly latency = new RunValues();
-  readonly drops = new CountsByCause();
+  readonly drops: CountsByCause;
   readonly rate = new Rate();
   frames = 0;
   validPixels = 0;
@@ -64,6 +66,7 @@ export class Pipeline {
 
   constructor(options: PipelineOptions) {
     this.#options = options;
+    this.drops = options.drops ?? new CountsByCause();
     this.#slots = new SlotPool(options.engine.slots.length, () => this.#advance());
   }
 

@@ -34,7 +34,7 @@ export interface RunFigures {
   /** How far the images are apart in rows and how noisy they are, and what is done about it. */
   verticalOffset: AdaptationFigures["verticalOffset"];
   noise: AdaptationFigures["noise"];
-  /** Whether the cameras still lie as they were calibrated. */
+  /** Whether the cameras still match their calibration. */
   health: HealthFigures;
   stages: Partial<Record<StageName, StageFigures>>;
   /** Of the first output that takes frames: from capture to the moment it was sent; without one, to the end of the computation. */

@@ -5,6 +5,7 @@ import { realpathSync } from "node:fs";
 import type { PairSource, StereoCalibration } from "../../camera/index.js";
 import { DepthwattError } from "../../core/index.js";
 import type { Config } from "../config/index.js";
+import type { OutputPicture } from "../contracts/output.js";
 import { calibrationFor, openSource } from "./open-source.js";
 import { ExchangeableSource, type Successor } from "../sources/exchangeable-source.js";
 import { wishOf } from "./source-wish.js";
@@ -104,8 +105,20 @@ export class LiveInput {
     }
   }
 
+  close(): Promise<void> {
+    return this.source.stop();
+  }
+
   get geometry(): PipelineGeometry {
     return this.#geometry;
+  }
+
+  /** What the frames show. */
+  get picture(): OutputPicture {
+    const { width, height, depth, rig } = this.#geometry;
+    const { description } = this.source;
+    const { rateHz } = description;
+    return { width, height, hasDepth: depth !== undefined, rig, input: description, rateHz };
   }
 
   /**

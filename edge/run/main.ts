@@ -2,22 +2,22 @@
 // The composition root: what depthwatt is made of, in the order in which a frame passes.
 //   capture -> pair -> rectify -> match -> refine -> depth -> encode -> publish, and power beside it
 import { chooseBoard, type Config } from "../config/index.js";
-import { openControl } from "./open-control.js";
+import { loadNative } from "../contracts/native.js";
+import { CountsByCause } from "../contracts/statistics.js";
 import { Snapshots } from "../control/snapshot.js";
 import { RateGate } from "../governor/index.js";
-import { isGoverned, openGovernor } from "./open-governor.js";
 import { SharedHttp } from "../http/index.js";
-import { RigWatch } from "../rig/health/index.js";
-import { loadNative } from "../contracts/native.js";
-import { Outputs } from "../outputs/outputs.js";
+import { Outputs, PreparedOutputs } from "../outputs/outputs.js";
 import { AdjustableEngine } from "../pipeline/adjustable-engine.js";
-import { runEngineOptions } from "./engine-options.js";
-import type { PipelineGeometry } from "../pipeline/geometry.js";
-import { runtimeInfo } from "./info.js";
-import { LiveInput, type NextInput } from "./live-input.js";
 import { Pipeline } from "../pipeline/pipeline.js";
-import { Reporter } from "./reporter.js";
 import { openMeter } from "../power/open-meter.js";
+import { RigWatch } from "../rig/health/index.js";
+import { runEngineOptions } from "./engine-options.js";
+import { runtimeInfo } from "./info.js";
+import { LiveInput } from "./live-input.js";
+import { openControl } from "./open-control.js";
+import type { RuntimeParts } from "./parts.js";
+import { Reporter } from "./reporter.js";
 import { Runtime, type RuntimeEvents, type RuntimeHost } from "./runtime.js";
 
 /**
@@ -33,137 +33,135 @@ export async function openRuntime(
   host: RuntimeHost = {},
 ): Promise<Runtime> {
   const runtime = new Runtime(config, events);
-  const notice = (text: string) => runtime.notice(text);
   try {
-    // What publishes may begin with threads of its own, which start while the rest is opened.
-    const outputs = new Outputs({
-      onNotice: notice,
-      onProblem: (problem) => runtime.outputProblem(problem),
-    });
-    runtime.owns(() => outputs.close());
-    outputs.prepare(config.outputs);
-
-    // capture, pair
-    const input = await LiveInput.open(config, (pairs) => pipeline.drops.add("sourceChanged", pairs));
-    runtime.owns(() => input.source.stop());
-    const source = new RateGate(input.source, () => pipeline.drops.add("governor"));
-    const { rateHz } = source.description;
-    const { width, height, depth } = input.geometry;
-
-    // whether the cameras still lie as they were calibrated
-    const health = new RigWatch({
-      onProblem: (problem) => runtime.rigProblem(problem),
-      onCorrection: (sentence) => runtime.rigCorrection(sentence),
-      setRightMap: (map) => engine.setRightMap(map),
-    });
-    runtime.owns(() => health.close());
-    health.open(config, source.description, input.geometry);
-
-    // rectify, match, refine, depth, encode
-    const corrected = (geometry: PipelineGeometry): PipelineGeometry => {
-      const rightMap = health.correctedMap;
-      return geometry.maps && rightMap ? { ...geometry, maps: { ...geometry.maps, rightMap } } : geometry;
-    };
-    const engineOptions = (of: Config, next?: NextInput) =>
-      runEngineOptions(of, next?.source ?? source, next?.geometry ?? corrected(input.geometry));
-    const engine = new AdjustableEngine(engineOptions(config), {
-      onProblem: (problem) => notice(problem.message),
-      onChange: ({ rightMap }) => {
-        // It was opened before the map was turned, or turned back.
-        const wanted = corrected(input.geometry).maps?.rightMap;
-        if (wanted !== undefined && rightMap !== undefined && wanted !== rightMap) engine.setRightMap(wanted);
-        runtime.tellInfo();
-      },
-    });
-    runtime.owns(() => engine.close());
-
-    // publish
-    const http = new SharedHttp(config.http, (problem) => notice(`http: ${problem.message}`));
-    runtime.owns(() => http.close());
-    runtime.owns(() => outputs.close()); // before what it was lent frames of
-    const snapshots = new Snapshots(() => ({
-      info: runtimeInfo(runtime.config, runtime.parts),
-      cameraInfo: input.geometry.cameraInfo,
-    }));
-    runtime.owns(() => snapshots.close());
-    await outputs.open(config.outputs, {
-      base: config.base,
-      device: config.device,
-      width,
-      height,
-      rateHz,
-      hasDepth: depth !== undefined,
-      rig: input.geometry.rig,
-      input: source.description,
-      http: () => http.access(),
-      control: openControl(runtime, snapshots, host),
-      totals: () => runtime.totals,
-      searched: () => {
-        const { minDisparity, numDisparities } = engine.match;
-        return { min: minDisparity, max: minDisparity + numDisparities };
-      },
-    });
-
-    // power
-    const { totalRule } = chooseBoard(config.board);
-    const meter = openMeter({ ...config.power, native: loadNative(), ...(totalRule && { totalRule }) });
-    runtime.owns(() => meter.close());
-
-    const pipeline: Pipeline = new Pipeline({
-      source,
-      engine,
-      width,
-      height,
-      sinks: [...outputs.sinks, snapshots.sink],
-      computed: () => engine.computed,
-      onRest: () => engine.rest(),
-      onDegraded: (reason) => runtime.degraded(reason),
-      onBackendLost: (reason) => runtime.backendLost(reason),
-      onWarning: notice,
-      ...(frames !== undefined && { frames }),
-      onFrame: (frame) => runtime.frameDone(frame),
-    });
-    const govern = (of: Config, next?: NextInput) =>
-      isGoverned(of.power)
-        ? openGovernor({
-            config: of,
-            source: next?.source ?? source,
-            engine,
-            gate: source,
-            meter,
-            frames: () => pipeline.frames,
-            onChange: (reason) => notice(`governor: ${reason}`),
-            onProblem: (problem) => notice(`governor: ${problem.message}`),
-          })
-        : undefined;
-    const reporter = new Reporter({
-      pipeline,
-      source,
-      outputs,
-      meter,
-      engine,
-      health: () => health.figures(),
-      options: () => engine.options,
-      governor: () => runtime.governor,
-      searchChanged: () => runtime.searchChanged,
-    });
-    runtime.assemble({
-      source,
-      input,
-      engine,
-      meter,
-      health,
-      pipeline,
-      outputs,
-      snapshots,
-      reporter,
-      engineOptions,
-      govern,
-      warnings: input.warnings,
-    });
+    // Outputs with a thread of their own start it now, while the rest is opened.
+    const prepared = runtime.owns(new PreparedOutputs(config.outputs));
+    const drops = new CountsByCause();
+    const input = await openInput(runtime, drops);
+    const source = new RateGate(input.source, () => drops.add("governor"));
+    const engine = openEngine(runtime, input, source);
+    const health = openRigWatch(runtime, input, engine);
+    const snapshots = openSnapshots(runtime, input);
+    const outputs = await openOutputs(runtime, host, { prepared, input, engine, snapshots });
+    const meter = openPower(runtime);
+    const pipeline = joinPipeline(runtime, { source, input, engine, outputs, snapshots }, drops, frames);
+    const parts = { source, input, engine, meter, health, pipeline, outputs, snapshots };
+    runtime.assemble({ ...parts, reporter: createReporter(runtime, parts) });
     return runtime;
   } catch (error) {
     await runtime.close();
     throw error;
   }
+}
+
+/** Opens capture and pairing. */
+async function openInput(runtime: Runtime, drops: CountsByCause): Promise<LiveInput> {
+  return runtime.owns(await LiveInput.open(runtime.config, (pairs) => drops.add("sourceChanged", pairs)));
+}
+
+/** Opens the engine: rectify, match, refine, depth, encode. */
+function openEngine(runtime: Runtime, { geometry }: LiveInput, source: RateGate): AdjustableEngine {
+  const engine = new AdjustableEngine(runEngineOptions(runtime.config, source, geometry), {
+    onProblem: (problem) => runtime.notice(problem.message),
+    onChange: (options) => runtime.engineChanged(options),
+  });
+  return runtime.owns(engine);
+}
+
+/** Watches whether the cameras still match their calibration. */
+function openRigWatch(runtime: Runtime, input: LiveInput, engine: AdjustableEngine): RigWatch {
+  const health = new RigWatch({
+    onProblem: (problem) => runtime.rigProblem(problem),
+    onCorrection: (sentence) => runtime.rigCorrection(sentence),
+    setRightMap: (map) => engine.setRightMap(map),
+  });
+  runtime.owns(health).open(runtime.config, input.source.description, input.geometry);
+  return health;
+}
+
+/** Serves single frames that are requested over control. */
+function openSnapshots(runtime: Runtime, input: LiveInput): Snapshots {
+  return new Snapshots(() => ({
+    info: runtimeInfo(runtime.config, runtime.parts),
+    cameraInfo: input.geometry.cameraInfo,
+  }));
+}
+
+interface Published extends Pick<RuntimeParts, "input" | "engine" | "snapshots"> {
+  prepared: PreparedOutputs;
+}
+
+/** Opens the outputs, and the HTTP server when the first of them needs it. */
+async function openOutputs(
+  runtime: Runtime,
+  host: RuntimeHost,
+  { prepared, input, engine, snapshots }: Published,
+): Promise<Outputs> {
+  const { config } = runtime;
+  const onProblem = (problem: Error) => runtime.notice(`http: ${problem.message}`);
+  const http = runtime.owns(new SharedHttp(config.http, onProblem));
+  const outputs = new Outputs({
+    onNotice: (text) => runtime.notice(text),
+    onProblem: (problem) => runtime.outputProblem(problem),
+  });
+  runtime.owns(outputs);
+  // Closed before the outputs, which answer the requests that still wait.
+  runtime.owns(snapshots);
+  await outputs.open(config.outputs, prepared, {
+    ...input.picture,
+    base: config.base,
+    device: config.device,
+    http: () => http.access(),
+    control: openControl(runtime, snapshots, host),
+    totals: () => runtime.totals,
+    searched: () => {
+      const { minDisparity, numDisparities } = engine.match;
+      return { min: minDisparity, max: minDisparity + numDisparities };
+    },
+  });
+  return outputs;
+}
+
+function openPower(runtime: Runtime): RuntimeParts["meter"] {
+  const { board, power } = runtime.config;
+  const { totalRule } = chooseBoard(board);
+  return runtime.owns(openMeter({ ...power, native: loadNative(), ...(totalRule && { totalRule }) }));
+}
+
+/** Connects source, engine and outputs. */
+function joinPipeline(
+  runtime: Runtime,
+  parts: Pick<RuntimeParts, "source" | "input" | "engine" | "outputs" | "snapshots">,
+  drops: CountsByCause,
+  frames: number | undefined,
+): Pipeline {
+  const { source, input, engine, outputs, snapshots } = parts;
+  const { width, height } = input.geometry;
+  return new Pipeline({
+    source,
+    engine,
+    drops,
+    width,
+    height,
+    sinks: [...outputs.sinks, snapshots.sink],
+    computed: () => engine.computed,
+    onRest: () => engine.rest(),
+    onDegraded: (reason) => runtime.degraded(reason),
+    onBackendLost: (reason) => runtime.backendLost(reason),
+    onWarning: (text) => runtime.notice(text),
+    onFrame: (frame) => runtime.frameDone(frame),
+    ...(frames !== undefined && { frames }),
+  });
+}
+
+/** Collects the run's figures from all of its parts. */
+function createReporter(runtime: Runtime, parts: Omit<RuntimeParts, "reporter">): Reporter {
+  const { engine, health } = parts;
+  return new Reporter({
+    ...parts,
+    health: () => health.figures(),
+    options: () => engine.options,
+    governor: () => runtime.governor,
+    searchChanged: () => runtime.searchChanged,
+  });
 }

@@ -1,30 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
 // Puts a governor into a run where the configuration asks for one.
 import type { PairSource } from "../../camera/index.js";
-import type { Meter } from "../../power/index.js";
 import type { Config } from "../config/index.js";
 import { DepthwattError } from "../../core/index.js";
 import { PowerModes } from "../profile/power-modes.js";
 import { readProfile } from "../profile/store.js";
-import type { AdjustableEngine } from "../pipeline/adjustable-engine.js";
 import { matchParameters } from "../pipeline/parameters.js";
 import { Governor } from "../governor/governor.js";
 import { qualityLadder } from "../governor/ladder.js";
 import { GovernorLoop } from "../governor/loop.js";
 import type { RateGate } from "../governor/rate-gate.js";
 import { tableOf } from "../governor/table.js";
+import type { RuntimeParts } from "./parts.js";
 
-export function isGoverned({ budgetWatts, minFps }: Config["power"]): boolean {
-  return budgetWatts !== undefined || minFps !== undefined;
-}
+/** What a governor reads and changes. */
+type Governed = Pick<RuntimeParts, "engine" | "meter" | "pipeline"> & { source: RateGate };
 
 export interface OpenGovernorOptions {
-  config: Config;
+  /** What comes in from now on: the running source, or the one that is about to replace it. */
   source: PairSource;
-  engine: AdjustableEngine;
-  gate: RateGate;
-  meter: Meter;
-  frames: () => number;
   onChange: (reason: string) => void;
   onProblem: (problem: Error) => void;
 }
@@ -46,25 +40,28 @@ function powerModes(names: string | undefined): { names: readonly string[]; mode
 }
 
 /**
+ * Undefined where the configuration asks neither for a budget nor for a frame rate.
  * @throws DepthwattError SOURCE_UNREADABLE when power.profile names no profile; DEVICE_UNAVAILABLE or CONFIG_INVALID when
  *   power.modes names modes that this machine does not have
  */
-export function openGovernor({ config, source, ...parts }: OpenGovernorOptions): GovernorLoop {
+export function openGovernor(
+  config: Config,
+  { source: gate, engine, meter, pipeline }: Governed,
+  { source, ...events }: OpenGovernorOptions,
+): GovernorLoop | undefined {
   const { budgetWatts, minFps, profile } = config.power;
+  if (budgetWatts === undefined && minFps === undefined) return undefined;
   const { width, height, rateHz } = source.description;
   const match = matchParameters(config.match);
   const { names, modes } = powerModes(config.power.modes);
   const levels = qualityLadder({
     match,
     sourceHz: rateHz,
-    half: parts.engine.supports({ ...match, halfResolution: true }),
+    half: engine.supports({ ...match, halfResolution: true }),
     ...(minFps !== undefined && { minFps }),
     modes: names,
   });
   const table = profile === undefined ? [] : tableOf(readProfile(profile), levels, { width, height, rateHz });
-  return new GovernorLoop({
-    governor: new Governor(levels, { budgetWatts, minFps }, table),
-    modes,
-    ...parts,
-  });
+  const governor = new Governor(levels, { budgetWatts, minFps }, table);
+  return new GovernorLoop({ governor, modes, engine, gate, meter, frames: () => pipeline.frames, ...events });
 }

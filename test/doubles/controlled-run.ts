@@ -18,6 +18,8 @@ import { type Mosquitto, type MosquittoOptions, startMosquitto } from "./mosquit
 export interface ControlledRun {
   runtime: Runtime;
   notices: string[];
+  /** The published states, oldest first. */
+  states: { state: string; reason: string }[];
   stop(): Promise<EndedRun>;
 }
 
@@ -74,7 +76,11 @@ export class ControlBench {
     ];
     const { config } = loadConfig({ set: [...all, ...set], environment: {} });
     const notices: string[] = [];
-    const runtime = await openRuntime(config, undefined, { onNotice: (notice) => notices.push(notice) });
+    const states: ControlledRun["states"] = [];
+    const runtime = await openRuntime(config, undefined, {
+      onNotice: (notice) => notices.push(notice),
+      onState: (state, reason) => states.push({ state, reason }),
+    });
     const ended = runtime.run();
     let captured: number | undefined;
     const stop = async () => {
@@ -84,7 +90,7 @@ export class ControlBench {
     };
     this.#cleanups.push(stop);
     await until("frames", () => runtime.parts.pipeline.frames > 3, 30_000);
-    return { runtime, notices, stop };
+    return { runtime, notices, states, stop };
   }
 
   /** A scene that stands still, as a recording that goes round: the settings of a run that plays it. */

@@ -71,6 +71,17 @@ needs("mosquitto").suite("another source while it runs", () => {
   );
 });
 
+test("the state names the source in use", async () => {
+  const { runtime, states } = await bench.run("none", "named");
+  expect(states).toEqual([{ state: "online", reason: expect.stringMatching(/^synthetic/) }]);
+  await runtime.apply(asChange(await bench.stillScene()), "the test");
+  const { title } = runtime.parts.source.description;
+  expect(title).not.toMatch(/^synthetic/);
+  expect(states.slice(1)).toEqual([{ state: "online", reason: title }]);
+  await runtime.apply({ "match.numDisparities": 16 }, "the test");
+  expect(states).toHaveLength(2);
+}, 60_000);
+
 describe("a source that cannot be used", () => {
   test("leaves the old one running, and says why", async () => {
     const run = await bench.run("none", "careful");

@@ -98,9 +98,10 @@ export class RigWatch {
     });
   }
 
-  /** The right map that holds now, where it is not that of the calibration. */
-  get correctedMap(): Int32Array | undefined {
-    return this.#correction?.active ? this.#correction.rightMap : undefined;
+  /** Returns `geometry`, with the corrected right map if a correction is active. */
+  corrected(geometry: PipelineGeometry): PipelineGeometry {
+    const rightMap = this.#correction?.active ? this.#correction.rightMap : undefined;
+    return geometry.maps && rightMap ? { ...geometry, maps: { ...geometry.maps, rightMap } } : geometry;
   }
 
   /** What is taken off, and told. */

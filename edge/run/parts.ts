@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+// The parts of a run, as main.ts opens them.
+import type { Meter } from "../../power/index.js";
+import type { Snapshots } from "../control/snapshot.js";
+import type { RateGate } from "../governor/index.js";
+import type { Outputs } from "../outputs/outputs.js";
+import type { AdjustableEngine } from "../pipeline/adjustable-engine.js";
+import type { Pipeline } from "../pipeline/pipeline.js";
+import type { RigWatch } from "../rig/health/index.js";
+import type { LiveInput } from "./live-input.js";
+import type { Reporter } from "./reporter.js";
+
+export interface RuntimeParts {
+  /** Where the pipeline takes pairs from: the source of `input`, limited to the governor's rate. */
+  source: RateGate;
+  input: LiveInput;
+  engine: AdjustableEngine;
+  meter: Meter;
+  health: RigWatch;
+  pipeline: Pipeline;
+  outputs: Outputs;
+  /** close() rejects the requests that still wait for a frame. */
+  snapshots: Snapshots;
+  reporter: Reporter;
+}

@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+// The state of a run: which of several problems is published, when it is online again, and when nothing is published.
+import { expect, test } from "vitest";
+import type { BackendName } from "../../../../cuda/index.js";
+import { RunState } from "../../../../edge/run/run-state.js";
+
+const MOVED = { text: "the rig has moved", code: "RIG_MOVED" } as const;
+
+function begun() {
+  const conditions = {
+    backend: "cuda" as BackendName,
+    outputProblem: undefined as string | undefined,
+    rigProblem: undefined as typeof MOVED | undefined,
+  };
+  const published: string[] = [];
+  const state = new RunState(
+    {
+      backend: () => conditions.backend,
+      outputProblem: () => conditions.outputProblem,
+      rigProblem: () => conditions.rigProblem,
+    },
+    (name, reason, code) => published.push([name, reason, code].filter(Boolean).join(" | ")),
+  );
+  state.begin("synthetic 640x480");
+  return { state, conditions, newest: () => published.at(-1), published };
+}
+
+test("a run is online from its beginning to its end, and silent before and after", () => {
+  const published: string[] = [];
+  const conditions = { backend: () => "cpu" as const, outputProblem: () => "full", rigProblem: () => MOVED };
+  const state = new RunState(conditions, (name, reason) => published.push(`${name} | ${reason}`));
+  state.update("well");
+  state.setSourceProblem("no camera");
+  expect(published).toEqual([]);
+  state.begin("two cameras");
+  expect(published).toEqual(["online | two cameras"]);
+  state.end();
+  state.update("well");
+  expect(published).toHaveLength(1);
+});
+
+test("a problem of the source is published until the source has recovered", () => {
+  const { state, newest } = begun();
+  state.setSourceProblem("camera unplugged");
+  expect(newest()).toBe("degraded | camera unplugged");
+  state.update("all outputs work again");
+  expect(newest()).toBe("degraded | camera unplugged");
+  state.setSourceProblem(undefined);
+  expect(newest()).toBe("online | the source delivers again");
+});
+
+test("of several problems the source's comes first, then the backend's, an output's and the rig's", () => {
+  const { state, conditions, newest } = begun();
+  conditions.rigProblem = MOVED;
+  state.update("well");
+  expect(newest()).toBe("degraded | the rig has moved | RIG_MOVED");
+  conditions.outputProblem = "output mcap: the disk is full";
+  state.update("well");
+  expect(newest()).toBe("degraded | output mcap: the disk is full");
+  conditions.backend = "cpu";
+  state.setBackendLoss("CUDA failed");
+  state.update("CUDA failed");
+  expect(newest()).toBe("degraded | CUDA failed");
+  state.setSourceProblem("camera unplugged");
+  expect(newest()).toBe("degraded | camera unplugged");
+  state.setSourceProblem(undefined);
+  expect(newest()).toBe("degraded | CUDA failed");
+});
+
+test("a lost backend degrades the run only where the CPU computes now, and is reported once", () => {
+  const { state, conditions, newest } = begun();
+  expect(state.setBackendLoss("CUDA failed")).toBe(true);
+  expect(state.setBackendLoss("CUDA failed")).toBe(false);
+  state.update("CUDA failed");
+  expect(newest()).toBe("online | CUDA failed");
+  conditions.backend = "cpu";
+  state.update("well");
+  expect(newest()).toBe("degraded | CUDA failed");
+  expect(state.setBackendLoss("CUDA failed again")).toBe(true);
+});

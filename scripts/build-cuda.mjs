@@ -26,7 +26,7 @@ const KNOWN_ARCHITECTURES = ["53", "62", "72", "87", "90", "110"];
 
 const PLUGIN = "cuda/gpu/plugin.cu";
 
-/** Every .cu of the engine: the rooms' kernels and the backend. What cuda/check builds for itself is not part of it. */
+/** Every .cu of the engine: the stages' kernels and the backend. What cuda/check builds for itself is not part of it. */
 export const KERNELS = readdirSync(join(root, "cuda"), { recursive: true })
   .map((name) => `cuda/${name}`)
   .filter((path) => path.endsWith(".cu") && !path.startsWith("cuda/check/"))

@@ -9,7 +9,7 @@ import imports from "./checks/imports.mjs";
 import includes from "./checks/includes.mjs";
 import layers from "./checks/layers.mjs";
 import { generatedPages, links } from "./checks/pages.mjs";
-import rooms from "./checks/rooms.mjs";
+import stages from "./checks/stages.mjs";
 import { lint, nativeFormat, types } from "./checks/tools.mjs";
 import variables from "./checks/variables.mjs";
 import { names, prose } from "./checks/wording.mjs";
@@ -23,7 +23,7 @@ const checks = [
   imports,
   layers,
   includes,
-  rooms,
+  stages,
   fileSize,
   headers,
   words,

@@ -29,7 +29,7 @@ function ringBytes(architecture, lanes, lineBytes) {
   return (architecture >= 80 ? 3 : 2) * batch * step;
 }
 
-/** Threads of a block and the shared memory that a launch adds; see the rooms' launchers. */
+/** Threads of a block and the shared memory that a launch adds; see the stages' launchers. */
 export function launchOf(name, architecture) {
   const lines = name.match(/^linesKernel<(\d+), (\d+), (\w+)/);
   if (lines !== null) {

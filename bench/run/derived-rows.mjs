@@ -4,7 +4,7 @@
 /** Vector operations for 64 cells with 512-bit registers, counted in cuda/match/sgm/README.md. */
 const OPERATIONS = { 4: 79, 8: 118 };
 
-/** What the counts of the room's README say about a measured row. Several threads share the memory, not the CPU. */
+/** What the counts of the stage's README say about a measured row. Several threads share the memory, not the CPU. */
 export function shareOfLimit(row, limits) {
   const cells = row.width * row.height * row.numDisparities;
   const operations = (cells / 64) * OPERATIONS[row.paths];

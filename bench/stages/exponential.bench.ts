@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Exponential-step aggregation at 450x375 with 60 disparities, as ESAW and as ESMP: every vector form, one and two threads.
 import { bench, describe } from "vitest";
-import { native, Random, variants } from "../../test/doubles/rooms.js";
+import { native, Random, variants } from "../../test/doubles/stages.js";
 
 const [width, height] = [450, 375];
 const random = new Random(1);
@@ -32,13 +32,13 @@ const esmp = {
   cost: 3000,
 };
 const kinds = { "esaw, 9 steps": esaw, "esmp, 8 steps": { ...esmp, slope: 20000, cap: 44250 } };
-const room = native.stages.exponential as unknown as (call: object) => string;
+const stage = native.stages.exponential as unknown as (call: object) => string;
 
 for (const [name, parameters] of Object.entries(kinds)) {
   describe(`${name}, 450x375, 60 disparities`, () => {
     for (const variant of variants) {
       for (const threads of [1, 2]) {
-        const run = () => void room({ ...call, ...search, ...parameters, variant, threads });
+        const run = () => void stage({ ...call, ...search, ...parameters, variant, threads });
         bench(`${variant}, ${threads} thread${threads > 1 ? "s" : ""}`, run, { time: 500, warmupTime: 200 });
       }
     }

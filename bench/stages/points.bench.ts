@@ -3,14 +3,14 @@
 import { bench, describe } from "vitest";
 import { pointBytes } from "../../cuda/index.js";
 import { matchedDisparities } from "../../test/doubles/disparities.js";
-import { native, variants } from "../../test/doubles/rooms.js";
+import { native, variants } from "../../test/doubles/stages.js";
 
 const [width, height] = [640, 480];
 const { disparityQ4 } = matchedDisparities(width, height);
 const rig = { focalPixels: 500, baselineMetres: 0.1, disparityOffsetPixels: 0, cx: 319.5, cy: 239.5 };
 const grey = new Uint8Array(width * height).fill(100);
 const rgb = new Uint8Array(3 * width * height).fill(100);
-const room = native.stages.points as unknown as (call: object) => string;
+const stage = native.stages.points as unknown as (call: object) => string;
 
 for (const element of ["float32", "int16"] as const) {
   for (const colours of [false, true]) {
@@ -28,7 +28,7 @@ for (const element of ["float32", "int16"] as const) {
     };
     describe(`points, ${element}, ${colours ? "rgb" : "grey"}, 640x480, one thread`, () => {
       for (const variant of ["reference", ...variants])
-        bench(variant, () => void room({ variant, ...call }), { time: 300, warmupTime: 100 });
+        bench(variant, () => void stage({ variant, ...call }), { time: 300, warmupTime: 100 });
     });
   }
 }

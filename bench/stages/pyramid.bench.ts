@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// The room pyramid at 640x480 with 128 disparities and right winners: every vector form, one and two threads, opening included.
+// The stage pyramid at 640x480 with 128 disparities and right winners: every vector form, one and two threads, opening included.
 import { bench, describe } from "vitest";
-import { native, Random, variants } from "../../test/doubles/rooms.js";
-import { noisyPair } from "../../test/doubles/window-rooms.js";
+import { native, Random, variants } from "../../test/doubles/stages.js";
+import { noisyPair } from "../../test/doubles/window-stages.js";
 
 const [width, height] = [640, 480];
 const images = () => new Int16Array(width * height);
@@ -19,12 +19,12 @@ const call = {
   ...maps,
   confidence: new Uint8Array(width * height),
 };
-const room = native.stages.pyramid as unknown as (call: object) => string;
+const stage = native.stages.pyramid as unknown as (call: object) => string;
 
 describe("pyramid 640x480, 128 disparities", () => {
   for (const variant of variants) {
     for (const threads of [1, 2]) {
-      bench(`${variant}, ${threads} threads`, () => void room({ ...call, variant, threads }), { time: 300 });
+      bench(`${variant}, ${threads} threads`, () => void stage({ ...call, variant, threads }), { time: 300 });
     }
   }
 });

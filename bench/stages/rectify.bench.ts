@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // Rectification of one image, one thread, VGA, through the map of a barrel lens: every form on this machine, grey and colours.
 import { bench, describe } from "vitest";
-import { native, Random, variants } from "../../test/doubles/rooms.js";
+import { native, Random, variants } from "../../test/doubles/stages.js";
 
 const [width, height] = [640, 480];
 const image = new Random(1).fill(new Uint8Array(3 * width * height), 0, 255);
 const grey = new Uint8Array(width * height);
 const rgb = new Uint8Array(3 * width * height);
-const room = native.stages.rectify as unknown as (call: object) => string;
+const stage = native.stages.rectify as unknown as (call: object) => string;
 
 /** What a lens and a turn of one degree do: neighbours stay neighbours, rows become arcs. */
 const map = new Int32Array(2 * width * height);
@@ -47,7 +47,7 @@ for (const { title, bytes, ...parameters } of cases) {
   };
   describe(`rectify 640x480 ${title}, one thread`, () => {
     for (const variant of ["reference", ...variants]) {
-      bench(variant, () => void room({ ...call, variant }), { time: 300, warmupTime: 100 });
+      bench(variant, () => void stage({ ...call, variant }), { time: 300, warmupTime: 100 });
     }
   });
 }

@@ -2,7 +2,7 @@
 // RVL on VGA depth pictures (a slope with noise and a tenth of holes), one thread: native and TypeScript.
 import { bench, describe } from "vitest";
 import { decodeRvl, encodeRvl, rvlMaxBytes } from "../../core/frame/rvl.js";
-import { native, variants } from "../../test/doubles/rooms.js";
+import { native, variants } from "../../test/doubles/stages.js";
 import { seededRandom } from "../../test/doubles/rvl-pictures.js";
 
 const [width, height] = [640, 480];

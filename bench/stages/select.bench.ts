@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the selection adds to the aggregation: with and without the right view and the second best.
 import { bench, describe } from "vitest";
-import { Random, variants } from "../../test/doubles/rooms.js";
+import { Random, variants } from "../../test/doubles/stages.js";
 import { emptyAnswer, sgm, shiftedPair } from "../../test/doubles/sgm-call.js";
 
 const [width, height] = [640, 480];

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Aggregation and selection, VGA, 128 disparities, one thread: every form but the definition, which takes seconds.
 import { bench, describe } from "vitest";
-import { Random, variants } from "../../test/doubles/rooms.js";
+import { Random, variants } from "../../test/doubles/stages.js";
 import { emptyAnswer, sgm, shiftedPair } from "../../test/doubles/sgm-call.js";
 
 const [width, height] = [640, 480];

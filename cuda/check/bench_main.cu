@@ -2,7 +2,7 @@
 // Times matching and what stands around it on the device: bench_main OUT.json COMMIT [--model] [--sweep] [--unchecked] [sms...]
 // Matching: grey pair in device memory in, disparity in device memory out, census to median, as one graph. What two sizes give
 // is compared with the reference, inside each partition too. Then what the model of boards needs (bench_model.h), and --model:
-// nothing but that. Refinement, room by room (bench_refine.h), and the noise filter (bench_denoise.h). --sweep: every number of
+// nothing but that. Refinement, stage by stage (bench_refine.h), and the noise filter (bench_denoise.h). --sweep: every number of
 // lanes a line; --unchecked: no references. Part of check.sh.
 // bench_main --once W H D PATHS [ROWLANES COLUMNLANES] runs one frame without a graph, for a profiler.
 #include <cstdio>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Times of the rooms that refine a disparity, each by itself and one after the other, as graphs.
+// Times of the stages that refine a disparity, each by itself and one after the other, as graphs.
 #pragma once
 
 #include <algorithm>

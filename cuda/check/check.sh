@@ -33,7 +33,7 @@ say() { echo "== $* ($SECONDS s)"; }
 
 flags="-std=c++14 -O3 --fmad=false -lineinfo"
 for arch in ${archs//,/ }; do flags+=" -gencode=arch=compute_$arch,code=sm_$arch"; done
-# The same rule as in scripts/build-cuda.mjs: the rooms are what they are, no list names them.
+# The same rule as in scripts/build-cuda.mjs: the stages are what they are, no list names them.
 kernels=$(find cuda -name '*.cu' -not -name '*.stage.cu' -not -path 'cuda/gpu/*' -not -path 'cuda/check/*' | sort)
 references=$(find cuda -name '*.ref.cc' | sort)
 

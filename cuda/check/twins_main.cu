@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Every kernel room against its reference, bit for bit, on random cases: twins_main [cases] [seed] [--small] [--sms N], the
+// Every kernel stage against its reference, bit for bit, on random cases: twins_main [cases] [seed] [--small] [--sms N], the
 // last on so many multiprocessors alone.
 // Prints the first mismatch with its place and leaves with 1. Part of check.sh.
 #include <algorithm>

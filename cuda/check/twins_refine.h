@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Twins of the rooms that refine a disparity: speckle, ambiguity, confidence, Prehn's measures and repair, fill and boundary, on pictures of several kinds and on
+// Twins of the stages that refine a disparity: speckle, ambiguity, confidence, Prehn's measures and repair, fill and boundary, on pictures of several kinds and on
 // shapes beside the edges of the kernels' tiles.
 #pragma once
 

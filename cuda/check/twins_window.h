@@ -58,7 +58,7 @@ struct ColourPair {
   }
 };
 
-/// What both rooms fill, and its twin on the device.
+/// What both stages fill, and its twin on the device.
 struct WindowMaps {
   std::vector<int16_t> q4, whole, right;
   std::vector<uint8_t> confidence;

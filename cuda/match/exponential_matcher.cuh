@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The two matchers over the room exponential on CUDA: aggregation, then the left-right check; see exponential_matcher.h.
+// The two matchers over the stage exponential on CUDA: aggregation, then the left-right check; see exponential_matcher.h.
 #pragma once
 
 #include <new>

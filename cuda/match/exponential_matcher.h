@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The two matchers over the room exponential, which differ in its parameters alone: aggregation, then the left-right check.
+// The two matchers over the stage exponential, which differ in its parameters alone: aggregation, then the left-right check.
 #pragma once
 
 #include <vector>
@@ -113,7 +113,7 @@ inline Status openExponentialOnCpu(const ExponentialParameters& parameters, cons
   return status;
 }
 
-/// The same, composed of the rooms' references.
+/// The same, composed of the stages' references.
 inline void matchExponentialReference(const ExponentialParameters& parameters, const MatchTask& task,
                                       const MatcherImages& images, const MatcherResult& result) {
   const size_t pixels = static_cast<size_t>(task.width) * task.height;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The matchers sad and pyramid on CUDA around their rooms: weighted hue, saturation and value before, the left-right check behind.
+// The matchers sad and pyramid on CUDA around their stages: weighted hue, saturation and value before, the left-right check behind.
 #pragma once
 
 #include <new>
@@ -25,21 +25,21 @@ class HsvMatcherOnGpu final : public Matcher {
     leftRight_ = task.leftRight;
     return leftRight_ ? rightWhole_.allocate(pixels) : Status();
   }
-  Workspace& room() { return room_; }
+  Workspace& stage() { return stage_; }
 
   Status compute(const MatcherImages& images, const MatcherResult& result, cudaStream_t stream) override {
     DEPTHWATT_TRY(
         hsv(weights_, images.leftRgb, images.rightRgb, hsv_[0].get(), hsv_[1].get(), width_, height_, stream));
     const Result winners = {result.disparityQ4, whole_.get(), leftRight_ ? rightWhole_.get() : nullptr,
                             result.confidence};
-    DEPTHWATT_TRY(room_.compute(hsv_[0].get(), hsv_[1].get(), winners, stream));
+    DEPTHWATT_TRY(stage_.compute(hsv_[0].get(), hsv_[1].get(), winners, stream));
     if (!leftRight_) return {};
     return leftRight(whole_.get(), rightWhole_.get(), result.disparityQ4, result.confidence, 1, width_, height_,
                      stream);
   }
 
   size_t bytes() const override {
-    return hsv_[0].bytes() + hsv_[1].bytes() + whole_.bytes() + rightWhole_.bytes() + room_.bytes();
+    return hsv_[0].bytes() + hsv_[1].bytes() + whole_.bytes() + rightWhole_.bytes() + stage_.bytes();
   }
 
  private:
@@ -48,7 +48,7 @@ class HsvMatcherOnGpu final : public Matcher {
   bool leftRight_ = false;
   DeviceBuffer<HsvPixel> hsv_[2];
   DeviceBuffer<int16_t> whole_, rightWhole_;
-  Workspace room_;
+  Workspace stage_;
 };
 
 }  // namespace gpu

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the matchers sad and pyramid share around their rooms: weighted hue, saturation and value of both images before, the left-right
+// What the matchers sad and pyramid share around their stages: weighted hue, saturation and value of both images before, the left-right
 // check behind.
 #pragma once
 
@@ -24,8 +24,8 @@ inline BrokenRule checkHsvWeights(const MatcherChoice& choice) {
                         "expected 1 to 100 %% for the three weights together, got %d", sum);
 }
 
-/// Room: Sad or Pyramid. Images, Result: what it computes from and to.
-template <class Room, class Images, class Result>
+/// Stage: Sad or Pyramid. Images, Result: what it computes from and to.
+template <class Stage, class Images, class Result>
 class HsvMatcherOnCpu final : public CpuMatcher {
  public:
   HsvMatcherOnCpu(const MatchTask& task, InstructionSet set, Workers& workers)
@@ -37,7 +37,7 @@ class HsvMatcherOnCpu final : public CpuMatcher {
     if (task.leftRight) rightDisparity_.resize(pixels);
   }
 
-  void adopt(Room* room) { room_.reset(room); }
+  void adopt(Stage* stage) { stage_.reset(stage); }
 
   void compute(const MatcherImages& images, const MatcherResult& result) override {
     workers_.rows(task_.height, [&](int32_t first, int32_t end) {
@@ -45,8 +45,8 @@ class HsvMatcherOnCpu final : public CpuMatcher {
       hsvRows_(weights_, images.rightRgb, view(hsv_[1]), first, end);
     });
     const ImageView<int16_t> seenFromRight = task_.leftRight ? view(rightDisparity_) : ImageView<int16_t>{};
-    room_->compute(Images{view(hsv_[0]).asConst(), view(hsv_[1]).asConst()},
-                   Result{result.disparityQ4, view(disparity_), seenFromRight, result.confidence});
+    stage_->compute(Images{view(hsv_[0]).asConst(), view(hsv_[1]).asConst()},
+                    Result{result.disparityQ4, view(disparity_), seenFromRight, result.confidence});
     if (!task_.leftRight) return;
     const LeftRightImages check{view(disparity_).asConst(), seenFromRight.asConst(), result.disparityQ4,
                                 result.confidence};
@@ -55,7 +55,7 @@ class HsvMatcherOnCpu final : public CpuMatcher {
 
   size_t workspaceBytes() const override {
     return (disparity_.size() + rightDisparity_.size()) * sizeof(int16_t) + 2 * hsv_[0].size() * sizeof(HsvPixel) +
-           room_->workspaceBytes();
+           stage_->workspaceBytes();
   }
 
  private:
@@ -71,10 +71,10 @@ class HsvMatcherOnCpu final : public CpuMatcher {
   const HsvWeights weights_;
   std::vector<HsvPixel> hsv_[2];
   std::vector<int16_t> disparity_, rightDisparity_;
-  std::unique_ptr<Room> room_;
+  std::unique_ptr<Stage> stage_;
 };
 
-/// The same, composed of the rooms' references. reference(images, result): the room's.
+/// The same, composed of the stages' references. reference(images, result): the stage's.
 template <class Images, class Result, class Reference>
 void matchHsvReference(const MatchTask& task, const MatcherImages& images, const MatcherResult& result,
                        Reference reference) {

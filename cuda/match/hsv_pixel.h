@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the rooms hsv, sad and pyramid share: a colour as bytes whose absolute differences add up to the difference of two pixels
+// What the stages hsv, sad and pyramid share: a colour as bytes whose absolute differences add up to the difference of two pixels
 // (Prehn 2007, eq. 5.1: weighted hue, saturation and value).
 #pragma once
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The contract of a whole matcher: from two rectified images to disparity and confidence. A matcher is a folder: its rooms, and
+// The contract of a whole matcher: from two rectified images to disparity and confidence. A matcher is a folder: its stages, and
 // adapters (x.cpu.cc, x.gpu.cu) that implement what stands here; matchers.h has one line for each. Plain C++14: nvcc reads it too.
 //
 //   x.cpu.cc          const MatcherFacts& xFacts();
@@ -7,7 +7,7 @@
 //   x.gpu.cu          namespace gpu: Status openXOnGpu(const MatchTask&, std::unique_ptr<Matcher>*);  see gpu_matcher.h. Absent: the
 //                     CUDA backend says that it has no kernels for it.
 //   x.matcher.ref.cc  void matchXReference(const MatchTask&, const MatcherImages&, const MatcherResult&);  the definition, composed
-//                     of the rooms' references. May be absent.
+//                     of the stages' references. May be absent.
 #pragma once
 
 #include <cstdarg>

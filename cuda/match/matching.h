@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the rooms of match/ share beside the cost: the parameters of a search and the images it fills.
+// What the stages of match/ share beside the cost: the parameters of a search and the images it fills.
 #pragma once
 
 #include "../../core/image.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Groups of 16 bytes, the shape of the sgm and select rooms: a register holds kGroups of them, and nothing crosses from one
+// Groups of 16 bytes, the shape of the sgm and select stages: a register holds kGroups of them, and nothing crosses from one
 // group to another. Here one group, as plain loops; every groups_*.h defines the same names.
 
 namespace {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Small scalar functions for the rooms' vector code. Standard templates are out there: an instance of std::min compiled for
+// Small scalar functions for the stages' vector code. Standard templates are out there: an instance of std::min compiled for
 // AVX2 could be the copy that the linker keeps for everybody.
 
 namespace {

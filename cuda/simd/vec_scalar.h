@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The vector vocabulary of the rooms' .inl.h files with one lane: what runs where there is no other set, and the form in
+// The vector vocabulary of the stages' .inl.h files with one lane: what runs where there is no other set, and the form in
 // which the others can be debugged. Every vec_*.h defines the same names.
 
 namespace {

@@ -35,7 +35,7 @@ const RESULT = `{
  ]
 }
 `;
-const README = "# tiny: a room\n\ntext\n\n## By hand\n\n## Cost\n\n## Files\n";
+const README = "# tiny: a stage\n\ntext\n\n## By hand\n\n## Cost\n\n## Files\n";
 
 const SOUND: Record<string, string> = {
   "core/index.ts": `${HEADER}export const base = 1;\n`,
@@ -65,8 +65,8 @@ const SOUND: Record<string, string> = {
   "cuda/match/other/other.inl.h": `${HEADER}\n`,
   "cuda/match/tiny/tiny.node.inl.h": `${HEADER}\n`,
   "cuda/match/other/other.node.inl.h": `${HEADER}\n`,
-  "test/rooms/tiny.test.ts": `${HEADER}test("x", () => {});\n`,
-  "test/rooms/other.test.ts": `${HEADER}test("x", () => {});\n`,
+  "test/stages/tiny.test.ts": `${HEADER}test("x", () => {});\n`,
+  "test/stages/other.test.ts": `${HEADER}test("x", () => {});\n`,
   "bench/stages/tiny.bench.ts": `${HEADER}\n`,
   "bench/stages/other.bench.ts": `${HEADER}\n`,
   "bench/results/one/2026-01-02-0123abc-speed.json": RESULT,
@@ -357,43 +357,43 @@ const VIOLATIONS: [string, string, () => void, RegExp][] = [
     /"gone\.h" leads nowhere/,
   ],
   [
-    "rooms.mjs",
-    "a room without its reference",
+    "stages.mjs",
+    "a stage without its reference",
     () => rmSync(join(root, "cuda/match/tiny/tiny.ref.cc")),
     /tiny\.ref\.cc is missing/,
   ],
   [
-    "rooms.mjs",
-    "a room without its test",
-    () => rmSync(join(root, "test/rooms/tiny.test.ts")),
+    "stages.mjs",
+    "a stage without its test",
+    () => rmSync(join(root, "test/stages/tiny.test.ts")),
     /tiny\.test\.ts is missing/,
   ],
   [
-    "rooms.mjs",
+    "stages.mjs",
     "a README without its cost",
     () => put("cuda/match/tiny/README.md", README.replace("## Cost", "")),
     /"## Cost" is missing/,
   ],
   [
-    "rooms.mjs",
-    "a room includes a room",
+    "stages.mjs",
+    "a stage includes a stage",
     () => put("cuda/match/tiny/tiny.inl.h", '#include "../other/other.h"\n'),
-    /includes no other room/,
+    /includes no other stage/,
   ],
   [
-    "rooms.mjs",
+    "stages.mjs",
     "a reference that reads the fast form",
     () => put("cuda/match/tiny/tiny.ref.cc", `${HEADER}#include "tiny.inl.h"\n`),
     /tiny\.ref\.cc: a reference shares no arithmetic .* includes cuda\/match\/tiny\/tiny\.inl\.h/,
   ],
   [
-    "rooms.mjs",
+    "stages.mjs",
     "fast code that calls the reference",
     () => put("cuda/match/tiny/tiny.inl.h", `${HEADER}void fast() { tinyReference(1); }\n`),
     /fast code never calls a reference/,
   ],
   [
-    "rooms.mjs",
+    "stages.mjs",
     "fast code that includes a header of references",
     () => put("cuda/match/tiny/tiny.inl.h", `${HEADER}#include "../shared.ref.h"\n`),
     /tiny\.inl\.h: only references include cuda\/match\/shared\.ref\.h/,
@@ -547,7 +547,7 @@ const VIOLATIONS: [string, string, () => void, RegExp][] = [
   [
     "words.mjs",
     "a test singled out",
-    () => put("test/rooms/tiny.test.ts", `test.${"only"}("x", () => {});\n`),
+    () => put("test/stages/tiny.test.ts", `test.${"only"}("x", () => {});\n`),
     /singled out/,
   ],
   [

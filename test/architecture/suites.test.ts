@@ -61,15 +61,15 @@ test("a suite apart is there only for those who ask for it", () => {
 
 test("a run says what each suite took, and in CI warns of one beyond its budget", () => {
   const took = new Map([
-    ["rooms", 61.2],
+    ["stages", 61.2],
     ["unit", 17],
   ]);
   expect(overBudget(took, false)).toEqual([
     `suite    unit 17 s of ${budgetOf("unit")} s`,
-    `suite    rooms 61 s of ${budgetOf("rooms")} s`,
+    `suite    stages 61 s of ${budgetOf("stages")} s`,
   ]);
   expect(overBudget(took, true)).toContain(
-    `warning  suite rooms took 61 s, more than its budget of ${budgetOf("rooms")} s`,
+    `warning  suite stages took 61 s, more than its budget of ${budgetOf("stages")} s`,
   );
   expect(overBudget(took, true)).toHaveLength(3);
 });

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// The engine's results, put together from the rooms' references one by one: the second witness of the order of the stages and
+// The engine's results, put together from the stages' references one by one: the second witness of the order of the stages and
 // of what half resolution and a region of interest do to sizes and settings. It shares no code with cuda/engine/engine.cc and cuda/cpu.
 import type { EngineOptions, Region } from "../../cuda/index.js";
-import { native } from "./rooms.js";
+import { native } from "./stages.js";
 
 const halfOf = (value: number) => Math.ceil(value / 2);
 const WITHIN_ONE_SURFACE = 3;
 
-type Room = (call: object) => string;
-const room = (name: string) => native.stages[name] as unknown as Room;
+type Stage = (call: object) => string;
+const stage = (name: string) => native.stages[name] as unknown as Stage;
 
 interface Images {
   width: number;
@@ -25,7 +25,7 @@ interface Matched {
 function halved({ width, height, left, right }: Images): Images {
   const half = (image: Uint8Array): Uint8Array => {
     const result = new Uint8Array(halfOf(width) * halfOf(height));
-    room("half")({ variant: "reference", width, height, image, result });
+    stage("half")({ variant: "reference", width, height, image, result });
     return result;
   };
   return { width: halfOf(width), height: halfOf(height), left: half(left), right: half(right) };
@@ -36,7 +36,7 @@ function semiGlobal(images: Images, { match, refine }: EngineOptions): Matched {
   const pixels = images.width * images.height;
   const census = (image: Uint8Array): Uint32Array => {
     const words = new Uint32Array(pixels);
-    room(String(match.parameters.cost))({ ...size, image, census: words });
+    stage(String(match.parameters.cost))({ ...size, image, census: words });
     return words;
   };
   const maps = {
@@ -48,8 +48,8 @@ function semiGlobal(images: Images, { match, refine }: EngineOptions): Matched {
   const costs = { censusLeft: census(images.left), censusRight: census(images.right), greyLeft: images.left };
   const { minDisparity, numDisparities, parameters } = match;
   const { cost: _, ...own } = parameters;
-  room("sgm")({ ...size, minDisparity, numDisparities, ...own, ...costs, ...maps });
-  if (refine.leftRight) room("leftRight")({ ...size, ...maps });
+  stage("sgm")({ ...size, minDisparity, numDisparities, ...own, ...costs, ...maps });
+  if (refine.leftRight) stage("leftRight")({ ...size, ...maps });
   return maps;
 }
 
@@ -60,14 +60,14 @@ function crossBased(images: Images, { match }: EngineOptions): Matched {
   const maps = { disparity: new Int16Array(pixels), rightDisparity: new Int16Array(pixels) };
   const arms = halfResolution ? { armX: 3, armY: 3, similarity: 30 } : { armX: 9, armY: 9, similarity: 13 };
   const { left, right } = images;
-  room("cross")({ ...size, left, right, minDisparity, numDisparities, ...arms, ...maps });
+  stage("cross")({ ...size, left, right, minDisparity, numDisparities, ...arms, ...maps });
   const points = maps.disparity.map((d) => (d === -32768 ? d : 16 * d));
   const confidence = new Uint8Array(pixels).fill(255);
-  room("leftRight")({ ...size, ...maps, disparityQ4: points, confidence, tolerance: 0 });
+  stage("leftRight")({ ...size, ...maps, disparityQ4: points, confidence, tolerance: 0 });
   const disparityQ4 = new Int16Array(pixels);
-  room("median")({ ...size, disparityQ4: points, result: disparityQ4 });
+  stage("median")({ ...size, disparityQ4: points, result: disparityQ4 });
   const fill = { method: "bilateral", thresholdQ4: 48, lowestQ4: 0, highestQ4: 32752 };
-  room("fill")({ ...size, ...fill, grey: left, disparityQ4 });
+  stage("fill")({ ...size, ...fill, grey: left, disparityQ4 });
   return { disparityQ4, confidence };
 }
 
@@ -85,11 +85,11 @@ function refined(images: Images, matched: Matched, options: EngineOptions): Matc
   let { disparityQ4 } = matched;
   if (refine.speckleSize > 0) {
     const regions = { minPixels: refine.speckleSize, rangeQ4: q4(refine.speckleRange) };
-    room("speckle")({ ...size, ...regions, disparityQ4, confidence: certainty });
+    stage("speckle")({ ...size, ...regions, disparityQ4, confidence: certainty });
   }
   const confidence = new Uint8Array(disparityQ4.length);
   const zeroIsEstimated = match.algorithm === "cbca";
-  room("confidence")({
+  stage("confidence")({
     ...size,
     grey: images.left,
     disparityQ4,
@@ -100,12 +100,12 @@ function refined(images: Images, matched: Matched, options: EngineOptions): Matc
   if (refine.fill !== "off") {
     const [lowestQ4, steps] = [16 * match.minDisparity, match.numDisparities - 1];
     const range = { thresholdQ4: q4(refine.fillThreshold), lowestQ4, highestQ4: lowestQ4 + 16 * steps };
-    room("fill")({ ...size, method: refine.fill, ...range, grey: images.left, disparityQ4, confidence });
+    stage("fill")({ ...size, method: refine.fill, ...range, grey: images.left, disparityQ4, confidence });
   }
   for (const name of ["boundary", "median"] as const) {
     if (!refine[name]) continue;
     const result = new Int16Array(disparityQ4.length);
-    room(name)({ ...size, grey: images.left, disparityQ4, result });
+    stage(name)({ ...size, grey: images.left, disparityQ4, result });
     disparityQ4 = result;
   }
   return { disparityQ4, confidence };
@@ -181,7 +181,7 @@ function composedWhole(images: Images, options: EngineOptions): Matched {
     height,
     thresholdQ4: q4(options.refine.upscaleThreshold ?? WITHIN_ONE_SURFACE),
   };
-  room("upscale")({ ...size, grey: left, half: small.disparityQ4, result: disparityQ4 });
+  stage("upscale")({ ...size, grey: left, half: small.disparityQ4, result: disparityQ4 });
   const confidence = new Uint8Array(width * height);
   for (let y = 0; y < height; ++y) {
     for (let x = 0; x < width; ++x)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A disparity map as a matcher leaves it: planes, steps, noise, wrong winners and holes. For benchmarks of what comes after.
-import { Random } from "./rooms.js";
+import { Random } from "./stages.js";
 
 /** Whole disparities, their sixteenths (one hole in 20), the right camera's, and a confidence; [height][width], seeded. */
 export function matchedDisparities(width: number, height: number) {

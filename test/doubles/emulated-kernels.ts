@@ -10,7 +10,7 @@ import { HOST_SOURCES, KERNELS } from "../../scripts/build-cuda.mjs";
 const root = new URL("../../", import.meta.url).pathname;
 const STAND_IN = join(root, "test/doubles/native/warp");
 const PROGRAM = "cuda/check/twins_main.cu";
-const ROOMS = KERNELS.filter((path) => !path.startsWith("cuda/gpu/") && !path.endsWith(".stage.cu"));
+const STAGE_KERNELS = KERNELS.filter((path) => !path.startsWith("cuda/gpu/") && !path.endsWith(".stage.cu"));
 const REFERENCES = (readdirSync(join(root, "cuda"), { recursive: true }) as string[])
   .filter((name) => name.endsWith(".ref.cc"))
   .map((name) => `cuda/${name}`);
@@ -67,7 +67,7 @@ export async function buildEmulatedTwins(
 ): Promise<string> {
   copySources(folder);
   const flags = [...FLAGS, `-D__CUDA_ARCH__=${architecture}`, `-DDEPTHWATT_CELL_${cell}`];
-  const sources = [...ROOMS, PROGRAM, ...REFERENCES].map((path) => join(folder, path));
+  const sources = [...STAGE_KERNELS, PROGRAM, ...REFERENCES].map((path) => join(folder, path));
   const objects = await compiled(folder, [...sources, ...STAND_IN_SOURCES], flags);
   const program = join(folder, "twins");
   await promisify(execFile)("g++", ["-o", program, ...objects]);

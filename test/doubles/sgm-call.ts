@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Calls native.stages.sgm on plain arrays; shared by the tests and benchmarks of sgm and select.
 import { expect } from "vitest";
-import { native, type Random } from "./rooms.js";
+import { native, type Random } from "./stages.js";
 
 export interface SgmCase {
   width: number;
@@ -47,9 +47,9 @@ export function emptyAnswer(pixels: number): SgmAnswer {
 export function sgm(variant: string, given: SgmCase, answer?: SgmAnswer): SgmAnswer {
   const pixels = given.width * given.height;
   const results = answer ?? emptyAnswer(pixels);
-  const room = native.stages.sgm as unknown as (call: object) => string;
+  const stage = native.stages.sgm as unknown as (call: object) => string;
   const defined = Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined));
-  const ran = room({ greyLeft: new Uint8Array(pixels), ...defined, ...results, variant });
+  const ran = stage({ greyLeft: new Uint8Array(pixels), ...defined, ...results, variant });
   expect(ran, "the form that ran").toBe(variant);
   return results;
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A small stereo pair made of whole numbers only, so that it is the same on every machine: textured layers of constant
 // disparity, seen by two cameras, with a little noise.
-import { Random } from "./rooms.js";
+import { Random } from "./stages.js";
 
 export interface TestPair {
   width: number;

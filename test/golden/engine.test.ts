@@ -4,7 +4,7 @@
 import { readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
 import { createEngine } from "../../cuda/index.js";
-import { variants } from "../doubles/rooms.js";
+import { variants } from "../doubles/stages.js";
 import { computeHash, engineCases } from "./engine-cases.mjs";
 
 const file = new URL("engine.json", import.meta.url);

@@ -8,7 +8,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { writeGeneratedHeaders } from "../../scripts/native-sources.mjs";
 import { needs } from "../doubles/needs.js";
-import { native, Random, variants } from "../doubles/rooms.js";
+import { native, Random, variants } from "../doubles/stages.js";
 import { emptyAnswer, sgm } from "../doubles/sgm-call.js";
 
 const root = new URL("../../", import.meta.url).pathname;
@@ -59,7 +59,7 @@ function hash(images: (Int16Array | Uint8Array)[]): string {
   return (h >>> 0).toString(16).padStart(8, "0");
 }
 
-type Room = (call: object) => string;
+type Stage = (call: object) => string;
 
 function run(variant: string, name: string): string {
   const [fullWidth, fullHeight, fullNum, fullMin, paths, p1, p2, adaptiveP2, uniqueness, threads] = cases[
@@ -74,15 +74,15 @@ function run(variant: string, name: string): string {
   const size = { variant, width, height };
   const matched = (image: Uint8Array) => {
     const result = new Uint8Array(width * height);
-    if (half) (native.stages.half as unknown as Room)({ ...full, image, result });
+    if (half) (native.stages.half as unknown as Stage)({ ...full, image, result });
     return half ? result : image;
   };
   const left = matched(pair.left);
   const right = matched(pair.right);
   const census = (image: Uint8Array) => {
     const words = new Uint32Array(width * height);
-    const room = half ? native.stages.gradientCensus : native.stages.census;
-    (room as unknown as Room)({ ...size, image, census: words });
+    const stage = half ? native.stages.gradientCensus : native.stages.census;
+    (stage as unknown as Stage)({ ...size, image, census: words });
     return words;
   };
   const parameters = { numDisparities, minDisparity, paths, p1, p2, adaptiveP2, uniqueness, threads };
@@ -99,13 +99,13 @@ function run(variant: string, name: string): string {
     },
     answer,
   );
-  (native.stages.leftRight as unknown as Room)({ ...size, ...answer });
+  (native.stages.leftRight as unknown as Stage)({ ...size, ...answer });
   const smooth = new Int16Array(width * height);
-  (native.stages.median as unknown as Room)({ ...size, disparityQ4: answer.disparityQ4, result: smooth });
+  (native.stages.median as unknown as Stage)({ ...size, disparityQ4: answer.disparityQ4, result: smooth });
   const upscaled = new Int16Array(half ? fullWidth * fullHeight : 0);
   if (half) {
     const call = { ...full, thresholdQ4: 48, grey: pair.left, half: smooth, result: upscaled };
-    (native.stages.upscale as unknown as Room)(call);
+    (native.stages.upscale as unknown as Stage)(call);
   }
   const images = [answer.disparity, answer.rightDisparity, answer.disparityQ4, smooth, upscaled];
   return hash([...images, answer.confidence]);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Everything that the addon offers, called with what it does not expect: each call answers or throws an error with a code, and
-// neither writes beside memory nor waits for ever. The rooms have their own attack in programme.test.ts.
+// neither writes beside memory nor waits for ever. The stages have their own attack in programme.test.ts.
 // DEPTHWATT_HOSTILE_COUNT: tries of each kind. DEPTHWATT_SEED repeats a failure.
 import { execFileSync } from "node:child_process";
 import { mkdtempSync, rmSync } from "node:fs";
@@ -11,7 +11,7 @@ import { greyPairLayout, SyntheticSource } from "../../camera/index.js";
 import { ERROR_CATALOGUE } from "../../core/index.js";
 import { createEngine, STAGE_NAMES } from "../../cuda/index.js";
 import { engineOptions } from "../doubles/engine-call.js";
-import { native, Random } from "../doubles/rooms.js";
+import { native, Random } from "../doubles/stages.js";
 import { told } from "../doubles/told.js";
 
 const COUNT = Number(process.env.DEPTHWATT_HOSTILE_COUNT ?? 300);
@@ -374,8 +374,8 @@ test("boards that are looked for, and calibrations that are solved", async () =>
 test("everything that the addon offers is called by a test that means no good", () => {
   const here =
     "Session openEngine encodedBound PairAligner turnMap Scene detectBoard solveCalibration power sdNotify peerOf lockFile";
-  // Without arguments, and the rooms by programme.test.ts.
-  const elsewhere = "clocks giveMemoryBack cpuFeatures cudaUnavailable facts brokenRule rooms";
+  // Without arguments, and the stages by programme.test.ts.
+  const elsewhere = "clocks giveMemoryBack cpuFeatures cudaUnavailable facts brokenRule stages";
   expect(Object.keys(native).sort()).toEqual(`${here} ${elsewhere}`.split(" ").sort());
 });
 

@@ -19,7 +19,7 @@ import { FRAME_HEADROOM_BYTES } from "../../core/frame/frame-format.js";
 import { writeFrame } from "../../core/frame/payload.js";
 import { startTrialBroker } from "../../edge/broker/trial-broker.js";
 import { makeFrame } from "../doubles/frames.js";
-import { native, Random } from "../doubles/rooms.js";
+import { native, Random } from "../doubles/stages.js";
 import { told } from "../doubles/told.js";
 
 const COUNT = Number(process.env.DEPTHWATT_HOSTILE_COUNT ?? 300);
@@ -109,7 +109,7 @@ const ODD = () =>
     () => () => 1,
   ])();
 
-/** What a room's call may hold: mostly right, so that the checks behind the first one are reached. */
+/** What a stage's call may hold: mostly right, so that the checks behind the first one are reached. */
 function hostileCall(): Record<string, unknown> {
   const pixels = 16 * 8;
   const right: Record<string, unknown> = {
@@ -161,15 +161,15 @@ function hostileCall(): Record<string, unknown> {
   return right;
 }
 
-test("native rooms: calls of wrong types, sizes and numbers", () => {
+test("native stages: calls of wrong types, sizes and numbers", () => {
   const names = Object.keys(native.stages);
   for (let i = 0; i < COUNT * 10; i++) {
-    const room = native.stages[random.pick(names)] as unknown as (call: unknown) => unknown;
+    const stage = native.stages[random.pick(names)] as unknown as (call: unknown) => unknown;
     const call = random.whole(0, 19) === 0 ? ODD() : hostileCall();
-    count("room calls");
+    count("stage calls");
     try {
-      room(call);
-      count("room calls answered");
+      stage(call);
+      count("stage calls answered");
     } catch (error) {
       expect(error).toBeInstanceOf(Error);
     }

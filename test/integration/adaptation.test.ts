@@ -4,7 +4,7 @@
 import { describe, expect, test } from "vitest";
 import { createEngine, type EngineInfo, type EngineOptions } from "../../cuda/index.js";
 import { engineOptions } from "../doubles/engine-call.js";
-import { expectSameImage, Random, variants } from "../doubles/rooms.js";
+import { expectSameImage, Random, variants } from "../doubles/stages.js";
 
 const [WIDTH, HEIGHT, DISPARITY] = [240, 120, 9];
 

@@ -7,7 +7,7 @@ import { ALGORITHMS, createEngine } from "../../cuda/index.js";
 import { loadConfig } from "../../edge/config/index.js";
 import { engineMatcher, engineOptionsFor, readDataset, readScene } from "../../edge/eval/index.js";
 import { needsData } from "../doubles/needs.js";
-import { native, Random } from "../doubles/rooms.js";
+import { native, Random } from "../doubles/stages.js";
 
 const INVALID = -32768;
 

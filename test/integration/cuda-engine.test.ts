@@ -18,7 +18,7 @@ import { BadDays } from "../doubles/bad-day.js";
 import { startMosquitto } from "../doubles/mosquitto.js";
 import { needs } from "../doubles/needs.js";
 import { lastJson, runProgram } from "../doubles/program.js";
-import { expectSameImage } from "../doubles/rooms.js";
+import { expectSameImage } from "../doubles/stages.js";
 import { framesOfMovingRows } from "../doubles/moving-rows.mjs";
 import { layeredPair } from "../doubles/stereo-pair.js";
 import { computeHash, engineCases, hashOf } from "../golden/engine-cases.mjs";

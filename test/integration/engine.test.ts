@@ -16,7 +16,7 @@ import {
 import { loadNative } from "../../edge/contracts/native.js";
 import { changedMatch } from "../doubles/match-change.js";
 import { until } from "../doubles/frames.js";
-import { variants } from "../doubles/rooms.js";
+import { variants } from "../doubles/stages.js";
 import { layeredPair } from "../doubles/stereo-pair.js";
 
 const pair = layeredPair(203, 77);

@@ -9,7 +9,7 @@ import { Pipeline } from "../../edge/pipeline/pipeline.js";
 import { computeFrame, engineOptions } from "../doubles/engine-call.js";
 import { changedMatch } from "../doubles/match-change.js";
 import { PacedSource } from "../doubles/paced-source.js";
-import { expectSameImage } from "../doubles/rooms.js";
+import { expectSameImage } from "../doubles/stages.js";
 import { layeredPair } from "../doubles/stereo-pair.js";
 
 /** Frames of one level before the next one is asked for. */

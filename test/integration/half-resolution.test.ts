@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Half resolution of both matchers: the engine against the composition of the rooms' references, on every instruction set,
+// Half resolution of both matchers: the engine against the composition of the stages' references, on every instruction set,
 // at odd sizes and searches; what it refuses; and that the whole range stays inside what was asked for.
 import { describe, expect, test } from "vitest";
 import type { EngineOptions } from "../../cuda/index.js";
 import { changedMatch, type MatchChange } from "../doubles/match-change.js";
 import { composed } from "../doubles/composed-engine.js";
 import { computeFrame, engineOptions } from "../doubles/engine-call.js";
-import { expectSameImage, variants } from "../doubles/rooms.js";
+import { expectSameImage, variants } from "../doubles/stages.js";
 import { layeredPair } from "../doubles/stereo-pair.js";
 
 const INVALID = -32768;
@@ -82,7 +82,7 @@ const optionsOf = (
 };
 
 describe.each(["sgm", "cbca"] as const)(
-  "%s at half resolution is the composition of its rooms",
+  "%s at half resolution is the composition of its stages",
   (algorithm) => {
     test.each(CASES)("$name", async (changes) => {
       const { width, height } = changes;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The left image in colours: from the engine, bit for bit the room's, with nothing else changed; and as the stream left.
+// The left image in colours: from the engine, bit for bit the stage's, with nothing else changed; and as the stream left.
 import { describe, expect, test } from "vitest";
 import { connectConsumer, type ReceivedFrame } from "../../clients/javascript/src/index.js";
 import { loadConfig } from "../../edge/config/index.js";
@@ -7,7 +7,7 @@ import { openRuntime } from "../../edge/run/main.js";
 import { startTrialBroker } from "../../edge/broker/trial-broker.js";
 import { createEngine, type FrameResult } from "../../cuda/index.js";
 import { until } from "../doubles/frames.js";
-import { native, Random, variants } from "../doubles/rooms.js";
+import { native, Random, variants } from "../doubles/stages.js";
 import { engineCases, hashOf } from "../golden/engine-cases.mjs";
 
 const rectify = native.stages.rectify as unknown as (call: object) => string;
@@ -42,7 +42,7 @@ async function frameOf(name: string, instructionSet: string, leftRgb: boolean) {
 }
 
 describe.each(variants)("an engine, %s", (instructionSet) => {
-  test.each(CASES)("%s: colours are the room's, and nothing else changes", async (name) => {
+  test.each(CASES)("%s: colours are the stage's, and nothing else changes", async (name) => {
     const { options, pair } = engineCases[name]!;
     const plain = await frameOf(name, instructionSet, false);
     const coloured = await frameOf(name, instructionSet, true);

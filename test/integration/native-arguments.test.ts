@@ -5,12 +5,12 @@ import { expect, test } from "vitest";
 import { SyntheticSource } from "../../camera/index.js";
 import { createEngine } from "../../cuda/index.js";
 import { engineOptions } from "../doubles/engine-call.js";
-import { native } from "../doubles/rooms.js";
+import { native } from "../doubles/stages.js";
 import { emptyAnswer, sgm } from "../doubles/sgm-call.js";
 
 const refused = (message: RegExp) =>
   expect.objectContaining({ code: "ENGINE_PARAMETER", message: expect.stringMatching(message) });
-const room = (name: string) => native.stages[name] as unknown as (call: object) => unknown;
+const stage = (name: string) => native.stages[name] as unknown as (call: object) => unknown;
 
 /** Moves the memory away, as a message to a worker does. */
 const transfer = (buffer: ArrayBuffer) => structuredClone(buffer, { transfer: [buffer] });
@@ -24,7 +24,7 @@ test("a volume of 2^32 cells is not taken for one of none", () => {
     refused(/^Expected at least 8589934592 bytes for sums, got 20\.$/),
   );
   const sums = { variant: "reference", width, height, numDisparities: 512, sums: new Uint16Array(10) };
-  expect(() => room("select")({ ...sums, ...results })).toThrow(refused(/8589934592 bytes for sums/));
+  expect(() => stage("select")({ ...sums, ...results })).toThrow(refused(/8589934592 bytes for sums/));
 });
 
 test("times go into a Float64Array and nowhere else", () => {

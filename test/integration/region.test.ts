@@ -6,7 +6,7 @@ import type { EngineOptions, Region } from "../../cuda/index.js";
 import { changedMatch, type MatchChange } from "../doubles/match-change.js";
 import { composed } from "../doubles/composed-engine.js";
 import { computeFrame, engineOptions } from "../doubles/engine-call.js";
-import { expectSameImage, variants } from "../doubles/rooms.js";
+import { expectSameImage, variants } from "../doubles/stages.js";
 import { layeredPair } from "../doubles/stereo-pair.js";
 
 const INVALID = -32768;

@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import type { EngineOptions, StageName } from "../../cuda/index.js";
 import { computeFrame, engineOptions } from "../doubles/engine-call.js";
-import { expectSameImage } from "../doubles/rooms.js";
+import { expectSameImage } from "../doubles/stages.js";
 import { layeredPair } from "../doubles/stereo-pair.js";
 
 const pair = layeredPair(160, 90, 3);

@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, expect, test } from "vitest";
 import { lastJson, runProgram } from "../doubles/program.js";
-import { Random } from "../doubles/rooms.js";
+import { Random } from "../doubles/stages.js";
 
 const [WIDTH, HEIGHT, DISPARITY] = [240, 120, 9];
 const folder = mkdtempSync(join(tmpdir(), "depthwatt-rows-"));

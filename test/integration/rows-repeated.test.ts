@@ -4,7 +4,7 @@
 import { describe, expect, test } from "vitest";
 import { createEngine, type EngineOptions } from "../../cuda/index.js";
 import { computeFrame, engineOptions } from "../doubles/engine-call.js";
-import { expectSameImage, Random, variants } from "../doubles/rooms.js";
+import { expectSameImage, Random, variants } from "../doubles/stages.js";
 import { bentMap } from "../golden/engine-cases.mjs";
 
 /** Grey value 10 y + x % 10: what stands in the rectified left image says which row it was read from. */

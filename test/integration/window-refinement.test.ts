@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What Prehn 2007 adds to any matcher: measures of confidence and the repair, in the engine bit for bit the rooms'
+// What Prehn 2007 adds to any matcher: measures of confidence and the repair, in the engine bit for bit the stages'
 // (cuda-engine.test.ts has CUDA); and regions of interest, which for window sums are the crop of the whole result.
 import { describe, expect, test } from "vitest";
 import {
@@ -12,12 +12,12 @@ import {
 } from "../../cuda/index.js";
 import { computeFrame, engineOptions } from "../doubles/engine-call.js";
 import { changedMatch } from "../doubles/match-change.js";
-import { expectSameImage, native } from "../doubles/rooms.js";
+import { expectSameImage, native } from "../doubles/stages.js";
 import { layeredPair } from "../doubles/stereo-pair.js";
 
 const pair = layeredPair(171, 83, 9);
 const { width, height } = pair;
-const room = (name: string) => native.stages[name] as unknown as (call: object) => string;
+const stage = (name: string) => native.stages[name] as unknown as (call: object) => string;
 const NOTHING = { speckleSize: 0, fill: "off", boundary: false, median: false } as const;
 
 function optionsOf(
@@ -36,7 +36,7 @@ function optionsOf(
 }
 
 describe.each(ALGORITHMS)("%s", (algorithm) => {
-  test("each measure of confidence and the repair after it are the rooms'", async () => {
+  test("each measure of confidence and the repair after it are the stages'", async () => {
     const zeroIsEstimated = algorithm === "cbca";
     const frame = (confidence: ConfidenceMeasure, repair: boolean) =>
       computeFrame(pair, optionsOf(algorithm, { confidence, repair }));
@@ -46,9 +46,9 @@ describe.each(ALGORITHMS)("%s", (algorithm) => {
       const sure = new Uint8Array(width * height);
       const call = { variant: "reference", width, height, disparityQ4, certainty, zeroIsEstimated };
       if (measure === "probability") sure.set((await frame(measure, false)).confidence);
-      else room("windowConfidence")({ ...call, measure, left: pair.left, right: pair.right, sure });
+      else stage("windowConfidence")({ ...call, measure, left: pair.left, right: pair.right, sure });
       const repaired = { disparityQ4: disparityQ4.slice(), sure: sure.slice() };
-      room("repair")({ variant: "reference", width, height, ...repaired });
+      stage("repair")({ variant: "reference", width, height, ...repaired });
       const plain = await frame(measure, false);
       expectSameImage(plain.disparityQ4, disparityQ4, width, `${measure}, disparity`);
       expectSameImage(plain.confidence, sure, width, `${measure}, confidence`);

@@ -23,7 +23,7 @@ using namespace depthwatt;
 
 namespace {
 
-/// The generator of test/doubles/rooms.ts.
+/// The generator of test/doubles/stages.ts.
 struct Random {
   uint32_t state;
   explicit Random(uint32_t seed) : state((seed ^ 0x9e3779b9u) != 0 ? seed ^ 0x9e3779b9u : 1) {}

@@ -2,7 +2,7 @@
 // The ramp of Fig. 7 (Yu et al. 2010): disparity rises from 0 to 64 from left to right, and ESAW is wrong about twice as often as
 // ESMP. Constructed: fine texture, the right view sampled from the left one at the ramp's place.
 import { expect, test } from "vitest";
-import { native, Random } from "../doubles/rooms.js";
+import { native, Random } from "../doubles/stages.js";
 
 const [WIDTH, HEIGHT, LARGEST] = [320, 96, 64];
 
@@ -37,10 +37,10 @@ function ramp(random: Random) {
 function badPercent(algorithm: string, images: ReturnType<typeof ramp>): number {
   const disparityQ4 = new Int16Array(WIDTH * HEIGHT);
   const call = { width: WIDTH, height: HEIGHT, minDisparity: 0, numDisparities: LARGEST + 1, threads: 2 };
-  const room = native.stages.match as unknown as (call: object) => string;
+  const stage = native.stages.match as unknown as (call: object) => string;
   const confidence = new Uint8Array(WIDTH * HEIGHT);
   const [variant] = native.cpuFeatures().available;
-  room({ ...call, ...images, variant, algorithm, disparityQ4, confidence });
+  stage({ ...call, ...images, variant, algorithm, disparityQ4, confidence });
   let bad = 0;
   for (let p = 0; p < disparityQ4.length; ++p) {
     const truth = (LARGEST * (p % WIDTH)) / (WIDTH - 1);

@@ -6,7 +6,7 @@ import type { Algorithm, MatcherValues, ParameterValue, SectionSettings, StageNa
 export type BackendName = "cpu" | "cuda";
 export type InstructionSet = "scalar" | "avx2" | "avx512" | "neon";
 
-/** A matcher, its search and its parameters; ranges and tie rules stand in the rooms' READMEs (cuda/match). */
+/** A matcher, its search and its parameters; ranges and tie rules stand in the stages' READMEs (cuda/match). */
 export interface MatchParameters extends MatcherValues {
   algorithm: Algorithm;
   /** Matches and refines images of half the width and height, with half the disparities, and doubles the result. */

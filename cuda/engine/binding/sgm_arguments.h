@@ -8,7 +8,7 @@
 namespace depthwatt {
 
 inline SgmParameters sgmParametersOf(const Napi::Object& call) {
-  constexpr int32_t kAny = 1 << 20;  // the room itself checks the ranges
+  constexpr int32_t kAny = 1 << 20;  // the stage itself checks the ranges
   SgmParameters parameters;
   parameters.minDisparity = integerOf(call, "minDisparity", -kAny, kAny, parameters.minDisparity);
   parameters.numDisparities = integerOf(call, "numDisparities", -kAny, kAny);

@@ -36,7 +36,7 @@ inline int32_t cbcaThresholdQ4Of(const MatchTask& task) { return 16 * task.match
 void groundControlPointsReference(ImageView<const int16_t> whole, ImageView<const int16_t> rightWhole,
                                   ImageView<int16_t> disparityQ4, ImageView<uint8_t> confidence);
 
-/// The whole matcher, composed of its rooms' references.
+/// The whole matcher, composed of its stages' references.
 void cbcaReference(const CrossParameters& cross, int32_t thresholdQ4, ImageView<const uint8_t> left,
                    ImageView<const uint8_t> right, ImageView<int16_t> disparityQ4, ImageView<uint8_t> confidence);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What ESAW's settings say to the room exponential, the same for every backend: costs are aggregated, not messages.
+// What ESAW's settings say to the stage exponential, the same for every backend: costs are aggregated, not messages.
 #pragma once
 
 #include "../exponential/exponential.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The definition of ESMP as a whole: the room's reference, then that of the left-right check.
+// The definition of ESMP as a whole: the stage's reference, then that of the left-right check.
 #include "../exponential_matcher.h"
 #include "esmp_task.h"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What ESMP's settings say to the room exponential, the same for every backend. A cost of 1 is 20000 cells: lambda = 0.15, c = 1
+// What ESMP's settings say to the stage exponential, the same for every backend. A cost of 1 is 20000 cells: lambda = 0.15, c = 1
 // and eta = 0.0375 d_m are whole numbers of them, and 17 grey values at lambda = 0.15 fit 16 bits.
 #pragma once
 

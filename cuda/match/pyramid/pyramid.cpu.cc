@@ -51,11 +51,11 @@ Status openPyramidOnCpu(const MatchTask& task, InstructionSet set, Workers& work
                         std::unique_ptr<CpuMatcher>* opened) {
   std::unique_ptr<HsvMatcherOnCpu<Pyramid, PyramidImages, PyramidResult>> matcher(
       new HsvMatcherOnCpu<Pyramid, PyramidImages, PyramidResult>(task, set, workers));
-  Pyramid* room = nullptr;
+  Pyramid* stage = nullptr;
   const Status status =
-      Pyramid::open(pyramidParametersOf(task), task.width, task.height, task.leftRight, set, workers, &room);
+      Pyramid::open(pyramidParametersOf(task), task.width, task.height, task.leftRight, set, workers, &stage);
   if (!status.ok()) return status;
-  matcher->adopt(room);
+  matcher->adopt(stage);
   *opened = std::move(matcher);
   return {};
 }

@@ -42,10 +42,10 @@ const MatcherFacts& sadFacts() { return kFacts; }
 Status openSadOnCpu(const MatchTask& task, InstructionSet set, Workers& workers, std::unique_ptr<CpuMatcher>* opened) {
   std::unique_ptr<HsvMatcherOnCpu<Sad, SadImages, SadResult>> matcher(
       new HsvMatcherOnCpu<Sad, SadImages, SadResult>(task, set, workers));
-  Sad* room = nullptr;
-  const Status status = Sad::open(sadParametersOf(task), task.width, task.height, task.leftRight, set, workers, &room);
+  Sad* stage = nullptr;
+  const Status status = Sad::open(sadParametersOf(task), task.width, task.height, task.leftRight, set, workers, &stage);
   if (!status.ok()) return status;
-  matcher->adopt(room);
+  matcher->adopt(stage);
   *opened = std::move(matcher);
   return {};
 }

@@ -13,7 +13,7 @@ Status openSadOnGpu(const MatchTask& task, std::unique_ptr<Matcher>* matcher) {
   if (opened == nullptr) return Status::error(Code::kFailed, "Expected memory for a matcher, there is none.");
   const SadParameters p = sadParametersOf(task);
   DEPTHWATT_TRY(opened->open(task, p.weights));
-  DEPTHWATT_TRY(opened->room().open(p, task.width, task.height, task.leftRight));
+  DEPTHWATT_TRY(opened->stage().open(p, task.width, task.height, task.leftRight));
   *matcher = std::move(opened);
   return {};
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The definition of semi-global matching as a whole: its rooms' references, one after the other.
+// The definition of semi-global matching as a whole: its stages' references, one after the other.
 #include <vector>
 
 #include "../../refine/left_right/left_right.h"

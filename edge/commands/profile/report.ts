@@ -21,6 +21,19 @@ import type { PointResult, Profile } from "../../profile/types.js";
 
 const STYLE = new URL("./report.css", import.meta.url);
 
+/** A colour per stage, readable on white and on black. Hues a golden angle apart: neighbours in the list differ most. */
+export function stageColours(count: number): string[] {
+  return Array.from(
+    { length: count },
+    (_, stage) => `hsl(${Math.round(205 + 137.5 * stage) % 360} 45% ${44 + 8 * (stage % 3)}%)`,
+  );
+}
+
+const stageStyles = (): string =>
+  stageColours(STAGE_NAMES.length)
+    .map((colour, stage) => `.stage${stage} { fill: ${colour}; background: ${colour}; }`)
+    .join("\n");
+
 const figure = (chart: string, caption: string, key = ""): string =>
   `<figure>${key}${chart}<figcaption>${caption}</figcaption></figure>`;
 
@@ -195,7 +208,7 @@ export function reportHtml(profile: Profile): string {
   return [
     '<!doctype html><html lang="en"><head><meta charset="utf-8">',
     '<meta name="viewport" content="width=device-width, initial-scale=1">',
-    `<title>${escapeText(title)}</title><style>${readFileSync(STYLE, "utf8")}</style></head><body><main>`,
+    `<title>${escapeText(title)}</title><style>${readFileSync(STYLE, "utf8")}${stageStyles()}</style></head><body><main>`,
     `<h1>${escapeText(title)}</h1>`,
     `<p class="soft">${escapeText(profile.date.slice(0, 10))} · ${escapeText(provenance.processor)} · ` +
       `${escapeText(provenance.gpu ?? "no NVIDIA GPU")} · backend ${escapeText(provenance.backend)} · depthwatt ${escapeText(provenance.version)}</p>`,

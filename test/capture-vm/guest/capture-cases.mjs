@@ -23,7 +23,7 @@ import {
 
 const mean = (values) => values.reduce((sum, value) => sum + value, 0) / values.length;
 
-/** Mean grey in 0..255 of the third image that a camera gives in this format: as a still, and by the rectify room. */
+/** Mean grey in 0..255 of the third image that a camera gives in this format: as a still, and by the rectify stage. */
 async function brightness(path, trait) {
   return withCamera({ path, fourcc: trait.fourcc, rateHz: 60, copy: true }, async ({ camera, frames }) => {
     await until(() => frames.length > 2, `three images of ${trait.format}`);

@@ -22,7 +22,7 @@ import { openRuntime } from "../../../edge/run/main.js";
 import { loadNative } from "../../../edge/contracts/native.js";
 import { chooseFormat } from "../../../camera/live/choose.js";
 import { FORMAT_TRAITS } from "v4l2-camera/parts";
-import { native, Random } from "../../doubles/rooms.js";
+import { native, Random } from "../../doubles/stages.js";
 
 const folder = mkdtempSync(join(tmpdir(), "depthwatt-colours-"));
 afterAll(() => rmSync(folder, { recursive: true }));
@@ -196,12 +196,12 @@ const formats = [
   "BAYER_BGGR16",
 ];
 test.each(formats)("still pictures have the engine's colours: %s", (format) => {
-  const room = native.stages.rectify as unknown as (call: object) => string;
+  const stage = native.stages.rectify as unknown as (call: object) => string;
   const [width, height, strideBytes] = [13, 9, 41];
   const image = random.fill(new Uint8Array(2 * strideBytes * height), 0, 255);
   const expected = new Uint8Array(3 * width * height);
   const size = { inputWidth: width, inputHeight: height, width, height };
-  room({ variant: "reference", format, ...size, strideBytes, image, rgb: expected });
+  stage({ variant: "reference", format, ...size, strideBytes, image, rgb: expected });
   const still = {
     data: image,
     width,

@@ -19,13 +19,13 @@ import {
   medianAbsoluteOffset,
 } from "../../../doubles/corners.js";
 import { needsData } from "../../../doubles/needs.js";
-import { native, Random, variants } from "../../../doubles/rooms.js";
+import { native, Random, variants } from "../../../doubles/stages.js";
 
-const room = native.stages.rectify as unknown as (call: object) => string;
+const stage = native.stages.rectify as unknown as (call: object) => string;
 
 function remap({ width, height, data }: GreyImage, map: Int32Array, size: Rectification): Grey {
   const grey = new Uint8Array(size.width * size.height);
-  room({
+  stage({
     variant: variants[0],
     format: "GREY",
     inputWidth: width,

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+// Rectification, the stages after matching and the cross-based matcher in NEON, under emulation: equal to their references bit for bit.
+import { spawnSync } from "node:child_process";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { nativeSources } from "../../scripts/native-sources.mjs";
+import { needs } from "../doubles/needs.js";
+
+const root = new URL("../../", import.meta.url).pathname;
+const SOURCES = [
+  "test/native/stage_twins_main.cc",
+  "core/pixel_format.cc",
+  "core/workers.cc",
+  "cuda/simd/instruction_set.cc",
+  "cuda/simd/isa_neon.cc",
+  "cuda/simd/isa_scalar.cc",
+  "cuda/match/cbca/cross.cc",
+  "cuda/match/exponential/exponential.cc",
+  "cuda/prepare/denoise/denoise.cc",
+  "cuda/match/sgm/sgm.cc",
+  "cuda/prepare/row_offset/row_offset.cc",
+  "cuda/refine/fill/fill.cc",
+  "cuda/refine/speckle/speckle.cc",
+  ...nativeSources(root).filter((path) => /(?<!\.matcher)\.ref\.cc$/.test(path)),
+];
+const FLAGS = ["-std=c++17", "-O2", "-ffp-contract=off", "-Wall", "-Wextra", "-Wno-unused-parameter", "-I."];
+
+needs("aarch64").suite("stage twins, NEON under emulation", () => {
+  const folder = mkdtempSync(join(tmpdir(), "depthwatt-twins-"));
+  const program = join(folder, "twins");
+  afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+  beforeAll(() => {
+    const words = [...FLAGS, ...SOURCES, "-pthread", "-static", "-o", program];
+    const built = spawnSync("aarch64-linux-gnu-g++", words, { cwd: root, encoding: "utf8" });
+    expect(built.stderr + (built.error?.message ?? "")).toBe("");
+  }, 300_000);
+
+  test.each(["neon", "scalar"])(
+    "%s",
+    (isa) => {
+      const seed = process.env.DEPTHWATT_SEED ?? String(Date.now() % 1_000_000_007);
+      const ran = spawnSync("qemu-aarch64-static", [program, isa, seed], {
+        encoding: "utf8",
+        timeout: 280_000,
+      });
+      expect(ran.stdout, `seed ${seed}`).toMatch(new RegExp(`^isa ${isa}: \\d+ sizes equal bit for bit`));
+      expect(ran.status).toBe(0);
+    },
+    300_000,
+  );
+});

@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: Apache-2.0
+// Every matcher of the registry through the contract alone: each instruction set and number of threads gives the bits of its
+// definition (of the scalar form, where it has none). A new matcher is tested here without a line.
+import { describe, expect, test } from "vitest";
+import { MATCHERS } from "../../cuda/index.js";
+import { layeredPair } from "../doubles/stereo-pair.js";
+import { expectSameImage, native, Random, variants } from "../doubles/stages.js";
+
+const match = native.stages.match as unknown as (call: object) => string;
+
+interface Call {
+  width: number;
+  height: number;
+  algorithm: string;
+  minDisparity: number;
+  numDisparities: number;
+}
+
+function run(call: Call, variant: string, threads = 1) {
+  const pixels = call.width * call.height;
+  const disparityQ4 = new Int16Array(pixels).fill(77);
+  const confidence = new Uint8Array(pixels).fill(77);
+  expect(match({ ...call, variant, threads, disparityQ4, confidence })).toBe(variant);
+  return { disparityQ4, confidence };
+}
+
+/** The definition, or the scalar form where there is none. */
+function expected(call: Call) {
+  try {
+    return run(call, "reference");
+  } catch (error) {
+    expect(error).toMatchObject({ code: "BACKEND_UNAVAILABLE", message: expect.stringMatching(/has none/) });
+    return run(call, "scalar");
+  }
+}
+
+const SIZES = [
+  [61, 23],
+  [40, 17],
+  [17, 9],
+] as const;
+
+describe.each(MATCHERS.map(({ name }) => name))("%s", (algorithm) => {
+  test.each(variants)("%s gives the definition's bits", (variant) => {
+    for (const [width, height] of SIZES) {
+      const { left, right } = layeredPair(width, height, width);
+      const random = new Random(height);
+      const colours = () => random.fill(new Uint8Array(3 * width * height), 0, 255);
+      const images = { width, height, left, right, leftRgb: colours(), rightRgb: colours() };
+      for (const halfResolution of [false, true]) {
+        const call = {
+          ...images,
+          algorithm,
+          halfResolution,
+          leftRight: halfResolution,
+          minDisparity: halfResolution ? 1 : 0,
+          numDisparities: 24,
+        };
+        const reference = expected(call);
+        for (const threads of [1, 3]) {
+          const what = `${variant}, ${threads} threads, ${width}x${height}`;
+          const got = run(call, variant, threads);
+          expectSameImage(got.disparityQ4, reference.disparityQ4, width, what);
+          expectSameImage(got.confidence, reference.confidence, width, `${what}, confidence`);
+        }
+      }
+    }
+  });
+});
+
+/** Words of two registers, in every kind of cell and path set that the matcher has a form for. */
+const WIDE_WORDS: Record<string, number | string>[] = [
+  { paths: 4, p1: 18, p2: 58, adaptiveP2: 8 },
+  { paths: 4, p1: 12, p2: 100, adaptiveP2: 0 },
+  { paths: 8, p1: 10, p2: 110, adaptiveP2: 0 },
+  { paths: 2, p1: 10, p2: 40, adaptiveP2: 4 },
+  { paths: 8, p1: 20, p2: 300, adaptiveP2: 16 },
+];
+
+describe.each(variants)("sgm with words of 62 bits, %s", (variant) => {
+  test.each(WIDE_WORDS)("gives the definition's bits: %j", (own) => {
+    for (const numDisparities of [24, 128]) {
+      for (const [width, height] of [...SIZES, [200, 11] as const]) {
+        const { left, right } = layeredPair(width, height, width);
+        const parameters = { cost: "wideCensus", outsideCost: 16, uniqueness: 8, subpixel: true, ...own };
+        const call = {
+          width,
+          height,
+          left,
+          right,
+          algorithm: "sgm",
+          parameters,
+          minDisparity: 1,
+          numDisparities,
+          leftRight: true,
+        };
+        const reference = run(call, "reference");
+        const got = run(call, variant, 2);
+        const what = `${variant}, ${width}x${height}, ${numDisparities}`;
+        expectSameImage(got.disparityQ4, reference.disparityQ4, width, what);
+        expectSameImage(got.confidence, reference.confidence, width, `${what}, confidence`);
+      }
+    }
+  });
+});
+
+test("a matcher that is not there is named with those that are", () => {
+  const { left, right } = layeredPair(9, 9);
+  const call = { width: 9, height: 9, left, right, algorithm: "esp", minDisparity: 0, numDisparities: 8 };
+  expect(() => run(call, "scalar")).toThrow(
+    "Expected sgm, cbca, esaw, esmp, sad or pyramid for match.algorithm, got 'esp'.",
+  );
+});

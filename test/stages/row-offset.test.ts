@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: Apache-2.0
+// The row offset between words: pairs of a known offset, what is no estimate, and twins of the definition.
+import { describe, expect, test } from "vitest";
+import { native, Random, variants } from "../doubles/stages.js";
+
+const stage = native.stages.rowOffset as unknown as (call: object) => string;
+
+interface Pair {
+  width: number;
+  height: number;
+  left: Uint32Array;
+  right: Uint32Array;
+  numDisparities?: number;
+  minDisparity?: number;
+}
+
+function both(variant: string, pair: Pair) {
+  const result = new Int32Array(6);
+  expect(stage({ variant, minDisparity: 0, numDisparities: 16, ...pair, result })).toBe(variant);
+  return {
+    offset: { known: result[0] === 1, atLimit: result[1] === 1, quarterRows: result[2]! },
+    line: { known: result[3] === 1, middle: result[4]!, overWidth: result[5]! },
+  };
+}
+const rowOffset = (variant: string, pair: Pair) => both(variant, pair).offset;
+const rowLine = (variant: string, pair: Pair) => both(variant, pair).line;
+
+/** The left image sees the right one's row y + rows, 5 pixels further right; rows may differ by the parity of the column. */
+function pairOf(random: Random, width: number, height: number, rows: (x: number) => number): Pair {
+  const right = Uint32Array.from({ length: width * height }, () => random.whole(0, 0x7fffffff));
+  const left = new Uint32Array(width * height);
+  for (let y = 0; y < height; ++y) {
+    for (let x = 0; x < width; ++x) {
+      const from = Math.min(Math.max(y + rows(x), 0), height - 1);
+      left[y * width + x] = right[from * width + Math.max(x - 5, 0)]!;
+    }
+  }
+  return { width, height, left, right };
+}
+
+const forms = ["reference", ...variants];
+
+describe.each(forms)("row offset, %s", (variant) => {
+  test.each([-3, -2, -1, 0, 1, 2, 3])("%i rows are found, and no quarter beside them", (rows) => {
+    const random = new Random();
+    const found = rowOffset(
+      variant,
+      pairOf(random, 200, 90, () => rows),
+    );
+    expect(found, `seed ${random.seed}`).toEqual({ known: true, atLimit: false, quarterRows: 4 * rows });
+  });
+
+  test("half of the samples at one row, half at none: two quarters", () => {
+    const random = new Random();
+    // Samples stand at every fifth column from 15 on: 15, 25, ... see row y, 20, 30, ... the row below.
+    const pair = pairOf(random, 415, 90, (x) => (x % 10 === 0 ? 1 : 0));
+    const { known, quarterRows } = rowOffset(variant, pair);
+    expect(known).toBe(true);
+    expect(Math.abs(quarterRows - 2), `seed ${random.seed}: ${quarterRows}`).toBeLessThanOrEqual(1);
+  });
+
+  test.each([-4, 4])("%i rows are at the limit", (rows) => {
+    const random = new Random();
+    const pair = pairOf(random, 200, 90, () => rows);
+    expect(rowOffset(variant, pair), `seed ${random.seed}`).toMatchObject({ known: true, atLimit: true });
+  });
+
+  test("nine rows suit no better than any others: unknown, or at the limit by chance", () => {
+    const random = new Random();
+    const { known, atLimit } = rowOffset(
+      variant,
+      pairOf(random, 200, 90, () => 9),
+    );
+    expect(known && !atLimit, `seed ${random.seed}`).toBe(false);
+  });
+
+  test("no estimate: one value everywhere, one row, fewer columns than the search", () => {
+    const flat = (width: number, height: number): Pair => {
+      const words = new Uint32Array(width * height).fill(0x12345);
+      return { width, height, left: words, right: words };
+    };
+    for (const [width, height] of [
+      [200, 90],
+      [200, 1],
+      [10, 90],
+    ] as const) {
+      expect(rowOffset(variant, flat(width, height)).known).toBe(false);
+    }
+  });
+});
+
+describe.each(forms)("line of rows, %s", (variant) => {
+  // 415 columns, samples at 15, 20, ... 410: 80 columns of them, 20 a band, so that bands begin at 15, 115, 215 and 315.
+  const WIDTH = 415;
+  const band = (x: number) => Math.min(Math.max(Math.floor((x - 15) / 100), 0), 3);
+  const pairWith = (random: Random, rows: number[]) => pairOf(random, WIDTH, 90, (x) => rows[band(x)]!);
+
+  test("by hand: bands at -1, 0, 1 and 2 rows", () => {
+    // 3 x 12 + 4 = 40 tenths of a quarter a band of 100 columns: 4 quarters x 4.15. The middle: (-4 + 0 + 4 + 8) / 4.
+    expect(rowLine(variant, pairWith(new Random(21), [-1, 0, 1, 2]))).toEqual({
+      known: true,
+      middle: 2,
+      overWidth: 17,
+    });
+  });
+
+  test.each([-2, 0, 1])("%i rows everywhere: a line that does not rise", (rows) => {
+    const straight = pairWith(new Random(22), [rows, rows, rows, rows]);
+    expect(rowLine(variant, straight)).toEqual({ known: true, middle: 4 * rows, overWidth: 0 });
+  });
+
+  test("no line: a band off the others, one at the limit, one without texture, too few columns", () => {
+    const none = { known: false, middle: 0, overWidth: 0 };
+    expect(rowLine(variant, pairWith(new Random(23), [0, 2, 0, 0]))).toEqual(none);
+    expect(rowLine(variant, pairWith(new Random(24), [-4, -3, -2, -1]))).toEqual(none);
+    const bare = pairWith(new Random(25), [0, 0, 0, 0]);
+    for (const image of [bare.left, bare.right])
+      for (let i = 0; i < image.length; ++i) if (i % WIDTH >= 310) image[i] = 7;
+    expect(rowLine(variant, bare)).toEqual(none);
+    expect(
+      rowLine(
+        variant,
+        pairOf(new Random(26), 28, 90, () => 0),
+      ),
+    ).toEqual(none);
+  });
+});
+
+describe.each(variants)("row offset, %s: twin of the reference", (variant) => {
+  test("random pairs, searches of every length beside a vector's", () => {
+    const random = new Random();
+    for (const numDisparities of [8, 9, 15, 16, 17, 31, 33, 64]) {
+      const pair = {
+        ...pairOf(random, 260, random.whole(40, 70), () => random.whole(-4, 4)),
+        numDisparities,
+        minDisparity: random.pick([0, 3]),
+      };
+      expect(both(variant, pair), `seed ${random.seed}, ${numDisparities}`).toEqual(both("reference", pair));
+    }
+  });
+
+  test("lines of random rows a band, of every width", () => {
+    const random = new Random(27);
+    let known = 0;
+    for (let trial = 0; trial < 24; ++trial) {
+      const width = random.whole(300, 420);
+      const [first, step] = [random.whole(-2, 2), random.pick([-1, 0, 1])];
+      const rows = (x: number) => Math.max(-3, Math.min(3, first + Math.floor((step * 4 * x) / width)));
+      const pair = pairOf(random, width, random.whole(60, 90), rows);
+      const expected = both("reference", pair);
+      if (expected.line.known) ++known;
+      expect(both(variant, pair), `trial ${trial}`).toEqual(expected);
+    }
+    expect(known).toBeGreaterThan(6);
+  });
+});

@@ -166,9 +166,9 @@ Status CrossWorkspace::open(const CrossParameters& parameters, int32_t width, in
   device_ = new (std::nothrow) CrossDevice;
   if (device_ == nullptr)
     return Status::error(Code::kFailed, "Expected memory for cross-based aggregation, there is none.");
-  const size_t tableBytes = sizeof CrossCosts::difference;
-  device_->plan = crossPlanOf(parameters, width, height, multiprocessors, static_cast<size_t>(shared) - tableBytes,
-                              kCrossVolumeBytes, tuning);
+  device_->plan = crossPlanOf(
+      parameters, width, height,
+      {multiprocessors, static_cast<size_t>(shared) - sizeof CrossCosts::difference, kCrossVolumeBytes}, tuning);
   if (device_->plan.groups == 0) {
     return Status::error(Code::kParameter,
                          "Expected arms whose sums fit %d bytes of shared memory, got armX %d and armY %d.", shared,

@@ -84,12 +84,45 @@ struct CrossPlan {
   size_t sumWords() const { return static_cast<size_t>(width) * height * groups * 4; }  ///< of one image
 };
 
+/// What a plan is made for.
+struct CrossDeviceLimits {
+  int32_t multiprocessors;
+  size_t sharedBytes;  ///< of shared memory that a block may have
+  size_t volumeBytes;  ///< that both images' sums along x may have
+};
+
 namespace crossPlanning {
 
 inline int32_t divided(int32_t value, int32_t by) { return (value + by - 1) / by; }
 inline int32_t within(int32_t value, int32_t low, int32_t high) {
   return value < low ? low : (value > high ? high : value);
 }
+
+/// Bytes of a running sum along the row, for a lane's eight disparities.
+constexpr size_t kRowEntryBytes = 16;
+/// Keys that a warp of the columns kernel keeps.
+constexpr size_t kKeyBytes = kCrossKeyRows * kCrossKeyPitch * sizeof(uint32_t);
+/// Entries of a row's ring beyond those that a region can reach, where four steps are stored before the first is subtracted from.
+constexpr int32_t kTogetherEntries = 3;
+/// Rings along the rows that leave a scheduler no more warps than this cannot hide their loads: steps are then stored together.
+constexpr int32_t kFewWarpsPerScheduler = 3, kSchedulers = 4;
+/// Rings that leave a multiprocessor fewer warps than these, of rows and of columns, are slower than whole rows and columns:
+/// measured faster at arms of 41 x 61, slower at 21 x 31.
+constexpr int32_t kFewRowWarps = 8, kFewColumnWarps = 3;
+
+constexpr int32_t kWarp = 32;
+/// The largest block, and the one that kCrossRowBlocks and crossColumnBlocks count.
+constexpr int32_t kMostThreads = 128;
+/// The smallest block of rows, which no warp fills, for the longest arms that are planned at all.
+constexpr int32_t kFewestRowThreads = 8;
+/// Blocks that a multiprocessor holds at most, and the shared memory that CUDA takes for each beside its own.
+constexpr int32_t kMostBlocks = 32;
+constexpr size_t kReservedBytes = 1024;
+
+/// Chunks are two launches with an end of their own each: their number does not grow once so many lanes are busy.
+constexpr int32_t kBusyPercent = 75;
+/// A segment's way in is two arms: shorter than so many arms, or pixels, it would be most of the segment.
+constexpr int32_t kFewestArms = 4, kFewestPixels = 32;
 
 inline bool holds(CrossSums sums, const CrossParameters& p) {
   const int32_t along = kMaxCrossCost * (2 * p.armX + 1);
@@ -98,151 +131,206 @@ inline bool holds(CrossSums sums, const CrossParameters& p) {
   return true;
 }
 
-/// Lanes a pixel: a warp of the columns kernel holds whole pixels, so 32 / lanes of them. Each chunk is two launches with an end
-/// of their own, so the fewest chunks that leave no more than a quarter of the lanes idle.
+/// Returns the narrowest sums that hold the largest region's, or those asked for where they do.
+inline CrossSums chooseSums(const CrossParameters& p, int32_t asked) {
+  if (asked >= 0 && holds(static_cast<CrossSums>(asked), p)) return static_cast<CrossSums>(asked);
+  for (const CrossSums sums : {CrossSums::kShort, CrossSums::kSplit}) {
+    if (holds(sums, p)) return sums;
+  }
+  return CrossSums::kWide;
+}
+
+/// Returns the lanes a pixel: a warp of the columns kernel holds whole pixels, so 32 / lanes of them. The fewest chunks that keep
+/// kBusyPercent of the lanes busy, or else the number that keeps the most.
 inline int32_t chooseGroups(int32_t needed, int32_t maxGroups) {
   int32_t best = 1, bestUsed = 0;
   for (int32_t chunks = divided(needed, maxGroups); chunks <= needed; ++chunks) {
     const int32_t groups = divided(needed, chunks);
     const int32_t used =
-        100 * needed * (32 / groups * groups) / (chunks * groups * 32);  // % of lanes with disparities to search
+        100 * needed * (kWarp / groups * groups) / (chunks * groups * kWarp);  // % of lanes with disparities to search
     if (used > bestUsed) best = groups, bestUsed = used;
-    if (used >= 75) break;
+    if (used >= kBusyPercent) break;
   }
   return best;
 }
 
+/// Returns the blocks that a multiprocessor holds. byRegisters: blocks of kMostThreads.
+inline int32_t residentBlocks(int32_t byRegisters, int32_t threads, size_t blockBytes, size_t sharedBytes) {
+  const auto byShared = static_cast<int32_t>((sharedBytes + kReservedBytes) / (blockBytes + kReservedBytes));
+  return within(byRegisters * kMostThreads / threads, 1, within(byShared, 1, kMostBlocks));
+}
+
+/// Returns the threads of a block. Long arms leave room for few threads: smaller blocks, where an eighth more threads fit.
+inline int32_t chooseThreads(int32_t byRegisters, size_t threadBytes, size_t sharedBytes) {
+  int32_t best = kMostThreads, bestThreads = 0;
+  for (int32_t threads = kMostThreads; threads >= kWarp; threads /= 2) {
+    if (threads * threadBytes > sharedBytes) continue;
+    const int32_t fit = threads * residentBlocks(byRegisters, threads, threads * threadBytes, sharedBytes);
+    if (8 * fit > 9 * bestThreads) best = threads, bestThreads = fit;
+  }
+  return best;
+}
+
+/// Returns the number of segments: all blocks in as few turns as possible, each as short as possible, its way in included.
+/// blocks: for one segment; resident: blocks that the device holds.
+inline int32_t chooseSegments(int32_t length, int32_t blocks, int32_t resident, int32_t arm) {
+  const int32_t maxCount = divided(length, kFewestArms * arm > kFewestPixels ? kFewestArms * arm : kFewestPixels);
+  int64_t least = -1;
+  int32_t best = 1;
+  for (int32_t count = 1; count <= maxCount; ++count) {
+    const int64_t steps = int64_t{divided(blocks * count, resident)} * (divided(length, count) + 2 * arm);
+    if (least < 0 || steps < least) best = count, least = steps;
+  }
+  return best;
+}
+
+/// Makes a plan in steps, each of which needs those before it.
+class Planner {
+ public:
+  Planner(const CrossParameters& given, int32_t width, int32_t height, const CrossDeviceLimits& limits,
+          const CrossTuning& tuning)
+      : limits_(limits), tuning_(tuning) {
+    for (int side = 0; side < 2; ++side) plan_.maxX[side] = given.armXOf(side), plan_.maxY[side] = given.armYOf(side);
+    plan_.parameters = given;
+    plan_.parameters.armX = given.longestX(), plan_.parameters.armY = given.longestY();
+    plan_.width = width, plan_.height = height;
+  }
+
+  CrossPlan plan() {
+    layOut();
+    if (kWarp * columnBytes() + kKeyBytes > limits_.sharedBytes ||
+        kFewestRowThreads * rowBytes() > limits_.sharedBytes) {
+      return plan_;
+    }
+    planChunks();
+    planRows();
+    planColumns();
+    const bool few = kFewRowWarps * kWarp * rowBytes() > limits_.sharedBytes &&
+                     kFewColumnWarps * kWarp * columnBytes() > limits_.sharedBytes;
+    if (tuning_.whole > 0 || (tuning_.whole < 0 && few)) planWhole();
+    return plan_;
+  }
+
+ private:
+  /// Bytes of a thread's ring.
+  size_t rowBytes() const { return static_cast<size_t>(plan_.ringRows) * kRowEntryBytes; }
+  size_t columnBytes() const { return static_cast<size_t>(plan_.ringColumns) * crossEntryBytes(plan_.sums); }
+  /// Bytes of a block of columns.
+  size_t columnsBytes(int32_t threads) const { return threads * columnBytes() + threads / kWarp * kKeyBytes; }
+
+  void layOut() {
+    const CrossParameters& p = plan_.parameters;
+    plan_.words = divided(plan_.width + p.armX, 4) + 2;
+    plan_.armRows = plan_.height + 2 * p.armY + 2 * kCrossMaxColumnsAhead;
+    plan_.prepareSharedBytes =
+        static_cast<size_t>(crossTileWords(p.armX)) * 4 * (kCrossTileRows + 2 * (p.armY > 1 ? p.armY : 1));
+    plan_.streams = tuning_.streams > 0 ? tuning_.streams : 2;
+    plan_.sums = chooseSums(p, tuning_.sums);
+    plan_.ringRows = 2 * p.armX + 2;
+    plan_.ringColumns = 2 * p.armY + 2 + crossSpareEntries(plan_.sums);
+  }
+
+  void planChunks() {
+    const size_t laneBytes = static_cast<size_t>(plan_.width) * plan_.height * 2 * kRowEntryBytes;
+    const int32_t needed = divided(plan_.parameters.numDisparities, kCrossLaneDisparities);
+    const int32_t maxGroups = within(static_cast<int32_t>(limits_.volumeBytes / laneBytes), 1, kWarp);
+    plan_.groups =
+        within(tuning_.groups > 0 ? tuning_.groups : chooseGroups(needed, maxGroups), 1, within(needed, 1, maxGroups));
+    plan_.chunks = divided(needed, plan_.groups);
+  }
+
+  void planRows() {
+    constexpr size_t kFewThreads = kFewWarpsPerScheduler * kSchedulers * kWarp;
+    plan_.rowsTogether =
+        tuning_.rowsTogether >= 0 ? tuning_.rowsTogether > 0 : kFewThreads * rowBytes() > limits_.sharedBytes;
+    if (kFewestRowThreads * (rowBytes() + kTogetherEntries * kRowEntryBytes) > limits_.sharedBytes)
+      plan_.rowsTogether = false;
+    if (plan_.rowsTogether) plan_.ringRows += kTogetherEntries;
+    int32_t threads =
+        tuning_.rowThreads > 0 ? tuning_.rowThreads : chooseThreads(kCrossRowBlocks, rowBytes(), limits_.sharedBytes);
+    while (threads > kFewestRowThreads && threads * rowBytes() > limits_.sharedBytes) threads /= 2;
+    plan_.rowThreads = threads;
+    plan_.rowsSharedBytes = threads * rowBytes();
+
+    const int32_t blocks = 2 * divided(plan_.height * plan_.groups, threads);
+    const int32_t count = segmentsOf(tuning_.rowSegments, plan_.width, blocks, kCrossRowBlocks, threads,
+                                     plan_.rowsSharedBytes, plan_.parameters.armX);
+    plan_.rowSegmentPixels = divided(divided(plan_.width, count), 4) * 4;
+    plan_.rowSegments = divided(plan_.width, plan_.rowSegmentPixels);
+  }
+
+  void planColumns() {
+    const int32_t byRegisters = crossColumnBlocks(plan_.sums);
+    int32_t threads = tuning_.columnThreads > 0
+                          ? tuning_.columnThreads
+                          : chooseThreads(byRegisters, columnBytes() + kKeyBytes / kWarp, limits_.sharedBytes);
+    while (threads > kWarp && columnsBytes(threads) > limits_.sharedBytes) threads = threads / 2 / kWarp * kWarp;
+    plan_.columnThreads = threads;
+    plan_.columnsPerWarp = kWarp / plan_.groups;
+    plan_.columnsSharedBytes = columnsBytes(threads);
+
+    const int32_t blocks = 2 * divided(plan_.width, threads / kWarp * plan_.columnsPerWarp);
+    const int32_t count = segmentsOf(tuning_.columnSegments, plan_.height, blocks, byRegisters, threads,
+                                     plan_.columnsSharedBytes, plan_.parameters.armY);
+    plan_.columnSegmentRows = divided(plan_.height, count);
+    plan_.columnSegments = divided(plan_.height, plan_.columnSegmentRows);
+  }
+
+  int32_t segmentsOf(int32_t asked, int32_t length, int32_t blocks, int32_t byRegisters, int32_t threads,
+                     size_t blockBytes, int32_t arm) const {
+    if (asked > 0) return within(asked, 1, length);
+    const int32_t resident =
+        limits_.multiprocessors * residentBlocks(byRegisters, threads, blockBytes, limits_.sharedBytes);
+    return within(chooseSegments(length, blocks, resident, arm), 1, length);
+  }
+
+  /// Whole rows and columns, where they fit: both of them, or those asked for.
+  void planWhole() {
+    // Rows: prefix sums of a warp's lanes, each with a spare entry behind its piece so that they meet no bank twice, and the
+    // first entry. Two blocks to a multiprocessor where the halves of a row's groups fit.
+    const int32_t fours = divided(plan_.width, 4 * kWarp);
+    const size_t entries = static_cast<size_t>(kWarp) * (4 * fours + 1) + 1;
+    const auto rowsBytes = [&](int32_t groups) { return groups * entries * kRowEntryBytes + kCrossWholeTableBytes; };
+    const bool halvesFit =
+        plan_.groups % 2 == 0 && 2 * (rowsBytes(plan_.groups / 2) + kReservedBytes) <= limits_.sharedBytes;
+    plan_.wholeParts = halvesFit ? 2 : 1;
+    const int32_t rowGroups = plan_.groups / plan_.wholeParts;
+    const bool rowsFit = fours <= kCrossWholeFours && kWarp * plan_.groups <= kCrossWholeThreads &&
+                         rowsBytes(rowGroups) <= limits_.sharedBytes;
+
+    // Columns: prefix sums of a column; behind them each piece's total, and then the keys, whose pitch is odd for the banks.
+    const bool wide = !holds(CrossSums::kShort, plan_.parameters);
+    const size_t entryBytes = crossEntryBytes(wide ? CrossSums::kWide : CrossSums::kShort);
+    const int32_t pieces = divided(plan_.height, kCrossWholeRows);
+    const size_t cells = static_cast<size_t>(plan_.height + 1) * plan_.groups * entryBytes + 8,
+                 keys = static_cast<size_t>(plan_.height) * (plan_.groups | 1) * sizeof(uint32_t),
+                 totals = static_cast<size_t>(pieces) * plan_.groups * (wide ? 32 : 16),
+                 columnsBytes = cells + (keys > totals ? keys : totals);
+    const bool columnsFit = pieces * plan_.groups <= kCrossWholeThreads && columnsBytes <= limits_.sharedBytes;
+
+    plan_.wholeRows = rowsFit && (tuning_.whole > 0 ? (tuning_.whole & 1) != 0 : columnsFit);
+    plan_.wholeColumns = columnsFit && (tuning_.whole > 0 ? (tuning_.whole & 2) != 0 : rowsFit);
+    if (plan_.wholeRows) {
+      plan_.rowThreads = kWarp * rowGroups;
+      plan_.rowsSharedBytes = rowsBytes(rowGroups);
+    }
+    if (plan_.wholeColumns) {
+      plan_.sums = wide ? CrossSums::kWide : CrossSums::kShort;
+      plan_.columnThreads = pieces * plan_.groups;
+      plan_.columnsSharedBytes = columnsBytes;
+    }
+  }
+
+  const CrossDeviceLimits limits_;
+  const CrossTuning tuning_;
+  CrossPlan plan_;
+};
+
 }  // namespace crossPlanning
 
-/// sharedLimit: bytes of shared memory that a block may have. volumeLimit: bytes that both images' sums along x may have.
-inline CrossPlan crossPlanOf(const CrossParameters& given, int32_t width, int32_t height, int32_t multiprocessors,
-                             size_t sharedLimit, size_t volumeLimit, const CrossTuning& tuning) {
-  using namespace crossPlanning;
-  CrossPlan plan;
-  CrossParameters p = given;
-  for (int side = 0; side < 2; ++side) plan.maxX[side] = given.armXOf(side), plan.maxY[side] = given.armYOf(side);
-  p.armX = given.longestX(), p.armY = given.longestY();
-  plan.parameters = p;
-  plan.width = width;
-  plan.height = height;
-  plan.words = divided(width + p.armX, 4) + 2;
-  plan.armRows = height + 2 * p.armY + 2 * kCrossMaxColumnsAhead;
-  plan.prepareSharedBytes =
-      static_cast<size_t>(crossTileWords(p.armX)) * 4 * (kCrossTileRows + 2 * (p.armY > 1 ? p.armY : 1));
-  plan.streams = tuning.streams > 0 ? tuning.streams : 2;
-  plan.ringRows = 2 * p.armX + 2;
-
-  plan.sums = CrossSums::kWide;
-  for (const CrossSums sums : {CrossSums::kSplit, CrossSums::kShort}) {
-    if (holds(sums, p)) plan.sums = sums;
-  }
-  if (tuning.sums >= 0 && holds(static_cast<CrossSums>(tuning.sums), p))
-    plan.sums = static_cast<CrossSums>(tuning.sums);
-  plan.ringColumns = 2 * p.armY + 2 + crossSpareEntries(plan.sums);
-  const size_t columnBytes = static_cast<size_t>(plan.ringColumns) * crossEntryBytes(plan.sums);
-  const size_t keyBytes = kCrossKeyRows * kCrossKeyPitch * sizeof(uint32_t);
-
-  if (32 * columnBytes + keyBytes > sharedLimit || 8 * static_cast<size_t>(plan.ringRows) * 16 > sharedLimit)
-    return plan;
-
-  const size_t pixelBytes = static_cast<size_t>(width) * height * 2 * 16;
-  const int32_t needed = divided(p.numDisparities, kCrossLaneDisparities);
-  const int32_t maxGroups = within(static_cast<int32_t>(volumeLimit / pixelBytes), 1, 32);
-  plan.groups =
-      within(tuning.groups > 0 ? tuning.groups : chooseGroups(needed, maxGroups), 1, within(needed, 1, maxGroups));
-  plan.chunks = divided(needed, plan.groups);
-
-  // Blocks on a multiprocessor, by 128 threads' registers and by shared memory.
-  const auto residentOnOne = [&](int32_t byRegisters, int32_t threads, size_t sharedBytes) {
-    const auto byShared = static_cast<int32_t>((sharedLimit + 1024) / (sharedBytes + 1024));
-    return within(byRegisters * 128 / threads, 1, within(byShared, 1, 32));
-  };
-  // Long arms leave room for few threads: smaller blocks, where an eighth more of them fit.
-  const auto chooseThreads = [&](int32_t byRegisters, size_t threadBytes) {
-    int32_t best = 128, bestThreads = 0;
-    for (int32_t threads = 128; threads >= 32; threads /= 2) {
-      if (threads * threadBytes > sharedLimit) continue;
-      const int32_t fit = threads * residentOnOne(byRegisters, threads, threads * threadBytes);
-      if (8 * fit > 9 * bestThreads) best = threads, bestThreads = fit;
-    }
-    return best;
-  };
-
-  // Together where rings leave a scheduler three warps at most.
-  const size_t fewThreads = 3 * 128;
-  plan.rowsTogether = tuning.rowsTogether >= 0 ? tuning.rowsTogether > 0
-                                               : fewThreads * static_cast<size_t>(plan.ringRows) * 16 > sharedLimit;
-  if (plan.rowsTogether && 8 * static_cast<size_t>(plan.ringRows + 3) * 16 > sharedLimit) plan.rowsTogether = false;
-  if (plan.rowsTogether) plan.ringRows += 3;
-  const size_t rowBytes = static_cast<size_t>(plan.ringRows) * 16;
-  plan.rowThreads = tuning.rowThreads > 0 ? tuning.rowThreads : chooseThreads(kCrossRowBlocks, rowBytes);
-  while (plan.rowThreads > 8 && plan.rowThreads * rowBytes > sharedLimit) plan.rowThreads /= 2;
-  plan.rowsSharedBytes = plan.rowThreads * rowBytes;
-
-  plan.columnThreads = tuning.columnThreads > 0
-                           ? tuning.columnThreads
-                           : chooseThreads(crossColumnBlocks(plan.sums), columnBytes + keyBytes / 32);
-  while (plan.columnThreads > 32 &&
-         plan.columnThreads * columnBytes + plan.columnThreads / 32 * keyBytes > sharedLimit) {
-    plan.columnThreads = plan.columnThreads / 64 * 32;
-  }
-  plan.columnsPerWarp = 32 / plan.groups;
-  plan.columnsSharedBytes = plan.columnThreads * columnBytes + plan.columnThreads / 32 * keyBytes;
-
-  // Segments: all blocks in as few turns as possible, each as short as possible, its way in included.
-  const auto segments = [&](int32_t asked, int32_t length, int32_t blocks, int32_t resident, int32_t arm) {
-    const int32_t maxCount = divided(length, 4 * arm > 32 ? 4 * arm : 32);
-    int64_t least = -1;
-    int32_t best = 1;
-    for (int32_t count = 1; count <= maxCount; ++count) {
-      const int64_t steps = int64_t{divided(blocks * count, resident)} * (divided(length, count) + 2 * arm);
-      if (least < 0 || steps < least) best = count, least = steps;
-    }
-    return within(asked > 0 ? asked : best, 1, length);
-  };
-  const auto resident = [&](int32_t byRegisters, int32_t threads, size_t sharedBytes) {
-    return multiprocessors * residentOnOne(byRegisters, threads, sharedBytes);
-  };
-  plan.rowSegments = segments(tuning.rowSegments, width, 2 * divided(height * plan.groups, plan.rowThreads),
-                              resident(kCrossRowBlocks, plan.rowThreads, plan.rowsSharedBytes), p.armX);
-  plan.rowSegmentPixels = divided(divided(width, plan.rowSegments), 4) * 4;
-  plan.rowSegments = divided(width, plan.rowSegmentPixels);
-  plan.columnSegments =
-      segments(tuning.columnSegments, height, 2 * divided(width, plan.columnThreads / 32 * plan.columnsPerWarp),
-               resident(crossColumnBlocks(plan.sums), plan.columnThreads, plan.columnsSharedBytes), p.armY);
-  plan.columnSegmentRows = divided(height, plan.columnSegments);
-  plan.columnSegments = divided(height, plan.columnSegmentRows);
-
-  // Whole rows and columns, where rings leave a multiprocessor less than eight warps of rows and three of columns: measured faster at
-  // arms of 41 x 61, slower at 21 x 31. Rows two blocks to a multiprocessor where their halves fit.
-  const bool few = 8 * 32 * rowBytes > sharedLimit && 3 * 32 * columnBytes > sharedLimit;
-  if (tuning.whole > 0 || (tuning.whole < 0 && few)) {
-    const int32_t fours = divided(width, 128);
-    const size_t slots = static_cast<size_t>(32) * 4 * fours + 33;
-    const auto rowBytesOf = [&](int32_t groups) { return groups * slots * 16 + kCrossWholeTableBytes; };
-    plan.wholeParts = plan.groups % 2 == 0 && 2 * (rowBytesOf(plan.groups / 2) + 1024) <= sharedLimit ? 2 : 1;
-    const bool rowsFit = fours <= kCrossWholeFours && 32 * plan.groups <= kCrossWholeThreads &&
-                         rowBytesOf(plan.groups / plan.wholeParts) <= sharedLimit;
-    const bool wide = !holds(CrossSums::kShort, p);
-    const int32_t pieces = divided(height, kCrossWholeRows);
-    const size_t cells = static_cast<size_t>(height + 1) * plan.groups * (wide ? 24 : 16) + 8,
-                 keys = static_cast<size_t>(height) * (plan.groups | 1) * 4,
-                 totals = static_cast<size_t>(pieces) * plan.groups * (wide ? 32 : 16),
-                 columnsShared = cells + (keys > totals ? keys : totals);
-    const bool columnsFit = pieces * plan.groups <= kCrossWholeThreads && columnsShared <= sharedLimit;
-    plan.wholeRows = rowsFit && (tuning.whole > 0 ? (tuning.whole & 1) != 0 : columnsFit);
-    plan.wholeColumns = columnsFit && (tuning.whole > 0 ? (tuning.whole & 2) != 0 : rowsFit);
-    if (plan.wholeRows) {
-      plan.rowThreads = 32 * plan.groups / plan.wholeParts;
-      plan.rowsSharedBytes = rowBytesOf(plan.groups / plan.wholeParts);
-    }
-    if (plan.wholeColumns) {
-      plan.sums = wide ? CrossSums::kWide : CrossSums::kShort;
-      plan.columnThreads = pieces * plan.groups;
-      plan.columnsSharedBytes = columnsShared;
-    }
-  }
-  return plan;
+inline CrossPlan crossPlanOf(const CrossParameters& given, int32_t width, int32_t height,
+                             const CrossDeviceLimits& limits, const CrossTuning& tuning) {
+  return crossPlanning::Planner(given, width, height, limits, tuning).plan();
 }
 
 }  // namespace depthwatt

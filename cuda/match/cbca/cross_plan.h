@@ -112,11 +112,11 @@ constexpr int32_t kFewRowWarps = 8, kFewColumnWarps = 3;
 
 constexpr int32_t kWarp = 32;
 /// The largest block, and the one that kCrossRowBlocks and crossColumnBlocks count.
-constexpr int32_t kMostThreads = 128;
+constexpr int32_t kMaxThreads = 128;
 /// The smallest block of rows, which no warp fills, for the longest arms that are planned at all.
-constexpr int32_t kFewestRowThreads = 8;
+constexpr int32_t kMinRowThreads = 8;
 /// Blocks that a multiprocessor holds at most, and the shared memory that CUDA takes for each beside its own.
-constexpr int32_t kMostBlocks = 32;
+constexpr int32_t kMaxBlocks = 32;
 constexpr size_t kReservedBytes = 1024;
 
 /// Chunks are two launches with an end of their own each: their number does not grow once so many lanes are busy.
@@ -154,16 +154,16 @@ inline int32_t chooseGroups(int32_t needed, int32_t maxGroups) {
   return best;
 }
 
-/// Returns the blocks that a multiprocessor holds. byRegisters: blocks of kMostThreads.
+/// Returns the blocks that a multiprocessor holds. byRegisters: blocks of kMaxThreads.
 inline int32_t residentBlocks(int32_t byRegisters, int32_t threads, size_t blockBytes, size_t sharedBytes) {
   const auto byShared = static_cast<int32_t>((sharedBytes + kReservedBytes) / (blockBytes + kReservedBytes));
-  return within(byRegisters * kMostThreads / threads, 1, within(byShared, 1, kMostBlocks));
+  return within(byRegisters * kMaxThreads / threads, 1, within(byShared, 1, kMaxBlocks));
 }
 
 /// Returns the threads of a block. Long arms leave room for few threads: smaller blocks, where an eighth more threads fit.
 inline int32_t chooseThreads(int32_t byRegisters, size_t threadBytes, size_t sharedBytes) {
-  int32_t best = kMostThreads, bestThreads = 0;
-  for (int32_t threads = kMostThreads; threads >= kWarp; threads /= 2) {
+  int32_t best = kMaxThreads, bestThreads = 0;
+  for (int32_t threads = kMaxThreads; threads >= kWarp; threads /= 2) {
     if (threads * threadBytes > sharedBytes) continue;
     const int32_t fit = threads * residentBlocks(byRegisters, threads, threads * threadBytes, sharedBytes);
     if (8 * fit > 9 * bestThreads) best = threads, bestThreads = fit;
@@ -199,7 +199,7 @@ class Planner {
   CrossPlan plan() {
     layOut();
     if (kWarp * columnBytes() + kKeyBytes > limits_.sharedBytes ||
-        kFewestRowThreads * rowBytes() > limits_.sharedBytes) {
+        kMinRowThreads * rowBytes() > limits_.sharedBytes) {
       return plan_;
     }
     planChunks();
@@ -243,12 +243,12 @@ class Planner {
     constexpr size_t kFewThreads = kFewWarpsPerScheduler * kSchedulers * kWarp;
     plan_.rowsTogether =
         tuning_.rowsTogether >= 0 ? tuning_.rowsTogether > 0 : kFewThreads * rowBytes() > limits_.sharedBytes;
-    if (kFewestRowThreads * (rowBytes() + kTogetherEntries * kRowEntryBytes) > limits_.sharedBytes)
+    if (kMinRowThreads * (rowBytes() + kTogetherEntries * kRowEntryBytes) > limits_.sharedBytes)
       plan_.rowsTogether = false;
     if (plan_.rowsTogether) plan_.ringRows += kTogetherEntries;
     int32_t threads =
         tuning_.rowThreads > 0 ? tuning_.rowThreads : chooseThreads(kCrossRowBlocks, rowBytes(), limits_.sharedBytes);
-    while (threads > kFewestRowThreads && threads * rowBytes() > limits_.sharedBytes) threads /= 2;
+    while (threads > kMinRowThreads && threads * rowBytes() > limits_.sharedBytes) threads /= 2;
     plan_.rowThreads = threads;
     plan_.rowsSharedBytes = threads * rowBytes();
 

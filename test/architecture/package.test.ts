@@ -28,7 +28,8 @@ function includesOf(file: string): string[] {
     .map((name) =>
       [posix.join(posix.dirname(file), name), posix.normalize(name)].find((path) => existsSync(path)),
     )
-    .filter((path) => path !== undefined && !path.startsWith(GENERATED));
+    .filter((path) => path !== undefined)
+    .filter((path) => !path.startsWith(GENERATED));
 }
 
 test("every C++ source of the addon and every header it leads to", () => {

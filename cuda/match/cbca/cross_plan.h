@@ -198,8 +198,7 @@ class Planner {
 
   CrossPlan plan() {
     layOut();
-    if (kWarp * columnBytes() + kKeyBytes > limits_.sharedBytes ||
-        kMinRowThreads * rowBytes() > limits_.sharedBytes) {
+    if (kWarp * columnBytes() + kKeyBytes > limits_.sharedBytes || kMinRowThreads * rowBytes() > limits_.sharedBytes) {
       return plan_;
     }
     planChunks();

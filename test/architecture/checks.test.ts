@@ -647,6 +647,12 @@ describe("checks", () => {
       `${HEADER}import { base } from "./index.js";\n\nexport const other = (): number => base();\n`,
     );
     expect((await lint.run(root)).problems.join("\n")).toMatch(/noImportCycles/);
+    put("core/other.ts", `${HEADER}export const other = () => 1;\n`);
+    put(
+      "core/both.ts",
+      `${HEADER}import { other } from "./other.js";\nimport { base } from "./index.js";\n\nexport const both = [base, other];\n`,
+    );
+    expect((await lint.run(root)).problems.join("\n")).toMatch(/core\/both\.ts.*organizeImports/);
   });
 
   test("C++ and CUDA are compared with what clang-format would write", async () => {

@@ -1,25 +1,30 @@
 // SPDX-License-Identifier: Apache-2.0
 // The front door of camera/: edge imports from here and from nowhere deeper.
+
+export { CAPTURE_FORMATS, type CaptureFormat, captureFormatOf, controlName } from "v4l2-camera";
+export type { ListedDevice, NativeControl, NativeDescription } from "v4l2-camera/parts";
+export { Pairer, pairWindowNs, SkewStatistics } from "v4l2-camera/parts";
+export * from "./calibration/index.js";
+export { STREAM_FORMATS, type StreamFormat } from "./command/layout.js";
+export { type CommandSettings, openCommandSource } from "./command/open-source.js";
+export { splitCommand } from "./command/words.js";
 export type * from "./frame.js";
 export { greyPairLayout, rgbPairLayout } from "./grey-pair.js";
+export { listDevices, loadVideo } from "./live/devices.js";
+export { openV4l2Source, type V4l2Settings, type V4l2Surroundings } from "./live/open-source.js";
+export { loadImageLibrary } from "./recordings/images/image-library.js";
 export * from "./recordings/images/index.js";
-export { Pairer, pairWindowNs, SkewStatistics } from "v4l2-camera/parts";
 export { leftRightIn } from "./recordings/left-right.js";
 export { type ReplayOptions, ReplaySource } from "./recordings/replay.js";
 export { listImages, settleTimes, type TimestampSource } from "./recordings/replay-listing.js";
 export { openReplaySource } from "./recordings/replay-open.js";
 export { medianPeriodNs, planSteps } from "./recordings/replay-plan.js";
-export * from "./calibration/index.js";
-export * from "./rig/alignment/index.js";
-export * from "./rig/calibrate/index.js";
-export { type CommandSettings, openCommandSource } from "./command/open-source.js";
-export { STREAM_FORMATS, type StreamFormat } from "./command/layout.js";
-export { splitCommand } from "./command/words.js";
-export { CAPTURE_FORMATS, type CaptureFormat, captureFormatOf, controlName } from "v4l2-camera";
-export { loadImageLibrary } from "./recordings/images/image-library.js";
 export { greyOf } from "./recordings/still.js";
 export { coloursOf } from "./recordings/still-colours.js";
+export * from "./rig/alignment/index.js";
+export * from "./rig/calibrate/index.js";
 export { type BoardPicture, readFrameIndex } from "./scene/frame-index.js";
+export type { SceneExports } from "./scene/native.js";
 export {
   SCENE_BASELINE_METRES,
   type SceneOptions,
@@ -28,10 +33,6 @@ export {
   sceneSetup,
   sceneView,
 } from "./scene/scene-cameras.js";
-export type { SceneExports } from "./scene/native.js";
 export { SceneRenderer, type SceneTruth } from "./scene/scene-renderer.js";
-export { truthView, type WriteSceneOptions, writeScene } from "./scene/write-scene.js";
 export { type SyntheticOptions, SyntheticSource } from "./scene/synthetic.js";
-export type { ListedDevice, NativeControl, NativeDescription } from "v4l2-camera/parts";
-export { listDevices, loadVideo } from "./live/devices.js";
-export { openV4l2Source, type V4l2Settings, type V4l2Surroundings } from "./live/open-source.js";
+export { truthView, type WriteSceneOptions, writeScene } from "./scene/write-scene.js";

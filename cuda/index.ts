@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // The front door of cuda/: edge imports from here and from nowhere deeper.
 export {
-  engineAddon,
-  type EngineExports,
   type CpuFeatures,
+  type EngineExports,
+  engineAddon,
   type NativeStages,
 } from "./engine/binding/addon.js";
 export { createEngine, openEngine } from "./engine/binding/engine.js";

@@ -8,7 +8,7 @@ export {
   loadConfig,
   type SettingsChange,
 } from "./config/index.js";
-export { openRuntime } from "./run/main.js";
-export type { RunFigures } from "./run/figures.js";
-export type { Runtime, RuntimeEvents } from "./run/runtime.js";
 export { VERSION } from "./contracts/version.js";
+export type { RunFigures } from "./run/figures.js";
+export { openRuntime } from "./run/main.js";
+export type { Runtime, RuntimeEvents } from "./run/runtime.js";

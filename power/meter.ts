@@ -4,6 +4,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import type { ContextSnapshot } from "./context.js";
 import { ContextHistory } from "./context-history.js";
 import { FrameTimes } from "./frame-times.js";
+import type { PowerNative } from "./native.js";
 import {
   type Figure,
   type PowerFigures,
@@ -12,7 +13,6 @@ import {
   railFigure,
   samplingFigures,
 } from "./report.js";
-import type { PowerNative } from "./native.js";
 import { isSampled, SampledReader } from "./sampled.js";
 import type { PowerSensor, Unavailable } from "./sensor.js";
 import { type RailEnergy, RailSeries, sumOfRails } from "./series.js";

@@ -4,9 +4,9 @@
 // (needs DEPTHWATT_DATA; REGEX of "sad 3x3 float64" and the like). Percent of non-occluded pixels off by more than 1 px.
 import { join } from "node:path";
 import { readRgbImage } from "../../dist/camera/index.js";
+import { loadNative } from "../../dist/edge/contracts/native.js";
 import { readDataset, readScene } from "../../dist/edge/eval/index.js";
 import { score } from "../../dist/edge/eval/score.js";
-import { loadNative } from "../../dist/edge/contracts/native.js";
 import { scriptArguments } from "../../scripts/arguments.mjs";
 import { RESULT_OPTIONS, writeResult } from "../shared/result-file.mjs";
 

@@ -2,8 +2,8 @@
 // RVL on VGA depth pictures (a slope with noise and a tenth of holes), one thread: native and TypeScript.
 import { bench, describe } from "vitest";
 import { decodeRvl, encodeRvl, rvlMaxBytes } from "../../core/frame/rvl.js";
-import { native, variants } from "../../test/doubles/stages.js";
 import { seededRandom } from "../../test/doubles/rvl-pictures.js";
+import { native, variants } from "../../test/doubles/stages.js";
 
 const [width, height] = [640, 480];
 /** Noise of so many millimetres above the slope: 6 is a smooth wall, 100 costs as many nibbles as the depth of a real scene. */

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the selection adds to the aggregation: with and without the right view and the second best.
 import { bench, describe } from "vitest";
-import { Random, variants } from "../../test/doubles/stages.js";
 import { emptyAnswer, sgm, shiftedPair } from "../../test/doubles/sgm-call.js";
+import { Random, variants } from "../../test/doubles/stages.js";
 
 const [width, height] = [640, 480];
 const given = {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Aggregation and selection, VGA, 128 disparities, one thread: every form but the definition, which takes seconds.
 import { bench, describe } from "vitest";
-import { Random, variants } from "../../test/doubles/stages.js";
 import { emptyAnswer, sgm, shiftedPair } from "../../test/doubles/sgm-call.js";
+import { Random, variants } from "../../test/doubles/stages.js";
 
 const [width, height] = [640, 480];
 const pair = shiftedPair(new Random(1), width, height, 20);

@@ -18,5 +18,5 @@ export {
 } from "./load.js";
 export { buildMap, buildMaps, MAP_STEPS_PER_PIXEL, type RectificationMaps } from "./maps.js";
 export { stringifyCalibration } from "./read-json.js";
-export { stringifyKalibr, stringifyOpenCv, stringifyRos } from "./write-foreign.js";
 export { type Rectification, type RectifyOptions, rectify } from "./rectification.js";
+export { stringifyKalibr, stringifyOpenCv, stringifyRos } from "./write-foreign.js";

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // One camera's part of the validation: its matrix, its lens model, and both at another image size.
 import {
-  COEFFICIENT_COUNT,
   type CameraCalibration,
+  COEFFICIENT_COUNT,
   type Distortion,
   type DistortionModel,
 } from "./calibration.js";

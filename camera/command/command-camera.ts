@@ -2,8 +2,8 @@
 // A command as a camera. A live one is started again when it ends, falls silent or writes garbage; a recording waits until its
 // frames are taken, and its end is the end.
 import { DepthwattError, type ErrorCode } from "../../core/index.js";
-import type { CommandFrame } from "./frames.js";
 import { FrameIntake, type IntakeOptions } from "./frame-intake.js";
+import type { CommandFrame } from "./frames.js";
 import { type CommandEnd, CommandProcess } from "./process.js";
 
 const LOOK_MS = 100;

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // One camera's frames over all the times that its command is started: their memory, numbers and times, and what was lost.
-import { DepthwattError } from "../../core/index.js";
+
 import { FramePeriod } from "v4l2-camera/parts";
-import { type CommandFrame, FramePool } from "./frames.js";
+import { DepthwattError } from "../../core/index.js";
 import { FrameStream } from "./frame-stream.js";
+import { type CommandFrame, FramePool } from "./frames.js";
 import type { FrameLayout } from "./layout.js";
 import type { StreamLayout } from "./y4m.js";
 

@@ -2,7 +2,7 @@
 // The memory that a command's frames are read into, and the images and pairs in it: made once and used again.
 import { allocate, DepthwattError } from "../../core/index.js";
 import type { ClockName, FramePair, RawImage } from "../frame.js";
-import { widthOfOne, type FrameLayout } from "./layout.js";
+import { type FrameLayout, widthOfOne } from "./layout.js";
 
 /** One is being read, two wait for the other camera, the rest is the consumer's. */
 export const FRAMES = 8;

@@ -3,7 +3,7 @@
 import { basename } from "node:path";
 import { DepthwattError } from "../../core/index.js";
 import { CommandCamera } from "./command-camera.js";
-import { widthOfOne, rawLayout, type StreamFormat } from "./layout.js";
+import { rawLayout, type StreamFormat, widthOfOne } from "./layout.js";
 import { CommandSource } from "./source.js";
 import { splitCommand } from "./words.js";
 

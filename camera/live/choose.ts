@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Which format to ask of one or two cameras: the cheapest that all offer at the size wanted. Pure logic.
-import { DepthwattError, hasColours } from "../../core/index.js";
+
 import type { CaptureFormat } from "v4l2-camera";
 import {
   FORMAT_TRAITS,
@@ -9,6 +9,7 @@ import {
   type NativeFormat,
   type NativeSize,
 } from "v4l2-camera/parts";
+import { DepthwattError, hasColours } from "../../core/index.js";
 
 export interface FormatWish {
   /** Size of the captured image, both images of a side-by-side camera together. */

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Ties the exposure control to two cameras: looks at the left image now and then, writes the same values to both cameras.
 import type { CameraControls } from "v4l2-camera/parts";
-import { ExposureController, type ExposureLimits } from "./exposure.js";
 import type { RawImage } from "../frame.js";
+import { ExposureController, type ExposureLimits } from "./exposure.js";
 import { sampleHistogram } from "./histogram.js";
 
 const EXPOSURE_NAMES = ["exposure_time_absolute", "exposure_absolute", "exposure", "coarse_integration_time"];

@@ -18,11 +18,11 @@ import {
   type V4l2Camera,
 } from "v4l2-camera/parts";
 import { DepthwattError } from "../../core/index.js";
-import { type ControlWish, lockRightToLeft, parseControls } from "./control-wishes.js";
-import { ExposureLoop } from "./exposure-loop.js";
-import { chooseFormat } from "./choose.js";
-import { asDepthwattError } from "./errors.js";
 import type { CameraImageLayout } from "./camera-image.js";
+import { chooseFormat } from "./choose.js";
+import { type ControlWish, lockRightToLeft, parseControls } from "./control-wishes.js";
+import { asDepthwattError } from "./errors.js";
+import { ExposureLoop } from "./exposure-loop.js";
 import { alignmentOf } from "./raw-alignment.js";
 import { V4l2Source } from "./source.js";
 

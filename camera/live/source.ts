@@ -3,20 +3,20 @@
 import {
   type CameraFrame,
   driftPpm,
-  type Side,
   Pairer,
   pairWindowNs,
   Rephaser,
+  type Side,
   SkewStatistics,
   type SupervisedCamera,
   type V4l2Camera,
 } from "v4l2-camera/parts";
 import { DepthwattError } from "../../core/index.js";
-import type { ExposureLoop } from "./exposure-loop.js";
 import type { PairSource, SourceCounters, SourceDescription, SourceEvents } from "../frame.js";
+import { type CameraImage, type CameraImageLayout, CameraImages, PairPool } from "./camera-image.js";
 import { asDepthwattError } from "./errors.js";
+import type { ExposureLoop } from "./exposure-loop.js";
 import { SkewWatch } from "./skew-watch.js";
-import { type CameraImage, CameraImages, type CameraImageLayout, PairPool } from "./camera-image.js";
 
 export interface V4l2Parts {
   description: SourceDescription;

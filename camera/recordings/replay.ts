@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // Plays a recording: images on disk become pairs, at a rate or as fast as the consumer gives pairs back. Files are
 // decoded a few pairs ahead on libvips' threads.
+
+import { SkewStatistics } from "v4l2-camera/parts";
 import { DepthwattError } from "../../core/index.js";
 import type { PairSource, SourceCounters, SourceDescription, SourceEvents } from "../frame.js";
 import type { EnginePicture } from "./images/index.js";
 import type { DecodedStep, StepDecoder } from "./replay-decode.js";
 import type { ReplayEntry, TimestampSource } from "./replay-listing.js";
 import type { ReplayStep } from "./replay-plan.js";
-import { SkewStatistics } from "v4l2-camera/parts";
 
 export interface ReplayOptions {
   /** Folder, name with `*`, list file or image of each camera; or `sideBySide` alone, left image in the left half. */

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The two cameras that look at the synthetic scene, as a calibration would describe them: one description feeds the
 // renderer and the calibration file, so that they cannot disagree.
-import type { NativeSceneCamera, NativeSceneOptions } from "./native.js";
+
 import { type StereoCalibration, withHash } from "../calibration/calibration.js";
 import {
   apply,
@@ -13,6 +13,7 @@ import {
   transpose,
   type Vector3,
 } from "../calibration/matrix.js";
+import type { NativeSceneCamera, NativeSceneOptions } from "./native.js";
 
 export interface SceneOptions {
   /** 16 to 16384 pixels; default 640x480. */

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Single frames of the scene on request, with their truth: for files and tests. SyntheticSource is for streams.
 import { allocate } from "../../core/index.js";
-import type { SceneExports, NativeScene } from "./native.js";
 import type { FloatImage, GreyImage, RgbImage } from "../recordings/images/index.js";
+import type { NativeScene, SceneExports } from "./native.js";
 import { type SceneOptions, type SceneView, sceneSetup } from "./scene-cameras.js";
 
 /** What one camera of the ideal view really sees. */

@@ -3,10 +3,10 @@
 // A native thread draws one frame ahead, so that a pair is there when its moment comes; at a rate it begins when the pair before
 // has come back, so that whoever computes it has all cores, or when half of the time until that moment has passed.
 import { DepthwattError } from "../../core/index.js";
-import type { SceneExports, NativeScene } from "./native.js";
 import type { StereoCalibration } from "../calibration/calibration.js";
 import type { PairSource, RawImage, SourceCounters, SourceDescription, SourceEvents } from "../frame.js";
 import { greyPairLayout, rgbPairLayout } from "../grey-pair.js";
+import type { NativeScene, SceneExports } from "./native.js";
 import { type SceneOptions, sceneCalibration, sceneSetup } from "./scene-cameras.js";
 
 export interface SyntheticOptions extends SceneOptions {

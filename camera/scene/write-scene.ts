@@ -3,9 +3,9 @@
 import { createWriteStream, type WriteStream } from "node:fs";
 import { join } from "node:path";
 import { DepthwattError, writeBeside } from "../../core/index.js";
-import type { SceneExports } from "./native.js";
 import { baselineMetres, rectify, stringifyCalibration } from "../calibration/index.js";
 import { makeFolder, writeDisparity, writeImage } from "../recordings/images/index.js";
+import type { SceneExports } from "./native.js";
 import { type SceneOptions, type SceneView, sceneCalibration, sceneView } from "./scene-cameras.js";
 import { SceneRenderer } from "./scene-renderer.js";
 

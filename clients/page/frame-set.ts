@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The decoded images of one frame that the worker passes to the page.
-import type { Counts, PictureStream, FrameHeader } from "depthwatt-consumer/frames";
+import type { Counts, FrameHeader, PictureStream } from "depthwatt-consumer/frames";
 import type { FromPage, ToPage } from "../../edge/outputs/viewer/protocol.js";
 
 export interface Picture {

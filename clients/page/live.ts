@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // The page's end of the worker: messages into the store, the newest frame set to whoever draws, one set a screen refresh.
+
+import type { PictureStream } from "depthwatt-consumer/frames";
 import {
   type ControlAnswer,
   type FromPage,
   SOCKET_PATH,
   type ToPage,
 } from "../../edge/outputs/viewer/protocol.js";
-import type { PictureStream } from "depthwatt-consumer/frames";
-import type { FrameSet, FromWorker, ToWorker } from "./frame-set.js";
 import { remember } from "./figures/history.js";
+import type { FrameSet, FromWorker, ToWorker } from "./frame-set.js";
 import { requestId, requestPayload } from "./settings/request.js";
 import { change, controlNow, pageState } from "./store.js";
 import { S } from "./strings.js";

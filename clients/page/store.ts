@@ -10,8 +10,8 @@ import type {
   SettingDescription,
   ToPage,
 } from "../../edge/outputs/viewer/protocol.js";
-import type { LinkState } from "./frame-set.js";
 import type { CameraInfo, Info, Metrics } from "./documents.js";
+import type { LinkState } from "./frame-set.js";
 
 export interface DeviceDocuments {
   state?: { state: string; reason: string };

@@ -4,12 +4,13 @@
 import { DepthwattError } from "../errors.js";
 import { crc32 } from "./crc32.js";
 import {
+  bytesOfPoint,
   CLOCK_CODES,
   COMPRESSED_DEPTH_HEADER_BYTES,
   ELEMENT_BYTES,
   ELEMENT_CODES,
-  ENCODING_CODES,
   type Element,
+  ENCODING_CODES,
   type Encoding,
   type FieldName,
   FLAG_REALTIME_OFFSET,
@@ -17,8 +18,6 @@ import {
   FRAME_HEADER_BYTES,
   FRAME_MAGIC,
   FRAME_VERSION,
-  REDUCTION_SHIFT,
-  type Reduction,
   type FrameClock,
   type FrameTimestampPoint,
   INVALID_CODES,
@@ -26,11 +25,12 @@ import {
   POINT_COLOUR_CODES,
   POINT_FRAME_CODES,
   type PointsForm,
-  bytesOfPoint,
   QUANTITY_CODES,
+  REDUCTION_SHIFT,
+  type Reduction,
   STREAM_CODES,
-  TIMESTAMP_POINT_FLAGS,
   type StreamName,
+  TIMESTAMP_POINT_FLAGS,
   type ValueMeaning,
   valueMeaning,
 } from "./frame-format.js";

@@ -2,8 +2,8 @@
 // One lasting connection to a broker: MQTT 5 with fall-back to 3.1.1, growing pauses between attempts, every failure as a
 // sentence. Shared by the publisher and the consumer; runs in Node and in a browser.
 import mqtt, { type IClientOptions, type IConnackPacket, type MqttClient } from "mqtt";
-import { brokerName, NO_CONNACK, refusedProtocol, translateBrokerError } from "./broker-errors.js";
 import type { DepthwattError } from "../errors.js";
+import { brokerName, NO_CONNACK, refusedProtocol, translateBrokerError } from "./broker-errors.js";
 
 export interface ConnectionOptions {
   url: string;

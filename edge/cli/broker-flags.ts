@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Flags of the commands that connect to a broker as a client: the topics, and the credentials.
 import type { Command } from "commander";
-import { type CredentialFiles, type Credentials, readCredentials } from "../mqtt/credentials.js";
 import { CONSUME_FLAGS } from "../mqtt/consume-flags.js";
+import { type CredentialFiles, type Credentials, readCredentials } from "../mqtt/credentials.js";
 
 export interface BrokerOptions extends CredentialFiles {
   base: string;

@@ -2,9 +2,9 @@
 // Options that several commands share, and how a command gets its configuration from them.
 import type { Argument, Command } from "commander";
 import { DepthwattError, isSameFile } from "../../core/index.js";
-import { note } from "./output.js";
 import { type FlagValue, type LoadedConfig, loadConfig } from "../config/index.js";
 import { kindOfPath } from "../sources/section.js";
+import { note } from "./output.js";
 
 export interface ConfigOptions {
   config?: string;

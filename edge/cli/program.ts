@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The command line as a whole: the list of commands, and what holds for all of them.
 import { Command, Help } from "commander";
-import { VERSION } from "../contracts/version.js";
 import { COMMANDS, type CommandEntry } from "../commands/list.js";
+import { VERSION } from "../contracts/version.js";
 import { DEFAULT_COLUMNS, formatItem, helpColumns, helpText } from "./help.js";
 import { reportError } from "./report-error.js";
 

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // A change of settings while the program runs: checked like every other source of settings, all or nothing.
 import { DepthwattError } from "../../core/index.js";
+import type { SettingsChange, SettingValue } from "../contracts/setting.js";
 import { checkValue, type Origin, type Problem, resolvePaths, unknownKey } from "./layers.js";
 import { nest, raise } from "./load.js";
 import { brokenRules } from "./rules.js";
 import { type Config, SETTING_BY_KEY, SETTINGS } from "./schema.js";
-import type { SettingsChange, SettingValue } from "../contracts/setting.js";
 
 export interface ChangedConfig {
   config: Config;

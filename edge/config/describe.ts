@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Every setting as data, for those who show or change them: the one schema in a form that goes over a wire.
 import { z } from "zod";
+import type { SettingDescription, SettingValue } from "../contracts/setting.js";
 import { valueAt } from "./change.js";
 import { type Config, SETTING_BY_KEY, SETTINGS } from "./schema.js";
-import type { SettingDescription, SettingValue } from "../contracts/setting.js";
 
 let described: SettingDescription[] | undefined;
 

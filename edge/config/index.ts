@@ -1,12 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The front door of the configuration: one schema, loaded from five sources.
-export { type BoardChoice, type BoardPlaces, chooseBoard } from "./board.js";
-export { changedConfig, changedSettings, differences, valueAt } from "./change.js";
-export { describedSettings } from "./describe.js";
-export { type FlagValue, OTHER_VARIABLES, type Origin, type Problem, variableOf } from "./layers.js";
-export { type ConfigRequest, type LoadedConfig, loadConfig, originWords } from "./load.js";
-export { matchParameters } from "./match-parameters.js";
-export { type Config, configSchema, jsonSchema, SETTING_BY_KEY, SETTINGS } from "./schema.js";
+
 export type {
   Setting,
   SettingDescription,
@@ -15,4 +9,11 @@ export type {
   SettingValue,
   TakesEffect,
 } from "../contracts/setting.js";
+export { type BoardChoice, type BoardPlaces, chooseBoard } from "./board.js";
+export { changedConfig, changedSettings, differences, valueAt } from "./change.js";
+export { describedSettings } from "./describe.js";
+export { type FlagValue, type Origin, OTHER_VARIABLES, type Problem, variableOf } from "./layers.js";
+export { type ConfigRequest, type LoadedConfig, loadConfig, originWords } from "./load.js";
+export { matchParameters } from "./match-parameters.js";
+export { type Config, configSchema, jsonSchema, SETTING_BY_KEY, SETTINGS } from "./schema.js";
 export { either, expectedWords, nearestName } from "./words.js";

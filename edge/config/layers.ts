@@ -4,11 +4,11 @@ import { readFileSync } from "node:fs";
 import { dirname, resolve } from "node:path";
 import type { Document } from "yaml";
 import { z } from "zod";
-import { DepthwattError, yaml } from "../../core/index.js";
 import { checkHasEnd, MAX_TEXT_BYTES } from "../../camera/index.js";
+import { DepthwattError, yaml } from "../../core/index.js";
+import type { Setting, SettingValue } from "../contracts/setting.js";
 import { presetOf } from "../presets/index.js";
 import { configSchema, SETTING_BY_KEY, SETTINGS } from "./schema.js";
-import type { Setting, SettingValue } from "../contracts/setting.js";
 import { expectedWords, foundWords, nearestChoice, nearestName, shortName } from "./words.js";
 
 export type OriginKind = "default" | "board" | "preset" | "file" | "environment" | "flag" | "change";

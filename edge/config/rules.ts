@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // What one setting alone cannot tell: the rules between settings.
-import { isDepthwattError } from "../../core/index.js";
+
 import { checkBaseTopic, checkDeviceName } from "../../core/frame/topics.js";
+import { isDepthwattError } from "../../core/index.js";
 import { engineAddon } from "../../cuda/index.js";
-import { brokenOutputs } from "../outputs/section.js";
-import { brokenHttp } from "../http/settings.js";
-import { brokenControl } from "../control/settings.js";
-import { brokenSource } from "../sources/section.js";
 import type { BrokenSetting } from "../contracts/broken-setting.js";
+import { brokenControl } from "../control/settings.js";
+import { brokenHttp } from "../http/settings.js";
+import { brokenOutputs } from "../outputs/section.js";
+import { brokenSource } from "../sources/section.js";
 import type { Origin } from "./layers.js";
 import { matchParameters } from "./match-parameters.js";
 import type { Config } from "./schema.js";

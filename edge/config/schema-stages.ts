@@ -9,7 +9,7 @@ import {
   type SettingFact,
   STAGE_SETTINGS,
 } from "../../cuda/index.js";
-import { section, setting, type SettingValue } from "../contracts/setting.js";
+import { type SettingValue, section, setting } from "../contracts/setting.js";
 
 type SettingType = z.ZodType<SettingValue>;
 

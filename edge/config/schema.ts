@@ -2,11 +2,15 @@
 // The one definition of every setting: types, defaults, ranges, JSON Schema and the reference page all come from here.
 import { hostname } from "node:os";
 import { z } from "zod";
+import { type Exact, listSettings, section, setting } from "../contracts/setting.js";
+import { controlSection } from "../control/settings.js";
+import { httpSection } from "../http/settings.js";
+import { outputsSection } from "../outputs/section.js";
+import { healthSection } from "../rig/health/settings.js";
 import { sourceSection } from "../sources/section.js";
 import { calibrationSection } from "./schema-calibration.js";
-import { controlSection } from "../control/settings.js";
-import { healthSection } from "../rig/health/settings.js";
-import { httpSection } from "../http/settings.js";
+import { logSection } from "./schema-log.js";
+import { powerSection } from "./schema-power.js";
 import {
   engineSection,
   matchSection,
@@ -15,10 +19,6 @@ import {
   refineSection,
   regionSection,
 } from "./schema-stages.js";
-import { outputsSection } from "../outputs/section.js";
-import { powerSection } from "./schema-power.js";
-import { logSection } from "./schema-log.js";
-import { type Exact, listSettings, section, setting } from "../contracts/setting.js";
 
 // Control characters would reach the terminals of those who list devices; MQTT forbids or discourages them.
 const TOPIC_LEVEL = /^[^+#/\s\p{Cc}$][^+#/\s\p{Cc}]*$/u;

@@ -3,13 +3,13 @@
 // folder of edge/outputs and one line in its list.ts.
 import type { z } from "zod";
 import type { DepthwattError } from "../../core/index.js";
-import type { BrokenSetting } from "./broken-setting.js";
-import type { Exact } from "./setting.js";
-import type { HttpAccess } from "./http.js";
-import type { RunControl } from "./control.js";
 import type { ConnectionOptions } from "../../core/mqtt/connection.js";
+import type { BrokenSetting } from "./broken-setting.js";
 import type { ComputedFrame, EncodingWishes } from "./computed-frame.js";
+import type { RunControl } from "./control.js";
+import type { HttpAccess } from "./http.js";
 import type { InputLayout, Rig } from "./rig.js";
+import type { Exact } from "./setting.js";
 import type { RunTotals } from "./totals.js";
 
 export type DeviceState = "online" | "degraded" | "stopped";

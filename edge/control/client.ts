@@ -3,8 +3,8 @@
 // data of MQTT 5 where the broker speaks it.
 import { randomBytes } from "node:crypto";
 import type { MqttClient } from "mqtt";
-import { DepthwattError } from "../../core/index.js";
 import { makeTopics } from "../../core/frame/topics.js";
+import { DepthwattError } from "../../core/index.js";
 import { BrokerConnection, type ConnectionOptions, uniqueClientId } from "../../core/mqtt/connection.js";
 import type { ControlAnswer } from "../contracts/control.js";
 import { signatureOf } from "./signature.js";

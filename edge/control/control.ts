@@ -6,16 +6,15 @@ import {
   type Config,
   describedSettings,
   nearestName,
-  type SettingsChange,
   SETTING_BY_KEY,
   SETTINGS,
+  type SettingsChange,
   type SettingValue,
   valueAt,
 } from "../config/index.js";
-import type { RunControl } from "../contracts/control.js";
+import type { ControlAnswer, ControlResult, RunControl } from "../contracts/control.js";
 import { PRESET_CHOICES, presetOf } from "../presets/index.js";
 import { refusalOf } from "./answer.js";
-import type { ControlAnswer, ControlResult } from "../contracts/control.js";
 import {
   type BodyOf,
   COMMAND_NAMES,

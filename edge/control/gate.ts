@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // A request as bytes from a place where anybody may write: size, JSON, schema, proof, and only then the command. Every message
 // has one answer, or, where too many are refused, is counted.
-import { DepthwattError, isDepthwattError } from "../../core/index.js";
+
 import { z } from "zod";
-import { refusalOf } from "./answer.js";
+import { DepthwattError, isDepthwattError } from "../../core/index.js";
 import type { ControlAnswer } from "../contracts/control.js";
+import { refusalOf } from "./answer.js";
 import { firstIssue } from "./commands.js";
 import { RateLimit } from "./rate-limit.js";
 import { SignatureVerifier, type VerifierClock } from "./signature.js";

@@ -4,8 +4,8 @@
 import type { IPublishPacket, MqttClient } from "mqtt";
 import { DepthwattError } from "../../core/index.js";
 import { BrokerConnection, type ConnectionOptions } from "../../core/mqtt/connection.js";
-import { type GateCounters, RequestGate, type WireAnswer } from "./gate.js";
 import type { RunControl } from "../contracts/control.js";
+import { type GateCounters, RequestGate, type WireAnswer } from "./gate.js";
 
 export interface DoorOptions {
   /** URL, credentials, version, client id. */

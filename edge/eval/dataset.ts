@@ -3,7 +3,6 @@
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { z } from "zod";
-import { DepthwattError } from "../../core/index.js";
 import {
   checkHasEnd,
   type EnginePicture,
@@ -14,6 +13,7 @@ import {
   readEnginePicture,
   readGreyImage,
 } from "../../camera/index.js";
+import { DepthwattError } from "../../core/index.js";
 
 const sceneSchema = z.looseObject({
   name: z.string().min(1),

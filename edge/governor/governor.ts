@@ -3,7 +3,7 @@
 // budget is the fault it exists to prevent, being a step too low for ten seconds is not.
 import { Knowledge, type LevelFigures } from "./knowledge.js";
 import type { QualityLevel } from "./ladder.js";
-import { type Decision, GOVERNOR_LIMITS as LIMITS, type GovernorGoal, type Observation } from "./limits.js";
+import { type Decision, type GovernorGoal, GOVERNOR_LIMITS as LIMITS, type Observation } from "./limits.js";
 
 const mean = (values: readonly number[]): number =>
   values.reduce((sum, value) => sum + value, 0) / values.length;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The governor at work in a run: looks once a second, applies what was decided, and says so in the metrics.
 import type { Meter } from "../../power/index.js";
-import type { PowerModes } from "../profile/power-modes.js";
 import type { AdjustableEngine } from "../pipeline/adjustable-engine.js";
+import type { PowerModes } from "../profile/power-modes.js";
 import type { GovernorFigures } from "./figures.js";
 import type { Governor } from "./governor.js";
 import type { RateGate } from "./rate-gate.js";

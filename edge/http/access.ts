@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Who may look: everybody on this machine, and beyond it only with a password.
 import { DepthwattError } from "../../core/index.js";
+import { readCredentials } from "../mqtt/credentials.js";
 import { isLoopback } from "./guard.js";
 import { PasswordGate } from "./password.js";
-import { readCredentials } from "../mqtt/credentials.js";
 
 export interface AccessNames {
   /** What a message calls the address and the file: settings or flags. */

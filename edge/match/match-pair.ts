@@ -7,8 +7,8 @@ import {
   type Algorithm,
   type EngineInfo,
   type NativeEngine,
-  type PointsParameters,
   openEngine,
+  type PointsParameters,
   readsColours,
   withoutColours,
 } from "../../cuda/index.js";

@@ -3,10 +3,10 @@
 import { CdrReader } from "@foxglove/cdr";
 import type { Channel, Schema } from "@mcap/core";
 import { decodeGreyImage, type PixelFormat } from "../../camera/index.js";
-import { DepthwattError } from "../../core/index.js";
-import { decodeRvl } from "../../core/frame/rvl.js";
-import type { Message } from "./recording.js";
 import { COMPRESSED_DEPTH_HEADER_BYTES } from "../../core/frame/frame-format.js";
+import { decodeRvl } from "../../core/frame/rvl.js";
+import { DepthwattError } from "../../core/index.js";
+import type { Message } from "./recording.js";
 
 /** An image as it stands in a message. */
 export interface RosImage {

@@ -3,7 +3,7 @@
 import type { Channel } from "@mcap/core";
 import { Pairer, pairWindowNs } from "../../camera/index.js";
 import { DepthwattError, isDepthwattError } from "../../core/index.js";
-import { captureTimeOf, decodeImage, type DecodedImage, type ImageKind, imageKind } from "./images.js";
+import { captureTimeOf, type DecodedImage, decodeImage, type ImageKind, imageKind } from "./images.js";
 import type { Recording } from "./recording.js";
 
 /** Messages of one camera that may wait for the other: recorders write their topics in bursts. */

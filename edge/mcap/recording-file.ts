@@ -8,12 +8,12 @@ import {
   type Channel,
   LIBRARY_IDENTIFIER,
   McapChunkBuilder,
-  type McapTypes,
   McapRecordBuilder,
+  type McapTypes,
   type Schema,
 } from "@mcap/core";
-import type { RecordedSchema } from "./schemas.js";
 import type { Zstd } from "./compression.js";
+import type { RecordedSchema } from "./schemas.js";
 
 /** The system calls of a recording, behind an object, so that a test can have its disk full or its power cut. */
 export interface RecordingDisk {

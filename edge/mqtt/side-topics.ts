@@ -3,8 +3,8 @@
 // Retained messages are published again on every connect; of others the newest wins where the broker does not read.
 import type { MqttClient } from "mqtt";
 import { BrokerConnection, uniqueClientId } from "../../core/mqtt/connection.js";
-import { MAX_REMAINING_LENGTH, plainPacketBytes, publishPacketHead } from "./publish-packet.js";
 import type { BrokerAccess } from "../contracts/output.js";
+import { MAX_REMAINING_LENGTH, plainPacketBytes, publishPacketHead } from "./publish-packet.js";
 
 export interface SideTopicsOptions {
   broker: BrokerAccess;

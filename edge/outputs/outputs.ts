@@ -3,10 +3,10 @@
 import { DepthwattError, isDepthwattError } from "../../core/index.js";
 import type { FrameSink } from "../contracts/computed-frame.js";
 import { known, type Unavailable } from "../contracts/known.js";
+import type { DeviceState, OutputContext, OutputPicture, Prepared } from "../contracts/output.js";
 import type { Percentiles } from "../contracts/statistics.js";
 import type { OutputTotals } from "../contracts/totals.js";
 import { Outlet } from "./outlet.js";
-import type { DeviceState, OutputContext, OutputPicture, Prepared } from "../contracts/output.js";
 import { definitionOf, OUTPUT_KINDS, type OutputKind } from "./section.js";
 
 /** One output in metrics and summaries. */

@@ -2,9 +2,9 @@
 // The section `outputs` of the settings, made from the list: one section for each kind, and what all of them share.
 import { z } from "zod";
 import type { BrokenSetting } from "../contracts/broken-setting.js";
+import type { OutputDefinition } from "../contracts/output.js";
 import { section, setting } from "../contracts/setting.js";
 import { OUTPUTS } from "./list.js";
-import type { OutputDefinition } from "../contracts/output.js";
 
 type List = typeof OUTPUTS;
 export type OutputKind = keyof List;

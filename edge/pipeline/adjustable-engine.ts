@@ -2,7 +2,6 @@
 // An engine whose options may change while it runs. Every buffer of an engine is made for its parameters when it is opened, so a
 // change opens another one on another thread while the old one still computes, and they are swapped between two frames.
 import { DepthwattError } from "../../core/index.js";
-import type { Computed } from "./pipeline.js";
 import {
   createEngine,
   type EngineOptions,
@@ -11,6 +10,7 @@ import {
   type NativeEngine,
   openEngine,
 } from "../../cuda/index.js";
+import type { Computed } from "./pipeline.js";
 
 export interface AdjustableEngineEvents {
   /** An engine for adjust() cannot be opened; the old one goes on. */

@@ -4,8 +4,8 @@ import type { PairSource } from "../../camera/index.js";
 import { DepthwattError, hasColours } from "../../core/index.js";
 import type { EngineOptions } from "../../cuda/index.js";
 import type { Config } from "../config/index.js";
-import type { PipelineGeometry } from "./geometry.js";
 import { adaptationOptions } from "./adaptation.js";
+import type { PipelineGeometry } from "./geometry.js";
 import { forcedInstructionSet, matchParameters, regionParameters } from "./parameters.js";
 
 /** How the captured images lie in memory. */

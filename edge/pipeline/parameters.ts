@@ -2,8 +2,8 @@
 // The configuration's matching and refinement settings as the engine's parameters.
 import { DepthwattError } from "../../core/index.js";
 import type { InstructionSet, MatchParameters, Region } from "../../cuda/index.js";
-import { loadNative } from "../contracts/native.js";
 import type { Config } from "../config/index.js";
+import { loadNative } from "../contracts/native.js";
 
 export { matchParameters } from "../config/index.js";
 

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Opens the meter of a run: hands power/ the native clock, NVML and the board's rule, which it may not fetch itself.
-import type { NativeAddon } from "../contracts/native.js";
-import type { Config } from "../config/index.js";
-import { openSupply } from "./supply.js";
+
 import {
   type ContextSnapshot,
   Meter,
@@ -13,6 +11,9 @@ import {
   type TotalRule,
   withGpu,
 } from "../../power/index.js";
+import type { Config } from "../config/index.js";
+import type { NativeAddon } from "../contracts/native.js";
+import { openSupply } from "./supply.js";
 
 /** depthwatt computes on the first GPU. */
 const FIRST_GPU = 0;

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // A bench supply or smart plug on MQTT as a power sensor: this is the connection, power/external.ts is the sensor.
-import { ExternalSensor, type PowerSensor, type Unavailable } from "../../power/index.js";
-import type { Config } from "../config/index.js";
+
 import { redactUrl } from "../../core/index.js";
 import type { BrokerConnection } from "../../core/mqtt/connection.js";
+import { ExternalSensor, type PowerSensor, type Unavailable } from "../../power/index.js";
+import type { Config } from "../config/index.js";
 import { checkBrokerUrl } from "../mqtt/credentials.js";
 
 /** Readings older than this many intervals are not shown any more. */

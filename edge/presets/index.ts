@@ -4,8 +4,8 @@
 import { DepthwattError, type ErrorCode } from "../../core/index.js";
 import { CROSS_PRESETS } from "./cross.js";
 import { EXPONENTIAL_PRESETS } from "./exponential.js";
-import { SGM_PRESETS } from "./semi-global.js";
 import type { Preset, PresetChoice } from "./preset.js";
+import { SGM_PRESETS } from "./semi-global.js";
 import { WINDOW_PRESETS } from "./windows.js";
 
 export type { Figure, Preset, PresetChoice, PresetValue, Sourced } from "./preset.js";

@@ -2,9 +2,9 @@
 // Keeps a profile on disk after every point, whole or not at all, so that an interrupted one goes on where it was.
 import { existsSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { checkHasEnd, MAX_TEXT_BYTES, makeFolder } from "../../camera/index.js";
 import { DepthwattError } from "../../core/index.js";
-import { checkHasEnd, makeFolder, MAX_TEXT_BYTES } from "../../camera/index.js";
-import { PROFILE_FORMAT, type PointResult, type Profile } from "./types.js";
+import { type PointResult, PROFILE_FORMAT, type Profile } from "./types.js";
 
 export const PROFILE_FILE = "profile.json";
 

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // The one shape of `run --json` and of the metrics topic. What cannot be known is {available: false, reason}.
 import type { Algorithm, EngineInfo, StageName } from "../../cuda/index.js";
-import type { AdaptationFigures } from "../pipeline/adaptation.js";
-import type { GovernorFigures } from "../governor/figures.js";
-import type { HealthFigures } from "../rig/health/watch.js";
-import type { OutputFigures } from "../outputs/outputs.js";
 import type { PowerFigures, Unavailable } from "../../power/index.js";
 import type { StageFigures } from "../contracts/totals.js";
+import type { GovernorFigures } from "../governor/figures.js";
+import type { OutputFigures } from "../outputs/outputs.js";
+import type { AdaptationFigures } from "../pipeline/adaptation.js";
+import type { HealthFigures } from "../rig/health/watch.js";
 
 export interface PairingFigures {
   skewMsMean: number | Unavailable;

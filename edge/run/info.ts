@@ -4,9 +4,9 @@ import type { PairSource } from "../../camera/index.js";
 import { parametersOf } from "../../cuda/index.js";
 import type { Config } from "../config/index.js";
 import { VERSION } from "../contracts/version.js";
-import type { RigWatch } from "../rig/health/watch.js";
 import type { AdjustableEngine } from "../pipeline/adjustable-engine.js";
 import type { PipelineGeometry } from "../pipeline/geometry.js";
+import type { RigWatch } from "../rig/health/watch.js";
 
 export interface InfoParts {
   source: PairSource;

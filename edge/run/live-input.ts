@@ -6,10 +6,10 @@ import type { PairSource, StereoCalibration } from "../../camera/index.js";
 import { DepthwattError } from "../../core/index.js";
 import type { Config } from "../config/index.js";
 import type { OutputPicture } from "../contracts/output.js";
-import { calibrationFor, openSource } from "./open-source.js";
-import { ExchangeableSource, type Successor } from "../sources/exchangeable-source.js";
-import { wishOf } from "./source-wish.js";
 import { geometryOf, type PipelineGeometry, uncalibrated } from "../pipeline/geometry.js";
+import { ExchangeableSource, type Successor } from "../sources/exchangeable-source.js";
+import { calibrationFor, openSource } from "./open-source.js";
+import { wishOf } from "./source-wish.js";
 
 /** Another source, another calibration, or both, ready to be used. Exactly one of its methods must be called. */
 export interface NextInput {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The composition root: what depthwatt is made of, in the order in which a frame passes.
 //   capture -> pair -> rectify -> match -> refine -> depth -> encode -> publish, and power beside it
-import { chooseBoard, type Config } from "../config/index.js";
+import { type Config, chooseBoard } from "../config/index.js";
 import { loadNative } from "../contracts/native.js";
 import { CountsByCause } from "../contracts/statistics.js";
 import { Snapshots } from "../control/snapshot.js";

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // The control of one run: what its settings allow, and what it acts upon.
-import { readControlSecret } from "../control/secret.js";
-import type { Runtime, RuntimeHost } from "./runtime.js";
+
 import { Control } from "../control/control.js";
+import { readControlSecret } from "../control/secret.js";
 import type { Snapshots } from "../control/snapshot.js";
+import type { Runtime, RuntimeHost } from "./runtime.js";
 
 /** @throws DepthwattError CONFIG_UNREADABLE, CONFIG_INVALID of control.secretFile */
 export function openControl(runtime: Runtime, snapshots: Snapshots, { restart, save }: RuntimeHost): Control {

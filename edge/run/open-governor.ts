@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 // Puts a governor into a run where the configuration asks for one.
 import type { PairSource } from "../../camera/index.js";
-import type { Config } from "../config/index.js";
 import { DepthwattError } from "../../core/index.js";
-import { PowerModes } from "../profile/power-modes.js";
-import { readProfile } from "../profile/store.js";
-import { matchParameters } from "../pipeline/parameters.js";
+import type { Config } from "../config/index.js";
 import { Governor } from "../governor/governor.js";
 import { qualityLadder } from "../governor/ladder.js";
 import { GovernorLoop } from "../governor/loop.js";
 import type { RateGate } from "../governor/rate-gate.js";
 import { tableOf } from "../governor/table.js";
+import { matchParameters } from "../pipeline/parameters.js";
+import { PowerModes } from "../profile/power-modes.js";
+import { readProfile } from "../profile/store.js";
 import type { RuntimeParts } from "./parts.js";
 
 /** What a governor reads and changes. */

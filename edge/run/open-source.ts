@@ -2,8 +2,8 @@
 // Opens the source that the configuration names, and the calibration that goes with its images.
 import type { PairSource, StereoCalibration } from "../../camera/index.js";
 import type { Config } from "../config/index.js";
-import { configuredCalibration } from "../pipeline/calibration.js";
 import type { OpenedSource } from "../contracts/source.js";
+import { configuredCalibration } from "../pipeline/calibration.js";
 import { definitionOf } from "../sources/section.js";
 import { wishOf } from "./source-wish.js";
 

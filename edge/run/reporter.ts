@@ -3,16 +3,15 @@
 import type { PairSource, SourceCounters } from "../../camera/index.js";
 import { type EngineOptions, type NativeEngine, STAGE_NAMES } from "../../cuda/index.js";
 import type { Meter, PowerFigures } from "../../power/index.js";
+import { known } from "../contracts/known.js";
+import type { RunTotals, StageFigures } from "../contracts/totals.js";
 import type { GovernorLoop } from "../governor/index.js";
-import type { HealthFigures } from "../rig/health/watch.js";
 import type { Outputs } from "../outputs/outputs.js";
 import { adaptationFigures } from "../pipeline/adaptation.js";
 import { megaDisparities } from "../pipeline/parameters.js";
-import type { PairingFigures, RunFigures } from "./figures.js";
-import type { StageFigures } from "../contracts/totals.js";
-import { known } from "../contracts/known.js";
 import type { Pipeline } from "../pipeline/pipeline.js";
-import type { RunTotals } from "../contracts/totals.js";
+import type { HealthFigures } from "../rig/health/watch.js";
+import type { PairingFigures, RunFigures } from "./figures.js";
 
 export interface ReporterOptions {
   pipeline: Pipeline;

@@ -4,8 +4,8 @@ import type { SourceDescription } from "../../camera/index.js";
 import { hasColours } from "../../core/index.js";
 import { readsColours, withoutColours } from "../../cuda/index.js";
 import type { Config } from "../config/index.js";
-import { encodingsOf } from "../outputs/encodings.js";
 import type { SourceWish } from "../contracts/source.js";
+import { encodingsOf } from "../outputs/encodings.js";
 
 export const wishOf = ({ match, outputs, points }: Config): SourceWish => ({
   colours:

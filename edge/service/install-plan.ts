@@ -2,7 +2,7 @@
 // The steps that make depthwatt a service of this machine, and those that take it away again.
 import { dirname } from "node:path";
 import { DepthwattError } from "../../core/index.js";
-import { planForbidding, POWER_MODE_FILES } from "./power-mode/install.js";
+import { POWER_MODE_FILES, planForbidding } from "./power-mode/install.js";
 import type { Step } from "./steps.js";
 import {
   CONFIG_FILE,

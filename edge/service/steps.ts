@@ -3,8 +3,8 @@
 import { spawnSync } from "node:child_process";
 import { chmodSync, chownSync, existsSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { DepthwattError, hasCode } from "../../core/index.js";
 import { makeFolder } from "../../camera/index.js";
+import { DepthwattError, hasCode } from "../../core/index.js";
 
 export type Step =
   | { kind: "run"; title: string; words: [string, ...string[]]; unlessMissing?: string }

@@ -2,8 +2,8 @@
 // The section `source` of the settings, made from the list: the kind, and a section of its own for each kind.
 import { z } from "zod";
 import { section, setting } from "../contracts/setting.js";
-import * as list from "./list.js";
 import type { BrokenSetting, SourceDefinition } from "../contracts/source.js";
+import * as list from "./list.js";
 
 const SOURCES = { ...list };
 type List = typeof SOURCES;

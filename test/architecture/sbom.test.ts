@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // The bill of materials: every package of the production tree stands in it with version, licence and hash, and two calls give one
 // text.
-import { expect, test } from "vitest";
+
 import { resolve } from "node:path";
 import { pathToFileURL } from "node:url";
+import { expect, test } from "vitest";
 
 const load = (path: string) => import(/* @vite-ignore */ pathToFileURL(resolve(path)).href);
 

@@ -14,8 +14,8 @@ import {
 } from "node:fs";
 import { join } from "node:path";
 import { afterEach, expect, type TestContext, test } from "vitest";
-import { saveSettings } from "../../edge/control/save.js";
 import { loadConfig } from "../../edge/config/index.js";
+import { saveSettings } from "../../edge/control/save.js";
 import { BadDays } from "../doubles/bad-day.js";
 import { startMosquitto } from "../doubles/mosquitto.js";
 import { needs } from "../doubles/needs.js";

@@ -4,11 +4,11 @@
 import { spawnSync } from "node:child_process";
 import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
-import { describe, expect, test } from "vitest";
 import { addonSources } from "v4l2-camera/build.mjs";
+import { describe, expect, test } from "vitest";
+import { addonFlags, copySources } from "../../packaging/addons.mjs";
 import { cachedDebian, DEBIANS } from "../../packaging/debian-compilers.mjs";
 import { nativeSources } from "../../scripts/native-sources.mjs";
-import { addonFlags, copySources } from "../../packaging/addons.mjs";
 
 const project = resolve(import.meta.dirname, "../..");
 /** Those of binding.gyp for this compiler, without optimisation. */

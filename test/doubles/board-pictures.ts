@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Pictures of boards of known places, as a rig of known numbers sees them: every pixel is the mean of n x n rays.
 import { readFileSync } from "node:fs";
-import type { Board, StereoCalibration } from "../../camera/index.js";
 import { apply, multiply, transpose } from "../../camera/calibration/matrix.js";
+import type { Board, StereoCalibration } from "../../camera/index.js";
 import { rayOf } from "../../camera/rig/calibrate/rays.js";
 import type { BoardPose } from "./calibration-rig.js";
 import { normalPair } from "./calibration-rig.js";

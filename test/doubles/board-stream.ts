@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Rendered boards as a camera that delivers both images side by side: a file, and the settings that play it.
-import { openSync, writeSync, closeSync } from "node:fs";
+import { closeSync, openSync, writeSync } from "node:fs";
 import type { Board, StereoCalibration } from "../../camera/index.js";
 import { boardPicture } from "./board-pictures.js";
 import type { BoardPose } from "./calibration-rig.js";

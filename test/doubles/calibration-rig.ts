@@ -1,13 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A rig of known numbers that looks at boards of known places: corners to the last digit, or whole pictures.
-import type {
-  Board,
-  Detection,
-  ImageSize,
-  LensModel,
-  SeenPair,
-  StereoCalibration,
-} from "../../camera/index.js";
+
 import { distortFunction } from "../../camera/calibration/distortion.js";
 import { type CameraCalibration, type Distortion, withHash } from "../../camera/calibration/index.js";
 import {
@@ -17,6 +10,14 @@ import {
   rotationMatrix,
   type Vector3,
 } from "../../camera/calibration/matrix.js";
+import type {
+  Board,
+  Detection,
+  ImageSize,
+  LensModel,
+  SeenPair,
+  StereoCalibration,
+} from "../../camera/index.js";
 import { boardCorners, boardPoint, gridOf } from "../../camera/rig/calibrate/board.js";
 import { rayOf } from "../../camera/rig/calibrate/rays.js";
 import type { Random } from "./random.js";

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A profile whose every figure is constructed: it shows and tests the report, and says nothing about any machine.
-import type { PowerReport } from "../../power/index.js";
+
 import {
   megaDisparitiesOf,
   type PointResult,
@@ -8,6 +8,7 @@ import {
   type ProfilePoint,
   pointId,
 } from "../../edge/profile/types.js";
+import type { PowerReport } from "../../power/index.js";
 
 const unavailable = (reason: string) => ({ available: false as const, reason });
 

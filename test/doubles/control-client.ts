@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // A client of control that does what it is told to, also what no proper client does: raw payloads, one answer for each.
 import mqtt, { type IClientPublishOptions, type IPublishPacket, type MqttClient } from "mqtt";
-import type { WireAnswer } from "../../edge/control/gate.js";
 import { requestPayload } from "../../edge/control/client.js";
+import type { WireAnswer } from "../../edge/control/gate.js";
 import { until } from "./frames.js";
 
 export const SECRET = "the secret of the tests";

@@ -2,11 +2,11 @@
 // The live page with frames of a test: the real server, hub and page, and pictures whose every pixel is known.
 import { FRAME_HEADER_BYTES, type PictureStream } from "../../core/frame/frame-format.js";
 import { type FrameDescription, writeFrame } from "../../core/frame/payload.js";
-import { HttpServer } from "../../edge/http/index.js";
+import { encodeRvl, rvlMaxBytes } from "../../core/frame/rvl.js";
 import type { PasswordGate } from "../../edge/http/index.js";
+import { HttpServer } from "../../edge/http/index.js";
 import { servePage } from "../../edge/outputs/viewer/assets.js";
 import { Hub, type HubOptions } from "../../edge/outputs/viewer/hub.js";
-import { encodeRvl, rvlMaxBytes } from "../../core/frame/rvl.js";
 import { seededRandom } from "./rvl-pictures.js";
 
 export const CAMERA = { K: [320, 0, 79.5, 0, 310, 59.5, 0, 0, 1], baselineMetres: 0.1, focalPixels: 320 };

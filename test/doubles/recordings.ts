@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Recordings for tests: read by a reader that is not ours, and written by hand.
 import { execFileSync } from "node:child_process";
+import { open } from "node:fs/promises";
 import { CdrWriter } from "@foxglove/cdr";
 import { McapWriter } from "@mcap/core";
-import { open } from "node:fs/promises";
 import { imagePrefix, writeImage } from "../../edge/mcap/messages.js";
 import { PYTHON } from "./needs.js";
 

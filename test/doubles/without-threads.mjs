@@ -3,9 +3,9 @@
 // the address space is held at what is in use and room for so many thread stacks. node test/doubles/without-threads.mjs STACKS
 import { execFileSync } from "node:child_process";
 import { readFileSync } from "node:fs";
+import { SceneRenderer } from "../../dist/camera/index.js";
 import { createEngine } from "../../dist/cuda/index.js";
 import { loadNative } from "../../dist/edge/contracts/native.js";
-import { SceneRenderer } from "../../dist/camera/index.js";
 import { smallEngine } from "./small-engine.mjs";
 
 const STACK_BYTES = 8 << 20;

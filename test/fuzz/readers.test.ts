@@ -19,9 +19,9 @@ import {
   stringifyOpenCv,
   stringifyRos,
 } from "../../camera/index.js";
-import { isDepthwattError } from "../../core/index.js";
 import { FRAME_HEADROOM_BYTES } from "../../core/frame/frame-format.js";
 import { writeFrame } from "../../core/frame/payload.js";
+import { isDepthwattError } from "../../core/index.js";
 import { openRecording } from "../../edge/mcap/recording.js";
 import { makeFrame } from "../doubles/frames.js";
 import { runProgram } from "../doubles/program.js";

@@ -8,8 +8,8 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { writeGeneratedHeaders } from "../../scripts/native-sources.mjs";
 import { needs } from "../doubles/needs.js";
-import { native, Random, variants } from "../doubles/stages.js";
 import { emptyAnswer, sgm } from "../doubles/sgm-call.js";
+import { native, Random, variants } from "../doubles/stages.js";
 
 const root = new URL("../../", import.meta.url).pathname;
 const expected = JSON.parse(readFileSync(join(root, "test/golden/sgm.json"), "utf8")) as Record<

@@ -8,9 +8,9 @@ import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { PROGRAM, type Ran, runProgram } from "../doubles/program.js";
 import { packageRoot } from "../../core/index.js";
 import { COMMANDS } from "../../edge/commands/list.js";
+import { PROGRAM, type Ran, runProgram } from "../doubles/program.js";
 import { Random } from "../doubles/random.js";
 
 const COUNT = Number(process.env.DEPTHWATT_HOSTILE_COUNT ?? 12);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What ends, or is taken away, while native threads work: one case a process, because what it looks for is an abort. Words: the case's
 // name. Needs --expose-gc.
-import { Worker, isMainThread, workerData } from "node:worker_threads";
+import { isMainThread, Worker, workerData } from "node:worker_threads";
 
 const load = (path) => import(new URL(`../../dist/${path}`, import.meta.url).href);
 const { createEngine, openEngine } = await load("cuda/index.js");

@@ -10,9 +10,9 @@ import { join } from "node:path";
 // vite comes with vitest.
 import { build } from "vite";
 import { afterEach, expect, test } from "vitest";
+import { FRAME_HEADROOM_BYTES } from "../../core/frame/frame-format.js";
 import { packageRoot } from "../../core/index.js";
 import { startTrialBroker } from "../../edge/broker/trial-broker.js";
-import { FRAME_HEADROOM_BYTES } from "../../core/frame/frame-format.js";
 import { createPublisher } from "../../edge/outputs/mqtt/publisher.js";
 import { makeFrame, sleep, until } from "../doubles/frames.js";
 import { needs } from "../doubles/needs.js";

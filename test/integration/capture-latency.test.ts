@@ -4,16 +4,16 @@
 import { loadavg } from "node:os";
 import { afterEach, expect, test } from "vitest";
 import { openV4l2Source } from "../../camera/index.js";
+import { fakeVideo } from "../../camera/v4l2/test/fake-video/fake-video.js";
 import { createEngine } from "../../cuda/index.js";
 import { loadConfig } from "../../edge/config/index.js";
-import { matchParameters } from "../../edge/pipeline/parameters.js";
 import { ageMs, type ComputedFrame } from "../../edge/contracts/computed-frame.js";
-import { Pipeline } from "../../edge/pipeline/pipeline.js";
 import { RecentValues } from "../../edge/contracts/statistics.js";
-import { RealtimeOffset, streamSinks } from "../../edge/outputs/mqtt/streams.js";
 import { createPublisher } from "../../edge/outputs/mqtt/index.js";
+import { RealtimeOffset, streamSinks } from "../../edge/outputs/mqtt/streams.js";
+import { matchParameters } from "../../edge/pipeline/parameters.js";
+import { Pipeline } from "../../edge/pipeline/pipeline.js";
 import { clocks, video } from "../doubles/cameras.js";
-import { fakeVideo } from "../../camera/v4l2/test/fake-video/fake-video.js";
 import { startMosquitto } from "../doubles/mosquitto.js";
 import { needs } from "../doubles/needs.js";
 

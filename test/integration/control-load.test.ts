@@ -3,9 +3,9 @@
 // a run that was started with it, bit for bit. Against Mosquitto, with MQTT 5 and 3.1.1.
 import { createHash } from "node:crypto";
 import { afterEach, expect, test } from "vitest";
-import { SETTINGS } from "../../edge/config/index.js";
 import { FRAME_HEADER_BYTES } from "../../core/frame/frame-format.js";
 import { MATCHERS, type SettingFact, STAGE_SETTINGS } from "../../cuda/index.js";
+import { SETTINGS } from "../../edge/config/index.js";
 import type { TestClient } from "../doubles/control-client.js";
 import {
   accountedDepth,

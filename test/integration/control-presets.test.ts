@@ -2,8 +2,8 @@
 // A preset on a running program, over the broker in this process: all of it at once, without losing a frame, and the same pictures
 // as a run that began with it. The broker's thread runs the compiled broker-worker.js, so `npm run build:ts` comes first.
 import { afterEach, expect, test } from "vitest";
-import { changedConfig, valueAt } from "../../edge/config/index.js";
 import { startTrialBroker } from "../../edge/broker/trial-broker.js";
+import { changedConfig, valueAt } from "../../edge/config/index.js";
 import { PRESET_NAMES, PRESETS } from "../../edge/presets/index.js";
 import { accountedPairs, assignments, ControlBench, hashes } from "../doubles/controlled-run.js";
 import { until } from "../doubles/frames.js";

@@ -8,14 +8,14 @@ import { runInNewContext } from "node:vm";
 import { describe, expect, test } from "vitest";
 import {
   createEngine,
-  engineAddon,
   type EngineOptions,
+  engineAddon,
   type NativeEngine,
   openEngine,
 } from "../../cuda/index.js";
 import { loadNative } from "../../edge/contracts/native.js";
-import { changedMatch } from "../doubles/match-change.js";
 import { until } from "../doubles/frames.js";
+import { changedMatch } from "../doubles/match-change.js";
 import { variants } from "../doubles/stages.js";
 import { layeredPair } from "../doubles/stereo-pair.js";
 

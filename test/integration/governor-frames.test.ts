@@ -3,8 +3,8 @@
 // was delivered is a frame or a counted drop, every result has its whole size and is what an engine of that level computes.
 import { describe, expect, test } from "vitest";
 import type { MatchParameters } from "../../cuda/index.js";
-import { AdjustableEngine } from "../../edge/pipeline/adjustable-engine.js";
 import { qualityLadder } from "../../edge/governor/ladder.js";
+import { AdjustableEngine } from "../../edge/pipeline/adjustable-engine.js";
 import { Pipeline } from "../../edge/pipeline/pipeline.js";
 import { computeFrame, engineOptions } from "../doubles/engine-call.js";
 import { changedMatch } from "../doubles/match-change.js";

@@ -3,9 +3,9 @@
 // at odd sizes and searches; what it refuses; and that the whole range stays inside what was asked for.
 import { describe, expect, test } from "vitest";
 import type { EngineOptions } from "../../cuda/index.js";
-import { changedMatch, type MatchChange } from "../doubles/match-change.js";
 import { composed } from "../doubles/composed-engine.js";
 import { computeFrame, engineOptions } from "../doubles/engine-call.js";
+import { changedMatch, type MatchChange } from "../doubles/match-change.js";
 import { expectSameImage, variants } from "../doubles/stages.js";
 import { layeredPair } from "../doubles/stereo-pair.js";
 

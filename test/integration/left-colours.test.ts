@@ -2,10 +2,10 @@
 // The left image in colours: from the engine, bit for bit the stage's, with nothing else changed; and as the stream left.
 import { describe, expect, test } from "vitest";
 import { connectConsumer, type ReceivedFrame } from "../../clients/javascript/src/index.js";
+import { createEngine, type FrameResult } from "../../cuda/index.js";
+import { startTrialBroker } from "../../edge/broker/trial-broker.js";
 import { loadConfig } from "../../edge/config/index.js";
 import { openRuntime } from "../../edge/run/main.js";
-import { startTrialBroker } from "../../edge/broker/trial-broker.js";
-import { createEngine, type FrameResult } from "../../cuda/index.js";
 import { until } from "../doubles/frames.js";
 import { native, Random, variants } from "../doubles/stages.js";
 import { engineCases, hashOf } from "../golden/engine-cases.mjs";

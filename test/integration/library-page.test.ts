@@ -4,8 +4,8 @@ import { spawnSync } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { type Running, startProgram } from "../doubles/program.js";
 import { until } from "../doubles/frames.js";
+import { type Running, startProgram } from "../doubles/program.js";
 
 const repository = resolve(import.meta.dirname, "../..");
 const page = readFileSync(join(repository, "docs/1-start/library.md"), "utf8");

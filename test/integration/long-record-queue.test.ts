@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 // A batch over a JetStream work queue: three workers, one killed twice; every result is there once, and is that of a batch without
 // a queue.
-import { copyFileSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
+
 import { spawn } from "node:child_process";
-import { createServer } from "node:net";
+import { copyFileSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import type { AddressInfo } from "node:net";
+import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout } from "node:timers/promises";
-import { afterAll, beforeAll, expect, test } from "vitest";
 import { connect } from "nats";
+import { afterAll, beforeAll, expect, test } from "vitest";
 import { writeScene } from "../../camera/index.js";
 import { loadNative } from "../../edge/contracts/native.js";
 import { until } from "../doubles/frames.js";

@@ -5,8 +5,8 @@ import { expect, test } from "vitest";
 import { SyntheticSource } from "../../camera/index.js";
 import { createEngine } from "../../cuda/index.js";
 import { engineOptions } from "../doubles/engine-call.js";
-import { native } from "../doubles/stages.js";
 import { emptyAnswer, sgm } from "../doubles/sgm-call.js";
+import { native } from "../doubles/stages.js";
 
 const refused = (message: RegExp) =>
   expect.objectContaining({ code: "ENGINE_PARAMETER", message: expect.stringMatching(message) });

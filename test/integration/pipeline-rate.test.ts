@@ -2,10 +2,10 @@
 // The pipeline keeps its rate and its memory whatever becomes of the broker: fine, stalled, dead, back again. Real publisher,
 // real Mosquitto behind a link that can go bad; only the engine is a clock that finishes a frame every few milliseconds.
 import { afterEach, expect, test } from "vitest";
-import { type EngineSlot, type FrameResult, type NativeEngine, STAGE_NAMES } from "../../cuda/index.js";
-import { Pipeline } from "../../edge/pipeline/pipeline.js";
 import { FRAME_HEADROOM_BYTES } from "../../core/frame/frame-format.js";
+import { type EngineSlot, type FrameResult, type NativeEngine, STAGE_NAMES } from "../../cuda/index.js";
 import { createPublisher } from "../../edge/outputs/mqtt/publisher.js";
+import { Pipeline } from "../../edge/pipeline/pipeline.js";
 import { makeFrame, sleep, until } from "../doubles/frames.js";
 import { startMosquitto } from "../doubles/mosquitto.js";
 import { needs } from "../doubles/needs.js";

@@ -2,14 +2,14 @@
 // The publisher against Mosquitto: what arrives, what is retained, and what becomes of frames when the link goes bad.
 import mqtt, { type IPublishPacket, type MqttClient } from "mqtt";
 import { afterEach, expect, test } from "vitest";
+import { parseFrame } from "../../core/frame/payload.js";
+import { decodeRvl } from "../../core/frame/rvl.js";
 import {
   FRAME_CONTENT_TYPE,
   FRAME_HEADROOM_BYTES,
   type PublisherOptions,
 } from "../../edge/outputs/mqtt/index.js";
-import { parseFrame } from "../../core/frame/payload.js";
 import { createPublisher } from "../../edge/outputs/mqtt/publisher.js";
-import { decodeRvl } from "../../core/frame/rvl.js";
 import { makeFrame, sleep, type TestFrame, until } from "../doubles/frames.js";
 import { type Mosquitto, type MosquittoOptions, startMosquitto } from "../doubles/mosquitto.js";
 import { needs } from "../doubles/needs.js";

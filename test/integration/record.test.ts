@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Recordings by the program itself: read by a reader that is not ours, computed again bit for bit, and what a bad disk does to a run.
 import { spawnSync } from "node:child_process";
+import { createHash } from "node:crypto";
 import {
   existsSync,
   mkdirSync,
@@ -11,13 +12,12 @@ import {
   statSync,
   writeFileSync,
 } from "node:fs";
-import { createHash } from "node:crypto";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import sharp from "sharp";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import type { RunFigures } from "../../edge/run/figures.js";
 import { parseStereoCalibration, sceneCalibration } from "../../camera/index.js";
+import type { RunFigures } from "../../edge/run/figures.js";
 import { needs } from "../doubles/needs.js";
 import { lastJson, runProgram } from "../doubles/program.js";
 import { readIndependently, topicOf } from "../doubles/recordings.js";

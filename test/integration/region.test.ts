@@ -3,9 +3,9 @@
 // they are cropped), nothing outside, on every instruction set; and the regions that are refused.
 import { describe, expect, test } from "vitest";
 import type { EngineOptions, Region } from "../../cuda/index.js";
-import { changedMatch, type MatchChange } from "../doubles/match-change.js";
 import { composed } from "../doubles/composed-engine.js";
 import { computeFrame, engineOptions } from "../doubles/engine-call.js";
+import { changedMatch, type MatchChange } from "../doubles/match-change.js";
 import { expectSameImage, variants } from "../doubles/stages.js";
 import { layeredPair } from "../doubles/stereo-pair.js";
 

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // An engine whose right map is exchanged between frames computes what one computes that was opened with that map, and back again.
 import { expect, test } from "vitest";
-import { sceneCalibration, SceneRenderer, turnMap } from "../../camera/index.js";
+import { SceneRenderer, sceneCalibration, turnMap } from "../../camera/index.js";
 import { createEngine, type EngineOptions } from "../../cuda/index.js";
-import { rotationOf } from "../../edge/rig/health/correction.js";
 import { loadNative } from "../../edge/contracts/native.js";
 import { geometryOf } from "../../edge/pipeline/geometry.js";
+import { rotationOf } from "../../edge/rig/health/correction.js";
 
 const SIZE = { width: 240, height: 160 };
 

@@ -4,8 +4,8 @@
 import { describe, expect, test } from "vitest";
 import {
   ALGORITHMS,
-  CONFIDENCE_MEASURES,
   type Algorithm,
+  CONFIDENCE_MEASURES,
   type ConfidenceMeasure,
   type EngineOptions,
   type Region,

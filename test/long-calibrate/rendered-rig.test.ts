@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Rendered boards of a rig whose numbers are known: focal length within 0.1 %, rotation between the cameras within 0.01 degrees.
 import { expect, test } from "vitest";
-import { type Board, calibratePairs, detectIn, type SeenPair } from "../../camera/index.js";
 import { multiply, rotationVector, transpose, type Vector3 } from "../../camera/calibration/matrix.js";
+import { type Board, calibratePairs, detectIn, type SeenPair } from "../../camera/index.js";
 import { loadNative } from "../../edge/contracts/native.js";
 import { boardPicture } from "../doubles/board-pictures.js";
 import { posesOf, rigOf } from "../doubles/calibration-rig.js";

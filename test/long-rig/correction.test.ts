@@ -6,19 +6,19 @@ import { join } from "node:path";
 import { afterAll, expect, test } from "vitest";
 import {
   greyPairLayout,
-  sceneCalibration,
   type SceneOptions,
   SceneRenderer,
+  sceneCalibration,
   turnMap,
   writeScene,
 } from "../../camera/index.js";
 import { loadConfig } from "../../edge/config/index.js";
+import { loadNative } from "../../edge/contracts/native.js";
+import { geometryOf, type PipelineGeometry } from "../../edge/pipeline/geometry.js";
 import { rotationOf } from "../../edge/rig/health/correction.js";
 import { type CapturedPair, Examiner } from "../../edge/rig/health/examine.js";
 import { lookGeometryOf } from "../../edge/rig/health/look-options.js";
 import { openRuntime } from "../../edge/run/main.js";
-import { loadNative } from "../../edge/contracts/native.js";
-import { geometryOf, type PipelineGeometry } from "../../edge/pipeline/geometry.js";
 import { until } from "../doubles/frames.js";
 
 const SIZE = { width: 640, height: 480 };

@@ -3,6 +3,7 @@
 import { readdirSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
+import { apply, multiply, rotationMatrix, type Vector3 } from "../../camera/calibration/matrix.js";
 import {
   greyPairLayout,
   loadStereoCalibration,
@@ -11,11 +12,10 @@ import {
   turnMap,
   withHash,
 } from "../../camera/index.js";
-import { apply, multiply, rotationMatrix, type Vector3 } from "../../camera/calibration/matrix.js";
+import { geometryOf, type PipelineGeometry } from "../../edge/pipeline/geometry.js";
 import { rotationOf } from "../../edge/rig/health/correction.js";
 import { type CapturedPair, Examiner } from "../../edge/rig/health/examine.js";
 import { lookGeometryOf } from "../../edge/rig/health/look-options.js";
-import { geometryOf, type PipelineGeometry } from "../../edge/pipeline/geometry.js";
 import { needsData } from "../doubles/needs.js";
 
 const SIZE = { width: 752, height: 480 };

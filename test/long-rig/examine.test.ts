@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Pairs of the synthetic scene whose right camera has turned by a known angle, and pairs that were mounted wrongly.
 import { describe, expect, test } from "vitest";
-import { greyPairLayout, SceneRenderer, type SceneOptions, sceneCalibration } from "../../camera/index.js";
-import { type CapturedPair, Examiner } from "../../edge/rig/health/examine.js";
-import { lookGeometryOf } from "../../edge/rig/health/look-options.js";
+import { greyPairLayout, type SceneOptions, SceneRenderer, sceneCalibration } from "../../camera/index.js";
 import { loadNative } from "../../edge/contracts/native.js";
 import { geometryOf, uncalibrated } from "../../edge/pipeline/geometry.js";
+import { type CapturedPair, Examiner } from "../../edge/rig/health/examine.js";
+import { lookGeometryOf } from "../../edge/rig/health/look-options.js";
 
 const WIDTH = 640;
 const HEIGHT = 480;

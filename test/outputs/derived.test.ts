@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // What is derived from depth at Mosquitto, held against the depth frames of the same capture; zones that change while it runs.
+
+import mqtt from "mqtt";
 import { afterEach, expect, test } from "vitest";
 import { connectConsumer } from "../../clients/javascript/src/index.js";
 import { until } from "../doubles/frames.js";
 import { startMosquitto } from "../doubles/mosquitto.js";
 import { needs } from "../doubles/needs.js";
 import { startProgram } from "../doubles/program.js";
-import mqtt from "mqtt";
 
 const cleanups: (() => unknown)[] = [];
 afterEach(async () => {

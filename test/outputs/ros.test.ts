@@ -8,10 +8,10 @@ import { join } from "node:path";
 import mqtt from "mqtt";
 import { afterEach, expect, test } from "vitest";
 import { encodePng } from "../../camera/index.js";
-import { packageRoot } from "../../core/index.js";
 import { connectConsumer } from "../../clients/javascript/src/index.js";
 import { decodePng } from "../../clients/javascript/src/png.js";
 import { decodeRvl } from "../../core/frame/rvl.js";
+import { packageRoot } from "../../core/index.js";
 import { parseCompressedImage } from "../../edge/mcap/images.js";
 import {
   cameraInfoMessage,

@@ -5,11 +5,11 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { cachedCleanRoot } from "../setup/clean-roots.mjs";
 import { cachedDebian } from "../../packaging/debian-compilers.mjs";
 import { needs } from "../doubles/needs.js";
 import { buildElsewhere, buildPackages, layOut, sha256, VERSION } from "../packages/build.js";
 import { type Architecture, type Life, lifeTests, live } from "../packages/life.js";
+import { cachedCleanRoot } from "../setup/clean-roots.mjs";
 
 const folder = mkdtempSync(join(tmpdir(), "depthwatt-packages-apart-"));
 afterAll(() => rmSync(folder, { recursive: true }));

@@ -7,10 +7,10 @@ import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { cachedCleanRoot } from "../setup/clean-roots.mjs";
 import { cachedDebian } from "../../packaging/debian-compilers.mjs";
 import { checkSymbolVersions, machineOf } from "../../packaging/elf.mjs";
 import { needs } from "../doubles/needs.js";
+import { cachedCleanRoot } from "../setup/clean-roots.mjs";
 import { buildElsewhere, buildPackages, layOut, run, sha256, VERSION } from "./build.js";
 import { ARCHITECTURES, type Life, lifeTests, live } from "./life.js";
 

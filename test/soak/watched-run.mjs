@@ -4,8 +4,8 @@
 // needs --expose-gc.
 import { readdirSync, readFileSync } from "node:fs";
 import { loadConfig } from "../../dist/edge/config/index.js";
-import { openRuntime } from "../../dist/edge/run/main.js";
 import { loadNative } from "../../dist/edge/contracts/native.js";
+import { openRuntime } from "../../dist/edge/run/main.js";
 
 const SAMPLE_MS = 1000;
 /** What is garbage and what is kept can only be told after a collection. */

@@ -3,8 +3,8 @@
 // definition (of the scalar form, where it has none). A new matcher is tested here without a line.
 import { describe, expect, test } from "vitest";
 import { MATCHERS } from "../../cuda/index.js";
-import { layeredPair } from "../doubles/stereo-pair.js";
 import { expectSameImage, native, Random, variants } from "../doubles/stages.js";
+import { layeredPair } from "../doubles/stereo-pair.js";
 
 const match = native.stages.match as unknown as (call: object) => string;
 

@@ -2,8 +2,8 @@
 // The native RVL stage: a row worked out by hand, the definition against the fast form and against TypeScript, hostile bodies.
 import { describe, expect, test } from "vitest";
 import { decodeRvl, encodeRvl, rvlMaxBytes } from "../../core/frame/rvl.js";
-import { native, variants } from "../doubles/stages.js";
 import { depthLikePicture, randomBytes, seededRandom } from "../doubles/rvl-pictures.js";
+import { native, variants } from "../doubles/stages.js";
 
 const encode = native.stages.rvlEncode as unknown as (call: {
   variant: string;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // select: sums worked out by hand, ties, ends of the range, and what lies outside the image.
 import { describe, expect, test } from "vitest";
-import { native } from "../doubles/stages.js";
 import { emptyAnswer, INVALID, type SgmAnswer } from "../doubles/sgm-call.js";
+import { native } from "../doubles/stages.js";
 
 interface Given {
   width: number;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // sgm: paths by hand, properties of the recurrence, and every form against the definition.
 import { describe, expect, test } from "vitest";
-import { AWKWARD_WIDTHS, expectSameImage, Random, variants } from "../doubles/stages.js";
 import { INVALID, OUTPUTS, type SgmCase, sgm, shiftedPair } from "../doubles/sgm-call.js";
+import { AWKWARD_WIDTHS, expectSameImage, Random, variants } from "../doubles/stages.js";
 
 const forms = ["reference", ...variants];
 

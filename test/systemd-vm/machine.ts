@@ -4,10 +4,10 @@
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { cp } from "node:fs/promises";
 import { basename, join } from "node:path";
-import { cachedSystemdRoot } from "../setup/systemd-root.mjs";
 import { CACHE, type GuestKernel, guestKernel, loadOrder, PROJECT, run } from "../capture-vm/kernel.js";
 import { type MachineEnd, runQemu } from "../capture-vm/qemu.js";
 import { type RamFile, ramDisk } from "../capture-vm/ram-disk.js";
+import { cachedSystemdRoot } from "../setup/systemd-root.mjs";
 
 const GUEST = join(PROJECT, "test/systemd-vm/guest");
 const VIVID = "n_devs=2 node_types=0x1,0x1 num_inputs=1,1 input_types=0,0";

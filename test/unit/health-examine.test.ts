@@ -2,10 +2,10 @@
 // The verdict of check-calibration over a rig that has turned, in short; test/long-rig has every angle and every mistake.
 import { expect, test } from "vitest";
 import { greyPairLayout, SceneRenderer, sceneCalibration } from "../../camera/index.js";
-import { Examiner } from "../../edge/rig/health/examine.js";
-import { lookGeometryOf } from "../../edge/rig/health/look-options.js";
 import { loadNative } from "../../edge/contracts/native.js";
 import { geometryOf } from "../../edge/pipeline/geometry.js";
+import { Examiner } from "../../edge/rig/health/examine.js";
+import { lookGeometryOf } from "../../edge/rig/health/look-options.js";
 
 const SIZE = { width: 480, height: 360 };
 const calibrated = lookGeometryOf(geometryOf(sceneCalibration(SIZE), 0));

@@ -2,10 +2,10 @@
 // The watch over a rig while settings change: on and off, other limits, and the map that is given back.
 import { expect, test } from "vitest";
 import { greyPairLayout, SceneRenderer, sceneCalibration } from "../../camera/index.js";
-import { RigCorrection } from "../../edge/rig/health/correction.js";
-import { RigWatch } from "../../edge/rig/health/index.js";
 import { loadNative } from "../../edge/contracts/native.js";
 import { geometryOf } from "../../edge/pipeline/geometry.js";
+import { RigCorrection } from "../../edge/rig/health/correction.js";
+import { RigWatch } from "../../edge/rig/health/index.js";
 
 const SIZE = { width: 320, height: 240 };
 const HEALTH = { enabled: true, maxRows: 0.75, maxDegrees: 0.08, correct: false, maxCorrectionDegrees: 1 };

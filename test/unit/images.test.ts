@@ -7,6 +7,7 @@ import { join } from "node:path";
 import { convertIndexedToRgb, decode, encode } from "fast-png";
 import sharp from "sharp";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { damageWords } from "../../camera/recordings/images/decode.js";
 import {
   checkColourName,
   checkDisparityName,
@@ -29,7 +30,6 @@ import {
   writeDisparity,
   writeImage,
 } from "../../camera/recordings/images/index.js";
-import { damageWords } from "../../camera/recordings/images/decode.js";
 import { needs, needsData, PYTHON } from "../doubles/needs.js";
 
 let folder = "";

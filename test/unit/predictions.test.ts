@@ -5,7 +5,7 @@ import { readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
 import { residentWarps } from "../../bench/model/cuda-table.mjs";
 import { isFitted, jobOf } from "../../bench/model/gpu-fit.mjs";
-import { WALKS, frameMs, walkMs } from "../../bench/model/gpu-model.mjs";
+import { frameMs, WALKS, walkMs } from "../../bench/model/gpu-model.mjs";
 import { load, page, predictions, tested } from "../../bench/model/predictions.mjs";
 import { costOf, loopsOf, parseSass, slotsOf, turnOf } from "../../bench/model/sass-loops.mjs";
 import { firstTurn, lineTurn, tileTurn } from "../../bench/model/sass-turns.mjs";

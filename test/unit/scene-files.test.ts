@@ -14,8 +14,8 @@ import {
   sceneCalibration,
   writeScene,
 } from "../../camera/index.js";
-import { loadNative } from "../../edge/contracts/native.js";
 import { define } from "../../edge/commands/scene/command.js";
+import { loadNative } from "../../edge/contracts/native.js";
 import { readDataset, readScene } from "../../edge/eval/dataset.js";
 
 const SIZE = { width: 320, height: 240 };

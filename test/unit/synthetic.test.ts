@@ -6,9 +6,9 @@ import {
   type FramePair,
   readFrameIndex,
   SceneRenderer,
-  sceneView,
   type SyntheticOptions,
   SyntheticSource,
+  sceneView,
 } from "../../camera/index.js";
 import { loadNative } from "../../edge/contracts/native.js";
 

@@ -2,10 +2,10 @@
 // Who may use the live page and who may not: people with a keyboard alone, a phone, a screen reader; no stranger's page, no one
 // without the password; and what becomes of it when its program goes, or sends garbage.
 import { once } from "node:events";
-import { createServer } from "node:http";
-import type { AddressInfo } from "node:net";
-import { createRequire } from "node:module";
 import { readFileSync } from "node:fs";
+import { createServer } from "node:http";
+import { createRequire } from "node:module";
+import type { AddressInfo } from "node:net";
 import type { Page } from "playwright-core";
 import { afterEach, expect, test } from "vitest";
 import type { PictureStream } from "../../core/frame/frame-format.js";

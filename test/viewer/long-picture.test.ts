@@ -2,8 +2,8 @@
 // The tools of the picture that page.test.ts leaves out: layouts, quantities, colour maps, histogram, grid, full screen, the
 // screenshot; and how soon a visitor of a real run sees depth that moves.
 import { readFileSync } from "node:fs";
-import sharp from "sharp";
 import type { Page } from "playwright-core";
+import sharp from "sharp";
 import { afterEach, expect, test } from "vitest";
 import { coloursOf } from "../../clients/page/picture/colour-maps.js";
 import { openBrowser } from "../doubles/browser.js";

@@ -24,6 +24,6 @@ export { checkHasEnd, MAX_TEXT_BYTES } from "./ending-file.js";
 export { makeFolder } from "./folder.js";
 export type { FloatImage, GreyImage, RgbImage } from "./image.js";
 export { cropColumns, greyFromSamples } from "./image.js";
-export { decodePfm, decodePgm, decodePpm, encodePfm, encodePgm } from "./netpbm.js";
 export { encodeJpeg } from "./jpeg.js";
+export { decodePfm, decodePgm, decodePpm, encodePfm, encodePgm } from "./netpbm.js";
 export { encodePng } from "./png.js";

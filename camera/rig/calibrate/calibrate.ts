@@ -8,7 +8,7 @@ import { checkMirrors } from "./mirror.js";
 import type { CalibrateExports } from "./native.js";
 import { blurOf, median, type PairVerdict, type SeenPair } from "./pairs.js";
 import type { CalibrateOptions, CalibrationResult } from "./result.js";
-import { calibrationOf, type Corner, cornersOf, distancesOf, rms, solve } from "./solve.js";
+import { type Corner, calibrationOf, cornersOf, distancesOf, rms, solve } from "./solve.js";
 import {
   betterLens,
   DEPTH_POINTS,

@@ -3,20 +3,17 @@
 export { type Board, boardCorners, boardWords, gridOf } from "./board.js";
 export { calibratePairs } from "./calibrate.js";
 export { LEAST_PAIRS } from "./choose.js";
-export { coverageOf, type Coverage, COVERAGE_COLUMNS, COVERAGE_ROWS } from "./coverage.js";
-export { DICTIONARIES, type Dictionary } from "./dictionaries.js";
+export { COVERAGE_COLUMNS, COVERAGE_ROWS, type Coverage, coverageOf } from "./coverage.js";
 export { type BoardGuess, detectIn, guessBoard, guessDetection } from "./detect.js";
+export { DICTIONARIES, type Dictionary } from "./dictionaries.js";
 export {
   CaptureGuide,
   GUIDE_GOALS,
   type Guidance,
   type GuideProgress,
-  type TiltSide,
   TILTS,
+  type TiltSide,
 } from "./guide.js";
-export type { PairVerdict, RejectionCause, SeenPair } from "./pairs.js";
-export { capturedPoint, rectifiedPoint } from "./rays.js";
-export type { CalibrateOptions, CalibrationResult, DepthError } from "./result.js";
 export {
   type CalibrateExports,
   type Detection,
@@ -25,3 +22,6 @@ export {
   PATTERNS,
   type Pattern,
 } from "./native.js";
+export type { PairVerdict, RejectionCause, SeenPair } from "./pairs.js";
+export { capturedPoint, rectifiedPoint } from "./rays.js";
+export type { CalibrateOptions, CalibrationResult, DepthError } from "./result.js";

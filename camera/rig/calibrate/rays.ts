@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // From a pixel to its ray and to its place in the rectified image, to the last digit: for figures, not for maps.
-import type { CameraCalibration } from "../../calibration/index.js";
+
 import { distortFunction } from "../../calibration/distortion.js";
-import type { Rectification } from "../../calibration/index.js";
+import type { CameraCalibration, Rectification } from "../../calibration/index.js";
 import { apply, transpose } from "../../calibration/matrix.js";
 
 /** The ray (x, y, 1) of a pixel, by Newton's method; NaN where the lens has none. */

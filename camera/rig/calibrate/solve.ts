@@ -7,8 +7,8 @@ import {
   type StereoCalibration,
   withHash,
 } from "../../calibration/index.js";
-import { nearestRotation } from "../../calibration/matrix.js";
 import type { Matrix3, Vector3 } from "../../calibration/matrix.js";
+import { nearestRotation } from "../../calibration/matrix.js";
 import { boardPoint } from "./board.js";
 import { type CalibrateExports, LENS_MODELS, type LensModel, type NativeSolution } from "./native.js";
 import type { SeenPair } from "./pairs.js";

@@ -4,10 +4,10 @@ import { constants } from "node:os";
 import { CameraError, cameraError } from "./errors.js";
 import {
   FACTS_BYTES,
+  type NativeAddon,
   type NativeCamera,
   type NativeControlEvent,
   type NativeOpenOptions,
-  type NativeAddon,
   RING_ENTRIES,
 } from "./native.js";
 import type { DeviceClock } from "./pair/device-clock.js";

@@ -23,4 +23,4 @@ export {
 export type { StampOrigin } from "./pair/device-clock.js";
 export type { PixelFormat } from "./pixel-format.js";
 export { CAPTURE_FORMATS, type CaptureFormat, captureFormatOf } from "./pixel-formats.js";
-export { CameraPair, FramePair, pair, type PairOptions, type PairStatistics } from "./stereo.js";
+export { CameraPair, FramePair, type PairOptions, type PairStatistics, pair } from "./stereo.js";

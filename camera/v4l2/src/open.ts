@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // Opening a camera with a wish: the driver decides, and what it keeps is told.
 import { loadAddon } from "./addon.js";
-import { Camera } from "./open-camera.js";
 import { V4l2Camera } from "./camera.js";
 import { CameraControls } from "./controls.js";
 import type { DeviceFolders } from "./devices.js";
 import { CameraError, cameraError } from "./errors.js";
 import type { FrameLayout } from "./frame.js";
 import type { NativeAddon, NativeAgreedFormat, NativeOpenOptions } from "./native.js";
+import { Camera } from "./open-camera.js";
 import { CAPTURE_FORMATS, type CaptureFormat, captureFormatOf, traitOf } from "./pixel-formats.js";
 import { SupervisedCamera } from "./supervised-camera.js";
 

@@ -15,8 +15,8 @@ export {
   findCamera,
   isSameCamera,
   isSameDevice,
-  listDevices,
   type ListedDevice,
+  listDevices,
   videoNodes,
 } from "./devices.js";
 export { addDrops } from "./drops.js";
@@ -25,10 +25,10 @@ export type * from "./native.js";
 export { type ClockReader, DeviceClock, type StampOrigin } from "./pair/device-clock.js";
 export { driftPpm, FramePeriod } from "./pair/frame-period.js";
 export {
-  type Side,
   Pairer,
   type PairerEvents,
   pairWindowNs,
+  type Side,
   type Timed,
   type UnpairedCause,
 } from "./pair/pair.js";

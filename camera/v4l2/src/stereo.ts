@@ -5,7 +5,7 @@ import type { Frame } from "./frame.js";
 import { Newest } from "./newest.js";
 import type { Camera } from "./open-camera.js";
 import { driftPpm } from "./pair/frame-period.js";
-import { type Side, Pairer, pairWindowNs } from "./pair/pair.js";
+import { Pairer, pairWindowNs, type Side } from "./pair/pair.js";
 import { Rephaser } from "./pair/rephase.js";
 import { SkewStatistics } from "./pair/skew.js";
 

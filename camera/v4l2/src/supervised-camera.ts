@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // A camera that comes back: when its stream fails, stalls or is unplugged it is closed, looked for and opened again.
-import { type ClockReader, DeviceClock } from "./pair/device-clock.js";
-import { FramePeriod } from "./pair/frame-period.js";
+
 import { type CameraFrame, V4l2Camera } from "./camera.js";
 import { type DeviceFolders, findCamera } from "./devices.js";
 import { addDrops } from "./drops.js";
 import { CameraError } from "./errors.js";
 import type { NativeAddon, NativeCamera, NativeControlEvent, NativeOpenOptions } from "./native.js";
+import { type ClockReader, DeviceClock } from "./pair/device-clock.js";
+import { FramePeriod } from "./pair/frame-period.js";
 
 /** How often a lost camera is looked for, and a silent one noticed. */
 const LOOK_MS = 200;

@@ -2,8 +2,8 @@
 // A camera's bad days: unplugged, closed under a loop, refused, a driver that lies.
 import { constants } from "node:os";
 import { describe, expect, test, vi } from "vitest";
-import { CameraError, type CameraWish, describe as describeCamera, type Frame, open } from "../src/index.js";
 import { needs } from "../../../test/doubles/needs.js";
+import { CameraError, type CameraWish, describe as describeCamera, type Frame, open } from "../src/index.js";
 import { counted, until } from "./fake-video/helpers.js";
 import {
   around,

@@ -7,8 +7,8 @@ import { runInNewContext } from "node:vm";
 import { beforeEach, describe, expect, test } from "vitest";
 import { type CameraFrame, V4l2Camera } from "../src/camera.js";
 import type { NativeOpenOptions } from "../src/native.js";
-import { counted, counterOf, rest, until, video } from "./fake-video/helpers.js";
 import { type FakeVideo, fakeVideo } from "./fake-video/fake-video.js";
+import { counted, counterOf, rest, until, video } from "./fake-video/helpers.js";
 
 const PATH = "/dev/fake0";
 const { EBUSY, EINVAL, EACCES, ENODEV, EIO } = constants.errno;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Time stamps of drivers brought to one clock, wraps and jumps included; sequence numbers.
 import { describe, expect, test } from "vitest";
-import { DeviceClock } from "../src/pair/device-clock.js";
 import { lostBetween } from "../src/camera.js";
+import { DeviceClock } from "../src/pair/device-clock.js";
 
 const MS = 1_000_000n;
 const SECOND = 1_000_000_000n;

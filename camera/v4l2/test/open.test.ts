@@ -2,8 +2,8 @@
 // A camera as the package's reader knows it: listed, opened with a wish, read in a loop, controlled.
 import { constants } from "node:os";
 import { describe, expect, test } from "vitest";
-import { type CameraWish, describe as describeCamera, type Frame, listDevices, open } from "../src/index.js";
 import { needs } from "../../../test/doubles/needs.js";
+import { type CameraWish, describe as describeCamera, type Frame, listDevices, open } from "../src/index.js";
 import { counted, counterOf, now, rest, until } from "./fake-video/helpers.js";
 import {
   around,

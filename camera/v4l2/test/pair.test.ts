@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Pairing, frame period, drift and restart into phase, on made-up times.
 import { describe, expect, test } from "vitest";
+import { Random } from "../../../test/doubles/random.js";
 import { driftPpm, FramePeriod } from "../src/pair/frame-period.js";
-import { type Side, Pairer, pairWindowNs, type UnpairedCause } from "../src/pair/pair.js";
+import { Pairer, pairWindowNs, type Side, type UnpairedCause } from "../src/pair/pair.js";
 import { Rephaser, wrapPhase } from "../src/pair/rephase.js";
 import { SkewStatistics } from "../src/pair/skew.js";
-import { Random } from "../../../test/doubles/random.js";
 
 interface Item {
   timestampNs: bigint;

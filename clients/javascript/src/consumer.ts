@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 // Subscribes to depthwatt's topics and hands out checked frames. For Node and browsers.
 import type { MqttClient } from "mqtt";
-import { DepthwattError, isDepthwattError, redactBrokenUrl } from "../../../core/index.js";
-import { refusedSubscription } from "../../../core/mqtt/broker-errors.js";
-import { BrokerConnection, type BrokerStatus, uniqueClientId } from "../../../core/mqtt/connection.js";
 import { STREAM_CODES, type StreamName } from "../../../core/frame/frame-format.js";
 import { type FrameHeader, parseFrame } from "../../../core/frame/payload.js";
 import { checkBaseTopic, checkDeviceName, splitTopic } from "../../../core/frame/topics.js";
+import { DepthwattError, isDepthwattError, redactBrokenUrl } from "../../../core/index.js";
+import { refusedSubscription } from "../../../core/mqtt/broker-errors.js";
+import { BrokerConnection, type BrokerStatus, uniqueClientId } from "../../../core/mqtt/connection.js";
 import { type Continuity, ContinuityByStream } from "./continuity.js";
 import {
-  checkPixels,
   type Counts,
+  checkPixels,
   DEFAULT_MAX_PIXELS,
   decodeBody,
   decodePoints,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // From a packed body to counts, and from counts to metres or pixels.
-import { DepthwattError, hasCode } from "../../../core/index.js";
+
 import {
   bytesOfPoint,
   COMPRESSED_DEPTH_HEADER_BYTES,
@@ -8,6 +8,7 @@ import {
 } from "../../../core/frame/frame-format.js";
 import type { FrameHeader } from "../../../core/frame/payload.js";
 import { decodeRvl } from "../../../core/frame/rvl.js";
+import { DepthwattError, hasCode } from "../../../core/index.js";
 import { decodePng } from "./png.js";
 
 /** Counts as they travel, [height][width]: u8, u16 or f32 as the header's `element` says; rgb8: u8, [height][width][3]. */

@@ -5,7 +5,7 @@ import { Choice, Switch } from "../controls.js";
 import { cameraOf } from "../documents.js";
 import type { FrameSet } from "../frame-set.js";
 import { onFrames, shownSet } from "../live.js";
-import { currentOptions, onOptions, type Options, setOptions, useOptions } from "../options.js";
+import { currentOptions, type Options, onOptions, setOptions, useOptions } from "../options.js";
 import { coloursOf } from "../picture/colour-maps.js";
 import { download, frameName } from "../picture/save.js";
 import { pageState } from "../store.js";

@@ -2,7 +2,7 @@
 // From a depth picture to points in space (pinhole camera): X = (x - cx) Z / fx, Y = (y - cy) Z / fy. X right, Y down, Z away.
 import type { Counts } from "depthwatt-consumer/frames";
 import type { Camera } from "../documents.js";
-import { type Meaning, type Range, meant } from "../picture/colourise.js";
+import { type Meaning, meant, type Range } from "../picture/colourise.js";
 
 export interface CloudInput {
   depth: Counts;

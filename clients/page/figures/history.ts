@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The newest ten minutes of each device's figures, as the plots want them. Older ones are forgotten.
-import { isRecord, member, type Metrics, numberOf, numbersOf } from "../documents.js";
+import { isRecord, type Metrics, member, numberOf, numbersOf } from "../documents.js";
 
 export interface Sample {
   /** Seconds since 1970, when the page was told. */

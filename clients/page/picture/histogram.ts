@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // How values are spread over a picture, on the scale of the range handles, and the range that shows most of them.
 import type { Counts } from "depthwatt-consumer/frames";
-import { type Meaning, type Range, meant } from "./colourise.js";
+import { type Meaning, meant, type Range } from "./colourise.js";
 
 export const BINS = 96;
 

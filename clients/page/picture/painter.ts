@@ -3,8 +3,8 @@
 import type { PictureStream } from "depthwatt-consumer/frames";
 import type { FrameSet, Picture } from "../frame-set.js";
 import type { Options, Quantity } from "../options.js";
-import { coloursOf, type ColourMapName } from "./colour-maps.js";
-import { colourise, markFilled, type Paint, paintGrey, type Range, tableOf, meant } from "./colourise.js";
+import { type ColourMapName, coloursOf } from "./colour-maps.js";
+import { colourise, markFilled, meant, type Paint, paintGrey, type Range, tableOf } from "./colourise.js";
 import { autoRange, eased, type Histogram, histogramOf, type Scale } from "./histogram.js";
 
 const HISTOGRAM_MS = 200;

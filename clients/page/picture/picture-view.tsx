@@ -3,8 +3,8 @@
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { onFrames } from "../live.js";
 import { currentOptions, onOptions, useOptions } from "../options.js";
-import { S } from "../strings.js";
 import { controlNow, useStore } from "../store.js";
+import { S } from "../strings.js";
 import { Overlay } from "./overlay.js";
 import { Painter, type PixelFacts } from "./painter.js";
 import { PictureTools } from "./picture-tools.js";

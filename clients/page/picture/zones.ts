@@ -2,8 +2,8 @@
 // The zones of the derived topics as the page draws them: polygons in shares of the picture, in the words of their setting.
 import {
   type ControlAnswer,
-  parseZones,
   type Point,
+  parseZones,
   type Zone,
 } from "../../../edge/outputs/viewer/protocol.js";
 import { changeSettings } from "../settings/changes.js";

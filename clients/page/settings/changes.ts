@@ -7,7 +7,7 @@ import type {
 } from "../../../edge/outputs/viewer/protocol.js";
 import { isRecord } from "../documents.js";
 import { ask } from "../live.js";
-import { change, type Control, controlNow, pageState } from "../store.js";
+import { type Control, change, controlNow, pageState } from "../store.js";
 import { S } from "../strings.js";
 
 export type Value = string | number | boolean;

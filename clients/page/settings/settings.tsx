@@ -6,9 +6,9 @@ import { isRecord } from "../documents.js";
 import { controlNow, useDocuments, useStore } from "../store.js";
 import { S } from "../strings.js";
 import { choosePreset, openSettings, saveChanges, undoChange } from "./changes.js";
+import { Commands } from "./commands.js";
 import { refreshSettings } from "./refresh.js";
 import { setSecret } from "./request.js";
-import { Commands } from "./commands.js";
 import { SettingRow } from "./setting-row.js";
 
 const T = S.settings;

@@ -2,6 +2,14 @@
 // createEngine: a NativeEngine from the addon's Session, its slots' memory and the bookkeeping of who waits for which slot.
 import { markAsUntransferable } from "node:worker_threads";
 import { allocate, DepthwattError, type ErrorCode } from "../../../core/index.js";
+import { STAGE_NAMES } from "../../matchers.js";
+import {
+  engineAddon,
+  type NativeOptions,
+  type NativeSession,
+  type OpenedEngine,
+  type SlotMemory,
+} from "./addon.js";
 import {
   ENCODED_HEADROOM_BYTES,
   type EngineInfo,
@@ -11,14 +19,6 @@ import {
   type NativeEngine,
   pointBytes,
 } from "./native.js";
-import { STAGE_NAMES } from "../../matchers.js";
-import {
-  engineAddon,
-  type NativeOptions,
-  type NativeSession,
-  type OpenedEngine,
-  type SlotMemory,
-} from "./addon.js";
 
 const OUTCOME_NUMBERS = 4 + STAGE_NAMES.length;
 

@@ -2,10 +2,10 @@
 // SIGHUP: a service reads its configuration again; a run that was started in a terminal has lost it, and ends.
 import { closeSync, openSync, readFileSync } from "node:fs";
 import { isatty } from "node:tty";
-import { type Config, differences, type LoadedConfig } from "../../config/index.js";
 import { isDepthwattError } from "../../../core/index.js";
-import type { Log } from "../log.js";
+import { type Config, differences, type LoadedConfig } from "../../config/index.js";
 import type { Runtime } from "../../run/runtime.js";
+import type { Log } from "../log.js";
 
 /** Whether this process has a controlling terminal: only such a one is sent SIGHUP when a terminal is closed. */
 export function hasTerminal(stat = readFileSync("/proc/self/stat", "utf8")): boolean {

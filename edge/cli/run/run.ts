@@ -3,28 +3,28 @@
 import { constants } from "node:os";
 import type { Command } from "commander";
 import { DepthwattError } from "../../../core/index.js";
-import { loadNative } from "../../contracts/native.js";
 import { either, type FlagValue, type LoadedConfig } from "../../config/index.js";
+import { loadNative } from "../../contracts/native.js";
 import { saveSettings } from "../../control/save.js";
 import { openRuntime } from "../../run/main.js";
 import type { Runtime, RuntimeEvents, RuntimeHost } from "../../run/runtime.js";
-import { createLog, type Log } from "../log.js";
 import { createNotifier, type ServiceNotifier } from "../../service/notify.js";
 import { whenThere } from "../../service/wait.js";
 import { SOURCE_KINDS } from "../../sources/section.js";
-import { greet } from "./greeting.js";
 import { figuresLine, LiveLine } from "../live-line.js";
+import { createLog, type Log } from "../log.js";
+import { wholeNumberFrom } from "../numbers.js";
 import {
   type ConfigOptions,
   configOf,
   kindFlag,
-  placeFlags,
   type PlaceOptions,
+  placeFlags,
   withPlaces,
 } from "../options.js";
-import { wholeNumberFrom } from "../numbers.js";
 import { END_SIGNALS, printJson, printLine } from "../output.js";
 import { type SettingOptions, settingFlags, withSettingFlags } from "../setting-flags.js";
+import { greet } from "./greeting.js";
 import { hasTerminal, leaveTerminal, reload, reloadLater, terminalDescriptors } from "./reload.js";
 
 const SETTINGS = ["calibration", "algorithm", "backend", "broker", "base", "device"] as const;

@@ -2,7 +2,7 @@
 // Which pairs an archive holds: data sets, folders of left and right images, and folders of those.
 import { existsSync, readdirSync, statSync } from "node:fs";
 import { basename, extname, join, relative } from "node:path";
-import { listImages, medianPeriodNs, planSteps, settleTimes, leftRightIn } from "../../../camera/index.js";
+import { leftRightIn, listImages, medianPeriodNs, planSteps, settleTimes } from "../../../camera/index.js";
 import { DepthwattError, isDepthwattError } from "../../../core/index.js";
 import { readDataset } from "../../eval/dataset.js";
 

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Works through pairs: while one is matched, the next ones are read, decoded and their engines opened, each on threads of its own.
 import { existsSync } from "node:fs";
-import { forEachLimited, isDepthwattError } from "../../../core/index.js";
 import { join } from "node:path";
+import { forEachLimited, isDepthwattError } from "../../../core/index.js";
 import type { Config } from "../../config/index.js";
-import type { ArchivePair } from "./archive.js";
 import { computePair, type Note, openPair, readPair } from "../../match/match-pair.js";
+import type { ArchivePair } from "./archive.js";
 import { encodeResult, type ResultFormat, unwritable, writeResult } from "./results.js";
 import { type BatchStage, Occupancy } from "./stages.js";
 

@@ -4,23 +4,23 @@ import { existsSync, realpathSync } from "node:fs";
 import { availableParallelism } from "node:os";
 import { type Command, Option } from "commander";
 import { DepthwattError } from "../../../core/index.js";
-import type { BatchCounts, BatchOptions } from "./batch.js";
-import type { ResultFormat } from "./results.js";
-import { partOf, shardOf } from "./shard.js";
-import type { BatchStage } from "./stages.js";
+import { numberBetween } from "../../cli/numbers.js";
 import {
-  describeArguments,
   type ConfigOptions,
   configOf,
+  describeArguments,
   withConfig,
   withExamples,
   withJson,
 } from "../../cli/options.js";
 import { note, printJson, printLine } from "../../cli/output.js";
-import { numberBetween } from "../../cli/numbers.js";
-import { type SettingOptions, settingFlags, withSettingFlags } from "../../cli/setting-flags.js";
 import { Progress } from "../../cli/progress.js";
+import { type SettingOptions, settingFlags, withSettingFlags } from "../../cli/setting-flags.js";
 import { EXIT_SKIPPED, noteSkipped } from "../../cli/skipped.js";
+import type { BatchCounts, BatchOptions } from "./batch.js";
+import type { ResultFormat } from "./results.js";
+import { partOf, shardOf } from "./shard.js";
+import type { BatchStage } from "./stages.js";
 
 const SETTINGS = ["calibration", "algorithm", "numDisparities", "minDisparity", "backend"] as const;
 

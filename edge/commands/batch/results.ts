@@ -14,9 +14,9 @@ import {
 import { DepthwattError, hasCode, writeBeside } from "../../../core/index.js";
 import { parametersOf } from "../../../cuda/index.js";
 import type { Config } from "../../config/index.js";
-import { matchParameters } from "../../pipeline/parameters.js";
 import { VERSION } from "../../contracts/version.js";
 import type { Matched } from "../../match/match-pair.js";
+import { matchParameters } from "../../pipeline/parameters.js";
 
 export type ResultFormat = "pfm" | "png";
 

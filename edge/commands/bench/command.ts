@@ -2,12 +2,12 @@
 // depthwatt bench: how long a matcher takes on this machine.
 import { type Command, Option } from "commander";
 import { qualityWords } from "../../../cuda/index.js";
-import { type BenchFigures, type PeerFigures, timeMatcher } from "./index.js";
-import { parseRepeatedStage } from "../../profile/repeated-stage.js";
+import { wholeNumber } from "../../cli/numbers.js";
 import { type ConfigOptions, configOf, withConfig, withExamples, withJson } from "../../cli/options.js";
 import { printJson, printLine } from "../../cli/output.js";
 import { type SettingOptions, settingFlags, withSettingFlags } from "../../cli/setting-flags.js";
-import { wholeNumber } from "../../cli/numbers.js";
+import { parseRepeatedStage } from "../../profile/repeated-stage.js";
+import { type BenchFigures, type PeerFigures, timeMatcher } from "./index.js";
 
 const SETTINGS = ["numDisparities", "algorithm", "threads", "backend"] as const;
 

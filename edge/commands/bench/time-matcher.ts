@@ -5,14 +5,14 @@ import {
   type Algorithm,
   createEngine,
   type NativeEngine,
-  parametersOf,
   type ParameterValue,
+  parametersOf,
   STAGE_NAMES,
   type StageName,
 } from "../../../cuda/index.js";
-import { loadNative } from "../../contracts/native.js";
 import type { Unavailable } from "../../../power/index.js";
-import { changedSettings, type Config } from "../../config/index.js";
+import { type Config, changedSettings } from "../../config/index.js";
+import { loadNative } from "../../contracts/native.js";
 import { engineOptionsOf } from "../../pipeline/engine-options.js";
 import { uncalibrated } from "../../pipeline/geometry.js";
 import { matchParameters, megaDisparities, regionParameters } from "../../pipeline/parameters.js";

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // depthwatt boards: which board this is and why, what can be measured on it, and every board that is known.
 import type { Command } from "commander";
-import { loadNative, type NativeAddon } from "../../contracts/native.js";
 import { openCandidates } from "../../../power/index.js";
 import {
   type BoardFile,
@@ -13,9 +12,10 @@ import {
   loadBoards,
   totalRuleOf,
 } from "../../boards/index.js";
-import { powerNative } from "../../power/open-meter.js";
 import { withExamples, withJson } from "../../cli/options.js";
 import { columns, paint, printJson, printLine } from "../../cli/output.js";
+import { loadNative, type NativeAddon } from "../../contracts/native.js";
+import { powerNative } from "../../power/open-meter.js";
 
 function addonOrNothing(): NativeAddon | undefined {
   try {

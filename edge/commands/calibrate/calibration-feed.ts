@@ -4,12 +4,12 @@ import {
   COVERAGE_COLUMNS,
   COVERAGE_ROWS,
   encodeJpeg,
-  GUIDE_GOALS,
   type GreyImage,
+  GUIDE_GOALS,
 } from "../../../camera/index.js";
-import type { LiveLook } from "../../rig/calibrate/index.js";
 import type { Hub } from "../../outputs/viewer/hub.js";
 import type { CalibrationDocument, CalibrationImage } from "../../outputs/viewer/protocol.js";
+import type { LiveLook } from "../../rig/calibrate/index.js";
 
 const PREVIEW_WIDTH = 480;
 

@@ -11,10 +11,14 @@ import {
   PATTERNS,
 } from "../../../camera/index.js";
 import { DepthwattError } from "../../../core/index.js";
+import { configOf, withConfig, withExamples, withJson, withPlaces } from "../../cli/options.js";
+import { note, printJson } from "../../cli/output.js";
+import { Progress } from "../../cli/progress.js";
+import { loadNative } from "../../contracts/native.js";
 import {
   checkPlaces,
-  listPairs,
   type Looked,
+  listPairs,
   lookForBoard,
   type NamedPair,
   reportPage,
@@ -22,14 +26,10 @@ import {
   type WantedBoard,
   writeOutputs,
 } from "../../rig/calibrate/index.js";
-import { loadNative } from "../../contracts/native.js";
 import { openSource } from "../../run/open-source.js";
 import { boardOf, type CalibrateFlags, checkFlags, metresOf, secondsOf } from "./flags.js";
 import { isLive, type LiveRun, runLive } from "./live-run.js";
 import { printResult } from "./print-result.js";
-import { configOf, withConfig, withExamples, withJson, withPlaces } from "../../cli/options.js";
-import { note, printJson } from "../../cli/output.js";
-import { Progress } from "../../cli/progress.js";
 
 async function pairsOfStream(flags: CalibrateFlags): Promise<NamedPair[]> {
   const recording = flags.source!;

@@ -3,8 +3,8 @@
 import { InvalidArgumentError } from "commander";
 import { DICTIONARIES, type Dictionary, type LensModel, type Pattern } from "../../../camera/index.js";
 import { DepthwattError } from "../../../core/index.js";
-import type { WantedBoard } from "../../rig/calibrate/index.js";
 import type { ConfigOptions, PlaceOptions } from "../../cli/options.js";
+import type { WantedBoard } from "../../rig/calibrate/index.js";
 
 export interface CalibrateFlags extends ConfigOptions, PlaceOptions {
   source?: string;

@@ -4,27 +4,27 @@ import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { encodePng, makeFolder, type PairSource, TILTS } from "../../../camera/index.js";
 import { DepthwattError } from "../../../core/index.js";
-import {
-  captureLive,
-  lengthWords,
-  type LiveCapture,
-  type LiveImages,
-  type LiveLook,
-  type NamedPair,
-  type WantedBoard,
-} from "../../rig/calibrate/index.js";
-import type { Config } from "../../config/index.js";
-import { SharedHttp } from "../../http/index.js";
-import { loadNative } from "../../contracts/native.js";
-import { servePage } from "../../outputs/viewer/assets.js";
-import { CalibrationFeed } from "./calibration-feed.js";
-import { Hub } from "../../outputs/viewer/hub.js";
-import { openSource } from "../../run/open-source.js";
-import { kindOfPath } from "../../sources/section.js";
-import type { CalibrateFlags } from "./flags.js";
 import { LiveLine } from "../../cli/live-line.js";
 import { configOf, kindFlag, placeFlags } from "../../cli/options.js";
 import { END_SIGNALS, note, printLine } from "../../cli/output.js";
+import type { Config } from "../../config/index.js";
+import { loadNative } from "../../contracts/native.js";
+import { SharedHttp } from "../../http/index.js";
+import { servePage } from "../../outputs/viewer/assets.js";
+import { Hub } from "../../outputs/viewer/hub.js";
+import {
+  captureLive,
+  type LiveCapture,
+  type LiveImages,
+  type LiveLook,
+  lengthWords,
+  type NamedPair,
+  type WantedBoard,
+} from "../../rig/calibrate/index.js";
+import { openSource } from "../../run/open-source.js";
+import { kindOfPath } from "../../sources/section.js";
+import { CalibrationFeed } from "./calibration-feed.js";
+import type { CalibrateFlags } from "./flags.js";
 
 const LOG_MS = 2000;
 

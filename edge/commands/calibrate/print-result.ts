@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // A calibration in words: what depthwatt calibrate prints.
 import { boardWords, type CalibrationResult } from "../../../camera/index.js";
-import { lengthWords } from "../../rig/calibrate/index.js";
 import { columns, note, paint, printLine } from "../../cli/output.js";
+import { lengthWords } from "../../rig/calibrate/index.js";
 
 const percent = (share: number) => `${(100 * share).toFixed(2)} %`;
 

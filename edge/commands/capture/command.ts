@@ -3,7 +3,6 @@
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { Command } from "commander";
-import { DepthwattError, hasColours } from "../../../core/index.js";
 import {
   coloursOf,
   encodePng,
@@ -13,19 +12,20 @@ import {
   type PairSource,
   type RawImage,
 } from "../../../camera/index.js";
-import { openSource } from "../../run/open-source.js";
+import { DepthwattError, hasColours } from "../../../core/index.js";
+import { wholeNumberFrom } from "../../cli/numbers.js";
 import {
   type ConfigOptions,
   configOf,
-  placeFlags,
   type PlaceOptions,
-  withPlaces,
+  placeFlags,
   withConfig,
   withExamples,
   withJson,
+  withPlaces,
 } from "../../cli/options.js";
 import { note, printJson, printLine } from "../../cli/output.js";
-import { wholeNumberFrom } from "../../cli/numbers.js";
+import { openSource } from "../../run/open-source.js";
 
 interface CaptureOptions extends ConfigOptions, PlaceOptions {
   frames: number;

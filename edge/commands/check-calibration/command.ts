@@ -3,22 +3,22 @@
 import type { Command } from "commander";
 import type { FramePair, PairSource } from "../../../camera/index.js";
 import { DepthwattError, ERROR_CATALOGUE } from "../../../core/index.js";
-import { type AlignmentFigures, type Examination, Examiner, lookGeometryOf } from "../../rig/health/index.js";
-import { geometryOf, uncalibrated } from "../../pipeline/geometry.js";
-import type { Unavailable } from "../../contracts/known.js";
-import { openSource } from "../../run/open-source.js";
-import { kindOfPath } from "../../sources/section.js";
+import { wholeNumberFrom } from "../../cli/numbers.js";
 import {
-  describeArguments,
   type ConfigOptions,
   configOf,
+  describeArguments,
   withConfig,
   withExamples,
   withJson,
 } from "../../cli/options.js";
 import { note, printJson, printLine } from "../../cli/output.js";
-import { wholeNumberFrom } from "../../cli/numbers.js";
 import { type SettingOptions, settingFlags, withSettingFlags } from "../../cli/setting-flags.js";
+import type { Unavailable } from "../../contracts/known.js";
+import { geometryOf, uncalibrated } from "../../pipeline/geometry.js";
+import { type AlignmentFigures, type Examination, Examiner, lookGeometryOf } from "../../rig/health/index.js";
+import { openSource } from "../../run/open-source.js";
+import { kindOfPath } from "../../sources/section.js";
 
 interface CheckOptions extends ConfigOptions, SettingOptions<"calibration"> {
   pairs: number;

@@ -6,27 +6,27 @@ import {
   colourDisparity,
   disparityFromQ4,
   type FloatImage,
-  readDisparity,
   type RgbImage,
+  readDisparity,
   writeImage,
 } from "../../../camera/index.js";
 import { DepthwattError } from "../../../core/index.js";
-import { computePair, type Matched, openPair, readPair } from "../../match/match-pair.js";
-import { nearestName } from "../../config/index.js";
-import { score } from "../../eval/index.js";
-import { presetOf } from "../../presets/index.js";
+import { positiveNumber } from "../../cli/numbers.js";
 import {
-  describeArguments,
-  checkOutputs,
   type ConfigOptions,
+  checkOutputs,
   configOf,
+  describeArguments,
   withConfig,
   withExamples,
   withJson,
 } from "../../cli/options.js";
 import { columns, note, printJson, printLine } from "../../cli/output.js";
-import { positiveNumber } from "../../cli/numbers.js";
 import { type SettingOptions, settingFlags, withSettingFlags } from "../../cli/setting-flags.js";
+import { nearestName } from "../../config/index.js";
+import { score } from "../../eval/index.js";
+import { computePair, type Matched, openPair, readPair } from "../../match/match-pair.js";
+import { presetOf } from "../../presets/index.js";
 
 const SETTINGS = ["calibration", "numDisparities", "backend"] as const;
 

@@ -2,6 +2,8 @@
 // depthwatt config: every value and where it came from, one setting explained, or the schema for editors.
 import type { Command } from "commander";
 import { DepthwattError, redactUrl } from "../../../core/index.js";
+import { type ConfigOptions, configOf, withConfig, withExamples } from "../../cli/options.js";
+import { columns, paint, printJson, printLine } from "../../cli/output.js";
 import {
   expectedWords,
   jsonSchema,
@@ -12,8 +14,6 @@ import {
   valueAt,
   variableOf,
 } from "../../config/index.js";
-import { type ConfigOptions, configOf, withConfig, withExamples } from "../../cli/options.js";
-import { columns, paint, printJson, printLine } from "../../cli/output.js";
 
 interface PrintOptions extends ConfigOptions {
   print?: boolean;

@@ -1,18 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 // depthwatt consume: subscribes to a stream, checks every frame, reports rate, latency and losses, saves frames.
 import { type Command, Option } from "commander";
-import { DepthwattError, printable } from "../../../core/index.js";
 import {
-  connectConsumer,
   type Consumer,
   type ConsumerSummary,
+  connectConsumer,
   DEFAULT_MAX_PIXELS,
   type ReceivedFrame,
   StreamStatistics,
 } from "../../../clients/javascript/src/index.js";
-import { FrameSaver, SAVE_FORMATS, type SaveFormat } from "./frame-saver.js";
-import { checkBrokerUrl } from "../../mqtt/credentials.js";
 import { STREAM_CODES, type StreamName } from "../../../core/frame/frame-format.js";
+import { DepthwattError, printable } from "../../../core/index.js";
 import type { BrokerStatus } from "../../../core/mqtt/connection.js";
 import {
   type BrokerOptions,
@@ -20,11 +18,13 @@ import {
   URL_ARGUMENT,
   withBrokerAccess,
 } from "../../cli/broker-flags.js";
-import { CONSUME_FLAGS } from "../../mqtt/consume-flags.js";
 import { cutToTerminal } from "../../cli/live-line.js";
-import { describeArguments, withExamples, withJson } from "../../cli/options.js";
 import { secondsUpTo, wholeNumberFrom } from "../../cli/numbers.js";
+import { describeArguments, withExamples, withJson } from "../../cli/options.js";
 import { END_SIGNALS, note, printJson, printLine } from "../../cli/output.js";
+import { CONSUME_FLAGS } from "../../mqtt/consume-flags.js";
+import { checkBrokerUrl } from "../../mqtt/credentials.js";
+import { FrameSaver, SAVE_FORMATS, type SaveFormat } from "./frame-saver.js";
 
 interface ConsumeOptions extends BrokerOptions {
   device?: string;

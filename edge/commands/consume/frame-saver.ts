@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // Writes received frames to a folder: a picture and, beside it, everything the header said, as JSON. Node only.
 import { join } from "node:path";
-import { DepthwattError, isDepthwattError, writeBeside } from "../../../core/index.js";
 import { encodePfm, encodePng, makeFolder } from "../../../camera/index.js";
+import type { ReceivedFrame } from "../../../clients/javascript/src/index.js";
 import { crc32 } from "../../../core/frame/crc32.js";
 import { bytesOfPoint, ELEMENT_BYTES, type PointsForm } from "../../../core/frame/frame-format.js";
 import { plyOfPoints } from "../../../core/frame/ply.js";
-import type { ReceivedFrame } from "../../../clients/javascript/src/index.js";
+import { DepthwattError, isDepthwattError, writeBeside } from "../../../core/index.js";
 
 /** auto: PNG for whole millimetres and 8-bit images, PFM (+inf = no value) for disparities and floats, PLY for points. */
 export const SAVE_FORMATS = ["auto", "png", "pfm", "raw"] as const;

@@ -4,12 +4,12 @@ import { existsSync, lstatSync, statSync } from "node:fs";
 import { extname } from "node:path";
 import { type Command, Option } from "commander";
 import { DepthwattError } from "../../../core/index.js";
-import type { Conversion, ConversionEvents } from "./conversion.js";
+import { numberBetween } from "../../cli/numbers.js";
 import { describeArguments, withExamples, withJson } from "../../cli/options.js";
 import { note, printJson, printLine } from "../../cli/output.js";
-import { numberBetween } from "../../cli/numbers.js";
 import { Progress } from "../../cli/progress.js";
 import { EXIT_SKIPPED, noteSkipped } from "../../cli/skipped.js";
+import type { Conversion, ConversionEvents } from "./conversion.js";
 
 const FORMATS = ["folder", "euroc", "ply", "csv", "webp", "strip", "mcap"] as const;
 type Format = (typeof FORMATS)[number];

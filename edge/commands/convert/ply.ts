@@ -3,8 +3,8 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { makeFolder } from "../../../camera/index.js";
-import { DepthwattError, writeBeside } from "../../../core/index.js";
 import { plyFile } from "../../../core/frame/ply.js";
+import { DepthwattError, writeBeside } from "../../../core/index.js";
 import {
   captureTimeOf,
   decodeDepth,

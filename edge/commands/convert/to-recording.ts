@@ -18,18 +18,18 @@ import { join } from "node:path";
 import {
   decodeGreyImage,
   decodePfm,
+  leftRightIn,
   listImages,
   loadStereoCalibration,
   readEnginePicture,
   settleTimes,
   stringifyCalibration,
-  leftRightIn,
 } from "../../../camera/index.js";
 import { DepthwattError, isDepthwattError, systemAddon } from "../../../core/index.js";
 import { loadZstd } from "../../mcap/compression.js";
 import { imagePrefix, writeImage } from "../../mcap/messages.js";
 import { openRecording, type Recording } from "../../mcap/recording.js";
-import { realDisk, RecordingFile, type RecordingDisk, type Unfinished } from "../../mcap/recording-file.js";
+import { type RecordingDisk, RecordingFile, realDisk, type Unfinished } from "../../mcap/recording-file.js";
 import { IMAGE } from "../../mcap/schemas.js";
 import { type Conversion, type ConversionEvents, Counting } from "./conversion.js";
 

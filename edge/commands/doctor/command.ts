@@ -2,21 +2,21 @@
 // depthwatt doctor: what this machine has, what it lacks, and what to do about that.
 import { hostname } from "node:os";
 import type { Command } from "commander";
+import { type ConfigOptions, withConfig, withExamples, withJson } from "../../cli/options.js";
+import { note, paint, printJson, printLine, terminalWidth, wrap } from "../../cli/output.js";
 import { VERSION } from "../../contracts/version.js";
+import type { Finding } from "./finding.js";
 import { lookAtControl } from "./look-at-control.js";
 import { lookAtBroker, lookAtCameras, lookAtPower } from "./look-at-devices.js";
-import type { Finding } from "./finding.js";
 import {
   lookAtAddon,
   lookAtBoard,
-  lookAtImages,
-  lookAtCuda,
-  lookAtNode,
   lookAtCpu,
+  lookAtCuda,
+  lookAtImages,
+  lookAtNode,
   lookAtSettings,
 } from "./look-at-program.js";
-import { type ConfigOptions, withConfig, withExamples, withJson } from "../../cli/options.js";
-import { note, paint, printJson, printLine, terminalWidth, wrap } from "../../cli/output.js";
 
 const MARKS = { ok: ["ok", "green"], absent: ["--", "yellow"], bad: ["BAD", "red"] } as const;
 const INDENT = 18;

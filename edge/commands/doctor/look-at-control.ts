@@ -3,12 +3,12 @@
 // tries.
 import type { MqttClient } from "mqtt";
 import { type DepthwattError, isDepthwattError } from "../../../core/index.js";
+import { BrokerConnection, uniqueClientId } from "../../../core/mqtt/connection.js";
 import type { Config } from "../../config/index.js";
 import { readControlSecret } from "../../control/secret.js";
-import { BrokerConnection, uniqueClientId } from "../../../core/mqtt/connection.js";
 import { readCredentials } from "../../mqtt/credentials.js";
-import { secretCommands } from "./fix-commands.js";
 import type { Finding } from "./finding.js";
+import { secretCommands } from "./fix-commands.js";
 
 type Outcome = { refused: string } | { let: string } | { unknown: DepthwattError };
 

@@ -3,14 +3,14 @@
 import { accessSync, constants, existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { DepthwattError, isDepthwattError, redactUrl } from "../../../core/index.js";
-import type { NativeAddon } from "../../contracts/native.js";
+import { BrokerConnection, uniqueClientId } from "../../../core/mqtt/connection.js";
 import { openCandidates, type PowerSensor, type TotalRule } from "../../../power/index.js";
 import type { Config } from "../../config/index.js";
-import { powerNative } from "../../power/open-meter.js";
-import { BrokerConnection, uniqueClientId } from "../../../core/mqtt/connection.js";
+import type { NativeAddon } from "../../contracts/native.js";
 import { checkBrokerUrl, readCredentials } from "../../mqtt/credentials.js";
-import { railCommands, secretCommands } from "./fix-commands.js";
+import { powerNative } from "../../power/open-meter.js";
 import type { Finding } from "./finding.js";
+import { railCommands, secretCommands } from "./fix-commands.js";
 
 interface Camera {
   device: string;

@@ -5,11 +5,11 @@ import { join } from "node:path";
 import { loadImageLibrary } from "../../../camera/index.js";
 import { hasCode, isDepthwattError, packageRoot } from "../../../core/index.js";
 import { type BoardEvidence, gatherEvidence } from "../../boards/index.js";
-import { loadNative, type NativeAddon } from "../../contracts/native.js";
-import type { LoadedConfig } from "../../config/index.js";
-import { settingsCommands } from "./fix-commands.js";
-import type { Finding } from "./finding.js";
 import { type ConfigOptions, configOf } from "../../cli/options.js";
+import type { LoadedConfig } from "../../config/index.js";
+import { loadNative, type NativeAddon } from "../../contracts/native.js";
+import type { Finding } from "./finding.js";
+import { settingsCommands } from "./fix-commands.js";
 
 /** The first Node with the Node-API and the JavaScript that we use; package.json's "engines" says the same. */
 const OLDEST_NODE = [20, 17] as const;

@@ -2,10 +2,8 @@
 // depthwatt fleet: every device at a broker in one table, once or again and again.
 import { setTimeout as delay } from "node:timers/promises";
 import type { Command } from "commander";
-import { DepthwattError, printable } from "../../../core/index.js";
 import { connectConsumer } from "../../../clients/javascript/src/index.js";
-import { Fleet, type FleetDevice } from "./fleet.js";
-import { checkBrokerUrl } from "../../mqtt/credentials.js";
+import { DepthwattError, printable } from "../../../core/index.js";
 import {
   type BrokerOptions,
   credentialsFrom,
@@ -13,9 +11,11 @@ import {
   withBrokerAccess,
 } from "../../cli/broker-flags.js";
 import { cutToTerminal } from "../../cli/live-line.js";
-import { describeArguments, withExamples, withJson } from "../../cli/options.js";
 import { secondsUpTo } from "../../cli/numbers.js";
+import { describeArguments, withExamples, withJson } from "../../cli/options.js";
 import { columns, END_SIGNALS, note, printJson, printLine } from "../../cli/output.js";
+import { checkBrokerUrl } from "../../mqtt/credentials.js";
+import { Fleet, type FleetDevice } from "./fleet.js";
 
 interface FleetOptions extends BrokerOptions {
   seconds: number;

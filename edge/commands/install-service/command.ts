@@ -6,19 +6,19 @@ import { join } from "node:path";
 import type { Command } from "commander";
 import { packageRoot } from "../../../core/index.js";
 import { UDEV_RULE } from "../../../power/index.js";
+import { withExamples } from "../../cli/options.js";
+import { printLine } from "../../cli/output.js";
+import { performSteps, withDryRun, withInstance } from "../../cli/service-steps.js";
 import {
   checkInstance,
   type Machine,
   planInstallation,
   settingsFile,
-  unitName,
   UNIT_FILE,
+  unitName,
 } from "../../service/install-plan.js";
 import { isPackaged, mainScript } from "../../service/packaged.js";
 import { PASSWORD_FILE, templateFor, unitFor } from "../../service/unit-text.js";
-import { withExamples } from "../../cli/options.js";
-import { printLine } from "../../cli/output.js";
-import { performSteps, withDryRun, withInstance } from "../../cli/service-steps.js";
 
 function hasUser(name: string): boolean {
   return readFileSync("/etc/passwd", "utf8")

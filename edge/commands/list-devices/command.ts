@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // depthwatt list-devices: every camera with its formats, sizes, rates and controls, as it says of itself.
 import type { Command } from "commander";
-import { isDepthwattError } from "../../../core/index.js";
 import {
   CAPTURE_FORMATS,
   captureFormatOf,
@@ -11,6 +10,7 @@ import {
   type NativeControl,
   type NativeDescription,
 } from "../../../camera/index.js";
+import { isDepthwattError } from "../../../core/index.js";
 import { withExamples, withJson } from "../../cli/options.js";
 import { columns, note, paint, printJson, printLine } from "../../cli/output.js";
 

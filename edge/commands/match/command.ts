@@ -10,23 +10,23 @@ import {
   writeDisparity,
   writeImage,
 } from "../../../camera/index.js";
+import { plyOfPoints } from "../../../core/frame/ply.js";
 import { DepthwattError, writeBeside } from "../../../core/index.js";
 import { parametersOf } from "../../../cuda/index.js";
-import { computePair, type Matched, openPair, readPair } from "../../match/match-pair.js";
-import { plyOfPoints } from "../../../core/frame/ply.js";
-import { adaptationFigures, rowsTooFarApart } from "../../pipeline/adaptation.js";
-import { matchParameters } from "../../pipeline/parameters.js";
 import {
-  describeArguments,
-  checkOutputs,
   type ConfigOptions,
+  checkOutputs,
   configOf,
+  describeArguments,
   withConfig,
   withExamples,
   withJson,
 } from "../../cli/options.js";
 import { note, printJson, printLine } from "../../cli/output.js";
 import { type SettingOptions, settingFlags, withSettingFlags } from "../../cli/setting-flags.js";
+import { computePair, type Matched, openPair, readPair } from "../../match/match-pair.js";
+import { adaptationFigures, rowsTooFarApart } from "../../pipeline/adaptation.js";
+import { matchParameters } from "../../pipeline/parameters.js";
 
 const SETTINGS = ["calibration", "algorithm", "numDisparities", "minDisparity", "backend"] as const;
 

@@ -3,13 +3,13 @@
 import { existsSync, realpathSync } from "node:fs";
 import type { Command } from "commander";
 import { DepthwattError } from "../../../core/index.js";
+import { withExamples } from "../../cli/options.js";
+import { printLine } from "../../cli/output.js";
+import { performSteps, withDryRun } from "../../cli/service-steps.js";
 import { PowerModes } from "../../profile/power-modes.js";
 import { isPackaged } from "../../service/packaged.js";
 import { checkRootsOwn, helperPath, planAllowing, planForbidding } from "../../service/power-mode/install.js";
 import { POWER_MODE_SOCKET } from "../../service/power-mode/socket.js";
-import { withExamples } from "../../cli/options.js";
-import { printLine } from "../../cli/output.js";
-import { performSteps, withDryRun } from "../../cli/service-steps.js";
 
 interface PowerModesOptions {
   allow?: boolean;

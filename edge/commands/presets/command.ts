@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // depthwatt presets: every preset with what it is for, where its values are from, and how good it is.
 import type { Command } from "commander";
-import { type Figure, type Preset, PRESETS } from "../../presets/index.js";
 import { withExamples, withJson } from "../../cli/options.js";
 import { columns, paint, printJson, printLine, terminalWidth, wrap } from "../../cli/output.js";
+import { type Figure, PRESETS, type Preset } from "../../presets/index.js";
 
 const indent = (text: string) => wrap(text, terminalWidth() - 2).map((line) => `  ${line}`);
 

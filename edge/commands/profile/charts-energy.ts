@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The charts of a profile report that show joules: of a frame, of its rails, of its stages.
-import { type MeasuredPoint, shortName, WIDTH } from "./charts.js";
-import type { StageEnergies } from "./stage-energy.js";
+
 import {
   type Frame,
   horizontalAxis,
@@ -12,6 +11,8 @@ import {
   shortNumber,
   text,
 } from "../../plot/index.js";
+import { type MeasuredPoint, shortName, WIDTH } from "./charts.js";
+import type { StageEnergies } from "./stage-energy.js";
 
 /** One bar per point: joules per frame, what the idle machine takes within it set apart where it is known. */
 export function energyChart(points: readonly MeasuredPoint[]): string {

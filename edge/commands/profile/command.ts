@@ -5,14 +5,14 @@ import { join, resolve } from "node:path";
 import type { Command } from "commander";
 import { DepthwattError } from "../../../core/index.js";
 import { ALGORITHMS } from "../../../cuda/index.js";
-import { compareProfiles } from "./compare.js";
-import { contributionOf, kernelTimesOf } from "./contribute.js";
-import { reportHtml } from "./report.js";
+import { withExamples, withJson } from "../../cli/options.js";
+import { columns, note, paint, printJson, printLine } from "../../cli/output.js";
 import { shortNumber } from "../../plot/index.js";
 import { profileCsv, readProfile, writeWhole } from "../../profile/store.js";
 import type { Profile } from "../../profile/types.js";
-import { columns, note, paint, printJson, printLine } from "../../cli/output.js";
-import { withExamples, withJson } from "../../cli/options.js";
+import { compareProfiles } from "./compare.js";
+import { contributionOf, kernelTimesOf } from "./contribute.js";
+import { reportHtml } from "./report.js";
 import { type ProfileOptions, runProfile } from "./run.js";
 
 function writeOutputs(folder: string, profile: Profile): string[] {

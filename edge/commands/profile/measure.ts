@@ -5,21 +5,21 @@ import { greyPairLayout } from "../../../camera/index.js";
 import { createEngine, type NativeEngine, STAGE_NAMES } from "../../../cuda/index.js";
 import type { ContextSnapshot, Figure, Meter } from "../../../power/index.js";
 import { loadConfig, matchParameters } from "../../config/index.js";
-import { geometryOf } from "../../pipeline/geometry.js";
-import { engineOptionsOf } from "../../pipeline/engine-options.js";
 import { RecentValues } from "../../contracts/statistics.js";
-import type { SceneCache } from "./frames.js";
+import { engineOptionsOf } from "../../pipeline/engine-options.js";
+import { geometryOf } from "../../pipeline/geometry.js";
 import { expectToRun } from "../../profile/repeated-stage.js";
-import { runFrames } from "./run-frames.js";
 import {
   hasPaths,
   megaDisparitiesOf,
   type PointResult,
   type ProfilePoint,
-  TIMELINE_FRAMES,
   pointId,
   type TemperatureFigures,
+  TIMELINE_FRAMES,
 } from "../../profile/types.js";
+import type { SceneCache } from "./frames.js";
+import { runFrames } from "./run-frames.js";
 
 export interface MeasureOptions {
   scenes: SceneCache;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The points that a profile measures, in order: power modes are the outermost loop, because changing one takes longest.
 import { DepthwattError } from "../../../core/index.js";
-import { type Algorithm, ALGORITHMS } from "../../../cuda/index.js";
+import { ALGORITHMS, type Algorithm } from "../../../cuda/index.js";
 import { parseRepeatedStage } from "../../profile/repeated-stage.js";
 import { hasPaths, OPTIONAL_STAGES, type ProfilePoint, type RepeatedStage } from "../../profile/types.js";
 

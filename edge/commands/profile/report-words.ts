@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // What a report says in words: how it was measured, how sure it is, and on what.
 import type { Figure } from "../../../power/index.js";
-import type { MeasuredPoint } from "./charts.js";
 import { escapeText, shortNumber } from "../../plot/index.js";
 import type { Profile, RailProvenance } from "../../profile/types.js";
+import type { MeasuredPoint } from "./charts.js";
 
 const paragraph = (words: string): string => `<p>${words}</p>`;
 

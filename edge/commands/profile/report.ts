@@ -3,6 +3,8 @@
 import { readFileSync } from "node:fs";
 import { STAGE_NAMES } from "../../../cuda/index.js";
 import type { Figure } from "../../../power/index.js";
+import { escapeText, shortNumber } from "../../plot/index.js";
+import type { PointResult, Profile } from "../../profile/types.js";
 import {
   distinctPoints,
   type MeasuredPoint,
@@ -16,8 +18,6 @@ import {
 import { energyChart, railChart, shownRails, stageEnergyChart } from "./charts-energy.js";
 import { methodHtml, provenanceHtml } from "./report-words.js";
 import { type StageEnergies, stageEnergies } from "./stage-energy.js";
-import { escapeText, shortNumber } from "../../plot/index.js";
-import type { PointResult, Profile } from "../../profile/types.js";
 
 const STYLE = new URL("./report.css", import.meta.url);
 

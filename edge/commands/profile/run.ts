@@ -2,16 +2,24 @@
 // Runs a profile from the command line's options: asks before it changes a power mode, shows how long it will take, stops
 // after the current point when interrupted.
 import { createInterface } from "node:readline/promises";
-import { DepthwattError } from "../../../core/index.js";
 import { greyPairLayout } from "../../../camera/index.js";
+import { DepthwattError } from "../../../core/index.js";
 import { createEngine } from "../../../cuda/index.js";
-import { loadNative } from "../../contracts/native.js";
 import { type Meter, SENSOR_CHOICES, type SensorChoice } from "../../../power/index.js";
 import { type Detection, detectBoard, loadBoards, totalRuleOf } from "../../boards/index.js";
+import { cutToTerminal } from "../../cli/live-line.js";
+import { numberBetween } from "../../cli/numbers.js";
+import { note } from "../../cli/output.js";
 import { loadConfig } from "../../config/index.js";
+import { loadNative } from "../../contracts/native.js";
 import { engineOptionsOf } from "../../pipeline/engine-options.js";
 import { uncalibrated } from "../../pipeline/geometry.js";
 import { contextReader, openMeter, powerNative } from "../../power/open-meter.js";
+import { PowerModes } from "../../profile/power-modes.js";
+import { resumeProfile } from "../../profile/store.js";
+import { PROFILE_FORMAT, type Profile, type ProfilePoint } from "../../profile/types.js";
+import { SceneCache } from "./frames.js";
+import { tryRepeatedStages } from "./measure.js";
 import {
   parseAlgorithms,
   parseDisparities,
@@ -22,16 +30,8 @@ import {
   parseSizes,
   planPoints,
 } from "./plan.js";
-import { SceneCache } from "./frames.js";
-import { PowerModes } from "../../profile/power-modes.js";
 import { provenanceOf } from "./provenance.js";
-import { tryRepeatedStages } from "./measure.js";
-import { resumeProfile } from "../../profile/store.js";
 import { missingPoints, type Progress, sweep } from "./sweep.js";
-import { PROFILE_FORMAT, type Profile, type ProfilePoint } from "../../profile/types.js";
-import { cutToTerminal } from "../../cli/live-line.js";
-import { note } from "../../cli/output.js";
-import { numberBetween } from "../../cli/numbers.js";
 
 /** Pairs that a profile's runs go round: enough that no cache holds them all at VGA. */
 const SCENE_PAIRS = 8;

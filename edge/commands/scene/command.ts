@@ -3,12 +3,12 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { type Command, Option } from "commander";
-import { DepthwattError } from "../../../core/index.js";
 import { writeScene } from "../../../camera/index.js";
-import { loadNative } from "../../contracts/native.js";
+import { DepthwattError } from "../../../core/index.js";
+import { wholeNumber } from "../../cli/numbers.js";
 import { withExamples, withJson } from "../../cli/options.js";
 import { note, printJson } from "../../cli/output.js";
-import { wholeNumber } from "../../cli/numbers.js";
+import { loadNative } from "../../contracts/native.js";
 
 interface SceneFlags {
   frames: string;

@@ -3,13 +3,6 @@
 import { type Command, InvalidArgumentError } from "commander";
 import { connectConsumer } from "../../../clients/javascript/src/index.js";
 import { PICTURE_STREAMS } from "../../../core/frame/frame-format.js";
-import { gateOf, HttpServer } from "../../http/index.js";
-import { createLog } from "../../cli/log.js";
-import { checkBrokerUrl } from "../../mqtt/credentials.js";
-import { brokerControl } from "../../outputs/viewer/broker-control.js";
-import { BrokerFeed } from "../../outputs/viewer/broker-feed.js";
-import { servePage } from "../../outputs/viewer/assets.js";
-import { Hub } from "../../outputs/viewer/hub.js";
 import { redactUrl } from "../../../core/index.js";
 import {
   type BrokerOptions,
@@ -17,8 +10,15 @@ import {
   URL_ARGUMENT,
   withBrokerAccess,
 } from "../../cli/broker-flags.js";
+import { createLog } from "../../cli/log.js";
 import { describeArguments, withExamples } from "../../cli/options.js";
 import { END_SIGNALS, printLine } from "../../cli/output.js";
+import { gateOf, HttpServer } from "../../http/index.js";
+import { checkBrokerUrl } from "../../mqtt/credentials.js";
+import { servePage } from "../../outputs/viewer/assets.js";
+import { brokerControl } from "../../outputs/viewer/broker-control.js";
+import { BrokerFeed } from "../../outputs/viewer/broker-feed.js";
+import { Hub } from "../../outputs/viewer/hub.js";
 
 interface ViewOptions extends BrokerOptions {
   address: string;

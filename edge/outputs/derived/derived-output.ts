@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The open output of what is derived from depth.
-import { DepthwattError } from "../../../core/index.js";
+
 import { makeTopics } from "../../../core/frame/topics.js";
+import { DepthwattError } from "../../../core/index.js";
 import type { ComputedFrame } from "../../contracts/computed-frame.js";
 import type {
   FrameLease,

@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 // An open announcement to Home Assistant: told at the start, when Home Assistant has started, and when what there is changes;
 // carries what its switches and selects say to the control.
-import { DepthwattError } from "../../../core/index.js";
+
 import { makeTopics } from "../../../core/frame/topics.js";
-import { VERSION } from "../../contracts/version.js";
-import type { Output, OutputContext, OutputCounters } from "../../contracts/output.js";
+import { DepthwattError } from "../../../core/index.js";
 import type { RunControl } from "../../contracts/control.js";
+import type { Output, OutputContext, OutputCounters } from "../../contracts/output.js";
+import { VERSION } from "../../contracts/version.js";
 import { SideTopics } from "../../mqtt/side-topics.js";
 import {
-  commandTopicOf,
   type ControlledSetting,
+  commandTopicOf,
   discoveryPayload,
   discoveryTopic,
   stateTopicOf,

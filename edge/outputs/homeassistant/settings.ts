@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Settings of the announcement to Home Assistant.
 import { z } from "zod";
+import { checkBaseTopic } from "../../../core/frame/topics.js";
 import { isDepthwattError } from "../../../core/index.js";
 import type { BrokenSetting } from "../../contracts/broken-setting.js";
 import { type Exact, section, setting } from "../../contracts/setting.js";
-import { checkBaseTopic } from "../../../core/frame/topics.js";
 
 const KEYS = /^[A-Za-z0-9.]+(,[A-Za-z0-9.]+)*$/;
 

@@ -1,22 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 // The channels of a recording, and what each makes of a frame.
 import type { CameraCalibration, PixelFormat } from "../../../camera/index.js";
+import type { ComputedFrame } from "../../contracts/computed-frame.js";
+import type { InputLayout, Rig } from "../../contracts/rig.js";
 import {
   cameraInfoMessage,
   compressedDepthPrefix,
   type ImagePrefix,
   imagePrefix,
   pointCloudPrefix,
-  rectifiedCamera,
   ROBOT_FRAME_ID,
   type RosCamera,
+  rectifiedCamera,
   writeImage,
   writePointCloud,
 } from "../../mcap/messages.js";
 import type { RecordedChannel } from "../../mcap/recording-file.js";
 import { CAMERA_INFO, COMPRESSED_IMAGE, IMAGE, POINT_CLOUD } from "../../mcap/schemas.js";
-import type { ComputedFrame } from "../../contracts/computed-frame.js";
-import type { InputLayout, Rig } from "../../contracts/rig.js";
 import type { McapSettings } from "./settings.js";
 
 /** Capture times as the recording has them, nanoseconds since 1970, or the recording's own where it was replayed. */

@@ -6,13 +6,9 @@ import { dirname, join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import { isDeepStrictEqual } from "node:util";
 import { Worker } from "node:worker_threads";
-import { DepthwattError, packageRoot, redactUrl } from "../../../core/index.js";
 import { stringifyCalibration } from "../../../camera/index.js";
-import { RealtimeOffset } from "../mqtt/streams.js";
-import { INFO, METRICS, NOTICE, SETTINGS, STATE } from "../../mcap/schemas.js";
+import { DepthwattError, packageRoot, redactUrl } from "../../../core/index.js";
 import type { ComputedFrame } from "../../contracts/computed-frame.js";
-import { CountsByCause } from "../../contracts/statistics.js";
-import type { Rig } from "../../contracts/rig.js";
 import type {
   DeviceState,
   FrameLease,
@@ -21,6 +17,10 @@ import type {
   OutputCounters,
   OutputPicture,
 } from "../../contracts/output.js";
+import type { Rig } from "../../contracts/rig.js";
+import { CountsByCause } from "../../contracts/statistics.js";
+import { INFO, METRICS, NOTICE, SETTINGS, STATE } from "../../mcap/schemas.js";
+import { RealtimeOffset } from "../mqtt/streams.js";
 import { type FrameChannel, frameChannels, topicPrefix } from "./channels.js";
 import type { FromRecorder, PartPlace, RecorderThreadData, ToRecorder } from "./messages.js";
 import type { RecordingHead } from "./recorder.js";

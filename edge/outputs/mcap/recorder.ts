@@ -3,9 +3,9 @@
 // takes; whoever feeds it bounds what waits.
 import { statfsSync } from "node:fs";
 import { dirname } from "node:path";
-import type { RecordedChannel, RecordingDisk } from "../../mcap/recording-file.js";
-import { realDisk, RecordingFile } from "../../mcap/recording-file.js";
 import type { Zstd } from "../../mcap/compression.js";
+import type { RecordedChannel, RecordingDisk } from "../../mcap/recording-file.js";
+import { RecordingFile, realDisk } from "../../mcap/recording-file.js";
 import { recordingName } from "./recording-name.js";
 
 /** A chunk is written when it holds so much, or when flushMs is over. */

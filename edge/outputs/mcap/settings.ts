@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Settings of recordings: which streams, how they are packed, when a file ends, how much of the disk they leave free.
 import { z } from "zod";
-import { type Exact, section, setting } from "../../contracts/setting.js";
 import { rateSetting } from "../../contracts/rate-setting.js";
+import { type Exact, section, setting } from "../../contracts/setting.js";
 
 export const mcapSettings = section("The recording: an MCAP file that Foxglove, ROS 2 and depthwatt read.", {
   file: setting(z.string().min(1).optional(), {

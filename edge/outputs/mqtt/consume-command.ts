@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // The command that reads a stream: `run` prints it.
-import { CONSUME_FLAGS } from "../../mqtt/consume-flags.js";
+
 import { STREAM_CODES } from "../../../core/frame/frame-format.js";
 import { brokerName } from "../../../core/mqtt/broker-errors.js";
+import { CONSUME_FLAGS } from "../../mqtt/consume-flags.js";
 import type { MqttSettings } from "./settings.js";
 
 /** As a shell takes it for one word. */

@@ -1,11 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // An open MQTT output: hands each frame to every stream that is on, and the retained topics and metrics to the publisher.
 import type { DepthwattError } from "../../../core/index.js";
-import type { MqttDoor } from "../../control/mqtt-door.js";
 import { brokerName } from "../../../core/mqtt/broker-errors.js";
-import { readCredentials } from "../../mqtt/credentials.js";
 import type { FrameSink } from "../../contracts/computed-frame.js";
-import { CountsByCause } from "../../contracts/statistics.js";
 import type {
   BrokerAccess,
   DeviceState,
@@ -15,6 +12,9 @@ import type {
   OutputCounters,
   OutputPicture,
 } from "../../contracts/output.js";
+import { CountsByCause } from "../../contracts/statistics.js";
+import type { MqttDoor } from "../../control/mqtt-door.js";
+import { readCredentials } from "../../mqtt/credentials.js";
 import { consumeCommand } from "./consume-command.js";
 import { previewSink } from "./preview.js";
 import type { Publisher } from "./publisher-types.js";

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // Opens the MQTT output: the broker that the settings name, the publisher, one sink for each stream that is on.
-import { MqttDoor } from "../../control/mqtt-door.js";
+
 import { withHint } from "../../../core/mqtt/broker-errors.js";
 import { uniqueClientId } from "../../../core/mqtt/connection.js";
-import { readCredentials } from "../../mqtt/credentials.js";
-import type { OutputContext } from "../../contracts/output.js";
+import { type PreparedBroker, prepareBroker } from "../../broker/prepared-broker.js";
 import type { TrialBroker } from "../../broker/trial-broker.js";
+import type { OutputContext } from "../../contracts/output.js";
+import { MqttDoor } from "../../control/mqtt-door.js";
+import { readCredentials } from "../../mqtt/credentials.js";
 import { MqttOutput } from "./mqtt-output.js";
-import { prepareBroker, type PreparedBroker } from "../../broker/prepared-broker.js";
 import { createPublisher } from "./publisher.js";
 import type { Publisher } from "./publisher-types.js";
 import type { MqttSettings } from "./settings.js";

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // The output "mqtt": streams of frames, state, info and metrics as topics of a broker.
+
+import { prepareBroker } from "../../broker/prepared-broker.js";
 import type { EncodingWishes } from "../../contracts/computed-frame.js";
 import { defineOutput } from "../../contracts/output.js";
-import { prepareBroker } from "../../broker/prepared-broker.js";
 import { brokenMqtt, type MqttSettings, mqttSettings } from "./settings.js";
 import { withStreams } from "./streams-on.js";
 

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // The publisher as the pipeline sees it: hand over a slot's buffer and forget it; the release callback says when it is free.
-import type { DepthwattError } from "../../../core/index.js";
-import type { DeviceState } from "../../contracts/output.js";
+
 import type { StreamName } from "../../../core/frame/frame-format.js";
 import type { FrameDescription } from "../../../core/frame/payload.js";
+import type { DepthwattError } from "../../../core/index.js";
 import type { BrokerStatus } from "../../../core/mqtt/connection.js";
+import type { DeviceState } from "../../contracts/output.js";
 
 export interface PublisherOptions {
   /** mqtt://, mqtts://, ws:// or wss:// with host and, where not standard, port. */

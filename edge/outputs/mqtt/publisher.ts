@@ -3,13 +3,21 @@
 // frame that does not reach the socket is counted under a cause.
 import { randomInt } from "node:crypto";
 import type { MqttClient, Packet } from "mqtt";
-import { DepthwattError } from "../../../core/index.js";
-import type { StreamName } from "../../../core/frame/frame-format.js";
 import { localClockDomain } from "../../../core/frame/clock-domain.js";
+import type { StreamName } from "../../../core/frame/frame-format.js";
+import { type FrameDescription, writeFrame } from "../../../core/frame/payload.js";
+import { makeTopics, type Topics } from "../../../core/frame/topics.js";
+import { DepthwattError } from "../../../core/index.js";
 import { brokerName, withHint } from "../../../core/mqtt/broker-errors.js";
 import { BrokerConnection, type BrokerStatus, uniqueClientId } from "../../../core/mqtt/connection.js";
+import type { DeviceState } from "../../contracts/output.js";
 import { checkBrokerUrl, readCredentials } from "../../mqtt/credentials.js";
+import { MAX_REMAINING_LENGTH, plainPacketBytes, publishPacketHead } from "../../mqtt/publish-packet.js";
 import { Acceptance } from "./acceptance.js";
+import { expirySeconds, frameProperties } from "./frame-properties.js";
+import type { PublishDropCause, Publisher, PublisherCounters, PublisherOptions } from "./publisher-types.js";
+import { RetainedTopics } from "./retained.js";
+import { judgeState } from "./rivals.js";
 import {
   makeStreamQueues,
   messageBytes,
@@ -17,14 +25,6 @@ import {
   type StreamQueue,
   sumStreamQueues,
 } from "./stream-queue.js";
-import { expirySeconds, frameProperties } from "./frame-properties.js";
-import { type FrameDescription, writeFrame } from "../../../core/frame/payload.js";
-import { MAX_REMAINING_LENGTH, plainPacketBytes, publishPacketHead } from "../../mqtt/publish-packet.js";
-import type { Publisher, PublishDropCause, PublisherCounters, PublisherOptions } from "./publisher-types.js";
-import type { DeviceState } from "../../contracts/output.js";
-import { RetainedTopics } from "./retained.js";
-import { judgeState } from "./rivals.js";
-import { makeTopics, type Topics } from "../../../core/frame/topics.js";
 
 const DEFAULT_MAX_PENDING_BYTES = 4 << 20;
 const DEFAULT_MAX_PAYLOAD_BYTES = 64 << 20;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Reduces pictures that are too large for a message: sends one pixel of each square of pixels, of squares as large as it takes.
 // A mean of several pixels would be a depth between two surfaces, where nothing is.
-import { ENCODED_HEADROOM_BYTES } from "../../../cuda/index.js";
+
 import {
   bytesOfPoint,
   type Encoding,
@@ -10,6 +10,7 @@ import {
 } from "../../../core/frame/frame-format.js";
 import type { FrameDescription } from "../../../core/frame/payload.js";
 import { encodeRvl, rvlMaxBytes } from "../../../core/frame/rvl.js";
+import { ENCODED_HEADROOM_BYTES } from "../../../cuda/index.js";
 import type { ComputedFrame } from "../../contracts/computed-frame.js";
 
 /** What is tried, in this order, where the whole picture does not fit. */

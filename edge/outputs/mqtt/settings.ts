@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // The settings of the MQTT output: where the broker is, how to get in, which streams go there and how they are encoded.
 import { z } from "zod";
-import type { BrokenSetting } from "../../contracts/broken-setting.js";
-import { type Exact, section, setting } from "../../contracts/setting.js";
 import { isDepthwattError } from "../../../core/index.js";
-import { checkBrokerUrl } from "../../mqtt/credentials.js";
+import type { BrokenSetting } from "../../contracts/broken-setting.js";
 import { rateSetting } from "../../contracts/rate-setting.js";
+import { type Exact, section, setting } from "../../contracts/setting.js";
+import { checkBrokerUrl } from "../../mqtt/credentials.js";
 
 const BROKER = /^(embedded|none|(mqtts?|wss?):\/\/[^\s/]+(\/\S*)?)$/;
 

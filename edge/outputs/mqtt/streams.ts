@@ -2,17 +2,17 @@
 // One sink per published stream: says where in a slot its body lies and what it means. Bodies that the engine wrote are
 // handed on as they lie; PNG is made here, off the JavaScript thread, and raw disparity where another output has it as RVL.
 import { encodePng } from "../../../camera/index.js";
-import { DepthwattError } from "../../../core/index.js";
-import { ENCODED_HEADROOM_BYTES } from "../../../cuda/index.js";
-import { loadNative } from "../../contracts/native.js";
-import type { ComputedFrame } from "../../contracts/computed-frame.js";
 import {
   COMPRESSED_DEPTH_HEADER_BYTES,
   FRAME_HEADER_BYTES,
   type Reduction,
 } from "../../../core/frame/frame-format.js";
+import { DepthwattError } from "../../../core/index.js";
+import { ENCODED_HEADROOM_BYTES } from "../../../cuda/index.js";
+import type { ComputedFrame } from "../../contracts/computed-frame.js";
+import { loadNative } from "../../contracts/native.js";
 import type { Element, Encoding, FrameDescription, Publisher, StreamName } from "./index.js";
-import { countOfDisparity, Reducer, REDUCTIONS, reducedPixels, reducedSize } from "./reduce.js";
+import { countOfDisparity, REDUCTIONS, Reducer, reducedPixels, reducedSize } from "./reduce.js";
 import type { MqttSettings } from "./settings.js";
 
 /** Add to CLOCK_MONOTONIC to get nanoseconds since 1970; renewed once a second, since the realtime clock is steered. */

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // What a metric is: name, type, unit, where its samples come from, and what dashboards and alerts make of it.
 import type { PowerFigures } from "../../../power/index.js";
+import type { DeviceState } from "../../contracts/output.js";
 import type { TimeCountsSnapshot } from "../../contracts/time-counts.js";
 import type { RunTotals } from "../../contracts/totals.js";
-import type { DeviceState } from "../../contracts/output.js";
 
 /** What is known at the moment of a scrape; what is not known yet is undefined, and has no samples. */
 export interface ScrapeFacts {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The output "prometheus": metrics for whoever scrapes them.
 import { z } from "zod";
-import { section, setting } from "../../contracts/setting.js";
 import { defineOutput } from "../../contracts/output.js";
+import { section, setting } from "../../contracts/setting.js";
 
 const prometheusSettings = section(
   "Metrics for Prometheus at /metrics; where they are served stands in http.",

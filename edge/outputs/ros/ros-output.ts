@@ -1,22 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // The open output of ROS messages: each is written into a buffer that is used again when the socket has taken it.
 import { encodePng } from "../../../camera/index.js";
+import type { PointFrameName } from "../../../core/frame/frame-format.js";
 import { DepthwattError } from "../../../core/index.js";
-import {
-  cameraInfoMessage,
-  compressedDepthPngPrefix,
-  compressedDepthPrefix,
-  type ImagePrefix,
-  imagePrefix,
-  pointCloudPrefix,
-  rectifiedCamera,
-  ROBOT_FRAME_ID,
-  writeImage,
-  writePointCloud,
-} from "../../mcap/messages.js";
-import { RealtimeOffset } from "../mqtt/streams.js";
 import type { ComputedFrame } from "../../contracts/computed-frame.js";
-import { CountsByCause } from "../../contracts/statistics.js";
 import type {
   FrameLease,
   Output,
@@ -24,8 +11,21 @@ import type {
   OutputCounters,
   OutputPicture,
 } from "../../contracts/output.js";
-import type { PointFrameName } from "../../../core/frame/frame-format.js";
+import { CountsByCause } from "../../contracts/statistics.js";
+import {
+  cameraInfoMessage,
+  compressedDepthPngPrefix,
+  compressedDepthPrefix,
+  type ImagePrefix,
+  imagePrefix,
+  pointCloudPrefix,
+  ROBOT_FRAME_ID,
+  rectifiedCamera,
+  writeImage,
+  writePointCloud,
+} from "../../mcap/messages.js";
 import { SideTopics } from "../../mqtt/side-topics.js";
+import { RealtimeOffset } from "../mqtt/streams.js";
 import type { RosSettings } from "./settings.js";
 
 /** Buffers of one topic: one at the socket, and one that is being written. */

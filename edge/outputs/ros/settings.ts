@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Settings of the ROS messages.
 import { z } from "zod";
-import { type Exact, section, setting } from "../../contracts/setting.js";
 import { rateSetting } from "../../contracts/rate-setting.js";
+import { type Exact, section, setting } from "../../contracts/setting.js";
 
 export const rosSettings = section(
   "ROS 2 messages as they are serialised (CDR), at the broker of outputs.mqtt, for the bridge mqtt_client.",

@@ -4,8 +4,8 @@
 // which are this process's and not the visitor's.
 import { z } from "zod";
 import { DepthwattError, isDepthwattError } from "../../../core/index.js";
-import { refusalOf } from "../../control/answer.js";
 import type { ControlAnswer } from "../../contracts/control.js";
+import { refusalOf } from "../../control/answer.js";
 import { type ControlClientOptions, sendRequest } from "../../control/client.js";
 import type { HubControl } from "./hub.js";
 

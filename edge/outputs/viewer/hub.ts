@@ -3,11 +3,11 @@
 // one. Nothing is queued: a frame that nobody has room for is not sent, and the page learns how many those were.
 import type { WebSocket } from "ws";
 import { z } from "zod";
-import { MAX_REQUEST_BYTES } from "../../control/gate.js";
 import { PICTURE_STREAMS, type PictureStream } from "../../../core/frame/frame-format.js";
 import type { PasswordCheck } from "../../contracts/http.js";
-import { MAX_STRANGERS } from "../../http/index.js";
 import { VERSION } from "../../contracts/version.js";
+import { MAX_REQUEST_BYTES } from "../../control/gate.js";
+import { MAX_STRANGERS } from "../../http/index.js";
 import { PageClient } from "./client.js";
 import {
   BEAT_MS,

@@ -2,7 +2,6 @@
 // Computed frames as messages for pages. They are copied, and only where somebody looks: a page may stop reading at any time,
 // and must not hold the engine's memory meanwhile. The memory of messages is used again.
 import { randomInt } from "node:crypto";
-import { ENCODED_HEADROOM_BYTES } from "../../../cuda/index.js";
 import { localClockDomain } from "../../../core/frame/clock-domain.js";
 import {
   type Element,
@@ -11,6 +10,7 @@ import {
   type PictureStream,
 } from "../../../core/frame/frame-format.js";
 import { writeFrame } from "../../../core/frame/payload.js";
+import { ENCODED_HEADROOM_BYTES } from "../../../cuda/index.js";
 import type { ComputedFrame } from "../../contracts/computed-frame.js";
 import { RealtimeOffset } from "../mqtt/streams.js";
 

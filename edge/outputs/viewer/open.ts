@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The live page as an output: what is computed here, shown by the process's own HTTP server to whoever may look.
 import { z } from "zod";
-import { type Exact, section, setting } from "../../contracts/setting.js";
 import { PICTURE_STREAMS, type PictureStream } from "../../../core/frame/frame-format.js";
-import { CountsByCause } from "../../contracts/statistics.js";
 import {
   type DeviceState,
   defineOutput,
@@ -14,6 +12,8 @@ import {
   type OutputPicture,
 } from "../../contracts/output.js";
 import { rateSetting } from "../../contracts/rate-setting.js";
+import { type Exact, section, setting } from "../../contracts/setting.js";
+import { CountsByCause } from "../../contracts/statistics.js";
 import { servePage } from "./assets.js";
 import { controlOf } from "./control.js";
 import { Hub } from "./hub.js";

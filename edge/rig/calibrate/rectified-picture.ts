@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // One rectified image for the report, bilinear: a picture for people, not the engine's rectification.
-import { type GreyImage, rectify, type StereoCalibration, capturedPoint } from "../../../camera/index.js";
+import { capturedPoint, type GreyImage, rectify, type StereoCalibration } from "../../../camera/index.js";
 
 /** Rectified and scaled to `width` pixels; black where the camera saw nothing. */
 export function rectifiedPicture(

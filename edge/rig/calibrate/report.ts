@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // The report of a calibration: one HTML file that needs nothing beside it.
 import {
+  boardWords,
   type CalibrationResult,
   COVERAGE_COLUMNS,
   COVERAGE_ROWS,
   type Coverage,
-  boardWords,
   encodeJpeg,
   type GreyImage,
   type SeenPair,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // How the cameras of a rig lie to each other: examined at once, or watched while frames are computed.
-export { Examiner, type Examination, type Limits } from "./examine.js";
+export { type Examination, Examiner, type Limits } from "./examine.js";
 export { type AlignmentFigures, inWords } from "./figures.js";
 export { lookGeometryOf } from "./look-options.js";
 export type { PairProblem } from "./problem.js";

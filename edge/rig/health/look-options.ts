@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // What a PairAligner is told, of the images and of how they are rectified.
 import type { PairAlignerOptions } from "../../../camera/index.js";
-import type { PipelineGeometry } from "../../pipeline/geometry.js";
 import type { InputLayout } from "../../contracts/rig.js";
+import type { PipelineGeometry } from "../../pipeline/geometry.js";
 import type { AlignmentView } from "./estimate.js";
 
 export interface LookGeometry {

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // What is wrong with the images of a pair where they say nothing about the rig: flat, out of focus, swapped, unrelated.
-import { ERROR_CATALOGUE, type ErrorCode } from "../../../core/index.js";
+
 import type { AlignmentLook } from "../../../camera/index.js";
+import { ERROR_CATALOGUE, type ErrorCode } from "../../../core/index.js";
 import { typicalDisparity } from "./figures.js";
 
 export interface PairProblem {

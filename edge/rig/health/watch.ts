@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // The watch of a run over its rig: a monitor for what comes in now, another one when the source or its calibration changes.
 import { type FramePair, PairAligner } from "../../../camera/index.js";
-import type { PipelineGeometry } from "../../pipeline/geometry.js";
 import type { Unavailable } from "../../contracts/known.js";
 import type { InputLayout } from "../../contracts/rig.js";
-import { type LookGeometry, lookGeometryOf, lookOptions } from "./look-options.js";
+import type { PipelineGeometry } from "../../pipeline/geometry.js";
 import { type CorrectionReport, RigCorrection } from "./correction.js";
+import { type LookGeometry, lookGeometryOf, lookOptions } from "./look-options.js";
 import { type HealthReport, type MonitorEvents, RigMonitor } from "./monitor.js";
 import { type PairProblem, problem } from "./problem.js";
 import type { HealthSettings } from "./settings.js";

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The source "command": any program as a camera.
-import { isDepthwattError, printable, redactUrl } from "../../../core/index.js";
+
 import { openCommandSource, splitCommand } from "../../../camera/index.js";
+import { isDepthwattError, printable, redactUrl } from "../../../core/index.js";
 import { brokenPlaces, placesOf } from "../../contracts/image-places.js";
 import { type BrokenSetting, defineSource } from "../../contracts/source.js";
 import { commandSettings } from "./settings.js";

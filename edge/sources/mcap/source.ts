@@ -10,6 +10,7 @@ import {
   type SourceEvents,
 } from "../../../camera/index.js";
 import { DepthwattError } from "../../../core/index.js";
+import type { OpenedSource } from "../../contracts/source.js";
 import {
   type PairEvents,
   type PairTopics,
@@ -19,7 +20,6 @@ import {
   recordedPairs,
 } from "../../mcap/pairs.js";
 import { openRecording, type Recording, type RecordingLoss } from "../../mcap/recording.js";
-import type { OpenedSource } from "../../contracts/source.js";
 
 export interface McapSourceSettings {
   file: string;

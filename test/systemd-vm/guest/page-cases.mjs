@@ -3,7 +3,7 @@
 // stands there. What differs is said here: the machine is amd64, `sudo` is root already, the editor is a script, and what would run
 // until Ctrl-C runs for some seconds.
 import { chmodSync, existsSync, readFileSync, writeFileSync } from "node:fs";
-import { assert, mainPid, sh, show, tried, until, UNIT } from "./tools.mjs";
+import { assert, mainPid, sh, show, tried, UNIT, until } from "./tools.mjs";
 
 const page = readFileSync("/opt/service.md", "utf8");
 

@@ -11,7 +11,6 @@ import { connectConsumer, type ReceivedFrame } from "../../../clients/javascript
 import { Continuity, ContinuityByStream } from "../../../clients/javascript/src/continuity.js";
 import { decodeBody, toValues } from "../../../clients/javascript/src/decode.js";
 import { latencyMsOf } from "../../../clients/javascript/src/latency.js";
-import { FrameSaver } from "../../../edge/commands/consume/frame-saver.js";
 import { StreamStatistics } from "../../../clients/javascript/src/statistics.js";
 import { localClockDomain } from "../../../core/frame/clock-domain.js";
 import { FRAME_HEADROOM_BYTES } from "../../../core/frame/frame-format.js";
@@ -21,6 +20,7 @@ import {
   parseFrame,
   writeFrame,
 } from "../../../core/frame/payload.js";
+import { FrameSaver } from "../../../edge/commands/consume/frame-saver.js";
 import { makeFrame } from "../../doubles/frames.js";
 
 const identity = { frameNumber: 1, runId: 2, clockDomain: 3 };

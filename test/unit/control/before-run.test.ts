@@ -2,8 +2,8 @@
 // Requests that come while the run is being opened: the page and the broker can be reached before the last output is.
 import { expect, test } from "vitest";
 import { loadConfig } from "../../../edge/config/index.js";
-import { openControl } from "../../../edge/run/open-control.js";
 import { Snapshots } from "../../../edge/control/snapshot.js";
+import { openControl } from "../../../edge/run/open-control.js";
 import { Runtime } from "../../../edge/run/runtime.js";
 
 function opening(restart?: () => void) {

@@ -6,8 +6,8 @@ import { describe, expect, test, vi } from "vitest";
 import { type Config, changedConfig, loadConfig, type SettingsChange } from "../../../edge/config/index.js";
 import { Control, type ControlledRun } from "../../../edge/control/control.js";
 import { MAX_REQUEST_BYTES, RequestGate } from "../../../edge/control/gate.js";
-import { PRESETS } from "../../../edge/presets/index.js";
 import { SIGNATURE_WINDOW_MS, signatureOf } from "../../../edge/control/signature.js";
+import { PRESETS } from "../../../edge/presets/index.js";
 
 const SECRET = "a secret of enough characters";
 const DEVICE = "site/robot-1";

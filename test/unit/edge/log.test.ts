@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The log: levels, both forms, and no password in either.
 import { describe, expect, test } from "vitest";
-import { createLog } from "../../../edge/cli/log.js";
 import { printable, redactBrokenUrl, redactUrl } from "../../../core/index.js";
+import { createLog } from "../../../edge/cli/log.js";
 
 function capture(level: string, isTTY: boolean) {
   const lines: string[] = [];

@@ -5,7 +5,6 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { encodePfm, encodePng } from "../../../camera/index.js";
-import { meanScores } from "../../../edge/eval/score.js";
 import { sweepPlot } from "../../../edge/commands/eval/plot.js";
 import { parseSweep, sweepCsv } from "../../../edge/commands/eval/sweep.js";
 import {
@@ -18,6 +17,7 @@ import {
   type Scene,
   score,
 } from "../../../edge/eval/index.js";
+import { meanScores } from "../../../edge/eval/score.js";
 import { needsData } from "../../doubles/needs.js";
 
 const NONE = -32768;

@@ -6,11 +6,11 @@ import { chmodSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "nod
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import type { AdjustableEngine } from "../../../edge/pipeline/adjustable-engine.js";
 import { Governor } from "../../../edge/governor/governor.js";
 import { qualityLadder } from "../../../edge/governor/ladder.js";
 import { GovernorLoop } from "../../../edge/governor/loop.js";
 import type { RateGate } from "../../../edge/governor/rate-gate.js";
+import type { AdjustableEngine } from "../../../edge/pipeline/adjustable-engine.js";
 import { PowerModes } from "../../../edge/profile/power-modes.js";
 import type { Meter } from "../../../power/index.js";
 import { SGM } from "../../doubles/governor-run.js";

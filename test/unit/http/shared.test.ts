@@ -7,7 +7,7 @@ import { join } from "node:path";
 import { afterEach, expect, test } from "vitest";
 import { loadConfig } from "../../../edge/config/index.js";
 import type { HttpAccess } from "../../../edge/contracts/http.js";
-import { sendText, SharedHttp } from "../../../edge/http/index.js";
+import { SharedHttp, sendText } from "../../../edge/http/index.js";
 import { makeCertificates } from "../../doubles/certificates.js";
 import { needs } from "../../doubles/needs.js";
 

@@ -5,8 +5,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { loadZstd } from "../../../edge/mcap/compression.js";
-import { type RecordingDisk, realDisk } from "../../../edge/mcap/recording-file.js";
 import { openRecording } from "../../../edge/mcap/recording.js";
+import { type RecordingDisk, realDisk } from "../../../edge/mcap/recording-file.js";
 import { METRICS, STATE } from "../../../edge/mcap/schemas.js";
 import {
   Recorder,

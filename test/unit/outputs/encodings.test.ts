@@ -2,10 +2,10 @@
 // What the engine encodes follows from the outputs' settings, and so do its slots; a wish that lost is met by the output itself.
 import { expect, test } from "vitest";
 import { loadConfig } from "../../../edge/config/index.js";
-import { streamSinks, RealtimeOffset } from "../../../edge/outputs/mqtt/streams.js";
-import { encodingsOf, slotsFor, unionOf } from "../../../edge/outputs/encodings.js";
 import type { ComputedFrame } from "../../../edge/contracts/computed-frame.js";
+import { encodingsOf, slotsFor, unionOf } from "../../../edge/outputs/encodings.js";
 import type { Publisher } from "../../../edge/outputs/mqtt/index.js";
+import { RealtimeOffset, streamSinks } from "../../../edge/outputs/mqtt/streams.js";
 
 const outputs = (...set: string[]) =>
   loadConfig({ set: ["board=none", ...set], environment: {} }).config.outputs;

@@ -3,8 +3,8 @@
 // there, and the whole device with it.
 import { expect, test } from "vitest";
 import { z } from "zod";
-import { loadConfig } from "../../../edge/config/index.js";
 import { makeTopics } from "../../../core/frame/topics.js";
+import { loadConfig } from "../../../edge/config/index.js";
 import {
   type DiscoveryFacts,
   discoveryPayload,

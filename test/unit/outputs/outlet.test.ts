@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // What stands between an output's mistakes and the run: each is counted, told once, and costs nobody else a frame.
 import { expect, test, vi } from "vitest";
-import { Outlet } from "../../../edge/outputs/outlet.js";
 import type { FrameLease, Output } from "../../../edge/contracts/output.js";
+import { Outlet } from "../../../edge/outputs/outlet.js";
 import { Pipeline } from "../../../edge/pipeline/pipeline.js";
 import { HandEngine, HandSource } from "../../doubles/pipeline.js";
 

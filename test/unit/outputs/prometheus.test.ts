@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // The metrics for Prometheus: both formats by hand, what is unknown left out, and clients that do not read.
 import { readFileSync } from "node:fs";
-import { createServer, request as ask } from "node:http";
+import { request as ask, createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { expect, test, vi } from "vitest";
+import { TIME_BOUNDS_MS, TimeCounts } from "../../../edge/contracts/time-counts.js";
 import { alertRules, grafanaDashboard } from "../../../edge/outputs/prometheus/dashboard.js";
 import { exposition, formatFor } from "../../../edge/outputs/prometheus/exposition.js";
 import { FAMILIES } from "../../../edge/outputs/prometheus/families.js";
 import type { Family, ScrapeFacts } from "../../../edge/outputs/prometheus/family.js";
 import { Scrapes } from "../../../edge/outputs/prometheus/scrapes.js";
-import { TIME_BOUNDS_MS, TimeCounts } from "../../../edge/contracts/time-counts.js";
 
 const NOTHING: ScrapeFacts = {
   totals: undefined,

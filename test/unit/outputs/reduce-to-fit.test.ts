@@ -5,11 +5,11 @@ import { describe, expect, test } from "vitest";
 import { decodeBody, decodePoints } from "../../../clients/javascript/src/decode.js";
 import { FRAME_HEADROOM_BYTES } from "../../../core/frame/frame-format.js";
 import { parseFrame, writeFrame } from "../../../core/frame/payload.js";
+import { encodeRvl, rvlMaxBytes } from "../../../core/frame/rvl.js";
+import type { ComputedFrame } from "../../../edge/contracts/computed-frame.js";
 import type { Publisher } from "../../../edge/outputs/mqtt/publisher-types.js";
 import type { MqttSettings } from "../../../edge/outputs/mqtt/settings.js";
 import { RealtimeOffset, streamSinks } from "../../../edge/outputs/mqtt/streams.js";
-import { encodeRvl, rvlMaxBytes } from "../../../core/frame/rvl.js";
-import type { ComputedFrame } from "../../../edge/contracts/computed-frame.js";
 import { seededRandom } from "../../doubles/rvl-pictures.js";
 
 const [WIDTH, HEIGHT] = [61, 43];

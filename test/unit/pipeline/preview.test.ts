@@ -4,8 +4,8 @@ import sharp from "sharp";
 import { expect, test } from "vitest";
 import { DISPARITY_COLOURS } from "../../../camera/index.js";
 import type { ComputedFrame } from "../../../edge/contracts/computed-frame.js";
-import { previewSink } from "../../../edge/outputs/mqtt/preview.js";
 import type { PublishDropCause } from "../../../edge/outputs/mqtt/index.js";
+import { previewSink } from "../../../edge/outputs/mqtt/preview.js";
 import { until } from "../../doubles/frames.js";
 
 function frameOf(

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The meter on a clock and a sensor of the test's own: integrals with known answers, and windows it must refuse.
 import { describe, expect, test } from "vitest";
+import { FrameTimes } from "../../../power/frame-times.js";
 import type {
   ContextSnapshot,
   PowerReport,
@@ -9,7 +10,6 @@ import type {
   RailReading,
 } from "../../../power/index.js";
 import { Meter } from "../../../power/index.js";
-import { FrameTimes } from "../../../power/frame-times.js";
 
 const SECOND = 1_000_000_000n;
 

@@ -5,8 +5,8 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { integrateRecord } from "../../doubles/nvml-record.js";
 import { needs } from "../../doubles/needs.js";
+import { integrateRecord } from "../../doubles/nvml-record.js";
 
 const root = join(import.meta.dirname, "../../..");
 

@@ -8,7 +8,7 @@ import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { loadNative } from "../../../edge/contracts/native.js";
 import { powerNative } from "../../../edge/power/open-meter.js";
 import { Meter, openBestSensor, type PowerSensor } from "../../../power/index.js";
-import { type SampledSensor, SampledReader } from "../../../power/sampled.js";
+import { SampledReader, type SampledSensor } from "../../../power/sampled.js";
 import { needs, needsOwnMalloc } from "../../doubles/needs.js";
 import { ina3221Hwmon, raplZones, SysfsTree } from "../../doubles/sysfs-tree.js";
 

@@ -3,8 +3,6 @@
 import { readFileSync } from "node:fs";
 import { crc32 as zlibCrc32 } from "node:zlib";
 import { describe, expect, test } from "vitest";
-import { ENCODED_HEADROOM_BYTES } from "../../../cuda/index.js";
-import { seededRandom } from "../../doubles/rvl-pictures.js";
 import { crc32, crc32ByTables } from "../../../core/frame/crc32.js";
 import {
   CLOCK_CODES,
@@ -18,7 +16,9 @@ import {
   STREAM_CODES,
 } from "../../../core/frame/frame-format.js";
 import { parseFrame, writeFrame } from "../../../core/frame/payload.js";
+import { ENCODED_HEADROOM_BYTES } from "../../../cuda/index.js";
 import { makeFrame } from "../../doubles/frames.js";
+import { seededRandom } from "../../doubles/rvl-pictures.js";
 
 const identity = { frameNumber: 7, runId: 0xdeadbeef, clockDomain: 0x01020304 };
 

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // A frame that finds the PNG encoder busy is dropped, and has a number all the same: readers see that it is missing.
 import { expect, test } from "vitest";
+import type { ComputedFrame } from "../../../edge/contracts/computed-frame.js";
 import type { Publisher } from "../../../edge/outputs/mqtt/publisher-types.js";
 import type { MqttSettings } from "../../../edge/outputs/mqtt/settings.js";
 import { RealtimeOffset, streamSinks } from "../../../edge/outputs/mqtt/streams.js";
-import type { ComputedFrame } from "../../../edge/contracts/computed-frame.js";
 
 test("numbers count every frame of the stream, whatever becomes of it", async () => {
   const numbers: (number | undefined)[] = [];

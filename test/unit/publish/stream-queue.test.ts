@@ -2,9 +2,9 @@
 // One stream's two places: who is released when, exactly once, and under which cause it is counted.
 import { expect, test } from "vitest";
 import {
-  StreamQueue,
   makeStreamQueues,
   type PendingFrame,
+  StreamQueue,
   sumStreamQueues,
 } from "../../../edge/outputs/mqtt/stream-queue.js";
 import { makeFrame } from "../../doubles/frames.js";

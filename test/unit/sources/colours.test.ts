@@ -4,6 +4,7 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import sharp from "sharp";
+import { FORMAT_TRAITS } from "v4l2-camera/parts";
 import { afterAll, describe, expect, test } from "vitest";
 import {
   coloursOf,
@@ -15,13 +16,12 @@ import {
   SceneRenderer,
   SyntheticSource,
 } from "../../../camera/index.js";
-import { ALGORITHMS, type Algorithm, readsColours } from "../../../cuda/index.js";
-import { computePair, openPair, readPair } from "../../../edge/match/match-pair.js";
-import { loadConfig } from "../../../edge/config/index.js";
-import { openRuntime } from "../../../edge/run/main.js";
-import { loadNative } from "../../../edge/contracts/native.js";
 import { chooseFormat } from "../../../camera/live/choose.js";
-import { FORMAT_TRAITS } from "v4l2-camera/parts";
+import { ALGORITHMS, type Algorithm, readsColours } from "../../../cuda/index.js";
+import { loadConfig } from "../../../edge/config/index.js";
+import { loadNative } from "../../../edge/contracts/native.js";
+import { computePair, openPair, readPair } from "../../../edge/match/match-pair.js";
+import { openRuntime } from "../../../edge/run/main.js";
 import { native, Random } from "../../doubles/stages.js";
 
 const folder = mkdtempSync(join(tmpdir(), "depthwatt-colours-"));

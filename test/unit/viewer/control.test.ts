@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the page may ask, and with which proof: signed in the page itself, once, for this device and this door.
 import { expect, test } from "vitest";
+import { requestPayload, setSecret } from "../../../clients/page/settings/request.js";
+import type { RunControl } from "../../../edge/contracts/control.js";
 import { requestPayload as clientPayload } from "../../../edge/control/client.js";
 import { signatureOf } from "../../../edge/control/signature.js";
-import type { RunControl } from "../../../edge/contracts/control.js";
 import { controlOf } from "../../../edge/outputs/viewer/control.js";
-import { requestPayload, setSecret } from "../../../clients/page/settings/request.js";
 
 const SECRET = "open sesame, at once";
 const FOR = "page of depthwatt/robot-1";

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The adjustment by itself: corners of a known rig in, its numbers out, for each lens model.
 import { expect, test } from "vitest";
-import { type Board, calibratePairs, LENS_MODELS, type SeenPair } from "../../../../camera/index.js";
 import { multiply, rotationVector, transpose } from "../../../../camera/calibration/matrix.js";
+import { type Board, calibratePairs, LENS_MODELS, type SeenPair } from "../../../../camera/index.js";
 import { loadNative } from "../../../../edge/contracts/native.js";
 import { posesOf, rigOf, seenPair } from "../../../doubles/calibration-rig.js";
 import { Random } from "../../../doubles/random.js";

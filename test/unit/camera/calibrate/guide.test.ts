@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The guide of live captures: which looks it takes, what it says is missing, and when it has enough.
 import { expect, test } from "vitest";
-import { type Board, calibratePairs, CaptureGuide, type SeenPair } from "../../../../camera/index.js";
 import { multiply, rotationMatrix, type Vector3 } from "../../../../camera/calibration/matrix.js";
+import { type Board, CaptureGuide, calibratePairs, type SeenPair } from "../../../../camera/index.js";
 import { loadNative } from "../../../../edge/contracts/native.js";
 import { type BoardPose, posesOf, rigOf, seenPair } from "../../../doubles/calibration-rig.js";
 import { Random } from "../../../doubles/random.js";

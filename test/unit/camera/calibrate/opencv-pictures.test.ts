@@ -2,8 +2,8 @@
 // OpenCV's own thirteen pairs of a chessboard: all are found, and fit as well as with OpenCV.
 import { expect, test } from "vitest";
 import { calibratePairs } from "../../../../camera/index.js";
-import { listPairs, lookForBoard } from "../../../../edge/rig/calibrate/index.js";
 import { loadNative } from "../../../../edge/contracts/native.js";
+import { listPairs, lookForBoard } from "../../../../edge/rig/calibrate/index.js";
 import { needsData } from "../../../doubles/needs.js";
 
 needsData("calib/opencv_chessboard").suite("OpenCV's chessboard pairs", (folder) => {

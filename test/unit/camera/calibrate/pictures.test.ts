@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // From pictures to the rig: boards are rendered through known lenses and found, and the numbers come back.
 import { expect, test } from "vitest";
+import { multiply, rotationVector, transpose } from "../../../../camera/calibration/matrix.js";
 import {
   type Board,
   calibratePairs,
@@ -10,7 +11,6 @@ import {
   type LensModel,
   type SeenPair,
 } from "../../../../camera/index.js";
-import { multiply, rotationVector, transpose } from "../../../../camera/calibration/matrix.js";
 import { loadNative } from "../../../../edge/contracts/native.js";
 import { boardPicture } from "../../../doubles/board-pictures.js";
 import { cornersOf, posesOf, rigOf } from "../../../doubles/calibration-rig.js";

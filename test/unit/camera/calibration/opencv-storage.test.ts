@@ -3,8 +3,8 @@
 import { execFileSync } from "node:child_process";
 import { dirname } from "node:path";
 import { expect, test } from "vitest";
-import { loadStereoCalibration, rectify } from "../../../../camera/calibration/index.js";
 import { undistort } from "../../../../camera/calibration/distortion.js";
+import { loadStereoCalibration, rectify } from "../../../../camera/calibration/index.js";
 import { apply } from "../../../../camera/calibration/matrix.js";
 import { needs, needsData, PYTHON } from "../../../doubles/needs.js";
 import { rational, temporaryFiles } from "./fixtures.js";

@@ -19,8 +19,8 @@ import {
   openCvXml,
   plumbBob,
   rational,
-  rosCameraInfo,
   rigs,
+  rosCameraInfo,
   temporaryFiles,
   thinPrism,
 } from "./fixtures.js";

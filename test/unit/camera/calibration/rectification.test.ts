@@ -3,6 +3,7 @@
 import { execFileSync } from "node:child_process";
 import { readFileSync, writeFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
+import { distortFunction, undistort } from "../../../../camera/calibration/distortion.js";
 import {
   buildMap,
   buildMaps,
@@ -10,7 +11,6 @@ import {
   rectify,
   type StereoCalibration,
 } from "../../../../camera/calibration/index.js";
-import { distortFunction, undistort } from "../../../../camera/calibration/distortion.js";
 import { IDENTITY3 } from "../../../../camera/calibration/matrix.js";
 import { needs, needsData, PYTHON } from "../../../doubles/needs.js";
 import { rigs, wideFisheye } from "./fixtures.js";

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What no stereo pair can have is refused in a sentence that names file, key, expected and found; odd units are a warning.
 import { describe, expect, test } from "vitest";
-import { isDepthwattError } from "../../../../core/index.js";
 import {
   type LoadCalibrationOptions,
   loadStereoCalibration,
@@ -9,6 +8,7 @@ import {
   type StereoCalibration,
   stringifyCalibration,
 } from "../../../../camera/calibration/index.js";
+import { isDepthwattError } from "../../../../core/index.js";
 import { needsData } from "../../../doubles/needs.js";
 import {
   barrel,

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The exposure control against a simulated sensor: delay, noise, a wrong idea of the gain, jumps of light.
 import { describe, expect, test } from "vitest";
-import { ExposureController, type ExposureLimits } from "../../../../camera/live/exposure.js";
 import type { RawImage } from "../../../../camera/frame.js";
+import { ExposureController, type ExposureLimits } from "../../../../camera/live/exposure.js";
 import { sampleHistogram } from "../../../../camera/live/histogram.js";
 import { Random } from "../../../doubles/random.js";
 

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // The table of formats, the choice among them, stills, and control wishes.
-import { describe, expect, test } from "vitest";
-import type { PixelFormat, RawImage } from "../../../../camera/frame.js";
+
 import { CAPTURE_FORMATS, controlName } from "v4l2-camera";
 import { delivered, FORMAT_TRAITS, type NativeDescription } from "v4l2-camera/parts";
-import { greyOf } from "../../../../camera/recordings/still.js";
-import { parseControls } from "../../../../camera/live/control-wishes.js";
+import { describe, expect, test } from "vitest";
+import type { PixelFormat, RawImage } from "../../../../camera/frame.js";
 import { chooseFormat } from "../../../../camera/live/choose.js";
+import { parseControls } from "../../../../camera/live/control-wishes.js";
+import { greyOf } from "../../../../camera/recordings/still.js";
 
 const camera = (path: string, formats: [string, number, number][]): NativeDescription => ({
   path,

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Bytes into frames: YUV4MPEG2 and raw, cut anywhere, and what is no frame at all.
 import { describe, expect, test } from "vitest";
-import { DepthwattError } from "../../../../core/index.js";
 import { FrameStream } from "../../../../camera/command/frame-stream.js";
 import { type FrameLayout, rawLayout } from "../../../../camera/command/layout.js";
 import { y4mLayout } from "../../../../camera/command/y4m.js";
+import { DepthwattError } from "../../../../core/index.js";
 import { Random } from "../../../doubles/random.js";
 
 const WIDTH = 18;

@@ -4,12 +4,12 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import sharp from "sharp";
-import { beforeEach, expect, test } from "vitest";
 import { type CameraFrame, V4l2Camera } from "v4l2-camera/parts";
+import { beforeEach, expect, test } from "vitest";
 import { openV4l2Source } from "../../../../camera/index.js";
-import { clocks, now, recording, rest, until, video } from "../../../doubles/cameras.js";
 import { type FakeVideo, fakeVideo } from "../../../../camera/v4l2/test/fake-video/fake-video.js";
 import { type MotionJpeg, motionJpeg } from "../../../../camera/v4l2/test/motion-jpeg.js";
+import { clocks, now, recording, rest, until, video } from "../../../doubles/cameras.js";
 import { needs, needsData } from "../../../doubles/needs.js";
 
 const [WIDTH, HEIGHT] = [64, 48];

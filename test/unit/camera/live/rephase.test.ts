@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // Free-running cameras brought into phase, strictly: the driver in memory stamps each image by the moment at which its
 // stream really began, so that what a busy machine adds is known to the nanosecond and can be taken off.
-import { afterEach, beforeEach, expect, test } from "vitest";
+
 import type { NativeOpenOptions } from "v4l2-camera/parts";
 import { wrapPhase } from "v4l2-camera/parts";
+import { afterEach, beforeEach, expect, test } from "vitest";
 import { openV4l2Source } from "../../../../camera/index.js";
-import { clocks, counted, now, recording, until, video } from "../../../doubles/cameras.js";
 import { type FakeVideo, fakeVideo } from "../../../../camera/v4l2/test/fake-video/fake-video.js";
+import { clocks, counted, now, recording, until, video } from "../../../doubles/cameras.js";
 import { needs } from "../../../doubles/needs.js";
 
 const [LEFT, RIGHT] = ["/dev/fake0", "/dev/fake1"] as const;

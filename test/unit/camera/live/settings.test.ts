@@ -3,19 +3,16 @@
 import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { constants, tmpdir } from "node:os";
 import { join } from "node:path";
+import { CameraControls, findCamera, isSameDevice, userOf, V4l2Camera } from "v4l2-camera/parts";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { CameraControls } from "v4l2-camera/parts";
-import { ExposureLoop } from "../../../../camera/live/exposure-loop.js";
-import { V4l2Camera } from "v4l2-camera/parts";
-import { findCamera, isSameDevice } from "v4l2-camera/parts";
-import { userOf } from "v4l2-camera/parts";
 import { openV4l2Source, type V4l2Settings } from "../../../../camera/index.js";
-import { clocks, now, recording, until, video } from "../../../doubles/cameras.js";
+import { ExposureLoop } from "../../../../camera/live/exposure-loop.js";
 import {
   type FakeCamera,
   type FakeVideo,
   fakeVideo,
 } from "../../../../camera/v4l2/test/fake-video/fake-video.js";
+import { clocks, now, recording, until, video } from "../../../doubles/cameras.js";
 import { needs } from "../../../doubles/needs.js";
 
 const [LEFT, RIGHT] = ["/dev/fake0", "/dev/fake1"] as const;

@@ -3,12 +3,12 @@
 import { constants } from "node:os";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { openV4l2Source, type V4l2Settings } from "../../../../camera/index.js";
-import { clocks, counted, now, play, recording, rest, until, video } from "../../../doubles/cameras.js";
 import {
   type FakeCamera,
   type FakeVideo,
   fakeVideo,
 } from "../../../../camera/v4l2/test/fake-video/fake-video.js";
+import { clocks, counted, now, play, recording, rest, until, video } from "../../../doubles/cameras.js";
 import { needs } from "../../../doubles/needs.js";
 
 /** Twenty unpluggings, each waited for: a machine with other work takes its time. */

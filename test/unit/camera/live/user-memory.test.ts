@@ -2,12 +2,12 @@
 // Cameras that write into the process's own memory (source.memory: userptr): the memory that an engine was given is the memory
 // that images arrive in, from the first to the last camera, and nobody writes under a reader.
 import { constants } from "node:os";
-import { afterEach, beforeEach, expect, test } from "vitest";
 import { V4l2Camera } from "v4l2-camera/parts";
+import { afterEach, beforeEach, expect, test } from "vitest";
 import { openV4l2Source, type PairSource, type V4l2Settings } from "../../../../camera/index.js";
-import { clocks, counted, now, play, recording, rest, until, video } from "../../../doubles/cameras.js";
 import { type FakeVideo, fakeVideo } from "../../../../camera/v4l2/test/fake-video/fake-video.js";
 import { motionJpeg } from "../../../../camera/v4l2/test/motion-jpeg.js";
+import { clocks, counted, now, play, recording, rest, until, video } from "../../../doubles/cameras.js";
 import { needs } from "../../../doubles/needs.js";
 
 const [LEFT, RIGHT] = ["/dev/fake0", "/dev/fake1"];

@@ -9,8 +9,8 @@ import type { Command } from "commander";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { DepthwattError } from "../../../../core/index.js";
 import { buildProgram, runCommandLine } from "../../../../edge/cli/program.js";
-import { PRESETS } from "../../../../edge/presets/index.js";
 import { reportError } from "../../../../edge/cli/report-error.js";
+import { PRESETS } from "../../../../edge/presets/index.js";
 
 let out = "";
 let err = "";

@@ -3,7 +3,7 @@
 // figures are those of the result files, which were measured with these very settings.
 import { existsSync, readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
-import { changedConfig, type Config, loadConfig, SETTINGS } from "../../../../edge/config/index.js";
+import { type Config, changedConfig, loadConfig, SETTINGS } from "../../../../edge/config/index.js";
 import { PRESET_NAMES, PRESETS } from "../../../../edge/presets/index.js";
 
 const quiet = { environment: {}, set: ["board=none"] };

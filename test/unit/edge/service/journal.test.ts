@@ -6,13 +6,13 @@ import { fstatSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
+import { createLog } from "../../../../edge/cli/log.js";
 import {
   journalEntry,
   journalFields,
   leadsToJournal,
   sendToJournal,
 } from "../../../../edge/service/journal.js";
-import { createLog } from "../../../../edge/cli/log.js";
 import { PYTHON } from "../../../doubles/needs.js";
 
 /** One line as the log writes it. */

@@ -2,9 +2,9 @@
 // OpenCV as a peer of depthwatt bench: it computes in turn with the engine, and what is wrong is told.
 import { describe, expect, test } from "vitest";
 import { compareWithOpencv } from "../../../../../edge/commands/bench/compare.js";
-import { openOpencvPeer, type OpencvMode } from "../../../../../edge/commands/bench/opencv-peer.js";
-import { quantile } from "../../../../../edge/commands/bench/quantile.js";
 import { timeMatcher } from "../../../../../edge/commands/bench/index.js";
+import { type OpencvMode, openOpencvPeer } from "../../../../../edge/commands/bench/opencv-peer.js";
+import { quantile } from "../../../../../edge/commands/bench/quantile.js";
 import { loadConfig } from "../../../../../edge/config/index.js";
 import { needs, PYTHON } from "../../../../doubles/needs.js";
 

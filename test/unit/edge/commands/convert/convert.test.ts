@@ -18,13 +18,13 @@ import {
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { decodePfm, loadStereoCalibration, readGreyImage, writeScene } from "../../../../../camera/index.js";
 import { parse } from "yaml";
+import { decodePfm, loadStereoCalibration, readGreyImage, writeScene } from "../../../../../camera/index.js";
+import { progressLine } from "../../../../../edge/cli/progress.js";
 import { flattened, toCsv } from "../../../../../edge/commands/convert/csv.js";
 import { toPly } from "../../../../../edge/commands/convert/ply.js";
 import { toFolders } from "../../../../../edge/commands/convert/to-folders.js";
 import { toRecording } from "../../../../../edge/commands/convert/to-recording.js";
-import { progressLine } from "../../../../../edge/cli/progress.js";
 import { loadNative } from "../../../../../edge/contracts/native.js";
 import { openRecording } from "../../../../../edge/mcap/recording.js";
 import { lastJson, runProgram } from "../../../../doubles/program.js";

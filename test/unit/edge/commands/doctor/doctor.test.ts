@@ -6,6 +6,7 @@ import { createServer, type Socket } from "node:net";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { gatherEvidence } from "../../../../../edge/boards/index.js";
 import { findingLines, fixLines } from "../../../../../edge/commands/doctor/command.js";
 import {
   brokerCommands,
@@ -20,7 +21,6 @@ import {
   lookAtNode,
   lookAtSettings,
 } from "../../../../../edge/commands/doctor/look-at-program.js";
-import { gatherEvidence } from "../../../../../edge/boards/index.js";
 import { loadConfig } from "../../../../../edge/config/index.js";
 import { buildBoardTree, CONSTRUCTED_BOARDS } from "../../../../doubles/board-trees.js";
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The table of a fleet out of what devices say, of any form.
 import { expect, test } from "vitest";
-import { Emitter } from "../../../../../clients/javascript/src/emitter.js";
 import type { ConsumerEvents } from "../../../../../clients/javascript/src/consumer.js";
+import { Emitter } from "../../../../../clients/javascript/src/emitter.js";
 import { Fleet, MAX_DEVICES } from "../../../../../edge/commands/fleet/fleet.js";
 
 class Said extends Emitter<ConsumerEvents> {

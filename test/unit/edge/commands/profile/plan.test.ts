@@ -16,9 +16,9 @@ import {
   parseSizes,
   planPoints,
 } from "../../../../../edge/commands/profile/plan.js";
+import { missingPoints } from "../../../../../edge/commands/profile/sweep.js";
 import { PowerModes } from "../../../../../edge/profile/power-modes.js";
 import { readProfile, resumeProfile, saveProfile } from "../../../../../edge/profile/store.js";
-import { missingPoints } from "../../../../../edge/commands/profile/sweep.js";
 import { type ProfilePoint, pointId } from "../../../../../edge/profile/types.js";
 import { constructedProfile } from "../../../../doubles/constructed-profile.js";
 

@@ -14,8 +14,8 @@ import {
 } from "../../../../../edge/commands/profile/contribute.js";
 import { reportHtml, stageColours } from "../../../../../edge/commands/profile/report.js";
 import { regress, studentQuantile95 } from "../../../../../edge/commands/profile/stage-energy.js";
-import { profileCsv } from "../../../../../edge/profile/store.js";
 import { escapeText, linearScale, roundTicks, shortNumber } from "../../../../../edge/plot/index.js";
+import { profileCsv } from "../../../../../edge/profile/store.js";
 import { OPTIONAL_STAGES, type Profile } from "../../../../../edge/profile/types.js";
 import { constructedProfile, MODEL, seeded } from "../../../../doubles/constructed-profile.js";
 

@@ -2,6 +2,7 @@
 // The battery's own gauge: it measures the whole machine, but only while nothing charges or feeds it.
 import { join } from "node:path";
 import type { PowerSensor, RailDescription, RailReading, TotalRule, Unavailable } from "./sensor.js";
+import { defineSensor } from "./sensor-definition.js";
 import { listFolder, parseWholeNumber, readValueFile, type ValueReader } from "./sysfs.js";
 
 export interface BatteryOptions {
@@ -90,3 +91,10 @@ export function openBattery(options: BatteryOptions = {}): PowerSensor | Unavail
   }
   return { available: false, reason: `no battery under ${folder}` };
 }
+
+export const battery = defineSensor({
+  name: "battery",
+  choices: ["battery"],
+  measures: "battery",
+  open: openBattery,
+});

@@ -6,8 +6,10 @@ export class CombinedSensor implements PowerSensor {
   readonly name: string;
   readonly rails: readonly RailDescription[];
   readonly total: TotalRule | Unavailable;
+  readonly parts: readonly PowerSensor[];
 
-  constructor(private readonly parts: readonly PowerSensor[]) {
+  constructor(parts: readonly PowerSensor[]) {
+    this.parts = parts;
     this.name = parts.map((part) => part.name).join("+");
     this.rails = parts.flatMap((part) => [...part.rails]);
     const rules: TotalRule[] = [];

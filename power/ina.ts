@@ -4,6 +4,7 @@
 import { applyTotalRule, FileSensor } from "./file-sensor.js";
 import { findInaChannels } from "./ina-channels.js";
 import type { PowerSensor, TotalRule, Unavailable } from "./sensor.js";
+import { defineSensor } from "./sensor-definition.js";
 import { isRefused, readValueFile, type ValueReader } from "./sysfs.js";
 
 export interface InaOptions {
@@ -64,3 +65,11 @@ export function openIna(options: InaOptions = {}): PowerSensor | Unavailable {
   }
   return sensor;
 }
+
+/** Both choices mean every power monitor of the board: AGX Thor has one of either kind. */
+export const ina = defineSensor({
+  name: "ina",
+  choices: ["ina3221", "ina238"],
+  measures: "board",
+  open: openIna,
+});

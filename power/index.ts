@@ -30,5 +30,7 @@ export {
 } from "./open.js";
 export type { Figure, PowerFigures, PowerReport, RailFigure, SamplingFigures } from "./report.js";
 export type * from "./sensor.js";
+export type { SensorDefinition, SensorOptions } from "./sensor-definition.js";
+export { SENSORS } from "./sensors.js";
 export type { RailEnergy } from "./series.js";
 export { UDEV_RULE } from "./sysfs.js";

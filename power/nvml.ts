@@ -4,11 +4,13 @@
 import type { NvmlBinding, NvmlDevice, NvmlSample } from "./native.js";
 import type { SampledRail, SampledSensor } from "./sampled.js";
 import type { PowerSensor, RailReading, TotalRule, Unavailable } from "./sensor.js";
+import { defineSensor } from "./sensor-definition.js";
 
 export interface NvmlOptions {
-  native: NvmlBinding | undefined;
+  /** Without it NVML is unavailable. */
+  native?: NvmlBinding | undefined;
   /** NVML's index of the GPU, in PCI order; default 0. */
-  device?: number;
+  nvmlDevice?: number;
   clock?: () => bigint;
 }
 
@@ -92,7 +94,7 @@ export function openNvml(options: NvmlOptions): PowerSensor | Unavailable {
   }
   const opened = options.native.nvmlOpen();
   if (!opened.available) return opened;
-  const wanted = options.device ?? 0;
+  const wanted = options.nvmlDevice ?? 0;
   const device = opened.devices.find((d) => d.index === wanted);
   if (device === undefined) {
     return {
@@ -106,3 +108,5 @@ export function openNvml(options: NvmlOptions): PowerSensor | Unavailable {
   }
   return new NvmlSensor(options.native, device, options.clock ?? process.hrtime.bigint, first);
 }
+
+export const nvml = defineSensor({ name: "nvml", choices: ["nvml"], measures: "part", open: openNvml });

@@ -4,6 +4,7 @@
 import { join } from "node:path";
 import { type FileRail, FileSensor } from "./file-sensor.js";
 import type { PowerSensor, TotalRule, Unavailable } from "./sensor.js";
+import { defineSensor } from "./sensor-definition.js";
 import { isRefused, listFolder, optionalNumber, readValueFile, type ValueReader } from "./sysfs.js";
 
 export interface RaplOptions {
@@ -129,3 +130,5 @@ export function openRapl(options: RaplOptions = {}): PowerSensor | Unavailable {
     ...(options.clock && { clock: options.clock }),
   });
 }
+
+export const rapl = defineSensor({ name: "rapl", choices: ["rapl"], measures: "part", open: openRapl });

@@ -53,6 +53,3 @@ export interface PowerSensor {
   read(): RailReading[];
   close(): void;
 }
-
-/** Finds out whether a sensor is there. */
-export type SensorProbe = () => PowerSensor | Unavailable;

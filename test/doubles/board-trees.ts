@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Constructed trees of every Jetson board: identity strings and rails as reference tables list them, figures made up.
-// They prove that depthwatt reads such a board rightly, not that a board looks like this.
+// Constructed trees of every board that has rails: identity strings and rails as reference tables list them, or as the board's
+// config does for a board without a table; figures are made up. They prove that depthwatt reads such a board correctly, not that
+// a board looks like this.
+import { type BoardFile, known, loadBoards } from "../../edge/boards/index.js";
 import { ina238Hwmon, ina3221Hwmon, ina3221Iio, SysfsTree } from "./sysfs-tree.js";
 
 export interface ConstructedBoard {
@@ -103,7 +105,7 @@ const agxFirst: Rails = { GPU: [19_000, 20], CPU: [19_000, 50], SOC: [19_000, 90
 const agxSecond: Rails = { CV: [19_000, 4], VDDRQ: [19_000, 30], SYS5V: [5000, 520] };
 const agxRails = milliwatts(agxFirst, agxSecond);
 
-export const CONSTRUCTED_BOARDS: Record<string, ConstructedBoard> = {
+export const REFERENCE_BOARDS: Record<string, ConstructedBoard> = {
   nano: {
     compatible: ["nvidia,p3450-0000", "nvidia,jetson-nano", "nvidia,tegra210"],
     model: "NVIDIA Jetson Nano Developer Kit",
@@ -179,6 +181,47 @@ export const CONSTRUCTED_BOARDS: Record<string, ConstructedBoard> = {
   "agx-thor-t5000": thor("p3834-0008"),
   "agx-thor-t4000": thor("p3834-0000"),
 };
+
+/** The files of one power monitor, by the words of the config: "ina3221 1-0040", "ina3221x 6-0040 (iio)", "ina238". */
+function monitorFiles(device: string, at: number, rails: Rails): Record<string, string | number> {
+  const address = device.match(/\b\d+-\d{4}\b/)?.[0] ?? `2-00${40 + at}`;
+  if (device.endsWith("(iio)")) return ina3221Iio(address, at, channels(rails));
+  if (!device.startsWith("ina238")) return ina3221Hwmon(address, at, channels(rails));
+  const [[millivolts, milliamperes]] = Object.values(rails) as [Rails[string]];
+  return ina238Hwmon(address, at, millivolts, milliamperes);
+}
+
+/** @returns undefined if the config names no rails */
+export function boardFromConfig({
+  compatible,
+  identity,
+  power,
+  modes,
+}: BoardFile): ConstructedBoard | undefined {
+  const rails = known(power.rails);
+  const total = known(power.total);
+  if (rails === undefined || total === undefined) return undefined;
+  const monitors = new Map<string, Rails>();
+  for (const [at, { label, device }] of rails.entries())
+    monitors.set(device, { ...monitors.get(device), [label]: [5000, 100 * (at + 1)] });
+  const shown = milliwatts(...monitors.values());
+  return {
+    compatible: [compatible[0]!, ...identity.soc],
+    model: identity.models[0] ?? "a board",
+    release: R36,
+    modes: (known(modes) ?? []).map(({ name }) => name),
+    files: Object.assign({}, ...[...monitors].map(([device, own], at) => monitorFiles(device, at, own))),
+    rails: shown,
+    totalMilliwatts: total.rails.reduce((watts, label) => watts + shown[label]!, 0),
+  };
+}
+
+export const CONSTRUCTED_BOARDS: Record<string, ConstructedBoard> = Object.fromEntries(
+  loadBoards().flatMap((board) => {
+    const constructed = REFERENCE_BOARDS[board.name] ?? boardFromConfig(board);
+    return constructed === undefined ? [] : [[board.name, constructed]];
+  }),
+);
 
 export function buildBoardTree(board: ConstructedBoard): SysfsTree {
   const conf = board.modes

@@ -5,7 +5,13 @@ import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { openBattery } from "../../../power/battery.js";
 import { ExternalSensor, valueAtPath } from "../../../power/external.js";
 import { openIna } from "../../../power/ina.js";
-import { type NvmlBinding, openBestSensor, openCandidates, type PowerSensor } from "../../../power/index.js";
+import {
+  type NvmlBinding,
+  openBestSensor,
+  openCandidates,
+  type PowerSensor,
+  SENSORS,
+} from "../../../power/index.js";
 import { openNvml } from "../../../power/nvml.js";
 import { openRapl, unwrapCounter } from "../../../power/rapl.js";
 import { readValueFile, type ValueReader } from "../../../power/sysfs.js";
@@ -319,7 +325,7 @@ describe("NVML", () => {
     });
     const none = nvml({ energyMillijoules, powerMilliwatts: { error: "GPU is lost" } });
     expect(refusal(openNvml({ native: none }))).toContain("GPU is lost");
-    expect(refusal(openNvml({ native: nvml(), device: 3 }))).toContain("none with index 3");
+    expect(refusal(openNvml({ native: nvml(), nvmlDevice: 3 }))).toContain("none with index 3");
     expect(refusal(openNvml({ native: undefined }))).toContain("native addon");
   });
 });
@@ -354,11 +360,6 @@ describe("choosing", () => {
     expect(refusal(openBestSensor({ root: tree.root, choice: "ina3221" }))).toContain("no INA3221");
     expect(refusal(openBestSensor({ root: tree.root, choice: "rapl+nvml" }))).toContain("native addon");
     expect(refusal(openBestSensor({ root: tree.root, choice: "none" }))).toContain("'none'");
-    expect(openCandidates({ root: tree.root }).map((c) => c.name)).toEqual([
-      "ina",
-      "rapl",
-      "nvml",
-      "battery",
-    ]);
+    expect(openCandidates({ root: tree.root }).map((c) => c.name)).toEqual(SENSORS.map(({ name }) => name));
   });
 });

@@ -22,6 +22,7 @@ import {
   lookAtSettings,
 } from "../../../../../edge/commands/doctor/look-at-program.js";
 import { loadConfig } from "../../../../../edge/config/index.js";
+import { SENSORS } from "../../../../../power/index.js";
 import { buildBoardTree, CONSTRUCTED_BOARDS } from "../../../../doubles/board-trees.js";
 
 const root = mkdtempSync(join(tmpdir(), "depthwatt-doctor-"));
@@ -109,7 +110,7 @@ describe("cuda", () => {
 describe("power", () => {
   test("says for every kind of sensor what it measures or why not", () => {
     const finding = lookAtPower(undefined);
-    expect(finding.details!.map((line) => line.split(":")[0])).toEqual(["ina", "rapl", "nvml", "battery"]);
+    expect(finding.details!.map((line) => line.split(":")[0])).toEqual(SENSORS.map(({ name }) => name));
     for (const line of finding.details!) expect(line.length).toBeGreaterThan(8);
   });
 });

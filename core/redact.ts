@@ -22,10 +22,15 @@ export function redactBrokenUrl(text: string): string {
   return begin < 0 ? text : `${text.slice(0, begin)}:${HIDDEN}${text.slice(end)}`;
 }
 
-/** Control characters as \uXXXX, so that a name from a file or the network cannot move the cursor; line ends stay. */
+/**
+ * Returns the text with control characters, invisible ones and those that change the direction of writing as \uXXXX, so that a
+ * name from a file or the network cannot move the cursor or pretend to be another one. Line ends stay.
+ */
 export function printable(text: string): string {
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: these are the ones meant
-  return text.replace(/[\u0000-\u0009\u000b-\u001f\u007f-\u009f]/g, (character) => {
+  const unsafe =
+    // biome-ignore lint/suspicious/noControlCharactersInRegex: these are the ones meant
+    /[\u0000-\u0009\u000b-\u001f\u007f-\u009f\u00ad\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]/g;
+  return text.replace(unsafe, (character) => {
     return `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`;
   });
 }

@@ -154,7 +154,13 @@ function hear(message: ToPage): void {
       change({ source: { connected: message.connected, reason: message.reason }, password: undefined });
       break;
     case "devices":
-      change({ devices: message.devices, device: device ?? message.devices[0]?.name });
+      change({
+        devices: message.devices,
+        device: device ?? message.devices[0]?.name,
+        documents: Object.fromEntries(
+          message.devices.flatMap(({ name }) => (documents[name] ? [[name, documents[name]]] : [])),
+        ),
+      });
       break;
     case "watching":
       change({ device: message.device ?? device });

@@ -11,6 +11,8 @@ Exit codes: 0 done, 2 usage or configuration, 3 device, file or sensor, 4 engine
 left out, 70 a bug.
 Begin with: depthwatt run, then depthwatt doctor for what this machine has.`;
 
+const nameOf = ({ usage }: CommandEntry) => usage.split(" ", 1)[0];
+
 /** Every command's line in --help, whether its code was imported or not. */
 const TERMS = new Map(
   COMMANDS.map(({ usage }) => {
@@ -23,9 +25,9 @@ const TERMS = new Map(
 export async function buildProgram(called?: string): Promise<Command> {
   const program = new Command("depthwatt")
     .description("Stereo depth from paired cameras, published over MQTT with its cost in joules per frame.")
-    .version(VERSION, "--version", "print the version")
-    .helpOption("--help", "print this help")
-    .helpCommand(false)
+    .version(VERSION, "-V, --version", "print the version")
+    .helpOption("-h, --help", "print this help")
+    .helpCommand("help [command]", "print the help of a command")
     .addHelpText("after", () => helpText(EPILOGUE))
     .exitOverride()
     // Usage errors are told by reportError, in the same form as every other error.
@@ -35,18 +37,26 @@ export async function buildProgram(called?: string): Promise<Command> {
     subcommandTerm: (command) =>
       (command.parent === program && TERMS.get(command.name())) || new Help().subcommandTerm(command),
   });
-  const nameOf = ({ usage }: CommandEntry) => usage.split(" ", 1)[0];
   const all = called === undefined || COMMANDS.some((entry) => entry.needsAll && nameOf(entry) === called);
   for (const entry of COMMANDS) {
     const command = program.command(entry.usage).description(entry.summary);
     if (all || nameOf(entry) === called) (await entry.load()).define(command);
-    command.helpOption("--help", "print this help");
+    command.helpOption("-h, --help", "print this help");
   }
   return program;
 }
 
+/** Turns `help config explain` into `config explain --help`. A command that is unknown stays alone, to be refused as such. */
+function withoutHelpCommand(words: readonly string[]): readonly string[] {
+  const [first, ...rest] = words;
+  if (first !== "help") return words;
+  const known = ["help", undefined, ...COMMANDS.map(nameOf)].includes(rest[0]);
+  return known ? [...rest.filter((word) => word !== "help"), "--help"] : rest;
+}
+
 /** Runs one command line to its end. @returns the exit code */
-export async function runCommandLine(words: readonly string[]): Promise<number> {
+export async function runCommandLine(given: readonly string[]): Promise<number> {
+  const words = withoutHelpCommand(given);
   const program = await buildProgram(words.find((word) => !word.startsWith("-")) ?? "");
   try {
     await program.parseAsync(words, { from: "user" });

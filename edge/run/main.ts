@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The composition root: what depthwatt is made of, in the order in which a frame passes.
 //   capture -> pair -> rectify -> match -> refine -> depth -> encode -> publish, and power beside it
-import { type Config, chooseBoard } from "../config/index.js";
+import { type BoardChoice, type Config, chooseBoard } from "../config/index.js";
 import { loadNative } from "../contracts/native.js";
 import { CountsByCause } from "../contracts/statistics.js";
 import { Snapshots } from "../control/snapshot.js";
@@ -43,9 +43,10 @@ export async function openRuntime(
     const health = openRigWatch(runtime, input, engine);
     const snapshots = openSnapshots(runtime, input);
     const outputs = await openOutputs(runtime, host, { prepared, input, engine, snapshots });
-    const meter = openPower(runtime);
+    const board = chooseBoard(config.board);
+    const meter = openPower(runtime, board);
     const pipeline = joinPipeline(runtime, { source, input, engine, outputs, snapshots }, drops, frames);
-    const parts = { source, input, engine, meter, health, pipeline, outputs, snapshots };
+    const parts = { board, source, input, engine, meter, health, pipeline, outputs, snapshots };
     runtime.assemble({ ...parts, reporter: createReporter(runtime, parts) });
     return runtime;
   } catch (error) {
@@ -122,10 +123,10 @@ async function openOutputs(
   return outputs;
 }
 
-function openPower(runtime: Runtime): RuntimeParts["meter"] {
-  const { board, power } = runtime.config;
-  const { totalRule } = chooseBoard(board);
-  return runtime.owns(openMeter({ ...power, native: loadNative(), ...(totalRule && { totalRule }) }));
+function openPower(runtime: Runtime, { totalRule }: BoardChoice): RuntimeParts["meter"] {
+  return runtime.owns(
+    openMeter({ ...runtime.config.power, native: loadNative(), ...(totalRule && { totalRule }) }),
+  );
 }
 
 /** Connects source, engine and outputs. */

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The parts of a run, as main.ts opens them.
 import type { Meter } from "../../power/index.js";
+import type { BoardChoice } from "../config/index.js";
 import type { Snapshots } from "../control/snapshot.js";
 import type { RateGate } from "../governor/index.js";
 import type { Outputs } from "../outputs/outputs.js";
@@ -11,6 +12,7 @@ import type { LiveInput } from "./live-input.js";
 import type { Reporter } from "./reporter.js";
 
 export interface RuntimeParts {
+  board: BoardChoice;
   /** Where the pipeline takes pairs from: the source of `input`, limited to the governor's rate. */
   source: RateGate;
   input: LiveInput;

@@ -6,6 +6,7 @@ import { join } from "node:path";
 import mqtt from "mqtt";
 import { expect, test } from "vitest";
 import { packageRoot } from "../../core/index.js";
+import { chooseBoard } from "../../edge/config/index.js";
 import { until } from "../doubles/frames.js";
 import { startMosquitto } from "../doubles/mosquitto.js";
 import { needs } from "../doubles/needs.js";
@@ -65,6 +66,8 @@ needs("mosquitto").suite("documents of a run", () => {
         expect(typesOf(newest), name).toMatchObject(expected);
       }
       expect(seen.state?.map(({ state }) => state)).toEqual(["online", "stopped"]);
+      // The setting is auto, and the document says what was found.
+      expect(seen.info?.at(-1)?.board).toBe(chooseBoard("auto").name ?? "unknown");
     } finally {
       child.kill();
       await client.endAsync(true);

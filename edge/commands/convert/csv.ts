@@ -21,8 +21,14 @@ export function flattened(
   return into;
 }
 
-const cellText = (cell: Cell | undefined) =>
-  typeof cell === "string" && /[",\n]/.test(cell) ? `"${cell.replaceAll('"', '""')}"` : String(cell ?? "");
+/** Spreadsheets run text that begins so as a formula; an apostrophe makes it text. */
+const FORMULA = /^[=+\-@\t\r]/;
+
+function cellText(cell: Cell | undefined): string {
+  if (typeof cell !== "string") return String(cell ?? "");
+  const text = FORMULA.test(cell) ? `'${cell}` : cell;
+  return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
+}
 
 /** @throws DepthwattError SOURCE_EMPTY: a recording without figures */
 export async function toCsv(
@@ -53,7 +59,7 @@ export async function toCsv(
     );
   const columns = [...new Set(rows.flatMap((row) => Object.keys(row)))];
   const lines = [
-    columns.join(","),
+    columns.map(cellText).join(","),
     ...rows.map((row) => columns.map((name) => cellText(row[name])).join(",")),
   ];
   await writeBeside(out, `${lines.join("\n")}\n`);

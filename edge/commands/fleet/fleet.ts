@@ -14,6 +14,8 @@ export interface FleetDevice {
   algorithm: string | null;
   fps: number | null;
   watts: number | null;
+  /** Why watts is null, as the device says it. */
+  powerReason: string | null;
   fpsPerWatt: number | null;
   joulesPerFrame: number | null;
   temperatureCelsius: number | null;
@@ -125,8 +127,6 @@ export class Fleet {
     if (runs && ageSeconds !== null && ageSeconds > lateAfter)
       warnings.push(`no metrics for ${ageSeconds.toFixed(0)} s`);
     if (runs && numberAt(metrics, "fps") === 0) warnings.push("no frames");
-    const powerReason = member(metrics, "power", "available") === false && textAt(metrics, "power", "reason");
-    if (powerReason) warnings.push(`power unknown: ${powerReason}`);
     return warnings;
   }
 
@@ -150,6 +150,8 @@ export class Fleet {
         algorithm: textAt(info, "algorithm"),
         fps: numberAt(metrics, "fps"),
         watts: numberAt(metrics, "power", "watts"),
+        powerReason:
+          member(metrics, "power", "available") === false ? textAt(metrics, "power", "reason") : null,
         fpsPerWatt: numberAt(metrics, "power", "fpsPerWatt"),
         joulesPerFrame: numberAt(metrics, "power", "joulesPerFrame"),
         temperatureCelsius: hottest.length > 0 ? Math.max(...(hottest as number[])) : null,

@@ -82,7 +82,7 @@ export class BrokerFeed {
     let assembly = before;
     if (before === undefined || before.timestampNs !== header.leftTimestampNs) {
       if (before !== undefined) this.#complete(device, before);
-      else if (this.#assemblies.size >= MAX_ASSEMBLIES) return;
+      else if (!this.#hasRoom()) return;
       assembly = {
         timestampNs: header.leftTimestampNs,
         frames: new Map(),
@@ -90,6 +90,8 @@ export class BrokerFeed {
         expected: before?.seen ?? new Set(),
         timer: undefined,
       };
+      // At the end: what stands first has been silent longest.
+      this.#assemblies.delete(device);
       this.#assemblies.set(device, assembly);
     }
     const moment = assembly as Assembly;
@@ -98,6 +100,13 @@ export class BrokerFeed {
     const { seen, expected } = moment;
     if (expected.size > 0 && [...expected].every((name) => seen.has(name))) this.#complete(device, moment);
     else moment.timer ??= setTimeout(() => this.#complete(device, moment), PATIENCE_MS);
+  }
+
+  /** Forgets the device that has been silent longest where there are too many. */
+  #hasRoom(): boolean {
+    if (this.#assemblies.size < MAX_ASSEMBLIES) return true;
+    const idle = [...this.#assemblies].find(([, { frames }]) => frames.size === 0);
+    return idle !== undefined && this.#assemblies.delete(idle[0]);
   }
 
   #complete(device: string, moment: Assembly): void {

@@ -23,6 +23,8 @@ import {
 const KEPT_LINES = 100;
 /** Anybody may publish under new names for ever at a broker. */
 const MAX_DEVICES = 256;
+/** A name without frames and metrics for so long gives its place to a device that sends some. */
+const ALIVE_MS = 30_000;
 /** Pings that a page may leave unanswered; a busy machine is late, a broken connection never answers. */
 const MAX_UNANSWERED = 5;
 
@@ -61,6 +63,8 @@ export interface HubControl {
 
 interface Known {
   documents: Map<DocumentType, unknown>;
+  /** Time of the last frame or metrics. Other documents are retained: their device may be gone, or may never have been. */
+  aliveMs: number;
 }
 
 export class Hub {
@@ -70,6 +74,7 @@ export class Hub {
   readonly #lines: LogLine[] = [];
   #source: { connected: boolean; reason: string };
   #beat: NodeJS.Timeout | undefined;
+  #crowded = false;
 
   constructor(options: HubOptions) {
     this.#options = options;
@@ -192,18 +197,38 @@ export class Hub {
     });
   }
 
-  #device(name: string): Known | undefined {
+  /** @param alive whether the device has sent a frame or metrics just now */
+  #device(name: string, alive: boolean): Known | undefined {
     let known = this.#devices.get(name);
-    if (known === undefined && this.#devices.size < MAX_DEVICES) {
-      known = { documents: new Map() };
+    if (known === undefined) {
+      if (this.#devices.size >= MAX_DEVICES && !this.#makeRoom(alive || this.watched(name))) return undefined;
+      known = { documents: new Map(), aliveMs: Number.NEGATIVE_INFINITY };
       this.#devices.set(name, known);
       this.#everybody({ type: "devices", devices: this.#entries() });
     }
+    if (alive) known.aliveMs = performance.now();
     return known;
   }
 
+  /** Removes the name that has been silent longest, unless it is alive or a page shows it. @returns whether there is room */
+  #makeRoom(allowed: boolean): boolean {
+    if (!this.#crowded) {
+      this.#crowded = true;
+      this.log(
+        "warn",
+        `more than ${MAX_DEVICES} devices at this broker: only devices that send frames or metrics replace silent ones here; 'depthwatt fleet' lists all`,
+      );
+    }
+    if (!allowed) return false;
+    const since = performance.now() - ALIVE_MS;
+    const silent = [...this.#devices]
+      .filter(([name, { aliveMs }]) => aliveMs < since && !this.watched(name))
+      .sort(([, a], [, b]) => (a.aliveMs < b.aliveMs ? -1 : a.aliveMs > b.aliveMs ? 1 : 0));
+    return silent.length > 0 && this.#devices.delete(silent[0]![0]);
+  }
+
   document(device: string, type: DocumentType, document: unknown): void {
-    const known = this.#device(device);
+    const known = this.#device(device, type === "metrics");
     if (known === undefined) return;
     known.documents.set(type, document);
     this.#everybody({ type, device, document });
@@ -232,7 +257,7 @@ export class Hub {
   /** The streams that somebody watches of this device and has room for now; empty: a frame need not even be looked at. */
   wanted(device: string): ReadonlySet<PictureStream> {
     const streams = new Set<PictureStream>();
-    this.#device(device);
+    this.#device(device, true);
     for (const client of this.#clients.keys()) {
       if (!client.watches(device)) continue;
       if (client.hasRoom) for (const stream of client.streams) streams.add(stream);

@@ -69,6 +69,7 @@ test.each([
 });
 
 test("printable leaves no character that commands a terminal", () => {
+  expect(printable("robot\u202e1-tobor\u2066\u200b\ufeff")).toBe("robot\\u202e1-tobor\\u2066\\u200b\\ufeff");
   expect(printable("a\u001b[31mb\r\u0007\u009bc\nd é")).toBe("a\\u001b[31mb\\u000d\\u0007\\u009bc\nd é");
   const { log, lines } = capture("info", true);
   log.info({ name: "x\u001b[2J" }, "seen \u001b[31m");

@@ -76,6 +76,18 @@ test("devices do not mix, and messages are handed on byte for byte", () => {
   expect(messages.map((message) => [...message])).toEqual([[...one], [...other]]);
 });
 
+test("frames of more names than are kept do not shut out a device", () => {
+  const { sets, consumer } = feed();
+  for (let name = 0; name < 300; name++) {
+    consumer.send(`junk${name}`, "depth", 1);
+    vi.advanceTimersByTime(150);
+  }
+  consumer.send("real", "depth", 1);
+  vi.advanceTimersByTime(150);
+  expect(sets).toHaveLength(301);
+  expect(sets.at(-1)).toBe("real: depth");
+});
+
 test("nothing comes after it was closed", () => {
   const { sets, consumer, fed } = feed();
   consumer.send("a", "depth", 1);

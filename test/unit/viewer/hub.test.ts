@@ -127,6 +127,30 @@ test("a newcomer hears the newest of everything, in an order that makes sense", 
   ]);
 });
 
+test("a device that sends metrics takes the place of a name that sends nothing, and not that of one that does", async () => {
+  const { hub, join } = await opened({ kind: "view" });
+  const names = (page: Awaited<ReturnType<typeof join>>) =>
+    page
+      .heard("devices")
+      .at(-1)!
+      .devices.map(({ name }) => name);
+  for (let name = 0; name < 300; name++)
+    hub.document(`junk${name}`, "state", { state: "online", reason: "" });
+  hub.document("real", "state", { state: "online", reason: "" });
+  const page = await join();
+  await until("the log came", () => page.heard("log").length === 1);
+  expect(names(page)).toHaveLength(256);
+  expect(names(page)).not.toContain("real");
+  expect(page.heard("log")[0]!.lines).toMatchObject([
+    { level: "warn", text: expect.stringMatching(/^more than 256 devices/) },
+  ]);
+  hub.document("real", "metrics", { fps: 3 });
+  for (let name = 0; name < 300; name++) hub.document(`flood${name}`, "metrics", {});
+  await until("the metrics came", () => page.heard("metrics").length >= 256);
+  expect(names(page)).toHaveLength(256);
+  expect(names(page)).toContain("real");
+});
+
 test("before the password a page hears nothing and is sent nothing", async () => {
   const { hub, join } = await opened({ gate: new PasswordGate("correct horse") });
   const page = await join();

@@ -103,7 +103,7 @@ describe("completion in bash", () => {
     const path: string[] = [];
     for (let one: Command | null = command; one?.parent; one = one.parent) path.unshift(one.name());
     const expected = command.options.flatMap(({ short, long }) => [short, long]).filter((flag) => flag);
-    expect(offered(...path, "-").sort()).toEqual([...expected, "--help"].sort());
+    expect(offered(...path, "-").sort()).toEqual([...expected, "-h", "--help"].sort());
   });
 
   test("words that an option takes, after a blank and after =", () => {

@@ -95,14 +95,31 @@ describe("help", async () => {
     expect(err).toContain("Usage: depthwatt");
   });
 
-  test("--version prints package.json's version alone", async () => {
-    expect(await runCommandLine(["--version"])).toBe(0);
+  test.each([
+    [["-h"], "depthwatt [options] [command]"],
+    [["help"], "depthwatt [options] [command]"],
+    [["help", "help"], "depthwatt [options] [command]"],
+    [["help", "run"], "depthwatt run [options]"],
+    [["run", "-h"], "depthwatt run [options]"],
+    [["help", "config", "explain"], "depthwatt config explain [options] <key>"],
+  ])("%j prints that command's help", async (words, usage) => {
+    expect(await runCommandLine(words)).toBe(0);
+    expect(out).toContain(`Usage: ${usage}\n`);
+    expect(err).toBe("");
+  });
+
+  test.each(["--version", "-V"])("%s prints package.json's version alone", async (word) => {
+    expect(await runCommandLine([word])).toBe(0);
     expect(out).toMatch(/^\d+\.\d+\.\d+\n$/);
   });
 });
 
 describe("errors", () => {
   test.each([
+    [
+      ["help", "confg"],
+      "error: unknown command 'confg'\nhint: Did you mean config? Run 'depthwatt --help'.\n",
+    ],
     [["confg"], "error: unknown command 'confg'\nhint: Did you mean config? Run 'depthwatt --help'.\n"],
     [
       ["config", "--prnt"],

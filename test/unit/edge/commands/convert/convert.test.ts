@@ -250,6 +250,23 @@ test("CSV: a row for each metrics, a column for each number", async () => {
   expect(flattened({ a: { b: 1, c: null, d: [1] }, e: "x,y" })).toEqual({ "a.b": 1, e: "x,y" });
 });
 
+test("CSV: names and texts are quoted, and no cell is a formula", async () => {
+  const channels = new Map([[1, { id: 1, schemaId: 2 }]]);
+  const metrics = { 'a\n,b"': 1, "=1+1": -2, text: "@cmd|' /C calc'!A0", plain: "x" };
+  const data = new TextEncoder().encode(JSON.stringify(metrics));
+  const out = place("hostile.csv");
+  const opened = {
+    channels,
+    schemas: new Map([[2, { name: "depthwatt.Metrics" }]]),
+    loss: { messages: new Map(), chunks: 0, bytes: 0 },
+    messages: async function* () {
+      yield { channelId: 1, logTime: 7n, data };
+    },
+  };
+  await toCsv(opened as never, out, deaf);
+  expect(readFileSync(out, "utf8")).toBe(`timeNs,"a\n,b""",'=1+1,text,plain\n7,1,-2,'@cmd|' /C calc'!A0,x\n`);
+});
+
 test("CSV of a recording without figures is refused, and no empty table is left", async () => {
   const bare = place("bare.mcap");
   await toRecording(place("scene"), bare, { rateHz: 30 }, deaf);

@@ -48,7 +48,7 @@ test("devices stand in the order of their names with what they say; what they do
   expect(b).toMatchObject({ device: "b", state: "online", fps: null, watts: null, metricsAgeSeconds: null });
 });
 
-test("it warns of what is degraded, silent, without frames, without power, and of two runs under one name", () => {
+test("it warns of what is degraded, silent, without frames, and of two runs under one name", () => {
   const { said, fleet, pass } = fleetOf();
   said.say("state", { device: "a", state: "degraded", reason: "one camera is late", runId: 1 });
   said.say("metrics", { device: "a", metrics: { fps: 0, power: { available: false, reason: "no sensor" } } });
@@ -59,13 +59,14 @@ test("it warns of what is degraded, silent, without frames, without power, and o
     "2 runs have this name",
     "no metrics for 6 s",
     "no frames",
-    "power unknown: no sensor",
   ]);
+  expect(fleet.devices()[0]).toMatchObject({ watts: null, powerReason: "no sensor" });
   // A run that ends and another that begins are no rivals.
   said.say("state", { device: "a", state: "offline", reason: "lost", runId: 2 });
   said.say("state", { device: "a", ...online, runId: 3 });
   said.say("metrics", { device: "a", metrics: { fps: 5, power: { available: true, watts: 1 } } });
   expect(fleet.devices()[0]!.warnings).toEqual([]);
+  expect(fleet.devices()[0]).toMatchObject({ watts: 1, powerReason: null });
 });
 
 test("metrics that come every minute are not late after ten seconds", () => {

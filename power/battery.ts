@@ -15,13 +15,14 @@ class BatterySensor implements PowerSensor {
   readonly name = "battery";
   readonly rails: readonly RailDescription[];
   readonly total: TotalRule;
+  readonly #folder: string;
+  readonly #reader: ValueReader;
+  readonly #clock: () => bigint;
 
-  constructor(
-    private readonly folder: string,
-    label: string,
-    private readonly reader: ValueReader,
-    private readonly clock: () => bigint,
-  ) {
+  constructor(folder: string, label: string, reader: ValueReader, clock: () => bigint) {
+    this.#folder = folder;
+    this.#reader = reader;
+    this.#clock = clock;
     this.rails = [
       {
         label,
@@ -35,7 +36,7 @@ class BatterySensor implements PowerSensor {
   }
 
   read(): RailReading[] {
-    const status = this.reader(join(this.folder, "status"));
+    const status = this.#reader(join(this.#folder, "status"));
     if (!status.ok) return [{ available: false, reason: status.reason }];
     if (status.text !== "Discharging") {
       return [
@@ -45,7 +46,7 @@ class BatterySensor implements PowerSensor {
         },
       ];
     }
-    const before = this.clock();
+    const before = this.#clock();
     const power = this.#value("power_now");
     if (typeof power === "number") {
       return [
@@ -66,12 +67,12 @@ class BatterySensor implements PowerSensor {
   }
 
   #middle(before: bigint): bigint {
-    return before + (this.clock() - before) / 2n;
+    return before + (this.#clock() - before) / 2n;
   }
 
   #value(name: string): number | { reason: string } {
-    const path = join(this.folder, name);
-    const result = this.reader(path);
+    const path = join(this.#folder, name);
+    const result = this.#reader(path);
     return result.ok ? parseWholeNumber(path, result.text) : { reason: result.reason };
   }
 

@@ -23,13 +23,14 @@ class NvmlSensor implements SampledSensor {
   readonly name = "nvml";
   readonly rails: readonly SampledRail[];
   readonly total: TotalRule;
+  readonly #native: NvmlBinding;
+  readonly #device: NvmlDevice;
+  readonly #clock: () => bigint;
 
-  constructor(
-    private readonly native: NvmlBinding,
-    private readonly device: NvmlDevice,
-    private readonly clock: () => bigint,
-    first: NvmlSample,
-  ) {
+  constructor(native: NvmlBinding, device: NvmlDevice, clock: () => bigint, first: NvmlSample) {
+    this.#native = native;
+    this.#device = device;
+    this.#clock = clock;
     const rails: SampledRail[] = [];
     const label = `GPU${device.index}`;
     if (typeof first.energyMillijoules === "number")
@@ -45,11 +46,11 @@ class NvmlSensor implements SampledSensor {
   #energyRail(label: string, firstMillijoules: number): SampledRail {
     return {
       label,
-      sourcePath: `nvml:${this.device.uuid}:energy`,
+      sourcePath: `nvml:${this.#device.uuid}:energy`,
       kind: "energy",
       updateIntervalMs: UPDATE_INTERVAL_MS,
       step: STEP_MICROJOULES,
-      sources: [{ nvml: this.device.index, quantity: "energy" }],
+      sources: [{ nvml: this.#device.index, quantity: "energy" }],
       decode: ([millijoules], timestampNs) => ({
         available: true,
         timestampNs,
@@ -61,11 +62,11 @@ class NvmlSensor implements SampledSensor {
   #powerRail(label: string): SampledRail {
     return {
       label,
-      sourcePath: `nvml:${this.device.uuid}:power`,
+      sourcePath: `nvml:${this.#device.uuid}:power`,
       kind: "power",
       updateIntervalMs: undefined,
       step: 1,
-      sources: [{ nvml: this.device.index, quantity: "power" }],
+      sources: [{ nvml: this.#device.index, quantity: "power" }],
       decode: ([powerMilliwatts], timestampNs) => ({
         available: true,
         timestampNs,
@@ -75,9 +76,9 @@ class NvmlSensor implements SampledSensor {
   }
 
   read(): RailReading[] {
-    const before = this.clock();
-    const sample = this.native.nvmlRead(this.device.index);
-    const timestampNs = before + (this.clock() - before) / 2n;
+    const before = this.#clock();
+    const sample = this.#native.nvmlRead(this.#device.index);
+    const timestampNs = before + (this.#clock() - before) / 2n;
     return this.rails.map((rail): RailReading => {
       const value = rail.kind === "energy" ? sample.energyMillijoules : sample.powerMilliwatts;
       if (typeof value !== "number") return { available: false, reason: `${rail.label}: ${value.error}` };

@@ -38,12 +38,12 @@ export class SampledReader {
   readonly #rows: Float64Array;
   readonly #rowDoubles: number;
   readonly #values: number[][];
+  readonly #sensor: SampledSensor;
+  readonly #native: PowerNative;
 
-  private constructor(
-    private readonly sensor: SampledSensor,
-    private readonly native: PowerNative,
-    sampler: NativeSampler,
-  ) {
+  private constructor(sensor: SampledSensor, native: PowerNative, sampler: NativeSampler) {
+    this.#sensor = sensor;
+    this.#native = native;
     this.#sampler = sampler;
     this.#values = sensor.rails.map((rail) => new Array<number>(rail.sources.length).fill(0));
     this.#rowDoubles = this.#values.flat().length * SAMPLE_DOUBLES;
@@ -72,8 +72,8 @@ export class SampledReader {
   #takeRow(start: number, take: (rail: number, reading: RailReading, nowNs: bigint) => void): void {
     const rows = this.#rows;
     let at = start;
-    for (let index = 0; index < this.sensor.rails.length; index++) {
-      const rail = this.sensor.rails[index]!;
+    for (let index = 0; index < this.#sensor.rails.length; index++) {
+      const rail = this.#sensor.rails[index]!;
       const values = this.#values[index]!;
       const beforeNs = rows[at]!;
       let failure: string | undefined;
@@ -93,7 +93,7 @@ export class SampledReader {
 
   #failure(source: SampleSource, status: number): string | undefined {
     if (status === 0) return undefined;
-    if (status >= STATUS_NVML) return this.native.nvmlErrorText(status - STATUS_NVML);
+    if (status >= STATUS_NVML) return this.#native.nvmlErrorText(status - STATUS_NVML);
     const path = "file" in source ? source.file : "NVML";
     if (status === STATUS_NOT_A_NUMBER) return `${path}: expected a whole number, got something else`;
     return readFailure(path, getSystemErrorName(-status));

@@ -86,29 +86,31 @@ function refuse(offset: number, expected: string, found: string | number): never
 
 /** Reads numbers out of the words; a class, so that one call site serves counts and deltas. */
 class NibbleReader {
-  private word = 0;
-  private nibbles = 0;
+  #word = 0;
+  #nibbles = 0;
   /** Bytes read so far. */
   offset = 0;
+  readonly #view: DataView;
+  readonly #bytes: number;
 
-  constructor(
-    private readonly view: DataView,
-    private readonly bytes: number,
-  ) {}
+  constructor(view: DataView, bytes: number) {
+    this.#view = view;
+    this.#bytes = bytes;
+  }
 
   /** Unsigned, at most 2^30 - 1: larger than any picture's pixel count. */
   read(): number {
     let value = 0;
     for (let shift = 0; shift < 30; shift += 3) {
-      if (this.nibbles === 0) {
-        if (this.offset + 4 > this.bytes) refuse(this.offset, "another word", "the end of the body");
-        this.word = this.view.getInt32(this.offset, true);
+      if (this.#nibbles === 0) {
+        if (this.offset + 4 > this.#bytes) refuse(this.offset, "another word", "the end of the body");
+        this.#word = this.#view.getInt32(this.offset, true);
         this.offset += 4;
-        this.nibbles = 8;
+        this.#nibbles = 8;
       }
-      const nibble = this.word >>> 28;
-      this.word <<= 4;
-      this.nibbles--;
+      const nibble = this.#word >>> 28;
+      this.#word <<= 4;
+      this.#nibbles--;
       value |= (nibble & 7) << shift;
       if (nibble < 8) return value;
     }

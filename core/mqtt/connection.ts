@@ -49,31 +49,32 @@ const STEADY_MS = 10_000;
 export class BrokerConnection {
   /** Outcome of the first attempt, counting a fall-back as the same one. */
   readonly firstAttempt: Promise<BrokerStatus>;
-  private resolveFirst: (status: BrokerStatus) => void = () => {};
-  private client: MqttClient | undefined;
-  private timer: ReturnType<typeof setTimeout> | undefined;
-  private pauseMs: number;
-  private version: 4 | 5;
-  private ended = false;
-  private ending: Promise<void> | undefined;
-  private afterClose: (() => void) | undefined;
+  #resolveFirst: (status: BrokerStatus) => void = () => {};
+  #client: MqttClient | undefined;
+  #timer: ReturnType<typeof setTimeout> | undefined;
+  #pauseMs: number;
+  #version: 4 | 5;
+  #ended = false;
+  #ending: Promise<void> | undefined;
+  #afterClose: (() => void) | undefined;
+  readonly #options: ConnectionOptions;
+  readonly #events: ConnectionEvents;
 
-  constructor(
-    private readonly options: ConnectionOptions,
-    private readonly events: ConnectionEvents,
-  ) {
-    this.version = options.protocolVersion === 4 ? 4 : 5;
-    this.pauseMs = options.firstPauseMs ?? 1000;
+  constructor(options: ConnectionOptions, events: ConnectionEvents) {
+    this.#options = options;
+    this.#events = events;
+    this.#version = options.protocolVersion === 4 ? 4 : 5;
+    this.#pauseMs = options.firstPauseMs ?? 1000;
     this.firstAttempt = new Promise((resolve) => {
-      this.resolveFirst = resolve;
+      this.#resolveFirst = resolve;
     });
-    this.attempt();
+    this.#attempt();
   }
 
-  private attempt(): void {
-    const { version } = this;
-    const client = mqtt.connect(this.options.url, this.clientOptions(version));
-    this.client = client;
+  #attempt(): void {
+    const version = this.#version;
+    const client = mqtt.connect(this.#options.url, this.#clientOptions(version));
+    this.#client = client;
     let up = false;
     let upMs = 0;
     let closed = false;
@@ -82,11 +83,11 @@ export class BrokerConnection {
       up = true;
       upMs = performance.now();
       clearTimeout(silence);
-      this.announce({
+      this.#announce({
         connected: true,
-        reason: `connected to ${brokerName(this.options.url)}, MQTT ${version === 5 ? "5" : "3.1.1"}`,
+        reason: `connected to ${brokerName(this.#options.url)}, MQTT ${version === 5 ? "5" : "3.1.1"}`,
       });
-      this.events.onUp(client, version, connack);
+      this.#events.onUp(client, version, connack);
     });
     const note = (cause: unknown) => {
       error ??= cause;
@@ -96,7 +97,7 @@ export class BrokerConnection {
       const { connecting } = client.stream as { connecting?: boolean };
       note({ code: connecting === true ? "ETIMEDOUT" : NO_CONNACK });
       client.stream.destroy();
-    }, this.options.answerMs ?? ANSWER_MS);
+    }, this.#options.answerMs ?? ANSWER_MS);
     client.on("error", note);
     // MQTT 5: why the broker is about to hang up.
     client.on("disconnect", ({ reasonCode }) => {
@@ -108,24 +109,24 @@ export class BrokerConnection {
       if (closed) return;
       closed = true;
       clearTimeout(silence);
-      this.client = undefined;
-      if (up) this.events.onDown();
+      this.#client = undefined;
+      if (up) this.#events.onDown();
       // One that is cut again and again, for what is sent over it, is no new beginning.
-      if (up && performance.now() - upMs >= (this.options.steadyMs ?? STEADY_MS))
-        this.pauseMs = this.options.firstPauseMs ?? 1000;
-      if (this.ended) this.afterClose?.();
-      else this.recover(up, version, error);
+      if (up && performance.now() - upMs >= (this.#options.steadyMs ?? STEADY_MS))
+        this.#pauseMs = this.#options.firstPauseMs ?? 1000;
+      if (this.#ended) this.#afterClose?.();
+      else this.#recover(up, version, error);
     });
   }
 
-  private clientOptions(version: 4 | 5): IClientOptions {
-    const { username, password, ca, cert, key, will, clientId, maximumPacketBytes } = this.options;
+  #clientOptions(version: 4 | 5): IClientOptions {
+    const { username, password, ca, cert, key, will, clientId, maximumPacketBytes } = this.#options;
     const options: IClientOptions = {
       protocolVersion: version,
       clientId,
       clean: true,
       keepalive: KEEPALIVE_SECONDS,
-      connectTimeout: 2 * (this.options.answerMs ?? ANSWER_MS),
+      connectTimeout: 2 * (this.#options.answerMs ?? ANSWER_MS),
       // The package's own reconnect keeps the protocol version and the pause; this class changes both.
       reconnectPeriod: 0,
       queueQoSZero: false,
@@ -139,49 +140,49 @@ export class BrokerConnection {
     return Object.assign(options, definedOnly({ username, password, ca, cert, key }));
   }
 
-  private recover(wasUp: boolean, version: 4 | 5, cause: unknown): void {
-    const error = translateBrokerError(cause, this.options.url, wasUp);
-    if (!wasUp && this.options.protocolVersion === "auto") {
+  #recover(wasUp: boolean, version: 4 | 5, cause: unknown): void {
+    const error = translateBrokerError(cause, this.#options.url, wasUp);
+    if (!wasUp && this.#options.protocolVersion === "auto") {
       // Some brokers hang up on a version that they do not know instead of saying so.
       if (version === 5 && (refusedProtocol(cause) || cause === undefined)) {
-        this.version = 4;
-        this.attempt();
+        this.#version = 4;
+        this.#attempt();
         return;
       }
       // It was not the version: begin with the newer one again.
-      this.version = 5;
+      this.#version = 5;
     }
-    this.announce({ connected: false, reason: error.message, error });
+    this.#announce({ connected: false, reason: error.message, error });
     const jitter = 0.9 + 0.2 * Math.random();
-    this.timer = setTimeout(() => this.attempt(), this.pauseMs * jitter);
-    this.pauseMs = Math.min(this.pauseMs * 2, this.options.longestPauseMs ?? 30_000);
+    this.#timer = setTimeout(() => this.#attempt(), this.#pauseMs * jitter);
+    this.#pauseMs = Math.min(this.#pauseMs * 2, this.#options.longestPauseMs ?? 30_000);
   }
 
-  private announce(status: BrokerStatus): void {
-    this.resolveFirst(status);
-    this.events.onStatus(status);
+  #announce(status: BrokerStatus): void {
+    this.#resolveFirst(status);
+    this.#events.onStatus(status);
   }
 
   /** Says goodbye (DISCONNECT, so that no will is sent) and closes; after `graceMs` of the first call the socket is cut. */
   end(graceMs: number): Promise<void> {
-    this.ending ??= this.close(graceMs);
-    return this.ending;
+    this.#ending ??= this.#close(graceMs);
+    return this.#ending;
   }
 
-  private close(graceMs: number): Promise<void> {
-    this.ended = true;
-    clearTimeout(this.timer);
-    const { client } = this;
+  #close(graceMs: number): Promise<void> {
+    this.#ended = true;
+    clearTimeout(this.#timer);
+    const client = this.#client;
     const status: BrokerStatus = { connected: false, reason: "closed" };
     if (client === undefined) {
-      this.announce(status);
+      this.#announce(status);
       return Promise.resolve();
     }
     return new Promise((resolve) => {
       const cut = setTimeout(() => client.stream.destroy(), graceMs);
-      this.afterClose = () => {
+      this.#afterClose = () => {
         clearTimeout(cut);
-        this.announce(status);
+        this.#announce(status);
         resolve();
       };
       client.end(!client.connected);

@@ -20,11 +20,13 @@ export class Guests {
   refused = 0;
   readonly #guests = new Map<Duplex, Guest>();
   #refusing = 0;
+  readonly #maxGuests: number;
+  readonly #maxPacketBytes: number;
 
-  constructor(
-    private readonly maxGuests: number,
-    private readonly maxPacketBytes: number,
-  ) {}
+  constructor(maxGuests: number, maxPacketBytes: number) {
+    this.#maxGuests = maxGuests;
+    this.#maxPacketBytes = maxPacketBytes;
+  }
 
   get count(): number {
     return this.#guests.size;
@@ -32,7 +34,7 @@ export class Guests {
 
   /** @returns whether it may stay; else it is sent away */
   admit(connection: Duplex): boolean {
-    if (this.#guests.size >= this.maxGuests && !this.#makeRoom()) {
+    if (this.#guests.size >= this.#maxGuests && !this.#makeRoom()) {
       this.refused++;
       this.#refuse(connection);
       return false;
@@ -77,7 +79,7 @@ export class Guests {
 
   /** aedes takes what it reads into memory, and looks at its size when a packet is whole. */
   #watchPackets(connection: Duplex): void {
-    const meter = new PacketMeter(this.maxPacketBytes);
+    const meter = new PacketMeter(this.#maxPacketBytes);
     const read = connection.read.bind(connection);
     connection.read = (size?: number) => {
       const bytes = read(size) as Uint8Array | null;
@@ -89,7 +91,7 @@ export class Guests {
 
   /** Answers "server unavailable" in the client's version of MQTT: a connection that is only closed looks like a wrong port. */
   #refuse(connection: Duplex): void {
-    if (this.#refusing >= this.maxGuests) {
+    if (this.#refusing >= this.#maxGuests) {
       connection.destroy();
       return;
     }

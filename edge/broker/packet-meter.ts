@@ -7,9 +7,12 @@ export class PacketMeter {
   #state: "type" | "length" | "body" = "type";
   #length = 0;
   #shift = 0;
+  readonly #maxPacketBytes: number;
 
   /** @param maxPacketBytes of a packet's remaining length */
-  constructor(private readonly maxPacketBytes: number) {}
+  constructor(maxPacketBytes: number) {
+    this.#maxPacketBytes = maxPacketBytes;
+  }
 
   /** @returns false where a packet that is too large has begun, or a length that is none */
   take(bytes: Uint8Array): boolean {
@@ -28,7 +31,7 @@ export class PacketMeter {
         const byte = bytes[at++]!;
         this.#length += (byte & 0x7f) * 2 ** this.#shift;
         this.#shift += 7;
-        if (this.#length > this.maxPacketBytes) return false;
+        if (this.#length > this.#maxPacketBytes) return false;
         if (byte > 0x7f) {
           if (this.#shift >= 28) return false;
           continue;

@@ -4,11 +4,13 @@
 export class RetainedLimit {
   readonly #bytesOf = new Map<string, number>();
   #bytes = 0;
+  readonly #maxMessages: number;
+  readonly #maxBytes: number;
 
-  constructor(
-    private readonly maxMessages: number,
-    private readonly maxBytes: number,
-  ) {}
+  constructor(maxMessages: number, maxBytes: number) {
+    this.#maxMessages = maxMessages;
+    this.#maxBytes = maxBytes;
+  }
 
   /** Before a retained message is kept; an empty one clears its topic. @returns false where there is no room */
   take(topic: string, payloadBytes: number): boolean {
@@ -16,7 +18,7 @@ export class RetainedLimit {
     const bytes = payloadBytes === 0 ? 0 : payloadBytes + topic.length;
     const after = this.#bytes - (before ?? 0) + bytes;
     const isNew = before === undefined && bytes > 0;
-    if (after > this.maxBytes || (isNew && this.#bytesOf.size >= this.maxMessages)) return false;
+    if (after > this.#maxBytes || (isNew && this.#bytesOf.size >= this.#maxMessages)) return false;
     this.#bytes = after;
     if (bytes === 0) this.#bytesOf.delete(topic);
     else this.#bytesOf.set(topic, bytes);

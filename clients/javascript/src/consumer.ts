@@ -89,18 +89,18 @@ function refuseStream(expected: StreamName, found: StreamName): never {
 export class Consumer extends Emitter<ConsumerEvents> {
   /** Outcome of the first attempt to connect; never rejects. Later attempts go on by themselves. */
   readonly firstAttempt: Promise<BrokerStatus>;
-  private readonly base: string;
-  private readonly filters: string[];
-  private readonly continuity = new ContinuityByStream();
+  readonly #base: string;
+  readonly #filters: string[];
+  readonly #continuity = new ContinuityByStream();
   /** Runs that were told to be rivals, by stream; as bounded as the streams that are remembered. */
-  private readonly rivals = new WeakMap<Continuity, number>();
-  private readonly maxPixels: number;
-  private readonly connection: BrokerConnection | undefined;
-  private readonly given: MqttClient | undefined;
-  private client: MqttClient | undefined;
-  private readonly asked = new Set<string>();
-  private readonly receive = (topic: string, payload: Uint8Array) => this.take(topic, payload);
-  private readonly resubscribe = () => void this.given?.subscribe(this.filters);
+  readonly #rivals = new WeakMap<Continuity, number>();
+  readonly #maxPixels: number;
+  readonly #connection: BrokerConnection | undefined;
+  readonly #given: MqttClient | undefined;
+  #client: MqttClient | undefined;
+  readonly #asked = new Set<string>();
+  readonly #receive = (topic: string, payload: Uint8Array) => this.#take(topic, payload);
+  readonly #resubscribe = () => void this.#given?.subscribe(this.#filters);
 
   /** @throws DepthwattError CONFIG_INVALID for a base or device that is no topic */
   constructor(broker: string | MqttClient, options: ConsumerOptions = {}) {
@@ -116,21 +116,21 @@ export class Consumer extends Emitter<ConsumerEvents> {
     } = options;
     checkBaseTopic(base);
     if (device !== undefined) checkDeviceName(device);
-    this.base = base;
-    this.maxPixels = maxPixels;
+    this.#base = base;
+    this.#maxPixels = maxPixels;
     const leaves = [...streams, ...Object.keys(DOCUMENTS)];
-    this.filters = leaves.map((leaf) => `${base}/${device ?? "+"}/${leaf}`);
+    this.#filters = leaves.map((leaf) => `${base}/${device ?? "+"}/${leaf}`);
     if (typeof broker === "string") {
       const clientId = uniqueClientId("depthwatt-consumer");
-      this.connection = new BrokerConnection(
+      this.#connection = new BrokerConnection(
         { url: broker, protocolVersion, clientId, longestPauseMs, ...credentials },
         {
           onUp: (client) => {
-            this.client = client;
-            client.on("message", this.receive);
-            client.subscribe(this.filters, (error, _subscriptions, packet) => {
+            this.#client = client;
+            client.on("message", this.#receive);
+            client.subscribe(this.#filters, (error, _subscriptions, packet) => {
               const codes = (packet as { granted?: number[] } | undefined)?.granted ?? [];
-              const refused = this.filters.filter((_, at) => (codes[at] ?? 0) >= 128);
+              const refused = this.#filters.filter((_, at) => (codes[at] ?? 0) >= 128);
               // Without a code the connection broke: the next one subscribes anew.
               if (!error || refused.length === 0) return;
               const code = codes.find((one) => one >= 128);
@@ -139,40 +139,40 @@ export class Consumer extends Emitter<ConsumerEvents> {
             });
           },
           onDown: () => {
-            this.client = undefined;
+            this.#client = undefined;
           },
           onStatus: (status) => this.emit("status", status),
         },
       );
-      this.firstAttempt = this.connection.firstAttempt;
+      this.firstAttempt = this.#connection.firstAttempt;
     } else {
-      this.given = broker;
-      broker.on("message", this.receive);
-      broker.on("connect", this.resubscribe);
-      if (broker.connected) this.resubscribe();
+      this.#given = broker;
+      broker.on("message", this.#receive);
+      broker.on("connect", this.#resubscribe);
+      if (broker.connected) this.#resubscribe();
       this.firstAttempt = Promise.resolve({ connected: broker.connected, reason: "a client that was given" });
     }
   }
 
-  private take(topic: string, payload: Uint8Array): void {
-    const place = splitTopic(this.base, topic);
+  #take(topic: string, payload: Uint8Array): void {
+    const place = splitTopic(this.#base, topic);
     if (place === undefined) return;
     const { device, leaf } = place;
-    if (Object.hasOwn(STREAM_CODES, leaf)) this.takeFrame(device, leaf as StreamName, payload);
+    if (Object.hasOwn(STREAM_CODES, leaf)) this.#takeFrame(device, leaf as StreamName, payload);
     else if (Object.hasOwn(DOCUMENTS, leaf))
-      this.takeDocument(device, leaf as keyof typeof DOCUMENTS, payload);
+      this.#takeDocument(device, leaf as keyof typeof DOCUMENTS, payload);
   }
 
-  private takeFrame(device: string, stream: StreamName, payload: Uint8Array): void {
+  #takeFrame(device: string, stream: StreamName, payload: Uint8Array): void {
     try {
       const { header, body } = parseFrame(payload);
       if (header.stream !== stream) refuseStream(stream, header.stream);
-      const { maxPixels } = this;
+      const maxPixels = this.#maxPixels;
       checkPixels(header, maxPixels);
       const counts = () => decodeBody(header, body, { maxPixels });
-      const continuity = this.continuity.of(`${device}/${stream}`);
+      const continuity = this.#continuity.of(`${device}/${stream}`);
       const missingBefore = continuity.missingBefore(header);
-      this.tellRivals(device, stream, continuity);
+      this.#tellRivals(device, stream, continuity);
       this.emit("frame", {
         device,
         stream,
@@ -191,14 +191,14 @@ export class Consumer extends Emitter<ConsumerEvents> {
     }
   }
 
-  private tellRivals(device: string, stream: StreamName, continuity: Continuity): void {
+  #tellRivals(device: string, stream: StreamName, continuity: Continuity): void {
     const runIds = continuity.concurrentRuns;
-    if (runIds.length <= (this.rivals.get(continuity) ?? 0)) return;
-    this.rivals.set(continuity, runIds.length);
+    if (runIds.length <= (this.#rivals.get(continuity) ?? 0)) return;
+    this.#rivals.set(continuity, runIds.length);
     this.emit("rivals", { device, stream, runIds });
   }
 
-  private takeDocument(device: string, leaf: keyof typeof DOCUMENTS, payload: Uint8Array): void {
+  #takeDocument(device: string, leaf: keyof typeof DOCUMENTS, payload: Uint8Array): void {
     let document: unknown;
     try {
       document = JSON.parse(new TextDecoder().decode(payload));
@@ -227,24 +227,24 @@ export class Consumer extends Emitter<ConsumerEvents> {
    */
   ask(device: string): void {
     checkDeviceName(device);
-    if (this.asked.has(device)) return;
-    this.asked.add(device);
-    const exact = ["state", "info", "camera_info"].map((leaf) => `${this.base}/${device}/${leaf}`);
+    if (this.#asked.has(device)) return;
+    this.#asked.add(device);
+    const exact = ["state", "info", "camera_info"].map((leaf) => `${this.#base}/${device}/${leaf}`);
     // Subscribed anew on each connect.
-    this.filters.push(...exact);
-    (this.client ?? this.given)?.subscribe(exact, () => {});
+    this.#filters.push(...exact);
+    (this.#client ?? this.#given)?.subscribe(exact, () => {});
   }
 
   /** Ends the subscription, and no message is told after the call; a client that was given stays connected. */
   async close(): Promise<void> {
     // What has arrived with the message that is being told, or comes before the broker knows.
-    this.client?.removeListener("message", this.receive);
-    if (this.given !== undefined) {
-      this.given.removeListener("message", this.receive);
-      this.given.removeListener("connect", this.resubscribe);
-      if (this.given.connected) await this.given.unsubscribeAsync(this.filters);
+    this.#client?.removeListener("message", this.#receive);
+    if (this.#given !== undefined) {
+      this.#given.removeListener("message", this.#receive);
+      this.#given.removeListener("connect", this.#resubscribe);
+      if (this.#given.connected) await this.#given.unsubscribeAsync(this.#filters);
     }
-    await this.connection?.end(500);
+    await this.#connection?.end(500);
   }
 }
 

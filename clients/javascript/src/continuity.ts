@@ -15,18 +15,18 @@ interface Run {
 }
 
 export class Continuity {
-  private readonly runs = new Map<number, Run>();
-  private newest: number | undefined;
+  readonly #runs = new Map<number, Run>();
+  #newest: number | undefined;
 
   /** Frames lost between the one before and this one; 0 for the first of a run, or one that comes twice or late. */
   missingBefore({ runId, frameNumber }: Pick<FrameHeader, "runId" | "frameNumber">): number {
-    const run = this.runs.get(runId);
-    if (run !== undefined && this.newest !== runId) run.returns++;
-    this.newest = runId;
+    const run = this.#runs.get(runId);
+    if (run !== undefined && this.#newest !== runId) run.returns++;
+    this.#newest = runId;
     // A map keeps the order in which its keys were set: the run that is silent longest is the first.
-    this.runs.delete(runId);
-    this.runs.set(runId, run ?? { frameNumber, returns: 0 });
-    if (this.runs.size > MAX_RUNS) this.runs.delete(this.runs.keys().next().value as number);
+    this.#runs.delete(runId);
+    this.#runs.set(runId, run ?? { frameNumber, returns: 0 });
+    if (this.#runs.size > MAX_RUNS) this.#runs.delete(this.#runs.keys().next().value as number);
     if (run === undefined) return 0;
     // Modulo 2^32: a step of more than half the range is a step back.
     const step = (frameNumber - run.frameNumber) >>> 0;
@@ -37,7 +37,7 @@ export class Continuity {
 
   /** Runs that were seen to send beside each other; empty where there is one publisher, however often it was restarted. */
   get concurrentRuns(): number[] {
-    const runs = [...this.runs].filter(([, { returns }]) => returns >= RETURNS_OF_A_PUBLISHER);
+    const runs = [...this.#runs].filter(([, { returns }]) => returns >= RETURNS_OF_A_PUBLISHER);
     return runs.length > 1 ? runs.map(([runId]) => runId) : [];
   }
 }
@@ -47,17 +47,17 @@ const MAX_STREAMS = 4096;
 
 /** One Continuity per stream; where there are too many, the one that was silent longest is forgotten and begins anew. */
 export class ContinuityByStream {
-  private readonly known = new Map<string, Continuity>();
+  readonly #known = new Map<string, Continuity>();
 
   get size(): number {
-    return this.known.size;
+    return this.#known.size;
   }
 
   of(stream: string): Continuity {
-    const continuity = this.known.get(stream) ?? new Continuity();
-    this.known.delete(stream);
-    this.known.set(stream, continuity);
-    if (this.known.size > MAX_STREAMS) this.known.delete(this.known.keys().next().value as string);
+    const continuity = this.#known.get(stream) ?? new Continuity();
+    this.#known.delete(stream);
+    this.#known.set(stream, continuity);
+    if (this.#known.size > MAX_STREAMS) this.#known.delete(this.#known.keys().next().value as string);
     return continuity;
   }
 }

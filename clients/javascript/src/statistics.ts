@@ -35,42 +35,44 @@ export class StreamStatistics {
   invalid = 0;
   /** Most publishers that sent at once, where that was more than one. */
   rivals = 0;
-  private gaps = 0;
-  private bytes = 0;
-  private firstMs = 0;
-  private lastMs = 0;
-  private readonly latencies = new Histogram();
+  #gaps = 0;
+  #bytes = 0;
+  #firstMs = 0;
+  #lastMs = 0;
+  readonly #latencies = new Histogram();
   /** How far below 0 those were that this machine's clock makes negative. */
-  private readonly behindMs = new Histogram();
+  readonly #behindMs = new Histogram();
 
   add(frame: ReceivedFrame, nowMs = performance.now()): void {
-    if (this.frames === 0) this.firstMs = nowMs;
-    this.lastMs = nowMs;
+    if (this.frames === 0) this.#firstMs = nowMs;
+    this.#lastMs = nowMs;
     this.frames++;
-    this.gaps += frame.missingBefore;
-    this.bytes += frame.messageBytes;
+    this.#gaps += frame.missingBefore;
+    this.#bytes += frame.messageBytes;
     if (frame.latencyMs !== undefined) {
-      this.latencies.add(frame.latencyMs);
-      if (frame.latencyMs < 0) this.behindMs.add(-frame.latencyMs);
+      this.#latencies.add(frame.latencyMs);
+      if (frame.latencyMs < 0) this.#behindMs.add(-frame.latencyMs);
     }
   }
 
   summary(): ConsumerSummary {
-    const { frames, gaps, crcErrors, invalid, bytes } = this;
+    const { frames, crcErrors, invalid } = this;
+    const gaps = this.#gaps;
+    const bytes = this.#bytes;
     const publishers = Math.max(this.rivals, frames > 0 ? 1 : 0);
-    const seconds = round((this.lastMs - this.firstMs) / 1000);
-    const rate = (frames - 1) / ((this.lastMs - this.firstMs) / 1000);
+    const seconds = round((this.#lastMs - this.#firstMs) / 1000);
+    const rate = (frames - 1) / ((this.#lastMs - this.#firstMs) / 1000);
     const fps = frames > 1 ? round(rate) : unknown("a rate needs two frames");
-    return { frames, seconds, fps, latencyMs: this.latency(), gaps, crcErrors, invalid, publishers, bytes };
+    return { frames, seconds, fps, latencyMs: this.#latency(), gaps, crcErrors, invalid, publishers, bytes };
   }
 
-  private latency(): ConsumerSummary["latencyMs"] {
+  #latency(): ConsumerSummary["latencyMs"] {
     if (this.frames === 0) return unknown("no frame came");
-    const found = this.latencies.percentiles();
+    const found = this.#latencies.percentiles();
     if (found === undefined)
       return unknown("the frames' capture clock has no relation to this machine's clock");
-    const behind = this.behindMs.percentiles();
-    if (behind !== undefined && 2 * this.behindMs.count >= this.latencies.count) {
+    const behind = this.#behindMs.percentiles();
+    if (behind !== undefined && 2 * this.#behindMs.count >= this.#latencies.count) {
       return unknown(`this machine's clock is at least ${Math.ceil(behind.p50)} ms behind the publisher's`);
     }
     return { p50: round(found.p50), p95: round(found.p95), p99: round(found.p99) };

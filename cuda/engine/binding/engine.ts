@@ -107,14 +107,14 @@ interface Link {
 class SessionEngine implements NativeEngine {
   readonly slots: readonly EngineSlot[];
   readonly stageMilliseconds = new Float64Array(STAGE_NAMES.length).fill(Number.NaN);
-  private readonly session: NativeSession;
-  private readonly link: Link = { engine: this };
-  private readonly outcomes: Float64Array;
-  private readonly waiting: (Waiting | undefined)[];
-  private readonly results: FrameResult[];
+  readonly #session: NativeSession;
+  readonly #link: Link = { engine: this };
+  readonly #outcomes: Float64Array;
+  readonly #waiting: (Waiting | undefined)[];
+  readonly #results: FrameResult[];
   framesInFlight: number;
   /** What ran, kept for the reports that are made after close(). */
-  private lastInfo: EngineInfo | undefined;
+  #lastInfo: EngineInfo | undefined;
 
   constructor(options: EngineOptions, opened?: OpenedEngine) {
     const native = engineAddon();
@@ -122,8 +122,8 @@ class SessionEngine implements NativeEngine {
       allocateSlot(options, (encoding) => native.encodedBound(encoding, options.width, options.height)),
     );
     this.slots = memory.map(viewsOf);
-    this.waiting = memory.map(() => undefined);
-    this.results = memory.map((_, slot) => ({
+    this.#waiting = memory.map(() => undefined);
+    this.#results = memory.map((_, slot) => ({
       slot,
       encodedDepthBytes: 0,
       encodedDisparityBytes: 0,
@@ -131,32 +131,32 @@ class SessionEngine implements NativeEngine {
       matchedPixels: 0,
     }));
     try {
-      this.session = new native.Session(
+      this.#session = new native.Session(
         toNative(options),
         memory,
-        SessionEngine.finisherOf(this.link),
+        SessionEngine.#finisherOf(this.#link),
         opened,
       );
     } catch (error) {
       throw coded(error);
     }
-    this.outcomes = this.session.outcomes;
-    this.framesInFlight = this.session.info.framesInFlight;
+    this.#outcomes = this.#session.outcomes;
+    this.framesInFlight = this.#session.info.framesInFlight;
   }
 
   get info(): EngineInfo {
-    return this.lastInfo ?? this.session.info;
+    return this.#lastInfo ?? this.#session.info;
   }
 
   submit(slot: number, left: Uint8Array, right: Uint8Array, onDone: Waiting["onDone"]): void {
     try {
-      this.session.submit(slot, left, right);
+      this.#session.submit(slot, left, right);
       keepHere(left);
       keepHere(right);
     } catch (error) {
       throw coded(error);
     }
-    this.waiting[slot] = { onDone, left, right };
+    this.#waiting[slot] = { onDone, left, right };
   }
 
   compute(left: Uint8Array, right: Uint8Array): Promise<FrameResult> {
@@ -169,34 +169,36 @@ class SessionEngine implements NativeEngine {
 
   setRightMap(map: Int32Array): void {
     try {
-      this.session.setRightMap({ map });
+      this.#session.setRightMap({ map });
     } catch (error) {
       throw coded(error);
     }
   }
 
   close(): void {
-    this.lastInfo ??= this.session.info;
+    this.#lastInfo ??= this.#session.info;
     // Every frame that still waits is told in here.
-    this.session.close();
-    this.link.engine = undefined;
+    this.#session.close();
+    this.#link.engine = undefined;
   }
 
   /** Beside the constructor, whose variables a function made in it would keep. */
-  private static finisherOf(link: Link): (slot: number, error: Error | null) => void {
-    return (slot, error) => link.engine?.finish(slot, error);
+  static #finisherOf(link: Link): (slot: number, error: Error | null) => void {
+    return (slot, error) => {
+      if (link.engine !== undefined) link.engine.#finish(slot, error);
+    };
   }
 
-  private finish(slot: number, error: Error | null): void {
-    const waiting = this.waiting[slot] as Waiting;
-    this.waiting[slot] = undefined;
-    const result = this.results[slot] as FrameResult;
+  #finish(slot: number, error: Error | null): void {
+    const waiting = this.#waiting[slot] as Waiting;
+    this.#waiting[slot] = undefined;
+    const result = this.#results[slot] as FrameResult;
     const at = slot * OUTCOME_NUMBERS;
-    result.encodedDepthBytes = this.outcomes[at] as number;
-    result.encodedDisparityBytes = this.outcomes[at + 1] as number;
-    result.validPixels = this.outcomes[at + 2] as number;
-    result.matchedPixels = this.outcomes[at + 3] as number;
-    this.stageMilliseconds.set(this.outcomes.subarray(at + 4, at + OUTCOME_NUMBERS));
+    result.encodedDepthBytes = this.#outcomes[at] as number;
+    result.encodedDisparityBytes = this.#outcomes[at + 1] as number;
+    result.validPixels = this.#outcomes[at + 2] as number;
+    result.matchedPixels = this.#outcomes[at + 3] as number;
+    this.stageMilliseconds.set(this.#outcomes.subarray(at + 4, at + OUTCOME_NUMBERS));
     if (error !== null) this.framesInFlight = this.info.framesInFlight;
     waiting.onDone(error === null ? null : coded(error), result);
   }

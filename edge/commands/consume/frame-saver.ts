@@ -90,19 +90,21 @@ export class FrameSaver {
   skipped = 0;
   /** Frames whose body is not what the header says. */
   undecodable = 0;
-  private writing = 0;
-  private failure: unknown;
-  private idle: () => void = () => {};
+  #writing = 0;
+  #failure: unknown;
+  #idle: () => void = () => {};
+  readonly #folder: string;
+  readonly #format: SaveFormat;
+  readonly #onUndecodable: (error: DepthwattError) => void;
 
   /**
    * @param onUndecodable hears of each frame that is left out, and why
    * @throws DepthwattError OUTPUT_UNWRITABLE
    */
-  constructor(
-    private readonly folder: string,
-    private readonly format: SaveFormat,
-    private readonly onUndecodable: (error: DepthwattError) => void = () => {},
-  ) {
+  constructor(folder: string, format: SaveFormat, onUndecodable: (error: DepthwattError) => void = () => {}) {
+    this.#folder = folder;
+    this.#format = format;
+    this.#onUndecodable = onUndecodable;
     try {
       makeFolder(folder);
     } catch (cause) {
@@ -112,16 +114,16 @@ export class FrameSaver {
 
   /** Starts writing; a failure shows in finish(). */
   save(frame: ReceivedFrame): void {
-    if (this.failure !== undefined) return;
+    if (this.#failure !== undefined) return;
     const { width, height, element, points } = frame.header;
     const bytes = width * height * (points ? bytesOfPoint(element, points.colour) : ELEMENT_BYTES[element]);
     // A frame larger than the bound is written alone.
-    if (this.writing > 0 && this.writing + bytes > MAX_WRITING_BYTES) {
+    if (this.#writing > 0 && this.#writing + bytes > MAX_WRITING_BYTES) {
       this.skipped++;
       return;
     }
-    this.writing += bytes;
-    this.write(frame)
+    this.#writing += bytes;
+    this.#write(frame)
       .then(() => {
         this.saved++;
       })
@@ -129,22 +131,22 @@ export class FrameSaver {
         // One damaged frame says nothing about the next; a full disk or an impossible format does.
         if (isDepthwattError(error) && error.code === "PAYLOAD_INVALID") {
           this.undecodable++;
-          this.onUndecodable(error);
-        } else this.failure ??= error;
+          this.#onUndecodable(error);
+        } else this.#failure ??= error;
       })
       .finally(() => {
-        this.writing -= bytes;
-        if (this.writing === 0) this.idle();
+        this.#writing -= bytes;
+        if (this.#writing === 0) this.#idle();
       });
   }
 
-  private async write(frame: ReceivedFrame): Promise<void> {
+  async #write(frame: ReceivedFrame): Promise<void> {
     const { runId, frameNumber } = frame.header;
     // A publisher that restarts counts from 0 again: without its run a frame would take the place of an older one.
     const run = runId.toString(16).padStart(8, "0");
     const number = String(frameNumber).padStart(6, "0");
-    const name = join(this.folder, `${shortName(frame.device)}-${frame.stream}-${run}-${number}`);
-    const { ending, bytes, meaning } = await pictureOf(frame, this.format);
+    const name = join(this.#folder, `${shortName(frame.device)}-${frame.stream}-${run}-${number}`);
+    const { ending, bytes, meaning } = await pictureOf(frame, this.#format);
     const metadata = { file: `${name}.${ending}`, meaning, device: frame.device, ...frame.header };
     const text = JSON.stringify(
       metadata,
@@ -160,17 +162,17 @@ export class FrameSaver {
   }
 
   get failed(): boolean {
-    return this.failure !== undefined;
+    return this.#failure !== undefined;
   }
 
   /** Waits for what is being written. @throws DepthwattError OUTPUT_UNWRITABLE, IMAGE_UNSUPPORTED */
   async finish(): Promise<void> {
-    if (this.writing > 0) {
+    if (this.#writing > 0) {
       await new Promise<void>((resolve) => {
-        this.idle = resolve;
+        this.#idle = resolve;
       });
     }
-    if (this.failure !== undefined) throw this.failure;
+    if (this.#failure !== undefined) throw this.#failure;
   }
 }
 

@@ -46,17 +46,19 @@ export async function drawPairs(
 export class SceneCache {
   #key = "";
   #scene: Promise<DrawnScene> | undefined;
+  readonly #native: NativeAddon;
+  readonly #count: number;
 
-  constructor(
-    private readonly native: NativeAddon,
-    private readonly count: number,
-  ) {}
+  constructor(native: NativeAddon, count: number) {
+    this.#native = native;
+    this.#count = count;
+  }
 
   get(size: { width: number; height: number }): Promise<DrawnScene> {
     const key = `${size.width}x${size.height}`;
     if (this.#scene === undefined || key !== this.#key) {
       this.#key = key;
-      this.#scene = drawPairs(this.native, { width: size.width, height: size.height }, this.count);
+      this.#scene = drawPairs(this.#native, { width: size.width, height: size.height }, this.#count);
     }
     return this.#scene;
   }

@@ -14,15 +14,25 @@ export class FrameLoop {
   #flying = 0;
   #free: number[];
   #settle: { resolve: () => void; reject: (error: Error) => void } | undefined;
+  readonly #engine: NativeEngine;
+  readonly #pairs: readonly DrawnPair[];
+  readonly #rateHz: number | "max";
+  readonly #seconds: number;
+  readonly #onFrame: (takenNs: bigint, validPixels: number) => void;
 
   /** @param onFrame called for each finished frame with the moment it was taken in, CLOCK_MONOTONIC nanoseconds */
   constructor(
-    private readonly engine: NativeEngine,
-    private readonly pairs: readonly DrawnPair[],
-    private readonly rateHz: number | "max",
-    private readonly seconds: number,
-    private readonly onFrame: (takenNs: bigint, validPixels: number) => void,
+    engine: NativeEngine,
+    pairs: readonly DrawnPair[],
+    rateHz: number | "max",
+    seconds: number,
+    onFrame: (takenNs: bigint, validPixels: number) => void,
   ) {
+    this.#engine = engine;
+    this.#pairs = pairs;
+    this.#rateHz = rateHz;
+    this.#seconds = seconds;
+    this.#onFrame = onFrame;
     this.#free = engine.slots.map((_, slot) => slot);
   }
 
@@ -40,33 +50,33 @@ export class FrameLoop {
 
   #advance(): void {
     const passed = this.#passedSeconds;
-    if (passed >= this.seconds) {
+    if (passed >= this.#seconds) {
       if (this.#flying === 0) this.#settle?.resolve();
       return;
     }
-    if (this.rateHz === "max") {
+    if (this.#rateHz === "max") {
       while (this.#flying < IN_FLIGHT && this.#free.length > 0) this.#submit();
       return;
     }
     // A tick that passed while the engine was busy is not made up for.
-    this.#tick = Math.max(this.#tick + 1, Math.ceil(passed * this.rateHz));
-    const dueMs = (this.#tick / this.rateHz - passed) * 1000;
-    setTimeout(() => (this.#passedSeconds < this.seconds ? this.#submit() : this.#advance()), dueMs);
+    this.#tick = Math.max(this.#tick + 1, Math.ceil(passed * this.#rateHz));
+    const dueMs = (this.#tick / this.#rateHz - passed) * 1000;
+    setTimeout(() => (this.#passedSeconds < this.#seconds ? this.#submit() : this.#advance()), dueMs);
   }
 
   #submit(): void {
-    const pair = this.pairs[this.#next++ % this.pairs.length]!;
+    const pair = this.#pairs[this.#next++ % this.#pairs.length]!;
     const slot = this.#free.pop()!;
     const takenNs = process.hrtime.bigint();
     this.#flying++;
-    this.engine.submit(slot, pair.left, pair.right, (error, result) => {
+    this.#engine.submit(slot, pair.left, pair.right, (error, result) => {
       this.#flying--;
       this.#free.push(slot);
       if (error !== null) {
         this.#settle?.reject(error);
         return;
       }
-      this.onFrame(takenNs, result.validPixels);
+      this.#onFrame(takenNs, result.validPixels);
       this.#advance();
     });
   }

@@ -21,12 +21,19 @@ export class Acceptance {
   readonly #topics = new Map<string, Asked>();
   readonly #underway = new Map<number, string>();
   #unused: ReadonlySet<string> = new Set();
+  readonly #brokerUrl: string;
+  readonly #onRefused: (error: DepthwattError) => void;
+  readonly #now: () => number;
 
   constructor(
-    private readonly brokerUrl: string,
-    private readonly onRefused: (error: DepthwattError) => void,
-    private readonly now: () => number = () => performance.now(),
-  ) {}
+    brokerUrl: string,
+    onRefused: (error: DepthwattError) => void,
+    now: () => number = () => performance.now(),
+  ) {
+    this.#brokerUrl = brokerUrl;
+    this.#onRefused = onRefused;
+    this.#now = now;
+  }
 
   /** A new connection, perhaps to another broker. */
   forget(): void {
@@ -44,7 +51,7 @@ export class Acceptance {
   /** Whether the next frame of a topic should ask. */
   isDue(topic: string): boolean {
     const asked = this.#topics.get(topic);
-    return asked === undefined || this.now() - asked.atMs >= ASK_AGAIN_MS;
+    return asked === undefined || this.#now() - asked.atMs >= ASK_AGAIN_MS;
   }
 
   isRefused(topic: string): boolean {
@@ -52,7 +59,7 @@ export class Acceptance {
   }
 
   ask(topic: string, messageId: number): void {
-    this.#topics.set(topic, { atMs: this.now(), code: this.#topics.get(topic)?.code ?? 0 });
+    this.#topics.set(topic, { atMs: this.#now(), code: this.#topics.get(topic)?.code ?? 0 });
     this.#underway.set(messageId, topic);
   }
 
@@ -73,8 +80,8 @@ export class Acceptance {
   judge(topic: string, code: number): void {
     if (this.#unused.has(topic)) return;
     const before = this.#topics.get(topic);
-    this.#topics.set(topic, { atMs: before?.atMs ?? this.now(), code });
-    if (code >= FIRST_REFUSAL && code !== before?.code) this.onRefused(this.#errorOf(topic, code));
+    this.#topics.set(topic, { atMs: before?.atMs ?? this.#now(), code });
+    if (code >= FIRST_REFUSAL && code !== before?.code) this.#onRefused(this.#errorOf(topic, code));
   }
 
   /** The first refusal that holds. */
@@ -85,7 +92,7 @@ export class Acceptance {
   }
 
   #errorOf(topic: string, code: number): DepthwattError {
-    const broker = brokerName(this.brokerUrl);
+    const broker = brokerName(this.#brokerUrl);
     const context = { broker, topic, found: code };
     if (code === UNREADABLE) {
       return new DepthwattError(

@@ -40,74 +40,78 @@ export function createPublisher(options: PublisherOptions): Publisher {
 
 class MqttPublisher implements Publisher {
   readonly firstAttempt: Promise<BrokerStatus>;
-  private readonly topics: Topics;
-  private readonly connection: BrokerConnection;
-  private readonly retained = new RetainedTopics();
-  private readonly queues = makeStreamQueues();
-  private readonly runId = randomInt(1, 2 ** 32);
-  private readonly clockDomain = localClockDomain();
-  private readonly maxPendingBytes: number;
-  private periodMs: number;
+  readonly #topics: Topics;
+  readonly #connection: BrokerConnection;
+  readonly #retained = new RetainedTopics();
+  readonly #queues = makeStreamQueues();
+  readonly #runId = randomInt(1, 2 ** 32);
+  readonly #clockDomain = localClockDomain();
+  readonly #maxPendingBytes: number;
+  #periodMs: number;
   maxMessageBytes: number;
-  private brokersBytes = Number.POSITIVE_INFINITY;
-  private client: MqttClient | undefined;
-  private version: 4 | 5 = 5;
-  private status: BrokerStatus = { connected: false, reason: "connecting" };
-  private connections = 0;
-  private closing: Promise<void> | undefined;
-  private readonly noticed = new Set<string>();
-  private readonly acceptance: Acceptance;
+  #brokersBytes = Number.POSITIVE_INFINITY;
+  #client: MqttClient | undefined;
+  #version: 4 | 5 = 5;
+  #status: BrokerStatus = { connected: false, reason: "connecting" };
+  #connections = 0;
+  #closing: Promise<void> | undefined;
+  readonly #noticed = new Set<string>();
+  readonly #acceptance: Acceptance;
   /** Of the broker, where it is what the largest frame comes up against. */
-  private brokerLimit: DepthwattError | undefined;
+  #brokerLimit: DepthwattError | undefined;
   /** By topic: those whose newest value the broker does not take, and how many values it would not have taken. */
-  private readonly tooLarge = new Map<string, DepthwattError>();
-  private readonly documents: Record<string, number> = {};
+  readonly #tooLarge = new Map<string, DepthwattError>();
+  readonly #documents: Record<string, number> = {};
+  readonly #options: PublisherOptions;
 
-  constructor(private readonly options: PublisherOptions) {
+  constructor(options: PublisherOptions) {
+    this.#options = options;
     checkBrokerUrl(options.broker);
-    this.topics = makeTopics(options.base, options.device);
-    this.maxPendingBytes = options.maxPendingBytes ?? DEFAULT_MAX_PENDING_BYTES;
-    this.periodMs = options.framePeriodMs ?? DEFAULT_PERIOD_MS;
+    this.#topics = makeTopics(options.base, options.device);
+    this.#maxPendingBytes = options.maxPendingBytes ?? DEFAULT_MAX_PENDING_BYTES;
+    this.#periodMs = options.framePeriodMs ?? DEFAULT_PERIOD_MS;
     this.maxMessageBytes = options.maxPayloadBytes ?? DEFAULT_MAX_PAYLOAD_BYTES;
-    const { runId } = this;
+    const runId = this.#runId;
     const will = JSON.stringify({ state: "offline", reason: "the connection to the device was lost", runId });
-    this.acceptance = new Acceptance(options.broker, (error) => this.notice(error.message, withHint(error)));
+    this.#acceptance = new Acceptance(options.broker, (error) =>
+      this.#notice(error.message, withHint(error)),
+    );
     const connection = {
       url: options.broker,
       protocolVersion: options.protocolVersion ?? "auto",
       clientId: options.clientId ?? uniqueClientId(`depthwatt-${options.device}`),
-      will: { topic: this.topics.state, payload: will },
+      will: { topic: this.#topics.state, payload: will },
       ...readCredentials(options),
     };
-    this.connection = new BrokerConnection(connection, {
+    this.#connection = new BrokerConnection(connection, {
       onUp: (client, version, connack) => {
-        this.client = client;
-        this.version = version;
-        this.connections++;
-        this.takeLimit(connack.properties?.maximumPacketSize ?? MAX_REMAINING_LENGTH);
-        this.acceptance.forget();
+        this.#client = client;
+        this.#version = version;
+        this.#connections++;
+        this.#takeLimit(connack.properties?.maximumPacketSize ?? MAX_REMAINING_LENGTH);
+        this.#acceptance.forget();
         client.on("error", () => {
           // The connection's own errors end it; a packet that cannot be read leaves it open.
-          if (!client.stream.destroyed) this.acceptance.unreadable();
+          if (!client.stream.destroyed) this.#acceptance.unreadable();
         });
-        client.on("packetreceive", (packet) => this.takeAnswer(client, packet));
-        client.on("message", (topic, payload, { retain }) => this.takeState(topic, payload, retain));
+        client.on("packetreceive", (packet) => this.#takeAnswer(client, packet));
+        client.on("message", (topic, payload, { retain }) => this.#takeState(topic, payload, retain));
         // Who may not read it cannot be told of rivals: no harm done.
-        client.subscribe(this.topics.state, { qos: 1 }, () => {});
-        this.retained.markAll();
-        this.flush();
+        client.subscribe(this.#topics.state, { qos: 1 }, () => {});
+        this.#retained.markAll();
+        this.#flush();
       },
-      onDown: () => this.dropAll("lost"),
+      onDown: () => this.#dropAll("lost"),
       onStatus: (status) => {
-        this.status = status;
+        this.#status = status;
         options.onStatus?.(status);
       },
     });
-    this.firstAttempt = this.connection.firstAttempt;
+    this.firstAttempt = this.#connection.firstAttempt;
   }
 
   nextFrameNumber(stream: StreamName): number {
-    return this.queues[stream].nextFrameNumber();
+    return this.#queues[stream].nextFrameNumber();
   }
 
   publish(
@@ -118,64 +122,64 @@ class MqttPublisher implements Publisher {
     release: (sent: boolean) => void,
     frameNumber = this.nextFrameNumber(frame.stream),
   ): void {
-    const queue = this.queues[frame.stream];
+    const queue = this.#queues[frame.stream];
     const pending: PendingFrame = { buffer, bodyOffset, bodyBytes, frame, frameNumber, release };
-    if (this.closing !== undefined) queue.drop(pending, "closed");
-    else if (this.client === undefined) queue.drop(pending, "offline");
+    if (this.#closing !== undefined) queue.drop(pending, "closed");
+    else if (this.#client === undefined) queue.drop(pending, "offline");
     else if (messageBytes(pending) > this.maxMessageBytes) {
       queue.drop(pending, "oversize");
-      this.noticeOversize(pending);
-    } else if (this.acceptance.isRefused(this.topics.stream(frame.stream))) queue.drop(pending, "refused");
+      this.#noticeOversize(pending);
+    } else if (this.#acceptance.isRefused(this.#topics.stream(frame.stream))) queue.drop(pending, "refused");
     else if (!queue.comesInOrder(pending)) queue.drop(pending, "overtaken");
     else {
       queue.replaceWaiting(pending);
-      this.flush();
+      this.#flush();
     }
   }
 
   get failure(): DepthwattError | undefined {
-    return this.status.connected
-      ? (this.acceptance.refusal ?? this.brokerLimit ?? this.tooLarge.values().next().value)
-      : this.status.error;
+    return this.#status.connected
+      ? (this.#acceptance.refusal ?? this.#brokerLimit ?? this.#tooLarge.values().next().value)
+      : this.#status.error;
   }
 
   /** What the broker takes at most, in one packet (MQTT 5 section 3.2.2.3.6). */
-  private takeLimit(brokerLimit: number): void {
-    const own = this.options.maxPayloadBytes ?? DEFAULT_MAX_PAYLOAD_BYTES;
-    this.brokersBytes = brokerLimit;
+  #takeLimit(brokerLimit: number): void {
+    const own = this.#options.maxPayloadBytes ?? DEFAULT_MAX_PAYLOAD_BYTES;
+    this.#brokersBytes = brokerLimit;
     this.maxMessageBytes = Math.min(own, Math.max(0, brokerLimit - PACKET_HEAD_ALLOWANCE));
-    this.brokerLimit = undefined;
-    this.tooLarge.clear();
+    this.#brokerLimit = undefined;
+    this.#tooLarge.clear();
   }
 
   /** Most brokers end the connection of whoever sends them more than they take. */
-  private readonly fits = (topic: string, value: string): boolean => {
-    this.tooLarge.delete(topic);
+  readonly #fits = (topic: string, value: string): boolean => {
+    this.#tooLarge.delete(topic);
     const bytes = plainPacketBytes(topic, value);
-    if (bytes <= this.brokersBytes) return true;
+    if (bytes <= this.#brokersBytes) return true;
     const name = topic.slice(topic.lastIndexOf("/") + 1);
-    this.documents[name] = (this.documents[name] ?? 0) + 1;
+    this.#documents[name] = (this.#documents[name] ?? 0) + 1;
     const error = new DepthwattError(
       "BROKER_REFUSED",
-      `the broker ${brokerName(this.options.broker)} takes packets of at most ${this.brokersBytes} bytes; ${name} of ${bytes} bytes is dropped`,
+      `the broker ${brokerName(this.#options.broker)} takes packets of at most ${this.#brokersBytes} bytes; ${name} of ${bytes} bytes is dropped`,
       { hint: "Raise the broker's packet limit." },
     );
-    this.tooLarge.set(topic, error);
-    this.notice(`oversize ${name}`, withHint(error));
+    this.#tooLarge.set(topic, error);
+    this.#notice(`oversize ${name}`, withHint(error));
     return false;
   };
 
-  private takeAnswer(client: MqttClient, packet: Packet): void {
+  #takeAnswer(client: MqttClient, packet: Packet): void {
     if (packet.cmd !== "puback" || packet.messageId === undefined) return;
     const { messageId, reasonCode = 0 } = packet as { messageId: number; reasonCode?: number };
-    if (this.acceptance.answer(messageId, reasonCode)) client.messageIdProvider.deallocate(messageId);
+    if (this.#acceptance.answer(messageId, reasonCode)) client.messageIdProvider.deallocate(messageId);
   }
 
-  private takeState(topic: string, payload: Uint8Array, retained: boolean): void {
-    if (topic !== this.topics.state) return;
-    const said = judgeState(payload, this.runId, retained);
+  #takeState(topic: string, payload: Uint8Array, retained: boolean): void {
+    if (topic !== this.#topics.state) return;
+    const said = judgeState(payload, this.#runId, retained);
     if (said === "ours" || said === "nothing") return;
-    this.notice(
+    this.#notice(
       "rival",
       said === "older"
         ? `another run is still 'online' on ${topic}: if it runs, give each its own device name (--device)`
@@ -183,45 +187,45 @@ class MqttPublisher implements Publisher {
     );
     if (said !== "rivalEnded") return;
     // It has ended and said so in our name.
-    this.retained.mark(topic);
-    this.flush();
+    this.#retained.mark(topic);
+    this.#flush();
   }
 
   /** Sends what may be sent now: changed retained topics first, then each stream's newest frame. */
-  private flush(): void {
-    const { client } = this;
+  #flush(): void {
+    const client = this.#client;
     if (client === undefined || client.stream.destroyed) return;
-    if (this.pendingBytes() <= this.maxPendingBytes) {
-      this.retained.publishChanged(client, this.fits, (topic, code) => this.acceptance.judge(topic, code));
+    if (this.#pendingBytes() <= this.#maxPendingBytes) {
+      this.#retained.publishChanged(client, this.#fits, (topic, code) => this.#acceptance.judge(topic, code));
     }
-    for (const queue of Object.values(this.queues)) {
+    for (const queue of Object.values(this.#queues)) {
       const next = queue.waiting;
       if (next === undefined || queue.sending !== undefined) continue;
-      const pendingBytes = this.pendingBytes();
+      const pendingBytes = this.#pendingBytes();
       // An idle socket takes one frame of any size, or a large frame would never leave.
-      if (pendingBytes > 0 && pendingBytes + messageBytes(next) > this.maxPendingBytes) continue;
+      if (pendingBytes > 0 && pendingBytes + messageBytes(next) > this.#maxPendingBytes) continue;
       queue.waiting = undefined;
-      this.send(client, queue, next);
+      this.#send(client, queue, next);
     }
   }
 
-  private send(client: MqttClient, queue: StreamQueue, pending: PendingFrame): void {
+  #send(client: MqttClient, queue: StreamQueue, pending: PendingFrame): void {
     const { frame, frameNumber, bodyOffset, bodyBytes } = pending;
     let message: Uint8Array;
     try {
-      const identity = { frameNumber, runId: this.runId, clockDomain: this.clockDomain };
+      const identity = { frameNumber, runId: this.#runId, clockDomain: this.#clockDomain };
       message = writeFrame(pending.buffer, bodyOffset, bodyBytes, frame, identity);
     } catch (error) {
       queue.drop(pending, "invalid");
-      this.notice("invalid", `a frame could not be written: ${String(error)}`);
+      this.#notice("invalid", `a frame could not be written: ${String(error)}`);
       return;
     }
-    const topic = this.topics.stream(frame.stream);
-    const properties = this.version === 5 ? frameProperties(frame, frameNumber, this.periodMs) : undefined;
+    const topic = this.#topics.stream(frame.stream);
+    const properties = this.#version === 5 ? frameProperties(frame, frameNumber, this.#periodMs) : undefined;
     let messageId: number | undefined;
-    if (this.version === 5 && this.acceptance.isDue(topic)) {
+    if (this.#version === 5 && this.#acceptance.isDue(topic)) {
       messageId = client.messageIdProvider.allocate() ?? undefined;
-      if (messageId !== undefined) this.acceptance.ask(topic, messageId);
+      if (messageId !== undefined) this.#acceptance.ask(topic, messageId);
     }
     const head = publishPacketHead(topic, message.length, properties, messageId);
     queue.sending = pending;
@@ -233,116 +237,114 @@ class MqttPublisher implements Publisher {
     stream.write(Buffer.from(message.buffer, message.byteOffset, message.length), (error) => {
       // A write that a broken socket gave up comes back without an error; that the socket is destroyed tells.
       queue.settle(pending, error || stream.destroyed ? undefined : message.length);
-      this.flush();
+      this.#flush();
     });
     stream.uncork();
   }
 
-  private noticeOversize(pending: PendingFrame): void {
+  #noticeOversize(pending: PendingFrame): void {
     const { stream, width, height, encoding } = pending.frame;
     const size = `${messageBytes(pending)} bytes (${width} x ${height}, ${encoding})`;
-    if (messageBytes(pending) + PACKET_HEAD_ALLOWANCE > this.brokersBytes) {
+    if (messageBytes(pending) + PACKET_HEAD_ALLOWANCE > this.#brokersBytes) {
       const error = new DepthwattError(
         "BROKER_REFUSED",
-        `the broker ${brokerName(this.options.broker)} takes packets of at most ${this.brokersBytes} bytes; ${stream} frames of ${size} are dropped`,
+        `the broker ${brokerName(this.#options.broker)} takes packets of at most ${this.#brokersBytes} bytes; ${stream} frames of ${size} are dropped`,
         {
           hint: "Raise the broker's packet limit, choose the encoding rvl, set reduceToFit, or take a smaller picture.",
         },
       );
-      this.brokerLimit = error;
-      this.notice(`oversize ${stream}`, withHint(error));
+      this.#brokerLimit = error;
+      this.#notice(`oversize ${stream}`, withHint(error));
       return;
     }
-    this.notice(
+    this.#notice(
       `oversize ${stream}`,
       `${stream} frames of ${size} exceed the limit of ${this.maxMessageBytes} bytes and are dropped: raise ` +
         `outputs.mqtt.maxPayloadBytes, choose the encoding rvl, set reduceToFit, or take a smaller picture`,
     );
   }
 
-  private notice(key: string, text: string): void {
-    if (this.noticed.has(key)) return;
-    this.noticed.add(key);
-    this.options.onNotice?.(text);
+  #notice(key: string, text: string): void {
+    if (this.#noticed.has(key)) return;
+    this.#noticed.add(key);
+    this.#options.onNotice?.(text);
   }
 
-  private dropAll(cause: "lost" | "closed"): void {
-    this.client = undefined;
-    for (const queue of Object.values(this.queues)) {
+  #dropAll(cause: "lost" | "closed"): void {
+    this.#client = undefined;
+    for (const queue of Object.values(this.#queues)) {
       if (queue.sending !== undefined) queue.settle(queue.sending, undefined);
       queue.dropWaiting(cause === "lost" ? "offline" : "closed");
     }
   }
 
-  private pendingBytes(): number {
-    return this.client?.stream.writableLength ?? 0;
+  #pendingBytes(): number {
+    return this.#client?.stream.writableLength ?? 0;
   }
 
   state(state: DeviceState, reason: string, code?: string): void {
-    this.setRetained(this.topics.state, { state, reason, ...(code && { code }), runId: this.runId });
+    this.#setRetained(this.#topics.state, { state, reason, ...(code && { code }), runId: this.#runId });
   }
 
   info(info: object): void {
-    this.setRetained(this.topics.info, info);
+    this.#setRetained(this.#topics.info, info);
   }
 
   cameraInfo(cameraInfo: object | undefined): void {
-    this.setRetained(this.topics.cameraInfo, cameraInfo);
+    this.#setRetained(this.#topics.cameraInfo, cameraInfo);
   }
 
   expect(streams: readonly StreamName[], periodMs = DEFAULT_PERIOD_MS): void {
-    this.periodMs = periodMs;
-    this.brokerLimit = undefined;
-    const off = (Object.keys(this.queues) as StreamName[]).filter((stream) => !streams.includes(stream));
-    this.acceptance.leave(off.map((stream) => this.topics.stream(stream)));
+    this.#periodMs = periodMs;
+    this.#brokerLimit = undefined;
+    const off = (Object.keys(this.#queues) as StreamName[]).filter((stream) => !streams.includes(stream));
+    this.#acceptance.leave(off.map((stream) => this.#topics.stream(stream)));
   }
 
   /** @param value undefined: an empty message, which makes a broker forget the topic */
-  private setRetained(topic: string, value: object | undefined): void {
-    this.retained.set(topic, value === undefined ? "" : JSON.stringify(value));
-    this.flush();
+  #setRetained(topic: string, value: object | undefined): void {
+    this.#retained.set(topic, value === undefined ? "" : JSON.stringify(value));
+    this.#flush();
   }
 
   metrics(metrics: object): void {
-    if (this.client === undefined || this.pendingBytes() > this.maxPendingBytes) return;
+    if (this.#client === undefined || this.#pendingBytes() > this.#maxPendingBytes) return;
     const text = JSON.stringify(metrics);
-    if (this.fits(this.topics.metrics, text)) this.client.publish(this.topics.metrics, text, { qos: 0 });
+    if (this.#fits(this.#topics.metrics, text)) this.#client.publish(this.#topics.metrics, text, { qos: 0 });
   }
 
   preview(file: Uint8Array, contentType: string): PublishDropCause | undefined {
-    const { client } = this;
-    if (this.closing !== undefined) return "closed";
+    const client = this.#client;
+    if (this.#closing !== undefined) return "closed";
     if (client === undefined) return "offline";
     if (file.length > this.maxMessageBytes) return "oversize";
-    if (this.pendingBytes() + file.length > this.maxPendingBytes) return "backpressure";
+    if (this.#pendingBytes() + file.length > this.#maxPendingBytes) return "backpressure";
     const properties = { contentType, messageExpiryInterval: expirySeconds(1000) };
     const payload = Buffer.from(file.buffer, file.byteOffset, file.length);
-    client.publish(this.topics.preview, payload, { qos: 0, ...(this.version === 5 && { properties }) });
+    client.publish(this.#topics.preview, payload, { qos: 0, ...(this.#version === 5 && { properties }) });
     return undefined;
   }
 
   counters(): PublisherCounters {
-    const { connections, status } = this;
-    const pendingBytes = this.pendingBytes();
     return {
-      ...sumStreamQueues(this.queues),
-      connected: status.connected,
-      reason: status.reason,
-      connections,
-      pendingBytes,
-      oversizeDocuments: { ...this.documents },
+      ...sumStreamQueues(this.#queues),
+      connected: this.#status.connected,
+      reason: this.#status.reason,
+      connections: this.#connections,
+      pendingBytes: this.#pendingBytes(),
+      oversizeDocuments: { ...this.#documents },
     };
   }
 
   close(): Promise<void> {
-    this.closing ??= this.shutDown();
-    return this.closing;
+    this.#closing ??= this.#shutDown();
+    return this.#closing;
   }
 
-  private async shutDown(): Promise<void> {
+  async #shutDown(): Promise<void> {
     this.state("stopped", "depthwatt was stopped");
-    for (const queue of Object.values(this.queues)) queue.dropWaiting("closed");
-    await this.connection.end(CLOSE_GRACE_MS);
-    this.dropAll("closed");
+    for (const queue of Object.values(this.#queues)) queue.dropWaiting("closed");
+    await this.#connection.end(CLOSE_GRACE_MS);
+    this.#dropAll("closed");
   }
 }

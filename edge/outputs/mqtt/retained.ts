@@ -3,22 +3,22 @@
 import type { MqttClient } from "mqtt";
 
 export class RetainedTopics {
-  private readonly values = new Map<string, string>();
-  private readonly changed = new Set<string>();
+  readonly #values = new Map<string, string>();
+  readonly #changed = new Set<string>();
 
   /** Keeps only the newest value of a topic, however often it changes while the broker is away. */
   set(topic: string, value: string): void {
-    this.values.set(topic, value);
-    this.changed.add(topic);
+    this.#values.set(topic, value);
+    this.#changed.add(topic);
   }
 
   markAll(): void {
-    for (const topic of this.values.keys()) this.changed.add(topic);
+    for (const topic of this.#values.keys()) this.#changed.add(topic);
   }
 
   /** Publishes a topic once more, though its value is the same. */
   mark(topic: string): void {
-    if (this.values.has(topic)) this.changed.add(topic);
+    if (this.#values.has(topic)) this.#changed.add(topic);
   }
 
   /**
@@ -30,8 +30,8 @@ export class RetainedTopics {
     fits: (topic: string, value: string) => boolean,
     onAnswer: (topic: string, code: number) => void,
   ): void {
-    for (const topic of this.changed) {
-      const value = this.values.get(topic) ?? "";
+    for (const topic of this.#changed) {
+      const value = this.#values.get(topic) ?? "";
       if (!fits(topic, value)) continue;
       client.publish(topic, value, { qos: 1, retain: true }, (error) => {
         const code = (error as { code?: unknown } | undefined)?.code;
@@ -39,6 +39,6 @@ export class RetainedTopics {
         if (!error || typeof code === "number") onAnswer(topic, error ? (code as number) : 0);
       });
     }
-    this.changed.clear();
+    this.#changed.clear();
   }
 }

@@ -24,13 +24,13 @@ export class StreamQueue {
   used = false;
   sending: PendingFrame | undefined;
   waiting: PendingFrame | undefined;
-  private offered = 0;
-  private newest: number | undefined;
+  #offered = 0;
+  #newest: number | undefined;
 
   nextFrameNumber(): number {
     this.used = true;
-    const number = this.offered;
-    this.offered = (this.offered + 1) >>> 0;
+    const number = this.#offered;
+    this.#offered = (this.#offered + 1) >>> 0;
     return number;
   }
 
@@ -40,9 +40,9 @@ export class StreamQueue {
    */
   comesInOrder({ frameNumber }: PendingFrame): boolean {
     // Modulo 2^32: a step of more than half the range is a step back.
-    const step = this.newest === undefined ? 1 : (frameNumber - this.newest) >>> 0;
+    const step = this.#newest === undefined ? 1 : (frameNumber - this.#newest) >>> 0;
     if (step === 0 || step > 2 ** 31) return false;
-    this.newest = frameNumber;
+    this.#newest = frameNumber;
     return true;
   }
 

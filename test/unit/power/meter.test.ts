@@ -22,9 +22,10 @@ class Bench implements PowerSensor {
   readonly startNs = this.nowNs;
   failing = new Map<string, string>();
   closed = false;
+  readonly #watts: Record<string, (seconds: number) => number>;
 
   constructor(
-    private readonly watts: Record<string, (seconds: number) => number>,
+    watts: Record<string, (seconds: number) => number>,
     options: {
       total?: PowerSensor["total"];
       step?: number;
@@ -32,6 +33,7 @@ class Bench implements PowerSensor {
       kind?: "power" | "energy";
     } = {},
   ) {
+    this.#watts = watts;
     this.rails = Object.keys(watts).map((label) => ({
       label,
       sourcePath: label,
@@ -50,7 +52,7 @@ class Bench implements PowerSensor {
     return this.rails.map(({ label, kind }): RailReading => {
       const reason = this.failing.get(label);
       if (reason !== undefined) return { available: false, reason };
-      const watts = this.watts[label]!(this.seconds);
+      const watts = this.#watts[label]!(this.seconds);
       // For counters the function gives joules since the start.
       if (kind === "energy") {
         return {

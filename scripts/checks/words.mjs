@@ -46,6 +46,11 @@ const RULES = [
     pattern: /\.\.\.\{/g,
   },
   {
+    why: "the name of a private member begins with # (only a constructor is declared private)",
+    paths: (root) => filesBelow(root).filter((path) => /\.tsx?$/.test(path)),
+    pattern: /(?<=^[ \t]*|[(,]\s*)private (?!constructor\b)\w+/gm,
+  },
+  {
     why: "a limit is called max",
     paths: (root) =>
       filesIn(

@@ -540,6 +540,18 @@ const VIOLATIONS: [string, string, () => void, RegExp][] = [
   ],
   [
     "words.mjs",
+    "a private member without #",
+    () => put("edge/run/main.ts", `export class Run {\n  ${"private"} readonly open = true;\n}\n`),
+    /edge\/run\/main\.ts:2: "private readonly": .*begins with #/,
+  ],
+  [
+    "words.mjs",
+    "a private parameter property",
+    () => put("edge/run/main.ts", `export class Run {\n  constructor(${"private"} open: boolean) {}\n}\n`),
+    /edge\/run\/main\.ts:2: "private open"/,
+  ],
+  [
+    "words.mjs",
     "a limit by another name",
     () => put("edge/run/main.ts", `export const ${"MO"}ST_FRAMES = 1;\n`),
     /called max/,

@@ -5,6 +5,7 @@ import { createServer, type Server, type Socket } from "node:net";
 import type { Duplex } from "node:stream";
 import { Aedes, type AedesPublishPacket, type Client } from "aedes";
 import { createWebSocketStream, WebSocketServer } from "ws";
+import { closerOf } from "../../core/index.js";
 import { Guests } from "./guests.js";
 import { RetainedLimit } from "./retained-limit.js";
 
@@ -115,20 +116,17 @@ export async function startBrokerCore(limits: BrokerLimits, ports: BrokerPorts):
   };
 
   const tcp = createServer({ noDelay: true }, accept);
+  const closeTcp = closerOf(tcp);
   const port = await listen(tcp, ports.mqtt);
   const http = ports.webSocket === undefined ? undefined : serveWebSockets(accept, limits.maxPacketBytes);
+  const closeHttp = http && closerOf(http);
   const webSocketPort = http === undefined ? undefined : await listen(http, ports.webSocket ?? 0);
   return {
     port,
     webSocketPort,
     counters: () => ({ ...counters, connections: guests.count, refusedConnections: guests.refused }),
     async close() {
-      const closed = Promise.all(
-        [tcp, http].map((server) => new Promise((done) => server?.close(done) ?? done(null))),
-      );
-      guests.closeAll();
-      // Those that never became WebSockets, such as one that a browser opens beforehand, would be waited for.
-      http?.closeAllConnections();
+      const closed = Promise.all([closeTcp(), closeHttp?.()]);
       await new Promise<void>((resolve) => aedes.close(resolve));
       await closed;
     },

@@ -57,10 +57,6 @@ export class Guests {
     guest.lastUsefulMs = performance.now();
   }
 
-  closeAll(): void {
-    for (const connection of this.#guests.keys()) connection.destroy();
-  }
-
   #makeRoom(): boolean {
     const now = performance.now();
     let idlest: Duplex | undefined;

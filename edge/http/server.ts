@@ -10,7 +10,7 @@ import {
 import { createServer as createTlsServer } from "node:https";
 import type { AddressInfo, Socket } from "node:net";
 import { WebSocketServer } from "ws";
-import { DepthwattError } from "../../core/index.js";
+import { closerOf, DepthwattError } from "../../core/index.js";
 import type { HttpHandler, HttpRoutes, SocketHandler } from "../contracts/http.js";
 import { isLoopback, type Refusal, refusalOf } from "./guard.js";
 import type { PasswordGate } from "./password.js";
@@ -55,8 +55,7 @@ export class HttpServer implements HttpRoutes {
   readonly #pages = new Map<string, { handler: HttpHandler; open: boolean }>();
   readonly #sockets = new Map<string, SocketHandler>();
   readonly #upgrades: WebSocketServer;
-  /** Every open TCP connection. Node forgets upgraded ones and those in a TLS handshake, but close() waits for them. */
-  readonly #connections = new Set<Socket>();
+  readonly #closeServer: () => Promise<void>;
   #url: string | undefined;
 
   constructor(options: HttpOptions) {
@@ -79,10 +78,7 @@ export class HttpServer implements HttpRoutes {
       maxPayload: MAX_MESSAGE_BYTES,
       perMessageDeflate: false,
     });
-    this.#server.on("connection", (socket: Socket) => {
-      this.#connections.add(socket);
-      socket.once("close", () => this.#connections.delete(socket));
-    });
+    this.#closeServer = closerOf(this.#server);
     this.#server.on("upgrade", (request, socket, head) => this.#upgrade(request, socket as Socket, head));
     // What a stranger's bytes break is that stranger's connection.
     this.#server.on("clientError", (_error, socket) => socket.destroy());
@@ -235,10 +231,7 @@ export class HttpServer implements HttpRoutes {
 
   async close(): Promise<void> {
     this.#upgrades.close();
-    if (!this.#server.listening) return;
-    const closed = new Promise<void>((resolve) => this.#server.close(() => resolve()));
-    for (const connection of this.#connections) connection.destroy();
-    await closed;
+    await this.#closeServer();
   }
 }
 

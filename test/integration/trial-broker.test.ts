@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The embedded broker: publisher falls back to its MQTT 3.1.1, a stalled subscriber costs a bounded amount of memory, ports
 // and origins. Its thread runs the compiled broker-worker.js, so `npm run build:ts` comes first.
+import { once } from "node:events";
 import { connect, createServer, type Socket } from "node:net";
 import mqtt from "mqtt";
 import { afterEach, describe, expect, test } from "vitest";
@@ -30,7 +31,45 @@ function publisher(url: string, protocolVersion: "auto" | 4 | 5 = "auto") {
   return made;
 }
 
+/** What a client sends to open a WebSocket for MQTT. */
+const WEBSOCKET_REQUEST = [
+  "GET / HTTP/1.1",
+  "Host: 127.0.0.1",
+  "Connection: Upgrade",
+  "Upgrade: websocket",
+  "Sec-WebSocket-Version: 13",
+  "Sec-WebSocket-Protocol: mqtt",
+  "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==",
+  "\r\n",
+].join("\r\n");
+
 describe("trial broker", () => {
+  test.each([
+    ["an unfinished packet to a full broker", "mqtt", ["\x10"]],
+    ["an unfinished request", "webSocket", ["G"]],
+    ["a refused upgrade", "webSocket", [WEBSOCKET_REQUEST.replace("websocket", "h2c")]],
+    ["an invalid WebSocket frame", "webSocket", [WEBSOCKET_REQUEST, Buffer.of(0xff, 0xff)]],
+  ] as const)("close() does not wait for a client that stays after %s", async (_, listener, messages) => {
+    const limits = { maxPendingBytesPerClient: 1e6, maxConnections: 1, maxPacketBytes: 1e6 };
+    const retained = { maxRetainedBytes: 1e6, maxRetainedMessages: 10 };
+    const broker = await startBrokerCore({ ...limits, ...retained }, { mqtt: 0, webSocket: 0 });
+    const port = listener === "mqtt" ? broker.port : broker.webSocketPort!;
+    // The second one finds no room.
+    for (let count = 0; count < 2; count++) {
+      const socket = connect({ port, host: "127.0.0.1", allowHalfOpen: true });
+      cleanups.push(() => socket.destroy());
+      // The broker may reset the connection.
+      socket.on("error", () => {});
+      for (const message of messages) {
+        socket.write(message);
+        await Promise.race([once(socket, "data"), sleep(100)]);
+      }
+    }
+    const before = performance.now();
+    await broker.close();
+    expect(performance.now() - before).toBeLessThan(1000);
+  });
+
   test("a publisher falls back to MQTT 3.1.1 within its first attempt, but not from an explicit 5", async () => {
     const { url } = await trialBroker();
     const status = await publisher(url).firstAttempt;

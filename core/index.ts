@@ -11,6 +11,13 @@ export { Histogram, type Percentiles } from "./histogram.js";
 export { allocate } from "./memory.js";
 export { type SystemExports, systemAddon } from "./native.js";
 export { hasColours, type PixelFormat } from "./pixel-format.js";
+export {
+  MAX_TEXT_BYTES,
+  openRegularFile,
+  readRegularFile,
+  readRegularFileAsync,
+  withFileTimeout,
+} from "./read-file.js";
 export { printable, redactBrokenUrl, redactUrl } from "./redact.js";
 export { isSameFile, writeBeside } from "./write-beside.js";
-export { yaml } from "./yaml.js";
+export { parseYamlDocument, yaml } from "./yaml.js";

@@ -14,6 +14,7 @@ export {
   type LoadCalibrationOptions,
   type LoadedCalibration,
   loadStereoCalibration,
+  loadStereoCalibrationAsync,
   parseStereoCalibration,
 } from "./load.js";
 export { buildMap, buildMaps, MAP_STEPS_PER_PIXEL, type RectificationMaps } from "./maps.js";

@@ -1,9 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // Reads a stereo calibration from whatever files a user has; the format is told by the content, never by the name.
-import { readdirSync, readFileSync, statSync } from "node:fs";
+import { readdirSync } from "node:fs";
+import { readdir } from "node:fs/promises";
 import { basename, join } from "node:path";
-import { DepthwattError, hasCode } from "../../core/index.js";
-import { checkHasEnd, MAX_TEXT_BYTES } from "../recordings/images/index.js";
+import {
+  DepthwattError,
+  hasCode,
+  readRegularFile,
+  readRegularFileAsync,
+  withFileTimeout,
+} from "../../core/index.js";
 import type { StereoCalibration } from "./calibration.js";
 import { type CalibrationDraft, type FormatName, type ParsedFile, refusal } from "./draft.js";
 import { parseCalibrationText } from "./parse.js";
@@ -31,6 +37,8 @@ export interface LoadedCalibration {
   warnings: string[];
 }
 
+/** Calibration programs write a few kilobytes, or 100 with the chessboard corners. Frames wait while YAML is parsed. */
+const MAX_CALIBRATION_BYTES = 1 << 18;
 const EXTENSIONS = /\.(ya?ml|xml|json)$/i;
 
 function unreadable(path: string, cause: unknown): DepthwattError {
@@ -38,24 +46,16 @@ function unreadable(path: string, cause: unknown): DepthwattError {
     ? "no such file"
     : hasCode(cause, "EACCES")
       ? "no permission"
-      : String(cause);
+      : (cause as Error).message;
   return new DepthwattError("CALIBRATION_UNREADABLE", `${path}: expected a calibration file, found ${why}.`, {
     cause,
     context: { file: path },
   });
 }
 
-function isFolder(path: string): boolean {
-  try {
-    return statSync(path).isDirectory();
-  } catch (cause) {
-    throw unreadable(path, cause);
-  }
-}
-
 /** A folder stands for its calibration files, left before right, intrinsics before extrinsics. */
-function filesOf(folder: string): string[] {
-  const names = readdirSync(folder).filter((name) => EXTENSIONS.test(name));
+function filesOf(folder: string, entries: readonly string[]): string[] {
+  const names = entries.filter((name) => EXTENSIONS.test(name));
   const pick = (first: RegExp, second: RegExp): string[] =>
     [first, second].flatMap((word) => names.filter((name) => word.test(name)).slice(0, 1));
   for (const pair of [pick(/^left\b/i, /^right\b/i), pick(/^intrinsics?\./i, /^extrinsics?\./i)]) {
@@ -72,15 +72,44 @@ function filesOf(folder: string): string[] {
   );
 }
 
-function read(path: string): ParsedFile {
-  let text: string;
+function textOf(path: string): string {
   try {
-    checkHasEnd(path, MAX_TEXT_BYTES);
-    text = readFileSync(path, "utf8");
+    return readRegularFile(path, MAX_CALIBRATION_BYTES).toString();
   } catch (cause) {
     throw unreadable(path, cause);
   }
-  return parseCalibrationText(path, text);
+}
+
+async function textOfAsync(path: string): Promise<string> {
+  try {
+    return (await readRegularFileAsync(path, MAX_CALIBRATION_BYTES)).toString();
+  } catch (cause) {
+    throw unreadable(path, cause);
+  }
+}
+
+/** Whether the path that could not be read is a folder. */
+const isFolder = (error: unknown): boolean => hasCode((error as Error).cause, "EISDIR");
+
+/** The files at this path: itself, or those of a folder. */
+function filesAt(path: string): ParsedFile[] {
+  try {
+    return [parseCalibrationText(path, textOf(path))];
+  } catch (error) {
+    if (!isFolder(error)) throw error;
+  }
+  return filesOf(path, readdirSync(path)).map((file) => parseCalibrationText(file, textOf(file)));
+}
+
+/** Does what filesAt does, off the JavaScript thread. */
+async function filesAtAsync(path: string): Promise<ParsedFile[]> {
+  try {
+    return [parseCalibrationText(path, await textOfAsync(path))];
+  } catch (error) {
+    if (!isFolder(error)) throw error;
+  }
+  const files = filesOf(path, await withFileTimeout(readdir(path)));
+  return Promise.all(files.map(async (file) => parseCalibrationText(file, await textOfAsync(file))));
 }
 
 function single(files: readonly ParsedFile[], format: string): ParsedFile {
@@ -118,6 +147,19 @@ function draftOf(files: readonly ParsedFile[], options: LoadCalibrationOptions):
   );
 }
 
+function pathsOf(source: string | readonly string[]): readonly string[] {
+  const paths = typeof source === "string" ? source.split(",").map((path) => path.trim()) : source;
+  if (!paths.includes("")) return paths;
+  const text = `Expected a path on each side of a comma, found ${JSON.stringify(source)}.`;
+  throw new DepthwattError("CALIBRATION_UNREADABLE", text, { context: { source } });
+}
+
+function calibrationOf(files: readonly ParsedFile[], options: LoadCalibrationOptions): LoadedCalibration {
+  const draft = draftOf(files, options);
+  const names = files.map(({ file }) => file);
+  return { ...validate(draft, names, options), format: draft.format };
+}
+
 /**
  * Reads, checks and hashes a stereo calibration.
  *
@@ -131,14 +173,16 @@ export function loadStereoCalibration(
   source: string | readonly string[],
   options: LoadCalibrationOptions = {},
 ): LoadedCalibration {
-  const paths = typeof source === "string" ? source.split(",").map((path) => path.trim()) : source;
-  if (paths.includes("")) {
-    const text = `Expected a path on each side of a comma, found ${JSON.stringify(source)}.`;
-    throw new DepthwattError("CALIBRATION_UNREADABLE", text, { context: { source } });
-  }
-  const files = paths.flatMap((path) => (isFolder(path) ? filesOf(path) : [path]));
-  const draft = draftOf(files.map(read), options);
-  return { ...validate(draft, files, options), format: draft.format };
+  return calibrationOf(pathsOf(source).flatMap(filesAt), options);
+}
+
+/** Does what loadStereoCalibration does, and reads the files off the JavaScript thread. */
+export async function loadStereoCalibrationAsync(
+  source: string | readonly string[],
+  options: LoadCalibrationOptions = {},
+): Promise<LoadedCalibration> {
+  const files = await Promise.all(pathsOf(source).map(filesAtAsync));
+  return calibrationOf(files.flat(), options);
 }
 
 /**
@@ -147,6 +191,5 @@ export function loadStereoCalibration(
  * @throws DepthwattError as loadStereoCalibration
  */
 export function parseStereoCalibration(text: string, name: string): LoadedCalibration {
-  const draft = draftOf([parseCalibrationText(name, text)], {});
-  return { ...validate(draft, [name], {}), format: draft.format };
+  return calibrationOf([parseCalibrationText(name, text)], {});
 }

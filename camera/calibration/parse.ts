@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Text to plain objects: YAML (with OpenCV's dialect of it), JSON, and the small XML that FileStorage writes.
-import { DepthwattError, yaml } from "../../core/index.js";
+import { DepthwattError, parseYamlDocument } from "../../core/index.js";
 import { isRecord, type ParsedFile } from "./draft.js";
 
 function unreadable(file: string, expected: string, found: string, cause?: unknown): DepthwattError {
@@ -10,18 +10,34 @@ function unreadable(file: string, expected: string, found: string, cause?: unkno
   });
 }
 
-const yamlWords = (message: string) =>
-  message.startsWith("Maximum call stack") ? "nesting without end" : message.split(/ at line|\n/)[0]!;
+const yamlWords = (message: string) => message.split(/ at line|\n/)[0]!;
+
+/** Calibration files have a few hundred, or some thousands with the chessboard corners. Frames wait while YAML is parsed. */
+const MAX_LINES_AND_VALUES = 20_000;
+
+function checkLength(file: string, text: string): void {
+  const found = text.match(/[\n,]/g)?.length ?? 0;
+  if (found > MAX_LINES_AND_VALUES)
+    throw unreadable(file, `at most ${MAX_LINES_AND_VALUES} lines and values`, String(found));
+}
+
+function checkKeys(file: string, text: string, repeatedAt: number | undefined): void {
+  if (repeatedAt === undefined) return;
+  const line = text.slice(0, repeatedAt).split("\n").length;
+  throw unreadable(file, "each key once", `one twice (line ${line})`);
+}
 
 function parseYaml(file: string, text: string): unknown {
   // "%YAML:1.0" is not a directive of any YAML; some files carry it without the "---" that must follow one.
   const body = text.replace(/^\uFEFF?%YAML[^\n]*\n/, "\n");
-  const document = yaml().parseDocument(body, { prettyErrors: true });
+  checkLength(file, body);
+  const { document, repeatedAt } = parseYamlDocument(body);
   const [error] = document.errors;
   if (error) {
     const line = error.linePos?.[0]?.line;
     throw unreadable(file, "YAML", `${yamlWords(error.message)}${line ? ` (line ${line})` : ""}`, error);
   }
+  checkKeys(file, body, repeatedAt);
   try {
     return document.toJS({ maxAliasCount: 10 });
   } catch (cause) {
@@ -43,9 +59,10 @@ const MAX_XML_DEPTH = 64;
 function parseXmlTree(file: string, text: string): XmlElement {
   const root: XmlElement = { name: "", type: undefined, children: [], text: "" };
   const stack = [root];
-  const body = text.replace(/<!--[\s\S]*?-->/g, "").replace(/<\?[\s\S]*?\?>/g, "");
-  for (const match of body.matchAll(/<(\/?)([^\s<>/]+)([^<>]*?)(\/?)>|([^<]+)/g)) {
-    const [, closing, name, attributes = "", empty, content] = match;
+  // Each pattern takes linear time: what is not closed reaches to the end, and a name ends before its attributes.
+  const body = text.replace(/<!--[\s\S]*?(?:-->|$)/g, "").replace(/<\?[\s\S]*?(?:\?>|$)/g, "");
+  for (const match of body.matchAll(/<(\/?)([^\s<>/]+)(?![^\s<>/])([^<>]*)>|([^<]+)/g)) {
+    const [, closing, name, attributes = "", content] = match;
     const top = stack[stack.length - 1]!;
     if (name === undefined) {
       top.text += content;
@@ -55,7 +72,7 @@ function parseXmlTree(file: string, text: string): XmlElement {
     } else {
       const element = { name, type: /type_id\s*=\s*"([^"]*)"/.exec(attributes)?.[1], children: [], text: "" };
       top.children.push(element);
-      if (!empty) stack.push(element);
+      if (!attributes.endsWith("/")) stack.push(element);
       if (stack.length > MAX_XML_DEPTH)
         throw unreadable(file, `elements nested at most ${MAX_XML_DEPTH} deep`, "more");
     }
@@ -99,10 +116,8 @@ export function parseCalibrationText(file: string, text: string): ParsedFile {
       throw unreadable(file, "JSON", (cause as Error).message, cause);
     }
     // JSON's own parser takes the last of two values and says nothing.
-    const twice = yaml()
-      .parseDocument(start)
-      .errors.find(({ code }) => code === "DUPLICATE_KEY");
-    if (twice) throw unreadable(file, "each key once", `one twice (line ${twice.linePos?.[0]?.line})`, twice);
+    checkLength(file, start);
+    checkKeys(file, start, parseYamlDocument(start).repeatedAt);
   } else {
     root = parseYaml(file, text);
   }

@@ -1,10 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // Which images a recording holds and when each was taken: a folder, a name with `*`, a list file or one image a side.
 import { existsSync } from "node:fs";
-import { readdir, readFile, stat } from "node:fs/promises";
+import { readdir, stat } from "node:fs/promises";
 import { basename, dirname, extname, isAbsolute, join } from "node:path";
-import { DepthwattError, isDepthwattError } from "../../core/index.js";
-import { checkHasEnd, MAX_TEXT_BYTES } from "./images/index.js";
+import {
+  DepthwattError,
+  isDepthwattError,
+  MAX_TEXT_BYTES,
+  readRegularFileAsync,
+  withFileTimeout,
+} from "../../core/index.js";
 
 /** auto: from names where every name is a time in ns, else counted from the rate. */
 export type TimestampSource = "auto" | "names" | "rate";
@@ -37,7 +42,7 @@ const stem = (file: string) => basename(file, extname(file));
 
 async function kindOf(path: string): Promise<"folder" | "file" | undefined> {
   try {
-    return (await stat(path)).isDirectory() ? "folder" : "file";
+    return (await withFileTimeout(stat(path))).isDirectory() ? "folder" : "file";
   } catch {
     return undefined;
   }
@@ -56,7 +61,7 @@ function checkName(folder: string, name: string): void {
 async function filesOfFolder(folder: string, accepts: (name: string) => boolean): Promise<string[]> {
   try {
     // Reading a pipe would wait for its writer; a link is followed when it is opened.
-    const entries = await readdir(folder, { withFileTypes: true });
+    const entries = await withFileTimeout(readdir(folder, { withFileTypes: true }));
     const names = entries
       .filter((entry) => entry.isFile() || entry.isSymbolicLink())
       .map(({ name }) => name)
@@ -76,8 +81,7 @@ async function filesOfFolder(folder: string, accepts: (name: string) => boolean)
 async function textOfList(list: string): Promise<string> {
   let found: string;
   try {
-    checkHasEnd(list, MAX_TEXT_BYTES);
-    const text = await readFile(list, "utf8");
+    const text = (await readRegularFileAsync(list, MAX_TEXT_BYTES)).toString();
     // What is no text has a NUL, or bytes that are not UTF-8, which Node makes U+FFFD of.
     if (!/[\0\ufffd]/.test(text)) return text;
     found = "other bytes than UTF-8 text";

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Reads board configs: a file may build on another by "extends", and says only what differs.
-import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { existsSync, readdirSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
-import { checkHasEnd, MAX_TEXT_BYTES } from "../../camera/index.js";
-import { DepthwattError, yaml } from "../../core/index.js";
+import { DepthwattError, MAX_TEXT_BYTES, readRegularFile, yaml } from "../../core/index.js";
 import { type BoardFile, boardFileSchema } from "./schema.js";
 
 /** Shipped board configs, at the same place in the source tree and in dist. */
@@ -40,8 +39,7 @@ function parseText(text: string): unknown {
 function readTree(file: string): Tree {
   let text: string;
   try {
-    checkHasEnd(file, MAX_TEXT_BYTES);
-    text = readFileSync(file, "utf8");
+    text = readRegularFile(file, MAX_TEXT_BYTES).toString();
   } catch (cause) {
     const found = (cause as Error).message;
     throw new DepthwattError("CONFIG_UNREADABLE", `the board config ${file} cannot be read: ${found}`, {

@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // Where values come from: each source of settings read into the same flat form, with the origin of every value.
-import { readFileSync } from "node:fs";
 import { dirname, resolve } from "node:path";
-import type { Document } from "yaml";
 import { z } from "zod";
-import { checkHasEnd, MAX_TEXT_BYTES } from "../../camera/index.js";
-import { DepthwattError, yaml } from "../../core/index.js";
+import {
+  DepthwattError,
+  MAX_TEXT_BYTES,
+  parseYamlDocument,
+  readRegularFile,
+  yaml,
+} from "../../core/index.js";
 import type { Setting, SettingValue } from "../contracts/setting.js";
 import { presetOf } from "../presets/index.js";
 import { configSchema, SETTING_BY_KEY, SETTINGS } from "./schema.js";
@@ -122,8 +125,7 @@ export function resolvePaths(paths: string, folder: string): string {
 function readText(path: string): string {
   let bytes: Buffer;
   try {
-    checkHasEnd(path, MAX_TEXT_BYTES);
-    bytes = readFileSync(path);
+    bytes = readRegularFile(path, MAX_TEXT_BYTES);
   } catch (cause) {
     throw new DepthwattError("CONFIG_UNREADABLE", `cannot read ${path}: ${(cause as Error).message}`, {
       cause,
@@ -147,24 +149,11 @@ function yamlWords(message: string): string {
   return message.split(/ at line|; please use/)[0]!;
 }
 
-/** @throws DepthwattError CONFIG_UNREADABLE where a map has a key twice */
-function refuseTwins(path: string, text: string, document: Document): void {
-  let at: number | undefined;
-  yaml().visit(document, {
-    Map(_, { items }) {
-      const seen = new Set<unknown>();
-      for (const { key } of items) {
-        if (!yaml().isScalar(key)) continue;
-        if (seen.has(key.value)) at ??= key.range?.[0] ?? 0;
-        seen.add(key.value);
-      }
-      return at === undefined ? undefined : yaml().visit.BREAK;
-    },
-  });
-  if (at === undefined) return;
+/** The error for a map that has the key at this offset twice. */
+function repeatedKey(path: string, text: string, at: number): DepthwattError {
   const lines = text.slice(0, at).split("\n");
   const [line, column] = [lines.length, lines.at(-1)!.length + 1];
-  throw new DepthwattError(
+  return new DepthwattError(
     "CONFIG_UNREADABLE",
     `${path}:${line}:${column}: expected YAML or JSON: Map keys must be unique`,
     { context: { file: path, line, column } },
@@ -174,11 +163,9 @@ function refuseTwins(path: string, text: string, document: Document): void {
 /** @throws DepthwattError CONFIG_UNREADABLE with file, line and column */
 export function readSettingsFile(path: string): unknown {
   const text = readText(path);
-  // The parser's own search for keys that stand twice compares each with all before it.
-  const document = yaml().parseDocument(text, { prettyErrors: true, uniqueKeys: false });
+  const { document, repeatedAt } = parseYamlDocument(text);
   const [error] = document.errors;
-  if (error === undefined) refuseTwins(path, text, document);
-  else {
+  if (error !== undefined) {
     const [first] = error.linePos ?? [];
     const where = first === undefined ? path : `${path}:${first.line}:${first.col}`;
     const message = yamlWords(error.message);
@@ -187,6 +174,7 @@ export function readSettingsFile(path: string): unknown {
       context: { file: path, line: first?.line, column: first?.col },
     });
   }
+  if (repeatedAt !== undefined) throw repeatedKey(path, text, repeatedAt);
   try {
     return document.toJS();
   } catch (cause) {

@@ -1,19 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 // A data set on disk: DIR/dataset.json, and the pictures, ground truth and masks of its scenes.
-import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { z } from "zod";
 import {
-  checkHasEnd,
   type EnginePicture,
   type FloatImage,
   type GreyImage,
-  MAX_TEXT_BYTES,
   readDisparity,
   readEnginePicture,
   readGreyImage,
 } from "../../camera/index.js";
-import { DepthwattError } from "../../core/index.js";
+import { DepthwattError, MAX_TEXT_BYTES, readRegularFileAsync } from "../../core/index.js";
 
 const sceneSchema = z.looseObject({
   name: z.string().min(1),
@@ -63,9 +60,10 @@ export async function readDataset(folder: string): Promise<SceneEntry[]> {
   const file = join(folder, "dataset.json");
   let content: unknown;
   try {
-    checkHasEnd(file, MAX_TEXT_BYTES);
     // Some editors begin a file with a byte order mark, which is no JSON.
-    content = JSON.parse((await readFile(file, "utf8")).replace(/^\uFEFF/, ""));
+    content = JSON.parse(
+      (await readRegularFileAsync(file, MAX_TEXT_BYTES)).toString().replace(/^\uFEFF/, ""),
+    );
   } catch (cause) {
     const found = cause instanceof SyntaxError ? `no JSON: ${cause.message}` : (cause as Error).message;
     throw new DepthwattError("DATASET_INVALID", `expected a data set at ${file}, found ${found}`, {

@@ -43,8 +43,13 @@ export interface OpenedPair {
 /** Sentences for the user, such as a calibration's warning. */
 export type Note = (text: string) => void;
 
-function geometryFor(config: Config, width: number, height: number, note: Note): PipelineGeometry {
-  const loaded = configuredCalibration(config, { width, height });
+async function geometryFor(
+  config: Config,
+  width: number,
+  height: number,
+  note: Note,
+): Promise<PipelineGeometry> {
+  const loaded = await configuredCalibration(config, { width, height });
   if (loaded === undefined) return uncalibrated(width, height);
   for (const warning of loaded.warnings) note(`warning: ${warning}`);
   return geometryOf(loaded.calibration, config.calibration.crop);
@@ -98,7 +103,7 @@ export async function openPair(
   points = false,
 ): Promise<OpenedPair> {
   const { width: inputWidth, height: inputHeight } = left;
-  const geometry = geometryFor(config, inputWidth, inputHeight, note);
+  const geometry = await geometryFor(config, inputWidth, inputHeight, note);
   const { width, height } = geometry;
   const strideBytes = (left.format === "GREY" ? 1 : left.format === "Y16" ? 2 : 3) * inputWidth;
   const description = {

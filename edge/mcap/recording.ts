@@ -2,10 +2,10 @@
 // An MCAP file that is read: its index where it has one, made anew from the chunks' heads where it was cut off or damaged. One chunk
 // is in memory at a time, and what cannot be read is counted.
 import { readSync } from "node:fs";
-import { type FileHandle, open } from "node:fs/promises";
+import type { FileHandle } from "node:fs/promises";
 import { crc32 } from "node:zlib";
 import { type Channel, McapIndexedReader, McapStreamReader, type McapTypes, type Schema } from "@mcap/core";
-import { DepthwattError } from "../../core/index.js";
+import { DepthwattError, openRegularFile } from "../../core/index.js";
 import { loadDecompressors } from "./compression.js";
 import type { Unfinished } from "./recording-file.js";
 import { type RecordingIndex, type RecordingLoss, scanRecording } from "./scan.js";
@@ -51,7 +51,7 @@ const unreadable = (file: string, found: string, cause?: unknown, hint?: string)
 export async function openRecording(file: string): Promise<Recording> {
   let handle: FileHandle;
   try {
-    handle = await open(file, "r");
+    handle = await openRegularFile(file);
   } catch (cause) {
     throw unreadable(file, (cause as Error).message, cause);
   }

@@ -2,8 +2,8 @@
 // Broker URL, TLS files and password, checked and read once at start, so that a wrong path is a configuration error and not
 // a connection that never comes up.
 import { createPrivateKey, type KeyObject, X509Certificate } from "node:crypto";
-import { readFileSync, statSync, writeFileSync } from "node:fs";
-import { DepthwattError, redactBrokenUrl } from "../../core/index.js";
+import { statSync, writeFileSync } from "node:fs";
+import { DepthwattError, MAX_TEXT_BYTES, readRegularFile, redactBrokenUrl } from "../../core/index.js";
 
 /** What a message calls each of them: by default its setting's key. */
 export type CredentialName = (field: keyof CredentialFiles) => string;
@@ -85,17 +85,15 @@ export function checkBrokerUrl(url: string, key = "outputs.mqtt.broker"): URL {
 
 function readKeyed(key: string, path: string): Buffer {
   try {
-    // /dev/zero and its like have no end.
-    if (statSync(path).isCharacterDevice()) throw Object.assign(new Error("a device"), { code: "ENODEV" });
-    return readFileSync(path);
+    return readRegularFile(path, MAX_TEXT_BYTES);
   } catch (cause) {
-    const { code } = cause as NodeJS.ErrnoException;
+    const { code, message } = cause as NodeJS.ErrnoException;
     const why =
       code === "ENOENT"
         ? "the file does not exist"
         : code === "EACCES"
           ? "this user may not read it"
-          : `reading failed (${code})`;
+          : `reading failed (${code ?? message})`;
     throw new DepthwattError("CONFIG_UNREADABLE", `${key}: expected a readable file, ${path}: ${why}`, {
       hint: "Check the path and who may read it.",
       cause,

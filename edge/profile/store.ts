@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Keeps a profile on disk after every point, whole or not at all, so that an interrupted one goes on where it was.
-import { existsSync, readFileSync, renameSync, writeFileSync } from "node:fs";
+import { existsSync, renameSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { checkHasEnd, MAX_TEXT_BYTES, makeFolder } from "../../camera/index.js";
-import { DepthwattError } from "../../core/index.js";
+import { makeFolder } from "../../camera/index.js";
+import { DepthwattError, MAX_TEXT_BYTES, readRegularFile } from "../../core/index.js";
 import { type PointResult, PROFILE_FORMAT, type Profile } from "./types.js";
 
 export const PROFILE_FILE = "profile.json";
@@ -13,8 +13,7 @@ export function readProfile(folder: string): Profile {
   const file = folder.endsWith(".json") ? folder : join(folder, PROFILE_FILE);
   let profile: Profile;
   try {
-    checkHasEnd(file, MAX_TEXT_BYTES);
-    profile = JSON.parse(readFileSync(file, "utf8")) as Profile;
+    profile = JSON.parse(readRegularFile(file, MAX_TEXT_BYTES).toString()) as Profile;
   } catch (cause) {
     throw new DepthwattError("SOURCE_UNREADABLE", `${file} is no profile that can be read.`, {
       hint: "Give the folder that 'depthwatt profile -o DIR' wrote.",

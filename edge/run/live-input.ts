@@ -171,10 +171,10 @@ export class LiveInput {
     return { source, geometry, warnings, takeOver, discard: () => successor.discard() };
   }
 
-  #prepareCalibration(config: Config): NextInput {
+  async #prepareCalibration(config: Config): Promise<NextInput> {
     const { source } = this;
     const { calibration = this.#brought, warnings } =
-      this.#brought === undefined ? calibrationFor(config, source) : { warnings: [] };
+      this.#brought === undefined ? await calibrationFor(config, source) : { warnings: [] };
     const geometry = geometryFor(config, source, calibration);
     const takeOver = () => {
       this.#geometry = geometry;

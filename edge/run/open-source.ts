@@ -21,7 +21,7 @@ export async function openSource(config: Config, wish = wishOf(config)): Promise
   const { kind } = config.source;
   const opened = await definitionOf(kind).open(config.source[kind], wish);
   try {
-    return { source: opened.source, ...calibrated(config, opened) };
+    return { source: opened.source, ...(await calibrated(config, opened)) };
   } catch (error) {
     await opened.source.stop();
     throw error;
@@ -29,13 +29,13 @@ export async function openSource(config: Config, wish = wishOf(config)): Promise
 }
 
 /** @throws DepthwattError CALIBRATION_UNREADABLE, CALIBRATION_INVALID, CALIBRATION_SIZE_MISMATCH */
-function calibrated(
+async function calibrated(
   config: Config,
   { source, calibration, warnings = [] }: OpenedSource,
-): Omit<CalibratedSource, "source"> {
+): Promise<Omit<CalibratedSource, "source">> {
   if (calibration === undefined) {
     const { width, height } = source.description;
-    const loaded = configuredCalibration(config, { width, height });
+    const loaded = await configuredCalibration(config, { width, height });
     const all = [...warnings, ...(loaded?.warnings ?? [])];
     return { calibration: loaded?.calibration, brought: false, warnings: all };
   }
@@ -48,5 +48,7 @@ function calibrated(
  * The configured calibration for images of a source that is open already and brings none.
  * @throws DepthwattError CALIBRATION_UNREADABLE, CALIBRATION_INVALID, CALIBRATION_SIZE_MISMATCH
  */
-export const calibrationFor = (config: Config, source: PairSource): Omit<CalibratedSource, "source"> =>
-  calibrated(config, { source });
+export const calibrationFor = (
+  config: Config,
+  source: PairSource,
+): Promise<Omit<CalibratedSource, "source">> => calibrated(config, { source });

@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Reads a picture by its first bytes, never by its name. PNG and JPEG are decoded by libvips on its own threads: the
 // JavaScript thread only turns colour into grey.
-import { readFile } from "node:fs/promises";
-import { DepthwattError, hasCode } from "../../../core/index.js";
-import { checkHasEnd } from "./ending-file.js";
+import { DepthwattError, hasCode, readRegularFileAsync } from "../../../core/index.js";
 import { cropColumns, type FloatImage, type GreyImage, greyFromSamples, type RgbImage } from "./image.js";
 import { loadImageLibrary } from "./image-library.js";
 import { decodePfm, decodePgm, decodePpm } from "./netpbm.js";
@@ -28,8 +26,7 @@ export function sniffImage(bytes: Uint8Array): FileKind | undefined {
 /** @throws DepthwattError SOURCE_UNREADABLE, with Node's error as its cause */
 export async function readImageBytes(file: string): Promise<Uint8Array> {
   try {
-    checkHasEnd(file, LARGEST_FILE_BYTES);
-    return await readFile(file);
+    return await readRegularFileAsync(file, LARGEST_FILE_BYTES);
   } catch (cause) {
     const found = hasCode(cause, "ENOENT")
       ? "no such file"

@@ -6,6 +6,7 @@ export {
   type EnginePicture,
   readEnginePicture,
   readGreyImage,
+  readImageBytes,
   readPfm,
   readRgbImage,
   readStereoSideBySide,
@@ -20,7 +21,6 @@ export {
   writeDisparity,
   writeImage,
 } from "./disparity-files.js";
-export { checkHasEnd, MAX_TEXT_BYTES } from "./ending-file.js";
 export { makeFolder } from "./folder.js";
 export type { FloatImage, GreyImage, RgbImage } from "./image.js";
 export { cropColumns, greyFromSamples } from "./image.js";

@@ -3,12 +3,11 @@
 // is written, and what a killed worker had comes again.
 import { randomUUID } from "node:crypto";
 import { existsSync, readdirSync } from "node:fs";
-import { readFile } from "node:fs/promises";
 import { isAbsolute, join, normalize } from "node:path";
 import { setTimeout } from "node:timers/promises";
 import type { JsMsg, NatsConnection } from "nats";
 import { z } from "zod";
-import { DepthwattError, isDepthwattError, redactUrl } from "../../../core/index.js";
+import { DepthwattError, isDepthwattError, readRegularFileAsync, redactUrl } from "../../../core/index.js";
 import type { ArchivePair } from "./archive.js";
 import { type BatchCounts, type BatchOptions, resultOf, SKIPPED_CODES, Turns } from "./batch.js";
 import { hashOf, unwritable, writeOnce } from "./results.js";
@@ -309,7 +308,7 @@ function pairOf(message: JsMsg, input: string): ArchivePair {
 /** What a result is made of, in 16 hexadecimal digits: equal names, equal results. @throws DepthwattError SOURCE_UNREADABLE */
 async function contentOf({ left, right }: ArchivePair, key: string): Promise<string> {
   try {
-    const [first, second] = await Promise.all([readFile(left), readFile(right)]);
+    const [first, second] = await Promise.all([readRegularFileAsync(left), readRegularFileAsync(right)]);
     return hashOf(key, String(first.length), first, second).slice(0, 16);
   } catch (cause) {
     throw new DepthwattError("SOURCE_UNREADABLE", `cannot read a pair: ${(cause as Error).message}`, {

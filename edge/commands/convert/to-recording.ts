@@ -9,11 +9,9 @@ import {
   ftruncateSync,
   openSync,
   readdirSync,
-  readFileSync,
   renameSync,
   statSync,
 } from "node:fs";
-import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import {
   decodeGreyImage,
@@ -22,10 +20,17 @@ import {
   listImages,
   loadStereoCalibration,
   readEnginePicture,
+  readImageBytes,
   settleTimes,
   stringifyCalibration,
 } from "../../../camera/index.js";
-import { DepthwattError, isDepthwattError, systemAddon } from "../../../core/index.js";
+import {
+  DepthwattError,
+  isDepthwattError,
+  MAX_TEXT_BYTES,
+  readRegularFile,
+  systemAddon,
+} from "../../../core/index.js";
 import { loadZstd } from "../../mcap/compression.js";
 import { imagePrefix, writeImage } from "../../mcap/messages.js";
 import { openRecording, type Recording } from "../../mcap/recording.js";
@@ -101,11 +106,11 @@ async function pictureOf({ topic, file }: Entry): Promise<Picture> {
   const raw = (data: Uint8Array | Uint16Array | Int16Array) =>
     new Uint8Array(data.buffer, data.byteOffset, data.byteLength);
   if (topic.startsWith("/disparity")) {
-    const { data, width, height } = decodePfm(await readFile(file), file);
+    const { data, width, height } = decodePfm(await readImageBytes(file), file);
     return { encoding: "16SC1", width, height, bytes: raw(q4Of(data)) };
   }
   if (topic.startsWith("/depth")) {
-    const { data, width, height } = await decodeGreyImage(await readFile(file), file);
+    const { data, width, height } = await decodeGreyImage(await readImageBytes(file), file);
     return { encoding: "16UC1", width, height, bytes: raw(Uint16Array.from(data)) };
   }
   const { data, width, height, format } = await readEnginePicture(file, true);
@@ -222,7 +227,7 @@ function add(recording: RecordingFile, entry: Entry, picture: Picture): void {
 function calibrationText(folder: string, named: string | undefined): string | undefined {
   if (named !== undefined) return stringifyCalibration(loadStereoCalibration(named).calibration);
   const own = join(folder, "calibration.json");
-  return existsSync(own) ? readFileSync(own, "utf8") : undefined;
+  return existsSync(own) ? readRegularFile(own, MAX_TEXT_BYTES).toString() : undefined;
 }
 
 interface Before {

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // depthwatt profile: sweeps operating points, writes CSV, JSON and a report; compare shows two of them side by side.
-import { readFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import type { Command } from "commander";
-import { DepthwattError } from "../../../core/index.js";
+import { DepthwattError, MAX_TEXT_BYTES, readRegularFile } from "../../../core/index.js";
 import { ALGORITHMS } from "../../../cuda/index.js";
 import { withExamples, withJson } from "../../cli/options.js";
 import { columns, note, paint, printJson, printLine } from "../../cli/output.js";
@@ -25,7 +24,7 @@ function writeOutputs(folder: string, profile: Profile): string[] {
 function kernelTimes(file: string) {
   let text: string;
   try {
-    text = readFileSync(file, "utf8");
+    text = readRegularFile(file, MAX_TEXT_BYTES).toString();
   } catch (error) {
     throw new DepthwattError(
       "USAGE",

@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // What no stereo pair can have is refused in a sentence that names file, key, expected and found; odd units are a warning.
+import { execFileSync } from "node:child_process";
+import { rmSync } from "node:fs";
 import { describe, expect, test } from "vitest";
 import {
   type LoadCalibrationOptions,
   loadStereoCalibration,
+  loadStereoCalibrationAsync,
   rectify,
   type StereoCalibration,
   stringifyCalibration,
@@ -347,6 +350,42 @@ describe("files that are none", () => {
         code: "CALIBRATION_UNREADABLE",
         message: expect.stringMatching(/\/dev\/zero.*a device, where a file was expected/),
       }),
+    );
+  });
+
+  test("a pipe is refused before it is opened", async () => {
+    const pipe = write("pipe.yaml", "");
+    rmSync(pipe);
+    execFileSync("mkfifo", [pipe]);
+    const refusal = expect.objectContaining({
+      code: "CALIBRATION_UNREADABLE",
+      message: `${pipe}: expected a calibration file, found a pipe, where a file was expected.`,
+    });
+    expect(() => loadStereoCalibration(pipe)).toThrow(refusal);
+    await expect(loadStereoCalibrationAsync(pipe)).rejects.toThrow(refusal);
+  });
+
+  // A parser whose time grows with the square of the size takes up to hours for these, or ends the process.
+  const LIMIT = 1 << 18;
+  const keys = (count: number, lineOf: (i: number) => string) =>
+    Array.from({ length: count }, (_, i) => lineOf(i)).join("");
+  test.each<[string, string, RegExp]>([
+    ["more than 256 KiB", `a: ${"1".repeat(LIMIT)}`, /262147 bytes, where at most 262144 were/],
+    ["YAML of 20001 keys", keys(20_001, (i) => `k${i}: 1\n`), /at most 20000 lines and values, found 20001/],
+    ["JSON of 20002 keys", `{${keys(20_001, (i) => `"k${i}":1,`)}"k":1}`, /lines and values, found 20001/],
+    ["a list without end", "a: [1".padEnd(LIMIT, ",1"), /lines and values, found 1\d{5}/],
+    ["nested lists", "[".repeat(LIMIT), /nesting of more than 100 levels/],
+    ["nested lists with quoted brackets", '["]",'.repeat(1000), /nesting of more than 100 levels/],
+    ["nested keys", "? ".repeat(LIMIT / 2), /nesting of more than 100 levels/],
+    ["nested block lists", "- ".repeat(LIMIT / 2), /nesting of more than 100 levels/],
+    ["tags of one value", "a: ".padEnd(LIMIT, "! "), /nesting of more than 100 levels/],
+    ["XML comments without end", "<!--".repeat(LIMIT / 4), /an <opencv_storage> element/],
+    ["XML declarations without end", "<?".repeat(LIMIT / 2), /an <opencv_storage> element/],
+    ["an XML name without end", `<${"a".repeat(LIMIT - 1)}`, /an <opencv_storage> element/],
+  ])("%s is refused", (name, text, message) => {
+    const path = write(`${name.replaceAll(" ", "-")}.txt`, text);
+    expect(() => loadStereoCalibration(path)).toThrow(
+      expect.objectContaining({ code: "CALIBRATION_UNREADABLE", message: expect.stringMatching(message) }),
     );
   });
 

@@ -157,7 +157,7 @@ export const ERROR_CATALOGUE = {
     3,
     false,
     "An image is of a kind that depthwatt does not read.",
-    "Give PNG (8 or 16 bit), JPEG, PGM or PFM.",
+    "Give PNG (8 or 16 bit), JPEG, PGM or PPM.",
   ),
   IMAGE_SIZE_MISMATCH: entry(
     3,

@@ -94,6 +94,7 @@ export class FrameIntake {
       throw new DepthwattError(
         "DEVICE_UNSUITABLE",
         `expected it to come back with ${words(was)}, got ${words(found)}`,
+        { hint: "Let the command write one size and format each time it starts, or start depthwatt again." },
       );
     }
   }

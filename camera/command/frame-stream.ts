@@ -16,6 +16,8 @@ export interface FrameSink {
 /** ffmpeg's header is 80 characters long. */
 const LONGEST_LINE = 1024;
 const LINE_END = 0x0a;
+const HINT =
+  "YUV4MPEG2 is 'ffmpeg ... -f yuv4mpegpipe -' or GStreamer's y4menc; for frames without headers set source.command.format.";
 
 type State = "header" | "marker" | "begin" | "image" | "skip";
 
@@ -109,9 +111,16 @@ export class FrameStream {
 
   #refuse(expected: string, line: string): never {
     const found = JSON.stringify(line.slice(0, 24)).replace(/[\u007f-\u00ff]/g, "?");
+    if (line.length === LONGEST_LINE) {
+      throw new DepthwattError(
+        "COMMAND_FAILED",
+        `expected a line of "${expected}" that ends within ${LONGEST_LINE} bytes in YUV4MPEG2, got ${found} without an end`,
+        { hint: HINT, context: { expected, found } },
+      );
+    }
     const where = expected === Y4M_MAGIC ? "at the beginning of" : "in front of a frame in";
     throw new DepthwattError("COMMAND_FAILED", `expected "${expected}" ${where} YUV4MPEG2, got ${found}`, {
-      hint: "YUV4MPEG2 is 'ffmpeg ... -f yuv4mpegpipe -' or GStreamer's y4menc; for frames without headers set source.command.format.",
+      hint: HINT,
       context: { expected, found },
     });
   }

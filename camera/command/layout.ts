@@ -62,5 +62,6 @@ export function widthOfOne({ width, format }: FrameLayout, sideBySide: boolean):
   throw new DepthwattError(
     "DEVICE_UNSUITABLE",
     `expected a side by side frame whose width is a multiple of ${step}, got ${width}`,
+    { hint: "Let the command scale or crop its frames to such a width." },
   );
 }

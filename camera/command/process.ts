@@ -55,6 +55,8 @@ export class CommandProcess {
   readonly #closed: Promise<void>;
   #ended = false;
   #stopped = false;
+  /** It was ended because it had closed its output. */
+  #closedOutput = false;
   #asked: NodeJS.Timeout | undefined;
 
   /** @param words program and arguments, as they are handed to the kernel */
@@ -77,7 +79,12 @@ export class CommandProcess {
     // Without a process there may be no pipes either.
     child.stdout?.on("data", (bytes: Buffer) => events.onData(bytes));
     // One that closes its output and runs on delivers no more.
-    child.stdout?.once("end", () => this.#later(() => this.end()));
+    child.stdout?.once("end", () =>
+      this.#later(() => {
+        this.#closedOutput = true;
+        this.end();
+      }),
+    );
     child.stderr?.on("data", (bytes: Buffer) => this.#lastLine.add(bytes));
     child.once("exit", () => this.#signal("SIGTERM"));
     this.#closed = new Promise((resolve) => {
@@ -87,7 +94,11 @@ export class CommandProcess {
         resolve();
       });
       child.once("close", (code, signal) => {
-        const how = signal === null ? `ended with exit code ${code}` : `was ended by ${signal}`;
+        const how = this.#closedOutput
+          ? "closed its output and did not end"
+          : signal === null
+            ? `ended with exit code ${code}`
+            : `was ended by ${signal}`;
         this.#finish({ code: code ?? undefined, how });
         resolve();
       });

@@ -24,7 +24,9 @@ const CHROMA: Record<string, (width: number, height: number) => number> = {
 const DEEP: Record<string, PixelFormat> = { "8": "GREY", "10": "Y10", "12": "Y12", "16": "Y16" };
 
 const unsuitable = (text: string): DepthwattError =>
-  new DepthwattError("DEVICE_UNSUITABLE", `expected YUV4MPEG2 that depthwatt reads, got ${text}`);
+  new DepthwattError("DEVICE_UNSUITABLE", `expected YUV4MPEG2 that depthwatt reads, got ${text}`, {
+    hint: "Let the command write another form, such as 'ffmpeg ... -vf scale=640:480 -pix_fmt gray -f yuv4mpegpipe -'.",
+  });
 
 /** C420jpeg, C420p10, Cmono16, C444alpha: what lies behind the grey, and how deep a sample is. */
 function colour(tag: string): { chroma: (typeof CHROMA)[string]; format: PixelFormat } {

@@ -144,6 +144,10 @@ const BY_CONNACK: Readonly<Record<number, Translation>> = {
     "keeps no retained messages",
     "Allow them at the broker (Mosquitto: retain_available true): state, info and the last will are retained.",
   ),
+  155: refused(
+    "takes no messages with QoS 1",
+    "Allow them at the broker (Mosquitto: max_qos 1): state, info and the last will have QoS 1.",
+  ),
   159: BUSY,
 };
 

@@ -115,10 +115,12 @@ export function layerFromObject(value: unknown, origin: Origin, folder: string):
   return layer;
 }
 
+/** Makes each of the paths between commas absolute. An empty one stays empty, so that it is refused and not taken as the folder. */
 export function resolvePaths(paths: string, folder: string): string {
   return paths
     .split(",")
-    .map((path) => resolve(folder, path.trim()))
+    .map((path) => path.trim())
+    .map((path) => (path === "" ? "" : resolve(folder, path)))
     .join(",");
 }
 

@@ -7,6 +7,7 @@ import { makeTopics } from "../../core/frame/topics.js";
 import { DepthwattError } from "../../core/index.js";
 import { BrokerConnection, type ConnectionOptions, uniqueClientId } from "../../core/mqtt/connection.js";
 import type { ControlAnswer } from "../contracts/control.js";
+import type { Unavailable } from "../contracts/known.js";
 import { signatureOf } from "./signature.js";
 
 export interface ControlClientOptions {
@@ -25,6 +26,8 @@ export interface ControlClientOptions {
 
 /** Longer than a device waits for the first pair of another source. */
 const TIMEOUT_MS = 20_000;
+/** How long to wait for an answer from a device whose info says that it takes no requests: the info may be an old one. */
+const OFF_MS = 1000;
 
 /** The payload of a request. */
 export function requestPayload(
@@ -66,7 +69,7 @@ export async function sendRequest(
   { id, payload }: { id: string; payload: string },
 ): Promise<ControlAnswer> {
   const { base, device, broker, credentials, timeoutMs = TIMEOUT_MS } = options;
-  makeTopics(base, device); // refuses names that no device has
+  const { info } = makeTopics(base, device); // refuses names that no device has
   const clientId = uniqueClientId("depthwatt-control");
   const usual = `${base}/${device}/response/${command}`;
   let connection: BrokerConnection | undefined;
@@ -76,6 +79,11 @@ export async function sendRequest(
       const silent = () => {
         const text = `${base}/${device} did not answer "${command}" within ${timeoutMs / 1000} s`;
         reject(new DepthwattError("CONTROL_UNANSWERED", text));
+      };
+      const off = (reason: string) => {
+        const text = `expected ${base}/${device} to take requests, but its info says: ${reason}`;
+        const hint = "Set control.enabled and control.secretFile on the device, and start it again.";
+        reject(new DepthwattError("CONTROL_UNSUPPORTED", text, { hint }));
       };
       timer = setTimeout(silent, timeoutMs);
       const ask = (client: MqttClient, version: 4 | 5) => {
@@ -90,12 +98,23 @@ export async function sendRequest(
       };
       const events = {
         onUp: (client: MqttClient, version: 4 | 5) => {
-          client.on("message", (_, payload, { properties }) => {
+          client.on("message", (topic, payload, { properties }) => {
+            if (topic === info) {
+              const reason = whyOff(payload);
+              clearTimeout(timer);
+              timer =
+                reason === undefined
+                  ? setTimeout(silent, timeoutMs)
+                  : setTimeout(off, Math.min(OFF_MS, timeoutMs), reason);
+              return;
+            }
             const answer = answerOf(payload);
             // One that was refused before its id was read has only the correlation data.
             const isOurs = answer?.id === id || properties?.correlationData?.toString() === id;
             if (answer !== undefined && isOurs) resolve(answer as unknown as ControlAnswer);
           });
+          // A client that may not read it waits for an answer.
+          client.subscribe(info, { qos: 1 }, () => {});
           client.subscribe(`${usual}/#`, { qos: 1 }, (error, granted) => {
             if (error || granted?.some(({ qos }) => qos >= 128))
               reject(notAllowed(`subscribe to ${usual}/#`, error ?? undefined));
@@ -109,8 +128,9 @@ export async function sendRequest(
       connection = new BrokerConnection({ url: broker, protocolVersion, clientId, ...credentials }, events);
     });
   } finally {
-    clearTimeout(timer);
     await connection?.end(500);
+    // Messages that arrive until the end may set it again.
+    clearTimeout(timer);
   }
 }
 
@@ -119,6 +139,12 @@ const notAllowed = (what: string, cause?: Error) =>
     hint: "Give a user who may ('--username', '--password-file'), or change the broker's access list.",
     cause,
   });
+
+/** Why a device takes no requests, as its info says; undefined where it takes them or does not say. */
+function whyOff(info: Uint8Array): string | undefined {
+  const control = answerOf(info)?.control as Partial<Unavailable> | null | undefined;
+  return control?.available === false ? String(control.reason).slice(0, 200) : undefined;
+}
 
 function answerOf(payload: Uint8Array): Record<string, unknown> | undefined {
   try {

@@ -106,6 +106,18 @@ needs("mosquitto").suite("a broker that refuses", () => {
     expect(made.counters().drops.refused).toBeGreaterThan(0);
   });
 
+  test("max_qos 0 is named, with what to change", async () => {
+    const { made } = publisher(await broker(["max_qos 0"]));
+    await made.firstAttempt;
+    made.state("online", "x");
+    await until("the refusal", () => made.failure !== undefined);
+    expect(made.failure).toMatchObject({
+      code: "BROKER_REFUSED",
+      message: expect.stringContaining("takes no messages with QoS 1"),
+      hint: expect.stringContaining("max_qos 1"),
+    });
+  });
+
   test("a connection that is reset before the broker answers is no refusal", async () => {
     const mosquitto = await startMosquitto({ settings: ["allow_anonymous true"] });
     cleanups.push(() => mosquitto.stop());

@@ -50,6 +50,28 @@ function startRun(words: string[]) {
 }
 
 needs("mosquitto").suite("depthwatt get and set", () => {
+  test("a device whose control is off is named at once", async () => {
+    const mosquitto = await startMosquitto();
+    cleanups.push(() => mosquitto.stop());
+    const size = ["--set", "source.synthetic.width=160", "--set", "source.synthetic.height=96"];
+    startRun(["--broker", mosquitto.url, "--device", "cli", "--set", "match.numDisparities=16", ...size]);
+    const client = await TestClient.connect(mosquitto.url, "cli", 5);
+    cleanups.push(() => client.close());
+    await until("it runs", () => client.info.length > 0, 60_000);
+    expect(client.info.at(-1)).toMatchObject({
+      control: { available: false, reason: "control.enabled is false" },
+    });
+    const words = ["--device", "cli", "--broker", mosquitto.url];
+    const began = performance.now();
+    const ran = await runProgram(["get", "match.numDisparities", ...words]);
+    expect(performance.now() - began).toBeLessThan(15_000);
+    expect(ran.code).toBe(2);
+    expect(ran.stderr).toContain(
+      "expected depthwatt/cli to take requests, but its info says: control.enabled is false",
+    );
+    expect(ran.stderr).toContain("hint: Set control.enabled and control.secretFile on the device");
+  });
+
   test("a running program is read, changed, saved, reloaded at the same time, restarted", async () => {
     const mosquitto = await startMosquitto();
     cleanups.push(() => mosquitto.stop());

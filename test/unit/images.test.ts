@@ -209,6 +209,17 @@ describe("PGM", () => {
   });
 });
 
+test.each([
+  ["BMP", Buffer.from("BM 0000"), "a file that begins with 0x424d2030"],
+  ["PFM", Buffer.from("Pf\n1 1\n-1\n1234"), "pfm"],
+])("%s is refused with the kinds that are read", async (_, bytes, found) => {
+  await expect(decodeGreyImage(bytes, "x")).rejects.toMatchObject({
+    code: "IMAGE_UNSUPPORTED",
+    message: `x: expected PNG, JPEG, PGM or PPM, found ${found}`,
+    hint: "Give PNG, JPEG, PGM or PPM.",
+  });
+});
+
 describe("PFM", () => {
   test("rows run bottom-up, either byte order, the scale's size is no factor", () => {
     for (const [scale, little] of [

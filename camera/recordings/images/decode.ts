@@ -47,6 +47,7 @@ function unsupported(bytes: Uint8Array, name: string, expected: string): Depthwa
   const found =
     bytes.length === 0 ? "an empty file" : (sniffImage(bytes) ?? `a file that begins with 0x${start}`);
   return new DepthwattError("IMAGE_UNSUPPORTED", `${name}: expected ${expected}, found ${found}`, {
+    hint: `Give ${expected}.`,
     context: { file: name },
   });
 }

@@ -3,6 +3,7 @@
 import type { DepthwattError } from "../../../core/index.js";
 import { brokerName } from "../../../core/mqtt/broker-errors.js";
 import type { FrameSink } from "../../contracts/computed-frame.js";
+import type { Unavailable } from "../../contracts/known.js";
 import type {
   BrokerAccess,
   DeviceState,
@@ -120,7 +121,15 @@ export class MqttOutput implements Output {
   info(info: object): void {
     const { maxPayloadBytes, maxPendingBytes } = this.#settings;
     const limits = { maxPayloadBytes, maxPendingBytes };
-    this.#parts.publisher.info({ ...info, streams: this.#streams, limits });
+    this.#parts.publisher.info({ ...info, streams: this.#streams, limits, control: this.#control() });
+  }
+
+  /** Whether requests are answered, so that a client need not wait for an answer to find out. */
+  #control(): { available: true } | Unavailable {
+    const { door, context } = this.#parts;
+    if (door !== undefined) return { available: true };
+    const reason = context.control?.off?.replace(/\.$/, "") ?? "requests need control.secretFile";
+    return { available: false, reason };
   }
 
   cameraInfo(cameraInfo: object | undefined): void {

@@ -83,7 +83,11 @@ describe("YUV4MPEG2", () => {
     ["W-640 H480", "the size W-640"],
   ])("%s is refused", (tags, text) => {
     expect(() => y4mLayout(`YUV4MPEG2 ${tags}`)).toThrowError(
-      expect.objectContaining({ code: "DEVICE_UNSUITABLE", message: expect.stringContaining(text) }),
+      expect.objectContaining({
+        code: "DEVICE_UNSUITABLE",
+        message: expect.stringContaining(text),
+        hint: expect.stringContaining("ffmpeg"),
+      }),
     );
   });
 
@@ -91,7 +95,6 @@ describe("YUV4MPEG2", () => {
     ["at once", Buffer.from("ffmpeg version 5.1\n")],
     ["a PNG", Buffer.from([0x89, 0x50, 0x4e, 0x47])],
     ["a longer word", Buffer.from("YUV4MPEG23 W640\n")],
-    ["a line without end", Buffer.from(`YUV4MPEG2 ${"X".repeat(5000)}`)],
     ["between frames", Buffer.concat([y4m(1), Buffer.from("FRAM\n")])],
     ["a frame too long", Buffer.concat([y4m(1), Buffer.from([7]), Buffer.from("FRAME\n")])],
   ])("garbage: %s", (_, bytes) => {
@@ -105,6 +108,17 @@ describe("YUV4MPEG2", () => {
     expect(error).toBeInstanceOf(DepthwattError);
     expect((error as DepthwattError).code).toBe("COMMAND_FAILED");
     expect((error as DepthwattError).message).toMatch(/^expected "(YUV4MPEG2|FRAME)" .* YUV4MPEG2, got "/);
+  });
+
+  test.each(["YUV4MPEG2 ", "YUV4MPEG2 W16 H16\nFRAME "])("a line without end after %j", (begin) => {
+    expect(() => read([Buffer.from(begin + "X".repeat(5000))])).toThrowError(
+      expect.objectContaining({
+        code: "COMMAND_FAILED",
+        message: expect.stringMatching(
+          /^expected a line of "\w+" that ends within 1024 bytes .* without an end$/,
+        ),
+      }),
+    );
   });
 
   test("random damage is an error with a code or frames of the right size, never anything else", () => {

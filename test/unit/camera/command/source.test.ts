@@ -342,6 +342,20 @@ describe("what is refused at once", () => {
     expect([error.code, error.message]).toEqual(["COMMAND_FAILED", message]);
   });
 
+  test("one that closes its output and runs on", async () => {
+    const error = await refusal({ ...LIVE, shell: true, sideBySide: "exec >&-; sleep 60" });
+    expect(error.message).toBe('side by side command "sh": closed its output and did not end');
+  });
+
+  test("side by side frames of an odd width, with a hint about the command", async () => {
+    const odd = Buffer.concat([Buffer.from("YUV4MPEG2 W33 H16 Cmono\nFRAME\n"), Buffer.alloc(33 * HEIGHT)]);
+    const error = await refusal({ ...RECORDED, sideBySide: `cat ${file("33.y4m", odd)}` });
+    expect([error.code, error.hint]).toEqual([
+      "DEVICE_UNSUITABLE",
+      "Let the command scale or crop its frames to such a width.",
+    ]);
+  });
+
   test("one that says nothing for too long", async () => {
     const error = await refusal({ ...LIVE, timeoutMs: 300, sideBySide: "sleep 60" });
     expect(error.message).toMatch(/^side by side command "sleep": wrote nothing for \d\.\d s$/);

@@ -5,6 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { DepthwattError } from "../../../../core/index.js";
+import { changedConfig } from "../../../../edge/config/change.js";
 import {
   type ConfigRequest,
   loadConfig,
@@ -147,6 +148,17 @@ describe("text becomes the setting's type", () => {
     expect(
       load({ file: path, set: ["outputs.mqtt.username="] }).config.outputs.mqtt.username,
     ).toBeUndefined();
+  });
+
+  test("an empty path is refused and not taken as the folder", () => {
+    const path = file("empty.yaml", "calibration: {file: ''}\n");
+    expect(refusal({ file: path })).toMatchObject({
+      code: "CONFIG_INVALID",
+      message: expect.stringContaining("calibration.file"),
+    });
+    expect(() => changedConfig(load({}).config, { "calibration.file": " " }, "a test")).toThrow(
+      /calibration.file/,
+    );
   });
 
   test("paths in a file are relative to that file", () => {

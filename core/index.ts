@@ -19,5 +19,7 @@ export {
   withFileTimeout,
 } from "./read-file.js";
 export { printable, redactBrokenUrl, redactUrl } from "./redact.js";
+export { quoteShellWord } from "./shell.js";
+export { mean, median, quantile } from "./statistics.js";
 export { isSameFile, writeBeside } from "./write-beside.js";
 export { parseYamlDocument, yaml } from "./yaml.js";

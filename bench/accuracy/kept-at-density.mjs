@@ -7,9 +7,9 @@
 import { execFileSync } from "node:child_process";
 import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
+import { mean } from "../../dist/core/statistics.js";
 import { scriptArguments } from "../../scripts/arguments.mjs";
 import { describeRun, formatResult, root } from "../shared/result-file.mjs";
-import { mean } from "../shared/statistics.mjs";
 
 const INVALID = -32_768;
 const DENSITY = 80;

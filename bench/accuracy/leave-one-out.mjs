@@ -8,12 +8,12 @@
 // Each combination is measured once; --cache keeps the figures for another run of the same build. Needs DEPTHWATT_DATA.
 import { createHash } from "node:crypto";
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
+import { mean } from "../../dist/core/statistics.js";
 import { createEngine } from "../../dist/cuda/index.js";
 import { loadConfig } from "../../dist/edge/config/index.js";
 import { engineMatcher, middleburyV2Mean, scoreScene } from "../../dist/edge/eval/index.js";
 import { scriptArguments } from "../../scripts/arguments.mjs";
 import { RESULT_OPTIONS, writeResult } from "../shared/result-file.mjs";
-import { mean } from "../shared/statistics.mjs";
 import { KEPT, researchSets, sureness } from "./tuning.mjs";
 
 const { values } = scriptArguments({

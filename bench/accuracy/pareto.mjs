@@ -5,6 +5,7 @@
 import { writeFileSync } from "node:fs";
 import { cpus } from "node:os";
 import { join } from "node:path";
+import { mean } from "../../dist/core/statistics.js";
 import { ALGORITHMS, createEngine, readsColours } from "../../dist/cuda/index.js";
 import { loadConfig } from "../../dist/edge/config/index.js";
 import { engineMatcher, evaluate, readDataset, readScene } from "../../dist/edge/eval/index.js";
@@ -12,7 +13,6 @@ import { xyPlot } from "../../dist/edge/plot/index.js";
 import { PRESET_NAMES } from "../../dist/edge/presets/index.js";
 import { scriptArguments } from "../../scripts/arguments.mjs";
 import { RESULT_OPTIONS, writeResult } from "../shared/result-file.mjs";
-import { mean } from "../shared/statistics.mjs";
 
 const { values } = scriptArguments({ options: { plot: { type: "string" }, ...RESULT_OPTIONS } });
 const ROUNDS = 5;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Percent of bad pixels where the pair is not as it should be: darker, rows apart, noisy, the cameras swapped, no picture at all.
+import { mean } from "../../dist/core/statistics.js";
 import { createEngine } from "../../dist/cuda/index.js";
 import { loadConfig } from "../../dist/edge/config/index.js";
 import { engineMatcher, readDataset, readScene } from "../../dist/edge/eval/index.js";
@@ -77,7 +78,7 @@ export async function perturbedErrors(folders, set) {
         const scene = perturb(await readScene(entry));
         scenes.push(badPercent(scene, (await matcher(scene)).disparityQ4));
       }
-      errors[name][folder.split("/").at(-1)] = scenes.reduce((sum, value) => sum + value, 0) / scenes.length;
+      errors[name][folder.split("/").at(-1)] = mean(scenes);
     }
   }
   return errors;

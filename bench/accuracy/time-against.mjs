@@ -5,9 +5,9 @@
 // FOLDER is a checkout that was built, at its own defaults. Needs DEPTHWATT_DATA.
 import { execFileSync } from "node:child_process";
 import { join, resolve } from "node:path";
+import { median } from "../../dist/core/statistics.js";
 import { scriptArguments } from "../../scripts/arguments.mjs";
 import { RESULT_OPTIONS, root, writeResult } from "../shared/result-file.mjs";
-import { median } from "../shared/statistics.mjs";
 
 const SCENES = {
   midd_v2: ["teddy"],

@@ -6,9 +6,9 @@
 // Better is what has the smaller mean over the sets of its error in proportion to that of the settings as given, with no bare room counted.
 // --noise adds normal noise to the research pairs. bench/leave-one-out.mjs tells what a choice is worth on scenes that had no say in it.
 // Needs DEPTHWATT_DATA for the research sets; the bare rooms are rendered.
+import { mean } from "../../dist/core/statistics.js";
 import { scriptArguments } from "../../scripts/arguments.mjs";
 import { RESULT_OPTIONS, writeResult } from "../shared/result-file.mjs";
-import { mean } from "../shared/statistics.mjs";
 import { bareScenes } from "./bare-scenes.mjs";
 import { noisy } from "./perturbed.mjs";
 import { figuresOf, researchSets } from "./tuning.mjs";

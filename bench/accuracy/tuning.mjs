@@ -2,6 +2,7 @@
 // Figures of one configuration on named sets of scenes, all read once: what tune.mjs compares.
 import { existsSync, readdirSync } from "node:fs";
 import { join } from "node:path";
+import { mean } from "../../dist/core/statistics.js";
 import { createEngine } from "../../dist/cuda/index.js";
 import { loadConfig } from "../../dist/edge/config/index.js";
 import {
@@ -11,7 +12,6 @@ import {
   readScene,
   scoreScene,
 } from "../../dist/edge/eval/index.js";
-import { mean } from "../shared/statistics.mjs";
 
 const INVALID = -32_768;
 /** Percent of all pixels that are kept where errors among the surest are told. */

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The text of docs/3-boards/predictions.md: every figure in it, and whether the test is passed, follows from what it is given.
-import { median } from "../shared/statistics.mjs";
+import { median } from "../../dist/core/statistics.js";
 import { FITTED_PARTITIONS, FITTED_WIDTHS, LIMIT } from "./gpu-fit.mjs";
 import { slotsByClass } from "./sass-loops.mjs";
 

@@ -4,12 +4,12 @@
 // the paper leaves open: how colours are compared, the border, candidates outside the right image, d_m.
 import { join } from "node:path";
 import { readRgbImage } from "../../dist/camera/index.js";
+import { mean } from "../../dist/core/statistics.js";
 import { loadNative } from "../../dist/edge/contracts/native.js";
 import { readDataset, readScene } from "../../dist/edge/eval/dataset.js";
 import { score } from "../../dist/edge/eval/score.js";
 import { scriptArguments } from "../../scripts/arguments.mjs";
 import { RESULT_OPTIONS, writeResult } from "../shared/result-file.mjs";
-import { mean } from "../shared/statistics.mjs";
 
 const { values } = scriptArguments({ options: { variants: { type: "boolean" }, ...RESULT_OPTIONS } });
 const folder = join(process.env.DEPTHWATT_DATA ?? ".", "midd_v2");

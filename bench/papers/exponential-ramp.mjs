@@ -8,10 +8,10 @@ import { mkdirSync, readdirSync, writeFileSync } from "node:fs";
 import { basename, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import sharp from "sharp";
+import { mean } from "../../dist/core/statistics.js";
 import { createEngine } from "../../dist/cuda/index.js";
 import { scriptArguments } from "../../scripts/arguments.mjs";
 import { RESULT_OPTIONS, writeResult } from "../shared/result-file.mjs";
-import { mean } from "../shared/statistics.mjs";
 import { UNREFINED } from "../shared/unrefined.mjs";
 
 const LARGEST = 64;

@@ -9,10 +9,10 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { runnerImport } from "vite";
 import { encodePng } from "../../dist/camera/index.js";
+import { median } from "../../dist/core/statistics.js";
 import { scriptArguments } from "../../scripts/arguments.mjs";
 import { PROGRAM } from "../shared/depthwatt.mjs";
 import { RESULT_OPTIONS, writeResult } from "../shared/result-file.mjs";
-import { median } from "../shared/statistics.mjs";
 
 const { values } = scriptArguments({
   options: {

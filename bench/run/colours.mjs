@@ -4,13 +4,12 @@
 // The same stage of three engines in turn, from the same images: sgm, which reads grey; esaw without and with the left-right check,
 // which reads the left image's colours and both images'. Beside them the stage's own grey of both images: what the stage would be if
 // colours did not exist. On a machine with other work the least of many short runs is what counts.
-
+import { median } from "../../dist/core/statistics.js";
 import { createEngine } from "../../dist/cuda/index.js";
 import { loadNative } from "../../dist/edge/contracts/native.js";
 import { scriptArguments } from "../../scripts/arguments.mjs";
 import { engineCases } from "../../test/golden/engine-cases.mjs";
 import { RESULT_OPTIONS, writeResult } from "../shared/result-file.mjs";
-import { median } from "../shared/statistics.mjs";
 
 const { values } = scriptArguments({
   options: { rounds: { type: "string", default: "150" }, ...RESULT_OPTIONS },

@@ -3,13 +3,12 @@
 // and on two, in every vector form, with the papers' settings, with gradients, and with a right view of its own.
 //   node bench/run/exponential.mjs [--rounds N]
 // The engines take turns, a frame each: what else runs on the machine hits all of them.
-
+import { median } from "../../dist/core/statistics.js";
 import { createEngine, STAGE_NAMES } from "../../dist/cuda/index.js";
 import { loadNative } from "../../dist/edge/contracts/native.js";
 import { scriptArguments } from "../../scripts/arguments.mjs";
 import { engineCases } from "../../test/golden/engine-cases.mjs";
 import { RESULT_OPTIONS, writeResult } from "../shared/result-file.mjs";
-import { median } from "../shared/statistics.mjs";
 
 const { values } = scriptArguments({
   options: {

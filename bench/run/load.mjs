@@ -7,12 +7,12 @@ import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { connectConsumer } from "../../dist/clients/javascript/src/index.js";
+import { median } from "../../dist/core/statistics.js";
 import { scriptArguments } from "../../scripts/arguments.mjs";
 import { freePort } from "../../test/soak/broker.mjs";
 import { sleep } from "../../test/soak/random.mjs";
 import { PROGRAM } from "../shared/depthwatt.mjs";
 import { RESULT_OPTIONS, root, writeResult } from "../shared/result-file.mjs";
-import { median } from "../shared/statistics.mjs";
 
 const { values } = scriptArguments({
   options: {

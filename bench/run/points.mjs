@@ -3,10 +3,10 @@
 // `node bench/run/points.mjs`. Forms take turns, so that what else runs meets them all alike.
 import { setTimeout } from "node:timers/promises";
 import { rgbPairLayout } from "../../dist/camera/index.js";
+import { quantile } from "../../dist/core/statistics.js";
 import { createEngine, STAGE_NAMES } from "../../dist/cuda/index.js";
 import { scriptArguments } from "../../scripts/arguments.mjs";
 import { RESULT_OPTIONS, writeResult } from "../shared/result-file.mjs";
-import { quantile } from "../shared/statistics.mjs";
 import { UNREFINED } from "../shared/unrefined.mjs";
 
 const { values } = scriptArguments({ options: RESULT_OPTIONS });

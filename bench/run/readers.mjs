@@ -12,10 +12,10 @@ import {
   parseFrame,
   toValues,
 } from "../../dist/clients/javascript/src/index.js";
+import { quantile } from "../../dist/core/statistics.js";
 import { scriptArguments } from "../../scripts/arguments.mjs";
 import { PROGRAM } from "../shared/depthwatt.mjs";
 import { RESULT_OPTIONS, root, writeResult } from "../shared/result-file.mjs";
-import { quantile } from "../shared/statistics.mjs";
 
 const { values } = scriptArguments({ options: RESULT_OPTIONS });
 const ROUNDS = 7;

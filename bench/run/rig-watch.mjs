@@ -3,13 +3,13 @@
 // scene with noise. Ends with 1 where an alarm is missing, late or false.
 //   node bench/run/rig-watch.mjs [--minutes 30]
 import { greyPairLayout, PairAligner, SceneRenderer, sceneCalibration } from "../../dist/camera/index.js";
+import { median } from "../../dist/core/statistics.js";
 import { loadNative } from "../../dist/edge/contracts/native.js";
 import { geometryOf } from "../../dist/edge/pipeline/geometry.js";
 import { lookGeometryOf, lookOptions } from "../../dist/edge/rig/health/look-options.js";
 import { RigMonitor } from "../../dist/edge/rig/health/monitor.js";
 import { scriptArguments } from "../../scripts/arguments.mjs";
 import { RESULT_OPTIONS, writeResult } from "../shared/result-file.mjs";
-import { median } from "../shared/statistics.mjs";
 
 const { values } = scriptArguments({
   options: {

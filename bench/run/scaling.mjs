@@ -3,11 +3,11 @@
 // the rounds' medians. Prints a table in Markdown and writes a result file.
 //   node bench/run/scaling.mjs [--rounds N] [--frames N]
 import { cpus } from "node:os";
+import { median } from "../../dist/core/statistics.js";
 import { scriptArguments } from "../../scripts/arguments.mjs";
 import { runDepthwatt } from "../shared/depthwatt.mjs";
 import { RESULT_OPTIONS, writeResult } from "../shared/result-file.mjs";
 import { table } from "../shared/result-tables.mjs";
-import { median } from "../shared/statistics.mjs";
 
 const { values } = scriptArguments({
   options: {

@@ -6,8 +6,8 @@
 import { execFile } from "node:child_process";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
+import { median } from "../../dist/core/statistics.js";
 import { PROGRAM } from "../shared/depthwatt.mjs";
-import { median } from "../shared/statistics.mjs";
 
 const SIZE = ["--width", "640", "--height", "480", "--num-disparities", "128"];
 /** Settings that compare with OpenCV: census to disparity, uniqueness, sub-pixel, left-right check, median, and nothing more. */

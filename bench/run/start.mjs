@@ -6,10 +6,10 @@ import { spawnSync } from "node:child_process";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { median } from "../../dist/core/statistics.js";
 import { scriptArguments } from "../../scripts/arguments.mjs";
 import { PROGRAM } from "../shared/depthwatt.mjs";
 import { RESULT_OPTIONS, writeResult } from "../shared/result-file.mjs";
-import { median } from "../shared/statistics.mjs";
 
 const { values } = scriptArguments({
   options: {

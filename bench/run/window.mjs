@@ -9,10 +9,10 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout } from "node:timers/promises";
 import { encodePng, rgbPairLayout } from "../../dist/camera/index.js";
+import { quantile } from "../../dist/core/statistics.js";
 import { createEngine, STAGE_NAMES } from "../../dist/cuda/index.js";
 import { scriptArguments } from "../../scripts/arguments.mjs";
 import { RESULT_OPTIONS, root, writeResult } from "../shared/result-file.mjs";
-import { quantile } from "../shared/statistics.mjs";
 import { UNREFINED } from "../shared/unrefined.mjs";
 
 const { values } = scriptArguments({

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Matches one scene at a time with the engine, configured as `depthwatt run` would configure it.
 import { greyPairLayout, rgbPairLayout } from "../../camera/index.js";
+import { median } from "../../core/index.js";
 import type { EngineOptions, NativeEngine } from "../../cuda/index.js";
 import type { Config } from "../config/index.js";
 import { engineOptionsOf } from "../pipeline/engine-options.js";
@@ -30,8 +31,6 @@ export function engineOptionsFor(
   const searched = { ...config, match: { ...config.match, numDisparities } };
   return engineOptionsOf(searched, { description }, uncalibrated(width, height));
 }
-
-const median = (values: number[]) => values.sort((a, b) => a - b)[values.length >> 1]!;
 
 /** A matcher that opens an engine per scene, so that each has its own size, and closes it again. */
 export function engineMatcher(options: EngineMatcherOptions): MatchScene {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // How wrong a disparity map is: the share of bad pixels, with holes counted as wrong and without them.
+import { mean } from "../../core/index.js";
 import type { Scene } from "./dataset.js";
 
 /** What can be said of one set of pixels. Null where the set is empty (or, for the last two, where nothing was estimated). */
@@ -63,16 +64,17 @@ export function scoreScene(
   return scores;
 }
 
-function mean(values: readonly (number | null)[]): number | null {
+/** Returns the mean of the scores that are known; null if none is. */
+function meanOfKnown(values: readonly (number | null)[]): number | null {
   const known = values.filter((value) => value !== null);
-  return known.length === 0 ? null : known.reduce((sum, value) => sum + value, 0) / known.length;
+  return known.length === 0 ? null : mean(known);
 }
 
 /** Mask by mask, the mean over the scenes that have it. */
 export function meanScores(scenes: readonly Record<string, Score>[]): Record<string, Score> {
   const names = [...new Set(scenes.flatMap((scores) => Object.keys(scores)))];
   const meanOf = (name: string, key: keyof Score) =>
-    mean(scenes.filter((scores) => name in scores).map((scores) => scores[name]![key]));
+    meanOfKnown(scenes.filter((scores) => name in scores).map((scores) => scores[name]![key]));
   return Object.fromEntries(
     names.map((name) => [
       name,
@@ -91,5 +93,7 @@ const MIDDLEBURY_V2_MASKS = ["nonocc", "all", "disc"];
 /** Middlebury v2's one number: the mean over nonocc, all and disc of the scenes that have all three; null where none has. */
 export function middleburyV2Mean(scenes: readonly Record<string, Score>[]): number | null {
   const complete = scenes.filter((scores) => MIDDLEBURY_V2_MASKS.every((name) => name in scores));
-  return mean(complete.flatMap((scores) => MIDDLEBURY_V2_MASKS.map((name) => scores[name]!.badPercent)));
+  return meanOfKnown(
+    complete.flatMap((scores) => MIDDLEBURY_V2_MASKS.map((name) => scores[name]!.badPercent)),
+  );
 }

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Holds a watt budget or a frame rate by walking the quality ladder. It goes down at once and up slowly: being over the
 // budget is the fault it exists to prevent, being a step too low for ten seconds is not.
+import { mean } from "../../core/index.js";
 import { Knowledge, type LevelFigures } from "./knowledge.js";
 import type { QualityLevel } from "./ladder.js";
 import { type Decision, type GovernorGoal, GOVERNOR_LIMITS as LIMITS, type Observation } from "./limits.js";
 
-const mean = (values: readonly number[]): number =>
-  values.reduce((sum, value) => sum + value, 0) / values.length;
 const KEPT = 5;
 
 export class Governor {

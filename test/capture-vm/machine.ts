@@ -3,6 +3,7 @@
 // one program to its end; what the program reports travels as marked lines on the console.
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
+import { quoteShellWord } from "../../core/index.js";
 import { type Architecture, CACHE, type GuestKernel, guestKernel, loadOrder } from "./kernel.js";
 import { MARK, type MachineEnd, runQemu } from "./qemu.js";
 import { type RamFile, ramDisk } from "./ram-disk.js";
@@ -25,8 +26,6 @@ export interface MachineOptions {
   /** Called with each report as it comes. */
   onReport(report: Record<string, unknown>): void;
 }
-
-const quoted = (word: string) => `'${word.replaceAll("'", "'\\''")}'`;
 
 /** Where below /tmp this project lies, if it does: the guest's own empty /tmp would hide it. */
 const underTmp = dirname(CACHE).match(/^\/tmp\/(.+)$/)?.[1];
@@ -51,11 +50,11 @@ mkdir /below
 mount -o bind /host/tmp /below
 mount -t tmpfs tmpfs /host/tmp
 mount -t tmpfs tmpfs /host/run
-${underTmp === undefined ? "" : `mkdir -p ${quoted(`/host/tmp/${underTmp}`)}\nmount -o bind ${quoted(`/below/${underTmp}`)} ${quoted(`/host/tmp/${underTmp}`)}`}
+${underTmp === undefined ? "" : `mkdir -p ${quoteShellWord(`/host/tmp/${underTmp}`)}\nmount -o bind ${quoteShellWord(`/below/${underTmp}`)} ${quoteShellWord(`/host/tmp/${underTmp}`)}`}
 ${writes ? "mkdir -p /host/tmp/out\nmount -t 9p -o trans=virtio,version=9p2000.L,msize=524288 out /host/tmp/out" : ""}
 ifconfig lo 127.0.0.1 up
 cd /
-env -i PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin HOME=/tmp LANG=C.UTF-8 chroot /host ${program.map(quoted).join(" ")}
+env -i PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin HOME=/tmp LANG=C.UTF-8 chroot /host ${program.map(quoteShellWord).join(" ")}
 echo "${MARK}{\\"exitCode\\": $?}"
 poweroff -f
 `;

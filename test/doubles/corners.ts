@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Measures how far two images of a pair are from row alignment: Harris corners of the left one, found again in the right.
+import { mean, median } from "../../core/index.js";
 
 export interface Grey {
   width: number;
@@ -145,11 +146,10 @@ export function matchCorners(
 }
 
 export function meanVerticalOffset(matches: readonly CornerMatch[]): number {
-  return matches.reduce((sum, { verticalOffset }) => sum + verticalOffset, 0) / matches.length;
+  return mean(matches.map(({ verticalOffset }) => verticalOffset));
 }
 
 /** Half of all offsets lie within this of 0. */
 export function medianAbsoluteOffset(matches: readonly CornerMatch[]): number {
-  const sorted = matches.map(({ verticalOffset }) => Math.abs(verticalOffset)).sort((a, b) => a - b);
-  return sorted[sorted.length >> 1] ?? Number.NaN;
+  return median(matches.map(({ verticalOffset }) => Math.abs(verticalOffset)));
 }

@@ -3,6 +3,7 @@
 // full resolution), and the swings of its power as NVML's samples held them, second by second. What was not recorded is not
 // made up: only levels of the profile are visited, and loads of others are added on top by the test.
 import { join } from "node:path";
+import { mean } from "../../core/index.js";
 import type { LevelFigures } from "../../edge/governor/knowledge.js";
 import type { QualityLevel } from "../../edge/governor/ladder.js";
 import type { Observation } from "../../edge/governor/limits.js";
@@ -57,9 +58,9 @@ function recordedSwings(idleWatts: number): number[] {
     if (second < 54 || second > 59) continue;
     seconds.set(second, [...(seconds.get(second) ?? []), Number(power_instant_mw) / 1000 - idleWatts]);
   }
-  const means = [...seconds.values()].map((values) => values.reduce((a, b) => a + b, 0) / values.length);
-  const mean = means.reduce((a, b) => a + b, 0) / means.length;
-  return means.map((value) => value / mean - 1);
+  const means = [...seconds.values()].map(mean);
+  const meanOfAll = mean(means);
+  return means.map((value) => value / meanOfAll - 1);
 }
 
 export interface RecordedBoardOptions {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The program in a terminal: `script` of Debian's bsdutils, which every Debian has, opens a pseudo terminal for it.
 import { type ChildProcessWithoutNullStreams, spawn } from "node:child_process";
+import { quoteShellWord } from "../../core/index.js";
 import { PROGRAM } from "./program.js";
 
 export interface TerminalRun {
@@ -15,8 +16,8 @@ export interface TerminalRun {
 
 /** @param columns width of the terminal */
 export function startInTerminal(words: readonly string[], columns = 100): TerminalRun {
-  const quoted = [process.execPath, PROGRAM, ...words].map((word) => `'${word.replaceAll("'", "'\\''")}'`);
-  const command = `stty cols ${columns} rows 40; exec ${quoted.join(" ")}`;
+  const run = [process.execPath, PROGRAM, ...words].map(quoteShellWord);
+  const command = `stty cols ${columns} rows 40; exec ${run.join(" ")}`;
   const child: ChildProcessWithoutNullStreams = spawn("script", ["-qec", command, "/dev/null"], {
     env: { ...process.env, TERM: "xterm", NO_COLOR: "" },
   });

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What a soak must have shown: every pair and every frame accounted for, nothing damaged, nothing that grows. Speed is no matter.
+import { mean } from "../../dist/core/statistics.js";
 
 const sum = (drops, pattern) =>
   Object.entries(drops).reduce((total, [cause, count]) => total + (pattern.test(cause) ? count : 0), 0);
@@ -42,8 +43,7 @@ function floors(samples, field, bucketMs) {
 
 /** Least squares, units a minute. */
 function slope(points) {
-  const mean = (of) => points.reduce((total, point) => total + of(point), 0) / points.length;
-  const [x0, y0] = [mean(([x]) => x), mean(([, y]) => y)];
+  const [x0, y0] = [mean(points.map(([x]) => x)), mean(points.map(([, y]) => y))];
   const over = points.reduce((total, [x]) => total + (x - x0) ** 2, 0);
   return over === 0 ? 0 : points.reduce((total, [x, y]) => total + (x - x0) * (y - y0), 0) / over;
 }

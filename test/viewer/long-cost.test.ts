@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What a frame of 640x480 costs the page's thread, in Chromium's software renderer.
 import { afterEach, expect, test } from "vitest";
+import { median } from "../../core/index.js";
 import { openBrowser } from "../doubles/browser.js";
 import { sleep } from "../doubles/frames.js";
 import { needs } from "../doubles/needs.js";
@@ -10,8 +11,6 @@ const cleanups: (() => unknown)[] = [];
 afterEach(async () => {
   for (const cleanup of cleanups.splice(0).reverse()) await cleanup();
 });
-
-const median = (values: number[]) => values.sort((a, b) => a - b)[values.length >> 1] as number;
 
 needs("chromium").suite("what a frame costs the page", () => {
   test("JavaScript takes a few milliseconds a frame, in the picture and in the cloud", async () => {

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // From boards seen by both cameras to a stereo calibration: what is left out and why, the adjustment, and what it is worth.
+import { median } from "../../../core/index.js";
 import { boardCorners } from "./board.js";
 import { fitAlone, LEAST_PAIRS, misfits, sortPairs, tooFew } from "./choose.js";
 import { coverageOf } from "./coverage.js";
 import { checkCameras, checkFocus } from "./doubts.js";
 import { checkMirrors } from "./mirror.js";
 import type { CalibrateExports } from "./native.js";
-import { blurOf, median, type PairVerdict, type SeenPair } from "./pairs.js";
+import { blurOf, type PairVerdict, type SeenPair } from "./pairs.js";
 import type { CalibrateOptions, CalibrationResult } from "./result.js";
 import { type Corner, calibrationOf, cornersOf, distancesOf, rms, solve } from "./solve.js";
 import {

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Which pairs a calibration is made of: what each pair tells by itself, and what it tells beside the rig that the others form.
-import { DepthwattError } from "../../../core/index.js";
+import { DepthwattError, median } from "../../../core/index.js";
 import { type Board, boardCorners, boardWords } from "./board.js";
 import type { CalibrateExports, NativeSolution } from "./native.js";
 import {
   blurOf,
   meanShift,
-  median,
   type Rejection,
   type SeenPair,
   sameOrder,

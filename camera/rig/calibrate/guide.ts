@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Guides a person who holds the board before live cameras: which pair is worth taking, what is missing, and when it is enough.
+import { median } from "../../../core/index.js";
 import type { ImageSize } from "../../calibration/index.js";
 import { type Board, boardCorners } from "./board.js";
 import { COVERAGE_COLUMNS, COVERAGE_ROWS, type Coverage, coverageOf, type Tilt, tiltOf } from "./coverage.js";
-import { blurOf, meanShift, median, type SeenPair, sameOrder, whyAbsent, whySamePicture } from "./pairs.js";
+import { blurOf, meanShift, type SeenPair, sameOrder, whyAbsent, whySamePicture } from "./pairs.js";
 import type { CalibrationResult } from "./result.js";
 
 /** What is good enough. */

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Whether one of the cameras mirrors its images: then the pairs make a rig only when they are mirrored back.
-import { DepthwattError, hasCode } from "../../../core/index.js";
+import { DepthwattError, hasCode, median } from "../../../core/index.js";
 import { type Board, gridOf } from "./board.js";
 import type { CalibrateExports, Detection } from "./native.js";
-import { median, readFromOtherEnd, type SeenPair } from "./pairs.js";
+import { readFromOtherEnd, type SeenPair } from "./pairs.js";
 import type { CalibrateOptions } from "./result.js";
 import { cornersOf, distancesOf, solve } from "./solve.js";
 

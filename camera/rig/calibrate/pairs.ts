@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A pair in which the board was looked for, and what is wrong with it before anything is computed.
+import { mean } from "../../../core/index.js";
 import { type Board, boardCorners, gridOf } from "./board.js";
 import type { Detection } from "./native.js";
 
@@ -108,8 +109,8 @@ function shapeDistance(left: Detection, right: Detection, count: number): number
   const shared: number[] = [];
   for (let i = 0; i < count; i++) if (!Number.isNaN(p[2 * i]!) && !Number.isNaN(q[2 * i]!)) shared.push(i);
   const normal = (points: Float64Array) => {
-    const mean = (axis: number) => shared.reduce((sum, i) => sum + points[2 * i + axis]!, 0) / shared.length;
-    const [mx, my] = [mean(0), mean(1)];
+    const meanOf = (axis: 0 | 1) => mean(shared.map((i) => points[2 * i + axis]!));
+    const [mx, my] = [meanOf(0), meanOf(1)];
     const moved = shared.map((i) => [points[2 * i]! - mx, points[2 * i + 1]! - my] as const);
     const spread = Math.sqrt(moved.reduce((sum, [x, y]) => sum + x * x + y * y, 0) / shared.length);
     return moved.map(([x, y]) => [x / spread, y / spread] as const);
@@ -141,11 +142,6 @@ export function sameOrder(pair: SeenPair, board: Board): SeenPair | Rejection {
 /** Larger of both directions. */
 export const blurOf = ({ blurAlongRows, blurAlongColumns }: Detection): number =>
   Math.max(blurAlongRows, blurAlongColumns);
-
-export function median(values: readonly number[]): number {
-  const sorted = [...values].sort((a, b) => a - b);
-  return sorted.length === 0 ? Number.NaN : sorted[sorted.length >> 1]!;
-}
 
 /** Beyond twice the usual blur of the camera, and a pixel more than it. */
 export function whyBlurred(

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The engine and a peer in turn on one pair: a disturbance of the machine meets both.
+import { quantile } from "../../../core/index.js";
 import { OPENCV_MODES, type OpencvMode, type OpencvPeer } from "./opencv-peer.js";
-import { quantile } from "./quantile.js";
 
 export interface PeerFigures {
   name: "OpenCV StereoSGBM";

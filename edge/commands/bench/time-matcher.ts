@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Times a matcher on one pair of the synthetic scene that stays in memory: the engine's own work, no camera, no publishing.
 import { greyPairLayout, SceneRenderer } from "../../../camera/index.js";
+import { quantile } from "../../../core/index.js";
 import {
   type Algorithm,
   createEngine,
@@ -20,7 +21,6 @@ import { openMeter } from "../../power/open-meter.js";
 import { expectToRun } from "../../profile/repeated-stage.js";
 import { compareWithOpencv, type PeerFigures } from "./compare.js";
 import { type OpencvPeer, openOpencvPeer } from "./opencv-peer.js";
-import { quantile } from "./quantile.js";
 
 /** First frames, which fill caches and wake the threads. */
 const WARM_UP_FRAMES = 3;

@@ -2,12 +2,9 @@
 // Commands for `doctor --fix` that mend settings, secrets and the rights to power rails, from what an error says in data.
 import { accessSync, constants, existsSync, statSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
-import { type DepthwattError, packageRoot } from "../../../core/index.js";
+import { type DepthwattError, packageRoot, quoteShellWord } from "../../../core/index.js";
 import { UDEV_RULE } from "../../../power/index.js";
 import type { Problem } from "../../config/index.js";
-
-/** One word for a shell, whatever it holds. */
-const quoted = (word: string): string => `'${word.replaceAll("'", "'\\''")}'`;
 
 /** "sudo " where this user may not write the file. */
 function rootFor(file: string): string {
@@ -33,8 +30,8 @@ export function settingsCommands({ context }: DepthwattError): string[] {
     ...[...new Set(files)].flatMap((file) => {
       const root = rootFor(file);
       return [
-        `${root}"\${EDITOR:-editor}" ${line}${quoted(file)}`,
-        `${root}depthwatt config --config ${quoted(file)}`,
+        `${root}"\${EDITOR:-editor}" ${line}${quoteShellWord(file)}`,
+        `${root}depthwatt config --config ${quoteShellWord(file)}`,
       ];
     }),
   ];
@@ -48,15 +45,17 @@ export function secretCommands({ code, context }: DepthwattError): string[] | un
   const { key, file } = context;
   if (typeof file !== "string" || !SECRETS.includes(String(key))) return undefined;
   const there = existsSync(file);
-  if (there && (statSync(file).mode & 0o007) !== 0) return [`${rootFor(file)}chmod 600 ${quoted(file)}`];
+  if (there && (statSync(file).mode & 0o007) !== 0)
+    return [`${rootFor(file)}chmod 600 ${quoteShellWord(file)}`];
   // It is there and closed: another user's, who has to run this.
   if (there && code === "CONFIG_UNREADABLE") return undefined;
   const root = rootFor(there ? file : dirname(file));
-  const empty = `${root}install -m 0600 /dev/null ${quoted(file)}`;
-  if (key === CONTROL_SECRET) return [empty, `openssl rand -hex 32 | ${root}tee ${quoted(file)} > /dev/null`];
+  const empty = `${root}install -m 0600 /dev/null ${quoteShellWord(file)}`;
+  if (key === CONTROL_SECRET)
+    return [empty, `openssl rand -hex 32 | ${root}tee ${quoteShellWord(file)} > /dev/null`];
   // The password is the broker's, so somebody has to write it; nor can a private key be made up.
   if (key !== "outputs.mqtt.passwordFile" || there) return undefined;
-  return [empty, `${root}"\${EDITOR:-editor}" ${quoted(file)}`];
+  return [empty, `${root}"\${EDITOR:-editor}" ${quoteShellWord(file)}`];
 }
 
 /**
@@ -70,7 +69,7 @@ export function railCommands(root = "/", program = packageRoot()): string[] {
   );
   return [
     "sudo groupadd --system --force depthwatt",
-    ...(installed ? [] : [`sudo cp ${quoted(join(program, UDEV_RULE))} /etc/udev/rules.d/`]),
+    ...(installed ? [] : [`sudo cp ${quoteShellWord(join(program, UDEV_RULE))} /etc/udev/rules.d/`]),
     "sudo udevadm control --reload",
     "sudo udevadm trigger",
     'sudo usermod -aG depthwatt "$USER"',

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Two profiles point by point: what changed, and whether the change is larger than what both do not know.
+import { mean } from "../../../core/index.js";
 import type { Figure } from "../../../power/index.js";
 import type { PointResult, Profile } from "../../profile/types.js";
 
@@ -30,8 +31,6 @@ function byId(profile: Profile): Map<string, PointResult[]> {
   return groups;
 }
 
-const mean = (values: readonly number[]): number =>
-  values.reduce((sum, value) => sum + value, 0) / values.length;
 const percent = (a: number, b: number): number => (100 * (b - a)) / a;
 
 function compareFigure(

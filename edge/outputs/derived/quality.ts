@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // How good the depth is, without ground truth: the residual of a plane, and how much pixels change while nothing moves. Both in
 // pixels of disparity, where a plane in space is a plane and noise does not depend on the distance.
+import { median } from "../../../core/index.js";
 
 /** Disparity in 1/16 px (-32768 = none) and confidence (0 = not matched), [height][width]. */
 export interface DisparityPicture {
@@ -147,7 +148,6 @@ export class TemporalNoise {
     }
     this.#seen = 0;
     for (const array of [this.#sums, this.#squares, this.#present]) array.fill(0);
-    deviations.sort((a, b) => a - b);
-    return deviations[Math.floor(deviations.length / 2)] ?? Number.NaN;
+    return median(deviations);
   }
 }

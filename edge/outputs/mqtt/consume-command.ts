@@ -1,14 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // The command that reads a stream: `run` prints it.
-
 import { STREAM_CODES } from "../../../core/frame/frame-format.js";
+import { quoteShellWord } from "../../../core/index.js";
 import { brokerName } from "../../../core/mqtt/broker-errors.js";
 import { CONSUME_FLAGS } from "../../mqtt/consume-flags.js";
 import type { MqttSettings } from "./settings.js";
-
-/** As a shell takes it for one word. */
-const quoted = (word: string) =>
-  /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`;
 
 /**
  * The command that reads this stream from the same account: base, device, stream and credentials where they are not
@@ -33,5 +29,5 @@ export function consumeCommand(
       else if (flag === "--password-file" && password !== "") words.push(flag, "FILE");
     }
   }
-  return words.map(quoted).join(" ");
+  return words.map(quoteShellWord).join(" ");
 }

@@ -2,6 +2,7 @@
 // Takes the measured rotation of the right camera off, where health.correct asks for it: when it is steady, within a bound, by a map
 // that is turned between frames. The calibration on disk stays as it is.
 import { type MapTurn, turnMap } from "../../../camera/index.js";
+import { median } from "../../../core/index.js";
 import type { Unavailable } from "../../contracts/known.js";
 import type { Alignment, AlignmentView } from "./estimate.js";
 
@@ -44,7 +45,6 @@ type Angles = readonly [pitch: number, yaw: number, roll: number];
 const NONE: Angles = [0, 0, 0];
 
 const length = (angles: readonly number[]) => Math.hypot(...angles);
-const median = (values: readonly number[]) => [...values].sort((a, b) => a - b)[values.length >> 1]!;
 
 /** Rodrigues' formula: row-major, of angles in degrees about x, y and z. */
 export function rotationOf(angles: Angles): Float64Array {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The figures of a rig as people and programs read them: rows, degrees, percent, each rounded to what it is worth.
 import type { AlignmentLook } from "../../../camera/index.js";
+import { mean } from "../../../core/index.js";
 import { known, type Unavailable } from "../../contracts/known.js";
 import { type Alignment, type AlignmentView, alignmentOf, type Quantity, rowsAt } from "./estimate.js";
 
@@ -45,8 +46,6 @@ const DEGREES = 180 / Math.PI;
 
 /** -0 is 0. */
 const round = (value: number, digits: number) => Number(value.toFixed(digits)) + 0;
-
-const mean = (values: readonly number[]) => values.reduce((sum, value) => sum + value, 0) / values.length;
 
 /** @param calibrated whether the view's focal length is known: else angles that need it are not told */
 function figuresOf(

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What is wrong with the images of a pair where they say nothing about the rig: flat, out of focus, swapped, unrelated.
-
 import type { AlignmentLook } from "../../../camera/index.js";
-import { ERROR_CATALOGUE, type ErrorCode } from "../../../core/index.js";
+import { ERROR_CATALOGUE, type ErrorCode, mean } from "../../../core/index.js";
 import { typicalDisparity } from "./figures.js";
 
 export interface PairProblem {
@@ -29,8 +28,6 @@ const LEAST_SHARE = 0.4;
 const MAX_SHARPNESS_RATIO = 1.8;
 /** What lies far away may have a disparity a little below 0 in a rig that is slightly off. */
 const SWAPPED_PIXELS = -2;
-
-const mean = (values: readonly number[]) => values.reduce((sum, value) => sum + value, 0) / values.length;
 
 /** @param disparityOffset of the rectification: 0 where both images have one principal point */
 export function problemOf(looks: readonly AlignmentLook[], disparityOffset = 0): PairProblem | undefined {

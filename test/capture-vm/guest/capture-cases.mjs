@@ -10,6 +10,7 @@ import {
   FORMAT_TRAITS,
   greyOf,
   LEFT,
+  mean,
   native,
   openV4l2Source,
   RIGHT,
@@ -20,8 +21,6 @@ import {
   withCamera,
   withPair,
 } from "./tools.mjs";
-
-const mean = (values) => values.reduce((sum, value) => sum + value, 0) / values.length;
 
 /** Mean grey in 0..255 of the third image that a camera gives in this format: as a still, and by the rectify stage. */
 async function brightness(path, trait) {
@@ -263,6 +262,7 @@ export const captureCases = {
     const words = [
       "--left",
       LEFT,
+      mean,
       "--right",
       RIGHT,
       "--frames",

@@ -4,7 +4,6 @@ import { describe, expect, test } from "vitest";
 import { compareWithOpencv } from "../../../../../edge/commands/bench/compare.js";
 import { timeMatcher } from "../../../../../edge/commands/bench/index.js";
 import { type OpencvMode, openOpencvPeer } from "../../../../../edge/commands/bench/opencv-peer.js";
-import { quantile } from "../../../../../edge/commands/bench/quantile.js";
 import { loadConfig } from "../../../../../edge/config/index.js";
 import { needs, PYTHON } from "../../../../doubles/needs.js";
 
@@ -17,17 +16,6 @@ const pair = {
   left: grey(96, 64),
   right: grey(96, 64),
 };
-
-describe("quantile", () => {
-  test.each([
-    [[3, 1, 2], 0.5, 2],
-    [[3, 1, 2], 0, 1],
-    [[4, 1, 2, 3], 0.95, 4],
-    [[Number.NaN, 5], 0.5, 5],
-  ])("%j at %d is %d", (values, share, expected) => expect(quantile(values, share)).toBe(expected));
-
-  test("of nothing is no number", () => expect(quantile([], 0.5)).toBeNaN());
-});
 
 describe("the comparison", () => {
   test("takes turns, and the ratio is the peer's median over the engine's", async () => {

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // What a source delivers. A frame cannot be made without its time and its sequence number.
-
 import type { PixelFormat } from "../core/index.js";
 
 export type { PixelFormat };

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // Builds the fixed-point rectification maps: for each rectified pixel, where in the captured image it comes from.
-
 import { allocate } from "../../core/index.js";
 import type { CameraCalibration, ImageSize, Matrix34, StereoCalibration } from "./calibration.js";
 import { distortFunction } from "./distortion.js";

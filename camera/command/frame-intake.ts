@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // One camera's frames over all the times that its command is started: their memory, numbers and times, and what was lost.
-
 import { FramePeriod } from "v4l2-camera/parts";
 import { DepthwattError } from "../../core/index.js";
 import { FrameStream } from "./frame-stream.js";

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // One or two commands as a source of pairs: live ones paired by time of arrival, recordings by the number of the frame.
-
 import { driftPpm, Pairer, pairWindowNs, type Side, SkewStatistics } from "v4l2-camera/parts";
 import { DepthwattError } from "../../core/index.js";
 import type { PairSource, SourceCounters, SourceDescription, SourceEvents } from "../frame.js";

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // Which format to ask of one or two cameras: the cheapest that all offer at the size wanted. Pure logic.
-
 import type { CaptureFormat } from "v4l2-camera";
 import {
   FORMAT_TRAITS,

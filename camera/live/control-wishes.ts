@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // The user's wishes for camera controls, for one camera or both, and what differs between the cameras made equal.
-
 import { controlName } from "v4l2-camera";
 import type { AppliedControl, CameraControls, Side } from "v4l2-camera/parts";
 import { DepthwattError } from "../../core/index.js";

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Plays a recording: images on disk become pairs, at a rate or as fast as the consumer gives pairs back. Files are
 // decoded a few pairs ahead on libvips' threads.
-
 import { SkewStatistics } from "v4l2-camera/parts";
 import { DepthwattError } from "../../core/index.js";
 import type { PairSource, SourceCounters, SourceDescription, SourceEvents } from "../frame.js";

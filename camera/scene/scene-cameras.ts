@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The two cameras that look at the synthetic scene, as a calibration would describe them: one description feeds the
 // renderer and the calibration file, so that they cannot disagree.
-
 import { type StereoCalibration, withHash } from "../calibration/calibration.js";
 import {
   apply,

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // The page's end of the worker: messages into the store, the newest frame set to whoever draws, one set a screen refresh.
-
 import type { PictureStream } from "depthwatt-consumer/frames";
 import {
   type ControlAnswer,

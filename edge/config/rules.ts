@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // What one setting alone cannot tell: the rules between settings.
-
 import { checkBaseTopic, checkDeviceName } from "../../core/frame/topics.js";
 import { isDepthwattError } from "../../core/index.js";
 import { engineAddon } from "../../cuda/index.js";

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A request as bytes from a place where anybody may write: size, JSON, schema, proof, and only then the command. Every message
 // has one answer, or, where too many are refused, is counted.
-
 import { z } from "zod";
 import { DepthwattError, isDepthwattError } from "../../core/index.js";
 import type { ControlAnswer } from "../contracts/control.js";

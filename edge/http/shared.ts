@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // The process's one HTTP server, opened with the first output that asks for it, with the settings and the password of all.
-
 import type { HttpAccess } from "../contracts/http.js";
 import { readCredentials } from "../mqtt/credentials.js";
 import { gateOf } from "./access.js";

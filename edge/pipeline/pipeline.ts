@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // From pairs to computed frames: the newest pair wins while the engine is busy, results are offered to every output, and every
 // pair that goes no further is counted by cause. No pixel is touched here.
-
 import type { FramePair, PairSource } from "../../camera/index.js";
 import { DepthwattError } from "../../core/index.js";
 import { type EngineSlot, type FrameResult, type NativeEngine, STAGE_NAMES } from "../../cuda/index.js";

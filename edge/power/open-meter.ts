@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // Opens the meter of a run: hands power/ the native clock, NVML and the board's rule, which it may not fetch itself.
-
 import {
   type ContextSnapshot,
   Meter,

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // A bench supply or smart plug on MQTT as a power sensor: this is the connection, power/external.ts is the sensor.
-
 import { redactUrl } from "../../core/index.js";
 import type { BrokerConnection } from "../../core/mqtt/connection.js";
 import { ExternalSensor, type PowerSensor, type Unavailable } from "../../power/index.js";

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // The control of one run: what its settings allow, and what it acts upon.
-
 import { Control } from "../control/control.js";
 import { readControlSecret } from "../control/secret.js";
 import type { Snapshots } from "../control/snapshot.js";

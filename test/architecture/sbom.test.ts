@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The bill of materials: every package of the production tree stands in it with version, licence and hash, and two calls give one
 // text.
-
 import { resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 import { expect, test } from "vitest";

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A modelled board for the governor: watts and speed by quality, heat with a time constant, a coarse noisy sensor, loads
 // that come and go. Constructed, not fitted to any board.
-
 import { type QualityLevel, relativeWork } from "../../edge/governor/ladder.js";
 import type { Observation } from "../../edge/governor/limits.js";
 import { seeded } from "./constructed-profile.js";

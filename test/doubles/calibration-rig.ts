@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // A rig of known numbers that looks at boards of known places: corners to the last digit, or whole pictures.
-
 import { distortFunction } from "../../camera/calibration/distortion.js";
 import { type CameraCalibration, type Distortion, withHash } from "../../camera/calibration/index.js";
 import {

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // A profile whose every figure is constructed: it shows and tests the report, and says nothing about any machine.
-
 import {
   megaDisparitiesOf,
   type PointResult,

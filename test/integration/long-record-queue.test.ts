@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A batch over a JetStream work queue: three workers, one killed twice; every result is there once, and is that of a batch without
 // a queue.
-
 import { spawn } from "node:child_process";
 import { copyFileSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import type { AddressInfo } from "node:net";

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // Three witnesses for exponential-step aggregation: vectors worked out by hand, properties, and twins against the definition.
-
 import { readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
 import { AWKWARD_WIDTHS, expectSameImage, native, Random, variants } from "../doubles/stages.js";

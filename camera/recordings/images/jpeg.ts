@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // JPEG writer for pictures that people look at. libvips packs it on its own threads.
-
 import type { GreyImage, RgbImage } from "./image.js";
 import { loadImageLibrary } from "./image-library.js";
 

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // From a pixel to its ray and to its place in the rectified image, to the last digit: for figures, not for maps.
-
 import { distortFunction } from "../../calibration/distortion.js";
 import type { CameraCalibration, Rectification } from "../../calibration/index.js";
 import { apply, transpose } from "../../calibration/matrix.js";

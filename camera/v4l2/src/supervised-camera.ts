@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // A camera that comes back: when its stream fails, stalls or is unplugged it is closed, looked for and opened again.
-
 import { type CameraFrame, V4l2Camera } from "./camera.js";
 import { type DeviceFolders, findCamera } from "./devices.js";
 import { addDrops } from "./drops.js";

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // From a packed body to counts, and from counts to metres or pixels.
-
 import {
   bytesOfPoint,
   COMPRESSED_DEPTH_HEADER_BYTES,

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The commands as manual pages and completions read them: each with its place below the program, its options and what
 // their values can be.
-
 import type { Argument, Command, Option } from "commander";
 import { z } from "zod";
 import { ALGORITHMS } from "../../../cuda/index.js";

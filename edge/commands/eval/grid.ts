@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // Two parameters over their ranges: a table as CSV, lines over the first parameter, and a heat map.
-
 import type { Evaluation } from "../../eval/evaluate.js";
 import { heatMap, xyPlot } from "../../plot/index.js";
 import { csvCell, sweepColumns } from "./sweep.js";

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // The charts of a profile report that show joules: of a frame, of its rails, of its stages.
-
 import {
   type Frame,
   horizontalAxis,

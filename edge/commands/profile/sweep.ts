@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // Visits every point of a plan, keeps each result at once, and leaves the machine as it found it.
-
 import type { PowerModes } from "../../profile/power-modes.js";
 import { saveProfile } from "../../profile/store.js";
 import { type PointResult, type Profile, type ProfilePoint, pointId } from "../../profile/types.js";

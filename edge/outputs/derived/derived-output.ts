@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // The open output of what is derived from depth.
-
 import { makeTopics } from "../../../core/frame/topics.js";
 import { DepthwattError } from "../../../core/index.js";
 import type { ComputedFrame } from "../../contracts/computed-frame.js";

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // An open announcement to Home Assistant: told at the start, when Home Assistant has started, and when what there is changes;
 // carries what its switches and selects say to the control.
-
 import { makeTopics } from "../../../core/frame/topics.js";
 import { DepthwattError } from "../../../core/index.js";
 import type { RunControl } from "../../contracts/control.js";

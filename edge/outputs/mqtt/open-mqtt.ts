@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // Opens the MQTT output: the broker that the settings name, the publisher, one sink for each stream that is on.
-
 import { withHint } from "../../../core/mqtt/broker-errors.js";
 import { uniqueClientId } from "../../../core/mqtt/connection.js";
 import { type PreparedBroker, prepareBroker } from "../../broker/prepared-broker.js";

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // The output "mqtt": streams of frames, state, info and metrics as topics of a broker.
-
 import { prepareBroker } from "../../broker/prepared-broker.js";
 import type { EncodingWishes } from "../../contracts/computed-frame.js";
 import { defineOutput } from "../../contracts/output.js";

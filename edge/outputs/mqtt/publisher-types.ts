@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // The publisher as the pipeline sees it: hand over a slot's buffer and forget it; the release callback says when it is free.
-
 import type { StreamName } from "../../../core/frame/frame-format.js";
 import type { FrameDescription } from "../../../core/frame/payload.js";
 import type { DepthwattError } from "../../../core/index.js";

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Reduces pictures that are too large for a message: sends one pixel of each square of pixels, of squares as large as it takes.
 // A mean of several pixels would be a depth between two surfaces, where nothing is.
-
 import {
   bytesOfPoint,
   type Encoding,

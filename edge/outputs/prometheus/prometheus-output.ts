@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // An open Prometheus output: counts since the start at /metrics of the process's HTTP server, made when somebody asks.
-
 import type { DeviceState, Output, OutputContext } from "../../contracts/output.js";
 import { sendText } from "../../http/index.js";
 import { exposition, formatFor } from "./exposition.js";

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The page's way to the settings of the run: the requests of control, signed in the page where there is a secret, so that a
 // request that somebody has listened to is worth nothing.
-
 import type { RunControl } from "../../contracts/control.js";
 import { RequestGate } from "../../control/gate.js";
 import type { HubControl } from "./hub.js";

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // The source "command": any program as a camera.
-
 import { openCommandSource, splitCommand } from "../../../camera/index.js";
 import { isDepthwattError, printable, redactUrl } from "../../../core/index.js";
 import { brokenPlaces, placesOf } from "../../contracts/image-places.js";

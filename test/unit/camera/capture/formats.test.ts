@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // The table of formats, the choice among them, stills, and control wishes.
-
 import { CAPTURE_FORMATS, controlName } from "v4l2-camera";
 import { delivered, FORMAT_TRAITS, type NativeDescription } from "v4l2-camera/parts";
 import { describe, expect, test } from "vitest";

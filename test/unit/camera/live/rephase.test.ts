@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Free-running cameras brought into phase, strictly: the driver in memory stamps each image by the moment at which its
 // stream really began, so that what a busy machine adds is known to the nanosecond and can be taken off.
-
 import type { NativeOpenOptions } from "v4l2-camera/parts";
 import { wrapPhase } from "v4l2-camera/parts";
 import { afterEach, beforeEach, expect, test } from "vitest";

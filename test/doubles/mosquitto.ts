@@ -9,6 +9,8 @@ import { join } from "node:path";
 export interface MosquittoOptions {
   /** Lines of mosquitto.conf beside the listeners. */
   settings?: string[];
+  /** Lines behind the listener, which hold for it alone. */
+  listenerSettings?: string[];
   /** Reuse the port of a broker that was stopped. */
   port?: number;
   websockets?: boolean;
@@ -47,7 +49,12 @@ function configuration(options: MosquittoOptions, port: number, webSocketPort: n
     security.push(`cafile ${caFile}`, `certfile ${certFile}`, `keyfile ${keyFile}`);
     if (requireCertificate) security.push("require_certificate true");
   }
-  const lines = [`listener ${port} 127.0.0.1`, "protocol mqtt", ...security];
+  const lines = [
+    `listener ${port} 127.0.0.1`,
+    "protocol mqtt",
+    ...security,
+    ...(options.listenerSettings ?? []),
+  ];
   if (webSocketPort !== undefined)
     lines.push(`listener ${webSocketPort} 127.0.0.1`, "protocol websockets", ...security);
   const settings = options.settings ?? ["allow_anonymous true"];

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The command line as a whole: the list of commands, and what holds for all of them.
-import { Command, Help } from "commander";
+import { Command } from "commander";
 import { COMMANDS, type CommandEntry } from "../commands/list.js";
 import { VERSION } from "../contracts/version.js";
 import { DEFAULT_COLUMNS, formatItem, helpColumns, helpText } from "./help.js";
@@ -12,14 +12,6 @@ left out, 70 a bug.
 Begin with: depthwatt run, then depthwatt doctor for what this machine has.`;
 
 const nameOf = ({ usage }: CommandEntry) => usage.split(" ", 1)[0];
-
-/** Every command's line in --help, whether its code was imported or not. */
-const TERMS = new Map(
-  COMMANDS.map(({ usage }) => {
-    const [name, ...listed] = usage.split(" ");
-    return [name, [name, "[options]", ...listed].join(" ")];
-  }),
-);
 
 /** @param called the command to define whole; the others are only listed. Every one if undefined. */
 export async function buildProgram(called?: string): Promise<Command> {
@@ -34,8 +26,8 @@ export async function buildProgram(called?: string): Promise<Command> {
     .configureOutput({ outputError: () => {}, getOutHelpWidth: () => helpColumns() ?? DEFAULT_COLUMNS });
   program.configureHelp({
     formatItem,
-    subcommandTerm: (command) =>
-      (command.parent === program && TERMS.get(command.name())) || new Help().subcommandTerm(command),
+    // Without "[command]", so that the list is the same whether a command's own commands are defined or not.
+    subcommandTerm: (command) => `${command.name()} ${command.usage().replace(" [command]", "")}`,
   });
   const all = called === undefined || COMMANDS.some((entry) => entry.needsAll && nameOf(entry) === called);
   for (const entry of COMMANDS) {

@@ -62,6 +62,14 @@ describe("help", async () => {
     },
   );
 
+  test("the list of commands is the same when no command's own module is loaded", async () => {
+    program.outputHelp();
+    const whole = out;
+    out = "";
+    (await buildProgram("")).outputHelp();
+    expect(out).toBe(whole);
+  });
+
   test("where it is piped every description stands beside its name", () => {
     program.outputHelp();
     expect(out).toMatch(/^ {2}convert .* recordings into images, .* folders of images into recordings$/m);

@@ -1,12 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 // The papers' tables and sweeps of two parameters: what stands where, worked out by hand.
 import { describe, expect, test } from "vitest";
-import { gridCsv, gridHeatMap, gridPlot } from "../../../edge/commands/eval/grid.js";
-import { megaDisparitiesPerSecond, paperNotes, paperTable } from "../../../edge/commands/eval/paper-table.js";
-import { PUBLISHED } from "../../../edge/commands/eval/published.js";
-import { parseSweep } from "../../../edge/commands/eval/sweep.js";
-import type { Evaluation, Score } from "../../../edge/eval/index.js";
-import { PRESETS } from "../../../edge/presets/index.js";
+import { gridCsv, gridHeatMap, gridPlot } from "../../../../../edge/commands/eval/grid.js";
+import {
+  megaDisparitiesPerSecond,
+  paperNotes,
+  paperTable,
+} from "../../../../../edge/commands/eval/paper-table.js";
+import { PUBLISHED } from "../../../../../edge/commands/eval/published.js";
+import { parseSweep } from "../../../../../edge/commands/eval/sweep.js";
+import type { Evaluation, Score } from "../../../../../edge/eval/index.js";
+import { PRESETS } from "../../../../../edge/presets/index.js";
 
 const scoreOf = (badPercent: number): Score => ({
   badPercent,

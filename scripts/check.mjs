@@ -8,7 +8,7 @@ import { binaries, fileSize, headers } from "./checks/files.mjs";
 import imports from "./checks/imports.mjs";
 import includes from "./checks/includes.mjs";
 import layers from "./checks/layers.mjs";
-import { generatedPages, links } from "./checks/pages.mjs";
+import { generatedPages, links, scripts } from "./checks/pages.mjs";
 import stages from "./checks/stages.mjs";
 import { lint, nativeFormat, types } from "./checks/tools.mjs";
 import variables from "./checks/variables.mjs";
@@ -32,6 +32,7 @@ const checks = [
   variables,
   generatedPages,
   links,
+  scripts,
   papers,
   results,
   lockFile,

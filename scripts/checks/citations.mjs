@@ -33,8 +33,10 @@ export const papers = {
 
 const RESULTS = "bench/results/";
 const RESULT_NAME = /\b\d{4}-\d\d-\d\d-[0-9a-f]{7}-[\w-]+\.(?:json|csv|svg|txt)\b/g;
+/** Lines of all result files together: remove or shorten old ones before this limit is raised. */
+const MAX_RESULT_LINES = 15_000;
 const isCiting = (path) =>
-  /\.(ts|tsx|mts|mjs|h|cc|cu|cuh|md|json|py|sh)$/.test(path) &&
+  /\.(ts|tsx|mjs|h|cc|cu|cuh|md|json|py|sh)$/.test(path) &&
   !path.startsWith(RESULTS) &&
   !path.startsWith("test/architecture/");
 
@@ -51,7 +53,7 @@ function formatProblems(root, path) {
   return [`${path}: is not in the format of results: run 'node bench/shared/result-file.mjs ${path}'`];
 }
 
-/** Every result file is cited by name, every cited one exists, and all have one format. */
+/** Every result file is cited by name, every cited one exists, all have one format, and together they stay small. */
 export const results = {
   name: "cited results",
   run(root) {
@@ -71,6 +73,11 @@ export const results = {
         problems.push(`${path}: no page, preset, program or test cites it: delete it`);
       if (path.endsWith(".json")) problems.push(...formatProblems(root, path));
     }
-    return { found: `${kept.length} results`, problems };
+    const lines = kept.reduce((sum, path) => sum + readText(root, path).split("\n").length - 1, 0);
+    if (lines > MAX_RESULT_LINES)
+      problems.push(
+        `${RESULTS}: ${lines} lines, expected at most ${MAX_RESULT_LINES}: delete or shorten results`,
+      );
+    return { found: `${kept.length} results, ${lines} lines`, problems };
   },
 };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Checks of pages: their links lead somewhere, and the generated ones are up to date.
+// Checks of pages: their links lead somewhere, and the generated ones are up to date, and each script is named.
 import { existsSync, readFileSync, statSync } from "node:fs";
 import { join, posix } from "node:path";
 import { pathToFileURL } from "node:url";
@@ -50,6 +50,21 @@ export const links = {
       }
     }
     return { found: `${count} links`, problems };
+  },
+};
+
+const SCRIPTS = "scripts/README.md";
+
+/** The page of the scripts names every file of its folder. */
+export const scripts = {
+  name: "scripts",
+  run(root) {
+    const page = readText(root, SCRIPTS);
+    const files = filesBelow(root, posix.dirname(SCRIPTS)).filter((path) => path !== SCRIPTS);
+    const problems = files
+      .filter((path) => !page.includes(`\`${posix.relative(posix.dirname(SCRIPTS), path)}\``))
+      .map((path) => `${path}: ${SCRIPTS} does not name it: add a line, or delete the file`);
+    return { found: `${files.length} files`, problems };
   },
 };
 

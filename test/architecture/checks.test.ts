@@ -77,6 +77,7 @@ const SOUND: Record<string, string> = {
   "docs/papers.md":
     "# Papers\n\n| cited as | paper |\n| --- | --- |\n| Known et al. 2001 | K. Known: a paper |\n\nSee (Known et al. 2001, eq. 1).\n",
   "package.json": '{"dependencies": {"some": "1.0.0"}}\n',
+  "scripts/README.md": "# Scripts\n\nReasons are in `dependencies.json`.\n",
   "scripts/dependencies.json": '{"installed": {"some": "for this"}, "insideThePage": {}}\n',
   "package-lock.json":
     '{"packages": {"": {}, "node_modules/some": {"version": "1.0.0", "license": "MIT", "integrity": "sha512-x"}, "camera": {}, "node_modules/@x/camera": {"resolved": "camera", "link": true}}}\n',
@@ -494,6 +495,16 @@ const VIOLATIONS: [string, string, () => void, RegExp][] = [
       ),
     /speed\.json: is not in the format of results/,
   ],
+  [
+    "citations.mjs results",
+    "results of too many lines",
+    () => {
+      const row = '  {"medianMs":1.5}';
+      const rows = new Array(15_000).fill(row).join(",\n");
+      put("bench/results/one/2026-01-02-0123abc-speed.json", RESULT.replace(row, rows));
+    },
+    /bench\/results\/: 15011 lines, expected at most 15000/,
+  ],
   ["files.mjs headers", "no licence", () => put("edge/run/main.ts", "// x\n// y\n"), /first line/],
   [
     "files.mjs headers",
@@ -601,6 +612,12 @@ const VIOLATIONS: [string, string, () => void, RegExp][] = [
     "a heading that is not there",
     () => put("README.md", "[x](docs/page.md#nothing)\n"),
     /no such heading/,
+  ],
+  [
+    "pages.mjs scripts",
+    "a script that its page does not name",
+    () => put("scripts/other.mjs", HEADER),
+    /scripts\/other\.mjs: scripts\/README\.md does not name it/,
   ],
   [
     "variables.mjs",

@@ -155,9 +155,13 @@ describe("rows", () => {
     ).toHaveLength(1);
   }, 60_000);
 
-  test("nine rows are not applied; one value or one row is no estimate", async () => {
-    const far = await run([pairOf(picture, 9)], { verticalOffset: "auto" });
-    expect(far.info.verticalOffset.appliedRows).toBe(0);
+  // With 10 and 13, 2.75 rows agree better than the others by chance, by more than a sixteenth.
+  test.each([random.seed, 10, 13])("nine rows are not applied, seed %i", async (seed) => {
+    const { info } = await run([pairOf(texture(new Random(seed)), 9)], { verticalOffset: "auto" });
+    expect(info.verticalOffset).toMatchObject({ known: false, appliedRows: 0 });
+  });
+
+  test("one value or one row is no estimate", async () => {
     const grey = new Uint8Array(WIDTH * HEIGHT).fill(100);
     const flat = await run([{ left: grey, right: grey }], { verticalOffset: "auto", denoise: "auto" });
     expect(flat.info.verticalOffset).toMatchObject({ known: false, appliedRows: 0 });

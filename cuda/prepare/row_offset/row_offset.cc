@@ -7,14 +7,16 @@
 
 namespace depthwatt {
 
-RowOffset rowOffsetOf(const RowOffsetSums& counted, int32_t fewestSamples) {
+RowOffset rowOffsetOf(const RowOffsetSums& counted, int32_t fewestSamples, int32_t chanceBits) {
   RowOffset offset;
   if (counted.samples < fewestSamples) return offset;
   const int64_t* lowest = std::min_element(counted.sums, counted.sums + kRowOffsets);
   const auto m = static_cast<int32_t>(lowest - counted.sums) - kMaxRowOffset;
   offset.atLimit = m == -kMaxRowOffset || m == kMaxRowOffset;
   const int64_t ends = std::min(counted.sums[0], counted.sums[kRowOffsets - 1]);
-  if (!offset.atLimit && 16 * (ends - *lowest) < *lowest) return offset;
+  const int64_t clear = ends - *lowest;
+  const bool byChance = clear * clear < int64_t{chanceBits} * chanceBits * counted.samples;
+  if (!offset.atLimit && (16 * clear < *lowest || byChance)) return offset;
   offset.known = true;
   offset.quarterRows = 4 * m;
   if (offset.atLimit) return offset;
@@ -60,7 +62,7 @@ RowLine rowLineOf(const RowBands& bands) {
   if (bands.columnsOfSamples == 0) return line;
   int32_t o[kRowBands];
   for (int32_t i = 0; i < kRowBands; ++i) {
-    const RowOffset offset = rowOffsetOf(bands.sums[i], kFewestBandSamples);
+    const RowOffset offset = rowOffsetOf(bands.sums[i], kFewestBandSamples, 0);
     if (!offset.known || offset.atLimit) return line;
     o[i] = offset.quarterRows;
   }

@@ -6,12 +6,14 @@
 //   S(dy)       sum of c over the samples that are kept; m the dy with the smallest S, of equal ones the lowest
 //   offset      with n = 4 (S(m - 1) - S(m + 1)), q = S(m - 1) + S(m + 1) - 2 S(m): quarter rows 4 m + floor((n + q) / (2 q));
 //               4 m where q <= 0. atLimit where m is -4 or 4. unknown where fewer than kFewestRowSamples were kept, and where
-//               m lies between but S(-4) or S(4) exceeds S(m) by less than a sixteenth: then no row suits, all are alike.
+//               m lies between but S(-4) or S(4) exceeds S(m) by less than a sixteenth, or by less than kChanceBits times the
+//               root of the number of samples: then no row suits, and S(m) is the smallest by chance.
 // A sample of the left image at row y is found at row y + offset of the right one. Words are those of any census.
 //
 // A camera that is turned about its axis has another offset in every column. Four bands of columns have one each:
 //   bands       n = ceil((width - min - num + 1) / 5) columns of samples; bands 0 to 2 have floor(n / 4) each from the left, band 3
-//               the rest. o0..o3: the offset of each, of at least kFewestBandSamples
+//               the rest. o0..o3: the offset of each, of at least kFewestBandSamples. kChanceBits
+//               does not count: four bands do not lie on a line by chance
 //   over width  t = round((3 (o3 - o0) + o2 - o1) width / (50 floor(n / 4))), halves upwards: by how many quarter rows the line of
 //               least squares through the bands rises from the left border to the right one
 //   middle      round((o0 + o1 + o2 + o3) / 4), halves upwards: quarter rows in the middle of the bands
@@ -27,7 +29,7 @@ namespace depthwatt {
 constexpr int32_t kMaxRowOffset = 4;
 constexpr int32_t kRowOffsets = 2 * kMaxRowOffset + 1;
 constexpr int32_t kRowSampleRows = 6, kRowSampleColumns = 5, kFewestRowSpread = 4;
-constexpr int32_t kFewestRowSamples = 200;
+constexpr int32_t kFewestRowSamples = 200, kChanceBits = 8;
 constexpr int32_t kRowBands = 4, kBandsOffLine = 2, kFewestBandSamples = 50;
 
 struct RowOffsetSearch {
@@ -62,7 +64,8 @@ using RowOffsetCount = RowOffsetSums (*)(const RowOffsetSearch& search, ImageVie
 struct RowOffsetKernels {
   RowOffsetCount countRowOffset;
 };
-RowOffset rowOffsetOf(const RowOffsetSums& sums, int32_t fewestSamples = kFewestRowSamples);
+RowOffset rowOffsetOf(const RowOffsetSums& sums, int32_t fewestSamples = kFewestRowSamples,
+                      int32_t chanceBits = kChanceBits);
 
 /// The sums of the four bands; together they are those of the whole images.
 struct RowBands {

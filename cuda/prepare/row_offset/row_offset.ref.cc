@@ -16,7 +16,7 @@ int32_t distance(uint32_t a, uint32_t b) {
 /// Of the samples whose column, counted in samples, lies in [firstSample, endSample).
 RowOffset offsetOfColumns(const RowOffsetSearch& search, ImageView<const uint32_t> left,
                           ImageView<const uint32_t> right, int32_t firstSample, int32_t endSample,
-                          int32_t fewestSamples) {
+                          int32_t fewestSamples, int32_t chanceBits) {
   int64_t sums[9] = {};
   int32_t samples = 0;
   for (int32_t y = 4; y < left.height - 4; y += 6) {
@@ -45,7 +45,11 @@ RowOffset offsetOfColumns(const RowOffsetSearch& search, ImageView<const uint32_
     if (sums[dy + 4] < sums[m + 4]) m = dy;
   }
   const bool atEnd = m == -4 || m == 4;
-  if (!atEnd && (16 * sums[0] < 17 * sums[m + 4] || 16 * sums[8] < 17 * sums[m + 4])) return offset;
+  for (int end = 0; end < 9; end += 8) {
+    const bool alike = 16 * sums[end] < 17 * sums[m + 4];
+    const bool byChance = static_cast<double>(sums[end] - sums[m + 4]) < chanceBits * std::sqrt(samples);
+    if (!atEnd && (alike || byChance)) return offset;
+  }
   offset.known = true;
   offset.quarterRows = 4 * m;
   offset.atLimit = atEnd;
@@ -70,7 +74,7 @@ int32_t roundedHalfUp(double value) { return static_cast<int32_t>(std::floor(val
 
 RowOffset rowOffsetReference(const RowOffsetSearch& search, ImageView<const uint32_t> left,
                              ImageView<const uint32_t> right) {
-  return offsetOfColumns(search, left, right, 0, columnsOfSamples(search, left.width), 200);
+  return offsetOfColumns(search, left, right, 0, columnsOfSamples(search, left.width), 200, 8);
 }
 
 RowLine rowLineReference(const RowOffsetSearch& search, ImageView<const uint32_t> left,
@@ -80,7 +84,7 @@ RowLine rowLineReference(const RowOffsetSearch& search, ImageView<const uint32_t
   if (each == 0) return line;
   double o[4], middle = 0;
   for (int32_t i = 0; i < 4; ++i) {
-    const RowOffset band = offsetOfColumns(search, left, right, i * each, i == 3 ? columns : (i + 1) * each, 50);
+    const RowOffset band = offsetOfColumns(search, left, right, i * each, i == 3 ? columns : (i + 1) * each, 50, 0);
     if (!band.known || band.atLimit) return line;
     o[i] = band.quarterRows;
     middle += o[i] / 4;

@@ -4,7 +4,12 @@
 import { constants } from "node:os";
 import { V4l2Camera } from "v4l2-camera/parts";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { openV4l2Source, type PairSource, type V4l2Settings } from "../../../../camera/index.js";
+import {
+  type FramePair,
+  openV4l2Source,
+  type PairSource,
+  type V4l2Settings,
+} from "../../../../camera/index.js";
 import { type FakeVideo, fakeVideo } from "../../../../camera/v4l2/test/fake-video/fake-video.js";
 import { motionJpeg } from "../../../../camera/v4l2/test/motion-jpeg.js";
 import { clocks, counted, now, play, recording, rest, until, video } from "../../../doubles/cameras.js";
@@ -41,8 +46,18 @@ needs("toolchain").suite("cameras that write into the process's memory", () => {
     const memory = memoryOf(source);
     expect(new Set(memory).size).toBe(10);
     for (const one of memory) expect(one.byteLength).toBe(4096);
-    const { held, events } = recording(true);
-    source.start(events);
+    const held: FramePair[] = [];
+    // A source does not stop before its pairs are back.
+    cleanups.push(() => {
+      for (const pair of held) pair.release();
+    });
+    source.start({
+      ...recording().events,
+      onPair: (pair) => {
+        if (held.length < 3) held.push(pair);
+        else pair.release();
+      },
+    });
     cleanups.push(play(fake, LEFT), play(fake, RIGHT));
     await until(() => held.length === 3, "three pairs");
     expect(fake.state(LEFT).mappings).toBe(0);
@@ -50,7 +65,6 @@ needs("toolchain").suite("cameras that write into the process's memory", () => {
       expect(memory.slice(0, 5)).toContain(pair.left.data.buffer);
       expect(memory.slice(5)).toContain(pair.right.data.buffer);
     }
-    for (const pair of held.splice(0)) pair.release();
   });
 
   test("a camera that comes back writes into the same memory", async () => {

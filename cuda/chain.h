@@ -88,6 +88,13 @@ class Chain {
     }
     return false;
   }
+  /// Whether results depend on the frames before.
+  bool remembers() const {
+    for (const Step& step : steps_) {
+      if (facts(step.stage).remembers) return true;
+    }
+    return false;
+  }
   StageTask task() const { return {p_, window_, width_, height_, search_}; }
 
   /// Bytes of a buffer, 0 where nothing needs it.

@@ -689,6 +689,18 @@ export const STAGE_FACTS = [
     ],
   },
   {
+    name: "temporal",
+    settings: [
+      {
+        key: "refine.temporal",
+        kind: "flag",
+        default: false,
+        description:
+          "Averages the disparity over the last frames wherever nothing moves: less flicker, at the price of results that depend on the frames before.",
+      },
+    ],
+  },
+  {
     name: "upscale",
     settings: [
       {

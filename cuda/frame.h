@@ -9,6 +9,7 @@
 #include "../core/pixel_format.h"
 #include "../core/status.h"
 #include "engine/adaptation.h"
+#include "engine/turns.h"
 #include "match/matcher.h"
 #include "output/depth/depth.h"
 #include "output/points/points.h"
@@ -91,6 +92,9 @@ size_t encodedBound(Encoding encoding, int32_t width, int32_t height);
 struct FrameInput {
   const uint8_t* left = nullptr;
   const uint8_t* right = nullptr;
+  bool follows = true;     ///< false: what stages remember of the frames before is forgotten first
+  uint64_t turn = 0;       ///< how many frames were begun before this one
+  Turns* turns = nullptr;  ///< where stages remember: told as soon as the frame behind this one may be queued
 };
 
 /// Memory from which frames will be given to run(), such as a camera's buffers.

@@ -16,6 +16,7 @@
   STAGE(fill, Fill)                         \
   STAGE(boundary, Boundary)                 \
   STAGE(median, Median)                     \
+  STAGE(temporal, Temporal)                 \
   STAGE(upscale, Upscale)                   \
   STAGE(region, Region)                     \
   STAGE(depth, Depth)                       \

@@ -51,6 +51,11 @@ class CpuBackend final : public Backend {
   Status run(int, const FrameInput& input, FrameOutput& output) override {
     give(input, output);
     for (double& milliseconds : output.stageMilliseconds) milliseconds = std::nan("");
+    if (!input.follows) {
+      for (const std::unique_ptr<CpuStage>& stage : stages_) {
+        if (stage) stage->forget();
+      }
+    }
     for (const Chain::Step& step : chain_.steps()) {
       CpuStage& stage = *stages_[step.stage];
       if (!stage.active()) continue;

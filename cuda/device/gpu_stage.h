@@ -24,6 +24,11 @@ class GpuStage {
     (void)leftMap, (void)rightMap, (void)requeue;
     return {};
   }
+  /// Queues on `stream`, outside the graph, that what it remembers of the frames before is of no use for the next one.
+  virtual Status forget(cudaStream_t stream) {
+    (void)stream;
+    return {};
+  }
   /// Device memory held.
   virtual size_t bytes() const { return 0; }
 };

@@ -7,6 +7,7 @@
 #include <new>
 #include <system_error>
 
+#include "../chain.h"
 #include "../cpu/cpu_backend.h"
 #include "../output/rvl/rvl.h"
 #include "plugin.h"
@@ -108,6 +109,7 @@ Status Engine::open(const EngineParameters& parameters, std::unique_ptr<Engine>*
   if (adaptation.watches() || adaptation.movesRows()) {
     engine->watch_ = std::make_unique<PairWatch>(engine->parameters_, set);
   }
+  engine->remembers_ = Chain(engine->parameters_, WindowForm::kView).remembers();
   status = engine->openBackend();
   if (status.ok()) *opened = std::move(engine);
   return status;
@@ -210,6 +212,16 @@ Status Engine::adapt(const FrameInput& input, Computing* by) {
 }
 
 Status Engine::run(int place, const FrameInput& input, FrameOutput& output) {
+  if (!remembers_) return runInTurn(place, input, output);
+  FrameInput ordered = input;
+  ordered.turns = &turns_;
+  turns_.wait(input.turn);
+  const Status status = runInTurn(place, ordered, output);
+  turns_.pass(input.turn);
+  return status;
+}
+
+Status Engine::runInTurn(int place, const FrameInput& input, FrameOutput& output) {
   Status status;
   Computing by;
   if (watch_ || turned_) {

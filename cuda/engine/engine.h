@@ -57,6 +57,7 @@ class Engine {
     bool recoverable = false;
   };
 
+  Status runInTurn(int place, const FrameInput& input, FrameOutput& output);
   /// Looks at the pair where it is its turn. Then, or where a backend has just been opened, the backend learns what holds.
   /// by: who did not, where it fails.
   Status adapt(const FrameInput& input, Computing* by);
@@ -76,6 +77,8 @@ class Engine {
   Status final_;             ///< not ok: no backend is left
   uint32_t generation_ = 0;  ///< backends so far
   std::atomic<uint32_t> framesOfBackend_{0};
+  bool remembers_ = false;  ///< a stage's results depend on the frames before
+  Turns turns_;
   bool reopened_ = false;
   std::mutex adaptMutex_;             ///< frames are adapted to one after the other
   std::unique_ptr<PairWatch> watch_;  ///< null: nothing is watched or adjusted

@@ -48,6 +48,7 @@ void FrameThreads::serve(int place) {
     const uint64_t turn = taken_++;
     Slot& one = slots_[slot];
     one.stage = Slot::kRunning;
+    one.input.turn = turn;
     lock.unlock();
     one.status = engine_->run(place, one.input, one.output);
     lock.lock();

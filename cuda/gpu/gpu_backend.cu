@@ -130,7 +130,8 @@ class GpuBackend final : public Backend {
     const uint8_t* sources[2] = {};
     DEPTHWATT_TRY(upload(inWork, input, sources));
     const bool timed = p_.repetitions > 1 || (kTimedEvery > 0 && frames_++ % kTimedEvery == 0);
-    DEPTHWATT_TRY(queueKernels(inWork, sources, timed));
+    DEPTHWATT_TRY(queueKernels(inWork, input, sources, timed));
+    if (input.turns != nullptr) input.turns->pass(input.turn);
     DEPTHWATT_TRY(download(inWork, output));
     DEPTHWATT_TRY(
         cudaStatus(cudaEventSynchronize(inWork.downloaded), "a frame's kernels and copies (cudaEventSynchronize)"));
@@ -260,9 +261,12 @@ class GpuBackend final : public Backend {
     return cudaStatus(cudaEventRecord(inWork.uploaded, upload_), "cudaEventRecord");
   }
 
-  Status queueKernels(FrameInWork& inWork, const uint8_t* const* sources, bool timed) {
+  Status queueKernels(FrameInWork& inWork, const FrameInput& input, const uint8_t* const* sources, bool timed) {
     const std::lock_guard<std::mutex> alone(computeMutex_);
     DEPTHWATT_CUDA(cudaStreamWaitEvent(compute_, inWork.uploaded, 0));
+    for (const std::unique_ptr<GpuStage>& stage : stages_) {
+      if (stage != nullptr && !input.follows) DEPTHWATT_TRY(stage->forget(compute_));
+    }
     FrameGraph& graph = timed ? inWork.timed : inWork.untimed;
     if (timed && !(graph.captured() && rectifiesInGraph())) DEPTHWATT_TRY(inWork.steps.begin(compute_, false));
     inWork.memory.captured[0] = sources[0];

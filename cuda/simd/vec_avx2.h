@@ -75,6 +75,7 @@ inline void keepBytes(uint8_t* p, I16 mask) {
 
 inline I16 addI16(I16 a, I16 b) { return _mm256_add_epi16(a, b); }
 inline I16 subSaturatedI16(I16 a, I16 b) { return _mm256_subs_epi16(a, b); }
+inline I16 absoluteI16(I16 v) { return _mm256_abs_epi16(v); }
 inline I16 averageFloorI16(I16 a, I16 b) {
   return _mm256_add_epi16(_mm256_and_si256(a, b), _mm256_srai_epi16(_mm256_xor_si256(a, b), 1));
 }

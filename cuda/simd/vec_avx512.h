@@ -72,6 +72,7 @@ inline void keepBytes(uint8_t* p, I16 mask) {
 
 inline I16 addI16(I16 a, I16 b) { return _mm512_add_epi16(a, b); }
 inline I16 subSaturatedI16(I16 a, I16 b) { return _mm512_subs_epi16(a, b); }
+inline I16 absoluteI16(I16 v) { return _mm512_abs_epi16(v); }
 inline I16 averageFloorI16(I16 a, I16 b) {
   return _mm512_add_epi16(_mm512_and_si512(a, b), _mm512_srai_epi16(_mm512_xor_si512(a, b), 1));
 }

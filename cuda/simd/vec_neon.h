@@ -54,6 +54,7 @@ inline void keepBytes(uint8_t* p, I16 mask) { vst1_u8(p, vand_u8(vld1_u8(p), vmo
 
 inline I16 addI16(I16 a, I16 b) { return vaddq_s16(a, b); }
 inline I16 subSaturatedI16(I16 a, I16 b) { return vqsubq_s16(a, b); }
+inline I16 absoluteI16(I16 v) { return vabsq_s16(v); }
 inline I16 averageFloorI16(I16 a, I16 b) { return vhaddq_s16(a, b); }
 inline I16 loadBytesAsI16(const uint8_t* p) { return vreinterpretq_s16_u16(vmovl_u8(vld1_u8(p))); }
 inline bool anyI16(I16 mask) { return vmaxvq_u16(vreinterpretq_u16_s16(mask)) != 0; }

@@ -55,6 +55,7 @@ inline I16 subSaturatedI16(I16 a, I16 b) {
   const int32_t difference = a - b;
   return static_cast<I16>(difference > 32767 ? 32767 : (difference < -32768 ? -32768 : difference));
 }
+inline I16 absoluteI16(I16 v) { return static_cast<I16>(v < 0 ? -v : v); }  ///< of -32768: itself
 /// floor((a + b) / 2) without overflow.
 inline I16 averageFloorI16(I16 a, I16 b) { return static_cast<I16>((a + b) >> 1); }
 inline I16 loadBytesAsI16(const uint8_t* p) { return *p; }

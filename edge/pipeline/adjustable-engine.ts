@@ -193,10 +193,10 @@ export class AdjustableEngine implements NativeEngine {
     if (this.#flying === 0 && !this.#closed) this.#swap();
   }
 
-  submit(...[slot, left, right, onDone]: Parameters<NativeEngine["submit"]>): void {
+  submit(...[slot, left, right, onDone, follows]: Parameters<NativeEngine["submit"]>): void {
     this.#flying++;
     try {
-      this.#engine.submit(slot, left, right, (error, result) => {
+      const onComputed: typeof onDone = (error, result) => {
         this.#flying--;
         this.#delivering = true;
         try {
@@ -205,7 +205,8 @@ export class AdjustableEngine implements NativeEngine {
           this.#delivering = false;
         }
         this.#swapAtRest();
-      });
+      };
+      this.#engine.submit(slot, left, right, onComputed, follows);
     } catch (error) {
       this.#flying--;
       throw error;

@@ -43,7 +43,7 @@ export interface NativeSession {
    */
   readonly outcomes: Float64Array;
   setRightMap(call: { map: Int32Array }): void;
-  submit(slot: number, left: Uint8Array, right: Uint8Array): void;
+  submit(slot: number, left: Uint8Array, right: Uint8Array, follows: boolean): void;
   close(): void;
 }
 

@@ -148,9 +148,9 @@ class SessionEngine implements NativeEngine {
     return this.#lastInfo ?? this.#session.info;
   }
 
-  submit(slot: number, left: Uint8Array, right: Uint8Array, onDone: Waiting["onDone"]): void {
+  submit(slot: number, left: Uint8Array, right: Uint8Array, onDone: Waiting["onDone"], follows = true): void {
     try {
-      this.#session.submit(slot, left, right);
+      this.#session.submit(slot, left, right, follows);
       keepHere(left);
       keepHere(right);
     } catch (error) {

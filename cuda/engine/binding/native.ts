@@ -191,6 +191,8 @@ export interface NativeEngine {
   /**
    * Starts one frame; the caller keeps `left` and `right` alive and unchanged until onDone. At most `slots` frames are
    * queued, computed in order on native threads. onDone is called on the JavaScript thread, in the order of submission. With
+   * follows: false where this pair does not come after the one before it, as when the source changed: what stages remember of
+   * earlier frames (refine.temporal) is then forgotten first. With
    * the error FRAME_LOST this frame came to nothing and the engine goes on: info says with what. Any other error is final.
    * @throws DepthwattError ENGINE_PARAMETER (slot in use, buffer too small), ENGINE_FAILED after close()
    */
@@ -199,6 +201,7 @@ export interface NativeEngine {
     left: Uint8Array,
     right: Uint8Array,
     onDone: (error: Error | null, result: FrameResult) => void,
+    follows?: boolean,
   ): void;
   /**
    * One frame in slot 0, by itself: submit() as a promise.

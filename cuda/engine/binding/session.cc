@@ -227,7 +227,11 @@ void Session::submit(const Napi::CallbackInfo& info) {
   }
   requireFixedSize(left.ArrayBuffer(), "left");
   requireFixedSize(right.ArrayBuffer(), "right");
-  if (!frames_.submit(slot, {left.Data(), right.Data()}))
+  FrameInput input;
+  input.left = left.Data();
+  input.right = right.Data();
+  input.follows = info[3].IsUndefined() || info[3].ToBoolean();
+  if (!frames_.submit(slot, input))
     throw errorOf(env, Status::error(Code::kParameter, "Expected a free slot, slot %d is still in use.", slot));
   ++outstanding_;
   keepLoopAlive();

@@ -10,8 +10,6 @@ namespace {
 
 constexpr int32_t kMeasureRows = 2 * kMeasureRadius + 1;
 
-inline I16 absoluteI16(I16 v) { return maxI16(v, subI16(splatI16(0), v)); }
-
 /// The rows of a window, the image's border ones in place of those outside.
 struct MeasureRows {
   const uint8_t* left[kMeasureRows];

@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0
+// The mean over time on CUDA: images of packed rows in device memory.
+#pragma once
+
+#include "../../device/check.h"
+#include "temporal.h"
+
+namespace depthwatt {
+namespace gpu {
+
+/// moved: a byte for each tile. movedCount: one number, of the frame.
+Status temporal(const uint8_t* grey, int16_t* disparityQ4, const TemporalState& state, uint8_t* moved,
+                uint32_t* movedCount, cudaStream_t stream);
+
+}  // namespace gpu
+}  // namespace depthwatt
